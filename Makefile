@@ -1,0 +1,99 @@
+# What one does with a checkout of latchkey. Each target installs what it needs first.
+#
+#   make demo      build the example bank and run it
+#   make test      build everything and run every test
+#   make bench     side-by-side benchmarks
+#   make soak      64 threads on 100 keys for 60 s: LATCHKEY_SOAK=60s
+#   make asan tsan the tests under AddressSanitizer+UBSan, under ThreadSanitizer (clang 19)
+#   make messages  what clang says about programs that must not compile
+#   make format    reformat the sources        make tidy  static analysis
+#   make install   PREFIX=/usr/local, DESTDIR=
+#   make deps      install all dependencies    make clean
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test bench soak format format-check tidy asan tsan messages install deps clean
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+SOAK ?= 60s
+# How long each soak runs as one of the tests.
+export LATCHKEY_SOAK ?= 5s
+# Arguments of `make demo`, such as ARGS="--backend memory:".
+ARGS ?=
+
+NINJA := $(if $(VERBOSE),-v,--quiet)
+own_sources = $(shell git ls-files -co --exclude-standard '*.cpp' '*.hpp')
+
+configure = cmake --preset $(1) >build/$(1).log 2>&1 || { cat build/$(1).log; exit 1; }
+build = @mkdir -p build && $(call configure,$(1)) && cmake --build build/$(1) -- $(NINJA)
+verify = @cmake --build build/$(1) --target all_verify_interface_header_sets -- $(NINJA)
+ctest = @ctest --test-dir build/$(1) --output-on-failure --no-tests=error -j2
+
+help:
+	@awk '!/^#/ { exit } { sub(/^# ?/, ""); print }' Makefile
+
+deps:
+	@scripts/deps.sh all
+
+demo:
+	@scripts/deps.sh demo
+	@mkdir -p build && $(call configure,demo)
+	@cmake --build build/demo --target example_bank -- $(NINJA)
+	@cd examples && ../build/demo/examples/bank $(ARGS)
+
+test:
+	@scripts/deps.sh test
+	$(call build,dev)
+	$(call verify,dev)
+	$(call ctest,dev)
+
+asan:
+	@scripts/deps.sh test
+	$(call build,asan)
+	$(call ctest,asan) -LE '^(consumer|compile_fail|tidy)$$'
+
+tsan:
+	@scripts/deps.sh clang
+	$(call build,tsan)
+	$(call ctest,tsan) -LE '^(consumer|compile_fail|tidy)$$'
+
+messages:
+	@scripts/deps.sh clang
+	@mkdir -p build && $(call configure,clang)
+	$(call ctest,clang) -L '^compile_fail$$'
+
+soak:
+	@scripts/deps.sh test
+	$(call build,dev)
+	@LATCHKEY_SOAK=$(SOAK) ctest --test-dir build/dev -V --no-tests=error -L '^soak$$'
+
+bench:
+	@scripts/deps.sh bench
+	$(call build,release)
+	@for program in build/release/bench/bench_*; do \
+	  [ -x $$program ] && { echo "== $${program##*/bench_}"; $$program || exit 1; }; done
+
+format:
+	@scripts/deps.sh clang
+	@clang-format-19 -i $(own_sources)
+
+format-check:
+	@scripts/deps.sh clang
+	@clang-format-19 --dry-run -Werror $(own_sources)
+
+tidy:
+	@scripts/deps.sh clang
+	@mkdir -p build && $(call configure,clang)
+	@scripts/tidy.sh build/clang
+
+install:
+	@scripts/deps.sh build
+	@mkdir -p build
+	@cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX) -DLATCHKEY_BENCH=OFF \
+	  -DLATCHKEY_EXAMPLES=OFF -B build/install >build/install.log 2>&1 || \
+	  { cat build/install.log; exit 1; }
+	@cmake --build build/install -- $(NINJA)
+	@DESTDIR=$(DESTDIR) cmake --install build/install --prefix $(PREFIX)
+
+clean:
+	@find build -mindepth 1 -maxdepth 1 ! -name deps -exec rm -rf {} + 2>/dev/null || true

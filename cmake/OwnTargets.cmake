@@ -1,0 +1,37 @@
+# How latchkey's own targets are compiled.
+
+# Adds a library of latchkey's own, installable, with its headers as a verifiable file set:
+#   latchkey_library(<target> <name behind latchkey::> <sources> <headers>)
+function(latchkey_library target name sources headers)
+  set(scope PUBLIC)
+  if(sources)
+    add_library(${target} STATIC ${sources})
+    target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src")
+    latchkey_compile_as_own(${target})
+  else()
+    set(scope INTERFACE)
+    add_library(${target} INTERFACE)
+  endif()
+  add_library(latchkey::${name} ALIAS ${target})
+  target_compile_features(${target} ${scope} cxx_std_20)
+  target_sources(${target} ${scope}
+    FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}/include" FILES ${headers})
+  set_target_properties(${target} PROPERTIES
+    EXPORT_NAME ${name}
+    VERIFY_INTERFACE_HEADER_SETS ${PROJECT_IS_TOP_LEVEL}
+    POSITION_INDEPENDENT_CODE ON)
+endfunction()
+
+# Warnings concern nobody but those who work on latchkey; the presets they use make them errors
+# (CMAKE_COMPILE_WARNING_AS_ERROR).
+function(latchkey_compile_as_own target)
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
+  if(PROJECT_IS_TOP_LEVEL)
+    target_compile_options(${target} PRIVATE
+      -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+      # clang: what a mutex guards is written down, so it is checked.
+      $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>
+      # GCC 12 warns of overlapping copies inside std::string::insert that never happen (PR 105651).
+      $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>)
+  endif()
+endfunction()

@@ -1,0 +1,170 @@
+#!/usr/bin/env bash
+# Installs what a make target needs on Debian 12, and nothing when it is there already.
+#
+#   scripts/deps.sh [build|demo|test|bench|clang|all]...     default: all
+#
+# hiredis >= 1.1 and Boost.PFR >= 2.2 are newer than Debian 12: unless the system has them, they are
+# taken from Debian 13's archive into build/deps by an apt configuration of its own, so that the
+# system stays as it was. apt checks their signatures with the system's keyring.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+deps=$root/build/deps
+newer_suite=trixie
+
+base=(build-essential cmake ninja-build ccache librange-v3-dev libyaml-cpp-dev libssl-dev)
+demo=(libcli11-dev libfmt-dev)
+testing=(libgtest-dev libgmock-dev libboost1.81-dev libhiredis-dev)
+bench=(libbenchmark-dev libfmt-dev)
+clang=(clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev)
+
+say() { printf 'deps: %s\n' "$*" >&2; }
+fail() { say "$*"; exit 1; }
+
+as_root() {
+  if [[ $(id -u) == 0 ]]; then "$@"
+  elif command -v sudo >/dev/null; then sudo "$@"
+  else fail "installing packages needs root or sudo"; fi
+}
+
+wanted() {
+  printf '%s\n' "${base[@]}"
+  local group
+  for group in "$@"; do
+    case $group in
+      build) ;;
+      demo) printf '%s\n' "${demo[@]}" ;;
+      test) printf '%s\n' "${demo[@]}" "${testing[@]}" ;;
+      bench) printf '%s\n' "${bench[@]}" ;;
+      clang) printf '%s\n' "${testing[@]}" "${clang[@]}" ;;
+      all) printf '%s\n' "${demo[@]}" "${testing[@]}" "${bench[@]}" "${clang[@]}" ;;
+      *) fail "no group named '$group' (build, demo, test, bench, clang, all)" ;;
+    esac
+  done
+}
+
+# Prints those of the named packages that are not installed.
+missing() {
+  local package
+  for package in "$@"; do
+    [[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) == installed ]] ||
+      printf '%s\n' "$package"
+  done
+}
+
+install_system_packages() {
+  local packages
+  mapfile -t packages < <(wanted "$@" | sort -u)
+  mapfile -t packages < <(missing "${packages[@]}")
+  ((${#packages[@]})) || return 0
+  say "installing ${packages[*]}"
+  local log
+  log=$(mktemp)
+  if ! { as_root apt-get update -qq &&
+         as_root env DEBIAN_FRONTEND=noninteractive \
+           apt-get install -y -qq --no-install-recommends "${packages[@]}"; } >"$log" 2>&1; then
+    cat "$log" >&2
+    rm -f "$log"
+    fail "apt-get could not install them"
+  fi
+  rm -f "$log"
+}
+
+# The archive this system takes Debian from: the mirror its administrator chose.
+debian_mirror() {
+  local codename uri
+  codename=$(. /etc/os-release && printf '%s' "${VERSION_CODENAME:-}")
+  uri=$(apt-get indextargets --format '$(RELEASE) $(COMPONENT) $(REPO_URI)' \
+          'Created-By: Packages' 2>/dev/null |
+        awk -v suite="$codename" '$1 == suite && $2 == "main" { print $3; exit }')
+  printf '%s' "${uri:-http://deb.debian.org/debian}"
+}
+
+# An apt of our own: it knows one suite, and keeps the system's proxy settings and nothing else.
+configure_private_apt() {
+  local apt=$1
+  mkdir -p "$apt"/{conf.d,sources.d,lists/partial,cache/archives/partial,state}
+  : >"$apt/state/status"
+  apt-config dump | grep '^Acquire::' | grep -viE 'insecure|weak|downgrade|check' \
+    >"$apt/conf.d/acquire" || true
+  cat >"$apt/sources.d/newer.sources" <<EOF
+Types: deb
+URIs: $(debian_mirror)
+Suites: $newer_suite
+Components: main
+Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
+EOF
+  cat >"$apt/apt.conf" <<EOF
+Dir::Etc::parts "$apt/conf.d";
+Dir::Etc::main "/dev/null";
+Dir::Etc::sourcelist "/dev/null";
+Dir::Etc::sourceparts "$apt/sources.d";
+Dir::Etc::preferencesparts "/dev/null";
+Dir::State "$apt/state";
+Dir::State::lists "$apt/lists";
+Dir::State::status "$apt/state/status";
+Dir::Cache "$apt/cache";
+Dir::Log "$apt/state";
+APT::Sandbox::User "";
+APT::Get::AllowUnauthenticated "false";
+Acquire::AllowInsecureRepositories "false";
+Acquire::Retries "3";
+Acquire::Languages "none";
+Acquire::IndexTargets::deb::DEP-11::DefaultEnabled "false";
+Acquire::IndexTargets::deb::Contents-deb::DefaultEnabled "false";
+EOF
+}
+
+# Downloads packages of the newer Debian and unpacks them below $deps/root, without installing them.
+unpack_newer() {
+  local apt=$deps/apt log=$deps/apt.log package
+  say "taking $* from Debian's $newer_suite into build/deps"
+  rm -rf "$apt"
+  configure_private_apt "$apt"
+  if ! APT_CONFIG=$apt/apt.conf apt-get update -q >"$log" 2>&1; then
+    # A keyring older than the newer Debian does not know its signature; an upgraded one does.
+    as_root apt-get update -qq >>"$log" 2>&1 || true
+    as_root apt-get install -y -qq debian-archive-keyring >>"$log" 2>&1 || true
+    APT_CONFIG=$apt/apt.conf apt-get update -q >"$log" 2>&1 ||
+      { cat "$log" >&2; fail "cannot read $newer_suite from the Debian mirror of this system"; }
+  fi
+  mkdir -p "$deps/root" "$apt/debs"
+  (cd "$apt/debs" && APT_CONFIG=$apt/apt.conf apt-get download -q "$@" >>"$log" 2>&1) ||
+    { cat "$log" >&2; fail "cannot download $*"; }
+  for package in "$apt"/debs/*.deb; do
+    dpkg -x "$package" "$deps/root"
+  done
+  rm -rf "$apt" "$log"
+}
+
+system_has_new_pfr() {
+  grep -qs get_name /usr/include/boost/pfr/core_name.hpp \
+    /usr/local/include/boost/pfr/core_name.hpp
+}
+
+system_has_new_hiredis() {
+  grep -qsE '#define HIREDIS_MAJOR [1-9]' /usr/include/hiredis/hiredis.h \
+    /usr/local/include/hiredis/hiredis.h
+}
+
+provide_newer_libraries() {
+  local packages=()
+  system_has_new_hiredis || [[ -e $deps/root/usr/include/hiredis/hiredis_ssl.h ]] ||
+    packages+=(libhiredis-dev)
+  system_has_new_pfr || [[ -e $deps/include/latchkey/third_party/pfr.hpp ]] ||
+    packages+=(libboost1.88-dev)
+  ((${#packages[@]})) || return 0
+  unpack_newer "${packages[@]}"
+  if [[ " ${packages[*]} " == *" libboost"* ]]; then
+    cmake -DFROM="$deps/root/usr/include" -DTO="$deps/include.new" \
+      -P "$root/cmake/rewrite_pfr.cmake"
+    rm -rf "$deps/include" "$deps"/root/usr/include/boost "$deps"/root/usr/share
+    mv "$deps/include.new" "$deps/include"
+  fi
+}
+
+command -v apt-get >/dev/null ||
+  fail "this script knows Debian only; README.md lists what latchkey needs"
+(($#)) || set -- all
+install_system_packages "$@"
+provide_newer_libraries
