@@ -1,0 +1,56 @@
+// What time it is, and waiting until: the only source of both in latchkey.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+namespace latchkey {
+
+/// Time as leases need it: it never jumps, and it goes on while the machine sleeps.
+///
+/// The system's clock reads CLOCK_BOOTTIME, so a laptop that slept past a lease finds the lock lost
+/// when it wakes. `testing::ManualClock` moves only when it is told to. Thread-safe; a clock
+/// outlives whatever was given it.
+class Clock {
+ public:
+  using duration = std::chrono::nanoseconds;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = std::chrono::time_point<Clock, duration>;
+  static constexpr bool is_steady = true;
+
+  Clock() = default;
+  Clock(const Clock&) = delete;
+  Clock& operator=(const Clock&) = delete;
+  virtual ~Clock() = default;
+
+  /// The time now, since an origin of the clock's own choosing.
+  [[nodiscard]] virtual time_point now() const noexcept = 0;
+
+  /// Blocks on `condition` with `lock` held, at the latest until `deadline` by this clock.
+  /// May return early, as condition variables do: the caller looks again.
+  virtual void wait_until(std::unique_lock<std::mutex>& lock, std::condition_variable& condition,
+                          time_point deadline) = 0;
+
+  /// The system's clock. Never destroyed.
+  [[nodiscard]] static Clock& system() noexcept;
+
+  /// Later than any time a clock gives.
+  static constexpr time_point never() noexcept { return time_point::max(); }
+};
+
+/// `start + length`, or `Clock::never()` where that would overflow. Compared in the unit of
+/// `length` before it is converted: a wait for ever is milliseconds::max().
+template <class Rep, class Period>
+constexpr Clock::time_point later(Clock::time_point start,
+                                  std::chrono::duration<Rep, Period> length) noexcept {
+  using Length = std::chrono::duration<Rep, Period>;
+  const Clock::time_point from = start > Clock::time_point{} ? start : Clock::time_point{};
+  if (length > length.zero() && length >= std::chrono::floor<Length>(Clock::never() - from)) {
+    return Clock::never();
+  }
+  return start + std::chrono::duration_cast<Clock::duration>(length);
+}
+
+}  // namespace latchkey

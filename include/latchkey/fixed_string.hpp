@@ -1,0 +1,34 @@
+// A text that can be a template argument: key templates, argument names, field names.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace latchkey {
+
+/// Implicit from a string literal, so that `Key<"account:{account.id}">` can be written. A
+/// structural type: every member is public because a template argument must be, not to be used.
+template <std::size_t N>
+struct FixedString {
+  char data[N + 1] = {};
+
+  constexpr FixedString() = default;
+
+  // NOLINTNEXTLINE(google-explicit-constructor): a literal is what users write
+  constexpr FixedString(const char (&text)[N + 1]) {
+    for (std::size_t i = 0; i < N; ++i) data[i] = text[i];
+  }
+
+  /// The first N bytes of `text`, which must have them.
+  constexpr explicit FixedString(std::string_view text) {
+    for (std::size_t i = 0; i < N; ++i) data[i] = text[i];
+  }
+
+  [[nodiscard]] static constexpr std::size_t size() { return N; }
+  [[nodiscard]] constexpr std::string_view view() const { return {data, N}; }
+};
+
+template <std::size_t N>
+FixedString(const char (&)[N]) -> FixedString<N - 1>;
+
+}  // namespace latchkey

@@ -1,0 +1,31 @@
+// The name of one hold at the backend.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace latchkey {
+
+/// `<uuid of the Locks>:<number>`: one remote hold, never used again after a release was sent for
+/// it.
+///
+/// The shape is Redisson's owner id (uuid, colon, decimal thread id), so Java clients read it; the
+/// number is that of the hold and not of a thread, so a delayed release can never free a later
+/// hold.
+struct HoldId {
+  std::array<std::uint64_t, 2> space{};  ///< the UUID, most significant half first
+  std::uint64_t number = 0;              ///< 1, 2, 3, … within the space; 0 is no hold
+
+  /// 36 characters of UUID, a colon, and the number in decimal.
+  [[nodiscard]] std::string text() const;
+
+  /// A random (version 4) UUID for a new space. Throws what std::random_device throws.
+  [[nodiscard]] static std::array<std::uint64_t, 2> new_space();
+
+  friend constexpr bool operator==(const HoldId&, const HoldId&) noexcept = default;
+};
+
+}  // namespace latchkey

@@ -1,0 +1,48 @@
+// The five ways in which a key can be locked.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace latchkey {
+
+/// What a holder asks of its key.
+///
+/// | type      | who may hold                                                        |
+/// |-----------|---------------------------------------------------------------------|
+/// | REENTRANT | one owner                                                           |
+/// | FAIR      | one owner, first come first served across processes                 |
+/// | READ      | any number of owners while no writer holds                          |
+/// | WRITE     | one owner, no readers                                               |
+/// | FENCED    | one owner, with a fencing token larger than any given for it before |
+///
+/// One key is locked with one family of types: plain (REENTRANT, FAIR, FENCED) or READ and WRITE.
+/// Mixing families on one key is safe (the other family counts as busy) but never useful.
+enum class LockType : std::uint8_t { REENTRANT, FAIR, READ, WRITE, FENCED };
+
+/// True for the one type that several owners may hold at once.
+constexpr bool is_shared(LockType type) noexcept { return type == LockType::READ; }
+
+/// The enumerator's own spelling: "REENTRANT", "FAIR", "READ", "WRITE" or "FENCED".
+constexpr std::string_view to_string(LockType type) noexcept {
+  switch (type) {
+    case LockType::REENTRANT: return "REENTRANT";
+    case LockType::FAIR: return "FAIR";
+    case LockType::READ: return "READ";
+    case LockType::WRITE: return "WRITE";
+    case LockType::FENCED: return "FENCED";
+  }
+  return "?";
+}
+
+/// The type of that name in capitals; empty for any other word.
+constexpr std::optional<LockType> parse_lock_type(std::string_view name) noexcept {
+  for (LockType type :
+       {LockType::REENTRANT, LockType::FAIR, LockType::READ, LockType::WRITE, LockType::FENCED}) {
+    if (to_string(type) == name) return type;
+  }
+  return std::nullopt;
+}
+
+}  // namespace latchkey

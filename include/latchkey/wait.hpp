@@ -1,0 +1,46 @@
+// How long an acquire may wait.
+#pragma once
+
+#include <chrono>
+
+namespace latchkey {
+
+/// Spells a wait without an end: `locks.lock("k").acquire(latchkey::forever)`.
+/// It lasts as long as the backend answers: without any answer for `Options::unavailable_after` the
+/// call ends with BackendUnavailable.
+struct Forever {};
+inline constexpr Forever forever{};
+
+/// The longest time an acquire waits for its lock: any std::chrono duration, or `forever`. A bare
+/// number does not compile. Negative waits count as zero: one attempt. Resolution: 1 ms, rounded
+/// up.
+class Wait {
+ public:
+  template <class Rep, class Period>
+  constexpr Wait(std::chrono::duration<Rep, Period> length) noexcept  // NOLINT: 3s is a wait
+      : length_(clamp(length)) {}
+  constexpr Wait(Forever) noexcept : length_(endless) {}  // NOLINT: so is forever
+
+  [[nodiscard]] constexpr bool is_forever() const noexcept { return length_ == endless; }
+
+  /// At least zero; std::chrono::milliseconds::max() where the wait is forever.
+  [[nodiscard]] constexpr std::chrono::milliseconds length() const noexcept { return length_; }
+
+  friend constexpr bool operator==(Wait, Wait) noexcept = default;
+
+ private:
+  static constexpr auto endless = std::chrono::milliseconds::max();
+
+  template <class Rep, class Period>
+  static constexpr std::chrono::milliseconds clamp(std::chrono::duration<Rep, Period> length) {
+    using Wide = std::chrono::duration<long double, std::milli>;
+    if (length <= length.zero()) return std::chrono::milliseconds::zero();
+    // Ten thousand years are forever; beyond them lies overflow.
+    if (Wide(length) > Wide(std::chrono::hours(24 * 365 * 10'000LL))) return endless;
+    return std::chrono::ceil<std::chrono::milliseconds>(length);
+  }
+
+  std::chrono::milliseconds length_;
+};
+
+}  // namespace latchkey

@@ -1,0 +1,37 @@
+// The system's clock: CLOCK_BOOTTIME.
+#include <latchkey/clock.hpp>
+
+#include <algorithm>
+#include <ctime>
+
+namespace latchkey {
+namespace {
+
+class BootClock final : public Clock {
+ public:
+  time_point now() const noexcept override {
+    timespec time{};
+    ::clock_gettime(CLOCK_BOOTTIME, &time);
+    return time_point(std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec));
+  }
+
+  void wait_until(std::unique_lock<std::mutex>& lock, std::condition_variable& condition,
+                  time_point deadline) override {
+    const duration left = deadline - now();
+    if (left <= duration::zero()) return;
+    // No condition variable sleeps on CLOCK_BOOTTIME. The steady clock stops while the machine
+    // sleeps, so the sleep is cut at an hour: whoever waits looks at the boot clock again.
+    const auto length = std::min<duration>(left, std::chrono::hours(1));
+    condition.wait_until(lock, std::chrono::steady_clock::now() + length);
+  }
+};
+
+}  // namespace
+
+Clock& Clock::system() noexcept {
+  // Never destroyed: threads may ask for the time while static objects go.
+  static BootClock& clock = *new BootClock;
+  return clock;
+}
+
+}  // namespace latchkey

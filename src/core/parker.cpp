@@ -1,0 +1,120 @@
+// Parking and unparking a thread.
+#include <latchkey/parker.hpp>
+
+#include <pthread.h>
+
+#include <cstddef>
+#include <mutex>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "core/at_fork.hpp"
+
+namespace latchkey {
+
+bool Parker::park_until(Clock& clock, Clock::time_point deadline) {
+  std::unique_lock lock(mutex_);
+  while (!unparked_ && clock.now() < deadline) clock.wait_until(lock, awake_, deadline);
+  return std::exchange(unparked_, false);
+}
+
+void Parker::unpark() noexcept {
+  // Notified under the mutex: the parked thread may end, and its parker with it, right after.
+  const std::lock_guard lock(mutex_);
+  unparked_ = true;
+  if (alarm_ != nullptr) {
+    alarm_->ring();
+  } else {
+    awake_.notify_one();
+  }
+}
+
+bool Parker::arm(Alarm& alarm) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(unparked_, false)) return false;
+  alarm_ = &alarm;
+  return true;
+}
+
+bool Parker::disarm() noexcept {
+  const std::lock_guard lock(mutex_);
+  alarm_ = nullptr;
+  return std::exchange(unparked_, false);
+}
+
+namespace {
+
+constinit thread_local Parker* borrowed = nullptr;
+
+extern "C" void give_parker_back(void* parker);
+
+/// Parkers of threads that ended, and how threads come by one.
+class Spares final : private detail::ForkParticipant {
+ public:
+  static Spares& all() {
+    // Never destroyed: threads may end after static objects went.
+    static Spares& made = *new Spares;
+    return made;
+  }
+
+  Parker& take() {
+    Parker* parker = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      if (parkers_.empty()) {
+        parker = new Parker;
+        parkers_.reserve(++made_);  // giving back never allocates
+      } else {
+        parker = parkers_.back();
+        parkers_.pop_back();
+      }
+    }
+    if (::pthread_setspecific(at_thread_end_, parker) != 0) throw std::bad_alloc();
+    return *parker;
+  }
+
+  void give_back(Parker* parker) noexcept {
+    const std::lock_guard lock(mutex_);
+    parkers_.push_back(parker);
+  }
+
+ private:
+  Spares() {
+    // The destructors of keys run after those of thread_local objects, which may lock yet.
+    if (::pthread_key_create(&at_thread_end_, give_parker_back) != 0) throw std::bad_alloc();
+    register_fork_participant(detail::ForkLevel::core, *this);
+  }
+
+  void prepare() noexcept override { mutex_.lock(); }
+  void parent() noexcept override { mutex_.unlock(); }
+  // A thread that is none of the child's may have been unparking this or that one just now: all
+  // stay behind.
+  void child() noexcept override {
+    left_behind_.insert(left_behind_.end(), parkers_.begin(), parkers_.end());
+    parkers_.clear();
+    if (borrowed != nullptr) left_behind_.push_back(std::exchange(borrowed, nullptr));
+    ::pthread_setspecific(at_thread_end_, nullptr);
+    mutex_.unlock();
+  }
+
+  std::mutex mutex_;
+  std::vector<Parker*> parkers_;
+  std::vector<Parker*> left_behind_;
+  std::size_t made_ = 0;
+  pthread_key_t at_thread_end_{};
+};
+
+void give_parker_back(void* parker) {
+  borrowed = nullptr;
+  Spares::all().give_back(static_cast<Parker*>(parker));
+}
+
+}  // namespace
+
+Parker& Parker::mine() noexcept {
+  if (borrowed == nullptr) borrowed = &Spares::all().take();
+  return *borrowed;
+}
+
+}  // namespace latchkey

@@ -1,0 +1,46 @@
+// The system's clock, and arithmetic that does not overflow.
+#include <latchkey/clock.hpp>
+
+#include <gtest/gtest.h>
+
+#include <ctime>
+
+namespace latchkey {
+namespace {
+
+using std::chrono::milliseconds;
+
+TEST(Clock, ReadsTheBootTime) {
+  const auto boot = [] {
+    timespec time{};
+    ::clock_gettime(CLOCK_BOOTTIME, &time);
+    return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+  };
+  const auto before = boot();
+  const auto now = Clock::system().now().time_since_epoch();
+  EXPECT_LE(before, now);
+  EXPECT_LE(now, boot());
+}
+
+TEST(Clock, WaitsUntilADeadlineAndNotLonger) {
+  std::mutex mutex;
+  std::condition_variable condition;
+  std::unique_lock lock(mutex);
+  Clock& clock = Clock::system();
+  const auto deadline = clock.now() + milliseconds(20);
+  while (clock.now() < deadline) clock.wait_until(lock, condition, deadline);
+  EXPECT_TRUE(lock.owns_lock());
+  clock.wait_until(lock, condition, deadline);  // past: returns at once
+  EXPECT_TRUE(lock.owns_lock());
+}
+
+TEST(Clock, LaterNeverOverflows) {
+  const Clock::time_point now(std::chrono::hours(1));
+  EXPECT_EQ(later(now, milliseconds(5)), now + milliseconds(5));
+  EXPECT_EQ(later(Clock::never(), milliseconds(5)), Clock::never());
+  EXPECT_EQ(later(now, Clock::duration::max()), Clock::never());
+  EXPECT_EQ(later(now, -milliseconds(5)), now - milliseconds(5));
+}
+
+}  // namespace
+}  // namespace latchkey
