@@ -1,0 +1,39 @@
+// What can be set when Locks are made.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace latchkey {
+
+class Clock;
+class Listener;
+
+/// Whether wake-ups in a Redis cluster go by SPUBLISH: AUTO decides as Redisson does.
+enum class ShardedPubSub : std::uint8_t { AUTO, ON, OFF };
+
+/// Options of one Locks. Checked together when the Locks are made; a value out of range is a
+/// std::invalid_argument that names it.
+struct Options {
+  /// Put before every key, as Redisson's NameMapper does.
+  std::string prefix{};
+  /// The lease of a hold that the watchdog renews, every third of it. 30 ms to 1 day.
+  std::chrono::milliseconds watchdog = std::chrono::seconds(30);
+  /// How long one command may stay without an answer before its outcome counts as unknown.
+  std::chrono::milliseconds command_timeout = std::chrono::seconds(2);
+  /// How long an acquire with `forever` goes on without any answer.
+  std::chrono::milliseconds unavailable_after = std::chrono::seconds(10);
+  /// How many replicas must confirm a grant (Redis only).
+  int min_replicas = 0;
+  /// Redis Cluster only.
+  ShardedPubSub sharded = ShardedPubSub::AUTO;
+  /// Reports lock classes that are ever taken in both orders.
+  bool check_order = false;
+  /// Where the time comes from; null: Clock::system(). It must outlive the Locks and their holds.
+  Clock* clock = nullptr;
+  /// Who is told of events; null: nobody. It must outlive the Locks and their holds.
+  Listener* listener = nullptr;
+};
+
+}  // namespace latchkey

@@ -1,0 +1,37 @@
+// Names and small answers of the backend seam.
+#include <latchkey/backend.hpp>
+
+namespace latchkey {
+
+std::string_view to_string(Verb verb) noexcept {
+  switch (verb) {
+    case Verb::acquire: return "acquire";
+    case Verb::acquire_all: return "acquire_all";
+    case Verb::renew: return "renew";
+    case Verb::verify: return "verify";
+    case Verb::downgrade: return "downgrade";
+    case Verb::release: return "release";
+    case Verb::leave: return "leave";
+    case Verb::subscribe: return "subscribe";
+    case Verb::unsubscribe: return "unsubscribe";
+    case Verb::inspect: return "inspect";
+    case Verb::list: return "list";
+    case Verb::force_release: return "force_release";
+  }
+  return "?";
+}
+
+bool Backend::answer(Request& /*request*/, Outcome& /*outcome*/, Sink& /*sink*/) { return false; }
+
+bool Capabilities::offers(LockType type) const noexcept {
+  switch (type) {
+    case LockType::REENTRANT: return reentrant;
+    case LockType::FAIR: return fair;
+    case LockType::READ:
+    case LockType::WRITE: return read_write;
+    case LockType::FENCED: return fenced;
+  }
+  return false;
+}
+
+}  // namespace latchkey

@@ -1,0 +1,76 @@
+// Which backend serves which URI scheme.
+#include "backend/registry.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <stdexcept>
+#include <utility>
+
+namespace latchkey {
+namespace {
+
+struct Entry {
+  std::string scheme;
+  BackendFactory factory;
+};
+
+struct Registry {
+  std::mutex mutex;
+  std::vector<Entry> entries;  // sorted by scheme
+
+  auto place_of(std::string_view scheme) {
+    return std::lower_bound(
+        entries.begin(), entries.end(), scheme,
+        [](const Entry& entry, std::string_view wanted) { return entry.scheme < wanted; });
+  }
+};
+
+Registry& registry() {
+  // Never destroyed: static objects may connect while others go.
+  static Registry& the = *new Registry;
+  return the;
+}
+
+bool is_scheme(std::string_view text) noexcept {
+  const auto letter = [](char byte) { return byte >= 'a' && byte <= 'z'; };
+  return !text.empty() && letter(text.front()) &&
+         std::all_of(text.begin(), text.end(), [&](char byte) {
+           return letter(byte) || (byte >= '0' && byte <= '9') || byte == '+' || byte == '-' ||
+                  byte == '.';
+         });
+}
+
+}  // namespace
+
+void register_backend(std::string scheme, BackendFactory factory) {
+  if (!is_scheme(scheme)) {
+    throw std::invalid_argument("'" + scheme +
+                                "' is no URI scheme: a small letter, then small letters, digits, "
+                                "'+', '-' or '.', without the colon");
+  }
+  if (factory == nullptr) {
+    throw std::invalid_argument("the backend factory for '" + scheme + "' is a null pointer");
+  }
+  const std::lock_guard lock(registry().mutex);
+  const auto place = registry().place_of(scheme);
+  if (place != registry().entries.end() && place->scheme == scheme) {
+    throw std::invalid_argument("the scheme '" + scheme + "' has a backend already");
+  }
+  registry().entries.insert(place, {std::move(scheme), factory});
+}
+
+std::vector<std::string> backend_schemes() {
+  const std::lock_guard lock(registry().mutex);
+  std::vector<std::string> schemes;
+  for (const Entry& entry : registry().entries) schemes.push_back(entry.scheme);
+  return schemes;
+}
+
+BackendFactory detail::find_backend_factory(std::string_view scheme) noexcept {
+  const std::lock_guard lock(registry().mutex);
+  const auto place = registry().place_of(scheme);
+  const bool found = place != registry().entries.end() && place->scheme == scheme;
+  return found ? place->factory : nullptr;
+}
+
+}  // namespace latchkey

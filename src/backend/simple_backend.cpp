@@ -1,0 +1,244 @@
+// A backend made of three blocking functions: queues per key, driven by whoever waits.
+#include <latchkey/simple_backend.hpp>
+
+#include <deque>
+#include <mutex>
+#include <utility>
+
+#include <latchkey/error.hpp>
+
+#include "core/at_fork.hpp"
+#include "core/key_table.hpp"
+#include "core/parked_drivers.hpp"
+
+namespace latchkey {
+namespace {
+
+struct Job {
+  Request* request;
+  Sink* sink;
+};
+
+/// The requests of one key. It is in the line of ready lanes while it has jobs and none of them
+/// runs.
+struct Lane {
+  std::string key;
+  std::size_t hash = 0;
+  Lane* next = nullptr;
+  std::deque<Job> jobs;
+  bool running = false;
+  bool in_line = false;
+  Lane* next_ready = nullptr;
+
+  void reset() noexcept {}  // a lane is empty when it is erased
+};
+
+Outcome make(Outcome::Kind kind, std::string text = {}) {
+  Outcome outcome;
+  outcome.kind = kind;
+  outcome.text = std::move(text);
+  return outcome;
+}
+
+Outcome not_offered(const Request& request) {
+  return make(Outcome::Kind::refused, std::string(to_string(request.verb)) + " is not offered");
+}
+
+}  // namespace
+
+/// Thread-safe; the fork holds it still.
+class SimpleBackend::Queue final : private detail::ForkParticipant {
+ public:
+  Queue() { register_fork_participant(detail::ForkLevel::backend, *this); }
+  Queue(const Queue&) = delete;
+  Queue& operator=(const Queue&) = delete;
+  ~Queue() { unregister_fork_participant(*this); }
+
+  /// All of them or, where it throws std::bad_alloc, none.
+  void add(std::span<Request* const> requests, Sink& sink) {
+    const std::lock_guard lock(mutex_);
+    std::size_t added = 0;
+    try {
+      for (; added < requests.size(); ++added) {
+        lane_for(*requests[added]).jobs.push_back({requests[added], &sink});
+      }
+    } catch (...) {
+      while (added > 0) lane_for(*requests[--added]).jobs.pop_back();
+      lanes_.for_each([&](Lane& lane) {
+        if (lane.jobs.empty() && !lane.running) lanes_.erase(lane);
+      });
+      throw;
+    }
+    for (const Request* request : requests) line_up(lane_for(*request));
+    parked_.wake_one();
+  }
+
+  /// The lane whose first job the caller now runs; null: nothing to do.
+  Lane* take(Job& job) {
+    const std::lock_guard lock(mutex_);
+    return take_locked(job);
+  }
+
+  /// The same, but where nothing is to do the driver is in the list of those to be woken then.
+  Lane* take_or_wait(Job& job, detail::ParkedDrivers::Driver& driver) {
+    const std::lock_guard lock(mutex_);
+    Lane* const lane = take_locked(job);
+    if (lane == nullptr) parked_.add(driver);
+    return lane;
+  }
+
+  /// No longer to be woken. The driver may have been woken just now and still leave for good, so
+  /// work that is left is handed on.
+  void leave(detail::ParkedDrivers::Driver& driver) {
+    const std::lock_guard lock(mutex_);
+    parked_.remove(driver);
+    if (first_ready_ != nullptr) parked_.wake_one();
+  }
+
+  void done(Lane& lane) {
+    const std::lock_guard lock(mutex_);
+    lane.running = false;
+    if (lane.jobs.empty()) {
+      lanes_.erase(lane);
+    } else {
+      line_up(lane);
+      parked_.wake_one();
+    }
+  }
+
+  void drop_all() noexcept {
+    const std::lock_guard lock(mutex_);
+    lanes_.for_each([&](Lane& lane) {
+      lane.jobs.clear();
+      lane.running = lane.in_line = false;
+      lanes_.erase(lane);
+    });
+    first_ready_ = last_ready_ = nullptr;
+    parked_.clear();
+  }
+
+ private:
+  /// Requests without a key (list) or with several (acquire_all) share the lane of that text.
+  Lane& lane_for(const Request& request) {
+    const std::size_t hash = detail::hash_key(request.key);
+    Lane* const lane = lanes_.find(request.key, hash);
+    return lane != nullptr ? *lane : lanes_.insert(request.key, hash);
+  }
+
+  void line_up(Lane& lane) noexcept {
+    if (lane.running || std::exchange(lane.in_line, true)) return;
+    lane.next_ready = nullptr;
+    (last_ready_ == nullptr ? first_ready_ : last_ready_->next_ready) = &lane;
+    last_ready_ = &lane;
+  }
+
+  Lane* take_locked(Job& job) {
+    Lane* const lane = first_ready_;
+    if (lane == nullptr) return nullptr;
+    first_ready_ = lane->next_ready;
+    if (first_ready_ == nullptr) last_ready_ = nullptr;
+    job = lane->jobs.front();
+    lane->jobs.pop_front();
+    lane->in_line = false;
+    lane->running = true;
+    if (first_ready_ != nullptr) parked_.wake_one();
+    return lane;
+  }
+
+  void prepare() noexcept override { mutex_.lock(); }
+  void parent() noexcept override { mutex_.unlock(); }
+  void child() noexcept override { mutex_.unlock(); }
+
+  std::mutex mutex_;
+  detail::KeyTable<Lane> lanes_;  // all below: guarded by mutex_
+  Lane* first_ready_ = nullptr;
+  Lane* last_ready_ = nullptr;
+  detail::ParkedDrivers parked_;
+};
+
+SimpleBackend::SimpleBackend(Clock& clock) : clock_(clock), queue_(std::make_unique<Queue>()) {}
+SimpleBackend::~SimpleBackend() = default;
+
+void SimpleBackend::submit(std::span<Request* const> requests, Sink& sink) {
+  queue_->add(requests, sink);
+}
+
+void SimpleBackend::drive(Parker& parker, Clock::time_point until) {
+  Job job{};
+  detail::ParkedDrivers::Driver me{parker};
+  Lane* lane = queue_->take_or_wait(job, me);
+  if (lane == nullptr) {
+    // Nothing to do before something is submitted or another driver is done with a key: both wake.
+    const bool unparked = parker.park_until(clock_, until);
+    queue_->leave(me);
+    if (unparked) lane = queue_->take(job);
+    if (lane == nullptr) return;
+  }
+  Outcome outcome = attempt(*job.request);
+  // The lane goes on first: what the sink does may take its time.
+  queue_->done(*lane);
+  job.sink->completed(*job.request, std::move(outcome));
+}
+
+void SimpleBackend::forget_parent() noexcept {
+  queue_->drop_all();
+  forked();
+}
+
+Outcome SimpleBackend::attempt(const Request& request) noexcept {
+  try {
+    return call(request);
+  } catch (const Refused& refusal) {
+    return make(Outcome::Kind::refused, refusal.what());
+  } catch (const BackendRefused& refusal) {
+    return make(Outcome::Kind::refused, refusal.what());
+  } catch (const std::exception& error) {
+    return make(Outcome::Kind::unknown, error.what());
+  } catch (...) {
+    return make(Outcome::Kind::unknown, "the backend threw something that is no std::exception");
+  }
+}
+
+Outcome SimpleBackend::call(const Request& request) {
+  switch (request.verb) {
+    case Verb::acquire: return acquire(request);
+    case Verb::renew: return renew(request);
+    case Verb::verify: return verify(request);
+    case Verb::downgrade: return downgrade(request);
+    case Verb::release: return release(request);
+    case Verb::leave: return leave(request);
+    case Verb::subscribe:
+    case Verb::unsubscribe: return granted();  // nothing will ever come: waiters poll
+    case Verb::inspect: return inspect(request);
+    case Verb::list: return list(request);
+    case Verb::force_release: return force_release(request);
+    case Verb::acquire_all: break;
+  }
+  return not_offered(request);
+}
+
+Outcome SimpleBackend::verify(const Request&) { return granted(); }
+Outcome SimpleBackend::leave(const Request& request) { return release(request); }
+Outcome SimpleBackend::downgrade(const Request& request) { return not_offered(request); }
+Outcome SimpleBackend::inspect(const Request& request) { return not_offered(request); }
+Outcome SimpleBackend::list(const Request& request) { return not_offered(request); }
+Outcome SimpleBackend::force_release(const Request& request) { return not_offered(request); }
+
+Outcome SimpleBackend::granted(std::uint64_t fencing_token) {
+  Outcome outcome = make(Outcome::Kind::granted);
+  outcome.token = fencing_token;
+  return outcome;
+}
+
+Outcome SimpleBackend::granted_if(bool held) { return held ? granted() : gone(); }
+
+Outcome SimpleBackend::busy(std::optional<std::chrono::milliseconds> retry_after,
+                            std::string holder) {
+  Outcome outcome = make(Outcome::Kind::busy, std::move(holder));
+  outcome.retry_after = retry_after;
+  return outcome;
+}
+
+Outcome SimpleBackend::gone() { return make(Outcome::Kind::gone); }
+
+}  // namespace latchkey

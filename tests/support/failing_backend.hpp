@@ -1,0 +1,69 @@
+// A backend over memory whose answers a test takes away or delays.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include <latchkey/hold_id.hpp>
+#include <latchkey/simple_backend.hpp>
+
+namespace latchkey::tests {
+
+/// What the test decides; it outlives the backend.
+struct Weather {
+  std::atomic<bool> silent{false};         ///< nobody can tell
+  std::atomic<bool> refusing{false};       ///< the store says no
+  std::atomic<bool> releases_hang{false};  ///< for as long as this is true
+  std::atomic<int> hanging{0};
+  std::atomic<int> renewals{0};
+};
+
+/// REENTRANT locks without leases.
+class FailingBackend final : public SimpleBackend {
+ public:
+  explicit FailingBackend(Weather& weather, Clock& clock = Clock::system())
+      : SimpleBackend(clock), weather_(weather) {}
+  [[nodiscard]] std::string describe() const override { return "failing"; }
+
+ protected:
+  Outcome acquire(const Request& request) override {
+    look();
+    const std::lock_guard lock(mutex_);
+    const auto [place, fresh] = holders_.try_emplace(std::string(request.key), request.id);
+    return fresh || place->second == request.id ? granted() : busy({}, place->second.text());
+  }
+  Outcome renew(const Request& request) override {
+    ++weather_.renewals;
+    look();
+    const std::lock_guard lock(mutex_);
+    const auto place = holders_.find(std::string(request.key));
+    return granted_if(place != holders_.end() && place->second == request.id);
+  }
+  Outcome release(const Request& request) override {
+    ++weather_.hanging;
+    while (weather_.releases_hang) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    --weather_.hanging;
+    look();
+    const std::lock_guard lock(mutex_);
+    const auto place = holders_.find(std::string(request.key));
+    if (place == holders_.end() || place->second != request.id) return gone();
+    holders_.erase(place);
+    return granted();
+  }
+
+ private:
+  void look() const {
+    if (weather_.silent) throw std::runtime_error("the line is dead");
+    if (weather_.refusing) throw Refused("not allowed");
+  }
+
+  Weather& weather_;
+  std::mutex mutex_;
+  std::map<std::string, HoldId, std::less<>> holders_;
+};
+
+}  // namespace latchkey::tests

@@ -1,0 +1,31 @@
+// A listener that counts, and that a fork cannot catch with a mutex held.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+
+#include <latchkey/listener.hpp>
+
+#include "support/recorder.hpp"
+
+namespace latchkey::tests {
+
+class Tally final : public Listener {
+ public:
+  void on_event(const Event& event) override { ++counts_[static_cast<std::size_t>(event.kind)]; }
+
+  [[nodiscard]] std::size_t count(Event::Kind kind) const noexcept {
+    return counts_[static_cast<std::size_t>(kind)];
+  }
+  /// False: there were not as many of that kind within the patience.
+  bool await(Event::Kind kind, std::size_t least = 1) const {
+    return eventually([&] { return count(kind) >= least; });
+  }
+
+ private:
+  std::array<std::atomic<std::size_t>, static_cast<std::size_t>(Event::Kind::dropped) + 1>
+      counts_{};
+};
+
+}  // namespace latchkey::tests
