@@ -1,0 +1,80 @@
+// A place where locks live.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <latchkey/attempt.hpp>
+#include <latchkey/lock.hpp>
+#include <latchkey/lock_info.hpp>
+#include <latchkey/options.hpp>
+#include <latchkey/owner.hpp>
+#include <latchkey/read_write_lock.hpp>
+
+namespace latchkey {
+
+class Backend;
+
+namespace detail {
+class LockSpace;
+}  // namespace detail
+
+/// One connection to a place where locks live, with everything that holds need: a queue per key,
+/// the watchdog's timer, the notifier. Thread-safe; copies are the same Locks. Locks, Lock and Hold
+/// keep the shared state alive: the last of them to go closes the connection.
+///
+/// No thread runs until the first hold needs its deadline watched (the timer) or somebody must be
+/// told of something (the notifier). After a fork, the child's Locks own nothing and have a UUID of
+/// their own.
+class Locks {
+ public:
+  /// Locks at `uri`, for example "memory:" or "redis://127.0.0.1:6379/0". Throws
+  /// std::invalid_argument for a URI or options that make no sense; what the server says to a
+  /// connection comes with the first call.
+  static Locks connect(std::string_view uri, Options options = {});
+
+  /// Locks over a backend of your own.
+  explicit Locks(std::unique_ptr<Backend> backend, Options options = {});
+
+  /// Throws KeyError for a key that is empty or longer than 1 KiB with its prefix, and
+  /// std::invalid_argument for a type that the backend does not offer.
+  [[nodiscard]] Lock lock(std::string key, LockType type = LockType::REENTRANT) const;
+  [[nodiscard]] ReadWriteLock read_write(std::string key) const;
+
+  /// One acquire with everything that can be told it: what LOCKED calls. `key` is taken as it is
+  /// apart from the prefix. Throws what Lock::acquire throws, and Cancelled.
+  Hold acquire(std::string_view key, const Attempt& attempt) const;
+  /// The same; nullopt where acquire throws LockTimeout.
+  std::optional<Hold> try_acquire(std::string_view key, const Attempt& attempt) const;
+
+  /// The same Locks for another owner: see Owner.
+  [[nodiscard]] Locks with_owner(Owner owner) const;
+
+  /// What the backend says of `key` now. These three throw BackendUnavailable and BackendRefused.
+  [[nodiscard]] LockInfo inspect(std::string_view key) const;
+  /// Keys that are locked now and match the glob `pattern` (`*`, `?`, `[…]`), with their prefix.
+  [[nodiscard]] std::vector<std::string> list(std::string_view pattern = "*") const;
+  /// Takes the lock from whoever holds it. False: nobody did. Its holder finds out at its next
+  /// check.
+  bool force_release(std::string_view key) const;
+
+  /// No acquire is granted from now on: waiters end with Closed. Gives holders `drain` to release;
+  /// what is held after that is released here and lost to its holder.
+  void close(std::chrono::milliseconds drain) const;
+
+  /// Scheme, host, port and database.
+  [[nodiscard]] std::string describe() const;
+
+ private:
+  friend class detail::LockSpace;
+  Locks(std::shared_ptr<detail::SpaceRef> space, std::optional<Owner> owner);
+
+  std::shared_ptr<detail::SpaceRef> space_;
+  std::optional<Owner> owner_;
+};
+
+}  // namespace latchkey

@@ -1,0 +1,69 @@
+// What all parts of the backend contract stand on.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <latchkey/testing/contract/probe.hpp>
+
+namespace latchkey::testing::contract {
+
+using Kind = Outcome::Kind;
+using std::chrono::milliseconds;
+
+/// `Store` is the user's fixture, see latchkey/testing/backend_contract.hpp. Times are multiples of
+/// `unit`, short enough for real waiting and long enough for a busy machine.
+template <class Store>
+class Contract : public ::testing::Test {
+ protected:
+  static constexpr milliseconds unit = [] {
+    if constexpr (requires { Store::unit; }) {
+      return milliseconds(Store::unit);
+    } else {
+      return milliseconds(50);
+    }
+  }();
+  static constexpr milliseconds lease = 4 * unit;
+  static constexpr milliseconds long_lease = 400 * unit;
+
+  /// False where verify says granted without asking, as SimpleBackend's own does.
+  static constexpr bool verifies = [] {
+    if constexpr (requires { Store::verifies; }) {
+      return bool{Store::verifies};
+    } else {
+      return true;
+    }
+  }();
+
+  [[nodiscard]] Probe connect() { return Probe(store.backend(), store.options()); }
+  void pass(milliseconds time) { store.pass(time); }
+
+  /// The exclusive types that are offered.
+  static std::vector<LockType> exclusive(const Capabilities& offered) {
+    std::vector<LockType> types;
+    for (const LockType type :
+         {LockType::REENTRANT, LockType::FAIR, LockType::WRITE, LockType::FENCED}) {
+      if (offered.offers(type)) types.push_back(type);
+    }
+    return types;
+  }
+  /// All types that are offered.
+  static std::vector<LockType> types(const Capabilities& offered) {
+    std::vector<LockType> all = exclusive(offered);
+    if (offered.read_write) all.push_back(LockType::READ);
+    return all;
+  }
+
+  Store store;
+  const std::string name = store.fresh_key();
+};
+
+}  // namespace latchkey::testing::contract
+
+/// Ends the case, reported as not offered: it neither passed nor failed.
+#define LATCHKEY_DETAIL_OFFERED(condition, what) \
+  if (!(condition)) GTEST_SKIP() << "not offered: " << (what)

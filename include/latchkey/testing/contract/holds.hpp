@@ -1,0 +1,212 @@
+// The backend contract: who may hold, for how long, and how it ends.
+#pragma once
+
+#include <latchkey/testing/contract/fixture.hpp>
+
+namespace latchkey::testing::contract {
+
+template <class Store>
+class BackendHolds : public Contract<Store> {};
+TYPED_TEST_SUITE_P(BackendHolds);
+
+TYPED_TEST_P(BackendHolds, ExclusiveTypesHaveOneHolder) {
+  Probe one = this->connect(), other = this->connect();
+  for (const LockType type : this->exclusive(one.offers())) {
+    SCOPED_TRACE(to_string(type));
+    const std::string key = this->store.fresh_key();
+    const HoldId first = one.fresh_id(), second = other.fresh_id();
+    EXPECT_EQ(one.acquire(key, type, first, this->long_lease).kind, Kind::granted);
+    const Outcome refused = other.acquire(key, type, second, this->long_lease);
+    EXPECT_EQ(refused.kind, Kind::busy);
+    if (refused.retry_after) {
+      EXPECT_GT(*refused.retry_after, milliseconds(0));
+      EXPECT_LE(*refused.retry_after, this->long_lease);
+    }
+    EXPECT_TRUE(refused.text.empty() || refused.text == first.text()) << refused.text;
+    EXPECT_EQ(one.tell(Verb::release, key, type, first).kind, Kind::granted);
+    EXPECT_EQ(other.acquire(key, type, second, this->long_lease).kind, Kind::granted);
+    EXPECT_EQ(other.tell(Verb::release, key, type, second).kind, Kind::granted);
+  }
+}
+
+TYPED_TEST_P(BackendHolds, ReadersShareAndAWriterDoesNot) {
+  Probe one = this->connect(), other = this->connect();
+  LATCHKEY_DETAIL_OFFERED(one.offers().read_write, "READ and WRITE");
+  const HoldId reader = one.fresh_id(), second = other.fresh_id(), writer = other.fresh_id();
+  EXPECT_EQ(one.acquire(this->name, LockType::READ, reader, this->long_lease).kind, Kind::granted);
+  EXPECT_EQ(other.acquire(this->name, LockType::READ, second, this->long_lease).kind,
+            Kind::granted);
+  EXPECT_EQ(other.acquire(this->name, LockType::WRITE, writer, this->long_lease).kind, Kind::busy);
+  EXPECT_EQ(one.tell(Verb::release, this->name, LockType::READ, reader).kind, Kind::granted);
+  EXPECT_EQ(other.acquire(this->name, LockType::WRITE, writer, this->long_lease).kind, Kind::busy);
+  EXPECT_EQ(other.tell(Verb::release, this->name, LockType::READ, second).kind, Kind::granted);
+  EXPECT_EQ(other.acquire(this->name, LockType::WRITE, writer, this->long_lease).kind,
+            Kind::granted);
+  EXPECT_EQ(one.acquire(this->name, LockType::READ, one.fresh_id(), this->long_lease).kind,
+            Kind::busy);
+}
+
+TYPED_TEST_P(BackendHolds, AHolderIsGrantedAgainWithANewLease) {
+  Probe one = this->connect(), other = this->connect();
+  for (const LockType type : this->types(one.offers())) {
+    SCOPED_TRACE(to_string(type));
+    const std::string key = this->store.fresh_key();
+    const HoldId id = one.fresh_id();
+    const Outcome first = one.acquire(key, type, id, this->lease);
+    EXPECT_EQ(first.kind, Kind::granted);
+    const Outcome again = one.acquire(key, type, id, this->long_lease);
+    EXPECT_EQ(again.kind, Kind::granted);
+    EXPECT_EQ(again.token, first.token);
+    this->pass(this->lease + this->unit);
+    if (type != LockType::READ) {
+      EXPECT_EQ(other.acquire(key, type, other.fresh_id(), this->lease).kind, Kind::busy);
+    }
+    // Granted twice is held once: one release ends it.
+    EXPECT_EQ(one.tell(Verb::release, key, type, id).kind, Kind::granted);
+    EXPECT_EQ(other.acquire(key, type, other.fresh_id(), this->long_lease).kind, Kind::granted);
+  }
+}
+
+TYPED_TEST_P(BackendHolds, AnotherFamilyIsBusy) {
+  Probe one = this->connect(), other = this->connect();
+  LATCHKEY_DETAIL_OFFERED(one.offers().read_write && one.offers().reentrant, "two families");
+  const HoldId plain = one.fresh_id();
+  EXPECT_EQ(one.acquire(this->name, LockType::REENTRANT, plain, this->long_lease).kind,
+            Kind::granted);
+  for (const LockType type : {LockType::READ, LockType::WRITE}) {
+    EXPECT_EQ(other.acquire(this->name, type, other.fresh_id(), this->lease).kind, Kind::busy);
+  }
+  EXPECT_EQ(one.tell(Verb::release, this->name, LockType::REENTRANT, plain).kind, Kind::granted);
+  const HoldId reader = one.fresh_id();
+  EXPECT_EQ(one.acquire(this->name, LockType::READ, reader, this->long_lease).kind, Kind::granted);
+  EXPECT_EQ(other.acquire(this->name, LockType::REENTRANT, other.fresh_id(), this->lease).kind,
+            Kind::busy);
+}
+
+TYPED_TEST_P(BackendHolds, ALeaseEnds) {
+  Probe one = this->connect(), other = this->connect();
+  for (const LockType type : this->types(one.offers())) {
+    SCOPED_TRACE(to_string(type));
+    const std::string key = this->store.fresh_key();
+    const HoldId late = one.fresh_id(), next = other.fresh_id();
+    EXPECT_EQ(one.acquire(key, type, late, this->lease).kind, Kind::granted);
+    this->pass(this->lease + this->unit);
+    EXPECT_EQ(one.renew(key, type, late, this->lease).kind, Kind::gone);
+    EXPECT_EQ(other.acquire(key, type, next, this->long_lease).kind, Kind::granted);
+    EXPECT_EQ(one.tell(Verb::release, key, type, late).kind, Kind::gone);
+    EXPECT_EQ(other.renew(key, type, next, this->long_lease).kind, Kind::granted);
+  }
+}
+
+TYPED_TEST_P(BackendHolds, RenewProlongsAndNeverShortens) {
+  Probe one = this->connect(), other = this->connect();
+  for (const LockType type : this->types(one.offers())) {
+    SCOPED_TRACE(to_string(type));
+    const std::string key = this->store.fresh_key();
+    const HoldId id = one.fresh_id();
+    EXPECT_EQ(one.renew(key, type, id, this->lease).kind, Kind::gone);
+    EXPECT_EQ(one.acquire(key, type, id, this->lease).kind, Kind::granted);
+    EXPECT_EQ(one.renew(key, type, id, this->long_lease).kind, Kind::granted);
+    EXPECT_EQ(one.renew(key, type, id, this->unit).kind, Kind::granted);
+    this->pass(this->lease + this->unit);
+    EXPECT_EQ(one.renew(key, type, id, this->unit).kind, Kind::granted);
+    EXPECT_EQ(other.renew(key, type, other.fresh_id(), this->lease).kind, Kind::gone);
+  }
+}
+
+TYPED_TEST_P(BackendHolds, VerifyTellsAndChangesNothing) {
+  LATCHKEY_DETAIL_OFFERED(this->verifies, "verify that asks the store");
+  Probe one = this->connect(), other = this->connect();
+  for (const LockType type : this->types(one.offers())) {
+    SCOPED_TRACE(to_string(type));
+    const std::string key = this->store.fresh_key();
+    const HoldId id = one.fresh_id();
+    EXPECT_EQ(one.tell(Verb::verify, key, type, id).kind, Kind::gone);
+    EXPECT_EQ(one.acquire(key, type, id, this->lease).kind, Kind::granted);
+    EXPECT_EQ(one.tell(Verb::verify, key, type, id).kind, Kind::granted);
+    EXPECT_EQ(other.tell(Verb::verify, key, type, other.fresh_id()).kind, Kind::gone);
+    this->pass(this->lease + this->unit);
+    EXPECT_EQ(one.tell(Verb::verify, key, type, id).kind, Kind::gone);
+  }
+}
+
+TYPED_TEST_P(BackendHolds, AReleaseIsOnlyOfItsOwnId) {
+  Probe one = this->connect(), other = this->connect();
+  for (const LockType type : this->types(one.offers())) {
+    SCOPED_TRACE(to_string(type));
+    const std::string key = this->store.fresh_key();
+    const HoldId id = one.fresh_id();
+    EXPECT_EQ(one.tell(Verb::release, key, type, id).kind, Kind::gone);
+    EXPECT_EQ(one.acquire(key, type, id, this->long_lease).kind, Kind::granted);
+    EXPECT_EQ(other.tell(Verb::release, key, type, other.fresh_id()).kind, Kind::gone);
+    EXPECT_EQ(one.renew(key, type, id, this->long_lease).kind, Kind::granted);
+    EXPECT_EQ(one.tell(Verb::release, key, type, id).kind, Kind::granted);
+    EXPECT_EQ(one.tell(Verb::release, key, type, id).kind, Kind::gone);
+  }
+}
+
+TYPED_TEST_P(BackendHolds, LeaveEndsWhateverCameOfAnAcquire) {
+  Probe one = this->connect(), other = this->connect();
+  for (const LockType type : this->types(one.offers())) {
+    SCOPED_TRACE(to_string(type));
+    const std::string key = this->store.fresh_key();
+    const HoldId id = one.fresh_id();
+    EXPECT_EQ(one.tell(Verb::leave, key, type, id).kind, Kind::gone);
+    EXPECT_EQ(one.acquire(key, type, id, this->long_lease).kind, Kind::granted);
+    EXPECT_EQ(one.tell(Verb::leave, key, type, id).kind, Kind::granted);
+    EXPECT_EQ(other.acquire(key, type, other.fresh_id(), this->lease).kind, Kind::granted);
+  }
+}
+
+TYPED_TEST_P(BackendHolds, DowngradeTurnsAWriteIntoARead) {
+  Probe one = this->connect(), other = this->connect();
+  LATCHKEY_DETAIL_OFFERED(one.offers().read_write, "READ and WRITE");
+  const HoldId id = one.fresh_id(), reader = other.fresh_id();
+  EXPECT_EQ(one.downgrade(this->name, id, this->lease).kind, Kind::gone);
+  EXPECT_EQ(one.acquire(this->name, LockType::WRITE, id, this->long_lease).kind, Kind::granted);
+  EXPECT_EQ(other.acquire(this->name, LockType::READ, reader, this->long_lease).kind, Kind::busy);
+  EXPECT_EQ(one.downgrade(this->name, id, this->long_lease).kind, Kind::granted);
+  EXPECT_EQ(other.acquire(this->name, LockType::READ, reader, this->long_lease).kind,
+            Kind::granted);
+  EXPECT_EQ(other.acquire(this->name, LockType::WRITE, other.fresh_id(), this->lease).kind,
+            Kind::busy);
+  EXPECT_EQ(one.tell(Verb::release, this->name, LockType::READ, id).kind, Kind::granted);
+}
+
+TYPED_TEST_P(BackendHolds, AcquireAllTakesAllOrNothing) {
+  Probe one = this->connect(), other = this->connect();
+  LATCHKEY_DETAIL_OFFERED(one.offers().one_step == Capabilities::OneStep::all,
+                          "acquire_all of any keys");
+  const std::string keys[] = {this->name, this->store.fresh_key(), this->store.fresh_key()};
+  std::vector<Member> members;
+  for (const std::string& each : keys) {
+    members.push_back({each, LockType::REENTRANT, one.fresh_id()});
+  }
+  const HoldId blocker = other.fresh_id();
+  EXPECT_EQ(other.acquire(keys[1], LockType::REENTRANT, blocker, this->long_lease).kind,
+            Kind::granted);
+  Request all;
+  all.verb = Verb::acquire_all;
+  all.members = members;
+  all.lease = this->long_lease;
+  const Outcome refused = one.ask(all);
+  EXPECT_EQ(refused.kind, Kind::busy);
+  EXPECT_EQ(refused.busy_member, 1U);
+  const HoldId passing = other.fresh_id();
+  EXPECT_EQ(other.acquire(keys[0], LockType::REENTRANT, passing, this->lease).kind, Kind::granted);
+  EXPECT_EQ(other.tell(Verb::release, keys[0], LockType::REENTRANT, passing).kind, Kind::granted);
+  EXPECT_EQ(other.tell(Verb::release, keys[1], LockType::REENTRANT, blocker).kind, Kind::granted);
+  EXPECT_EQ(one.ask(all).kind, Kind::granted);
+  for (const Member& member : members) {
+    EXPECT_EQ(one.renew(member.key, member.type, member.id, this->long_lease).kind, Kind::granted);
+  }
+}
+
+REGISTER_TYPED_TEST_SUITE_P(BackendHolds, ExclusiveTypesHaveOneHolder,
+                            ReadersShareAndAWriterDoesNot, AHolderIsGrantedAgainWithANewLease,
+                            AnotherFamilyIsBusy, ALeaseEnds, RenewProlongsAndNeverShortens,
+                            VerifyTellsAndChangesNothing, AReleaseIsOnlyOfItsOwnId,
+                            LeaveEndsWhateverCameOfAnAcquire, DowngradeTurnsAWriteIntoARead,
+                            AcquireAllTakesAllOrNothing);
+
+}  // namespace latchkey::testing::contract

@@ -1,0 +1,209 @@
+// The backend contract: what the user of Locks sees.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <future>
+#include <memory>
+#include <thread>
+
+#include <latchkey/error.hpp>
+#include <latchkey/locks.hpp>
+#include <latchkey/testing/contract/fixture.hpp>
+
+namespace latchkey::testing::contract {
+
+template <class Store>
+class BackendLocks : public Contract<Store> {
+ protected:
+  static constexpr milliseconds no_wait{0};
+
+  Locks locks() { return Locks(this->store.backend(), this->store.options()); }
+
+  /// Runs `call` on a thread of its own while time passes, until it has returned.
+  template <class Call>
+  void while_time_passes(Call call) {
+    auto done = std::async(std::launch::async, std::move(call));
+    while (done.wait_for(milliseconds(2)) != std::future_status::ready) this->pass(this->unit);
+    done.get();
+  }
+};
+TYPED_TEST_SUITE_P(BackendLocks);
+
+TYPED_TEST_P(BackendLocks, TwoLocksExcludeEachOther) {
+  Locks one = this->locks(), other = this->locks();
+  Probe probe = this->connect();
+  for (const LockType type : this->exclusive(probe.offers())) {
+    SCOPED_TRACE(to_string(type));
+    const std::string key = this->store.fresh_key();
+    {
+      const Hold hold = one.lock(key, type).acquire(this->no_wait, this->long_lease);
+      EXPECT_FALSE(hold.lost());
+      EXPECT_EQ(hold.type(), type);
+      EXPECT_EQ(hold.fencing_token().has_value(), type == LockType::FENCED);
+      EXPECT_FALSE(other.lock(key, type).try_acquire(this->no_wait, this->long_lease));
+    }
+    EXPECT_TRUE(other.lock(key, type).try_acquire(this->no_wait, this->long_lease));
+  }
+}
+
+TYPED_TEST_P(BackendLocks, ReentryIsCounted) {
+  Locks one = this->locks(), other = this->locks();
+  Probe probe = this->connect();
+  for (const LockType type : this->exclusive(probe.offers())) {
+    SCOPED_TRACE(to_string(type));
+    const std::string key = this->store.fresh_key();
+    Lock lock = one.lock(key, type);
+    Hold outer = lock.acquire(this->no_wait, this->long_lease);
+    Hold inner = lock.acquire(this->no_wait, this->long_lease);
+    EXPECT_EQ(inner.fencing_token(), outer.fencing_token());
+    EXPECT_TRUE(inner.release());
+    EXPECT_FALSE(other.lock(key, type).try_acquire(this->no_wait, this->long_lease));
+    EXPECT_TRUE(outer.release());
+    EXPECT_TRUE(other.lock(key, type).try_acquire(this->no_wait, this->long_lease));
+  }
+}
+
+TYPED_TEST_P(BackendLocks, AnotherTypeWouldDeadlockButAReadInsideOnesWrite) {
+  Locks one = this->locks();
+  Probe probe = this->connect();
+  LATCHKEY_DETAIL_OFFERED(probe.offers().read_write && probe.offers().reentrant, "READ and WRITE");
+  {
+    Hold plain = one.lock(this->name).acquire(this->no_wait, this->long_lease);
+    EXPECT_THROW(static_cast<void>(one.lock(this->name, LockType::READ).try_acquire(this->no_wait)),
+                 WouldDeadlock);
+  }
+  ReadWriteLock both = one.read_write(this->name);
+  {
+    Hold write = both.write().acquire(this->no_wait, this->long_lease);
+    Hold read = both.read().acquire(this->no_wait, this->long_lease);
+    EXPECT_TRUE(read.release());
+    EXPECT_TRUE(write.release());
+  }
+  Hold read = both.read().acquire(this->no_wait, this->long_lease);
+  EXPECT_THROW(static_cast<void>(both.write().try_acquire(this->no_wait)), WouldDeadlock);
+}
+
+TYPED_TEST_P(BackendLocks, AWriteThatEndsFirstLeavesItsRead) {
+  Locks one = this->locks(), other = this->locks();
+  Probe probe = this->connect();
+  LATCHKEY_DETAIL_OFFERED(probe.offers().read_write, "READ and WRITE");
+  ReadWriteLock mine = one.read_write(this->name), theirs = other.read_write(this->name);
+  Hold write = mine.write().acquire(this->no_wait, this->long_lease);
+  Hold read = mine.read().acquire(this->no_wait, this->long_lease);
+  EXPECT_TRUE(write.release());
+  EXPECT_FALSE(theirs.write().try_acquire(this->no_wait, this->long_lease));
+  EXPECT_TRUE(theirs.read().try_acquire(this->no_wait, this->long_lease));
+  EXPECT_TRUE(read.release());
+  EXPECT_TRUE(theirs.write().try_acquire(this->no_wait, this->long_lease));
+}
+
+TYPED_TEST_P(BackendLocks, LockAndHoldAreCountedApart) {
+  Locks one = this->locks(), other = this->locks();
+  Lock lock = one.lock(this->name);
+  lock.lock();
+  {
+    Hold hold = lock.acquire(this->no_wait, this->long_lease);
+    EXPECT_TRUE(lock.release());
+    EXPECT_THROW(lock.release(), NotOwner);  // never what acquire() gave
+    EXPECT_FALSE(hold.lost());
+    EXPECT_FALSE(other.lock(this->name).try_lock());
+  }
+  Lock theirs = other.lock(this->name);
+  EXPECT_TRUE(theirs.try_lock());
+  EXPECT_TRUE(theirs.release());
+}
+
+TYPED_TEST_P(BackendLocks, ATimeoutSaysWhatWasBusyAndForHowLong) {
+  Locks one = this->locks(), other = this->locks();
+  const Hold hold = one.lock(this->name).acquire(this->no_wait, this->long_lease);
+  this->while_time_passes([&] {
+    try {
+      const Hold never = other.lock(this->name).acquire(this->lease, this->lease);
+      ADD_FAILURE() << "granted twice";
+    } catch (const LockTimeout& timeout) {
+      EXPECT_EQ(timeout.key(), std::string(hold.key()));
+      EXPECT_EQ(timeout.type(), LockType::REENTRANT);
+      EXPECT_EQ(timeout.backend(), other.describe());
+      EXPECT_GE(timeout.waited(), this->lease);
+      EXPECT_NE(std::string(timeout.what()).find("was busy for the whole wait"), std::string::npos);
+    }
+  });
+}
+
+TYPED_TEST_P(BackendLocks, AWaiterGetsWhatIsReleased) {
+  Locks one = this->locks(), other = this->locks();
+  Probe probe = this->connect();
+  for (const LockType type : this->exclusive(probe.offers())) {
+    SCOPED_TRACE(to_string(type));
+    const std::string key = this->store.fresh_key();
+    auto hold =
+        std::make_unique<Hold>(one.lock(key, type).acquire(this->no_wait, this->long_lease));
+    std::atomic<bool> granted = false;
+    std::thread waiter([&] {
+      const Hold next = other.lock(key, type).acquire(forever, this->long_lease);
+      granted = true;
+    });
+    EXPECT_FALSE(granted);
+    hold.reset();
+    this->while_time_passes([&] { waiter.join(); });
+    EXPECT_TRUE(granted);
+  }
+}
+
+TYPED_TEST_P(BackendLocks, AHoldIsLostWhenItsLeaseEnds) {
+  Locks one = this->locks(), other = this->locks();
+  Hold hold = one.lock(this->name).acquire(this->no_wait, this->lease);
+  EXPECT_GT(hold.remaining(), milliseconds(0));
+  this->pass(this->lease + this->unit);
+  EXPECT_TRUE(hold.lost());
+  EXPECT_EQ(hold.remaining(), milliseconds(0));
+  EXPECT_FALSE(hold.extend(this->lease));
+  const auto next = other.lock(this->name).try_acquire(this->no_wait, this->long_lease);
+  ASSERT_TRUE(next);
+  EXPECT_FALSE(hold.release());
+  EXPECT_FALSE(next->lost());
+}
+
+TYPED_TEST_P(BackendLocks, ExtendMovesTheDeadline) {
+  Locks one = this->locks(), other = this->locks();
+  Hold hold = one.lock(this->name).acquire(this->no_wait, this->lease);
+  EXPECT_TRUE(hold.extend(this->long_lease));
+  EXPECT_TRUE(hold.extend(this->lease));  // never shortens
+  EXPECT_GT(hold.remaining(), this->long_lease / 2);
+  this->pass(this->lease + this->unit);
+  EXPECT_FALSE(hold.lost());
+  EXPECT_FALSE(other.lock(this->name).try_acquire(this->no_wait, this->lease));
+  EXPECT_TRUE(hold.release());
+}
+
+TYPED_TEST_P(BackendLocks, ThreadsOfOneLocksAreOwnersOfTheirOwn) {
+  Locks one = this->locks();
+  const Hold hold = one.lock(this->name).acquire(this->no_wait, this->long_lease);
+  std::thread([&] {
+    EXPECT_FALSE(one.lock(this->name).try_acquire(this->no_wait, this->lease));
+    EXPECT_THROW(one.lock(this->name).release(), NotOwner);
+  }).join();
+}
+
+TYPED_TEST_P(BackendLocks, AdministrationThroughLocks) {
+  Locks one = this->locks();
+  Probe probe = this->connect();
+  LATCHKEY_DETAIL_OFFERED(probe.offers().administration, "inspect, list and force_release");
+  Hold hold = one.lock(this->name).acquire(this->no_wait, this->long_lease);
+  EXPECT_TRUE(one.inspect(this->name).locked);
+  const auto names = one.list("*");
+  EXPECT_NE(std::find(names.begin(), names.end(), std::string(hold.key())), names.end());
+  EXPECT_TRUE(one.force_release(this->name));
+  EXPECT_FALSE(one.force_release(this->name));
+  EXPECT_FALSE(hold.release());
+}
+
+REGISTER_TYPED_TEST_SUITE_P(BackendLocks, TwoLocksExcludeEachOther, ReentryIsCounted,
+                            AnotherTypeWouldDeadlockButAReadInsideOnesWrite,
+                            AWriteThatEndsFirstLeavesItsRead, LockAndHoldAreCountedApart,
+                            ATimeoutSaysWhatWasBusyAndForHowLong, AWaiterGetsWhatIsReleased,
+                            AHoldIsLostWhenItsLeaseEnds, ExtendMovesTheDeadline,
+                            ThreadsOfOneLocksAreOwnersOfTheirOwn, AdministrationThroughLocks);
+
+}  // namespace latchkey::testing::contract

@@ -1,0 +1,137 @@
+// One connection to a backend, asked one thing at a time.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <latchkey/backend.hpp>
+#include <latchkey/options.hpp>
+
+namespace latchkey::testing {
+
+/// Speaks to the seam as a coordinator does, and waits for each answer: for tests of backends.
+/// One thread at a time.
+class Probe final : public Sink {
+ public:
+  /// What a notification said.
+  struct Note {
+    Notification::Kind kind;
+    std::string key;
+    HoldId id;
+  };
+
+  Probe(std::unique_ptr<Backend> backend, const Options& options)
+      : backend_(std::move(backend)),
+        clock_(options.clock != nullptr ? *options.clock : Clock::system()),
+        space_(HoldId::new_space()) {}
+  Probe(const Probe&) = delete;
+  Probe& operator=(const Probe&) = delete;
+  ~Probe() = default;
+
+  [[nodiscard]] Capabilities offers() const noexcept { return backend_->capabilities(); }
+  [[nodiscard]] Backend& backend() noexcept { return *backend_; }
+
+  /// An id that this probe never gave before.
+  [[nodiscard]] HoldId fresh_id() noexcept { return {space_, ++last_number_}; }
+
+  /// Submits, drives until it is completed, and gives the outcome.
+  Outcome ask(Request request) {
+    Waiting waiting;
+    request.context = &waiting;
+    request.sent = clock_.now();
+    Request* const one[] = {&request};
+    backend_->submit(one, *this);
+    while (waiting.completions == 0) drive();
+    return std::move(waiting.outcome);
+  }
+
+  Outcome acquire(std::string_view key, LockType type, const HoldId& id,
+                  std::chrono::milliseconds lease, std::chrono::milliseconds queue_wait = {},
+                  std::uint32_t tokens = 1) {
+    Request request = about(Verb::acquire, key, id, type);
+    request.lease = lease;
+    request.queue_wait = queue_wait;
+    request.tokens = tokens;
+    return ask(request);
+  }
+  Outcome renew(std::string_view key, LockType type, const HoldId& id,
+                std::chrono::milliseconds lease) {
+    Request request = about(Verb::renew, key, id, type);
+    request.lease = lease;
+    return ask(request);
+  }
+  Outcome downgrade(std::string_view key, const HoldId& id, std::chrono::milliseconds lease) {
+    Request request = about(Verb::downgrade, key, id, LockType::WRITE);
+    request.lease = lease;
+    return ask(request);
+  }
+  /// verify, release, leave, subscribe, unsubscribe, force_release.
+  Outcome tell(Verb verb, std::string_view key, LockType type = LockType::REENTRANT,
+               const HoldId& id = {}) {
+    return ask(about(verb, key, id, type));
+  }
+  LockInfo inspect(std::string_view key) {
+    LockInfo info;
+    Request request = about(Verb::inspect, key, {}, LockType::REENTRANT);
+    request.info = &info;
+    ask(request);
+    return info;
+  }
+  std::vector<std::string> list(std::string_view pattern) {
+    std::vector<std::string> names;
+    Request request = about(Verb::list, pattern, {}, LockType::REENTRANT);
+    request.names = &names;
+    ask(request);
+    return names;
+  }
+
+  /// The notifications that came so far, and after `patience` (real time) at the latest: returns as
+  /// soon as there is one. They are told once only.
+  std::vector<Note> notes(std::chrono::milliseconds patience = std::chrono::milliseconds(0)) {
+    const auto end = std::chrono::steady_clock::now() + patience;
+    do {
+      backend_->drive(Parker::mine(), later(clock_.now(), std::chrono::milliseconds(0)));
+    } while (notes_.empty() && std::chrono::steady_clock::now() < end);
+    return std::exchange(notes_, {});
+  }
+
+  void drive() { backend_->drive(Parker::mine(), later(clock_.now(), std::chrono::seconds(10))); }
+
+ private:
+  struct Waiting {
+    Outcome outcome;
+    int completions = 0;
+  };
+
+  static Request about(Verb verb, std::string_view key, const HoldId& id, LockType type) {
+    Request request;
+    request.verb = verb;
+    request.key = key;
+    request.id = id;
+    request.type = type;
+    return request;
+  }
+
+  void completed(Request& request, Outcome&& outcome) noexcept override {
+    auto& waiting = *static_cast<Waiting*>(request.context);
+    waiting.outcome = std::move(outcome);
+    ++waiting.completions;
+  }
+  void notified(const Notification& notification) noexcept override {
+    notes_.push_back({notification.kind, std::string(notification.key), notification.id});
+  }
+
+  std::unique_ptr<Backend> backend_;
+  Clock& clock_;
+  std::array<std::uint64_t, 2> space_;
+  std::uint64_t last_number_ = 0;
+  std::vector<Note> notes_;
+};
+
+}  // namespace latchkey::testing

@@ -1,0 +1,177 @@
+// The backend contract: the FAIR queue, fencing tokens, notifications, administration.
+#pragma once
+
+#include <algorithm>
+
+#include <latchkey/testing/contract/fixture.hpp>
+
+namespace latchkey::testing::contract {
+
+template <class Store>
+class BackendQueues : public Contract<Store> {
+ protected:
+  static constexpr milliseconds queue_wait = 400 * Contract<Store>::unit;
+  /// In real time: how long a notification may take, and how long none is awaited.
+  static constexpr milliseconds patience = std::chrono::seconds(5);
+  static constexpr milliseconds silence{20};
+};
+TYPED_TEST_SUITE_P(BackendQueues);
+
+TYPED_TEST_P(BackendQueues, FairServesInTheOrderOfAsking) {
+  Probe one = this->connect(), other = this->connect();
+  LATCHKEY_DETAIL_OFFERED(one.offers().fair, "FAIR");
+  const HoldId ids[] = {one.fresh_id(), other.fresh_id(), one.fresh_id()};
+  const auto ask = [&](Probe& who, const HoldId& id) {
+    return who.acquire(this->name, LockType::FAIR, id, this->long_lease, this->queue_wait).kind;
+  };
+  EXPECT_EQ(ask(one, ids[0]), Kind::granted);
+  EXPECT_EQ(ask(other, ids[1]), Kind::busy);
+  EXPECT_EQ(ask(one, ids[2]), Kind::busy);
+  EXPECT_EQ(ask(other, ids[1]), Kind::busy);  // asking again changes no place
+  EXPECT_EQ(one.tell(Verb::release, this->name, LockType::FAIR, ids[0]).kind, Kind::granted);
+  EXPECT_EQ(ask(one, ids[2]), Kind::busy);
+  EXPECT_EQ(ask(one, one.fresh_id()), Kind::busy);
+  EXPECT_EQ(ask(other, ids[1]), Kind::granted);
+  EXPECT_EQ(other.tell(Verb::release, this->name, LockType::FAIR, ids[1]).kind, Kind::granted);
+  EXPECT_EQ(ask(one, ids[2]), Kind::granted);
+}
+
+TYPED_TEST_P(BackendQueues, FairAttemptWithoutWaitTakesNoPlace) {
+  Probe one = this->connect(), other = this->connect();
+  LATCHKEY_DETAIL_OFFERED(one.offers().fair, "FAIR");
+  const HoldId holder = one.fresh_id();
+  EXPECT_EQ(one.acquire(this->name, LockType::FAIR, holder, this->long_lease).kind, Kind::granted);
+  EXPECT_EQ(other.acquire(this->name, LockType::FAIR, other.fresh_id(), this->lease).kind,
+            Kind::busy);
+  EXPECT_EQ(one.tell(Verb::release, this->name, LockType::FAIR, holder).kind, Kind::granted);
+  EXPECT_EQ(one.acquire(this->name, LockType::FAIR, one.fresh_id(), this->lease).kind,
+            Kind::granted);
+}
+
+TYPED_TEST_P(BackendQueues, FairSkipsAFirstWhoNoLongerAsks) {
+  Probe one = this->connect(), other = this->connect();
+  LATCHKEY_DETAIL_OFFERED(one.offers().fair, "FAIR");
+  const HoldId holder = one.fresh_id(), dead = other.fresh_id(), next = one.fresh_id();
+  const auto type = LockType::FAIR;
+  EXPECT_EQ(one.acquire(this->name, type, holder, this->long_lease).kind, Kind::granted);
+  EXPECT_EQ(other.acquire(this->name, type, dead, this->long_lease, this->lease).kind, Kind::busy);
+  EXPECT_EQ(one.acquire(this->name, type, next, this->long_lease, this->queue_wait).kind,
+            Kind::busy);
+  EXPECT_EQ(one.tell(Verb::release, this->name, type, holder).kind, Kind::granted);
+  EXPECT_EQ(one.acquire(this->name, type, next, this->long_lease, this->queue_wait).kind,
+            Kind::busy);
+  this->pass(this->lease + this->unit);
+  EXPECT_EQ(one.acquire(this->name, type, next, this->long_lease, this->queue_wait).kind,
+            Kind::granted);
+}
+
+TYPED_TEST_P(BackendQueues, FairLeaveGivesThePlaceUp) {
+  Probe one = this->connect(), other = this->connect();
+  LATCHKEY_DETAIL_OFFERED(one.offers().fair, "FAIR");
+  const HoldId holder = one.fresh_id(), leaver = other.fresh_id(), next = one.fresh_id();
+  const auto type = LockType::FAIR;
+  EXPECT_EQ(one.acquire(this->name, type, holder, this->long_lease).kind, Kind::granted);
+  EXPECT_EQ(other.acquire(this->name, type, leaver, this->long_lease, this->queue_wait).kind,
+            Kind::busy);
+  EXPECT_EQ(one.acquire(this->name, type, next, this->long_lease, this->queue_wait).kind,
+            Kind::busy);
+  EXPECT_EQ(one.tell(Verb::release, this->name, type, holder).kind, Kind::granted);
+  EXPECT_EQ(other.tell(Verb::leave, this->name, type, leaver).kind, Kind::granted);
+  EXPECT_EQ(one.acquire(this->name, type, next, this->long_lease, this->queue_wait).kind,
+            Kind::granted);
+}
+
+TYPED_TEST_P(BackendQueues, FencingTokensOnlyRise) {
+  Probe one = this->connect(), other = this->connect();
+  LATCHKEY_DETAIL_OFFERED(one.offers().fenced, "FENCED");
+  const auto type = LockType::FENCED;
+  std::uint64_t last = 0;
+  const auto next = [&](Probe& who, const HoldId& id, std::uint32_t tokens) {
+    const Outcome outcome = who.acquire(this->name, type, id, this->lease, {}, tokens);
+    EXPECT_EQ(outcome.kind, Kind::granted);
+    EXPECT_GE(outcome.token, last + tokens);  // the whole block lies above what was given before
+    last = outcome.token;
+  };
+  const HoldId first = one.fresh_id();
+  next(one, first, 1);
+  EXPECT_EQ(one.tell(Verb::release, this->name, type, first).kind, Kind::granted);
+  next(other, other.fresh_id(), 100);
+  this->pass(this->lease + this->unit);  // the lease ends
+  next(one, one.fresh_id(), 3);
+  if (one.offers().administration) {
+    EXPECT_EQ(other.tell(Verb::force_release, this->name).kind, Kind::granted);
+    next(other, other.fresh_id(), 1);
+  }
+}
+
+TYPED_TEST_P(BackendQueues, SubscribersHearOfAReleaseByAnotherConnection) {
+  Probe one = this->connect(), other = this->connect();
+  LATCHKEY_DETAIL_OFFERED(one.offers().pushes, "notifications");
+  const auto type = one.offers().read_write ? LockType::WRITE : LockType::REENTRANT;
+  const HoldId holder = one.fresh_id();
+  EXPECT_EQ(one.acquire(this->name, type, holder, this->long_lease).kind, Kind::granted);
+  EXPECT_EQ(other.tell(Verb::subscribe, this->name, type).kind, Kind::granted);
+  EXPECT_TRUE(other.notes().empty());
+  EXPECT_EQ(one.tell(Verb::release, this->name, type, holder).kind, Kind::granted);
+  const auto notes = other.notes(this->patience);
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_EQ(notes[0].kind, Notification::Kind::released);
+  EXPECT_EQ(notes[0].key, this->name);
+  EXPECT_EQ(other.tell(Verb::unsubscribe, this->name, type).kind, Kind::granted);
+  const HoldId again = one.fresh_id();
+  EXPECT_EQ(one.acquire(this->name, type, again, this->long_lease).kind, Kind::granted);
+  EXPECT_EQ(one.tell(Verb::release, this->name, type, again).kind, Kind::granted);
+  EXPECT_TRUE(other.notes(this->silence).empty());
+}
+
+TYPED_TEST_P(BackendQueues, FairTellsTheFirstOnly) {
+  Probe one = this->connect(), other = this->connect(), third = this->connect();
+  LATCHKEY_DETAIL_OFFERED(one.offers().pushes && one.offers().fair, "notifications of FAIR");
+  const auto type = LockType::FAIR;
+  const HoldId holder = one.fresh_id(), next = other.fresh_id(), last = third.fresh_id();
+  EXPECT_EQ(one.acquire(this->name, type, holder, this->long_lease).kind, Kind::granted);
+  for (auto [who, id] : {std::pair{&other, next}, std::pair{&third, last}}) {
+    EXPECT_EQ(who->acquire(this->name, type, id, this->long_lease, this->queue_wait).kind,
+              Kind::busy);
+    EXPECT_EQ(who->tell(Verb::subscribe, this->name, type, id).kind, Kind::granted);
+  }
+  EXPECT_EQ(one.tell(Verb::release, this->name, type, holder).kind, Kind::granted);
+  const auto notes = other.notes(this->patience);
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_EQ(notes[0].id, next);
+  EXPECT_TRUE(third.notes(this->silence).empty());
+  // The first leaves a free lock: it is the turn of the next one, who is told.
+  EXPECT_EQ(other.tell(Verb::leave, this->name, type, next).kind, Kind::granted);
+  const auto later_notes = third.notes(this->patience);
+  ASSERT_EQ(later_notes.size(), 1U);
+  EXPECT_EQ(later_notes[0].id, last);
+}
+
+TYPED_TEST_P(BackendQueues, AdministrationSeesAndEndsHolds) {
+  Probe one = this->connect(), other = this->connect();
+  LATCHKEY_DETAIL_OFFERED(one.offers().administration, "inspect, list and force_release");
+  EXPECT_FALSE(other.inspect(this->name).locked);
+  EXPECT_EQ(other.tell(Verb::force_release, this->name).kind, Kind::gone);
+  const HoldId id = one.fresh_id();
+  EXPECT_EQ(one.acquire(this->name, LockType::REENTRANT, id, this->long_lease).kind, Kind::granted);
+  const LockInfo info = other.inspect(this->name);
+  EXPECT_EQ(info.key, this->name);
+  EXPECT_TRUE(info.locked);
+  EXPECT_EQ(info.type, LockType::REENTRANT);
+  ASSERT_EQ(info.holders.size(), 1U);
+  EXPECT_EQ(info.holders[0].id, id.text());
+  EXPECT_LE(info.holders[0].left.value_or(this->long_lease), this->long_lease);
+  const auto names = other.list(this->name.substr(0, this->name.size() - 1) + "?");
+  EXPECT_NE(std::find(names.begin(), names.end(), this->name), names.end());
+  EXPECT_EQ(other.tell(Verb::force_release, this->name).kind, Kind::granted);
+  EXPECT_EQ(one.renew(this->name, LockType::REENTRANT, id, this->lease).kind, Kind::gone);
+  EXPECT_TRUE(other.list(this->name).empty());
+}
+
+REGISTER_TYPED_TEST_SUITE_P(BackendQueues, FairServesInTheOrderOfAsking,
+                            FairAttemptWithoutWaitTakesNoPlace, FairSkipsAFirstWhoNoLongerAsks,
+                            FairLeaveGivesThePlaceUp, FencingTokensOnlyRise,
+                            SubscribersHearOfAReleaseByAnotherConnection, FairTellsTheFirstOnly,
+                            AdministrationSeesAndEndsHolds);
+
+}  // namespace latchkey::testing::contract

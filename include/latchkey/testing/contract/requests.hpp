@@ -1,0 +1,148 @@
+// The backend contract: how requests travel.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <thread>
+
+#include <latchkey/testing/contract/fixture.hpp>
+
+namespace latchkey::testing::contract {
+
+/// Counts what comes back for each request. Thread-safe.
+class CountingSink final : public Sink {
+ public:
+  struct Entry {
+    Request request;
+    std::atomic<int> completions = 0;
+    Kind kind = Kind::unknown;
+    Parker* parker = nullptr;
+  };
+
+  void completed(Request& request, Outcome&& outcome) noexcept override {
+    auto& entry = *static_cast<Entry*>(request.context);
+    entry.kind = outcome.kind;
+    Parker* const parker = entry.parker;
+    entry.completions.fetch_add(1, std::memory_order_release);
+    if (parker != nullptr) parker->unpark();
+  }
+  void notified(const Notification&) noexcept override {}
+};
+
+template <class Store>
+class BackendRequests : public Contract<Store> {
+ protected:
+  void fill(CountingSink::Entry& entry, Verb verb, const HoldId& id, std::string_view about) {
+    entry.request.verb = verb;
+    entry.request.key = about;
+    entry.request.id = id;
+    entry.request.lease = this->long_lease;
+    entry.request.context = &entry;
+    entry.request.sent = clock().now();
+    entry.parker = &Parker::mine();
+  }
+  Clock& clock() {
+    Clock* const own = this->store.options().clock;
+    return own != nullptr ? *own : Clock::system();
+  }
+  void drive_until_completed(Backend& backend, const CountingSink::Entry& entry) {
+    while (entry.completions.load(std::memory_order_acquire) == 0) {
+      backend.drive(Parker::mine(), later(clock().now(), std::chrono::seconds(10)));
+    }
+  }
+};
+TYPED_TEST_SUITE_P(BackendRequests);
+
+TYPED_TEST_P(BackendRequests, EachIsCompletedOnceAndThoseOfOneThreadInOrder) {
+  using Entry = CountingSink::Entry;
+  const auto backend = this->store.backend();
+  CountingSink sink;
+  const HoldId id{HoldId::new_space(), 1};
+  // Each sees what the one before it did, so the outcomes tell the order of the attempts.
+  constexpr std::array verbs = {Verb::release, Verb::acquire, Verb::renew,
+                                Verb::release, Verb::renew,   Verb::release};
+  constexpr std::array expected = {Kind::gone,    Kind::granted, Kind::granted,
+                                   Kind::granted, Kind::gone,    Kind::gone};
+  std::array<Entry, verbs.size()> entries;
+  std::vector<Request*> requests;
+  for (std::size_t index = 0; index < verbs.size(); ++index) {
+    this->fill(entries[index], verbs[index], id, this->name);
+    requests.push_back(&entries[index].request);
+  }
+  // The first ones together, the others one by one.
+  backend->submit(std::span(requests).first(3), sink);
+  for (std::size_t index = 3; index < requests.size(); ++index) {
+    backend->submit(std::span(requests).subspan(index, 1), sink);
+  }
+  EXPECT_EQ(entries[0].completions, 0) << "the sink is called from drive only";
+  for (const Entry& entry : entries) this->drive_until_completed(*backend, entry);
+  backend->drive(Parker::mine(), this->clock().now());  // nothing comes a second time
+  for (std::size_t index = 0; index < entries.size(); ++index) {
+    SCOPED_TRACE(index);
+    EXPECT_EQ(entries[index].completions, 1);
+    EXPECT_EQ(entries[index].kind, expected[index]);
+  }
+}
+
+TYPED_TEST_P(BackendRequests, AnotherThreadMayDrive) {
+  using Entry = CountingSink::Entry;
+  const auto backend = this->store.backend();
+  CountingSink sink;
+  Entry entry;
+  this->fill(entry, Verb::acquire, {HoldId::new_space(), 1}, this->name);
+  Request* const one[] = {&entry.request};
+  std::thread([&] { backend->submit(one, sink); }).join();
+  this->drive_until_completed(*backend, entry);
+  EXPECT_EQ(entry.kind, Kind::granted);
+}
+
+TYPED_TEST_P(BackendRequests, ADriveEndsWithItsTimeOrItsParker) {
+  const auto backend = this->store.backend();
+  backend->drive(Parker::mine(), this->clock().now());
+  Parker::mine().unpark();
+  backend->drive(Parker::mine(), Clock::never());
+  SUCCEED();
+}
+
+TYPED_TEST_P(BackendRequests, ManyThreadsDriveOneConnection) {
+  using Entry = CountingSink::Entry;
+  constexpr std::size_t threads = 4;
+  constexpr int rounds = 50;
+  const auto backend = this->store.backend();
+  CountingSink sink;
+  const auto space = HoldId::new_space();
+  std::atomic<std::uint64_t> number = 0;
+  std::atomic<int> inside = 0, overlaps = 0, granted = 0, lost = 0;
+  const auto ask = [&](Verb verb, const HoldId& id) {
+    Entry entry;
+    this->fill(entry, verb, id, this->name);
+    Request* const one[] = {&entry.request};
+    backend->submit(one, sink);
+    this->drive_until_completed(*backend, entry);
+    return entry.kind;
+  };
+  std::vector<std::thread> all;
+  for (std::size_t index = 0; index < threads; ++index) {
+    all.emplace_back([&] {
+      for (int round = 0; round < rounds; ++round) {
+        const HoldId id{space, ++number};
+        if (ask(Verb::acquire, id) != Kind::granted) continue;
+        ++granted;
+        if (inside.fetch_add(1) != 0) ++overlaps;
+        std::this_thread::yield();
+        inside.fetch_sub(1);
+        if (ask(Verb::release, id) != Kind::granted) ++lost;
+      }
+    });
+  }
+  for (std::thread& thread : all) thread.join();
+  EXPECT_GT(granted, 0);
+  EXPECT_EQ(overlaps, 0);
+  EXPECT_EQ(lost, 0);
+}
+
+REGISTER_TYPED_TEST_SUITE_P(BackendRequests, EachIsCompletedOnceAndThoseOfOneThreadInOrder,
+                            AnotherThreadMayDrive, ADriveEndsWithItsTimeOrItsParker,
+                            ManyThreadsDriveOneConnection);
+
+}  // namespace latchkey::testing::contract

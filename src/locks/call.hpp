@@ -1,0 +1,77 @@
+// One caller that waits for the coordinator.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include <latchkey/attempt.hpp>
+#include <latchkey/clock.hpp>
+#include <latchkey/lease.hpp>
+#include <latchkey/lock_type.hpp>
+#include <latchkey/owner.hpp>
+
+#include "locks/intrusive_list.hpp"
+
+namespace latchkey {
+class Parker;
+}
+
+namespace latchkey::detail {
+
+class RemoteHold;
+
+/// What the coordinator answers to a call.
+enum class Answer : std::uint8_t {
+  pending,
+  granted,         ///< acquire: held; extend and release: done
+  busy,            ///< acquire: not within the wait
+  lost,            ///< extend and release: it was no longer ours
+  would_deadlock,  ///< acquire: the owner holds in another way
+  not_owner,       ///< unlock: nothing to undo
+  cancelled,
+  closed,
+  unavailable,  ///< nobody can tell
+  refused,      ///< the backend said no
+};
+
+/// An acquire, an extend or a release under way. It lives on its caller's stack and belongs to the
+/// coordinator from the event that brings it until `answer` is no longer pending.
+struct Call {
+  // What is asked.
+  Owner owner = Owner::nobody();
+  LockType type = LockType::REENTRANT;
+  Lease lease = watchdog;
+  bool by_lock = false;  ///< counts as lock() rather than as a Hold
+  Reentry reentry = Reentry::count;
+  bool forever = false;
+  Clock::time_point asked{};
+  /// The end of the wait; at or before `asked`: one attempt.
+  Clock::time_point until = Clock::never();
+  Parker* parker = nullptr;  ///< where the caller sleeps
+
+  // What is answered. Written under the mutex of the key's shard, and read by the caller once it
+  // has seen `done`, which is set last.
+  std::atomic<bool> done{false};
+  Answer answer = Answer::pending;
+  RemoteHold* hold = nullptr;              ///< granted: what was granted; before: the claim
+  LockType held_as = LockType::REENTRANT;  ///< would_deadlock
+  std::string text{};                      ///< busy: the holder; unavailable, refused: the reason
+  std::string key{};                       ///< unavailable, refused, not_owner: of what
+  std::uint64_t ticket = 0;                ///< its place in the key's queue
+  /// When the caller's thread has to bring a tick at the latest.
+  Clock::time_point wake_at = Clock::never();
+
+  // The coordinator's own.
+  Call* previous = nullptr;
+  Call* next = nullptr;
+  IntrusiveList<Call>* list = nullptr;  ///< the list that it waits in
+  Clock::time_point silent_since{};     ///< since when no answer came
+  std::chrono::milliseconds want{};     ///< extend, re-entry: the lease that must be reached
+  bool acquires = true;                 ///< an acquire, not an extend or a release
+  bool answered = false;                ///< the backend answered at least once
+  bool ignorant = false;                ///< the last outcome was unknown
+  bool waking = false;                  ///< among the wakes of this turn
+};
+
+}  // namespace latchkey::detail

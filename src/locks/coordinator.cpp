@@ -1,0 +1,193 @@
+// The coordinator's bookkeeping: events in, due times, what is told to listeners, and its record.
+#include "locks/coordinator.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "locks/planted.hpp"
+
+namespace latchkey::detail {
+
+#ifdef LATCHKEY_PLANTED_BUGS
+Bug planted_bug = Bug::none;
+#endif
+
+void Coordinator::completed(Request& request, Outcome& outcome, Turn& turn) {
+  auto& owned = static_cast<OwnedRequest&>(request);
+  switch (owned.verb) {
+    case Verb::acquire:
+    case Verb::acquire_all: return asked(*owned.hold, outcome, turn);
+    case Verb::renew:
+    case Verb::verify:
+    case Verb::downgrade: checked(*owned.hold, outcome, turn); return;
+    case Verb::release:
+    case Verb::leave: return ended(*owned.hold, outcome, turn);
+    case Verb::subscribe:
+    case Verb::unsubscribe: return subscription_changed(owned.hold, outcome, turn);
+    case Verb::inspect:
+    case Verb::list:
+    case Verb::force_release: return;  // never a coordinator's
+  }
+}
+
+void Coordinator::tick(Turn& turn) {
+  for (RemoteHold* hold = remotes_.first(); hold != nullptr;) {
+    RemoteHold& each = *std::exchange(hold, hold->next);
+    for (Call* call = each.renewals.first(); call != nullptr;) {
+      tick_call(*std::exchange(call, call->next), turn);
+    }
+    tick_hold(each, turn);
+  }
+  for (IntrusiveList<Call>* list : {&queue_, &fair_}) {
+    for (Call* call = list->first(); call != nullptr;) {
+      tick_call(*std::exchange(call, call->next), turn);
+    }
+  }
+}
+
+void Coordinator::end_waits(Turn& turn) {
+  for (RemoteHold* hold = remotes_.first(); hold != nullptr; hold = hold->next) {
+    while (hold->renewals.first() != nullptr) {
+      give_up(*hold->renewals.first(), Answer::closed, turn);
+    }
+  }
+  for (IntrusiveList<Call>* list : {&queue_, &fair_}) {
+    while (list->first() != nullptr) give_up(*list->first(), Answer::closed, turn);
+  }
+}
+
+void Coordinator::end_holds(Turn& turn) {
+  for (RemoteHold* hold = remotes_.first(); hold != nullptr;) {
+    RemoteHold& each = *std::exchange(hold, hold->next);
+    if (each.stage == RemoteHold::Stage::linger) {
+      end(each, nullptr, turn);
+    } else if (each.stage == RemoteHold::Stage::held && !each.gone) {
+      declare_lost(each, "its Locks were closed", turn);
+      submit_end(each, turn);
+    }
+  }
+}
+
+void Coordinator::inherit() noexcept {
+  for (RemoteHold* hold = remotes_.first(); hold != nullptr; hold = hold->next) {
+    hold->inherited.store(true, std::memory_order_relaxed);
+    hold->lost.store(true, std::memory_order_relaxed);
+  }
+}
+
+void Coordinator::drop() noexcept {
+  while (RemoteHold* const hold = remotes_.pop_front()) context_->give_back(*hold);
+}
+
+Clock::time_point Coordinator::due() const noexcept {
+  Clock::time_point at = Clock::never();
+  for (const RemoteHold* hold = remotes_.first(); hold != nullptr; hold = hold->next) {
+    switch (hold->stage) {
+      case RemoteHold::Stage::claim: break;
+      case RemoteHold::Stage::held:
+        if (hold->lost.load(std::memory_order_relaxed)) break;
+        at = std::min(at, hold->deadline_point());
+        if (!hold->checking) at = std::min(at, hold->check_at);
+        break;
+      case RemoteHold::Stage::linger:
+        at = std::min({at, hold->deadline_point(), hold->linger_until});
+        break;
+      case RemoteHold::Stage::ending:
+        at = std::min(at, hold->repeat_at);
+        if (planted(Bug::renewal_outlives_release) && !hold->checking) {
+          at = std::min(at, hold->check_at);
+        }
+        break;
+    }
+  }
+  return at;
+}
+
+bool Coordinator::idle() const noexcept {
+  return remotes_.empty() && queue_.empty() && fair_.empty() &&
+         subscription_.stage == Subscription::Stage::off;
+}
+
+bool Coordinator::held() const noexcept {
+  for (const RemoteHold* hold = remotes_.first(); hold != nullptr; hold = hold->next) {
+    if (hold->stage == RemoteHold::Stage::held && hold->grips() > 0 && !hold->gone) return true;
+  }
+  return false;
+}
+
+void Coordinator::prepare(OwnedRequest& request, Verb verb, RemoteHold& hold, Turn& turn) {
+  request.verb = verb;
+  request.type = hold.type;
+  request.key = key;
+  request.id = hold.id;
+  request.sent = turn.now();
+  request.context = this;
+  request.hold = &hold;
+}
+
+void Coordinator::tell(Event::Kind kind, const RemoteHold& hold, Turn& turn,
+                       std::string_view text) {
+  Event& event = turn.out.events.emplace_back();
+  event.kind = kind;
+  event.type = hold.type;
+  event.key = key;
+  event.owner = hold.owner.number();
+  event.held = turn.now() - hold.granted_at;
+  if (hold.token != 0) event.fencing_token = hold.token;
+  event.text = text;
+}
+
+void Coordinator::tell(Event::Kind kind, const Call& call, Turn& turn) {
+  Event& event = turn.out.events.emplace_back();
+  event.kind = kind;
+  event.type = call.type;
+  event.key = key;
+  event.owner = call.owner.number();
+  event.ticket = call.ticket;
+  event.waited = turn.now() - call.asked;
+  if (kind == Event::Kind::granted && call.hold->token != 0) {
+    event.fencing_token = call.hold->token;
+  }
+  event.text = call.text;
+}
+
+void Coordinator::reset() noexcept {
+  key.clear();
+  due_at = Clock::never();
+}
+
+void RemoteHold::reset() noexcept {
+  deadline.store(0, std::memory_order_relaxed);
+  lost.store(false, std::memory_order_relaxed);
+  token = 0;
+  stop = std::stop_source(std::nostopstate);
+  stage = Stage::claim;
+  call = ender = downgrader = nullptr;
+  renewals.clear();
+  locks[0] = locks[1] = holds[0] = holds[1] = watchdogs = 0;
+  wanted = poll = std::chrono::milliseconds(0);
+  granted_at = expires_at = Clock::time_point{};
+  check_at = poll_at = repeat_at = linger_until = Clock::never();
+  asking = checking = releasing = nudged = unsettled = false;
+  released = release_again = downgrading = gone = false;
+  subscription.stage = Subscription::Stage::off;
+}
+
+RemoteHold& CoordinatorContext::take() {
+  if (spares_.empty()) {
+    spares_.reserve(most_spares);  // so that giving back never allocates
+    return *new RemoteHold;
+  }
+  RemoteHold& hold = *spares_.back().release();
+  spares_.pop_back();
+  return hold;
+}
+
+void CoordinatorContext::give_back(RemoteHold& hold) noexcept {
+  std::unique_ptr<RemoteHold> owned(&hold);
+  if (spares_.size() >= most_spares) return;
+  hold.reset();
+  if (spares_.capacity() > spares_.size()) spares_.push_back(std::move(owned));
+}
+
+}  // namespace latchkey::detail

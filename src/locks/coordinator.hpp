@@ -1,0 +1,151 @@
+// The state machine of one key: every decision that latchkey makes about a lock.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include <latchkey/backend.hpp>
+#include <latchkey/clock.hpp>
+#include <latchkey/lock_type.hpp>
+#include <latchkey/owner.hpp>
+
+#include "locks/call.hpp"
+#include "locks/coordinator_context.hpp"
+#include "locks/intrusive_list.hpp"
+#include "locks/remote_hold.hpp"
+#include "locks/turn.hpp"
+
+namespace latchkey::detail {
+
+/// Local queue, re-entry, waiting, renewal, verification, loss, release and the unknown outcome of
+/// one (Locks, key). Events in, actions out: it has no thread, no socket, no mutex and no clock of
+/// its own, and two that saw the same events with the same times and chance are equal. Blocking
+/// threads drive it through LockSpace, the simulator through a virtual network.
+///
+/// Invariants (docs/architecture.md):
+/// * an id is asked for, held, and released once; nothing is sent for it but repeats of its release
+///   once its release was sent;
+/// * a deadline moves only when an answer arrives, and never back; a hold that was lost stays lost;
+/// * no local call waits for a local hold longer than that hold's deadline;
+/// * what may be at the backend because of us is in `remotes_`, so that it is given back.
+class Coordinator {
+ public:
+  // --- the record in the table of keys ---
+  std::string key;
+  std::size_t hash = 0;
+  Coordinator* next = nullptr;
+  std::size_t due_index = 0;  ///< its place in the shard's TimerHeap
+  Clock::time_point due_at = Clock::never();
+
+  /// Before the first event, and again when the record is used for another key.
+  void start(CoordinatorContext& context) noexcept { context_ = &context; }
+  void reset() noexcept;
+
+  // --- events: calls ---
+  void acquire(Call& call, Turn& turn);
+  /// The stop token of a waiting acquire was used.
+  void cancel(Call& call, Turn& turn);
+  /// Undoes one lock() of the owner in `call.type`.
+  void unlock(Call& call, Turn& turn);
+  /// Undoes what one Hold was granted. `linger_until`: keep the key until then although nobody
+  /// holds it. `call` is null where nobody waits for the outcome.
+  void release(RemoteHold& hold, LockType type, bool watched, Clock::time_point linger_until,
+               Call* call, Turn& turn);
+  void extend(RemoteHold& hold, std::chrono::milliseconds lease, Call& call, Turn& turn);
+  /// A thread ended: what it held by lock() runs out.
+  void owner_ended(Owner owner, Turn& turn);
+
+  // --- events: the backend ---
+  void completed(Request& request, Outcome& outcome, Turn& turn);
+  void notified(const Notification& notification, Turn& turn);
+
+  // --- events: time, and the end ---
+  void tick(Turn& turn);
+  void end_waits(Turn& turn);  ///< close: every waiting acquire ends with Answer::closed
+  void end_holds(Turn& turn);  ///< close: every hold is released, and lost to its holder
+  void inherit() noexcept;     ///< fork: nothing here is this process's
+  void drop() noexcept;        ///< the end: no backend is left that could answer
+
+  // --- questions ---
+  /// When a tick is due for the holds; the calls say it themselves by `wake_at`.
+  [[nodiscard]] Clock::time_point due() const noexcept;
+  /// When the thread of a pending call must bring a tick.
+  [[nodiscard]] Clock::time_point alarm_of(const Call& call) const noexcept;
+  /// Nothing is held, waited for or under way: the record can go.
+  [[nodiscard]] bool idle() const noexcept;
+  [[nodiscard]] bool held() const noexcept;  ///< some local hold is left
+
+ private:
+  // acquiring and waiting (coordinator_acquire.cpp, coordinator_wait.cpp)
+  void reenter(Call& call, RemoteHold& hold, Turn& turn);
+  void enqueue(Call& call, Turn& turn);
+  void pump(Turn& turn);
+  void talk(Call& call, Turn& turn);
+  void ask(RemoteHold& claim, Turn& turn);
+  void asked(RemoteHold& claim, Outcome& outcome, Turn& turn);
+  void establish(RemoteHold& claim, Outcome& outcome, Turn& turn);
+  void wait_for_release(RemoteHold& claim, const Outcome& outcome, Turn& turn);
+  void wait_for_answer(RemoteHold& claim, Turn& turn);
+  void join_same_owner(RemoteHold& hold, Turn& turn);
+  void give_up(Call& call, Answer answer, Turn& turn);
+  void give_up_waiting(Call& call, Turn& turn);
+  void answer(Call& call, Answer answer, Turn& turn);
+  void count(Call& call, RemoteHold& hold);
+  [[nodiscard]] RemoteHold* live_hold_of(Owner owner, Turn& turn);
+  [[nodiscard]] const RemoteHold* local_blocker(LockType type, Turn& turn) const;
+  [[nodiscard]] Clock::time_point end_of(const Call& call) const noexcept;
+  void set_alarm(Call& call, Turn& turn);
+  void wake(Call& call, Turn& turn);
+  void tick_call(Call& call, Turn& turn);
+
+  // holding (coordinator_hold.cpp)
+  void check(RemoteHold& hold, Turn& turn);
+  void wait_for_renewal(Call& call, RemoteHold& hold, Turn& turn);
+  void renew(RemoteHold& hold, std::chrono::milliseconds lease, Turn& turn);
+  void submit_check(RemoteHold& hold, Verb verb, std::chrono::milliseconds lease, Turn& turn);
+  void checked(RemoteHold& hold, Outcome& outcome, Turn& turn);
+  void downgraded(RemoteHold& hold, const Outcome& outcome, Turn& turn);
+  void move_deadline(RemoteHold& hold, Clock::time_point sent, std::chrono::milliseconds lease);
+  void answer_renewals(RemoteHold& hold, const Outcome& outcome, Turn& turn);
+  void fail_renewals(RemoteHold& hold, Turn& turn);
+  void declare_lost(RemoteHold& hold, std::string_view why, Turn& turn);
+  void downgrade(RemoteHold& hold, Turn& turn);
+  void tick_hold(RemoteHold& hold, Turn& turn);
+  [[nodiscard]] std::chrono::milliseconds rhythm(const RemoteHold& hold) const noexcept;
+
+  // ending (coordinator_end.cpp)
+  void ungrip(RemoteHold& hold, Clock::time_point linger_until, Call* call, Turn& turn);
+  void end(RemoteHold& hold, Call* call, Turn& turn);
+  void submit_end(RemoteHold& hold, Turn& turn);
+  void ended(RemoteHold& hold, Outcome& outcome, Turn& turn);
+  void abandon(RemoteHold& claim, Turn& turn);
+  void drop_if_done(RemoteHold& hold, Turn& turn);
+
+  // notifications (coordinator_subscription.cpp)
+  void subscribe(Subscription& subscription, RemoteHold* claim, Turn& turn);
+  void unsubscribe(Subscription& subscription, Turn& turn);
+  void subscription_changed(RemoteHold* claim, const Outcome& outcome, Turn& turn);
+  void nudge(RemoteHold& claim, Turn& turn);
+  void nudge_queue(Turn& turn);
+  void leave_channel_if_unused(Turn& turn);
+
+  [[nodiscard]] bool tells(Event::Kind kind) const noexcept {
+    using Events = CoordinatorSettings::Events;
+    const Events wanted = context_->settings->events;
+    const bool loss = kind == Event::Kind::lost || kind == Event::Kind::abandoned;
+    return wanted == Events::everything || (loss && wanted == Events::losses);
+  }
+  void tell(Event::Kind kind, const RemoteHold& hold, Turn& turn, std::string_view text = {});
+  void tell(Event::Kind kind, const Call& call, Turn& turn);
+  void submit(Request& request, Turn& turn) { turn.out.submits.push_back(&request); }
+  void prepare(OwnedRequest& request, Verb verb, RemoteHold& hold, Turn& turn);
+
+  CoordinatorContext* context_ = nullptr;
+  IntrusiveList<Call> queue_;  ///< all types but FAIR: the front talks to the backend
+  IntrusiveList<Call> fair_;   ///< FAIR: each talks for itself
+  IntrusiveList<RemoteHold> remotes_;
+  Subscription subscription_;
+};
+
+}  // namespace latchkey::detail

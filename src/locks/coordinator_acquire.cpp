@@ -1,0 +1,218 @@
+// The coordinator's decisions about acquiring: re-entry, the local queue, attempts.
+#include <algorithm>
+#include <utility>
+
+#include "locks/coordinator.hpp"
+#include "locks/planted.hpp"
+
+namespace latchkey::detail {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Redisson's default for a fair waiter's place is 5 minutes; ours is asked for again at least every
+// 5 s, so three missed polls end it.
+constexpr milliseconds queue_wait{15'000};
+
+}  // namespace
+
+void Coordinator::acquire(Call& call, Turn& turn) {
+  call.acquires = true;
+  if (tells(Event::Kind::attempt)) tell(Event::Kind::attempt, call, turn);
+  if (context_->closed) return answer(call, Answer::closed, turn);
+  if (RemoteHold* const hold = live_hold_of(call.owner, turn)) return reenter(call, *hold, turn);
+  enqueue(call, turn);
+}
+
+void Coordinator::reenter(Call& call, RemoteHold& hold, Turn& turn) {
+  const LockType held_as = hold.downgrading ? LockType::READ : hold.type;
+  const bool same = call.type == held_as;
+  const bool read_in_write = call.type == LockType::READ && held_as == LockType::WRITE;
+  if ((!same && !read_in_write) || call.reentry == Reentry::refuse) {
+    call.held_as = held_as;
+    return answer(call, Answer::would_deadlock, turn);
+  }
+  call.want = call.lease.length(context_->settings->watchdog);
+  const Clock::duration left = hold.deadline_point() - turn.now();
+  if (hold.watchdogs > 0 || left * 3 >= Clock::duration(call.want) * 2) {
+    call.hold = &hold;
+    count(call, hold);
+    return answer(call, Answer::granted, turn);
+  }
+  wait_for_renewal(call, hold, turn);
+}
+
+void Coordinator::enqueue(Call& call, Turn& turn) {
+  call.hold = nullptr;
+  call.ticket = context_->ticket();
+  call.list = call.type == LockType::FAIR ? &fair_ : &queue_;
+  call.list->push_back(call);
+  if (call.type == LockType::FAIR) {
+    talk(call, turn);
+  } else {
+    pump(turn);
+  }
+  // One attempt, and somebody else of this process is in front: the answer is known.
+  const bool one_attempt = !call.forever && call.until <= call.asked;
+  if (one_attempt && call.hold == nullptr && call.answer == Answer::pending) {
+    return give_up(call, Answer::busy, turn);
+  }
+  set_alarm(call, turn);
+}
+
+// Lets the front of the queue talk to the backend, and with a READ the READs next to it.
+void Coordinator::pump(Turn& turn) {
+  for (Call* call = queue_.first(); call != nullptr; call = call->next) {
+    if (call != queue_.first() && call->type != LockType::READ) break;
+    if (local_blocker(call->type, turn) != nullptr) break;
+    talk(*call, turn);
+    if (call->type != LockType::READ) break;
+  }
+}
+
+void Coordinator::talk(Call& call, Turn& turn) {
+  if (call.hold != nullptr) return;
+  RemoteHold& claim = context_->take();
+  claim.home = this;
+  claim.space = context_->space;
+  claim.id = context_->fresh_id();
+  if (planted(Bug::id_used_again)) claim.id.number = 1;
+  claim.type = call.type;
+  claim.owner = call.owner;
+  claim.lease = call.lease.length(context_->settings->watchdog);
+  claim.call = &call;
+  call.hold = &claim;
+  remotes_.push_back(claim);
+  ask(claim, turn);
+}
+
+void Coordinator::ask(RemoteHold& claim, Turn& turn) {
+  Call& call = *claim.call;
+  const bool one_attempt = !call.forever && call.until <= call.asked;
+  prepare(claim.ask, Verb::acquire, claim, turn);
+  claim.ask.lease = claim.lease;
+  claim.ask.queue_wait = one_attempt ? milliseconds(0) : queue_wait;
+  claim.sent = claim.ask.sent;
+  claim.expires_at = std::max(claim.expires_at, later(claim.sent, claim.lease));
+  claim.poll_at = Clock::never();
+  claim.asking = true;
+  claim.nudged = false;
+  if (!call.ignorant) call.silent_since = claim.sent;
+  submit(claim.ask, turn);
+  set_alarm(call, turn);
+}
+
+void Coordinator::asked(RemoteHold& claim, Outcome& outcome, Turn& turn) {
+  claim.asking = false;
+  if (outcome.kind == Outcome::Kind::unknown) claim.unsettled = true;
+  Call* const call = claim.call;
+  if (call == nullptr) {
+    // Given up meanwhile; its release is behind it, unless it overtook: then what the attempt left
+    // there, a hold or a FAIR place, is given back once more.
+    const bool queued = outcome.kind == Outcome::Kind::busy && claim.type == LockType::FAIR;
+    const bool there = outcome.kind == Outcome::Kind::granted || queued;
+    const bool copies = claim.unsettled && !context_->settings->in_order;
+    if (claim.releasing) claim.release_again = there && !context_->settings->in_order;
+    if (claim.released && (there || copies)) return submit_end(claim, turn);
+    return drop_if_done(claim, turn);
+  }
+  switch (outcome.kind) {
+    case Outcome::Kind::granted: return establish(claim, outcome, turn);
+    case Outcome::Kind::busy:
+      call->text = std::move(outcome.text);
+      return wait_for_release(claim, outcome, turn);
+    case Outcome::Kind::gone:
+    case Outcome::Kind::unknown:
+      call->text = std::move(outcome.text);
+      return wait_for_answer(claim, turn);
+    case Outcome::Kind::refused:
+      call->text = std::move(outcome.text);
+      return give_up(*call, Answer::refused, turn);
+  }
+}
+
+void Coordinator::establish(RemoteHold& claim, Outcome& outcome, Turn& turn) {
+  Call& call = *claim.call;
+  const Clock::duration kept_back =
+      planted(Bug::no_margin) ? Clock::duration{} : margin(claim.lease);
+  const Clock::time_point from = planted(Bug::deadline_from_the_reply) ? turn.now() : claim.sent;
+  const Clock::time_point deadline = later(from, claim.lease) - kept_back;
+  if (deadline <= turn.now()) {
+    // Too late to be of use. The next attempt has an id of its own.
+    call.hold = nullptr;
+    claim.call = nullptr;
+    call.ignorant = true;
+    call.text = "the grant arrived after its lease had ended";
+    end(claim, nullptr, turn);
+    if (turn.now() >= end_of(call)) return give_up(call, Answer::unavailable, turn);
+    return talk(call, turn);
+  }
+  claim.stage = RemoteHold::Stage::held;
+  claim.call = nullptr;
+  claim.token = outcome.token;
+  claim.granted_at = turn.now();
+  claim.poll_at = Clock::never();
+  claim.deadline.store(deadline.time_since_epoch().count(), std::memory_order_release);
+  call.list->remove(call);
+  call.list = nullptr;
+  count(call, claim);
+  claim.check_at = later(claim.sent, rhythm(claim));
+  answer(call, Answer::granted, turn);
+  join_same_owner(claim, turn);
+  if (claim.subscription.stage == Subscription::Stage::on) unsubscribe(claim.subscription, turn);
+  pump(turn);
+  leave_channel_if_unused(turn);
+}
+
+// Another call of the owner that holds now (two threads that share an Owner) re-enters.
+void Coordinator::join_same_owner(RemoteHold& hold, Turn& turn) {
+  if (queue_.empty() && fair_.empty()) return;
+  for (IntrusiveList<Call>* list : {&queue_, &fair_}) {
+    for (Call* call = list->first(); call != nullptr;) {
+      Call& waiting = *std::exchange(call, call->next);
+      if (waiting.owner != hold.owner) continue;
+      list->remove(waiting);
+      waiting.list = nullptr;
+      RemoteHold* const claim = std::exchange(waiting.hold, nullptr);
+      if (claim != nullptr) abandon(*claim, turn);
+      reenter(waiting, hold, turn);
+    }
+  }
+}
+
+RemoteHold* Coordinator::live_hold_of(Owner owner, Turn& turn) {
+  for (RemoteHold* hold = remotes_.first(); hold != nullptr; hold = hold->next) {
+    if (hold->stage != RemoteHold::Stage::held) continue;
+    if (hold->owner != owner && !planted(Bug::anyone_reenters)) continue;
+    if (!hold->is_lost(turn.now())) return hold;
+  }
+  return nullptr;
+}
+
+// A hold of this process that a call of `type` must wait for, bounded by its deadline.
+const RemoteHold* Coordinator::local_blocker(LockType type, Turn& turn) const {
+  using Stage = RemoteHold::Stage;
+  for (const RemoteHold* hold = remotes_.first(); hold != nullptr; hold = hold->next) {
+    const bool both_read = is_shared(type) && is_shared(hold->type);
+    if (both_read || hold->stage == Stage::claim) continue;
+    if (hold->stage == Stage::ending) {
+      // Behind a release, in order, an attempt finds the lock free.
+      if (hold->releasing && !context_->settings->in_order) return hold;
+      continue;
+    }
+    if (planted(Bug::local_holder_is_waited_for) || !hold->is_lost(turn.now())) return hold;
+  }
+  return nullptr;
+}
+
+void Coordinator::count(Call& call, RemoteHold& hold) {
+  auto& grips = call.by_lock ? hold.locks : hold.holds;
+  ++grips[is_shared(call.type) ? 1 : 0];
+  if (!call.by_lock) ++context_->hold_objects;
+  if (!call.lease.is_watchdog()) return;
+  if (hold.watchdogs++ == 0) {
+    hold.check_at = std::min(hold.check_at, later(hold.granted_at, rhythm(hold)));
+  }
+}
+
+}  // namespace latchkey::detail

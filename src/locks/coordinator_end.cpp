@@ -1,0 +1,160 @@
+// The coordinator's decisions about giving back: release, abandoned claims, the unknown outcome.
+#include <algorithm>
+#include <utility>
+
+#include "locks/coordinator.hpp"
+#include "locks/planted.hpp"
+
+namespace latchkey::detail {
+
+using std::chrono::milliseconds;
+
+void Coordinator::unlock(Call& call, Turn& turn) {
+  call.acquires = false;
+  const int kind = is_shared(call.type) ? 1 : 0;
+  RemoteHold* newest = nullptr;  // after a loss the owner may hold anew: that is undone first
+  for (RemoteHold* hold = remotes_.first(); hold != nullptr; hold = hold->next) {
+    const bool held = hold->stage == RemoteHold::Stage::held;
+    if (held && hold->owner == call.owner && hold->locks[kind] > 0) newest = hold;
+  }
+  if (newest == nullptr) return answer(call, Answer::not_owner, turn);
+  --newest->locks[kind];
+  --newest->watchdogs;  // what lock() takes is always renewed
+  ungrip(*newest, Clock::time_point::min(), &call, turn);
+}
+
+void Coordinator::release(RemoteHold& hold, LockType type, bool watched,
+                          Clock::time_point linger_until, Call* call, Turn& turn) {
+  if (call != nullptr) call->acquires = false;
+  --hold.holds[is_shared(type) ? 1 : 0];
+  --context_->hold_objects;
+  if (watched) --hold.watchdogs;
+  ungrip(hold, linger_until, call, turn);
+}
+
+// One local hold less. The remote one goes with the last.
+void Coordinator::ungrip(RemoteHold& hold, Clock::time_point linger_until, Call* call, Turn& turn) {
+  const bool lost = hold.is_lost(turn.now());
+  if (hold.grips() > 0 && !planted(Bug::release_ignores_the_count)) {
+    const bool write_ended = hold.exclusive_grips() == 0 && hold.type == LockType::WRITE;
+    if (write_ended && !lost && !hold.downgrading) {
+      hold.downgrading = true;
+      hold.downgrader = call;
+      return downgrade(hold, turn);
+    }
+    if (call != nullptr) answer(*call, lost ? Answer::lost : Answer::granted, turn);
+    return;
+  }
+  if (lost) {
+    declare_lost(hold, "its lease ended", turn);
+    if (call != nullptr) answer(*std::exchange(call, nullptr), Answer::lost, turn);
+  }
+  const bool downgrade_sent = hold.checking && hold.check.verb == Verb::downgrade;
+  if (hold.downgrader != nullptr && !downgrade_sent) {
+    // It will never be sent: the READs, for which it was to be, are over as well.
+    answer(*std::exchange(hold.downgrader, nullptr), Answer::granted, turn);
+  }
+  fail_renewals(hold, turn);
+  if (!lost && linger_until > turn.now()) {
+    hold.stage = RemoteHold::Stage::linger;
+    hold.owner = Owner::nobody();
+    hold.linger_until = linger_until;
+    if (call != nullptr) answer(*call, Answer::granted, turn);
+    return;
+  }
+  end(hold, call, turn);
+  pump(turn);
+  leave_channel_if_unused(turn);
+}
+
+void Coordinator::end(RemoteHold& hold, Call* call, Turn& turn) {
+  hold.stage = RemoteHold::Stage::ending;
+  hold.ender = call;
+  if (!planted(Bug::renewal_outlives_release)) hold.check_at = Clock::never();
+  if (hold.gone) return drop_if_done(hold, turn);
+  submit_end(hold, turn);
+}
+
+void Coordinator::submit_end(RemoteHold& hold, Turn& turn) {
+  if (hold.releasing) return;
+  const bool queued = hold.type == LockType::FAIR && hold.granted_at == Clock::time_point{};
+  prepare(hold.end, queued ? Verb::leave : Verb::release, hold, turn);
+  hold.releasing = true;
+  hold.repeat_at = Clock::never();
+  submit(hold.end, turn);
+}
+
+void Coordinator::ended(RemoteHold& hold, Outcome& outcome, Turn& turn) {
+  hold.releasing = false;
+  const bool sure = outcome.kind == Outcome::Kind::granted || outcome.kind == Outcome::Kind::gone;
+  const bool was_held = hold.granted_at != Clock::time_point{};
+  if (sure) hold.released = true;
+  if (hold.stage == RemoteHold::Stage::held) {  // closed over the holder's head
+    hold.gone = hold.gone || sure;
+    return;
+  }
+  if (was_held && outcome.kind == Outcome::Kind::granted && tells(Event::Kind::released)) {
+    tell(Event::Kind::released, hold, turn);
+  }
+  if (was_held && outcome.kind == Outcome::Kind::gone && hold.ender != nullptr) {
+    declare_lost(hold, "the backend no longer had it when it was released", turn);
+  }
+  if (Call* const call = std::exchange(hold.ender, nullptr)) {
+    call->text = std::move(outcome.text);
+    switch (outcome.kind) {
+      case Outcome::Kind::granted: answer(*call, Answer::granted, turn); break;
+      case Outcome::Kind::gone: answer(*call, Answer::lost, turn); break;
+      case Outcome::Kind::refused: answer(*call, Answer::refused, turn); break;
+      case Outcome::Kind::busy:
+      case Outcome::Kind::unknown: answer(*call, Answer::unavailable, turn); break;
+    }
+  }
+  if (std::exchange(hold.release_again, false)) return submit_end(hold, turn);
+  // A copy of an unanswered attempt may run after this release, unless the backend keeps the order.
+  const bool copies = hold.unsettled && !context_->settings->in_order;
+  if ((!sure || copies) && turn.now() < hold.expires_at) {
+    hold.repeat_at = std::min(later(turn.now(), std::chrono::seconds(1)), hold.expires_at);
+  } else {
+    drop_if_done(hold, turn);
+  }
+  if (!queue_.empty()) pump(turn);
+}
+
+// A waiting call is gone: whatever came or will come of its claim is given back.
+void Coordinator::abandon(RemoteHold& claim, Turn& turn) {
+  claim.call = nullptr;
+  claim.stage = RemoteHold::Stage::ending;
+  claim.poll_at = Clock::never();
+  const bool may_be_there = claim.asking || claim.unsettled || claim.type == LockType::FAIR;
+  if (may_be_there && !planted(Bug::unknown_is_not_compensated)) return submit_end(claim, turn);
+  drop_if_done(claim, turn);
+}
+
+void Coordinator::drop_if_done(RemoteHold& hold, Turn& turn) {
+  const bool done = hold.stage == RemoteHold::Stage::ending && hold.grips() == 0 &&
+                    hold.repeat_at == Clock::never();
+  if (!done || hold.under_way()) return;
+  if (hold.subscription.stage == Subscription::Stage::on) {
+    return unsubscribe(hold.subscription, turn);
+  }
+  remotes_.remove(hold);
+  context_->give_back(hold);
+}
+
+void Coordinator::owner_ended(Owner owner, Turn& turn) {
+  for (RemoteHold* hold = remotes_.first(); hold != nullptr;) {
+    RemoteHold& held = *std::exchange(hold, hold->next);
+    const std::uint32_t locks = held.locks[0] + held.locks[1];
+    if (held.stage != RemoteHold::Stage::held || held.owner != owner || locks == 0) continue;
+    if (tells(Event::Kind::abandoned)) {
+      tell(Event::Kind::abandoned, held, turn, "its thread ended while it held by lock()");
+    }
+    held.watchdogs -= locks;
+    held.locks[0] = held.locks[1] = 0;
+    // Nobody knows in which state the thread left what it guarded: the lease decides, as it would
+    // if the whole process had ended.
+    if (held.grips() == 0) ungrip(held, held.deadline_point(), nullptr, turn);
+  }
+}
+
+}  // namespace latchkey::detail

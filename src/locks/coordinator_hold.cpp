@@ -1,0 +1,242 @@
+// The coordinator's decisions about what is held: renewal, verification, downgrade and loss.
+#include <algorithm>
+#include <utility>
+
+#include "locks/coordinator.hpp"
+#include "locks/planted.hpp"
+
+namespace latchkey::detail {
+
+using std::chrono::milliseconds;
+
+void Coordinator::extend(RemoteHold& hold, milliseconds lease, Call& call, Turn& turn) {
+  call.acquires = false;
+  if (hold.stage != RemoteHold::Stage::held || hold.is_lost(turn.now())) {
+    return answer(call, Answer::lost, turn);
+  }
+  call.want = lease;
+  wait_for_renewal(call, hold, turn);
+}
+
+void Coordinator::wait_for_renewal(Call& call, RemoteHold& hold, Turn& turn) {
+  call.hold = &hold;
+  call.list = &hold.renewals;
+  call.silent_since = turn.now();
+  hold.renewals.push_back(call);
+  renew(hold, call.want, turn);
+  set_alarm(call, turn);
+}
+
+// One check at a time: a renewal that finds one under way is sent when that is answered. It takes
+// the place of the watchdog's next, so it asks for no less.
+void Coordinator::renew(RemoteHold& hold, milliseconds lease, Turn& turn) {
+  if (hold.watchdogs > 0) lease = std::max(lease, context_->settings->watchdog);
+  if (hold.checking) {
+    hold.wanted = std::max(hold.wanted, lease);
+    return;
+  }
+  submit_check(hold, Verb::renew, lease, turn);
+}
+
+void Coordinator::check(RemoteHold& hold, Turn& turn) {
+  if (hold.downgrading) return downgrade(hold, turn);
+  const milliseconds period = context_->settings->watchdog;
+  if (hold.wanted.count() > 0) {
+    const milliseconds lease = std::exchange(hold.wanted, milliseconds(0));
+    return submit_check(hold, Verb::renew, hold.watchdogs > 0 ? std::max(lease, period) : lease,
+                        turn);
+  }
+  if (hold.watchdogs > 0) return submit_check(hold, Verb::renew, period, turn);
+  submit_check(hold, Verb::verify, milliseconds(0), turn);
+}
+
+void Coordinator::submit_check(RemoteHold& hold, Verb verb, milliseconds lease, Turn& turn) {
+  prepare(hold.check, verb, hold, turn);
+  hold.check.lease = lease;
+  hold.check_sent = hold.check.sent;
+  hold.expires_at = std::max(hold.expires_at, later(hold.check_sent, lease));
+  hold.checking = true;
+  hold.check_at = Clock::never();
+  submit(hold.check, turn);
+}
+
+void Coordinator::checked(RemoteHold& hold, Outcome& outcome, Turn& turn) {
+  hold.checking = false;
+  if (hold.check.verb == Verb::downgrade) return downgraded(hold, outcome, turn);
+  if (hold.stage != RemoteHold::Stage::held) return drop_if_done(hold, turn);
+  if (hold.lost.load(std::memory_order_relaxed)) return;
+  const bool revived = planted(Bug::late_renewal_revives);
+  switch (outcome.kind) {
+    case Outcome::Kind::granted:
+      // An answer after the deadline changes nothing: others may have been told "lost" already.
+      if (!revived && turn.now() >= hold.deadline_point()) {
+        return declare_lost(hold, "its lease ended before the renewal was answered", turn);
+      }
+      if (hold.check.verb == Verb::renew) {
+        move_deadline(hold, hold.check_sent, hold.check.lease);
+        if (tells(Event::Kind::renewed)) tell(Event::Kind::renewed, hold, turn);
+      }
+      hold.check_at = later(hold.check_sent, rhythm(hold));
+      if (planted(Bug::watchdog_stops)) hold.check_at = Clock::never();
+      break;
+    case Outcome::Kind::gone:
+      if (planted(Bug::gone_is_ignored)) break;
+      hold.gone = true;
+      return declare_lost(hold, "the backend no longer had it", turn);
+    case Outcome::Kind::busy:
+    case Outcome::Kind::unknown:
+    case Outcome::Kind::refused: {
+      constexpr Clock::duration least = milliseconds(10);
+      constexpr Clock::duration most = std::chrono::seconds(1);
+      const Clock::duration pause = Clock::duration(rhythm(hold)) / 10;
+      hold.check_at = later(turn.now(), std::clamp(pause, least, most));
+      break;
+    }
+  }
+  answer_renewals(hold, outcome, turn);
+  if (hold.downgrading && hold.exclusive_grips() > 0) {
+    // Another thread of the owner re-entered before the downgrade was sent: the WRITE goes on.
+    hold.downgrading = false;
+    Call* const call = std::exchange(hold.downgrader, nullptr);
+    if (call != nullptr) answer(*call, Answer::granted, turn);
+  }
+  const bool more = hold.wanted.count() > 0 || hold.downgrading;
+  if (more && outcome.kind == Outcome::Kind::granted) check(hold, turn);
+}
+
+void Coordinator::move_deadline(RemoteHold& hold, Clock::time_point sent, milliseconds lease) {
+  const Clock::duration kept_back = planted(Bug::no_margin) ? Clock::duration{} : margin(lease);
+  const Clock::time_point deadline = later(sent, lease) - kept_back;
+  if (deadline <= hold.deadline_point()) return;
+  hold.deadline.store(deadline.time_since_epoch().count(), std::memory_order_release);
+  hold.lease = lease;
+}
+
+// What waits for a renewal is served by one that asked for enough.
+void Coordinator::answer_renewals(RemoteHold& hold, const Outcome& outcome, Turn& turn) {
+  for (Call* call = hold.renewals.first(); call != nullptr;) {
+    Call& waiting = *std::exchange(call, call->next);
+    const bool reached = outcome.kind == Outcome::Kind::granted && hold.check.verb == Verb::renew &&
+                         hold.check.lease >= waiting.want;
+    const bool failed = outcome.kind != Outcome::Kind::granted && !waiting.acquires;
+    if (!reached && !failed) {
+      hold.wanted = std::max(hold.wanted, waiting.want);
+      waiting.ignorant = outcome.kind != Outcome::Kind::granted;
+      set_alarm(waiting, turn);
+      continue;
+    }
+    hold.renewals.remove(waiting);
+    waiting.list = nullptr;
+    if (reached) {
+      if (waiting.acquires) count(waiting, hold);
+      answer(waiting, Answer::granted, turn);
+    } else {
+      waiting.text = outcome.text;
+      const bool refused = outcome.kind == Outcome::Kind::refused;
+      answer(waiting, refused ? Answer::refused : Answer::unavailable, turn);
+    }
+  }
+}
+
+// The hold is no longer there to be renewed: extends end, re-entries become fresh acquires.
+void Coordinator::fail_renewals(RemoteHold& hold, Turn& turn) {
+  while (Call* const call = hold.renewals.pop_front()) {
+    call->list = nullptr;
+    call->hold = nullptr;
+    if (!call->acquires) {
+      answer(*call, Answer::lost, turn);
+    } else if (context_->closed) {
+      answer(*call, Answer::closed, turn);
+    } else {
+      enqueue(*call, turn);
+    }
+  }
+}
+
+void Coordinator::declare_lost(RemoteHold& hold, std::string_view why, Turn& turn) {
+  if (hold.lost.exchange(true, std::memory_order_acq_rel)) return;
+  hold.check_at = Clock::never();
+  hold.wanted = milliseconds(0);
+  if (hold.stop.stop_possible()) turn.out.stops.push_back(hold.stop);
+  if (tells(Event::Kind::lost)) tell(Event::Kind::lost, hold, turn, why);
+  if (Call* const call = std::exchange(hold.downgrader, nullptr)) {
+    answer(*call, Answer::lost, turn);
+  }
+  fail_renewals(hold, turn);
+  pump(turn);
+}
+
+// The WRITE ended while READs inside it go on: the backend turns it into a READ of the same id.
+void Coordinator::downgrade(RemoteHold& hold, Turn& turn) {
+  if (hold.checking) return;  // sent when that check is answered
+  for (Call* call = hold.renewals.first(); call != nullptr;) {
+    Call& waiting = *std::exchange(call, call->next);
+    if (!waiting.acquires || is_shared(waiting.type)) continue;
+    // From here on it may be a READ, which no WRITE enters.
+    hold.renewals.remove(waiting);
+    waiting.list = nullptr;
+    waiting.held_as = LockType::READ;
+    answer(waiting, Answer::would_deadlock, turn);
+  }
+  const milliseconds period = context_->settings->watchdog;
+  submit_check(hold, Verb::downgrade, hold.watchdogs > 0 ? period : hold.lease, turn);
+}
+
+void Coordinator::downgraded(RemoteHold& hold, const Outcome& outcome, Turn& turn) {
+  const bool done = outcome.kind == Outcome::Kind::granted;
+  Call* const call = std::exchange(hold.downgrader, nullptr);
+  if (hold.stage != RemoteHold::Stage::held) {
+    // "Gone" is what a downgrade finds that the release of the READs has overtaken.
+    const bool ended = done || outcome.kind == Outcome::Kind::gone;
+    if (call != nullptr) answer(*call, ended ? Answer::granted : Answer::unavailable, turn);
+    return drop_if_done(hold, turn);
+  }
+  if (outcome.kind == Outcome::Kind::gone || hold.is_lost(turn.now())) {
+    if (call != nullptr) answer(*call, Answer::lost, turn);
+    hold.gone = hold.gone || outcome.kind == Outcome::Kind::gone;
+    return declare_lost(hold, "the backend no longer had it", turn);
+  }
+  if (done) {
+    hold.type = LockType::READ;
+    hold.downgrading = false;
+    move_deadline(hold, hold.check_sent, hold.check.lease);
+    hold.check_at = later(hold.check_sent, rhythm(hold));
+  } else {
+    hold.check_at = later(turn.now(), milliseconds(50));
+  }
+  if (call != nullptr) {
+    call->text = outcome.text;
+    answer(*call, done ? Answer::granted : Answer::unavailable, turn);
+  }
+  if (done && hold.wanted.count() > 0) check(hold, turn);
+  pump(turn);
+}
+
+void Coordinator::tick_hold(RemoteHold& hold, Turn& turn) {
+  switch (hold.stage) {
+    case RemoteHold::Stage::claim: return;
+    case RemoteHold::Stage::held:
+      if (hold.lost.load(std::memory_order_relaxed)) return;
+      if (turn.now() >= hold.deadline_point()) return declare_lost(hold, "its lease ended", turn);
+      if (!hold.checking && turn.now() >= hold.check_at) check(hold, turn);
+      return;
+    case RemoteHold::Stage::linger:
+      if (turn.now() >= hold.linger_until || hold.is_lost(turn.now())) {
+        end(hold, nullptr, turn);
+        pump(turn);
+      }
+      return;
+    case RemoteHold::Stage::ending:
+      if (planted(Bug::renewal_outlives_release) && !hold.checking && turn.now() >= hold.check_at) {
+        check(hold, turn);
+      }
+      if (!hold.releasing && turn.now() >= hold.repeat_at) submit_end(hold, turn);
+      return;
+  }
+}
+
+milliseconds Coordinator::rhythm(const RemoteHold& hold) const noexcept {
+  return (hold.watchdogs > 0 ? context_->settings->watchdog : hold.lease) / 3;
+}
+
+}  // namespace latchkey::detail

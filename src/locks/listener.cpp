@@ -1,0 +1,22 @@
+// Names of events.
+#include <latchkey/listener.hpp>
+
+namespace latchkey {
+
+std::string_view to_string(Event::Kind kind) noexcept {
+  switch (kind) {
+    case Event::Kind::attempt: return "attempt";
+    case Event::Kind::waiting: return "waiting";
+    case Event::Kind::granted: return "granted";
+    case Event::Kind::timeout: return "timeout";
+    case Event::Kind::renewed: return "renewed";
+    case Event::Kind::lost: return "lost";
+    case Event::Kind::released: return "released";
+    case Event::Kind::abandoned: return "abandoned";
+    case Event::Kind::unlock_error: return "unlock_error";
+    case Event::Kind::dropped: return "dropped";
+  }
+  return "?";
+}
+
+}  // namespace latchkey

@@ -1,0 +1,85 @@
+// Lock: the calls behind a handle.
+#include <latchkey/lock.hpp>
+
+#include <utility>
+
+#include <latchkey/error.hpp>
+
+#include "locks/live_spaces.hpp"
+#include "locks/lock_space.hpp"
+#include "locks/space_ref.hpp"
+
+namespace latchkey {
+
+using detail::Answer;
+using detail::Call;
+
+Lock::Lock(std::shared_ptr<detail::SpaceRef> space, std::string key, LockType type,
+           std::optional<Owner> owner)
+    : space_(std::move(space)), key_(std::move(key)), type_(type), owner_(owner) {}
+
+Lock::Lock(const Lock&) = default;
+Lock::Lock(Lock&&) noexcept = default;
+Lock& Lock::operator=(const Lock&) = default;
+Lock& Lock::operator=(Lock&&) noexcept = default;
+Lock::~Lock() = default;
+
+void Lock::lock() {
+  if (!try_lock_within(forever)) throw std::logic_error("a wait without an end ended as busy");
+}
+
+bool Lock::try_lock() { return try_lock_within(std::chrono::milliseconds(0)); }
+
+bool Lock::try_lock_within(Wait wait) {
+  detail::LockSpace& space = space_->space();
+  const bool by_thread = !owner_.has_value();
+  if (by_thread) detail::ThreadLocks::taken(space);
+  try {
+    const bool locked = space.lock(key_, type_, owner(), wait);
+    if (!locked && by_thread) detail::ThreadLocks::given_back(space);
+    return locked;
+  } catch (...) {
+    if (by_thread) detail::ThreadLocks::given_back(space);
+    throw;
+  }
+}
+
+bool Lock::release() {
+  detail::LockSpace& space = space_->space();
+  try {
+    const bool held = space.unlock(key_, type_, owner());
+    if (!owner_) detail::ThreadLocks::given_back(space);
+    return held;
+  } catch (const NotOwner&) {
+    throw;  // nothing was given back
+  } catch (...) {
+    if (!owner_) detail::ThreadLocks::given_back(space);
+    throw;
+  }
+}
+
+void Lock::unlock() noexcept {
+  try {
+    static_cast<void>(release());  // a loss is told to the listener where it is found
+  } catch (const std::exception& error) {
+    space_->space().report(Event::Kind::unlock_error, key_, type_, error.what());
+  }
+}
+
+Hold Lock::acquire(Wait wait, Lease lease) {
+  Attempt attempt;
+  attempt.type = type_;
+  attempt.wait = wait;
+  attempt.lease = lease;
+  return std::move(*space_->space().acquire(key_, owner(), attempt, detail::WhenBusy::fail));
+}
+
+std::optional<Hold> Lock::try_acquire(Wait wait, Lease lease) {
+  Attempt attempt;
+  attempt.type = type_;
+  attempt.wait = wait;
+  attempt.lease = lease;
+  return space_->space().acquire(key_, owner(), attempt, detail::WhenBusy::say_so);
+}
+
+}  // namespace latchkey

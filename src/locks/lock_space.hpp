@@ -1,0 +1,174 @@
+// What Locks, Lock and Hold share: coordinators in shards, driven by blocking threads.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <latchkey/attempt.hpp>
+#include <latchkey/backend.hpp>
+#include <latchkey/error.hpp>
+#include <latchkey/hold.hpp>
+#include <latchkey/options.hpp>
+#include <latchkey/owner.hpp>
+
+#include "core/at_fork.hpp"
+#include "core/key_table.hpp"
+#include "core/small_mutex.hpp"
+#include "locks/coordinator.hpp"
+#include "locks/notifier.hpp"
+#include "locks/timer_heap.hpp"
+
+namespace latchkey::detail {
+
+/// One mutex's worth of keys.
+struct alignas(64) Shard {
+  SmallMutex mutex;
+  bool orphaned = false;  ///< its Hold objects count in LockSpace::orphans_
+  /// Releases that still need the space, counted there too.
+  std::uint64_t departing = 0;
+  std::atomic<Clock::rep> next_due{Clock::never().time_since_epoch().count()};
+  std::unique_ptr<KeyTable<Coordinator>> table = std::make_unique<KeyTable<Coordinator>>();
+  std::optional<CoordinatorContext> context;
+  TimerHeap timers;
+  Actions actions;  ///< of the turn under way; kept for its capacity
+};
+
+/// Whether a busy lock is an exception to whoever asked.
+enum class WhenBusy : std::uint8_t { fail, say_so };
+
+/// The driver around the coordinators: it owns the mutexes, the threads and the clock that they do
+/// not have. Every event is brought under its shard's mutex, and the actions are carried out before
+/// that is let go, so requests reach the backend in the order of the decisions.
+///
+/// Lifetime: made by Locks, deleted by itself when neither a Locks, a Lock nor a Hold is left.
+class LockSpace final : public Sink, public ForkParticipant {
+ public:
+  LockSpace(std::unique_ptr<Backend> backend, const Options& options);
+
+  // --- calls; they throw what the public functions of these names throw ---
+  std::optional<Hold> acquire(std::string_view key, Owner owner, const Attempt& attempt,
+                              WhenBusy when_busy);
+  bool lock(std::string_view key, LockType type, Owner owner, Wait wait);
+  bool unlock(std::string_view key, LockType type, Owner owner);
+  bool release(RemoteHold& hold, LockType type, bool watched, std::chrono::milliseconds linger);
+  void release_quietly(RemoteHold& hold, LockType type, bool watched) noexcept;
+  bool extend(RemoteHold& hold, LockType type, std::chrono::milliseconds lease);
+  [[nodiscard]] std::stop_token stop_token(RemoteHold& hold);
+  Outcome::Kind administer(const Request& request);
+  void close(std::chrono::milliseconds drain);
+
+  /// Tells the listener what an unlock or a destructor could not throw.
+  void report(Event::Kind kind, std::string_view key, LockType type, std::string text) noexcept;
+
+  [[nodiscard]] const Options& options() const noexcept { return options_; }
+  [[nodiscard]] const Capabilities& capabilities() const noexcept { return capabilities_; }
+  [[nodiscard]] Clock& clock() const noexcept { return clock_; }
+  [[nodiscard]] std::string describe() const { return backend_->describe(); }
+  [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
+
+  // --- lifetime ---
+  void orphan();                  ///< the last Locks or Lock is gone
+  void owner_ended(Owner owner);  ///< a thread ended while it held by lock()
+
+  // --- Sink: on whichever thread drives ---
+  void completed(Request& request, Outcome&& outcome) noexcept override;
+  void notified(const Notification& notification) noexcept override;
+
+  // --- ForkParticipant ---
+  void prepare() noexcept override;
+  void parent() noexcept override;
+  void child() noexcept override;
+
+ private:
+  static constexpr std::size_t shard_count = 64;
+
+  /// Kept by a thread that releases a hold: the space goes with its last hold, and not before the
+  /// last word about it is said.
+  struct Departure {
+    LockSpace& space;
+    bool orphaned = false;
+    Shard* counted_in = nullptr;
+    ~Departure();
+  };
+
+  /// A thread inside close, to be woken when something has changed.
+  struct Closer {
+    Parker& parker;
+    Closer* previous = nullptr;
+    Closer* next = nullptr;
+  };
+
+  ~LockSpace();
+
+  bool give_back(RemoteHold& hold, LockType type, bool watched, std::chrono::milliseconds linger,
+                 Departure& departure);
+  void wait_while_held(Clock::time_point until, Parker& parker);
+  void wake_closers() noexcept;
+
+  [[nodiscard]] Shard& shard_of(std::size_t hash) noexcept { return shards_[hash >> 58]; }
+  Coordinator& coordinator(Shard& shard, std::string_view key, std::size_t hash);
+  void perform(Shard& shard, Coordinator& coordinator, Turn& turn);
+  void submit(Shard& shard, Coordinator& coordinator, Turn& turn);
+  void wake(Call& call) noexcept;
+  void wait_for(Shard& shard, Coordinator& coordinator, Call& call, Clock::time_point wake_at);
+  void run(std::string_view key, Call& call, const std::stop_token& cancel);
+  template <class Bring>
+  void take_turn(std::unique_lock<SmallMutex>& lock, Shard& shard, Coordinator& home, Call& call,
+                 const std::stop_token& cancel, Bring&& bring);
+  [[nodiscard]] bool done_or_fail(const Call& call);
+  [[noreturn]] void fail(const Call& call, std::string_view key);
+  void one_hold_less(bool orphaned) noexcept;
+  template <class Visit>
+  void for_each_coordinator(Visit&& visit);
+
+  // the timer thread (lock_space_timer.cpp)
+  void watch(Shard& shard, Coordinator& coordinator);
+  bool start_timer() noexcept;
+  void run_timer();
+  void tick_due(Shard& shard, Clock::time_point now);
+  [[nodiscard]] Clock::time_point earliest_due() const noexcept;
+
+  const std::uint64_t number_;  ///< never reused, unlike an address
+  const Options options_;
+  Clock& clock_;
+  std::unique_ptr<Backend> backend_;
+  const Capabilities capabilities_;
+  CoordinatorSettings settings_;
+  std::array<Shard, shard_count> shards_;
+  Notifier notifier_;
+
+  std::atomic<bool> timer_started_{false};
+  std::atomic<bool> timer_ending_{false};
+  std::atomic<Clock::rep> timer_sleeps_until_;
+  std::unique_ptr<Parker> timer_parker_ = std::make_unique<Parker>();
+  std::thread timer_;
+
+  std::atomic<bool> closing_{false};  ///< somebody is in closers_, or was
+  SmallMutex closers_mutex_;          ///< the last to be taken but for parkers
+  IntrusiveList<Closer> closers_;
+  std::atomic<std::uint64_t> orphans_{0};
+};
+
+template <class Visit>
+void LockSpace::for_each_coordinator(Visit&& visit) {
+  for (Shard& shard : shards_) {
+    const std::lock_guard guard(shard.mutex);
+    shard.table->for_each([&](Coordinator& each) {
+      Turn turn(clock_, shard.actions);
+      visit(each, turn);
+      perform(shard, each, turn);
+    });
+  }
+}
+
+}  // namespace latchkey::detail

@@ -1,0 +1,217 @@
+// The blocking calls: one event for the coordinator each, and the wait for its answer.
+#include <mutex>
+#include <utility>
+
+#include <latchkey/error.hpp>
+
+#include "locks/administration.hpp"
+#include "locks/lock_space.hpp"
+
+namespace latchkey::detail {
+std::optional<Hold> LockSpace::acquire(std::string_view key, Owner owner, const Attempt& attempt,
+                                       WhenBusy when_busy) {
+  Call call;
+  call.owner = owner;
+  call.type = attempt.type;
+  call.lease = attempt.lease;
+  call.reentry = attempt.reentry;
+  call.forever = attempt.wait.is_forever();
+  call.asked = clock_.now();
+  call.until = later(call.asked, attempt.wait.length());
+  run(key, call, attempt.cancel);
+  if (call.answer == Answer::granted) return Hold(call.hold, {call.type, call.lease.is_watchdog()});
+  if (call.answer == Answer::busy && when_busy == WhenBusy::say_so) return std::nullopt;
+  fail(call, key);
+}
+
+bool LockSpace::lock(std::string_view key, LockType type, Owner owner, Wait wait) {
+  Call call;
+  call.owner = owner;
+  call.type = type;
+  call.by_lock = true;
+  call.forever = wait.is_forever();
+  call.asked = clock_.now();
+  call.until = later(call.asked, wait.length());
+  run(key, call, {});
+  if (call.answer == Answer::granted) return true;
+  if (call.answer == Answer::busy) return false;
+  fail(call, key);
+}
+
+// Brings one event of a call, and lends the caller's thread to the backend until it is answered.
+template <class Bring>
+void LockSpace::take_turn(std::unique_lock<SmallMutex>& lock, Shard& shard, Coordinator& home,
+                          Call& call, const std::stop_token& cancel, Bring&& bring) {
+  call.parker = &Parker::mine();
+  Turn turn(clock_, shard.actions, call.asked);
+  turn.caller = &call;
+  bring(turn);
+  perform(shard, home, turn);
+  if (call.answer != Answer::pending) return lock.unlock();
+  const Clock::time_point wake_at = call.wake_at = home.alarm_of(call);
+  lock.unlock();
+  if (!cancel.stop_possible()) return wait_for(shard, home, call, wake_at);
+  const std::stop_callback stop(cancel, [&] {
+    const std::lock_guard guard(shard.mutex);
+    if (call.answer != Answer::pending) return;  // and `home` may be gone
+    Turn now(clock_, shard.actions);
+    home.cancel(call, now);
+    perform(shard, home, now);
+  });
+  wait_for(shard, home, call, wake_at);
+}
+
+void LockSpace::run(std::string_view key, Call& call, const std::stop_token& cancel) {
+  const std::size_t hash = hash_key(key);
+  Shard& shard = shard_of(hash);
+  std::unique_lock lock(shard.mutex);
+  Coordinator& home = coordinator(shard, key, hash);
+  take_turn(lock, shard, home, call, cancel, [&](Turn& turn) { home.acquire(call, turn); });
+}
+
+bool LockSpace::unlock(std::string_view key, LockType type, Owner owner) {
+  Call call;
+  call.owner = owner;
+  call.type = type;
+  call.asked = clock_.now();
+  const std::size_t hash = hash_key(key);
+  Shard& shard = shard_of(hash);
+  std::unique_lock lock(shard.mutex);
+  Coordinator& home = coordinator(shard, key, hash);
+  take_turn(lock, shard, home, call, {}, [&](Turn& turn) { home.unlock(call, turn); });
+  return done_or_fail(call);
+}
+
+bool LockSpace::release(RemoteHold& hold, LockType type, bool watched,
+                        std::chrono::milliseconds linger) {
+  Departure departure{*this};
+  return give_back(hold, type, watched, linger, departure);
+}
+
+LockSpace::Departure::~Departure() {
+  if (counted_in != nullptr) {
+    const std::lock_guard guard(counted_in->mutex);
+    --counted_in->departing;
+    orphaned = counted_in->orphaned;
+  }
+  space.one_hold_less(orphaned);
+}
+
+bool LockSpace::give_back(RemoteHold& hold, LockType type, bool watched,
+                          std::chrono::milliseconds linger, Departure& departure) {
+  Call call;
+  call.type = type;
+  call.asked = clock_.now();
+  call.parker = &Parker::mine();
+  const auto until = linger.count() > 0 ? later(call.asked, linger) : Clock::time_point::min();
+  Coordinator& home = *hold.home;
+  Shard& shard = shard_of(home.hash);
+  std::unique_lock lock(shard.mutex);
+  Turn turn(clock_, shard.actions, call.asked);
+  turn.caller = &call;
+  home.release(hold, type, watched, until, &call, turn);
+  perform(shard, home, turn);
+  departure.orphaned = shard.orphaned;
+  if (call.answer == Answer::granted) return true;
+  // This thread has still to wait or to complain, and its hold keeps the space no longer.
+  ++shard.departing;
+  departure.counted_in = &shard;
+  if (call.answer == Answer::pending) {
+    const Clock::time_point wake_at = call.wake_at = home.alarm_of(call);
+    lock.unlock();
+    wait_for(shard, home, call, wake_at);
+  } else {
+    lock.unlock();
+  }
+  return done_or_fail(call);
+}
+
+void LockSpace::release_quietly(RemoteHold& hold, LockType type, bool watched) noexcept {
+  Departure departure{*this};
+  try {
+    static_cast<void>(give_back(hold, type, watched, std::chrono::milliseconds(0), departure));
+  } catch (const LockError& error) {
+    report(Event::Kind::unlock_error, error.key(), type, error.what());
+  }
+}
+
+bool LockSpace::extend(RemoteHold& hold, LockType type, std::chrono::milliseconds lease) {
+  Call call;
+  call.type = type;
+  call.asked = clock_.now();
+  call.until = later(call.asked, options_.command_timeout);
+  Coordinator& home = *hold.home;
+  Shard& shard = shard_of(home.hash);
+  std::unique_lock lock(shard.mutex);
+  take_turn(lock, shard, home, call, {}, [&](Turn& turn) { home.extend(hold, lease, call, turn); });
+  return done_or_fail(call);
+}
+
+std::stop_token LockSpace::stop_token(RemoteHold& hold) {
+  const std::lock_guard guard(shard_of(hold.home->hash).mutex);
+  if (!hold.stop.stop_possible()) {
+    hold.stop = std::stop_source();
+    if (hold.lost.load(std::memory_order_relaxed)) hold.stop.request_stop();
+  }
+  return hold.stop.get_token();
+}
+
+Outcome::Kind LockSpace::administer(const Request& request) {
+  Administration asked;
+  static_cast<Request&>(asked) = request;
+  asked.context = nullptr;
+  asked.sent = clock_.now();
+  asked.parker = &Parker::mine();
+  Request* const one[] = {&asked};
+  backend_->submit(one, *this);
+  while (!asked.done.load(std::memory_order_acquire)) {
+    backend_->drive(*asked.parker, Clock::never());
+  }
+  LockSite site{std::string(request.key), request.type, describe()};
+  switch (asked.outcome.kind) {
+    case Outcome::Kind::granted:
+    case Outcome::Kind::gone: return asked.outcome.kind;
+    case Outcome::Kind::refused: throw BackendRefused(std::move(site), asked.outcome.text);
+    case Outcome::Kind::busy:
+    case Outcome::Kind::unknown: break;
+  }
+  throw BackendUnavailable(std::move(site), asked.outcome.text);
+}
+
+bool LockSpace::done_or_fail(const Call& call) {
+  if (call.answer == Answer::granted) return true;
+  if (call.answer == Answer::lost) return false;
+  fail(call, call.key);
+}
+
+void LockSpace::fail(const Call& call, std::string_view key) {
+  LockSite site{std::string(key), call.type, describe()};
+  const auto waited =
+      std::chrono::duration_cast<std::chrono::milliseconds>(clock_.now() - call.asked);
+  switch (call.answer) {
+    case Answer::busy: throw LockTimeout(std::move(site), waited, call.text);
+    case Answer::lost: throw LockLost(std::move(site));
+    case Answer::would_deadlock: throw WouldDeadlock(std::move(site), call.held_as);
+    case Answer::not_owner: throw NotOwner(std::move(site));
+    case Answer::cancelled: throw Cancelled(std::move(site));
+    case Answer::closed: throw Closed(std::move(site));
+    case Answer::refused: throw BackendRefused(std::move(site), call.text);
+    case Answer::pending:
+    case Answer::granted:
+    case Answer::unavailable: break;
+  }
+  throw BackendUnavailable(std::move(site), call.text);
+}
+
+void LockSpace::report(Event::Kind kind, std::string_view key, LockType type,
+                       std::string text) noexcept {
+  Event event;
+  event.kind = kind;
+  event.type = type;
+  event.key = key;
+  event.owner = Owner::this_thread().number();
+  event.text = std::move(text);
+  notifier_.post(std::move(event));
+}
+
+}  // namespace latchkey::detail

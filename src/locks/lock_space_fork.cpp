@@ -1,0 +1,47 @@
+// A fork: the child owns nothing of what its parent holds.
+#include "locks/left_behind.hpp"
+#include "locks/lock_space.hpp"
+
+namespace latchkey::detail {
+
+void LockSpace::prepare() noexcept {
+  for (Shard& shard : shards_) shard.mutex.lock();
+  notifier_.lock_for_fork();
+  closers_mutex_.lock();
+}
+
+void LockSpace::parent() noexcept {
+  closers_mutex_.unlock();
+  notifier_.unlock_after_fork();
+  for (Shard& shard : shards_) shard.mutex.unlock();
+}
+
+// Inherited Hold objects point to the parent's records, and its waiting calls lie on the stacks of
+// threads that do not exist here: the records are left behind, marked as lost, and never freed.
+void LockSpace::child() noexcept {
+  notifier_.forget_parent();
+  // The timer is no thread of this process: nothing to join, and what it sleeps on stays behind,
+  // for a condition variable with a sleeper that will never wake cannot be destroyed.
+  leave_behind(new std::thread(std::move(timer_)));
+  leave_behind(timer_parker_.release());
+  timer_parker_ = std::make_unique<Parker>();
+  timer_started_.store(false);
+  timer_sleeps_until_.store(Clock::never().time_since_epoch().count());
+  closing_.store(false);
+  closers_.clear();
+  closers_mutex_.unlock();
+  backend_->forget_parent();
+  settings_.space = HoldId::new_space();
+  for (Shard& shard : shards_) {
+    shard.table->for_each([](Coordinator& each) { each.inherit(); });
+    leave_behind(shard.table.release());
+    shard.table = std::make_unique<KeyTable<Coordinator>>();
+    shard.timers.forget_all();
+    shard.next_due.store(Clock::never().time_since_epoch().count());
+    shard.actions.clear();
+    shard.context->hold_objects = shard.departing = 0;
+    shard.mutex.unlock();
+  }
+}
+
+}  // namespace latchkey::detail

@@ -1,0 +1,136 @@
+// Locks: making locks, and looking at what a backend has.
+#include <latchkey/locks.hpp>
+
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include <latchkey/error.hpp>
+
+#include "locks/lock_space.hpp"
+#include "locks/space_ref.hpp"
+
+namespace latchkey {
+namespace {
+
+constexpr std::size_t longest_key = 1024;
+
+/// The prefix and a key, without the heap.
+class FullKey {
+ public:
+  FullKey(std::string_view prefix, std::string_view key) {
+    if (key.empty()) throw KeyError("a key has at least 1 byte: this one is empty");
+    if (prefix.size() + key.size() > longest_key) {
+      throw KeyError("a key has at most 1024 bytes: '" + std::string(key.substr(0, 32)) +
+                     "...' has " + std::to_string(prefix.size() + key.size()));
+    }
+    if (prefix.empty()) {
+      view_ = key;
+      return;
+    }
+    std::memcpy(bytes_.data(), prefix.data(), prefix.size());
+    std::memcpy(bytes_.data() + prefix.size(), key.data(), key.size());
+    view_ = std::string_view(bytes_.data(), prefix.size() + key.size());
+  }
+
+  [[nodiscard]] std::string_view view() const noexcept { return view_; }
+
+ private:
+  std::array<char, longest_key> bytes_;  // NOLINT: only what view_ shows is ever written or read
+  std::string_view view_;
+};
+
+/// The prefix as a glob that matches nothing but itself.
+std::string escaped(std::string_view prefix) {
+  std::string glob;
+  for (const char byte : prefix) {
+    if (std::string_view("*?[]\\").find(byte) != std::string_view::npos) glob += '\\';
+    glob += byte;
+  }
+  return glob;
+}
+
+void demand_offered(const detail::LockSpace& space, LockType type) {
+  if (space.capabilities().offers(type)) return;
+  throw std::invalid_argument(space.describe() + " offers no " + std::string(to_string(type)) +
+                              " locks");
+}
+
+}  // namespace
+
+Locks::Locks(std::unique_ptr<Backend> backend, Options options)
+    : space_(std::make_shared<detail::SpaceRef>(
+          new detail::LockSpace(std::move(backend), std::move(options)))) {}
+
+Locks::Locks(std::shared_ptr<detail::SpaceRef> space, std::optional<Owner> owner)
+    : space_(std::move(space)), owner_(owner) {}
+
+Lock Locks::lock(std::string key, LockType type) const {
+  const detail::LockSpace& space = space_->space();
+  demand_offered(space, type);
+  const FullKey full(space.options().prefix, key);
+  if (!space.options().prefix.empty()) key = std::string(full.view());
+  return Lock(space_, std::move(key), type, owner_);
+}
+
+ReadWriteLock Locks::read_write(std::string key) const {
+  Lock write = lock(key, LockType::WRITE);
+  return ReadWriteLock(lock(std::move(key), LockType::READ), std::move(write));
+}
+
+Hold Locks::acquire(std::string_view key, const Attempt& attempt) const {
+  detail::LockSpace& space = space_->space();
+  demand_offered(space, attempt.type);
+  const FullKey full(space.options().prefix, key);
+  const Owner owner = owner_ ? *owner_ : Owner::this_thread();
+  return std::move(*space.acquire(full.view(), owner, attempt, detail::WhenBusy::fail));
+}
+
+std::optional<Hold> Locks::try_acquire(std::string_view key, const Attempt& attempt) const {
+  detail::LockSpace& space = space_->space();
+  demand_offered(space, attempt.type);
+  const FullKey full(space.options().prefix, key);
+  const Owner owner = owner_ ? *owner_ : Owner::this_thread();
+  return space.acquire(full.view(), owner, attempt, detail::WhenBusy::say_so);
+}
+
+Locks Locks::with_owner(Owner owner) const { return Locks(space_, owner); }
+
+LockInfo Locks::inspect(std::string_view key) const {
+  const FullKey full(space_->space().options().prefix, key);
+  LockInfo info;
+  info.key = std::string(full.view());
+  Request request;
+  request.verb = Verb::inspect;
+  request.key = full.view();
+  request.info = &info;
+  space_->space().administer(request);
+  return info;
+}
+
+std::vector<std::string> Locks::list(std::string_view pattern) const {
+  std::vector<std::string> names;
+  const std::string& prefix = space_->space().options().prefix;
+  const FullKey fits(prefix, pattern);
+  const std::string glob = escaped(prefix) + std::string(pattern);
+  Request request;
+  request.verb = Verb::list;
+  request.key = glob;
+  request.names = &names;
+  space_->space().administer(request);
+  return names;
+}
+
+bool Locks::force_release(std::string_view key) const {
+  const FullKey full(space_->space().options().prefix, key);
+  Request request;
+  request.verb = Verb::force_release;
+  request.key = full.view();
+  return space_->space().administer(request) == Outcome::Kind::granted;
+}
+
+void Locks::close(std::chrono::milliseconds drain) const { space_->space().close(drain); }
+
+std::string Locks::describe() const { return space_->space().describe(); }
+
+}  // namespace latchkey

@@ -1,0 +1,134 @@
+// One hold at the backend, and what the local owner has of it.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <stop_token>
+
+#include <latchkey/backend.hpp>
+#include <latchkey/clock.hpp>
+#include <latchkey/lock_type.hpp>
+#include <latchkey/owner.hpp>
+
+#include "locks/call.hpp"
+#include "locks/intrusive_list.hpp"
+
+namespace latchkey::detail {
+
+class Coordinator;
+class LockSpace;
+
+class RemoteHold;
+
+/// A request of a coordinator: `context` is the Coordinator, `hold` whom it is about (null: the
+/// key).
+struct OwnedRequest : Request {
+  RemoteHold* hold = nullptr;
+};
+
+/// How far a subscription has come.
+struct Subscription {
+  enum class Stage : std::uint8_t { off, joining, on, leaving };
+  Stage stage = Stage::off;
+  OwnedRequest request{};
+
+  [[nodiscard]] bool under_way() const noexcept {
+    return stage == Stage::joining || stage == Stage::leaving;
+  }
+};
+
+/// A claim on the backend under one id: asked for, held, and given back once.
+///
+/// | stage  | what it is                                             | left by               |
+/// |--------|--------------------------------------------------------|-----------------------|
+/// | claim  | a waiting call asks for it, perhaps many times         | held, ending, dropped |
+/// | held   | granted; `grips()` local holds share it; may be `lost` | linger, ending        |
+/// | linger | no local hold; kept until `linger_until` (hold_for, or | ending                |
+/// |        | a thread that ended while it held)                     |                       |
+/// | ending | its release was sent, and is sent again until it is    | dropped               |
+/// |        | sure                                                   |                       |
+///
+/// `deadline` and `lost` are read by any thread; all else belongs to the coordinator of its key.
+class RemoteHold {
+ public:
+  enum class Stage : std::uint8_t { claim, held, linger, ending };
+
+  // Read by any thread that has a local hold.
+  std::atomic<Clock::rep> deadline{0};
+  std::atomic<bool> lost{false};
+  std::atomic<bool> inherited{false};  ///< this process is a fork of the holder
+  HoldId id;
+  std::uint64_t token = 0;
+  Coordinator* home = nullptr;
+  LockSpace* space = nullptr;
+  std::stop_source stop{std::nostopstate};
+
+  // The coordinator's own.
+  Stage stage = Stage::claim;
+  LockType type = LockType::REENTRANT;
+  Owner owner = Owner::nobody();
+  Call* call = nullptr;          ///< claim: who asks; null once abandoned
+  IntrusiveList<Call> renewals;  ///< held: extends and re-entries that wait for a renewal
+  Call* ender = nullptr;         ///< ending: who waits for its outcome
+  Call* downgrader = nullptr;    ///< held: who waits for the downgrade
+  RemoteHold* previous = nullptr;
+  RemoteHold* next = nullptr;
+
+  std::uint32_t locks[2] = {0, 0};  ///< counted by lock(): exclusive, shared
+  std::uint32_t holds[2] = {0, 0};  ///< Hold objects: exclusive, shared
+  std::uint32_t watchdogs = 0;      ///< how many of all these the watchdog renews
+
+  std::chrono::milliseconds lease{};   ///< what was last granted, or is being asked for
+  std::chrono::milliseconds wanted{};  ///< a renewal to this lease is to be sent; 0: none
+  Clock::time_point sent{};            ///< when the request under way in `ask` was sent
+  Clock::time_point check_sent{};
+  Clock::time_point granted_at{};
+  Clock::time_point check_at = Clock::never();
+  Clock::time_point poll_at = Clock::never();
+  Clock::time_point repeat_at = Clock::never();
+  Clock::time_point linger_until = Clock::never();
+  /// No lease that any request gave this id at the backend ends after this.
+  Clock::time_point expires_at{};
+  std::chrono::milliseconds poll{};  ///< the next safety poll
+  bool asking = false;               ///< `ask` is under way
+  bool checking = false;             ///< `check` is under way
+  bool releasing = false;            ///< `end` is under way
+  bool nudged = false;               ///< something happened while `ask` was under way
+  bool unsettled = false;            ///< an `ask` was never answered: a copy may run yet
+  bool released = false;             ///< an `end` was answered
+  bool release_again = false;        ///< an `ask` was answered that the `end` may have overtaken
+  bool downgrading = false;          ///< the WRITE ended, its READs go on
+  bool gone = false;                 ///< the backend said so: nothing to release
+
+  OwnedRequest ask{};
+  OwnedRequest check{};
+  OwnedRequest end{};
+  Subscription subscription{};  ///< FAIR: each claim has its own channel
+
+  [[nodiscard]] std::uint32_t exclusive_grips() const noexcept { return locks[0] + holds[0]; }
+  [[nodiscard]] std::uint32_t shared_grips() const noexcept { return locks[1] + holds[1]; }
+  [[nodiscard]] std::uint32_t grips() const noexcept { return exclusive_grips() + shared_grips(); }
+
+  [[nodiscard]] Clock::time_point deadline_point() const noexcept {
+    return Clock::time_point(Clock::duration(deadline.load(std::memory_order_acquire)));
+  }
+  [[nodiscard]] bool is_lost(Clock::time_point now) const noexcept {
+    return lost.load(std::memory_order_acquire) || now >= deadline_point();
+  }
+  [[nodiscard]] bool under_way() const noexcept {
+    return asking || checking || releasing || subscription.under_way();
+  }
+
+  /// As new, for the pool.
+  void reset() noexcept;
+};
+
+/// From `sent + lease` this much is kept back: the holder stops believing before the backend does.
+constexpr Clock::duration margin(std::chrono::milliseconds lease) noexcept {
+  const Clock::duration share = Clock::duration(lease) / 100;
+  constexpr Clock::duration least = std::chrono::milliseconds(5);
+  return share > least ? share : least;
+}
+
+}  // namespace latchkey::detail

@@ -1,0 +1,22 @@
+// The reference by which Locks and Lock keep their space alive.
+#pragma once
+
+#include "locks/lock_space.hpp"
+
+namespace latchkey::detail {
+
+/// Locks and Lock share one; when the last of them goes, the space lives on only for its holds.
+class SpaceRef {
+ public:
+  explicit SpaceRef(LockSpace* space) noexcept : space_(space) {}
+  SpaceRef(const SpaceRef&) = delete;
+  SpaceRef& operator=(const SpaceRef&) = delete;
+  ~SpaceRef() { space_->orphan(); }
+
+  [[nodiscard]] LockSpace& space() const noexcept { return *space_; }
+
+ private:
+  LockSpace* space_;
+};
+
+}  // namespace latchkey::detail

@@ -1,0 +1,71 @@
+// A clock that moves only when it is told to.
+#include <latchkey/testing/manual_clock.hpp>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace latchkey::testing {
+
+// Not zero, so that code which takes a default time for "now" fails; a thousand days, so that tests
+// may subtract without falling below the origin.
+ManualClock::ManualClock() noexcept : now_(duration(std::chrono::hours(24'000)).count()) {}
+
+void ManualClock::wait_until(std::unique_lock<std::mutex>& lock, std::condition_variable& condition,
+                             time_point deadline) {
+  Sleeper me{lock.mutex(), &condition};
+  {
+    const std::lock_guard guard(mutex_);
+    if (now() >= deadline) return;
+    sleepers_.push_back(&me);
+    changed_.notify_all();
+  }
+  // No wake-up is lost: an advance from here on finds this sleeper, and before it notifies it takes
+  // *me.mutex, which this thread gives up only by falling asleep.
+  condition.wait(lock);
+  // An advance may be waiting for that mutex, so it is given up before waiting for the advance.
+  lock.unlock();
+  {
+    std::unique_lock guard(mutex_);
+    changed_.wait(guard, [&] { return me.wakers == 0; });
+    std::erase(sleepers_, &me);
+  }
+  lock.lock();
+}
+
+void ManualClock::advance(duration length) {
+  if (length < duration::zero()) throw std::invalid_argument("time does not go back");
+  std::vector<Sleeper*> woken;
+  {
+    const std::lock_guard guard(mutex_);
+    woken = sleepers_;
+    now_.fetch_add(length.count(), std::memory_order_acq_rel);
+    for (Sleeper* sleeper : woken) {
+      ++sleeper->wakers;
+      sleeper->woken = true;
+    }
+  }
+  for (const Sleeper* sleeper : woken) {
+    const std::lock_guard asleep(*sleeper->mutex);
+    sleeper->condition->notify_all();
+  }
+  const std::lock_guard guard(mutex_);
+  for (Sleeper* sleeper : woken) --sleeper->wakers;
+  changed_.notify_all();
+}
+
+std::size_t ManualClock::asleep() const noexcept {
+  const auto still = [](const Sleeper* sleeper) { return !sleeper->woken; };
+  return static_cast<std::size_t>(std::count_if(sleepers_.begin(), sleepers_.end(), still));
+}
+
+std::size_t ManualClock::sleepers() const {
+  const std::lock_guard guard(mutex_);
+  return asleep();
+}
+
+bool ManualClock::await_sleepers(std::size_t count, std::chrono::milliseconds patience) {
+  std::unique_lock guard(mutex_);
+  return changed_.wait_for(guard, patience, [&] { return asleep() >= count; });
+}
+
+}  // namespace latchkey::testing

@@ -1,0 +1,207 @@
+// The coordinator's flows among several local callers: queue, downgrade, linger, ends.
+#include <chrono>
+
+#include <gtest/gtest.h>
+
+#include "sim/simulator/script.hpp"
+
+namespace latchkey::sim {
+namespace {
+
+using namespace std::chrono_literals;
+using enum LockType;
+using Caller = Script::Caller;
+
+TEST(Coordinator, OneWaiterPerKeyTalksToTheBackend) {
+  Script script;
+  const Owner holder = Owner::make();
+  Caller& held = script.acquire(REENTRANT, 1s, 30s, holder);
+  script.answer(Kind::granted);
+  Caller& first = script.acquire(REENTRANT, 5s, 30s, Owner::make());
+  Caller& second = script.acquire(REENTRANT, 5s, 30s, Owner::make());
+  EXPECT_EQ(script.sent(), "acquire 1 30000") << "while a local hold lives nobody asks";
+  script.release(held);
+  EXPECT_EQ(script.sent(), "release 1, acquire 2 30000") << "behind the release, in order";
+  script.answer(Kind::granted);
+  script.answer(Kind::granted);
+  EXPECT_EQ(first.answer, Answer::granted);
+  EXPECT_EQ(second.answer, Answer::pending);
+}
+
+TEST(Coordinator, TheQueueWaitsForALocalHoldUntilItsDeadlineOnly) {
+  Script script;
+  script.acquire(REENTRANT, 1s, 1s, Owner::make());
+  script.answer(Kind::granted);
+  script.acquire(REENTRANT, 5s, 30s, Owner::make());
+  (void)script.sent();
+  script.pass(400ms);
+  script.answer(Verb::verify, Kind::granted);
+  script.pass(400ms);
+  script.answer(Verb::verify, Kind::granted);
+  (void)script.sent();
+  script.pass(189ms);
+  EXPECT_EQ(script.sent(), "");
+  script.pass(1ms);
+  EXPECT_EQ(script.sent(), "acquire 2 30000");
+}
+
+TEST(Coordinator, NeighbouringReadsAskTogetherAndAWriteWaitsItsTurn) {
+  Script script;
+  Caller& write = script.acquire(WRITE, 1s, 30s, Owner::make());
+  script.answer(Kind::granted);
+  script.acquire(READ, 5s, 30s, Owner::make());
+  script.acquire(READ, 5s, 30s, Owner::make());
+  script.acquire(WRITE, 5s, 30s, Owner::make());
+  script.acquire(READ, 5s, 30s, Owner::make());
+  (void)script.sent();
+  script.release(write);
+  EXPECT_EQ(script.sent(), "release 1, acquire 2 30000, acquire 3 30000");
+}
+
+TEST(Coordinator, EachFairWaiterHasItsOwnPlaceAndChannel) {
+  Script script;
+  Caller& first = script.acquire(FAIR, 5s, 30s, Owner::make());
+  Caller& second = script.acquire(FAIR, 5s, 30s, Owner::make());
+  EXPECT_EQ(script.sent(), "acquire 1 30000, acquire 2 30000");
+  script.answer(Script::busy(20s));
+  script.answer(Script::busy(20s));
+  EXPECT_EQ(script.sent(), "subscribe 1, subscribe 2");
+  script.notify(Notification::Kind::released, 2);
+  script.answer(Verb::subscribe, Kind::granted);
+  EXPECT_EQ(script.sent(), "acquire 2 30000, acquire 1 30000");
+  script.cancel(first);
+  EXPECT_EQ(script.sent(), "leave 1");
+  EXPECT_EQ(second.answer, Answer::pending);
+}
+
+TEST(Coordinator, TheEndOfAWriteWithReadsInsideIsADowngrade) {
+  Script script;
+  const Owner owner = Owner::make();
+  Caller& write = script.acquire(WRITE, 1s, 30s, owner);
+  script.answer(Kind::granted);
+  Caller& read = script.acquire(READ, 1s, 30s, owner);
+  (void)script.sent();
+  Caller& end = script.release(write);
+  EXPECT_EQ(script.sent(), "downgrade 1 30000");
+  EXPECT_EQ(end.answer, Answer::pending);
+  script.answer(Kind::granted);
+  EXPECT_EQ(end.answer, Answer::granted);
+  EXPECT_EQ(script.acquire(WRITE, 1s, 30s, owner).answer, Answer::would_deadlock);
+  Caller& other = script.acquire(READ, 1s, 30s, Owner::make());
+  EXPECT_EQ(script.sent(), "acquire 2 30000") << "other readers may come";
+  script.answer(Kind::granted);
+  EXPECT_EQ(other.answer, Answer::granted);
+  script.release(read);
+  EXPECT_EQ(script.sent(), "release 1");
+}
+
+TEST(Coordinator, HoldForLeavesTheKeyToTheServerWithoutAThread) {
+  Script script;
+  Caller& held = script.acquire(REENTRANT, 1s, 30s);
+  script.answer(Kind::granted);
+  Caller& next = script.acquire(REENTRANT, 5s, 30s, Owner::make());
+  (void)script.sent();
+  EXPECT_EQ(script.release(held, 2s).answer, Answer::granted);
+  script.pass(1'999ms);
+  EXPECT_EQ(script.sent(), "");
+  script.pass(1ms);
+  EXPECT_EQ(script.sent(), "release 1, acquire 2 30000");
+  EXPECT_EQ(next.answer, Answer::pending);
+}
+
+TEST(Coordinator, AThreadThatEndsWhileItHoldsLetsTheLeaseRunOut) {
+  CoordinatorSettings settings;
+  settings.events = CoordinatorSettings::Events::losses;
+  Script script(settings);
+  const Owner owner = Owner::make();
+  script.lock(REENTRANT, forever, owner);
+  script.answer(Kind::granted);
+  (void)script.sent();
+  script.end_owner(owner);
+  EXPECT_EQ(script.events(), "abandoned");
+  script.pass(29'699ms);
+  EXPECT_EQ(script.sent(), "") << "renewal ends";
+  script.pass(1ms);
+  EXPECT_EQ(script.sent(), "release 1");
+}
+
+TEST(Coordinator, WaitersOfTheOwnerThatWasGrantedJoinIt) {
+  Script script;
+  const Owner owner = Owner::make();
+  script.acquire(REENTRANT, 5s, 30s, owner);
+  Caller& second = script.acquire(REENTRANT, 5s, 30s, owner);
+  script.answer(Kind::granted);
+  EXPECT_EQ(second.answer, Answer::granted);
+  EXPECT_EQ(script.sent(), "acquire 1 30000");
+}
+
+TEST(Coordinator, AFairWaiterOfTheOwnerThatWasGrantedLeavesItsPlace) {
+  Script script;
+  const Owner owner = Owner::make();
+  script.acquire(FAIR, 5s, 30s, owner);
+  Caller& second = script.acquire(FAIR, 5s, 30s, owner);
+  (void)script.sent();
+  script.answer(Kind::granted);
+  EXPECT_EQ(second.answer, Answer::granted);
+  EXPECT_EQ(script.sent(), "leave 2");
+}
+
+TEST(Coordinator, ClosingEndsWaitsAndHolds) {
+  Script script;
+  Caller& held = script.acquire(REENTRANT, 1s, 30s);
+  script.answer(Kind::granted);
+  Caller& waiting = script.acquire(REENTRANT, forever, 30s, Owner::make());
+  (void)script.sent();
+  script.close();
+  EXPECT_EQ(waiting.answer, Answer::closed);
+  EXPECT_TRUE(script.lost(held));
+  EXPECT_EQ(script.sent(), "release 1");
+  EXPECT_EQ(script.acquire(REENTRANT, 1s, 30s).answer, Answer::closed);
+  script.answer(Kind::granted);
+  EXPECT_EQ(script.release(held).answer, Answer::lost);
+  EXPECT_EQ(script.sent(), "");
+  EXPECT_TRUE(script.idle());
+}
+
+TEST(Coordinator, AfterTheLinkCameBackHoldsAreCheckedAndWaitersAskAgain) {
+  Script script;
+  Caller& held = script.acquire(READ, 1s, 30s, Owner::make());
+  script.answer(Kind::granted);
+  script.acquire(READ, 5s, 30s, Owner::make());
+  script.answer(Script::busy(20s));
+  script.answer(Kind::granted);
+  script.answer(Script::busy(20s));
+  (void)script.sent();
+  script.notify(Notification::Kind::link_up);
+  EXPECT_EQ(script.sent(), "verify 1, acquire 2 30000");
+  script.answer(Kind::gone);
+  EXPECT_TRUE(script.lost(held));
+}
+
+TEST(Coordinator, AnExtendMovesTheDeadlineWhenItIsAnswered) {
+  Script script;
+  Caller& held = script.acquire(REENTRANT, 1s, 3s);
+  script.answer(Kind::granted);
+  (void)script.sent();
+  Caller& extend = script.extend(held, 60s);
+  EXPECT_EQ(script.sent(), "renew 1 60000");
+  EXPECT_LT(script.left(held), 3s);
+  script.pass(10ms);
+  script.answer(Kind::granted);
+  EXPECT_EQ(extend.answer, Answer::granted);
+  EXPECT_EQ(script.left(held), 60s - 600ms - 10ms);
+  Caller& shorter = script.extend(held, 1s);
+  script.answer(Kind::granted);
+  EXPECT_EQ(shorter.answer, Answer::granted);
+  EXPECT_EQ(script.left(held), 60s - 600ms - 10ms) << "never shortened";
+}
+
+TEST(Coordinator, TheTokenOfAFencedHoldIsTheBackends) {
+  Script script;
+  Caller& held = script.acquire(FENCED, 1s, 3s);
+  script.answer(Script::of(Kind::granted, 77));
+  EXPECT_EQ(held.hold->token, 77U);
+}
+
+}  // namespace
+}  // namespace latchkey::sim

@@ -1,0 +1,189 @@
+// Every bug that the simulator found in the coordinator, as the shortest schedule that shows it.
+#include <chrono>
+
+#include <gtest/gtest.h>
+
+#include "sim/simulator/script.hpp"
+
+namespace latchkey::sim {
+namespace {
+
+using namespace std::chrono_literals;
+using enum LockType;
+using Caller = Script::Caller;
+
+CoordinatorSettings unordered() {
+  CoordinatorSettings settings;
+  settings.in_order = false;
+  return settings;
+}
+
+// The tick was due in the past for as long as the check was under way: the timer span.
+TEST(CoordinatorRegression, AReentryByTheWatchdogDuringACheckDoesNotSpinTheTimer) {
+  Script script;
+  const Owner owner = Owner::make();
+  script.acquire(REENTRANT, 1s, 1'200s, owner);
+  script.answer(Kind::granted);
+  script.pass(400s);
+  EXPECT_EQ(script.sent(), "acquire 1 1200000, verify 1");
+  Caller& watched = script.lock(REENTRANT, forever, owner);
+  ASSERT_EQ(watched.answer, Answer::granted);
+  script.pass(1s);  // fails where a tick is due again and again
+}
+
+// The release of the WRITE waited for the next check, a third of the lease later.
+TEST(CoordinatorRegression, ADowngradeIsSentAsSoonAsTheCheckBeforeItIsAnswered) {
+  Script script;
+  const Owner owner = Owner::make();
+  Caller& write = script.acquire(WRITE, 1s, 9s, owner);
+  script.answer(Kind::granted);
+  script.acquire(READ, 1s, 9s, owner);
+  script.pass(3s);
+  Caller& end = script.release(write);
+  EXPECT_EQ(script.sent(), "acquire 1 9000, verify 1");
+  script.answer(Kind::granted);
+  EXPECT_EQ(script.sent(), "downgrade 1 9000");
+  script.answer(Kind::granted);
+  EXPECT_EQ(end.answer, Answer::granted);
+}
+
+// Whoever released the WRITE was never answered.
+TEST(CoordinatorRegression, AReleaseThatOvertakesTheDowngradeAnswersBoth) {
+  Script script;
+  const Owner owner = Owner::make();
+  Caller& write = script.acquire(WRITE, 1s, 9s, owner);
+  script.answer(Kind::granted);
+  Caller& read = script.acquire(READ, 1s, 9s, owner);
+  script.pass(3s);
+  Caller& end_of_write = script.release(write);
+  Caller& end_of_read = script.release(read);
+  script.answer(Verb::verify, Kind::granted);
+  script.answer(Verb::release, Kind::granted);
+  EXPECT_EQ(end_of_write.answer, Answer::granted);
+  EXPECT_EQ(end_of_read.answer, Answer::granted);
+  EXPECT_TRUE(script.idle());
+}
+
+// The release of the READs overtook the downgrade: its WRITE was reported as unavailable.
+TEST(CoordinatorRegression, ADowngradeThatFindsTheHoldReleasedIsNotUnavailable) {
+  Script script(unordered());
+  const Owner owner = Owner::make();
+  Caller& write = script.acquire(WRITE, 1s, 9s, owner);
+  script.answer(Kind::granted);
+  Caller& read = script.acquire(READ, 1s, 9s, owner);
+  Caller& end_of_write = script.release(write);
+  script.release(read);
+  script.answer(Verb::release, Kind::granted);
+  script.answer(Verb::downgrade, Kind::gone);
+  EXPECT_EQ(end_of_write.answer, Answer::granted);
+}
+
+// The extend waited for the next check and ended as unavailable on a good network.
+TEST(CoordinatorRegression, AnExtendDuringADowngradeIsSentBehindIt) {
+  Script script;
+  const Owner owner = Owner::make();
+  Caller& write = script.acquire(WRITE, 1s, 9s, owner);
+  script.answer(Kind::granted);
+  Caller& read = script.acquire(READ, 1s, 9s, owner);
+  script.release(write);
+  Caller& extend = script.extend(read, 20s);
+  (void)script.sent();
+  script.answer(Kind::granted);
+  EXPECT_EQ(script.sent(), "renew 1 20000");
+  script.answer(Kind::granted);
+  EXPECT_EQ(extend.answer, Answer::granted);
+}
+
+// The store made it a READ while a thread of the owner was told that it had the WRITE.
+TEST(CoordinatorRegression, AWriteReenteredBeforeTheDowngradeWasSentGoesOn) {
+  Script script;
+  const Owner owner = Owner::make();
+  Caller& write = script.acquire(WRITE, 1s, 9s, owner);
+  script.answer(Kind::granted);
+  script.acquire(READ, 1s, 9s, owner);
+  Caller& again = script.acquire(WRITE, 1s, 30s, owner);
+  Caller& end = script.release(write);
+  EXPECT_EQ(script.sent(), "acquire 1 9000, renew 1 30000");
+  script.answer(Kind::granted);
+  EXPECT_EQ(again.answer, Answer::granted);
+  EXPECT_EQ(end.answer, Answer::granted);
+  EXPECT_EQ(script.sent(), "") << "no downgrade of what is held as a WRITE";
+}
+
+TEST(CoordinatorRegression, AWriteThatWaitsForItsRenewalIsRefusedOnceTheDowngradeIsSent) {
+  Script script;
+  const Owner owner = Owner::make();
+  Caller& write = script.acquire(WRITE, 1s, 9s, owner);
+  script.answer(Kind::granted);
+  script.acquire(READ, 1s, 9s, owner);
+  Caller& again = script.acquire(WRITE, 5s, 30s, owner);
+  script.answer(Kind::unknown);
+  (void)script.sent();
+  script.release(write);
+  EXPECT_EQ(script.sent(), "downgrade 1 9000");
+  EXPECT_EQ(again.answer, Answer::would_deadlock);
+  EXPECT_EQ(again.held_as, READ);
+}
+
+// Each extend moved the next check, so short ones in a row kept the watchdog from renewing.
+TEST(CoordinatorRegression, ShortExtendsDoNotStarveTheWatchdog) {
+  Script script;
+  Caller& held = script.acquire(REENTRANT, 1s, watchdog);
+  script.answer(Kind::granted);
+  for (int round = 0; round < 6; ++round) {
+    script.pass(9s);
+    script.extend(held, 100ms);
+    script.answer(Kind::granted);
+    ASSERT_FALSE(script.lost(held)) << "round " << round;
+  }
+  script.release(held);
+}
+
+// A release that overtook its attempt left the attempt's hold behind for a whole lease.
+TEST(CoordinatorRegression, AReleaseThatOvertookItsAttemptIsRepeated) {
+  Script script(unordered());
+  Caller& call = script.acquire(REENTRANT, 5s, 30s);
+  script.cancel(call);
+  EXPECT_EQ(script.sent(), "acquire 1 30000, release 1");
+  script.answer(Verb::acquire, Kind::granted);  // it ran last, though its answer came first
+  script.answer(Verb::release, Kind::gone);
+  EXPECT_EQ(script.sent(), "release 1");
+  script.answer(Kind::granted);
+  EXPECT_TRUE(script.idle());
+}
+
+// The same with a place in a FAIR queue, which blocked all others for 15 s.
+TEST(CoordinatorRegression, ALeaveThatOvertookItsAttemptIsRepeated) {
+  for (const bool attempt_answered_first : {true, false}) {
+    Script script(unordered());
+    Caller& call = script.acquire(FAIR, 5s, 30s);
+    script.cancel(call);
+    if (attempt_answered_first) script.answer(Verb::acquire, Script::busy(10s));
+    script.answer(Verb::leave, Kind::gone);
+    if (!attempt_answered_first) script.answer(Verb::acquire, Script::busy(10s));
+    EXPECT_EQ(script.sent(), "acquire 1 30000, leave 1, leave 1");
+    script.answer(Kind::granted);
+    EXPECT_TRUE(script.idle());
+  }
+}
+
+// The attempt's answer never came, and once the release was answered nobody looked for its hold.
+TEST(CoordinatorRegression, AnAttemptUnknownAfterItsReleaseIsGivenBackToItsLeasesEnd) {
+  Script script(unordered());
+  Caller& call = script.acquire(REENTRANT, 5s, 3s);
+  script.cancel(call);
+  script.answer(Verb::release, Kind::gone);
+  (void)script.sent();
+  script.answer(Verb::acquire, Kind::unknown);
+  EXPECT_EQ(script.sent(), "release 1");
+  script.answer(Kind::gone);
+  for (int second = 0; second < 3; ++second) {
+    script.pass(1s);
+    EXPECT_EQ(script.sent(), "release 1");
+    script.answer(Kind::gone);
+  }
+  EXPECT_TRUE(script.idle());
+}
+
+}  // namespace
+}  // namespace latchkey::sim

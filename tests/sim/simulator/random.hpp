@@ -1,0 +1,46 @@
+// Chance from a seed: the only source of it in a simulation.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+
+#include <latchkey/clock.hpp>
+
+namespace latchkey::sim {
+
+/// splitmix64. The same seed gives the same numbers on every machine, which the standard's
+/// distributions do not promise.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) noexcept : state_(seed * 0x9e3779b97f4a7c15 + 1) {}
+
+  [[nodiscard]] std::uint64_t next() noexcept {
+    std::uint64_t word = (state_ += 0x9e3779b97f4a7c15);
+    word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9;
+    word = (word ^ (word >> 27)) * 0x94d049bb133111eb;
+    return word ^ (word >> 31);
+  }
+
+  /// 0 .. bound-1; 0 where the bound is 0.
+  [[nodiscard]] std::uint64_t below(std::uint64_t bound) noexcept {
+    return bound == 0 ? 0 : next() % bound;
+  }
+
+  [[nodiscard]] bool percent(unsigned chance) noexcept { return below(100) < chance; }
+
+  [[nodiscard]] Clock::duration between(Clock::duration least, Clock::duration most) noexcept {
+    const auto range = static_cast<std::uint64_t>((most - least).count());
+    return least + Clock::duration(static_cast<Clock::rep>(below(range + 1)));
+  }
+
+  template <class Value>
+  [[nodiscard]] Value pick(std::initializer_list<Value> values) noexcept {
+    return values.begin()[below(values.size())];
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+}  // namespace latchkey::sim

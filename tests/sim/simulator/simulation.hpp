@@ -1,0 +1,159 @@
+// One run: clients, their callers, a network, a store and faults, all from one seed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/simulator/judge.hpp"
+#include "sim/simulator/network.hpp"
+#include "sim/simulator/process.hpp"
+#include "sim/simulator/sim_clock.hpp"
+#include "sim/simulator/store.hpp"
+#include "sim/simulator/world.hpp"
+
+namespace latchkey::sim {
+
+/// What a run came to. `violation` is empty where every promise was kept.
+struct Report {
+  std::string violation;
+  std::uint64_t hash = 0;    ///< of everything that happened
+  std::string trace;         ///< the same as text, where asked for
+  std::uint64_t grants = 0;  ///< calls that were granted
+  std::uint64_t losses = 0;  ///< holds that were lost, as told to the listener
+};
+
+/// A simulated thread: it acquires, re-enters, extends, waits and gives back, as chance has it.
+struct Caller {
+  enum class Doing : std::uint8_t { nothing, acquire, extend, release };
+
+  Owner owner = Owner::nobody();
+  Doing doing = Doing::nothing;
+  std::optional<Call> call;
+  std::uint32_t key = 0;
+  std::uint64_t steps = 0;  ///< voids what was due for an earlier one
+  std::uint64_t alarms = 0;
+  bool excused = true;  ///< what it gives back may be lost
+};
+
+struct Client {
+  std::unique_ptr<SimClock> clock;
+  std::unique_ptr<Process> process;
+  std::vector<Caller> callers;
+  Clock::duration frozen_until{};
+};
+
+class Simulation final : private ProcessHost, private NetworkUser {
+ public:
+  Simulation(std::uint64_t seed, bool keeps_text)
+      : world_(seed, keeps_text),
+        store_(world_),
+        keys_(key_names(world_.plan.keys.size())),
+        network_(world_, store_, keys_, *this),
+        judge_(world_, keys_.size()),
+        clients_(world_.plan.clients) {
+    for (std::uint32_t client = 0; client < clients_.size(); ++client) start(client);
+  }
+
+  /// `steps` events with faults, then as many as it takes to come to rest without.
+  Report run(std::uint64_t steps) {
+    for (std::uint64_t step = 0; step < steps && sound(); ++step) {
+      if (!world_.plan.good) maybe_fault();
+      advance();
+    }
+    if (sound()) calm_down();
+    for (std::uint64_t step = 0; step < 50'000 && sound() && !world_.agenda.empty(); ++step) {
+      advance();
+    }
+    if (sound()) look_for_remains();
+    for (std::uint32_t client = 0; client < clients_.size(); ++client) bury(client);
+    return {world_.violation, world_.trace.hash(), world_.trace.text(), grants_, losses_};
+  }
+
+ private:
+  [[nodiscard]] bool sound() const noexcept { return world_.violation.empty(); }
+
+  static std::vector<std::string> key_names(std::size_t count) {
+    std::vector<std::string> names;
+    for (std::size_t key = 0; key < count; ++key) names.push_back("key" + std::to_string(key));
+    return names;
+  }
+
+  // --- events and time (simulation_events.hpp) ---
+  void start(std::uint32_t client);
+  void advance();
+  void happen(const Appointment& due);
+  void timer(std::uint32_t client, std::uint32_t key);
+  void alarm(std::uint32_t client, std::uint32_t index, std::uint64_t epoch);
+  void cancel(std::uint32_t client, std::uint32_t index, std::uint64_t epoch);
+  void notice(const Appointment& due);
+  [[nodiscard]] bool queue_rests(std::uint32_t client, std::uint32_t key) const;
+  void calm_down();
+  void look_for_remains();
+
+  // --- faults (simulation_faults.hpp) ---
+  void maybe_fault();
+  void freeze(std::uint32_t client);
+  void crash(std::uint32_t client);
+  void bury(std::uint32_t client);
+  void server_fault(std::uint32_t key);
+  [[nodiscard]] Clock::duration noticed_within(const Grip& grip) const;
+
+  // --- callers (simulation_callers.hpp) ---
+  void step(std::uint32_t client, std::uint32_t index);
+  void begin(std::uint32_t client, std::uint32_t index);
+  void go_on(std::uint32_t client, std::uint32_t index, std::vector<Grip> mine);
+  void acquire(std::uint32_t client, std::uint32_t index, LockType type, bool by_lock);
+  void extend(std::uint32_t client, std::uint32_t index, const Grip& grip);
+  void release(std::uint32_t client, std::uint32_t index, Grip grip);
+  void end_thread(std::uint32_t client, std::uint32_t index);
+  void resolved(std::uint32_t client, std::uint32_t index);
+  void grip(std::uint32_t client, std::uint32_t index);
+  void rest(std::uint32_t client, std::uint32_t index, Clock::duration length);
+  void set_alarm(std::uint32_t client, std::uint32_t index);
+  [[nodiscard]] Call& fresh_call(Caller& caller, Caller::Doing doing, Clock::time_point now);
+  [[nodiscard]] LockType some_type(std::uint32_t key);
+  [[nodiscard]] Lease some_lease();
+  [[nodiscard]] Wait some_wait();
+  [[nodiscard]] std::vector<Grip> grips_of(std::uint32_t client, const Caller& caller) const;
+
+  // --- what the parts say ---
+  bool answers_at_once(Process& process, Request& request, Outcome& outcome) override;
+  void submitted(Process& process, Request& request) override;
+  void woken(Process& process, Call& call) override;
+  void told(Process& process, const Event& event) override;
+  void before_turn(Process& process, Coordinator& coordinator) override;
+  void after_turn(Process& process, Coordinator& coordinator) override;
+  void applied(std::uint32_t client, const Request& request, const Outcome& outcome) override;
+  void answered(std::uint32_t client, Request& request, Outcome outcome) override;
+  void notified(std::uint32_t client, const Notification& notification) override;
+  void troubled(std::uint32_t client) override { judge_.troubled(client); }
+
+  ProcessHost& host() noexcept { return *this; }
+
+  World world_;
+  Store store_;
+  std::vector<std::string> keys_;
+  Network network_;
+  Judge judge_;
+  std::vector<Client> clients_;
+  std::uint64_t spaces_ = 0;
+  std::uint64_t grants_ = 0;
+  std::uint64_t losses_ = 0;
+};
+
+/// Runs one seed; where it fails and no text was asked for, again with the text.
+inline Report simulate(std::uint64_t seed, std::uint64_t steps, bool keeps_text = false) {
+  Report report = Simulation(seed, keeps_text).run(steps);
+  if (report.violation.empty() || keeps_text) return report;
+  return Simulation(seed, true).run(steps);
+}
+
+}  // namespace latchkey::sim
+
+#include "sim/simulator/simulation_callers.hpp"
+#include "sim/simulator/simulation_events.hpp"
+#include "sim/simulator/simulation_faults.hpp"

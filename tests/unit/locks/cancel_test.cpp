@@ -1,0 +1,96 @@
+// Waits that a stop token ends.
+#include <gtest/gtest.h>
+
+#include <future>
+#include <stop_token>
+#include <thread>
+
+#include <latchkey/attempt.hpp>
+#include <latchkey/error.hpp>
+
+#include "support/manual_locks.hpp"
+
+namespace latchkey {
+namespace {
+
+using namespace std::chrono_literals;
+using tests::ManualLocks;
+using Kind = Event::Kind;
+
+class CancelTest : public ::testing::TestWithParam<LockType>, public ManualLocks {
+ protected:
+  [[nodiscard]] Attempt attempt(const std::stop_source& stop) const {
+    Attempt made;
+    made.type = GetParam();
+    made.wait = forever;
+    made.cancel = stop.get_token();
+    return made;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(EveryType, CancelTest,
+                         ::testing::Values(LockType::REENTRANT, LockType::FAIR, LockType::READ,
+                                           LockType::WRITE, LockType::FENCED),
+                         [](const auto& tested) { return std::string(to_string(tested.param)); });
+
+TEST_P(CancelTest, BeforeTheWait) {
+  std::stop_source stop;
+  stop.request_stop();
+  const LockType blocking = GetParam() == LockType::READ ? LockType::WRITE : GetParam();
+  {
+    const Hold theirs = another().lock("k", blocking).acquire();
+    EXPECT_THROW(static_cast<void>(locks.acquire("k", attempt(stop))), Cancelled);
+    EXPECT_THROW(static_cast<void>(locks.try_acquire("k", attempt(stop))), Cancelled);
+  }
+  EXPECT_TRUE(locks.inspect("k").queue.empty());
+  EXPECT_TRUE(locks.try_acquire("k", attempt(stop)).has_value());  // there was nothing to wait for
+}
+
+TEST_P(CancelTest, DuringTheWait) {
+  std::stop_source stop;
+  const LockType blocking = GetParam() == LockType::READ ? LockType::WRITE : GetParam();
+  Hold theirs = another().lock("k", blocking).acquire();
+  auto first = std::async(std::launch::async, [&] {
+    EXPECT_THROW(static_cast<void>(locks.acquire("k", attempt(stop))), Cancelled);
+  });
+  ASSERT_TRUE(clock.await_sleepers(2));
+  auto second = std::async(std::launch::async, [&] { return locks.acquire("k", attempt({})); });
+  ASSERT_TRUE(clock.await_sleepers(3));
+  stop.request_stop();
+  first.get();
+  EXPECT_TRUE(theirs.release());
+  EXPECT_TRUE(second.get().release());  // and the cancelled one is in nobody's way
+  EXPECT_TRUE(locks.list().empty());
+}
+
+TEST_P(CancelTest, AfterTheWaitItIsNothing) {
+  std::stop_source stop;
+  Hold hold = locks.acquire("k", attempt(stop));
+  stop.request_stop();
+  EXPECT_FALSE(hold.lost());
+  EXPECT_TRUE(hold.release());
+}
+
+// The token may be used at the very moment at which the wait ends by itself.
+TEST_P(CancelTest, RacesWithTheEndOfTheWait) {
+  const Locks real = Locks::connect("memory:");
+  const LockType blocking = GetParam() == LockType::READ ? LockType::WRITE : GetParam();
+  const Hold theirs = real.with_owner(Owner::make()).lock("k", blocking).acquire();
+  for (int turn = 0; turn < 100; ++turn) {
+    std::stop_source stop;
+    Attempt made = attempt(stop);
+    made.wait = 1ms;
+    std::thread canceller([&] {
+      std::this_thread::sleep_for(std::chrono::microseconds(900 + 3 * turn));
+      stop.request_stop();
+    });
+    try {
+      EXPECT_FALSE(real.try_acquire("k", made).has_value());
+    } catch (const Cancelled&) {
+    }
+    canceller.join();
+  }
+}
+
+}  // namespace
+}  // namespace latchkey

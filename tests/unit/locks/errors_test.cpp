@@ -1,0 +1,212 @@
+// Every sentence that a lock throws, word for word: key, type, backend, and who is in the way.
+#include <latchkey/error.hpp>
+
+#include <gtest/gtest.h>
+
+#include <future>
+#include <string>
+#include <thread>
+
+#include <latchkey/locks.hpp>
+
+#include "support/failing_backend.hpp"
+#include "support/manual_locks.hpp"
+
+namespace latchkey {
+namespace {
+
+using namespace std::chrono_literals;
+using tests::ManualLocks;
+using Kind = Event::Kind;
+
+template <class Call>
+std::string sentence_of(Call&& call) {
+  try {
+    call();
+  } catch (const LockError& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+class ErrorsTest : public ::testing::Test, public ManualLocks {};
+
+TEST_F(ErrorsTest, LockTimeoutNamesTheOwnerInThisProcess) {
+  const Locks theirs = another();
+  Lock held = theirs.lock("k", LockType::WRITE);
+  const Hold hold = held.acquire();
+  std::uint64_t owner = 0;
+  ASSERT_TRUE(recorder.await(Kind::granted));
+  owner = recorder.of(Kind::granted)[0].owner;
+  try {
+    static_cast<void>(locks.lock("k", LockType::READ).acquire(0ms));
+    FAIL();
+  } catch (const LockTimeout& error) {
+    EXPECT_EQ(error.what(),
+              "the READ lock 'k' on memory: was busy for the whole wait of 0 ms; "
+              "held by owner " +
+                  std::to_string(owner) + " of this process");
+    EXPECT_EQ(error.key(), "k");
+    EXPECT_EQ(error.type(), LockType::READ);
+    EXPECT_EQ(error.backend(), "memory:");
+    EXPECT_EQ(error.waited(), 0ms);
+    EXPECT_EQ(error.holder(), "owner " + std::to_string(owner) + " of this process");
+  }
+}
+
+TEST_F(ErrorsTest, LockTimeoutNamesTheHolderElsewhere) {
+  const Locks here = Locks::connect("memory:errors", {.clock = &clock, .listener = &recorder});
+  const Locks elsewhere = Locks::connect("memory:errors", {.clock = &clock});
+  const Hold hold = elsewhere.lock("k").acquire(0ms, 1h);
+  const std::string id = here.inspect("k").holders.at(0).id;
+  auto waiter = std::async(std::launch::async, [&] {
+    return sentence_of([&] { static_cast<void>(here.lock("k").acquire(1500ms)); });
+  });
+  ASSERT_TRUE(clock.await_sleepers(2));
+  clock.advance(1500ms);
+  EXPECT_EQ(waiter.get(),
+            "the REENTRANT lock 'k' on memory:errors was busy for the whole wait of 1500 ms; "
+            "held by " +
+                id);
+}
+
+TEST_F(ErrorsTest, NotOwner) {
+  EXPECT_EQ(
+      sentence_of([&] { locks.lock("k", LockType::FENCED).release(); }),
+      "the FENCED lock 'k' on memory: is not held by this owner by lock(): nothing to unlock");
+  locks.lock("k", LockType::FENCED).unlock();
+  ASSERT_TRUE(recorder.await(Kind::unlock_error));
+  EXPECT_EQ(
+      recorder.of(Kind::unlock_error)[0].text,
+      "the FENCED lock 'k' on memory: is not held by this owner by lock(): nothing to unlock");
+}
+
+TEST_F(ErrorsTest, WouldDeadlock) {
+  const Hold hold = locks.lock("k", LockType::READ).acquire();
+  EXPECT_EQ(sentence_of([&] { locks.lock("k", LockType::WRITE).lock(); }),
+            "the WRITE lock 'k' on memory: would wait for its own owner, who holds it as READ");
+}
+
+TEST_F(ErrorsTest, Cancelled) {
+  const Hold hold = another().lock("k").acquire();
+  std::stop_source stop;
+  stop.request_stop();
+  Attempt attempt;
+  attempt.cancel = stop.get_token();
+  EXPECT_EQ(sentence_of([&] { static_cast<void>(locks.acquire("k", attempt)); }),
+            "the wait for the REENTRANT lock 'k' on memory: was cancelled by its stop token");
+}
+
+TEST_F(ErrorsTest, Closed) {
+  locks.close(0ms);
+  EXPECT_EQ(sentence_of([&] { locks.lock("k", LockType::FAIR).lock(); }),
+            "the Locks of the FAIR lock 'k' on memory: are closed");
+}
+
+TEST_F(ErrorsTest, MessagesNameTheKeyWithItsPrefix) {
+  const Locks shop = Locks::connect("memory:", {.prefix = "shop:", .clock = &clock});
+  EXPECT_EQ(sentence_of([&] { shop.lock("k").release(); }),
+            "the REENTRANT lock 'shop:k' on memory: is not held by this owner by lock(): nothing "
+            "to unlock");
+}
+
+class SilenceTest : public ::testing::Test {
+ protected:
+  tests::Recorder recorder;
+  tests::Weather weather;
+  Locks locks{std::make_unique<tests::FailingBackend>(weather),
+              {.unavailable_after = 200ms, .listener = &recorder}};
+  const std::string unknown =
+      "nobody can tell who holds the REENTRANT lock 'k' on failing: the line is dead";
+};
+
+TEST_F(SilenceTest, EndsAWaitAsUnavailable) {
+  weather.silent = true;
+  EXPECT_EQ(sentence_of([&] { static_cast<void>(locks.lock("k").acquire(100ms)); }), unknown);
+}
+
+TEST_F(SilenceTest, EndsASingleAttemptAsUnavailable) {
+  weather.silent = true;
+  EXPECT_EQ(sentence_of([&] { static_cast<void>(locks.lock("k").try_acquire(0ms)); }), unknown);
+  EXPECT_THROW(locks.lock("other").try_lock(), BackendUnavailable);
+}
+
+TEST_F(SilenceTest, EndsEvenForever) {
+  weather.silent = true;
+  EXPECT_EQ(sentence_of([&] { locks.lock("k").lock(); }), unknown);
+}
+
+TEST_F(SilenceTest, IsWaitedOut) {
+  weather.silent = true;
+  auto waiter = std::async(std::launch::async, [&] { return locks.lock("k").acquire(10s); });
+  std::this_thread::sleep_for(20ms);
+  weather.silent = false;
+  EXPECT_TRUE(waiter.get().release());
+}
+
+TEST_F(SilenceTest, OfAReleaseIsSaid) {
+  Lock lock = locks.lock("k");
+  lock.lock();
+  weather.silent = true;
+  EXPECT_EQ(sentence_of([&] { lock.release(); }), unknown);
+  EXPECT_EQ(sentence_of([&] { lock.release(); }),
+            "the REENTRANT lock 'k' on failing is not held by this owner by lock(): nothing to "
+            "unlock");
+  weather.silent = false;
+  EXPECT_TRUE(lock.try_lock_for(10s));  // the release was sent again
+  weather.silent = true;
+  lock.unlock();
+  ASSERT_TRUE(recorder.await(Kind::unlock_error));
+  EXPECT_EQ(recorder.of(Kind::unlock_error)[0].text, unknown);
+  weather.silent = false;
+}
+
+TEST_F(SilenceTest, OfRenewalsEndsInALoss) {
+  latchkey::testing::ManualClock clock;
+  const Locks quick{std::make_unique<tests::FailingBackend>(weather, clock),
+                    {.clock = &clock, .listener = &recorder}};
+  Hold hold = quick.lock("k").acquire();
+  weather.silent = true;
+  ASSERT_TRUE(clock.await_sleepers(1));
+  clock.advance(10s);
+  for (int second = 0; second < 19; ++second) {  // it is tried again every second
+    ASSERT_TRUE(tests::eventually([&] { return weather.renewals == second + 1; }));
+    ASSERT_TRUE(clock.await_sleepers(1));
+    EXPECT_FALSE(hold.lost());
+    clock.advance(1s);
+  }
+  ASSERT_TRUE(clock.await_sleepers(1));
+  clock.advance(700ms);
+  ASSERT_TRUE(recorder.await(Kind::lost));
+  EXPECT_TRUE(hold.lost());
+  EXPECT_FALSE(hold.extend(1s));
+  weather.silent = false;
+  EXPECT_FALSE(hold.release());
+  // The release of a lost hold is sent, and not waited for.
+  EXPECT_TRUE(tests::eventually([&] { return quick.lock("k").try_lock(); }));
+}
+
+TEST_F(SilenceTest, OfAnExtendIsSaidAndTheHoldGoesOn) {
+  Hold hold = locks.lock("k").acquire(0ms, 10s);
+  weather.silent = true;
+  EXPECT_EQ(sentence_of([&] { hold.extend(20s); }), unknown);
+  EXPECT_FALSE(hold.lost());
+  weather.silent = false;
+  EXPECT_TRUE(hold.extend(20s));
+  EXPECT_TRUE(hold.release());
+}
+
+TEST_F(SilenceTest, RefusalsAreSaidAtOnce) {
+  weather.refusing = true;
+  EXPECT_EQ(sentence_of([&] { locks.lock("k").lock(); }),
+            "the backend refused the REENTRANT lock 'k' on failing: not allowed");
+  weather.refusing = false;
+  Hold hold = locks.lock("k").acquire();
+  weather.refusing = true;
+  EXPECT_EQ(sentence_of([&] { hold.release(); }),
+            "the backend refused the REENTRANT lock 'k' on failing: not allowed");
+  weather.refusing = false;
+}
+
+}  // namespace
+}  // namespace latchkey

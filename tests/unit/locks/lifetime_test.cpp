@@ -1,0 +1,223 @@
+// What lives how long: Locks, handles, holds, threads, and the last word about each.
+#include <gtest/gtest.h>
+
+#include <pthread.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <future>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include <latchkey/error.hpp>
+#include <latchkey/locks.hpp>
+
+#include "support/failing_backend.hpp"
+#include "support/manual_locks.hpp"
+
+namespace latchkey {
+namespace {
+
+using namespace std::chrono_literals;
+using tests::FailingBackend;
+using tests::Weather;
+using Kind = Event::Kind;
+
+TEST(LifetimeTest, AHoldOutlivesItsLocksAndItsLock) {
+  latchkey::testing::ManualClock clock;
+  std::optional<Locks> locks = Locks::connect("memory:lifetime", {.clock = &clock});
+  const Locks elsewhere = Locks::connect("memory:lifetime", {.clock = &clock});
+  std::optional<Hold> hold;
+  {
+    Lock lock = locks->lock("k");
+    locks.reset();
+    hold = lock.acquire();
+  }
+  for (int third = 0; third < 6; ++third) {  // somebody still renews
+    ASSERT_TRUE(clock.await_sleepers(1));
+    clock.advance(10s);
+  }
+  ASSERT_TRUE(clock.await_sleepers(1));
+  EXPECT_FALSE(hold->lost());
+  EXPECT_TRUE(elsewhere.inspect("k").locked);
+  EXPECT_EQ(hold->key(), "k");
+  EXPECT_TRUE(hold->release());
+  EXPECT_FALSE(elsewhere.inspect("k").locked);
+}
+
+TEST(LifetimeTest, ManyHoldsGoInAnyOrderOnAnyThread) {
+  for (int turn = 0; turn < 50; ++turn) {
+    std::optional<Locks> locks = Locks::connect("memory:");
+    std::vector<Hold> holds;
+    for (int number = 0; number < 8; ++number) {
+      holds.push_back(locks->lock("k" + std::to_string(number)).acquire());
+    }
+    std::vector<std::thread> threads;
+    for (Hold& hold : holds) {
+      threads.emplace_back([mine = std::move(hold)]() mutable { EXPECT_TRUE(mine.release()); });
+    }
+    locks.reset();
+    for (std::thread& thread : threads) thread.join();
+  }
+}
+
+// What was queued then was told to a listener that had outlived all that it had to.
+TEST(LifetimeTest, TheLastReferenceMayGoWithinAListener) {
+  class Dropping final : public Listener {
+   public:
+    void on_event(const Event& event) override {
+      ++told;
+      if (event.kind != Kind::unlock_error) return;
+      go_on.get_future().wait();  // until more is queued
+      locks.reset();
+      hold.reset();
+      after = told.load();
+      done.set_value();
+    }
+    std::optional<Locks> locks;
+    std::optional<Hold> hold;
+    std::atomic<int> told{0}, after{0};
+    std::promise<void> go_on, done;
+  };
+  Dropping listener;
+  listener.locks = Locks::connect("memory:", {.listener = &listener});
+  listener.hold = listener.locks->lock("k").acquire();
+  listener.locks->lock("nobody's").unlock();
+  for (int turn = 0; turn < 10; ++turn) listener.locks->lock("other").acquire().release();
+  listener.go_on.set_value();
+  ASSERT_EQ(listener.done.get_future().wait_for(tests::patience), std::future_status::ready);
+  std::this_thread::sleep_for(20ms);  // it has returned, most times
+  EXPECT_EQ(listener.told, listener.after);
+}
+
+TEST(LifetimeTest, TheLastReferenceMayGoWithinAStopCallback) {
+  std::promise<void> done;
+  std::optional<Locks> locks = Locks::connect("memory:");
+  std::optional<Hold> hold = locks->lock("k").acquire(forever, 20ms);
+  locks.reset();
+  const std::stop_callback callback(hold->stop_token(), [&] {
+    hold.reset();
+    done.set_value();
+  });
+  EXPECT_EQ(done.get_future().wait_for(tests::patience), std::future_status::ready);
+}
+
+TEST(LifetimeTest, LocksMayGoWhileTheTimerWorks) {
+  for (int turn = 0; turn < 20; ++turn) {
+    const Locks locks = Locks::connect("memory:", {.watchdog = 30ms});
+    for (int number = 0; number < 20; ++number) {
+      locks.with_owner(Owner::make()).lock("k" + std::to_string(number)).lock();
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(9'000 + 100 * turn));
+  }
+}
+
+std::size_t threads_of_this_process() {
+  const std::filesystem::directory_iterator all("/proc/self/task");
+  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+TEST(LifetimeTest, NoThreadRunsBeforeTheFirstHoldAndNoneIsLeft) {
+  const std::size_t before = threads_of_this_process();
+  {
+    tests::Recorder recorder(false);
+    const Locks locks = Locks::connect("memory:", {.listener = &recorder});
+    Lock lock = locks.lock("k");
+    static_cast<void>(locks.inspect("k"));
+    EXPECT_EQ(threads_of_this_process(), before);
+    Hold hold = lock.acquire();
+    EXPECT_EQ(threads_of_this_process(), before + 1);  // the timer
+    EXPECT_TRUE(hold.release());
+    lock.unlock();
+    EXPECT_EQ(threads_of_this_process(), before + 2);  // the notifier
+  }
+  EXPECT_TRUE(tests::eventually([&] { return threads_of_this_process() == before; }));
+}
+
+// The listener was told through a space that had gone with its last hold.
+TEST(LifetimeTest, TheLastHoldsFailedReleaseIsTold) {
+  tests::Recorder recorder;
+  Weather weather;
+  std::optional<Hold> hold;
+  {
+    const Locks locks{std::make_unique<FailingBackend>(weather), {.listener = &recorder}};
+    hold = locks.lock("k").acquire();
+  }
+  weather.silent = true;
+  hold.reset();
+  ASSERT_TRUE(recorder.await(Kind::unlock_error));
+  const Event event = recorder.of(Kind::unlock_error)[0];
+  EXPECT_EQ(event.key, "k");
+  EXPECT_EQ(event.text,
+            "nobody can tell who holds the REENTRANT lock 'k' on failing: the line is dead");
+}
+
+// The space went with its Locks under a thread that still waited for its release.
+TEST(LifetimeTest, LocksMayGoWhileAHoldIsBeingReleased) {
+  Weather weather;
+  std::optional<Locks> locks{std::in_place, std::make_unique<FailingBackend>(weather)};
+  Hold hold = locks->lock("k").acquire();
+  weather.releases_hang = true;
+  std::thread releasing([&] { EXPECT_TRUE(hold.release()); });
+  ASSERT_TRUE(tests::eventually([&] { return weather.hanging == 1; }));
+  locks.reset();
+  weather.releases_hang = false;
+  releasing.join();
+}
+
+/// While it lives, the system has no room for the stack of another thread.
+class NoMoreThreads {
+ public:
+  NoMoreThreads() {
+    ::pthread_getattr_default_np(&usual_);
+    pthread_attr_t huge;
+    ::pthread_attr_init(&huge);
+    ::pthread_attr_setstacksize(&huge, std::size_t{1} << 50);
+    ::pthread_setattr_default_np(&huge);
+    ::pthread_attr_destroy(&huge);
+  }
+  NoMoreThreads(const NoMoreThreads&) = delete;
+  NoMoreThreads& operator=(const NoMoreThreads&) = delete;
+  ~NoMoreThreads() {
+    ::pthread_setattr_default_np(&usual_);
+    ::pthread_attr_destroy(&usual_);
+  }
+
+ private:
+  pthread_attr_t usual_{};
+};
+
+// The exception of std::thread left a call behind that pointed to its caller's stack.
+TEST(LifetimeTest, WithoutAThreadToBeHadLocksWorkAndTheTimerComesLater) {
+  tests::Recorder recorder(false);
+  latchkey::testing::ManualClock clock;
+  const Locks locks = Locks::connect("memory:", {.clock = &clock, .listener = &recorder});
+  std::optional<Hold> hold;
+  {
+    const NoMoreThreads none;
+    bool possible = true;
+    try {
+      std::thread([] {}).join();
+    } catch (const std::system_error&) {
+      possible = false;
+    }
+    if (possible) GTEST_SKIP() << "threads cannot be refused here";
+    hold = locks.lock("k").acquire();
+    locks.lock("other").unlock();  // the notifier has no thread either
+  }
+  const Hold again = locks.lock("k").acquire();
+  for (int third = 0; third < 6; ++third) {
+    ASSERT_TRUE(clock.await_sleepers(1));
+    clock.advance(10s);
+  }
+  ASSERT_TRUE(clock.await_sleepers(1));
+  EXPECT_FALSE(hold->lost());
+  locks.lock("other").unlock();
+  EXPECT_TRUE(recorder.await(Kind::unlock_error, 2));
+}
+
+}  // namespace
+}  // namespace latchkey

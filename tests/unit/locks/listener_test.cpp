@@ -1,0 +1,159 @@
+// Listeners: one thread of their own, and nothing that they do harms a lock.
+#include <latchkey/listener.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <latchkey/locks.hpp>
+
+#include "support/manual_locks.hpp"
+
+namespace latchkey {
+namespace {
+
+using namespace std::chrono_literals;
+using Kind = Event::Kind;
+
+/// Stands still within its first event until it is opened.
+class Blocking final : public Listener {
+ public:
+  void on_event(const Event& event) override {
+    entered_.store(true);
+    opened_.wait();
+    recorder.on_event(event);
+  }
+  void open() { open_.set_value(); }
+  bool entered() const { return entered_; }
+
+  tests::Recorder recorder;
+
+ private:
+  std::atomic<bool> entered_{false};
+  std::promise<void> open_;
+  std::shared_future<void> opened_ = open_.get_future().share();
+};
+
+TEST(ListenerTest, IsToldWhatHappensInItsOrder) {
+  tests::Recorder recorder;
+  const Locks locks = Locks::connect("memory:", {.listener = &recorder});
+  locks.lock("k", LockType::FENCED).acquire(0ms, 10s).release();
+  ASSERT_TRUE(recorder.await(Kind::released));
+  const auto granted = recorder.of(Kind::granted);
+  ASSERT_EQ(granted.size(), 1U);
+  EXPECT_EQ(granted[0].key, "k");
+  EXPECT_EQ(granted[0].type, LockType::FENCED);
+  EXPECT_EQ(granted[0].owner, Owner::this_thread().number());
+  EXPECT_TRUE(granted[0].fencing_token.has_value());
+  EXPECT_NE(granted[0].ticket, 0U);
+  EXPECT_EQ(recorder.of(Kind::released)[0].fencing_token, granted[0].fencing_token);
+  EXPECT_EQ(recorder.count(Kind::attempt), 1U);
+  EXPECT_EQ(recorder.threads().size(), 1U);
+  EXPECT_FALSE(recorder.threads().contains(std::this_thread::get_id()));
+}
+
+TEST(ListenerTest, ThatWantsLossesOnlyIsToldNothingElse) {
+  latchkey::testing::ManualClock clock;
+  tests::Recorder recorder(false);
+  const Locks locks = Locks::connect("memory:", {.clock = &clock, .listener = &recorder});
+  locks.lock("k").acquire().release();
+  const Hold hold = locks.lock("k").acquire(0ms, 10s);
+  ASSERT_TRUE(clock.await_sleepers(1));
+  clock.advance(10s);
+  ASSERT_TRUE(recorder.await(Kind::lost));
+  locks.lock("other").unlock();
+  ASSERT_TRUE(recorder.await(Kind::unlock_error));
+  EXPECT_EQ(recorder.count(Kind::attempt) + recorder.count(Kind::granted), 0U);
+}
+
+TEST(ListenerTest, ThatThrowsHarmsNobody) {
+  class Throwing final : public Listener {
+   public:
+    void on_event(const Event&) override {
+      ++told;
+      throw std::runtime_error("no");
+    }
+    std::atomic<int> told{0};
+  } listener;
+  const Locks locks = Locks::connect("memory:", {.listener = &listener});
+  for (int turn = 0; turn < 10; ++turn) locks.lock("k").acquire().release();
+  EXPECT_TRUE(tests::eventually([&] { return listener.told == 30; }));
+}
+
+TEST(ListenerTest, ThatBlocksHarmsNobodyAndLearnsHowMuchItMissed) {
+  Blocking listener;
+  latchkey::testing::ManualClock clock;
+  {
+    const Locks locks = Locks::connect("memory:", {.clock = &clock, .listener = &listener});
+    locks.lock("first").unlock();
+    ASSERT_TRUE(tests::eventually([&] { return listener.entered(); }));
+    Lock lock = locks.lock("k");
+    for (int turn = 0; turn < 3'000; ++turn) {
+      lock.lock();
+      lock.unlock();
+    }
+    std::vector<Hold> holds;  // losses while the queue is full
+    for (int number = 0; number < 20; ++number) {
+      holds.push_back(locks.lock("k" + std::to_string(number)).acquire(0ms, 10s));
+    }
+    ASSERT_TRUE(clock.await_sleepers(1));
+    clock.advance(10s);
+    for (Hold& hold : holds) EXPECT_FALSE(hold.release());
+    for (int number = 0; number < 20; ++number) locks.lock("nobody's").unlock();
+    listener.open();
+  }  // the last of the Locks waits until all is told
+  tests::Recorder& told = listener.recorder;
+  EXPECT_EQ(told.count(Kind::lost), 20U);
+  EXPECT_EQ(told.count(Kind::unlock_error), 21U);
+  std::uint64_t sum = 0;
+  for (const Event& note : told.of(Kind::dropped)) sum += note.count;
+  for (const Kind kind : {Kind::attempt, Kind::granted, Kind::released, Kind::renewed}) {
+    sum += told.count(kind);
+  }
+  EXPECT_EQ(sum, 3 * 3'000U + 2 * 20U + told.count(Kind::renewed));
+  EXPECT_GE(told.count(Kind::dropped), 1U);
+}
+
+// What came after the dropped events was told before them.
+TEST(ListenerTest, LearnsOfMissedEventsWhereTheyAreMissing) {
+  Blocking listener;
+  {
+    const Locks locks = Locks::connect("memory:", {.listener = &listener});
+    locks.lock("first").unlock();
+    ASSERT_TRUE(tests::eventually([&] { return listener.entered(); }));
+    for (int turn = 0; turn < 1'500; ++turn) locks.lock("k").acquire().release();
+    listener.open();
+  }
+  const auto dropped = listener.recorder.of(Kind::dropped);
+  ASSERT_EQ(dropped.size(), 1U);
+  EXPECT_EQ(dropped[0].count, 4'500U - 4'096U);
+  EXPECT_EQ(dropped[0].text, "the listener was too slow");
+  EXPECT_TRUE(listener.recorder.last_was(Kind::dropped));
+}
+
+TEST(ListenerTest, MayUseLocks) {
+  class Using final : public Listener {
+   public:
+    void on_event(const Event& event) override {
+      if (event.kind != Kind::released || event.key != "k") return;
+      Lock lock = locks->lock("mine");
+      const std::scoped_lock guard{lock};
+      done.set_value();
+    }
+    const Locks* locks = nullptr;
+    std::promise<void> done;
+  } listener;
+  const Locks locks = Locks::connect("memory:", {.listener = &listener});
+  listener.locks = &locks;
+  locks.lock("k").acquire().release();
+  EXPECT_EQ(listener.done.get_future().wait_for(tests::patience), std::future_status::ready);
+}
+
+}  // namespace
+}  // namespace latchkey
