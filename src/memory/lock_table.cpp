@@ -1,0 +1,284 @@
+// The store of the memory backend as a pure state machine.
+#include "memory/lock_table.hpp"
+
+#include <chrono>
+
+namespace latchkey::detail {
+namespace {
+
+using Mode = LockRecord::Mode;
+using Kind = Outcome::Kind;
+using std::chrono::milliseconds;
+
+Mode mode_of(LockType type) noexcept {
+  switch (type) {
+    case LockType::READ: return Mode::read;
+    case LockType::WRITE: return Mode::write;
+    default: return Mode::plain;
+  }
+}
+
+template <class List>
+auto find_id(List& list, const HoldId& id) noexcept {
+  return std::find_if(list.begin(), list.end(), [&](const auto& entry) { return entry.id == id; });
+}
+
+Outcome plainly(Kind kind) {
+  Outcome outcome;
+  outcome.kind = kind;
+  return outcome;
+}
+
+Outcome granted_if(bool yes) { return plainly(yes ? Kind::granted : Kind::gone); }
+
+milliseconds left_until(Clock::time_point end, Clock::time_point now) noexcept {
+  return std::chrono::ceil<milliseconds>(end - now);
+}
+
+void prolong(Clock::time_point& end, Clock::time_point now, milliseconds length) noexcept {
+  end = std::max(end, later(now, length));
+}
+
+/// Busy until `end`; the text names the first holder, or nobody where only the queue is in the way.
+void set_busy(Outcome& outcome, const LockRecord& record, Clock::time_point end,
+              Clock::time_point now) {
+  outcome.kind = Kind::busy;
+  if (end != Clock::never()) {
+    outcome.retry_after = std::max(milliseconds(1), left_until(end, now));
+  }
+  outcome.text = record.holders.empty() ? std::string() : record.holders.front().id.text();
+}
+
+/// When the last of the leases that are in the way will have ended.
+Clock::time_point last_end(const LockRecord& record) noexcept {
+  Clock::time_point last = Clock::time_point::min();
+  for (const LockRecord::Holder& holder : record.holders) last = std::max(last, holder.ends);
+  return last;
+}
+
+bool remove_holder(LockRecord& record, const HoldId& id) noexcept {
+  const auto holder = find_id(record.holders, id);
+  if (holder == record.holders.end()) return false;
+  record.holders.erase(holder);
+  if (record.holders.empty()) record.mode = Mode::free;
+  return true;
+}
+
+bool remove_place(LockRecord& record, const HoldId& id) noexcept {
+  return std::erase_if(record.queue, [&](const auto& place) { return place.id == id; }) != 0;
+}
+
+void describe(const LockRecord& record, Clock::time_point now, LockInfo& info) {
+  info.locked = !record.holders.empty();
+  if (record.mode == Mode::read) info.type = LockType::READ;
+  if (record.mode == Mode::write) info.type = LockType::WRITE;
+  for (const LockRecord::Holder& holder : record.holders) {
+    HolderInfo& told = info.holders.emplace_back();
+    told.id = holder.id.text();
+    if (holder.ends != Clock::never()) told.left = left_until(holder.ends, now);
+    if (holder.token != 0) info.fencing_token = holder.token;
+  }
+  for (const LockRecord::Place& place : record.queue) info.queue.push_back(place.id.text());
+}
+
+LockRecord::Ear ear_of(const Request& request, Subscriber* subscriber) noexcept {
+  return {subscriber, request.type == LockType::FAIR ? request.id : HoldId{}};
+}
+
+}  // namespace
+
+void LockRecord::hold(const HoldId& id, Clock::time_point ends, std::uint64_t token, Mode as) {
+  holders.push_back({id, ends, token});
+  mode = as;
+  first_end = std::min(first_end, ends);
+}
+
+void LockRecord::enqueue(const HoldId& id, Clock::time_point ends) {
+  queue.push_back({id, ends});
+  first_end = std::min(first_end, ends);
+}
+
+Outcome LockTable::apply(const Request& request, std::size_t hash, Clock::time_point now,
+                         Subscriber* subscriber) {
+  sweep(now);
+  // Two shortcuts for what happens most: a key that nobody has is taken, and a key that one owner
+  // has, and nobody else waits for, is given back. Without them both would do the same, slower.
+  if (request.verb == Verb::acquire && request.type != LockType::FENCED) {
+    if (records_.find(request.key, hash) == nullptr) {
+      LockRecord& record = records_.insert(request.key, hash);
+      record.hold(request.id, later(now, request.lease), 0, mode_of(request.type));
+      return plainly(Kind::granted);
+    }
+  } else if (request.verb == Verb::release) {
+    LockRecord* record = records_.find(request.key, hash);
+    if (record != nullptr && record->holders.size() == 1 && record->queue.empty() &&
+        record->ears.empty() && record->first_end > now &&
+        record->holders.front().id == request.id) {
+      records_.erase(*record);
+      return plainly(Kind::granted);
+    }
+  }
+  return apply_to_any(request, hash, now, subscriber);
+}
+
+Outcome LockTable::apply_to_any(const Request& request, std::size_t hash, Clock::time_point now,
+                                Subscriber* subscriber) {
+  if (request.verb == Verb::acquire_all) {
+    return acquire_all(request, now, [this](std::size_t) -> LockTable& { return *this; });
+  }
+  if (request.verb == Verb::list) {
+    list(request, now);
+    return plainly(Kind::granted);
+  }
+  if (request.verb == Verb::inspect) {
+    *request.info = LockInfo{};
+    request.info->key = request.key;
+  }
+  LockRecord* record = records_.find(request.key, hash);
+  if (record == nullptr) {
+    const bool nothing_to_say = request.verb == Verb::inspect || request.verb == Verb::unsubscribe;
+    if (request.verb != Verb::acquire && request.verb != Verb::subscribe) {
+      return granted_if(nothing_to_say);
+    }
+    record = &records_.insert(request.key, hash);
+  }
+  const Before before = snapshot(*record);
+  record->purge(now);
+  Outcome outcome = act(*record, request, now, subscriber);
+  settle(*record, before);
+  return outcome;
+}
+
+Outcome LockTable::act(LockRecord& record, const Request& request, Clock::time_point now,
+                       Subscriber* subscriber) {
+  const auto mine = find_id(record.holders, request.id);
+  const bool held = mine != record.holders.end();
+  switch (request.verb) {
+    case Verb::acquire: return acquire(record, request, now);
+    case Verb::renew:
+      if (held) prolong(mine->ends, now, request.lease);
+      return granted_if(held);
+    case Verb::verify: return granted_if(held);
+    case Verb::downgrade:
+      // A READ of this id is what a repeated downgrade finds.
+      if (!held || record.mode == Mode::plain) return granted_if(false);
+      record.mode = Mode::read;
+      prolong(mine->ends, now, request.lease);
+      return granted_if(true);
+    case Verb::release: return granted_if(remove_holder(record, request.id));
+    case Verb::leave: {
+      const bool queued = remove_place(record, request.id);
+      return granted_if(remove_holder(record, request.id) || queued);
+    }
+    case Verb::subscribe:
+      if (const auto ear = ear_of(request, subscriber);
+          std::find(record.ears.begin(), record.ears.end(), ear) == record.ears.end()) {
+        record.ears.push_back(ear);
+      }
+      return granted_if(true);
+    case Verb::unsubscribe:
+      std::erase(record.ears, ear_of(request, subscriber));
+      return granted_if(true);
+    case Verb::inspect: describe(record, now, *request.info); return granted_if(true);
+    case Verb::force_release: {
+      const bool any = !record.holders.empty();
+      record.holders.clear();
+      record.mode = Mode::free;
+      return granted_if(any);
+    }
+    case Verb::acquire_all:
+    case Verb::list: break;  // of many keys: apply has dealt with them
+  }
+  return plainly(Kind::refused);
+}
+
+Outcome LockTable::acquire(LockRecord& record, const Request& request, Clock::time_point now) {
+  Outcome outcome;
+  const Mode wanted = mode_of(request.type);
+  const bool fenced = request.type == LockType::FENCED;
+
+  if (const auto mine = find_id(record.holders, request.id);
+      mine != record.holders.end() && record.mode == wanted) {
+    prolong(mine->ends, now, request.lease);
+    if (fenced && mine->token == 0) mine->token = last_token_ = next_token(request.tokens, now);
+    outcome.kind = Kind::granted;
+    outcome.token = mine->token;
+    return outcome;
+  }
+
+  const bool joins = wanted == Mode::read && record.mode == Mode::read;
+  bool free = record.mode == Mode::free || joins;
+  if (request.type == LockType::FAIR) {
+    const auto place = find_id(record.queue, request.id);
+    free = free && (record.queue.empty() || place == record.queue.begin());
+    if (!free) {
+      Clock::time_point end = last_end(record);
+      for (auto ahead = record.queue.begin(); ahead != place; ++ahead) {
+        end = std::max(end, ahead->ends);
+      }
+      set_busy(outcome, record, end, now);
+      if (place != record.queue.end()) {
+        prolong(place->ends, now, request.queue_wait);
+      } else if (request.queue_wait > milliseconds::zero()) {
+        record.enqueue(request.id, later(now, request.queue_wait));
+      }
+      return outcome;
+    }
+    if (place != record.queue.end()) record.queue.erase(place);
+  } else if (!free) {
+    set_busy(outcome, record, last_end(record), now);
+    return outcome;
+  }
+
+  outcome.token = fenced ? next_token(request.tokens, now) : 0;
+  record.hold(request.id, later(now, request.lease), outcome.token, wanted);
+  if (fenced) last_token_ = outcome.token;
+  outcome.kind = Kind::granted;
+  return outcome;
+}
+
+bool LockTable::blocks(const Member& member, std::size_t hash, Clock::time_point now,
+                       Outcome& outcome) {
+  LockRecord* record = records_.find(member.key, hash);
+  if (record == nullptr) return false;
+  const Before before = snapshot(*record);
+  record->purge(now);
+  const Mode wanted = mode_of(member.type);
+  const bool mine =
+      record->mode == wanted && find_id(record->holders, member.id) != record->holders.end();
+  const bool joins = wanted == Mode::read && record->mode == Mode::read;
+  bool blocked = record->mode != Mode::free && !mine && !joins;
+  Clock::time_point end = last_end(*record);
+  if (member.type == LockType::FAIR && !mine && !record->queue.empty() &&
+      record->queue.front().id != member.id) {
+    blocked = true;
+    for (const LockRecord::Place& place : record->queue) end = std::max(end, place.ends);
+  }
+  if (blocked) set_busy(outcome, *record, end, now);
+  settle(*record, before);
+  return blocked;
+}
+
+void LockTable::take(const Member& member, std::size_t hash, Clock::time_point ends,
+                     std::uint64_t token, Clock::time_point now) {
+  LockRecord* record = records_.find(member.key, hash);
+  if (record == nullptr) record = &records_.insert(member.key, hash);
+  record->purge(now);
+  const bool fenced = member.type == LockType::FENCED;
+  if (const auto mine = find_id(record->holders, member.id); mine != record->holders.end()) {
+    mine->ends = std::max(mine->ends, ends);
+    if (fenced && mine->token == 0) mine->token = token;
+  } else {
+    remove_place(*record, member.id);
+    record->hold(member.id, ends, fenced ? token : 0, mode_of(member.type));
+  }
+  if (fenced) last_token_ = std::max(last_token_, token);
+}
+
+std::uint64_t LockTable::next_token(std::uint32_t tokens, Clock::time_point now) const noexcept {
+  const auto time = std::chrono::floor<std::chrono::microseconds>(now.time_since_epoch()).count();
+  const std::uint64_t next = last_token_ + std::max<std::uint32_t>(1, tokens);
+  return time > 0 ? std::max(next, static_cast<std::uint64_t>(time)) : next;
+}
+
+}  // namespace latchkey::detail

@@ -1,0 +1,160 @@
+// The store of the memory backend as a pure state machine.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <latchkey/backend.hpp>
+
+#include "core/key_table.hpp"
+
+namespace latchkey::detail {
+
+/// Who is told of what happens to a key. Called from within the request that caused the
+/// notification: it must not call the table, and the key is valid only during the call.
+class Subscriber {
+ public:
+  virtual void tell(const Notification& notification) noexcept = 0;
+
+ protected:
+  ~Subscriber() = default;
+};
+
+/// Everything that is known of one key: who holds it, who waits in its queue, who listens. The
+/// table's own; a record exists only while one of the three is not empty.
+struct LockRecord {
+  struct Holder {
+    HoldId id;
+    Clock::time_point ends;
+    std::uint64_t token;  // 0: none
+  };
+  struct Place {
+    HoldId id;
+    Clock::time_point ends;
+  };
+  struct Ear {
+    Subscriber* subscriber;
+    HoldId id;  // number 0: hears of the key, else (FAIR) of this id in the queue
+    friend bool operator==(const Ear&, const Ear&) noexcept = default;
+  };
+  enum class Mode : std::uint8_t { free, plain, write, read };
+
+  std::string key;
+  std::size_t hash = 0;
+  LockRecord* next = nullptr;
+  Mode mode = Mode::free;  // free exactly where there are no holders
+  /// No holder and no place ends before this: until then there is nothing to purge.
+  Clock::time_point first_end = Clock::never();
+  std::vector<Holder> holders;
+  std::vector<Place> queue;
+  std::vector<Ear> ears;
+
+  void hold(const HoldId& id, Clock::time_point ends, std::uint64_t token, Mode as);
+  void enqueue(const HoldId& id, Clock::time_point ends);
+  void purge(Clock::time_point now) noexcept {
+    if (first_end <= now) drop_ended(now);
+  }
+  void reset() noexcept;
+  [[nodiscard]] bool idle() const noexcept {
+    return holders.empty() && queue.empty() && ears.empty();
+  }
+
+ private:
+  void drop_ended(Clock::time_point now) noexcept;
+};
+
+/// Locks by key: every verb of the backend's table, one request at a time. It has no clock, mutex
+/// or thread of its own and is deterministic: the same calls give the same answers.
+///
+/// What the table adds to the words of Verb:
+/// - expired holds and places do not exist: they are dropped on sight, and a bucket of other keys
+///   is looked through with every request, so that none stays behind for want of a visitor;
+/// - no request ever shortens a lease, a repeated acquire or downgrade neither;
+/// - FAIR: a place in the queue ends `queue_wait` after its owner last asked. Only the first in the
+///   queue may take a free lock; REENTRANT, FENCED, READ and WRITE pass by the queue;
+/// - fencing tokens: max(previous + n, now in µs), where `previous` is that of the whole table, so
+///   that nothing has to stay behind of a key. An acquire_all gives its FENCED members one and the
+///   same token;
+/// - `released` goes to whoever subscribed to the key when it comes free (or when its WRITE becomes
+///   a READ), also where that shows only when an expired hold is dropped. A FAIR subscriber hears
+///   it only when its own id is the first in the queue of a free lock.
+///
+/// `now` may go back a little between requests: a lease then lasts a little longer.
+class LockTable {
+ public:
+  /// One attempt, complete: the outcome is final. `subscriber` is used by subscribe and unsubscribe
+  /// and must live until it is forgotten. The keys of an acquire_all are distinct. Throws
+  /// std::bad_alloc: the request then may have been carried out or not, and the table is sound.
+  Outcome apply(const Request& request, Clock::time_point now, Subscriber* subscriber = nullptr) {
+    return apply(request, hash_key(request.key), now, subscriber);
+  }
+  Outcome apply(const Request& request, std::size_t hash, Clock::time_point now,
+                Subscriber* subscriber);
+
+  /// The acquire_all of keys that lie in several tables: `table_of(hash)` says in which.
+  template <class TableOf>
+  static Outcome acquire_all(const Request& request, Clock::time_point now, TableOf&& table_of);
+
+  /// Ends all subscriptions of `subscriber`.
+  void forget(const Subscriber& subscriber) noexcept;
+
+  /// How many keys are held, waited for or listened to, those included that have expired unseen.
+  [[nodiscard]] std::size_t size() const noexcept { return records_.size(); }
+
+ private:
+  /// What settle compares a record with.
+  struct Before {
+    LockRecord::Mode mode;
+    HoldId first;
+  };
+
+  static Before snapshot(const LockRecord& record) noexcept;
+  void settle(LockRecord& record, const Before& before) noexcept;
+  void sweep(Clock::time_point now) noexcept;
+
+  Outcome apply_to_any(const Request& request, std::size_t hash, Clock::time_point now,
+                       Subscriber* subscriber);
+  Outcome act(LockRecord& record, const Request& request, Clock::time_point now,
+              Subscriber* subscriber);
+  Outcome acquire(LockRecord& record, const Request& request, Clock::time_point now);
+  void list(const Request& request, Clock::time_point now);
+
+  bool blocks(const Member& member, std::size_t hash, Clock::time_point now, Outcome& outcome);
+  void take(const Member& member, std::size_t hash, Clock::time_point ends, std::uint64_t token,
+            Clock::time_point now);
+  [[nodiscard]] std::uint64_t next_token(std::uint32_t tokens,
+                                         Clock::time_point now) const noexcept;
+
+  KeyTable<LockRecord> records_;
+  std::uint64_t last_token_ = 0;
+};
+
+template <class TableOf>
+Outcome LockTable::acquire_all(const Request& request, Clock::time_point now, TableOf&& table_of) {
+  Outcome outcome;
+  std::uint64_t token = 0;
+  for (std::size_t index = 0; index < request.members.size(); ++index) {
+    const Member& member = request.members[index];
+    const std::size_t hash = hash_key(member.key);
+    LockTable& table = table_of(hash);
+    if (table.blocks(member, hash, now, outcome)) {
+      outcome.busy_member = static_cast<std::uint32_t>(index);
+      return outcome;
+    }
+    if (member.type == LockType::FENCED) {
+      token = std::max(token, table.next_token(request.tokens, now));
+    }
+  }
+  for (const Member& member : request.members) {
+    const std::size_t hash = hash_key(member.key);
+    table_of(hash).take(member, hash, later(now, request.lease), token, now);
+  }
+  outcome.kind = Outcome::Kind::granted;
+  outcome.token = token;
+  return outcome;
+}
+
+}  // namespace latchkey::detail

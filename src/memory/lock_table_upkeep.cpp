@@ -1,0 +1,93 @@
+// What the lock table does beside the request itself: expiry, notifications, lists.
+#include <algorithm>
+#include <cstddef>
+#include <type_traits>
+
+#include "memory/glob.hpp"
+#include "memory/lock_table.hpp"
+
+namespace latchkey::detail {
+
+using Mode = LockRecord::Mode;
+
+void LockRecord::drop_ended(Clock::time_point now) noexcept {
+  const auto ended = [now](const auto& entry) { return entry.ends <= now; };
+  std::erase_if(holders, ended);
+  std::erase_if(queue, ended);
+  if (holders.empty()) mode = Mode::free;
+  first_end = Clock::never();
+  for (const Holder& holder : holders) first_end = std::min(first_end, holder.ends);
+  for (const Place& place : queue) first_end = std::min(first_end, place.ends);
+}
+
+void LockRecord::reset() noexcept {
+  mode = Mode::free;
+  first_end = Clock::never();
+  const auto empty = [](auto& list) {
+    // A spare record keeps usual room, not that of a crowd that came once.
+    if (list.capacity() > 64) {
+      std::remove_reference_t<decltype(list)>().swap(list);
+    } else {
+      list.clear();
+    }
+  };
+  empty(holders);
+  empty(queue);
+  empty(ears);
+}
+
+LockTable::Before LockTable::snapshot(const LockRecord& record) noexcept {
+  return {record.mode, record.queue.empty() ? HoldId{} : record.queue.front().id};
+}
+
+void LockTable::settle(LockRecord& record, const Before& before) noexcept {
+  const bool free = record.mode == Mode::free;
+  const bool came_free = free && before.mode != Mode::free;
+  const bool opened = came_free || (record.mode == Mode::read && before.mode == Mode::write);
+  const HoldId first = record.queue.empty() ? HoldId{} : record.queue.front().id;
+  const bool next = free && first.number != 0 && (came_free || first != before.first);
+  if (opened || next) {
+    Notification notification;
+    notification.kind = Notification::Kind::released;
+    notification.key = record.key;
+    for (const LockRecord::Ear& ear : record.ears) {
+      const bool of_the_key = ear.id.number == 0;
+      if (of_the_key ? !opened : !(next && ear.id == first)) continue;
+      notification.id = ear.id;
+      ear.subscriber->tell(notification);
+    }
+  }
+  if (record.idle()) records_.erase(record);
+}
+
+void LockTable::sweep(Clock::time_point now) noexcept {
+  records_.visit_some([&](LockRecord& record) {
+    if (record.first_end > now && !record.idle()) return;
+    const Before before = snapshot(record);
+    record.purge(now);
+    settle(record, before);
+  });
+}
+
+void LockTable::list(const Request& request, Clock::time_point now) {
+  const auto first = static_cast<std::ptrdiff_t>(request.names->size());
+  records_.for_each([&](LockRecord& record) {
+    const Before before = snapshot(record);
+    record.purge(now);
+    if (!record.holders.empty() && glob_matches(request.key, record.key)) {
+      request.names->push_back(record.key);
+    }
+    settle(record, before);
+  });
+  // The table's order is that of hashes, which is nobody's.
+  std::sort(request.names->begin() + first, request.names->end());
+}
+
+void LockTable::forget(const Subscriber& subscriber) noexcept {
+  records_.for_each([&](LockRecord& record) {
+    std::erase_if(record.ears, [&](const auto& ear) { return ear.subscriber == &subscriber; });
+    if (record.idle()) records_.erase(record);
+  });
+}
+
+}  // namespace latchkey::detail

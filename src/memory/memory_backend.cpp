@@ -1,0 +1,179 @@
+// The embedded backend: locks within one process.
+#include "memory/memory_backend.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/at_fork.hpp"
+#include "core/small_mutex.hpp"
+#include "memory/completions.hpp"
+#include "memory/inbox.hpp"
+#include "memory/memory_space.hpp"
+
+namespace latchkey::detail {
+namespace {
+
+bool is_about_ears(const Request& request) noexcept {
+  return request.verb == Verb::subscribe || request.verb == Verb::unsubscribe;
+}
+
+class MemoryBackend final : public Backend, private ForkParticipant {
+ public:
+  explicit MemoryBackend(std::shared_ptr<MemorySpace> space) : space_(std::move(space)) {
+    // After the space: the fork then locks the shards before the inbox, as everybody does.
+    register_fork_participant(ForkLevel::backend, *this);
+  }
+  MemoryBackend(const MemoryBackend&) = delete;
+  MemoryBackend& operator=(const MemoryBackend&) = delete;
+  ~MemoryBackend() override {
+    unregister_fork_participant(*this);
+    forget_ears();
+  }
+
+  Capabilities capabilities() const noexcept override {
+    Capabilities offered;
+    offered.fair = offered.read_write = offered.fenced = true;
+    offered.one_step = Capabilities::OneStep::all;
+    offered.pushes = offered.in_order = offered.administration = true;
+    return offered;
+  }
+
+  std::string describe() const override { return "memory:" + space_->name(); }
+
+  void submit(std::span<Request* const> requests, Sink& sink) override;
+  bool answer(Request& request, Outcome& outcome, Sink& sink) override;
+  void drive(Parker& parker, Clock::time_point until) override;
+  void forget_parent() noexcept override;
+
+  [[nodiscard]] std::size_t records() noexcept { return space_->size(); }
+
+ private:
+  /// One sink that has subscribed to something here.
+  struct Ear final : Subscriber {
+    Ear(Inbox& home, Sink& listener) noexcept : inbox(home), sink(listener) {}
+    void tell(const Notification& notification) noexcept override { inbox.put(sink, notification); }
+    Inbox& inbox;
+    Sink& sink;
+  };
+
+  void apply(Request& request, Subscriber* subscriber, Outcome& outcome) noexcept;
+  Ear& ear_of(Sink& sink);
+  void forget_ears() noexcept;
+  bool deliver() noexcept;
+
+  void prepare() noexcept override {
+    ears_mutex_.lock();
+    inbox_.mutex().lock();
+  }
+  void parent() noexcept override {
+    inbox_.mutex().unlock();
+    ears_mutex_.unlock();
+  }
+  void child() noexcept override { parent(); }
+
+  const std::shared_ptr<MemorySpace> space_;
+  Completions completions_;
+  Inbox inbox_;
+  SmallMutex ears_mutex_;
+  std::vector<std::unique_ptr<Ear>> ears_;  // one, as a rule; guarded by ears_mutex_
+};
+
+void MemoryBackend::submit(std::span<Request* const> requests, Sink& sink) {
+  // What may throw comes first, before any request has been carried out.
+  Completions::Batch batch(requests.size());
+  const bool listens = std::any_of(requests.begin(), requests.end(),
+                                   [](const Request* request) { return is_about_ears(*request); });
+  Subscriber* const subscriber = listens ? &ear_of(sink) : nullptr;
+
+  Completion* completion = batch.first();
+  for (Request* const request : requests) {
+    completion->request = request;
+    completion->sink = &sink;
+    apply(*request, subscriber, completion->outcome);
+    completion = completion->next;
+  }
+  completions_.push(batch);
+}
+
+bool MemoryBackend::answer(Request& request, Outcome& outcome, Sink& sink) {
+  apply(request, is_about_ears(request) ? &ear_of(sink) : nullptr, outcome);
+  return true;
+}
+
+void MemoryBackend::apply(Request& request, Subscriber* subscriber, Outcome& outcome) noexcept {
+  const bool dated = request.sent != Clock::time_point{};
+  space_->apply(request, dated ? request.sent : space_->clock().now(), subscriber, outcome);
+}
+
+bool MemoryBackend::deliver() noexcept {
+  // What a sink submits while it is told something is delivered by this thread before it leaves:
+  // the thread that waits for it may be asleep here, and nobody else knows of it.
+  bool any = completions_.deliver_mine();
+  while (inbox_.deliver()) {
+    any = true;
+    completions_.deliver_mine();
+  }
+  return any;
+}
+
+void MemoryBackend::drive(Parker& parker, Clock::time_point until) {
+  for (;;) {
+    if (deliver()) return;
+    if (completions_.deliver_others()) {
+      deliver();
+      return;
+    }
+    // The order that keeps wake-ups from being lost, see ParkedDrivers: first into the list, then
+    // a look at the queues, then sleep; and a look again after leaving the list, for whatever this
+    // thread may have been woken for while it was leaving for another reason.
+    ParkedDrivers::Driver me{parker};
+    inbox_.add(me);
+    const bool idle = !inbox_.any() && !completions_.any();
+    const bool unparked = idle && parker.park_until(space_->clock(), until);
+    inbox_.remove(me);
+    if (deliver() || unparked) return;
+    if (idle && space_->clock().now() >= until) return;
+  }
+}
+
+MemoryBackend::Ear& MemoryBackend::ear_of(Sink& sink) {
+  const std::lock_guard lock(ears_mutex_);
+  for (const auto& ear : ears_) {
+    if (&ear->sink == &sink) return *ear;
+  }
+  return *ears_.emplace_back(std::make_unique<Ear>(inbox_, sink));
+}
+
+void MemoryBackend::forget_ears() noexcept {
+  for (const auto& ear : ears_) space_->forget(*ear);
+  ears_.clear();
+}
+
+void MemoryBackend::forget_parent() noexcept {
+  forget_ears();
+  completions_.drop_all();
+  inbox_.drop_all();
+}
+
+}  // namespace
+
+std::unique_ptr<Backend> make_memory_backend(std::string_view uri, const Options& options) {
+  constexpr std::string_view scheme = "memory:";
+  const std::string_view name = uri.substr(std::min(scheme.size(), uri.size()));
+  if (!uri.starts_with(scheme) || name.starts_with('/')) {
+    throw std::invalid_argument("'" + std::string(uri) +
+                                "' is no memory URI: say \"memory:\" or \"memory:name\"");
+  }
+  Clock& clock = options.clock != nullptr ? *options.clock : Clock::system();
+  return std::make_unique<MemoryBackend>(MemorySpace::open(name, clock));
+}
+
+std::size_t memory_records(Backend& memory_backend) {
+  return dynamic_cast<MemoryBackend&>(memory_backend).records();
+}
+
+}  // namespace latchkey::detail

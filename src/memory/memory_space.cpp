@@ -1,0 +1,156 @@
+// One space of locks inside the process.
+#include "memory/memory_space.hpp"
+
+#include <algorithm>
+#include <bitset>
+#include <map>
+#include <mutex>
+#include <new>
+#include <stdexcept>
+#include <utility>
+
+namespace latchkey::detail {
+namespace {
+
+/// The named spaces that somebody has open.
+class NamedSpaces final : private ForkParticipant {
+ public:
+  static NamedSpaces& all() {
+    // Never destroyed: spaces may be closed while static objects go.
+    static NamedSpaces& the = *new NamedSpaces;
+    return the;
+  }
+
+  std::shared_ptr<MemorySpace> find(std::string_view name) {
+    const std::lock_guard lock(mutex_);
+    const auto place = spaces_.find(name);
+    return place == spaces_.end() ? nullptr : place->second.lock();
+  }
+
+  /// `space`, or the one that another thread has added meanwhile.
+  std::shared_ptr<MemorySpace> add(std::shared_ptr<MemorySpace> space) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(spaces_, [](const auto& entry) { return entry.second.expired(); });
+    const auto [place, added] = spaces_.try_emplace(space->name(), space);
+    if (added) return space;
+    if (auto theirs = place->second.lock()) return theirs;
+    place->second = space;
+    return space;
+  }
+
+ private:
+  NamedSpaces() { register_fork_participant(ForkLevel::backend, *this); }
+
+  void prepare() noexcept override { mutex_.lock(); }
+  void parent() noexcept override { mutex_.unlock(); }
+  void child() noexcept override { mutex_.unlock(); }
+
+  std::mutex mutex_;
+  std::map<std::string, std::weak_ptr<MemorySpace>, std::less<>> spaces_;
+};
+
+}  // namespace
+
+std::shared_ptr<MemorySpace> MemorySpace::open(std::string_view name, Clock& clock) {
+  if (name.empty()) return std::make_shared<MemorySpace>(name, clock);
+  std::shared_ptr<MemorySpace> space = NamedSpaces::all().find(name);
+  // Made with no mutex held: a space registers itself for forks, and a fork takes them the other
+  // way round.
+  if (space == nullptr) space = NamedSpaces::all().add(std::make_shared<MemorySpace>(name, clock));
+  if (&space->clock() != &clock) {
+    throw std::invalid_argument("the space 'memory:" + std::string(name) +
+                                "' is open with another clock: leases need one for all");
+  }
+  return space;
+}
+
+MemorySpace::MemorySpace(std::string_view name, Clock& clock) : clock_(clock), name_(name) {
+  register_fork_participant(ForkLevel::backend, *this);
+}
+
+MemorySpace::~MemorySpace() { unregister_fork_participant(*this); }
+
+void MemorySpace::apply(const Request& request, Clock::time_point now, Subscriber* subscriber,
+                        Outcome& outcome) noexcept {
+  try {
+    if (request.verb == Verb::acquire_all) {
+      outcome = apply_to_several(request, now);
+    } else if (request.verb == Verb::list) {
+      outcome = list(request, now);
+    } else {
+      const std::size_t hash = hash_key(request.key);
+      Shard& shard = shards_[shard_of(hash)];
+      const std::lock_guard lock(shard.mutex);
+      outcome = shard.table.apply(request, hash, now, subscriber);
+    }
+  } catch (const std::bad_alloc&) {
+    outcome = Outcome{};
+    outcome.text = "no memory left";  // short enough to need none
+  }
+}
+
+Outcome MemorySpace::apply_to_several(const Request& request, Clock::time_point now) {
+  std::bitset<shard_count> wanted;
+  for (const Member& member : request.members) wanted.set(shard_of(hash_key(member.key)));
+  struct Locked {
+    std::array<Shard, shard_count>& shards;
+    const std::bitset<shard_count>& which;
+    Locked(std::array<Shard, shard_count>& all, const std::bitset<shard_count>& these)
+        : shards(all), which(these) {
+      for (std::size_t index = 0; index < shard_count; ++index) {
+        if (which[index]) shards[index].mutex.lock();
+      }
+    }
+    Locked(const Locked&) = delete;
+    Locked& operator=(const Locked&) = delete;
+    ~Locked() {
+      for (std::size_t index = 0; index < shard_count; ++index) {
+        if (which[index]) shards[index].mutex.unlock();
+      }
+    }
+  };
+  const Locked locked(shards_, wanted);
+  return LockTable::acquire_all(request, now, [this](std::size_t hash) -> LockTable& {
+    return shards_[shard_of(hash)].table;
+  });
+}
+
+Outcome MemorySpace::list(const Request& request, Clock::time_point now) {
+  const auto first = static_cast<std::ptrdiff_t>(request.names->size());
+  Outcome outcome;
+  for (Shard& shard : shards_) {
+    const std::lock_guard lock(shard.mutex);
+    outcome = shard.table.apply(request, now);
+  }
+  std::sort(request.names->begin() + first, request.names->end());
+  return outcome;
+}
+
+void MemorySpace::forget(const Subscriber& subscriber) noexcept {
+  for (Shard& shard : shards_) {
+    const std::lock_guard lock(shard.mutex);
+    shard.table.forget(subscriber);
+  }
+}
+
+std::size_t MemorySpace::size() noexcept {
+  std::size_t sum = 0;
+  for (Shard& shard : shards_) {
+    const std::lock_guard lock(shard.mutex);
+    sum += shard.table.size();
+  }
+  return sum;
+}
+
+void MemorySpace::prepare() noexcept {
+  for (Shard& shard : shards_) shard.mutex.lock();
+}
+
+void MemorySpace::parent() noexcept {
+  for (Shard& shard : shards_) shard.mutex.unlock();
+}
+
+// The child's copy is whole, and what the parent holds is held in it: busy until the leases end.
+void MemorySpace::child() noexcept { parent(); }
+
+}  // namespace latchkey::detail

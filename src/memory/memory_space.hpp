@@ -1,0 +1,65 @@
+// One space of locks inside the process.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <latchkey/backend.hpp>
+
+#include "core/at_fork.hpp"
+#include "core/small_mutex.hpp"
+#include "memory/lock_table.hpp"
+
+namespace latchkey::detail {
+
+/// A lock table in shards, so that unrelated keys do not meet. Thread-safe.
+///
+/// Order of mutexes: shards by their index, then a subscriber's own.
+class MemorySpace final : private ForkParticipant {
+ public:
+  /// The space of that name, made now where the process has none; without a name, always a new one.
+  /// Throws std::invalid_argument where the space exists and has another clock.
+  static std::shared_ptr<MemorySpace> open(std::string_view name, Clock& clock);
+
+  MemorySpace(std::string_view name, Clock& clock);
+  MemorySpace(const MemorySpace&) = delete;
+  MemorySpace& operator=(const MemorySpace&) = delete;
+  ~MemorySpace();
+
+  /// Never throws: a lack of memory is an unknown outcome.
+  void apply(const Request& request, Clock::time_point now, Subscriber* subscriber,
+             Outcome& outcome) noexcept;
+
+  void forget(const Subscriber& subscriber) noexcept;
+
+  /// How many keys there is a record of. For tests.
+  [[nodiscard]] std::size_t size() noexcept;
+
+  [[nodiscard]] Clock& clock() const noexcept { return clock_; }
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+
+ private:
+  static constexpr std::size_t shard_bits = 6;
+  static constexpr std::size_t shard_count = std::size_t{1} << shard_bits;
+  struct alignas(64) Shard {
+    SmallMutex mutex;
+    LockTable table;
+  };
+
+  static std::size_t shard_of(std::size_t hash) noexcept { return hash >> (64 - shard_bits); }
+  Outcome apply_to_several(const Request& request, Clock::time_point now);
+  Outcome list(const Request& request, Clock::time_point now);
+
+  void prepare() noexcept override;
+  void parent() noexcept override;
+  void child() noexcept override;
+
+  std::array<Shard, shard_count> shards_;
+  Clock& clock_;
+  const std::string name_;
+};
+
+}  // namespace latchkey::detail
