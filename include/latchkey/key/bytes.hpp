@@ -1,0 +1,59 @@
+// What single bytes mean in keys: names, digits, braces, and which a value may not show.
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+namespace latchkey::detail {
+
+constexpr bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
+
+constexpr bool is_name_start(char byte) {
+  return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte == '_';
+}
+
+constexpr bool is_name_byte(char byte) { return is_name_start(byte) || is_digit(byte); }
+
+constexpr bool is_brace(char byte) { return byte == '{' || byte == '}'; }
+
+/// Written as %XX in every value: % { } : / , | # ' and space and control bytes.
+constexpr bool is_escaped(unsigned char byte) {
+  switch (byte) {
+    case '%':
+    case '{':
+    case '}':
+    case ':':
+    case '/':
+    case ',':
+    case '|':
+    case '#':
+    case '\'':
+    case 0x7F: return true;
+    default: return byte <= ' ';
+  }
+}
+
+/// Can stand between two values: no value ever shows it. '%' is missing, because values show it as
+/// the beginning of an escape: "{0}%{1}" would give "p%2F%2F" for both ("p", "2F/") and ("p/",
+/// "2F").
+constexpr bool is_separator(char byte) {
+  return byte != '%' && is_escaped(static_cast<unsigned char>(byte));
+}
+
+inline constexpr std::array<bool, 256> escaped_bytes = [] {
+  std::array<bool, 256> table{};
+  for (std::size_t byte = 0; byte < table.size(); ++byte) {
+    table[byte] = is_escaped(static_cast<unsigned char>(byte));
+  }
+  return table;
+}();
+
+constexpr char lower(char byte) {
+  return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte - 'A' + 'a') : byte;
+}
+
+constexpr char upper(char byte) {
+  return byte >= 'a' && byte <= 'z' ? static_cast<char>(byte - 'a' + 'A') : byte;
+}
+
+}  // namespace latchkey::detail

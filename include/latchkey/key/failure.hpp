@@ -1,0 +1,32 @@
+// Why a value gave no text, found while a key is rendered.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace latchkey::detail {
+
+enum class Reason : std::uint8_t {
+  NONE,
+  ABSENT,      // an empty optional, a null pointer
+  EMPTY,       // an empty text
+  NO_ELEMENT,  // an index beyond the end, a key that the map does not have
+};
+
+/// The path that failed; node 0 means that nothing did.
+struct Failure {
+  std::uint16_t node = 0;
+  Reason reason = Reason::NONE;
+
+  constexpr explicit operator bool() const { return node != 0; }
+};
+
+/// KeyError: the value at `path` is absent.
+[[noreturn]] void throw_failure(std::string_view key_template, std::string_view path,
+                                Reason reason);
+
+/// KeyError: the key came out longer than max_key_size.
+[[noreturn]] void throw_too_long(std::string_view key_template);
+
+}  // namespace latchkey::detail

@@ -1,0 +1,44 @@
+// The hash of key texts: FNV-1a 64 finished with fmix64. A wire format: its values never change.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace latchkey {
+namespace detail {
+
+// Takes the bytes one after another, so that a text of any length is hashed without being kept.
+class Fnv1a {
+ public:
+  constexpr void append(const char* bytes, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      state_ = (state_ ^ static_cast<unsigned char>(bytes[i])) * 0x100000001B3U;
+    }
+  }
+
+  // FNV alone leaves the low bits poor: the finisher of MurmurHash3 makes `% 64` even.
+  [[nodiscard]] constexpr std::uint64_t finished() const {
+    std::uint64_t value = state_;
+    value = (value ^ (value >> 33)) * 0xFF51AFD7ED558CCDU;
+    value = (value ^ (value >> 33)) * 0xC4CEB9FE1A85EC53U;
+    return value ^ (value >> 33);
+  }
+
+  [[nodiscard]] constexpr std::uint64_t mark() const { return state_; }
+  constexpr void reset(std::uint64_t mark) { state_ = mark; }
+
+ private:
+  std::uint64_t state_ = 0xCBF29CE484222325U;
+};
+
+}  // namespace detail
+
+/// What `hash(...)` gives for an expression that renders to `text`.
+constexpr std::uint64_t key_hash(std::string_view text) {
+  detail::Fnv1a hash;
+  hash.append(text.data(), text.size());
+  return hash.finished();
+}
+
+}  // namespace latchkey

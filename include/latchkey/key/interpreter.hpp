@@ -1,0 +1,34 @@
+// Writes a key from its tree and its paths' values: for compiled and parsed
+// keys alike.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <latchkey/key/key_buffer.hpp>
+#include <latchkey/key/node.hpp>
+#include <latchkey/key/value.hpp>
+
+namespace latchkey::detail {
+
+/// A view of a parsed key.
+struct KeyData {
+  std::string_view text;
+  const Node* nodes;
+  std::uint16_t root;
+};
+
+/// Appends the text of one node. `values` by the paths' slots.
+Failure put_node(KeyBuffer& out, const KeyData& key, std::uint16_t node, const Value* values);
+
+/// Throws KeyError: `failure`, or a key longer than 1 KiB.
+[[noreturn]] void refuse_key(const KeyData& key, Failure failure);
+
+/// Replaces what `out` holds. `values` by the paths' slots. Throws KeyError: a
+/// value that is needed is not there, or the key is longer than 1 KiB.
+void render_key(KeyBuffer& out, const KeyData& key, const Value* values);
+
+/// Throws KeyError if `value`, of the path at node `path`, is not there.
+void require_value(const KeyData& key, std::uint16_t path, const Value& value);
+
+}  // namespace latchkey::detail

@@ -1,0 +1,124 @@
+// Meaning errors of keys in code. Each is the name of what is wrong; a
+// static_assert shows it with the wrong word and every right one as template
+// arguments of their own.
+#pragma once
+
+#include <cstddef>
+
+#include <latchkey/fixed_string.hpp>
+
+namespace latchkey::key_error {
+
+// Each has a `value` of its own: GCC names the class that declares it, not one
+// that inherits it.
+struct Fits {
+  static constexpr bool value = true;
+};
+
+/// The first refusal wins.
+template <class Next>
+constexpr auto operator|(Fits, const Next& next) {
+  if constexpr (Next::value) {
+    return Fits{};
+  } else {
+    return next;
+  }
+}
+
+template <class First, class Next>
+  requires(!First::value)
+constexpr First operator|(First first, const Next&) {
+  return first;
+}
+
+template <FixedString Word, FixedString... ArgumentNames>
+struct no_argument_named {
+  static constexpr bool value = false;
+};
+
+template <FixedString Word>
+struct arguments_have_only_positions_here {
+  static constexpr bool value = false;
+};
+
+template <FixedString Word, FixedString Names>
+struct these_names_are_not_one_for_each_argument {
+  static constexpr bool value = false;
+};
+
+template <FixedString Position, std::size_t ArgumentCount>
+struct no_argument_at {
+  static constexpr bool value = false;
+};
+
+template <FixedString Word, class Type, FixedString... FieldNames>
+struct no_field_named {
+  static constexpr bool value = false;
+};
+
+template <FixedString Word, class Type>
+struct type_has_no_fields {
+  static constexpr bool value = false;
+};
+
+template <FixedString Word, class Type>
+struct members_are_private_write_LATCHKEY_FIELDS {
+  static constexpr bool value = false;
+};
+
+template <FixedString Word, class Type>
+struct type_has_a_base_write_LATCHKEY_FIELDS {
+  static constexpr bool value = false;
+};
+
+template <FixedString Word, class Type>
+struct type_has_a_C_array_write_LATCHKEY_FIELDS {
+  static constexpr bool value = false;
+};
+
+template <FixedString Path, class Type>
+struct a_floating_point_number_makes_no_key {
+  static constexpr bool value = false;
+};
+
+template <FixedString Path, class Type, FixedString... FieldNames>
+struct an_object_makes_no_key_name_a_field {
+  static constexpr bool value = false;
+};
+
+template <FixedString Path, class Type>
+struct a_container_makes_no_key_index_it {
+  static constexpr bool value = false;
+};
+
+template <FixedString Path, class Type>
+struct this_type_makes_no_key {
+  static constexpr bool value = false;
+};
+
+template <FixedString Path, class Type>
+struct the_percent_sign_needs_an_integer {
+  static constexpr bool value = false;
+};
+
+template <FixedString Path, class Type>
+struct size_counts_elements_or_bytes_of_text {
+  static constexpr bool value = false;
+};
+
+template <FixedString Index, class Type>
+struct a_number_indexes_containers_and_maps_with_integer_keys {
+  static constexpr bool value = false;
+};
+
+template <FixedString Index, class Type>
+struct a_text_indexes_maps_with_text_keys {
+  static constexpr bool value = false;
+};
+
+template <FixedString Path, class Type>
+struct a_star_takes_each_element_of_a_container {
+  static constexpr bool value = false;
+};
+
+}  // namespace latchkey::key_error

@@ -1,0 +1,53 @@
+// What a call's arguments are, as data: what a policy file's key is checked against when it is
+// loaded, before there is any call.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <latchkey/fixed_string.hpp>
+#include <latchkey/key/names.hpp>
+#include <latchkey/reflect/type_info.hpp>
+
+namespace latchkey {
+
+struct SchemaArgument {
+  std::string_view name;  // empty where only its position is known
+  const reflect::TypeInfo* type;
+};
+
+/// A view of static data: copy it freely, keep it as long as the program runs.
+using Schema = std::span<const SchemaArgument>;
+
+namespace detail {
+
+template <class Indexes, FixedString Names, class... Args>
+struct SchemaData;
+
+template <std::size_t... I, FixedString Names, class... Args>
+struct SchemaData<std::index_sequence<I...>, Names, Args...> {
+  static constexpr bool named = name_count(Names.view()) == sizeof...(Args);
+  static constexpr std::array<SchemaArgument, sizeof...(Args)> arguments{SchemaArgument{
+      named ? name_at(Names.view(), I) : std::string_view{}, &reflect::type_info<Args>()}...};
+};
+
+}  // namespace detail
+
+/// `Names` as Key::check takes them. Costs one object per argument type of the program, and for
+/// types with LATCHKEY_FIELDS or LATCHKEY_REFLECT one for each type that they lead to.
+template <FixedString Names, class... Args>
+constexpr Schema schema_of() {
+  return detail::SchemaData<std::index_sequence_for<Args...>, Names, Args...>::arguments;
+}
+
+/// The arguments of one call as BoundKey takes them: in the schema's order, valid while they live.
+template <class... Args>
+std::array<const void*, sizeof...(Args)> argument_pointers(const Args&... args) {
+  return {static_cast<const void*>(&args)...};
+}
+
+}  // namespace latchkey

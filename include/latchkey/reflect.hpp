@@ -1,0 +1,8 @@
+// Level 1: what can be known about the types that keys are made from. Knows nothing of keys.
+#pragma once
+
+#include <latchkey/reflect/fields.hpp>
+#include <latchkey/reflect/object.hpp>
+#include <latchkey/reflect/shape.hpp>
+#include <latchkey/reflect/type_info.hpp>
+#include <latchkey/reflect/type_name.hpp>

@@ -1,0 +1,94 @@
+// Field names of plain aggregates, by Boost.PFR: the only place that sees it.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <latchkey/third_party/pfr/core.hpp>
+#include <latchkey/third_party/pfr/core_name.hpp>
+
+namespace latchkey::reflect {
+
+/// Why PFR cannot name a type's fields. PFR itself would answer with a hard error deep inside it.
+enum class AggregateFault : unsigned char {
+  NONE,
+  NOT_AN_AGGREGATE,  // private members, constructors, virtual functions; unions
+  HAS_A_BASE,
+  HAS_AN_ARRAY,
+};
+
+namespace pfr = ::latchkey::third_party::pfr;
+
+namespace detail {
+
+// Stands for any initialiser; never defined, for requires-expressions only.
+struct AnyField {
+  std::size_t index;
+  template <class T>
+  operator T() const noexcept;  // NOLINT(google-explicit-constructor)
+};
+
+template <class T>
+struct AnyBase {
+  template <class Base>
+    requires(std::is_base_of_v<Base, T> && !std::is_same_v<Base, T>)
+  operator Base() const noexcept;  // NOLINT(google-explicit-constructor)
+};
+
+template <class T>
+concept StartsWithABase = requires { T{AnyBase<T>{}}; };
+
+// An array takes as many initialisers as it has elements, but only one if that one is {}. So with
+// {} in an array's place there is one initialiser too many for the rest.
+template <class T, std::size_t... Before, std::size_t... After>
+constexpr bool is_array_at(std::index_sequence<Before...>, std::index_sequence<After...>) {
+  return requires { T{AnyField{Before}..., {}}; } &&
+         !requires { T{AnyField{Before}..., {}, AnyField{After}...}; };
+}
+
+template <class T, std::size_t... I>
+constexpr bool has_array(std::index_sequence<I...>) {
+  return (is_array_at<T>(std::make_index_sequence<I>{},
+                         std::make_index_sequence<sizeof...(I) - I - 1>{}) ||
+          ...);
+}
+
+template <class T>
+constexpr AggregateFault fault_of() {
+  if constexpr (!std::is_aggregate_v<T> || std::is_union_v<T>) {
+    return AggregateFault::NOT_AN_AGGREGATE;
+  } else if constexpr (std::is_empty_v<T>) {
+    return AggregateFault::NONE;
+  } else if constexpr (StartsWithABase<T>) {
+    return AggregateFault::HAS_A_BASE;
+  } else if constexpr (has_array<T>(std::make_index_sequence<pfr::tuple_size_v<T>>{})) {
+    return AggregateFault::HAS_AN_ARRAY;
+  } else {
+    return AggregateFault::NONE;
+  }
+}
+
+}  // namespace detail
+
+template <class T>
+inline constexpr AggregateFault aggregate_fault = detail::fault_of<T>();
+
+/// What FieldList is for declared types, for an aggregate without a fault.
+template <class T>
+struct AggregateFields {
+  static constexpr std::size_t count = pfr::tuple_size_v<T>;
+
+  template <std::size_t I>
+  static constexpr std::string_view name() {
+    return pfr::get_name<I, T>();
+  }
+
+  template <std::size_t I>
+  static constexpr const auto& get(const T& object) {
+    return pfr::get<I>(object);
+  }
+};
+
+}  // namespace latchkey::reflect

@@ -1,0 +1,25 @@
+// How every sentence about a key begins.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace latchkey::detail {
+
+inline std::string quoted(std::string_view text) {
+  std::string result = "'";
+  result += text;
+  return result += '\'';
+}
+
+inline std::string about_key(std::string_view key_template) {
+  return "key " + quoted(key_template) + ": ";
+}
+
+/// With the place in it; columns count bytes, from 1.
+inline std::string about_key(std::string_view key_template, std::size_t at) {
+  return "key " + quoted(key_template) + ", column " + std::to_string(at + 1) + ": ";
+}
+
+}  // namespace latchkey::detail

@@ -1,0 +1,191 @@
+// Binding a parsed key to a schema, and the sentences of keys that do not fit.
+#include "key/binder.hpp"
+
+#include <latchkey/error.hpp>
+
+#include "key/about.hpp"
+
+namespace latchkey {
+namespace detail {
+namespace {
+
+using reflect::Shape;
+using reflect::TypeInfo;
+
+std::string named(const TypeInfo& type) { return std::string(type.name); }
+
+std::string count_of_arguments(std::size_t count) {
+  return count == 1 ? "there is 1 argument" : "there are " + std::to_string(count) + " arguments";
+}
+
+std::string fields_of(const TypeInfo& type) {
+  std::string list;
+  for (std::size_t i = 0; i < type.field_count; ++i) {
+    list += i == 0 ? "" : ", ";
+    list += type.fields[i].name;
+  }
+  return list;
+}
+
+std::string what_to_declare(const TypeInfo& type) {
+  return named(type) +
+         " has not told its fields to keys from files: write "
+         "LATCHKEY_REFLECT(" +
+         named(type) + ") or LATCHKEY_FIELDS(" + named(type) + ", ...) beside it";
+}
+
+std::string why_no_leaf(const TypeInfo& type) {
+  switch (type.shape) {
+    case Shape::FLOATING: return "a floating-point number, which makes no key";
+    case Shape::SEQUENCE:
+    case Shape::MAP:
+      return "a container, which makes no key: write [0], ['text'] or [*] behind "
+             "it";
+    case Shape::OBJECT:
+      return type.declared
+                 ? "an object, which makes no key: name one of its fields: " + fields_of(type)
+                 : "an object, which makes no key; " + what_to_declare(type);
+    default: return "of type " + named(type) + ", which makes no key";
+  }
+}
+
+bool is_counted(Shape shape) {
+  return shape == Shape::TEXT || shape == Shape::SEQUENCE || shape == Shape::MAP;
+}
+
+}  // namespace
+
+BoundPath Binder::bind(std::uint16_t index) const {
+  const Node& path = key_.nodes_[index];
+  BoundPath bound;
+  bound.use = path.use;
+  bound.argument = argument(path);
+  const TypeInfo* type = through(bound.steps, schema_[bound.argument].type);
+  for (std::uint16_t at = path.first; at != 0; at = key_.nodes_[at].next) {
+    const BoundStep& taken = bound.steps.emplace_back(step(path, key_.nodes_[at], *type));
+    bound.kept = bound.kept || (taken.field != nullptr && taken.field->by_value);
+    type = through(bound.steps, taken.field != nullptr ? taken.field->type : type->target);
+  }
+  check_leaf(path, *type);
+  bound.leaf = type;
+  return bound;
+}
+
+std::size_t Binder::argument(const Node& path) const {
+  if (path.kind == NodeKind::POSITION) {
+    if (path.number < schema_.size()) return static_cast<std::size_t>(path.number);
+    refuse(path, "is no position: " + count_of_arguments(schema_.size()) + ", counted from 0");
+  }
+  for (std::size_t i = 0; i < schema_.size(); ++i) {
+    if (schema_[i].name == key_.word(path)) return i;
+  }
+  refuse_name(path);
+}
+
+// Pointers, optionals and wrappers are steps that nobody writes.
+const TypeInfo* Binder::through(std::vector<BoundStep>& steps, const TypeInfo* type) const {
+  while (reflect::is_looked_through(type->shape)) {
+    BoundStep& step = steps.emplace_back();
+    step.type = type;
+    type = type->target;
+  }
+  return type;
+}
+
+BoundStep Binder::step(const Node& path, const Node& node, const TypeInfo& type) const {
+  using Kind = BoundStep::Kind;
+  BoundStep step;
+  step.type = &type;
+  switch (node.kind) {
+    case NodeKind::INDEX:
+      if (type.visit_number == nullptr) {
+        refuse(node, "indexes containers, and maps with integer keys, not the type " + named(type));
+      }
+      step.kind = Kind::NUMBER;
+      step.number = node.number;
+      return step;
+    case NodeKind::TEXT_INDEX:
+      if (type.visit_text == nullptr) {
+        refuse(node, "indexes maps with text keys, not the type " + named(type));
+      }
+      step.kind = Kind::TEXT;
+      step.text = key_.word(node);
+      return step;
+    case NodeKind::STAR:
+      if (type.shape != Shape::SEQUENCE) {
+        refuse(path, "is of type " + named(type) + ": [*] takes each element of a container");
+      }
+      step.kind = Kind::STAR;
+      return step;
+    default: return member(node, type);
+  }
+}
+
+BoundStep Binder::member(const Node& node, const TypeInfo& type) const {
+  for (std::size_t i = 0; i < type.field_count; ++i) {
+    if (type.fields[i].name != key_.word(node)) continue;
+    BoundStep step;
+    step.kind = BoundStep::Kind::FIELD;
+    step.type = &type;
+    step.field = &type.fields[i];
+    return step;
+  }
+  refuse_member(node, type);
+}
+
+void Binder::check_leaf(const Node& path, const TypeInfo& type) const {
+  switch (path.use) {
+    case Use::INTEGER:
+      if (reflect::is_integer(type.shape)) return;
+      refuse(path, "is of type " + named(type) + ": '%' needs an integer before it");
+    case Use::SIZE:
+      if (is_counted(type.shape)) return;
+      refuse(path, "is of type " + named(type) +
+                       ": size() counts a container's elements or a text's bytes");
+    case Use::VALUE:
+      if (reflect::is_leaf(type.shape)) return;
+      refuse(path, "is " + why_no_leaf(type));
+  }
+}
+
+void Binder::refuse(const Node& at, const std::string& sentence) const {
+  const std::string_view word = is_path(at) ? key_.path(at) : key_.word(at);
+  throw KeyError(about_key(key_.text(), at.begin) + quoted(word) + " " + sentence);
+}
+
+void Binder::refuse_name(const Node& path) const {
+  std::string names;
+  for (const SchemaArgument& one : schema_) {
+    if (one.name.empty()) continue;
+    names += names.empty() ? "" : ", ";
+    names += one.name;
+  }
+  const std::string begin =
+      about_key(key_.text(), path.begin) + quoted(key_.word(path)) + " is no argument: ";
+  if (schema_.empty()) throw KeyError(begin + "there are none");
+  if (names.empty()) throw KeyError(begin + "they have only positions here, {0}, {1}, ...");
+  throw KeyError(begin + "there are " + names);
+}
+
+void Binder::refuse_member(const Node& node, const TypeInfo& type) const {
+  if (type.shape != Shape::OBJECT)
+    refuse(node, "is no field: the type " + named(type) + " has none");
+  if (!type.declared) refuse(node, "cannot be found: " + what_to_declare(type));
+  refuse(node, "is no field of " + named(type) + ", which has " + fields_of(type));
+}
+
+}  // namespace detail
+
+BoundKey bind_key(ParsedKey key, Schema schema) {
+  BoundKey bound;
+  bound.key_ = std::make_unique<const ParsedKey>(std::move(key));
+  const detail::Binder binder(*bound.key_, schema);
+  const auto& nodes = bound.key_->nodes_;
+  bound.paths_.resize(bound.key_->parse_.path_count);
+  for (std::uint16_t index = 1; index < nodes.size(); ++index) {
+    if (detail::is_path(nodes[index])) bound.paths_[nodes[index].slot] = binder.bind(index);
+  }
+  return bound;
+}
+
+}  // namespace latchkey

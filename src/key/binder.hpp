@@ -1,0 +1,37 @@
+// Finds out whether a parsed key fits a schema: the run-time twin of fit.hpp.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <latchkey/key/parsed_key.hpp>
+
+namespace latchkey::detail {
+
+class Binder {
+ public:
+  Binder(const ParsedKey& key, Schema schema) : key_(key), schema_(schema) {}
+
+  /// Throws KeyError.
+  BoundPath bind(std::uint16_t path) const;
+
+ private:
+  using TypeInfo = reflect::TypeInfo;
+
+  std::size_t argument(const Node& path) const;
+  BoundStep step(const Node& path, const Node& node, const TypeInfo& type) const;
+  BoundStep member(const Node& node, const TypeInfo& type) const;
+  const TypeInfo* through(std::vector<BoundStep>& steps, const TypeInfo* type) const;
+  void check_leaf(const Node& path, const TypeInfo& type) const;
+
+  [[noreturn]] void refuse(const Node& at, const std::string& sentence) const;
+  [[noreturn]] void refuse_name(const Node& path) const;
+  [[noreturn]] void refuse_member(const Node& node, const TypeInfo& type) const;
+
+  const ParsedKey& key_;
+  Schema schema_;
+};
+
+}  // namespace latchkey::detail

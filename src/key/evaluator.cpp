@@ -1,0 +1,156 @@
+// Reading the values of bound keys: the run-time twin of read.hpp.
+#include <array>
+
+#include <latchkey/error.hpp>
+#include <latchkey/key/parsed_key.hpp>
+
+#include "key/about.hpp"
+
+namespace latchkey {
+namespace detail {
+namespace {
+
+using reflect::Leaf;
+using reflect::Receiver;
+using reflect::Shape;
+using reflect::TypeInfo;
+
+// Follows a path's steps. Each step hands its value on while it lives, so the
+// walk goes inwards.
+template <class OnLeaf>
+class Walk {
+ public:
+  // Up to the step `end`, which is not taken.
+  Walk(const BoundPath& path, std::size_t end, std::size_t star, OnLeaf& on_leaf)
+      : path_(path), end_(end), star_(star), on_leaf_(on_leaf) {}
+
+  Value run(const void* argument) {
+    take(0, argument);
+    return value_;
+  }
+
+ private:
+  struct Next {
+    Walk* walk;
+    std::size_t step;
+  };
+
+  void take(std::size_t index, const void* value) {
+    if (index == end_) {
+      value_ = on_leaf_(value);
+      return;
+    }
+    const BoundStep& step = path_.steps[index];
+    Next next{this, index + 1};
+    const Receiver receiver{&next, [](void* context, const void* inner) {
+                              const Next& to = *static_cast<const Next*>(context);
+                              to.walk->take(to.step, inner);
+                            }};
+    switch (step.kind) {
+      case BoundStep::Kind::TARGET:
+        return expect(step.type->visit_target(value, receiver), Reason::ABSENT);
+      case BoundStep::Kind::FIELD: return step.field->visit(value, receiver);
+      case BoundStep::Kind::NUMBER:
+        return expect(step.type->visit_number(value, step.number, receiver), Reason::NO_ELEMENT);
+      case BoundStep::Kind::TEXT:
+        return expect(step.type->visit_text(value, step.text, receiver), Reason::NO_ELEMENT);
+      case BoundStep::Kind::STAR:
+        return expect(step.type->visit_number(value, star_, receiver), Reason::NO_ELEMENT);
+    }
+  }
+
+  void expect(bool there, Reason otherwise) {
+    if (!there) value_ = no_value(otherwise);
+  }
+
+  const BoundPath& path_;
+  std::size_t end_;
+  std::size_t star_;
+  OnLeaf& on_leaf_;
+  Value value_;
+};
+
+Value text_of(const Leaf& leaf, const BoundPath& path, Scratch& scratch) {
+  if (leaf.text.data() == nullptr) return no_value(Reason::ABSENT);
+  if (path.use == Use::SIZE) return integer_value({leaf.text.size(), false});
+  if (leaf.text.empty()) return no_value(Reason::EMPTY);
+  return text_value(path.kept ? scratch.keep(leaf.text) : leaf.text);
+}
+
+Value read_leaf(const void* value, const BoundPath& path, Scratch& scratch) {
+  const TypeInfo& type = *path.leaf;
+  switch (type.shape) {
+    case Shape::BOOLEAN:
+      return text_value(type.read(value).bits != 0 ? std::string_view("true")
+                                                   : std::string_view("false"));
+    case Shape::SIGNED:
+      return integer_value(integer_from(static_cast<std::int64_t>(type.read(value).bits)));
+    case Shape::UNSIGNED: return integer_value({type.read(value).bits, false});
+    case Shape::CHARACTER:
+    case Shape::TEXT: return text_of(type.read(value), path, scratch);
+    default: return integer_value({type.size(value), false});
+  }
+}
+
+Value read(const BoundPath& path, const void* argument, std::size_t star, Scratch& scratch) {
+  const auto on_leaf = [&](const void* value) { return read_leaf(value, path, scratch); };
+  return Walk(path, path.steps.size(), star, on_leaf).run(argument);
+}
+
+// How many elements [*] stands for.
+Value count_elements(const BoundPath& path, const void* argument) {
+  std::size_t end = 0;
+  while (path.steps[end].kind != BoundStep::Kind::STAR) ++end;
+  const auto on_container = [&](const void* value) {
+    return integer_value({path.steps[end].type->size(value), false});
+  };
+  return Walk(path, end, 0, on_container).run(argument);
+}
+
+}  // namespace
+}  // namespace detail
+
+detail::KeyData BoundKey::data() const {
+  return {key_->text_, key_->nodes_.data(), key_->parse_.root};
+}
+
+void BoundKey::render_element(KeyBuffer& out, std::span<const void* const> arguments,
+                              std::size_t element) const {
+  constexpr std::size_t usual = 8;
+  std::array<detail::Value, usual> few;
+  std::vector<detail::Value> many(paths_.size() > usual ? paths_.size() : 0);
+  detail::Value* const values = many.empty() ? few.data() : many.data();
+  detail::Scratch scratch;
+  for (std::size_t slot = 0; slot < paths_.size(); ++slot) {
+    const detail::BoundPath& path = paths_[slot];
+    values[slot] = detail::read(path, arguments[path.argument], element, scratch);
+  }
+  detail::render_key(out, data(), values);
+}
+
+void BoundKey::render(KeyBuffer& out, std::span<const void* const> arguments) const {
+  if (many()) {
+    throw KeyError(detail::about_key(text()) + "it has [*], so it is many keys, not one");
+  }
+  render_element(out, arguments, 0);
+}
+
+std::vector<std::string> BoundKey::render_many(std::span<const void* const> arguments) const {
+  std::size_t count = 1;
+  if (many()) {
+    const detail::BoundPath& path = paths_[key_->nodes_[key_->parse_.star].slot];
+    const detail::Value elements = detail::count_elements(path, arguments[path.argument]);
+    detail::require_value(data(), key_->parse_.star, elements);
+    count = static_cast<std::size_t>(elements.integer.magnitude);
+  }
+  std::vector<std::string> keys;
+  keys.reserve(count);
+  KeyBuffer out;
+  for (std::size_t element = 0; element < count; ++element) {
+    render_element(out, arguments, element);
+    keys.emplace_back(out.view());
+  }
+  return keys;
+}
+
+}  // namespace latchkey

@@ -1,0 +1,39 @@
+// The sentences of keys that cannot be rendered from a call's arguments.
+#include <latchkey/key/failure.hpp>
+
+#include <string>
+
+#include <latchkey/error.hpp>
+#include <latchkey/key/key_buffer.hpp>
+
+#include "key/about.hpp"
+
+namespace latchkey::detail {
+namespace {
+
+std::string_view what_is_wrong(Reason reason) {
+  switch (reason) {
+    case Reason::EMPTY: return " is an empty text";
+    case Reason::NO_ELEMENT: return " names an element that is not there";
+    default: return " has no value";
+  }
+}
+
+}  // namespace
+
+void throw_failure(std::string_view key_template, std::string_view path, Reason reason) {
+  std::string sentence = about_key(key_template);
+  sentence += path;
+  sentence += what_is_wrong(reason);
+  sentence += "; a default is written {";
+  sentence += path;
+  sentence += " ?: 'other'}";
+  throw KeyError(sentence);
+}
+
+void throw_too_long(std::string_view key_template) {
+  throw KeyError(about_key(key_template) + "it renders to more than " +
+                 std::to_string(max_key_size) + " bytes");
+}
+
+}  // namespace latchkey::detail

@@ -1,0 +1,25 @@
+// KeyBuffer beyond its inline bytes.
+#include <latchkey/key/key_buffer.hpp>
+
+#include <algorithm>
+
+namespace latchkey {
+
+bool KeyBuffer::grow(std::size_t count) {
+  // A number asks for more than it will need, so the limit is checked with that in hand; what is
+  // really too long is found by size().
+  constexpr std::size_t most = max_key_size + 32;
+  if (count > most - size_) {
+    overflowed_ = true;
+    return false;
+  }
+  const std::size_t capacity = std::min(most, std::max(size_ + count, capacity_ * 2));
+  char* const larger = new char[capacity];
+  std::memcpy(larger, data_, size_);
+  if (data_ != inline_) delete[] data_;
+  data_ = larger;
+  capacity_ = capacity;
+  return true;
+}
+
+}  // namespace latchkey

@@ -1,0 +1,24 @@
+// Keys from files: parsing them, and the sentences of those that cannot be parsed.
+#include <latchkey/key/parsed_key.hpp>
+
+#include <algorithm>
+
+#include <latchkey/error.hpp>
+#include <latchkey/key/mistake.hpp>
+#include <latchkey/key/parser.hpp>
+
+namespace latchkey {
+
+ParsedKey parse_key(std::string_view text) {
+  ParsedKey key;
+  key.text_ = text;
+  // One that is too long is refused before it could ask for nodes.
+  key.nodes_.resize(detail::node_capacity(std::min(text.size(), detail::max_template_size)));
+  key.parse_ = detail::Parser(key.text_, key.nodes_.data()).run();
+  if (key.parse_.mistake != detail::Mistake::NONE) {
+    throw KeyError(detail::sentence_of(key.parse_, text));
+  }
+  return key;
+}
+
+}  // namespace latchkey

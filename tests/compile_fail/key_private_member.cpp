@@ -1,0 +1,12 @@
+// expect: members_are_private_write_LATCHKEY_FIELDS<.*"id".*Account
+#include <latchkey/key.hpp>
+
+class Account {
+ public:
+  explicit Account(int number) : id(number) {}
+
+ private:
+  int id;
+};
+
+void use() { latchkey::Key<"{account.id}">::check<"account", Account>(); }

@@ -1,0 +1,16 @@
+// expect: LOCKED takes a key, a LockType, a wait and a lease; everything else is said behind it
+// A fifth argument.
+#include <latchkey/latchkey.hpp>
+
+#include <chrono>
+
+using namespace std::chrono_literals;
+using latchkey::LockType;
+
+struct Account {
+  int id;
+};
+
+int call() {
+  return LOCKED("key", LockType::WRITE, 3s, 30s, latchkey::skip) AROUND() { return 1; };
+}

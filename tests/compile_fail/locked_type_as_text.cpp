@@ -1,0 +1,16 @@
+// expect: What stands second is no LockType
+// The type as a text.
+#include <latchkey/latchkey.hpp>
+
+#include <chrono>
+
+using namespace std::chrono_literals;
+using latchkey::LockType;
+
+struct Account {
+  int id;
+};
+
+int call() {
+  return LOCKED("key", "WRITE") AROUND() { return 1; };
+}

@@ -1,0 +1,89 @@
+// Any bytes as a key from a file: parsed, bound to a call of every kind of argument, rendered. The
+// input's first byte chooses how much of the arguments is absent; the rest is the key.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <latchkey/error.hpp>
+#include <latchkey/key/parsed_key.hpp>
+
+#include "unit/key/sample.hpp"
+
+namespace {
+
+using latchkey::KeyBuffer;
+using sample::Account;
+using sample::Customer;
+using sample::Order;
+
+struct Hidden {
+  int id = 1;
+};
+
+Account account_for(std::uint8_t presence) {
+  Account account;
+  account.id = presence % 2 != 0 ? -42 : 42;
+  account.open = presence % 2 != 0;
+  if ((presence & 1) != 0) account.name = "na/me";
+  if ((presence & 2) != 0) account.limit = 7;
+  if ((presence & 4) != 0) account.nick = std::string(600, ':');
+  if ((presence & 8) != 0) {
+    account.home = std::make_unique<sample::Address>(sample::Address{"10115", -3});
+  }
+  if ((presence & 16) != 0) account.days = {1, -2, 3};
+  if ((presence & 32) != 0) account.past = {{"a", 1}, {"", 2}};
+  if ((presence & 64) != 0) account.tags["vip"] = 1;
+  if ((presence & 64) != 0) account.notes[7] = "seven is a long enough text for a heap";
+  if ((presence & 128) != 0) account.label = "la:bel";
+  return account;
+}
+
+void require(bool promise) {
+  if (!promise) std::abort();
+}
+
+void require_a_key(std::string_view key) {
+  require(!key.empty() && key.size() <= latchkey::max_key_size);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const Account account = account_for(data[0]);
+  const Customer customer(data[0], "name");
+  const Order order{data[0]};
+  const Account* const pointer = data[0] < 128 ? &account : nullptr;
+  const auto wrapped = std::cref(account);
+  const double number = 1.5;
+  const Hidden hidden;
+  const auto arguments = latchkey::argument_pointers(account, customer, order, wrapped, pointer,
+                                                     "li:t", number, hidden, account.days);
+  static constexpr latchkey::Schema schema =
+      latchkey::schema_of<"a, c, o, w, p, t, d, h, v", Account, Customer, Order,
+                          std::reference_wrapper<const Account>, const Account*, char[5], double,
+                          Hidden, std::vector<int>>();
+  static constexpr latchkey::Schema nameless = latchkey::schema_of<"", Account>();
+  const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
+  try {
+    const auto parsed = latchkey::parse_key(text);
+    require(parsed.text() == text);
+    const auto key = latchkey::bind_key(parsed, size % 7 == 0 ? nameless : schema);
+    require(key.text() == text && key.many() == parsed.many());
+    for (const std::string& one : key.render_many(arguments)) require_a_key(one);
+    KeyBuffer out;
+    key.render(out, arguments);
+    require_a_key(out.view());
+    const std::string first(out.view());
+    key.render(out, arguments);
+    require(out.view() == first);
+  } catch (const latchkey::KeyError& error) {
+    require(!std::string_view(error.what()).empty());
+  }
+  return 0;
+}

@@ -1,0 +1,181 @@
+// Shapes, fields and the faults of aggregates. A line that compiles has passed.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <latchkey/reflect.hpp>
+
+namespace latchkey::reflect {
+namespace {
+
+enum class Small : signed char { A };
+struct Address {
+  std::string zip;
+  int number;
+};
+LATCHKEY_REFLECT(Address);
+struct Wide {
+  int id;
+  std::string name;
+  std::optional<int> limit;
+  std::unique_ptr<int> owned;
+  std::vector<int> list;
+  std::chrono::seconds age;
+  Address address;
+  Small small;
+  const char* label;
+  std::shared_ptr<Wide> parent;
+  std::map<std::string, int> map;
+  std::array<int, 3> array;
+};
+struct WithText {
+  int id;
+  char name[8];
+};
+struct ArrayInside {
+  int id;
+  int numbers[3];
+  int last;
+};
+struct Base {
+  int id;
+};
+struct Derived : Base {
+  int more;
+};
+struct Nothing {};
+struct OnNothing : Nothing {
+  int id;
+};
+struct NoDefault {
+  int id;
+  std::reference_wrapper<int> reference;
+};
+class Private {
+ public:
+  explicit Private(int id) : id_(id) {}
+  [[nodiscard]] int id() const { return id_; }
+
+ private:
+  int id_;
+};
+
+static_assert(aggregate_fault<Wide> == AggregateFault::NONE);
+static_assert(aggregate_fault<NoDefault> == AggregateFault::NONE);
+static_assert(aggregate_fault<Nothing> == AggregateFault::NONE);
+static_assert(aggregate_fault<WithText> == AggregateFault::HAS_AN_ARRAY);
+static_assert(aggregate_fault<ArrayInside> == AggregateFault::HAS_AN_ARRAY);
+static_assert(aggregate_fault<Derived> == AggregateFault::HAS_A_BASE);
+static_assert(aggregate_fault<OnNothing> == AggregateFault::HAS_A_BASE);
+static_assert(aggregate_fault<Private> == AggregateFault::NOT_AN_AGGREGATE);
+
+static_assert(field_names<Wide>.size() == 12);
+static_assert(field_index<Wide>("parent") == 9);
+static_assert(field_index<Wide>("none") == 12);
+static_assert(has_field<Address>("zip") && !has_field<Address>("zap") && !has_field<int>("zip"));
+static_assert(std::is_same_v<field_type<Wide, 6>, Address>);
+
+// Inside a class, before the members that it names, private ones and getters among them.
+class Inside {
+ public:
+  LATCHKEY_FIELDS(Inside, id_, twice, text);
+  explicit Inside(int id) : id_(id) {}
+  [[nodiscard]] int twice() const noexcept { return id_ * 2; }
+  char text[3] = {'a', 'b', 'c'};
+
+ private:
+  int id_;
+};
+static_assert(Declared<Inside> && field_names<Inside>[1] == "twice");
+
+// Beside a class; a base's members too.
+struct Listed : Base {
+  int more;
+};
+LATCHKEY_FIELDS(Listed, id, more);
+static_assert(has_field<Listed>("id") && has_field<Listed>("more"));
+static_assert(!Declared<Wide>);
+
+struct Many {
+  int a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, last;
+};
+LATCHKEY_FIELDS(Many, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z,
+                last);
+static_assert(field_names<Many>.size() == 27 && field_index<Many>("last") == 26);
+
+static_assert(shape_of<bool> == Shape::BOOLEAN);
+static_assert(shape_of<short> == Shape::SIGNED && shape_of<Small> == Shape::SIGNED);
+static_assert(shape_of<unsigned char> == Shape::UNSIGNED);
+static_assert(shape_of<std::byte> == Shape::UNSIGNED);
+static_assert(shape_of<const char> == Shape::CHARACTER);
+static_assert(shape_of<char8_t> == Shape::OTHER && shape_of<wchar_t> == Shape::OTHER);
+static_assert(shape_of<std::string> == Shape::TEXT && shape_of<std::string_view> == Shape::TEXT);
+static_assert(shape_of<char[5]> == Shape::TEXT && shape_of<const char*> == Shape::TEXT);
+static_assert(shape_of<int*> == Shape::POINTER && shape_of<std::optional<int>> == Shape::POINTER);
+static_assert(shape_of<std::unique_ptr<int>> == Shape::POINTER);
+static_assert(shape_of<std::shared_ptr<int>> == Shape::POINTER);
+static_assert(shape_of<std::reference_wrapper<int>> == Shape::REFERENCE);
+static_assert(shape_of<std::vector<bool>> == Shape::SEQUENCE &&
+              shape_of<int[3]> == Shape::SEQUENCE);
+static_assert(shape_of<std::set<int>> == Shape::SEQUENCE);
+static_assert(shape_of<std::map<int, int>> == Shape::MAP);
+static_assert(MapWithIntegerKeys<std::map<long, int>> && !MapWithTextKeys<std::map<long, int>>);
+static_assert(MapWithTextKeys<std::map<std::string, int>> && !MapWithTextKeys<std::vector<int>>);
+static_assert(shape_of<double> == Shape::FLOATING);
+static_assert(shape_of<void*> == Shape::OTHER && shape_of<void (*)()> == Shape::OTHER);
+static_assert(shape_of<std::nullptr_t> == Shape::OTHER);
+static_assert(shape_of<Wide> == Shape::OBJECT);
+static_assert(shape_of<std::chrono::seconds> == Shape::OBJECT);
+
+static_assert(type_name<int>() == "int");
+static_assert(type_name<Base>().ends_with("Base"));
+
+struct OnlyDeclared;
+
+struct Chain {
+  int id;
+  std::unique_ptr<Chain> next;
+  LATCHKEY_REFLECT(Chain);
+};
+
+TEST(TypeInfo, TellsFieldsOfDeclaredTypesOnly) {
+  EXPECT_TRUE(type_info<Address>().declared);
+  ASSERT_EQ(type_info<Address>().field_count, 2U);
+  EXPECT_EQ(type_info<Address>().fields[0].name, "zip");
+  EXPECT_EQ(type_info<Address>().fields[0].type, &type_info<std::string>());
+  EXPECT_FALSE(type_info<Wide>().declared);
+  EXPECT_EQ(type_info<Wide>().field_count, 0U);
+  EXPECT_TRUE((type_info<std::pair<int, int>>().declared));
+}
+
+TEST(TypeInfo, MayLeadBackToItself) {
+  const TypeInfo& chain = type_info<Chain>();
+  EXPECT_EQ(chain.fields[1].type->target, &chain);
+}
+
+TEST(TypeInfo, StandsForTypesThatAreOnlyDeclared) {
+  const TypeInfo& pointer = type_info<OnlyDeclared*>();
+  EXPECT_EQ(pointer.shape, Shape::POINTER);
+  EXPECT_FALSE(pointer.target->declared);
+}
+
+TEST(TypeInfo, ReadsWhatGettersReturnByValue) {
+  const Inside inside(21);
+  int seen = 0;
+  type_info<Inside>().fields[1].visit(&inside, {&seen, [](void* context, const void* value) {
+                                                  *static_cast<int*>(context) =
+                                                      *static_cast<const int*>(value);
+                                                }});
+  EXPECT_EQ(seen, 42);
+}
+
+}  // namespace
+}  // namespace latchkey::reflect
