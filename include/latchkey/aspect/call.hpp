@@ -1,0 +1,106 @@
+// What AROUND's arguments become: the join point of one call, with its types still known.
+#pragma once
+
+#include <cstddef>
+#include <source_location>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <latchkey/fixed_string.hpp>
+#include <latchkey/join_point.hpp>
+
+namespace latchkey::detail {
+
+template <class... Arguments>
+inline constexpr const TypeTag* type_tags[] = {&type_tag<std::remove_cv_t<Arguments>>..., nullptr};
+
+/// True for "", and for identifiers that are separated by commas.
+consteval bool are_names(std::string_view text) {
+  bool expects_name = true;
+  bool ended = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c < 0;
+    const bool digit = c >= '0' && c <= '9';
+    if (c == ' ') {
+      ended = !expects_name;
+    } else if (c == ',') {
+      if (expects_name) return false;
+      expects_name = true;
+      ended = false;
+    } else {
+      if (ended || !(letter || (digit && !expects_name))) return false;
+      expects_name = false;
+    }
+  }
+  return text.empty() || !expects_name;
+}
+
+/// Where nobody said where.
+struct NoPlace {
+  constexpr std::source_location operator()() const noexcept { return {}; }
+};
+
+/// The join point of one call with its types; the names and the place come on top, so that calls
+/// with the same types share this.
+template <class Indices, class... Arguments>
+class CallArguments;
+
+template <std::size_t... Index, class... Arguments>
+class CallArguments<std::index_sequence<Index...>, Arguments...> : public JoinPoint {
+ public:
+  // NOLINTNEXTLINE(google-explicit-constructor): a Call is an aggregate over it
+  CallArguments(Arguments&... arguments) noexcept
+      : JoinPoint(addresses_),
+        addresses_{static_cast<const void*>(std::addressof(arguments))..., nullptr} {}
+
+  /// Calls `function` with every argument, as const.
+  template <class Function>
+  decltype(auto) apply(Function&& function) const {
+    return function(*static_cast<const Arguments*>(addresses_[Index])...);
+  }
+
+  [[nodiscard]] const void* address(std::size_t position) const noexcept {
+    return addresses_[position];
+  }
+
+  template <template <class...> class Template>
+  using with_arguments = Template<Arguments...>;
+
+  using JoinPoint::at;
+  using JoinPoint::own_site;
+
+ private:
+  const void* addresses_[sizeof...(Arguments) + 1];
+};
+
+/// One call on its way to the body. `Where` is a captureless callable that gives the
+/// std::source_location, of a type of its own at each use; `Names` are the arguments' names,
+/// separated by commas, or nothing where they go by position.
+template <FixedString Names, class Where, class Indices, class... Arguments>
+struct Call : CallArguments<Indices, Arguments...> {};
+
+template <FixedString Names, class Where, class... Arguments>
+using CallOf = Call<Names, Where, std::index_sequence_for<Arguments...>, Arguments...>;
+
+/// The site of one call to one result under one decorator.
+template <class Call, class Result, class Decorator>
+struct SiteOf;
+
+template <FixedString Names, class Where, class Indices, class... Arguments, class Result,
+          class Decorator>
+struct SiteOf<Call<Names, Where, Indices, Arguments...>, Result, Decorator> {
+  static inline constinit Site site{
+      Where{}(),
+      Decorator::fixed_site_name(),
+      Names.data,
+      type_tags<Arguments...>,
+      sizeof...(Arguments),
+      type_tag<Result>,
+      Decorator::template site_notes<Call<Names, Where, Indices, Arguments...>, nullptr>()};
+  // Initialised before main because operator&& uses it: that is what registers the site.
+  static inline const bool registered = register_site(site);
+};
+
+}  // namespace latchkey::detail

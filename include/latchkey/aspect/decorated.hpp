@@ -1,0 +1,122 @@
+// A callable that runs under an aspect at every call.
+#pragma once
+
+#include <source_location>
+#include <type_traits>
+#include <utility>
+
+#include <latchkey/aspect.hpp>
+
+namespace latchkey {
+
+namespace detail {
+
+/// What a callable takes and gives; undefined where there is no single answer.
+template <class Function>
+struct Signature;
+
+template <class Result, bool NoThrow, class... Parameters>
+struct SignatureOf {
+  using result = Result;
+  static constexpr bool no_throw = NoThrow;
+  template <template <class, bool, class...> class Template>
+  using apply = Template<Result, NoThrow, Parameters...>;
+};
+
+template <class R, class... P>
+struct Signature<R (*)(P...)> : SignatureOf<R, false, P...> {};
+template <class R, class... P>
+struct Signature<R (*)(P...) noexcept> : SignatureOf<R, true, P...> {};
+template <class R, class C, class... P>
+struct Signature<R (C::*)(P...)> : SignatureOf<R, false, P...> {};
+template <class R, class C, class... P>
+struct Signature<R (C::*)(P...) const> : SignatureOf<R, false, P...> {};
+template <class R, class C, class... P>
+struct Signature<R (C::*)(P...) noexcept> : SignatureOf<R, true, P...> {};
+template <class R, class C, class... P>
+struct Signature<R (C::*)(P...) const noexcept> : SignatureOf<R, true, P...> {};
+
+template <class Function>
+concept HasOneCallOperator = requires { &Function::operator(); };
+template <class Function>
+concept IsFunctionPointer =
+    std::is_pointer_v<Function> && std::is_function_v<std::remove_pointer_t<Function>>;
+
+template <class Function>
+struct CallSignature {
+  static_assert(
+      HasOneCallOperator<Function> || IsFunctionPointer<Function>,
+      "latchkey: a decorator is applied to a function or to an object with one operator() "
+      "that is no template: a generic lambda is wrapped in one that names its types");
+};
+template <HasOneCallOperator Function>
+struct CallSignature<Function> : Signature<decltype(&Function::operator())> {};
+template <IsFunctionPointer Function>
+struct CallSignature<Function> : Signature<Function> {};
+
+/// The wrapper's parameters are the callable's own, so it converts to what the callable does.
+template <class Decorator, class Where, class Function>
+struct DecoratedBy {
+  template <class Result, bool NoThrow, class... Parameters>
+  class Callable {
+   public:
+    Callable(Decorator decorator, Function function)
+        : decorator_(std::forward<Decorator>(decorator)), function_(std::move(function)) {
+      // A site from here on, whether it is ever called or not.
+      using Call = CallOf<"", Where, std::remove_reference_t<Parameters>...>;
+      static_cast<void>(&SiteOf<Call, Result, std::remove_cvref_t<Decorator>>::registered);
+    }
+
+    Result operator()(Parameters... parameters) const noexcept(NoThrow)
+      requires std::is_invocable_v<const Function&, Parameters...>
+    {
+      return run(decorator_, function_, parameters...);
+    }
+    Result operator()(Parameters... parameters) noexcept(NoThrow)
+      requires(!std::is_invocable_v<const Function&, Parameters...>)
+    {
+      return run(decorator_, function_, parameters...);
+    }
+
+   private:
+    template <class D, class F>
+    static Result run(D& decorator, F& function, std::remove_reference_t<Parameters>&... given) {
+      CallOf<"", Where, std::remove_reference_t<Parameters>...> call{{given...}};
+      auto body = [&]() noexcept(NoThrow) -> Result {
+        return function(static_cast<Parameters&&>(given)...);
+      };
+      return Ready<D, decltype(call)>{decorator, call} && body;
+    }
+
+    Decorator decorator_;
+    Function function_;
+  };
+};
+
+template <class Where, class Decorator, class Function>
+auto decorate_at(Decorator&& decorator, Function&& function) {
+  using Kept = std::decay_t<Function>;
+  using By = DecoratedBy<Decorator, Where, Kept>;
+  using Wrapper = typename CallSignature<Kept>::template apply<By::template Callable>;
+  return Wrapper(std::forward<Decorator>(decorator), std::forward<Function>(function));
+}
+
+template <class Outer, class Inner>
+template <class Function>
+auto Both<Outer, Inner>::operator()(Function&& function) && {
+  return decorate_at<Place>(std::move(*this), std::forward<Function>(function));
+}
+
+}  // namespace detail
+
+/// Form (c): a callable that runs `function` under `aspect` at every call, with the same parameters
+/// and result. An lvalue aspect is referred to and must outlive the callable. Thread-safe where the
+/// aspect and the function are; copyable where they are.
+template <class Decorator, class Function, class Where = detail::NoPlace>
+  requires detail::is_aspect<Decorator>
+auto decorate(Decorator&& aspect, Function&& function, Where = {}) {
+  return detail::decorate_at<Where>(std::forward<Decorator>(aspect),
+                                    std::forward<Function>(function));
+}
+
+}  // namespace latchkey

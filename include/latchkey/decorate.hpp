@@ -1,0 +1,15 @@
+// The macros of latchkey, in their long and their short spelling.
+#pragma once
+
+#include <latchkey/decorate/decorated.hpp>
+#include <latchkey/decorate/macros.hpp>
+
+// LATCHKEY_LOCKED and its like always exist. Where a short name is taken by somebody else, define
+// LATCHKEY_NO_SHORT_MACROS before the first header of latchkey.
+#ifndef LATCHKEY_NO_SHORT_MACROS
+#define LOCKED(...) LATCHKEY_LOCKED(__VA_ARGS__)
+#define AROUND(...) LATCHKEY_AROUND(__VA_ARGS__)
+#define DECORATED(...) LATCHKEY_DECORATED(__VA_ARGS__)
+#define KEYS(...) LATCHKEY_KEYS(__VA_ARGS__)
+#define ASSERT_HELD(...) LATCHKEY_ASSERT_HELD(__VA_ARGS__)
+#endif

@@ -1,0 +1,29 @@
+// LOCKED, AROUND, KEYS, ASSERT_HELD: macros that parse and forward.
+#pragma once
+
+#include <source_location>
+
+#include <latchkey/aspect.hpp>
+#include <latchkey/held.hpp>
+#include <latchkey/locked.hpp>
+
+/// A captureless callable of a type of its own: how a place becomes part of a type.
+#define LATCHKEY_DETAIL_HERE [] { return ::std::source_location::current(); }
+
+/// LOCKED(key [, LockType [, wait [, lease]]]): see latchkey::Locked.
+#define LATCHKEY_LOCKED(LATCHKEY_key, ...)                                               \
+  ::latchkey::locked<::latchkey::detail::key_text(LATCHKEY_key)>(LATCHKEY_DETAIL_HERE) * \
+      ::latchkey::terms(__VA_ARGS__)
+
+/// aspect AROUND(arguments) { body }: see latchkey::with_arguments. The body's result is what a
+/// lambda deduces; `AROUND(account) -> const Receipt& { ... }` says it.
+#define LATCHKEY_AROUND(...)                                                     \
+  &&::latchkey::with_arguments<#__VA_ARGS__>(LATCHKEY_DETAIL_HERE __VA_OPT__(, ) \
+                                                 __VA_ARGS__)&& [&]()
+
+/// KEYS("a:{x}", "b:{y}"): several keys for one LOCKED.
+#define LATCHKEY_KEYS(...) ::latchkey::detail::keys(__VA_ARGS__)
+
+/// ASSERT_HELD("account:{account.id}", account): see latchkey::assert_held.
+#define LATCHKEY_ASSERT_HELD(LATCHKEY_key, ...) \
+  (::latchkey::assert_held<LATCHKEY_key, #__VA_ARGS__>(__VA_ARGS__))

@@ -1,0 +1,31 @@
+// What the calling thread's decorated calls hold.
+#pragma once
+
+#include <string_view>
+
+#include <latchkey/fixed_string.hpp>
+#include <latchkey/hold.hpp>
+#include <latchkey/key.hpp>
+
+namespace latchkey {
+
+/// The hold of the innermost decorated call that this thread is in; null outside of one, and where
+/// that call runs without its lock (`.when` said no, run_unlocked_dangerously). Good until the body
+/// returns. It may be asked and extended; releasing it early makes the call end with LockLost.
+[[nodiscard]] Hold* current_hold() noexcept;
+
+/// Throws NotHeld unless a decorated call of this thread holds `key` and has not lost it. `key` is
+/// the rendered key without the prefix; which Locks it is held in makes no difference. What was
+/// taken by lock() or acquire() does not count.
+void assert_held(std::string_view key);
+
+/// ASSERT_HELD("account:{account.id}", account): the same for a key template. `Names` are the
+/// arguments' names, separated by commas.
+template <FixedString KeyText, FixedString Names, class... Arguments>
+void assert_held(const Arguments&... arguments) {
+  KeyBuffer key;
+  Key<KeyText>::template render<Names>(key, arguments...);
+  assert_held(key.view());
+}
+
+}  // namespace latchkey

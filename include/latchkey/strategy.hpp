@@ -1,0 +1,55 @@
+// What a decorated call does when it cannot have its lock, or lost it.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+namespace latchkey {
+
+/// Why a body did not run.
+enum class NotRun : std::uint8_t {
+  timeout = 1,  ///< the lock was busy for the whole wait
+  unavailable,  ///< nobody could tell whether it is free
+};
+
+/// The default everywhere: the error is thrown.
+struct Raise {};
+inline constexpr Raise raise{};
+
+/// `.on_lost(report)`: the listener is told, the result is returned as if nothing had happened.
+struct Report {};
+inline constexpr Report report{};
+
+/// The body does not run and the result says so: nothing, null, an empty optional, or an expected
+/// with an error made from NotRun, std::errc (timed_out, resource_unavailable_try_again) or the
+/// exception itself (std::exception_ptr). Other results need skip_with.
+struct Skip {};
+inline constexpr Skip skip{};
+
+/// `.on_timeout(run_unlocked_dangerously)`: the body runs although another may be in it.
+struct RunUnlocked {};
+inline constexpr RunUnlocked run_unlocked_dangerously{};
+
+template <class Value>
+struct SkipWith {
+  Value value;
+};
+/// The body does not run; the result is a copy of `value`.
+template <class Value>
+constexpr SkipWith<std::decay_t<Value>> skip_with(Value&& value) {
+  return {std::forward<Value>(value)};
+}
+
+template <class Function>
+struct Fallback {
+  Function function;
+};
+/// The body does not run; the result is what `function` gives, called with the arguments of the
+/// decorated call (as const) or with none.
+template <class Function>
+constexpr Fallback<std::decay_t<Function>> fallback(Function&& function) {
+  return {std::forward<Function>(function)};
+}
+
+}  // namespace latchkey

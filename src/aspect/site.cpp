@@ -1,0 +1,83 @@
+// The list of sites, and what they say of themselves.
+#include <latchkey/site.hpp>
+
+#include <memory>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "aspect/spelling.hpp"
+
+namespace latchkey {
+namespace detail {
+
+/// The texts of a site, made once when somebody asks.
+struct SiteText {
+  explicit SiteText(const Site& site)
+      : method(method_name(site.place_.function_name())),
+        place(site.file().substr(site.file().rfind('/') + 1)),
+        names(split_names(site.names_)),
+        result(type_text(site.result_type_->spelling)) {
+    place += ':';
+    place += std::to_string(site.line());
+    for (std::size_t i = 0; i < site.argument_count_; ++i) {
+      types.push_back(type_text(site.argument_types_[i]->spelling));
+    }
+    names.resize(site.argument_count_);
+  }
+
+  std::string method;
+  std::string place;
+  std::vector<std::string> names;
+  std::vector<std::string> types;
+  std::string result;
+};
+
+namespace {
+
+/// Constant-initialised: sites of other files register while statics are being made.
+constinit std::atomic<Site*> first_site{nullptr};
+
+}  // namespace
+}  // namespace detail
+
+const detail::SiteText& Site::text() const {
+  if (const detail::SiteText* made = text_.load(std::memory_order_acquire)) return *made;
+  auto mine = std::make_unique<const detail::SiteText>(*this);
+  const detail::SiteText* winner = nullptr;
+  if (text_.compare_exchange_strong(winner, mine.get(), std::memory_order_acq_rel)) {
+    return *mine.release();  // for ever: views of it were given out
+  }
+  return *winner;
+}
+
+std::string_view Site::name() const {
+  if (const char* given = given_name_.load(std::memory_order_relaxed)) return given;
+  const detail::SiteText& texts = text();
+  return texts.method.empty() ? texts.place : texts.method;
+}
+
+std::string_view Site::method() const { return text().method; }
+
+std::string_view Site::argument_name(std::size_t position) const {
+  return text().names.at(position);
+}
+
+std::string_view Site::argument_type(std::size_t position) const {
+  return text().types.at(position);
+}
+
+std::string_view Site::result_type() const { return text().result; }
+
+bool register_site(Site& site) noexcept {
+  Site* first = detail::first_site.load(std::memory_order_relaxed);
+  do {
+    site.next_ = first;
+  } while (!detail::first_site.compare_exchange_weak(first, &site, std::memory_order_release,
+                                                     std::memory_order_relaxed));
+  return true;
+}
+
+SiteList sites() noexcept { return SiteList(detail::first_site.load(std::memory_order_acquire)); }
+
+}  // namespace latchkey

@@ -1,0 +1,36 @@
+// What a call gives that did not run, as far as no types are needed.
+#include <latchkey/locked/outcomes.hpp>
+
+#include <stdexcept>
+#include <string>
+
+#include <latchkey/error.hpp>
+#include <latchkey/locked/condition.hpp>
+#include <latchkey/locked/options.hpp>
+
+namespace latchkey::detail {
+
+std::exception_ptr error_of(Entry why) {
+  return std::make_exception_ptr(
+      Error(why == Entry::timeout ? "the lock was busy for the whole wait: the body did not run"
+                                  : "nobody could tell whether the lock is free: the body did not "
+                                    "run"));
+}
+
+void check_hold_for(std::chrono::milliseconds time, Lease lease) {
+  if (!lease.is_watchdog() && time > lease.length(std::chrono::milliseconds(0))) {
+    throw std::invalid_argument(
+        "hold_for (" + std::to_string(time.count()) +
+        " ms) is longer than the lease, which ends it earlier: say a longer "
+        "lease");
+  }
+}
+
+bool truth_of(std::string_view text, std::string_view expression) {
+  if (text == "true") return true;
+  if (text == "false") return false;
+  throw KeyError(".when<\"" + std::string(expression) + "\">() is '" + std::string(text) +
+                 "': it must be true or false");
+}
+
+}  // namespace latchkey::detail

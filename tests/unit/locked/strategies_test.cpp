@@ -1,0 +1,248 @@
+// What a call does instead, as its strategies say.
+#include <latchkey/strategy.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <variant>
+
+#include <latchkey/decorate.hpp>
+#include <latchkey/error.hpp>
+#include <latchkey/held.hpp>
+#include <latchkey/locks.hpp>
+#include <latchkey/testing/scoped_locks.hpp>
+
+#include "support/failing_backend.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using latchkey::LockType;
+
+/// As std::expected of C++23 spells it.
+template <class E>
+struct Unexpected {
+  explicit Unexpected(E why) : error(std::move(why)) {}
+  E error;
+};
+template <class T, class E>
+class Expected {
+ public:
+  using value_type = T;
+  using error_type = E;
+  using unexpected_type = Unexpected<E>;
+  Expected(T value) : state_(std::move(value)) {}                      // NOLINT
+  Expected(unexpected_type error) : state_(std::move(error.error)) {}  // NOLINT
+  [[nodiscard]] bool has_value() const { return state_.index() == 0; }
+  [[nodiscard]] const E& error() const { return std::get<1>(state_); }
+
+ private:
+  std::variant<T, E> state_;
+};
+
+class Strategies : public testing::Test {
+ protected:
+  void make_busy() { other_.emplace(locks_.with_owner(latchkey::Owner::make()).acquire("k", {})); }
+
+  latchkey::tests::Weather weather_;
+  latchkey::Locks locks_ = latchkey::Locks::connect("memory:");
+  latchkey::testing::ScopedLocks scope_{locks_};
+  std::optional<latchkey::Hold> other_;
+  int ran_ = 0;
+};
+
+#define BUSY_CALL LOCKED("k", LockType::REENTRANT, 1ms, 10s)
+
+TEST_F(Strategies, SkipGivesNothingWhereThatCanBeTold) {
+  make_busy();
+  BUSY_CALL.on_timeout(latchkey::skip) AROUND() { ++ran_; };
+  const auto optional = BUSY_CALL.on_timeout(latchkey::skip) AROUND() {
+    ++ran_;
+    return std::optional<int>(1);
+  };
+  EXPECT_FALSE(optional.has_value());
+  const auto pointers = BUSY_CALL.on_timeout(latchkey::skip) AROUND()->std::optional<int*> {
+    return &ran_;
+  };
+  EXPECT_FALSE(pointers.has_value()) << "an empty optional, not one with a null pointer in it";
+  const auto unique = BUSY_CALL.on_timeout(latchkey::skip) AROUND() {
+    return std::make_unique<int>(1);
+  };
+  EXPECT_EQ(unique, nullptr);
+  const int* const pointer = BUSY_CALL.on_timeout(latchkey::skip) AROUND() { return &ran_; };
+  EXPECT_EQ(pointer, nullptr);
+  EXPECT_EQ(ran_, 0);
+}
+
+TEST_F(Strategies, SkipMakesTheErrorOfAnExpected) {
+  make_busy();
+  using Code = Expected<int, std::error_code>;
+  const Code code = BUSY_CALL.on_timeout(latchkey::skip) AROUND()->Code { return 1; };
+  ASSERT_FALSE(code.has_value());
+  EXPECT_EQ(code.error(), std::errc::timed_out);
+  using Own = Expected<int, latchkey::NotRun>;
+  const Own own = BUSY_CALL.on_timeout(latchkey::skip) AROUND()->Own { return 1; };
+  EXPECT_EQ(own.error(), latchkey::NotRun::timeout);
+  using Pointer = Expected<int, std::exception_ptr>;
+  const Pointer held = BUSY_CALL.on_timeout(latchkey::skip) AROUND()->Pointer { return 1; };
+  EXPECT_THROW(std::rethrow_exception(held.error()), latchkey::Error);
+}
+
+TEST_F(Strategies, SkipWithGivesTheValue) {
+  make_busy();
+  const int result = BUSY_CALL.on_timeout(latchkey::skip_with(-1)) AROUND() { return ++ran_; };
+  EXPECT_EQ(result, -1);
+  const std::string text = BUSY_CALL.on_timeout(latchkey::skip_with("none")) AROUND() {
+    return std::string("some");
+  };
+  EXPECT_EQ(text, "none");
+  EXPECT_EQ(ran_, 0);
+}
+
+TEST_F(Strategies, FallbackIsCalledWithTheArgumentsOrWithNone) {
+  make_busy();
+  const int number = 20;
+  const int with =
+      BUSY_CALL.on_timeout(latchkey::fallback([](int given) { return given + 1; })) AROUND(number) {
+    return ++ran_ + number;
+  };
+  EXPECT_EQ(with, 21);
+  static int elsewhere = 5;
+  int& without =
+      BUSY_CALL.on_timeout(latchkey::fallback([]() -> int& { return elsewhere; })) AROUND()->int& {
+    return ran_;
+  };
+  EXPECT_EQ(&without, &elsewhere);
+  bool told = false;
+  BUSY_CALL.on_timeout(latchkey::fallback([&] { told = true; })) AROUND() { ++ran_; };
+  EXPECT_TRUE(told);
+  EXPECT_EQ(ran_, 0);
+}
+
+TEST_F(Strategies, AreNotUsedWhereTheLockIsFree) {
+  const int result = BUSY_CALL.on_timeout(latchkey::skip_with(-1))
+                         .on_unavailable(latchkey::skip_with(-2)) AROUND() {
+    return ++ran_;
+  };
+  EXPECT_EQ(result, 1);
+  EXPECT_TRUE(locks_.list().empty());
+}
+
+TEST_F(Strategies, RunUnlockedRunsWithoutAHold) {
+  make_busy();
+  const int result = BUSY_CALL.on_timeout(latchkey::run_unlocked_dangerously) AROUND() {
+    EXPECT_EQ(latchkey::current_hold(), nullptr);
+    EXPECT_THROW(ASSERT_HELD("k"), latchkey::NotHeld);
+    return ++ran_;
+  };
+  EXPECT_EQ(result, 1);
+}
+
+TEST_F(Strategies, UnavailableIsNotATimeout) {
+  const latchkey::Locks failing(std::make_unique<latchkey::tests::FailingBackend>(weather_));
+  weather_.silent = true;
+  const int result = BUSY_CALL.in(failing)
+                         .on_timeout(latchkey::skip_with(-1))
+                         .on_unavailable(latchkey::skip_with(-2)) AROUND() {
+    return ++ran_;
+  };
+  EXPECT_EQ(result, -2);
+  const auto raising = [&] {
+    return BUSY_CALL.in(failing).on_timeout(latchkey::skip_with(-1)) AROUND() { return ++ran_; };
+  };
+  EXPECT_THROW(raising(), latchkey::BackendUnavailable);
+  EXPECT_EQ(ran_, 0);
+  weather_.silent = false;
+}
+
+TEST_F(Strategies, AnUnconfirmedReleaseFollowsOnLost) {
+  const latchkey::Locks failing(std::make_unique<latchkey::tests::FailingBackend>(weather_));
+  const auto raising = [&] {
+    return BUSY_CALL.in(failing)AROUND() {
+      weather_.silent = true;
+      return ++ran_;
+    };
+  };
+  EXPECT_THROW(raising(), latchkey::BackendUnavailable);
+  EXPECT_EQ(ran_, 1);
+  weather_.silent = false;
+  const int reported = LOCKED("another").in(failing).on_lost(latchkey::report) AROUND() {
+    weather_.silent = true;
+    return ++ran_;
+  };
+  EXPECT_EQ(reported, 2);
+  weather_.silent = false;
+}
+
+TEST_F(Strategies, NoThrowThrowsNothing) {
+  make_busy();
+  const auto quiet = [&](int& counter) noexcept {
+    BUSY_CALL.no_throw() AROUND(counter) noexcept { ++counter; };
+  };
+  quiet(ran_);
+  EXPECT_EQ(ran_, 0);
+  other_.reset();
+  quiet(ran_);
+  EXPECT_EQ(ran_, 1);
+
+  const std::string empty;
+  const int no_key = LOCKED("key:{empty}")
+                         .on_timeout(latchkey::skip_with(-1))
+                         .on_unavailable(latchkey::skip_with(-2))
+                         .no_throw() AROUND(empty) noexcept {
+    return 1;
+  };
+  EXPECT_EQ(no_key, -2) << "a KeyError counts as unavailable";
+
+  std::stop_source stopped;
+  stopped.request_stop();
+  make_busy();
+  const int cancelled = BUSY_CALL.cancel_with(stopped.get_token())
+                            .on_timeout(latchkey::skip_with(-1))
+                            .on_unavailable(latchkey::skip_with(-2))
+                            .no_throw() AROUND() noexcept {
+    return 1;
+  };
+  EXPECT_EQ(cancelled, -1);
+}
+
+TEST_F(Strategies, WhenDecidesWhetherToLock) {
+  make_busy();
+  const bool shared = false;
+  BUSY_CALL.when(shared) AROUND() {
+    ++ran_;
+    EXPECT_EQ(latchkey::current_hold(), nullptr);
+  };
+  auto conditional = LOCKED("c:{0}").when([](int number) { return number > 10; })(
+      [](int) { return latchkey::current_hold() != nullptr; });
+  EXPECT_FALSE(conditional(1));
+  EXPECT_TRUE(conditional(11));
+  struct Item {
+    bool guarded;
+    std::string text;
+  };
+  const auto guarded = [](const Item& item) {
+    return LOCKED("i").when<"{item.guarded}">() AROUND(item) {
+      return latchkey::current_hold() != nullptr;
+    };
+  };
+  EXPECT_TRUE(guarded({true, ""}));
+  EXPECT_FALSE(guarded({false, ""}));
+  const auto wrong = [](const Item& item) { LOCKED("i").when<"{item.text}">() AROUND(item){}; };
+  try {
+    wrong({true, "perhaps"});
+    ADD_FAILURE();
+  } catch (const latchkey::KeyError& error) {
+    EXPECT_STREQ(error.what(), ".when<\"{item.text}\">() is 'perhaps': it must be true or false");
+  }
+  EXPECT_EQ(ran_, 1);
+}
+
+}  // namespace
