@@ -1,0 +1,207 @@
+// A small bank with more clerks than sense: first with locks, then without.
+#include <latchkey/latchkey.hpp>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <chrono>
+#include <exception>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "bank/accounts.hpp"
+#include "bank/day.hpp"
+#include "bank/ledger.hpp"
+#include "bank/report.hpp"
+#include "bank/screen.hpp"
+#include "bank/stopwatch.hpp"
+#include "bank/waits.hpp"
+
+using namespace std::chrono_literals;
+using demo::Account;
+using demo::Money;
+using latchkey::LockType;
+
+/// The service. Each method says what it locks, then does its work as if it were alone: the key is
+/// made from the account it was given, so clerks meet only where they serve the same account.
+/// Writers are alone with it, readers share it. `timed_` is an aspect of this program's own.
+class Bank {
+ public:
+  Bank(demo::Ledger& ledger, demo::Stopwatch& stopwatch) : ledger_(ledger), timed_(stopwatch) {}
+
+  Money deposit(const Account& account, Money amount) {
+    return timed_ | LOCKED("account:{account.id}", LockType::WRITE, 3s) AROUND(account, amount) {
+      return ledger_.add(account.id, amount);
+    };
+  }
+
+  bool withdraw(const Account& account, Money amount) {
+    return timed_ | LOCKED("account:{account.id}", LockType::WRITE, 3s) AROUND(account, amount) {
+      if (ledger_.sum(account.id) < amount) return false;
+      ledger_.add(account.id, -amount);
+      return true;
+    };
+  }
+
+  Money balance(const Account& account) const {
+    return timed_ | LOCKED("account:{account.id}", LockType::READ, 3s) AROUND(account) {
+      return ledger_.sum(account.id);
+    };
+  }
+
+  bool audit(const Account& account) const {
+    return timed_ | LOCKED("account:{account.id}", LockType::READ, 3s) AROUND(account) {
+      return ledger_.adds_up(account.id);
+    };
+  }
+
+ private:
+  demo::Ledger& ledger_;
+  demo::Stopwatch& timed_;
+};
+
+/// The same methods with the LOCKED lines taken out.
+class UnlockedBank {
+ public:
+  explicit UnlockedBank(demo::Ledger& ledger) : ledger_(ledger) {}
+
+  Money deposit(const Account& account, Money amount) { return ledger_.add(account.id, amount); }
+
+  bool withdraw(const Account& account, Money amount) {
+    if (ledger_.sum(account.id) < amount) return false;
+    ledger_.add(account.id, -amount);
+    return true;
+  }
+
+  Money balance(const Account& account) const { return ledger_.sum(account.id); }
+
+  bool audit(const Account& account) const { return ledger_.adds_up(account.id); }
+
+ private:
+  demo::Ledger& ledger_;
+};
+
+namespace {
+
+struct Arguments {
+  std::string backend = "memory:";
+  std::string accounts = BANK_ACCOUNTS;
+  demo::Plan plan;
+};
+
+/// A day of clerks serving customers at `bank`.
+template <class AnyBank>
+demo::Day work(AnyBank& bank, const Arguments& arguments, const std::vector<Account>& accounts,
+               demo::Screen& screen) {
+  const demo::Day day = demo::run_day(arguments.plan, accounts, screen,
+                                      [&bank](demo::Clerk& clerk) { clerk.serve_one(bank); });
+  screen.print(fmt::format("  {} operations in {:.1f} s: {} per second.",
+                           demo::with_commas(day.tally.operations()), day.length.count(),
+                           demo::with_commas(static_cast<std::uint64_t>(day.per_second()))));
+  return day;
+}
+
+Money opening_of(const std::vector<Account>& accounts) {
+  Money sum = 0;
+  for (const Account& account : accounts) sum += account.opening;
+  return sum;
+}
+
+void show_title(const demo::Screen& screen, const std::string& title, const std::string& remark) {
+  screen.print("");
+  screen.print(screen.ink(demo::Ink::bold, title) + "  " + screen.ink(demo::Ink::dim, remark));
+  screen.print("");
+}
+
+struct Result {
+  double per_second = 0;
+  bool balanced = false;
+};
+
+Result run_with_locks(const Arguments& arguments, const std::vector<Account>& accounts,
+                      demo::Waits& waits, demo::Screen& screen) {
+  show_title(screen, "With locks",
+             "return LOCKED(\"account:{account.id}\", LockType::WRITE, 3s) ...");
+  demo::Ledger ledger(accounts);
+  demo::Stopwatch stopwatch;
+  Bank bank(ledger, stopwatch);
+  const demo::Day day = work(bank, arguments, accounts, screen);
+  waits.settle(day.tally.operations());
+  show_contention(screen, accounts, waits.seen());
+  show_waits(screen, waits.seen());
+  show_methods(screen, stopwatch);
+  show_facts(screen, accounts, waits.seen(), day);
+  const demo::Books books{opening_of(accounts), day.tally, ledger.close()};
+  show_books(screen, books);
+  return {day.per_second(), books.balanced()};
+}
+
+Result run_without_locks(const Arguments& arguments, const std::vector<Account>& accounts,
+                         demo::Screen& screen) {
+  show_title(screen, "Without locks", "the same methods, the same customers, no LOCKED");
+  demo::Ledger ledger(accounts);
+  UnlockedBank bank(ledger);
+  const demo::Day day = work(bank, arguments, accounts, screen);
+  const demo::Books books{opening_of(accounts), day.tally, ledger.close()};
+  show_books(screen, books);
+  return {day.per_second(), books.balanced()};
+}
+
+Arguments parse(CLI::App& app, int argc, char** argv) {
+  Arguments arguments;
+  double seconds = arguments.plan.length.count();
+  bool quick = false;
+  arguments.plan.seed = std::random_device()() % 100'000;
+  app.add_option("--backend", arguments.backend, "where the locks live: a URI")
+      ->capture_default_str();
+  app.add_option("--accounts", arguments.accounts, "a CSV file: id,holder,opening balance");
+  app.add_option("--threads", arguments.plan.clerks, "how many clerks work at once")
+      ->check(CLI::Range(1, 512))
+      ->capture_default_str();
+  auto* const length = app.add_option("--seconds", seconds, "how long they work, each time")
+                           ->check(CLI::Range(0.1, 3600.0))
+                           ->capture_default_str();
+  app.add_flag("--quick", quick, "the same as --seconds 1")->excludes(length);
+  app.add_option("--seed", arguments.plan.seed, "what the customers want; random unless given");
+  app.parse(argc, argv);
+  arguments.plan.length = std::chrono::duration<double>(quick ? 1.0 : seconds);
+  return arguments;
+}
+
+int open_for_business(const Arguments& arguments) {
+  // Decorated calls may happen until the program ends, and the listener hears of them all.
+  static demo::Waits& waits = *new demo::Waits;
+  const std::vector<Account> accounts = demo::read_accounts(arguments.accounts);
+  const auto locks =
+      latchkey::Locks::connect(arguments.backend, {.prefix = "bank:", .listener = &waits});
+  // Whatever is wrong with the backend is said now, not in the middle of the day.
+  static_cast<void>(locks.lock("door", LockType::WRITE).try_acquire());
+  latchkey::install(locks);
+
+  demo::Screen screen;
+  screen.print(fmt::format("{}  {} accounts, {} clerks, locks at {}, seed {}",
+                           screen.ink(demo::Ink::bold, "The bank"), accounts.size(),
+                           arguments.plan.clerks, locks.describe(), arguments.plan.seed));
+  const Result locked = run_with_locks(arguments, accounts, waits, screen);
+  const Result unlocked = run_without_locks(arguments, accounts, screen);
+  screen.print(fmt::format("  Without locks the bank was {:.1f} times as fast{}.",
+                           unlocked.per_second / locked.per_second,
+                           unlocked.balanced ? ", and lucky" : ", and wrong"));
+  return locked.balanced ? 0 : 1;
+}
+
+}  // namespace
+
+/// 0: the books balanced under locks. 1: they did not. 2: it could not be tried.
+int main(int argc, char** argv) {
+  CLI::App app("A small bank, hammered by clerks: first with latchkey's locks, then without.");
+  try {
+    return open_for_business(parse(app, argc, argv));
+  } catch (const CLI::Success& asked) {
+    return app.exit(asked);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "bank: {}\n", error.what());
+    return 2;
+  }
+}

@@ -1,0 +1,33 @@
+// Accounts, the money in them, and the file they are read from.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace demo {
+
+/// In cents: money that is counted, not measured.
+using Money = std::int64_t;
+
+/// Keys walk into it: "account:{account.id}".
+struct Account {
+  std::string id;
+  std::string holder;
+  Money opening = 0;
+};
+
+/// A file that cannot be used; the message begins with its name, and the line where there is one.
+class BadAccounts : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Reads "id,holder,opening balance" under one line of headings. Throws BadAccounts.
+std::vector<Account> read_accounts(const std::string& path);
+
+/// "-1,204.50"
+std::string to_text(Money amount);
+
+}  // namespace demo

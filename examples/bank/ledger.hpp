@@ -1,0 +1,54 @@
+// The ledger: where balances stand, and what happens if two clerks write at once.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "accounts.hpp"
+
+namespace demo {
+
+/// Behaves as a database does: one read and one write are safe by themselves, and take a moment.
+/// What another clerk writes between your read and your write is lost, unless you hold a lock.
+class Ledger {
+ public:
+  explicit Ledger(const std::vector<Account>& accounts);
+
+  /// The balance.
+  Money sum(const std::string& id) const;
+
+  /// Reads the balance, adds, writes it back; gives what it wrote.
+  Money add(const std::string& id, Money amount);
+
+  /// Whether the balance is what the journal says, in which every amount ever added stands.
+  bool adds_up(const std::string& id) const;
+
+  /// What is left at the end of the day.
+  struct Closing {
+    Money balances = 0;         ///< of all accounts together
+    std::uint64_t updates = 0;  ///< that were written
+    std::uint64_t lost = 0;     ///< of them overwritten by a clerk who had not seen them
+  };
+  Closing close() const;
+
+ private:
+  /// Read and written as a whole: so `updates` counts those that this balance is made of.
+  struct Page {
+    Money balance = 0;
+    std::uint64_t updates = 0;
+  };
+  struct Sheet {
+    mutable std::mutex mutex;  // for one read or one write
+    Page page;
+    Page journal;  // appended to, never overwritten
+  };
+
+  Page read(const std::string& id) const;
+
+  std::unordered_map<std::string, Sheet> sheets_;
+};
+
+}  // namespace demo

@@ -1,0 +1,42 @@
+// What a day was like, in tables of at most 80 columns.
+#pragma once
+
+#include <vector>
+
+#include "accounts.hpp"
+#include "day.hpp"
+#include "ledger.hpp"
+#include "screen.hpp"
+#include "stopwatch.hpp"
+#include "waits.hpp"
+
+namespace demo {
+
+/// Where clerks stood in line: a bar for each of the accounts with the most waiting.
+void show_contention(const Screen& screen, const std::vector<Account>& accounts,
+                     const Waits::Seen& waits);
+
+/// How long each wait was.
+void show_waits(const Screen& screen, const Waits::Seen& waits);
+
+/// How long each method took, lock and body.
+void show_methods(const Screen& screen, const Stopwatch& stopwatch);
+
+/// What is worth knowing beside the tables.
+void show_facts(const Screen& screen, const std::vector<Account>& accounts,
+                const Waits::Seen& waits, const Day& day);
+
+/// The books of a day.
+struct Books {
+  Money opening = 0;
+  Tally tally;
+  Ledger::Closing closing;
+
+  [[nodiscard]] Money expected() const { return opening + tally.paid_in - tally.paid_out; }
+  [[nodiscard]] bool balanced() const {
+    return expected() == closing.balances && closing.lost == 0 && tally.failed_audits == 0;
+  }
+};
+void show_books(const Screen& screen, const Books& books);
+
+}  // namespace demo

@@ -1,0 +1,35 @@
+// Sorting grants by the account they were for.
+#include "waits.hpp"
+
+#include <string_view>
+
+namespace demo {
+
+void Waits::on_event(const latchkey::Event& event) {
+  using Kind = latchkey::Event::Kind;
+  const std::lock_guard lock(mutex_);
+  if (event.kind == Kind::dropped) seen_.dropped += event.count;
+  if (event.kind == Kind::granted) {
+    constexpr std::string_view before = "account:";
+    const auto place = event.key.find(before);
+    if (place == std::string::npos) return;
+    const std::string id = event.key.substr(place + before.size());
+    if (seen_.all.count() == 0 || event.waited > seen_.all.longest()) seen_.longest_at = id;
+    seen_.by_account[id].add(event.waited);
+    seen_.all.add(event.waited);
+  }
+  more_.notify_all();
+}
+
+void Waits::settle(std::uint64_t grants) {
+  std::unique_lock lock(mutex_);
+  more_.wait_for(lock, std::chrono::seconds(1),
+                 [&] { return seen_.all.count() + seen_.dropped >= grants; });
+}
+
+Waits::Seen Waits::seen() const {
+  const std::lock_guard lock(mutex_);
+  return seen_;
+}
+
+}  // namespace demo

@@ -1,0 +1,134 @@
+// Which room each file of the library belongs to, and what may enter it: the tables to extend.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace latchkey::tidy {
+
+/// Includes go strictly downwards; rooms of one level do not know each other.
+struct Room {
+  std::string_view name;
+  int level;
+};
+
+inline constexpr Room core{"core", 0};
+inline constexpr Room reflect{"reflect", 1};
+inline constexpr Room aspect{"aspect", 2};
+inline constexpr Room key{"key", 2};
+inline constexpr Room policy{"policy", 3};
+inline constexpr Room backend{"backend", 3};
+inline constexpr Room locks{"locks", 4};
+inline constexpr Room memory{"memory", 4};
+inline constexpr Room redis{"redis", 4};
+inline constexpr Room quorum{"quorum", 4};
+inline constexpr Room locked{"locked", 5};
+inline constexpr Room decorate{"decorate", 6};
+inline constexpr Room install{"install", 6};
+inline constexpr Room testing{"testing", 7};
+inline constexpr Room everything{"everything", 8};
+
+struct Place {
+  std::string_view path;  ///< a folder ends with '/'; a noun of include/latchkey with ".hpp"
+  Room room;
+};
+
+/// The longest path that a file begins with decides.
+inline constexpr std::array places{
+    // public nouns, relative to include/latchkey/
+    Place{"include/latchkey/error.hpp", core},
+    Place{"include/latchkey/lock_type.hpp", core},
+    Place{"include/latchkey/lock_info.hpp", core},
+    Place{"include/latchkey/owner.hpp", core},
+    Place{"include/latchkey/clock.hpp", core},
+    Place{"include/latchkey/wait.hpp", core},
+    Place{"include/latchkey/lease.hpp", core},
+    Place{"include/latchkey/parker.hpp", core},
+    Place{"include/latchkey/hold_id.hpp", core},
+    Place{"include/latchkey/fixed_string.hpp", core},
+    Place{"include/latchkey/reflect.hpp", reflect},
+    Place{"include/latchkey/reflect/", reflect},
+    Place{"include/latchkey/aspect.hpp", aspect},
+    Place{"include/latchkey/aspect/", aspect},
+    Place{"include/latchkey/join_point.hpp", aspect},
+    Place{"include/latchkey/site.hpp", aspect},
+    Place{"include/latchkey/key.hpp", key},
+    Place{"include/latchkey/key/", key},
+    Place{"include/latchkey/policy.hpp", policy},
+    Place{"include/latchkey/policy/", policy},
+    Place{"include/latchkey/backend.hpp", backend},
+    Place{"include/latchkey/backend/", backend},
+    Place{"include/latchkey/simple_backend.hpp", backend},
+    Place{"include/latchkey/registry.hpp", backend},
+    Place{"include/latchkey/options.hpp", backend},
+    Place{"include/latchkey/attempt.hpp", locks},
+    Place{"include/latchkey/hold.hpp", locks},
+    Place{"include/latchkey/listener.hpp", locks},
+    Place{"include/latchkey/lock.hpp", locks},
+    Place{"include/latchkey/locks.hpp", locks},
+    Place{"include/latchkey/read_write_lock.hpp", locks},
+    Place{"include/latchkey/completes_at_return.hpp", locked},
+    Place{"include/latchkey/default_locks.hpp", locked},
+    Place{"include/latchkey/held.hpp", locked},
+    Place{"include/latchkey/strategy.hpp", locked},
+    Place{"include/latchkey/locked.hpp", locked},
+    Place{"include/latchkey/locked/", locked},
+    Place{"include/latchkey/decorate.hpp", decorate},
+    Place{"include/latchkey/decorate/", decorate},
+    Place{"include/latchkey/install.hpp", install},
+    Place{"include/latchkey/install/", install},
+    Place{"include/latchkey/testing/", testing},
+    Place{"include/latchkey/testing.hpp", testing},
+    Place{"include/latchkey/latchkey.hpp", everything},
+    // private rooms
+    Place{"src/core/", core},
+    Place{"src/reflect/", reflect},
+    Place{"src/aspect/", aspect},
+    Place{"src/key/", key},
+    Place{"src/policy/", policy},
+    Place{"src/backend/", backend},
+    Place{"src/locks/", locks},
+    Place{"src/memory/", memory},
+    Place{"src/redis/", redis},
+    Place{"src/quorum/", quorum},
+    Place{"src/locked/", locked},
+    Place{"src/decorate/", decorate},
+    Place{"src/install/", install},
+    Place{"src/testing/", testing},
+};
+
+/// Other people's headers, and the only places that may include them.
+struct ThirdParty {
+  std::string_view prefix;
+  std::string_view where;              ///< for the message
+  std::array<std::string_view, 4> in;  ///< beginnings of paths; empty ones count for nothing
+  bool only_cpp = false;
+};
+
+inline constexpr std::array third_parties{
+    ThirdParty{"latchkey_hiredis/", "src/redis", {"src/redis/", "tests/consumer/"}},
+    ThirdParty{"hiredis/", "no file of latchkey's", {"tests/consumer/"}},
+    ThirdParty{"openssl/", "src/redis", {"src/redis/"}},
+    ThirdParty{"latchkey/third_party/",
+               "the reflect room",
+               {"include/latchkey/reflect", "src/reflect/", "tests/"}},
+    ThirdParty{"boost/", "no file of latchkey's", {"tests/consumer/"}},
+    ThirdParty{"range/v3/", ".cpp files", {"src/", "tests/", "examples/", "bench/"}, true},
+    ThirdParty{"yaml-cpp/", "the policy reader", {"src/policy/"}},
+    ThirdParty{
+        "gmock/", "the testing kit", {"include/latchkey/testing/", "src/testing/", "tests/"}},
+    ThirdParty{
+        "gtest/", "the testing kit", {"include/latchkey/testing/", "src/testing/", "tests/"}},
+    ThirdParty{"benchmark/", "bench", {"bench/"}},
+    ThirdParty{"fmt/", "bench and examples", {"bench/", "examples/"}},
+    ThirdParty{"CLI/", "examples", {"examples/"}},
+};
+
+/// Folders of the standard and the operating system's own headers.
+inline constexpr std::array system_folders{"sys/", "arpa/", "netinet/", "linux/", "sanitizer/"};
+
+inline constexpr std::size_t most_lines = 300;
+inline constexpr std::size_t most_function_lines = 70;
+inline constexpr std::size_t most_columns = 100;
+
+}  // namespace latchkey::tidy

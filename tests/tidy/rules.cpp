@@ -1,0 +1,168 @@
+// The house rules that a program can check.
+#include "rules.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <regex>
+
+#include "rooms.hpp"
+
+namespace latchkey::tidy {
+namespace {
+
+std::string at(const SourceFile& file, std::size_t line, const std::string& sentence) {
+  return file.path + ":" + std::to_string(line) + ": " + sentence;
+}
+
+bool is_library(std::string_view path) {
+  return path.starts_with("include/") || path.starts_with("src/");
+}
+
+std::optional<Room> room_of(std::string_view path) {
+  const Place* best = nullptr;
+  for (const Place& place : places) {
+    if (!path.starts_with(place.path)) continue;
+    if (best == nullptr || place.path.size() > best->path.size()) best = &place;
+  }
+  return best == nullptr ? std::nullopt : std::optional{best->room};
+}
+
+/// The library's file behind an include, or nothing.
+std::optional<std::string> library_path(const Include& include) {
+  if (include.name.starts_with("latchkey/third_party/")) return std::nullopt;
+  if (include.name.starts_with("latchkey/")) return "include/" + include.name;
+  if (include.quoted) return "src/" + include.name;
+  return std::nullopt;
+}
+
+std::size_t columns(std::string_view line) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      line, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
+}  // namespace
+
+Findings belongs_to_a_room(const SourceFile& file) {
+  if (!is_library(file.path) || room_of(file.path)) return {};
+  return {at(file, 1, "belongs to no room: add it to tests/tidy/rooms.hpp")};
+}
+
+Findings includes_go_downwards(const SourceFile& file) {
+  const std::optional<Room> own = is_library(file.path) ? room_of(file.path) : std::nullopt;
+  if (!own) return {};
+  Findings findings;
+  for (const Include& include : file.includes()) {
+    const auto path = library_path(include);
+    if (!path) continue;
+    const std::optional<Room> other = room_of(*path);
+    if (!other) {
+      findings.push_back(at(file, include.line, include.name + " belongs to no room"));
+    } else if (other->name != own->name && other->level >= own->level) {
+      findings.push_back(at(file, include.line,
+                            "room " + std::string{own->name} + " (level " +
+                                std::to_string(own->level) + ") includes " + include.name +
+                                " of room " + std::string{other->name} + " (level " +
+                                std::to_string(other->level) + ")"));
+    }
+    if (file.path.starts_with("include/") && include.quoted) {
+      findings.push_back(at(file, include.line, "a public header includes by <latchkey/...> only"));
+    }
+  }
+  return findings;
+}
+
+Findings third_parties_stay_in_their_rooms(const SourceFile& file) {
+  Findings findings;
+  for (const Include& include : file.includes()) {
+    const auto begins = [&](std::string_view prefix) { return include.name.starts_with(prefix); };
+    const auto* party = std::ranges::find_if(third_parties, begins, &ThirdParty::prefix);
+    if (party == third_parties.end()) {
+      const bool known = include.quoted || begins("latchkey/") ||
+                         include.name.find('/') == std::string::npos ||
+                         std::ranges::any_of(system_folders, begins);
+      if (!known) findings.push_back(at(file, include.line, include.name + " has no room"));
+      continue;
+    }
+    const bool allowed =
+        std::ranges::any_of(party->in,
+                            [&](std::string_view place) {
+                              return !place.empty() && file.path.starts_with(place);
+                            }) &&
+        !(party->only_cpp && file.is_header());
+    if (!allowed) {
+      findings.push_back(
+          at(file, include.line, include.name + " is for " + std::string{party->where} + " only"));
+    }
+  }
+  return findings;
+}
+
+Findings file_is_short(const SourceFile& file) {
+  const std::size_t count = file.lines().size();
+  if (count <= most_lines || file.gives_reason_for("long-file")) return {};
+  return {
+      at(file, count, std::to_string(count) + " lines, and no `// tidy: long-file because ...`")};
+}
+
+Findings functions_are_short(const SourceFile& file) {
+  Findings findings;
+  if (file.gives_reason_for("long-function")) return findings;
+  for (const Function& function : file.functions()) {
+    if (function.lines <= most_function_lines) continue;
+    findings.push_back(at(file, function.line,
+                          "a function of " + std::to_string(function.lines) +
+                              " lines, and no `// tidy: long-function because ...`"));
+  }
+  return findings;
+}
+
+Findings lines_are_narrow(const SourceFile& file) {
+  if (file.gives_reason_for("wide-lines")) return {};
+  std::string wide;
+  std::size_t first = 0;
+  std::size_t number = 0;
+  for (const std::string_view line : file.lines()) {
+    ++number;
+    // What a compiler is expected to say is one regex, however long.
+    if (columns(line) <= most_columns || line.starts_with("// expect")) continue;
+    if (first == 0) first = number;
+    wide += " " + std::to_string(number);
+  }
+  if (wide.empty()) return {};
+  return {at(file, first, "more than " + std::to_string(most_columns) + " columns in" + wide)};
+}
+
+Findings header_is_included_once(const SourceFile& file) {
+  if (!file.is_header()) return {};
+  const auto lines = file.lines();
+  if (std::ranges::find(lines, std::string_view{"#pragma once"}) != lines.end()) return {};
+  return {at(file, 1, "has no #pragma once")};
+}
+
+Findings nothing_is_left_to_do(const SourceFile& file) {
+  // Written in two parts, or this line would be the first finding.
+  static const std::regex words{
+      "\\b(TO"
+      "DO|FIX"
+      "ME|XX"
+      "X)\\b"};
+  Findings findings;
+  std::size_t number = 0;
+  for (const std::string_view line : file.lines()) {
+    ++number;
+    if (std::regex_search(line.begin(), line.end(), words)) {
+      findings.push_back(at(file, number, "leaves something to do"));
+    }
+  }
+  return findings;
+}
+
+Findings first_line_says_why(const SourceFile& file) {
+  const auto lines = file.lines();
+  const std::string_view first = lines.empty() ? std::string_view{} : lines.front();
+  constexpr std::size_t shortest = 12;
+  if (first.starts_with("// ") && first.size() >= shortest) return {};
+  return {at(file, 1, "the first line does not say why this file exists")};
+}
+
+}  // namespace latchkey::tidy

@@ -1,0 +1,24 @@
+// The house rules that a program can check, one function each.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "source_file.hpp"
+
+namespace latchkey::tidy {
+
+/// Each says what is wrong as "path:line: sentence"; nothing to say means that the rule is kept.
+using Findings = std::vector<std::string>;
+
+Findings belongs_to_a_room(const SourceFile& file);
+Findings includes_go_downwards(const SourceFile& file);
+Findings third_parties_stay_in_their_rooms(const SourceFile& file);
+Findings file_is_short(const SourceFile& file);
+Findings functions_are_short(const SourceFile& file);
+Findings lines_are_narrow(const SourceFile& file);
+Findings header_is_included_once(const SourceFile& file);
+Findings nothing_is_left_to_do(const SourceFile& file);
+Findings first_line_says_why(const SourceFile& file);
+
+}  // namespace latchkey::tidy

@@ -1,0 +1,148 @@
+// Every rule is seen to fail where it is broken, and to be silent where it is kept.
+#include "rules.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "rooms.hpp"
+
+namespace latchkey::tidy {
+namespace {
+
+SourceFile file(std::string path, std::string text) { return {std::move(path), std::move(text)}; }
+
+std::string lines(std::size_t count, const std::string& line = "int x;") {
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) text += line + "\n";
+  return text;
+}
+
+TEST(TidyRules, AFileOfTheLibraryBelongsToARoom) {
+  EXPECT_EQ(belongs_to_a_room(file("src/attic/a.cpp", "")).size(), 1U);
+  EXPECT_EQ(belongs_to_a_room(file("include/latchkey/gadget.hpp", "")).size(), 1U);
+  EXPECT_TRUE(belongs_to_a_room(file("src/locks/a.cpp", "")).empty());
+  EXPECT_TRUE(belongs_to_a_room(file("tests/unit/a.cpp", "")).empty());
+}
+
+TEST(TidyRules, IncludesGoDownwards) {
+  const std::string up = "#include <latchkey/locks.hpp>\n";
+  const auto found = includes_go_downwards(file("src/core/a.cpp", up));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found.front(),
+            "src/core/a.cpp:1: room core (level 0) includes latchkey/locks.hpp of room locks "
+            "(level 4)");
+  EXPECT_TRUE(includes_go_downwards(file("src/locked/a.cpp", up)).empty());
+  EXPECT_TRUE(includes_go_downwards(file("src/locks/a.cpp", up)).empty());
+}
+
+TEST(TidyRules, RoomsOfOneLevelDoNotKnowEachOther) {
+  EXPECT_EQ(includes_go_downwards(file("src/memory/a.cpp", "#include \"locks/turn.hpp\"\n")).size(),
+            1U);
+  EXPECT_EQ(
+      includes_go_downwards(file("include/latchkey/key.hpp", "#include <latchkey/aspect.hpp>\n"))
+          .size(),
+      1U);
+}
+
+TEST(TidyRules, APublicHeaderIncludesNoPrivateOne) {
+  EXPECT_EQ(includes_go_downwards(
+                file("include/latchkey/locks.hpp", "#include \"core/small_mutex.hpp\"\n"))
+                .size(),
+            1U);
+}
+
+TEST(TidyRules, AnIncludedFileBelongsToARoom) {
+  EXPECT_EQ(
+      includes_go_downwards(file("src/core/a.cpp", "#include <latchkey/gadget.hpp>\n")).size(), 1U);
+}
+
+TEST(TidyRules, ThirdPartiesStayInTheirRooms) {
+  const auto findings = [](const char* path, const char* header) {
+    return third_parties_stay_in_their_rooms(file(path, std::string{"#include <"} + header + ">\n"))
+        .size();
+  };
+  EXPECT_EQ(findings("src/locks/a.cpp", "latchkey_hiredis/hiredis.h"), 1U);
+  EXPECT_EQ(findings("src/redis/a.cpp", "latchkey_hiredis/hiredis.h"), 0U);
+  EXPECT_EQ(findings("src/redis/a.cpp", "hiredis/hiredis.h"), 1U);
+  EXPECT_EQ(findings("include/latchkey/key.hpp", "latchkey/third_party/pfr.hpp"), 1U);
+  EXPECT_EQ(findings("include/latchkey/reflect.hpp", "latchkey/third_party/pfr.hpp"), 0U);
+  EXPECT_EQ(findings("src/locks/a.hpp", "range/v3/view/zip.hpp"), 1U);
+  EXPECT_EQ(findings("src/locks/a.cpp", "range/v3/view/zip.hpp"), 0U);
+  EXPECT_EQ(findings("src/locks/a.cpp", "gmock/gmock.h"), 1U);
+  EXPECT_EQ(findings("include/latchkey/testing/mock_backend.hpp", "gmock/gmock.h"), 0U);
+  EXPECT_EQ(findings("src/locks/a.cpp", "yaml-cpp/yaml.h"), 1U);
+  EXPECT_EQ(findings("src/policy/reader.cpp", "yaml-cpp/yaml.h"), 0U);
+  EXPECT_EQ(findings("src/locks/a.cpp", "nobody/knows.hpp"), 1U);
+  EXPECT_EQ(findings("src/locks/a.cpp", "sys/socket.h"), 0U);
+}
+
+TEST(TidyRules, ALongFileSaysWhy) {
+  EXPECT_TRUE(file_is_short(file("a.cpp", lines(most_lines))).empty());
+  EXPECT_EQ(file_is_short(file("a.cpp", lines(most_lines + 1))).size(), 1U);
+  const std::string reason = "// tidy: long-file because it is one table\n";
+  EXPECT_TRUE(file_is_short(file("a.cpp", reason + lines(most_lines))).empty());
+  EXPECT_EQ(
+      file_is_short(file("a.cpp", "// tidy: long-file because \n" + lines(most_lines))).size(), 1U);
+}
+
+TEST(TidyRules, ALongFunctionSaysWhy) {
+  const auto of = [](std::size_t count, const std::string& head) {
+    return file("a.cpp", "namespace n {\n" + head + " {\n" + lines(count - 2) + "}\n}\n");
+  };
+  EXPECT_TRUE(functions_are_short(of(most_function_lines, "int f()")).empty());
+  for (const char* head :
+       {"int f()", "TEST(A, B)", "template <class T> auto A::f(T t) const -> int",
+        "A::A(int b) : a_{b}, c_{b}", "struct tm now()"}) {
+    EXPECT_EQ(functions_are_short(of(most_function_lines + 1, head)).size(), 1U) << head;
+  }
+  for (const char* head : {"struct A", "class alignas(64) B final : public C", "enum class D : int",
+                           "inline namespace e", "constexpr int table[] ="}) {
+    EXPECT_TRUE(functions_are_short(of(most_function_lines + 1, head)).empty()) << head;
+  }
+  SourceFile excused = of(most_function_lines + 1, "int f()");
+  excused.text += "// tidy: long-function because it is one switch\n";
+  EXPECT_TRUE(functions_are_short(excused).empty());
+}
+
+TEST(TidyRules, BracesInTextAndCommentsDoNotCount) {
+  const std::string text =
+      "int f() { return '{'; /* { */ }  // {\n"
+      "const char* g() { return R\"x({\"{)x\" \"\\\"{\"; }\n"
+      "#define OPEN {\n"
+      "int h() { return 1'000; }\n" +
+      lines(most_function_lines) + "int last() { return 0; }\n";
+  const SourceFile source = file("a.cpp", text);
+  EXPECT_EQ(source.functions().size(), 4U);
+  EXPECT_TRUE(functions_are_short(source).empty());
+}
+
+TEST(TidyRules, LinesAreNarrow) {
+  EXPECT_EQ(lines_are_narrow(file("a.cpp", lines(1, std::string(101, 'x')))).size(), 1U);
+  EXPECT_TRUE(lines_are_narrow(file("a.cpp", lines(1, std::string(100, 'x')))).empty());
+  EXPECT_TRUE(
+      lines_are_narrow(file("a.cpp", "// expect: " + lines(1, std::string(101, 'x')))).empty());
+  std::string umlauts;
+  for (int i = 0; i < 100; ++i) umlauts += "\xC3\xBC";
+  EXPECT_TRUE(lines_are_narrow(file("a.cpp", umlauts)).empty());
+}
+
+TEST(TidyRules, AHeaderIsIncludedOnce) {
+  EXPECT_EQ(header_is_included_once(file("a.hpp", "// A header.\n")).size(), 1U);
+  EXPECT_TRUE(header_is_included_once(file("a.hpp", "// A header.\n#pragma once\n")).empty());
+  EXPECT_TRUE(header_is_included_once(file("a.cpp", "// A source.\n")).empty());
+}
+
+TEST(TidyRules, NothingIsLeftToDo) {
+  EXPECT_EQ(nothing_is_left_to_do(file("a.cpp", std::string{"// TO"} + "DO: more\n")).size(), 1U);
+  EXPECT_TRUE(nothing_is_left_to_do(file("a.cpp", "// what is to do is done\n")).empty());
+}
+
+TEST(TidyRules, TheFirstLineSaysWhy) {
+  EXPECT_EQ(first_line_says_why(file("a.cpp", "#include <a>\n")).size(), 1U);
+  EXPECT_EQ(first_line_says_why(file("a.cpp", "// a.cpp\n")).size(), 1U);
+  EXPECT_TRUE(first_line_says_why(file("a.cpp", "// Reads what the user wrote.\n")).empty());
+}
+
+}  // namespace
+}  // namespace latchkey::tidy

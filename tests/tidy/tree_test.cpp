@@ -1,0 +1,38 @@
+// The house rules, over every source file of this repository.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "rules.hpp"
+#include "source_file.hpp"
+
+namespace latchkey::tidy {
+namespace {
+
+const std::vector<SourceFile>& tree() {
+  static const std::vector<SourceFile> files = read_tree(LATCHKEY_SOURCE_DIR);
+  return files;
+}
+
+void expect_kept(Findings (*rule)(const SourceFile&)) {
+  ASSERT_GT(tree().size(), 30U) << "the sources were not found";
+  std::string findings;
+  for (const SourceFile& file : tree()) {
+    for (const std::string& finding : rule(file)) findings += finding + "\n";
+  }
+  EXPECT_TRUE(findings.empty()) << findings;
+}
+
+TEST(Tidy, EveryFileBelongsToARoom) { expect_kept(belongs_to_a_room); }
+TEST(Tidy, IncludesGoDownwards) { expect_kept(includes_go_downwards); }
+TEST(Tidy, ThirdPartiesStayInTheirRooms) { expect_kept(third_parties_stay_in_their_rooms); }
+TEST(Tidy, FilesAreShort) { expect_kept(file_is_short); }
+TEST(Tidy, FunctionsAreShort) { expect_kept(functions_are_short); }
+TEST(Tidy, LinesAreNarrow) { expect_kept(lines_are_narrow); }
+TEST(Tidy, HeadersAreIncludedOnce) { expect_kept(header_is_included_once); }
+TEST(Tidy, NothingIsLeftToDo) { expect_kept(nothing_is_left_to_do); }
+TEST(Tidy, FirstLinesSayWhy) { expect_kept(first_line_says_why); }
+
+}  // namespace
+}  // namespace latchkey::tidy
