@@ -36,7 +36,7 @@ wanted() {
       demo) printf '%s\n' "${demo[@]}" ;;
       test) printf '%s\n' "${demo[@]}" "${testing[@]}" ;;
       bench) printf '%s\n' "${bench[@]}" ;;
-      clang) printf '%s\n' "${testing[@]}" "${clang[@]}" ;;
+      clang) printf '%s\n' "${demo[@]}" "${testing[@]}" "${clang[@]}" ;;
       all) printf '%s\n' "${demo[@]}" "${testing[@]}" "${bench[@]}" "${clang[@]}" ;;
       *) fail "no group named '$group' (build, demo, test, bench, clang, all)" ;;
     esac
