@@ -36,7 +36,7 @@ class [[nodiscard]] Hold {
       : remote_(std::exchange(other.remote_, nullptr)), terms_(other.terms_) {}
   Hold& operator=(Hold&& other) noexcept;
   ~Hold() {
-    if (remote_ != nullptr) release_quietly();
+    if (remote_ != nullptr) release_quietly_after(std::chrono::milliseconds(0));
   }
 
   /// The key with its prefix; empty for an empty hold. Valid until the hold is released.
@@ -72,6 +72,9 @@ class [[nodiscard]] Hold {
   /// thread waits for it; the lease may end it earlier.
   bool release_after(std::chrono::milliseconds linger);
 
+  /// The same as the destructor does it: what cannot be said is told to the listener.
+  void release_quietly_after(std::chrono::milliseconds linger) noexcept;
+
  private:
   friend class detail::LockSpace;
 
@@ -82,7 +85,6 @@ class [[nodiscard]] Hold {
   };
 
   Hold(detail::RemoteHold* remote, Terms terms) noexcept : remote_(remote), terms_(terms) {}
-  void release_quietly() noexcept;
 
   detail::RemoteHold* remote_;  // counted: this hold is one of its references
   Terms terms_;

@@ -24,6 +24,7 @@ struct Event {
     released,      ///< a hold was released; `held` says after how long
     abandoned,     ///< a thread ended while it held by lock(): the lease runs out by itself
     unlock_error,  ///< an unlock() or a destructor could not say so by throwing; `text` says what
+    hidden_error,  ///< no_throw() kept an error from a decorated call's caller; `text` says what
     dropped,       ///< the listener was too slow: `count` events before this one were not kept
   };
 
@@ -47,7 +48,7 @@ struct Event {
 ///
 /// Called on the notifier thread, one event at a time, in the order in which they happened to one
 /// key. It may take its time, throw and use locks: no lock waits for it, but events beyond a queue
-/// of 4096 are dropped and counted (`lost`, `abandoned` and `unlock_error` never are).
+/// of 4096 are dropped and counted (`lost`, `abandoned` and the errors never are).
 ///
 /// It outlives the Locks and their holds. The last of these to go waits until all is told; where it
 /// goes within on_event, what is queued then is not told.

@@ -18,6 +18,8 @@
 namespace latchkey {
 
 class Backend;
+class Clock;
+struct Event;
 
 namespace detail {
 class LockSpace;
@@ -65,6 +67,13 @@ class Locks {
   /// No acquire is granted from now on: waiters end with Closed. Gives holders `drain` to release;
   /// what is held after that is released here and lost to its holder.
   void close(std::chrono::milliseconds drain) const;
+
+  /// Where these Locks take the time from.
+  [[nodiscard]] Clock& clock() const noexcept;
+
+  /// Hands an event to the listener, after all that it was told before; for aspects which keep an
+  /// error from their caller. Nothing happens where nobody listens.
+  void tell(const Event& event) const noexcept;
 
   /// Scheme, host, port and database.
   [[nodiscard]] std::string describe() const;

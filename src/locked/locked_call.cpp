@@ -6,6 +6,7 @@
 
 #include <latchkey/default_locks.hpp>
 #include <latchkey/error.hpp>
+#include <latchkey/listener.hpp>
 #include <latchkey/locks.hpp>
 
 namespace latchkey::detail {
@@ -37,7 +38,7 @@ Entry LockedCall::enter(std::string_view key, Site& site) {
   site.give_name(terms_.name);
   if (locks_ == nullptr) locks_ = &default_locks();
   key_ = key;
-  if (terms_.hold_for.count() != 0) entered_ = Clock::system().now();
+  if (terms_.hold_for.count() != 0) entered_ = locks_->clock().now();
   if (terms_.raises_unavailable) return acquire(*locks_);
   try {
     return acquire(*locks_);
@@ -62,40 +63,62 @@ Entry LockedCall::acquire(const Locks& locks) {
 void LockedCall::leave() {
   unlink();
   if (!hold_) return;  // it ran unlocked
-  if (terms_.raises_loss) {
-    release();
-  } else if (terms_.hold_for.count() != 0) {
-    try {
-      release();
-    } catch (const Error&) {
-      // The listener was told of a loss when it was noticed; what stays is left to the lease.
-    }
+  std::chrono::milliseconds linger{0};
+  if (terms_.hold_for.count() != 0) {
+    const auto left = terms_.hold_for - (locks_->clock().now() - entered_);
+    linger = std::max(linger, std::chrono::ceil<std::chrono::milliseconds>(left));
   }
-  hold_.reset();  // where only the listener is told, this is what releases
+  if (terms_.raises_loss) {
+    release(linger);
+  } else {
+    hold_->release_quietly_after(linger);
+  }
+  hold_.reset();
 }
 
-void LockedCall::release() {
-  std::chrono::milliseconds left{0};
-  if (terms_.hold_for.count() != 0) {
-    const auto passed = Clock::system().now() - entered_;
-    left = std::max(left, std::chrono::ceil<std::chrono::milliseconds>(terms_.hold_for - passed));
-  }
-  if (hold_->release_after(left)) return;
+void LockedCall::release(std::chrono::milliseconds linger) {
+  if (hold_->release_after(linger)) return;
   // The hold is gone and its key with it: the lock of that name has the prefix too.
   const Lock lock = locks_->lock(std::string(key_), terms_.type);
   throw LockLost({lock.key(), terms_.type, locks_->describe()});
 }
 
-Entry LockedCall::failed() noexcept {
+namespace {
+
+void tell_hidden(const Locks* locks, LockType type, std::string_view key, const char* what) {
+  try {
+    if (locks == nullptr) locks = &default_locks();
+    Event event;
+    event.kind = Event::Kind::hidden_error;
+    event.type = type;
+    event.key = key;
+    event.owner = Owner::this_thread().number();
+    event.text = what;
+    locks->tell(event);
+  } catch (...) {
+    // Without Locks there is no listener, without memory no event.
+  }
+}
+
+}  // namespace
+
+Entry LockedCall::failed(const Locks* locks, LockType type) noexcept {
   try {
     throw;
   } catch (const LockTimeout&) {
     return Entry::timeout;
   } catch (const Cancelled&) {
     return Entry::timeout;
-  } catch (...) {
+  } catch (const BackendUnavailable&) {
     return Entry::unavailable;
+  } catch (const LockError& error) {
+    tell_hidden(locks, type, error.key(), error.what());
+  } catch (const std::exception& error) {
+    tell_hidden(locks, type, {}, error.what());
+  } catch (...) {
+    tell_hidden(locks, type, {}, "something that is no std::exception");
   }
+  return Entry::unavailable;
 }
 
 }  // namespace latchkey::detail

@@ -13,7 +13,7 @@ using detail::Call;
 
 Hold& Hold::operator=(Hold&& other) noexcept {
   if (this == &other) return *this;
-  if (remote_ != nullptr) release_quietly();
+  release_quietly_after(std::chrono::milliseconds(0));
   remote_ = std::exchange(other.remote_, nullptr);
   terms_ = other.terms_;
   return *this;
@@ -67,12 +67,10 @@ bool Hold::release_after(std::chrono::milliseconds linger) {
   return remote->space->release(*remote, terms_.type, terms_.watchdog, linger);
 }
 
-void Hold::release_quietly() noexcept {
-  if (remote_->inherited.load(std::memory_order_relaxed)) {
-    remote_ = nullptr;
-    return;
-  }
-  remote_->space->release_quietly(*std::exchange(remote_, nullptr), terms_.type, terms_.watchdog);
+void Hold::release_quietly_after(std::chrono::milliseconds linger) noexcept {
+  detail::RemoteHold* const remote = std::exchange(remote_, nullptr);
+  if (remote == nullptr || remote->inherited.load(std::memory_order_relaxed)) return;
+  remote->space->release_quietly(*remote, terms_.type, terms_.watchdog, linger);
 }
 
 }  // namespace latchkey

@@ -14,6 +14,7 @@ std::string_view to_string(Event::Kind kind) noexcept {
     case Event::Kind::released: return "released";
     case Event::Kind::abandoned: return "abandoned";
     case Event::Kind::unlock_error: return "unlock_error";
+    case Event::Kind::hidden_error: return "hidden_error";
     case Event::Kind::dropped: return "dropped";
   }
   return "?";

@@ -61,7 +61,8 @@ class LockSpace final : public Sink, public ForkParticipant {
   bool lock(std::string_view key, LockType type, Owner owner, Wait wait);
   bool unlock(std::string_view key, LockType type, Owner owner);
   bool release(RemoteHold& hold, LockType type, bool watched, std::chrono::milliseconds linger);
-  void release_quietly(RemoteHold& hold, LockType type, bool watched) noexcept;
+  void release_quietly(RemoteHold& hold, LockType type, bool watched,
+                       std::chrono::milliseconds linger) noexcept;
   bool extend(RemoteHold& hold, LockType type, std::chrono::milliseconds lease);
   [[nodiscard]] std::stop_token stop_token(RemoteHold& hold);
   Outcome::Kind administer(const Request& request);
@@ -69,6 +70,7 @@ class LockSpace final : public Sink, public ForkParticipant {
 
   /// Tells the listener what an unlock or a destructor could not throw.
   void report(Event::Kind kind, std::string_view key, LockType type, std::string text) noexcept;
+  void tell(const Event& event) noexcept;
 
   [[nodiscard]] const Options& options() const noexcept { return options_; }
   [[nodiscard]] const Capabilities& capabilities() const noexcept { return capabilities_; }

@@ -1,5 +1,6 @@
 // The blocking calls: one event for the coordinator each, and the wait for its answer.
 #include <mutex>
+#include <new>
 #include <utility>
 
 #include <latchkey/error.hpp>
@@ -126,10 +127,11 @@ bool LockSpace::give_back(RemoteHold& hold, LockType type, bool watched,
   return done_or_fail(call);
 }
 
-void LockSpace::release_quietly(RemoteHold& hold, LockType type, bool watched) noexcept {
+void LockSpace::release_quietly(RemoteHold& hold, LockType type, bool watched,
+                                std::chrono::milliseconds linger) noexcept {
   Departure departure{*this};
   try {
-    static_cast<void>(give_back(hold, type, watched, std::chrono::milliseconds(0), departure));
+    static_cast<void>(give_back(hold, type, watched, linger, departure));
   } catch (const LockError& error) {
     report(Event::Kind::unlock_error, error.key(), type, error.what());
   }
@@ -212,6 +214,14 @@ void LockSpace::report(Event::Kind kind, std::string_view key, LockType type,
   event.owner = Owner::this_thread().number();
   event.text = std::move(text);
   notifier_.post(std::move(event));
+}
+
+void LockSpace::tell(const Event& event) noexcept {
+  try {
+    notifier_.post(Event(event));
+  } catch (const std::bad_alloc&) {
+    // Nothing is left to say it with.
+  }
 }
 
 }  // namespace latchkey::detail

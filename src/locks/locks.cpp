@@ -131,6 +131,10 @@ bool Locks::force_release(std::string_view key) const {
 
 void Locks::close(std::chrono::milliseconds drain) const { space_->space().close(drain); }
 
+Clock& Locks::clock() const noexcept { return space_->space().clock(); }
+
+void Locks::tell(const Event& event) const noexcept { space_->space().tell(event); }
+
 std::string Locks::describe() const { return space_->space().describe(); }
 
 }  // namespace latchkey

@@ -64,8 +64,9 @@ class LockedCall {
   /// say so.
   void leave();
 
-  /// In a catch block of a call that never throws: what the error counts as.
-  [[nodiscard]] static Entry failed() noexcept;
+  /// In a catch block of a call that never throws: what the error counts as. Neither a timeout nor
+  /// ignorance: the listener is told.
+  [[nodiscard]] static Entry failed(const Locks* locks, LockType type) noexcept;
 
   [[nodiscard]] Hold* hold() noexcept { return hold_ ? &*hold_ : nullptr; }
   [[nodiscard]] std::string_view key() const noexcept { return key_; }
@@ -74,7 +75,7 @@ class LockedCall {
 
  private:
   [[nodiscard]] Entry acquire(const Locks& locks);
-  void release();
+  void release(std::chrono::milliseconds linger);
   void link() noexcept;
   void unlink() noexcept;
   void end() noexcept;

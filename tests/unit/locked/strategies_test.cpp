@@ -10,6 +10,7 @@
 #include <stop_token>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <variant>
 
@@ -20,6 +21,8 @@
 #include <latchkey/testing/scoped_locks.hpp>
 
 #include "support/failing_backend.hpp"
+#include "support/manual_locks.hpp"
+#include "support/recorder.hpp"
 
 namespace {
 
@@ -173,12 +176,47 @@ TEST_F(Strategies, AnUnconfirmedReleaseFollowsOnLost) {
   EXPECT_THROW(raising(), latchkey::BackendUnavailable);
   EXPECT_EQ(ran_, 1);
   weather_.silent = false;
-  const int reported = LOCKED("another").in(failing).on_lost(latchkey::report) AROUND() {
+  latchkey::tests::Recorder recorder(false);
+  const latchkey::Locks heard(std::make_unique<latchkey::tests::FailingBackend>(weather_),
+                              {.listener = &recorder});
+  const int reported = LOCKED("another").in(heard).on_lost(latchkey::report) AROUND() {
     weather_.silent = true;
     return ++ran_;
   };
   EXPECT_EQ(reported, 2);
   weather_.silent = false;
+  const int too_slow =
+      LOCKED("a third").in(heard).on_lost(latchkey::report).hold_for(1ms) AROUND() {
+    std::this_thread::sleep_for(2ms);
+    weather_.silent = true;
+    return ++ran_;
+  };
+  EXPECT_EQ(too_slow, 3);
+  weather_.silent = false;
+  ASSERT_TRUE(recorder.await(latchkey::Event::Kind::unlock_error, 2));
+  EXPECT_EQ(recorder.of(latchkey::Event::Kind::unlock_error).front().key, "another");
+  EXPECT_EQ(recorder.of(latchkey::Event::Kind::unlock_error).back().key, "a third");
+}
+
+TEST_F(Strategies, NoThrowTellsTheListenerWhatItHides) {
+  latchkey::tests::Recorder recorder(false);
+  const auto heard = latchkey::Locks::connect("memory:", {.listener = &recorder});
+  const std::string empty;
+  LOCKED("key:{empty}", LockType::WRITE).in(heard).no_throw() AROUND(empty) noexcept {};
+  ASSERT_TRUE(recorder.await(latchkey::Event::Kind::hidden_error));
+  const latchkey::Event hidden = recorder.of(latchkey::Event::Kind::hidden_error).front();
+  EXPECT_EQ(hidden.type, LockType::WRITE);
+  EXPECT_NE(hidden.text.find("empty"), std::string::npos) << hidden.text;
+}
+
+TEST_F(Strategies, HoldForGoesByTheClockOfItsLocks) {
+  latchkey::tests::ManualLocks manual;
+  LOCKED("k", LockType::REENTRANT, 0ms, 1h).in(manual.locks).hold_for(10min) AROUND() {
+    manual.clock.advance(9min);
+  };
+  EXPECT_FALSE(manual.another().lock("k").try_acquire());
+  manual.pass(61s);
+  EXPECT_TRUE(manual.another().lock("k").try_acquire());
 }
 
 TEST_F(Strategies, NoThrowThrowsNothing) {
