@@ -17,8 +17,8 @@ class Backend;
 using BackendFactory = std::unique_ptr<Backend> (*)(std::string_view uri, const Options& options);
 
 /// From now on `Locks::connect("<scheme>:...")` uses `factory`. Call it from main or from a
-/// function that main calls: nothing registers itself before main. A scheme that is taken is a
-/// std::invalid_argument. Thread-safe.
+/// function that main calls: nothing registers itself before main. A scheme that is taken, or
+/// latchkey's own, is a std::invalid_argument. Thread-safe.
 void register_backend(std::string scheme, BackendFactory factory);
 
 /// The schemes known now, sorted: the built-in ones and those registered.

@@ -48,6 +48,10 @@ void register_backend(std::string scheme, BackendFactory factory) {
                                 "' is no URI scheme: a small letter, then small letters, digits, "
                                 "'+', '-' or '.', without the colon");
   }
+  const auto& own = detail::own_schemes;
+  if (std::find(own.begin(), own.end(), scheme) != own.end()) {
+    throw std::invalid_argument("the scheme '" + scheme + "' is latchkey's own: name another");
+  }
   if (factory == nullptr) {
     throw std::invalid_argument("the backend factory for '" + scheme + "' is a null pointer");
   }
@@ -59,7 +63,7 @@ void register_backend(std::string scheme, BackendFactory factory) {
   registry().entries.insert(place, {std::move(scheme), factory});
 }
 
-std::vector<std::string> backend_schemes() {
+std::vector<std::string> detail::registered_schemes() {
   const std::lock_guard lock(registry().mutex);
   std::vector<std::string> schemes;
   for (const Entry& entry : registry().entries) schemes.push_back(entry.scheme);

@@ -34,12 +34,8 @@ BackendFactory factory_for(std::string_view scheme) {
 }
 
 std::string known_schemes() {
-  std::vector<std::string> names = backend_schemes();
-  for (const Scheme& known : built_in) names.emplace_back(known.name);
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
   std::string text;
-  for (const std::string& name : names) {
+  for (const std::string& name : backend_schemes()) {
     if (!text.empty()) text += ", ";
     text += name + ":";
   }
@@ -47,6 +43,13 @@ std::string known_schemes() {
 }
 
 }  // namespace
+
+std::vector<std::string> backend_schemes() {
+  std::vector<std::string> names = detail::registered_schemes();
+  for (const Scheme& known : built_in) names.emplace_back(known.name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
 
 Locks Locks::connect(std::string_view uri, Options options) {
   const std::size_t colon = uri.find(':');

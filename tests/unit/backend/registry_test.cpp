@@ -31,11 +31,13 @@ TEST(Registry, FindsWhatWasRegisteredAndSortsIt) {
   const auto schemes = backend_schemes();
   EXPECT_TRUE(std::is_sorted(schemes.begin(), schemes.end()));
   EXPECT_EQ(std::count(schemes.begin(), schemes.end(), "t-ape"), 1);
+  EXPECT_EQ(std::count(schemes.begin(), schemes.end(), "memory"), 1);
 }
 
 TEST(Registry, SaysWhatIsWrong) {
   register_backend("t-taken", none);
   EXPECT_EQ(message("t-taken", none), "the scheme 't-taken' has a backend already");
+  EXPECT_EQ(message("memory", none), "the scheme 'memory' is latchkey's own: name another");
   EXPECT_EQ(message("t-null", nullptr), "the backend factory for 't-null' is a null pointer");
   for (const char* scheme : {"", "Redis", "1st", "a:", "a b"}) {
     EXPECT_NE(message(scheme, none).find("is no URI scheme"), std::string::npos) << scheme;
