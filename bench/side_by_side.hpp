@@ -37,6 +37,11 @@ double time_per_operation(int operations, Run&& run) {
   return took.count() / operations;
 }
 
+/// Above the lines of `compare`.
+inline void print_header(std::string_view peer) {
+  fmt::print("{:<44} {:>11} {:>11}   {}\n", "", "latchkey", peer, "ratio (spread)");
+}
+
 inline double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];

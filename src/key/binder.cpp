@@ -182,7 +182,8 @@ BoundKey bind_key(ParsedKey key, Schema schema) {
   const detail::Binder binder(*bound.key_, schema);
   const auto& nodes = bound.key_->nodes_;
   bound.paths_.resize(bound.key_->parse_.path_count);
-  for (std::uint16_t index = 1; index < nodes.size(); ++index) {
+  const auto end = static_cast<std::uint16_t>(nodes.size());  // 1 KiB of text has fewer nodes
+  for (std::uint16_t index = 1; index < end; ++index) {
     if (detail::is_path(nodes[index])) bound.paths_[nodes[index].slot] = binder.bind(index);
   }
   return bound;

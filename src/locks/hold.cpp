@@ -8,9 +8,6 @@
 
 namespace latchkey {
 
-using detail::Answer;
-using detail::Call;
-
 Hold& Hold::operator=(Hold&& other) noexcept {
   if (this == &other) return *this;
   release_quietly_after(std::chrono::milliseconds(0));

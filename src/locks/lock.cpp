@@ -11,9 +11,6 @@
 
 namespace latchkey {
 
-using detail::Answer;
-using detail::Call;
-
 Lock::Lock(std::shared_ptr<detail::SpaceRef> space, std::string key, LockType type,
            std::optional<Owner> owner)
     : space_(std::move(space)), key_(std::move(key)), type_(type), owner_(owner) {}

@@ -59,8 +59,8 @@ void demand_offered(const detail::LockSpace& space, LockType type) {
 }  // namespace
 
 Locks::Locks(std::unique_ptr<Backend> backend, Options options)
-    : space_(std::make_shared<detail::SpaceRef>(
-          new detail::LockSpace(std::move(backend), std::move(options)))) {}
+    : space_(
+          std::make_shared<detail::SpaceRef>(new detail::LockSpace(std::move(backend), options))) {}
 
 Locks::Locks(std::shared_ptr<detail::SpaceRef> space, std::optional<Owner> owner)
     : space_(std::move(space)), owner_(owner) {}

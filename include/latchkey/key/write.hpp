@@ -25,13 +25,16 @@ struct Style {
 
 using Bytes16 = signed char __attribute__((vector_size(16)));
 
-// Sixteen bytes at once; the same set as is_escaped.
-inline bool any_escaped(Bytes16 bytes) {
-  const Bytes16 found = ((bytes >= 0) & (bytes <= ' ')) | ((bytes >= '{') & (bytes != '~')) |
-                        ((bytes | 4) == '\'') | (bytes == '%') | (bytes == ',') | (bytes == '/') |
-                        (bytes == ':');
+// Sixteen bytes at once, the same set as is_escaped: not zero where a byte is in it.
+inline Bytes16 escaped_of(Bytes16 bytes) {
+  using Unsigned16 = unsigned char __attribute__((vector_size(16)));
+  return (reinterpret_cast<Unsigned16>(bytes) <= ' ') | ((bytes >= '{') & (bytes != '~')) |
+         ((bytes | 4) == '\'') | (bytes == '%') | (bytes == ',') | (bytes == '/') | (bytes == ':');
+}
+
+inline bool any(Bytes16 bytes) {
   std::uint64_t halves[2];
-  std::memcpy(halves, &found, sizeof halves);
+  std::memcpy(halves, &bytes, sizeof halves);
   return (halves[0] | halves[1]) != 0;
 }
 
@@ -39,12 +42,12 @@ inline bool any_escaped(Bytes16 bytes) {
 inline bool copy_plain(char* place, const char* bytes, std::size_t size) {
   Bytes16 word;
   if (size >= 16) {
-    bool found = false;
+    Bytes16 found{};
     for (std::size_t at = 0;; at = at + 32 <= size ? at + 16 : size - 16) {
       std::memcpy(&word, bytes + at, 16);
       std::memcpy(place + at, &word, 16);
-      found |= any_escaped(word);
-      if (at + 16 == size) return found;
+      found |= escaped_of(word);
+      if (at + 16 == size) return any(found);
     }
   }
   if (size >= 8) {
@@ -54,7 +57,7 @@ inline bool copy_plain(char* place, const char* bytes, std::size_t size) {
     std::memcpy(place, &ends[0], 8);
     std::memcpy(place + size - 8, &ends[1], 8);
     std::memcpy(&word, ends, 16);
-    return any_escaped(word);
+    return any(escaped_of(word));
   }
   bool found = false;
   for (std::size_t at = 0; at < size; ++at) {

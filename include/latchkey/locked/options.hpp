@@ -129,7 +129,7 @@ struct [[nodiscard]] LockOptions {
   template <class Temporary>
     requires(std::is_same_v<Temporary, Locks>)
   auto in(Temporary&& locks) && {
-    return in_place(detail::Owned<Locks>{std::move(locks)});
+    return in_place(detail::Owned<Locks>{std::forward<Temporary>(locks)});
   }
 
   /// Only where `wanted` holds; otherwise the body runs without the lock. A bool, or a function
@@ -262,7 +262,7 @@ struct [[nodiscard]] LockOptions {
   template <class New>
   auto in_place(New&& made) {
     return LockOptions<typename Said::template with_place<New>>{terms,
-                                                                std::move(made),
+                                                                std::forward<New>(made),
                                                                 std::move(timeout),
                                                                 std::move(unavailable),
                                                                 std::move(condition),
@@ -270,9 +270,12 @@ struct [[nodiscard]] LockOptions {
   }
   template <class New>
   auto on_condition(New&& made) {
-    return LockOptions<typename Said::template with_condition<New>>{
-        terms,           std::move(place), std::move(timeout), std::move(unavailable),
-        std::move(made), std::move(cancel)};
+    return LockOptions<typename Said::template with_condition<New>>{terms,
+                                                                    std::move(place),
+                                                                    std::move(timeout),
+                                                                    std::move(unavailable),
+                                                                    std::forward<New>(made),
+                                                                    std::move(cancel)};
   }
 };
 

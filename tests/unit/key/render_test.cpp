@@ -46,6 +46,7 @@ TEST(KeyRender, Integers) {
   for (int digits = 1; digits < 20; ++digits, power *= 10) {
     EXPECT_EQ(rendered<"{a}">(power), std::to_string(power));
     EXPECT_EQ(rendered<"{a}">(power - 1), std::to_string(power - 1));
+    EXPECT_EQ(rendered<"{a}">(power + 7), std::to_string(power + 7)) << "zeros inside";
     EXPECT_EQ(rendered<"{a}">(-static_cast<std::int64_t>(power)), "-" + std::to_string(power));
   }
 }
