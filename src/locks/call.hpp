@@ -71,6 +71,7 @@ struct Call {
   bool acquires = true;                 ///< an acquire, not an extend or a release
   bool answered = false;                ///< the backend answered at least once
   bool ignorant = false;                ///< the last outcome was unknown
+  bool waits = false;                   ///< the listener was told so
   bool waking = false;                  ///< among the wakes of this turn
 };
 

@@ -87,6 +87,7 @@ class Coordinator {
   void establish(RemoteHold& claim, Outcome& outcome, Turn& turn);
   void wait_for_release(RemoteHold& claim, const Outcome& outcome, Turn& turn);
   void wait_for_answer(RemoteHold& claim, Turn& turn);
+  void tell_waiting(Call& call, Turn& turn);
   void join_same_owner(RemoteHold& hold, Turn& turn);
   void give_up(Call& call, Answer answer, Turn& turn);
   void give_up_waiting(Call& call, Turn& turn);

@@ -57,6 +57,7 @@ void Coordinator::enqueue(Call& call, Turn& turn) {
   if (one_attempt && call.hold == nullptr && call.answer == Answer::pending) {
     return give_up(call, Answer::busy, turn);
   }
+  if (call.hold == nullptr && call.answer == Answer::pending) tell_waiting(call, turn);
   set_alarm(call, turn);
 }
 

@@ -29,10 +29,10 @@ Clock::duration spread(milliseconds pause, CoordinatorContext& context) {
 // Busy: subscribe, attempt again, then sleep until a notification, at most until the poll.
 void Coordinator::wait_for_release(RemoteHold& claim, const Outcome& outcome, Turn& turn) {
   Call& call = *claim.call;
-  const bool first = !std::exchange(call.answered, true);
+  call.answered = true;
   call.ignorant = false;
   if (turn.now() >= end_of(call)) return give_up(call, Answer::busy, turn);
-  if (first && tells(Event::Kind::waiting)) tell(Event::Kind::waiting, call, turn);
+  tell_waiting(call, turn);
   if (claim.nudged) return ask(claim, turn);
   const bool pushes = context_->settings->pushes;
   Subscription& channel = call.type == LockType::FAIR ? claim.subscription : subscription_;
@@ -46,6 +46,12 @@ void Coordinator::wait_for_release(RemoteHold& claim, const Outcome& outcome, Tu
   }
   claim.poll_at = later(turn.now(), pause);
   set_alarm(call, turn);
+}
+
+// Once for each call, whether it is the backend that says busy or somebody of this process.
+void Coordinator::tell_waiting(Call& call, Turn& turn) {
+  const bool first = !std::exchange(call.waits, true);
+  if (first && tells(Event::Kind::waiting)) tell(Event::Kind::waiting, call, turn);
 }
 
 void Coordinator::wait_for_answer(RemoteHold& claim, Turn& turn) {

@@ -58,6 +58,23 @@ TEST(ListenerTest, IsToldWhatHappensInItsOrder) {
   EXPECT_FALSE(recorder.threads().contains(std::this_thread::get_id()));
 }
 
+TEST(ListenerTest, IsToldOnceOfEveryAcquireThatWaits) {
+  tests::Recorder recorder;
+  const Locks locks = Locks::connect("memory:waits", {.listener = &recorder});
+  const Locks elsewhere = Locks::connect("memory:waits");
+  const auto wait_behind = [&](Hold held, std::size_t waits) {
+    std::jthread release([&] {
+      EXPECT_TRUE(recorder.await(Kind::waiting, waits));
+      held.release();
+    });
+    const Hold mine = locks.with_owner(Owner::make()).lock("k").acquire(20s);
+  };
+  wait_behind(elsewhere.lock("k").acquire(), 1);                        // the backend says busy
+  wait_behind(locks.with_owner(Owner::make()).lock("k").acquire(), 2);  // somebody of this process
+  ASSERT_TRUE(recorder.await(Kind::released, 3));
+  EXPECT_EQ(recorder.count(Kind::waiting), 2U);
+}
+
 TEST(ListenerTest, ThatWantsLossesOnlyIsToldNothingElse) {
   latchkey::testing::ManualClock clock;
   tests::Recorder recorder(false);
