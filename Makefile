@@ -5,17 +5,19 @@
 #   make bench     side-by-side benchmarks
 #   make soak      64 threads on 100 keys for 60 s: LATCHKEY_SOAK=60s
 #   make asan tsan the tests under AddressSanitizer+UBSan, under ThreadSanitizer (clang 19)
+#   make fuzz      each fuzzer for FUZZ=600s, and what its corpus covers
 #   make messages  what clang says about programs that must not compile
 #   make format    reformat the sources        make tidy  static analysis
 #   make install   PREFIX=/usr/local, DESTDIR=
 #   make deps      install all dependencies    make clean
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench soak format format-check tidy asan tsan messages install deps clean
+.PHONY: help demo test bench soak format format-check tidy asan tsan messages fuzz install deps clean
 
 PREFIX ?= /usr/local
 DESTDIR ?=
 SOAK ?= 60s
+FUZZ ?= 600s
 # How long each soak runs as one of the tests.
 export LATCHKEY_SOAK ?= 5s
 # Arguments of `make demo`, such as ARGS="--backend memory:".
@@ -61,6 +63,12 @@ messages:
 	@scripts/deps.sh clang
 	@mkdir -p build && $(call configure,clang)
 	$(call ctest,clang) -L '^compile_fail$$'
+
+fuzz:
+	@scripts/deps.sh fuzz
+	@mkdir -p build && $(call configure,fuzz)
+	@cmake --build build/fuzz -- $(NINJA) $(patsubst tests/fuzz/%_fuzz.cpp,fuzz_%,$(wildcard tests/fuzz/*_fuzz.cpp))
+	@scripts/fuzz.sh build/fuzz $(FUZZ)
 
 soak:
 	@scripts/deps.sh test

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what a make target needs on Debian 12, and nothing when it is there already.
 #
-#   scripts/deps.sh [build|demo|test|bench|clang|all]...     default: all
+#   scripts/deps.sh [build|demo|test|bench|clang|fuzz|all]...     default: all
 #
 # hiredis >= 1.1 and Boost.PFR >= 2.2 are newer than Debian 12: unless the system has them, they are
 # taken from Debian 13's archive into build/deps by an apt configuration of its own, so that the
@@ -17,6 +17,7 @@ demo=(libcli11-dev libfmt-dev)
 testing=(libgtest-dev libgmock-dev libboost1.81-dev libhiredis-dev)
 bench=(libbenchmark-dev libfmt-dev)
 clang=(clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev)
+fuzz=(llvm-19)
 
 say() { printf 'deps: %s\n' "$*" >&2; }
 fail() { say "$*"; exit 1; }
@@ -37,8 +38,9 @@ wanted() {
       test) printf '%s\n' "${demo[@]}" "${testing[@]}" ;;
       bench) printf '%s\n' "${bench[@]}" ;;
       clang) printf '%s\n' "${demo[@]}" "${testing[@]}" "${clang[@]}" ;;
-      all) printf '%s\n' "${demo[@]}" "${testing[@]}" "${bench[@]}" "${clang[@]}" ;;
-      *) fail "no group named '$group' (build, demo, test, bench, clang, all)" ;;
+      fuzz) printf '%s\n' "${demo[@]}" "${testing[@]}" "${clang[@]}" "${fuzz[@]}" ;;
+      all) printf '%s\n' "${demo[@]}" "${testing[@]}" "${bench[@]}" "${clang[@]}" "${fuzz[@]}" ;;
+      *) fail "no group named '$group' (build, demo, test, bench, clang, fuzz, all)" ;;
     esac
   done
 }

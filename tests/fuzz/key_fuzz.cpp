@@ -1,5 +1,9 @@
 // Any bytes as a key from a file: parsed, bound to a call of every kind of argument, rendered. The
 // input's first byte chooses how much of the arguments is absent; the rest is the key.
+//
+// Covers: src/key include/latchkey/key/cursor.hpp include/latchkey/key/interpreter.hpp
+// Covers: include/latchkey/key/parser.hpp include/latchkey/key/path_parser.hpp
+// Covers: include/latchkey/key/write.hpp
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
