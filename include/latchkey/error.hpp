@@ -63,10 +63,10 @@ class NotOwner : public LockError {
   explicit NotOwner(LockSite site);
 };
 
-/// ASSERT_HELD: no decorated call of this thread holds the key.
+/// ASSERT_HELD: no decorated call of this thread holds the key, or one does and has lost it.
 class NotHeld : public LockError {
  public:
-  explicit NotHeld(LockSite site);
+  explicit NotHeld(LockSite site, bool lost = false);
 };
 
 /// The owner holds the key already in a way in which this acquire could never end.

@@ -50,8 +50,10 @@ struct Event {
 /// key. It may take its time, throw and use locks: no lock waits for it, but events beyond a queue
 /// of 4096 are dropped and counted (`lost`, `abandoned` and the errors never are).
 ///
-/// It outlives the Locks and their holds. The last of these to go waits until all is told; where it
-/// goes within on_event, what is queued then is not told.
+/// It outlives the Locks and their holds, or a `close` of these Locks: both wait until all is told.
+/// Installed Locks never go, so a listener of theirs lives as long as the process, or main ends
+/// with close. Where the last of the Locks and holds goes within on_event, what is queued then is
+/// not told.
 class Listener {
  public:
   virtual ~Listener() = default;

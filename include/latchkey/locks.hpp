@@ -65,7 +65,8 @@ class Locks {
   bool force_release(std::string_view key) const;
 
   /// No acquire is granted from now on: waiters end with Closed. Gives holders `drain` to release;
-  /// what is held after that is released here and lost to its holder.
+  /// what is held after that is released here and lost to its holder. The listener is told all of
+  /// it before this returns, and is not called afterwards: it may go then.
   void close(std::chrono::milliseconds drain) const;
 
   /// Where these Locks take the time from.

@@ -53,8 +53,10 @@ LockLost::LockLost(LockSite site)
 NotOwner::NotOwner(LockSite site)
     : LockError(site, about(site) + " is not held by this owner by lock(): nothing to unlock") {}
 
-NotHeld::NotHeld(LockSite site)
-    : LockError(site, "no decorated call of this thread holds '" + site.key + "'") {}
+NotHeld::NotHeld(LockSite site, bool lost)
+    : LockError(site,
+                lost ? "the decorated call of this thread that holds '" + site.key + "' has lost it"
+                     : "no decorated call of this thread holds '" + site.key + "'") {}
 
 WouldDeadlock::WouldDeadlock(LockSite site, LockType held)
     : LockError(site, about(site) + " would wait for its own owner, who holds it as " +

@@ -14,12 +14,16 @@ Hold* current_hold() noexcept {
 }
 
 void assert_held(std::string_view key) {
+  const Hold* lost = nullptr;
   for (detail::LockedCall* call = detail::LockedCall::innermost(); call != nullptr;
        call = call->outer()) {
     const Hold* const hold = call->hold();
-    if (hold != nullptr && call->key() == key && !hold->lost()) return;
+    if (hold == nullptr || call->key() != key) continue;
+    if (!hold->lost()) return;
+    lost = hold;
   }
-  throw NotHeld({std::string(key), LockType::REENTRANT, {}});
+  const LockType type = lost != nullptr ? lost->type() : LockType::REENTRANT;
+  throw NotHeld({std::string(key), type, {}}, lost != nullptr);
 }
 
 }  // namespace latchkey

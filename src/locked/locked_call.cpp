@@ -85,7 +85,8 @@ void LockedCall::release(std::chrono::milliseconds linger) {
 
 namespace {
 
-void tell_hidden(const Locks* locks, LockType type, std::string_view key, const char* what) {
+void tell_hidden(const Locks* locks, LockType type, const Site& site, std::string_view key,
+                 std::string_view what) {
   try {
     if (locks == nullptr) locks = &default_locks();
     Event event;
@@ -93,7 +94,7 @@ void tell_hidden(const Locks* locks, LockType type, std::string_view key, const 
     event.type = type;
     event.key = key;
     event.owner = Owner::this_thread().number();
-    event.text = what;
+    event.text = std::string(site.name()) + ": " + std::string(what);
     locks->tell(event);
   } catch (...) {
     // Without Locks there is no listener, without memory no event.
@@ -102,7 +103,7 @@ void tell_hidden(const Locks* locks, LockType type, std::string_view key, const 
 
 }  // namespace
 
-Entry LockedCall::failed(const Locks* locks, LockType type) noexcept {
+Entry LockedCall::failed(const Locks* locks, LockType type, const Site& site) noexcept {
   try {
     throw;
   } catch (const LockTimeout&) {
@@ -112,11 +113,11 @@ Entry LockedCall::failed(const Locks* locks, LockType type) noexcept {
   } catch (const BackendUnavailable&) {
     return Entry::unavailable;
   } catch (const LockError& error) {
-    tell_hidden(locks, type, error.key(), error.what());
+    tell_hidden(locks, type, site, error.key(), error.what());
   } catch (const std::exception& error) {
-    tell_hidden(locks, type, {}, error.what());
+    tell_hidden(locks, type, site, {}, error.what());
   } catch (...) {
-    tell_hidden(locks, type, {}, "something that is no std::exception");
+    tell_hidden(locks, type, site, {}, "something that is no std::exception");
   }
   return Entry::unavailable;
 }

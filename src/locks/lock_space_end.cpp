@@ -31,6 +31,7 @@ void LockSpace::close(std::chrono::milliseconds drain) {
   wait_while_held(later(clock_.now(), drain), entry.closer.parker);
   for_each_coordinator([](Coordinator& each, Turn& turn) { each.end_holds(turn); });
   wait_while_held(later(clock_.now(), options_.command_timeout), entry.closer.parker);
+  notifier_.finish(options_.command_timeout);
 }
 
 // Every turn of a coordinator ends the closers' sleep, and they look again.

@@ -35,13 +35,14 @@ struct Notifier::Queue {
   }
 
   std::mutex mutex;
-  std::condition_variable filled;
+  std::condition_variable filled, emptied;
+  bool telling = false;  // something that is no longer among the items
   std::deque<Item> items;
   std::size_t droppable = 0;  // how many of them may be dropped
   std::uint64_t dropped = 0;
   bool started = false;
   bool ending = false;
-  bool deaf = false;  // the listener may be gone
+  bool deaf = false;  // the listener may be gone, or wants no more
 };
 
 Notifier::Notifier(Listener* listener) : listener_(listener), queue_(std::make_shared<Queue>()) {}
@@ -51,7 +52,7 @@ Notifier::~Notifier() {
     const std::lock_guard lock(queue_->mutex);
     queue_->ending = true;
     // From within a listener: it outlives what it has let go of, and perhaps nothing after that.
-    queue_->deaf = thread_.get_id() == std::this_thread::get_id();
+    queue_->deaf = queue_->deaf || thread_.get_id() == std::this_thread::get_id();
   }
   queue_->filled.notify_all();
   if (!thread_.joinable()) return;
@@ -65,6 +66,7 @@ Notifier::~Notifier() {
 void Notifier::post(Event&& event) {
   if (listener_ == nullptr) return;
   const std::lock_guard lock(queue_->mutex);
+  if (queue_->deaf) return;
   const bool droppable = !must_be_kept(event.kind);
   if (droppable && queue_->droppable >= most_events) {
     ++queue_->dropped;
@@ -82,6 +84,15 @@ void Notifier::post(std::stop_source&& stop) {
   queue_->items.push_back({{}, std::move(stop), false});
   start_once();
   queue_->filled.notify_one();
+}
+
+void Notifier::finish(std::chrono::milliseconds patience) {
+  std::unique_lock lock(queue_->mutex);
+  if (queue_->started && thread_.get_id() != std::this_thread::get_id()) {
+    queue_->emptied.wait_for(lock, patience,
+                             [&] { return queue_->items.empty() && !queue_->telling; });
+  }
+  queue_->deaf = true;
 }
 
 void Notifier::start_once() {
@@ -113,6 +124,7 @@ void Notifier::run(const std::shared_ptr<Queue>& queue, Listener* listener) noex
     const bool is_stop = item.stop.stop_possible();
     const bool deaf = queue->deaf;
     if (item.droppable) --queue->droppable;
+    queue->telling = true;
     lock.unlock();
     if (is_stop) {
       item.stop.request_stop();
@@ -120,6 +132,8 @@ void Notifier::run(const std::shared_ptr<Queue>& queue, Listener* listener) noex
       tell(item.event);
     }
     lock.lock();
+    queue->telling = false;
+    if (queue->items.empty()) queue->emptied.notify_all();
   }
 }
 

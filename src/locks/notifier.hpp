@@ -1,6 +1,7 @@
 // The thread on which user code is told things.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -26,6 +27,10 @@ class Notifier {
   /// Dropped and counted where the queue is full, unless it is a loss or an error.
   void post(Event&& event);
   void post(std::stop_source&& stop);
+
+  /// Waits until all that is queued is told, at most so long in real time; from then on the
+  /// listener is not called any more. From within a listener it does not wait.
+  void finish(std::chrono::milliseconds patience);
 
   // A fork: hold the queue still; then forget the parent's thread and queue in the child.
   void lock_for_fork() noexcept;

@@ -90,7 +90,7 @@
   struct LATCHKEY_DETAIL_TAG(name) {};                                                            \
   LATCHKEY_DETAIL_RESULT(result)                                                                  \
   LATCHKEY_DETAIL_BODY(name)(LATCHKEY_DETAIL_TAG(name) __VA_OPT__(, )                             \
-                                 LATCHKEY_DETAIL_PARAMETERS(__VA_ARGS__))                         \
+                                 LATCHKEY_DETAIL_BODY_PARAMETERS(__VA_ARGS__))                    \
       LATCHKEY_DETAIL_SAID(LATCHKEY_DETAIL_SAY_OF_BODY, LATCHKEY_DETAIL_KEEP specifiers)
 
 #define LATCHKEY_DETAIL_RESULT(result)                      \
@@ -109,6 +109,11 @@
 #define LATCHKEY_DETAIL_FORWARD_NOW(name) static_cast<decltype(name)&&>(name)
 #define LATCHKEY_DETAIL_PARAMETERS(...)                                   \
   LATCHKEY_DETAIL_MAP(LATCHKEY_DETAIL_PARAMETER, LATCHKEY_DETAIL_COMMA    \
+                      __VA_OPT__(, ) __VA_ARGS__)
+// The body may leave to the key what only the key needs.
+#define LATCHKEY_DETAIL_BODY_PARAMETER(item) [[maybe_unused]] LATCHKEY_DETAIL_KEEP item
+#define LATCHKEY_DETAIL_BODY_PARAMETERS(...)                                \
+  LATCHKEY_DETAIL_MAP(LATCHKEY_DETAIL_BODY_PARAMETER, LATCHKEY_DETAIL_COMMA \
                       __VA_OPT__(, ) __VA_ARGS__)
 #define LATCHKEY_DETAIL_NAMES(...) \
   LATCHKEY_DETAIL_MAP(LATCHKEY_DETAIL_NAME, LATCHKEY_DETAIL_COMMA __VA_OPT__(, ) __VA_ARGS__)

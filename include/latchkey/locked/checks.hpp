@@ -16,8 +16,10 @@ struct CheckStrategy {
   static_assert(
       !std::is_same_v<Strategy, Skip> || can_be_skipped<Result>(),
       "latchkey: `skip` needs a result from which 'it did not happen' can be told: void, a "
-      "pointer, std::optional or an expected. For the Result named here say "
-      "skip_with(value), fallback(function) or raise");
+      "pointer, std::optional or an expected (no_throw() says skip where nothing else is said). "
+      "For "
+      "the Result named here say skip_with(value), fallback(function) or raise; where the method "
+      "returns an optional and its body deduces less, say AROUND(...) -> std::optional<T>");
   static_assert(!is_skip_with<Strategy> || !std::is_reference_v<Result>,
                 "latchkey: `skip_with` keeps a value of its own, which a result by reference would "
                 "outlive: say fallback(function) with a function that returns the reference");

@@ -66,7 +66,7 @@ class LockedCall {
 
   /// In a catch block of a call that never throws: what the error counts as. Neither a timeout nor
   /// ignorance: the listener is told.
-  [[nodiscard]] static Entry failed(const Locks* locks, LockType type) noexcept;
+  [[nodiscard]] static Entry failed(const Locks* locks, LockType type, const Site& site) noexcept;
 
   [[nodiscard]] Hold* hold() noexcept { return hold_ ? &*hold_ : nullptr; }
   [[nodiscard]] std::string_view key() const noexcept { return key_; }

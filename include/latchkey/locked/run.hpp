@@ -39,7 +39,7 @@ Entry enter_if_wanted(const Options& options, const Call& call, Enter& enter) {
     try {
       return ask();
     } catch (...) {
-      return LockedCall::failed(options.place.get(), options.terms.type);
+      return LockedCall::failed(options.place.get(), options.terms.type, call.own_site());
     }
   } else {
     return ask();

@@ -34,6 +34,11 @@ struct Noted : Aspect {
 
 std::vector<std::string> places;
 
+struct KeyOnly {
+  // The body leaves `account` to the key, and compiles without a warning.
+  DECORATED(Noted(places), int, always_one, (int) account) { return 1; }
+};
+
 struct Shape {
   virtual ~Shape() = default;
   DECORATED(Noted(places), (virtual int), area, (const)) { return 0; }

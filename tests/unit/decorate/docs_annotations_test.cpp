@@ -50,7 +50,18 @@ Ledger ledger;
 std::map<std::string, std::chrono::nanoseconds> timings;
 
 void start() {
-  latchkey::install(latchkey::Locks::connect("memory:"));  // or "redis://127.0.0.1:6379"
+  latchkey::install(latchkey::Locks::connect("memory:"));
+}
+
+struct UserVO {
+  int id = 0;
+  std::string name;
+};
+
+std::string save(const UserVO& userVO) {
+  return LOCKED("#userVO.id", LockType::WRITE, 30s) AROUND(userVO) {
+    return "saved " + userVO.name;
+  };
 }
 
 Receipt deposit(const Account& account, long amount) {
@@ -134,6 +145,27 @@ void settle(const Account& account) {
   if (latchkey::Hold* hold = latchkey::current_hold(); hold->remaining() < 1s) hold->extend(10s);
 }
 
+void work_with(const latchkey::Locks& locks) {
+  const auto hold = locks.lock("alarmed").acquire();
+  locks.force_release("alarmed");
+}
+
+struct Alarm : latchkey::Listener {
+  void on_event(const latchkey::Event& event) override {
+    if (event.kind == latchkey::Event::Kind::lost) {
+      std::cerr << event.key << " is lost: " << event.text << '\n';
+    }
+  }
+  bool wants_everything() const noexcept override { return false; }  // losses and errors only
+};
+
+void run_with_an_alarm() {
+  Alarm alarm;
+  const auto locks = latchkey::Locks::connect("memory:", {.listener = &alarm});
+  work_with(locks);
+  locks.close(1s);  // the alarm is told the rest, and may go then
+}
+
 struct Timed : latchkey::Aspect {
   template <class Proceed>
   decltype(auto) around(latchkey::JoinPoint& point, Proceed&& proceed) const {
@@ -185,6 +217,12 @@ TEST_F(Annotations, DoWhatThePageSays) {
   EXPECT_EQ(page::refresh("eu"), page::refresh_by_hand("eu"));
   EXPECT_THROW(page::settle(account), latchkey::NotHeld);
   LOCKED("account:{account.id}") AROUND(account) { page::settle(account); };
+  EXPECT_EQ(page::save({7, "ada"}), "saved ada");
+  std::ostringstream text;
+  std::streambuf* const before = std::cerr.rdbuf(text.rdbuf());
+  page::run_with_an_alarm();
+  std::cerr.rdbuf(before);
+  EXPECT_EQ(text.str(), "alarmed is lost: the backend no longer had it when it was released\n");
 }
 
 TEST_F(Annotations, StandAtDeclarations) {

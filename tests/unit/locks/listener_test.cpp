@@ -5,12 +5,14 @@
 
 #include <atomic>
 #include <future>
+#include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include <latchkey/error.hpp>
 #include <latchkey/locks.hpp>
 
 #include "support/manual_locks.hpp"
@@ -152,6 +154,19 @@ TEST(ListenerTest, LearnsOfMissedEventsWhereTheyAreMissing) {
   EXPECT_EQ(dropped[0].count, 4'500U - 4'096U);
   EXPECT_EQ(dropped[0].text, "the listener was too slow");
   EXPECT_TRUE(listener.recorder.last_was(Kind::dropped));
+}
+
+TEST(ListenerTest, IsToldEverythingBeforeACloseReturnsAndNothingAfterwards) {
+  auto listener = std::make_unique<tests::Recorder>();
+  const Locks locks = Locks::connect("memory:", {.listener = listener.get()});
+  Hold late = locks.lock("late").acquire();
+  for (int turn = 0; turn < 100; ++turn) locks.lock("k").acquire().release();
+  locks.close(0ms);
+  EXPECT_EQ(listener->count(Kind::released), 100U);
+  EXPECT_EQ(listener->count(Kind::lost), 1U);
+  listener.reset();
+  EXPECT_FALSE(late.release());
+  EXPECT_THROW(static_cast<void>(locks.lock("k").acquire()), Closed);
 }
 
 TEST(ListenerTest, MayUseLocks) {
