@@ -173,7 +173,8 @@ class Backend {
 
   /// Answers `request` here and now, where that takes no longer than to queue it: locks in the same
   /// process. False: it was not looked at, submit it. The sink is not called from here; it is where
-  /// notifications go. Of one verb either all requests are answered so or none.
+  /// notifications go. `outcome` is as new. Of one verb either all requests are answered so or
+  /// none.
   virtual bool answer(Request& request, Outcome& outcome, Sink& sink);
 
   /// Lends the calling thread to the backend until something was delivered to a sink by it,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/magazine.hpp"
 #include "locks/planted.hpp"
 
 namespace latchkey::detail {
@@ -76,7 +77,7 @@ void Coordinator::inherit() noexcept {
 }
 
 void Coordinator::drop() noexcept {
-  while (RemoteHold* const hold = remotes_.pop_front()) context_->give_back(*hold);
+  while (RemoteHold* const hold = remotes_.pop_front()) Magazine<RemoteHold>::give_back(*hold);
 }
 
 Clock::time_point Coordinator::due() const noexcept {
@@ -171,23 +172,6 @@ void RemoteHold::reset() noexcept {
   asking = checking = releasing = nudged = unsettled = false;
   released = release_again = downgrading = gone = false;
   subscription.stage = Subscription::Stage::off;
-}
-
-RemoteHold& CoordinatorContext::take() {
-  if (spares_.empty()) {
-    spares_.reserve(most_spares);  // so that giving back never allocates
-    return *new RemoteHold;
-  }
-  RemoteHold& hold = *spares_.back().release();
-  spares_.pop_back();
-  return hold;
-}
-
-void CoordinatorContext::give_back(RemoteHold& hold) noexcept {
-  std::unique_ptr<RemoteHold> owned(&hold);
-  if (spares_.size() >= most_spares) return;
-  hold.reset();
-  if (spares_.capacity() > spares_.size()) spares_.push_back(std::move(owned));
 }
 
 }  // namespace latchkey::detail

@@ -35,8 +35,11 @@ class Coordinator {
   std::string key;
   std::size_t hash = 0;
   Coordinator* next = nullptr;
-  std::size_t due_index = 0;  ///< its place in the shard's TimerHeap
+  // Of the shard's Timers:
   Clock::time_point due_at = Clock::never();
+  std::size_t due_index = 0;
+  Coordinator* due_next = nullptr;
+  Coordinator** due_place = nullptr;
 
   /// Before the first event, and again when the record is used for another key.
   void start(CoordinatorContext& context) noexcept { context_ = &context; }

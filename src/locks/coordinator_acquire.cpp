@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/magazine.hpp"
 #include "locks/coordinator.hpp"
 #include "locks/planted.hpp"
 
@@ -72,7 +73,7 @@ void Coordinator::pump(Turn& turn) {
 
 void Coordinator::talk(Call& call, Turn& turn) {
   if (call.hold != nullptr) return;
-  RemoteHold& claim = context_->take();
+  RemoteHold& claim = Magazine<RemoteHold>::take();
   claim.home = this;
   claim.space = context_->space;
   claim.id = context_->fresh_id();

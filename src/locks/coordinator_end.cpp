@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/magazine.hpp"
 #include "locks/coordinator.hpp"
 #include "locks/planted.hpp"
 
@@ -138,7 +139,7 @@ void Coordinator::drop_if_done(RemoteHold& hold, Turn& turn) {
     return unsubscribe(hold.subscription, turn);
   }
   remotes_.remove(hold);
-  context_->give_back(hold);
+  Magazine<RemoteHold>::give_back(hold);
 }
 
 void Coordinator::owner_ended(Owner owner, Turn& turn) {

@@ -52,7 +52,11 @@ struct LockRecord {
   std::vector<Place> queue;
   std::vector<Ear> ears;
 
-  void hold(const HoldId& id, Clock::time_point ends, std::uint64_t token, Mode as);
+  void hold(const HoldId& id, Clock::time_point ends, std::uint64_t token, Mode as) {
+    holders.push_back({id, ends, token});
+    mode = as;
+    first_end = std::min(first_end, ends);
+  }
   void enqueue(const HoldId& id, Clock::time_point ends);
   void purge(Clock::time_point now) noexcept {
     if (first_end <= now) drop_ended(now);
@@ -89,14 +93,18 @@ class LockTable {
   /// and must live until it is forgotten. The keys of an acquire_all are distinct. Throws
   /// std::bad_alloc: the request then may have been carried out or not, and the table is sound.
   Outcome apply(const Request& request, Clock::time_point now, Subscriber* subscriber = nullptr) {
-    return apply(request, hash_key(request.key), now, subscriber);
+    Outcome outcome;
+    apply(request, hash_key(request.key), now, subscriber, outcome);
+    return outcome;
   }
-  Outcome apply(const Request& request, std::size_t hash, Clock::time_point now,
-                Subscriber* subscriber);
+  /// The same into `outcome`, which is as new.
+  void apply(const Request& request, std::size_t hash, Clock::time_point now,
+             Subscriber* subscriber, Outcome& outcome);
 
   /// The acquire_all of keys that lie in several tables: `table_of(hash)` says in which.
   template <class TableOf>
-  static Outcome acquire_all(const Request& request, Clock::time_point now, TableOf&& table_of);
+  static void acquire_all(const Request& request, Clock::time_point now, TableOf&& table_of,
+                          Outcome& outcome);
 
   /// Ends all subscriptions of `subscriber`.
   void forget(const Subscriber& subscriber) noexcept;
@@ -113,13 +121,16 @@ class LockTable {
 
   static Before snapshot(const LockRecord& record) noexcept;
   void settle(LockRecord& record, const Before& before) noexcept;
-  void sweep(Clock::time_point now) noexcept;
+  void sweep(Clock::time_point now) noexcept {
+    if (records_.size() != 0) drop_some_ended(now);
+  }
+  void drop_some_ended(Clock::time_point now) noexcept;
 
-  Outcome apply_to_any(const Request& request, std::size_t hash, Clock::time_point now,
-                       Subscriber* subscriber);
-  Outcome act(LockRecord& record, const Request& request, Clock::time_point now,
-              Subscriber* subscriber);
-  Outcome acquire(LockRecord& record, const Request& request, Clock::time_point now);
+  void apply_to_any(const Request& request, std::size_t hash, Clock::time_point now,
+                    Subscriber* subscriber, Outcome& outcome);
+  Outcome::Kind act(LockRecord& record, const Request& request, Clock::time_point now,
+                    Subscriber* subscriber);
+  void acquire(LockRecord& record, const Request& request, Clock::time_point now, Outcome& outcome);
   void list(const Request& request, Clock::time_point now);
 
   bool blocks(const Member& member, std::size_t hash, Clock::time_point now, Outcome& outcome);
@@ -133,8 +144,8 @@ class LockTable {
 };
 
 template <class TableOf>
-Outcome LockTable::acquire_all(const Request& request, Clock::time_point now, TableOf&& table_of) {
-  Outcome outcome;
+void LockTable::acquire_all(const Request& request, Clock::time_point now, TableOf&& table_of,
+                            Outcome& outcome) {
   std::uint64_t token = 0;
   for (std::size_t index = 0; index < request.members.size(); ++index) {
     const Member& member = request.members[index];
@@ -142,7 +153,7 @@ Outcome LockTable::acquire_all(const Request& request, Clock::time_point now, Ta
     LockTable& table = table_of(hash);
     if (table.blocks(member, hash, now, outcome)) {
       outcome.busy_member = static_cast<std::uint32_t>(index);
-      return outcome;
+      return;
     }
     if (member.type == LockType::FENCED) {
       token = std::max(token, table.next_token(request.tokens, now));
@@ -154,7 +165,6 @@ Outcome LockTable::acquire_all(const Request& request, Clock::time_point now, Ta
   }
   outcome.kind = Outcome::Kind::granted;
   outcome.token = token;
-  return outcome;
 }
 
 }  // namespace latchkey::detail
