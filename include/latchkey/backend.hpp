@@ -77,6 +77,7 @@ struct Request {
   LockType type = LockType::REENTRANT;
   std::uint32_t tokens = 1;  ///< acquire, FENCED: how many fencing tokens to reserve
   std::string_view key;      ///< with its prefix; 1 byte to 1 KiB
+  std::size_t hash = 0;      ///< latchkey's own: the key's hash, where it is known already
   HoldId id;
   std::chrono::milliseconds lease{};  ///< acquire, acquire_all, renew, downgrade
   /// acquire, FAIR: how long the place in the queue lives without being asked for again.

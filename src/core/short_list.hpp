@@ -1,8 +1,10 @@
 // A list on the stack of what is seldom more than a few.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <type_traits>
 #include <vector>
 
@@ -20,7 +22,7 @@ class ShortList {
 
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  [[nodiscard]] Element* data() noexcept { return size_ <= room ? few_.data() : many_.data(); }
+  [[nodiscard]] Element* data() noexcept { return size_ <= room ? few_.data() : many_->data(); }
   [[nodiscard]] Element* begin() noexcept { return data(); }
   [[nodiscard]] Element* end() noexcept { return data() + size_; }
   [[nodiscard]] Element& operator[](std::size_t index) noexcept { return data()[index]; }
@@ -36,7 +38,7 @@ class ShortList {
   /// Of the elements the first `count` stay.
   void shorten(std::size_t count) noexcept {
     if (size_ > room && count <= room) {
-      for (std::size_t index = 0; index < count; ++index) few_[index] = many_[index];
+      std::copy_n(many_->begin(), count, few_.begin());
     }
     size_ = count;
   }
@@ -44,15 +46,16 @@ class ShortList {
 
  private:
   void push_back_beyond(Element element) {
-    if (size_ == room) many_.assign(few_.begin(), few_.end());
-    many_.resize(size_);
-    many_.push_back(element);
+    if (many_ == nullptr) many_ = std::make_unique<std::vector<Element>>();
+    if (size_ == room) many_->assign(few_.begin(), few_.end());
+    many_->resize(size_);
+    many_->push_back(element);
     ++size_;
   }
 
   std::array<Element, room> few_;
   std::size_t size_ = 0;
-  std::vector<Element> many_;  // all of them, where they are more than `room`
+  std::unique_ptr<std::vector<Element>> many_;  // all of them, where they are more than `room`
 };
 
 }  // namespace latchkey::detail

@@ -1,6 +1,7 @@
 // What a coordinator wants done.
 #pragma once
 
+#include <memory>
 #include <stop_token>
 #include <vector>
 
@@ -12,14 +13,24 @@
 
 namespace latchkey::detail {
 
+/// What other threads are told, which few events bring.
+struct Tidings {
+  std::vector<Event> events;            ///< for the listener
+  std::vector<std::stop_source> stops;  ///< holds that were lost and were asked for a token
+};
+
 /// The actions that one event brought, in their order. Whoever brought the event carries them out
 /// before it lets go of the key's mutex, so requests reach the backend in the order in which the
 /// coordinator decided: a renewal can never be submitted after its release.
 struct Actions {
   ShortList<Request*, 4> submits;
-  ShortList<Call*, 4> wakes;            ///< answered, or to look at `wake_at` again
-  std::vector<Event> events;            ///< for the listener
-  std::vector<std::stop_source> stops;  ///< holds that were lost and were asked for a token
+  ShortList<Call*, 4> wakes;         ///< answered, or to look at `wake_at` again
+  std::unique_ptr<Tidings> tidings;  ///< null: none
+
+  Tidings& tell() {
+    if (tidings == nullptr) tidings = std::make_unique<Tidings>();
+    return *tidings;
+  }
 };
 
 }  // namespace latchkey::detail

@@ -104,11 +104,6 @@ Clock::time_point Coordinator::due() const noexcept {
   return at;
 }
 
-bool Coordinator::idle() const noexcept {
-  return remotes_.empty() && queue_.empty() && fair_.empty() &&
-         subscription_.stage == Subscription::Stage::off;
-}
-
 bool Coordinator::held() const noexcept {
   for (const RemoteHold* hold = remotes_.first(); hold != nullptr; hold = hold->next) {
     if (hold->stage == RemoteHold::Stage::held && hold->grips() > 0 && !hold->gone) return true;
@@ -116,19 +111,9 @@ bool Coordinator::held() const noexcept {
   return false;
 }
 
-void Coordinator::prepare(OwnedRequest& request, Verb verb, RemoteHold& hold, Turn& turn) {
-  request.verb = verb;
-  request.type = hold.type;
-  request.key = key;
-  request.id = hold.id;
-  request.sent = turn.now();
-  request.context = this;
-  request.hold = &hold;
-}
-
 void Coordinator::tell(Event::Kind kind, const RemoteHold& hold, Turn& turn,
                        std::string_view text) {
-  Event& event = turn.out.events.emplace_back();
+  Event& event = turn.out.tell().events.emplace_back();
   event.kind = kind;
   event.type = hold.type;
   event.key = key;
@@ -139,7 +124,7 @@ void Coordinator::tell(Event::Kind kind, const RemoteHold& hold, Turn& turn,
 }
 
 void Coordinator::tell(Event::Kind kind, const Call& call, Turn& turn) {
-  Event& event = turn.out.events.emplace_back();
+  Event& event = turn.out.tell().events.emplace_back();
   event.kind = kind;
   event.type = call.type;
   event.key = key;

@@ -82,13 +82,6 @@ LockSpace::~LockSpace() {
   }
 }
 
-Coordinator& LockSpace::coordinator(Shard& shard, std::string_view key, std::size_t hash) {
-  if (Coordinator* const found = shard.table.find(key, hash)) return *found;
-  Coordinator& made = shard.table.insert(key, hash);
-  made.start(shard.context);
-  return made;
-}
-
 // `home` stays where it is: it is not idle while the call is pending, and not looked at afterwards.
 void LockSpace::wait_for(Shard& shard, Coordinator& home, Call& call, Clock::time_point wake_at) {
   while (!call.done.load(std::memory_order_acquire)) {
@@ -108,22 +101,6 @@ void LockSpace::wait_for(Shard& shard, Coordinator& home, Call& call, Clock::tim
   }
 }
 
-// With the shard's mutex held. The coordinator may be gone afterwards.
-void LockSpace::perform(Shard& shard, Coordinator& home, Turn& turn) {
-  Actions& actions = turn.out;
-  if (!actions.submits.empty()) submit(home, turn);
-  for (Call* const call : actions.wakes) wake(*call);
-  for (Event& event : actions.events) notifier_.post(std::move(event));
-  for (std::stop_source& stop : actions.stops) notifier_.post(std::move(stop));
-  if (home.idle()) {
-    shard.timers.remove(home);
-    shard.table.erase(home);
-  } else {
-    watch(shard, home);
-  }
-  if (closing_.load(std::memory_order_relaxed)) wake_closers();
-}
-
 // What the backend answers at once goes straight back to the coordinator, whose next requests join
 // the ones under way.
 void LockSpace::submit(Coordinator& home, Turn& turn) {
@@ -140,6 +117,24 @@ void LockSpace::submit(Coordinator& home, Turn& turn) {
   }
   requests.shorten(unanswered);
   if (unanswered > 0) backend_->submit({requests.data(), unanswered}, *this);
+}
+
+// With the shard's mutex held. The coordinator may be gone afterwards.
+void LockSpace::perform(Shard& shard, Coordinator& home, Turn& turn) {
+  Actions& actions = turn.out;
+  if (!actions.submits.empty()) submit(home, turn);
+  for (Call* const call : actions.wakes) wake(*call);
+  if (actions.tidings != nullptr) {
+    for (Event& event : actions.tidings->events) notifier_.post(std::move(event));
+    for (std::stop_source& stop : actions.tidings->stops) notifier_.post(std::move(stop));
+  }
+  if (home.idle()) {
+    shard.timers.remove(home);
+    shard.table.erase(home);
+  } else {
+    watch(shard, home);
+  }
+  if (closing_.load(std::memory_order_relaxed)) wake_closers();
 }
 
 // The call is its caller's again as soon as `done` is seen: only the parker is used after that, and

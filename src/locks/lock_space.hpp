@@ -92,7 +92,7 @@ class LockSpace final : public Sink, public ForkParticipant {
   void child() noexcept override;
 
  private:
-  static constexpr std::size_t shard_bits = 9;
+  static constexpr std::size_t shard_bits = 8;
   static constexpr std::size_t shard_count = std::size_t{1} << shard_bits;
   static constexpr std::size_t shards_watched_together = 8;
 
@@ -102,7 +102,11 @@ class LockSpace final : public Sink, public ForkParticipant {
     LockSpace& space;
     bool orphaned = false;
     Shard* counted_in = nullptr;
-    ~Departure();
+    ~Departure() {
+      if (counted_in != nullptr) count_out();
+      if (orphaned) space.one_hold_less();
+    }
+    void count_out() noexcept;
   };
 
   /// A thread inside close, to be woken when something has changed.
@@ -129,11 +133,11 @@ class LockSpace final : public Sink, public ForkParticipant {
     const auto index = static_cast<std::size_t>(&group - watched_.data());
     return std::span(shards_).subspan(index * shards_watched_together, shards_watched_together);
   }
-  Coordinator& coordinator(Shard& shard, std::string_view key, std::size_t hash);
+  inline Coordinator& coordinator(Shard& shard, std::string_view key, std::size_t hash);
   void perform(Shard& shard, Coordinator& coordinator, Turn& turn);
-  void submit(Coordinator& coordinator, Turn& turn);
+  inline void submit(Coordinator& coordinator, Turn& turn);
   void wake(Call& call) noexcept;
-  void run(std::string_view key, Call& call, const std::stop_token& cancel);
+  inline void run(std::string_view key, Call& call, const std::stop_token& cancel);
   template <class Bring>
   void take_turn(Shard& shard, Coordinator& home, Call& call, Bring&& bring);
   void wait(std::unique_lock<SmallMutex>& lock, Shard& shard, Coordinator& home, Call& call,
@@ -141,7 +145,7 @@ class LockSpace final : public Sink, public ForkParticipant {
   void wait_for(Shard& shard, Coordinator& coordinator, Call& call, Clock::time_point wake_at);
   [[nodiscard]] bool done_or_fail(const Call& call);
   [[noreturn]] void fail(const Call& call, std::string_view key);
-  void one_hold_less(bool orphaned) noexcept;
+  void one_hold_less() noexcept;
   template <class Visit>
   void for_each_coordinator(Visit&& visit);
 

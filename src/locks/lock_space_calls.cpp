@@ -26,6 +26,32 @@ struct Wanted : Call {
 
 }  // namespace
 
+Coordinator& LockSpace::coordinator(Shard& shard, std::string_view key, std::size_t hash) {
+  if (Coordinator* const found = shard.table.find(key, hash)) return *found;
+  Coordinator& made = shard.table.insert(key, hash);
+  made.start(shard.context);
+  return made;
+}
+
+// Brings one event of a call. The answer may still be pending.
+template <class Bring>
+void LockSpace::take_turn(Shard& shard, Coordinator& home, Call& call, Bring&& bring) {
+  Actions actions;
+  Turn turn(clock_, actions, call.asked);
+  turn.caller = &call;
+  bring(turn);
+  perform(shard, home, turn);
+}
+
+void LockSpace::run(std::string_view key, Call& call, const std::stop_token& cancel) {
+  const std::size_t hash = hash_key(key);
+  Shard& shard = shard_of(hash);
+  std::unique_lock lock(shard.mutex);
+  Coordinator& home = coordinator(shard, key, hash);
+  take_turn(shard, home, call, [&](Turn& turn) { home.acquire(call, turn); });
+  if (call.answer == Answer::pending) wait(lock, shard, home, call, cancel);
+}
+
 Hold LockSpace::acquire(std::string_view key, Owner owner, const Attempt& attempt) {
   Wanted call(owner, attempt, clock_);
   run(key, call, attempt.cancel);
@@ -56,16 +82,6 @@ bool LockSpace::lock(std::string_view key, LockType type, Owner owner, Wait wait
   fail(call, key);
 }
 
-// Brings one event of a call. The answer may still be pending.
-template <class Bring>
-void LockSpace::take_turn(Shard& shard, Coordinator& home, Call& call, Bring&& bring) {
-  Actions actions;
-  Turn turn(clock_, actions, call.asked);
-  turn.caller = &call;
-  bring(turn);
-  perform(shard, home, turn);
-}
-
 // Lends the caller's thread to the backend until the call is answered.
 void LockSpace::wait(std::unique_lock<SmallMutex>& lock, Shard& shard, Coordinator& home,
                      Call& call, const std::stop_token& cancel) {
@@ -82,15 +98,6 @@ void LockSpace::wait(std::unique_lock<SmallMutex>& lock, Shard& shard, Coordinat
     perform(shard, home, turn);
   });
   wait_for(shard, home, call, wake_at);
-}
-
-void LockSpace::run(std::string_view key, Call& call, const std::stop_token& cancel) {
-  const std::size_t hash = hash_key(key);
-  Shard& shard = shard_of(hash);
-  std::unique_lock lock(shard.mutex);
-  Coordinator& home = coordinator(shard, key, hash);
-  take_turn(shard, home, call, [&](Turn& turn) { home.acquire(call, turn); });
-  if (call.answer == Answer::pending) wait(lock, shard, home, call, cancel);
 }
 
 bool LockSpace::unlock(std::string_view key, LockType type, Owner owner) {
@@ -113,13 +120,10 @@ bool LockSpace::release(RemoteHold& hold, LockType type, bool watched,
   return give_back(hold, type, watched, linger, departure);
 }
 
-LockSpace::Departure::~Departure() {
-  if (counted_in != nullptr) {
-    const std::lock_guard guard(counted_in->mutex);
-    --counted_in->departing;
-    orphaned = counted_in->orphaned;
-  }
-  space.one_hold_less(orphaned);
+void LockSpace::Departure::count_out() noexcept {
+  const std::lock_guard guard(counted_in->mutex);
+  --counted_in->departing;
+  orphaned = counted_in->orphaned;
 }
 
 bool LockSpace::give_back(RemoteHold& hold, LockType type, bool watched,

@@ -59,11 +59,11 @@ void LockSpace::orphan() {
     shard.orphaned = true;
     orphans_ += shard.context.hold_objects + shard.departing;
   }
-  one_hold_less(true);
+  one_hold_less();
 }
 
-void LockSpace::one_hold_less(bool orphaned) noexcept {
-  if (orphaned && orphans_.fetch_sub(1) == 1) delete this;
+void LockSpace::one_hold_less() noexcept {
+  if (orphans_.fetch_sub(1) == 1) delete this;
 }
 
 void LockSpace::owner_ended(Owner owner) {

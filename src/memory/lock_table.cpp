@@ -10,14 +10,6 @@ using Mode = LockRecord::Mode;
 using Kind = Outcome::Kind;
 using std::chrono::milliseconds;
 
-Mode mode_of(LockType type) noexcept {
-  switch (type) {
-    case LockType::READ: return Mode::read;
-    case LockType::WRITE: return Mode::write;
-    default: return Mode::plain;
-  }
-}
-
 template <class List>
 auto find_id(List& list, const HoldId& id) noexcept {
   return std::find_if(list.begin(), list.end(), [&](const auto& entry) { return entry.id == id; });
@@ -86,33 +78,9 @@ void LockRecord::enqueue(const HoldId& id, Clock::time_point ends) {
   first_end = std::min(first_end, ends);
 }
 
-void LockTable::apply(const Request& request, std::size_t hash, Clock::time_point now,
-                      Subscriber* subscriber, Outcome& outcome) {
-  sweep(now);
-  // Two shortcuts for what happens most: a key that nobody has is taken, and a key that one owner
-  // has, and nobody else waits for, is given back. Without them both would do the same, slower.
-  if (request.verb == Verb::acquire && request.type != LockType::FENCED) {
-    if (records_.find(request.key, hash) == nullptr) {
-      LockRecord& record = records_.insert(request.key, hash);
-      record.hold(request.id, later(now, request.lease), 0, mode_of(request.type));
-      outcome.kind = Kind::granted;
-      return;
-    }
-  } else if (request.verb == Verb::release) {
-    LockRecord* record = records_.find(request.key, hash);
-    if (record != nullptr && record->holders.size() == 1 && record->queue.empty() &&
-        record->ears.empty() && record->first_end > now &&
-        record->holders.front().id == request.id) {
-      records_.erase(*record);
-      outcome.kind = Kind::granted;
-      return;
-    }
-  }
-  apply_to_any(request, hash, now, subscriber, outcome);
-}
-
 void LockTable::apply_to_any(const Request& request, std::size_t hash, Clock::time_point now,
                              Subscriber* subscriber, Outcome& outcome) {
+  if (request.verb != Verb::acquire) sweep(now);  // which take() has done
   if (request.verb == Verb::acquire_all) {
     return acquire_all(request, now, [this](std::size_t) -> LockTable& { return *this; }, outcome);
   }
@@ -189,7 +157,7 @@ Kind LockTable::act(LockRecord& record, const Request& request, Clock::time_poin
 
 void LockTable::acquire(LockRecord& record, const Request& request, Clock::time_point now,
                         Outcome& outcome) {
-  const Mode wanted = mode_of(request.type);
+  const Mode wanted = LockRecord::mode_of(request.type);
   const bool fenced = request.type == LockType::FENCED;
 
   if (const auto mine = find_id(record.holders, request.id);
@@ -238,7 +206,7 @@ bool LockTable::blocks(const Member& member, std::size_t hash, Clock::time_point
   if (record == nullptr) return false;
   const Before before = snapshot(*record);
   record->purge(now);
-  const Mode wanted = mode_of(member.type);
+  const Mode wanted = LockRecord::mode_of(member.type);
   const bool mine =
       record->mode == wanted && find_id(record->holders, member.id) != record->holders.end();
   const bool joins = wanted == Mode::read && record->mode == Mode::read;
@@ -265,7 +233,7 @@ void LockTable::take(const Member& member, std::size_t hash, Clock::time_point e
     if (fenced && mine->token == 0) mine->token = token;
   } else {
     remove_place(*record, member.id);
-    record->hold(member.id, ends, fenced ? token : 0, mode_of(member.type));
+    record->hold(member.id, ends, fenced ? token : 0, LockRecord::mode_of(member.type));
   }
   if (fenced) last_token_ = std::max(last_token_, token);
 }

@@ -41,6 +41,10 @@ struct LockRecord {
     friend bool operator==(const Ear&, const Ear&) noexcept = default;
   };
   enum class Mode : std::uint8_t { free, plain, write, read };
+  [[nodiscard]] static Mode mode_of(LockType type) noexcept {
+    if (type == LockType::READ) return Mode::read;
+    return type == LockType::WRITE ? Mode::write : Mode::plain;
+  }
 
   std::string key;
   std::size_t hash = 0;
@@ -62,6 +66,10 @@ struct LockRecord {
     if (first_end <= now) drop_ended(now);
   }
   void reset() noexcept;
+  [[nodiscard]] bool held_by_nobody_but(const HoldId& id, Clock::time_point now) const noexcept {
+    return holders.size() == 1 && queue.empty() && ears.empty() && first_end > now &&
+           holders.front().id == id;
+  }
   [[nodiscard]] bool idle() const noexcept {
     return holders.empty() && queue.empty() && ears.empty();
   }
@@ -75,7 +83,8 @@ struct LockRecord {
 ///
 /// What the table adds to the words of Verb:
 /// - expired holds and places do not exist: they are dropped on sight, and a bucket of other keys
-///   is looked through with every request, so that none stays behind for want of a visitor;
+///   is looked through with every request but a plain release, so that none stays behind for want
+///   of a visitor;
 /// - no request ever shortens a lease, a repeated acquire or downgrade neither;
 /// - FAIR: a place in the queue ends `queue_wait` after its owner last asked. Only the first in the
 ///   queue may take a free lock; REENTRANT, FENCED, READ and WRITE pass by the queue;
@@ -119,6 +128,13 @@ class LockTable {
     HoldId first;
   };
 
+  // Shortcuts for what happens most: a key that nobody has is taken, and a key that one owner has,
+  // and nobody else waits for, is given back. False: nothing was done.
+  bool take(const Request& request, std::size_t hash, Clock::time_point now);
+  bool give_back(const Request& request, std::size_t hash, Clock::time_point now) noexcept;
+  void apply_to_any(const Request& request, std::size_t hash, Clock::time_point now,
+                    Subscriber* subscriber, Outcome& outcome);
+
   static Before snapshot(const LockRecord& record) noexcept;
   void settle(LockRecord& record, const Before& before) noexcept;
   void sweep(Clock::time_point now) noexcept {
@@ -126,8 +142,6 @@ class LockTable {
   }
   void drop_some_ended(Clock::time_point now) noexcept;
 
-  void apply_to_any(const Request& request, std::size_t hash, Clock::time_point now,
-                    Subscriber* subscriber, Outcome& outcome);
   Outcome::Kind act(LockRecord& record, const Request& request, Clock::time_point now,
                     Subscriber* subscriber);
   void acquire(LockRecord& record, const Request& request, Clock::time_point now, Outcome& outcome);
@@ -142,6 +156,32 @@ class LockTable {
   KeyTable<LockRecord> records_;
   std::uint64_t last_token_ = 0;
 };
+
+inline bool LockTable::take(const Request& request, std::size_t hash, Clock::time_point now) {
+  sweep(now);
+  if (request.type == LockType::FENCED || records_.find(request.key, hash) != nullptr) return false;
+  LockRecord& record = records_.insert(request.key, hash);
+  record.hold(request.id, later(now, request.lease), 0, LockRecord::mode_of(request.type));
+  return true;
+}
+
+inline bool LockTable::give_back(const Request& request, std::size_t hash,
+                                 Clock::time_point now) noexcept {
+  LockRecord* const record = records_.find(request.key, hash);
+  if (record == nullptr || !record->held_by_nobody_but(request.id, now)) return false;
+  records_.erase(*record);
+  return true;
+}
+
+inline void LockTable::apply(const Request& request, std::size_t hash, Clock::time_point now,
+                             Subscriber* subscriber, Outcome& outcome) {
+  if ((request.verb == Verb::acquire && take(request, hash, now)) ||
+      (request.verb == Verb::release && give_back(request, hash, now))) {
+    outcome.kind = Outcome::Kind::granted;
+  } else {
+    apply_to_any(request, hash, now, subscriber, outcome);
+  }
+}
 
 template <class TableOf>
 void LockTable::acquire_all(const Request& request, Clock::time_point now, TableOf&& table_of,

@@ -102,7 +102,10 @@ class Process {
     answer_at_once(coordinator, one);
     for (Request* const request : actions.submits) open_.push_back(request);
     for (Request* const request : actions.submits) host_.submitted(*this, *request);
-    for (const Event& each : actions.events) host_.told(*this, each);
+    if (actions.tidings != nullptr) {
+      for (const Event& each : actions.tidings->events) host_.told(*this, each);
+      stops += actions.tidings->stops.size();
+    }
     for (Call* const call : actions.wakes) {
       call->waking = false;
       if (call->answer != Answer::pending) call->done.store(true);
@@ -112,7 +115,6 @@ class Process {
       if (caller->answer == Answer::pending) caller->wake_at = coordinator.alarm_of(*caller);
       host_.woken(*this, *caller);
     }
-    stops += actions.stops.size();
     host_.after_turn(*this, coordinator);
     drop_if_idle(coordinator);
   }
