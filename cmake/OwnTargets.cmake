@@ -8,6 +8,10 @@ function(latchkey_library target name sources headers)
     add_library(${target} STATIC ${sources})
     target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src")
     latchkey_compile_as_own(${target})
+    # Nobody replaces latchkey's functions one by one when a program is loaded. With that said, GCC
+    # inlines them also in position-independent code, as clang does.
+    target_compile_options(${target} PRIVATE
+      $<$<CXX_COMPILER_ID:GNU>:-fno-semantic-interposition>)
   else()
     set(scope INTERFACE)
     add_library(${target} INTERFACE)

@@ -77,6 +77,7 @@ struct Request {
   LockType type = LockType::REENTRANT;
   std::uint32_t tokens = 1;  ///< acquire, FENCED: how many fencing tokens to reserve
   std::string_view key;      ///< with its prefix; 1 byte to 1 KiB
+  std::size_t hash = 0;      ///< latchkey's own: the key's hash, where it is known already
   HoldId id;
   std::chrono::milliseconds lease{};  ///< acquire, acquire_all, renew, downgrade
   /// acquire, FAIR: how long the place in the queue lives without being asked for again.
@@ -173,7 +174,8 @@ class Backend {
 
   /// Answers `request` here and now, where that takes no longer than to queue it: locks in the same
   /// process. False: it was not looked at, submit it. The sink is not called from here; it is where
-  /// notifications go. Of one verb either all requests are answered so or none.
+  /// notifications go. `outcome` is as new. Of one verb either all requests are answered so or
+  /// none.
   virtual bool answer(Request& request, Outcome& outcome, Sink& sink);
 
   /// Lends the calling thread to the backend until something was delivered to a sink by it,

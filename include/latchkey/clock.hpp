@@ -4,6 +4,8 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <ratio>
+#include <type_traits>
 
 namespace latchkey {
 
@@ -40,17 +42,20 @@ class Clock {
   static constexpr time_point never() noexcept { return time_point::max(); }
 };
 
-/// `start + length`, or `Clock::never()` where that would overflow. Compared in the unit of
-/// `length` before it is converted: a wait for ever is milliseconds::max().
+/// `start + length`, or `Clock::never()` where that would overflow: a wait for ever is
+/// milliseconds::max().
 template <class Rep, class Period>
 constexpr Clock::time_point later(Clock::time_point start,
                                   std::chrono::duration<Rep, Period> length) noexcept {
-  using Length = std::chrono::duration<Rep, Period>;
-  const Clock::time_point from = start > Clock::time_point{} ? start : Clock::time_point{};
-  if (length > length.zero() && length >= std::chrono::floor<Length>(Clock::never() - from)) {
-    return Clock::never();
+  using Scale = std::ratio_divide<Period, Clock::period>;
+  static_assert(std::is_integral_v<Rep> && Scale::den == 1, "an integral number of nanoseconds");
+  Clock::rep ticks = 0;
+  Clock::rep sum = 0;
+  if (__builtin_mul_overflow(length.count(), Clock::rep{Scale::num}, &ticks) ||
+      __builtin_add_overflow(start.time_since_epoch().count(), ticks, &sum)) {
+    return length > length.zero() ? Clock::never() : Clock::time_point::min();
   }
-  return start + std::chrono::duration_cast<Clock::duration>(length);
+  return Clock::time_point(Clock::duration(sum));
 }
 
 }  // namespace latchkey

@@ -1,15 +1,16 @@
-// A hash table from keys to intrusive records, which recycles them.
+// A hash table from keys to intrusive records, of a size to have thousands of.
 #pragma once
 
-#include <algorithm>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
+
+#include "core/magazine.hpp"
 
 namespace latchkey::detail {
 
@@ -59,61 +60,57 @@ namespace latchkey::detail {
 ///
 ///     std::string key;  std::size_t hash;  Record* next;  void reset() noexcept;
 ///
-/// of which the table writes the first three; reset() empties the rest when a record goes back to
-/// the pool, and may keep capacities. The address of a record stays the same until it is erased.
-/// Spare records keep the room of their key, so that a steady state allocates nothing for keys of
-/// up to 64 bytes. Not thread-safe.
+/// of which the table writes the first three; reset() empties the rest when a record is erased, and
+/// may keep capacities. The address of a record stays the same until it is erased. Records come
+/// from the calling thread's magazine with the room of their key: a thread that has few of them at
+/// a time allocates nothing for keys of up to 64 bytes. An empty table is half a cache line and
+/// nothing else. Not thread-safe.
 template <class Record>
 class KeyTable {
  public:
-  /// So many spare records are kept, or as many as are in use where that is more.
-  static constexpr std::size_t least_spare = 64;
-
-  KeyTable() = default;
-  KeyTable(const KeyTable&) = delete;
-  KeyTable& operator=(const KeyTable&) = delete;
+  KeyTable() noexcept = default;
+  /// Takes all records of `other`, which is empty afterwards.
+  KeyTable(KeyTable&& other) noexcept
+      : many_(std::move(other.many_)),
+        only_(std::exchange(other.only_, nullptr)),
+        mask_(std::exchange(other.mask_, 0)),
+        size_(std::exchange(other.size_, 0)) {}
+  KeyTable& operator=(KeyTable&&) = delete;
   ~KeyTable() {
-    for (Record* record : buckets_) delete_chain(record);
-    delete_chain(spare_);
+    for (std::size_t bucket = 0; bucket <= mask_; ++bucket) delete_chain(chain(bucket));
   }
 
   /// Null where the key has no record. `hash` is hash_key(key).
   [[nodiscard]] Record* find(std::string_view key, std::size_t hash) const noexcept {
-    if (buckets_.empty()) return nullptr;
-    for (Record* record = buckets_[hash & mask()]; record != nullptr; record = record->next) {
+    for (Record* record = chain(hash & mask_); record != nullptr; record = record->next) {
       if (record->hash == hash && record->key == key) return record;
     }
     return nullptr;
   }
 
-  /// A record for a key that has none, from the pool where there is one. Throws std::bad_alloc, and
-  /// the table is as it was then.
+  /// A record for a key that has none. Throws std::bad_alloc, and the table is as it was then.
   Record& insert(std::string_view key, std::size_t hash) {
     assert(find(key, hash) == nullptr);
-    if (size_ >= buckets_.size()) grow();
-    if (spare_ == nullptr) spare_ = new_record(key);
-    spare_->key.assign(key);  // may throw: the record is still in the pool
-    Record* record = std::exchange(spare_, spare_->next);
-    --spares_;
-    record->hash = hash;
-    record->next = std::exchange(buckets_[hash & mask()], record);
+    if (size_ > mask_ + crowd) grow();
+    Record& record = named(key);
+    record.hash = hash;
+    Record*& first = chain(hash & mask_);
+    record.next = std::exchange(first, &record);
     ++size_;
-    return *record;
+    return record;
   }
 
-  /// Back to the pool, after record.reset().
+  /// Back to a magazine, after record.reset().
   void erase(Record& record) noexcept {
-    Record** place = &buckets_[record.hash & mask()];
+    Record** place = &chain(record.hash & mask_);
     while (*place != &record) place = &(*place)->next;
     *place = record.next;
     --size_;
-    if (spares_ >= std::max(least_spare, size_) || record.key.capacity() > largest_spare_key) {
+    if (record.key.capacity() > largest_spare_key) {
       delete &record;
-      return;
+    } else {
+      Magazine<Record>::give_back(record);
     }
-    record.reset();
-    record.next = std::exchange(spare_, &record);
-    ++spares_;
   }
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
@@ -122,67 +119,72 @@ class KeyTable {
   /// and it must not insert.
   template <class Visit>
   void for_each(Visit&& visit) {
-    for (std::size_t bucket = 0; bucket < buckets_.size(); ++bucket) {
-      for (Record* record = buckets_[bucket]; record != nullptr;) {
-        Record* const following = record->next;
-        visit(*record);
-        record = following;
-      }
-    }
+    for (std::size_t bucket = 0; bucket <= mask_; ++bucket) visit_chain(bucket, visit);
   }
 
   /// The same for the records of one bucket, of the next one at each call: so many calls later as
   /// there are buckets, every record was visited. For upkeep a little at a time.
   template <class Visit>
   void visit_some(Visit&& visit) {
-    if (size_ == 0) return;
-    for (Record* record = buckets_[turn_++ & mask()]; record != nullptr;) {
+    if (size_ != 0) visit_chain(turn_++ & mask_, visit);
+  }
+
+ private:
+  static constexpr std::size_t usual_key = 64;
+  static constexpr std::size_t largest_spare_key = 256;
+  static constexpr std::size_t crowd = 3;  // so many more records than buckets may there be
+
+  [[nodiscard]] Record*& chain(std::size_t bucket) noexcept {
+    return mask_ == 0 ? only_ : many_[bucket];
+  }
+  [[nodiscard]] Record* chain(std::size_t bucket) const noexcept {
+    return mask_ == 0 ? only_ : many_[bucket];
+  }
+
+  static Record& named(std::string_view key) {
+    Record& record = Magazine<Record>::take();
+    try {
+      if (record.key.capacity() < usual_key) record.key.reserve(usual_key);
+      record.key.assign(key);
+    } catch (...) {
+      delete &record;
+      throw;
+    }
+    return record;
+  }
+
+  template <class Visit>
+  void visit_chain(std::size_t bucket, Visit& visit) {
+    for (Record* record = chain(bucket); record != nullptr;) {
       Record* const following = record->next;
       visit(*record);
       record = following;
     }
   }
 
- private:
-  static constexpr std::size_t usual_key = 64;
-  static constexpr std::size_t largest_spare_key = 256;
-
-  [[nodiscard]] std::size_t mask() const noexcept { return buckets_.size() - 1; }
-
-  Record* new_record(std::string_view key) {
-    auto* record = new Record;
-    try {
-      record->key.reserve(std::max(usual_key, key.size()));
-    } catch (...) {
-      delete record;
-      throw;
-    }
-    record->next = nullptr;
-    ++spares_;
-    return record;
-  }
-
   void grow() {
-    std::vector<Record*> larger(std::max<std::size_t>(16, buckets_.size() * 2), nullptr);
-    for (Record* record : buckets_) {
-      while (record != nullptr) {
+    const std::size_t mask = 4 * mask_ + 3;
+    auto larger = std::make_unique<Record*[]>(mask + 1);
+    for (std::size_t bucket = 0; bucket <= mask_; ++bucket) {
+      for (Record* record = chain(bucket); record != nullptr;) {
         Record* const following = record->next;
-        record->next = std::exchange(larger[record->hash & (larger.size() - 1)], record);
+        record->next = std::exchange(larger[record->hash & mask], record);
         record = following;
       }
     }
-    buckets_.swap(larger);
+    many_ = std::move(larger);
+    mask_ = mask;
   }
 
   static void delete_chain(Record* record) noexcept {
     while (record != nullptr) delete std::exchange(record, record->next);
   }
 
-  std::vector<Record*> buckets_;  // a power of two of them, or none yet
-  std::size_t size_ = 0;
-  std::size_t turn_ = 0;  // of visit_some
-  Record* spare_ = nullptr;
-  std::size_t spares_ = 0;
+  std::unique_ptr<Record*[]> many_;  // mask_ + 1 buckets, a power of two, once there are several
+  Record* only_ = nullptr;           // the bucket where there is one
+  std::size_t mask_ = 0;
+  std::uint32_t turn_ = 0;  // of visit_some
+  std::uint32_t size_ = 0;
 };
 
 }  // namespace latchkey::detail

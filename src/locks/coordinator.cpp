@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/magazine.hpp"
 #include "locks/planted.hpp"
 
 namespace latchkey::detail {
@@ -76,7 +77,7 @@ void Coordinator::inherit() noexcept {
 }
 
 void Coordinator::drop() noexcept {
-  while (RemoteHold* const hold = remotes_.pop_front()) context_->give_back(*hold);
+  while (RemoteHold* const hold = remotes_.pop_front()) Magazine<RemoteHold>::give_back(*hold);
 }
 
 Clock::time_point Coordinator::due() const noexcept {
@@ -103,11 +104,6 @@ Clock::time_point Coordinator::due() const noexcept {
   return at;
 }
 
-bool Coordinator::idle() const noexcept {
-  return remotes_.empty() && queue_.empty() && fair_.empty() &&
-         subscription_.stage == Subscription::Stage::off;
-}
-
 bool Coordinator::held() const noexcept {
   for (const RemoteHold* hold = remotes_.first(); hold != nullptr; hold = hold->next) {
     if (hold->stage == RemoteHold::Stage::held && hold->grips() > 0 && !hold->gone) return true;
@@ -115,19 +111,9 @@ bool Coordinator::held() const noexcept {
   return false;
 }
 
-void Coordinator::prepare(OwnedRequest& request, Verb verb, RemoteHold& hold, Turn& turn) {
-  request.verb = verb;
-  request.type = hold.type;
-  request.key = key;
-  request.id = hold.id;
-  request.sent = turn.now();
-  request.context = this;
-  request.hold = &hold;
-}
-
 void Coordinator::tell(Event::Kind kind, const RemoteHold& hold, Turn& turn,
                        std::string_view text) {
-  Event& event = turn.out.events.emplace_back();
+  Event& event = turn.out.tell().events.emplace_back();
   event.kind = kind;
   event.type = hold.type;
   event.key = key;
@@ -138,7 +124,7 @@ void Coordinator::tell(Event::Kind kind, const RemoteHold& hold, Turn& turn,
 }
 
 void Coordinator::tell(Event::Kind kind, const Call& call, Turn& turn) {
-  Event& event = turn.out.events.emplace_back();
+  Event& event = turn.out.tell().events.emplace_back();
   event.kind = kind;
   event.type = call.type;
   event.key = key;
@@ -171,23 +157,6 @@ void RemoteHold::reset() noexcept {
   asking = checking = releasing = nudged = unsettled = false;
   released = release_again = downgrading = gone = false;
   subscription.stage = Subscription::Stage::off;
-}
-
-RemoteHold& CoordinatorContext::take() {
-  if (spares_.empty()) {
-    spares_.reserve(most_spares);  // so that giving back never allocates
-    return *new RemoteHold;
-  }
-  RemoteHold& hold = *spares_.back().release();
-  spares_.pop_back();
-  return hold;
-}
-
-void CoordinatorContext::give_back(RemoteHold& hold) noexcept {
-  std::unique_ptr<RemoteHold> owned(&hold);
-  if (spares_.size() >= most_spares) return;
-  hold.reset();
-  if (spares_.capacity() > spares_.size()) spares_.push_back(std::move(owned));
 }
 
 }  // namespace latchkey::detail

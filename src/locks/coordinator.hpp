@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include <latchkey/backend.hpp>
 #include <latchkey/clock.hpp>
@@ -35,8 +36,11 @@ class Coordinator {
   std::string key;
   std::size_t hash = 0;
   Coordinator* next = nullptr;
-  std::size_t due_index = 0;  ///< its place in the shard's TimerHeap
+  // Of the shard's Timers:
   Clock::time_point due_at = Clock::never();
+  std::size_t due_index = 0;
+  Coordinator* due_next = nullptr;
+  Coordinator** due_place = nullptr;
 
   /// Before the first event, and again when the record is used for another key.
   void start(CoordinatorContext& context) noexcept { context_ = &context; }
@@ -73,31 +77,51 @@ class Coordinator {
   /// When the thread of a pending call must bring a tick.
   [[nodiscard]] Clock::time_point alarm_of(const Call& call) const noexcept;
   /// Nothing is held, waited for or under way: the record can go.
-  [[nodiscard]] bool idle() const noexcept;
+  [[nodiscard]] bool idle() const noexcept {
+    return remotes_.empty() && queue_.empty() && fair_.empty() &&
+           subscription_.stage == Subscription::Stage::off;
+  }
   [[nodiscard]] bool held() const noexcept;  ///< some local hold is left
 
  private:
   // acquiring and waiting (coordinator_acquire.cpp, coordinator_wait.cpp)
   void reenter(Call& call, RemoteHold& hold, Turn& turn);
   void enqueue(Call& call, Turn& turn);
-  void pump(Turn& turn);
-  void talk(Call& call, Turn& turn);
+  /// Lets the front of the queue talk to the backend, and with a READ the READs next to it.
+  void pump(Turn& turn) {
+    if (!queue_.empty()) pump_front(turn);
+  }
+  void pump_front(Turn& turn);
+  inline void talk(Call& call, Turn& turn);
   void ask(RemoteHold& claim, Turn& turn);
   void asked(RemoteHold& claim, Outcome& outcome, Turn& turn);
-  void establish(RemoteHold& claim, Outcome& outcome, Turn& turn);
+  inline void establish(RemoteHold& claim, Outcome& outcome, Turn& turn);
   void wait_for_release(RemoteHold& claim, const Outcome& outcome, Turn& turn);
   void wait_for_answer(RemoteHold& claim, Turn& turn);
   void tell_waiting(Call& call, Turn& turn);
-  void join_same_owner(RemoteHold& hold, Turn& turn);
+  void join_same_owner(RemoteHold& hold, IntrusiveList<Call>& list, Turn& turn);
   void give_up(Call& call, Answer answer, Turn& turn);
   void give_up_waiting(Call& call, Turn& turn);
-  void answer(Call& call, Answer answer, Turn& turn);
+  void answer(Call& call, Answer answer, Turn& turn) {
+    call.answer = answer;
+    wake(call, turn);
+    if (answer != Answer::granted || tells(Event::Kind::granted)) explain(call, turn);
+  }
+  void explain(Call& call, Turn& turn);
   void count(Call& call, RemoteHold& hold);
-  [[nodiscard]] RemoteHold* live_hold_of(Owner owner, Turn& turn);
+  [[nodiscard]] inline RemoteHold* live_hold_of(Owner owner, Turn& turn);
   [[nodiscard]] const RemoteHold* local_blocker(LockType type, Turn& turn) const;
   [[nodiscard]] Clock::time_point end_of(const Call& call) const noexcept;
-  void set_alarm(Call& call, Turn& turn);
-  void wake(Call& call, Turn& turn);
+  /// The caller's thread is woken where its alarm is earlier than it knows. Nothing for the call
+  /// whose own turn this is.
+  void set_alarm(Call& call, Turn& turn) {
+    if (&call != turn.caller) set_alarm_of_sleeper(call, turn);
+  }
+  void set_alarm_of_sleeper(Call& call, Turn& turn);
+  void wake(Call& call, Turn& turn) {
+    if (&call == turn.caller || std::exchange(call.waking, true)) return;
+    turn.out.wakes.push_back(&call);
+  }
   void tick_call(Call& call, Turn& turn);
 
   // holding (coordinator_hold.cpp)
@@ -129,7 +153,11 @@ class Coordinator {
   void subscription_changed(RemoteHold* claim, const Outcome& outcome, Turn& turn);
   void nudge(RemoteHold& claim, Turn& turn);
   void nudge_queue(Turn& turn);
-  void leave_channel_if_unused(Turn& turn);
+  void leave_channel_if_unused(Turn& turn) {
+    const bool talking = queue_.first() != nullptr && queue_.first()->hold != nullptr;
+    if (subscription_.stage == Subscription::Stage::on && !talking)
+      unsubscribe(subscription_, turn);
+  }
 
   [[nodiscard]] bool tells(Event::Kind kind) const noexcept {
     using Events = CoordinatorSettings::Events;
@@ -140,7 +168,16 @@ class Coordinator {
   void tell(Event::Kind kind, const RemoteHold& hold, Turn& turn, std::string_view text = {});
   void tell(Event::Kind kind, const Call& call, Turn& turn);
   void submit(Request& request, Turn& turn) { turn.out.submits.push_back(&request); }
-  void prepare(OwnedRequest& request, Verb verb, RemoteHold& hold, Turn& turn);
+  void prepare(OwnedRequest& request, Verb verb, RemoteHold& hold, Turn& turn) {
+    request.verb = verb;
+    request.type = hold.type;
+    request.key = key;
+    request.hash = hash;
+    request.id = hold.id;
+    request.sent = turn.now();
+    request.context = this;
+    request.hold = &hold;
+  }
 
   CoordinatorContext* context_ = nullptr;
   IntrusiveList<Call> queue_;  ///< all types but FAIR: the front talks to the backend

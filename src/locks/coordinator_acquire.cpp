@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/magazine.hpp"
 #include "locks/coordinator.hpp"
 #include "locks/planted.hpp"
 
@@ -61,8 +62,7 @@ void Coordinator::enqueue(Call& call, Turn& turn) {
   set_alarm(call, turn);
 }
 
-// Lets the front of the queue talk to the backend, and with a READ the READs next to it.
-void Coordinator::pump(Turn& turn) {
+void Coordinator::pump_front(Turn& turn) {
   for (Call* call = queue_.first(); call != nullptr; call = call->next) {
     if (call != queue_.first() && call->type != LockType::READ) break;
     if (local_blocker(call->type, turn) != nullptr) break;
@@ -73,7 +73,7 @@ void Coordinator::pump(Turn& turn) {
 
 void Coordinator::talk(Call& call, Turn& turn) {
   if (call.hold != nullptr) return;
-  RemoteHold& claim = context_->take();
+  RemoteHold& claim = Magazine<RemoteHold>::take();
   claim.home = this;
   claim.space = context_->space;
   claim.id = context_->fresh_id();
@@ -159,25 +159,23 @@ void Coordinator::establish(RemoteHold& claim, Outcome& outcome, Turn& turn) {
   count(call, claim);
   claim.check_at = later(claim.sent, rhythm(claim));
   answer(call, Answer::granted, turn);
-  join_same_owner(claim, turn);
+  if (!queue_.empty()) join_same_owner(claim, queue_, turn);
+  if (!fair_.empty()) join_same_owner(claim, fair_, turn);
   if (claim.subscription.stage == Subscription::Stage::on) unsubscribe(claim.subscription, turn);
   pump(turn);
   leave_channel_if_unused(turn);
 }
 
 // Another call of the owner that holds now (two threads that share an Owner) re-enters.
-void Coordinator::join_same_owner(RemoteHold& hold, Turn& turn) {
-  if (queue_.empty() && fair_.empty()) return;
-  for (IntrusiveList<Call>* list : {&queue_, &fair_}) {
-    for (Call* call = list->first(); call != nullptr;) {
-      Call& waiting = *std::exchange(call, call->next);
-      if (waiting.owner != hold.owner) continue;
-      list->remove(waiting);
-      waiting.list = nullptr;
-      RemoteHold* const claim = std::exchange(waiting.hold, nullptr);
-      if (claim != nullptr) abandon(*claim, turn);
-      reenter(waiting, hold, turn);
-    }
+void Coordinator::join_same_owner(RemoteHold& hold, IntrusiveList<Call>& list, Turn& turn) {
+  for (Call* call = list.first(); call != nullptr;) {
+    Call& waiting = *std::exchange(call, call->next);
+    if (waiting.owner != hold.owner) continue;
+    list.remove(waiting);
+    waiting.list = nullptr;
+    RemoteHold* const claim = std::exchange(waiting.hold, nullptr);
+    if (claim != nullptr) abandon(*claim, turn);
+    reenter(waiting, hold, turn);
   }
 }
 

@@ -4,12 +4,8 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <memory>
-#include <vector>
 
-#include <latchkey/backend.hpp>
-
-#include "locks/remote_hold.hpp"
+#include <latchkey/hold_id.hpp>
 
 namespace latchkey::detail {
 
@@ -25,19 +21,22 @@ struct CoordinatorSettings {
   /// Whom events are made for.
   enum class Events : std::uint8_t { nobody, losses, everything } events = Events::nobody;
   std::array<std::uint64_t, 2> space{};
+  /// Ids are numbered in steps of this: the shards share one space of ids without meeting.
+  std::uint64_t id_step = 1;
 };
 
-/// Settings, fresh hold ids, chance and spare RemoteHolds. Guarded by the shard's mutex.
+/// Settings, fresh hold ids and chance. Guarded by the shard's mutex.
 class CoordinatorContext {
  public:
-  /// Numbers are `first`, `first + stride`, …: shards share one space of ids without meeting.
-  CoordinatorContext(const CoordinatorSettings& shared, std::uint64_t first, std::uint64_t stride,
+  CoordinatorContext() noexcept = default;
+  /// `first` is the number of the first id.
+  CoordinatorContext(const CoordinatorSettings& shared, std::uint64_t first,
                      std::uint64_t seed) noexcept
-      : settings(&shared), number_(first), stride_(stride), chance_(seed | 1) {}
+      : settings(&shared), number_(first), chance_(seed | 1) {}
 
   [[nodiscard]] HoldId fresh_id() noexcept {
     const HoldId id{settings->space, number_};
-    number_ += stride_;
+    number_ += settings->id_step;
     return id;
   }
 
@@ -52,22 +51,15 @@ class CoordinatorContext {
   /// Larger than any before: the order in which calls came, over all keys of the shard.
   [[nodiscard]] std::uint64_t ticket() noexcept { return ++tickets_; }
 
-  [[nodiscard]] RemoteHold& take();
-  void give_back(RemoteHold& hold) noexcept;
-
-  const CoordinatorSettings* settings;
-  LockSpace* space = nullptr;  ///< whose shard this is; null in the simulator
+  const CoordinatorSettings* settings = nullptr;
+  LockSpace* space = nullptr;      ///< whose shard this is; null in the simulator
+  std::uint32_t hold_objects = 0;  ///< Hold objects granted and not yet released
   bool closed = false;
-  std::uint64_t hold_objects = 0;  ///< Hold objects granted and not yet released
 
  private:
-  static constexpr std::size_t most_spares = 64;
-
-  std::uint64_t number_;
-  std::uint64_t stride_;
-  std::uint64_t chance_;
+  std::uint64_t number_ = 1;
+  std::uint64_t chance_ = 1;
   std::uint64_t tickets_ = 0;
-  std::vector<std::unique_ptr<RemoteHold>> spares_;
 };
 
 }  // namespace latchkey::detail

@@ -2,12 +2,28 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/magazine.hpp"
 #include "locks/coordinator.hpp"
 #include "locks/planted.hpp"
 
 namespace latchkey::detail {
 
 using std::chrono::milliseconds;
+
+namespace {
+
+Answer answer_of_release(Outcome::Kind kind) noexcept {
+  switch (kind) {
+    case Outcome::Kind::granted: return Answer::granted;
+    case Outcome::Kind::gone: return Answer::lost;
+    case Outcome::Kind::refused: return Answer::refused;
+    case Outcome::Kind::busy:
+    case Outcome::Kind::unknown: break;
+  }
+  return Answer::unavailable;
+}
+
+}  // namespace
 
 void Coordinator::unlock(Call& call, Turn& turn) {
   call.acquires = false;
@@ -54,7 +70,7 @@ void Coordinator::ungrip(RemoteHold& hold, Clock::time_point linger_until, Call*
     // It will never be sent: the READs, for which it was to be, are over as well.
     answer(*std::exchange(hold.downgrader, nullptr), Answer::granted, turn);
   }
-  fail_renewals(hold, turn);
+  if (!hold.renewals.empty()) fail_renewals(hold, turn);
   if (!lost && linger_until > turn.now()) {
     hold.stage = RemoteHold::Stage::linger;
     hold.owner = Owner::nobody();
@@ -100,14 +116,8 @@ void Coordinator::ended(RemoteHold& hold, Outcome& outcome, Turn& turn) {
     declare_lost(hold, "the backend no longer had it when it was released", turn);
   }
   if (Call* const call = std::exchange(hold.ender, nullptr)) {
-    call->text = std::move(outcome.text);
-    switch (outcome.kind) {
-      case Outcome::Kind::granted: answer(*call, Answer::granted, turn); break;
-      case Outcome::Kind::gone: answer(*call, Answer::lost, turn); break;
-      case Outcome::Kind::refused: answer(*call, Answer::refused, turn); break;
-      case Outcome::Kind::busy:
-      case Outcome::Kind::unknown: answer(*call, Answer::unavailable, turn); break;
-    }
+    if (!sure) call->text = std::move(outcome.text);
+    answer(*call, answer_of_release(outcome.kind), turn);
   }
   if (std::exchange(hold.release_again, false)) return submit_end(hold, turn);
   // A copy of an unanswered attempt may run after this release, unless the backend keeps the order.
@@ -117,7 +127,7 @@ void Coordinator::ended(RemoteHold& hold, Outcome& outcome, Turn& turn) {
   } else {
     drop_if_done(hold, turn);
   }
-  if (!queue_.empty()) pump(turn);
+  pump(turn);
 }
 
 // A waiting call is gone: whatever came or will come of its claim is given back.
@@ -138,7 +148,7 @@ void Coordinator::drop_if_done(RemoteHold& hold, Turn& turn) {
     return unsubscribe(hold.subscription, turn);
   }
   remotes_.remove(hold);
-  context_->give_back(hold);
+  Magazine<RemoteHold>::give_back(hold);
 }
 
 void Coordinator::owner_ended(Owner owner, Turn& turn) {

@@ -157,7 +157,7 @@ void Coordinator::declare_lost(RemoteHold& hold, std::string_view why, Turn& tur
   if (hold.lost.exchange(true, std::memory_order_acq_rel)) return;
   hold.check_at = Clock::never();
   hold.wanted = milliseconds(0);
-  if (hold.stop.stop_possible()) turn.out.stops.push_back(hold.stop);
+  if (hold.stop.stop_possible()) turn.out.tell().stops.push_back(hold.stop);
   if (tells(Event::Kind::lost)) tell(Event::Kind::lost, hold, turn, why);
   if (Call* const call = std::exchange(hold.downgrader, nullptr)) {
     answer(*call, Answer::lost, turn);

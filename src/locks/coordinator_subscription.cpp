@@ -83,9 +83,4 @@ void Coordinator::nudge_queue(Turn& turn) {
   }
 }
 
-void Coordinator::leave_channel_if_unused(Turn& turn) {
-  const bool talking = queue_.first() != nullptr && queue_.first()->hold != nullptr;
-  if (subscription_.stage == Subscription::Stage::on && !talking) unsubscribe(subscription_, turn);
-}
-
 }  // namespace latchkey::detail

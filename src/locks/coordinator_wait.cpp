@@ -123,26 +123,20 @@ Clock::time_point Coordinator::alarm_of(const Call& call) const noexcept {
   return polls ? std::min(at, claim->poll_at) : at;
 }
 
-// The caller's thread is woken where its alarm is earlier than it knows.
-void Coordinator::set_alarm(Call& call, Turn& turn) {
-  if (&call == turn.caller || call.answer != Answer::pending) return;
+void Coordinator::set_alarm_of_sleeper(Call& call, Turn& turn) {
+  if (call.answer != Answer::pending) return;
   const Clock::time_point at = alarm_of(call);
   const bool earlier = at < call.wake_at;
   call.wake_at = at;
   if (earlier) wake(call, turn);
 }
 
-void Coordinator::wake(Call& call, Turn& turn) {
-  if (&call == turn.caller || std::exchange(call.waking, true)) return;
-  turn.out.wakes.push_back(&call);
-}
-
-void Coordinator::answer(Call& call, Answer result, Turn& turn) {
-  call.answer = result;
+// What an answer has to be said of: to the caller, who makes an exception of it, and the listener.
+void Coordinator::explain(Call& call, Turn& turn) {
+  const Answer result = call.answer;
   if (result == Answer::unavailable || result == Answer::refused || result == Answer::not_owner) {
     call.key = key;  // for a sentence that is said when this coordinator may be gone
   }
-  wake(call, turn);
   if (!call.acquires) return;
   const auto kind = result == Answer::granted ? Event::Kind::granted : Event::Kind::timeout;
   if ((result == Answer::granted || result == Answer::busy) && tells(kind)) tell(kind, call, turn);

@@ -68,7 +68,7 @@ Hold Lock::acquire(Wait wait, Lease lease) {
   attempt.type = type_;
   attempt.wait = wait;
   attempt.lease = lease;
-  return std::move(*space_->space().acquire(key_, owner(), attempt, detail::WhenBusy::fail));
+  return space_->space().acquire(key_, owner(), attempt);
 }
 
 std::optional<Hold> Lock::try_acquire(Wait wait, Lease lease) {
@@ -76,7 +76,7 @@ std::optional<Hold> Lock::try_acquire(Wait wait, Lease lease) {
   attempt.type = type_;
   attempt.wait = wait;
   attempt.lease = lease;
-  return space_->space().acquire(key_, owner(), attempt, detail::WhenBusy::say_so);
+  return space_->space().try_acquire(key_, owner(), attempt);
 }
 
 }  // namespace latchkey

@@ -60,10 +60,11 @@ LockSpace::LockSpace(std::unique_ptr<Backend> backend, const Options& options)
       notifier_(options_.listener),
       timer_sleeps_until_(Clock::never().time_since_epoch().count()) {
   static_cast<void>(Parker::mine());  // which takes part in forks from now on
-  std::random_device entropy;
+  settings_.id_step = shard_count;
+  std::mt19937_64 seeds(std::random_device{}());
   for (std::size_t index = 0; index < shard_count; ++index) {
-    shards_[index].context.emplace(settings_, index + 1, shard_count, entropy());
-    shards_[index].context->space = this;
+    shards_[index].context = CoordinatorContext(settings_, index + 1, seeds());
+    shards_[index].context.space = this;
   }
   LiveSpaces::add(*this);
   register_fork_participant(ForkLevel::locks, *this);
@@ -77,15 +78,8 @@ LockSpace::~LockSpace() {
   if (timer_.joinable()) timer_.join();
   backend_.reset();  // no request is under way from here on
   for (Shard& shard : shards_) {
-    shard.table->for_each([](Coordinator& each) { each.drop(); });
+    shard.table.for_each([](Coordinator& each) { each.drop(); });
   }
-}
-
-Coordinator& LockSpace::coordinator(Shard& shard, std::string_view key, std::size_t hash) {
-  if (Coordinator* const found = shard.table->find(key, hash)) return *found;
-  Coordinator& made = shard.table->insert(key, hash);
-  made.start(*shard.context);
-  return made;
 }
 
 // `home` stays where it is: it is not idle while the call is pending, and not looked at afterwards.
@@ -95,7 +89,8 @@ void LockSpace::wait_for(Shard& shard, Coordinator& home, Call& call, Clock::tim
     if (call.done.load(std::memory_order_acquire)) return;
     const std::lock_guard guard(shard.mutex);
     if (call.done.load(std::memory_order_relaxed)) return;
-    Turn turn(clock_, shard.actions);
+    Actions actions;
+    Turn turn(clock_, actions);
     turn.caller = &call;
     if (turn.now() >= call.wake_at) {
       home.tick(turn);
@@ -106,40 +101,40 @@ void LockSpace::wait_for(Shard& shard, Coordinator& home, Call& call, Clock::tim
   }
 }
 
+// What the backend answers at once goes straight back to the coordinator, whose next requests join
+// the ones under way.
+void LockSpace::submit(Coordinator& home, Turn& turn) {
+  auto& requests = turn.out.submits;
+  std::size_t unanswered = 0;
+  for (std::size_t index = 0; index < requests.size(); ++index) {
+    Request& request = *requests[index];
+    Outcome outcome;
+    if (backend_->answer(request, outcome, *this)) {
+      home.completed(request, outcome, turn);
+    } else {
+      requests[unanswered++] = &request;
+    }
+  }
+  requests.shorten(unanswered);
+  if (unanswered > 0) backend_->submit({requests.data(), unanswered}, *this);
+}
+
 // With the shard's mutex held. The coordinator may be gone afterwards.
 void LockSpace::perform(Shard& shard, Coordinator& home, Turn& turn) {
-  Actions& actions = shard.actions;
-  if (!actions.empty()) {
-    if (!actions.submits.empty()) submit(shard, home, turn);
-    for (Call* const call : actions.wakes) wake(*call);
-    for (Event& event : actions.events) notifier_.post(std::move(event));
-    for (std::stop_source& stop : actions.stops) notifier_.post(std::move(stop));
-    actions.clear();
+  Actions& actions = turn.out;
+  if (!actions.submits.empty()) submit(home, turn);
+  for (Call* const call : actions.wakes) wake(*call);
+  if (actions.tidings != nullptr) {
+    for (Event& event : actions.tidings->events) notifier_.post(std::move(event));
+    for (std::stop_source& stop : actions.tidings->stops) notifier_.post(std::move(stop));
   }
   if (home.idle()) {
     shard.timers.remove(home);
-    shard.table->erase(home);
+    shard.table.erase(home);
   } else {
     watch(shard, home);
   }
   if (closing_.load(std::memory_order_relaxed)) wake_closers();
-}
-
-// What the backend answers at once goes straight back to the coordinator, whose next requests join
-// the ones under way.
-void LockSpace::submit(Shard& shard, Coordinator& home, Turn& turn) {
-  std::vector<Request*>& requests = shard.actions.submits;
-  std::size_t unanswered = 0;
-  for (std::size_t index = 0; index < requests.size(); ++index) {
-    Outcome outcome;
-    if (backend_->answer(*requests[index], outcome, *this)) {
-      home.completed(*requests[index], outcome, turn);
-    } else {
-      requests[unanswered++] = requests[index];
-    }
-  }
-  requests.resize(unanswered);
-  if (unanswered > 0) backend_->submit(requests, *this);
 }
 
 // The call is its caller's again as soon as `done` is seen: only the parker is used after that, and
@@ -158,7 +153,8 @@ void LockSpace::completed(Request& request, Outcome&& outcome) noexcept {
   Coordinator& home = *static_cast<Coordinator*>(request.context);
   Shard& shard = shard_of(home.hash);
   const std::lock_guard guard(shard.mutex);
-  Turn turn(clock_, shard.actions);
+  Actions actions;
+  Turn turn(clock_, actions);
   home.completed(request, outcome, turn);
   perform(shard, home, turn);
 }
@@ -172,9 +168,10 @@ void LockSpace::notified(const Notification& notification) noexcept {
   const std::size_t hash = hash_key(notification.key);
   Shard& shard = shard_of(hash);
   const std::lock_guard guard(shard.mutex);
-  Coordinator* const home = shard.table->find(notification.key, hash);
+  Coordinator* const home = shard.table.find(notification.key, hash);
   if (home == nullptr) return;
-  Turn turn(clock_, shard.actions);
+  Actions actions;
+  Turn turn(clock_, actions);
   home->notified(notification, turn);
   perform(shard, *home, turn);
 }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -26,25 +27,26 @@
 #include "core/small_mutex.hpp"
 #include "locks/coordinator.hpp"
 #include "locks/notifier.hpp"
-#include "locks/timer_heap.hpp"
+#include "locks/timers.hpp"
 
 namespace latchkey::detail {
 
-/// One mutex's worth of keys.
+/// One mutex's worth of keys. There are many more of them than threads, so that two threads seldom
+/// write to one; what a turn needs beside them is on its own stack.
 struct alignas(64) Shard {
   SmallMutex mutex;
-  bool orphaned = false;  ///< its Hold objects count in LockSpace::orphans_
-  /// Releases that still need the space, counted there too.
-  std::uint64_t departing = 0;
-  std::atomic<Clock::rep> next_due{Clock::never().time_since_epoch().count()};
-  std::unique_ptr<KeyTable<Coordinator>> table = std::make_unique<KeyTable<Coordinator>>();
-  std::optional<CoordinatorContext> context;
-  TimerHeap timers;
-  Actions actions;  ///< of the turn under way; kept for its capacity
+  bool orphaned = false;        ///< its Hold objects count in LockSpace::orphans_
+  std::uint32_t departing = 0;  ///< releases that still need the space, counted there too
+  KeyTable<Coordinator> table;
+  Timers timers;
+  CoordinatorContext context;
 };
+static_assert(sizeof(Shard) == 128);
 
-/// Whether a busy lock is an exception to whoever asked.
-enum class WhenBusy : std::uint8_t { fail, say_so };
+/// What the timer thread looks at for a number of shards: nothing in them is due before this.
+struct alignas(64) Watched {
+  std::atomic<Clock::rep> next_due{Clock::never().time_since_epoch().count()};
+};
 
 /// The driver around the coordinators: it owns the mutexes, the threads and the clock that they do
 /// not have. Every event is brought under its shard's mutex, and the actions are carried out before
@@ -56,8 +58,8 @@ class LockSpace final : public Sink, public ForkParticipant {
   LockSpace(std::unique_ptr<Backend> backend, const Options& options);
 
   // --- calls; they throw what the public functions of these names throw ---
-  std::optional<Hold> acquire(std::string_view key, Owner owner, const Attempt& attempt,
-                              WhenBusy when_busy);
+  Hold acquire(std::string_view key, Owner owner, const Attempt& attempt);
+  std::optional<Hold> try_acquire(std::string_view key, Owner owner, const Attempt& attempt);
   bool lock(std::string_view key, LockType type, Owner owner, Wait wait);
   bool unlock(std::string_view key, LockType type, Owner owner);
   bool release(RemoteHold& hold, LockType type, bool watched, std::chrono::milliseconds linger);
@@ -92,7 +94,9 @@ class LockSpace final : public Sink, public ForkParticipant {
   void child() noexcept override;
 
  private:
-  static constexpr std::size_t shard_count = 64;
+  static constexpr std::size_t shard_bits = 8;
+  static constexpr std::size_t shard_count = std::size_t{1} << shard_bits;
+  static constexpr std::size_t shards_watched_together = 8;
 
   /// Kept by a thread that releases a hold: the space goes with its last hold, and not before the
   /// last word about it is said.
@@ -100,7 +104,11 @@ class LockSpace final : public Sink, public ForkParticipant {
     LockSpace& space;
     bool orphaned = false;
     Shard* counted_in = nullptr;
-    ~Departure();
+    ~Departure() {
+      if (counted_in != nullptr) count_out();
+      if (orphaned) space.one_hold_less();
+    }
+    void count_out() noexcept;
   };
 
   /// A thread inside close, to be woken when something has changed.
@@ -117,19 +125,29 @@ class LockSpace final : public Sink, public ForkParticipant {
   void wait_while_held(Clock::time_point until, Parker& parker);
   void wake_closers() noexcept;
 
-  [[nodiscard]] Shard& shard_of(std::size_t hash) noexcept { return shards_[hash >> 58]; }
-  Coordinator& coordinator(Shard& shard, std::string_view key, std::size_t hash);
+  [[nodiscard]] Shard& shard_of(std::size_t hash) noexcept {
+    return shards_[hash >> (64 - shard_bits)];
+  }
+  [[nodiscard]] Watched& group_of(const Shard& shard) noexcept {
+    return watched_[static_cast<std::size_t>(&shard - shards_.data()) / shards_watched_together];
+  }
+  [[nodiscard]] std::span<Shard> shards_of(const Watched& group) noexcept {
+    const auto index = static_cast<std::size_t>(&group - watched_.data());
+    return std::span(shards_).subspan(index * shards_watched_together, shards_watched_together);
+  }
+  inline Coordinator& coordinator(Shard& shard, std::string_view key, std::size_t hash);
   void perform(Shard& shard, Coordinator& coordinator, Turn& turn);
-  void submit(Shard& shard, Coordinator& coordinator, Turn& turn);
+  inline void submit(Coordinator& coordinator, Turn& turn);
   void wake(Call& call) noexcept;
-  void wait_for(Shard& shard, Coordinator& coordinator, Call& call, Clock::time_point wake_at);
-  void run(std::string_view key, Call& call, const std::stop_token& cancel);
+  inline void run(std::string_view key, Call& call, const std::stop_token& cancel);
   template <class Bring>
-  void take_turn(std::unique_lock<SmallMutex>& lock, Shard& shard, Coordinator& home, Call& call,
-                 const std::stop_token& cancel, Bring&& bring);
+  void take_turn(Shard& shard, Coordinator& home, Call& call, Bring&& bring);
+  void wait(std::unique_lock<SmallMutex>& lock, Shard& shard, Coordinator& home, Call& call,
+            const std::stop_token& cancel = {});
+  void wait_for(Shard& shard, Coordinator& coordinator, Call& call, Clock::time_point wake_at);
   [[nodiscard]] bool done_or_fail(const Call& call);
   [[noreturn]] void fail(const Call& call, std::string_view key);
-  void one_hold_less(bool orphaned) noexcept;
+  void one_hold_less() noexcept;
   template <class Visit>
   void for_each_coordinator(Visit&& visit);
 
@@ -137,7 +155,7 @@ class LockSpace final : public Sink, public ForkParticipant {
   void watch(Shard& shard, Coordinator& coordinator);
   bool start_timer() noexcept;
   void run_timer();
-  void tick_due(Shard& shard, Clock::time_point now);
+  void tick_due(Watched& group, Clock::time_point now);
   [[nodiscard]] Clock::time_point earliest_due() const noexcept;
 
   const std::uint64_t number_;  ///< never reused, unlike an address
@@ -147,6 +165,7 @@ class LockSpace final : public Sink, public ForkParticipant {
   const Capabilities capabilities_;
   CoordinatorSettings settings_;
   std::array<Shard, shard_count> shards_;
+  std::array<Watched, shard_count / shards_watched_together> watched_;
   Notifier notifier_;
 
   std::atomic<bool> timer_started_{false};
@@ -165,8 +184,9 @@ template <class Visit>
 void LockSpace::for_each_coordinator(Visit&& visit) {
   for (Shard& shard : shards_) {
     const std::lock_guard guard(shard.mutex);
-    shard.table->for_each([&](Coordinator& each) {
-      Turn turn(clock_, shard.actions);
+    shard.table.for_each([&](Coordinator& each) {
+      Actions actions;
+      Turn turn(clock_, actions);
       visit(each, turn);
       perform(shard, each, turn);
     });

@@ -9,20 +9,64 @@
 #include "locks/lock_space.hpp"
 
 namespace latchkey::detail {
-std::optional<Hold> LockSpace::acquire(std::string_view key, Owner owner, const Attempt& attempt,
-                                       WhenBusy when_busy) {
-  Call call;
-  call.owner = owner;
-  call.type = attempt.type;
-  call.lease = attempt.lease;
-  call.reentry = attempt.reentry;
-  call.forever = attempt.wait.is_forever();
-  call.asked = clock_.now();
-  call.until = later(call.asked, attempt.wait.length());
+
+namespace {
+
+/// An acquire as it is asked for, from now on.
+struct Wanted : Call {
+  Wanted(Owner who, const Attempt& attempt, Clock& clock) noexcept {
+    owner = who;
+    type = attempt.type;
+    lease = attempt.lease;
+    reentry = attempt.reentry;
+    forever = attempt.wait.is_forever();
+    asked = clock.now();
+    until = later(asked, attempt.wait.length());
+  }
+};
+
+}  // namespace
+
+Coordinator& LockSpace::coordinator(Shard& shard, std::string_view key, std::size_t hash) {
+  if (Coordinator* const found = shard.table.find(key, hash)) return *found;
+  Coordinator& made = shard.table.insert(key, hash);
+  made.start(shard.context);
+  return made;
+}
+
+// Brings one event of a call. The answer may still be pending.
+template <class Bring>
+void LockSpace::take_turn(Shard& shard, Coordinator& home, Call& call, Bring&& bring) {
+  Actions actions;
+  Turn turn(clock_, actions, call.asked);
+  turn.caller = &call;
+  bring(turn);
+  perform(shard, home, turn);
+}
+
+void LockSpace::run(std::string_view key, Call& call, const std::stop_token& cancel) {
+  const std::size_t hash = hash_key(key);
+  Shard& shard = shard_of(hash);
+  std::unique_lock lock(shard.mutex);
+  Coordinator& home = coordinator(shard, key, hash);
+  take_turn(shard, home, call, [&](Turn& turn) { home.acquire(call, turn); });
+  if (call.answer == Answer::pending) wait(lock, shard, home, call, cancel);
+}
+
+Hold LockSpace::acquire(std::string_view key, Owner owner, const Attempt& attempt) {
+  Wanted call(owner, attempt, clock_);
   run(key, call, attempt.cancel);
-  if (call.answer == Answer::granted) return Hold(call.hold, {call.type, call.lease.is_watchdog()});
-  if (call.answer == Answer::busy && when_busy == WhenBusy::say_so) return std::nullopt;
-  fail(call, key);
+  if (call.answer != Answer::granted) fail(call, key);
+  return Hold(call.hold, {call.type, call.lease.is_watchdog()});
+}
+
+std::optional<Hold> LockSpace::try_acquire(std::string_view key, Owner owner,
+                                           const Attempt& attempt) {
+  Wanted call(owner, attempt, clock_);
+  run(key, call, attempt.cancel);
+  if (call.answer == Answer::busy) return std::nullopt;
+  if (call.answer != Answer::granted) fail(call, key);
+  return Hold(call.hold, {call.type, call.lease.is_watchdog()});
 }
 
 bool LockSpace::lock(std::string_view key, LockType type, Owner owner, Wait wait) {
@@ -39,35 +83,22 @@ bool LockSpace::lock(std::string_view key, LockType type, Owner owner, Wait wait
   fail(call, key);
 }
 
-// Brings one event of a call, and lends the caller's thread to the backend until it is answered.
-template <class Bring>
-void LockSpace::take_turn(std::unique_lock<SmallMutex>& lock, Shard& shard, Coordinator& home,
-                          Call& call, const std::stop_token& cancel, Bring&& bring) {
+// Lends the caller's thread to the backend until the call is answered.
+void LockSpace::wait(std::unique_lock<SmallMutex>& lock, Shard& shard, Coordinator& home,
+                     Call& call, const std::stop_token& cancel) {
   call.parker = &Parker::mine();
-  Turn turn(clock_, shard.actions, call.asked);
-  turn.caller = &call;
-  bring(turn);
-  perform(shard, home, turn);
-  if (call.answer != Answer::pending) return lock.unlock();
   const Clock::time_point wake_at = call.wake_at = home.alarm_of(call);
   lock.unlock();
   if (!cancel.stop_possible()) return wait_for(shard, home, call, wake_at);
   const std::stop_callback stop(cancel, [&] {
     const std::lock_guard guard(shard.mutex);
     if (call.answer != Answer::pending) return;  // and `home` may be gone
-    Turn now(clock_, shard.actions);
-    home.cancel(call, now);
-    perform(shard, home, now);
+    Actions actions;
+    Turn turn(clock_, actions);
+    home.cancel(call, turn);
+    perform(shard, home, turn);
   });
   wait_for(shard, home, call, wake_at);
-}
-
-void LockSpace::run(std::string_view key, Call& call, const std::stop_token& cancel) {
-  const std::size_t hash = hash_key(key);
-  Shard& shard = shard_of(hash);
-  std::unique_lock lock(shard.mutex);
-  Coordinator& home = coordinator(shard, key, hash);
-  take_turn(lock, shard, home, call, cancel, [&](Turn& turn) { home.acquire(call, turn); });
 }
 
 bool LockSpace::unlock(std::string_view key, LockType type, Owner owner) {
@@ -79,7 +110,8 @@ bool LockSpace::unlock(std::string_view key, LockType type, Owner owner) {
   Shard& shard = shard_of(hash);
   std::unique_lock lock(shard.mutex);
   Coordinator& home = coordinator(shard, key, hash);
-  take_turn(lock, shard, home, call, {}, [&](Turn& turn) { home.unlock(call, turn); });
+  take_turn(shard, home, call, [&](Turn& turn) { home.unlock(call, turn); });
+  if (call.answer == Answer::pending) wait(lock, shard, home, call);
   return done_or_fail(call);
 }
 
@@ -89,13 +121,10 @@ bool LockSpace::release(RemoteHold& hold, LockType type, bool watched,
   return give_back(hold, type, watched, linger, departure);
 }
 
-LockSpace::Departure::~Departure() {
-  if (counted_in != nullptr) {
-    const std::lock_guard guard(counted_in->mutex);
-    --counted_in->departing;
-    orphaned = counted_in->orphaned;
-  }
-  space.one_hold_less(orphaned);
+void LockSpace::Departure::count_out() noexcept {
+  const std::lock_guard guard(counted_in->mutex);
+  --counted_in->departing;
+  orphaned = counted_in->orphaned;
 }
 
 bool LockSpace::give_back(RemoteHold& hold, LockType type, bool watched,
@@ -103,24 +132,19 @@ bool LockSpace::give_back(RemoteHold& hold, LockType type, bool watched,
   Call call;
   call.type = type;
   call.asked = clock_.now();
-  call.parker = &Parker::mine();
   const auto until = linger.count() > 0 ? later(call.asked, linger) : Clock::time_point::min();
   Coordinator& home = *hold.home;
   Shard& shard = shard_of(home.hash);
   std::unique_lock lock(shard.mutex);
-  Turn turn(clock_, shard.actions, call.asked);
-  turn.caller = &call;
-  home.release(hold, type, watched, until, &call, turn);
-  perform(shard, home, turn);
+  take_turn(shard, home, call,
+            [&](Turn& turn) { home.release(hold, type, watched, until, &call, turn); });
   departure.orphaned = shard.orphaned;
   if (call.answer == Answer::granted) return true;
   // This thread has still to wait or to complain, and its hold keeps the space no longer.
   ++shard.departing;
   departure.counted_in = &shard;
   if (call.answer == Answer::pending) {
-    const Clock::time_point wake_at = call.wake_at = home.alarm_of(call);
-    lock.unlock();
-    wait_for(shard, home, call, wake_at);
+    wait(lock, shard, home, call);
   } else {
     lock.unlock();
   }
@@ -145,7 +169,8 @@ bool LockSpace::extend(RemoteHold& hold, LockType type, std::chrono::millisecond
   Coordinator& home = *hold.home;
   Shard& shard = shard_of(home.hash);
   std::unique_lock lock(shard.mutex);
-  take_turn(lock, shard, home, call, {}, [&](Turn& turn) { home.extend(hold, lease, call, turn); });
+  take_turn(shard, home, call, [&](Turn& turn) { home.extend(hold, lease, call, turn); });
+  if (call.answer == Answer::pending) wait(lock, shard, home, call);
   return done_or_fail(call);
 }
 

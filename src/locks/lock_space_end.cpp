@@ -25,7 +25,7 @@ void LockSpace::close(std::chrono::milliseconds drain) {
   } entry(*this);
   for (Shard& shard : shards_) {
     const std::lock_guard guard(shard.mutex);
-    shard.context->closed = true;
+    shard.context.closed = true;
   }
   for_each_coordinator([](Coordinator& each, Turn& turn) { each.end_waits(turn); });
   wait_while_held(later(clock_.now(), drain), entry.closer.parker);
@@ -40,7 +40,7 @@ void LockSpace::wait_while_held(Clock::time_point until, Parker& parker) {
     bool held = false;
     for (Shard& shard : shards_) {
       const std::lock_guard guard(shard.mutex);
-      shard.table->for_each([&](const Coordinator& each) { held = held || each.held(); });
+      shard.table.for_each([&](const Coordinator& each) { held = held || each.held(); });
     }
     if (!held || clock_.now() >= until) return;
     backend_->drive(parker, until);
@@ -58,13 +58,13 @@ void LockSpace::orphan() {
   for (Shard& shard : shards_) {
     const std::lock_guard guard(shard.mutex);
     shard.orphaned = true;
-    orphans_ += shard.context->hold_objects + shard.departing;
+    orphans_ += shard.context.hold_objects + shard.departing;
   }
-  one_hold_less(true);
+  one_hold_less();
 }
 
-void LockSpace::one_hold_less(bool orphaned) noexcept {
-  if (orphaned && orphans_.fetch_sub(1) == 1) delete this;
+void LockSpace::one_hold_less() noexcept {
+  if (orphans_.fetch_sub(1) == 1) delete this;
 }
 
 void LockSpace::owner_ended(Owner owner) {

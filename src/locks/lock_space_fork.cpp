@@ -32,14 +32,14 @@ void LockSpace::child() noexcept {
   closers_mutex_.unlock();
   backend_->forget_parent();
   settings_.space = HoldId::new_space();
+  for (Watched& group : watched_) group.next_due.store(Clock::never().time_since_epoch().count());
   for (Shard& shard : shards_) {
-    shard.table->for_each([](Coordinator& each) { each.inherit(); });
-    leave_behind(shard.table.release());
-    shard.table = std::make_unique<KeyTable<Coordinator>>();
+    if (shard.table.size() != 0) {
+      shard.table.for_each([](Coordinator& each) { each.inherit(); });
+      leave_behind(new KeyTable<Coordinator>(std::move(shard.table)));
+    }
     shard.timers.forget_all();
-    shard.next_due.store(Clock::never().time_since_epoch().count());
-    shard.actions.clear();
-    shard.context->hold_objects = shard.departing = 0;
+    shard.context.hold_objects = shard.departing = 0;
     shard.mutex.unlock();
   }
 }

@@ -11,6 +11,12 @@ namespace {
 constexpr Clock::rep ticks(Clock::time_point at) { return at.time_since_epoch().count(); }
 constexpr Clock::time_point point(Clock::rep at) { return Clock::time_point(Clock::duration(at)); }
 
+void lower(std::atomic<Clock::rep>& least, Clock::rep to) noexcept {
+  Clock::rep seen = least.load();
+  while (to < seen && !least.compare_exchange_weak(seen, to)) {
+  }
+}
+
 }  // namespace
 
 // With the shard's mutex held, after each turn of a coordinator.
@@ -20,12 +26,12 @@ void LockSpace::watch(Shard& shard, Coordinator& home) {
     shard.timers.update(home, due);
     // next_due may be earlier than what is due, never later: what ended leaves it as it is, and the
     // timer finds out. So a lock that is taken and released writes nothing that others read.
-    const Clock::rep next = ticks(shard.timers.next());
-    if (next < shard.next_due.load(std::memory_order_relaxed)) {
+    Watched& group = group_of(shard);
+    if (ticks(due) < group.next_due.load(std::memory_order_relaxed)) {
       // Either this sees how long the timer sleeps, or the timer sees the new time before it
       // sleeps: both write first, and read after that, in the one order of sequential consistency.
-      shard.next_due.store(next);
-      if (next < timer_sleeps_until_.load() && start_timer()) timer_parker_->unpark();
+      lower(group.next_due, ticks(due));
+      if (ticks(due) < timer_sleeps_until_.load() && start_timer()) timer_parker_->unpark();
       return;
     }
   }
@@ -48,8 +54,8 @@ bool LockSpace::start_timer() noexcept {
 void LockSpace::run_timer() {
   while (!timer_ending_.load()) {
     const Clock::time_point now = clock_.now();
-    for (Shard& shard : shards_) {
-      if (shard.next_due.load() <= ticks(now)) tick_due(shard, now);
+    for (Watched& group : watched_) {
+      if (group.next_due.load() <= ticks(now)) tick_due(group, now);
     }
     timer_sleeps_until_.store(ticks(Clock::time_point::min()));  // nobody need wake it now
     const Clock::time_point next = earliest_due();
@@ -59,21 +65,29 @@ void LockSpace::run_timer() {
   }
 }
 
-void LockSpace::tick_due(Shard& shard, Clock::time_point now) {
-  const std::lock_guard guard(shard.mutex);
-  while (shard.timers.next() <= now) {
-    Coordinator& home = *shard.timers.first();
-    shard.timers.remove(home);
-    Turn turn(clock_, shard.actions, now);
-    home.tick(turn);
-    perform(shard, home, turn);
+// Forgets the time first and looks then, shard by shard: a turn that comes to a shard before this
+// has left its due time in the shard, and one that comes after it sees that the time is forgotten.
+void LockSpace::tick_due(Watched& group, Clock::time_point now) {
+  group.next_due.store(ticks(Clock::never()));
+  Clock::time_point next = Clock::never();
+  for (Shard& shard : shards_of(group)) {
+    const std::lock_guard guard(shard.mutex);
+    for (shard.timers.sort(); shard.timers.next() <= now; shard.timers.sort()) {
+      Coordinator& home = *shard.timers.first();
+      shard.timers.remove(home);
+      Actions actions;
+      Turn turn(clock_, actions, now);
+      home.tick(turn);
+      perform(shard, home, turn);
+    }
+    next = std::min(next, shard.timers.next());
   }
-  shard.next_due.store(ticks(shard.timers.next()));
+  lower(group.next_due, ticks(next));
 }
 
 Clock::time_point LockSpace::earliest_due() const noexcept {
   Clock::rep earliest = ticks(Clock::never());
-  for (const Shard& shard : shards_) earliest = std::min(earliest, shard.next_due.load());
+  for (const Watched& group : watched_) earliest = std::min(earliest, group.next_due.load());
   return point(earliest);
 }
 

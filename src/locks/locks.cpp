@@ -83,7 +83,7 @@ Hold Locks::acquire(std::string_view key, const Attempt& attempt) const {
   demand_offered(space, attempt.type);
   const FullKey full(space.options().prefix, key);
   const Owner owner = owner_ ? *owner_ : Owner::this_thread();
-  return std::move(*space.acquire(full.view(), owner, attempt, detail::WhenBusy::fail));
+  return space.acquire(full.view(), owner, attempt);
 }
 
 std::optional<Hold> Locks::try_acquire(std::string_view key, const Attempt& attempt) const {
@@ -91,7 +91,7 @@ std::optional<Hold> Locks::try_acquire(std::string_view key, const Attempt& atte
   demand_offered(space, attempt.type);
   const FullKey full(space.options().prefix, key);
   const Owner owner = owner_ ? *owner_ : Owner::this_thread();
-  return space.acquire(full.view(), owner, attempt, detail::WhenBusy::say_so);
+  return space.try_acquire(full.view(), owner, attempt);
 }
 
 Locks Locks::with_owner(Owner owner) const { return Locks(space_, owner); }

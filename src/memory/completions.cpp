@@ -45,6 +45,8 @@ void give_back(Completion* completion) noexcept {
     return;
   }
   if (!pool.watched) watch_pool();
+  completion->outcome.kind = Outcome::Kind::unknown;
+  completion->outcome.token = 0;
   completion->outcome.text.clear();
   completion->outcome.retry_after.reset();
   completion->outcome.busy_member = 0;

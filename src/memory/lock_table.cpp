@@ -10,26 +10,12 @@ using Mode = LockRecord::Mode;
 using Kind = Outcome::Kind;
 using std::chrono::milliseconds;
 
-Mode mode_of(LockType type) noexcept {
-  switch (type) {
-    case LockType::READ: return Mode::read;
-    case LockType::WRITE: return Mode::write;
-    default: return Mode::plain;
-  }
-}
-
 template <class List>
 auto find_id(List& list, const HoldId& id) noexcept {
   return std::find_if(list.begin(), list.end(), [&](const auto& entry) { return entry.id == id; });
 }
 
-Outcome plainly(Kind kind) {
-  Outcome outcome;
-  outcome.kind = kind;
-  return outcome;
-}
-
-Outcome granted_if(bool yes) { return plainly(yes ? Kind::granted : Kind::gone); }
+Kind granted_if(bool yes) noexcept { return yes ? Kind::granted : Kind::gone; }
 
 milliseconds left_until(Clock::time_point end, Clock::time_point now) noexcept {
   return std::chrono::ceil<milliseconds>(end - now);
@@ -87,48 +73,21 @@ LockRecord::Ear ear_of(const Request& request, Subscriber* subscriber) noexcept 
 
 }  // namespace
 
-void LockRecord::hold(const HoldId& id, Clock::time_point ends, std::uint64_t token, Mode as) {
-  holders.push_back({id, ends, token});
-  mode = as;
-  first_end = std::min(first_end, ends);
-}
-
 void LockRecord::enqueue(const HoldId& id, Clock::time_point ends) {
   queue.push_back({id, ends});
   first_end = std::min(first_end, ends);
 }
 
-Outcome LockTable::apply(const Request& request, std::size_t hash, Clock::time_point now,
-                         Subscriber* subscriber) {
-  sweep(now);
-  // Two shortcuts for what happens most: a key that nobody has is taken, and a key that one owner
-  // has, and nobody else waits for, is given back. Without them both would do the same, slower.
-  if (request.verb == Verb::acquire && request.type != LockType::FENCED) {
-    if (records_.find(request.key, hash) == nullptr) {
-      LockRecord& record = records_.insert(request.key, hash);
-      record.hold(request.id, later(now, request.lease), 0, mode_of(request.type));
-      return plainly(Kind::granted);
-    }
-  } else if (request.verb == Verb::release) {
-    LockRecord* record = records_.find(request.key, hash);
-    if (record != nullptr && record->holders.size() == 1 && record->queue.empty() &&
-        record->ears.empty() && record->first_end > now &&
-        record->holders.front().id == request.id) {
-      records_.erase(*record);
-      return plainly(Kind::granted);
-    }
-  }
-  return apply_to_any(request, hash, now, subscriber);
-}
-
-Outcome LockTable::apply_to_any(const Request& request, std::size_t hash, Clock::time_point now,
-                                Subscriber* subscriber) {
+void LockTable::apply_to_any(const Request& request, std::size_t hash, Clock::time_point now,
+                             Subscriber* subscriber, Outcome& outcome) {
+  if (request.verb != Verb::acquire) sweep(now);  // which take() has done
   if (request.verb == Verb::acquire_all) {
-    return acquire_all(request, now, [this](std::size_t) -> LockTable& { return *this; });
+    return acquire_all(request, now, [this](std::size_t) -> LockTable& { return *this; }, outcome);
   }
   if (request.verb == Verb::list) {
     list(request, now);
-    return plainly(Kind::granted);
+    outcome.kind = Kind::granted;
+    return;
   }
   if (request.verb == Verb::inspect) {
     *request.info = LockInfo{};
@@ -138,33 +97,36 @@ Outcome LockTable::apply_to_any(const Request& request, std::size_t hash, Clock:
   if (record == nullptr) {
     const bool nothing_to_say = request.verb == Verb::inspect || request.verb == Verb::unsubscribe;
     if (request.verb != Verb::acquire && request.verb != Verb::subscribe) {
-      return granted_if(nothing_to_say);
+      outcome.kind = granted_if(nothing_to_say);
+      return;
     }
     record = &records_.insert(request.key, hash);
   }
   const Before before = snapshot(*record);
   record->purge(now);
-  Outcome outcome = act(*record, request, now, subscriber);
+  if (request.verb == Verb::acquire) {
+    acquire(*record, request, now, outcome);
+  } else {
+    outcome.kind = act(*record, request, now, subscriber);
+  }
   settle(*record, before);
-  return outcome;
 }
 
-Outcome LockTable::act(LockRecord& record, const Request& request, Clock::time_point now,
-                       Subscriber* subscriber) {
+Kind LockTable::act(LockRecord& record, const Request& request, Clock::time_point now,
+                    Subscriber* subscriber) {
   const auto mine = find_id(record.holders, request.id);
   const bool held = mine != record.holders.end();
   switch (request.verb) {
-    case Verb::acquire: return acquire(record, request, now);
     case Verb::renew:
       if (held) prolong(mine->ends, now, request.lease);
       return granted_if(held);
     case Verb::verify: return granted_if(held);
     case Verb::downgrade:
       // A READ of this id is what a repeated downgrade finds.
-      if (!held || record.mode == Mode::plain) return granted_if(false);
+      if (!held || record.mode == Mode::plain) return Kind::gone;
       record.mode = Mode::read;
       prolong(mine->ends, now, request.lease);
-      return granted_if(true);
+      return Kind::granted;
     case Verb::release: return granted_if(remove_holder(record, request.id));
     case Verb::leave: {
       const bool queued = remove_place(record, request.id);
@@ -175,26 +137,27 @@ Outcome LockTable::act(LockRecord& record, const Request& request, Clock::time_p
           std::find(record.ears.begin(), record.ears.end(), ear) == record.ears.end()) {
         record.ears.push_back(ear);
       }
-      return granted_if(true);
+      return Kind::granted;
     case Verb::unsubscribe:
       std::erase(record.ears, ear_of(request, subscriber));
-      return granted_if(true);
-    case Verb::inspect: describe(record, now, *request.info); return granted_if(true);
+      return Kind::granted;
+    case Verb::inspect: describe(record, now, *request.info); return Kind::granted;
     case Verb::force_release: {
       const bool any = !record.holders.empty();
       record.holders.clear();
       record.mode = Mode::free;
       return granted_if(any);
     }
+    case Verb::acquire:
     case Verb::acquire_all:
-    case Verb::list: break;  // of many keys: apply has dealt with them
+    case Verb::list: break;  // dealt with before
   }
-  return plainly(Kind::refused);
+  return Kind::refused;
 }
 
-Outcome LockTable::acquire(LockRecord& record, const Request& request, Clock::time_point now) {
-  Outcome outcome;
-  const Mode wanted = mode_of(request.type);
+void LockTable::acquire(LockRecord& record, const Request& request, Clock::time_point now,
+                        Outcome& outcome) {
+  const Mode wanted = LockRecord::mode_of(request.type);
   const bool fenced = request.type == LockType::FENCED;
 
   if (const auto mine = find_id(record.holders, request.id);
@@ -203,7 +166,7 @@ Outcome LockTable::acquire(LockRecord& record, const Request& request, Clock::ti
     if (fenced && mine->token == 0) mine->token = last_token_ = next_token(request.tokens, now);
     outcome.kind = Kind::granted;
     outcome.token = mine->token;
-    return outcome;
+    return;
   }
 
   const bool joins = wanted == Mode::read && record.mode == Mode::read;
@@ -222,19 +185,19 @@ Outcome LockTable::acquire(LockRecord& record, const Request& request, Clock::ti
       } else if (request.queue_wait > milliseconds::zero()) {
         record.enqueue(request.id, later(now, request.queue_wait));
       }
-      return outcome;
+      return;
     }
     if (place != record.queue.end()) record.queue.erase(place);
   } else if (!free) {
     set_busy(outcome, record, last_end(record), now);
-    return outcome;
+    return;
   }
 
   outcome.token = fenced ? next_token(request.tokens, now) : 0;
   record.hold(request.id, later(now, request.lease), outcome.token, wanted);
   if (fenced) last_token_ = outcome.token;
   outcome.kind = Kind::granted;
-  return outcome;
+  return;
 }
 
 bool LockTable::blocks(const Member& member, std::size_t hash, Clock::time_point now,
@@ -243,7 +206,7 @@ bool LockTable::blocks(const Member& member, std::size_t hash, Clock::time_point
   if (record == nullptr) return false;
   const Before before = snapshot(*record);
   record->purge(now);
-  const Mode wanted = mode_of(member.type);
+  const Mode wanted = LockRecord::mode_of(member.type);
   const bool mine =
       record->mode == wanted && find_id(record->holders, member.id) != record->holders.end();
   const bool joins = wanted == Mode::read && record->mode == Mode::read;
@@ -270,7 +233,7 @@ void LockTable::take(const Member& member, std::size_t hash, Clock::time_point e
     if (fenced && mine->token == 0) mine->token = token;
   } else {
     remove_place(*record, member.id);
-    record->hold(member.id, ends, fenced ? token : 0, mode_of(member.type));
+    record->hold(member.id, ends, fenced ? token : 0, LockRecord::mode_of(member.type));
   }
   if (fenced) last_token_ = std::max(last_token_, token);
 }

@@ -41,6 +41,10 @@ struct LockRecord {
     friend bool operator==(const Ear&, const Ear&) noexcept = default;
   };
   enum class Mode : std::uint8_t { free, plain, write, read };
+  [[nodiscard]] static Mode mode_of(LockType type) noexcept {
+    if (type == LockType::READ) return Mode::read;
+    return type == LockType::WRITE ? Mode::write : Mode::plain;
+  }
 
   std::string key;
   std::size_t hash = 0;
@@ -52,12 +56,20 @@ struct LockRecord {
   std::vector<Place> queue;
   std::vector<Ear> ears;
 
-  void hold(const HoldId& id, Clock::time_point ends, std::uint64_t token, Mode as);
+  void hold(const HoldId& id, Clock::time_point ends, std::uint64_t token, Mode as) {
+    holders.push_back({id, ends, token});
+    mode = as;
+    first_end = std::min(first_end, ends);
+  }
   void enqueue(const HoldId& id, Clock::time_point ends);
   void purge(Clock::time_point now) noexcept {
     if (first_end <= now) drop_ended(now);
   }
   void reset() noexcept;
+  [[nodiscard]] bool held_by_nobody_but(const HoldId& id, Clock::time_point now) const noexcept {
+    return holders.size() == 1 && queue.empty() && ears.empty() && first_end > now &&
+           holders.front().id == id;
+  }
   [[nodiscard]] bool idle() const noexcept {
     return holders.empty() && queue.empty() && ears.empty();
   }
@@ -71,7 +83,8 @@ struct LockRecord {
 ///
 /// What the table adds to the words of Verb:
 /// - expired holds and places do not exist: they are dropped on sight, and a bucket of other keys
-///   is looked through with every request, so that none stays behind for want of a visitor;
+///   is looked through with every request but a plain release, so that none stays behind for want
+///   of a visitor;
 /// - no request ever shortens a lease, a repeated acquire or downgrade neither;
 /// - FAIR: a place in the queue ends `queue_wait` after its owner last asked. Only the first in the
 ///   queue may take a free lock; REENTRANT, FENCED, READ and WRITE pass by the queue;
@@ -89,14 +102,18 @@ class LockTable {
   /// and must live until it is forgotten. The keys of an acquire_all are distinct. Throws
   /// std::bad_alloc: the request then may have been carried out or not, and the table is sound.
   Outcome apply(const Request& request, Clock::time_point now, Subscriber* subscriber = nullptr) {
-    return apply(request, hash_key(request.key), now, subscriber);
+    Outcome outcome;
+    apply(request, hash_key(request.key), now, subscriber, outcome);
+    return outcome;
   }
-  Outcome apply(const Request& request, std::size_t hash, Clock::time_point now,
-                Subscriber* subscriber);
+  /// The same into `outcome`, which is as new.
+  void apply(const Request& request, std::size_t hash, Clock::time_point now,
+             Subscriber* subscriber, Outcome& outcome);
 
   /// The acquire_all of keys that lie in several tables: `table_of(hash)` says in which.
   template <class TableOf>
-  static Outcome acquire_all(const Request& request, Clock::time_point now, TableOf&& table_of);
+  static void acquire_all(const Request& request, Clock::time_point now, TableOf&& table_of,
+                          Outcome& outcome);
 
   /// Ends all subscriptions of `subscriber`.
   void forget(const Subscriber& subscriber) noexcept;
@@ -111,15 +128,23 @@ class LockTable {
     HoldId first;
   };
 
+  // Shortcuts for what happens most: a key that nobody has is taken, and a key that one owner has,
+  // and nobody else waits for, is given back. False: nothing was done.
+  bool take(const Request& request, std::size_t hash, Clock::time_point now);
+  bool give_back(const Request& request, std::size_t hash, Clock::time_point now) noexcept;
+  void apply_to_any(const Request& request, std::size_t hash, Clock::time_point now,
+                    Subscriber* subscriber, Outcome& outcome);
+
   static Before snapshot(const LockRecord& record) noexcept;
   void settle(LockRecord& record, const Before& before) noexcept;
-  void sweep(Clock::time_point now) noexcept;
+  void sweep(Clock::time_point now) noexcept {
+    if (records_.size() != 0) drop_some_ended(now);
+  }
+  void drop_some_ended(Clock::time_point now) noexcept;
 
-  Outcome apply_to_any(const Request& request, std::size_t hash, Clock::time_point now,
-                       Subscriber* subscriber);
-  Outcome act(LockRecord& record, const Request& request, Clock::time_point now,
-              Subscriber* subscriber);
-  Outcome acquire(LockRecord& record, const Request& request, Clock::time_point now);
+  Outcome::Kind act(LockRecord& record, const Request& request, Clock::time_point now,
+                    Subscriber* subscriber);
+  void acquire(LockRecord& record, const Request& request, Clock::time_point now, Outcome& outcome);
   void list(const Request& request, Clock::time_point now);
 
   bool blocks(const Member& member, std::size_t hash, Clock::time_point now, Outcome& outcome);
@@ -132,9 +157,35 @@ class LockTable {
   std::uint64_t last_token_ = 0;
 };
 
+inline bool LockTable::take(const Request& request, std::size_t hash, Clock::time_point now) {
+  sweep(now);
+  if (request.type == LockType::FENCED || records_.find(request.key, hash) != nullptr) return false;
+  LockRecord& record = records_.insert(request.key, hash);
+  record.hold(request.id, later(now, request.lease), 0, LockRecord::mode_of(request.type));
+  return true;
+}
+
+inline bool LockTable::give_back(const Request& request, std::size_t hash,
+                                 Clock::time_point now) noexcept {
+  LockRecord* const record = records_.find(request.key, hash);
+  if (record == nullptr || !record->held_by_nobody_but(request.id, now)) return false;
+  records_.erase(*record);
+  return true;
+}
+
+inline void LockTable::apply(const Request& request, std::size_t hash, Clock::time_point now,
+                             Subscriber* subscriber, Outcome& outcome) {
+  if ((request.verb == Verb::acquire && take(request, hash, now)) ||
+      (request.verb == Verb::release && give_back(request, hash, now))) {
+    outcome.kind = Outcome::Kind::granted;
+  } else {
+    apply_to_any(request, hash, now, subscriber, outcome);
+  }
+}
+
 template <class TableOf>
-Outcome LockTable::acquire_all(const Request& request, Clock::time_point now, TableOf&& table_of) {
-  Outcome outcome;
+void LockTable::acquire_all(const Request& request, Clock::time_point now, TableOf&& table_of,
+                            Outcome& outcome) {
   std::uint64_t token = 0;
   for (std::size_t index = 0; index < request.members.size(); ++index) {
     const Member& member = request.members[index];
@@ -142,7 +193,7 @@ Outcome LockTable::acquire_all(const Request& request, Clock::time_point now, Ta
     LockTable& table = table_of(hash);
     if (table.blocks(member, hash, now, outcome)) {
       outcome.busy_member = static_cast<std::uint32_t>(index);
-      return outcome;
+      return;
     }
     if (member.type == LockType::FENCED) {
       token = std::max(token, table.next_token(request.tokens, now));
@@ -154,7 +205,6 @@ Outcome LockTable::acquire_all(const Request& request, Clock::time_point now, Ta
   }
   outcome.kind = Outcome::Kind::granted;
   outcome.token = token;
-  return outcome;
 }
 
 }  // namespace latchkey::detail

@@ -60,7 +60,7 @@ void LockTable::settle(LockRecord& record, const Before& before) noexcept {
   if (record.idle()) records_.erase(record);
 }
 
-void LockTable::sweep(Clock::time_point now) noexcept {
+void LockTable::drop_some_ended(Clock::time_point now) noexcept {
   records_.visit_some([&](LockRecord& record) {
     if (record.first_end > now && !record.idle()) return;
     const Before before = snapshot(record);

@@ -60,7 +60,6 @@ class MemoryBackend final : public Backend, private ForkParticipant {
     Sink& sink;
   };
 
-  void apply(Request& request, Subscriber* subscriber, Outcome& outcome) noexcept;
   Ear& ear_of(Sink& sink);
   void forget_ears() noexcept;
   bool deliver() noexcept;
@@ -93,20 +92,15 @@ void MemoryBackend::submit(std::span<Request* const> requests, Sink& sink) {
   for (Request* const request : requests) {
     completion->request = request;
     completion->sink = &sink;
-    apply(*request, subscriber, completion->outcome);
+    space_->apply(*request, subscriber, completion->outcome);
     completion = completion->next;
   }
   completions_.push(batch);
 }
 
 bool MemoryBackend::answer(Request& request, Outcome& outcome, Sink& sink) {
-  apply(request, is_about_ears(request) ? &ear_of(sink) : nullptr, outcome);
+  space_->apply(request, is_about_ears(request) ? &ear_of(sink) : nullptr, outcome);
   return true;
-}
-
-void MemoryBackend::apply(Request& request, Subscriber* subscriber, Outcome& outcome) noexcept {
-  const bool dated = request.sent != Clock::time_point{};
-  space_->apply(request, dated ? request.sent : space_->clock().now(), subscriber, outcome);
 }
 
 bool MemoryBackend::deliver() noexcept {

@@ -70,18 +70,19 @@ MemorySpace::MemorySpace(std::string_view name, Clock& clock) : clock_(clock), n
 
 MemorySpace::~MemorySpace() { unregister_fork_participant(*this); }
 
-void MemorySpace::apply(const Request& request, Clock::time_point now, Subscriber* subscriber,
-                        Outcome& outcome) noexcept {
+void MemorySpace::apply(const Request& request, Subscriber* subscriber, Outcome& outcome) noexcept {
+  const bool dated = request.sent != Clock::time_point{};
+  const Clock::time_point now = dated ? request.sent : clock_.now();
   try {
     if (request.verb == Verb::acquire_all) {
-      outcome = apply_to_several(request, now);
+      apply_to_several(request, now, outcome);
     } else if (request.verb == Verb::list) {
-      outcome = list(request, now);
+      list(request, now, outcome);
     } else {
-      const std::size_t hash = hash_key(request.key);
+      const std::size_t hash = request.hash != 0 ? request.hash : hash_key(request.key);
       Shard& shard = shards_[shard_of(hash)];
       const std::lock_guard lock(shard.mutex);
-      outcome = shard.table.apply(request, hash, now, subscriber);
+      shard.table.apply(request, hash, now, subscriber, outcome);
     }
   } catch (const std::bad_alloc&) {
     outcome = Outcome{};
@@ -89,7 +90,8 @@ void MemorySpace::apply(const Request& request, Clock::time_point now, Subscribe
   }
 }
 
-Outcome MemorySpace::apply_to_several(const Request& request, Clock::time_point now) {
+void MemorySpace::apply_to_several(const Request& request, Clock::time_point now,
+                                   Outcome& outcome) {
   std::bitset<shard_count> wanted;
   for (const Member& member : request.members) wanted.set(shard_of(hash_key(member.key)));
   struct Locked {
@@ -110,20 +112,19 @@ Outcome MemorySpace::apply_to_several(const Request& request, Clock::time_point 
     }
   };
   const Locked locked(shards_, wanted);
-  return LockTable::acquire_all(request, now, [this](std::size_t hash) -> LockTable& {
+  const auto table_of = [this](std::size_t hash) -> LockTable& {
     return shards_[shard_of(hash)].table;
-  });
+  };
+  LockTable::acquire_all(request, now, table_of, outcome);
 }
 
-Outcome MemorySpace::list(const Request& request, Clock::time_point now) {
+void MemorySpace::list(const Request& request, Clock::time_point now, Outcome& outcome) {
   const auto first = static_cast<std::ptrdiff_t>(request.names->size());
-  Outcome outcome;
   for (Shard& shard : shards_) {
     const std::lock_guard lock(shard.mutex);
     outcome = shard.table.apply(request, now);
   }
   std::sort(request.names->begin() + first, request.names->end());
-  return outcome;
 }
 
 void MemorySpace::forget(const Subscriber& subscriber) noexcept {

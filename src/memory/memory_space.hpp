@@ -29,9 +29,9 @@ class MemorySpace final : private ForkParticipant {
   MemorySpace& operator=(const MemorySpace&) = delete;
   ~MemorySpace();
 
-  /// Never throws: a lack of memory is an unknown outcome.
-  void apply(const Request& request, Clock::time_point now, Subscriber* subscriber,
-             Outcome& outcome) noexcept;
+  /// Carries out `request` at the time when it was sent; where that is not said, now. `outcome` is
+  /// as new. Never throws: a lack of memory is an unknown outcome.
+  void apply(const Request& request, Subscriber* subscriber, Outcome& outcome) noexcept;
 
   void forget(const Subscriber& subscriber) noexcept;
 
@@ -42,7 +42,7 @@ class MemorySpace final : private ForkParticipant {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
  private:
-  static constexpr std::size_t shard_bits = 6;
+  static constexpr std::size_t shard_bits = 8;
   static constexpr std::size_t shard_count = std::size_t{1} << shard_bits;
   struct alignas(64) Shard {
     SmallMutex mutex;
@@ -50,8 +50,8 @@ class MemorySpace final : private ForkParticipant {
   };
 
   static std::size_t shard_of(std::size_t hash) noexcept { return hash >> (64 - shard_bits); }
-  Outcome apply_to_several(const Request& request, Clock::time_point now);
-  Outcome list(const Request& request, Clock::time_point now);
+  void apply_to_several(const Request& request, Clock::time_point now, Outcome& outcome);
+  void list(const Request& request, Clock::time_point now, Outcome& outcome);
 
   void prepare() noexcept override;
   void parent() noexcept override;

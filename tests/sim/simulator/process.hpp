@@ -56,7 +56,7 @@ class Process {
       : number(its_number),
         clock_(clock),
         settings_(settings),
-        context_(settings_, first_id, 1, seed),
+        context_(settings_, first_id, seed),
         host_(host) {}
 
   Process(const Process&) = delete;
@@ -96,14 +96,16 @@ class Process {
   void turn(Coordinator& coordinator, Do&& event, Call* caller = nullptr) {
     host_.before_turn(*this, coordinator);
     Actions actions;
-    std::swap(actions, actions_);  // keeps the capacities
     Turn one(clock_, actions, clock_.now());
     one.caller = caller;
     event(coordinator, one);
     answer_at_once(coordinator, one);
     for (Request* const request : actions.submits) open_.push_back(request);
     for (Request* const request : actions.submits) host_.submitted(*this, *request);
-    for (const Event& each : actions.events) host_.told(*this, each);
+    if (actions.tidings != nullptr) {
+      for (const Event& each : actions.tidings->events) host_.told(*this, each);
+      stops += actions.tidings->stops.size();
+    }
     for (Call* const call : actions.wakes) {
       call->waking = false;
       if (call->answer != Answer::pending) call->done.store(true);
@@ -113,9 +115,6 @@ class Process {
       if (caller->answer == Answer::pending) caller->wake_at = coordinator.alarm_of(*caller);
       host_.woken(*this, *caller);
     }
-    stops += actions.stops.size();
-    actions.clear();
-    std::swap(actions, actions_);
     host_.after_turn(*this, coordinator);
     drop_if_idle(coordinator);
   }
@@ -206,7 +205,7 @@ class Process {
 
   // What is answered at once goes straight back, and its next requests join the ones under way.
   void answer_at_once(Coordinator& coordinator, Turn& one) {
-    std::vector<Request*>& requests = one.out.submits;
+    auto& requests = one.out.submits;
     std::size_t unanswered = 0;
     for (std::size_t index = 0; index < requests.size(); ++index) {
       Outcome outcome;
@@ -216,7 +215,7 @@ class Process {
         requests[unanswered++] = requests[index];
       }
     }
-    requests.resize(unanswered);
+    requests.shorten(unanswered);
   }
 
   void drop_if_idle(Coordinator& coordinator) {
@@ -236,7 +235,6 @@ class Process {
   std::vector<std::unique_ptr<Coordinator>> spares_;
   std::vector<Request*> open_;
   std::vector<std::unique_ptr<Call>> last_calls_;
-  Actions actions_;
 };
 
 }  // namespace latchkey::sim

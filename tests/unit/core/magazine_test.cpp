@@ -1,0 +1,77 @@
+// Spare records of a thread, and short lists on its stack.
+#include "core/magazine.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include "core/short_list.hpp"
+
+namespace latchkey::detail {
+namespace {
+
+struct Counted {
+  Counted() noexcept { ++alive; }
+  ~Counted() { --alive; }
+  void reset() noexcept { value = 0; }
+  Counted* next = nullptr;
+  int value = 0;
+  static inline std::atomic<int> alive = 0;
+};
+
+TEST(Magazine, GivesBackTheLatestAsNewAndKeepsFew) {
+  std::thread([] {
+    Counted& first = Magazine<Counted>::take();
+    first.value = 7;
+    Magazine<Counted>::give_back(first);
+    EXPECT_EQ(&Magazine<Counted>::take(), &first);
+    EXPECT_EQ(first.value, 0);
+    std::vector<Counted*> many{&first};
+    while (many.size() < 3 * Magazine<Counted>::most) many.push_back(&Magazine<Counted>::take());
+    for (Counted* each : many) Magazine<Counted>::give_back(*each);
+    EXPECT_EQ(Counted::alive, static_cast<int>(Magazine<Counted>::most));
+  }).join();
+  EXPECT_EQ(Counted::alive, 0) << "what a thread kept goes with it";
+}
+
+// Its destructor runs after the magazine's, as that of a hold in a thread's local may.
+struct Late {
+  ~Late() {
+    Magazine<Counted>::give_back(Magazine<Counted>::take());
+    Magazine<Counted>::give_back(Magazine<Counted>::take());
+  }
+};
+
+TEST(Magazine, WorksWhileTheThreadEnds) {
+  std::thread([] {
+    thread_local const Late late;
+    static_cast<void>(&late);
+    Magazine<Counted>::give_back(Magazine<Counted>::take());
+  }).join();
+  EXPECT_EQ(Counted::alive, 0);
+}
+
+TEST(ShortList, KeepsItsElementsTogetherHoweverManyThereAre) {
+  ShortList<int, 4> list;
+  for (int round = 0; round < 2; ++round) {
+    for (int count = 0; count < 10; ++count) {
+      std::vector<int> expected(static_cast<std::size_t>(count));
+      std::iota(expected.begin(), expected.end(), round);
+      for (int value : expected) list.push_back(value);
+      EXPECT_EQ(std::vector<int>(list.begin(), list.end()), expected);
+      for (std::size_t left = expected.size() + 1; left-- > 0;) {
+        list.shorten(left);
+        expected.resize(left);
+        EXPECT_EQ(std::vector<int>(list.data(), list.data() + list.size()), expected);
+      }
+      list.clear();
+      EXPECT_TRUE(list.empty());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace latchkey::detail
