@@ -2,10 +2,9 @@
 #pragma once
 
 #include <charconv>
+#include <concepts>
 #include <cstddef>
-#include <cstdint>
 #include <initializer_list>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -37,7 +36,7 @@ class CommandBuffer {
     append("\r\n");
   }
   /// A word in decimal.
-  void number(std::int64_t value) {
+  void number(std::integral auto value) {
     char digits[20];
     const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
     word(std::string_view(digits, static_cast<std::size_t>(end - digits)));

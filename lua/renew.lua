@@ -1,0 +1,18 @@
+-- Prolongs any lease but that of a READ.
+--
+-- KEYS[1]  the lock
+-- ARGV[1]  lease from now, ms
+-- ARGV[2]  owner; for a WRITE with ":write" behind it
+--
+-- Returns  0: the lease ends in that time or later
+--          nil: this owner no longer holds
+--
+-- Works while the server is out of memory.
+
+if redis.call('HEXISTS', KEYS[1], ARGV[2]) == 0 then
+  return false
+end
+if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[1]) then
+  redis.call('PEXPIRE', KEYS[1], ARGV[1])
+end
+return 0
