@@ -1,9 +1,9 @@
 // Tags, owners, channels, and names that no lock may have.
 #include "redis/names.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <initializer_list>
 
 namespace latchkey::detail::redis {
 namespace {
@@ -25,18 +25,6 @@ bool has_hash_tag(std::string_view key, std::size_t open) noexcept {
   const std::size_t close = key.find('}', open);
   return close != std::string_view::npos && close > open + 1;
 }
-
-int nibble(char digit) noexcept {
-  if (digit >= '0' && digit <= '9') return digit - '0';
-  if (digit >= 'a' && digit <= 'f') return digit - 'a' + 10;
-  return -1;
-}
-
-constexpr bool is_dash(std::size_t at) noexcept {
-  return at == 8 || at == 13 || at == 18 || at == 23;
-}
-
-constexpr std::size_t uuid_size = 36;
 
 }  // namespace
 
@@ -68,26 +56,6 @@ OwnerText::OwnerText(const HoldId& id) noexcept {
   *end++ = ':';
   end = std::to_chars(end, text_.data() + text_.size(), id.number).ptr;
   size_ = static_cast<std::size_t>(end - text_.data());
-}
-
-std::optional<HoldId> parse_owner(std::string_view text) noexcept {
-  if (text.size() < uuid_size + 2 || text[uuid_size] != ':') return std::nullopt;
-  HoldId id;
-  int count = 0;
-  for (std::size_t at = 0; at < uuid_size; ++at) {
-    if (is_dash(at)) {
-      if (text[at] != '-') return std::nullopt;
-      continue;
-    }
-    const int digit = nibble(text[at]);
-    if (digit < 0) return std::nullopt;
-    std::uint64_t& half = id.space[count++ < 16 ? 0 : 1];
-    half = half << 4 | static_cast<std::uint64_t>(digit);
-  }
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data() + uuid_size + 1, end, id.number);
-  if (error != std::errc{} || rest != end || id.number == 0) return std::nullopt;
-  return id;
 }
 
 Channels channels_of(std::string_view key, LockType type, const HoldId& id) {

@@ -59,10 +59,6 @@ class OwnerText {
   std::size_t size_;
 };
 
-/// The id whose text this is; empty where it is no id in Redisson's shape with a UUID in lower case
-/// and a number from 1 on.
-[[nodiscard]] std::optional<HoldId> parse_owner(std::string_view text) noexcept;
-
 /// Where a subscriber hears of its key. A message there means: `released`, whatever its text.
 ///
 /// | type      | channels                                                                       |
