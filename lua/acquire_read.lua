@@ -28,11 +28,16 @@ local left = redis.call('PTTL', KEYS[1])
 if redis.call('HGET', KEYS[1], 'mode') ~= 'read' then
   return {left, holder(KEYS[1])}
 end
-local own = math.max(tonumber(ARGV[1]), redis.call('PTTL', KEYS[2]))
-redis.call('HSET', KEYS[1], ARGV[2], 1)
-redis.call('SET', KEYS[2], 1, 'PX', own)
+local own = redis.call('PTTL', KEYS[2])
+local lease = math.max(tonumber(ARGV[1]), own)
+if own == -2 or redis.call('HEXISTS', KEYS[1], ARGV[2]) == 0 then
+  redis.call('HSET', KEYS[1], ARGV[2], 1)
+  redis.call('SET', KEYS[2], 1, 'PX', lease)
+else
+  redis.call('PEXPIRE', KEYS[2], lease)
+end
 drop_dead_readers(KEYS[1], ARGV[3])
-if left < own then
-  redis.call('PEXPIRE', KEYS[1], own)
+if left < lease then
+  redis.call('PEXPIRE', KEYS[1], lease)
 end
 return 0

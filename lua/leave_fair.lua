@@ -15,10 +15,7 @@
 --#include parts/publish.lua
 --#include parts/fair_queue.lua
 
-local held = redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1
-if held then
-  redis.call('DEL', KEYS[1])
-end
+local held = redis.call('HDEL', KEYS[1], ARGV[1]) == 1
 local first = redis.call('LINDEX', KEYS[2], 0) == ARGV[1]
 local queued = redis.call('LREM', KEYS[2], 0, ARGV[1]) > 0
 if redis.call('ZREM', KEYS[3], ARGV[1]) == 0 and not queued and not held then

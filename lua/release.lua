@@ -9,12 +9,12 @@
 --          nil: this owner did not hold it; nothing changed
 --
 -- Deletes before all else: that works while the server is out of memory, and where the notice is
--- forbidden. Sent twice it does nothing the second time, since no owner is ever used again.
+-- forbidden. With its only field the hash is gone. Sent twice it does nothing the second time, since
+-- no owner is ever used again.
 
-if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
+if redis.call('HDEL', KEYS[1], ARGV[1]) == 0 then
   return false
 end
-redis.call('DEL', KEYS[1])
 if ARGV[3] == '1' then
   redis.pcall('SPUBLISH', ARGV[2], 0)
 else

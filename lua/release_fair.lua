@@ -16,9 +16,8 @@
 --#include parts/publish.lua
 --#include parts/fair_queue.lua
 
-if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
+if redis.call('HDEL', KEYS[1], ARGV[1]) == 0 then
   return false
 end
-redis.call('DEL', KEYS[1])
 call_next(KEYS[2], KEYS[3], ARGV[2], ARGV[3])
 return 0

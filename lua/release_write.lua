@@ -10,7 +10,7 @@
 --
 -- As release.lua. The message is 1: all readers may come, where 0 wakes one client's one waiter.
 
-if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
+if redis.call('HDEL', KEYS[1], ARGV[1]) == 0 then
   return false
 end
 redis.call('DEL', KEYS[1])

@@ -7,12 +7,11 @@
 -- Returns  0: the lease ends in that time or later
 --          nil: this owner no longer holds
 --
--- Works while the server is out of memory.
+-- Works while the server is out of memory, and always writes: a replica must not confirm a hold.
 
 if redis.call('HEXISTS', KEYS[1], ARGV[2]) == 0 then
   return false
 end
-if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[1]) then
-  redis.call('PEXPIRE', KEYS[1], ARGV[1])
-end
+local left = redis.call('PTTL', KEYS[1])
+redis.call('PEXPIRE', KEYS[1], math.max(left, tonumber(ARGV[1])))
 return 0

@@ -9,17 +9,14 @@
 --          nil: this owner no longer holds, or its lease ended while others went on reading
 --
 -- The hash lives as long as the longest lease: Redisson's own renewal sets it to 30 s, also where
--- one of ours was to last an hour. Works while the server is out of memory.
+-- one of ours was to last an hour. Works while the server is out of memory, and always writes: see
+-- renew.lua.
 
 local own = redis.call('PTTL', KEYS[2])
 if own == -2 or redis.call('HEXISTS', KEYS[1], ARGV[2]) == 0 then
   return false
 end
 local lease = math.max(tonumber(ARGV[1]), own)
-if redis.call('PTTL', KEYS[1]) < lease then
-  redis.call('PEXPIRE', KEYS[1], lease)
-end
-if own < lease then
-  redis.call('PEXPIRE', KEYS[2], lease)
-end
+redis.call('PEXPIRE', KEYS[1], math.max(lease, redis.call('PTTL', KEYS[1])))
+redis.call('PEXPIRE', KEYS[2], lease)
 return 0

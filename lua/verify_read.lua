@@ -8,8 +8,9 @@
 --          nil: it does not, or its lease ended while others went on reading
 --
 -- The lease stays as it is. The hash is given back the time that a Redisson reader's renewal took
--- from it, or it would end before our lease does.
+-- from it, or it would end before our lease does. A replica's word counts nothing: see verify.lua.
 
+redis.call('HDEL', KEYS[1], '')
 local own = redis.call('PTTL', KEYS[2])
 if own == -2 or redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
   return false

@@ -37,11 +37,11 @@ std::optional<milliseconds> time_left(long long left) noexcept {
   return milliseconds(std::max(left, 1LL));
 }
 
-/// What an error's first word means. Errors that pass by themselves are `unknown`, though the
+/// What the beginning of an error means. Errors that pass by themselves are `unknown`, though the
 /// script did not run: the seam's word for "ask again while the wait lasts", and never "not held by
 /// you".
 struct Meaning {
-  std::string_view code;
+  std::string_view beginning;
   Kind kind;
   std::string_view sentence;  ///< a clause; what the server said stands behind it
 };
@@ -62,6 +62,8 @@ constexpr Meaning meanings[] = {
     {"WRONGTYPE", Kind::refused, "the key holds something that is no lock"},
     {"NOPERM", Kind::refused, "the user of this connection lacks a permission"},
     {"NOAUTH", Kind::refused, "the server demands a password"},
+    {"ERR The user executing the script", Kind::refused,
+     "the user of this connection lacks a permission"},
     {"OOM", Kind::refused, "the server is out of memory"},
 };
 
@@ -82,8 +84,9 @@ std::string_view server_words(std::string_view text) noexcept {
 
 Outcome read_error(std::string_view text) {
   const std::string_view words = server_words(text);
-  const std::string_view code = words.substr(0, words.find(' '));
-  const auto* const meaning = std::ranges::find(meanings, code, &Meaning::code);
+  const auto* const meaning = std::ranges::find_if(
+      meanings, [&](std::string_view beginning) { return words.starts_with(beginning); },
+      &Meaning::beginning);
   Outcome outcome;
   if (meaning == std::end(meanings)) {
     outcome.kind = Kind::refused;
