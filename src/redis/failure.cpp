@@ -54,6 +54,20 @@ Failure not_redis(std::string_view why, bool greeted) {
   return refused("what answers there is no Redis server" + text);
 }
 
+Failure certificate_refused(std::string_view name, std::string_view why) {
+  return refused("the certificate of the server '" + std::string(name) +
+                 "' is not to be trusted: " + std::string(why));
+}
+
+Failure no_tls(std::string_view why) {
+  return refused("no TLS with this server: " + std::string(why) +
+                 " (is it a TLS port? redis: is without, rediss: with TLS)");
+}
+
+Failure tls_broken(std::string_view why) {
+  return unavailable("the TLS connection broke: " + std::string(why));
+}
+
 Failure no_memory() { return unavailable("out of memory"); }
 
 Failure hello_refused(const redisReply& reply, bool logs_in) {

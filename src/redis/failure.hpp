@@ -29,6 +29,10 @@ struct Failure {
 [[nodiscard]] Failure closed_by_server(bool greeted);
 /// `why` is what hiredis has against the bytes; `greeted`: after it had answered.
 [[nodiscard]] Failure not_redis(std::string_view why, bool greeted);
+[[nodiscard]] Failure certificate_refused(std::string_view name, std::string_view why);
+[[nodiscard]] Failure no_tls(std::string_view why);
+/// After the handshake.
+[[nodiscard]] Failure tls_broken(std::string_view why);
 [[nodiscard]] Failure no_memory();
 
 // --- what it says to the first commands ---

@@ -39,12 +39,12 @@ struct Delivery {
 
 /// Requests in, commands out; replies in, outcomes out; over one connection after the other.
 ///
-/// | stage      | what there is                            | what brings it on                      |
-/// |------------|------------------------------------------|----------------------------------------|
-/// | down       | no connection; requests wait for the next| wants_connection, then connecting      |
-/// | connecting | a connection that is not there yet       | connected                              |
-/// | greeting   | the handshake                            | received, until it has settled         |
-/// | up         | requests go out, answers come in         |                                        |
+/// | stage      | what there is                           | what brings it on                |
+/// |------------|-----------------------------------------|----------------------------------|
+/// | down       | no connection; requests wait for one    | wants_connection, then connecting|
+/// | connecting | a connection that is not there yet      | connected                        |
+/// | greeting   | the handshake                           | received, until it has settled   |
+/// | up         | requests go out, answers come in        |                                  |
 ///
 /// `failed` leads back to down from everywhere: every request whose last byte was sent ends as
 /// unknown, for it may have run; one that was not sent whole did not run, and waits for the next
@@ -76,7 +76,7 @@ class Link {
     return stage_ == Stage::down && now >= retry_at_;
   }
   void connecting(TimePoint now) noexcept;
-  void connected();
+  void connected() noexcept;
   void received(std::span<const char> bytes, TimePoint now) noexcept;
   /// No connection any more, or none to be had.
   void failed(Failure failure, TimePoint now) noexcept;
@@ -103,6 +103,10 @@ class Link {
   /// Counts as `submit` does: what is not answered yet was submitted after that many.
   [[nodiscard]] std::uint64_t answered() const noexcept { return submitted_ - pending_.size(); }
   [[nodiscard]] bool waits_for_answers() const noexcept { return !pending_.empty(); }
+  /// `next` has something, whatever the server does.
+  [[nodiscard]] bool has_news() const noexcept { return !ended_.empty() || !notes_.empty(); }
+  /// The connection carried an answer.
+  [[nodiscard]] bool was_answered() const noexcept { return handshake_.answered_anything(); }
   [[nodiscard]] bool listens() const noexcept { return !subscriptions_.empty(); }
   [[nodiscard]] bool may_kill() const noexcept { return handshake_.may_kill().value_or(false); }
   /// Why there is no connection; null: there is one, or none was tried.

@@ -1,5 +1,6 @@
 // The conversation with one Redis server: how connections come and go, and what time does to them.
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "redis/link.hpp"
@@ -22,11 +23,15 @@ void Link::connecting(TimePoint now) noexcept {
   settle_until_ = later(now, settings_.timeout);
 }
 
-void Link::connected() {
+void Link::connected() noexcept {
   stage_ = Stage::greeting;
-  reader_.reset();
   greeting_.clear();
-  handshake_.begin(greeting_);
+  try {
+    reader_.reset();
+    handshake_.begin(greeting_);
+  } catch (const std::bad_alloc&) {
+    trouble_ = no_memory();
+  }
 }
 
 void Link::received(std::span<const char> bytes, TimePoint now) noexcept {
@@ -117,7 +122,7 @@ Link::TimePoint Link::dead_at() const noexcept {
 }
 
 Link::TimePoint Link::due() const noexcept {
-  if (trouble_ || !ended_.empty() || !notes_.empty()) return TimePoint{};
+  if (trouble_ || has_news()) return TimePoint{};
   TimePoint at = Clock::never();
   if (first_live_ < pending_.size()) at = pending_[first_live_].deadline;
   switch (stage_) {
