@@ -5,13 +5,14 @@
 #   make bench     side-by-side benchmarks
 #   make soak      64 threads on 100 keys for 60 s: LATCHKEY_SOAK=60s
 #   make asan tsan the tests under AddressSanitizer+UBSan, under ThreadSanitizer (clang 19)
+#   make interop   the same locks from C++ and from real Redisson; needs a JDK and Maven
 #   make messages  what clang says about programs that must not compile
 #   make format    reformat the sources        make tidy  static analysis
 #   make install   PREFIX=/usr/local, DESTDIR=
 #   make deps      install all dependencies    make clean
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench soak format format-check tidy asan tsan messages install deps clean
+.PHONY: help demo test bench soak format format-check tidy asan tsan messages interop install deps clean
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -61,6 +62,11 @@ messages:
 	@scripts/deps.sh clang
 	@mkdir -p build && $(call configure,clang)
 	$(call ctest,clang) -L '^compile_fail$$'
+
+interop:
+	@scripts/deps.sh test
+	@mkdir -p build && $(call configure,dev)
+	@scripts/interop.sh build/dev
 
 soak:
 	@scripts/deps.sh test

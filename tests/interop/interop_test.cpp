@@ -222,8 +222,8 @@ TEST_F(Interop, AMixedFairQueueIsServedInOrder) {
 }
 
 TEST_F(Interop, ReadersOfBothLiveSideBySide) {
-  const Lock reading = locks_.lock(key(), LockType::READ);
-  const Lock writing = locks_.with_owner(Owner::make()).lock(key(), LockType::WRITE);
+  Lock reading = locks_.lock(key(), LockType::READ);
+  Lock writing = locks_.with_owner(Owner::make()).lock(key(), LockType::WRITE);
   ASSERT_EQ(java("a", "try read " + key() + " 0 30000"), "true");
   std::optional<Hold> ours = reading.acquire(0ms, 30s);
   EXPECT_FALSE(writing.try_acquire());
