@@ -53,7 +53,8 @@ Io Dialer::try_others_after(Io result) {
   while (result.kind == Io::Kind::broken) {
     ++next_;
     transport_.drop();
-    if (left_ == 0) {
+    // A server that was reached and refuses is the answer.
+    if (left_ == 0 || result.failure.refused) {
       outdated_ = true;
       break;
     }

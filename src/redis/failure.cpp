@@ -60,8 +60,8 @@ Failure certificate_refused(std::string_view name, std::string_view why) {
 }
 
 Failure no_tls(std::string_view why) {
-  return refused("no TLS with this server: " + std::string(why) +
-                 " (is it a TLS port? redis: is without, rediss: with TLS)");
+  return unavailable("no TLS with this server: " + std::string(why) +
+                     " (is it a TLS port? redis: is without, rediss: with TLS)");
 }
 
 Failure tls_broken(std::string_view why) {

@@ -45,6 +45,11 @@ void SharedConnection::fail(Lock& lock, Failure failure) {
   lock.unlock();
   const std::lock_guard writing(write_mutex_);
   lock.lock();
+  // What the server said before it closed is the reason, not that it closed.
+  if (link_.trouble()) failure = *link_.trouble();
+  if (link_.stage() == Link::Stage::connecting && transport_.shakes_hands() && !failure.refused) {
+    failure = no_tls(failure.text);
+  }
   if (link_.stage() == Link::Stage::connecting) {
     dialer_.give_up();
   } else {

@@ -149,14 +149,16 @@ Io TlsSession::read(std::span<char> bytes) {
   const std::lock_guard lock(mutex_);
   ERR_clear_error();
   std::size_t count = 0;
-  return result(SSL_read_ex(session_.get(), bytes.data(), bytes.size(), &count), count, "read");
+  const int done = SSL_read_ex(session_.get(), bytes.data(), bytes.size(), &count);
+  return result(done, count, "read");
 }
 
 Io TlsSession::write(std::string_view bytes) {
   const std::lock_guard lock(mutex_);
   ERR_clear_error();
   std::size_t count = 0;
-  return result(SSL_write_ex(session_.get(), bytes.data(), bytes.size(), &count), count, "write");
+  const int done = SSL_write_ex(session_.get(), bytes.data(), bytes.size(), &count);
+  return result(done, count, "write");
 }
 
 Io TlsSession::result(int returned, std::size_t count, const char* doing) {

@@ -31,6 +31,8 @@ class Transport {
   Io read(std::span<char> bytes);
   Io write(std::string_view bytes);
 
+  /// TLS has begun, whether it is complete or not.
+  [[nodiscard]] bool shakes_hands() const noexcept { return session_ != nullptr; }
   [[nodiscard]] bool is_open() const noexcept { return socket_.valid(); }
   [[nodiscard]] int fd() const noexcept { return socket_.get(); }
   /// What to poll for while connecting, as poll(2) has it.
