@@ -161,6 +161,13 @@ TEST_F(FairScripts, BusyIsNoLongerThanTheHolderOrThoseInFront) {
   EXPECT_GT(behind.retry_after.value_or(milliseconds(0)), milliseconds(5'000));
 }
 
+TEST_F(FairScripts, BehindTheHeadBusyIsAsLongAsTheHeadMayTakeToCome) {
+  asker.acquire("k", fair, id(1), milliseconds(1'000));
+  const auto head = ask(2).retry_after.value_or(milliseconds(0));
+  EXPECT_LE(head, milliseconds(1'000));
+  EXPECT_GT(ask(3).retry_after.value_or(milliseconds(0)), queue_wait - milliseconds(5'000));
+}
+
 TEST_F(FairScripts, LeaveGivesUpThePlaceAndCallsTheNextOfAFreeLock) {
   for (const std::uint64_t number : {1U, 2U, 3U, 4U}) ask(number);
   Ear third = ear({channel_of(3)}), fourth = ear({channel_of(4)});
