@@ -6,13 +6,15 @@
 #   make soak      64 threads on 100 keys for 60 s: LATCHKEY_SOAK=60s
 #   make asan tsan the tests under AddressSanitizer+UBSan, under ThreadSanitizer (clang 19)
 #   make fuzz      each fuzzer for FUZZ=600s, and what its corpus covers
+#   make interop   the same locks from C++ and from real Redisson; needs a JDK and Maven
 #   make messages  what clang says about programs that must not compile
 #   make format    reformat the sources        make tidy  static analysis
 #   make install   PREFIX=/usr/local, DESTDIR=
 #   make deps      install all dependencies    make clean
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench soak format format-check tidy asan tsan messages fuzz install deps clean
+.PHONY: help demo test bench soak format format-check tidy asan tsan messages fuzz interop
+.PHONY: install deps clean
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -69,6 +71,11 @@ fuzz:
 	@mkdir -p build && $(call configure,fuzz)
 	@cmake --build build/fuzz -- $(NINJA) $(patsubst tests/fuzz/%_fuzz.cpp,fuzz_%,$(wildcard tests/fuzz/*_fuzz.cpp))
 	@scripts/fuzz.sh build/fuzz $(FUZZ)
+
+interop:
+	@scripts/deps.sh test
+	@mkdir -p build && $(call configure,dev)
+	@scripts/interop.sh build/dev
 
 soak:
 	@scripts/deps.sh test

@@ -14,7 +14,7 @@ newer_suite=trixie
 
 base=(build-essential cmake ninja-build ccache librange-v3-dev libyaml-cpp-dev libssl-dev)
 demo=(libcli11-dev libfmt-dev)
-testing=(libgtest-dev libgmock-dev libboost1.81-dev libhiredis-dev)
+testing=(libgtest-dev libgmock-dev libboost1.81-dev libhiredis-dev redis-server)
 bench=(libbenchmark-dev libfmt-dev)
 clang=(clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev)
 fuzz=(llvm-19)
@@ -54,6 +54,21 @@ missing() {
   done
 }
 
+# redis-server is here for the tests, which start servers of their own: installing it must start none
+# on the usual port, now or at the next boot. Debian asks the policy, where there is one.
+policy=/usr/sbin/policy-rc.d
+keep_services_stopped() {
+  [[ ! -e $policy ]] || return 0
+  trap 'as_root rm -f "$policy"' EXIT
+  printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null
+  as_root chmod +x "$policy"
+}
+keep_disabled() {
+  if command -v systemctl >/dev/null; then
+    as_root systemctl disable --quiet "$1" >/dev/null 2>&1 || true
+  fi
+}
+
 install_system_packages() {
   local packages
   mapfile -t packages < <(wanted "$@" | sort -u)
@@ -62,6 +77,7 @@ install_system_packages() {
   say "installing ${packages[*]}"
   local log
   log=$(mktemp)
+  keep_services_stopped
   if ! { as_root apt-get update -qq &&
          as_root env DEBIAN_FRONTEND=noninteractive \
            apt-get install -y -qq --no-install-recommends "${packages[@]}"; } >"$log" 2>&1; then
@@ -70,6 +86,7 @@ install_system_packages() {
     fail "apt-get could not install them"
   fi
   rm -f "$log"
+  [[ " ${packages[*]} " != *" redis-server "* ]] || keep_disabled redis-server
 }
 
 # The archive this system takes Debian from: the mirror its administrator chose.

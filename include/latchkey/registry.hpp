@@ -13,7 +13,8 @@ namespace latchkey {
 class Backend;
 
 /// Makes the backend for one URI. Throws std::invalid_argument with one sentence for a URI that
-/// makes no sense; it does not wait for a server.
+/// makes no sense. One that asks its server whether it can serve waits for `command_timeout` at
+/// most, and throws BackendUnavailable or BackendRefused.
 using BackendFactory = std::unique_ptr<Backend> (*)(std::string_view uri, const Options& options);
 
 /// From now on `Locks::connect("<scheme>:...")` uses `factory`. Call it from main or from a

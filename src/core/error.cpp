@@ -67,11 +67,16 @@ Cancelled::Cancelled(LockSite site)
 
 Closed::Closed(LockSite site) : LockError(site, "the Locks of " + about(site) + " are closed") {}
 
+// Without a key it is about the backend itself, as when it is made.
 BackendUnavailable::BackendUnavailable(LockSite site, const std::string& reason)
-    : LockError(site, "nobody can tell who holds " + about(site) + ": " + reason) {}
+    : LockError(site, (site.key.empty() ? site.backend + " cannot be used now: "
+                                        : "nobody can tell who holds " + about(site) + ": ") +
+                          reason) {}
 
 BackendRefused::BackendRefused(LockSite site, const std::string& reason)
-    : LockError(site, "the backend refused " + about(site) + ": " + reason) {}
+    : LockError(site, (site.key.empty() ? site.backend + " refused: "
+                                        : "the backend refused " + about(site) + ": ") +
+                          reason) {}
 
 PolicyError::PolicyError(std::string file, int line, int column, const std::string& sentence)
     : Error(position(file, line, column) + sentence),

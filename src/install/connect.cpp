@@ -12,6 +12,7 @@
 
 #include "backend/registry.hpp"
 #include "memory/memory_backend.hpp"
+#include "redis/redis_backend.hpp"
 
 namespace latchkey {
 namespace {
@@ -24,6 +25,9 @@ struct Scheme {
 /// The one table of built-in schemes. They come before those that were registered.
 constexpr std::array built_in{
     Scheme{"memory", &detail::make_memory_backend},
+    Scheme{"redis", &detail::redis::make_redis_backend},
+    Scheme{"rediss", &detail::redis::make_redis_backend},
+    Scheme{"redis+unix", &detail::redis::make_redis_backend},
 };
 
 BackendFactory factory_for(std::string_view scheme) {

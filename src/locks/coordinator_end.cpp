@@ -96,12 +96,16 @@ void Coordinator::submit_end(RemoteHold& hold, Turn& turn) {
   const bool queued = hold.type == LockType::FAIR && hold.granted_at == Clock::time_point{};
   prepare(hold.end, queued ? Verb::leave : Verb::release, hold, turn);
   hold.releasing = true;
-  hold.repeat_at = Clock::never();
+  // Where nobody waits for it nobody drives the backend either: the timer does, until it is over.
+  const bool attended = hold.ender != nullptr;
+  hold.repeat_at =
+      attended ? Clock::never() : later(hold.end.sent, context_->settings->command_timeout);
   submit(hold.end, turn);
 }
 
 void Coordinator::ended(RemoteHold& hold, Outcome& outcome, Turn& turn) {
   hold.releasing = false;
+  hold.repeat_at = Clock::never();
   const bool sure = outcome.kind == Outcome::Kind::granted || outcome.kind == Outcome::Kind::gone;
   const bool was_held = hold.granted_at != Clock::time_point{};
   if (sure) hold.released = true;

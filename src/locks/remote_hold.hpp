@@ -86,6 +86,7 @@ class RemoteHold {
   Clock::time_point granted_at{};
   Clock::time_point check_at = Clock::never();
   Clock::time_point poll_at = Clock::never();
+  /// When its release is sent again, or, while that is under way unattended, looked after.
   Clock::time_point repeat_at = Clock::never();
   Clock::time_point linger_until = Clock::never();
   /// No lease that any request gave this id at the backend ends after this.

@@ -1,10 +1,11 @@
-// 64 threads that go through 100 keys by every way of locking.
+// Many threads that go through many keys by every way of locking.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <mutex>
 #include <random>
 #include <string>
@@ -36,6 +37,18 @@ struct Tally {
   }
 };
 
+inline void print(const Tally& tally) {
+  for (const LockType type :
+       {LockType::REENTRANT, LockType::FAIR, LockType::READ, LockType::WRITE, LockType::FENCED}) {
+    const auto place = static_cast<std::size_t>(type);
+    std::printf("%-9s %9llu visits, longest wait %8.2f ms\n", std::string(to_string(type)).c_str(),
+                static_cast<unsigned long long>(tally.visits[place].load()),
+                static_cast<double>(tally.longest_wait[place].load()) / 1e6);
+  }
+  std::printf("gave up %llu, lost %llu\n", static_cast<unsigned long long>(tally.gave_up.load()),
+              static_cast<unsigned long long>(tally.lost.load()));
+}
+
 /// Locks for all keys but the FAIR ones, and for those: of the same space or not.
 struct Places {
   Locks plain;
@@ -45,21 +58,23 @@ struct Places {
   }
 };
 
+struct Size {
+  int threads = 64;
+  std::size_t keys = Judge::rooms;
+};
+
 class Crowd {
  public:
-  static constexpr int threads = 64;
-  static constexpr std::size_t keys = 100;
-
   /// Without places there are no locks: the same visits, and nothing that excludes any.
-  Crowd(const Places* places, Judge& judge, Tally& tally, std::uint64_t seed)
-      : places_(places), judge_(judge), tally_(tally), seed_(seed) {}
+  Crowd(const Places* places, Judge& judge, Tally& tally, std::uint64_t seed, Size size = {})
+      : places_(places), judge_(judge), tally_(tally), seed_(seed), size_(size) {}
 
   /// Runs all threads for that long and joins them.
   void run(std::chrono::milliseconds length) {
     ++rounds_;
     const auto end = std::chrono::steady_clock::now() + length;
     std::vector<std::thread> crowd;
-    for (int number = 0; number < threads; ++number) {
+    for (int number = 0; number < size_.threads; ++number) {
       crowd.emplace_back([this, number, end] { walk(number, end); });
     }
     for (std::thread& thread : crowd) thread.join();
@@ -73,7 +88,7 @@ class Crowd {
                                                    static_cast<std::uint64_t>(number)));
     for (int turn = 0; turn % 16 != 0 || std::chrono::steady_clock::now() < end; ++turn) {
       // Half of the visits go to five keys, so that there is something to wait for.
-      const std::size_t key = random() % 2 == 0 ? random() % 5 : random() % keys;
+      const std::size_t key = random() % 2 == 0 ? random() % 5 : random() % size_.keys;
       visit(key, random);
     }
   }
@@ -146,6 +161,7 @@ class Crowd {
   Judge& judge_;
   Tally& tally_;
   const std::uint64_t seed_;
+  const Size size_;
   std::uint64_t rounds_ = 0;
 };
 

@@ -1,10 +1,10 @@
 // What must be true of locks whatever threads do: counted by means that are not the locks' own.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
-#include <string>
-#include <vector>
 
 #include <latchkey/lock_type.hpp>
 
@@ -33,10 +33,10 @@ struct Violations {
 };
 
 /// Judges by what happens inside the rooms; memory order is the lock's business, so its own is
-/// relaxed.
+/// relaxed. It owns no heap, so that it can lie in memory that processes share.
 class Judge {
  public:
-  explicit Judge(std::size_t rooms) : rooms_(rooms) {}
+  static constexpr std::size_t rooms = 100;
 
   /// An exclusive visit. `guarded`: also touches what would be a race without the lock.
   void visit_alone(std::size_t number, std::uint64_t token, bool guarded) {
@@ -87,7 +87,7 @@ class Judge {
     for (int step = 0; step < 20; ++step) static_cast<void>(room.writers.load(relaxed));
   }
 
-  std::vector<Room> rooms_;
+  std::array<Room, rooms> rooms_{};
 };
 
 /// Each key is locked in one way for all of a run: a fifth of the keys for each.

@@ -1,6 +1,4 @@
 // Hours of use in seconds: many threads, many keys, every type, on the memory backend.
-//
-// LATCHKEY_SOAK says how long ("500ms", "5s", "60s"), LATCHKEY_SEED which order of visits.
 #include <gtest/gtest.h>
 
 #include <malloc.h>
@@ -8,38 +6,17 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <thread>
 
 #include "memory/memory_backend.hpp"
 #include "soak/crowd.hpp"
 #include "soak/fair_trace.hpp"
+#include "soak/settings.hpp"
 
 namespace latchkey::soak {
 namespace {
-
-std::chrono::milliseconds length_of_soak() {
-  const char* const text = std::getenv("LATCHKEY_SOAK");
-  if (text == nullptr) return 5s;
-  char* unit = nullptr;
-  const long number = std::strtol(text, &unit, 10);
-  const std::string word(unit);
-  if (number > 0 && word == "ms") return std::chrono::milliseconds(number);
-  if (number > 0 && word == "s") return std::chrono::seconds(number);
-  if (number > 0 && word == "min") return std::chrono::minutes(number);
-  throw std::invalid_argument("LATCHKEY_SOAK is a time such as 500ms, 5s or 2min, not '" +
-                              std::string(text) + "'");
-}
-
-std::uint64_t seed() {
-  const char* const text = std::getenv("LATCHKEY_SEED");
-  const std::uint64_t chosen = text != nullptr ? std::strtoull(text, nullptr, 10) : 20'250'101;
-  std::printf("LATCHKEY_SEED=%llu\n", static_cast<unsigned long long>(chosen));
-  return chosen;
-}
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool sanitized = true;
@@ -56,18 +33,6 @@ constexpr bool sanitized = false;
 /// Bytes on the heap, where the allocator is the system's.
 std::size_t heap_in_use() { return sanitized ? 0 : ::mallinfo2().uordblks; }
 
-void print(const Tally& tally) {
-  for (const LockType type :
-       {LockType::REENTRANT, LockType::FAIR, LockType::READ, LockType::WRITE, LockType::FENCED}) {
-    const auto place = static_cast<std::size_t>(type);
-    std::printf("%-9s %9llu visits, longest wait %8.2f ms\n", std::string(to_string(type)).c_str(),
-                static_cast<unsigned long long>(tally.visits[place].load()),
-                static_cast<double>(tally.longest_wait[place].load()) / 1e6);
-  }
-  std::printf("gave up %llu, lost %llu\n", static_cast<unsigned long long>(tally.gave_up.load()),
-              static_cast<unsigned long long>(tally.lost.load()));
-}
-
 /// Waits for what was left to linger.
 bool empties(const Locks& locks) {
   for (int turn = 0; turn < 2'000 && !locks.list().empty(); ++turn) {
@@ -81,7 +46,7 @@ TEST(MemorySoak, NothingIsLostOrLeftBehind) {
   const std::chrono::milliseconds until_sample =
       std::min(length / 3, std::chrono::milliseconds(10s));
   FairTrace trace;
-  Judge judge(Crowd::keys);
+  Judge judge;
   Tally tally;
   std::size_t heap_early = 0, heap_late = 0;
   {
@@ -121,7 +86,7 @@ TEST(MemorySoak, NothingIsLostOrLeftBehind) {
 // The same judge, the same crowd, no lock: a judge who sees nothing wrong here proves nothing
 // there.
 TEST(MemorySoak, TheJudgeFindsWhatHappensWithoutTheLock) {
-  Judge judge(Crowd::keys);
+  Judge judge;
   Tally tally;
   Crowd crowd(nullptr, judge, tally, seed());
   const auto found = [&] {

@@ -106,7 +106,9 @@ struct ThirdParty {
 };
 
 inline constexpr std::array third_parties{
-    ThirdParty{"latchkey_hiredis/", "src/redis", {"src/redis/", "tests/consumer/"}},
+    ThirdParty{"latchkey_hiredis/",
+               "src/redis and its tests",
+               {"src/redis/", "tests/redis/", "tests/support/redis_", "tests/consumer/"}},
     ThirdParty{"hiredis/", "no file of latchkey's", {"tests/consumer/"}},
     ThirdParty{"openssl/", "src/redis", {"src/redis/"}},
     ThirdParty{"latchkey/third_party/",

@@ -1,0 +1,46 @@
+# Embeds lua/*.lua: gives LATCHKEY_LUA_SOURCE, which defines what src/redis/scripts.hpp declares.
+#
+# A line `--#include parts/<name>.lua` is replaced by that file. The digest is what the server answers
+# to SCRIPT LOAD of the same text, so EVALSHA works from the first call on a server that knows it.
+
+set(LATCHKEY_LUA_SOURCE "${PROJECT_BINARY_DIR}/generated/lua_scripts.cpp")
+
+function(latchkey_embed_lua folder output)
+  file(GLOB scripts CONFIGURE_DEPENDS "${folder}/*.lua")
+  file(GLOB parts CONFIGURE_DEPENDS "${folder}/parts/*.lua")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${scripts} ${parts})
+  set(definitions "")
+  set(names "")
+  foreach(path IN LISTS scripts)
+    cmake_path(GET path STEM name)
+    file(READ "${path}" text)
+    foreach(part IN LISTS parts)
+      cmake_path(GET part FILENAME part_name)
+      file(READ "${part}" part_text)
+      string(REPLACE "--#include parts/${part_name}\n" "${part_text}" text "${text}")
+    endforeach()
+    if(text MATCHES "\n--#include ([^\n]*)")
+      message(FATAL_ERROR "${path} includes ${CMAKE_MATCH_1}, which is no file of ${folder}/parts.")
+    endif()
+    string(SHA1 digest "${text}")
+    string(APPEND definitions
+      "constinit const Script ${name}{\"${name}\", R\"lua(${text})lua\", \"${digest}\"};\n")
+    string(APPEND names "&${name}, ")
+  endforeach()
+  file(CONFIGURE OUTPUT "${output}" @ONLY CONTENT
+"// Made by cmake/LuaScripts.cmake from lua/: change it there.
+#include \"redis/scripts.hpp\"
+
+namespace latchkey::detail::redis::scripts {
+
+${definitions}
+std::span<const Script* const> all() noexcept {
+  static constexpr const Script* scripts[] = {${names}};
+  return scripts;
+}
+
+}  // namespace latchkey::detail::redis::scripts
+")
+endfunction()
+
+latchkey_embed_lua("${PROJECT_SOURCE_DIR}/lua" "${LATCHKEY_LUA_SOURCE}")

@@ -1,0 +1,43 @@
+-- Takes a READ, or says who is in the way and for how long.
+--
+-- KEYS[1]  the lock
+-- KEYS[2]  this owner's timeout: tag:owner:rwlock_timeout:1
+-- ARGV[1]  lease, ms
+-- ARGV[2]  owner
+-- ARGV[3]  tag: the lock's name, in braces where it has none
+--
+-- Returns  0: granted
+--          {ms, owner}: busy, for no longer than that (-1: there is no end)
+--
+-- As acquire.lua, with the mode beside the owners. Each reader's lease is a key of its own; the hash
+-- lives as long as the longest. A reader without one would be erased by the next Java reader that
+-- unlocks. A plain lock's hash has no mode and is in the way. READ inside the owner's own WRITE is
+-- counted by the client and never sent.
+
+if redis.call('EXISTS', KEYS[1]) == 0 then
+  redis.call('HSET', KEYS[1], 'mode', 'read', ARGV[2], 1)
+  redis.call('SET', KEYS[2], 1, 'PX', ARGV[1])
+  redis.call('PEXPIRE', KEYS[1], ARGV[1])
+  return 0
+end
+
+--#include parts/holder.lua
+--#include parts/dead_readers.lua
+
+local left = redis.call('PTTL', KEYS[1])
+if redis.call('HGET', KEYS[1], 'mode') ~= 'read' then
+  return {left, holder(KEYS[1])}
+end
+local own = redis.call('PTTL', KEYS[2])
+local lease = math.max(tonumber(ARGV[1]), own)
+if own == -2 or redis.call('HEXISTS', KEYS[1], ARGV[2]) == 0 then
+  redis.call('HSET', KEYS[1], ARGV[2], 1)
+  redis.call('SET', KEYS[2], 1, 'PX', lease)
+else
+  redis.call('PEXPIRE', KEYS[2], lease)
+end
+drop_dead_readers(KEYS[1], ARGV[3])
+if left < lease then
+  redis.call('PEXPIRE', KEYS[1], lease)
+end
+return 0

@@ -1,0 +1,28 @@
+-- Takes a WRITE, or says who is in the way and for how long.
+--
+-- KEYS[1]  the lock
+-- ARGV[1]  lease, ms
+-- ARGV[2]  owner with ":write" behind it
+--
+-- Returns  0: granted
+--          {ms, owner}: busy, for no longer than that (-1: there is no end)
+--
+-- As acquire.lua, with the mode beside the owner. A plain lock's hash has no mode and is in the way,
+-- where Redisson's script would take it for free.
+
+if redis.call('EXISTS', KEYS[1]) == 0 then
+  redis.call('HSET', KEYS[1], 'mode', 'write', ARGV[2], 1)
+  redis.call('PEXPIRE', KEYS[1], ARGV[1])
+  return 0
+end
+
+--#include parts/holder.lua
+
+local left = redis.call('PTTL', KEYS[1])
+if redis.call('HEXISTS', KEYS[1], ARGV[2]) == 0 then
+  return {left, holder(KEYS[1])}
+end
+if left < tonumber(ARGV[1]) then
+  redis.call('PEXPIRE', KEYS[1], ARGV[1])
+end
+return 0

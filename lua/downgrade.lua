@@ -1,0 +1,35 @@
+-- Turns a WRITE into a READ of the same owner, without a moment in which the lock is free.
+--
+-- KEYS[1]  the lock
+-- KEYS[2]  this owner's timeout as a reader
+-- ARGV[1]  lease, ms
+-- ARGV[2]  owner
+-- ARGV[3]  channel of READ and WRITE
+-- ARGV[4]  1: publish with SPUBLISH
+--
+-- Returns  0: it is a READ now (or was one already: asked again), for the lease or longer
+--          nil: this owner no longer holds
+--
+-- Readers that wait are told, which Redisson does not do. Removes first, so that it works while the
+-- server is out of memory.
+
+--#include parts/publish.lua
+
+local lease = tonumber(ARGV[1])
+local left = redis.call('PTTL', KEYS[1])
+if redis.call('HDEL', KEYS[1], ARGV[2] .. ':write') == 1 then
+  lease = math.max(lease, left)
+  redis.call('HSET', KEYS[1], 'mode', 'read', ARGV[2], 1)
+else
+  local own = redis.call('PTTL', KEYS[2])
+  if own == -2 or redis.call('HEXISTS', KEYS[1], ARGV[2]) == 0 then
+    return false
+  end
+  lease = math.max(lease, own)
+end
+redis.call('SET', KEYS[2], 1, 'PX', lease)
+if left < lease then
+  redis.call('PEXPIRE', KEYS[1], lease)
+end
+publish(ARGV[3], 1, ARGV[4])
+return 0

@@ -1,0 +1,40 @@
+-- Describes a lock. Changes nothing.
+--
+-- KEYS[1]  the lock
+-- KEYS[2]  the queue of a FAIR lock
+-- KEYS[3]  until when each waiter counts
+-- KEYS[4]  the last fencing token
+-- ARGV[1]  tag: the lock's name, in braces where it has none
+--
+-- Returns  {mode or '', token or '', holders, queue}: holders is a flat list of owner, count, ms left
+--          (-1: no end); a writer's owner ends in ":write". Readers and waiters whose time is over
+--          are left out, and READs inside a WRITE.
+
+local holders, queue = {}, {}
+local mode = redis.call('HGET', KEYS[1], 'mode') or ''
+local lease = redis.call('PTTL', KEYS[1])
+local entries = redis.call('HGETALL', KEYS[1])
+for at = 1, #entries, 2 do
+  local owner, count, left = entries[at], entries[at + 1], lease
+  if mode == 'read' then
+    left = -2
+    for hold = 1, math.min(tonumber(count) or 0, 16) do
+      left = math.max(left, redis.call('PTTL', ARGV[1] .. ':' .. owner .. ':rwlock_timeout:' .. hold))
+    end
+  end
+  local inner = mode == 'write' and not owner:find(':write', 1, true)
+  if owner ~= 'mode' and left ~= -2 and not inner then
+    holders[#holders + 1] = owner
+    holders[#holders + 1] = tonumber(count) or 1
+    holders[#holders + 1] = left
+  end
+end
+
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+for _, owner in ipairs(redis.call('LRANGE', KEYS[2], 0, -1)) do
+  if tonumber(redis.call('ZSCORE', KEYS[3], owner) or 0) > now then
+    queue[#queue + 1] = owner
+  end
+end
+return {mode, redis.call('GET', KEYS[4]) or '', holders, queue}

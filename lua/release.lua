@@ -1,0 +1,23 @@
+-- Gives a REENTRANT or FENCED lock back.
+--
+-- KEYS[1]  the lock
+-- ARGV[1]  owner
+-- ARGV[2]  channel of plain locks
+-- ARGV[3]  1: publish with SPUBLISH
+--
+-- Returns  0: it was held and is free
+--          nil: this owner did not hold it; nothing changed
+--
+-- Deletes before all else: that works while the server is out of memory, and where the notice is
+-- forbidden. With its only field the hash is gone. Sent twice it does nothing the second time, since
+-- no owner is ever used again.
+
+if redis.call('HDEL', KEYS[1], ARGV[1]) == 0 then
+  return false
+end
+if ARGV[3] == '1' then
+  redis.pcall('SPUBLISH', ARGV[2], 0)
+else
+  redis.pcall('PUBLISH', ARGV[2], 0)
+end
+return 0

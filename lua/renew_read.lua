@@ -1,0 +1,22 @@
+-- Prolongs the lease of a READ.
+--
+-- KEYS[1]  the lock
+-- KEYS[2]  this owner's timeout
+-- ARGV[1]  lease from now, ms
+-- ARGV[2]  owner
+--
+-- Returns  0: the lease ends in that time or later
+--          nil: this owner no longer holds, or its lease ended while others went on reading
+--
+-- The hash lives as long as the longest lease: Redisson's own renewal sets it to 30 s, also where
+-- one of ours was to last an hour. Works while the server is out of memory, and always writes: see
+-- renew.lua.
+
+local own = redis.call('PTTL', KEYS[2])
+if own == -2 or redis.call('HEXISTS', KEYS[1], ARGV[2]) == 0 then
+  return false
+end
+local lease = math.max(tonumber(ARGV[1]), own)
+redis.call('PEXPIRE', KEYS[1], math.max(lease, redis.call('PTTL', KEYS[1])))
+redis.call('PEXPIRE', KEYS[2], lease)
+return 0

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Runs the interop tests: the same locks from C++ and from real Redisson.
+#
+#   scripts/interop.sh <build dir>
+#
+# Says that it skipped, and why, where there is no Java or Redisson cannot be had.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+build=$1
+jars=build/interop
+
+skip() { echo "interop skipped: $*"; exit 0; }
+for tool in java mvn; do
+  command -v "$tool" >/dev/null || skip "there is no $tool (Debian: default-jdk-headless maven)"
+done
+if [[ ! -e $jars/complete || tests/interop/pom.xml -nt $jars/complete ]]; then
+  mkdir -p "$jars"
+  mvn -q -B -f tests/interop/pom.xml dependency:copy-dependencies \
+    -DoutputDirectory="$PWD/$jars" >"$jars/log" 2>&1 ||
+    skip "Maven could not get Redisson, see $jars/log"
+  touch "$jars/complete"
+fi
+cmake --build "$build" --target latchkey_interop -- --quiet
+LATCHKEY_INTEROP_CLASSPATH="$jars/*" LATCHKEY_INTEROP_PEER=tests/interop/RedissonPeer.java \
+  "$build/tests/latchkey_interop" --gtest_brief=1

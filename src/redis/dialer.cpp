@@ -1,0 +1,80 @@
+// From a URI to a connected transport.
+#include "redis/dialer.hpp"
+
+#include <poll.h>
+
+#include <system_error>
+#include <utility>
+#include <variant>
+
+namespace latchkey::detail::redis {
+
+Dialer::Dialer(const RedisUri& uri, Transport& transport)
+    : uri_(uri),
+      transport_(transport),
+      addresses_(plain_addresses(uri)),
+      named_(addresses_.empty()) {}
+
+Io Dialer::begin() {
+  if (!named_ || (!addresses_.empty() && !outdated_)) {
+    left_ = addresses_.size();
+    return try_addresses();
+  }
+  try {
+    lookup_ = std::make_unique<Lookup>(uri_);
+  } catch (const std::system_error& error) {
+    return Io::broken(system_failure("look up the host", error.code().value()));
+  }
+  return Io::blocked();
+}
+
+Io Dialer::go_on() {
+  if (lookup_ == nullptr) return try_others_after(transport_.connect_further());
+  auto answer = lookup_->answer();
+  if (!answer) return Io::blocked();
+  lookup_.reset();
+  if (auto* const found = std::get_if<std::vector<Address>>(&*answer)) {
+    addresses_ = std::move(*found);
+    next_ = 0;
+  } else if (addresses_.empty()) {
+    return Io::broken(std::move(std::get<Failure>(*answer)));
+  }
+  outdated_ = false;
+  left_ = addresses_.size();
+  return try_addresses();
+}
+
+Io Dialer::try_addresses() {
+  --left_;
+  return try_others_after(transport_.connect(addresses_[next_ % addresses_.size()]));
+}
+
+Io Dialer::try_others_after(Io result) {
+  while (result.kind == Io::Kind::broken) {
+    ++next_;
+    transport_.drop();
+    // A server that was reached and refuses is the answer.
+    if (left_ == 0 || result.failure.refused) {
+      outdated_ = true;
+      break;
+    }
+    --left_;
+    result = transport_.connect(addresses_[next_ % addresses_.size()]);
+  }
+  return result;
+}
+
+void Dialer::give_up() noexcept {
+  if (lookup_ == nullptr && transport_.is_open()) {
+    ++next_;
+    outdated_ = true;
+  }
+  lookup_.reset();
+  transport_.drop();
+}
+
+int Dialer::fd() const noexcept { return lookup_ != nullptr ? lookup_->fd() : transport_.fd(); }
+
+short Dialer::events() const noexcept { return lookup_ != nullptr ? POLLIN : transport_.wanted(); }
+
+}  // namespace latchkey::detail::redis

@@ -1,0 +1,46 @@
+// From a URI to a connected transport.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "redis/addresses.hpp"
+#include "redis/io.hpp"
+#include "redis/redis_uri.hpp"
+#include "redis/transport.hpp"
+
+namespace latchkey::detail::redis {
+
+/// Looks the name up and tries its addresses one after the other, without ever blocking. What was
+/// found is kept, and looked up anew only after none of it could be connected to: a server that
+/// comes back where it was costs no look-up. One thread at a time.
+class Dialer {
+ public:
+  Dialer(const RedisUri& uri, Transport& transport);
+
+  /// One attempt begins. moved: the transport is connected; blocked: poll for fd() and events(),
+  /// then call `go_on`; broken: no address could be connected to.
+  Io begin();
+  Io go_on();
+  /// The attempt took too long, or what it led to is over.
+  void give_up() noexcept;
+
+  [[nodiscard]] int fd() const noexcept;
+  [[nodiscard]] short events() const noexcept;
+
+ private:
+  Io try_addresses();
+  Io try_others_after(Io result);
+
+  const RedisUri& uri_;
+  Transport& transport_;
+  std::vector<Address> addresses_;
+  const bool named_;       ///< the host is a name
+  bool outdated_ = false;  ///< none of the addresses could be connected to
+  std::size_t next_ = 0;   ///< which address is tried next
+  std::size_t left_ = 0;   ///< how many this attempt may yet try
+  std::unique_ptr<Lookup> lookup_;
+};
+
+}  // namespace latchkey::detail::redis

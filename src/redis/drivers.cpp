@@ -1,0 +1,67 @@
+// Which of the driving threads reads for all of them.
+#include "redis/drivers.hpp"
+
+#include <utility>
+
+namespace latchkey::detail::redis {
+
+void Drivers::enter(Driver& driver, std::uint64_t answered) noexcept {
+  driver.next = first_;
+  if (first_ != nullptr) first_->previous = &driver;
+  first_ = &driver;
+  if (eager(driver, answered)) ++comings_;
+  driver.seen_comings = comings_;
+}
+
+bool Drivers::takes_role(Driver& driver, std::uint64_t answered) noexcept {
+  const bool fresh = std::exchange(driver.fresh, false);
+  const bool quiet = std::exchange(driver.seen_comings, comings_) == comings_;
+  if (reader_ == nullptr) {
+    // It lies there: for whoever comes, and for the standby once nobody has come for a while.
+    if (fresh || (looks(driver) && quiet)) reader_ = &driver;
+  } else if (reader_ != &driver && fresh && !reader_->running && !eager(*reader_, answered)) {
+    reader_ = &driver;
+  }
+  driver.running = reader_ == &driver;
+  if (driver.running) {
+    if (standby_ == &driver) standby_ = nullptr;
+  } else if (standby_ == nullptr) {
+    standby_ = &driver;
+    driver.looks = true;
+  } else if (standby_ == &driver && quiet) {
+    driver.looks = false;
+  }
+  return driver.running;
+}
+
+void Drivers::leave(Driver& driver, const Outlook& outlook) noexcept {
+  if (driver.previous != nullptr) driver.previous->next = driver.next;
+  if (driver.next != nullptr) driver.next->previous = driver.previous;
+  if (first_ == &driver) first_ = driver.next;
+  if (standby_ == &driver) standby_ = nullptr;
+  if (reader_ == &driver) reader_ = nullptr;
+  if (reader_ != nullptr || first_ == nullptr) return;
+  if (outlook.comes_back && somebody_looks()) return;
+  Driver* sleeping_in_poll = nullptr;
+  for (Driver* each = first_; each != nullptr; each = each->next) {
+    if (eager(*each, outlook.answered)) return pass_to(*each);
+    if (each->polls && sleeping_in_poll == nullptr) sleeping_in_poll = each;
+  }
+  if (sleeping_in_poll != nullptr) {
+    reader_ = sleeping_in_poll;  // it wakes when there is something to read
+  } else if (outlook.more_to_come || !somebody_looks()) {
+    pass_to(*first_);
+  }
+}
+
+void Drivers::pass_to(Driver& driver) noexcept {
+  reader_ = &driver;
+  if (standby_ == &driver) standby_ = nullptr;
+  driver.sleeper.call();
+}
+
+void Drivers::call_reader() noexcept {
+  if (reader_ != nullptr) reader_->sleeper.call();
+}
+
+}  // namespace latchkey::detail::redis

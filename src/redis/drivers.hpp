@@ -1,0 +1,89 @@
+// Which of the driving threads reads for all of them.
+#pragma once
+
+#include <cstdint>
+
+#include <latchkey/parker.hpp>
+
+#include "redis/sleeper.hpp"
+
+namespace latchkey::detail::redis {
+
+/// One thread inside drive.
+struct Driver {
+  explicit Driver(Parker& its) noexcept : parker(its) {}
+
+  Parker& parker;
+  Sleeper sleeper;
+  /// How many requests had been submitted when this thread submitted its last: while that is not
+  /// answered, the thread is *eager*; otherwise it waits for something that may be far away.
+  std::uint64_t asked = 0;
+  bool fresh = true;     ///< it has just come
+  bool polls = false;    ///< it sleeps in poll(2), or is about to
+  bool running = false;  ///< it has the role and does something
+  bool looks = false;    ///< as the standby: from time to time
+  std::uint64_t seen_comings = 0;
+  Driver* next = nullptr;
+  Driver* previous = nullptr;
+};
+
+/// One driver at a time has the role of the reader: it sleeps in poll(2), reads, and hands out what
+/// came. The others sleep until their own parker is unparked or the role is passed to them. Pure
+/// bookkeeping, under a mutex of its owner's.
+///
+/// * An eager driver does not wait for one that is not: it takes the role from it, without waking
+///   it (both sleep in poll(2) then; the one that lost the role finds out when it wakes). So a call
+///   costs one wake-up although a timer thread drives, too.
+/// * A driver that leaves passes the role to an eager one, the latest first: its answer is the last
+///   to come, so it keeps the role longest. A driver that was interrupted by what it delivered to
+///   others and still waits for an answer is expected back and passes nothing.
+/// * Where no eager one is left but something is to come (answers, messages), the role goes to
+///   another at once. Where nothing is, it is left lying: the next caller picks it up for nothing.
+/// * One sleeper, the *standby*, looks from time to time while callers come and go. Once nobody has
+///   come for a while it takes the role if that lies there, or stops looking if somebody has it.
+///   So whatever the guesses above missed, somebody reads soon, and an idle process sleeps.
+class Drivers {
+ public:
+  /// How often the standby looks.
+  static constexpr auto grace = std::chrono::milliseconds(5);
+
+  void enter(Driver& driver, std::uint64_t answered) noexcept;
+
+  /// Has the driver the role now? `answered` is the number of requests answered so far.
+  bool takes_role(Driver& driver, std::uint64_t answered) noexcept;
+  [[nodiscard]] bool has_role(const Driver& driver) const noexcept { return reader_ == &driver; }
+  /// Shall the driver sleep no longer than `grace`?
+  [[nodiscard]] bool looks(const Driver& driver) const noexcept {
+    return standby_ == &driver && driver.looks;
+  }
+
+  struct Outlook {
+    std::uint64_t answered;
+    bool more_to_come;  ///< answers or messages
+    bool comes_back;    ///< the driver delivered something, and its own answer is yet to come
+  };
+  /// The driver leaves drive. Passes the role on where that is called for.
+  void leave(Driver& driver, const Outlook& outlook) noexcept;
+
+  /// Wakes the reader: there is something else to do than to wait for bytes.
+  void call_reader() noexcept;
+
+  /// In a forked child: they were the parent's threads.
+  void forget() noexcept { *this = Drivers(); }
+
+ private:
+  static bool eager(const Driver& driver, std::uint64_t answered) noexcept {
+    return driver.asked > answered;
+  }
+  [[nodiscard]] bool somebody_looks() const noexcept {
+    return standby_ != nullptr && standby_->looks;
+  }
+  void pass_to(Driver& driver) noexcept;
+
+  Driver* first_ = nullptr;  ///< the one that came last
+  Driver* reader_ = nullptr;
+  Driver* standby_ = nullptr;
+  std::uint64_t comings_ = 0;
+};
+
+}  // namespace latchkey::detail::redis

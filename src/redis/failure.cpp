@@ -1,0 +1,104 @@
+// The one place where what goes wrong on the way to a server becomes a clause of ours.
+#include "redis/failure.hpp"
+
+#include <netdb.h>
+
+#include <cerrno>
+#include <system_error>
+
+namespace latchkey::detail::redis {
+namespace {
+
+Failure refused(std::string text) { return {true, std::move(text)}; }
+Failure unavailable(std::string text) { return {false, std::move(text)}; }
+
+}  // namespace
+
+std::string error_text(const redisReply& reply) {
+  std::string text(reply.str != nullptr ? std::string_view(reply.str, reply.len) : "");
+  // Redis 7: "NOPERM User alice has no permissions to run the 'client|kill' command".
+  constexpr std::string_view before = "NOPERM User ", after = " has no permissions";
+  if (text.starts_with(before)) {
+    const std::size_t end = text.rfind(after);
+    if (end != std::string::npos && end >= before.size()) {
+      text.replace(0, end, "NOPERM this user");
+    }
+  }
+  return text;
+}
+
+Failure system_failure(std::string_view doing, int error) {
+  return unavailable(std::string(doing) + ": " + std::generic_category().message(error));
+}
+
+Failure resolver_failure(std::string_view host, int code) {
+  const std::string why =
+      code == EAI_SYSTEM ? std::generic_category().message(errno) : std::string(gai_strerror(code));
+  return unavailable("the host '" + std::string(host) + "' has no address: " + why);
+}
+
+Failure silence(std::chrono::milliseconds length) {
+  return unavailable("no answer within " + std::to_string(length.count()) + " ms");
+}
+
+Failure closed_by_server(bool greeted) {
+  if (greeted) return unavailable("the server closed the connection");
+  return unavailable(
+      "the server closed the connection before it had said anything: is it Redis, and is the "
+      "scheme right (redis: without TLS, rediss: with it)?");
+}
+
+Failure not_redis(std::string_view why, bool greeted) {
+  const std::string text = " (" + std::string(why) + ")";
+  if (greeted) return unavailable("the connection carried bytes that are no RESP3" + text);
+  return refused("what answers there is no Redis server" + text);
+}
+
+Failure certificate_refused(std::string_view name, std::string_view why) {
+  return refused("the certificate of the server '" + std::string(name) +
+                 "' is not to be trusted: " + std::string(why));
+}
+
+Failure no_tls(std::string_view why) {
+  return unavailable("no TLS with this server: " + std::string(why) +
+                     " (is it a TLS port? redis: is without, rediss: with TLS)");
+}
+
+Failure tls_broken(std::string_view why) {
+  return unavailable("the TLS connection broke: " + std::string(why));
+}
+
+Failure no_memory() { return unavailable("out of memory"); }
+
+Failure hello_refused(const redisReply& reply, bool logs_in) {
+  const std::string text = error_text(reply);
+  if (text.starts_with("NOAUTH")) {
+    return refused(logs_in ? "the server took neither user nor password: " + text
+                           : "the server asks for a password, and the URI has none");
+  }
+  if (text.starts_with("WRONGPASS")) return refused("user or password is wrong: " + text);
+  if (text.starts_with("NOPROTO") || text.starts_with("ERR unknown command") ||
+      text.starts_with("ERR Unknown command")) {
+    return refused("the server speaks no RESP3, Redis >= 6 or Valkey does: " + text);
+  }
+  if (text.starts_with("ERR max number of clients")) {
+    return unavailable("the server takes no more clients: " + text);
+  }
+  return refused("the server refused HELLO: " + text);
+}
+
+Failure is_replica() {
+  return unavailable("the server is a replica, which grants no locks: its master does");
+}
+
+Failure database_refused(int database, const redisReply& reply) {
+  return refused("the server refused database " + std::to_string(database) + ": " +
+                 error_text(reply));
+}
+
+Failure kill_refused(const redisReply& reply) {
+  return refused("the server no longer permits CLIENT KILL, as it did at the start: " +
+                 error_text(reply));
+}
+
+}  // namespace latchkey::detail::redis

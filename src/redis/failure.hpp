@@ -1,0 +1,44 @@
+// The one place where what goes wrong on the way to a server becomes a clause of ours.
+#pragma once
+
+#include <latchkey_hiredis/hiredis.h>
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+namespace latchkey::detail::redis {
+
+/// Why there is no connection. The text is a clause without a full stop; it tells neither user nor
+/// password.
+struct Failure {
+  /// The server answered, and to ask again without a change somewhere leads to the same answer.
+  bool refused = false;
+  std::string text;
+};
+
+/// The text of an error reply without the name of the user, which NOPERM tells.
+[[nodiscard]] std::string error_text(const redisReply& reply);
+
+// --- on the way to the server ---
+/// `doing` names what the system refused, as "connect".
+[[nodiscard]] Failure system_failure(std::string_view doing, int error);
+[[nodiscard]] Failure resolver_failure(std::string_view host, int code);
+[[nodiscard]] Failure silence(std::chrono::milliseconds length);
+/// The server ended the connection; `greeted`: after it had answered.
+[[nodiscard]] Failure closed_by_server(bool greeted);
+/// `why` is what hiredis has against the bytes; `greeted`: after it had answered.
+[[nodiscard]] Failure not_redis(std::string_view why, bool greeted);
+[[nodiscard]] Failure certificate_refused(std::string_view name, std::string_view why);
+[[nodiscard]] Failure no_tls(std::string_view why);
+/// After the handshake.
+[[nodiscard]] Failure tls_broken(std::string_view why);
+[[nodiscard]] Failure no_memory();
+
+// --- what it says to the first commands ---
+[[nodiscard]] Failure hello_refused(const redisReply& reply, bool logs_in);
+[[nodiscard]] Failure is_replica();
+[[nodiscard]] Failure database_refused(int database, const redisReply& reply);
+[[nodiscard]] Failure kill_refused(const redisReply& reply);
+
+}  // namespace latchkey::detail::redis

@@ -1,0 +1,127 @@
+// The first words on a new connection.
+#include "redis/handshake.hpp"
+
+#include <limits>
+#include <string_view>
+#include <utility>
+
+namespace latchkey::detail::redis {
+namespace {
+
+std::string_view text_of(const redisReply& reply) noexcept {
+  return reply.str != nullptr ? std::string_view(reply.str, reply.len) : std::string_view();
+}
+
+/// The value beside `key` in a map; null: it has none.
+const redisReply* find(const redisReply& map, std::string_view key) noexcept {
+  for (std::size_t index = 0; index + 1 < map.elements; index += 2) {
+    if (text_of(*map.element[index]) == key) return map.element[index + 1];
+  }
+  return nullptr;
+}
+
+/// The line "run_id:…" of an INFO.
+std::string_view run_of(std::string_view info) noexcept {
+  constexpr std::string_view label = "run_id:";
+  const std::size_t at = info.find(label);
+  if (at == std::string_view::npos) return {};
+  info.remove_prefix(at + label.size());
+  return info.substr(0, info.find_first_of("\r\n"));
+}
+
+}  // namespace
+
+void Handshake::begin(CommandBuffer& out) {
+  asked_ = answers_ = 0;
+  ears_confirmed_ = ears_refused_ = false;
+  current_ = {};
+  const bool logs_in = !login_.user.empty() || !login_.password.empty();
+  out.begin(logs_in ? 7 : 4);
+  out.word("HELLO"), out.word("3");
+  if (logs_in) {
+    out.word("AUTH"), out.word(login_.user.empty() ? "default" : login_.user);
+    out.word(login_.password);
+  }
+  out.word("SETNAME"), out.word(login_.client_name);
+  out.command({"INFO", "server"});
+  ask(Question::hello);
+  ask(Question::info);
+}
+
+Handshake::Step Handshake::answered(const redisReply& reply, const Subscriptions& wanted,
+                                    CommandBuffer& out) {
+  if (answers_ == asked_) return fail(not_redis("an answer that nobody asked for", true));
+  const bool error = reply.type == REDIS_REPLY_ERROR;
+  const Question question = questions_[answers_];
+  if (question == Question::ears && error && !ears_confirmed_ && !ears_refused_) {
+    // SUBSCRIBE was refused: waiters poll, as they do for a message that was lost. PING is next.
+    ears_refused_ = true;
+    return Step::goes_on;
+  }
+  ++answers_;
+  switch (question) {
+    case Question::hello: return hello_answered(reply);
+    case Question::info:
+      current_.run = error ? std::string_view() : run_of(text_of(reply));
+      return second_flight(wanted, out);
+    case Question::select:
+      if (error) return fail(database_refused(login_.database, reply));
+      break;
+    case Question::kill:
+      if (kill_answered(reply) == Step::failed) return Step::failed;
+      break;
+    case Question::ears: break;
+  }
+  if (answers_ < asked_) return Step::goes_on;
+  previous_ = {};
+  return Step::settled;
+}
+
+Handshake::Step Handshake::fail(Failure failure) {
+  failure_ = std::move(failure);
+  return Step::failed;
+}
+
+Handshake::Step Handshake::hello_answered(const redisReply& reply) {
+  if (reply.type == REDIS_REPLY_ERROR) {
+    return fail(hello_refused(reply, !login_.user.empty() || !login_.password.empty()));
+  }
+  if (reply.type != REDIS_REPLY_MAP) return fail(not_redis("its HELLO is no map", false));
+  const redisReply* const number = find(reply, "id");
+  const redisReply* const role = find(reply, "role");
+  if (number != nullptr && number->type == REDIS_REPLY_INTEGER) current_.number = number->integer;
+  if (role != nullptr && (text_of(*role) == "replica" || text_of(*role) == "slave")) {
+    return fail(is_replica());
+  }
+  return Step::goes_on;
+}
+
+Handshake::Step Handshake::second_flight(const Subscriptions& wanted, CommandBuffer& out) {
+  if (login_.database != 0) {
+    out.begin(2), out.word("SELECT"), out.number(login_.database);
+    ask(Question::select);
+  }
+  out.begin(4), out.word("CLIENT"), out.word("KILL"), out.word("ID");
+  out.number(number_to_kill());
+  ask(Question::kill);
+  if (wanted.append_all(out)) ask(Question::ears);
+  return Step::goes_on;
+}
+
+std::int64_t Handshake::number_to_kill() const noexcept {
+  const bool other_run =
+      !previous_.run.empty() && !current_.run.empty() && previous_.run != current_.run;
+  if (previous_.number > 0 && !other_run) return previous_.number;
+  return std::numeric_limits<std::int64_t>::max();
+}
+
+Handshake::Step Handshake::kill_answered(const redisReply& reply) {
+  const bool permitted =
+      reply.type != REDIS_REPLY_ERROR || text_of(reply).starts_with("ERR No such client");
+  // Order was promised to the coordinators, who would no longer repeat what may have been lost.
+  if (!permitted && may_kill_.value_or(false)) return fail(kill_refused(reply));
+  if (!may_kill_) may_kill_ = permitted;
+  return Step::goes_on;
+}
+
+}  // namespace latchkey::detail::redis

@@ -1,0 +1,157 @@
+// The conversation with one Redis server: requests on their way out.
+#include "redis/link.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "redis/names.hpp"
+
+namespace latchkey::detail::redis {
+namespace {
+
+std::optional<std::string> refusal_of(const Request& request) {
+  if (request.verb == Verb::acquire_all) return "acquire_all is not offered";
+  if (request.verb == Verb::list) return std::nullopt;  // a pattern
+  return refuse_name(request.key);
+}
+
+}  // namespace
+
+void Delivery::hand_over() noexcept {
+  if (request != nullptr) {
+    sink->completed(*request, std::move(outcome));
+  } else {
+    sink->notified({.kind = kind, .key = key, .id = id});
+  }
+}
+
+Link::Link(Settings settings)
+    : settings_(std::move(settings)),
+      chance_(static_cast<std::minstd_rand::result_type>(settings_.seed % 2'147'483'646 + 1)),
+      handshake_(settings_.login) {}
+
+std::uint64_t Link::submit(std::span<Request* const> requests, Sink& sink, TimePoint now) {
+  // What may throw comes first. Each request may end without an answer, each sink may be told that
+  // the connection is gone, and that must not fail for lack of memory.
+  pending_.reserve(requests.size());
+  ended_.reserve(pending_.size() + requests.size());
+  if (std::ranges::find(sinks_, &sink) == sinks_.end()) {
+    notes_.reserve(2 * (sinks_.size() + 1));
+    sinks_.push_back(&sink);
+  }
+  for (const Request* const request : requests) {
+    if (request->verb == Verb::subscribe) subscriptions_.add(*request, sink);
+  }
+  for (Request* const request : requests) {
+    const TimePoint from = request->sent != TimePoint{} ? request->sent : now;
+    pending_.push().start(*request, sink, later(from, settings_.timeout));
+    if (request->verb == Verb::unsubscribe) subscriptions_.remove(*request, sink);
+  }
+  submitted_ += requests.size();
+  if (stage_ == Stage::up) {
+    write_all();
+  } else if (stage_ == Stage::down) {
+    retry_at_ = std::min(retry_at_, now + pause(attempts_, true));
+  }
+  return submitted_;
+}
+
+void Link::write_all() noexcept {
+  while (written_ < pending_.size() && !trouble_) write(pending_[written_]);
+  drop_answerless();
+}
+
+// A refusal of our own is decided here, so that it keeps its place in the order.
+void Link::write(Pending& pending) noexcept {
+  const std::size_t before = queued_.bytes().size();
+  try {
+    if (pending.request != nullptr) {
+      const auto refusal = refusal_of(*pending.request);
+      if (refusal) end(pending, Outcome::Kind::refused, *refusal);
+    }
+    if (pending.request == nullptr) {
+      pending.ask = Pending::Ask::nothing;
+    } else if (pending.ask == Pending::Ask::channels) {
+      subscriptions_.append_change(queued_, *pending.request);
+    } else if (pending.ask == Pending::Ask::script_text) {
+      append_eval(queued_, *pending.request, settings_.wire, pending.cursor);
+    } else {
+      append_evalsha(queued_, *pending.request, settings_.wire, pending.cursor);
+    }
+  } catch (const std::bad_alloc&) {
+    // Half a command may be in the stream: there is no way on with this connection.
+    trouble_ = no_memory();
+    return;
+  }
+  queued_end_ += queued_.bytes().size() - before;
+  pending.end = queued_end_;
+  ++written_;
+}
+
+// The request ends, and only its place in the queue is left of it.
+void Link::end(Pending& pending, Outcome::Kind kind, std::string_view text) noexcept {
+  Ended& ended = ended_.push();
+  ended.request = std::exchange(pending.request, nullptr);
+  ended.sink = pending.sink;
+  ended.kind = kind;
+  try {
+    ended.text = text;
+  } catch (const std::bad_alloc&) {
+    ended.text.clear();
+  }
+}
+
+void Link::tell_all(Notification::Kind kind) noexcept {
+  for (Sink* const sink : sinks_) {
+    Note& note = notes_.push();
+    note.sink = sink;
+    note.kind = kind;
+    note.key.clear();
+    note.id = {};
+  }
+}
+
+std::string_view Link::to_send() noexcept {
+  if (!leaving_.empty()) return leaving_.bytes();
+  leaving_greeting_ = stage_ == Stage::greeting;
+  if (leaving_greeting_) {
+    std::swap(leaving_, greeting_);
+  } else if (stage_ == Stage::up && !trouble_) {
+    std::swap(leaving_, queued_);
+  }
+  return leaving_.bytes();
+}
+
+bool Link::anything_to_send() const noexcept {
+  if (!leaving_.empty()) return true;
+  if (stage_ == Stage::greeting) return !greeting_.empty();
+  return stage_ == Stage::up && !trouble_ && !queued_.empty();
+}
+
+void Link::sent(std::size_t count) noexcept {
+  leaving_.drop_front(count);
+  if (!leaving_greeting_) sent_end_ += count;
+}
+
+void Link::forget() noexcept {
+  stage_ = Stage::down;
+  handshake_.forget();
+  subscriptions_.clear();
+  sinks_.clear();
+  pending_.clear();
+  written_ = first_live_ = 0;
+  greeting_.clear();
+  queued_.clear();
+  leaving_.clear();
+  sent_end_ = queued_end_;
+  retry_at_ = TimePoint{};
+  attempts_ = 0;
+  was_up_ = false;
+  trouble_.reset();
+  last_failure_.reset();
+  ended_.clear();
+  notes_.clear();
+}
+
+}  // namespace latchkey::detail::redis

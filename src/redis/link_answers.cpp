@@ -1,0 +1,202 @@
+// The conversation with one Redis server: what answers and pushes mean.
+#include <new>
+#include <string>
+#include <utility>
+
+#include "redis/link.hpp"
+
+namespace latchkey::detail::redis {
+namespace {
+
+std::string_view text_of(const redisReply& reply) noexcept {
+  return reply.str != nullptr ? std::string_view(reply.str, reply.len) : std::string_view();
+}
+
+Outcome outcome_of(Outcome::Kind kind, std::string text = {}) {
+  Outcome outcome;
+  outcome.kind = kind;
+  outcome.text = std::move(text);
+  return outcome;
+}
+
+}  // namespace
+
+bool Link::next(Delivery& delivery) noexcept {
+  for (;;) {
+    if (next_told(delivery)) return true;
+    if (trouble_ || (stage_ != Stage::greeting && stage_ != Stage::up)) return false;
+    const redisReply* const reply = reader_.next();
+    if (reply == nullptr) {
+      const std::string_view error = reader_.error();
+      if (!error.empty()) trouble_ = not_redis(error, handshake_.answered_anything());
+      if (!error.empty()) continue;
+      return false;
+    }
+    try {
+      if (reply->type == REDIS_REPLY_PUSH) {
+        hear(*reply);
+      } else if (stage_ == Stage::greeting) {
+        greet(*reply);
+      } else {
+        const bool told = answered_front(*reply, delivery);
+        drop_answerless();
+        if (told) return true;
+      }
+    } catch (const std::bad_alloc&) {
+      trouble_ = no_memory();
+    }
+  }
+}
+
+bool Link::next_told(Delivery& delivery) noexcept {
+  if (!notes_.empty()) {
+    Note& note = notes_[0];
+    delivery.request = nullptr;
+    delivery.sink = note.sink;
+    delivery.kind = note.kind;
+    std::swap(delivery.key, note.key);
+    delivery.id = note.id;
+    notes_.pop();
+    return true;
+  }
+  if (ended_.empty()) return false;
+  Ended& ended = ended_[0];
+  delivery.request = ended.request;
+  delivery.sink = ended.sink;
+  delivery.outcome = Outcome{};
+  delivery.outcome.kind = ended.kind;
+  std::swap(delivery.outcome.text, ended.text);
+  ended_.pop();
+  return true;
+}
+
+void Link::greet(const redisReply& reply) {
+  switch (handshake_.answered(reply, subscriptions_, greeting_)) {
+    case Handshake::Step::goes_on: return;
+    case Handshake::Step::failed: trouble_ = handshake_.failure(); return;
+    case Handshake::Step::settled: break;
+  }
+  stage_ = Stage::up;
+  up_since_ = heard_at_;
+  last_failure_.reset();
+  // Who listens may have missed something, and who holds may have lost it.
+  if (std::exchange(was_up_, true)) tell_all(Notification::Kind::link_up);
+  write_all();
+}
+
+// The oldest command has its answer. True: the delivery is to be handed over.
+bool Link::answered_front(const redisReply& reply, Delivery& delivery) {
+  drop_answerless();
+  if (written_ == 0) {
+    trouble_ = not_redis("an answer that nobody asked for", true);
+    return false;
+  }
+  Pending& pending = pending_[0];
+  delivery.request = pending.request;
+  delivery.sink = pending.sink;
+  if (pending.ask == Pending::Ask::channels) return channels_answered(reply, pending, delivery);
+  return script_answered(reply, pending, delivery);
+}
+
+// Pushes confirm; an error before the PING's answer is about the channels, and so is the first of
+// two errors where PING is not permitted.
+bool Link::channels_answered(const redisReply& reply, Pending& pending, Delivery& delivery) {
+  const bool error = reply.type == REDIS_REPLY_ERROR;
+  if (error && !pending.confirmed && pending.refusal.empty()) {
+    pending.refusal = error_text(reply);
+    if (pending.refusal.empty()) pending.refusal = "the server refused it";
+    return false;
+  }
+  const bool refused = pending.verb == Verb::subscribe && !pending.refusal.empty();
+  delivery.outcome = refused ? outcome_of(Outcome::Kind::refused, pending.refusal)
+                             : outcome_of(Outcome::Kind::granted);
+  pop();
+  return delivery.request != nullptr;
+}
+
+bool Link::script_answered(const redisReply& reply, Pending& pending, Delivery& delivery) {
+  Request* const request = pending.request;
+  if (request == nullptr) {
+    pop();
+    return false;
+  }
+  if (is_noscript(reply) && pending.ask == Pending::Ask::script) {
+    if (!overtaken(pending)) {
+      ask_again(pending, Pending::Ask::script_text, pending.cursor);
+      return false;
+    }
+    delivery.outcome = outcome_of(Outcome::Kind::unknown,
+                                  "the server did not know the script, and a release was behind");
+    pop();
+    return true;
+  }
+  try {
+    delivery.outcome = read_outcome(*request, reply);
+  } catch (const std::bad_alloc&) {
+    delivery.outcome = outcome_of(Outcome::Kind::unknown, "out of memory");
+  }
+  const bool more = request->verb == Verb::list && delivery.outcome.kind == Outcome::Kind::granted;
+  const std::uint64_t cursor = more ? list_cursor(reply) : 0;
+  if (cursor != 0) {
+    pending.deadline = later(heard_at_, settings_.timeout);  // each page has its own time
+    ask_again(pending, Pending::Ask::script, cursor);
+    return false;
+  }
+  pop();
+  return true;
+}
+
+// At the end of the queue. The place that the old one leaves is the room for the new one.
+void Link::ask_again(Pending& pending, Pending::Ask ask, std::uint64_t cursor) {
+  Request& request = *pending.request;
+  Sink& sink = *pending.sink;
+  const TimePoint deadline = pending.deadline;
+  pop();
+  Pending& again = pending_.push();
+  again.start(request, sink, deadline);
+  again.ask = ask;
+  again.cursor = cursor;
+  write_all();
+}
+
+// An acquire that is asked again behind its own release would leave a hold that nobody gives back.
+bool Link::overtaken(const Pending& pending) const noexcept {
+  if (pending.id.number == 0) return false;
+  for (std::size_t index = 1; index < pending_.size(); ++index) {
+    const Pending& each = pending_[index];
+    const bool ends = each.verb == Verb::release || each.verb == Verb::leave;
+    if (ends && each.id == pending.id) return true;
+  }
+  return false;
+}
+
+void Link::hear(const redisReply& push) {
+  if (push.elements < 2) return;
+  const std::string_view kind = text_of(*push.element[0]);
+  if (kind == "subscribe" || kind == "unsubscribe") {
+    if (stage_ == Stage::greeting) return handshake_.confirmed();
+    // In the order of all answers, so it is about the oldest command.
+    if (written_ > 0) pending_[0].confirmed = true;
+    return;
+  }
+  if (kind != "message" || push.elements < 3) return;
+  const auto* const listeners = subscriptions_.listeners(text_of(*push.element[1]));
+  if (listeners == nullptr) return;
+  for (const Subscriptions::Listener& each : *listeners) {
+    notes_.reserve(1 + 2 * sinks_.size());
+    Note& note = notes_.push();
+    note.sink = each.sink;
+    note.kind = Notification::Kind::released;
+    note.id = each.id;
+    try {
+      note.key = each.key;
+    } catch (const std::bad_alloc&) {
+      // It is lost; link_up says that something was.
+      note.kind = Notification::Kind::link_up;
+      note.id = {};
+      note.key.clear();
+    }
+  }
+}
+
+}  // namespace latchkey::detail::redis

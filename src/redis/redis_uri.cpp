@@ -1,0 +1,239 @@
+// What a redis:, rediss: or redis+unix: URI says.
+#include "redis/redis_uri.hpp"
+
+#include <sys/un.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+namespace latchkey::detail::redis {
+namespace {
+
+using Transport = RedisUri::Transport;
+
+struct Scheme {
+  std::string_view prefix;
+  Transport transport;
+};
+
+constexpr std::array schemes{
+    Scheme{"redis://", Transport::tcp},
+    Scheme{"rediss://", Transport::tls},
+    Scheme{"redis+unix://", Transport::unix_socket},
+};
+
+constexpr int most_database = 1'000'000;
+
+[[noreturn]] void refuse(const std::string& sentence) { throw std::invalid_argument(sentence); }
+
+std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
+
+std::optional<unsigned> hex_value(char digit) noexcept {
+  unsigned value = 0;
+  const auto [end, error] = std::from_chars(&digit, &digit + 1, value, 16);
+  if (error != std::errc() || end != &digit + 1) return std::nullopt;
+  return value;
+}
+
+/// `what` names the part: its text may be a secret.
+std::string decoded(std::string_view text, std::string_view what) {
+  std::string plain;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] != '%') {
+      plain += text[at];
+      continue;
+    }
+    const auto high = at + 2 < text.size() ? hex_value(text[at + 1]) : std::nullopt;
+    const auto low = high ? hex_value(text[at + 2]) : std::nullopt;
+    if (!low) {
+      refuse("the " + std::string(what) +
+             " of the Redis URI has a '%' without two hexadecimal digits behind it: a percent sign "
+             "itself is %25");
+    }
+    plain += static_cast<char>(*high * 16 + *low);
+    at += 2;
+  }
+  // A NUL would end the text early on its way to the system or to OpenSSL.
+  if (plain.find('\0') != std::string::npos) {
+    refuse("the " + std::string(what) + " of the Redis URI has a NUL in it");
+  }
+  return plain;
+}
+
+int parse_database(std::string_view text) {
+  int number = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  if (!whole || number < 0 || number > most_database) {
+    refuse("the database of a Redis URI is a number such as 0, not " + quoted(text));
+  }
+  return number;
+}
+
+std::uint16_t parse_port(std::string_view text) {
+  std::uint16_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  if (!whole || number == 0) {
+    refuse("the port of a Redis URI is a number from 1 to 65535, not " + quoted(text));
+  }
+  return number;
+}
+
+void parse_login(std::string_view login, RedisUri& uri) {
+  const std::size_t colon = login.find(':');
+  uri.user = decoded(login.substr(0, colon), "user");
+  if (colon != std::string_view::npos) uri.password = decoded(login.substr(colon + 1), "password");
+}
+
+void parse_place(std::string_view place, RedisUri& uri) {
+  std::string_view port;
+  bool has_port = false;
+  if (place.starts_with('[')) {
+    const std::size_t end = place.find(']');
+    if (end == std::string_view::npos) refuse("the '[' of an IPv6 address lacks its ']'");
+    uri.host = place.substr(1, end - 1);
+    const std::string_view rest = place.substr(end + 1);
+    if (!rest.empty() && !rest.starts_with(':')) {
+      refuse("between ']' and the port of a Redis URI stands a ':', not " + quoted(rest));
+    }
+    has_port = !rest.empty();
+    if (has_port) port = rest.substr(1);
+  } else {
+    const std::size_t colon = place.find(':');
+    uri.host = decoded(place.substr(0, colon), "host");
+    has_port = colon != std::string_view::npos;
+    if (has_port) port = place.substr(colon + 1);
+    if (port.find(':') != std::string_view::npos) {
+      refuse("a Redis URI has one host and one port; an IPv6 address stands in brackets, as [::1]");
+    }
+  }
+  if (uri.host.empty()) refuse("a Redis URI names a host: redis://127.0.0.1:6379");
+  if (has_port) uri.port = parse_port(port);
+}
+
+struct Option {
+  std::string_view name;
+  std::string RedisUri::* value;
+  bool only_tls;
+};
+
+constexpr std::array options{
+    Option{"client_name", &RedisUri::client_name, false},
+    Option{"cafile", &RedisUri::ca_file, true},
+    Option{"cert", &RedisUri::certificate_file, true},
+    Option{"key", &RedisUri::key_file, true},
+    Option{"servername", &RedisUri::server_name, true},
+};
+
+std::string known_options(Transport transport) {
+  std::string names;
+  for (const Option& option : options) {
+    if (option.only_tls && transport != Transport::tls) continue;
+    names += names.empty() ? "" : ", ";
+    names += option.name;
+  }
+  return transport == Transport::unix_socket ? names + ", db" : names;
+}
+
+void parse_option(std::string_view text, std::string_view scheme, RedisUri& uri) {
+  const std::size_t sign = text.find('=');
+  const std::string_view name = text.substr(0, sign);
+  const std::string_view value =
+      sign == std::string_view::npos ? std::string_view() : text.substr(sign + 1);
+  const bool is_database = name == "db" && uri.transport == Transport::unix_socket;
+  const auto* const option =
+      std::ranges::find_if(options, [&](const Option& each) { return each.name == name; });
+  const bool known =
+      option != options.end() && (!option->only_tls || uri.transport == Transport::tls);
+  if (!known && !is_database) {
+    refuse(quoted(name) + " is no option of a " + std::string(scheme) +
+           " URI: " + known_options(uri.transport));
+  }
+  if (value.empty()) refuse("the option " + quoted(name) + " of the Redis URI has no value");
+  if (is_database) {
+    uri.database = parse_database(value);
+    return;
+  }
+  uri.*(option->value) = decoded(value, name);
+}
+
+void parse_options(std::string_view text, std::string_view scheme, RedisUri& uri) {
+  for (;;) {
+    const std::size_t end = text.find('&');
+    parse_option(text.substr(0, end), scheme, uri);
+    if (end == std::string_view::npos) break;
+    text.remove_prefix(end + 1);
+  }
+  if (uri.certificate_file.empty() != uri.key_file.empty()) {
+    refuse("the options 'cert' and 'key' of a rediss:// URI come together");
+  }
+  // CLIENT SETNAME takes printable characters without spaces.
+  const bool printable =
+      std::ranges::all_of(uri.client_name, [](char each) { return each >= '!' && each <= '~'; });
+  if (!printable) refuse("the option 'client_name' is printable text without spaces");
+}
+
+}  // namespace
+
+RedisUri RedisUri::parse(std::string_view text) {
+  const auto* const scheme = std::ranges::find_if(
+      schemes, [&](const Scheme& each) { return text.starts_with(each.prefix); });
+  if (scheme == schemes.end()) {
+    refuse("a Redis URI begins with redis://, rediss:// or redis+unix://");
+  }
+  RedisUri uri;
+  uri.transport = scheme->transport;
+  std::string_view rest = text.substr(scheme->prefix.size());
+  const std::string_view authority = rest.substr(0, rest.find_first_of("/?#"));
+  rest.remove_prefix(authority.size());
+  const std::size_t at = authority.rfind('@');
+  const bool login = at != std::string_view::npos;
+  // From here on messages quote what they refuse, so nothing of a password may be left in it.
+  if (rest.find('@') != std::string_view::npos || (login && authority.find('@') != at)) {
+    refuse(
+        "in a Redis URI '@' stands once, behind user and password: within them '@' is %40, '/' is "
+        "%2F, '?' is %3F, '#' is %23");
+  }
+  if (login) parse_login(authority.substr(0, at), uri);
+  const std::string_view place = login ? authority.substr(at + 1) : authority;
+  const std::size_t question = rest.find('?');
+  const std::string_view path = rest.substr(0, question);
+  if (path.find('#') != std::string_view::npos || place.find(' ') != std::string_view::npos) {
+    refuse("a Redis URI has neither a '#' nor a space in it: they are %23 and %20");
+  }
+  if (uri.transport == Transport::unix_socket) {
+    if (!place.empty() || path.size() < 2) {
+      refuse("a Unix socket is written with its whole path: redis+unix:///run/redis.sock");
+    }
+    uri.path = decoded(path, "path");
+    constexpr std::size_t most = sizeof(sockaddr_un::sun_path) - 1;
+    if (uri.path.size() > most) {
+      refuse("the path of a Unix socket has at most " + std::to_string(most) + " bytes, this one " +
+             std::to_string(uri.path.size()));
+    }
+  } else {
+    parse_place(place, uri);
+    if (path.size() > 1) uri.database = parse_database(path.substr(1));
+  }
+  if (question != std::string_view::npos) {
+    parse_options(rest.substr(question + 1), scheme->prefix, uri);
+  }
+  return uri;
+}
+
+std::string RedisUri::describe() const {
+  if (transport == Transport::unix_socket) {
+    return "redis+unix://" + path + (database != 0 ? "?db=" + std::to_string(database) : "");
+  }
+  const bool bare_ipv6 = host.find(':') != std::string::npos;
+  return std::string(transport == Transport::tls ? "rediss://" : "redis://") +
+         (bare_ipv6 ? "[" + host + "]" : host) + ":" + std::to_string(port) + "/" +
+         std::to_string(database);
+}
+
+}  // namespace latchkey::detail::redis

@@ -1,0 +1,27 @@
+// The Lua scripts of lua/, embedded by the build with their digests (cmake/LuaScripts.cmake).
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace latchkey::detail::redis {
+
+/// A file of lua/: what EVAL sends, and what EVALSHA names.
+struct Script {
+  std::string_view name;  ///< the file's, without ".lua"
+  std::string_view text;
+  std::string_view sha1;  ///< 40 lower-case hexadecimal digits
+};
+
+namespace scripts {
+
+extern const Script acquire, acquire_fair, acquire_fenced, acquire_read, acquire_write;
+extern const Script renew, renew_read, verify, verify_read, downgrade;
+extern const Script release, release_fair, release_read, release_write, leave_fair;
+extern const Script inspect, list, force_release;
+
+/// Every file of lua/, in the order of their names.
+[[nodiscard]] std::span<const Script* const> all() noexcept;
+
+}  // namespace scripts
+}  // namespace latchkey::detail::redis

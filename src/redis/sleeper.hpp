@@ -1,0 +1,45 @@
+// How a driving thread sleeps, and what wakes it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include <latchkey/clock.hpp>
+#include <latchkey/parker.hpp>
+
+namespace latchkey::detail::redis {
+
+/// Sleeps in a futex or, where it has a bell (an eventfd), in poll(2) on that among others. Beside
+/// its parker's, there are calls of other drivers: the parker alone could not tell the two apart.
+class Sleeper final : public Parker::Alarm {
+ public:
+  using Reasons = std::uint32_t;
+  static constexpr Reasons rung = 1;    ///< the thread's parker was unparked
+  static constexpr Reasons called = 2;  ///< another driver wants something
+
+  void ring() noexcept override { wake(rung); }
+  /// With the mutex held under which `use_bell` is called.
+  void call() noexcept { wake(called); }
+
+  /// From now on wake-ups ring this eventfd; -1: the futex.
+  void use_bell(int bell) noexcept { bell_.store(bell, std::memory_order_relaxed); }
+
+  /// What came since it was asked last.
+  Reasons take() noexcept { return reasons_.exchange(0, std::memory_order_acquire); }
+
+  /// Without a bell. Returns when there is a reason, at the latest at `until`.
+  void sleep(const Clock& clock, Clock::time_point until) noexcept;
+
+ private:
+  void wake(Reasons reason) noexcept;
+
+  std::atomic<Reasons> reasons_ = 0;
+  std::atomic<int> bell_ = -1;
+};
+
+/// How long a sleep until then may last at once. The system's sleeps do not go by latchkey's
+/// clocks: while the machine is suspended one runs and the other does not, and a clock for tests
+/// is moved by hand. So long sleeps are cut, and whoever sleeps looks at the clock again.
+[[nodiscard]] Clock::duration one_sleep(const Clock& clock, Clock::time_point until) noexcept;
+
+}  // namespace latchkey::detail::redis

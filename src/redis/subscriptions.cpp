@@ -1,0 +1,68 @@
+// Who listens to which channel.
+#include "redis/subscriptions.hpp"
+
+#include <algorithm>
+
+#include "redis/names.hpp"
+
+namespace latchkey::detail::redis {
+namespace {
+
+HoldId told(const Request& request) {
+  return request.type == LockType::FAIR ? request.id : HoldId{};
+}
+
+}  // namespace
+
+void Subscriptions::add(const Request& request, Sink& sink) {
+  const Listener listener{&sink, std::string(request.key), told(request)};
+  for (const std::string& channel : channels_of(request.key, request.type, request.id).names) {
+    std::vector<Listener>& all = channels_[channel];
+    if (std::ranges::find(all, listener) == all.end()) all.push_back(listener);
+  }
+}
+
+void Subscriptions::remove(const Request& request, Sink& sink) noexcept {
+  for (const std::string& channel : channels_of(request.key, request.type, request.id).names) {
+    const auto found = channels_.find(channel);
+    if (found == channels_.end()) continue;
+    std::erase_if(found->second, [&](const Listener& each) {
+      return each.sink == &sink && each.key == request.key && each.id == told(request);
+    });
+    if (found->second.empty()) channels_.erase(found);
+  }
+}
+
+const std::vector<Subscriptions::Listener>* Subscriptions::listeners(
+    std::string_view channel) const {
+  const auto found = channels_.find(channel);
+  return found != channels_.end() ? &found->second : nullptr;
+}
+
+void Subscriptions::append_change(CommandBuffer& buffer, const Request& request) const {
+  const bool joins = request.verb == Verb::subscribe;
+  const auto names = channels_of(request.key, request.type, request.id).names;
+  const auto concerned = [&](const std::string& channel) {
+    return joins || !channels_.contains(channel);
+  };
+  const auto count = static_cast<std::size_t>(std::ranges::count_if(names, concerned));
+  if (count > 0) {
+    buffer.begin(1 + count);
+    buffer.word(joins ? "SUBSCRIBE" : "UNSUBSCRIBE");
+    for (const std::string& channel : names) {
+      if (concerned(channel)) buffer.word(channel);
+    }
+  }
+  buffer.command({"PING"});
+}
+
+bool Subscriptions::append_all(CommandBuffer& buffer) const {
+  if (channels_.empty()) return false;
+  buffer.begin(1 + channels_.size());
+  buffer.word("SUBSCRIBE");
+  for (const auto& [channel, listeners] : channels_) buffer.word(channel);
+  buffer.command({"PING"});
+  return true;
+}
+
+}  // namespace latchkey::detail::redis

@@ -1,0 +1,114 @@
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import org.redisson.Redisson;
+import org.redisson.api.RFencedLock;
+import org.redisson.api.RLock;
+import org.redisson.api.RedissonClient;
+import org.redisson.config.Config;
+
+/**
+ * Does with Redisson's locks what lines on standard input say, and answers with a line each.
+ *
+ * <pre>
+ *   request   TAG ACTOR VERB TYPE KEY [NUMBER...]
+ *   answer    TAG RESULT            in the order in which the actors finish
+ * </pre>
+ *
+ * An actor is a thread of its own, so an owner of its own. Types: plain, fair, read, write, fenced.
+ * Verbs: lock LEASE (-1: watchdog), try WAIT LEASE, token LEASE (fenced), unlock, force, count,
+ * locked, ttl. Times are in milliseconds. Arguments: the URI, and the watchdog's period.
+ */
+public final class RedissonPeer {
+  private final RedissonClient client;
+  private final Map<String, ExecutorService> actors = new ConcurrentHashMap<>();
+
+  private RedissonPeer(String uri, long watchdog) {
+    Config config = new Config();
+    config.setLockWatchdogTimeout(watchdog);
+    config.useSingleServer()
+        .setAddress(uri)
+        .setConnectionMinimumIdleSize(2)
+        .setSubscriptionConnectionMinimumIdleSize(1);
+    client = Redisson.create(config);
+  }
+
+  private RLock lock(String type, String key) {
+    return switch (type) {
+      case "plain" -> client.getLock(key);
+      case "fair" -> client.getFairLock(key);
+      case "read" -> client.getReadWriteLock(key).readLock();
+      case "write" -> client.getReadWriteLock(key).writeLock();
+      case "fenced" -> client.getFencedLock(key);
+      default -> throw new IllegalArgumentException("no type " + type);
+    };
+  }
+
+  private String perform(String[] words) throws Exception {
+    RLock lock = lock(words[3], words[4]);
+    switch (words[2]) {
+      case "lock":
+        lock.lock(Long.parseLong(words[5]), TimeUnit.MILLISECONDS);
+        return "true";
+      case "try":
+        return Boolean.toString(
+            lock.tryLock(Long.parseLong(words[5]), Long.parseLong(words[6]), TimeUnit.MILLISECONDS));
+      case "token":
+        Long token =
+            ((RFencedLock) lock)
+                .tryLockAndGetToken(60_000, Long.parseLong(words[5]), TimeUnit.MILLISECONDS);
+        return String.valueOf(token);
+      case "unlock":
+        lock.unlock();
+        return "true";
+      case "force":
+        return Boolean.toString(lock.forceUnlock());
+      case "count":
+        return Integer.toString(lock.getHoldCount());
+      case "locked":
+        return Boolean.toString(lock.isLocked());
+      case "ttl":
+        return Long.toString(lock.remainTimeToLive());
+      default:
+        throw new IllegalArgumentException("no verb " + words[2]);
+    }
+  }
+
+  private void accept(String line) {
+    String[] words = line.split(" ");
+    actors
+        .computeIfAbsent(words[1], name -> Executors.newSingleThreadExecutor())
+        .execute(
+            () -> {
+              String result;
+              try {
+                result = perform(words);
+              } catch (Throwable error) {
+                result = "error " + error.getClass().getSimpleName();
+              }
+              synchronized (System.out) {
+                System.out.println(words[0] + " " + result);
+                System.out.flush();
+              }
+            });
+  }
+
+  public static void main(String[] arguments) throws Exception {
+    RedissonPeer peer = new RedissonPeer(arguments[0], Long.parseLong(arguments[1]));
+    System.out.println("ready");
+    System.out.flush();
+    try (BufferedReader lines =
+        new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8))) {
+      for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+        peer.accept(line);
+      }
+    }
+    // The end of the input is the end of the process, whatever its actors wait for.
+    Runtime.getRuntime().halt(0);
+  }
+}

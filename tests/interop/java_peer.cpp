@@ -1,0 +1,111 @@
+// Redisson in a process of its own: pipes to it, and a thread that hands out its answers.
+#include "interop/java_peer.hpp"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <stdexcept>
+#include <utility>
+
+extern char** environ;
+
+namespace latchkey::tests {
+namespace {
+
+std::string environment(const char* name) {
+  const char* const value = std::getenv(name);
+  if (value == nullptr) throw std::runtime_error(std::string(name) + " is not set: make interop");
+  return value;
+}
+
+}  // namespace
+
+JavaPeer::JavaPeer(const std::string& uri, std::chrono::milliseconds watchdog) {
+  start(uri, watchdog);
+  reader_ = std::thread([this] { read_answers(); });
+  if (ready_.get_future().wait_for(std::chrono::seconds(60)) != std::future_status::ready) {
+    ::close(input_);
+    reader_.join();
+    throw std::runtime_error("the Java peer is not ready after 60 s");
+  }
+}
+
+JavaPeer::~JavaPeer() {
+  ::close(input_);  // the end of its input is its end
+  reader_.join();
+  ::close(output_);
+  ::waitpid(id_, nullptr, 0);
+}
+
+void JavaPeer::start(const std::string& uri, std::chrono::milliseconds watchdog) {
+  std::array<int, 2> to{}, from{};
+  if (::pipe2(to.data(), O_CLOEXEC) != 0 || ::pipe2(from.data(), O_CLOEXEC) != 0) {
+    throw std::runtime_error("no pipe to the Java peer");
+  }
+  std::array<std::string, 6> words{"java",
+                                   "-cp",
+                                   environment("LATCHKEY_INTEROP_CLASSPATH"),
+                                   environment("LATCHKEY_INTEROP_PEER"),
+                                   uri,
+                                   std::to_string(watchdog.count())};
+  std::array<char*, words.size() + 1> arguments{};
+  for (std::size_t index = 0; index < words.size(); ++index) {
+    arguments[index] = words[index].data();
+  }
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_adddup2(&actions, to[0], STDIN_FILENO);
+  ::posix_spawn_file_actions_adddup2(&actions, from[1], STDOUT_FILENO);
+  const int failed = ::posix_spawnp(&id_, "java", &actions, nullptr, arguments.data(), environ);
+  ::posix_spawn_file_actions_destroy(&actions);
+  ::close(to[0]);
+  ::close(from[1]);
+  input_ = to[1];
+  output_ = from[0];
+  if (failed != 0) throw std::runtime_error("java cannot be started");
+}
+
+void JavaPeer::read_answers() {
+  std::string text;
+  std::array<char, 4096> bytes{};
+  for (;;) {
+    const ssize_t count = ::read(output_, bytes.data(), bytes.size());
+    if (count <= 0) return;
+    text.append(bytes.data(), static_cast<std::size_t>(count));
+    for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n')) {
+      const std::string line = text.substr(0, end);
+      text.erase(0, end + 1);
+      if (line == "ready") {
+        ready_.set_value();
+        continue;
+      }
+      const std::size_t space = line.find(' ');
+      const std::lock_guard lock(mutex_);
+      auto answered = pending_.extract(line.substr(0, space));
+      if (!answered.empty()) answered.mapped().set_value(line.substr(space + 1));
+    }
+  }
+}
+
+std::future<std::string> JavaPeer::begin(const std::string& actor, const std::string& what) {
+  const std::lock_guard lock(mutex_);
+  const std::string tag = std::to_string(++last_tag_);
+  std::future<std::string> answer = pending_[tag].get_future();
+  const std::string line = tag + " " + actor + " " + what + "\n";
+  if (::write(input_, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
+    throw std::runtime_error("the Java peer is gone");
+  }
+  return answer;
+}
+
+std::string JavaPeer::ask(const std::string& actor, const std::string& what) {
+  std::future<std::string> answer = begin(actor, what);
+  if (answer.wait_for(std::chrono::seconds(60)) != std::future_status::ready) return "no answer";
+  return answer.get();
+}
+
+}  // namespace latchkey::tests

@@ -1,0 +1,129 @@
+// The first words on a connection, and the sentences where they are not answered as they should.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "link_fixture.hpp"
+
+namespace latchkey::detail::redis {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr const char* nobody = "9223372036854775807";
+
+TEST_F(LinkTest, TheFirstWordsAreTheHandshakeAndRequestsWaitForItsEnd) {
+  submit(Verb::acquire, "a");
+  connect();
+  EXPECT_THAT(heard(), ElementsAre(ElementsAre("HELLO", "3", "SETNAME", "tester"),
+                                   ElementsAre("INFO", "server")));
+  say(testing::hello_answer(11, "run"));
+  EXPECT_THAT(heard(), ElementsAre(ElementsAre("CLIENT", "KILL", "ID", nobody)));
+  say(":0\r\n");
+  EXPECT_EQ(link.stage(), Link::Stage::up);
+  EXPECT_TRUE(link.may_kill());
+  EXPECT_THAT(names(), ElementsAre("EVALSHA a"));
+  EXPECT_THAT(sink.notes, IsEmpty()) << "the first connection is no news";
+}
+
+class LoginTest : public LinkTest {
+ protected:
+  LoginTest()
+      : LinkTest({.user = "me", .password = "secret", .client_name = "tester", .database = 3}) {}
+};
+
+TEST_F(LoginTest, UserPasswordAndDatabase) {
+  connect();
+  EXPECT_THAT(heard()[0], ElementsAre("HELLO", "3", "AUTH", "me", "secret", "SETNAME", "tester"));
+  say(testing::hello_answer(11, "run"));
+  EXPECT_THAT(names(), ElementsAre("SELECT", "CLIENT"));
+  say("+OK\r\n:0\r\n");
+  EXPECT_EQ(link.stage(), Link::Stage::up);
+}
+
+TEST_F(LoginTest, AWrongPasswordIsARefusalWithoutIt) {
+  connect();
+  heard();
+  say("-WRONGPASS invalid username-password pair or user is disabled.\r\n");
+  ASSERT_TRUE(link.trouble());
+  EXPECT_TRUE(link.trouble()->refused);
+  EXPECT_THAT(link.trouble()->text, HasSubstr("user or password is wrong"));
+  EXPECT_THAT(link.trouble()->text, Not(HasSubstr("secret")));
+}
+
+TEST_F(LoginTest, ADatabaseThatIsNotThere) {
+  connect();
+  heard();
+  say(testing::hello_answer(11, "run"));
+  heard();
+  say("-ERR DB index is out of range\r\n:0\r\n");
+  ASSERT_TRUE(link.trouble());
+  EXPECT_TRUE(link.trouble()->refused);
+  EXPECT_THAT(link.trouble()->text, HasSubstr("refused database 3: ERR DB index"));
+}
+
+class PasswordTest : public LinkTest {
+ protected:
+  PasswordTest()
+      : LinkTest({.user = "", .password = "secret", .client_name = "tester", .database = 0}) {}
+};
+
+TEST_F(PasswordTest, APasswordAloneIsTheDefaultUsers) {
+  connect();
+  EXPECT_THAT(heard()[0],
+              ElementsAre("HELLO", "3", "AUTH", "default", "secret", "SETNAME", "tester"));
+}
+
+struct Greeting {
+  const char* answer;
+  const char* text;
+  bool refused;
+};
+
+TEST_F(LinkTest, EachGreetingThatIsNoneHasItsSentence) {
+  constexpr Greeting greetings[] = {
+      {"-NOAUTH HELLO must be called with the client already authenticated\r\n",
+       "asks for a password, and the URI has none", true},
+      {"-ERR unknown command `HELLO`, with args beginning with: `3`,\r\n", "speaks no RESP3", true},
+      {"-NOPROTO unsupported protocol version\r\n", "speaks no RESP3", true},
+      {"-NOPERM User bob has no permissions to run the 'hello' command\r\n",
+       "NOPERM this user has no permissions", true},
+      {"-ERR max number of clients reached\r\n", "takes no more clients", false},
+      {"HTTP/1.1 400 Bad Request\r\n\r\n", "is no Redis server", true},
+      {"SSH-2.0-OpenSSH_9.2\r\n", "is no Redis server", true},
+      {"+OK\r\n", "is no Redis server", true},
+      {"*1\r\n$5\r\nhello\r\n", "is no Redis server", true},
+  };
+  for (const Greeting& greeting : greetings) {
+    SCOPED_TRACE(greeting.answer);
+    connect_after_pause();
+    heard();
+    say(greeting.answer);
+    ASSERT_TRUE(link.trouble());
+    EXPECT_THAT(link.trouble()->text, HasSubstr(greeting.text));
+    EXPECT_THAT(link.trouble()->text, Not(HasSubstr("bob")));
+    EXPECT_EQ(link.trouble()->refused, greeting.refused);
+    link.failed(*link.trouble(), now);
+  }
+}
+
+TEST_F(LinkTest, AReplicaIsNotSpokenTo) {
+  connect();
+  heard();
+  say(testing::hello_answer(11, "run", "replica"));
+  ASSERT_TRUE(link.trouble());
+  EXPECT_THAT(link.trouble()->text, HasSubstr("is a replica"));
+}
+
+TEST_F(LinkTest, AHandshakeThatTakesTooLongIsGivenUp) {
+  connect();
+  pass(1999ms);
+  EXPECT_FALSE(link.trouble());
+  pass(1ms);
+  EXPECT_TRUE(link.trouble());
+}
+
+}  // namespace
+}  // namespace latchkey::detail::redis

@@ -1,0 +1,97 @@
+// The conversation with a server that is there: subscriptions and what comes of them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "link_fixture.hpp"
+
+namespace latchkey::detail::redis {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr auto released = Notification::Kind::released;
+
+TEST_F(LinkTest, ASubscriptionIsClosedByThePing) {
+  bring_up();
+  submit(Verb::subscribe, "k", 0);
+  const auto commands = heard();
+  ASSERT_EQ(commands.size(), 2U);
+  EXPECT_THAT(commands[0],
+              ElementsAre("SUBSCRIBE", "redisson_lock__channel:{k}", "redisson_rwlock:{k}"));
+  EXPECT_THAT(commands[1], ElementsAre("PING"));
+  say(testing::push("subscribe", "redisson_lock__channel:{k}", 1) +
+      testing::push("subscribe", "redisson_rwlock:{k}", 2));
+  EXPECT_TRUE(sink.told.empty());
+  say("+PONG\r\n");
+  ASSERT_EQ(sink.told.size(), 1U);
+  EXPECT_EQ(sink.told[0].kind, Kind::granted);
+  say(testing::message("redisson_lock__channel:{k}", "0"));
+  ASSERT_EQ(sink.notes.size(), 1U);
+  EXPECT_EQ(sink.notes[0].kind, released);
+  EXPECT_EQ(sink.notes[0].key, "k");
+  EXPECT_EQ(sink.notes[0].id.number, 0U);
+}
+
+TEST_F(LinkTest, ARefusedSubscriptionIsAnErrorBeforeThePing) {
+  bring_up();
+  submit(Verb::subscribe, "k", 0);
+  const Request& behind = submit(Verb::acquire, "k");
+  heard();
+  say("-NOPERM User bob has no permissions to access one of the channels\r\n+PONG\r\n:0\r\n");
+  ASSERT_EQ(sink.told.size(), 2U);
+  EXPECT_EQ(sink.told[0].kind, Kind::refused);
+  EXPECT_THAT(sink.told[0].text, HasSubstr("NOPERM this user has no permissions"));
+  EXPECT_EQ(sink.told[1].request, &behind);
+}
+
+TEST_F(LinkTest, APingThatIsNotPermittedIsNoRefusal) {
+  bring_up();
+  submit(Verb::subscribe, "k", 0);
+  heard();
+  say(testing::push("subscribe", "redisson_lock__channel:{k}", 1) +
+      testing::push("subscribe", "redisson_rwlock:{k}", 2) + "-NOPERM no ping\r\n");
+  ASSERT_EQ(sink.told.size(), 1U);
+  EXPECT_EQ(sink.told[0].kind, Kind::granted);
+}
+
+TEST_F(LinkTest, FairSubscribersAreToldWithTheirId) {
+  bring_up();
+  const Request& request = submit(Verb::subscribe, "k", 5, LockType::FAIR);
+  heard();
+  say("+PONG\r\n");
+  say(testing::message("redisson_lock__channel:{k}:" + request.id.text(), "0"));
+  ASSERT_EQ(sink.notes.size(), 1U);
+  EXPECT_EQ(sink.notes[0].id, request.id);
+}
+
+TEST_F(LinkTest, KeysThatShareAChannelAreBothToldAndLeaveItTogether) {
+  bring_up();
+  submit(Verb::subscribe, "a", 0);
+  submit(Verb::subscribe, "{a}", 0);
+  heard();
+  say("+PONG\r\n+PONG\r\n");
+  say(testing::message("redisson_lock__channel:{a}", "0"));
+  EXPECT_EQ(sink.notes.size(), 2U);
+  submit(Verb::unsubscribe, "a", 0);
+  EXPECT_THAT(names(), ElementsAre("PING"));
+  say("+PONG\r\n");
+  say(testing::message("redisson_lock__channel:{a}", "0"));
+  ASSERT_EQ(sink.notes.size(), 3U);
+  EXPECT_EQ(sink.notes[2].key, "{a}");
+  submit(Verb::unsubscribe, "{a}", 0);
+  EXPECT_THAT(names(), ElementsAre("UNSUBSCRIBE", "PING"));
+  say("+PONG\r\n");
+  EXPECT_EQ(sink.told.size(), 4U);
+  EXPECT_FALSE(link.listens());
+}
+
+TEST_F(LinkTest, PushesOfOtherKindsAndStrangeChannelsAreNothing) {
+  bring_up();
+  say(testing::message("elsewhere", "0") + ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nk\r\n>0\r\n");
+  EXPECT_TRUE(sink.notes.empty());
+  EXPECT_FALSE(link.trouble());
+}
+
+}  // namespace
+}  // namespace latchkey::detail::redis

@@ -1,0 +1,237 @@
+// The conversation with a server that comes and goes: loss, and the next connection.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "link_fixture.hpp"
+
+namespace latchkey::detail::redis {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr const char* nobody = "9223372036854775807";
+
+TEST_F(LinkTest, WhatWasSentIsUnknownAndWhatWasNotWaitsForTheNextConnection) {
+  bring_up();
+  const Request& whole = submit(Verb::acquire, "whole");
+  const std::string_view first = link.to_send();
+  const std::size_t first_size = first.size();
+  link.sent(first_size);
+  submit(Verb::acquire, "half");
+  submit(Verb::acquire, "none");
+  static_cast<void>(link.to_send());
+  link.sent(5);
+  lose("the cable");
+  ASSERT_EQ(sink.told.size(), 1U);
+  EXPECT_EQ(sink.told[0].request, &whole);
+  EXPECT_EQ(sink.told[0].kind, Kind::unknown);
+  EXPECT_EQ(sink.told[0].text, "the cable");
+  ASSERT_EQ(sink.notes.size(), 1U);
+  EXPECT_EQ(sink.notes[0].kind, Notification::Kind::link_down);
+  submit(Verb::acquire, "later");
+  connect_after_pause();
+  settle();
+  EXPECT_THAT(names(), ElementsAre("EVALSHA half", "EVALSHA none", "EVALSHA later"));
+  EXPECT_EQ(sink.notes.back().kind, Notification::Kind::link_up);
+  say(":0\r\n:0\r\n:0\r\n");
+  EXPECT_EQ(sink.told.size(), 4U);
+}
+
+TEST_F(LinkTest, TheNextConnectionEndsTheOneBefore) {
+  bring_up();
+  lose();
+  connect_after_pause();
+  heard();
+  say(testing::hello_answer(12, "run"));
+  EXPECT_THAT(heard(), ElementsAre(ElementsAre("CLIENT", "KILL", "ID", "11")));
+}
+
+TEST_F(LinkTest, TheOneBeforeIsEndedEvenIfAnotherCameBetween) {
+  bring_up();
+  lose();
+  connect_after_pause();
+  heard();
+  say(testing::hello_answer(12, "run"));
+  heard();
+  lose();
+  connect_after_pause();
+  heard();
+  say(testing::hello_answer(13, "run"));
+  EXPECT_THAT(heard(), ElementsAre(ElementsAre("CLIENT", "KILL", "ID", "11")));
+}
+
+// A number of another run belongs to somebody else's connection.
+TEST_F(LinkTest, AServerStartedAnewIsToldToEndNobody) {
+  bring_up();
+  lose();
+  connect_after_pause();
+  heard();
+  say(testing::hello_answer(12, "another run"));
+  EXPECT_THAT(heard(), ElementsAre(ElementsAre("CLIENT", "KILL", "ID", nobody)));
+}
+
+TEST_F(LinkTest, WithoutPermissionForClientKillThereIsNoOrderAcrossConnections) {
+  connect();
+  heard();
+  say(testing::hello_answer(11, "run"));
+  heard();
+  say("-NOPERM no\r\n");
+  EXPECT_EQ(link.stage(), Link::Stage::up);
+  EXPECT_FALSE(link.may_kill());
+  lose();
+  connect_after_pause();
+  heard();
+  say(testing::hello_answer(12, "run"));
+  heard();
+  say("-NOPERM no\r\n");
+  EXPECT_EQ(link.stage(), Link::Stage::up);
+}
+
+TEST_F(LinkTest, APermissionThatWasTakenAwayIsSaid) {
+  bring_up();
+  lose();
+  connect_after_pause();
+  heard();
+  say(testing::hello_answer(12, "run"));
+  heard();
+  say("-NOPERM User bob has no permissions to run the 'client|kill' command\r\n");
+  ASSERT_TRUE(link.trouble());
+  EXPECT_THAT(link.trouble()->text, HasSubstr("no longer permits CLIENT KILL"));
+}
+
+TEST_F(LinkTest, SubscriptionsAreMadeAnewBeforeRequestsGoOut) {
+  bring_up();
+  submit(Verb::subscribe, "k", 0);
+  heard();
+  say("+PONG\r\n");
+  lose();
+  submit(Verb::acquire, "a");
+  connect_after_pause();
+  heard();
+  say(testing::hello_answer(12, "run"));
+  EXPECT_THAT(names(), ElementsAre("CLIENT", "SUBSCRIBE", "PING"));
+  say(":1\r\n" + testing::push("subscribe", "redisson_lock__channel:{k}", 1) +
+      testing::push("subscribe", "redisson_rwlock:{k}", 2));
+  EXPECT_NE(link.stage(), Link::Stage::up);
+  say("+PONG\r\n");
+  EXPECT_EQ(link.stage(), Link::Stage::up);
+  EXPECT_THAT(names(), ElementsAre("EVALSHA a"));
+  say(testing::message("redisson_rwlock:{k}", "1"));
+  EXPECT_EQ(sink.notes.back().key, "k");
+}
+
+TEST_F(LinkTest, SubscriptionsThatAreRefusedLaterDoNotKeepTheLinkDown) {
+  bring_up();
+  submit(Verb::subscribe, "k", 0);
+  heard();
+  say("+PONG\r\n");
+  lose();
+  connect_after_pause();
+  heard();
+  say(testing::hello_answer(12, "run"));
+  heard();
+  say(":1\r\n-NOPERM no channels\r\n");
+  EXPECT_NE(link.stage(), Link::Stage::up);
+  say("+PONG\r\n");
+  EXPECT_EQ(link.stage(), Link::Stage::up);
+}
+
+TEST_F(LinkTest, ASubscriptionThatWasUnderWayIsUnknown) {
+  bring_up();
+  submit(Verb::subscribe, "k", 0);
+  heard();
+  lose();
+  ASSERT_EQ(sink.told.size(), 1U);
+  EXPECT_EQ(sink.told[0].kind, Kind::unknown);
+}
+
+TEST_F(LinkTest, WhatWaitsForAConnectionHasItsDeadlineAndIsToldWhyThereIsNone) {
+  submit(Verb::acquire, "a");
+  connect();
+  link.failed(Failure{false, "connect: Connection refused"}, now);
+  pass(timeout);
+  ASSERT_EQ(sink.told.size(), 1U);
+  EXPECT_EQ(sink.told[0].kind, Kind::unknown);
+  EXPECT_EQ(sink.told[0].text, "connect: Connection refused");
+  // It never goes out.
+  connect_after_pause();
+  settle();
+  EXPECT_THAT(names(), IsEmpty());
+  EXPECT_FALSE(link.waits_for_answers());
+}
+
+TEST_F(LinkTest, PausesBetweenAttemptsGrowAndStayShortWhileSomebodyWaits) {
+  submit(Verb::acquire, "a");
+  Clock::duration longest{};
+  for (int attempt = 0; attempt < 12; ++attempt) {
+    connect_after_pause();
+    link.failed(Failure{false, "refused"}, now);
+    EXPECT_FALSE(link.wants_connection(now));
+    requests.back().sent = now;
+    submit(Verb::acquire, "a");  // somebody waits all the time
+    drain();
+    longest = std::max(longest, link.due() - now);
+  }
+  EXPECT_GE(longest, 80ms);
+  EXPECT_LE(longest, 240ms);
+}
+
+TEST_F(LinkTest, PausesAreLongerWhileNobodyWaitsAndEndWhenSomebodyComes) {
+  for (int attempt = 0; attempt < 12; ++attempt) {
+    connect_after_pause();
+    link.failed(Failure{false, "refused"}, now);
+  }
+  EXPECT_GE(link.due() - now, 500ms);
+  submit(Verb::acquire, "a");
+  EXPECT_LE(link.due() - now, 240ms);
+}
+
+TEST_F(LinkTest, AConnectionThatLivedIsFollowedByAnotherAtOnce) {
+  for (int attempt = 0; attempt < 8; ++attempt) {
+    connect_after_pause();
+    link.failed(Failure{false, "refused"}, now);
+  }
+  connect_after_pause();
+  settle();
+  pass(1s);
+  lose();
+  EXPECT_LE(link.due() - now, 15ms);
+}
+
+TEST_F(LinkTest, ALatePageOfAListStartsAnewElsewhere) {
+  bring_up();
+  std::vector<std::string> found;
+  request(Verb::list, "*").names = &found;
+  Request* const one[] = {&requests.back()};
+  link.submit(one, sink, now);
+  heard();
+  say("*2\r\n$2\r\n42\r\n$1\r\nb\r\n");
+  lose();  // before the question for page 42 was sent
+  connect_after_pause();
+  settle();
+  const auto commands = heard();
+  ASSERT_EQ(commands.size(), 1U);
+  EXPECT_EQ(commands[0][3], "0");
+}
+
+TEST_F(LinkTest, AForkedChildKnowsNothingOfItsParentsConnection) {
+  bring_up();
+  submit(Verb::acquire, "a");
+  submit(Verb::subscribe, "k", 0);
+  heard();
+  link.forget();
+  drain();
+  EXPECT_THAT(sink.told, IsEmpty());
+  EXPECT_FALSE(link.waits_for_answers());
+  EXPECT_FALSE(link.listens());
+  connect();
+  heard();
+  say(testing::hello_answer(12, "run"));
+  EXPECT_THAT(heard(), ElementsAre(ElementsAre("CLIENT", "KILL", "ID", nobody)))
+      << "never the parent's";
+}
+
+}  // namespace
+}  // namespace latchkey::detail::redis

@@ -1,0 +1,221 @@
+// The conversation with a server that is there: order, deadlines, scripts.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "link_fixture.hpp"
+
+namespace latchkey::detail::redis {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST_F(LinkTest, RequestsGoOutAtOnceAndAnswersComeInTheirOrder) {
+  bring_up();
+  const Request& first = submit(Verb::acquire, "a");
+  const Request& second = submit(Verb::acquire, "b");
+  EXPECT_THAT(names(), ElementsAre("EVALSHA a", "EVALSHA b"));
+  say("_\r\n:0\r\n");
+  ASSERT_EQ(sink.told.size(), 2U);
+  EXPECT_EQ(sink.told[0].request, &first);
+  EXPECT_EQ(sink.told[0].kind, Kind::gone);
+  EXPECT_EQ(sink.told[1].request, &second);
+  EXPECT_EQ(sink.told[1].kind, Kind::granted);
+  EXPECT_FALSE(link.waits_for_answers());
+}
+
+TEST_F(LinkTest, AnswersMayBeCutAnywhere) {
+  bring_up();
+  const std::string answers = "*2\r\n:30000\r\n$5\r\nowner\r\n:0\r\n-OOM no\r\n";
+  for (std::size_t cut = 1; cut < answers.size(); ++cut) {
+    for (const char* key : {"a", "b", "c"}) submit(Verb::acquire, key);
+    heard();
+    sink.told.clear();
+    say(answers.substr(0, cut));
+    say(answers.substr(cut));
+    ASSERT_EQ(sink.told.size(), 3U) << cut;
+    EXPECT_EQ(sink.told[0].kind, Kind::busy);
+    EXPECT_EQ(sink.told[0].text, "owner");
+    EXPECT_EQ(sink.told[1].kind, Kind::granted);
+    EXPECT_EQ(sink.told[2].kind, Kind::refused);
+  }
+}
+
+TEST_F(LinkTest, BytesThatAreBeingSentStayWhereTheyAre) {
+  bring_up();
+  submit(Verb::acquire, "a");
+  const std::string_view leaving = link.to_send();
+  const std::string before(leaving);
+  for (int more = 0; more < 100; ++more) submit(Verb::acquire, "b");
+  EXPECT_EQ(leaving, before);
+  EXPECT_EQ(link.to_send().data(), leaving.data());
+  link.sent(10);
+  EXPECT_EQ(link.to_send(), before.substr(10));
+  spoken.hear(before.substr(0, 10));
+  EXPECT_EQ(names().size(), 101U);
+}
+
+TEST_F(LinkTest, ARequestThatIsNotAnsweredInTimeIsUnknownAndItsAnswerDropped) {
+  bring_up();
+  submit(Verb::acquire, "a");
+  heard();
+  pass(1999ms);
+  EXPECT_TRUE(sink.told.empty());
+  EXPECT_EQ(link.due(), now + 1ms);
+  pass(1ms);
+  ASSERT_EQ(sink.told.size(), 1U);
+  EXPECT_EQ(sink.told[0].kind, Kind::unknown);
+  EXPECT_EQ(sink.told[0].text, "no answer within 2000 ms");
+  const Request& later_one = submit(Verb::verify, "a");
+  heard();
+  say(":0\r\n");  // the late one's
+  EXPECT_EQ(sink.told.size(), 1U);
+  say("_\r\n");
+  ASSERT_EQ(sink.told.size(), 2U);
+  EXPECT_EQ(sink.told[1].request, &later_one);
+  EXPECT_EQ(sink.told[1].kind, Kind::gone);
+}
+
+TEST_F(LinkTest, AServerThatSaysNothingForTwoTimeoutsIsGivenUp) {
+  bring_up();
+  submit(Verb::acquire, "a");
+  heard();
+  pass(3999ms);
+  EXPECT_FALSE(link.trouble());
+  EXPECT_EQ(link.due(), now + 1ms);
+  pass(1ms);
+  ASSERT_TRUE(link.trouble());
+  EXPECT_EQ(link.trouble()->text, "no answer within 4000 ms");
+}
+
+TEST_F(LinkTest, ASlowServerThatSaysAnythingIsNotGivenUp) {
+  bring_up();
+  submit(Verb::acquire, "a");
+  submit(Verb::acquire, "b");
+  heard();
+  pass(3s);
+  say(":0\r\n");
+  pass(3s);
+  EXPECT_FALSE(link.trouble());
+  pass(1s);
+  EXPECT_TRUE(link.trouble());
+}
+
+TEST_F(LinkTest, AnIdleServerIsNotGivenUp) {
+  bring_up();
+  pass(24h);
+  EXPECT_FALSE(link.trouble());
+  EXPECT_EQ(link.due(), Clock::never());
+}
+
+TEST_F(LinkTest, AScriptThatTheServerForgotIsSentWhole) {
+  bring_up();
+  const Request& request = submit(Verb::acquire, "a");
+  heard();
+  say("-NOSCRIPT No matching script. Please use EVAL.\r\n");
+  const auto commands = heard();
+  ASSERT_EQ(commands.size(), 1U);
+  EXPECT_EQ(commands[0][0], "EVAL");
+  EXPECT_EQ(commands[0][1], script_for(request).text);
+  EXPECT_TRUE(sink.told.empty());
+  say(":0\r\n");
+  ASSERT_EQ(sink.told.size(), 1U);
+  EXPECT_EQ(sink.told[0].kind, Kind::granted);
+}
+
+TEST_F(LinkTest, EachOfSeveralForgottenScriptsIsSentWhole) {
+  bring_up();
+  for (const char* key : {"a", "b", "c"}) submit(Verb::acquire, key);
+  heard();
+  say("-NOSCRIPT x\r\n-NOSCRIPT x\r\n-NOSCRIPT x\r\n");
+  EXPECT_THAT(names(), ElementsAre("EVAL a", "EVAL b", "EVAL c"));
+  say("-NOSCRIPT still\r\n:0\r\n:0\r\n");  // no third try
+  ASSERT_EQ(sink.told.size(), 3U);
+  EXPECT_EQ(sink.told[0].kind, Kind::unknown);
+}
+
+TEST_F(LinkTest, AForgottenAcquireIsNotSentBehindItsOwnRelease) {
+  bring_up();
+  submit(Verb::acquire, "a", 7);
+  submit(Verb::acquire, "a", 8);
+  submit(Verb::leave, "a", 7);
+  heard();
+  say("-NOSCRIPT x\r\n-NOSCRIPT x\r\n-NOSCRIPT x\r\n");
+  EXPECT_THAT(names(), ElementsAre("EVAL a", "EVAL a"));
+  ASSERT_EQ(sink.told.size(), 1U);
+  EXPECT_EQ(sink.told[0].kind, Kind::unknown);
+  EXPECT_THAT(sink.told[0].text, HasSubstr("a release was behind"));
+}
+
+TEST_F(LinkTest, AListGoesOnUntilItsLastPage) {
+  bring_up();
+  std::vector<std::string> found;
+  request(Verb::list, "*").names = &found;
+  Request* const one[] = {&requests.back()};
+  link.submit(one, sink, now);
+  heard();
+  pass(1900ms);
+  say("*2\r\n$2\r\n42\r\n$1\r\nb\r\n");
+  EXPECT_TRUE(sink.told.empty());
+  const auto commands = heard();
+  ASSERT_EQ(commands.size(), 1U);
+  EXPECT_EQ(commands[0][3], "42");
+  pass(1900ms);  // each page has its own time
+  say("*3\r\n$1\r\n0\r\n$1\r\na\r\n$1\r\nb\r\n");
+  ASSERT_EQ(sink.told.size(), 1U);
+  EXPECT_THAT(found, ElementsAre("a", "b"));
+}
+
+TEST_F(LinkTest, NamesThatAreNoneAreRefusedInTheirPlace) {
+  bring_up();
+  submit(Verb::acquire, "a");
+  const Request& bad = submit(Verb::acquire, "{}x");
+  submit(Verb::acquire, "b");
+  EXPECT_THAT(names(), ElementsAre("EVALSHA a", "EVALSHA b"));
+  say(":0\r\n:0\r\n");
+  ASSERT_EQ(sink.told.size(), 3U);
+  const auto refused = std::ranges::find(sink.told, &bad, &TellingSink::Told::request);
+  EXPECT_EQ(refused->kind, Kind::refused);
+  EXPECT_FALSE(refused->text.empty());
+  EXPECT_FALSE(link.waits_for_answers());
+}
+
+TEST_F(LinkTest, ARefusalOfOursNeedsNoServer) {
+  bring_up();
+  submit(Verb::acquire_all, "");
+  drain();
+  ASSERT_EQ(sink.told.size(), 1U);
+  EXPECT_EQ(sink.told[0].text, "acquire_all is not offered");
+  EXPECT_FALSE(link.waits_for_answers());
+  pass(24h);
+  EXPECT_FALSE(link.trouble());
+}
+
+TEST_F(LinkTest, AnAnswerThatNobodyAskedForEndsTheConnection) {
+  bring_up();
+  say("+OK\r\n");
+  ASSERT_TRUE(link.trouble());
+  EXPECT_THAT(link.trouble()->text, HasSubstr("nobody asked for"));
+}
+
+TEST_F(LinkTest, BytesWithoutSenseEndTheConnection) {
+  bring_up();
+  submit(Verb::acquire, "a");
+  heard();
+  say("hello\r\n");
+  ASSERT_TRUE(link.trouble());
+  EXPECT_FALSE(link.trouble()->refused);
+  EXPECT_THAT(link.trouble()->text, HasSubstr("no RESP3"));
+  EXPECT_TRUE(sink.told.empty()) << "it may yet be unknown, but not by these bytes";
+}
+
+TEST_F(LinkTest, AReplyOfAbsurdSizeEndsTheConnectionWithoutTakingMemory) {
+  bring_up();
+  submit(Verb::acquire, "a");
+  heard();
+  say("*2000000000\r\n");
+  EXPECT_TRUE(link.trouble());
+}
+
+}  // namespace
+}  // namespace latchkey::detail::redis

@@ -1,0 +1,153 @@
+// What Redis URIs say, and the sentences of those that say nothing.
+#include "redis/redis_uri.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace latchkey::detail::redis {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Transport = RedisUri::Transport;
+
+std::string refusal_of(std::string_view text) {
+  try {
+    const RedisUri uri = RedisUri::parse(text);
+    return "taken: " + uri.describe();
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+}
+
+TEST(RedisUri, HostPortAndDatabase) {
+  const RedisUri uri = RedisUri::parse("redis://example.org:7000/3");
+  EXPECT_EQ(uri.transport, Transport::tcp);
+  EXPECT_EQ(uri.host, "example.org");
+  EXPECT_EQ(uri.port, 7000);
+  EXPECT_EQ(uri.database, 3);
+  EXPECT_FALSE(uri.logs_in());
+  EXPECT_EQ(uri.client_name, "latchkey");
+}
+
+TEST(RedisUri, WhatIsLeftOutHasADefault) {
+  const RedisUri uri = RedisUri::parse("redis://localhost");
+  EXPECT_EQ(uri.port, 6379);
+  EXPECT_EQ(uri.database, 0);
+  EXPECT_EQ(RedisUri::parse("redis://localhost/").database, 0);
+}
+
+TEST(RedisUri, UserAndPasswordAreDecoded) {
+  const RedisUri both = RedisUri::parse("redis://me%40home:p%3Aw%2F%25@h:1/0");
+  EXPECT_EQ(both.user, "me@home");
+  EXPECT_EQ(both.password, "p:w/%");
+  const RedisUri alone = RedisUri::parse("redis://:secret@h");
+  EXPECT_EQ(alone.user, "");
+  EXPECT_EQ(alone.password, "secret");
+  EXPECT_EQ(RedisUri::parse("redis://:a:b@h").password, "a:b");
+  EXPECT_EQ(RedisUri::parse("redis://me@h").user, "me");
+}
+
+TEST(RedisUri, Ipv6StandsInBrackets) {
+  const RedisUri uri = RedisUri::parse("redis://[::1]:7000");
+  EXPECT_EQ(uri.host, "::1");
+  EXPECT_EQ(uri.port, 7000);
+  EXPECT_EQ(uri.describe(), "redis://[::1]:7000/0");
+  EXPECT_EQ(RedisUri::parse("redis://[::1]").port, 6379);
+}
+
+TEST(RedisUri, UnixSockets) {
+  const RedisUri uri = RedisUri::parse("redis+unix:///tmp/a%20b.sock?db=2&client_name=me");
+  EXPECT_EQ(uri.transport, Transport::unix_socket);
+  EXPECT_EQ(uri.path, "/tmp/a b.sock");
+  EXPECT_EQ(uri.database, 2);
+  EXPECT_EQ(uri.client_name, "me");
+  EXPECT_EQ(uri.describe(), "redis+unix:///tmp/a b.sock?db=2");
+  EXPECT_EQ(RedisUri::parse("redis+unix://:pw@/tmp/s").password, "pw");
+}
+
+TEST(RedisUri, TlsHasItsOptions) {
+  const RedisUri uri = RedisUri::parse(
+      "rediss://h?cafile=/etc/ca.pem&cert=/c.pem&key=/k.pem&servername=redis.example.org");
+  EXPECT_EQ(uri.transport, Transport::tls);
+  EXPECT_EQ(uri.ca_file, "/etc/ca.pem");
+  EXPECT_EQ(uri.certificate_file, "/c.pem");
+  EXPECT_EQ(uri.key_file, "/k.pem");
+  EXPECT_EQ(uri.server_name, "redis.example.org");
+  EXPECT_EQ(uri.describe(), "rediss://h:6379/0");
+}
+
+TEST(RedisUri, ItsDescriptionTellsNoSecrets) {
+  const std::string text = RedisUri::parse("redis://user:secret@h:1/2?client_name=x").describe();
+  EXPECT_EQ(text, "redis://h:1/2");
+}
+
+TEST(RedisUri, WrongWordsAreNamed) {
+  EXPECT_THAT(refusal_of("http://h"), HasSubstr("begins with redis://, rediss:// or"));
+  EXPECT_THAT(refusal_of("redis://h:x"), HasSubstr("from 1 to 65535, not 'x'"));
+  EXPECT_THAT(refusal_of("redis://h:"), HasSubstr("from 1 to 65535, not ''"));
+  EXPECT_THAT(refusal_of("redis://h:0"), HasSubstr("not '0'"));
+  EXPECT_THAT(refusal_of("redis://h:65536"), HasSubstr("not '65536'"));
+  EXPECT_THAT(refusal_of("redis://h:1x"), HasSubstr("not '1x'"));
+  EXPECT_THAT(refusal_of("redis://h:1:2"), HasSubstr("one host and one port"));
+  EXPECT_THAT(refusal_of("redis://h/x"), HasSubstr("a number such as 0, not 'x'"));
+  EXPECT_THAT(refusal_of("redis://h/1/2"), HasSubstr("not '1/2'"));
+  EXPECT_THAT(refusal_of("redis://h/-1"), HasSubstr("not '-1'"));
+  EXPECT_THAT(refusal_of("redis://"), HasSubstr("names a host"));
+  EXPECT_THAT(refusal_of("redis://:6379"), HasSubstr("names a host"));
+  EXPECT_THAT(refusal_of("redis://[::1"), HasSubstr("lacks its ']'"));
+  EXPECT_THAT(refusal_of("redis://[::1]x"), HasSubstr("stands a ':', not 'x'"));
+  EXPECT_THAT(refusal_of("redis://h#x"), HasSubstr("neither a '#' nor a space"));
+  EXPECT_THAT(refusal_of("redis://h two"), HasSubstr("neither a '#' nor a space"));
+}
+
+TEST(RedisUri, WrongOptionsAreNamedWithTheRightOnes) {
+  EXPECT_THAT(refusal_of("redis://h?timeout=3"),
+              HasSubstr("'timeout' is no option of a redis:// URI: client_name"));
+  EXPECT_THAT(refusal_of("redis://h?cafile=/x"), HasSubstr("'cafile' is no option of a redis://"));
+  EXPECT_THAT(refusal_of("rediss://h?ca=/x"),
+              HasSubstr("client_name, cafile, cert, key, servername"));
+  EXPECT_THAT(refusal_of("redis+unix:///s?port=1"), HasSubstr("client_name, db"));
+  EXPECT_THAT(refusal_of("redis://h?db=1"), HasSubstr("'db' is no option of a redis:// URI"));
+  EXPECT_THAT(refusal_of("redis+unix:///s?db=a"), HasSubstr("not 'a'"));
+  EXPECT_THAT(refusal_of("redis://h?client_name"), HasSubstr("'client_name'"));
+  EXPECT_THAT(refusal_of("redis://h?client_name="), HasSubstr("has no value"));
+  EXPECT_THAT(refusal_of("redis://h?client_name=a%20b"), HasSubstr("without spaces"));
+  EXPECT_THAT(refusal_of("rediss://h?cert=/c"), HasSubstr("come together"));
+  EXPECT_THAT(refusal_of("redis://h?"), HasSubstr("'' is no option"));
+}
+
+TEST(RedisUri, UnixPathsAreWholeAndFit) {
+  EXPECT_THAT(refusal_of("redis+unix://tmp/s"), HasSubstr("whole path"));
+  EXPECT_THAT(refusal_of("redis+unix://"), HasSubstr("whole path"));
+  EXPECT_THAT(refusal_of("redis+unix:///" + std::string(200, 'x')),
+              HasSubstr("at most 107 bytes, this one 201"));
+}
+
+// A '/', '?', '#' or '@' that was not encoded cuts the password in two, and the second half would
+// stand where messages quote.
+TEST(RedisUri, NoSentenceQuotesAPassword) {
+  for (const char* text :
+       {"redis://u:se/cret@h", "redis://u:se?cret@h", "redis://u:se#cret@h", "redis://u:se@cret@h",
+        "redis://:se%zzcret@h", "redis://u:se%0@h", "redis://u:secret@h:xx",
+        "redis://u:secret@h?secre=1", "redis+unix://u:se/cret@/tmp/s", "redis://u:se%00cret@h"}) {
+    SCOPED_TRACE(text);
+    EXPECT_THAT(refusal_of(text),
+                AllOf(Not(HasSubstr("taken")), Not(HasSubstr("cret")), Not(HasSubstr("se%"))));
+  }
+}
+
+TEST(RedisUri, PercentSignsNeedTwoDigits) {
+  EXPECT_THAT(refusal_of("redis://:%4@h"), HasSubstr("the password of the Redis URI has a '%'"));
+  EXPECT_THAT(refusal_of("redis://%@h"), HasSubstr("the user of the Redis URI"));
+  EXPECT_THAT(refusal_of("redis+unix:///a%"), HasSubstr("the path of the Redis URI"));
+  EXPECT_THAT(refusal_of("redis+unix:///a%+1"), HasSubstr("the path of the Redis URI"));
+}
+
+}  // namespace
+}  // namespace latchkey::detail::redis

@@ -1,0 +1,142 @@
+// A server that speaks TLS, and who is believed to be it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <latchkey/error.hpp>
+#include <latchkey/locks.hpp>
+
+#include "support/redis_server.hpp"
+
+namespace latchkey::tests {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class RedisTls : public ::testing::Test {
+ protected:
+  [[nodiscard]] std::string uri(const std::string& host, const std::string& options) const {
+    return "rediss://" + host + ":" + std::to_string(server_.tls_port()) +
+           "?cafile=" + server_.certificates().authority + options;
+  }
+  [[nodiscard]] std::string with_client() const {
+    return "&cert=" + server_.certificates().client + "&key=" + server_.certificates().client_key;
+  }
+  template <class Thrown = BackendRefused>
+  static std::string refusal_of(const std::string& uri) {
+    try {
+      const Locks locks = Locks::connect(uri);
+      // With TLS 1.3 a client that lacks a certificate hears of it when it reads for the first
+      // time.
+      return "connected";
+    } catch (const Thrown& error) {
+      return error.what();
+    }
+  }
+
+  RedisServer server_{{.config = {"tls-auth-clients optional"}, .tls = true}};
+};
+
+TEST_F(RedisTls, LocksAndWaitsWork) {
+  const Locks locks = Locks::connect(uri("localhost", ""));
+  std::vector<std::thread> threads;
+  int inside = 0;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < 25; ++round) {
+        const auto hold = locks.lock("k").acquire(10s);
+        ++inside;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(inside, 100);
+}
+
+TEST_F(RedisTls, ACertificateMayBeForAnAddress) {
+  const Locks locks = Locks::connect(uri("127.0.0.1", ""));
+  EXPECT_TRUE(locks.lock("k").try_acquire().has_value());
+}
+
+TEST_F(RedisTls, AnAuthorityThatSignedNothingIsNotBelieved) {
+  const std::string said = refusal_of("rediss://localhost:" + std::to_string(server_.tls_port()) +
+                                      "?cafile=" + server_.certificates().other_authority);
+  EXPECT_THAT(said, HasSubstr("the certificate of the server 'localhost' is not to be trusted"));
+}
+
+TEST_F(RedisTls, TheSystemsAuthoritiesDoNotKnowIt) {
+  const std::string said = refusal_of("rediss://localhost:" + std::to_string(server_.tls_port()));
+  EXPECT_THAT(said, HasSubstr("is not to be trusted"));
+}
+
+TEST_F(RedisTls, ACertificateForAnotherNameIsNotBelieved) {
+  const std::string said = refusal_of(uri("localhost", "&servername=redis.example.org"));
+  EXPECT_THAT(said, AllOf(HasSubstr("'redis.example.org' is not to be trusted"),
+                          HasSubstr("hostname mismatch")));
+}
+
+TEST_F(RedisTls, ACertificateForAnotherAddressIsNotBelieved) {
+  const std::string said = refusal_of(uri("localhost", "&servername=127.0.0.2"));
+  EXPECT_THAT(said, HasSubstr("IP address mismatch"));
+}
+
+TEST_F(RedisTls, APlainPortIsSaidToBeNone) {
+  const std::string said =
+      refusal_of<BackendUnavailable>("rediss://localhost:" + std::to_string(server_.port()));
+  EXPECT_THAT(said, HasSubstr("no TLS with this server: no answer within 2000 ms"));
+}
+
+TEST_F(RedisTls, ATlsPortThatIsSpokenToWithoutTls) {
+  const std::string said =
+      refusal_of<LockError>("redis://localhost:" + std::to_string(server_.tls_port()));
+  EXPECT_THAT(said, AllOf(HasSubstr("redis://localhost"), HasSubstr("edis")));
+  EXPECT_NE(said, "connected");
+}
+
+TEST_F(RedisTls, FilesThatCannotBeUsedAreNamed) {
+  const auto said = [&](const std::string& text) {
+    return refusal_of<std::invalid_argument>(text);
+  };
+  EXPECT_THAT(said("rediss://localhost?cafile=/nowhere.pem"),
+              HasSubstr("the option 'cafile' of the Redis URI names '/nowhere.pem'"));
+  EXPECT_THAT(said(uri("localhost", "&cert=/nowhere.pem&key=/nowhere.pem")),
+              HasSubstr("the option 'cert'"));
+  EXPECT_THAT(said(uri("localhost", "&cert=" + server_.certificates().client +
+                                        "&key=" + server_.certificates().server_key)),
+              HasSubstr("the option 'key'"));
+}
+
+class RedisTlsBothWays : public RedisTls {
+ protected:
+  RedisTlsBothWays() {
+    auto client = server_.client();
+    EXPECT_FALSE(client({"CONFIG", "SET", "tls-auth-clients", "yes"}).is_error());
+  }
+};
+
+TEST_F(RedisTlsBothWays, AClientThatShowsItsCertificateIsServed) {
+  const Locks locks = Locks::connect(uri("localhost", with_client()));
+  EXPECT_TRUE(locks.lock("k").try_acquire().has_value());
+}
+
+TEST_F(RedisTlsBothWays, AClientWithoutOneIsToldSo) {
+  EXPECT_THAT(refusal_of<LockError>(uri("localhost", "")), HasSubstr("certificate required"));
+}
+
+TEST_F(RedisTls, AServerThatComesBackIsFoundAgain) {
+  const Locks locks = Locks::connect(uri("localhost", ""));
+  ASSERT_TRUE(locks.lock("a").try_acquire().has_value());
+  server_.kill();
+  server_.start();
+  EXPECT_NO_THROW(static_cast<void>(locks.lock("b").acquire(10s)));
+}
+
+}  // namespace
+}  // namespace latchkey::tests

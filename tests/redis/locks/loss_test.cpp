@@ -1,0 +1,181 @@
+// Losses on a real server: by time before the server can grant to another, and on the server within
+// lease/3. Both owners may be inside meanwhile; fencing tokens keep the resource whole.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <latchkey/error.hpp>
+#include <latchkey/locks.hpp>
+
+#include "support/gate.hpp"
+#include "support/recorder.hpp"
+#include "support/redis_server.hpp"
+
+namespace latchkey::tests {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+using std::chrono::system_clock;
+
+/// A resource that remembers the largest token and refuses smaller ones.
+class FencedStore {
+ public:
+  bool write(std::uint64_t token) {
+    if (token < largest_) return false;
+    largest_ = token;
+    return true;
+  }
+
+ private:
+  std::uint64_t largest_ = 0;
+};
+
+class RedisLoss : public testing::Test {
+ protected:
+  [[nodiscard]] Locks connect(Recorder* recorder = nullptr) const {
+    return Locks::connect(server_.tcp_uri(), {.command_timeout = 1s, .listener = recorder});
+  }
+
+  RedisServer server_;
+  RedisClient client_ = server_.client();
+};
+
+// The server says to the millisecond when the key expires, on the clock that system_clock reads.
+system_clock::time_point expiry_of(RedisClient& client, const std::string& key) {
+  return system_clock::time_point(milliseconds(client({"PEXPIRETIME", key}).integer()));
+}
+
+// What lost() says at every instant from margin/2 before the server could grant to another.
+void watch_one_lease(const Hold& hold, system_clock::time_point expiry, milliseconds margin,
+                     std::atomic<int>& wrong, std::atomic<int>& judged) {
+  bool was_held = false;
+  for (;;) {
+    const auto now = system_clock::now();
+    const bool lost = hold.lost();
+    was_held |= !lost;
+    if (now >= expiry - margin / 2) {
+      ++judged;
+      if (!lost) ++wrong;
+    }
+    if (now >= expiry) break;
+    std::this_thread::yield();
+  }
+  if (!was_held) ++wrong;
+}
+
+TEST_F(RedisLoss, ByTimeIsKnownBeforeTheServerCouldGrantToAnother) {
+  if (client_({"PEXPIRETIME", "nothing"}).is_error()) GTEST_SKIP() << "needs PEXPIRETIME: Redis 7";
+  constexpr int runs = 1'000, threads = 8;
+  constexpr milliseconds lease = 60ms, margin = 5ms;
+  const Locks locks = connect();
+  std::atomic<int> wrong{0}, judged{0};
+  std::vector<std::thread> running;
+  for (int thread = 0; thread < threads; ++thread) {
+    running.emplace_back([&, thread] {
+      RedisClient client = server_.client();
+      const std::string key = "lease:" + std::to_string(thread);
+      for (int run = 0; run < runs / threads; ++run) {
+        const std::optional<Hold> hold = locks.lock(key).try_acquire(5s, lease);
+        if (!hold) {
+          ++wrong;
+          continue;
+        }
+        watch_one_lease(*hold, expiry_of(client, key), margin, wrong, judged);
+      }
+    });
+  }
+  for (std::thread& each : running) each.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_GE(judged, runs / threads * threads);
+}
+
+TEST_F(RedisLoss, ByTimeIsKnownThoughTheServerIsFrozen) {
+  Recorder recorder(false);
+  const Locks locks = connect(&recorder);
+  Hold hold = locks.lock("k").acquire(0ms, 500ms);
+  server_.stop();
+  EXPECT_TRUE(eventually([&] { return hold.lost(); }));
+  EXPECT_TRUE(recorder.await(Event::Kind::lost));
+  server_.resume();
+  EXPECT_FALSE(hold.release());
+  EXPECT_TRUE(locks.lock("k").try_acquire(5s));
+}
+
+TEST_F(RedisLoss, ByTimeIsKnownThoughTheLinkIsDown) {
+  Gate gate(server_.port());
+  Recorder recorder(false);
+  const Locks locks = Locks::connect(gate.uri(), {.command_timeout = 1s, .listener = &recorder});
+  const Hold hold = locks.lock("k").acquire(0ms, 500ms);
+  const std::stop_token stop = hold.stop_token();
+  gate.refuse(true);
+  gate.cut();
+  EXPECT_TRUE(eventually([&] { return hold.lost() && stop.stop_requested(); }));
+  EXPECT_TRUE(recorder.await(Event::Kind::lost));
+}
+
+struct Ending {
+  const char* name;
+  void (*end)(RedisServer& server, const Locks& others);
+};
+
+class RedisLossOnTheServer : public RedisLoss, public testing::WithParamInterface<Ending> {};
+
+// Before the check both owners are inside; within lease/3 and a second the first one knows.
+TEST_P(RedisLossOnTheServer, IsNoticedWithinAThirdOfTheLease) {
+  for (const bool watched : {false, true}) {
+    SCOPED_TRACE(watched ? "watchdog" : "explicit lease");
+    Recorder recorder(false);
+    constexpr milliseconds lease = 3s;
+    const Locks locks = Locks::connect(
+        server_.tcp_uri(), {.watchdog = lease, .command_timeout = 1s, .listener = &recorder});
+    const Locks others = connect();
+    const std::string key = watched ? "watched" : "leased";
+    Hold hold = locks.lock(key, LockType::FENCED).acquire(0ms, watched ? Lease(watchdog) : lease);
+    const std::stop_token stop = hold.stop_token();
+    FencedStore store;
+    ASSERT_TRUE(store.write(*hold.fencing_token()));
+
+    GetParam().end(server_, others);
+    const auto ended = std::chrono::steady_clock::now();
+    const Hold second = others.lock(key, LockType::FENCED).acquire(10s, 10s);
+    ASSERT_TRUE(second.fencing_token());
+    EXPECT_TRUE(store.write(*second.fencing_token()));
+    EXPECT_FALSE(store.write(*hold.fencing_token())) << "the first owner's late write";
+
+    EXPECT_TRUE(eventually([&] { return hold.lost() && stop.stop_requested(); }));
+    EXPECT_LT(std::chrono::steady_clock::now() - ended, lease / 3 + 1s);
+    EXPECT_TRUE(recorder.await(Event::Kind::lost));
+    EXPECT_FALSE(hold.release());
+    EXPECT_FALSE(second.lost()) << "the late release frees nothing of the second owner";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(By, RedisLossOnTheServer,
+                         testing::Values(Ending{"deleted_key",
+                                                [](RedisServer& server, const Locks& others) {
+                                                  RedisClient client = server.client();
+                                                  for (const std::string& key : others.list("*"))
+                                                    client({"DEL", key});
+                                                }},
+                                         Ending{"forced_release",
+                                                [](RedisServer&, const Locks& others) {
+                                                  for (const std::string& key : others.list("*"))
+                                                    others.force_release(key);
+                                                }},
+                                         Ending{"empty_restart",
+                                                [](RedisServer& server, const Locks&) {
+                                                  server.kill();
+                                                  server.start();
+                                                }}),
+                         [](const auto& ending) { return std::string(ending.param.name); });
+
+}  // namespace
+}  // namespace latchkey::tests

@@ -1,0 +1,118 @@
+// Calls whose answer never came: whatever they did is undone, in whatever order things arrive.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include <latchkey/error.hpp>
+#include <latchkey/locks.hpp>
+
+#include "support/gate.hpp"
+#include "support/recorder.hpp"
+#include "support/redis_server.hpp"
+
+namespace latchkey::tests {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// With and without permission for CLIENT KILL.
+class RedisUnknown : public testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override {
+    if (GetParam()) return;
+    ASSERT_FALSE(client_({"ACL", "SETUSER", "default", "-client|kill"}).is_error());
+  }
+
+  [[nodiscard]] Locks connect() const {
+    return Locks::connect(gate_.uri(), {.command_timeout = 300ms});
+  }
+  [[nodiscard]] bool there() { return client_({"EXISTS", "k"}).integer() == 1; }
+
+  // Ghosts come late: nothing may be there after a second, nor later.
+  void expect_no_key() {
+    std::this_thread::sleep_for(1s);
+    EXPECT_TRUE(eventually([&] { return !there(); }));
+    std::this_thread::sleep_for(200ms);
+    EXPECT_FALSE(there());
+  }
+
+  RedisServer server_;
+  RedisClient client_ = server_.client();
+  Gate gate_{server_.port()};
+};
+
+TEST_P(RedisUnknown, AnAcquireWhoseAnswerIsLateIsUndone) {
+  const Locks locks = connect();
+  gate_.hold(Gate::Way::to_client);
+  EXPECT_THROW(static_cast<void>(locks.lock("k").try_acquire(0ms, 30s)), BackendUnavailable);
+  EXPECT_TRUE(eventually([&] { return !there(); })) << "the release went out behind it";
+  gate_.pass(Gate::Way::to_client);
+  expect_no_key();
+  EXPECT_TRUE(locks.lock("k").try_acquire(5s));
+}
+
+TEST_P(RedisUnknown, AnAcquireDelayedUntilAfterItsCompensationLeavesNoKey) {
+  const Locks locks = connect();
+  gate_.hold(Gate::Way::to_server);
+  EXPECT_THROW(static_cast<void>(locks.lock("k").try_acquire(0ms, 30s)), BackendUnavailable);
+  gate_.cut_clients();
+  ASSERT_TRUE(eventually([&] { return gate_.connections() == 1; })) << "connected again";
+  std::this_thread::sleep_for(300ms);  // its compensation has gone through the new connection
+  gate_.pass(Gate::Way::to_server);    // and now the acquire itself arrives
+  expect_no_key();
+}
+
+TEST_P(RedisUnknown, AnAcquireDelayedUntilAfterTheReleaseOfItsNextAttemptLeavesNoKey) {
+  const Locks locks = connect();
+  gate_.hold(Gate::Way::to_server);
+  std::optional<Hold> hold;
+  std::thread caller([&] { hold = locks.lock("k").try_acquire(20s, 30s); });
+  std::this_thread::sleep_for(500ms);  // the first attempt's answer is overdue
+  gate_.cut_clients();
+  caller.join();
+  ASSERT_TRUE(hold) << "granted over the new connection";
+  EXPECT_TRUE(hold->release());
+  gate_.pass(Gate::Way::to_server);
+  expect_no_key();
+}
+
+TEST_P(RedisUnknown, AReleaseWhoseAnswerIsLostFreesNothingOfALaterHold) {
+  const Locks locks = connect();
+  Hold hold = locks.lock("k").acquire(0ms, 30s);
+  gate_.hold(Gate::Way::to_server);
+  EXPECT_THROW(hold.release(), BackendUnavailable);
+  EXPECT_TRUE(client_({"DEL", "k"}).integer() == 1) << "somebody forces it";
+  const Locks direct = Locks::connect(server_.tcp_uri());
+  const Hold later = direct.lock("k").acquire(0ms, 30s);
+  gate_.pass(Gate::Way::to_server);
+  std::this_thread::sleep_for(500ms);
+  EXPECT_TRUE(there()) << "the delayed release was not for this hold";
+}
+
+TEST_P(RedisUnknown, NothingIsLeftOfACallAtAnyPointWhereTheConnectionIsCut) {
+  const Locks locks = connect();
+  for (int round = 0; round < 10; ++round) {
+    std::thread cutter([&] {
+      std::this_thread::sleep_for(std::chrono::microseconds(150 * round));
+      gate_.cut();
+    });
+    try {
+      std::optional<Hold> hold = locks.lock("k").try_acquire(5s, 30s);
+      if (hold) hold->release();
+    } catch (const BackendUnavailable&) {
+      // Nobody can tell; what counts is that nothing stays behind.
+    }
+    cutter.join();
+  }
+  expect_no_key();
+}
+
+INSTANTIATE_TEST_SUITE_P(ClientKill, RedisUnknown, testing::Bool(), [](const auto& permitted) {
+  return permitted.param ? "permitted" : "refused";
+});
+
+}  // namespace
+}  // namespace latchkey::tests

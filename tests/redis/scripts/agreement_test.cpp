@@ -1,0 +1,211 @@
+// The scripts and the lock table of the memory backend do the same, whatever they are asked.
+//
+// Where they differ, and what this test therefore does not ask or compare:
+// - an id is asked with one type, as the coordinator does (a WRITE that became a READ is asked as
+//   READ): the table knows an id by its number alone, the scripts look where its type is kept;
+// - a place in the FAIR queue ends in the table for each alone, by the queue_wait it asked with.
+// The
+//   scripts drop heads only, and a place behind others lives longer. Here waiters ask often enough;
+// - tokens: the table's rise over all keys together, Redis's for each key. Both rise;
+// - which reader is named as the holder: Redis's may be one whose lease ended while others read on;
+// - the clock: Redis's goes on by itself.
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <optional>
+#include <random>
+#include <set>
+
+#include "memory/lock_table.hpp"
+#include "redis/scripts/script_fixture.hpp"
+
+namespace latchkey::tests {
+namespace {
+
+constexpr std::string_view all_keys[] = {"a", "{b}c", "c:1"};
+constexpr std::uint64_t ids_per_type = 3;
+constexpr LockType all_types[] = {LockType::REENTRANT, LockType::FENCED, LockType::FAIR,
+                                  LockType::READ, LockType::WRITE};
+constexpr std::uint64_t all_ids = ids_per_type * std::size(all_types);
+
+/// What an id is: its type, and whether the coordinator would let it wait for a key.
+struct Claim {
+  std::string_view key;
+  std::uint64_t number;
+  friend auto operator<=>(const Claim&, const Claim&) = default;
+};
+
+class Agreement : public ScriptTest {
+ protected:
+  std::uint64_t below(std::uint64_t end) { return random_() % end; }
+
+  void begin(std::uint64_t seed) {
+    redis({"FLUSHALL"});
+    random_.seed(seed);
+    table_.emplace();
+    waiting_.clear();
+    downgraded_.clear();
+    last_token_.clear();
+    table_now_ = Clock::time_point(std::chrono::hours(1'000));
+    real_start_ = std::chrono::steady_clock::now();
+  }
+
+  LockType type_of(const Claim& claim) {
+    const LockType type = all_types[claim.number % std::size(all_types)];
+    return downgraded_.contains(claim) ? LockType::READ : type;
+  }
+  Claim any_claim() { return {all_keys[below(std::size(all_keys))], 1 + below(all_ids)}; }
+
+  /// Leases end in the middle between the instants to which time is moved: what the machine takes
+  /// for the commands themselves decides nothing.
+  milliseconds any_lease() { return milliseconds(10'000 * (1 + below(6)) + 5'000); }
+
+  Request any_request() {
+    static constexpr Verb verbs[] = {Verb::acquire, Verb::acquire,  Verb::acquire, Verb::acquire,
+                                     Verb::renew,   Verb::verify,   Verb::release, Verb::release,
+                                     Verb::leave,   Verb::downgrade};
+    const Claim claim = any_claim();
+    const bool force = below(40) == 0;
+    Request request = Asker::about(force ? Verb::force_release : verbs[below(std::size(verbs))],
+                                   claim.key, type_of(claim), id(claim.number), any_lease());
+    const LockType first = all_types[claim.number % std::size(all_types)];
+    if (request.verb == Verb::downgrade) {
+      if (first != LockType::WRITE) request.verb = Verb::verify;
+      request.type = request.verb == Verb::downgrade ? first : request.type;
+    }
+    if (request.verb == Verb::acquire && below(4) != 0) request.queue_wait = queue_wait;
+    return request;
+  }
+
+  Clock::time_point now() { return table_now_ + (std::chrono::steady_clock::now() - real_start_); }
+
+  void ask_both(const Request& request) {
+    SCOPED_TRACE(std::string(to_string(request.verb)) + ' ' + std::string(to_string(request.type)) +
+                 ' ' + std::string(request.key) + " by " + std::to_string(request.id.number));
+    const LockInfo before = look(request.key);
+    const Outcome expected = table_->apply(request, now());
+    const Outcome outcome = asker.ask(request);
+    ASSERT_EQ(outcome.kind, expected.kind) << outcome.text;
+    if (outcome.kind == Kind::busy) compare_busy(outcome, expected, before, request);
+    if (outcome.kind == Kind::granted && request.type == LockType::FENCED &&
+        request.verb == Verb::acquire) {
+      compare_token(outcome, request, before);
+    }
+    remember(request, outcome);
+    compare_state(request.key);
+  }
+
+  void compare_busy(const Outcome& outcome, const Outcome& expected, const LockInfo& before,
+                    const Request& request) {
+    const bool known = std::ranges::any_of(
+        before.holders, [&](const HolderInfo& holder) { return holder.id == outcome.text; });
+    const bool nobody = outcome.text.empty() && before.holders.empty();
+    EXPECT_TRUE(known || nobody || before.type == LockType::READ) << outcome.text;
+    ASSERT_EQ(outcome.retry_after.has_value(), expected.retry_after.has_value());
+    const auto apart = *outcome.retry_after - *expected.retry_after;
+    const auto much = request.type == LockType::FAIR ? 300'000 + 2 * 15'000 : 4'000;
+    EXPECT_LE(std::abs(apart.count()), much);
+  }
+
+  void compare_token(const Outcome& outcome, const Request& request, const LockInfo& before) {
+    std::uint64_t& last = last_token_[std::string(request.key)];
+    const bool again = !before.holders.empty();
+    EXPECT_TRUE(again ? outcome.token == last : outcome.token > last) << outcome.token;
+    last = outcome.token;
+  }
+
+  /// Keeps what the coordinator would know.
+  void remember(const Request& request, const Outcome& outcome) {
+    const auto key = std::ranges::find(all_keys, request.key);
+    const Claim claim{*key, request.id.number};
+    const bool granted = outcome.kind == Kind::granted;
+    if (request.verb == Verb::downgrade && granted) downgraded_.insert(claim);
+    if (request.verb == Verb::release || request.verb == Verb::leave) downgraded_.erase(claim);
+    if (request.verb == Verb::leave) waiting_.erase(claim);
+    if (request.verb == Verb::acquire && request.type == LockType::FAIR) {
+      if (granted) waiting_.erase(claim);
+      if (!granted && request.queue_wait.count() > 0) waiting_.insert(claim);
+    }
+  }
+
+  LockInfo look(std::string_view key) {
+    LockInfo info;
+    Request request = Asker::about(Verb::inspect, key);
+    request.info = &info;
+    table_->apply(request, now());
+    return info;
+  }
+
+  void compare_state(std::string_view key) {
+    const auto ids = [](const LockInfo& info) {
+      std::set<std::string> all;
+      for (const HolderInfo& holder : info.holders) all.insert(holder.id);
+      return all;
+    };
+    const LockInfo expected = look(key), info = asker.inspect(key);
+    EXPECT_EQ(info.locked, expected.locked);
+    EXPECT_EQ(ids(info), ids(expected));
+    EXPECT_EQ(info.queue, expected.queue);
+    EXPECT_EQ(info.type, expected.type);
+    // Exclusion itself, whatever the table says.
+    EXPECT_TRUE(info.holders.size() <= 1 || info.type == LockType::READ);
+  }
+
+  /// Ten seconds go by, and every live waiter asks again.
+  void pass_time() {
+    pass(milliseconds(10'000));
+    table_now_ += std::chrono::seconds(10);
+    for (const std::string_view key : all_keys) compare_state(key);
+    std::vector<Claim> asking(waiting_.begin(), waiting_.end());
+    std::ranges::shuffle(asking, random_);
+    for (const Claim& claim : asking) {
+      Request request =
+          Asker::about(Verb::acquire, claim.key, LockType::FAIR, id(claim.number), any_lease());
+      request.queue_wait = queue_wait;
+      ask_both(request);
+    }
+  }
+
+  /// Everything is given up: nothing stays but tokens.
+  void end() {
+    for (const std::string_view key : all_keys) {
+      for (std::uint64_t number = 1; number <= all_ids; ++number) {
+        const Claim claim{key, number};
+        asker.tell(Verb::leave, key, type_of(claim), id(number));
+      }
+    }
+    for (const std::string& key : keys()) {
+      EXPECT_TRUE(key.starts_with("redisson_lock_token:")) << key << " stayed behind";
+    }
+  }
+
+ private:
+  std::mt19937_64 random_;
+  std::optional<detail::LockTable> table_;
+  std::set<Claim> waiting_, downgraded_;
+  std::map<std::string, std::uint64_t> last_token_;
+  Clock::time_point table_now_;
+  std::chrono::steady_clock::time_point real_start_;
+};
+
+TEST_F(Agreement, OfTheScriptsWithTheLockTable) {
+  const char* const given = std::getenv("LATCHKEY_SEED");
+  const std::uint64_t first =
+      given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}() % 1'000'000;
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(4);
+  std::uint64_t seed = first;
+  do {
+    SCOPED_TRACE("LATCHKEY_SEED=" + std::to_string(seed));
+    begin(seed);
+    for (int step = 0; step < 150 && !HasFailure(); ++step) {
+      SCOPED_TRACE("step " + std::to_string(step));
+      below(12) == 0 ? pass_time() : ask_both(any_request());
+    }
+    if (!HasFailure()) end();
+    ++seed;
+  } while (!HasFailure() && given == nullptr && std::chrono::steady_clock::now() < until);
+  std::cout << "seeds " << first << " to " << seed - 1 << '\n';
+}
+
+}  // namespace
+}  // namespace latchkey::tests

@@ -1,0 +1,195 @@
+// Requests of the seam, asked of a real server without a backend: what the scripts do, and no more.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <latchkey/backend.hpp>
+
+#include "redis/script_call.hpp"
+#include "support/redis_server.hpp"
+
+namespace latchkey::tests {
+
+using detail::redis::WireSettings;
+using std::chrono::milliseconds;
+using Kind = Outcome::Kind;
+
+/// Asks as a connection does: EVALSHA, and EVAL where the server does not know the script.
+class Asker {
+ public:
+  explicit Asker(RedisClient client, WireSettings settings = {})
+      : client_(std::move(client)), settings_(settings) {}
+
+  Outcome ask(const Request& request) {
+    const Reply reply = raw(request);
+    return detail::redis::read_outcome(request, reply.raw());
+  }
+  Reply raw(const Request& request, std::uint64_t cursor = 0) {
+    buffer_.clear();
+    append_evalsha(buffer_, request, settings_, cursor);
+    Reply reply = client_.send(buffer_.bytes());
+    if (!detail::redis::is_noscript(reply.raw())) return reply;
+    buffer_.clear();
+    append_eval(buffer_, request, settings_, cursor);
+    return client_.send(buffer_.bytes());
+  }
+
+  Outcome acquire(std::string_view key, LockType type, const HoldId& id, milliseconds lease,
+                  milliseconds queue_wait = {}, std::uint32_t tokens = 1) {
+    Request request = about(Verb::acquire, key, type, id, lease);
+    request.queue_wait = queue_wait;
+    request.tokens = tokens;
+    return ask(request);
+  }
+  Outcome renew(std::string_view key, LockType type, const HoldId& id, milliseconds lease) {
+    return ask(about(Verb::renew, key, type, id, lease));
+  }
+  Outcome downgrade(std::string_view key, const HoldId& id, milliseconds lease) {
+    return ask(about(Verb::downgrade, key, LockType::WRITE, id, lease));
+  }
+  /// verify, release, leave, force_release.
+  Outcome tell(Verb verb, std::string_view key, LockType type = LockType::REENTRANT,
+               const HoldId& id = {}) {
+    return ask(about(verb, key, type, id));
+  }
+  LockInfo inspect(std::string_view key) {
+    LockInfo info;
+    Request request = about(Verb::inspect, key);
+    request.info = &info;
+    EXPECT_EQ(ask(request).kind, Kind::granted);
+    return info;
+  }
+  std::vector<std::string> list(std::string_view pattern) {
+    std::vector<std::string> names;
+    Request request = about(Verb::list, pattern);
+    request.names = &names;
+    std::uint64_t cursor = 0;
+    do {
+      const Reply page = raw(request, cursor);
+      EXPECT_EQ(detail::redis::read_outcome(request, page.raw()).kind, Kind::granted);
+      cursor = detail::redis::list_cursor(page.raw());
+    } while (cursor != 0);
+    return names;
+  }
+
+  static Request about(Verb verb, std::string_view key, LockType type = LockType::REENTRANT,
+                       const HoldId& id = {}, milliseconds lease = {}) {
+    Request request;
+    request.verb = verb;
+    request.key = key;
+    request.type = type;
+    request.id = id;
+    request.lease = lease;
+    return request;
+  }
+
+ private:
+  RedisClient client_;
+  WireSettings settings_;
+  detail::redis::CommandBuffer buffer_;
+};
+
+/// A subscriber, and what it heard.
+class Ear {
+ public:
+  Ear(const RedisServer& server, std::vector<std::string> channels, bool sharded = false)
+      : client_(server.client()),
+        publisher_(server.client()),
+        channels_(std::move(channels)),
+        publish_(sharded ? "SPUBLISH" : "PUBLISH") {
+    for (const std::string& channel : channels_) {
+      client_({sharded ? "SSUBSCRIBE" : "SUBSCRIBE", channel});
+    }
+  }
+  /// "channel message" of the next one.
+  std::string next() {
+    const auto message = client_.receive(std::chrono::seconds(10));
+    if (!message) return "nothing for 10 s";
+    const auto texts = message->list();
+    return texts.size() == 3 ? texts[1] + ' ' + texts[2] : "not a message";
+  }
+  /// Nothing came that was not asked for by next(), and nothing will of what was done so far.
+  bool quiet() {
+    publisher_({publish_, channels_.front(), "end"});
+    return next() == channels_.front() + " end";
+  }
+
+ private:
+  RedisClient client_, publisher_;
+  std::vector<std::string> channels_;
+  std::string publish_;
+};
+
+class ScriptTest : public ::testing::Test {
+ protected:
+  ScriptTest() = default;
+  explicit ScriptTest(RedisServerOptions options) : server(std::move(options)) {}
+
+  static constexpr milliseconds lease{60'000};
+  static constexpr milliseconds queue_wait{15'000};
+
+  /// An id of a space that is the same in every run.
+  static HoldId id(std::uint64_t number) {
+    return {{0x6ad76760e86c4273, 0xa5a4ad3e58e61a2b}, number};
+  }
+  static std::string owner(std::uint64_t number) { return id(number).text(); }
+
+  std::map<std::string, std::string> hash(std::string_view key) {
+    std::map<std::string, std::string> fields;
+    const auto texts = redis({"HGETALL", key}).list();
+    for (std::size_t at = 0; at + 1 < texts.size(); at += 2) fields[texts[at]] = texts[at + 1];
+    return fields;
+  }
+  std::vector<std::string> keys() {
+    auto names = redis({"KEYS", "*"}).list();
+    std::ranges::sort(names);
+    return names;
+  }
+  long long pttl(std::string_view key) { return redis({"PTTL", key}).integer(); }
+  /// A key's time to live, give or take what a busy machine needs.
+  void expect_ttl(std::string_view key, milliseconds expected) {
+    const long long left = pttl(key);
+    EXPECT_LE(left, expected.count()) << key;
+    EXPECT_GT(left, expected.count() - 5'000) << key;
+  }
+  /// The server's clock.
+  long long now_ms() {
+    const auto time = redis({"TIME"}).list();
+    return std::stoll(time.at(0)) * 1000 + std::stoll(time.at(1)) / 1000;
+  }
+  /// Lets time pass without waiting: everything that ends does so that much earlier.
+  void pass(milliseconds time) { let_pass(redis, time); }
+  static void let_pass(RedisClient& redis, milliseconds time) {
+    redis({"EVAL", R"lua(
+      for _, key in ipairs(redis.call('KEYS', '*')) do
+        local left = redis.call('PTTL', key)
+        if left > tonumber(ARGV[1]) then
+          redis.call('PEXPIRE', key, left - ARGV[1])
+        elseif left > 0 then
+          redis.call('DEL', key)
+        elseif redis.call('TYPE', key).ok == 'zset' then
+          for _, member in ipairs(redis.call('ZRANGE', key, 0, -1)) do
+            redis.call('ZINCRBY', key, -ARGV[1], member)
+          end
+        end
+      end)lua",
+           "0", std::to_string(time.count())});
+  }
+  Ear ear(std::vector<std::string> channels) { return {server, std::move(channels)}; }
+
+  RedisServer server;
+  RedisClient redis = server.client();
+  Asker asker{server.client()};
+};
+
+using Fields = std::map<std::string, std::string>;
+using Names = std::vector<std::string>;
+
+}  // namespace latchkey::tests

@@ -1,0 +1,70 @@
+// Two resources that a lock guards: one checks fencing tokens, one does not.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace latchkey::soak {
+
+/// A number that anybody may write. Owns no heap.
+class PlainRegister {
+ public:
+  [[nodiscard]] std::uint64_t read() const { return value_; }
+  void write(std::uint64_t value) {
+    ++writes_;
+    value_ = value;
+  }
+
+  /// Every write adds one to what was read: what is missing was overwritten.
+  [[nodiscard]] std::uint64_t writes() const { return writes_; }
+  [[nodiscard]] std::uint64_t lost() const { return writes_ - value_; }
+
+ private:
+  std::atomic<std::uint64_t> value_{0}, writes_{0};
+};
+
+/// A number that refuses whoever comes with a smaller token than somebody before. Reading shows the
+/// token too: from then on older ones are refused. Owns no heap.
+///
+/// Token and number lie in one word, so that a process which is stopped at any instruction leaves
+/// neither a mutex nor half a write behind: 24 bits of number, 40 bits of the token's low end,
+/// which at a microsecond each last for twelve days.
+class FencedRegister {
+ public:
+  std::uint64_t read(std::uint64_t token) {
+    const std::uint64_t mine = token & token_mask;
+    std::uint64_t seen = word_;
+    while (token_of(seen) < mine && !word_.compare_exchange_weak(seen, join(mine, seen))) {
+    }
+    return word_ & value_mask;
+  }
+
+  void write(std::uint64_t token, std::uint64_t value) {
+    const std::uint64_t mine = token & token_mask;
+    std::uint64_t seen = word_;
+    do {
+      if (token_of(seen) > mine) {
+        ++refused_;
+        return;
+      }
+    } while (!word_.compare_exchange_weak(seen, join(mine, value)));
+    ++writes_;
+  }
+
+  [[nodiscard]] std::uint64_t refused() const { return refused_; }
+  [[nodiscard]] std::uint64_t lost() const { return writes_ - (word_ & value_mask); }
+
+ private:
+  static constexpr int value_bits = 24;
+  static constexpr std::uint64_t value_mask = (std::uint64_t{1} << value_bits) - 1;
+  static constexpr std::uint64_t token_mask = (std::uint64_t{1} << 40) - 1;
+
+  static std::uint64_t token_of(std::uint64_t word) { return word >> value_bits; }
+  static std::uint64_t join(std::uint64_t token, std::uint64_t value) {
+    return token << value_bits | (value & value_mask);
+  }
+
+  std::atomic<std::uint64_t> word_{0}, writes_{0}, refused_{0};
+};
+
+}  // namespace latchkey::soak

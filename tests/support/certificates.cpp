@@ -1,0 +1,59 @@
+// Certificates for a test's own TLS server, made on the spot.
+#include "support/certificates.hpp"
+
+#include <fstream>
+
+#include "support/process.hpp"
+
+namespace latchkey::tests {
+namespace {
+
+class Maker {
+ public:
+  explicit Maker(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  [[nodiscard]] std::string file(const std::string& name) const { return folder_ / name; }
+
+  /// name.pem and name.key, signed by itself.
+  void authority(const std::string& name) const {
+    openssl({"req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+             "-days", "1", "-subj", "/CN=" + name, "-keyout", file(name + ".key"), "-out",
+             file(name + ".pem")});
+  }
+  /// The same, signed by an authority.
+  void signed_by(const std::string& authority, const std::string& name,
+                 const std::string& alternative_names) const {
+    openssl({"req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj",
+             "/CN=" + name, "-keyout", file(name + ".key"), "-out", file(name + ".csr")});
+    std::ofstream(file(name + ".ext")) << "subjectAltName=" << alternative_names << '\n';
+    openssl({"x509", "-req", "-days", "1", "-in", file(name + ".csr"), "-CA",
+             file(authority + ".pem"), "-CAkey", file(authority + ".key"), "-CAcreateserial",
+             "-extfile", file(name + ".ext"), "-out", file(name + ".pem")});
+  }
+
+ private:
+  void openssl(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), "openssl");
+    run(arguments, file("openssl.log"));
+  }
+
+  std::filesystem::path folder_;
+};
+
+}  // namespace
+
+Certificates::Certificates(const std::filesystem::path& folder, const std::string& server_names) {
+  const Maker maker(folder);
+  maker.authority("authority");
+  maker.authority("other");
+  maker.signed_by("authority", "server", server_names);
+  maker.signed_by("authority", "client", "DNS:client");
+  authority = maker.file("authority.pem");
+  other_authority = maker.file("other.pem");
+  server = maker.file("server.pem");
+  server_key = maker.file("server.key");
+  client = maker.file("client.pem");
+  client_key = maker.file("client.key");
+}
+
+}  // namespace latchkey::tests

@@ -1,0 +1,62 @@
+// One direction of one connection through a gate.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace latchkey::tests {
+
+struct GateRules {
+  bool holding = false;
+  bool dropping = false;
+  bool frozen = false;
+  std::chrono::milliseconds delay{0};
+  std::size_t fragment = 0;  ///< 0: as they come
+};
+
+/// Bytes on their way, under rules. Knows no socket.
+class GateStream {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  GateRules rules;
+  bool ended = false;  ///< the sender has closed
+
+  void put(std::string bytes, Time now) {
+    if (!rules.dropping) pieces_.push_back({std::move(bytes), now + rules.delay});
+  }
+
+  /// What may be written now; empty where nothing may.
+  [[nodiscard]] std::string_view ready(Time now) const {
+    if (rules.holding || pieces_.empty() || pieces_.front().due > now) return {};
+    const std::string_view bytes = pieces_.front().bytes;
+    return rules.fragment == 0 ? bytes : bytes.substr(0, rules.fragment);
+  }
+  void written(std::size_t count) {
+    std::string& bytes = pieces_.front().bytes;
+    bytes.erase(0, count);
+    if (bytes.empty()) pieces_.pop_front();
+  }
+
+  [[nodiscard]] bool empty() const { return pieces_.empty(); }
+  [[nodiscard]] bool reads() const { return !rules.frozen && !ended; }
+  /// When something becomes ready that is not yet.
+  [[nodiscard]] Time due() const {
+    return rules.holding || pieces_.empty() ? Time::max() : pieces_.front().due;
+  }
+  void clear() { pieces_.clear(); }
+
+ private:
+  struct Piece {
+    std::string bytes;
+    Time due;
+  };
+  std::deque<Piece> pieces_;
+};
+
+}  // namespace latchkey::tests

@@ -1,0 +1,68 @@
+// A Redis server of a test's own.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "support/certificates.hpp"
+#include "support/process.hpp"
+#include "support/redis_client.hpp"
+
+namespace latchkey::tests {
+
+struct RedisServerOptions {
+  /// Lines of redis.conf, behind ours: "maxmemory 10mb".
+  std::vector<std::string> config{};
+  /// Also listens with TLS; certificates for `tls_names` are made.
+  bool tls = false;
+  std::string tls_names = "DNS:localhost,IP:127.0.0.1";
+};
+
+/// Starts a real server in a temporary folder, on a Unix socket there and on a free port of
+/// 127.0.0.1; answers when the constructor returns. It saves nothing unless told to. Ended by its
+/// id, and the folder wiped, with this object.
+///
+/// The program is what $LATCHKEY_REDIS_SERVER names, else redis-server, else valkey-server; where
+/// there is none, the constructor throws a std::runtime_error that says what to install.
+class RedisServer {
+ public:
+  explicit RedisServer(RedisServerOptions options = {});
+  RedisServer(const RedisServer&) = delete;
+  RedisServer& operator=(const RedisServer&) = delete;
+  ~RedisServer();
+
+  [[nodiscard]] const std::filesystem::path& folder() const noexcept { return folder_; }
+  [[nodiscard]] std::string socket() const { return folder_ / "socket"; }
+  [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+  [[nodiscard]] std::uint16_t tls_port() const noexcept { return tls_port_; }
+  [[nodiscard]] const Certificates& certificates() const { return *certificates_; }
+  [[nodiscard]] pid_t id() const noexcept { return process_->id(); }
+
+  /// redis+unix:///…/socket, redis://127.0.0.1:port
+  [[nodiscard]] std::string unix_uri() const { return "redis+unix://" + socket(); }
+  [[nodiscard]] std::string tcp_uri() const { return "redis://127.0.0.1:" + std::to_string(port_); }
+  [[nodiscard]] RedisClient client() const { return RedisClient::unix_socket(socket()); }
+
+  void stop() { process_->stop(); }      ///< SIGSTOP
+  void resume() { process_->resume(); }  ///< SIGCONT
+  void kill();                           ///< SIGKILL, and back when it has ended
+  void shut_down();                      ///< SIGTERM, and back when it has ended
+  void start();                          ///< again, after one of them: same folder, same ports
+
+ private:
+  void choose_ports();
+  void write_config() const;
+  [[nodiscard]] bool answers() const;
+
+  RedisServerOptions options_;
+  std::filesystem::path folder_;
+  std::uint16_t port_ = 0, tls_port_ = 0;
+  std::optional<Certificates> certificates_;
+  std::unique_ptr<Process> process_;
+};
+
+}  // namespace latchkey::tests
