@@ -1,6 +1,10 @@
 // The house rules, over every source file of this repository.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -33,6 +37,26 @@ TEST(Tidy, LinesAreNarrow) { expect_kept(lines_are_narrow); }
 TEST(Tidy, HeadersAreIncludedOnce) { expect_kept(header_is_included_once); }
 TEST(Tidy, NothingIsLeftToDo) { expect_kept(nothing_is_left_to_do); }
 TEST(Tidy, FirstLinesSayWhy) { expect_kept(first_line_says_why); }
+
+bool is_a_test(const std::string& suite, const std::string& name) {
+  const std::regex there("TEST(_F|_P)?\\(" + suite + ",\\s*" + name + "\\)");
+  return std::ranges::any_of(tree(), [&](const SourceFile& file) {
+    return file.path.starts_with("tests/") && std::regex_search(file.text, there);
+  });
+}
+
+// A promise is as good as the test that is named beside it.
+TEST(Tidy, TestsThatDocsFaultsNamesExist) {
+  std::ifstream page(std::string(LATCHKEY_SOURCE_DIR) + "/docs/faults.md");
+  const std::string text{std::istreambuf_iterator<char>(page), {}};
+  const std::regex named("`([A-Z][A-Za-z0-9]*)\\.([A-Z][A-Za-z0-9]*)`");
+  int count = 0;
+  for (std::sregex_iterator each(text.begin(), text.end(), named), end; each != end; ++each) {
+    EXPECT_TRUE(is_a_test((*each)[1], (*each)[2])) << each->str();
+    ++count;
+  }
+  EXPECT_GT(count, 30);
+}
 
 }  // namespace
 }  // namespace latchkey::tidy
