@@ -10,9 +10,9 @@
 -- Returns  0: it was held and is not any more
 --          nil: this owner did not hold it, or its lease ended while others went on reading
 --
--- Where the hash lived as long as this lease, it is shortened to the longest that is left, or a
--- writer would wait for a reader that died for as long as for us. Removes first, so that it works
--- while the server is out of memory.
+-- The hash is shortened to the longest lease that is left, or a writer would wait for a reader that
+-- died for as long as for us. In a crowd, of which only a part is looked at, it stays. Removes first,
+-- so that it works while the server is out of memory.
 
 --#include parts/publish.lua
 --#include parts/dead_readers.lua
@@ -27,7 +27,7 @@ local fields = redis.call('HLEN', KEYS[1])
 if fields > 1 and redis.call('HGET', KEYS[1], 'mode') == 'read' then
   local longest, all = drop_dead_readers(KEYS[1], ARGV[2])
   local left = redis.call('PTTL', KEYS[1])
-  if all and longest > 0 and longest < left and own >= left then
+  if all and longest > 0 and longest < left then
     redis.call('PEXPIRE', KEYS[1], longest)
   end
   fields = redis.call('HLEN', KEYS[1])
