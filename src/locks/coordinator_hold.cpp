@@ -230,7 +230,9 @@ void Coordinator::tick_hold(RemoteHold& hold, Turn& turn) {
       if (planted(Bug::renewal_outlives_release) && !hold.checking && turn.now() >= hold.check_at) {
         check(hold, turn);
       }
-      if (!hold.releasing && turn.now() >= hold.repeat_at) submit_end(hold, turn);
+      if (turn.now() < hold.repeat_at) return;
+      if (!hold.releasing) return submit_end(hold, turn);
+      hold.repeat_at = later(turn.now(), repeat_pause);
       return;
   }
 }
