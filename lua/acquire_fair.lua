@@ -19,15 +19,21 @@
 -- fairLockWaitTimeout) off every score when such a one is granted; how many there can be is what the
 -- predecessor's score says, and one always may be. Our own grants take nothing off.
 
---#include parts/holder.lua
---#include parts/publish.lua
---#include parts/fair_queue.lua
-
 local lock, queue, timeouts = KEYS[1], KEYS[2], KEYS[3]
 local owner = ARGV[2]
 local held = redis.call('EXISTS', lock) == 1
 local first = redis.call('LINDEX', queue, 0)
 local now, head, score
+
+if not held and not first then
+  redis.call('HSET', lock, owner, 1)
+  redis.call('PEXPIRE', lock, ARGV[1])
+  return 0
+end
+
+--#include parts/holder.lua
+--#include parts/publish.lua
+--#include parts/fair_queue.lua
 
 if first then
   now = server_ms()
@@ -61,7 +67,8 @@ end
 
 local wait = tonumber(ARGV[3])
 if wait > 0 then
-  local place = redis.call('LPOS', queue, owner) or redis.call('RPUSH', queue, owner) - 1
+  local queued = redis.call('ZSCORE', timeouts, owner) and redis.call('LPOS', queue, owner)
+  local place = queued or redis.call('RPUSH', queue, owner) - 1
   local mine = now + wait
   if place > 0 then
     local before = redis.call('LINDEX', queue, place - 1)

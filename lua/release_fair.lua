@@ -13,11 +13,12 @@
 -- Deletes first, as release.lua. Where nobody queues, those who wait for a plain lock of the name
 -- are told.
 
---#include parts/publish.lua
---#include parts/fair_queue.lua
-
 if redis.call('HDEL', KEYS[1], ARGV[1]) == 0 then
   return false
 end
+
+--#include parts/publish.lua
+--#include parts/fair_queue.lua
+
 call_next(KEYS[2], KEYS[3], ARGV[2], ARGV[3])
 return 0

@@ -10,24 +10,24 @@
 -- Returns  0: it was held and is not any more
 --          nil: this owner did not hold it, or its lease ended while others went on reading
 --
--- Where the hash lived as long as this lease, it is shortened to the longest that is left, or a
--- writer would wait for a reader that died for as long as for us. Removes first, so that it works
--- while the server is out of memory.
-
---#include parts/publish.lua
---#include parts/dead_readers.lua
+-- The hash is shortened to the longest lease that is left, or a writer would wait for a reader that
+-- died for as long as for us. In a crowd, of which only a part is looked at, it stays. Removes first,
+-- so that it works while the server is out of memory.
 
 if redis.call('HDEL', KEYS[1], ARGV[1]) == 0 then
   redis.call('DEL', KEYS[2])
   return false
 end
-local own = redis.call('PTTL', KEYS[2])
-redis.call('DEL', KEYS[2])
+local held = redis.call('DEL', KEYS[2]) == 1
 local fields = redis.call('HLEN', KEYS[1])
+
+--#include parts/publish.lua
+--#include parts/dead_readers.lua
+
 if fields > 1 and redis.call('HGET', KEYS[1], 'mode') == 'read' then
   local longest, all = drop_dead_readers(KEYS[1], ARGV[2])
   local left = redis.call('PTTL', KEYS[1])
-  if all and longest > 0 and longest < left and own >= left then
+  if all and longest > 0 and longest < left then
     redis.call('PEXPIRE', KEYS[1], longest)
   end
   fields = redis.call('HLEN', KEYS[1])
@@ -36,4 +36,4 @@ if fields <= 1 then -- the mode
   redis.call('DEL', KEYS[1])
   publish(ARGV[3], 0, ARGV[4])
 end
-return own ~= -2 and 0
+return held and 0

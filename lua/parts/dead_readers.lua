@@ -2,7 +2,7 @@
 -- leases, so a reader that died is a field of which no timeout key is left.
 --
 -- Looks at no more than 16 readers and the mode, from a random field on. Returns the longest lease
--- that is left of those in ms (-1: none has an end, or there are none), and whether those were all.
+-- that is left of those in ms (-1: there are none), and whether those were all.
 local function drop_dead_readers(lock, tag)
   local total = redis.call('HLEN', lock)
   local chance = tonumber(redis.call('TIME')[2])
@@ -24,6 +24,8 @@ local function drop_dead_readers(lock, tag)
       end
       if left == -2 then
         redis.call('HDEL', lock, owner)
+      elseif left == -1 then -- somebody took the end away
+        left = math.huge
       end
       longest = math.max(longest, left)
     end

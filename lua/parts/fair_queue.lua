@@ -36,11 +36,13 @@ end
 
 -- The lock came free: tells the head alone, or all who wait for a plain lock where nobody queues.
 local function call_next(queue, timeouts, channel, sharded)
-  local now = server_ms()
-  local head, score = live_head(queue, timeouts, now)
-  if head then
-    cut_to_grace(timeouts, head, score, now)
-    channel = channel .. ':' .. head
+  if redis.call('EXISTS', queue) == 1 then
+    local now = server_ms()
+    local head, score = live_head(queue, timeouts, now)
+    if head then
+      cut_to_grace(timeouts, head, score, now)
+      channel = channel .. ':' .. head
+    end
   end
   publish(channel, 0, sharded)
 end

@@ -96,10 +96,9 @@ void Coordinator::submit_end(RemoteHold& hold, Turn& turn) {
   const bool queued = hold.type == LockType::FAIR && hold.granted_at == Clock::time_point{};
   prepare(hold.end, queued ? Verb::leave : Verb::release, hold, turn);
   hold.releasing = true;
-  // Where nobody waits for it nobody drives the backend either: the timer does, until it is over.
-  const bool attended = hold.ender != nullptr;
-  hold.repeat_at =
-      attended ? Clock::never() : later(hold.end.sent, context_->settings->command_timeout);
+  // Where no call waits for the outcome nobody drives for it either, and what the backend has yet
+  // to do about it would not be done: the timer thread does, as long as something is due.
+  hold.repeat_at = hold.ender != nullptr ? Clock::never() : later(turn.now(), repeat_pause);
   submit(hold.end, turn);
 }
 
@@ -127,7 +126,7 @@ void Coordinator::ended(RemoteHold& hold, Outcome& outcome, Turn& turn) {
   // A copy of an unanswered attempt may run after this release, unless the backend keeps the order.
   const bool copies = hold.unsettled && !context_->settings->in_order;
   if ((!sure || copies) && turn.now() < hold.expires_at) {
-    hold.repeat_at = std::min(later(turn.now(), std::chrono::seconds(1)), hold.expires_at);
+    hold.repeat_at = std::min(later(turn.now(), repeat_pause), hold.expires_at);
   } else {
     drop_if_done(hold, turn);
   }

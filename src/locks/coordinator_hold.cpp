@@ -232,7 +232,7 @@ void Coordinator::tick_hold(RemoteHold& hold, Turn& turn) {
       }
       if (turn.now() < hold.repeat_at) return;
       if (!hold.releasing) return submit_end(hold, turn);
-      hold.repeat_at = later(turn.now(), context_->settings->command_timeout);
+      hold.repeat_at = later(turn.now(), repeat_pause);
       return;
   }
 }

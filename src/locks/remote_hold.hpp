@@ -27,6 +27,9 @@ struct OwnedRequest : Request {
   RemoteHold* hold = nullptr;
 };
 
+/// How long after one release of an id the next is sent, until it is sure.
+inline constexpr std::chrono::seconds repeat_pause{1};
+
 /// How far a subscription has come.
 struct Subscription {
   enum class Stage : std::uint8_t { off, joining, on, leaving };

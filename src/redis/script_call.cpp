@@ -69,31 +69,40 @@ constexpr Call list(scripts::list, 0, {cursor, pattern});
 constexpr Call force_release(scripts::force_release, 3,
                              {lock, queue, timeouts, tag, plain_channel, rw_channel, sharded});
 
-/// REENTRANT and FENCED, FAIR, READ, WRITE.
-const Call& by_type(LockType type, const Call& plain, const Call& fair, const Call& read,
-                    const Call& write) noexcept {
-  switch (type) {
-    case LockType::FAIR: return fair;
-    case LockType::READ: return read;
-    case LockType::WRITE: return write;
-    case LockType::REENTRANT:
-    case LockType::FENCED: break;
+/// One verb's calls: REENTRANT and FENCED, FAIR, READ, WRITE.
+struct Calls {
+  const Call* plain;
+  const Call* fair;
+  const Call* read;
+  const Call* write;
+
+  [[nodiscard]] const Call& of(LockType type) const noexcept {
+    switch (type) {
+      case LockType::FAIR: return *fair;
+      case LockType::READ: return *read;
+      case LockType::WRITE: return *write;
+      case LockType::REENTRANT:
+      case LockType::FENCED: break;
+    }
+    return *plain;
   }
-  return plain;
-}
+};
+
+constexpr Calls acquires{&acquire, &acquire_fair, &acquire_read, &acquire_write};
+constexpr Calls renewals{&renew, &renew, &renew_read, &renew_write};
+constexpr Calls checks{&verify, &verify, &verify_read, &verify_write};
+constexpr Calls releases{&release, &release_fair, &release_read, &release_write};
+constexpr Calls leaves{&release, &leave_fair, &release_read, &release_write};
 
 const Call& call_for(const Request& request) noexcept {
   const LockType type = request.type;
   switch (request.verb) {
-    case Verb::acquire: {
-      const Call& plain = type == LockType::FENCED ? acquire_fenced : acquire;
-      return by_type(type, plain, acquire_fair, acquire_read, acquire_write);
-    }
-    case Verb::renew: return by_type(type, renew, renew, renew_read, renew_write);
-    case Verb::verify: return by_type(type, verify, verify, verify_read, verify_write);
+    case Verb::acquire: return type == LockType::FENCED ? acquire_fenced : acquires.of(type);
+    case Verb::renew: return renewals.of(type);
+    case Verb::verify: return checks.of(type);
     case Verb::downgrade: return downgrade;
-    case Verb::release: return by_type(type, release, release_fair, release_read, release_write);
-    case Verb::leave: return by_type(type, release, leave_fair, release_read, release_write);
+    case Verb::release: return releases.of(type);
+    case Verb::leave: return leaves.of(type);
     case Verb::inspect: return inspect;
     case Verb::list: return list;
     case Verb::force_release: return force_release;
@@ -101,7 +110,7 @@ const Call& call_for(const Request& request) noexcept {
     case Verb::subscribe:
     case Verb::unsubscribe: break;
   }
-  assert(!"a verb that has a script");
+  assert(false && "the verb has a script");
   return verify;
 }
 

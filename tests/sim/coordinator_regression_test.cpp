@@ -185,5 +185,23 @@ TEST(CoordinatorRegression, AnAttemptUnknownAfterItsReleaseIsGivenBackToItsLease
   EXPECT_TRUE(script.idle());
 }
 
+// With no caller left nobody drove: a backend that had still to do something about the release (on
+// Redis: to send a script again whole) did not, and a place in a FAIR queue blocked others for 15
+// s.
+TEST(CoordinatorRegression, AReleaseThatNobodyWaitsForKeepsTheTimerDriving) {
+  Script script;
+  Caller& call = script.acquire(REENTRANT, 5s, 30s);
+  script.cancel(call);
+  EXPECT_EQ(script.sent(), "acquire 1 30000, release 1");
+  script.answer(Verb::acquire, Kind::granted);
+  EXPECT_TRUE(script.timer_is_needed());
+  script.pass(10s);
+  EXPECT_TRUE(script.timer_is_needed());
+  EXPECT_EQ(script.sent(), "") << "it drives, and sends nothing more";
+  script.answer(Verb::release, Kind::granted);
+  EXPECT_FALSE(script.timer_is_needed());
+  EXPECT_TRUE(script.idle());
+}
+
 }  // namespace
 }  // namespace latchkey::sim

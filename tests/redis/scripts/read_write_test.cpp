@@ -125,6 +125,15 @@ TEST_F(ReadWriteScripts, AReleasedReaderTakesItsLongLeaseWithIt) {
   expect_ttl("k", 2 * lease);
 }
 
+TEST_F(ReadWriteScripts, AReaderWithoutAnEndKeepsTheHash) {
+  asker.acquire("k", read, id(1), 3 * lease);
+  asker.acquire("k", read, id(2), lease);
+  asker.acquire("k", read, id(3), lease);
+  redis({"PERSIST", timeout("{k}", 1)});  // by hand
+  asker.tell(Verb::release, "k", read, id(2));
+  expect_ttl("k", 3 * lease);
+}
+
 TEST_F(ReadWriteScripts, ReaderWhoseLeaseEndedIsGoneThoughOthersReadOn) {
   asker.acquire("k", read, id(1), lease);
   asker.acquire("k", read, id(2), lease);

@@ -142,6 +142,11 @@ class Script final : private ProcessHost {
   [[nodiscard]] std::string events() { return std::exchange(events_, {}); }
   [[nodiscard]] std::size_t open() const noexcept { return open_.size(); }
   [[nodiscard]] bool idle() const noexcept { return process_->idle(); }
+  /// Something is due for the timer thread, so it exists and drives.
+  [[nodiscard]] bool timer_is_needed() {
+    Coordinator* const its = process_->find(key);
+    return its != nullptr && its->due() != Clock::never();
+  }
   [[nodiscard]] Clock::time_point now() const noexcept { return clock_.now(); }
   [[nodiscard]] bool lost(const Caller& held) const { return held.hold->is_lost(now()); }
   [[nodiscard]] milliseconds left(const Caller& held) const {

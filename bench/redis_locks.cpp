@@ -1,0 +1,243 @@
+// What latchkey's locks cost on a Redis server, beside hiredis driven by hand with the same
+// scripts.
+#include <latchkey/latchkey.hpp>
+
+#include <latchkey_hiredis/hiredis.h>
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "redis/script_call.hpp"
+#include "side_by_side.hpp"
+#include "support/redis_server.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using latchkey::LockType;
+namespace bench = latchkey::bench;
+namespace wire = latchkey::detail::redis;
+using latchkey::tests::RedisServer;
+
+constexpr int most_threads = 128;
+constexpr int server_core = 0, client_core = 1;
+
+/// The two commands of a cycle, as somebody would write them: formatted once.
+struct Cycle {
+  explicit Cycle(int number) : key("key:" + std::to_string(number)) {
+    latchkey::Request request;
+    request.key = key;
+    request.id = {{1, 2}, static_cast<std::uint64_t>(number) + 1};
+    request.lease = 30s;
+    append(latchkey::Verb::acquire, request, acquire, acquire_text);
+    append(latchkey::Verb::release, request, release, release_text);
+  }
+
+  static void append(latchkey::Verb verb, latchkey::Request& request, std::string& digest,
+                     std::string& text) {
+    request.verb = verb;
+    wire::CommandBuffer buffer;
+    wire::append_evalsha(buffer, request, {});
+    digest = buffer.bytes();
+    buffer.clear();
+    wire::append_eval(buffer, request, {});
+    text = buffer.bytes();
+  }
+
+  std::string key, acquire, acquire_text, release, release_text;
+};
+
+/// hiredis as it comes: a blocking connection.
+class Blocking {
+ public:
+  explicit Blocking(std::uint16_t port) : context_(redisConnect("127.0.0.1", port)) {
+    if (context_ == nullptr || context_->err != 0) throw std::runtime_error("no connection");
+    redisEnableKeepAlive(context_.get());
+  }
+
+  void send(const std::string& command) {
+    redisAppendFormattedCommand(context_.get(), command.data(), command.size());
+  }
+  void await() {
+    void* reply = nullptr;
+    if (redisGetReply(context_.get(), &reply) != REDIS_OK) throw std::runtime_error("no reply");
+    const bool good = static_cast<redisReply*>(reply)->type == REDIS_REPLY_INTEGER;
+    freeReplyObject(reply);
+    if (!good) throw std::runtime_error("a cycle was refused");
+  }
+  void call(const std::string& command) {
+    send(command);
+    await();
+  }
+
+ private:
+  struct Free {
+    void operator()(redisContext* context) const { redisFree(context); }
+  };
+  std::unique_ptr<redisContext, Free> context_;
+};
+
+/// Splits the operations among so many threads; `call(thread)` is one cycle of that thread's.
+template <class Call>
+auto on_threads(int threads, Call call) {
+  return [threads, call](int operations) {
+    if (threads == 1) {
+      for (int i = 0; i < operations; ++i) call(0);
+      return;
+    }
+    std::vector<std::thread> running;
+    for (int thread = 0; thread < threads; ++thread) {
+      running.emplace_back([=] {
+        for (int i = 0; i < operations / threads; ++i) call(thread);
+      });
+    }
+    for (std::thread& thread : running) thread.join();
+  };
+}
+
+class Contest {
+ public:
+  explicit Contest(const RedisServer& server)
+      : locks_(latchkey::Locks::connect(server.tcp_uri())), pipelined_(server.port()) {
+    for (int number = 0; number < most_threads; ++number) {
+      cycles_.emplace_back(number);
+      connections_.push_back(std::make_unique<Blocking>(server.port()));
+      handles_.push_back(locks_.lock(cycles_.back().key));
+    }
+    connections_[0]->call(cycles_[0].acquire_text);  // the server knows the scripts now
+    connections_[0]->call(cycles_[0].release_text);
+  }
+
+  void ours(int thread) { handles_[static_cast<std::size_t>(thread)].try_acquire(); }
+  void theirs(int thread) {
+    const auto index = static_cast<std::size_t>(thread);
+    connections_[index]->call(cycles_[index].acquire);
+    connections_[index]->call(cycles_[index].release);
+  }
+  /// One connection, 64 deep: 64 acquires, then their 64 releases.
+  void pipelined(int operations) {
+    constexpr int depth = 64;
+    for (int done = 0; done < operations; done += depth) {
+      for (const bool release : {false, true}) {
+        for (std::size_t index = 0; index < depth; ++index) {
+          pipelined_.send(release ? cycles_[index].release : cycles_[index].acquire);
+        }
+        for (int index = 0; index < depth; ++index) pipelined_.await();
+      }
+    }
+  }
+
+  bool threads_against_connections(int threads, int operations, double limit) {
+    return bench::compare(
+        fmt::format("{} thread{}, distinct keys", threads, threads == 1 ? "" : "s"), operations,
+        limit, on_threads(threads, [this](int thread) { ours(thread); }),
+        on_threads(threads, [this](int thread) { theirs(thread); }));
+  }
+  bool threads_against_pipeline(int threads, int operations, double limit) {
+    return bench::compare(fmt::format("{} threads, beside a pipeline 64 deep", threads), operations,
+                          limit, on_threads(threads, [this](int thread) { ours(thread); }),
+                          [this](int count) { pipelined(count); });
+  }
+
+ private:
+  latchkey::Locks locks_;
+  std::vector<Cycle> cycles_;
+  std::vector<std::unique_ptr<Blocking>> connections_;
+  std::vector<latchkey::Lock> handles_;
+  Blocking pipelined_;
+};
+
+/// Redisson's scripts for a plain lock, step by step, with the latch of its unlock.
+constexpr const char* redisson_lock = R"lua(
+  if redis.call('exists', KEYS[1]) == 0 or redis.call('hexists', KEYS[1], ARGV[2]) == 1 then
+    redis.call('hincrby', KEYS[1], ARGV[2], 1)
+    redis.call('pexpire', KEYS[1], ARGV[1])
+    return nil
+  end
+  return redis.call('pttl', KEYS[1]))lua";
+constexpr const char* redisson_unlock = R"lua(
+  local done = redis.call('get', KEYS[3])
+  if done ~= false then return tonumber(done) end
+  if redis.call('hexists', KEYS[1], ARGV[3]) == 0 then return nil end
+  local count = redis.call('hincrby', KEYS[1], ARGV[3], -1)
+  if count > 0 then
+    redis.call('pexpire', KEYS[1], ARGV[2])
+    redis.call('set', KEYS[3], 0, 'px', ARGV[5])
+    return 0
+  end
+  redis.call('del', KEYS[1])
+  redis.call(ARGV[4], KEYS[2], ARGV[1])
+  redis.call('set', KEYS[3], 1, 'px', ARGV[5])
+  return 1)lua";
+
+/// Microseconds that the server spent on what clients asked of it since the last look.
+double server_time(latchkey::tests::RedisClient& client) {
+  const std::string text = client({"INFO", "commandstats"}).text();
+  double sum = 0;
+  for (const std::string_view command : {"cmdstat_eval:", "cmdstat_evalsha:"}) {
+    const std::size_t at = text.find(command);
+    if (at == std::string::npos) continue;
+    const std::size_t value = text.find("usec=", at) + 5;
+    double spent = 0;
+    std::from_chars(text.data() + value, text.data() + text.size(), spent);
+    sum += spent;
+  }
+  client({"CONFIG", "RESETSTAT"});
+  return sum;
+}
+
+bool server_time_per_pair(const RedisServer& server, Contest& contest) {
+  constexpr int pairs = 5'000;
+  auto client = server.client();
+  const std::string lock = client({"SCRIPT", "LOAD", redisson_lock}).text();
+  const std::string unlock = client({"SCRIPT", "LOAD", redisson_unlock}).text();
+  std::vector<double> ratios;
+  for (int round = 0; round < 5; ++round) {
+    server_time(client);
+    for (int pair = 0; pair < pairs; ++pair) contest.ours(0);
+    const double ours = server_time(client);
+    for (int pair = 0; pair < pairs; ++pair) {
+      const std::string latch = "redisson_unlock_latch:{key:0}:" + std::to_string(pair);
+      client({"EVALSHA", lock, "1", "key:0", "30000", "owner:1"});
+      client({"EVALSHA", unlock, "3", "key:0", "redisson_lock__channel:{key:0}", latch, "0",
+              "30000", "owner:1", "publish", "16000"});
+      client({"DEL", latch});
+    }
+    ratios.push_back(ours / server_time(client));
+  }
+  constexpr double limit = 0.7;
+  const double ratio = bench::median(ratios);
+  fmt::print("{:<44} {:>8} {:>14}   {:>5.2f}  <= {:.2f} {}\n", "server time, beside Redisson's", "",
+             "", ratio, limit, ratio <= limit ? "ok" : "MISSED");
+  return ratio <= limit;
+}
+
+}  // namespace
+
+int main() {
+  bench::pin_to(server_core);
+  const RedisServer server;
+  bench::pin_to(client_core);
+  Contest contest(server);
+
+  // Rates of at least 0.95, 1.2 and 2 times the peer's are times of at most 1.05, 0.83 and 0.5.
+  fmt::print("{:<44} {:>11} {:>11}   {}\n", "", "latchkey", "by hand", "ratio (spread)");
+  bool held = contest.threads_against_connections(1, 3'000, 1 / 0.95);
+  held &= contest.threads_against_connections(2, 8'000, 1 / 0.95);
+  held &= contest.threads_against_connections(4, 16'000, 1 / 0.95);
+  held &= contest.threads_against_connections(8, 24'000, 1 / 1.2);
+  held &= contest.threads_against_connections(16, 32'000, 1 / 0.95);
+  held &= contest.threads_against_connections(32, 48'000, 1 / 2.0);
+  held &= contest.threads_against_connections(64, 48'000, 1 / 0.95);
+  held &= contest.threads_against_connections(128, 48'000, 1 / 0.95);
+  held &= contest.threads_against_pipeline(32, 48'000, 1 / 0.8);
+  held &= server_time_per_pair(server, contest);
+  return held ? 0 : 1;
+}

@@ -1,0 +1,94 @@
+// What an uncontended lock costs: one EVALSHA each way, and no memory.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <latchkey/locks.hpp>
+
+#include "support/allocations.hpp"
+#include "support/redis_server.hpp"
+
+namespace latchkey::tests {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class RedisCommands : public ::testing::TestWithParam<LockType> {
+ protected:
+  /// The commands that the server carried out since, those inside scripts excepted.
+  std::vector<std::string> commands() {
+    client_({"ECHO", "the end"});
+    std::vector<std::string> seen;
+    while (const auto line = monitor_.receive(5s)) {
+      if (line->text().find("\"the end\"") != std::string::npos) break;
+      if (line->text().find(" lua]") == std::string::npos) seen.push_back(line->text());
+    }
+    return seen;
+  }
+
+  RedisServer server_;
+  RedisClient client_ = server_.client();
+  RedisClient monitor_ = server_.client();
+};
+
+TEST_P(RedisCommands, OneForAnAcquireOneForAReleaseNoneForAReentry) {
+  const Locks locks = Locks::connect(server_.unix_uri());
+  Lock lock = locks.lock("k", GetParam());
+  static_cast<void>(lock.acquire());  // the server knows the scripts now
+  monitor_({"MONITOR"});
+  lock.lock();
+  const auto acquire = commands();
+  ASSERT_EQ(acquire.size(), 1U);
+  EXPECT_THAT(acquire[0], HasSubstr("\"EVALSHA\""));
+  {
+    lock.lock();
+    const auto inner = lock.acquire(0s);
+    lock.unlock();
+  }
+  EXPECT_THAT(commands(), IsEmpty());
+  lock.unlock();
+  const auto release = commands();
+  ASSERT_EQ(release.size(), 1U);
+  EXPECT_THAT(release[0], HasSubstr("\"EVALSHA\""));
+}
+
+TEST_P(RedisCommands, AScriptFlushCostsOneCommandMore) {
+  const Locks locks = Locks::connect(server_.unix_uri());
+  Lock lock = locks.lock("k", GetParam());
+  static_cast<void>(lock.acquire());
+  client_({"SCRIPT", "FLUSH"});
+  monitor_({"MONITOR"});
+  const auto hold = lock.acquire();
+  const auto acquire = commands();
+  ASSERT_EQ(acquire.size(), 2U);
+  EXPECT_THAT(acquire[0], HasSubstr("\"EVALSHA\""));
+  EXPECT_THAT(acquire[1], HasSubstr("\"EVAL\""));
+}
+
+TEST_P(RedisCommands, NoMemoryIsTakenOnceWarm) {
+  if (!counts_allocations()) GTEST_SKIP() << "a sanitizer has a heap of its own";
+  const Locks locks = Locks::connect(server_.tcp_uri());
+  Lock lock = locks.lock(std::string(64, 'k'), GetParam());
+  const auto pair = [&] {
+    lock.lock();
+    lock.unlock();
+  };
+  // What remembers a call is taken anew only where the one before is still in use.
+  for (int round = 0; round < 200; ++round) pair();
+  const std::size_t before = allocations();
+  for (int round = 0; round < 1'000; ++round) pair();
+  EXPECT_EQ(allocations() - before, 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, RedisCommands,
+                         ::testing::Values(LockType::REENTRANT, LockType::FAIR, LockType::READ,
+                                           LockType::WRITE, LockType::FENCED),
+                         [](const auto& tested) { return std::string(to_string(tested.param)); });
+
+}  // namespace
+}  // namespace latchkey::tests

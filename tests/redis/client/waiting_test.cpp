@@ -1,0 +1,132 @@
+// Locks on a real server: whoever waits is woken by the release, and no subscription stays behind.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <latchkey/error.hpp>
+#include <latchkey/locks.hpp>
+
+#include "support/recorder.hpp"
+#include "support/redis_server.hpp"
+
+namespace latchkey::tests {
+namespace {
+
+using namespace std::chrono_literals;
+
+class RedisWaiting : public ::testing::TestWithParam<LockType> {
+ protected:
+  ~RedisWaiting() override {
+    EXPECT_TRUE(eventually([&] { return client_({"PUBSUB", "CHANNELS"}).list().empty(); }));
+  }
+
+  [[nodiscard]] Locks connect(Listener* listener = nullptr) const {
+    return Locks::connect(server_.unix_uri(), {.listener = listener});
+  }
+  /// So many clients subscribe to the channels of key `k`.
+  bool awaits_subscribers(long long count) {
+    const std::string channel =
+        GetParam() == LockType::WRITE ? "redisson_rwlock:{k}" : "redisson_lock__channel:{k}";
+    return eventually([&] {
+      const auto reply = client_({"PUBSUB", "NUMSUB", channel});
+      return reply.list().at(1) == std::to_string(count);
+    });
+  }
+
+  RedisServer server_;
+  RedisClient client_ = server_.client();
+};
+
+// The safety poll comes after a second at the earliest, the lease ends after 30.
+TEST_P(RedisWaiting, AReleaseElsewhereWakesTheWaiterAtOnce) {
+  const Locks one = connect(), other = connect();
+  std::vector<std::chrono::nanoseconds> delays;
+  for (int round = 0; round < 10; ++round) {
+    auto hold = one.lock("k", GetParam()).acquire();
+    std::chrono::steady_clock::time_point entered;
+    std::thread waiter([&] {
+      const auto mine = other.lock("k", GetParam()).acquire(20s);
+      entered = std::chrono::steady_clock::now();
+    });
+    ASSERT_TRUE(awaits_subscribers(1));
+    const auto released = std::chrono::steady_clock::now();
+    ASSERT_TRUE(hold.release());
+    waiter.join();
+    delays.push_back(entered - released);
+  }
+  std::ranges::sort(delays);
+  EXPECT_LT(delays[delays.size() / 2], 500ms);
+}
+
+TEST_P(RedisWaiting, AForcedReleaseWakesTheWaiter) {
+  const Locks one = connect(), other = connect();
+  const auto hold = one.lock("k", GetParam()).acquire();
+  std::thread waiter([&] { EXPECT_NO_THROW(other.lock("k", GetParam()).acquire(20s)); });
+  ASSERT_TRUE(awaits_subscribers(1));
+  EXPECT_TRUE(one.force_release("k"));
+  waiter.join();
+}
+
+TEST_P(RedisWaiting, AWaiterWhoseChannelIsCutGoesOnWithTheNextConnection) {
+  const Locks one = connect(), other = connect();
+  std::atomic<bool> entered = false;
+  auto hold = one.lock("k", GetParam()).acquire();
+  std::thread waiter([&] {
+    const auto mine = other.lock("k", GetParam()).acquire(20s);
+    entered = true;
+  });
+  ASSERT_TRUE(awaits_subscribers(1));
+  client_({"CLIENT", "KILL", "TYPE", "pubsub"});
+  ASSERT_TRUE(awaits_subscribers(1)) << "it subscribes anew";
+  EXPECT_FALSE(entered);
+  ASSERT_TRUE(hold.release());
+  waiter.join();
+}
+
+TEST_P(RedisWaiting, ManyThreadsOfTwoProcessesWorthOneAfterTheOther) {
+  const Locks each[] = {connect(), connect()};
+  int inside = 0, counted = 0;
+  std::atomic<int> overlaps = 0;
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 8; ++thread) {
+    threads.emplace_back([&, thread] {
+      Lock lock = each[thread % 2].lock("k", GetParam());
+      for (int round = 0; round < 20; ++round) {
+        const std::scoped_lock guard{lock};
+        if (++inside != 1) ++overlaps;
+        ++counted;
+        --inside;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(overlaps, 0);
+  EXPECT_EQ(counted, 160);
+}
+
+TEST_P(RedisWaiting, AWaitThatEndsLeavesNothing) {
+  const Locks one = connect(), other = connect();
+  {
+    const auto hold = one.lock("k", GetParam()).acquire();
+    EXPECT_FALSE(other.lock("k", GetParam()).try_acquire(50ms).has_value());
+  }
+  EXPECT_TRUE(eventually([&] {
+    const auto keys = client_({"KEYS", "*"}).list();
+    return std::ranges::all_of(
+        keys, [](const std::string& key) { return key.starts_with("redisson_lock_token:"); });
+  }));
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, RedisWaiting,
+                         ::testing::Values(LockType::REENTRANT, LockType::FAIR, LockType::WRITE,
+                                           LockType::FENCED),
+                         [](const auto& tested) { return std::string(to_string(tested.param)); });
+
+}  // namespace
+}  // namespace latchkey::tests
