@@ -44,6 +44,7 @@ struct PolicyWords {
   Perhaps<OnUnavailable> on_unavailable{};
   Perhaps<OnLost> on_lost{};
   Perhaps<bool> unlocked{};
+  bool key_is_wrong = false;  ///< there was one, and its mistake is told
 };
 
 /// A part of a URI that came from the environment: it is never shown.

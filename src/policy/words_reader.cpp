@@ -122,7 +122,10 @@ void WordsReader::word(PolicyWords& words, const YamlNode& name, const YamlNode&
                                   [&](const PolicyWord& one) { return one.name == name.text; });
   if (known == policy_words.end() || !((*known).*where)) return unknown_word(name, where);
   const Perhaps<std::string> said = text(name, value);
-  if (!said) return;
+  if (!said) {
+    words.key_is_wrong = words.key_is_wrong || name.text == "key";
+    return;
+  }
   if (name.text == "key") {
     words.key = said;
   } else if (name.text == "policy") {

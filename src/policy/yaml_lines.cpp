@@ -113,6 +113,7 @@ YamlLine split_line(std::string_view text) {
 std::optional<Problem> mistake_in_line(std::string_view text, int number) {
   const YamlLine line = split_line(text);
   const auto at = [&](std::size_t offset) { return Place{number, static_cast<int>(offset) + 1}; };
+  if (line.key < text.size() && text[line.key] == '#') return std::nullopt;
   const std::size_t tab = text.substr(0, line.key).find('\t');
   if (tab != none) return Problem{at(tab), "YAML is indented by spaces, never by tabs"};
   if (line.key < text.size() && std::string_view("*&!%@`").find(text[line.key]) != none) {
@@ -123,6 +124,13 @@ std::optional<Problem> mistake_in_line(std::string_view text, int number) {
   const std::string sentence = mistake_in_value(trimmed(text.substr(*line.value)));
   if (sentence.empty()) return std::nullopt;
   return Problem{at(*line.value), sentence};
+}
+
+bool leaves_quote_open(std::string_view text) {
+  const YamlLine line = split_line(text);
+  if (!line.value || text[line.key] == '#') return false;
+  const std::string_view value = text.substr(*line.value);
+  return (value.front() == '"' || value.front() == '\'') && behind_quote(value) == none;
 }
 
 bool has_comment_behind(std::string_view line, std::size_t begin) {

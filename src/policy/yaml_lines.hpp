@@ -22,6 +22,10 @@ struct YamlLine {
 /// What is wrong with a line on its own that no YAML parser accepts.
 [[nodiscard]] std::optional<Problem> mistake_in_line(std::string_view text, int number);
 
+/// The value begins with a quote that its line does not close: YAML goes on until the next one,
+/// which may be that of another value.
+[[nodiscard]] bool leaves_quote_open(std::string_view text);
+
 /// For a value that YAML read as nothing, or cut: true where a # did it.
 [[nodiscard]] bool has_comment_behind(std::string_view line, std::size_t begin);
 

@@ -95,19 +95,20 @@ class Repair {
  public:
   explicit Repair(std::string_view text) : lines_(split_lines(text)), times_(lines_.size()) {}
 
+  void close_quotes(Problems& problems) {
+    for (std::size_t line = 0; line < lines_.size(); ++line) {
+      if (leaves_quote_open(lines_[line])) tell_and_take_out(line, problems);
+    }
+  }
+
   /// Tells the mistake behind what the parser said, and takes it out. False: there is no going on.
   bool mend(const YAML::ParserException& said, Problems& problems) {
     const std::size_t last = lines_.size() - 1;
     const std::size_t said_at =
         said.mark.line < 0 ? last : std::min(static_cast<std::size_t>(said.mark.line), last);
-    // A quote that stays open is only noticed further down.
+    // A bracket that stays open is only noticed further down.
     for (std::size_t line = said_at + 1; line-- > 0;) {
-      if (times_[line] != 0) continue;
-      const auto mistake = mistake_in_line(lines_[line], static_cast<int>(line) + 1);
-      if (!mistake) continue;
-      problems.push_back(*mistake);
-      take_out(line);
-      return true;
+      if (times_[line] == 0 && tell_and_take_out(line, problems)) return true;
     }
     if (times_[said_at] < 2) {
       const bool first = times_[said_at] == 0;
@@ -134,18 +135,32 @@ class Repair {
 
  private:
   void take_out(std::size_t line) { ++times_[line]; }
+  bool tell_and_take_out(std::size_t line, Problems& problems) {
+    const auto mistake = mistake_in_line(lines_[line], static_cast<int>(line) + 1);
+    if (!mistake) return false;
+    problems.push_back(*mistake);
+    take_out(line);
+    return true;
+  }
 
   /// First the value goes, then the whole line.
   [[nodiscard]] std::string mended(std::size_t index) const {
     const std::string_view text = lines_[index];
     if (times_[index] == 0) return std::string(text);
     const YamlLine line = split_line(text);
-    const bool name_is_good = line.key < text.size() && text[line.key] != '*';
-    if (times_[index] > 1 || !line.value) return {};
-    std::string kept(text.substr(0, *line.value));
-    if (!name_is_good) kept.insert(kept.rfind(':'), 1, '"').insert(line.key, 1, '"');
-    return kept + '"' + std::string(broken) + '"';
+    const bool name_is_good =
+        line.key < text.size() && std::string_view("*&!%@`").find(text[line.key]) == no_letter;
+    if (times_[index] > 1 || (name_is_good && !line.value)) return {};
+    std::string kept(text.substr(0, line.value.value_or(text.size())));
+    if (!name_is_good) {
+      const std::size_t colon = kept.rfind(':');
+      if (colon == no_letter || colon < line.key) return {};
+      kept.insert(colon, 1, '"').insert(line.key, 1, '"');
+    }
+    return line.value ? kept + '"' + std::string(broken) + '"' : kept;
   }
+
+  static constexpr std::size_t no_letter = std::string_view::npos;
 
   std::vector<std::string_view> lines_;
   std::vector<int> times_;
@@ -172,6 +187,7 @@ YamlNode parse(const std::string& text, Problems& problems) {
 
 YamlNode read_yaml(std::string_view text, Problems& problems) {
   Repair repair(text);
+  repair.close_quotes(problems);
   while (true) {
     Problems found;
     try {

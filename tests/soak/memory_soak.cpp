@@ -10,29 +10,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <thread>
 
 #include "memory/memory_backend.hpp"
 #include "soak/crowd.hpp"
 #include "soak/fair_trace.hpp"
+#include "soak/length.hpp"
 
 namespace latchkey::soak {
 namespace {
-
-std::chrono::milliseconds length_of_soak() {
-  const char* const text = std::getenv("LATCHKEY_SOAK");
-  if (text == nullptr) return 5s;
-  char* unit = nullptr;
-  const long number = std::strtol(text, &unit, 10);
-  const std::string word(unit);
-  if (number > 0 && word == "ms") return std::chrono::milliseconds(number);
-  if (number > 0 && word == "s") return std::chrono::seconds(number);
-  if (number > 0 && word == "min") return std::chrono::minutes(number);
-  throw std::invalid_argument("LATCHKEY_SOAK is a time such as 500ms, 5s or 2min, not '" +
-                              std::string(text) + "'");
-}
 
 std::uint64_t seed() {
   const char* const text = std::getenv("LATCHKEY_SEED");

@@ -152,9 +152,9 @@ TEST(Check, LockedByNeedsItsPolicyAndAKey) {
               HasSubstr("3:1 no policy is named 'money', which LOCKED_BY of till::Till::pay"));
   EXPECT_THAT(only_mistake(memory + "policies:\n  money: {type: READ}\n"),
               HasSubstr("4:3 the policy 'money' has no key, which LOCKED_BY of"));
-  EXPECT_EQ(
-      only_mistake(memory + "policies:\n  money: {type: READ}\nrules:\n  Till::pay: {key: x}\n"),
-      "");
+  EXPECT_EQ(only_mistake(memory + "policies:\n  money: {type: READ}\nrules:\n  Till::pay: {key: "
+                                  "x}\n  Bank::deposit: {key: x}\n"),
+            "");
 }
 
 TEST(Check, ADurationIsHeldAgainstTheOthers) {

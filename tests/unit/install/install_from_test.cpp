@@ -120,7 +120,7 @@ rules:
   Till::peek: {wait: 0ms, on_timeout: skip}
   Till::count: {wait: 0ms, on_timeout: raise}
 )");
-              Recorder recorder;
+              static Recorder recorder;  // outlives what is installed
               install_from(file.path(), {.listener = &recorder});
               CHILD_EXPECT(findings, recorder.await(Event::Kind::warning));
               const Event warning = recorder.of(Event::Kind::warning).front();
@@ -159,31 +159,31 @@ TEST(InstallFrom, LockedByWithoutAFileSaysWhatToWrite) {
 }
 
 TEST(InstallFrom, ThrowsAllMistakesAndInstallsNothing) {
-  EXPECT_EQ(in_child([](Findings& findings) {
-              const PolicyText bad("backends: {main: \"memory:\"}\nbackend: man\nrulez: {}\n");
-              try {
-                install_from(bad.path());
-                findings.expect(false, "it throws");
-              } catch (const PolicyError& error) {
-                CHILD_EXPECT(findings, error.all().size() == 3);
-                CHILD_EXPECT(findings, error.line() == 0);  // LOCKED_BY's policy stands nowhere
-                CHILD_EXPECT(findings, error.all().at(1).line() == 2);
-                CHILD_EXPECT(findings, error.all().at(2).line() == 3);
-                CHILD_EXPECT(findings, error.all().at(2).column() == 1);
-                CHILD_EXPECT(findings, has(error.what(), "'rulez'"));
-                CHILD_EXPECT(findings, has(error.what(), "'man'"));
-              }
-              CHILD_EXPECT(findings, sentence_of<NotConfigured>([] { Till().deposit(account); }) !=
-                                         "nothing thrown");
-              const PolicyText good(memory + money);
-              install_from(good.path());
-              CHILD_EXPECT(findings, Till().deposit(account).locked);
-              CHILD_EXPECT(findings,
-                           has(sentence_of<std::logic_error>([&] { install_from(good.path()); }),
-                               "was called twice"));
-              CHILD_EXPECT(findings, Till().pay(account).locked);
-            }),
-            "");
+  EXPECT_EQ(
+      in_child([](Findings& findings) {
+        const PolicyText bad("backends: {main: \"memory:\"}\nbackend: man\nrulez: {}\n" + money);
+        try {
+          install_from(bad.path());
+          findings.expect(false, "it throws");
+        } catch (const PolicyError& error) {
+          CHILD_EXPECT(findings, error.all().size() == 2);
+          CHILD_EXPECT(findings, error.line() == 2 && error.column() == 10);
+          CHILD_EXPECT(findings, error.all().at(1).line() == 3);
+          CHILD_EXPECT(findings, error.all().at(1).column() == 1);
+          CHILD_EXPECT(findings, has(error.what(), "'rulez'"));
+          CHILD_EXPECT(findings, has(error.what(), "'man'"));
+        }
+        CHILD_EXPECT(findings, sentence_of<NotConfigured>([] { Till().deposit(account); }) !=
+                                   "nothing thrown");
+        const PolicyText good(memory + money);
+        install_from(good.path());
+        CHILD_EXPECT(findings, Till().deposit(account).locked);
+        CHILD_EXPECT(findings,
+                     has(sentence_of<std::logic_error>([&] { install_from(good.path()); }),
+                         "was called twice"));
+        CHILD_EXPECT(findings, Till().pay(account).locked);
+      }),
+      "");
 }
 
 TEST(InstallFrom, AUriThatMakesNoSenseIsAMistakeAndNoSecretIsShown) {
