@@ -26,8 +26,9 @@ std::vector<LockPlace> lock_places() {
     for (std::size_t i = first; i < places.size(); ++i)
       places[i].alone = first + 1 == places.size();
   }
-  std::stable_sort(places.begin(), places.end(), [](const LockPlace& a, const LockPlace& b) {
-    return std::tuple(a.site->file(), a.site->line()) < std::tuple(b.site->file(), b.site->line());
+  std::sort(places.begin(), places.end(), [](const LockPlace& a, const LockPlace& b) {
+    return std::tuple(a.site->file(), a.site->line(), a.site->name(), a.note->text) <
+           std::tuple(b.site->file(), b.site->line(), b.site->name(), b.note->text);
   });
   return places;
 }

@@ -73,8 +73,9 @@ LoadedPolicies load_policies(const std::string& path) {
 }
 
 std::vector<PolicyError> errors_of(const std::string& path, Problems problems) {
-  std::stable_sort(problems.begin(), problems.end(), [](const Problem& a, const Problem& b) {
-    return std::tuple(a.at.line, a.at.column) < std::tuple(b.at.line, b.at.column);
+  std::sort(problems.begin(), problems.end(), [](const Problem& a, const Problem& b) {
+    return std::tie(a.at.line, a.at.column, a.sentence) <
+           std::tie(b.at.line, b.at.column, b.sentence);
   });
   std::vector<PolicyError> errors;
   for (const Problem& problem : problems) {

@@ -18,7 +18,7 @@ struct Place {
 
 template <class T>
 struct Said {
-  T value{};
+  T value;
   Place at{};
 };
 template <class T>
