@@ -30,7 +30,7 @@ struct Aspect {
   /// For aspects that name their site at compile time.
   static constexpr const char* fixed_site_name() noexcept { return nullptr; }
   /// For aspects that have something to say of the site; `Inner` is what the inner ones say.
-  template <class Call, const SiteNote* Inner>
+  template <class Call, class Result, const SiteNote* Inner>
   static constexpr const SiteNote* site_notes() noexcept {
     return Inner;
   }
@@ -70,9 +70,10 @@ class Both : public Aspect {
     const char* const outer = OuterType::fixed_site_name();
     return outer != nullptr ? outer : InnerType::fixed_site_name();
   }
-  template <class Call, const SiteNote* Further>
+  template <class Call, class Result, const SiteNote* Further>
   static constexpr const SiteNote* site_notes() noexcept {
-    return OuterType::template site_notes<Call, InnerType::template site_notes<Call, Further>()>();
+    return OuterType::template site_notes<
+        Call, Result, InnerType::template site_notes<Call, Result, Further>()>();
   }
 
   /// The composition applied to a callable: see `decorate`.

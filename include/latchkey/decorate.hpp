@@ -8,6 +8,7 @@
 // LATCHKEY_NO_SHORT_MACROS before the first header of latchkey.
 #ifndef LATCHKEY_NO_SHORT_MACROS
 #define LOCKED(...) LATCHKEY_LOCKED(__VA_ARGS__)
+#define LOCKED_BY(...) LATCHKEY_LOCKED_BY(__VA_ARGS__)
 #define AROUND(...) LATCHKEY_AROUND(__VA_ARGS__)
 #define DECORATED(...) LATCHKEY_DECORATED(__VA_ARGS__)
 #define KEYS(...) LATCHKEY_KEYS(__VA_ARGS__)

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <latchkey/lock_type.hpp>
 
@@ -105,20 +107,26 @@ class KeyError : public Error {
   using Error::Error;
 };
 
-/// A mistake in a policy file. `line` and `column` count from 1; 0 where the file has no such
-/// place.
+/// A mistake in a policy file, or all of them. `line` and `column` count from 1; 0 where the file
+/// has no such place.
 class PolicyError : public Error {
  public:
   PolicyError(std::string file, int line, int column, const std::string& sentence);
+  /// All mistakes of one file: the sentences of all, one to a line, and the place of the first.
+  /// There is at least one.
+  explicit PolicyError(std::vector<PolicyError> all);
 
   [[nodiscard]] const std::string& file() const noexcept { return file_; }
   [[nodiscard]] int line() const noexcept { return line_; }
   [[nodiscard]] int column() const noexcept { return column_; }
+  /// Each mistake on its own, in the order of the file; this one where it stands alone.
+  [[nodiscard]] std::vector<PolicyError> all() const;
 
  private:
   std::string file_;
   int line_;
   int column_;
+  std::shared_ptr<const std::vector<PolicyError>> all_{};  // null: it stands alone
 };
 
 /// A decorated call before `latchkey::install(...)`.

@@ -10,21 +10,49 @@
 #include <latchkey/attempt.hpp>
 #include <latchkey/fixed_string.hpp>
 #include <latchkey/key.hpp>
+#include <latchkey/key/schema.hpp>
 #include <latchkey/locked/checks.hpp>
 #include <latchkey/locked/key_text.hpp>
 #include <latchkey/locked/locked_call.hpp>
 #include <latchkey/locked/options.hpp>
 #include <latchkey/locked/outcomes.hpp>
 #include <latchkey/locked/run.hpp>
+#include <latchkey/locked/site_policy.hpp>
 #include <latchkey/site.hpp>
 #include <latchkey/strategy.hpp>
 
 namespace latchkey {
 namespace detail {
 
-/// What LOCKED says of its site: its key.
-template <FixedString KeyText, class Call, const SiteNote* Inner>
-inline constexpr SiteNote lock_note{"LOCKED", KeyText.view(), Inner};
+/// Marks the place of a LOCKED_BY, whose text is no key but a policy's name.
+template <class Where>
+struct ByPolicy : Where {};
+template <class Where>
+inline constexpr bool is_by_policy = false;
+template <class Where>
+inline constexpr bool is_by_policy<ByPolicy<Where>> = true;
+
+template <class Call>
+struct CallSchema;
+template <FixedString Names, class Where, class Indices, class... Arguments>
+struct CallSchema<Call<Names, Where, Indices, Arguments...>> {
+  static constexpr Schema value = schema_of<Names, std::remove_cv_t<Arguments>...>();
+};
+
+template <class Decorator, class Call, class Result>
+inline constexpr LockFacts lock_facts{
+    &policy_slot<Decorator, Call, Result>,
+    CallSchema<Call>::value,
+    Decorator::by_policy,
+    can_be_skipped<Result>(),
+    Decorator::Terms::never_throws,
+    !std::is_same_v<typename Decorator::Terms::Timeout, Raise>,
+    !std::is_same_v<typename Decorator::Terms::Unavailable, Raise>};
+
+/// What LOCKED says of its site: its key, and what a policy is checked against.
+template <FixedString KeyText, class Decorator, class Call, class Result, const SiteNote* Inner>
+inline constexpr SiteNote lock_note{Decorator::by_policy ? lock_by_kind : lock_kind, KeyText.view(),
+                                    Inner, &lock_facts<Decorator, Call, Result>};
 
 }  // namespace detail
 
@@ -49,6 +77,9 @@ inline constexpr SiteNote lock_note{"LOCKED", KeyText.view(), Inner};
 template <FixedString KeyText, class Where, class Options>
 struct [[nodiscard]] Locked : Aspect {
   using Place = Where;
+  using Terms = Options;
+  /// Made by LOCKED_BY: `KeyText` names a policy, which says everything.
+  static constexpr bool by_policy = detail::is_by_policy<Where>;
 
   Options options;
 
@@ -61,17 +92,38 @@ struct [[nodiscard]] Locked : Aspect {
         detail::check<Result, Options, noexcept(proceed()), std::remove_cv_t<Arguments>...>());
     KeyBuffer key;
     detail::LockedCall locked(options.terms, options.place.get(), options.cancel.get());
+    auto enter = [&]() -> detail::Entry {
+      const detail::SitePolicy* const policy =
+          locked.follow(detail::policy_slot<Locked, std::remove_cvref_t<decltype(call)>, Result>);
+      if (policy == nullptr ||
+          !detail::render_by_policy(*policy, key, call.addresses(), sizeof...(Arguments))) {
+        if constexpr (by_policy) {
+          detail::throw_not_configured(KeyText.view());
+        } else {
+          Key<KeyText>::template render<Names>(
+              key, *static_cast<const Arguments*>(call.address(Index))...);
+        }
+      }
+      return locked.enter(key.view(), call.own_site());
+    };
     if constexpr (Options::always_runs) {
-      Key<KeyText>::template render<Names>(key,
-                                           *static_cast<const Arguments*>(call.address(Index))...);
-      static_cast<void>(locked.enter(key.view(), call.own_site()));
+      const detail::Entry entry = enter();
+      if constexpr (detail::can_be_skipped<Result>()) {
+        // Only a policy lets such a call go on without its lock.
+        if (entry != detail::Entry::held && locked.decided(entry) != detail::Entry::held) {
+          return detail::skipped<Result>(entry);
+        }
+      } else {
+        if (entry != detail::Entry::held) static_cast<void>(locked.decided(entry));
+      }
     } else {
-      auto enter = [&]() -> detail::Entry {
-        Key<KeyText>::template render<Names>(
-            key, *static_cast<const Arguments*>(call.address(Index))...);
-        return locked.enter(key.view(), call.own_site());
-      };
-      const detail::Entry entry = detail::enter_if_wanted(options, call, enter);
+      const detail::Entry entry = locked.decided(detail::enter_if_wanted(options, call, enter));
+      if constexpr (detail::can_be_skipped<Result>()) {
+        if (entry == detail::Entry::skipped_timeout ||
+            entry == detail::Entry::skipped_unavailable) {
+          return detail::skipped<Result>(entry);
+        }
+      }
       if (entry == detail::Entry::unneeded ||
           (Options::can_run_unlocked && entry == detail::Entry::timeout)) {
         locked.enter_unlocked();
@@ -103,9 +155,9 @@ struct [[nodiscard]] Locked : Aspect {
   }
 
   static constexpr const char* fixed_site_name() noexcept { return Options::fixed_name(); }
-  template <class Call, const SiteNote* Inner>
+  template <class Call, class Result, const SiteNote* Inner>
   static constexpr const SiteNote* site_notes() noexcept {
-    return &detail::lock_note<KeyText, Call, Inner>;
+    return &detail::lock_note<KeyText, Locked, Call, Result, Inner>;
   }
 };
 
@@ -137,6 +189,14 @@ detail::KeyAt<KeyText, Where> locked(Where = {}) noexcept {
       !Key<KeyText>::many,
       "latchkey: [*] locks one key for each element at once, which LOCKED does not do yet: "
       "name one key");
+  return {};
+}
+
+/// LOCKED_BY by hand: `latchkey::locked_by<"money">(place) * latchkey::terms()`. Key, type, wait,
+/// lease and strategies come from the policy of that name, which `install_from` loads; a call
+/// before that throws NotConfigured. What is said behind it holds where the policy says nothing.
+template <FixedString PolicyName, class Where = detail::NoPlace>
+detail::KeyAt<PolicyName, detail::ByPolicy<Where>> locked_by(Where = {}) noexcept {
   return {};
 }
 

@@ -34,6 +34,7 @@ struct SiteNote {
   std::string_view kind;           ///< the aspect, for example "LOCKED"
   std::string_view text;           ///< for example the key template
   const SiteNote* next = nullptr;  ///< the next inner aspect's
+  const void* facts = nullptr;     ///< what only that aspect understands
 };
 
 /// One use of AROUND or DECORATED, or one callable that was decorated.

@@ -34,6 +34,15 @@ std::string position(const std::string& file, int line, int column) {
   return text.empty() ? text : text + ": ";
 }
 
+std::string one_to_a_line(const std::vector<PolicyError>& all) {
+  std::string text;
+  for (const PolicyError& error : all) {
+    if (!text.empty()) text += '\n';
+    text += error.what();
+  }
+  return text;
+}
+
 }  // namespace
 
 LockError::LockError(LockSite site, const std::string& sentence)
@@ -83,5 +92,16 @@ PolicyError::PolicyError(std::string file, int line, int column, const std::stri
       file_(std::move(file)),
       line_(line),
       column_(column) {}
+
+PolicyError::PolicyError(std::vector<PolicyError> all)
+    : Error(one_to_a_line(all)),
+      file_(all.front().file_),
+      line_(all.front().line_),
+      column_(all.front().column_),
+      all_(std::make_shared<const std::vector<PolicyError>>(std::move(all))) {}
+
+std::vector<PolicyError> PolicyError::all() const {
+  return all_ != nullptr ? *all_ : std::vector<PolicyError>{*this};
+}
 
 }  // namespace latchkey

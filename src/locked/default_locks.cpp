@@ -30,6 +30,8 @@ bool install_default(const Locks& locks) noexcept {
   return installed.compare_exchange_strong(nothing, &locks, std::memory_order_acq_rel);
 }
 
+const Locks* overriding_locks() noexcept { return overriding.load(std::memory_order_acquire); }
+
 const Locks* override_default(const Locks* locks) noexcept {
   return overriding.exchange(locks, std::memory_order_acq_rel);
 }

@@ -35,11 +35,15 @@ void LockedCall::end() noexcept {
 }
 
 Entry LockedCall::enter(std::string_view key, Site& site) {
-  site.give_name(terms_.name);
+  site.give_name(terms_->name);
+  if (terms_->unlocked) {
+    link();
+    return Entry::held;
+  }
   if (locks_ == nullptr) locks_ = &default_locks();
   key_ = key;
-  if (terms_.hold_for.count() != 0) entered_ = locks_->clock().now();
-  if (terms_.raises_unavailable) return acquire(*locks_);
+  if (terms_->hold_for.count() != 0) entered_ = locks_->clock().now();
+  if (terms_->raises_unavailable) return acquire(*locks_);
   try {
     return acquire(*locks_);
   } catch (const BackendUnavailable&) {
@@ -47,10 +51,20 @@ Entry LockedCall::enter(std::string_view key, Site& site) {
   }
 }
 
+Entry LockedCall::decide(Entry entry) noexcept {
+  if (entry == Entry::timeout && terms_->runs_unlocked) {
+    link();
+    return Entry::held;
+  }
+  if (entry == Entry::timeout && terms_->skips_timeout) return Entry::skipped_timeout;
+  if (entry == Entry::unavailable && terms_->skips_unavailable) return Entry::skipped_unavailable;
+  return entry;
+}
+
 Entry LockedCall::acquire(const Locks& locks) {
-  Attempt attempt{terms_.type, terms_.wait, terms_.lease, {}, terms_.reentry};
+  Attempt attempt{terms_->type, terms_->wait, terms_->lease, {}, terms_->reentry};
   if (cancel_ != nullptr) attempt.cancel = *cancel_;
-  if (terms_.raises_timeout) {
+  if (terms_->raises_timeout) {
     hold_.emplace(locks.acquire(key_, attempt));
   } else {
     hold_ = locks.try_acquire(key_, attempt);
@@ -64,11 +78,11 @@ void LockedCall::leave() {
   unlink();
   if (!hold_) return;  // it ran unlocked
   std::chrono::milliseconds linger{0};
-  if (terms_.hold_for.count() != 0) {
-    const auto left = terms_.hold_for - (locks_->clock().now() - entered_);
+  if (terms_->hold_for.count() != 0) {
+    const auto left = terms_->hold_for - (locks_->clock().now() - entered_);
     linger = std::max(linger, std::chrono::ceil<std::chrono::milliseconds>(left));
   }
-  if (terms_.raises_loss) {
+  if (terms_->raises_loss) {
     release(linger);
   } else {
     hold_->release_quietly_after(linger);
@@ -79,8 +93,8 @@ void LockedCall::leave() {
 void LockedCall::release(std::chrono::milliseconds linger) {
   if (hold_->release_after(linger)) return;
   // The hold is gone and its key with it: the lock of that name has the prefix too.
-  const Lock lock = locks_->lock(std::string(key_), terms_.type);
-  throw LockLost({lock.key(), terms_.type, locks_->describe()});
+  const Lock lock = locks_->lock(std::string(key_), terms_->type);
+  throw LockLost({lock.key(), terms_->type, locks_->describe()});
 }
 
 namespace {

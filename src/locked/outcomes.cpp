@@ -12,9 +12,10 @@ namespace latchkey::detail {
 
 std::exception_ptr error_of(Entry why) {
   return std::make_exception_ptr(
-      Error(why == Entry::timeout ? "the lock was busy for the whole wait: the body did not run"
-                                  : "nobody could tell whether the lock is free: the body did not "
-                                    "run"));
+      Error(why == Entry::timeout || why == Entry::skipped_timeout
+                ? "the lock was busy for the whole wait: the body did not run"
+                : "nobody could tell whether the lock is free: the body did not "
+                  "run"));
 }
 
 void check_hold_for(std::chrono::milliseconds time, Lease lease) {

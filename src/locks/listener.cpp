@@ -15,6 +15,7 @@ std::string_view to_string(Event::Kind kind) noexcept {
     case Event::Kind::abandoned: return "abandoned";
     case Event::Kind::unlock_error: return "unlock_error";
     case Event::Kind::hidden_error: return "hidden_error";
+    case Event::Kind::warning: return "warning";
     case Event::Kind::dropped: return "dropped";
   }
   return "?";

@@ -13,7 +13,8 @@ constexpr std::size_t most_events = 4096;
 
 bool must_be_kept(Event::Kind kind) noexcept {
   return kind == Event::Kind::lost || kind == Event::Kind::abandoned ||
-         kind == Event::Kind::unlock_error || kind == Event::Kind::hidden_error;
+         kind == Event::Kind::unlock_error || kind == Event::Kind::hidden_error ||
+         kind == Event::Kind::warning;
 }
 
 }  // namespace

@@ -68,6 +68,8 @@ class CallArguments<std::index_sequence<Index...>, Arguments...> : public JoinPo
   template <template <class...> class Template>
   using with_arguments = Template<Arguments...>;
 
+  [[nodiscard]] const void* const* addresses() const noexcept { return addresses_; }
+
   using JoinPoint::at;
   using JoinPoint::own_site;
 
@@ -98,7 +100,7 @@ struct SiteOf<Call<Names, Where, Indices, Arguments...>, Result, Decorator> {
       type_tags<Arguments...>,
       sizeof...(Arguments),
       type_tag<Result>,
-      Decorator::template site_notes<Call<Names, Where, Indices, Arguments...>, nullptr>()};
+      Decorator::template site_notes<Call<Names, Where, Indices, Arguments...>, Result, nullptr>()};
   // Initialised before main because operator&& uses it: that is what registers the site.
   static inline const bool registered = register_site(site);
 };

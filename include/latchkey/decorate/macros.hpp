@@ -15,6 +15,11 @@
   ::latchkey::locked<::latchkey::detail::key_text(LATCHKEY_key)>(LATCHKEY_DETAIL_HERE) * \
       ::latchkey::terms(__VA_ARGS__)
 
+/// LOCKED_BY("money"): see latchkey::locked_by.
+#define LATCHKEY_LOCKED_BY(...)                                                               \
+  ::latchkey::locked_by<::latchkey::detail::policy_name(__VA_ARGS__)>(LATCHKEY_DETAIL_HERE) * \
+      ::latchkey::terms()
+
 /// aspect AROUND(arguments) { body }: see latchkey::with_arguments. The body's result is what a
 /// lambda deduces; `AROUND(account) -> const Receipt& { ... }` says it.
 #define LATCHKEY_AROUND(...)                                                     \

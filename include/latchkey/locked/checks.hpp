@@ -170,10 +170,17 @@ struct CheckTerms<Type, Wanted, Granted, Fifth, Rest...> {
 };
 
 inline LockTerms make_terms() { return {}; }
-inline LockTerms make_terms(LockType type) { return {.type = type}; }
-inline LockTerms make_terms(LockType type, Wait wait) { return {.type = type, .wait = wait}; }
+inline LockTerms make_terms(LockType type) { return {.type = type, .says_type = true}; }
+inline LockTerms make_terms(LockType type, Wait wait) {
+  return {.type = type, .wait = wait, .says_type = true, .says_wait = true};
+}
 inline LockTerms make_terms(LockType type, Wait wait, Lease lease) {
-  return {.type = type, .wait = wait, .lease = lease};
+  return {.type = type,
+          .wait = wait,
+          .lease = lease,
+          .says_type = true,
+          .says_wait = true,
+          .says_lease = true};
 }
 
 }  // namespace latchkey::detail

@@ -46,4 +46,32 @@ consteval FixedString<3> key_text() {
   return "key";
 }
 
+/// What LOCKED_BY accepts: the name of a policy, as a literal.
+template <std::size_t N>
+consteval FixedString<N - 1> policy_name(const char (&literal)[N]) {
+  static_assert(N > 1,
+                "latchkey: LOCKED_BY needs the name of a policy, as in LOCKED_BY(\"money\")");
+  return FixedString<N - 1>(literal);
+}
+template <class T>
+consteval FixedString<1> policy_name(const T&) {
+  static_assert(never<T>,
+                "latchkey: LOCKED_BY takes the name of a policy as a literal, as in "
+                "LOCKED_BY(\"money\"): it is looked up when latchkey.yaml is loaded");
+  return "?";
+}
+template <class First, class Second, class... Rest>
+consteval FixedString<1> policy_name(const First&, const Second&, const Rest&...) {
+  static_assert(never<First>,
+                "latchkey: LOCKED_BY takes the name of a policy and nothing else: key, type, wait "
+                "and lease stand in latchkey.yaml, under policies");
+  return "?";
+}
+template <class T = void>
+consteval FixedString<1> policy_name() {
+  static_assert(never<T>,
+                "latchkey: LOCKED_BY needs the name of a policy, as in LOCKED_BY(\"money\")");
+  return "?";
+}
+
 }  // namespace latchkey::detail

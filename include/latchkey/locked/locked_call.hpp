@@ -10,6 +10,8 @@
 #include <latchkey/attempt.hpp>
 #include <latchkey/clock.hpp>
 #include <latchkey/hold.hpp>
+#include <latchkey/key/key_buffer.hpp>
+#include <latchkey/locked/site_policy.hpp>
 #include <latchkey/site.hpp>
 
 namespace latchkey {
@@ -30,14 +32,40 @@ struct LockTerms {
   Lease lease = std::chrono::seconds(30);
   std::chrono::milliseconds hold_for{0};  ///< 0: released when the body returns
   SiteName name{};
+  // What stands in code, where a policy's defaults do not.
+  bool says_type = false;
+  bool says_wait = false;
+  bool says_lease = false;
+  bool says_hold_for = false;
+  bool says_timeout = false;
+  bool says_unavailable = false;
+  bool says_lost = false;
+  // What only a policy says.
+  bool skips_timeout = false;
+  bool skips_unavailable = false;
+  bool runs_unlocked = false;  ///< after a timeout
+  bool unlocked = false;       ///< always
 };
+
+/// What `policy` makes of the terms that stand in code.
+[[nodiscard]] LockTerms under_policy(const LockTerms& said, const SitePolicy& policy) noexcept;
+
+/// Renders the policy's key. False: it has none, LOCKED's own counts. True without a key where the
+/// body runs unlocked anyway.
+[[nodiscard]] bool render_by_policy(const SitePolicy& policy, KeyBuffer& key,
+                                    const void* const* arguments, std::size_t count);
+
+/// LOCKED_BY without its policy.
+[[noreturn]] void throw_not_configured(std::string_view policy);
 
 /// How it went to get in.
 enum class Entry : std::uint8_t {
   held,
-  unneeded,     ///< `.when` said no: the body runs without the lock
-  timeout,      ///< the strategy of on_timeout decides
-  unavailable,  ///< the strategy of on_unavailable decides
+  unneeded,             ///< `.when` said no: the body runs without the lock
+  timeout,              ///< the strategy of on_timeout decides
+  unavailable,          ///< the strategy of on_unavailable decides
+  skipped_timeout,      ///< a policy says skip
+  skipped_unavailable,  ///< the same
 };
 
 /// Lives on the stack around the body, linked to the calls of the same thread further out.
@@ -45,7 +73,7 @@ class LockedCall {
  public:
   /// `locks` null: the default ones. `cancel` null: nothing ends the wait early.
   LockedCall(const LockTerms& terms, const Locks* locks, const std::stop_token* cancel) noexcept
-      : terms_(terms), locks_(locks), cancel_(cancel), hold_() {}
+      : terms_(&terms), locks_(locks), cancel_(cancel), hold_() {}
   LockedCall(const LockedCall&) = delete;
   LockedCall& operator=(const LockedCall&) = delete;
   /// After an exception of the body: releases, and tells the listener what it cannot throw.
@@ -53,9 +81,20 @@ class LockedCall {
     if (linked_) end();
   }
 
+  /// What the policy in force says of this place, taken over for this call; null: nothing.
+  const SitePolicy* follow(const PolicySlot& slot) noexcept {
+    const std::uint32_t number = slot.load(std::memory_order_relaxed);
+    return number == 0 ? nullptr : take(number);
+  }
+
   /// Acquires `key`, which must outlive this. Throws what Locks::acquire throws, and NotConfigured;
   /// gives timeout or unavailable instead where the terms do not raise that.
   [[nodiscard]] Entry enter(std::string_view key, Site& site);
+
+  /// The same for an outcome on which the policy may have the last word.
+  [[nodiscard]] Entry decided(Entry entry) noexcept {
+    return entry == Entry::held || entry == Entry::unneeded ? entry : decide(entry);
+  }
 
   /// For a body that runs without the lock.
   void enter_unlocked() noexcept { link(); }
@@ -74,13 +113,15 @@ class LockedCall {
   [[nodiscard]] static LockedCall* innermost() noexcept;
 
  private:
+  [[nodiscard]] const SitePolicy* take(std::uint32_t slot) noexcept;
+  [[nodiscard]] Entry decide(Entry entry) noexcept;
   [[nodiscard]] Entry acquire(const Locks& locks);
   void release(std::chrono::milliseconds linger);
   void link() noexcept;
   void unlink() noexcept;
   void end() noexcept;
 
-  const LockTerms& terms_;
+  const LockTerms* terms_;
   const Locks* locks_;
   const std::stop_token* cancel_;
   std::string_view key_{};
@@ -88,6 +129,10 @@ class LockedCall {
   // every decorated place would carry the code that destroys a hold.
   union {
     std::optional<Hold> hold_;
+  };
+  // Written only where a policy speaks.
+  union {
+    LockTerms changed_;
   };
   Clock::time_point entered_{};  ///< read only where `hold_for` asks for it
   LockedCall* outer_ = nullptr;

@@ -172,6 +172,7 @@ struct [[nodiscard]] LockOptions {
                   "latchkey: on_timeout takes raise, skip, skip_with(value), fallback(function) or "
                   "run_unlocked_dangerously");
     terms.raises_timeout = std::is_same_v<Strategy, Raise>;
+    terms.says_timeout = true;
     return LockOptions<typename Said::template with_timeout<Strategy>>{terms,
                                                                        std::move(place),
                                                                        std::move(strategy),
@@ -187,6 +188,7 @@ struct [[nodiscard]] LockOptions {
                   "latchkey: on_unavailable takes raise, skip, skip_with(value) or "
                   "fallback(function)");
     terms.raises_unavailable = std::is_same_v<Strategy, Raise>;
+    terms.says_unavailable = true;
     return LockOptions<typename Said::template with_unavailable<Strategy>>{terms,
                                                                            std::move(place),
                                                                            std::move(timeout),
@@ -203,6 +205,7 @@ struct [[nodiscard]] LockOptions {
     static_assert(!(never_throws && std::is_same_v<Strategy, Raise>),
                   "latchkey: on_lost(raise) throws, and .no_throw() was said before it");
     terms.raises_loss = std::is_same_v<Strategy, Raise>;
+    terms.says_lost = true;
     return std::move(*this);
   }
 
@@ -211,6 +214,7 @@ struct [[nodiscard]] LockOptions {
   /// timeout, every other error as unavailable.
   auto no_throw() && {
     terms.raises_timeout = terms.raises_unavailable = terms.raises_loss = false;
+    terms.says_timeout = terms.says_unavailable = terms.says_lost = true;
     return LockOptions<typename Said::with_no_throw>{terms,
                                                      std::move(place),
                                                      quiet(std::move(timeout)),
@@ -224,6 +228,7 @@ struct [[nodiscard]] LockOptions {
   LockOptions&& hold_for(std::chrono::milliseconds time) && {
     detail::check_hold_for(time, terms.lease);
     terms.hold_for = time;
+    terms.says_hold_for = true;
     return std::move(*this);
   }
 

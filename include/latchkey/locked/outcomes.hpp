@@ -63,7 +63,7 @@ std::exception_ptr error_of(Entry why);
 
 template <class Error>
 Error make_error(Entry why) {
-  const bool busy = why == Entry::timeout;
+  const bool busy = why == Entry::timeout || why == Entry::skipped_timeout;
   const std::errc code = busy ? std::errc::timed_out : std::errc::resource_unavailable_try_again;
   if constexpr (std::is_constructible_v<Error, NotRun>) {
     return Error(busy ? NotRun::timeout : NotRun::unavailable);

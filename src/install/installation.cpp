@@ -1,0 +1,164 @@
+// The backends and the policies of one file, in force.
+#include "install/installation.hpp"
+
+#include <atomic>
+#include <exception>
+#include <iostream>
+#include <tuple>
+#include <utility>
+
+#include <latchkey/listener.hpp>
+
+#include "install/reload_check.hpp"
+#include "policy/secrets.hpp"
+
+namespace latchkey::detail {
+namespace {
+
+/// A LOCKED gets its number when a policy first speaks of it, and keeps it. Two that ask at once
+/// for the same one agree.
+std::uint32_t number_of(PolicySlot& slot) noexcept {
+  static constinit std::atomic<std::uint32_t> last{0};
+  std::uint32_t number = slot.load(std::memory_order_relaxed);
+  if (number != 0) return number;
+  const std::uint32_t next = last.fetch_add(1, std::memory_order_relaxed) + 1;
+  slot.compare_exchange_strong(number, next, std::memory_order_relaxed);
+  return slot.load(std::memory_order_relaxed);
+}
+
+/// Any order in which different policies differ.
+auto order_of(const Policy& policy) {
+  const auto length = [](const auto& time) {
+    using std::chrono::milliseconds;
+    return time ? std::optional(time->length(milliseconds(0)).count()) : std::nullopt;
+  };
+  const auto wait = policy.wait ? std::optional(policy.wait->length().count()) : std::nullopt;
+  return std::tuple(policy.type, wait, length(policy.lease), policy.hold_for, policy.on_timeout,
+                    policy.on_unavailable, policy.on_lost, policy.unlocked);
+}
+
+std::optional<std::string> type_text(const std::optional<LockType>& type) {
+  return type ? std::optional<std::string>(to_string(*type)) : std::nullopt;
+}
+
+}  // namespace
+
+Installation::Installation(std::string path, const Options& options)
+    : path_(std::move(path)), options_(options) {
+  LoadedPolicies loaded = load_policies(path_);
+  throw_problems(path_, std::move(loaded.problems));
+  connect(loaded);
+  adopt(loaded);
+}
+
+void Installation::connect(LoadedPolicies& loaded) {
+  if (loaded.file.prefix) options_.prefix = loaded.file.prefix->value;
+  Problems problems;
+  for (const BackendEntry& backend : loaded.file.backends) {
+    try {
+      locks_.emplace(backend.name.value, Locks::connect(backend.uri.value, options_));
+    } catch (const std::exception& error) {
+      problems.push_back({backend.uri.at, without_secrets(error.what(), backend.secrets)});
+    }
+  }
+  throw_problems(path_, std::move(problems));
+  default_ = &locks_.at(loaded.file.default_backend()->name.value);
+}
+
+bool Installation::Before::operator()(const SitePolicy& a, const SitePolicy& b) const noexcept {
+  return std::tuple(a.key, a.locks, order_of(a.over), order_of(a.defaults)) <
+         std::tuple(b.key, b.locks, order_of(b.over), order_of(b.defaults));
+}
+
+/// From here on nothing fails but memory.
+void Installation::adopt(LoadedPolicies& loaded) {
+  PolicyTable table;
+  for (PlannedLock& lock : loaded.plan.locks) {
+    PolicySlot& slot = *lock.place.facts->slot;
+    Guard& guard = guards_[&slot];
+    if (guard.method.empty()) {
+      guard.method = describe(*lock.place.site);
+      guard.type = lock.over.type;
+      if (lock.backend) guard.backend = lock.backend->value;
+      if (lock.key) guard.key = lock.key->value;
+      if (lock.bound) guard.bound = std::make_unique<const BoundKey>(std::move(*lock.bound));
+    }
+    const Locks* const locks = guard.backend ? &locks_.at(*guard.backend) : nullptr;
+    const std::uint32_t number = number_of(slot);
+    if (table.size() <= number) table.resize(number + 1);
+    table[number] = &*policies_.insert({lock.over, lock.defaults, guard.bound.get(), locks}).first;
+  }
+  table_ = &*tables_.insert(std::move(table)).first;
+  file_ = std::move(loaded.file);
+  without_lock_ = std::move(loaded.plan.without_lock);
+}
+
+void Installation::warn() const {
+  if (without_lock_.empty()) return;
+  std::string text = path_ + " lets these run without their lock: ";
+  for (const std::string& method : without_lock_) {
+    if (&method != &without_lock_.front()) text += ", ";
+    text += method;
+  }
+  if (options_.listener == nullptr) {
+    std::clog << "latchkey: " + text + "\n";
+    return;
+  }
+  Event event;
+  event.kind = Event::Kind::warning;
+  event.count = without_lock_.size();
+  event.text = std::move(text);
+  default_->tell(event);
+}
+
+namespace {
+
+/// `type: WRITE`, said at `at`, as the text that sentences show.
+Perhaps<std::string> type_word(const std::optional<LockType>& type, Place at) {
+  if (!type) return std::nullopt;
+  return Said<std::string>{std::string(to_string(*type)), at};
+}
+
+}  // namespace
+
+void Installation::refuse_other_guards(const LoadedPolicies& now, Problems& problems) const {
+  const Place top{1, 1};
+  const Place rules = now.file.rules_at.line > 0 ? now.file.rules_at : top;
+  const auto& old_type = file_.defaults.type;
+  const auto& new_type = now.file.defaults.type;
+  refuse_change("type", "the defaults", old_type ? type_text(old_type->value) : std::nullopt,
+                new_type ? type_word(new_type->value, new_type->at) : std::nullopt, top, problems);
+  std::map<const PolicySlot*, const PlannedLock*> planned;
+  for (const PlannedLock& lock : now.plan.locks) planned[lock.place.facts->slot] = &lock;
+  const auto compare = [&](const std::string& method, const Guard& guard, const PlannedLock* lock) {
+    const Place at = lock != nullptr && lock->at.line > 0 ? lock->at : rules;
+    const PlannedLock nothing{};
+    const PlannedLock& said = lock != nullptr ? *lock : nothing;
+    refuse_change("key", method, guard.key, said.key, at, problems);
+    refuse_change("backend", method, guard.backend, said.backend, at, problems);
+    refuse_change("type", method, type_text(guard.type), type_word(said.over.type, at), at,
+                  problems);
+  };
+  for (const auto& [slot, guard] : guards_) {
+    const auto found = planned.find(slot);
+    compare(guard.method, guard, found == planned.end() ? nullptr : found->second);
+  }
+  for (const auto& [slot, lock] : planned) {
+    if (!guards_.contains(slot)) compare(describe(*lock->place.site), {}, lock);
+  }
+}
+
+void Installation::reload() {
+  LoadedPolicies loaded = load_policies(path_);
+  // A file with mistakes is not compared: half of what it says is missing.
+  throw_problems(path_, std::move(loaded.problems));
+  Problems problems;
+  refuse_other_backends(file_, loaded.file, problems);
+  refuse_other_guards(loaded, problems);
+  throw_problems(path_, std::move(problems));
+  adopt(loaded);
+  publish();
+  warn();
+}
+
+}  // namespace latchkey::detail

@@ -1,0 +1,71 @@
+// The backends and the policies of one file, in force.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <latchkey/key/parsed_key.hpp>
+#include <latchkey/locked/site_policy.hpp>
+#include <latchkey/locks.hpp>
+#include <latchkey/options.hpp>
+
+#include "install/policy_load.hpp"
+
+namespace latchkey::detail {
+
+/// Never destroyed once its policies were in force: calls may read them at any time. What it keeps
+/// grows with the number of different policies that were ever loaded, not with that of the loads:
+/// equal ones are the same object.
+class Installation {
+ public:
+  /// Reads, checks and connects. Throws PolicyError with all mistakes; nothing is in force yet.
+  Installation(std::string path, const Options& options);
+  Installation(const Installation&) = delete;
+  Installation& operator=(const Installation&) = delete;
+  ~Installation() = default;
+
+  [[nodiscard]] const Locks& default_locks() const noexcept { return *default_; }
+
+  /// Gives what was in force before.
+  const PolicyTable* publish() noexcept { return publish_policies(table_); }
+
+  /// Tells which methods may run without their lock.
+  void warn() const;
+
+  /// Reads the file again and puts it in force. Throws PolicyError and changes nothing. Not
+  /// thread-safe.
+  void reload();
+
+ private:
+  /// What says which lock guards a LOCKED: it stays as it was first loaded.
+  struct Guard {
+    std::optional<std::string> key{};
+    std::optional<std::string> backend{};
+    std::optional<LockType> type{};
+    std::unique_ptr<const BoundKey> bound{};
+    std::string method{};
+  };
+
+  void connect(LoadedPolicies& loaded);
+  void adopt(LoadedPolicies& loaded);
+  void refuse_other_guards(const LoadedPolicies& now, Problems& problems) const;
+  std::string path_;
+  Options options_;
+  std::map<std::string, Locks> locks_{};
+  const Locks* default_ = nullptr;
+  std::map<const PolicySlot*, Guard> guards_{};
+  struct Before {
+    bool operator()(const SitePolicy& a, const SitePolicy& b) const noexcept;
+  };
+  std::set<SitePolicy, Before> policies_{};
+  std::set<PolicyTable> tables_{};
+  const PolicyTable* table_ = nullptr;
+  PolicyFile file_{};
+  std::vector<std::string> without_lock_{};
+};
+
+}  // namespace latchkey::detail

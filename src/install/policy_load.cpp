@@ -1,0 +1,91 @@
+// A policy file read and checked against the program.
+#include "install/policy_load.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include <latchkey/registry.hpp>
+
+#include "policy/nearest.hpp"
+#include "policy/reader.hpp"
+#include "policy/secrets.hpp"
+
+namespace latchkey::detail {
+namespace {
+
+void check_scheme(const BackendEntry& backend, Problems& problems) {
+  if (backend.uri.value.empty()) return;  // told already
+  const std::string scheme = scheme_of(backend.uri.value);
+  const std::vector<std::string> known = backend_schemes();
+  if (std::find(known.begin(), known.end(), scheme) != known.end()) return;
+  const std::vector<std::string_view> right(known.begin(), known.end());
+  // What came out of a secret may be all or a part of a password.
+  const bool secret = std::any_of(backend.secrets.begin(), backend.secrets.end(),
+                                  [&](const Secret& one) { return one.value.starts_with(scheme); });
+  if (scheme.empty() || secret) {
+    problems.push_back(
+        {backend.uri.at,
+         "a backend is a URI whose scheme is known, as in \"memory:\"" + nearest_words("", right)});
+  } else {
+    problems.push_back({backend.uri.at, "no backend serves " + quoted_word(scheme + ":") +
+                                            nearest_words(scheme, right)});
+  }
+}
+
+void check_backends(const PolicyFile& file, Problems& problems) {
+  for (const BackendEntry& backend : file.backends) check_scheme(backend, problems);
+  if (file.backends.empty()) {
+    problems.push_back({{1, 1},
+                        "the file names no backend: write backends:, and below it "
+                        "main: \"redis://127.0.0.1:6379\" or main: \"memory:\""});
+  }
+}
+
+}  // namespace
+
+std::string scheme_of(const std::string& uri) {
+  const std::size_t colon = uri.find(':');
+  return colon == std::string::npos ? std::string() : uri.substr(0, colon);
+}
+
+LoadedPolicies load_policies(const std::string& path) {
+  LoadedPolicies loaded;
+  errno = 0;
+  std::ifstream stream(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  if (!stream.is_open() || stream.bad()) {
+    const char* const why = errno != 0 ? std::strerror(errno) : "it is no file";
+    loaded.problems.push_back({{}, std::string("cannot be read: ") + why});
+    return loaded;
+  }
+  loaded.file = read_policies(text, process_environment, loaded.problems);
+  // Without the sections that YAML kept for itself everything else would be wrong too.
+  const bool readable = !loaded.file.backends.empty() || loaded.problems.empty();
+  if (readable) check_backends(loaded.file, loaded.problems);
+  loaded.plan = plan_policies(loaded.file, loaded.problems);
+  return loaded;
+}
+
+std::vector<PolicyError> errors_of(const std::string& path, Problems problems) {
+  std::sort(problems.begin(), problems.end(), [](const Problem& a, const Problem& b) {
+    return std::tie(a.at.line, a.at.column, a.sentence) <
+           std::tie(b.at.line, b.at.column, b.sentence);
+  });
+  std::vector<PolicyError> errors;
+  for (const Problem& problem : problems) {
+    errors.emplace_back(path, problem.at.line, problem.at.column, problem.sentence);
+  }
+  return errors;
+}
+
+void throw_problems(const std::string& path, Problems problems) {
+  if (!problems.empty()) throw PolicyError(errors_of(path, std::move(problems)));
+}
+
+}  // namespace latchkey::detail

@@ -1,0 +1,32 @@
+// A policy file read and checked against the program.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <latchkey/error.hpp>
+
+#include "install/policy_plan.hpp"
+#include "policy/policy_file.hpp"
+
+namespace latchkey::detail {
+
+struct LoadedPolicies {
+  PolicyFile file{};
+  PolicyPlan plan{};
+  Problems problems{};
+};
+
+/// Touches nothing but the file and the environment.
+[[nodiscard]] LoadedPolicies load_policies(const std::string& path);
+
+/// As exceptions, in the order of the file.
+[[nodiscard]] std::vector<PolicyError> errors_of(const std::string& path, Problems problems);
+
+/// Throws all of them as one, if there are any.
+void throw_problems(const std::string& path, Problems problems);
+
+/// The part of a URI that says which backend serves it; empty: none.
+[[nodiscard]] std::string scheme_of(const std::string& uri);
+
+}  // namespace latchkey::detail

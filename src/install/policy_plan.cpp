@@ -1,0 +1,219 @@
+// What a policy file means for each LOCKED of the program.
+#include "install/policy_plan.hpp"
+
+#include <cstddef>
+#include <string_view>
+#include <utility>
+
+#include <latchkey/error.hpp>
+
+#include "install/rule_match.hpp"
+#include "policy/nearest.hpp"
+
+namespace latchkey::detail {
+namespace {
+
+/// The words in the order of their strength: what is said earlier wins.
+struct Layers {
+  std::vector<const PolicyWords*> all{};
+
+  template <class T>
+  [[nodiscard]] Perhaps<T> find(Perhaps<T> PolicyWords::* word) const {
+    for (const PolicyWords* words : all) {
+      if (words->*word) return words->*word;
+    }
+    return std::nullopt;
+  }
+};
+
+template <class T>
+std::optional<T> value_of(const Perhaps<T>& word) {
+  return word ? std::optional<T>(word->value) : std::nullopt;
+}
+
+Policy policy_of(const Layers& layers) {
+  const auto unlocked = layers.find(&PolicyWords::unlocked);
+  return {.type = value_of(layers.find(&PolicyWords::type)),
+          .wait = value_of(layers.find(&PolicyWords::wait)),
+          .lease = value_of(layers.find(&PolicyWords::lease)),
+          .hold_for = value_of(layers.find(&PolicyWords::hold_for)),
+          .on_timeout = value_of(layers.find(&PolicyWords::on_timeout)),
+          .on_unavailable = value_of(layers.find(&PolicyWords::on_unavailable)),
+          .on_lost = value_of(layers.find(&PolicyWords::on_lost)),
+          .unlocked = unlocked.has_value()};
+}
+
+class Planner {
+ public:
+  Planner(const PolicyFile& file, Problems& problems) : file_(file), problems_(problems) {}
+
+  PolicyPlan plan() {
+    for (const NamedPolicy& policy : file_.policies) check_key(policy.words);
+    for (const Rule& rule : file_.rules) check_key(rule.words);
+    const std::vector<LockPlace> places = lock_places();
+    const std::vector<const Rule*> rules = match_rules(file_.rules, places, problems_);
+    for (std::size_t i = 0; i < places.size(); ++i) lock(places[i], rules[i]);
+    return std::move(plan_);
+  }
+
+ private:
+  /// A key that no site is there for must be well-formed too.
+  void check_key(const PolicyWords& words) {
+    if (!words.key) return;
+    try {
+      if (parse_key(words.key->value).many()) {
+        tell(words.key->at, "a key with [*] locks several keys at once, which a policy does not");
+      }
+    } catch (const KeyError& error) {
+      tell(words.key->at, error.what());
+    }
+  }
+
+  void lock(const LockPlace& place, const Rule* rule) {
+    Layers layers;
+    PlannedLock lock{.place = place};
+    if (rule != nullptr) {
+      lock.at = rule->pattern.at;
+      layers.all.push_back(&rule->words);
+      if (rule->words.policy) add(layers, file_.find_policy(rule->words.policy->value));
+    }
+    if (place.facts->by_policy && !add_own_policy(layers, lock, rule)) return;
+    lock.over = policy_of(layers);
+    lock.defaults = policy_of({{&file_.defaults}});
+    lock.key = layers.find(&PolicyWords::key);
+    lock.backend = layers.find(&PolicyWords::backend);
+    check_which_lock(layers, lock);
+    check_strategies(layers, lock);
+    check_hold_for(layers);
+    note_danger(lock);
+    const bool spoken_of = !layers.all.empty() || lock.defaults != Policy{};
+    if (spoken_of) plan_.locks.push_back(std::move(lock));
+  }
+
+  static void add(Layers& layers, const NamedPolicy* policy) {
+    if (policy != nullptr) layers.all.push_back(&policy->words);
+  }
+
+  /// For LOCKED_BY. False: there is no such policy.
+  bool add_own_policy(Layers& layers, PlannedLock& lock, const Rule* rule) {
+    const std::string name(lock.place.note->text);
+    const NamedPolicy* const own = file_.find_policy(name);
+    if (own == nullptr) {
+      std::vector<std::string_view> right;
+      for (const NamedPolicy& policy : file_.policies) right.push_back(policy.name.value);
+      tell(file_.policies_at, "no policy is named " + quoted_word(name) + ", which LOCKED_BY of " +
+                                  describe(*lock.place.site) + " takes everything from" +
+                                  nearest_words(name, right));
+      return false;
+    }
+    if (rule == nullptr) lock.at = own->name.at;
+    layers.all.push_back(&own->words);
+    const bool told = own->words.key_is_wrong;
+    if (!told && !layers.find(&PolicyWords::key) && !layers.find(&PolicyWords::unlocked)) {
+      tell(own->name.at, "the policy " + quoted_word(name) + " has no key, which LOCKED_BY of " +
+                             describe(*lock.place.site) + " needs");
+    }
+    return true;
+  }
+
+  void check_which_lock(const Layers& layers, PlannedLock& lock) {
+    const auto type = layers.find(&PolicyWords::type);
+    const bool own_key = lock.key && !lock.place.facts->by_policy;
+    if (!lock.place.alone && (own_key || (type && !lock.place.facts->by_policy))) {
+      tell(own_key ? lock.key->at : type->at,
+           describe(*lock.place.site) +
+               " takes several locks: a rule cannot say which of them "
+               "gets this " +
+               (own_key ? "key" : "type"));
+    }
+    // A key that can be nobody's was told already, for all sites.
+    if (!lock.key || !is_usable(lock.key->value)) return;
+    try {
+      lock.bound.emplace(bind_key(parse_key(lock.key->value), lock.place.facts->arguments));
+    } catch (const KeyError& error) {
+      tell(lock.key->at, std::string(error.what()) + "; for " + describe(*lock.place.site));
+    }
+  }
+
+  static bool is_usable(const std::string& key) {
+    try {
+      return !parse_key(key).many();
+    } catch (const KeyError&) {
+      return false;
+    }
+  }
+
+  void check_strategies(const Layers& layers, const PlannedLock& lock) {
+    const LockFacts& facts = *lock.place.facts;
+    const auto timeout = layers.find(&PolicyWords::on_timeout);
+    const auto unavailable = layers.find(&PolicyWords::on_unavailable);
+    const auto lost = layers.find(&PolicyWords::on_lost);
+    if (timeout) fit(timeout->value, *timeout, lock);
+    if (unavailable) fit(unavailable->value, *unavailable, lock);
+    if (lost && lost->value == OnLost::RAISE && facts.never_throws) tell_throws(lost->at, lock);
+    // The defaults hold where nobody says otherwise.
+    const auto& defaults = file_.defaults;
+    if (defaults.on_timeout && !timeout && !facts.says_timeout && !facts.never_throws) {
+      fit(defaults.on_timeout->value, *defaults.on_timeout, lock);
+    }
+    if (defaults.on_unavailable && !unavailable && !facts.says_unavailable && !facts.never_throws) {
+      fit(defaults.on_unavailable->value, *defaults.on_unavailable, lock);
+    }
+  }
+
+  template <class Strategy>
+  void fit(Strategy strategy, const Said<Strategy>& said, const PlannedLock& lock) {
+    if (strategy == Strategy::SKIP && !lock.place.facts->can_be_skipped) {
+      tell(said.at, "'skip' does not fit " + describe(*lock.place.site) + ", which returns " +
+                        std::string(lock.place.site->result_type()) +
+                        ": void, a pointer, std::optional or an expected can say that nothing "
+                        "happened; say 'raise' here, or skip_with(value) in code");
+    }
+    if (strategy == Strategy::RAISE && lock.place.facts->never_throws) tell_throws(said.at, lock);
+  }
+
+  void tell_throws(Place at, const PlannedLock& lock) {
+    tell(at, "'raise' does not fit " + describe(*lock.place.site) +
+                 ", of which .no_throw() is said: skip or report does");
+  }
+
+  /// Within one group of words the reader has looked already.
+  void check_hold_for(const Layers& layers) {
+    const auto time = layers.find(&PolicyWords::hold_for);
+    const auto lease = layers.find(&PolicyWords::lease);
+    if (!time || !lease || lease->value.is_watchdog()) return;
+    if (time->value <= lease->value.length(std::chrono::milliseconds(0))) return;
+    tell(time->at,
+         "'hold_for' is longer than the lease, which ends it earlier: say a longer lease");
+  }
+
+  void note_danger(const PlannedLock& lock) {
+    if (lock.over.unlocked) {
+      plan_.without_lock.push_back(describe(*lock.place.site) + " always");
+    } else if (lock.over.on_timeout == OnTimeout::RUN_UNLOCKED_DANGEROUSLY) {
+      plan_.without_lock.push_back(describe(*lock.place.site) + " after a timeout");
+    }
+  }
+
+  /// Once: a rule may name many sites.
+  void tell(Place at, std::string sentence) {
+    for (const Problem& known : problems_) {
+      if (known.at.line == at.line && known.at.column == at.column && known.sentence == sentence) {
+        return;
+      }
+    }
+    problems_.push_back({at, std::move(sentence)});
+  }
+
+  const PolicyFile& file_;
+  Problems& problems_;
+  PolicyPlan plan_{};
+};
+
+}  // namespace
+
+PolicyPlan plan_policies(const PolicyFile& file, Problems& problems) {
+  return Planner(file, problems).plan();
+}
+
+}  // namespace latchkey::detail

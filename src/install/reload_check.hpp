@@ -1,0 +1,19 @@
+// What a reload may not change: which lock guards a method.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "policy/policy_file.hpp"
+
+namespace latchkey::detail {
+
+/// Backends and prefix of a file against those of the file that is in force.
+void refuse_other_backends(const PolicyFile& before, const PolicyFile& now, Problems& problems);
+
+/// One word of one method. `before` and `now` are what the file says, if anything.
+void refuse_change(const char* word, const std::string& method,
+                   const std::optional<std::string>& before, const Perhaps<std::string>& now,
+                   Place otherwise, Problems& problems);
+
+}  // namespace latchkey::detail

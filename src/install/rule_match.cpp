@@ -1,0 +1,115 @@
+// Which rule of a policy file speaks for which method.
+#include "install/rule_match.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "policy/method_pattern.hpp"
+#include "policy/nearest.hpp"
+
+namespace latchkey::detail {
+namespace {
+
+bool names(const Rule& rule, const Site& site) {
+  return names_method(rule.pattern.value, site.name()) ||
+         names_method(rule.pattern.value, site.method());
+}
+
+/// Class and method of a name, without namespaces; or all of what is shorter.
+std::string_view last_two(std::string_view name) {
+  const std::size_t last = name.rfind("::");
+  if (last == std::string_view::npos || last == 0) return name;
+  const std::size_t before = name.rfind("::", last - 1);
+  return before == std::string_view::npos ? name : name.substr(before + 2);
+}
+
+std::string unmatched_sentence(const Rule& rule, const std::vector<LockPlace>& places) {
+  const bool has_star = rule.pattern.value.find('*') != std::string::npos;
+  std::set<std::string> candidates;
+  for (const LockPlace& place : places) {
+    const std::string_view method = last_two(place.site->name());
+    const std::size_t colons = method.find("::");
+    if (has_star && colons != std::string_view::npos) {
+      candidates.insert(std::string(method.substr(0, colons)) + "::*");
+    } else {
+      candidates.emplace(method);
+    }
+  }
+  const std::vector<std::string_view> right(candidates.begin(), candidates.end());
+  return "no decorated method of this program is named by " + quoted_word(rule.pattern.value) +
+         nearest_words(rule.pattern.value, right);
+}
+
+class Match {
+ public:
+  Match(const std::vector<Rule>& rules, Problems& problems) : rules_(rules), problems_(problems) {}
+
+  const Rule* strongest(const Site& site) {
+    std::vector<const Rule*> fitting;
+    for (const Rule& rule : rules_) {
+      if (!names(rule, site)) continue;
+      used_.insert(&rule);
+      fitting.push_back(&rule);
+    }
+    const auto beats_all = [&](const Rule* one) {
+      return std::all_of(fitting.begin(), fitting.end(), [&](const Rule* other) {
+        return one == other || is_more_specific(one->pattern.value, other->pattern.value);
+      });
+    };
+    const auto found = std::find_if(fitting.begin(), fitting.end(), beats_all);
+    if (found != fitting.end()) return *found;
+    if (!fitting.empty()) tell_tie(fitting, site);
+    return nullptr;
+  }
+
+  [[nodiscard]] bool is_used(const Rule& rule) const { return used_.contains(&rule); }
+
+ private:
+  void tell_tie(const std::vector<const Rule*>& fitting, const Site& site) {
+    // Two that no other one beats.
+    std::vector<const Rule*> unbeaten;
+    for (const Rule* one : fitting) {
+      const bool beaten = std::any_of(fitting.begin(), fitting.end(), [&](const Rule* other) {
+        return is_more_specific(other->pattern.value, one->pattern.value);
+      });
+      if (!beaten) unbeaten.push_back(one);
+    }
+    const Rule* const first = unbeaten.front();
+    const Rule* const second = unbeaten.back();
+    if (!told_.emplace(first, second).second) return;
+    problems_.push_back({second->pattern.at, quoted_word(second->pattern.value) + " and " +
+                                                 quoted_word(first->pattern.value) + " of line " +
+                                                 std::to_string(first->pattern.at.line) +
+                                                 " both name " + describe(site) +
+                                                 ", and neither is the more specific: write a "
+                                                 "rule for " +
+                                                 quoted_word(last_two(site.name()))});
+  }
+
+  const std::vector<Rule>& rules_;
+  Problems& problems_;
+  std::set<const Rule*> used_{};
+  std::set<std::pair<const Rule*, const Rule*>> told_{};
+};
+
+}  // namespace
+
+std::vector<const Rule*> match_rules(const std::vector<Rule>& rules,
+                                     const std::vector<LockPlace>& places, Problems& problems) {
+  Match match(rules, problems);
+  std::vector<const Rule*> matched;
+  matched.reserve(places.size());
+  for (const LockPlace& place : places) matched.push_back(match.strongest(*place.site));
+  for (const Rule& rule : rules) {
+    if (!match.is_used(rule)) {
+      problems.push_back({rule.pattern.at, unmatched_sentence(rule, places)});
+    }
+  }
+  return matched;
+}
+
+}  // namespace latchkey::detail

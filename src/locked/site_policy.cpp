@@ -1,0 +1,90 @@
+// How a call finds its policy, and what the policy changes.
+#include <latchkey/locked/site_policy.hpp>
+
+#include <optional>
+#include <string>
+
+#include <latchkey/default_locks.hpp>
+#include <latchkey/error.hpp>
+#include <latchkey/key/key_buffer.hpp>
+#include <latchkey/locked/locked_call.hpp>
+
+namespace latchkey::detail {
+namespace {
+
+constinit std::atomic<const PolicyTable*> in_force{nullptr};
+
+/// The strongest word of the three, where there is one: the policy's, LOCKED's, the defaults'.
+template <class Word>
+std::optional<Word> choose(const std::optional<Word>& over, bool said,
+                           const std::optional<Word>& defaults) {
+  if (over) return over;
+  return said ? std::nullopt : defaults;
+}
+
+}  // namespace
+
+const SitePolicy* policy_at(std::uint32_t slot) noexcept {
+  const PolicyTable* const table = in_force.load(std::memory_order_acquire);
+  return table != nullptr && slot < table->size() ? (*table)[slot] : nullptr;
+}
+
+const PolicyTable* publish_policies(const PolicyTable* table) noexcept {
+  return in_force.exchange(table, std::memory_order_acq_rel);
+}
+
+LockTerms under_policy(const LockTerms& said, const SitePolicy& policy) noexcept {
+  const Policy& over = policy.over;
+  const Policy& defaults = policy.defaults;
+  LockTerms terms = said;
+  if (const auto type = choose(over.type, said.says_type, defaults.type)) terms.type = *type;
+  if (const auto wait = choose(over.wait, said.says_wait, defaults.wait)) terms.wait = *wait;
+  if (const auto lease = choose(over.lease, said.says_lease, defaults.lease)) terms.lease = *lease;
+  if (const auto time = choose(over.hold_for, said.says_hold_for, defaults.hold_for)) {
+    terms.hold_for = *time;
+  }
+  if (const auto lost = choose(over.on_lost, said.says_lost, defaults.on_lost)) {
+    terms.raises_loss = *lost == OnLost::RAISE;
+  }
+  if (const auto timeout = choose(over.on_timeout, said.says_timeout, defaults.on_timeout)) {
+    terms.raises_timeout = *timeout == OnTimeout::RAISE;
+    terms.skips_timeout = *timeout == OnTimeout::SKIP;
+    terms.runs_unlocked = *timeout == OnTimeout::RUN_UNLOCKED_DANGEROUSLY;
+  }
+  if (const auto nobody =
+          choose(over.on_unavailable, said.says_unavailable, defaults.on_unavailable)) {
+    terms.raises_unavailable = *nobody == OnUnavailable::RAISE;
+    terms.skips_unavailable = *nobody == OnUnavailable::SKIP;
+  }
+  terms.unlocked = over.unlocked;
+  return terms;
+}
+
+const SitePolicy* LockedCall::take(std::uint32_t slot) noexcept {
+  const SitePolicy* const policy = policy_at(slot);
+  if (policy == nullptr) return nullptr;
+  changed_ = under_policy(*terms_, *policy);
+  terms_ = &changed_;
+  if (policy->locks != nullptr) {
+    const Locks* const scoped = overriding_locks();
+    locks_ = scoped != nullptr ? scoped : policy->locks;
+  }
+  return policy;
+}
+
+bool render_by_policy(const SitePolicy& policy, KeyBuffer& key, const void* const* arguments,
+                      std::size_t count) {
+  if (policy.over.unlocked) return true;
+  if (policy.key == nullptr) return false;
+  policy.key->render(key, {arguments, count});
+  return true;
+}
+
+void throw_not_configured(std::string_view policy) {
+  throw NotConfigured("LOCKED_BY(\"" + std::string(policy) +
+                      "\") takes everything from a policy, and none is loaded: write "
+                      "latchkey::install_from(\"latchkey.yaml\") at the start of main, with '" +
+                      std::string(policy) + "' among the policies of that file");
+}
+
+}  // namespace latchkey::detail

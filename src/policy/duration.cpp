@@ -1,0 +1,49 @@
+// Durations as a policy file spells them.
+#include "policy/duration.hpp"
+
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <system_error>
+
+#include "policy/nearest.hpp"
+
+namespace latchkey::detail {
+namespace {
+
+using std::chrono::milliseconds;
+
+struct Unit {
+  std::string_view name;
+  std::int64_t length;  // in ms
+};
+
+constexpr std::array units{
+    Unit{"ms", 1}, Unit{"s", 1'000}, Unit{"m", 60'000}, Unit{"h", 3'600'000}, Unit{"d", 86'400'000},
+};
+constexpr std::int64_t longest = 3'650 * units.back().length;
+
+constexpr std::string_view forms = "a time is a whole number and ms, s, m, h or d, as in 250ms";
+
+}  // namespace
+
+Duration parse_duration(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
+  if (error == std::errc::invalid_argument) {
+    return quoted_word(text) + " is no time: " + std::string(forms);
+  }
+  if (number < 0) return quoted_word(text) + " is negative: " + std::string(forms);
+  if (unit.empty()) return quoted_word(text) + " has no unit: write " + std::string(text) + "s";
+  for (const Unit& known : units) {
+    if (known.name != unit) continue;
+    if (error == std::errc::result_out_of_range || number > longest / known.length) {
+      return quoted_word(text) + " is more than ten years";
+    }
+    return milliseconds(number * known.length);
+  }
+  return quoted_word(text) + " has the unit " + quoted_word(unit) + ": " + std::string(forms);
+}
+
+}  // namespace latchkey::detail

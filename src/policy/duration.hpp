@@ -1,0 +1,17 @@
+// Durations as a policy file spells them: 250ms, 3s, 5m, 2h, 1d.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace latchkey::detail {
+
+/// A time, or the sentence that says what is wrong with the text.
+using Duration = std::variant<std::chrono::milliseconds, std::string>;
+
+/// A whole number of at most ten years and a unit, with nothing else.
+[[nodiscard]] Duration parse_duration(std::string_view text);
+
+}  // namespace latchkey::detail

@@ -1,0 +1,52 @@
+// Patterns that name methods.
+#include "policy/method_pattern.hpp"
+
+#include <cstddef>
+
+namespace latchkey::detail {
+namespace {
+
+constexpr std::size_t none = std::string_view::npos;
+
+/// The usual way with one place to return to: the last * takes one letter more.
+bool fits(std::string_view pattern, std::string_view text) {
+  std::size_t p = 0;
+  std::size_t t = 0;
+  std::size_t star = none;
+  std::size_t from = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      from = t;
+    } else if (p < pattern.size() && pattern[p] == text[t]) {
+      ++p;
+      ++t;
+    } else if (star != none && !text.substr(from).starts_with("::")) {
+      p = star + 1;
+      t = ++from;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+}  // namespace
+
+bool names_method(std::string_view pattern, std::string_view method) {
+  if (method.empty()) return false;
+  while (true) {
+    if (fits(pattern, method)) return true;
+    const std::size_t colons = method.find("::");
+    if (colons == none) return false;
+    method.remove_prefix(colons + 2);
+  }
+}
+
+bool is_more_specific(std::string_view special, std::string_view general) {
+  // A * of the special one is a letter that only a * of the general one can be.
+  return names_method(general, special) && !names_method(special, general);
+}
+
+}  // namespace latchkey::detail

@@ -1,0 +1,22 @@
+// The right words that are nearest to a wrong one.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace latchkey::detail {
+
+/// How many letters are inserted, removed, changed or swapped with their neighbour; upper and lower
+/// case are the same.
+[[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
+
+/// "; nearest: wait", or, where nothing is near, "; known: wait, lease", or "; there is none".
+[[nodiscard]] std::string nearest_words(std::string_view wrong,
+                                        std::span<const std::string_view> right);
+
+/// 'word', shortened to what a sentence can bear, control bytes shown as ?.
+[[nodiscard]] std::string quoted_word(std::string_view word);
+
+}  // namespace latchkey::detail

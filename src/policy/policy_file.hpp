@@ -1,0 +1,101 @@
+// latchkey.yaml as it was written: every word with its place.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <latchkey/policy.hpp>
+
+namespace latchkey::detail {
+
+/// Lines and columns count from 1; 0: the file has no such place.
+struct Place {
+  int line = 0;
+  int column = 0;
+};
+
+template <class T>
+struct Said {
+  T value;
+  Place at{};
+};
+template <class T>
+using Perhaps = std::optional<Said<T>>;
+
+/// One mistake.
+struct Problem {
+  Place at{};
+  std::string sentence{};
+};
+using Problems = std::vector<Problem>;
+
+/// What stands in defaults, in a named policy or in a rule.
+struct PolicyWords {
+  Perhaps<std::string> key{};
+  Perhaps<std::string> policy{};  ///< a rule's: everything else from that named policy
+  Perhaps<std::string> backend{};
+  Perhaps<LockType> type{};
+  Perhaps<Wait> wait{};
+  Perhaps<Lease> lease{};
+  Perhaps<std::chrono::milliseconds> hold_for{};
+  Perhaps<OnTimeout> on_timeout{};
+  Perhaps<OnUnavailable> on_unavailable{};
+  Perhaps<OnLost> on_lost{};
+  Perhaps<bool> unlocked{};
+  bool key_is_wrong = false;  ///< there was one, and its mistake is told
+};
+
+/// A part of a URI that came from the environment: it is never shown.
+struct Secret {
+  std::string name;
+  std::string value;
+};
+
+struct BackendEntry {
+  Said<std::string> name{};
+  Said<std::string> uri{};  ///< with its secrets
+  std::vector<Secret> secrets{};
+};
+
+struct NamedPolicy {
+  Said<std::string> name{};
+  PolicyWords words{};
+};
+
+struct Rule {
+  Said<std::string> pattern{};
+  PolicyWords words{};
+};
+
+struct PolicyFile {
+  std::vector<BackendEntry> backends{};
+  Perhaps<std::string> backend{};  ///< the default one
+  Perhaps<std::string> prefix{};
+  PolicyWords defaults{};
+  std::vector<NamedPolicy> policies{};
+  std::vector<Rule> rules{};
+  Place policies_at{};
+  Place rules_at{};
+
+  [[nodiscard]] const NamedPolicy* find_policy(const std::string& name) const {
+    for (const NamedPolicy& policy : policies) {
+      if (policy.name.value == name) return &policy;
+    }
+    return nullptr;
+  }
+  [[nodiscard]] const BackendEntry* find_backend(const std::string& name) const {
+    for (const BackendEntry& entry : backends) {
+      if (entry.name.value == name) return &entry;
+    }
+    return nullptr;
+  }
+  /// What calls use that name no backend: what `backend:` names, or the only one; null: none.
+  [[nodiscard]] const BackendEntry* default_backend() const {
+    if (backend) return find_backend(backend->value);
+    return backends.size() == 1 ? &backends.front() : nullptr;
+  }
+};
+
+}  // namespace latchkey::detail

@@ -1,0 +1,124 @@
+// From the text of latchkey.yaml to its words.
+#include "policy/reader.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "policy/nearest.hpp"
+#include "policy/words.hpp"
+#include "policy/words_reader.hpp"
+#include "policy/yaml_tree.hpp"
+
+namespace latchkey::detail {
+namespace {
+
+class Reader {
+ public:
+  Reader(std::string_view text, const Environment& environment, Problems& problems)
+      : environment_(environment), problems_(problems), words_(text, problems) {}
+
+  PolicyFile read(const YamlNode& root) {
+    if (root.broken) return std::move(file_);
+    if (root.kind != YamlNode::Kind::map) {
+      words_.tell({1, 1}, "a policy file holds backends, defaults, policies and rules");
+      return std::move(file_);
+    }
+    const YamlNode whole{.kind = YamlNode::Kind::text, .text = "the file"};
+    for (const auto* entry : words_.entries(whole, root)) section(entry->first, entry->second);
+    check_backends();
+    return std::move(file_);
+  }
+
+ private:
+  void section(const YamlNode& name, const YamlNode& value) {
+    if (name.text == "backends") {
+      backends(name, value);
+    } else if (name.text == "backend") {
+      file_.backend = words_.text(name, value);
+    } else if (name.text == "prefix") {
+      file_.prefix = words_.text(name, value);
+    } else if (name.text == "defaults") {
+      file_.defaults = words_.words(name, value, &PolicyWord::in_defaults);
+    } else if (name.text == "policies") {
+      file_.policies_at = name.at;
+      for (const auto* entry : words_.entries(name, value)) {
+        file_.policies.push_back(
+            {{entry->first.text, entry->first.at},
+             words_.words(entry->first, entry->second, &PolicyWord::in_policies)});
+      }
+    } else if (name.text == "rules") {
+      file_.rules_at = name.at;
+      for (const auto* entry : words_.entries(name, value)) {
+        file_.rules.push_back({{entry->first.text, entry->first.at},
+                               words_.words(entry->first, entry->second, &PolicyWord::in_rules)});
+      }
+    } else {
+      words_.tell(name.at, quoted_word(name.text) + " is no section of a policy file" +
+                               nearest_words(name.text, sections));
+    }
+  }
+
+  void backends(const YamlNode& name, const YamlNode& value) {
+    for (const auto* entry : words_.entries(name, value)) {
+      BackendEntry backend;
+      backend.name = {entry->first.text, entry->first.at};
+      if (const Perhaps<std::string> uri = words_.text(entry->first, entry->second)) {
+        Expanded expanded = expand_secrets(uri->value, uri->at, environment_, problems_);
+        backend.uri = {std::move(expanded.text), uri->at};
+        backend.secrets = std::move(expanded.secrets);
+      }
+      // One without a URI stays, so that what names it is no second mistake.
+      file_.backends.push_back(std::move(backend));
+    }
+  }
+
+  /// Whoever names a backend or a policy names one that is there.
+  void check_backends() {
+    if (file_.backend) {
+      known_backend(*file_.backend);
+    } else if (file_.backends.size() > 1) {
+      words_.tell(file_.backends.front().name.at,
+                  "there are several backends: say which one calls use, as in backend: " +
+                      file_.backends.front().name.value);
+    }
+    for (const NamedPolicy& policy : file_.policies) {
+      if (policy.words.backend) known_backend(*policy.words.backend);
+    }
+    for (const Rule& rule : file_.rules) {
+      if (rule.words.backend) known_backend(*rule.words.backend);
+      if (rule.words.policy) known_policy(*rule.words.policy);
+    }
+  }
+
+  void known_backend(const Said<std::string>& name) {
+    if (file_.find_backend(name.value) != nullptr) return;
+    std::vector<std::string_view> right;
+    for (const BackendEntry& entry : file_.backends) right.push_back(entry.name.value);
+    words_.tell(name.at, "no backend is named " + quoted_word(name.value) +
+                             nearest_words(name.value, right));
+  }
+
+  void known_policy(const Said<std::string>& name) {
+    if (file_.find_policy(name.value) != nullptr) return;
+    std::vector<std::string_view> right;
+    for (const NamedPolicy& policy : file_.policies) right.push_back(policy.name.value);
+    words_.tell(name.at,
+                "no policy is named " + quoted_word(name.value) + nearest_words(name.value, right));
+  }
+
+  const Environment& environment_;
+  Problems& problems_;
+  WordsReader words_;
+  PolicyFile file_{};
+};
+
+}  // namespace
+
+PolicyFile read_policies(std::string_view text, const Environment& environment,
+                         Problems& problems) {
+  const YamlNode root = read_yaml(text, problems);
+  return Reader(text, environment, problems).read(root);
+}
+
+}  // namespace latchkey::detail

@@ -1,0 +1,15 @@
+// From the text of latchkey.yaml to its words, with every mistake that the text alone shows.
+#pragma once
+
+#include <string_view>
+
+#include "policy/policy_file.hpp"
+#include "policy/secrets.hpp"
+
+namespace latchkey::detail {
+
+/// What is wrong is told in `problems`, in no particular order, and left out of the result.
+[[nodiscard]] PolicyFile read_policies(std::string_view text, const Environment& environment,
+                                       Problems& problems);
+
+}  // namespace latchkey::detail

@@ -1,0 +1,235 @@
+// Reads single words, and the words of one policy.
+#include "policy/words_reader.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <variant>
+
+#include "policy/duration.hpp"
+#include "policy/nearest.hpp"
+#include "policy/yaml_lines.hpp"
+
+namespace latchkey::detail {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::string_view needs_code =
+    "; skip_with and fallback need a value or a function, which stand in code";
+
+/// A place of a value: an empty one has its name's.
+Place place_of(const YamlNode& name, const YamlNode& value) {
+  return value.kind == YamlNode::Kind::null ? name.at : value.at;
+}
+
+}  // namespace
+
+WordsReader::WordsReader(std::string_view text, Problems& problems)
+    : lines_(split_lines(text)), problems_(problems) {}
+
+void WordsReader::tell(Place at, std::string sentence) {
+  problems_.push_back({at, std::move(sentence)});
+}
+
+std::string_view WordsReader::line(Place at) const {
+  const auto index = static_cast<std::size_t>(std::max(at.line, 1) - 1);
+  return index < lines_.size() ? lines_[index] : std::string_view();
+}
+
+std::vector<const std::pair<YamlNode, YamlNode>*> WordsReader::entries(const YamlNode& name,
+                                                                       const YamlNode& map) {
+  std::vector<const std::pair<YamlNode, YamlNode>*> all;
+  if (map.broken) return all;
+  if (map.kind != YamlNode::Kind::map) {
+    tell(place_of(name, map),
+         quoted_word(name.text) + " needs words of its own, indented below it");
+    return all;
+  }
+  for (const auto& entry : map.entries) {
+    if (entry.first.broken) continue;
+    if (entry.first.kind != YamlNode::Kind::text || entry.first.text.empty()) {
+      tell(entry.first.at, "a word is a text: a name that begins with { [ * & or ? is quoted");
+      continue;
+    }
+    const auto earlier = std::find_if(all.begin(), all.end(), [&](const auto* known) {
+      return known->first.text == entry.first.text;
+    });
+    if (earlier != all.end()) {
+      tell(entry.first.at, quoted_word(entry.first.text) + " stands here twice: first in line " +
+                               std::to_string((*earlier)->first.at.line));
+      continue;
+    }
+    all.push_back(&entry);
+  }
+  return all;
+}
+
+Perhaps<std::string> WordsReader::text(const YamlNode& name, const YamlNode& value) {
+  if (value.broken) return std::nullopt;
+  if (value.kind != YamlNode::Kind::text || value.text.empty()) {
+    no_text(name, value);
+    return std::nullopt;
+  }
+  check_cut(name, value);
+  return Said<std::string>{value.text, value.at};
+}
+
+void WordsReader::no_text(const YamlNode& name, const YamlNode& value) {
+  const std::string word = quoted_word(name.text);
+  const Place at = place_of(name, value);
+  if (value.kind == YamlNode::Kind::map && value.flow) {
+    return tell(at, "YAML reads {...} behind " + word + " as a map: quote it, as in \"{user.id}\"");
+  }
+  if (value.kind == YamlNode::Kind::list && value.flow) {
+    return tell(at, "YAML reads [...] behind " + word + " as a list: quote it");
+  }
+  if (value.kind == YamlNode::Kind::map || value.kind == YamlNode::Kind::list) {
+    return tell(at, word + " takes one text, not several lines of words");
+  }
+  const std::size_t behind = static_cast<std::size_t>(name.at.column) + name.text.size();
+  const std::string_view own = line(name.at);
+  const std::size_t comment = behind < own.size() ? own.find('#', behind) : std::string_view::npos;
+  if (comment != std::string_view::npos) {
+    return tell(
+        {name.at.line, static_cast<int>(comment) + 1},
+        "YAML takes # behind " + word + " for a comment: quote the value, as in \"#user.id\"");
+  }
+  tell(at, word + " is empty");
+}
+
+/// `key: user #id` is the key `user` to YAML.
+void WordsReader::check_cut(const YamlNode& name, const YamlNode& value) {
+  if (value.quoted || (name.text != "key" && name.text != "prefix")) return;
+  const auto behind = static_cast<std::size_t>(value.at.column - 1) + value.text.size();
+  if (has_comment_behind(line(value.at), behind)) {
+    tell(value.at, "YAML ends " + quoted_word(value.text) +
+                       " before the #: quote the whole value, or put a blank behind the # of a "
+                       "comment");
+  }
+}
+
+PolicyWords WordsReader::words(const YamlNode& name, const YamlNode& map, Where where) {
+  PolicyWords words;
+  for (const auto* entry : entries(name, map)) word(words, entry->first, entry->second, where);
+  check_hold_for(words);
+  return words;
+}
+
+void WordsReader::word(PolicyWords& words, const YamlNode& name, const YamlNode& value,
+                       Where where) {
+  const auto known = std::find_if(policy_words.begin(), policy_words.end(),
+                                  [&](const PolicyWord& one) { return one.name == name.text; });
+  if (known == policy_words.end() || !((*known).*where)) return unknown_word(name, where);
+  const Perhaps<std::string> said = text(name, value);
+  if (!said) {
+    words.key_is_wrong = words.key_is_wrong || name.text == "key";
+    return;
+  }
+  if (name.text == "key") {
+    words.key = said;
+  } else if (name.text == "policy") {
+    words.policy = said;
+  } else if (name.text == "backend") {
+    words.backend = said;
+  } else if (name.text == "wait" || name.text == "lease" || name.text == "hold_for") {
+    time_word(words, name, said->value, said->at);
+  } else {
+    named_word(words, name, said->value, said->at);
+  }
+  const bool unsafe =
+      words.on_timeout && words.on_timeout->value == OnTimeout::RUN_UNLOCKED_DANGEROUSLY;
+  if (name.text == "on_timeout" && unsafe && where == &PolicyWord::in_defaults) {
+    tell(said->at,
+         "'run_unlocked_dangerously' is said at the methods concerned, never for all of them");
+    words.on_timeout.reset();
+  }
+}
+
+void WordsReader::unknown_word(const YamlNode& name, Where where) {
+  std::vector<std::string_view> right;
+  for (const PolicyWord& word : policy_words) {
+    if (word.name == name.text) {
+      const char* const place = word.in_policies ? "policies and rules" : "rules";
+      return tell(name.at, quoted_word(name.text) + " stands in " + place + " only");
+    }
+    if (word.*where) right.push_back(word.name);
+  }
+  tell(name.at,
+       quoted_word(name.text) + " is no word of a policy" + nearest_words(name.text, right));
+}
+
+void WordsReader::time_word(PolicyWords& words, const YamlNode& name, const std::string& text,
+                            Place at) {
+  const std::string before = quoted_word(name.text) + ": ";
+  if (name.text == "wait" && text == endless_wait) {
+    words.wait = Said<Wait>{forever, at};
+    return;
+  }
+  if (name.text == "lease" && text == endless_lease) {
+    words.lease = Said<Lease>{watchdog, at};
+    return;
+  }
+  if (name.text == "wait" && text == endless_lease) {
+    return tell(at, before + "'watchdog' is a lease; the wait without an end is 'forever'");
+  }
+  if (name.text == "lease" && text == endless_wait) {
+    return tell(at, before + "'forever' is a wait; the lease without an end is 'watchdog'");
+  }
+  const Duration time = parse_duration(text);
+  if (const auto* mistake = std::get_if<std::string>(&time)) {
+    std::string more;
+    if (name.text == "wait") more = ", or 'forever'";
+    if (name.text == "lease") more = ", or 'watchdog'";
+    return tell(at, before + *mistake + more);
+  }
+  const milliseconds length = std::get<milliseconds>(time);
+  if (name.text == "wait") {
+    words.wait = Said<Wait>{length, at};
+  } else if (name.text == "hold_for") {
+    words.hold_for = Said<milliseconds>{length, at};
+  } else if (length < milliseconds(10)) {
+    tell(at, before + "'" + text + "' is too short: a lease is at least 10ms");
+  } else {
+    words.lease = Said<Lease>{length, at};
+  }
+}
+
+template <class Value, std::size_t N>
+Perhaps<Value> WordsReader::one_of(const Names<Value, N>& names, const YamlNode& name,
+                                   const std::string& text, Place at) {
+  std::vector<std::string_view> right;
+  for (const auto& [spelling, value] : names) {
+    if (spelling == text) return Said<Value>{value, at};
+    right.push_back(spelling);
+  }
+  const bool in_code = text.starts_with("skip_with") || text.starts_with("fallback");
+  tell(at, quoted_word(name.text) + ": " + quoted_word(text) + " is none of its words" +
+               nearest_words(text, right) + std::string(in_code ? needs_code : ""));
+  return std::nullopt;
+}
+
+void WordsReader::named_word(PolicyWords& words, const YamlNode& name, const std::string& text,
+                             Place at) {
+  if (name.text == "type") {
+    words.type = one_of(type_names, name, text, at);
+  } else if (name.text == "on_timeout") {
+    words.on_timeout = one_of(on_timeout_names, name, text, at);
+  } else if (name.text == "on_unavailable") {
+    words.on_unavailable = one_of(on_unavailable_names, name, text, at);
+  } else if (name.text == "on_lost") {
+    words.on_lost = one_of(on_lost_names, name, text, at);
+  } else {
+    words.unlocked = one_of(unlocked_names, name, text, at);
+  }
+}
+
+void WordsReader::check_hold_for(const PolicyWords& words) {
+  if (!words.hold_for || !words.lease || words.lease->value.is_watchdog()) return;
+  if (words.hold_for->value > words.lease->value.length(milliseconds(0))) {
+    tell(words.hold_for->at,
+         "'hold_for' is longer than the lease, which ends it earlier: say a longer lease");
+  }
+}
+
+}  // namespace latchkey::detail

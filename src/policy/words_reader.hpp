@@ -1,0 +1,51 @@
+// Reads single words, and the words of one policy.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "policy/policy_file.hpp"
+#include "policy/words.hpp"
+#include "policy/yaml_tree.hpp"
+
+namespace latchkey::detail {
+
+class WordsReader {
+ public:
+  /// `text` is that of the whole file and outlives this.
+  WordsReader(std::string_view text, Problems& problems);
+
+  /// Which of defaults, policies and rules the words stand in.
+  using Where = bool PolicyWord::*;
+  /// `name` is what has these words, for sentences.
+  [[nodiscard]] PolicyWords words(const YamlNode& name, const YamlNode& map, Where where);
+
+  /// The text of `value`, which `name` stands before; nothing, and a problem, where it is none.
+  [[nodiscard]] Perhaps<std::string> text(const YamlNode& name, const YamlNode& value);
+
+  /// The entries of a map whose names are texts, each name once.
+  [[nodiscard]] std::vector<const std::pair<YamlNode, YamlNode>*> entries(const YamlNode& name,
+                                                                          const YamlNode& map);
+
+  void tell(Place at, std::string sentence);
+
+ private:
+  void word(PolicyWords& words, const YamlNode& name, const YamlNode& value, Where where);
+  void time_word(PolicyWords& words, const YamlNode& name, const std::string& text, Place at);
+  void named_word(PolicyWords& words, const YamlNode& name, const std::string& text, Place at);
+  void unknown_word(const YamlNode& name, Where where);
+  void no_text(const YamlNode& name, const YamlNode& value);
+  void check_cut(const YamlNode& name, const YamlNode& value);
+  void check_hold_for(const PolicyWords& words);
+  [[nodiscard]] std::string_view line(Place at) const;
+  template <class Value, std::size_t N>
+  [[nodiscard]] Perhaps<Value> one_of(const Names<Value, N>& names, const YamlNode& name,
+                                      const std::string& text, Place at);
+
+  std::vector<std::string_view> lines_;
+  Problems& problems_;
+};
+
+}  // namespace latchkey::detail

@@ -1,0 +1,34 @@
+// The lines of a YAML file, looked at for what surprises people who write keys and URIs into one.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "policy/policy_file.hpp"
+
+namespace latchkey::detail {
+
+/// One line as `indent key: value`, as far as it has that shape. Offsets are in bytes.
+struct YamlLine {
+  std::string_view text;
+  std::size_t key = 0;                 ///< where the first word begins
+  std::optional<std::size_t> value{};  ///< where the value begins, if there is one
+};
+
+[[nodiscard]] YamlLine split_line(std::string_view text);
+
+/// What is wrong with a line on its own that no YAML parser accepts.
+[[nodiscard]] std::optional<Problem> mistake_in_line(std::string_view text, int number);
+
+/// The value begins with a quote that its line does not close: YAML goes on until the next one,
+/// which may be that of another value.
+[[nodiscard]] bool leaves_quote_open(std::string_view text);
+
+/// For a value that YAML read as nothing, or cut: true where a # did it.
+[[nodiscard]] bool has_comment_behind(std::string_view line, std::size_t begin);
+
+[[nodiscard]] std::vector<std::string_view> split_lines(std::string_view text);
+
+}  // namespace latchkey::detail

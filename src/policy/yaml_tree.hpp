@@ -1,0 +1,28 @@
+// YAML as a plain tree with places, and a sentence for each way in which YAML surprises.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "policy/policy_file.hpp"
+
+namespace latchkey::detail {
+
+struct YamlNode {
+  enum class Kind { null, text, list, map } kind = Kind::null;
+  Place at{};
+  std::string text{};             ///< of a text
+  bool quoted = false;            ///< of a text
+  bool flow = false;              ///< of a list or a map: written in brackets
+  bool broken = false;            ///< it stands for what was told as a problem already
+  std::vector<YamlNode> items{};  ///< of a list
+  std::vector<std::pair<YamlNode, YamlNode>> entries{};  ///< of a map, duplicates included
+};
+
+/// Reads `text`. What is no YAML is told as problems, all of them: a line that cannot be read is
+/// told and taken out, and the rest is read again.
+[[nodiscard]] YamlNode read_yaml(std::string_view text, Problems& problems);
+
+}  // namespace latchkey::detail

@@ -1,0 +1,167 @@
+// Policy files checked against the program: what is wrong, where, and what would be right.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include <latchkey/site.hpp>
+
+#include "unit/policy/policy_text.hpp"
+#include "unit/policy/till.hpp"
+
+namespace latchkey::tests {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+std::string only_mistake(const std::string& text) {
+  const std::vector<std::string> all = mistakes(text);
+  std::string joined;
+  for (const std::string& one : all) joined += (joined.empty() ? "" : "\n") + one;
+  return joined;
+}
+
+TEST(Check, FindsNothingInAGoodFile) {
+  EXPECT_THAT(mistakes(memory + money + R"(
+rules:
+  Till::deposit:
+    wait: 250ms
+    lease: watchdog
+  "*::peek":
+    on_timeout: skip
+)"),
+              IsEmpty());
+}
+
+/// The line that "till.hpp" gives its last method, so that the header may grow.
+std::string line_of_pay() {
+  for (const Site& site : sites()) {
+    if (site.name() == "till::Till::pay") return std::to_string(site.line());
+  }
+  return "no site";
+}
+
+/// Twelve mistakes of the kinds that a policy file invites, told at once.
+TEST(Check, TellsTwelvePlantedMistakesAtOnce) {
+  const std::vector<std::string> found = mistakes(R"(backends:
+  main: "memory:"
+  other: memry://x
+backend: man
+policies:
+  money:
+    key: #account.id
+    lease: 30
+rules:
+  Till::deposit:
+    key: {account.id}
+    wiat: 3s
+    on_timeout: skip
+  Till::withdraw:
+    key: 'till:' + #account.id
+    type: WRTE
+  Til::*:
+    wait: 3s
+  Till::pay:
+    key: "money:{acount.id}"
+    wait: 3s
+    wait: 4s
+)");
+  EXPECT_THAT(
+      found,
+      ElementsAre(
+          "3:10 no backend serves 'memry:'; nearest: memory",
+          "4:10 no backend is named 'man'; nearest: main",
+          "7:10 YAML takes # behind 'key' for a comment: quote the value, as in \"#user.id\"",
+          "8:12 'lease': '30' has no unit: write 30s, or 'watchdog'",
+          "11:10 YAML reads {...} behind 'key' as a map: quote it, as in \"{user.id}\"",
+          HasSubstr("12:5 'wiat' is no word of a policy; nearest: wait"),
+          HasSubstr("13:17 'skip' does not fit"),
+          HasSubstr("15:10 YAML ends this value at its second quote, before '+ #account.id'"),
+          HasSubstr("16:11 'type': 'WRTE' is none of its words; nearest: WRITE"),
+          HasSubstr("17:3 no decorated method of this program is named by 'Til::*'; nearest: "),
+          "20:10 key 'money:{acount.id}', column 8: 'acount' is no argument: there are account; "
+          "for till::Till::pay (till.hpp:" +
+              line_of_pay() + ")",
+          "22:5 'wait' stands here twice: first in line 21"));
+}
+
+TEST(Check, AFileThatIsNotThere) {
+  const std::vector<PolicyError> errors = check("/no/such/latchkey.yaml");
+  ASSERT_EQ(errors.size(), 1U);
+  EXPECT_STREQ(errors.front().what(),
+               "/no/such/latchkey.yaml: cannot be read: No such file or directory");
+}
+
+TEST(Check, TheMostSpecificRuleWinsAndATieIsAMistake) {
+  const std::string both =
+      memory + money + "rules:\n  Till::de*: {wait: 1s}\n  \"*::deposit\": {wait: 2s}\n";
+  EXPECT_THAT(only_mistake(both),
+              AllOf(HasSubstr("8:3 '*::deposit' and 'Till::de*' of line 7 both name "
+                              "till::Till::deposit (till.hpp:"),
+                    HasSubstr("neither is the more specific: write a rule for 'Till::deposit'")));
+  EXPECT_EQ(only_mistake(both + "  Till::deposit: {wait: 3s}\n"), "");
+  EXPECT_EQ(only_mistake(memory + money + "rules:\n  Till::*: {wait: 1s}\n  \"*\": {wait: 2s}\n"),
+            "");
+}
+
+TEST(Check, AStrategyFitsTheResultOrTheFileIsRefused) {
+  const auto rule = [](const char* words) { return memory + money + "rules:\n  " + words + "\n"; };
+  EXPECT_EQ(only_mistake(rule("Till::peek: {on_timeout: skip, on_unavailable: skip}")), "");
+  EXPECT_EQ(only_mistake(rule("Till::during: {on_timeout: skip}")), "");
+  EXPECT_THAT(only_mistake(rule("Till::deposit: {on_unavailable: skip}")),
+              HasSubstr("7:35 'skip' does not fit till::Till::deposit"));
+  EXPECT_THAT(only_mistake(rule("Till::count: {on_timeout: fallback}")),
+              HasSubstr("skip_with and fallback need a value or a function, which stand in code"));
+  EXPECT_THAT(only_mistake(rule("Till::close: {on_timeout: raise}")),
+              HasSubstr("7:29 'raise' does not fit till::Till::close"));
+  EXPECT_THAT(only_mistake(rule("Till::close: {on_lost: raise}")),
+              HasSubstr(".no_throw() is said"));
+  EXPECT_EQ(only_mistake(rule("Till::close: {on_timeout: skip, on_lost: report}")), "");
+}
+
+TEST(Check, DefaultsAreHeldAgainstWhatSaysNothingInCode) {
+  EXPECT_THAT(only_mistake(memory + money + "defaults: {on_timeout: skip}\n"),
+              AllOf(HasSubstr("6:24 'skip' does not fit till::Till::deposit"),
+                    Not(HasSubstr("Till::count")), Not(HasSubstr("Till::close"))));
+  EXPECT_EQ(only_mistake(memory + money + "defaults: {on_timeout: raise, wait: 1s}\n"), "");
+}
+
+TEST(Check, AKeyIsOfOneLockAndFitsItsMethod) {
+  const auto rule = [](const char* words) { return memory + money + "rules:\n  " + words + "\n"; };
+  EXPECT_THAT(only_mistake(rule("Till::move: {key: all}")),
+              HasSubstr("takes several locks: a rule cannot say which of them gets this key"));
+  EXPECT_THAT(only_mistake(rule("Till::move: {type: READ}")), HasSubstr("gets this type"));
+  EXPECT_EQ(only_mistake(rule("Till::move: {wait: 1s}")), "");
+  EXPECT_THAT(only_mistake(rule("Till::deposit: {key: \"a:{account.rate}\"}")),
+              HasSubstr("account.rate"));
+  EXPECT_THAT(only_mistake(rule("Till::deposit: {key: \"a:{account.id\"}")),
+              HasSubstr("7:24 key 'a:{account.id'"));
+  EXPECT_THAT(only_mistake(rule("Till::deposit: {key: \"a:{account[*]}\"}")),
+              HasSubstr("7:24 a key with [*] locks several keys at once"));
+}
+
+TEST(Check, LockedByNeedsItsPolicyAndAKey) {
+  EXPECT_THAT(only_mistake(memory),
+              HasSubstr("0:0 no policy is named 'money', which LOCKED_BY of till::Till::pay"));
+  EXPECT_THAT(only_mistake(memory + "policies:\n  mony: {key: x}\n"),
+              HasSubstr("3:1 no policy is named 'money', which LOCKED_BY of till::Till::pay"));
+  EXPECT_THAT(only_mistake(memory + "policies:\n  money: {type: READ}\n"),
+              HasSubstr("4:3 the policy 'money' has no key, which LOCKED_BY of"));
+  EXPECT_EQ(only_mistake(memory + "policies:\n  money: {type: READ}\nrules:\n  Till::pay: {key: "
+                                  "x}\n  Bank::deposit: {key: x}\n"),
+            "");
+}
+
+TEST(Check, ADurationIsHeldAgainstTheOthers) {
+  const std::string rule =
+      memory + money + "rules:\n  Till::deposit: {policy: money, hold_for: 3s, lease: 2s}\n";
+  EXPECT_THAT(only_mistake(rule), HasSubstr("7:44 'hold_for' is longer than the lease"));
+}
+
+}  // namespace
+}  // namespace latchkey::tests

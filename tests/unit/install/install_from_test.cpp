@@ -1,0 +1,212 @@
+// Policies from a file, in force: each in a child, because what is installed stays installed.
+#include <latchkey/install.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include <latchkey/backend.hpp>
+#include <latchkey/default_locks.hpp>
+#include <latchkey/error.hpp>
+#include <latchkey/locks.hpp>
+#include <latchkey/registry.hpp>
+#include <latchkey/testing/scoped_locks.hpp>
+
+#include "support/child.hpp"
+#include "support/recorder.hpp"
+#include "unit/policy/policy_text.hpp"
+#include "unit/policy/till.hpp"
+
+namespace latchkey::tests {
+namespace {
+
+using namespace std::chrono_literals;
+using till::Account;
+using till::Seen;
+using till::Till;
+
+const Account account{7, "ada", 0};
+
+template <class Error, class Call>
+std::string sentence_of(Call&& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing thrown";
+}
+
+bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+/// A lease is what remains at the beginning, but for the margin of a hundredth.
+bool is_about(std::chrono::milliseconds seen, std::chrono::milliseconds lease) {
+  return seen <= lease && seen > lease - lease / 50 - 5s;
+}
+
+TEST(InstallFrom, RulesWinOverCodeAndCodeOverDefaults) {
+  EXPECT_EQ(in_child([](Findings& findings) {
+              const PolicyText file(R"(
+backends: {main: "memory:"}
+prefix: "shop:"
+defaults: {lease: 200s, type: FAIR}
+policies:
+  money: {key: "money:{account.id}", type: READ}
+  slow: {lease: 500s, key: "slow:{account.name}"}
+rules:
+  Till::*: {lease: 300s}
+  Till::withdraw: {type: WRITE}
+  Till::peek: {policy: slow, lease: 400s}
+)");
+              install_from(file.path());
+              Till till;
+              const Seen deposit = till.deposit(account);
+              CHILD_EXPECT(findings, deposit.key == "shop:till:7");
+              CHILD_EXPECT(findings, deposit.type == LockType::WRITE);
+              CHILD_EXPECT(findings, is_about(deposit.lease, 300s));
+              const Seen withdraw = till.withdraw(account);
+              CHILD_EXPECT(findings, withdraw.type == LockType::WRITE);
+              CHILD_EXPECT(findings, is_about(withdraw.lease, 200s));
+              const std::optional<Seen> peek = till.peek(account);
+              CHILD_EXPECT(findings, peek && peek->key == "shop:slow:ada");
+              CHILD_EXPECT(findings, peek && is_about(peek->lease, 400s));
+              const Seen pay = till.pay(account);
+              CHILD_EXPECT(findings, pay.key == "shop:money:7" && pay.type == LockType::READ);
+              CHILD_EXPECT(findings, is_about(pay.lease, 300s));
+            }),
+            "");
+}
+
+TEST(InstallFrom, NamedBackendsArePlacesOfTheirOwn) {
+  EXPECT_EQ(in_child([](Findings& findings) {
+              ::setenv("LATCHKEY_TEST_SPACE", "memory:policies-b", 1);
+              const PolicyText file(R"(
+backends:
+  a: "memory:policies-a"
+  b: "${LATCHKEY_TEST_SPACE}"
+backend: a
+rules:
+  Till::deposit: {backend: b}
+  Till::withdraw: {type: WRITE, wait: 0ms, on_lost: report}
+)" + money);
+              install_from(file.path());
+              const Locks b = Locks::connect("memory:policies-b");
+              const auto busy = b.lock("till:7", LockType::WRITE).acquire();
+              Till till;
+              CHILD_EXPECT(findings, till.withdraw(account).locked);
+              std::thread([&] {
+                // A scope of a test wins over the file.
+                const testing::ScopedLocks scope(Locks::connect("memory:"));
+                CHILD_EXPECT(findings, till.deposit(account).locked);
+              }).join();
+              CHILD_EXPECT(findings, has(sentence_of<LockTimeout>([&] { till.deposit(account); }),
+                                         "the WRITE lock 'till:7'"));
+            }),
+            "");
+}
+
+TEST(InstallFrom, StrategiesDecideInsteadOfTheCode) {
+  EXPECT_EQ(in_child([](Findings& findings) {
+              const PolicyText file(memory + money + R"(
+rules:
+  Till::deposit: {wait: 0ms, on_timeout: run_unlocked_dangerously}
+  Till::withdraw: {unlocked: dangerously}
+  Till::peek: {wait: 0ms, on_timeout: skip}
+  Till::count: {wait: 0ms, on_timeout: raise}
+)");
+              static Recorder recorder;  // outlives what is installed
+              install_from(file.path(), {.listener = &recorder});
+              CHILD_EXPECT(findings, recorder.await(Event::Kind::warning));
+              const Event warning = recorder.of(Event::Kind::warning).front();
+              CHILD_EXPECT(findings, warning.count == 2);
+              CHILD_EXPECT(findings, has(warning.text, "Till::deposit (till.hpp:"));
+              CHILD_EXPECT(findings, has(warning.text, ") after a timeout"));
+              CHILD_EXPECT(findings, has(warning.text, "Till::withdraw (till.hpp:"));
+              CHILD_EXPECT(findings, has(warning.text, ") always"));
+              CHILD_EXPECT(findings, recorder.of(Event::Kind::warning).size() == 1);
+              std::thread([&] {
+                const auto busy =
+                    default_locks().lock("till:7", LockType::WRITE).acquire(0s, watchdog);
+                const auto shelf = default_locks().lock("shelf:3", LockType::WRITE).acquire();
+                std::thread([&] {
+                  Till till;
+                  CHILD_EXPECT(findings, !till.deposit(account).locked);
+                  CHILD_EXPECT(findings, !till.withdraw(account).locked);
+                  CHILD_EXPECT(findings, !till.peek(account));
+                  CHILD_EXPECT(findings, sentence_of<LockTimeout>([&] { till.count(3); }) !=
+                                             "nothing thrown");
+                }).join();
+              }).join();
+              Till till;
+              CHILD_EXPECT(findings, till.deposit(account).locked);
+              CHILD_EXPECT(findings, till.peek(account)->locked);
+              CHILD_EXPECT(findings, till.count(3) == 3);
+            }),
+            "");
+}
+
+TEST(InstallFrom, LockedByWithoutAFileSaysWhatToWrite) {
+  const testing::ScopedLocks scope(Locks::connect("memory:"));
+  const std::string sentence = sentence_of<NotConfigured>([] { Till().pay(account); });
+  EXPECT_TRUE(has(sentence, "LOCKED_BY(\"money\")")) << sentence;
+  EXPECT_TRUE(has(sentence, "latchkey::install_from(\"latchkey.yaml\")")) << sentence;
+}
+
+TEST(InstallFrom, ThrowsAllMistakesAndInstallsNothing) {
+  EXPECT_EQ(
+      in_child([](Findings& findings) {
+        const PolicyText bad("backends: {main: \"memory:\"}\nbackend: man\nrulez: {}\n" + money);
+        try {
+          install_from(bad.path());
+          findings.expect(false, "it throws");
+        } catch (const PolicyError& error) {
+          CHILD_EXPECT(findings, error.all().size() == 2);
+          CHILD_EXPECT(findings, error.line() == 2 && error.column() == 10);
+          CHILD_EXPECT(findings, error.all().at(1).line() == 3);
+          CHILD_EXPECT(findings, error.all().at(1).column() == 1);
+          CHILD_EXPECT(findings, has(error.what(), "'rulez'"));
+          CHILD_EXPECT(findings, has(error.what(), "'man'"));
+        }
+        CHILD_EXPECT(findings, sentence_of<NotConfigured>([] { Till().deposit(account); }) !=
+                                   "nothing thrown");
+        const PolicyText good(memory + money);
+        install_from(good.path());
+        CHILD_EXPECT(findings, Till().deposit(account).locked);
+        CHILD_EXPECT(findings,
+                     has(sentence_of<std::logic_error>([&] { install_from(good.path()); }),
+                         "was called twice"));
+        CHILD_EXPECT(findings, Till().pay(account).locked);
+      }),
+      "");
+}
+
+TEST(InstallFrom, AUriThatMakesNoSenseIsAMistakeAndNoSecretIsShown) {
+  EXPECT_EQ(
+      in_child([](Findings& findings) {
+        ::setenv("LATCHKEY_TEST_SECRET", "hunter2", 1);
+        register_backend("refusing", [](std::string_view uri, const Options&) {
+          throw std::invalid_argument("no such place: " + std::string(uri));
+          return std::unique_ptr<Backend>();
+        });
+        const PolicyText file("backends:\n  main: refusing://${LATCHKEY_TEST_SECRET}@h\n" + money);
+        CHILD_EXPECT(findings, check(file.path()).empty());
+        try {
+          install_from(file.path());
+          findings.expect(false, "it throws");
+        } catch (const PolicyError& error) {
+          CHILD_EXPECT(findings, error.line() == 2 && error.column() == 9);
+          CHILD_EXPECT(findings, has(error.what(), "refusing://${LATCHKEY_TEST_SECRET}@h"));
+          CHILD_EXPECT(findings, !has(error.what(), "hunter2"));
+        }
+      }),
+      "");
+}
+
+}  // namespace
+}  // namespace latchkey::tests

@@ -1,0 +1,139 @@
+// latchkey.yaml as text: times, words, secrets, and what YAML surprises with.
+#include "policy/reader.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "policy/duration.hpp"
+#include "policy/nearest.hpp"
+#include "policy/secrets.hpp"
+
+namespace latchkey::detail {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+std::optional<std::string> environment(const std::string& name) {
+  if (name == "PASSWORD") return "p@ss word";
+  if (name == "URL") return "redis://h:1/?x=a b";
+  if (name == "EMPTY") return "";
+  return std::nullopt;
+}
+
+std::vector<std::string> told(const std::string& text, PolicyFile* file = nullptr) {
+  Problems problems;
+  PolicyFile read = read_policies(text, environment, problems);
+  if (file != nullptr) *file = read;
+  std::vector<std::string> all;
+  for (const Problem& problem : problems) {
+    all.push_back(std::to_string(problem.at.line) + ":" + std::to_string(problem.at.column) + " " +
+                  problem.sentence);
+  }
+  return all;
+}
+
+TEST(PolicyReader, SecretsAreEncodedWithinAUriAndNeverShown) {
+  PolicyFile file;
+  EXPECT_THAT(told("backends: {a: \"redis://:${PASSWORD}@h\", b: \"${URL}\"}\nbackend: a\n", &file),
+              IsEmpty());
+  ASSERT_EQ(file.backends.size(), 2U);
+  EXPECT_EQ(file.backends[0].uri.value, "redis://:p%40ss%20word@h");
+  EXPECT_EQ(file.backends[1].uri.value, "redis://h:1/?x=a b");
+  EXPECT_EQ(without_secrets("at redis://:p%40ss%20word@h (p@ss word)", file.backends[0].secrets),
+            "at redis://:${PASSWORD}@h (${PASSWORD})");
+}
+
+TEST(PolicyReader, SecretsThatAreNotThereAreMistakes) {
+  EXPECT_THAT(
+      told("backends:\n  a: r://${NONE}\n  b: r://${EMPTY}\n  c: \"r://${OPEN\"\n  d: r://${a b}\n"
+           "backend: a\n"),
+      ElementsAre("2:6 '${NONE}' is not set: export NONE before the program starts",
+                  HasSubstr("3:6 '${EMPTY}' is not set"), HasSubstr("4:6 '${' is never closed"),
+                  HasSubstr("5:6 '${...}' takes the name of an environment variable")));
+}
+
+TEST(PolicyReader, EveryLineThatIsNoYamlIsToldAndTheRestIsRead) {
+  EXPECT_THAT(
+      told("rules:\n  a:\n    key: 'x' + #y\n    wait: \"3s\n    lease: 1x\n  *::b:\n"
+           "    key: a: b\n    wait: {x}:{y}\n\t  lease: 3s\n    type: @x\n    hold_for: 9\n"),
+      UnorderedElementsAre(
+          HasSubstr("3:10 YAML ends this value at its second quote, before '+ #y'"),
+          HasSubstr("4:11 the quote before this value is never closed"),
+          HasSubstr("5:12 'lease': '1x' has the unit 'x'"),
+          HasSubstr("6:3 a name that begins with * must be quoted: \"*...\""),
+          HasSubstr("7:10 a colon before a blank begins a map in YAML: quote the value, \"a: b\""),
+          HasSubstr("8:11 YAML reads what begins with { as a map: quote it, \"{x}:{y}\""),
+          HasSubstr("9:1 YAML is indented by spaces, never by tabs"),
+          HasSubstr("10:11 a value that begins with @ must be quoted"),
+          HasSubstr("11:15 'hold_for': '9' has no unit: write 9s")));
+}
+
+TEST(PolicyReader, SaysWhereAWordBelongs) {
+  EXPECT_THAT(
+      told("defaults: {key: x, unlocked: dangerously, policy: y,\n"
+           "           on_timeout: run_unlocked_dangerously}\nrulse: {}\n"),
+      UnorderedElementsAre(
+          "1:12 'key' stands in policies and rules only",
+          "1:20 'unlocked' stands in policies and rules only", "1:43 'policy' stands in rules only",
+          HasSubstr("2:24 'run_unlocked_dangerously' is said at the methods concerned"),
+          "3:1 'rulse' is no section of a policy file; nearest: rules"));
+}
+
+TEST(PolicyReader, SaysWhatIsEmptyOrOfTheWrongShape) {
+  EXPECT_THAT(told("rules:\n  a:\n  b: 3s\n  c:\n    wait:\n    key: [x]\n    type:\n      y: z\n"
+                   "prefix: a #b\n"),
+              UnorderedElementsAre("2:3 'a' needs words of its own, indented below it",
+                                   "3:6 'b' needs words of its own, indented below it",
+                                   "5:5 'wait' is empty",
+                                   HasSubstr("6:10 YAML reads [...] behind 'key' as a list"),
+                                   HasSubstr("8:7 'type' takes one text"),
+                                   HasSubstr("9:9 YAML ends 'a' before the #")));
+}
+
+TEST(PolicyReader, RefusesAliasesAndSecondDocuments) {
+  EXPECT_THAT(told("backends: &x {a: \"memory:\"}\npolicies: *x\n"),
+              ElementsAre(HasSubstr("2:11 * repeats what & marked")));
+  EXPECT_THAT(told("backend: a\nbackends: {a: b}\n---\nx: y\n"),
+              ElementsAre(HasSubstr(" a policy file is one YAML document")));
+  EXPECT_THAT(told("- a\n"), ElementsAre("1:1 a policy file holds backends, defaults, policies "
+                                         "and rules"));
+}
+
+TEST(PolicyReader, SeveralBackendsNeedADefault) {
+  EXPECT_THAT(told("backends: {a: \"memory:\", b: \"memory:\"}\n"),
+              ElementsAre("1:12 there are several backends: say which one calls use, as in "
+                          "backend: a"));
+}
+
+TEST(PolicyReader, WaitsAndLeasesEndInTheirOwnWays) {
+  EXPECT_THAT(
+      told("rules: {a: {wait: watchdog, lease: forever}, b: {lease: 9ms, wait: 99999999999d}}\n"),
+      UnorderedElementsAre(HasSubstr("the wait without an end is 'forever'"),
+                           HasSubstr("the lease without an end is 'watchdog'"),
+                           HasSubstr("a lease is at least 10ms"),
+                           HasSubstr("is more than ten years")));
+}
+
+TEST(Nearest, CountsInsertionsRemovalsChangesAndSwaps) {
+  EXPECT_EQ(edit_distance("wait", "wait"), 0U);
+  EXPECT_EQ(edit_distance("wiat", "wait"), 1U);
+  EXPECT_EQ(edit_distance("WAIT", "wait"), 0U);
+  EXPECT_EQ(edit_distance("lese", "lease"), 1U);
+  EXPECT_EQ(edit_distance("", "key"), 3U);
+  EXPECT_EQ(edit_distance("kitten", "sitting"), 3U);
+}
+
+TEST(Nearest, ShowsWordsWithoutControlBytesAndNotTooLong) {
+  EXPECT_EQ(quoted_word("a\nb"), "'a?b'");
+  EXPECT_EQ(quoted_word(std::string(100, 'x')), "'" + std::string(60, 'x') + "...'");
+}
+
+}  // namespace
+}  // namespace latchkey::detail

@@ -1,0 +1,113 @@
+// docs/latchkey.schema.json says what the reader accepts: it is what these tables print.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "policy/duration.hpp"
+#include "policy/words.hpp"
+
+namespace latchkey::detail {
+namespace {
+
+constexpr const char* time_pattern = "^[0-9]+(ms|s|m|h|d)$";
+
+template <class Names>
+std::string one_of(const Names& names) {
+  std::string text;
+  for (const auto& [name, value] : names) {
+    text += (text.empty() ? "\"" : ", \"") + std::string(name) + "\"";
+  }
+  return "{\"enum\": [" + text + "]}";
+}
+
+std::string a_time(std::string_view or_word = {}) {
+  const std::string time = std::string(R"({"type": "string", "pattern": ")") + time_pattern + "\"}";
+  if (or_word.empty()) return time;
+  return "{\"anyOf\": [{\"const\": \"" + std::string(or_word) + "\"}, " + time + "]}";
+}
+
+std::string value_of(std::string_view word) {
+  if (word == "type") return one_of(type_names);
+  if (word == "wait") return a_time(endless_wait);
+  if (word == "lease") return a_time(endless_lease);
+  if (word == "hold_for") return a_time();
+  if (word == "on_timeout") return one_of(on_timeout_names);
+  if (word == "on_unavailable") return one_of(on_unavailable_names);
+  if (word == "on_lost") return one_of(on_lost_names);
+  if (word == "unlocked") return one_of(unlocked_names);
+  return R"({"type": "string", "minLength": 1})";
+}
+
+std::string words(bool PolicyWord::* where, const std::string& indent) {
+  std::string text = indent + "\"type\": \"object\",\n" + indent +
+                     "\"additionalProperties\": false,\n" + indent + "\"properties\": {";
+  bool first = true;
+  for (const PolicyWord& word : policy_words) {
+    if (!(word.*where)) continue;
+    std::string value = value_of(word.name);
+    if (word.name == "on_timeout" && where == &PolicyWord::in_defaults) {
+      value = R"({"enum": ["raise", "skip"]})";
+    }
+    text += (first ? "\n" : ",\n") + indent + "  \"" + std::string(word.name) + "\": " + value;
+    first = false;
+  }
+  return text + "\n" + indent + "}\n";
+}
+
+std::string named(const std::string& value) {
+  return "{\n      \"type\": \"object\",\n      \"additionalProperties\": " + value + "\n    }";
+}
+
+std::string section(std::string_view name) {
+  const std::string text = R"({"type": "string", "minLength": 1})";
+  if (name == "backends") return named(text);
+  if (name == "policies") return named(R"({"$ref": "#/$defs/policy"})");
+  if (name == "rules") return named(R"({"$ref": "#/$defs/rule"})");
+  if (name == "defaults") return "{\"$ref\": \"#/$defs/defaults\"}";
+  return text;
+}
+
+std::string schema() {
+  std::string text =
+      "{\n  \"$schema\": \"https://json-schema.org/draft/2020-12/schema\",\n"
+      "  \"title\": \"latchkey.yaml\",\n"
+      "  \"description\": \"Policies of latchkey: see policies.md\",\n"
+      "  \"type\": \"object\",\n  \"additionalProperties\": false,\n"
+      "  \"required\": [\"backends\"],\n  \"properties\": {";
+  bool first = true;
+  for (const std::string_view name : sections) {
+    text += (first ? "\n    \"" : ",\n    \"") + std::string(name) + "\": " + section(name);
+    first = false;
+  }
+  text += "\n  },\n  \"$defs\": {\n    \"defaults\": {\n";
+  text += words(&PolicyWord::in_defaults, "      ") + "    },\n    \"policy\": {\n";
+  text += words(&PolicyWord::in_policies, "      ") + "    },\n    \"rule\": {\n";
+  return text + words(&PolicyWord::in_rules, "      ") + "    }\n  }\n}\n";
+}
+
+TEST(Schema, IsWhatTheReaderAccepts) {
+  const std::string here = __FILE__;
+  const std::string path = here.substr(0, here.rfind("/tests/")) + "/docs/latchkey.schema.json";
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  EXPECT_EQ(text.str(), schema()) << "write what this test expects to docs/latchkey.schema.json";
+}
+
+TEST(Schema, ItsTimesAreTheReaders) {
+  const std::regex pattern(time_pattern);
+  for (const char* time : {"0s", "250ms", "3s", "5m", "2h", "1d", "3", "-3s", "3 s", "s", "",
+                           "3sec", "1.5s", "0x3s", "3S", "+3s", " 3s", "3s "}) {
+    const bool accepted = std::holds_alternative<std::chrono::milliseconds>(parse_duration(time));
+    EXPECT_EQ(std::regex_match(time, pattern), accepted) << time;
+  }
+}
+
+}  // namespace
+}  // namespace latchkey::detail
