@@ -63,19 +63,12 @@ constexpr std::chrono::seconds patience{30};
 
 RedisServer::RedisServer(RedisServerOptions options)
     : options_(std::move(options)), folder_(fresh_folder()) {
-  if (options_.tls) certificates_.emplace(folder_, options_.tls_names);
-  // Somebody else may take the port between our look and the server's.
-  for (int attempt = 1;; ++attempt) {
-    choose_ports();
-    try {
-      start();
-      return;
-    } catch (const std::runtime_error&) {
-      if (attempt == attempts) {
-        std::filesystem::remove_all(folder_);
-        throw;
-      }
-    }
+  try {
+    if (options_.tls) certificates_.emplace(folder_, options_.tls_names);
+    start_on_free_ports();
+  } catch (...) {
+    std::filesystem::remove_all(folder_);
+    throw;
   }
 }
 
@@ -85,9 +78,17 @@ RedisServer::~RedisServer() {
   std::filesystem::remove_all(folder_, ignored);
 }
 
-void RedisServer::choose_ports() {
-  port_ = free_port();
-  if (options_.tls) tls_port_ = free_port();
+// Somebody else may take a port between our look and the server's.
+void RedisServer::start_on_free_ports() {
+  for (int attempt = 1;; ++attempt) {
+    port_ = free_port();
+    if (options_.tls) tls_port_ = free_port();
+    try {
+      return start();
+    } catch (const std::runtime_error&) {
+      if (attempt == attempts) throw;
+    }
+  }
 }
 
 void RedisServer::write_config() const {

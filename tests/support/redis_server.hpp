@@ -54,7 +54,7 @@ class RedisServer {
   void start();                          ///< again, after one of them: same folder, same ports
 
  private:
-  void choose_ports();
+  void start_on_free_ports();
   void write_config() const;
   [[nodiscard]] bool answers() const;
 

@@ -67,7 +67,8 @@ TEST_P(RedisWaiting, AReleaseElsewhereWakesTheWaiterAtOnce) {
 TEST_P(RedisWaiting, AForcedReleaseWakesTheWaiter) {
   const Locks one = connect(), other = connect();
   const auto hold = one.lock("k", GetParam()).acquire();
-  std::thread waiter([&] { EXPECT_NO_THROW(other.lock("k", GetParam()).acquire(20s)); });
+  std::thread waiter(
+      [&] { EXPECT_NO_THROW(static_cast<void>(other.lock("k", GetParam()).acquire(20s))); });
   ASSERT_TRUE(awaits_subscribers(1));
   EXPECT_TRUE(one.force_release("k"));
   waiter.join();

@@ -129,6 +129,24 @@ TEST_F(FairScripts, OurGrantTakesNothingOffTheOthers) {
   EXPECT_EQ(score(owner(2)), 0);
 }
 
+TEST_F(FairScripts, AGrantTakesAsManyCommandsWhetherFewWaitOrMany) {
+  const auto commands_of_a_grant = [&](std::uint64_t waiters) {
+    redis({"FLUSHALL"});
+    for (std::uint64_t number = 1; number <= waiters + 1; ++number) ask(number);
+    redis({"CONFIG", "RESETSTAT"});
+    release(1);
+    EXPECT_EQ(ask(2).kind, Kind::granted);
+    const std::string stats = redis({"INFO", "commandstats"}).text();
+    long long calls = 0;
+    for (std::size_t at = 0; (at = stats.find("calls=", at)) != std::string::npos; ++at) {
+      calls += std::stoll(stats.substr(at + 6));
+    }
+    return calls;
+  };
+  commands_of_a_grant(1);  // from here on the server knows the scripts
+  EXPECT_EQ(commands_of_a_grant(3), commands_of_a_grant(300));
+}
+
 TEST_F(FairScripts, OnlyTheNextIsTold) {
   for (const std::uint64_t number : {1U, 2U, 3U}) ask(number);
   Ear second = ear({channel_of(2)}), third = ear({channel_of(3)});
