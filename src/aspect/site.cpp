@@ -14,7 +14,7 @@ namespace detail {
 /// The texts of a site, made once when somebody asks.
 struct SiteText {
   explicit SiteText(const Site& site)
-      : method(method_name(site.place_.function_name())),
+      : method(method_name(site.function_)),
         place(site.file().substr(site.file().rfind('/') + 1)),
         names(split_names(site.names_)),
         result(type_text(site.result_type_->spelling)) {
