@@ -100,6 +100,7 @@ class Planner {
     const NamedPolicy* const own = file_.find_policy(name);
     if (own == nullptr) {
       std::vector<std::string_view> right;
+      right.reserve(file_.policies.size());
       for (const NamedPolicy& policy : file_.policies) right.push_back(policy.name.value);
       tell(file_.policies_at, "no policy is named " + quoted_word(name) + ", which LOCKED_BY of " +
                                   describe(*lock.place.site) + " takes everything from" +

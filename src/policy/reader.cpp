@@ -94,6 +94,7 @@ class Reader {
   void known_backend(const Said<std::string>& name) {
     if (file_.find_backend(name.value) != nullptr) return;
     std::vector<std::string_view> right;
+    right.reserve(file_.backends.size());
     for (const BackendEntry& entry : file_.backends) right.push_back(entry.name.value);
     words_.tell(name.at, "no backend is named " + quoted_word(name.value) +
                              nearest_words(name.value, right));
@@ -102,6 +103,7 @@ class Reader {
   void known_policy(const Said<std::string>& name) {
     if (file_.find_policy(name.value) != nullptr) return;
     std::vector<std::string_view> right;
+    right.reserve(file_.policies.size());
     for (const NamedPolicy& policy : file_.policies) right.push_back(policy.name.value);
     words_.tell(name.at,
                 "no policy is named " + quoted_word(name.value) + nearest_words(name.value, right));

@@ -75,6 +75,9 @@ void Dialer::give_up() noexcept {
 
 int Dialer::fd() const noexcept { return lookup_ != nullptr ? lookup_->fd() : transport_.fd(); }
 
-short Dialer::events() const noexcept { return lookup_ != nullptr ? POLLIN : transport_.wanted(); }
+short Dialer::events() const noexcept {
+  if (lookup_ != nullptr) return POLLIN;
+  return transport_.wanted();
+}
 
 }  // namespace latchkey::detail::redis
