@@ -1,7 +1,9 @@
 // A thread's own place to sleep, from which any other thread can wake it.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
 
 #include <latchkey/clock.hpp>
@@ -15,10 +17,18 @@ namespace latchkey {
 /// thread does next, so a return proves nothing: the caller looks at its own condition again.
 class Parker {
  public:
+  /// What is left to do to wake a thread: a FUTEX_WAKE_BITSET. Null: nothing.
+  struct Wake {
+    std::atomic<std::uint32_t>* word = nullptr;
+    std::uint32_t bits = 0;
+  };
+
   /// Wakes a thread that sleeps somewhere else than in its parker.
   class Alarm {
    public:
-    virtual void ring() noexcept = 0;
+    /// With the parker's mutex held. A thread that sleeps in a futex is woken once that is let go,
+    /// or it would run straight into it: so its word is returned.
+    virtual Wake ring() noexcept = 0;
 
    protected:
     ~Alarm() = default;

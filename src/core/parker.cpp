@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/at_fork.hpp"
+#include "core/futex.hpp"
 
 namespace latchkey {
 
@@ -20,14 +21,20 @@ bool Parker::park_until(Clock& clock, Clock::time_point deadline) {
 }
 
 void Parker::unpark() noexcept {
-  // Notified under the mutex: the parked thread may end, and its parker with it, right after.
-  const std::lock_guard lock(mutex_);
-  unparked_ = true;
-  if (alarm_ != nullptr) {
-    alarm_->ring();
-  } else {
-    awake_.notify_one();
+  Wake wake;
+  {
+    const std::lock_guard lock(mutex_);
+    unparked_ = true;
+    if (alarm_ != nullptr) {
+      wake = alarm_->ring();
+    } else {
+      // Under the mutex: the parked thread may end, and its parker with it, right after.
+      awake_.notify_one();
+    }
   }
+  // The word may be gone by now. Its address is all that is used of it, and whoever sleeps on what
+  // is there now looks again, as all who sleep on futexes do.
+  if (wake.word != nullptr) detail::futex_wake_bits(*wake.word, wake.bits);
 }
 
 bool Parker::arm(Alarm& alarm) noexcept {

@@ -1,13 +1,14 @@
 // Sleeping for a mutex, and waking who sleeps.
 #include "core/small_mutex.hpp"
 
-#include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <ctime>
+
+#include "core/futex.hpp"
 
 namespace latchkey::detail {
 namespace {
@@ -24,11 +25,6 @@ bool barrier_everywhere() noexcept {
          membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0;
 }
 
-long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
-           const timespec* timeout) noexcept {
-  return ::syscall(SYS_futex, &word, operation | FUTEX_PRIVATE_FLAG, value, timeout);
-}
-
 }  // namespace
 
 void SmallMutex::lock_slowly() noexcept {
@@ -42,13 +38,13 @@ void SmallMutex::lock_slowly() noexcept {
     if (try_lock()) return;  // others may sleep still: the unlock will wake one
     // Without the barrier a wake-up may be missed, and is not waited for longer than this.
     constexpr timespec a_millisecond{0, 1'000'000};
-    static_cast<void>(futex(asleep_, FUTEX_WAIT, 1, sure ? nullptr : &a_millisecond));
+    futex_wait(asleep_, 1, sure ? nullptr : &a_millisecond);
   }
 }
 
 void SmallMutex::wake_one() noexcept {
   asleep_.store(0, std::memory_order_relaxed);
-  static_cast<void>(futex(asleep_, FUTEX_WAKE, 1, nullptr));
+  futex_wake(asleep_);
 }
 
 }  // namespace latchkey::detail

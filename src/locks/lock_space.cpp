@@ -96,14 +96,14 @@ void LockSpace::wait_for(Shard& shard, Coordinator& home, Call& call, Clock::tim
   while (!call.done.load(std::memory_order_acquire)) {
     backend_->drive(*call.parker, wake_at);
     if (call.done.load(std::memory_order_acquire)) return;
-    const std::lock_guard guard(shard.mutex);
+    ShardLock lock(shard);
     if (call.done.load(std::memory_order_relaxed)) return;
     Actions actions;
     Turn turn(clock_, actions);
     turn.caller = &call;
     if (turn.now() >= call.wake_at) {
       home.tick(turn);
-      perform(shard, home, turn);
+      perform(lock, home, turn);
       if (call.answer != Answer::pending) return;
     }
     wake_at = call.wake_at = home.alarm_of(call);
@@ -129,10 +129,11 @@ void LockSpace::submit(Coordinator& home, Turn& turn) {
 }
 
 // With the shard's mutex held. The coordinator may be gone afterwards.
-void LockSpace::perform(Shard& shard, Coordinator& home, Turn& turn) {
+void LockSpace::perform(ShardLock& lock, Coordinator& home, Turn& turn) {
+  Shard& shard = lock.shard();
   Actions& actions = turn.out;
   if (!actions.submits.empty()) submit(home, turn);
-  for (Call* const call : actions.wakes) wake(*call);
+  for (Call* const call : actions.wakes) wake(*call, lock);
   if (actions.tidings != nullptr) {
     for (Event& event : actions.tidings->events) notifier_.post(std::move(event));
     for (std::stop_source& stop : actions.tidings->stops) notifier_.post(std::move(stop));
@@ -148,11 +149,11 @@ void LockSpace::perform(Shard& shard, Coordinator& home, Turn& turn) {
 
 // The call is its caller's again as soon as `done` is seen: only the parker is used after that, and
 // parkers are never destroyed.
-void LockSpace::wake(Call& call) noexcept {
+void LockSpace::wake(Call& call, ShardLock& lock) {
   Parker* const parker = call.parker;
   call.waking = false;
   if (call.answer != Answer::pending) call.done.store(true, std::memory_order_release);
-  if (parker != nullptr && parker != &Parker::mine()) parker->unpark();
+  if (parker != nullptr && parker != &Parker::mine()) lock.wake_afterwards(*parker);
 }
 
 void LockSpace::completed(Request& request, Outcome&& outcome) noexcept {
@@ -161,11 +162,11 @@ void LockSpace::completed(Request& request, Outcome&& outcome) noexcept {
   }
   Coordinator& home = *static_cast<Coordinator*>(request.context);
   Shard& shard = shard_of(home.hash);
-  const std::lock_guard guard(shard.mutex);
+  ShardLock lock(shard);
   Actions actions;
   Turn turn(clock_, actions);
   home.completed(request, outcome, turn);
-  perform(shard, home, turn);
+  perform(lock, home, turn);
 }
 
 void LockSpace::notified(const Notification& notification) noexcept {
@@ -176,13 +177,13 @@ void LockSpace::notified(const Notification& notification) noexcept {
   }
   const std::size_t hash = hash_key(notification.key);
   Shard& shard = shard_of(hash);
-  const std::lock_guard guard(shard.mutex);
+  ShardLock lock(shard);
   Coordinator* const home = shard.table.find(notification.key, hash);
   if (home == nullptr) return;
   Actions actions;
   Turn turn(clock_, actions);
   home->notified(notification, turn);
-  perform(shard, *home, turn);
+  perform(lock, *home, turn);
 }
 
 }  // namespace latchkey::detail

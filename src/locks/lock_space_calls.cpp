@@ -54,21 +54,21 @@ Coordinator& LockSpace::coordinator(const Place& place) {
 
 // Brings one event of a call. The answer may still be pending.
 template <class Bring>
-void LockSpace::take_turn(Shard& shard, Coordinator& home, Call& call, Bring&& bring) {
+void LockSpace::take_turn(ShardLock& lock, Coordinator& home, Call& call, Bring&& bring) {
   Actions actions;
   Turn turn(clock_, actions, call.asked);
   turn.caller = &call;
   bring(turn);
-  perform(shard, home, turn);
+  perform(lock, home, turn);
 }
 
 void LockSpace::run(const Place& place, Call& call, const std::stop_token& cancel) {
-  std::unique_lock lock(place.shard.mutex);
+  ShardLock lock(place.shard);
   Coordinator& home = coordinator(place);
-  take_turn(place.shard, home, call, [&](Turn& turn) { home.acquire(call, turn); });
+  take_turn(lock, home, call, [&](Turn& turn) { home.acquire(call, turn); });
   if (call.answer != Answer::pending) return;
   call.start(clock_.now());
-  wait(lock, place.shard, home, call, cancel);
+  wait(lock, home, call, cancel);
 }
 
 Hold LockSpace::acquire(std::string_view key, Owner owner, const Attempt& attempt) {
@@ -105,19 +105,20 @@ bool LockSpace::lock(std::string_view key, LockType type, Owner owner, Wait wait
 }
 
 // Lends the caller's thread to the backend until the call is answered.
-void LockSpace::wait(std::unique_lock<SmallMutex>& lock, Shard& shard, Coordinator& home,
-                     Call& call, const std::stop_token& cancel) {
+void LockSpace::wait(ShardLock& lock, Coordinator& home, Call& call,
+                     const std::stop_token& cancel) {
+  Shard& shard = lock.shard();
   call.parker = &Parker::mine();
   const Clock::time_point wake_at = call.wake_at = home.alarm_of(call);
   lock.unlock();
   if (!cancel.stop_possible()) return wait_for(shard, home, call, wake_at);
   const std::stop_callback stop(cancel, [&] {
-    const std::lock_guard guard(shard.mutex);
+    ShardLock stopping(shard);
     if (call.answer != Answer::pending) return;  // and `home` may be gone
     Actions actions;
     Turn turn(clock_, actions);
     home.cancel(call, turn);
-    perform(shard, home, turn);
+    perform(stopping, home, turn);
   });
   wait_for(shard, home, call, wake_at);
 }
@@ -128,10 +129,10 @@ bool LockSpace::unlock(std::string_view key, LockType type, Owner owner) {
   call.owner = owner;
   call.type = type;
   call.asked = clock_.now();
-  std::unique_lock lock(place.shard.mutex);
+  ShardLock lock(place.shard);
   Coordinator& home = coordinator(place);
-  take_turn(place.shard, home, call, [&](Turn& turn) { home.unlock(call, turn); });
-  if (call.answer == Answer::pending) wait(lock, place.shard, home, call);
+  take_turn(lock, home, call, [&](Turn& turn) { home.unlock(call, turn); });
+  if (call.answer == Answer::pending) wait(lock, home, call);
   return done_or_fail(call);
 }
 
@@ -155,8 +156,8 @@ bool LockSpace::give_back(RemoteHold& hold, LockType type, bool watched,
   const auto until = linger.count() > 0 ? later(call.asked, linger) : Clock::time_point::min();
   Coordinator& home = *hold.home;
   Shard& shard = shard_of(home.hash);
-  std::unique_lock lock(shard.mutex);
-  take_turn(shard, home, call,
+  ShardLock lock(shard);
+  take_turn(lock, home, call,
             [&](Turn& turn) { home.release(hold, type, watched, until, &call, turn); });
   departure.orphaned = shard.orphaned;
   if (call.answer == Answer::granted) return true;
@@ -164,7 +165,7 @@ bool LockSpace::give_back(RemoteHold& hold, LockType type, bool watched,
   ++shard.departing;
   departure.counted_in = &shard;
   if (call.answer == Answer::pending) {
-    wait(lock, shard, home, call);
+    wait(lock, home, call);
   } else {
     lock.unlock();
   }
@@ -188,9 +189,9 @@ bool LockSpace::extend(RemoteHold& hold, LockType type, std::chrono::millisecond
   call.until = later(call.asked, options_.command_timeout);
   Coordinator& home = *hold.home;
   Shard& shard = shard_of(home.hash);
-  std::unique_lock lock(shard.mutex);
-  take_turn(shard, home, call, [&](Turn& turn) { home.extend(hold, lease, call, turn); });
-  if (call.answer == Answer::pending) wait(lock, shard, home, call);
+  ShardLock lock(shard);
+  take_turn(lock, home, call, [&](Turn& turn) { home.extend(hold, lease, call, turn); });
+  if (call.answer == Answer::pending) wait(lock, home, call);
   return done_or_fail(call);
 }
 

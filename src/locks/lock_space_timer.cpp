@@ -71,14 +71,14 @@ void LockSpace::tick_due(Watched& group, Clock::time_point now) {
   group.next_due.store(ticks(Clock::never()));
   Clock::time_point next = Clock::never();
   for (Shard& shard : shards_of(group)) {
-    const std::lock_guard guard(shard.mutex);
+    ShardLock lock(shard);
     for (shard.timers.sort(); shard.timers.next() <= now; shard.timers.sort()) {
       Coordinator& home = *shard.timers.first();
       shard.timers.remove(home);
       Actions actions;
       Turn turn(clock_, actions, now);
       home.tick(turn);
-      perform(shard, home, turn);
+      perform(lock, home, turn);
     }
     next = std::min(next, shard.timers.next());
   }

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "core/futex.hpp"
+
 namespace latchkey::detail::redis {
 
 void Drivers::enter(Driver& driver, std::uint64_t answered) noexcept {
@@ -34,14 +36,14 @@ bool Drivers::takes_role(Driver& driver, std::uint64_t answered) noexcept {
   return driver.running;
 }
 
-void Drivers::leave(Driver& driver, const Outlook& outlook) noexcept {
+Parker::Wake Drivers::leave(Driver& driver, const Outlook& outlook) noexcept {
   if (driver.previous != nullptr) driver.previous->next = driver.next;
   if (driver.next != nullptr) driver.next->previous = driver.previous;
   if (first_ == &driver) first_ = driver.next;
   if (standby_ == &driver) standby_ = nullptr;
   if (reader_ == &driver) reader_ = nullptr;
-  if (reader_ != nullptr || first_ == nullptr) return;
-  if (outlook.comes_back && somebody_looks()) return;
+  if (reader_ != nullptr || first_ == nullptr) return {};
+  if (outlook.comes_back && somebody_looks()) return {};
   Driver* sleeping_in_poll = nullptr;
   for (Driver* each = first_; each != nullptr; each = each->next) {
     if (eager(*each, outlook.answered)) return pass_to(*each);
@@ -50,18 +52,21 @@ void Drivers::leave(Driver& driver, const Outlook& outlook) noexcept {
   if (sleeping_in_poll != nullptr) {
     reader_ = sleeping_in_poll;  // it wakes when there is something to read
   } else if (outlook.more_to_come || !somebody_looks()) {
-    pass_to(*first_);
+    return pass_to(*first_);
   }
+  return {};
 }
 
-void Drivers::pass_to(Driver& driver) noexcept {
+Parker::Wake Drivers::pass_to(Driver& driver) noexcept {
   reader_ = &driver;
   if (standby_ == &driver) standby_ = nullptr;
-  driver.sleeper.call();
+  return driver.sleeper.call();
 }
 
 void Drivers::call_reader() noexcept {
-  if (reader_ != nullptr) reader_->sleeper.call();
+  if (reader_ == nullptr) return;
+  const Parker::Wake wake = reader_->sleeper.call();
+  if (wake.word != nullptr) futex_wake_bits(*wake.word, wake.bits);
 }
 
 }  // namespace latchkey::detail::redis

@@ -11,7 +11,7 @@ namespace latchkey::detail::redis {
 
 /// One thread inside drive.
 struct Driver {
-  explicit Driver(Parker& its) noexcept : parker(its) {}
+  Driver(Parker& its, Dormitory& dormitory) noexcept : parker(its), sleeper(dormitory) {}
 
   Parker& parker;
   Sleeper sleeper;
@@ -62,8 +62,9 @@ class Drivers {
     bool more_to_come;  ///< answers or messages
     bool comes_back;    ///< the driver delivered something, and its own answer is yet to come
   };
-  /// The driver leaves drive. Passes the role on where that is called for.
-  void leave(Driver& driver, const Outlook& outlook) noexcept;
+  /// The driver leaves drive. Passes the role on where that is called for: what is returned is to
+  /// be done once the mutex is let go.
+  [[nodiscard]] Parker::Wake leave(Driver& driver, const Outlook& outlook) noexcept;
 
   /// Wakes the reader: there is something else to do than to wait for bytes.
   void call_reader() noexcept;
@@ -78,7 +79,7 @@ class Drivers {
   [[nodiscard]] bool somebody_looks() const noexcept {
     return standby_ != nullptr && standby_->looks;
   }
-  void pass_to(Driver& driver) noexcept;
+  [[nodiscard]] Parker::Wake pass_to(Driver& driver) noexcept;
 
   Driver* first_ = nullptr;  ///< the one that came last
   Driver* reader_ = nullptr;

@@ -88,6 +88,12 @@ class Link {
   [[nodiscard]] std::string_view to_send() noexcept;
   [[nodiscard]] bool anything_to_send() const noexcept;
   void sent(std::size_t count) noexcept;
+  /// The server has something to do: what was sent and is not answered.
+  [[nodiscard]] bool is_working() const noexcept {
+    return written_ > 0 && pending_[0].end <= sent_end_;
+  }
+  /// Bytes of requests that wait to be sent.
+  [[nodiscard]] std::size_t unsent() const noexcept { return queued_.bytes().size(); }
 
   // --- time ---
   void tick(TimePoint now) noexcept;
@@ -101,6 +107,7 @@ class Link {
   // --- questions ---
   [[nodiscard]] Stage stage() const noexcept { return stage_; }
   /// Counts as `submit` does: what is not answered yet was submitted after that many.
+  [[nodiscard]] std::uint64_t submitted() const noexcept { return submitted_; }
   [[nodiscard]] std::uint64_t answered() const noexcept { return submitted_ - pending_.size(); }
   [[nodiscard]] bool waits_for_answers() const noexcept { return !pending_.empty(); }
   /// `next` has something, whatever the server does.

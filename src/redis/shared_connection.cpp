@@ -3,7 +3,10 @@
 
 #include <atomic>
 #include <random>
+#include <thread>
 #include <utility>
+
+#include "core/futex.hpp"
 
 namespace latchkey::detail::redis {
 namespace {
@@ -54,7 +57,7 @@ SharedConnection::~SharedConnection() {
 std::optional<Failure> SharedConnection::start() {
   const Clock::time_point until = later(clock_.now(), timeout_);
   Lock lock(mutex_);
-  Driver me(Parker::mine());
+  Driver me(Parker::mine(), dormitory_);
   const Seat seat(*this, lock, me);
   for (bool over = false;; over = clock_.now() >= until) {
     static_cast<void>(drivers_.takes_role(me, link_.answered()));
@@ -70,18 +73,28 @@ std::optional<Failure> SharedConnection::start() {
 
 void SharedConnection::submit(std::span<Request* const> requests, Sink& sink) {
   Lock lock(mutex_);
-  const std::uint64_t asked = link_.submit(requests, sink, clock_.now());
+  const Clock::time_point now = clock_.now();
+  const std::uint64_t asked = link_.submit(requests, sink, now);
   if (link_.has_news()) drivers_.call_reader();
   // What is submitted from inside a sink goes out together, when all sinks were called.
   if (mark.delivering == number_) return;
+  gathering_.came_back();
   mark.connection = number_;
   mark.asked = asked;
+  if (gathering_.begin(now)) gather(asked, lock);
   flush(lock);
+}
+
+void SharedConnection::gather(std::uint64_t asked, Lock& lock) {
+  lock.unlock();
+  std::this_thread::yield();
+  lock.lock();
+  gathering_.end(link_.submitted() != asked);
 }
 
 void SharedConnection::drive(Parker& parker, Clock::time_point until) {
   Lock lock(mutex_);
-  Driver me(parker);
+  Driver me(parker, dormitory_);
   if (mark.connection == number_) me.asked = mark.asked;
   Seat seat(*this, lock, me);
   for (bool over = false;; over = clock_.now() >= until) {
@@ -103,21 +116,33 @@ SharedConnection::Seat::~Seat() {
   if (!lock.owns_lock()) lock.lock();
   const Link& link = connection.link_;
   const std::uint64_t answered = link.answered();
-  connection.drivers_.leave(driver, {.answered = answered,
-                                     .more_to_come = link.waits_for_answers() || link.listens(),
-                                     .comes_back = delivered && driver.asked > answered});
+  const Parker::Wake heir =
+      connection.drivers_.leave(driver, {.answered = answered,
+                                         .more_to_come = link.waits_for_answers() || link.listens(),
+                                         .comes_back = delivered && driver.asked > answered});
+  lock.unlock();  // the heir would run into it
+  if (heir.word != nullptr) futex_wake_bits(*heir.word, heir.bits);
 }
 
 bool SharedConnection::deliver(Lock& lock) {
   bool any = false;
   Delivery delivery;
   const std::uint64_t before = std::exchange(mark.delivering, number_);
+  delivers_ = true;
+  Dormitory::Collection woken(dormitory_);
   while (link_.next(delivery)) {
     lock.unlock();
     delivery.hand_over();
     lock.lock();
     any = true;
   }
+  if (!woken.empty()) {
+    lock.unlock();
+    const int count = woken.wake_all();
+    lock.lock();
+    gathering_.woken(static_cast<std::uint32_t>(count), clock_.now());
+  }
+  delivers_ = false;
   mark.delivering = before;
   return any;
 }
@@ -126,6 +151,10 @@ bool SharedConnection::deliver(Lock& lock) {
 // which looks for more, with mutex_ held, before it lets go.
 void SharedConnection::flush(Lock& lock) {
   if (write_blocked_ || write_failure_ || !link_.anything_to_send()) return;
+  // The thread that gathers sends for everybody, and so does the one that hands out answers; but
+  // the server shall not stand idle until they are through.
+  if ((gathering_.going_on() || delivers_) && link_.is_working() && link_.unsent() < enough_at_once)
+    return;
   std::unique_lock writing(write_mutex_, std::try_to_lock);
   if (!writing.owns_lock()) return;
   while (!write_blocked_ && !write_failure_) {
@@ -173,6 +202,8 @@ void SharedConnection::forget_parent() noexcept {
   link_.forget();
   drivers_.forget();
   bells_.clear();
+  gathering_ = Gathering();
+  delivers_ = false;
   write_blocked_ = false;
   write_failure_.reset();
   transport_.abandon();

@@ -17,6 +17,7 @@
 #include "core/small_mutex.hpp"
 #include "redis/dialer.hpp"
 #include "redis/drivers.hpp"
+#include "redis/gathering.hpp"
 #include "redis/link.hpp"
 #include "redis/redis_uri.hpp"
 #include "redis/tls.hpp"
@@ -82,6 +83,7 @@ class SharedConnection final : private ForkParticipant {
   };
 
   void flush(Lock& lock);
+  void gather(std::uint64_t asked, Lock& lock);
   bool sleep(Driver& driver, Clock::time_point until, Lock& lock);
   Sleeper::Reasons sleep_parked(Driver& driver, Clock::time_point until, Lock& lock);
   Sleeper::Reasons sleep_in_poll(Driver& driver, Clock::time_point until, Lock& lock);
@@ -103,10 +105,14 @@ class SharedConnection final : private ForkParticipant {
   SmallMutex write_mutex_;
   mutable SmallMutex mutex_;
   Link link_;
+  Dormitory dormitory_;
   Drivers drivers_;
+  Gathering gathering_;
+  bool delivers_ = false;  ///< the reader hands out what came, and flushes after that
   static constexpr std::size_t most_bells = 16;
-  std::vector<FileDescriptor> bells_;  ///< that nobody uses now
-  bool write_blocked_ = false;         ///< the transport takes no bytes until poll(2) says so
+  static constexpr std::size_t enough_at_once = 1'500;  ///< bytes: six commands or so
+  std::vector<FileDescriptor> bells_;                   ///< that nobody uses now
+  bool write_blocked_ = false;  ///< the transport takes no bytes until poll(2) says so
   std::optional<Failure> write_failure_;
 
   Transport transport_;

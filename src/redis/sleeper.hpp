@@ -7,19 +7,25 @@
 #include <latchkey/clock.hpp>
 #include <latchkey/parker.hpp>
 
+#include "redis/dormitory.hpp"
+
 namespace latchkey::detail::redis {
 
 /// Sleeps in a futex or, where it has a bell (an eventfd), in poll(2) on that among others. Beside
 /// its parker's, there are calls of other drivers: the parker alone could not tell the two apart.
 class Sleeper final : public Parker::Alarm {
  public:
+  explicit Sleeper(Dormitory& dormitory) noexcept
+      : dormitory_(dormitory), bed_(dormitory.assign()) {}
+
   using Reasons = std::uint32_t;
   static constexpr Reasons rung = 1;    ///< the thread's parker was unparked
   static constexpr Reasons called = 2;  ///< another driver wants something
 
-  void ring() noexcept override { wake(rung); }
-  /// With the mutex held under which `use_bell` is called.
-  void call() noexcept { wake(called); }
+  Parker::Wake ring() noexcept override { return set(rung); }
+  /// With the mutex held under which `use_bell` is called. What is returned is left to be done once
+  /// that is let go.
+  [[nodiscard]] Parker::Wake call() noexcept { return set(called); }
 
   /// From now on wake-ups ring this eventfd; -1: the futex.
   void use_bell(int bell) noexcept { bell_.store(bell, std::memory_order_relaxed); }
@@ -28,11 +34,15 @@ class Sleeper final : public Parker::Alarm {
   Reasons take() noexcept { return reasons_.exchange(0, std::memory_order_acquire); }
 
   /// Without a bell. Returns when there is a reason, at the latest at `until`.
-  void sleep(const Clock& clock, Clock::time_point until) noexcept;
+  void sleep(const Clock& clock, Clock::time_point until) noexcept {
+    dormitory_.sleep(reasons_, bed_, clock, until);
+  }
 
  private:
-  void wake(Reasons reason) noexcept;
+  Parker::Wake set(Reasons reason) noexcept;
 
+  Dormitory& dormitory_;
+  const Dormitory::Beds bed_;
   std::atomic<Reasons> reasons_ = 0;
   std::atomic<int> bell_ = -1;
 };

@@ -12,7 +12,7 @@ class DriversTest : public ::testing::Test {
  protected:
   /// A driver that has come, with the role or without; eager while `asked` is more than answered.
   Driver& come(std::uint64_t asked = 0) {
-    Driver& driver = seats.emplace_back(parkers.emplace_back());
+    Driver& driver = seats.emplace_back(parkers.emplace_back(), dormitory);
     driver.asked = asked;
     drivers.enter(driver, answered);
     drivers.takes_role(driver, answered);
@@ -30,10 +30,11 @@ class DriversTest : public ::testing::Test {
     return called;
   }
   void go(Driver& driver, bool more_to_come = false, bool comes_back = false) {
-    drivers.leave(driver, {answered, more_to_come, comes_back});
+    static_cast<void>(drivers.leave(driver, {answered, more_to_come, comes_back}));
   }
   bool was_called(Driver& driver) { return (driver.sleeper.take() & Sleeper::called) != 0; }
 
+  Dormitory dormitory;
   Drivers drivers;
   std::deque<Parker> parkers;
   std::deque<Driver> seats;

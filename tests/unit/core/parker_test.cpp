@@ -12,7 +12,10 @@ namespace latchkey {
 namespace {
 
 struct Bell final : Parker::Alarm {
-  void ring() noexcept override { ++rings; }
+  Parker::Wake ring() noexcept override {
+    ++rings;
+    return {};
+  }
   int rings = 0;
 };
 

@@ -1,0 +1,40 @@
+// The kernel's wait for a word to change.
+#pragma once
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <climits>
+#include <cstdint>
+#include <ctime>
+
+namespace latchkey::detail {
+
+using FutexWord = std::atomic<std::uint32_t>;
+static_assert(sizeof(FutexWord) == 4, "a futex is 4 bytes");
+
+/// Sleeps while `word` is `value`, at most for `length`. May return for no reason.
+inline void futex_wait(FutexWord& word, std::uint32_t value, const timespec* length) noexcept {
+  ::syscall(SYS_futex, &word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, value, length, nullptr, 0);
+}
+
+/// Wakes one thread that sleeps on `word`, of which only the address is used.
+inline void futex_wake(FutexWord& word) noexcept {
+  ::syscall(SYS_futex, &word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, nullptr, nullptr, 0);
+}
+
+/// As futex_wait, for those who wake threads by their bits; until `end` on CLOCK_MONOTONIC.
+inline void futex_wait_bits(FutexWord& word, std::uint32_t value, const timespec& end,
+                            std::uint32_t bits) noexcept {
+  ::syscall(SYS_futex, &word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, value, &end, nullptr, bits);
+}
+
+/// Wakes all threads that sleep on `word` with one of these bits.
+inline void futex_wake_bits(FutexWord& word, std::uint32_t bits) noexcept {
+  ::syscall(SYS_futex, &word, FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG, INT_MAX, nullptr, nullptr,
+            bits);
+}
+
+}  // namespace latchkey::detail
