@@ -141,10 +141,22 @@ class Play {
     }
     for (const Asked& each : asked_) require(each.ends == 1);
     require(!link_.has_news());
+    fork();
   }
 
  private:
   static constexpr auto timeout = 2000ms;
+
+  /// What is under way is the parent's, and the child is told nothing of it.
+  void fork() {
+    submit(3);
+    connect();
+    send(16);
+    link_.forget();
+    Delivery delivery;
+    require(!link_.next(delivery) && !link_.waits_for_answers() && !link_.listens());
+    require(link_.wants_connection(now_) && !link_.anything_to_send());
+  }
 
   void submit(std::size_t count) {
     std::vector<Request*> requests;
