@@ -44,6 +44,8 @@ struct Call {
   Lease lease = watchdog;
   bool by_lock = false;  ///< counts as lock() rather than as a Hold
   Reentry reentry = Reentry::count;
+  bool asks_who = false;  ///< whoever is in the way shall be named
+  Origin origin{};
   bool forever = false;
   Clock::time_point asked{};
   /// The end of the wait; at or before `asked`: one attempt.

@@ -80,6 +80,7 @@ void Coordinator::talk(Call& call, Turn& turn) {
   if (planted(Bug::id_used_again)) claim.id.number = 1;
   claim.type = call.type;
   claim.owner = call.owner;
+  claim.origin = call.origin;
   claim.lease = call.lease.length(context_->settings->watchdog);
   claim.call = &call;
   call.hold = &claim;

@@ -73,6 +73,7 @@ class LockSpace final : public Sink, public ForkParticipant {
   /// Tells the listener what an unlock or a destructor could not throw.
   void report(Event::Kind kind, std::string_view key, LockType type, std::string text) noexcept;
   void tell(const Event& event) noexcept;
+  bool flush(std::chrono::milliseconds patience) { return notifier_.flush(patience); }
 
   [[nodiscard]] const Options& options() const noexcept { return options_; }
   [[nodiscard]] const Capabilities& capabilities() const noexcept { return capabilities_; }

@@ -19,6 +19,7 @@ struct Wanted : Call {
     type = attempt.type;
     lease = attempt.lease;
     reentry = attempt.reentry;
+    origin = attempt.origin;
     forever = attempt.wait.is_forever();
     asked = clock.now();
     until = later(asked, attempt.wait.length());
@@ -55,6 +56,7 @@ void LockSpace::run(std::string_view key, Call& call, const std::stop_token& can
 
 Hold LockSpace::acquire(std::string_view key, Owner owner, const Attempt& attempt) {
   Wanted call(owner, attempt, clock_);
+  call.asks_who = true;
   run(key, call, attempt.cancel);
   if (call.answer != Answer::granted) fail(call, key);
   return Hold(call.hold, {call.type, call.lease.is_watchdog()});

@@ -71,6 +71,7 @@ class RemoteHold {
   Stage stage = Stage::claim;
   LockType type = LockType::REENTRANT;
   Owner owner = Owner::nobody();
+  Origin origin{};               ///< of the call that was granted first
   Call* call = nullptr;          ///< claim: who asks; null once abandoned
   IntrusiveList<Call> renewals;  ///< held: extends and re-entries that wait for a renewal
   Call* ender = nullptr;         ///< ending: who waits for its outcome
@@ -86,6 +87,7 @@ class RemoteHold {
   std::chrono::milliseconds wanted{};  ///< a renewal to this lease is to be sent; 0: none
   Clock::time_point sent{};            ///< when the request under way in `ask` was sent
   Clock::time_point check_sent{};
+  Clock::time_point check_due{};  ///< when what was sent then should have been
   Clock::time_point granted_at{};
   Clock::time_point check_at = Clock::never();
   Clock::time_point poll_at = Clock::never();
