@@ -58,8 +58,8 @@ class ManualClock final : public Clock {
   ///     const auto skipping = clock.skip_waits();
   ///     EXPECT_THROW(bank.deposit({42}, 10), latchkey::LockTimeout);  // 3 s by the clock
   ///
-  /// A sleep without an end is slept. Not for a wait that another thread is to end: the time would
-  /// be over before.
+  /// A sleep without an end is slept. Not for a wait that somebody else is to end, another thread
+  /// or, where a lease runs out, latchkey's timer: the time would be over before.
   SkippedWaits skip_waits() { return SkippedWaits(*this); }
 
   /// How many threads are inside wait_until now; those that an advance has woken do not count.
