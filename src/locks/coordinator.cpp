@@ -167,6 +167,7 @@ void RemoteHold::reset() noexcept {
   asking = checking = releasing = nudged = unsettled = false;
   released = release_again = downgrading = gone = false;
   subscription.stage = Subscription::Stage::off;
+  if (!note.empty()) announce({});
 }
 
 }  // namespace latchkey::detail

@@ -93,6 +93,7 @@ class Coordinator {
   }
   void pump_front(Turn& turn);
   inline void talk(Call& call, Turn& turn);
+  void announce(RemoteHold& claim);
   void ask(RemoteHold& claim, Turn& turn);
   void asked(RemoteHold& claim, Outcome& outcome, Turn& turn);
   inline void establish(RemoteHold& claim, Outcome& outcome, Turn& turn);

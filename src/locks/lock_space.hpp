@@ -148,6 +148,7 @@ class LockSpace final : public Sink, public ForkParticipant {
   void wait_for(Shard& shard, Coordinator& coordinator, Call& call, Clock::time_point wake_at);
   [[nodiscard]] bool done_or_fail(const Call& call);
   [[noreturn]] void fail(const Call& call, std::string_view key);
+  [[nodiscard]] std::string announced(std::string_view key, const std::string& holder);
   void one_hold_less() noexcept;
   template <class Visit>
   void for_each_coordinator(Visit&& visit);

@@ -218,7 +218,7 @@ void LockSpace::fail(const Call& call, std::string_view key) {
   const auto waited =
       std::chrono::duration_cast<std::chrono::milliseconds>(clock_.now() - call.asked);
   switch (call.answer) {
-    case Answer::busy: throw LockTimeout(std::move(site), waited, call.text);
+    case Answer::busy: throw LockTimeout(std::move(site), waited, announced(key, call.text));
     case Answer::lost: throw LockLost(std::move(site));
     case Answer::would_deadlock: throw WouldDeadlock(std::move(site), call.held_as);
     case Answer::not_owner: throw NotOwner(std::move(site));

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cstdint>
 #include <stop_token>
+#include <string>
+#include <utility>
 
 #include <latchkey/backend.hpp>
 #include <latchkey/clock.hpp>
@@ -110,6 +112,7 @@ class RemoteHold {
   OwnedRequest ask{};
   OwnedRequest check{};
   OwnedRequest end{};
+  std::string note{};           ///< what the three say of the holder; empty: nothing
   Subscription subscription{};  ///< FAIR: each claim has its own channel
 
   [[nodiscard]] std::uint32_t exclusive_grips() const noexcept { return locks[0] + holds[0]; }
@@ -124,6 +127,12 @@ class RemoteHold {
   }
   [[nodiscard]] bool under_way() const noexcept {
     return asking || checking || releasing || subscription.under_way();
+  }
+
+  /// From now on its requests carry this.
+  void announce(std::string text) {
+    note = std::move(text);
+    ask.note = check.note = end.note = note;
   }
 
   /// As new, for the pool.
