@@ -26,9 +26,13 @@ struct Event {
     abandoned,     ///< a thread ended while it held by lock(): the lease runs out by itself
     unlock_error,  ///< an unlock() or a destructor could not say so by throwing; `text` says what
     hidden_error,  ///< no_throw() kept an error from a decorated call's caller; `text` says what
-    warning,       ///< a policy file lets methods run without their lock; `text` lists them
-    order,         ///< Options::check_order: two locks are taken in both orders; `text` says where
-    dropped,       ///< the listener was too slow: `count` events before this one were not kept
+    /// A policy file lets methods run without their lock, or a server may evict held locks; `text`
+    /// says it. Where there is no listener it goes to std::clog.
+    warning,
+    /// Options::check_order: two locks are taken in both orders; `text` says where. Where there is
+    /// no listener it goes to std::clog.
+    order,
+    dropped,  ///< the listener was too slow: `count` events before this one were not kept
   };
 
   Kind kind = Kind::attempt;

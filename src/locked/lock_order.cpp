@@ -1,7 +1,6 @@
 // What a nested call shows the order graph, and whom its reports are told.
 #include "locked/lock_order.hpp"
 
-#include <iostream>
 #include <optional>
 #include <string>
 #include <utility>
@@ -24,10 +23,6 @@ OrderGraph& graph() {
 std::string place_of(const Locks& locks) { return locks.describe() + " " + locks.options().prefix; }
 
 void tell(const Locks& locks, const LockedCall& call, LockType type, std::string text) {
-  if (locks.options().listener == nullptr) {
-    std::clog << "latchkey: " + text + "\n";
-    return;
-  }
   Event event;
   event.kind = Event::Kind::order;
   event.type = type;

@@ -147,10 +147,7 @@ void Coordinator::tell(Event::Kind kind, const Call& call, Turn& turn) {
   }
 }
 
-void Coordinator::reset() noexcept {
-  key.clear();
-  due_at = Clock::never();
-}
+void Coordinator::reset() noexcept { due_at = Clock::never(); }
 
 void RemoteHold::reset() noexcept {
   deadline.store(0, std::memory_order_relaxed);

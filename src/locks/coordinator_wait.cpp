@@ -60,7 +60,7 @@ void Coordinator::tell_waiting(Call& call, Turn& turn) {
 // Who holds what the call waits for: somebody of this process, or whom the backend has named.
 std::string Coordinator::holder_of(const Call& call, Turn& turn) const {
   const RemoteHold* const blocker = local_blocker(call.type, turn);
-  if (blocker == nullptr) return call.text;
+  if (blocker == nullptr) return std::string(call.text.view());
   if (blocker->stage != RemoteHold::Stage::held) return "nobody: it is kept, or being given back";
   std::string text;
   if (blocker->origin.site != nullptr) text = blocker->origin.site->where() + ", ";
@@ -150,7 +150,7 @@ void Coordinator::set_alarm_of_sleeper(Call& call, Turn& turn) {
 void Coordinator::explain(Call& call, Turn& turn) {
   const Answer result = call.answer;
   if (result == Answer::unavailable || result == Answer::refused || result == Answer::not_owner) {
-    call.key = key;  // for a sentence that is said when this coordinator may be gone
+    call.key = std::string(key);  // for a sentence that is said when this coordinator may be gone
   }
   if (!call.acquires) return;
   const auto kind = result == Answer::granted ? Event::Kind::granted : Event::Kind::timeout;
