@@ -13,6 +13,11 @@ if(TARGET latchkey_testing)
   install(EXPORT latchkey-testing-targets NAMESPACE latchkey:: DESTINATION "${config_dir}")
 endif()
 
+foreach(adapter IN LISTS LATCHKEY_ADAPTERS)
+  install(TARGETS latchkey_${adapter} EXPORT latchkey-${adapter}-targets FILE_SET HEADERS)
+  install(EXPORT latchkey-${adapter}-targets NAMESPACE latchkey:: DESTINATION "${config_dir}")
+endforeach()
+
 configure_package_config_file(cmake/latchkey-config.cmake.in
   "${PROJECT_BINARY_DIR}/latchkey-config.cmake" INSTALL_DESTINATION "${config_dir}")
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/latchkey-config-version.cmake"

@@ -1,11 +1,13 @@
 // A small bank with more clerks than sense: first with locks, then without.
 #include <latchkey/latchkey.hpp>
+#include <latchkey/listeners.hpp>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include <chrono>
 #include <exception>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -13,6 +15,7 @@
 #include "bank/accounts.hpp"
 #include "bank/day.hpp"
 #include "bank/ledger.hpp"
+#include "bank/metrics.hpp"
 #include "bank/report.hpp"
 #include "bank/screen.hpp"
 #include "bank/stopwatch.hpp"
@@ -87,6 +90,7 @@ namespace {
 struct Arguments {
   std::string backend = "memory:";
   std::string accounts = BANK_ACCOUNTS;
+  std::string metrics{};
   demo::Plan plan;
 };
 
@@ -155,6 +159,8 @@ Arguments parse(CLI::App& app, int argc, char** argv) {
   arguments.plan.seed = std::random_device()() % 100'000;
   app.add_option("--backend", arguments.backend, "where the locks live: a URI")
       ->capture_default_str();
+  app.add_option("--metrics", arguments.metrics,
+                 "serve metrics to Prometheus at this host and port, such as 127.0.0.1:9464");
   app.add_option("--accounts", arguments.accounts, "a CSV file: id,holder,opening balance");
   app.add_option("--threads", arguments.plan.clerks, "how many clerks work at once")
       ->check(CLI::Range(1, 512))
@@ -172,9 +178,13 @@ Arguments parse(CLI::App& app, int argc, char** argv) {
 int open_for_business(const Arguments& arguments) {
   // Decorated calls may happen until the program ends, and the listener hears of them all.
   static demo::Waits& waits = *new demo::Waits;
+  static const demo::Metrics* const metrics =
+      arguments.metrics.empty() ? nullptr : new demo::Metrics(arguments.metrics);
+  static latchkey::Listeners& listeners =
+      *new latchkey::Listeners{&waits, metrics != nullptr ? &metrics->listener() : nullptr};
   const std::vector<Account> accounts = demo::read_accounts(arguments.accounts);
   const auto locks =
-      latchkey::Locks::connect(arguments.backend, {.prefix = "bank:", .listener = &waits});
+      latchkey::Locks::connect(arguments.backend, {.prefix = "bank:", .listener = &listeners});
   // Whatever is wrong with the backend is said now, not in the middle of the day.
   static_cast<void>(locks.lock("door", LockType::WRITE).try_acquire());
   latchkey::install(locks);
@@ -183,6 +193,7 @@ int open_for_business(const Arguments& arguments) {
   screen.print(fmt::format("{}  {} accounts, {} clerks, locks at {}, seed {}",
                            screen.ink(demo::Ink::bold, "The bank"), accounts.size(),
                            arguments.plan.clerks, locks.describe(), arguments.plan.seed));
+  if (metrics != nullptr) screen.print("Metrics at " + metrics->url());
   const Result locked = run_with_locks(arguments, accounts, waits, screen);
   const Result unlocked = run_without_locks(arguments, accounts, screen);
   screen.print(fmt::format("  Without locks the bank was {:.1f} times as fast{}.",

@@ -7,8 +7,8 @@
 -- ARGV[1]  tag: the lock's name, in braces where it has none
 --
 -- Returns  {mode or '', token or '', holders, queue}: holders is a flat list of owner, count, ms left
---          (-1: no end); a writer's owner ends in ":write". Readers and waiters whose time is over
---          are left out, and READs inside a WRITE.
+--          (-1: no end), what it says of itself or ''; a writer's owner ends in ":write". Readers and
+--          waiters whose time is over are left out, and READs inside a WRITE.
 
 local holders, queue = {}, {}
 local mode = redis.call('HGET', KEYS[1], 'mode') or ''
@@ -27,6 +27,8 @@ for at = 1, #entries, 2 do
     holders[#holders + 1] = owner
     holders[#holders + 1] = tonumber(count) or 1
     holders[#holders + 1] = left
+    local note = redis.pcall('GET', 'latchkey_holder:' .. ARGV[1] .. ':' .. owner:gsub(':write$', ''))
+    holders[#holders + 1] = type(note) == 'string' and note or ''
   end
 end
 

@@ -15,8 +15,8 @@ newer_suite=trixie
 valkey_suite=bookworm-backports
 
 base=(build-essential cmake ninja-build ccache librange-v3-dev libyaml-cpp-dev libssl-dev)
-demo=(libcli11-dev libfmt-dev)
-testing=(libgtest-dev libgmock-dev libboost1.81-dev libhiredis-dev redis-server)
+demo=(libcli11-dev libfmt-dev prometheus-cpp-dev)
+testing=(libgtest-dev libgmock-dev libboost1.81-dev libhiredis-dev redis-server libspdlog-dev curl)
 bench=(libbenchmark-dev libfmt-dev)
 clang=(clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev)
 fuzz=(llvm-19)

@@ -4,12 +4,21 @@
 #include <chrono>
 #include <cstdint>
 #include <stop_token>
+#include <string_view>
 
 #include <latchkey/lease.hpp>
 #include <latchkey/lock_type.hpp>
 #include <latchkey/wait.hpp>
 
 namespace latchkey {
+
+class Site;
+
+/// The decorated place that asks: what events, LockTimeout and reports of lock order name.
+struct Origin {
+  const Site* site = nullptr;       ///< null: no LOCKED asked
+  std::string_view key_template{};  ///< what the key was made from; lives as long as the program
+};
 
 /// What an owner does that asks for a key it holds already, in the same type.
 enum class Reentry : std::uint8_t {
@@ -28,6 +37,7 @@ struct Attempt {
   /// Ends the wait with Cancelled.
   std::stop_token cancel{};
   Reentry reentry = Reentry::count;
+  Origin origin{};
 };
 
 }  // namespace latchkey

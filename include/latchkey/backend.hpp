@@ -82,6 +82,9 @@ struct Request {
   std::chrono::milliseconds lease{};  ///< acquire, acquire_all, renew, downgrade
   /// acquire, FAIR: how long the place in the queue lives without being asked for again.
   std::chrono::milliseconds queue_wait{};
+  /// acquire, renew, downgrade, release, leave: what people shall read of the holder as long as it
+  /// holds, where the backend has a place for it; empty: nothing.
+  std::string_view note{};
   std::span<const Member> members{};          ///< acquire_all
   LockInfo* info = nullptr;                   ///< inspect
   std::vector<std::string>* names = nullptr;  ///< list

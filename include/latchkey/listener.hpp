@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include <latchkey/attempt.hpp>
 #include <latchkey/lock_type.hpp>
 #include <latchkey/owner.hpp>
 
@@ -28,20 +29,36 @@ struct Event {
     /// A policy file lets methods run without their lock, or a server may evict held locks; `text`
     /// says it. Where there is no listener it goes to std::clog.
     warning,
+    /// Options::check_order: two locks are taken in both orders; `text` says where. Where there is
+    /// no listener it goes to std::clog.
+    order,
     dropped,  ///< the listener was too slow: `count` events before this one were not kept
   };
 
   Kind kind = Kind::attempt;
   LockType type = LockType::REENTRANT;
   std::string key{};
+  /// The decorated place that asked, and the template of its key. No site: no LOCKED asked.
+  Origin origin{};
   std::uint64_t owner = 0;  ///< Owner::number() of the holder or waiter
   /// The place in the local queue: later waiters of a key have larger tickets. 0: not queued.
   std::uint64_t ticket = 0;
   std::chrono::nanoseconds waited{};
   std::chrono::nanoseconds held{};
+  /// granted, renewed, lost, released: the lease in force (the watchdog's period where it renews)
+  /// and what was left of it, less its margin.
+  std::chrono::milliseconds lease{};
+  std::chrono::nanoseconds left{};
+  /// renewed: how long after it was due it was confirmed.
+  std::chrono::nanoseconds late{};
+  /// waiting, timeout: who holds the lock, as far as that is known.
+  std::string holder{};
   std::optional<std::uint64_t> fencing_token{};
   std::uint64_t count = 0;
   std::string text{};
+
+  /// The name of the decorated place; empty where no LOCKED asked. Lives as long as the program.
+  [[nodiscard]] std::string_view method() const;
 };
 
 /// The enumerator's own spelling.
@@ -51,7 +68,7 @@ struct Event {
 ///
 /// Called on the notifier thread, one event at a time, in the order in which they happened to one
 /// key. It may take its time, throw and use locks: no lock waits for it, but events beyond a queue
-/// of 4096 are dropped and counted (`lost`, `abandoned` and the errors never are).
+/// of 4096 are dropped and counted (`lost`, `abandoned`, `order` and the errors never are).
 ///
 /// It outlives the Locks and their holds, or a `close` of these Locks: both wait until all is told.
 /// Installed Locks never go, so a listener of theirs lives as long as the process, or main ends

@@ -17,6 +17,8 @@ struct HolderInfo {
   /// Holds counted at the backend (Java re-enters there).
   std::uint32_t count = 1;
   std::optional<std::chrono::milliseconds> left;  ///< of its lease; empty where it has no end
+  /// What it says of itself (Options::announce): "Bank::deposit (bank.cpp:12) on web-3, process 7".
+  std::string announced{};
 };
 
 /// A look at one key at one moment: true when the backend answered, not necessarily any longer.

@@ -104,7 +104,7 @@ struct [[nodiscard]] Locked : Aspect {
               key, *static_cast<const Arguments*>(call.address(Index))...);
         }
       }
-      return locked.enter(key.view(), call.own_site());
+      return locked.enter(key.view(), KeyText.view(), call.own_site());
     };
     if constexpr (Options::always_runs) {
       const detail::Entry entry = enter();

@@ -69,12 +69,19 @@ class Locks {
   /// it before this returns, and is not called afterwards: it may go then.
   void close(std::chrono::milliseconds drain) const;
 
+  /// What they were made with.
+  [[nodiscard]] const Options& options() const noexcept;
+
   /// Where these Locks take the time from.
   [[nodiscard]] Clock& clock() const noexcept;
 
   /// Hands an event to the listener, after all that it was told before; for aspects which keep an
   /// error from their caller. Nothing happens where nobody listens.
   void tell(const Event& event) const noexcept;
+
+  /// Waits until the listener was told all that has happened so far, at most `patience` of real
+  /// time. False: it was not, or this is a call from within the listener.
+  bool flush(std::chrono::milliseconds patience) const;
 
   /// Scheme, host, port and database.
   [[nodiscard]] std::string describe() const;

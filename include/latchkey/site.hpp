@@ -68,6 +68,9 @@ class Site {
   /// arguments: "Bank::deposit". Empty outside of any function.
   [[nodiscard]] std::string_view method() const;
 
+  /// Name and place, for messages: "Bank::deposit (bank.cpp:12)"; a name that is the place, once.
+  [[nodiscard]] std::string where() const;
+
   /// As the compiler was given it.
   [[nodiscard]] std::string_view file() const noexcept { return file_; }
   [[nodiscard]] std::size_t line() const noexcept { return line_; }

@@ -59,6 +59,11 @@ std::string_view Site::name() const {
 
 std::string_view Site::method() const { return text().method; }
 
+std::string Site::where() const {
+  const std::string& place = text().place;
+  return name() == place ? place : std::string(name()) + " (" + place + ")";
+}
+
 std::string_view Site::argument_name(std::size_t position) const {
   return text().names.at(position);
 }

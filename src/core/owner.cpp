@@ -1,7 +1,15 @@
-// Owner numbers: one counter, never reused.
+// Owner numbers: one counter, never reused; and the threads behind them.
 #include <latchkey/owner.hpp>
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <atomic>
+#include <map>
+#include <mutex>
+
+#include "core/at_fork.hpp"
+#include "core/owner_threads.hpp"
 
 namespace latchkey {
 namespace {
@@ -11,13 +19,77 @@ std::uint64_t next_number() noexcept {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
+/// The threads that are owners and have not ended.
+class Threads final : private detail::ForkParticipant {
+ public:
+  static Threads& all() {
+    // Never destroyed: threads may end after static objects went.
+    static Threads& made = *new Threads;
+    return made;
+  }
+
+  void add(std::uint64_t number) {
+    const std::lock_guard lock(mutex_);
+    threads_[number] = ::syscall(SYS_gettid);
+    mine_ = number;
+  }
+  void remove(std::uint64_t number) noexcept {
+    const std::lock_guard lock(mutex_);
+    threads_.erase(number);
+  }
+  std::optional<long> find(std::uint64_t number) noexcept {
+    const std::lock_guard lock(mutex_);
+    const auto found = threads_.find(number);
+    return found == threads_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+ private:
+  Threads() { register_fork_participant(detail::ForkLevel::core, *this); }
+
+  void prepare() noexcept override { mutex_.lock(); }
+  void parent() noexcept override { mutex_.unlock(); }
+  // Only the thread that forked is left, under another number of the system's.
+  void child() noexcept override {
+    std::erase_if(threads_, [](const auto& each) { return each.first != mine_; });
+    for (auto& [number, thread] : threads_) thread = ::syscall(SYS_gettid);
+    mutex_.unlock();
+  }
+
+  static constinit thread_local std::uint64_t mine_;
+
+  std::mutex mutex_;
+  std::map<std::uint64_t, long> threads_;  // guarded by mutex_
+};
+
+constinit thread_local std::uint64_t Threads::mine_ = 0;
+
+/// The calling thread, from its first lock to its end.
+struct Listed {
+  const std::uint64_t number = next_number();
+  Listed() { Threads::all().add(number); }
+  Listed(const Listed&) = delete;
+  Listed& operator=(const Listed&) = delete;
+  ~Listed() { Threads::all().remove(number); }
+};
+
+// The number itself outlives the entry: destructors that run later may lock too.
+std::uint64_t number_of_this_thread() {
+  thread_local const Listed listed;
+  return listed.number;
+}
+
 }  // namespace
 
 Owner Owner::this_thread() noexcept {
-  thread_local const std::uint64_t number = next_number();
+  thread_local const std::uint64_t number = number_of_this_thread();
   return Owner(number);
 }
 
 Owner Owner::make() noexcept { return Owner(next_number()); }
 
+namespace detail {
+
+std::optional<long> thread_of(Owner owner) noexcept { return Threads::all().find(owner.number()); }
+
+}  // namespace detail
 }  // namespace latchkey

@@ -76,7 +76,7 @@ void Installation::adopt(LoadedPolicies& loaded) {
     PolicySlot& slot = *lock.place.facts->slot;
     Guard& guard = guards_[&slot];
     if (guard.method.empty()) {
-      guard.method = describe(*lock.place.site);
+      guard.method = lock.place.site->where();
       guard.type = lock.over.type;
       if (lock.backend) guard.backend = lock.backend->value;
       if (lock.key) guard.key = lock.key->value;
@@ -85,7 +85,9 @@ void Installation::adopt(LoadedPolicies& loaded) {
     const Locks* const locks = guard.backend ? &locks_.at(*guard.backend) : nullptr;
     const std::uint32_t number = number_of(slot);
     if (table.size() <= number) table.resize(number + 1);
-    table[number] = &*policies_.insert({lock.over, lock.defaults, guard.bound.get(), locks}).first;
+    const std::string_view text = guard.key ? std::string_view(*guard.key) : std::string_view();
+    table[number] =
+        &*policies_.insert({lock.over, lock.defaults, guard.bound.get(), locks, text}).first;
   }
   table_ = &*tables_.insert(std::move(table)).first;
   file_ = std::move(loaded.file);
@@ -139,7 +141,7 @@ void Installation::refuse_other_guards(const LoadedPolicies& now, Problems& prob
     compare(guard.method, guard, found == planned.end() ? nullptr : found->second);
   }
   for (const auto& [slot, lock] : planned) {
-    if (!guards_.contains(slot)) compare(describe(*lock->place.site), {}, lock);
+    if (!guards_.contains(slot)) compare(lock->place.site->where(), {}, lock);
   }
 }
 

@@ -33,10 +33,4 @@ std::vector<LockPlace> lock_places() {
   return places;
 }
 
-std::string describe(const Site& site) {
-  const std::string_view file = site.file().substr(site.file().rfind('/') + 1);
-  const std::string place = std::string(file) + ":" + std::to_string(site.line());
-  return site.name() == place ? place : std::string(site.name()) + " (" + place + ")";
-}
-
 }  // namespace latchkey::detail

@@ -19,7 +19,4 @@ struct LockPlace {
 /// In the order of files and lines.
 [[nodiscard]] std::vector<LockPlace> lock_places();
 
-/// "Bank::deposit (bank.cpp:12)".
-[[nodiscard]] std::string describe(const Site& site);
-
 }  // namespace latchkey::detail

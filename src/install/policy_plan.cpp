@@ -103,7 +103,7 @@ class Planner {
       right.reserve(file_.policies.size());
       for (const NamedPolicy& policy : file_.policies) right.push_back(policy.name.value);
       tell(file_.policies_at, "no policy is named " + quoted_word(name) + ", which LOCKED_BY of " +
-                                  describe(*lock.place.site) + " takes everything from" +
+                                  lock.place.site->where() + " takes everything from" +
                                   nearest_words(name, right));
       return false;
     }
@@ -112,7 +112,7 @@ class Planner {
     const bool told = own->words.key_is_wrong;
     if (!told && !layers.find(&PolicyWords::key) && !layers.find(&PolicyWords::unlocked)) {
       tell(own->name.at, "the policy " + quoted_word(name) + " has no key, which LOCKED_BY of " +
-                             describe(*lock.place.site) + " needs");
+                             lock.place.site->where() + " needs");
     }
     return true;
   }
@@ -122,7 +122,7 @@ class Planner {
     const bool own_key = lock.key && !lock.place.facts->by_policy;
     if (!lock.place.alone && (own_key || (type && !lock.place.facts->by_policy))) {
       tell(own_key ? lock.key->at : type->at,
-           describe(*lock.place.site) +
+           lock.place.site->where() +
                " takes several locks: a rule cannot say which of them "
                "gets this " +
                (own_key ? "key" : "type"));
@@ -132,7 +132,7 @@ class Planner {
     try {
       lock.bound.emplace(bind_key(parse_key(lock.key->value), lock.place.facts->arguments));
     } catch (const KeyError& error) {
-      tell(lock.key->at, std::string(error.what()) + "; for " + describe(*lock.place.site));
+      tell(lock.key->at, std::string(error.what()) + "; for " + lock.place.site->where());
     }
   }
 
@@ -165,7 +165,7 @@ class Planner {
   template <class Strategy>
   void fit(Strategy strategy, const Said<Strategy>& said, const PlannedLock& lock) {
     if (strategy == Strategy::SKIP && !lock.place.facts->can_be_skipped) {
-      tell(said.at, "'skip' does not fit " + describe(*lock.place.site) + ", which returns " +
+      tell(said.at, "'skip' does not fit " + lock.place.site->where() + ", which returns " +
                         std::string(lock.place.site->result_type()) +
                         ": void, a pointer, std::optional or an expected can say that nothing "
                         "happened; say 'raise' here, or skip_with(value) in code");
@@ -174,7 +174,7 @@ class Planner {
   }
 
   void tell_throws(Place at, const PlannedLock& lock) {
-    tell(at, "'raise' does not fit " + describe(*lock.place.site) +
+    tell(at, "'raise' does not fit " + lock.place.site->where() +
                  ", of which .no_throw() is said: skip or report does");
   }
 
@@ -190,9 +190,9 @@ class Planner {
 
   void note_danger(const PlannedLock& lock) {
     if (lock.over.unlocked) {
-      plan_.without_lock.push_back(describe(*lock.place.site) + " always");
+      plan_.without_lock.push_back(lock.place.site->where() + " always");
     } else if (lock.over.on_timeout == OnTimeout::RUN_UNLOCKED_DANGEROUSLY) {
-      plan_.without_lock.push_back(describe(*lock.place.site) + " after a timeout");
+      plan_.without_lock.push_back(lock.place.site->where() + " after a timeout");
     }
   }
 

@@ -84,7 +84,7 @@ class Match {
     problems_.push_back({second->pattern.at, quoted_word(second->pattern.value) + " and " +
                                                  quoted_word(first->pattern.value) + " of line " +
                                                  std::to_string(first->pattern.at.line) +
-                                                 " both name " + describe(site) +
+                                                 " both name " + site.where() +
                                                  ", and neither is the more specific: write a "
                                                  "rule for " +
                                                  quoted_word(last_two(site.name()))});

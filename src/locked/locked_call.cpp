@@ -9,6 +9,8 @@
 #include <latchkey/listener.hpp>
 #include <latchkey/locks.hpp>
 
+#include "locked/lock_order.hpp"
+
 namespace latchkey::detail {
 namespace {
 
@@ -34,8 +36,10 @@ void LockedCall::end() noexcept {
   hold_.reset();
 }
 
-Entry LockedCall::enter(std::string_view key, Site& site) {
+Entry LockedCall::enter(std::string_view key, std::string_view key_template, Site& site) {
   site.give_name(terms_->name);
+  origin_.site = &site;
+  if (origin_.key_template.empty()) origin_.key_template = key_template;
   if (terms_->unlocked) {
     link();
     return Entry::held;
@@ -62,8 +66,10 @@ Entry LockedCall::decide(Entry entry) noexcept {
 }
 
 Entry LockedCall::acquire(const Locks& locks) {
-  Attempt attempt{terms_->type, terms_->wait, terms_->lease, {}, terms_->reentry};
+  Attempt attempt{terms_->type, terms_->wait, terms_->lease, {}, terms_->reentry, origin_};
   if (cancel_ != nullptr) attempt.cancel = *cancel_;
+  // Only a call within another can break an order: elsewhere this is all that it costs.
+  if (innermost_call != nullptr) check_lock_order(*this, *terms_, *innermost_call);
   if (terms_->raises_timeout) {
     hold_.emplace(locks.acquire(key_, attempt));
   } else {
@@ -107,6 +113,7 @@ void tell_hidden(const Locks* locks, LockType type, const Site& site, std::strin
     event.kind = Event::Kind::hidden_error;
     event.type = type;
     event.key = key;
+    event.origin.site = &site;
     event.owner = Owner::this_thread().number();
     event.text = std::string(site.name()) + ": " + std::string(what);
     locks->tell(event);

@@ -65,6 +65,7 @@ const SitePolicy* LockedCall::take(std::uint32_t slot) noexcept {
   if (policy == nullptr) return nullptr;
   changed_ = under_policy(*terms_, *policy);
   terms_ = &changed_;
+  if (policy->key != nullptr) origin_.key_template = policy->key_text;
   if (policy->locks != nullptr) {
     const Locks* const scoped = overriding_locks();
     locks_ = scoped != nullptr ? scoped : policy->locks;

@@ -45,6 +45,8 @@ struct Call {
   Lease lease = watchdog;
   bool by_lock = false;  ///< counts as lock() rather than as a Hold
   Reentry reentry = Reentry::count;
+  bool asks_who = false;  ///< whoever is in the way shall be named
+  Origin origin{};
   bool forever = false;
   std::chrono::milliseconds wait{};
   Clock::time_point asked{};

@@ -118,7 +118,11 @@ void Coordinator::tell(Event::Kind kind, const RemoteHold& hold, Turn& turn,
   event.type = hold.type;
   event.key = key;
   event.owner = hold.owner.number();
+  event.origin = hold.origin;
   event.held = turn.now() - hold.granted_at;
+  event.lease = hold.lease;
+  event.left = std::max(hold.deadline_point() - turn.now(), Clock::duration{});
+  if (kind == Event::Kind::renewed) event.late = turn.now() - hold.check_due;
   if (hold.token != 0) event.fencing_token = hold.token;
   event.text = text;
 }
@@ -130,11 +134,17 @@ void Coordinator::tell(Event::Kind kind, const Call& call, Turn& turn) {
   event.key = key;
   event.owner = call.owner.number();
   event.ticket = call.ticket;
+  event.origin = call.origin;
   event.waited = turn.now() - call.asked;
-  if (kind == Event::Kind::granted && call.hold->token != 0) {
-    event.fencing_token = call.hold->token;
+  if (kind == Event::Kind::granted) {
+    if (call.hold->token != 0) event.fencing_token = call.hold->token;
+    event.lease = call.hold->lease;
+    event.left = std::max(call.hold->deadline_point() - turn.now(), Clock::duration{});
+  } else if (kind == Event::Kind::waiting) {
+    event.holder = holder_of(call, turn);
+  } else if (kind == Event::Kind::timeout) {
+    event.holder = call.text;
   }
-  event.text = call.text;
 }
 
 void Coordinator::reset() noexcept { due_at = Clock::never(); }
@@ -154,6 +164,7 @@ void RemoteHold::reset() noexcept {
   asking = checking = releasing = nudged = unsettled = false;
   released = release_again = downgrading = gone = false;
   subscription.stage = Subscription::Stage::off;
+  if (!note.empty()) announce({});
 }
 
 }  // namespace latchkey::detail

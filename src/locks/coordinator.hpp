@@ -94,11 +94,13 @@ class Coordinator {
   }
   void pump_front(Turn& turn);
   inline void talk(Call& call, Turn& turn);
+  void announce(RemoteHold& claim);
   void ask(RemoteHold& claim, Turn& turn);
   void asked(RemoteHold& claim, Outcome& outcome, Turn& turn);
   inline void establish(RemoteHold& claim, Outcome& outcome, Turn& turn);
   void wait_for_release(RemoteHold& claim, const Outcome& outcome, Turn& turn);
   void wait_for_answer(RemoteHold& claim, Turn& turn);
+  [[nodiscard]] std::string holder_of(const Call& call, Turn& turn) const;
   void tell_waiting(Call& call, Turn& turn);
   void join_same_owner(RemoteHold& hold, IntrusiveList<Call>& list, Turn& turn);
   void give_up(Call& call, Answer answer, Turn& turn);

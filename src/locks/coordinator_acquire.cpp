@@ -1,6 +1,9 @@
 // The coordinator's decisions about acquiring: re-entry, the local queue, attempts.
 #include <algorithm>
+#include <string>
 #include <utility>
+
+#include <latchkey/site.hpp>
 
 #include "core/magazine.hpp"
 #include "locks/coordinator.hpp"
@@ -81,11 +84,20 @@ void Coordinator::talk(Call& call, Turn& turn) {
   if (planted(Bug::id_used_again)) claim.id.number = 1;
   claim.type = call.type;
   claim.owner = call.owner;
+  claim.origin = call.origin;
   claim.lease = call.lease.length(context_->settings->watchdog);
   claim.call = &call;
+  if (!context_->settings->announcement.empty()) announce(claim);
   call.hold = &claim;
   remotes_.push_back(claim);
   ask(claim, turn);
+}
+
+// What others may read of the holder: "Bank::deposit (bank.cpp:12) on web-3, process 7".
+void Coordinator::announce(RemoteHold& claim) {
+  std::string text;
+  if (claim.origin.site != nullptr) text = claim.origin.site->where() + ' ';
+  claim.announce(std::move(text) + context_->settings->announcement);
 }
 
 void Coordinator::ask(RemoteHold& claim, Turn& turn) {

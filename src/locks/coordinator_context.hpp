@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <string>
 
 #include <latchkey/hold_id.hpp>
 
@@ -21,6 +22,8 @@ struct CoordinatorSettings {
   /// Whom events are made for.
   enum class Events : std::uint8_t { nobody, losses, everything } events = Events::nobody;
   std::array<std::uint64_t, 2> space{};
+  /// What holders say of their process (Options::announce); empty: nothing.
+  std::string announcement{};
   /// Ids are numbered in steps of this: the shards share one space of ids without meeting.
   std::uint64_t id_step = 1;
 };

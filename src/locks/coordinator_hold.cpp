@@ -54,6 +54,7 @@ void Coordinator::submit_check(RemoteHold& hold, Verb verb, milliseconds lease, 
   prepare(hold.check, verb, hold, turn);
   hold.check.lease = lease;
   hold.check_sent = hold.check.sent;
+  hold.check_due = std::min(hold.check_at, hold.check_sent);
   hold.expires_at = std::max(hold.expires_at, later(hold.check_sent, lease));
   hold.checking = true;
   hold.check_at = Clock::never();

@@ -2,6 +2,9 @@
 #include <algorithm>
 #include <utility>
 
+#include <latchkey/site.hpp>
+
+#include "core/owner_threads.hpp"
 #include "locks/coordinator.hpp"
 
 namespace latchkey::detail {
@@ -54,6 +57,21 @@ void Coordinator::tell_waiting(Call& call, Turn& turn) {
   if (first && tells(Event::Kind::waiting)) tell(Event::Kind::waiting, call, turn);
 }
 
+// Who holds what the call waits for: somebody of this process, or whom the backend has named.
+std::string Coordinator::holder_of(const Call& call, Turn& turn) const {
+  const RemoteHold* const blocker = local_blocker(call.type, turn);
+  if (blocker == nullptr) return std::string(call.text.view());
+  if (blocker->stage != RemoteHold::Stage::held) return "nobody: it is kept, or being given back";
+  std::string text;
+  if (blocker->origin.site != nullptr) text = blocker->origin.site->where() + ", ";
+  text += "owner " + std::to_string(blocker->owner.number()) + " of this process";
+  if (const auto thread = thread_of(blocker->owner)) {
+    text += " (thread " + std::to_string(*thread) + ")";
+  }
+  const auto held = std::chrono::floor<milliseconds>(turn.now() - blocker->granted_at);
+  return text + ", for " + std::to_string(held.count()) + " ms";
+}
+
 void Coordinator::wait_for_answer(RemoteHold& claim, Turn& turn) {
   Call& call = *claim.call;
   call.ignorant = true;
@@ -72,11 +90,8 @@ void Coordinator::give_up(Call& call, Answer result, Turn& turn) {
   list->remove(call);
   RemoteHold* const claim = std::exchange(call.hold, nullptr);
   if (claim != nullptr && claim->call == &call) abandon(*claim, turn);
-  if (claim == nullptr && result == Answer::busy && call.text.empty()) {
-    const RemoteHold* const blocker = local_blocker(call.type, turn);
-    if (blocker != nullptr) {
-      call.text = "owner " + std::to_string(blocker->owner.number()) + " of this process";
-    }
+  if (result == Answer::busy && (call.asks_who || tells(Event::Kind::timeout))) {
+    call.text = holder_of(call, turn);
   }
   answer(call, result, turn);
   pump(turn);

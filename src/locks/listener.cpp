@@ -1,6 +1,8 @@
 // Names of events.
 #include <latchkey/listener.hpp>
 
+#include <latchkey/site.hpp>
+
 namespace latchkey {
 
 std::string_view to_string(Event::Kind kind) noexcept {
@@ -16,9 +18,14 @@ std::string_view to_string(Event::Kind kind) noexcept {
     case Event::Kind::unlock_error: return "unlock_error";
     case Event::Kind::hidden_error: return "hidden_error";
     case Event::Kind::warning: return "warning";
+    case Event::Kind::order: return "order";
     case Event::Kind::dropped: return "dropped";
   }
   return "?";
+}
+
+std::string_view Event::method() const {
+  return origin.site != nullptr ? origin.site->name() : std::string_view();
 }
 
 }  // namespace latchkey

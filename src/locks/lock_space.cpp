@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "locks/administration.hpp"
+#include "locks/announcement.hpp"
 #include "locks/live_spaces.hpp"
 
 namespace latchkey::detail {
@@ -45,6 +46,7 @@ CoordinatorSettings settings_for(const Options& options, const Capabilities& cap
     settings.events = options.listener->wants_everything() ? Events::everything : Events::losses;
   }
   settings.space = HoldId::new_space();
+  if (options.announce) settings.announcement = announcement_of_this_process();
   return settings;
 }
 

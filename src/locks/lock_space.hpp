@@ -100,6 +100,7 @@ class LockSpace final : public Sink, public ForkParticipant {
   /// Tells the listener what an unlock or a destructor could not throw.
   void report(Event::Kind kind, std::string_view key, LockType type, std::string text) noexcept;
   void tell(const Event& event) noexcept;
+  bool flush(std::chrono::milliseconds patience) { return notifier_.flush(patience); }
 
   [[nodiscard]] const Options& options() const noexcept { return options_; }
   [[nodiscard]] const Capabilities& capabilities() const noexcept { return capabilities_; }
@@ -182,6 +183,7 @@ class LockSpace final : public Sink, public ForkParticipant {
   void wait_for(Shard& shard, Coordinator& coordinator, Call& call, Clock::time_point wake_at);
   [[nodiscard]] bool done_or_fail(const Call& call);
   [[noreturn]] void fail(const Call& call, std::string_view key);
+  [[nodiscard]] std::string announced(std::string_view key, const std::string& holder);
   void one_hold_less() noexcept;
   template <class Visit>
   void for_each_coordinator(Visit&& visit);

@@ -20,6 +20,7 @@ struct Wanted : Call {
     type = attempt.type;
     lease = attempt.lease;
     reentry = attempt.reentry;
+    origin = attempt.origin;
     forever = attempt.wait.is_forever();
     wait = attempt.wait.length();
     start(now);
@@ -31,7 +32,9 @@ struct Wanted : Call {
 // A lease may begin a tick before it was asked for, where that is less than the margin.
 Clock::time_point LockSpace::asked_at(const Lease& lease) const noexcept {
   const bool long_enough = lease.length(options_.watchdog) >= std::chrono::seconds(1);
-  return long_enough ? clock_.recent() : clock_.now();
+  // Who is told of every hold is told how long it was, which is often less than a tick.
+  const bool measured = settings_.events == CoordinatorSettings::Events::everything;
+  return long_enough && !measured ? clock_.recent() : clock_.now();
 }
 
 // There are more shards than a processor's first cache has room for: the shard comes while the
@@ -74,6 +77,7 @@ void LockSpace::run(const Place& place, Call& call, const std::stop_token& cance
 Hold LockSpace::acquire(std::string_view key, Owner owner, const Attempt& attempt) {
   const Place place = place_of(key);
   Wanted call(owner, attempt, asked_at(attempt.lease));
+  call.asks_who = true;
   run(place, call, attempt.cancel);
   if (call.answer != Answer::granted) fail(call, key);
   return Hold(call.hold, {call.type, call.lease.is_watchdog()});
@@ -237,7 +241,8 @@ void LockSpace::fail(const Call& call, std::string_view key) {
   const auto waited =
       std::chrono::duration_cast<std::chrono::milliseconds>(clock_.now() - call.asked);
   switch (call.answer) {
-    case Answer::busy: throw LockTimeout(std::move(site), waited, std::string(call.text));
+    case Answer::busy:
+      throw LockTimeout(std::move(site), waited, announced(key, std::string(call.text)));
     case Answer::lost: throw LockLost(std::move(site));
     case Answer::would_deadlock: throw WouldDeadlock(std::move(site), call.held_as);
     case Answer::not_owner: throw NotOwner(std::move(site));
@@ -264,7 +269,8 @@ void LockSpace::report(Event::Kind kind, std::string_view key, LockType type,
 
 void LockSpace::tell(const Event& event) noexcept {
   try {
-    if (event.kind == Event::Kind::warning && options_.listener == nullptr) {
+    const bool for_people = event.kind == Event::Kind::warning || event.kind == Event::Kind::order;
+    if (for_people && options_.listener == nullptr) {
       std::clog << "latchkey: " + event.text + "\n";
       return;
     }

@@ -1,4 +1,5 @@
 // A fork: the child owns nothing of what its parent holds.
+#include "locks/announcement.hpp"
 #include "locks/left_behind.hpp"
 #include "locks/lock_space.hpp"
 
@@ -32,6 +33,7 @@ void LockSpace::child() noexcept {
   closers_mutex_.unlock();
   backend_->forget_parent();
   settings_.space = HoldId::new_space();
+  if (options_.announce) settings_.announcement = announcement_of_this_process();
   for (Watched& group : watched_) group.next_due.store(Clock::never().time_since_epoch().count());
   for (Shard& shard : shards_) {
     if (shard.table.size() != 0) {

@@ -131,6 +131,12 @@ bool Locks::force_release(std::string_view key) const {
 
 void Locks::close(std::chrono::milliseconds drain) const { space_->space().close(drain); }
 
+const Options& Locks::options() const noexcept { return space_->space().options(); }
+
+bool Locks::flush(std::chrono::milliseconds patience) const {
+  return space_->space().flush(patience);
+}
+
 Clock& Locks::clock() const noexcept { return space_->space().clock(); }
 
 void Locks::tell(const Event& event) const noexcept { space_->space().tell(event); }

@@ -14,7 +14,7 @@ constexpr std::size_t most_events = 4096;
 bool must_be_kept(Event::Kind kind) noexcept {
   return kind == Event::Kind::lost || kind == Event::Kind::abandoned ||
          kind == Event::Kind::unlock_error || kind == Event::Kind::hidden_error ||
-         kind == Event::Kind::warning;
+         kind == Event::Kind::warning || kind == Event::Kind::order;
 }
 
 }  // namespace
@@ -38,6 +38,8 @@ struct Notifier::Queue {
   std::mutex mutex;
   std::condition_variable filled, emptied;
   bool telling = false;  // something that is no longer among the items
+  std::uint64_t told = 0;
+  std::size_t flushing = 0;  // threads inside flush
   std::deque<Item> items;
   std::size_t droppable = 0;  // how many of them may be dropped
   std::uint64_t dropped = 0;
@@ -96,6 +98,17 @@ void Notifier::finish(std::chrono::milliseconds patience) {
   queue_->deaf = true;
 }
 
+bool Notifier::flush(std::chrono::milliseconds patience) {
+  std::unique_lock lock(queue_->mutex);
+  if (queue_->items.empty() && !queue_->telling) return true;
+  if (thread_.get_id() == std::this_thread::get_id()) return false;
+  const std::uint64_t all = queue_->told + queue_->items.size() + (queue_->telling ? 1 : 0);
+  ++queue_->flushing;
+  const bool done = queue_->emptied.wait_for(lock, patience, [&] { return queue_->told >= all; });
+  --queue_->flushing;
+  return done;
+}
+
 void Notifier::start_once() {
   if (queue_->started) return;
   try {
@@ -134,7 +147,8 @@ void Notifier::run(const std::shared_ptr<Queue>& queue, Listener* listener) noex
     }
     lock.lock();
     queue->telling = false;
-    if (queue->items.empty()) queue->emptied.notify_all();
+    ++queue->told;
+    if (queue->items.empty() || queue->flushing > 0) queue->emptied.notify_all();
   }
 }
 

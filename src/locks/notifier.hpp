@@ -32,6 +32,10 @@ class Notifier {
   /// listener is not called any more. From within a listener it does not wait.
   void finish(std::chrono::milliseconds patience);
 
+  /// Waits until all that was posted before is told, at most so long in real time. False: it was
+  /// not, or this is a call from within a listener.
+  bool flush(std::chrono::milliseconds patience);
+
   // A fork: hold the queue still; then forget the parent's thread and queue in the child.
   void lock_for_fork() noexcept;
   void unlock_after_fork() noexcept;

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cstdint>
 #include <stop_token>
+#include <string>
+#include <utility>
 
 #include <latchkey/backend.hpp>
 #include <latchkey/clock.hpp>
@@ -71,6 +73,7 @@ class RemoteHold {
   Stage stage = Stage::claim;
   LockType type = LockType::REENTRANT;
   Owner owner = Owner::nobody();
+  Origin origin{};               ///< of the call that was granted first
   Call* call = nullptr;          ///< claim: who asks; null once abandoned
   IntrusiveList<Call> renewals;  ///< held: extends and re-entries that wait for a renewal
   Call* ender = nullptr;         ///< ending: who waits for its outcome
@@ -86,6 +89,7 @@ class RemoteHold {
   std::chrono::milliseconds wanted{};  ///< a renewal to this lease is to be sent; 0: none
   Clock::time_point sent{};            ///< when the request under way in `ask` was sent
   Clock::time_point check_sent{};
+  Clock::time_point check_due{};  ///< when what was sent then should have been
   Clock::time_point granted_at{};
   Clock::time_point check_at = Clock::never();
   Clock::time_point poll_at = Clock::never();
@@ -108,6 +112,7 @@ class RemoteHold {
   OwnedRequest ask{};
   OwnedRequest check{};
   OwnedRequest end{};
+  std::string note{};           ///< what the three say of the holder; empty: nothing
   Subscription subscription{};  ///< FAIR: each claim has its own channel
 
   [[nodiscard]] std::uint32_t exclusive_grips() const noexcept { return locks[0] + holds[0]; }
@@ -122,6 +127,12 @@ class RemoteHold {
   }
   [[nodiscard]] bool under_way() const noexcept {
     return asking || checking || releasing || subscription.under_way();
+  }
+
+  /// From now on its requests carry this.
+  void announce(std::string text) {
+    note = std::move(text);
+    ask.note = check.note = end.note = note;
   }
 
   /// As new, for the pool.

@@ -79,13 +79,16 @@ void Link::write(Pending& pending) noexcept {
     } else {
       append_evalsha(queued_, *pending.request, settings_.wire, pending.cursor);
     }
+    pending.end = queued_end_ + queued_.bytes().size() - before;
+    // Behind the request's own end: half a note is lost with the connection, and nothing with it.
+    const bool noteworthy = pending.request != nullptr && !pending.request->note.empty();
+    pending.noted = noteworthy && append_note(queued_, *pending.request);
   } catch (const std::bad_alloc&) {
     // Half a command may be in the stream: there is no way on with this connection.
     trouble_ = no_memory();
     return;
   }
   queued_end_ += queued_.bytes().size() - before;
-  pending.end = queued_end_;
   ++written_;
 }
 
@@ -141,6 +144,7 @@ void Link::forget() noexcept {
   sinks_.clear();
   pending_.clear();
   written_ = first_live_ = 0;
+  note_owed_ = false;
   greeting_.clear();
   queued_.clear();
   leaving_.clear();

@@ -179,6 +179,7 @@ class Link {
   std::size_t written_ = 0;
   std::size_t first_live_ = 0;  ///< before it are only such as were told "unknown"
   std::uint64_t submitted_ = 0;
+  bool note_owed_ = false;  ///< the next answer is that to a note, which nobody waits for
 
   // The stream of the requests' bytes, counted since the beginning; the handshake's do not count.
   CommandBuffer greeting_, queued_, leaving_;

@@ -86,12 +86,14 @@ void Link::greet(const redisReply& reply) {
 
 // The oldest command has its answer. True: the delivery is to be handed over.
 bool Link::answered_front(const redisReply& reply, Delivery& delivery) {
+  if (std::exchange(note_owed_, false)) return false;
   drop_answerless();
   if (written_ == 0) {
     trouble_ = not_redis("an answer that nobody asked for", true);
     return false;
   }
   Pending& pending = pending_[0];
+  note_owed_ = pending.noted;
   delivery.request = pending.request;
   delivery.sink = pending.sink;
   if (pending.ask == Pending::Ask::channels) return channels_answered(reply, pending, delivery);

@@ -66,6 +66,7 @@ void Link::drop_what_was_sent(std::string_view why) noexcept {
     pop();
   }
   written_ = 0;
+  note_owed_ = false;
   queued_end_ = sent_end_;
   for (std::size_t index = 0; index < pending_.size(); ++index) {
     pending_[index].cursor = 0;  // another server has other pages

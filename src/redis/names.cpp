@@ -8,8 +8,8 @@
 namespace latchkey::detail::redis {
 namespace {
 
-constexpr std::array side_prefixes = {queue_prefix, timeout_prefix, token_prefix,
-                                      lock_channel_prefix, rw_channel_prefix};
+constexpr std::array side_prefixes = {queue_prefix,        timeout_prefix,    token_prefix,
+                                      lock_channel_prefix, rw_channel_prefix, holder_prefix};
 
 std::string join(std::initializer_list<std::string_view> pieces) {
   std::string text;

@@ -23,6 +23,7 @@ namespace latchkey::detail::redis {
 /// | redisson_lock_queue:tag(N)        | FAIR: owners that wait                                  |
 /// | redisson_lock_timeout:tag(N)      | FAIR: until when each counts, epoch ms                  |
 /// | redisson_lock_token:tag(N)        | FENCED: the last token                                  |
+/// | latchkey_holder:tag(N):owner      | what that holder says of itself, for people; latchkey's  |
 /// | redisson_lock__channel:tag(N)     | channel: released; with `:owner` behind it, FAIR: your  |
 /// |                                   | turn                                                    |
 /// | redisson_rwlock:tag(N)            | channel: READ or WRITE released                         |
@@ -39,6 +40,7 @@ struct Tag {
 inline constexpr std::string_view queue_prefix = "redisson_lock_queue:";
 inline constexpr std::string_view timeout_prefix = "redisson_lock_timeout:";
 inline constexpr std::string_view token_prefix = "redisson_lock_token:";
+inline constexpr std::string_view holder_prefix = "latchkey_holder:";
 inline constexpr std::string_view lock_channel_prefix = "redisson_lock__channel:";
 inline constexpr std::string_view rw_channel_prefix = "redisson_rwlock:";
 

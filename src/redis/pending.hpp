@@ -26,6 +26,7 @@ struct Pending {
   Verb verb;
   Ask ask;
   bool confirmed;       ///< channels: the server has said so by a push
+  bool noted;           ///< the answer to a note follows its own
   std::string refusal;  ///< channels: what the server had against it
 
   void start(Request& asked, Sink& teller, Clock::time_point until) noexcept {
@@ -37,7 +38,7 @@ struct Pending {
     verb = asked.verb;
     const bool listening = verb == Verb::subscribe || verb == Verb::unsubscribe;
     ask = listening ? Ask::channels : Ask::script;
-    confirmed = false;
+    confirmed = noted = false;
     refusal.clear();
   }
 };

@@ -187,4 +187,40 @@ void append_eval(CommandBuffer& buffer, const Request& request, const WireSettin
   append(buffer, "EVAL", call.script->text, call, {buffer, request, settings, cursor});
 }
 
+// An acquire's is a script too, because who finds the lock busy is not to leave anything behind.
+bool append_note(CommandBuffer& buffer, const Request& request) {
+  const Tag tag(request.key);
+  const OwnerText owner(request.id);
+  const auto place = [&] {
+    buffer.word({holder_prefix, tag.open(), tag.name, tag.close(), ":", owner});
+  };
+  switch (request.verb) {
+    case Verb::acquire:
+      buffer.begin(8);
+      buffer.word("EVAL");
+      buffer.word(scripts::announce.text);
+      buffer.word("2");
+      buffer.word(request.key);
+      place();
+      buffer.word({owner, request.type == LockType::WRITE ? ":write" : ""});
+      buffer.word(request.note);
+      buffer.number(request.lease.count());
+      return true;
+    case Verb::renew:
+    case Verb::downgrade:
+      buffer.begin(3);
+      buffer.word("PEXPIRE");
+      place();
+      buffer.number(request.lease.count());
+      return true;
+    case Verb::release:
+    case Verb::leave:
+      buffer.begin(2);
+      buffer.word("DEL");
+      place();
+      return true;
+    default: return false;
+  }
+}
+
 }  // namespace latchkey::detail::redis

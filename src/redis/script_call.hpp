@@ -34,6 +34,11 @@ void append_evalsha(CommandBuffer& buffer, const Request& request, const WireSet
 void append_eval(CommandBuffer& buffer, const Request& request, const WireSettings& settings,
                  std::uint64_t cursor = 0);
 
+/// For a request with a note: appends the command that keeps the note beside the hold, prolongs it
+/// or takes it away. False: its verb needs none, and no answer will come. What the server answers
+/// is of no account.
+bool append_note(CommandBuffer& buffer, const Request& request);
+
 /// The server does not know the digest: nothing was done, ask again with append_eval.
 [[nodiscard]] bool is_noscript(const redisReply& reply) noexcept;
 

@@ -111,7 +111,7 @@ bool read_busy(Replies replies, Outcome& outcome) {
   return true;
 }
 
-/// {mode, token, {owner, count, ms, ...}, {owner, ...}}
+/// {mode, token, {owner, count, ms, note, ...}, {owner, ...}}
 bool read_info(Replies replies, LockInfo& info) {
   if (replies.size() != 4) return false;
   const std::string_view mode = text_of(*replies[0]), token = text_of(*replies[1]);
@@ -123,10 +123,10 @@ bool read_info(Replies replies, LockInfo& info) {
     info.fencing_token = last;
   }
   const Replies holders = elements_of(*replies[2]);
-  for (std::size_t at = 0; at + 2 < holders.size(); at += 3) {
-    info.holders.push_back({owner_of(*holders[at]),
-                            static_cast<std::uint32_t>(holders[at + 1]->integer),
-                            time_left(holders[at + 2]->integer)});
+  for (std::size_t at = 0; at + 3 < holders.size(); at += 4) {
+    info.holders.push_back(
+        {owner_of(*holders[at]), static_cast<std::uint32_t>(holders[at + 1]->integer),
+         time_left(holders[at + 2]->integer), std::string(text_of(*holders[at + 3]))});
   }
   info.locked = !info.holders.empty();
   for (const redisReply* const waiter : elements_of(*replies[3])) {

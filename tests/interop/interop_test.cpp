@@ -33,7 +33,7 @@ struct Kind {
 };
 
 /// One server and one Java process for all tests; keys are the tests' own.
-class Shared : public testing::Environment {
+class Shared : public ::testing::Environment {
  public:
   void SetUp() override {
     server.emplace();
@@ -46,9 +46,9 @@ class Shared : public testing::Environment {
   inline static std::optional<RedisServer> server;
   inline static std::optional<JavaPeer> java;
 };
-const auto* const shared = testing::AddGlobalTestEnvironment(new Shared);
+const auto* const shared = ::testing::AddGlobalTestEnvironment(new Shared);
 
-class Interop : public testing::Test {
+class Interop : public ::testing::Test {
  protected:
   static std::string java(const std::string& actor, const std::string& what) {
     return Shared::java->ask(actor, what);
@@ -58,7 +58,7 @@ class Interop : public testing::Test {
     return Locks::connect(Shared::server->tcp_uri(), std::move(options));
   }
   [[nodiscard]] std::string key() const {
-    const auto* const test = testing::UnitTest::GetInstance()->current_test_info();
+    const auto* const test = ::testing::UnitTest::GetInstance()->current_test_info();
     std::string name = std::string(test->name());
     std::replace(name.begin(), name.end(), '/', '.');
     return name;
@@ -81,7 +81,7 @@ class Interop : public testing::Test {
   Locks locks_ = connect();
 };
 
-class Exclusive : public Interop, public testing::WithParamInterface<Kind> {
+class Exclusive : public Interop, public ::testing::WithParamInterface<Kind> {
  protected:
   [[nodiscard]] Lock lock() const { return locks_.lock(key(), GetParam().type); }
   [[nodiscard]] std::string about(const std::string& verb, const std::string& rest = "") const {
@@ -182,10 +182,10 @@ TEST_P(Exclusive, AForcedReleaseIsNoticed) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, Exclusive,
-                         testing::Values(Kind{LockType::REENTRANT, "plain"},
-                                         Kind{LockType::FAIR, "fair"},
-                                         Kind{LockType::WRITE, "write"},
-                                         Kind{LockType::FENCED, "fenced"}),
+                         ::testing::Values(Kind{LockType::REENTRANT, "plain"},
+                                           Kind{LockType::FAIR, "fair"},
+                                           Kind{LockType::WRITE, "write"},
+                                           Kind{LockType::FENCED, "fenced"}),
                          [](const auto& kind) { return std::string(kind.param.java); });
 
 TEST_F(Interop, AMixedFairQueueIsServedInOrder) {

@@ -13,14 +13,17 @@ Locks toy_locks(Options options) {
   return Locks(std::make_unique<toy::ToyBackend>(std::move(store)), std::move(options));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Embedded, Locker,
-    testing::Values(Place{"memory",
-                          [](Options options) { return Locks::connect("memory:", options); }},
-                    Place{"named_memory",
-                          [](Options options) { return Locks::connect("memory:seeds", options); }},
-                    Place{"simple", &toy_locks, false}),
-    [](const auto& place) { return std::string(place.param.name); });
+INSTANTIATE_TEST_SUITE_P(Embedded, Locker,
+                         ::testing::Values(Place{"memory",
+                                                 [](Options options) {
+                                                   return Locks::connect("memory:", options);
+                                                 }},
+                                           Place{"named_memory",
+                                                 [](Options options) {
+                                                   return Locks::connect("memory:seeds", options);
+                                                 }},
+                                           Place{"simple", &toy_locks, false}),
+                         [](const auto& place) { return std::string(place.param.name); });
 
 }  // namespace
 }  // namespace latchkey::tests

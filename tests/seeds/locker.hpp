@@ -26,7 +26,7 @@ struct Place {
   bool lists = true;
 };
 
-class Locker : public testing::TestWithParam<Place> {
+class Locker : public ::testing::TestWithParam<Place> {
  protected:
   /// Runs `body(index)` on so many threads, which begin together.
   template <class Body>

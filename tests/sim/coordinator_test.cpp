@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/simulator/script.hpp"
+#include "sim/script.hpp"
 
 namespace latchkey::sim {
 namespace {

@@ -11,8 +11,8 @@
 #include <gtest/gtest.h>
 
 #include "memory/lock_table.hpp"
-#include "sim/simulator/process.hpp"
-#include "sim/simulator/sim_clock.hpp"
+#include "testing/simulator/process.hpp"
+#include "testing/simulator/sim_clock.hpp"
 
 namespace latchkey::sim {
 namespace {
@@ -258,7 +258,7 @@ class Schedule final : private ProcessHost {
   std::string violation_;
 };
 
-class Exhaustive : public testing::TestWithParam<Budget> {};
+class Exhaustive : public ::testing::TestWithParam<Budget> {};
 
 TEST_P(Exhaustive, EveryScheduleKeepsThePromises) {
   Choices choices;
@@ -273,10 +273,11 @@ TEST_P(Exhaustive, EveryScheduleKeepsThePromises) {
 }
 
 INSTANTIATE_TEST_SUITE_P(TwoClients, Exhaustive,
-                         testing::Values(Budget{LockType::REENTRANT, 2, 0},
-                                         Budget{LockType::REENTRANT, 1, 1},
-                                         Budget{LockType::FAIR, 1, 1}, Budget{LockType::READ, 1, 1},
-                                         Budget{LockType::WRITE, 1, 1}),
+                         ::testing::Values(Budget{LockType::REENTRANT, 2, 0},
+                                           Budget{LockType::REENTRANT, 1, 1},
+                                           Budget{LockType::FAIR, 1, 1},
+                                           Budget{LockType::READ, 1, 1},
+                                           Budget{LockType::WRITE, 1, 1}),
                          [](const auto& each) {
                            return std::string(to_string(each.param.type)) + "_drops" +
                                   std::to_string(each.param.drops) + "_expiries" +

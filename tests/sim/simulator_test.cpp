@@ -5,18 +5,22 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/simulator/seeds.hpp"
-#include "sim/simulator/simulation.hpp"
+#include <latchkey/testing/simulator.hpp>
 
-namespace latchkey::sim {
+#include "sim/seeds.hpp"
+
+namespace latchkey::testing {
 namespace {
+
+using sim::first_seed;
+using sim::seeds;
 
 constexpr std::uint64_t steps = 1'000;
 
 TEST(Simulator, KeepsEveryPromiseInEverySeed) {
   std::uint64_t grants = 0, losses = 0;
   for (std::uint64_t seed = first_seed(); seed < first_seed() + seeds(); ++seed) {
-    const Report report = simulate(seed, steps);
+    const SimulationReport report = simulate(seed, {.steps = steps});
     grants += report.grants;
     losses += report.losses;
     ASSERT_EQ(report.violation, "") << "seed " << seed << "\n" << report.trace;
@@ -30,13 +34,14 @@ TEST(Simulator, KeepsEveryPromiseInEverySeed) {
 
 TEST(Simulator, ASeedReplaysExactly) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
-    const Report once = simulate(seed, steps);
-    const Report again = simulate(seed, steps, true);
+    const SimulationReport once = simulate(seed, {.steps = steps});
+    const SimulationReport again = simulate(seed, {.steps = steps, .trace = true});
     ASSERT_EQ(once.hash, again.hash) << "seed " << seed;
-    ASSERT_NE(once.hash, simulate(seed + 1'000, steps).hash);
+    ASSERT_NE(once.hash, simulate(seed + 1'000, {.steps = steps}).hash);
     ASSERT_FALSE(again.trace.empty());
+    ASSERT_TRUE(once.trace.empty());
   }
 }
 
 }  // namespace
-}  // namespace latchkey::sim
+}  // namespace latchkey::testing

@@ -26,6 +26,7 @@ inline constexpr Room locked{"locked", 5};
 inline constexpr Room decorate{"decorate", 6};
 inline constexpr Room install{"install", 6};
 inline constexpr Room testing{"testing", 7};
+inline constexpr Room adapters{"adapters", 7};
 inline constexpr Room everything{"everything", 8};
 
 struct Place {
@@ -64,6 +65,7 @@ inline constexpr std::array places{
     Place{"include/latchkey/attempt.hpp", locks},
     Place{"include/latchkey/hold.hpp", locks},
     Place{"include/latchkey/listener.hpp", locks},
+    Place{"include/latchkey/listeners.hpp", locks},
     Place{"include/latchkey/lock.hpp", locks},
     Place{"include/latchkey/locks.hpp", locks},
     Place{"include/latchkey/read_write_lock.hpp", locks},
@@ -77,6 +79,7 @@ inline constexpr std::array places{
     Place{"include/latchkey/decorate/", decorate},
     Place{"include/latchkey/install.hpp", install},
     Place{"include/latchkey/install/", install},
+    Place{"include/latchkey/adapters/", adapters},
     Place{"include/latchkey/testing/", testing},
     Place{"include/latchkey/testing.hpp", testing},
     Place{"include/latchkey/latchkey.hpp", everything},
@@ -94,6 +97,7 @@ inline constexpr std::array places{
     Place{"src/locked/", locked},
     Place{"src/decorate/", decorate},
     Place{"src/install/", install},
+    Place{"src/adapters/", adapters},
     Place{"src/testing/", testing},
 };
 
@@ -122,6 +126,10 @@ inline constexpr std::array third_parties{
         "gmock/", "the testing kit", {"include/latchkey/testing/", "src/testing/", "tests/"}},
     ThirdParty{
         "gtest/", "the testing kit", {"include/latchkey/testing/", "src/testing/", "tests/"}},
+    ThirdParty{"spdlog/", "its adapter", {"src/adapters/spdlog", "tests/unit/adapters/"}},
+    ThirdParty{"prometheus/",
+               "its adapter, and whoever serves it",
+               {"src/adapters/prometheus", "tests/unit/adapters/", "examples/bank/metrics.cpp"}},
     ThirdParty{"benchmark/", "bench", {"bench/"}},
     ThirdParty{"fmt/", "bench and examples", {"bench/", "examples/"}},
     ThirdParty{"CLI/", "examples", {"examples/"}},

@@ -87,9 +87,10 @@ class LockedCall {
     return number == 0 ? nullptr : take(number);
   }
 
-  /// Acquires `key`, which must outlive this. Throws what Locks::acquire throws, and NotConfigured;
-  /// gives timeout or unavailable instead where the terms do not raise that.
-  [[nodiscard]] Entry enter(std::string_view key, Site& site);
+  /// Acquires `key`, which must outlive this and was made from `key_template`, or from that of the
+  /// policy. Throws what Locks::acquire throws, and NotConfigured; gives timeout or unavailable
+  /// instead where the terms do not raise that.
+  [[nodiscard]] Entry enter(std::string_view key, std::string_view key_template, Site& site);
 
   /// The same for an outcome on which the policy may have the last word.
   [[nodiscard]] Entry decided(Entry entry) noexcept {
@@ -108,8 +109,12 @@ class LockedCall {
   [[nodiscard]] static Entry failed(const Locks* locks, LockType type, const Site& site) noexcept;
 
   [[nodiscard]] Hold* hold() noexcept { return hold_ ? &*hold_ : nullptr; }
+  [[nodiscard]] const Hold* hold() const noexcept { return hold_ ? &*hold_ : nullptr; }
   [[nodiscard]] std::string_view key() const noexcept { return key_; }
   [[nodiscard]] LockedCall* outer() const noexcept { return outer_; }
+  /// Where it was written, and from what its key was made; known from `enter` on.
+  [[nodiscard]] const Origin& origin() const noexcept { return origin_; }
+  [[nodiscard]] const Locks* locks() const noexcept { return locks_; }
   [[nodiscard]] static LockedCall* innermost() noexcept;
 
  private:
@@ -125,6 +130,7 @@ class LockedCall {
   const Locks* locks_;
   const std::stop_token* cancel_;
   std::string_view key_{};
+  Origin origin_{};
   // Destroyed by end() and leave(), both out of line: an engaged one is always linked. Without this
   // every decorated place would carry the code that destroys a hold.
   union {

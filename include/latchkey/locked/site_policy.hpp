@@ -19,10 +19,11 @@ namespace detail {
 /// Immutable. One that was published is never destroyed, so a call reads it without any protection
 /// and may go on with it after a reload.
 struct SitePolicy {
-  Policy over{};          ///< wins over what LOCKED says
-  Policy defaults{};      ///< where LOCKED says nothing
-  const BoundKey* key{};  ///< null: LOCKED's own
-  const Locks* locks{};   ///< null: LOCKED's own
+  Policy over{};                ///< wins over what LOCKED says
+  Policy defaults{};            ///< where LOCKED says nothing
+  const BoundKey* key{};        ///< null: LOCKED's own
+  const Locks* locks{};         ///< null: LOCKED's own
+  std::string_view key_text{};  ///< of `key`, as the file says it
 };
 
 /// The number of a LOCKED among those that a policy speaks of; 0: none does. That is all that a

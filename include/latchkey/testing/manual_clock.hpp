@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <thread>
 #include <vector>
 
 #include <latchkey/clock.hpp>
@@ -22,6 +23,18 @@ namespace latchkey::testing {
 /// themselves once it has moved: await_sleepers() says when they are asleep again.
 class ManualClock final : public Clock {
  public:
+  /// See skip_waits.
+  class [[nodiscard]] SkippedWaits {
+   public:
+    explicit SkippedWaits(ManualClock& clock);
+    SkippedWaits(const SkippedWaits&) = delete;
+    SkippedWaits& operator=(const SkippedWaits&) = delete;
+    ~SkippedWaits();
+
+   private:
+    ManualClock& clock_;
+  };
+
   ManualClock() noexcept;
   /// Nobody waits on it any more.
   ~ManualClock() override = default;
@@ -37,6 +50,17 @@ class ManualClock final : public Clock {
   /// notified when it returns. Not to be called with a mutex held that somebody waits with. A
   /// negative length is a std::invalid_argument: time does not go back.
   void advance(duration length);
+
+  /// While what it returns lives, the calling thread does not wait: where it would sleep until some
+  /// time, it is that time at once, for everybody. So a wait for a lock that nobody of the test
+  /// gives back ends without a second thread:
+  ///
+  ///     const auto skipping = clock.skip_waits();
+  ///     EXPECT_THROW(bank.deposit({42}, 10), latchkey::LockTimeout);  // 3 s by the clock
+  ///
+  /// A sleep without an end is slept. Not for a wait that somebody else is to end, another thread
+  /// or, where a lease runs out, latchkey's timer: the time would be over before.
+  SkippedWaits skip_waits() { return SkippedWaits(*this); }
 
   /// How many threads are inside wait_until now; those that an advance has woken do not count.
   [[nodiscard]] std::size_t sleepers() const;
@@ -55,11 +79,13 @@ class ManualClock final : public Clock {
   };
 
   [[nodiscard]] std::size_t asleep() const noexcept;
+  [[nodiscard]] bool this_thread_skips() const;
 
   std::atomic<rep> now_;
   mutable std::mutex mutex_;
-  std::condition_variable changed_;  // a sleeper came, or a waker is done with one
-  std::vector<Sleeper*> sleepers_;   // and all that they point to: guarded by mutex_
+  std::condition_variable changed_;        // a sleeper came, or a waker is done with one
+  std::vector<Sleeper*> sleepers_;         // and all that they point to: guarded by mutex_
+  std::vector<std::thread::id> skipping_;  // guarded by mutex_
 };
 
 }  // namespace latchkey::testing

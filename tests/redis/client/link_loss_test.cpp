@@ -39,6 +39,63 @@ TEST_F(LinkTest, WhatWasSentIsUnknownAndWhatWasNotWaitsForTheNextConnection) {
   EXPECT_EQ(sink.told.size(), 4U);
 }
 
+Request& with_note(Request& request) {
+  request.note = "on this host";
+  return request;
+}
+
+TEST_F(LinkTest, WhatIsSaidToANoteIsNobodysAnswer) {
+  bring_up();
+  Request& noted = with_note(request(Verb::acquire, "noted"));
+  Request* const one[] = {&noted};
+  link.submit(one, sink, now);
+  const Request& next = submit(Verb::acquire, "next", 2);
+  EXPECT_THAT(names(), ElementsAre("EVALSHA noted", "EVAL noted", "EVALSHA next"));
+  say(":0\r\n");
+  ASSERT_EQ(sink.told.size(), 1U);
+  EXPECT_EQ(sink.told[0].request, &noted);
+  say("-NOPERM this user has no permissions\r\n");
+  EXPECT_EQ(sink.told.size(), 1U);
+  say("*2\r\n:5\r\n$1\r\no\r\n");
+  ASSERT_EQ(sink.told.size(), 2U);
+  EXPECT_EQ(sink.told[1].request, &next);
+  EXPECT_EQ(sink.told[1].kind, Kind::busy);
+}
+
+TEST_F(LinkTest, ANoteIsSaidAgainWithAScriptThatWasForgotten) {
+  bring_up();
+  Request& noted = with_note(request(Verb::acquire, "noted"));
+  Request* const one[] = {&noted};
+  link.submit(one, sink, now);
+  heard();
+  say("-NOSCRIPT No matching script\r\n:0\r\n");
+  EXPECT_THAT(names(), ElementsAre("EVAL noted", "EVAL noted"));
+  say(":0\r\n:1\r\n");
+  ASSERT_EQ(sink.told.size(), 1U);
+  EXPECT_EQ(sink.told[0].kind, Kind::granted);
+}
+
+// Its own command was sent whole, so it is not sent again; and no answer is owed any more.
+TEST_F(LinkTest, ANoteThatIsCutGoesWithTheConnection) {
+  bring_up();
+  Request& noted = with_note(request(Verb::release, "noted"));
+  Request* const one[] = {&noted};
+  link.submit(one, sink, now);
+  const std::string_view bytes = link.to_send();
+  link.sent(bytes.find("$3\r\nDEL"));
+  say(":0\r\n");
+  ASSERT_EQ(sink.told.size(), 1U);
+  const Request& next = submit(Verb::acquire, "next", 2);
+  lose();
+  connect_after_pause();
+  settle();
+  EXPECT_THAT(names(), ElementsAre("EVALSHA next"));
+  say(":0\r\n");
+  ASSERT_EQ(sink.told.size(), 2U);
+  EXPECT_EQ(sink.told[1].request, &next);
+  EXPECT_EQ(sink.told[1].kind, Kind::granted);
+}
+
 TEST_F(LinkTest, TheNextConnectionEndsTheOneBefore) {
   bring_up();
   lose();

@@ -1,6 +1,7 @@
 // A server that dies, freezes and comes back: every call ends, and afterwards locks work again.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <string>

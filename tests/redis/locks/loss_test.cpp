@@ -38,7 +38,7 @@ class FencedStore {
   std::uint64_t largest_ = 0;
 };
 
-class RedisLoss : public testing::Test {
+class RedisLoss : public ::testing::Test {
  protected:
   [[nodiscard]] Locks connect(Recorder* recorder = nullptr) const {
     return Locks::connect(server_.tcp_uri(), {.command_timeout = 1s, .listener = recorder});
@@ -126,7 +126,7 @@ struct Ending {
   void (*end)(RedisServer& server, const Locks& others);
 };
 
-class RedisLossOnTheServer : public RedisLoss, public testing::WithParamInterface<Ending> {};
+class RedisLossOnTheServer : public RedisLoss, public ::testing::WithParamInterface<Ending> {};
 
 // Before the check both owners are inside; within lease/3 and a second the first one knows.
 TEST_P(RedisLossOnTheServer, IsNoticedWithinAThirdOfTheLease) {
@@ -159,22 +159,22 @@ TEST_P(RedisLossOnTheServer, IsNoticedWithinAThirdOfTheLease) {
 }
 
 INSTANTIATE_TEST_SUITE_P(By, RedisLossOnTheServer,
-                         testing::Values(Ending{"deleted_key",
-                                                [](RedisServer& server, const Locks& others) {
-                                                  RedisClient client = server.client();
-                                                  for (const std::string& key : others.list("*"))
-                                                    client({"DEL", key});
-                                                }},
-                                         Ending{"forced_release",
-                                                [](RedisServer&, const Locks& others) {
-                                                  for (const std::string& key : others.list("*"))
-                                                    others.force_release(key);
-                                                }},
-                                         Ending{"empty_restart",
-                                                [](RedisServer& server, const Locks&) {
-                                                  server.kill();
-                                                  server.start();
-                                                }}),
+                         ::testing::Values(Ending{"deleted_key",
+                                                  [](RedisServer& server, const Locks& others) {
+                                                    RedisClient client = server.client();
+                                                    for (const std::string& key : others.list("*"))
+                                                      client({"DEL", key});
+                                                  }},
+                                           Ending{"forced_release",
+                                                  [](RedisServer&, const Locks& others) {
+                                                    for (const std::string& key : others.list("*"))
+                                                      others.force_release(key);
+                                                  }},
+                                           Ending{"empty_restart",
+                                                  [](RedisServer& server, const Locks&) {
+                                                    server.kill();
+                                                    server.start();
+                                                  }}),
                          [](const auto& ending) { return std::string(ending.param.name); });
 
 }  // namespace

@@ -13,7 +13,7 @@ RedisServer& server() {
 
 INSTANTIATE_TEST_SUITE_P(
     Redis, Locker,
-    testing::Values(
+    ::testing::Values(
         Place{"tcp", [](Options options) { return Locks::connect(server().tcp_uri(), options); }},
         Place{"unix",
               [](Options options) { return Locks::connect(server().unix_uri(), options); }}),

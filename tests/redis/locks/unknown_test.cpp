@@ -19,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 
 /// With and without permission for CLIENT KILL.
-class RedisUnknown : public testing::TestWithParam<bool> {
+class RedisUnknown : public ::testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
     if (GetParam()) return;
@@ -110,7 +110,7 @@ TEST_P(RedisUnknown, NothingIsLeftOfACallAtAnyPointWhereTheConnectionIsCut) {
   expect_no_key();
 }
 
-INSTANTIATE_TEST_SUITE_P(ClientKill, RedisUnknown, testing::Bool(), [](const auto& permitted) {
+INSTANTIATE_TEST_SUITE_P(ClientKill, RedisUnknown, ::testing::Bool(), [](const auto& permitted) {
   return permitted.param ? "permitted" : "refused";
 });
 

@@ -128,7 +128,7 @@ TEST(ScriptCall, AListGoesOnWhereItsPageEnded) {
 }
 
 TEST(ScriptCall, EveryScriptIsSomebodys) {
-  std::vector<const Script*> used;
+  std::vector<const Script*> used{&scripts::announce};  // by append_note
   for (const Verb verb : scripted) {
     for (const LockType type : all_types) used.push_back(&script_for(about(verb, "k", type)));
   }
@@ -137,6 +137,28 @@ TEST(ScriptCall, EveryScriptIsSomebodys) {
     EXPECT_EQ(script->sha1.size(), 40U);
     EXPECT_EQ(script->text.find("--#include"), std::string_view::npos) << script->name;
   }
+}
+
+Words note_of(Verb verb, LockType type) {
+  Request request = about(verb, "k", type);
+  request.note = "here";
+  CommandBuffer buffer;
+  return append_note(buffer, request) ? words_of(buffer.bytes()) : Words{};
+}
+
+TEST(ScriptCall, ANoteIsKeptProlongedAndTakenAway) {
+  const std::string place = "latchkey_holder:{k}:" + std::string(owner);
+  const std::string script(scripts::announce.text);
+  EXPECT_EQ(note_of(Verb::acquire, LockType::READ),
+            (Words{"EVAL", script, "2", "k", place, std::string(owner), "here", "30000"}));
+  EXPECT_EQ(note_of(Verb::acquire, LockType::WRITE)[5], std::string(owner) + ":write");
+  for (const Verb verb : {Verb::renew, Verb::downgrade}) {
+    EXPECT_EQ(note_of(verb, LockType::WRITE), (Words{"PEXPIRE", place, "30000"}));
+  }
+  for (const Verb verb : {Verb::release, Verb::leave}) {
+    EXPECT_EQ(note_of(verb, LockType::FAIR), (Words{"DEL", place}));
+  }
+  EXPECT_EQ(note_of(Verb::verify, LockType::FAIR), Words{});
 }
 
 TEST(ScriptCall, TakesNothingFromTheHeapOnceTheBufferIsWarm) {

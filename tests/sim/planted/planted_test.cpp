@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "locks/planted.hpp"
-#include "sim/simulator/simulation.hpp"
+#include "testing/simulator/simulation.hpp"
 
 namespace latchkey::sim {
 namespace {
@@ -21,7 +21,7 @@ struct Planted {
   std::string_view name;
 };
 
-class PlantedBug : public testing::TestWithParam<Planted> {
+class PlantedBug : public ::testing::TestWithParam<Planted> {
  protected:
   ~PlantedBug() override { planted_bug = Bug::none; }
 };
@@ -37,28 +37,29 @@ TEST_P(PlantedBug, IsCaught) {
   ASSERT_NE(report.violation, "") << "not within " << most_seeds << " seeds";
   RecordProperty("violation", report.violation);
   RecordProperty("seed", std::to_string(seed - 1));
-  EXPECT_EQ(simulate(seed - 1, steps).violation, "") << "without the bug the seed must be clean";
+  EXPECT_EQ(Simulation(seed - 1, false).run(steps).violation, "")
+      << "without the bug the seed must be clean";
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Coordinator, PlantedBug,
-    testing::Values(Planted{Bug::deadline_from_the_reply, "deadline_from_the_reply"},
-                    Planted{Bug::no_margin, "no_margin"},
-                    Planted{Bug::late_renewal_revives, "late_renewal_revives"},
-                    Planted{Bug::unknown_is_not_compensated, "unknown_is_not_compensated"},
-                    Planted{Bug::id_used_again, "id_used_again"},
-                    Planted{Bug::renewal_outlives_release, "renewal_outlives_release"},
-                    Planted{Bug::watchdog_stops, "watchdog_stops"},
-                    Planted{Bug::no_attempt_after_subscribing, "no_attempt_after_subscribing"},
-                    Planted{Bug::gone_is_ignored, "gone_is_ignored"},
-                    Planted{Bug::release_ignores_the_count, "release_ignores_the_count"},
-                    Planted{Bug::anyone_reenters, "anyone_reenters"},
-                    Planted{Bug::local_holder_is_waited_for, "local_holder_is_waited_for"}),
+    ::testing::Values(Planted{Bug::deadline_from_the_reply, "deadline_from_the_reply"},
+                      Planted{Bug::no_margin, "no_margin"},
+                      Planted{Bug::late_renewal_revives, "late_renewal_revives"},
+                      Planted{Bug::unknown_is_not_compensated, "unknown_is_not_compensated"},
+                      Planted{Bug::id_used_again, "id_used_again"},
+                      Planted{Bug::renewal_outlives_release, "renewal_outlives_release"},
+                      Planted{Bug::watchdog_stops, "watchdog_stops"},
+                      Planted{Bug::no_attempt_after_subscribing, "no_attempt_after_subscribing"},
+                      Planted{Bug::gone_is_ignored, "gone_is_ignored"},
+                      Planted{Bug::release_ignores_the_count, "release_ignores_the_count"},
+                      Planted{Bug::anyone_reenters, "anyone_reenters"},
+                      Planted{Bug::local_holder_is_waited_for, "local_holder_is_waited_for"}),
     [](const auto& each) { return std::string(each.param.name); });
 
 TEST(PlantedBugs, WithoutOneTheSameSeedsAreClean) {
   for (std::uint64_t seed = 1; seed <= most_seeds; ++seed) {
-    ASSERT_EQ(simulate(seed, steps).violation, "") << "seed " << seed;
+    ASSERT_EQ(Simulation(seed, false).run(steps).violation, "") << "seed " << seed;
   }
 }
 

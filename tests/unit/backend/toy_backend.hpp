@@ -25,7 +25,7 @@ struct Store {
   std::uint64_t last_token = 0;
 };
 
-class ToyBackend final : public latchkey::SimpleBackend {
+class ToyBackend : public latchkey::SimpleBackend {
  public:
   explicit ToyBackend(std::shared_ptr<Store> store)
       : SimpleBackend(store->clock), store_(std::move(store)) {}

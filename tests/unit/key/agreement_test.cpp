@@ -76,7 +76,7 @@ TEST(KeyAgreement, CompiledAndParsedKeysGiveTheSameTextOrSentence) {
   const auto seed = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
   SCOPED_TRACE("LATCHKEY_SEED=" + std::to_string(seed));
   std::mt19937_64 random(seed);
-  for (int round = 0; round < 500 && !testing::Test::HasFailure(); ++round) {
+  for (int round = 0; round < 500 && !::testing::Test::HasFailure(); ++round) {
     const Account account = sample::random_account(random);
     const Customer customer(static_cast<int>(random()), sample::random_text(random));
     const Order order{static_cast<int>(random() % 1000)};

@@ -2,11 +2,15 @@
 #include <latchkey/error.hpp>
 
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <functional>
 #include <future>
 #include <string>
 #include <thread>
 
+#include <latchkey/decorate.hpp>
 #include <latchkey/locks.hpp>
 
 #include "support/failing_backend.hpp"
@@ -45,13 +49,41 @@ TEST_F(ErrorsTest, LockTimeoutNamesTheOwnerInThisProcess) {
     EXPECT_EQ(error.what(),
               "the READ lock 'k' on memory: was busy for the whole wait of 0 ms; "
               "held by owner " +
-                  std::to_string(owner) + " of this process");
+                  std::to_string(owner) + " of this process, for 0 ms");
     EXPECT_EQ(error.key(), "k");
     EXPECT_EQ(error.type(), LockType::READ);
     EXPECT_EQ(error.backend(), "memory:");
     EXPECT_EQ(error.waited(), 0ms);
-    EXPECT_EQ(error.holder(), "owner " + std::to_string(owner) + " of this process");
+    EXPECT_EQ(error.holder(), "owner " + std::to_string(owner) + " of this process, for 0 ms");
   }
+}
+
+std::string keep_busy(const Locks& locks, const std::function<std::string()>& meanwhile) {
+  return LOCKED("busy", LockType::FAIR).in(locks)AROUND(meanwhile) { return meanwhile(); };
+}
+
+TEST_F(ErrorsTest, LockTimeoutNamesTheMethodAndTheThreadThatHoldAndSinceWhen) {
+  const std::string sentence = keep_busy(locks, [&] {
+    clock.advance(1500ms);
+    return sentence_of([&] { static_cast<void>(another().lock("busy").acquire(0ms)); });
+  });
+  EXPECT_TRUE(sentence.ends_with(", owner " + std::to_string(Owner::this_thread().number()) +
+                                 " of this process (thread " +
+                                 std::to_string(::syscall(SYS_gettid)) + "), for 1500 ms"))
+      << sentence;
+  EXPECT_NE(sentence.find("held by latchkey::"), std::string::npos) << sentence;
+  EXPECT_NE(sentence.find("keep_busy (errors_test.cpp:"), std::string::npos) << sentence;
+  EXPECT_TRUE(recorder.await(Kind::timeout));
+  EXPECT_EQ("the REENTRANT lock 'busy' on memory: was busy for the whole wait of 0 ms; held by " +
+                recorder.of(Kind::timeout)[0].holder,
+            sentence);
+}
+
+TEST_F(ErrorsTest, LockTimeoutNamesTheFairHolderOfThisProcess) {
+  const Hold hold = another().lock("fair", LockType::FAIR).acquire();
+  const std::string sentence =
+      sentence_of([&] { static_cast<void>(locks.lock("fair", LockType::FAIR).acquire(0ms)); });
+  EXPECT_TRUE(sentence.ends_with(" of this process, for 0 ms")) << sentence;
 }
 
 TEST_F(ErrorsTest, LockTimeoutNamesTheHolderElsewhere) {

@@ -130,7 +130,7 @@ TEST(LockTable, DoesWhatTheNaiveModelDoes) {
         tokens.insert(outcome.token);
       }
       expect_same_state(table, model, ask, now);
-      if (testing::Test::HasFailure()) return;
+      if (::testing::Test::HasFailure()) return;
     }
   }
 }

@@ -72,5 +72,29 @@ TEST(ManualClock, SaysWhoSleeps) {
   EXPECT_EQ(clock.sleepers(), 0U);
 }
 
+TEST(ManualClock, SkipsTheWaitsOfTheThreadThatSaysSo) {
+  ManualClock clock;
+  const auto start = clock.now();
+  std::mutex mutex;
+  std::condition_variable condition;
+  std::unique_lock lock(mutex);
+  {
+    const auto skipping = clock.skip_waits();
+    clock.wait_until(lock, condition, start + seconds(5));
+    EXPECT_EQ(clock.now(), start + seconds(5));
+    EXPECT_TRUE(lock.owns_lock());
+    clock.wait_until(lock, condition, start + seconds(2));
+    EXPECT_EQ(clock.now(), start + seconds(5)) << "a deadline that has passed";
+    std::jthread other([&] {
+      std::mutex own;
+      std::unique_lock held(own);
+      while (clock.now() < start + seconds(6)) clock.wait_until(held, condition, clock.never());
+    });
+    EXPECT_TRUE(clock.await_sleepers(1)) << "others wait";
+    clock.wait_until(lock, condition, start + seconds(6));
+  }
+  EXPECT_EQ(clock.now(), start + seconds(6));
+}
+
 }  // namespace
 }  // namespace latchkey::testing

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "sim/simulator/network_user.hpp"
-#include "sim/simulator/packet.hpp"
-#include "sim/simulator/store.hpp"
-#include "sim/simulator/world.hpp"
+#include "testing/simulator/network_user.hpp"
+#include "testing/simulator/packet.hpp"
+#include "testing/simulator/store.hpp"
+#include "testing/simulator/world.hpp"
 
 namespace latchkey::sim {
 

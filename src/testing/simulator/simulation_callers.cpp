@@ -1,15 +1,13 @@
 // The simulation's callers: what the threads of a client do with their locks.
-#pragma once
-
 #include <algorithm>
 #include <utility>
 #include <vector>
 
-#include "sim/simulator/simulation.hpp"
+#include "testing/simulator/simulation.hpp"
 
 namespace latchkey::sim {
 
-inline std::vector<Grip> Simulation::grips_of(std::uint32_t client, const Caller& caller) const {
+std::vector<Grip> Simulation::grips_of(std::uint32_t client, const Caller& caller) const {
   std::vector<Grip> mine;
   for (const Grip& grip : judge_.books[caller.key].grips) {
     if (grip.client == client && grip.owner == caller.owner.number()) mine.push_back(grip);
@@ -17,11 +15,11 @@ inline std::vector<Grip> Simulation::grips_of(std::uint32_t client, const Caller
   return mine;
 }
 
-inline void Simulation::rest(std::uint32_t client, std::uint32_t index, Clock::duration length) {
+void Simulation::rest(std::uint32_t client, std::uint32_t index, Clock::duration length) {
   world_.enter(length, Due::step, client, index, ++clients_[client].callers[index].steps);
 }
 
-inline void Simulation::step(std::uint32_t client, std::uint32_t index) {
+void Simulation::step(std::uint32_t client, std::uint32_t index) {
   const Caller& caller = clients_[client].callers[index];
   std::vector<Grip> mine = grips_of(client, caller);
   std::erase_if(mine, [&](const Grip& grip) { return grip.caller != index; });
@@ -29,13 +27,13 @@ inline void Simulation::step(std::uint32_t client, std::uint32_t index) {
   if (!world_.calm) begin(client, index);
 }
 
-inline void Simulation::begin(std::uint32_t client, std::uint32_t index) {
+void Simulation::begin(std::uint32_t client, std::uint32_t index) {
   Caller& caller = clients_[client].callers[index];
   caller.key = static_cast<std::uint32_t>(world_.random.below(keys_.size()));
   acquire(client, index, some_type(caller.key), world_.random.percent(30));
 }
 
-inline void Simulation::go_on(std::uint32_t client, std::uint32_t index, std::vector<Grip> mine) {
+void Simulation::go_on(std::uint32_t client, std::uint32_t index, std::vector<Grip> mine) {
   Random& random = world_.random;
   const Grip& one = mine[random.below(mine.size())];
   const std::uint64_t die = world_.calm ? 99 : random.below(100);
@@ -54,7 +52,7 @@ inline void Simulation::go_on(std::uint32_t client, std::uint32_t index, std::ve
   release(client, index, one);
 }
 
-inline LockType Simulation::some_type(std::uint32_t key) {
+LockType Simulation::some_type(std::uint32_t key) {
   using enum LockType;
   switch (world_.plan.keys[key]) {
     case Plan::Family::reentrant: return REENTRANT;
@@ -66,19 +64,19 @@ inline LockType Simulation::some_type(std::uint32_t key) {
   return REENTRANT;
 }
 
-inline Lease Simulation::some_lease() {
+Lease Simulation::some_lease() {
   if (world_.random.percent(40)) return watchdog;
   return world_.random.pick(
       {milliseconds(30), milliseconds(200), milliseconds(1'000), milliseconds(5'000)});
 }
 
-inline Wait Simulation::some_wait() {
+Wait Simulation::some_wait() {
   if (world_.random.percent(15)) return forever;
   return world_.random.pick(
       {milliseconds(0), milliseconds(0), milliseconds(50), milliseconds(500), milliseconds(4'000)});
 }
 
-inline Call& Simulation::fresh_call(Caller& caller, Caller::Doing doing, Clock::time_point now) {
+Call& Simulation::fresh_call(Caller& caller, Caller::Doing doing, Clock::time_point now) {
   Call& call = caller.call.emplace();
   caller.doing = doing;
   ++caller.steps;
@@ -87,8 +85,7 @@ inline Call& Simulation::fresh_call(Caller& caller, Caller::Doing doing, Clock::
   return call;
 }
 
-inline void Simulation::acquire(std::uint32_t client, std::uint32_t index, LockType type,
-                                bool by_lock) {
+void Simulation::acquire(std::uint32_t client, std::uint32_t index, LockType type, bool by_lock) {
   Client& its = clients_[client];
   Caller& caller = its.callers[index];
   Call& call = fresh_call(caller, Caller::Doing::acquire, its.clock->now());
@@ -112,7 +109,7 @@ inline void Simulation::acquire(std::uint32_t client, std::uint32_t index, LockT
   }
 }
 
-inline void Simulation::extend(std::uint32_t client, std::uint32_t index, const Grip& grip) {
+void Simulation::extend(std::uint32_t client, std::uint32_t index, const Grip& grip) {
   Client& its = clients_[client];
   Caller& caller = its.callers[index];
   Call& call = fresh_call(caller, Caller::Doing::extend, its.clock->now());
@@ -126,7 +123,7 @@ inline void Simulation::extend(std::uint32_t client, std::uint32_t index, const 
       [&](Coordinator& one, Turn& turn) { one.extend(*grip.hold, lease, call, turn); }, &call);
 }
 
-inline void Simulation::release(std::uint32_t client, std::uint32_t index, Grip grip) {
+void Simulation::release(std::uint32_t client, std::uint32_t index, Grip grip) {
   Client& its = clients_[client];
   Caller& caller = its.callers[index];
   auto& grips = judge_.books[caller.key].grips;
@@ -166,7 +163,7 @@ inline void Simulation::release(std::uint32_t client, std::uint32_t index, Grip 
   }
 }
 
-inline void Simulation::end_thread(std::uint32_t client, std::uint32_t index) {
+void Simulation::end_thread(std::uint32_t client, std::uint32_t index) {
   Client& its = clients_[client];
   Caller& caller = its.callers[index];
   world_.note(client, "its thread ends", {}, index);
@@ -184,7 +181,7 @@ inline void Simulation::end_thread(std::uint32_t client, std::uint32_t index) {
   rest(client, index, world_.random.between({}, milliseconds(50)));
 }
 
-inline void Simulation::set_alarm(std::uint32_t client, std::uint32_t index) {
+void Simulation::set_alarm(std::uint32_t client, std::uint32_t index) {
   Client& its = clients_[client];
   Caller& caller = its.callers[index];
   ++caller.alarms;
@@ -194,7 +191,7 @@ inline void Simulation::set_alarm(std::uint32_t client, std::uint32_t index) {
                caller.alarms);
 }
 
-inline void Simulation::resolved(std::uint32_t client, std::uint32_t index) {
+void Simulation::resolved(std::uint32_t client, std::uint32_t index) {
   Caller& caller = clients_[client].callers[index];
   const Call& call = *caller.call;
   const Caller::Doing done = std::exchange(caller.doing, Caller::Doing::nothing);
@@ -213,7 +210,7 @@ inline void Simulation::resolved(std::uint32_t client, std::uint32_t index) {
   rest(client, index, world_.random.between({}, milliseconds(20)));
 }
 
-inline void Simulation::grip(std::uint32_t client, std::uint32_t index) {
+void Simulation::grip(std::uint32_t client, std::uint32_t index) {
   const Caller& caller = clients_[client].callers[index];
   const Call& call = *caller.call;
   ++grants_;

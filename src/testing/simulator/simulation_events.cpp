@@ -1,15 +1,13 @@
 // The simulation's events: what is due, to whom it goes, and what is left at the end.
-#pragma once
-
 #include <algorithm>
 #include <string>
 #include <utility>
 
-#include "sim/simulator/simulation.hpp"
+#include "testing/simulator/simulation.hpp"
 
 namespace latchkey::sim {
 
-inline void Simulation::start(std::uint32_t client) {
+void Simulation::start(std::uint32_t client) {
   Client& its = clients_[client];
   const auto drift = static_cast<std::uint64_t>(world_.plan.drift);
   const auto skew = static_cast<std::int64_t>(world_.random.below(2 * drift + 1));
@@ -31,7 +29,7 @@ inline void Simulation::start(std::uint32_t client) {
   }
 }
 
-inline void Simulation::advance() {
+void Simulation::advance() {
   if (world_.agenda.empty()) return;
   const Appointment due = world_.agenda.next();
   world_.now = std::max(world_.now, due.at);
@@ -45,7 +43,7 @@ inline void Simulation::advance() {
   happen(due);
 }
 
-inline void Simulation::happen(const Appointment& due) {
+void Simulation::happen(const Appointment& due) {
   Client& client = clients_[due.client];
   switch (due.due) {
     case Due::deliver: return network_.deliver(due.index);
@@ -63,7 +61,7 @@ inline void Simulation::happen(const Appointment& due) {
   }
 }
 
-inline void Simulation::timer(std::uint32_t client, std::uint32_t key) {
+void Simulation::timer(std::uint32_t client, std::uint32_t key) {
   Client& its = clients_[client];
   Coordinator* coordinator = its.process->find(keys_[key]);
   if (coordinator == nullptr || coordinator->due() > its.clock->now()) return;
@@ -74,7 +72,7 @@ inline void Simulation::timer(std::uint32_t client, std::uint32_t key) {
   }
 }
 
-inline void Simulation::alarm(std::uint32_t client, std::uint32_t index, std::uint64_t epoch) {
+void Simulation::alarm(std::uint32_t client, std::uint32_t index, std::uint64_t epoch) {
   Client& its = clients_[client];
   Caller& caller = its.callers[index];
   if (epoch != caller.alarms || caller.doing == Caller::Doing::nothing) return;
@@ -83,7 +81,7 @@ inline void Simulation::alarm(std::uint32_t client, std::uint32_t index, std::ui
   if (caller.call->wake_at <= its.clock->now()) world_.fail("a caller has to wake again at once");
 }
 
-inline void Simulation::cancel(std::uint32_t client, std::uint32_t index, std::uint64_t epoch) {
+void Simulation::cancel(std::uint32_t client, std::uint32_t index, std::uint64_t epoch) {
   Client& its = clients_[client];
   Caller& caller = its.callers[index];
   if (caller.steps != epoch || caller.doing != Caller::Doing::acquire) return;
@@ -93,7 +91,7 @@ inline void Simulation::cancel(std::uint32_t client, std::uint32_t index, std::u
 }
 
 // Promise 3: what ends a hold at the store early is noticed at the next check.
-inline void Simulation::notice(const Appointment& due) {
+void Simulation::notice(const Appointment& due) {
   const std::uint32_t key = due.index;
   const Watched& watched = judge_.clients[due.client];
   if (due.epoch >> 32 != judge_.books[key].faults) return;  // a later fault has its own notice
@@ -106,14 +104,14 @@ inline void Simulation::notice(const Appointment& due) {
     }
     const bool undisturbed = watched.troubled_at < judge_.books[key].fault_at - milliseconds(1'500);
     const HoldId id{clients_[due.client].process->settings().space, grip.number};
-    if (undisturbed && !store_.holds(keys_[key], id)) {
+    if (undisturbed && !store_->holds(keys_[key], id)) {
       return world_.fail("client " + std::to_string(due.client) + " did not notice that hold " +
                          std::to_string(grip.number) + " was gone");
     }
   }
 }
 
-inline void Simulation::submitted(Process& process, Request& request) {
+void Simulation::submitted(Process& process, Request& request) {
   const std::uint32_t key = network_.key_index(request.key);
   world_.note(process.number, "asks", to_string(request.verb), request.id.number,
               request.lease.count());
@@ -124,7 +122,7 @@ inline void Simulation::submitted(Process& process, Request& request) {
   if (stops && world_.random.percent(2)) freeze(process.number);
 }
 
-inline bool Simulation::answers_at_once(Process& process, Request& request, Outcome& outcome) {
+bool Simulation::answers_at_once(Process& process, Request& request, Outcome& outcome) {
   if (!world_.plan.at_once) return false;
   const std::uint32_t client = process.number;
   const std::uint32_t key = network_.key_index(request.key);
@@ -137,7 +135,7 @@ inline bool Simulation::answers_at_once(Process& process, Request& request, Outc
   return true;
 }
 
-inline void Simulation::woken(Process& process, Call& call) {
+void Simulation::woken(Process& process, Call& call) {
   std::vector<Caller>& callers = clients_[process.number].callers;
   for (std::uint32_t index = 0; index < callers.size(); ++index) {
     Caller& caller = callers[index];
@@ -149,18 +147,18 @@ inline void Simulation::woken(Process& process, Call& call) {
   world_.fail("a call was answered that is over");
 }
 
-inline void Simulation::told(Process& process, const Event& event) {
+void Simulation::told(Process& process, const Event& event) {
   if (event.kind == Event::Kind::lost) ++losses_;
   world_.note(process.number, to_string(event.kind), event.text);
 }
 
-inline void Simulation::before_turn(Process& process, Coordinator& coordinator) {
+void Simulation::before_turn(Process& process, Coordinator& coordinator) {
   const std::uint32_t key = network_.key_index(coordinator.key);
   judge_.before(process.number, key);
   judge_.queue_moves(process.number, key, false);
 }
 
-inline void Simulation::after_turn(Process& process, Coordinator& coordinator) {
+void Simulation::after_turn(Process& process, Coordinator& coordinator) {
   const std::uint32_t key = network_.key_index(coordinator.key);
   judge_.after(process.number, key);
   judge_.queue_moves(process.number, key, queue_rests(process.number, key));
@@ -172,7 +170,7 @@ inline void Simulation::after_turn(Process& process, Coordinator& coordinator) {
 }
 
 // Calls wait in the local queue and none of them talks to the store.
-inline bool Simulation::queue_rests(std::uint32_t client, std::uint32_t key) const {
+bool Simulation::queue_rests(std::uint32_t client, std::uint32_t key) const {
   bool waiting = false;
   for (const Caller& caller : clients_[client].callers) {
     const bool acquires = caller.doing == Caller::Doing::acquire && caller.key == key;
@@ -183,24 +181,23 @@ inline bool Simulation::queue_rests(std::uint32_t client, std::uint32_t key) con
   return waiting;
 }
 
-inline void Simulation::applied(std::uint32_t client, const Request& request,
-                                const Outcome& outcome) {
+void Simulation::applied(std::uint32_t client, const Request& request, const Outcome& outcome) {
   judge_.applied(client, network_.key_index(request.key), request, outcome);
 }
 
-inline void Simulation::answered(std::uint32_t client, Request& request, Outcome outcome) {
+void Simulation::answered(std::uint32_t client, Request& request, Outcome outcome) {
   judge_.answered(client, network_.key_index(request.key), request, outcome);
   clients_[client].process->completed(request, std::move(outcome));
 }
 
-inline void Simulation::notified(std::uint32_t client, const Notification& notification) {
+void Simulation::notified(std::uint32_t client, const Notification& notification) {
   if (clients_[client].frozen_until > world_.now) return;  // link_down, of which the end will tell
   world_.note(client, "hears", {}, notification.id.number,
               static_cast<std::int64_t>(notification.kind));
   clients_[client].process->notified(notification);
 }
 
-inline void Simulation::calm_down() {
+void Simulation::calm_down() {
   world_.calm = true;
   world_.calm_since = world_.now;
   world_.note(0, "calm");
@@ -214,7 +211,7 @@ inline void Simulation::calm_down() {
 }
 
 // When all was given back and all leases have passed nothing is left, here or there.
-inline void Simulation::look_for_remains() {
+void Simulation::look_for_remains() {
   if (!world_.agenda.empty()) return world_.fail("it does not come to rest");
   for (const Client& client : clients_) {
     for (const Caller& caller : client.callers) {
@@ -223,7 +220,7 @@ inline void Simulation::look_for_remains() {
     if (!client.process->idle()) world_.fail("a coordinator is not idle when all is over");
   }
   world_.now += std::chrono::minutes(1);
-  if (store_.left(keys_) != 0) world_.fail("something is left at the store");
+  if (store_->left(keys_) != 0) world_.fail("something is left at the store");
 }
 
 }  // namespace latchkey::sim

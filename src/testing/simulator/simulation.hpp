@@ -8,23 +8,18 @@
 #include <utility>
 #include <vector>
 
-#include "sim/simulator/judge.hpp"
-#include "sim/simulator/network.hpp"
-#include "sim/simulator/process.hpp"
-#include "sim/simulator/sim_clock.hpp"
-#include "sim/simulator/store.hpp"
-#include "sim/simulator/world.hpp"
+#include <latchkey/testing/simulator.hpp>
+
+#include "testing/simulator/judge.hpp"
+#include "testing/simulator/network.hpp"
+#include "testing/simulator/process.hpp"
+#include "testing/simulator/sim_clock.hpp"
+#include "testing/simulator/store.hpp"
+#include "testing/simulator/world.hpp"
 
 namespace latchkey::sim {
 
-/// What a run came to. `violation` is empty where every promise was kept.
-struct Report {
-  std::string violation;
-  std::uint64_t hash = 0;    ///< of everything that happened
-  std::string trace;         ///< the same as text, where asked for
-  std::uint64_t grants = 0;  ///< calls that were granted
-  std::uint64_t losses = 0;  ///< holds that were lost, as told to the listener
-};
+using Report = testing::SimulationReport;
 
 /// A simulated thread: it acquires, re-enters, extends, waits and gives back, as chance has it.
 struct Caller {
@@ -48,13 +43,15 @@ struct Client {
 
 class Simulation final : private ProcessHost, private NetworkUser {
  public:
-  Simulation(std::uint64_t seed, bool keeps_text)
+  /// `make` empty: over latchkey's own table.
+  Simulation(std::uint64_t seed, bool keeps_text, const testing::MakeStore& make = {})
       : world_(seed, keeps_text),
-        store_(world_),
+        store_(make ? make_backend_store(world_.now, make) : make_table_store(world_.now)),
         keys_(key_names(world_.plan.keys.size())),
-        network_(world_, store_, keys_, *this),
+        network_(world_, *store_, keys_, *this),
         judge_(world_, keys_.size()),
         clients_(world_.plan.clients) {
+    world_.plan.keep_to(store_->offers());
     for (std::uint32_t client = 0; client < clients_.size(); ++client) start(client);
   }
 
@@ -70,7 +67,7 @@ class Simulation final : private ProcessHost, private NetworkUser {
     }
     if (sound()) look_for_remains();
     for (std::uint32_t client = 0; client < clients_.size(); ++client) bury(client);
-    return {world_.violation, world_.trace.hash(), world_.trace.text(), grants_, losses_};
+    return {world_.violation, world_.trace.text(), world_.trace.hash(), grants_, losses_};
   }
 
  private:
@@ -82,7 +79,7 @@ class Simulation final : private ProcessHost, private NetworkUser {
     return names;
   }
 
-  // --- events and time (simulation_events.hpp) ---
+  // --- events and time (simulation_events.cpp) ---
   void start(std::uint32_t client);
   void advance();
   void happen(const Appointment& due);
@@ -94,7 +91,7 @@ class Simulation final : private ProcessHost, private NetworkUser {
   void calm_down();
   void look_for_remains();
 
-  // --- faults (simulation_faults.hpp) ---
+  // --- faults (simulation_faults.cpp) ---
   void maybe_fault();
   void freeze(std::uint32_t client);
   void crash(std::uint32_t client);
@@ -102,7 +99,7 @@ class Simulation final : private ProcessHost, private NetworkUser {
   void server_fault(std::uint32_t key);
   [[nodiscard]] Clock::duration noticed_within(const Grip& grip) const;
 
-  // --- callers (simulation_callers.hpp) ---
+  // --- callers (simulation_callers.cpp) ---
   void step(std::uint32_t client, std::uint32_t index);
   void begin(std::uint32_t client, std::uint32_t index);
   void go_on(std::uint32_t client, std::uint32_t index, std::vector<Grip> mine);
@@ -135,7 +132,7 @@ class Simulation final : private ProcessHost, private NetworkUser {
   ProcessHost& host() noexcept { return *this; }
 
   World world_;
-  Store store_;
+  std::unique_ptr<Store> store_;
   std::vector<std::string> keys_;
   Network network_;
   Judge judge_;
@@ -145,15 +142,4 @@ class Simulation final : private ProcessHost, private NetworkUser {
   std::uint64_t losses_ = 0;
 };
 
-/// Runs one seed; where it fails and no text was asked for, again with the text.
-inline Report simulate(std::uint64_t seed, std::uint64_t steps, bool keeps_text = false) {
-  Report report = Simulation(seed, keeps_text).run(steps);
-  if (report.violation.empty() || keeps_text) return report;
-  return Simulation(seed, true).run(steps);
-}
-
 }  // namespace latchkey::sim
-
-#include "sim/simulator/simulation_callers.hpp"
-#include "sim/simulator/simulation_events.hpp"
-#include "sim/simulator/simulation_faults.hpp"

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "sim/simulator/process.hpp"
-#include "sim/simulator/sim_clock.hpp"
-#include "sim/simulator/world.hpp"
+#include "testing/simulator/process.hpp"
+#include "testing/simulator/sim_clock.hpp"
+#include "testing/simulator/world.hpp"
 
 namespace latchkey::sim {
 
@@ -87,7 +87,7 @@ class Judge {
     }
   }
 
-  // --- what goes to the store and comes back (judge_store.hpp) ---
+  // --- what goes to the store and comes back (judge_store.cpp) ---
   void submitted(std::uint32_t client, std::uint32_t key, const Request& request, bool closing);
   void applied(std::uint32_t client, std::uint32_t key, const Request& request,
                const Outcome& outcome);
@@ -263,5 +263,3 @@ class Judge {
 };
 
 }  // namespace latchkey::sim
-
-#include "sim/simulator/judge_store.hpp"

@@ -1,15 +1,13 @@
 // The simulation's faults: links, processes and the server.
-#pragma once
-
 #include <algorithm>
 #include <string>
 
-#include "sim/simulator/simulation.hpp"
+#include "testing/simulator/simulation.hpp"
 
 namespace latchkey::sim {
 
 // One chance per step for each kind; the plan says per 1000 steps.
-inline void Simulation::maybe_fault() {
+void Simulation::maybe_fault() {
   Random& random = world_.random;
   const Plan& plan = world_.plan;
   std::uint64_t die = random.below(1'000);
@@ -25,50 +23,50 @@ inline void Simulation::maybe_fault() {
   if (comes(plan.crashes)) return crash(client);
   if (comes(plan.force_releases)) {
     world_.note(0, "force_release", keys_[key]);
-    if (store_.force_release(keys_[key])) server_fault(key);
+    if (store_->force_release(keys_[key])) server_fault(key);
     return;
   }
   if (comes(plan.jumps_forward)) {
     const Clock::duration length = random.between(milliseconds(1), plan.settings.watchdog * 2);
     world_.note(0, "jump", {}, 0, length.count());
-    store_.jump(length);
+    store_->jump(length);
     for (std::uint32_t each = 0; each < keys_.size(); ++each) server_fault(each);
     return;
   }
   if (comes(plan.jumps_back)) {
     world_.note(0, "jump back");
-    return store_.jump(-random.between(milliseconds(1), milliseconds(1'000)));
+    return store_->jump(-random.between(milliseconds(1), milliseconds(1'000)));
   }
   if (comes(plan.restarts)) {
     world_.note(0, "restart");
     for (std::uint32_t each = 0; each < clients_.size(); ++each) {
       network_.cut(each, random.between({}, milliseconds(300)));
     }
-    store_.restart_empty();
+    store_->restart();
     for (std::uint32_t each = 0; each < keys_.size(); ++each) server_fault(each);
   }
 }
 
 // The judge excuses what the fault took away, and expects the holders to notice.
-inline void Simulation::server_fault(std::uint32_t key) {
+void Simulation::server_fault(std::uint32_t key) {
   judge_.fault(key);
   for (const Grip& grip : judge_.books[key].grips) {
     const HoldId id{clients_[grip.client].process->settings().space, grip.number};
-    if (!judge_.live(grip) || store_.holds(keys_[key], id)) continue;
+    if (!judge_.live(grip) || store_->holds(keys_[key], id)) continue;
     world_.enter(noticed_within(grip), Due::notice, grip.client, key,
                  (judge_.books[key].faults << 32) + grip.number);
   }
 }
 
 // Promise 3, with an answer's time for the check; a hundredth is far above a clock's drift.
-inline Clock::duration Simulation::noticed_within(const Grip& grip) const {
+Clock::duration Simulation::noticed_within(const Grip& grip) const {
   const milliseconds watchdog = world_.plan.settings.watchdog;
   const milliseconds length = grip.hold->watchdogs > 0 ? watchdog : grip.hold->lease;
   const Clock::duration late = world_.plan.settings.command_timeout + milliseconds(100);
   return Clock::duration(length) / 3 * 101 / 100 + late;
 }
 
-inline void Simulation::freeze(std::uint32_t client) {
+void Simulation::freeze(std::uint32_t client) {
   const Clock::duration length = world_.random.between({}, world_.plan.settings.watchdog * 2);
   Clock::duration& until = clients_[client].frozen_until;
   until = std::max(until, world_.now + length);
@@ -77,7 +75,7 @@ inline void Simulation::freeze(std::uint32_t client) {
   judge_.clients[client].troubled_at = until;
 }
 
-inline void Simulation::crash(std::uint32_t client) {
+void Simulation::crash(std::uint32_t client) {
   world_.note(client, "crash");
   bury(client);
   Client& its = clients_[client];
@@ -94,7 +92,7 @@ inline void Simulation::crash(std::uint32_t client) {
 }
 
 // Ends a process so that nothing of it reaches anybody; what it held stays at the store.
-inline void Simulation::bury(std::uint32_t client) {
+void Simulation::bury(std::uint32_t client) {
   Client& its = clients_[client];
   std::vector<std::pair<std::uint32_t, Grip>> grips;
   for (std::uint32_t key = 0; key < keys_.size(); ++key) {

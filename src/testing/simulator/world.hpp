@@ -10,8 +10,8 @@
 
 #include <latchkey/clock.hpp>
 
-#include "sim/simulator/plan.hpp"
-#include "sim/simulator/random.hpp"
+#include "testing/simulator/plan.hpp"
+#include "testing/simulator/random.hpp"
 
 namespace latchkey::sim {
 

@@ -1,15 +1,18 @@
 // What one seed does: who takes part, over which network, and which faults come.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
+#include <latchkey/backend.hpp>
 #include <latchkey/lock_type.hpp>
 
 #include "locks/coordinator_context.hpp"
-#include "sim/simulator/random.hpp"
+#include "testing/simulator/random.hpp"
 
 namespace latchkey::sim {
 
@@ -65,6 +68,27 @@ struct Plan {
     if (plan.at_once) plan.settings.in_order = plan.settings.pushes = true;
     if (!plan.good) plan.draw_faults(random);
     return plan;
+  }
+
+  /// Leaves out what the store does not offer.
+  void keep_to(const Capabilities& offered) {
+    const auto fits = [&](Family family) {
+      switch (family) {
+        case Family::reentrant: return offered.reentrant;
+        case Family::fair: return offered.fair;
+        case Family::fenced: return offered.fenced;
+        case Family::plain: return offered.reentrant && offered.fair && offered.fenced;
+        case Family::read_write: return offered.read_write;
+      }
+      return false;
+    };
+    const std::initializer_list<Family> all = {Family::reentrant, Family::read_write,
+                                               Family::fenced, Family::fair};
+    for (Family& family : keys) {
+      if (!fits(family)) family = *std::find_if(all.begin(), all.end() - 1, fits);
+    }
+    settings.pushes = settings.pushes && offered.pushes;
+    if (!offered.administration) force_releases = 0;
   }
 
  private:

@@ -1,16 +1,14 @@
 // The judge's eye on what goes to the store and comes back.
-#pragma once
-
 #include <algorithm>
 #include <string>
 #include <utility>
 
-#include "sim/simulator/judge.hpp"
+#include "testing/simulator/judge.hpp"
 
 namespace latchkey::sim {
 
-inline void Judge::submitted(std::uint32_t client, std::uint32_t key, const Request& request,
-                             bool closing) {
+void Judge::submitted(std::uint32_t client, std::uint32_t key, const Request& request,
+                      bool closing) {
   if (request.id.number == 0) return;
   Facts& its = facts(client, request.id.number);
   const std::string id =
@@ -36,8 +34,8 @@ inline void Judge::submitted(std::uint32_t client, std::uint32_t key, const Requ
   }
 }
 
-inline void Judge::applied(std::uint32_t client, std::uint32_t key, const Request& request,
-                           const Outcome& outcome) {
+void Judge::applied(std::uint32_t client, std::uint32_t key, const Request& request,
+                    const Outcome& outcome) {
   Book& book = books[key];
   const bool acquires = request.verb == Verb::acquire;
   const Book::Held who{client, request.id.number};
@@ -65,8 +63,8 @@ inline void Judge::applied(std::uint32_t client, std::uint32_t key, const Reques
 }
 
 // On a good network the answers alone say who holds and who is next.
-inline void Judge::given(Book& book, std::uint32_t client, const Request& request,
-                         const Outcome& outcome) {
+void Judge::given(Book& book, std::uint32_t client, const Request& request,
+                  const Outcome& outcome) {
   const Book::Held who{client, request.id.number};
   const bool granted = outcome.kind == Outcome::Kind::granted;
   if (request.verb == Verb::acquire && granted) {
@@ -89,7 +87,7 @@ inline void Judge::given(Book& book, std::uint32_t client, const Request& reques
 }
 
 // A lost wake-up shows as a lock that stays free until somebody's safety poll, 1 s later.
-inline void Judge::grant_promptly(Book& book) {
+void Judge::grant_promptly(Book& book) {
   const Clock::duration since = std::exchange(book.free_since, Clock::duration::min());
   const Clock::duration bound = 10 * world_.plan.slowest + milliseconds(20);
   const bool free = since != Clock::duration::min();
@@ -100,7 +98,7 @@ inline void Judge::grant_promptly(Book& book) {
   }
 }
 
-inline void Judge::grant_in_order(Book& book, Book::Held who) {
+void Judge::grant_in_order(Book& book, Book::Held who) {
   const auto place = std::find(book.queue.begin(), book.queue.end(), who);
   if (place != book.queue.begin()) {
     world_.fail("FAIR: client " + std::to_string(who.client) + " hold " +
@@ -109,8 +107,8 @@ inline void Judge::grant_in_order(Book& book, Book::Held who) {
   if (place != book.queue.end()) book.queue.erase(place);
 }
 
-inline void Judge::answered(std::uint32_t client, std::uint32_t key, const Request& request,
-                            const Outcome& outcome) {
+void Judge::answered(std::uint32_t client, std::uint32_t key, const Request& request,
+                     const Outcome& outcome) {
   if (request.verb == Verb::release || request.verb == Verb::leave) {
     --clients[client].releasing[key];
   }
@@ -123,7 +121,7 @@ inline void Judge::answered(std::uint32_t client, std::uint32_t key, const Reque
   its.allowed = std::max(its.allowed, request.sent + request.lease - margin);
 }
 
-inline void Judge::fault(std::uint32_t key) {
+void Judge::fault(std::uint32_t key) {
   Book& book = books[key];
   book.fault_at = world_.now;
   ++book.faults;

@@ -11,8 +11,8 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/simulator/process.hpp"
-#include "sim/simulator/sim_clock.hpp"
+#include "testing/simulator/process.hpp"
+#include "testing/simulator/sim_clock.hpp"
 
 namespace latchkey::sim {
 

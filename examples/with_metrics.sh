@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Runs the bank, and reads its metrics over HTTP while it works: every metric that docs/events.md names
+# must be there, with values that make sense.
+#
+#   examples/with_metrics.sh <bank> [argument]...
+set -euo pipefail
+page=$(dirname "${BASH_SOURCE[0]}")/../docs/events.md
+fail() { echo "with_metrics: $*" >&2; exit 1; }
+
+exec {output}< <(exec "$@" --metrics 127.0.0.1:0 2>&1)
+bank=$!
+url=
+while read -r line <&"$output"; do
+  url=$(grep -oE 'http://[^ ]*/metrics' <<<"$line") && break
+done
+[[ -n $url ]] || fail "the bank says no address"
+
+metrics=$(mktemp)
+trap 'rm -f "$metrics"' EXIT
+deposits='^latchkey_hold_seconds_count\{method="Bank::deposit",.*\} [1-9]'
+until grep -qE "$deposits" "$metrics"; do
+  curl --silent --show-error --max-time 10 "$url" >"$metrics" || fail "nothing at $url"
+done
+cat <&"$output" >/dev/null  # until it is done
+wait "$bank" || fail "the bank failed"
+
+names=$(grep -oE '^\| `latchkey_[a-z_]+`' "$page" | tr -d '|` ')
+[[ -n $names ]] || fail "$page names no metrics"
+for name in $names; do
+  grep -qE "^# TYPE $name (histogram|counter)$" "$metrics" || fail "no $name"
+done
+
+# number <series>: the value of the only series that the expression names.
+number() { grep -E "^$1 " "$metrics" | awk '{ print $NF }'; }
+labels='{method="Bank::deposit",template="account:{account.id}",type="WRITE"}'
+grep -qF "latchkey_hold_seconds_count$labels" "$metrics" || fail "not the labels of a deposit"
+quoted=$(sed 's/[{}.]/\\&/g' <<<"$labels")
+holds=$(number "latchkey_hold_seconds_count$quoted")
+waits=$(number "latchkey_wait_seconds_count$quoted")
+held=$(number "latchkey_hold_seconds_sum$quoted")
+awk -v holds="$holds" -v waits="$waits" -v held="$held" \
+  'BEGIN { exit !(waits >= holds && held > 0 && held / holds < 1) }' ||
+  fail "$waits grants, $holds holds of $held s: that cannot be"
+[[ $(number "latchkey_lost_total$quoted") == 0 ]] || fail "locks were lost"
+if grep -qE 'account:[^{]' "$metrics"; then fail "a key is among the labels"; fi
+echo "with_metrics: $(wc -w <<<"$names") metrics, $holds deposits so far"

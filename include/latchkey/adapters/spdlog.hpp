@@ -1,0 +1,38 @@
+// Events as lines of a log: target latchkey::spdlog.
+#pragma once
+
+#include <memory>
+
+#include <latchkey/listener.hpp>
+
+namespace spdlog {
+class logger;
+}  // namespace spdlog
+
+namespace latchkey {
+
+/// Writes one line for each event: what happened, type, key, method, times, holder.
+///
+/// | level | events                                                        |
+/// |-------|---------------------------------------------------------------|
+/// | error | lost, abandoned, unlock_error, hidden_error                   |
+/// | warn  | timeout, warning, order, dropped                              |
+/// | debug | waiting, granted, released                                    |
+/// | trace | attempt, renewed                                              |
+///
+/// Keys stand in the log as they are. Where the logger takes no warnings when the Locks are made,
+/// only losses, reports and errors are asked for; its level may change at any time otherwise. What
+/// the logger throws harms nobody, and its sinks may block. Thread-safe as far as the logger is.
+class SpdlogListener final : public Listener {
+ public:
+  explicit SpdlogListener(std::shared_ptr<spdlog::logger> logger);
+  ~SpdlogListener() override;
+
+  void on_event(const Event& event) override;
+  [[nodiscard]] bool wants_everything() const noexcept override;
+
+ private:
+  std::shared_ptr<spdlog::logger> logger_;
+};
+
+}  // namespace latchkey

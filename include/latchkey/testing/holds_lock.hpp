@@ -1,0 +1,57 @@
+// A matcher for what is held.
+#pragma once
+
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <latchkey/hold.hpp>
+#include <latchkey/lock_info.hpp>
+#include <latchkey/locks.hpp>
+#include <latchkey/testing/scoped_locks.hpp>
+
+namespace latchkey::testing {
+
+/// What HoldsLock gives: a GoogleMock matcher.
+class HoldsLockMatcher {
+ public:
+  using is_gtest_matcher = void;
+
+  HoldsLockMatcher(std::string key, std::optional<LockType> type)
+      : key_(std::move(key)), type_(type) {}
+
+  // NOLINTBEGIN(readability-identifier-naming): GoogleMock's names
+  bool MatchAndExplain(const Hold& hold, std::ostream* out) const;
+  bool MatchAndExplain(const Hold* hold, std::ostream* out) const;
+  bool MatchAndExplain(const Locks& locks, std::ostream* out) const;
+  bool MatchAndExplain(const ScopedLocks& locks, std::ostream* out) const;
+  void DescribeTo(std::ostream* out) const;
+  void DescribeNegationTo(std::ostream* out) const;
+  // NOLINTEND(readability-identifier-naming)
+
+ private:
+  [[nodiscard]] bool fits(LockType type) const noexcept { return !type_ || *type_ == type; }
+  [[nodiscard]] bool fits(const LockInfo& info) const noexcept;
+
+  std::string key_;
+  std::optional<LockType> type_;
+};
+
+/// Is this lock held, in this type where one is said?
+///
+///     EXPECT_THAT(latchkey::current_hold(), HoldsLock("account:42", LockType::WRITE));
+///     EXPECT_THAT(locks, Not(HoldsLock("account:42")));
+///
+/// | of                 | it says yes where                                                     |
+/// |--------------------|-----------------------------------------------------------------------|
+/// | Hold, Hold*        | it is for that key, with its prefix, and not lost; null: no           |
+/// | Locks, ScopedLocks | somebody, whoever it is, holds the key there now. The place is asked: |
+/// |                    | REENTRANT, FAIR and FENCED are one to it. A backend without           |
+/// |                    | administration throws BackendRefused                                  |
+[[nodiscard]] inline HoldsLockMatcher HoldsLock(std::string key,
+                                                std::optional<LockType> type = std::nullopt) {
+  return {std::move(key), type};
+}
+
+}  // namespace latchkey::testing

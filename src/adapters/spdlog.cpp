@@ -1,0 +1,87 @@
+// What a line of the log says.
+#include <latchkey/adapters/spdlog.hpp>
+
+#include <spdlog/fmt/fmt.h>
+#include <spdlog/logger.h>
+
+#include <chrono>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace latchkey {
+namespace {
+
+using Kind = Event::Kind;
+
+spdlog::level::level_enum level_of(Kind kind) noexcept {
+  switch (kind) {
+    case Kind::lost:
+    case Kind::abandoned:
+    case Kind::unlock_error:
+    case Kind::hidden_error: return spdlog::level::err;
+    case Kind::timeout:
+    case Kind::warning:
+    case Kind::order:
+    case Kind::dropped: return spdlog::level::warn;
+    case Kind::waiting:
+    case Kind::granted:
+    case Kind::released: return spdlog::level::debug;
+    case Kind::attempt:
+    case Kind::renewed: break;
+  }
+  return spdlog::level::trace;
+}
+
+std::string milliseconds(std::chrono::nanoseconds time) {
+  return fmt::format("{:.3f} ms", std::chrono::duration<double, std::milli>(time).count());
+}
+
+/// The times of the event, each where it has one.
+std::string times(const Event& event) {
+  switch (event.kind) {
+    case Kind::granted:
+    case Kind::timeout: return ", waited " + milliseconds(event.waited);
+    case Kind::renewed:
+      return fmt::format(", lease {} ms, {} late", event.lease.count(), milliseconds(event.late));
+    case Kind::lost:
+    case Kind::abandoned: return ", held " + milliseconds(event.held);
+    case Kind::released:
+      return ", held " + milliseconds(event.held) + ", left " + milliseconds(event.left);
+    default: return {};
+  }
+}
+
+std::string line(const Event& event) {
+  std::string text(to_string(event.kind));
+  if (event.kind == Kind::dropped)
+    return text + fmt::format(" {} events: {}", event.count, event.text);
+  if (!event.key.empty()) text += fmt::format(" {} '{}'", to_string(event.type), event.key);
+  if (event.origin.site != nullptr) text += fmt::format(" in {}", event.method());
+  if (event.owner != 0) text += fmt::format(" by owner {}", event.owner);
+  text += times(event);
+  if (event.fencing_token) text += fmt::format(", token {}", *event.fencing_token);
+  if (!event.holder.empty()) text += ", held by " + event.holder;
+  if (!event.text.empty()) text += ": " + event.text;
+  return text;
+}
+
+}  // namespace
+
+SpdlogListener::SpdlogListener(std::shared_ptr<spdlog::logger> logger)
+    : logger_(std::move(logger)) {
+  if (logger_ == nullptr) throw std::invalid_argument("a SpdlogListener needs a logger");
+}
+
+SpdlogListener::~SpdlogListener() = default;
+
+void SpdlogListener::on_event(const Event& event) {
+  const auto level = level_of(event.kind);
+  if (logger_->should_log(level)) logger_->log(level, line(event));
+}
+
+bool SpdlogListener::wants_everything() const noexcept {
+  return logger_->should_log(spdlog::level::warn);
+}
+
+}  // namespace latchkey

@@ -1,0 +1,150 @@
+// The order of lock classes: edges, circles, and the keys of one class.
+#include "locked/order_graph.hpp"
+
+#include <algorithm>
+
+#include <latchkey/site.hpp>
+
+namespace latchkey::detail {
+namespace {
+
+bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
+
+/// What is in quotes, and "{}" for all else between them.
+std::string shape_of_expression(std::string_view expression) {
+  std::string shape;
+  bool quoted = false;
+  for (const char c : expression) {
+    if (c == '\'') {
+      quoted = !quoted;
+    } else if (quoted) {
+      shape += c;
+    } else if (c != '+' && c != ' ' && !shape.ends_with("{}")) {
+      shape += "{}";
+    }
+  }
+  return shape;
+}
+
+std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
+
+std::string by(const Origin& origin) {
+  return quoted(origin.key_template) + " by " + origin.site->where();
+}
+
+}  // namespace
+
+std::string shape_of(std::string_view key_template) {
+  if (key_template.starts_with('\'') || key_template.starts_with('#')) {
+    return shape_of_expression(key_template);
+  }
+  std::string shape;
+  bool inside = false;
+  for (std::size_t index = 0; index < key_template.size(); ++index) {
+    const char c = key_template[index];
+    const bool doubled = index + 1 < key_template.size() && key_template[index + 1] == c;
+    if (!inside && (c == '{' || c == '}') && doubled) {
+      shape += c;
+      ++index;
+    } else if (c == '{' || c == '}') {
+      inside = c == '{';
+      shape += c;
+    } else if (!inside) {
+      shape += c;
+    }
+  }
+  return shape;
+}
+
+bool before_by_numbers(std::string_view left, std::string_view right) noexcept {
+  std::size_t i = 0, j = 0;
+  while (i < left.size() && j < right.size()) {
+    if (!is_digit(left[i]) || !is_digit(right[j])) {
+      if (left[i] != right[j]) {
+        return static_cast<unsigned char>(left[i]) < static_cast<unsigned char>(right[j]);
+      }
+      ++i, ++j;
+      continue;
+    }
+    const auto number = [](std::string_view text, std::size_t& from) {
+      while (from < text.size() && text[from] == '0') ++from;
+      const std::size_t begin = from;
+      while (from < text.size() && is_digit(text[from])) ++from;
+      return text.substr(begin, from - begin);
+    };
+    const std::string_view one = number(left, i), other = number(right, j);
+    if (one.size() != other.size()) return one.size() < other.size();
+    if (one != other) return one < other;
+  }
+  if (i < left.size() || j < right.size()) return i == left.size();
+  return left < right;  // leading zeros are all that differs
+}
+
+std::optional<std::string> OrderGraph::add(const OrderedLock& outer, const OrderedLock& inner) {
+  const std::lock_guard lock(mutex_);
+  const Class from = class_of(outer);
+  const Class to = class_of(inner);
+  if (from == to) return within_class(from, outer, inner);
+  const auto [edge, fresh] = edges_[from].try_emplace(to, Edge{outer.origin, inner.origin});
+  if (!fresh) return std::nullopt;
+  const std::vector<Class> back = path(to, from);
+  if (back.empty()) return std::nullopt;
+  return sentence(back);
+}
+
+OrderGraph::Class OrderGraph::class_of(const OrderedLock& lock) {
+  return classes_
+      .try_emplace({std::string(lock.place), shape_of(lock.origin.key_template)}, classes_.size())
+      .first->second;
+}
+
+// An order by bytes (that of all_of) and one with numbers as numbers are both good: what is
+// reported is the pair after which neither explains all that was seen.
+std::optional<std::string> OrderGraph::within_class(Class its, const OrderedLock& outer,
+                                                    const OrderedLock& inner) {
+  KeyOrder& order = key_orders_[its];
+  order.not_by_bytes = order.not_by_bytes || inner.key < outer.key;
+  order.not_by_numbers = order.not_by_numbers || before_by_numbers(inner.key, outer.key);
+  if (!order.not_by_bytes || !order.not_by_numbers || std::exchange(order.reported, true)) {
+    return std::nullopt;
+  }
+  return "two keys of one kind are taken in descending order: " + quoted(inner.key) + " of " +
+         by(inner.origin) + ", within " + quoted(outer.key) + " of " + by(outer.origin) +
+         "; threads that take them in different orders can wait for each other";
+}
+
+// The shortest way along edges, both ends included; empty: there is none.
+std::vector<OrderGraph::Class> OrderGraph::path(Class from, Class to) const {
+  std::map<Class, Class> came_from{{from, from}};
+  std::vector<Class> seen{from};
+  for (std::size_t index = 0; index < seen.size() && !came_from.contains(to); ++index) {
+    const auto edges = edges_.find(seen[index]);
+    if (edges == edges_.end()) continue;
+    for (const auto& [next, edge] : edges->second) {
+      if (came_from.try_emplace(next, seen[index]).second) seen.push_back(next);
+    }
+  }
+  if (!came_from.contains(to)) return {};
+  std::vector<Class> way{to};
+  while (way.back() != from) way.push_back(came_from.at(way.back()));
+  std::reverse(way.begin(), way.end());
+  return way;
+}
+
+// `way` leads from the inner class back to the outer one: with the new edge it is a circle.
+std::string OrderGraph::sentence(const std::vector<Class>& way) const {
+  std::string text =
+      way.size() == 2 ? "two locks are taken in both orders: " : "locks are taken in a circle: ";
+  text += taken_within(way.back(), way.front());
+  for (std::size_t index = 0; index + 1 < way.size(); ++index) {
+    text += "; " + taken_within(way[index], way[index + 1]);
+  }
+  return text + "; threads that do so at once can wait for each other";
+}
+
+std::string OrderGraph::taken_within(Class outer, Class inner) const {
+  const Edge& edge = edges_.at(outer).at(inner);
+  return by(edge.inner) + " within " + by(edge.outer);
+}
+
+}  // namespace latchkey::detail

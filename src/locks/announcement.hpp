@@ -1,0 +1,11 @@
+// What a process says of itself to those who wait for its locks elsewhere.
+#pragma once
+
+#include <string>
+
+namespace latchkey::detail {
+
+/// "on web-3, process 4711".
+[[nodiscard]] std::string announcement_of_this_process();
+
+}  // namespace latchkey::detail

@@ -1,0 +1,15 @@
+// The simulator's entrance.
+#include <latchkey/testing/simulator.hpp>
+
+#include "testing/simulator/simulation.hpp"
+
+namespace latchkey::testing {
+
+SimulationReport simulate(std::uint64_t seed, const SimulationSettings& settings) {
+  SimulationReport report =
+      sim::Simulation(seed, settings.trace, settings.store).run(settings.steps);
+  if (report.violation.empty() || settings.trace) return report;
+  return sim::Simulation(seed, true, settings.store).run(settings.steps);
+}
+
+}  // namespace latchkey::testing

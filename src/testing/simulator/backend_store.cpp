@@ -1,0 +1,132 @@
+// A simulated store that is reached through somebody's backends, one connection for each link.
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+
+#include <latchkey/parker.hpp>
+
+#include "testing/simulator/store.hpp"
+
+namespace latchkey::sim {
+namespace {
+
+/// One connection, whose requests are driven to their end as soon as they are submitted.
+class Connection final : private Sink {
+ public:
+  Connection(std::unique_ptr<Backend> backend, detail::Subscriber* link)
+      : backend_(std::move(backend)), link_(link) {
+    if (backend_ == nullptr) throw std::invalid_argument("a SimulatedStore connected to nothing");
+  }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  ~Connection() = default;
+
+  [[nodiscard]] Capabilities offers() const noexcept { return backend_->capabilities(); }
+
+  Outcome apply(const Request& request, Clock& clock) {
+    Request copy = request;
+    copy.sent = clock.now();
+    copy.context = this;
+    copy.next = nullptr;
+    Outcome outcome;
+    if (backend_->answer(copy, outcome, *this)) return outcome;
+    Request* const one[] = {&copy};
+    open_ = &copy;
+    backend_->submit(one, *this);
+    constexpr int most_turns = 1'000;
+    for (int turn = 0; open_ != nullptr; ++turn) {
+      if (turn == most_turns) {
+        throw std::logic_error(std::string("the backend does not complete a request: ") +
+                               std::string(to_string(request.verb)));
+      }
+      backend_->drive(Parker::mine(), clock.now());
+    }
+    return std::move(outcome_);
+  }
+
+  /// Lets it deliver what it has to tell.
+  void listen(Clock& clock) { backend_->drive(Parker::mine(), clock.now()); }
+
+ private:
+  void completed(Request& request, Outcome&& outcome) noexcept override {
+    if (&request != open_) return;
+    open_ = nullptr;
+    outcome_ = std::move(outcome);
+  }
+  void notified(const Notification& notification) noexcept override {
+    const bool of_a_key = notification.kind != Notification::Kind::link_up &&
+                          notification.kind != Notification::Kind::link_down;
+    if (link_ != nullptr && of_a_key) link_->tell(notification);
+  }
+
+  std::unique_ptr<Backend> backend_;
+  detail::Subscriber* link_;
+  Request* open_ = nullptr;
+  Outcome outcome_;
+};
+
+class BackendStore final : public Store {
+ public:
+  BackendStore(const Clock::duration& truth, const testing::MakeStore& make)
+      : Store(truth), store_(make(clock())) {
+    if (store_ == nullptr) throw std::invalid_argument("MakeStore made nothing");
+    offered_ = to(nullptr).offers();
+  }
+
+  [[nodiscard]] Capabilities offers() const noexcept override { return offered_; }
+
+  Outcome apply(const Request& request, detail::Subscriber* link) override {
+    Outcome outcome = to(link).apply(request, clock());
+    if (offered_.pushes) {
+      for (auto& [each, connection] : connections_) connection->listen(clock());
+    }
+    return outcome;
+  }
+
+  void forget(const detail::Subscriber& link) noexcept override {
+    connections_.erase(const_cast<detail::Subscriber*>(&link));
+  }
+
+  void restart() override {
+    connections_.clear();
+    store_->restart();
+  }
+
+  // A key of which nothing is left is free for whoever comes.
+  [[nodiscard]] std::size_t left(const std::vector<std::string>& keys) override {
+    std::size_t count = 0;
+    for (const std::string& key : keys) {
+      Request request;
+      request.key = key;
+      request.type = offered_.reentrant ? LockType::REENTRANT : LockType::WRITE;
+      request.id = {{~std::uint64_t{0}, ~std::uint64_t{0}}, ++probes_};
+      request.lease = std::chrono::milliseconds(10);
+      if (apply(request, nullptr).kind != Outcome::Kind::granted) ++count;
+      request.verb = Verb::release;
+      (void)apply(request, nullptr);
+    }
+    return count;
+  }
+
+ private:
+  Connection& to(detail::Subscriber* link) {
+    auto& connection = connections_[link];
+    if (connection == nullptr) connection = std::make_unique<Connection>(store_->connect(), link);
+    return *connection;
+  }
+
+  std::unique_ptr<testing::SimulatedStore> store_;
+  Capabilities offered_;
+  std::map<detail::Subscriber*, std::unique_ptr<Connection>> connections_;  // after what they use
+  std::uint64_t probes_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Store> make_backend_store(const Clock::duration& truth,
+                                          const testing::MakeStore& make) {
+  return std::make_unique<BackendStore>(truth, make);
+}
+
+}  // namespace latchkey::sim

@@ -1,0 +1,121 @@
+// Options::announce: a LockTimeout says which method of which process on which host has the lock.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include <latchkey/decorate.hpp>
+#include <latchkey/error.hpp>
+#include <latchkey/locks.hpp>
+
+#include "support/recorder.hpp"
+#include "support/redis_client.hpp"
+#include "support/redis_server.hpp"
+
+namespace latchkey::tests {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+class RedisAnnounce : public ::testing::Test {
+ protected:
+  [[nodiscard]] Locks connect(bool announce, Listener* listener = nullptr) const {
+    return Locks::connect(server_.unix_uri(),
+                          {.watchdog = 300ms, .announce = announce, .listener = listener});
+  }
+  static std::string holder_as_seen_by(const Locks& locks) {
+    try {
+      static_cast<void>(locks.lock("k").acquire(0ms));
+    } catch (const LockTimeout& error) {
+      EXPECT_THAT(error.what(), HasSubstr("; held by " + error.holder()));
+      return error.holder();
+    }
+    return "nobody";
+  }
+  /// Keys of any kind that are there.
+  [[nodiscard]] std::vector<std::string> keys() { return client_({"KEYS", "*"}).list(); }
+
+  RedisServer server_;
+  RedisClient client_ = server_.client();
+};
+
+std::string process() {
+  std::string host(256, '\0');
+  EXPECT_EQ(::gethostname(host.data(), host.size() - 1), 0);
+  return "on " + std::string(host.c_str()) + ", process " + std::to_string(::getpid());
+}
+
+template <class Body>
+auto work(const Locks& locks, LockType type, Body&& body) {
+  return LOCKED("k", type, 3s, 30s).in(locks).named("work") AROUND() { return body(); };
+}
+
+TEST_F(RedisAnnounce, ALockTimeoutNamesMethodHostAndProcess) {
+  const Locks here = connect(true), there = connect(true);
+  const std::string holder = work(there, LockType::WRITE, [&] { return holder_as_seen_by(here); });
+  EXPECT_THAT(holder, HasSubstr("work (announce_test.cpp:"));
+  EXPECT_THAT(holder, HasSubstr(") " + process() + ", owner "));
+  const Hold plain = there.lock("k").acquire(0ms, 30s);
+  EXPECT_EQ(holder_as_seen_by(here).find(process() + ", owner "), 0U) << "no LOCKED holds it";
+}
+
+TEST_F(RedisAnnounce, IsReadByThoseWhoAnnounceAndOfThoseWhoDo) {
+  const Locks silent = connect(false), speaking = connect(true);
+  {
+    const Hold hold = speaking.lock("k").acquire(0ms, 30s);
+    EXPECT_THAT(holder_as_seen_by(silent), Not(HasSubstr("process")));
+    EXPECT_EQ(silent.inspect("k").holders.at(0).announced, process());
+  }
+  const Hold hold = silent.lock("k").acquire(0ms, 30s);
+  EXPECT_EQ(holder_as_seen_by(speaking), silent.inspect("k").holders.at(0).id);
+}
+
+TEST_F(RedisAnnounce, NothingIsLeftOfAnyType) {
+  const Locks here = connect(true), there = connect(true);
+  for (const LockType type :
+       {LockType::REENTRANT, LockType::FAIR, LockType::READ, LockType::WRITE}) {
+    const LockInfo info = work(there, type, [&] { return here.inspect("k"); });
+    ASSERT_EQ(info.holders.size(), 1U) << to_string(type);
+    EXPECT_THAT(info.holders[0].announced, HasSubstr("work (announce_test.cpp:"));
+    EXPECT_THAT(keys(), IsEmpty()) << to_string(type);
+  }
+  work(there, LockType::WRITE, [&] {
+    EXPECT_EQ(holder_as_seen_by(here).find("work ("), 0U);
+    return 0;
+  });
+  EXPECT_THAT(keys(), IsEmpty()) << "the one who did not get it had announced himself too";
+}
+
+TEST_F(RedisAnnounce, LastsAsLongAsTheWatchdogRenews) {
+  Recorder recorder;
+  const Locks here = connect(true), there = connect(true, &recorder);
+  const Hold hold = there.lock("k").acquire();
+  ASSERT_TRUE(recorder.await(Event::Kind::renewed, 5)) << "five thirds of the first lease";
+  EXPECT_THAT(holder_as_seen_by(here), HasSubstr(process()));
+}
+
+TEST_F(RedisAnnounce, IsLeftOutWhereTheServerForbidsIt) {
+  ASSERT_FALSE(client_({"ACL", "SETUSER", "default", "resetkeys", "~k", "~redisson_*"}).is_error());
+  const Locks here = connect(true), there = connect(true);
+  const Hold hold = there.lock("k").acquire(0ms, 30s);
+  EXPECT_EQ(holder_as_seen_by(here), here.inspect("k").holders.at(0).id);
+  EXPECT_EQ(here.inspect("k").holders.at(0).announced, "");
+}
+
+TEST_F(RedisAnnounce, OutlivesForgottenScripts) {
+  const Locks here = connect(true), there = connect(true);
+  work(there, LockType::WRITE, [] { return 0; });
+  ASSERT_FALSE(client_({"SCRIPT", "FLUSH"}).is_error());
+  const std::string holder = work(there, LockType::WRITE, [&] { return holder_as_seen_by(here); });
+  EXPECT_THAT(holder, HasSubstr(process()));
+  EXPECT_THAT(keys(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace latchkey::tests

@@ -1,0 +1,190 @@
+// What each event carries: place, durations, holder; and several listeners in the place of one.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include <latchkey/decorate.hpp>
+#include <latchkey/error.hpp>
+#include <latchkey/listeners.hpp>
+#include <latchkey/locks.hpp>
+
+#include "support/manual_locks.hpp"
+
+namespace latchkey {
+namespace {
+
+using namespace std::chrono_literals;
+using Kind = Event::Kind;
+
+class EventsTest : public ::testing::Test, public tests::ManualLocks {
+ protected:
+  Event first(Kind kind) {
+    EXPECT_TRUE(recorder.await(kind)) << to_string(kind);
+    const auto all = recorder.of(kind);
+    return all.empty() ? Event() : all.front();
+  }
+};
+
+template <class Body>
+void deposit(const Locks& locks, int id, Body&& body) {
+  LOCKED("account:{id}", LockType::WRITE, 3s, 10s).in(locks).named("deposit") AROUND(id) {
+    body();
+  };
+}
+
+TEST_F(EventsTest, CarryThePlaceThatAsked) {
+  deposit(locks, 1, [] {});
+  EXPECT_THROW(deposit(locks, 2, [&] { clock.advance(10s); }), LockLost);
+  const Hold hold = another().lock("account:3").acquire();
+  const auto skipping = clock.skip_waits();
+  EXPECT_THROW(deposit(locks, 3, [] {}), LockTimeout);
+  for (const Kind kind : {Kind::released, Kind::lost, Kind::waiting, Kind::timeout}) {
+    const Event event = first(kind);
+    EXPECT_EQ(event.method(), "deposit") << to_string(kind);
+    EXPECT_EQ(event.origin.key_template, "account:{id}");
+    ASSERT_NE(event.origin.site, nullptr);
+    EXPECT_TRUE(event.origin.site->where().starts_with("deposit (events_test.cpp:"));
+    EXPECT_EQ(event.owner, Owner::this_thread().number());
+  }
+  const auto granted = recorder.of(Kind::granted);
+  ASSERT_EQ(granted.size(), 3U);
+  EXPECT_EQ(granted[0].method(), "deposit");
+  EXPECT_EQ(granted[2].method(), "") << "no LOCKED asked";
+  EXPECT_EQ(granted[2].origin.site, nullptr);
+}
+
+TEST_F(EventsTest, CarryDurations) {
+  deposit(locks, 1, [&] { clock.advance(4s); });
+  const Event granted = first(Kind::granted);
+  EXPECT_EQ(granted.waited, 0s);
+  EXPECT_EQ(granted.lease, 10s);
+  EXPECT_EQ(granted.left, 9'900ms) << "less the margin";
+  const Event released = first(Kind::released);
+  EXPECT_EQ(released.held, 4s);
+  EXPECT_EQ(released.lease, 10s);
+  EXPECT_EQ(released.left, 5'900ms);
+}
+
+TEST_F(EventsTest, OfALossHaveNothingLeft) {
+  EXPECT_THROW(deposit(locks, 1, [&] { clock.advance(12s); }), LockLost);
+  const Event lost = first(Kind::lost);
+  EXPECT_EQ(lost.held, 12s);
+  EXPECT_EQ(lost.left, 0s);
+}
+
+TEST_F(EventsTest, OfARenewalSayHowLateItIs) {
+  const Hold hold = locks.lock("k").acquire();
+  pass(10s);
+  pass(13s);
+  ASSERT_TRUE(recorder.await(Kind::renewed, 2));
+  const auto renewed = recorder.of(Kind::renewed);
+  EXPECT_EQ(renewed[0].late, 0s);
+  EXPECT_EQ(renewed[1].late, 3s);
+  EXPECT_EQ(renewed[1].lease, 30s);
+  EXPECT_EQ(renewed[1].left, 29'700ms);
+}
+
+TEST_F(EventsTest, NameTheHolder) {
+  deposit(locks, 1, [&] {
+    clock.advance(250ms);
+    const auto skipping = clock.skip_waits();
+    EXPECT_FALSE(another().lock("account:1").try_acquire(1s));
+  });
+  const std::string who = "owner " + std::to_string(Owner::this_thread().number());
+  for (const Kind kind : {Kind::waiting, Kind::timeout}) {
+    const Event event = first(kind);
+    EXPECT_TRUE(event.holder.starts_with("deposit (events_test.cpp:")) << event.holder;
+    EXPECT_NE(event.holder.find(who), std::string::npos) << event.holder;
+    const bool began = kind == Kind::waiting;
+    EXPECT_TRUE(event.holder.ends_with(began ? ", for 250 ms" : ", for 1250 ms")) << event.holder;
+  }
+}
+
+TEST_F(EventsTest, NameNobodyWhereALockIsKept) {
+  const auto kept = [&] { LOCKED("kept").in(locks).hold_for(5s) AROUND(){}; };
+  kept();
+  EXPECT_FALSE(another().lock("kept").try_acquire());
+  EXPECT_EQ(first(Kind::timeout).holder, "nobody: it is kept, or being given back");
+}
+
+TEST_F(EventsTest, AllComeBeforeAFlushReturns) {
+  for (int turn = 0; turn < 100; ++turn) deposit(locks, turn, [] {});
+  ASSERT_TRUE(locks.flush(10s));
+  EXPECT_EQ(recorder.count(Kind::released), 100U);
+  EXPECT_TRUE(Locks::connect("memory:").flush(0ms)) << "nobody listens";
+}
+
+TEST(ListenersTest, AllHearEverythingThoughOneThrows) {
+  class Throwing final : public Listener {
+   public:
+    void on_event(const Event&) override { throw std::runtime_error("no"); }
+    [[nodiscard]] bool wants_everything() const noexcept override { return false; }
+  } throwing;
+  tests::Recorder one, other;
+  Listeners all{&throwing, &one, nullptr, &other};
+  EXPECT_TRUE(all.wants_everything());
+  EXPECT_FALSE(Listeners({&throwing}).wants_everything());
+  const Locks locks = Locks::connect("memory:", {.listener = &all});
+  locks.lock("k").acquire().release();
+  ASSERT_TRUE(locks.flush(10s));
+  EXPECT_EQ(one.count(Kind::released), 1U);
+  EXPECT_EQ(other.count(Kind::granted), 1U);
+}
+
+std::string content(const char* name) {
+  const std::string here = __FILE__;
+  std::ifstream file(here.substr(0, here.rfind("/tests/") + 1) + name);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// A page that lists all events but one is worse than none.
+TEST(DocsEvents, EveryEventHasItsRow) {
+  const std::string text = content("docs/events.md");
+  int kinds = 0;
+  for (int number = 0;; ++number, ++kinds) {
+    const std::string_view name = to_string(static_cast<Kind>(number));
+    if (name == "?") break;
+    EXPECT_NE(text.find("| `" + std::string(name) + "` | "), std::string::npos) << name;
+  }
+  EXPECT_EQ(kinds, 13);
+}
+
+std::string paged;
+
+void page(std::string what, std::string_view method) {
+  paged = std::move(what) + std::string(method);
+}
+
+// clang-format off: the page's own lines
+class Alarm final : public latchkey::Listener {
+ public:
+  void on_event(const latchkey::Event& event) override {
+    if (event.kind != latchkey::Event::Kind::lost) return;
+    page("lost " + event.key + " in ", event.method());
+  }
+  bool wants_everything() const noexcept override { return false; }  // no routine
+};
+// clang-format on
+
+TEST(DocsEvents, TheListenerOfThePageWorks) {
+  const std::string text = content("docs/events.md"),
+                    source = content("tests/unit/locks/events_test.cpp");
+  const std::size_t from = text.find("```cpp\n") + 7;
+  EXPECT_NE(source.find(text.substr(from, text.find("```", from) - from)), std::string::npos);
+  latchkey::testing::ManualClock clock;
+  Alarm alarm;
+  const Locks locks = Locks::connect("memory:", {.clock = &clock, .listener = &alarm});
+  EXPECT_THROW(deposit(locks, 1, [&] { clock.advance(10s); }), LockLost);
+  ASSERT_TRUE(locks.flush(10s));
+  EXPECT_EQ(paged, "lost account:1 in deposit");
+}
+
+}  // namespace
+}  // namespace latchkey
