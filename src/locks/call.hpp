@@ -44,6 +44,9 @@ struct Call {
   Lease lease = watchdog;
   bool by_lock = false;  ///< counts as lock() rather than as a Hold
   Reentry reentry = Reentry::count;
+  /// One attempt, asked for together with others: it takes its place in the queue and a claim, and
+  /// whoever brought it asks the backend for all of them at once.
+  bool bundled = false;
   bool forever = false;
   Clock::time_point asked{};
   /// The end of the wait; at or before `asked`: one attempt.
