@@ -27,6 +27,9 @@ class RedisBackend final : public Backend {
     Capabilities offered;
     offered.fair = offered.read_write = offered.fenced = true;
     offered.pushes = offered.administration = true;
+    // One server takes keys of any slot. A node of a cluster refuses those of several, and who
+    // asked goes on one by one then.
+    offered.one_step = Capabilities::OneStep::all;
     offered.in_order = connection_.keeps_order();
     return offered;
   }
