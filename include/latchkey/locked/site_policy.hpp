@@ -23,6 +23,9 @@ struct SitePolicy {
   Policy defaults{};      ///< where LOCKED says nothing
   const BoundKey* key{};  ///< null: LOCKED's own
   const Locks* locks{};   ///< null: LOCKED's own
+
+  /// LOCKED's own key does not count: the policy has one, or there is no lock.
+  [[nodiscard]] bool says_key() const noexcept { return key != nullptr || over.unlocked; }
 };
 
 /// The number of a LOCKED among those that a policy speaks of; 0: none does. That is all that a
