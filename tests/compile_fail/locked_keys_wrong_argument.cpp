@@ -1,4 +1,4 @@
-// expect: form
+// expect: account:\{form\}
 // The second of several keys names no argument.
 #include <latchkey/latchkey.hpp>
 
