@@ -17,13 +17,14 @@ namespace latchkey::detail {
 /// A call to a coordinator in two halves, so that a thread can begin several, also in different
 /// spaces, before it waits for the first: their requests are then under way together.
 ///
-/// Begun once. Whatever was begun must be finished before this goes, and nothing else may be done
-/// with it in between. Belongs to one thread.
+/// Begun once. What was begun is finished before this goes, and nothing else may be done with it in
+/// between. Belongs to one thread.
 class MemberCall {
  public:
   explicit MemberCall(LockSpace& space) noexcept : space_(&space) {}
   MemberCall(const MemberCall&) = delete;
   MemberCall& operator=(const MemberCall&) = delete;
+  ~MemberCall() { finish(); }
 
   /// Acquires and waits, at most until `until`.
   void acquire(std::string_view key, Owner owner, const Attempt& attempt, bool by_lock,

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <bitset>
+#include <exception>
 #include <mutex>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -119,17 +121,24 @@ void OneStep::ask(LockSpace& space, std::span<Asked> all, const Attempt& attempt
   Administration together;
   {
     const Shards shards(space, all);
-    const bool free = reserve(space, all, attempt, by_lock);
+    bool free = false;
+    std::exception_ptr failure;
+    try {
+      free = reserve(space, all, attempt, by_lock);
+    } catch (const std::bad_alloc&) {
+      failure = std::current_exception();  // the places that were taken must be left again
+    }
     for (std::size_t index = 0; index < all.size(); ++index) {
       if (all[index].claim == nullptr) continue;
       members.push_back({all[index].key, all[index].type, all[index].claim->id});
       asked.push_back(index);
     }
-    if (members.empty()) return;
     Outcome outcome;
     outcome.kind = Outcome::Kind::busy;
     outcome.busy_member = static_cast<std::uint32_t>(members.size());  // none of these
-    if (!free) return tell_all(space, all, outcome, asked);
+    if (!free) tell_all(space, all, outcome, asked);
+    if (failure) std::rethrow_exception(failure);
+    if (!free || members.empty()) return;
     together.verb = Verb::acquire_all;
     together.members = members;
     together.key = members.front().key;
