@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 
 #include <latchkey/quorum.hpp>
@@ -209,8 +210,8 @@ QuorumBackend::Round QuorumBackend::round() {
   for (std::size_t server = 0; server < servers_.size(); ++server) {
     if (awaited_[server] > 0) made.servers.push_back(server);
   }
-  std::ranges::stable_sort(made.servers, {}, [&](std::size_t server) {
-    return std::pair(!waited_for[server], slow_[server]);
+  std::ranges::sort(made.servers, {}, [&](std::size_t server) {
+    return std::tuple(!waited_for[server], slow_[server], server);
   });
   made.undecided = !made.servers.empty() && waited_for[made.servers.front()];
   return made;
