@@ -15,6 +15,7 @@ Coordinator& MemberCall::find_or_make(Shard& shard, std::string_view key, std::s
 // With the shard's mutex held.
 template <class Bring>
 void MemberCall::begin(Shard& shard, Coordinator& home, Bring&& bring) {
+  shard_ = &shard;
   home_ = &home;
   call_.parker = &Parker::mine();
   Actions actions;
@@ -105,7 +106,7 @@ void MemberCall::begin_unlock(std::string_view key, LockType type, Owner owner) 
 // while this thread waited for another of its calls.
 void MemberCall::finish() {
   if (!pending_) return;
-  Shard& shard = space_->shard_of(home_->hash);
+  Shard& shard = *shard_;
   while (!call_.done.load(std::memory_order_acquire)) {
     Clock::time_point wake_at;
     {

@@ -60,7 +60,8 @@ class MemberCall {
 
   LockSpace* space_;
   Call call_;
-  Coordinator* home_ = nullptr;  ///< valid while the call is pending
+  Shard* shard_ = nullptr;
+  Coordinator* home_ = nullptr;  ///< valid while the call is pending, with the shard's mutex held
   bool pending_ = false;
   std::optional<LockSpace::Departure> departure_;  ///< released: the space may go with the hold
 };
