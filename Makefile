@@ -52,7 +52,7 @@ test:
 	$(call ctest,dev)
 
 asan:
-	@scripts/deps.sh test
+	@scripts/deps.sh clang
 	$(call build,asan)
 	$(call ctest,asan) -LE '^(consumer|compile_fail|tidy)$$'
 

@@ -4,13 +4,10 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <mutex>
-#include <stdexcept>
-#include <string>
 #include <thread>
-#include <unordered_map>
 #include <vector>
 
+#include "mutex_map.hpp"
 #include "side_by_side.hpp"
 
 namespace {
@@ -21,50 +18,6 @@ namespace bench = latchkey::bench;
 
 struct Account {
   int id;
-};
-
-/// What people write by hand: find or insert a timed mutex under one mutex, wait at most 3 s,
-/// unlock, erase when unused.
-class MutexMap {
- public:
-  template <class Body>
-  auto with(const std::string& key, Body&& body) {
-    Entry& entry = enter(key);
-    if (!entry.mutex.try_lock_for(3s)) {
-      leave(key, entry);
-      throw std::runtime_error("timeout");
-    }
-    struct Exit {
-      MutexMap& map;
-      const std::string& key;
-      Entry& entry;
-      ~Exit() {
-        entry.mutex.unlock();
-        map.leave(key, entry);
-      }
-    } exit{*this, key, entry};
-    return body();
-  }
-
- private:
-  struct Entry {
-    std::timed_mutex mutex;
-    int users = 0;
-  };
-
-  Entry& enter(const std::string& key) {
-    const std::lock_guard lock(mutex_);
-    Entry& entry = entries_[key];
-    ++entry.users;
-    return entry;
-  }
-  void leave(const std::string& key, Entry& entry) {
-    const std::lock_guard lock(mutex_);
-    if (--entry.users == 0) entries_.erase(key);
-  }
-
-  std::mutex mutex_;
-  std::unordered_map<std::string, Entry> entries_;
 };
 
 class Service {
@@ -79,7 +32,7 @@ class Service {
   }
 
  private:
-  MutexMap map_;
+  bench::MutexMap map_;
 };
 
 template <class Call>

@@ -5,12 +5,14 @@
 #
 # hiredis >= 1.1 and Boost.PFR >= 2.2 are newer than Debian 12: unless the system has them, they are
 # taken from Debian 13's archive into build/deps by an apt configuration of its own, so that the
-# system stays as it was. apt checks their signatures with the system's keyring.
+# system stays as it was. apt checks their signatures with the system's keyring. So is Valkey, for the
+# tests, from Debian 12's backports; where it cannot be had, its tests are left out.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 deps=$root/build/deps
 newer_suite=trixie
+valkey_suite=bookworm-backports
 
 base=(build-essential cmake ninja-build ccache librange-v3-dev libyaml-cpp-dev libssl-dev)
 demo=(libcli11-dev libfmt-dev)
@@ -101,7 +103,7 @@ debian_mirror() {
 
 # An apt of our own: it knows one suite, and keeps the system's proxy settings and nothing else.
 configure_private_apt() {
-  local apt=$1
+  local apt=$1 suite=$2
   mkdir -p "$apt"/{conf.d,sources.d,lists/partial,cache/archives/partial,state}
   : >"$apt/state/status"
   apt-config dump | grep '^Acquire::' | grep -viE 'insecure|weak|downgrade|check' \
@@ -109,7 +111,7 @@ configure_private_apt() {
   cat >"$apt/sources.d/newer.sources" <<EOF
 Types: deb
 URIs: $(debian_mirror)
-Suites: $newer_suite
+Suites: $suite
 Components: main
 Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
 EOF
@@ -134,26 +136,28 @@ Acquire::IndexTargets::deb::Contents-deb::DefaultEnabled "false";
 EOF
 }
 
-# Downloads packages of the newer Debian and unpacks them below $deps/root, without installing them.
-unpack_newer() {
-  local apt=$deps/apt log=$deps/apt.log package
-  say "taking $* from Debian's $newer_suite into build/deps"
-  rm -rf "$apt"
-  configure_private_apt "$apt"
-  if ! APT_CONFIG=$apt/apt.conf apt-get update -q >"$log" 2>&1; then
-    # A keyring older than the newer Debian does not know its signature; an upgraded one does.
-    as_root apt-get update -qq >>"$log" 2>&1 || true
-    as_root apt-get install -y -qq debian-archive-keyring >>"$log" 2>&1 || true
-    APT_CONFIG=$apt/apt.conf apt-get update -q >"$log" 2>&1 ||
-      { cat "$log" >&2; fail "cannot read $newer_suite from the Debian mirror of this system"; }
+private_apt_get() { APT_CONFIG=$deps/apt/apt.conf apt-get -q "$@" >>"$deps/apt.log" 2>&1; }
+
+# unpack <suite> <folder> <package>...: downloads packages and unpacks them there, without installing
+# them. What apt said is in $deps/apt.log where it fails.
+unpack() {
+  local suite=$1 folder=$2 apt=$deps/apt package
+  shift 2
+  say "taking $* from Debian's $suite into build/deps"
+  rm -rf "$apt" "$deps/apt.log"
+  configure_private_apt "$apt" "$suite"
+  if ! private_apt_get update; then
+    # A keyring older than the suite does not know its signature; an upgraded one does.
+    { as_root apt-get update -qq; as_root apt-get install -y -qq debian-archive-keyring; } \
+      >>"$deps/apt.log" 2>&1 || true
+    private_apt_get update || return 1
   fi
-  mkdir -p "$deps/root" "$apt/debs"
-  (cd "$apt/debs" && APT_CONFIG=$apt/apt.conf apt-get download -q "$@" >>"$log" 2>&1) ||
-    { cat "$log" >&2; fail "cannot download $*"; }
+  mkdir -p "$folder" "$apt/debs"
+  (cd "$apt/debs" && private_apt_get download "$@") || return 1
   for package in "$apt"/debs/*.deb; do
-    dpkg -x "$package" "$deps/root"
+    dpkg -x "$package" "$folder"
   done
-  rm -rf "$apt" "$log"
+  rm -rf "$apt" "$deps/apt.log"
 }
 
 system_has_new_pfr() {
@@ -173,7 +177,8 @@ provide_newer_libraries() {
   system_has_new_pfr || [[ -e $deps/include/latchkey/third_party/pfr.hpp ]] ||
     packages+=(libboost1.88-dev)
   ((${#packages[@]})) || return 0
-  unpack_newer "${packages[@]}"
+  unpack "$newer_suite" "$deps/root" "${packages[@]}" ||
+    { cat "$deps/apt.log" >&2; fail "cannot take ${packages[*]} from Debian's $newer_suite"; }
   if [[ " ${packages[*]} " == *" libboost"* ]]; then
     cmake -DFROM="$deps/root/usr/include" -DTO="$deps/include.new" \
       -P "$root/cmake/rewrite_pfr.cmake"
@@ -182,8 +187,19 @@ provide_newer_libraries() {
   fi
 }
 
+# What it runs on is installed with redis-server.
+provide_valkey() {
+  [[ " $(wanted "$@" | tr '\n' ' ') " == *" redis-server "* ]] || return 0
+  if command -v valkey-server >/dev/null || [[ -x $deps/valkey/usr/bin/valkey-server ]]; then
+    return 0
+  fi
+  unpack "$valkey_suite" "$deps/valkey" valkey-server valkey-tools ||
+    say "no Valkey: the tests run on Redis only"
+}
+
 command -v apt-get >/dev/null ||
   fail "this script knows Debian only; README.md lists what latchkey needs"
 (($#)) || set -- all
 install_system_packages "$@"
 provide_newer_libraries
+provide_valkey "$@"

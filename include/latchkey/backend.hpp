@@ -167,6 +167,10 @@ class Backend {
   /// Scheme, host, port and database for messages; never a user name or a password.
   [[nodiscard]] virtual std::string describe() const = 0;
 
+  /// What speaks against this place for locks, as a clause without a full stop; empty: nothing.
+  /// Asked once, when the Locks are made, and told to the listener.
+  [[nodiscard]] virtual std::string warning() const { return {}; }
+
   /// Queues the requests and returns; the sink is not called from here. Requests submitted by one
   /// thread, or by several that take turns under a mutex, are attempted in that order. Every
   /// request is completed exactly once, in any order, by whichever thread drives.

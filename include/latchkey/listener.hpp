@@ -25,8 +25,10 @@ struct Event {
     abandoned,     ///< a thread ended while it held by lock(): the lease runs out by itself
     unlock_error,  ///< an unlock() or a destructor could not say so by throwing; `text` says what
     hidden_error,  ///< no_throw() kept an error from a decorated call's caller; `text` says what
-    warning,       ///< a policy file lets methods run without their lock; `text` lists them
-    dropped,       ///< the listener was too slow: `count` events before this one were not kept
+    /// A policy file lets methods run without their lock, or a server may evict held locks; `text`
+    /// says it. Where there is no listener it goes to std::clog.
+    warning,
+    dropped,  ///< the listener was too slow: `count` events before this one were not kept
   };
 
   Kind kind = Kind::attempt;

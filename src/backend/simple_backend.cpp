@@ -22,7 +22,7 @@ struct Job {
 /// The requests of one key. It is in the line of ready lanes while it has jobs and none of them
 /// runs.
 struct Lane {
-  std::string key;
+  detail::KeyText key;
   std::size_t hash = 0;
   Lane* next = nullptr;
   std::deque<Job> jobs;

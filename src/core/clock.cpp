@@ -7,12 +7,27 @@
 namespace latchkey {
 namespace {
 
+Clock::time_point read(clockid_t clock) noexcept {
+  timespec time{};
+  ::clock_gettime(clock, &time);
+  return Clock::time_point(std::chrono::seconds(time.tv_sec) +
+                           std::chrono::nanoseconds(time.tv_nsec));
+}
+
 class BootClock final : public Clock {
  public:
-  time_point now() const noexcept override {
-    timespec time{};
-    ::clock_gettime(CLOCK_BOOTTIME, &time);
-    return time_point(std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec));
+  time_point now() const noexcept override { return read(CLOCK_BOOTTIME); }
+
+  // The coarse clock moves with every tick, and when the machine wakes from sleep. As long as it
+  // stands still, what this thread read last is less than a tick old. Reading it costs a tenth.
+  time_point recent() const noexcept override {
+    struct Reading {
+      time_point tick, exact;
+    };
+    static constinit thread_local Reading last{};
+    const time_point tick = read(CLOCK_MONOTONIC_COARSE);
+    if (tick != last.tick) last = {tick, now()};
+    return last.exact;
   }
 
   void wait_until(std::unique_lock<std::mutex>& lock, std::condition_variable& condition,

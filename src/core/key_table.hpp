@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <string>
 #include <string_view>
 #include <utility>
 
+#include "core/key_text.hpp"
 #include "core/magazine.hpp"
 
 namespace latchkey::detail {
@@ -58,13 +58,13 @@ namespace latchkey::detail {
 
 /// Owns records found by their key. `Record` is default constructible and has the members
 ///
-///     std::string key;  std::size_t hash;  Record* next;  void reset() noexcept;
+///     KeyText key;  std::size_t hash;  Record* next;  void reset() noexcept;
 ///
 /// of which the table writes the first three; reset() empties the rest when a record is erased, and
 /// may keep capacities. The address of a record stays the same until it is erased. Records come
-/// from the calling thread's magazine with the room of their key: a thread that has few of them at
-/// a time allocates nothing for keys of up to 64 bytes. An empty table is half a cache line and
-/// nothing else. Not thread-safe.
+/// from the calling thread's magazine: a thread that has few of them at a time allocates nothing
+/// for keys of up to 64 bytes. An empty table is half a cache line and nothing else. Not
+/// thread-safe.
 template <class Record>
 class KeyTable {
  public:
@@ -106,11 +106,8 @@ class KeyTable {
     while (*place != &record) place = &(*place)->next;
     *place = record.next;
     --size_;
-    if (record.key.capacity() > largest_spare_key) {
-      delete &record;
-    } else {
-      Magazine<Record>::give_back(record);
-    }
+    record.key.clear();
+    Magazine<Record>::give_back(record);
   }
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
@@ -130,8 +127,6 @@ class KeyTable {
   }
 
  private:
-  static constexpr std::size_t usual_key = 64;
-  static constexpr std::size_t largest_spare_key = 256;
   static constexpr std::size_t crowd = 3;  // so many more records than buckets may there be
 
   [[nodiscard]] Record*& chain(std::size_t bucket) noexcept {
@@ -144,10 +139,9 @@ class KeyTable {
   static Record& named(std::string_view key) {
     Record& record = Magazine<Record>::take();
     try {
-      if (record.key.capacity() < usual_key) record.key.reserve(usual_key);
-      record.key.assign(key);
+      record.key = key;
     } catch (...) {
-      delete &record;
+      Magazine<Record>::give_back(record);
       throw;
     }
     return record;

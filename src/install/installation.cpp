@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <exception>
-#include <iostream>
 #include <tuple>
 #include <utility>
 
@@ -99,10 +98,6 @@ void Installation::warn() const {
   for (const std::string& method : without_lock_) {
     if (&method != &without_lock_.front()) text += ", ";
     text += method;
-  }
-  if (options_.listener == nullptr) {
-    std::clog << "latchkey: " + text + "\n";
-    return;
   }
   Event event;
   event.kind = Event::Kind::warning;

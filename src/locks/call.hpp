@@ -2,8 +2,8 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
-#include <string>
 
 #include <latchkey/attempt.hpp>
 #include <latchkey/clock.hpp>
@@ -11,6 +11,7 @@
 #include <latchkey/lock_type.hpp>
 #include <latchkey/owner.hpp>
 
+#include "core/seldom_text.hpp"
 #include "locks/intrusive_list.hpp"
 
 namespace latchkey {
@@ -48,6 +49,7 @@ struct Call {
   /// whoever brought it asks the backend for all of them at once.
   bool bundled = false;
   bool forever = false;
+  std::chrono::milliseconds wait{};
   Clock::time_point asked{};
   /// The end of the wait; at or before `asked`: one attempt.
   Clock::time_point until = Clock::never();
@@ -59,8 +61,8 @@ struct Call {
   Answer answer = Answer::pending;
   RemoteHold* hold = nullptr;              ///< granted: what was granted; before: the claim
   LockType held_as = LockType::REENTRANT;  ///< would_deadlock
-  std::string text{};                      ///< busy: the holder; unavailable, refused: the reason
-  std::string key{};                       ///< unavailable, refused, not_owner: of what
+  SeldomText text;                         ///< busy: the holder; unavailable, refused: the reason
+  SeldomText key;                          ///< unavailable, refused, not_owner: of what
   std::uint64_t ticket = 0;                ///< its place in the key's queue
   /// When the caller's thread has to bring a tick at the latest.
   Clock::time_point wake_at = Clock::never();
@@ -76,6 +78,12 @@ struct Call {
   bool ignorant = false;                ///< the last outcome was unknown
   bool waits = false;                   ///< the listener was told so
   bool waking = false;                  ///< among the wakes of this turn
+
+  /// The wait begins.
+  void start(Clock::time_point now) noexcept {
+    asked = now;
+    until = later(now, wait);
+  }
 };
 
 }  // namespace latchkey::detail

@@ -137,10 +137,7 @@ void Coordinator::tell(Event::Kind kind, const Call& call, Turn& turn) {
   event.text = call.text;
 }
 
-void Coordinator::reset() noexcept {
-  key.clear();
-  due_at = Clock::never();
-}
+void Coordinator::reset() noexcept { due_at = Clock::never(); }
 
 void RemoteHold::reset() noexcept {
   deadline.store(0, std::memory_order_relaxed);

@@ -11,6 +11,7 @@
 #include <latchkey/lock_type.hpp>
 #include <latchkey/owner.hpp>
 
+#include "core/key_text.hpp"
 #include "locks/call.hpp"
 #include "locks/coordinator_context.hpp"
 #include "locks/intrusive_list.hpp"
@@ -33,7 +34,7 @@ namespace latchkey::detail {
 class Coordinator {
  public:
   // --- the record in the table of keys ---
-  std::string key;
+  KeyText key;
   std::size_t hash = 0;
   Coordinator* next = nullptr;
   // Of the shard's Timers:

@@ -21,6 +21,7 @@ void Coordinator::acquire(Call& call, Turn& turn) {
   call.acquires = true;
   if (tells(Event::Kind::attempt)) tell(Event::Kind::attempt, call, turn);
   if (context_->closed) return answer(call, Answer::closed, turn);
+  if (!remotes_.empty()) turn.read_again();  // deadlines will be looked at
   if (RemoteHold* const hold = live_hold_of(call.owner, turn)) return reenter(call, *hold, turn);
   enqueue(call, turn);
 }

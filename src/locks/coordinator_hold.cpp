@@ -132,7 +132,7 @@ void Coordinator::answer_renewals(RemoteHold& hold, const Outcome& outcome, Turn
       if (waiting.acquires) count(waiting, hold);
       answer(waiting, Answer::granted, turn);
     } else {
-      waiting.text = outcome.text;
+      waiting.text = std::string(outcome.text);
       const bool refused = outcome.kind == Outcome::Kind::refused;
       answer(waiting, refused ? Answer::refused : Answer::unavailable, turn);
     }
@@ -206,7 +206,7 @@ void Coordinator::downgraded(RemoteHold& hold, const Outcome& outcome, Turn& tur
     hold.check_at = later(turn.now(), milliseconds(50));
   }
   if (call != nullptr) {
-    call->text = outcome.text;
+    call->text = std::string(outcome.text);
     answer(*call, done ? Answer::granted : Answer::unavailable, turn);
   }
   if (done && hold.wanted.count() > 0) check(hold, turn);

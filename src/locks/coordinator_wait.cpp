@@ -135,7 +135,7 @@ void Coordinator::set_alarm_of_sleeper(Call& call, Turn& turn) {
 void Coordinator::explain(Call& call, Turn& turn) {
   const Answer result = call.answer;
   if (result == Answer::unavailable || result == Answer::refused || result == Answer::not_owner) {
-    call.key = key;  // for a sentence that is said when this coordinator may be gone
+    call.key = std::string(key);  // for a sentence that is said when this coordinator may be gone
   }
   if (!call.acquires) return;
   const auto kind = result == Answer::granted ? Event::Kind::granted : Event::Kind::timeout;

@@ -59,6 +59,7 @@ LockSpace::LockSpace(std::unique_ptr<Backend> backend, const Options& options)
       settings_(settings_for(options_, capabilities_)),
       notifier_(options_.listener),
       timer_sleeps_until_(Clock::never().time_since_epoch().count()) {
+  warn(backend_->warning());
   static_cast<void>(Parker::mine());  // which takes part in forks from now on
   settings_.id_step = shard_count;
   std::mt19937_64 seeds(std::random_device{}());
@@ -80,6 +81,14 @@ LockSpace::~LockSpace() {
   for (Shard& shard : shards_) {
     shard.table.for_each([](Coordinator& each) { each.drop(); });
   }
+}
+
+void LockSpace::warn(const std::string& of_backend) {
+  if (of_backend.empty()) return;
+  Event event;
+  event.kind = Event::Kind::warning;
+  event.text = describe() + ": " + of_backend;
+  tell(event);
 }
 
 // `home` stays where it is: it is not idle while the call is pending, and not looked at afterwards.

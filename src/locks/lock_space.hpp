@@ -126,6 +126,7 @@ class LockSpace final : public Sink, public ForkParticipant {
 
   ~LockSpace();
 
+  void warn(const std::string& of_backend);
   bool give_back(RemoteHold& hold, LockType type, bool watched, std::chrono::milliseconds linger,
                  Departure& departure);
   void wait_while_held(Clock::time_point until, Parker& parker);
@@ -141,11 +142,19 @@ class LockSpace final : public Sink, public ForkParticipant {
     const auto index = static_cast<std::size_t>(&group - watched_.data());
     return std::span(shards_).subspan(index * shards_watched_together, shards_watched_together);
   }
-  inline Coordinator& coordinator(Shard& shard, std::string_view key, std::size_t hash);
+  /// Where a key's coordinator is, or is to be.
+  struct Place {
+    std::string_view key;
+    std::size_t hash;
+    Shard& shard;
+  };
+  [[nodiscard]] inline Clock::time_point asked_at(const Lease& lease) const noexcept;
+  [[nodiscard]] inline Place place_of(std::string_view key) noexcept;
+  inline Coordinator& coordinator(const Place& place);
   void perform(Shard& shard, Coordinator& coordinator, Turn& turn);
   inline void submit(Coordinator& coordinator, Turn& turn);
   void wake(Call& call) noexcept;
-  inline void run(std::string_view key, Call& call, const std::stop_token& cancel);
+  inline void run(const Place& place, Call& call, const std::stop_token& cancel);
   template <class Bring>
   void take_turn(Shard& shard, Coordinator& home, Call& call, Bring&& bring);
   void wait(std::unique_lock<SmallMutex>& lock, Shard& shard, Coordinator& home, Call& call,

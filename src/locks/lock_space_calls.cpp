@@ -1,4 +1,5 @@
 // The blocking calls: one event for the coordinator each, and the wait for its answer.
+#include <iostream>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -14,23 +15,40 @@ namespace {
 
 /// An acquire as it is asked for, from now on.
 struct Wanted : Call {
-  Wanted(Owner who, const Attempt& attempt, Clock& clock) noexcept {
+  Wanted(Owner who, const Attempt& attempt, Clock::time_point now) noexcept {
     owner = who;
     type = attempt.type;
     lease = attempt.lease;
     reentry = attempt.reentry;
     forever = attempt.wait.is_forever();
-    asked = clock.now();
-    until = later(asked, attempt.wait.length());
+    wait = attempt.wait.length();
+    start(now);
   }
 };
 
 }  // namespace
 
-Coordinator& LockSpace::coordinator(Shard& shard, std::string_view key, std::size_t hash) {
-  if (Coordinator* const found = shard.table.find(key, hash)) return *found;
-  Coordinator& made = shard.table.insert(key, hash);
-  made.start(shard.context);
+// A lease may begin a tick before it was asked for, where that is less than the margin.
+Clock::time_point LockSpace::asked_at(const Lease& lease) const noexcept {
+  const bool long_enough = lease.length(options_.watchdog) >= std::chrono::seconds(1);
+  return long_enough ? clock_.recent() : clock_.now();
+}
+
+// There are more shards than a processor's first cache has room for: the shard comes while the
+// caller's next step, reading the clock, takes its time.
+LockSpace::Place LockSpace::place_of(std::string_view key) noexcept {
+  const std::size_t hash = hash_key(key);
+  Shard& shard = shard_of(hash);
+  __builtin_prefetch(&shard.mutex, 1);
+  __builtin_prefetch(&shard.context, 1);
+  return {key, hash, shard};
+}
+
+Coordinator& LockSpace::coordinator(const Place& place) {
+  KeyTable<Coordinator>& table = place.shard.table;
+  if (Coordinator* const found = table.find(place.key, place.hash)) return *found;
+  Coordinator& made = table.insert(place.key, place.hash);
+  made.start(place.shard.context);
   return made;
 }
 
@@ -44,40 +62,43 @@ void LockSpace::take_turn(Shard& shard, Coordinator& home, Call& call, Bring&& b
   perform(shard, home, turn);
 }
 
-void LockSpace::run(std::string_view key, Call& call, const std::stop_token& cancel) {
-  const std::size_t hash = hash_key(key);
-  Shard& shard = shard_of(hash);
-  std::unique_lock lock(shard.mutex);
-  Coordinator& home = coordinator(shard, key, hash);
-  take_turn(shard, home, call, [&](Turn& turn) { home.acquire(call, turn); });
-  if (call.answer == Answer::pending) wait(lock, shard, home, call, cancel);
+void LockSpace::run(const Place& place, Call& call, const std::stop_token& cancel) {
+  std::unique_lock lock(place.shard.mutex);
+  Coordinator& home = coordinator(place);
+  take_turn(place.shard, home, call, [&](Turn& turn) { home.acquire(call, turn); });
+  if (call.answer != Answer::pending) return;
+  call.start(clock_.now());
+  wait(lock, place.shard, home, call, cancel);
 }
 
 Hold LockSpace::acquire(std::string_view key, Owner owner, const Attempt& attempt) {
-  Wanted call(owner, attempt, clock_);
-  run(key, call, attempt.cancel);
+  const Place place = place_of(key);
+  Wanted call(owner, attempt, asked_at(attempt.lease));
+  run(place, call, attempt.cancel);
   if (call.answer != Answer::granted) fail(call, key);
   return Hold(call.hold, {call.type, call.lease.is_watchdog()});
 }
 
 std::optional<Hold> LockSpace::try_acquire(std::string_view key, Owner owner,
                                            const Attempt& attempt) {
-  Wanted call(owner, attempt, clock_);
-  run(key, call, attempt.cancel);
+  const Place place = place_of(key);
+  Wanted call(owner, attempt, asked_at(attempt.lease));
+  run(place, call, attempt.cancel);
   if (call.answer == Answer::busy) return std::nullopt;
   if (call.answer != Answer::granted) fail(call, key);
   return Hold(call.hold, {call.type, call.lease.is_watchdog()});
 }
 
 bool LockSpace::lock(std::string_view key, LockType type, Owner owner, Wait wait) {
+  const Place place = place_of(key);
   Call call;
   call.owner = owner;
   call.type = type;
   call.by_lock = true;
   call.forever = wait.is_forever();
-  call.asked = clock_.now();
-  call.until = later(call.asked, wait.length());
-  run(key, call, {});
+  call.wait = wait.length();
+  call.start(asked_at(call.lease));
+  run(place, call, {});
   if (call.answer == Answer::granted) return true;
   if (call.answer == Answer::busy) return false;
   fail(call, key);
@@ -102,16 +123,15 @@ void LockSpace::wait(std::unique_lock<SmallMutex>& lock, Shard& shard, Coordinat
 }
 
 bool LockSpace::unlock(std::string_view key, LockType type, Owner owner) {
+  const Place place = place_of(key);
   Call call;
   call.owner = owner;
   call.type = type;
   call.asked = clock_.now();
-  const std::size_t hash = hash_key(key);
-  Shard& shard = shard_of(hash);
-  std::unique_lock lock(shard.mutex);
-  Coordinator& home = coordinator(shard, key, hash);
-  take_turn(shard, home, call, [&](Turn& turn) { home.unlock(call, turn); });
-  if (call.answer == Answer::pending) wait(lock, shard, home, call);
+  std::unique_lock lock(place.shard.mutex);
+  Coordinator& home = coordinator(place);
+  take_turn(place.shard, home, call, [&](Turn& turn) { home.unlock(call, turn); });
+  if (call.answer == Answer::pending) wait(lock, place.shard, home, call);
   return done_or_fail(call);
 }
 
@@ -216,18 +236,18 @@ void LockSpace::fail(const Call& call, std::string_view key) {
   const auto waited =
       std::chrono::duration_cast<std::chrono::milliseconds>(clock_.now() - call.asked);
   switch (call.answer) {
-    case Answer::busy: throw LockTimeout(std::move(site), waited, call.text);
+    case Answer::busy: throw LockTimeout(std::move(site), waited, std::string(call.text));
     case Answer::lost: throw LockLost(std::move(site));
     case Answer::would_deadlock: throw WouldDeadlock(std::move(site), call.held_as);
     case Answer::not_owner: throw NotOwner(std::move(site));
     case Answer::cancelled: throw Cancelled(std::move(site));
     case Answer::closed: throw Closed(std::move(site));
-    case Answer::refused: throw BackendRefused(std::move(site), call.text);
+    case Answer::refused: throw BackendRefused(std::move(site), std::string(call.text));
     case Answer::pending:
     case Answer::granted:
     case Answer::unavailable: break;
   }
-  throw BackendUnavailable(std::move(site), call.text);
+  throw BackendUnavailable(std::move(site), std::string(call.text));
 }
 
 void LockSpace::report(Event::Kind kind, std::string_view key, LockType type,
@@ -243,6 +263,10 @@ void LockSpace::report(Event::Kind kind, std::string_view key, LockType type,
 
 void LockSpace::tell(const Event& event) noexcept {
   try {
+    if (event.kind == Event::Kind::warning && options_.listener == nullptr) {
+      std::clog << "latchkey: " + event.text + "\n";
+      return;
+    }
     notifier_.post(Event(event));
   } catch (const std::bad_alloc&) {
     // Nothing is left to say it with.

@@ -20,6 +20,9 @@ class Turn {
     return now_;
   }
 
+  /// Where the time that was known may be a tick old and that is not good enough.
+  void read_again() noexcept { now_ = unread; }
+
   Actions& out;
   /// The call whose own thread brings this event. It is not among the wakes: the thread looks at
   /// its answer, and asks for its alarm, before it lets go of the mutex.

@@ -46,7 +46,7 @@ struct LockRecord {
     return type == LockType::WRITE ? Mode::write : Mode::plain;
   }
 
-  std::string key;
+  KeyText key;
   std::size_t hash = 0;
   LockRecord* next = nullptr;
   Mode mode = Mode::free;  // free exactly where there are no holders

@@ -75,7 +75,7 @@ void LockTable::list(const Request& request, Clock::time_point now) {
     const Before before = snapshot(record);
     record.purge(now);
     if (!record.holders.empty() && glob_matches(request.key, record.key)) {
-      request.names->push_back(record.key);
+      request.names->emplace_back(record.key.view());
     }
     settle(record, before);
   });

@@ -20,13 +20,25 @@ const redisReply* find(const redisReply& map, std::string_view key) noexcept {
   return nullptr;
 }
 
-/// The line "run_id:…" of an INFO.
-std::string_view run_of(std::string_view info) noexcept {
-  constexpr std::string_view label = "run_id:";
-  const std::size_t at = info.find(label);
-  if (at == std::string_view::npos) return {};
-  info.remove_prefix(at + label.size());
-  return info.substr(0, info.find_first_of("\r\n"));
+/// What the line "label:…" of an INFO says; empty: there is none.
+std::string_view value_of(std::string_view label, std::string_view info) noexcept {
+  for (std::size_t at = 0; (at = info.find(label, at)) != std::string_view::npos; ++at) {
+    const bool begins_line = at == 0 || info[at - 1] == '\n';
+    const std::size_t colon = at + label.size();
+    if (!begins_line || colon >= info.size() || info[colon] != ':') continue;
+    info.remove_prefix(colon + 1);
+    return info.substr(0, info.find_first_of("\r\n"));
+  }
+  return {};
+}
+
+/// Locks have a lease, so every policy that takes keys takes locks.
+std::string eviction_warning(std::string_view info) {
+  const std::string_view limit = value_of("maxmemory", info);
+  const std::string_view policy = value_of("maxmemory_policy", info);
+  if (limit.empty() || limit == "0" || policy.empty() || policy == "noeviction") return {};
+  return "it may evict held locks when its memory is full: its maxmemory-policy is " +
+         std::string(policy) + ", and noeviction would be right";
 }
 
 }  // namespace
@@ -43,7 +55,7 @@ void Handshake::begin(CommandBuffer& out) {
     out.word(login_.password);
   }
   out.word("SETNAME"), out.word(login_.client_name);
-  out.command({"INFO", "server"});
+  out.command({"INFO"});
   ask(Question::hello);
   ask(Question::info);
 }
@@ -62,7 +74,8 @@ Handshake::Step Handshake::answered(const redisReply& reply, const Subscriptions
   switch (question) {
     case Question::hello: return hello_answered(reply);
     case Question::info:
-      current_.run = error ? std::string_view() : run_of(text_of(reply));
+      current_.run = error ? std::string_view() : value_of("run_id", text_of(reply));
+      warning_ = error ? std::string() : eviction_warning(text_of(reply));
       return second_flight(wanted, out);
     case Question::select:
       if (error) return fail(database_refused(login_.database, reply));

@@ -21,7 +21,8 @@ namespace latchkey::detail::redis {
 /// | flight | commands                                          | why                             |
 /// |--------|---------------------------------------------------|---------------------------------|
 /// | 1      | HELLO 3 [AUTH user password] SETNAME name         | RESP3, login                    |
-/// |        | INFO server                                       | which run of the server is this |
+/// |        | INFO                                              | which run of the server is this,|
+/// |        |                                                   | and may it evict held locks     |
 /// | 2      | SELECT database                                   | where it is not 0               |
 /// |        | CLIENT KILL ID the last connection's              | what was sent on it and never   |
 /// |        |                                                   | answered does not run later     |
@@ -51,6 +52,9 @@ class Handshake {
   /// Empty before the first that settled.
   [[nodiscard]] std::optional<bool> may_kill() const noexcept { return may_kill_; }
 
+  /// What speaks against this server, as a clause; empty: nothing. Said with its INFO.
+  [[nodiscard]] const std::string& warning() const noexcept { return warning_; }
+
   /// The connection that had settled is gone: the next one ends it.
   void lost() noexcept { previous_ = current_; }
   /// In a forked child: the parent's connection is none of ours.
@@ -76,6 +80,7 @@ class Handshake {
   bool ears_confirmed_ = false, ears_refused_ = false;
   Connection current_, previous_;
   std::optional<bool> may_kill_;
+  std::string warning_;
   Failure failure_;
 };
 

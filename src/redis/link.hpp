@@ -108,6 +108,8 @@ class Link {
   /// The connection carried an answer.
   [[nodiscard]] bool was_answered() const noexcept { return handshake_.answered_anything(); }
   [[nodiscard]] bool listens() const noexcept { return !subscriptions_.empty(); }
+  /// What speaks against the server, as a clause; empty: nothing.
+  [[nodiscard]] const std::string& warning() const noexcept { return handshake_.warning(); }
   [[nodiscard]] bool may_kill() const noexcept { return handshake_.may_kill().value_or(false); }
   /// Why there is no connection; null: there is one, or none was tried.
   [[nodiscard]] const Failure* last_failure() const noexcept {

@@ -36,6 +36,8 @@ class RedisBackend final : public Backend {
 
   std::string describe() const override { return connection_.uri().describe(); }
 
+  std::string warning() const override { return connection_.warning(); }
+
   void submit(std::span<Request* const> requests, Sink& sink) override {
     connection_.submit(requests, sink);
   }

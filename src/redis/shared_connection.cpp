@@ -144,6 +144,11 @@ void SharedConnection::flush(Lock& lock) {
   }
 }
 
+std::string SharedConnection::warning() const {
+  const std::lock_guard lock(mutex_);
+  return link_.warning();
+}
+
 bool SharedConnection::keeps_order() const noexcept {
   const std::lock_guard lock(mutex_);
   return link_.may_kill();

@@ -53,6 +53,9 @@ class SharedConnection final : private ForkParticipant {
   /// Whether the connection before is always ended before a new one carries requests.
   [[nodiscard]] bool keeps_order() const noexcept;
 
+  /// What speaks against the server, as a clause; empty: nothing.
+  [[nodiscard]] std::string warning() const;
+
   [[nodiscard]] const RedisUri& uri() const noexcept { return uri_; }
 
  private:

@@ -7,6 +7,7 @@
 namespace latchkey::detail::redis {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -17,8 +18,8 @@ constexpr const char* nobody = "9223372036854775807";
 TEST_F(LinkTest, TheFirstWordsAreTheHandshakeAndRequestsWaitForItsEnd) {
   submit(Verb::acquire, "a");
   connect();
-  EXPECT_THAT(heard(), ElementsAre(ElementsAre("HELLO", "3", "SETNAME", "tester"),
-                                   ElementsAre("INFO", "server")));
+  EXPECT_THAT(heard(),
+              ElementsAre(ElementsAre("HELLO", "3", "SETNAME", "tester"), ElementsAre("INFO")));
   say(testing::hello_answer(11, "run"));
   EXPECT_THAT(heard(), ElementsAre(ElementsAre("CLIENT", "KILL", "ID", nobody)));
   say(":0\r\n");
@@ -26,6 +27,22 @@ TEST_F(LinkTest, TheFirstWordsAreTheHandshakeAndRequestsWaitForItsEnd) {
   EXPECT_TRUE(link.may_kill());
   EXPECT_THAT(names(), ElementsAre("EVALSHA a"));
   EXPECT_THAT(sink.notes, IsEmpty()) << "the first connection is no news";
+}
+
+TEST_F(LinkTest, AServerThatMayEvictHeldLocksIsWarnedOf) {
+  const auto warning_for = [this](std::string_view memory) {
+    connect_after_pause();
+    heard();
+    say(testing::hello_answer(11, "run", "master", memory));
+    lose();
+    return link.warning();
+  };
+  EXPECT_EQ(warning_for("maxmemory:0\r\nmaxmemory_policy:allkeys-lru\r\n"), "");
+  EXPECT_EQ(warning_for("maxmemory:1000\r\nmaxmemory_policy:noeviction\r\n"), "");
+  EXPECT_EQ(warning_for("maxmemory:1000\r\n"), "");
+  EXPECT_THAT(
+      warning_for("maxmemory:1000\r\nmaxmemory_policy:volatile-ttl\r\n"),
+      AllOf(HasSubstr("may evict held locks"), HasSubstr("volatile-ttl"), HasSubstr("noeviction")));
 }
 
 class LoginTest : public LinkTest {

@@ -11,6 +11,7 @@
 #include <latchkey/locks.hpp>
 
 #include "scripted_peer.hpp"
+#include "support/recorder.hpp"
 #include "support/redis_server.hpp"
 
 namespace latchkey::tests {
@@ -148,6 +149,21 @@ TEST_F(RedisStart, NamesAreLookedUp) {
   const Start none = start("redis://no-such-host.invalid:6379", 10s);
   EXPECT_EQ(none.said, Said::unavailable);
   EXPECT_THAT(none.text, HasSubstr("the host 'no-such-host.invalid' has no address"));
+}
+
+TEST_F(RedisStart, AServerThatMayEvictHeldLocksIsWarnedOf) {
+  ASSERT_FALSE(client_({"CONFIG", "SET", "maxmemory", "100mb"}).is_error());
+  ASSERT_FALSE(client_({"CONFIG", "SET", "maxmemory-policy", "volatile-lru"}).is_error());
+  Recorder recorder;
+  {
+    const Locks locks = Locks::connect(server_.tcp_uri(), {.listener = &recorder});
+    locks.close(1s);
+  }
+  const std::vector<Event> warnings = recorder.of(Event::Kind::warning);
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_THAT(warnings.front().text,
+              AllOf(HasSubstr("redis://127.0.0.1:"), HasSubstr("may evict held locks"),
+                    HasSubstr("volatile-lru")));
 }
 
 struct Stranger {

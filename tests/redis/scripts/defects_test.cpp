@@ -1,5 +1,5 @@
 // Redisson's known defects, by their numbers in its wire description, as far as scripts decide
-// them. D2 and D4 are about clients only: the watchdog and waking belong to the coordinator.
+// them. D2 and D4 are the client's: redis/locks/defects_test.cpp.
 #include "redis/scripts/redisson.hpp"
 #include "redis/scripts/script_fixture.hpp"
 

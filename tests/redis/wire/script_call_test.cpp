@@ -112,12 +112,13 @@ TEST(ScriptCall, KeysAreNamedByTheTagRule) {
                    std::string(owner), "15000", "redisson_lock__channel:{k}", "1"}));
   const Words read = call(about(Verb::release, "{a}b", LockType::READ));
   EXPECT_EQ(Words(read.begin() + 2, read.end()),
-            (Words{"2", "{a}b", "{a}b:" + std::string(owner) + ":rwlock_timeout:1",
+            (Words{"2", "{a}b", std::string("{a}b:").append(owner).append(":rwlock_timeout:1"),
                    std::string(owner), "{a}b", "redisson_rwlock:{a}b", "0"}));
   const Words fenced = call(about(Verb::acquire, "k", LockType::FENCED));
   EXPECT_EQ(fenced[4], "redisson_lock_token:{k}");
   EXPECT_EQ(fenced.back(), "1");
-  EXPECT_EQ(call(about(Verb::verify, "k", LockType::WRITE)).back(), std::string(owner) + ":write");
+  EXPECT_EQ(call(about(Verb::verify, "k", LockType::WRITE)).back(),
+            std::string(owner).append(":write"));
 }
 
 TEST(ScriptCall, AListGoesOnWhereItsPageEnded) {

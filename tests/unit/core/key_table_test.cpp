@@ -12,7 +12,7 @@ namespace latchkey::detail {
 namespace {
 
 struct Record {
-  std::string key;
+  KeyText key;
   std::size_t hash = 0;
   Record* next = nullptr;
   int value = 0;
@@ -42,23 +42,42 @@ TEST(KeyTable, DoesWhatAMapDoes) {
   }
   std::map<std::string, int> seen;
   table.for_each([&](Record& record) {
-    seen[record.key] = record.value;
+    seen[std::string(record.key)] = record.value;
     table.erase(record);
   });
   EXPECT_EQ(seen, model);
   EXPECT_EQ(table.size(), 0U);
 }
 
-TEST(KeyTable, RecyclesRecordsWithTheRoomOfTheirKeys) {
+TEST(KeyTable, RecyclesRecords) {
   KeyTable<Record> table;
   const std::string key(64, 'x');
   Record* const first = &table.insert(key, hash_key(key));
-  const char* const room = first->key.data();
   table.erase(*first);
   const std::string other(64, 'y');
   Record& second = table.insert(other, hash_key(other));
   EXPECT_EQ(&second, first);
-  EXPECT_EQ(second.key.data(), room);
+  EXPECT_EQ(second.key.view(), other);
+}
+
+TEST(KeyText, IsWhatItWasGivenAtEveryLength) {
+  for (std::size_t size = 0; size <= 2 * KeyText::short_size; ++size) {
+    std::string text;
+    for (std::size_t at = 0; at < size; ++at) text += static_cast<char>('a' + at % 26);
+    KeyText kept;
+    kept = "something that was there before, longer than many";
+    kept = text;
+    ASSERT_EQ(kept.view(), text);
+    ASSERT_TRUE(kept == text);
+    ASSERT_FALSE(kept == text + "a");
+    for (std::size_t at = 0; at < size; ++at) {
+      std::string other = text;
+      other[at] = '#';
+      ASSERT_FALSE(kept == other) << at << " of " << size;
+    }
+    kept.clear();
+    ASSERT_TRUE(kept == "");
+  }
 }
 
 TEST(KeyTable, VisitsEverythingALittleAtATime) {
@@ -70,7 +89,7 @@ TEST(KeyTable, VisitsEverythingALittleAtATime) {
     missing.insert(key);
   }
   for (int turn = 0; turn < 1'024; ++turn) {
-    table.visit_some([&](Record& record) { missing.erase(record.key); });
+    table.visit_some([&](Record& record) { missing.erase(std::string(record.key)); });
   }
   EXPECT_TRUE(missing.empty());
 }

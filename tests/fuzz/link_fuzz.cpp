@@ -1,0 +1,260 @@
+// Requests, connections, time and a server that answers as it should, or with anything at all:
+// every request ends exactly once, nothing that is sent is garbled, and nothing hangs.
+//
+// The input is a play: each byte is a move, and what a move needs follows it.
+//
+// Covers: src/redis/link.cpp src/redis/link_answers.cpp src/redis/link_connection.cpp
+// Covers: src/redis/subscriptions.cpp src/redis/reply_reader.cpp src/redis/script_reply.cpp
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <deque>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "redis/client/spoken.hpp"
+#include "redis/link.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace latchkey::detail::redis;
+using latchkey::Clock;
+using latchkey::LockInfo;
+using latchkey::LockType;
+using latchkey::Notification;
+using latchkey::Outcome;
+using latchkey::Request;
+using latchkey::Sink;
+using latchkey::Verb;
+namespace testing = latchkey::testing;
+
+void require(bool promise) {
+  if (!promise) std::abort();
+}
+
+/// The bytes of the play; zeros behind its end.
+class Moves {
+ public:
+  Moves(const std::uint8_t* data, std::size_t size)
+      : rest_(reinterpret_cast<const char*>(data), size) {}
+  [[nodiscard]] bool over() const noexcept { return rest_.empty(); }
+  std::size_t below(std::size_t bound) { return byte() % bound; }
+  std::string_view bytes(std::size_t count) {
+    const std::string_view taken = rest_.substr(0, count);
+    rest_.remove_prefix(taken.size());
+    return taken;
+  }
+
+ private:
+  unsigned char byte() {
+    const std::string_view one = bytes(1);
+    return one.empty() ? 0 : static_cast<unsigned char>(one.front());
+  }
+  std::string_view rest_;
+};
+
+/// A request and how often it ended.
+struct Asked : Request {
+  LockInfo found{};
+  std::vector<std::string> listed{};
+  int ends = 0;
+};
+
+class Ends final : public Sink {
+ public:
+  void completed(Request& request, Outcome&& outcome) noexcept override {
+    require(++static_cast<Asked&>(request).ends == 1);
+    const bool explains =
+        outcome.kind == Outcome::Kind::unknown || outcome.kind == Outcome::Kind::refused;
+    require(!explains || !outcome.text.empty());
+  }
+  void notified(const Notification& notification) noexcept override {
+    const bool of_link = notification.kind == Notification::Kind::link_up ||
+                         notification.kind == Notification::Kind::link_down;
+    require(of_link == notification.key.empty());
+  }
+};
+
+/// What a server may say to a script, the usual and the odd.
+constexpr std::array<std::string_view, 20> script_answers{
+    ":1\r\n",
+    ":0\r\n",
+    "_\r\n",
+    "$-1\r\n",
+    "*2\r\n:1500\r\n$3\r\nu:1\r\n",
+    "*2\r\n:-1\r\n$9\r\nu:1:write\r\n",
+    "-NOSCRIPT No matching script. Please use EVAL.\r\n",
+    "-OOM command not allowed when used memory > 'maxmemory'. script: f00, on @user_script:1.\r\n",
+    "-ERR Error running script (call to f_1): @user_script:3: WRONGTYPE Operation\r\n",
+    "-BUSY Redis is busy running a script.\r\n",
+    "-\r\n",
+    "+OK\r\n",
+    "*1\r\n$1\r\n0\r\n",
+    "*3\r\n$2\r\n17\r\n$1\r\na\r\n$1\r\nb\r\n",
+    "*2\r\n$1\r\n0\r\n$1\r\na\r\n",
+    "*4\r\n$4\r\nread\r\n$2\r\n12\r\n*3\r\n$3\r\nu:1\r\n:1\r\n:900\r\n*1\r\n$3\r\nu:2\r\n",
+    "*4\r\n$5\r\nwrite\r\n$0\r\n\r\n*3\r\n$9\r\nu:1:write\r\n:2\r\n:-1\r\n*0\r\n",
+    "*0\r\n",
+    "#t\r\n",
+    ",1.5\r\n",
+};
+
+/// Client, connection and server of one play.
+class Play {
+ public:
+  Play(Moves& moves, int database)
+      : moves_(moves),
+        link_(Link::Settings{
+            .login = {"", "", "player", database}, .timeout = timeout, .wire = {}, .seed = 7}) {}
+
+  void move() {
+    switch (moves_.below(12)) {
+      case 0:
+      case 1: submit(1 + moves_.below(3)); break;
+      case 2: connect(); break;
+      case 3: send(link_.to_send().size()); break;
+      case 4: send(moves_.below(64)); break;
+      case 5: answers_ += next_answer(); break;
+      case 6: receive(answers_.size()); break;
+      case 7: receive(1 + moves_.below(40)); break;
+      case 8: answers_ += moves_.bytes(1 + moves_.below(16)); break;
+      case 9: spoil(); break;
+      case 10: fail({moves_.below(2) == 0, "the play says so"}); break;
+      case 11: pass(std::chrono::milliseconds(moves_.below(256) * 16)); break;
+      default: break;
+    }
+    settle();
+  }
+
+  /// Time goes on until nothing can be pending any more.
+  void end() {
+    for (int steps = 0; steps < 8; ++steps) {
+      pass(timeout);
+      settle();
+    }
+    for (const Asked& each : asked_) require(each.ends == 1);
+    require(!link_.has_news());
+  }
+
+ private:
+  static constexpr auto timeout = 2000ms;
+
+  void submit(std::size_t count) {
+    std::vector<Request*> requests;
+    for (; count > 0; --count) requests.push_back(&ask());
+    link_.submit(requests, sink_, now_);
+  }
+
+  Asked& ask() {
+    static constexpr std::array verbs{Verb::acquire,     Verb::release,      Verb::renew,
+                                      Verb::verify,      Verb::downgrade,    Verb::subscribe,
+                                      Verb::unsubscribe, Verb::leave,        Verb::list,
+                                      Verb::inspect,     Verb::force_release};
+    static constexpr std::array<std::string_view, 4> keys{"a", "b", "{a}b", "a{b"};
+    Asked& made = asked_.emplace_back();
+    made.verb = verbs[moves_.below(verbs.size())];
+    made.key = keys[moves_.below(keys.size())];
+    made.type = static_cast<LockType>(moves_.below(5));
+    made.id = {{1, 2}, 1 + moves_.below(3)};
+    made.lease = 30s;
+    made.sent = now_;
+    made.info = &made.found;
+    made.names = &made.listed;
+    return made;
+  }
+
+  void connect() {
+    if (!link_.wants_connection(now_)) return;
+    answers_.clear();
+    spoken_ = {};
+    link_.connecting(now_);
+    link_.connected();
+  }
+
+  void send(std::size_t most) {
+    const std::string_view bytes = link_.to_send().substr(0, most);
+    spoken_.hear(bytes);
+    link_.sent(bytes.size());
+    require(!spoken_.garbled());
+    for (auto& command : spoken_.all()) heard_.push_back(std::move(command));
+  }
+
+  /// The answer to the oldest command that has none.
+  std::string next_answer() {
+    if (heard_.empty()) return testing::message("redisson_lock__channel:{a}", "0");
+    const testing::Command command = std::move(heard_.front());
+    heard_.pop_front();
+    if (command[0] == "HELLO") return testing::hello_answer(11, "run");
+    if (command[0] == "INFO") return {};  // hello_answer has said it
+    if (command[0] == "PING") return "+PONG\r\n";
+    if (command[0] == "CLIENT") return moves_.below(4) == 0 ? "-NOPERM no\r\n" : ":0\r\n";
+    if (command[0] == "SELECT") return "+OK\r\n";
+    if (command[0] == "SUBSCRIBE" || command[0] == "UNSUBSCRIBE") {
+      if (moves_.below(4) == 0) return "-NOPERM no channels\r\n";
+      return testing::push(command[0] == "SUBSCRIBE" ? "subscribe" : "unsubscribe", command[1], 1);
+    }
+    return std::string(script_answers[moves_.below(script_answers.size())]);
+  }
+
+  void receive(std::size_t most) {
+    if (link_.stage() != Link::Stage::greeting && link_.stage() != Link::Stage::up) return;
+    const std::size_t count = std::min(most, answers_.size());
+    link_.received(std::span(answers_).first(count), now_);
+    answers_.erase(0, count);
+  }
+
+  void spoil() {
+    if (answers_.empty()) return;
+    answers_[moves_.below(answers_.size())] = static_cast<char>(moves_.below(256));
+  }
+
+  void fail(Failure failure) {
+    answers_.clear();
+    heard_.clear();
+    spoken_ = {};
+    link_.failed(std::move(failure), now_);
+  }
+
+  void pass(Clock::duration time) {
+    now_ += time;
+    link_.tick(now_);
+  }
+
+  /// What a connection does after each event.
+  void settle() {
+    Delivery delivery;
+    while (link_.next(delivery)) delivery.hand_over();
+    if (link_.trouble()) {
+      require(!link_.trouble()->text.empty());
+      fail(*link_.trouble());
+      while (link_.next(delivery)) delivery.hand_over();
+    }
+    require(link_.stage() == Link::Stage::down || link_.due() > Clock::time_point{});
+  }
+
+  Moves& moves_;
+  Clock::time_point now_{1'000s};
+  Ends sink_;
+  std::deque<Asked> asked_;
+  testing::Spoken spoken_;
+  std::deque<testing::Command> heard_;
+  std::string answers_;
+  Link link_;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  Moves moves(data, size);
+  Play play(moves, static_cast<int>(moves.below(2)));
+  while (!moves.over()) play.move();
+  play.end();
+  return 0;
+}
