@@ -47,6 +47,18 @@ class Bank {
     };
   }
 
+  /// Both accounts at once, or neither. Another clerk may move money the other way at the same
+  /// time: whoever names which first, they are taken in one order, so nobody waits for each other.
+  bool transfer(const Account& from, const Account& to, Money amount) {
+    return timed_ | LOCKED(KEYS("account:{from.id}", "account:{to.id}"), LockType::WRITE, 3s)
+                        AROUND(from, to, amount) {
+      if (ledger_.sum(from.id) < amount) return false;
+      ledger_.add(from.id, -amount);
+      ledger_.add(to.id, amount);
+      return true;
+    };
+  }
+
   Money balance(const Account& account) const {
     return timed_ | LOCKED("account:{account.id}", LockType::READ, 3s) AROUND(account) {
       return ledger_.sum(account.id);
@@ -74,6 +86,13 @@ class UnlockedBank {
   bool withdraw(const Account& account, Money amount) {
     if (ledger_.sum(account.id) < amount) return false;
     ledger_.add(account.id, -amount);
+    return true;
+  }
+
+  bool transfer(const Account& from, const Account& to, Money amount) {
+    if (ledger_.sum(from.id) < amount) return false;
+    ledger_.add(from.id, -amount);
+    ledger_.add(to.id, amount);
     return true;
   }
 

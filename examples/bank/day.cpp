@@ -87,6 +87,7 @@ class Team {
 Tally& Tally::operator+=(const Tally& other) {
   deposits += other.deposits;
   withdrawals += other.withdrawals;
+  transfers += other.transfers;
   refused += other.refused;
   balances += other.balances;
   audits += other.audits;
@@ -94,6 +95,7 @@ Tally& Tally::operator+=(const Tally& other) {
   gave_up += other.gave_up;
   paid_in += other.paid_in;
   paid_out += other.paid_out;
+  moved += other.moved;
   return *this;
 }
 

@@ -15,13 +15,14 @@ class Screen;
 
 /// What a clerk, or all of them together, did.
 struct Tally {
-  std::uint64_t deposits = 0, withdrawals = 0, refused = 0, balances = 0, audits = 0;
+  std::uint64_t deposits = 0, withdrawals = 0, transfers = 0, refused = 0;
+  std::uint64_t balances = 0, audits = 0;
   std::uint64_t failed_audits = 0;  ///< the balance was not what the journal says
   std::uint64_t gave_up = 0;        ///< the lock was busy for the whole wait
-  Money paid_in = 0, paid_out = 0;
+  Money paid_in = 0, paid_out = 0, moved = 0;
 
   [[nodiscard]] std::uint64_t operations() const {
-    return deposits + withdrawals + refused + balances + audits;
+    return deposits + withdrawals + transfers + refused + balances + audits;
   }
   Tally& operator+=(const Tally& other);
 };
@@ -37,14 +38,18 @@ class Clerk {
     const Account& account = (*accounts_)[popularity_(random_)];
     const Money amount = amount_(random_);
     const int errand = percent_(random_);
-    if (errand < 35) {
+    if (errand < 30) {
       bank.deposit(account, amount);
       ++tally_.deposits;
       tally_.paid_in += amount;
-    } else if (errand < 70) {
+    } else if (errand < 60) {
       const bool paid = bank.withdraw(account, amount);
       ++(paid ? tally_.withdrawals : tally_.refused);
       if (paid) tally_.paid_out += amount;
+    } else if (errand < 75) {
+      const bool moved = bank.transfer(account, (*accounts_)[popularity_(random_)], amount);
+      ++(moved ? tally_.transfers : tally_.refused);
+      if (moved) tally_.moved += amount;
     } else if (errand < 95) {
       bank.balance(account);
       ++tally_.balances;

@@ -137,6 +137,8 @@ void show_books(const Screen& screen, const Books& books) {
   row("opening balances", books.opening, "");
   row("+ paid in", tally.paid_in, fmt::format("{} deposits", with_commas(tally.deposits)));
   row("- paid out", tally.paid_out, fmt::format("{} withdrawals", with_commas(tally.withdrawals)));
+  row("  moved", tally.moved,
+      fmt::format("{} transfers, which change no sum", with_commas(tally.transfers)));
   row("= there should be", books.expected(), "");
   const Money off = books.closing.balances - books.expected();
   row("there is", books.closing.balances,

@@ -1,6 +1,7 @@
 // What the calling thread's decorated calls hold.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include <latchkey/fixed_string.hpp>
@@ -20,12 +21,18 @@ namespace latchkey {
 void assert_held(std::string_view key);
 
 /// ASSERT_HELD("account:{account.id}", account): the same for a key template. `Names` are the
-/// arguments' names, separated by commas.
+/// arguments' names, separated by commas. With [*] each of the keys must be held.
 template <FixedString KeyText, FixedString Names, class... Arguments>
 void assert_held(const Arguments&... arguments) {
-  KeyBuffer key;
-  Key<KeyText>::template render<Names>(key, arguments...);
-  assert_held(key.view());
+  if constexpr (Key<KeyText>::many) {
+    for (const std::string& key : Key<KeyText>::template render_many<Names>(arguments...)) {
+      assert_held(key);
+    }
+  } else {
+    KeyBuffer key;
+    Key<KeyText>::template render<Names>(key, arguments...);
+    assert_held(key.view());
+  }
 }
 
 }  // namespace latchkey

@@ -13,8 +13,11 @@
 namespace latchkey {
 
 namespace detail {
+class Held;
 class RemoteHold;
 class LockSpace;
+class HeldTogether;
+class JointCall;
 }  // namespace detail
 
 /// A lock that is held: releases itself, and tells when it was lost.
@@ -26,31 +29,41 @@ class LockSpace;
 /// |          | said that it holds no longer          |        |                                  |
 /// | empty    | moved from, or released               | true   | false                            |
 ///
+/// One of several keys (Locks::all_of, KEYS, [*]) is one Hold: its deadline is the earliest of its
+/// members', and it is lost as soon as one of them is.
+///
 /// Move-only. May be used and destroyed on any thread, one at a time; lost() and stop_token() may
 /// be asked by any number at once. The destructor releases, never throws, and tells the listener
 /// what it could not say. After a fork every Hold of the child is lost and its release does
 /// nothing.
 class [[nodiscard]] Hold {
  public:
-  Hold(Hold&& other) noexcept
-      : remote_(std::exchange(other.remote_, nullptr)), terms_(other.terms_) {}
+  Hold(Hold&& other) noexcept : held_(std::exchange(other.held_, nullptr)), terms_(other.terms_) {}
   Hold& operator=(Hold&& other) noexcept;
   ~Hold() {
-    if (remote_ != nullptr) release_quietly_after(std::chrono::milliseconds(0));
+    if (held_ != nullptr) release_quietly_after(std::chrono::milliseconds(0));
   }
 
-  /// The key with its prefix; empty for an empty hold. Valid until the hold is released.
+  /// The key with its prefix; empty for an empty hold. Of several keys a text for messages that
+  /// names them, or the first of many. Valid until the hold is released.
   [[nodiscard]] std::string_view key() const noexcept;
 
-  /// What was asked for; REENTRANT for an empty hold.
+  /// It holds `key`, given with its prefix, maybe among others.
+  [[nodiscard]] bool covers(std::string_view key) const noexcept;
+
+  /// What was asked for; REENTRANT for an empty hold. Of several keys the first one's.
   [[nodiscard]] LockType type() const noexcept;
 
   /// The time until the deadline: `sent + lease - max(5 ms, lease/100)`, where `sent` was read
   /// before the request left. Zero when lost. A renewal moves it, on another thread.
   [[nodiscard]] std::chrono::milliseconds remaining() const noexcept;
 
-  /// Larger than any given for the key before; empty where the type gives none (all but FENCED).
+  /// Larger than any given for the key before; empty where the type gives none (all but FENCED),
+  /// and for a hold of several keys, since a token means something to its own key only.
   [[nodiscard]] std::optional<std::uint64_t> fencing_token() const noexcept;
+
+  /// The token of `key`, with its prefix; empty where that is not held here.
+  [[nodiscard]] std::optional<std::uint64_t> fencing_token(std::string_view key) const noexcept;
 
   /// True from the deadline on, for ever, for every thread that asks: by comparing clocks and
   /// nothing else. What ends a hold on the server before that is noticed at the next check, at most
@@ -77,16 +90,22 @@ class [[nodiscard]] Hold {
 
  private:
   friend class detail::LockSpace;
+  friend class detail::HeldTogether;
+  friend class detail::JointCall;
 
   /// What this one hold was granted for, kept to undo exactly that.
   struct Terms {
     LockType type = LockType::REENTRANT;
     bool watchdog = false;
+    bool several = false;  ///< a HeldTogether, not a RemoteHold
   };
 
-  Hold(detail::RemoteHold* remote, Terms terms) noexcept : remote_(remote), terms_(terms) {}
+  Hold(detail::Held* held, Terms terms) noexcept : held_(held), terms_(terms) {}
 
-  detail::RemoteHold* remote_;  // counted: this hold is one of its references
+  /// The one hold that there is; null for an empty hold and where a fork inherited it.
+  [[nodiscard]] detail::RemoteHold* remote() const noexcept;
+
+  detail::Held* held_;  // counted: this hold is one of its references
   Terms terms_;
 };
 

@@ -15,11 +15,13 @@
 namespace latchkey {
 
 namespace detail {
+class LockSet;
 class SpaceRef;
 }  // namespace detail
 
-/// Names one lock of one Locks. Without state of its own: copies are the same lock, and one handle
-/// may be used by many threads at once. Meets TimedLockable.
+/// Names one lock of one Locks, or several at once (Locks::all_of). Without state of its own:
+/// copies are the same lock, and one handle may be used by many threads at once. Meets
+/// TimedLockable.
 ///
 /// What lock() takes is counted per (owner, key, shared or exclusive), apart from Hold objects:
 /// unlock() never ends what acquire() gave, a Hold never ends what lock() took, and the remote hold
@@ -64,14 +66,16 @@ class Lock {
   /// The same; nullopt where acquire throws LockTimeout.
   std::optional<Hold> try_acquire(Wait wait = std::chrono::milliseconds(0), Lease lease = watchdog);
 
-  /// With its prefix.
+  /// With its prefix. Of several a text for messages that names them, or the first of many.
   [[nodiscard]] const std::string& key() const noexcept { return key_; }
+  /// Of several the first one's.
   [[nodiscard]] LockType type() const noexcept { return type_; }
 
  private:
   friend class Locks;
   Lock(std::shared_ptr<detail::SpaceRef> space, std::string key, LockType type,
        std::optional<Owner> owner);
+  Lock(std::shared_ptr<detail::SpaceRef> space, std::shared_ptr<const detail::LockSet> several);
 
   bool try_lock_within(Wait wait);
   [[nodiscard]] Owner owner() const noexcept { return owner_ ? *owner_ : Owner::this_thread(); }
@@ -80,6 +84,7 @@ class Lock {
   std::string key_;
   LockType type_;
   std::optional<Owner> owner_;
+  std::shared_ptr<const detail::LockSet> several_{};  // null: the one that key_ names
 };
 
 }  // namespace latchkey

@@ -12,6 +12,7 @@
 #include <latchkey/key.hpp>
 #include <latchkey/key/schema.hpp>
 #include <latchkey/locked/checks.hpp>
+#include <latchkey/locked/key_set.hpp>
 #include <latchkey/locked/key_text.hpp>
 #include <latchkey/locked/locked_call.hpp>
 #include <latchkey/locked/options.hpp>
@@ -49,14 +50,16 @@ inline constexpr LockFacts lock_facts{
     !std::is_same_v<typename Decorator::Terms::Timeout, Raise>,
     !std::is_same_v<typename Decorator::Terms::Unavailable, Raise>};
 
-/// What LOCKED says of its site: its key, and what a policy is checked against.
+/// What LOCKED says of its site: its key or keys, and what a policy is checked against.
 template <FixedString KeyText, class Decorator, class Call, class Result, const SiteNote* Inner>
-inline constexpr SiteNote lock_note{Decorator::by_policy ? lock_by_kind : lock_kind, KeyText.view(),
-                                    Inner, &lock_facts<Decorator, Call, Result>};
+inline constexpr SiteNote lock_note{Decorator::by_policy ? lock_by_kind : lock_kind,
+                                    KeySet<KeyText>::shown.view(), Inner,
+                                    &lock_facts<Decorator, Call, Result>};
 
 }  // namespace detail
 
-/// Runs a body under the lock that `KeyText` names. Made by LOCKED(key, type, wait, lease), or by
+/// Runs a body under the lock that `KeyText` names, or under all of them at once where that has
+/// [*] or is what KEYS gives (Locks::all_of). Made by LOCKED(key, type, wait, lease), or by
 /// hand by `latchkey::locked<"key">(place) * latchkey::terms(type, wait, lease)`; used before
 /// AROUND, in DECORATED, or applied to a callable.
 ///
@@ -95,16 +98,21 @@ struct [[nodiscard]] Locked : Aspect {
     auto enter = [&]() -> detail::Entry {
       const detail::SitePolicy* const policy =
           locked.follow(detail::policy_slot<Locked, std::remove_cvref_t<decltype(call)>, Result>);
-      if (policy == nullptr ||
-          !detail::render_by_policy(*policy, key, call.addresses(), sizeof...(Arguments))) {
-        if constexpr (by_policy) {
-          detail::throw_not_configured(KeyText.view());
-        } else {
-          Key<KeyText>::template render<Names>(
-              key, *static_cast<const Arguments*>(call.address(Index))...);
-        }
+      if (policy != nullptr && policy->says_key()) {
+        return locked.enter_by_policy(*policy, key, {call.addresses(), sizeof...(Arguments)},
+                                      call.own_site());
       }
-      return locked.enter(key.view(), KeyText.view(), call.own_site());
+      if constexpr (by_policy) {
+        detail::throw_not_configured(KeyText.view());
+      } else if constexpr (detail::KeySet<KeyText>::several) {
+        return locked.enter_all(detail::KeySet<KeyText>::template render<Names>(
+                                    *static_cast<const Arguments*>(call.address(Index))...),
+                                detail::shown_keys<KeyText>.view(), call.own_site());
+      } else {
+        Key<KeyText>::template render<Names>(
+            key, *static_cast<const Arguments*>(call.address(Index))...);
+        return locked.enter(key.view(), KeyText.view(), call.own_site());
+      }
     };
     if constexpr (Options::always_runs) {
       const detail::Entry entry = enter();
@@ -185,10 +193,6 @@ auto operator*(KeyAt<KeyText, Where>, Applied<Options, Function>&& applied) {
 /// `[] { return std::source_location::current(); }`.
 template <FixedString KeyText, class Where = detail::NoPlace>
 detail::KeyAt<KeyText, Where> locked(Where = {}) noexcept {
-  static_assert(
-      !Key<KeyText>::many,
-      "latchkey: [*] locks one key for each element at once, which LOCKED does not do yet: "
-      "name one key");
   return {};
 }
 

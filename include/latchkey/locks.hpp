@@ -4,6 +4,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,7 @@ class Clock;
 struct Event;
 
 namespace detail {
+class LockSet;
 class LockSpace;
 }  // namespace detail
 
@@ -47,11 +49,27 @@ class Locks {
   [[nodiscard]] Lock lock(std::string key, LockType type = LockType::REENTRANT) const;
   [[nodiscard]] ReadWriteLock read_write(std::string key) const;
 
+  /// Several locks as one: held when all are held, lost when one is lost, given back together.
+  /// Types may differ, and so may the Locks that they come from; one that has no owner of its own
+  /// takes this Locks'. A lock that is named twice is taken once. A hold of it ends with its
+  /// earliest member. Throws KeyError: no lock at all, more than 1 000, one key with two types.
+  ///
+  /// Everybody takes keys in the same order (by their bytes, then by backend), so callers that hold
+  /// nothing else never deadlock, in whichever order they name them. That is not promised to
+  /// callers who hold other locks meanwhile, nor between processes that spell a backend's URI
+  /// differently.
+  [[nodiscard]] Lock all_of(std::vector<Lock> locks) const;
+
   /// One acquire with everything that can be told it: what LOCKED calls. `key` is taken as it is
   /// apart from the prefix. Throws what Lock::acquire throws, and Cancelled.
   Hold acquire(std::string_view key, const Attempt& attempt) const;
   /// The same; nullopt where acquire throws LockTimeout.
   std::optional<Hold> try_acquire(std::string_view key, const Attempt& attempt) const;
+
+  /// The same for several keys at once, as all_of takes them. Throws KeyError where there is none.
+  Hold acquire_all(std::span<const std::string> keys, const Attempt& attempt) const;
+  std::optional<Hold> try_acquire_all(std::span<const std::string> keys,
+                                      const Attempt& attempt) const;
 
   /// The same Locks for another owner: see Owner.
   [[nodiscard]] Locks with_owner(Owner owner) const;
@@ -89,6 +107,7 @@ class Locks {
  private:
   friend class detail::LockSpace;
   Locks(std::shared_ptr<detail::SpaceRef> space, std::optional<Owner> owner);
+  [[nodiscard]] detail::LockSet several(std::span<const std::string> keys, LockType type) const;
 
   std::shared_ptr<detail::SpaceRef> space_;
   std::optional<Owner> owner_;

@@ -1,6 +1,7 @@
 // Locks::connect: from a URI to a backend.
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -8,6 +9,7 @@
 
 #include <latchkey/backend.hpp>
 #include <latchkey/locks.hpp>
+#include <latchkey/quorum.hpp>
 #include <latchkey/registry.hpp>
 
 #include "backend/registry.hpp"
@@ -20,22 +22,19 @@ namespace {
 struct Scheme {
   std::string_view name;
   BackendFactory make;
+  BackendFactory make_member;  ///< of a quorum, which may begin with a minority absent
 };
+
+std::unique_ptr<Backend> make_quorum_backend(std::string_view uri, const Options& options);
 
 /// The one table of built-in schemes. They come before those that were registered.
 constexpr std::array built_in{
-    Scheme{"memory", &detail::make_memory_backend},
-    Scheme{"redis", &detail::redis::make_redis_backend},
-    Scheme{"rediss", &detail::redis::make_redis_backend},
-    Scheme{"redis+unix", &detail::redis::make_redis_backend},
+    Scheme{"memory", &detail::make_memory_backend, &detail::make_memory_backend},
+    Scheme{"redis", &detail::redis::make_redis_backend, &detail::redis::make_redis_member},
+    Scheme{"rediss", &detail::redis::make_redis_backend, &detail::redis::make_redis_member},
+    Scheme{"redis+unix", &detail::redis::make_redis_backend, &detail::redis::make_redis_member},
+    Scheme{"quorum", &make_quorum_backend, nullptr},
 };
-
-BackendFactory factory_for(std::string_view scheme) {
-  for (const Scheme& known : built_in) {
-    if (known.name == scheme) return known.make;
-  }
-  return detail::find_backend_factory(scheme);
-}
 
 std::string known_schemes() {
   std::string text;
@@ -44,6 +43,44 @@ std::string known_schemes() {
     text += name + ":";
   }
   return text;
+}
+
+std::unique_ptr<Backend> make_backend(std::string_view uri, const Options& options, bool member) {
+  const std::size_t colon = uri.find(':');
+  if (colon == std::string_view::npos || colon == 0) {
+    // Never the whole text: what lacks its scheme may still carry a password.
+    throw std::invalid_argument(
+        "Locks::connect takes a URI such as \"memory:\" or \"redis://127.0.0.1:6379\": this text "
+        "has "
+        "no scheme before a colon");
+  }
+  const std::string_view scheme = uri.substr(0, colon);
+  const auto* const known = std::find_if(built_in.begin(), built_in.end(),
+                                         [&](const Scheme& one) { return one.name == scheme; });
+  if (known == built_in.end()) {
+    const BackendFactory make = detail::find_backend_factory(scheme);
+    if (make != nullptr) return make(uri, options);
+    throw std::invalid_argument("no backend serves '" + std::string(scheme) +
+                                ":'; known are: " + known_schemes());
+  }
+  if (!member) return known->make(uri, options);
+  if (known->make_member != nullptr) return known->make_member(uri, options);
+  throw std::invalid_argument("a '" + std::string(scheme) +
+                              ":' cannot be one of a quorum's servers");
+}
+
+/// "quorum:" and URIs with spaces between.
+std::unique_ptr<Backend> make_quorum_backend(std::string_view uri, const Options& options) {
+  std::vector<std::unique_ptr<Backend>> servers;
+  std::string_view rest = uri.substr(uri.find(':') + 1);
+  for (;;) {
+    rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+    if (rest.empty()) break;
+    const std::string_view one = rest.substr(0, rest.find(' '));
+    servers.push_back(make_backend(one, options, true));
+    rest.remove_prefix(one.size());
+  }
+  return make_quorum(std::move(servers), options);
 }
 
 }  // namespace
@@ -56,21 +93,7 @@ std::vector<std::string> backend_schemes() {
 }
 
 Locks Locks::connect(std::string_view uri, Options options) {
-  const std::size_t colon = uri.find(':');
-  if (colon == std::string_view::npos || colon == 0) {
-    // Never the whole text: what lacks its scheme may still carry a password.
-    throw std::invalid_argument(
-        "Locks::connect takes a URI such as \"memory:\" or \"redis://127.0.0.1:6379\": this text "
-        "has "
-        "no scheme before a colon");
-  }
-  const std::string_view scheme = uri.substr(0, colon);
-  const BackendFactory make = factory_for(scheme);
-  if (make == nullptr) {
-    throw std::invalid_argument("no backend serves '" + std::string(scheme) +
-                                ":'; known are: " + known_schemes());
-  }
-  auto backend = make(uri, options);
+  auto backend = make_backend(uri, options, false);
   return Locks(std::move(backend), std::move(options));
 }
 

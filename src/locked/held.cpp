@@ -18,7 +18,7 @@ void assert_held(std::string_view key) {
   for (detail::LockedCall* call = detail::LockedCall::innermost(); call != nullptr;
        call = call->outer()) {
     const Hold* const hold = call->hold();
-    if (hold == nullptr || call->key() != key) continue;
+    if (hold == nullptr || !call->covers(key)) continue;
     if (!hold->lost()) return;
     lost = hold;
   }

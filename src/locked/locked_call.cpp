@@ -97,6 +97,7 @@ void LockedCall::leave() {
 }
 
 void LockedCall::release(std::chrono::milliseconds linger) {
+  if (key_.empty()) return release_all(linger);
   if (hold_->release_after(linger)) return;
   // The hold is gone and its key with it: the lock of that name has the prefix too.
   const Lock lock = locks_->lock(std::string(key_), terms_->type);

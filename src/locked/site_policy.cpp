@@ -6,7 +6,6 @@
 
 #include <latchkey/default_locks.hpp>
 #include <latchkey/error.hpp>
-#include <latchkey/key/key_buffer.hpp>
 #include <latchkey/locked/locked_call.hpp>
 
 namespace latchkey::detail {
@@ -71,14 +70,6 @@ const SitePolicy* LockedCall::take(std::uint32_t slot) noexcept {
     locks_ = scoped != nullptr ? scoped : policy->locks;
   }
   return policy;
-}
-
-bool render_by_policy(const SitePolicy& policy, KeyBuffer& key, const void* const* arguments,
-                      std::size_t count) {
-  if (policy.over.unlocked) return true;
-  if (policy.key == nullptr) return false;
-  policy.key->render(key, {arguments, count});
-  return true;
 }
 
 void throw_not_configured(std::string_view policy) {

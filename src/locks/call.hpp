@@ -47,6 +47,9 @@ struct Call {
   Reentry reentry = Reentry::count;
   bool asks_who = false;  ///< whoever is in the way shall be named
   Origin origin{};
+  /// One attempt, asked for together with others: it takes its place in the queue and a claim, and
+  /// whoever brought it asks the backend for all of them at once.
+  bool bundled = false;
   bool forever = false;
   std::chrono::milliseconds wait{};
   Clock::time_point asked{};

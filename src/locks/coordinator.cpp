@@ -157,7 +157,7 @@ void RemoteHold::reset() noexcept {
   stage = Stage::claim;
   call = ender = downgrader = nullptr;
   renewals.clear();
-  locks[0] = locks[1] = holds[0] = holds[1] = watchdogs = 0;
+  locks[0] = locks[1] = holds[0] = holds[1] = watchdogs = kept = 0;
   wanted = poll = std::chrono::milliseconds(0);
   granted_at = expires_at = Clock::time_point{};
   check_at = poll_at = repeat_at = linger_until = Clock::never();

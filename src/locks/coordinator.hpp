@@ -58,6 +58,10 @@ class Coordinator {
   void release(RemoteHold& hold, LockType type, bool watched, Clock::time_point linger_until,
                Call* call, Turn& turn);
   void extend(RemoteHold& hold, std::chrono::milliseconds lease, Call& call, Turn& turn);
+  /// From here on, and until as many times the other, the hold's lease is renewed although its
+  /// holder asked for a fixed one: it is a composite's, which waits for other keys.
+  static void keep(RemoteHold& hold) noexcept { ++hold.kept; }
+  static void keep_no_longer(RemoteHold& hold) noexcept { --hold.kept; }
   /// A thread ended: what it held by lock() runs out.
   void owner_ended(Owner owner, Turn& turn);
 

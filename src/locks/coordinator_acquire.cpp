@@ -39,7 +39,7 @@ void Coordinator::reenter(Call& call, RemoteHold& hold, Turn& turn) {
   }
   call.want = call.lease.length(context_->settings->watchdog);
   const Clock::duration left = hold.deadline_point() - turn.now();
-  if (hold.watchdogs > 0 || left * 3 >= Clock::duration(call.want) * 2) {
+  if (hold.watchdogs > 0 || call.bundled || left * 3 >= Clock::duration(call.want) * 2) {
     call.hold = &hold;
     count(call, hold);
     return answer(call, Answer::granted, turn);
@@ -112,7 +112,7 @@ void Coordinator::ask(RemoteHold& claim, Turn& turn) {
   claim.asking = true;
   claim.nudged = false;
   if (!call.ignorant) call.silent_since = claim.sent;
-  submit(claim.ask, turn);
+  if (!call.bundled) submit(claim.ask, turn);
   set_alarm(call, turn);
 }
 

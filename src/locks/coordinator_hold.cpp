@@ -47,6 +47,7 @@ void Coordinator::check(RemoteHold& hold, Turn& turn) {
                         turn);
   }
   if (hold.watchdogs > 0) return submit_check(hold, Verb::renew, period, turn);
+  if (hold.kept > 0) return submit_check(hold, Verb::renew, hold.lease, turn);
   submit_check(hold, Verb::verify, milliseconds(0), turn);
 }
 

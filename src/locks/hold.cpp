@@ -3,71 +3,118 @@
 
 #include <algorithm>
 #include <exception>
+#include <memory>
+#include <new>
 
+#include "locks/held_together.hpp"
 #include "locks/lock_space.hpp"
 
 namespace latchkey {
+namespace {
+
+detail::RemoteHold& single(detail::Held& held) noexcept {
+  return static_cast<detail::RemoteHold&>(held);
+}
+
+}  // namespace
 
 Hold& Hold::operator=(Hold&& other) noexcept {
   if (this == &other) return *this;
   release_quietly_after(std::chrono::milliseconds(0));
-  remote_ = std::exchange(other.remote_, nullptr);
+  held_ = std::exchange(other.held_, nullptr);
   terms_ = other.terms_;
   return *this;
 }
 
+detail::RemoteHold* Hold::remote() const noexcept {
+  if (held_ == nullptr) return nullptr;
+  detail::RemoteHold& remote = single(*held_);
+  return remote.inherited.load(std::memory_order_relaxed) ? nullptr : &remote;
+}
+
 std::string_view Hold::key() const noexcept {
-  return remote_ == nullptr ? std::string_view() : std::string_view(remote_->home->key);
+  if (held_ == nullptr) return {};
+  if (terms_.several) return detail::HeldTogether::of(*held_).name();
+  return single(*held_).home->key;
+}
+
+bool Hold::covers(std::string_view key) const noexcept {
+  if (held_ == nullptr) return false;
+  if (terms_.several) return detail::HeldTogether::of(*held_).covers(key);
+  return this->key() == key;
 }
 
 LockType Hold::type() const noexcept {
-  return remote_ == nullptr ? LockType::REENTRANT : terms_.type;
+  return held_ == nullptr ? LockType::REENTRANT : terms_.type;
 }
 
 std::chrono::milliseconds Hold::remaining() const noexcept {
   using std::chrono::milliseconds;
+  if (held_ != nullptr && terms_.several) return detail::HeldTogether::of(*held_).remaining();
   if (lost()) return milliseconds(0);
-  const auto left = remote_->deadline_point() - remote_->space->clock().now();
+  const detail::RemoteHold& remote = single(*held_);
+  const auto left = remote.deadline_point() - remote.space->clock().now();
   return std::max(std::chrono::duration_cast<milliseconds>(left), milliseconds(0));
 }
 
 std::optional<std::uint64_t> Hold::fencing_token() const noexcept {
-  if (remote_ == nullptr || remote_->token == 0) return std::nullopt;
-  return remote_->token;
+  if (held_ == nullptr || terms_.several || single(*held_).token == 0) return std::nullopt;
+  return single(*held_).token;
+}
+
+std::optional<std::uint64_t> Hold::fencing_token(std::string_view key) const noexcept {
+  if (held_ == nullptr) return std::nullopt;
+  if (terms_.several) return detail::HeldTogether::of(*held_).fencing_token(key);
+  return this->key() == key ? fencing_token() : std::nullopt;
 }
 
 bool Hold::lost() const noexcept {
-  if (remote_ == nullptr || remote_->lost.load(std::memory_order_acquire)) return true;
-  return remote_->is_lost(remote_->space->clock().now());
+  if (held_ == nullptr) return true;
+  if (terms_.several) return detail::HeldTogether::of(*held_).lost();
+  const detail::RemoteHold& remote = single(*held_);
+  if (remote.lost.load(std::memory_order_acquire)) return true;
+  return remote.is_lost(remote.space->clock().now());
 }
 
 std::stop_token Hold::stop_token() const {
-  if (remote_ == nullptr || remote_->inherited.load(std::memory_order_relaxed)) {
-    std::stop_source stopped;
-    stopped.request_stop();
-    return stopped.get_token();
-  }
-  return remote_->space->stop_token(*remote_);
+  if (held_ != nullptr && terms_.several) return detail::HeldTogether::of(*held_).stop_token();
+  if (detail::RemoteHold* const held = remote()) return held->space->stop_token(*held);
+  std::stop_source stopped;
+  stopped.request_stop();
+  return stopped.get_token();
 }
 
 bool Hold::extend(std::chrono::milliseconds lease) {
   const Lease checked(lease);
-  if (remote_ == nullptr || remote_->inherited.load(std::memory_order_relaxed)) return false;
-  return remote_->space->extend(*remote_, terms_.type, checked.length(lease));
+  if (held_ != nullptr && terms_.several) return detail::HeldTogether::of(*held_).extend(lease);
+  detail::RemoteHold* const held = remote();
+  if (held == nullptr) return false;
+  return held->space->extend(*held, terms_.type, checked.length(lease));
 }
 
 bool Hold::release() { return release_after(std::chrono::milliseconds(0)); }
 
 bool Hold::release_after(std::chrono::milliseconds linger) {
-  detail::RemoteHold* const remote = std::exchange(remote_, nullptr);
-  if (remote == nullptr || remote->inherited.load(std::memory_order_relaxed)) return false;
-  return remote->space->release(*remote, terms_.type, terms_.watchdog, linger);
+  if (held_ != nullptr && terms_.several) {
+    const std::unique_ptr<detail::HeldTogether> several(
+        &detail::HeldTogether::of(*std::exchange(held_, nullptr)));
+    return several->release(linger);
+  }
+  detail::RemoteHold* const held = remote();
+  held_ = nullptr;
+  return held != nullptr && held->space->release(*held, terms_.type, terms_.watchdog, linger);
 }
 
 void Hold::release_quietly_after(std::chrono::milliseconds linger) noexcept {
-  detail::RemoteHold* const remote = std::exchange(remote_, nullptr);
-  if (remote == nullptr || remote->inherited.load(std::memory_order_relaxed)) return;
-  remote->space->release_quietly(*remote, terms_.type, terms_.watchdog, linger);
+  if (held_ != nullptr && terms_.several) {
+    const std::unique_ptr<detail::HeldTogether> several(
+        &detail::HeldTogether::of(*std::exchange(held_, nullptr)));
+    return several->release_quietly(linger);
+  }
+  detail::RemoteHold* const held = remote();
+  held_ = nullptr;
+  if (held == nullptr) return;
+  held->space->release_quietly(*held, terms_.type, terms_.watchdog, linger);
 }
 
 }  // namespace latchkey

@@ -5,7 +5,9 @@
 
 #include <latchkey/error.hpp>
 
+#include "locks/joint_lock.hpp"
 #include "locks/live_spaces.hpp"
+#include "locks/lock_set.hpp"
 #include "locks/lock_space.hpp"
 #include "locks/space_ref.hpp"
 
@@ -14,6 +16,12 @@ namespace latchkey {
 Lock::Lock(std::shared_ptr<detail::SpaceRef> space, std::string key, LockType type,
            std::optional<Owner> owner)
     : space_(std::move(space)), key_(std::move(key)), type_(type), owner_(owner) {}
+
+Lock::Lock(std::shared_ptr<detail::SpaceRef> space, std::shared_ptr<const detail::LockSet> several)
+    : space_(std::move(space)),
+      key_(several->name()),
+      type_(several->members().front().type),
+      several_(std::move(several)) {}
 
 Lock::Lock(const Lock&) = default;
 Lock::Lock(Lock&&) noexcept = default;
@@ -28,6 +36,7 @@ void Lock::lock() {
 bool Lock::try_lock() { return try_lock_within(std::chrono::milliseconds(0)); }
 
 bool Lock::try_lock_within(Wait wait) {
+  if (several_ != nullptr) return detail::lock_together(*several_, wait);
   detail::LockSpace& space = space_->space();
   const bool by_thread = !owner_.has_value();
   if (by_thread) detail::ThreadLocks::taken(space);
@@ -42,6 +51,7 @@ bool Lock::try_lock_within(Wait wait) {
 }
 
 bool Lock::release() {
+  if (several_ != nullptr) return detail::unlock_together(*several_);
   detail::LockSpace& space = space_->space();
   try {
     const bool held = space.unlock(key_, type_, owner());
@@ -68,6 +78,7 @@ Hold Lock::acquire(Wait wait, Lease lease) {
   attempt.type = type_;
   attempt.wait = wait;
   attempt.lease = lease;
+  if (several_ != nullptr) return detail::acquire_together(*several_, attempt);
   return space_->space().acquire(key_, owner(), attempt);
 }
 
@@ -76,6 +87,7 @@ std::optional<Hold> Lock::try_acquire(Wait wait, Lease lease) {
   attempt.type = type_;
   attempt.wait = wait;
   attempt.lease = lease;
+  if (several_ != nullptr) return detail::try_acquire_together(*several_, attempt);
   return space_->space().try_acquire(key_, owner(), attempt);
 }
 

@@ -32,6 +32,9 @@
 
 namespace latchkey::detail {
 
+class MemberCall;
+class OneStep;
+
 /// One mutex's worth of keys. There are many more of them than threads, so that two threads seldom
 /// write to one; what a turn needs beside them is on its own stack.
 struct alignas(64) Shard {
@@ -122,6 +125,9 @@ class LockSpace final : public Sink, public ForkParticipant {
   void child() noexcept override;
 
  private:
+  friend class MemberCall;  // how the members of composites are driven: one of several calls of a
+  friend class OneStep;     // thread, and one request for keys of several shards
+
   static constexpr std::size_t shard_bits = 8;
   static constexpr std::size_t shard_count = std::size_t{1} << shard_bits;
   static constexpr std::size_t shards_watched_together = 8;

@@ -7,6 +7,8 @@
 
 #include <latchkey/error.hpp>
 
+#include "locks/joint_lock.hpp"
+#include "locks/lock_set.hpp"
 #include "locks/lock_space.hpp"
 #include "locks/space_ref.hpp"
 
@@ -92,6 +94,46 @@ std::optional<Hold> Locks::try_acquire(std::string_view key, const Attempt& atte
   const FullKey full(space.options().prefix, key);
   const Owner owner = owner_ ? *owner_ : Owner::this_thread();
   return space.try_acquire(full.view(), owner, attempt);
+}
+
+Lock Locks::all_of(std::vector<Lock> locks) const {
+  std::vector<detail::LockMember> members;
+  for (Lock& lock : locks) {
+    if (lock.several_ != nullptr) {
+      const auto its = lock.several_->members();
+      members.insert(members.end(), its.begin(), its.end());
+    } else {
+      members.push_back({lock.space_, std::move(lock.key_), lock.type_, lock.owner_});
+    }
+  }
+  for (detail::LockMember& member : members) {
+    if (!member.owner) member.owner = owner_;
+  }
+  auto set = std::make_shared<const detail::LockSet>(std::move(members));
+  if (set->members().size() > 1) return Lock(space_, std::move(set));
+  const detail::LockMember& one = set->members().front();
+  return Lock(one.space, one.key, one.type, one.owner);
+}
+
+detail::LockSet Locks::several(std::span<const std::string> keys, LockType type) const {
+  const detail::LockSpace& space = space_->space();
+  demand_offered(space, type);
+  std::vector<detail::LockMember> members;
+  members.reserve(keys.size());
+  for (const std::string& key : keys) {
+    members.push_back(
+        {space_, std::string(FullKey(space.options().prefix, key).view()), type, owner_});
+  }
+  return detail::LockSet(std::move(members));
+}
+
+Hold Locks::acquire_all(std::span<const std::string> keys, const Attempt& attempt) const {
+  return detail::acquire_together(several(keys, attempt.type), attempt);
+}
+
+std::optional<Hold> Locks::try_acquire_all(std::span<const std::string> keys,
+                                           const Attempt& attempt) const {
+  return detail::try_acquire_together(several(keys, attempt.type), attempt);
 }
 
 Locks Locks::with_owner(Owner owner) const { return Locks(space_, owner); }

@@ -8,18 +8,20 @@ namespace latchkey::detail {
 /// Each stands at one line of the coordinator, in the form `planted(Bug::x) ? wrong : right`.
 enum class Bug : std::uint8_t {
   none,
-  deadline_from_the_reply,       ///< the deadline counts from the answer, not from the request
-  no_margin,                     ///< the holder believes as long as the backend does
-  late_renewal_revives,          ///< an answer after the deadline moves the deadline
-  unknown_is_not_compensated,    ///< a claim given up without an answer is forgotten
-  id_used_again,                 ///< the next hold has the id of the last one
-  renewal_outlives_release,      ///< a hold that ended is renewed on
-  watchdog_stops,                ///< the first renewal is the last one
-  no_attempt_after_subscribing,  ///< a release between busy and subscribed is missed
-  gone_is_ignored,               ///< a renewal answered "gone" changes nothing
-  release_ignores_the_count,     ///< the first release of several ends the hold
-  anyone_reenters,               ///< re-entry does not look at the owner
-  local_holder_is_waited_for,    ///< the queue is not bounded by the holder's lease
+  deadline_from_the_reply,        ///< the deadline counts from the answer, not from the request
+  no_margin,                      ///< the holder believes as long as the backend does
+  late_renewal_revives,           ///< an answer after the deadline moves the deadline
+  unknown_is_not_compensated,     ///< a claim given up without an answer is forgotten
+  id_used_again,                  ///< the next hold has the id of the last one
+  renewal_outlives_release,       ///< a hold that ended is renewed on
+  watchdog_stops,                 ///< the first renewal is the last one
+  no_attempt_after_subscribing,   ///< a release between busy and subscribed is missed
+  gone_is_ignored,                ///< a renewal answered "gone" changes nothing
+  release_ignores_the_count,      ///< the first release of several ends the hold
+  anyone_reenters,                ///< re-entry does not look at the owner
+  local_holder_is_waited_for,     ///< the queue is not bounded by the holder's lease
+  composite_keeps_what_it_holds,  ///< a composite that failed gives nothing back
+  composite_ignores_losses,       ///< a composite is granted although a member was lost
 };
 
 #ifdef LATCHKEY_PLANTED_BUGS

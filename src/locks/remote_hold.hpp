@@ -14,6 +14,7 @@
 #include <latchkey/owner.hpp>
 
 #include "locks/call.hpp"
+#include "locks/held.hpp"
 #include "locks/intrusive_list.hpp"
 
 namespace latchkey::detail {
@@ -55,7 +56,7 @@ struct Subscription {
 /// |        | sure                                                   |                       |
 ///
 /// `deadline` and `lost` are read by any thread; all else belongs to the coordinator of its key.
-class RemoteHold {
+class RemoteHold : public Held {
  public:
   enum class Stage : std::uint8_t { claim, held, linger, ending };
 
@@ -84,6 +85,7 @@ class RemoteHold {
   std::uint32_t locks[2] = {0, 0};  ///< counted by lock(): exclusive, shared
   std::uint32_t holds[2] = {0, 0};  ///< Hold objects: exclusive, shared
   std::uint32_t watchdogs = 0;      ///< how many of all these the watchdog renews
+  std::uint32_t kept = 0;  ///< composites that are still waiting for others: its lease is renewed
 
   std::chrono::milliseconds lease{};   ///< what was last granted, or is being asked for
   std::chrono::milliseconds wanted{};  ///< a renewal to this lease is to be sent; 0: none

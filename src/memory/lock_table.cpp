@@ -222,6 +222,14 @@ bool LockTable::blocks(const Member& member, std::size_t hash, Clock::time_point
   return blocked;
 }
 
+// 0: it holds none. Only what `blocks` has just purged is asked for.
+std::uint64_t LockTable::token_of(const Member& member, std::size_t hash) noexcept {
+  LockRecord* const record = records_.find(member.key, hash);
+  if (record == nullptr) return 0;
+  const auto mine = find_id(record->holders, member.id);
+  return mine == record->holders.end() ? 0 : mine->token;
+}
+
 void LockTable::take(const Member& member, std::size_t hash, Clock::time_point ends,
                      std::uint64_t token, Clock::time_point now) {
   LockRecord* record = records_.find(member.key, hash);
@@ -230,7 +238,7 @@ void LockTable::take(const Member& member, std::size_t hash, Clock::time_point e
   const bool fenced = member.type == LockType::FENCED;
   if (const auto mine = find_id(record->holders, member.id); mine != record->holders.end()) {
     mine->ends = std::max(mine->ends, ends);
-    if (fenced && mine->token == 0) mine->token = token;
+    if (fenced) mine->token = token;
   } else {
     remove_place(*record, member.id);
     record->hold(member.id, ends, fenced ? token : 0, LockRecord::mode_of(member.type));

@@ -90,7 +90,7 @@ struct LockRecord {
 ///   queue may take a free lock; REENTRANT, FENCED, READ and WRITE pass by the queue;
 /// - fencing tokens: max(previous + n, now in µs), where `previous` is that of the whole table, so
 ///   that nothing has to stay behind of a key. An acquire_all gives its FENCED members one and the
-///   same token;
+///   same token, and asked again by the holders of all of them the one that they have;
 /// - `released` goes to whoever subscribed to the key when it comes free (or when its WRITE becomes
 ///   a READ), also where that shows only when an expired hold is dropped. A FAIR subscriber hears
 ///   it only when its own id is the first in the queue of a free lock.
@@ -147,6 +147,7 @@ class LockTable {
   void acquire(LockRecord& record, const Request& request, Clock::time_point now, Outcome& outcome);
   void list(const Request& request, Clock::time_point now);
 
+  [[nodiscard]] std::uint64_t token_of(const Member& member, std::size_t hash) noexcept;
   bool blocks(const Member& member, std::size_t hash, Clock::time_point now, Outcome& outcome);
   void take(const Member& member, std::size_t hash, Clock::time_point ends, std::uint64_t token,
             Clock::time_point now);
@@ -186,7 +187,7 @@ inline void LockTable::apply(const Request& request, std::size_t hash, Clock::ti
 template <class TableOf>
 void LockTable::acquire_all(const Request& request, Clock::time_point now, TableOf&& table_of,
                             Outcome& outcome) {
-  std::uint64_t token = 0;
+  std::uint64_t token = 0, fresh = 0;
   for (std::size_t index = 0; index < request.members.size(); ++index) {
     const Member& member = request.members[index];
     const std::size_t hash = hash_key(member.key);
@@ -195,10 +196,13 @@ void LockTable::acquire_all(const Request& request, Clock::time_point now, Table
       outcome.busy_member = static_cast<std::uint32_t>(index);
       return;
     }
-    if (member.type == LockType::FENCED) {
-      token = std::max(token, table.next_token(request.tokens, now));
-    }
+    if (member.type != LockType::FENCED) continue;
+    const std::uint64_t held = table.token_of(member, hash);
+    token = std::max(token, held);
+    const std::uint64_t next = table.next_token(request.tokens, now);
+    if (held == 0) fresh = std::max(fresh, next);
   }
+  if (fresh != 0) token = std::max(token + 1, fresh);
   for (const Member& member : request.members) {
     const std::size_t hash = hash_key(member.key);
     table_of(hash).take(member, hash, later(now, request.lease), token, now);

@@ -11,8 +11,14 @@ namespace latchkey::detail::redis {
 namespace {
 
 std::optional<std::string> refusal_of(const Request& request) {
-  if (request.verb == Verb::acquire_all) return "acquire_all is not offered";
   if (request.verb == Verb::list) return std::nullopt;  // a pattern
+  if (request.verb == Verb::acquire_all) {
+    for (const Member& member : request.members) {
+      if (member.type == LockType::FAIR) return "FAIR locks are not taken with others in one step";
+      if (auto refusal = refuse_name(member.key)) return refusal;
+    }
+    return std::nullopt;
+  }
   return refuse_name(request.key);
 }
 

@@ -1,4 +1,5 @@
 // The conversation with one Redis server: what answers and pushes mean.
+#include <algorithm>
 #include <new>
 #include <string>
 #include <utility>
@@ -163,11 +164,15 @@ void Link::ask_again(Pending& pending, Pending::Ask ask, std::uint64_t cursor) {
 
 // An acquire that is asked again behind its own release would leave a hold that nobody gives back.
 bool Link::overtaken(const Pending& pending) const noexcept {
-  if (pending.id.number == 0) return false;
+  const auto asks_for = [&](const HoldId& id) {
+    if (pending.verb != Verb::acquire_all) return id == pending.id;
+    return std::ranges::any_of(pending.request->members,
+                               [&](const Member& member) { return member.id == id; });
+  };
   for (std::size_t index = 1; index < pending_.size(); ++index) {
     const Pending& each = pending_[index];
     const bool ends = each.verb == Verb::release || each.verb == Verb::leave;
-    if (ends && each.id == pending.id) return true;
+    if (ends && asks_for(each.id)) return true;
   }
   return false;
 }

@@ -13,11 +13,11 @@ namespace {
 
 class RedisBackend final : public Backend {
  public:
-  RedisBackend(RedisUri uri, const Options& options)
+  RedisBackend(RedisUri uri, const Options& options, bool may_be_absent)
       : connection_(std::move(uri), options.command_timeout,
                     options.clock != nullptr ? *options.clock : Clock::system()) {
     const auto failure = connection_.start();
-    if (!failure) return;
+    if (!failure || (may_be_absent && !failure->refused)) return;
     LockSite site{{}, {}, describe()};
     if (failure->refused) throw BackendRefused(std::move(site), failure->text);
     throw BackendUnavailable(std::move(site), failure->text);
@@ -27,6 +27,9 @@ class RedisBackend final : public Backend {
     Capabilities offered;
     offered.fair = offered.read_write = offered.fenced = true;
     offered.pushes = offered.administration = true;
+    // One server takes keys of any slot. A node of a cluster refuses those of several, and who
+    // asked goes on one by one then.
+    offered.one_step = Capabilities::OneStep::all;
     offered.in_order = connection_.keeps_order();
     return offered;
   }
@@ -48,7 +51,11 @@ class RedisBackend final : public Backend {
 }  // namespace
 
 std::unique_ptr<Backend> make_redis_backend(std::string_view uri, const Options& options) {
-  return std::make_unique<RedisBackend>(RedisUri::parse(uri), options);
+  return std::make_unique<RedisBackend>(RedisUri::parse(uri), options, false);
+}
+
+std::unique_ptr<Backend> make_redis_member(std::string_view uri, const Options& options) {
+  return std::make_unique<RedisBackend>(RedisUri::parse(uri), options, true);
 }
 
 }  // namespace latchkey::detail::redis

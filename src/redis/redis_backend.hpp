@@ -17,4 +17,8 @@ namespace latchkey::detail::redis {
 [[nodiscard]] std::unique_ptr<Backend> make_redis_backend(std::string_view uri,
                                                           const Options& options);
 
+/// The same for one of several: a server that does not answer now may do so later.
+[[nodiscard]] std::unique_ptr<Backend> make_redis_member(std::string_view uri,
+                                                         const Options& options);
+
 }  // namespace latchkey::detail::redis

@@ -173,16 +173,83 @@ void append(CommandBuffer& buffer, std::string_view command, std::string_view sc
 
 }  // namespace
 
-const Script& script_for(const Request& request) noexcept { return *call_for(request).script; }
+namespace {
+
+/// Keys and words of one member of an acquire_all.
+struct Extent {
+  std::size_t keys;
+  std::size_t words;
+};
+Extent extent_of(LockType type) noexcept {
+  switch (type) {
+    case LockType::FENCED: return {2, 2};
+    case LockType::READ: return {2, 3};
+    default: return {1, 2};
+  }
+}
+
+/// A member as the request that it would be alone.
+Request alone(const Request& request, const Member& member) noexcept {
+  Request one;
+  one.key = member.key;
+  one.type = member.type;
+  one.id = member.id;
+  one.lease = request.lease;
+  one.tokens = request.tokens;
+  return one;
+}
+
+void append_all(CommandBuffer& buffer, std::string_view command, std::string_view script,
+                const Request& request, const WireSettings& settings) {
+  Extent sum{0, 2};
+  for (const Member& member : request.members) {
+    const Extent its = extent_of(member.type);
+    sum.keys += its.keys;
+    sum.words += its.words;
+  }
+  buffer.begin(3 + sum.keys + sum.words);
+  buffer.word(command);
+  buffer.word(script);
+  buffer.number(sum.keys);
+  for (const Member& member : request.members) {
+    const Request one = alone(request, member);
+    Writer writer(buffer, one, settings, 0);
+    writer.write(lock);
+    if (member.type == LockType::FENCED) writer.write(token);
+    if (member.type == LockType::READ) writer.write(reader);
+  }
+  buffer.number(request.lease.count());
+  buffer.number(std::max<std::uint32_t>(1, request.tokens));
+  for (const Member& member : request.members) {
+    const Request one = alone(request, member);
+    Writer writer(buffer, one, settings, 0);
+    buffer.word(to_string(member.type));
+    writer.write(member.type == LockType::WRITE ? Word::writer : owner);
+    if (member.type == LockType::READ) writer.write(tag);
+  }
+}
+
+}  // namespace
+
+const Script& script_for(const Request& request) noexcept {
+  if (request.verb == Verb::acquire_all) return scripts::acquire_all;
+  return *call_for(request).script;
+}
 
 void append_evalsha(CommandBuffer& buffer, const Request& request, const WireSettings& settings,
                     std::uint64_t cursor) {
+  if (request.verb == Verb::acquire_all) {
+    return append_all(buffer, "EVALSHA", scripts::acquire_all.sha1, request, settings);
+  }
   const Call& call = call_for(request);
   append(buffer, "EVALSHA", call.script->sha1, call, {buffer, request, settings, cursor});
 }
 
 void append_eval(CommandBuffer& buffer, const Request& request, const WireSettings& settings,
                  std::uint64_t cursor) {
+  if (request.verb == Verb::acquire_all) {
+    return append_all(buffer, "EVAL", scripts::acquire_all.text, request, settings);
+  }
   const Call& call = call_for(request);
   append(buffer, "EVAL", call.script->text, call, {buffer, request, settings, cursor});
 }

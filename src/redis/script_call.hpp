@@ -21,7 +21,7 @@ struct WireSettings {
 };
 
 /// The script that carries out the request. Every verb has one but subscribe and unsubscribe
-/// (SUBSCRIBE to channels_of) and acquire_all (not offered).
+/// (SUBSCRIBE to channels_of).
 [[nodiscard]] const Script& script_for(const Request& request) noexcept;
 
 /// Appends the request as one EVALSHA. No heap for keys up to 64 bytes once the buffer is warm.

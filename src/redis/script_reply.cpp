@@ -111,6 +111,13 @@ bool read_busy(Replies replies, Outcome& outcome) {
   return true;
 }
 
+/// {ms, owner, member}
+bool read_busy_member(Replies replies, Outcome& outcome) {
+  if (replies.size() != 3 || replies[2]->type != REDIS_REPLY_INTEGER) return false;
+  outcome.busy_member = static_cast<std::uint32_t>(replies[2]->integer);
+  return read_busy(replies.first(2), outcome);
+}
+
 /// {mode, token, {owner, count, ms, note, ...}, {owner, ...}}
 bool read_info(Replies replies, LockInfo& info) {
   if (replies.size() != 4) return false;
@@ -151,6 +158,7 @@ bool read_array(const Request& request, const redisReply& reply, Outcome& outcom
   outcome.kind = Kind::granted;
   switch (request.verb) {
     case Verb::acquire: return read_busy(elements_of(reply), outcome);
+    case Verb::acquire_all: return read_busy_member(elements_of(reply), outcome);
     case Verb::inspect:
       *request.info = LockInfo{};
       request.info->key = request.key;

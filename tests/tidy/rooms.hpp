@@ -69,6 +69,7 @@ inline constexpr std::array places{
     Place{"include/latchkey/lock.hpp", locks},
     Place{"include/latchkey/locks.hpp", locks},
     Place{"include/latchkey/read_write_lock.hpp", locks},
+    Place{"include/latchkey/quorum.hpp", quorum},
     Place{"include/latchkey/completes_at_return.hpp", locked},
     Place{"include/latchkey/default_locks.hpp", locked},
     Place{"include/latchkey/held.hpp", locked},

@@ -2,38 +2,87 @@
 #pragma once
 
 #include <cstddef>
-#include <type_traits>
+#include <string_view>
 
 #include <latchkey/fixed_string.hpp>
 
 namespace latchkey::detail {
 
-/// KEYS("a:{x}", "b:{y}"): several keys.
-struct KeyList {};
-template <class... Texts>
-consteval KeyList keys(const Texts&...) {
-  return {};
-}
-
 template <class T>
 inline constexpr bool never = false;
 
-/// A literal passes as it is; anything else is answered with a sentence.
+/// What stands between the keys of KEYS once they are one text: no key has it.
+inline constexpr char between_keys = '\0';
+
+/// The keys of KEYS as people read them.
+template <FixedString Text>
+inline constexpr auto shown_keys = [] {
+  auto shown = Text;
+  for (std::size_t at = 0; at < shown.size(); ++at) {
+    if (shown.data[at] == between_keys) shown.data[at] = ' ';
+  }
+  return shown;
+}();
+
+/// Not constexpr: to come here is the error that a compiler tells of.
+void a_key_has_no_zero_byte();
+
+template <std::size_t N>
+consteval FixedString<N - 1> checked_key(const char (&literal)[N]) {
+  const FixedString<N - 1> text(literal);
+  if (text.view().find(between_keys) != std::string_view::npos) a_key_has_no_zero_byte();
+  return text;
+}
+
+/// KEYS("a:{x}", "b:{y}"): several keys as one text.
+template <std::size_t N>
+struct KeyList {
+  FixedString<N> joined;
+};
+template <std::size_t First, std::size_t... More>
+consteval auto keys(const char (&first)[First], const char (&... more)[More]) {
+  KeyList<(First + ... + More) - 1> list{};
+  char* place = list.joined.data;
+  const auto add = [&](std::string_view text) {
+    if (place != list.joined.data) *place++ = between_keys;
+    for (const char letter : text) *place++ = letter;
+  };
+  add(checked_key(first).view());
+  (add(checked_key(more).view()), ...);
+  return list;
+}
+template <class First, class... More>
+consteval KeyList<3> keys(const First&, const More&...) {
+  static_assert(never<First>,
+                "latchkey: KEYS takes literals, each a key that is checked when it is compiled, as "
+                "in KEYS(\"account:{from.id}\", \"account:{to.id}\"); what changes goes into "
+                "braces");
+  return {{"key"}};
+}
+template <class T = void>
+consteval KeyList<3> keys() {
+  static_assert(never<T>,
+                "latchkey: KEYS needs keys, as in KEYS(\"account:{from.id}\", "
+                "\"account:{to.id}\")");
+  return {{"key"}};
+}
+
+template <class T>
+inline constexpr bool is_key_list = false;
+template <std::size_t N>
+inline constexpr bool is_key_list<KeyList<N>> = true;
+
+/// A literal passes as it is, KEYS as its texts joined; anything else is answered with a sentence.
 template <std::size_t N>
 consteval FixedString<N - 1> key_text(const char (&literal)[N]) {
-  return FixedString<N - 1>(literal);
+  return checked_key(literal);
 }
-template <class List>
-  requires std::is_same_v<List, KeyList>
-consteval FixedString<3> key_text(List) {
-  static_assert(
-      never<List>,
-      "latchkey: KEYS(...) locks several keys at once, which LOCKED does not do yet: nest "
-      "two LOCKED, LOCKED(\"a\") | LOCKED(\"b\"), in the same order everywhere");
-  return "key";
+template <std::size_t N>
+consteval FixedString<N> key_text(const KeyList<N>& list) {
+  return list.joined;
 }
 template <class T>
-  requires(!std::is_same_v<T, KeyList>)
+  requires(!is_key_list<T>)
 consteval FixedString<3> key_text(const T&) {
   static_assert(never<T>,
                 "latchkey: the key of LOCKED is a literal, checked when it is compiled, as in "

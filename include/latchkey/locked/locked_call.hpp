@@ -4,8 +4,11 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <stop_token>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include <latchkey/attempt.hpp>
 #include <latchkey/clock.hpp>
@@ -50,11 +53,6 @@ struct LockTerms {
 /// What `policy` makes of the terms that stand in code.
 [[nodiscard]] LockTerms under_policy(const LockTerms& said, const SitePolicy& policy) noexcept;
 
-/// Renders the policy's key. False: it has none, LOCKED's own counts. True without a key where the
-/// body runs unlocked anyway.
-[[nodiscard]] bool render_by_policy(const SitePolicy& policy, KeyBuffer& key,
-                                    const void* const* arguments, std::size_t count);
-
 /// LOCKED_BY without its policy.
 [[noreturn]] void throw_not_configured(std::string_view policy);
 
@@ -92,6 +90,14 @@ class LockedCall {
   /// instead where the terms do not raise that.
   [[nodiscard]] Entry enter(std::string_view key, std::string_view key_template, Site& site);
 
+  /// The same for several keys at once, for none of which that would be a KeyError.
+  [[nodiscard]] Entry enter_all(const std::vector<std::string>& keys,
+                                std::string_view key_template, Site& site);
+  /// The same for what the policy says of the key, rendered into `key` where it is one. The policy
+  /// says_key().
+  [[nodiscard]] Entry enter_by_policy(const SitePolicy& policy, KeyBuffer& key,
+                                      std::span<const void* const> arguments, Site& site);
+
   /// The same for an outcome on which the policy may have the last word.
   [[nodiscard]] Entry decided(Entry entry) noexcept {
     return entry == Entry::held || entry == Entry::unneeded ? entry : decide(entry);
@@ -110,7 +116,10 @@ class LockedCall {
 
   [[nodiscard]] Hold* hold() noexcept { return hold_ ? &*hold_ : nullptr; }
   [[nodiscard]] const Hold* hold() const noexcept { return hold_ ? &*hold_ : nullptr; }
+  /// Empty where several keys are held: the hold knows them.
   [[nodiscard]] std::string_view key() const noexcept { return key_; }
+  /// Holds `key`, given without the prefix, among others maybe.
+  [[nodiscard]] bool covers(std::string_view key) const;
   [[nodiscard]] LockedCall* outer() const noexcept { return outer_; }
   /// Where it was written, and from what its key was made; known from `enter` on.
   [[nodiscard]] const Origin& origin() const noexcept { return origin_; }
@@ -121,7 +130,9 @@ class LockedCall {
   [[nodiscard]] const SitePolicy* take(std::uint32_t slot) noexcept;
   [[nodiscard]] Entry decide(Entry entry) noexcept;
   [[nodiscard]] Entry acquire(const Locks& locks);
+  [[nodiscard]] Entry acquire_all(const std::vector<std::string>& keys);
   void release(std::chrono::milliseconds linger);
+  void release_all(std::chrono::milliseconds linger);
   void link() noexcept;
   void unlink() noexcept;
   void end() noexcept;
@@ -129,7 +140,7 @@ class LockedCall {
   const LockTerms* terms_;
   const Locks* locks_;
   const std::stop_token* cancel_;
-  std::string_view key_{};
+  std::string_view key_{};  // of several keys empty: the hold knows them
   Origin origin_{};
   // Destroyed by end() and leave(), both out of line: an engaged one is always linked. Without this
   // every decorated place would carry the code that destroys a hold.

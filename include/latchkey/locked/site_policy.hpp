@@ -24,6 +24,9 @@ struct SitePolicy {
   const BoundKey* key{};        ///< null: LOCKED's own
   const Locks* locks{};         ///< null: LOCKED's own
   std::string_view key_text{};  ///< of `key`, as the file says it
+
+  /// LOCKED's own key does not count: the policy has one, or there is no lock.
+  [[nodiscard]] bool says_key() const noexcept { return key != nullptr || over.unlocked; }
 };
 
 /// The number of a LOCKED among those that a policy speaks of; 0: none does. That is all that a

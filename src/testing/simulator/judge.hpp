@@ -22,6 +22,7 @@ struct Grip {
   LockType type = LockType::REENTRANT;
   bool by_lock = false;
   bool watched = false;
+  bool kept = false;  ///< of several: the others are still awaited, so its lease is renewed
   bool seen_lost = false;
   bool excused = false;  ///< a fault of the store took it away
   Clock::time_point deadline{};
@@ -151,7 +152,7 @@ class Judge {
       }
       const bool lost = grip.hold->is_lost(now);
       if (grip.seen_lost && !lost) world_.fail("a lost hold came back: " + name(grip));
-      if (lost && grip.watched && world_.plan.good && !clients[client].closing) {
+      if (lost && (grip.watched || grip.kept) && world_.plan.good && !clients[client].closing) {
         world_.fail("the watchdog lost a hold on a good network: " + name(grip));
       }
       grip.deadline = deadline;

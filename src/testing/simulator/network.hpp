@@ -36,6 +36,9 @@ class Network {
     packet.client = client;
     packet.key = key_index(request.key);
     packet.request.key = keys_[packet.key];
+    packet.members.assign(request.members.begin(), request.members.end());
+    for (Member& member : packet.members) member.key = keys_[key_index(member.key)];
+    packet.request.members = packet.members;
     packet.epoch = link.epoch;
     packet.applied = packet.dropped = false;
     link.open.push_back(index);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include <latchkey/backend.hpp>
 
@@ -11,6 +12,7 @@ namespace latchkey::sim {
 /// copy may reach the store later, or twice.
 struct Packet {
   Request request;
+  std::vector<Member> members;  // acquire_all: its own
   Request* original = nullptr;  // null once completed
   Outcome outcome;
   std::uint32_t client = 0;

@@ -30,6 +30,7 @@ struct Plan {
   Clock::duration slowest{};  ///< of an undisturbed message
   bool at_once = false;       ///< requests are answered as they are made: locks in memory
   bool shares_owners = false;
+  bool joint = false;  ///< some callers take several keys at once
   bool pauses = true;  ///< callers may hold for longer than their leases last
 
   unsigned loses = 0;  ///< a request, or its reply
@@ -67,6 +68,11 @@ struct Plan {
     plan.at_once = random.percent(10);
     if (plan.at_once) plan.settings.in_order = plan.settings.pushes = true;
     if (!plan.good) plan.draw_faults(random);
+    plan.joint = random.percent(30);
+    for (std::uint64_t more = plan.joint ? 1 + random.below(2) : 0; more > 0; --more) {
+      plan.keys.push_back(random.pick({Family::reentrant, Family::reentrant, Family::fair,
+                                       Family::fenced, Family::read_write, Family::read_write}));
+    }
     return plan;
   }
 

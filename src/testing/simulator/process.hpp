@@ -167,6 +167,19 @@ class Process {
     open_.insert(open_.end(), actions.submits.begin(), actions.submits.end());
   }
 
+  /// The attempt at several keys of which this claim was one part is never answered. Only before
+  /// `bury`.
+  void abandon(RemoteHold& claim) {
+    context_.closed = true;
+    Actions actions;
+    Turn one(clock_, actions, clock_.now());
+    Outcome gone;
+    gone.kind = Outcome::Kind::gone;
+    claim.home->completed(claim.ask, gone, one);
+    open_.insert(open_.end(), actions.submits.begin(), actions.submits.end());
+    for (Call* const call : actions.wakes) call->waking = false;
+  }
+
   /// The end, without a backend: every request is answered `gone`, long after every lease, until
   /// nothing is left. False where something is left nevertheless. Every local hold was released.
   [[nodiscard]] bool bury() {

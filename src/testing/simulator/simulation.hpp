@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include <latchkey/testing/simulator.hpp>
 
+#include "locks/composite.hpp"
 #include "testing/simulator/judge.hpp"
 #include "testing/simulator/network.hpp"
 #include "testing/simulator/process.hpp"
@@ -34,10 +36,41 @@ struct Caller {
   bool excused = true;  ///< what it gives back may be lost
 };
 
+/// What a thread takes to go on: a server cannot lose its data and grant again within no time.
+inline constexpr std::chrono::microseconds moment{2};
+
+/// A simulated thread that takes several keys at once: it does what a Composite decides, as
+/// JointCall does.
+struct Joint {
+  struct Part {
+    std::uint32_t key = 0;
+    LockType type = LockType::REENTRANT;
+    std::optional<Call> call;
+    bool under_way = false;       ///< the call
+    bool acquiring = false;       ///< and it would be granted
+    RemoteHold* claim = nullptr;  ///< asked for together with others
+    RemoteHold* hold = nullptr;
+    bool kept = false;
+    std::uint64_t alarms = 0;
+  };
+
+  Owner owner = Owner::nobody();
+  Lease lease = watchdog;
+  Clock::time_point until{};
+  std::optional<detail::Composite> composite;
+  std::deque<Part> parts;  // whose calls stay where they are
+  std::vector<Member> members;
+  Request together;         ///< the one request for all
+  bool asking = false;      ///< it is under way
+  bool started = false;     ///< the step is being carried out
+  std::uint64_t steps = 0;  ///< voids what was due for an earlier one
+};
+
 struct Client {
   std::unique_ptr<SimClock> clock;
   std::unique_ptr<Process> process;
   std::vector<Caller> callers;
+  std::vector<Joint> joints;
   Clock::duration frozen_until{};
 };
 
@@ -116,6 +149,25 @@ class Simulation final : private ProcessHost, private NetworkUser {
   [[nodiscard]] Lease some_lease();
   [[nodiscard]] Wait some_wait();
   [[nodiscard]] std::vector<Grip> grips_of(std::uint32_t client, const Caller& caller) const;
+
+  // --- callers of several keys (simulation_joints.hpp) ---
+  void joint_step(std::uint32_t client, std::uint32_t index);
+  void joint_alarm(std::uint32_t client, std::uint32_t index, std::uint64_t epoch);
+  void joint_rest(std::uint32_t client, std::uint32_t index, Clock::duration length);
+  void begin_joint(std::uint32_t client, Joint& joint);
+  void start_joint(std::uint32_t client, Joint& joint);
+  void finish_joint(std::uint32_t client, Joint& joint);
+  void end_joint(std::uint32_t client, std::uint32_t index);
+  void attempt_all(std::uint32_t client, Joint& joint);
+  void tell_all(std::uint32_t client, Joint& joint, const Outcome& outcome);
+  bool joint_answered(std::uint32_t client, const Request& request, const Outcome& outcome);
+  bool joint_woken(std::uint32_t client, const Call& call);
+  void joint_call(std::uint32_t client, Joint& joint, Joint::Part& part, Caller::Doing doing);
+  void joint_granted(std::uint32_t client, Joint& joint, Joint::Part& part, bool kept);
+  void keep_no_longer(std::uint32_t client, Joint& joint, Joint::Part& part);
+  void bury_joints(std::uint32_t client);
+  [[nodiscard]] static std::uint32_t grip_number(std::uint32_t joint) { return 1'000 + joint; }
+  [[nodiscard]] static Request alone(const Request& request, const Member& member);
 
   // --- what the parts say ---
   bool answers_at_once(Process& process, Request& request, Outcome& outcome) override;

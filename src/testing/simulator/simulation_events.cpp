@@ -27,6 +27,11 @@ void Simulation::start(std::uint32_t client) {
     caller.owner = shares ? its.callers[index - 1].owner : Owner::make();
     rest(client, index, world_.random.between({}, milliseconds(20)));
   }
+  its.joints = std::vector<Joint>(world_.plan.joint ? 2 : 0);
+  for (std::uint32_t index = 0; index < its.joints.size(); ++index) {
+    its.joints[index].owner = Owner::make();
+    joint_rest(client, index, world_.random.between({}, milliseconds(20)));
+  }
 }
 
 void Simulation::advance() {
@@ -55,6 +60,10 @@ void Simulation::happen(const Appointment& due) {
     case Due::alarm: return alarm(due.client, due.index, due.epoch);
     case Due::cancel: return cancel(due.client, due.index, due.epoch);
     case Due::notice: return notice(due);
+    case Due::joint:
+      if (client.joints[due.index].steps == due.epoch) joint_step(due.client, due.index);
+      return;
+    case Due::joint_alarm: return joint_alarm(due.client, due.index, due.epoch);
     case Due::step:
       if (client.callers[due.index].steps == due.epoch) step(due.client, due.index);
       return;
@@ -144,7 +153,7 @@ void Simulation::woken(Process& process, Call& call) {
     if (call.answer == Answer::pending) return set_alarm(process.number, index);
     return resolved(process.number, index);
   }
-  world_.fail("a call was answered that is over");
+  if (!joint_woken(process.number, call)) world_.fail("a call was answered that is over");
 }
 
 void Simulation::told(Process& process, const Event& event) {
@@ -171,6 +180,11 @@ void Simulation::after_turn(Process& process, Coordinator& coordinator) {
 
 // Calls wait in the local queue and none of them talks to the store.
 bool Simulation::queue_rests(std::uint32_t client, std::uint32_t key) const {
+  for (const Joint& joint : clients_[client].joints) {
+    for (const Joint::Part& part : joint.parts) {
+      if (part.key == key && (part.claim != nullptr || part.under_way)) return false;
+    }
+  }
   bool waiting = false;
   for (const Caller& caller : clients_[client].callers) {
     const bool acquires = caller.doing == Caller::Doing::acquire && caller.key == key;
@@ -181,11 +195,20 @@ bool Simulation::queue_rests(std::uint32_t client, std::uint32_t key) const {
   return waiting;
 }
 
-void Simulation::applied(std::uint32_t client, const Request& request, const Outcome& outcome) {
+void Simulation::applied(std::uint32_t client, const Request& request,
+                                const Outcome& outcome) {
+  for (const Member& member : request.members) {
+    judge_.applied(client, network_.key_index(member.key), alone(request, member), outcome);
+  }
+  if (request.verb == Verb::acquire_all) return;
   judge_.applied(client, network_.key_index(request.key), request, outcome);
 }
 
 void Simulation::answered(std::uint32_t client, Request& request, Outcome outcome) {
+  if (request.verb == Verb::acquire_all) {
+    joint_answered(client, request, outcome);
+    return;
+  }
   judge_.answered(client, network_.key_index(request.key), request, outcome);
   clients_[client].process->completed(request, std::move(outcome));
 }
@@ -216,6 +239,9 @@ void Simulation::look_for_remains() {
   for (const Client& client : clients_) {
     for (const Caller& caller : client.callers) {
       if (caller.doing != Caller::Doing::nothing) world_.fail("a call was never answered");
+    }
+    for (const Joint& joint : client.joints) {
+      if (joint.composite) world_.fail("several keys were asked for and never answered");
     }
     if (!client.process->idle()) world_.fail("a coordinator is not idle when all is over");
   }

@@ -89,6 +89,9 @@ void Simulation::crash(std::uint32_t client) {
   for (std::uint32_t index = 0; index < its.callers.size(); ++index) {
     rest(client, index, world_.random.between(milliseconds(1), milliseconds(500)));
   }
+  for (std::uint32_t index = 0; index < its.joints.size(); ++index) {
+    joint_rest(client, index, world_.random.between(milliseconds(1), milliseconds(500)));
+  }
 }
 
 // Ends a process so that nothing of it reaches anybody; what it held stays at the store.
@@ -106,11 +109,13 @@ void Simulation::bury(std::uint32_t client) {
     ++caller.alarms;
     caller.doing = Caller::Doing::nothing;
   }
+  bury_joints(client);
   for (const auto& [key, grip] : grips) {
     its.process->abandon(keys_[key], *grip.hold, grip.type, grip.by_lock, grip.watched);
   }
   if (!its.process->bury()) world_.fail("something is left although all was answered");
   for (Caller& caller : its.callers) caller.call.reset();
+  for (Joint& joint : its.joints) joint.parts.clear();
 }
 
 }  // namespace latchkey::sim

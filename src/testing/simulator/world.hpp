@@ -24,11 +24,13 @@ enum class Due : std::uint8_t {
   timeout,  ///< the client stops waiting for the answer
   push,     ///< a notification reaches the client
   link_up,
-  timer,   ///< a coordinator's tick
-  alarm,   ///< a caller's tick
-  step,    ///< a caller goes on
-  cancel,  ///< a caller's stop token is used
-  notice,  ///< by now the client must know that the store ended its hold
+  timer,        ///< a coordinator's tick
+  alarm,        ///< a caller's tick
+  step,         ///< a caller goes on
+  cancel,       ///< a caller's stop token is used
+  joint,        ///< a caller of several keys goes on
+  joint_alarm,  ///< its tick for one of them
+  notice,       ///< by now the client must know that the store ended its hold
 };
 
 struct Appointment {

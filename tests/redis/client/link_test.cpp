@@ -182,10 +182,15 @@ TEST_F(LinkTest, NamesThatAreNoneAreRefusedInTheirPlace) {
 
 TEST_F(LinkTest, ARefusalOfOursNeedsNoServer) {
   bring_up();
-  submit(Verb::acquire_all, "");
+  const Member members[] = {{"a", LockType::REENTRANT, {{1, 2}, 3}},
+                            {"redisson_lock_queue:{a}", LockType::REENTRANT, {{1, 2}, 4}}};
+  Request& all = request(Verb::acquire_all, "a");
+  all.members = members;
+  Request* const one[] = {&all};
+  link.submit(one, sink, now);
   drain();
   ASSERT_EQ(sink.told.size(), 1U);
-  EXPECT_EQ(sink.told[0].text, "acquire_all is not offered");
+  EXPECT_THAT(sink.told[0].text, HasSubstr("the name 'redisson_lock_queue:{a}' begins with"));
   EXPECT_FALSE(link.waits_for_answers());
   pass(24h);
   EXPECT_FALSE(link.trouble());

@@ -127,8 +127,23 @@ TEST(ScriptCall, AListGoesOnWhereItsPageEnded) {
       (Words{"EVALSHA", std::string(scripts::list.sha1), "0", "18446744073709551615", "order:*"}));
 }
 
+TEST(ScriptCall, SeveralMembersComeOneAfterTheOther) {
+  const HoldId id = about(Verb::acquire, "k", LockType::READ).id;
+  const Member members[] = {
+      {"k", LockType::FENCED, id}, {"{a}b", LockType::READ, id}, {"w", LockType::WRITE, id}};
+  Request all = about(Verb::acquire_all, "k", LockType::REENTRANT);
+  all.members = members;
+  all.tokens = 0;
+  const std::string one(owner);
+  EXPECT_EQ(call(all),
+            (Words{"EVALSHA", std::string(scripts::acquire_all.sha1), "5", "k",
+                   "redisson_lock_token:{k}", "{a}b", "{a}b:" + one + ":rwlock_timeout:1", "w",
+                   "30000", "1", "FENCED", one, "READ", one, "{a}b", "WRITE", one + ":write"}));
+}
+
 TEST(ScriptCall, EveryScriptIsSomebodys) {
-  std::vector<const Script*> used{&scripts::announce};  // by append_note
+  std::vector<const Script*> used{&scripts::announce,  // by append_note
+                                  &script_for(about(Verb::acquire_all, "k", LockType::READ))};
   for (const Verb verb : scripted) {
     for (const LockType type : all_types) used.push_back(&script_for(about(verb, "k", type)));
   }

@@ -54,7 +54,9 @@ INSTANTIATE_TEST_SUITE_P(
                       Planted{Bug::gone_is_ignored, "gone_is_ignored"},
                       Planted{Bug::release_ignores_the_count, "release_ignores_the_count"},
                       Planted{Bug::anyone_reenters, "anyone_reenters"},
-                      Planted{Bug::local_holder_is_waited_for, "local_holder_is_waited_for"}),
+                      Planted{Bug::local_holder_is_waited_for, "local_holder_is_waited_for"},
+                      Planted{Bug::composite_keeps_what_it_holds, "composite_keeps_what_it_holds"},
+                      Planted{Bug::composite_ignores_losses, "composite_ignores_losses"}),
     [](const auto& each) { return std::string(each.param.name); });
 
 TEST(PlantedBugs, WithoutOneTheSameSeedsAreClean) {

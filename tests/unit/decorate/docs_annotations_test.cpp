@@ -140,6 +140,22 @@ inline constexpr bool latchkey::completes_at_return<docs_annotations::Finished> 
 
 namespace docs_annotations {
 
+void transfer(const Account& from, const Account& to, long amount) {
+  LOCKED(KEYS("account:{from.id}", "account:{to.id}"), LockType::WRITE, 3s, 30s)
+      AROUND(from, to, amount) {
+    ledger.add(from.id, -amount);
+    ledger.add(to.id, amount);
+  };
+}
+
+long sum_of(const std::vector<int>& ids) {
+  return LOCKED("account:{ids[*]}", LockType::READ, 3s) AROUND(ids) {
+    long sum = 0;
+    for (const int id : ids) sum += ledger.sum(id);
+    return sum;
+  };
+}
+
 void settle(const Account& account) {
   ASSERT_HELD("account:{account.id}", account);
   if (latchkey::Hold* hold = latchkey::current_hold(); hold->remaining() < 1s) hold->extend(10s);
@@ -213,6 +229,9 @@ TEST_F(Annotations, DoWhatThePageSays) {
   EXPECT_EQ(&page::last(account), &page::ledger.latest);
   EXPECT_EQ(page::try_deposit(account, 1)->sum, 11);
   EXPECT_EQ(page::withdraw(account, 1), 10);
+  page::transfer(account, {2}, 4);
+  EXPECT_EQ(page::sum_of({1, 2}), 10);
+  EXPECT_EQ(page::sum_of({1}), 6);
   EXPECT_EQ(page::timings.size(), 1u);
   EXPECT_EQ(page::refresh("eu"), page::refresh_by_hand("eu"));
   EXPECT_THROW(page::settle(account), latchkey::NotHeld);

@@ -142,7 +142,7 @@ TEST(Check, AKeyIsOfOneLockAndFitsItsMethod) {
   EXPECT_THAT(only_mistake(rule("Till::deposit: {key: \"a:{account.id\"}")),
               HasSubstr("7:24 key 'a:{account.id'"));
   EXPECT_THAT(only_mistake(rule("Till::deposit: {key: \"a:{account[*]}\"}")),
-              HasSubstr("7:24 a key with [*] locks several keys at once"));
+              HasSubstr("[*] takes each element of a container"));
 }
 
 TEST(Check, LockedByNeedsItsPolicyAndAKey) {

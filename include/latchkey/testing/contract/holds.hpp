@@ -173,6 +173,51 @@ TYPED_TEST_P(BackendHolds, DowngradeTurnsAWriteIntoARead) {
   EXPECT_EQ(one.tell(Verb::release, this->name, LockType::READ, id).kind, Kind::granted);
 }
 
+TYPED_TEST_P(BackendHolds, AcquireAllTakesEachMemberAsItsType) {
+  Probe one = this->connect(), other = this->connect();
+  const Capabilities offered = one.offers();
+  LATCHKEY_DETAIL_OFFERED(offered.one_step == Capabilities::OneStep::all,
+                          "acquire_all of any keys");
+  LATCHKEY_DETAIL_OFFERED(offered.read_write && offered.fenced, "READ, WRITE and FENCED");
+  const std::string keys[] = {this->name, this->store.fresh_key(), this->store.fresh_key(),
+                              this->store.fresh_key()};
+  const std::vector<Member> members = {{keys[0], LockType::READ, one.fresh_id()},
+                                       {keys[1], LockType::WRITE, one.fresh_id()},
+                                       {keys[2], LockType::FENCED, one.fresh_id()},
+                                       {keys[3], LockType::REENTRANT, one.fresh_id()}};
+  const HoldId reader = other.fresh_id(), second = other.fresh_id();
+  EXPECT_EQ(other.acquire(keys[0], LockType::READ, reader, this->long_lease).kind, Kind::granted);
+  EXPECT_EQ(other.acquire(keys[1], LockType::READ, second, this->long_lease).kind, Kind::granted);
+  Request all;
+  all.verb = Verb::acquire_all;
+  all.members = members;
+  all.lease = this->long_lease;
+  const Outcome busy = one.ask(all);
+  EXPECT_EQ(busy.kind, Kind::busy);
+  EXPECT_EQ(busy.busy_member, 1U);
+  EXPECT_FALSE(busy.text.empty());
+  EXPECT_EQ(other.tell(Verb::release, keys[1], LockType::READ, second).kind, Kind::granted);
+  const Outcome granted = one.ask(all);
+  EXPECT_EQ(granted.kind, Kind::granted);
+  EXPECT_GT(granted.token, 0U);
+  // Asked again, since the answer may have been lost: nothing changes.
+  const Outcome again = one.ask(all);
+  EXPECT_EQ(again.kind, Kind::granted);
+  EXPECT_EQ(again.token, granted.token);
+  for (const Member& member : members) {
+    EXPECT_EQ(one.renew(member.key, member.type, member.id, this->long_lease).kind, Kind::granted);
+    EXPECT_EQ(other.acquire(member.key, LockType::REENTRANT, other.fresh_id(), this->lease).kind,
+              Kind::busy);
+  }
+  for (const Member& member : members) {
+    EXPECT_EQ(one.tell(Verb::release, member.key, member.type, member.id).kind, Kind::granted);
+  }
+  const HoldId next = other.fresh_id();
+  const Outcome later = other.acquire(keys[2], LockType::FENCED, next, this->long_lease);
+  EXPECT_EQ(later.kind, Kind::granted);
+  EXPECT_GT(later.token, granted.token);
+}
+
 TYPED_TEST_P(BackendHolds, AcquireAllTakesAllOrNothing) {
   Probe one = this->connect(), other = this->connect();
   LATCHKEY_DETAIL_OFFERED(one.offers().one_step == Capabilities::OneStep::all,
@@ -207,6 +252,6 @@ REGISTER_TYPED_TEST_SUITE_P(BackendHolds, ExclusiveTypesHaveOneHolder,
                             AnotherFamilyIsBusy, ALeaseEnds, RenewProlongsAndNeverShortens,
                             VerifyTellsAndChangesNothing, AReleaseIsOnlyOfItsOwnId,
                             LeaveEndsWhateverCameOfAnAcquire, DowngradeTurnsAWriteIntoARead,
-                            AcquireAllTakesAllOrNothing);
+                            AcquireAllTakesEachMemberAsItsType, AcquireAllTakesAllOrNothing);
 
 }  // namespace latchkey::testing::contract

@@ -1,0 +1,73 @@
+// The keys of one LOCKED: of KEYS, or of [*].
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <latchkey/fixed_string.hpp>
+#include <latchkey/key.hpp>
+#include <latchkey/locked/key_text.hpp>
+
+namespace latchkey::detail {
+
+/// What `Texts` names, as key_text() gives it: one key, or several joined.
+template <FixedString Texts>
+struct KeySet {
+  static constexpr std::size_t count =
+      1 + static_cast<std::size_t>(std::ranges::count(Texts.view(), between_keys));
+
+  static consteval std::string_view part(std::size_t index) {
+    std::string_view rest = Texts.view();
+    for (; index > 0; --index) rest.remove_prefix(rest.find(between_keys) + 1);
+    return rest.substr(0, rest.find(between_keys));
+  }
+  template <std::size_t Index>
+  static constexpr FixedString<part(Index).size()> text{part(Index)};
+
+  /// More than one key may come of it.
+  static constexpr bool several = [] {
+    if constexpr (count > 1) {
+      return true;
+    } else {
+      return Key<Texts>::many;
+    }
+  }();
+
+  /// For people: with commas between.
+  static constexpr auto shown = [] {
+    FixedString<Texts.size() + count - 1> result;
+    char* place = result.data;
+    for (const char letter : Texts.view()) {
+      *place++ = letter == between_keys ? ',' : letter;
+      if (letter == between_keys) *place++ = ' ';
+    }
+    return result;
+  }();
+
+  /// All of them, in the order in which they are written; none where [*] stands for no element.
+  template <FixedString Names, class... Arguments>
+  static std::vector<std::string> render(const Arguments&... arguments) {
+    std::vector<std::string> keys;
+    render_parts<Names>(keys, std::make_index_sequence<count>{}, arguments...);
+    return keys;
+  }
+
+ private:
+  template <FixedString Names, std::size_t... Index, class... Arguments>
+  static void render_parts(std::vector<std::string>& keys, std::index_sequence<Index...>,
+                           const Arguments&... arguments) {
+    (add(keys, Key<text<Index>>::template render_many<Names>(arguments...)), ...);
+  }
+  static void add(std::vector<std::string>& keys, std::vector<std::string>&& more) {
+    keys.insert(keys.end(), std::make_move_iterator(more.begin()),
+                std::make_move_iterator(more.end()));
+  }
+};
+
+}  // namespace latchkey::detail

@@ -1,0 +1,43 @@
+// One place for locks made of several servers that know nothing of each other (RedLock).
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <latchkey/backend.hpp>
+#include <latchkey/options.hpp>
+
+namespace latchkey {
+
+/// A backend over an odd number of others, at least 3, of any kind: a lock is held where a majority
+/// of them grants it, so a minority may be gone, silent, slow or without its memory.
+/// `Locks::connect("quorum:redis://a redis://b redis://c")` is the same for URIs.
+///
+/// | what is asked of all  | granted                      | otherwise                         |
+/// |-----------------------|------------------------------|-----------------------------------|
+/// | acquire               | a majority grants; nobody    | busy where a majority answered,   |
+/// |                       | waits for the rest           | else unknown; what was or may be  |
+/// |                       |                              | granted is given back everywhere  |
+/// | renew, verify,        | a majority still had it      | gone where it had not, else       |
+/// | downgrade             |                              | unknown                           |
+/// | release               | a majority answered          | unknown; it is sent again         |
+///
+/// A server that does not answer within min(50 ms, lease/10) counts as silent for that request. One
+/// that had lost a hold is asked for it again in the same pass, and counts from the next. The text
+/// of unknown says which servers said what.
+///
+/// REENTRANT, and READ and WRITE where all servers have them. No FAIR: there is no common order to
+/// wait in. No FENCED: tokens of independent servers do not rise together. No notifications:
+/// waiters poll. No inspect, list and force_release: ask the servers. Each attempt has an id of its
+/// own at the servers, so a delayed release can never free a later hold.
+///
+/// **What it does not give.** A resource that refuses old fencing tokens is protected by one server
+/// better than by any number of them: see docs/guarantees.md.
+///
+/// Thread-safe like every backend. It makes no thread: whoever waits drives the servers in turn. A
+/// SimpleBackend among them must bound its attempts by itself, since they run on the waiting
+/// thread. Throws std::invalid_argument for an even number, or fewer than 3.
+[[nodiscard]] std::unique_ptr<Backend> make_quorum(std::vector<std::unique_ptr<Backend>> servers,
+                                                   const Options& options = {});
+
+}  // namespace latchkey

@@ -1,0 +1,98 @@
+-- Takes several locks at once, or none of them and says which is in the way.
+--
+-- KEYS     for each member: the lock; FENCED: and its token; READ: and this owner's timeout
+-- ARGV[1]  lease, ms
+-- ARGV[2]  how many tokens to reserve
+-- ARGV     then for each member: REENTRANT, FENCED, READ or WRITE; owner (WRITE: with ":write" behind
+--          it); READ: tag
+--
+-- Returns  0: granted, and no FENCED member
+--          token: granted, the last of those reserved; the same for all FENCED members
+--          {ms, owner, member}: busy, the first that is in the way, counted from 0
+--
+-- Each member as its own acquire script takes it, which says why. All are looked at before the first
+-- is touched. Keys are distinct, and no member is FAIR.
+
+--#include parts/holder.lua
+--#include parts/dead_readers.lua
+
+local lease = tonumber(ARGV[1])
+local members, key, word = {}, 1, 3
+while word <= #ARGV do
+  local member = {type = ARGV[word], owner = ARGV[word + 1], lock = KEYS[key]}
+  key, word = key + 1, word + 2
+  if member.type == 'FENCED' or member.type == 'READ' then
+    member.beside = KEYS[key]
+    key = key + 1
+  end
+  if member.type == 'READ' then
+    member.tag = ARGV[word]
+    word = word + 1
+  end
+  members[#members + 1] = member
+end
+
+local function in_the_way(member)
+  local mode = redis.call('HGET', member.lock, 'mode')
+  if member.type == 'READ' then
+    return mode ~= 'read'
+  end
+  local plain = member.type ~= 'WRITE'
+  return (plain and mode) or redis.call('HEXISTS', member.lock, member.owner) == 0
+end
+
+local fresh, token = false, 0
+for index, member in ipairs(members) do
+  member.free = redis.call('EXISTS', member.lock) == 0
+  if not member.free then
+    member.left = redis.call('PTTL', member.lock)
+    if in_the_way(member) then
+      return {member.left, holder(member.lock), index - 1}
+    end
+  end
+  if member.type == 'FENCED' then
+    local last = tonumber(redis.call('GET', member.beside) or 0) or 0
+    fresh, token = fresh or member.free or last < 1, math.max(token, last)
+  end
+end
+
+if fresh then
+  local time = redis.call('TIME')
+  token = math.max(token + ARGV[2], time[1] * 1000000 + time[2])
+  if token >= 9007199254740992 then
+    return redis.error_reply('ERR the fencing token has reached 2^53, beyond which Lua cannot count')
+  end
+end
+
+local function take_read(member)
+  local own = redis.call('PTTL', member.beside)
+  local longest = math.max(lease, own)
+  if own == -2 or redis.call('HEXISTS', member.lock, member.owner) == 0 then
+    redis.call('HSET', member.lock, 'mode', 'read', member.owner, 1)
+    redis.call('SET', member.beside, 1, 'PX', longest)
+  else
+    redis.call('PEXPIRE', member.beside, longest)
+  end
+  if not member.free then
+    drop_dead_readers(member.lock, member.tag)
+  end
+  return longest
+end
+
+for _, member in ipairs(members) do
+  local longest = lease
+  if member.type == 'READ' then
+    longest = take_read(member)
+  elseif member.free and member.type == 'WRITE' then
+    redis.call('HSET', member.lock, 'mode', 'write', member.owner, 1)
+  elseif member.free then
+    redis.call('HSET', member.lock, member.owner, 1)
+  end
+  if member.type == 'FENCED' and fresh then
+    redis.call('SET', member.beside, string.format('%.0f', token))
+  end
+  if member.free or member.left < longest then
+    redis.call('PEXPIRE', member.lock, longest)
+  end
+end
+return token

@@ -1,0 +1,76 @@
+// One blocking acquire of several locks.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <latchkey/attempt.hpp>
+#include <latchkey/hold.hpp>
+
+#include "locks/composite.hpp"
+#include "locks/lock_set.hpp"
+#include "locks/member_call.hpp"
+#include "locks/one_step.hpp"
+
+namespace latchkey::detail {
+
+/// Carries out what a Composite decides, on the caller's thread, by calls to the coordinators of
+/// the members. What is held when this goes and was not taken is released, and what cannot be said
+/// about that is told to the listener.
+class JointCall {
+ public:
+  /// Takes by acquire, or as lock() does. The set must outlive this. The types are the set's.
+  JointCall(const LockSet& set, const Attempt& attempt, bool by_lock);
+  JointCall(const JointCall&) = delete;
+  JointCall& operator=(const JointCall&) = delete;
+  ~JointCall() { give_back(); }
+
+  /// granted: all are held; busy: not within the wait. Throws what Lock::acquire throws, about the
+  /// member that was in the way.
+  Answer run();
+  /// Throws LockTimeout about the member that was busy.
+  [[noreturn]] void fail();
+
+  /// After granted: what acquire gives.
+  [[nodiscard]] Hold take();
+  /// After granted: lock() keeps it until it is unlocked.
+  void keep() noexcept { parts_.clear(); }
+
+ private:
+  struct Part {
+    const LockMember* lock = nullptr;
+    LockSpace* space = nullptr;
+    Owner owner = Owner::nobody();
+    RemoteHold* hold = nullptr;
+    bool kept = false;                 ///< its lease is renewed while others are awaited
+    std::optional<MemberCall> call{};  ///< the last acquire or extend
+    std::optional<MemberCall> end{};   ///< the release
+  };
+
+  void carry_out(Composite& composite);
+  void attempt(Composite& composite);
+  void await(Composite& composite);
+  void fill(Composite& composite);
+  void give_back() noexcept;
+  void keep_alive(Part& part) noexcept;
+  void keep_no_longer(Part& part) noexcept;
+  [[nodiscard]] bool any_lost() const noexcept;
+  [[nodiscard]] Attempt attempt_of(const Part& part) const;
+  [[nodiscard]] std::vector<OneStep::Asked> missing();
+  [[nodiscard]] Clock::time_point now() const noexcept {
+    return parts_.front().space->clock().now();
+  }
+
+  const LockSet& set_;
+  const Attempt& attempt_;
+  const bool by_lock_;
+  std::vector<Part> parts_;
+  Clock::time_point asked_;
+  Clock::time_point until_;
+  Answer answer_ = Answer::pending;
+  std::size_t culprit_ = 0;  ///< where not granted: of which member the answer is
+};
+
+}  // namespace latchkey::detail

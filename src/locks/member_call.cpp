@@ -1,0 +1,132 @@
+// One of several calls of the same thread.
+#include "locks/member_call.hpp"
+
+namespace latchkey::detail {
+
+Coordinator& MemberCall::find_or_make(Shard& shard, std::string_view key, std::size_t hash) {
+  if (Coordinator* const found = shard.table.find(key, hash)) return *found;
+  Coordinator& made = shard.table.insert(key, hash);
+  made.start(shard.context);
+  return made;
+}
+
+template <class Bring>
+void MemberCall::begin(ShardLock& lock, Coordinator& home, Bring&& bring) {
+  shard_ = &lock.shard();
+  home_ = &home;
+  call_.parker = &Parker::mine();
+  Actions actions;
+  Turn turn(space_->clock_, actions, call_.asked);
+  turn.caller = &call_;
+  bring(turn);
+  space_->perform(lock, home, turn);
+  pending_ = call_.answer == Answer::pending;
+  if (pending_) call_.wake_at = home.alarm_of(call_);
+}
+
+void MemberCall::want(Owner owner, const Attempt& attempt, bool by_lock) noexcept {
+  call_.owner = owner;
+  call_.type = attempt.type;
+  call_.lease = attempt.lease;
+  call_.reentry = attempt.reentry;
+  call_.by_lock = by_lock;
+  call_.asked = space_->clock_.now();
+}
+
+void MemberCall::begin_acquire(ShardLock& lock, Coordinator& home) {
+  begin(lock, home, [&](Turn& turn) { home.acquire(call_, turn); });
+}
+
+void MemberCall::acquire(std::string_view key, Owner owner, const Attempt& attempt, bool by_lock,
+                         Clock::time_point until) {
+  want(owner, attempt, by_lock);
+  call_.forever = until == Clock::never();
+  call_.until = until;
+  const std::size_t hash = hash_key(key);
+  Shard& shard = space_->shard_of(hash);
+  {
+    ShardLock lock(shard);
+    begin_acquire(lock, find_or_make(shard, key, hash));
+  }
+  if (!pending_ || !attempt.cancel.stop_possible()) return finish();
+  const std::stop_callback stop(attempt.cancel, [&] {
+    ShardLock lock(shard);
+    if (call_.answer != Answer::pending) return;  // and the coordinator may be gone
+    Actions actions;
+    Turn turn(space_->clock_, actions);
+    home_->cancel(call_, turn);
+    space_->perform(lock, *home_, turn);
+  });
+  finish();
+}
+
+void MemberCall::begin_extend(RemoteHold& hold, LockType type, std::chrono::milliseconds lease) {
+  call_.type = type;
+  call_.asked = space_->clock_.now();
+  call_.until = later(call_.asked, space_->options_.command_timeout);
+  Coordinator& home = *hold.home;
+  Shard& shard = space_->shard_of(home.hash);
+  ShardLock lock(shard);
+  begin(lock, home, [&](Turn& turn) { home.extend(hold, lease, call_, turn); });
+}
+
+void MemberCall::begin_release(RemoteHold& hold, LockType type, bool watched,
+                               std::chrono::milliseconds linger) {
+  departure_.emplace(LockSpace::Departure{*space_});
+  call_.type = type;
+  call_.asked = space_->clock_.now();
+  const auto until = linger.count() > 0 ? later(call_.asked, linger) : Clock::time_point::min();
+  Coordinator& home = *hold.home;
+  Shard& shard = space_->shard_of(home.hash);
+  ShardLock lock(shard);
+  begin(lock, home, [&](Turn& turn) { home.release(hold, type, watched, until, &call_, turn); });
+  departure_->orphaned = shard.orphaned;
+  if (call_.answer == Answer::granted) return;
+  // This thread has still to wait or to complain, and its hold keeps the space no longer.
+  ++shard.departing;
+  departure_->counted_in = &shard;
+}
+
+void MemberCall::begin_unlock(std::string_view key, LockType type, Owner owner) {
+  call_.owner = owner;
+  call_.type = type;
+  call_.asked = space_->clock_.now();
+  const std::size_t hash = hash_key(key);
+  Shard& shard = space_->shard_of(hash);
+  ShardLock lock(shard);
+  Coordinator& home = find_or_make(shard, key, hash);
+  begin(lock, home, [&](Turn& turn) { home.unlock(call_, turn); });
+}
+
+// As LockSpace::wait_for, but it looks before it sleeps: the parker's wake-up may have been used up
+// while this thread waited for another of its calls.
+void MemberCall::finish() {
+  if (!pending_) return;
+  Shard& shard = *shard_;
+  while (!call_.done.load(std::memory_order_acquire)) {
+    Clock::time_point wake_at;
+    {
+      ShardLock lock(shard);
+      if (call_.done.load(std::memory_order_relaxed)) break;
+      Actions actions;
+      Turn turn(space_->clock_, actions);
+      turn.caller = &call_;
+      if (turn.now() >= call_.wake_at) {
+        home_->tick(turn);
+        space_->perform(lock, *home_, turn);
+        if (call_.answer != Answer::pending) break;
+      }
+      wake_at = call_.wake_at = home_->alarm_of(call_);
+    }
+    space_->backend_->drive(*call_.parker, wake_at);
+  }
+  pending_ = false;
+}
+
+void MemberCall::fail(Answer answer, std::string_view key, Clock::time_point asked) {
+  call_.answer = answer;
+  call_.asked = asked;
+  space_->fail(call_, key);
+}
+
+}  // namespace latchkey::detail

@@ -1,0 +1,69 @@
+// One of several calls of the same thread.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <stop_token>
+#include <string_view>
+
+#include <latchkey/attempt.hpp>
+#include <latchkey/owner.hpp>
+
+#include "locks/call.hpp"
+#include "locks/lock_space.hpp"
+
+namespace latchkey::detail {
+
+/// A call to a coordinator in two halves, so that a thread can begin several, also in different
+/// spaces, before it waits for the first: their requests are then under way together.
+///
+/// Begun once. What was begun is finished before this goes, and nothing else may be done with it in
+/// between. Belongs to one thread.
+class MemberCall {
+ public:
+  explicit MemberCall(LockSpace& space) noexcept : space_(&space) {}
+  MemberCall(const MemberCall&) = delete;
+  MemberCall& operator=(const MemberCall&) = delete;
+  ~MemberCall() { finish(); }
+
+  /// Acquires and waits, at most until `until`.
+  void acquire(std::string_view key, Owner owner, const Attempt& attempt, bool by_lock,
+               Clock::time_point until);
+
+  void begin_extend(RemoteHold& hold, LockType type, std::chrono::milliseconds lease);
+  void begin_release(RemoteHold& hold, LockType type, bool watched,
+                     std::chrono::milliseconds linger);
+  void begin_unlock(std::string_view key, LockType type, Owner owner);
+
+  /// Waits for the answer to what was begun.
+  void finish();
+
+  /// Guards what the coordinator of `hold` knows of it.
+  [[nodiscard]] SmallMutex& mutex_of(const RemoteHold& hold) noexcept {
+    return space_->shard_of(hold.home->hash).mutex;
+  }
+
+  [[nodiscard]] Answer answer() const noexcept { return call_.answer; }
+  [[nodiscard]] const Call& call() const noexcept { return call_; }
+
+  /// Throws what `answer` means: `key` was asked for since `asked`.
+  [[noreturn]] void fail(Answer answer, std::string_view key, Clock::time_point asked);
+
+ private:
+  friend class OneStep;
+
+  template <class Bring>
+  void begin(ShardLock& lock, Coordinator& home, Bring&& bring);
+  void begin_acquire(ShardLock& lock, Coordinator& home);
+  void want(Owner owner, const Attempt& attempt, bool by_lock) noexcept;
+  Coordinator& find_or_make(Shard& shard, std::string_view key, std::size_t hash);
+
+  LockSpace* space_;
+  Call call_;
+  Shard* shard_ = nullptr;
+  Coordinator* home_ = nullptr;  ///< valid while the call is pending, with the shard's mutex held
+  bool pending_ = false;
+  std::optional<LockSpace::Departure> departure_;  ///< released: the space may go with the hold
+};
+
+}  // namespace latchkey::detail

@@ -1,0 +1,126 @@
+// What a majority of servers says to one request.
+#include "quorum/ballot.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+namespace latchkey::detail::quorum {
+namespace {
+
+Outcome of_kind(Outcome::Kind kind) {
+  Outcome outcome;
+  outcome.kind = kind;
+  return outcome;
+}
+
+}  // namespace
+
+void Ballot::vote(std::size_t server, const Outcome& outcome) {
+  if (!votes_[server]) votes_[server] = outcome;
+}
+
+void Ballot::close(const std::string& why) {
+  for (std::optional<Outcome>& vote : votes_) {
+    if (vote) continue;
+    vote = of_kind(Kind::unknown);
+    vote->text = why;
+  }
+}
+
+std::size_t Ballot::count(Kind kind) const noexcept {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      votes_, [&](const auto& vote) { return vote.has_value() && vote->kind == kind; }));
+}
+
+std::size_t Ballot::open() const noexcept {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(votes_, [](const auto& vote) { return !vote.has_value(); }));
+}
+
+bool Ballot::may_hold(std::size_t server) const noexcept {
+  const auto& vote = votes_[server];
+  return !vote || vote->kind == Kind::granted || vote->kind == Kind::unknown;
+}
+
+std::optional<Outcome> Ballot::decision(const std::vector<std::string>& names) const {
+  switch (verb_) {
+    case Verb::acquire: return of_acquire(names);
+    case Verb::release:
+    case Verb::leave: return of_release(names);
+    default: return of_hold(names);
+  }
+}
+
+std::optional<Outcome> Ballot::of_acquire(const std::vector<std::string>& names) const {
+  const std::size_t yes = count(Kind::granted), no = count(Kind::busy);
+  if (yes >= majority()) return of_kind(Kind::granted);
+  if (yes + open() >= majority()) return std::nullopt;
+  if (yes + no >= majority()) return busy();
+  if (yes + no + open() >= majority()) return std::nullopt;
+  const std::size_t refused = count(Kind::refused);
+  if (refused < majority() && refused + open() >= majority()) return std::nullopt;
+  return ignorance(names);
+}
+
+std::optional<Outcome> Ballot::of_hold(const std::vector<std::string>& names) const {
+  const std::size_t yes = count(Kind::granted), no = count(Kind::gone);
+  if (yes >= majority()) return of_kind(Kind::granted);
+  if (no >= majority()) return of_kind(Kind::gone);
+  if (open() > 0) return std::nullopt;
+  return ignorance(names);
+}
+
+// Given back it is as soon as no majority can have it; that it had been lost must be certain.
+std::optional<Outcome> Ballot::of_release(const std::vector<std::string>& names) const {
+  const std::size_t yes = count(Kind::granted), no = count(Kind::gone);
+  if (yes >= majority()) return of_kind(Kind::granted);
+  if (no >= majority()) return of_kind(Kind::gone);
+  if (open() > 0) return std::nullopt;
+  if (yes + no >= majority()) return of_kind(Kind::granted);
+  return ignorance(names);
+}
+
+// With the lease that must end before a majority can be free. Whom the servers name is an id that
+// only they know it by.
+Outcome Ballot::busy() const {
+  Outcome outcome = of_kind(Kind::busy);
+  std::vector<std::chrono::milliseconds> ends;
+  for (const auto& vote : votes_) {
+    if (!vote || vote->kind != Kind::busy) continue;
+    if (vote->retry_after) ends.push_back(*vote->retry_after);
+  }
+  std::ranges::sort(ends);
+  const std::size_t yes = count(Kind::granted);
+  const std::size_t needed = majority() - yes;
+  if (needed >= 1 && ends.size() >= needed) outcome.retry_after = ends[needed - 1];
+  return outcome;
+}
+
+// Which servers said what.
+Outcome Ballot::ignorance(const std::vector<std::string>& names) const {
+  const bool forbidden = count(Kind::refused) > votes_.size() - majority();
+  Outcome outcome = of_kind(forbidden ? Kind::refused : Kind::unknown);
+  const std::size_t answered = count(Kind::granted) + count(Kind::busy) + count(Kind::gone);
+  outcome.text = std::to_string(answered) + " of " + std::to_string(votes_.size()) +
+                 " servers answered, " + std::to_string(majority()) + " are needed";
+  for (std::size_t server = 0; server < votes_.size(); ++server) {
+    const auto& vote = votes_[server];
+    outcome.text += server == 0 ? ": " : "; ";
+    outcome.text += names[server] + " ";
+    if (!vote) {
+      outcome.text += "was not waited for";
+      continue;
+    }
+    switch (vote->kind) {
+      case Kind::granted: outcome.text += "says yes"; break;
+      case Kind::busy: outcome.text += "is busy"; break;
+      case Kind::gone: outcome.text += "does not have it"; break;
+      case Kind::unknown: outcome.text += "gave no answer"; break;
+      case Kind::refused: outcome.text += "refuses"; break;
+    }
+    if (!vote->text.empty()) outcome.text += " (" + vote->text + ")";
+  }
+  return outcome;
+}
+
+}  // namespace latchkey::detail::quorum

@@ -1,0 +1,274 @@
+// Several servers as one backend: requests in, errands out, and back.
+#include "quorum/quorum_backend.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+
+#include <latchkey/quorum.hpp>
+
+namespace latchkey::detail::quorum {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// How long the waiting thread attends to one server before it looks at the others.
+constexpr milliseconds slice{1};
+/// The same where nobody waits for what is left to come.
+constexpr milliseconds leisure{5};
+
+milliseconds patience(milliseconds lease) noexcept {
+  return std::clamp(lease / 10, milliseconds(1), milliseconds(50));
+}
+
+/// What this thread has told to sinks, to find out whether a server's drive was one that did.
+thread_local unsigned told = 0;
+
+}  // namespace
+
+QuorumBackend::QuorumBackend(std::vector<std::unique_ptr<Backend>> servers, Clock& clock)
+    : servers_(std::move(servers)),
+      clock_(clock),
+      space_(HoldId::new_space()),
+      slow_(servers_.size()),
+      awaited_(servers_.size()) {
+  for (const auto& server : servers_) names_.push_back(server->describe());
+  register_fork_participant(ForkLevel::backend, *this);
+}
+
+QuorumBackend::~QuorumBackend() {
+  unregister_fork_participant(*this);
+  servers_.clear();  // no errand is under way from here on
+}
+
+Capabilities QuorumBackend::capabilities() const noexcept {
+  Capabilities offered;
+  offered.read_write = offered.in_order = true;
+  for (const auto& server : servers_) {
+    const Capabilities its = server->capabilities();
+    offered.reentrant = offered.reentrant && its.reentrant;
+    offered.read_write = offered.read_write && its.read_write;
+    offered.in_order = offered.in_order && its.in_order;
+  }
+  return offered;
+}
+
+std::string QuorumBackend::describe() const {
+  std::string text = "quorum of";
+  for (const std::string& name : names_) text += ' ' + name;
+  return text;
+}
+
+void QuorumBackend::submit(std::span<Request* const> requests, Sink& sink) {
+  Later later;
+  {
+    const Lock lock(mutex_);
+    if (!owed_.empty()) pay(later);
+    for (Request* const request : requests) begin(*request, sink, later);
+  }
+  carry_out(later);
+}
+
+// With the mutex held, as all that follows up to carry_out.
+void QuorumBackend::begin(Request& request, Sink& sink, Later& later) {
+  milliseconds lease = request.lease;
+  HoldId wire;
+  switch (request.verb) {
+    case Verb::acquire: {
+      Known& known = known_[request.id];
+      // An attempt that failed was given back: the next one is not to be ended by that.
+      if (!known.held) known.wire = {space_, ++last_id_};
+      known.lease = lease;
+      wire = known.wire;
+      break;
+    }
+    case Verb::renew:
+    case Verb::verify:
+    case Verb::downgrade:
+    case Verb::release:
+    case Verb::leave: {
+      const auto known = known_.find(request.id);
+      if (known == known_.end()) {
+        Outcome gone;
+        gone.kind = Outcome::Kind::gone;
+        answers_.push_back({&request, &sink, std::move(gone)});
+        return;
+      }
+      wire = known->second.wire;
+      if (lease.count() == 0) lease = known->second.lease;
+      break;
+    }
+    default: {
+      Outcome refused;
+      refused.kind = Outcome::Kind::refused;
+      refused.text = "a quorum offers no " + std::string(to_string(request.verb)) +
+                     ": ask its servers one by one";
+      answers_.push_back({&request, &sink, std::move(refused)});
+      return;
+    }
+  }
+  Operation& made = operation(request.verb, request.id, wire, request.key, request.type, lease);
+  made.asked = &request;
+  made.sink = &sink;
+  made.decided = false;
+  const Clock::time_point sent = request.sent != Clock::time_point{} ? request.sent : clock_.now();
+  made.deadline = latchkey::later(sent, patience(lease));
+  made.patience = "within " + std::to_string(patience(lease).count()) + " ms";
+  for (std::size_t server = 0; server < servers_.size(); ++server) send_to(made, server);
+  later.start.push_back(&made);
+}
+
+Operation& QuorumBackend::operation(Verb verb, const HoldId& id, const HoldId& wire,
+                                    std::string_view key, LockType type, milliseconds lease) {
+  Operation& made = operations_.emplace_back(verb, servers_.size());
+  made.place = std::prev(operations_.end());
+  made.id = id;
+  made.wire = wire;
+  made.key = key;
+  made.lease = lease;
+  made.decided = true;  // where nobody waits for what it comes to
+  for (std::size_t server = 0; server < servers_.size(); ++server) {
+    Errand& errand = made.errands[server];
+    errand.verb = verb;
+    errand.type = type;
+    errand.key = made.key;
+    errand.id = wire;
+    errand.lease = verb == Verb::verify ? milliseconds(0) : lease;
+    errand.sent = clock_.now();
+    errand.of = &made;
+    errand.server = server;
+  }
+  return made;
+}
+
+void QuorumBackend::send_to(Operation& made, std::size_t server) {
+  made.errands[server].sent_out = true;
+  ++made.open;
+  ++awaited_[server];
+}
+
+void QuorumBackend::completed(Request& request, Outcome&& outcome) noexcept {
+  auto& errand = static_cast<Errand&>(request);
+  Later later;
+  {
+    const Lock lock(mutex_);
+    Operation& one = *errand.of;
+    errand.answered = true;
+    --one.open;
+    --awaited_[errand.server];
+    if (outcome.kind != Outcome::Kind::unknown) slow_[errand.server] = 0;
+    follow_up(errand, outcome, later);
+    if (!one.decided) {
+      one.ballot.vote(errand.server, outcome);
+      decide(one, later);
+    }
+    if (one.open == 0) later.ended.splice(later.ended.end(), operations_, one.place);
+  }
+  carry_out(later);
+}
+
+void QuorumBackend::expire(Later& later) {
+  const Clock::time_point now = clock_.now();
+  for (Operation& one : operations_) {
+    if (one.decided || now < one.deadline) continue;
+    one.ballot.close(one.patience);
+    decide(one, later);
+  }
+}
+
+// With the mutex let go. An errand is not looked at once its server has it: the operation may end.
+void QuorumBackend::carry_out(Later& later) noexcept {
+  std::vector<Errand*> errands;
+  for (Operation* const one : later.start) {
+    for (Errand& errand : one->errands) {
+      if (errand.sent_out) errands.push_back(&errand);
+    }
+  }
+  for (Errand* const errand : errands) {
+    const std::size_t server = errand->server;
+    Request* const request[] = {errand};
+    servers_[server]->submit(request, *this);
+  }
+  for (Answer& answer : later.answers) {
+    ++told;
+    answer.sink->completed(*answer.request, std::move(answer.outcome));
+  }
+}
+
+QuorumBackend::Round QuorumBackend::round() {
+  Round made;
+  std::vector<bool> waited_for(servers_.size());
+  const Lock lock(mutex_);
+  for (const Operation& one : operations_) {
+    if (one.decided) continue;
+    made.deadline = std::min(made.deadline, one.deadline);
+    for (const Errand& errand : one.errands) {
+      if (errand.sent_out && !errand.answered) waited_for[errand.server] = true;
+    }
+  }
+  for (std::size_t server = 0; server < servers_.size(); ++server) {
+    if (awaited_[server] > 0) made.servers.push_back(server);
+  }
+  std::ranges::sort(made.servers, {}, [&](std::size_t server) {
+    return std::tuple(!waited_for[server], slow_[server], server);
+  });
+  made.undecided = !made.servers.empty() && waited_for[made.servers.front()];
+  return made;
+}
+
+// One look at all that may have come, one short stay with a server, and back to the caller: a
+// server's drive may have used up the wake-up that was meant for this one.
+void QuorumBackend::drive(Parker& parker, Clock::time_point until) {
+  Later now_due;
+  {
+    const Lock lock(mutex_);
+    std::swap(now_due.answers, answers_);
+    expire(now_due);
+  }
+  const unsigned before = told;
+  carry_out(now_due);
+  if (told != before) return;
+  const Round due = round();
+  if (due.servers.empty()) {
+    parker.park_until(clock_, until);
+    return;
+  }
+  const std::span others = std::span(due.servers).subspan(due.undecided ? 1 : 0);
+  for (const std::size_t server : others) servers_[server]->drive(parker, clock_.now());
+  if (told != before) return;
+  const Clock::time_point now = clock_.now();
+  if (due.undecided) {
+    const auto end = std::min({until, due.deadline, later(now, slice)});
+    servers_[due.servers.front()]->drive(parker, end);
+  } else {
+    parker.park_until(clock_, std::min(until, later(now, leisure)));
+  }
+}
+
+void QuorumBackend::forget_parent() noexcept {
+  for (const auto& server : servers_) server->forget_parent();
+  known_.clear();
+  operations_.clear();
+  owed_.clear();
+  answers_.clear();
+  std::ranges::fill(awaited_, 0U);
+  std::ranges::fill(slow_, 0U);
+  space_ = HoldId::new_space();
+}
+
+}  // namespace latchkey::detail::quorum
+
+namespace latchkey {
+
+std::unique_ptr<Backend> make_quorum(std::vector<std::unique_ptr<Backend>> servers,
+                                     const Options& options) {
+  if (servers.size() < 3 || servers.size() % 2 == 0) {
+    throw std::invalid_argument("a quorum has an odd number of servers, 3 or more: these are " +
+                                std::to_string(servers.size()));
+  }
+  Clock& clock = options.clock != nullptr ? *options.clock : Clock::system();
+  return std::make_unique<detail::quorum::QuorumBackend>(std::move(servers), clock);
+}
+
+}  // namespace latchkey

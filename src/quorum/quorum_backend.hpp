@@ -1,0 +1,120 @@
+// Several servers as one backend.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <latchkey/backend.hpp>
+
+#include "core/at_fork.hpp"
+#include "core/small_mutex.hpp"
+#include "quorum/operation.hpp"
+
+namespace latchkey::detail::quorum {
+
+/// What include/latchkey/quorum.hpp describes.
+///
+/// `mutex_` guards all that is written after the constructor. It is never held while a server or a
+/// sink is called, so servers may answer from any thread at any time, also before all were asked.
+class QuorumBackend final : public Backend, private Sink, private ForkParticipant {
+ public:
+  QuorumBackend(std::vector<std::unique_ptr<Backend>> servers, Clock& clock);
+  QuorumBackend(const QuorumBackend&) = delete;
+  QuorumBackend& operator=(const QuorumBackend&) = delete;
+  ~QuorumBackend() override;
+
+  Capabilities capabilities() const noexcept override;
+  std::string describe() const override;
+  void submit(std::span<Request* const> requests, Sink& sink) override;
+  void drive(Parker& parker, Clock::time_point until) override;
+  void forget_parent() noexcept override;
+
+ private:
+  /// What the servers know a submitter's hold, or its attempt, as.
+  struct Known {
+    HoldId wire;
+    std::chrono::milliseconds lease{};
+    bool held = false;
+  };
+  struct Hash {
+    std::size_t operator()(const HoldId& id) const noexcept {
+      return static_cast<std::size_t>(id.number * 0x9E3779B97F4A7C15U ^ id.space[0] ^ id.space[1]);
+    }
+  };
+  /// Something to be told to a sink, or asked of servers, once the mutex is let go.
+  struct Answer {
+    Request* request;
+    Sink* sink;
+    Outcome outcome;
+  };
+  struct Later {
+    std::vector<Operation*> start;
+    std::vector<Answer> answers;
+    std::list<Operation> ended;
+  };
+  /// A release that a server has not answered: sent again while the lease may run.
+  struct Owed {
+    std::size_t server;
+    HoldId id, wire;
+    std::string key;
+    LockType type;
+    std::chrono::milliseconds lease;
+    Clock::time_point until, at;
+  };
+  using Lock = std::unique_lock<SmallMutex>;
+
+  // Sink
+  void completed(Request& request, Outcome&& outcome) noexcept override;
+  void notified(const Notification&) noexcept override {}  // nothing was subscribed to
+
+  void begin(Request& request, Sink& sink, Later& later);
+  Operation& operation(Verb verb, const HoldId& id, const HoldId& wire, std::string_view key,
+                       LockType type, std::chrono::milliseconds lease);
+  void send_to(Operation& made, std::size_t server);
+  void pay(Later& later);
+  void decide(Operation& one, Later& later);
+  void settle(Operation& one, const Outcome& outcome, Later& later);
+  void give_back(const Operation& of, std::size_t server, Later& later);
+  void repair(const Operation& of, std::size_t server, Later& later);
+  void follow_up(const Errand& errand, const Outcome& outcome, Later& later);
+  void expire(Later& later);
+  [[nodiscard]] bool live(const Operation& one) const;
+  void carry_out(Later& later) noexcept;
+
+  /// Servers that owe an answer, those first that one waits for and that are not slow.
+  struct Round {
+    std::vector<std::size_t> servers;
+    bool undecided = false;  ///< the first is waited for
+    Clock::time_point deadline = Clock::never();
+  };
+  [[nodiscard]] Round round();
+
+  void prepare() noexcept override { mutex_.lock(); }
+  void parent() noexcept override { mutex_.unlock(); }
+  void child() noexcept override { mutex_.unlock(); }
+
+  std::vector<std::unique_ptr<Backend>> servers_;
+  std::vector<std::string> names_;
+  Clock& clock_;
+
+  SmallMutex mutex_;
+  std::array<std::uint64_t, 2> space_;
+  std::uint64_t last_id_ = 0;
+  std::unordered_map<HoldId, Known, Hash> known_;
+  std::list<Operation> operations_;
+  std::vector<Owed> owed_;
+  std::vector<Answer> answers_;       ///< that no server need be asked for
+  std::vector<unsigned> slow_;        ///< by server: decisions in a row that it was too late for
+  std::vector<std::size_t> awaited_;  ///< by server: errands without an answer
+};
+
+}  // namespace latchkey::detail::quorum

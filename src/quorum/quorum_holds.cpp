@@ -1,0 +1,119 @@
+// Several servers as one backend: what an answer means for a hold.
+#include <algorithm>
+#include <utility>
+
+#include "quorum/quorum_backend.hpp"
+
+namespace latchkey::detail::quorum {
+
+using Kind = Outcome::Kind;
+
+namespace {
+
+/// How long after one release of a server that did not answer the next is sent.
+constexpr std::chrono::seconds repeat_pause{1};
+
+}  // namespace
+
+// The submitter holds under this id, or may yet: nothing has ended it.
+bool QuorumBackend::live(const Operation& one) const {
+  const auto known = known_.find(one.id);
+  return known != known_.end() && known->second.wire == one.wire;
+}
+
+void QuorumBackend::decide(Operation& one, Later& later) {
+  auto outcome = one.ballot.decision(names_);
+  if (!outcome) return;
+  one.decided = true;
+  for (const Errand& errand : one.errands) {
+    if (errand.sent_out && !errand.answered) ++slow_[errand.server];
+  }
+  settle(one, *outcome, later);
+  later.answers.push_back({std::exchange(one.asked, nullptr), one.sink, std::move(*outcome)});
+}
+
+void QuorumBackend::settle(Operation& one, const Outcome& outcome, Later& later) {
+  const auto known = known_.find(one.id);
+  const bool ours = known != known_.end() && known->second.wire == one.wire;
+  const bool granted = outcome.kind == Kind::granted;
+  switch (one.errands.front().verb) {
+    case Verb::acquire:
+      if (ours && (granted || known->second.held)) {
+        known->second.held = true;
+        return;
+      }
+      // Not by a majority, or given up meanwhile: nobody shall find it in the way.
+      if (ours) known_.erase(known);
+      for (std::size_t server = 0; server < servers_.size(); ++server) {
+        if (one.ballot.may_hold(server)) give_back(one, server, later);
+      }
+      return;
+    case Verb::release:
+    case Verb::leave:
+      if (ours && (granted || outcome.kind == Kind::gone)) known_.erase(known);
+      return;
+    default:
+      if (ours && granted) known->second.lease = one.lease;
+      if (!ours || outcome.kind != Kind::gone) return;
+      // Whoever is told that it is gone releases nothing, and a minority has it yet.
+      known_.erase(known);
+      for (std::size_t server = 0; server < servers_.size(); ++server) {
+        give_back(one, server, later);
+      }
+      return;
+  }
+}
+
+// What one server's answer calls for at that server, whatever the others say.
+void QuorumBackend::follow_up(const Errand& errand, const Outcome& outcome, Later& later) {
+  const Operation& one = *errand.of;
+  switch (errand.verb) {
+    case Verb::acquire:
+      if (outcome.kind == Kind::granted && !live(one)) give_back(one, errand.server, later);
+      return;
+    case Verb::renew:
+      if (outcome.kind == Kind::gone && live(one)) repair(one, errand.server, later);
+      return;
+    case Verb::release:
+    case Verb::leave: {
+      if (outcome.kind != Kind::unknown) return;
+      const Clock::time_point now = clock_.now();
+      const Clock::time_point until = latchkey::later(errand.sent, one.lease);
+      if (now >= until) return;
+      owed_.push_back({errand.server, one.id, one.wire, one.key, errand.type, one.lease, until,
+                       now + repeat_pause});
+      return;
+    }
+    default: return;
+  }
+}
+
+void QuorumBackend::give_back(const Operation& of, std::size_t server, Later& later) {
+  const LockType type = of.errands[server].type;
+  Operation& made = operation(Verb::release, of.id, of.wire, of.key, type, of.lease);
+  send_to(made, server);
+  later.start.push_back(&made);
+}
+
+// This server had lost the hold, and is asked for it again. It counts from the next renewal on.
+void QuorumBackend::repair(const Operation& of, std::size_t server, Later& later) {
+  const LockType type = of.errands[server].type;
+  Operation& made = operation(Verb::acquire, of.id, of.wire, of.key, type, of.lease);
+  send_to(made, server);
+  later.start.push_back(&made);
+}
+
+void QuorumBackend::pay(Later& later) {
+  const Clock::time_point now = clock_.now();
+  for (const Owed& owed : owed_) {
+    if (owed.at > now || owed.until <= now) continue;
+    Operation& made =
+        operation(Verb::release, owed.id, owed.wire, owed.key, owed.type,
+                  std::chrono::duration_cast<std::chrono::milliseconds>(owed.until - now));
+    send_to(made, owed.server);
+    later.start.push_back(&made);
+  }
+  std::erase_if(owed_, [now](const Owed& owed) { return owed.at <= now || owed.until <= now; });
+}
+
+}  // namespace latchkey::detail::quorum

@@ -1,0 +1,126 @@
+// Several locks at once on a real server.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <future>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <latchkey/error.hpp>
+#include <latchkey/locks.hpp>
+
+#include "support/recorder.hpp"
+#include "support/redis_server.hpp"
+
+namespace latchkey::tests {
+namespace {
+
+using namespace std::chrono_literals;
+
+class RedisAllOf : public testing::Test {
+ protected:
+  [[nodiscard]] Locks connect() const {
+    return Locks::connect(server_.tcp_uri(), {.command_timeout = 1s});
+  }
+  [[nodiscard]] static Lock all(const Locks& locks, LockType type = LockType::WRITE) {
+    std::vector<Lock> members;
+    for (const char* key : {"c", "a", "e", "b", "d"}) members.push_back(locks.lock(key, type));
+    return locks.all_of(std::move(members));
+  }
+  /// How many scripts the server has run.
+  int scripts() {
+    const std::string told = client_({"INFO", "commandstats"}).text();
+    const std::size_t at = told.find("cmdstat_evalsha:calls=");
+    return at == std::string::npos ? 0 : std::stoi(told.substr(at + 22));
+  }
+  [[nodiscard]] bool empty() { return client_({"KEYS", "*"}).list().empty(); }
+
+  RedisServer server_;
+  RedisClient client_ = server_.client();
+};
+
+TEST_F(RedisAllOf, AreOneScriptToTakeAndNoneIsLeft) {
+  const Locks locks = connect();
+  {
+    const Hold warm = all(locks).acquire();
+  }
+  const int before = scripts();
+  Hold hold = all(locks).acquire(0ms, 30s);
+  EXPECT_EQ(scripts() - before, 1);
+  EXPECT_EQ(client_({"KEYS", "*"}).list().size(), 5U);
+  EXPECT_TRUE(hold.release());
+  EXPECT_EQ(scripts() - before, 6);
+  EXPECT_TRUE(empty());
+}
+
+TEST_F(RedisAllOf, WaitForWhoeverHasOneAndHoldNothingMeanwhile) {
+  const Locks locks = connect(), theirs = connect();
+  Hold busy = theirs.lock("d", LockType::WRITE).acquire(0ms, 60s);
+  auto mine = std::async(std::launch::async, [&] { return all(locks).acquire(40s, 30s); });
+  ASSERT_TRUE(eventually([&] { return client_({"PUBSUB", "CHANNELS", "*"}).list().size() == 2; }));
+  EXPECT_EQ(client_({"KEYS", "*"}).list(), std::vector<std::string>{"d"});
+  EXPECT_TRUE(busy.release());
+  const Hold hold = mine.get();
+  EXPECT_FALSE(hold.lost());
+  EXPECT_EQ(client_({"KEYS", "*"}).list().size(), 5U);
+}
+
+TEST_F(RedisAllOf, FairOnesAreTakenOneByOneInTheirOrder) {
+  const Locks locks = connect(), theirs = connect();
+  Hold busy = theirs.lock("d", LockType::FAIR).acquire(0ms, 60s);
+  auto mine =
+      std::async(std::launch::async, [&] { return all(locks, LockType::FAIR).acquire(40s, 30s); });
+  ASSERT_TRUE(eventually([&] { return locks.inspect("d").queue.size() == 1; }));
+  EXPECT_TRUE(locks.inspect("a").locked && locks.inspect("b").locked && locks.inspect("c").locked);
+  EXPECT_FALSE(locks.inspect("e").locked);
+  EXPECT_TRUE(busy.release());
+  {
+    const Hold hold = mine.get();
+    EXPECT_FALSE(hold.lost());
+  }
+  EXPECT_TRUE(empty());
+}
+
+// Held: c2; awaited: c1, whose server is killed meanwhile and comes back with what it had.
+TEST_F(RedisAllOf, SurviveTheRestartOfOneOfTheirServers) {
+  RedisServer other({.config = {"appendonly yes"}});
+  const Locks here = connect(), there = Locks::connect(other.tcp_uri(), {.command_timeout = 500ms});
+  const Locks theirs = Locks::connect(other.tcp_uri(), {.command_timeout = 500ms});
+  Hold busy = theirs.lock("b").acquire(0ms, 60s);
+  auto mine = std::async(std::launch::async, [&] {
+    return here.all_of({here.lock("a"), there.lock("b"), here.lock("c")}).acquire(60s, 30s);
+  });
+  ASSERT_TRUE(eventually([&] { return here.inspect("a").locked; }));
+  other.kill();
+  other.start();
+  ASSERT_TRUE(eventually([&] {
+    try {
+      return busy.release() || true;
+    } catch (const BackendUnavailable&) {
+      return true;  // and it is given back as soon as the server is there again
+    }
+  }));
+  {
+    const Hold hold = mine.get();
+    EXPECT_FALSE(hold.lost());
+  }
+  EXPECT_TRUE(empty());
+  RedisClient client = other.client();
+  EXPECT_TRUE(eventually([&] { return client({"KEYS", "*"}).list().empty(); }));
+}
+
+TEST_F(RedisAllOf, AnErrorIsAboutTheOneThatItIsAbout) {
+  const Locks locks = connect();
+  client_({"SET", "d", "mine"});
+  try {
+    static_cast<void>(all(locks).acquire(0ms));
+    FAIL() << "d is no lock";
+  } catch (const BackendRefused& error) {
+    EXPECT_EQ(error.key(), "d");
+  }
+  EXPECT_EQ(client_({"KEYS", "*"}).list(), std::vector<std::string>{"d"});
+}
+
+}  // namespace
+}  // namespace latchkey::tests

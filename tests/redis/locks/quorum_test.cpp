@@ -1,0 +1,128 @@
+// A quorum of five real servers: two are killed or stopped, then three.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <latchkey/error.hpp>
+#include <latchkey/locks.hpp>
+
+#include "support/recorder.hpp"
+#include "support/redis_server.hpp"
+
+namespace latchkey::tests {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::microseconds;
+
+class RedisQuorum : public testing::Test {
+ protected:
+  RedisQuorum() {
+    for (auto& server : servers_) server = std::make_unique<RedisServer>();
+  }
+
+  [[nodiscard]] Locks connect() const {
+    std::string uri = "quorum:";
+    for (const auto& server : servers_) uri += server->tcp_uri() + " ";
+    return Locks::connect(uri, {.command_timeout = 500ms});
+  }
+
+  /// The median of an acquire and its release, each on a key of its own; all must succeed.
+  static microseconds median_of(const Locks& locks, int times) {
+    std::vector<microseconds> all;
+    for (int turn = 0; turn < times; ++turn) {
+      const auto start = std::chrono::steady_clock::now();
+      Hold hold = locks.lock("order:" + std::to_string(turn)).acquire(10s, 30s);
+      EXPECT_TRUE(hold.release());
+      all.push_back(
+          std::chrono::duration_cast<microseconds>(std::chrono::steady_clock::now() - start));
+    }
+    std::ranges::nth_element(all, all.begin() + times / 2);
+    return all[static_cast<std::size_t>(times / 2)];
+  }
+
+  static void expect_failure(const Locks& locks) {
+    for (const auto wait : {0ms, 500ms}) {
+      const auto start = std::chrono::steady_clock::now();
+      try {
+        static_cast<void>(locks.lock("k").acquire(wait, 30s));
+        FAIL() << "two of five are no majority";
+      } catch (const BackendUnavailable& error) {
+        EXPECT_THAT(error.what(),
+                    testing::HasSubstr(" of 5 servers answered, 3 are needed: redis://127.0.0.1:"));
+        EXPECT_THAT(error.what(), testing::HasSubstr("gave no answer ("));
+      }
+      EXPECT_LT(std::chrono::steady_clock::now() - start, wait + 1s);
+    }
+  }
+
+  [[nodiscard]] bool empty_of_orders() {
+    return std::ranges::all_of(servers_, [](const auto& server) {
+      return server->client()({"KEYS", "*"}).list().empty();
+    });
+  }
+
+  std::array<std::unique_ptr<RedisServer>, 5> servers_;
+};
+
+constexpr int times = 1'000;
+
+TEST_F(RedisQuorum, TwoThatAreKilledAreNotMissed) {
+  const Locks locks = connect();
+  const microseconds whole = median_of(locks, times);
+  servers_[0]->kill();
+  servers_[3]->kill();
+  const microseconds reduced = median_of(locks, times);
+  std::printf("median of an acquire and a release: %lld us with 5, %lld us with 3 of 5\n",
+              static_cast<long long>(whole.count()), static_cast<long long>(reduced.count()));
+  EXPECT_LE(reduced, 3 * whole);
+  const Locks late = connect();  // a minority may be absent at the start, too
+  EXPECT_TRUE(late.lock("k").try_acquire(5s, 30s));
+  servers_[4]->kill();
+  expect_failure(locks);
+  servers_[0]->start();
+  EXPECT_TRUE(locks.lock("back").try_acquire(20s, 30s));
+}
+
+TEST_F(RedisQuorum, TwoThatAreStoppedAreNotMissed) {
+  const Locks locks = connect();
+  const microseconds whole = median_of(locks, times);
+  servers_[1]->stop();
+  servers_[2]->stop();
+  const microseconds reduced = median_of(locks, times);
+  std::printf("median of an acquire and a release: %lld us with 5, %lld us with 2 stopped\n",
+              static_cast<long long>(whole.count()), static_cast<long long>(reduced.count()));
+  EXPECT_LE(reduced, 3 * whole);
+  servers_[4]->stop();
+  expect_failure(locks);
+  for (const int server : {1, 2, 4}) servers_[static_cast<std::size_t>(server)]->resume();
+  EXPECT_TRUE(locks.lock("back").try_acquire(20s, 30s));
+  // What they were asked while they were stopped runs now, and so does what gives it back.
+  EXPECT_TRUE(eventually([&] {
+    static_cast<void>(locks.lock("other").try_acquire(0ms, 30s));
+    return empty_of_orders();
+  }));
+}
+
+TEST_F(RedisQuorum, AHoldThatAMajorityLostIsLost) {
+  const Locks locks = connect();
+  Hold hold = locks.lock("k").acquire(0ms, 30s);
+  for (const int server : {0, 1}) {
+    servers_[static_cast<std::size_t>(server)]->kill();
+    servers_[static_cast<std::size_t>(server)]->start();
+  }
+  EXPECT_TRUE(hold.extend(40s));
+  for (const auto& server : servers_) server->client()({"DEL", "k"});
+  EXPECT_FALSE(hold.extend(50s));
+  EXPECT_TRUE(hold.lost());
+}
+
+}  // namespace
+}  // namespace latchkey::tests

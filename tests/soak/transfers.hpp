@@ -1,0 +1,110 @@
+// Clerks that move money between accounts, several at once, and the sum that must not change.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <latchkey/error.hpp>
+#include <latchkey/locks.hpp>
+
+namespace latchkey::soak {
+
+/// Plain numbers that only a lock protects, in memory that processes may share.
+struct Vault {
+  static constexpr std::size_t accounts = 50;
+  static constexpr std::int64_t opening = 1'000;
+
+  Vault() { balances.fill(opening); }
+
+  [[nodiscard]] std::int64_t sum() const {
+    std::int64_t all = 0;
+    for (const std::int64_t balance : balances) all += balance;
+    return all;
+  }
+
+  std::array<std::int64_t, accounts> balances{};
+  std::array<std::atomic<int>, accounts> inside{};  ///< clerks at work on each, now
+  std::atomic<std::uint64_t> transfers{0}, overlaps{0}, lost{0}, in_vain{0};
+};
+
+/// Threads that move money between two to five accounts each time, until the end.
+class Clerks {
+ public:
+  /// An account's lock lies in one of `places`, by its number.
+  Clerks(std::vector<Locks> places, Vault& vault, std::uint64_t seed)
+      : places_(std::move(places)), vault_(vault), seed_(seed) {}
+
+  void run(int threads, std::chrono::milliseconds length) {
+    const auto end = std::chrono::steady_clock::now() + length;
+    std::vector<std::thread> team;
+    for (int number = 0; number < threads; ++number) {
+      team.emplace_back([this, number, end] {
+        Random random(
+            static_cast<Random::result_type>(seed_ + 17 * static_cast<std::uint64_t>(number)));
+        while (std::chrono::steady_clock::now() < end) move_some(random);
+      });
+    }
+    for (std::thread& thread : team) thread.join();
+  }
+
+ private:
+  using Random = std::minstd_rand;
+
+  void move_some(Random& random) {
+    std::vector<std::size_t> chosen;
+    const std::size_t count = 2 + random() % 4;
+    // Half of it among five accounts, so that there is something to wait for.
+    const std::size_t range = random() % 2 == 0 ? 5 : Vault::accounts;
+    while (chosen.size() < count) {
+      const std::size_t account = random() % range;
+      if (std::ranges::find(chosen, account) == chosen.end()) chosen.push_back(account);
+    }
+    std::vector<Lock> locks;
+    locks.reserve(count);
+    for (const std::size_t account : chosen) {
+      locks.push_back(places_[account % places_.size()].lock("account:" + std::to_string(account),
+                                                             LockType::WRITE));
+    }
+    try {
+      Hold hold = places_.front()
+                      .all_of(std::move(locks))
+                      .acquire(std::chrono::seconds(20), std::chrono::seconds(30));
+      move_between(chosen);
+      if (!hold.release()) ++vault_.lost;
+    } catch (const BackendUnavailable&) {
+      ++vault_.in_vain;  // before the work, or after it: the locks are given back later
+    }
+  }
+
+  void move_between(const std::vector<std::size_t>& chosen) {
+    for (const std::size_t account : chosen) {
+      if (++vault_.inside[account] != 1) ++vault_.overlaps;
+    }
+    std::array<std::int64_t, 5> seen{};
+    for (std::size_t index = 0; index < chosen.size(); ++index) {
+      seen[index] = vault_.balances[chosen[index]];
+    }
+    std::this_thread::yield();  // where another would be let in
+    const auto share = static_cast<std::int64_t>(chosen.size() - 1);
+    vault_.balances[chosen[0]] = seen[0] - share;
+    for (std::size_t index = 1; index < chosen.size(); ++index) {
+      vault_.balances[chosen[index]] = seen[index] + 1;
+    }
+    for (const std::size_t account : chosen) --vault_.inside[account];
+    ++vault_.transfers;
+  }
+
+  std::vector<Locks> places_;
+  Vault& vault_;
+  const std::uint64_t seed_;
+};
+
+}  // namespace latchkey::soak

@@ -1,0 +1,145 @@
+// Servers in the process that a test takes away, freezes, slows down and empties.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <latchkey/backend.hpp>
+
+#include "memory/lock_table.hpp"
+
+namespace latchkey::tests {
+
+/// One server's locks, for any number of links to it. Thread-safe.
+class Store {
+ public:
+  Outcome apply(const Request& request) {
+    const std::lock_guard lock(mutex_);
+    return table_->apply(request, Clock::system().now());
+  }
+  void restart_empty() {
+    const std::lock_guard lock(mutex_);
+    table_ = std::make_unique<detail::LockTable>();
+  }
+  [[nodiscard]] bool locked(std::string_view key) {
+    LockInfo info;
+    Request request;
+    request.verb = Verb::inspect;
+    request.key = key;
+    request.info = &info;
+    apply(request);
+    return info.locked;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unique_ptr<detail::LockTable> table_ = std::make_unique<detail::LockTable>();
+};
+
+/// How one client's way to one server is.
+enum class Way : std::uint8_t {
+  open,
+  down,    ///< at once: no answer
+  frozen,  ///< what is asked runs when the way is open again, and is answered then
+  slow,    ///< each answer takes 5 ms
+};
+
+/// A backend over a Store: the way to it may change at any time.
+class Server final : public Backend {
+ public:
+  Server(Store& store, std::atomic<Way>& way, std::string name)
+      : store_(store), way_(way), name_(std::move(name)) {}
+
+  [[nodiscard]] Capabilities capabilities() const noexcept override {
+    Capabilities offered;
+    offered.fair = offered.fenced = offered.read_write = offered.in_order = true;
+    return offered;
+  }
+  [[nodiscard]] std::string describe() const override { return name_; }
+
+  void submit(std::span<Request* const> requests, Sink& sink) override {
+    const std::lock_guard lock(mutex_);
+    const auto now = Clock::system().now();
+    for (Request* const request : requests) {
+      waiting_.push_back({request, &sink, later(now, std::chrono::milliseconds(5))});
+    }
+  }
+
+  void drive(Parker& parker, Clock::time_point until) override {
+    for (;;) {
+      if (deliver()) return;
+      const auto now = Clock::system().now();
+      if (now >= until) return;
+      if (parker.park_until(Clock::system(), std::min(until, later(now, pause)))) return;
+    }
+  }
+
+ private:
+  static constexpr std::chrono::milliseconds pause{1};
+
+  struct Waiting {
+    Request* request;
+    Sink* sink;
+    Clock::time_point slow_until;
+  };
+
+  bool deliver() {
+    bool any = false;
+    for (;;) {
+      Waiting next{};
+      Outcome outcome;
+      {
+        const std::lock_guard lock(mutex_);
+        const Way way = way_;
+        if (waiting_.empty() || way == Way::frozen) return any;
+        if (way == Way::slow && Clock::system().now() < waiting_.front().slow_until) return any;
+        next = waiting_.front();
+        waiting_.pop_front();
+        if (way == Way::down) {
+          outcome.text = "connection refused";
+        } else {
+          outcome = store_.apply(*next.request);
+        }
+      }
+      next.sink->completed(*next.request, std::move(outcome));
+      any = true;
+    }
+  }
+
+  Store& store_;
+  std::atomic<Way>& way_;
+  const std::string name_;
+  std::mutex mutex_;
+  std::deque<Waiting> waiting_;
+};
+
+/// One client's ways to all servers.
+template <std::size_t Count>
+struct Ways {
+  std::array<std::atomic<Way>, Count> way{};
+
+  void set(Way all) {
+    for (auto& one : way) one = all;
+  }
+  /// `how` where the mask has a bit.
+  void set(unsigned mask, Way how) {
+    for (std::size_t at = 0; at < Count; ++at) way[at] = (mask >> at & 1U) != 0 ? how : Way::open;
+  }
+  [[nodiscard]] std::vector<std::unique_ptr<Backend>> to(std::array<Store, Count>& stores) {
+    std::vector<std::unique_ptr<Backend>> servers;
+    for (std::size_t at = 0; at < Count; ++at) {
+      servers.push_back(
+          std::make_unique<Server>(stores[at], way[at], "server" + std::to_string(at + 1)));
+    }
+    return servers;
+  }
+};
+
+}  // namespace latchkey::tests

@@ -1,0 +1,214 @@
+// Several locks as one: all or none, in one order, lost and given back together.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include <latchkey/error.hpp>
+#include <latchkey/locks.hpp>
+
+#include "support/failing_backend.hpp"
+#include "support/manual_locks.hpp"
+
+namespace latchkey {
+namespace {
+
+using namespace std::chrono_literals;
+using tests::ManualLocks;
+using Kind = Event::Kind;
+
+class AllOfTest : public ::testing::Test, public ManualLocks {
+ protected:
+  [[nodiscard]] bool locked(std::string_view key) const { return locks.inspect(key).locked; }
+  [[nodiscard]] Lock both(LockType type = LockType::WRITE) const {
+    return locks.all_of({locks.lock("b", type), locks.lock("a", type)});
+  }
+  template <class Call>
+  static std::string sentence(Call&& call) {
+    try {
+      call();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "nothing was thrown";
+  }
+};
+
+TEST_F(AllOfTest, HoldsAllAndGivesAllBack) {
+  Hold hold = both().acquire(1s, 30s);
+  EXPECT_TRUE(locked("a") && locked("b"));
+  EXPECT_FALSE(hold.lost());
+  EXPECT_EQ(hold.key(), "a, b");
+  EXPECT_EQ(hold.type(), LockType::WRITE);
+  EXPECT_TRUE(hold.covers("a") && hold.covers("b"));
+  EXPECT_FALSE(hold.covers("a, b"));
+  EXPECT_EQ(hold.remaining(), 29'700ms);
+  EXPECT_TRUE(hold.release());
+  EXPECT_TRUE(locks.list().empty());
+  EXPECT_TRUE(hold.lost());
+  EXPECT_FALSE(hold.release());
+}
+
+TEST_F(AllOfTest, ADestructorReleasesToo) {
+  {
+    const Hold hold = both(LockType::FAIR).acquire();
+  }
+  EXPECT_TRUE(locks.list().empty());
+  EXPECT_EQ(recorder.count(Kind::unlock_error), 0U);
+}
+
+TEST_F(AllOfTest, TypesAndPlacesMayDiffer) {
+  const Locks elsewhere = Locks::connect("memory:", {.clock = &clock});
+  Lock all = locks.all_of({locks.lock("k", LockType::FAIR), elsewhere.lock("k", LockType::READ),
+                           locks.lock("j", LockType::FENCED)});
+  {
+    const Hold hold = all.acquire(1s, 10s);
+    EXPECT_TRUE(locked("k") && locked("j") && elsewhere.inspect("k").locked);
+    EXPECT_FALSE(hold.fencing_token());
+    EXPECT_TRUE(hold.fencing_token("j"));
+    EXPECT_FALSE(hold.fencing_token("k"));
+    EXPECT_TRUE(elsewhere.with_owner(Owner::make()).lock("k", LockType::READ).try_acquire());
+  }
+  EXPECT_TRUE(locks.list().empty() && elsewhere.list().empty());
+}
+
+TEST_F(AllOfTest, ASetThatIsNoSetIsAKeyError) {
+  EXPECT_EQ(sentence([&] { static_cast<void>(locks.all_of({})); }),
+            "several locks at once need at least 1 key: there is none");
+  EXPECT_EQ(
+      sentence([&] {
+        static_cast<void>(
+            locks.all_of({locks.lock("k", LockType::READ), locks.lock("k", LockType::WRITE)}));
+      }),
+      "several locks at once name the key 'k' as READ and as WRITE: one key has one type, say "
+      "WRITE for both");
+  EXPECT_THAT(sentence([&] {
+                static_cast<void>(locks.all_of({another().lock("k"), another().lock("k")}));
+              }),
+              ::testing::HasSubstr("for two owners"));
+  std::vector<Lock> crowd;
+  for (int index = 0; index <= 1'000; ++index) crowd.push_back(locks.lock(std::to_string(index)));
+  EXPECT_EQ(sentence([&] { static_cast<void>(locks.all_of(crowd)); }),
+            "several locks at once are at most 1000 keys: these are 1001");
+  crowd.pop_back();
+  Lock all = locks.all_of(crowd);
+  const Hold hold = all.acquire();
+  EXPECT_EQ(locks.list().size(), 1'000U);
+  EXPECT_EQ(all.key(), "0, 1, 10, 100, 101 and 995 more");
+}
+
+TEST_F(AllOfTest, OneThatIsNamedTwiceIsTakenOnce) {
+  Lock one = locks.all_of({locks.lock("k"), locks.lock("k")});
+  EXPECT_EQ(one.key(), "k");
+  const Hold hold = locks.all_of({one, locks.lock("j"), one, locks.all_of({one})}).acquire();
+  EXPECT_EQ(hold.key(), "j, k");
+  EXPECT_EQ(locks.inspect("k").holders.size(), 1U);
+}
+
+TEST_F(AllOfTest, NothingStaysLockedWhereOneIsBusy) {
+  for (const LockType type : {LockType::WRITE, LockType::FAIR}) {  // together, and in order
+    const Hold theirs = another().lock("b", type).acquire();
+    EXPECT_FALSE(both(type).try_acquire());
+    EXPECT_FALSE(locked("a"));
+    EXPECT_FALSE(both(type).try_lock());
+    try {
+      static_cast<void>(both(type).acquire(0ms));
+      FAIL() << "b is busy";
+    } catch (const LockTimeout& error) {
+      EXPECT_EQ(error.key(), "b");
+      EXPECT_FALSE(error.holder().empty());
+    }
+    EXPECT_FALSE(locked("a"));
+    EXPECT_TRUE(locks.inspect("b").queue.empty());
+  }
+}
+
+TEST_F(AllOfTest, ReentryInsideAndAWrongTypeIsADeadlock) {
+  const Hold outer = both().acquire();
+  {
+    const Hold inner = locks.lock("a", LockType::WRITE).acquire(0ms);
+  }
+  {
+    const Hold again =
+        locks.all_of({locks.lock("a", LockType::READ), locks.lock("c")}).acquire(0ms);
+  }
+  EXPECT_FALSE(locked("c"));
+  EXPECT_THROW(static_cast<void>(locks.all_of({locks.lock("b"), locks.lock("c")}).acquire(0ms)),
+               WouldDeadlock);
+  EXPECT_FALSE(locked("c"));
+  EXPECT_TRUE(locked("a") && locked("b") && !outer.lost());
+}
+
+TEST_F(AllOfTest, IsALockForStandardGuards) {
+  Lock lock = both(LockType::REENTRANT);
+  {
+    const std::scoped_lock guard{lock};
+    EXPECT_TRUE(locked("a") && locked("b"));
+    EXPECT_TRUE(lock.try_lock());
+    EXPECT_TRUE(lock.release());
+    EXPECT_TRUE(locked("a"));
+  }
+  EXPECT_TRUE(locks.list().empty());
+  EXPECT_THROW(lock.release(), NotOwner);
+  const Hold theirs = another().lock("b").acquire();
+  EXPECT_FALSE(lock.try_lock());
+  EXPECT_EQ(recorder.count(Kind::unlock_error), 0U);
+  EXPECT_FALSE(locked("a"));
+}
+
+TEST_F(AllOfTest, IsLostAsSoonAsOneIs) {
+  Hold hold = both().acquire(0ms, 9s);
+  const std::stop_token stop = hold.stop_token();
+  ASSERT_TRUE(locks.force_release("b"));
+  EXPECT_FALSE(hold.lost());
+  pass(3s);  // the next check
+  EXPECT_TRUE(hold.lost());
+  EXPECT_EQ(hold.remaining(), 0ms);
+  EXPECT_TRUE(tests::eventually([&] { return stop.stop_requested(); }));
+  EXPECT_FALSE(hold.extend(9s));
+  EXPECT_FALSE(hold.release());
+  EXPECT_FALSE(locked("a"));
+}
+
+TEST_F(AllOfTest, ExtendsAll) {
+  Hold hold = both().acquire(0ms, 3s);
+  clock.advance(1s);
+  EXPECT_TRUE(hold.extend(60s));
+  EXPECT_EQ(hold.remaining(), 59'400ms);
+  clock.advance(50s);
+  EXPECT_FALSE(hold.lost());
+  EXPECT_TRUE(locked("a") && locked("b"));
+}
+
+TEST_F(AllOfTest, AHoldKeepsItsPlacesAlive) {
+  std::optional<Hold> hold;
+  {
+    const Locks one = Locks::connect("memory:", {.clock = &clock});
+    const Locks two = Locks::connect("memory:", {.clock = &clock});
+    hold = one.all_of({one.lock("k"), two.lock("k")}).acquire();
+  }
+  EXPECT_FALSE(hold->lost());
+  EXPECT_TRUE(hold->release());
+}
+
+TEST(AllOf, ABackendThatNobodyCanReachIsUnavailable) {
+  tests::Weather weather;
+  const Locks locks(std::make_unique<tests::FailingBackend>(weather));
+  Lock all = locks.all_of({locks.lock("a"), locks.lock("b")});
+  weather.silent = true;
+  EXPECT_THROW(static_cast<void>(all.try_acquire()), BackendUnavailable);
+  weather.silent = false;
+  weather.refusing = true;
+  Lock others = locks.all_of({locks.lock("c"), locks.lock("d")});
+  EXPECT_THROW(static_cast<void>(others.try_acquire()), BackendRefused);
+  weather.refusing = false;
+  Hold hold = all.acquire(10s, 30s);
+  weather.silent = true;
+  EXPECT_THROW(hold.release(), BackendUnavailable);
+}
+
+}  // namespace
+}  // namespace latchkey

@@ -1,0 +1,131 @@
+// What a majority says: all votes of five, in all stages of the count.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "quorum/ballot.hpp"
+
+namespace latchkey::detail::quorum {
+namespace {
+
+using Kind = Outcome::Kind;
+
+const std::vector<std::string> names{"a", "b", "c", "d", "e"};
+
+Outcome said(Kind kind, std::string text = {}) {
+  Outcome outcome;
+  outcome.kind = kind;
+  outcome.text = std::move(text);
+  return outcome;
+}
+
+/// Calls `visit` with every way in which five servers may vote with these four answers.
+template <class Visit>
+void each_vote(const std::array<Kind, 4>& kinds, Visit&& visit) {
+  for (unsigned number = 0; number < 1'024; ++number) {
+    std::array<Kind, 5> votes{};
+    for (std::size_t at = 0; at < 5; ++at) votes[at] = kinds[number >> (2 * at) & 3U];
+    visit(votes);
+  }
+}
+
+std::size_t count(const std::array<Kind, 5>& votes, Kind kind) {
+  return static_cast<std::size_t>(std::ranges::count(votes, kind));
+}
+
+/// The decision, and that it never changes once it is there.
+Outcome decided(Verb verb, const std::array<Kind, 5>& votes) {
+  Ballot ballot(verb, 5);
+  std::optional<Outcome> first;
+  for (std::size_t at = 0; at < 5; ++at) {
+    ballot.vote(at, said(votes[at]));
+    const auto now = ballot.decision(names);
+    EXPECT_TRUE(!first || (now && now->kind == first->kind));
+    if (!first) first = now;
+  }
+  EXPECT_TRUE(first.has_value());
+  return first.value_or(Outcome{});
+}
+
+TEST(Ballot, AnAcquireNeedsAMajorityOfGrants) {
+  each_vote({Kind::granted, Kind::busy, Kind::unknown, Kind::refused}, [](const auto& votes) {
+    const std::size_t yes = count(votes, Kind::granted), no = count(votes, Kind::busy);
+    const Kind expected = yes >= 3                          ? Kind::granted
+                          : yes + no >= 3                   ? Kind::busy
+                          : count(votes, Kind::refused) > 2 ? Kind::refused
+                                                            : Kind::unknown;
+    EXPECT_EQ(decided(Verb::acquire, votes).kind, expected);
+  });
+}
+
+TEST(Ballot, ARenewalNeedsAMajorityThatStillHadIt) {
+  for (const Verb verb : {Verb::renew, Verb::verify, Verb::downgrade}) {
+    each_vote({Kind::granted, Kind::gone, Kind::unknown, Kind::refused}, [verb](const auto& votes) {
+      const Kind expected = count(votes, Kind::granted) >= 3   ? Kind::granted
+                            : count(votes, Kind::gone) >= 3    ? Kind::gone
+                            : count(votes, Kind::refused) >= 3 ? Kind::refused
+                                                               : Kind::unknown;
+      EXPECT_EQ(decided(verb, votes).kind, expected);
+    });
+  }
+}
+
+TEST(Ballot, AReleaseNeedsAMajorityThatAnswers) {
+  each_vote({Kind::granted, Kind::gone, Kind::unknown, Kind::refused}, [](const auto& votes) {
+    const std::size_t yes = count(votes, Kind::granted), no = count(votes, Kind::gone);
+    const Kind expected = no >= 3                            ? Kind::gone
+                          : yes + no >= 3                    ? Kind::granted
+                          : count(votes, Kind::refused) >= 3 ? Kind::refused
+                                                             : Kind::unknown;
+    EXPECT_EQ(decided(Verb::release, votes).kind, expected);
+  });
+}
+
+TEST(Ballot, IsDecidedWithoutTheRest) {
+  Ballot ballot(Verb::acquire, 5);
+  for (const std::size_t server : {4U, 0U}) {
+    ballot.vote(server, said(Kind::granted));
+    EXPECT_FALSE(ballot.decision(names));
+  }
+  ballot.vote(2, said(Kind::granted));
+  EXPECT_EQ(ballot.decision(names)->kind, Kind::granted);
+  EXPECT_TRUE(ballot.may_hold(1)) << "it was asked, and nobody knows";
+}
+
+TEST(Ballot, ABusyMajorityEndsWithTheLeasesThatMustEnd) {
+  Ballot ballot(Verb::acquire, 5);
+  const int ends[] = {70, 30, 50, 90};
+  for (std::size_t at = 0; at < 4; ++at) {
+    Outcome busy = said(Kind::busy, "owner " + std::to_string(at));
+    busy.retry_after = std::chrono::milliseconds(ends[at]);
+    ballot.vote(at, busy);
+  }
+  ballot.vote(4, said(Kind::granted));
+  const auto outcome = ballot.decision(names);
+  EXPECT_EQ(outcome->kind, Kind::busy);
+  EXPECT_EQ(outcome->text, "") << "an id that nobody knows";
+  EXPECT_EQ(outcome->retry_after, std::chrono::milliseconds(50)) << "two more make a majority";
+}
+
+TEST(Ballot, IgnoranceSaysWhichServersSaidWhat) {
+  Ballot ballot(Verb::acquire, 5);
+  ballot.vote(0, said(Kind::granted));
+  ballot.vote(1, said(Kind::unknown, "connection refused"));
+  ballot.vote(2, said(Kind::refused, "no permission"));
+  EXPECT_FALSE(ballot.decision(names));
+  ballot.close("within 50 ms");
+  const auto outcome = ballot.decision(names);
+  EXPECT_EQ(outcome->kind, Kind::unknown);
+  EXPECT_EQ(
+      outcome->text,
+      "1 of 5 servers answered, 3 are needed: a says yes; b gave no answer (connection "
+      "refused); c refuses (no permission); d gave no answer (within 50 ms); e gave no answer "
+      "(within 50 ms)");
+}
+
+}  // namespace
+}  // namespace latchkey::detail::quorum

@@ -1,0 +1,221 @@
+// Locks over five servers of which any may be down, frozen, slow, or without its memory.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <chrono>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <latchkey/error.hpp>
+#include <latchkey/locks.hpp>
+#include <latchkey/quorum.hpp>
+
+#include "support/failing_backend.hpp"
+#include "support/many_servers.hpp"
+#include "support/recorder.hpp"
+
+namespace latchkey {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using tests::Way;
+
+class QuorumTest : public ::testing::Test {
+ protected:
+  [[nodiscard]] Locks connect(tests::Ways<5>& ways, Options options = {}) {
+    return Locks(make_quorum(ways.to(stores_), options), options);
+  }
+  [[nodiscard]] int locked(std::string_view key) {
+    int count = 0;
+    for (tests::Store& store : stores_) count += store.locked(key) ? 1 : 0;
+    return count;
+  }
+
+  std::array<tests::Store, 5> stores_;
+  tests::Ways<5> ways_, their_ways_;
+};
+
+TEST_F(QuorumTest, HoldsOnAllAndGivesBackOnAll) {
+  const Locks locks = connect(ways_);
+  Hold hold = locks.lock("k").acquire(0ms, 30s);
+  EXPECT_TRUE(tests::eventually([&] { return locked("k") == 5; }));
+  EXPECT_FALSE(connect(their_ways_).lock("k").try_acquire());
+  EXPECT_TRUE(hold.extend(60s));
+  EXPECT_TRUE(hold.release());
+  EXPECT_TRUE(connect(their_ways_).lock("k").try_acquire());
+}
+
+// Every set of servers, in every kind of trouble. A minority is not even noticed; of a majority
+// each failure says who said what, and nothing stays behind where an answer can come.
+TEST_F(QuorumTest, EverySetOfServersInEveryTrouble) {
+  const Locks locks = connect(ways_);
+  for (const Way trouble : {Way::down, Way::frozen, Way::slow}) {
+    for (unsigned mask = 0; mask < 32; ++mask) {
+      SCOPED_TRACE("mask " + std::to_string(mask) + ", trouble " +
+                   std::to_string(static_cast<int>(trouble)));
+      const std::string key =
+          "k" + std::to_string(32 * static_cast<int>(trouble)) + "." + std::to_string(mask);
+      ways_.set(mask, trouble);
+      const bool works = trouble == Way::slow || std::popcount(mask) <= 2;
+      const auto start = std::chrono::steady_clock::now();
+      try {
+        std::optional<Hold> hold = locks.lock(key).try_acquire(0ms, 10s);
+        EXPECT_TRUE(works);
+        ASSERT_TRUE(hold);
+        EXPECT_FALSE(hold->lost());
+        EXPECT_TRUE(hold->extend(20s));
+        EXPECT_TRUE(hold->release());
+      } catch (const BackendUnavailable& error) {
+        EXPECT_FALSE(works) << error.what();
+        EXPECT_THAT(error.what(), HasSubstr(" of 5 servers answered, 3 are needed: server1 "));
+        EXPECT_THAT(error.what(), HasSubstr(trouble == Way::down ? "gave no answer (connection"
+                                                                 : "gave no answer (within 50 ms"));
+      }
+      EXPECT_LT(std::chrono::steady_clock::now() - start, 3s);
+      ways_.set(Way::open);
+      EXPECT_TRUE(tests::eventually([&] {
+        // Whoever waits drives: also the releases that are still under way.
+        static_cast<void>(locks.lock("other").try_acquire(0ms, 10s));
+        return locked(key) == 0;
+      }));
+    }
+  }
+}
+
+TEST_F(QuorumTest, AMinorityThatWasGrantedIsGivenBack) {
+  const Locks locks = connect(ways_), theirs = connect(their_ways_);
+  their_ways_.set(0b00011, Way::down);
+  const Hold busy = theirs.lock("k").acquire(0ms, 30s);
+  EXPECT_EQ(locked("k"), 3);
+  EXPECT_THROW(static_cast<void>(locks.lock("k").acquire(0ms, 30s)), LockTimeout);
+  EXPECT_TRUE(tests::eventually([&] {
+    static_cast<void>(locks.lock("other").try_acquire(0ms, 10s));
+    return locked("k") == 3;
+  }));
+}
+
+// The story that RedLock is known to fail: a server forgets its grant and gives it to another.
+TEST_F(QuorumTest, AHoldThatAServerForgotIsLostToTheNextMajority) {
+  tests::Recorder recorder;
+  const Locks first = connect(ways_, {.watchdog = 900ms, .listener = &recorder});
+  const Locks second = connect(their_ways_);
+  ways_.set(0b11000, Way::down);
+  Hold mine = first.lock("k").acquire(0ms);
+  EXPECT_EQ(locked("k"), 3);
+  stores_[2].restart_empty();
+  their_ways_.set(0b00011, Way::down);
+  const Hold theirs = second.lock("k").acquire(0ms, 30s);
+  EXPECT_EQ(locked("k"), 5);
+  ways_.set(Way::open);
+  EXPECT_TRUE(recorder.await(Event::Kind::lost));
+  EXPECT_TRUE(mine.lost());
+  EXPECT_FALSE(mine.release());
+  EXPECT_FALSE(theirs.lost());
+  // What was left of it on {1,2} is given back, so that the next one finds them free.
+  EXPECT_TRUE(tests::eventually([&] {
+    static_cast<void>(first.lock("other").try_acquire(0ms, 10s));
+    return locked("k") == 3;
+  }));
+}
+
+TEST_F(QuorumTest, AServerThatForgotIsAskedAgainAndCountsFromTheNextRenewal) {
+  const Locks locks = connect(ways_);
+  Hold hold = locks.lock("k").acquire(0ms, 30s);
+  ASSERT_TRUE(tests::eventually([&] { return locked("k") == 5; }));
+  stores_[0].restart_empty();
+  stores_[1].restart_empty();
+  EXPECT_TRUE(hold.extend(40s));
+  EXPECT_TRUE(tests::eventually([&] {
+    static_cast<void>(locks.lock("other").try_acquire(0ms, 10s));
+    return locked("k") == 5;
+  }));
+  stores_[2].restart_empty();
+  stores_[3].restart_empty();
+  EXPECT_TRUE(hold.extend(50s)) << "two that forgot, and two that had been asked again";
+  for (tests::Store& store : stores_) store.restart_empty();
+  EXPECT_FALSE(hold.extend(60s));
+  EXPECT_TRUE(hold.lost());
+}
+
+TEST_F(QuorumTest, ReadersShareAndWritersDoNot) {
+  const Locks one = connect(ways_), other = connect(their_ways_);
+  {
+    const Hold reader = one.lock("k", LockType::READ).acquire(0ms, 30s);
+    EXPECT_TRUE(other.lock("k", LockType::READ).try_acquire(0ms, 30s));
+    EXPECT_FALSE(other.lock("k", LockType::WRITE).try_acquire(0ms, 30s));
+  }
+  EXPECT_TRUE(other.lock("k", LockType::WRITE).try_acquire(5s, 30s));
+}
+
+TEST_F(QuorumTest, WhatItCannotGiveItSays) {
+  const Locks locks = connect(ways_);
+  for (const LockType type : {LockType::FAIR, LockType::FENCED}) {
+    try {
+      static_cast<void>(locks.lock("k", type));
+      FAIL() << to_string(type);
+    } catch (const std::invalid_argument& error) {
+      EXPECT_EQ(std::string(error.what()),
+                "quorum of server1 server2 server3 server4 server5 offers no " +
+                    std::string(to_string(type)) + " locks");
+    }
+  }
+  try {
+    static_cast<void>(locks.inspect("k"));
+    FAIL() << "a quorum is not looked into";
+  } catch (const BackendRefused& error) {
+    EXPECT_THAT(error.what(), HasSubstr("a quorum offers no inspect: ask its servers one by one"));
+  }
+}
+
+TEST_F(QuorumTest, IsOddAndAtLeastThree) {
+  for (const char* const uri : {"quorum:", "quorum:memory:", "quorum:memory:a memory:b",
+                                "quorum:memory:a  memory:b memory:c memory:d"}) {
+    EXPECT_THROW(static_cast<void>(Locks::connect(uri)), std::invalid_argument) << uri;
+  }
+  EXPECT_THROW(static_cast<void>(Locks::connect("quorum:memory:a memory:b quorum:memory:c")),
+               std::invalid_argument);
+  const Locks locks = Locks::connect("quorum: memory:q1  memory:q2 memory:q3");
+  EXPECT_EQ(locks.describe(), "quorum of memory:q1 memory:q2 memory:q3");
+  const Hold hold = locks.lock("k").acquire();
+  EXPECT_TRUE(Locks::connect("memory:q2").inspect("k").locked);
+}
+
+TEST_F(QuorumTest, TakesBackendsOfAnyKind) {
+  tests::Weather weather;
+  std::vector<std::unique_ptr<Backend>> mixed = ways_.to(stores_);
+  mixed.resize(4);
+  mixed.push_back(std::make_unique<tests::FailingBackend>(weather));
+  const Locks locks(make_quorum(std::move(mixed)));
+  EXPECT_THROW(static_cast<void>(locks.lock("k", LockType::READ)), std::invalid_argument);
+  weather.silent = true;
+  Hold hold = locks.lock("k").acquire(0ms, 30s);
+  weather.silent = false;
+  EXPECT_TRUE(hold.release());
+}
+
+TEST_F(QuorumTest, ManyThreadsExcludeEachOther) {
+  const Locks one = connect(ways_), other = connect(their_ways_);
+  ways_.way[1] = Way::frozen;
+  their_ways_.way[4] = Way::down;
+  int counter = 0;
+  std::vector<std::thread> crowd;
+  for (int number = 0; number < 4; ++number) {
+    crowd.emplace_back([&, number] {
+      const Locks& locks = number % 2 == 0 ? one : other;
+      for (int turn = 0; turn < 25; ++turn) {
+        const Hold hold = locks.lock("k").acquire(60s, 30s);
+        ++counter;
+      }
+    });
+  }
+  for (std::thread& thread : crowd) thread.join();
+  EXPECT_EQ(counter, 100);
+}
+
+}  // namespace
+}  // namespace latchkey
