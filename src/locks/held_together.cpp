@@ -19,7 +19,7 @@ struct HeldTogether::Part {
         space(remote.space),
         type(of.terms_.type),
         watched(of.terms_.watchdog),
-        key(remote.home->key),
+        key(remote.home->key.view()),
         call(*space) {}
 
   RemoteHold* hold;

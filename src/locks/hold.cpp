@@ -35,7 +35,7 @@ detail::RemoteHold* Hold::remote() const noexcept {
 std::string_view Hold::key() const noexcept {
   if (held_ == nullptr) return {};
   if (terms_.several) return detail::HeldTogether::of(*held_).name();
-  return single(*held_).home->key;
+  return single(*held_).home->key.view();
 }
 
 bool Hold::covers(std::string_view key) const noexcept {

@@ -37,14 +37,18 @@ LockSet::LockSet(std::vector<LockMember> members) : members_(std::move(members))
   if (members_.empty()) {
     throw KeyError("several locks at once need at least 1 key: there is none");
   }
-  // What a backend is called is the same in every process; two of one name go by their age.
+  // What a backend is called is the same in every process; two of one name go by their age. Mostly
+  // there is one, and nobody need ask for its name.
   std::map<const LockSpace*, std::string> names;
+  const SpaceRef* const first = members_.front().space.get();
+  const bool one_space = std::ranges::all_of(
+      members_, [&](const LockMember& one) { return one.space.get() == first; });
   for (const LockMember& one : members_) {
     const LockSpace& space = one.space->space();
-    if (!names.contains(&space)) names.emplace(&space, space.describe());
+    if (!one_space && !names.contains(&space)) names.emplace(&space, space.describe());
   }
   std::ranges::sort(members_, [&](const LockMember& left, const LockMember& right) {
-    if (left.key != right.key) return left.key < right.key;
+    if (one_space || left.key != right.key) return left.key < right.key;
     const LockSpace& one = left.space->space();
     const LockSpace& other = right.space->space();
     return std::tuple(names[&one], one.number()) < std::tuple(names[&other], other.number());

@@ -142,8 +142,10 @@ void OneStep::ask(LockSpace& space, std::span<Asked> all, const Attempt& attempt
     together.members = members;
     together.key = members.front().key;
     together.lease = attempt.lease.length(space.settings_.watchdog);
-    // The last: no member's own deadline may count from later than this.
-    together.sent = all[asked.back()].call->call_.asked;
+    // Where it counts leases from: no member's own deadline counts from later than this.
+    for (const std::size_t index : asked) {
+      together.sent = std::max(together.sent, all[index].claim->sent);
+    }
     together.parker = &Parker::mine();
     outcome = Outcome{};
     if (space.backend_->answer(together, outcome, space)) {

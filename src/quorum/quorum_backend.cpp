@@ -60,6 +60,17 @@ std::string QuorumBackend::describe() const {
   return text;
 }
 
+std::string QuorumBackend::warning() const {
+  std::string text;
+  for (std::size_t server = 0; server < servers_.size(); ++server) {
+    const std::string its = servers_[server]->warning();
+    if (its.empty()) continue;
+    if (!text.empty()) text += "; ";
+    text += names_[server] + ": " + its;
+  }
+  return text;
+}
+
 void QuorumBackend::submit(std::span<Request* const> requests, Sink& sink) {
   Later later;
   {

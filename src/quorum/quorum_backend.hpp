@@ -34,6 +34,7 @@ class QuorumBackend final : public Backend, private Sink, private ForkParticipan
 
   Capabilities capabilities() const noexcept override;
   std::string describe() const override;
+  std::string warning() const override;
   void submit(std::span<Request* const> requests, Sink& sink) override;
   void drive(Parker& parker, Clock::time_point until) override;
   void forget_parent() noexcept override;
