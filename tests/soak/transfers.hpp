@@ -74,9 +74,10 @@ class Clerks {
                                                              LockType::WRITE));
     }
     try {
-      Hold hold = places_.front()
-                      .all_of(std::move(locks))
-                      .acquire(std::chrono::seconds(20), std::chrono::seconds(30));
+      // For ever: nothing but FAIR shares a key out between processes, and one whose own threads
+      // queue for it may keep it from the others for long.
+      Hold hold =
+          places_.front().all_of(std::move(locks)).acquire(forever, std::chrono::seconds(30));
       move_between(chosen);
       if (!hold.release()) ++vault_.lost;
     } catch (const BackendUnavailable&) {

@@ -1,0 +1,109 @@
+// What a quorum asks of each of its servers, request by request.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <latchkey/error.hpp>
+#include <latchkey/locks.hpp>
+#include <latchkey/quorum.hpp>
+#include <latchkey/testing/mock_backend.hpp>
+
+namespace latchkey {
+namespace {
+
+using namespace std::chrono_literals;
+using latchkey::testing::MockBackend;
+using ::testing::_;
+using ::testing::NiceMock;
+using ::testing::Return;
+
+class QuorumOfMocks : public ::testing::Test {
+ protected:
+  QuorumOfMocks() {
+    std::vector<std::unique_ptr<Backend>> all;
+    for (NiceMock<MockBackend>*& server : servers_) {
+      auto made = std::make_unique<NiceMock<MockBackend>>();
+      server = made.get();
+      all.push_back(std::move(made));
+    }
+    locks_.emplace(make_quorum(std::move(all)));
+  }
+
+  /// The server answers so, and the id that it was asked with is kept.
+  void on_acquire(std::size_t server, Outcome answer, HoldId& id) {
+    // Whose answer is not needed may be asked later, or never.
+    EXPECT_CALL(*servers_[server], acquire(_))
+        .Times(::testing::AtMost(1))
+        .WillOnce([&id, answer](const Request& request) {
+          id = request.id;
+          return answer;
+        });
+  }
+
+  std::array<NiceMock<MockBackend>*, 3> servers_{};
+  std::optional<Locks> locks_;
+};
+
+TEST_F(QuorumOfMocks, AFailedAttemptIsGivenBackWhereItMayBeAndNeverUsedAgain) {
+  std::array<HoldId, 3> first{}, second{};
+  on_acquire(0, MockBackend::granted(), first[0]);
+  on_acquire(1, MockBackend::unknown("the line is dead"), first[1]);
+  on_acquire(2, MockBackend::busy(), first[2]);
+  std::array<HoldId, 3> released{};
+  for (const std::size_t server : {0U, 1U}) {
+    EXPECT_CALL(*servers_[server], release(_)).WillOnce([&, server](const Request& request) {
+      released[server] = request.id;
+      return MockBackend::granted();
+    });
+  }
+  EXPECT_CALL(*servers_[2], release(_)).Times(0);
+  EXPECT_FALSE(locks_->lock("k").try_acquire(0ms, 30s));
+  for (std::size_t server = 0; server < 3; ++server)
+    on_acquire(server, MockBackend::granted(), second[server]);
+  for (NiceMock<MockBackend>* const server : servers_) {
+    EXPECT_CALL(*server, verify(_)).Times(::testing::AnyNumber());
+  }
+  const auto hold = locks_->lock("k").try_acquire(0ms, 30s);
+  ASSERT_TRUE(hold);
+  for (const std::size_t server : {0U, 1U}) {
+    EXPECT_EQ(released[server], first[server]) << server;
+    EXPECT_FALSE(second[server] == first[server]) << server;
+  }
+  for (NiceMock<MockBackend>* const server : servers_) {
+    ::testing::Mock::VerifyAndClearExpectations(server);
+  }
+}
+
+TEST_F(QuorumOfMocks, ARefusalOfAMajorityIsARefusal) {
+  for (const std::size_t server : {0U, 2U}) {
+    EXPECT_CALL(*servers_[server], acquire(_))
+        .WillOnce(Return(MockBackend::refused("not allowed")));
+  }
+  try {
+    static_cast<void>(locks_->lock("k").acquire(0ms, 30s));
+    FAIL() << "two of three refuse";
+  } catch (const BackendRefused& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("mock: refuses (not allowed)"));
+  }
+}
+
+TEST_F(QuorumOfMocks, WhatOneServerThrowsIsItsAlone) {
+  EXPECT_CALL(*servers_[1], acquire(_))
+      .WillOnce(::testing::Throw(std::runtime_error("the disk is full")))
+      .WillRepeatedly(Return(MockBackend::granted()));  // as it is asked again
+  EXPECT_CALL(*servers_[1], renew(_)).WillOnce(Return(MockBackend::gone()));
+  Hold hold = locks_->lock("k").acquire(0ms, 30s);
+  EXPECT_TRUE(hold.extend(60s));
+  EXPECT_TRUE(hold.release());
+}
+
+}  // namespace
+}  // namespace latchkey
