@@ -43,7 +43,9 @@ void check_lock_order(const LockedCall& call, const LockTerms& terms, const Lock
   const auto holds = [](const LockedCall& each) { return each.hold() != nullptr; };
   for (const LockedCall* each = &innermost; each != nullptr; each = each->outer()) {
     // A re-entry takes nothing that it could wait for. (Several keys at once have none here.)
-    if (!call.key().empty() && holds(*each) && each->key() == call.key() && place_of(*each->locks()) == place) return;
+    if (!call.key().empty() && holds(*each) && each->key() == call.key() &&
+        place_of(*each->locks()) == place)
+      return;
   }
   const OrderedLock inner{place, call.key(), call.origin()};
   for (const LockedCall* each = &innermost; each != nullptr; each = each->outer()) {

@@ -41,8 +41,7 @@ class OneStep::Shards {
   }
 
   [[nodiscard]] ShardLock& of(const Shard& shard) noexcept {
-    return *std::ranges::find(locks_, &shard,
-                              [](const ShardLock& lock) { return &lock.shard(); });
+    return *std::ranges::find(locks_, &shard, [](const ShardLock& lock) { return &lock.shard(); });
   }
 
  private:
@@ -95,8 +94,8 @@ void OneStep::tell(LockSpace& space, Shards& shards, Asked& one, Outcome outcome
   member.pending_ = false;
 }
 
-void OneStep::tell_all(LockSpace& space, Shards& shards, std::span<Asked> all, const Outcome& outcome,
-                       std::span<const std::size_t> asked) {
+void OneStep::tell_all(LockSpace& space, Shards& shards, std::span<Asked> all,
+                       const Outcome& outcome, std::span<const std::size_t> asked) {
   for (std::size_t index = 0; index < asked.size(); ++index) {
     Asked& one = all[asked[index]];
     Outcome its;

@@ -41,8 +41,8 @@ class OneStep {
   static bool reserve(LockSpace& space, Shards& shards, std::span<Asked> all,
                       const Attempt& attempt, bool by_lock);
   static void tell(LockSpace& space, Shards& shards, Asked& one, Outcome outcome);
-  static void tell_all(LockSpace& space, Shards& shards, std::span<Asked> all, const Outcome& outcome,
-                       std::span<const std::size_t> asked);
+  static void tell_all(LockSpace& space, Shards& shards, std::span<Asked> all,
+                       const Outcome& outcome, std::span<const std::size_t> asked);
 };
 
 }  // namespace latchkey::detail
