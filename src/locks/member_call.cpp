@@ -29,6 +29,7 @@ void MemberCall::want(Owner owner, const Attempt& attempt, bool by_lock) noexcep
   call_.type = attempt.type;
   call_.lease = attempt.lease;
   call_.reentry = attempt.reentry;
+  call_.origin = attempt.origin;
   call_.by_lock = by_lock;
   call_.asked = space_->clock_.now();
 }

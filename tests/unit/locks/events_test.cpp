@@ -37,6 +37,14 @@ void deposit(const Locks& locks, int id, Body&& body) {
   };
 }
 
+TEST_F(EventsTest, OfSeveralKeysCarryThePlaceThatAskedToo) {
+  for (const LockType type : {LockType::WRITE, LockType::FAIR}) {  // in one step, and one by one
+    LOCKED(KEYS("a", "b"), type, 3s, 10s).in(locks).named("transfer") AROUND(){};
+  }
+  EXPECT_TRUE(recorder.await(Kind::granted, 4));
+  for (const Event& event : recorder.of(Kind::granted)) EXPECT_EQ(event.method(), "transfer");
+}
+
 TEST_F(EventsTest, CarryThePlaceThatAsked) {
   deposit(locks, 1, [] {});
   EXPECT_THROW(deposit(locks, 2, [&] { clock.advance(10s); }), LockLost);
