@@ -212,6 +212,7 @@ class Process {
  private:
   [[nodiscard]] std::vector<Coordinator*> all() const {
     std::vector<Coordinator*> list;
+    list.reserve(coordinators_.size());
     for (const auto& each : coordinators_) list.push_back(each.get());
     return list;
   }

@@ -108,6 +108,7 @@ class Simulation final : private ProcessHost, private NetworkUser {
 
   static std::vector<std::string> key_names(std::size_t count) {
     std::vector<std::string> names;
+    names.reserve(count);
     for (std::size_t key = 0; key < count; ++key) names.push_back("key" + std::to_string(key));
     return names;
   }

@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class RedissonClientDefects : public testing::Test {
+class RedissonClientDefects : public ::testing::Test {
  protected:
   RedisServer server_;
 };
