@@ -18,7 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class RedisAllOf : public testing::Test {
+class RedisAllOf : public ::testing::Test {
  protected:
   [[nodiscard]] Locks connect() const {
     return Locks::connect(server_.tcp_uri(), {.command_timeout = 1s});

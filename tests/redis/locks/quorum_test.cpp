@@ -22,7 +22,7 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::microseconds;
 
-class RedisQuorum : public testing::Test {
+class RedisQuorum : public ::testing::Test {
  protected:
   RedisQuorum() {
     for (auto& server : servers_) server = std::make_unique<RedisServer>();
@@ -55,9 +55,9 @@ class RedisQuorum : public testing::Test {
         static_cast<void>(locks.lock("k").acquire(wait, 30s));
         FAIL() << "two of five are no majority";
       } catch (const BackendUnavailable& error) {
-        EXPECT_THAT(error.what(),
-                    testing::HasSubstr(" of 5 servers answered, 3 are needed: redis://127.0.0.1:"));
-        EXPECT_THAT(error.what(), testing::HasSubstr("gave no answer ("));
+        EXPECT_THAT(error.what(), ::testing::HasSubstr(
+                                      " of 5 servers answered, 3 are needed: redis://127.0.0.1:"));
+        EXPECT_THAT(error.what(), ::testing::HasSubstr("gave no answer ("));
       }
       EXPECT_LT(std::chrono::steady_clock::now() - start, wait + 1s);
     }

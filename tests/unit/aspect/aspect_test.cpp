@@ -106,7 +106,7 @@ struct Service {
   Counter counter;
 };
 
-class Aspects : public testing::Test {
+class Aspects : public ::testing::Test {
  protected:
   void SetUp() override { steps.clear(); }
   Service service_;

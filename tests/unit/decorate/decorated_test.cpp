@@ -100,7 +100,7 @@ struct Box {
   T content{};
 };
 
-class Decorated : public testing::Test {
+class Decorated : public ::testing::Test {
  protected:
   void SetUp() override { places.clear(); }
   Everything all_;

@@ -217,7 +217,7 @@ namespace {
 
 namespace page = docs_annotations;
 
-class Annotations : public testing::Test {
+class Annotations : public ::testing::Test {
  protected:
   latchkey::testing::ScopedLocks scope_{latchkey::Locks::connect("memory:")};
 };

@@ -17,7 +17,7 @@ struct Account {
   int id;
 };
 
-class Held : public testing::Test {
+class Held : public ::testing::Test {
  protected:
   latchkey::testing::ScopedLocks scope_{latchkey::Locks::connect("memory:")};
 };

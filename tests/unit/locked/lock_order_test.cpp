@@ -19,9 +19,9 @@ using latchkey::Event;
 using latchkey::Locks;
 using latchkey::LockType;
 using latchkey::testing::ScopedLocks;
-using testing::AllOf;
+using ::testing::AllOf;
 using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 using testing::IsEmpty;
 
 // What was seen is the process's: each test has keys of its own.

@@ -63,7 +63,7 @@ struct Bank {
   int balance = 0;
 };
 
-class Locked : public testing::Test {
+class Locked : public ::testing::Test {
  protected:
   bool is_locked(const std::string& key) { return locks_.inspect(key).locked; }
   latchkey::Hold hold_as_another(const std::string& key, LockType type = LockType::REENTRANT) {

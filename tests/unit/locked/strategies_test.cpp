@@ -50,7 +50,7 @@ class Expected {
   std::variant<T, E> state_;
 };
 
-class Strategies : public testing::Test {
+class Strategies : public ::testing::Test {
  protected:
   void make_busy() { other_.emplace(locks_.with_owner(latchkey::Owner::make()).acquire("k", {})); }
 
