@@ -91,8 +91,8 @@ class LockedCall {
   [[nodiscard]] Entry enter(std::string_view key, std::string_view key_template, Site& site);
 
   /// The same for several keys at once, for none of which that would be a KeyError.
-  [[nodiscard]] Entry enter_all(const std::vector<std::string>& keys,
-                                std::string_view key_template, Site& site);
+  [[nodiscard]] Entry enter_all(const std::vector<std::string>& keys, std::string_view key_template,
+                                Site& site);
   /// The same for what the policy says of the key, rendered into `key` where it is one. The policy
   /// says_key().
   [[nodiscard]] Entry enter_by_policy(const SitePolicy& policy, KeyBuffer& key,

@@ -53,7 +53,7 @@ void Simulation::attempt_all(std::uint32_t client, Joint& joint) {
 }
 
 bool Simulation::joint_answered(std::uint32_t client, const Request& request,
-                                       const Outcome& outcome) {
+                                const Outcome& outcome) {
   for (Joint& joint : clients_[client].joints) {
     if (&joint.together != &request) continue;
     for (const Member& member : request.members) {

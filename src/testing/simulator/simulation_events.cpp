@@ -195,8 +195,7 @@ bool Simulation::queue_rests(std::uint32_t client, std::uint32_t key) const {
   return waiting;
 }
 
-void Simulation::applied(std::uint32_t client, const Request& request,
-                                const Outcome& outcome) {
+void Simulation::applied(std::uint32_t client, const Request& request, const Outcome& outcome) {
   for (const Member& member : request.members) {
     judge_.applied(client, network_.key_index(member.key), alone(request, member), outcome);
   }

@@ -9,8 +9,7 @@ namespace latchkey::sim {
 
 using detail::Composite;
 
-void Simulation::joint_rest(std::uint32_t client, std::uint32_t index,
-                                   Clock::duration length) {
+void Simulation::joint_rest(std::uint32_t client, std::uint32_t index, Clock::duration length) {
   world_.enter(length, Due::joint, client, index, ++clients_[client].joints[index].steps);
 }
 
@@ -61,7 +60,7 @@ void Simulation::begin_joint(std::uint32_t client, Joint& joint) {
 }
 
 void Simulation::joint_call(std::uint32_t client, Joint& joint, Joint::Part& part,
-                                   Caller::Doing doing) {
+                            Caller::Doing doing) {
   Client& its = clients_[client];
   Call& call = part.call.emplace();
   call.owner = joint.owner;
@@ -118,8 +117,7 @@ void Simulation::start_joint(std::uint32_t client, Joint& joint) {
   }
 }
 
-void Simulation::joint_granted(std::uint32_t client, Joint& joint, Joint::Part& part,
-                                      bool kept) {
+void Simulation::joint_granted(std::uint32_t client, Joint& joint, Joint::Part& part, bool kept) {
   part.acquiring = false;
   part.hold = part.call->hold;
   part.kept = kept;
@@ -235,8 +233,7 @@ bool Simulation::joint_woken(std::uint32_t client, const Call& call) {
   return false;
 }
 
-void Simulation::joint_alarm(std::uint32_t client, std::uint32_t index,
-                                    std::uint64_t epoch) {
+void Simulation::joint_alarm(std::uint32_t client, std::uint32_t index, std::uint64_t epoch) {
   std::deque<Joint::Part>& parts = clients_[client].joints[index / 16].parts;
   if (index % 16 >= parts.size()) return;
   Joint::Part& part = parts[index % 16];

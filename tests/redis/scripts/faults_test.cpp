@@ -142,7 +142,7 @@ TEST_F(ScriptsForgotten, TheDigestIsTheServersOwn) {
   for (const auto* const script : detail::redis::scripts::all()) {
     EXPECT_EQ(redis({"SCRIPT", "LOAD", script->text}).text(), script->sha1) << script->name;
   }
-  EXPECT_EQ(detail::redis::scripts::all().size(), 19U);
+  EXPECT_EQ(detail::redis::scripts::all().size(), 20U);
 }
 
 TEST(ScriptsOnAReplica, NothingIsGrantedAndNoHoldIsConfirmed) {
