@@ -30,9 +30,9 @@ class Clock {
   /// The time now, since an origin of the clock's own choosing.
   [[nodiscard]] virtual time_point now() const noexcept = 0;
 
-  /// A time that is not after now, nor more than one tick of the system's timer (1 to 10 ms) before
-  /// it. Cheaper than now(): for what may seem earlier than it was and never later, such as the
-  /// start of a lease.
+  /// A time that is not after now, and before it by no more than a tick of the system's timer: 1 to
+  /// 10 ms, or longer where a virtual machine's ticks come late. Cheaper than now(): for what may
+  /// seem earlier than it was and never later, such as the start of a lease.
   [[nodiscard]] virtual time_point recent() const noexcept { return now(); }
 
   /// Blocks on `condition` with `lock` held, at the latest until `deadline` by this clock.

@@ -59,6 +59,8 @@ LockSpace::LockSpace(std::unique_ptr<Backend> backend, const Options& options)
       backend_(std::move(backend)),
       capabilities_(backend_->capabilities()),
       settings_(settings_for(options_, capabilities_)),
+      ticks_count_(settings_.events == CoordinatorSettings::Events::everything ||
+                   options_.command_timeout < std::chrono::milliseconds(100)),
       notifier_(options_.listener),
       timer_sleeps_until_(Clock::never().time_since_epoch().count()) {
   warn(backend_->warning());

@@ -207,6 +207,9 @@ class LockSpace final : public Sink, public ForkParticipant {
   std::unique_ptr<Backend> backend_;
   const Capabilities capabilities_;
   CoordinatorSettings settings_;
+  /// A tick of the clock more or less is seen: by who is told how long each hold was, which is
+  /// often less, and by commands that have but a few ticks for their answer.
+  const bool ticks_count_;
   std::array<Shard, shard_count> shards_;
   std::array<Watched, shard_count / shards_watched_together> watched_;
   Notifier notifier_;

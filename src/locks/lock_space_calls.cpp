@@ -32,9 +32,7 @@ struct Wanted : Call {
 // A lease may begin a tick before it was asked for, where that is less than the margin.
 Clock::time_point LockSpace::asked_at(const Lease& lease) const noexcept {
   const bool long_enough = lease.length(options_.watchdog) >= std::chrono::seconds(1);
-  // Who is told of every hold is told how long it was, which is often less than a tick.
-  const bool measured = settings_.events == CoordinatorSettings::Events::everything;
-  return long_enough && !measured ? clock_.recent() : clock_.now();
+  return long_enough && !ticks_count_ ? clock_.recent() : clock_.now();
 }
 
 // There are more shards than a processor's first cache has room for: the shard comes while the

@@ -1,4 +1,4 @@
-// Policies reloaded under load: 10 000 times in 60 s, as often as fits into less.
+// Policies reloaded under load: at least 10 000 times in 60 s.
 //
 // Every version of the file says one number three times, as a wait, a lease and a hold_for, for two
 // methods. What a call sees of them must be of one version, and versions only rise: for one thread
@@ -124,12 +124,12 @@ TEST(ReloadSoak, NoCallSeesATornPolicyAndNoUpdateIsLost) {
     }
   });
 
-  constexpr std::int64_t most = 10'000;
+  constexpr std::int64_t least = 10'000;
   const auto length = length_of_soak();
   const auto end = std::chrono::steady_clock::now() + length;
   std::int64_t version = 0;
   Desk desk;
-  while (version < most && std::chrono::steady_clock::now() < end) {
+  while (std::chrono::steady_clock::now() < end) {
     load.written = ++version;
     file.write(version_text(version));
     reload();
@@ -146,7 +146,7 @@ TEST(ReloadSoak, NoCallSeesATornPolicyAndNoUpdateIsLost) {
   EXPECT_GT(load.looks, 0U);
   EXPECT_GT(version, 10);
   if (length >= 60s) {
-    EXPECT_EQ(version, most);
+    EXPECT_GE(version, least);
   }
 }
 

@@ -22,6 +22,21 @@ TEST(Clock, ReadsTheBootTime) {
   EXPECT_LE(now, boot());
 }
 
+TEST(Clock, RecentIsNeverAfterNowAndNotLongBefore) {
+  const Clock& clock = Clock::system();
+  const Clock::time_point end = later(clock.now(), std::chrono::milliseconds(50));
+  Clock::time_point before{};
+  Clock::time_point recent{};
+  while (recent < end) {  // so it does move on
+    const Clock::time_point asked = clock.now();
+    recent = clock.recent();
+    ASSERT_LE(recent, clock.now());
+    ASSERT_GE(recent, asked - std::chrono::seconds(1));
+    ASSERT_GE(recent, before) << "a thread's clock goes back";
+    before = recent;
+  }
+}
+
 TEST(Clock, WaitsUntilADeadlineAndNotLonger) {
   std::mutex mutex;
   std::condition_variable condition;
