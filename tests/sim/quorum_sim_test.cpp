@@ -228,7 +228,7 @@ void disturb(Truth& truth, std::deque<SimulatedServer>& servers, Clock::duration
 /// `absence`: how long a server stays away that lost its memory.
 Told run(std::uint64_t seed, Clock::duration absence) {
   Truth truth(seed);
-  std::deque<SimulatedServer> servers(truth.random.pick({3, 5}));
+  std::deque<SimulatedServer> servers(truth.random.pick({3U, 5U}));
   std::deque<Client> clients;
   for (std::uint64_t number = 1; number <= 3; ++number)
     clients.emplace_back(truth, servers, number);
