@@ -46,12 +46,13 @@ class KeyText {
     return long_ == nullptr ? short_.data() : long_.get();
   }
   [[nodiscard]] std::string_view view() const noexcept { return {data(), size_}; }
+  // NOLINTNEXTLINE(google-explicit-constructor): it is a text
   operator std::string_view() const noexcept { return view(); }
 
   friend bool operator==(const KeyText& left, std::string_view right) noexcept {
     if (left.size_ != right.size()) return false;
     if (left.long_ != nullptr) return std::memcmp(left.long_.get(), right.data(), left.size_) == 0;
-    return equal_short(left.short_.data(), right.data(), left.size_);
+    return equal_short(left.short_, right);
   }
 
  private:
@@ -79,17 +80,21 @@ class KeyText {
     }
   }
 
-  static bool equal_short(const char* left, const char* right, std::size_t size) noexcept {
-    const auto differ = [&]<class Word>(Word, std::size_t at) {
-      return load<Word>(left + at) ^ load<Word>(right + at);
+  static bool equal_short(const std::array<char, short_size>& left,
+                          std::string_view right) noexcept {
+    const std::size_t size = right.size();
+    const auto difference_at = [&]<class Word>(Word, std::size_t at) {
+      return load<Word>(left.data() + at) ^ load<Word>(right.data() + at);
     };
     if (size >= 8) {
-      std::uint64_t difference = differ(std::uint64_t{}, size - 8);
-      for (std::size_t at = 0; at + 8 < size; at += 8) difference |= differ(std::uint64_t{}, at);
+      std::uint64_t difference = difference_at(std::uint64_t{}, size - 8);
+      for (std::size_t at = 0; at + 8 < size; at += 8) {
+        difference |= difference_at(std::uint64_t{}, at);
+      }
       return difference == 0;
     }
     if (size >= 4) {
-      return (differ(std::uint32_t{}, 0) | differ(std::uint32_t{}, size - 4)) == 0;
+      return (difference_at(std::uint32_t{}, 0) | difference_at(std::uint32_t{}, size - 4)) == 0;
     }
     for (std::size_t at = 0; at < size; ++at) {
       if (left[at] != right[at]) return false;

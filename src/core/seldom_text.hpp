@@ -30,6 +30,7 @@ class SeldomText {
   [[nodiscard]] std::string_view view() const noexcept {
     return text_ == nullptr ? std::string_view() : std::string_view(*text_);
   }
+  // NOLINTNEXTLINE(google-explicit-constructor): it is a text
   operator std::string_view() const noexcept { return view(); }
 
  private:
