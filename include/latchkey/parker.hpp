@@ -21,6 +21,10 @@ class Parker {
   struct Wake {
     std::atomic<std::uint32_t>* word = nullptr;
     std::uint32_t bits = 0;
+
+    /// The word may be gone by now: its address is all that is used of it, and whoever sleeps on
+    /// what is there now looks again, as all who sleep on futexes do.
+    void carry_out() const noexcept;
   };
 
   /// Wakes a thread that sleeps somewhere else than in its parker.

@@ -32,9 +32,11 @@ void Parker::unpark() noexcept {
       awake_.notify_one();
     }
   }
-  // The word may be gone by now. Its address is all that is used of it, and whoever sleeps on what
-  // is there now looks again, as all who sleep on futexes do.
-  if (wake.word != nullptr) detail::futex_wake_bits(*wake.word, wake.bits);
+  wake.carry_out();
+}
+
+void Parker::Wake::carry_out() const noexcept {
+  if (word != nullptr) detail::futex_wake_bits(*word, bits);
 }
 
 bool Parker::arm(Alarm& alarm) noexcept {

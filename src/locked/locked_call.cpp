@@ -36,7 +36,8 @@ void LockedCall::end() noexcept {
   hold_.reset();
 }
 
-Entry LockedCall::enter(std::string_view key, std::string_view key_template, Site& site) {
+template <class Acquire>
+Entry LockedCall::enter_by(Acquire acquire, std::string_view key_template, Site& site) {
   site.give_name(terms_->name);
   origin_.site = &site;
   if (origin_.key_template.empty()) origin_.key_template = key_template;
@@ -45,14 +46,27 @@ Entry LockedCall::enter(std::string_view key, std::string_view key_template, Sit
     return Entry::held;
   }
   if (locks_ == nullptr) locks_ = &default_locks();
-  key_ = key;
   if (terms_->hold_for.count() != 0) entered_ = locks_->clock().now();
-  if (terms_->raises_unavailable) return acquire(*locks_);
+  if (terms_->raises_unavailable) return acquire();
   try {
-    return acquire(*locks_);
+    return acquire();
   } catch (const BackendUnavailable&) {
     return Entry::unavailable;
   }
+}
+
+Entry LockedCall::enter(std::string_view key, std::string_view key_template, Site& site) {
+  return enter_by(
+      [&] {
+        key_ = key;
+        return acquire(*locks_);
+      },
+      key_template, site);
+}
+
+Entry LockedCall::enter_all(const std::vector<std::string>& keys, std::string_view key_template,
+                            Site& site) {
+  return enter_by([&] { return acquire_all(keys); }, key_template, site);
 }
 
 Entry LockedCall::decide(Entry entry) noexcept {

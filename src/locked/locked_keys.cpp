@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include <latchkey/default_locks.hpp>
 #include <latchkey/error.hpp>
 #include <latchkey/locks.hpp>
 
@@ -20,25 +19,6 @@ Entry LockedCall::enter_by_policy(const SitePolicy& policy, KeyBuffer& key,
   }
   if (!policy.over.unlocked) policy.key->render(key, arguments);
   return enter(key.view(), policy.key_text, site);
-}
-
-Entry LockedCall::enter_all(const std::vector<std::string>& keys, std::string_view key_template,
-                            Site& site) {
-  site.give_name(terms_->name);
-  origin_.site = &site;
-  if (origin_.key_template.empty()) origin_.key_template = key_template;
-  if (terms_->unlocked) {
-    link();
-    return Entry::held;
-  }
-  if (locks_ == nullptr) locks_ = &default_locks();
-  if (terms_->hold_for.count() != 0) entered_ = locks_->clock().now();
-  if (terms_->raises_unavailable) return acquire_all(keys);
-  try {
-    return acquire_all(keys);
-  } catch (const BackendUnavailable&) {
-    return Entry::unavailable;
-  }
 }
 
 Entry LockedCall::acquire_all(const std::vector<std::string>& keys) {

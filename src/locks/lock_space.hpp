@@ -178,7 +178,7 @@ class LockSpace final : public Sink, public ForkParticipant {
   };
   [[nodiscard]] inline Clock::time_point asked_at(const Lease& lease) const noexcept;
   [[nodiscard]] inline Place place_of(std::string_view key) noexcept;
-  inline Coordinator& coordinator(const Place& place);
+  Coordinator& coordinator(const Place& place);
   void perform(ShardLock& lock, Coordinator& coordinator, Turn& turn);
   inline void submit(Coordinator& coordinator, Turn& turn);
   void wake(Call& call, ShardLock& lock);
@@ -225,6 +225,14 @@ class LockSpace final : public Sink, public ForkParticipant {
   IntrusiveList<Closer> closers_;
   std::atomic<std::uint64_t> orphans_{0};
 };
+
+inline Coordinator& LockSpace::coordinator(const Place& place) {
+  KeyTable<Coordinator>& table = place.shard.table;
+  if (Coordinator* const found = table.find(place.key, place.hash)) return *found;
+  Coordinator& made = table.insert(place.key, place.hash);
+  made.start(place.shard.context);
+  return made;
+}
 
 template <class Visit>
 void LockSpace::for_each_coordinator(Visit&& visit) {

@@ -45,14 +45,6 @@ LockSpace::Place LockSpace::place_of(std::string_view key) noexcept {
   return {key, hash, shard};
 }
 
-Coordinator& LockSpace::coordinator(const Place& place) {
-  KeyTable<Coordinator>& table = place.shard.table;
-  if (Coordinator* const found = table.find(place.key, place.hash)) return *found;
-  Coordinator& made = table.insert(place.key, place.hash);
-  made.start(place.shard.context);
-  return made;
-}
-
 // Brings one event of a call. The answer may still be pending.
 template <class Bring>
 void LockSpace::take_turn(ShardLock& lock, Coordinator& home, Call& call, Bring&& bring) {

@@ -3,13 +3,6 @@
 
 namespace latchkey::detail {
 
-Coordinator& MemberCall::find_or_make(Shard& shard, std::string_view key, std::size_t hash) {
-  if (Coordinator* const found = shard.table.find(key, hash)) return *found;
-  Coordinator& made = shard.table.insert(key, hash);
-  made.start(shard.context);
-  return made;
-}
-
 template <class Bring>
 void MemberCall::begin(ShardLock& lock, Coordinator& home, Bring&& bring) {
   shard_ = &lock.shard();
@@ -47,7 +40,7 @@ void MemberCall::acquire(std::string_view key, Owner owner, const Attempt& attem
   Shard& shard = space_->shard_of(hash);
   {
     ShardLock lock(shard);
-    begin_acquire(lock, find_or_make(shard, key, hash));
+    begin_acquire(lock, space_->coordinator({key, hash, shard}));
   }
   if (!pending_ || !attempt.cancel.stop_possible()) return finish();
   const std::stop_callback stop(attempt.cancel, [&] {
@@ -95,7 +88,7 @@ void MemberCall::begin_unlock(std::string_view key, LockType type, Owner owner) 
   const std::size_t hash = hash_key(key);
   Shard& shard = space_->shard_of(hash);
   ShardLock lock(shard);
-  Coordinator& home = find_or_make(shard, key, hash);
+  Coordinator& home = space_->coordinator({key, hash, shard});
   begin(lock, home, [&](Turn& turn) { home.unlock(call_, turn); });
 }
 

@@ -56,7 +56,6 @@ class MemberCall {
   void begin(ShardLock& lock, Coordinator& home, Bring&& bring);
   void begin_acquire(ShardLock& lock, Coordinator& home);
   void want(Owner owner, const Attempt& attempt, bool by_lock) noexcept;
-  Coordinator& find_or_make(Shard& shard, std::string_view key, std::size_t hash);
 
   LockSpace* space_;
   Call call_;

@@ -74,7 +74,7 @@ bool OneStep::reserve(LockSpace& space, Shards& shards, std::span<Asked> all,
     call.until = call.asked;
     call.bundled = true;
     Shard& shard = space.shard_of(one.hash);
-    member.begin_acquire(shards.of(shard), member.find_or_make(shard, one.key, one.hash));
+    member.begin_acquire(shards.of(shard), space.coordinator({one.key, one.hash, shard}));
     if (member.pending_) one.claim = call.hold;
     free = free && (member.pending_ || call.answer == Answer::granted);
     if (!free) break;

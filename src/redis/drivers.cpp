@@ -3,8 +3,6 @@
 
 #include <utility>
 
-#include "core/futex.hpp"
-
 namespace latchkey::detail::redis {
 
 void Drivers::enter(Driver& driver, std::uint64_t answered) noexcept {
@@ -65,8 +63,7 @@ Parker::Wake Drivers::pass_to(Driver& driver) noexcept {
 
 void Drivers::call_reader() noexcept {
   if (reader_ == nullptr) return;
-  const Parker::Wake wake = reader_->sleeper.call();
-  if (wake.word != nullptr) futex_wake_bits(*wake.word, wake.bits);
+  reader_->sleeper.call().carry_out();
 }
 
 }  // namespace latchkey::detail::redis

@@ -6,8 +6,6 @@
 #include <thread>
 #include <utility>
 
-#include "core/futex.hpp"
-
 namespace latchkey::detail::redis {
 namespace {
 
@@ -121,7 +119,7 @@ SharedConnection::Seat::~Seat() {
                                          .more_to_come = link.waits_for_answers() || link.listens(),
                                          .comes_back = delivered && driver.asked > answered});
   lock.unlock();  // the heir would run into it
-  if (heir.word != nullptr) futex_wake_bits(*heir.word, heir.bits);
+  heir.carry_out();
 }
 
 bool SharedConnection::deliver(Lock& lock) {

@@ -129,6 +129,8 @@ class LockedCall {
  private:
   [[nodiscard]] const SitePolicy* take(std::uint32_t slot) noexcept;
   [[nodiscard]] Entry decide(Entry entry) noexcept;
+  template <class Acquire>
+  [[nodiscard]] Entry enter_by(Acquire acquire, std::string_view key_template, Site& site);
   [[nodiscard]] Entry acquire(const Locks& locks);
   [[nodiscard]] Entry acquire_all(const std::vector<std::string>& keys);
   void release(std::chrono::milliseconds linger);

@@ -9,7 +9,6 @@
 #include <thread>
 #include <vector>
 
-#include "core/futex.hpp"
 #include "redis/sleeper.hpp"
 
 namespace latchkey::detail::redis {
@@ -17,10 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-void ring(Sleeper& sleeper) {
-  const Parker::Wake wake = sleeper.ring();
-  if (wake.word != nullptr) futex_wake_bits(*wake.word, wake.bits);
-}
+void ring(Sleeper& sleeper) { sleeper.ring().carry_out(); }
 
 TEST(Dormitory, ASleepEndsAtItsTime) {
   Dormitory dormitory;
