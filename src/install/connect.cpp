@@ -33,6 +33,9 @@ constexpr std::array built_in{
     Scheme{"redis", &detail::redis::make_redis_backend, &detail::redis::make_redis_member},
     Scheme{"rediss", &detail::redis::make_redis_backend, &detail::redis::make_redis_member},
     Scheme{"redis+unix", &detail::redis::make_redis_backend, &detail::redis::make_redis_member},
+    Scheme{"redis+sentinel", &detail::redis::make_redis_backend, &detail::redis::make_redis_member},
+    Scheme{"rediss+sentinel", &detail::redis::make_redis_backend,
+           &detail::redis::make_redis_member},
     Scheme{"quorum", &make_quorum_backend, nullptr},
 };
 

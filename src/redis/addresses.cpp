@@ -52,7 +52,7 @@ Address unix_address(const std::string& path) {
 std::vector<Address> plain_addresses(const RedisUri& uri) {
   if (uri.transport == RedisUri::Transport::unix_socket) return {unix_address(uri.path)};
   std::vector<Address> found;
-  look_up(uri.host, uri.port, AI_NUMERICHOST, found);
+  look_up(uri.place.host, uri.place.port, AI_NUMERICHOST, found);
   return found;
 }
 
@@ -84,8 +84,8 @@ struct Lookup::Shared {
 
 Lookup::Lookup(const RedisUri& uri) : shared_(std::make_shared<Shared>()) {
   if (!shared_->bell.valid()) throw std::system_error(errno, std::generic_category(), "eventfd");
-  shared_->host = uri.host;
-  shared_->port = uri.port;
+  shared_->host = uri.place.host;
+  shared_->port = uri.place.port;
   // Nobody joins it: that would be to wait for the name server after all.
   std::thread([shared = shared_] { shared->run(); }).detach();
 }

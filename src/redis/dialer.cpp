@@ -1,4 +1,4 @@
-// From a URI to a connected transport.
+// From the URI of one server to a connected transport.
 #include "redis/dialer.hpp"
 
 #include <poll.h>
@@ -15,7 +15,7 @@ Dialer::Dialer(const RedisUri& uri, Transport& transport)
       addresses_(plain_addresses(uri)),
       named_(addresses_.empty()) {}
 
-Io Dialer::begin() {
+Io Dialer::begin(Clock::time_point /*now*/) {
   if (!named_ || (!addresses_.empty() && !outdated_)) {
     left_ = addresses_.size();
     return try_addresses();
@@ -28,7 +28,7 @@ Io Dialer::begin() {
   return Io::blocked();
 }
 
-Io Dialer::go_on() {
+Io Dialer::go_on(Clock::time_point /*now*/) {
   if (lookup_ == nullptr) return try_others_after(transport_.connect_further());
   auto answer = lookup_->answer();
   if (!answer) return Io::blocked();
@@ -46,7 +46,8 @@ Io Dialer::go_on() {
 
 Io Dialer::try_addresses() {
   --left_;
-  return try_others_after(transport_.connect(addresses_[next_ % addresses_.size()]));
+  return try_others_after(
+      transport_.connect(addresses_[next_ % addresses_.size()], uri_.tls_name()));
 }
 
 Io Dialer::try_others_after(Io result) {
@@ -59,7 +60,7 @@ Io Dialer::try_others_after(Io result) {
       break;
     }
     --left_;
-    result = transport_.connect(addresses_[next_ % addresses_.size()]);
+    result = transport_.connect(addresses_[next_ % addresses_.size()], uri_.tls_name());
   }
   return result;
 }
@@ -73,11 +74,9 @@ void Dialer::give_up() noexcept {
   transport_.drop();
 }
 
-int Dialer::fd() const noexcept { return lookup_ != nullptr ? lookup_->fd() : transport_.fd(); }
-
-short Dialer::events() const noexcept {
-  if (lookup_ != nullptr) return POLLIN;
-  return transport_.wanted();
+void Dialer::wait_for(PollSet& set, PollSet::Source source) const {
+  if (lookup_ != nullptr) return set.add(lookup_->fd(), POLLIN, source);
+  set.add(transport_.fd(), transport_.wanted(), source);
 }
 
 }  // namespace latchkey::detail::redis

@@ -1,4 +1,4 @@
-// From a URI to a connected transport.
+// From the URI of one server to a connected transport.
 #pragma once
 
 #include <cstddef>
@@ -9,25 +9,22 @@
 #include "redis/io.hpp"
 #include "redis/redis_uri.hpp"
 #include "redis/transport.hpp"
+#include "redis/way.hpp"
 
 namespace latchkey::detail::redis {
 
 /// Looks the name up and tries its addresses one after the other, without ever blocking. What was
 /// found is kept, and looked up anew only after none of it could be connected to: a server that
 /// comes back where it was costs no look-up. One thread at a time.
-class Dialer {
+class Dialer final : public Way {
  public:
+  /// Both outlive it.
   Dialer(const RedisUri& uri, Transport& transport);
 
-  /// One attempt begins. moved: the transport is connected; blocked: poll for fd() and events(),
-  /// then call `go_on`; broken: no address could be connected to.
-  Io begin();
-  Io go_on();
-  /// The attempt took too long, or what it led to is over.
-  void give_up() noexcept;
-
-  [[nodiscard]] int fd() const noexcept;
-  [[nodiscard]] short events() const noexcept;
+  Io begin(Clock::time_point now) override;
+  Io go_on(Clock::time_point now) override;
+  void give_up() noexcept override;
+  void wait_for(PollSet& set, PollSet::Source source) const override;
 
  private:
   Io try_addresses();

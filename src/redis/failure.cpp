@@ -91,6 +91,22 @@ Failure is_replica() {
   return unavailable("the server is a replica, which grants no locks: its master does");
 }
 
+Failure sentinel_refused(const redisReply& reply, bool logs_in) {
+  Failure failure = hello_refused(reply, logs_in);
+  if (failure.refused) {
+    failure.text += " (a sentinel's are the options sentinel_user and sentinel_password)";
+  }
+  return failure;
+}
+
+Failure master_refused(std::string_view master, const redisReply& reply) {
+  const std::string text = reply.type == REDIS_REPLY_ERROR ? error_text(reply) : "no address";
+  if (text.starts_with("ERR No such master")) {
+    return refused("it looks after no master named '" + std::string(master) + "'");
+  }
+  return refused("it does not say where '" + std::string(master) + "' is: " + text);
+}
+
 Failure database_refused(int database, const redisReply& reply) {
   return refused("the server refused database " + std::to_string(database) + ": " +
                  error_text(reply));

@@ -38,6 +38,9 @@ struct Failure {
 // --- what it says to the first commands ---
 [[nodiscard]] Failure hello_refused(const redisReply& reply, bool logs_in);
 [[nodiscard]] Failure is_replica();
+[[nodiscard]] Failure sentinel_refused(const redisReply& reply, bool logs_in);
+/// `reply` is a sentinel's, asked for this master.
+[[nodiscard]] Failure master_refused(std::string_view master, const redisReply& reply);
 [[nodiscard]] Failure database_refused(int database, const redisReply& reply);
 [[nodiscard]] Failure kill_refused(const redisReply& reply);
 

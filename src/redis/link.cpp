@@ -37,7 +37,7 @@ Link::Link(Settings settings)
       chance_(static_cast<std::minstd_rand::result_type>(settings_.seed % 2'147'483'646 + 1)),
       handshake_(settings_.login) {}
 
-std::uint64_t Link::submit(std::span<Request* const> requests, Sink& sink, TimePoint now) {
+void Link::submit(std::span<Request* const> requests, Sink& sink, TimePoint now) {
   // What may throw comes first. Each request may end without an answer, each sink may be told that
   // the connection is gone, and that must not fail for lack of memory.
   pending_.reserve(requests.size());
@@ -54,13 +54,11 @@ std::uint64_t Link::submit(std::span<Request* const> requests, Sink& sink, TimeP
     pending_.push().start(*request, sink, later(from, settings_.timeout));
     if (request->verb == Verb::unsubscribe) subscriptions_.remove(*request, sink);
   }
-  submitted_ += requests.size();
   if (stage_ == Stage::up) {
     write_all();
   } else if (stage_ == Stage::down) {
     retry_at_ = std::min(retry_at_, now + pause(attempts_, true));
   }
-  return submitted_;
 }
 
 void Link::write_all() noexcept {

@@ -67,9 +67,8 @@ class Link {
   explicit Link(Settings settings);
 
   // --- requests ---
-  /// All of them or, where it throws std::bad_alloc, none. Returns how many requests were ever
-  /// submitted.
-  std::uint64_t submit(std::span<Request* const> requests, Sink& sink, TimePoint now);
+  /// All of them or, where it throws std::bad_alloc, none.
+  void submit(std::span<Request* const> requests, Sink& sink, TimePoint now);
 
   // --- the connection ---
   [[nodiscard]] bool wants_connection(TimePoint now) const noexcept {
@@ -106,10 +105,7 @@ class Link {
 
   // --- questions ---
   [[nodiscard]] Stage stage() const noexcept { return stage_; }
-  /// Counts as `submit` does: what is not answered yet was submitted after that many.
-  [[nodiscard]] std::uint64_t submitted() const noexcept { return submitted_; }
-  [[nodiscard]] std::uint64_t answered() const noexcept { return submitted_ - pending_.size(); }
-  [[nodiscard]] bool waits_for_answers() const noexcept { return !pending_.empty(); }
+  [[nodiscard]] std::size_t unanswered() const noexcept { return pending_.size(); }
   /// `next` has something, whatever the server does.
   [[nodiscard]] bool has_news() const noexcept { return !ended_.empty() || !notes_.empty(); }
   /// The connection carried an answer.
@@ -178,8 +174,7 @@ class Link {
   RingQueue<Pending> pending_;
   std::size_t written_ = 0;
   std::size_t first_live_ = 0;  ///< before it are only such as were told "unknown"
-  std::uint64_t submitted_ = 0;
-  bool note_owed_ = false;  ///< the next answer is that to a note, which nobody waits for
+  bool note_owed_ = false;      ///< the next answer is that to a note, which nobody waits for
 
   // The stream of the requests' bytes, counted since the beginning; the handshake's do not count.
   CommandBuffer greeting_, queued_, leaving_;

@@ -6,7 +6,7 @@
 
 #include <latchkey/error.hpp>
 
-#include "redis/shared_connection.hpp"
+#include "redis/shared_connections.hpp"
 
 namespace latchkey::detail::redis {
 namespace {
@@ -14,9 +14,8 @@ namespace {
 class RedisBackend final : public Backend {
  public:
   RedisBackend(RedisUri uri, const Options& options, bool may_be_absent)
-      : connection_(std::move(uri), options.command_timeout,
-                    options.clock != nullptr ? *options.clock : Clock::system()) {
-    const auto failure = connection_.start();
+      : connections_(std::move(uri), options) {
+    const auto failure = connections_.start();
     if (!failure || (may_be_absent && !failure->refused)) return;
     LockSite site{{}, {}, describe()};
     if (failure->refused) throw BackendRefused(std::move(site), failure->text);
@@ -30,22 +29,24 @@ class RedisBackend final : public Backend {
     // One server takes keys of any slot. A node of a cluster refuses those of several, and who
     // asked goes on one by one then.
     offered.one_step = Capabilities::OneStep::all;
-    offered.in_order = connection_.keeps_order();
+    offered.in_order = connections_.keeps_order();
     return offered;
   }
 
-  std::string describe() const override { return connection_.uri().describe(); }
+  std::string describe() const override { return connections_.uri().describe(); }
 
-  std::string warning() const override { return connection_.warning(); }
+  std::string warning() const override { return connections_.warning(); }
 
   void submit(std::span<Request* const> requests, Sink& sink) override {
-    connection_.submit(requests, sink);
+    connections_.submit(requests, sink);
   }
-  void drive(Parker& parker, Clock::time_point until) override { connection_.drive(parker, until); }
-  void forget_parent() noexcept override { connection_.forget_parent(); }
+  void drive(Parker& parker, Clock::time_point until) override {
+    connections_.drive(parker, until);
+  }
+  void forget_parent() noexcept override { connections_.forget_parent(); }
 
  private:
-  SharedConnection connection_;
+  SharedConnections connections_;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What a redis:, rediss: or redis+unix: URI says.
+// What a redis: URI, or one of its kin, says.
 #include "redis/redis_uri.hpp"
 
 #include <sys/un.h>
@@ -14,17 +14,25 @@ namespace latchkey::detail::redis {
 namespace {
 
 using Transport = RedisUri::Transport;
+using Deployment = RedisUri::Deployment;
+using Place = RedisUri::Place;
 
 struct Scheme {
   std::string_view prefix;
   Transport transport;
+  Deployment deployment;
 };
 
 constexpr std::array schemes{
-    Scheme{"redis://", Transport::tcp},
-    Scheme{"rediss://", Transport::tls},
-    Scheme{"redis+unix://", Transport::unix_socket},
+    Scheme{"redis://", Transport::tcp, Deployment::server},
+    Scheme{"rediss://", Transport::tls, Deployment::server},
+    Scheme{"redis+unix://", Transport::unix_socket, Deployment::server},
+    Scheme{"redis+sentinel://", Transport::tcp, Deployment::sentinel},
+    Scheme{"rediss+sentinel://", Transport::tls, Deployment::sentinel},
+    Scheme{"redis+cluster://", Transport::tcp, Deployment::cluster},
+    Scheme{"rediss+cluster://", Transport::tls, Deployment::cluster},
 };
+constexpr std::uint16_t sentinel_port = 26'379;
 
 constexpr int most_database = 1'000'000;
 
@@ -90,54 +98,120 @@ void parse_login(std::string_view login, RedisUri& uri) {
   if (colon != std::string_view::npos) uri.password = decoded(login.substr(colon + 1), "password");
 }
 
-void parse_place(std::string_view place, RedisUri& uri) {
+/// `text` is what one host and its port are written as.
+Place parse_place(std::string_view text, std::uint16_t default_port) {
+  Place place{.host = {}, .port = default_port};
   std::string_view port;
   bool has_port = false;
-  if (place.starts_with('[')) {
-    const std::size_t end = place.find(']');
+  if (text.starts_with('[')) {
+    const std::size_t end = text.find(']');
     if (end == std::string_view::npos) refuse("the '[' of an IPv6 address lacks its ']'");
-    uri.host = place.substr(1, end - 1);
-    const std::string_view rest = place.substr(end + 1);
+    place.host = text.substr(1, end - 1);
+    const std::string_view rest = text.substr(end + 1);
     if (!rest.empty() && !rest.starts_with(':')) {
       refuse("between ']' and the port of a Redis URI stands a ':', not " + quoted(rest));
     }
     has_port = !rest.empty();
     if (has_port) port = rest.substr(1);
   } else {
-    const std::size_t colon = place.find(':');
-    uri.host = decoded(place.substr(0, colon), "host");
+    const std::size_t colon = text.find(':');
+    place.host = decoded(text.substr(0, colon), "host");
     has_port = colon != std::string_view::npos;
-    if (has_port) port = place.substr(colon + 1);
+    if (has_port) port = text.substr(colon + 1);
     if (port.find(':') != std::string_view::npos) {
       refuse("a Redis URI has one host and one port; an IPv6 address stands in brackets, as [::1]");
     }
   }
-  if (uri.host.empty()) refuse("a Redis URI names a host: redis://127.0.0.1:6379");
-  if (has_port) uri.port = parse_port(port);
+  if (place.host.empty()) refuse("a Redis URI names a host: redis://127.0.0.1:6379");
+  if (has_port) place.port = parse_port(port);
+  return place;
+}
+
+void parse_places(std::string_view text, RedisUri& uri) {
+  const std::uint16_t port = uri.deployment == Deployment::sentinel ? sentinel_port : 6379;
+  if (uri.deployment == Deployment::server) {
+    if (text.find(',') != std::string_view::npos) {
+      refuse(
+          "a redis:// URI names one server: several are redis+sentinel://h1,h2,h3/master, "
+          "redis+cluster://h1,h2,h3 or \"quorum: redis://h1 redis://h2 redis://h3\"");
+    }
+    uri.place = parse_place(text, port);
+    return;
+  }
+  for (;;) {
+    const std::size_t comma = text.find(',');
+    uri.places.push_back(parse_place(text.substr(0, comma), port));
+    if (comma == std::string_view::npos) return;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+/// What stands between hosts and options, with its '/'.
+void parse_path(std::string_view path, RedisUri& uri) {
+  path.remove_prefix(std::min<std::size_t>(path.size(), 1));
+  if (uri.deployment == Deployment::sentinel) {
+    const std::size_t slash = path.find('/');
+    uri.master = decoded(path.substr(0, slash), "master's name");
+    if (uri.master.empty()) {
+      refuse(
+          "a redis+sentinel:// URI says by which name the sentinels know the master: "
+          "redis+sentinel://h1,h2,h3/master");
+    }
+    path = slash == std::string_view::npos ? std::string_view() : path.substr(slash + 1);
+  }
+  if (!path.empty()) uri.database = parse_database(path);
+  if (uri.deployment == Deployment::cluster && uri.database != 0) {
+    refuse("a Redis cluster has database 0 only, not " + quoted(path));
+  }
+}
+
+void parse_socket(std::string_view place, std::string_view path, RedisUri& uri) {
+  if (!place.empty() || path.size() < 2) {
+    refuse("a Unix socket is written with its whole path: redis+unix:///run/redis.sock");
+  }
+  uri.path = decoded(path, "path");
+  constexpr std::size_t most = sizeof(sockaddr_un::sun_path) - 1;
+  if (uri.path.size() > most) {
+    refuse("the path of a Unix socket has at most " + std::to_string(most) + " bytes, this one " +
+           std::to_string(uri.path.size()));
+  }
 }
 
 struct Option {
+  enum class Where : std::uint8_t { everywhere, tls, sentinel };
+
   std::string_view name;
   std::string RedisUri::* value;
-  bool only_tls;
+  Where where;
+
+  [[nodiscard]] bool fits(const RedisUri& uri) const noexcept {
+    switch (where) {
+      case Where::everywhere: break;
+      case Where::tls: return uri.transport == Transport::tls;
+      case Where::sentinel: return uri.deployment == Deployment::sentinel;
+    }
+    return true;
+  }
 };
 
 constexpr std::array options{
-    Option{"client_name", &RedisUri::client_name, false},
-    Option{"cafile", &RedisUri::ca_file, true},
-    Option{"cert", &RedisUri::certificate_file, true},
-    Option{"key", &RedisUri::key_file, true},
-    Option{"servername", &RedisUri::server_name, true},
+    Option{"client_name", &RedisUri::client_name, Option::Where::everywhere},
+    Option{"cafile", &RedisUri::ca_file, Option::Where::tls},
+    Option{"cert", &RedisUri::certificate_file, Option::Where::tls},
+    Option{"key", &RedisUri::key_file, Option::Where::tls},
+    Option{"servername", &RedisUri::server_name, Option::Where::tls},
+    Option{"sentinel_user", &RedisUri::sentinel_user, Option::Where::sentinel},
+    Option{"sentinel_password", &RedisUri::sentinel_password, Option::Where::sentinel},
 };
 
-std::string known_options(Transport transport) {
+std::string known_options(const RedisUri& uri) {
   std::string names;
   for (const Option& option : options) {
-    if (option.only_tls && transport != Transport::tls) continue;
+    if (!option.fits(uri)) continue;
     names += names.empty() ? "" : ", ";
     names += option.name;
   }
-  return transport == Transport::unix_socket ? names + ", db" : names;
+  return uri.transport == Transport::unix_socket ? names + ", db" : names;
 }
 
 void parse_option(std::string_view text, std::string_view scheme, RedisUri& uri) {
@@ -148,11 +222,10 @@ void parse_option(std::string_view text, std::string_view scheme, RedisUri& uri)
   const bool is_database = name == "db" && uri.transport == Transport::unix_socket;
   const auto* const option =
       std::ranges::find_if(options, [&](const Option& each) { return each.name == name; });
-  const bool known =
-      option != options.end() && (!option->only_tls || uri.transport == Transport::tls);
+  const bool known = option != options.end() && option->fits(uri);
   if (!known && !is_database) {
     refuse(quoted(name) + " is no option of a " + std::string(scheme) +
-           " URI: " + known_options(uri.transport));
+           " URI: " + known_options(uri));
   }
   if (value.empty()) refuse("the option " + quoted(name) + " of the Redis URI has no value");
   if (is_database) {
@@ -184,10 +257,13 @@ RedisUri RedisUri::parse(std::string_view text) {
   const auto* const scheme = std::ranges::find_if(
       schemes, [&](const Scheme& each) { return text.starts_with(each.prefix); });
   if (scheme == schemes.end()) {
-    refuse("a Redis URI begins with redis://, rediss:// or redis+unix://");
+    refuse(
+        "a Redis URI begins with redis://, rediss://, redis+unix://, redis+sentinel:// or "
+        "redis+cluster://");
   }
   RedisUri uri;
   uri.transport = scheme->transport;
+  uri.deployment = scheme->deployment;
   std::string_view rest = text.substr(scheme->prefix.size());
   const std::string_view authority = rest.substr(0, rest.find_first_of("/?#"));
   rest.remove_prefix(authority.size());
@@ -207,18 +283,10 @@ RedisUri RedisUri::parse(std::string_view text) {
     refuse("a Redis URI has neither a '#' nor a space in it: they are %23 and %20");
   }
   if (uri.transport == Transport::unix_socket) {
-    if (!place.empty() || path.size() < 2) {
-      refuse("a Unix socket is written with its whole path: redis+unix:///run/redis.sock");
-    }
-    uri.path = decoded(path, "path");
-    constexpr std::size_t most = sizeof(sockaddr_un::sun_path) - 1;
-    if (uri.path.size() > most) {
-      refuse("the path of a Unix socket has at most " + std::to_string(most) + " bytes, this one " +
-             std::to_string(uri.path.size()));
-    }
+    parse_socket(place, path, uri);
   } else {
-    parse_place(place, uri);
-    if (path.size() > 1) uri.database = parse_database(path.substr(1));
+    parse_places(place, uri);
+    parse_path(path, uri);
   }
   if (question != std::string_view::npos) {
     parse_options(rest.substr(question + 1), scheme->prefix, uri);
@@ -226,14 +294,41 @@ RedisUri RedisUri::parse(std::string_view text) {
   return uri;
 }
 
+std::string RedisUri::Place::text() const {
+  const bool bare_ipv6 = host.find(':') != std::string::npos;
+  return (bare_ipv6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+}
+
 std::string RedisUri::describe() const {
   if (transport == Transport::unix_socket) {
     return "redis+unix://" + path + (database != 0 ? "?db=" + std::to_string(database) : "");
   }
-  const bool bare_ipv6 = host.find(':') != std::string::npos;
-  return std::string(transport == Transport::tls ? "rediss://" : "redis://") +
-         (bare_ipv6 ? "[" + host + "]" : host) + ":" + std::to_string(port) + "/" +
-         std::to_string(database);
+  const auto* const scheme = std::ranges::find_if(schemes, [&](const Scheme& each) {
+    return each.transport == transport && each.deployment == deployment;
+  });
+  std::string text(scheme->prefix);
+  if (deployment == Deployment::server) {
+    return text + place.text() + "/" + std::to_string(database);
+  }
+  for (const Place& each : places) text += (&each != places.data() ? "," : "") + each.text();
+  if (deployment == Deployment::cluster) return text;
+  return text + "/" + master + "/" + std::to_string(database);
+}
+
+RedisUri RedisUri::server_at(const Place& where) const {
+  RedisUri uri = *this;
+  uri.deployment = Deployment::server;
+  uri.place = where;
+  uri.places.clear();
+  return uri;
+}
+
+RedisUri RedisUri::sentinel_at(const Place& where) const {
+  RedisUri uri = server_at(where);
+  uri.user = sentinel_user;
+  uri.password = sentinel_password;
+  uri.database = 0;
+  return uri;
 }
 
 }  // namespace latchkey::detail::redis

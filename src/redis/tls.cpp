@@ -11,6 +11,7 @@
 #include <mutex>
 #include <new>
 #include <stdexcept>
+#include <utility>
 
 namespace latchkey::detail::redis {
 namespace {
@@ -84,9 +85,7 @@ bool is_ip_address(const std::string& name) noexcept {
 
 }  // namespace
 
-TlsContext::TlsContext(const RedisUri& uri)
-    : context_(SSL_CTX_new(TLS_client_method())),
-      name_(uri.server_name.empty() ? uri.host : uri.server_name) {
+TlsContext::TlsContext(const RedisUri& uri) : context_(SSL_CTX_new(TLS_client_method())) {
   if (context_ == nullptr) throw std::bad_alloc();
   ERR_clear_error();
   SSL_CTX* const context = context_.get();
@@ -110,8 +109,8 @@ TlsContext::TlsContext(const RedisUri& uri)
   demand(fits, "key", uri.key_file);
 }
 
-TlsSession::TlsSession(const TlsContext& context, int socket)
-    : socket_(socket), name_(context.name()), session_(SSL_new(&context.get())) {
+TlsSession::TlsSession(const TlsContext& context, int socket, std::string name)
+    : socket_(socket), name_(std::move(name)), session_(SSL_new(&context.get())) {
   BIO* const bio = session_ != nullptr ? BIO_new(socket_method()) : nullptr;
   if (bio == nullptr) throw std::bad_alloc();
   BIO_set_data(bio, &socket_);

@@ -26,8 +26,6 @@ class TlsContext {
   explicit TlsContext(const RedisUri& uri);
 
   [[nodiscard]] SSL_CTX& get() const noexcept { return *context_; }
-  /// Which name the certificate must be for.
-  [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
  private:
   struct Free {
@@ -35,15 +33,14 @@ class TlsContext {
   };
 
   std::unique_ptr<SSL_CTX, Free> context_;
-  std::string name_;
 };
 
 /// One session over a connected, non-blocking socket. One thread may read while another writes: a
 /// mutex stands around every call of OpenSSL's, and whoever must wait polls outside of it.
 class TlsSession {
  public:
-  /// Throws std::bad_alloc. The socket stays its owner's.
-  TlsSession(const TlsContext& context, int socket);
+  /// The certificate must be for `name`. Throws std::bad_alloc. The socket stays its owner's.
+  TlsSession(const TlsContext& context, int socket, std::string name);
   TlsSession(const TlsSession&) = delete;
   TlsSession& operator=(const TlsSession&) = delete;
   ~TlsSession() = default;

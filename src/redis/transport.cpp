@@ -31,8 +31,9 @@ bool talks_to_itself(int socket) noexcept {
 
 }  // namespace
 
-Io Transport::connect(const Address& address) {
+Io Transport::connect(const Address& address, const std::string& name) {
   session_.reset();
+  name_ = name;
   socket_ =
       FileDescriptor(::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!socket_.valid()) return Io::broken(system_failure("socket", errno));
@@ -61,7 +62,7 @@ Io Transport::connect_further() {
 }
 
 Io Transport::begin_tls() {
-  session_ = std::make_unique<TlsSession>(*tls_, fd());
+  session_ = std::make_unique<TlsSession>(*tls_, fd(), name_);
   return session_->shake_hands();
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "redis/addresses.hpp"
@@ -24,8 +25,9 @@ class Transport {
   Transport(const TlsContext* tls, std::chrono::milliseconds patience) noexcept
       : tls_(tls), patience_(patience) {}
 
-  /// Begins to connect; blocked: call `connect_further` when polling says so.
-  Io connect(const Address& address);
+  /// Begins to connect; blocked: call `connect_further` when polling says so. With TLS the server's
+  /// certificate must be for `name`.
+  Io connect(const Address& address, const std::string& name);
   Io connect_further();
 
   Io read(std::span<char> bytes);
@@ -53,6 +55,7 @@ class Transport {
 
   const TlsContext* const tls_;
   const std::chrono::milliseconds patience_;
+  std::string name_;
   FileDescriptor socket_;
   std::unique_ptr<TlsSession> session_;
 };

@@ -216,7 +216,7 @@ TEST_F(LinkTest, WhatWaitsForAConnectionHasItsDeadlineAndIsToldWhyThereIsNone) {
   connect_after_pause();
   settle();
   EXPECT_THAT(names(), IsEmpty());
-  EXPECT_FALSE(link.waits_for_answers());
+  EXPECT_EQ(link.unanswered(), 0U);
 }
 
 TEST_F(LinkTest, PausesBetweenAttemptsGrowAndStayShortWhileSomebodyWaits) {
@@ -281,7 +281,7 @@ TEST_F(LinkTest, AForkedChildKnowsNothingOfItsParentsConnection) {
   link.forget();
   drain();
   EXPECT_THAT(sink.told, IsEmpty());
-  EXPECT_FALSE(link.waits_for_answers());
+  EXPECT_EQ(link.unanswered(), 0U);
   EXPECT_FALSE(link.listens());
   connect();
   heard();

@@ -1,50 +1,52 @@
-// One connection to one server, shared by all threads and driven by those that wait.
+// The connections to the servers of one deployment, shared by all threads and driven by those that
+// wait.
 #pragma once
 
-#include <poll.h>
-
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <latchkey/backend.hpp>
+#include <latchkey/options.hpp>
 
 #include "core/at_fork.hpp"
 #include "core/small_mutex.hpp"
-#include "redis/dialer.hpp"
 #include "redis/drivers.hpp"
 #include "redis/gathering.hpp"
-#include "redis/link.hpp"
+#include "redis/poll_set.hpp"
 #include "redis/redis_uri.hpp"
+#include "redis/router.hpp"
 #include "redis/tls.hpp"
-#include "redis/transport.hpp"
+#include "redis/wire.hpp"
 
 namespace latchkey::detail::redis {
 
-/// A Link, the transport under it and the threads around it. Thread-safe.
+/// Links, the transports under them and the threads around them. Thread-safe.
 ///
 /// Whoever submits also sends, unless somebody sends just then, who takes its bytes along. Whoever
-/// drives either reads for everybody or sleeps (drivers.hpp).
+/// drives either reads for everybody, from all servers, or sleeps (drivers.hpp).
 ///
 /// | order | mutex        | held while                                                          |
 /// |-------|--------------|---------------------------------------------------------------------|
-/// | 1     | write_mutex_ | bytes are sent, or the transport comes or goes                      |
-/// | 2     | mutex_       | the link, the drivers and all else is looked at; never during a     |
-/// |       |              | call of the system's or of a sink's                                 |
+/// | 1     | write_mutex_ | bytes are sent, or a transport comes or goes                        |
+/// | 2     | mutex_       | the router with its wires, the drivers and all else is looked at;   |
+/// |       |              | never during a call of the system's or of a sink's                  |
 /// | 3     | TLS's own    | one call of OpenSSL's                                               |
-class SharedConnection final : private ForkParticipant {
+class SharedConnections final : private ForkParticipant {
  public:
   /// Throws std::invalid_argument where the URI names files that cannot be used.
-  SharedConnection(RedisUri uri, std::chrono::milliseconds timeout, Clock& clock);
-  SharedConnection(const SharedConnection&) = delete;
-  SharedConnection& operator=(const SharedConnection&) = delete;
-  ~SharedConnection();
+  SharedConnections(RedisUri uri, const Options& options);
+  SharedConnections(const SharedConnections&) = delete;
+  SharedConnections& operator=(const SharedConnections&) = delete;
+  ~SharedConnections();
 
-  /// Makes the first connection. Empty: it is there. Otherwise why there is none.
+  /// Makes the first connections. Empty: they are there. Otherwise why they are not.
   std::optional<Failure> start();
 
   void submit(std::span<Request* const> requests, Sink& sink);
@@ -54,7 +56,7 @@ class SharedConnection final : private ForkParticipant {
   /// Whether the connection before is always ended before a new one carries requests.
   [[nodiscard]] bool keeps_order() const noexcept;
 
-  /// What speaks against the server, as a clause; empty: nothing.
+  /// What speaks against a server, as a clause; empty: nothing.
   [[nodiscard]] std::string warning() const;
 
   [[nodiscard]] const RedisUri& uri() const noexcept { return uri_; }
@@ -65,30 +67,40 @@ class SharedConnection final : private ForkParticipant {
   // the reader's part, with its role
   void bring_forward(Lock& lock);
   bool deliver(Lock& lock);
-  void dial(Lock& lock, bool begins);
-  void read(Lock& lock);
-  void fail(Lock& lock, Failure failure);
+  void dial(Lock& lock, Wire& wire, bool begins);
+  void look(Lock& lock, Wire& wire);
+  void read(Lock& lock, Wire& wire);
+  void fail(Lock& lock, Wire& wire, Failure failure);
+  void drop_idle(Lock& lock);
 
   /// A driver is known to drivers_ as long as this lives, with mutex_ held when it goes.
   struct Seat {
-    SharedConnection& connection;
+    SharedConnections& connections;
     Lock& lock;
     Driver& driver;
     bool delivered = false;
 
-    Seat(SharedConnection& of, Lock& held, Driver& sitting);
+    Seat(SharedConnections& of, Lock& held, Driver& sitting);
     Seat(const Seat&) = delete;
     Seat& operator=(const Seat&) = delete;
     ~Seat();
   };
 
+  /// How many requests were answered, or a little less.
+  [[nodiscard]] std::uint64_t answered() const noexcept;
+  [[nodiscard]] bool more_to_come() const noexcept;
+
   void flush(Lock& lock);
+  void send(Lock& lock, Wire& wire);
+  [[nodiscard]] bool holds_back() const noexcept;
+  [[nodiscard]] Wire* next_to_send() noexcept;
   void gather(std::uint64_t asked, Lock& lock);
   bool sleep(Driver& driver, Clock::time_point until, Lock& lock);
   Sleeper::Reasons sleep_parked(Driver& driver, Clock::time_point until, Lock& lock);
   Sleeper::Reasons sleep_in_poll(Driver& driver, Clock::time_point until, Lock& lock);
-  [[nodiscard]] pollfd what_to_poll() const noexcept;
-  void ready(short events, Lock& lock);
+  [[nodiscard]] Clock::time_point due() const noexcept;
+  void add_all(PollSet& set) const;
+  void ready(Lock& lock, PollSet::Source source, short events);
   [[nodiscard]] FileDescriptor take_bell() noexcept;
   void give_back(FileDescriptor bell) noexcept;
 
@@ -104,7 +116,9 @@ class SharedConnection final : private ForkParticipant {
 
   SmallMutex write_mutex_;
   mutable SmallMutex mutex_;
-  Link link_;
+  std::unique_ptr<Router> router_;
+  std::uint64_t submitted_ = 0;
+  std::size_t sent_last_ = 0;  ///< index of a wire: the next one has its turn
   Dormitory dormitory_;
   Drivers drivers_;
   Gathering gathering_;
@@ -112,11 +126,7 @@ class SharedConnection final : private ForkParticipant {
   static constexpr std::size_t most_bells = 16;
   static constexpr std::size_t enough_at_once = 1'500;  ///< bytes: six commands or so
   std::vector<FileDescriptor> bells_;                   ///< that nobody uses now
-  bool write_blocked_ = false;  ///< the transport takes no bytes until poll(2) says so
-  std::optional<Failure> write_failure_;
 
-  Transport transport_;
-  Dialer dialer_;
   std::array<char, 16'384> bytes_{};  ///< the reader's; holds the largest TLS record
 };
 

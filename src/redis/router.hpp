@@ -1,0 +1,75 @@
+// Which of several servers a request goes to.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <latchkey/backend.hpp>
+
+#include "redis/failure.hpp"
+#include "redis/link.hpp"
+#include "redis/wire.hpp"
+
+namespace latchkey::detail::redis {
+
+/// Decides for all connections of one deployment. Pure but for the links that it talks to; under
+/// the mutex of SharedConnections.
+class Router {
+ public:
+  using TimePoint = Clock::time_point;
+
+  Router() = default;
+  Router(const Router&) = delete;
+  Router& operator=(const Router&) = delete;
+  virtual ~Router() = default;
+
+  /// All connections there are. Wires come in `tick` and `next` only, and go in `drop_idle`.
+  [[nodiscard]] std::span<const std::unique_ptr<Wire>> wires() const noexcept { return wires_; }
+
+  /// All of them or, where it throws std::bad_alloc, none.
+  virtual void submit(std::span<Request* const> requests, Sink& sink, TimePoint now) = 0;
+  /// What sinks are to be told. False: nothing now.
+  virtual bool next(Delivery& delivery, TimePoint now) noexcept = 0;
+
+  /// What is due by the clock, and when that is the next time.
+  virtual void tick(TimePoint /*now*/) {}
+  [[nodiscard]] virtual TimePoint due() const noexcept { return Clock::never(); }
+
+  /// Whether a connection that is not there is to be made anew.
+  [[nodiscard]] virtual bool keeps(const Wire& /*wire*/) const noexcept { return true; }
+  /// Takes out a connection that was closed and that nobody needs; null: there is none.
+  virtual std::unique_ptr<Wire> drop_idle() noexcept { return nullptr; }
+
+  /// Requests that are neither answered nor given up.
+  [[nodiscard]] virtual std::size_t outstanding() const noexcept = 0;
+
+  enum class Start : std::uint8_t { goes_on, settled, failed };
+  /// How far the first connections are. `why` is filled with failed.
+  [[nodiscard]] virtual Start start(Failure& why) const = 0;
+
+  /// In a forked child: everything is the parent's.
+  virtual void forget() noexcept = 0;
+
+ protected:
+  std::vector<std::unique_ptr<Wire>> wires_;
+};
+
+/// All requests go to one server.
+class OneServer final : public Router {
+ public:
+  explicit OneServer(std::unique_ptr<Wire> wire);
+
+  void submit(std::span<Request* const> requests, Sink& sink, TimePoint now) override;
+  bool next(Delivery& delivery, TimePoint now) noexcept override;
+  [[nodiscard]] std::size_t outstanding() const noexcept override;
+  [[nodiscard]] Start start(Failure& why) const override;
+  void forget() noexcept override;
+
+ private:
+  Wire& wire_;
+};
+
+}  // namespace latchkey::detail::redis

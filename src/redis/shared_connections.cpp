@@ -1,0 +1,259 @@
+// Connections to servers, shared by all threads: what callers ask of them.
+#include "redis/shared_connections.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <random>
+#include <thread>
+#include <utility>
+
+namespace latchkey::detail::redis {
+namespace {
+
+std::uint64_t next_number() noexcept {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+/// What the calling thread did last, and does now. A guess is all that is made of it.
+struct Mark {
+  std::uint64_t connections = 0;  ///< where it submitted last
+  std::uint64_t asked = 0;        ///< see Driver
+  std::uint64_t delivering = 0;   ///< for which connections it calls sinks now
+};
+constinit thread_local Mark mark;
+
+Link::Settings link_settings(const RedisUri& uri, const Options& options) {
+  std::random_device entropy;
+  Link::Settings settings;
+  settings.login = {uri.user, uri.password, uri.client_name, uri.database};
+  settings.timeout = options.command_timeout;
+  settings.seed = entropy();
+  return settings;
+}
+
+std::unique_ptr<Router> make_router(const RedisUri& uri, const Options& options,
+                                    const TlsContext* tls) {
+  return std::make_unique<OneServer>(std::make_unique<Wire>(uri, tls, link_settings(uri, options)));
+}
+
+}  // namespace
+
+SharedConnections::SharedConnections(RedisUri uri, const Options& options)
+    : number_(next_number()),
+      uri_(std::move(uri)),
+      timeout_(options.command_timeout),
+      clock_(options.clock != nullptr ? *options.clock : Clock::system()),
+      tls_(uri_.transport == RedisUri::Transport::tls ? std::make_unique<TlsContext>(uri_)
+                                                      : nullptr),
+      router_(make_router(uri_, options, tls_.get())) {
+  bells_.reserve(most_bells);
+  register_fork_participant(ForkLevel::backend, *this);
+}
+
+SharedConnections::~SharedConnections() {
+  unregister_fork_participant(*this);
+  for (const auto& wire : router_->wires()) wire->transport.close();
+}
+
+std::optional<Failure> SharedConnections::start() {
+  const Clock::time_point until = later(clock_.now(), timeout_);
+  Lock lock(mutex_);
+  Driver me(Parker::mine(), dormitory_);
+  const Seat seat(*this, lock, me);
+  for (bool over = false;; over = clock_.now() >= until) {
+    static_cast<void>(drivers_.takes_role(me, answered()));
+    bring_forward(lock);
+    deliver(lock);
+    flush(lock);
+    Failure why;
+    const Router::Start start = router_->start(why);
+    if (start == Router::Start::settled) return std::nullopt;
+    if (start == Router::Start::failed) return why;
+    if (over) return silence(timeout_);
+    sleep(me, until, lock);
+  }
+}
+
+void SharedConnections::submit(std::span<Request* const> requests, Sink& sink) {
+  Lock lock(mutex_);
+  const Clock::time_point now = clock_.now();
+  router_->submit(requests, sink, now);
+  const std::uint64_t asked = submitted_ += requests.size();
+  const auto has_news = [](const auto& wire) { return wire->link.has_news(); };
+  if (std::ranges::any_of(router_->wires(), has_news)) drivers_.call_reader();
+  // What is submitted from inside a sink goes out together, when all sinks were called.
+  if (mark.delivering == number_) return;
+  gathering_.came_back();
+  mark.connections = number_;
+  mark.asked = asked;
+  if (gathering_.begin(now)) gather(asked, lock);
+  flush(lock);
+}
+
+void SharedConnections::gather(std::uint64_t asked, Lock& lock) {
+  lock.unlock();
+  std::this_thread::yield();
+  lock.lock();
+  gathering_.end(submitted_ != asked);
+}
+
+void SharedConnections::drive(Parker& parker, Clock::time_point until) {
+  Lock lock(mutex_);
+  Driver me(parker, dormitory_);
+  if (mark.connections == number_) me.asked = mark.asked;
+  Seat seat(*this, lock, me);
+  for (bool over = false;; over = clock_.now() >= until) {
+    if (drivers_.takes_role(me, answered())) {
+      bring_forward(lock);
+      seat.delivered = deliver(lock);
+      flush(lock);
+    }
+    if (seat.delivered || over || sleep(me, until, lock)) return;
+  }
+}
+
+SharedConnections::Seat::Seat(SharedConnections& of, Lock& held, Driver& sitting)
+    : connections(of), lock(held), driver(sitting) {
+  connections.drivers_.enter(driver, connections.answered());
+}
+
+SharedConnections::Seat::~Seat() {
+  if (!lock.owns_lock()) lock.lock();
+  const std::uint64_t answered = connections.answered();
+  const Parker::Wake heir =
+      connections.drivers_.leave(driver, {.answered = answered,
+                                          .more_to_come = connections.more_to_come(),
+                                          .comes_back = delivered && driver.asked > answered});
+  lock.unlock();  // the heir would run into it
+  heir.carry_out();
+}
+
+std::uint64_t SharedConnections::answered() const noexcept {
+  return submitted_ - std::min<std::uint64_t>(submitted_, router_->outstanding());
+}
+
+bool SharedConnections::more_to_come() const noexcept {
+  return router_->outstanding() > 0 || std::ranges::any_of(router_->wires(), [](const auto& wire) {
+           return wire->link.listens();
+         });
+}
+
+bool SharedConnections::deliver(Lock& lock) {
+  bool any = false;
+  Delivery delivery;
+  const std::uint64_t before = std::exchange(mark.delivering, number_);
+  delivers_ = true;
+  Dormitory::Collection woken(dormitory_);
+  while (router_->next(delivery, clock_.recent())) {
+    lock.unlock();
+    delivery.hand_over();
+    lock.lock();
+    any = true;
+  }
+  if (!woken.empty()) {
+    lock.unlock();
+    const int count = woken.wake_all();
+    lock.lock();
+    gathering_.woken(static_cast<std::uint32_t>(count), clock_.now());
+  }
+  delivers_ = false;
+  mark.delivering = before;
+  return any;
+}
+
+// With mutex_ held. Whoever finds the write mutex taken leaves its bytes to the thread that has it,
+// which looks for more, with mutex_ held, before it lets go.
+void SharedConnections::flush(Lock& lock) {
+  if (next_to_send() == nullptr || holds_back()) return;
+  const std::unique_lock writing(write_mutex_, std::try_to_lock);
+  if (!writing.owns_lock()) return;
+  while (Wire* const wire = next_to_send()) send(lock, *wire);
+}
+
+// The thread that gathers sends for everybody, and so does the one that hands out answers; but no
+// server shall stand idle until they are through.
+bool SharedConnections::holds_back() const noexcept {
+  if (!gathering_.going_on() && !delivers_) return false;
+  return std::ranges::all_of(router_->wires(), [](const auto& wire) {
+    return !wire->can_send() || (wire->link.is_working() && wire->link.unsent() < enough_at_once);
+  });
+}
+
+Wire* SharedConnections::next_to_send() noexcept {
+  const auto wires = router_->wires();
+  for (std::size_t step = 1; step <= wires.size(); ++step) {
+    const std::size_t index = (sent_last_ + step) % wires.size();
+    if (!wires[index]->can_send()) continue;
+    sent_last_ = index;
+    return wires[index].get();
+  }
+  return nullptr;
+}
+
+void SharedConnections::send(Lock& lock, Wire& wire) {
+  const std::string_view bytes = wire.link.to_send();
+  if (bytes.empty()) return;
+  lock.unlock();
+  Io io = wire.transport.write(bytes);
+  lock.lock();
+  switch (io.kind) {
+    case Io::Kind::moved: wire.link.sent(io.count); return;
+    case Io::Kind::blocked: wire.write_blocked = true; break;
+    case Io::Kind::ended: wire.write_failure = closed_by_server(true); break;
+    case Io::Kind::broken: wire.write_failure = std::move(io.failure); break;
+  }
+  drivers_.call_reader();  // who polls for room, or finds out what is left to be read
+}
+
+std::string SharedConnections::warning() const {
+  const std::lock_guard lock(mutex_);
+  for (const auto& wire : router_->wires()) {
+    if (!wire->link.warning().empty()) return wire->link.warning();
+  }
+  return {};
+}
+
+bool SharedConnections::keeps_order() const noexcept {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::all_of(router_->wires(),
+                             [](const auto& wire) { return wire->link.may_kill(); });
+}
+
+void SharedConnections::prepare() noexcept {
+  write_mutex_.lock();
+  mutex_.lock();
+  for (const auto& wire : router_->wires()) {
+    wire->transport.lock_for_fork();
+    wire->way->lock_for_fork();
+  }
+}
+
+void SharedConnections::parent() noexcept {
+  for (const auto& wire : router_->wires()) {
+    wire->transport.unlock_after_fork();
+    wire->way->unlock_after_fork();
+  }
+  mutex_.unlock();
+  write_mutex_.unlock();
+}
+
+void SharedConnections::child() noexcept { parent(); }
+
+void SharedConnections::forget_parent() noexcept {
+  const std::lock_guard lock(mutex_);
+  for (const auto& wire : router_->wires()) {
+    wire->write_blocked = false;
+    wire->write_failure.reset();
+    wire->transport.abandon();
+    wire->way->abandon();
+  }
+  router_->forget();
+  drivers_.forget();
+  bells_.clear();
+  gathering_ = Gathering();
+  delivers_ = false;
+  mark = {};
+}
+
+}  // namespace latchkey::detail::redis

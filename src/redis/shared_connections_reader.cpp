@@ -1,0 +1,228 @@
+// Connections to servers, shared by all threads: what the one that reads does for them.
+#include <poll.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <new>
+#include <optional>
+#include <utility>
+
+#include "redis/shared_connections.hpp"
+
+namespace latchkey::detail::redis {
+
+// What is due by the clock, or was found out since: deadlines, the end of a connection, a new one.
+void SharedConnections::bring_forward(Lock& lock) {
+  router_->tick(clock_.now());
+  for (std::size_t index = 0; index < router_->wires().size(); ++index) {
+    Wire& wire = *router_->wires()[index];
+    wire.link.tick(clock_.now());
+    if (wire.link.trouble()) fail(lock, wire, *wire.link.trouble());
+    const Clock::time_point now = clock_.now();
+    if (wire.link.wants_connection(now) && router_->keeps(wire)) {
+      wire.link.connecting(now);
+      dial(lock, wire, true);
+    } else if (wire.link.stage() != Link::Stage::down && wire.way->due() <= now) {
+      wire.link.stage() == Link::Stage::connecting ? dial(lock, wire, false) : look(lock, wire);
+    }
+  }
+  drop_idle(lock);
+}
+
+// A transport changes only with both mutexes held, or with the write mutex and in a stage in which
+// nothing is sent.
+void SharedConnections::dial(Lock& lock, Wire& wire, bool begins) {
+  lock.unlock();
+  Io io = Io::blocked();
+  try {
+    const std::lock_guard writing(write_mutex_);
+    io = begins ? wire.way->begin(clock_.now()) : wire.way->go_on(clock_.now());
+  } catch (const std::bad_alloc&) {
+    io = Io::broken(no_memory());
+  }
+  lock.lock();
+  if (io.kind == Io::Kind::moved) {
+    wire.link.connected();
+  } else if (io.kind != Io::Kind::blocked) {
+    fail(lock, wire, io.kind == Io::Kind::ended ? closed_by_server(false) : std::move(io.failure));
+  }
+}
+
+void SharedConnections::look(Lock& lock, Wire& wire) {
+  lock.unlock();
+  std::optional<Failure> elsewhere;
+  try {
+    const std::lock_guard writing(write_mutex_);
+    elsewhere = wire.way->look(clock_.now());
+  } catch (const std::bad_alloc&) {
+    elsewhere = no_memory();
+  }
+  lock.lock();
+  if (elsewhere) fail(lock, wire, *std::move(elsewhere));
+}
+
+void SharedConnections::fail(Lock& lock, Wire& wire, Failure failure) {
+  lock.unlock();
+  const std::lock_guard writing(write_mutex_);
+  lock.lock();
+  Link& link = wire.link;
+  // What the server said before it closed is the reason, not that it closed.
+  if (link.trouble()) failure = *link.trouble();
+  const bool connecting = link.stage() == Link::Stage::connecting;
+  if (connecting && wire.transport.shakes_hands() && !failure.refused) {
+    failure = no_tls(failure.text);
+  }
+  if (connecting) {
+    wire.way->give_up();
+  } else {
+    wire.transport.close();
+  }
+  wire.write_blocked = false;
+  wire.write_failure.reset();
+  link.failed(std::move(failure), clock_.now());
+}
+
+// Who sends finds its wire with mutex_ held and has the write mutex, so nobody uses what goes here.
+void SharedConnections::drop_idle(Lock& lock) {
+  while (std::unique_ptr<Wire> idle = router_->drop_idle()) {
+    lock.unlock();
+    {
+      const std::lock_guard writing(write_mutex_);
+      idle.reset();
+    }
+    lock.lock();
+  }
+}
+
+void SharedConnections::read(Lock& lock, Wire& wire) {
+  lock.unlock();
+  Io io = wire.transport.read(bytes_);
+  lock.lock();
+  switch (io.kind) {
+    case Io::Kind::moved: wire.link.received({bytes_.data(), io.count}, clock_.now()); return;
+    case Io::Kind::blocked:
+      // Nothing is left to be read of a connection that can no longer be written to.
+      if (wire.write_failure) fail(lock, wire, *wire.write_failure);
+      return;
+    case Io::Kind::ended: fail(lock, wire, closed_by_server(wire.link.was_answered())); return;
+    case Io::Kind::broken: fail(lock, wire, std::move(io.failure)); return;
+  }
+}
+
+// True: the driver's own parker was unparked.
+bool SharedConnections::sleep(Driver& driver, Clock::time_point until, Lock& lock) {
+  const Sleeper::Reasons reasons = drivers_.has_role(driver) ? sleep_in_poll(driver, until, lock)
+                                                             : sleep_parked(driver, until, lock);
+  return (reasons & Sleeper::rung) != 0;
+}
+
+Sleeper::Reasons SharedConnections::sleep_parked(Driver& driver, Clock::time_point until,
+                                                 Lock& lock) {
+  const Clock::time_point now = clock_.now();
+  if (drivers_.looks(driver)) until = std::min(until, later(now, Drivers::grace));
+  lock.unlock();
+  Sleeper::Reasons reasons = Sleeper::rung;
+  if (driver.parker.arm(driver.sleeper)) {
+    driver.sleeper.sleep(clock_, until);
+    driver.parker.disarm();
+    reasons = driver.sleeper.take();
+  }
+  lock.lock();
+  return reasons;
+}
+
+Sleeper::Reasons SharedConnections::sleep_in_poll(Driver& driver, Clock::time_point until,
+                                                  Lock& lock) {
+  FileDescriptor bell = take_bell();
+  // What is called for from here on is called for after this look at what to wait for.
+  driver.sleeper.take();
+  driver.sleeper.use_bell(bell.get());
+  // Whoever submits and does not drive has no thread that minds its deadline.
+  until = std::min({until, due(), later(clock_.now(), timeout_)});
+  PollSet& polled = PollSet::mine();
+  polled.add(bell.get(), POLLIN, {.wire = 0, .watch = false});
+  add_all(polled);
+  driver.polls = true;
+  driver.running = false;
+  lock.unlock();
+  bool unparked = true;
+  if (driver.parker.arm(driver.sleeper)) {
+    Clock::duration length = one_sleep(clock_, until);
+    if (!bell.valid()) length = std::min<Clock::duration>(length, Drivers::grace);
+    polled.wait(length);
+    unparked = driver.parker.disarm();
+  }
+  lock.lock();
+  driver.sleeper.use_bell(-1);
+  const Sleeper::Reasons reasons = driver.sleeper.take() | (unparked ? Sleeper::rung : 0);
+  if (reasons != 0) {
+    eventfd_t count = 0;
+    ::eventfd_read(bell.get(), &count);
+  }
+  driver.polls = false;
+  give_back(std::move(bell));
+  if (!drivers_.has_role(driver)) return reasons;
+  driver.running = true;
+  for (std::size_t index = 1; index < polled.size(); ++index) {
+    ready(lock, polled.source(index), polled.happened(index));
+  }
+  return reasons;
+}
+
+Clock::time_point SharedConnections::due() const noexcept {
+  Clock::time_point at = router_->due();
+  for (const auto& wire : router_->wires()) {
+    at = std::min(at, wire->link.due());
+    if (wire->link.stage() != Link::Stage::down) at = std::min(at, wire->way->due());
+  }
+  return at;
+}
+
+void SharedConnections::add_all(PollSet& set) const {
+  for (const auto& wire : router_->wires()) {
+    switch (wire->link.stage()) {
+      case Link::Stage::down: break;
+      case Link::Stage::connecting:
+        wire->way->wait_for(set, {.wire = wire->number, .watch = false});
+        break;
+      case Link::Stage::greeting:
+      case Link::Stage::up:
+        set.add(wire->transport.fd(),
+                static_cast<short>(wire->write_blocked ? POLLIN | POLLOUT : POLLIN),
+                {.wire = wire->number, .watch = false});
+        wire->way->watch(set, {.wire = wire->number, .watch = true});
+        break;
+    }
+  }
+}
+
+// Somebody else may have read, and wires may have come and gone, since the thread began to poll.
+void SharedConnections::ready(Lock& lock, PollSet::Source source, short events) {
+  const auto found = std::ranges::find(router_->wires(), source.wire,
+                                       [](const auto& wire) { return wire->number; });
+  if (found == router_->wires().end()) return;
+  Wire& wire = **found;
+  if (source.watch) {
+    if (events != 0) look(lock, wire);
+  } else if (events != 0 || wire.write_failure) {
+    if (wire.link.stage() == Link::Stage::connecting) return dial(lock, wire, false);
+    if ((events & POLLOUT) != 0) wire.write_blocked = false;
+    if ((events & ~POLLOUT) != 0 || wire.write_failure) read(lock, wire);
+  }
+}
+
+// Where the system has no descriptor left the driver sleeps in short pieces.
+FileDescriptor SharedConnections::take_bell() noexcept {
+  if (bells_.empty()) return FileDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  FileDescriptor bell = std::move(bells_.back());
+  bells_.pop_back();
+  return bell;
+}
+
+void SharedConnections::give_back(FileDescriptor bell) noexcept {
+  if (bell.valid() && bells_.size() < bells_.capacity()) bells_.push_back(std::move(bell));
+}
+
+}  // namespace latchkey::detail::redis

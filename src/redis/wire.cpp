@@ -1,0 +1,35 @@
+// One server: the conversation with it, the socket under that, and the way there.
+#include "redis/wire.hpp"
+
+#include <atomic>
+#include <utility>
+
+#include "redis/dialer.hpp"
+#include "redis/sentinels.hpp"
+
+namespace latchkey::detail::redis {
+namespace {
+
+std::uint64_t next_number() noexcept {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+std::unique_ptr<Way> make_way(const RedisUri& uri, Transport& transport, const TlsContext* tls,
+                              std::chrono::milliseconds timeout) {
+  if (uri.deployment == RedisUri::Deployment::sentinel) {
+    return std::make_unique<Sentinels>(uri, transport, tls, timeout);
+  }
+  return std::make_unique<Dialer>(uri, transport);
+}
+
+}  // namespace
+
+Wire::Wire(RedisUri server, const TlsContext* tls, Link::Settings settings)
+    : number(next_number()),
+      uri(std::move(server)),
+      link(settings),
+      transport(tls, 2 * settings.timeout),
+      way(make_way(uri, transport, tls, settings.timeout)) {}
+
+}  // namespace latchkey::detail::redis

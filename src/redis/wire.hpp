@@ -1,0 +1,34 @@
+// One server: the conversation with it, the socket under that, and the way there.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "redis/failure.hpp"
+#include "redis/link.hpp"
+#include "redis/redis_uri.hpp"
+#include "redis/transport.hpp"
+#include "redis/way.hpp"
+
+namespace latchkey::detail::redis {
+
+/// What belongs to one connection. Its mutexes are those of SharedConnections.
+struct Wire {
+  /// `tls` outlives it; null: without.
+  Wire(RedisUri server, const TlsContext* tls, Link::Settings settings);
+
+  const std::uint64_t number;  ///< never used again, unlike an address
+  const RedisUri uri;
+  Link link;
+  Transport transport;
+  std::unique_ptr<Way> way;
+  bool write_blocked = false;  ///< the transport takes no bytes until poll(2) says so
+  std::optional<Failure> write_failure;
+
+  [[nodiscard]] bool can_send() const noexcept {
+    return !write_blocked && !write_failure && link.anything_to_send();
+  }
+};
+
+}  // namespace latchkey::detail::redis
