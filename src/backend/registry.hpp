@@ -13,7 +13,7 @@ namespace latchkey::detail {
 /// Schemes that are latchkey's own, so that nobody else may register them. Those that this version
 /// serves are in the table of Locks::connect.
 inline constexpr std::array<std::string_view, 9> own_schemes{
-    "memory",     "quorum", "redis",           "redis+cluster", "redis+sentinel",
+    "memory",     "quorum", "redis",          "redis+cluster",  "redis+sentinel",
     "redis+unix", "rediss", "rediss+cluster", "rediss+sentinel"};
 
 /// The factory registered for `scheme`; null where there is none. Thread-safe.

@@ -31,6 +31,8 @@ std::unique_ptr<Backend> make_quorum_backend(std::string_view uri, const Options
 constexpr std::array built_in{
     Scheme{"memory", &detail::make_memory_backend, &detail::make_memory_backend},
     Scheme{"redis", &detail::redis::make_redis_backend, &detail::redis::make_redis_member},
+    Scheme{"redis+cluster", &detail::redis::make_redis_backend, &detail::redis::make_redis_member},
+    Scheme{"rediss+cluster", &detail::redis::make_redis_backend, &detail::redis::make_redis_member},
     Scheme{"rediss", &detail::redis::make_redis_backend, &detail::redis::make_redis_member},
     Scheme{"redis+unix", &detail::redis::make_redis_backend, &detail::redis::make_redis_member},
     Scheme{"redis+sentinel", &detail::redis::make_redis_backend, &detail::redis::make_redis_member},

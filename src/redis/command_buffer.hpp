@@ -65,7 +65,7 @@ class CommandBuffer {
 
  private:
   void head(char sign, std::size_t count) {
-    char text[24];
+    char text[24]{};
     text[0] = sign;
     char* end = std::to_chars(text + 1, text + sizeof text - 2, count).ptr;
     *end++ = '\r';

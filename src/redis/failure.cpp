@@ -91,6 +91,33 @@ Failure is_replica() {
   return unavailable("the server is a replica, which grants no locks: its master does");
 }
 
+Failure is_sentinel() {
+  return refused(
+      "it is a sentinel, which grants no locks: redis+sentinel://host:port/master asks it for the "
+      "master");
+}
+
+Failure is_no_cluster() {
+  return refused("the server is no node of a cluster: redis:// is for it, not redis+cluster://");
+}
+
+Failure no_slots(const redisReply& reply) {
+  const std::string text = error_text(reply);
+  if (text.starts_with("NOPERM")) return refused("the server refused CLUSTER SLOTS: " + text);
+  return unavailable("the server does not say which node has which keys: " + text);
+}
+
+Failure no_sharded_channels() {
+  return refused(
+      "the server has no SPUBLISH (Redis >= 7 and Valkey have it), and Options::sharded is ON: "
+      "AUTO does without");
+}
+
+Failure no_replicas_to_ask(const redisReply& reply) {
+  return refused("the server refused WAIT, which Options::min_replicas needs: " +
+                 error_text(reply));
+}
+
 Failure sentinel_refused(const redisReply& reply, bool logs_in) {
   Failure failure = hello_refused(reply, logs_in);
   if (failure.refused) {

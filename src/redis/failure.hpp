@@ -38,6 +38,12 @@ struct Failure {
 // --- what it says to the first commands ---
 [[nodiscard]] Failure hello_refused(const redisReply& reply, bool logs_in);
 [[nodiscard]] Failure is_replica();
+[[nodiscard]] Failure is_sentinel();
+[[nodiscard]] Failure is_no_cluster();
+/// It was asked for its slots.
+[[nodiscard]] Failure no_slots(const redisReply& reply);
+[[nodiscard]] Failure no_sharded_channels();
+[[nodiscard]] Failure no_replicas_to_ask(const redisReply& reply);
 [[nodiscard]] Failure sentinel_refused(const redisReply& reply, bool logs_in);
 /// `reply` is a sentinel's, asked for this master.
 [[nodiscard]] Failure master_refused(std::string_view master, const redisReply& reply);

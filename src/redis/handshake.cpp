@@ -58,6 +58,15 @@ void Handshake::begin(CommandBuffer& out) {
   out.command({"INFO"});
   ask(Question::hello);
   ask(Question::info);
+  if (login_.cluster && login_.sharded != ShardedPubSub::OFF) {
+    out.command({"PUBSUB", "SHARDNUMSUB"});
+    ask(Question::sharded);
+  }
+  if (login_.replicas) {
+    out.command({"WAIT", "0", "0"});
+    ask(Question::replicas);
+  }
+  first_flight_ = asked_;
 }
 
 Handshake::Step Handshake::answered(const redisReply& reply, const Subscriptions& wanted,
@@ -72,11 +81,19 @@ Handshake::Step Handshake::answered(const redisReply& reply, const Subscriptions
   }
   ++answers_;
   switch (question) {
-    case Question::hello: return hello_answered(reply);
+    case Question::hello:
+      if (hello_answered(reply) == Step::failed) return Step::failed;
+      break;
     case Question::info:
       current_.run = error ? std::string_view() : value_of("run_id", text_of(reply));
       warning_ = error ? std::string() : eviction_warning(text_of(reply));
-      return second_flight(wanted, out);
+      break;
+    case Question::sharded:
+      if (sharded_answered(error) == Step::failed) return Step::failed;
+      break;
+    case Question::replicas:
+      if (error) return fail(no_replicas_to_ask(reply));
+      break;
     case Question::select:
       if (error) return fail(database_refused(login_.database, reply));
       break;
@@ -85,6 +102,7 @@ Handshake::Step Handshake::answered(const redisReply& reply, const Subscriptions
       break;
     case Question::ears: break;
   }
+  if (answers_ == first_flight_) return second_flight(wanted, out);
   if (answers_ < asked_) return Step::goes_on;
   previous_ = {};
   return Step::settled;
@@ -103,9 +121,22 @@ Handshake::Step Handshake::hello_answered(const redisReply& reply) {
   const redisReply* const number = find(reply, "id");
   const redisReply* const role = find(reply, "role");
   if (number != nullptr && number->type == REDIS_REPLY_INTEGER) current_.number = number->integer;
+  const redisReply* const mode = find(reply, "mode");
+  if (mode != nullptr && text_of(*mode) == "sentinel") return fail(is_sentinel());
+  if (login_.cluster) {
+    const bool alone = mode != nullptr && text_of(*mode) == "standalone";
+    return alone ? fail(is_no_cluster()) : Step::goes_on;
+  }
   if (role != nullptr && (text_of(*role) == "replica" || text_of(*role) == "slave")) {
     return fail(is_replica());
   }
+  return Step::goes_on;
+}
+
+// As Redisson: in a cluster whose servers have it, unless the user says otherwise.
+Handshake::Step Handshake::sharded_answered(bool error) {
+  if (error && login_.sharded == ShardedPubSub::ON) return fail(no_sharded_channels());
+  sharded_ = !error;
   return Step::goes_on;
 }
 
@@ -117,7 +148,7 @@ Handshake::Step Handshake::second_flight(const Subscriptions& wanted, CommandBuf
   out.begin(4), out.word("CLIENT"), out.word("KILL"), out.word("ID");
   out.number(number_to_kill());
   ask(Question::kill);
-  if (wanted.append_all(out)) ask(Question::ears);
+  if (!sharded_ && wanted.append_all(out)) ask(Question::ears);
   return Step::goes_on;
 }
 

@@ -8,6 +8,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
+
+#include <latchkey/options.hpp>
 
 #include "redis/command_buffer.hpp"
 #include "redis/failure.hpp"
@@ -23,10 +26,13 @@ namespace latchkey::detail::redis {
 /// | 1      | HELLO 3 [AUTH user password] SETNAME name         | RESP3, login                    |
 /// |        | INFO                                              | which run of the server is this,|
 /// |        |                                                   | and may it evict held locks     |
+/// |        | PUBSUB SHARDNUMSUB                                | in a cluster: has it SPUBLISH   |
+/// |        | WAIT 0 0                                          | where replicas are to confirm   |
 /// | 2      | SELECT database                                   | where it is not 0               |
 /// |        | CLIENT KILL ID the last connection's              | what was sent on it and never   |
 /// |        |                                                   | answered does not run later     |
-/// |        | SUBSCRIBE channels, PING                          | where there are any             |
+/// |        | SUBSCRIBE channels, PING                          | where there are any, but for    |
+/// |        |                                                   | sharded ones                    |
 ///
 /// A server that was started anew gives old numbers to new clients: what it is told to kill then is
 /// a number that no client has. The same asks, at the start, whether CLIENT KILL is permitted.
@@ -35,10 +41,17 @@ class Handshake {
   struct Login {
     std::string user, password, client_name;
     int database = 0;
+    /// A node of a cluster is wanted, whatever its role: it says who has which keys.
+    bool cluster = false;
+    ShardedPubSub sharded = ShardedPubSub::AUTO;  ///< cluster
+    bool replicas = false;                        ///< grants wait for replicas
+    bool must_kill = false;                       ///< order was promised
   };
   enum class Step : std::uint8_t { goes_on, settled, failed };
 
-  explicit Handshake(Login login) : login_(std::move(login)) {}
+  explicit Handshake(Login login) : login_(std::move(login)) {
+    if (login_.must_kill) may_kill_ = true;
+  }
 
   /// A new connection begins.
   void begin(CommandBuffer& out);
@@ -51,6 +64,8 @@ class Handshake {
   [[nodiscard]] bool answered_anything() const noexcept { return answers_ > 0; }
   /// Empty before the first that settled.
   [[nodiscard]] std::optional<bool> may_kill() const noexcept { return may_kill_; }
+  /// Wake-ups go by SPUBLISH.
+  [[nodiscard]] bool sharded() const noexcept { return sharded_; }
 
   /// What speaks against this server, as a clause; empty: nothing. Said with its INFO.
   [[nodiscard]] const std::string& warning() const noexcept { return warning_; }
@@ -61,7 +76,7 @@ class Handshake {
   void forget() noexcept { previous_ = current_ = {}; }
 
  private:
-  enum class Question : std::uint8_t { hello, info, select, kill, ears };
+  enum class Question : std::uint8_t { hello, info, sharded, replicas, select, kill, ears };
   struct Connection {
     std::int64_t number = 0;  ///< CLIENT ID; 0: none
     std::string run;          ///< of the server; empty: it does not say
@@ -71,13 +86,14 @@ class Handshake {
   Step fail(Failure failure);
   Step hello_answered(const redisReply& reply);
   Step second_flight(const Subscriptions& wanted, CommandBuffer& out);
+  Step sharded_answered(bool error);
   Step kill_answered(const redisReply& reply);
   [[nodiscard]] std::int64_t number_to_kill() const noexcept;
 
   const Login login_;
-  std::array<Question, 5> questions_{};
-  std::size_t asked_ = 0, answers_ = 0;
-  bool ears_confirmed_ = false, ears_refused_ = false;
+  std::array<Question, 7> questions_{};
+  std::size_t asked_ = 0, answers_ = 0, first_flight_ = 0;
+  bool ears_confirmed_ = false, ears_refused_ = false, sharded_ = false;
   Connection current_, previous_;
   std::optional<bool> may_kill_;
   std::string warning_;

@@ -10,6 +10,19 @@
 namespace latchkey::detail::redis {
 namespace {
 
+using namespace std::chrono_literals;
+
+/// What the server must not forget when a replica takes its place.
+bool wants_replicas(const Request& request) noexcept {
+  switch (request.verb) {
+    case Verb::acquire:
+    case Verb::acquire_all:
+    case Verb::renew:
+    case Verb::downgrade: return true;
+    default: return false;
+  }
+}
+
 std::optional<std::string> refusal_of(const Request& request) {
   if (request.verb == Verb::list) return std::nullopt;  // a pattern
   if (request.verb == Verb::acquire_all) {
@@ -35,25 +48,51 @@ void Delivery::hand_over() noexcept {
 Link::Link(Settings settings)
     : settings_(std::move(settings)),
       chance_(static_cast<std::minstd_rand::result_type>(settings_.seed % 2'147'483'646 + 1)),
-      handshake_(settings_.login) {}
+      handshake_(settings_.login),
+      wire_(settings_.wire) {}
 
-void Link::submit(std::span<Request* const> requests, Sink& sink, TimePoint now) {
-  // What may throw comes first. Each request may end without an answer, each sink may be told that
-  // the connection is gone, and that must not fail for lack of memory.
-  pending_.reserve(requests.size());
-  ended_.reserve(pending_.size() + requests.size());
+// Each request may end without an answer, each sink may be told that the connection is gone, and
+// that must not fail for lack of memory.
+void Link::make_room(std::size_t count, Sink& sink) {
+  pending_.reserve(count);
+  ended_.reserve(pending_.size() + count);
   if (std::ranges::find(sinks_, &sink) == sinks_.end()) {
     notes_.reserve(2 * (sinks_.size() + 1));
     sinks_.push_back(&sink);
   }
+}
+
+void Link::submit(std::span<Request* const> requests, Sink& sink, TimePoint now) {
+  // What may throw comes first.
+  make_room(requests.size(), sink);
   for (const Request* const request : requests) {
     if (request->verb == Verb::subscribe) subscriptions_.add(*request, sink);
   }
   for (Request* const request : requests) {
     const TimePoint from = request->sent != TimePoint{} ? request->sent : now;
-    pending_.push().start(*request, sink, later(from, settings_.timeout));
-    if (request->verb == Verb::unsubscribe) subscriptions_.remove(*request, sink);
+    enqueue({request, &sink, later(from, settings_.timeout), 0}, false);
   }
+  hurry(now);
+}
+
+void Link::submit_again(const Unsent& request, bool asking, TimePoint now) {
+  make_room(1, *request.sink);
+  if (request.request->verb == Verb::subscribe) subscriptions_.add(*request.request, *request.sink);
+  enqueue(request, asking);
+  hurry(now);
+}
+
+void Link::enqueue(const Unsent& request, bool asking) noexcept {
+  Pending& pending = pending_.push();
+  pending.start(*request.request, *request.sink, request.deadline);
+  pending.asking = asking;
+  pending.hops = request.hops;
+  if (request.request->verb == Verb::unsubscribe) {
+    subscriptions_.remove(*request.request, *request.sink);
+  }
+}
+
+void Link::hurry(TimePoint now) noexcept {
   if (stage_ == Stage::up) {
     write_all();
   } else if (stage_ == Stage::down) {
@@ -74,17 +113,12 @@ void Link::write(Pending& pending) noexcept {
       const auto refusal = refusal_of(*pending.request);
       if (refusal) end(pending, Outcome::Kind::refused, *refusal);
     }
-    if (pending.request == nullptr) {
-      pending.ask = Pending::Ask::nothing;
-    } else if (pending.ask == Pending::Ask::channels) {
-      subscriptions_.append_change(queued_, *pending.request);
-    } else if (pending.ask == Pending::Ask::script_text) {
-      append_eval(queued_, *pending.request, settings_.wire, pending.cursor);
-    } else {
-      append_evalsha(queued_, *pending.request, settings_.wire, pending.cursor);
-    }
+    write_ask(pending);
     pending.end = queued_end_ + queued_.bytes().size() - before;
     // Behind the request's own end: half a note is lost with the connection, and nothing with it.
+    pending.awaits = pending.request != nullptr && settings_.min_replicas > 0 &&
+                     wants_replicas(*pending.request);
+    if (pending.awaits) append_wait();
     const bool noteworthy = pending.request != nullptr && !pending.request->note.empty();
     pending.noted = noteworthy && append_note(queued_, *pending.request);
   } catch (const std::bad_alloc&) {
@@ -94,6 +128,33 @@ void Link::write(Pending& pending) noexcept {
   }
   queued_end_ += queued_.bytes().size() - before;
   ++written_;
+}
+
+void Link::write_ask(Pending& pending) {
+  if (pending.request == nullptr) {
+    pending.ask = Pending::Ask::nothing;
+    return;
+  }
+  pending.introduced = false;
+  if (pending.asking) queued_.command({"ASKING"});
+  switch (pending.ask) {
+    case Pending::Ask::channels: return subscriptions_.append_change(queued_, *pending.request);
+    case Pending::Ask::script_text:
+      return append_eval(queued_, *pending.request, wire_, pending.cursor);
+    default: return append_evalsha(queued_, *pending.request, wire_, pending.cursor);
+  }
+}
+
+// While a WAIT lasts the server does nothing else on this connection, so where replicas are known
+// to be missing it is a look only: one that is there answers much sooner.
+void Link::append_wait() {
+  queued_.begin(3), queued_.word("WAIT"), queued_.number(settings_.min_replicas);
+  queued_.number(replica_wait().count());
+}
+
+std::chrono::milliseconds Link::replica_wait() const noexcept {
+  const auto longest = std::max<std::chrono::milliseconds>(settings_.timeout / 2, 1ms);
+  return replicas_missing_ ? std::min<std::chrono::milliseconds>(longest, 10ms) : longest;
 }
 
 // The request ends, and only its place in the queue is left of it.
@@ -148,7 +209,8 @@ void Link::forget() noexcept {
   sinks_.clear();
   pending_.clear();
   written_ = first_live_ = 0;
-  note_owed_ = false;
+  owed_ = 0;
+  unconfirmed_.reset();
   greeting_.clear();
   queued_.clear();
   leaving_.clear();

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <latchkey/backend.hpp>
@@ -20,21 +21,47 @@
 #include "redis/reply_reader.hpp"
 #include "redis/ring_queue.hpp"
 #include "redis/script_call.hpp"
+#include "redis/slots.hpp"
 #include "redis/subscriptions.hpp"
 
 namespace latchkey::detail::redis {
 
-/// Something for a sink. Made once and filled again and again: its texts keep their memory.
+/// Something for a sink or, from a node of a cluster, for the router. Made once and filled again
+/// and again: its texts keep their memory.
 struct Delivery {
+  enum class What : std::uint8_t {
+    told,        ///< a request's outcome or, where `request` is null, a notification
+    redirected,  ///< see `redirect`; `request` is null where it was about channels of the link's
+                 ///< own
+    slots,       ///< see `slots`
+  };
+
+  What what = What::told;
   Sink* sink = nullptr;
-  Request* request = nullptr;  ///< null: a notification
+  Request* request = nullptr;
   Outcome outcome{};
   Notification::Kind kind = Notification::Kind::released;
   std::string key{};
   HoldId id{};
 
+  // redirected
+  Redirect redirect{};
+  Clock::time_point deadline{};
+  std::uint8_t hops = 0;
+  bool overtaken = false;  ///< its release is behind it: it must not run after that
+  // slots
+  SlotMap slots{};
+
   /// Calls the sink.
   void hand_over() noexcept;
+};
+
+/// A request that waits for a connection.
+struct Unsent {
+  Request* request;
+  Sink* sink;
+  Clock::time_point deadline;
+  std::uint8_t hops;
 };
 
 /// Requests in, commands out; replies in, outcomes out; over one connection after the other.
@@ -59,6 +86,9 @@ class Link {
     std::chrono::milliseconds timeout = std::chrono::seconds(2);
     WireSettings wire{};
     std::uint64_t seed = 0;  ///< of the jitter between attempts to connect
+    /// How many replicas must confirm a grant, a renewal and a downgrade; 0: nobody is asked.
+    int min_replicas = 0;
+    RedisUri::Place place{};  ///< in a cluster: where this node is
   };
   enum class Stage : std::uint8_t { down, connecting, greeting, up };
   using TimePoint = Clock::time_point;
@@ -69,6 +99,25 @@ class Link {
   // --- requests ---
   /// All of them or, where it throws std::bad_alloc, none.
   void submit(std::span<Request* const> requests, Sink& sink, TimePoint now);
+  /// One that another node sent here, or that waited for another. `asking`: for this once.
+  void submit_again(const Unsent& request, bool asking, TimePoint now);
+
+  // --- of a cluster ---
+  /// Asks which node has which keys, where there is a connection.
+  void ask_slots(TimePoint now);
+  /// Takes the requests out of a link that has no connection of which `moves(*request)` is true.
+  template <class Moves>
+  [[nodiscard]] std::vector<Unsent> take_unsent(Moves&& moves);
+  /// The channels of which `moves(name)` is true, out of this link and into that one.
+  template <class Moves>
+  void move_channels(Moves&& moves, Link& to, TimePoint now);
+  /// Who asked `old`, which serves nobody any more, may have lost something.
+  void inherit(const Link& old);
+  /// Something is asked and not answered, for a while already.
+  [[nodiscard]] bool is_silent(TimePoint now) const noexcept { return now >= silent_at(); }
+  [[nodiscard]] TimePoint silent_at() const noexcept;
+  /// The connection shall end.
+  void retire() noexcept;
 
   // --- the connection ---
   [[nodiscard]] bool wants_connection(TimePoint now) const noexcept {
@@ -138,7 +187,13 @@ class Link {
   };
 
   // requests (link.cpp)
+  void make_room(std::size_t count, Sink& sink);
+  void enqueue(const Unsent& request, bool asking) noexcept;
+  void hurry(TimePoint now) noexcept;
   void write(Pending& pending) noexcept;
+  void write_ask(Pending& pending);
+  void append_wait();
+  [[nodiscard]] std::chrono::milliseconds replica_wait() const noexcept;
   void write_all() noexcept;
   void end(Pending& pending, Outcome::Kind kind, std::string_view text) noexcept;
   void tell_all(Notification::Kind kind) noexcept;
@@ -156,10 +211,23 @@ class Link {
   bool answered_front(const redisReply& reply, Delivery& delivery);
   bool channels_answered(const redisReply& reply, Pending& pending, Delivery& delivery);
   bool script_answered(const redisReply& reply, Pending& pending, Delivery& delivery);
+  bool replicas_answered(const redisReply& reply, Pending& pending, Delivery& delivery);
   void ask_again(Pending& pending, Pending::Ask ask, std::uint64_t cursor);
   [[nodiscard]] bool overtaken(const Pending& pending) const noexcept;
   void greet(const redisReply& reply);
   void hear(const redisReply& push);
+  void dropped(const std::string& channel);
+  void tell_released(const std::vector<Subscriptions::Listener>& listeners);
+
+  // one node of several, and the link's own questions (link_cluster.cpp)
+  void joined_cluster();
+  bool redirected_by(std::string_view error, Pending& pending, Delivery& delivery);
+  bool own_answered(const redisReply& reply, Pending& pending, Delivery& delivery);
+  bool own_channel_answered(const redisReply& reply, Pending& pending, Delivery& delivery);
+  void ask_own(Pending::Ask ask, Verb verb, std::string_view channel, TimePoint now);
+  void take_in(std::vector<Subscriptions::Channel> channels, TimePoint now);
+  void leave(const std::vector<Subscriptions::Channel>& channels, TimePoint now);
+  [[nodiscard]] TimePoint ping_at() const noexcept;
 
   const Settings settings_;
   std::minstd_rand chance_;
@@ -174,7 +242,10 @@ class Link {
   RingQueue<Pending> pending_;
   std::size_t written_ = 0;
   std::size_t first_live_ = 0;  ///< before it are only such as were told "unknown"
-  bool note_owed_ = false;      ///< the next answer is that to a note, which nobody waits for
+  unsigned owed_ = 0;           ///< the next answers are to what nobody waits for: a note, a WAIT
+  std::optional<Outcome> unconfirmed_;  ///< of the oldest request, until replicas have answered
+  bool replicas_missing_ = false;       ///< the last WAIT was in vain
+  WireSettings wire_;
 
   // The stream of the requests' bytes, counted since the beginning; the handshake's do not count.
   CommandBuffer greeting_, queued_, leaving_;
@@ -193,5 +264,33 @@ class Link {
   RingQueue<Ended> ended_;
   RingQueue<Note> notes_;
 };
+
+template <class Moves>
+std::vector<Unsent> Link::take_unsent(Moves&& moves) {
+  std::vector<Unsent> taken;
+  if (stage_ == Stage::up) return taken;
+  taken.reserve(pending_.size());
+  for (std::size_t left = pending_.size(); left > 0; --left) {
+    Pending& oldest = pending_[0];
+    if (oldest.request != nullptr && moves(*oldest.request)) {
+      taken.push_back({oldest.request, oldest.sink, oldest.deadline, oldest.hops});
+      pending_.pop();
+    } else {
+      Pending kept = std::move(oldest);
+      pending_.pop();
+      if (kept.request != nullptr) pending_.push() = std::move(kept);
+    }
+  }
+  written_ = first_live_ = 0;
+  return taken;
+}
+
+template <class Moves>
+void Link::move_channels(Moves&& moves, Link& to, TimePoint now) {
+  std::vector<Subscriptions::Channel> channels = subscriptions_.extract(moves);
+  if (channels.empty()) return;
+  leave(channels, now);
+  to.take_in(std::move(channels), now);
+}
 
 }  // namespace latchkey::detail::redis

@@ -24,6 +24,7 @@ Outcome outcome_of(Outcome::Kind kind, std::string text = {}) {
 
 bool Link::next(Delivery& delivery) noexcept {
   for (;;) {
+    delivery.what = Delivery::What::told;
     if (next_told(delivery)) return true;
     if (trouble_ || (stage_ != Stage::greeting && stage_ != Stage::up)) return false;
     const redisReply* const reply = reader_.next();
@@ -80,6 +81,7 @@ void Link::greet(const redisReply& reply) {
   stage_ = Stage::up;
   up_since_ = heard_at_;
   last_failure_.reset();
+  if (settings_.login.cluster) joined_cluster();
   // Who listens may have missed something, and who holds may have lost it.
   if (std::exchange(was_up_, true)) tell_all(Notification::Kind::link_up);
   write_all();
@@ -87,29 +89,33 @@ void Link::greet(const redisReply& reply) {
 
 // The oldest command has its answer. True: the delivery is to be handed over.
 bool Link::answered_front(const redisReply& reply, Delivery& delivery) {
-  if (std::exchange(note_owed_, false)) return false;
+  if (owed_ > 0) {
+    --owed_;
+    return false;
+  }
   drop_answerless();
   if (written_ == 0) {
     trouble_ = not_redis("an answer that nobody asked for", true);
     return false;
   }
   Pending& pending = pending_[0];
-  note_owed_ = pending.noted;
+  if (pending.asking && !std::exchange(pending.introduced, true)) return false;
   delivery.request = pending.request;
   delivery.sink = pending.sink;
+  if (unconfirmed_) return replicas_answered(reply, pending, delivery);
+  if (pending.is_own()) return own_answered(reply, pending, delivery);
+  owed_ = (pending.noted ? 1U : 0U) + (pending.awaits ? 1U : 0U);
   if (pending.ask == Pending::Ask::channels) return channels_answered(reply, pending, delivery);
   return script_answered(reply, pending, delivery);
 }
 
-// Pushes confirm; an error before the PING's answer is about the channels, and so is the first of
-// two errors where PING is not permitted.
 bool Link::channels_answered(const redisReply& reply, Pending& pending, Delivery& delivery) {
-  const bool error = reply.type == REDIS_REPLY_ERROR;
-  if (error && !pending.confirmed && pending.refusal.empty()) {
+  if (pending.is_about_channels(reply)) {
     pending.refusal = error_text(reply);
     if (pending.refusal.empty()) pending.refusal = "the server refused it";
     return false;
   }
+  if (pending.request != nullptr && redirected_by(pending.refusal, pending, delivery)) return true;
   const bool refused = pending.verb == Verb::subscribe && !pending.refusal.empty();
   delivery.outcome = refused ? outcome_of(Outcome::Kind::refused, pending.refusal)
                              : outcome_of(Outcome::Kind::granted);
@@ -122,6 +128,11 @@ bool Link::script_answered(const redisReply& reply, Pending& pending, Delivery& 
   if (request == nullptr) {
     pop();
     return false;
+  }
+  if (reply.type == REDIS_REPLY_ERROR) {
+    if (redirected_by(text_of(reply), pending, delivery)) return true;
+    // The master is another one by now, and a way there is to be found.
+    if (text_of(reply).starts_with("READONLY")) trouble_ = is_replica();
   }
   if (is_noscript(reply) && pending.ask == Pending::Ask::script) {
     if (!overtaken(pending)) {
@@ -145,8 +156,33 @@ bool Link::script_answered(const redisReply& reply, Pending& pending, Delivery& 
     ask_again(pending, Pending::Ask::script, cursor);
     return false;
   }
+  if (delivery.outcome.kind == Outcome::Kind::granted && pending.awaits) {
+    owed_ = 0;
+    unconfirmed_ = std::move(delivery.outcome);
+    return false;
+  }
   pop();
   return true;
+}
+
+// The answer to the WAIT behind a grant. Too few: whether it was granted is as unknown as if no
+// answer had come, and who asked gives it back or asks again.
+bool Link::replicas_answered(const redisReply& reply, Pending& pending, Delivery& delivery) {
+  delivery.outcome = *std::exchange(unconfirmed_, std::nullopt);
+  owed_ = pending.noted ? 1 : 0;
+  const bool counted = reply.type == REDIS_REPLY_INTEGER;
+  const bool enough = counted && reply.integer >= settings_.min_replicas;
+  if (!enough) {
+    delivery.outcome = outcome_of(
+        Outcome::Kind::unknown, counted ? "only " + std::to_string(reply.integer) + " of " +
+                                              std::to_string(settings_.min_replicas) +
+                                              " replicas confirmed it within " +
+                                              std::to_string(replica_wait().count()) + " ms"
+                                        : "the replicas could not be asked: " + error_text(reply));
+  }
+  if (counted) replicas_missing_ = !enough;
+  pop();
+  return delivery.request != nullptr;
 }
 
 // At the end of the queue. The place that the old one leaves is the room for the new one.
@@ -154,9 +190,13 @@ void Link::ask_again(Pending& pending, Pending::Ask ask, std::uint64_t cursor) {
   Request& request = *pending.request;
   Sink& sink = *pending.sink;
   const TimePoint deadline = pending.deadline;
+  const bool asking = pending.asking;
+  const std::uint8_t hops = pending.hops;
   pop();
   Pending& again = pending_.push();
   again.start(request, sink, deadline);
+  again.asking = asking;
+  again.hops = hops;
   again.ask = ask;
   again.cursor = cursor;
   write_all();
@@ -180,16 +220,28 @@ bool Link::overtaken(const Pending& pending) const noexcept {
 void Link::hear(const redisReply& push) {
   if (push.elements < 2) return;
   const std::string_view kind = text_of(*push.element[0]);
-  if (kind == "subscribe" || kind == "unsubscribe") {
+  if (kind == "subscribe" || kind == "unsubscribe" || kind == "ssubscribe" ||
+      kind == "sunsubscribe") {
     if (stage_ == Stage::greeting) return handshake_.confirmed();
     // In the order of all answers, so it is about the oldest command.
     if (written_ > 0) pending_[0].confirmed = true;
+    if (kind == "sunsubscribe") dropped(std::string(text_of(*push.element[1])));
     return;
   }
-  if (kind != "message" || push.elements < 3) return;
+  if ((kind != "message" && kind != "smessage") || push.elements < 3) return;
   const auto* const listeners = subscriptions_.listeners(text_of(*push.element[1]));
-  if (listeners == nullptr) return;
-  for (const Subscriptions::Listener& each : *listeners) {
+  if (listeners != nullptr) tell_released(*listeners);
+}
+
+// The slot of a sharded channel goes to another node, and its listeners with it: where to, the
+// answer tells.
+void Link::dropped(const std::string& channel) {
+  if (stage_ != Stage::up || subscriptions_.listeners(channel) == nullptr) return;
+  ask_own(Pending::Ask::own_channel, Verb::subscribe, channel, heard_at_);
+}
+
+void Link::tell_released(const std::vector<Subscriptions::Listener>& listeners) {
+  for (const Subscriptions::Listener& each : listeners) {
     notes_.reserve(1 + 2 * sinks_.size());
     Note& note = notes_.push();
     note.sink = each.sink;

@@ -66,7 +66,8 @@ void Link::drop_what_was_sent(std::string_view why) noexcept {
     pop();
   }
   written_ = 0;
-  note_owed_ = false;
+  owed_ = 0;
+  unconfirmed_.reset();
   queued_end_ = sent_end_;
   for (std::size_t index = 0; index < pending_.size(); ++index) {
     pending_[index].cursor = 0;  // another server has other pages
@@ -88,6 +89,7 @@ void Link::tick(TimePoint now) noexcept {
   const bool settling = stage_ == Stage::connecting || stage_ == Stage::greeting;
   if (settling && now >= settle_until_) trouble_ = silence(settings_.timeout);
   if (stage_ == Stage::up && now >= dead_at()) trouble_ = silence(2 * settings_.timeout);
+  if (now >= ping_at()) ask_own(Pending::Ask::ping, Verb::inspect, "", now);
 }
 
 void Link::end_overdue(TimePoint now) noexcept {
@@ -130,7 +132,7 @@ Link::TimePoint Link::due() const noexcept {
     case Stage::down: return std::min(at, retry_at_);
     case Stage::connecting:
     case Stage::greeting: return std::min(at, settle_until_);
-    case Stage::up: return std::min(at, dead_at());
+    case Stage::up: return std::min({at, dead_at(), ping_at()});
   }
   return at;
 }

@@ -14,7 +14,7 @@ namespace {
 class RedisBackend final : public Backend {
  public:
   RedisBackend(RedisUri uri, const Options& options, bool may_be_absent)
-      : connections_(std::move(uri), options) {
+      : connections_(std::move(uri), options), replicas_(options.min_replicas > 0) {
     const auto failure = connections_.start();
     if (!failure || (may_be_absent && !failure->refused)) return;
     LockSite site{{}, {}, describe()};
@@ -26,9 +26,11 @@ class RedisBackend final : public Backend {
     Capabilities offered;
     offered.fair = offered.read_write = offered.fenced = true;
     offered.pushes = offered.administration = true;
-    // One server takes keys of any slot. A node of a cluster refuses those of several, and who
-    // asked goes on one by one then.
-    offered.one_step = Capabilities::OneStep::all;
+    // One server takes keys of any slot. Where it is a node of a cluster after all it refuses those
+    // of several, and who asked goes on one by one then.
+    const bool cluster = connections_.uri().deployment == RedisUri::Deployment::cluster;
+    offered.one_step = cluster ? Capabilities::OneStep::slot : Capabilities::OneStep::all;
+    offered.replica_acknowledgement = replicas_;
     offered.in_order = connections_.keeps_order();
     return offered;
   }
@@ -47,6 +49,7 @@ class RedisBackend final : public Backend {
 
  private:
   SharedConnections connections_;
+  const bool replicas_;
 };
 
 }  // namespace

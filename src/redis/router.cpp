@@ -19,7 +19,7 @@ bool OneServer::next(Delivery& delivery, TimePoint /*now*/) noexcept {
 
 std::size_t OneServer::outstanding() const noexcept { return wire_.link.unanswered(); }
 
-Router::Start OneServer::start(Failure& why) const {
+Router::Start OneServer::start(Failure& why) {
   if (wire_.link.stage() == Link::Stage::up) return Start::settled;
   if (wire_.link.last_failure() == nullptr) return Start::goes_on;
   why = *wire_.link.last_failure();

@@ -26,7 +26,7 @@ class Router {
   Router& operator=(const Router&) = delete;
   virtual ~Router() = default;
 
-  /// All connections there are. Wires come in `tick` and `next` only, and go in `drop_idle`.
+  /// All connections there are. They come in `tick` and `next` only, and go in `drop_idle`.
   [[nodiscard]] std::span<const std::unique_ptr<Wire>> wires() const noexcept { return wires_; }
 
   /// All of them or, where it throws std::bad_alloc, none.
@@ -43,12 +43,18 @@ class Router {
   /// Takes out a connection that was closed and that nobody needs; null: there is none.
   virtual std::unique_ptr<Wire> drop_idle() noexcept { return nullptr; }
 
+  /// `next` has something, whatever the servers do.
+  [[nodiscard]] virtual bool has_news() const noexcept = 0;
+
   /// Requests that are neither answered nor given up.
   [[nodiscard]] virtual std::size_t outstanding() const noexcept = 0;
 
   enum class Start : std::uint8_t { goes_on, settled, failed };
   /// How far the first connections are. `why` is filled with failed.
-  [[nodiscard]] virtual Start start(Failure& why) const = 0;
+  virtual Start start(Failure& why) = 0;
+
+  /// Whether the connection before is always ended before a new one carries requests.
+  [[nodiscard]] virtual bool keeps_order() const noexcept = 0;
 
   /// In a forked child: everything is the parent's.
   virtual void forget() noexcept = 0;
@@ -65,7 +71,9 @@ class OneServer final : public Router {
   void submit(std::span<Request* const> requests, Sink& sink, TimePoint now) override;
   bool next(Delivery& delivery, TimePoint now) noexcept override;
   [[nodiscard]] std::size_t outstanding() const noexcept override;
-  [[nodiscard]] Start start(Failure& why) const override;
+  [[nodiscard]] bool has_news() const noexcept override { return wire_.link.has_news(); }
+  Start start(Failure& why) override;
+  [[nodiscard]] bool keeps_order() const noexcept override { return wire_.link.may_kill(); }
   void forget() noexcept override;
 
  private:

@@ -7,6 +7,8 @@
 #include <thread>
 #include <utility>
 
+#include "redis/cluster.hpp"
+
 namespace latchkey::detail::redis {
 namespace {
 
@@ -26,15 +28,26 @@ constinit thread_local Mark mark;
 Link::Settings link_settings(const RedisUri& uri, const Options& options) {
   std::random_device entropy;
   Link::Settings settings;
-  settings.login = {uri.user, uri.password, uri.client_name, uri.database};
+  settings.login.user = uri.user;
+  settings.login.password = uri.password;
+  settings.login.client_name = uri.client_name;
+  settings.login.database = uri.database;
+  settings.login.cluster = uri.deployment == RedisUri::Deployment::cluster;
+  settings.login.sharded = options.sharded;
+  settings.login.replicas = options.min_replicas > 0;
   settings.timeout = options.command_timeout;
+  settings.min_replicas = options.min_replicas;
   settings.seed = entropy();
   return settings;
 }
 
 std::unique_ptr<Router> make_router(const RedisUri& uri, const Options& options,
                                     const TlsContext* tls) {
-  return std::make_unique<OneServer>(std::make_unique<Wire>(uri, tls, link_settings(uri, options)));
+  Link::Settings settings = link_settings(uri, options);
+  if (uri.deployment == RedisUri::Deployment::cluster) {
+    return std::make_unique<Cluster>(uri, tls, std::move(settings));
+  }
+  return std::make_unique<OneServer>(std::make_unique<Wire>(uri, tls, std::move(settings)));
 }
 
 }  // namespace
@@ -80,8 +93,7 @@ void SharedConnections::submit(std::span<Request* const> requests, Sink& sink) {
   const Clock::time_point now = clock_.now();
   router_->submit(requests, sink, now);
   const std::uint64_t asked = submitted_ += requests.size();
-  const auto has_news = [](const auto& wire) { return wire->link.has_news(); };
-  if (std::ranges::any_of(router_->wires(), has_news)) drivers_.call_reader();
+  if (router_->has_news()) drivers_.call_reader();
   // What is submitted from inside a sink goes out together, when all sinks were called.
   if (mark.delivering == number_) return;
   gathering_.came_back();
@@ -216,8 +228,7 @@ std::string SharedConnections::warning() const {
 
 bool SharedConnections::keeps_order() const noexcept {
   const std::lock_guard lock(mutex_);
-  return std::ranges::all_of(router_->wires(),
-                             [](const auto& wire) { return wire->link.may_kill(); });
+  return router_->keeps_order();
 }
 
 void SharedConnections::prepare() noexcept {

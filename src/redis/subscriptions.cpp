@@ -22,6 +22,18 @@ void Subscriptions::add(const Request& request, Sink& sink) {
   }
 }
 
+void Subscriptions::add(Channel channel) {
+  std::vector<Listener>& all = channels_[channel.first];
+  for (Listener& each : channel.second) {
+    if (std::ranges::find(all, each) == all.end()) all.push_back(std::move(each));
+  }
+}
+
+std::string_view Subscriptions::word(Verb verb) const noexcept {
+  if (verb == Verb::subscribe) return sharded_ ? "SSUBSCRIBE" : "SUBSCRIBE";
+  return sharded_ ? "SUNSUBSCRIBE" : "UNSUBSCRIBE";
+}
+
 void Subscriptions::remove(const Request& request, Sink& sink) noexcept {
   for (const std::string& channel : channels_of(request.key, request.type, request.id).names) {
     const auto found = channels_.find(channel);
@@ -48,7 +60,7 @@ void Subscriptions::append_change(CommandBuffer& buffer, const Request& request)
   const auto count = static_cast<std::size_t>(std::ranges::count_if(names, concerned));
   if (count > 0) {
     buffer.begin(1 + count);
-    buffer.word(joins ? "SUBSCRIBE" : "UNSUBSCRIBE");
+    buffer.word(word(request.verb));
     for (const std::string& channel : names) {
       if (concerned(channel)) buffer.word(channel);
     }
@@ -59,10 +71,23 @@ void Subscriptions::append_change(CommandBuffer& buffer, const Request& request)
 bool Subscriptions::append_all(CommandBuffer& buffer) const {
   if (channels_.empty()) return false;
   buffer.begin(1 + channels_.size());
-  buffer.word("SUBSCRIBE");
+  buffer.word(word(Verb::subscribe));
   for (const auto& [channel, listeners] : channels_) buffer.word(channel);
   buffer.command({"PING"});
   return true;
+}
+
+void Subscriptions::append_this(CommandBuffer& buffer, Verb verb, std::string_view channel) const {
+  buffer.begin(2);
+  buffer.word(word(verb));
+  buffer.word(channel);
+  buffer.command({"PING"});
+}
+
+std::vector<std::string> Subscriptions::names() const {
+  std::vector<std::string> all;
+  for (const auto& [channel, listeners] : channels_) all.push_back(channel);
+  return all;
 }
 
 }  // namespace latchkey::detail::redis

@@ -3,9 +3,12 @@
 
 #include <cstddef>
 #include <functional>
+#include <iterator>
+
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <latchkey/backend.hpp>
@@ -16,6 +19,9 @@ namespace latchkey::detail::redis {
 
 /// The subscriptions that are wanted, whether the server knows of them yet or not. A channel may
 /// serve several keys, and a key listens to several channels (names.hpp). One thread at a time.
+///
+/// Of a sharded channel only the node of a cluster that has its slot knows, and one SSUBSCRIBE is
+/// about one slot.
 class Subscriptions {
  public:
   struct Listener {
@@ -25,11 +31,31 @@ class Subscriptions {
 
     friend bool operator==(const Listener&, const Listener&) = default;
   };
+  using Channel = std::pair<std::string, std::vector<Listener>>;
+
+  void be_sharded(bool sharded) noexcept { sharded_ = sharded; }
 
   /// Twice is once.
   void add(const Request& request, Sink& sink);
   void remove(const Request& request, Sink& sink) noexcept;
   void clear() noexcept { channels_.clear(); }
+
+  /// Takes out the channels of which `moves(name)` is true.
+  template <class Moves>
+  [[nodiscard]] std::vector<Channel> extract(Moves&& moves) {
+    std::vector<Channel> all;
+    for (auto at = channels_.begin(); at != channels_.end();) {
+      const auto next = std::next(at);
+      if (moves(at->first)) {
+        all.emplace_back(at->first, std::move(at->second));
+        channels_.erase(at);
+      }
+      at = next;
+    }
+    return all;
+  }
+  /// What was taken out of others.
+  void add(Channel channel);
 
   [[nodiscard]] bool empty() const noexcept { return channels_.empty(); }
 
@@ -42,8 +68,13 @@ class Subscriptions {
 
   /// The same for all that is wanted, on a new connection. False: nothing is, nothing was appended.
   bool append_all(CommandBuffer& buffer) const;
+  /// The same for one.
+  void append_this(CommandBuffer& buffer, Verb verb, std::string_view channel) const;
+  [[nodiscard]] std::vector<std::string> names() const;
 
  private:
+  [[nodiscard]] std::string_view word(Verb verb) const noexcept;
+
   struct Hash {
     using is_transparent = void;
     std::size_t operator()(std::string_view text) const noexcept {
@@ -52,6 +83,7 @@ class Subscriptions {
   };
 
   std::unordered_map<std::string, std::vector<Listener>, Hash, std::equal_to<>> channels_;
+  bool sharded_ = false;
 };
 
 }  // namespace latchkey::detail::redis

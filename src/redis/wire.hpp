@@ -1,9 +1,12 @@
 // One server: the conversation with it, the socket under that, and the way there.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+
+#include <latchkey/clock.hpp>
 
 #include "redis/failure.hpp"
 #include "redis/link.hpp"
@@ -25,6 +28,11 @@ struct Wire {
   std::unique_ptr<Way> way;
   bool write_blocked = false;  ///< the transport takes no bytes until poll(2) says so
   std::optional<Failure> write_failure;
+
+  // of a node of a cluster; its router's
+  std::size_t slots = 0;  ///< that it serves
+  bool served = false;    ///< it served some, when that was looked at last
+  Clock::time_point needed_until{};
 
   [[nodiscard]] bool can_send() const noexcept {
     return !write_blocked && !write_failure && link.anything_to_send();

@@ -1,0 +1,183 @@
+// Which node of a cluster a request goes to: how that is found out, and how nodes come and go.
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "redis/cluster.hpp"
+
+namespace latchkey::detail::redis {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Between two questions for the map, while it does not change.
+constexpr Clock::duration shortest_pause = 50ms, longest_pause = 1s;
+/// A node without slots is kept so long: another one may send more requests there.
+constexpr auto kept_for = 3s;
+
+}  // namespace
+
+Cluster::Cluster(RedisUri uri, const TlsContext* tls, Link::Settings settings)
+    : uri_(std::move(uri)),
+      tls_(tls),
+      settings_(std::move(settings)),
+      owners_(slot_count, nullptr),
+      known_(uri_.places) {
+  for (const RedisUri::Place& place : uri_.places) wire_at(place);
+}
+
+Wire& Cluster::wire_at(const RedisUri::Place& place) {
+  const auto found =
+      std::ranges::find(wires_, place, [](const auto& wire) { return wire->uri.place; });
+  if (found != wires_.end()) {
+    (*found)->needed_until = later(now_, kept_for);
+    return **found;
+  }
+  Link::Settings settings = settings_;
+  settings.place = place;
+  settings.seed += wires_.size();
+  settings.login.must_kill = promised_order_;
+  wires_.push_back(std::make_unique<Wire>(uri_.server_at(place), tls_, std::move(settings)));
+  wires_.back()->needed_until = later(now_, kept_for);
+  return *wires_.back();
+}
+
+void Cluster::give(std::uint16_t slot, Wire& owner, TimePoint now) {
+  Wire* const before = std::exchange(owners_[slot], &owner);
+  if (before == &owner) return;
+  ++owner.slots;
+  owner.served = true;
+  if (before == nullptr) return;
+  --before->slots;
+  move_from(*before, now);
+}
+
+void Cluster::learn(const SlotMap& map, TimePoint now) {
+  if (map.ranges.empty()) return;  // a node that knows nothing yet
+  std::vector<Wire*> owners(slot_count, nullptr);
+  known_ = uri_.places;
+  for (const SlotMap::Range& range : map.ranges) {
+    Wire& owner = wire_at(range.master);
+    for (std::size_t slot = range.first; slot <= range.last; ++slot) owners[slot] = &owner;
+    known_.push_back(range.master);
+  }
+  std::ranges::copy(map.replicas, std::back_inserter(known_));
+  has_map_ = true;
+  const bool changed = owners != owners_;
+  owners_ = std::move(owners);
+  for (const auto& wire : wires_) {
+    wire->slots = static_cast<std::size_t>(std::ranges::count(owners_, wire.get()));
+  }
+  wanted_ = in_trouble(now) || std::ranges::find(owners_, nullptr) != owners_.end();
+  if (changed || !wanted_) ask_pause_ = {};
+  if (!changed) return;
+  for (Parked& each : parked_) each.at = now;
+  for (std::size_t index = 0; index < wires_.size(); ++index) move_from(*wires_[index], now);
+}
+
+// What a node has no more is asked of those that have it now.
+void Cluster::move_from(Wire& loser, TimePoint now) {
+  const auto owner_of = [&](std::string_view name) { return owners_[slot_of(name)]; };
+  const bool replaced = loser.served && loser.slots == 0;
+  Wire* successor = nullptr;
+  for (std::size_t index = 0; index < wires_.size(); ++index) {
+    Wire& heir = *wires_[index];
+    if (&heir == &loser || heir.slots == 0) continue;
+    loser.link.move_channels([&](std::string_view name) { return owner_of(name) == &heir; },
+                             heir.link, now);
+    if (successor == nullptr || !heir.served) successor = &heir;
+  }
+  if (replaced && successor != nullptr) successor->link.inherit(loser.link);
+  const auto moves = [&](const Request& request) {
+    if (request.verb == Verb::list) return loser.slots == 0;
+    const bool several = request.verb == Verb::acquire_all && !request.members.empty();
+    return owner_of(several ? request.members.front().key : request.key) != &loser;
+  };
+  for (const Unsent& each : loser.link.take_unsent(moves)) route(each, now);
+  if (replaced) loser.link.retire();
+  loser.served = loser.slots > 0;
+}
+
+void Cluster::want_map(TimePoint now) noexcept {
+  if (wanted_) return;
+  wanted_ = true;
+  ask_at_ = std::max(now, ask_at_);
+}
+
+void Cluster::ask_for_map(TimePoint now) {
+  ask_pause_ = std::clamp(2 * ask_pause_, shortest_pause, longest_pause);
+  ask_at_ = now + ask_pause_;
+  for (std::size_t step = 1; step <= wires_.size(); ++step) {
+    Wire& wire = *wires_[(asked_ + step) % wires_.size()];
+    if (wire.link.stage() != Link::Stage::up || wire.link.is_silent(now)) continue;
+    asked_ += step;
+    return wire.link.ask_slots(now);
+  }
+  if (has_map_) send_scout(now);
+}
+
+// Nobody of those that serve answers: perhaps one does that did not serve.
+void Cluster::send_scout(TimePoint now) {
+  const auto scouts = [](const auto& wire) {
+    return wire->slots == 0 && wire->link.stage() != Link::Stage::down;
+  };
+  if (std::ranges::any_of(wires_, scouts)) return;
+  for (std::size_t step = 1; step <= known_.size(); ++step) {
+    const RedisUri::Place& place = known_[(scouted_ + step) % known_.size()];
+    const auto there = [&](const auto& wire) { return wire->uri.place == place; };
+    if (std::ranges::any_of(wires_, there)) continue;
+    scouted_ += step;
+    wire_at(place).needed_until = later(now, settings_.timeout);
+    return;
+  }
+}
+
+bool Cluster::in_trouble(TimePoint now) const noexcept {
+  return !has_map_ || std::ranges::any_of(wires_, [&](const auto& wire) {
+    if (wire->slots == 0) return false;
+    return wire->link.stage() == Link::Stage::down || wire->link.is_silent(now);
+  });
+}
+
+bool Cluster::keeps(const Wire& wire) const noexcept {
+  return !has_map_ || wire.slots > 0 || wire.needed_until > now_ || wire.link.listens() ||
+         wire.link.unanswered() > 0;
+}
+
+void Cluster::retire_idle(TimePoint /*now*/) noexcept {
+  for (const auto& wire : wires_) {
+    if (!keeps(*wire)) wire->link.retire();
+  }
+}
+
+std::unique_ptr<Wire> Cluster::drop_idle() noexcept {
+  const auto idle = std::ranges::find_if(wires_, [&](const auto& wire) {
+    return wire->link.stage() == Link::Stage::down && !wire->link.has_news() && !keeps(*wire);
+  });
+  if (idle == wires_.end()) return nullptr;
+  std::unique_ptr<Wire> dropped = std::move(*idle);
+  wires_.erase(idle);
+  return dropped;
+}
+
+Router::Start Cluster::start(Failure& why) {
+  bool waits = false, all_failed = true;
+  for (const auto& wire : wires_) {
+    if (has_map_ && wire->slots == 0) continue;
+    const Failure* const failure = wire->link.last_failure();
+    const bool up = wire->link.stage() == Link::Stage::up;
+    if (failure != nullptr && (failure->refused || why.text.empty())) {
+      why = {failure->refused, wire->uri.place.text() + ": " + failure->text};
+    }
+    if (failure != nullptr && failure->refused) return Start::failed;
+    waits = waits || (!up && failure == nullptr);
+    all_failed = all_failed && failure != nullptr;
+  }
+  if (all_failed) return Start::failed;
+  if (waits || !has_map_) return Start::goes_on;
+  promised_order_ = std::ranges::all_of(
+      wires_, [](const auto& wire) { return wire->slots == 0 || wire->link.may_kill(); });
+  return Start::settled;
+}
+
+}  // namespace latchkey::detail::redis

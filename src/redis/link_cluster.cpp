@@ -1,0 +1,142 @@
+// The conversation with one node of a cluster: what moves to other nodes, and what the link asks
+// for itself.
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "redis/link.hpp"
+
+namespace latchkey::detail::redis {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Who says nothing for so long while it should may have been replaced.
+constexpr auto silent_after = 300ms;
+/// Where messages are all that is waited for, their absence means nothing: so it is asked.
+constexpr auto ping_after = 1s;
+
+}  // namespace
+
+void Link::joined_cluster() {
+  wire_.sharded_publish = handshake_.sharded();
+  subscriptions_.be_sharded(handshake_.sharded());
+  ask_slots(heard_at_);
+  if (!handshake_.sharded()) return;
+  // One command is about one slot, and the slot may be elsewhere by now.
+  for (const std::string& name : subscriptions_.names()) {
+    ask_own(Pending::Ask::own_channel, Verb::subscribe, name, heard_at_);
+  }
+}
+
+// True: the error is about where the request belongs, and the router is to see to it.
+bool Link::redirected_by(std::string_view error, Pending& pending, Delivery& delivery) {
+  if (!settings_.login.cluster || error.empty()) return false;
+  delivery.redirect = read_redirect(error, settings_.place);
+  if (delivery.redirect.kind == Redirect::Kind::none) return false;
+  delivery.what = Delivery::What::redirected;
+  delivery.request = pending.request;
+  delivery.sink = pending.sink;
+  delivery.deadline = pending.deadline;
+  delivery.hops = static_cast<std::uint8_t>(std::min(pending.hops + 1, 255));
+  delivery.overtaken = overtaken(pending);
+  delivery.outcome = Outcome{};
+  delivery.outcome.text = error;
+  pop();
+  return true;
+}
+
+// Behind all requests, so that it has a place in the order; only while there is a connection.
+void Link::ask_own(Pending::Ask ask, Verb verb, std::string_view channel, TimePoint now) {
+  if (stage_ != Stage::up || trouble_) return;
+  write_all();
+  if (trouble_) return;
+  const std::size_t before = queued_.bytes().size();
+  pending_.reserve(1);
+  switch (ask) {
+    case Pending::Ask::slots: queued_.command({"CLUSTER", "SLOTS"}); break;
+    case Pending::Ask::ping: queued_.command({"PING"}); break;
+    default: subscriptions_.append_this(queued_, verb, channel);
+  }
+  queued_end_ += queued_.bytes().size() - before;
+  Pending& pending = pending_.push();
+  pending.start_own(ask, verb, later(now, settings_.timeout));
+  pending.end = queued_end_;
+  pending.channel = channel;
+  ++written_;
+}
+
+void Link::ask_slots(TimePoint now) { ask_own(Pending::Ask::slots, Verb::inspect, "", now); }
+
+bool Link::own_answered(const redisReply& reply, Pending& pending, Delivery& delivery) {
+  if (pending.ask == Pending::Ask::own_channel)
+    return own_channel_answered(reply, pending, delivery);
+  const bool asked_slots = pending.ask == Pending::Ask::slots;
+  pop();
+  if (!asked_slots) return false;
+  auto slots = read_slots(reply, settings_.place);
+  if (!slots) {
+    trouble_ = no_slots(reply);
+    return false;
+  }
+  delivery.what = Delivery::What::slots;
+  delivery.slots = *std::move(slots);
+  return true;
+}
+
+bool Link::own_channel_answered(const redisReply& reply, Pending& pending, Delivery& delivery) {
+  if (pending.is_about_channels(reply)) {
+    pending.refusal = error_text(reply);
+    return false;
+  }
+  const bool joined = pending.verb == Verb::subscribe;
+  if (joined && redirected_by(pending.refusal, pending, delivery)) return true;
+  // What was said while nobody listened was missed.
+  const auto* const listeners = subscriptions_.listeners(pending.channel);
+  pop();
+  if (joined && listeners != nullptr) tell_released(*listeners);
+  return false;
+}
+
+void Link::take_in(std::vector<Subscriptions::Channel> channels, TimePoint now) {
+  was_up_ = true;  // so that link_up is said when it is
+  for (Subscriptions::Channel& channel : channels) {
+    for (const Subscriptions::Listener& each : channel.second) make_room(1, *each.sink);
+    const std::string name = channel.first;
+    subscriptions_.add(std::move(channel));
+    ask_own(Pending::Ask::own_channel, Verb::subscribe, name, now);
+  }
+}
+
+void Link::leave(const std::vector<Subscriptions::Channel>& channels, TimePoint now) {
+  for (const auto& [name, listeners] : channels) {
+    ask_own(Pending::Ask::own_channel, Verb::unsubscribe, name, now);
+  }
+}
+
+void Link::inherit(const Link& old) {
+  for (Sink* const sink : old.sinks_) make_room(0, *sink);
+  if (stage_ == Stage::up) tell_all(Notification::Kind::link_up);
+  was_up_ = true;
+}
+
+Link::TimePoint Link::silent_at() const noexcept {
+  if (stage_ != Stage::up || !is_working()) return Clock::never();
+  const TimePoint asked_at = pending_[0].deadline - settings_.timeout;
+  return later(std::max(heard_at_, asked_at), silent_after);
+}
+
+void Link::retire() noexcept {
+  try {
+    if (stage_ != Stage::down) trouble_ = Failure{false, "the node serves no keys any more"};
+  } catch (const std::bad_alloc&) {
+    trouble_ = no_memory();
+  }
+}
+
+Link::TimePoint Link::ping_at() const noexcept {
+  const bool idle = settings_.login.cluster && stage_ == Stage::up && written_ == 0 && listens();
+  return idle ? later(heard_at_, ping_after) : Clock::never();
+}
+
+}  // namespace latchkey::detail::redis
