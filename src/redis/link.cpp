@@ -10,19 +10,6 @@
 namespace latchkey::detail::redis {
 namespace {
 
-using namespace std::chrono_literals;
-
-/// What the server must not forget when a replica takes its place.
-bool wants_replicas(const Request& request) noexcept {
-  switch (request.verb) {
-    case Verb::acquire:
-    case Verb::acquire_all:
-    case Verb::renew:
-    case Verb::downgrade: return true;
-    default: return false;
-  }
-}
-
 std::optional<std::string> refusal_of(const Request& request) {
   if (request.verb == Verb::list) return std::nullopt;  // a pattern
   if (request.verb == Verb::acquire_all) {
@@ -55,7 +42,7 @@ Link::Link(Settings settings)
 // that must not fail for lack of memory.
 void Link::make_room(std::size_t count, Sink& sink) {
   pending_.reserve(count);
-  ended_.reserve(pending_.size() + count);
+  ended_.reserve(pending_.size() + unconfirmed_.size() + count);
   if (std::ranges::find(sinks_, &sink) == sinks_.end()) {
     notes_.reserve(2 * (sinks_.size() + 1));
     sinks_.push_back(&sink);
@@ -63,6 +50,7 @@ void Link::make_room(std::size_t count, Sink& sink) {
 }
 
 void Link::submit(std::span<Request* const> requests, Sink& sink, TimePoint now) {
+  now_ = std::max(now_, now);
   // What may throw comes first.
   make_room(requests.size(), sink);
   for (const Request* const request : requests) {
@@ -76,6 +64,7 @@ void Link::submit(std::span<Request* const> requests, Sink& sink, TimePoint now)
 }
 
 void Link::submit_again(const Unsent& request, bool asking, TimePoint now) {
+  now_ = std::max(now_, now);
   make_room(1, *request.sink);
   if (request.request->verb == Verb::subscribe) subscriptions_.add(*request.request, *request.sink);
   enqueue(request, asking);
@@ -103,6 +92,11 @@ void Link::hurry(TimePoint now) noexcept {
 void Link::write_all() noexcept {
   while (written_ < pending_.size() && !trouble_) write(pending_[written_]);
   drop_answerless();
+  try {
+    ask_replicas();
+  } catch (const std::bad_alloc&) {
+    trouble_ = no_memory();
+  }
 }
 
 // A refusal of our own is decided here, so that it keeps its place in the order.
@@ -116,9 +110,6 @@ void Link::write(Pending& pending) noexcept {
     write_ask(pending);
     pending.end = queued_end_ + queued_.bytes().size() - before;
     // Behind the request's own end: half a note is lost with the connection, and nothing with it.
-    pending.awaits = pending.request != nullptr && settings_.min_replicas > 0 &&
-                     wants_replicas(*pending.request);
-    if (pending.awaits) append_wait();
     const bool noteworthy = pending.request != nullptr && !pending.request->note.empty();
     pending.noted = noteworthy && append_note(queued_, *pending.request);
   } catch (const std::bad_alloc&) {
@@ -128,6 +119,7 @@ void Link::write(Pending& pending) noexcept {
   }
   queued_end_ += queued_.bytes().size() - before;
   ++written_;
+  if (pending.request != nullptr && wants_replicas(pending.verb)) replicas_wanted_ = true;
 }
 
 void Link::write_ask(Pending& pending) {
@@ -145,24 +137,17 @@ void Link::write_ask(Pending& pending) {
   }
 }
 
-// While a WAIT lasts the server does nothing else on this connection, so where replicas are known
-// to be missing it is a look only: one that is there answers much sooner.
-void Link::append_wait() {
-  queued_.begin(3), queued_.word("WAIT"), queued_.number(settings_.min_replicas);
-  queued_.number(replica_wait().count());
-}
-
-std::chrono::milliseconds Link::replica_wait() const noexcept {
-  const auto longest = std::max<std::chrono::milliseconds>(settings_.timeout / 2, 1ms);
-  return replicas_missing_ ? std::min<std::chrono::milliseconds>(longest, 10ms) : longest;
-}
-
 // The request ends, and only its place in the queue is left of it.
 void Link::end(Pending& pending, Outcome::Kind kind, std::string_view text) noexcept {
+  end(std::exchange(pending.request, nullptr), pending.sink, kind, text);
+}
+
+void Link::end(Request* request, Sink* sink, Outcome::Kind kind, std::string_view text) noexcept {
   Ended& ended = ended_.push();
-  ended.request = std::exchange(pending.request, nullptr);
-  ended.sink = pending.sink;
+  ended.request = request;
+  ended.sink = sink;
   ended.kind = kind;
+  ended.token = 0;
   try {
     ended.text = text;
   } catch (const std::bad_alloc&) {
@@ -209,8 +194,9 @@ void Link::forget() noexcept {
   sinks_.clear();
   pending_.clear();
   written_ = first_live_ = 0;
-  owed_ = 0;
-  unconfirmed_.reset();
+  note_owed_ = false;
+  unconfirmed_.clear();
+  replicas_wanted_ = replicas_asked_ = replicas_missing_ = false;
   greeting_.clear();
   queued_.clear();
   leaving_.clear();
@@ -222,6 +208,7 @@ void Link::forget() noexcept {
   last_failure_.reset();
   ended_.clear();
   notes_.clear();
+  forgettable_.clear();
 }
 
 }  // namespace latchkey::detail::redis

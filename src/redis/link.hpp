@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <random>
 #include <span>
@@ -154,7 +155,9 @@ class Link {
 
   // --- questions ---
   [[nodiscard]] Stage stage() const noexcept { return stage_; }
-  [[nodiscard]] std::size_t unanswered() const noexcept { return pending_.size(); }
+  [[nodiscard]] std::size_t unanswered() const noexcept {
+    return pending_.size() + unconfirmed_.size();
+  }
   /// `next` has something, whatever the server does.
   [[nodiscard]] bool has_news() const noexcept { return !ended_.empty() || !notes_.empty(); }
   /// The connection carried an answer.
@@ -172,12 +175,25 @@ class Link {
   void forget() noexcept;
 
  private:
-  /// A request that ends without an answer.
+  /// A request that ends without an answer, or behind that of the replicas.
   struct Ended {
     Request* request;
     Sink* sink;
     Outcome::Kind kind;
+    std::uint64_t token;
     std::string text;
+  };
+  /// What the server granted, and its replicas have not confirmed yet.
+  struct Unconfirmed {
+    Request* request;
+    Sink* sink;
+    TimePoint deadline;
+    std::uint64_t token;
+  };
+  /// A release that too few replicas confirmed: whichever takes over may still have the hold.
+  struct Forgettable {
+    std::string key;
+    Request release;
   };
   struct Note {
     Sink* sink;
@@ -192,10 +208,10 @@ class Link {
   void hurry(TimePoint now) noexcept;
   void write(Pending& pending) noexcept;
   void write_ask(Pending& pending);
-  void append_wait();
-  [[nodiscard]] std::chrono::milliseconds replica_wait() const noexcept;
+
   void write_all() noexcept;
   void end(Pending& pending, Outcome::Kind kind, std::string_view text) noexcept;
+  void end(Request* request, Sink* sink, Outcome::Kind kind, std::string_view text) noexcept;
   void tell_all(Notification::Kind kind) noexcept;
 
   // the connection (link_connection.cpp)
@@ -211,7 +227,7 @@ class Link {
   bool answered_front(const redisReply& reply, Delivery& delivery);
   bool channels_answered(const redisReply& reply, Pending& pending, Delivery& delivery);
   bool script_answered(const redisReply& reply, Pending& pending, Delivery& delivery);
-  bool replicas_answered(const redisReply& reply, Pending& pending, Delivery& delivery);
+
   void ask_again(Pending& pending, Pending::Ask ask, std::uint64_t cursor);
   [[nodiscard]] bool overtaken(const Pending& pending) const noexcept;
   void greet(const redisReply& reply);
@@ -219,12 +235,22 @@ class Link {
   void dropped(const std::string& channel);
   void tell_released(const std::vector<Subscriptions::Listener>& listeners);
 
+  // replicas (link_replicas.cpp)
+  [[nodiscard]] bool wants_replicas(Verb verb) const noexcept;
+  void ask_replicas();
+  void replicas_answered(const redisReply& reply);
+  void settle(const Unconfirmed& one, std::string_view why);
+  void give_up_unconfirmed(std::string_view why, TimePoint overdue_at) noexcept;
+  void keep_in_mind(const Request& release);
+  void release_once_more();
+
   // one node of several, and the link's own questions (link_cluster.cpp)
   void joined_cluster();
   bool redirected_by(std::string_view error, Pending& pending, Delivery& delivery);
   bool own_answered(const redisReply& reply, Pending& pending, Delivery& delivery);
   bool own_channel_answered(const redisReply& reply, Pending& pending, Delivery& delivery);
-  void ask_own(Pending::Ask ask, Verb verb, std::string_view channel, TimePoint now);
+  void ask_own(Pending::Ask ask, Verb verb, std::string_view channel, TimePoint now,
+               const Request* release = nullptr);
   void take_in(std::vector<Subscriptions::Channel> channels, TimePoint now);
   void leave(const std::vector<Subscriptions::Channel>& channels, TimePoint now);
   [[nodiscard]] TimePoint ping_at() const noexcept;
@@ -242,9 +268,14 @@ class Link {
   RingQueue<Pending> pending_;
   std::size_t written_ = 0;
   std::size_t first_live_ = 0;  ///< before it are only such as were told "unknown"
-  unsigned owed_ = 0;           ///< the next answers are to what nobody waits for: a note, a WAIT
-  std::optional<Outcome> unconfirmed_;  ///< of the oldest request, until replicas have answered
-  bool replicas_missing_ = false;       ///< the last WAIT was in vain
+  bool note_owed_ = false;      ///< the next answer is that to a note, which nobody waits for
+  std::vector<Unconfirmed> unconfirmed_;
+  bool replicas_wanted_ = false;   ///< by something that no WAIT is behind
+  bool replicas_asked_ = false;    ///< a WAIT is under way
+  bool replicas_missing_ = false;  ///< the last one was in vain
+  TimePoint long_wait_at_{};       ///< then: when one may last its whole time again
+  std::chrono::milliseconds replica_wait_{};
+  std::deque<Forgettable> forgettable_;
   WireSettings wire_;
 
   // The stream of the requests' bytes, counted since the beginning; the handshake's do not count.
@@ -259,6 +290,7 @@ class Link {
   TimePoint heard_at_{};      ///< up: when the last bytes came
   std::uint32_t attempts_ = 0;
   bool was_up_ = false;
+  TimePoint now_{};  ///< as far as it was told
   std::optional<Failure> trouble_, last_failure_;
 
   RingQueue<Ended> ended_;

@@ -67,6 +67,7 @@ bool Link::next_told(Delivery& delivery) noexcept {
   delivery.sink = ended.sink;
   delivery.outcome = Outcome{};
   delivery.outcome.kind = ended.kind;
+  delivery.outcome.token = ended.token;
   std::swap(delivery.outcome.text, ended.text);
   ended_.pop();
   return true;
@@ -82,6 +83,7 @@ void Link::greet(const redisReply& reply) {
   up_since_ = heard_at_;
   last_failure_.reset();
   if (settings_.login.cluster) joined_cluster();
+  release_once_more();
   // Who listens may have missed something, and who holds may have lost it.
   if (std::exchange(was_up_, true)) tell_all(Notification::Kind::link_up);
   write_all();
@@ -89,10 +91,7 @@ void Link::greet(const redisReply& reply) {
 
 // The oldest command has its answer. True: the delivery is to be handed over.
 bool Link::answered_front(const redisReply& reply, Delivery& delivery) {
-  if (owed_ > 0) {
-    --owed_;
-    return false;
-  }
+  if (std::exchange(note_owed_, false)) return false;
   drop_answerless();
   if (written_ == 0) {
     trouble_ = not_redis("an answer that nobody asked for", true);
@@ -102,9 +101,9 @@ bool Link::answered_front(const redisReply& reply, Delivery& delivery) {
   if (pending.asking && !std::exchange(pending.introduced, true)) return false;
   delivery.request = pending.request;
   delivery.sink = pending.sink;
-  if (unconfirmed_) return replicas_answered(reply, pending, delivery);
+
   if (pending.is_own()) return own_answered(reply, pending, delivery);
-  owed_ = (pending.noted ? 1U : 0U) + (pending.awaits ? 1U : 0U);
+  note_owed_ = pending.noted;
   if (pending.ask == Pending::Ask::channels) return channels_answered(reply, pending, delivery);
   return script_answered(reply, pending, delivery);
 }
@@ -156,33 +155,13 @@ bool Link::script_answered(const redisReply& reply, Pending& pending, Delivery& 
     ask_again(pending, Pending::Ask::script, cursor);
     return false;
   }
-  if (delivery.outcome.kind == Outcome::Kind::granted && pending.awaits) {
-    owed_ = 0;
-    unconfirmed_ = std::move(delivery.outcome);
+  if (delivery.outcome.kind == Outcome::Kind::granted && wants_replicas(request->verb)) {
+    unconfirmed_.push_back({request, pending.sink, pending.deadline, delivery.outcome.token});
+    pop();
     return false;
   }
   pop();
   return true;
-}
-
-// The answer to the WAIT behind a grant. Too few: whether it was granted is as unknown as if no
-// answer had come, and who asked gives it back or asks again.
-bool Link::replicas_answered(const redisReply& reply, Pending& pending, Delivery& delivery) {
-  delivery.outcome = *std::exchange(unconfirmed_, std::nullopt);
-  owed_ = pending.noted ? 1 : 0;
-  const bool counted = reply.type == REDIS_REPLY_INTEGER;
-  const bool enough = counted && reply.integer >= settings_.min_replicas;
-  if (!enough) {
-    delivery.outcome = outcome_of(
-        Outcome::Kind::unknown, counted ? "only " + std::to_string(reply.integer) + " of " +
-                                              std::to_string(settings_.min_replicas) +
-                                              " replicas confirmed it within " +
-                                              std::to_string(replica_wait().count()) + " ms"
-                                        : "the replicas could not be asked: " + error_text(reply));
-  }
-  if (counted) replicas_missing_ = !enough;
-  pop();
-  return delivery.request != nullptr;
 }
 
 // At the end of the queue. The place that the old one leaves is the room for the new one.

@@ -47,7 +47,8 @@ bool Link::redirected_by(std::string_view error, Pending& pending, Delivery& del
 }
 
 // Behind all requests, so that it has a place in the order; only while there is a connection.
-void Link::ask_own(Pending::Ask ask, Verb verb, std::string_view channel, TimePoint now) {
+void Link::ask_own(Pending::Ask ask, Verb verb, std::string_view channel, TimePoint now,
+                   const Request* release) {
   if (stage_ != Stage::up || trouble_) return;
   write_all();
   if (trouble_) return;
@@ -56,6 +57,11 @@ void Link::ask_own(Pending::Ask ask, Verb verb, std::string_view channel, TimePo
   switch (ask) {
     case Pending::Ask::slots: queued_.command({"CLUSTER", "SLOTS"}); break;
     case Pending::Ask::ping: queued_.command({"PING"}); break;
+    case Pending::Ask::replicas:
+      queued_.begin(3), queued_.word("WAIT"), queued_.number(settings_.min_replicas);
+      queued_.number(replica_wait_.count());
+      break;
+    case Pending::Ask::release: append_eval(queued_, *release, wire_); break;
     default: subscriptions_.append_this(queued_, verb, channel);
   }
   queued_end_ += queued_.bytes().size() - before;
@@ -71,9 +77,10 @@ void Link::ask_slots(TimePoint now) { ask_own(Pending::Ask::slots, Verb::inspect
 bool Link::own_answered(const redisReply& reply, Pending& pending, Delivery& delivery) {
   if (pending.ask == Pending::Ask::own_channel)
     return own_channel_answered(reply, pending, delivery);
-  const bool asked_slots = pending.ask == Pending::Ask::slots;
+  const Pending::Ask asked = pending.ask;
   pop();
-  if (!asked_slots) return false;
+  if (asked == Pending::Ask::replicas) replicas_answered(reply);
+  if (asked != Pending::Ask::slots) return false;
   auto slots = read_slots(reply, settings_.place);
   if (!slots) {
     trouble_ = no_slots(reply);
@@ -116,6 +123,8 @@ void Link::leave(const std::vector<Subscriptions::Channel>& channels, TimePoint 
 
 void Link::inherit(const Link& old) {
   for (Sink* const sink : old.sinks_) make_room(0, *sink);
+  forgettable_.insert(forgettable_.end(), old.forgettable_.begin(), old.forgettable_.end());
+  if (stage_ == Stage::up) release_once_more();
   if (stage_ == Stage::up) tell_all(Notification::Kind::link_up);
   was_up_ = true;
 }

@@ -36,6 +36,7 @@ void Link::connected() noexcept {
 
 void Link::received(std::span<const char> bytes, TimePoint now) noexcept {
   heard_at_ = now;
+  now_ = std::max(now_, now);
   if (!trouble_ && !reader_.feed(bytes)) {
     trouble_ = not_redis(reader_.error(), handshake_.answered_anything());
   }
@@ -66,8 +67,9 @@ void Link::drop_what_was_sent(std::string_view why) noexcept {
     pop();
   }
   written_ = 0;
-  owed_ = 0;
-  unconfirmed_.reset();
+  note_owed_ = false;
+  give_up_unconfirmed(why, Clock::never());
+  replicas_wanted_ = replicas_asked_ = replicas_missing_ = false;
   queued_end_ = sent_end_;
   for (std::size_t index = 0; index < pending_.size(); ++index) {
     pending_[index].cursor = 0;  // another server has other pages
@@ -84,6 +86,7 @@ Clock::duration Link::pause(std::uint32_t attempts, bool wanted) noexcept {
 }
 
 void Link::tick(TimePoint now) noexcept {
+  now_ = std::max(now_, now);
   end_overdue(now);
   if (trouble_) return;
   const bool settling = stage_ == Stage::connecting || stage_ == Stage::greeting;
@@ -93,6 +96,7 @@ void Link::tick(TimePoint now) noexcept {
 }
 
 void Link::end_overdue(TimePoint now) noexcept {
+  if (!unconfirmed_.empty()) give_up_unconfirmed("no replica has confirmed it in time", now);
   while (first_live_ < pending_.size()) {
     Pending& pending = pending_[first_live_];
     if (pending.request != nullptr) {
@@ -128,6 +132,7 @@ Link::TimePoint Link::due() const noexcept {
   if (trouble_ || has_news()) return TimePoint{};
   TimePoint at = Clock::never();
   if (first_live_ < pending_.size()) at = pending_[first_live_].deadline;
+  for (const Unconfirmed& each : unconfirmed_) at = std::min(at, each.deadline);
   switch (stage_) {
     case Stage::down: return std::min(at, retry_at_);
     case Stage::connecting:

@@ -21,6 +21,8 @@ struct Pending {
     // the link's own, of which no sink is told
     slots,        ///< CLUSTER SLOTS
     own_channel,  ///< as channels
+    release,      ///< of a hold that was released
+    replicas,     ///< WAIT
     ping,
   };
 
@@ -34,7 +36,6 @@ struct Pending {
   Ask ask;
   bool confirmed;       ///< channels: the server has said so by a push
   bool noted;           ///< the answer to a note follows its own
-  bool awaits;          ///< the answer to a WAIT follows its own
   bool asking;          ///< ASKING goes before it
   bool introduced;      ///< ASKING was answered
   std::uint8_t hops;    ///< how many nodes sent it on
@@ -50,9 +51,7 @@ struct Pending {
     verb = asked.verb;
     const bool listening = verb == Verb::subscribe || verb == Verb::unsubscribe;
     ask = listening ? Ask::channels : Ask::script;
-    confirmed = noted = awaits = asking = introduced = false;
-    hops = 0;
-    refusal.clear();
+    clear();
   }
   void start_own(Ask what, Verb change, Clock::time_point until) noexcept {
     request = nullptr;
@@ -62,7 +61,10 @@ struct Pending {
     id = {};
     verb = change;
     ask = what;
-    confirmed = noted = awaits = asking = introduced = false;
+    clear();
+  }
+  void clear() noexcept {
+    confirmed = noted = asking = introduced = false;
     hops = 0;
     refusal.clear();
   }

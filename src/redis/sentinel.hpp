@@ -39,6 +39,8 @@ class Sentinel {
   struct Answer {
     RedisUri::Place master;
     std::uint64_t epoch = 0;
+
+    friend bool operator==(const Answer&, const Answer&) = default;
   };
 
   /// `uri` is the sentinel's; `tls` outlives it, null: without. One that says nothing for

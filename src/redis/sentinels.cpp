@@ -59,15 +59,19 @@ Io Sentinels::decide(Clock::time_point now) {
 }
 
 // Also one that was given before the last question counts: its sentinel may be gone by now, but an
-// epoch that was reached is not taken back.
+// epoch that was reached is not taken back. Of several masters with one epoch it is the one that
+// most sentinels name.
 const Sentinel::Answer* Sentinels::verdict() const noexcept {
+  const auto votes_for = [&](const Sentinel::Answer& answer) {
+    return std::ranges::count_if(
+        sentinels_, [&](const auto& sentinel) { return sentinel->answer() == answer; });
+  };
   const Sentinel::Answer* best = nullptr;
   for (const auto& sentinel : sentinels_) {
     if (!sentinel->answer()) continue;
     const Sentinel::Answer& its = *sentinel->answer();
-    const bool same = best != nullptr && its.epoch == best->epoch;
     if (best == nullptr || its.epoch > best->epoch ||
-        (same && sentinel->state() == State::answered && master_ && its.master == master_->place)) {
+        (its.epoch == best->epoch && votes_for(its) > votes_for(*best))) {
       best = &its;
     }
   }

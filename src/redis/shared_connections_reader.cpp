@@ -208,6 +208,7 @@ void SharedConnections::ready(Lock& lock, PollSet::Source source, short events) 
     if (events != 0) look(lock, wire);
   } else if (events != 0 || wire.write_failure) {
     if (wire.link.stage() == Link::Stage::connecting) return dial(lock, wire, false);
+    if (wire.link.stage() == Link::Stage::down) return;
     if ((events & POLLOUT) != 0) wire.write_blocked = false;
     if ((events & ~POLLOUT) != 0 || wire.write_failure) read(lock, wire);
   }

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include <latchkey/error.hpp>
 #include <latchkey/locks.hpp>
 
 #include "soak/judge.hpp"
@@ -26,6 +27,7 @@ struct Tally {
   std::array<std::atomic<std::uint64_t>, 5> visits{};
   std::atomic<std::uint64_t> gave_up{0};
   std::atomic<std::uint64_t> lost{0};
+  std::atomic<std::uint64_t> unavailable{0};
 
   void waited(LockType type, std::chrono::nanoseconds length) {
     const auto place = static_cast<std::size_t>(type);
@@ -45,8 +47,10 @@ inline void print(const Tally& tally) {
                 static_cast<unsigned long long>(tally.visits[place].load()),
                 static_cast<double>(tally.longest_wait[place].load()) / 1e6);
   }
-  std::printf("gave up %llu, lost %llu\n", static_cast<unsigned long long>(tally.gave_up.load()),
-              static_cast<unsigned long long>(tally.lost.load()));
+  std::printf("gave up %llu, lost %llu, unavailable %llu\n",
+              static_cast<unsigned long long>(tally.gave_up.load()),
+              static_cast<unsigned long long>(tally.lost.load()),
+              static_cast<unsigned long long>(tally.unavailable.load()));
 }
 
 /// Locks for all keys but the FAIR ones, and for those: of the same space or not.
@@ -61,6 +65,10 @@ struct Places {
 struct Size {
   int threads = 64;
   std::size_t keys = Judge::rooms;
+  /// Long enough for a machine that is slow, or for ThreadSanitizer.
+  std::chrono::milliseconds lease = 60s;
+  /// Servers come and go: that nobody can tell is no mistake.
+  bool disturbed = false;
 };
 
 class Crowd {
@@ -89,7 +97,12 @@ class Crowd {
     for (int turn = 0; turn % 16 != 0 || std::chrono::steady_clock::now() < end; ++turn) {
       // Half of the visits go to five keys, so that there is something to wait for.
       const std::size_t key = random() % 2 == 0 ? random() % 5 : random() % size_.keys;
-      visit(key, random);
+      try {
+        visit(key, random);
+      } catch (const BackendUnavailable&) {
+        if (!size_.disturbed) throw;
+        ++tally_.unavailable;
+      }
     }
   }
 
@@ -121,8 +134,7 @@ class Crowd {
 
   void by_hold(std::size_t key, Lock& lock, Random& random) {
     const auto asked = std::chrono::steady_clock::now();
-    // Leases are long enough for a machine that is slow, or for ThreadSanitizer.
-    Hold hold = lock.acquire(forever, 60s);
+    Hold hold = lock.acquire(forever, size_.lease);
     tally_.waited(lock.type(), std::chrono::steady_clock::now() - asked);
     enter(key, lock.type(), hold.fencing_token().value_or(0));
     const bool ours = random() % 8 == 0 ? hold.release_after(1ms) : hold.release();

@@ -7,10 +7,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <random>
 #include <sstream>
 #include <stdexcept>
 
@@ -42,18 +44,27 @@ std::string program() {
       "LATCHKEY_REDIS_SERVER");
 }
 
-/// A port that nobody had a moment ago.
-std::uint16_t free_port() {
+bool is_free(std::uint16_t port) {
   const int probe = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
+  address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  auto* const plain = reinterpret_cast<sockaddr*>(&address);
-  const bool bound = ::bind(probe, plain, size) == 0 && ::getsockname(probe, plain, &size) == 0;
+  const bool bound = ::bind(probe, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
   ::close(probe);
-  if (!bound) throw std::runtime_error("no free port on 127.0.0.1");
-  return ntohs(address.sin_port);
+  return bound;
+}
+
+/// A port that nobody had a moment ago. The kernel does not give it to a client: one that calls a
+/// server which is down would take the server's port for good, or be connected with itself.
+std::uint16_t free_port() {
+  static std::atomic<unsigned> next = std::random_device{}();
+  constexpr unsigned lowest = 12'000, highest = 32'000;
+  for (unsigned look = lowest; look < highest; ++look) {
+    const auto port = static_cast<std::uint16_t>(lowest + next++ % (highest - lowest));
+    if (is_free(port)) return port;
+  }
+  throw std::runtime_error("no free port on 127.0.0.1");
 }
 
 constexpr int attempts = 5;
@@ -83,6 +94,8 @@ void RedisServer::start_on_free_ports() {
   for (int attempt = 1;; ++attempt) {
     port_ = free_port();
     if (options_.tls) tls_port_ = free_port();
+    if (options_.cluster) bus_port_ = free_port();
+    write_config();
     try {
       return start();
     } catch (const std::runtime_error&) {
@@ -101,6 +114,10 @@ void RedisServer::write_config() const {
          << "\ntls-cert-file " << certificates_->server << "\ntls-key-file "
          << certificates_->server_key << "\ntls-auth-clients optional\n";
   }
+  if (options_.cluster) file << "cluster-enabled yes\ncluster-port " << bus_port_ << '\n';
+  if (!options_.password.empty()) {
+    file << "requirepass " << options_.password << "\nmasterauth " << options_.password << '\n';
+  }
   for (const std::string& line : options_.config) file << line << '\n';
 }
 
@@ -114,10 +131,24 @@ bool RedisServer::answers() const {
   }
 }
 
+RedisClient RedisServer::admitted(RedisClient client) const {
+  if (options_.password.empty()) return client;
+  const Reply reply = client({"AUTH", options_.password});
+  if (reply.is_error()) throw std::runtime_error(reply.text());
+  return client;
+}
+
+RedisClient RedisServer::client() const { return admitted(RedisClient::unix_socket(socket())); }
+
+RedisClient RedisServer::client_tcp() const {
+  return admitted(RedisClient::tcp("127.0.0.1", port_));
+}
+
 void RedisServer::start() {
-  write_config();
-  process_ = std::make_unique<Process>(std::vector<std::string>{program(), folder_ / "redis.conf"},
-                                       folder_ / "log");
+  std::vector<std::string> words{program(), folder_ / "redis.conf"};
+  words.insert(words.end(), options_.arguments.begin(), options_.arguments.end());
+  process_ = std::make_unique<Process>(words, folder_ / "log");
+  stopped_ = false;
   const auto end = std::chrono::steady_clock::now() + patience;
   while (!answers()) {
     if (process_->ended() || std::chrono::steady_clock::now() >= end) {
@@ -130,14 +161,34 @@ void RedisServer::start() {
   }
 }
 
+void RedisServer::stop() {
+  process_->stop();
+  stopped_ = true;
+}
+
+void RedisServer::resume() {
+  process_->resume();
+  stopped_ = false;
+}
+
 void RedisServer::kill() {
   process_->signal(SIGKILL);
   process_->wait();
+  stopped_ = false;
 }
 
 void RedisServer::shut_down() {
   process_->signal(SIGTERM);
   process_->wait();
+}
+
+void RedisServer::serve_again() {
+  if (serves()) return;
+  if (stopped_) {
+    resume();
+  } else {
+    start();
+  }
 }
 
 }  // namespace latchkey::tests

@@ -20,11 +20,20 @@ struct RedisServerOptions {
   /// Also listens with TLS; certificates for `tls_names` are made.
   bool tls = false;
   std::string tls_names = "DNS:localhost,IP:127.0.0.1";
+  /// Asked of everybody (requirepass), shown to a master (masterauth) and given by client().
+  std::string password{};
+  /// A node of a cluster, with its bus on a free port, too.
+  bool cluster = false;
+  /// Behind the name of the file: "--sentinel".
+  std::vector<std::string> arguments{};
 };
 
 /// Starts a real server in a temporary folder, on a Unix socket there and on a free port of
 /// 127.0.0.1; answers when the constructor returns. It saves nothing unless told to. Ended by its
-/// id, and the folder wiped, with this object.
+/// id, and the folder wiped, with this object; or with the thread that started it.
+///
+/// Its redis.conf is written once: what the server wrote there itself (CONFIG REWRITE, a sentinel's
+/// knowledge) holds after start(), too.
 ///
 /// The program is what $LATCHKEY_REDIS_SERVER names, else redis-server, else valkey-server; where
 /// there is none, the constructor throws a std::runtime_error that says what to install.
@@ -39,28 +48,38 @@ class RedisServer {
   [[nodiscard]] std::string socket() const { return folder_ / "socket"; }
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
   [[nodiscard]] std::uint16_t tls_port() const noexcept { return tls_port_; }
+  /// Where other nodes of a cluster find this one.
+  [[nodiscard]] std::uint16_t bus_port() const noexcept { return bus_port_; }
   [[nodiscard]] const Certificates& certificates() const { return *certificates_; }
   [[nodiscard]] pid_t id() const noexcept { return process_->id(); }
 
   /// redis+unix:///…/socket, redis://127.0.0.1:port
   [[nodiscard]] std::string unix_uri() const { return "redis+unix://" + socket(); }
   [[nodiscard]] std::string tcp_uri() const { return "redis://127.0.0.1:" + std::to_string(port_); }
-  [[nodiscard]] RedisClient client() const { return RedisClient::unix_socket(socket()); }
+  /// Logged in where there is a password.
+  [[nodiscard]] RedisClient client() const;
+  [[nodiscard]] RedisClient client_tcp() const;
 
-  void stop() { process_->stop(); }      ///< SIGSTOP
-  void resume() { process_->resume(); }  ///< SIGCONT
-  void kill();                           ///< SIGKILL, and back when it has ended
-  void shut_down();                      ///< SIGTERM, and back when it has ended
-  void start();                          ///< again, after one of them: same folder, same ports
+  /// Neither ended nor stopped.
+  [[nodiscard]] bool serves() const { return !stopped_ && process_ && !process_->ended(); }
+
+  void stop();         ///< SIGSTOP
+  void resume();       ///< SIGCONT
+  void kill();         ///< SIGKILL, and back when it has ended
+  void shut_down();    ///< SIGTERM, and back when it has ended
+  void start();        ///< again, after one of them: same folder, same ports, same redis.conf
+  void serve_again();  ///< one of both, as it needs; nothing where it serves
 
  private:
   void start_on_free_ports();
   void write_config() const;
+  [[nodiscard]] RedisClient admitted(RedisClient client) const;
   [[nodiscard]] bool answers() const;
 
   RedisServerOptions options_;
   std::filesystem::path folder_;
-  std::uint16_t port_ = 0, tls_port_ = 0;
+  std::uint16_t port_ = 0, tls_port_ = 0, bus_port_ = 0;
+  bool stopped_ = false;
   std::optional<Certificates> certificates_;
   std::unique_ptr<Process> process_;
 };

@@ -1,0 +1,123 @@
+// Masters that sentinels look after: found, lost and found again.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <latchkey/error.hpp>
+#include <latchkey/locks.hpp>
+
+#include "support/recorder.hpp"
+#include "support/sentinel_group.hpp"
+
+namespace latchkey::tests {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using SteadyClock = std::chrono::steady_clock;
+
+std::string refusal_of(const std::string& uri, Options options = {}) {
+  try {
+    const Locks locks = Locks::connect(uri, options);
+    return "taken";
+  } catch (const Error& error) {
+    return error.what();
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+}
+
+class RedisSentinel : public ::testing::Test {
+ protected:
+  static SentinelGroup& group() {
+    static SentinelGroup one({.password = "secret", .sentinel_password = "watch"});
+    return one;
+  }
+  void SetUp() override { group().wait_until_ready(); }
+
+  static Locks connect(Options options = {}) {
+    options.command_timeout = 500ms;
+    return Locks::connect(group().uri(), options);
+  }
+};
+
+TEST_F(RedisSentinel, AMasterIsFoundByItsName) {
+  const Locks locks = connect();
+  Hold hold = locks.lock("found").acquire();
+  auto client = group().master().client_tcp();
+  EXPECT_EQ(client({"EXISTS", "found"}).integer(), 1);
+  EXPECT_TRUE(hold.release());
+}
+
+TEST_F(RedisSentinel, WrongWordsForTheSentinelsAreNamed) {
+  std::string uri = group().uri();
+  const std::size_t name = uri.find("/orders");
+  std::string other = uri;
+  other.replace(name, 7, "/nobody");
+  EXPECT_THAT(refusal_of(other), HasSubstr("it looks after no master named 'nobody'"));
+  std::string stranger = uri.substr(0, uri.find('?'));
+  EXPECT_THAT(refusal_of(stranger), HasSubstr("sentinel_password"));
+  EXPECT_THAT(refusal_of("redis://127.0.0.1:" + std::to_string(group().sentinel(0).port())),
+              HasSubstr("password"));
+}
+
+TEST_F(RedisSentinel, WaitersAndHoldersFollowTheMasterWhenItIsReplaced) {
+  const Locks locks = connect();
+  Hold hold = connect().lock("followed").acquire();
+  std::atomic<bool> granted = false;
+  std::thread waiter([&] {
+    const Hold next = locks.lock("followed").acquire(20s);
+    granted = true;
+  });
+  group().fail_over();
+  const auto elected = SteadyClock::now();
+  EXPECT_TRUE(locks.lock("new").try_acquire(5s).has_value());
+  EXPECT_LT(SteadyClock::now() - elected, 2s);
+  EXPECT_FALSE(granted);
+  EXPECT_TRUE(hold.release()) << "it was in sync, so the hold is there";
+  waiter.join();
+  EXPECT_LT(SteadyClock::now() - elected, 5s);
+}
+
+TEST_F(RedisSentinel, NewGrantsFlowSoonAfterAKilledMasterWasReplaced) {
+  const Locks locks = connect();
+  ASSERT_TRUE(locks.lock("warm").try_acquire(5s).has_value());
+  const Election election = group().kill_master();
+  EXPECT_TRUE(locks.lock("new").try_acquire(5s).has_value());
+  EXPECT_LT(SteadyClock::now() - election.seen, 2s);
+  group().restore();
+}
+
+// It still answers, and promises what nobody keeps.
+TEST_F(RedisSentinel, AFrozenMasterIsLeftWhenAnotherIsElected) {
+  const Locks locks = connect();
+  ASSERT_TRUE(locks.lock("warm").try_acquire(5s).has_value());
+  const std::uint16_t before = group().master_port();
+  group().server_at(before).stop();
+  std::atomic<SteadyClock::duration> granted{};
+  std::thread waiter([&] {
+    const Hold next = locks.lock("frozen").acquire(20s);
+    granted = SteadyClock::now().time_since_epoch();
+  });
+  const Election election = group().wait_for_election(before);
+  waiter.join();
+  EXPECT_LT(granted.load() - election.seen.time_since_epoch(), 2s);
+  group().restore();
+}
+
+TEST_F(RedisSentinel, ASentinelThatIsDownAndOneThatIsFrozenAreDoneWithout) {
+  group().sentinel(0).kill();
+  group().sentinel(1).stop();
+  const Locks locks = connect();
+  EXPECT_TRUE(locks.lock("one is enough").try_acquire(1s).has_value());
+  group().restore();
+}
+
+}  // namespace
+}  // namespace latchkey::tests

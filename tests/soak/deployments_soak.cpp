@@ -1,0 +1,147 @@
+// Processes whose masters are replaced and whose slots move, judged by memory that they share
+// outside of Redis.
+#include <gtest/gtest.h>
+
+#include <dirent.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <thread>
+
+#include "soak/crowd.hpp"
+#include "soak/settings.hpp"
+#include "soak/shared.hpp"
+#include "support/redis_cluster.hpp"
+#include "support/sentinel_group.hpp"
+
+namespace latchkey::soak {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr int processes = 4;
+/// Leases that end soon where a failover forgot a release.
+constexpr Size crowd_size{.threads = 4, .keys = 20, .lease = 5s, .disturbed = true};
+
+/// A wait outlasts a failover.
+Options options(int replicas) {
+  return {
+      .watchdog = 3s, .command_timeout = 500ms, .unavailable_after = 60s, .min_replicas = replicas};
+}
+
+/// A crowd in each of several processes, while `disturb` does its worst, again and again.
+template <class Disturb>
+void run_under(const std::string& uri, int replicas, int least, Disturb&& disturb) {
+  const Shared<Judge> judge;
+  const Shared<Tally> tally;
+  const Shared<std::atomic<bool>> over;
+  const std::uint64_t seed = soak::seed();
+  Children children;
+  for (int number = 0; number < processes; ++number) {
+    children.start([&, number] {
+      const Locks locks = Locks::connect(uri, options(replicas));
+      const Places places{locks, locks};
+      Crowd crowd(&places, *judge, *tally, seed + 1'000'000 * static_cast<unsigned>(number),
+                  crowd_size);
+      while (!*over) crowd.run(500ms);
+      locks.close(5s);
+    });
+  }
+  const auto end = SteadyClock::now() + length_of_soak();
+  int times = 0;
+  while (times < least || SteadyClock::now() < end) {
+    disturb(times++);
+    std::this_thread::sleep_for(1500ms);  // all is well for a while
+  }
+  *over = true;
+  EXPECT_TRUE(children.join());
+  judge->settle();
+  print(*tally);
+  std::printf("%d failovers, kills and migrations\n", times);
+  EXPECT_EQ(judge->violations.overlaps, 0U);
+  EXPECT_EQ(judge->violations.torn_reads, 0U);
+  EXPECT_EQ(judge->violations.lost_updates, 0U);
+  EXPECT_EQ(judge->violations.stale_tokens, 0U);
+  for (const auto& visits : tally->visits) EXPECT_GT(visits, 0U);
+}
+
+// All replicas confirm each grant, so whichever is promoted has it.
+TEST(DeploymentsSoak, SentinelsReplaceMastersAndNoUpdateIsLost) {
+  tests::SentinelGroup group;
+  run_under(group.uri(), 2, 2, [&](int time) {
+    time % 2 == 0 ? group.fail_over() : group.kill_master();
+    group.restore();
+  });
+}
+
+TEST(DeploymentsSoak, AClusterChangesHandsAndNoUpdateIsLost) {
+  tests::RedisCluster cluster;
+  const auto migrate = [&](int time) {
+    const std::size_t slot = cluster.slot_of("key:" + std::to_string(time % 5));
+    const std::size_t from = cluster.owner_of(slot);
+    const auto masters = cluster.masters();
+    const std::size_t to = masters[0] != from ? masters[0] : masters[1];
+    cluster.migrate_slot(slot, from, to);
+    cluster.wait_until_ready();
+  };
+  run_under(cluster.uri(), 1, 3, [&](int time) {
+    if (time % 3 != 2) return migrate(time);
+    const std::size_t master = cluster.owner_of(cluster.slot_of("key:0"));
+    if (time % 2 == 0) {
+      cluster.fail_over(cluster.replicas_of(master).front());
+    } else {
+      cluster.kill_master(master);
+      cluster.restore(master);
+    }
+    cluster.wait_until_ready();
+  });
+}
+
+/// Entries of a folder of this process in /proc.
+int count_in(const char* folder) {
+  DIR* const opened = ::opendir(folder);
+  int count = 0;
+  while (::readdir(opened) != nullptr) ++count;
+  ::closedir(opened);
+  return count;
+}
+
+/// How often, of fifty times in a minute.
+int failovers() {
+  return std::max<int>(3, static_cast<int>(50 * length_of_soak() / std::chrono::seconds(60)));
+}
+
+TEST(DeploymentsSoak, FailoversLeaveNoConnectionNoSubscriptionAndNoThread) {
+  tests::SentinelGroup group;
+  const Locks locks = Locks::connect(group.uri(), options(0));
+  const Locks others = Locks::connect(group.uri(), options(0));
+  const auto use = [&] {
+    Hold hold = locks.lock("used").acquire(20s);
+    std::thread waiter([&] { static_cast<void>(others.lock("used").acquire(20s)); });
+    std::this_thread::sleep_for(20ms);
+    hold.release();
+    waiter.join();
+  };
+  use();
+  const int descriptors = count_in("/proc/self/fd"), threads = count_in("/proc/self/task");
+  for (int time = 0; time < failovers(); ++time) {
+    group.fail_over();
+    use();
+    group.wait_until_ready();
+  }
+  use();
+  EXPECT_EQ(count_in("/proc/self/task"), threads);
+  EXPECT_LE(count_in("/proc/self/fd"), descriptors);
+  for (std::size_t index = 0; index < group.size(); ++index) {
+    auto client = group.server(index).client();
+    EXPECT_TRUE(client({"PUBSUB", "CHANNELS", "redisson*"}).list().empty()) << index;
+    const std::string clients = client({"CLIENT", "LIST", "TYPE", "normal"}).text();
+    const bool is_master = &group.server(index) == &group.master();
+    EXPECT_EQ(clients.find("name=latchkey") != std::string::npos, is_master) << clients;
+  }
+}
+
+}  // namespace
+}  // namespace latchkey::soak

@@ -1,0 +1,69 @@
+// A master and its replicas.
+#include "support/replicated.hpp"
+
+#include <stdexcept>
+
+#include "support/polling.hpp"
+#include "support/replication.hpp"
+
+namespace latchkey::tests {
+namespace {
+
+/// Says it to one server and has it written to its redis.conf, so that it holds after a restart.
+void replicate(RedisServer& server, const std::string& host, const std::string& port) {
+  RedisClient client = server.client();
+  for (const Reply& reply : {client({"REPLICAOF", host, port}), client({"CONFIG", "REWRITE"})}) {
+    if (reply.is_error()) throw std::runtime_error(reply.text());
+  }
+}
+
+}  // namespace
+
+Replicated::Replicated(ReplicatedOptions options) {
+  RedisServerOptions common{.config = replication_config(), .password = options.password};
+  common.config.insert(common.config.end(), options.config.begin(), options.config.end());
+  servers_.push_back(std::make_unique<RedisServer>(common));
+  common.config.push_back("replicaof 127.0.0.1 " + std::to_string(master().port()));
+  while (servers_.size() <= options.replicas) {
+    servers_.push_back(std::make_unique<RedisServer>(common));
+  }
+  wait_until_synced();
+}
+
+std::size_t Replicated::index_of_replica(std::size_t index) const {
+  return index < master_ ? index : index + 1;
+}
+
+RedisServer& Replicated::replica(std::size_t index) { return server(index_of_replica(index)); }
+
+void Replicated::promote(std::size_t index) {
+  const std::size_t promoted = index_of_replica(index);
+  replicate(server(promoted), "NO", "ONE");
+  master_ = promoted;
+  follow_master();
+}
+
+void Replicated::follow_master() {
+  for (const auto& each : servers_) {
+    if (each.get() == &master() || !each->serves()) continue;
+    replicate(*each, "127.0.0.1", std::to_string(master().port()));
+  }
+}
+
+void Replicated::restore() {
+  for (const auto& each : servers_) each->serve_again();
+  follow_master();
+  wait_until_synced();
+}
+
+void Replicated::wait_until_synced() {
+  await("replicas in sync", [&]() -> std::string {
+    for (const auto& each : servers_) {
+      if (each.get() == &master() || !each->serves()) continue;
+      if (std::string missing = lag(*each, master()); !missing.empty()) return missing;
+    }
+    return {};
+  });
+}
+
+}  // namespace latchkey::tests

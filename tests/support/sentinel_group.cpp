@@ -1,0 +1,207 @@
+// Sentinels, and the servers that they watch.
+#include "support/sentinel_group.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <stdexcept>
+
+#include "support/replication.hpp"
+
+namespace latchkey::tests {
+namespace {
+
+using Fields = std::map<std::string, std::string>;
+
+/// A reply of names and values in turns.
+Fields fields_of(const redisReply& reply) {
+  Fields fields;
+  for (std::size_t at = 0; at + 1 < reply.elements; at += 2) {
+    const redisReply& name = *reply.element[at];
+    const redisReply& value = *reply.element[at + 1];
+    fields.emplace(std::string(name.str, name.len), std::string(value.str, value.len));
+  }
+  return fields;
+}
+
+Reply checked(Reply reply) {
+  if (reply.is_error()) throw std::runtime_error(reply.text());
+  return reply;
+}
+
+std::uint16_t port_in(const std::string& text) {
+  return static_cast<std::uint16_t>(std::stoul(text));
+}
+
+}  // namespace
+
+SentinelGroup::SentinelGroup(SentinelGroupOptions options)
+    : options_(std::move(options)),
+      servers_({.replicas = options_.replicas,
+                .password = options_.password,
+                .config = options_.config}) {
+  start_sentinels();
+  wait_until_ready();
+}
+
+void SentinelGroup::start_sentinels() {
+  const std::string& name = options_.name;
+  std::vector<std::string> config{
+      "sentinel monitor " + name + " 127.0.0.1 " + std::to_string(server(0).port()) + ' ' +
+          std::to_string(options_.quorum),
+      "sentinel down-after-milliseconds " + name + ' ' +
+          std::to_string(options_.down_after.count()),
+      "sentinel failover-timeout " + name + ' ' + std::to_string(options_.failover_timeout.count()),
+      "sentinel parallel-syncs " + name + ' ' + std::to_string(options_.replicas)};
+  if (!options_.password.empty()) {
+    config.push_back("sentinel auth-pass " + name + ' ' + options_.password);
+  }
+  if (!options_.sentinel_password.empty()) {
+    config.push_back("sentinel sentinel-pass " + options_.sentinel_password);
+  }
+  const RedisServerOptions sentinel{
+      .config = config, .password = options_.sentinel_password, .arguments = {"--sentinel"}};
+  while (sentinels_.size() < options_.sentinels) {
+    sentinels_.push_back(std::make_unique<RedisServer>(sentinel));
+    hurry(*sentinels_.back());
+  }
+}
+
+// It forgets this when it ends. Tilt is what a sentinel falls into that was stopped for 2 s: for
+// half a minute it would do nothing then.
+void SentinelGroup::hurry(RedisServer& sentinel) {
+  checked(sentinel.client()({"SENTINEL", "DEBUG", "PING-PERIOD", "300", "INFO-PERIOD", "200",
+                             "PUBLISH-PERIOD", "200", "ASK-PERIOD", "200", "TILT-PERIOD", "500",
+                             "MIN-LINK-RECONNECT-PERIOD", "1000"}));
+}
+
+std::string SentinelGroup::uri() const {
+  std::string uri = "redis+sentinel://";
+  if (!options_.password.empty()) uri += ':' + options_.password + '@';
+  for (const auto& each : sentinels_) {
+    if (each != sentinels_.front()) uri += ',';
+    uri += "127.0.0.1:" + std::to_string(each->port());
+  }
+  uri += '/' + options_.name;
+  if (!options_.sentinel_password.empty()) {
+    uri += "?sentinel_password=" + options_.sentinel_password;
+  }
+  return uri;
+}
+
+std::size_t SentinelGroup::index_at(std::uint16_t port) {
+  for (std::size_t index = 0; index < size(); ++index) {
+    if (server(index).port() == port) return index;
+  }
+  throw std::runtime_error("no server of this group is at port " + std::to_string(port));
+}
+
+std::uint16_t SentinelGroup::master_port_of(RedisServer& sentinel) {
+  const Reply reply =
+      checked(sentinel.client()({"SENTINEL", "get-master-addr-by-name", options_.name}));
+  return reply.is_nil() ? std::uint16_t{0} : port_in(reply.list().at(1));
+}
+
+std::uint16_t SentinelGroup::master_port() {
+  std::map<std::uint16_t, std::size_t> votes;
+  for (const auto& each : sentinels_) {
+    if (!each->serves()) continue;
+    const std::uint16_t port = master_port_of(*each);
+    if (++votes[port] > sentinels_.size() / 2) return port;
+  }
+  return 0;
+}
+
+Election SentinelGroup::wait_for_election(std::uint16_t before) {
+  Election election{};
+  std::uint16_t elected = before;
+  await("the election of another master", [&]() -> std::string {
+    std::set<std::uint16_t> named;
+    for (const auto& each : sentinels_) {
+      if (!each->serves()) continue;
+      const std::uint16_t port = master_port_of(*each);
+      named.insert(port);
+      if (port == before || port == elected) continue;
+      election = {.index = index_at(port), .seen = std::chrono::steady_clock::now()};
+      elected = port;
+    }
+    if (named.size() != 1 || named.contains(before)) return "not all sentinels name another one";
+    return is_master(server(election.index)) ? "" : "the new one does not know yet";
+  });
+  return election;
+}
+
+Election SentinelGroup::fail_over() {
+  wait_until_ready();
+  const std::uint16_t before = master().port();
+  const auto serves = [](const auto& sentinel) { return sentinel->serves(); };
+  RedisServer& asked = **std::ranges::find_if(sentinels_, serves);
+  // It refuses while it has no news of the replicas, or is about another failover.
+  await("a sentinel that begins a failover", [&] {
+    const Reply reply = asked.client()({"SENTINEL", "FAILOVER", options_.name});
+    return reply.is_error() ? reply.text() : std::string();
+  });
+  return wait_for_election(before);
+}
+
+Election SentinelGroup::kill_master() {
+  wait_until_ready();
+  RedisServer& dying = master();
+  dying.kill();
+  return wait_for_election(dying.port());
+}
+
+void SentinelGroup::restore() {
+  for (std::size_t index = 0; index < size(); ++index) server(index).serve_again();
+  for (const auto& each : sentinels_) {
+    each->serve_again();
+    hurry(*each);
+  }
+  wait_until_ready();
+}
+
+void SentinelGroup::wait_until_ready() {
+  await("sentinels that know all", [&]() -> std::string {
+    const std::uint16_t port = master_port();
+    if (port == 0) return "the sentinels do not agree on a master";
+    for (const auto& each : sentinels_) {
+      if (!each->serves()) continue;
+      if (std::string missing = unknown_to(*each, port); !missing.empty()) return missing;
+    }
+    for (std::size_t index = 0; index < size(); ++index) {
+      RedisServer& each = server(index);
+      if (each.port() == port || !each.serves()) continue;
+      if (std::string missing = lag(each, server_at(port)); !missing.empty()) return missing;
+    }
+    return {};
+  });
+}
+
+std::string SentinelGroup::unknown_to(RedisServer& sentinel, std::uint16_t master) {
+  const Reply reply = checked(sentinel.client()({"SENTINEL", "MASTER", options_.name}));
+  Fields said = fields_of(reply.raw());
+  if (said["port"] != std::to_string(master)) return "a sentinel has another master";
+  if (said["flags"] != "master") return "to a sentinel, the master is " + said["flags"];
+  if (said["num-other-sentinels"] != std::to_string(sentinels_.size() - 1)) {
+    return "a sentinel knows " + said["num-other-sentinels"] + " others";
+  }
+  if (said["num-slaves"] != std::to_string(size() - 1)) {
+    return "a sentinel knows " + said["num-slaves"] + " replicas";
+  }
+  return unknown_server_to(sentinel, master);
+}
+
+std::string SentinelGroup::unknown_server_to(RedisServer& sentinel, std::uint16_t master) {
+  const Reply reply = checked(sentinel.client()({"SENTINEL", "REPLICAS", options_.name}));
+  for (std::size_t at = 0; at < reply.raw().elements; ++at) {
+    Fields said = fields_of(*reply.raw().element[at]);
+    if (!server_at(port_in(said["port"])).serves()) continue;
+    const std::string replica = "to a sentinel, the replica " + said["port"];
+    if (said["flags"] != "slave") return replica + " is " + said["flags"];
+    if (said["master-port"] != std::to_string(master)) return replica + " has another master";
+    if (said["master-link-status"] != "ok") return replica + " has no link";
+  }
+  return {};
+}
+
+}  // namespace latchkey::tests

@@ -1,0 +1,85 @@
+// A hash slot's way from one node of a cluster to another.
+#include "support/slot_mover.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "redis/command_buffer.hpp"
+#include "support/cluster_view.hpp"
+
+namespace latchkey::tests {
+namespace {
+
+void check(const Reply& reply) {
+  if (reply.is_error()) throw std::runtime_error(reply.text());
+}
+
+}  // namespace
+
+SlotMover::SlotMover(const SlotPlace& from, const SlotPlace& to,
+                     const std::vector<const RedisServer*>& others, std::string password)
+    : from_id_(from.id),
+      to_id_(to.id),
+      to_port_(std::to_string(to.server.port())),
+      password_(std::move(password)),
+      to_(to.server.client()),
+      from_{&from.server, from.server.client()} {
+  for (const RedisServer* const each : others) others_.push_back({each, each->client()});
+}
+
+// The new node first: the old one sends clients to it from the moment it is told.
+void SlotMover::begin(std::size_t slot) {
+  const std::string number = std::to_string(slot);
+  check(to_({"CLUSTER", "SETSLOT", number, "IMPORTING", from_id_}));
+  check(from_.client({"CLUSTER", "SETSLOT", number, "MIGRATING", to_id_}));
+}
+
+std::size_t SlotMover::move_keys(std::size_t slot, std::size_t most) {
+  constexpr std::size_t at_once = 100;
+  std::size_t moved = 0;
+  while (moved < most) {
+    const std::string count = std::to_string(std::min(at_once, most - moved));
+    const Reply keys = from_.client({"CLUSTER", "GETKEYSINSLOT", std::to_string(slot), count});
+    check(keys);
+    if (keys.list().empty()) break;
+    migrate(keys.list());
+    moved += keys.list().size();
+  }
+  return moved;
+}
+
+void SlotMover::migrate(const std::vector<std::string>& keys) {
+  detail::redis::CommandBuffer command;
+  command.begin(7 + (password_.empty() ? 0U : 2U) + keys.size());
+  for (const char* const word : {"MIGRATE", "127.0.0.1"}) command.word(word);
+  command.word(to_port_);
+  for (const char* const word : {"", "0", "5000"}) command.word(word);
+  if (!password_.empty()) {
+    command.word("AUTH");
+    command.word(password_);
+  }
+  command.word("KEYS");
+  for (const std::string& key : keys) command.word(key);
+  check(from_.client.send(command.bytes()));
+}
+
+// The new node first: were the old one to forget the slot before, nobody would own it for a moment.
+void SlotMover::end(std::size_t slot) {
+  check(to_({"CLUSTER", "SETSLOT", std::to_string(slot), "NODE", to_id_}));
+  tell(from_, slot);
+  for (Node& each : others_) tell(each, slot);
+}
+
+// Who has heard of it from another node may refuse: without slots one becomes a replica, and closes
+// connections on which it was about something else.
+void SlotMover::tell(Node& node, std::size_t slot) {
+  const std::string number = std::to_string(slot);
+  const Reply reply = node.client({"CLUSTER", "SETSLOT", number, "NODE", to_id_});
+  if (!reply.is_error()) return;
+  node.client = node.server->client();
+  const ClusterView view(node.client({"CLUSTER", "NODES"}).text());
+  const ClusterMember* const owner = view.owner_of(slot);
+  if (owner == nullptr || owner->id != to_id_) throw std::runtime_error(reply.text());
+}
+
+}  // namespace latchkey::tests
