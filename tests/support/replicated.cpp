@@ -1,23 +1,10 @@
 // A master and its replicas.
 #include "support/replicated.hpp"
 
-#include <stdexcept>
-
 #include "support/polling.hpp"
 #include "support/replication.hpp"
 
 namespace latchkey::tests {
-namespace {
-
-/// Says it to one server and has it written to its redis.conf, so that it holds after a restart.
-void replicate(RedisServer& server, const std::string& host, const std::string& port) {
-  RedisClient client = server.client();
-  for (const Reply& reply : {client({"REPLICAOF", host, port}), client({"CONFIG", "REWRITE"})}) {
-    if (reply.is_error()) throw std::runtime_error(reply.text());
-  }
-}
-
-}  // namespace
 
 Replicated::Replicated(ReplicatedOptions options) {
   RedisServerOptions common{.config = replication_config(), .password = options.password};
@@ -38,7 +25,7 @@ RedisServer& Replicated::replica(std::size_t index) { return server(index_of_rep
 
 void Replicated::promote(std::size_t index) {
   const std::size_t promoted = index_of_replica(index);
-  replicate(server(promoted), "NO", "ONE");
+  replicate_nobody(server(promoted));
   master_ = promoted;
   follow_master();
 }
@@ -46,7 +33,7 @@ void Replicated::promote(std::size_t index) {
 void Replicated::follow_master() {
   for (const auto& each : servers_) {
     if (each.get() == &master() || !each->serves()) continue;
-    replicate(*each, "127.0.0.1", std::to_string(master().port()));
+    replicate(*each, master());
   }
 }
 

@@ -2,12 +2,20 @@
 #include "support/replication.hpp"
 
 #include <sstream>
+#include <stdexcept>
 
 namespace latchkey::tests {
 namespace {
 
 std::string replication_info(const RedisServer& server) {
   return server.client()({"INFO", "replication"}).text();
+}
+
+void replicaof(const RedisServer& server, const std::string& host, const std::string& port) {
+  RedisClient client = server.client();
+  for (const Reply& reply : {client({"REPLICAOF", host, port}), client({"CONFIG", "REWRITE"})}) {
+    if (reply.is_error()) throw std::runtime_error(reply.text());
+  }
 }
 
 long long number(const std::string& text) { return text.empty() ? -1 : std::stoll(text); }
@@ -31,6 +39,12 @@ std::string info_field(std::string_view info, std::string_view name) {
 bool is_master(const RedisServer& server) {
   return info_field(replication_info(server), "role") == "master";
 }
+
+void replicate(const RedisServer& server, const RedisServer& master) {
+  replicaof(server, "127.0.0.1", std::to_string(master.port()));
+}
+
+void replicate_nobody(const RedisServer& server) { replicaof(server, "NO", "ONE"); }
 
 std::string lag(const RedisServer& replica, const RedisServer& master) {
   const std::string masters = replication_info(master);

@@ -19,6 +19,11 @@ std::string info_field(std::string_view info, std::string_view name);
 /// Is it a master in its own eyes?
 bool is_master(const RedisServer& server);
 
+/// Has one follow another, or nobody; and has it written to its redis.conf, so that it holds after
+/// a restart. Throws std::runtime_error with what was refused.
+void replicate(const RedisServer& server, const RedisServer& master);
+void replicate_nobody(const RedisServer& server);
+
 /// What a replica lacks to follow `master`, with its link up and all that the master had when this
 /// was called; "" where nothing.
 std::string lag(const RedisServer& replica, const RedisServer& master);

@@ -2,6 +2,7 @@
 #include "support/sentinel_group.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -33,6 +34,8 @@ std::uint16_t port_in(const std::string& text) {
   return static_cast<std::uint16_t>(std::stoul(text));
 }
 
+constexpr std::chrono::milliseconds usual_greeting{700};
+
 }  // namespace
 
 SentinelGroup::SentinelGroup(SentinelGroupOptions options)
@@ -42,6 +45,7 @@ SentinelGroup::SentinelGroup(SentinelGroupOptions options)
                 .config = options_.config}) {
   start_sentinels();
   wait_until_ready();
+  for (const auto& each : sentinels_) hurry(*each, usual_greeting);
 }
 
 void SentinelGroup::start_sentinels() {
@@ -63,16 +67,18 @@ void SentinelGroup::start_sentinels() {
       .config = config, .password = options_.sentinel_password, .arguments = {"--sentinel"}};
   while (sentinels_.size() < options_.sentinels) {
     sentinels_.push_back(std::make_unique<RedisServer>(sentinel));
-    hurry(*sentinels_.back());
+    hurry(*sentinels_.back(), std::chrono::milliseconds(200));
   }
 }
 
-// It forgets this when it ends. Tilt is what a sentinel falls into that was stopped for 2 s: for
-// half a minute it would do nothing then.
-void SentinelGroup::hurry(RedisServer& sentinel) {
-  checked(sentinel.client()({"SENTINEL", "DEBUG", "PING-PERIOD", "300", "INFO-PERIOD", "200",
-                             "PUBLISH-PERIOD", "200", "ASK-PERIOD", "200", "TILT-PERIOD", "500",
-                             "MIN-LINK-RECONNECT-PERIOD", "1000"}));
+// A sentinel forgets this when it ends. It makes a replica again of a master that it does not know
+// to be elected, after four times the greeting; while a failover, which looks at replicas once in a
+// second, must not take longer. Tilt is what one falls into that was stopped for 2 s: for half a
+// minute it would do nothing.
+void SentinelGroup::hurry(RedisServer& sentinel, std::chrono::milliseconds greeting) {
+  checked(sentinel.client()({"SENTINEL", "DEBUG", "PING-PERIOD", "300", "INFO-PERIOD", "300",
+                             "ASK-PERIOD", "200", "TILT-PERIOD", "500", "MIN-LINK-RECONNECT-PERIOD",
+                             "1000", "PUBLISH-PERIOD", std::to_string(greeting.count())}));
 }
 
 std::string SentinelGroup::uri() const {
@@ -113,6 +119,10 @@ std::uint16_t SentinelGroup::master_port() {
 }
 
 Election SentinelGroup::wait_for_election(std::uint16_t before) {
+  return await_election(before, [] {});
+}
+
+Election SentinelGroup::await_election(std::uint16_t before, const std::function<void()>& nudge) {
   Election election{};
   std::uint16_t elected = before;
   await("the election of another master", [&]() -> std::string {
@@ -125,6 +135,7 @@ Election SentinelGroup::wait_for_election(std::uint16_t before) {
       election = {.index = index_at(port), .seen = std::chrono::steady_clock::now()};
       elected = port;
     }
+    if (elected == before) nudge();
     if (named.size() != 1 || named.contains(before)) return "not all sentinels name another one";
     return is_master(server(election.index)) ? "" : "the new one does not know yet";
   });
@@ -133,15 +144,16 @@ Election SentinelGroup::wait_for_election(std::uint16_t before) {
 
 Election SentinelGroup::fail_over() {
   wait_until_ready();
-  const std::uint16_t before = master().port();
   const auto serves = [](const auto& sentinel) { return sentinel->serves(); };
   RedisServer& asked = **std::ranges::find_if(sentinels_, serves);
-  // It refuses while it has no news of the replicas, or is about another failover.
-  await("a sentinel that begins a failover", [&] {
+  std::chrono::steady_clock::time_point next{};
+  // It refuses while it has no news of the replicas or is about something else, and may give up.
+  return await_election(master().port(), [&] {
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next) return;
     const Reply reply = asked.client()({"SENTINEL", "FAILOVER", options_.name});
-    return reply.is_error() ? reply.text() : std::string();
+    if (!reply.is_error()) next = now + 2 * options_.failover_timeout;
   });
-  return wait_for_election(before);
 }
 
 Election SentinelGroup::kill_master() {
@@ -155,7 +167,7 @@ void SentinelGroup::restore() {
   for (std::size_t index = 0; index < size(); ++index) server(index).serve_again();
   for (const auto& each : sentinels_) {
     each->serve_again();
-    hurry(*each);
+    hurry(*each, usual_greeting);
   }
   wait_until_ready();
 }
@@ -164,17 +176,34 @@ void SentinelGroup::wait_until_ready() {
   await("sentinels that know all", [&]() -> std::string {
     const std::uint16_t port = master_port();
     if (port == 0) return "the sentinels do not agree on a master";
-    for (const auto& each : sentinels_) {
-      if (!each->serves()) continue;
-      if (std::string missing = unknown_to(*each, port); !missing.empty()) return missing;
+    std::string missing = for_each_sentinel([&](auto& each) { return unknown_to(each, port); });
+    if (!missing.empty()) return missing;
+    demote_all_but(port);
+    missing = for_each_sentinel([&](auto& each) { return unknown_server_to(each, port); });
+    for (std::size_t index = 0; index < size() && missing.empty(); ++index) {
+      const RedisServer& each = server(index);
+      if (each.port() != port && each.serves()) missing = lag(each, server_at(port));
     }
-    for (std::size_t index = 0; index < size(); ++index) {
-      RedisServer& each = server(index);
-      if (each.port() == port || !each.serves()) continue;
-      if (std::string missing = lag(each, server_at(port)); !missing.empty()) return missing;
-    }
-    return {};
+    return missing;
   });
+}
+
+std::string SentinelGroup::for_each_sentinel(
+    const std::function<std::string(RedisServer&)>& missing_in) {
+  for (const auto& each : sentinels_) {
+    if (!each->serves()) continue;
+    if (std::string missing = missing_in(*each); !missing.empty()) return missing;
+  }
+  return {};
+}
+
+// As the sentinels would, some seconds later, with a master of former times.
+void SentinelGroup::demote_all_but(std::uint16_t master) {
+  for (std::size_t index = 0; index < size(); ++index) {
+    const RedisServer& each = server(index);
+    if (each.port() == master || !each.serves() || !is_master(each)) continue;
+    replicate(each, server_at(master));
+  }
 }
 
 std::string SentinelGroup::unknown_to(RedisServer& sentinel, std::uint16_t master) {
@@ -188,7 +217,7 @@ std::string SentinelGroup::unknown_to(RedisServer& sentinel, std::uint16_t maste
   if (said["num-slaves"] != std::to_string(size() - 1)) {
     return "a sentinel knows " + said["num-slaves"] + " replicas";
   }
-  return unknown_server_to(sentinel, master);
+  return {};
 }
 
 std::string SentinelGroup::unknown_server_to(RedisServer& sentinel, std::uint16_t master) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,7 +28,7 @@ struct SentinelGroupOptions {
   std::chrono::milliseconds down_after{500};
   /// So long one step of a failover may take. After one that failed (the sentinels' votes may be
   /// split) the next comes twice as long later.
-  std::chrono::milliseconds failover_timeout{1500};
+  std::chrono::milliseconds failover_timeout{2000};
   /// Lines of redis.conf for each server.
   std::vector<std::string> config{};
 };
@@ -37,7 +38,9 @@ struct SentinelGroupOptions {
 /// (SENTINEL DEBUG), that a test may see in a second what takes them ten.
 ///
 /// Servers and sentinels may be killed, stopped, resumed and started by hand; restore() brings all
-/// back. All indexes begin at 0. What is waited for too long is a std::runtime_error.
+/// back. A former master that is back, or was replaced while it served, goes on as a master until
+/// the sentinels make a replica of it 3 s later, or restore() or wait_until_ready() at once. All
+/// indexes begin at 0. What is waited for too long is a std::runtime_error.
 class SentinelGroup {
  public:
   explicit SentinelGroup(SentinelGroupOptions options = {});
@@ -73,8 +76,12 @@ class SentinelGroup {
  private:
   [[nodiscard]] std::size_t index_at(std::uint16_t port);
   void start_sentinels();
-  void hurry(RedisServer& sentinel);
+  void hurry(RedisServer& sentinel, std::chrono::milliseconds greeting);
   [[nodiscard]] std::uint16_t master_port_of(RedisServer& sentinel);
+  Election await_election(std::uint16_t before, const std::function<void()>& nudge);
+  void demote_all_but(std::uint16_t master);
+  [[nodiscard]] std::string for_each_sentinel(
+      const std::function<std::string(RedisServer&)>& missing_in);
   [[nodiscard]] std::string unknown_to(RedisServer& sentinel, std::uint16_t master);
   [[nodiscard]] std::string unknown_server_to(RedisServer& sentinel, std::uint16_t master);
 

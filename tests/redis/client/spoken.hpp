@@ -66,13 +66,14 @@ inline std::string bulk(std::string_view text) {
 
 /// What Redis answers to HELLO 3, and to INFO behind it, of which `memory` are some lines.
 inline std::string hello_answer(int client_number, std::string_view run,
-                                std::string_view role = "master", std::string_view memory = {}) {
+                                std::string_view role = "master", std::string_view memory = {},
+                                std::string_view mode = "standalone") {
   const std::string info = "# Server\r\nredis_version:7.0.15\r\nrun_id:" + std::string(run) +
                            "\r\n\r\n# Memory\r\nused_memory:12\r\n" + std::string(memory);
   return "%7\r\n" + bulk("server") + bulk("redis") + bulk("version") + bulk("7.0.15") +
          bulk("proto") + ":3\r\n" + bulk("id") + ":" + std::to_string(client_number) + "\r\n" +
-         bulk("mode") + bulk("standalone") + bulk("role") + bulk(role) + bulk("modules") +
-         "*0\r\n" + "=" + std::to_string(info.size() + 4) + "\r\ntxt:" + info + "\r\n";
+         bulk("mode") + bulk(mode) + bulk("role") + bulk(role) + bulk("modules") + "*0\r\n" + "=" +
+         std::to_string(info.size() + 4) + "\r\ntxt:" + info + "\r\n";
 }
 
 /// A push of so many texts; a count at its end is an integer.

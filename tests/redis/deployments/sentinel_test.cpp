@@ -119,5 +119,24 @@ TEST_F(RedisSentinel, ASentinelThatIsDownAndOneThatIsFrozenAreDoneWithout) {
   group().restore();
 }
 
+// As one does that was cut off from the others before a failover, or set up wrongly.
+TEST_F(RedisSentinel, ASentinelThatSaysSomethingElseIsOutvoted) {
+  SentinelGroup stranger({.replicas = 0,
+                          .sentinels = 1,
+                          .quorum = 1,
+                          .password = "secret",
+                          .sentinel_password = "watch"});
+  std::string uri = group().uri();
+  uri.insert(uri.find('@') + 1, "127.0.0.1:" + std::to_string(stranger.sentinel(0).port()) + ",");
+  const auto ends_at_the_right_one = [&](const std::string& key) {
+    const Locks locks = Locks::connect(uri, {.command_timeout = 500ms});
+    const Hold hold = locks.lock(key).acquire(1s);
+    return group().master().client_tcp()({"EXISTS", key}).integer() == 1;
+  };
+  EXPECT_TRUE(ends_at_the_right_one("before"));
+  group().fail_over();
+  EXPECT_TRUE(ends_at_the_right_one("after"));
+}
+
 }  // namespace
 }  // namespace latchkey::tests

@@ -1,0 +1,264 @@
+// The conversation with one node of a cluster, and with a server whose replicas are to confirm.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "link_fixture.hpp"
+
+namespace latchkey::detail::redis {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using What = Delivery::What;
+
+Link::Settings cluster_settings() {
+  Link::Settings settings;
+  settings.login.client_name = "tester";
+  settings.login.cluster = true;
+  settings.timeout = 2s;
+  settings.seed = 7;
+  settings.place = {"10.0.0.1", 7000};
+  return settings;
+}
+
+class LinkOfCluster : public LinkTest {
+ protected:
+  LinkOfCluster() : LinkTest(cluster_settings()) { bring_up_sharded(); }
+
+  void bring_up_sharded() {
+    connect();
+    heard();
+    say(hello(11));
+    heard();
+    say(":0\r\n");
+    ASSERT_EQ(link.stage(), Link::Stage::up);
+    EXPECT_THAT(names(), ElementsAre("CLUSTER"));
+    say("*0\r\n");
+  }
+  /// With the answer to PUBSUB SHARDNUMSUB.
+  static std::string hello(int number) {
+    return testing::hello_answer(number, "run", "master", "", "cluster") + "%0\r\n";
+  }
+  /// What the link hands to its router.
+  std::vector<Delivery> deliveries(std::string_view bytes) {
+    link.received(bytes, now);
+    std::vector<Delivery> all;
+    Delivery delivery;
+    while (link.next(delivery)) all.push_back(std::move(delivery));
+    return all;
+  }
+};
+
+TEST_F(LinkOfCluster, AMovedRequestGoesToTheRouterWithItsTime) {
+  const Request& asked = submit(Verb::acquire, "k");
+  heard();
+  const auto told = deliveries("-MOVED 7629 10.0.0.2:7001\r\n");
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].what, What::redirected);
+  EXPECT_EQ(told[0].request, &asked);
+  EXPECT_EQ(told[0].redirect.slot, 7629);
+  EXPECT_EQ(told[0].deadline, now + timeout);
+  EXPECT_EQ(told[0].hops, 1);
+  EXPECT_FALSE(told[0].overtaken);
+  EXPECT_EQ(link.unanswered(), 0U);
+}
+
+TEST_F(LinkOfCluster, AnAcquireWithItsReleaseBehindItSaysSo) {
+  submit(Verb::acquire, "k");
+  submit(Verb::release, "k");
+  heard();
+  const auto told = deliveries("-TRYAGAIN later\r\n");
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_TRUE(told[0].overtaken);
+}
+
+TEST_F(LinkOfCluster, AskingGoesBeforeAndItsAnswerIsNobodys) {
+  Request& asked = request(Verb::acquire, "k");
+  link.submit_again({&asked, &sink, now + 1s, 1}, true, now);
+  EXPECT_THAT(names(), ElementsAre("ASKING", "EVALSHA k"));
+  say("+OK\r\n-NOSCRIPT no\r\n");
+  EXPECT_THAT(names(), ElementsAre("ASKING", "EVAL k"));
+  say("+OK\r\n:0\r\n");
+  ASSERT_EQ(sink.told.size(), 1U);
+  EXPECT_EQ(sink.told[0].kind, Kind::granted);
+}
+
+TEST_F(LinkOfCluster, AShardedSubscriptionThatMovedGoesToTheRouter) {
+  const Request& asked = submit(Verb::subscribe, "k", 0);
+  const auto commands = heard();
+  ASSERT_EQ(commands.size(), 2U);
+  EXPECT_EQ(commands[0][0], "SSUBSCRIBE");
+  const auto told = deliveries("-MOVED 7629 10.0.0.2:7001\r\n+PONG\r\n");
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].what, What::redirected);
+  EXPECT_EQ(told[0].request, &asked);
+}
+
+// The server drops the listeners of a slot that leaves it, whatever is under way.
+TEST_F(LinkOfCluster, ADroppedChannelIsAskedForOnceMoreAndThenFollowed) {
+  submit(Verb::subscribe, "k", 0);
+  heard();
+  say(testing::push("ssubscribe", "redisson_lock__channel:{k}", 1) +
+      testing::push("ssubscribe", "redisson_rwlock:{k}", 2) + "+PONG\r\n");
+  const Request& between = submit(Verb::unsubscribe, "other", 0);
+  heard();
+  say(testing::push("sunsubscribe", "redisson_lock__channel:{k}", 0));
+  EXPECT_THAT(names(), ElementsAre("SSUBSCRIBE", "PING"));
+  const auto told =
+      deliveries("-MOVED 1 10.0.0.2:7001\r\n+PONG\r\n-MOVED 7629 10.0.0.2:7001\r\n+PONG\r\n");
+  ASSERT_EQ(told.size(), 2U) << "each error belongs to the channels before its PING";
+  EXPECT_EQ(told[0].request, &between);
+  EXPECT_EQ(told[1].what, What::redirected);
+  EXPECT_EQ(told[1].request, nullptr);
+}
+
+TEST_F(LinkOfCluster, ChannelsMoveToAnotherLinkAndTheirListenersAreToldToLook) {
+  submit(Verb::subscribe, "k", 0);
+  heard();
+  say("+PONG\r\n");
+  Link other(cluster_settings());
+  link.move_channels([](std::string_view) { return true; }, other, now);
+  EXPECT_THAT(names(), ElementsAre("SUNSUBSCRIBE", "PING", "SUNSUBSCRIBE", "PING"));
+  EXPECT_FALSE(link.listens());
+  EXPECT_TRUE(other.listens());
+}
+
+TEST_F(LinkOfCluster, WhatWasNotSentIsTakenElsewhereInItsOrder) {
+  lose();
+  const Request& first = submit(Verb::acquire, "a", 1);
+  const Request& second = submit(Verb::acquire, "b", 2);
+  const Request& third = submit(Verb::release, "a", 1);
+  const auto taken = link.take_unsent([](const Request& each) { return each.key == "a"; });
+  ASSERT_EQ(taken.size(), 2U);
+  EXPECT_EQ(taken[0].request, &first);
+  EXPECT_EQ(taken[1].request, &third);
+  EXPECT_EQ(link.unanswered(), 1U);
+  connect_after_pause();
+  heard();
+  say(hello(12));
+  heard();
+  say(":0\r\n");
+  EXPECT_THAT(names(), Contains("EVALSHA b"));
+  say(":0\r\n");
+  ASSERT_EQ(sink.told.size(), 1U);
+  EXPECT_EQ(sink.told[0].request, &second);
+}
+
+TEST_F(LinkOfCluster, OneThatOnlyListensAsksWhetherAnybodyIsThere) {
+  submit(Verb::subscribe, "k", 0);
+  heard();
+  say("+PONG\r\n");
+  pass(1100ms);
+  EXPECT_THAT(names(), ElementsAre("PING"));
+  EXPECT_FALSE(link.is_silent(now));
+  pass(400ms);
+  EXPECT_TRUE(link.is_silent(now));
+  say("+PONG\r\n");
+  EXPECT_FALSE(link.is_silent(now));
+}
+
+class LinkWithReplicas : public LinkTest {
+ protected:
+  LinkWithReplicas()
+      : LinkTest([] {
+          Link::Settings settings;
+          settings.login.client_name = "tester";
+          settings.login.replicas = true;
+          settings.timeout = 2s;
+          settings.seed = 7;
+          settings.min_replicas = 2;
+          return settings;
+        }()) {
+    connect();
+    heard();
+    say(testing::hello_answer(11, "run") + ":2\r\n");
+    heard();
+    say(":0\r\n");
+  }
+};
+
+TEST_F(LinkWithReplicas, OneWaitIsForAllThatWentBefore) {
+  submit(Verb::acquire, "a", 1);
+  EXPECT_THAT(names(), ElementsAre("EVALSHA a", "WAIT"));
+  submit(Verb::acquire, "b", 2);
+  submit(Verb::acquire, "c", 3);
+  EXPECT_THAT(names(), ElementsAre("EVALSHA b", "EVALSHA c")) << "one at a time";
+  say(":0\r\n");
+  EXPECT_TRUE(sink.told.empty()) << "granted, and not confirmed";
+  say(":2\r\n");
+  ASSERT_EQ(sink.told.size(), 1U);
+  EXPECT_EQ(sink.told[0].kind, Kind::granted);
+  EXPECT_THAT(names(), ElementsAre("WAIT"));
+  say(":0\r\n:0\r\n:2\r\n");
+  ASSERT_EQ(sink.told.size(), 3U);
+  EXPECT_EQ(sink.told[2].kind, Kind::granted);
+  EXPECT_EQ(link.unanswered(), 0U);
+}
+
+TEST_F(LinkWithReplicas, TooFewIsUnknownAndTheNextWaitIsALook) {
+  submit(Verb::acquire, "a", 1);
+  const auto first = heard();
+  EXPECT_THAT(first.back(), ElementsAre("WAIT", "2", "1000"));
+  say(":0\r\n:1\r\n");
+  ASSERT_EQ(sink.told.size(), 1U);
+  EXPECT_EQ(sink.told[0].kind, Kind::unknown);
+  EXPECT_EQ(sink.told[0].text, "only 1 of 2 replicas confirmed it within 1000 ms");
+  submit(Verb::acquire, "b", 2);
+  EXPECT_THAT(heard().back(), ElementsAre("WAIT", "2", "10"));
+  say(":0\r\n:1\r\n");
+  pass(4s);
+  submit(Verb::acquire, "c", 3);
+  EXPECT_THAT(heard().back(), ElementsAre("WAIT", "2", "1000")) << "they may be far away";
+}
+
+TEST_F(LinkWithReplicas, ABusyLockWaitsForNoReplica) {
+  submit(Verb::acquire, "a", 1);
+  heard();
+  say("*2\r\n:500\r\n$5\r\nowner\r\n");
+  ASSERT_EQ(sink.told.size(), 1U);
+  EXPECT_EQ(sink.told[0].kind, Kind::busy);
+}
+
+// What took over may still have a hold whose release no replica confirmed.
+TEST_F(LinkWithReplicas, AReleaseThatTooFewConfirmedIsSentOnceMoreToWhoeverComesNext) {
+  submit(Verb::release, "a", 1);
+  heard();
+  say(":1\r\n:0\r\n");
+  ASSERT_EQ(sink.told.size(), 1U);
+  EXPECT_EQ(sink.told[0].kind, Kind::granted) << "the server has done it";
+  lose();
+  connect_after_pause();
+  heard();
+  say(testing::hello_answer(3, "another run") + ":2\r\n");
+  heard();
+  say(":0\r\n");
+  EXPECT_THAT(names(), ElementsAre("EVAL a"));
+  say("_\r\n");
+  EXPECT_EQ(link.unanswered(), 0U);
+}
+
+TEST_F(LinkWithReplicas, WhatWasGrantedAndNotConfirmedIsUnknownWhenTheConnectionGoes) {
+  submit(Verb::acquire, "a", 1);
+  heard();
+  say(":0\r\n");
+  lose("gone");
+  ASSERT_EQ(sink.told.size(), 1U);
+  EXPECT_EQ(sink.told[0].kind, Kind::unknown);
+  EXPECT_EQ(sink.told[0].text, "gone");
+}
+
+TEST_F(LinkWithReplicas, OrWhenItsTimeIsOver) {
+  submit(Verb::acquire, "a", 1);
+  heard();
+  say(":0\r\n");
+  pass(timeout);
+  ASSERT_EQ(sink.told.size(), 1U);
+  EXPECT_THAT(sink.told[0].text, HasSubstr("no replica has confirmed it in time"));
+}
+
+}  // namespace
+}  // namespace latchkey::detail::redis
