@@ -24,9 +24,11 @@ struct Options {
   std::chrono::milliseconds command_timeout = std::chrono::seconds(2);
   /// How long an acquire with `forever` goes on without any answer.
   std::chrono::milliseconds unavailable_after = std::chrono::seconds(10);
-  /// How many replicas must confirm a grant (Redis only).
+  /// How many replicas must confirm a grant, and whatever prolongs one (Redis only; docs/redis.md).
+  /// With too few there is none: the wait ends as BackendUnavailable. Costs a round trip to the
+  /// replicas with each acquire and release; a server without WAIT is a BackendRefused.
   int min_replicas = 0;
-  /// Redis Cluster only.
+  /// Redis Cluster only. ON where a node has no SPUBLISH is a BackendRefused.
   ShardedPubSub sharded = ShardedPubSub::AUTO;
   /// Tells the listener (std::clog where there is none) the first time that decorated calls take
   /// the locks of two key templates in both orders, or two keys of one template in descending

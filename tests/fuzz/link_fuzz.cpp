@@ -1,9 +1,11 @@
 // Requests, connections, time and a server that answers as it should, or with anything at all:
 // every request ends exactly once, nothing that is sent is garbled, and nothing hangs.
 //
-// The input is a play: each byte is a move, and what a move needs follows it.
+// The input is a play: its first byte says what kind of server it is, each further one is a move,
+// and what a move needs follows it.
 //
 // Covers: src/redis/link.cpp src/redis/link_answers.cpp src/redis/link_connection.cpp
+// Covers: src/redis/link_cluster.cpp src/redis/link_replicas.cpp src/redis/slots.cpp
 // Covers: src/redis/subscriptions.cpp src/redis/reply_reader.cpp src/redis/script_reply.cpp
 #include <algorithm>
 #include <array>
@@ -83,7 +85,7 @@ class Ends final : public Sink {
 };
 
 /// What a server may say to a script, the usual and the odd.
-constexpr std::array<std::string_view, 20> script_answers{
+constexpr std::array<std::string_view, 24> script_answers{
     ":1\r\n",
     ":0\r\n",
     "_\r\n",
@@ -104,15 +106,38 @@ constexpr std::array<std::string_view, 20> script_answers{
     "*0\r\n",
     "#t\r\n",
     ",1.5\r\n",
+    "-MOVED 15495 127.0.0.1:7001\r\n",
+    "-ASK 15495 :7001\r\n",
+    "-TRYAGAIN Multiple keys request during rehashing of slot\r\n",
+    "-READONLY You can't write against a read only replica.\r\n",
 };
+
+constexpr std::string_view slots_answer =
+    "*1\r\n*4\r\n:0\r\n:16383\r\n*3\r\n$1\r\nh\r\n:7000\r\n$2\r\nid\r\n*3\r\n$0\r\n\r\n:7001\r\n$2"
+    "\r\nid\r\n";
+
+enum class Kind { alone, numbered, cluster, sharded, replicas };
+constexpr std::size_t kinds = 5;
+
+Link::Settings settings_for(Kind kind, std::chrono::milliseconds timeout) {
+  Link::Settings settings;
+  settings.login.client_name = "player";
+  settings.login.database = kind == Kind::numbered ? 1 : 0;
+  settings.login.cluster = kind == Kind::cluster || kind == Kind::sharded;
+  settings.login.sharded =
+      kind == Kind::sharded ? latchkey::ShardedPubSub::ON : latchkey::ShardedPubSub::OFF;
+  settings.login.replicas = kind == Kind::replicas;
+  settings.min_replicas = kind == Kind::replicas ? 1 : 0;
+  settings.place = {"h", 7000};
+  settings.timeout = timeout;
+  settings.seed = 7;
+  return settings;
+}
 
 /// Client, connection and server of one play.
 class Play {
  public:
-  Play(Moves& moves, int database)
-      : moves_(moves),
-        link_(Link::Settings{
-            .login = {"", "", "player", database}, .timeout = timeout, .wire = {}, .seed = 7}) {}
+  Play(Moves& moves, Kind kind) : moves_(moves), kind_(kind), link_(settings_for(kind, timeout)) {}
 
   void move() {
     switch (moves_.below(12)) {
@@ -154,7 +179,7 @@ class Play {
     send(16);
     link_.forget();
     Delivery delivery;
-    require(!link_.next(delivery) && !link_.waits_for_answers() && !link_.listens());
+    require(!link_.next(delivery) && link_.unanswered() == 0 && !link_.listens());
     require(link_.wants_connection(now_) && !link_.anything_to_send());
   }
 
@@ -203,16 +228,32 @@ class Play {
     if (heard_.empty()) return testing::message("redisson_lock__channel:{a}", "0");
     const testing::Command command = std::move(heard_.front());
     heard_.pop_front();
-    if (command[0] == "HELLO") return testing::hello_answer(11, "run");
+    if (command[0] == "HELLO") return testing::hello_answer(11, "run", "master", "", mode());
     if (command[0] == "INFO") return {};  // hello_answer has said it
     if (command[0] == "PING") return "+PONG\r\n";
     if (command[0] == "CLIENT") return moves_.below(4) == 0 ? "-NOPERM no\r\n" : ":0\r\n";
-    if (command[0] == "SELECT") return "+OK\r\n";
-    if (command[0] == "SUBSCRIBE" || command[0] == "UNSUBSCRIBE") {
-      if (moves_.below(4) == 0) return "-NOPERM no channels\r\n";
-      return testing::push(command[0] == "SUBSCRIBE" ? "subscribe" : "unsubscribe", command[1], 1);
-    }
+    if (command[0] == "SELECT" || command[0] == "ASKING") return "+OK\r\n";
+    if (command[0] == "CLUSTER") return std::string(slots_answer);
+    if (command[0] == "PUBSUB") return "%0\r\n";
+    if (command[0] == "WAIT") return moves_.below(3) == 0 ? ":0\r\n" : ":1\r\n";
+    if (command[0].ends_with("SUBSCRIBE")) return channel_answer(command);
     return std::string(script_answers[moves_.below(script_answers.size())]);
+  }
+
+  [[nodiscard]] std::string_view mode() const {
+    return kind_ == Kind::cluster || kind_ == Kind::sharded ? "cluster" : "standalone";
+  }
+
+  std::string channel_answer(const testing::Command& command) {
+    switch (moves_.below(6)) {
+      case 0: return "-NOPERM no channels\r\n";
+      case 1: return "-MOVED 15495 127.0.0.1:7001\r\n";
+      case 2: return testing::push("sunsubscribe", command[1], 0);  // the slot leaves
+      default: break;
+    }
+    std::string kind = command[0];
+    std::ranges::transform(kind, kind.begin(), [](char each) { return each | 0x20; });
+    return testing::push(kind, command[1], 1);
   }
 
   void receive(std::size_t most) {
@@ -241,17 +282,33 @@ class Play {
 
   /// What a connection does after each event.
   void settle() {
-    Delivery delivery;
-    while (link_.next(delivery)) delivery.hand_over();
+    deliver();
     if (link_.trouble()) {
       require(!link_.trouble()->text.empty());
       fail(*link_.trouble());
-      while (link_.next(delivery)) delivery.hand_over();
+      deliver();
     }
     require(link_.stage() == Link::Stage::down || link_.due() > Clock::time_point{});
   }
 
+  void deliver() {
+    Delivery delivery;
+    while (link_.next(delivery)) {
+      if (delivery.what == Delivery::What::told) delivery.hand_over();
+      if (delivery.what == Delivery::What::redirected) redirect(delivery);
+    }
+  }
+
+  /// The router sends it on: to this very link, which is as good as any.
+  void redirect(const Delivery& delivery) {
+    require(delivery.redirect.kind != Redirect::Kind::none);
+    if (delivery.request == nullptr) return;
+    const Unsent again{delivery.request, delivery.sink, delivery.deadline, delivery.hops};
+    link_.submit_again(again, delivery.redirect.kind == Redirect::Kind::ask, now_);
+  }
+
   Moves& moves_;
+  const Kind kind_;
   Clock::time_point now_{1'000s};
   Ends sink_;
   std::deque<Asked> asked_;
@@ -265,7 +322,7 @@ class Play {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Moves moves(data, size);
-  Play play(moves, static_cast<int>(moves.below(2)));
+  Play play(moves, static_cast<Kind>(moves.below(kinds)));
   while (!moves.over()) play.move();
   play.end();
   return 0;

@@ -100,11 +100,11 @@ TEST_P(EveryCut, ManyThreadsGetTheirOwnAnswers) {
   EXPECT_EQ(peer.connections(), 1);
 }
 
-INSTANTIATE_TEST_SUITE_P(SharedConnection, EveryCut,
+INSTANTIATE_TEST_SUITE_P(SharedConnections, EveryCut,
                          ::testing::Values(SendAs::it_is, SendAs::single_bytes,
                                            SendAs::random_pieces));
 
-TEST(SharedConnection, AnAnswerThatEndsHalfwayIsUnknownAndTheNextConnectionServes) {
+TEST(SharedConnections, AnAnswerThatEndsHalfwayIsUnknownAndTheNextConnectionServes) {
   std::atomic<bool> cut = true;
   const ScriptedPeer peer([&](const Command& command) -> std::optional<std::string> {
     if (ScriptedPeer::is_script(command) && cut.exchange(false)) return std::nullopt;
@@ -116,7 +116,7 @@ TEST(SharedConnection, AnAnswerThatEndsHalfwayIsUnknownAndTheNextConnectionServe
   EXPECT_EQ(peer.connections(), 2);
 }
 
-TEST(SharedConnection, BytesWithoutSenseAreUnknownAndTheNextConnectionServes) {
+TEST(SharedConnections, BytesWithoutSenseAreUnknownAndTheNextConnectionServes) {
   std::atomic<bool> garbage = true;
   const ScriptedPeer peer([&](const Command& command) -> std::optional<std::string> {
     if (ScriptedPeer::is_script(command) && garbage.exchange(false)) return "!?\r\n:0\r\n";
@@ -128,7 +128,7 @@ TEST(SharedConnection, BytesWithoutSenseAreUnknownAndTheNextConnectionServes) {
 }
 
 // Whatever a peer sends, each request ends, and ends once.
-TEST(SharedConnection, CorruptedAnswersNeverHangNorAnswerTwice) {
+TEST(SharedConnections, CorruptedAnswersNeverHangNorAnswerTwice) {
   std::minstd_rand chance{7};
   const ScriptedPeer peer(
       [&](const Command& command) -> std::optional<std::string> {
@@ -154,7 +154,7 @@ TEST(SharedConnection, CorruptedAnswersNeverHangNorAnswerTwice) {
   }
 }
 
-TEST(SharedConnection, ASilentPeerEndsTheStartWithASentence) {
+TEST(SharedConnections, ASilentPeerEndsTheStartWithASentence) {
   const ScriptedPeer peer([](const Command&) -> std::optional<std::string> { return ""; });
   try {
     Requests requests(peer.uri(), 100ms);
@@ -164,7 +164,7 @@ TEST(SharedConnection, ASilentPeerEndsTheStartWithASentence) {
   }
 }
 
-TEST(SharedConnection, AnAnswerThatComesTooLateIsUnknownAndHarmsNobody) {
+TEST(SharedConnections, AnAnswerThatComesTooLateIsUnknownAndHarmsNobody) {
   std::atomic<int> asked = 0;
   const ScriptedPeer peer([&](const Command& command) -> std::optional<std::string> {
     if (!ScriptedPeer::is_script(command)) return ScriptedPeer::proper(command);
@@ -178,7 +178,7 @@ TEST(SharedConnection, AnAnswerThatComesTooLateIsUnknownAndHarmsNobody) {
   EXPECT_EQ(peer.connections(), 1);
 }
 
-TEST(SharedConnection, ADriverLeavesWhenItsParkerIsUnparkedAsleepInPollOrNot) {
+TEST(SharedConnections, ADriverLeavesWhenItsParkerIsUnparkedAsleepInPollOrNot) {
   const ScriptedPeer peer(ScriptedPeer::proper);
   Requests requests(peer.uri());
   std::atomic<int> back = 0;
@@ -199,7 +199,7 @@ TEST(SharedConnection, ADriverLeavesWhenItsParkerIsUnparkedAsleepInPollOrNot) {
   EXPECT_EQ(back, 3);
 }
 
-TEST(SharedConnection, AThreadThatSleepsInDriveDoesNotDelayAnotherOnesAnswer) {
+TEST(SharedConnections, AThreadThatSleepsInDriveDoesNotDelayAnotherOnesAnswer) {
   const ScriptedPeer peer(ScriptedPeer::proper);
   Requests requests(peer.uri());
   std::atomic<Parker*> idle = nullptr;
@@ -214,7 +214,7 @@ TEST(SharedConnection, AThreadThatSleepsInDriveDoesNotDelayAnotherOnesAnswer) {
 }
 
 // One submits and leaves; whoever drives delivers it, and it is on time even if nobody answers.
-TEST(SharedConnection, WhatNobodyWaitsForIsDeliveredByWhoeverDrives) {
+TEST(SharedConnections, WhatNobodyWaitsForIsDeliveredByWhoeverDrives) {
   std::atomic<bool> answers = true;
   const ScriptedPeer peer([&](const Command& command) -> std::optional<std::string> {
     if (ScriptedPeer::is_script(command) && !answers) return "";
@@ -242,7 +242,7 @@ TEST(SharedConnection, WhatNobodyWaitsForIsDeliveredByWhoeverDrives) {
   driver.join();
 }
 
-TEST(SharedConnection, ABatchBeyondWhatTheSocketTakesGoesOutPieceByPiece) {
+TEST(SharedConnections, ABatchBeyondWhatTheSocketTakesGoesOutPieceByPiece) {
   const ScriptedPeer peer(ScriptedPeer::proper);
   Requests requests(peer.uri(), 10s);
   constexpr std::size_t count = 20'000;
