@@ -20,14 +20,14 @@ namespace latchkey::detail::redis {
 
 /// One connection to each master; requests follow their keys' slots, and so do subscriptions.
 ///
-/// | a node says, or does         | what follows                                                   |
-/// |------------------------------|----------------------------------------------------------------|
-/// | MOVED                        | the slot is that node's, the request goes there, the map is    |
-/// |                              | asked for                                                      |
-/// | ASK                          | the request goes there behind ASKING, this once                |
-/// | TRYAGAIN, CLUSTERDOWN        | the request waits and is sent again while its time lasts       |
-/// | nothing, or it is gone       | the map is asked for from others until it is up again or       |
-/// |                              | another has its slots; what was not sent goes to that one      |
+/// | a node says, or does  | what follows                                                       |
+/// |-----------------------|--------------------------------------------------------------------|
+/// | MOVED                 | the slot is that node's, the request goes there, the map is asked  |
+/// |                       | for                                                                |
+/// | ASK                   | the request goes there behind ASKING, this once                    |
+/// | TRYAGAIN, CLUSTERDOWN | the request waits and is sent again while its time lasts           |
+/// | nothing, or it is gone| the map is asked for from others until it is up again or another   |
+/// |                       | has its slots; what was not sent goes to that one                  |
 ///
 /// The order of two requests about one hold is kept: a redirection takes them in their order, and
 /// an acquire that its own release would overtake ends as unknown, without having run.

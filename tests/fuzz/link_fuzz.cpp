@@ -20,6 +20,8 @@
 #include <utility>
 #include <vector>
 
+#include "fuzz/link_servers.hpp"
+#include "fuzz/moves.hpp"
 #include "redis/client/spoken.hpp"
 #include "redis/link.hpp"
 
@@ -35,32 +37,12 @@ using latchkey::Outcome;
 using latchkey::Request;
 using latchkey::Sink;
 using latchkey::Verb;
+using namespace latchkey::fuzz;
 namespace testing = latchkey::testing;
 
 void require(bool promise) {
   if (!promise) std::abort();
 }
-
-/// The bytes of the play; zeros behind its end.
-class Moves {
- public:
-  Moves(const std::uint8_t* data, std::size_t size)
-      : rest_(reinterpret_cast<const char*>(data), size) {}
-  [[nodiscard]] bool over() const noexcept { return rest_.empty(); }
-  std::size_t below(std::size_t bound) { return byte() % bound; }
-  std::string_view bytes(std::size_t count) {
-    const std::string_view taken = rest_.substr(0, count);
-    rest_.remove_prefix(taken.size());
-    return taken;
-  }
-
- private:
-  unsigned char byte() {
-    const std::string_view one = bytes(1);
-    return one.empty() ? 0 : static_cast<unsigned char>(one.front());
-  }
-  std::string_view rest_;
-};
 
 /// A request and how often it ended.
 struct Asked : Request {
@@ -84,63 +66,17 @@ class Ends final : public Sink {
   }
 };
 
-/// What a server may say to a script, the usual and the odd.
-constexpr std::array<std::string_view, 24> script_answers{
-    ":1\r\n",
-    ":0\r\n",
-    "_\r\n",
-    "$-1\r\n",
-    "*2\r\n:1500\r\n$3\r\nu:1\r\n",
-    "*2\r\n:-1\r\n$9\r\nu:1:write\r\n",
-    "-NOSCRIPT No matching script. Please use EVAL.\r\n",
-    "-OOM command not allowed when used memory > 'maxmemory'. script: f00, on @user_script:1.\r\n",
-    "-ERR Error running script (call to f_1): @user_script:3: WRONGTYPE Operation\r\n",
-    "-BUSY Redis is busy running a script.\r\n",
-    "-\r\n",
-    "+OK\r\n",
-    "*1\r\n$1\r\n0\r\n",
-    "*3\r\n$2\r\n17\r\n$1\r\na\r\n$1\r\nb\r\n",
-    "*2\r\n$1\r\n0\r\n$1\r\na\r\n",
-    "*4\r\n$4\r\nread\r\n$2\r\n12\r\n*3\r\n$3\r\nu:1\r\n:1\r\n:900\r\n*1\r\n$3\r\nu:2\r\n",
-    "*4\r\n$5\r\nwrite\r\n$0\r\n\r\n*3\r\n$9\r\nu:1:write\r\n:2\r\n:-1\r\n*0\r\n",
-    "*0\r\n",
-    "#t\r\n",
-    ",1.5\r\n",
-    "-MOVED 15495 127.0.0.1:7001\r\n",
-    "-ASK 15495 :7001\r\n",
-    "-TRYAGAIN Multiple keys request during rehashing of slot\r\n",
-    "-READONLY You can't write against a read only replica.\r\n",
-};
-
-constexpr std::string_view slots_answer =
-    "*1\r\n*4\r\n:0\r\n:16383\r\n*3\r\n$1\r\nh\r\n:7000\r\n$2\r\nid\r\n*3\r\n$0\r\n\r\n:7001\r\n$2"
-    "\r\nid\r\n";
-
-enum class Kind { alone, numbered, cluster, sharded, replicas };
-constexpr std::size_t kinds = 5;
-
-Link::Settings settings_for(Kind kind, std::chrono::milliseconds timeout) {
-  Link::Settings settings;
-  settings.login.client_name = "player";
-  settings.login.database = kind == Kind::numbered ? 1 : 0;
-  settings.login.cluster = kind == Kind::cluster || kind == Kind::sharded;
-  settings.login.sharded =
-      kind == Kind::sharded ? latchkey::ShardedPubSub::ON : latchkey::ShardedPubSub::OFF;
-  settings.login.replicas = kind == Kind::replicas;
-  settings.min_replicas = kind == Kind::replicas ? 1 : 0;
-  settings.place = {"h", 7000};
-  settings.timeout = timeout;
-  settings.seed = 7;
-  return settings;
-}
-
 /// Client, connection and server of one play.
 class Play {
  public:
-  Play(Moves& moves, Kind kind) : moves_(moves), kind_(kind), link_(settings_for(kind, timeout)) {}
+  Play(Moves& moves, Kind kind)
+      : moves_(moves),
+        kind_(kind),
+        link_(settings_for(kind, timeout)),
+        other_(settings_for(kind, timeout)) {}
 
   void move() {
-    switch (moves_.below(12)) {
+    switch (moves_.below(16)) {
       case 0:
       case 1: submit(1 + moves_.below(3)); break;
       case 2: connect(); break;
@@ -153,6 +89,10 @@ class Play {
       case 9: spoil(); break;
       case 10: fail({moves_.below(2) == 0, "the play says so"}); break;
       case 11: pass(std::chrono::milliseconds(moves_.below(256) * 16)); break;
+      case 12: take_elsewhere(); break;
+      case 13: move_channels(); break;
+      case 14: link_.retire(); break;
+      case 15: link_.ask_slots(now_); break;
       default: break;
     }
     settle();
@@ -256,6 +196,20 @@ class Play {
     return testing::push(kind, command[1], 1);
   }
 
+  /// What the router of a cluster does when slots go elsewhere, and come back.
+  void take_elsewhere() {
+    const std::string_view key = moves_.below(2) == 0 ? "a" : "{a}b";
+    const auto moves = [&](const Request& each) { return each.key == key; };
+    for (const Unsent& each : link_.take_unsent(moves)) link_.submit_again(each, false, now_);
+  }
+  void move_channels() {
+    const auto slot = slot_of(moves_.below(2) == 0 ? "a" : "b");
+    const auto moves = [&](std::string_view name) { return slot_of(name) == slot; };
+    link_.move_channels(moves, other_, now_);
+    other_.move_channels(moves, link_, now_);
+    link_.inherit(other_);
+  }
+
   void receive(std::size_t most) {
     if (link_.stage() != Link::Stage::greeting && link_.stage() != Link::Stage::up) return;
     const std::size_t count = std::min(most, answers_.size());
@@ -315,7 +269,7 @@ class Play {
   testing::Spoken spoken_;
   std::deque<testing::Command> heard_;
   std::string answers_;
-  Link link_;
+  Link link_, other_;
 };
 
 }  // namespace

@@ -2,12 +2,14 @@
 // outside of Redis.
 #include <gtest/gtest.h>
 
-#include <dirent.h>
-
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
+#include <iterator>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include "soak/crowd.hpp"
@@ -99,13 +101,17 @@ TEST(DeploymentsSoak, AClusterChangesHandsAndNoUpdateIsLost) {
   });
 }
 
-/// Entries of a folder of this process in /proc.
-int count_in(const char* folder) {
-  DIR* const opened = ::opendir(folder);
-  int count = 0;
-  while (::readdir(opened) != nullptr) ++count;
-  ::closedir(opened);
-  return count;
+int threads() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return static_cast<int>(std::distance(begin(tasks), end(tasks)));
+}
+
+int sockets() {
+  const std::filesystem::directory_iterator descriptors("/proc/self/fd");
+  return static_cast<int>(std::count_if(begin(descriptors), end(descriptors), [](const auto& each) {
+    std::error_code closed;
+    return read_symlink(each.path(), closed).string().starts_with("socket:");
+  }));
 }
 
 /// How often, of fifty times in a minute.
@@ -125,15 +131,15 @@ TEST(DeploymentsSoak, FailoversLeaveNoConnectionNoSubscriptionAndNoThread) {
     waiter.join();
   };
   use();
-  const int descriptors = count_in("/proc/self/fd"), threads = count_in("/proc/self/task");
+  const int sockets_before = sockets(), threads_before = threads();
   for (int time = 0; time < failovers(); ++time) {
     group.fail_over();
     use();
     group.wait_until_ready();
   }
   use();
-  EXPECT_EQ(count_in("/proc/self/task"), threads);
-  EXPECT_LE(count_in("/proc/self/fd"), descriptors);
+  EXPECT_EQ(threads(), threads_before);
+  EXPECT_EQ(sockets(), sockets_before);
   for (std::size_t index = 0; index < group.size(); ++index) {
     auto client = group.server(index).client();
     EXPECT_TRUE(client({"PUBSUB", "CHANNELS", "redisson*"}).list().empty()) << index;
