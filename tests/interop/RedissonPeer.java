@@ -11,6 +11,7 @@ import org.redisson.api.RFencedLock;
 import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
+import org.redisson.config.ShardedSubscriptionMode;
 
 /**
  * Does with Redisson's locks what lines on standard input say, and answers with a line each.
@@ -22,20 +23,37 @@ import org.redisson.config.Config;
  *
  * An actor is a thread of its own, so an owner of its own. Types: plain, fair, read, write, fenced.
  * Verbs: lock LEASE (-1: watchdog), try WAIT LEASE, token LEASE (fenced), unlock, force, count,
- * locked, ttl. Times are in milliseconds. Arguments: the URI, and the watchdog's period.
+ * locked, ttl. Times are in milliseconds. Arguments: the server's URI, and the watchdog's period; or
+ * URIs of a cluster's nodes with commas between them, the same, and the ShardedSubscriptionMode.
  */
 public final class RedissonPeer {
   private final RedissonClient client;
   private final Map<String, ExecutorService> actors = new ConcurrentHashMap<>();
 
-  private RedissonPeer(String uri, long watchdog) {
-    Config config = new Config();
+  private RedissonPeer(Config config, long watchdog) {
     config.setLockWatchdogTimeout(watchdog);
+    client = Redisson.create(config);
+  }
+
+  private static Config server(String uri) {
+    Config config = new Config();
     config.useSingleServer()
         .setAddress(uri)
         .setConnectionMinimumIdleSize(2)
         .setSubscriptionConnectionMinimumIdleSize(1);
-    client = Redisson.create(config);
+    return config;
+  }
+
+  private static Config cluster(String uris, String sharded) {
+    Config config = new Config();
+    config.useClusterServers()
+        .addNodeAddress(uris.split(","))
+        .setShardedSubscriptionMode(ShardedSubscriptionMode.valueOf(sharded))
+        .setScanInterval(1_000)
+        .setMasterConnectionMinimumIdleSize(2)
+        .setSlaveConnectionMinimumIdleSize(1)
+        .setSubscriptionConnectionMinimumIdleSize(1);
+    return config;
   }
 
   private RLock lock(String type, String key) {
@@ -99,7 +117,9 @@ public final class RedissonPeer {
   }
 
   public static void main(String[] arguments) throws Exception {
-    RedissonPeer peer = new RedissonPeer(arguments[0], Long.parseLong(arguments[1]));
+    Config config =
+        arguments.length > 2 ? cluster(arguments[0], arguments[2]) : server(arguments[0]);
+    RedissonPeer peer = new RedissonPeer(config, Long.parseLong(arguments[1]));
     System.out.println("ready");
     System.out.flush();
     try (BufferedReader lines =

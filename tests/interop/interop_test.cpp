@@ -1,23 +1,15 @@
 // The same locks held from C++ and from Java: real Redisson on the other side.
-#include <gtest/gtest.h>
+#include "interop/interop.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
-
-#include <latchkey/locks.hpp>
-
-#include "interop/java_peer.hpp"
-#include "support/recorder.hpp"
-#include "support/redis_server.hpp"
 
 namespace latchkey::tests {
 namespace {
@@ -25,236 +17,235 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds watchdog_period{2'000};
-
-struct Kind {
-  LockType type;
-  const char* java;
-};
-
-/// One server and one Java process for all tests; keys are the tests' own.
-class Shared : public ::testing::Environment {
- public:
-  void SetUp() override {
-    server.emplace();
-    java.emplace(server->tcp_uri(), watchdog_period);
-  }
-  void TearDown() override {
-    java.reset();
-    server.reset();
-  }
-  inline static std::optional<RedisServer> server;
-  inline static std::optional<JavaPeer> java;
-};
-const auto* const shared = ::testing::AddGlobalTestEnvironment(new Shared);
-
-class Interop : public ::testing::Test {
- protected:
-  static std::string java(const std::string& actor, const std::string& what) {
-    return Shared::java->ask(actor, what);
-  }
-  static Locks connect(Options options = {}) {
-    options.watchdog = watchdog_period;
-    return Locks::connect(Shared::server->tcp_uri(), std::move(options));
-  }
-  [[nodiscard]] std::string key() const {
-    const auto* const test = ::testing::UnitTest::GetInstance()->current_test_info();
-    std::string name = std::string(test->name());
-    std::replace(name.begin(), name.end(), '/', '.');
-    return name;
-  }
-  /// Prints and checks: a waiter that slept for a 30 s lease would take longer.
-  static void expect_woken(const char* who, std::vector<steady_clock::duration> times) {
-    std::sort(times.begin(), times.end());
-    const auto median = std::chrono::duration<double, std::milli>(times[times.size() / 2]).count();
-    std::printf("    wake-up of %s: median %.1f ms\n", who, median);
-    EXPECT_LT(times.back(), 1s) << who;
-  }
-
-  /// Until somebody listens to the channels of this test's key.
-  void await_subscriber() const {
-    RedisClient client = Shared::server->client();
-    EXPECT_TRUE(eventually(
-        [&] { return !client({"PUBSUB", "CHANNELS", "*{" + key() + "}*"}).list().empty(); }));
-  }
-
-  Locks locks_ = connect();
-};
-
-class Exclusive : public Interop, public ::testing::WithParamInterface<Kind> {
- protected:
-  [[nodiscard]] Lock lock() const { return locks_.lock(key(), GetParam().type); }
-  [[nodiscard]] std::string about(const std::string& verb, const std::string& rest = "") const {
-    return verb + " " + GetParam().java + " " + key() + (rest.empty() ? "" : " " + rest);
-  }
-};
-
 TEST_P(Exclusive, EachKeepsTheOtherOut) {
-  {
-    const Hold hold = lock().acquire(0ms, 30s);
-    EXPECT_EQ(java("a", about("try", "0 1000")), "false");
-    EXPECT_EQ(java("a", about("locked")), "true");
+  for (const std::string& key : keys()) {
+    {
+      const Hold hold = held(key).acquire(0ms, 30s);
+      EXPECT_EQ(java("a", "try", wanted_, key, "0 1000"), "false");
+      EXPECT_EQ(java("a", "locked", held_, key), "true");
+    }
+    ASSERT_EQ(java("a", "try", held_, key, "0 30000"), "true");
+    EXPECT_FALSE(wanted(key).try_acquire());
+    EXPECT_EQ(java("a", "unlock", held_, key), "true");
+    EXPECT_TRUE(wanted(key).try_acquire());
   }
-  ASSERT_EQ(java("a", about("try", "0 30000")), "true");
-  EXPECT_FALSE(lock().try_acquire());
-  EXPECT_EQ(java("a", about("unlock")), "true");
-  EXPECT_TRUE(lock().try_acquire());
 }
 
 TEST_P(Exclusive, AReleaseWakesTheOtherSide) {
-  std::vector<steady_clock::duration> cpp, other;
+  std::vector<Duration> cpp, other;
   for (int round = 0; round < 5; ++round) {
-    Recorder recorder;
-    const Locks waiting = connect({.listener = &recorder});
-    ASSERT_EQ(java("a", about("try", "0 30000")), "true");
-    std::atomic<steady_clock::duration::rep> granted{0};
-    std::thread waiter([&] {
-      const Hold hold = waiting.lock(key(), GetParam().type).acquire(20s, 30s);
-      granted = steady_clock::now().time_since_epoch().count();
-    });
-    ASSERT_TRUE(recorder.await(Event::Kind::waiting));
-    await_subscriber();
-    const auto released = steady_clock::now();
-    EXPECT_EQ(java("a", about("unlock")), "true");
-    waiter.join();
-    cpp.push_back(steady_clock::duration(granted) - released.time_since_epoch());
+    for (const std::string& key : keys()) {
+      ASSERT_EQ(java("a", "try", held_, key, "0 30000"), "true");
+      auto granted = cpp_begins(key, wanted_);
+      await_listeners(key, wanted_, 1);
+      const auto released = steady_clock::now();
+      EXPECT_EQ(java("a", "unlock", held_, key), "true");
+      cpp.push_back(granted.get() - released);
+      await_listeners(key, wanted_, 0);
 
-    std::optional<Hold> hold = lock().acquire(0ms, 30s);
-    auto answer = Shared::java->begin("b", about("try", "20000 30000"));
-    await_subscriber();
-    const auto ours = steady_clock::now();
-    hold.reset();
-    EXPECT_EQ(answer.get(), "true");
-    other.push_back(steady_clock::now() - ours);
-    EXPECT_EQ(java("b", about("unlock")), "true");
+      std::optional<Hold> hold = held(key).acquire(0ms, 30s);
+      auto answer = java_begins("b", "try", wanted_, key, "20000 30000");
+      await_listeners(key, wanted_, 1);
+      const auto ours = steady_clock::now();
+      hold.reset();
+      EXPECT_EQ(answer.get(), "true");
+      other.push_back(steady_clock::now() - ours);
+      EXPECT_EQ(java("b", "unlock", wanted_, key), "true");
+      await_listeners(key, wanted_, 0);
+    }
   }
   expect_woken("C++ by Java", cpp);
   expect_woken("Java by C++", other);
 }
 
 TEST_P(Exclusive, ReentriesAreCountedOnBothSides) {
-  ASSERT_EQ(java("a", about("try", "0 30000")), "true");
-  ASSERT_EQ(java("a", about("try", "0 30000")), "true");
-  EXPECT_EQ(java("a", about("count")), "2");
-  EXPECT_EQ(java("a", about("unlock")), "true");
-  EXPECT_FALSE(lock().try_acquire());
-  EXPECT_EQ(java("a", about("unlock")), "true");
+  for (const std::string& key : keys()) {
+    ASSERT_EQ(java("a", "try", held_, key, "0 30000"), "true");
+    ASSERT_EQ(java("a", "try", held_, key, "0 30000"), "true");
+    EXPECT_EQ(java("a", "count", held_, key), "2");
+    EXPECT_EQ(java("a", "unlock", held_, key), "true");
+    EXPECT_FALSE(wanted(key).try_acquire());
+    EXPECT_EQ(java("a", "unlock", held_, key), "true");
 
-  std::optional<Hold> outer = lock().acquire(0ms, 30s);
-  std::optional<Hold> inner = lock().acquire(0ms, 30s);
-  inner.reset();
-  EXPECT_EQ(java("a", about("try", "0 1000")), "false");
-  outer.reset();
-  EXPECT_EQ(java("a", about("try", "0 1000")), "true");
-  EXPECT_EQ(java("a", about("unlock")), "true");
+    std::optional<Hold> outer = held(key).acquire(0ms, 30s);
+    std::optional<Hold> inner = held(key).acquire(0ms, 30s);
+    inner.reset();
+    EXPECT_EQ(java("a", "try", wanted_, key, "0 1000"), "false");
+    outer.reset();
+    EXPECT_EQ(java("a", "try", wanted_, key, "0 1000"), "true");
+    EXPECT_EQ(java("a", "unlock", wanted_, key), "true");
+  }
 }
 
 TEST_P(Exclusive, ALeaseThatRunsOutLetsTheOtherSideIn) {
-  ASSERT_EQ(java("a", about("try", "0 300")), "true");
-  std::optional<Hold> hold = lock().try_acquire(20s, 300ms);
-  ASSERT_TRUE(hold);
-  EXPECT_EQ(java("b", about("try", "20000 30000")), "true");
-  EXPECT_TRUE(hold->lost()) << "it knew before the other was in";
-  EXPECT_EQ(java("b", about("unlock")), "true");
-}
+  for (const std::string& key : keys()) {
+    ASSERT_EQ(java("a", "try", held_, key, "0 300"), "true");
+    EXPECT_TRUE(wanted(key).try_acquire(20s, 30s));
 
-TEST_P(Exclusive, BothWatchdogsOutliveTheirPeriod) {
-  ASSERT_EQ(java("a", about("lock", "-1")), "true");
-  EXPECT_FALSE(lock().try_acquire(2 * watchdog_period));
-  EXPECT_EQ(java("a", about("unlock")), "true");
-
-  const Hold hold = lock().acquire(5s);
-  EXPECT_EQ(java("a", about("try", std::to_string(2 * watchdog_period.count()) + " 1000")),
-            "false");
-  EXPECT_FALSE(hold.lost());
+    const Hold hold = held(key).acquire(0ms, 300ms);
+    EXPECT_EQ(java("b", "try", wanted_, key, "20000 30000"), "true");
+    EXPECT_TRUE(hold.lost()) << "it knew before the other was in";
+    EXPECT_EQ(java("b", "unlock", wanted_, key), "true");
+  }
 }
 
 TEST_P(Exclusive, AForcedReleaseIsNoticed) {
-  const Hold hold = lock().acquire(0ms, 3s);
-  EXPECT_EQ(java("a", about("force")), "true");
-  EXPECT_TRUE(eventually([&] { return hold.lost(); }));
+  std::vector<Hold> holds;
+  for (const std::string& key : keys()) holds.push_back(held(key).acquire(0ms, 3s));
+  for (const std::string& key : keys()) EXPECT_EQ(java("a", "force", held_, key), "true");
+  for (const Hold& hold : holds) EXPECT_TRUE(eventually([&] { return hold.lost(); }));
 
-  ASSERT_EQ(java("a", about("try", "5000 30000")), "true");
-  EXPECT_TRUE(locks_.force_release(key()));
-  EXPECT_EQ(java("a", about("unlock")), GetParam().type == LockType::FAIR
-                                            ? "true"  // Redisson says so of an expired fair lock
-                                            : "error IllegalMonitorStateException");
+  for (const std::string& key : keys()) {
+    ASSERT_EQ(java("a", "try", held_, key, "5000 30000"), "true");
+    EXPECT_TRUE(locks_.force_release(key));
+    EXPECT_EQ(java("a", "unlock", held_, key), held_ == LockType::FAIR
+                                                   ? "true"  // Redisson says so of an expired one
+                                                   : "error IllegalMonitorStateException");
+  }
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, Exclusive,
-                         ::testing::Values(Kind{LockType::REENTRANT, "plain"},
-                                           Kind{LockType::FAIR, "fair"},
-                                           Kind{LockType::WRITE, "write"},
-                                           Kind{LockType::FENCED, "fenced"}),
-                         [](const auto& kind) { return std::string(kind.param.java); });
+TEST_P(Interop, BothWatchdogsOutliveTheirPeriod) {
+  std::vector<std::function<void()>> checks;
+  for (const Kind& kind : kinds) {
+    for (const std::string& key : place_.keys(name() + ".java." + kind.name)) {
+      ASSERT_EQ(java("a", "lock", kind.held, key, "-1"), "true");
+      checks.emplace_back([&, key] {
+        EXPECT_FALSE(locks_.lock(key, kind.wanted).try_acquire()) << key;
+        EXPECT_EQ(java("a", "unlock", kind.held, key), "true") << key;
+      });
+    }
+  }
+  std::vector<Hold> holds;
+  for (const Kind& kind : kinds) {
+    for (const std::string& key : place_.keys(name() + ".cpp." + kind.name)) {
+      holds.push_back(locks_.lock(key, kind.held).acquire(5s));
+      checks.emplace_back(
+          [&, key] { EXPECT_EQ(java("a", "try", kind.wanted, key, "0 1000"), "false") << key; });
+    }
+  }
+  std::this_thread::sleep_for(2 * watchdog_period);
+  for (const auto& check : checks) check();
+  for (const Hold& hold : holds) EXPECT_FALSE(hold.lost()) << hold.key();
+}
 
-TEST_F(Interop, AMixedFairQueueIsServedInOrder) {
-  RedisClient client = Shared::server->client();
-  const std::string queue = "redisson_lock_queue:{" + key() + "}";
-  const auto await_length = [&](long long length) {
-    EXPECT_TRUE(eventually([&] { return client({"LLEN", queue}).integer() == length; }));
-  };
-  std::optional<Hold> first = locks_.lock(key(), LockType::FAIR).acquire(0ms, 30s);
-  std::mutex mutex;
-  std::vector<std::string> order;
-  const auto served = [&](const std::string& who) {
-    const std::lock_guard guard(mutex);
-    order.push_back(who);
-  };
-  std::vector<std::thread> waiters;
-  long long length = 0;
-  for (const std::string who : {"java1", "cpp1", "java2", "cpp2", "cpp3", "java3"}) {
-    waiters.emplace_back([&, who] {
-      if (who.starts_with("java")) {
-        EXPECT_EQ(java(who, "try fair " + key() + " 30000 30000"), "true");
-        served(who);
-        EXPECT_EQ(java(who, "unlock fair " + key()), "true");
+TEST_P(Interop, AMixedFairQueueIsServedInOrder) {
+  const std::vector<std::string> arrivals{"java1", "cpp1", "java2", "cpp2", "cpp3", "java3"};
+  for (const std::string& key : keys()) {
+    RedisClient client = place_.master_of(key);
+    std::optional<Hold> first = locks_.lock(key, LockType::FAIR).acquire(0ms, 30s);
+    std::mutex mutex;
+    std::vector<std::string> order;
+    const auto served = [&](const std::string& who) {
+      const std::lock_guard guard(mutex);
+      order.push_back(who);
+    };
+    std::vector<std::thread> waiters;
+    long long length = 0;
+    for (const std::string& who : arrivals) {
+      waiters.emplace_back([&, locks = place_.connect()] {
+        if (who.starts_with("java")) {
+          EXPECT_EQ(java(who, "try", LockType::FAIR, key, "30000 30000"), "true");
+          served(who);
+          EXPECT_EQ(java(who, "unlock", LockType::FAIR, key), "true");
+        } else {
+          const auto hold = locks.lock(key, LockType::FAIR).try_acquire(30s, 30s);
+          EXPECT_TRUE(hold);
+          served(who);
+        }
+      });
+      ++length;
+      EXPECT_TRUE(eventually([&] {
+        return client({"LLEN", "redisson_lock_queue:{" + key + "}"}).integer() == length;
+      }));
+    }
+    const auto begun = steady_clock::now();
+    first.reset();
+    for (std::thread& waiter : waiters) waiter.join();
+    EXPECT_EQ(order, arrivals);
+    EXPECT_LT(steady_clock::now() - begun, 3s) << "each is woken when it is its turn";
+  }
+}
+
+TEST_P(Interop, ReadersOfBothLiveSideBySide) {
+  for (const std::string& key : keys()) {
+    Lock reading = locks_.lock(key, LockType::READ);
+    Lock writing = locks_.with_owner(Owner::make()).lock(key, LockType::WRITE);
+    ASSERT_EQ(java("a", "try", LockType::READ, key, "0 30000"), "true");
+    std::optional<Hold> ours = reading.acquire(0ms, 30s);
+    EXPECT_FALSE(writing.try_acquire());
+    EXPECT_EQ(java("b", "try", LockType::WRITE, key, "0 1000"), "false");
+
+    EXPECT_EQ(java("a", "unlock", LockType::READ, key), "true");
+    EXPECT_EQ(java("b", "try", LockType::WRITE, key, "0 1000"), "false") << "ours is there still";
+    EXPECT_FALSE(ours->lost());
+    EXPECT_TRUE(ours->extend(30s)) << "Java's unlock erased nothing of ours";
+
+    ASSERT_EQ(java("a", "try", LockType::READ, key, "0 30000"), "true");
+    ours.reset();
+    EXPECT_FALSE(writing.try_acquire()) << "Java's is there still";
+    EXPECT_EQ(java("a", "unlock", LockType::READ, key), "true");
+    EXPECT_TRUE(writing.try_acquire());
+  }
+}
+
+TEST_P(Interop, AWritersReleaseWakesAllReaders) {
+  std::vector<Duration> times;
+  for (const std::string& key : keys()) {
+    for (const bool java_writes : {true, false}) {
+      std::optional<Hold> ours;
+      if (java_writes) {
+        ASSERT_EQ(java("w", "try", LockType::WRITE, key, "0 30000"), "true");
       } else {
-        const Hold hold = locks_.lock(key(), LockType::FAIR).acquire(30s, 30s);
-        served(who);
+        ours = locks_.lock(key, LockType::WRITE).acquire(0ms, 30s);
       }
-    });
-    await_length(++length);
+      auto java1 = java_begins("a", "try", LockType::READ, key, "20000 30000");
+      auto java2 = java_begins("b", "try", LockType::READ, key, "20000 30000");
+      auto cpp1 = cpp_begins(key, LockType::READ), cpp2 = cpp_begins(key, LockType::READ);
+      await_listeners(key, LockType::READ, 3);  // Java's readers share a channel
+      std::this_thread::sleep_for(200ms);
+      const auto released = steady_clock::now();
+      ours.reset();
+      if (java_writes) {
+        EXPECT_EQ(java("w", "unlock", LockType::WRITE, key), "true");
+      }
+      EXPECT_EQ(java1.get(), "true");
+      EXPECT_EQ(java2.get(), "true");
+      times.push_back(steady_clock::now() - released);
+      times.push_back(cpp1.get() - released);
+      times.push_back(cpp2.get() - released);
+      EXPECT_EQ(java("a", "unlock", LockType::READ, key), "true");
+      EXPECT_EQ(java("b", "unlock", LockType::READ, key), "true");
+      await_listeners(key, LockType::READ, 0);
+    }
   }
-  first.reset();
-  for (std::thread& waiter : waiters) waiter.join();
-  EXPECT_EQ(order, (std::vector<std::string>{"java1", "cpp1", "java2", "cpp2", "cpp3", "java3"}));
+  expect_woken("all readers", times);
 }
 
-TEST_F(Interop, ReadersOfBothLiveSideBySide) {
-  Lock reading = locks_.lock(key(), LockType::READ);
-  Lock writing = locks_.with_owner(Owner::make()).lock(key(), LockType::WRITE);
-  ASSERT_EQ(java("a", "try read " + key() + " 0 30000"), "true");
-  std::optional<Hold> ours = reading.acquire(0ms, 30s);
-  EXPECT_FALSE(writing.try_acquire());
-  EXPECT_EQ(java("b", "try write " + key() + " 0 1000"), "false");
-
-  EXPECT_EQ(java("a", "unlock read " + key()), "true");
-  EXPECT_EQ(java("b", "try write " + key() + " 0 1000"), "false") << "ours is there still";
-  EXPECT_FALSE(ours->lost());
-  EXPECT_TRUE(ours->extend(30s)) << "Java's unlock erased nothing of ours";
-
-  ASSERT_EQ(java("a", "try read " + key() + " 0 30000"), "true");
-  ours.reset();
-  EXPECT_FALSE(writing.try_acquire()) << "Java's is there still";
-  EXPECT_EQ(java("a", "unlock read " + key()), "true");
-  EXPECT_TRUE(writing.try_acquire());
-}
-
-TEST_F(Interop, TokensRiseAcrossBoth) {
-  std::uint64_t last = 0;
-  for (int round = 0; round < 5; ++round) {
-    Hold hold = locks_.lock(key(), LockType::FENCED).acquire(5s, 30s);
-    ASSERT_TRUE(hold.fencing_token());
-    EXPECT_GT(*hold.fencing_token(), last);
-    last = *hold.fencing_token();
-    EXPECT_TRUE(hold.release());
-    const std::string token = java("a", "token fenced " + key() + " 30000");
-    EXPECT_GT(std::stoull(token), last);
-    last = std::stoull(token);
-    EXPECT_EQ(java("a", "unlock fenced " + key()), "true");
+TEST_P(Interop, TokensRiseAcrossBoth) {
+  for (const std::string& key : keys()) {
+    std::uint64_t last = 0;
+    for (int round = 0; round < 5; ++round) {
+      Hold hold = locks_.lock(key, LockType::FENCED).acquire(5s, 30s);
+      ASSERT_TRUE(hold.fencing_token());
+      EXPECT_GT(*hold.fencing_token(), last);
+      last = *hold.fencing_token();
+      EXPECT_TRUE(hold.release());
+      const std::string token = java("a", "token", LockType::FENCED, key, "30000");
+      EXPECT_GT(std::stoull(token), last);
+      last = std::stoull(token);
+      EXPECT_EQ(java("a", "unlock", LockType::FENCED, key), "true");
+    }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Server, Interop, ::testing::Values(Where::server),
+                         [](const auto&) { return std::string("server"); });
+INSTANTIATE_TEST_SUITE_P(Server, Exclusive,
+                         ::testing::Combine(::testing::Values(Where::server),
+                                            ::testing::ValuesIn(kinds)),
+                         [](const auto& each) {
+                           return std::string(std::get<Kind>(each.param).name);
+                         });
 
 }  // namespace
 }  // namespace latchkey::tests

@@ -24,8 +24,16 @@ std::string environment(const char* name) {
 
 }  // namespace
 
-JavaPeer::JavaPeer(const std::string& uri, std::chrono::milliseconds watchdog) {
-  start(uri, watchdog);
+JavaPeer::JavaPeer(const std::string& uris, std::chrono::milliseconds watchdog,
+                   const std::string& sharded) {
+  std::vector<std::string> words{"java",
+                                 "-cp",
+                                 environment("LATCHKEY_INTEROP_CLASSPATH"),
+                                 environment("LATCHKEY_INTEROP_PEER"),
+                                 uris,
+                                 std::to_string(watchdog.count())};
+  if (!sharded.empty()) words.push_back(sharded);
+  start(std::move(words));
   reader_ = std::thread([this] { read_answers(); });
   if (ready_.get_future().wait_for(std::chrono::seconds(60)) != std::future_status::ready) {
     ::close(input_);
@@ -41,21 +49,14 @@ JavaPeer::~JavaPeer() {
   ::waitpid(id_, nullptr, 0);
 }
 
-void JavaPeer::start(const std::string& uri, std::chrono::milliseconds watchdog) {
+void JavaPeer::start(std::vector<std::string> words) {
   std::array<int, 2> to{}, from{};
   if (::pipe2(to.data(), O_CLOEXEC) != 0 || ::pipe2(from.data(), O_CLOEXEC) != 0) {
     throw std::runtime_error("no pipe to the Java peer");
   }
-  std::array<std::string, 6> words{"java",
-                                   "-cp",
-                                   environment("LATCHKEY_INTEROP_CLASSPATH"),
-                                   environment("LATCHKEY_INTEROP_PEER"),
-                                   uri,
-                                   std::to_string(watchdog.count())};
-  std::array<char*, words.size() + 1> arguments{};
-  for (std::size_t index = 0; index < words.size(); ++index) {
-    arguments[index] = words[index].data();
-  }
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_adddup2(&actions, to[0], STDIN_FILENO);

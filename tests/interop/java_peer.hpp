@@ -10,6 +10,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace latchkey::tests {
 
@@ -17,9 +18,13 @@ namespace latchkey::tests {
 /// owner of its own. Thread-safe; ended with this object.
 class JavaPeer {
  public:
+  /// `uris`: a server's; or nodes' of a cluster, with commas between them, and then `sharded` is
+  /// Redisson's ShardedSubscriptionMode: AUTO, ON or OFF.
+  ///
   /// $LATCHKEY_INTEROP_CLASSPATH and $LATCHKEY_INTEROP_PEER say where Redisson and the program are.
   /// Throws std::runtime_error where it does not get ready.
-  JavaPeer(const std::string& uri, std::chrono::milliseconds watchdog);
+  JavaPeer(const std::string& uris, std::chrono::milliseconds watchdog,
+           const std::string& sharded = "");
   JavaPeer(const JavaPeer&) = delete;
   JavaPeer& operator=(const JavaPeer&) = delete;
   ~JavaPeer();
@@ -31,7 +36,7 @@ class JavaPeer {
   std::string ask(const std::string& actor, const std::string& what);
 
  private:
-  void start(const std::string& uri, std::chrono::milliseconds watchdog);
+  void start(std::vector<std::string> words);
   void read_answers();
 
   pid_t id_ = -1;

@@ -1,0 +1,203 @@
+// C++ and Java in one cluster: all that holds with a server holds there, and when slots move.
+#include "interop/interop.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdio>
+#include <future>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace latchkey::tests {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::steady_clock;
+
+/// A slot with a key for each kind of locks, which moves.
+///
+/// Redisson 4.7.0 loses its sharded subscriptions then: reattachPubSub() asks for them again
+/// without a codec, which ends in a NullPointerException. Until the lease that it was told of has
+/// run out, such a waiter hears of nobody's release, and its client is not to be trusted with
+/// others.
+class MovingSlot : public Interop {
+ protected:
+  void TearDown() override {
+    if (java_waited_ && GetParam() != Where::cluster_off) place_.renew_java();
+  }
+
+  static std::string key_of(const Kind& kind) { return '{' + name() + '}' + kind.name; }
+
+  void begin_migration() {
+    slot_ = cluster_.slot_of('{' + name() + '}');
+    from_ = cluster_.owner_of(slot_);
+    for (const std::size_t each : cluster_.masters()) {
+      if (each != from_) to_ = each;
+    }
+    cluster_.begin_migration(slot_, from_, to_);
+  }
+  void move_keys() { cluster_.move_keys(slot_, from_, to_); }
+  void end_migration() { cluster_.end_migration(slot_, from_, to_); }
+  void migrate() { begin_migration(), move_keys(), end_migration(); }
+
+  /// One side holds all keys, for so long at most, and the other waits for them.
+  static constexpr auto lease = 10s;
+  struct JavaWaits {
+    std::vector<Hold> holds;
+    std::vector<std::future<std::string>> answers;
+    Time lease_ends{};
+  };
+  JavaWaits let_java_wait() {
+    java_waited_ = true;
+    JavaWaits all;
+    for (const Kind& kind : kinds) {
+      all.holds.push_back(locks_.lock(key_of(kind), kind.held).acquire(0ms, lease));
+      all.lease_ends = steady_clock::now() + lease;
+      all.answers.push_back(
+          java_begins(kind.name, "try", kind.wanted, key_of(kind), "20000 30000"));
+      await_listeners(key_of(kind), kind.wanted, 1);
+    }
+    return all;
+  }
+  std::vector<std::future<Time>> let_cpp_wait() {
+    std::vector<std::future<Time>> all;
+    for (const Kind& kind : kinds) {
+      EXPECT_EQ(java(kind.name, "try", kind.held, key_of(kind), "0 30000"), "true");
+      all.push_back(cpp_begins(key_of(kind), kind.wanted));
+      await_listeners(key_of(kind), kind.wanted, 1);
+    }
+    return all;
+  }
+
+  /// Does Java listen to all on the slot's new node, soon after it looks for moved slots?
+  bool java_listens_there() {
+    RedisClient node = cluster_.node(to_).client();
+    const auto end = steady_clock::now() + 3s;
+    for (const Kind& kind : kinds) {
+      while (Place::listeners(node, key_of(kind), kind.wanted).all() == 0) {
+        if (steady_clock::now() >= end) return false;
+        std::this_thread::sleep_for(10ms);
+      }
+    }
+    return true;
+  }
+
+  /// Java's waiters get all.
+  void expect_served(JavaWaits& all) {
+    for (std::size_t index = 0; index < kinds.size(); ++index) {
+      EXPECT_EQ(all.answers[index].get(), "true") << kinds.at(index).name;
+    }
+    EXPECT_LT(steady_clock::now(), all.lease_ends + 1s) << "they never wait for a later one";
+    for (const Kind& kind : kinds) {
+      EXPECT_EQ(java(kind.name, "unlock", kind.wanted, key_of(kind)), "true") << kind.name;
+    }
+  }
+
+  RedisCluster& cluster_ = Place::cluster();
+  std::size_t slot_ = 0, from_ = 0, to_ = 0;
+  bool java_waited_ = false;
+};
+
+class Channels : public Interop {};
+
+TEST_P(Channels, AreOfTheSameKindForBothSides) {
+  for (const std::string& key : keys()) {
+    Hold hold = locks_.lock(key).acquire(0ms, 30s);
+    auto answer = java_begins("a", "try", LockType::REENTRANT, key, "20000 30000");
+    auto granted = cpp_begins(key, LockType::REENTRANT);
+    await_listeners(key, LockType::REENTRANT, 2);
+    const Place::Listeners listeners = place_.listeners(key, LockType::REENTRANT);
+    const bool sharded = GetParam() != Where::cluster_off;  // AUTO: this server can
+    EXPECT_EQ(listeners.sharded, sharded ? 2U : 0U);
+    EXPECT_EQ(listeners.plain, sharded ? 0U : 2U);
+    EXPECT_TRUE(hold.release());
+    EXPECT_EQ(answer.get(), "true");
+    EXPECT_EQ(java("a", "unlock", LockType::REENTRANT, key), "true");
+    granted.get();
+  }
+}
+
+TEST_P(MovingSlot, AReleaseByCppWakesJavaAfterTheSlotHasMoved) {
+  JavaWaits all = let_java_wait();
+  migrate();
+  const bool listens = java_listens_there();
+  EXPECT_TRUE(listens || GetParam() != Where::cluster_off);
+  for (Hold& hold : all.holds) EXPECT_TRUE(hold.extend(30s)) << hold.key();
+  const auto released = steady_clock::now();
+  for (Hold& hold : all.holds) EXPECT_TRUE(hold.release());
+  expect_served(all);
+  const Duration time = steady_clock::now() - released;
+  if (listens) {
+    expect_woken("Java by C++ after a move", {time});
+  } else {
+    std::printf("    %s: Java does not listen on the new node\n", name().c_str());
+  }
+}
+
+// Long enough after it, a C++ waiter that is not told would not ask by itself for a second.
+TEST_P(MovingSlot, AReleaseByJavaWakesCppAfterTheSlotHasMoved) {
+  for (const auto pause : {0s, 4s}) {
+    const auto begun = steady_clock::now();
+    std::vector<std::future<Time>> granted = let_cpp_wait();
+    migrate();
+    std::this_thread::sleep_until(begun + pause);
+    std::vector<Duration> times;
+    for (std::size_t index = 0; index < kinds.size(); ++index) {
+      const Kind& kind = kinds.at(index);
+      const auto released = steady_clock::now();
+      EXPECT_EQ(java(kind.name, "unlock", kind.held, key_of(kind)), "true") << kind.name;
+      times.push_back(granted[index].get() - released);
+    }
+    expect_woken(pause == 0s ? "C++ by Java right after a move" : "C++ by Java after a move",
+                 times);
+  }
+}
+
+// Locks' scripts name several keys, which must all be there: they wait until the slot has arrived.
+TEST_P(MovingSlot, AReleaseByCppInTheMiddleOfAMoveLetsJavaIn) {
+  JavaWaits all = let_java_wait();
+  begin_migration();
+  move_keys();
+  std::vector<std::future<bool>> released;
+  for (Hold& hold : all.holds) {
+    released.push_back(std::async(std::launch::async, [&hold] { return hold.release(); }));
+  }
+  std::this_thread::sleep_for(300ms);
+  end_migration();
+  for (std::future<bool>& each : released) EXPECT_TRUE(each.get());
+  expect_served(all);
+}
+
+TEST_P(MovingSlot, AReleaseByJavaInTheMiddleOfAMoveWakesCpp) {
+  std::vector<std::future<Time>> granted = let_cpp_wait();
+  begin_migration();
+  move_keys();
+  std::vector<std::future<std::string>> released;
+  for (const Kind& kind : kinds) {
+    released.push_back(java_begins(kind.name, "unlock", kind.held, key_of(kind)));
+  }
+  std::this_thread::sleep_for(300ms);
+  end_migration();
+  std::vector<Duration> times;
+  for (std::size_t index = 0; index < kinds.size(); ++index) {
+    EXPECT_EQ(released[index].get(), "true") << kinds.at(index).name;
+    const auto seen = steady_clock::now();
+    times.push_back(granted[index].get() - seen);
+  }
+  expect_woken("C++ by Java in the middle of a move", times);
+}
+
+const auto modes = ::testing::Values(Where::cluster_auto, Where::cluster_on, Where::cluster_off);
+const auto mode_of = [](const auto& each) { return word_of(each.param); };
+INSTANTIATE_TEST_SUITE_P(Cluster, Interop, modes, mode_of);
+INSTANTIATE_TEST_SUITE_P(Cluster, Channels, modes, mode_of);
+INSTANTIATE_TEST_SUITE_P(Cluster, MovingSlot, modes, mode_of);
+INSTANTIATE_TEST_SUITE_P(Cluster, Exclusive, ::testing::Combine(modes, ::testing::ValuesIn(kinds)),
+                         [](const auto& each) {
+                           return word_of(std::get<Where>(each.param)) + '_' +
+                                  std::get<Kind>(each.param).name;
+                         });
+
+}  // namespace
+}  // namespace latchkey::tests

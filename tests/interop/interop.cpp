@@ -1,0 +1,78 @@
+// What tests of both sides share: how each side is asked, and how soon it is woken.
+#include "interop/interop.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <thread>
+
+namespace latchkey::tests {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string java_word(LockType type) {
+  switch (type) {
+    case LockType::REENTRANT: return "plain";
+    case LockType::FAIR: return "fair";
+    case LockType::READ: return "read";
+    case LockType::WRITE: return "write";
+    case LockType::FENCED: return "fenced";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string word_of(Where where) {
+  switch (where) {
+    case Where::server: return "";
+    case Where::cluster_auto: return "AUTO";
+    case Where::cluster_on: return "ON";
+    case Where::cluster_off: return "OFF";
+  }
+  return "";
+}
+
+std::future<std::string> InteropTest::java_begins(const std::string& actor, const std::string& verb,
+                                                  LockType type, const std::string& key,
+                                                  const std::string& numbers) {
+  return place_.java().begin(actor, verb + ' ' + java_word(type) + ' ' + key + ' ' + numbers);
+}
+
+std::string InteropTest::java(const std::string& actor, const std::string& verb, LockType type,
+                              const std::string& key, const std::string& numbers) {
+  return place_.java().ask(actor, verb + ' ' + java_word(type) + ' ' + key + ' ' + numbers);
+}
+
+std::future<InteropTest::Time> InteropTest::cpp_begins(const std::string& key,
+                                                       LockType type) const {
+  return std::async(std::launch::async, [locks = place_.connect(), key, type] {
+    const Hold hold = locks.lock(key, type).acquire(20s, 30s);
+    return std::chrono::steady_clock::now();
+  });
+}
+
+std::string InteropTest::name() {
+  std::string name = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  std::replace(name.begin(), name.end(), '/', '.');
+  return name;
+}
+
+void InteropTest::await_listeners(const std::string& key, LockType type, std::size_t count) const {
+  EXPECT_TRUE(eventually([&] { return place_.listeners(key, type).all() == count; })) << key;
+  if (count > 0) std::this_thread::sleep_for(20ms);
+}
+
+void InteropTest::expect_woken(std::string_view who, std::vector<Duration> times) {
+  std::sort(times.begin(), times.end());
+  const Duration median = times[times.size() / 2];
+  const auto ms = [](Duration time) {
+    return std::chrono::duration<double, std::milli>(time).count();
+  };
+  std::printf("    %s: wake-up of %.*s: median %.1f ms, most %.1f ms\n", name().c_str(),
+              static_cast<int>(who.size()), who.data(), ms(median), ms(times.back()));
+  EXPECT_LT(times.back(), 1s) << who;
+  EXPECT_LT(median, 500ms) << who << ": who is not told asks again after 0.8 s";
+}
+
+}  // namespace latchkey::tests
