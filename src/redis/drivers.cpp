@@ -41,7 +41,6 @@ Parker::Wake Drivers::leave(Driver& driver, const Outlook& outlook) noexcept {
   if (standby_ == &driver) standby_ = nullptr;
   if (reader_ == &driver) reader_ = nullptr;
   if (reader_ != nullptr || first_ == nullptr) return {};
-  lies_for_somebody_ = outlook.comes_back;
   if (outlook.comes_back && somebody_looks()) return {};
   Driver* sleeping_in_poll = nullptr;
   for (Driver* each = first_; each != nullptr; each = each->next) {

@@ -44,12 +44,8 @@ struct Driver {
 ///   So whatever the guesses above missed, somebody reads soon, and an idle process sleeps.
 class Drivers {
  public:
-  /// How often the standby looks; and while the role lies there for one that comes straight back.
+  /// How often the standby looks.
   static constexpr auto grace = std::chrono::milliseconds(5);
-  static constexpr auto short_grace = std::chrono::microseconds(200);
-  [[nodiscard]] std::chrono::microseconds look_every() const noexcept {
-    return lies_for_somebody_ ? short_grace : std::chrono::microseconds(grace);
-  }
 
   void enter(Driver& driver, std::uint64_t answered) noexcept;
 
@@ -64,8 +60,7 @@ class Drivers {
   struct Outlook {
     std::uint64_t answered;
     bool more_to_come;  ///< answers or messages
-    bool comes_back;    ///< soon: it delivered something and its own answer is yet to come, or it
-                        ///< asks again as soon as it has an answer, as it did before
+    bool comes_back;    ///< the driver delivered something, and its own answer is yet to come
   };
   /// The driver leaves drive. Passes the role on where that is called for: what is returned is to
   /// be done once the mutex is let go.
@@ -89,7 +84,6 @@ class Drivers {
   Driver* first_ = nullptr;  ///< the one that came last
   Driver* reader_ = nullptr;
   Driver* standby_ = nullptr;
-  bool lies_for_somebody_ = false;
   std::uint64_t comings_ = 0;
 };
 

@@ -17,17 +17,11 @@ std::uint64_t next_number() noexcept {
   return ++last;
 }
 
-/// Who asks again so soon after an answer, so often in a row, will do so again.
-constexpr auto straight = std::chrono::microseconds(20);
-constexpr unsigned often = 4;
-
 /// What the calling thread did last, and does now. A guess is all that is made of it.
 struct Mark {
   std::uint64_t connections = 0;  ///< where it submitted last
   std::uint64_t asked = 0;        ///< see Driver
   std::uint64_t delivering = 0;   ///< for which connections it calls sinks now
-  Clock::time_point left{};       ///< when it left with its answer
-  unsigned straight_back = 0;     ///< so often in a row it asked again right after that
 };
 constinit thread_local Mark mark;
 
@@ -103,7 +97,6 @@ void SharedConnections::submit(std::span<Request* const> requests, Sink& sink) {
   // What is submitted from inside a sink goes out together, when all sinks were called.
   if (mark.delivering == number_) return;
   gathering_.came_back();
-  mark.straight_back = now - mark.left <= straight ? mark.straight_back + 1 : 0;
   mark.connections = number_;
   mark.asked = asked;
   if (gathering_.begin(now)) gather(asked, lock);
@@ -140,13 +133,10 @@ SharedConnections::Seat::Seat(SharedConnections& of, Lock& held, Driver& sitting
 SharedConnections::Seat::~Seat() {
   if (!lock.owns_lock()) lock.lock();
   const std::uint64_t answered = connections.answered();
-  const bool waits = driver.asked > answered;
-  const bool comes_back = waits || mark.straight_back >= often;
-  if (!waits) mark.left = connections.clock_.now();
   const Parker::Wake heir =
       connections.drivers_.leave(driver, {.answered = answered,
                                           .more_to_come = connections.more_to_come(),
-                                          .comes_back = delivered && comes_back});
+                                          .comes_back = delivered && driver.asked > answered});
   lock.unlock();  // the heir would run into it
   heir.carry_out();
 }

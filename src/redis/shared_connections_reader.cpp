@@ -121,7 +121,7 @@ bool SharedConnections::sleep(Driver& driver, Clock::time_point until, Lock& loc
 Sleeper::Reasons SharedConnections::sleep_parked(Driver& driver, Clock::time_point until,
                                                  Lock& lock) {
   const Clock::time_point now = clock_.now();
-  if (drivers_.looks(driver)) until = std::min(until, later(now, drivers_.look_every()));
+  if (drivers_.looks(driver)) until = std::min(until, later(now, Drivers::grace));
   lock.unlock();
   Sleeper::Reasons reasons = Sleeper::rung;
   if (driver.parker.arm(driver.sleeper)) {

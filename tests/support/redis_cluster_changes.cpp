@@ -68,9 +68,9 @@ Election RedisCluster::await_successor(std::size_t master, std::size_t slot,
   return election;
 }
 
-// Masters vote only once in two node timeouts on who follows one master, and for a while a replica
-// that has been elected takes those votes for those of the next election: its own nodes would not
-// believe it then.
+// Masters vote only once in two node timeouts on who follows one master. And Redis 7.0 counts the
+// votes of a replica's last election for its next one, when that comes within 4 s: it would be a
+// master in its own eyes alone then, for some milliseconds.
 void RedisCluster::let_elections_age(std::size_t master, std::size_t replica) {
   const auto votes = 2 * options_.node_timeout;
   const auto candidacy = std::max<std::chrono::milliseconds>(2 * votes, std::chrono::seconds(4));
