@@ -15,10 +15,8 @@ constexpr std::uint8_t most_hops = 5;
 /// How long one waits that no node can serve just now.
 constexpr auto try_again_after = 20ms;
 
-/// The key that says where the request belongs.
-std::string_view key_of(const Request& request) noexcept {
-  return request.verb == Verb::acquire_all && !request.members.empty() ? request.members.front().key
-                                                                       : request.key;
+bool gives_back(const Request& request) noexcept {
+  return request.verb == Verb::release || request.verb == Verb::leave;
 }
 
 bool is_acquire(const Request& request) noexcept {
@@ -35,7 +33,7 @@ bool asks_for(const Request& request, const HoldId& id) noexcept {
 
 // After what may throw, every request has an end: in the worst case an unknown one.
 void Cluster::submit(std::span<Request* const> requests, Sink& sink, TimePoint now) {
-  ended_.reserve(ended_.size() + parked_.size() + requests.size());
+  make_room(requests.size());
   for (Request* const request : requests) {
     const TimePoint from = request->sent != TimePoint{} ? request->sent : now;
     try {
@@ -46,20 +44,24 @@ void Cluster::submit(std::span<Request* const> requests, Sink& sink, TimePoint n
   }
 }
 
+// Whatever is under way here can end without more memory.
+void Cluster::make_room(std::size_t more) {
+  ended_.reserve(ended_.size() + parked_.size() + listings_.size() + more);
+}
+
 void Cluster::route(const Unsent& request, TimePoint now) {
   const Request& asked = *request.request;
   if (asked.verb == Verb::list) return begin_listing(request, now);
-  if (asked.verb == Verb::release || asked.verb == Verb::leave) forget_overtaken(asked);
-  const std::uint16_t slot = slot_of(key_of(asked));
-  if (Wire* const owner = owners_[slot]) return owner->link.submit_again(request, false, now);
+  if (gives_back(asked)) forget_overtaken(asked);
+  if (Wire* const owner = owner_of(asked)) return owner->link.submit_again(request, false, now);
   want_map(now);
   park(request, later(now, try_again_after),
-       has_map_ ? "no node of the cluster serves slot " + std::to_string(slot)
+       has_map_ ? "no node of the cluster serves slot " + std::to_string(slot_of(key_of(asked)))
                 : "no node of the cluster has said yet which has which keys");
 }
 
 void Cluster::park(const Unsent& request, TimePoint at, std::string why) {
-  ended_.reserve(ended_.size() + parked_.size() + 1);
+  make_room(1);
   parked_.push_back({request, std::min(at, request.deadline), std::move(why)});
 }
 
@@ -73,19 +75,22 @@ void Cluster::forget_overtaken(const Request& release) {
 }
 
 void Cluster::send_parked(TimePoint now) {
-  if (parked_.empty()) return;
-  std::vector<Parked> due;
-  std::erase_if(parked_, [&](Parked& each) {
-    if (now < each.at) return false;
-    due.push_back(std::move(each));
-    return true;
-  });
-  for (Parked& each : due) {
-    if (now >= each.request.deadline) {
-      end(*each.request.request, *each.request.sink, each.why);
-    } else {
-      route(each.request, now);
+  // What is parked anew goes to the end, and is not due.
+  for (std::size_t left = parked_.size(), index = 0; left > 0; --left) {
+    if (now < parked_[index].at) {
+      ++index;
+      continue;
     }
+    const Parked each = std::move(parked_[index]);
+    parked_.erase(parked_.begin() + static_cast<std::ptrdiff_t>(index));
+    const bool overdue = now >= each.request.deadline;
+    try {
+      if (!overdue) route(each.request, now);
+    } catch (const std::bad_alloc&) {
+      end(*each.request.request, *each.request.sink, "out of memory");
+    }
+    if (overdue) end(*each.request.request, *each.request.sink, each.why);
+    if (parked_.size() < left + index - 1) break;  // a release took some out: the next tick
   }
 }
 
@@ -111,6 +116,7 @@ bool Cluster::next(Delivery& delivery, TimePoint now) noexcept {
     }
     const auto has_one = [&](const auto& wire) { return wire->link.next(delivery); };
     if (std::ranges::none_of(wires_, has_one)) return false;
+    // There is room: for each request that comes back one was made when it was sent.
     if (delivery.what == Delivery::What::told && delivery.sink != &parts_) return true;
     try {
       switch (delivery.what) {
@@ -127,10 +133,10 @@ bool Cluster::next(Delivery& delivery, TimePoint now) noexcept {
 
 void Cluster::redirect(const Delivery& delivery, TimePoint now) {
   const Redirect& where = delivery.redirect;
-  ended_.reserve(ended_.size() + parked_.size() + 1);
   if (where.kind != Redirect::Kind::ask) want_map(now);
   if (where.kind == Redirect::Kind::moved) give(where.slot, wire_at(where.place), now);
   if (delivery.request == nullptr) return;
+  if (gives_back(*delivery.request)) forget_overtaken(*delivery.request);
   const Unsent request{delivery.request, delivery.sink, delivery.deadline, delivery.hops};
   if (where.kind != Redirect::Kind::later && delivery.hops <= most_hops) {
     Wire& there = wire_at(where.place);
@@ -149,7 +155,8 @@ void Cluster::begin_listing(const Unsent& request, TimePoint now) {
     gone.outcome.text = "the keys moved while they were listed";
     return listed(gone);
   }
-  ended_.reserve(ended_.size() + parked_.size() + listings_.size() + 1);
+  make_room(1);
+  for (const auto& wire : wires_) wire->link.make_room(1, parts_);
   Listing& listing = listings_.emplace_back(Listing{request.request, request.sink, {}, 0, {}});
   const auto serves = [](const auto& wire) { return wire->slots > 0; };
   const auto count = static_cast<std::size_t>(std::ranges::count_if(wires_, serves));
@@ -194,7 +201,7 @@ void Cluster::tick(TimePoint now) {
   send_parked(now);
   if (in_trouble(now)) want_map(now);
   if (wanted_ && now >= ask_at_) ask_for_map(now);
-  retire_idle(now);
+  retire_useless(now);
 }
 
 Clock::time_point Cluster::due() const noexcept {

@@ -29,8 +29,9 @@ namespace latchkey::detail::redis {
 /// | nothing, or it is gone| the map is asked for from others until it is up again or another   |
 /// |                       | has its slots; what was not sent goes to that one                  |
 ///
-/// The order of two requests about one hold is kept: a redirection takes them in their order, and
-/// an acquire that its own release would overtake ends as unknown, without having run.
+/// Nodes know nothing of each other's order: where a slot moves, a release may arrive before the
+/// acquire that it is for, so this is no backend that keeps the order. An acquire that is known to
+/// have been overtaken by its release ends as unknown, without having run.
 /// Source: the Redis cluster specification.
 class Cluster final : public Router {
  public:
@@ -46,7 +47,7 @@ class Cluster final : public Router {
   std::unique_ptr<Wire> drop_idle() noexcept override;
   [[nodiscard]] std::size_t outstanding() const noexcept override;
   Start start(Failure& why) override;
-  [[nodiscard]] bool keeps_order() const noexcept override { return promised_order_; }
+  [[nodiscard]] bool keeps_order() const noexcept override { return false; }
   void forget() noexcept override;
 
  private:
@@ -77,6 +78,7 @@ class Cluster final : public Router {
   // requests (cluster.cpp)
   void route(const Unsent& request, TimePoint now);
 
+  void make_room(std::size_t more);
   void park(const Unsent& request, TimePoint at, std::string why);
   void forget_overtaken(const Request& release);
   void send_parked(TimePoint now);
@@ -89,19 +91,21 @@ class Cluster final : public Router {
   Wire& wire_at(const RedisUri::Place& place);
   void give(std::uint16_t slot, Wire& owner, TimePoint now);
   void learn(const SlotMap& map, TimePoint now);
-  void move_from(Wire& loser, TimePoint now);
+  void move_from(Wire& loser, Wire* heir, TimePoint now);
+  void move_requests(Wire& loser, TimePoint now);
+  [[nodiscard]] Wire* owner_of(const Request& request) const noexcept;
   void want_map(TimePoint now) noexcept;
   void ask_for_map(TimePoint now);
   void send_scout(TimePoint now);
   [[nodiscard]] bool in_trouble(TimePoint now) const noexcept;
-  void retire_idle(TimePoint now) noexcept;
+  void retire_useless(TimePoint now);
 
   const RedisUri uri_;
   const TlsContext* const tls_;
   const Link::Settings settings_;
   std::vector<Wire*> owners_;  ///< by slot; null: nobody serves it
   bool has_map_ = false;
-  bool promised_order_ = false;
+
   std::vector<RedisUri::Place> known_;  ///< nodes to ask when no other answers
   std::size_t scouted_ = 0, asked_ = 0;
 

@@ -36,7 +36,7 @@ Wire& Cluster::wire_at(const RedisUri::Place& place) {
   Link::Settings settings = settings_;
   settings.place = place;
   settings.seed += wires_.size();
-  settings.login.must_kill = promised_order_;
+
   wires_.push_back(std::make_unique<Wire>(uri_.server_at(place), tls_, std::move(settings)));
   wires_.back()->needed_until = later(now_, kept_for);
   return *wires_.back();
@@ -47,9 +47,14 @@ void Cluster::give(std::uint16_t slot, Wire& owner, TimePoint now) {
   if (before == &owner) return;
   ++owner.slots;
   owner.served = true;
-  if (before == nullptr) return;
-  --before->slots;
-  move_from(*before, now);
+  if (before != nullptr) {
+    --before->slots;
+    return move_from(*before, &owner, now);
+  }
+  // Nobody had it: who listens for it may have stayed anywhere.
+  for (std::size_t index = 0; index < wires_.size(); ++index) {
+    if (wires_[index]->link.listens()) move_from(*wires_[index], nullptr, now);
+  }
 }
 
 void Cluster::learn(const SlotMap& map, TimePoint now) {
@@ -64,7 +69,7 @@ void Cluster::learn(const SlotMap& map, TimePoint now) {
   std::ranges::copy(map.replicas, std::back_inserter(known_));
   has_map_ = true;
   const bool changed = owners != owners_;
-  owners_ = std::move(owners);
+  const std::vector<Wire*> before = std::exchange(owners_, std::move(owners));
   for (const auto& wire : wires_) {
     wire->slots = static_cast<std::size_t>(std::ranges::count(owners_, wire.get()));
   }
@@ -72,30 +77,43 @@ void Cluster::learn(const SlotMap& map, TimePoint now) {
   if (changed || !wanted_) ask_pause_ = {};
   if (!changed) return;
   for (Parked& each : parked_) each.at = now;
-  for (std::size_t index = 0; index < wires_.size(); ++index) move_from(*wires_[index], now);
+  for (std::size_t index = 0; index < wires_.size(); ++index) {
+    Wire& loser = *wires_[index];
+    const auto had = std::ranges::find(before, &loser);
+    move_from(loser, had != before.end() ? owners_[std::size_t(had - before.begin())] : nullptr,
+              now);
+  }
+}
+
+Wire* Cluster::owner_of(const Request& request) const noexcept {
+  return owners_[slot_of(key_of(request))];
 }
 
 // What a node has no more is asked of those that have it now.
-void Cluster::move_from(Wire& loser, TimePoint now) {
-  const auto owner_of = [&](std::string_view name) { return owners_[slot_of(name)]; };
-  const bool replaced = loser.served && loser.slots == 0;
-  Wire* successor = nullptr;
+// `heir` has the first of the slots that it had.
+void Cluster::move_from(Wire& loser, Wire* heir, TimePoint now) {
   for (std::size_t index = 0; index < wires_.size(); ++index) {
-    Wire& heir = *wires_[index];
-    if (&heir == &loser || heir.slots == 0) continue;
-    loser.link.move_channels([&](std::string_view name) { return owner_of(name) == &heir; },
-                             heir.link, now);
-    if (successor == nullptr || !heir.served) successor = &heir;
+    Wire& other = *wires_[index];
+    if (&other == &loser || other.slots == 0) continue;
+    const auto moves = [&](std::string_view name) { return owners_[slot_of(name)] == &other; };
+    loser.link.move_channels(moves, other.link, now);
   }
-  if (replaced && successor != nullptr) successor->link.inherit(loser.link);
-  const auto moves = [&](const Request& request) {
-    if (request.verb == Verb::list) return loser.slots == 0;
-    const bool several = request.verb == Verb::acquire_all && !request.members.empty();
-    return owner_of(several ? request.members.front().key : request.key) != &loser;
-  };
-  for (const Unsent& each : loser.link.take_unsent(moves)) route(each, now);
-  if (replaced) loser.link.retire();
+  if (loser.served && loser.slots == 0 && heir != nullptr) heir->link.inherit(loser.link);
   loser.served = loser.slots > 0;
+  move_requests(loser, now);
+}
+
+void Cluster::move_requests(Wire& loser, TimePoint now) {
+  const auto moves = [&](const Request& request) {
+    return request.verb == Verb::list ? loser.slots == 0 : owner_of(request) != &loser;
+  };
+  for (const Unsent& each : loser.link.take_unsent(moves)) {
+    try {
+      route(each, now);
+    } catch (const std::bad_alloc&) {
+      end(*each.request, *each.sink, "out of memory");
+    }
+  }
 }
 
 void Cluster::want_map(TimePoint now) noexcept {
@@ -144,9 +162,16 @@ bool Cluster::keeps(const Wire& wire) const noexcept {
          wire.link.unanswered() > 0;
 }
 
-void Cluster::retire_idle(TimePoint /*now*/) noexcept {
-  for (const auto& wire : wires_) {
-    if (!keeps(*wire)) wire->link.retire();
+// A node that serves nothing any more still says where its last requests belong, if it says
+// anything.
+void Cluster::retire_useless(TimePoint now) {
+  for (std::size_t index = 0; index < wires_.size(); ++index) {
+    Wire& wire = *wires_[index];
+    if (!has_map_ || wire.slots > 0) continue;
+    if (!keeps(wire) || wire.link.is_silent(now)) wire.link.retire();
+    if (wire.link.stage() == Link::Stage::down && wire.link.unanswered() > 0) {
+      move_requests(wire, now);
+    }
   }
 }
 
@@ -175,8 +200,6 @@ Router::Start Cluster::start(Failure& why) {
   }
   if (all_failed) return Start::failed;
   if (waits || !has_map_) return Start::goes_on;
-  promised_order_ = std::ranges::all_of(
-      wires_, [](const auto& wire) { return wire->slots == 0 || wire->link.may_kill(); });
   return Start::settled;
 }
 

@@ -92,7 +92,8 @@ Handshake::Step Handshake::answered(const redisReply& reply, const Subscriptions
       if (sharded_answered(error) == Step::failed) return Step::failed;
       break;
     case Question::replicas:
-      if (error) return fail(no_replicas_to_ask(reply));
+      // A replica, which a cluster may have among its nodes, has no replicas to ask.
+      if (error && !is_replica_) return fail(no_replicas_to_ask(reply));
       break;
     case Question::select:
       if (error) return fail(database_refused(login_.database, reply));
@@ -123,14 +124,12 @@ Handshake::Step Handshake::hello_answered(const redisReply& reply) {
   if (number != nullptr && number->type == REDIS_REPLY_INTEGER) current_.number = number->integer;
   const redisReply* const mode = find(reply, "mode");
   if (mode != nullptr && text_of(*mode) == "sentinel") return fail(is_sentinel());
+  is_replica_ = role != nullptr && (text_of(*role) == "replica" || text_of(*role) == "slave");
   if (login_.cluster) {
     const bool alone = mode != nullptr && text_of(*mode) == "standalone";
     return alone ? fail(is_no_cluster()) : Step::goes_on;
   }
-  if (role != nullptr && (text_of(*role) == "replica" || text_of(*role) == "slave")) {
-    return fail(is_replica());
-  }
-  return Step::goes_on;
+  return is_replica_ ? fail(is_replica()) : Step::goes_on;
 }
 
 // As Redisson: in a cluster whose servers have it, unless the user says otherwise.

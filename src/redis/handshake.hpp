@@ -45,13 +45,10 @@ class Handshake {
     bool cluster = false;
     ShardedPubSub sharded = ShardedPubSub::AUTO;  ///< cluster
     bool replicas = false;                        ///< grants wait for replicas
-    bool must_kill = false;                       ///< order was promised
   };
   enum class Step : std::uint8_t { goes_on, settled, failed };
 
-  explicit Handshake(Login login) : login_(std::move(login)) {
-    if (login_.must_kill) may_kill_ = true;
-  }
+  explicit Handshake(Login login) : login_(std::move(login)) {}
 
   /// A new connection begins.
   void begin(CommandBuffer& out);
@@ -96,6 +93,7 @@ class Handshake {
   bool ears_confirmed_ = false, ears_refused_ = false, sharded_ = false;
   Connection current_, previous_;
   std::optional<bool> may_kill_;
+  bool is_replica_ = false;
   std::string warning_;
   Failure failure_;
 };

@@ -63,6 +63,8 @@ class Link {
   // --- requests ---
   /// All of them or, where it throws std::bad_alloc, none.
   void submit(std::span<Request* const> requests, Sink& sink, TimePoint now);
+  /// The next `count` requests of the sink need no memory. Throws std::bad_alloc.
+  void make_room(std::size_t count, Sink& sink);
   /// One that another node sent here, or that waited for another. `asking`: for this once.
   void submit_again(const Unsent& request, bool asking, TimePoint now);
 
@@ -166,7 +168,6 @@ class Link {
   };
 
   // requests (link.cpp)
-  void make_room(std::size_t count, Sink& sink);
   void enqueue(const Unsent& request, bool asking) noexcept;
   void hurry(TimePoint now) noexcept;
   void write(Pending& pending) noexcept;
@@ -216,6 +217,8 @@ class Link {
                const Request* release = nullptr);
   void take_in(std::vector<Subscriptions::Channel> channels, TimePoint now);
   void leave(const std::vector<Subscriptions::Channel>& channels, TimePoint now);
+  void ask_what_is_due(TimePoint now);
+  [[nodiscard]] TimePoint unheard_due() const noexcept;
   [[nodiscard]] TimePoint ping_at() const noexcept;
 
   const Settings settings_;
@@ -239,6 +242,8 @@ class Link {
   TimePoint long_wait_at_{};       ///< then: when one may last its whole time again
   std::chrono::milliseconds replica_wait_{};
   std::deque<Forgettable> forgettable_;
+  std::vector<std::string> unheard_;  ///< channels that no node serves just now
+  TimePoint unheard_at_{};
   WireSettings wire_;
 
   // The stream of the requests' bytes, counted since the beginning; the handshake's do not count.

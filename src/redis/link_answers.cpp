@@ -190,7 +190,7 @@ bool Link::overtaken(const Pending& pending) const noexcept {
   };
   for (std::size_t index = 1; index < pending_.size(); ++index) {
     const Pending& each = pending_[index];
-    const bool ends = each.verb == Verb::release || each.verb == Verb::leave;
+    const bool ends = !each.is_own() && (each.verb == Verb::release || each.verb == Verb::leave);
     if (ends && asks_for(each.id)) return true;
   }
   return false;
@@ -202,8 +202,11 @@ void Link::hear(const redisReply& push) {
   if (kind == "subscribe" || kind == "unsubscribe" || kind == "ssubscribe" ||
       kind == "sunsubscribe") {
     if (stage_ == Stage::greeting) return handshake_.confirmed();
-    // In the order of all answers, so it is about the oldest command.
-    if (written_ > 0) pending_[0].confirmed = true;
+    // In the order of all answers, so it is about the oldest command; unless the server drops
+    // listeners of its own accord.
+    const bool leaves = kind.find("unsubscribe") != std::string_view::npos;
+    const bool expected = written_ > 0 && (pending_[0].verb == Verb::unsubscribe) == leaves;
+    if (expected) pending_[0].confirmed = true;
     if (kind == "sunsubscribe") dropped(std::string(text_of(*push.element[1])));
     return;
   }

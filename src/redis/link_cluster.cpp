@@ -15,6 +15,8 @@ using namespace std::chrono_literals;
 constexpr auto silent_after = 300ms;
 /// Where messages are all that is waited for, their absence means nothing: so it is asked.
 constexpr auto ping_after = 1s;
+/// A channel whose slot nobody serves is asked for again so soon.
+constexpr auto try_again_after = 100ms;
 
 }  // namespace
 
@@ -97,6 +99,11 @@ bool Link::own_channel_answered(const redisReply& reply, Pending& pending, Deliv
     return false;
   }
   const bool joined = pending.verb == Verb::subscribe;
+  const bool nobody = read_redirect(pending.refusal, settings_.place).kind == Redirect::Kind::later;
+  if (joined && nobody) {
+    unheard_.push_back(pending.channel);
+    unheard_at_ = later(now_, try_again_after);
+  }
   if (joined && redirected_by(pending.refusal, pending, delivery)) return true;
   // What was said while nobody listened was missed.
   const auto* const listeners = subscriptions_.listeners(pending.channel);
@@ -132,7 +139,8 @@ void Link::inherit(const Link& old) {
 Link::TimePoint Link::silent_at() const noexcept {
   if (stage_ != Stage::up || !is_working()) return Clock::never();
   const TimePoint asked_at = pending_[0].deadline - settings_.timeout;
-  return later(std::max(heard_at_, asked_at), silent_after);
+  const auto waits = replicas_asked_ ? replica_wait_ : std::chrono::milliseconds(0);
+  return later(std::max(heard_at_, asked_at), silent_after + waits);
 }
 
 void Link::retire() noexcept {
@@ -141,6 +149,20 @@ void Link::retire() noexcept {
   } catch (const std::bad_alloc&) {
     trouble_ = no_memory();
   }
+}
+
+void Link::ask_what_is_due(TimePoint now) {
+  if (now >= unheard_due()) {
+    for (const std::string& name : std::exchange(unheard_, {})) {
+      if (subscriptions_.listeners(name) == nullptr) continue;
+      ask_own(Pending::Ask::own_channel, Verb::subscribe, name, now);
+    }
+  }
+  if (now >= ping_at()) ask_own(Pending::Ask::ping, Verb::inspect, "", now);
+}
+
+Link::TimePoint Link::unheard_due() const noexcept {
+  return stage_ == Stage::up && !unheard_.empty() ? unheard_at_ : Clock::never();
 }
 
 Link::TimePoint Link::ping_at() const noexcept {

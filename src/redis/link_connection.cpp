@@ -92,7 +92,11 @@ void Link::tick(TimePoint now) noexcept {
   const bool settling = stage_ == Stage::connecting || stage_ == Stage::greeting;
   if (settling && now >= settle_until_) trouble_ = silence(settings_.timeout);
   if (stage_ == Stage::up && now >= dead_at()) trouble_ = silence(2 * settings_.timeout);
-  if (now >= ping_at()) ask_own(Pending::Ask::ping, Verb::inspect, "", now);
+  try {
+    ask_what_is_due(now);
+  } catch (const std::bad_alloc&) {
+    trouble_ = no_memory();
+  }
 }
 
 void Link::end_overdue(TimePoint now) noexcept {
@@ -137,7 +141,7 @@ Link::TimePoint Link::due() const noexcept {
     case Stage::down: return std::min(at, retry_at_);
     case Stage::connecting:
     case Stage::greeting: return std::min(at, settle_until_);
-    case Stage::up: return std::min({at, dead_at(), ping_at()});
+    case Stage::up: return std::min({at, dead_at(), ping_at(), unheard_due()});
   }
   return at;
 }

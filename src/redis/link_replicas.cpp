@@ -84,11 +84,14 @@ void Link::keep_in_mind(const Request& release) {
 // To what may be another server. An id is never used again after its release, so once more is as
 // good as once.
 void Link::release_once_more() {
-  for (Forgettable& each : std::exchange(forgettable_, {})) {
+  for (Forgettable& each : forgettable_) {
     each.release.key = each.key;
     each.release.note = {};
     ask_own(Pending::Ask::release, each.release.verb, "", now_, &each.release);
   }
+  // Until replicas have confirmed these, too, they are kept in mind.
+  if (!forgettable_.empty()) replicas_wanted_ = true;
+  ask_replicas();
 }
 
 }  // namespace latchkey::detail::redis

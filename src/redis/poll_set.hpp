@@ -29,9 +29,8 @@ class PollSet {
 
   /// Throws std::bad_alloc.
   void add(int fd, short events, Source source) {
-    sources_.reserve(sources_.size() + 1);
-    fds_.push_back({.fd = fd, .events = events, .revents = 0});
     sources_.push_back(source);
+    fds_.push_back({.fd = fd, .events = events, .revents = 0});
   }
 
   /// Until something happened, or `length` is over.
@@ -42,7 +41,9 @@ class PollSet {
     for (pollfd& each : fds_) each.revents = 0;
   }
 
-  [[nodiscard]] std::size_t size() const noexcept { return fds_.size(); }
+  [[nodiscard]] std::size_t size() const noexcept {
+    return fds_.size();
+  }  // never more than sources
   [[nodiscard]] short happened(std::size_t index) const noexcept { return fds_[index].revents; }
   [[nodiscard]] Source source(std::size_t index) const noexcept { return sources_[index]; }
 

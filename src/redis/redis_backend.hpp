@@ -1,4 +1,4 @@
-// The backend for one Redis server.
+// The backend for a deployment of Redis.
 #pragma once
 
 #include <memory>

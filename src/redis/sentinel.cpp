@@ -17,6 +17,8 @@ using namespace std::chrono_literals;
 /// Between a failure and the next attempt; between an answer and the next question, so that a
 /// sentinel that vanished without a trace is missed.
 constexpr auto redial_pause = 1s, question_pause = 2s;
+/// An answer outlives its sentinel by so much: the others hear of a failover much sooner.
+constexpr auto believed_for = 30s;
 
 std::string_view text_of(const redisReply& reply) noexcept {
   return reply.str != nullptr ? std::string_view(reply.str, reply.len) : std::string_view();
@@ -166,7 +168,10 @@ void Sentinel::told(const redisReply& reply, TimePoint now) {
       answers_owed_ = error && !std::exchange(ears_refused_, true);
       return;
     case Question::master:
-      if (error) return fail(master_refused(master_, reply), now);
+      if (error) {
+        answer_.reset();
+        return fail(master_refused(master_, reply), now);
+      }
       heard_.epoch = epoch_of(reply);
       expected_ = Question::address;
       return;
@@ -175,6 +180,7 @@ void Sentinel::told(const redisReply& reply, TimePoint now) {
   if (!read_place(reply, heard_.master)) return fail(master_refused(master_, reply), now);
   answers_owed_ = false;
   answer_ = heard_;
+  answered_at_ = now;
   state_ = State::answered;
   deadline_ = Clock::never();
   ask_at_ = later(now, question_pause);
@@ -188,6 +194,10 @@ void Sentinel::fail(Failure failure, TimePoint now) {
   ask_at_ = later(now, redial_pause);
   failure_ = std::move(failure);
   dialer_.give_up();
+}
+
+bool Sentinel::is_out_of_date(TimePoint now) const noexcept {
+  return state_ == State::failed && now - answered_at_ > believed_for;
 }
 
 Clock::time_point Sentinel::due() const noexcept { return std::min(deadline_, ask_at_); }

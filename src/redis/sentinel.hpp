@@ -58,8 +58,10 @@ class Sentinel {
   enum class State : std::uint8_t { asked, answered, failed };
   /// Of the latest question.
   [[nodiscard]] State state() const noexcept { return state_; }
-  /// The last one ever given.
+  /// The last one ever given; empty also where it says that it knows of no master any more.
   [[nodiscard]] const std::optional<Answer>& answer() const noexcept { return answer_; }
+  /// The sentinel has been gone for so long that its answer is history.
+  [[nodiscard]] bool is_out_of_date(TimePoint now) const noexcept;
   [[nodiscard]] const Failure& failure() const noexcept { return failure_; }
   [[nodiscard]] const RedisUri& uri() const noexcept { return uri_; }
 
@@ -96,6 +98,7 @@ class Sentinel {
   TimePoint ask_at_ = Clock::never();
   Answer heard_;  ///< while it is being told
   std::optional<Answer> answer_;
+  TimePoint answered_at_{};
   Failure failure_;
 };
 

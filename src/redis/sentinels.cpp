@@ -34,7 +34,9 @@ Io Sentinels::begin(Clock::time_point now) {
 
 Io Sentinels::go_on(Clock::time_point now) {
   hear_all(now);
-  return dialer_ != nullptr ? dialer_->go_on(now) : decide(now);
+  if (dialer_ == nullptr) return decide(now);
+  if (auto failure = elsewhere(now)) return Io::broken(*std::move(failure));
+  return dialer_->go_on(now);
 }
 
 void Sentinels::hear_all(Clock::time_point now) {
@@ -53,22 +55,22 @@ Io Sentinels::decide(Clock::time_point now) {
     if (answered > 0) decide_at_ = std::min(decide_at_, later(now, grace));
     if (now < decide_at_) return Io::blocked();
   }
-  master_ = uri_.server_at(verdict()->master);
+  master_ = uri_.server_at(verdict(now)->master);
   dialer_ = std::make_unique<Dialer>(*master_, transport_);
   return dialer_->begin(now);
 }
 
-// Also one that was given before the last question counts: its sentinel may be gone by now, but an
-// epoch that was reached is not taken back. Of several masters with one epoch it is the one that
-// most sentinels name.
-const Sentinel::Answer* Sentinels::verdict() const noexcept {
+// Also one that was given before the last question counts for a while: its sentinel may be gone by
+// now, but an epoch that was reached is not taken back. Of several masters with one epoch it is the
+// one that most sentinels name.
+const Sentinel::Answer* Sentinels::verdict(Clock::time_point now) const noexcept {
   const auto votes_for = [&](const Sentinel::Answer& answer) {
     return std::ranges::count_if(
         sentinels_, [&](const auto& sentinel) { return sentinel->answer() == answer; });
   };
   const Sentinel::Answer* best = nullptr;
   for (const auto& sentinel : sentinels_) {
-    if (!sentinel->answer()) continue;
+    if (!sentinel->answer() || sentinel->is_out_of_date(now)) continue;
     const Sentinel::Answer& its = *sentinel->answer();
     if (best == nullptr || its.epoch > best->epoch ||
         (its.epoch == best->epoch && votes_for(its) > votes_for(*best))) {
@@ -111,7 +113,12 @@ void Sentinels::watch(PollSet& set, PollSet::Source source) const {
 
 std::optional<Failure> Sentinels::look(Clock::time_point now) {
   hear_all(now);
-  const Sentinel::Answer* const answer = verdict();
+  return elsewhere(now);
+}
+
+// Why the server that was dialed is not the one to go to; empty: it is.
+std::optional<Failure> Sentinels::elsewhere(Clock::time_point now) const {
+  const Sentinel::Answer* const answer = verdict(now);
   if (answer == nullptr || !master_ || answer->master == master_->place) return std::nullopt;
   return Failure{false, "the sentinels name another master: " + answer->master.text()};
 }

@@ -40,7 +40,8 @@ class Sentinels final : public Way {
  private:
   void hear_all(Clock::time_point now);
   Io decide(Clock::time_point now);
-  [[nodiscard]] const Sentinel::Answer* verdict() const noexcept;
+  [[nodiscard]] const Sentinel::Answer* verdict(Clock::time_point now) const noexcept;
+  [[nodiscard]] std::optional<Failure> elsewhere(Clock::time_point now) const;
   [[nodiscard]] Failure nobody_answers() const;
 
   const RedisUri& uri_;

@@ -91,9 +91,10 @@ std::optional<Failure> SharedConnections::start() {
 void SharedConnections::submit(std::span<Request* const> requests, Sink& sink) {
   Lock lock(mutex_);
   const Clock::time_point now = clock_.now();
+  const Clock::time_point due_before = soonest();
   router_->submit(requests, sink, now);
   const std::uint64_t asked = submitted_ += requests.size();
-  if (router_->has_news()) drivers_.call_reader();
+  if (router_->has_news() || soonest() < due_before) drivers_.call_reader();
   // What is submitted from inside a sink goes out together, when all sinks were called.
   if (mark.delivering == number_) return;
   gathering_.came_back();
@@ -143,6 +144,13 @@ SharedConnections::Seat::~Seat() {
 
 std::uint64_t SharedConnections::answered() const noexcept {
   return submitted_ - std::min<std::uint64_t>(submitted_, router_->outstanding());
+}
+
+// What a submission can bring forward: where all connections are there, only the router's own.
+Clock::time_point SharedConnections::soonest() const noexcept {
+  const bool all_up = std::ranges::all_of(
+      router_->wires(), [](const auto& wire) { return wire->link.stage() == Link::Stage::up; });
+  return all_up ? router_->due() : due();
 }
 
 bool SharedConnections::more_to_come() const noexcept {

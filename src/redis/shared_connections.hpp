@@ -89,6 +89,7 @@ class SharedConnections final : private ForkParticipant {
   /// How many requests were answered, or a little less.
   [[nodiscard]] std::uint64_t answered() const noexcept;
   [[nodiscard]] bool more_to_come() const noexcept;
+  [[nodiscard]] Clock::time_point soonest() const noexcept;
 
   void flush(Lock& lock);
   void send(Lock& lock, Wire& wire);

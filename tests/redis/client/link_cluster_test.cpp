@@ -116,6 +116,32 @@ TEST_F(LinkOfCluster, ADroppedChannelIsAskedForOnceMoreAndThenFollowed) {
   EXPECT_EQ(told[1].request, nullptr);
 }
 
+// An answer that comes out of step would be somebody else's.
+TEST_F(LinkOfCluster, ADroppedChannelConfirmsNobodyElsesSubscription) {
+  submit(Verb::subscribe, "k", 0);
+  heard();
+  say(testing::push("ssubscribe", "redisson_lock__channel:{k}", 1) +
+      testing::push("ssubscribe", "redisson_rwlock:{k}", 2) + "+PONG\r\n");
+  const Request& refused = submit(Verb::subscribe, "other", 0);
+  heard();
+  say(testing::push("sunsubscribe", "redisson_lock__channel:{k}", 0) + "-NOPERM no\r\n+PONG\r\n");
+  ASSERT_EQ(sink.told.size(), 2U);
+  EXPECT_EQ(sink.told[1].request, &refused);
+  EXPECT_EQ(sink.told[1].kind, Kind::refused);
+  EXPECT_EQ(link.stage(), Link::Stage::up);
+}
+
+TEST_F(LinkOfCluster, AChannelThatNobodyServesIsAskedForAgain) {
+  submit(Verb::subscribe, "k", 0);
+  heard();
+  say("+PONG\r\n" + testing::push("sunsubscribe", "redisson_lock__channel:{k}", 0));
+  heard();
+  say("-CLUSTERDOWN Hash slot not served\r\n+PONG\r\n");
+  EXPECT_TRUE(names().empty());
+  pass(150ms);
+  EXPECT_THAT(names(), ElementsAre("SSUBSCRIBE", "PING"));
+}
+
 TEST_F(LinkOfCluster, ChannelsMoveToAnotherLinkAndTheirListenersAreToldToLook) {
   submit(Verb::subscribe, "k", 0);
   heard();
@@ -236,9 +262,23 @@ TEST_F(LinkWithReplicas, AReleaseThatTooFewConfirmedIsSentOnceMoreToWhoeverComes
   say(testing::hello_answer(3, "another run") + ":2\r\n");
   heard();
   say(":0\r\n");
-  EXPECT_THAT(names(), ElementsAre("EVAL a"));
-  say("_\r\n");
+  EXPECT_THAT(names(), ElementsAre("EVAL a", "WAIT"));
+  lose();  // before anybody has said that it was heard
+  connect_after_pause();
+  heard();
+  say(testing::hello_answer(4, "another run") + ":2\r\n");
+  heard();
+  say(":0\r\n");
+  EXPECT_THAT(names(), ElementsAre("EVAL a", "WAIT"));
+  say("_\r\n:2\r\n");
   EXPECT_EQ(link.unanswered(), 0U);
+  lose();
+  connect_after_pause();
+  heard();
+  say(testing::hello_answer(5, "another run") + ":2\r\n");
+  heard();
+  say(":0\r\n");
+  EXPECT_TRUE(names().empty()) << "replicas have it now";
 }
 
 TEST_F(LinkWithReplicas, WhatWasGrantedAndNotConfirmedIsUnknownWhenTheConnectionGoes) {

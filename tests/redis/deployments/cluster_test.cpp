@@ -182,6 +182,17 @@ TEST_F(RedisClusterTest, KeysOfOneSlotAreTakenInOneStep) {
   EXPECT_TRUE(apart.acquire(1s).release());
 }
 
+// A replica has no replicas to ask, and says where to go all the same.
+TEST_F(RedisClusterTest, AReplicaIsAsGoodABeginningAsAMaster) {
+  const std::size_t replica = cluster().replicas_of(cluster().masters().front()).front();
+  const Locks locks =
+      Locks::connect("redis+cluster://127.0.0.1:" + std::to_string(cluster().node(replica).port()),
+                     {.min_replicas = 1});
+  for (const char* const key : {"a", "b", "c", "d"}) {
+    EXPECT_TRUE(locks.lock(key).acquire(2s).release());
+  }
+}
+
 TEST_F(RedisClusterTest, NewGrantsFlowSoonAfterAKilledMasterWasReplaced) {
   const Locks locks = connect();
   const std::string key = "killed";
