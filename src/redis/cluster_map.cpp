@@ -36,7 +36,6 @@ Wire& Cluster::wire_at(const RedisUri::Place& place) {
   Link::Settings settings = settings_;
   settings.place = place;
   settings.seed += wires_.size();
-
   wires_.push_back(std::make_unique<Wire>(uri_.server_at(place), tls_, std::move(settings)));
   wires_.back()->needed_until = later(now_, kept_for);
   return *wires_.back();
@@ -89,8 +88,7 @@ Wire* Cluster::owner_of(const Request& request) const noexcept {
   return owners_[slot_of(key_of(request))];
 }
 
-// What a node has no more is asked of those that have it now.
-// `heir` has the first of the slots that it had.
+// What a node has no more is asked of those that have it now; `heir` has the first of its slots.
 void Cluster::move_from(Wire& loser, Wire* heir, TimePoint now) {
   for (std::size_t index = 0; index < wires_.size(); ++index) {
     Wire& other = *wires_[index];
@@ -152,8 +150,8 @@ void Cluster::send_scout(TimePoint now) {
 
 bool Cluster::in_trouble(TimePoint now) const noexcept {
   return !has_map_ || std::ranges::any_of(wires_, [&](const auto& wire) {
-    if (wire->slots == 0) return false;
-    return wire->link.stage() == Link::Stage::down || wire->link.is_silent(now);
+    // One that is being connected to for the first time is no trouble yet.
+    return wire->slots > 0 && (wire->link.last_failure() != nullptr || wire->link.is_silent(now));
   });
 }
 

@@ -209,6 +209,7 @@ void Link::forget() noexcept {
   ended_.clear();
   notes_.clear();
   forgettable_.clear();
+  unheard_.clear();
 }
 
 }  // namespace latchkey::detail::redis

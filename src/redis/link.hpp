@@ -203,7 +203,7 @@ class Link {
   [[nodiscard]] bool wants_replicas(Verb verb) const noexcept;
   void ask_replicas();
   void replicas_answered(const redisReply& reply);
-  void settle(const Unconfirmed& one, std::string_view why);
+  void settle(const Unconfirmed& one, std::string_view why) noexcept;
   void give_up_unconfirmed(std::string_view why, TimePoint overdue_at) noexcept;
   void keep_in_mind(const Request& release);
   void release_once_more();

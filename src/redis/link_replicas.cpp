@@ -3,6 +3,7 @@
 // One WAIT at a time is under way, for all that was granted before it: while it lasts the server
 // does nothing else on this connection.
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "redis/link.hpp"
@@ -58,9 +59,13 @@ void Link::replicas_answered(const redisReply& reply) {
 }
 
 /// `why` is empty where enough replicas have it.
-void Link::settle(const Unconfirmed& one, std::string_view why) {
+void Link::settle(const Unconfirmed& one, std::string_view why) noexcept {
   const bool given_back = gives_back(one.request->verb);
-  if (given_back && !why.empty()) keep_in_mind(*one.request);
+  try {
+    if (given_back && !why.empty()) keep_in_mind(*one.request);
+  } catch (const std::bad_alloc&) {
+    // Then its lease ends it, wherever it still is.
+  }
   const bool granted = given_back || why.empty();
   end(one.request, one.sink, granted ? Outcome::Kind::granted : Outcome::Kind::unknown, why);
   if (granted) ended_[ended_.size() - 1].token = one.token;

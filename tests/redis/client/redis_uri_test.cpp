@@ -12,8 +12,10 @@ namespace latchkey::detail::redis {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using Place = RedisUri::Place;
 using Transport = RedisUri::Transport;
 
 std::string refusal_of(std::string_view text) {
@@ -135,11 +137,48 @@ TEST(RedisUri, NoSentenceQuotesAPassword) {
   for (const char* text :
        {"redis://u:se/cret@h", "redis://u:se?cret@h", "redis://u:se#cret@h", "redis://u:se@cret@h",
         "redis://:se%zzcret@h", "redis://u:se%0@h", "redis://u:secret@h:xx",
-        "redis://u:secret@h?secre=1", "redis+unix://u:se/cret@/tmp/s", "redis://u:se%00cret@h"}) {
+        "redis://u:secret@h?secre=1", "redis+unix://u:se/cret@/tmp/s", "redis://u:se%00cret@h",
+        "redis+sentinel://u:se/cret@h1,h2/m", "redis+cluster://u:se?cret@h1,h2",
+        "redis+sentinel://h/m?sentinel_password=se@cret",
+        "redis+sentinel://h/m?sentinel_password=se%zzcret"}) {
     SCOPED_TRACE(text);
     EXPECT_THAT(refusal_of(text),
                 AllOf(Not(HasSubstr("taken")), Not(HasSubstr("cret")), Not(HasSubstr("se%"))));
   }
+}
+
+TEST(RedisUri, SentinelsAndTheNameOfTheirMaster) {
+  const RedisUri uri = RedisUri::parse(
+      "redis+sentinel://me:pw@h1,h2:7000,[::1]/orders/3?sentinel_user=w&sentinel_password=p%40");
+  EXPECT_EQ(uri.deployment, RedisUri::Deployment::sentinel);
+  EXPECT_THAT(uri.places, ElementsAre(Place{"h1", 26379}, Place{"h2", 7000}, Place{"::1", 26379}));
+  EXPECT_EQ(uri.master, "orders");
+  EXPECT_EQ(uri.database, 3);
+  EXPECT_EQ(uri.describe(), "redis+sentinel://h1:26379,h2:7000,[::1]:26379/orders/3");
+  const RedisUri sentinel = uri.sentinel_at(uri.places[1]);
+  EXPECT_EQ(sentinel.user, "w");
+  EXPECT_EQ(sentinel.password, "p@");
+  EXPECT_EQ(sentinel.database, 0);
+  EXPECT_EQ(sentinel.describe(), "redis://h2:7000/0");
+  const RedisUri server = uri.server_at({"h9", 1});
+  EXPECT_EQ(server.user, "me");
+  EXPECT_EQ(server.database, 3);
+}
+
+TEST(RedisUri, NodesOfACluster) {
+  const RedisUri uri = RedisUri::parse("rediss+cluster://:pw@h1,h2:7000?cafile=/ca");
+  EXPECT_EQ(uri.deployment, RedisUri::Deployment::cluster);
+  EXPECT_EQ(uri.transport, Transport::tls);
+  EXPECT_THAT(uri.places, ElementsAre(Place{"h1", 6379}, Place{"h2", 7000}));
+  EXPECT_EQ(uri.describe(), "rediss+cluster://h1:6379,h2:7000");
+}
+
+TEST(RedisUri, DeploymentsAreWrittenOut) {
+  EXPECT_THAT(refusal_of("redis+sentinel://h1,h2"), HasSubstr("redis+sentinel://h1,h2,h3/master"));
+  EXPECT_THAT(refusal_of("redis+sentinel://h1,,h2/m"), HasSubstr("names a host"));
+  EXPECT_THAT(refusal_of("redis+cluster://h1/2"), HasSubstr("database 0 only, not '2'"));
+  EXPECT_THAT(refusal_of("redis://h1,h2"), HasSubstr("redis+cluster://h1,h2,h3"));
+  EXPECT_THAT(refusal_of("redis://h1?sentinel_user=u"), HasSubstr("'sentinel_user' is no option"));
 }
 
 TEST(RedisUri, PercentSignsNeedTwoDigits) {
