@@ -86,6 +86,7 @@ void Subscriptions::append_this(CommandBuffer& buffer, Verb verb, std::string_vi
 
 std::vector<std::string> Subscriptions::names() const {
   std::vector<std::string> all;
+  all.reserve(channels_.size());
   for (const auto& [channel, listeners] : channels_) all.push_back(channel);
   return all;
 }
