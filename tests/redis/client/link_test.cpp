@@ -222,5 +222,17 @@ TEST_F(LinkTest, AReplyOfAbsurdSizeEndsTheConnectionWithoutTakingMemory) {
   EXPECT_TRUE(link.trouble());
 }
 
+// Where it went, the next attempt to connect finds out.
+TEST_F(LinkTest, AServerThatBecameAReplicaIsLeft) {
+  bring_up();
+  submit(Verb::acquire, "k");
+  heard();
+  say("-READONLY You can't write against a read only replica. script: f00, on @user_script:1.\r\n");
+  ASSERT_EQ(sink.told.size(), 1U);
+  EXPECT_EQ(sink.told[0].kind, Kind::unknown);
+  ASSERT_TRUE(link.trouble());
+  EXPECT_THAT(link.trouble()->text, HasSubstr("a replica, which grants no locks"));
+}
+
 }  // namespace
 }  // namespace latchkey::detail::redis

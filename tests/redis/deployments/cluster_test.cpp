@@ -229,6 +229,30 @@ TEST_F(RedisClusterTest, AFrozenMasterIsLeftWhenAnotherIsElected) {
   cluster().restore(master);
 }
 
+// By default no node serves anything while somebody's slots are not served.
+TEST(RedisClusterDown, IsWaitedOutWhileThereIsTime) {
+  RedisCluster cluster({.replicas = 0, .config = {"cluster-require-full-coverage yes"}});
+  const Locks locks = Locks::connect(cluster.uri(), {.command_timeout = 500ms});
+  const std::string key = "down";
+  Hold hold = locks.lock(key).acquire(1s, 60s);
+  const std::size_t owner = cluster.owner_of(cluster.slot_of(key));
+  const auto masters = cluster.masters();
+  const std::size_t other = masters[0] != owner ? masters[0] : masters[1];
+  cluster.node(other).kill();
+  std::string said;
+  EXPECT_TRUE(eventually([&] {
+    try {
+      static_cast<void>(hold.extend(70s));
+    } catch (const BackendUnavailable& error) {
+      said = error.what();
+    }
+    return said.find("CLUSTERDOWN") != std::string::npos;
+  })) << said;
+  cluster.restore(other);
+  EXPECT_TRUE(eventually([&] { return locks.lock("after").try_acquire(1s).has_value(); }));
+  EXPECT_TRUE(hold.release());
+}
+
 TEST_F(RedisClusterTest, ANodeComesAndGoes) {
   const Locks locks = connect();
   const std::string key = "guest";
