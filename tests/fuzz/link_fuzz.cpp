@@ -48,6 +48,7 @@ void require(bool promise) {
 struct Asked : Request {
   LockInfo found{};
   std::vector<std::string> listed{};
+  std::array<latchkey::Member, 2> both{};
   int ends = 0;
 };
 
@@ -144,6 +145,11 @@ class Play {
     made.sent = now_;
     made.info = &made.found;
     made.names = &made.listed;
+    if (made.verb == Verb::acquire && made.id.number == 3) {
+      made.verb = Verb::acquire_all;
+      made.both = {{{made.key, made.type, made.id}, {"a", LockType::REENTRANT, {{1, 2}, 2}}}};
+      made.members = made.both;
+    }
     return made;
   }
 
@@ -243,6 +249,7 @@ class Play {
       deliver();
     }
     require(link_.stage() == Link::Stage::down || link_.due() > Clock::time_point{});
+    require(!link_.is_silent(now_) || link_.unanswered() > 0);
   }
 
   void deliver() {
