@@ -57,28 +57,31 @@ TEST_F(QuorumOfMocks, AFailedAttemptIsGivenBackWhereItMayBeAndNeverUsedAgain) {
   on_acquire(0, MockBackend::granted(), first[0]);
   on_acquire(1, MockBackend::unknown("the line is dead"), first[1]);
   on_acquire(2, MockBackend::busy(), first[2]);
-  std::array<HoldId, 3> released{};
-  for (const std::size_t server : {0U, 1U}) {
-    EXPECT_CALL(*servers_[server], release(_)).WillOnce([&, server](const Request& request) {
-      released[server] = request.id;
-      return MockBackend::granted();
-    });
+  std::array<bool, 3> given_back{};
+  for (std::size_t server = 0; server < 3; ++server) {
+    EXPECT_CALL(*servers_[server], release(_))
+        .Times(::testing::AnyNumber())
+        .WillRepeatedly([&, server](const Request& request) {
+          given_back[server] = given_back[server] || request.id == first[server];
+          return MockBackend::granted();
+        });
   }
-  EXPECT_CALL(*servers_[2], release(_)).Times(0);
   EXPECT_FALSE(locks_->lock("k").try_acquire(0ms, 30s));
   for (std::size_t server = 0; server < 3; ++server)
     on_acquire(server, MockBackend::granted(), second[server]);
   for (NiceMock<MockBackend>* const server : servers_) {
     EXPECT_CALL(*server, verify(_)).Times(::testing::AnyNumber());
   }
-  const auto hold = locks_->lock("k").try_acquire(0ms, 30s);
-  ASSERT_TRUE(hold);
+  EXPECT_TRUE(locks_->lock("k").try_acquire(0ms, 30s));
+  // A server that the majority did without may be asked to the last, and what the mocks write to
+  // must be there for that long.
+  locks_->close(1s);
+  locks_.reset();
+  EXPECT_TRUE(given_back[0]);
+  EXPECT_TRUE(given_back[1]) << "nobody knows whether it was granted";
+  EXPECT_FALSE(given_back[2]) << "it was busy";
   for (const std::size_t server : {0U, 1U}) {
-    EXPECT_EQ(released[server], first[server]) << server;
     EXPECT_FALSE(second[server] == first[server]) << server;
-  }
-  for (NiceMock<MockBackend>* const server : servers_) {
-    ::testing::Mock::VerifyAndClearExpectations(server);
   }
 }
 
