@@ -5,6 +5,8 @@
 #include <new>
 #include <utility>
 
+#include "redis/requests.hpp"
+
 namespace latchkey::detail::redis {
 namespace {
 
@@ -14,10 +16,6 @@ using namespace std::chrono_literals;
 constexpr std::uint8_t most_hops = 5;
 /// How long one waits that no node can serve just now.
 constexpr auto try_again_after = 20ms;
-
-bool gives_back(const Request& request) noexcept {
-  return request.verb == Verb::release || request.verb == Verb::leave;
-}
 
 bool is_acquire(const Request& request) noexcept {
   return request.verb == Verb::acquire || request.verb == Verb::acquire_all;
@@ -44,15 +42,15 @@ void Cluster::submit(std::span<Request* const> requests, Sink& sink, TimePoint n
   }
 }
 
-// Whatever is under way here can end without more memory.
+// Whatever is under way here can end without more memory, and so can one that comes back.
 void Cluster::make_room(std::size_t more) {
-  ended_.reserve(ended_.size() + parked_.size() + listings_.size() + more);
+  ended_.reserve(ended_.size() + parked_.size() + listings_.size() + more + 1);
 }
 
 void Cluster::route(const Unsent& request, TimePoint now) {
   const Request& asked = *request.request;
   if (asked.verb == Verb::list) return begin_listing(request, now);
-  if (gives_back(asked)) forget_overtaken(asked);
+  if (gives_back(asked.verb)) forget_overtaken(asked);
   if (Wire* const owner = owner_of(asked)) return owner->link.submit_again(request, false, now);
   want_map(now);
   park(request, later(now, try_again_after),
@@ -116,7 +114,6 @@ bool Cluster::next(Delivery& delivery, TimePoint now) noexcept {
     }
     const auto has_one = [&](const auto& wire) { return wire->link.next(delivery); };
     if (std::ranges::none_of(wires_, has_one)) return false;
-    // There is room: for each request that comes back one was made when it was sent.
     if (delivery.what == Delivery::What::told && delivery.sink != &parts_) return true;
     try {
       switch (delivery.what) {
@@ -136,7 +133,7 @@ void Cluster::redirect(const Delivery& delivery, TimePoint now) {
   if (where.kind != Redirect::Kind::ask) want_map(now);
   if (where.kind == Redirect::Kind::moved) give(where.slot, wire_at(where.place), now);
   if (delivery.request == nullptr) return;
-  if (gives_back(*delivery.request)) forget_overtaken(*delivery.request);
+  if (gives_back(delivery.request->verb)) forget_overtaken(*delivery.request);
   const Unsent request{delivery.request, delivery.sink, delivery.deadline, delivery.hops};
   if (where.kind != Redirect::Kind::later && delivery.hops <= most_hops) {
     Wire& there = wire_at(where.place);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "redis/cluster.hpp"
+#include "redis/requests.hpp"
 
 namespace latchkey::detail::redis {
 namespace {
@@ -69,8 +70,9 @@ void Cluster::learn(const SlotMap& map, TimePoint now) {
   has_map_ = true;
   const bool changed = owners != owners_;
   const std::vector<Wire*> before = std::exchange(owners_, std::move(owners));
-  for (const auto& wire : wires_) {
-    wire->slots = static_cast<std::size_t>(std::ranges::count(owners_, wire.get()));
+  for (const auto& wire : wires_) wire->slots = 0;
+  for (Wire* const owner : owners_) {
+    if (owner != nullptr) ++owner->slots;
   }
   wanted_ = in_trouble(now) || std::ranges::find(owners_, nullptr) != owners_.end();
   if (changed || !wanted_) ask_pause_ = {};
@@ -90,12 +92,11 @@ Wire* Cluster::owner_of(const Request& request) const noexcept {
 
 // What a node has no more is asked of those that have it now; `heir` has the first of its slots.
 void Cluster::move_from(Wire& loser, Wire* heir, TimePoint now) {
-  for (std::size_t index = 0; index < wires_.size(); ++index) {
-    Wire& other = *wires_[index];
-    if (&other == &loser || other.slots == 0) continue;
-    const auto moves = [&](std::string_view name) { return owners_[slot_of(name)] == &other; };
-    loser.link.move_channels(moves, other.link, now);
-  }
+  const auto link_of = [&](std::string_view name) -> Link* {
+    Wire* const owner = owners_[slot_of(name)];
+    return owner != nullptr ? &owner->link : nullptr;
+  };
+  loser.link.move_channels(link_of, now);
   if (loser.served && loser.slots == 0 && heir != nullptr) heir->link.inherit(loser.link);
   loser.served = loser.slots > 0;
   move_requests(loser, now);

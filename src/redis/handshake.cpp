@@ -5,12 +5,10 @@
 #include <string_view>
 #include <utility>
 
+#include "redis/reply.hpp"
+
 namespace latchkey::detail::redis {
 namespace {
-
-std::string_view text_of(const redisReply& reply) noexcept {
-  return reply.str != nullptr ? std::string_view(reply.str, reply.len) : std::string_view();
-}
 
 /// The value beside `key` in a map; null: it has none.
 const redisReply* find(const redisReply& map, std::string_view key) noexcept {
@@ -43,18 +41,23 @@ std::string eviction_warning(std::string_view info) {
 
 }  // namespace
 
+void append_hello(CommandBuffer& out, std::string_view user, std::string_view password,
+                  std::string_view client_name) {
+  const bool logs_in = !user.empty() || !password.empty();
+  out.begin(logs_in ? 7 : 4);
+  out.word("HELLO"), out.word("3");
+  if (logs_in) {
+    out.word("AUTH"), out.word(user.empty() ? "default" : user);
+    out.word(password);
+  }
+  out.word("SETNAME"), out.word(client_name);
+}
+
 void Handshake::begin(CommandBuffer& out) {
   asked_ = answers_ = 0;
   ears_confirmed_ = ears_refused_ = false;
   current_ = {};
-  const bool logs_in = !login_.user.empty() || !login_.password.empty();
-  out.begin(logs_in ? 7 : 4);
-  out.word("HELLO"), out.word("3");
-  if (logs_in) {
-    out.word("AUTH"), out.word(login_.user.empty() ? "default" : login_.user);
-    out.word(login_.password);
-  }
-  out.word("SETNAME"), out.word(login_.client_name);
+  append_hello(out, login_.user, login_.password, login_.client_name);
   out.command({"INFO"});
   ask(Question::hello);
   ask(Question::info);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <latchkey/options.hpp>
@@ -17,6 +18,10 @@
 #include "redis/subscriptions.hpp"
 
 namespace latchkey::detail::redis {
+
+/// HELLO 3, with AUTH where there is a user or a password.
+void append_hello(CommandBuffer& out, std::string_view user, std::string_view password,
+                  std::string_view client_name);
 
 /// Says who we are, ends our connection before this one, and subscribes to what is wanted; no
 /// request goes out before. Pure: replies in, commands out.

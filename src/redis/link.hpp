@@ -74,9 +74,9 @@ class Link {
   /// Takes the requests out of a link that has no connection of which `moves(*request)` is true.
   template <class Moves>
   [[nodiscard]] std::vector<Unsent> take_unsent(Moves&& moves);
-  /// The channels of which `moves(name)` is true, out of this link and into that one.
-  template <class Moves>
-  void move_channels(Moves&& moves, Link& to, TimePoint now);
+  /// Each channel to `link_of(name)`, unless that is this link, or null.
+  template <class LinkOf>
+  void move_channels(LinkOf&& link_of, TimePoint now);
   /// Who asked `old`, which serves nobody any more, may have lost something.
   void inherit(const Link& old);
   /// Something is asked and not answered, for a while already.
@@ -215,7 +215,7 @@ class Link {
   bool own_channel_answered(const redisReply& reply, Pending& pending, Delivery& delivery);
   void ask_own(Pending::Ask ask, Verb verb, std::string_view channel, TimePoint now,
                const Request* release = nullptr);
-  void take_in(std::vector<Subscriptions::Channel> channels, TimePoint now);
+  void take_in(Subscriptions::Channel channel, TimePoint now);
   void leave(const std::vector<Subscriptions::Channel>& channels, TimePoint now);
   void ask_what_is_due(TimePoint now);
   [[nodiscard]] TimePoint unheard_due() const noexcept;
@@ -285,12 +285,16 @@ std::vector<Unsent> Link::take_unsent(Moves&& moves) {
   return taken;
 }
 
-template <class Moves>
-void Link::move_channels(Moves&& moves, Link& to, TimePoint now) {
-  std::vector<Subscriptions::Channel> channels = subscriptions_.extract(moves);
-  if (channels.empty()) return;
+template <class LinkOf>
+void Link::move_channels(LinkOf&& link_of, TimePoint now) {
+  std::vector<Subscriptions::Channel> channels = subscriptions_.extract([&](std::string_view name) {
+    const Link* const owner = link_of(name);
+    return owner != nullptr && owner != this;
+  });
   leave(channels, now);
-  to.take_in(std::move(channels), now);
+  for (Subscriptions::Channel& channel : channels) {
+    link_of(channel.first)->take_in(std::move(channel), now);
+  }
 }
 
 }  // namespace latchkey::detail::redis

@@ -5,13 +5,11 @@
 #include <utility>
 
 #include "redis/link.hpp"
+#include "redis/reply.hpp"
+#include "redis/requests.hpp"
 
 namespace latchkey::detail::redis {
 namespace {
-
-std::string_view text_of(const redisReply& reply) noexcept {
-  return reply.str != nullptr ? std::string_view(reply.str, reply.len) : std::string_view();
-}
 
 Outcome outcome_of(Outcome::Kind kind, std::string text = {}) {
   Outcome outcome;
@@ -101,7 +99,6 @@ bool Link::answered_front(const redisReply& reply, Delivery& delivery) {
   if (pending.asking && !std::exchange(pending.introduced, true)) return false;
   delivery.request = pending.request;
   delivery.sink = pending.sink;
-
   if (pending.is_own()) return own_answered(reply, pending, delivery);
   note_owed_ = pending.noted;
   if (pending.ask == Pending::Ask::channels) return channels_answered(reply, pending, delivery);
@@ -190,7 +187,7 @@ bool Link::overtaken(const Pending& pending) const noexcept {
   };
   for (std::size_t index = 1; index < pending_.size(); ++index) {
     const Pending& each = pending_[index];
-    const bool ends = !each.is_own() && (each.verb == Verb::release || each.verb == Verb::leave);
+    const bool ends = !each.is_own() && gives_back(each.verb);
     if (ends && asks_for(each.id)) return true;
   }
   return false;

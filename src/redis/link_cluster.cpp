@@ -112,14 +112,12 @@ bool Link::own_channel_answered(const redisReply& reply, Pending& pending, Deliv
   return false;
 }
 
-void Link::take_in(std::vector<Subscriptions::Channel> channels, TimePoint now) {
+void Link::take_in(Subscriptions::Channel channel, TimePoint now) {
   was_up_ = true;  // so that link_up is said when it is
-  for (Subscriptions::Channel& channel : channels) {
-    for (const Subscriptions::Listener& each : channel.second) make_room(1, *each.sink);
-    const std::string name = channel.first;
-    subscriptions_.add(std::move(channel));
-    ask_own(Pending::Ask::own_channel, Verb::subscribe, name, now);
-  }
+  for (const Subscriptions::Listener& each : channel.second) make_room(1, *each.sink);
+  const std::string name = channel.first;
+  subscriptions_.add(std::move(channel));
+  ask_own(Pending::Ask::own_channel, Verb::subscribe, name, now);
 }
 
 void Link::leave(const std::vector<Subscriptions::Channel>& channels, TimePoint now) {

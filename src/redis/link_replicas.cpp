@@ -7,13 +7,12 @@
 #include <utility>
 
 #include "redis/link.hpp"
+#include "redis/requests.hpp"
 
 namespace latchkey::detail::redis {
 namespace {
 
 using namespace std::chrono_literals;
-
-bool gives_back(Verb verb) noexcept { return verb == Verb::release || verb == Verb::leave; }
 
 }  // namespace
 

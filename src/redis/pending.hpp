@@ -46,7 +46,6 @@ struct Pending {
     request = &asked;
     sink = &teller;
     deadline = until;
-    end = cursor = 0;
     id = asked.id;
     verb = asked.verb;
     const bool listening = verb == Verb::subscribe || verb == Verb::unsubscribe;
@@ -57,13 +56,13 @@ struct Pending {
     request = nullptr;
     sink = nullptr;
     deadline = until;
-    end = cursor = 0;
     id = {};
     verb = change;
     ask = what;
     clear();
   }
   void clear() noexcept {
+    end = cursor = 0;
     confirmed = noted = asking = introduced = false;
     hops = 0;
     refusal.clear();

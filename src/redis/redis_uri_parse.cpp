@@ -10,6 +10,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "redis/number.hpp"
+
 namespace latchkey::detail::redis {
 namespace {
 
@@ -74,9 +76,7 @@ std::string decoded(std::string_view text, std::string_view what) {
 
 int parse_database(std::string_view text) {
   int number = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool whole = error == std::errc() && end == text.data() + text.size();
-  if (!whole || number < 0 || number > most_database) {
+  if (!read_number(text, number) || number < 0 || number > most_database) {
     refuse("the database of a Redis URI is a number such as 0, not " + quoted(text));
   }
   return number;
@@ -84,9 +84,7 @@ int parse_database(std::string_view text) {
 
 std::uint16_t parse_port(std::string_view text) {
   std::uint16_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool whole = error == std::errc() && end == text.data() + text.size();
-  if (!whole || number == 0) {
+  if (!read_number(text, number) || number == 0) {
     refuse("the port of a Redis URI is a number from 1 to 65535, not " + quoted(text));
   }
   return number;

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "redis/reply.hpp"
 #include "redis/script_call.hpp"
 
 namespace latchkey::detail::redis {
@@ -13,15 +14,6 @@ namespace {
 using Kind = Outcome::Kind;
 using std::chrono::milliseconds;
 using Replies = std::span<redisReply* const>;
-
-std::string_view text_of(const redisReply& reply) noexcept {
-  return reply.str == nullptr ? std::string_view() : std::string_view(reply.str, reply.len);
-}
-
-Replies elements_of(const redisReply& reply) noexcept {
-  if (reply.type != REDIS_REPLY_ARRAY) return {};
-  return {reply.element, reply.elements};
-}
 
 /// A writer is a field `owner:write`; people know it by its owner.
 std::string owner_of(const redisReply& reply) {

@@ -4,10 +4,13 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <charconv>
 #include <new>
 #include <string_view>
 #include <utility>
+
+#include "redis/handshake.hpp"
+#include "redis/number.hpp"
+#include "redis/reply.hpp"
 
 namespace latchkey::detail::redis {
 namespace {
@@ -19,16 +22,6 @@ using namespace std::chrono_literals;
 constexpr auto redial_pause = 1s, question_pause = 2s;
 /// An answer outlives its sentinel by so much: the others hear of a failover much sooner.
 constexpr auto believed_for = 30s;
-
-std::string_view text_of(const redisReply& reply) noexcept {
-  return reply.str != nullptr ? std::string_view(reply.str, reply.len) : std::string_view();
-}
-
-template <class Number>
-bool read_number(std::string_view text, Number& number) noexcept {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size();
-}
 
 /// What the sentinel's record of the master says its config epoch is; 0: nothing.
 std::uint64_t epoch_of(const redisReply& record) noexcept {
@@ -84,18 +77,11 @@ void Sentinel::dialed(const Io& io, TimePoint now) {
   stage_ = Stage::talking;
   reader_.reset();
   out_.clear();
-  const bool logs_in = uri_.logs_in();
-  out_.begin(logs_in ? 7 : 4);
-  out_.word("HELLO"), out_.word("3");
-  if (logs_in) {
-    out_.word("AUTH"), out_.word(uri_.user.empty() ? "default" : uri_.user);
-    out_.word(uri_.password);
-  }
-  out_.word("SETNAME"), out_.word(uri_.client_name);
+  append_hello(out_, uri_.user, uri_.password, uri_.client_name);
   // The sentinel that leads a failover says +switch-master only when all replicas follow.
   out_.command({"SUBSCRIBE", "+switch-master", "+promoted-slave", "+failover-state-reconf-slaves"});
-  out_.command(
-      {"PING"});  // a confirmed SUBSCRIBE answers by pushes only, a refused one by an error
+  // A confirmed SUBSCRIBE answers by pushes only, a refused one by an error.
+  out_.command({"PING"});
   expected_ = Question::hello;
   answers_owed_ = ask_again_ = true;
   ears_refused_ = false;

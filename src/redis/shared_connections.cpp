@@ -2,7 +2,6 @@
 #include "redis/shared_connections.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <random>
 #include <thread>
 #include <utility>
@@ -11,11 +10,6 @@
 
 namespace latchkey::detail::redis {
 namespace {
-
-std::uint64_t next_number() noexcept {
-  static std::atomic<std::uint64_t> last{0};
-  return ++last;
-}
 
 /// What the calling thread did last, and does now. A guess is all that is made of it.
 struct Mark {

@@ -2,9 +2,11 @@
 #include "redis/slots.hpp"
 
 #include <array>
-#include <charconv>
 #include <span>
 #include <utility>
+
+#include "redis/number.hpp"
+#include "redis/reply.hpp"
 
 namespace latchkey::detail::redis {
 namespace {
@@ -20,21 +22,6 @@ constexpr std::array<std::uint16_t, 256> crc16_table = [] {
   }
   return table;
 }();
-
-std::string_view text_of(const redisReply& reply) noexcept {
-  return reply.str == nullptr ? std::string_view() : std::string_view(reply.str, reply.len);
-}
-
-std::span<redisReply* const> elements_of(const redisReply& reply) noexcept {
-  if (reply.type != REDIS_REPLY_ARRAY) return {};
-  return {reply.element, reply.elements};
-}
-
-template <class Number>
-bool read_number(std::string_view text, Number& number) noexcept {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size();
-}
 
 /// {host, port, ...}. A host may be absent (the one that answered), or "?" (nobody knows).
 std::optional<RedisUri::Place> read_node(const redisReply& reply, const RedisUri::Place& from) {

@@ -9,8 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include <latchkey/backend.hpp>
-
 #include "redis/redis_uri.hpp"
 
 namespace latchkey::detail::redis {
@@ -20,12 +18,6 @@ inline constexpr std::size_t slot_count = 16'384;
 /// The slot of a key or of a sharded channel: CRC16 (XMODEM) of what stands between its first `{`
 /// and the next `}` behind that, or of all of it where nothing does (Redis cluster specification).
 [[nodiscard]] std::uint16_t slot_of(std::string_view key) noexcept;
-
-/// The key that says where a request belongs.
-[[nodiscard]] inline std::string_view key_of(const Request& request) noexcept {
-  const bool several = request.verb == Verb::acquire_all && !request.members.empty();
-  return several ? request.members.front().key : request.key;
-}
 
 /// What CLUSTER SLOTS says.
 struct SlotMap {

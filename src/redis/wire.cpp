@@ -10,11 +10,6 @@
 namespace latchkey::detail::redis {
 namespace {
 
-std::uint64_t next_number() noexcept {
-  static std::atomic<std::uint64_t> last{0};
-  return ++last;
-}
-
 std::unique_ptr<Way> make_way(const RedisUri& uri, Transport& transport, const TlsContext* tls,
                               std::chrono::milliseconds timeout) {
   if (uri.deployment == RedisUri::Deployment::sentinel) {
@@ -25,9 +20,13 @@ std::unique_ptr<Way> make_way(const RedisUri& uri, Transport& transport, const T
 
 }  // namespace
 
+std::uint64_t next_number() noexcept {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
 Wire::Wire(RedisUri server, const TlsContext* tls, Link::Settings settings)
-    : number(next_number()),
-      uri(std::move(server)),
+    : uri(std::move(server)),
       link(settings),
       transport(tls, 2 * settings.timeout),
       way(make_way(uri, transport, tls, settings.timeout)) {}

@@ -16,12 +16,15 @@
 
 namespace latchkey::detail::redis {
 
+/// A number that was never given before and never is again, unlike an address.
+[[nodiscard]] std::uint64_t next_number() noexcept;
+
 /// What belongs to one connection. Its mutexes are those of SharedConnections.
 struct Wire {
   /// `tls` outlives it; null: without.
   Wire(RedisUri server, const TlsContext* tls, Link::Settings settings);
 
-  const std::uint64_t number;  ///< never used again, unlike an address
+  const std::uint64_t number = next_number();
   const RedisUri uri;
   Link link;
   Transport transport;

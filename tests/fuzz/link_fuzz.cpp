@@ -210,9 +210,11 @@ class Play {
   }
   void move_channels() {
     const auto slot = slot_of(moves_.below(2) == 0 ? "a" : "b");
-    const auto moves = [&](std::string_view name) { return slot_of(name) == slot; };
-    link_.move_channels(moves, other_, now_);
-    other_.move_channels(moves, link_, now_);
+    const auto to = [&](Link& link) {
+      return [&, slot](std::string_view name) { return slot_of(name) == slot ? &link : nullptr; };
+    };
+    link_.move_channels(to(other_), now_);
+    other_.move_channels(to(link_), now_);
     link_.inherit(other_);
   }
 

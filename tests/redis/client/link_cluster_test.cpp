@@ -42,6 +42,12 @@ class LinkOfCluster : public LinkTest {
   static std::string hello(int number) {
     return testing::hello_answer(number, "run", "master", "", "cluster") + "%0\r\n";
   }
+  void listen_to_k() {
+    submit(Verb::subscribe, "k", 0);
+    heard();
+    say(testing::push("ssubscribe", "redisson_lock__channel:{k}", 1) +
+        testing::push("ssubscribe", "redisson_rwlock:{k}", 2) + "+PONG\r\n");
+  }
   /// What the link hands to its router.
   std::vector<Delivery> deliveries(std::string_view bytes) {
     link.received(bytes, now);
@@ -99,10 +105,7 @@ TEST_F(LinkOfCluster, AShardedSubscriptionThatMovedGoesToTheRouter) {
 
 // The server drops the listeners of a slot that leaves it, whatever is under way.
 TEST_F(LinkOfCluster, ADroppedChannelIsAskedForOnceMoreAndThenFollowed) {
-  submit(Verb::subscribe, "k", 0);
-  heard();
-  say(testing::push("ssubscribe", "redisson_lock__channel:{k}", 1) +
-      testing::push("ssubscribe", "redisson_rwlock:{k}", 2) + "+PONG\r\n");
+  listen_to_k();
   const Request& between = submit(Verb::unsubscribe, "other", 0);
   heard();
   say(testing::push("sunsubscribe", "redisson_lock__channel:{k}", 0));
@@ -117,10 +120,7 @@ TEST_F(LinkOfCluster, ADroppedChannelIsAskedForOnceMoreAndThenFollowed) {
 
 // An answer that comes out of step would be somebody else's.
 TEST_F(LinkOfCluster, ADroppedChannelConfirmsNobodyElsesSubscription) {
-  submit(Verb::subscribe, "k", 0);
-  heard();
-  say(testing::push("ssubscribe", "redisson_lock__channel:{k}", 1) +
-      testing::push("ssubscribe", "redisson_rwlock:{k}", 2) + "+PONG\r\n");
+  listen_to_k();
   const Request& refused = submit(Verb::subscribe, "other", 0);
   heard();
   say(testing::push("sunsubscribe", "redisson_lock__channel:{k}", 0) + "-NOPERM no\r\n+PONG\r\n");
@@ -146,7 +146,7 @@ TEST_F(LinkOfCluster, ChannelsMoveToAnotherLinkAndTheirListenersAreToldToLook) {
   heard();
   say("+PONG\r\n");
   Link other(cluster_settings());
-  link.move_channels([](std::string_view) { return true; }, other, now);
+  link.move_channels([&](std::string_view) { return &other; }, now);
   EXPECT_THAT(names(), ElementsAre("SUNSUBSCRIBE", "PING", "SUNSUBSCRIBE", "PING"));
   EXPECT_FALSE(link.listens());
   EXPECT_TRUE(other.listens());

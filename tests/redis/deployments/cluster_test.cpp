@@ -14,6 +14,7 @@
 
 #include "support/recorder.hpp"
 #include "support/redis_cluster.hpp"
+#include "support/refusal.hpp"
 
 namespace latchkey::tests {
 namespace {
@@ -23,17 +24,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 using SteadyClock = std::chrono::steady_clock;
-
-std::string refusal_of(const std::string& uri, Options options = {}) {
-  try {
-    const Locks locks = Locks::connect(uri, options);
-    return "taken";
-  } catch (const Error& error) {
-    return error.what();
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-}
 
 class RedisClusterTest : public ::testing::Test {
  protected:

@@ -13,6 +13,7 @@
 #include <latchkey/locks.hpp>
 
 #include "support/recorder.hpp"
+#include "support/refusal.hpp"
 #include "support/sentinel_group.hpp"
 
 namespace latchkey::tests {
@@ -21,17 +22,6 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 using SteadyClock = std::chrono::steady_clock;
-
-std::string refusal_of(const std::string& uri, Options options = {}) {
-  try {
-    const Locks locks = Locks::connect(uri, options);
-    return "taken";
-  } catch (const Error& error) {
-    return error.what();
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-}
 
 class RedisSentinel : public ::testing::Test {
  protected:
