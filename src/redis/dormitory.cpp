@@ -1,7 +1,6 @@
 // Where the drivers of one connection sleep, so that many can be woken at once.
 #include "redis/dormitory.hpp"
 
-#include <bit>
 #include <chrono>
 #include <ctime>
 #include <utility>
@@ -48,13 +47,12 @@ Parker::Wake Dormitory::wake(Beds beds) noexcept {
 Dormitory::Collection::Collection(Dormitory& where) noexcept
     : where_(where), outer_(std::exchange(innermost, this)) {}
 
-int Dormitory::Collection::wake_all() noexcept {
+void Dormitory::Collection::wake_all() noexcept {
   if (!std::exchange(over_, true)) innermost = outer_;
   const Beds beds = std::exchange(beds_, 0);
-  if (beds == 0) return 0;
+  if (beds == 0) return;
   where_.word_.fetch_add(1, std::memory_order_acq_rel);
   futex_wake_bits(where_.word_, beds);
-  return std::popcount(beds);
 }
 
 }  // namespace latchkey::detail::redis

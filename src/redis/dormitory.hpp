@@ -38,11 +38,11 @@ class Dormitory {
     explicit Collection(Dormitory& where) noexcept;
     Collection(const Collection&) = delete;
     Collection& operator=(const Collection&) = delete;
-    ~Collection() { static_cast<void>(wake_all()); }
+    ~Collection() { wake_all(); }
 
     [[nodiscard]] bool empty() const noexcept { return beds_ == 0; }
-    /// Returns how many were woken. Nothing is collected any more.
-    int wake_all() noexcept;
+    /// Nothing is collected any more.
+    void wake_all() noexcept;
 
    private:
     friend class Dormitory;

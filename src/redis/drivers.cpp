@@ -24,6 +24,7 @@ bool Drivers::takes_role(Driver& driver, std::uint64_t answered) noexcept {
   }
   driver.running = reader_ == &driver;
   if (driver.running) {
+    called_ = false;
     if (standby_ == &driver) standby_ = nullptr;
   } else if (standby_ == nullptr) {
     standby_ = &driver;
@@ -34,13 +35,41 @@ bool Drivers::takes_role(Driver& driver, std::uint64_t answered) noexcept {
   return driver.running;
 }
 
+void Drivers::begins_to_spin(Driver& driver) noexcept {
+  driver.spins = driver.has_spun = true;
+  driver.running = false;
+  driver.sleeper.stay_awake(true);
+  ++spinning_;
+}
+
+bool Drivers::takes_turn(Driver& driver) noexcept {
+  if (reader_ == nullptr || (reader_->spins && !reader_->running && !reader_->alone)) {
+    reader_ = &driver;
+    if (standby_ == &driver) standby_ = nullptr;
+  }
+  driver.running = reader_ == &driver;
+  if (driver.running && std::exchange(called_, false)) static_cast<void>(driver.sleeper.call());
+  return driver.running;
+}
+
+// The last one that spins takes the role along: where it lies, somebody must come for it.
+void Drivers::stops_spinning(Driver& driver, bool sleeps) noexcept {
+  driver.spins = driver.alone = false;
+  driver.sleeper.stay_awake(false);
+  --spinning_;
+  if (!sleeps) return;
+  if (somebody_spins() && reader_ == &driver) reader_ = nullptr;
+  if (!somebody_spins()) static_cast<void>(takes_turn(driver));
+}
+
 Parker::Wake Drivers::leave(Driver& driver, const Outlook& outlook) noexcept {
   if (driver.previous != nullptr) driver.previous->next = driver.next;
   if (driver.next != nullptr) driver.next->previous = driver.previous;
   if (first_ == &driver) first_ = driver.next;
   if (standby_ == &driver) standby_ = nullptr;
   if (reader_ == &driver) reader_ = nullptr;
-  if (reader_ != nullptr || first_ == nullptr) return {};
+  if (driver.spins) stops_spinning(driver, false);  // it was interrupted by an exception
+  if (reader_ != nullptr || first_ == nullptr || somebody_spins()) return {};
   if (outlook.comes_back && somebody_looks()) return {};
   Driver* sleeping_in_poll = nullptr;
   for (Driver* each = first_; each != nullptr; each = each->next) {
@@ -62,8 +91,8 @@ Parker::Wake Drivers::pass_to(Driver& driver) noexcept {
 }
 
 void Drivers::call_reader() noexcept {
-  if (reader_ == nullptr) return;
-  reader_->sleeper.call().carry_out();
+  if (reader_ != nullptr && !reader_->spins) return reader_->sleeper.call().carry_out();
+  called_ = somebody_spins();
 }
 
 }  // namespace latchkey::detail::redis

@@ -18,7 +18,10 @@ struct Driver {
   /// How many requests had been submitted when this thread submitted its last: while that is not
   /// answered, the thread is *eager*; otherwise it waits for something that may be far away.
   std::uint64_t asked = 0;
-  bool fresh = true;     ///< it has just come
+  bool fresh = true;   ///< it has just come
+  bool spins = false;  ///< it looks, yields, looks again (spinning.hpp)
+  bool has_spun = false;
+  bool alone = false;    ///< it spins, and its yields let nobody run
   bool polls = false;    ///< it sleeps in poll(2), or is about to
   bool running = false;  ///< it has the role and does something
   bool looks = false;    ///< as the standby: from time to time
@@ -31,6 +34,8 @@ struct Driver {
 /// came. The others sleep until their own parker is unparked or the role is passed to them. Pure
 /// bookkeeping, under a mutex of its owner's.
 ///
+/// * Before it sleeps, a driver may spin. Those who do take the role from each other, turn by turn,
+///   so to pass it on costs nothing; only one that is alone on its processor keeps it.
 /// * An eager driver does not wait for one that is not: it takes the role from it, without waking
 ///   it (both sleep in poll(2) then; the one that lost the role finds out when it wakes). So a call
 ///   costs one wake-up although a timer thread drives, too.
@@ -56,6 +61,16 @@ class Drivers {
   [[nodiscard]] bool looks(const Driver& driver) const noexcept {
     return standby_ == &driver && driver.looks;
   }
+
+  /// The driver spins. Until `stops_spinning` it yields and takes turns.
+  void begins_to_spin(Driver& driver) noexcept;
+  /// May the driver look now? It has the role then, at least until it yields.
+  bool takes_turn(Driver& driver) noexcept;
+  void yields(Driver& driver) noexcept { driver.running = false; }
+  /// It leaves, has something to do as the reader, or `sleeps`.
+  void stops_spinning(Driver& driver, bool sleeps) noexcept;
+  [[nodiscard]] bool somebody_spins() const noexcept { return spinning_ > 0; }
+  [[nodiscard]] std::uint32_t spinning() const noexcept { return spinning_; }
 
   struct Outlook {
     std::uint64_t answered;
@@ -85,6 +100,8 @@ class Drivers {
   Driver* reader_ = nullptr;
   Driver* standby_ = nullptr;
   std::uint64_t comings_ = 0;
+  std::uint32_t spinning_ = 0;
+  bool called_ = false;  ///< the reader, while those who spin had the role
 };
 
 }  // namespace latchkey::detail::redis

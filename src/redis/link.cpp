@@ -187,6 +187,16 @@ void Link::sent(std::size_t count) noexcept {
   if (!leaving_greeting_) sent_end_ += count;
 }
 
+bool Link::is_working() const noexcept { return written_ > 0 && pending_[0].end <= sent_end_; }
+
+std::size_t Link::backlog() const noexcept {
+  return is_working() ? static_cast<std::size_t>(sent_end_ - pending_[0].end) : 0;
+}
+
+std::size_t Link::unsent() const noexcept {
+  return leaving_.bytes().size() + queued_.bytes().size();
+}
+
 void Link::forget() noexcept {
   stage_ = Stage::down;
   handshake_.forget();

@@ -103,11 +103,11 @@ class Link {
   [[nodiscard]] bool anything_to_send() const noexcept;
   void sent(std::size_t count) noexcept;
   /// The server has something to do: what was sent and is not answered.
-  [[nodiscard]] bool is_working() const noexcept {
-    return written_ > 0 && pending_[0].end <= sent_end_;
-  }
-  /// Bytes of requests that wait to be sent.
-  [[nodiscard]] std::size_t unsent() const noexcept { return queued_.bytes().size(); }
+  [[nodiscard]] bool is_working() const noexcept;
+  /// Bytes that the server has before it, behind the command that it works on.
+  [[nodiscard]] std::size_t backlog() const noexcept;
+  /// Bytes that wait to be sent.
+  [[nodiscard]] std::size_t unsent() const noexcept;
 
   // --- time ---
   void tick(TimePoint now) noexcept;

@@ -3,6 +3,7 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -31,6 +32,12 @@ class PollSet {
   void add(int fd, short events, Source source) {
     sources_.push_back(source);
     fds_.push_back({.fd = fd, .events = events, .revents = 0});
+  }
+
+  /// Whether something has happened.
+  [[nodiscard]] bool look() noexcept {
+    wait(std::chrono::nanoseconds::zero());
+    return std::ranges::any_of(fds_, [](const pollfd& each) { return each.revents != 0; });
   }
 
   /// Until something happened, or `length` is over.

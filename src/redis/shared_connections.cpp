@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <random>
-#include <thread>
 #include <utility>
 
 #include "redis/cluster.hpp"
@@ -87,22 +86,13 @@ void SharedConnections::submit(std::span<Request* const> requests, Sink& sink) {
   const Clock::time_point now = clock_.now();
   const Clock::time_point due_before = soonest();
   router_->submit(requests, sink, now);
-  const std::uint64_t asked = submitted_ += requests.size();
+  submitted_ += requests.size();
   if (router_->has_news() || soonest() < due_before) drivers_.call_reader();
   // What is submitted from inside a sink goes out together, when all sinks were called.
   if (mark.delivering == number_) return;
-  gathering_.came_back();
   mark.connections = number_;
-  mark.asked = asked;
-  if (gathering_.begin(now)) gather(asked, lock);
+  mark.asked = submitted_;
   flush(lock);
-}
-
-void SharedConnections::gather(std::uint64_t asked, Lock& lock) {
-  lock.unlock();
-  std::this_thread::yield();
-  lock.lock();
-  gathering_.end(submitted_ != asked);
 }
 
 void SharedConnections::drive(Parker& parker, Clock::time_point until) {
@@ -167,30 +157,37 @@ bool SharedConnections::deliver(Lock& lock) {
   }
   if (!woken.empty()) {
     lock.unlock();
-    const int count = woken.wake_all();
+    woken.wake_all();
     lock.lock();
-    gathering_.woken(static_cast<std::uint32_t>(count), clock_.now());
   }
   delivers_ = false;
   mark.delivering = before;
   return any;
 }
 
-// With mutex_ held. Whoever finds the write mutex taken leaves its bytes to the thread that has it,
-// which looks for more, with mutex_ held, before it lets go.
 void SharedConnections::flush(Lock& lock) {
-  if (next_to_send() == nullptr || holds_back()) return;
-  const std::unique_lock writing(write_mutex_, std::try_to_lock);
-  if (!writing.owns_lock()) return;
-  while (Wire* const wire = next_to_send()) send(lock, *wire);
+  if (!holds_back()) flush_all(lock);
 }
 
-// The thread that gathers sends for everybody, and so does the one that hands out answers; but no
-// server shall stand idle until they are through.
+// With mutex_ held. Whoever finds the write mutex taken leaves its bytes to the thread that has it,
+// which looks for more, with mutex_ held, before it lets go.
+void SharedConnections::flush_all(Lock& lock) {
+  if (next_to_send() != nullptr) {
+    const std::unique_lock writing(write_mutex_, std::try_to_lock);
+    if (!writing.owns_lock()) return;
+    while (Wire* const wire = next_to_send()) send(lock, *wire);
+  }
+  flushed_ = submitted_;
+}
+
+// The thread that hands out answers sends for everybody, and so does each that spins when it has
+// its turn: one system call for many commands costs a fraction of one each, here and at the server.
+// But no server shall run out of work until then, so less is held back than it has before it.
 bool SharedConnections::holds_back() const noexcept {
-  if (!gathering_.going_on() && !delivers_) return false;
+  if (!delivers_ && !drivers_.somebody_spins()) return false;
   return std::ranges::all_of(router_->wires(), [](const auto& wire) {
-    return !wire->can_send() || (wire->link.is_working() && wire->link.unsent() < enough_at_once);
+    const std::size_t unsent = wire->link.unsent();
+    return !wire->can_send() || (unsent <= wire->link.backlog() && unsent < enough_at_once);
   });
 }
 
@@ -264,7 +261,7 @@ void SharedConnections::forget_parent() noexcept {
   router_->forget();
   drivers_.forget();
   bells_.clear();
-  gathering_ = Gathering();
+  spinning_ = Spinning();
   delivers_ = false;
   mark = {};
 }

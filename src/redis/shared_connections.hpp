@@ -18,10 +18,10 @@
 #include "core/at_fork.hpp"
 #include "core/small_mutex.hpp"
 #include "redis/drivers.hpp"
-#include "redis/gathering.hpp"
 #include "redis/poll_set.hpp"
 #include "redis/redis_uri.hpp"
 #include "redis/router.hpp"
+#include "redis/spinning.hpp"
 #include "redis/tls.hpp"
 #include "redis/wire.hpp"
 
@@ -92,15 +92,20 @@ class SharedConnections final : private ForkParticipant {
   [[nodiscard]] Clock::time_point soonest() const noexcept;
 
   void flush(Lock& lock);
+  void flush_all(Lock& lock);
   void send(Lock& lock, Wire& wire);
   [[nodiscard]] bool holds_back() const noexcept;
   [[nodiscard]] Wire* next_to_send() noexcept;
-  void gather(std::uint64_t asked, Lock& lock);
+  [[nodiscard]] bool spins_first(const Driver& driver, Clock::time_point until) const noexcept;
+  Sleeper::Reasons spin(Driver& driver, Clock::time_point until, Lock& lock);
+  Clock::time_point yield(Driver& driver, Lock& lock);
+  bool take_turn(Driver& driver, PollSet& polled, Lock& lock);
   bool sleep(Driver& driver, Clock::time_point until, Lock& lock);
   Sleeper::Reasons sleep_parked(Driver& driver, Clock::time_point until, Lock& lock);
   Sleeper::Reasons sleep_in_poll(Driver& driver, Clock::time_point until, Lock& lock);
   [[nodiscard]] Clock::time_point due() const noexcept;
   void add_all(PollSet& set) const;
+  void attend(const PollSet& polled, Lock& lock);
   void ready(Lock& lock, PollSet::Source source, short events);
   [[nodiscard]] FileDescriptor take_bell() noexcept;
   void give_back(FileDescriptor bell) noexcept;
@@ -119,10 +124,11 @@ class SharedConnections final : private ForkParticipant {
   mutable SmallMutex mutex_;
   std::unique_ptr<Router> router_;
   std::uint64_t submitted_ = 0;
+  std::uint64_t flushed_ = 0;  ///< of these; the others may wait to be sent
   std::size_t sent_last_ = 0;  ///< index of a wire: the next one has its turn
   Dormitory dormitory_;
   Drivers drivers_;
-  Gathering gathering_;
+  Spinning spinning_;
   bool delivers_ = false;  ///< the reader hands out what came, and flushes after that
   static constexpr std::size_t most_bells = 16;
   static constexpr std::size_t enough_at_once = 1'500;  ///< bytes: six commands or so

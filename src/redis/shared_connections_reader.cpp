@@ -1,9 +1,7 @@
 // Connections to servers, shared by all threads: what the one that reads does for them.
 #include <poll.h>
-#include <sys/eventfd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <new>
 #include <optional>
@@ -111,64 +109,10 @@ void SharedConnections::read(Lock& lock, Wire& wire) {
   }
 }
 
-// True: the driver's own parker was unparked.
-bool SharedConnections::sleep(Driver& driver, Clock::time_point until, Lock& lock) {
-  const Sleeper::Reasons reasons = drivers_.has_role(driver) ? sleep_in_poll(driver, until, lock)
-                                                             : sleep_parked(driver, until, lock);
-  return (reasons & Sleeper::rung) != 0;
-}
-
-Sleeper::Reasons SharedConnections::sleep_parked(Driver& driver, Clock::time_point until,
-                                                 Lock& lock) {
-  const Clock::time_point now = clock_.now();
-  if (drivers_.looks(driver)) until = std::min(until, later(now, Drivers::grace));
-  lock.unlock();
-  Sleeper::Reasons reasons = Sleeper::rung;
-  if (driver.parker.arm(driver.sleeper)) {
-    driver.sleeper.sleep(clock_, until);
-    driver.parker.disarm();
-    reasons = driver.sleeper.take();
-  }
-  lock.lock();
-  return reasons;
-}
-
-Sleeper::Reasons SharedConnections::sleep_in_poll(Driver& driver, Clock::time_point until,
-                                                  Lock& lock) {
-  FileDescriptor bell = take_bell();
-  // What is called for from here on is called for after this look at what to wait for.
-  driver.sleeper.take();
-  driver.sleeper.use_bell(bell.get());
-  // Whoever submits and does not drive has no thread that minds its deadline.
-  until = std::min({until, due(), later(clock_.now(), timeout_)});
-  PollSet& polled = PollSet::mine();
-  polled.add(bell.get(), POLLIN, {.wire = 0, .watch = false});
-  add_all(polled);
-  driver.polls = true;
-  driver.running = false;
-  lock.unlock();
-  bool unparked = true;
-  if (driver.parker.arm(driver.sleeper)) {
-    Clock::duration length = one_sleep(clock_, until);
-    if (!bell.valid()) length = std::min<Clock::duration>(length, Drivers::grace);
-    polled.wait(length);
-    unparked = driver.parker.disarm();
-  }
-  lock.lock();
-  driver.sleeper.use_bell(-1);
-  const Sleeper::Reasons reasons = driver.sleeper.take() | (unparked ? Sleeper::rung : 0);
-  if (reasons != 0) {
-    eventfd_t count = 0;
-    ::eventfd_read(bell.get(), &count);
-  }
-  driver.polls = false;
-  give_back(std::move(bell));
-  if (!drivers_.has_role(driver)) return reasons;
-  driver.running = true;
-  for (std::size_t index = 1; index < polled.size(); ++index) {
+void SharedConnections::attend(const PollSet& polled, Lock& lock) {
+  for (std::size_t index = 0; index < polled.size(); ++index) {
     ready(lock, polled.source(index), polled.happened(index));
   }
-  return reasons;
 }
 
 Clock::time_point SharedConnections::due() const noexcept {
@@ -212,18 +156,6 @@ void SharedConnections::ready(Lock& lock, PollSet::Source source, short events) 
     if ((events & POLLOUT) != 0) wire.write_blocked = false;
     if ((events & ~POLLOUT) != 0 || wire.write_failure) read(lock, wire);
   }
-}
-
-// Where the system has no descriptor left the driver sleeps in short pieces.
-FileDescriptor SharedConnections::take_bell() noexcept {
-  if (bells_.empty()) return FileDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  FileDescriptor bell = std::move(bells_.back());
-  bells_.pop_back();
-  return bell;
-}
-
-void SharedConnections::give_back(FileDescriptor bell) noexcept {
-  if (bell.valid() && bells_.size() < bells_.capacity()) bells_.push_back(std::move(bell));
 }
 
 }  // namespace latchkey::detail::redis

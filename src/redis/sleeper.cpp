@@ -9,7 +9,7 @@
 namespace latchkey::detail::redis {
 Parker::Wake Sleeper::set(Reasons reason) noexcept {
   const Reasons before = reasons_.fetch_or(reason, std::memory_order_acq_rel);
-  if (before != 0) return {};
+  if (before != 0 || awake_.load(std::memory_order_relaxed)) return {};
   const int bell = bell_.load(std::memory_order_relaxed);
   if (bell < 0) return dormitory_.wake(bed_);
   ::eventfd_write(bell, 1);

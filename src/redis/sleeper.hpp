@@ -30,6 +30,13 @@ class Sleeper final : public Parker::Alarm {
   /// From now on wake-ups ring this eventfd; -1: the futex.
   void use_bell(int bell) noexcept { bell_.store(bell, std::memory_order_relaxed); }
 
+  /// From now on there is nobody to be woken: the thread looks for its reasons itself.
+  void stay_awake(bool awake) noexcept { awake_.store(awake, std::memory_order_relaxed); }
+
+  [[nodiscard]] bool has_reason() const noexcept {
+    return reasons_.load(std::memory_order_acquire) != 0;
+  }
+
   /// What came since it was asked last.
   Reasons take() noexcept { return reasons_.exchange(0, std::memory_order_acquire); }
 
@@ -45,6 +52,7 @@ class Sleeper final : public Parker::Alarm {
   const Dormitory::Beds bed_;
   std::atomic<Reasons> reasons_ = 0;
   std::atomic<int> bell_ = -1;
+  std::atomic<bool> awake_ = false;
 };
 
 /// How long a sleep until then may last at once. The system's sleeps do not go by latchkey's

@@ -74,12 +74,15 @@ TEST(Dormitory, WhatIsCollectedForOneIsNotPutOffForAnother) {
     Dormitory::Collection inner(there);
     EXPECT_EQ(theirs.ring().word, nullptr) << "put off";
     EXPECT_NE(mine.ring().word, nullptr) << "the innermost collection is another's";
-    EXPECT_EQ(inner.wake_all(), 1);
+    EXPECT_FALSE(inner.empty());
+    inner.wake_all();
+    EXPECT_TRUE(inner.empty());
     EXPECT_EQ(mine.take(), Sleeper::rung);
     EXPECT_EQ(mine.ring().word, nullptr) << "the outer one goes on";
   }
-  EXPECT_EQ(outer.wake_all(), 1);
-  EXPECT_EQ(outer.wake_all(), 0);
+  EXPECT_FALSE(outer.empty());
+  outer.wake_all();
+  EXPECT_TRUE(outer.empty());
 }
 
 }  // namespace

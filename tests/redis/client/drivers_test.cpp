@@ -18,6 +18,12 @@ class DriversTest : public ::testing::Test {
     drivers.takes_role(driver, answered);
     return driver;
   }
+  /// One that spins, and had no turn yet.
+  Driver& spin(std::uint64_t asked) {
+    Driver& driver = come(asked);
+    drivers.begins_to_spin(driver);
+    return driver;
+  }
   void sleep(Driver& driver) {
     driver.polls = drivers.has_role(driver);
     driver.running = false;
@@ -180,6 +186,81 @@ TEST_F(DriversTest, ASleeperLeavingHandsWhatItWasGivenOn) {
   go(last, true);  // its parker was unparked before it woke for the role
   EXPECT_TRUE(drivers.has_role(next));
   EXPECT_TRUE(was_called(next));
+}
+
+TEST_F(DriversTest, ThoseWhoSpinTakeTheRoleTurnByTurnWithoutBeingCalled) {
+  Driver& one = spin(1);
+  Driver& two = spin(2);
+  EXPECT_TRUE(drivers.takes_turn(one));
+  EXPECT_FALSE(drivers.takes_turn(two)) << "one of them reads just now";
+  drivers.yields(one);
+  EXPECT_TRUE(drivers.takes_turn(two));
+  EXPECT_FALSE(drivers.has_role(one));
+  EXPECT_FALSE(was_called(one) || was_called(two));
+}
+
+TEST_F(DriversTest, OneThatIsAloneOnItsProcessorKeepsTheRole) {
+  Driver& one = spin(1);
+  Driver& two = spin(2);
+  drivers.takes_turn(one);
+  drivers.yields(one);
+  one.alone = true;
+  EXPECT_FALSE(drivers.takes_turn(two));
+  one.alone = false;
+  EXPECT_TRUE(drivers.takes_turn(two));
+}
+
+TEST_F(DriversTest, NobodyIsWokenForTheRoleWhileSomebodySpins) {
+  Driver& sleeper = come(1);
+  sleep(sleeper);
+  Driver& one = spin(2);
+  EXPECT_FALSE(drivers.takes_turn(one)) << "the sleeper polls, and has an answer to come";
+  answered = 1;
+  wake(sleeper);
+  Driver& other = come(3);
+  go(sleeper);
+  EXPECT_FALSE(drivers.has_role(other));
+  EXPECT_FALSE(was_called(other));
+  EXPECT_TRUE(drivers.takes_turn(one));
+  answered = 2;
+  drivers.stops_spinning(one, false);
+  go(one);
+  EXPECT_TRUE(drivers.has_role(other));
+  EXPECT_TRUE(was_called(other));
+}
+
+TEST_F(DriversTest, WhoGoesToSleepLeavesTheRoleToThoseWhoSpin) {
+  Driver& one = spin(1);
+  Driver& two = spin(2);
+  drivers.takes_turn(one);
+  drivers.yields(one);
+  one.alone = true;
+  drivers.stops_spinning(one, true);
+  EXPECT_FALSE(drivers.has_role(one));
+  drivers.stops_spinning(two, true);
+  EXPECT_TRUE(drivers.has_role(two)) << "the last one takes it along";
+}
+
+TEST_F(DriversTest, ACallForTheReaderReachesWhoeverHasTheNextTurn) {
+  Driver& one = spin(1);
+  Driver& two = spin(2);
+  drivers.takes_turn(one);
+  drivers.yields(one);
+  drivers.call_reader();
+  EXPECT_TRUE(drivers.takes_turn(two));
+  EXPECT_TRUE(was_called(two));
+  EXPECT_FALSE(was_called(one));
+  drivers.yields(two);
+  drivers.call_reader();
+  drivers.stops_spinning(one, true);
+  drivers.stops_spinning(two, true);
+  EXPECT_TRUE(was_called(two)) << "before it sleeps";
+}
+
+TEST_F(DriversTest, OneThatSpunAndIsThrownOutIsNotWaitedFor) {
+  Driver& one = spin(1);
+  go(one, true);
+  EXPECT_FALSE(drivers.somebody_spins());
 }
 
 }  // namespace

@@ -242,6 +242,29 @@ TEST(SharedConnections, WhatNobodyWaitsForIsDeliveredByWhoeverDrives) {
   driver.join();
 }
 
+TEST(SharedConnections, WhatIsHeldBackForThoseWhoSpinGoesOutAllTheSame) {
+  const ScriptedPeer peer(ScriptedPeer::proper);
+  Requests requests(peer.uri());
+  std::atomic<bool> ends = false;
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < 3; ++caller) {
+    callers.emplace_back([&] {
+      while (!ends) EXPECT_EQ(requests.ask(Verb::acquire), Kind::granted);
+    });
+  }
+  for (int round = 0; round < 300; ++round) {
+    Entry entry;
+    requests.fill(entry, Verb::acquire);
+    requests.submit(entry);
+    while (entry.completions.load(std::memory_order_acquire) == 0) {
+      Parker::mine().park_until(Clock::system(), Clock::never());
+    }
+    EXPECT_EQ(entry.kind, Kind::granted);
+  }
+  ends = true;
+  for (std::thread& caller : callers) caller.join();
+}
+
 TEST(SharedConnections, ABatchBeyondWhatTheSocketTakesGoesOutPieceByPiece) {
   const ScriptedPeer peer(ScriptedPeer::proper);
   Requests requests(peer.uri(), 10s);
