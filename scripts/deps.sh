@@ -5,14 +5,16 @@
 #
 # hiredis >= 1.1 and Boost.PFR >= 2.2 are newer than Debian 12: unless the system has them, they are
 # taken from Debian 13's archive into build/deps by an apt configuration of its own, so that the
-# system stays as it was. apt checks their signatures with the system's keyring. So is Valkey, for the
-# tests, from Debian 12's backports; where it cannot be had, its tests are left out.
+# system stays as it was. apt checks their signatures with the system's keyring. So are, for the tests,
+# Valkey from Debian 12's backports and Redis 6 from Debian 11; where they cannot be had, their tests
+# are left out.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 deps=$root/build/deps
 newer_suite=trixie
 valkey_suite=bookworm-backports
+redis6_suite=bullseye
 
 base=(build-essential cmake ninja-build ccache librange-v3-dev libyaml-cpp-dev libssl-dev)
 demo=(libcli11-dev libfmt-dev prometheus-cpp-dev)
@@ -187,14 +189,31 @@ provide_newer_libraries() {
   fi
 }
 
+wants_servers() { [[ " $(wanted "$@" | tr '\n' ' ') " == *" redis-server "* ]]; }
+
 # What it runs on is installed with redis-server.
 provide_valkey() {
-  [[ " $(wanted "$@" | tr '\n' ' ') " == *" redis-server "* ]] || return 0
+  wants_servers "$@" || return 0
   if command -v valkey-server >/dev/null || [[ -x $deps/valkey/usr/bin/valkey-server ]]; then
     return 0
   fi
   unpack "$valkey_suite" "$deps/valkey" valkey-server valkey-tools ||
     say "no Valkey: the tests run on Redis only"
+}
+
+# With the libraries of its time, which only it uses.
+provide_redis6() {
+  wants_servers "$@" || return 0
+  local folder=$deps/redis6
+  [[ -x $folder/redis-server ]] && return 0
+  if ! unpack "$redis6_suite" "$folder" redis-server redis-tools libhiredis0.14 libssl1.1 \
+         liblua5.1-0 lua-bitop lua-cjson libjemalloc2 liblzf1; then
+    say "no Redis 6: the tests run on newer ones only"
+    return 0
+  fi
+  printf '#!/bin/sh\nLD_LIBRARY_PATH=%q exec %q "$@"\n' \
+    "$folder/usr/lib/$(uname -m)-linux-gnu" "$folder/usr/bin/redis-server" >"$folder/redis-server"
+  chmod +x "$folder/redis-server"
 }
 
 command -v apt-get >/dev/null ||
@@ -203,3 +222,4 @@ command -v apt-get >/dev/null ||
 install_system_packages "$@"
 provide_newer_libraries
 provide_valkey "$@"
+provide_redis6 "$@"

@@ -128,7 +128,7 @@ bool Link::script_answered(const redisReply& reply, Pending& pending, Delivery& 
   if (reply.type == REDIS_REPLY_ERROR) {
     if (redirected_by(text_of(reply), pending, delivery)) return true;
     // The master is another one by now, and a way there is to be found.
-    if (text_of(reply).starts_with("READONLY")) trouble_ = is_replica();
+    if (server_words(text_of(reply)).starts_with("READONLY")) trouble_ = is_replica();
   }
   if (is_noscript(reply) && pending.ask == Pending::Ask::script) {
     if (!overtaken(pending)) {

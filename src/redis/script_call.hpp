@@ -47,6 +47,9 @@ bool append_note(CommandBuffer& buffer, const Request& request);
 /// no script gives. No heap for granted and gone. A reply of NOSCRIPT is `unknown`.
 [[nodiscard]] Outcome read_outcome(const Request& request, const redisReply& reply);
 
+/// An error in the server's own words, without what it says of the script that ran.
+[[nodiscard]] std::string_view server_words(std::string_view error) noexcept;
+
 /// The cursor of a list's next page; 0: this was the last one, or no page at all.
 [[nodiscard]] std::uint64_t list_cursor(const redisReply& reply) noexcept;
 

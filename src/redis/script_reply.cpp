@@ -56,23 +56,10 @@ constexpr Meaning meanings[] = {
     {"NOAUTH", Kind::refused, "the server demands a password"},
     {"ERR The user executing the script", Kind::refused,
      "the user of this connection lacks a permission"},
+    {"The user executing the script", Kind::refused,
+     "the user of this connection lacks a permission"},
     {"OOM", Kind::refused, "the server is out of memory"},
 };
-
-/// The server's own words: without the script's digest and line, which Redis 7 puts behind them and
-/// Redis 6 before them.
-std::string_view server_words(std::string_view text) noexcept {
-  constexpr std::string_view where = "@user_script:";
-  const std::size_t at = text.find(where);
-  if (text.starts_with("ERR Error running script") && at != std::string_view::npos) {
-    const std::size_t colon = text.find(": ", at + where.size());
-    if (colon != std::string_view::npos) text.remove_prefix(colon + 2);
-  } else if (at != std::string_view::npos) {
-    text = text.substr(0, text.rfind(" script: ", at));
-  }
-  if (text.ends_with('.')) text.remove_suffix(1);
-  return text;
-}
 
 Outcome read_error(std::string_view text) {
   const std::string_view words = server_words(text);
@@ -161,6 +148,24 @@ bool read_array(const Request& request, const redisReply& reply, Outcome& outcom
 }
 
 }  // namespace
+
+// Redis 7 puts the script's digest and line behind them. Redis 6 puts them before them, the line
+// twice, with a dash before the words of its own commands and a space behind them:
+//     ERR Error running script (call to f_f00): @user_script:1: @user_script: 1: -READONLY You
+std::string_view server_words(std::string_view text) noexcept {
+  constexpr std::string_view where = "@user_script:";
+  const std::size_t at = text.rfind(where);
+  if (text.starts_with("ERR Error running script") && at != std::string_view::npos) {
+    const std::size_t colon = text.find(": ", at + where.size());
+    if (colon != std::string_view::npos) text.remove_prefix(colon + 2);
+    if (text.starts_with('-')) text.remove_prefix(1);
+    if (text.ends_with(' ')) text.remove_suffix(1);
+  } else if (at != std::string_view::npos) {
+    text = text.substr(0, text.rfind(" script: ", at));
+  }
+  if (text.ends_with('.')) text.remove_suffix(1);
+  return text;
+}
 
 Outcome read_outcome(const Request& request, const redisReply& reply) {
   Outcome outcome;

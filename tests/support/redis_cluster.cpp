@@ -36,14 +36,25 @@ std::size_t RedisCluster::start_node() {
   return nodes_.size() - 1;
 }
 
+void add_slots(const RedisServer& node, std::size_t first, std::size_t end) {
+  constexpr std::size_t at_once = 4'096;  // a line has 64 KB at most
+  while (first < end) {
+    std::string command = "CLUSTER ADDSLOTS";
+    for (const std::size_t stop = std::min(first + at_once, end); first < stop; ++first) {
+      command += ' ' + std::to_string(first);
+    }
+    const Reply reply = node.client().send(command + "\r\n");
+    if (reply.is_error()) throw std::runtime_error(reply.text());
+  }
+}
+
 void RedisCluster::tell(std::size_t index, std::initializer_list<std::string_view> words) {
   const Reply reply = node(index).client()(words);
   if (reply.is_error()) throw std::runtime_error(reply.text());
 }
 
 void RedisCluster::introduce(std::size_t index, std::size_t to) {
-  tell(index, {"CLUSTER", "MEET", "127.0.0.1", std::to_string(node(to).port()),
-               std::to_string(node(to).bus_port())});
+  tell(index, {"CLUSTER", "MEET", "127.0.0.1", std::to_string(node(to).port())});
 }
 
 // With epochs of their own, nodes have nothing to sort out when they meet.
@@ -52,8 +63,7 @@ void RedisCluster::share_slots() {
   for (std::size_t index = 0; index < nodes_.size(); ++index) {
     tell(index, {"CLUSTER", "SET-CONFIG-EPOCH", std::to_string(index + 1)});
     if (index >= masters) continue;
-    tell(index, {"CLUSTER", "ADDSLOTSRANGE", std::to_string(index * slot_count / masters),
-                 std::to_string((index + 1) * slot_count / masters - 1)});
+    add_slots(node(index), index * slot_count / masters, (index + 1) * slot_count / masters);
   }
 }
 

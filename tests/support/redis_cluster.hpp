@@ -28,6 +28,9 @@ struct RedisClusterOptions {
   std::vector<std::string> config{};
 };
 
+/// The node serves the slots from `first` until `end`. One by one: Redis 6 knows no ranges.
+void add_slots(const RedisServer& node, std::size_t first, std::size_t end);
+
 /// Nodes that share the slots evenly. When the constructor returns, all agree on who owns what, and
 /// replicas are in sync. That takes 2 s, for which a new master keeps its state from "ok".
 ///

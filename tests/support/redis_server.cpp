@@ -57,12 +57,14 @@ bool is_free(std::uint16_t port) {
 
 /// A port that nobody had a moment ago. The kernel does not give it to a client: one that calls a
 /// server which is down would take the server's port for good, or be connected with itself.
-std::uint16_t free_port() {
+/// With a bus, the port of that is free, too.
+std::uint16_t free_port(bool with_bus = false) {
   static std::atomic<unsigned> next = std::random_device{}();
-  constexpr unsigned lowest = 12'000, highest = 32'000;
-  for (unsigned look = lowest; look < highest; ++look) {
-    const auto port = static_cast<std::uint16_t>(lowest + next++ % (highest - lowest));
-    if (is_free(port)) return port;
+  constexpr unsigned lowest = 12'000, highest = 32'000, bus = 10'000;
+  const unsigned count = highest - lowest - (with_bus ? bus : 0);
+  for (unsigned look = 0; look < count; ++look) {
+    const auto port = static_cast<std::uint16_t>(lowest + next++ % count);
+    if (is_free(port) && (!with_bus || is_free(port + bus))) return port;
   }
   throw std::runtime_error("no free port on 127.0.0.1");
 }
@@ -92,9 +94,8 @@ RedisServer::~RedisServer() {
 // Somebody else may take a port between our look and the server's.
 void RedisServer::start_on_free_ports() {
   for (int attempt = 1;; ++attempt) {
-    port_ = free_port();
+    port_ = free_port(options_.cluster);
     if (options_.tls) tls_port_ = free_port();
-    if (options_.cluster) bus_port_ = free_port();
     write_config();
     try {
       return start();
@@ -114,7 +115,7 @@ void RedisServer::write_config() const {
          << "\ntls-cert-file " << certificates_->server << "\ntls-key-file "
          << certificates_->server_key << "\ntls-auth-clients optional\n";
   }
-  if (options_.cluster) file << "cluster-enabled yes\ncluster-port " << bus_port_ << '\n';
+  if (options_.cluster) file << "cluster-enabled yes\n";
   if (!options_.password.empty()) {
     file << "requirepass " << options_.password << "\nmasterauth " << options_.password << '\n';
   }
@@ -129,6 +130,16 @@ bool RedisServer::answers() const {
   } catch (const std::runtime_error&) {
     return false;
   }
+}
+
+int RedisServer::version() const {
+  constexpr std::string_view before = "redis_version:";
+  const std::string said = client()({"INFO", "server"}).text();
+  std::istringstream words(said.substr(said.find(before) + before.size()));
+  int major = 0, minor = 0;
+  char dot = 0;
+  words >> major >> dot >> minor;
+  return 100 * major + minor;
 }
 
 RedisClient RedisServer::admitted(RedisClient client) const {

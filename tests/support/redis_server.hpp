@@ -22,7 +22,7 @@ struct RedisServerOptions {
   std::string tls_names = "DNS:localhost,IP:127.0.0.1";
   /// Asked of everybody (requirepass), shown to a master (masterauth) and given by client().
   std::string password{};
-  /// A node of a cluster, with its bus on a free port, too.
+  /// A node of a cluster, with its bus where nodes look for it: 10 000 ports above its own.
   bool cluster = false;
   /// Behind the name of the file: "--sentinel".
   std::vector<std::string> arguments{};
@@ -48,9 +48,12 @@ class RedisServer {
   [[nodiscard]] std::string socket() const { return folder_ / "socket"; }
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
   [[nodiscard]] std::uint16_t tls_port() const noexcept { return tls_port_; }
-  /// Where other nodes of a cluster find this one.
-  [[nodiscard]] std::uint16_t bus_port() const noexcept { return bus_port_; }
   [[nodiscard]] const Certificates& certificates() const { return *certificates_; }
+  /// 602 is Redis 6.2; of Valkey, the Redis that it takes the place of.
+  [[nodiscard]] int version() const;
+  /// The rule that lets a user to all channels. Before Redis 6.2 there is none, and another that
+  /// changes nothing takes its place: before those that take something away.
+  [[nodiscard]] std::string_view all_channels() const { return version() < 602 ? "+@all" : "&*"; }
   [[nodiscard]] pid_t id() const noexcept { return process_->id(); }
 
   /// redis+unix:///…/socket, redis://127.0.0.1:port
@@ -78,7 +81,7 @@ class RedisServer {
 
   RedisServerOptions options_;
   std::filesystem::path folder_;
-  std::uint16_t port_ = 0, tls_port_ = 0, bus_port_ = 0;
+  std::uint16_t port_ = 0, tls_port_ = 0;
   bool stopped_ = false;
   std::optional<Certificates> certificates_;
   std::unique_ptr<Process> process_;

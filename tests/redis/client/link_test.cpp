@@ -223,16 +223,25 @@ TEST_F(LinkTest, AReplyOfAbsurdSizeEndsTheConnectionWithoutTakingMemory) {
 }
 
 // Where it went, the next attempt to connect finds out.
-TEST_F(LinkTest, AServerThatBecameAReplicaIsLeft) {
+class LinkToAReplica : public LinkTest, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(LinkToAReplica, IsLeft) {
   bring_up();
   submit(Verb::acquire, "k");
   heard();
-  say("-READONLY You can't write against a read only replica. script: f00, on @user_script:1.\r\n");
+  say(GetParam());
   ASSERT_EQ(sink.told.size(), 1U);
   EXPECT_EQ(sink.told[0].kind, Kind::unknown);
   ASSERT_TRUE(link.trouble());
   EXPECT_THAT(link.trouble()->text, HasSubstr("a replica, which grants no locks"));
 }
+
+INSTANTIATE_TEST_SUITE_P(
+    Redis, LinkToAReplica,
+    ::testing::Values("-READONLY You can't write against a read only replica. script: f00, on "
+                      "@user_script:1.\r\n",
+                      "-ERR Error running script (call to f_f00): @user_script:1: @user_script: 1: "
+                      "-READONLY You can't write against a read only replica. \r\n"));
 
 }  // namespace
 }  // namespace latchkey::detail::redis

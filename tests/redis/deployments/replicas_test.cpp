@@ -86,7 +86,8 @@ TEST_F(RedisReplicas, ARenewalThatTooFewConfirmedMovesNoDeadline) {
 
 TEST_F(RedisReplicas, AServerWithoutWaitIsRefusedAtTheStart) {
   auto client = servers_.master().client();
-  client({"ACL", "SETUSER", "plain", "on", "nopass", "~*", "&*", "+@all", "-wait"});
+  client({"ACL", "SETUSER", "plain", "on", "nopass", "~*", servers_.master().all_channels(),
+          "+@all", "-wait"});
   const std::string uri = "redis://plain:x@127.0.0.1:" + std::to_string(servers_.master().port());
   EXPECT_NO_THROW(Locks::connect(uri));
   try {

@@ -8,6 +8,7 @@
 #include <latchkey/locks.hpp>
 
 #include "support/polling.hpp"
+#include "support/redis_cluster.hpp"
 #include "support/redis_server.hpp"
 
 namespace latchkey::tests {
@@ -39,7 +40,7 @@ TEST(RedisTlsDeployments, ASentinelAndItsMaster) {
 
 TEST(RedisTlsDeployments, ACluster) {
   RedisServer node({.config = {"tls-cluster yes"}, .tls = true, .cluster = true});
-  node.client()({"CLUSTER", "ADDSLOTSRANGE", "0", "16383"});
+  add_slots(node, 0, slot_count);
   await("the cluster", [&] {
     const std::string info = node.client()({"CLUSTER", "INFO"}).text();
     return info.find("cluster_state:ok") != std::string::npos ? std::string() : info;

@@ -84,13 +84,31 @@ TEST(ScriptReply, TheScriptsDigestAndLineAreNotPartOfIt) {
         "ERR Error running script (call to f_0123456789012345678901234567890123456789): "
         "@user_script:12: OOM command not allowed when used memory > 'maxmemory'",
         "ERR Error running script (call to f_0123456789012345678901234567890123456789): "
-        "@user_script: 12: OOM command not allowed when used memory > 'maxmemory'."}) {
+        "@user_script:12: @user_script: 12: -OOM command not allowed when used memory > "
+        "'maxmemory'. "}) {
     const Outcome outcome = error(said);
     EXPECT_EQ(outcome.kind, Kind::refused);
     EXPECT_TRUE(outcome.text.starts_with("the server is out of memory (")) << outcome.text;
     EXPECT_TRUE(outcome.text.ends_with("OOM command not allowed when used memory > 'maxmemory')"))
         << outcome.text;
   }
+}
+
+TEST(ScriptReply, WhatRedis6SaysOfAScriptMeansTheSame) {
+  const std::string before =
+      "ERR Error running script (call to f_0123456789012345678901234567890123456789): "
+      "@user_script:12: @user_script: 12: ";
+  const Outcome replica = error(before + "-READONLY You can't write against a read only replica. ");
+  EXPECT_EQ(replica.kind, Kind::unknown);
+  EXPECT_EQ(replica.text,
+            "the server is a replica, which grants nothing (READONLY You can't write against a "
+            "read only replica)");
+  const Outcome forbidden =
+      error(before + "The user executing the script can't run this command or subcommand ");
+  EXPECT_EQ(forbidden.kind, Kind::refused);
+  EXPECT_EQ(forbidden.text,
+            "the user of this connection lacks a permission (The user executing the script can't "
+            "run this command or subcommand)");
 }
 
 TEST(ScriptReply, WhatPassesByItselfIsAskedAgain) {
