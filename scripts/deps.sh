@@ -19,7 +19,7 @@ redis6_suite=bullseye
 base=(build-essential cmake ninja-build ccache librange-v3-dev libyaml-cpp-dev libssl-dev)
 demo=(libcli11-dev libfmt-dev prometheus-cpp-dev)
 testing=(libgtest-dev libgmock-dev libboost1.81-dev libhiredis-dev redis-server libspdlog-dev curl)
-bench=(libbenchmark-dev libfmt-dev)
+bench=(libbenchmark-dev libfmt-dev redis-server)
 clang=(clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev)
 fuzz=(llvm-19)
 
@@ -189,11 +189,11 @@ provide_newer_libraries() {
   fi
 }
 
-wants_servers() { [[ " $(wanted "$@" | tr '\n' ' ') " == *" redis-server "* ]]; }
+wants_tests() { [[ " $(wanted "$@" | tr '\n' ' ') " == *" libgtest-dev "* ]]; }
 
 # What it runs on is installed with redis-server.
 provide_valkey() {
-  wants_servers "$@" || return 0
+  wants_tests "$@" || return 0
   if command -v valkey-server >/dev/null || [[ -x $deps/valkey/usr/bin/valkey-server ]]; then
     return 0
   fi
@@ -203,7 +203,7 @@ provide_valkey() {
 
 # With the libraries of its time, which only it uses.
 provide_redis6() {
-  wants_servers "$@" || return 0
+  wants_tests "$@" || return 0
   local folder=$deps/redis6
   [[ -x $folder/redis-server ]] && return 0
   if ! unpack "$redis6_suite" "$folder" redis-server redis-tools libhiredis0.14 libssl1.1 \
