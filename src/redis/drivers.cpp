@@ -16,9 +16,13 @@ void Drivers::enter(Driver& driver, std::uint64_t answered) noexcept {
 bool Drivers::takes_role(Driver& driver, std::uint64_t answered) noexcept {
   const bool fresh = std::exchange(driver.fresh, false);
   const bool quiet = std::exchange(driver.seen_comings, comings_) == comings_;
+  const bool comes_for_it = fresh || (looks(driver) && quiet);
   if (reader_ == nullptr) {
     // It lies there: for whoever comes, and for the standby once nobody has come for a while.
-    if (fresh || (looks(driver) && quiet)) reader_ = &driver;
+    if (comes_for_it) reader_ = &driver;
+  } else if (reader_->spins && !reader_->running) {
+    // Who yields may have to wait for the processor; one that nobody else wants comes back soon.
+    if (comes_for_it && !(fresh && reader_->alone)) reader_ = &driver;
   } else if (reader_ != &driver && fresh && !reader_->running && !eager(*reader_, answered)) {
     reader_ = &driver;
   }
@@ -52,14 +56,19 @@ bool Drivers::takes_turn(Driver& driver) noexcept {
   return driver.running;
 }
 
-// The last one that spins takes the role along: where it lies, somebody must come for it.
+// The last one that spins takes the role along. Others leave it to those who go on, and look after
+// them from time to time: they may have to wait for the processor.
 void Drivers::stops_spinning(Driver& driver, bool sleeps) noexcept {
   driver.spins = driver.alone = false;
   driver.sleeper.stay_awake(false);
   --spinning_;
   if (!sleeps) return;
-  if (somebody_spins() && reader_ == &driver) reader_ = nullptr;
-  if (!somebody_spins()) static_cast<void>(takes_turn(driver));
+  if (!somebody_spins()) return static_cast<void>(takes_turn(driver));
+  if (reader_ == &driver) reader_ = nullptr;
+  if (!somebody_looks()) {
+    standby_ = &driver;
+    driver.looks = true;
+  }
 }
 
 Parker::Wake Drivers::leave(Driver& driver, const Outlook& outlook) noexcept {

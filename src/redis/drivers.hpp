@@ -45,7 +45,8 @@ struct Driver {
 /// * Where no eager one is left but something is to come (answers, messages), the role goes to
 ///   another at once. Where nothing is, it is left lying: the next caller picks it up for nothing.
 /// * One sleeper, the *standby*, looks from time to time while callers come and go. Once nobody has
-///   come for a while it takes the role if that lies there, or stops looking if somebody has it.
+///   come for a while it takes the role if that lies there or is with one that spins, or stops
+///   looking if somebody else has it.
 ///   So whatever the guesses above missed, somebody reads soon, and an idle process sleeps.
 class Drivers {
  public:

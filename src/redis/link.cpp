@@ -194,7 +194,8 @@ std::size_t Link::backlog() const noexcept {
 }
 
 std::size_t Link::unsent() const noexcept {
-  return leaving_.bytes().size() + queued_.bytes().size();
+  const CommandBuffer& next = stage_ == Stage::greeting ? greeting_ : queued_;
+  return leaving_.bytes().size() + next.bytes().size();
 }
 
 void Link::forget() noexcept {

@@ -180,9 +180,10 @@ void SharedConnections::flush_all(Lock& lock) {
   flushed_ = submitted_;
 }
 
-// The thread that hands out answers sends for everybody, and so does each that spins when it has
-// its turn: one system call for many commands costs a fraction of one each, here and at the server.
-// But no server shall run out of work until then, so less is held back than it has before it.
+// The thread that hands out answers sends for everybody, and so does one that spins, in its first
+// turn or when the last answer has come: one system call for many commands costs a fraction of one
+// each, here and at the server. No server shall run out of work until then, so no more is held back
+// than it has before it.
 bool SharedConnections::holds_back() const noexcept {
   if (!delivers_ && !drivers_.somebody_spins()) return false;
   return std::ranges::all_of(router_->wires(), [](const auto& wire) {

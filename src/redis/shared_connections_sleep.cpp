@@ -22,9 +22,12 @@ bool SharedConnections::sleep(Driver& driver, Clock::time_point until, Lock& loc
   return (reasons & Sleeper::rung) != 0;
 }
 
-// A clock that is moved by hand would not end it.
+// A clock that is moved by hand would not end it, and who was called has something else to do.
 bool SharedConnections::spins_first(const Driver& driver, Clock::time_point until) const noexcept {
-  if (driver.has_spun || driver.asked <= answered() || &clock_ != &Clock::system()) return false;
+  if (driver.has_spun || driver.asked <= answered() || driver.sleeper.has_reason() ||
+      &clock_ != &Clock::system()) {
+    return false;
+  }
   const Clock::time_point now = clock_.now();
   return now < until && spinning_.is_worth_it(now);
 }
@@ -45,10 +48,11 @@ Sleeper::Reasons SharedConnections::spin(Driver& driver, Clock::time_point until
     unparked = driver.parker.park_until(clock_, now);
     found = unparked || driver.sleeper.has_reason() || take_turn(driver, polled, lock);
   }
+  const Spinning::Spin spun{begun, now, turns, drivers_.spinning()};
   if (found) {
-    spinning_.found();
+    spinning_.found(spun);
   } else if (now >= until) {
-    spinning_.gave_up(turns, begun, now);
+    spinning_.gave_up(spun);
   }
   drivers_.stops_spinning(driver, !found);
   flush(lock);  // what was held back because somebody spun
@@ -62,7 +66,7 @@ Clock::time_point SharedConnections::yield(Driver& driver, Lock& lock) {
   std::this_thread::yield();
   const Clock::time_point to = clock_.now();
   lock.lock();
-  driver.alone = spinning_.yielded(from, to, drivers_.spinning());
+  driver.alone = to - from < Spinning::alone;
   return to;
 }
 
@@ -70,10 +74,10 @@ Clock::time_point SharedConnections::yield(Driver& driver, Lock& lock) {
 bool SharedConnections::take_turn(Driver& driver, PollSet& polled, Lock& lock) {
   if (driver.asked > flushed_ || !holds_back()) flush_all(lock);
   if (!drivers_.takes_turn(driver)) return false;
-  if (driver.sleeper.has_reason()) return true;
   lock.unlock();
-  const bool happened = polled.look();
+  bool happened = polled.look();
   lock.lock();
+  happened |= driver.sleeper.has_reason();  // that a connection takes no more bytes, it may be
   if (happened) attend(polled, lock);
   return happened;
 }

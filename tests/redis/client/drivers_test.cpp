@@ -257,6 +257,29 @@ TEST_F(DriversTest, ACallForTheReaderReachesWhoeverHasTheNextTurn) {
   EXPECT_TRUE(was_called(two)) << "before it sleeps";
 }
 
+// It yielded, and the processor had other work: the role must not wait until that is done.
+TEST_F(DriversTest, OneThatSpinsAndDoesNotComeBackIsDoneWithout) {
+  Driver& lost = spin(1);
+  Driver& other = spin(2);
+  drivers.takes_turn(lost);
+  drivers.yields(lost);
+  lost.alone = true;
+  drivers.stops_spinning(other, true);
+  EXPECT_TRUE(drivers.looks(other));
+  wake(other);
+  EXPECT_TRUE(drivers.has_role(other));
+}
+
+TEST_F(DriversTest, WhoComesTakesTheRoleFromOneThatYieldedToOthers) {
+  Driver& one = spin(1);
+  drivers.takes_turn(one);
+  drivers.yields(one);
+  one.alone = true;
+  EXPECT_FALSE(drivers.has_role(come(2))) << "that one comes back soon";
+  one.alone = false;
+  EXPECT_TRUE(drivers.has_role(come(3)));
+}
+
 TEST_F(DriversTest, OneThatSpunAndIsThrownOutIsNotWaitedFor) {
   Driver& one = spin(1);
   go(one, true);

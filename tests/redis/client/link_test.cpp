@@ -223,6 +223,30 @@ TEST_F(LinkTest, AReplyOfAbsurdSizeEndsTheConnectionWithoutTakingMemory) {
 }
 
 // Where it went, the next attempt to connect finds out.
+TEST_F(LinkTest, KnowsWhatIsUnsentAndWhatTheServerHasBeforeIt) {
+  connect();
+  EXPECT_GT(link.unsent(), 0U) << "the greeting counts, too";
+  settle();
+  EXPECT_EQ(link.unsent(), 0U);
+  submit(Verb::acquire, "a");
+  EXPECT_FALSE(link.is_working());
+  const std::size_t one = link.unsent();
+  EXPECT_GT(one, 0U);
+  heard();
+  EXPECT_EQ(link.unsent(), 0U);
+  EXPECT_TRUE(link.is_working());
+  EXPECT_EQ(link.backlog(), 0U) << "it works on that one";
+  submit(Verb::acquire, "b", 2);
+  EXPECT_EQ(link.backlog(), 0U);
+  heard();
+  EXPECT_EQ(link.backlog(), one);
+  say(":0\r\n");
+  EXPECT_TRUE(link.is_working());
+  EXPECT_EQ(link.backlog(), 0U);
+  say(":0\r\n");
+  EXPECT_FALSE(link.is_working());
+}
+
 class LinkToAReplica : public LinkTest, public ::testing::WithParamInterface<const char*> {};
 
 TEST_P(LinkToAReplica, IsLeft) {

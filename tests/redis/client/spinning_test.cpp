@@ -10,14 +10,21 @@ using namespace std::chrono_literals;
 
 class SpinningTest : public ::testing::Test {
  protected:
-  /// A spin that looks to its end and finds nothing.
-  void give_up() {
-    spinning.gave_up(1'000, now, now + Spinning::window);
-    now += Spinning::window;
+  /// A thread spins for so long, in so many turns, as one of so many.
+  Spinning::Spin spin(Clock::duration length, std::uint32_t turns = 1'000,
+                      std::uint32_t spinning = 1) {
+    const Clock::time_point from = now;
+    now += length;
+    return {from, now, turns, spinning};
   }
-  bool is_worth_it() { return spinning.is_worth_it(now); }
+  /// It looks to its end and finds nothing.
+  void give_up() { account.gave_up(spin(Spinning::window)); }
+  void find(int times) {
+    while (times-- > 0) account.found(spin(20us));
+  }
+  bool is_worth_it() { return account.is_worth_it(now); }
 
-  Spinning spinning;
+  Spinning account;
   Clock::time_point now{1'000s};
 };
 
@@ -40,23 +47,22 @@ TEST_F(SpinningTest, AFarServerCostsAHundredthOfTheTime) {
 
 TEST_F(SpinningTest, WhatSavesMoreThanItCostsGoesOn) {
   for (int round = 0; round < 1'000; ++round) {
-    for (int times = 0; times < 12; ++times) spinning.found();
+    find(12);
     give_up();
     ASSERT_TRUE(is_worth_it()) << round;
   }
 }
 
 TEST_F(SpinningTest, WhatWasRightForLongIsFoundOutWhenItTurnsWrong) {
-  for (int times = 0; times < 1'000'000; ++times) spinning.found();
+  find(1'000'000);
   int tried = 0;
   while (is_worth_it()) give_up(), ++tried;
   EXPECT_EQ(tried, Spinning::most / Spinning::window + 1);
 }
 
 TEST_F(SpinningTest, WhatManyThreadsLoseAtATimeIsLostOnce) {
-  const Clock::time_point end = now + Spinning::window;
-  for (int thread = 0; thread < 100; ++thread) spinning.gave_up(1'000, now, end);
-  now = end;
+  const Spinning::Spin each = spin(Spinning::window);
+  for (int thread = 0; thread < 100; ++thread) account.gave_up(each);
   EXPECT_FALSE(is_worth_it());
   now += 100 * Spinning::window;
   EXPECT_TRUE(is_worth_it());
@@ -65,29 +71,33 @@ TEST_F(SpinningTest, WhatManyThreadsLoseAtATimeIsLostOnce) {
 TEST_F(SpinningTest, ALaterLossDoesNotShortenWhatAnEarlierOneCosts) {
   give_up();
   const Clock::time_point again = now + 100 * Spinning::window;
-  spinning.gave_up(1, now, now + 1us);
+  account.gave_up(spin(1us));
   now = again - 1us;
   EXPECT_FALSE(is_worth_it());
 }
 
 TEST_F(SpinningTest, OnlyItsTurnsAreLostWhileOthersHadTheProcessor) {
-  spinning.gave_up(2, now, now + Spinning::window);
-  now += Spinning::window + 100 * 2 * Spinning::alone;
+  account.gave_up(spin(Spinning::window, 2));
+  now += 100 * 2 * Spinning::alone;
   EXPECT_TRUE(is_worth_it());
 }
 
-TEST_F(SpinningTest, ALongYieldIsLostUnlessManySpin) {
-  const auto length = Spinning::absence + 10 * Spinning::turn;
-  EXPECT_FALSE(spinning.yielded(now, now + length, 10));
-  EXPECT_TRUE(spinning.is_worth_it(now + length));
-  EXPECT_FALSE(spinning.yielded(now, now + length, 9));
-  EXPECT_FALSE(spinning.is_worth_it(now + length));
-  EXPECT_FALSE(spinning.is_worth_it(now + 100 * length));
+// Its answer was there, and it was not: somebody else needed the processor.
+TEST_F(SpinningTest, WhoIsBackLateHasLostAlsoWhereItFindsSomething) {
+  account.found(spin(Spinning::window + 3 * Spinning::turn, 1, 3));
+  EXPECT_TRUE(is_worth_it()) << "with three who spin it was not late";
+  account.found(spin(Spinning::window + 3 * Spinning::turn + 500us, 1, 3));
+  EXPECT_FALSE(is_worth_it());
+  now += 100 * (500us - Spinning::saving) - 1us;
+  EXPECT_FALSE(is_worth_it());
+  now += 1us;
+  EXPECT_TRUE(is_worth_it());
 }
 
-TEST_F(SpinningTest, AfterAShortYieldAThreadIsAlone) {
-  EXPECT_TRUE(spinning.yielded(now, now + Spinning::alone - 1ns, 1));
-  EXPECT_FALSE(spinning.yielded(now, now + Spinning::alone, 1));
+TEST_F(SpinningTest, AProcessThatWasStoppedForHoursSpinsAgainSoon) {
+  account.gave_up(spin(std::chrono::hours(8)));
+  now += 100 * Spinning::most_lost;
+  EXPECT_TRUE(is_worth_it());
 }
 
 }  // namespace
