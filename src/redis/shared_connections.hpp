@@ -99,12 +99,12 @@ class SharedConnections final : private ForkParticipant {
   [[nodiscard]] bool spins_first(const Driver& driver, Clock::time_point until) const noexcept;
   Sleeper::Reasons spin(Driver& driver, Clock::time_point until, Lock& lock);
   Clock::time_point yield(Driver& driver, Lock& lock);
-  bool take_turn(Driver& driver, PollSet& polled, Lock& lock);
+  bool take_turn(Driver& driver, Lock& lock);
   bool sleep(Driver& driver, Clock::time_point until, Lock& lock);
   Sleeper::Reasons sleep_parked(Driver& driver, Clock::time_point until, Lock& lock);
   Sleeper::Reasons sleep_in_poll(Driver& driver, Clock::time_point until, Lock& lock);
   [[nodiscard]] Clock::time_point due() const noexcept;
-  void add_all(PollSet& set) const;
+  void add_all(PollSet& set) const;  ///< with the reader's role: connections come and go by it
   void attend(const PollSet& polled, Lock& lock);
   void ready(Lock& lock, PollSet::Source source, short events);
   [[nodiscard]] FileDescriptor take_bell() noexcept;

@@ -36,8 +36,6 @@ bool SharedConnections::spins_first(const Driver& driver, Clock::time_point unti
 Sleeper::Reasons SharedConnections::spin(Driver& driver, Clock::time_point until, Lock& lock) {
   const Clock::time_point begun = clock_.now();
   until = std::min(until, later(begun, Spinning::window));
-  PollSet& polled = PollSet::mine();
-  add_all(polled);
   drivers_.begins_to_spin(driver);
   bool unparked = false, found = false;
   std::uint32_t turns = 0;
@@ -45,8 +43,8 @@ Sleeper::Reasons SharedConnections::spin(Driver& driver, Clock::time_point until
   while (!found && now < until && (!driver.alone || drivers_.has_role(driver))) {
     now = yield(driver, lock);
     ++turns;
-    unparked = driver.parker.park_until(clock_, now);
-    found = unparked || driver.sleeper.has_reason() || take_turn(driver, polled, lock);
+    unparked = driver.parker.park_until(clock_, now);  // that is, without parking
+    found = unparked || take_turn(driver, lock);
   }
   const Spinning::Spin spun{begun, now, turns, drivers_.spinning()};
   if (found) {
@@ -70,10 +68,12 @@ Clock::time_point SharedConnections::yield(Driver& driver, Lock& lock) {
   return to;
 }
 
-// True: there is something to do.
-bool SharedConnections::take_turn(Driver& driver, PollSet& polled, Lock& lock) {
+// True: there is something to do for the reader, who is the driver now.
+bool SharedConnections::take_turn(Driver& driver, Lock& lock) {
   if (driver.asked > flushed_ || !holds_back()) flush_all(lock);
   if (!drivers_.takes_turn(driver)) return false;
+  PollSet& polled = PollSet::mine();
+  add_all(polled);
   lock.unlock();
   bool happened = polled.look();
   lock.lock();

@@ -20,11 +20,11 @@ namespace latchkey::detail::redis {
 /// bounded: an account is kept, and who has lost more than was saved before does not spin for a
 /// hundred times that long. So no more than a hundredth of the time is lost where nothing is saved.
 ///
-/// | where                                           | what happens                            |
-/// |-------------------------------------------------|-----------------------------------------|
-/// | the server is far away: the window is over      | the turns that the thread took are lost |
-/// | others need the processor: a yield took long    | what is beyond the window is lost       |
-/// | nobody needs the processor: a yield took no time| one thread spins on, others sleep       |
+/// | where                                            | what happens                            |
+/// |--------------------------------------------------|-----------------------------------------|
+/// | the server is far away: the window is over       | the turns that the thread took are lost |
+/// | others need the processor: a yield took long     | what is beyond the window is lost       |
+/// | nobody needs the processor: a yield took no time | one thread spins on, others sleep       |
 class Spinning {
  public:
   using TimePoint = Clock::time_point;
