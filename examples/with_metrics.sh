@@ -15,12 +15,14 @@ while read -r line <&"$output"; do
 done
 [[ -n $url ]] || fail "the bank says no address"
 
-metrics=$(mktemp)
-trap 'rm -f "$metrics"' EXIT
+metrics=$(mktemp) later=$(mktemp)
+trap 'rm -f "$metrics" "$later"' EXIT
+look() { curl --silent --show-error --max-time 10 "$url" >"$1" || fail "nothing at $url"; }
 deposits='^latchkey_hold_seconds_count\{method="Bank::deposit",.*\} [1-9]'
 until grep -qE "$deposits" "$metrics"; do
-  curl --silent --show-error --max-time 10 "$url" >"$metrics" || fail "nothing at $url"
+  look "$metrics"
 done
+look "$later"
 cat <&"$output" >/dev/null  # until it is done
 wait "$bank" || fail "the bank failed"
 
@@ -30,13 +32,15 @@ for name in $names; do
   grep -qE "^# TYPE $name (histogram|counter)$" "$metrics" || fail "no $name"
 done
 
-# number <series>: the value of the only series that the expression names.
-number() { grep -E "^$1 " "$metrics" | awk '{ print $NF }'; }
+# number <series> [<file>]: the value of the only series that the expression names.
+number() { grep -E "^$1 " "${2:-$metrics}" | awk '{ print $NF }'; }
 labels='{method="Bank::deposit",template="account:{account.id}",type="WRITE"}'
 grep -qF "latchkey_hold_seconds_count$labels" "$metrics" || fail "not the labels of a deposit"
 quoted=$(sed 's/[{}.]/\\&/g' <<<"$labels")
 holds=$(number "latchkey_hold_seconds_count$quoted")
-waits=$(number "latchkey_wait_seconds_count$quoted")
+# The bank works while its metrics are read, one after the other: of what ended by the first look, the
+# second has all beginnings.
+waits=$(number "latchkey_wait_seconds_count$quoted" "$later")
 held=$(number "latchkey_hold_seconds_sum$quoted")
 awk -v holds="$holds" -v waits="$waits" -v held="$held" \
   'BEGIN { exit !(waits >= holds && held > 0 && held / holds < 1) }' ||
