@@ -193,7 +193,6 @@ wants_tests() { [[ " $(wanted "$@" | tr '\n' ' ') " == *" libgtest-dev "* ]]; }
 
 # What it runs on is installed with redis-server.
 provide_valkey() {
-  wants_tests "$@" || return 0
   if command -v valkey-server >/dev/null || [[ -x $deps/valkey/usr/bin/valkey-server ]]; then
     return 0
   fi
@@ -203,7 +202,6 @@ provide_valkey() {
 
 # With the libraries of its time, which only it uses.
 provide_redis6() {
-  wants_tests "$@" || return 0
   local folder=$deps/redis6
   [[ -x $folder/redis-server ]] && return 0
   if ! unpack "$redis6_suite" "$folder" redis-server redis-tools libhiredis0.14 libssl1.1 \
@@ -221,5 +219,7 @@ command -v apt-get >/dev/null ||
 (($#)) || set -- all
 install_system_packages "$@"
 provide_newer_libraries
-provide_valkey "$@"
-provide_redis6 "$@"
+if wants_tests "$@"; then
+  provide_valkey
+  provide_redis6
+fi

@@ -9,7 +9,7 @@ void Drivers::enter(Driver& driver, std::uint64_t answered) noexcept {
   driver.next = first_;
   if (first_ != nullptr) first_->previous = &driver;
   first_ = &driver;
-  if (eager(driver, answered)) ++comings_;
+  if (driver.is_eager(answered)) ++comings_;
   driver.seen_comings = comings_;
 }
 
@@ -20,10 +20,10 @@ bool Drivers::takes_role(Driver& driver, std::uint64_t answered) noexcept {
   if (reader_ == nullptr) {
     // It lies there: for whoever comes, and for the standby once nobody has come for a while.
     if (comes_for_it) reader_ = &driver;
-  } else if (reader_->spins && !reader_->running) {
+  } else if (has_yielded(*reader_)) {
     // Who yields may have to wait for the processor; one that nobody else wants comes back soon.
     if (comes_for_it && !(fresh && reader_->alone)) reader_ = &driver;
-  } else if (reader_ != &driver && fresh && !reader_->running && !eager(*reader_, answered)) {
+  } else if (reader_ != &driver && fresh && !reader_->running && !reader_->is_eager(answered)) {
     reader_ = &driver;
   }
   driver.running = reader_ == &driver;
@@ -47,7 +47,7 @@ void Drivers::begins_to_spin(Driver& driver) noexcept {
 }
 
 bool Drivers::takes_turn(Driver& driver) noexcept {
-  if (reader_ == nullptr || (reader_->spins && !reader_->running && !reader_->alone)) {
+  if (reader_ == nullptr || (has_yielded(*reader_) && !reader_->alone)) {
     reader_ = &driver;
     if (standby_ == &driver) standby_ = nullptr;
   }
@@ -82,7 +82,7 @@ Parker::Wake Drivers::leave(Driver& driver, const Outlook& outlook) noexcept {
   if (outlook.comes_back && somebody_looks()) return {};
   Driver* sleeping_in_poll = nullptr;
   for (Driver* each = first_; each != nullptr; each = each->next) {
-    if (eager(*each, outlook.answered)) return pass_to(*each);
+    if (each->is_eager(outlook.answered)) return pass_to(*each);
     if (each->polls && sleeping_in_poll == nullptr) sleeping_in_poll = each;
   }
   if (sleeping_in_poll != nullptr) {

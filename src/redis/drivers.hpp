@@ -18,6 +18,7 @@ struct Driver {
   /// How many requests had been submitted when this thread submitted its last: while that is not
   /// answered, the thread is *eager*; otherwise it waits for something that may be far away.
   std::uint64_t asked = 0;
+  [[nodiscard]] bool is_eager(std::uint64_t answered) const noexcept { return asked > answered; }
   bool fresh = true;   ///< it has just come
   bool spins = false;  ///< it looks, yields, looks again (spinning.hpp)
   bool has_spun = false;
@@ -89,9 +90,8 @@ class Drivers {
   void forget() noexcept { *this = Drivers(); }
 
  private:
-  static bool eager(const Driver& driver, std::uint64_t answered) noexcept {
-    return driver.asked > answered;
-  }
+  /// It has the role and yielded: others may take it.
+  static bool has_yielded(const Driver& reader) noexcept { return reader.spins && !reader.running; }
   [[nodiscard]] bool somebody_looks() const noexcept {
     return standby_ != nullptr && standby_->looks;
   }

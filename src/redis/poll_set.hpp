@@ -3,7 +3,6 @@
 
 #include <poll.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -34,18 +33,14 @@ class PollSet {
     fds_.push_back({.fd = fd, .events = events, .revents = 0});
   }
 
-  /// Whether something has happened.
-  [[nodiscard]] bool look() noexcept {
-    wait(std::chrono::nanoseconds::zero());
-    return std::ranges::any_of(fds_, [](const pollfd& each) { return each.revents != 0; });
-  }
-
-  /// Until something happened, or `length` is over.
-  void wait(std::chrono::nanoseconds length) noexcept {
+  /// Until something happened, or `length` is over. True: something did.
+  bool wait(std::chrono::nanoseconds length) noexcept {
     const auto seconds = std::chrono::floor<std::chrono::seconds>(length);
     const timespec limit{.tv_sec = seconds.count(), .tv_nsec = (length - seconds).count()};
-    if (::ppoll(fds_.data(), fds_.size(), &limit, nullptr) >= 0) return;
+    const int happened = ::ppoll(fds_.data(), fds_.size(), &limit, nullptr);
+    if (happened >= 0) return happened > 0;
     for (pollfd& each : fds_) each.revents = 0;
+    return false;
   }
 
   [[nodiscard]] std::size_t size() const noexcept {

@@ -121,7 +121,7 @@ SharedConnections::Seat::~Seat() {
   const Parker::Wake heir =
       connections.drivers_.leave(driver, {.answered = answered,
                                           .more_to_come = connections.more_to_come(),
-                                          .comes_back = delivered && driver.asked > answered});
+                                          .comes_back = delivered && driver.is_eager(answered)});
   lock.unlock();  // the heir would run into it
   heir.carry_out();
 }

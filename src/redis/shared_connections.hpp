@@ -96,8 +96,9 @@ class SharedConnections final : private ForkParticipant {
   void send(Lock& lock, Wire& wire);
   [[nodiscard]] bool holds_back() const noexcept;
   [[nodiscard]] Wire* next_to_send() noexcept;
-  [[nodiscard]] bool spins_first(const Driver& driver, Clock::time_point until) const noexcept;
-  Sleeper::Reasons spin(Driver& driver, Clock::time_point until, Lock& lock);
+  [[nodiscard]] bool spins_first(const Driver& driver, Clock::time_point now) const noexcept;
+  Sleeper::Reasons spin(Driver& driver, Clock::time_point begun, Clock::time_point until,
+                        Lock& lock);
   Clock::time_point yield(Driver& driver, Lock& lock);
   bool take_turn(Driver& driver, Lock& lock);
   bool sleep(Driver& driver, Clock::time_point until, Lock& lock);

@@ -14,7 +14,9 @@ namespace latchkey::detail::redis {
 
 // True: the driver's own parker was unparked.
 bool SharedConnections::sleep(Driver& driver, Clock::time_point until, Lock& lock) {
-  Sleeper::Reasons reasons = spins_first(driver, until) ? spin(driver, until, lock) : 0;
+  const Clock::time_point now = clock_.now();
+  Sleeper::Reasons reasons = 0;
+  if (now < until && spins_first(driver, now)) reasons = spin(driver, now, until, lock);
   if (reasons == 0) {
     reasons = drivers_.has_role(driver) ? sleep_in_poll(driver, until, lock)
                                         : sleep_parked(driver, until, lock);
@@ -23,18 +25,14 @@ bool SharedConnections::sleep(Driver& driver, Clock::time_point until, Lock& loc
 }
 
 // A clock that is moved by hand would not end it, and who was called has something else to do.
-bool SharedConnections::spins_first(const Driver& driver, Clock::time_point until) const noexcept {
-  if (driver.has_spun || driver.asked <= answered() || driver.sleeper.has_reason() ||
-      &clock_ != &Clock::system()) {
-    return false;
-  }
-  const Clock::time_point now = clock_.now();
-  return now < until && spinning_.is_worth_it(now);
+bool SharedConnections::spins_first(const Driver& driver, Clock::time_point now) const noexcept {
+  return !driver.has_spun && driver.is_eager(answered()) && !driver.sleeper.has_reason() &&
+         &clock_ == &Clock::system() && spinning_.is_worth_it(now);
 }
 
 // None: it is time to sleep.
-Sleeper::Reasons SharedConnections::spin(Driver& driver, Clock::time_point until, Lock& lock) {
-  const Clock::time_point begun = clock_.now();
+Sleeper::Reasons SharedConnections::spin(Driver& driver, Clock::time_point begun,
+                                         Clock::time_point until, Lock& lock) {
   until = std::min(until, later(begun, Spinning::window));
   drivers_.begins_to_spin(driver);
   bool unparked = false, found = false;
@@ -75,7 +73,7 @@ bool SharedConnections::take_turn(Driver& driver, Lock& lock) {
   PollSet& polled = PollSet::mine();
   add_all(polled);
   lock.unlock();
-  bool happened = polled.look();
+  bool happened = polled.wait(Clock::duration::zero());
   lock.lock();
   happened |= driver.sleeper.has_reason();  // that a connection takes no more bytes, it may be
   if (happened) attend(polled, lock);

@@ -24,6 +24,12 @@ class DriversTest : public ::testing::Test {
     drivers.begins_to_spin(driver);
     return driver;
   }
+  /// It has its turn and yields; where it is alone, to nobody.
+  void take_turn(Driver& driver, bool alone = false) {
+    EXPECT_TRUE(drivers.takes_turn(driver));
+    drivers.yields(driver);
+    driver.alone = alone;
+  }
   void sleep(Driver& driver) {
     driver.polls = drivers.has_role(driver);
     driver.running = false;
@@ -202,9 +208,7 @@ TEST_F(DriversTest, ThoseWhoSpinTakeTheRoleTurnByTurnWithoutBeingCalled) {
 TEST_F(DriversTest, OneThatIsAloneOnItsProcessorKeepsTheRole) {
   Driver& one = spin(1);
   Driver& two = spin(2);
-  drivers.takes_turn(one);
-  drivers.yields(one);
-  one.alone = true;
+  take_turn(one, true);
   EXPECT_FALSE(drivers.takes_turn(two));
   one.alone = false;
   EXPECT_TRUE(drivers.takes_turn(two));
@@ -232,9 +236,7 @@ TEST_F(DriversTest, NobodyIsWokenForTheRoleWhileSomebodySpins) {
 TEST_F(DriversTest, WhoGoesToSleepLeavesTheRoleToThoseWhoSpin) {
   Driver& one = spin(1);
   Driver& two = spin(2);
-  drivers.takes_turn(one);
-  drivers.yields(one);
-  one.alone = true;
+  take_turn(one, true);
   drivers.stops_spinning(one, true);
   EXPECT_FALSE(drivers.has_role(one));
   drivers.stops_spinning(two, true);
@@ -244,8 +246,7 @@ TEST_F(DriversTest, WhoGoesToSleepLeavesTheRoleToThoseWhoSpin) {
 TEST_F(DriversTest, ACallForTheReaderReachesWhoeverHasTheNextTurn) {
   Driver& one = spin(1);
   Driver& two = spin(2);
-  drivers.takes_turn(one);
-  drivers.yields(one);
+  take_turn(one);
   drivers.call_reader();
   EXPECT_TRUE(drivers.takes_turn(two));
   EXPECT_TRUE(was_called(two));
@@ -261,9 +262,7 @@ TEST_F(DriversTest, ACallForTheReaderReachesWhoeverHasTheNextTurn) {
 TEST_F(DriversTest, OneThatSpinsAndDoesNotComeBackIsDoneWithout) {
   Driver& lost = spin(1);
   Driver& other = spin(2);
-  drivers.takes_turn(lost);
-  drivers.yields(lost);
-  lost.alone = true;
+  take_turn(lost, true);
   drivers.stops_spinning(other, true);
   EXPECT_TRUE(drivers.looks(other));
   wake(other);
@@ -272,9 +271,7 @@ TEST_F(DriversTest, OneThatSpinsAndDoesNotComeBackIsDoneWithout) {
 
 TEST_F(DriversTest, WhoComesTakesTheRoleFromOneThatYieldedToOthers) {
   Driver& one = spin(1);
-  drivers.takes_turn(one);
-  drivers.yields(one);
-  one.alone = true;
+  take_turn(one, true);
   EXPECT_FALSE(drivers.has_role(come(2))) << "that one comes back soon";
   one.alone = false;
   EXPECT_TRUE(drivers.has_role(come(3)));
