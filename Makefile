@@ -9,7 +9,7 @@
 #   make interop   the same locks from C++ and from real Redisson; needs a JDK and Maven
 #   make messages  what clang says about programs that must not compile
 #   make format    reformat the sources        make tidy  static analysis
-#   make install   PREFIX=/usr/local, DESTDIR=
+#   make install   the library and the command line tool: PREFIX=/usr/local, DESTDIR=
 #   make deps      install all dependencies    make clean
 
 .DEFAULT_GOAL := help

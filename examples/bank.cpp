@@ -6,7 +6,9 @@
 #include <CLI/CLI.hpp>
 
 #include <chrono>
+#include <cstdlib>
 #include <exception>
+#include <fstream>
 #include <memory>
 #include <random>
 #include <string>
@@ -225,6 +227,12 @@ int open_for_business(const Arguments& arguments) {
 
 /// 0: the books balanced under locks. 1: they did not. 2: it could not be tried.
 int main(int argc, char** argv) {
+  // For `latchkey check latchkey.yaml --sites FILE`: docs/cli.md.
+  if (const char* const file = std::getenv("LATCHKEY_DUMP_SITES")) {
+    std::ofstream out(file);
+    latchkey::dump_sites(out);
+    return out ? 0 : 2;
+  }
   CLI::App app("A small bank, hammered by clerks: first with latchkey's locks, then without.");
   try {
     return open_for_business(parse(app, argc, argv));

@@ -13,8 +13,13 @@
 
 if redis.call('EXISTS', KEYS[1]) == 0 then
   redis.call('HSET', KEYS[1], ARGV[2], 1)
+  if redis.pcall('PEXPIRE', KEYS[1], ARGV[1]) == 1 then
+    return 0
+  end
+  -- Without a TTL the key would block for ever. The second refusal ends the script and says why.
+  redis.call('HDEL', KEYS[1], ARGV[2])
   redis.call('PEXPIRE', KEYS[1], ARGV[1])
-  return 0
+  return false
 end
 
 --#include parts/holder.lua

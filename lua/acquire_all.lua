@@ -41,6 +41,13 @@ local function in_the_way(member)
   return (plain and mode) or redis.call('HEXISTS', member.lock, member.owner) == 0
 end
 
+local function look_at_read(member)
+  local own = redis.call('PTTL', member.beside)
+  member.longest = math.max(lease, own)
+  member.joins = own == -2 or redis.call('HEXISTS', member.lock, member.owner) == 0
+  member.dead = member.free and {} or dead_readers(member.lock, member.tag, member.owner)
+end
+
 local fresh, token = false, 0
 for index, member in ipairs(members) do
   member.free = redis.call('EXISTS', member.lock) == 0
@@ -49,6 +56,9 @@ for index, member in ipairs(members) do
     if in_the_way(member) then
       return {member.left, holder(member.lock), index - 1}
     end
+  end
+  if member.type == 'READ' then
+    look_at_read(member)
   end
   if member.type == 'FENCED' then
     local last = tonumber(redis.call('GET', member.beside) or 0) or 0
@@ -65,33 +75,32 @@ if fresh then
 end
 
 local function take_read(member)
-  local own = redis.call('PTTL', member.beside)
-  local longest = math.max(lease, own)
-  if own == -2 or redis.call('HEXISTS', member.lock, member.owner) == 0 then
+  if member.joins then
+    redis.call('SET', member.beside, 1, 'PX', member.longest)
     redis.call('HSET', member.lock, 'mode', 'read', member.owner, 1)
-    redis.call('SET', member.beside, 1, 'PX', longest)
   else
-    redis.call('PEXPIRE', member.beside, longest)
+    redis.call('PEXPIRE', member.beside, member.longest)
   end
-  if not member.free then
-    drop_dead_readers(member.lock, member.tag)
-  end
-  return longest
+  drop_readers(member.lock, member.dead)
 end
 
 for _, member in ipairs(members) do
-  local longest = lease
+  local longest = member.longest or lease
+  if member.type == 'FENCED' and fresh then
+    redis.call('SET', member.beside, string.format('%.0f', token))
+  end
   if member.type == 'READ' then
-    longest = take_read(member)
+    take_read(member)
   elseif member.free and member.type == 'WRITE' then
     redis.call('HSET', member.lock, 'mode', 'write', member.owner, 1)
   elseif member.free then
     redis.call('HSET', member.lock, member.owner, 1)
   end
-  if member.type == 'FENCED' and fresh then
-    redis.call('SET', member.beside, string.format('%.0f', token))
-  end
-  if member.free or member.left < longest then
+  if member.free and redis.pcall('PEXPIRE', member.lock, longest) ~= 1 then
+    redis.call('HDEL', member.lock, 'mode', member.owner)
+    redis.call('PEXPIRE', member.lock, longest) -- see acquire.lua
+    return false
+  elseif not member.free and member.left < longest then
     redis.call('PEXPIRE', member.lock, longest)
   end
 end

@@ -10,14 +10,16 @@
 -- ARGV[5]  1: publish with SPUBLISH
 --
 -- Returns  0: granted, the place is given up
---          {ms, owner}: busy, for no longer than that (-1: there is no end); the owner is empty
+--          {ms, owner}: busy, ask again after that time (-1: there is no end); the owner is empty
 --          where the lock is free and only others come first
 --
--- A waiter that asks again keeps its place, and its score is written anew. Redisson fixes it once,
--- and drops waiters that live but wait long. At the head it is now + ARGV[3]. Behind others it is
--- larger by 300 s for each Java waiter that can be ahead, because Redisson takes that much (its
--- fairLockWaitTimeout) off every score when such a one is granted; how many there can be is what the
--- predecessor's score says, and one always may be. Our own grants take nothing off.
+-- A waiter that asks again keeps its place, and its score is written anew: now, plus ARGV[3], plus
+-- the room for what Redisson takes off (parts/fair_queue.lua). Redisson fixes a score once, and drops
+-- waiters that live but wait long. Our own grants take nothing off.
+--
+-- The keys of the queue end an hour after the last score, so that nothing stays of waiters that were
+-- killed. Waiters ask again in time: the first two each second, since they must know how long the
+-- holder's lease runs and may be told by nobody; the others every 4 s.
 
 local lock, queue, timeouts = KEYS[1], KEYS[2], KEYS[3]
 local owner = ARGV[2]
@@ -25,10 +27,18 @@ local held = redis.call('EXISTS', lock) == 1
 local first = redis.call('LINDEX', queue, 0)
 local now, head, score
 
-if not held and not first then
+local function take()
   redis.call('HSET', lock, owner, 1)
-  redis.call('PEXPIRE', lock, ARGV[1])
-  return 0
+  if redis.pcall('PEXPIRE', lock, ARGV[1]) == 1 then
+    return 0
+  end
+  redis.call('HDEL', lock, owner)
+  redis.call('PEXPIRE', lock, ARGV[1]) -- see acquire.lua
+  return false
+end
+
+if not held and not first then
+  return take()
 end
 
 --#include parts/holder.lua
@@ -40,13 +50,13 @@ if first then
   head, score = live_head(queue, timeouts, now)
 end
 if not held and (not head or head == owner) then
-  redis.call('HSET', lock, owner, 1)
-  redis.call('PEXPIRE', lock, ARGV[1])
-  if head then
+  local taken = take()
+  if taken and head then
     redis.call('LPOP', queue)
     redis.call('ZREM', timeouts, owner)
+    pcall(head_left, queue, timeouts, tonumber(ARGV[1]), ARGV[4], ARGV[5]) -- a notice
   end
-  return 0
+  return taken
 end
 
 local left = redis.call('PTTL', lock)
@@ -66,22 +76,40 @@ if not held then
 end
 
 local wait = tonumber(ARGV[3])
+local place
 if wait > 0 then
-  local queued = redis.call('ZSCORE', timeouts, owner) and redis.call('LPOS', queue, owner)
-  local place = queued or redis.call('RPUSH', queue, owner) - 1
-  local mine = now + wait
+  place = redis.call('LPOS', queue, owner)
+  local own = place and redis.call('ZSCORE', timeouts, owner)
+  place = place or redis.call('RPUSH', queue, owner) - 1
+  local room
   if place > 0 then
+    room = own and room_of(tonumber(own), now, wait)
     local before = redis.call('LINDEX', queue, place - 1)
-    local ahead = tonumber(redis.call('ZSCORE', timeouts, before) or now) - now
-    mine = mine + 300000 * math.max(1, math.ceil((ahead - wait) / 300000))
+    local theirs = tonumber(redis.call('ZSCORE', timeouts, before) or nil)
+    if theirs and (not room or is_ours(before)) then
+      local seen = room_of(theirs, now, wait) or math.max(0, theirs - now) + unseen
+      room = math.min(room or seen, seen)
+    end
   end
-  redis.call('ZADD', timeouts, mine, owner)
+  local written = wait < 8000 and now or math.floor(now / 4000) * 4000 -- as the mark says it
+  redis.call('ZADD', timeouts, marked(written + wait + (room or 0), now), owner)
+  local last = redis.call('ZRANGE', timeouts, -1, -1, 'WITHSCORES')[2]
+  local keep = math.floor(last - now) + 3600000
+  if redis.call('PTTL', queue) < keep - 1800000 then
+    redis.call('PEXPIRE', queue, keep)
+    redis.call('PEXPIRE', timeouts, keep)
+  end
 end
 
 if not held then
-  return {score - now, ''}
+  left = math.ceil(score - now)
+elseif not place and left ~= -1 and head then
+  left = math.max(left, math.ceil(score - now))
+elseif place == 1 and left ~= -1 then
+  left = left + 100 -- the first comes first
 end
-if head and head ~= owner and left ~= -1 then
-  left = math.max(left, score - now)
+if place then
+  local pace = place < 2 and 1000 or 4000
+  left = (left == -1 or place > 1) and pace or math.min(left, pace)
 end
-return {left, holder(lock)}
+return {left, held and holder(lock) or ''}

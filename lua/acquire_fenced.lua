@@ -34,8 +34,12 @@ if not held or token < 1 then
 end
 if not held then
   redis.call('HSET', KEYS[1], ARGV[2], 1)
-end
-if not held or left < tonumber(ARGV[1]) then
+  if redis.pcall('PEXPIRE', KEYS[1], ARGV[1]) ~= 1 then
+    redis.call('HDEL', KEYS[1], ARGV[2])
+    redis.call('PEXPIRE', KEYS[1], ARGV[1]) -- see acquire.lua
+    return false
+  end
+elseif left < tonumber(ARGV[1]) then
   redis.call('PEXPIRE', KEYS[1], ARGV[1])
 end
 return token

@@ -15,10 +15,14 @@
 -- counted by the client and never sent.
 
 if redis.call('EXISTS', KEYS[1]) == 0 then
-  redis.call('HSET', KEYS[1], 'mode', 'read', ARGV[2], 1)
   redis.call('SET', KEYS[2], 1, 'PX', ARGV[1])
-  redis.call('PEXPIRE', KEYS[1], ARGV[1])
-  return 0
+  redis.call('HSET', KEYS[1], 'mode', 'read', ARGV[2], 1)
+  if redis.pcall('PEXPIRE', KEYS[1], ARGV[1]) == 1 then
+    return 0
+  end
+  redis.call('HDEL', KEYS[1], 'mode', ARGV[2])
+  redis.call('PEXPIRE', KEYS[1], ARGV[1]) -- see acquire.lua
+  return false
 end
 
 --#include parts/holder.lua
@@ -30,13 +34,15 @@ if redis.call('HGET', KEYS[1], 'mode') ~= 'read' then
 end
 local own = redis.call('PTTL', KEYS[2])
 local lease = math.max(tonumber(ARGV[1]), own)
-if own == -2 or redis.call('HEXISTS', KEYS[1], ARGV[2]) == 0 then
-  redis.call('HSET', KEYS[1], ARGV[2], 1)
+local joins = own == -2 or redis.call('HEXISTS', KEYS[1], ARGV[2]) == 0
+local dead = dead_readers(KEYS[1], ARGV[3], ARGV[2])
+if joins then
   redis.call('SET', KEYS[2], 1, 'PX', lease)
+  redis.call('HSET', KEYS[1], ARGV[2], 1)
 else
   redis.call('PEXPIRE', KEYS[2], lease)
 end
-drop_dead_readers(KEYS[1], ARGV[3])
+drop_readers(KEYS[1], dead)
 if left < lease then
   redis.call('PEXPIRE', KEYS[1], lease)
 end

@@ -12,8 +12,12 @@
 
 if redis.call('EXISTS', KEYS[1]) == 0 then
   redis.call('HSET', KEYS[1], 'mode', 'write', ARGV[2], 1)
-  redis.call('PEXPIRE', KEYS[1], ARGV[1])
-  return 0
+  if redis.pcall('PEXPIRE', KEYS[1], ARGV[1]) == 1 then
+    return 0
+  end
+  redis.call('HDEL', KEYS[1], 'mode', ARGV[2])
+  redis.call('PEXPIRE', KEYS[1], ARGV[1]) -- see acquire.lua
+  return false
 end
 
 --#include parts/holder.lua

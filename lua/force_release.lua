@@ -32,15 +32,17 @@ for at = 1, #entries, 2 do
 end
 redis.call('DEL', KEYS[1])
 if not mode then
-  call_next(KEYS[2], KEYS[3], ARGV[2], ARGV[4])
-  if redis.call('EXISTS', KEYS[2]) == 1 then -- the head was told; a plain lock may wait as well
+  -- It is free: what fails from here on costs those who wait a notice, and they poll.
+  pcall(call_next, KEYS[2], KEYS[3], ARGV[2], ARGV[4])
+  if redis.pcall('EXISTS', KEYS[2]) == 1 then -- the head was told; a plain lock may wait as well
     publish(ARGV[2], 0, ARGV[4])
   end
   return 0
 end
 for at = 1, #entries, 2 do
   for hold = 1, math.min(tonumber(entries[at + 1]) or 0, 16) do
-    redis.call('DEL', ARGV[1] .. ':' .. entries[at] .. ':rwlock_timeout:' .. hold)
+    -- One that a cluster has moved away ends by itself.
+    redis.pcall('DEL', ARGV[1] .. ':' .. entries[at] .. ':rwlock_timeout:' .. hold)
   end
 end
 publish(ARGV[3], mode == 'write' and 1 or 0, ARGV[4])

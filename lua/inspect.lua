@@ -10,17 +10,16 @@
 --          (-1: no end), what it says of itself or ''; a writer's owner ends in ":write". Readers and
 --          waiters whose time is over are left out, and READs inside a WRITE.
 
+--#include parts/dead_readers.lua
+
 local holders, queue = {}, {}
 local mode = redis.call('HGET', KEYS[1], 'mode') or ''
 local lease = redis.call('PTTL', KEYS[1])
 local entries = redis.call('HGETALL', KEYS[1])
 for at = 1, #entries, 2 do
   local owner, count, left = entries[at], entries[at + 1], lease
-  if mode == 'read' then
-    left = -2
-    for hold = 1, math.min(tonumber(count) or 0, 16) do
-      left = math.max(left, redis.call('PTTL', ARGV[1] .. ':' .. owner .. ':rwlock_timeout:' .. hold))
-    end
+  if mode == 'read' and owner ~= 'mode' then
+    left = reader_left(KEYS[1], ARGV[1], owner, tonumber(count))
   end
   local inner = mode == 'write' and not owner:find(':write', 1, true)
   if owner ~= 'mode' and left ~= -2 and not inner then

@@ -10,8 +10,9 @@
 -- Returns  0: it was held and is free
 --          nil: this owner did not hold it; nothing changed
 --
--- Deletes first, as release.lua. Where nobody queues, those who wait for a plain lock of the name
--- are told.
+-- Deletes first, as release.lua, and is a release from then on: what fails behind it costs those who
+-- wait a notice, and they poll. Where nobody queues, those who wait for a plain lock of the name are
+-- told.
 
 if redis.call('HDEL', KEYS[1], ARGV[1]) == 0 then
   return false
@@ -20,5 +21,5 @@ end
 --#include parts/publish.lua
 --#include parts/fair_queue.lua
 
-call_next(KEYS[2], KEYS[3], ARGV[2], ARGV[3])
+pcall(call_next, KEYS[2], KEYS[3], ARGV[2], ARGV[3])
 return 0

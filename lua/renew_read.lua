@@ -17,6 +17,7 @@ if own == -2 or redis.call('HEXISTS', KEYS[1], ARGV[2]) == 0 then
   return false
 end
 local lease = math.max(tonumber(ARGV[1]), own)
-redis.call('PEXPIRE', KEYS[1], math.max(lease, redis.call('PTTL', KEYS[1])))
+local left = redis.call('PTTL', KEYS[1])
+redis.call('PEXPIRE', KEYS[1], math.max(lease, left))
 redis.call('PEXPIRE', KEYS[2], lease)
 return 0

@@ -16,9 +16,11 @@ newer_suite=trixie
 valkey_suite=bookworm-backports
 redis6_suite=bullseye
 
-base=(build-essential cmake ninja-build ccache librange-v3-dev libyaml-cpp-dev libssl-dev)
-demo=(libcli11-dev libfmt-dev prometheus-cpp-dev)
-testing=(libgtest-dev libgmock-dev libboost1.81-dev libhiredis-dev redis-server libspdlog-dev curl)
+base=(build-essential cmake ninja-build ccache librange-v3-dev libyaml-cpp-dev libssl-dev
+      libcli11-dev libfmt-dev nlohmann-json3-dev)
+demo=(prometheus-cpp-dev)
+testing=(libgtest-dev libgmock-dev libboost1.81-dev libhiredis-dev redis-server libspdlog-dev curl
+         valgrind)
 bench=(libbenchmark-dev libfmt-dev redis-server)
 clang=(clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev)
 fuzz=(llvm-19)

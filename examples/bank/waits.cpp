@@ -14,9 +14,12 @@ void Waits::on_event(const latchkey::Event& event) {
     const auto place = event.key.find(before);
     if (place == std::string::npos) return;
     const std::string id = event.key.substr(place + before.size());
-    if (seen_.all.count() == 0 || event.waited > seen_.all.longest()) seen_.longest_at = id;
-    seen_.by_account[id].add(event.waited);
-    seen_.all.add(event.waited);
+    // Only the time in which somebody else was in the way: a free lock costs no waiting, however
+    // far its server is.
+    const auto waited = event.contended.value_or(std::chrono::nanoseconds(0));
+    if (seen_.all.count() == 0 || waited > seen_.all.longest()) seen_.longest_at = id;
+    seen_.by_account[id].add(waited);
+    seen_.all.add(waited);
   }
   more_.notify_all();
 }

@@ -14,7 +14,8 @@
 
 namespace demo {
 
-/// Every grant says how long it took: all that the report knows of waiting comes from there.
+/// Every grant says how long somebody else was in the way: all that the report knows of waiting
+/// comes from there.
 class Waits : public latchkey::Listener {
  public:
   void on_event(const latchkey::Event& event) override;

@@ -1,6 +1,8 @@
 // Aspects: what is done around a body, and how it is put there.
 #pragma once
 
+#include <latchkey/cxx20.hpp>
+
 #include <cstddef>
 #include <type_traits>
 #include <utility>
@@ -125,7 +127,11 @@ auto operator&&(Decorator&& decorator, Call<Names, Where, Index, Arguments...>&&
 }
 /// Runs the body, and is what registers the site.
 template <class Decorator, class Call, class Body>
-auto operator&&(Ready<Decorator, Call>&& ready, Body&& body) -> decltype(body()) {
+[[nodiscard(
+    "latchkey: the result of this body is thrown away: write return LOCKED(...) AROUND(...) { ... "
+    "}; "
+    "or return nothing in the body")]] auto
+operator&&(Ready<Decorator, Call>&& ready, Body&& body) -> decltype(body()) {
   using Here = SiteOf<Call, decltype(body()), std::remove_const_t<Decorator>>;
   static_cast<void>(&Here::registered);
   ready.call.at(Here::site);

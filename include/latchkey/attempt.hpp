@@ -34,7 +34,7 @@ struct Attempt {
   LockType type = LockType::REENTRANT;
   Wait wait = std::chrono::seconds(3);
   Lease lease = std::chrono::seconds(30);
-  /// Ends the wait with Cancelled.
+  /// Ends the wait with Cancelled. If a stop was requested before the call, nothing is sent.
   std::stop_token cancel{};
   Reentry reentry = Reentry::count;
   Origin origin{};

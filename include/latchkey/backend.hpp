@@ -1,6 +1,8 @@
 // The seam between locks and the place where they live.
 #pragma once
 
+#include <latchkey/cxx20.hpp>
+
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -34,7 +36,8 @@ namespace latchkey {
 /// |               | `lease`                                                   |               |
 /// | release       | `id` holds no longer                                      | granted, gone |
 /// | leave         | `id` gives up its acquire, whatever came of it: its place | granted, gone |
-/// |               | in the queue, or its hold, ends                           |               |
+/// |               | in the queue, or its hold, ends; a WRITE also where a     |               |
+/// |               | downgrade has made a READ of it                           |               |
 /// | subscribe     | from its outcome on, notifications about the key (FAIR:   | granted       |
 /// |               | about this id) reach the sink                             |               |
 /// | unsubscribe   | no more of them                                           | granted       |
@@ -102,12 +105,15 @@ struct Outcome {
   Kind kind = Kind::unknown;
   /// granted, FENCED: the last token of the block reserved; 0: none.
   std::uint64_t token = 0;
-  /// busy: after this time the holder's lease will have ended; empty: it has no known end.
+  /// busy: ask again after this time at the latest: then the holder's lease will have ended, or
+  /// something may have changed that nobody tells; empty: neither is known.
   std::optional<std::chrono::milliseconds> retry_after{};
   /// busy, acquire_all: the first member in the way.
   std::uint32_t busy_member = 0;
   /// busy: who holds, where known. unknown and refused: why, as a clause without a full stop.
   std::string text{};
+  /// unknown, refused: the request was not sent and will not be: there is nothing to give back.
+  bool never_ran = false;
 };
 
 /// Something that happened without having been asked for.
@@ -118,11 +124,21 @@ struct Notification {
     gone,       ///< `id` no longer holds `key`
     link_down,  ///< no key, no id: answers will not come for a while
     link_up,    ///< the link is back: notifications may have been missed, holds may be gone
+    warning,    ///< no key, no id: `Backend::warning` has something new to say
   };
 
   Kind kind = Kind::released;
   std::string_view key{};
   HoldId id{};
+  std::string_view server{};  ///< link_down and link_up: of several which; empty: there is one
+  std::string_view text{};    ///< the same: why, as a clause without a full stop
+};
+
+/// A connection of a backend when its Locks are made.
+struct Connection {
+  std::string server{};  ///< as in Notification
+  bool up = true;
+  std::string why{};  ///< down: why, as a clause without a full stop
 };
 
 /// Where outcomes and notifications go. Called only by the thread that is inside `drive`, with none
@@ -171,8 +187,12 @@ class Backend {
   [[nodiscard]] virtual std::string describe() const = 0;
 
   /// What speaks against this place for locks, as a clause without a full stop; empty: nothing.
-  /// Asked once, when the Locks are made, and told to the listener.
+  /// Asked when the Locks are made, and after a notification that says so; told to the listener.
   [[nodiscard]] virtual std::string warning() const { return {}; }
+
+  /// Its connections, of whose changes sinks are told by link_down and link_up: once for each
+  /// change. Empty: it has none that could be lost. Asked once, when the Locks are made.
+  [[nodiscard]] virtual std::vector<Connection> connections() const { return {}; }
 
   /// Queues the requests and returns; the sink is not called from here. Requests submitted by one
   /// thread, or by several that take turns under a mutex, are attempted in that order. Every

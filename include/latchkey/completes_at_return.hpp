@@ -1,8 +1,12 @@
 // Whether a body has done its work when it returns.
 #pragma once
 
+#include <latchkey/cxx20.hpp>
+
+#include <cstddef>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 namespace latchkey {
 namespace detail {
@@ -44,26 +48,120 @@ constexpr bool has_call_operator() {
   }
 }
 
+/// std::thread and std::jthread.
+template <class R>
+concept Thread = requires(R& result) {
+  result.join();
+  result.joinable();
+};
+
+template <class R>
+constexpr bool guess_completes();
+
+}  // namespace detail
+
+/// False for results that carry work which runs after the body has returned, when the lock is free
+/// again: futures, threads, awaitables, coroutines, generators, lazy views, callables; and for
+/// structs, containers, optionals and other templates that hold one of the first four. Under LOCKED
+/// such a body does not compile. A type for which the guess is wrong says so:
+///
+///     template <>
+///     inline constexpr bool latchkey::completes_at_return<Finished> = true;
+///
+/// Of a struct the first twelve members are looked at, of a class with private members none.
+template <class R>
+inline constexpr bool completes_at_return = detail::guess_completes<R>();
+
+namespace detail {
+
+/// How far into each other structs and templates are looked at.
+inline constexpr int levels_looked_at = 4;
+
+template <class R>
+concept RunsLater =
+    std::is_class_v<R> && (Awaitable<R> || Coroutine<R> || Future<R> || Thread<R>) &&
+    !completes_at_return<R>;
+
+template <class R, int Levels>
+constexpr bool holds_work();
+
+template <class R, int Levels>
+concept CarriesWork = RunsLater<R> || holds_work<R, Levels>();
+
+/// Initialises whatever carries work, or whatever there is, or nothing.
+template <int Levels>
+struct Work {
+  template <class R>
+    requires CarriesWork<R, Levels>
+  operator R() const;  // NOLINT(google-explicit-constructor)
+};
+struct Whatever {
+  template <class R>
+  operator R() const;  // NOLINT(google-explicit-constructor)
+};
+struct Nothing {};
+
+template <std::size_t>
+using WhateverAt = Whatever;
+
+// A member that takes Nothing takes everything, as std::any does.
+template <class R, int Levels, std::size_t... Before, std::size_t... After>
+constexpr bool is_work_at(std::index_sequence<Before...>, std::index_sequence<After...>) {
+  return requires { R{WhateverAt<Before>{}..., Work<Levels>{}, WhateverAt<After>{}...}; } &&
+         !requires { R{WhateverAt<Before>{}..., Nothing{}, WhateverAt<After>{}...}; };
+}
+
+template <class R, int Levels, std::size_t... At>
+constexpr bool has_work(std::index_sequence<At...>) {
+  return (is_work_at<R, Levels>(std::make_index_sequence<At>{},
+                                std::make_index_sequence<sizeof...(At) - At - 1>{}) ||
+          ...);
+}
+
+template <class R, std::size_t... At>
+constexpr bool takes(std::index_sequence<At...>) {
+  return requires { R{WhateverAt<At>{}...}; };
+}
+
+template <class R, std::size_t Most = 12>
+constexpr std::size_t members_looked_at() {
+  if constexpr (Most == 0 || takes<R>(std::make_index_sequence<Most>{})) {
+    return Most;
+  } else {
+    return members_looked_at<R, Most - 1>();
+  }
+}
+
+/// Of std::optional<T>, std::vector<T>, std::pair<T, U>, std::unique_ptr<T>: T and U.
+template <class R, int Levels>
+inline constexpr bool is_template_of_work = false;
+template <template <class...> class Template, class... Arguments, int Levels>
+inline constexpr bool is_template_of_work<Template<Arguments...>, Levels> =
+    (CarriesWork<Arguments, Levels> || ...);
+
+template <class R, int Levels>
+constexpr bool holds_work() {
+  if constexpr (Levels == 0 || !std::is_class_v<R>) {
+    return false;
+  } else if constexpr (is_template_of_work<R, Levels - 1>) {
+    return true;
+  } else if constexpr (std::is_aggregate_v<R>) {
+    return has_work<R, Levels - 1>(std::make_index_sequence<members_looked_at<R>()>{});
+  } else {
+    return false;
+  }
+}
+
 template <class R>
 constexpr bool guess_completes() {
   if constexpr (std::is_class_v<R>) {
-    return !(Awaitable<R> || Coroutine<R> || Future<R> || LazyView<R> || has_call_operator<R>());
+    return !(Awaitable<R> || Coroutine<R> || Future<R> || Thread<R> || LazyView<R> ||
+             has_call_operator<R>() || holds_work<R, levels_looked_at>());
   } else {
     return true;
   }
 }
 
 }  // namespace detail
-
-/// False for results that carry work which runs after the body has returned, when the lock is free
-/// again: futures, awaitables, coroutines, generators, lazy views, callables. Under LOCKED such a
-/// body does not compile. A type for which the guess is wrong says so:
-///
-///     template <>
-///     inline constexpr bool latchkey::completes_at_return<Finished> = true;
-///
-/// Only the result itself is looked at, not what it points to or contains.
-template <class R>
-inline constexpr bool completes_at_return = detail::guess_completes<R>();
 
 }  // namespace latchkey

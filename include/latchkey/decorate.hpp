@@ -1,6 +1,8 @@
 // The macros of latchkey, in their long and their short spelling.
 #pragma once
 
+#include <latchkey/cxx20.hpp>
+
 #include <latchkey/decorate/decorated.hpp>
 #include <latchkey/decorate/macros.hpp>
 
@@ -10,6 +12,7 @@
 #define LOCKED(...) LATCHKEY_LOCKED(__VA_ARGS__)
 #define LOCKED_BY(...) LATCHKEY_LOCKED_BY(__VA_ARGS__)
 #define AROUND(...) LATCHKEY_AROUND(__VA_ARGS__)
+#define HERE(...) LATCHKEY_HERE(__VA_ARGS__)
 #define DECORATED(...) LATCHKEY_DECORATED(__VA_ARGS__)
 #define KEYS(...) LATCHKEY_KEYS(__VA_ARGS__)
 #define ASSERT_HELD(...) LATCHKEY_ASSERT_HELD(__VA_ARGS__)

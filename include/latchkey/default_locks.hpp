@@ -1,6 +1,8 @@
 // The Locks that a decorated call uses when nobody says which.
 #pragma once
 
+#include <latchkey/cxx20.hpp>
+
 namespace latchkey {
 
 class Locks;

@@ -1,8 +1,12 @@
 // Everything that latchkey throws. Answers are values; ignorance and refusal are exceptions.
 #pragma once
 
+#include <latchkey/cxx20.hpp>
+
+#include <atomic>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -18,15 +22,39 @@ struct LockSite {
   std::string key;
   LockType type = LockType::REENTRANT;
   std::string backend;
+  /// The decorated method that asked, "Bank::deposit (bank.cpp:12)"; empty: no LOCKED asked.
+  std::string method{};
+  /// What that LOCKED says, "key template 'account:{id}', lease 30000 ms".
+  std::string terms{};
+  bool body_ran = false;
 };
 
 /// The root: `catch (const latchkey::Error&)` catches all of them.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
+  Error(const Error& other) noexcept : std::runtime_error(other), body_ran_(other.body_ran()) {}
+  Error& operator=(const Error& other) noexcept {
+    std::runtime_error::operator=(other);
+    body_ran_.store(other.body_ran(), std::memory_order_relaxed);
+    return *this;
+  }
+  ~Error() override = default;
+
+  /// True: the body of a decorated call that the error came out of has run, completely or in part,
+  /// so a call that is repeated does that work again. False: no decorated body has begun. What
+  /// Lock, Locks and Hold throw says false until it leaves a decorated body.
+  [[nodiscard]] bool body_ran() const noexcept { return body_ran_.load(std::memory_order_relaxed); }
+
+  /// For aspects: the error leaves a body that has begun.
+  void note_body_ran() noexcept { body_ran_.store(true, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<bool> body_ran_{false};  // one error may be thrown on several threads
 };
 
-/// An error about one lock.
+/// An error about one lock. Of a decorated call the sentence begins with the method and ends with
+/// the template of the key, the lease, and whether the body ran.
 class LockError : public Error {
  public:
   LockError(LockSite site, const std::string& sentence);
@@ -34,6 +62,8 @@ class LockError : public Error {
   [[nodiscard]] const std::string& key() const noexcept { return site_.key; }
   [[nodiscard]] LockType type() const noexcept { return site_.type; }
   [[nodiscard]] const std::string& backend() const noexcept { return site_.backend; }
+  /// The decorated method that asked, with its place; empty: no LOCKED asked.
+  [[nodiscard]] const std::string& method() const noexcept { return site_.method; }
 
  private:
   LockSite site_;
@@ -56,7 +86,13 @@ class LockTimeout : public LockError {
 /// The lock ended before its holder did: others may have held it meanwhile.
 class LockLost : public LockError {
  public:
-  explicit LockLost(LockSite site);
+  explicit LockLost(LockSite site, std::optional<std::chrono::milliseconds> held = std::nullopt);
+
+  /// From the grant until the loss was found out; empty: not known.
+  [[nodiscard]] std::optional<std::chrono::milliseconds> held() const noexcept { return held_; }
+
+ private:
+  std::optional<std::chrono::milliseconds> held_;
 };
 
 /// An unlock by somebody who does not hold the lock.
@@ -74,7 +110,9 @@ class NotHeld : public LockError {
 /// The owner holds the key already in a way in which this acquire could never end.
 class WouldDeadlock : public LockError {
  public:
-  WouldDeadlock(LockSite site, LockType held);
+  /// `holder`: the decorated method that holds it as `held`; empty: none. `refused`: only
+  /// `.reentry(refuse)` is in the way.
+  WouldDeadlock(LockSite site, LockType held, const std::string& holder = {}, bool refused = false);
 };
 
 /// The wait was ended by the stop token given to `cancel_with`.
@@ -93,6 +131,18 @@ class Closed : public LockError {
 class BackendUnavailable : public LockError {
  public:
   BackendUnavailable(LockSite site, const std::string& reason);
+
+ protected:
+  struct Release {};
+  BackendUnavailable(LockSite site, const std::string& reason, Release);
+};
+
+/// The backend did not confirm a release: nobody can tell whether the lock was still held at its
+/// end. latchkey repeats the release; the lock ends at the latest with its lease. What the lock
+/// guarded is done.
+class ReleaseUnconfirmed : public BackendUnavailable {
+ public:
+  ReleaseUnconfirmed(LockSite site, const std::string& reason);
 };
 
 /// The backend answered, and said no.

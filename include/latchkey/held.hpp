@@ -1,6 +1,8 @@
 // What the calling thread's decorated calls hold.
 #pragma once
 
+#include <latchkey/cxx20.hpp>
+
 #include <string>
 #include <string_view>
 
@@ -12,12 +14,14 @@ namespace latchkey {
 
 /// The hold of the innermost decorated call that this thread is in; null outside of one, and where
 /// that call runs without its lock (`.when` said no, run_unlocked_dangerously). Good until the body
-/// returns. It may be asked and extended; releasing it early makes the call end with LockLost.
+/// returns. A Hold that HERE gave is nobody's call: its scope has it by name. It may be asked and
+/// extended; releasing it early makes the call end with LockLost.
 [[nodiscard]] Hold* current_hold() noexcept;
 
-/// Throws NotHeld unless a decorated call of this thread holds `key` and has not lost it. `key` is
-/// the rendered key without the prefix; which Locks it is held in makes no difference. What was
-/// taken by lock() or acquire() does not count.
+/// Throws NotHeld unless this thread holds `key` by a decorated call or by a HERE, and has not lost
+/// it. `key` is the rendered key without the prefix; which Locks it is held in makes no difference.
+/// A HERE counts for the thread that asked for it, for as long as its Hold lives, wherever that is.
+/// What was taken by lock() or acquire() does not count.
 void assert_held(std::string_view key);
 
 /// ASSERT_HELD("account:{account.id}", account): the same for a key template. `Names` are the

@@ -1,10 +1,13 @@
 // What you hold.
 #pragma once
 
+#include <latchkey/cxx20.hpp>
+
 #include <chrono>
 #include <cstdint>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -18,6 +21,10 @@ class RemoteHold;
 class LockSpace;
 class HeldTogether;
 class JointCall;
+class ScopeHolds;
+struct ScopeHold;
+class LockedCall;
+struct Asker;
 }  // namespace detail
 
 /// A lock that is held: releases itself, and tells when it was lost.
@@ -36,9 +43,13 @@ class JointCall;
 /// be asked by any number at once. The destructor releases, never throws, and tells the listener
 /// what it could not say. After a fork every Hold of the child is lost and its release does
 /// nothing.
-class [[nodiscard]] Hold {
+class [[nodiscard(
+    "latchkey: a lock is held for as long as its Hold lives: auto hold = ...")]] Hold {
  public:
-  Hold(Hold&& other) noexcept : held_(std::exchange(other.held_, nullptr)), terms_(other.terms_) {}
+  Hold(Hold&& other) noexcept
+      : held_(std::exchange(other.held_, nullptr)),
+        terms_(other.terms_),
+        scope_(std::exchange(other.scope_, nullptr)) {}
   Hold& operator=(Hold&& other) noexcept;
   ~Hold() {
     if (held_ != nullptr) release_quietly_after(std::chrono::milliseconds(0));
@@ -50,6 +61,10 @@ class [[nodiscard]] Hold {
 
   /// It holds `key`, given with its prefix, maybe among others.
   [[nodiscard]] bool covers(std::string_view key) const noexcept;
+
+  /// What the backend calls this hold, as LockInfo names holders: `<uuid>:<number>`. Of several
+  /// keys the ids of all, in the order of the keys, with commas between; empty for an empty hold.
+  [[nodiscard]] std::string id() const;
 
   /// What was asked for; REENTRANT for an empty hold. Of several keys the first one's.
   [[nodiscard]] LockType type() const noexcept;
@@ -78,7 +93,8 @@ class [[nodiscard]] Hold {
   bool extend(std::chrono::milliseconds lease);
 
   /// Gives the lock back; the hold is empty afterwards in any case. False: it had been lost. Throws
-  /// BackendUnavailable where nobody can tell: the lock ends at the latest with its lease.
+  /// ReleaseUnconfirmed, a BackendUnavailable, if the backend does not answer: the lock ends at the
+  /// latest with its lease.
   bool release();
 
   /// The same, but the key stays locked for `linger` longer, held by nobody: LOCKED's hold_for. No
@@ -92,6 +108,8 @@ class [[nodiscard]] Hold {
   friend class detail::LockSpace;
   friend class detail::HeldTogether;
   friend class detail::JointCall;
+  friend class detail::ScopeHolds;
+  friend class detail::LockedCall;
 
   /// What this one hold was granted for, kept to undo exactly that.
   struct Terms {
@@ -102,11 +120,19 @@ class [[nodiscard]] Hold {
 
   Hold(detail::Held* held, Terms terms) noexcept : held_(held), terms_(terms) {}
 
+  /// It is no scope's any more; the linger that LOCKED's hold_for still asks for.
+  std::chrono::milliseconds end_scope() noexcept;
+
+  /// release_after. For a decorated call, whose body has run, `asker` is what its errors say of it,
+  /// and a loss is thrown as LockLost, unless there is nothing to release.
+  bool give_back(std::chrono::milliseconds linger, const detail::Asker* asker);
+
   /// The one hold that there is; null for an empty hold and where a fork inherited it.
   [[nodiscard]] detail::RemoteHold* remote() const noexcept;
 
   detail::Held* held_;  // counted: this hold is one of its references
   Terms terms_;
+  detail::ScopeHold* scope_ = nullptr;  // not null: HERE gave it
 };
 
 }  // namespace latchkey

@@ -22,7 +22,8 @@ struct HoldId {
   /// 36 characters of UUID, a colon, and the number in decimal.
   [[nodiscard]] std::string text() const;
 
-  /// A random (version 4) UUID for a new space. Throws what std::random_device throws.
+  /// A random UUID for a new space. Its version is 8 (RFC 9562), which tells latchkey's ids from
+  /// Redisson's, whose UUIDs are of version 4. Throws what std::random_device throws.
   [[nodiscard]] static std::array<std::uint64_t, 2> new_space();
 
   // Word by word, the one first that tells most: compared by default, an array is a call of memcmp.

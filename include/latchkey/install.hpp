@@ -1,6 +1,9 @@
 // Naming the Locks that decorated calls use.
 #pragma once
 
+#include <latchkey/cxx20.hpp>
+
+#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -29,6 +32,11 @@ void install_from(const std::string& file, Options options = {});
 /// All mistakes of a policy file, checked against this program, in the order of the file. Connects
 /// to nothing and changes nothing.
 [[nodiscard]] std::vector<PolicyError> check(const std::string& file);
+
+/// Writes every decorated method of this program, with what a policy file is checked against, as
+/// one JSON object: `latchkey check latchkey.yaml --sites sites.json` then checks the file without
+/// the program (docs/cli.md). Connects to nothing. Thread-safe.
+void dump_sites(std::ostream& out);
 
 /// Reads the file that was given to install_from again and puts its policies in force, for all
 /// methods at once; a call that has begun keeps what it began with. Wait, lease, hold_for and

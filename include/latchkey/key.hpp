@@ -2,6 +2,8 @@
 // docs/keys.md.
 #pragma once
 
+#include <latchkey/cxx20.hpp>
+
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -26,7 +28,8 @@ template <FixedString Template>
 struct Key {
  private:
   using Tree = detail::Tree<Template>;
-  static_assert(detail::syntax_is_right<Template, Tree::parse.mistake, Tree::wrong_word>());
+  using Syntax = decltype(detail::syntax_of<Template, Tree::parse.mistake, Tree::wrong_word>());
+  using Right = typename Syntax::is_a_key;
 
  public:
   /// It has [*]: one key for each element.
@@ -39,10 +42,9 @@ struct Key {
   /// only positions are known.
   template <FixedString Names, class... Args>
   static constexpr void check() {
-    static_assert(decltype(verdict<Names, std::remove_cvref_t<Args>...>(Slots{}))::value,
-                  "the key does not fit the arguments: the name of what is wrong, the "
-                  "wrong word "
-                  "and the right ones stand beside this");
+    // What is wrong has no such member; its name, the wrong word and the right ones stand there.
+    using Verdict = decltype(verdict<Names, std::remove_cvref_t<Args>...>(Slots{}));
+    static_cast<void>(sizeof(typename Verdict::fits_the_arguments*));
   }
 
   /// Replaces what `out` holds. Throws KeyError: a value is absent or empty, or

@@ -1,6 +1,9 @@
 // Everything that a service needs: locks, decorated methods, what they throw.
 #pragma once
 
+#include <latchkey/cxx20.hpp>
+
+#if __cplusplus >= 202002L  // otherwise nothing is said but that one sentence
 #include <latchkey/completes_at_return.hpp>
 #include <latchkey/decorate.hpp>
 #include <latchkey/error.hpp>
@@ -15,3 +18,4 @@
 #include <latchkey/reflect.hpp>
 #include <latchkey/registry.hpp>
 #include <latchkey/site.hpp>
+#endif

@@ -1,6 +1,8 @@
 // A handle to one lock.
 #pragma once
 
+#include <latchkey/cxx20.hpp>
+
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -57,7 +59,8 @@ class Lock {
   /// from here would end the process that uses std::scoped_lock.
   void unlock() noexcept;
 
-  /// The same, and says it. False: it had been lost. Throws NotOwner, BackendUnavailable.
+  /// The same, and says it. False: it had been lost. Throws NotOwner, BackendRefused and, if the
+  /// backend does not answer, ReleaseUnconfirmed, which is a BackendUnavailable.
   bool release();
 
   /// Waits, at most `wait`; throws LockTimeout when the lock was busy for all of it.

@@ -1,6 +1,8 @@
 // LOCKED: the aspect that runs a body under a lock.
 #pragma once
 
+#include <latchkey/cxx20.hpp>
+
 #include <cstddef>
 #include <type_traits>
 #include <utility>
@@ -18,12 +20,17 @@
 #include <latchkey/locked/options.hpp>
 #include <latchkey/locked/outcomes.hpp>
 #include <latchkey/locked/run.hpp>
+#include <latchkey/locked/scope.hpp>
 #include <latchkey/locked/site_policy.hpp>
 #include <latchkey/site.hpp>
 #include <latchkey/strategy.hpp>
 
 namespace latchkey {
 namespace detail {
+
+/// For a conversion that never is.
+template <class T>
+T nobodys();
 
 /// Marks the place of a LOCKED_BY, whose text is no key but a policy's name.
 template <class Where>
@@ -48,7 +55,8 @@ inline constexpr LockFacts lock_facts{
     can_be_skipped<Result>(),
     Decorator::Terms::never_throws,
     !std::is_same_v<typename Decorator::Terms::Timeout, Raise>,
-    !std::is_same_v<typename Decorator::Terms::Unavailable, Raise>};
+    !std::is_same_v<typename Decorator::Terms::Unavailable, Raise>,
+    is_for_scope<Call>};
 
 /// What LOCKED says of its site: its key or keys, and what a policy is checked against.
 template <FixedString KeyText, class Decorator, class Call, class Result, const SiteNote* Inner>
@@ -70,15 +78,19 @@ inline constexpr SiteNote lock_note{Decorator::by_policy ? lock_by_kind : lock_k
 /// | busy for the whole wait   | LockTimeout             | on_timeout(skip), ...              |
 /// | nobody can tell           | BackendUnavailable      | on_unavailable(skip), ...          |
 /// | lost while the body ran   | LockLost after the body | on_lost(report): to the listener   |
-/// | release was not confirmed | BackendUnavailable      | on_lost(report): to the listener   |
+/// | release was not confirmed | ReleaseUnconfirmed      | on_lost(report), on_unavailable(…) |
+/// |                           |                         | but raise: to the listener         |
 /// | the body throws           | released; it goes on    |                                    |
 /// | anything else             | thrown                  | no_throw()                         |
 ///
 /// The body's exception always wins. After LockLost and an unconfirmed release the body's work is
-/// done: only its protection failed, or the end of it is not known. Thread-safe as far as what it
-/// was given is.
+/// done: only its protection failed, or the end of it is not known. Error::body_ran() tells both
+/// from errors before the body. Thread-safe as far as what it was given is.
 template <FixedString KeyText, class Where, class Options>
-struct [[nodiscard]] Locked : Aspect {
+struct [[nodiscard("latchkey: LOCKED(...) alone locks nothing: write LOCKED(...) AROUND(arguments) "
+                   "{ body }; or auto "
+                   "hold = LOCKED(...) HERE(arguments);"),
+         gnu::warn_unused]] Locked : Aspect {
   using Place = Where;
   using Terms = Options;
   /// Made by LOCKED_BY: `KeyText` names a policy, which says everything.
@@ -95,6 +107,7 @@ struct [[nodiscard]] Locked : Aspect {
         detail::check<Result, Options, noexcept(proceed()), std::remove_cv_t<Arguments>...>());
     KeyBuffer key;
     detail::LockedCall locked(options.terms, options.place.get(), options.cancel.get());
+    constexpr std::string_view shown = detail::KeySet<KeyText>::shown.view();
     auto enter = [&]() -> detail::Entry {
       const detail::SitePolicy* const policy =
           locked.follow(detail::policy_slot<Locked, std::remove_cvref_t<decltype(call)>, Result>);
@@ -115,7 +128,7 @@ struct [[nodiscard]] Locked : Aspect {
       }
     };
     if constexpr (Options::always_runs) {
-      const detail::Entry entry = enter();
+      const detail::Entry entry = detail::enter_named(locked, call, shown, enter);
       if constexpr (detail::can_be_skipped<Result>()) {
         // Only a policy lets such a call go on without its lock.
         if (entry != detail::Entry::held && locked.decided(entry) != detail::Entry::held) {
@@ -125,7 +138,8 @@ struct [[nodiscard]] Locked : Aspect {
         if (entry != detail::Entry::held) static_cast<void>(locked.decided(entry));
       }
     } else {
-      const detail::Entry entry = locked.decided(detail::enter_if_wanted(options, call, enter));
+      const detail::Entry entry =
+          locked.decided(detail::enter_if_wanted(options, locked, call, shown, enter));
       if constexpr (detail::can_be_skipped<Result>()) {
         if (entry == detail::Entry::skipped_timeout ||
             entry == detail::Entry::skipped_unavailable) {
@@ -140,19 +154,19 @@ struct [[nodiscard]] Locked : Aspect {
       }
     }
     if constexpr (std::is_void_v<Result>) {
-      proceed();
+      detail::run_body(proceed);
       locked.leave();
     } else if constexpr (std::is_reference_v<Result>) {
-      Result result = proceed();
+      Result result = detail::run_body(proceed);
       locked.leave();
       return static_cast<Result>(result);
     } else if constexpr (std::is_move_constructible_v<Result>) {
-      Result result = proceed();
+      Result result = detail::run_body(proceed);
       locked.leave();
       return result;
     } else {
       const detail::LeaveAtEnd leave(locked);
-      return proceed();
+      return detail::run_body(proceed);
     }
   }
 
@@ -160,6 +174,16 @@ struct [[nodiscard]] Locked : Aspect {
   template <class Function>
   auto operator()(Function&& function) const {
     return detail::decorate_at<Where>(Locked(*this), std::forward<Function>(function));
+  }
+
+  /// Nothing is: this is how the compiler comes to speak of a LOCKED without a body.
+  template <class T>
+    requires(!detail::is_aspect<T>)
+  operator T() const {  // NOLINT(google-explicit-constructor)
+    static_assert(detail::never<T>,
+                  "latchkey: LOCKED(...) alone locks nothing and is no result: write LOCKED(...) "
+                  "AROUND(arguments) { body }; or auto hold = LOCKED(...) HERE(arguments);");
+    return detail::nobodys<T>();
   }
 
   static constexpr const char* fixed_site_name() noexcept { return Options::fixed_name(); }

@@ -1,6 +1,8 @@
 // A place where locks live.
 #pragma once
 
+#include <latchkey/cxx20.hpp>
+
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -36,9 +38,13 @@ class LockSpace;
 /// their own.
 class Locks {
  public:
-  /// Locks at `uri`, for example "memory:" or "redis://127.0.0.1:6379/0". Throws
-  /// std::invalid_argument for a URI or options that make no sense; what the server says to a
-  /// connection comes with the first call.
+  /// Locks at `uri`, for example "memory:" or "redis://127.0.0.1:6379/0". Connects before it
+  /// returns, so a mistake shows here and not at the first lock: it may wait for
+  /// `options.command_timeout`. Throws std::invalid_argument for a URI or options that make no
+  /// sense, BackendUnavailable if nothing answers, and BackendRefused if the server will not serve
+  /// these Locks (a wrong password, a replica). With `options.startup = Startup::allow_down` a
+  /// server that does not answer is no error: the listener is warned, and locks are granted as soon
+  /// as it answers. Of a quorum's servers those that do not answer may come later in any case.
   static Locks connect(std::string_view uri, Options options = {});
 
   /// Locks over a backend of your own.
@@ -83,8 +89,9 @@ class Locks {
   bool force_release(std::string_view key) const;
 
   /// No acquire is granted from now on: waiters end with Closed. Gives holders `drain` to release;
-  /// what is held after that is released here and lost to its holder. The listener is told all of
-  /// it before this returns, and is not called afterwards: it may go then.
+  /// what is held after that is released here and lost to its holder. What was given up is not
+  /// awaited: its release has been sent. The listener is told all of it before this returns, and
+  /// is not called afterwards: it may go then.
   void close(std::chrono::milliseconds drain) const;
 
   /// What they were made with.

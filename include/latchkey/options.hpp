@@ -1,6 +1,8 @@
 // What can be set when Locks are made.
 #pragma once
 
+#include <latchkey/cxx20.hpp>
+
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -13,6 +15,15 @@ class Listener;
 /// Whether wake-ups in a Redis cluster go by SPUBLISH: AUTO decides as Redisson does.
 enum class ShardedPubSub : std::uint8_t { AUTO, ON, OFF };
 
+/// Whether Locks can be made while their server is down.
+enum class Startup : std::uint8_t {
+  require,  ///< no: Locks::connect throws BackendUnavailable
+  /// Yes: the listener is told a `warning` (std::clog where there is none), acquires end as
+  /// BackendUnavailable, and once the server is there it grants. What answers and cannot serve is a
+  /// BackendRefused at connect; where it answers later, a `warning` and a BackendRefused of calls.
+  allow_down,
+};
+
 /// Options of one Locks. Checked together when the Locks are made; a value out of range is a
 /// std::invalid_argument that names it.
 struct Options {
@@ -24,6 +35,9 @@ struct Options {
   std::chrono::milliseconds command_timeout = std::chrono::seconds(2);
   /// How long an acquire with `forever` goes on without any answer.
   std::chrono::milliseconds unavailable_after = std::chrono::seconds(10);
+  /// Whether connect throws where the server does not answer (Redis only). A quorum connects though
+  /// servers are absent.
+  Startup startup = Startup::require;
   /// How many replicas must confirm a grant, and whatever prolongs one (Redis only; docs/redis.md).
   /// With too few there is none: the wait ends as BackendUnavailable. Costs a round trip to the
   /// replicas with each acquire and release; a server without WAIT is a BackendRefused.

@@ -57,8 +57,10 @@ class Parker {
   bool disarm() noexcept;
 
   /// The calling thread's parker. It outlives the thread: it is used again, never destroyed, so
-  /// a late unpark harms nobody.
-  static Parker& mine() noexcept;
+  /// a late unpark harms nobody. Throws std::bad_alloc where the thread has none yet.
+  static Parker& mine();
+  /// The same; null where the thread has none yet.
+  static Parker* mine_if_any() noexcept;
 
  private:
   std::mutex mutex_;

@@ -1,6 +1,8 @@
 // One place for locks made of several servers that know nothing of each other (RedLock).
 #pragma once
 
+#include <latchkey/cxx20.hpp>
+
 #include <memory>
 #include <vector>
 

@@ -1,6 +1,8 @@
 // The READ and the WRITE lock of one key, as the standard library spells them.
 #pragma once
 
+#include <latchkey/cxx20.hpp>
+
 #include <chrono>
 #include <utility>
 

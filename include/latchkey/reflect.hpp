@@ -1,7 +1,10 @@
 // Level 1: what can be known about the types that keys are made from. Knows nothing of keys.
 #pragma once
 
+#include <latchkey/cxx20.hpp>
+
 #include <latchkey/reflect/fields.hpp>
+#include <latchkey/reflect/made_text.hpp>
 #include <latchkey/reflect/object.hpp>
 #include <latchkey/reflect/shape.hpp>
 #include <latchkey/reflect/type_info.hpp>

@@ -1,6 +1,8 @@
 // A backend made of three blocking functions: the page for a store of your own.
 #pragma once
 
+#include <latchkey/cxx20.hpp>
+
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -98,7 +100,8 @@ class SimpleBackend : public Backend {
   /// Does `id` still hold? Changes nothing. The default believes the lease and says granted without
   /// asking: what ends a hold early is then not noticed before its lease ends.
   virtual Outcome verify(const Request& request);
-  /// `id` gives up an acquire, whatever came of it. Write it where FAIR has a queue; the default
+  /// `id` gives up an acquire, whatever came of it. Write it where FAIR has a queue, and where
+  /// release tells WRITE from READ: a WRITE that is left may be a READ by then. The default
   /// releases.
   virtual Outcome leave(const Request& request);
   /// The WRITE of `id` becomes a READ. Write it where READ and WRITE are offered; the default

@@ -1,34 +1,62 @@
--- Part: forgets readers whose leases have ended. The hash itself lives as long as the longest of all
--- leases, so a reader that died is a field of which no timeout key is left.
+-- Part: finds the readers whose leases have ended. Reads only.
 --
--- Looks at no more than 16 readers and the mode, from a random field on. Returns the longest lease
--- that is left of those in ms (-1: there are none), and whether those were all.
-local function drop_dead_readers(lock, tag)
+-- The hash lives as long as the longest lease, so a dead reader is a field without a timeout key. A
+-- reader is dead if its timeouts are missing and this node is known to have every key of the slot.
+-- While a cluster moves the slot, a missing key may be on the other node. A command with several
+-- keys, one of which is missing, tells the two apart: it gives a number on a node that has the whole
+-- slot and an error (TRYAGAIN or ASK) on a node that does not. A reader of which nothing is known
+-- counts for as long as the hash lives.
+local slot_is_whole -- nil: not asked yet
+
+-- What is left of a reader's lease in ms; -2: the reader is dead, -1: its lease has no end.
+local function reader_left(lock, tag, owner, holds)
+  if not holds or holds > 16 then -- no sane nesting: do not judge it
+    return redis.call('PTTL', lock)
+  end
+  local prefix = tag .. ':' .. owner .. ':rwlock_timeout:'
+  local left, missing = -2, nil
+  for hold = 1, holds do
+    local its = redis.pcall('PTTL', prefix .. hold) -- on the node that the slot leaves it may fail
+    if type(its) == 'number' and its ~= -2 then
+      left = math.max(left, its)
+    else
+      missing = prefix .. hold
+    end
+  end
+  if missing and slot_is_whole == nil then
+    slot_is_whole = type(redis.pcall('EXISTS', lock, missing)) == 'number'
+  end
+  if missing and not slot_is_whole then
+    return redis.call('PTTL', lock)
+  end
+  return left
+end
+
+-- Looks at no more than 16 other readers, from a random field on. Returns the owners of the dead
+-- ones, the longest lease that is left of the others in ms (-1: there are none), and whether those
+-- were all.
+local function dead_readers(lock, tag, own)
   local total = redis.call('HLEN', lock)
   local chance = tonumber(redis.call('TIME')[2])
-  local entries = redis.call('HSCAN', lock, chance, 'COUNT', 17)[2]
+  local entries = redis.call('HSCAN', lock, chance, 'COUNT', 18)[2]
   local count = #entries / 2
-  local longest = -1
-  for step = 0, math.min(count, 17) - 1 do
+  local dead, longest = {}, -1
+  for step = 0, math.min(count, 18) - 1 do
     local at = 2 * ((chance + step) % count) + 1
-    local owner, holds = entries[at], tonumber(entries[at + 1])
-    if owner ~= 'mode' then
-      local left = -2
-      if not holds or holds > 16 then -- no sane nesting: do not judge it
-        left = redis.call('PTTL', lock)
-      else
-        for hold = 1, holds do
-          local timeout = tag .. ':' .. owner .. ':rwlock_timeout:' .. hold
-          left = math.max(left, redis.call('PTTL', timeout))
-        end
-      end
+    local owner = entries[at]
+    if owner ~= 'mode' and owner ~= own then
+      local left = reader_left(lock, tag, owner, tonumber(entries[at + 1]))
       if left == -2 then
-        redis.call('HDEL', lock, owner)
+        dead[#dead + 1] = owner
       elseif left == -1 then -- somebody took the end away
         left = math.huge
       end
       longest = math.max(longest, left)
     end
   end
-  return longest, total <= 17 and count == total
+  return dead, longest, total <= 18 and count == total
+end
+
+local function drop_readers(lock, dead)
+  return #dead > 0 and redis.call('HDEL', lock, unpack(dead)) or 0
 end

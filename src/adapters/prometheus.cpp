@@ -3,43 +3,31 @@
 
 #include <prometheus/counter.h>
 #include <prometheus/family.h>
+#include <prometheus/gauge.h>
 #include <prometheus/histogram.h>
 #include <prometheus/labels.h>
 #include <prometheus/registry.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <map>
 #include <mutex>
 #include <string>
-#include <tuple>
+#include <utility>
+
+#include <latchkey/site.hpp>
+
+#include "adapters/prometheus_metrics.hpp"
 
 namespace latchkey {
 namespace {
 
-using Kind = Event::Kind;
-using Metric = PrometheusListener::Metric;
+using namespace detail::metrics;  // NOLINT(google-build-using-namespace): our own names
 using prometheus::Counter;
 using prometheus::Family;
+using prometheus::Gauge;
 using prometheus::Histogram;
-
-constexpr Metric wait{"latchkey_wait_seconds", "histogram",
-                      "How long acquires waited that were granted."};
-constexpr Metric hold{"latchkey_hold_seconds", "histogram",
-                      "How long locks were held, until they were released or lost."};
-constexpr Metric used{"latchkey_lease_used_ratio", "histogram",
-                      "The share of its lease that was over when a lock was released; 1: lost."};
-constexpr Metric lag{"latchkey_renewal_lag_seconds", "histogram",
-                     "How long after they were due renewals were confirmed."};
-constexpr Metric timeouts{"latchkey_timeouts_total", "counter",
-                          "Acquires that gave up because the lock was busy for the whole wait."};
-constexpr Metric lost{"latchkey_lost_total", "counter",
-                      "Holds that ended before their holder released them."};
-constexpr Metric reports{"latchkey_reports_total", "counter",
-                         "What could not be thrown: errors of unlocks, abandoned locks, warnings."};
-constexpr Metric dropped{"latchkey_events_dropped_total", "counter",
-                         "Events that came faster than they could be counted."};
-constexpr std::array all_metrics{wait, hold, used, lag, timeouts, lost, reports, dropped};
 
 // Seconds, from an uncontended lock in memory to a lease of minutes.
 const Histogram::BucketBoundaries wait_bounds{1e-6, 1e-5, 1e-4, 1e-3, 5e-3, 0.01, 0.05,
@@ -67,93 +55,206 @@ Family<Counter>& counter(prometheus::Registry& registry, const Metric& metric) {
       .Register(registry);
 }
 
+Family<Gauge>& gauge(prometheus::Registry& registry, const Metric& metric) {
+  return prometheus::BuildGauge()
+      .Name(std::string(metric.name))
+      .Help(std::string(metric.help))
+      .Register(registry);
+}
+
 }  // namespace
 
 /// Families, and in each of them the series of every place that was heard of.
 class PrometheusListener::Series {
  public:
   explicit Series(prometheus::Registry& registry)
-      : wait_(histogram(registry, wait)),
+      : attempts_(counter(registry, attempts)),
+        acquire_(histogram(registry, acquire)),
+        wait_(histogram(registry, wait)),
+        waiters_(gauge(registry, waiters)),
+        holds_(gauge(registry, holds)),
         hold_(histogram(registry, hold)),
         used_(histogram(registry, used)),
         lag_(histogram(registry, lag)),
-        timeouts_(counter(registry, timeouts)),
         lost_(counter(registry, lost)),
+        unconfirmed_(counter(registry, unconfirmed)),
+        up_(gauge(registry, up)),
+        reconnects_(counter(registry, reconnects)),
         reports_(counter(registry, reports)),
         dropped_(counter(registry, dropped).Add({})) {
     for (const Kind kind :
          {Kind::abandoned, Kind::unlock_error, Kind::hidden_error, Kind::warning, Kind::order}) {
       report_of(kind);
     }
+    // A counter that appears with its first event has no increase that could be seen.
+    for (const Site& site : sites()) {
+      for (const SiteNote* note = site.notes(); note != nullptr; note = note->next) {
+        if (note->kind == "LOCKED") of({&site, note->text});
+      }
+    }
   }
 
   void count(const Event& event) {
+    const std::lock_guard lock(mutex_);
     switch (event.kind) {
-      case Kind::granted: return of(event).wait.Observe(seconds(event.waited));
-      case Kind::timeout: return of(event).timeouts.Increment();
-      case Kind::renewed: return of(event).lag.Observe(seconds(event.late));
-      case Kind::released: {
-        const At& at = of(event);
-        at.hold.Observe(seconds(event.held));
-        const double lease = seconds(event.lease);
-        if (lease > 0) at.used.Observe(1 - seconds(event.left) / lease);
-        return;
-      }
-      case Kind::lost: {
-        const At& at = of(event);
-        at.lost.Increment();
-        at.hold.Observe(seconds(event.held));
-        return at.used.Observe(1);
-      }
+      case Kind::connected:
+      case Kind::connection_lost:
+      case Kind::connection_restored: return count_connection(event);
       case Kind::abandoned:
       case Kind::unlock_error:
       case Kind::hidden_error:
       case Kind::warning:
       case Kind::order: return report_of(event.kind).Increment();
-      case Kind::dropped: return dropped_.Increment(static_cast<double>(event.count));
-      case Kind::attempt:
-      case Kind::waiting: return;
+      case Kind::dropped: return count_dropped(event);
+      default: break;
     }
+    add(of(event.origin), {event.kind, event.origin, 1, event.count == 1 ? 1U : 0U,
+                           event.contended.has_value() ? 1U : 0U});
+    measure(of(event.origin), event);
   }
 
  private:
-  /// The series of one place and type.
+  /// The series of one template and method: of one place or, of a LOCKED in a template, of several.
   struct At {
-    Histogram& wait;
-    Histogram& hold;
-    Histogram& used;
-    Histogram& lag;
-    Counter& timeouts;
-    Counter& lost;
+    std::size_t places = 0;
+    std::array<Counter*, outcomes.size()> attempts;
+    Histogram* acquire;
+    Histogram* wait;
+    Gauge* waiters;
+    Gauge* holds;
+    Histogram* hold;
+    Histogram* used;
+    Histogram* lag;
+    Counter* lost;
+    Counter* unconfirmed;
   };
-  using Place = std::tuple<const Site*, std::string_view, LockType>;
+  using Place = std::pair<const Site*, std::string_view>;
+  using Labels = std::pair<std::string, std::string>;  // template and method
 
-  const At& of(const Event& event) {
-    const Place place{event.origin.site, event.origin.key_template, event.type};
-    const std::lock_guard lock(mutex_);
-    if (const auto known = places_.find(place); known != places_.end()) return known->second;
-    const prometheus::Labels labels{{"template", std::string(event.origin.key_template)},
-                                    {"method", std::string(event.method())},
-                                    {"type", std::string(to_string(event.type))}};
-    const At made{wait_.Add(labels, wait_bounds), hold_.Add(labels, hold_bounds),
-                  used_.Add(labels, used_bounds), lag_.Add(labels, lag_bounds),
-                  timeouts_.Add(labels),          lost_.Add(labels)};
-    return places_.emplace(place, made).first->second;
+  const At& of(const Origin& origin) {
+    const Place place{origin.site, origin.key_template};
+    const std::string_view method = origin.site != nullptr ? origin.site->name() : "";
+    const auto known = places_.find(place);
+    if (known != places_.end()) {
+      if (known->second->first.second == method) return known->second->second;
+      // What `.named("...")` says is known from the first call on.
+      if (--known->second->second.places == 0) {
+        remove(known->second->second);
+        all_.erase(known->second);
+      }
+      places_.erase(known);
+    }
+    const Labels labels{origin.key_template, method};
+    const auto at = all_.find(labels);
+    const auto made = at != all_.end() ? at : all_.emplace(labels, make(labels)).first;
+    ++made->second.places;
+    places_.emplace(place, made);
+    return made->second;
+  }
+
+  At make(const Labels& of) {
+    const prometheus::Labels labels{{"template", of.first}, {"method", of.second}};
+    At made{0,
+            {},
+            &acquire_.Add(labels, wait_bounds),
+            &wait_.Add(labels, wait_bounds),
+            &waiters_.Add(labels),
+            &holds_.Add(labels),
+            &hold_.Add(labels, hold_bounds),
+            &used_.Add(labels, used_bounds),
+            &lag_.Add(labels, lag_bounds),
+            &lost_.Add(labels),
+            &unconfirmed_.Add(labels)};
+    for (std::size_t index = 0; index < outcomes.size(); ++index) {
+      prometheus::Labels its = labels;
+      its["outcome"] = std::string(to_string(outcomes[index]));
+      made.attempts[index] = &attempts_.Add(its);
+    }
+    return made;
+  }
+
+  void remove(const At& at) {
+    for (Counter* const each : at.attempts) attempts_.Remove(each);
+    acquire_.Remove(at.acquire);
+    wait_.Remove(at.wait);
+    waiters_.Remove(at.waiters);
+    holds_.Remove(at.holds);
+    hold_.Remove(at.hold);
+    used_.Remove(at.used);
+    lag_.Remove(at.lag);
+    lost_.Remove(at.lost);
+    unconfirmed_.Remove(at.unconfirmed);
+  }
+
+  /// Counters and gauges: also for events that were dropped.
+  static void add(const At& at, const Event::Missed& what) {
+    const auto number = static_cast<double>(what.count);
+    switch (what.kind) {
+      case Kind::waiting: return at.waiters->Increment(number);
+      case Kind::lost: at.lost->Increment(number); return at.holds->Decrement(number);
+      case Kind::released: return at.holds->Decrement(number);
+      case Kind::release_unconfirmed:
+        at.unconfirmed->Increment(number);
+        return at.holds->Decrement(number);
+      default: break;
+    }
+    const auto outcome = std::ranges::find(outcomes, what.kind);
+    if (outcome == outcomes.end()) return;
+    at.attempts[static_cast<std::size_t>(outcome - outcomes.begin())]->Increment(number);
+    at.waiters->Decrement(static_cast<double>(what.contended));
+    if (what.kind == Kind::granted) at.holds->Increment(static_cast<double>(what.new_holds));
+  }
+
+  static void measure(const At& at, const Event& event) {
+    switch (event.kind) {
+      case Kind::granted:
+        at.acquire->Observe(seconds(event.waited));
+        if (event.contended) at.wait->Observe(seconds(*event.contended));
+        return;
+      case Kind::renewed: return at.lag->Observe(seconds(event.late));
+      case Kind::released: {
+        at.hold->Observe(seconds(event.held));
+        const double lease = seconds(event.lease);
+        if (lease > 0) at.used->Observe(1 - seconds(event.left) / lease);
+        return;
+      }
+      case Kind::lost: at.hold->Observe(seconds(event.held)); return at.used->Observe(1);
+      default: return;
+    }
+  }
+
+  void count_dropped(const Event& event) {
+    dropped_.Increment(static_cast<double>(event.count));
+    for (const Event::Missed& each : event.missed) add(of(each.origin), each);
+  }
+
+  void count_connection(const Event& event) {
+    const prometheus::Labels labels{{"backend", event.backend}, {"server", event.server}};
+    up_.Add(labels).Set(event.kind == Kind::connection_lost ? 0 : 1);
+    Counter& back = reconnects_.Add(labels);
+    if (event.kind == Kind::connection_restored) back.Increment();
   }
 
   Counter& report_of(Kind kind) { return reports_.Add({{"kind", std::string(to_string(kind))}}); }
 
+  Family<Counter>& attempts_;
+  Family<Histogram>& acquire_;
   Family<Histogram>& wait_;
+  Family<Gauge>& waiters_;
+  Family<Gauge>& holds_;
   Family<Histogram>& hold_;
   Family<Histogram>& used_;
   Family<Histogram>& lag_;
-  Family<Counter>& timeouts_;
   Family<Counter>& lost_;
+  Family<Counter>& unconfirmed_;
+  Family<Gauge>& up_;
+  Family<Counter>& reconnects_;
   Family<Counter>& reports_;
   Counter& dropped_;
 
-  std::mutex mutex_;
-  std::map<Place, At> places_;  // guarded by mutex_; what it gives is never taken away
+  std::mutex mutex_;  // of the two below
+  std::map<Labels, At> all_;
+  std::map<Place, std::map<Labels, At>::iterator> places_;
 };
 
 PrometheusListener::PrometheusListener(prometheus::Registry& registry)

@@ -16,14 +16,23 @@ using Kind = Event::Kind;
 
 spdlog::level::level_enum level_of(Kind kind) noexcept {
   switch (kind) {
+    case Kind::unavailable:
+    case Kind::refused:
     case Kind::lost:
+    case Kind::release_unconfirmed:
     case Kind::abandoned:
     case Kind::unlock_error:
-    case Kind::hidden_error: return spdlog::level::err;
+    case Kind::hidden_error:
+    case Kind::connection_lost: return spdlog::level::err;
     case Kind::timeout:
+    case Kind::would_deadlock:
+    case Kind::connection_restored:
     case Kind::warning:
     case Kind::order:
     case Kind::dropped: return spdlog::level::warn;
+    case Kind::connected: return spdlog::level::info;
+    case Kind::cancelled:
+    case Kind::closed:
     case Kind::waiting:
     case Kind::granted:
     case Kind::released: return spdlog::level::debug;
@@ -41,10 +50,15 @@ std::string milliseconds(std::chrono::nanoseconds time) {
 std::string times(const Event& event) {
   switch (event.kind) {
     case Kind::granted:
-    case Kind::timeout: return ", waited " + milliseconds(event.waited);
+    case Kind::timeout:
+    case Kind::unavailable:
+    case Kind::refused:
+    case Kind::cancelled:
+    case Kind::closed: return ", waited " + milliseconds(event.waited);
     case Kind::renewed:
       return fmt::format(", lease {} ms, {} late", event.lease.count(), milliseconds(event.late));
     case Kind::lost:
+    case Kind::release_unconfirmed:
     case Kind::abandoned: return ", held " + milliseconds(event.held);
     case Kind::released:
       return ", held " + milliseconds(event.held) + ", left " + milliseconds(event.left);
@@ -56,6 +70,8 @@ std::string line(const Event& event) {
   std::string text(to_string(event.kind));
   if (event.kind == Kind::dropped)
     return text + fmt::format(" {} events: {}", event.count, event.text);
+  if (!event.server.empty()) text += ' ' + event.server;
+  if (event.server != event.backend) text += " of " + event.backend;
   if (!event.key.empty()) text += fmt::format(" {} '{}'", to_string(event.type), event.key);
   if (event.origin.site != nullptr) text += fmt::format(" in {}", event.method());
   if (event.owner != 0) text += fmt::format(" by owner {}", event.owner);

@@ -1,5 +1,6 @@
 // Which backend serves which URI scheme.
 #include "backend/registry.hpp"
+#include "core/never_destroyed.hpp"
 
 #include <algorithm>
 #include <mutex>
@@ -27,8 +28,8 @@ struct Registry {
 
 Registry& registry() {
   // Never destroyed: static objects may connect while others go.
-  static Registry& the = *new Registry;
-  return the;
+  static detail::NeverDestroyed<Registry> the;
+  return the.get();
 }
 
 bool is_scheme(std::string_view text) noexcept {

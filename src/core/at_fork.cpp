@@ -1,5 +1,6 @@
 // The one pthread_atfork registration of latchkey.
 #include "core/at_fork.hpp"
+#include "core/never_destroyed.hpp"
 
 #include <pthread.h>
 
@@ -25,8 +26,8 @@ struct Registry {
 
 Registry& registry() {
   // Never destroyed: the process may fork while static objects go.
-  static Registry& the = *new Registry;
-  return the;
+  static NeverDestroyed<Registry> the;
+  return the.get();
 }
 
 // The registry stays locked from prepare to parent or child, so both see the entries that prepare

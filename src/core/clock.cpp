@@ -35,8 +35,8 @@ class BootClock final : public Clock {
     const duration left = deadline - now();
     if (left <= duration::zero()) return;
     // No condition variable sleeps on CLOCK_BOOTTIME. The steady clock stops while the machine
-    // sleeps, so the sleep is cut at an hour: whoever waits looks at the boot clock again.
-    const auto length = std::min<duration>(left, std::chrono::hours(1));
+    // sleeps, so who waits looks at the boot clock every second: it is late by no more than that.
+    const auto length = std::min<duration>(left, std::chrono::seconds(1));
     condition.wait_until(lock, std::chrono::steady_clock::now() + length);
   }
 };

@@ -43,21 +43,49 @@ std::string one_to_a_line(const std::vector<PolicyError>& all) {
   return text;
 }
 
+// The place first, then what happened, then what helps whoever looks for the cause.
+std::string of_call(const LockSite& site, const std::string& sentence) {
+  if (site.method.empty()) return sentence;
+  std::string text = site.method + ": " + sentence;
+  if (!site.terms.empty()) text += "; " + site.terms;
+  return text + (site.body_ran ? "; the body ran" : "; the body did not run");
+}
+
+std::string lost_sentence(const LockSite& site, std::optional<std::chrono::milliseconds> held) {
+  std::string text = about(site) +
+                     " was lost before it was released: its lease ended or the backend no longer "
+                     "had it, and another may have held it meanwhile";
+  if (held) text += "; it was held for " + std::to_string(held->count()) + " ms";
+  return text;
+}
+
+std::string deadlock_sentence(const LockSite& site, LockType held, const std::string& holder,
+                              bool refused) {
+  std::string text = about(site) + " would wait for its own owner, who holds it as ";
+  text += to_string(held);
+  if (!holder.empty()) text += " in " + holder;
+  if (refused) return text + ": re-entry is refused here by .reentry(refuse)";
+  if (held == LockType::READ && site.type == LockType::WRITE) {
+    return text + ": a READ cannot become a WRITE; take the WRITE " +
+           (holder.empty() ? "first" : "in the outer method") + ", or end the READ before";
+  }
+  return text + ": take the key as one type in both places";
+}
+
 }  // namespace
 
 LockError::LockError(LockSite site, const std::string& sentence)
-    : Error(sentence), site_(std::move(site)) {}
+    : Error(of_call(site, sentence)), site_(std::move(site)) {
+  if (site_.body_ran) note_body_ran();
+}
 
 LockTimeout::LockTimeout(LockSite site, std::chrono::milliseconds waited, std::string holder)
     : LockError(site, timeout_sentence(site, waited, holder)),
       waited_(waited),
       holder_(std::move(holder)) {}
 
-LockLost::LockLost(LockSite site)
-    : LockError(site, about(site) +
-                          " was lost before it was released: its lease ended or the "
-                          "backend no longer had it, and another may have held it "
-                          "meanwhile") {}
+LockLost::LockLost(LockSite site, std::optional<std::chrono::milliseconds> held)
+    : LockError(site, lost_sentence(site, held)), held_(held) {}
 
 NotOwner::NotOwner(LockSite site)
     : LockError(site, about(site) + " is not held by this owner by lock(): nothing to unlock") {}
@@ -67,9 +95,8 @@ NotHeld::NotHeld(LockSite site, bool lost)
                 lost ? "the decorated call of this thread that holds '" + site.key + "' has lost it"
                      : "no decorated call of this thread holds '" + site.key + "'") {}
 
-WouldDeadlock::WouldDeadlock(LockSite site, LockType held)
-    : LockError(site, about(site) + " would wait for its own owner, who holds it as " +
-                          std::string(to_string(held))) {}
+WouldDeadlock::WouldDeadlock(LockSite site, LockType held, const std::string& holder, bool refused)
+    : LockError(site, deadlock_sentence(site, held, holder, refused)) {}
 
 Cancelled::Cancelled(LockSite site)
     : LockError(site, "the wait for " + about(site) + " was cancelled by its stop token") {}
@@ -81,6 +108,13 @@ BackendUnavailable::BackendUnavailable(LockSite site, const std::string& reason)
     : LockError(site, (site.key.empty() ? site.backend + " cannot be used now: "
                                         : "nobody can tell who holds " + about(site) + ": ") +
                           reason) {}
+
+BackendUnavailable::BackendUnavailable(LockSite site, const std::string& reason, Release)
+    : LockError(site, "the release of " + about(site) + " was not confirmed: " + reason +
+                          "; the lock ends at the latest with its lease") {}
+
+ReleaseUnconfirmed::ReleaseUnconfirmed(LockSite site, const std::string& reason)
+    : BackendUnavailable(std::move(site), reason, Release{}) {}
 
 BackendRefused::BackendRefused(LockSite site, const std::string& reason)
     : LockError(site, (site.key.empty() ? site.backend + " refused: "

@@ -23,7 +23,7 @@ std::array<std::uint64_t, 2> HoldId::new_space() {
   std::random_device entropy;
   const auto half = [&] { return (std::uint64_t{entropy()} << 32) | entropy(); };
   std::array<std::uint64_t, 2> space{half(), half()};
-  space[0] = (space[0] & ~std::uint64_t{0xF000}) | 0x4000;                       // version 4
+  space[0] = (space[0] & ~std::uint64_t{0xF000}) | 0x8000;                       // version 8
   space[1] = (space[1] & ~(std::uint64_t{3} << 62)) | (std::uint64_t{2} << 62);  // variant 1
   return space;
 }

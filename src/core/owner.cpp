@@ -7,8 +7,10 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <new>
 
 #include "core/at_fork.hpp"
+#include "core/never_destroyed.hpp"
 #include "core/owner_threads.hpp"
 
 namespace latchkey {
@@ -24,8 +26,8 @@ class Threads final : private detail::ForkParticipant {
  public:
   static Threads& all() {
     // Never destroyed: threads may end after static objects went.
-    static Threads& made = *new Threads;
-    return made;
+    static detail::NeverDestroyed<Threads> made;
+    return made.get();
   }
 
   void add(std::uint64_t number) {
@@ -44,6 +46,7 @@ class Threads final : private detail::ForkParticipant {
   }
 
  private:
+  friend class detail::NeverDestroyed<Threads>;
   Threads() { register_fork_participant(detail::ForkLevel::core, *this); }
 
   void prepare() noexcept override { mutex_.lock(); }
@@ -66,10 +69,21 @@ constinit thread_local std::uint64_t Threads::mine_ = 0;
 /// The calling thread, from its first lock to its end.
 struct Listed {
   const std::uint64_t number = next_number();
-  Listed() { Threads::all().add(number); }
+  bool listed = false;
+  // Who is not listed for lack of memory is an owner like others: the list is for people.
+  Listed() noexcept {
+    try {
+      Threads::all().add(number);
+      listed = true;
+    } catch (const std::bad_alloc&) {
+      listed = false;
+    }
+  }
   Listed(const Listed&) = delete;
   Listed& operator=(const Listed&) = delete;
-  ~Listed() { Threads::all().remove(number); }
+  ~Listed() {
+    if (listed) Threads::all().remove(number);
+  }
 };
 
 // The number itself outlives the entry: destructors that run later may lock too.

@@ -11,6 +11,7 @@
 
 #include "core/at_fork.hpp"
 #include "core/futex.hpp"
+#include "core/never_destroyed.hpp"
 
 namespace latchkey {
 
@@ -63,8 +64,8 @@ class Spares final : private detail::ForkParticipant {
  public:
   static Spares& all() {
     // Never destroyed: threads may end after static objects went.
-    static Spares& made = *new Spares;
-    return made;
+    static detail::NeverDestroyed<Spares> made;
+    return made.get();
   }
 
   Parker& take() {
@@ -72,14 +73,18 @@ class Spares final : private detail::ForkParticipant {
     {
       const std::lock_guard lock(mutex_);
       if (parkers_.empty()) {
+        parkers_.reserve(made_ + 1);  // giving back never allocates
         parker = new Parker;
-        parkers_.reserve(++made_);  // giving back never allocates
+        ++made_;
       } else {
         parker = parkers_.back();
         parkers_.pop_back();
       }
     }
-    if (::pthread_setspecific(at_thread_end_, parker) != 0) throw std::bad_alloc();
+    if (::pthread_setspecific(at_thread_end_, parker) != 0) {
+      give_back(parker);
+      throw std::bad_alloc();
+    }
     return *parker;
   }
 
@@ -89,6 +94,7 @@ class Spares final : private detail::ForkParticipant {
   }
 
  private:
+  friend class detail::NeverDestroyed<Spares>;
   Spares() {
     // The destructors of keys run after those of thread_local objects, which may lock yet.
     if (::pthread_key_create(&at_thread_end_, give_parker_back) != 0) throw std::bad_alloc();
@@ -121,9 +127,11 @@ void give_parker_back(void* parker) {
 
 }  // namespace
 
-Parker& Parker::mine() noexcept {
+Parker& Parker::mine() {
   if (borrowed == nullptr) borrowed = &Spares::all().take();
   return *borrowed;
 }
+
+Parker* Parker::mine_if_any() noexcept { return borrowed; }
 
 }  // namespace latchkey

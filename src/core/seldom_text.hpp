@@ -26,6 +26,16 @@ class SeldomText {
     return *this;
   }
 
+  SeldomText& operator=(std::string_view text) noexcept {
+    try {
+      return *this = std::string(text);
+    } catch (const std::bad_alloc&) {
+      text_.reset();
+      return *this;
+    }
+  }
+  SeldomText& operator=(const char* text) noexcept { return *this = std::string_view(text); }
+
   [[nodiscard]] bool empty() const noexcept { return text_ == nullptr; }
   [[nodiscard]] std::string_view view() const noexcept {
     return text_ == nullptr ? std::string_view() : std::string_view(*text_);

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <type_traits>
 #include <vector>
 
@@ -32,6 +33,18 @@ class ShortList {
       few_[size_++] = element;
     } else {
       push_back_beyond(element);
+    }
+  }
+
+  /// The next push_back does not throw. False: there is no memory for that.
+  [[nodiscard]] bool make_room() noexcept {
+    if (size_ < room) return true;
+    try {
+      if (many_ == nullptr) many_ = std::make_unique<std::vector<Element>>();
+      if (many_->capacity() <= size_) many_->reserve(2 * size_);
+      return true;
+    } catch (const std::bad_alloc&) {
+      return false;
     }
   }
 

@@ -47,7 +47,7 @@ void install_from(const std::string& file, Options options) {
 }
 
 std::vector<PolicyError> check(const std::string& file) {
-  return detail::errors_of(file, detail::load_policies(file).problems);
+  return detail::errors_of(file, detail::load_policies(file, detail::this_program()).problems);
 }
 
 void reload() {

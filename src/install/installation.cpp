@@ -44,7 +44,7 @@ std::optional<std::string> type_text(const std::optional<LockType>& type) {
 
 Installation::Installation(std::string path, const Options& options)
     : path_(std::move(path)), options_(options) {
-  LoadedPolicies loaded = load_policies(path_);
+  LoadedPolicies loaded = load_policies(path_, this_program());
   throw_problems(path_, std::move(loaded.problems));
   connect(loaded);
   adopt(loaded);
@@ -76,7 +76,7 @@ void Installation::adopt(LoadedPolicies& loaded) {
     PolicySlot& slot = *lock.place.facts->slot;
     Guard& guard = guards_[&slot];
     if (guard.method.empty()) {
-      guard.method = lock.place.site->where();
+      guard.method = lock.place.where;
       guard.type = lock.over.type;
       if (lock.backend) guard.backend = lock.backend->value;
       if (lock.key) guard.key = lock.key->value;
@@ -141,12 +141,12 @@ void Installation::refuse_other_guards(const LoadedPolicies& now, Problems& prob
     compare(guard.method, guard, found == planned.end() ? nullptr : found->second);
   }
   for (const auto& [slot, lock] : planned) {
-    if (!guards_.contains(slot)) compare(lock->place.site->where(), {}, lock);
+    if (!guards_.contains(slot)) compare(lock->place.where, {}, lock);
   }
 }
 
 void Installation::reload() {
-  LoadedPolicies loaded = load_policies(path_);
+  LoadedPolicies loaded = load_policies(path_, this_program());
   // A file with mistakes is not compared: half of what it says is missing.
   throw_problems(path_, std::move(loaded.problems));
   Problems problems;

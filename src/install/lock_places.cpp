@@ -1,10 +1,11 @@
-// Every LOCKED of the program.
+// The decorated methods of this program.
 #include "install/lock_places.hpp"
 
 #include <algorithm>
-#include <cstddef>
-#include <string_view>
 #include <tuple>
+
+#include <latchkey/registry.hpp>
+#include <latchkey/site.hpp>
 
 namespace latchkey::detail {
 namespace {
@@ -13,24 +14,33 @@ bool is_lock(const SiteNote& note) {
   return note.facts != nullptr && (note.kind == lock_kind || note.kind == lock_by_kind);
 }
 
+LockPlace place_of(const Site& site, const SiteNote& note) {
+  return {.name = std::string(site.name()),
+          .method = std::string(site.method()),
+          .where = site.where(),
+          .file = std::string(site.file()),
+          .line = site.line(),
+          .result_type = std::string(site.result_type()),
+          .text = std::string(note.text),
+          .facts = static_cast<const LockFacts*>(note.facts)};
+}
+
 }  // namespace
 
-std::vector<LockPlace> lock_places() {
+Program this_program() {
   std::vector<LockPlace> places;
   for (const Site& site : sites()) {
     const std::size_t first = places.size();
     for (const SiteNote* note = site.notes(); note != nullptr; note = note->next) {
-      if (!is_lock(*note)) continue;
-      places.push_back({&site, note, static_cast<const LockFacts*>(note->facts), true});
+      if (is_lock(*note)) places.push_back(place_of(site, *note));
     }
     for (std::size_t i = first; i < places.size(); ++i)
       places[i].alone = first + 1 == places.size();
   }
-  std::sort(places.begin(), places.end(), [](const LockPlace& a, const LockPlace& b) {
-    return std::tuple(a.site->file(), a.site->line(), a.site->name(), a.note->text) <
-           std::tuple(b.site->file(), b.site->line(), b.site->name(), b.note->text);
+  std::ranges::sort(places, [](const LockPlace& a, const LockPlace& b) {
+    return std::tie(a.file, a.line, a.name, a.text) < std::tie(b.file, b.line, b.name, b.text);
   });
-  return places;
+  return {std::move(places), backend_schemes()};
 }
 
 }  // namespace latchkey::detail

@@ -1,22 +1,34 @@
-// Every LOCKED of the program, which policies are matched against.
+// The decorated methods that policies are checked against: this program's, or another's.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
 #include <latchkey/locked/site_policy.hpp>
-#include <latchkey/site.hpp>
 
 namespace latchkey::detail {
 
+/// One LOCKED or LOCKED_BY of one site.
 struct LockPlace {
-  const Site* site = nullptr;
-  const SiteNote* note = nullptr;
+  std::string name;    ///< Site::name()
+  std::string method;  ///< Site::method()
+  std::string where;   ///< Site::where()
+  std::string file;
+  std::size_t line = 0;
+  std::string result_type;
+  std::string text;  ///< the key template; LOCKED_BY: the name of the policy
   const LockFacts* facts = nullptr;
   bool alone = true;  ///< the only LOCKED of its site
 };
 
-/// In the order of files and lines.
-[[nodiscard]] std::vector<LockPlace> lock_places();
+/// A program as a policy file sees it.
+struct Program {
+  std::vector<LockPlace> places;     ///< in the order of files and lines
+  std::vector<std::string> schemes;  ///< of the backends that it knows
+};
+
+/// The program that this code is part of.
+[[nodiscard]] Program this_program();
 
 }  // namespace latchkey::detail

@@ -19,10 +19,10 @@
 namespace latchkey::detail {
 namespace {
 
-void check_scheme(const BackendEntry& backend, Problems& problems) {
+void check_scheme(const BackendEntry& backend, const std::vector<std::string>& known,
+                  Problems& problems) {
   if (backend.uri.value.empty()) return;  // told already
   const std::string scheme = scheme_of(backend.uri.value);
-  const std::vector<std::string> known = backend_schemes();
   if (std::find(known.begin(), known.end(), scheme) != known.end()) return;
   const std::vector<std::string_view> right(known.begin(), known.end());
   // What came out of a secret may be all or a part of a password.
@@ -38,8 +38,9 @@ void check_scheme(const BackendEntry& backend, Problems& problems) {
   }
 }
 
-void check_backends(const PolicyFile& file, Problems& problems) {
-  for (const BackendEntry& backend : file.backends) check_scheme(backend, problems);
+void check_backends(const PolicyFile& file, const std::vector<std::string>& known,
+                    Problems& problems) {
+  for (const BackendEntry& backend : file.backends) check_scheme(backend, known, problems);
   if (file.backends.empty()) {
     problems.push_back({{1, 1},
                         "the file names no backend: write backends:, and below it "
@@ -54,7 +55,9 @@ std::string scheme_of(const std::string& uri) {
   return colon == std::string::npos ? std::string() : uri.substr(0, colon);
 }
 
-LoadedPolicies load_policies(const std::string& path) {
+namespace {
+
+LoadedPolicies read_policy_file(const std::string& path, const std::vector<std::string>& schemes) {
   LoadedPolicies loaded;
   errno = 0;
   std::ifstream stream(path, std::ios::binary);
@@ -64,11 +67,25 @@ LoadedPolicies load_policies(const std::string& path) {
     loaded.problems.push_back({{}, std::string("cannot be read: ") + why});
     return loaded;
   }
+  loaded.readable = true;
   loaded.file = read_policies(text, process_environment, loaded.problems);
   // Without the sections that YAML kept for itself everything else would be wrong too.
-  const bool readable = !loaded.file.backends.empty() || loaded.problems.empty();
-  if (readable) check_backends(loaded.file, loaded.problems);
-  loaded.plan = plan_policies(loaded.file, loaded.problems);
+  const bool complete = !loaded.file.backends.empty() || loaded.problems.empty();
+  if (complete) check_backends(loaded.file, schemes, loaded.problems);
+  return loaded;
+}
+
+}  // namespace
+
+LoadedPolicies load_policies(const std::string& path, const Program& program) {
+  LoadedPolicies loaded = read_policy_file(path, program.schemes);
+  if (loaded.readable) loaded.plan = plan_policies(loaded.file, program.places, loaded.problems);
+  return loaded;
+}
+
+LoadedPolicies load_policies(const std::string& path) {
+  LoadedPolicies loaded = read_policy_file(path, backend_schemes());
+  if (loaded.readable) check_keys(loaded.file, loaded.problems);
   return loaded;
 }
 

@@ -12,12 +12,17 @@
 namespace latchkey::detail {
 
 struct LoadedPolicies {
+  bool readable = false;  ///< the file could be opened and read
   PolicyFile file{};
   PolicyPlan plan{};
   Problems problems{};
 };
 
-/// Touches nothing but the file and the environment.
+/// Checked against the methods of `program`. Touches nothing but the file and the environment.
+[[nodiscard]] LoadedPolicies load_policies(const std::string& path, const Program& program);
+
+/// The same where the program is not known: the mistakes that the file alone shows. Its plan is
+/// empty.
 [[nodiscard]] LoadedPolicies load_policies(const std::string& path);
 
 /// As exceptions, in the order of the file.

@@ -47,10 +47,13 @@ class Planner {
  public:
   Planner(const PolicyFile& file, Problems& problems) : file_(file), problems_(problems) {}
 
-  PolicyPlan plan() {
+  void check_keys() {
     for (const NamedPolicy& policy : file_.policies) check_key(policy.words);
     for (const Rule& rule : file_.rules) check_key(rule.words);
-    const std::vector<LockPlace> places = lock_places();
+  }
+
+  PolicyPlan plan(const std::vector<LockPlace>& places) {
+    check_keys();
     const std::vector<const Rule*> rules = match_rules(file_.rules, places, problems_);
     for (std::size_t i = 0; i < places.size(); ++i) lock(places[i], rules[i]);
     return std::move(plan_);
@@ -83,6 +86,7 @@ class Planner {
     check_which_lock(layers, lock);
     check_strategies(layers, lock);
     check_hold_for(layers);
+    check_scope(layers, lock);
     note_danger(lock);
     const bool spoken_of = !layers.all.empty() || lock.defaults != Policy{};
     if (spoken_of) plan_.locks.push_back(std::move(lock));
@@ -94,14 +98,14 @@ class Planner {
 
   /// For LOCKED_BY. False: there is no such policy.
   bool add_own_policy(Layers& layers, PlannedLock& lock, const Rule* rule) {
-    const std::string name(lock.place.note->text);
+    const std::string& name = lock.place.text;
     const NamedPolicy* const own = file_.find_policy(name);
     if (own == nullptr) {
       std::vector<std::string_view> right;
       right.reserve(file_.policies.size());
       for (const NamedPolicy& policy : file_.policies) right.push_back(policy.name.value);
       tell(file_.policies_at, "no policy is named " + quoted_word(name) + ", which LOCKED_BY of " +
-                                  lock.place.site->where() + " takes everything from" +
+                                  lock.place.where + " takes everything from" +
                                   nearest_words(name, right));
       return false;
     }
@@ -110,7 +114,7 @@ class Planner {
     const bool told = own->words.key_is_wrong;
     if (!told && !layers.find(&PolicyWords::key) && !layers.find(&PolicyWords::unlocked)) {
       tell(own->name.at, "the policy " + quoted_word(name) + " has no key, which LOCKED_BY of " +
-                             lock.place.site->where() + " needs");
+                             lock.place.where + " needs");
     }
     return true;
   }
@@ -120,7 +124,7 @@ class Planner {
     const bool own_key = lock.key && !lock.place.facts->by_policy;
     if (!lock.place.alone && (own_key || (type && !lock.place.facts->by_policy))) {
       tell(own_key ? lock.key->at : type->at,
-           lock.place.site->where() +
+           lock.place.where +
                " takes several locks: a rule cannot say which of them "
                "gets this " +
                (own_key ? "key" : "type"));
@@ -130,7 +134,7 @@ class Planner {
     try {
       lock.bound.emplace(bind_key(parse_key(lock.key->value), lock.place.facts->arguments));
     } catch (const KeyError& error) {
-      tell(lock.key->at, std::string(error.what()) + "; for " + lock.place.site->where());
+      tell(lock.key->at, std::string(error.what()) + "; for " + lock.place.where);
     }
   }
 
@@ -164,8 +168,8 @@ class Planner {
   template <class Strategy>
   void fit(Strategy strategy, const Said<Strategy>& said, const PlannedLock& lock) {
     if (strategy == Strategy::SKIP && !lock.place.facts->can_be_skipped) {
-      tell(said.at, "'skip' does not fit " + lock.place.site->where() + ", which returns " +
-                        std::string(lock.place.site->result_type()) +
+      tell(said.at, "'skip' does not fit " + lock.place.where + ", which returns " +
+                        lock.place.result_type +
                         ": void, a pointer, std::optional or an expected can say that nothing "
                         "happened; say 'raise' here, or skip_with(value) in code");
     }
@@ -173,7 +177,7 @@ class Planner {
   }
 
   void tell_throws(Place at, const PlannedLock& lock) {
-    tell(at, "'raise' does not fit " + lock.place.site->where() +
+    tell(at, "'raise' does not fit " + lock.place.where +
                  ", of which .no_throw() is said: skip or report does");
   }
 
@@ -187,11 +191,30 @@ class Planner {
          "'hold_for' is longer than the lease, which ends it earlier: say a longer lease");
   }
 
+  /// HERE has no body that could run without the lock, and its Hold has nobody to throw to.
+  void check_scope(const Layers& layers, const PlannedLock& lock) {
+    if (!lock.place.facts->for_scope) return;
+    const std::string where = lock.place.where + ", which takes its lock for a scope by HERE";
+    const auto timeout = layers.find(&PolicyWords::on_timeout);
+    const auto lost = layers.find(&PolicyWords::on_lost);
+    if (const auto unlocked = layers.find(&PolicyWords::unlocked)) {
+      tell(unlocked->at,
+           "'unlocked' does not fit " + where + ": a scope has a Hold or it is not entered");
+    }
+    if (timeout && timeout->value == OnTimeout::RUN_UNLOCKED_DANGEROUSLY) {
+      tell(timeout->at, "'run_unlocked_dangerously' does not fit " + where + ": say 'raise'");
+    }
+    if (lost && lost->value == OnLost::RAISE) {
+      tell(lost->at, "'raise' does not fit " + where +
+                         ": its Hold tells the listener of a loss, so say 'report'");
+    }
+  }
+
   void note_danger(const PlannedLock& lock) {
     if (lock.over.unlocked) {
-      plan_.without_lock.push_back(lock.place.site->where() + " always");
+      plan_.without_lock.push_back(lock.place.where + " always");
     } else if (lock.over.on_timeout == OnTimeout::RUN_UNLOCKED_DANGEROUSLY) {
-      plan_.without_lock.push_back(lock.place.site->where() + " after a timeout");
+      plan_.without_lock.push_back(lock.place.where + " after a timeout");
     }
   }
 
@@ -212,8 +235,13 @@ class Planner {
 
 }  // namespace
 
-PolicyPlan plan_policies(const PolicyFile& file, Problems& problems) {
-  return Planner(file, problems).plan();
+PolicyPlan plan_policies(const PolicyFile& file, const std::vector<LockPlace>& places,
+                         Problems& problems) {
+  return Planner(file, problems).plan(places);
+}
+
+void check_keys(const PolicyFile& file, Problems& problems) {
+  Planner(file, problems).check_keys();
 }
 
 }  // namespace latchkey::detail

@@ -29,6 +29,10 @@ struct PolicyPlan {
 };
 
 /// Mistakes are told in `problems`.
-[[nodiscard]] PolicyPlan plan_policies(const PolicyFile& file, Problems& problems);
+[[nodiscard]] PolicyPlan plan_policies(const PolicyFile& file, const std::vector<LockPlace>& places,
+                                       Problems& problems);
+
+/// The mistakes in keys that the file alone shows.
+void check_keys(const PolicyFile& file, Problems& problems);
 
 }  // namespace latchkey::detail

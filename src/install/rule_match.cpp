@@ -14,9 +14,9 @@
 namespace latchkey::detail {
 namespace {
 
-bool names(const Rule& rule, const Site& site) {
-  return names_method(rule.pattern.value, site.name()) ||
-         names_method(rule.pattern.value, site.method());
+bool names(const Rule& rule, const LockPlace& place) {
+  return names_method(rule.pattern.value, place.name) ||
+         names_method(rule.pattern.value, place.method);
 }
 
 /// Class and method of a name, without namespaces; or all of what is shorter.
@@ -31,7 +31,7 @@ std::string unmatched_sentence(const Rule& rule, const std::vector<LockPlace>& p
   const bool has_star = rule.pattern.value.find('*') != std::string::npos;
   std::set<std::string> candidates;
   for (const LockPlace& place : places) {
-    const std::string_view method = last_two(place.site->name());
+    const std::string_view method = last_two(place.name);
     const std::size_t colons = method.find("::");
     if (has_star && colons != std::string_view::npos) {
       candidates.insert(std::string(method.substr(0, colons)) + "::*");
@@ -48,10 +48,10 @@ class Match {
  public:
   Match(const std::vector<Rule>& rules, Problems& problems) : rules_(rules), problems_(problems) {}
 
-  const Rule* strongest(const Site& site) {
+  const Rule* strongest(const LockPlace& place) {
     std::vector<const Rule*> fitting;
     for (const Rule& rule : rules_) {
-      if (!names(rule, site)) continue;
+      if (!names(rule, place)) continue;
       used_.insert(&rule);
       fitting.push_back(&rule);
     }
@@ -62,14 +62,14 @@ class Match {
     };
     const auto found = std::find_if(fitting.begin(), fitting.end(), beats_all);
     if (found != fitting.end()) return *found;
-    if (!fitting.empty()) tell_tie(fitting, site);
+    if (!fitting.empty()) tell_tie(fitting, place);
     return nullptr;
   }
 
   [[nodiscard]] bool is_used(const Rule& rule) const { return used_.contains(&rule); }
 
  private:
-  void tell_tie(const std::vector<const Rule*>& fitting, const Site& site) {
+  void tell_tie(const std::vector<const Rule*>& fitting, const LockPlace& place) {
     // Two that no other one beats.
     std::vector<const Rule*> unbeaten;
     for (const Rule* one : fitting) {
@@ -84,10 +84,10 @@ class Match {
     problems_.push_back({second->pattern.at, quoted_word(second->pattern.value) + " and " +
                                                  quoted_word(first->pattern.value) + " of line " +
                                                  std::to_string(first->pattern.at.line) +
-                                                 " both name " + site.where() +
+                                                 " both name " + place.where +
                                                  ", and neither is the more specific: write a "
                                                  "rule for " +
-                                                 quoted_word(last_two(site.name()))});
+                                                 quoted_word(last_two(place.name))});
   }
 
   const std::vector<Rule>& rules_;
@@ -103,7 +103,7 @@ std::vector<const Rule*> match_rules(const std::vector<Rule>& rules,
   Match match(rules, problems);
   std::vector<const Rule*> matched;
   matched.reserve(places.size());
-  for (const LockPlace& place : places) matched.push_back(match.strongest(*place.site));
+  for (const LockPlace& place : places) matched.push_back(match.strongest(place));
   for (const Rule& rule : rules) {
     if (!match.is_used(rule)) {
       problems.push_back({rule.pattern.at, unmatched_sentence(rule, places)});

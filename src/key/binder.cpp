@@ -34,6 +34,10 @@ std::string what_to_declare(const TypeInfo& type) {
          named(type) + ") or LATCHKEY_FIELDS(" + named(type) + ", ...) beside it";
 }
 
+std::string what_would_give_text(const TypeInfo& type) {
+  return "std::string latchkey_key(const " + named(type) + "&) beside it";
+}
+
 std::string why_no_leaf(const TypeInfo& type) {
   switch (type.shape) {
     case Shape::FLOATING: return "a floating-point number, which makes no key";
@@ -43,8 +47,10 @@ std::string why_no_leaf(const TypeInfo& type) {
              "it";
     case Shape::OBJECT:
       return type.declared
-                 ? "an object, which makes no key: name one of its fields: " + fields_of(type)
-                 : "an object, which makes no key; " + what_to_declare(type);
+                 ? "an object, which makes no key: name one of its fields: " + fields_of(type) +
+                       "; or write " + what_would_give_text(type)
+                 : "an object, which makes no key; " + what_to_declare(type) + ", or " +
+                       what_would_give_text(type);
     default: return "of type " + named(type) + ", which makes no key";
   }
 }
@@ -60,11 +66,12 @@ BoundPath Binder::bind(std::uint16_t index) const {
   BoundPath bound;
   bound.use = path.use;
   bound.argument = argument(path);
-  const TypeInfo* type = through(bound.steps, schema_[bound.argument].type);
+  const TypeInfo* type = through(bound, schema_[bound.argument].type, path.first == 0);
   for (std::uint16_t at = path.first; at != 0; at = key_.nodes_[at].next) {
     const BoundStep& taken = bound.steps.emplace_back(step(path, key_.nodes_[at], *type));
     bound.kept = bound.kept || (taken.field != nullptr && taken.field->by_value);
-    type = through(bound.steps, taken.field != nullptr ? taken.field->type : type->target);
+    type = through(bound, taken.field != nullptr ? taken.field->type : type->target,
+                   key_.nodes_[at].next == 0);
   }
   check_leaf(path, *type);
   bound.leaf = type;
@@ -82,10 +89,11 @@ std::size_t Binder::argument(const Node& path) const {
   refuse_name(path);
 }
 
-// Pointers, optionals and wrappers are steps that nobody writes.
-const TypeInfo* Binder::through(std::vector<BoundStep>& steps, const TypeInfo* type) const {
-  while (reflect::is_looked_through(type->shape)) {
-    BoundStep& step = steps.emplace_back();
+// Pointers, optionals and wrappers are steps that nobody writes. One that has a text of its own is
+// where the path ends.
+const TypeInfo* Binder::through(BoundPath& path, const TypeInfo* type, bool last) const {
+  while (reflect::is_looked_through(type->shape) && !(last && makes_text(*type, path.use))) {
+    BoundStep& step = path.steps.emplace_back();
     step.type = type;
     type = type->target;
   }
@@ -139,11 +147,11 @@ void Binder::check_leaf(const Node& path, const TypeInfo& type) const {
       if (reflect::is_integer(type.shape)) return;
       refuse(path, "is of type " + named(type) + ": '%' needs an integer before it");
     case Use::SIZE:
-      if (is_counted(type.shape)) return;
+      if (is_counted(type.shape) || makes_text(type, path.use)) return;
       refuse(path, "is of type " + named(type) +
                        ": size() counts a container's elements or a text's bytes");
     case Use::VALUE:
-      if (reflect::is_leaf(type.shape)) return;
+      if (reflect::is_leaf(type.shape) || makes_text(type, path.use)) return;
       refuse(path, "is " + why_no_leaf(type));
   }
 }

@@ -23,7 +23,7 @@ class Binder {
   std::size_t argument(const Node& path) const;
   BoundStep step(const Node& path, const Node& node, const TypeInfo& type) const;
   BoundStep member(const Node& node, const TypeInfo& type) const;
-  const TypeInfo* through(std::vector<BoundStep>& steps, const TypeInfo* type) const;
+  const TypeInfo* through(BoundPath& path, const TypeInfo* type, bool last) const;
   void check_leaf(const Node& path, const TypeInfo& type) const;
 
   [[noreturn]] void refuse(const Node& at, const std::string& sentence) const;

@@ -10,7 +10,6 @@ namespace latchkey {
 namespace detail {
 namespace {
 
-using reflect::Leaf;
 using reflect::Receiver;
 using reflect::Shape;
 using reflect::TypeInfo;
@@ -70,15 +69,30 @@ class Walk {
   Value value_;
 };
 
-Value text_of(const Leaf& leaf, const BoundPath& path, Scratch& scratch) {
-  if (leaf.text.data() == nullptr) return no_value(Reason::ABSENT);
-  if (path.use == Use::SIZE) return integer_value({leaf.text.size(), false});
-  if (leaf.text.empty()) return no_value(Reason::EMPTY);
-  return text_value(path.kept ? scratch.keep(leaf.text) : leaf.text);
+Value text_of(std::string_view text, Use use, bool keep, Scratch& scratch) {
+  if (text.data() == nullptr) return no_value(Reason::ABSENT);
+  if (use == Use::SIZE) return integer_value({text.size(), false});
+  if (text.empty()) return no_value(Reason::EMPTY);
+  return text_value(keep ? scratch.keep(text) : text);
+}
+
+// A text that ends as soon as it was handed over.
+Value read_made_text(const void* value, const BoundPath& path, Scratch& scratch) {
+  struct Context {
+    Use use;
+    Scratch& scratch;
+    Value result;
+  } context{path.use, scratch, {}};
+  path.leaf->make_text(value, {&context, [](void* to, std::string_view text) {
+                                 Context& kept = *static_cast<Context*>(to);
+                                 kept.result = text_of(text, kept.use, true, kept.scratch);
+                               }});
+  return context.result;
 }
 
 Value read_leaf(const void* value, const BoundPath& path, Scratch& scratch) {
   const TypeInfo& type = *path.leaf;
+  if (makes_text(type, path.use)) return read_made_text(value, path, scratch);
   switch (type.shape) {
     case Shape::BOOLEAN:
       return text_value(type.read(value).bits != 0 ? std::string_view("true")
@@ -87,7 +101,7 @@ Value read_leaf(const void* value, const BoundPath& path, Scratch& scratch) {
       return integer_value(integer_from(static_cast<std::int64_t>(type.read(value).bits)));
     case Shape::UNSIGNED: return integer_value({type.read(value).bits, false});
     case Shape::CHARACTER:
-    case Shape::TEXT: return text_of(type.read(value), path, scratch);
+    case Shape::TEXT: return text_of(type.read(value).text, path.use, path.kept, scratch);
     default: return integer_value({type.size(value), false});
   }
 }

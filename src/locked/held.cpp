@@ -6,6 +6,8 @@
 #include <latchkey/error.hpp>
 #include <latchkey/locked/locked_call.hpp>
 
+#include "locks/scope_holds.hpp"
+
 namespace latchkey {
 
 Hold* current_hold() noexcept {
@@ -14,16 +16,22 @@ Hold* current_hold() noexcept {
 }
 
 void assert_held(std::string_view key) {
-  const Hold* lost = nullptr;
+  bool lost = false;
+  LockType type = LockType::REENTRANT;
   for (detail::LockedCall* call = detail::LockedCall::innermost(); call != nullptr;
        call = call->outer()) {
     const Hold* const hold = call->hold();
     if (hold == nullptr || !call->covers(key)) continue;
     if (!hold->lost()) return;
-    lost = hold;
+    lost = true;
+    type = hold->type();
   }
-  const LockType type = lost != nullptr ? lost->type() : LockType::REENTRANT;
-  throw NotHeld({std::string(key), type, {}}, lost != nullptr);
+  switch (detail::ScopeHolds::find(key, type)) {
+    case detail::ScopeHolds::Found::held: return;
+    case detail::ScopeHolds::Found::lost: lost = true; break;
+    case detail::ScopeHolds::Found::nothing: break;
+  }
+  throw NotHeld({std::string(key), type, {}}, lost);
 }
 
 }  // namespace latchkey

@@ -2,7 +2,9 @@
 #include <latchkey/locked/locked_call.hpp>
 
 #include <algorithm>
+#include <stdexcept>
 #include <string>
+#include <utility>
 
 #include <latchkey/default_locks.hpp>
 #include <latchkey/error.hpp>
@@ -10,6 +12,8 @@
 #include <latchkey/locks.hpp>
 
 #include "locked/lock_order.hpp"
+#include "locks/asker.hpp"
+#include "locks/scope_holds.hpp"
 
 namespace latchkey::detail {
 namespace {
@@ -94,6 +98,17 @@ Entry LockedCall::acquire(const Locks& locks) {
   return Entry::held;
 }
 
+Hold LockedCall::take_hold() {
+  // What runs unlocked has no scope: a policy that says so is refused when it is loaded.
+  if (!hold_) throw std::logic_error("a HERE went on without its lock");
+  Hold hold = std::move(*hold_);
+  hold_.reset();
+  const bool lingers = terms_->hold_for.count() != 0;
+  return ScopeHolds::enter(std::move(hold), locks_->options().prefix,
+                           lingers ? &locks_->clock() : nullptr,
+                           lingers ? entered_ + terms_->hold_for : Clock::time_point{});
+}
+
 void LockedCall::leave() {
   unlink();
   if (!hold_) return;  // it ran unlocked
@@ -103,7 +118,13 @@ void LockedCall::leave() {
     linger = std::max(linger, std::chrono::ceil<std::chrono::milliseconds>(left));
   }
   if (terms_->raises_loss) {
-    release(linger);
+    try {
+      release(linger);
+    } catch (const ReleaseUnconfirmed&) {
+      // The listener is told. A silent backend is no error of a call with another strategy for it,
+      // whose result counts.
+      if (terms_->raises_unavailable) throw;
+    }
   } else {
     hold_->release_quietly_after(linger);
   }
@@ -111,11 +132,24 @@ void LockedCall::leave() {
 }
 
 void LockedCall::release(std::chrono::milliseconds linger) {
-  if (key_.empty()) return release_all(linger);
-  if (hold_->release_after(linger)) return;
-  // The hold is gone and its key with it: the lock of that name has the prefix too.
-  const Lock lock = locks_->lock(std::string(key_), terms_->type);
-  throw LockLost({lock.key(), terms_->type, locks_->describe()});
+  const Asker asker{origin_, terms_->lease};
+  if (hold_->give_back(linger, &asker)) return;
+  // The body itself gave it back, or this process is a fork. The lock's own name has the prefix.
+  LockSite site{{}, terms_->type, locks_->describe()};
+  if (!key_.empty()) site.key = locks_->lock(std::string(key_), terms_->type).key();
+  site.body_ran = true;
+  asker.describe(site);
+  throw LockLost(std::move(site));
+}
+
+void LockedCall::name(const KeyError& error, Site& site, std::string_view key_template) {
+  site.give_name(terms_->name);
+  if (!origin_.key_template.empty()) key_template = origin_.key_template;
+  std::string sentence = site.where() + ": " + error.what();
+  if (sentence.find(key_template) == std::string::npos) {
+    sentence += "; key template '" + std::string(key_template) + "'";
+  }
+  throw KeyError(sentence + "; the body did not run");
 }
 
 namespace {
@@ -130,7 +164,9 @@ void tell_hidden(const Locks* locks, LockType type, const Site& site, std::strin
     event.key = key;
     event.origin.site = &site;
     event.owner = Owner::this_thread().number();
-    event.text = std::string(site.name()) + ": " + std::string(what);
+    // Errors of locks name the method themselves.
+    if (!what.starts_with(site.name())) event.text = std::string(site.name()) + ": ";
+    event.text += what;
     locks->tell(event);
   } catch (...) {
     // Without Locks there is no listener, without memory no event.

@@ -35,12 +35,6 @@ Entry LockedCall::acquire_all(const std::vector<std::string>& keys) {
   return Entry::held;
 }
 
-void LockedCall::release_all(std::chrono::milliseconds linger) {
-  std::string keys(hold_->key());
-  if (hold_->release_after(linger)) return;
-  throw LockLost({std::move(keys), terms_->type, locks_->describe()});
-}
-
 bool LockedCall::covers(std::string_view key) const {
   if (!hold_) return false;
   if (!key_.empty()) return key_ == key;

@@ -26,6 +26,7 @@ struct Actions {
   ShortList<Request*, 4> submits;
   ShortList<Call*, 4> wakes;         ///< answered, or to look at `wake_at` again
   std::unique_ptr<Tidings> tidings;  ///< null: none
+  std::size_t untold = 0;            ///< events that no memory was left for
 
   Tidings& tell() {
     if (tidings == nullptr) tidings = std::make_unique<Tidings>();

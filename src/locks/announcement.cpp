@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <array>
+#include <memory>
 
+#include "locks/administration.hpp"
 #include "locks/lock_space.hpp"
 
 namespace latchkey::detail {
@@ -18,20 +20,18 @@ std::string announcement_of_this_process() {
 
 // `holder` with what it has announced: one look, and where that fails the owner's id must do,
 // because the LockTimeout is what the caller is to hear of.
-std::string LockSpace::announced(std::string_view key, const std::string& holder) {
+std::string LockSpace::announced(const Call& call, std::string_view key) {
+  std::string holder(call.text.view());
   const bool elsewhere = !holder.empty() && holder.find(' ') == std::string::npos;
   if (!options_.announce || !capabilities_.administration || !elsewhere) return holder;
-  LockInfo info;
-  Request request;
-  request.verb = Verb::inspect;
-  request.key = key;
-  request.info = &info;
-  try {
-    administer(request);
-  } catch (const LockError&) {
-    return holder;
-  }
-  for (const HolderInfo& each : info.holders) {
+  auto asked = std::make_unique<Administration>();
+  asked->verb = Verb::inspect;
+  asked->key = asked->own_key = key;
+  asked->info = &asked->own_info;
+  // The wait is a bound also where nobody answers this.
+  if (!await(asked, later(call.until, call.grace))) return holder;
+  if (asked->outcome.kind != Outcome::Kind::granted) return holder;
+  for (const HolderInfo& each : asked->own_info.holders) {
     if (each.id == holder && !each.announced.empty()) return each.announced + ", owner " + holder;
   }
   return holder;

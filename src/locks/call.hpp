@@ -1,6 +1,7 @@
 // One caller that waits for the coordinator.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -55,6 +56,8 @@ struct Call {
   Clock::time_point asked{};
   /// The end of the wait; at or before `asked`: one attempt.
   Clock::time_point until = Clock::never();
+  /// How long after `until` the answer to the first attempt is waited for.
+  std::chrono::milliseconds grace{};
   Parker* parker = nullptr;  ///< where the caller sleeps
 
   // What is answered. Written under the mutex of the key's shard, and read by the caller once it
@@ -63,9 +66,11 @@ struct Call {
   Answer answer = Answer::pending;
   RemoteHold* hold = nullptr;              ///< granted: what was granted; before: the claim
   LockType held_as = LockType::REENTRANT;  ///< would_deadlock
-  SeldomText text;                         ///< busy: the holder; unavailable, refused: the reason
-  SeldomText key;                          ///< unavailable, refused, not_owner: of what
-  std::uint64_t ticket = 0;                ///< its place in the key's queue
+  /// busy: the holder; unavailable, refused: the reason; would_deadlock: the holder's method
+  SeldomText text;
+  SeldomText key;            ///< unavailable, refused, lost, not_owner: of what
+  Clock::duration held{};    ///< lost: since the grant
+  std::uint64_t ticket = 0;  ///< its place in the key's queue
   /// When the caller's thread has to bring a tick at the latest.
   Clock::time_point wake_at = Clock::never();
 
@@ -75,7 +80,9 @@ struct Call {
   IntrusiveList<Call>* list = nullptr;  ///< the list that it waits in
   Clock::time_point silent_since{};     ///< since when no answer came
   std::chrono::milliseconds want{};     ///< extend, re-entry: the lease that must be reached
+  Clock::time_point waiting_since{};    ///< if `waits`
   bool acquires = true;                 ///< an acquire, not an extend or a release
+  bool releases = false;                ///< gives a local hold back
   bool answered = false;                ///< the backend answered at least once
   bool ignorant = false;                ///< the last outcome was unknown
   bool waits = false;                   ///< the listener was told so
@@ -85,6 +92,15 @@ struct Call {
   void start(Clock::time_point now) noexcept {
     asked = now;
     until = later(now, wait);
+  }
+
+  /// A wait is a bound: a little is added to it for the first answer, so that a wait shorter than a
+  /// round trip is not in vain. A wait of zero makes one attempt, which takes as long as a command
+  /// may.
+  void set_grace(std::chrono::milliseconds its_wait,
+                 std::chrono::milliseconds command_timeout) noexcept {
+    constexpr std::chrono::milliseconds little{40};
+    grace = its_wait.count() == 0 ? command_timeout : std::min(little, command_timeout);
   }
 };
 

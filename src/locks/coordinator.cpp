@@ -2,7 +2,10 @@
 #include "locks/coordinator.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
+
+#include <latchkey/parker.hpp>
 
 #include "core/magazine.hpp"
 #include "locks/planted.hpp"
@@ -78,6 +81,7 @@ void Coordinator::inherit() noexcept {
 
 void Coordinator::drop() noexcept {
   while (RemoteHold* const hold = remotes_.pop_front()) Magazine<RemoteHold>::give_back(*hold);
+  in_the_way_[0] = in_the_way_[1] = 0;
 }
 
 Clock::time_point Coordinator::due() const noexcept {
@@ -86,7 +90,10 @@ Clock::time_point Coordinator::due() const noexcept {
     switch (hold->stage) {
       case RemoteHold::Stage::claim: break;
       case RemoteHold::Stage::held:
-        if (hold->lost.load(std::memory_order_relaxed)) break;
+        if (hold->lost.load(std::memory_order_relaxed)) {
+          if (hold->stop_owed) at = std::min(at, hold->check_at);
+          break;
+        }
         at = std::min(at, hold->deadline_point());
         if (!hold->checking) at = std::min(at, hold->check_at);
         break;
@@ -112,39 +119,61 @@ bool Coordinator::held() const noexcept {
 }
 
 void Coordinator::tell(Event::Kind kind, const RemoteHold& hold, Turn& turn,
-                       std::string_view text) {
-  Event& event = turn.out.tell().events.emplace_back();
-  event.kind = kind;
-  event.type = hold.type;
-  event.key = key;
-  event.owner = hold.owner.number();
-  event.origin = hold.origin;
-  event.held = turn.now() - hold.granted_at;
-  event.lease = hold.lease;
-  event.left = std::max(hold.deadline_point() - turn.now(), Clock::duration{});
-  if (kind == Event::Kind::renewed) event.late = turn.now() - hold.check_due;
-  if (hold.token != 0) event.fencing_token = hold.token;
-  event.text = text;
+                       std::string_view text) noexcept {
+  try {
+    Event event;
+    event.kind = kind;
+    event.type = hold.type;
+    event.key = key;
+    event.owner = hold.owner.number();
+    event.origin = hold.origin;
+    event.held = turn.now() - hold.granted_at;
+    event.lease = hold.lease;
+    event.left = std::max(hold.deadline_point() - turn.now(), Clock::duration{});
+    if (kind == Event::Kind::renewed) event.late = turn.now() - hold.check_due;
+    if (hold.token != 0) event.fencing_token = hold.token;
+    event.text = text;
+    turn.out.tell().events.push_back(std::move(event));
+  } catch (const std::bad_alloc&) {
+    ++turn.out.untold;
+  }
 }
 
-void Coordinator::tell(Event::Kind kind, const Call& call, Turn& turn) {
-  Event& event = turn.out.tell().events.emplace_back();
-  event.kind = kind;
-  event.type = call.type;
-  event.key = key;
-  event.owner = call.owner.number();
-  event.ticket = call.ticket;
-  event.origin = call.origin;
-  event.waited = turn.now() - call.asked;
-  if (kind == Event::Kind::granted) {
-    if (call.hold->token != 0) event.fencing_token = call.hold->token;
-    event.lease = call.hold->lease;
-    event.left = std::max(call.hold->deadline_point() - turn.now(), Clock::duration{});
-  } else if (kind == Event::Kind::waiting) {
-    event.holder = holder_of(call, turn);
-  } else if (kind == Event::Kind::timeout) {
-    event.holder = call.text;
+void Coordinator::tell(Event::Kind kind, const Call& call, Turn& turn) noexcept {
+  try {
+    Event event;
+    event.kind = kind;
+    event.type = call.type;
+    event.key = key;
+    event.owner = call.owner.number();
+    event.ticket = call.ticket;
+    event.origin = call.origin;
+    event.waited = turn.now() - call.asked;
+    if (call.waits && kind != Event::Kind::waiting) {
+      event.contended = turn.now() - call.waiting_since;
+    }
+    if (kind == Event::Kind::granted) {
+      event.count = call.hold->grips();
+      if (call.hold->token != 0) event.fencing_token = call.hold->token;
+      event.lease = call.hold->lease;
+      event.left = std::max(call.hold->deadline_point() - turn.now(), Clock::duration{});
+    } else if (kind == Event::Kind::waiting) {
+      event.holder = holder_of(call, turn);
+    } else if (kind == Event::Kind::timeout) {
+      event.holder = call.text;
+    } else {
+      event.text = call.text;
+    }
+    turn.out.tell().events.push_back(std::move(event));
+  } catch (const std::bad_alloc&) {
+    ++turn.out.untold;
   }
+}
+
+// Its thread looks at the answer once it has the mutex.
+void Coordinator::wake_now(Call& call) noexcept {
+  call.waking = false;
+  if (call.parker != nullptr) call.parker->unpark();
 }
 
 void Coordinator::reset() noexcept { due_at = Clock::never(); }
@@ -161,8 +190,8 @@ void RemoteHold::reset() noexcept {
   wanted = poll = std::chrono::milliseconds(0);
   granted_at = expires_at = Clock::time_point{};
   check_at = poll_at = repeat_at = linger_until = Clock::never();
-  asking = checking = releasing = nudged = unsettled = false;
-  released = release_again = downgrading = gone = false;
+  stop_owed = asking = checking = releasing = nudged = unsettled = refused = reached = false;
+  released = release_again = downgrading = write_or_read = gone = unconfirmed = false;
   subscription.stage = Subscription::Stage::off;
   if (!note.empty()) announce({});
 }

@@ -14,6 +14,7 @@
 #include "core/key_text.hpp"
 #include "locks/call.hpp"
 #include "locks/coordinator_context.hpp"
+#include "locks/event_kinds.hpp"
 #include "locks/intrusive_list.hpp"
 #include "locks/remote_hold.hpp"
 #include "locks/turn.hpp"
@@ -51,6 +52,10 @@ class Coordinator {
   void acquire(Call& call, Turn& turn);
   /// The stop token of a waiting acquire was used.
   void cancel(Call& call, Turn& turn);
+  /// The answer to the one request for several keys did not come within the wait.
+  void end_wait(Call& call, Turn& turn);
+  /// The thread of a release waits for its outcome no longer.
+  void leave(const Call& call, Turn& turn);
   /// Undoes one lock() of the owner in `call.type`.
   void unlock(Call& call, Turn& turn);
   /// Undoes what one Hold was granted. `linger_until`: keep the key until then although nobody
@@ -92,12 +97,20 @@ class Coordinator {
   // acquiring and waiting (coordinator_acquire.cpp, coordinator_wait.cpp)
   void reenter(Call& call, RemoteHold& hold, Turn& turn);
   void enqueue(Call& call, Turn& turn);
+  /// Out of the queue that it waits in.
+  void leave_queue(Call& call) noexcept {
+    if (&call == unasked_) unasked_ = call.next;
+    std::exchange(call.list, nullptr)->remove(call);
+  }
+  /// The hold is no claim any more: from here on local calls may have to wait for it.
+  void past_claim(const RemoteHold& hold) noexcept { ++in_the_way_[is_shared(hold.type) ? 1 : 0]; }
   /// Lets the front of the queue talk to the backend, and with a READ the READs next to it.
   void pump(Turn& turn) {
-    if (!queue_.empty()) pump_front(turn);
+    if (unasked_ != nullptr) pump_front(turn);
   }
   void pump_front(Turn& turn);
   inline void talk(Call& call, Turn& turn);
+  void make_claim(Call& call, Turn& turn);
   void announce(RemoteHold& claim);
   void ask(RemoteHold& claim, Turn& turn);
   void asked(RemoteHold& claim, Outcome& outcome, Turn& turn);
@@ -105,16 +118,20 @@ class Coordinator {
   void wait_for_release(RemoteHold& claim, const Outcome& outcome, Turn& turn);
   void wait_for_answer(RemoteHold& claim, Turn& turn);
   [[nodiscard]] std::string holder_of(const Call& call, Turn& turn) const;
+  void name_holder(Call& call, Turn& turn) const noexcept;
   void tell_waiting(Call& call, Turn& turn);
   void join_same_owner(RemoteHold& hold, IntrusiveList<Call>& list, Turn& turn);
   void give_up(Call& call, Answer answer, Turn& turn);
   void give_up_waiting(Call& call, Turn& turn);
+  [[nodiscard]] bool front_is_ignorant(Call& call, Turn& turn) const;
   void answer(Call& call, Answer answer, Turn& turn) {
     call.answer = answer;
     wake(call, turn);
     if (answer != Answer::granted || tells(Event::Kind::granted)) explain(call, turn);
   }
   void explain(Call& call, Turn& turn);
+  void answer_deadlock(Call& call, LockType held_as, const RemoteHold& hold, Turn& turn);
+  void answer_lost(Call& call, const RemoteHold& hold, Turn& turn);
   void count(Call& call, RemoteHold& hold);
   [[nodiscard]] inline RemoteHold* live_hold_of(Owner owner, Turn& turn);
   [[nodiscard]] const RemoteHold* local_blocker(LockType type, Turn& turn) const;
@@ -127,8 +144,13 @@ class Coordinator {
   void set_alarm_of_sleeper(Call& call, Turn& turn);
   void wake(Call& call, Turn& turn) {
     if (&call == turn.caller || std::exchange(call.waking, true)) return;
-    turn.out.wakes.push_back(&call);
+    if (turn.out.wakes.make_room()) {
+      turn.out.wakes.push_back(&call);
+    } else {
+      wake_now(call);
+    }
   }
+  static void wake_now(Call& call) noexcept;
   void tick_call(Call& call, Turn& turn);
 
   // holding (coordinator_hold.cpp)
@@ -138,9 +160,12 @@ class Coordinator {
   void submit_check(RemoteHold& hold, Verb verb, std::chrono::milliseconds lease, Turn& turn);
   void checked(RemoteHold& hold, Outcome& outcome, Turn& turn);
   void downgraded(RemoteHold& hold, const Outcome& outcome, Turn& turn);
+  void become_read(RemoteHold& hold) noexcept;
+  void downgraded_too_late(RemoteHold& hold, const Outcome& outcome, Turn& turn);
   void move_deadline(RemoteHold& hold, Clock::time_point sent, std::chrono::milliseconds lease);
   void answer_renewals(RemoteHold& hold, const Outcome& outcome, Turn& turn);
   void fail_renewals(RemoteHold& hold, Turn& turn);
+  void request_stop(RemoteHold& hold, Turn& turn) noexcept;
   void declare_lost(RemoteHold& hold, std::string_view why, Turn& turn);
   void downgrade(RemoteHold& hold, Turn& turn);
   void tick_hold(RemoteHold& hold, Turn& turn);
@@ -151,6 +176,8 @@ class Coordinator {
   void end(RemoteHold& hold, Call* call, Turn& turn);
   void submit_end(RemoteHold& hold, Turn& turn);
   void ended(RemoteHold& hold, Outcome& outcome, Turn& turn);
+  void answer_release(Call& call, const RemoteHold& hold, const Outcome& outcome, Turn& turn);
+  void tell_end(RemoteHold& hold, const Outcome& outcome, Turn& turn);
   void abandon(RemoteHold& claim, Turn& turn);
   void drop_if_done(RemoteHold& hold, Turn& turn);
 
@@ -169,12 +196,15 @@ class Coordinator {
   [[nodiscard]] bool tells(Event::Kind kind) const noexcept {
     using Events = CoordinatorSettings::Events;
     const Events wanted = context_->settings->events;
-    const bool loss = kind == Event::Kind::lost || kind == Event::Kind::abandoned;
-    return wanted == Events::everything || (loss && wanted == Events::losses);
+    return wanted == Events::everything || (wanted == Events::losses && !is_routine(kind));
   }
-  void tell(Event::Kind kind, const RemoteHold& hold, Turn& turn, std::string_view text = {});
-  void tell(Event::Kind kind, const Call& call, Turn& turn);
-  void submit(Request& request, Turn& turn) { turn.out.submits.push_back(&request); }
+  /// What no memory is left for is counted.
+  void tell(Event::Kind kind, const RemoteHold& hold, Turn& turn,
+            std::string_view text = {}) noexcept;
+  void tell(Event::Kind kind, const Call& call, Turn& turn) noexcept;
+  /// Only where can_submit: what is not sent for lack of memory is sent at a later tick.
+  static void submit(Request& request, Turn& turn) { turn.out.submits.push_back(&request); }
+  [[nodiscard]] static bool can_submit(Turn& turn) noexcept { return turn.out.submits.make_room(); }
   void prepare(OwnedRequest& request, Verb verb, RemoteHold& hold, Turn& turn) {
     request.verb = verb;
     request.type = hold.type;
@@ -188,8 +218,10 @@ class Coordinator {
 
   CoordinatorContext* context_ = nullptr;
   IntrusiveList<Call> queue_;  ///< all types but FAIR: the front talks to the backend
+  Call* unasked_ = nullptr;    ///< the first of `queue_` that has no claim; all before it have one
   IntrusiveList<Call> fair_;   ///< FAIR: each talks for itself
   IntrusiveList<RemoteHold> remotes_;
+  std::uint32_t in_the_way_[2] = {0, 0};  ///< of `remotes_`, all but claims: exclusive, shared
   Subscription subscription_;
 };
 

@@ -1,5 +1,6 @@
 // The coordinator's decisions about acquiring: re-entry, the local queue, attempts.
 #include <algorithm>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -34,8 +35,7 @@ void Coordinator::reenter(Call& call, RemoteHold& hold, Turn& turn) {
   const bool same = call.type == held_as;
   const bool read_in_write = call.type == LockType::READ && held_as == LockType::WRITE;
   if ((!same && !read_in_write) || call.reentry == Reentry::refuse) {
-    call.held_as = held_as;
-    return answer(call, Answer::would_deadlock, turn);
+    return answer_deadlock(call, held_as, hold, turn);
   }
   call.want = call.lease.length(context_->settings->watchdog);
   const Clock::duration left = hold.deadline_point() - turn.now();
@@ -52,6 +52,7 @@ void Coordinator::enqueue(Call& call, Turn& turn) {
   call.ticket = context_->ticket();
   call.list = call.type == LockType::FAIR ? &fair_ : &queue_;
   call.list->push_back(call);
+  if (call.list == &queue_ && unasked_ == nullptr) unasked_ = &call;
   if (call.type == LockType::FAIR) {
     talk(call, turn);
   } else {
@@ -60,24 +61,38 @@ void Coordinator::enqueue(Call& call, Turn& turn) {
   // One attempt, and somebody else of this process is in front: the answer is known.
   const bool one_attempt = !call.forever && call.until <= call.asked;
   if (one_attempt && call.hold == nullptr && call.answer == Answer::pending) {
-    return give_up(call, Answer::busy, turn);
+    return give_up_waiting(call, turn);
   }
   if (call.hold == nullptr && call.answer == Answer::pending) tell_waiting(call, turn);
   set_alarm(call, turn);
 }
 
+// A crowd of READs is looked at once: each has the same holds of this process in its way.
 void Coordinator::pump_front(Turn& turn) {
-  for (Call* call = queue_.first(); call != nullptr; call = call->next) {
-    if (call != queue_.first() && call->type != LockType::READ) break;
-    if (local_blocker(call->type, turn) != nullptr) break;
-    talk(*call, turn);
-    if (call->type != LockType::READ) break;
-  }
+  const bool reads = queue_.first()->type == LockType::READ;
+  if (unasked_ != queue_.first() && !(reads && unasked_->type == LockType::READ)) return;
+  if (local_blocker(unasked_->type, turn) != nullptr) return;
+  do {
+    talk(*unasked_, turn);
+  } while (reads && unasked_ != nullptr && unasked_->type == LockType::READ);
 }
 
 void Coordinator::talk(Call& call, Turn& turn) {
   if (call.hold != nullptr) return;
+  try {
+    make_claim(call, turn);
+  } catch (const std::bad_alloc&) {
+    call.text = "out of memory";
+    return give_up(call, Answer::unavailable, turn);
+  }
+  ask(*call.hold, turn);
+}
+
+// What may throw comes first.
+void Coordinator::make_claim(Call& call, Turn& turn) {
+  if (!can_submit(turn)) throw std::bad_alloc();
   RemoteHold& claim = Magazine<RemoteHold>::take();
+  if (&call == unasked_) unasked_ = call.next;
   claim.home = this;
   claim.space = context_->space;
   claim.id = context_->fresh_id();
@@ -87,10 +102,14 @@ void Coordinator::talk(Call& call, Turn& turn) {
   claim.origin = call.origin;
   claim.lease = call.lease.length(context_->settings->watchdog);
   claim.call = &call;
-  if (!context_->settings->announcement.empty()) announce(claim);
+  try {
+    if (!context_->settings->announcement.empty()) announce(claim);
+  } catch (const std::bad_alloc&) {
+    claim.note.clear();  // then only its id is known
+    claim.ask.note = claim.check.note = claim.end.note = {};
+  }
   call.hold = &claim;
   remotes_.push_back(claim);
-  ask(claim, turn);
 }
 
 // What others may read of the holder: "Bank::deposit (bank.cpp:12) on web-3, process 7".
@@ -102,12 +121,19 @@ void Coordinator::announce(RemoteHold& claim) {
 
 void Coordinator::ask(RemoteHold& claim, Turn& turn) {
   Call& call = *claim.call;
+  if (!call.bundled && !can_submit(turn)) {
+    claim.poll_at = later(turn.now(), repeat_pause);
+    return set_alarm(call, turn);
+  }
   const bool one_attempt = !call.forever && call.until <= call.asked;
   prepare(claim.ask, Verb::acquire, claim, turn);
   claim.ask.lease = claim.lease;
   claim.ask.queue_wait = one_attempt ? milliseconds(0) : queue_wait;
   claim.sent = claim.ask.sent;
-  claim.expires_at = std::max(claim.expires_at, later(claim.sent, claim.lease));
+  // A place in a FAIR queue may outlive the lease that was asked for.
+  const bool queues = claim.type == LockType::FAIR;
+  const milliseconds there = queues ? std::max(claim.lease, claim.ask.queue_wait) : claim.lease;
+  claim.expires_at = std::max(claim.expires_at, later(claim.sent, there));
   claim.poll_at = Clock::never();
   claim.asking = true;
   claim.nudged = false;
@@ -118,13 +144,17 @@ void Coordinator::ask(RemoteHold& claim, Turn& turn) {
 
 void Coordinator::asked(RemoteHold& claim, Outcome& outcome, Turn& turn) {
   claim.asking = false;
-  if (outcome.kind == Outcome::Kind::unknown) claim.unsettled = true;
+  const bool ran = !outcome.never_ran;
+  if (outcome.kind == Outcome::Kind::unknown && ran) claim.unsettled = true;
+  const bool refused = outcome.kind == Outcome::Kind::refused;
+  if (refused && ran) claim.refused = true;
+  claim.reached = claim.reached || ran;
   Call* const call = claim.call;
   if (call == nullptr) {
     // Given up meanwhile; its release is behind it, unless it overtook: then what the attempt left
     // there, a hold or a FAIR place, is given back once more.
     const bool queued = outcome.kind == Outcome::Kind::busy && claim.type == LockType::FAIR;
-    const bool there = outcome.kind == Outcome::Kind::granted || queued;
+    const bool there = outcome.kind == Outcome::Kind::granted || queued || refused;
     const bool copies = claim.unsettled && !context_->settings->in_order;
     if (claim.releasing) claim.release_again = there && !context_->settings->in_order;
     if (claim.released && (there || copies)) return submit_end(claim, turn);
@@ -162,13 +192,13 @@ void Coordinator::establish(RemoteHold& claim, Outcome& outcome, Turn& turn) {
     return talk(call, turn);
   }
   claim.stage = RemoteHold::Stage::held;
+  past_claim(claim);
   claim.call = nullptr;
   claim.token = outcome.token;
   claim.granted_at = turn.now();
   claim.poll_at = Clock::never();
   claim.deadline.store(deadline.time_since_epoch().count(), std::memory_order_release);
-  call.list->remove(call);
-  call.list = nullptr;
+  leave_queue(call);
   count(call, claim);
   claim.check_at = later(claim.sent, rhythm(claim));
   answer(call, Answer::granted, turn);
@@ -184,8 +214,7 @@ void Coordinator::join_same_owner(RemoteHold& hold, IntrusiveList<Call>& list, T
   for (Call* call = list.first(); call != nullptr;) {
     Call& waiting = *std::exchange(call, call->next);
     if (waiting.owner != hold.owner) continue;
-    list.remove(waiting);
-    waiting.list = nullptr;
+    leave_queue(waiting);
     RemoteHold* const claim = std::exchange(waiting.hold, nullptr);
     if (claim != nullptr) abandon(*claim, turn);
     reenter(waiting, hold, turn);
@@ -204,8 +233,10 @@ RemoteHold* Coordinator::live_hold_of(Owner owner, Turn& turn) {
 // A hold of this process that a call of `type` must wait for, bounded by its deadline.
 const RemoteHold* Coordinator::local_blocker(LockType type, Turn& turn) const {
   using Stage = RemoteHold::Stage;
+  const bool reads = is_shared(type);
+  if (in_the_way_[0] == 0 && (reads || in_the_way_[1] == 0)) return nullptr;
   for (const RemoteHold* hold = remotes_.first(); hold != nullptr; hold = hold->next) {
-    const bool both_read = is_shared(type) && is_shared(hold->type);
+    const bool both_read = reads && is_shared(hold->type);
     if (both_read || hold->stage == Stage::claim) continue;
     if (hold->stage == Stage::ending) {
       // Behind a release, in order, an attempt finds the lock free.

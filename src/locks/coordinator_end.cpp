@@ -25,8 +25,19 @@ Answer answer_of_release(Outcome::Kind kind) noexcept {
 
 }  // namespace
 
+void Coordinator::answer_release(Call& call, const RemoteHold& hold, const Outcome& outcome,
+                                 Turn& turn) {
+  const Answer result = answer_of_release(outcome.kind);
+  if (result == Answer::lost) return answer_lost(call, hold, turn);
+  if (result == Answer::unavailable || result == Answer::refused) {
+    call.text = std::string_view(outcome.text);
+  }
+  answer(call, result, turn);
+}
+
 void Coordinator::unlock(Call& call, Turn& turn) {
   call.acquires = false;
+  call.releases = true;
   const int kind = is_shared(call.type) ? 1 : 0;
   RemoteHold* newest = nullptr;  // after a loss the owner may hold anew: that is undone first
   for (RemoteHold* hold = remotes_.first(); hold != nullptr; hold = hold->next) {
@@ -41,7 +52,10 @@ void Coordinator::unlock(Call& call, Turn& turn) {
 
 void Coordinator::release(RemoteHold& hold, LockType type, bool watched,
                           Clock::time_point linger_until, Call* call, Turn& turn) {
-  if (call != nullptr) call->acquires = false;
+  if (call != nullptr) {
+    call->acquires = false;
+    call->releases = true;
+  }
   --hold.holds[is_shared(type) ? 1 : 0];
   --context_->hold_objects;
   if (watched) --hold.watchdogs;
@@ -58,12 +72,12 @@ void Coordinator::ungrip(RemoteHold& hold, Clock::time_point linger_until, Call*
       hold.downgrader = call;
       return downgrade(hold, turn);
     }
-    if (call != nullptr) answer(*call, lost ? Answer::lost : Answer::granted, turn);
-    return;
+    if (call == nullptr) return;
+    return lost ? answer_lost(*call, hold, turn) : answer(*call, Answer::granted, turn);
   }
   if (lost) {
     declare_lost(hold, "its lease ended", turn);
-    if (call != nullptr) answer(*std::exchange(call, nullptr), Answer::lost, turn);
+    if (call != nullptr) answer_lost(*std::exchange(call, nullptr), hold, turn);
   }
   const bool downgrade_sent = hold.checking && hold.check.verb == Verb::downgrade;
   if (hold.downgrader != nullptr && !downgrade_sent) {
@@ -84,6 +98,7 @@ void Coordinator::ungrip(RemoteHold& hold, Clock::time_point linger_until, Call*
 }
 
 void Coordinator::end(RemoteHold& hold, Call* call, Turn& turn) {
+  if (hold.stage == RemoteHold::Stage::claim) past_claim(hold);
   hold.stage = RemoteHold::Stage::ending;
   hold.ender = call;
   if (!planted(Bug::renewal_outlives_release)) hold.check_at = Clock::never();
@@ -93,8 +108,14 @@ void Coordinator::end(RemoteHold& hold, Call* call, Turn& turn) {
 
 void Coordinator::submit_end(RemoteHold& hold, Turn& turn) {
   if (hold.releasing) return;
+  if (!can_submit(turn)) {
+    hold.repeat_at = later(turn.now(), repeat_pause);
+    return;
+  }
   const bool queued = hold.type == LockType::FAIR && hold.granted_at == Clock::time_point{};
-  prepare(hold.end, queued ? Verb::leave : Verb::release, hold, turn);
+  const bool unsure = hold.write_or_read && !planted(Bug::downgrade_stays_a_write);
+  prepare(hold.end, queued || unsure ? Verb::leave : Verb::release, hold, turn);
+  if (unsure) hold.end.type = LockType::WRITE;
   hold.releasing = true;
   // Where no call waits for the outcome nobody drives for it either, and what the backend has yet
   // to do about it would not be done: the timer thread does, as long as something is due.
@@ -112,16 +133,13 @@ void Coordinator::ended(RemoteHold& hold, Outcome& outcome, Turn& turn) {
     hold.gone = hold.gone || sure;
     return;
   }
-  if (was_held && outcome.kind == Outcome::Kind::granted && tells(Event::Kind::released)) {
-    tell(Event::Kind::released, hold, turn);
+  if (was_held) tell_end(hold, outcome, turn);
+  const bool downgrade_sent = hold.checking && hold.check.verb == Verb::downgrade;
+  if (hold.downgrader != nullptr && !downgrade_sent) {
+    answer_release(*std::exchange(hold.downgrader, nullptr), hold, outcome, turn);
   }
-  if (was_held && outcome.kind == Outcome::Kind::gone && hold.ender != nullptr) {
-    declare_lost(hold, "the backend no longer had it when it was released", turn);
-  }
-  if (Call* const call = std::exchange(hold.ender, nullptr)) {
-    if (!sure) call->text = std::move(outcome.text);
-    answer(*call, answer_of_release(outcome.kind), turn);
-  }
+  if (Call* const call = std::exchange(hold.ender, nullptr))
+    answer_release(*call, hold, outcome, turn);
   if (std::exchange(hold.release_again, false)) return submit_end(hold, turn);
   // A copy of an unanswered attempt may run after this release, unless the backend keeps the order.
   const bool copies = hold.unsettled && !context_->settings->in_order;
@@ -133,14 +151,48 @@ void Coordinator::ended(RemoteHold& hold, Outcome& outcome, Turn& turn) {
   pump(turn);
 }
 
+// Of each hold exactly one end is told: it is lost, released, or its release is not confirmed.
+void Coordinator::tell_end(RemoteHold& hold, const Outcome& outcome, Turn& turn) {
+  if (hold.unconfirmed || hold.lost.load(std::memory_order_relaxed)) return;
+  switch (outcome.kind) {
+    case Outcome::Kind::gone:
+      if (hold.ender != nullptr) {
+        return declare_lost(hold, "the backend no longer had it when it was released", turn);
+      }
+      [[fallthrough]];  // what nobody held any more, and was only kept
+    case Outcome::Kind::granted:
+      if (tells(Event::Kind::released)) tell(Event::Kind::released, hold, turn);
+      return;
+    case Outcome::Kind::busy:
+    case Outcome::Kind::unknown:
+    case Outcome::Kind::refused: break;
+  }
+  hold.unconfirmed = true;
+  if (tells(Event::Kind::release_unconfirmed)) {
+    tell(Event::Kind::release_unconfirmed, hold, turn, outcome.text);
+  }
+}
+
 // A waiting call is gone: whatever came or will come of its claim is given back.
 void Coordinator::abandon(RemoteHold& claim, Turn& turn) {
   claim.call = nullptr;
+  if (claim.stage == RemoteHold::Stage::claim) past_claim(claim);
   claim.stage = RemoteHold::Stage::ending;
   claim.poll_at = Clock::never();
-  const bool may_be_there = claim.asking || claim.unsettled || claim.type == LockType::FAIR;
+  const bool queued = claim.type == LockType::FAIR && claim.reached;
+  const bool may_be_there = claim.asking || claim.unsettled || claim.refused || queued;
   if (may_be_there && !planted(Bug::unknown_is_not_compensated)) return submit_end(claim, turn);
   drop_if_done(claim, turn);
+}
+
+// From here on the timer thread drives for it.
+void Coordinator::leave(const Call& call, Turn& turn) {
+  for (RemoteHold* hold = remotes_.first(); hold != nullptr; hold = hold->next) {
+    if (hold->downgrader == &call) hold->downgrader = nullptr;
+    if (hold->ender != &call) continue;
+    hold->ender = nullptr;
+    if (hold->releasing) hold->repeat_at = later(turn.now(), repeat_pause);
+  }
 }
 
 void Coordinator::drop_if_done(RemoteHold& hold, Turn& turn) {
@@ -150,6 +202,7 @@ void Coordinator::drop_if_done(RemoteHold& hold, Turn& turn) {
   if (hold.subscription.stage == Subscription::Stage::on) {
     return unsubscribe(hold.subscription, turn);
   }
+  --in_the_way_[is_shared(hold.type) ? 1 : 0];
   remotes_.remove(hold);
   Magazine<RemoteHold>::give_back(hold);
 }

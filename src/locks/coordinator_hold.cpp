@@ -1,5 +1,6 @@
 // The coordinator's decisions about what is held: renewal, verification, downgrade and loss.
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "locks/coordinator.hpp"
@@ -28,11 +29,14 @@ void Coordinator::wait_for_renewal(Call& call, RemoteHold& hold, Turn& turn) {
 }
 
 // One check at a time: a renewal that finds one under way is sent when that is answered. It takes
-// the place of the watchdog's next, so it asks for no less.
+// the place of the watchdog's next, so it asks for no less. A hold that is downgraded is renewed
+// once it is surely a READ: until then a renewal may find nothing of the type that it names.
 void Coordinator::renew(RemoteHold& hold, milliseconds lease, Turn& turn) {
   if (hold.watchdogs > 0) lease = std::max(lease, context_->settings->watchdog);
-  if (hold.checking) {
+  const bool downgrades = hold.downgrading && !planted(Bug::read_is_renewed_as_write);
+  if (hold.checking || downgrades) {
     hold.wanted = std::max(hold.wanted, lease);
+    if (!hold.checking) downgrade(hold, turn);
     return;
   }
   submit_check(hold, Verb::renew, lease, turn);
@@ -52,6 +56,11 @@ void Coordinator::check(RemoteHold& hold, Turn& turn) {
 }
 
 void Coordinator::submit_check(RemoteHold& hold, Verb verb, milliseconds lease, Turn& turn) {
+  if (!can_submit(turn)) {
+    if (verb == Verb::renew) hold.wanted = std::max(hold.wanted, lease);
+    hold.check_at = later(turn.now(), repeat_pause);
+    return;
+  }
   prepare(hold.check, verb, hold, turn);
   hold.check.lease = lease;
   hold.check_sent = hold.check.sent;
@@ -133,7 +142,7 @@ void Coordinator::answer_renewals(RemoteHold& hold, const Outcome& outcome, Turn
       if (waiting.acquires) count(waiting, hold);
       answer(waiting, Answer::granted, turn);
     } else {
-      waiting.text = std::string(outcome.text);
+      waiting.text = std::string_view(outcome.text);
       const bool refused = outcome.kind == Outcome::Kind::refused;
       answer(waiting, refused ? Answer::refused : Answer::unavailable, turn);
     }
@@ -155,14 +164,24 @@ void Coordinator::fail_renewals(RemoteHold& hold, Turn& turn) {
   }
 }
 
+void Coordinator::request_stop(RemoteHold& hold, Turn& turn) noexcept {
+  hold.stop_owed = false;
+  try {
+    turn.out.tell().stops.push_back(hold.stop);
+  } catch (const std::bad_alloc&) {
+    hold.stop_owed = true;
+    hold.check_at = later(turn.now(), milliseconds(100));
+  }
+}
+
 void Coordinator::declare_lost(RemoteHold& hold, std::string_view why, Turn& turn) {
   if (hold.lost.exchange(true, std::memory_order_acq_rel)) return;
   hold.check_at = Clock::never();
   hold.wanted = milliseconds(0);
-  if (hold.stop.stop_possible()) turn.out.tell().stops.push_back(hold.stop);
+  if (hold.stop.stop_possible()) request_stop(hold, turn);
   if (tells(Event::Kind::lost)) tell(Event::Kind::lost, hold, turn, why);
   if (Call* const call = std::exchange(hold.downgrader, nullptr)) {
-    answer(*call, Answer::lost, turn);
+    answer_lost(*call, hold, turn);
   }
   fail_renewals(hold, turn);
   pump(turn);
@@ -177,48 +196,74 @@ void Coordinator::downgrade(RemoteHold& hold, Turn& turn) {
     // From here on it may be a READ, which no WRITE enters.
     hold.renewals.remove(waiting);
     waiting.list = nullptr;
-    waiting.held_as = LockType::READ;
-    answer(waiting, Answer::would_deadlock, turn);
+    answer_deadlock(waiting, LockType::READ, hold, turn);
   }
   const milliseconds period = context_->settings->watchdog;
+  hold.write_or_read = true;
   submit_check(hold, Verb::downgrade, hold.watchdogs > 0 ? period : hold.lease, turn);
 }
 
 void Coordinator::downgraded(RemoteHold& hold, const Outcome& outcome, Turn& turn) {
   const bool done = outcome.kind == Outcome::Kind::granted;
+  if (hold.stage == RemoteHold::Stage::ending) return downgraded_too_late(hold, outcome, turn);
   Call* const call = std::exchange(hold.downgrader, nullptr);
-  if (hold.stage != RemoteHold::Stage::held) {
-    // "Gone" is what a downgrade finds that the release of the READs has overtaken.
-    const bool ended = done || outcome.kind == Outcome::Kind::gone;
-    if (call != nullptr) answer(*call, ended ? Answer::granted : Answer::unavailable, turn);
-    return drop_if_done(hold, turn);
+  if (hold.stage == RemoteHold::Stage::linger) {
+    if (done) become_read(hold);
+    if (call != nullptr) answer_release(*call, hold, outcome, turn);
+    return pump(turn);
   }
   if (outcome.kind == Outcome::Kind::gone || hold.is_lost(turn.now())) {
-    if (call != nullptr) answer(*call, Answer::lost, turn);
+    if (call != nullptr) answer_lost(*call, hold, turn);
     hold.gone = hold.gone || outcome.kind == Outcome::Kind::gone;
     return declare_lost(hold, "the backend no longer had it", turn);
   }
   if (done) {
-    hold.type = LockType::READ;
-    hold.downgrading = false;
+    become_read(hold);
     move_deadline(hold, hold.check_sent, hold.check.lease);
     hold.check_at = later(hold.check_sent, rhythm(hold));
   } else {
     hold.check_at = later(turn.now(), milliseconds(50));
   }
-  if (call != nullptr) {
-    call->text = std::string(outcome.text);
-    answer(*call, done ? Answer::granted : Answer::unavailable, turn);
-  }
+  if (call != nullptr) answer_release(*call, hold, outcome, turn);
+  if (!done) answer_renewals(hold, outcome, turn);
   if (done && hold.wanted.count() > 0) check(hold, turn);
   pump(turn);
+}
+
+// A late copy of its acquire would make a WRITE of it once more, which its release must find.
+void Coordinator::become_read(RemoteHold& hold) noexcept {
+  --in_the_way_[0];
+  hold.type = LockType::READ;
+  past_claim(hold);
+  hold.downgrading = false;
+  hold.write_or_read = hold.unsettled && !context_->settings->in_order;
+}
+
+// The READs ended before it was answered. Their release gives back a WRITE as well, so where nobody
+// can tell what became of the downgrade, the release says whether the WRITE is over.
+void Coordinator::downgraded_too_late(RemoteHold& hold, const Outcome& outcome, Turn& turn) {
+  // "Gone" is what a downgrade finds that the release of the READs has overtaken.
+  const bool over = outcome.kind == Outcome::Kind::granted || outcome.kind == Outcome::Kind::gone ||
+                    hold.released;
+  if (hold.downgrader != nullptr && (over || !hold.releasing)) {
+    Call& call = *std::exchange(hold.downgrader, nullptr);
+    if (over) {
+      answer(call, Answer::granted, turn);
+    } else {
+      answer_release(call, hold, outcome, turn);
+    }
+  }
+  drop_if_done(hold, turn);
 }
 
 void Coordinator::tick_hold(RemoteHold& hold, Turn& turn) {
   switch (hold.stage) {
     case RemoteHold::Stage::claim: return;
     case RemoteHold::Stage::held:
-      if (hold.lost.load(std::memory_order_relaxed)) return;
+      if (hold.lost.load(std::memory_order_relaxed)) {
+        if (hold.stop_owed && turn.now() >= hold.check_at) request_stop(hold, turn);
+        return;
+      }
       if (turn.now() >= hold.deadline_point()) return declare_lost(hold, "its lease ended", turn);
       if (!hold.checking && turn.now() >= hold.check_at) check(hold, turn);
       return;

@@ -7,6 +7,7 @@
 namespace latchkey::detail {
 
 void Coordinator::subscribe(Subscription& subscription, RemoteHold* claim, Turn& turn) {
+  if (!can_submit(turn)) return;  // it polls, and tries again with each poll
   subscription.stage = Subscription::Stage::joining;
   Request& request = subscription.request;
   request.verb = Verb::subscribe;
@@ -20,6 +21,12 @@ void Coordinator::subscribe(Subscription& subscription, RemoteHold* claim, Turn&
 }
 
 void Coordinator::unsubscribe(Subscription& subscription, Turn& turn) {
+  if (!can_submit(turn)) {
+    subscription.stage = Subscription::Stage::on;
+    RemoteHold* const claim = subscription.request.hold;
+    if (claim != nullptr) claim->repeat_at = later(turn.now(), repeat_pause);
+    return;
+  }
   subscription.stage = Subscription::Stage::leaving;
   subscription.request.verb = Verb::unsubscribe;
   subscription.request.sent = turn.now();
@@ -48,7 +55,7 @@ void Coordinator::subscription_changed(RemoteHold* claim, const Outcome& outcome
 
 void Coordinator::notified(const Notification& notification, Turn& turn) {
   using Kind = Notification::Kind;
-  if (notification.kind == Kind::link_down) return;
+  if (notification.kind == Kind::link_down || notification.kind == Kind::warning) return;
   const bool everybody = notification.kind == Kind::link_up;
   const bool one = notification.id.number != 0;
   if (!everybody && !one) return nudge_queue(turn);

@@ -1,11 +1,14 @@
 // The coordinator's decisions about waiting: how long to sleep, when to give up, what to answer.
 #include <algorithm>
+#include <new>
+#include <optional>
 #include <utility>
 
 #include <latchkey/site.hpp>
 
 #include "core/owner_threads.hpp"
 #include "locks/coordinator.hpp"
+#include "locks/planted.hpp"
 
 namespace latchkey::detail {
 namespace {
@@ -53,8 +56,9 @@ void Coordinator::wait_for_release(RemoteHold& claim, const Outcome& outcome, Tu
 
 // Once for each call, whether it is the backend that says busy or somebody of this process.
 void Coordinator::tell_waiting(Call& call, Turn& turn) {
-  const bool first = !std::exchange(call.waits, true);
-  if (first && tells(Event::Kind::waiting)) tell(Event::Kind::waiting, call, turn);
+  if (std::exchange(call.waits, true)) return;
+  call.waiting_since = turn.now();
+  if (tells(Event::Kind::waiting)) tell(Event::Kind::waiting, call, turn);
 }
 
 // Who holds what the call waits for: somebody of this process, or whom the backend has named.
@@ -72,6 +76,14 @@ std::string Coordinator::holder_of(const Call& call, Turn& turn) const {
   return text + ", for " + std::to_string(held.count()) + " ms";
 }
 
+void Coordinator::name_holder(Call& call, Turn& turn) const noexcept {
+  try {
+    call.text = holder_of(call, turn);
+  } catch (const std::bad_alloc&) {
+    call.text = "";
+  }
+}
+
 void Coordinator::wait_for_answer(RemoteHold& claim, Turn& turn) {
   Call& call = *claim.call;
   call.ignorant = true;
@@ -85,13 +97,18 @@ void Coordinator::cancel(Call& call, Turn& turn) {
   if (call.answer == Answer::pending) give_up(call, Answer::cancelled, turn);
 }
 
+void Coordinator::end_wait(Call& call, Turn& turn) {
+  if (call.answer != Answer::pending) return;
+  call.text = "no answer";
+  give_up(call, Answer::unavailable, turn);
+}
+
 void Coordinator::give_up(Call& call, Answer result, Turn& turn) {
-  IntrusiveList<Call>* const list = std::exchange(call.list, nullptr);
-  list->remove(call);
+  leave_queue(call);
   RemoteHold* const claim = std::exchange(call.hold, nullptr);
   if (claim != nullptr && claim->call == &call) abandon(*claim, turn);
   if (result == Answer::busy && (call.asks_who || tells(Event::Kind::timeout))) {
-    call.text = holder_of(call, turn);
+    name_holder(call, turn);
   }
   answer(call, result, turn);
   pump(turn);
@@ -101,9 +118,25 @@ void Coordinator::give_up(Call& call, Answer result, Turn& turn) {
 // The wait is over: was the lock busy, or does nobody know?
 void Coordinator::give_up_waiting(Call& call, Turn& turn) {
   const bool asked_backend = call.hold != nullptr;
-  const bool unknown = asked_backend && (call.ignorant || !call.answered || call.forever);
-  if (unknown && call.text.empty()) call.text = "no answer within the wait";
+  const bool unknown = asked_backend ? call.ignorant || !call.answered || call.forever
+                                     : front_is_ignorant(call, turn);
+  if (unknown && call.text.empty()) call.text = "no answer";
   give_up(call, unknown ? Answer::unavailable : Answer::busy, turn);
+}
+
+// Nobody of this process holds what the call queues for: who is in front of it has had no answer.
+bool Coordinator::front_is_ignorant(Call& call, Turn& turn) const {
+  const auto silent = [&](Clock::time_point since) {
+    return later(since, call.grace) <= turn.now();
+  };
+  if (const RemoteHold* const blocker = local_blocker(call.type, turn)) {
+    return blocker->stage == RemoteHold::Stage::ending && silent(blocker->end.sent);
+  }
+  const Call* const front = queue_.first();
+  if (front == nullptr || front->hold == nullptr) return false;
+  if (!front->ignorant && (front->answered || !silent(front->silent_since))) return false;
+  call.text = front->text.view();
+  return true;
 }
 
 void Coordinator::tick_call(Call& call, Turn& turn) {
@@ -120,13 +153,15 @@ Clock::time_point Coordinator::end_of(const Call& call) const noexcept {
       call.hold != nullptr && call.hold->call == &call ? call.hold : nullptr;
   const bool renewing = call.hold != nullptr && claim == nullptr;
   const bool asking = renewing || (claim != nullptr && claim->asking);
+  if (call.bundled && asking) return Clock::never();  // whoever brought it ends it
   if (call.forever) {
     return asking || call.ignorant ? later(call.silent_since, context_->settings->unavailable_after)
                                    : Clock::never();
   }
-  // The one attempt that even a wait of zero makes may take as long as a command may.
   if (asking && !call.answered && !call.ignorant) {
-    return std::max(call.until, later(call.silent_since, context_->settings->command_timeout));
+    const auto timeout = context_->settings->command_timeout;
+    if (planted(Bug::wait_is_no_bound)) return later(call.silent_since, timeout);
+    return std::max(call.until, later(std::min(call.silent_since, call.until), call.grace));
   }
   return call.until;
 }
@@ -146,15 +181,53 @@ void Coordinator::set_alarm_of_sleeper(Call& call, Turn& turn) {
   if (earlier) wake(call, turn);
 }
 
+namespace {
+
+std::optional<Event::Kind> event_of(Answer answer) noexcept {
+  switch (answer) {
+    case Answer::granted: return Event::Kind::granted;
+    case Answer::busy: return Event::Kind::timeout;
+    case Answer::would_deadlock: return Event::Kind::would_deadlock;
+    case Answer::cancelled: return Event::Kind::cancelled;
+    case Answer::closed: return Event::Kind::closed;
+    case Answer::unavailable: return Event::Kind::unavailable;
+    case Answer::refused: return Event::Kind::refused;
+    case Answer::pending:
+    case Answer::lost:
+    case Answer::not_owner: break;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 // What an answer has to be said of: to the caller, who makes an exception of it, and the listener.
 void Coordinator::explain(Call& call, Turn& turn) {
   const Answer result = call.answer;
-  if (result == Answer::unavailable || result == Answer::refused || result == Answer::not_owner) {
-    call.key = std::string(key);  // for a sentence that is said when this coordinator may be gone
+  if (result == Answer::unavailable || result == Answer::refused || result == Answer::lost ||
+      result == Answer::not_owner) {
+    call.key = key.view();  // for a sentence that is said when this coordinator may be gone
   }
   if (!call.acquires) return;
-  const auto kind = result == Answer::granted ? Event::Kind::granted : Event::Kind::timeout;
-  if ((result == Answer::granted || result == Answer::busy) && tells(kind)) tell(kind, call, turn);
+  const auto kind = event_of(result);
+  if (kind && tells(*kind)) tell(*kind, call, turn);
+}
+
+// The sentence names the method that holds.
+void Coordinator::answer_deadlock(Call& call, LockType held_as, const RemoteHold& hold,
+                                  Turn& turn) {
+  call.held_as = held_as;
+  try {
+    if (hold.origin.site != nullptr) call.text = hold.origin.site->where();
+  } catch (const std::bad_alloc&) {
+    // Without the method, then.
+  }
+  answer(call, Answer::would_deadlock, turn);
+}
+
+void Coordinator::answer_lost(Call& call, const RemoteHold& hold, Turn& turn) {
+  call.held = turn.now() - hold.granted_at;
+  answer(call, Answer::lost, turn);
 }
 
 }  // namespace latchkey::detail

@@ -32,15 +32,17 @@ struct HeldTogether::Part {
   [[nodiscard]] bool failed() const noexcept {
     return call.answer() != Answer::granted && call.answer() != Answer::lost;
   }
-  [[noreturn]] void fail() { call.fail(call.answer(), key, call.call().asked); }
+  [[noreturn]] void fail(const Asker* asker = nullptr) {
+    call.fail(call.answer(), key, call.call().asked, asker);
+  }
 
   /// Waits for all, then says of all what there is to say of one: the first that failed, else
   /// whether all went well.
-  static bool finish(std::deque<Part>& parts) {
+  static bool finish(std::deque<Part>& parts, const Asker* asker = nullptr) {
     for (Part& part : parts) part.call.finish();
     bool all = true;
     for (Part& part : parts) {
-      if (part.failed()) part.fail();
+      if (part.failed()) part.fail(asker);
       all = all && part.call.answer() == Answer::granted;
     }
     return all;
@@ -54,6 +56,15 @@ Hold HeldTogether::wrap(const LockSet& set, std::vector<Hold> holds) {
   const LockType type = holds.front().type();
   auto together = std::make_unique<HeldTogether>(set, std::move(holds));
   return Hold(together.release(), {.type = type, .several = true});
+}
+
+std::string HeldTogether::ids() const {
+  std::string text;
+  for (const Hold& hold : holds_) {
+    if (!text.empty()) text += ',';
+    text += hold.id();
+  }
+  return text;
 }
 
 std::chrono::milliseconds HeldTogether::remaining() const noexcept {
@@ -81,10 +92,17 @@ std::stop_token HeldTogether::stop_token() {
   const std::lock_guard guard(mutex_);
   if (!stop_.stop_possible()) {
     stop_ = std::stop_source();
-    for (const Hold& hold : holds_) passed_on_.emplace_back(hold.stop_token(), PassOn{stop_});
+    for (const Hold& hold : holds_) {
+      RemoteHold* const remote = hold.remote();
+      if (remote == nullptr) continue;  // lost to a fork
+      passed_on_.emplace_back(hold.stop_token(), PassOn{*remote->space, stop_});
+    }
+    if (lost()) stop_.request_stop();  // nobody listens to it yet
   }
   return stop_.get_token();
 }
+
+void HeldTogether::PassOn::operator()() noexcept { space.request_stop(std::move(to)); }
 
 bool HeldTogether::extend(std::chrono::milliseconds lease) {
   std::deque<Part> parts;
@@ -105,15 +123,20 @@ void HeldTogether::begin_release(std::deque<Part>& parts, std::chrono::milliseco
     RemoteHold* const remote = hold.remote();
     if (remote == nullptr) continue;
     Part& part = parts.emplace_back(hold, *remote);
-    hold.held_ = nullptr;  // from here on it is the call's
     part.call.begin_release(*remote, part.type, part.watched, linger);
+    hold.held_ = nullptr;  // from here on it is the call's
   }
 }
 
-bool HeldTogether::release(std::chrono::milliseconds linger) {
+bool HeldTogether::release(std::chrono::milliseconds linger, const Asker* asker) {
   std::deque<Part> parts;
   begin_release(parts, linger);
-  return Part::finish(parts) && parts.size() == holds_.size();
+  const bool all = Part::finish(parts, asker) && parts.size() == holds_.size();
+  if (all || asker == nullptr || parts.empty()) return all;
+  const auto lost =
+      std::ranges::find(parts, Answer::lost, [](const Part& part) { return part.call.answer(); });
+  Part& part = lost != parts.end() ? *lost : parts.front();
+  part.call.fail(Answer::lost, name_, part.call.call().asked, asker);
 }
 
 void HeldTogether::release_quietly(std::chrono::milliseconds linger) noexcept {
@@ -131,6 +154,8 @@ void HeldTogether::release_quietly(std::chrono::milliseconds linger) noexcept {
       part.fail();
     } catch (const LockError& error) {
       part.space->report(Event::Kind::unlock_error, part.key, part.type, error.what());
+    } catch (const std::bad_alloc&) {
+      part.space->report(Event::Kind::unlock_error, part.key, part.type, "out of memory");
     }
   }
 }

@@ -18,6 +18,8 @@
 namespace latchkey::detail {
 
 class LockSet;
+class LockSpace;
+struct Asker;
 
 /// The holds of a composite, which are lost together and given back together. Each keeps its space
 /// alive. As with Hold, lost() and stop_token() may be asked by any number of threads at once, all
@@ -31,6 +33,8 @@ class HeldTogether final : public Held {
   static HeldTogether& of(Held& held) noexcept { return static_cast<HeldTogether&>(held); }
 
   [[nodiscard]] std::string_view name() const noexcept { return name_; }
+  /// Hold::id of each, with commas between.
+  [[nodiscard]] std::string ids() const;
   [[nodiscard]] std::chrono::milliseconds remaining() const noexcept;
   [[nodiscard]] bool lost() const noexcept;
   [[nodiscard]] bool covers(std::string_view key) const noexcept;
@@ -40,17 +44,20 @@ class HeldTogether final : public Held {
   /// All of them at the same time. False: one of them is no longer ours. Throws what Hold::extend
   /// throws, for the first that nobody can tell of.
   bool extend(std::chrono::milliseconds lease);
-  /// The same for Hold::release_after.
-  bool release(std::chrono::milliseconds linger);
+  /// The same for Hold::release_after; `asker` as for LockSpace::release.
+  bool release(std::chrono::milliseconds linger, const Asker* asker);
   /// The same; what cannot be said is told to the listeners.
   void release_quietly(std::chrono::milliseconds linger) noexcept;
 
  private:
   struct Part;
 
+  /// Whoever releases waits for it, and user code waits for the releasing thread perhaps: so the
+  /// stop is requested elsewhere.
   struct PassOn {
+    LockSpace& space;
     std::stop_source to;
-    void operator()() noexcept { to.request_stop(); }
+    void operator()() noexcept;
   };
 
   void begin_release(std::deque<Part>& parts, std::chrono::milliseconds linger);

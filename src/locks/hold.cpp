@@ -8,6 +8,7 @@
 
 #include "locks/held_together.hpp"
 #include "locks/lock_space.hpp"
+#include "locks/scope_holds.hpp"
 
 namespace latchkey {
 namespace {
@@ -23,6 +24,7 @@ Hold& Hold::operator=(Hold&& other) noexcept {
   release_quietly_after(std::chrono::milliseconds(0));
   held_ = std::exchange(other.held_, nullptr);
   terms_ = other.terms_;
+  scope_ = std::exchange(other.scope_, nullptr);
   return *this;
 }
 
@@ -42,6 +44,12 @@ bool Hold::covers(std::string_view key) const noexcept {
   if (held_ == nullptr) return false;
   if (terms_.several) return detail::HeldTogether::of(*held_).covers(key);
   return this->key() == key;
+}
+
+std::string Hold::id() const {
+  if (held_ == nullptr) return {};
+  if (terms_.several) return detail::HeldTogether::of(*held_).ids();
+  return single(*held_).id.text();
 }
 
 LockType Hold::type() const noexcept {
@@ -92,20 +100,32 @@ bool Hold::extend(std::chrono::milliseconds lease) {
   return held->space->extend(*held, terms_.type, checked.length(lease));
 }
 
+std::chrono::milliseconds Hold::end_scope() noexcept {
+  detail::ScopeHold& scope = *std::exchange(scope_, nullptr);
+  const std::chrono::milliseconds linger = scope.linger();
+  detail::ScopeHolds::leave(scope);
+  return linger;
+}
+
 bool Hold::release() { return release_after(std::chrono::milliseconds(0)); }
 
-bool Hold::release_after(std::chrono::milliseconds linger) {
+bool Hold::release_after(std::chrono::milliseconds linger) { return give_back(linger, nullptr); }
+
+bool Hold::give_back(std::chrono::milliseconds linger, const detail::Asker* asker) {
+  if (scope_ != nullptr) linger = std::max(linger, end_scope());
   if (held_ != nullptr && terms_.several) {
     const std::unique_ptr<detail::HeldTogether> several(
         &detail::HeldTogether::of(*std::exchange(held_, nullptr)));
-    return several->release(linger);
+    return several->release(linger, asker);
   }
   detail::RemoteHold* const held = remote();
   held_ = nullptr;
-  return held != nullptr && held->space->release(*held, terms_.type, terms_.watchdog, linger);
+  return held != nullptr &&
+         held->space->release(*held, terms_.type, terms_.watchdog, linger, asker);
 }
 
 void Hold::release_quietly_after(std::chrono::milliseconds linger) noexcept {
+  if (scope_ != nullptr) linger = std::max(linger, end_scope());
   if (held_ != nullptr && terms_.several) {
     const std::unique_ptr<detail::HeldTogether> several(
         &detail::HeldTogether::of(*std::exchange(held_, nullptr)));

@@ -7,6 +7,7 @@
 
 #include <latchkey/error.hpp>
 
+#include "core/thread_order.hpp"
 #include "locks/held_together.hpp"
 #include "locks/space_ref.hpp"
 
@@ -23,9 +24,14 @@ JointCall::JointCall(const LockSet& set, const Attempt& attempt, bool by_lock)
   }
   asked_ = now();
   until_ = attempt.wait.is_forever() ? Clock::never() : later(asked_, attempt.wait.length());
+  Call call;
+  call.set_grace(attempt.wait.length(), parts_.front().space->options().command_timeout);
+  grace_ = call.grace;
 }
 
 Answer JointCall::run() {
+  const LockMember& first = *parts_.front().lock;
+  parts_.front().space->refuse_if_cancelled(attempt_.cancel, first.key, first.type);
   const bool one_space = std::ranges::all_of(
       parts_, [&](const Part& part) { return part.space == parts_.front().space; });
   Composite composite({.members = parts_.size(),
@@ -37,7 +43,10 @@ Answer JointCall::run() {
   culprit_ = composite.member();
   answer_ = composite.answer();
   if (answer_ == Answer::granted) {
-    for (Part& part : parts_) keep_no_longer(part);
+    for (Part& part : parts_) {
+      keep_no_longer(part);
+      order_after_grant(part.lock->key, part.lock->type);
+    }
   } else if (answer_ != Answer::busy) {
     fail();
   }
@@ -74,7 +83,7 @@ Attempt JointCall::attempt_of(const Part& part) const {
 // Everything that is not held, or nothing.
 void JointCall::attempt(Composite& composite) {
   std::vector<OneStep::Asked> all = missing();
-  OneStep::ask(*parts_.front().space, all, attempt_, by_lock_);
+  OneStep::ask(*parts_.front().space, all, attempt_, by_lock_, later(composite.until(), grace_));
   // Of several answers that of the member that was in the way: the others were not granted because
   // of it, and know of no holder.
   Answer answer = Answer::granted;
@@ -101,14 +110,16 @@ void JointCall::attempt(Composite& composite) {
 
 void JointCall::await(Composite& composite) {
   Part& part = parts_[composite.member()];
-  const bool endless = composite.until() == Clock::never();
-  // The space's own clock may be another than that of the first member.
-  const Clock::duration left = endless ? Clock::duration{} : composite.until() - now();
-  const Clock::time_point until = endless ? Clock::never() : part.space->clock().now() + left;
+  const Clock::time_point until = at_its_own(*part.space, composite.until());
   part.call.emplace(*part.space);
-  part.call->acquire(part.lock->key, part.owner, attempt_of(part), by_lock_, until);
+  part.call->acquire(part.lock->key, part.owner, attempt_of(part), by_lock_, {until, grace_});
   if (part.call->answer() == Answer::granted) keep_alive(part);
   composite.awaited(part.call->answer(), any_lost(), now());
+}
+
+Clock::time_point JointCall::at_its_own(const LockSpace& space,
+                                        Clock::time_point at) const noexcept {
+  return at == Clock::never() ? at : space.clock().now() + (at - now());
 }
 
 // Held from now on, and its lease renewed until all are.
@@ -139,7 +150,7 @@ void JointCall::fill(Composite& composite) {
     const auto lease = attempt_.lease.length(std::chrono::milliseconds(0));
     const Clock::duration left = part.hold->deadline_point() - part.space->clock().now();
     if (left * 10 < Clock::duration(lease) * 9) {
-      part.call->begin_extend(*part.hold, part.lock->type, lease);
+      part.call->begin_extend(*part.hold, part.lock->type, lease, at_its_own(*part.space, end()));
     }
   }
   Answer answer = Answer::granted;
@@ -173,14 +184,18 @@ void JointCall::give_back() noexcept {
   }
   for (Part& part : parts_) {
     if (!part.end) continue;
-    part.end->finish();
+    part.end->finish(at_its_own(*part.space, end()));
     const Answer answer = part.end->answer();
-    if (answer != Answer::granted && answer != Answer::lost) {
+    const bool left = answer == Answer::pending;  // the timer looks after it
+    if (!left && answer != Answer::granted && answer != Answer::lost) {
       try {
         part.end->fail(answer, part.lock->key, asked_);
       } catch (const LockError& error) {
         part.space->report(Event::Kind::unlock_error, part.lock->key, part.lock->type,
                            error.what());
+      } catch (const std::bad_alloc&) {
+        part.space->report(Event::Kind::unlock_error, part.lock->key, part.lock->type,
+                           "out of memory");
       }
     }
     part.end.reset();

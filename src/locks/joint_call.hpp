@@ -59,6 +59,11 @@ class JointCall {
   [[nodiscard]] bool any_lost() const noexcept;
   [[nodiscard]] Attempt attempt_of(const Part& part) const;
   [[nodiscard]] std::vector<OneStep::Asked> missing();
+  /// At `at` by the clock of the first member, which may be another than the space's own.
+  [[nodiscard]] Clock::time_point at_its_own(const LockSpace& space,
+                                             Clock::time_point at) const noexcept;
+  /// The end of the wait, and of the grace.
+  [[nodiscard]] Clock::time_point end() const noexcept { return later(until_, grace_); }
   [[nodiscard]] Clock::time_point now() const noexcept {
     return parts_.front().space->clock().now();
   }
@@ -69,6 +74,7 @@ class JointCall {
   std::vector<Part> parts_;
   Clock::time_point asked_;
   Clock::time_point until_;
+  std::chrono::milliseconds grace_{};  ///< Call::grace
   Answer answer_ = Answer::pending;
   std::size_t culprit_ = 0;  ///< where not granted: of which member the answer is
 };

@@ -1,7 +1,11 @@
 // Bringing calls, answers and notifications to the coordinators, and carrying out their actions.
+// tidy: long-file because it is the driver of all shards, of which six files have parts already
 #include "locks/lock_space.hpp"
 
+#include <algorithm>
+#include <iostream>
 #include <mutex>
+#include <new>
 #include <random>
 #include <stdexcept>
 #include <utility>
@@ -64,6 +68,9 @@ LockSpace::LockSpace(std::unique_ptr<Backend> backend, const Options& options)
       notifier_(options_.listener),
       timer_sleeps_until_(Clock::never().time_since_epoch().count()) {
   warn(backend_->warning());
+  for (const Connection& each : backend_->connections()) {
+    connection_found(each);
+  }
   static_cast<void>(Parker::mine());  // which takes part in forks from now on
   settings_.id_step = shard_count;
   std::mt19937_64 seeds(std::random_device{}());
@@ -79,9 +86,10 @@ LockSpace::~LockSpace() {
   unregister_fork_participant(*this);
   LiveSpaces::remove(*this);
   timer_ending_.store(true);
-  timer_parker_->unpark();
+  wake_timer();
   if (timer_.joinable()) timer_.join();
   backend_.reset();  // no request is under way from here on
+  drop_left();
   for (Shard& shard : shards_) {
     shard.table.for_each([](Coordinator& each) { each.drop(); });
   }
@@ -95,13 +103,87 @@ void LockSpace::warn(const std::string& of_backend) {
   tell(event);
 }
 
+void LockSpace::report(Event::Kind kind, std::string_view key, LockType type,
+                       std::string_view text) noexcept {
+  try {
+    Event event;
+    event.kind = kind;
+    event.type = type;
+    event.key = key;
+    event.owner = Owner::this_thread().number();
+    event.text = text;
+    post(std::move(event));
+  } catch (const std::bad_alloc&) {
+    notifier_.drop(1);
+  }
+}
+
+void LockSpace::request_stop(std::stop_source stop) noexcept { post(std::move(stop)); }
+
+void LockSpace::tell(const Event& event) noexcept {
+  try {
+    const bool for_people = event.kind == Event::Kind::warning || event.kind == Event::Kind::order;
+    if (for_people && options_.listener == nullptr) {
+      std::clog << "latchkey: " + event.text + "\n";
+      return;
+    }
+    post(Event(event));
+  } catch (const std::bad_alloc&) {
+    notifier_.drop(1);
+  }
+}
+
+void LockSpace::warn_anew() noexcept {
+  try {
+    warn(backend_->warning());
+  } catch (const std::bad_alloc&) {
+    // Nothing is left to say it with.
+  }
+}
+
+// What was allowed to be down has lost nothing: a warning speaks of it.
+void LockSpace::connection_found(const Connection& each) {
+  if (each.up || options_.startup == Startup::require) {
+    return connection_changed(each.up ? Event::Kind::connected : Event::Kind::connection_lost,
+                              each.server, each.why);
+  }
+  if (settings_.events == CoordinatorSettings::Events::nobody) return;
+  const std::lock_guard guard(connections_mutex_);
+  connections_down_.push_back({each.server.empty() ? describe() : each.server, true});
+}
+
+// A link that is up again without having been down has only missed something.
+void LockSpace::connection_changed(Event::Kind kind, std::string_view server,
+                                   std::string_view text) {
+  if (settings_.events == CoordinatorSettings::Events::nobody) return;
+  Event event;
+  event.kind = kind;
+  event.text = text;
+  event.backend = describe();
+  event.server = server.empty() ? event.backend : std::string(server);
+  const std::lock_guard guard(connections_mutex_);
+  const auto known = std::ranges::find(connections_down_, event.server, &Down::server);
+  const bool was_down = known != connections_down_.end();
+  const bool never_up = was_down && known->never_up;
+  if (!never_up && was_down == (kind != Event::Kind::connection_restored)) return;
+  if (was_down) connections_down_.erase(known);
+  if (kind == Event::Kind::connection_lost) {
+    connections_down_.push_back({event.server, false});
+  } else if (never_up) {
+    if (!text.empty()) return;  // it is no longer needed
+    event.kind = Event::Kind::connected;
+  }
+  const bool everything = settings_.events == CoordinatorSettings::Events::everything;
+  if (everything || !is_routine(event.kind)) post(std::move(event));
+}
+
 // `home` stays where it is: it is not idle while the call is pending, and not looked at afterwards.
 void LockSpace::wait_for(Shard& shard, Coordinator& home, Call& call, Clock::time_point wake_at) {
   while (!call.done.load(std::memory_order_acquire)) {
-    backend_->drive(*call.parker, wake_at);
+    drive(*call.parker, wake_at);
     if (call.done.load(std::memory_order_acquire)) return;
     ShardLock lock(shard);
-    if (call.done.load(std::memory_order_relaxed)) return;
+    if (call.answer != Answer::pending) return;
     Actions actions;
     Turn turn(clock_, actions);
     turn.caller = &call;
@@ -116,20 +198,53 @@ void LockSpace::wait_for(Shard& shard, Coordinator& home, Call& call, Clock::tim
 
 // What the backend answers at once goes straight back to the coordinator, whose next requests join
 // the ones under way.
+//
+// Where no memory is left for a request nobody can tell what came of it, though nothing was sent:
+// so a claim is given up, and a release sent again.
 void LockSpace::submit(Coordinator& home, Turn& turn) {
   auto& requests = turn.out.submits;
-  std::size_t unanswered = 0;
-  for (std::size_t index = 0; index < requests.size(); ++index) {
-    Request& request = *requests[index];
-    Outcome outcome;
-    if (backend_->answer(request, outcome, *this)) {
-      home.completed(request, outcome, turn);
-    } else {
-      requests[unanswered++] = &request;
+  for (std::size_t index = 0; index < requests.size();) {
+    std::size_t unanswered = 0;
+    for (; index < requests.size(); ++index) {
+      Request& request = *requests[index];
+      Outcome outcome;
+      if (answer(request, outcome)) {
+        home.completed(request, outcome, turn);
+      } else {
+        requests[unanswered++] = &request;
+      }
+    }
+    requests.shorten(unanswered);
+    if (unanswered == 0) return;
+    try {
+      return backend_->submit({requests.data(), unanswered}, *this);
+    } catch (const std::bad_alloc&) {
+      for (index = 0; index < unanswered; ++index) {
+        Outcome outcome;
+        outcome.text = "out of memory";  // short enough to need none
+        home.completed(*requests[index], outcome, turn);
+      }
     }
   }
-  requests.shorten(unanswered);
-  if (unanswered > 0) backend_->submit({requests.data(), unanswered}, *this);
+}
+
+bool LockSpace::answer(Request& request, Outcome& outcome) noexcept {
+  try {
+    return backend_->answer(request, outcome, *this);
+  } catch (const std::bad_alloc&) {
+    outcome = Outcome{};
+    outcome.text = "out of memory";
+    return true;
+  }
+}
+
+void LockSpace::drive(Parker& parker, Clock::time_point until) noexcept {
+  constexpr std::chrono::milliseconds moment{1};
+  try {
+    backend_->drive(parker, until);
+  } catch (const std::bad_alloc&) {
+    parker.park_until(clock_, std::min(until, later(clock_.now(), moment)));
+  }
 }
 
 // With the shard's mutex held. The coordinator may be gone afterwards.
@@ -139,9 +254,10 @@ void LockSpace::perform(ShardLock& lock, Coordinator& home, Turn& turn) {
   if (!actions.submits.empty()) submit(home, turn);
   for (Call* const call : actions.wakes) wake(*call, lock);
   if (actions.tidings != nullptr) {
-    for (Event& event : actions.tidings->events) notifier_.post(std::move(event));
-    for (std::stop_source& stop : actions.tidings->stops) notifier_.post(std::move(stop));
+    for (Event& event : actions.tidings->events) post(std::move(event));
+    for (std::stop_source& stop : actions.tidings->stops) post(std::move(stop));
   }
+  if (actions.untold > 0) notifier_.drop(actions.untold);
   if (home.idle()) {
     shard.timers.remove(home);
     shard.table.erase(home);
@@ -157,12 +273,14 @@ void LockSpace::wake(Call& call, ShardLock& lock) {
   Parker* const parker = call.parker;
   call.waking = false;
   if (call.answer != Answer::pending) call.done.store(true, std::memory_order_release);
-  if (parker != nullptr && parker != &Parker::mine()) lock.wake_afterwards(*parker);
+  if (parker != nullptr && parker != Parker::mine_if_any()) lock.wake_afterwards(*parker);
 }
 
 void LockSpace::completed(Request& request, Outcome&& outcome) noexcept {
   if (request.context == nullptr) {
-    return static_cast<Administration&>(request).answer(std::move(outcome));
+    auto& asked = static_cast<Administration&>(request);
+    if (!asked.answer(std::move(outcome))) take_back(asked);
+    return;
   }
   Coordinator& home = *static_cast<Coordinator*>(request.context);
   Shard& shard = shard_of(home.hash);
@@ -174,8 +292,16 @@ void LockSpace::completed(Request& request, Outcome&& outcome) noexcept {
 }
 
 void LockSpace::notified(const Notification& notification) noexcept {
+  if (notification.kind == Notification::Kind::warning) return warn_anew();
   if (notification.kind == Notification::Kind::link_down ||
       notification.kind == Notification::Kind::link_up) {
+    const bool up = notification.kind == Notification::Kind::link_up;
+    try {
+      connection_changed(up ? Event::Kind::connection_restored : Event::Kind::connection_lost,
+                         notification.server, notification.text);
+    } catch (const std::bad_alloc&) {
+      // No memory is left to tell it with; the holds are what matters.
+    }
     return for_each_coordinator(
         [&](Coordinator& each, Turn& turn) { each.notified(notification, turn); });
   }

@@ -1,4 +1,5 @@
 // What Locks, Lock and Hold share: coordinators in shards, driven by blocking threads.
+// tidy: long-file because it is the driver of all shards, of which seven files have parts
 #pragma once
 
 #include <array>
@@ -26,12 +27,14 @@
 #include "core/key_table.hpp"
 #include "core/short_list.hpp"
 #include "core/small_mutex.hpp"
+#include "locks/asker.hpp"
 #include "locks/coordinator.hpp"
 #include "locks/notifier.hpp"
 #include "locks/timers.hpp"
 
 namespace latchkey::detail {
 
+struct Administration;
 class MemberCall;
 class OneStep;
 
@@ -60,7 +63,13 @@ class ShardLock {
 
   [[nodiscard]] Shard& shard() const noexcept { return shard_; }
   /// The parker is of those that are never destroyed.
-  void wake_afterwards(Parker& parker) { woken_.push_back(&parker); }
+  void wake_afterwards(Parker& parker) noexcept {
+    if (woken_.make_room()) {
+      woken_.push_back(&parker);
+    } else {
+      parker.unpark();
+    }
+  }
   void unlock() noexcept {
     held_ = false;
     shard_.mutex.unlock();
@@ -92,17 +101,27 @@ class LockSpace final : public Sink, public ForkParticipant {
   std::optional<Hold> try_acquire(std::string_view key, Owner owner, const Attempt& attempt);
   bool lock(std::string_view key, LockType type, Owner owner, Wait wait);
   bool unlock(std::string_view key, LockType type, Owner owner);
-  bool release(RemoteHold& hold, LockType type, bool watched, std::chrono::milliseconds linger);
+  /// `asker`: the decorated call whose body has run; what it throws names it, and a loss is thrown.
+  bool release(RemoteHold& hold, LockType type, bool watched, std::chrono::milliseconds linger,
+               const Asker* asker = nullptr);
   void release_quietly(RemoteHold& hold, LockType type, bool watched,
                        std::chrono::milliseconds linger) noexcept;
   bool extend(RemoteHold& hold, LockType type, std::chrono::milliseconds lease);
   [[nodiscard]] std::stop_token stop_token(RemoteHold& hold);
+  /// Before anything is asked: throws Cancelled where the token was used already.
+  void refuse_if_cancelled(const std::stop_token& cancel, std::string_view key,
+                           LockType type) const {
+    if (cancel.stop_requested()) throw Cancelled({std::string(key), type, describe()});
+  }
   Outcome::Kind administer(const Request& request);
   void close(std::chrono::milliseconds drain);
 
   /// Tells the listener what an unlock or a destructor could not throw.
-  void report(Event::Kind kind, std::string_view key, LockType type, std::string text) noexcept;
+  void report(Event::Kind kind, std::string_view key, LockType type,
+              std::string_view text) noexcept;
   void tell(const Event& event) noexcept;
+  /// On the thread that tells listeners: what listens to it is user code.
+  void request_stop(std::stop_source stop) noexcept;
   bool flush(std::chrono::milliseconds patience) { return notifier_.flush(patience); }
 
   [[nodiscard]] const Options& options() const noexcept { return options_; }
@@ -152,11 +171,20 @@ class LockSpace final : public Sink, public ForkParticipant {
     Closer* next = nullptr;
   };
 
+  /// A server without a connection.
+  struct Down {
+    std::string server;
+    bool never_up;  ///< as Startup::allow_down allows; the listener was not told that it is lost
+  };
+
   ~LockSpace();
 
   void warn(const std::string& of_backend);
+  void warn_anew() noexcept;
+  void connection_found(const Connection& found);
+  void connection_changed(Event::Kind kind, std::string_view server, std::string_view text);
   bool give_back(RemoteHold& hold, LockType type, bool watched, std::chrono::milliseconds linger,
-                 Departure& departure);
+                 Departure& departure, const Asker* asker = nullptr);
   void wait_while_held(Clock::time_point until, Parker& parker);
   void wake_closers() noexcept;
 
@@ -180,23 +208,45 @@ class LockSpace final : public Sink, public ForkParticipant {
   [[nodiscard]] inline Place place_of(std::string_view key) noexcept;
   Coordinator& coordinator(const Place& place);
   void perform(ShardLock& lock, Coordinator& coordinator, Turn& turn);
+  template <class News>
+  void post(News&& news) noexcept {
+    // Where there is no thread to tell it on, the timer asks for one again and again.
+    if (!notifier_.post(std::forward<News>(news))) wake_timer();
+  }
   inline void submit(Coordinator& coordinator, Turn& turn);
+  bool answer(Request& request, Outcome& outcome) noexcept;
+  /// Lends the thread to the backend; where that has no memory, for a moment to nobody.
+  void drive(Parker& parker, Clock::time_point until) noexcept;
   void wake(Call& call, ShardLock& lock);
+  static void demand_parker();
+  static bool may_wait() noexcept;
   inline void run(const Place& place, Call& call, const std::stop_token& cancel);
   template <class Bring>
   void take_turn(ShardLock& lock, Coordinator& home, Call& call, Bring&& bring);
   void wait(ShardLock& lock, Coordinator& home, Call& call, const std::stop_token& cancel = {});
   void wait_for(Shard& shard, Coordinator& coordinator, Call& call, Clock::time_point wake_at);
-  [[nodiscard]] bool done_or_fail(const Call& call);
-  [[noreturn]] void fail(const Call& call, std::string_view key);
-  [[nodiscard]] std::string announced(std::string_view key, const std::string& holder);
+  [[nodiscard]] bool done_or_fail(const Call& call, const Asker* asker = nullptr);
+  [[noreturn]] void fail(const Call& call, std::string_view key, const Asker* asker = nullptr);
+  [[nodiscard]] std::string announced(const Call& call, std::string_view key);
+  bool await(std::unique_ptr<Administration>& asked, Clock::time_point until);
+  [[nodiscard]] bool wait_until_answered(const Administration& asked, Clock::time_point until);
+  void leave(std::unique_ptr<Administration> asked) noexcept;
+  void take_back(Administration& left) noexcept;
+  void drop_left() noexcept;
   void one_hold_less() noexcept;
   template <class Visit>
   void for_each_coordinator(Visit&& visit);
 
   // the timer thread (lock_space_timer.cpp)
   void watch(Shard& shard, Coordinator& coordinator);
-  bool start_timer() noexcept;
+  /// With no mutex held, before `key` is asked for. Throws BackendUnavailable, std::bad_alloc.
+  void demand_timer(std::string_view key, LockType type) {
+    if (!timer_started_.load(std::memory_order_acquire)) [[unlikely]] {
+      start_timer(key, type);
+    }
+  }
+  void start_timer(std::string_view key, LockType type);
+  void wake_timer() noexcept;
   void run_timer();
   void tick_due(Watched& group, Clock::time_point now);
   [[nodiscard]] Clock::time_point earliest_due() const noexcept;
@@ -214,7 +264,11 @@ class LockSpace final : public Sink, public ForkParticipant {
   std::array<Watched, shard_count / shards_watched_together> watched_;
   Notifier notifier_;
 
+  SmallMutex connections_mutex_;  ///< of the next
+  std::vector<Down> connections_down_;
+
   std::atomic<bool> timer_started_{false};
+  std::atomic<int> timer_has_work_{0};  ///< 1 from the first time that something is due
   std::atomic<bool> timer_ending_{false};
   std::atomic<Clock::rep> timer_sleeps_until_;
   std::unique_ptr<Parker> timer_parker_ = std::make_unique<Parker>();
@@ -223,6 +277,8 @@ class LockSpace final : public Sink, public ForkParticipant {
   std::atomic<bool> closing_{false};  ///< somebody is in closers_, or was
   SmallMutex closers_mutex_;          ///< the last to be taken but for parkers
   IntrusiveList<Closer> closers_;
+  /// Requests whose callers did not wait for the answer. Guarded by closers_mutex_.
+  Administration* left_ = nullptr;
   std::atomic<std::uint64_t> orphans_{0};
 };
 

@@ -1,12 +1,11 @@
 // The blocking calls: one event for the coordinator each, and the wait for its answer.
-#include <iostream>
 #include <mutex>
 #include <new>
 #include <utility>
 
 #include <latchkey/error.hpp>
 
-#include "locks/administration.hpp"
+#include "core/thread_order.hpp"
 #include "locks/lock_space.hpp"
 
 namespace latchkey::detail {
@@ -15,7 +14,8 @@ namespace {
 
 /// An acquire as it is asked for, from now on.
 struct Wanted : Call {
-  Wanted(Owner who, const Attempt& attempt, Clock::time_point now) noexcept {
+  Wanted(Owner who, const Attempt& attempt, Clock::time_point now,
+         std::chrono::milliseconds command_timeout) noexcept {
     owner = who;
     type = attempt.type;
     lease = attempt.lease;
@@ -23,9 +23,17 @@ struct Wanted : Call {
     origin = attempt.origin;
     forever = attempt.wait.is_forever();
     wait = attempt.wait.length();
+    set_grace(wait, command_timeout);
     start(now);
   }
 };
+
+/// Without .reentry(refuse) the call would have entered.
+bool only_refused(const Call& call) noexcept {
+  const bool enters =
+      call.type == call.held_as || (call.type == LockType::READ && call.held_as == LockType::WRITE);
+  return call.reentry == Reentry::refuse && enters;
+}
 
 }  // namespace
 
@@ -55,7 +63,17 @@ void LockSpace::take_turn(ShardLock& lock, Coordinator& home, Call& call, Bring&
   perform(lock, home, turn);
 }
 
+// Before a call is brought which may have to wait: what a wait needs must not be missing then.
+// Throws std::bad_alloc.
+void LockSpace::demand_parker() {
+  if (Parker::mine_if_any() == nullptr) [[unlikely]] {
+    static_cast<void>(Parker::mine());
+  }
+}
+
 void LockSpace::run(const Place& place, Call& call, const std::stop_token& cancel) {
+  demand_timer(place.key, call.type);
+  demand_parker();
   ShardLock lock(place.shard);
   Coordinator& home = coordinator(place);
   take_turn(lock, home, call, [&](Turn& turn) { home.acquire(call, turn); });
@@ -65,21 +83,25 @@ void LockSpace::run(const Place& place, Call& call, const std::stop_token& cance
 }
 
 Hold LockSpace::acquire(std::string_view key, Owner owner, const Attempt& attempt) {
+  refuse_if_cancelled(attempt.cancel, key, attempt.type);
   const Place place = place_of(key);
-  Wanted call(owner, attempt, asked_at(attempt.lease));
+  Wanted call(owner, attempt, asked_at(attempt.lease), options_.command_timeout);
   call.asks_who = true;
   run(place, call, attempt.cancel);
   if (call.answer != Answer::granted) fail(call, key);
+  order_after_grant(key, call.type);
   return Hold(call.hold, {call.type, call.lease.is_watchdog()});
 }
 
 std::optional<Hold> LockSpace::try_acquire(std::string_view key, Owner owner,
                                            const Attempt& attempt) {
+  refuse_if_cancelled(attempt.cancel, key, attempt.type);
   const Place place = place_of(key);
-  Wanted call(owner, attempt, asked_at(attempt.lease));
+  Wanted call(owner, attempt, asked_at(attempt.lease), options_.command_timeout);
   run(place, call, attempt.cancel);
   if (call.answer == Answer::busy) return std::nullopt;
   if (call.answer != Answer::granted) fail(call, key);
+  order_after_grant(key, call.type);
   return Hold(call.hold, {call.type, call.lease.is_watchdog()});
 }
 
@@ -91,9 +113,13 @@ bool LockSpace::lock(std::string_view key, LockType type, Owner owner, Wait wait
   call.by_lock = true;
   call.forever = wait.is_forever();
   call.wait = wait.length();
+  call.set_grace(call.wait, options_.command_timeout);
   call.start(asked_at(call.lease));
   run(place, call, {});
-  if (call.answer == Answer::granted) return true;
+  if (call.answer == Answer::granted) {
+    order_after_grant(key, type);
+    return true;
+  }
   if (call.answer == Answer::busy) return false;
   fail(call, key);
 }
@@ -102,7 +128,7 @@ bool LockSpace::lock(std::string_view key, LockType type, Owner owner, Wait wait
 void LockSpace::wait(ShardLock& lock, Coordinator& home, Call& call,
                      const std::stop_token& cancel) {
   Shard& shard = lock.shard();
-  call.parker = &Parker::mine();
+  call.parker = Parker::mine_if_any();  // it has one: see demand_parker
   const Clock::time_point wake_at = call.wake_at = home.alarm_of(call);
   lock.unlock();
   if (!cancel.stop_possible()) return wait_for(shard, home, call, wake_at);
@@ -118,11 +144,13 @@ void LockSpace::wait(ShardLock& lock, Coordinator& home, Call& call,
 }
 
 bool LockSpace::unlock(std::string_view key, LockType type, Owner owner) {
+  order_before_release(key, type);
   const Place place = place_of(key);
   Call call;
   call.owner = owner;
   call.type = type;
   call.asked = clock_.now();
+  demand_parker();
   ShardLock lock(place.shard);
   Coordinator& home = coordinator(place);
   take_turn(lock, home, call, [&](Turn& turn) { home.unlock(call, turn); });
@@ -131,9 +159,9 @@ bool LockSpace::unlock(std::string_view key, LockType type, Owner owner) {
 }
 
 bool LockSpace::release(RemoteHold& hold, LockType type, bool watched,
-                        std::chrono::milliseconds linger) {
+                        std::chrono::milliseconds linger, const Asker* asker) {
   Departure departure{*this};
-  return give_back(hold, type, watched, linger, departure);
+  return give_back(hold, type, watched, linger, departure, asker);
 }
 
 void LockSpace::Departure::count_out() noexcept {
@@ -143,17 +171,23 @@ void LockSpace::Departure::count_out() noexcept {
 }
 
 bool LockSpace::give_back(RemoteHold& hold, LockType type, bool watched,
-                          std::chrono::milliseconds linger, Departure& departure) {
+                          std::chrono::milliseconds linger, Departure& departure,
+                          const Asker* asker) {
   Call call;
   call.type = type;
   call.asked = clock_.now();
   const auto until = linger.count() > 0 ? later(call.asked, linger) : Clock::time_point::min();
+  // A thread that has no memory for a parker cannot wait: the timer sees to the release.
+  const bool waits = may_wait();
   Coordinator& home = *hold.home;
+  order_before_release(home.key.view(), type);
   Shard& shard = shard_of(home.hash);
   ShardLock lock(shard);
-  take_turn(lock, home, call,
-            [&](Turn& turn) { home.release(hold, type, watched, until, &call, turn); });
+  take_turn(lock, home, call, [&](Turn& turn) {
+    home.release(hold, type, watched, until, waits ? &call : nullptr, turn);
+  });
   departure.orphaned = shard.orphaned;
+  if (!waits) throw std::bad_alloc();
   if (call.answer == Answer::granted) return true;
   // This thread has still to wait or to complain, and its hold keeps the space no longer.
   ++shard.departing;
@@ -163,7 +197,7 @@ bool LockSpace::give_back(RemoteHold& hold, LockType type, bool watched,
   } else {
     lock.unlock();
   }
-  return done_or_fail(call);
+  return done_or_fail(call, asker);
 }
 
 void LockSpace::release_quietly(RemoteHold& hold, LockType type, bool watched,
@@ -173,6 +207,17 @@ void LockSpace::release_quietly(RemoteHold& hold, LockType type, bool watched,
     static_cast<void>(give_back(hold, type, watched, linger, departure));
   } catch (const LockError& error) {
     report(Event::Kind::unlock_error, error.key(), type, error.what());
+  } catch (const std::bad_alloc&) {
+    notifier_.drop(1);  // it was given back, or will be: only what there is to say has no room
+  }
+}
+
+bool LockSpace::may_wait() noexcept {
+  try {
+    demand_parker();
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
   }
 }
 
@@ -181,6 +226,7 @@ bool LockSpace::extend(RemoteHold& hold, LockType type, std::chrono::millisecond
   call.type = type;
   call.asked = clock_.now();
   call.until = later(call.asked, options_.command_timeout);
+  demand_parker();
   Coordinator& home = *hold.home;
   Shard& shard = shard_of(home.hash);
   ShardLock lock(shard);
@@ -198,43 +244,24 @@ std::stop_token LockSpace::stop_token(RemoteHold& hold) {
   return hold.stop.get_token();
 }
 
-Outcome::Kind LockSpace::administer(const Request& request) {
-  Administration asked;
-  static_cast<Request&>(asked) = request;
-  asked.context = nullptr;
-  asked.sent = clock_.now();
-  asked.parker = &Parker::mine();
-  Request* const one[] = {&asked};
-  backend_->submit(one, *this);
-  while (!asked.done.load(std::memory_order_acquire)) {
-    backend_->drive(*asked.parker, Clock::never());
-  }
-  LockSite site{std::string(request.key), request.type, describe()};
-  switch (asked.outcome.kind) {
-    case Outcome::Kind::granted:
-    case Outcome::Kind::gone: return asked.outcome.kind;
-    case Outcome::Kind::refused: throw BackendRefused(std::move(site), asked.outcome.text);
-    case Outcome::Kind::busy:
-    case Outcome::Kind::unknown: break;
-  }
-  throw BackendUnavailable(std::move(site), asked.outcome.text);
-}
-
-bool LockSpace::done_or_fail(const Call& call) {
+bool LockSpace::done_or_fail(const Call& call, const Asker* asker) {
   if (call.answer == Answer::granted) return true;
-  if (call.answer == Answer::lost) return false;
-  fail(call, call.key);
+  if (call.answer == Answer::lost && asker == nullptr) return false;
+  fail(call, call.key, asker);
 }
 
-void LockSpace::fail(const Call& call, std::string_view key) {
+void LockSpace::fail(const Call& call, std::string_view key, const Asker* asker) {
+  using std::chrono::milliseconds;
   LockSite site{std::string(key), call.type, describe()};
-  const auto waited =
-      std::chrono::duration_cast<std::chrono::milliseconds>(clock_.now() - call.asked);
+  site.body_ran = asker != nullptr;
+  (asker != nullptr ? *asker : Asker{call.origin, call.lease}).describe(site);
+  const auto waited = std::chrono::duration_cast<milliseconds>(clock_.now() - call.asked);
   switch (call.answer) {
-    case Answer::busy:
-      throw LockTimeout(std::move(site), waited, announced(key, std::string(call.text)));
-    case Answer::lost: throw LockLost(std::move(site));
-    case Answer::would_deadlock: throw WouldDeadlock(std::move(site), call.held_as);
+    case Answer::busy: throw LockTimeout(std::move(site), waited, announced(call, key));
+    case Answer::lost: throw LockLost(std::move(site), std::chrono::floor<milliseconds>(call.held));
+    case Answer::would_deadlock:
+      throw WouldDeadlock(std::move(site), call.held_as, std::string(call.text),
+                          only_refused(call));
     case Answer::not_owner: throw NotOwner(std::move(site));
     case Answer::cancelled: throw Cancelled(std::move(site));
     case Answer::closed: throw Closed(std::move(site));
@@ -243,31 +270,11 @@ void LockSpace::fail(const Call& call, std::string_view key) {
     case Answer::granted:
     case Answer::unavailable: break;
   }
-  throw BackendUnavailable(std::move(site), std::string(call.text));
-}
-
-void LockSpace::report(Event::Kind kind, std::string_view key, LockType type,
-                       std::string text) noexcept {
-  Event event;
-  event.kind = kind;
-  event.type = type;
-  event.key = key;
-  event.owner = Owner::this_thread().number();
-  event.text = std::move(text);
-  notifier_.post(std::move(event));
-}
-
-void LockSpace::tell(const Event& event) noexcept {
-  try {
-    const bool for_people = event.kind == Event::Kind::warning || event.kind == Event::Kind::order;
-    if (for_people && options_.listener == nullptr) {
-      std::clog << "latchkey: " + event.text + "\n";
-      return;
-    }
-    notifier_.post(Event(event));
-  } catch (const std::bad_alloc&) {
-    // Nothing is left to say it with.
-  }
+  std::string reason(call.text.view());
+  if (reason.empty()) reason = "the backend gave no reason";
+  if (call.releases) throw ReleaseUnconfirmed(std::move(site), reason);
+  if (call.acquires) reason += "; waited " + std::to_string(waited.count()) + " ms";
+  throw BackendUnavailable(std::move(site), reason);
 }
 
 }  // namespace latchkey::detail

@@ -43,7 +43,7 @@ void LockSpace::wait_while_held(Clock::time_point until, Parker& parker) {
       shard.table.for_each([&](const Coordinator& each) { held = held || each.held(); });
     }
     if (!held || clock_.now() >= until) return;
-    backend_->drive(parker, until);
+    drive(parker, until);
   }
 }
 

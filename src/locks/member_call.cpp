@@ -1,6 +1,10 @@
 // One of several calls of the same thread.
 #include "locks/member_call.hpp"
 
+#include <algorithm>
+
+#include "core/thread_order.hpp"
+
 namespace latchkey::detail {
 
 template <class Bring>
@@ -32,10 +36,13 @@ void MemberCall::begin_acquire(ShardLock& lock, Coordinator& home) {
 }
 
 void MemberCall::acquire(std::string_view key, Owner owner, const Attempt& attempt, bool by_lock,
-                         Clock::time_point until) {
+                         const Limit& limit) {
   want(owner, attempt, by_lock);
-  call_.forever = until == Clock::never();
-  call_.until = until;
+  space_->demand_timer(key, attempt.type);
+  call_.forever = limit.until == Clock::never();
+  call_.until = limit.until;
+  call_.grace = limit.grace;
+  LockSpace::demand_parker();
   const std::size_t hash = hash_key(key);
   Shard& shard = space_->shard_of(hash);
   {
@@ -54,10 +61,11 @@ void MemberCall::acquire(std::string_view key, Owner owner, const Attempt& attem
   finish();
 }
 
-void MemberCall::begin_extend(RemoteHold& hold, LockType type, std::chrono::milliseconds lease) {
+void MemberCall::begin_extend(RemoteHold& hold, LockType type, std::chrono::milliseconds lease,
+                              Clock::time_point until) {
   call_.type = type;
   call_.asked = space_->clock_.now();
-  call_.until = later(call_.asked, space_->options_.command_timeout);
+  call_.until = std::min(until, later(call_.asked, space_->options_.command_timeout));
   Coordinator& home = *hold.home;
   Shard& shard = space_->shard_of(home.hash);
   ShardLock lock(shard);
@@ -66,11 +74,13 @@ void MemberCall::begin_extend(RemoteHold& hold, LockType type, std::chrono::mill
 
 void MemberCall::begin_release(RemoteHold& hold, LockType type, bool watched,
                                std::chrono::milliseconds linger) {
+  LockSpace::demand_parker();  // before anything is changed
   departure_.emplace(LockSpace::Departure{*space_});
   call_.type = type;
   call_.asked = space_->clock_.now();
   const auto until = linger.count() > 0 ? later(call_.asked, linger) : Clock::time_point::min();
   Coordinator& home = *hold.home;
+  order_before_release(home.key.view(), type);
   Shard& shard = space_->shard_of(home.hash);
   ShardLock lock(shard);
   begin(lock, home, [&](Turn& turn) { home.release(hold, type, watched, until, &call_, turn); });
@@ -82,6 +92,7 @@ void MemberCall::begin_release(RemoteHold& hold, LockType type, bool watched,
 }
 
 void MemberCall::begin_unlock(std::string_view key, LockType type, Owner owner) {
+  order_before_release(key, type);
   call_.owner = owner;
   call_.type = type;
   call_.asked = space_->clock_.now();
@@ -94,14 +105,14 @@ void MemberCall::begin_unlock(std::string_view key, LockType type, Owner owner) 
 
 // As LockSpace::wait_for, but it looks before it sleeps: the parker's wake-up may have been used up
 // while this thread waited for another of its calls.
-void MemberCall::finish() {
+void MemberCall::finish(Clock::time_point until) {
   if (!pending_) return;
   Shard& shard = *shard_;
   while (!call_.done.load(std::memory_order_acquire)) {
     Clock::time_point wake_at;
     {
       ShardLock lock(shard);
-      if (call_.done.load(std::memory_order_relaxed)) break;
+      if (call_.answer != Answer::pending) break;
       Actions actions;
       Turn turn(space_->clock_, actions);
       turn.caller = &call_;
@@ -110,17 +121,23 @@ void MemberCall::finish() {
         space_->perform(lock, *home_, turn);
         if (call_.answer != Answer::pending) break;
       }
+      if (until != Clock::never() && turn.now() >= until) {
+        home_->leave(call_, turn);
+        space_->watch(shard, *home_);  // who waits no longer drives no longer: the timer does
+        break;
+      }
       wake_at = call_.wake_at = home_->alarm_of(call_);
     }
-    space_->backend_->drive(*call_.parker, wake_at);
+    space_->drive(*call_.parker, std::min(wake_at, until));
   }
   pending_ = false;
 }
 
-void MemberCall::fail(Answer answer, std::string_view key, Clock::time_point asked) {
+void MemberCall::fail(Answer answer, std::string_view key, Clock::time_point asked,
+                      const Asker* asker) {
   call_.answer = answer;
   call_.asked = asked;
-  space_->fail(call_, key);
+  space_->fail(call_, key, asker);
 }
 
 }  // namespace latchkey::detail

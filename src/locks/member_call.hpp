@@ -26,17 +26,26 @@ class MemberCall {
   MemberCall& operator=(const MemberCall&) = delete;
   ~MemberCall() { finish(); }
 
-  /// Acquires and waits, at most until `until`.
-  void acquire(std::string_view key, Owner owner, const Attempt& attempt, bool by_lock,
-               Clock::time_point until);
+  /// How long a call may last.
+  struct Limit {
+    Clock::time_point until;
+    std::chrono::milliseconds grace;  ///< Call::grace
+  };
 
-  void begin_extend(RemoteHold& hold, LockType type, std::chrono::milliseconds lease);
+  /// Acquires and waits.
+  void acquire(std::string_view key, Owner owner, const Attempt& attempt, bool by_lock,
+               const Limit& limit);
+
+  /// It ends as unavailable where there is no answer until then.
+  void begin_extend(RemoteHold& hold, LockType type, std::chrono::milliseconds lease,
+                    Clock::time_point until = Clock::never());
   void begin_release(RemoteHold& hold, LockType type, bool watched,
                      std::chrono::milliseconds linger);
   void begin_unlock(std::string_view key, LockType type, Owner owner);
 
-  /// Waits for the answer to what was begun.
-  void finish();
+  /// Waits for the answer to what was begun. A release is left alone at `until`, and its answer
+  /// stays pending.
+  void finish(Clock::time_point until = Clock::never());
 
   /// Guards what the coordinator of `hold` knows of it.
   [[nodiscard]] SmallMutex& mutex_of(const RemoteHold& hold) noexcept {
@@ -46,8 +55,10 @@ class MemberCall {
   [[nodiscard]] Answer answer() const noexcept { return call_.answer; }
   [[nodiscard]] const Call& call() const noexcept { return call_; }
 
-  /// Throws what `answer` means: `key` was asked for since `asked`.
-  [[noreturn]] void fail(Answer answer, std::string_view key, Clock::time_point asked);
+  /// Throws what `answer` means: `key` was asked for since `asked`; `asker` as for
+  /// LockSpace::release.
+  [[noreturn]] void fail(Answer answer, std::string_view key, Clock::time_point asked,
+                         const Asker* asker = nullptr);
 
  private:
   friend class OneStep;

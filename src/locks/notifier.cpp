@@ -1,21 +1,22 @@
 // The notifier's queue and thread.
 #include "locks/notifier.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <exception>
+#include <new>
 #include <system_error>
 #include <utility>
+#include <vector>
 
+#include "locks/event_kinds.hpp"
 #include "locks/left_behind.hpp"
 
 namespace latchkey::detail {
 namespace {
 
 constexpr std::size_t most_events = 4096;
-
-bool must_be_kept(Event::Kind kind) noexcept {
-  return kind == Event::Kind::lost || kind == Event::Kind::abandoned ||
-         kind == Event::Kind::unlock_error || kind == Event::Kind::hidden_error ||
-         kind == Event::Kind::warning || kind == Event::Kind::order;
-}
 
 }  // namespace
 
@@ -26,13 +27,71 @@ struct Notifier::Queue {
     bool droppable = false;
   };
 
+  static std::array<std::stop_source, 64> no_stops() {
+    return []<std::size_t... each>(std::index_sequence<each...>) {
+      return std::array{(static_cast<void>(each), std::stop_source(std::nostopstate))...};
+    }(std::make_index_sequence<64>());
+  }
+  [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+
+  /// The oldest. There is one.
+  Item take() noexcept {
+    if (items.empty()) {
+      Item item;
+      item.stop =
+          std::exchange(*std::ranges::find_if(spare_stops, &std::stop_source::stop_possible),
+                        std::stop_source(std::nostopstate));
+      return item;
+    }
+    Item item = std::move(items.front());
+    items.pop_front();
+    return item;
+  }
+
+  /// How much is to be told yet.
+  [[nodiscard]] std::size_t size() const noexcept {
+    const auto spares = std::ranges::count_if(spare_stops, &std::stop_source::stop_possible);
+    return items.size() + static_cast<std::size_t>(spares);
+  }
+
+  [[nodiscard]] const char* why_dropped() const noexcept {
+    if (unmade == 0) return "the listener was too slow";
+    if (dropped == 0) return "there was no memory";
+    return "the listener was too slow, and there was no memory";
+  }
+
   // In the place of the events that were not kept.
-  void note_dropped() {
-    if (dropped == 0) return;
-    Item& note = items.emplace_back();
-    note.event.kind = Event::Kind::dropped;
-    note.event.count = std::exchange(dropped, 0);
-    note.event.text = "the listener was too slow";
+  void note_dropped() noexcept {
+    if (dropped == 0 && unmade == 0) return;
+    try {
+      Item note;
+      note.event.kind = Event::Kind::dropped;
+      note.event.count = dropped + unmade;
+      note.event.text = why_dropped();
+      items.push_back(std::move(note));
+      items.back().event.missed = std::exchange(missed, {});
+      dropped = unmade = 0;
+    } catch (const std::bad_alloc&) {
+      return;  // with the next event, or before the end
+    }
+  }
+
+  // Without memory for it the event is counted, and its place is not.
+  void drop(const Event& event) noexcept {
+    ++dropped;
+    const auto same = [&](const Event::Missed& each) {
+      return each.kind == event.kind && each.origin.site == event.origin.site &&
+             each.origin.key_template == event.origin.key_template;
+    };
+    auto found = std::ranges::find_if(missed, same);
+    try {
+      if (found == missed.end()) found = missed.insert(found, {event.kind, event.origin, 0, 0, 0});
+    } catch (const std::bad_alloc&) {
+      return;
+    }
+    ++found->count;
+    if (event.kind == Event::Kind::granted && event.count == 1) ++found->new_holds;
+    if (event.contended) ++found->contended;
   }
 
   std::mutex mutex;
@@ -41,8 +100,11 @@ struct Notifier::Queue {
   std::uint64_t told = 0;
   std::size_t flushing = 0;  // threads inside flush
   std::deque<Item> items;
-  std::size_t droppable = 0;  // how many of them may be dropped
-  std::uint64_t dropped = 0;
+  std::array<std::stop_source, 64> spare_stops = no_stops();  // where no memory was left for items
+  std::size_t droppable = 0;                                  // how many of them may be dropped
+  std::uint64_t dropped = 0;                                  // the queue was full
+  std::uint64_t unmade = 0;                                   // there was no memory
+  std::vector<Event::Missed> missed;  // what was dropped; an entry for each place and kind
   bool started = false;
   bool ending = false;
   bool deaf = false;  // the listener may be gone, or wants no more
@@ -51,72 +113,107 @@ struct Notifier::Queue {
 Notifier::Notifier(Listener* listener) : listener_(listener), queue_(std::make_shared<Queue>()) {}
 
 Notifier::~Notifier() {
+  static_cast<void>(has_thread());
+  bool alone = false;  // what it has yet to do concerns nobody but the callbacks of stop tokens
   {
     const std::lock_guard lock(queue_->mutex);
     queue_->ending = true;
+    alone = listener_ == nullptr && (queue_->telling || !queue_->empty());
     // From within a listener: it outlives what it has let go of, and perhaps nothing after that.
     queue_->deaf = queue_->deaf || thread_.get_id() == std::this_thread::get_id();
   }
   queue_->filled.notify_all();
   if (!thread_.joinable()) return;
-  if (thread_.get_id() == std::this_thread::get_id()) {
+  if (alone || thread_.get_id() == std::this_thread::get_id()) {
     thread_.detach();  // the queue is kept alive by the thread itself
   } else {
     thread_.join();
   }
 }
 
-void Notifier::post(Event&& event) {
-  if (listener_ == nullptr) return;
+bool Notifier::post(Event&& event) noexcept {
+  if (listener_ == nullptr) return true;
   const std::lock_guard lock(queue_->mutex);
-  if (queue_->deaf) return;
-  const bool droppable = !must_be_kept(event.kind);
+  if (queue_->deaf) return true;
+  const bool droppable = is_routine(event.kind);
   if (droppable && queue_->droppable >= most_events) {
-    ++queue_->dropped;
-    return;
+    queue_->drop(event);
+    return !lacks_thread_;
   }
   queue_->note_dropped();
-  queue_->items.push_back({std::move(event), std::stop_source(std::nostopstate), droppable});
-  if (droppable) ++queue_->droppable;
-  start_once();
-  queue_->filled.notify_one();
+  try {
+    queue_->items.push_back({std::move(event), std::stop_source(std::nostopstate), droppable});
+    if (droppable) ++queue_->droppable;
+  } catch (const std::bad_alloc&) {
+    ++queue_->unmade;
+  }
+  return start_once();
 }
 
-void Notifier::post(std::stop_source&& stop) {
+bool Notifier::post(std::stop_source&& stop) noexcept {
   const std::lock_guard lock(queue_->mutex);
-  queue_->items.push_back({{}, std::move(stop), false});
-  start_once();
-  queue_->filled.notify_one();
+  try {
+    queue_->items.push_back({{}, std::move(stop), false});
+  } catch (const std::bad_alloc&) {
+    const auto spare =
+        std::ranges::find_if_not(queue_->spare_stops, &std::stop_source::stop_possible);
+    if (spare != queue_->spare_stops.end()) {
+      *spare = std::move(stop);
+    } else {
+      ++queue_->unmade;  // its hold is lost all the same, and says so
+    }
+  }
+  return start_once();
+}
+
+void Notifier::drop(std::size_t count) noexcept {
+  if (listener_ == nullptr) return;
+  const std::lock_guard lock(queue_->mutex);
+  queue_->unmade += count;
+  queue_->note_dropped();
+  static_cast<void>(start_once());
+}
+
+bool Notifier::has_thread() noexcept {
+  if (!lacks_thread_) return true;
+  const std::lock_guard lock(queue_->mutex);
+  return start_once();
 }
 
 void Notifier::finish(std::chrono::milliseconds patience) {
+  static_cast<void>(has_thread());
   std::unique_lock lock(queue_->mutex);
   if (queue_->started && thread_.get_id() != std::this_thread::get_id()) {
-    queue_->emptied.wait_for(lock, patience,
-                             [&] { return queue_->items.empty() && !queue_->telling; });
+    queue_->emptied.wait_for(lock, patience, [&] { return queue_->empty() && !queue_->telling; });
   }
   queue_->deaf = true;
 }
 
 bool Notifier::flush(std::chrono::milliseconds patience) {
+  static_cast<void>(has_thread());
   std::unique_lock lock(queue_->mutex);
-  if (queue_->items.empty() && !queue_->telling) return true;
+  if (queue_->empty() && !queue_->telling) return true;
   if (thread_.get_id() == std::this_thread::get_id()) return false;
-  const std::uint64_t all = queue_->told + queue_->items.size() + (queue_->telling ? 1 : 0);
+  const std::uint64_t all = queue_->told + queue_->size() + (queue_->telling ? 1 : 0);
   ++queue_->flushing;
   const bool done = queue_->emptied.wait_for(lock, patience, [&] { return queue_->told >= all; });
   --queue_->flushing;
   return done;
 }
 
-void Notifier::start_once() {
-  if (queue_->started) return;
-  try {
-    thread_ = std::thread([queue = queue_, listener = listener_] { run(queue, listener); });
+bool Notifier::start_once() noexcept {
+  if (!queue_->started) {
+    try {
+      thread_ = std::thread([queue = queue_, listener = listener_] { run(queue, listener); });
+    } catch (const std::exception&) {  // no thread, or no memory for one
+      lacks_thread_ = true;
+      return false;
+    }
     queue_->started = true;
-  } catch (const std::system_error&) {
-    // No thread to be had now: what is queued waits for the next post.
+    lacks_thread_ = false;
   }
+  queue_->filled.notify_one();
+  return true;
 }
 
 void Notifier::run(const std::shared_ptr<Queue>& queue, Listener* listener) noexcept {
@@ -131,10 +228,10 @@ void Notifier::run(const std::shared_ptr<Queue>& queue, Listener* listener) noex
   std::unique_lock lock(queue->mutex);
   for (;;) {
     if (queue->items.empty()) queue->note_dropped();
-    queue->filled.wait(lock, [&] { return !queue->items.empty() || queue->ending; });
-    if (queue->items.empty()) return;
-    Queue::Item item = std::move(queue->items.front());
-    queue->items.pop_front();
+    queue->filled.wait(lock, [&] { return !queue->empty() || queue->ending; });
+    if (queue->empty()) queue->note_dropped();  // it ends
+    if (queue->empty()) return;
+    Queue::Item item = queue->take();
     const bool is_stop = item.stop.stop_possible();
     const bool deaf = queue->deaf;
     if (item.droppable) --queue->droppable;
@@ -148,7 +245,7 @@ void Notifier::run(const std::shared_ptr<Queue>& queue, Listener* listener) noex
     lock.lock();
     queue->telling = false;
     ++queue->told;
-    if (queue->items.empty() || queue->flushing > 0) queue->emptied.notify_all();
+    if (queue->empty() || queue->flushing > 0) queue->emptied.notify_all();
   }
 }
 
@@ -160,6 +257,7 @@ void Notifier::forget_parent() noexcept {
   // The parent's thread does not exist here (but where its listener has forked: then this is it,
   // and it ends), and its sleep on the queue will never end: both are left behind, never destroyed.
   queue_->items.clear();
+  lacks_thread_ = false;
   queue_->ending = true;
   queue_->mutex.unlock();
   leave_behind(new std::shared_ptr<Queue>(std::move(queue_)));

@@ -2,11 +2,13 @@
 #include "locks/one_step.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bitset>
-#include <deque>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,22 +32,24 @@ std::string_view hash_tag(std::string_view key) noexcept {
 /// The mutexes of all keys, taken in the order in which a fork takes them.
 class OneStep::Shards {
  public:
-  Shards(LockSpace& space, std::span<const Asked> all) {
+  Shards(LockSpace& space, std::span<const Asked> all) noexcept {
     std::bitset<LockSpace::shard_count> wanted;
     for (const Asked& one : all) {
       wanted.set(static_cast<std::size_t>(&space.shard_of(one.hash) - space.shards_.data()));
     }
     for (std::size_t index = 0; index < wanted.size(); ++index) {
-      if (wanted[index]) locks_.emplace_back(space.shards_[index]);
+      if (wanted[index]) locks_[index].emplace(space.shards_[index]);
     }
+    first_ = space.shards_.data();
   }
 
   [[nodiscard]] ShardLock& of(const Shard& shard) noexcept {
-    return *std::ranges::find(locks_, &shard, [](const ShardLock& lock) { return &lock.shard(); });
+    return *locks_[static_cast<std::size_t>(&shard - first_)];
   }
 
  private:
-  std::deque<ShardLock> locks_;
+  const Shard* first_ = nullptr;
+  std::array<std::optional<ShardLock>, LockSpace::shard_count> locks_;  // without the heap
 };
 
 bool OneStep::offered(const LockSpace& space, std::span<const Asked> all) noexcept {
@@ -103,20 +107,77 @@ void OneStep::tell_all(LockSpace& space, Shards& shards, std::span<Asked> all,
     if (one.type == LockType::FENCED) its.token = outcome.token;
     const bool busy = outcome.kind == Outcome::Kind::busy;
     if (!busy || outcome.busy_member == index) {
-      its.text = outcome.text;
+      try {
+        its.text = outcome.text;
+      } catch (const std::bad_alloc&) {
+        its.text.clear();  // then nobody is named
+      }
       its.retry_after = outcome.retry_after;
     }
     tell(space, shards, one, std::move(its));
   }
 }
 
-void OneStep::ask(LockSpace& space, std::span<Asked> all, const Attempt& attempt, bool by_lock) {
+/// The one request. Where nobody waits for its answer any more the claims are told one by one, and
+/// what it granted is given back by each.
+class OneStep::Together final : public Administration {
+ public:
+  void add(const Asked& one, std::size_t place) {
+    members_.push_back({one.claim->home->key.view(), one.type, one.claim->id});
+    claims_.push_back(one.claim);
+    places_.push_back(place);
+  }
+  void reserve(std::size_t count) {
+    members_.reserve(count);
+    claims_.reserve(count);
+    places_.reserve(count);
+  }
+  [[nodiscard]] std::span<const Member> list() const noexcept { return members_; }
+  [[nodiscard]] std::span<const std::size_t> places() const noexcept { return places_; }
+
+  void came_too_late(LockSpace& space) noexcept override {
+    for (RemoteHold* const claim : claims_) {
+      Coordinator& home = *claim->home;
+      ShardLock lock(space.shard_of(home.hash));
+      Outcome its;
+      its.kind = outcome.kind;
+      Actions actions;
+      Turn turn(space.clock_, actions);
+      home.completed(claim->ask, its, turn);
+      space.perform(lock, home, turn);
+    }
+  }
+
+ private:
+  std::vector<Member> members_;
+  std::vector<RemoteHold*> claims_;  ///< under way, so they stay where they are
+  std::vector<std::size_t> places_;  ///< among all that was asked
+};
+
+// The wait is over. What may come of the request is given back behind it.
+void OneStep::give_up(LockSpace& space, std::span<Asked> all, std::span<const std::size_t> asked) {
+  Shards shards(space, all);
+  for (const std::size_t index : asked) {
+    MemberCall& member = *all[index].call;
+    Coordinator& home = *all[index].claim->home;
+    Actions actions;
+    Turn turn(space.clock_, actions);
+    turn.caller = &member.call_;
+    home.end_wait(member.call_, turn);
+    space.perform(shards.of(space.shard_of(all[index].hash)), home, turn);
+    member.pending_ = false;
+  }
+}
+
+void OneStep::ask(LockSpace& space, std::span<Asked> all, const Attempt& attempt, bool by_lock,
+                  Clock::time_point until) {
+  if (!all.empty()) space.demand_timer(all.front().key, all.front().type);
   for (Asked& one : all) one.hash = hash_key(one.key);
-  std::vector<Member> members;
-  std::vector<std::size_t> asked;
-  members.reserve(all.size());
-  asked.reserve(all.size());
-  Administration together;
+  LockSpace::demand_parker();
+  auto request = std::make_unique<Together>();
+  Together& together = *request;
+  together.reserve(all.size());
+  bool sent = false;
   {
     Shards shards(space, all);
     bool free = false;
@@ -127,37 +188,41 @@ void OneStep::ask(LockSpace& space, std::span<Asked> all, const Attempt& attempt
       failure = std::current_exception();  // the places that were taken must be left again
     }
     for (std::size_t index = 0; index < all.size(); ++index) {
-      if (all[index].claim == nullptr) continue;
-      members.push_back({all[index].key, all[index].type, all[index].claim->id});
-      asked.push_back(index);
+      if (all[index].claim != nullptr) together.add(all[index], index);
     }
     Outcome outcome;
     outcome.kind = Outcome::Kind::busy;
-    outcome.busy_member = static_cast<std::uint32_t>(members.size());  // none of these
-    if (!free) tell_all(space, shards, all, outcome, asked);
+    outcome.busy_member = static_cast<std::uint32_t>(together.places().size());  // none of these
+    if (!free) tell_all(space, shards, all, outcome, together.places());
     if (failure) std::rethrow_exception(failure);
-    if (!free || members.empty()) return;
+    if (!free || together.list().empty()) return;
     together.verb = Verb::acquire_all;
-    together.members = members;
-    together.key = members.front().key;
+    together.members = together.list();
+    together.key = together.members.front().key;
     together.lease = attempt.lease.length(space.settings_.watchdog);
     // Where it counts leases from: no member's own deadline counts from later than this.
-    for (const std::size_t index : asked) {
+    for (const std::size_t index : together.places()) {
       together.sent = std::max(together.sent, all[index].claim->sent);
     }
     together.parker = &Parker::mine();
     outcome = Outcome{};
-    if (space.backend_->answer(together, outcome, space)) {
-      return tell_all(space, shards, all, outcome, asked);
+    if (!space.answer(together, outcome)) {
+      Request* const one[] = {&together};
+      try {
+        space.backend_->submit(one, space);
+        sent = true;
+      } catch (const std::bad_alloc&) {
+        outcome.text = "out of memory";  // short enough to need none
+      }
     }
-    Request* const one[] = {&together};
-    space.backend_->submit(one, space);
+    if (!sent) return tell_all(space, shards, all, outcome, together.places());
   }
-  while (!together.done.load(std::memory_order_acquire)) {
-    space.backend_->drive(*together.parker, Clock::never());
+  if (!space.wait_until_answered(together, until)) {
+    give_up(space, all, together.places());
+    return space.leave(std::move(request));
   }
   Shards shards(space, all);
-  tell_all(space, shards, all, together.outcome, asked);
+  tell_all(space, shards, all, together.outcome, together.places());
 }
 
 }  // namespace latchkey::detail

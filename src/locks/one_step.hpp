@@ -32,14 +32,18 @@ class OneStep {
   /// Whether the space's backend takes keys like these in one step.
   [[nodiscard]] static bool offered(const LockSpace& space, std::span<const Asked> all) noexcept;
 
-  /// Blocks until each of `all`, which are of `space`, is answered: granted, or why not.
-  static void ask(LockSpace& space, std::span<Asked> all, const Attempt& attempt, bool by_lock);
+  /// Blocks until each of `all`, which are of `space`, is answered: granted, or why not. Without an
+  /// answer until `until` they are unavailable.
+  static void ask(LockSpace& space, std::span<Asked> all, const Attempt& attempt, bool by_lock,
+                  Clock::time_point until);
 
  private:
   class Shards;
+  class Together;
 
   static bool reserve(LockSpace& space, Shards& shards, std::span<Asked> all,
                       const Attempt& attempt, bool by_lock);
+  static void give_up(LockSpace& space, std::span<Asked> all, std::span<const std::size_t> asked);
   static void tell(LockSpace& space, Shards& shards, Asked& one, Outcome outcome);
   static void tell_all(LockSpace& space, Shards& shards, std::span<Asked> all,
                        const Outcome& outcome, std::span<const std::size_t> asked);

@@ -5,7 +5,8 @@
 
 namespace latchkey::detail {
 
-/// Each stands at one line of the coordinator, in the form `planted(Bug::x) ? wrong : right`.
+/// Each stands at one line of the coordinator or of the simulated store, in the form
+/// `planted(Bug::x) ? wrong : right`.
 enum class Bug : std::uint8_t {
   none,
   deadline_from_the_reply,        ///< the deadline counts from the answer, not from the request
@@ -19,9 +20,13 @@ enum class Bug : std::uint8_t {
   gone_is_ignored,                ///< a renewal answered "gone" changes nothing
   release_ignores_the_count,      ///< the first release of several ends the hold
   anyone_reenters,                ///< re-entry does not look at the owner
+  wait_is_no_bound,               ///< an acquire waits for its first answer however long that takes
   local_holder_is_waited_for,     ///< the queue is not bounded by the holder's lease
   composite_keeps_what_it_holds,  ///< a composite that failed gives nothing back
   composite_ignores_losses,       ///< a composite is granted although a member was lost
+  downgrade_stays_a_write,        ///< a release during a downgrade names the WRITE alone
+  absent_timeout_is_a_dead_reader,  ///< a READ that ends erases others while a slot moves
+  read_is_renewed_as_write,         ///< a hold that may be a READ already is renewed as a WRITE
 };
 
 #ifdef LATCHKEY_PLANTED_BUGS

@@ -98,7 +98,7 @@ class RemoteHold : public Held {
   /// When its release is sent again, or, while that is under way unattended, looked after.
   Clock::time_point repeat_at = Clock::never();
   Clock::time_point linger_until = Clock::never();
-  /// No lease that any request gave this id at the backend ends after this.
+  /// No lease, nor FAIR place, that any request gave this id at the backend ends after this.
   Clock::time_point expires_at{};
   std::chrono::milliseconds poll{};  ///< the next safety poll
   bool asking = false;               ///< `ask` is under way
@@ -106,10 +106,17 @@ class RemoteHold : public Held {
   bool releasing = false;            ///< `end` is under way
   bool nudged = false;               ///< something happened while `ask` was under way
   bool unsettled = false;            ///< an `ask` was never answered: a copy may run yet
+  bool refused = false;              ///< an `ask` was refused, perhaps after it had written
+  bool reached = false;              ///< an `ask` ran, or may have run
   bool released = false;             ///< an `end` was answered
   bool release_again = false;        ///< an `ask` was answered that the `end` may have overtaken
   bool downgrading = false;          ///< the WRITE ended, its READs go on
-  bool gone = false;                 ///< the backend said so: nothing to release
+  /// A downgrade was sent and not surely answered, or an acquire of the WRITE may run yet: at the
+  /// backend it is a WRITE or a READ.
+  bool write_or_read = false;
+  bool stop_owed = false;    ///< lost, and there was no memory to say so to its token
+  bool gone = false;         ///< the backend said so: nothing to release
+  bool unconfirmed = false;  ///< the listener was told so: its end is told
 
   OwnedRequest ask{};
   OwnedRequest check{};

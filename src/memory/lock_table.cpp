@@ -67,11 +67,22 @@ void describe(const LockRecord& record, Clock::time_point now, LockInfo& info) {
   for (const LockRecord::Place& place : record.queue) info.queue.push_back(place.id.text());
 }
 
+// Who waits asks again in time: the first two each second, since the holder may change and its
+// lease may be short, the others every 4 s.
+constexpr milliseconds pace_in_front{1'000}, pace_behind{4'000};
+
 LockRecord::Ear ear_of(const Request& request, Subscriber* subscriber) noexcept {
   return {subscriber, request.type == LockType::FAIR ? request.id : HoldId{}};
 }
 
 }  // namespace
+
+void LockRecord::call_first(Clock::time_point now) noexcept {
+  if (mode != Mode::free || queue.empty()) return;
+  Clock::time_point& ends = queue.front().ends;
+  ends = std::min(ends, later(now, called_wait));
+  first_end = std::min(first_end, ends);
+}
 
 void LockRecord::enqueue(const HoldId& id, Clock::time_point ends) {
   queue.push_back({id, ends});
@@ -109,13 +120,14 @@ void LockTable::apply_to_any(const Request& request, std::size_t hash, Clock::ti
   } else {
     outcome.kind = act(*record, request, now, subscriber);
   }
-  settle(*record, before);
+  settle(*record, before, now);
 }
 
 Kind LockTable::act(LockRecord& record, const Request& request, Clock::time_point now,
                     Subscriber* subscriber) {
   const auto mine = find_id(record.holders, request.id);
-  const bool held = mine != record.holders.end();
+  const bool there = mine != record.holders.end();
+  const bool held = there && record.mode == LockRecord::mode_of(request.type);
   switch (request.verb) {
     case Verb::renew:
       if (held) prolong(mine->ends, now, request.lease);
@@ -123,14 +135,23 @@ Kind LockTable::act(LockRecord& record, const Request& request, Clock::time_poin
     case Verb::verify: return granted_if(held);
     case Verb::downgrade:
       // A READ of this id is what a repeated downgrade finds.
-      if (!held || record.mode == Mode::plain) return Kind::gone;
+      if (!there || record.mode == Mode::plain) return Kind::gone;
       record.mode = Mode::read;
       prolong(mine->ends, now, request.lease);
       return Kind::granted;
-    case Verb::release: return granted_if(remove_holder(record, request.id));
+    case Verb::release: {
+      const bool released = held && remove_holder(record, request.id);
+      if (released && request.type == LockType::FAIR) record.call_first(now);
+      return granted_if(released);
+    }
     case Verb::leave: {
+      const bool first = !record.queue.empty() && record.queue.front().id == request.id;
       const bool queued = remove_place(record, request.id);
-      return granted_if(remove_holder(record, request.id) || queued);
+      // A WRITE may have become a READ.
+      const bool downgraded = request.type == LockType::WRITE && record.mode == Mode::read;
+      const bool released = (held || downgraded) && remove_holder(record, request.id);
+      if ((first || released) && request.type == LockType::FAIR) record.call_first(now);
+      return granted_if(released || queued);
     }
     case Verb::subscribe:
       if (const auto ear = ear_of(request, subscriber);
@@ -144,8 +165,10 @@ Kind LockTable::act(LockRecord& record, const Request& request, Clock::time_poin
     case Verb::inspect: describe(record, now, *request.info); return Kind::granted;
     case Verb::force_release: {
       const bool any = !record.holders.empty();
+      const bool plain = record.mode == Mode::plain;
       record.holders.clear();
       record.mode = Mode::free;
+      if (plain) record.call_first(now);
       return granted_if(any);
     }
     case Verb::acquire:
@@ -174,19 +197,7 @@ void LockTable::acquire(LockRecord& record, const Request& request, Clock::time_
   if (request.type == LockType::FAIR) {
     const auto place = find_id(record.queue, request.id);
     free = free && (record.queue.empty() || place == record.queue.begin());
-    if (!free) {
-      Clock::time_point end = last_end(record);
-      for (auto ahead = record.queue.begin(); ahead != place; ++ahead) {
-        end = std::max(end, ahead->ends);
-      }
-      set_busy(outcome, record, end, now);
-      if (place != record.queue.end()) {
-        prolong(place->ends, now, request.queue_wait);
-      } else if (request.queue_wait > milliseconds::zero()) {
-        record.enqueue(request.id, later(now, request.queue_wait));
-      }
-      return;
-    }
+    if (!free) return queue_up(record, request, now, outcome);
     if (place != record.queue.end()) record.queue.erase(place);
   } else if (!free) {
     set_busy(outcome, record, last_end(record), now);
@@ -198,6 +209,27 @@ void LockTable::acquire(LockRecord& record, const Request& request, Clock::time_
   if (fenced) last_token_ = outcome.token;
   outcome.kind = Kind::granted;
   return;
+}
+
+// Busy: a FAIR waiter takes its place, or keeps it.
+void LockTable::queue_up(LockRecord& record, const Request& request, Clock::time_point now,
+                         Outcome& outcome) {
+  if (record.mode == Mode::free) record.call_first(now);
+  auto place = find_id(record.queue, request.id);
+  Clock::time_point end = last_end(record);
+  for (auto ahead = record.queue.begin(); ahead != place; ++ahead) end = std::max(end, ahead->ends);
+  if (place != record.queue.end()) {
+    prolong(place->ends, now, request.queue_wait);
+  } else if (request.queue_wait > milliseconds::zero()) {
+    record.enqueue(request.id, later(now, request.queue_wait));
+    place = record.queue.end() - 1;
+  } else {
+    return set_busy(outcome, record, end, now);
+  }
+  const auto before = place - record.queue.begin();
+  if (before < 2 && record.mode != Mode::free) end = last_end(record);
+  const Clock::time_point again = later(now, before < 2 ? pace_in_front : pace_behind);
+  set_busy(outcome, record, before < 2 ? std::min(end, again) : again, now);
 }
 
 bool LockTable::blocks(const Member& member, std::size_t hash, Clock::time_point now,
@@ -218,7 +250,7 @@ bool LockTable::blocks(const Member& member, std::size_t hash, Clock::time_point
     for (const LockRecord::Place& place : record->queue) end = std::max(end, place.ends);
   }
   if (blocked) set_busy(outcome, *record, end, now);
-  settle(*record, before);
+  settle(*record, before, now);
   return blocked;
 }
 

@@ -62,13 +62,17 @@ struct LockRecord {
     first_end = std::min(first_end, ends);
   }
   void enqueue(const HoldId& id, Clock::time_point ends);
+  /// Where the lock is free, the first in the queue has `called_wait` to come and take it.
+  void call_first(Clock::time_point now) noexcept;
+  static constexpr std::chrono::seconds called_wait{5};
   void purge(Clock::time_point now) noexcept {
     if (first_end <= now) drop_ended(now);
   }
   void reset() noexcept;
-  [[nodiscard]] bool held_by_nobody_but(const HoldId& id, Clock::time_point now) const noexcept {
+  [[nodiscard]] bool held_by_nobody_but(const HoldId& id, LockType type,
+                                        Clock::time_point now) const noexcept {
     return holders.size() == 1 && queue.empty() && ears.empty() && first_end > now &&
-           holders.front().id == id;
+           holders.front().id == id && mode == mode_of(type);
   }
   [[nodiscard]] bool idle() const noexcept {
     return holders.empty() && queue.empty() && ears.empty();
@@ -85,15 +89,19 @@ struct LockRecord {
 /// - expired holds and places do not exist: they are dropped on sight, and a bucket of other keys
 ///   is looked through with every request but a plain release, so that none stays behind for want
 ///   of a visitor;
+/// - an id holds as a plain lock, as a WRITE or as a READ: a renew, verify or release of one of
+///   them finds nothing of the others, and a downgrade finds WRITE and READ;
 /// - no request ever shortens a lease, a repeated acquire or downgrade neither;
-/// - FAIR: a place in the queue ends `queue_wait` after its owner last asked. Only the first in the
-///   queue may take a free lock; REENTRANT, FENCED, READ and WRITE pass by the queue;
+/// - FAIR: a place in the queue ends `queue_wait` after its owner last asked, and that of the first
+///   5 s after a FAIR request found or left the lock free. Only the first in the queue may take a
+///   free lock; REENTRANT, FENCED, READ and WRITE pass by the queue;
 /// - fencing tokens: max(previous + n, now in µs), where `previous` is that of the whole table, so
 ///   that nothing has to stay behind of a key. An acquire_all gives its FENCED members one and the
 ///   same token, and asked again by the holders of all of them the one that they have;
 /// - `released` goes to whoever subscribed to the key when it comes free (or when its WRITE becomes
 ///   a READ), also where that shows only when an expired hold is dropped. A FAIR subscriber hears
-///   it only when its own id is the first in the queue of a free lock.
+///   it only when its own id is the first in the queue of a free lock, or has become the first of
+///   one whose lease ends within 5 s.
 ///
 /// `now` may go back a little between requests: a lease then lasts a little longer.
 class LockTable {
@@ -136,7 +144,7 @@ class LockTable {
                     Subscriber* subscriber, Outcome& outcome);
 
   static Before snapshot(const LockRecord& record) noexcept;
-  void settle(LockRecord& record, const Before& before) noexcept;
+  void settle(LockRecord& record, const Before& before, Clock::time_point now) noexcept;
   void sweep(Clock::time_point now) noexcept {
     if (records_.size() != 0) drop_some_ended(now);
   }
@@ -145,6 +153,8 @@ class LockTable {
   Outcome::Kind act(LockRecord& record, const Request& request, Clock::time_point now,
                     Subscriber* subscriber);
   void acquire(LockRecord& record, const Request& request, Clock::time_point now, Outcome& outcome);
+  static void queue_up(LockRecord& record, const Request& request, Clock::time_point now,
+                       Outcome& outcome);
   void list(const Request& request, Clock::time_point now);
 
   [[nodiscard]] std::uint64_t token_of(const Member& member, std::size_t hash) noexcept;
@@ -169,7 +179,7 @@ inline bool LockTable::take(const Request& request, std::size_t hash, Clock::tim
 inline bool LockTable::give_back(const Request& request, std::size_t hash,
                                  Clock::time_point now) noexcept {
   LockRecord* const record = records_.find(request.key, hash);
-  if (record == nullptr || !record->held_by_nobody_but(request.id, now)) return false;
+  if (record == nullptr || !record->held_by_nobody_but(request.id, request.type, now)) return false;
   records_.erase(*record);
   return true;
 }

@@ -40,12 +40,16 @@ LockTable::Before LockTable::snapshot(const LockRecord& record) noexcept {
   return {record.mode, record.queue.empty() ? HoldId{} : record.queue.front().id};
 }
 
-void LockTable::settle(LockRecord& record, const Before& before) noexcept {
+void LockTable::settle(LockRecord& record, const Before& before, Clock::time_point now) noexcept {
   const bool free = record.mode == Mode::free;
   const bool came_free = free && before.mode != Mode::free;
   const bool opened = came_free || (record.mode == Mode::read && before.mode == Mode::write);
   const HoldId first = record.queue.empty() ? HoldId{} : record.queue.front().id;
-  const bool next = free && first.number != 0 && (came_free || first != before.first);
+  const bool moved = first.number != 0 && first != before.first;
+  // Who has become the first must know at once how short the lease is that it waits for.
+  const bool soon = moved && before.first.number != 0 && !free &&
+                    record.holders.front().ends - now < LockRecord::called_wait;
+  const bool next = (free && first.number != 0 && (came_free || moved)) || soon;
   if (opened || next) {
     Notification notification;
     notification.kind = Notification::Kind::released;
@@ -65,7 +69,7 @@ void LockTable::drop_some_ended(Clock::time_point now) noexcept {
     if (record.first_end > now && !record.idle()) return;
     const Before before = snapshot(record);
     record.purge(now);
-    settle(record, before);
+    settle(record, before, now);
   });
 }
 
@@ -77,7 +81,7 @@ void LockTable::list(const Request& request, Clock::time_point now) {
     if (!record.holders.empty() && glob_matches(request.key, record.key)) {
       request.names->emplace_back(record.key.view());
     }
-    settle(record, before);
+    settle(record, before, now);
   });
   // The table's order is that of hashes, which is nobody's.
   std::sort(request.names->begin() + first, request.names->end());

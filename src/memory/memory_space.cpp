@@ -1,5 +1,6 @@
 // One space of locks inside the process.
 #include "memory/memory_space.hpp"
+#include "core/never_destroyed.hpp"
 
 #include <algorithm>
 #include <bitset>
@@ -17,8 +18,8 @@ class NamedSpaces final : private ForkParticipant {
  public:
   static NamedSpaces& all() {
     // Never destroyed: spaces may be closed while static objects go.
-    static NamedSpaces& the = *new NamedSpaces;
-    return the;
+    static NeverDestroyed<NamedSpaces> the;
+    return the.get();
   }
 
   std::shared_ptr<MemorySpace> find(std::string_view name) {
@@ -39,6 +40,7 @@ class NamedSpaces final : private ForkParticipant {
   }
 
  private:
+  friend class NeverDestroyed<NamedSpaces>;
   NamedSpaces() { register_fork_participant(ForkLevel::backend, *this); }
 
   void prepare() noexcept override { mutex_.lock(); }

@@ -26,6 +26,9 @@ class Ballot {
 
   /// Servers where an acquire may have left a hold: they granted it, or nobody knows.
   [[nodiscard]] bool may_hold(std::size_t server) const noexcept;
+  [[nodiscard]] bool granted(std::size_t server) const noexcept {
+    return votes_[server].has_value() && votes_[server]->kind == Kind::granted;
+  }
   [[nodiscard]] bool voted(std::size_t server) const noexcept { return votes_[server].has_value(); }
 
  private:

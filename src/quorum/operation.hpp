@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <list>
 #include <string>
 #include <vector>
@@ -20,6 +21,8 @@ struct Operation;
 struct Errand : Request {
   Operation* of = nullptr;
   std::size_t server = 0;
+  /// Of a READ: a look at the gate goes before the acquire, in the same write (quorum_gate.cpp).
+  enum class Part : std::uint8_t { main, enters_gate, leaves_gate } part = Part::main;
   bool sent_out = false;  ///< this server is asked
   bool answered = false;
 };
@@ -38,8 +41,19 @@ struct Operation {
   std::string patience{};  ///< what is said of a server that lets it pass
   Ballot ballot;
   std::vector<Errand> errands;
-  std::size_t open = 0;  ///< errands without an answer
+  std::string gate{};             ///< the gate's key; empty: it is not looked at
+  std::vector<Errand> at_gate{};  ///< two for each server
+  std::vector<bool> shut{};       ///< by server: a WRITE waits there
+  bool is_gate = false;           ///< a WRITE shuts or opens it
+  std::size_t open = 0;           ///< errands without an answer
   bool decided = false;
+  /// Decided, and told once what it was granted is given back, or at its deadline.
+  Outcome outcome{};
+  std::size_t giving_back = 0;        ///< releases that are waited for
+  Operation* released_for = nullptr;  ///< a release: who waits for it
+  bool downgraded = false;            ///< a WRITE or a READ, on each server one of them
+  /// Its submitter has not been told.
+  [[nodiscard]] bool awaited() const noexcept { return asked != nullptr; }
   std::list<Operation>::iterator place{};  ///< where it stands among all
 };
 

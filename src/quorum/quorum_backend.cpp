@@ -2,11 +2,8 @@
 #include "quorum/quorum_backend.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 #include <tuple>
 #include <utility>
-
-#include <latchkey/quorum.hpp>
 
 namespace latchkey::detail::quorum {
 namespace {
@@ -18,14 +15,13 @@ constexpr milliseconds slice{1};
 /// The same where nobody waits for what is left to come.
 constexpr milliseconds leisure{5};
 
-milliseconds patience(milliseconds lease) noexcept {
+}  // namespace
+
+constinit thread_local unsigned QuorumBackend::told_ = 0;
+
+milliseconds QuorumBackend::patience(milliseconds lease) noexcept {
   return std::clamp(lease / 10, milliseconds(1), milliseconds(50));
 }
-
-/// What this thread has told to sinks, to find out whether a server's drive was one that did.
-thread_local unsigned told = 0;
-
-}  // namespace
 
 QuorumBackend::QuorumBackend(std::vector<std::unique_ptr<Backend>> servers, Clock& clock)
     : servers_(std::move(servers)),
@@ -33,7 +29,10 @@ QuorumBackend::QuorumBackend(std::vector<std::unique_ptr<Backend>> servers, Cloc
       space_(HoldId::new_space()),
       slow_(servers_.size()),
       awaited_(servers_.size()) {
-  for (const auto& server : servers_) names_.push_back(server->describe());
+  for (const auto& server : servers_) {
+    from_.emplace_back(*this, names_.size());
+    names_.push_back(server->describe());
+  }
   register_fork_participant(ForkLevel::backend, *this);
 }
 
@@ -42,40 +41,13 @@ QuorumBackend::~QuorumBackend() {
   servers_.clear();  // no errand is under way from here on
 }
 
-Capabilities QuorumBackend::capabilities() const noexcept {
-  Capabilities offered;
-  offered.read_write = offered.in_order = true;
-  for (const auto& server : servers_) {
-    const Capabilities its = server->capabilities();
-    offered.reentrant = offered.reentrant && its.reentrant;
-    offered.read_write = offered.read_write && its.read_write;
-    offered.in_order = offered.in_order && its.in_order;
-  }
-  return offered;
-}
-
-std::string QuorumBackend::describe() const {
-  std::string text = "quorum of";
-  for (const std::string& name : names_) text += ' ' + name;
-  return text;
-}
-
-std::string QuorumBackend::warning() const {
-  std::string text;
-  for (std::size_t server = 0; server < servers_.size(); ++server) {
-    const std::string its = servers_[server]->warning();
-    if (its.empty()) continue;
-    if (!text.empty()) text += "; ";
-    text += names_[server] + ": " + its;
-  }
-  return text;
-}
-
 void QuorumBackend::submit(std::span<Request* const> requests, Sink& sink) {
   Later later;
   {
     const Lock lock(mutex_);
+    if (std::ranges::find(sinks_, &sink) == sinks_.end()) sinks_.push_back(&sink);
     if (!owed_.empty()) pay(later);
+    if (!writers_.empty()) forget_writers();
     for (Request* const request : requests) begin(*request, sink, later);
   }
   carry_out(later);
@@ -84,8 +56,11 @@ void QuorumBackend::submit(std::span<Request* const> requests, Sink& sink) {
 // With the mutex held, as all that follows up to carry_out.
 void QuorumBackend::begin(Request& request, Sink& sink, Later& later) {
   milliseconds lease = request.lease;
+  Verb verb = request.verb;
+  LockType type = request.type;
+  bool downgraded = false;
   HoldId wire;
-  switch (request.verb) {
+  switch (verb) {
     case Verb::acquire: {
       Known& known = known_[request.id];
       // An attempt that failed was given back: the next one is not to be ended by that.
@@ -107,6 +82,16 @@ void QuorumBackend::begin(Request& request, Sink& sink, Later& later) {
         return;
       }
       wire = known->second.wire;
+      if (request.verb == Verb::release || request.verb == Verb::leave) {
+        known->second.ending = true;
+        open_gate(request.id, later);
+      }
+      if (verb == Verb::downgrade) known->second.downgraded = true;
+      downgraded = known->second.downgraded;
+      if (verb == Verb::release && downgraded) {
+        verb = Verb::leave;
+        type = LockType::WRITE;
+      }
       if (lease.count() == 0) lease = known->second.lease;
       break;
     }
@@ -119,7 +104,8 @@ void QuorumBackend::begin(Request& request, Sink& sink, Later& later) {
       return;
     }
   }
-  Operation& made = operation(request.verb, request.id, wire, request.key, request.type, lease);
+  Operation& made = operation(verb, request.id, wire, request.key, type, lease);
+  made.downgraded = downgraded;
   made.asked = &request;
   made.sink = &sink;
   made.decided = false;
@@ -127,6 +113,7 @@ void QuorumBackend::begin(Request& request, Sink& sink, Later& later) {
   made.deadline = latchkey::later(sent, patience(lease));
   made.patience = "within " + std::to_string(patience(lease).count()) + " ms";
   for (std::size_t server = 0; server < servers_.size(); ++server) send_to(made, server);
+  if (request.verb == Verb::acquire && request.type == LockType::READ) look_at_gate(made);
   later.start.push_back(&made);
 }
 
@@ -153,10 +140,12 @@ Operation& QuorumBackend::operation(Verb verb, const HoldId& id, const HoldId& w
   return made;
 }
 
-void QuorumBackend::send_to(Operation& made, std::size_t server) {
-  made.errands[server].sent_out = true;
-  ++made.open;
-  ++awaited_[server];
+void QuorumBackend::send_to(Operation& made, std::size_t server) { send_to(made.errands[server]); }
+
+void QuorumBackend::send_to(Errand& errand) {
+  errand.sent_out = true;
+  ++errand.of->open;
+  ++awaited_[errand.server];
 }
 
 void QuorumBackend::completed(Request& request, Outcome&& outcome) noexcept {
@@ -166,43 +155,71 @@ void QuorumBackend::completed(Request& request, Outcome&& outcome) noexcept {
     const Lock lock(mutex_);
     Operation& one = *errand.of;
     errand.answered = true;
+    // A READ that got in where a WRITE waits is one that came too late.
+    const bool shut =
+        errand.part == Errand::Part::main && !one.shut.empty() && one.shut[errand.server];
+    if (shut && outcome.kind == Outcome::Kind::granted && live(one)) {
+      give_back(one, errand.server, later);
+      outcome = Outcome{};
+      outcome.kind = Outcome::Kind::busy;
+    }
     --one.open;
     --awaited_[errand.server];
     if (outcome.kind != Outcome::Kind::unknown) slow_[errand.server] = 0;
-    follow_up(errand, outcome, later);
-    if (!one.decided) {
-      one.ballot.vote(errand.server, outcome);
-      decide(one, later);
+    if (errand.part == Errand::Part::main) {
+      follow_up(errand, outcome, later);
+      if (!one.decided) {
+        one.ballot.vote(errand.server, outcome);
+        decide(one, later);
+      }
+    } else if (errand.part == Errand::Part::enters_gate) {
+      one.shut[errand.server] = outcome.kind == Outcome::Kind::busy;
     }
-    if (one.open == 0) later.ended.splice(later.ended.end(), operations_, one.place);
+    if (Operation* const waiting = std::exchange(one.released_for, nullptr)) {
+      if (--waiting->giving_back == 0) tell(*waiting, later);
+      end_if_done(*waiting, later);
+    }
+    end_if_done(one, later);
   }
   carry_out(later);
+}
+
+void QuorumBackend::end_if_done(Operation& one, Later& later) {
+  if (one.open != 0 || one.giving_back != 0) return;
+  later.ended.splice(later.ended.end(), operations_, one.place);
 }
 
 void QuorumBackend::expire(Later& later) {
   const Clock::time_point now = clock_.now();
   for (Operation& one : operations_) {
-    if (one.decided || now < one.deadline) continue;
-    one.ballot.close(one.patience);
-    decide(one, later);
+    if (!one.awaited() || now < one.deadline) continue;
+    if (one.decided) {
+      tell(one, later);
+    } else {
+      one.ballot.close(one.patience);
+      decide(one, later);
+    }
   }
 }
 
 // With the mutex let go. An errand is not looked at once its server has it: the operation may end.
 void QuorumBackend::carry_out(Later& later) noexcept {
-  std::vector<Errand*> errands;
+  std::vector<std::vector<Request*>> errands(later.start.empty() ? 0 : servers_.size());
   for (Operation* const one : later.start) {
     for (Errand& errand : one->errands) {
-      if (errand.sent_out) errands.push_back(&errand);
+      if (!errand.sent_out) continue;
+      std::vector<Request*>& all = errands[errand.server];
+      const std::size_t gate = 2 * errand.server;
+      if (!one->at_gate.empty()) all.push_back(&one->at_gate[gate]);
+      all.push_back(&errand);
+      if (!one->at_gate.empty()) all.push_back(&one->at_gate[gate + 1]);
     }
   }
-  for (Errand* const errand : errands) {
-    const std::size_t server = errand->server;
-    Request* const request[] = {errand};
-    servers_[server]->submit(request, *this);
+  for (std::size_t server = 0; server < errands.size(); ++server) {
+    if (!errands[server].empty()) servers_[server]->submit(errands[server], from_[server]);
   }
   for (Answer& answer : later.answers) {
-    ++told;
+    ++told_;
     answer.sink->completed(*answer.request, std::move(answer.outcome));
   }
 }
@@ -212,8 +229,9 @@ QuorumBackend::Round QuorumBackend::round() {
   std::vector<bool> waited_for(servers_.size());
   const Lock lock(mutex_);
   for (const Operation& one : operations_) {
-    if (one.decided) continue;
-    made.deadline = std::min(made.deadline, one.deadline);
+    const Operation* const who = one.released_for != nullptr ? one.released_for : &one;
+    if (!who->awaited() || (who == &one && one.decided)) continue;
+    made.deadline = std::min(made.deadline, who->deadline);
     for (const Errand& errand : one.errands) {
       if (errand.sent_out && !errand.answered) waited_for[errand.server] = true;
     }
@@ -237,9 +255,9 @@ void QuorumBackend::drive(Parker& parker, Clock::time_point until) {
     std::swap(now_due.answers, answers_);
     expire(now_due);
   }
-  const unsigned before = told;
+  const unsigned before = told_;
   carry_out(now_due);
-  if (told != before) return;
+  if (told_ != before) return;
   const Round due = round();
   if (due.servers.empty()) {
     parker.park_until(clock_, until);
@@ -247,7 +265,7 @@ void QuorumBackend::drive(Parker& parker, Clock::time_point until) {
   }
   const std::span others = std::span(due.servers).subspan(due.undecided ? 1 : 0);
   for (const std::size_t server : others) servers_[server]->drive(parker, clock_.now());
-  if (told != before) return;
+  if (told_ != before) return;
   const Clock::time_point now = clock_.now();
   if (due.undecided) {
     const auto end = std::min({until, due.deadline, later(now, slice)});
@@ -262,24 +280,12 @@ void QuorumBackend::forget_parent() noexcept {
   known_.clear();
   operations_.clear();
   owed_.clear();
+  writers_.clear();
   answers_.clear();
+  sinks_.clear();
   std::ranges::fill(awaited_, 0U);
   std::ranges::fill(slow_, 0U);
   space_ = HoldId::new_space();
 }
 
 }  // namespace latchkey::detail::quorum
-
-namespace latchkey {
-
-std::unique_ptr<Backend> make_quorum(std::vector<std::unique_ptr<Backend>> servers,
-                                     const Options& options) {
-  if (servers.size() < 3 || servers.size() % 2 == 0) {
-    throw std::invalid_argument("a quorum has an odd number of servers, 3 or more: these are " +
-                                std::to_string(servers.size()));
-  }
-  Clock& clock = options.clock != nullptr ? *options.clock : Clock::system();
-  return std::make_unique<detail::quorum::QuorumBackend>(std::move(servers), clock);
-}
-
-}  // namespace latchkey

@@ -10,7 +10,9 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <latchkey/backend.hpp>
@@ -25,7 +27,7 @@ namespace latchkey::detail::quorum {
 ///
 /// `mutex_` guards all that is written after the constructor. It is never held while a server or a
 /// sink is called, so servers may answer from any thread at any time, also before all were asked.
-class QuorumBackend final : public Backend, private Sink, private ForkParticipant {
+class QuorumBackend final : public Backend, private ForkParticipant {
  public:
   QuorumBackend(std::vector<std::unique_ptr<Backend>> servers, Clock& clock);
   QuorumBackend(const QuorumBackend&) = delete;
@@ -35,6 +37,7 @@ class QuorumBackend final : public Backend, private Sink, private ForkParticipan
   Capabilities capabilities() const noexcept override;
   std::string describe() const override;
   std::string warning() const override;
+  std::vector<Connection> connections() const override;
   void submit(std::span<Request* const> requests, Sink& sink) override;
   void drive(Parker& parker, Clock::time_point until) override;
   void forget_parent() noexcept override;
@@ -45,6 +48,14 @@ class QuorumBackend final : public Backend, private Sink, private ForkParticipan
     HoldId wire;
     std::chrono::milliseconds lease{};
     bool held = false;
+    bool ending = false;  ///< its release was asked for: what is granted from here on is given back
+    bool downgraded = false;  ///< from a WRITE, which some servers may have yet
+  };
+  /// A WRITE that was busy, by the submitter's id.
+  struct Writer {
+    HoldId gate;  ///< number 0: it has not waited for long enough to shut it
+    Clock::time_point since, seen;
+    std::string key;
   };
   struct Hash {
     std::size_t operator()(const HoldId& id) const noexcept {
@@ -65,6 +76,7 @@ class QuorumBackend final : public Backend, private Sink, private ForkParticipan
   /// A release that a server has not answered: sent again while the lease may run.
   struct Owed {
     std::size_t server;
+    Verb verb;
     HoldId id, wire;
     std::string key;
     LockType type;
@@ -73,21 +85,47 @@ class QuorumBackend final : public Backend, private Sink, private ForkParticipan
   };
   using Lock = std::unique_lock<SmallMutex>;
 
-  // Sink
-  void completed(Request& request, Outcome&& outcome) noexcept override;
-  void notified(const Notification&) noexcept override {}  // nothing was subscribed to
+  /// What one server says.
+  class Answers final : public Sink {
+   public:
+    Answers(QuorumBackend& quorum, std::size_t server) : quorum_(quorum), server_(server) {}
+    void completed(Request& request, Outcome&& outcome) noexcept override {
+      quorum_.completed(request, std::move(outcome));
+    }
+    void notified(const Notification& notification) noexcept override {
+      quorum_.notified(server_, notification);
+    }
+
+   private:
+    QuorumBackend& quorum_;
+    std::size_t server_;
+  };
+
+  void completed(Request& request, Outcome&& outcome) noexcept;
+  /// Of its connection, and of what speaks against it: nothing else was subscribed to.
+  void notified(std::size_t server, const Notification& notification) noexcept;
 
   void begin(Request& request, Sink& sink, Later& later);
   Operation& operation(Verb verb, const HoldId& id, const HoldId& wire, std::string_view key,
                        LockType type, std::chrono::milliseconds lease);
   void send_to(Operation& made, std::size_t server);
+  void send_to(Errand& errand);
   void pay(Later& later);
+  // the gate (quorum_gate.cpp)
+  void look_at_gate(Operation& made);
+  void shut_gate(const Operation& busy, Later& later);
+  void open_gate(const HoldId& writer, Later& later);
+  void change_gate(Verb verb, const Writer& writer, Later& later);
+  void forget_writers();
   void decide(Operation& one, Later& later);
   void settle(Operation& one, const Outcome& outcome, Later& later);
-  void give_back(const Operation& of, std::size_t server, Later& later);
+  void tell(Operation& one, Later& later);
+  Operation& give_back(const Operation& of, std::size_t server, Later& later);
   void repair(const Operation& of, std::size_t server, Later& later);
   void follow_up(const Errand& errand, const Outcome& outcome, Later& later);
   void expire(Later& later);
+  void end_if_done(Operation& one, Later& later);
+  [[nodiscard]] static std::chrono::milliseconds patience(std::chrono::milliseconds lease) noexcept;
   [[nodiscard]] bool live(const Operation& one) const;
   void carry_out(Later& later) noexcept;
 
@@ -103,6 +141,12 @@ class QuorumBackend final : public Backend, private Sink, private ForkParticipan
   void parent() noexcept override { mutex_.unlock(); }
   void child() noexcept override { mutex_.unlock(); }
 
+  [[nodiscard]] std::string name_of(std::size_t server, std::string_view within) const;
+
+  /// What this thread has told to sinks, to find out whether a server's drive was one that did.
+  static constinit thread_local unsigned told_;
+
+  std::vector<Answers> from_;  ///< by server, as all of these
   std::vector<std::unique_ptr<Backend>> servers_;
   std::vector<std::string> names_;
   Clock& clock_;
@@ -113,6 +157,8 @@ class QuorumBackend final : public Backend, private Sink, private ForkParticipan
   std::unordered_map<HoldId, Known, Hash> known_;
   std::list<Operation> operations_;
   std::vector<Owed> owed_;
+  std::unordered_map<HoldId, Writer, Hash> writers_;
+  std::vector<Sink*> sinks_;          ///< all that ever submitted
   std::vector<Answer> answers_;       ///< that no server need be asked for
   std::vector<unsigned> slow_;        ///< by server: decisions in a row that it was too late for
   std::vector<std::size_t> awaited_;  ///< by server: errands without an answer

@@ -18,7 +18,7 @@ constexpr std::chrono::seconds repeat_pause{1};
 // The submitter holds under this id, or may yet: nothing has ended it.
 bool QuorumBackend::live(const Operation& one) const {
   const auto known = known_.find(one.id);
-  return known != known_.end() && known->second.wire == one.wire;
+  return known != known_.end() && known->second.wire == one.wire && !known->second.ending;
 }
 
 void QuorumBackend::decide(Operation& one, Later& later) {
@@ -28,8 +28,16 @@ void QuorumBackend::decide(Operation& one, Later& later) {
   for (const Errand& errand : one.errands) {
     if (errand.sent_out && !errand.answered) ++slow_[errand.server];
   }
-  settle(one, *outcome, later);
-  later.answers.push_back({std::exchange(one.asked, nullptr), one.sink, std::move(*outcome)});
+  one.outcome = std::move(*outcome);
+  settle(one, one.outcome, later);
+  if (one.giving_back == 0) return tell(one, later);
+  const auto now = clock_.now();
+  one.deadline = latchkey::later(now, patience(one.lease));
+}
+
+void QuorumBackend::tell(Operation& one, Later& later) {
+  if (one.asked == nullptr) return;
+  later.answers.push_back({std::exchange(one.asked, nullptr), one.sink, std::move(one.outcome)});
 }
 
 void QuorumBackend::settle(Operation& one, const Outcome& outcome, Later& later) {
@@ -40,12 +48,21 @@ void QuorumBackend::settle(Operation& one, const Outcome& outcome, Later& later)
     case Verb::acquire:
       if (ours && (granted || known->second.held)) {
         known->second.held = true;
-        return;
+        return open_gate(one.id, later);
+      }
+      if (outcome.kind == Kind::busy && one.errands.front().type == LockType::WRITE) {
+        shut_gate(one, later);
       }
       // Not by a majority, or given up meanwhile: nobody shall find it in the way.
       if (ours) known_.erase(known);
       for (std::size_t server = 0; server < servers_.size(); ++server) {
-        if (one.ballot.may_hold(server)) give_back(one, server, later);
+        if (!one.ballot.may_hold(server)) continue;
+        Operation& release = give_back(one, server, later);
+        if (!one.ballot.granted(server)) continue;
+        // It answers, so it is waited for: who asked may not come by again for long, and a server
+        // that nobody drives may do nothing.
+        release.released_for = &one;
+        ++one.giving_back;
       }
       return;
     case Verb::release:
@@ -67,6 +84,7 @@ void QuorumBackend::settle(Operation& one, const Outcome& outcome, Later& later)
 // What one server's answer calls for at that server, whatever the others say.
 void QuorumBackend::follow_up(const Errand& errand, const Outcome& outcome, Later& later) {
   const Operation& one = *errand.of;
+  if (one.is_gate) return;  // its lease is short
   switch (errand.verb) {
     case Verb::acquire:
       if (outcome.kind == Kind::granted && !live(one)) give_back(one, errand.server, later);
@@ -80,19 +98,21 @@ void QuorumBackend::follow_up(const Errand& errand, const Outcome& outcome, Late
       const Clock::time_point now = clock_.now();
       const Clock::time_point until = latchkey::later(errand.sent, one.lease);
       if (now >= until) return;
-      owed_.push_back({errand.server, one.id, one.wire, one.key, errand.type, one.lease, until,
-                       now + repeat_pause});
+      owed_.push_back({errand.server, errand.verb, one.id, one.wire, one.key, errand.type,
+                       one.lease, until, now + repeat_pause});
       return;
     }
     default: return;
   }
 }
 
-void QuorumBackend::give_back(const Operation& of, std::size_t server, Later& later) {
-  const LockType type = of.errands[server].type;
-  Operation& made = operation(Verb::release, of.id, of.wire, of.key, type, of.lease);
+Operation& QuorumBackend::give_back(const Operation& of, std::size_t server, Later& later) {
+  const LockType type = of.downgraded ? LockType::WRITE : of.errands[server].type;
+  const Verb verb = of.downgraded ? Verb::leave : Verb::release;
+  Operation& made = operation(verb, of.id, of.wire, of.key, type, of.lease);
   send_to(made, server);
   later.start.push_back(&made);
+  return made;
 }
 
 // This server had lost the hold, and is asked for it again. It counts from the next renewal on.
@@ -108,7 +128,7 @@ void QuorumBackend::pay(Later& later) {
   for (const Owed& owed : owed_) {
     if (owed.at > now || owed.until <= now) continue;
     Operation& made =
-        operation(Verb::release, owed.id, owed.wire, owed.key, owed.type,
+        operation(owed.verb, owed.id, owed.wire, owed.key, owed.type,
                   std::chrono::duration_cast<std::chrono::milliseconds>(owed.until - now));
     send_to(made, owed.server);
     later.start.push_back(&made);

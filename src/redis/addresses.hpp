@@ -10,8 +10,8 @@
 #include <variant>
 #include <vector>
 
+#include "core/file_descriptor.hpp"
 #include "redis/failure.hpp"
-#include "redis/file_descriptor.hpp"
 #include "redis/redis_uri.hpp"
 
 namespace latchkey::detail::redis {

@@ -16,6 +16,8 @@ using namespace std::chrono_literals;
 constexpr std::uint8_t most_hops = 5;
 /// How long one waits that no node can serve just now.
 constexpr auto try_again_after = 20ms;
+/// How long a question waits where no node can be reached.
+constexpr auto patience = 250ms;
 
 bool is_acquire(const Request& request) noexcept {
   return request.verb == Verb::acquire || request.verb == Verb::acquire_all;
@@ -42,6 +44,17 @@ void Cluster::submit(std::span<Request* const> requests, Sink& sink, TimePoint n
   }
 }
 
+// Why no node can be reached; null: one can, or may yet.
+const Failure* Cluster::nowhere_to_ask() const noexcept {
+  const Failure* why = nullptr;
+  for (const auto& wire : wires_) {
+    const Failure* const failure = wire->link.last_failure();
+    if (failure == nullptr) return nullptr;
+    if (why == nullptr || failure->refused || !failure->is_certain()) why = failure;
+  }
+  return why;
+}
+
 // Whatever is under way here can end without more memory, and so can one that comes back.
 void Cluster::make_room(std::size_t more) {
   ended_.reserve(ended_.size() + parked_.size() + listings_.size() + more + 1);
@@ -53,6 +66,15 @@ void Cluster::route(const Unsent& request, TimePoint now) {
   if (gives_back(asked.verb)) forget_overtaken(asked);
   if (Wire* const owner = owner_of(asked)) return owner->link.submit_again(request, false, now);
   want_map(now);
+  if (const Failure* const why = nowhere_to_ask(); why != nullptr && is_question(asked.verb)) {
+    for (const auto& wire : wires_) wire->link.want(now);
+    const TimePoint asked_at = request.deadline - settings_.timeout;
+    if (why->is_certain() || now >= later(asked_at, patience)) {
+      const bool refused = why->refused;
+      return end(*request.request, *request.sink, why->text,
+                 refused ? Outcome::Kind::refused : Outcome::Kind::unknown);
+    }
+  }
   park(request, later(now, try_again_after),
        has_map_ ? "no node of the cluster serves slot " + std::to_string(slot_of(key_of(asked)))
                 : "no node of the cluster has said yet which has which keys");
@@ -92,8 +114,11 @@ void Cluster::send_parked(TimePoint now) {
   }
 }
 
-void Cluster::end(Request& request, Sink& sink, std::string_view why) noexcept {
+// It has not run: what did is answered by its node.
+void Cluster::end(Request& request, Sink& sink, std::string_view why, Outcome::Kind kind) noexcept {
   Ended& ended = ended_.emplace_back(Ended{&request, &sink, {}});  // there is room
+  ended.outcome.kind = kind;
+  ended.outcome.never_ran = true;
   try {
     ended.outcome.text = why;
   } catch (const std::bad_alloc&) {

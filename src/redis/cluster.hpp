@@ -82,7 +82,9 @@ class Cluster final : public Router {
   void park(const Unsent& request, TimePoint at, std::string why);
   void forget_overtaken(const Request& release);
   void send_parked(TimePoint now);
-  void end(Request& request, Sink& sink, std::string_view why) noexcept;
+  [[nodiscard]] const Failure* nowhere_to_ask() const noexcept;
+  void end(Request& request, Sink& sink, std::string_view why,
+           Outcome::Kind kind = Outcome::Kind::unknown) noexcept;
   void redirect(const Delivery& delivery, TimePoint now);
   void begin_listing(const Unsent& request, TimePoint now);
   void listed(const Delivery& delivery) noexcept;

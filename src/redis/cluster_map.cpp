@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "redis/cluster.hpp"
+#include "redis/link_moves.hpp"
 #include "redis/requests.hpp"
 
 namespace latchkey::detail::redis {
@@ -47,8 +48,10 @@ void Cluster::give(std::uint16_t slot, Wire& owner, TimePoint now) {
   if (before == &owner) return;
   ++owner.slots;
   owner.served = true;
+  owner.link.serves(true);
   if (before != nullptr) {
     --before->slots;
+    before->link.serves(before->slots > 0);
     return move_from(*before, &owner, now);
   }
   // Nobody had it: who listens for it may have stayed anywhere.
@@ -74,6 +77,7 @@ void Cluster::learn(const SlotMap& map, TimePoint now) {
   for (Wire* const owner : owners_) {
     if (owner != nullptr) ++owner->slots;
   }
+  for (const auto& wire : wires_) wire->link.serves(wire->slots > 0);
   wanted_ = in_trouble(now) || std::ranges::find(owners_, nullptr) != owners_.end();
   if (changed || !wanted_) ask_pause_ = {};
   if (!changed) return;

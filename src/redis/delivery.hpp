@@ -27,6 +27,7 @@ struct Delivery {
   Notification::Kind kind = Notification::Kind::released;
   std::string key{};
   HoldId id{};
+  std::string server{}, text{};  ///< of a change of the connection
 
   // redirected
   Redirect redirect{};

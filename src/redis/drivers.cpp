@@ -85,7 +85,9 @@ Parker::Wake Drivers::leave(Driver& driver, const Outlook& outlook) noexcept {
     if (each->is_eager(outlook.answered)) return pass_to(*each);
     if (each->polls && sleeping_in_poll == nullptr) sleeping_in_poll = each;
   }
-  if (sleeping_in_poll != nullptr) {
+  if (sleeping_in_poll != nullptr && sleeping_in_poll->sockets != outlook.sockets) {
+    return pass_to(*sleeping_in_poll);
+  } else if (sleeping_in_poll != nullptr) {
     reader_ = sleeping_in_poll;  // it wakes when there is something to read
   } else if (outlook.more_to_come || !somebody_looks()) {
     return pass_to(*first_);

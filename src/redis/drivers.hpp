@@ -22,10 +22,11 @@ struct Driver {
   bool fresh = true;   ///< it has just come
   bool spins = false;  ///< it looks, yields, looks again (spinning.hpp)
   bool has_spun = false;
-  bool alone = false;    ///< it spins, and its yields let nobody run
-  bool polls = false;    ///< it sleeps in poll(2), or is about to
-  bool running = false;  ///< it has the role and does something
-  bool looks = false;    ///< as the standby: from time to time
+  bool alone = false;         ///< it spins, and its yields let nobody run
+  bool polls = false;         ///< it sleeps in poll(2), or is about to
+  std::uint64_t sockets = 0;  ///< polls: Outlook::sockets as it was when it looked what to poll for
+  bool running = false;       ///< it has the role and does something
+  bool looks = false;         ///< as the standby: from time to time
   std::uint64_t seen_comings = 0;
   Driver* next = nullptr;
   Driver* previous = nullptr;
@@ -43,6 +44,9 @@ struct Driver {
 /// * A driver that leaves passes the role to an eager one, the latest first: its answer is the last
 ///   to come, so it keeps the role longest. A driver that was interrupted by what it delivered to
 ///   others and still waits for an answer is expected back and passes nothing.
+/// * One that sleeps in poll(2) gets the role without being woken, unless connections have come
+/// since
+///   it fell asleep, for which it does not poll.
 /// * Where no eager one is left but something is to come (answers, messages), the role goes to
 ///   another at once. Where nothing is, it is left lying: the next caller picks it up for nothing.
 /// * One sleeper, the *standby*, looks from time to time while callers come and go. Once nobody has
@@ -78,6 +82,8 @@ class Drivers {
     std::uint64_t answered;
     bool more_to_come;  ///< answers or messages
     bool comes_back;    ///< the driver delivered something, and its own answer is yet to come
+    /// Another number after each change of what there is to poll for.
+    std::uint64_t sockets = 0;
   };
   /// The driver leaves drive. Passes the role on where that is called for: what is returned is to
   /// be done once the mutex is let go.

@@ -9,8 +9,8 @@
 namespace latchkey::detail::redis {
 namespace {
 
-Failure refused(std::string text) { return {true, std::move(text)}; }
-Failure unavailable(std::string text) { return {false, std::move(text)}; }
+Failure refused(std::string text) { return {true, std::move(text), false}; }
+Failure unavailable(std::string text) { return {false, std::move(text), false}; }
 
 }  // namespace
 
@@ -28,7 +28,10 @@ std::string error_text(const redisReply& reply) {
 }
 
 Failure system_failure(std::string_view doing, int error) {
-  return unavailable(std::string(doing) + ": " + std::generic_category().message(error));
+  Failure failure = unavailable(std::string(doing) + ": " + std::generic_category().message(error));
+  // A Unix socket that is not there is ENOENT.
+  failure.nobody = doing == "connect" && (error == ECONNREFUSED || error == ENOENT);
+  return failure;
 }
 
 Failure resolver_failure(std::string_view host, int code) {
@@ -39,6 +42,10 @@ Failure resolver_failure(std::string_view host, int code) {
 
 Failure silence(std::chrono::milliseconds length) {
   return unavailable("no answer within " + std::to_string(length.count()) + " ms");
+}
+
+Failure dead(std::chrono::milliseconds length) {
+  return unavailable("the server has said nothing for " + std::to_string(length.count()) + " ms");
 }
 
 Failure closed_by_server(bool greeted) {
@@ -81,6 +88,9 @@ Failure hello_refused(const redisReply& reply, bool logs_in) {
       text.starts_with("ERR Unknown command")) {
     return refused("the server speaks no RESP3, Redis >= 6 or Valkey does: " + text);
   }
+  if (text.starts_with("BUSY") || text.starts_with("LOADING") || text.starts_with("MASTERDOWN")) {
+    return unavailable("the server is not ready: " + text);
+  }
   if (text.starts_with("ERR max number of clients")) {
     return unavailable("the server takes no more clients: " + text);
   }
@@ -99,6 +109,10 @@ Failure is_sentinel() {
 
 Failure is_no_cluster() {
   return refused("the server is no node of a cluster: redis:// is for it, not redis+cluster://");
+}
+
+Failure is_cluster(std::string_view uri) {
+  return refused("the server is a node of a cluster, which is another URI: " + std::string(uri));
 }
 
 Failure no_slots(const redisReply& reply) {
@@ -137,6 +151,19 @@ Failure master_refused(std::string_view master, const redisReply& reply) {
 Failure database_refused(int database, const redisReply& reply) {
   return refused("the server refused database " + std::to_string(database) + ": " +
                  error_text(reply));
+}
+
+Failure release_refused(const redisReply& reply) {
+  return refused(
+      "the user of this connection lacks a permission, +hdel, without which no lock can be given "
+      "back: " +
+      error_text(reply));
+}
+
+Failure no_run() {
+  return refused(
+      "the server no longer says its run_id in INFO, as it did at the start, so nobody knows whose "
+      "connection CLIENT KILL would end");
 }
 
 Failure kill_refused(const redisReply& reply) {

@@ -15,6 +15,10 @@ struct Failure {
   /// The server answered, and to ask again without a change somewhere leads to the same answer.
   bool refused = false;
   std::string text;
+  bool nobody = false;  ///< nothing listens at the address, as the system knows at once
+
+  /// To wait a moment for a connection is in vain.
+  [[nodiscard]] bool is_certain() const noexcept { return refused || nobody; }
 };
 
 /// The text of an error reply without the name of the user, which NOPERM tells.
@@ -25,6 +29,8 @@ struct Failure {
 [[nodiscard]] Failure system_failure(std::string_view doing, int error);
 [[nodiscard]] Failure resolver_failure(std::string_view host, int code);
 [[nodiscard]] Failure silence(std::chrono::milliseconds length);
+/// It owes an answer for so long, and has said nothing else either.
+[[nodiscard]] Failure dead(std::chrono::milliseconds length);
 /// The server ended the connection; `greeted`: after it had answered.
 [[nodiscard]] Failure closed_by_server(bool greeted);
 /// `why` is what hiredis has against the bytes; `greeted`: after it had answered.
@@ -40,6 +46,8 @@ struct Failure {
 [[nodiscard]] Failure is_replica();
 [[nodiscard]] Failure is_sentinel();
 [[nodiscard]] Failure is_no_cluster();
+/// `uri` is the one to write.
+[[nodiscard]] Failure is_cluster(std::string_view uri);
 /// It was asked for its slots.
 [[nodiscard]] Failure no_slots(const redisReply& reply);
 [[nodiscard]] Failure no_sharded_channels();
@@ -48,6 +56,10 @@ struct Failure {
 /// `reply` is a sentinel's, asked for this master.
 [[nodiscard]] Failure master_refused(std::string_view master, const redisReply& reply);
 [[nodiscard]] Failure database_refused(int database, const redisReply& reply);
+/// It said at the start which run of the server it is, and no longer does.
+[[nodiscard]] Failure no_run();
 [[nodiscard]] Failure kill_refused(const redisReply& reply);
+/// HDEL, by which every lock is given back, is forbidden.
+[[nodiscard]] Failure release_refused(const redisReply& reply);
 
 }  // namespace latchkey::detail::redis

@@ -18,6 +18,9 @@ const redisReply* find(const redisReply& map, std::string_view key) noexcept {
   return nullptr;
 }
 
+/// No lock, and nothing else of ours either.
+constexpr std::string_view probe_key = "latchkey_probe";
+
 /// What the line "label:…" of an INFO says; empty: there is none.
 std::string_view value_of(std::string_view label, std::string_view info) noexcept {
   for (std::size_t at = 0; (at = info.find(label, at)) != std::string_view::npos; ++at) {
@@ -78,7 +81,7 @@ Handshake::Step Handshake::answered(const redisReply& reply, const Subscriptions
   const bool error = reply.type == REDIS_REPLY_ERROR;
   const Question question = questions_[answers_];
   if (question == Question::ears && error && !ears_confirmed_ && !ears_refused_) {
-    // SUBSCRIBE was refused: waiters poll, as they do for a message that was lost. PING is next.
+    // SUBSCRIBE was refused: the link asks for each channel alone. PING is next.
     ears_refused_ = true;
     return Step::goes_on;
   }
@@ -103,6 +106,13 @@ Handshake::Step Handshake::answered(const redisReply& reply, const Subscriptions
       break;
     case Question::kill:
       if (kill_answered(reply) == Step::failed) return Step::failed;
+      break;
+    case Question::remove:
+      // Permission is looked at before all else. What a user may not do with this key says nothing.
+      if (error && text_of(reply).starts_with("NOPERM") &&
+          text_of(reply).find("'hdel'") != std::string_view::npos) {
+        return fail(release_refused(reply));
+      }
       break;
     case Question::ears: break;
   }
@@ -132,6 +142,7 @@ Handshake::Step Handshake::hello_answered(const redisReply& reply) {
     const bool alone = mode != nullptr && text_of(*mode) == "standalone";
     return alone ? fail(is_no_cluster()) : Step::goes_on;
   }
+  if (mode != nullptr && text_of(*mode) == "cluster") return fail(is_cluster(login_.cluster_uri));
   return is_replica_ ? fail(is_replica()) : Step::goes_on;
 }
 
@@ -150,14 +161,18 @@ Handshake::Step Handshake::second_flight(const Subscriptions& wanted, CommandBuf
   out.begin(4), out.word("CLIENT"), out.word("KILL"), out.word("ID");
   out.number(number_to_kill());
   ask(Question::kill);
+  if (!may_kill_) {  // the first connection
+    out.command({"HDEL", probe_key, ""});
+    ask(Question::remove);
+  }
   if (!sharded_ && wanted.append_all(out)) ask(Question::ears);
   return Step::goes_on;
 }
 
 std::int64_t Handshake::number_to_kill() const noexcept {
-  const bool other_run =
-      !previous_.run.empty() && !current_.run.empty() && previous_.run != current_.run;
-  if (previous_.number > 0 && !other_run) return previous_.number;
+  // Where the server does not say which run of it this is, the number may be a stranger's by now.
+  const bool same_run = !current_.run.empty() && previous_.run == current_.run;
+  if (previous_.number > 0 && same_run) return previous_.number;
   return std::numeric_limits<std::int64_t>::max();
 }
 
@@ -166,7 +181,8 @@ Handshake::Step Handshake::kill_answered(const redisReply& reply) {
       reply.type != REDIS_REPLY_ERROR || text_of(reply).starts_with("ERR No such client");
   // Order was promised to the coordinators, who would no longer repeat what may have been lost.
   if (!permitted && may_kill_.value_or(false)) return fail(kill_refused(reply));
-  if (!may_kill_) may_kill_ = permitted;
+  if (current_.run.empty() && may_kill_.value_or(false)) return fail(no_run());
+  if (!may_kill_) may_kill_ = permitted && !current_.run.empty();
   return Step::goes_on;
 }
 

@@ -36,11 +36,14 @@ void append_hello(CommandBuffer& out, std::string_view user, std::string_view pa
 /// | 2      | SELECT database                                   | where it is not 0               |
 /// |        | CLIENT KILL ID the last connection's              | what was sent on it and never   |
 /// |        |                                                   | answered does not run later     |
+/// |        | HDEL of nothing                                   | without it nothing can be given |
+/// |        |                                                   | back                            |
 /// |        | SUBSCRIBE channels, PING                          | where there are any, but for    |
 /// |        |                                                   | sharded ones                    |
 ///
-/// A server that was started anew gives old numbers to new clients: what it is told to kill then is
-/// a number that no client has. The same asks, at the start, whether CLIENT KILL is permitted.
+/// A server that was started anew gives old numbers to new clients: what it is told to kill then,
+/// or where it does not say which run of it this is, is a number that no client has. The same asks,
+/// at the start, whether CLIENT KILL is permitted.
 class Handshake {
  public:
   struct Login {
@@ -48,6 +51,7 @@ class Handshake {
     int database = 0;
     /// A node of a cluster is wanted, whatever its role: it says who has which keys.
     bool cluster = false;
+    std::string cluster_uri{};  ///< what it should have been where the server is such a node
     ShardedPubSub sharded = ShardedPubSub::AUTO;  ///< cluster
     bool replicas = false;                        ///< grants wait for replicas
   };
@@ -61,6 +65,9 @@ class Handshake {
   Step answered(const redisReply& reply, const Subscriptions& wanted, CommandBuffer& out);
   /// A push said that subscriptions are on.
   void confirmed() noexcept { ears_confirmed_ = true; }
+
+  /// All channels that are wanted were asked for by one command, and it was refused.
+  [[nodiscard]] bool ears_refused() const noexcept { return ears_refused_; }
 
   [[nodiscard]] const Failure& failure() const noexcept { return failure_; }
   [[nodiscard]] bool answered_anything() const noexcept { return answers_ > 0; }
@@ -78,7 +85,7 @@ class Handshake {
   void forget() noexcept { previous_ = current_ = {}; }
 
  private:
-  enum class Question : std::uint8_t { hello, info, sharded, replicas, select, kill, ears };
+  enum class Question : std::uint8_t { hello, info, sharded, replicas, select, kill, remove, ears };
   struct Connection {
     std::int64_t number = 0;  ///< CLIENT ID; 0: none
     std::string run;          ///< of the server; empty: it does not say
@@ -93,7 +100,7 @@ class Handshake {
   [[nodiscard]] std::int64_t number_to_kill() const noexcept;
 
   const Login login_;
-  std::array<Question, 7> questions_{};
+  std::array<Question, 8> questions_{};
   std::size_t asked_ = 0, answers_ = 0, first_flight_ = 0;
   bool ears_confirmed_ = false, ears_refused_ = false, sharded_ = false;
   Connection current_, previous_;

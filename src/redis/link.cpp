@@ -10,6 +10,9 @@
 namespace latchkey::detail::redis {
 namespace {
 
+/// Who was told that there is no connection asks again, if at all.
+constexpr std::chrono::milliseconds asks_again_within{1'500};
+
 std::optional<std::string> refusal_of(const Request& request) {
   if (request.verb == Verb::list) return std::nullopt;  // a pattern
   if (request.verb == Verb::acquire_all) {
@@ -28,7 +31,7 @@ void Delivery::hand_over() noexcept {
   if (request != nullptr) {
     sink->completed(*request, std::move(outcome));
   } else {
-    sink->notified({.kind = kind, .key = key, .id = id});
+    sink->notified({.kind = kind, .key = key, .id = id, .server = server, .text = text});
   }
 }
 
@@ -36,6 +39,7 @@ Link::Link(Settings settings)
     : settings_(std::move(settings)),
       chance_(static_cast<std::minstd_rand::result_type>(settings_.seed % 2'147'483'646 + 1)),
       handshake_(settings_.login),
+      server_(settings_.login.cluster ? settings_.place.text() : std::string()),
       wire_(settings_.wire) {}
 
 // Each request may end without an answer, each sink may be told that the connection is gone, and
@@ -44,7 +48,7 @@ void Link::make_room(std::size_t count, Sink& sink) {
   pending_.reserve(count);
   ended_.reserve(pending_.size() + unconfirmed_.size() + count);
   if (std::ranges::find(sinks_, &sink) == sinks_.end()) {
-    notes_.reserve(2 * (sinks_.size() + 1));
+    notes_.reserve(4 * (sinks_.size() + 1));
     sinks_.push_back(&sink);
   }
 }
@@ -53,8 +57,16 @@ void Link::submit(std::span<Request* const> requests, Sink& sink, TimePoint now)
   now_ = std::max(now_, now);
   // What may throw comes first.
   make_room(requests.size(), sink);
-  for (const Request* const request : requests) {
-    if (request->verb == Verb::subscribe) subscriptions_.add(*request, sink);
+  for (std::size_t index = 0; index < requests.size(); ++index) {
+    if (requests[index]->verb != Verb::subscribe) continue;
+    try {
+      subscriptions_.add(*requests[index], sink);
+    } catch (const std::bad_alloc&) {
+      for (const Request* const added : requests.first(index)) {
+        if (added->verb == Verb::subscribe) subscriptions_.remove(*added, sink);
+      }
+      throw;
+    }
   }
   for (Request* const request : requests) {
     const TimePoint from = request->sent != TimePoint{} ? request->sent : now;
@@ -79,14 +91,20 @@ void Link::enqueue(const Unsent& request, bool asking) noexcept {
   if (request.request->verb == Verb::unsubscribe) {
     subscriptions_.remove(*request.request, *request.sink);
   }
+  waiting_due_ = std::min(waiting_due_, end_of(pending));
 }
 
 void Link::hurry(TimePoint now) noexcept {
-  if (stage_ == Stage::up) {
-    write_all();
-  } else if (stage_ == Stage::down) {
-    retry_at_ = std::min(retry_at_, now + pause(attempts_, true));
-  }
+  if (stage_ == Stage::up) return write_all();
+  want(now);
+  const bool tries = stage_ != Stage::down || now >= retry_at_;
+  if (!tries && last_failure_ && last_failure_->is_certain()) end_questions();
+}
+
+void Link::want(TimePoint now) noexcept {
+  wanted_until_ = later(now, asks_again_within);
+  if (stage_ != Stage::down || !last_failure_) return;
+  retry_at_ = std::min(retry_at_, failed_at_ + pause(attempts_, true));
 }
 
 void Link::write_all() noexcept {
@@ -138,16 +156,19 @@ void Link::write_ask(Pending& pending) {
 }
 
 // The request ends, and only its place in the queue is left of it.
-void Link::end(Pending& pending, Outcome::Kind kind, std::string_view text) noexcept {
-  end(std::exchange(pending.request, nullptr), pending.sink, kind, text);
+void Link::end(Pending& pending, Outcome::Kind kind, std::string_view text,
+               bool never_ran) noexcept {
+  end(std::exchange(pending.request, nullptr), pending.sink, kind, text, never_ran);
 }
 
-void Link::end(Request* request, Sink* sink, Outcome::Kind kind, std::string_view text) noexcept {
+void Link::end(Request* request, Sink* sink, Outcome::Kind kind, std::string_view text,
+               bool never_ran) noexcept {
   Ended& ended = ended_.push();
   ended.request = request;
   ended.sink = sink;
   ended.kind = kind;
   ended.token = 0;
+  ended.never_ran = never_ran;
   try {
     ended.text = text;
   } catch (const std::bad_alloc&) {
@@ -155,14 +176,24 @@ void Link::end(Request* request, Sink* sink, Outcome::Kind kind, std::string_vie
   }
 }
 
-void Link::tell_all(Notification::Kind kind) noexcept {
+void Link::tell_all(Notification::Kind kind, std::string_view why) noexcept {
   for (Sink* const sink : sinks_) {
     Note& note = notes_.push();
     note.sink = sink;
     note.kind = kind;
     note.key.clear();
     note.id = {};
+    try {
+      note.text = why;
+    } catch (const std::bad_alloc&) {
+      note.text.clear();
+    }
   }
+}
+
+void Link::serves(bool serves) noexcept {
+  if (std::exchange(serves_, serves) == serves || serves) return;
+  if (stage_ != Stage::up) tell_all(Notification::Kind::link_up, "other nodes serve its keys");
 }
 
 std::string_view Link::to_send() noexcept {
@@ -212,7 +243,8 @@ void Link::forget() noexcept {
   queued_.clear();
   leaving_.clear();
   sent_end_ = queued_end_;
-  retry_at_ = TimePoint{};
+  retry_at_ = failed_at_ = down_since_ = wanted_until_ = TimePoint{};
+  waiting_due_ = Clock::never();
   attempts_ = 0;
   was_up_ = false;
   trouble_.reset();

@@ -19,6 +19,7 @@
 #include "redis/delivery.hpp"
 #include "redis/failure.hpp"
 #include "redis/handshake.hpp"
+#include "redis/link_records.hpp"
 #include "redis/pending.hpp"
 #include "redis/reply_reader.hpp"
 #include "redis/ring_queue.hpp"
@@ -39,9 +40,10 @@ namespace latchkey::detail::redis {
 ///
 /// `failed` leads back to down from everywhere: every request whose last byte was sent ends as
 /// unknown, for it may have run; one that was not sent whole did not run, and waits for the next
-/// connection, in its place. All have a deadline at which they end as unknown, wherever they are.
-/// An answer that comes later is read and dropped: in its place in the order, so what was sent
-/// after it is not confused with it.
+/// connection, in its place. All have a deadline at which they end as unknown, wherever they are;
+/// while the connection is known to be down, questions (requests.hpp) end after 250 ms, and at once
+/// where nothing listens at the address or what does has refused us.
+/// An answer that comes later is read and dropped, in its place in the order.
 class Link {
  public:
   struct Settings {
@@ -84,11 +86,15 @@ class Link {
   [[nodiscard]] TimePoint silent_at() const noexcept;
   /// The connection shall end.
   void retire() noexcept;
+  /// Whether keys are here. Nobody is told of the loss of a node that has none.
+  void serves(bool serves) noexcept;
 
   // --- the connection ---
   [[nodiscard]] bool wants_connection(TimePoint now) const noexcept {
     return stage_ == Stage::down && now >= retry_at_;
   }
+  /// Somebody waits for one: the next attempt is made soon.
+  void want(TimePoint now) noexcept;
   void connecting(TimePoint now) noexcept;
   void connected() noexcept;
   void received(std::span<const char> bytes, TimePoint now) noexcept;
@@ -128,6 +134,8 @@ class Link {
   /// The connection carried an answer.
   [[nodiscard]] bool was_answered() const noexcept { return handshake_.answered_anything(); }
   [[nodiscard]] bool listens() const noexcept { return !subscriptions_.empty(); }
+  /// Which node of a cluster it is; empty: there is one server.
+  [[nodiscard]] const std::string& server() const noexcept { return server_; }
   /// What speaks against the server, as a clause; empty: nothing.
   [[nodiscard]] const std::string& warning() const noexcept { return handshake_.warning(); }
   [[nodiscard]] bool may_kill() const noexcept { return handshake_.may_kill().value_or(false); }
@@ -140,43 +148,28 @@ class Link {
   void forget() noexcept;
 
  private:
-  /// A request that ends without an answer, or behind that of the replicas.
-  struct Ended {
-    Request* request;
-    Sink* sink;
-    Outcome::Kind kind;
-    std::uint64_t token;
-    std::string text;
-  };
-  /// What the server granted, and its replicas have not confirmed yet.
-  struct Unconfirmed {
-    Request* request;
-    Sink* sink;
-    TimePoint deadline;
-    std::uint64_t token;
-  };
-  /// A release that too few replicas confirmed: whichever takes over may still have the hold.
-  struct Forgettable {
-    std::string key;
-    Request release;
-  };
-  struct Note {
-    Sink* sink;
-    Notification::Kind kind;
-    std::string key;
-    HoldId id;
-  };
+  using Ended = LinkRecords::Ended;
+  using Unconfirmed = LinkRecords::Unconfirmed;
+  using Forgettable = LinkRecords::Forgettable;
+  using Note = LinkRecords::Note;
 
   // requests (link.cpp)
   void enqueue(const Unsent& request, bool asking) noexcept;
   void hurry(TimePoint now) noexcept;
   void write(Pending& pending) noexcept;
   void write_ask(Pending& pending);
-
   void write_all() noexcept;
-  void end(Pending& pending, Outcome::Kind kind, std::string_view text) noexcept;
-  void end(Request* request, Sink* sink, Outcome::Kind kind, std::string_view text) noexcept;
-  void tell_all(Notification::Kind kind) noexcept;
+  void end(Pending& pending, Outcome::Kind kind, std::string_view text,
+           bool never_ran = false) noexcept;
+  void end(Request* request, Sink* sink, Outcome::Kind kind, std::string_view text,
+           bool never_ran = false) noexcept;
+  void tell_all(Notification::Kind kind, std::string_view why = {}) noexcept;
+
+  // without a connection (link_waiting.cpp)
+  [[nodiscard]] TimePoint end_of(const Pending& pending) const noexcept;
+  void end_waiting(TimePoint now) noexcept;
+  void end_questions() noexcept;
+  void end_unsent(Pending& pending) noexcept;
 
   // the connection (link_connection.cpp)
   void drop_what_was_sent(std::string_view why) noexcept;
@@ -191,7 +184,7 @@ class Link {
   bool answered_front(const redisReply& reply, Delivery& delivery);
   bool channels_answered(const redisReply& reply, Pending& pending, Delivery& delivery);
   bool script_answered(const redisReply& reply, Pending& pending, Delivery& delivery);
-
+  void channels_refused(const Pending& pending);
   void ask_again(Pending& pending, Pending::Ask ask, std::uint64_t cursor);
   [[nodiscard]] bool overtaken(const Pending& pending) const noexcept;
   void greet(const redisReply& reply);
@@ -218,6 +211,7 @@ class Link {
   void take_in(Subscriptions::Channel channel, TimePoint now);
   void leave(const std::vector<Subscriptions::Channel>& channels, TimePoint now);
   void ask_what_is_due(TimePoint now);
+  void ask_once_more(const std::string& channel);
   [[nodiscard]] TimePoint unheard_due() const noexcept;
   [[nodiscard]] TimePoint ping_at() const noexcept;
 
@@ -227,6 +221,8 @@ class Link {
   Handshake handshake_;
   ReplyReader reader_;
   Subscriptions subscriptions_;
+  const std::string server_;  ///< which node of a cluster it is; empty: there is one server
+  bool serves_ = true;
   std::vector<Sink*> sinks_;  ///< all that ever submitted; one, as a rule
 
   // Of `pending_` the first `written_` are commands in the stream, the others wait for a
@@ -242,7 +238,7 @@ class Link {
   TimePoint long_wait_at_{};       ///< then: when one may last its whole time again
   std::chrono::milliseconds replica_wait_{};
   std::deque<Forgettable> forgettable_;
-  std::vector<std::string> unheard_;  ///< channels that no node serves just now
+  std::vector<std::string> unheard_;  ///< channels to be asked for, or left, once more
   TimePoint unheard_at_{};
   WireSettings wire_;
 
@@ -252,10 +248,14 @@ class Link {
   std::uint64_t queued_end_ = 0;
   std::uint64_t sent_end_ = 0;
 
-  TimePoint retry_at_{};      ///< down
-  TimePoint settle_until_{};  ///< connecting and greeting
-  TimePoint up_since_{};      ///< up
-  TimePoint heard_at_{};      ///< up: when the last bytes came
+  TimePoint retry_at_{};                    ///< down
+  TimePoint failed_at_{};                   ///< the last attempt, or the connection
+  TimePoint down_since_{};                  ///< where there is a last failure
+  TimePoint wanted_until_{};                ///< somebody asked in vain lately, and may ask again
+  TimePoint waiting_due_ = Clock::never();  ///< not up: no request ends before this
+  TimePoint settle_until_{};                ///< connecting and greeting
+  TimePoint up_since_{};                    ///< up
+  TimePoint heard_at_{};                    ///< up: when the last bytes came
   std::uint32_t attempts_ = 0;
   bool was_up_ = false;
   TimePoint now_{};  ///< as far as it was told
@@ -264,37 +264,5 @@ class Link {
   RingQueue<Ended> ended_;
   RingQueue<Note> notes_;
 };
-
-template <class Moves>
-std::vector<Unsent> Link::take_unsent(Moves&& moves) {
-  std::vector<Unsent> taken;
-  if (stage_ == Stage::up) return taken;
-  taken.reserve(pending_.size());
-  for (std::size_t left = pending_.size(); left > 0; --left) {
-    Pending& oldest = pending_[0];
-    if (oldest.request != nullptr && moves(*oldest.request)) {
-      taken.push_back({oldest.request, oldest.sink, oldest.deadline, oldest.hops});
-      pending_.pop();
-    } else {
-      Pending kept = std::move(oldest);
-      pending_.pop();
-      if (kept.request != nullptr) pending_.push() = std::move(kept);
-    }
-  }
-  written_ = first_live_ = 0;
-  return taken;
-}
-
-template <class LinkOf>
-void Link::move_channels(LinkOf&& link_of, TimePoint now) {
-  std::vector<Subscriptions::Channel> channels = subscriptions_.extract([&](std::string_view name) {
-    const Link* const owner = link_of(name);
-    return owner != nullptr && owner != this;
-  });
-  leave(channels, now);
-  for (Subscriptions::Channel& channel : channels) {
-    link_of(channel.first)->take_in(std::move(channel), now);
-  }
-}
 
 }  // namespace latchkey::detail::redis

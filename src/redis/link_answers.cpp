@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "redis/link.hpp"
+#include "redis/names.hpp"
 #include "redis/reply.hpp"
 #include "redis/requests.hpp"
 
@@ -56,6 +57,16 @@ bool Link::next_told(Delivery& delivery) noexcept {
     delivery.kind = note.kind;
     std::swap(delivery.key, note.key);
     delivery.id = note.id;
+    delivery.server.clear();
+    delivery.text.clear();
+    if (note.kind == Notification::Kind::link_down || note.kind == Notification::Kind::link_up) {
+      std::swap(delivery.text, note.text);
+      try {
+        delivery.server = server_;
+      } catch (const std::bad_alloc&) {
+        delivery.server.clear();
+      }
+    }
     notes_.pop();
     return true;
   }
@@ -66,6 +77,7 @@ bool Link::next_told(Delivery& delivery) noexcept {
   delivery.outcome = Outcome{};
   delivery.outcome.kind = ended.kind;
   delivery.outcome.token = ended.token;
+  delivery.outcome.never_ran = ended.never_ran;
   std::swap(delivery.outcome.text, ended.text);
   ended_.pop();
   return true;
@@ -79,11 +91,16 @@ void Link::greet(const redisReply& reply) {
   }
   stage_ = Stage::up;
   up_since_ = heard_at_;
-  last_failure_.reset();
   if (settings_.login.cluster) joined_cluster();
+  // One by one, so that a channel that is forbidden keeps nobody from the others.
+  if (handshake_.ears_refused()) {
+    for (const std::string& name : subscriptions_.names()) ask_once_more(name);
+  }
   release_once_more();
   // Who listens may have missed something, and who holds may have lost it.
-  if (std::exchange(was_up_, true)) tell_all(Notification::Kind::link_up);
+  const bool was_down = std::exchange(was_up_, true) || last_failure_;
+  last_failure_.reset();
+  if (was_down) tell_all(Notification::Kind::link_up);
   write_all();
 }
 
@@ -113,6 +130,7 @@ bool Link::channels_answered(const redisReply& reply, Pending& pending, Delivery
   }
   if (pending.request != nullptr && redirected_by(pending.refusal, pending, delivery)) return true;
   const bool refused = pending.verb == Verb::subscribe && !pending.refusal.empty();
+  if (pending.request != nullptr && !pending.refusal.empty()) channels_refused(pending);
   delivery.outcome = refused ? outcome_of(Outcome::Kind::refused, pending.refusal)
                              : outcome_of(Outcome::Kind::granted);
   pop();
@@ -159,6 +177,16 @@ bool Link::script_answered(const redisReply& reply, Pending& pending, Delivery& 
   }
   pop();
   return true;
+}
+
+// Who was refused listens no more. A channel that nobody listens to is left once more: the server
+// may have kept it on for somebody who left it while this request was under way.
+void Link::channels_refused(const Pending& pending) {
+  const Request& request = *pending.request;
+  if (pending.verb == Verb::subscribe) subscriptions_.remove(request, *pending.sink);
+  for (const std::string& name : channels_of(request.key, request.type, request.id).names) {
+    if (subscriptions_.listeners(name) == nullptr) ask_once_more(name);
+  }
 }
 
 // At the end of the queue. The place that the old one leaves is the room for the new one.
@@ -226,6 +254,7 @@ void Link::tell_released(const std::vector<Subscriptions::Listener>& listeners) 
     note.sink = each.sink;
     note.kind = Notification::Kind::released;
     note.id = each.id;
+    note.text.clear();
     try {
       note.key = each.key;
     } catch (const std::bad_alloc&) {

@@ -15,8 +15,16 @@ using namespace std::chrono_literals;
 constexpr auto silent_after = 300ms;
 /// Where messages are all that is waited for, their absence means nothing: so it is asked.
 constexpr auto ping_after = 1s;
-/// A channel whose slot nobody serves is asked for again so soon.
+/// A channel that the server had something against is asked for, or left, again so soon.
 constexpr auto try_again_after = 100ms;
+/// One that is wanted and forbidden is asked for again so late: no later than a waiter polls.
+constexpr auto permission_pause = 5s;
+
+/// What the server has against a channel passes by itself.
+bool passes(std::string_view refusal, const RedisUri::Place& from) {
+  return read_redirect(refusal, from).kind == Redirect::Kind::later ||
+         refusal.starts_with("BUSY") || refusal.starts_with("LOADING");
+}
 
 }  // namespace
 
@@ -99,17 +107,24 @@ bool Link::own_channel_answered(const redisReply& reply, Pending& pending, Deliv
     return false;
   }
   const bool joined = pending.verb == Verb::subscribe;
-  const bool nobody = read_redirect(pending.refusal, settings_.place).kind == Redirect::Kind::later;
-  if (joined && nobody) {
-    unheard_.push_back(pending.channel);
-    unheard_at_ = later(now_, try_again_after);
+  const bool refused = !pending.refusal.empty();
+  const auto* const listeners = subscriptions_.listeners(pending.channel);
+  if (refused && passes(pending.refusal, settings_.place)) {
+    ask_once_more(pending.channel);
+  } else if (refused && joined && listeners != nullptr) {
+    ask_once_more(pending.channel);
+    unheard_at_ = later(now_, permission_pause);
   }
   if (joined && redirected_by(pending.refusal, pending, delivery)) return true;
-  // What was said while nobody listened was missed.
-  const auto* const listeners = subscriptions_.listeners(pending.channel);
   pop();
-  if (joined && listeners != nullptr) tell_released(*listeners);
+  // What was said while nobody listened was missed.
+  if (joined && !refused && listeners != nullptr) tell_released(*listeners);
   return false;
+}
+
+void Link::ask_once_more(const std::string& channel) {
+  if (std::ranges::find(unheard_, channel) == unheard_.end()) unheard_.push_back(channel);
+  unheard_at_ = later(now_, try_again_after);
 }
 
 void Link::take_in(Subscriptions::Channel channel, TimePoint now) {
@@ -152,8 +167,8 @@ void Link::retire() noexcept {
 void Link::ask_what_is_due(TimePoint now) {
   if (now >= unheard_due()) {
     for (const std::string& name : std::exchange(unheard_, {})) {
-      if (subscriptions_.listeners(name) == nullptr) continue;
-      ask_own(Pending::Ask::own_channel, Verb::subscribe, name, now);
+      const bool wanted = subscriptions_.listeners(name) != nullptr;
+      ask_own(Pending::Ask::own_channel, wanted ? Verb::subscribe : Verb::unsubscribe, name, now);
     }
   }
   if (now >= ping_at()) ask_own(Pending::Ask::ping, Verb::inspect, "", now);

@@ -50,13 +50,22 @@ void Link::failed(Failure failure, TimePoint now) noexcept {
   queued_.clear();
   leaving_.clear();
   if (was_up) {
-    tell_all(Notification::Kind::link_down);
+    if (serves_) tell_all(Notification::Kind::link_down, failure.text);
     handshake_.lost();
     drop_what_was_sent(failure.text);
     if (now - up_since_ >= long_enough) attempts_ = 0;
   }
+  const bool refused_anew =
+      failure.refused && (!last_failure_ || last_failure_->text != failure.text);
+  if (refused_anew) tell_all(Notification::Kind::warning);
+  if (!last_failure_) down_since_ = now;
   last_failure_ = std::move(failure);
-  retry_at_ = now + pause(attempts_++, listens() || first_live_ < pending_.size());
+  failed_at_ = now;
+  const bool wanted = listens() || first_live_ < pending_.size() || now < wanted_until_;
+  retry_at_ = now + pause(attempts_++, wanted);
+  if (last_failure_->is_certain()) end_questions();
+  waiting_due_ = TimePoint{};
+  end_waiting(now);  // which finds out what is due next
 }
 
 // What was sent whole may have run, or may yet run, and nobody will say. What was not, did not: it
@@ -68,6 +77,7 @@ void Link::drop_what_was_sent(std::string_view why) noexcept {
   }
   written_ = 0;
   note_owed_ = false;
+  unheard_.clear();
   give_up_unconfirmed(why, Clock::never());
   replicas_wanted_ = replicas_asked_ = replicas_missing_ = false;
   queued_end_ = sent_end_;
@@ -91,7 +101,7 @@ void Link::tick(TimePoint now) noexcept {
   if (trouble_) return;
   const bool settling = stage_ == Stage::connecting || stage_ == Stage::greeting;
   if (settling && now >= settle_until_) trouble_ = silence(settings_.timeout);
-  if (stage_ == Stage::up && now >= dead_at()) trouble_ = silence(2 * settings_.timeout);
+  if (stage_ == Stage::up && now >= dead_at()) trouble_ = dead(2 * settings_.timeout);
   try {
     ask_what_is_due(now);
   } catch (const std::bad_alloc&) {
@@ -101,13 +111,12 @@ void Link::tick(TimePoint now) noexcept {
 
 void Link::end_overdue(TimePoint now) noexcept {
   if (!unconfirmed_.empty()) give_up_unconfirmed("no replica has confirmed it in time", now);
+  if (stage_ != Stage::up) return end_waiting(now);
   while (first_live_ < pending_.size()) {
     Pending& pending = pending_[first_live_];
     if (pending.request != nullptr) {
       if (now < pending.deadline) return;
-      const bool no_connection = stage_ != Stage::up && last_failure_;
-      end(pending, Outcome::Kind::unknown,
-          no_connection ? last_failure_->text : silence(settings_.timeout).text);
+      end(pending, Outcome::Kind::unknown, silence(settings_.timeout).text);
     }
     ++first_live_;
   }
@@ -135,7 +144,8 @@ Link::TimePoint Link::dead_at() const noexcept {
 Link::TimePoint Link::due() const noexcept {
   if (trouble_ || has_news()) return TimePoint{};
   TimePoint at = Clock::never();
-  if (first_live_ < pending_.size()) at = pending_[first_live_].deadline;
+  const bool any = first_live_ < pending_.size();
+  if (any) at = stage_ == Stage::up ? pending_[first_live_].deadline : waiting_due_;
   for (const Unconfirmed& each : unconfirmed_) at = std::min(at, each.deadline);
   switch (stage_) {
     case Stage::down: return std::min(at, retry_at_);

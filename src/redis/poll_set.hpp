@@ -9,10 +9,12 @@
 #include <ctime>
 #include <vector>
 
+#include "core/magazine.hpp"
+
 namespace latchkey::detail::redis {
 
-/// Descriptors, and of which connection each is. Each thread has one, so that its memory is used
-/// again; connections come and go meanwhile, so they are known by number.
+/// Descriptors, and of which connection each is. Connections come and go meanwhile, so they are
+/// known by number.
 class PollSet {
  public:
   struct Source {
@@ -20,12 +22,21 @@ class PollSet {
     bool watch;          ///< not the connection, but what may say that it leads nowhere
   };
 
-  [[nodiscard]] static PollSet& mine() {
-    static thread_local PollSet set;
-    set.fds_.clear();
-    set.sources_.clear();
-    return set;
-  }
+  /// An empty one of the calling thread's spares, until this goes: its memory is used again. Also
+  /// while the thread's other locals are destroyed, for a hold may live in one of them.
+  class Borrowed {
+   public:
+    /// Throws std::bad_alloc.
+    Borrowed() : set_(Magazine<PollSet>::take()) {}
+    Borrowed(const Borrowed&) = delete;
+    Borrowed& operator=(const Borrowed&) = delete;
+    ~Borrowed() { Magazine<PollSet>::give_back(set_); }
+
+    [[nodiscard]] PollSet& set() const noexcept { return set_; }
+
+   private:
+    PollSet& set_;
+  };
 
   /// Throws std::bad_alloc.
   void add(int fd, short events, Source source) {
@@ -50,6 +61,14 @@ class PollSet {
   [[nodiscard]] Source source(std::size_t index) const noexcept { return sources_[index]; }
 
  private:
+  friend class Magazine<PollSet>;
+
+  void reset() noexcept {
+    fds_.clear();
+    sources_.clear();
+  }
+
+  PollSet* next = nullptr;  // the magazine's
   std::vector<pollfd> fds_;
   std::vector<Source> sources_;
 };

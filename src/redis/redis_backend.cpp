@@ -3,6 +3,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <latchkey/error.hpp>
 
@@ -26,8 +27,7 @@ class RedisBackend final : public Backend {
     Capabilities offered;
     offered.fair = offered.read_write = offered.fenced = true;
     offered.pushes = offered.administration = true;
-    // One server takes keys of any slot. Where it is a node of a cluster after all it refuses those
-    // of several, and who asked goes on one by one then.
+    // One server takes keys of any slot.
     const bool cluster = connections_.uri().deployment == RedisUri::Deployment::cluster;
     offered.one_step = cluster ? Capabilities::OneStep::slot : Capabilities::OneStep::all;
     offered.replica_acknowledgement = replicas_;
@@ -38,6 +38,7 @@ class RedisBackend final : public Backend {
   std::string describe() const override { return connections_.uri().describe(); }
 
   std::string warning() const override { return connections_.warning(); }
+  std::vector<Connection> connections() const override { return connections_.connections(); }
 
   void submit(std::span<Request* const> requests, Sink& sink) override {
     connections_.submit(requests, sink);
@@ -55,7 +56,8 @@ class RedisBackend final : public Backend {
 }  // namespace
 
 std::unique_ptr<Backend> make_redis_backend(std::string_view uri, const Options& options) {
-  return std::make_unique<RedisBackend>(RedisUri::parse(uri), options, false);
+  const bool may_be_absent = options.startup == Startup::allow_down;
+  return std::make_unique<RedisBackend>(RedisUri::parse(uri), options, may_be_absent);
 }
 
 std::unique_ptr<Backend> make_redis_member(std::string_view uri, const Options& options) {

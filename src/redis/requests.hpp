@@ -13,6 +13,19 @@ namespace latchkey::detail::redis {
   return several ? request.members.front().key : request.key;
 }
 
+/// Asks for something that is not there yet: without a connection it is not kept for long. What
+/// keeps, gives back, or listens waits for the next connection as long as a command may take.
+[[nodiscard]] inline bool is_question(Verb verb) noexcept {
+  switch (verb) {
+    case Verb::acquire:
+    case Verb::acquire_all:
+    case Verb::inspect:
+    case Verb::list:
+    case Verb::force_release: return true;
+    default: return false;
+  }
+}
+
 [[nodiscard]] inline bool gives_back(Verb verb) noexcept {
   return verb == Verb::release || verb == Verb::leave;
 }

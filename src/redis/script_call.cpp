@@ -62,6 +62,8 @@ constexpr Call release_fair(scripts::release_fair, 3,
 constexpr Call release_read(scripts::release_read, 2,
                             {lock, reader, owner, tag, rw_channel, sharded});
 constexpr Call release_write(scripts::release_write, 1, {lock, writer, rw_channel, sharded});
+constexpr Call leave_write(scripts::release_read, 2,
+                           {lock, reader, owner, tag, rw_channel, sharded, writer});
 constexpr Call leave_fair(scripts::leave_fair, 3,
                           {lock, queue, timeouts, owner, plain_channel, sharded});
 constexpr Call inspect(scripts::inspect, 4, {lock, queue, timeouts, token, tag});
@@ -92,7 +94,7 @@ constexpr Calls acquires{&acquire, &acquire_fair, &acquire_read, &acquire_write}
 constexpr Calls renewals{&renew, &renew, &renew_read, &renew_write};
 constexpr Calls checks{&verify, &verify, &verify_read, &verify_write};
 constexpr Calls releases{&release, &release_fair, &release_read, &release_write};
-constexpr Calls leaves{&release, &leave_fair, &release_read, &release_write};
+constexpr Calls leaves{&release, &leave_fair, &release_read, &leave_write};
 
 const Call& call_for(const Request& request) noexcept {
   const LockType type = request.type;

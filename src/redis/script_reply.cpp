@@ -1,5 +1,6 @@
 // What a server's reply means for a request.
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <span>
 #include <string>
@@ -38,6 +39,8 @@ struct Meaning {
   std::string_view sentence;  ///< a clause; what the server said stands behind it
 };
 
+constexpr std::string_view lacks_permission = "the user of this connection lacks a permission";
+
 constexpr Meaning meanings[] = {
     {"LOADING", Kind::unknown, "the server is still loading its data"},
     {"BUSY", Kind::unknown, "the server is busy with somebody's script"},
@@ -52,16 +55,84 @@ constexpr Meaning meanings[] = {
     // A client that follows redirections has done so before it asks what they mean.
     {"MOVED", Kind::refused, "the server is one node of a cluster and another has this key"},
     {"WRONGTYPE", Kind::refused, "the key holds something that is no lock"},
-    {"NOPERM", Kind::refused, "the user of this connection lacks a permission"},
+    {"NOPERM", Kind::refused, lacks_permission},
     {"NOAUTH", Kind::refused, "the server demands a password"},
-    {"ERR The user executing the script", Kind::refused,
-     "the user of this connection lacks a permission"},
-    {"The user executing the script", Kind::refused,
-     "the user of this connection lacks a permission"},
+    {"ERR The user executing the script", Kind::refused, lacks_permission},
+    {"The user executing the script", Kind::refused, lacks_permission},
+    {"ERR ACL failure", Kind::refused, lacks_permission},
     {"OOM", Kind::refused, "the server is out of memory"},
 };
 
-Outcome read_error(std::string_view text) {
+/// Whoever asks holds, or believes so.
+bool is_about_a_hold(const Request& request) noexcept {
+  switch (request.verb) {
+    case Verb::renew:
+    case Verb::verify:
+    case Verb::downgrade:
+    case Verb::release: return true;
+    case Verb::leave: return request.type != LockType::FAIR;  // which may be about the queue
+    default: return false;
+  }
+}
+
+/// The number behind the first `before`; 0: there is none.
+std::size_t number_behind(std::string_view before, std::string_view text) noexcept {
+  std::size_t number = 0;
+  const std::size_t at = text.find(before);
+  if (at == std::string_view::npos) return number;
+  text.remove_prefix(at + before.size());
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+/// The commands in one line of a script, as "+pexpire": most lines have one.
+std::string commands_in_line(std::string_view script, std::size_t number) {
+  for (; number > 1 && !script.empty(); --number) {
+    script.remove_prefix(std::min(script.find('\n'), script.size() - 1) + 1);
+  }
+  script = script.substr(0, script.find('\n'));
+  std::string commands;
+  constexpr std::string_view call = "call('";
+  for (std::size_t at = 0; (at = script.find(call, at)) != std::string_view::npos;) {
+    at += call.size();
+    std::string command = "+";
+    for (; at < script.size() && script[at] != '\''; ++at) {
+      command += static_cast<char>(std::tolower(static_cast<unsigned char>(script[at])));
+    }
+    if (commands.find(command) != std::string::npos) continue;
+    if (!commands.empty()) commands += " or ";
+    commands += command;
+  }
+  return commands;
+}
+
+/// What the user of the connection lacks, as ", +pexpire": Redis before 7.2 does not name the
+/// command that a script was refused, and only the line of the script tells.
+std::string missing_permission(const Request& request, std::string_view error) {
+  if (error.find("run th") == std::string_view::npos) return {};  // it is about a key
+  constexpr std::string_view names = "to run the '";
+  if (const std::size_t at = error.find(names); at != std::string_view::npos) {
+    const std::string_view rest = error.substr(at + names.size());
+    return ", +" + std::string(rest.substr(0, rest.find('\'')));
+  }
+  const std::size_t line = number_behind("@user_script:", error);
+  if (line == 0) return {};
+  const std::string commands = commands_in_line(script_for(request).text, line);
+  return commands.empty() ? commands : ", " + commands;
+}
+
+/// The server's words without the name of the user, which some servers tell.
+std::string without_user(std::string_view words) {
+  std::string text(words);
+  constexpr std::string_view before = "User ", after = " has no permissions";
+  const std::size_t from = text.find(before), to = text.rfind(after);
+  if (from != std::string::npos && to != std::string::npos && to >= from + before.size()) {
+    text.replace(from, to - from, "this user");
+  }
+  return text;
+}
+
+Outcome read_error(const Request& request, std::string_view text) {
   const std::string_view words = server_words(text);
   const auto* const meaning = std::ranges::find_if(
       meanings, [&](std::string_view beginning) { return words.starts_with(beginning); },
@@ -74,12 +145,27 @@ Outcome read_error(std::string_view text) {
     return outcome;
   }
   outcome.kind = meaning->kind;
+  // Something else has been put where the lock was.
+  if (meaning->beginning == "WRONGTYPE" && is_about_a_hold(request)) {
+    outcome.kind = Kind::gone;
+  }
   outcome.text = meaning->sentence;
+  const bool forbidden = meaning->sentence == lacks_permission;
+  if (forbidden) outcome.text += missing_permission(request, text);
   outcome.text += " (";
-  outcome.text += words;
+  outcome.text += forbidden ? without_user(words) : std::string(words);
   outcome.text += ')';
   return outcome;
 }
+
+/// Redisson's UUIDs are of version 4, latchkey's of version 8.
+bool is_redissons(std::string_view owner) noexcept {
+  return owner.size() > 36 && owner[13] == '-' && owner[14] == '4';
+}
+
+/// Redisson tells only the first in the queue that a FAIR lock came free, and nobody where none
+/// queues. Its hash does not say of which type it is, so a Java holder is asked for often.
+constexpr milliseconds unannounced{1'000};
 
 /// {ms, owner}
 bool read_busy(Replies replies, Outcome& outcome) {
@@ -87,6 +173,9 @@ bool read_busy(Replies replies, Outcome& outcome) {
   outcome.kind = Kind::busy;
   outcome.retry_after = time_left(replies[0]->integer);
   outcome.text = owner_of(*replies[1]);
+  if (is_redissons(outcome.text)) {
+    outcome.retry_after = std::min(outcome.retry_after.value_or(unannounced), unannounced);
+  }
   return true;
 }
 
@@ -178,7 +267,7 @@ Outcome read_outcome(const Request& request, const redisReply& reply) {
     case REDIS_REPLY_ARRAY:
       if (read_array(request, reply, outcome)) return outcome;
       break;
-    case REDIS_REPLY_ERROR: return read_error(text_of(reply));
+    case REDIS_REPLY_ERROR: return read_error(request, text_of(reply));
     default: break;
   }
   outcome = Outcome{};

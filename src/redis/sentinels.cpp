@@ -55,7 +55,13 @@ Io Sentinels::decide(Clock::time_point now) {
     if (answered > 0) decide_at_ = std::min(decide_at_, later(now, grace));
     if (now < decide_at_) return Io::blocked();
   }
-  master_ = uri_.server_at(verdict(now)->master);
+  const Sentinel::Answer* const best = verdict(now);
+  if (best == nullptr) {
+    // The one that had answered has taken it back: it knows of no such master any more.
+    decide_at_ = Clock::never();
+    return Io::blocked();
+  }
+  master_ = uri_.server_at(best->master);
   dialer_ = std::make_unique<Dialer>(*master_, transport_);
   return dialer_->begin(now);
 }

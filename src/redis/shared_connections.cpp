@@ -2,6 +2,7 @@
 #include "redis/shared_connections.hpp"
 
 #include <algorithm>
+#include <new>
 #include <random>
 #include <utility>
 
@@ -26,6 +27,11 @@ Link::Settings link_settings(const RedisUri& uri, const Options& options) {
   settings.login.client_name = uri.client_name;
   settings.login.database = uri.database;
   settings.login.cluster = uri.deployment == RedisUri::Deployment::cluster;
+  const bool tls = uri.transport == RedisUri::Transport::tls;
+  const bool known = uri.deployment == RedisUri::Deployment::server &&
+                     uri.transport != RedisUri::Transport::unix_socket;
+  settings.login.cluster_uri = std::string(tls ? "rediss+cluster://" : "redis+cluster://") +
+                               (known ? uri.place.text() : "host:port");
   settings.login.sharded = options.sharded;
   settings.login.replicas = options.min_replicas > 0;
   settings.timeout = options.command_timeout;
@@ -92,7 +98,13 @@ void SharedConnections::submit(std::span<Request* const> requests, Sink& sink) {
   if (mark.delivering == number_) return;
   mark.connections = number_;
   mark.asked = submitted_;
-  flush(lock);
+  try {
+    flush(lock);
+  } catch (const std::bad_alloc&) {
+    // The requests are under way all the same: who drives sends them.
+    if (!lock.owns_lock()) lock.lock();
+    drivers_.call_reader();
+  }
 }
 
 void SharedConnections::drive(Parker& parker, Clock::time_point until) {
@@ -121,7 +133,8 @@ SharedConnections::Seat::~Seat() {
   const Parker::Wake heir =
       connections.drivers_.leave(driver, {.answered = answered,
                                           .more_to_come = connections.more_to_come(),
-                                          .comes_back = delivered && driver.is_eager(answered)});
+                                          .comes_back = delivered && driver.is_eager(answered),
+                                          .sockets = connections.sockets_});
   lock.unlock();  // the heir would run into it
   heir.carry_out();
 }
@@ -216,14 +229,6 @@ void SharedConnections::send(Lock& lock, Wire& wire) {
     case Io::Kind::broken: wire.write_failure = std::move(io.failure); break;
   }
   drivers_.call_reader();  // who polls for room, or finds out what is left to be read
-}
-
-std::string SharedConnections::warning() const {
-  const std::lock_guard lock(mutex_);
-  for (const auto& wire : router_->wires()) {
-    if (!wire->link.warning().empty()) return wire->link.warning();
-  }
-  return {};
 }
 
 bool SharedConnections::keeps_order() const noexcept {

@@ -59,6 +59,9 @@ class SharedConnections final : private ForkParticipant {
   /// What speaks against a server, as a clause; empty: nothing.
   [[nodiscard]] std::string warning() const;
 
+  /// To the servers that have keys.
+  [[nodiscard]] std::vector<Connection> connections() const;
+
   [[nodiscard]] const RedisUri& uri() const noexcept { return uri_; }
 
  private:
@@ -126,6 +129,7 @@ class SharedConnections final : private ForkParticipant {
   std::unique_ptr<Router> router_;
   std::uint64_t submitted_ = 0;
   std::uint64_t flushed_ = 0;  ///< of these; the others may wait to be sent
+  std::uint64_t sockets_ = 0;  ///< counts connections that come and go
   std::size_t sent_last_ = 0;  ///< index of a wire: the next one has its turn
   Dormitory dormitory_;
   Drivers drivers_;

@@ -32,6 +32,7 @@ void SharedConnections::bring_forward(Lock& lock) {
 // A transport changes only with both mutexes held, or with the write mutex and in a stage in which
 // nothing is sent.
 void SharedConnections::dial(Lock& lock, Wire& wire, bool begins) {
+  ++sockets_;
   lock.unlock();
   Io io = Io::blocked();
   try {
@@ -49,6 +50,7 @@ void SharedConnections::dial(Lock& lock, Wire& wire, bool begins) {
 }
 
 void SharedConnections::look(Lock& lock, Wire& wire) {
+  ++sockets_;
   lock.unlock();
   std::optional<Failure> elsewhere;
   try {

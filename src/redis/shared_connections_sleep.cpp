@@ -70,7 +70,8 @@ Clock::time_point SharedConnections::yield(Driver& driver, Lock& lock) {
 bool SharedConnections::take_turn(Driver& driver, Lock& lock) {
   if (driver.asked > flushed_ || !holds_back()) flush_all(lock);
   if (!drivers_.takes_turn(driver)) return false;
-  PollSet& polled = PollSet::mine();
+  const PollSet::Borrowed borrowed;
+  PollSet& polled = borrowed.set();
   add_all(polled);
   lock.unlock();
   bool happened = polled.wait(Clock::duration::zero());
@@ -97,15 +98,17 @@ Sleeper::Reasons SharedConnections::sleep_parked(Driver& driver, Clock::time_poi
 
 Sleeper::Reasons SharedConnections::sleep_in_poll(Driver& driver, Clock::time_point until,
                                                   Lock& lock) {
+  const PollSet::Borrowed borrowed;
+  PollSet& polled = borrowed.set();
   FileDescriptor bell = take_bell();
   // What is called for from here on is called for after this look at what to wait for.
   driver.sleeper.take();
   driver.sleeper.use_bell(bell.get());
   // Whoever submits and does not drive has no thread that minds its deadline.
   until = std::min({until, due(), later(clock_.now(), timeout_)});
-  PollSet& polled = PollSet::mine();
   polled.add(bell.get(), POLLIN, {.wire = 0, .watch = false});
   add_all(polled);
+  driver.sockets = sockets_;
   driver.polls = true;
   driver.running = false;
   lock.unlock();

@@ -19,7 +19,8 @@ Parker::Wake Sleeper::set(Reasons reason) noexcept {
 Clock::duration one_sleep(const Clock& clock, Clock::time_point until) noexcept {
   using namespace std::chrono_literals;
   const bool systems = &clock == &Clock::system();
-  const Clock::duration longest = systems ? Clock::duration(1h) : Clock::duration(10ms);
+  // poll(2) and futexes know nothing of the time for which the machine was suspended.
+  const Clock::duration longest = systems ? Clock::duration(1s) : Clock::duration(10ms);
   const Clock::time_point now = clock.now();
   return until <= now ? Clock::duration::zero() : std::min(until - now, longest);
 }

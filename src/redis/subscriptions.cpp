@@ -2,6 +2,7 @@
 #include "redis/subscriptions.hpp"
 
 #include <algorithm>
+#include <new>
 
 #include "redis/names.hpp"
 
@@ -16,9 +17,16 @@ HoldId told(const Request& request) {
 
 void Subscriptions::add(const Request& request, Sink& sink) {
   const Listener listener{&sink, std::string(request.key), told(request)};
-  for (const std::string& channel : channels_of(request.key, request.type, request.id).names) {
-    std::vector<Listener>& all = channels_[channel];
-    if (std::ranges::find(all, listener) == all.end()) all.push_back(listener);
+  const Channels channels = channels_of(request.key, request.type, request.id);
+  try {
+    for (const std::string& channel : channels.names) {
+      std::vector<Listener>& all = channels_[channel];
+      if (std::ranges::find(all, listener) == all.end()) all.push_back(listener);
+    }
+  } catch (const std::bad_alloc&) {
+    remove(request, sink);
+    std::erase_if(channels_, [](const auto& channel) { return channel.second.empty(); });
+    throw;
   }
 }
 
@@ -35,13 +43,22 @@ std::string_view Subscriptions::word(Verb verb) const noexcept {
 }
 
 void Subscriptions::remove(const Request& request, Sink& sink) noexcept {
-  for (const std::string& channel : channels_of(request.key, request.type, request.id).names) {
-    const auto found = channels_.find(channel);
-    if (found == channels_.end()) continue;
-    std::erase_if(found->second, [&](const Listener& each) {
+  const auto without_it = [&](std::vector<Listener>& listeners) {
+    std::erase_if(listeners, [&](const Listener& each) {
       return each.sink == &sink && each.key == request.key && each.id == told(request);
     });
-    if (found->second.empty()) channels_.erase(found);
+    return listeners.empty();
+  };
+  try {
+    for (const std::string& channel : channels_of(request.key, request.type, request.id).names) {
+      const auto found = channels_.find(channel);
+      if (found != channels_.end() && without_it(found->second)) channels_.erase(found);
+    }
+  } catch (const std::bad_alloc&) {
+    // Without memory for their names they are found by a look at all.
+    for (auto at = channels_.begin(); at != channels_.end();) {
+      at = without_it(at->second) ? channels_.erase(at) : std::next(at);
+    }
   }
 }
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/file_descriptor.hpp"
 #include "redis/addresses.hpp"
-#include "redis/file_descriptor.hpp"
 #include "redis/io.hpp"
 #include "redis/tls.hpp"
 

@@ -1,4 +1,4 @@
-// expect: members_are_private_write_LATCHKEY_FIELDS<.*"id".*Account
+// expect: members_are_private_or_set_by_a_constructor_write_LATCHKEY_FIELDS<.*"id".*Account
 #include <latchkey/key.hpp>
 
 class Account {

@@ -1,4 +1,4 @@
-// expect: an_object_makes_no_key_name_a_field<.*"account".*Account.*"id".*"name".*"rate"
+// expect: an_object_makes_no_key_name_a_field_or_write_latchkey_key<.*"account".*Account.*"id".*"name".*"rate"
 #include <latchkey/key.hpp>
 
 struct Account {

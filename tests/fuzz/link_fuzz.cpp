@@ -24,6 +24,7 @@
 #include "fuzz/moves.hpp"
 #include "redis/client/spoken.hpp"
 #include "redis/link.hpp"
+#include "redis/link_moves.hpp"
 
 namespace {
 
@@ -62,7 +63,8 @@ class Ends final : public Sink {
   }
   void notified(const Notification& notification) noexcept override {
     const bool of_link = notification.kind == Notification::Kind::link_up ||
-                         notification.kind == Notification::Kind::link_down;
+                         notification.kind == Notification::Kind::link_down ||
+                         notification.kind == Notification::Kind::warning;
     require(of_link == notification.key.empty());
   }
 };

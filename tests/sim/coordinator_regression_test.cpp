@@ -73,9 +73,75 @@ TEST(CoordinatorRegression, ADowngradeThatFindsTheHoldReleasedIsNotUnavailable) 
   Caller& read = script.acquire(READ, 1s, 9s, owner);
   Caller& end_of_write = script.release(write);
   script.release(read);
-  script.answer(Verb::release, Kind::granted);
+  script.answer(Verb::leave, Kind::granted);
   script.answer(Verb::downgrade, Kind::gone);
   EXPECT_EQ(end_of_write.answer, Answer::granted);
+}
+
+// The release named the WRITE, found a READ, and that stayed for its whole lease.
+TEST(CoordinatorRegression, TheLastReadThatEndsDuringADowngradeIsGivenBackInWhateverForm) {
+  for (const Kind answered : {Kind::granted, Kind::unknown, Kind::refused}) {
+    Script script;
+    const Owner owner = Owner::make();
+    Caller& write = script.acquire(WRITE, 1s, 9s, owner);
+    script.answer(Kind::granted);
+    Caller& read = script.acquire(READ, 1s, 9s, owner);
+    Caller& end_of_write = script.release(write);
+    (void)script.sent();
+    if (answered != Kind::granted) script.answer(answered);
+    Caller& end_of_read = script.release(read);
+    EXPECT_EQ(script.sent(), "leave 1");
+    if (answered == Kind::granted) script.answer(Verb::downgrade, Kind::granted);
+    script.answer(Verb::leave, Kind::granted);
+    EXPECT_EQ(end_of_read.answer, Answer::granted);
+    EXPECT_NE(end_of_write.answer, Answer::pending);
+    EXPECT_TRUE(script.idle());
+  }
+}
+
+// The renewal named the WRITE and found a READ: "gone", and nothing was ever given back.
+TEST(CoordinatorRegression, AHoldThatMayBeAReadAlreadyIsNotRenewedAsAWrite) {
+  Script script;
+  const Owner owner = Owner::make();
+  Caller& write = script.acquire(WRITE, 1s, 9s, owner);
+  script.answer(Kind::granted);
+  Caller& read = script.acquire(READ, 1s, 9s, owner);
+  script.release(write);
+  script.answer(Kind::unknown);
+  (void)script.sent();
+  Caller& extend = script.extend(read, 20s);
+  EXPECT_EQ(script.sent(), "downgrade 1 9000");
+  script.answer(Kind::granted);
+  EXPECT_EQ(script.sent(), "renew 1 20000");
+  script.answer(Kind::granted);
+  EXPECT_EQ(extend.answer, Answer::granted);
+  script.release(read);
+}
+
+// The caller was told that the backend could not be reached, and no reason why.
+TEST(CoordinatorRegression, ADowngradeThatNobodyCanTellOfIsAnsweredByTheReleaseBehindIt) {
+  for (const Kind release : {Kind::granted, Kind::unknown}) {
+    Script script;
+    const Owner owner = Owner::make();
+    Caller& write = script.acquire(WRITE, 1s, 9s, owner);
+    script.answer(Kind::granted);
+    Caller& read = script.acquire(READ, 1s, 9s, owner);
+    Caller& end_of_write = script.release(write);
+    script.release(read);
+    Outcome unknown = Script::of(Kind::unknown);
+    unknown.text = "why";
+    script.answer(Verb::downgrade, unknown);
+    EXPECT_EQ(end_of_write.answer, Answer::pending);
+    Outcome outcome = Script::of(release);
+    outcome.text = "why";
+    script.answer(Verb::leave, outcome);
+    const bool sure = release == Kind::granted;
+    EXPECT_EQ(end_of_write.answer, sure ? Answer::granted : Answer::unavailable);
+    EXPECT_EQ(end_of_write.text.view(), sure ? "" : "why");
+    if (!sure) script.pass(1s);
+    if (!sure) script.answer(Verb::leave, Kind::granted);
+    EXPECT_TRUE(script.idle());
+  }
 }
 
 // The extend waited for the next check and ended as unavailable on a good network.
@@ -201,6 +267,21 @@ TEST(CoordinatorRegression, AReleaseThatNobodyWaitsForKeepsTheTimerDriving) {
   script.answer(Verb::release, Kind::granted);
   EXPECT_FALSE(script.timer_is_needed());
   EXPECT_TRUE(script.idle());
+}
+
+// It was repeated for the lease that had been asked for: the place stayed, and blocked the next.
+TEST(CoordinatorRegression, ALeaveIsRepeatedAsLongAsThePlaceMayLive) {
+  Script script;
+  Caller& call = script.acquire(FAIR, 5s, 1s);
+  script.answer(Verb::acquire, Script::busy(10s));
+  script.cancel(call);
+  (void)script.sent();
+  for (int second = 1; second < 15; ++second) {
+    script.answer(Verb::leave, Kind::unknown);
+    script.pass(1s);
+    ASSERT_EQ(script.sent(), "leave 1") << second;
+  }
+  script.answer(Verb::leave, Kind::gone);
 }
 
 }  // namespace

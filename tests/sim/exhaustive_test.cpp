@@ -175,6 +175,7 @@ class Schedule final : private ProcessHost {
 
   Outcome apply(Client& client, const Request& request) {
     Outcome outcome = table_.apply(request, now());
+    if (request.verb == Verb::release || request.verb == Verb::leave) look_for_ghost(request);
     const bool granted = outcome.kind == Outcome::Kind::granted && request.verb == Verb::acquire;
     for (const Client& other : clients_) {
       if (&other == &client || !granted) continue;
@@ -184,6 +185,16 @@ class Schedule final : private ProcessHost {
       }
     }
     return outcome;
+  }
+
+  void look_for_ghost(const Request& given_back) {
+    Request verify = given_back;
+    verify.verb = Verb::verify;
+    for (const LockType type : {LockType::REENTRANT, LockType::READ, LockType::WRITE}) {
+      verify.type = type;
+      const auto kind = table_.apply(verify, now()).kind;
+      if (kind == Outcome::Kind::granted) fail("a release was carried out and left a hold");
+    }
   }
 
   void deliver(Client& client) {

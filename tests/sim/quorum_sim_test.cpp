@@ -30,6 +30,7 @@ using Kind = Outcome::Kind;
 
 constexpr milliseconds longest_lease{2'000};
 const std::array<std::string, 2> keys{"k", "rw"};
+const std::string gate = "latchkey_writer:{rw}";  // which a WRITE may shut
 
 struct SimulatedServer {
   std::unique_ptr<detail::LockTable> table = std::make_unique<detail::LockTable>();
@@ -60,7 +61,7 @@ class SimulatedLink final : public Backend {
       made.original = request;
       made.sink = &sink;
       made.copy = *request;
-      made.copy.key = request->key == keys[0] ? keys[0] : keys[1];
+      made.copy.key = request->key == gate ? gate : request->key == keys[0] ? keys[0] : keys[1];
       made.runs_at = truth_.random.percent(5) ? Clock::duration::max() : truth_.now + delay();
       made.ends_at = truth_.now + 400ms;
     }

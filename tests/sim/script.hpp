@@ -57,6 +57,7 @@ class Script final : private ProcessHost {
 
   Caller& extend(Caller& held, milliseconds lease) {
     Caller& call = fresh(held.owner, held.type);
+    call.until = now() + process_->settings().command_timeout;
     turn([&](Coordinator& its, Turn& one) { its.extend(*held.hold, lease, call, one); });
     return call;
   }
@@ -173,6 +174,7 @@ class Script final : private ProcessHost {
     call.lease = lease;
     call.by_lock = by_lock;
     call.forever = wait.is_forever();
+    call.set_grace(wait.length(), process_->settings().command_timeout);
     call.until = call.forever ? Clock::never() : later(call.asked, wait.length());
     turn([&](Coordinator& its, Turn& one) { its.acquire(call, one); });
     call.slept = call.wake_at;

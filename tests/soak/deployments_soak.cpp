@@ -3,14 +3,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <iterator>
+#include <random>
 #include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "soak/crowd.hpp"
 #include "soak/settings.hpp"
@@ -100,6 +104,100 @@ TEST(DeploymentsSoak, AClusterChangesHandsAndNoUpdateIsLost) {
     }
     cluster.wait_until_ready();
   });
+}
+
+/// Who is inside of one lock; every order is sequential, so of two who meet one sees the other.
+struct Inside {
+  std::atomic<int> readers{0}, writers{0}, most_readers{0};
+  std::atomic<bool> moving{false};
+  std::atomic<std::uint64_t> reads{0}, writes{0}, overlaps{0}, lost{0}, ended_while_moving{0};
+
+  void read(std::chrono::milliseconds length) {
+    const int now = ++readers;
+    for (int seen = most_readers; now > seen && !most_readers.compare_exchange_weak(seen, now);) {
+    }
+    bool alone = writers == 0;
+    std::this_thread::sleep_for(length);
+    alone = alone && writers == 0;
+    --readers;
+    ++reads;
+    if (!alone) ++overlaps;
+    if (moving) ++ended_while_moving;
+  }
+  void write(std::chrono::milliseconds length) {
+    bool alone = ++writers == 1 && readers == 0;
+    std::this_thread::sleep_for(length);
+    alone = alone && writers == 1 && readers == 0;
+    --writers;
+    ++writes;
+    if (!alone) ++overlaps;
+  }
+};
+
+/// READs that last so long that some of them end while others go on, and a WRITE beside them.
+/// Leases are far longer: none may be lost.
+void read_and_write(const Locks& locks, Inside& inside, const std::string& key, unsigned seed,
+                    const std::atomic<bool>& over) {
+  const auto use = [&](LockType type, unsigned its_seed) {
+    std::minstd_rand random(its_seed);
+    Lock lock = locks.lock(key, type);
+    while (!over) {
+      Hold hold = lock.acquire(60s, 30s);
+      if (type == LockType::READ) {
+        inside.read(std::chrono::milliseconds(20 + random() % 80));
+      } else {
+        inside.write(5ms);
+      }
+      if (!hold.release()) ++inside.lost;
+      std::this_thread::sleep_for(std::chrono::milliseconds(random() % 60));
+    }
+  };
+  std::vector<std::thread> crowd;
+  for (unsigned number = 0; number < 3; ++number) {
+    crowd.emplace_back(use, number == 0 ? LockType::WRITE : LockType::READ, seed + number);
+  }
+  for (std::thread& thread : crowd) thread.join();
+}
+
+TEST(DeploymentsSoak, WhileASlotMovesKeyByKeyNoWriterIsBesideAReader) {
+  tests::RedisCluster cluster({.masters = 3, .replicas = 0});
+  const Shared<Inside> inside;
+  const Shared<std::atomic<bool>> over;
+  const auto first_seed = static_cast<unsigned>(soak::seed());
+  const std::string key = "on the move";
+  Children children;
+  for (unsigned number = 0; number < processes; ++number) {
+    children.start([&, number] {
+      const Locks locks = Locks::connect(cluster.uri(), options(0));
+      read_and_write(locks, *inside, key, first_seed + 1'000 * number, *over);
+      locks.close(5s);
+    });
+  }
+  ASSERT_TRUE(tests::eventually([&] { return inside->reads > 10; }));
+  const std::size_t slot = cluster.slot_of(key);
+  std::size_t from = cluster.owner_of(slot), to = cluster.masters()[0];
+  if (to == from) to = cluster.masters()[1];
+  const auto end = SteadyClock::now() + length_of_soak();
+  int times = 0;
+  for (; times < 5 || SteadyClock::now() < end; ++times, std::swap(from, to)) {
+    cluster.begin_migration(slot, from, to);
+    inside->moving = true;
+    while (cluster.move_keys(slot, from, to, 1) > 0) std::this_thread::sleep_for(20ms);
+    inside->moving = false;
+    cluster.end_migration(slot, from, to);
+    std::this_thread::sleep_for(50ms);  // readers come back
+  }
+  *over = true;
+  EXPECT_TRUE(children.join());
+  std::printf("%d migrations, %llu READs (%d at once), %llu of them ended in one, %llu WRITEs\n",
+              times, static_cast<unsigned long long>(inside->reads), inside->most_readers.load(),
+              static_cast<unsigned long long>(inside->ended_while_moving),
+              static_cast<unsigned long long>(inside->writes));
+  EXPECT_EQ(inside->overlaps, 0U);
+  EXPECT_EQ(inside->lost, 0U);
+  EXPECT_GT(inside->most_readers, 2);
+  EXPECT_GT(inside->ended_while_moving, 0U);
+  EXPECT_GT(inside->writes, 0U);
 }
 
 int threads() {

@@ -67,6 +67,7 @@ class RedisCluster {
   void begin_migration(std::size_t slot, std::size_t from, std::size_t to);
   std::size_t move_keys(std::size_t slot, std::size_t from, std::size_t to,
                         std::size_t most = SlotMover::all);
+  void move_these(const std::vector<std::string>& keys, std::size_t from, std::size_t to);
   void end_migration(std::size_t slot, std::size_t from, std::size_t to);
 
   /// Makes a replica the master while its master still serves; nothing is lost. Back when all nodes

@@ -31,6 +31,11 @@ std::size_t RedisCluster::move_keys(std::size_t slot, std::size_t from, std::siz
   return mover(from, to).move_keys(slot, most);
 }
 
+void RedisCluster::move_these(const std::vector<std::string>& keys, std::size_t from,
+                              std::size_t to) {
+  mover(from, to).migrate(keys);
+}
+
 void RedisCluster::end_migration(std::size_t slot, std::size_t from, std::size_t to) {
   mover(from, to).end(slot);
   wait_until_ready();

@@ -32,6 +32,8 @@ class SlotMover {
   void begin(std::size_t slot);
   /// Moves so many keys or less; how many?
   std::size_t move_keys(std::size_t slot, std::size_t most = all);
+  /// Moves these keys.
+  void migrate(const std::vector<std::string>& keys);
   /// From here on the old node says MOVED. All keys must have been moved.
   void end(std::size_t slot);
 
@@ -43,7 +45,6 @@ class SlotMover {
     RedisClient client;
   };
 
-  void migrate(const std::vector<std::string>& keys);
   void tell(Node& node, std::size_t slot);
 
   std::string from_id_, to_id_, to_port_, password_;

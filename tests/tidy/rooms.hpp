@@ -27,6 +27,7 @@ inline constexpr Room decorate{"decorate", 6};
 inline constexpr Room install{"install", 6};
 inline constexpr Room testing{"testing", 7};
 inline constexpr Room adapters{"adapters", 7};
+inline constexpr Room cli{"cli", 7};
 inline constexpr Room everything{"everything", 8};
 
 struct Place {
@@ -37,6 +38,7 @@ struct Place {
 /// The longest path that a file begins with decides.
 inline constexpr std::array places{
     // public nouns, relative to include/latchkey/
+    Place{"include/latchkey/cxx20.hpp", core},
     Place{"include/latchkey/error.hpp", core},
     Place{"include/latchkey/lock_type.hpp", core},
     Place{"include/latchkey/lock_info.hpp", core},
@@ -100,6 +102,7 @@ inline constexpr std::array places{
     Place{"src/install/", install},
     Place{"src/adapters/", adapters},
     Place{"src/testing/", testing},
+    Place{"src/cli/", cli},
 };
 
 /// Other people's headers, and the only places that may include them.
@@ -132,8 +135,10 @@ inline constexpr std::array third_parties{
                "its adapter, and whoever serves it",
                {"src/adapters/prometheus", "tests/unit/adapters/", "examples/bank/metrics.cpp"}},
     ThirdParty{"benchmark/", "bench", {"bench/"}},
-    ThirdParty{"fmt/", "bench and examples", {"bench/", "examples/"}},
-    ThirdParty{"CLI/", "examples", {"examples/"}},
+    ThirdParty{
+        "fmt/", "bench, examples and the command line tool", {"bench/", "examples/", "src/cli/"}},
+    ThirdParty{"nlohmann/", "the command line tool", {"src/cli/", "tests/cli/"}},
+    ThirdParty{"CLI/", "examples and the command line tool", {"examples/", "src/cli/"}},
 };
 
 /// Folders of the standard and the operating system's own headers.

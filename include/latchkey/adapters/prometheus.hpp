@@ -14,9 +14,9 @@ class Registry;
 namespace latchkey {
 
 /// Counts and measures what happens to locks, in a registry of prometheus-cpp; docs/events.md has
-/// the names. Labels are the template of the key, the method and the lock type: as many series as
-/// there are LOCKED in the program, however many keys there are. What no LOCKED asked for has an
-/// empty template and method.
+/// the names. Labels are the template of the key and the method: as many series as there are LOCKED
+/// in the program, however many keys there are. Each LOCKED that the program knows has its series,
+/// at zero, from the beginning. What no LOCKED asked for has an empty template and method.
 ///
 /// Thread-safe: one may listen to several Locks. It outlives them as any Listener does; the
 /// registry outlives it.
@@ -33,7 +33,7 @@ class PrometheusListener final : public Listener {
 
   struct Metric {
     std::string_view name;
-    std::string_view kind;  ///< "histogram" or "counter"
+    std::string_view kind;  ///< "histogram", "counter" or "gauge"
     std::string_view help;
   };
   /// All that it registers.

@@ -15,9 +15,12 @@ namespace latchkey {
 ///
 /// | level | events                                                        |
 /// |-------|---------------------------------------------------------------|
-/// | error | lost, abandoned, unlock_error, hidden_error                   |
-/// | warn  | timeout, warning, order, dropped                              |
-/// | debug | waiting, granted, released                                    |
+/// | error | unavailable, refused, lost, release_unconfirmed, abandoned,   |
+/// |       | unlock_error, hidden_error, connection_lost                   |
+/// | warn  | timeout, would_deadlock, connection_restored, warning, order, |
+/// |       | dropped                                                       |
+/// | info  | connected                                                     |
+/// | debug | waiting, granted, cancelled, closed, released                 |
 /// | trace | attempt, renewed                                              |
 ///
 /// Keys stand in the log as they are. Where the logger takes no warnings when the Locks are made,

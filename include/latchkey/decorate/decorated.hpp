@@ -4,6 +4,7 @@
 #include <latchkey/aspect.hpp>
 #include <latchkey/decorate/macros.hpp>
 #include <latchkey/decorate/preprocessor.hpp>
+#include <latchkey/decorate/words.hpp>
 
 // NOLINTBEGIN(cppcoreguidelines-macro-usage,bugprone-macro-parentheses): nothing else can do this
 // clang-format off: continued lines are broken by meaning
@@ -78,8 +79,12 @@
                       LATCHKEY_DETAIL_KEEP specifiers)                                            \
   LATCHKEY_DETAIL_MAP(LATCHKEY_DETAIL_CHECK_ARGUMENT, LATCHKEY_DETAIL_NOTHING                     \
                       __VA_OPT__(, ) __VA_ARGS__)                                                 \
+  static_assert(!::latchkey::detail::has_word("auto", #result),                                   \
+                "latchkey: DECORATED: the result `" #result "` is deduced: say the type, since "  \
+                "the body is called before the compiler has seen it");                            \
   LATCHKEY_DETAIL_RESULT(result) name(LATCHKEY_DETAIL_PARAMETERS(__VA_ARGS__))                    \
       LATCHKEY_DETAIL_SAID(LATCHKEY_DETAIL_SAY, LATCHKEY_DETAIL_KEEP specifiers) {                \
+    static_cast<void>(static_cast<LATCHKEY_DETAIL_SCOPE(name)*>(nullptr));                        \
     return decorators && LATCHKEY_DETAIL_WITH(LATCHKEY_DETAIL_NAMES(__VA_ARGS__)) &&              \
            [&]() LATCHKEY_DETAIL_SAID(LATCHKEY_DETAIL_SAY_OF_LAMBDA,                              \
                                       LATCHKEY_DETAIL_KEEP specifiers) -> decltype(auto) {        \
@@ -87,6 +92,7 @@
                                             LATCHKEY_DETAIL_FORWARDS(__VA_ARGS__));               \
     };                                                                                            \
   }                                                                                               \
+  struct LATCHKEY_DETAIL_SCOPE(name);                                                             \
   struct LATCHKEY_DETAIL_TAG(name) {};                                                            \
   LATCHKEY_DETAIL_RESULT(result)                                                                  \
   LATCHKEY_DETAIL_BODY(name)(LATCHKEY_DETAIL_TAG(name) __VA_OPT__(, )                             \
@@ -99,6 +105,12 @@
 #define LATCHKEY_DETAIL_BARE(result) LATCHKEY_DETAIL_KEEP result
 #define LATCHKEY_DETAIL_BODY(name) \
   LATCHKEY_DETAIL_CAT(LATCHKEY_DETAIL_CAT(latchkey_body_of_##name, _), __LINE__)
+// Found in a class although it is declared behind its use, and nowhere else.
+#define LATCHKEY_DETAIL_SCOPE(name)                                                    \
+  LATCHKEY_DETAIL_CAT(                                                                 \
+      LATCHKEY_DETAIL_CAT(                                                             \
+          DECORATED_stands_in_a_class_and_a_free_function_takes_LOCKED_AROUND_##name,  \
+          _), __LINE__)
 #define LATCHKEY_DETAIL_TAG(name) \
   LATCHKEY_DETAIL_CAT(LATCHKEY_DETAIL_CAT(latchkey_tag_of_##name, _), __LINE__)
 
@@ -131,7 +143,10 @@
                 "parentheses, as does a result with a comma in it");                             \
   static_assert(!LATCHKEY_DETAIL_IS_NAMELESS(item),                                              \
                 "latchkey: DECORATED: `" #item "` has no name: each argument is (type) name, "   \
-                "and only the first parenthesis may hold specifiers");
+                "and only the first parenthesis may hold specifiers");                           \
+  static_assert(!::latchkey::detail::has_default(#item),                                         \
+                "latchkey: DECORATED: `" #item "` has a default value, which a decorated "       \
+                "argument cannot have: write a second method without it that calls this one");
 
 // Specifiers are told by pasting them behind a prefix: a macro that exists and is empty.
 #define LATCHKEY_DETAIL_CHECK_SPECIFIER(word)                                                    \

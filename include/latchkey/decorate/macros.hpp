@@ -1,4 +1,4 @@
-// LOCKED, AROUND, KEYS, ASSERT_HELD: macros that parse and forward.
+// LOCKED, AROUND, HERE, KEYS, ASSERT_HELD: macros that parse and forward.
 #pragma once
 
 #include <source_location>
@@ -10,10 +10,16 @@
 /// A captureless callable of a type of its own: how a place becomes part of a type.
 #define LATCHKEY_DETAIL_HERE [] { return ::std::source_location::current(); }
 
+// The comments within are for people whose LOCKED stands where no expression can: the compiler
+// shows them these lines.
+// clang-format off
+
 /// LOCKED(key [, LockType [, wait [, lease]]]): see latchkey::Locked.
-#define LATCHKEY_LOCKED(LATCHKEY_key, ...)                                               \
-  ::latchkey::locked<::latchkey::detail::key_text(LATCHKEY_key)>(LATCHKEY_DETAIL_HERE) * \
-      ::latchkey::terms(__VA_ARGS__)
+#define LATCHKEY_LOCKED(LATCHKEY_key, ...)                                                         \
+  ::latchkey::locked<  /* inside a function: LOCKED(key) AROUND(arguments) { body } */             \
+      ::latchkey::detail::key_text(LATCHKEY_key)                                                   \
+  >(LATCHKEY_DETAIL_HERE)  /* inside a function: LOCKED(key) AROUND(arguments) { body } */         \
+      * ::latchkey::terms(__VA_ARGS__)
 
 /// LOCKED_BY("money"): see latchkey::locked_by.
 #define LATCHKEY_LOCKED_BY(...)                                                               \
@@ -22,9 +28,15 @@
 
 /// aspect AROUND(arguments) { body }: see latchkey::with_arguments. The body's result is what a
 /// lambda deduces; `AROUND(account) -> const Receipt& { ... }` says it.
-#define LATCHKEY_AROUND(...)                                                     \
-  &&::latchkey::with_arguments<#__VA_ARGS__>(LATCHKEY_DETAIL_HERE __VA_OPT__(, ) \
-                                                 __VA_ARGS__)&& [&]()
+#define LATCHKEY_AROUND(...)                                                                       \
+  && ::latchkey::with_arguments<#__VA_ARGS__>(LATCHKEY_DETAIL_HERE __VA_OPT__(, ) __VA_ARGS__) &&  \
+  [&]()  /* inside a function: LOCKED(key) AROUND(arguments) { body } */
+
+// clang-format on
+
+/// auto hold = LOCKED(...) HERE(arguments): see latchkey::for_scope.
+#define LATCHKEY_HERE(...) \
+  &&::latchkey::for_scope<#__VA_ARGS__>(LATCHKEY_DETAIL_HERE __VA_OPT__(, ) __VA_ARGS__)
 
 /// KEYS("a:{x}", "b:{y}"): several keys for one LOCKED.
 #define LATCHKEY_KEYS(...) ::latchkey::detail::keys(__VA_ARGS__)

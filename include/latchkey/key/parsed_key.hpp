@@ -63,6 +63,12 @@ struct BoundStep {
   std::string_view text;
 };
 
+/// What is wanted of a value of this type is the text that is made of it.
+[[nodiscard]] constexpr bool makes_text(const reflect::TypeInfo& type, Use use) {
+  if (use == Use::SIZE) return type.text_from == reflect::TextFrom::HOOK;
+  return use == Use::VALUE && type.text_from != reflect::TextFrom::NOTHING;
+}
+
 struct BoundPath {
   Use use = Use::VALUE;
   bool kept = false;  // what it ends at ends with a getter's call

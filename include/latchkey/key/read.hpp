@@ -71,6 +71,35 @@ Value read_text(const T& value, const Reading& reading) {
   }
 }
 
+/// A text that ends as soon as it was handed over.
+template <class Here, class T>
+Value read_made_text(const T& value, const Reading& reading) {
+  Value result = no_value(Reason::EMPTY);
+  reflect::with_made_text(value, [&](std::string_view text) {
+    if (text.data() == nullptr) {
+      result = no_value(Reason::ABSENT);
+    } else if constexpr (Here::use == Use::SIZE) {
+      result = integer_value({text.size(), false});
+    } else {
+      if (!text.empty()) result = text_value(reading.scratch.keep(text));
+    }
+  });
+  return result;
+}
+
+/// What is wanted here is the text that is made of a T.
+template <class Here, class T>
+constexpr bool wants_made_text() {
+  using reflect::TextFrom;
+  if constexpr (Here::step != 0 || Here::use == Use::INTEGER) {
+    return false;
+  } else if constexpr (Here::use == Use::SIZE) {
+    return reflect::text_from<T> == TextFrom::HOOK;
+  } else {
+    return reflect::text_from<T> != TextFrom::NOTHING;
+  }
+}
+
 template <class Here, class T>
 LATCHKEY_DETAIL_INLINE auto read_leaf([[maybe_unused]] const T& value,
                                       [[maybe_unused]] const Reading& reading) {
@@ -192,7 +221,9 @@ LATCHKEY_DETAIL_INLINE auto read_target(const T& value, const Reading& reading) 
 
 template <class Here, class T>
 LATCHKEY_DETAIL_INLINE auto read(const T& value, const Reading& reading) {
-  if constexpr (reflect::is_looked_through(reflect::shape_of<T>)) {
+  if constexpr (wants_made_text<Here, T>()) {
+    return read_made_text<Here>(value, reading);
+  } else if constexpr (reflect::is_looked_through(reflect::shape_of<T>)) {
     return read_target<Here>(value, reading);
   } else if constexpr (Here::step == 0) {
     return read_leaf<Here>(value, reading);

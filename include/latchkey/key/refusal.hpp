@@ -1,6 +1,6 @@
-// Meaning errors of keys in code. Each is the name of what is wrong; a
-// static_assert shows it with the wrong word and every right one as template
-// arguments of their own.
+// Meaning errors of keys in code. Each is the name of what is wrong; both
+// compilers show it in the line of the error, with the wrong word and every
+// right one as template arguments of their own.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +13,7 @@ namespace latchkey::key_error {
 // that inherits it.
 struct Fits {
   static constexpr bool value = true;
+  using fits_the_arguments = void;
 };
 
 /// The first refusal wins.
@@ -62,7 +63,17 @@ struct type_has_no_fields {
 };
 
 template <FixedString Word, class Type>
-struct members_are_private_write_LATCHKEY_FIELDS {
+struct members_are_private_or_set_by_a_constructor_write_LATCHKEY_FIELDS {
+  static constexpr bool value = false;
+};
+
+template <FixedString Word, class Type>
+struct type_has_virtual_functions_write_LATCHKEY_FIELDS {
+  static constexpr bool value = false;
+};
+
+template <FixedString Word, class Type>
+struct type_has_a_bit_field_write_LATCHKEY_FIELDS_with_a_getter_for_it {
   static constexpr bool value = false;
 };
 
@@ -82,7 +93,7 @@ struct a_floating_point_number_makes_no_key {
 };
 
 template <FixedString Path, class Type, FixedString... FieldNames>
-struct an_object_makes_no_key_name_a_field {
+struct an_object_makes_no_key_name_a_field_or_write_latchkey_key {
   static constexpr bool value = false;
 };
 
@@ -93,6 +104,11 @@ struct a_container_makes_no_key_index_it {
 
 template <FixedString Path, class Type>
 struct this_type_makes_no_key {
+  static constexpr bool value = false;
+};
+
+template <FixedString Path, class Type>
+struct this_type_makes_no_key_write_latchkey_key {
   static constexpr bool value = false;
 };
 

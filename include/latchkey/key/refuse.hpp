@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include <latchkey/fixed_string.hpp>
@@ -33,7 +34,8 @@ constexpr auto refused_field(std::index_sequence<I...>) {
 
 template <FixedString Path, class T, std::size_t... I>
 constexpr auto refused_object(std::index_sequence<I...>) {
-  return key_error::an_object_makes_no_key_name_a_field<Path, T, shown_field<T, I>...>{};
+  return key_error::an_object_makes_no_key_name_a_field_or_write_latchkey_key<
+      Path, T, shown_field<T, I>...>{};
 }
 
 template <class T>
@@ -46,7 +48,14 @@ constexpr auto refused_member() {
   if constexpr (reflect::shape_of<T> != reflect::Shape::OBJECT) {
     return key_error::type_has_no_fields<Word, T>{};
   } else if constexpr (reflect::fields_fault<T>() == AggregateFault::NOT_AN_AGGREGATE) {
-    return key_error::members_are_private_write_LATCHKEY_FIELDS<Word, T>{};
+    if constexpr (std::is_polymorphic_v<T>) {
+      return key_error::type_has_virtual_functions_write_LATCHKEY_FIELDS<Word, T>{};
+    } else {
+      return key_error::members_are_private_or_set_by_a_constructor_write_LATCHKEY_FIELDS<Word,
+                                                                                          T>{};
+    }
+  } else if constexpr (reflect::fields_fault<T>() == AggregateFault::HAS_A_BIT_FIELD) {
+    return key_error::type_has_a_bit_field_write_LATCHKEY_FIELDS_with_a_getter_for_it<Word, T>{};
   } else if constexpr (reflect::fields_fault<T>() == AggregateFault::HAS_A_BASE) {
     return key_error::type_has_a_base_write_LATCHKEY_FIELDS<Word, T>{};
   } else if constexpr (reflect::fields_fault<T>() == AggregateFault::HAS_AN_ARRAY) {
@@ -67,6 +76,8 @@ constexpr auto refused_leaf() {
     return key_error::a_container_makes_no_key_index_it<Path, T>{};
   } else if constexpr (shape == Shape::OBJECT) {
     return refused_object<Path, T>(field_indexes<T>{});
+  } else if constexpr (std::is_class_v<T> || std::is_union_v<T>) {
+    return key_error::this_type_makes_no_key_write_latchkey_key<Path, T>{};
   } else {
     return key_error::this_type_makes_no_key<Path, T>{};
   }

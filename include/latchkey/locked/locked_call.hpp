@@ -19,6 +19,7 @@
 
 namespace latchkey {
 
+class KeyError;
 class Locks;
 
 namespace detail {
@@ -106,9 +107,17 @@ class LockedCall {
   /// For a body that runs without the lock.
   void enter_unlocked() noexcept { link(); }
 
-  /// After a body that returned: releases. Throws LockLost and BackendUnavailable where the terms
-  /// say so.
+  /// For HERE: from now on the hold is the scope's, and this is as good as a call that ran
+  /// unlocked.
+  [[nodiscard]] Hold take_hold();
+
+  /// After a body that returned: releases. Throws LockLost, ReleaseUnconfirmed and BackendRefused
+  /// where the terms say so.
   void leave();
+
+  /// Throws `error` again with the method and `key_template` in its sentence, or the template that
+  /// a policy puts in the place of that.
+  [[noreturn]] void name(const KeyError& error, Site& site, std::string_view key_template);
 
   /// In a catch block of a call that never throws: what the error counts as. Neither a timeout nor
   /// ignorance: the listener is told.
@@ -134,7 +143,6 @@ class LockedCall {
   [[nodiscard]] Entry acquire(const Locks& locks);
   [[nodiscard]] Entry acquire_all(const std::vector<std::string>& keys);
   void release(std::chrono::milliseconds linger);
-  void release_all(std::chrono::milliseconds linger);
   void link() noexcept;
   void unlink() noexcept;
   void end() noexcept;

@@ -48,7 +48,7 @@ void check_hold_for(std::chrono::milliseconds time, Lease lease);
 
 /// What was said that changes what is compiled.
 template <class PlaceType, class TimeoutType, class UnavailableType, class WhenType,
-          class CancelType, bool NoThrow, FixedString Name>
+          class CancelType, bool NoThrow, FixedString Name, bool RaisesLoss = false>
 struct Said {
   using Place = PlaceType;
   using Timeout = TimeoutType;
@@ -56,24 +56,26 @@ struct Said {
   using When = WhenType;
   using Cancel = CancelType;
   static constexpr bool no_throw = NoThrow;
+  static constexpr bool raises_loss = RaisesLoss;
   static constexpr auto name = Name;
 
   template <class New>
-  using with_place = Said<New, Timeout, Unavailable, When, Cancel, NoThrow, Name>;
+  using with_place = Said<New, Timeout, Unavailable, When, Cancel, NoThrow, Name, RaisesLoss>;
   template <class New>
-  using with_timeout = Said<Place, New, Unavailable, When, Cancel, NoThrow, Name>;
+  using with_timeout = Said<Place, New, Unavailable, When, Cancel, NoThrow, Name, RaisesLoss>;
   template <class New>
-  using with_unavailable = Said<Place, Timeout, New, When, Cancel, NoThrow, Name>;
+  using with_unavailable = Said<Place, Timeout, New, When, Cancel, NoThrow, Name, RaisesLoss>;
   template <class New>
-  using with_condition = Said<Place, Timeout, Unavailable, New, Cancel, NoThrow, Name>;
+  using with_condition = Said<Place, Timeout, Unavailable, New, Cancel, NoThrow, Name, RaisesLoss>;
   template <class New>
-  using with_cancel = Said<Place, Timeout, Unavailable, When, New, NoThrow, Name>;
+  using with_cancel = Said<Place, Timeout, Unavailable, When, New, NoThrow, Name, RaisesLoss>;
   template <FixedString New>
-  using with_name = Said<Place, Timeout, Unavailable, When, Cancel, NoThrow, New>;
+  using with_name = Said<Place, Timeout, Unavailable, When, Cancel, NoThrow, New, RaisesLoss>;
   using with_no_throw =
       Said<Place, std::conditional_t<std::is_same_v<Timeout, Raise>, Skip, Timeout>,
            std::conditional_t<std::is_same_v<Unavailable, Raise>, Skip, Unavailable>, When, Cancel,
            true, Name>;
+  using with_raised_loss = Said<Place, Timeout, Unavailable, When, Cancel, NoThrow, Name, true>;
 };
 
 /// Nothing: by a short name, because it is part of the symbols of nearly every site.
@@ -113,6 +115,8 @@ struct [[nodiscard]] LockOptions {
   [[no_unique_address]] typename Said::Cancel cancel{};
 
   static constexpr bool never_throws = Said::no_throw;
+  /// on_lost(raise) stands in code, and not as the default.
+  static constexpr bool raises_loss = Said::raises_loss;
   static constexpr bool always_asked = std::is_same_v<When, detail::Always>;
   static constexpr bool can_run_unlocked = std::is_same_v<Timeout, RunUnlocked>;
   /// Whoever gets past the lock runs the body under it.
@@ -199,14 +203,21 @@ struct [[nodiscard]] LockOptions {
 
   /// raise or report.
   template <class Strategy>
-  LockOptions&& on_lost(Strategy) && {
+  auto on_lost(Strategy) && {
     static_assert(std::is_same_v<Strategy, Raise> || std::is_same_v<Strategy, Report>,
                   "latchkey: on_lost takes raise or report: the body has run already");
     static_assert(!(never_throws && std::is_same_v<Strategy, Raise>),
                   "latchkey: on_lost(raise) throws, and .no_throw() was said before it");
     terms.raises_loss = std::is_same_v<Strategy, Raise>;
     terms.says_lost = true;
-    return std::move(*this);
+    using Lost =
+        std::conditional_t<std::is_same_v<Strategy, Raise>, typename Said::with_raised_loss, Said>;
+    return LockOptions<Lost>{terms,
+                             std::move(place),
+                             std::move(timeout),
+                             std::move(unavailable),
+                             std::move(condition),
+                             std::move(cancel)};
   }
 
   /// Nothing of this lock is thrown, as a noexcept body needs it: what is not said otherwise

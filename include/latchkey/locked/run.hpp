@@ -2,8 +2,10 @@
 #pragma once
 
 #include <exception>
+#include <string_view>
 #include <type_traits>
 
+#include <latchkey/error.hpp>
 #include <latchkey/locked/checks.hpp>
 #include <latchkey/locked/locked_call.hpp>
 #include <latchkey/locked/options.hpp>
@@ -26,15 +28,28 @@ class LeaveAtEnd {
   int exceptions_ = std::uncaught_exceptions();
 };
 
+/// `enter`, whose KeyErrors name the method.
+template <class Call, class Enter>
+Entry enter_named(LockedCall& locked, const Call& call, std::string_view key_template,
+                  Enter& enter) {
+  try {
+    return enter();
+  } catch (const KeyError& error) {
+    locked.name(error, call.own_site(), key_template);
+  }
+}
+
 /// `enter` under the condition and the promise of the options.
 template <class Options, class Call, class Enter>
-Entry enter_if_wanted(const Options& options, const Call& call, Enter& enter) {
-  const auto ask = [&]() -> Entry {
+Entry enter_if_wanted(const Options& options, LockedCall& locked, const Call& call,
+                      std::string_view key_template, Enter& enter) {
+  const auto enter_wanted = [&]() -> Entry {
     if constexpr (!Options::always_asked) {
       if (!options.condition.holds(call)) return Entry::unneeded;
     }
     return enter();
   };
+  const auto ask = [&] { return enter_named(locked, call, key_template, enter_wanted); };
   if constexpr (Options::never_throws) {
     try {
       return ask();
@@ -43,6 +58,22 @@ Entry enter_if_wanted(const Options& options, const Call& call, Enter& enter) {
     }
   } else {
     return ask();
+  }
+}
+
+/// Runs the body. Whoever catches an error of latchkey's that comes out of it, of a decorated call
+/// within it for example, is told that this body has begun.
+template <class Proceed>
+decltype(auto) run_body(Proceed& proceed) {
+  if constexpr (noexcept(proceed())) {
+    return proceed();
+  } else {
+    try {
+      return proceed();
+    } catch (Error& error) {
+      error.note_body_ran();
+      throw;
+    }
   }
 }
 

@@ -60,6 +60,7 @@ struct LockFacts {
   bool never_throws;      ///< no_throw() was said
   bool says_timeout;      ///< in code, and not raise
   bool says_unavailable;  ///< the same
+  bool for_scope;         ///< HERE: there is no body
 };
 
 }  // namespace detail

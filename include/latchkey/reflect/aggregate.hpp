@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <latchkey/reflect/bit_field.hpp>
 #include <latchkey/third_party/pfr/core.hpp>
 #include <latchkey/third_party/pfr/core_name.hpp>
 
@@ -17,6 +18,7 @@ enum class AggregateFault : unsigned char {
   NOT_AN_AGGREGATE,  // private members, constructors, virtual functions; unions
   HAS_A_BASE,
   HAS_AN_ARRAY,
+  HAS_A_BIT_FIELD,
 };
 
 namespace pfr = ::latchkey::third_party::pfr;
@@ -65,6 +67,8 @@ constexpr AggregateFault fault_of() {
     return AggregateFault::HAS_A_BASE;
   } else if constexpr (has_array<T>(std::make_index_sequence<pfr::tuple_size_v<T>>{})) {
     return AggregateFault::HAS_AN_ARRAY;
+  } else if constexpr (has_bit_field<T, pfr::tuple_size_v<T>>()) {
+    return AggregateFault::HAS_A_BIT_FIELD;
   } else {
     return AggregateFault::NONE;
   }

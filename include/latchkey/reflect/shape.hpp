@@ -18,6 +18,7 @@ enum class Shape : unsigned char {
   UNSIGNED,   // a leaf
   CHARACTER,  // a leaf: one byte of text
   TEXT,       // a leaf: whatever converts to std::string_view, character arrays, char pointers
+  TIME,       // a leaf: durations and time points of chrono that count whole ticks
   POINTER,    // looked through: pointers, smart pointers, optionals, expected
   REFERENCE,  // looked through, always there: std::reference_wrapper
   SEQUENCE,   // indexed by number
@@ -33,6 +34,7 @@ template <class T>
 concept LooksThrough = std::is_class_v<T> && requires(const T& value) {
   static_cast<bool>(value);
   requires std::is_lvalue_reference_v<decltype(*value)>;
+  requires std::is_object_v<std::remove_reference_t<decltype(*value)>>;  // no lambda
 };
 
 template <class T>
@@ -53,10 +55,39 @@ concept Maps = HasSize<T> && requires {
   typename T::mapped_type;
 };
 
+// chrono's types, known by their members: its header is large.
+template <class T>
+concept Duration = std::is_class_v<T> && requires(const T& value) {
+  { value.count() } -> std::same_as<typename T::rep>;
+  T::period::num;
+  T::period::den;
+};
+
+template <class T>
+concept TimePoint = std::is_class_v<T> && requires(const T& value) {
+  typename T::clock;
+  { value.time_since_epoch() } -> Duration;
+};
+
+template <class T>
+constexpr Shape shape_of_duration() {
+  using Period = typename T::period;
+  if (std::is_floating_point_v<typename T::rep>) return Shape::FLOATING;
+  auto parts = Period::den;
+  while (parts % 10 == 0) parts /= 10;
+  // A third of a second has no decimal text.
+  return std::is_integral_v<typename T::rep> && parts == 1 ? Shape::TIME : Shape::OTHER;
+}
+
 template <class T>
 constexpr Shape shape_of_class() {
   if (Declared<T>) return Shape::OBJECT;
   if (std::is_convertible_v<const T&, std::string_view>) return Shape::TEXT;
+  if constexpr (Duration<T>) {
+    return shape_of_duration<T>();
+  } else if constexpr (TimePoint<T>) {
+    return shape_of_duration<typename T::duration>();
+  }
   if (Maps<T>) return Shape::MAP;
   if (HasSize<T>) return Shape::SEQUENCE;
   if (Refers<T>) return Shape::REFERENCE;
@@ -107,7 +138,7 @@ constexpr bool is_integer(Shape shape) {
   return shape == Shape::SIGNED || shape == Shape::UNSIGNED;
 }
 
-constexpr bool is_leaf(Shape shape) { return shape <= Shape::TEXT; }
+constexpr bool is_leaf(Shape shape) { return shape <= Shape::TIME; }
 
 constexpr bool is_looked_through(Shape shape) {
   return shape == Shape::POINTER || shape == Shape::REFERENCE;

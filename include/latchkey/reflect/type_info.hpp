@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <latchkey/reflect/made_text.hpp>
 #include <latchkey/reflect/object.hpp>
 #include <latchkey/reflect/shape.hpp>
 #include <latchkey/reflect/type_name.hpp>
@@ -22,6 +23,12 @@ struct Receiver {
   void (*receive)(void* context, const void* value);
 
   void operator()(const void* value) const { receive(context, value); }
+};
+
+/// The same for a text.
+struct TextReceiver {
+  void* context;
+  void (*receive)(void* context, std::string_view text);
 };
 
 /// A leaf, read. Integers: `bits` as if cast to 64 bits; `text` is the text of
@@ -45,6 +52,8 @@ struct TypeInfo {
   std::size_t field_count = 0;
 
   Leaf (*read)(const void* value) = nullptr;
+  TextFrom text_from = TextFrom::NOTHING;
+  void (*make_text)(const void* value, TextReceiver receiver) = nullptr;
   std::size_t (*size)(const void* value) = nullptr;
   // These return false, and call nobody, where nothing is there.
   bool (*visit_target)(const void* value, Receiver receiver) = nullptr;
@@ -101,6 +110,12 @@ Leaf read_leaf(const void* value) {
     leaf.bits = static_cast<std::uint64_t>(as<T>(value));
   }
   return leaf;
+}
+
+template <class T>
+void make_text(const void* value, TextReceiver receiver) {
+  with_made_text(as<T>(value),
+                 [&](std::string_view text) { receiver.receive(receiver.context, text); });
 }
 
 template <class T>
@@ -169,7 +184,11 @@ constexpr TypeInfo describe() {
   TypeInfo info;
   info.name = type_name<T>();
   info.shape = shape;
-  if constexpr (is_leaf(shape)) {
+  info.text_from = text_from<T>;
+  if constexpr (text_from<T> != TextFrom::NOTHING) info.make_text = &make_text<T>;
+  if constexpr (shape == Shape::TIME) {
+    // Its text is all that there is.
+  } else if constexpr (is_leaf(shape)) {
     info.read = &read_leaf<T>;
   } else if constexpr (is_looked_through(shape)) {
     info.target = &described_t<target_type<T>>::info;

@@ -56,7 +56,8 @@ class Connection final : private Sink {
   }
   void notified(const Notification& notification) noexcept override {
     const bool of_a_key = notification.kind != Notification::Kind::link_up &&
-                          notification.kind != Notification::Kind::link_down;
+                          notification.kind != Notification::Kind::link_down &&
+                          notification.kind != Notification::Kind::warning;
     if (link_ != nullptr && of_a_key) link_->tell(notification);
   }
 

@@ -220,8 +220,9 @@ class Network {
     packet.applied = true;
     world_.note(packet.client, first ? "runs" : "runs again", to_string(packet.request.verb),
                 packet.request.id.number, static_cast<std::int64_t>(outcome.kind));
-    user_.applied(packet.client, packet.request, outcome);
-    if (!first || packet.original == nullptr) return;
+    const bool awaited = first && packet.original != nullptr;
+    user_.applied(packet.client, packet.request, outcome, awaited);
+    if (!awaited) return;
     packet.outcome = std::move(outcome);
     if (!lucky(packet.request) && world_.random.percent(world_.plan.loses)) {
       user_.troubled(packet.client);

@@ -10,7 +10,9 @@ namespace latchkey::sim {
 /// Hears what became of requests, at the store and at the client.
 class NetworkUser {
  public:
-  virtual void applied(std::uint32_t client, const Request& request, const Outcome& outcome) = 0;
+  /// `awaited`: the outcome may still reach whoever asked.
+  virtual void applied(std::uint32_t client, const Request& request, const Outcome& outcome,
+                       bool awaited) = 0;
   virtual void answered(std::uint32_t client, Request& request, Outcome outcome) = 0;
   virtual void notified(std::uint32_t client, const Notification& notification) = 0;
   /// Something went wrong with the link of `client` just now.

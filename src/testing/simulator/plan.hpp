@@ -43,6 +43,7 @@ struct Plan {
   unsigned jumps_back = 0;      ///< per 1000 steps
   unsigned restarts = 0;        ///< per 1000 steps: the server, empty
   unsigned force_releases = 0;  ///< per 1000 steps
+  unsigned migrations = 0;      ///< per 1000 steps
 
   static Plan of(Random& random) {
     using std::chrono::milliseconds;
@@ -109,8 +110,11 @@ struct Plan {
     crashes = random.pick({0U, 2U});
     jumps_forward = random.pick({0U, 0U, 3U});
     force_releases = random.pick({0U, 5U});
+    migrations = random.pick({0U, 0U, 100U});
     // A server that restarts with a clock that went back may repeat tokens: nobody promises more.
     (random.percent(50) ? jumps_back : restarts) = random.pick({0U, 2U});
+    // A slot that moves keeps holders from noticing what else the server does.
+    if (migrations != 0) force_releases = jumps_forward = restarts = 0;
   }
 };
 

@@ -34,10 +34,18 @@ struct Caller {
   std::uint64_t steps = 0;  ///< voids what was due for an earlier one
   std::uint64_t alarms = 0;
   bool excused = true;  ///< what it gives back may be lost
+  bool doubts = false;  ///< nobody could tell it what became of its release
 };
 
 /// What a thread takes to go on: a server cannot lose its data and grant again within no time.
 inline constexpr std::chrono::microseconds moment{2};
+
+/// One request for several keys.
+struct Together {
+  Request request;
+  std::vector<Member> members;
+  std::vector<RemoteHold*> claims;
+};
 
 /// A simulated thread that takes several keys at once: it does what a Composite decides, as
 /// JointCall does.
@@ -58,12 +66,13 @@ struct Joint {
   Lease lease = watchdog;
   Clock::time_point until{};
   std::optional<detail::Composite> composite;
-  std::deque<Part> parts;  // whose calls stay where they are
-  std::vector<Member> members;
-  Request together;         ///< the one request for all
-  bool asking = false;      ///< it is under way
-  bool started = false;     ///< the step is being carried out
-  std::uint64_t steps = 0;  ///< voids what was due for an earlier one
+  std::deque<Part> parts;              // whose calls stay where they are
+  milliseconds grace{};                ///< of its wait, see Call
+  std::unique_ptr<Together> together;  ///< the one request for all
+  bool asking = false;                 ///< it is under way, and waited for
+  bool started = false;                ///< the step is being carried out
+  std::uint64_t steps = 0;             ///< voids what was due for an earlier one
+  std::uint64_t ends = 0;              ///< voids the end of an earlier step
 };
 
 struct Client {
@@ -71,6 +80,7 @@ struct Client {
   std::unique_ptr<Process> process;
   std::vector<Caller> callers;
   std::vector<Joint> joints;
+  std::vector<std::unique_ptr<Together>> left;  ///< whose wait was over before they were answered
   Clock::duration frozen_until{};
 };
 
@@ -153,6 +163,7 @@ class Simulation final : private ProcessHost, private NetworkUser {
 
   // --- callers of several keys (simulation_joints.hpp) ---
   void joint_step(std::uint32_t client, std::uint32_t index);
+  void joint_ends(std::uint32_t client, std::uint32_t index, std::uint64_t epoch);
   void joint_alarm(std::uint32_t client, std::uint32_t index, std::uint64_t epoch);
   void joint_rest(std::uint32_t client, std::uint32_t index, Clock::duration length);
   void begin_joint(std::uint32_t client, Joint& joint);
@@ -161,7 +172,9 @@ class Simulation final : private ProcessHost, private NetworkUser {
   void end_joint(std::uint32_t client, std::uint32_t index);
   void attempt_all(std::uint32_t client, Joint& joint);
   void tell_all(std::uint32_t client, Joint& joint, const Outcome& outcome);
-  bool joint_answered(std::uint32_t client, const Request& request, const Outcome& outcome);
+  void joint_answered(std::uint32_t client, const Request& request, const Outcome& outcome);
+  void answered_late(std::uint32_t client, const Request& request, const Outcome& outcome);
+  void leave_together(std::uint32_t client, Joint& joint);
   bool joint_woken(std::uint32_t client, const Call& call);
   void joint_call(std::uint32_t client, Joint& joint, Joint::Part& part, Caller::Doing doing);
   void joint_granted(std::uint32_t client, Joint& joint, Joint::Part& part, bool kept);
@@ -177,7 +190,9 @@ class Simulation final : private ProcessHost, private NetworkUser {
   void told(Process& process, const Event& event) override;
   void before_turn(Process& process, Coordinator& coordinator) override;
   void after_turn(Process& process, Coordinator& coordinator) override;
-  void applied(std::uint32_t client, const Request& request, const Outcome& outcome) override;
+  void applied(std::uint32_t client, const Request& request, const Outcome& outcome,
+               bool awaited) override;
+  void look_for_ghost(std::uint32_t client, const Request& request, std::string_view when);
   void answered(std::uint32_t client, Request& request, Outcome outcome) override;
   void notified(std::uint32_t client, const Notification& notification) override;
   void troubled(std::uint32_t client) override { judge_.troubled(client); }

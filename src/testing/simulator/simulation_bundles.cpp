@@ -1,5 +1,8 @@
 // The simulation's requests for several keys at once.
+#include <algorithm>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "testing/simulator/simulation.hpp"
 
@@ -19,7 +22,8 @@ Request Simulation::alone(const Request& request, const Member& member) {
 // As OneStep::ask: a place in every local queue first, all at the same instant.
 void Simulation::attempt_all(std::uint32_t client, Joint& joint) {
   joint.asking = true;
-  joint.members.clear();
+  joint.together = std::make_unique<Together>();
+  Together& together = *joint.together;
   bool free = true;
   for (Joint::Part& part : joint.parts) {
     part.claim = nullptr;
@@ -31,40 +35,71 @@ void Simulation::attempt_all(std::uint32_t client, Joint& joint) {
     if (part.call->answer == Answer::pending) part.claim = part.call->hold;
     free = part.claim != nullptr || part.call->answer == Answer::granted;
     if (part.claim == nullptr) continue;
-    joint.members.push_back({keys_[part.key], part.type, part.claim->id});
+    together.members.push_back({keys_[part.key], part.type, part.claim->id});
+    together.claims.push_back(part.claim);
   }
   Outcome outcome;
   outcome.kind = Outcome::Kind::busy;
-  if (!free || joint.members.empty()) return tell_all(client, joint, outcome);
-  joint.together = Request{};
-  joint.together.verb = Verb::acquire_all;
-  joint.together.key = joint.members.front().key;
-  joint.together.members = joint.members;
-  joint.together.lease = joint.lease.length(world_.plan.settings.watchdog);
-  joint.together.sent = clients_[client].clock->now();
-  for (const Member& member : joint.members) {
-    judge_.submitted(client, network_.key_index(member.key), alone(joint.together, member), false);
+  if (!free || together.members.empty()) return tell_all(client, joint, outcome);
+  Request& request = together.request;
+  request.verb = Verb::acquire_all;
+  request.key = together.members.front().key;
+  request.members = together.members;
+  request.lease = joint.lease.length(world_.plan.settings.watchdog);
+  request.sent = clients_[client].clock->now();
+  for (const Member& member : together.members) {
+    judge_.submitted(client, network_.key_index(member.key), alone(request, member), false);
   }
-  world_.note(client, "asks", "acquire_all", joint.members.front().id.number);
-  if (!world_.plan.at_once) return network_.submit(client, joint.together);
-  outcome = network_.answer_at_once(client, joint.together);
-  applied(client, joint.together, outcome);
-  joint_answered(client, joint.together, outcome);
+  world_.note(client, "asks", "acquire_all", together.members.front().id.number);
+  if (!world_.plan.at_once) return network_.submit(client, request);
+  outcome = network_.answer_at_once(client, request);
+  applied(client, request, outcome, true);
+  joint_answered(client, request, outcome);
 }
 
-bool Simulation::joint_answered(std::uint32_t client, const Request& request,
+void Simulation::joint_answered(std::uint32_t client, const Request& request,
                                 const Outcome& outcome) {
+  for (const Member& member : request.members) {
+    judge_.answered(client, network_.key_index(member.key), alone(request, member), outcome);
+  }
   for (Joint& joint : clients_[client].joints) {
-    if (&joint.together != &request) continue;
-    for (const Member& member : request.members) {
-      judge_.answered(client, network_.key_index(member.key), alone(request, member), outcome);
-    }
+    if (!joint.asking || &joint.together->request != &request) continue;
     const auto index = static_cast<std::uint32_t>(&joint - clients_[client].joints.data());
     tell_all(client, joint, outcome);
-    joint_rest(client, index, moment);
-    return true;
+    return joint_rest(client, index, moment);
   }
-  return false;
+  answered_late(client, request, outcome);
+}
+
+// As OneStep::Together::came_too_late.
+void Simulation::answered_late(std::uint32_t client, const Request& request,
+                               const Outcome& outcome) {
+  auto& left = clients_[client].left;
+  const auto place = std::find_if(left.begin(), left.end(),
+                                  [&](const auto& each) { return &each->request == &request; });
+  if (place == left.end()) return world_.fail("an answer for several keys that nobody asked for");
+  const std::unique_ptr<Together> together = std::move(*place);
+  left.erase(place);
+  for (RemoteHold* const claim : together->claims) {
+    Outcome its;
+    its.kind = outcome.kind;
+    clients_[client].process->turn(
+        *claim->home, [&](Coordinator& one, Turn& turn) { one.completed(claim->ask, its, turn); });
+  }
+}
+
+// As OneStep::give_up.
+void Simulation::leave_together(std::uint32_t client, Joint& joint) {
+  Process& process = *clients_[client].process;
+  for (Joint::Part& part : joint.parts) {
+    if (std::exchange(part.claim, nullptr) == nullptr) continue;
+    process.turn(
+        process.at(keys_[part.key]),
+        [&](Coordinator& one, Turn& turn) { one.end_wait(*part.call, turn); }, &*part.call);
+  }
+  clients_[client].left.push_back(std::move(joint.together));
+  joint.asking = false;
+  joint_rest(client, static_cast<std::uint32_t>(&joint - clients_[client].joints.data()), moment);
 }
 
 void Simulation::tell_all(std::uint32_t client, Joint& joint, const Outcome& outcome) {

@@ -36,6 +36,10 @@ void Simulation::begin(std::uint32_t client, std::uint32_t index) {
 void Simulation::go_on(std::uint32_t client, std::uint32_t index, std::vector<Grip> mine) {
   Random& random = world_.random;
   const Grip& one = mine[random.below(mine.size())];
+  const bool doubts = std::exchange(clients_[client].callers[index].doubts, false);
+  if (doubts && !world_.calm && !one.by_lock && random.percent(80)) {
+    return extend(client, index, one);  // it looks whether it has what is left
+  }
   const std::uint64_t die = world_.calm ? 99 : random.below(100);
   if (die < 20) return rest(client, index, random.between({}, milliseconds(40)));
   if (die < 25 && world_.plan.pauses) {
@@ -95,6 +99,7 @@ void Simulation::acquire(std::uint32_t client, std::uint32_t index, LockType typ
   call.by_lock = by_lock;
   call.reentry = world_.random.percent(3) ? Reentry::refuse : Reentry::count;
   call.forever = wait.is_forever();
+  call.set_grace(wait.length(), world_.plan.settings.command_timeout);
   call.until = call.forever ? Clock::never() : later(call.asked, wait.length());
   world_.note(client, by_lock ? "locks" : "acquires", to_string(type), index,
               wait.length().count());
@@ -199,9 +204,10 @@ void Simulation::resolved(std::uint32_t client, std::uint32_t index) {
   world_.note(client, "is told", {}, index, static_cast<std::int64_t>(call.answer));
   if (done == Caller::Doing::acquire) {
     judge_.waits_no_more(caller.key, client, index);
-    if (!call.forever) judge_.waited(client, call.until);
+    if (!call.forever) judge_.waited(client, call.until, call.grace);
     if (call.answer == Answer::granted) grip(client, index);
   }
+  caller.doubts = done == Caller::Doing::release && call.answer == Answer::unavailable;
   const bool ends = done != Caller::Doing::acquire;
   if (ends && world_.plan.good && !caller.excused && call.answer != Answer::granted &&
       !clients_[client].process->closed()) {

@@ -64,6 +64,7 @@ void Simulation::happen(const Appointment& due) {
       if (client.joints[due.index].steps == due.epoch) joint_step(due.client, due.index);
       return;
     case Due::joint_alarm: return joint_alarm(due.client, due.index, due.epoch);
+    case Due::joint_end: return joint_ends(due.client, due.index, due.epoch);
     case Due::step:
       if (client.callers[due.index].steps == due.epoch) step(due.client, due.index);
       return;
@@ -139,7 +140,7 @@ bool Simulation::answers_at_once(Process& process, Request& request, Outcome& ou
   outcome = network_.answer_at_once(client, request);
   world_.note(client, "at once", to_string(request.verb), request.id.number,
               static_cast<std::int64_t>(outcome.kind));
-  judge_.applied(client, key, request, outcome);
+  applied(client, request, outcome, true);
   judge_.answered(client, key, request, outcome);
   return true;
 }
@@ -195,12 +196,30 @@ bool Simulation::queue_rests(std::uint32_t client, std::uint32_t key) const {
   return waiting;
 }
 
-void Simulation::applied(std::uint32_t client, const Request& request, const Outcome& outcome) {
+void Simulation::applied(std::uint32_t client, const Request& request, const Outcome& outcome,
+                         bool awaited) {
   for (const Member& member : request.members) {
     judge_.applied(client, network_.key_index(member.key), alone(request, member), outcome);
   }
   if (request.verb == Verb::acquire_all) return;
   judge_.applied(client, network_.key_index(request.key), request, outcome);
+  const bool gives_back = request.verb == Verb::release || request.verb == Verb::leave;
+  const bool carried_out = outcome.kind != Outcome::Kind::unknown;
+  if (gives_back && carried_out) {
+    look_for_ghost(client, request, "its release was carried out");
+  }
+  const bool checks = request.verb == Verb::renew || request.verb == Verb::verify;
+  if (checks && awaited && outcome.kind == Outcome::Kind::gone) {
+    look_for_ghost(client, request, "its holder will be told that it is gone");
+  }
+}
+
+// A hold that nobody has and that nobody will give back stays for its whole lease.
+void Simulation::look_for_ghost(std::uint32_t client, const Request& request,
+                                std::string_view when) {
+  if (request.id.number == 0 || !store_->names(request.key, request.id)) return;
+  world_.fail("the store has client " + std::to_string(client) + " hold " +
+              std::to_string(request.id.number) + " yet although " + std::string(when));
 }
 
 void Simulation::answered(std::uint32_t client, Request& request, Outcome outcome) {
@@ -223,6 +242,7 @@ void Simulation::calm_down() {
   world_.calm = true;
   world_.calm_since = world_.now;
   world_.note(0, "calm");
+  store_->end_migrations();
   for (std::uint32_t client = 0; client < clients_.size(); ++client) {
     clients_[client].frozen_until = std::min(clients_[client].frozen_until, world_.now);
     network_.heal(client);

@@ -33,6 +33,10 @@ void Simulation::maybe_fault() {
     for (std::uint32_t each = 0; each < keys_.size(); ++each) server_fault(each);
     return;
   }
+  if (comes(plan.migrations)) {
+    if (plan.keys[key] == Plan::Family::read_write) store_->migrate(keys_[key], random);
+    return;
+  }
   if (comes(plan.jumps_back)) {
     world_.note(0, "jump back");
     return store_->jump(-random.between(milliseconds(1), milliseconds(1'000)));

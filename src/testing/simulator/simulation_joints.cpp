@@ -50,6 +50,9 @@ void Simulation::begin_joint(std::uint32_t client, Joint& joint) {
   const Clock::time_point now = clients_[client].clock->now();
   const Wait wait = some_wait();
   joint.until = wait.is_forever() ? Clock::never() : later(now, wait.length());
+  Call call;
+  call.set_grace(wait.length(), world_.plan.settings.command_timeout);
+  joint.grace = call.grace;
   joint.composite.emplace(Composite::Terms{.members = joint.parts.size(),
                                            .one_step = !fair && random.percent(60),
                                            .forever = wait.is_forever(),
@@ -71,8 +74,10 @@ void Simulation::joint_call(std::uint32_t client, Joint& joint, Joint::Part& par
   if (doing == Caller::Doing::acquire) {
     call.until = call.bundled ? call.asked : joint.composite->until();
     call.forever = call.until == Clock::never();
+    call.grace = joint.grace;
   } else if (doing == Caller::Doing::extend) {
-    call.until = call.asked + world_.plan.settings.command_timeout;
+    call.until = std::min(call.asked + world_.plan.settings.command_timeout,
+                          later(joint.until, joint.grace));
   }
   part.under_way = true;
   part.acquiring = doing == Caller::Doing::acquire;
@@ -90,6 +95,14 @@ void Simulation::joint_call(std::uint32_t client, Joint& joint, Joint::Part& par
 
 void Simulation::start_joint(std::uint32_t client, Joint& joint) {
   joint.started = true;
+  const bool asks = joint.composite->step() == Composite::Step::attempt;
+  const auto end = later(asks ? joint.composite->until() : joint.until, joint.grace);
+  if (end != Clock::never()) {
+    const auto index = static_cast<std::uint32_t>(&joint - clients_[client].joints.data());
+    const Clock::duration at = clients_[client].clock->truth_at(end);
+    world_.enter(std::max<Clock::duration>(at - world_.now, 2 * moment), Due::joint_end, client,
+                 index, ++joint.ends);
+  }
   switch (joint.composite->step()) {
     case Composite::Step::attempt: return attempt_all(client, joint);
     case Composite::Step::await:
@@ -184,7 +197,7 @@ void Simulation::end_joint(std::uint32_t client, std::uint32_t index) {
   Joint& joint = clients_[client].joints[index];
   const bool granted = joint.composite->answer() == Answer::granted;
   world_.note(client, "has several", {}, index, granted ? 1 : 0);
-  if (joint.until != Clock::never()) judge_.waited(client, joint.until);
+  if (joint.until != Clock::never()) judge_.waited(client, joint.until, joint.grace);
   const bool held = std::ranges::any_of(
       joint.parts, [](const Joint::Part& part) { return part.hold != nullptr; });
   if (granted != held) return world_.fail("several keys were granted in part");
@@ -233,6 +246,22 @@ bool Simulation::joint_woken(std::uint32_t client, const Call& call) {
   return false;
 }
 
+// What is asked for together is left, and so are releases. Each other call ends by itself.
+void Simulation::joint_ends(std::uint32_t client, std::uint32_t index, std::uint64_t epoch) {
+  Joint& joint = clients_[client].joints[index];
+  if (epoch != joint.ends || !joint.started) return;
+  if (joint.asking) return leave_together(client, joint);
+  if (joint.composite->step() != Composite::Step::give_back) return;
+  Process& process = *clients_[client].process;
+  for (Joint::Part& part : joint.parts) {
+    if (!std::exchange(part.under_way, false)) continue;
+    ++part.alarms;
+    process.turn(process.at(keys_[part.key]),
+                 [&](Coordinator& one, Turn& turn) { one.leave(*part.call, turn); });
+  }
+  joint_rest(client, index, moment);
+}
+
 void Simulation::joint_alarm(std::uint32_t client, std::uint32_t index, std::uint64_t epoch) {
   std::deque<Joint::Part>& parts = clients_[client].joints[index / 16].parts;
   if (index % 16 >= parts.size()) return;
@@ -255,6 +284,9 @@ void Simulation::bury_joints(std::uint32_t client) {
     }
     joint.asking = joint.started = false;
     joint.composite.reset();
+  }
+  for (const auto& each : std::exchange(clients_[client].left, {})) {
+    for (RemoteHold* const claim : each->claims) clients_[client].process->abandon(*claim);
   }
 }
 

@@ -1,6 +1,7 @@
 // The place where locks live in a simulation, seen from outside, and its clock.
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -12,6 +13,7 @@
 #include <latchkey/testing/simulator.hpp>
 
 #include "memory/lock_table.hpp"
+#include "testing/simulator/random.hpp"
 
 namespace latchkey::sim {
 
@@ -49,11 +51,33 @@ class Store {
 
   virtual void restart() = 0;
 
+  /// One step of a cluster that moves the key's slot to another node: its keys go one by one.
+  virtual void migrate(const std::string& /*key*/, Random& /*random*/) {}
+  /// All have arrived.
+  virtual void end_migrations() {}
+
   /// What is left of these keys, after everything that has expired was looked at.
   [[nodiscard]] virtual std::size_t left(const std::vector<std::string>& keys) = 0;
 
+  /// As whatever type.
   [[nodiscard]] bool holds(std::string_view key, const HoldId& id) {
-    return ask(Verb::verify, key, id);
+    for (const LockType type : {LockType::REENTRANT, LockType::READ, LockType::WRITE}) {
+      if (ask(Verb::verify, key, id, type)) return true;
+    }
+    return false;
+  }
+  /// The store itself names `id` among the holders; false where it cannot be asked.
+  [[nodiscard]] bool names(std::string_view key, const HoldId& id) {
+    if (!offers().administration) return false;
+    LockInfo info;
+    Request request;
+    request.verb = Verb::inspect;
+    request.key = key;
+    request.info = &info;
+    if (apply(request, nullptr).kind != Outcome::Kind::granted) return false;
+    const std::string text = id.text();
+    return std::any_of(info.holders.begin(), info.holders.end(),
+                       [&](const HolderInfo& holder) { return holder.id == text; });
   }
   /// True where somebody held it.
   bool force_release(std::string_view key) { return ask(Verb::force_release, key, {}); }
@@ -64,9 +88,10 @@ class Store {
   [[nodiscard]] StoreClock& clock() noexcept { return clock_; }
 
  private:
-  bool ask(Verb verb, std::string_view key, const HoldId& id) {
+  bool ask(Verb verb, std::string_view key, const HoldId& id, LockType type = LockType::REENTRANT) {
     Request request;
     request.verb = verb;
+    request.type = type;
     request.key = key;
     request.id = id;
     return apply(request, nullptr).kind == Outcome::Kind::granted;

@@ -1,11 +1,44 @@
-// A simulated store that is the table of the memory backend.
+// A simulated store that is the table of the memory backend, some of whose keys may be in two
+// places.
+#include <algorithm>
+#include <cstdint>
+#include <map>
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "locks/planted.hpp"
 #include "testing/simulator/store.hpp"
 
 namespace latchkey::sim {
 namespace {
 
+using detail::Bug;
+using detail::planted;
+
+/// The rule of lua/parts/dead_readers.lua: a reader is dead if its timeout is missing and this node
+/// is known to have every key of the slot.
+bool is_dead(bool timeout_is_here, bool slot_is_whole) noexcept {
+  if (planted(Bug::absent_timeout_is_a_dead_reader)) slot_is_whole = true;
+  return !timeout_is_here && slot_is_whole;
+}
+
+/// Which keys of a READ or WRITE lock have reached the new node.
+struct Migration {
+  bool hash = false;
+  std::vector<HoldId> timeouts;
+
+  [[nodiscard]] bool has(const HoldId& reader) const noexcept {
+    return std::find(timeouts.begin(), timeouts.end(), reader) != timeouts.end();
+  }
+  /// The node that has the hash has the reader's timeout, too.
+  [[nodiscard]] bool beside_the_hash(const HoldId& reader) const noexcept {
+    return has(reader) == hash;
+  }
+};
+
+/// As scripts on two nodes of a cluster: a request is carried out where the hash is, and a node
+/// refuses requests of which it has some keys and not all.
 class TableStore final : public Store {
  public:
   using Store::Store;
@@ -17,19 +50,106 @@ class TableStore final : public Store {
   }
 
   Outcome apply(const Request& request, detail::Subscriber* link) override {
-    return table_->apply(request, clock().now(), link);
+    const auto moving = migrations_.find(request.key);
+    const bool of_a_client = link != nullptr && moving != migrations_.end();
+    const bool about_channels =
+        request.verb == Verb::subscribe || request.verb == Verb::unsubscribe;
+    if (request.verb == Verb::acquire_all && !migrations_.empty()) return in_two_places();
+    if (of_a_client && !about_channels) {
+      if (needs_timeout(request)) {
+        const bool all_here = holds(request.key, request.id, LockType::READ) &&
+                              moving->second.beside_the_hash(request.id);
+        if (!all_here) return in_two_places();
+      } else if (readers_of(request.key).empty() && request.verb == Verb::acquire) {
+        moving->second.hash = true;  // what is made while a slot moves is made on the new node
+      }
+      if (request.verb == Verb::release && request.type == LockType::READ) {
+        drop_dead_readers(request, moving->second, link);
+      }
+    }
+    Outcome outcome = table_->apply(request, clock().now(), link);
+    const bool reads = (request.verb == Verb::acquire && request.type == LockType::READ) ||
+                       request.verb == Verb::downgrade;
+    if (reads && outcome.kind == Outcome::Kind::granted) {
+      readers_[std::string(request.key)].push_back(request.id);
+    }
+    return outcome;
   }
 
   void forget(const detail::Subscriber& link) noexcept override { table_->forget(link); }
-  void restart() override { table_ = std::make_unique<detail::LockTable>(); }
+  void restart() override {
+    table_ = std::make_unique<detail::LockTable>();
+    end_migrations();
+  }
+
+  void migrate(const std::string& key, Random& random) override {
+    const auto [place, begins] = migrations_.try_emplace(key);
+    if (begins) return;
+    Migration& moving = place->second;
+    std::vector<HoldId> left;
+    for (const HoldId& reader : readers_of(key)) {
+      if (!moving.has(reader)) left.push_back(reader);
+    }
+    const std::uint64_t choice = random.below(left.size() + 2);
+    if (choice < left.size()) {
+      moving.timeouts.push_back(left[choice]);
+    } else if (!moving.hash) {
+      moving.hash = true;
+    } else if (choice > left.size()) {
+      migrations_.erase(place);
+    }
+  }
+  void end_migrations() override { migrations_.clear(); }
 
   [[nodiscard]] std::size_t left(const std::vector<std::string>& keys) override {
-    for (const std::string& key : keys) (void)holds(key, HoldId{});
+    for (const std::string& key : keys) (void)Store::holds(key, HoldId{});
     return table_->size();
   }
 
  private:
+  static Outcome in_two_places() {
+    Outcome outcome;
+    outcome.kind = Outcome::Kind::unknown;
+    outcome.text = "the key is moving to another node of the cluster";
+    return outcome;
+  }
+
+  /// Its script has the reader's timeout among its keys.
+  static bool needs_timeout(const Request& request) noexcept {
+    const bool read_or_write = request.type == LockType::READ || request.type == LockType::WRITE;
+    return request.type == LockType::READ || request.verb == Verb::downgrade ||
+           (request.verb == Verb::leave && read_or_write);
+  }
+
+  bool holds(std::string_view key, const HoldId& id, LockType type) {
+    Request request;
+    request.verb = Verb::verify;
+    request.key = key;
+    request.id = id;
+    request.type = type;
+    return table_->apply(request, clock().now()).kind == Outcome::Kind::granted;
+  }
+
+  std::vector<HoldId>& readers_of(std::string_view key) {
+    std::vector<HoldId>& all = readers_[std::string(key)];
+    std::erase_if(all, [&](const HoldId& id) { return !holds(key, id, LockType::READ); });
+    return all;
+  }
+
+  void drop_dead_readers(const Request& release, const Migration& moving,
+                         detail::Subscriber* link) {
+    for (const HoldId& reader : readers_of(release.key)) {
+      if (reader == release.id) continue;
+      if (!is_dead(moving.beside_the_hash(reader), false)) continue;
+      Request drop = release;
+      drop.id = reader;
+      (void)table_->apply(drop, clock().now(), link);
+    }
+  }
+
   std::unique_ptr<detail::LockTable> table_ = std::make_unique<detail::LockTable>();
+  std::map<std::string, Migration, std::less<>> migrations_;
+  std::map<std::string, std::vector<HoldId>> readers_;
 };
 
 }  // namespace

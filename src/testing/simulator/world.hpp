@@ -30,6 +30,7 @@ enum class Due : std::uint8_t {
   cancel,       ///< a caller's stop token is used
   joint,        ///< a caller of several keys goes on
   joint_alarm,  ///< its tick for one of them
+  joint_end,    ///< its wait is over
   notice,       ///< by now the client must know that the store ended its hold
 };
 

@@ -1,57 +1,30 @@
 // Who reads for everybody, and to whom the role goes.
-#include "redis/drivers.hpp"
-
-#include <gtest/gtest.h>
-
-#include <deque>
+#include "drivers_fixture.hpp"
 
 namespace latchkey::detail::redis {
 namespace {
 
-class DriversTest : public ::testing::Test {
- protected:
-  /// A driver that has come, with the role or without; eager while `asked` is more than answered.
-  Driver& come(std::uint64_t asked = 0) {
-    Driver& driver = seats.emplace_back(parkers.emplace_back(), dormitory);
-    driver.asked = asked;
-    drivers.enter(driver, answered);
-    drivers.takes_role(driver, answered);
-    return driver;
-  }
-  /// One that spins, and had no turn yet.
-  Driver& spin(std::uint64_t asked) {
-    Driver& driver = come(asked);
-    drivers.begins_to_spin(driver);
-    return driver;
-  }
-  /// It has its turn and yields; where it is alone, to nobody.
-  void take_turn(Driver& driver, bool alone = false) {
-    EXPECT_TRUE(drivers.takes_turn(driver));
-    drivers.yields(driver);
-    driver.alone = alone;
-  }
-  void sleep(Driver& driver) {
-    driver.polls = drivers.has_role(driver);
-    driver.running = false;
-  }
-  /// The driver wakes and looks. True: it was called.
-  bool wake(Driver& driver) {
-    const bool called = (driver.sleeper.take() & Sleeper::called) != 0;
-    driver.polls = false;
-    drivers.takes_role(driver, answered);
-    return called;
-  }
-  void go(Driver& driver, bool more_to_come = false, bool comes_back = false) {
-    static_cast<void>(drivers.leave(driver, {answered, more_to_come, comes_back}));
-  }
-  bool was_called(Driver& driver) { return (driver.sleeper.take() & Sleeper::called) != 0; }
+TEST_F(DriversTest, OneThatSleepsInPollIsCalledWhereAConnectionHasComeSince) {
+  Driver& timer = come();
+  sleep(timer);
+  Driver& caller = come(1);
+  ASSERT_TRUE(drivers.has_role(caller));
+  ++sockets;  // the caller connects to one more server
+  answered = 1;
+  go(caller, true);
+  EXPECT_TRUE(drivers.has_role(timer));
+  EXPECT_TRUE(was_called(timer)) << "it does not poll for the new one";
+}
 
-  Dormitory dormitory;
-  Drivers drivers;
-  std::deque<Parker> parkers;
-  std::deque<Driver> seats;
-  std::uint64_t answered = 0;
-};
+TEST_F(DriversTest, OneThatSleepsInPollForAllConnectionsIsLeftAsleep) {
+  Driver& timer = come();
+  sleep(timer);
+  Driver& caller = come(1);
+  answered = 1;
+  go(caller, true);
+  EXPECT_TRUE(drivers.has_role(timer));
+  EXPECT_FALSE(was_called(timer));
+}
 
 TEST_F(DriversTest, TheFirstToComeReadsAndOthersOfItsKindSleep) {
   Driver& first = come(1);
@@ -192,95 +165,6 @@ TEST_F(DriversTest, ASleeperLeavingHandsWhatItWasGivenOn) {
   go(last, true);  // its parker was unparked before it woke for the role
   EXPECT_TRUE(drivers.has_role(next));
   EXPECT_TRUE(was_called(next));
-}
-
-TEST_F(DriversTest, ThoseWhoSpinTakeTheRoleTurnByTurnWithoutBeingCalled) {
-  Driver& one = spin(1);
-  Driver& two = spin(2);
-  EXPECT_TRUE(drivers.takes_turn(one));
-  EXPECT_FALSE(drivers.takes_turn(two)) << "one of them reads just now";
-  drivers.yields(one);
-  EXPECT_TRUE(drivers.takes_turn(two));
-  EXPECT_FALSE(drivers.has_role(one));
-  EXPECT_FALSE(was_called(one) || was_called(two));
-}
-
-TEST_F(DriversTest, OneThatIsAloneOnItsProcessorKeepsTheRole) {
-  Driver& one = spin(1);
-  Driver& two = spin(2);
-  take_turn(one, true);
-  EXPECT_FALSE(drivers.takes_turn(two));
-  one.alone = false;
-  EXPECT_TRUE(drivers.takes_turn(two));
-}
-
-TEST_F(DriversTest, NobodyIsWokenForTheRoleWhileSomebodySpins) {
-  Driver& sleeper = come(1);
-  sleep(sleeper);
-  Driver& one = spin(2);
-  EXPECT_FALSE(drivers.takes_turn(one)) << "the sleeper polls, and has an answer to come";
-  answered = 1;
-  wake(sleeper);
-  Driver& other = come(3);
-  go(sleeper);
-  EXPECT_FALSE(drivers.has_role(other));
-  EXPECT_FALSE(was_called(other));
-  EXPECT_TRUE(drivers.takes_turn(one));
-  answered = 2;
-  drivers.stops_spinning(one, false);
-  go(one);
-  EXPECT_TRUE(drivers.has_role(other));
-  EXPECT_TRUE(was_called(other));
-}
-
-TEST_F(DriversTest, WhoGoesToSleepLeavesTheRoleToThoseWhoSpin) {
-  Driver& one = spin(1);
-  Driver& two = spin(2);
-  take_turn(one, true);
-  drivers.stops_spinning(one, true);
-  EXPECT_FALSE(drivers.has_role(one));
-  drivers.stops_spinning(two, true);
-  EXPECT_TRUE(drivers.has_role(two)) << "the last one takes it along";
-}
-
-TEST_F(DriversTest, ACallForTheReaderReachesWhoeverHasTheNextTurn) {
-  Driver& one = spin(1);
-  Driver& two = spin(2);
-  take_turn(one);
-  drivers.call_reader();
-  EXPECT_TRUE(drivers.takes_turn(two));
-  EXPECT_TRUE(was_called(two));
-  EXPECT_FALSE(was_called(one));
-  drivers.yields(two);
-  drivers.call_reader();
-  drivers.stops_spinning(one, true);
-  drivers.stops_spinning(two, true);
-  EXPECT_TRUE(was_called(two)) << "before it sleeps";
-}
-
-// It yielded, and the processor had other work: the role must not wait until that is done.
-TEST_F(DriversTest, OneThatSpinsAndDoesNotComeBackIsDoneWithout) {
-  Driver& lost = spin(1);
-  Driver& other = spin(2);
-  take_turn(lost, true);
-  drivers.stops_spinning(other, true);
-  EXPECT_TRUE(drivers.looks(other));
-  wake(other);
-  EXPECT_TRUE(drivers.has_role(other));
-}
-
-TEST_F(DriversTest, WhoComesTakesTheRoleFromOneThatYieldedToOthers) {
-  Driver& one = spin(1);
-  take_turn(one, true);
-  EXPECT_FALSE(drivers.has_role(come(2))) << "that one comes back soon";
-  one.alone = false;
-  EXPECT_TRUE(drivers.has_role(come(3)));
-}
-
-TEST_F(DriversTest, OneThatSpunAndIsThrownOutIsNotWaitedFor) {
-  Driver& one = spin(1);
-  go(one, true);
-  EXPECT_FALSE(drivers.somebody_spins());
 }
 
 }  // namespace

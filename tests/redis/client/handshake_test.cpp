@@ -21,8 +21,9 @@ TEST_F(LinkTest, TheFirstWordsAreTheHandshakeAndRequestsWaitForItsEnd) {
   EXPECT_THAT(heard(),
               ElementsAre(ElementsAre("HELLO", "3", "SETNAME", "tester"), ElementsAre("INFO")));
   say(testing::hello_answer(11, "run"));
-  EXPECT_THAT(heard(), ElementsAre(ElementsAre("CLIENT", "KILL", "ID", nobody)));
-  say(":0\r\n");
+  EXPECT_THAT(heard(), ElementsAre(ElementsAre("CLIENT", "KILL", "ID", nobody),
+                                   ElementsAre("HDEL", "latchkey_probe", "")));
+  say(":0\r\n:0\r\n");
   EXPECT_EQ(link.stage(), Link::Stage::up);
   EXPECT_TRUE(link.may_kill());
   EXPECT_THAT(names(), ElementsAre("EVALSHA a"));
@@ -55,8 +56,8 @@ TEST_F(LoginTest, UserPasswordAndDatabase) {
   connect();
   EXPECT_THAT(heard()[0], ElementsAre("HELLO", "3", "AUTH", "me", "secret", "SETNAME", "tester"));
   say(testing::hello_answer(11, "run"));
-  EXPECT_THAT(names(), ElementsAre("SELECT", "CLIENT"));
-  say("+OK\r\n:0\r\n");
+  EXPECT_THAT(names(), ElementsAre("SELECT", "CLIENT", "HDEL"));
+  say("+OK\r\n:0\r\n:0\r\n");
   EXPECT_EQ(link.stage(), Link::Stage::up);
 }
 
@@ -123,6 +124,27 @@ TEST_F(LinkTest, EachGreetingThatIsNoneHasItsSentence) {
     EXPECT_THAT(link.trouble()->text, Not(HasSubstr("bob")));
     EXPECT_EQ(link.trouble()->refused, greeting.refused);
     link.failed(*link.trouble(), now);
+  }
+}
+
+TEST_F(LinkTest, AUserWhoMayNotReleaseIsRefusedAndOneWhoMayNotUseTheProbesKeyIsNot) {
+  for (const auto& [answer, refused] :
+       {std::pair("-NOPERM User bob has no permissions to run the 'hdel' command\r\n", true),
+        std::pair("-NOPERM No permissions to access a key\r\n", false)}) {
+    SCOPED_TRACE(answer);
+    Link one({.login = {}, .timeout = timeout, .wire = {}, .seed = 7});
+    one.connecting(now);
+    one.connected();
+    Delivery delivery;
+    one.received(testing::hello_answer(11, "run"), now);
+    static_cast<void>(one.next(delivery));
+    one.received(std::string(":0\r\n") + answer, now);
+    static_cast<void>(one.next(delivery));
+    EXPECT_EQ(one.stage() == Link::Stage::up, !refused);
+    ASSERT_EQ(one.trouble().has_value(), refused);
+    if (!refused) continue;
+    EXPECT_TRUE(one.trouble()->refused);
+    EXPECT_THAT(one.trouble()->text, AllOf(HasSubstr("+hdel"), Not(HasSubstr("bob"))));
   }
 }
 

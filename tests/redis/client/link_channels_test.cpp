@@ -45,6 +45,95 @@ TEST_F(LinkTest, ARefusedSubscriptionIsAnErrorBeforeThePing) {
   EXPECT_EQ(sink.told[1].request, &behind);
 }
 
+constexpr const char* no_permission = "-NOPERM no permission for one of the channels\r\n+PONG\r\n";
+
+TEST_F(LinkTest, ARefusedSubscriptionLeavesNoListener) {
+  bring_up();
+  submit(Verb::subscribe, "forbidden", 0);
+  heard();
+  say(no_permission);
+  EXPECT_FALSE(link.listens());
+  submit(Verb::subscribe, "k", 0);
+  heard();
+  say("+PONG\r\n");
+  lose();
+  connect_after_pause();
+  heard();
+  say(testing::hello_answer(12, "run"));
+  EXPECT_THAT(heard().at(1), ElementsAre("SUBSCRIBE", ::testing::_, ::testing::_))
+      << "the channels of k and no others";
+}
+
+TEST_F(LinkTest, ARefusedSubscriptionLeavesTheChannelThatItSharesToOthers) {
+  bring_up();
+  submit(Verb::subscribe, "a", 0);
+  heard();
+  say("+PONG\r\n");
+  submit(Verb::subscribe, "{a}", 0);
+  heard();
+  say("-BUSY a script runs\r\n-BUSY a script runs\r\n");
+  say(testing::message("redisson_lock__channel:{a}", "0"));
+  ASSERT_EQ(sink.notes.size(), 1U);
+  EXPECT_EQ(sink.notes[0].key, "a");
+  pass(1s);
+  EXPECT_THAT(heard(), ::testing::IsEmpty());
+}
+
+TEST_F(LinkTest, AChannelThatWasLeftWhileAnotherWasRefusedItIsLeftAtTheServer) {
+  bring_up();
+  submit(Verb::subscribe, "a", 0);
+  heard();
+  say("+PONG\r\n");
+  submit(Verb::subscribe, "{a}", 0);
+  submit(Verb::unsubscribe, "a", 0);
+  heard();
+  say("-BUSY a script runs\r\n-BUSY a script runs\r\n+PONG\r\n");
+  EXPECT_FALSE(link.listens());
+  pass(1s);
+  EXPECT_THAT(names(), ElementsAre("UNSUBSCRIBE", "PING", "UNSUBSCRIBE", "PING"));
+}
+
+TEST_F(LinkTest, AnUnsubscribeThatABusyServerRefusedIsSentAgain) {
+  bring_up();
+  submit(Verb::subscribe, "k", 0);
+  heard();
+  say("+PONG\r\n");
+  submit(Verb::unsubscribe, "k", 0);
+  heard();
+  say("-BUSY a script runs\r\n-BUSY a script runs\r\n");
+  pass(1s);
+  EXPECT_THAT(names(), ElementsAre("UNSUBSCRIBE", "PING", "UNSUBSCRIBE", "PING"));
+  for (int channel = 0; channel < 2; ++channel) say("-BUSY once more\r\n-BUSY once more\r\n");
+  pass(1s);
+  EXPECT_EQ(names().size(), 4U);
+  for (int channel = 0; channel < 2; ++channel) say("+PONG\r\n");
+  pass(10s);
+  EXPECT_THAT(heard(), ::testing::IsEmpty());
+}
+
+TEST_F(LinkTest, SubscriptionsThatANewConnectionRefusesAreAskedForOneByOne) {
+  bring_up();
+  submit(Verb::subscribe, "k", 0);
+  heard();
+  say("+PONG\r\n");
+  lose();
+  connect_after_pause();
+  heard();
+  say(testing::hello_answer(12, "run"));
+  heard();
+  say(":0\r\n" + std::string(no_permission));
+  ASSERT_EQ(link.stage(), Link::Stage::up);
+  pass(1s);
+  EXPECT_THAT(names(), ElementsAre("SUBSCRIBE", "PING", "SUBSCRIBE", "PING"));
+  sink.notes.clear();
+  say("+PONG\r\n" + std::string(no_permission));
+  EXPECT_EQ(sink.notes.size(), 1U) << "what was said meanwhile was missed";
+  pass(1s);
+  EXPECT_THAT(heard(), ::testing::IsEmpty());
+  pass(10s);
+  EXPECT_THAT(names(), ElementsAre("SUBSCRIBE", "PING")) << "it may be permitted by now";
+}
+
 TEST_F(LinkTest, APingThatIsNotPermittedIsNoRefusal) {
   bring_up();
   submit(Verb::subscribe, "k", 0);

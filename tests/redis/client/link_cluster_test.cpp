@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "link_fixture.hpp"
+#include "redis/link_moves.hpp"
 
 namespace latchkey::detail::redis {
 namespace {
@@ -33,7 +34,7 @@ class LinkOfCluster : public LinkTest {
     heard();
     say(hello(11));
     heard();
-    say(":0\r\n");
+    say(":0\r\n:0\r\n");
     ASSERT_EQ(link.stage(), Link::Stage::up);
     EXPECT_THAT(names(), ElementsAre("CLUSTER"));
     say("*0\r\n");

@@ -134,7 +134,7 @@ TEST_F(LinkTest, WithoutPermissionForClientKillThereIsNoOrderAcrossConnections) 
   heard();
   say(testing::hello_answer(11, "run"));
   heard();
-  say("-NOPERM no\r\n");
+  say("-NOPERM no\r\n:0\r\n");
   EXPECT_EQ(link.stage(), Link::Stage::up);
   EXPECT_FALSE(link.may_kill());
   lose();
@@ -220,14 +220,14 @@ TEST_F(LinkTest, WhatWaitsForAConnectionHasItsDeadlineAndIsToldWhyThereIsNone) {
 }
 
 TEST_F(LinkTest, PausesBetweenAttemptsGrowAndStayShortWhileSomebodyWaits) {
-  submit(Verb::acquire, "a");
+  submit(Verb::renew, "a");
   Clock::duration longest{};
   for (int attempt = 0; attempt < 12; ++attempt) {
     connect_after_pause();
     link.failed(Failure{false, "refused"}, now);
     EXPECT_FALSE(link.wants_connection(now));
     requests.back().sent = now;
-    submit(Verb::acquire, "a");  // somebody waits all the time
+    submit(Verb::renew, "a");  // somebody waits all the time
     drain();
     longest = std::max(longest, link.due() - now);
   }

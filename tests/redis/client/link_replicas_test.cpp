@@ -26,7 +26,7 @@ class LinkWithReplicas : public LinkTest {
     heard();
     say(testing::hello_answer(11, "run") + ":2\r\n");
     heard();
-    say(":0\r\n");
+    say(":0\r\n:0\r\n");
   }
 };
 

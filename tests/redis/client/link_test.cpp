@@ -85,7 +85,7 @@ TEST_F(LinkTest, AServerThatSaysNothingForTwoTimeoutsIsGivenUp) {
   EXPECT_EQ(link.due(), now + 1ms);
   pass(1ms);
   ASSERT_TRUE(link.trouble());
-  EXPECT_EQ(link.trouble()->text, "no answer within 4000 ms");
+  EXPECT_EQ(link.trouble()->text, "the server has said nothing for 4000 ms");
 }
 
 TEST_F(LinkTest, ASlowServerThatSaysAnythingIsNotGivenUp) {

@@ -1,6 +1,7 @@
 // Something that speaks like a Redis server, as badly as a test wants.
 #pragma once
 
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -34,6 +35,40 @@ class ScriptedPeer {
 
   explicit ScriptedPeer(Answer answer, SendAs send_as = SendAs::it_is)
       : answer_(std::move(answer)), send_as_(send_as) {
+    listen_on_unix();
+    thread_ = std::thread([this] { run(); });
+  }
+  /// On a free port of 127.0.0.1.
+  struct OnPort {};
+  ScriptedPeer(OnPort, Answer answer) : answer_(std::move(answer)), send_as_(SendAs::it_is) {
+    listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* const any = reinterpret_cast<sockaddr*>(&address);
+    if (::bind(listener_, any, size) != 0 || ::listen(listener_, 8) != 0 ||
+        ::getsockname(listener_, any, &size) != 0) {
+      throw std::runtime_error("no port for the peer");
+    }
+    port_ = ntohs(address.sin_port);
+    thread_ = std::thread([this] { run(); });
+  }
+  ScriptedPeer(const ScriptedPeer&) = delete;
+  ScriptedPeer& operator=(const ScriptedPeer&) = delete;
+  ~ScriptedPeer() {
+    ending_ = true;
+    thread_.join();
+    ::close(listener_);
+    if (!folder_.empty()) std::filesystem::remove_all(folder_);
+  }
+
+  [[nodiscard]] std::string uri() const { return "redis+unix://" + path(); }
+  [[nodiscard]] int port() const { return port_; }
+  [[nodiscard]] int connections() const { return connections_; }
+
+ private:
+  void listen_on_unix() {
     std::string folder = std::filesystem::temp_directory_path() / "latchkey-peer-XXXXXX";
     if (::mkdtemp(folder.data()) == nullptr) throw std::runtime_error("no temporary folder");
     folder_ = folder;
@@ -45,20 +80,9 @@ class ScriptedPeer {
         ::listen(listener_, 8) != 0) {
       throw std::runtime_error("no socket for the peer");
     }
-    thread_ = std::thread([this] { run(); });
-  }
-  ScriptedPeer(const ScriptedPeer&) = delete;
-  ScriptedPeer& operator=(const ScriptedPeer&) = delete;
-  ~ScriptedPeer() {
-    ending_ = true;
-    thread_.join();
-    ::close(listener_);
-    std::filesystem::remove_all(folder_);
   }
 
-  [[nodiscard]] std::string uri() const { return "redis+unix://" + path(); }
-  [[nodiscard]] int connections() const { return connections_; }
-
+ public:
   /// What Redis would say to the handshake, to PING and to subscriptions; ":0" to all else.
   static std::string proper(const Command& command) {
     if (command[0] == "HELLO") {
@@ -138,6 +162,7 @@ class ScriptedPeer {
   const SendAs send_as_;
   std::filesystem::path folder_;
   int listener_ = -1;
+  int port_ = 0;
   std::atomic<bool> ending_ = false;
   std::atomic<int> connections_ = 0;
   std::minstd_rand chance_{1};

@@ -89,6 +89,26 @@ TEST_F(RedisStart, AUserWithoutPermissionIsToldWhatItLacksAndNotItsName) {
   EXPECT_EQ(client_({"DBSIZE"}).integer(), 0);
 }
 
+// What is granted could never be given back.
+TEST_F(RedisStart, AUserWithoutHdelIsRefusedByItsName) {
+  ASSERT_FALSE(client_({"ACL", "SETUSER", "alice", "on", ">secret", "~*", server_.all_channels(),
+                        "+@all", "-hdel"})
+                   .is_error());
+  const Start refused =
+      start("redis://alice:secret@127.0.0.1:" + std::to_string(server_.port()) + "/0");
+  EXPECT_EQ(refused.said, Said::refused);
+  EXPECT_THAT(refused.text, AllOf(HasSubstr("+hdel"), Not(HasSubstr("secret"))));
+}
+
+TEST_F(RedisStart, AUserWithKeysOfItsOwnIsLetIn) {
+  ASSERT_FALSE(client_({"ACL", "SETUSER", "alice", "on", ">secret", "~order:*",
+                        server_.all_channels(), "+@all"})
+                   .is_error());
+  const Locks locks =
+      Locks::connect("redis://alice:secret@127.0.0.1:" + std::to_string(server_.port()) + "/0");
+  EXPECT_TRUE(locks.lock("order:1").try_acquire());
+}
+
 TEST_F(RedisStart, ADatabaseThatIsThereAndOneThatIsNot) {
   const Locks locks = Locks::connect(server_.tcp_uri() + "/3");
   const auto hold = locks.lock("k").try_acquire();

@@ -177,5 +177,47 @@ INSTANTIATE_TEST_SUITE_P(By, RedisLossOnTheServer,
                                                   }}),
                          [](const auto& ending) { return std::string(ending.param.name); });
 
+// Whether the watchdog renews the hold or an explicit lease is verified.
+TEST_F(RedisLoss, AKeyReplacedByAnotherTypeIsNoticedWithinAThirdOfTheLease) {
+  constexpr milliseconds third = 2s;
+  const Locks locks = Locks::connect(server_.tcp_uri(), {.watchdog = 3 * third});
+  std::vector<Hold> holds;
+  for (const LockType type :
+       {LockType::REENTRANT, LockType::FENCED, LockType::FAIR, LockType::READ, LockType::WRITE}) {
+    for (const Lease lease : {Lease(watchdog), Lease(3 * third)}) {
+      const std::string key = "replaced:" + std::to_string(holds.size());
+      holds.push_back(locks.lock(key, type).acquire(0ms, lease));
+    }
+  }
+  for (std::size_t number = 0; number < holds.size(); ++number) {
+    const std::string key(holds[number].key());
+    client_({"DEL", key});
+    client_({number % 4 < 2 ? "SET" : "RPUSH", key, "x"});
+  }
+  const auto replaced = std::chrono::steady_clock::now();
+  EXPECT_TRUE(eventually(
+      [&] { return std::ranges::all_of(holds, [](const Hold& hold) { return hold.lost(); }); }));
+  EXPECT_LT(std::chrono::steady_clock::now() - replaced, third + 1s);
+  for (Hold& hold : holds) EXPECT_FALSE(hold.release()) << hold.key();
+}
+
+TEST_F(RedisLoss, AReleaseThatFindsAnotherTypeIsALossAndNoRefusal) {
+  const Locks locks = connect();
+  for (const LockType type :
+       {LockType::REENTRANT, LockType::FENCED, LockType::FAIR, LockType::READ, LockType::WRITE}) {
+    SCOPED_TRACE(to_string(type));
+    Hold hold = locks.lock("k", type).acquire(0ms, 60s);
+    client_({"SET", "k", "x"});
+    EXPECT_FALSE(hold.release());
+    client_({"FLUSHALL"});
+  }
+  ReadWriteLock both = locks.read_write("k");
+  Hold write = both.write().acquire(0ms, 60s);
+  const Hold read = both.read().acquire(0ms, 60s);
+  client_({"SET", "k", "x"});
+  EXPECT_FALSE(write.release()) << "it was to become a READ";
+  EXPECT_TRUE(read.lost());
+}
+
 }  // namespace
 }  // namespace latchkey::tests

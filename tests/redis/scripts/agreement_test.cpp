@@ -1,8 +1,8 @@
 // The scripts and the lock table of the memory backend do the same, whatever they are asked.
 //
 // Where they differ, and what this test therefore does not ask or compare:
-// - an id is asked with one type, as the coordinator does (a WRITE that became a READ is asked as
-//   READ): the table knows an id by its number alone, the scripts look where its type is kept;
+// - an id is asked either as one of the plain types or as READ and WRITE: the scripts keep a plain
+//   hold and a READ in fields of the same name;
 // - a place in the FAIR queue ends in the table for each alone, by the queue_wait it asked with.
 // The
 //   scripts drop heads only, and a place behind others lives longer. Here waiters ask often enough;
@@ -50,6 +50,9 @@ class Agreement : public ScriptTest {
     real_start_ = std::chrono::steady_clock::now();
   }
 
+  static bool is_read_write(LockType type) {
+    return type == LockType::READ || type == LockType::WRITE;
+  }
   LockType type_of(const Claim& claim) {
     const LockType type = all_types[claim.number % std::size(all_types)];
     return downgraded_.contains(claim) ? LockType::READ : type;
@@ -68,10 +71,13 @@ class Agreement : public ScriptTest {
     const bool force = below(40) == 0;
     Request request = Asker::about(force ? Verb::force_release : verbs[below(std::size(verbs))],
                                    claim.key, type_of(claim), id(claim.number), any_lease());
-    const LockType first = all_types[claim.number % std::size(all_types)];
+    const bool plain = !is_read_write(request.type);
     if (request.verb == Verb::downgrade) {
-      if (first != LockType::WRITE) request.verb = Verb::verify;
-      request.type = request.verb == Verb::downgrade ? first : request.type;
+      if (plain) request.verb = Verb::verify;
+      if (!plain) request.type = LockType::WRITE;
+    } else if (!plain && below(4) == 0) {
+      // As the type that it may not be at the server.
+      request.type = request.type == LockType::READ ? LockType::WRITE : LockType::READ;
     }
     if (request.verb == Verb::acquire && below(4) != 0) request.queue_wait = queue_wait;
     return request;
@@ -172,6 +178,8 @@ class Agreement : public ScriptTest {
       for (std::uint64_t number = 1; number <= all_ids; ++number) {
         const Claim claim{key, number};
         asker.tell(Verb::leave, key, type_of(claim), id(number));
+        if (is_read_write(type_of(claim)))
+          asker.tell(Verb::leave, key, LockType::WRITE, id(number));
       }
     }
     for (const std::string& key : keys()) {

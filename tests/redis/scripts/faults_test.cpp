@@ -67,23 +67,7 @@ TEST_F(ScriptsOutOfMemory, FairLocksPassOnAndAreLeft) {
   EXPECT_EQ(keys(), Names{});
 }
 
-class ScriptsWithoutPermission : public ScriptTest {
- protected:
-  Asker as_user(std::initializer_list<std::string_view> rules) {
-    std::vector<std::string_view> words{"ACL", "SETUSER", "app", "reset", "on", "nopass"};
-    for (const std::string_view rule : rules) {
-      // Before Redis 6.2 there are no rules for channels.
-      if (rule != "resetchannels" || server.version() >= 602) words.push_back(rule);
-    }
-    detail::redis::CommandBuffer buffer;
-    buffer.begin(words.size());
-    for (const std::string_view word : words) buffer.word(word);
-    EXPECT_EQ(redis.send(buffer.bytes()).text(), "OK");
-    RedisClient client = server.client();
-    EXPECT_EQ(client({"AUTH", "app", "any"}).text(), "OK");
-    return Asker(std::move(client));
-  }
-};
+using ScriptsWithoutPermission = ScriptTest;
 
 TEST_F(ScriptsWithoutPermission, ReleaseWorksWhereNoticesAreForbidden) {
   for (const bool by_command : {false, true}) {

@@ -15,7 +15,7 @@ TEST_F(PlainScripts, AcquireMakesRedissonsHash) {
   EXPECT_EQ(outcome.kind, Kind::granted);
   EXPECT_EQ(outcome.token, 0U);
   EXPECT_EQ(keys(), Names{"order:42"});
-  EXPECT_EQ(hash("order:42"), (Fields{{"6ad76760-e86c-4273-a5a4-ad3e58e61a2b:1", "1"}}));
+  EXPECT_EQ(hash("order:42"), (Fields{{"6ad76760-e86c-8273-a5a4-ad3e58e61a2b:1", "1"}}));
   expect_ttl("order:42", lease);
 }
 

@@ -25,7 +25,7 @@ TEST_F(ReadWriteScripts, WriteMakesRedissonsHash) {
 
 TEST_F(ReadWriteScripts, ReadMakesRedissonsHashAndItsOwnTimeout) {
   EXPECT_EQ(asker.acquire("k", read, id(1), lease).kind, Kind::granted);
-  EXPECT_EQ(keys(), (Names{"k", "{k}:6ad76760-e86c-4273-a5a4-ad3e58e61a2b:1:rwlock_timeout:1"}));
+  EXPECT_EQ(keys(), (Names{"k", "{k}:6ad76760-e86c-8273-a5a4-ad3e58e61a2b:1:rwlock_timeout:1"}));
   EXPECT_EQ(hash("k"), (Fields{{"mode", "read"}, {owner(1), "1"}}));
   EXPECT_EQ(redis({"GET", timeout("{k}", 1)}).text(), "1");
   expect_ttl("k", lease);
@@ -270,6 +270,21 @@ TEST_F(ReadWriteScripts, DowngradeAskedAgainFindsItDone) {
   EXPECT_EQ(asker.downgrade("k", id(2), lease).kind, Kind::gone);
   EXPECT_EQ(asker.downgrade("free", id(1), lease).kind, Kind::gone);
   EXPECT_EQ(keys(), (Names{"k", timeout("{k}", 1)}));
+}
+
+TEST_F(ReadWriteScripts, LeaveOfAWriteEndsTheReadThatItHasBecome) {
+  Ear listener = ear({"redisson_rwlock:{k}"});
+  asker.acquire("k", write, id(1), lease);
+  asker.downgrade("k", id(1), lease);
+  EXPECT_EQ(listener.next(), "redisson_rwlock:{k} 1");
+  asker.acquire("k", read, id(2), 2 * lease);
+  EXPECT_EQ(asker.tell(Verb::release, "k", write, id(1)).kind, Kind::gone);
+  EXPECT_EQ(asker.tell(Verb::leave, "k", write, id(1)).kind, Kind::granted);
+  EXPECT_EQ(asker.tell(Verb::leave, "k", write, id(1)).kind, Kind::gone);
+  EXPECT_EQ(keys(), (Names{"k", timeout("{k}", 2)}));
+  EXPECT_EQ(asker.tell(Verb::leave, "k", write, id(2)).kind, Kind::granted);
+  EXPECT_EQ(listener.next(), "redisson_rwlock:{k} 0");
+  EXPECT_EQ(keys(), Names{});
 }
 
 TEST_F(ReadWriteScripts, LeaveIsARelease) {

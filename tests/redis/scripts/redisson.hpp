@@ -161,6 +161,19 @@ class JavaClient {
                 fair_keys(key),
                 {"redisson_lock__channel:" + tag(key), owner_, "", std::to_string(now)});
   }
+  /// Its wait is over, or it was interrupted: all behind it come forward.
+  Reply fair_give_up(const std::string& key, long long wait) {
+    return eval(R"lua(
+      local behind = false
+      for _, each in ipairs(redis.call('lrange', KEYS[2], 0, -1)) do
+        if behind then redis.call('zincrby', KEYS[3], -tonumber(ARGV[2]), each) end
+        behind = behind or each == ARGV[1]
+      end
+      redis.call('zrem', KEYS[3], ARGV[1])
+      redis.call('lrem', KEYS[2], 0, ARGV[1])
+      return 0)lua",
+                fair_keys(key), {owner_, std::to_string(wait)});
+  }
 
   // Fenced: {-1, token} is acquired, else {ms, -1}.
   Reply fenced_lock(const std::string& key, long long lease) {

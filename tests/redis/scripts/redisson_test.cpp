@@ -11,9 +11,7 @@ class RedissonScripts : public ScriptTest {
   static constexpr long long java_lease = 30'000;
   static constexpr long long java_wait = 300'000;
 
-  JavaClient java(int number) {
-    return {server.client(), "0d7d1a6e-5b0c-4d3c-9a55-2f0e6f1c9b7a:" + std::to_string(number)};
-  }
+  JavaClient java(int number) { return {server.client(), java_owner(number)}; }
   Kind fair(std::uint64_t number) {
     return asker.acquire("k", LockType::FAIR, id(number), lease, queue_wait).kind;
   }
@@ -39,6 +37,16 @@ TEST_F(RedissonScripts, PlainLocksExcludeEachOtherAndTell) {
     EXPECT_TRUE(other.unlock("k").is_nil());
     EXPECT_EQ(asker.tell(Verb::release, "k", type, id(1)).kind, Kind::granted);
     EXPECT_EQ(listener.next(), "redisson_lock__channel:{k} 0");
+  }
+}
+
+TEST_F(RedissonScripts, AJavaHolderIsAskedAfterEachSecond) {
+  JavaClient other = java(1);
+  EXPECT_TRUE(fair(other).is_nil());
+  for (const LockType type : {LockType::REENTRANT, LockType::FENCED, LockType::WRITE}) {
+    const Outcome busy = asker.acquire("k", type, id(1), lease);
+    EXPECT_EQ(busy.text, other.owner());
+    EXPECT_EQ(busy.retry_after, milliseconds(1'000)) << "its release of a FAIR lock tells nobody";
   }
 }
 
@@ -155,6 +163,34 @@ TEST_P(AfterALongHold, OursKeepsItsPlaceThroughJavasGrants) {
 }
 
 INSTANTIATE_TEST_SUITE_P(RedissonScripts, AfterALongHold, ::testing::Values(0, 20, 60, 150, 280));
+
+TEST_F(RedissonScripts, AJavaHeadThatWaitedLongAlreadyTakesNoPlaceFromUs) {
+  // {its wait, how long it has waited when we come}
+  for (const auto& [wait, waited] : {std::pair{600'000LL, 500'000},
+                                     {300'000LL, 320'000},
+                                     {1'800'000LL, 1'500'000},
+                                     {7'200'000LL, 60'000}}) {
+    SCOPED_TRACE(std::to_string(wait) + " ms, waited " + std::to_string(waited));
+    redis({"FLUSHALL"});
+    JavaClient first = java(1), late = java(2);
+    EXPECT_EQ(fair(9), Kind::granted);
+    EXPECT_GE(first.fair_lock("k", java_lease, wait, now_ms()).integer(), 0);
+    for (int passed = 0; passed < waited; passed += 20'000) {
+      pass(milliseconds(20'000));
+      redis({"PEXPIRE", "k", "60000"});
+    }
+    EXPECT_EQ(fair(1), Kind::busy);
+    fair(late);
+    pass(milliseconds(4'000));
+    EXPECT_EQ(fair(1), Kind::busy);
+    EXPECT_EQ(asker.tell(Verb::release, "k", LockType::FAIR, id(9)).kind, Kind::granted);
+    EXPECT_TRUE(first.fair_lock("k", java_lease, wait, now_ms()).is_nil());
+    EXPECT_EQ(first.fair_unlock("k", now_ms()).integer(), 1);
+    EXPECT_FALSE(fair(late).is_nil()) << "it came after us";
+    EXPECT_EQ(queue(), (Names{owner(1), late.owner()}));
+    EXPECT_EQ(fair(1), Kind::granted);
+  }
+}
 
 TEST_F(RedissonScripts, JavaWithAShortWaitTakesNoPlaceFromUsEither) {
   JavaClient other = java(1), late = java(2);

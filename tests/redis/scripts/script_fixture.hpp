@@ -137,9 +137,13 @@ class ScriptTest : public ::testing::Test {
 
   /// An id of a space that is the same in every run.
   static HoldId id(std::uint64_t number) {
-    return {{0x6ad76760e86c4273, 0xa5a4ad3e58e61a2b}, number};
+    return {{0x6ad76760e86c8273, 0xa5a4ad3e58e61a2b}, number};
   }
   static std::string owner(std::uint64_t number) { return id(number).text(); }
+  /// A Java client's thread.
+  static std::string java_owner(int number) {
+    return "0d7d1a6e-5b0c-4d3c-9a55-2f0e6f1c9b7a:" + std::to_string(number);
+  }
 
   std::map<std::string, std::string> hash(std::string_view key) {
     std::map<std::string, std::string> fields;
@@ -164,23 +168,49 @@ class ScriptTest : public ::testing::Test {
     const auto time = redis({"TIME"}).list();
     return std::stoll(time.at(0)) * 1000 + std::stoll(time.at(1)) / 1000;
   }
-  /// Lets time pass without waiting: everything that ends does so that much earlier.
+  /// Lets time pass without waiting: everything that ends does so that much earlier. Scores say by
+  /// their fraction when they were written (lua/parts/fair_queue.lua), in steps of 4 s.
   void pass(milliseconds time) { let_pass(redis, time); }
   static void let_pass(RedisClient& redis, milliseconds time) {
     redis({"EVAL", R"lua(
       for _, key in ipairs(redis.call('KEYS', '*')) do
+        if redis.call('TYPE', key).ok == 'zset' then
+          local scores = redis.call('ZRANGE', key, 0, -1, 'WITHSCORES')
+          for at = 1, #scores, 2 do
+            local score = tonumber(scores[at + 1])
+            local mark = score % 1 * 2048
+            if mark > 0 then
+              mark = (mark - 1 - math.ceil(ARGV[1] / 4000)) % 2047 + 1
+            end
+            redis.call('ZADD', key, math.floor(score) - ARGV[1] + mark / 2048, scores[at])
+          end
+        end
         local left = redis.call('PTTL', key)
         if left > tonumber(ARGV[1]) then
           redis.call('PEXPIRE', key, left - ARGV[1])
         elseif left > 0 then
           redis.call('DEL', key)
-        elseif redis.call('TYPE', key).ok == 'zset' then
-          for _, member in ipairs(redis.call('ZRANGE', key, 0, -1)) do
-            redis.call('ZINCRBY', key, -ARGV[1], member)
-          end
         end
       end)lua",
            "0", std::to_string(time.count())});
+  }
+  /// A connection of a user with these rights only.
+  RedisClient client_of_user(std::initializer_list<std::string_view> rules) {
+    std::vector<std::string_view> words{"ACL", "SETUSER", "app", "reset", "on", "nopass"};
+    for (const std::string_view rule : rules) {
+      // Before Redis 6.2 there are no rules for channels.
+      if (rule != "resetchannels" || server.version() >= 602) words.push_back(rule);
+    }
+    detail::redis::CommandBuffer buffer;
+    buffer.begin(words.size());
+    for (const std::string_view word : words) buffer.word(word);
+    EXPECT_EQ(redis.send(buffer.bytes()).text(), "OK");
+    RedisClient client = server.client();
+    EXPECT_EQ(client({"AUTH", "app", "any"}).text(), "OK");
+    return client;
+  }
+  Asker as_user(std::initializer_list<std::string_view> rules) {
+    return Asker(client_of_user(rules));
   }
   Ear ear(std::vector<std::string> channels) { return {server, std::move(channels)}; }
 

@@ -8,7 +8,6 @@
 
 #include <chrono>
 #include <fstream>
-#include <map>
 #include <memory>
 #include <set>
 #include <sstream>
@@ -20,54 +19,18 @@
 #include <latchkey/error.hpp>
 #include <latchkey/listeners.hpp>
 #include <latchkey/testing/manual_clock.hpp>
-#include <latchkey/testing/mock_backend.hpp>
 #include <latchkey/testing/scoped_locks.hpp>
+
+#include "prometheus_fixture.hpp"
 
 namespace latchkey {
 namespace {
 
-using namespace std::chrono_literals;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
-class PrometheusTest : public ::testing::Test {
- protected:
-  using Labels = std::map<std::string, std::string>;
-
-  /// The series of one family by their labels.
-  std::map<Labels, prometheus::ClientMetric> series(const std::string& name) {
-    std::map<Labels, prometheus::ClientMetric> found;
-    locks_.locks().flush(10s);
-    for (const prometheus::MetricFamily& family : registry_.Collect()) {
-      if (family.name != name) continue;
-      for (const prometheus::ClientMetric& metric : family.metric) {
-        Labels labels;
-        for (const auto& label : metric.label) labels[label.name] = label.value;
-        found[labels] = metric;
-      }
-    }
-    return found;
-  }
-  prometheus::ClientMetric only(const std::string& name) {
-    const auto all = series(name);
-    EXPECT_EQ(all.size(), 1U) << name;
-    return all.empty() ? prometheus::ClientMetric() : all.begin()->second;
-  }
-
-  prometheus::Registry registry_;
-  PrometheusListener listener_{registry_};
-  latchkey::testing::ManualClock clock_;
-  const latchkey::testing::ScopedLocks locks_{Options{.clock = &clock_, .listener = &listener_}};
-};
-
-template <class Body>
-void work(int id, Body&& body) {
-  LOCKED("work:{id}", LockType::WRITE, 3s, 10s) AROUND(id) { body(); };
-}
-
-TEST_F(PrometheusTest, LabelsArePlaceAndTypeAndNeverTheKey) {
+TEST_F(PrometheusTest, LabelsArePlaceAndNeverTheKey) {
   for (int id = 0; id < 100; ++id) work(id, [] {});
   for (const PrometheusListener::Metric& metric : PrometheusListener::metrics()) {
     const auto all = series(std::string(metric.name));
@@ -78,17 +41,41 @@ TEST_F(PrometheusTest, LabelsArePlaceAndTypeAndNeverTheKey) {
                   ElementsAre("abandoned", "hidden_error", "order", "unlock_error", "warning"));
     } else if (metric.name == "latchkey_events_dropped_total") {
       EXPECT_THAT(all, ElementsAre(Pair(IsEmpty(), ::testing::_)));
+    } else if (metric.name == "latchkey_backend_up" || metric.name == "latchkey_reconnects_total") {
+      EXPECT_THAT(all, IsEmpty()) << "memory has no connection";
     } else {
-      ASSERT_EQ(all.size(), 1U) << metric.name;
-      const Labels& labels = all.begin()->first;
-      EXPECT_EQ(labels.size(), 3U);
-      EXPECT_EQ(labels.at("template"), "work:{id}");
-      EXPECT_THAT(labels.at("method"), HasSubstr("work"));
-      EXPECT_EQ(labels.at("type"), "WRITE");
+      int found = 0;
+      for (const auto& [labels, value] : all) {
+        EXPECT_EQ(labels.size(), metric.name == "latchkey_attempts_total" ? 3U : 2U);
+        if (labels.at("template") != "prometheus:{id}") continue;
+        ++found;
+        EXPECT_EQ(labels.at("method"), "work");
+      }
+      EXPECT_EQ(found, metric.name == "latchkey_attempts_total" ? 7 : 1) << metric.name;
     }
   }
-  EXPECT_EQ(only("latchkey_wait_seconds").histogram.sample_count, 100U);
+  EXPECT_EQ(only("latchkey_acquire_seconds").histogram.sample_count, 100U);
   EXPECT_EQ(only("latchkey_hold_seconds").histogram.sample_count, 100U);
+}
+
+void never_called(int id) { LOCKED("prometheus never:{id}").named<"never">() AROUND(id){}; }
+
+TEST_F(PrometheusTest, APlaceThatWasNeverUsedStandsAtZero) {
+  if (registry_.Collect().empty()) never_called(1);  // never, and the compiler cannot know
+  EXPECT_EQ(attempts("granted", "prometheus never:{id}"), 0);
+  EXPECT_EQ(attempts("unavailable", "prometheus never:{id}"), 0);
+  EXPECT_EQ(at("latchkey_lost_total", "prometheus never:{id}").counter.value, 0);
+  EXPECT_EQ(at("latchkey_holds", "prometheus never:{id}").gauge.value, 0);
+  EXPECT_EQ(at("latchkey_wait_seconds", "prometheus never:{id}").histogram.sample_count, 0U);
+}
+
+void named_late(int id) { LOCKED("prometheus late:{id}").named("late") AROUND(id){}; }
+
+TEST_F(PrometheusTest, ANameThatComesWithTheFirstCallReplacesTheMethods) {
+  named_late(1);
+  EXPECT_EQ(at("latchkey_acquire_seconds", "prometheus late:{id}", {{"method", "late"}})
+                .histogram.sample_count,
+            1U);
 }
 
 TEST_F(PrometheusTest, MeasuresHoldsAndLeases) {
@@ -109,31 +96,15 @@ TEST_F(PrometheusTest, CountsLosses) {
   EXPECT_DOUBLE_EQ(only("latchkey_hold_seconds").histogram.sample_sum, 10);
 }
 
-TEST_F(PrometheusTest, CountsTimeouts) {
-  const Hold hold = locks_.locks().with_owner(Owner::make()).lock("work:1").acquire(0ms, 1h);
+TEST_F(PrometheusTest, CountsAttemptsByOutcome) {
+  const Hold hold = locks_.locks().with_owner(Owner::make()).lock("prometheus:1").acquire(0ms, 1h);
   const auto skipping = clock_.skip_waits();
   EXPECT_THROW(work(1, [] {}), LockTimeout);
-  const auto all = series("latchkey_timeouts_total");
-  EXPECT_EQ(all.size(), 2U) << "the other acquire was no LOCKED's";
-  for (const auto& [labels, metric] : all) {
-    EXPECT_EQ(metric.counter.value, labels.at("template").empty() ? 0 : 1);
-  }
-}
-
-TEST_F(PrometheusTest, MeasuresWaits) {
-  using latchkey::testing::MockBackend;
-  auto backend = std::make_unique<::testing::NiceMock<MockBackend>>(clock_);
-  EXPECT_CALL(*backend, acquire(::testing::_))
-      .WillOnce(::testing::Return(MockBackend::busy(5ms)))
-      .WillOnce(::testing::Return(MockBackend::granted()));
-  const latchkey::testing::ScopedLocks mocked(std::move(backend),
-                                              {.clock = &clock_, .listener = &listener_});
-  const auto skipping = clock_.skip_waits();
-  work(1, [] {});
-  ASSERT_TRUE(mocked.locks().flush(10s));
-  const auto wait = only("latchkey_wait_seconds").histogram;
-  EXPECT_EQ(wait.sample_count, 1U);
-  EXPECT_DOUBLE_EQ(wait.sample_sum, 0.005);
+  work(2, [] {});
+  EXPECT_EQ(attempts("timeout"), 1);
+  EXPECT_EQ(attempts("granted"), 1);
+  EXPECT_EQ(attempts("refused"), 0);
+  EXPECT_EQ(attempts("granted", ""), 1) << "the other acquire was no LOCKED's";
 }
 
 TEST_F(PrometheusTest, MeasuresHowLateRenewalsAre) {
@@ -141,7 +112,7 @@ TEST_F(PrometheusTest, MeasuresHowLateRenewalsAre) {
   ASSERT_TRUE(clock_.await_sleepers(1));
   clock_.advance(12s);  // 2 s after a third of the watchdog's period
   ASSERT_TRUE(clock_.await_sleepers(1));
-  const auto lag = only("latchkey_renewal_lag_seconds").histogram;
+  const auto lag = at("latchkey_renewal_lag_seconds", "").histogram;
   EXPECT_EQ(lag.sample_count, 1U);
   EXPECT_DOUBLE_EQ(lag.sample_sum, 2);
 }

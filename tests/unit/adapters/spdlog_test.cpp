@@ -11,12 +11,16 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <latchkey/decorate.hpp>
 #include <latchkey/error.hpp>
 #include <latchkey/testing/manual_clock.hpp>
 #include <latchkey/testing/scoped_locks.hpp>
+
+#include "support/linked_backend.hpp"
+#include "support/recorder.hpp"
 
 namespace latchkey {
 namespace {
@@ -88,6 +92,40 @@ TEST(SpdlogListener, WarnsOfTimeoutsAndLosses) {
           MatchesRegex("error lost FENCED 'work' .*, held 10000.000 ms, token .*: its "
                        "lease ended"),
           StartsWith("error unlock_error REENTRANT 'not mine' by owner ")));
+}
+
+TEST(SpdlogListener, WritesAnOutage) {
+  Log log(spdlog::level::info);
+  SpdlogListener listener(log.logger);
+  tests::Weather weather;
+  {
+    auto backend = std::make_unique<tests::LinkedBackend>(
+        weather, std::vector<Connection>{{"node 1", true, {}}, {"node 2", false, "no route"}});
+    tests::LinkedBackend& link = *backend;
+    const Locks locks(std::move(backend), {.listener = &listener});
+    Hold hold = locks.lock("k").acquire(0ms, 10s);
+    weather.silent = true;
+    EXPECT_THROW(hold.release(), ReleaseUnconfirmed);
+    link.tell(Notification::Kind::link_down, "node 1", "the cable");
+    EXPECT_THROW(static_cast<void>(locks.lock("other").try_acquire()), BackendUnavailable);
+    weather.silent = false;
+    weather.refusing = true;
+    EXPECT_THROW(static_cast<void>(locks.lock("third").try_acquire()), BackendRefused);
+    link.tell(Notification::Kind::link_up, "node 1");
+    ASSERT_TRUE(locks.flush(tests::patience));
+  }
+  EXPECT_THAT(
+      log.lines(),
+      ElementsAre("info connected node 1 of linked",
+                  "error connection_lost node 2 of linked: no route",
+                  MatchesRegex("error release_unconfirmed REENTRANT 'k' by owner [0-9]+, held .* "
+                               "ms: the line is dead"),
+                  "error connection_lost node 1 of linked: the cable",
+                  MatchesRegex("error unavailable REENTRANT 'other' by owner [0-9]+, waited .* ms: "
+                               "the line is dead"),
+                  MatchesRegex("error refused REENTRANT 'third' by owner [0-9]+, waited .* ms: not "
+                               "allowed"),
+                  "warning connection_restored node 1 of linked"));
 }
 
 TEST(SpdlogListener, AsksForLossesOnlyWhereNothingElseIsWritten) {

@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <condition_variable>
 #include <ctime>
+#include <mutex>
+#include <thread>
 
 namespace latchkey {
 namespace {
@@ -47,6 +51,24 @@ TEST(Clock, WaitsUntilADeadlineAndNotLonger) {
   EXPECT_TRUE(lock.owns_lock());
   clock.wait_until(lock, condition, deadline);  // past: returns at once
   EXPECT_TRUE(lock.owns_lock());
+}
+
+// The boot clock goes on while the machine sleeps, what one sleeps on does not.
+TEST(Clock, NobodySleepsLongerThanASecondWithoutALookAtTheBootTime) {
+  std::mutex mutex;
+  std::condition_variable condition;
+  std::unique_lock lock(mutex);
+  Clock& clock = Clock::system();
+  std::atomic<bool> back = false;
+  std::thread helper([&] {
+    for (int turn = 0; turn < 500 && !back; ++turn) std::this_thread::sleep_for(milliseconds(10));
+    condition.notify_all();  // so that it does not hang where it fails
+  });
+  const auto began = clock.now();
+  clock.wait_until(lock, condition, began + std::chrono::hours(1));
+  EXPECT_LT(clock.now() - began, std::chrono::seconds(4));
+  back = true;
+  helper.join();
 }
 
 TEST(Clock, LaterNeverOverflows) {

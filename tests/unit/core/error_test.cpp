@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 
 namespace latchkey {
 namespace {
@@ -35,7 +36,12 @@ TEST(Error, EachNamesTheLock) {
             lock + " is not held by this owner by lock(): nothing to unlock");
   EXPECT_EQ(std::string(NotHeld(site).what()), "no decorated call of this thread holds 'order:42'");
   EXPECT_EQ(std::string(WouldDeadlock(site, LockType::READ).what()),
-            lock + " would wait for its own owner, who holds it as READ");
+            lock +
+                " would wait for its own owner, who holds it as READ: a READ cannot become a "
+                "WRITE; take the WRITE first, or end the READ before");
+  EXPECT_EQ(std::string(ReleaseUnconfirmed(site, "no answer").what()),
+            "the release of " + lock +
+                " was not confirmed: no answer; the lock ends at the latest with its lease");
   EXPECT_EQ(std::string(Cancelled(site).what()),
             "the wait for " + lock + " was cancelled by its stop token");
   EXPECT_EQ(std::string(Closed(site).what()), "the Locks of " + lock + " are closed");
@@ -45,6 +51,23 @@ TEST(Error, EachNamesTheLock) {
             "the backend refused " + lock + ": NOPERM");
   EXPECT_EQ(std::string(Closed({"k", LockType::FAIR, ""}).what()),
             "the Locks of the FAIR lock 'k' are closed");
+}
+
+TEST(Error, OfADecoratedCallSaysWhereAndWhetherItsBodyRan) {
+  LockSite at = site;
+  at.method = "Bank::pay (bank.cpp:7)";
+  at.terms = "key template 'order:{id}', lease watchdog";
+  const Closed before(at);
+  EXPECT_EQ(before.what(), "Bank::pay (bank.cpp:7): the Locks of " + lock +
+                               " are closed; key template 'order:{id}', lease watchdog; the body "
+                               "did not run");
+  EXPECT_FALSE(before.body_ran());
+  at.body_ran = true;
+  const ReleaseUnconfirmed after(at, "no answer");
+  EXPECT_TRUE(std::string_view(after.what()).ends_with("; the body ran")) << after.what();
+  EXPECT_TRUE(after.body_ran());
+  EXPECT_TRUE(Error(after).body_ran()) << "a copy says the same";
+  EXPECT_EQ(after.method(), "Bank::pay (bank.cpp:7)");
 }
 
 TEST(Error, PolicyErrorPointsIntoItsFile) {

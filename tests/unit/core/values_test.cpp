@@ -55,12 +55,12 @@ TEST(HoldId, HasRedissonsShape) {
   EXPECT_EQ(id.text(), "01234567-89ab-cdef-fedc-ba9876543210:18446744073709551615");
 }
 
-TEST(HoldId, SpacesAreRandomUuidsOfVersion4) {
+TEST(HoldId, SpacesAreRandomUuidsOfVersion8) {
   std::set<std::string> seen;
   for (int round = 0; round < 100; ++round) {
     const std::string text = HoldId{HoldId::new_space(), 1}.text();
     EXPECT_EQ(text.size(), 38U);
-    EXPECT_EQ(text[14], '4') << text;
+    EXPECT_EQ(text[14], '8') << text;
     EXPECT_NE(std::string("89ab").find(text[19]), std::string::npos) << text;
     EXPECT_TRUE(seen.insert(text).second);
   }

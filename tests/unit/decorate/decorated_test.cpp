@@ -10,6 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include <latchkey/locks.hpp>
+#include <latchkey/testing/scoped_locks.hpp>
+
 namespace {
 
 using latchkey::Aspect;
@@ -158,6 +161,18 @@ TEST_F(Decorated, TakesCompositionsAndSixteenArguments) {
   EXPECT_EQ(places.size(), 2u);
   EXPECT_EQ(all_.sixteen(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1), 16);
   EXPECT_TRUE(places[2].ends_with("sixteen a b c d e f g h i j k l m n o p")) << places[2];
+}
+
+TEST(Around, TakesALambdaWithoutCapturesAmongItsArguments) {
+  const latchkey::testing::ScopedLocks scope(latchkey::Locks::connect("memory:"));
+  const auto twice = [](int number) { return 2 * number; };
+  const auto same = [](auto number) { return number; };
+  int (*const pointer)(int) = twice;
+  const int id = 4;
+  const int sum = LOCKED("lambda:{id}") AROUND(id, twice, same, pointer) {
+    return twice(id) + same(id) + pointer(id);
+  };
+  EXPECT_EQ(sum, 20);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // docs/annotations.md, compiled and run: its snippets stand here word for word.
+// tidy: long-file because it is one page
 #include <latchkey/latchkey.hpp>
 
 #include <gtest/gtest.h>
@@ -85,6 +86,28 @@ Receipt deposit_by_hand(const Account& account, long amount) {
          };
 }
 
+bool withdraw_here(const Account& account, long amount) {
+  auto hold = LOCKED("account:{account.id}", LockType::WRITE, 3s, 30s) HERE(account);
+  if (ledger.sum(account.id) < amount) return false;  // gives the lock back
+  ledger.add(account.id, -amount);
+  return !hold.lost();
+}
+
+void report_unless_busy(const Account& account) {
+  if (auto hold = LOCKED("report:{account.id}", LockType::REENTRANT, 0s)
+                      .on_timeout(latchkey::skip) HERE(account)) {
+    std::cout << ledger.sum(account.id) << '\n';
+  }
+}
+
+long sum_here(const Account& account) {
+  const auto place = [] { return std::source_location::current(); };
+  const auto hold = latchkey::locked<"account:{account.id}">(place) *
+                        latchkey::terms(LockType::READ) &&
+                    latchkey::for_scope<"account">(place, account);
+  return ledger.sum(account.id);
+}
+
 class Bank {
  public:
   DECORATED(LOCKED("account:{account.id}", LockType::READ, 3s, 30s), long, balance, (const),
@@ -122,6 +145,15 @@ auto refresh_by_hand = latchkey::decorate(
     latchkey::locked<"cache:{0}">() * latchkey::terms(LockType::REENTRANT, 1s, 10s),
     [](const std::string& region) { return "fresh " + region; },
     [] { return std::source_location::current(); });
+
+bool deposited(const Account& account, long amount) {
+  try {
+    deposit(account, amount);
+    return true;
+  } catch (const latchkey::BackendUnavailable& error) {
+    return error.body_ran();  // false: nothing was done, so it can be called again
+  }
+}
 
 std::optional<Receipt> try_deposit(const Account& account, long amount) {
   return LOCKED("account:{account.id}", LockType::WRITE, 100ms, 30s)
@@ -228,12 +260,21 @@ TEST_F(Annotations, DoWhatThePageSays) {
   EXPECT_EQ(page::deposit_by_hand(account, 5).sum, 10);
   EXPECT_EQ(&page::last(account), &page::ledger.latest);
   EXPECT_EQ(page::try_deposit(account, 1)->sum, 11);
+  EXPECT_TRUE(page::deposited(account, 0));
   EXPECT_EQ(page::withdraw(account, 1), 10);
   page::transfer(account, {2}, 4);
   EXPECT_EQ(page::sum_of({1, 2}), 10);
   EXPECT_EQ(page::sum_of({1}), 6);
   EXPECT_EQ(page::timings.size(), 1u);
   EXPECT_EQ(page::refresh("eu"), page::refresh_by_hand("eu"));
+  EXPECT_TRUE(page::withdraw_here(account, 2));
+  EXPECT_FALSE(page::withdraw_here(account, 100));
+  EXPECT_EQ(page::sum_here(account), 4);
+  std::ostringstream reported;
+  std::streambuf* const out = std::cout.rdbuf(reported.rdbuf());
+  page::report_unless_busy(account);
+  std::cout.rdbuf(out);
+  EXPECT_EQ(reported.str(), "4\n");
   EXPECT_THROW(page::settle(account), latchkey::NotHeld);
   LOCKED("account:{account.id}") AROUND(account) { page::settle(account); };
   EXPECT_EQ(page::save({7, "ada"}), "saved ada");

@@ -11,7 +11,7 @@
 
 #include <latchkey/testing/scoped_locks.hpp>
 
-#if defined(AROUND) || defined(DECORATED) || defined(ASSERT_HELD)
+#if defined(HERE) || defined(AROUND) || defined(DECORATED) || defined(ASSERT_HELD)
 #error "LATCHKEY_NO_SHORT_MACROS leaves short macros"
 #endif
 
@@ -25,6 +25,10 @@ struct Counter {
     LATCHKEY_ASSERT_HELD("long:{step}", step);
     return count += step;
   }
+  bool here() {
+    auto hold = LATCHKEY_LOCKED("long") LATCHKEY_HERE();
+    return !hold.lost();
+  }
   int count = 0;
 };
 
@@ -33,6 +37,7 @@ TEST(LongForms, DoWhatTheShortOnesDo) {
   Counter counter;
   EXPECT_EQ(counter.around(), 1);
   EXPECT_EQ(counter.declared(2), 3);
+  EXPECT_TRUE(counter.here());
 }
 
 }  // namespace

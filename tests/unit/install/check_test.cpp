@@ -124,6 +124,21 @@ TEST(Check, AStrategyFitsTheResultOrTheFileIsRefused) {
   EXPECT_EQ(only_mistake(rule("Till::close: {on_timeout: skip, on_lost: report}")), "");
 }
 
+TEST(Check, AScopeGetsNothingThatNeedsABody) {
+  const auto rule = [](const char* words) { return memory + money + "rules:\n  " + words + "\n"; };
+  EXPECT_EQ(
+      only_mistake(rule("Till::browse: {wait: 1s, lease: 5s, hold_for: 1s, on_lost: report}")), "");
+  EXPECT_EQ(only_mistake(rule("Till::leaf: {on_timeout: skip, on_unavailable: skip}")), "");
+  EXPECT_THAT(only_mistake(rule("Till::browse: {on_timeout: skip}")),
+              HasSubstr("'skip' does not fit till::Till::browse"));
+  EXPECT_THAT(only_mistake(rule("Till::browse: {unlocked: dangerously}")),
+              HasSubstr("'unlocked' does not fit till::Till::browse"));
+  EXPECT_THAT(only_mistake(rule("Till::leaf: {on_timeout: run_unlocked_dangerously}")),
+              HasSubstr("'run_unlocked_dangerously' does not fit till::Till::leaf"));
+  EXPECT_THAT(only_mistake(rule("Till::browse: {on_lost: raise}")),
+              HasSubstr("its Hold tells the listener of a loss, so say 'report'"));
+}
+
 TEST(Check, DefaultsAreHeldAgainstWhatSaysNothingInCode) {
   EXPECT_THAT(only_mistake(memory + money + "defaults: {on_timeout: skip}\n"),
               AllOf(HasSubstr("6:24 'skip' does not fit till::Till::deposit"),

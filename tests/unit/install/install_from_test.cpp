@@ -50,6 +50,30 @@ bool is_about(std::chrono::milliseconds seen, std::chrono::milliseconds lease) {
   return seen <= lease && seen > lease - lease / 50 - 5s;
 }
 
+TEST(InstallFrom, AScopeFollowsItsRuleToo) {
+  EXPECT_EQ(in_child([](Findings& findings) {
+              const PolicyText file(R"(
+backends: {main: "memory:"}
+prefix: "shop:"
+policies:
+  money: {key: "money:{account.id}"}
+rules:
+  Till::browse: {lease: 300s, key: "shelf:{account.name}", type: READ}
+  Till::leaf: {wait: 0ms}
+)");
+              install_from(file.path());
+              Till till;
+              const Seen seen = till.browse(account);
+              CHILD_EXPECT(findings, seen.key == "shop:shelf:ada");
+              CHILD_EXPECT(findings, seen.type == LockType::READ);
+              CHILD_EXPECT(findings, is_about(seen.lease, 300s));
+              CHILD_EXPECT(findings, till.leaf(account));
+              const Hold other = default_locks().with_owner(Owner::make()).lock("till:7").acquire();
+              CHILD_EXPECT(findings, !till.leaf(account));
+            }),
+            "");
+}
+
 TEST(InstallFrom, RulesWinOverCodeAndCodeOverDefaults) {
   EXPECT_EQ(in_child([](Findings& findings) {
               const PolicyText file(R"(

@@ -46,6 +46,14 @@ constexpr auto latchkey_fields(latchkey::reflect::tag<Order>) {
 }
 }  // namespace wire
 
+enum class Color { RED, BLUE };
+inline std::string latchkey_key(Color color) { return color == Color::RED ? "red" : "blue"; }
+
+struct Isbn {
+  long number = 0;
+  friend std::string latchkey_key(const Isbn& isbn) { return "978-" + std::to_string(isbn.number); }
+};
+
 std::string key_in_code(const Account& account) {
   latchkey::KeyBuffer key;  // no heap for keys up to 64 bytes
   latchkey::Key<"account:{account.id}">::render<"account">(key, account);
@@ -88,7 +96,7 @@ TEST(DocsKeys, EverySnippetOfThePageStandsInThisFile) {
     EXPECT_NE(self.find(block), std::string::npos) << block;
     ++count;
   }
-  EXPECT_EQ(count, 3);
+  EXPECT_EQ(count, 4);
 }
 
 template <FixedString Template, FixedString Names, class... Args>
@@ -112,6 +120,11 @@ TEST(DocsKeys, TheTableOfKeys) {
   EXPECT_EQ((rendered<"{{fixed}}", "">()), "{fixed}");
   EXPECT_EQ((rendered<"cart:{user.nick ?: user.name}", "user">(user)), "cart:ada");
   EXPECT_EQ((rendered<"stripe:{hash(user.name) % 64}", "user">(user)), "stripe:41");
+}
+
+TEST(DocsKeys, ATextOfYourOwn) {
+  EXPECT_EQ((rendered<"paint:{color}", "color">(Color::BLUE)), "paint:blue");
+  EXPECT_EQ((rendered<"{book}", "book">(Isbn{3})), "978-3");
 }
 
 TEST(DocsKeys, Escaping) {

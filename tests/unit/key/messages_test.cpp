@@ -128,10 +128,12 @@ TEST(KeyMessages, KeysThatDoNotFitNameWhatWouldFit) {
   EXPECT_EQ((of_binding<"a", Closed>("{a}")),
             "key '{a}', column 2: 'a' is an object, which makes no key; " + closed +
                 " has not told its fields to keys from files: write LATCHKEY_REFLECT(" + closed +
-                ") or LATCHKEY_FIELDS(" + closed + ", ...) beside it");
+                ") or LATCHKEY_FIELDS(" + closed + ", ...) beside it" +
+                ", or std::string latchkey_key(const " + closed + "&) beside it");
   EXPECT_EQ((of_binding<"home", sample::Address>("{home}")),
             "key '{home}', column 2: 'home' is an object, which makes no key: name one of its "
-            "fields: zip, number");
+            "fields: zip, number; or write std::string latchkey_key(const sample::Address&) beside "
+            "it");
   EXPECT_EQ((of_binding<"rate", double>("{rate}")),
             "key '{rate}', column 2: 'rate' is a floating-point number, which makes no key");
   EXPECT_EQ(account("{account.days}"),

@@ -1,6 +1,8 @@
 // Types that the tests of keys render from: one of each kind that a key can walk into.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -25,6 +27,12 @@ struct Address {
   LATCHKEY_REFLECT(Address);
 };
 
+// Its text is what the hook says.
+struct Tone {
+  std::string text;
+};
+inline std::string latchkey_key(const Tone& tone) { return tone.text + ":"; }
+
 struct Account {
   std::int64_t id = 0;
   std::string name;
@@ -40,6 +48,10 @@ struct Account {
   std::map<std::string, int> tags;
   std::unordered_map<int, std::string> notes;
   const char* label = nullptr;
+  std::vector<std::byte> digest;
+  std::chrono::milliseconds delay{};
+  std::optional<std::chrono::sys_time<std::chrono::microseconds>> paid;
+  Tone tone;
 };
 LATCHKEY_REFLECT(Account);
 
@@ -99,6 +111,12 @@ inline Account random_account(std::mt19937_64& random) {
   if (random() % 2 != 0) account.tags["vip"] = static_cast<int>(random() % 10);
   if (random() % 2 != 0) account.notes[7] = random_text(random);
   if (random() % 2 != 0) account.label = "la:bel";
+  account.digest.resize(random() % 100);
+  for (std::byte& byte : account.digest) byte = static_cast<std::byte>(random());
+  account.delay = std::chrono::milliseconds(static_cast<std::int64_t>(random()) >> random() % 64);
+  const std::chrono::microseconds since(static_cast<std::int64_t>(random()) >> random() % 64);
+  if (random() % 2 != 0) account.paid.emplace(since);
+  account.tone.text = random_text(random);
   return account;
 }
 

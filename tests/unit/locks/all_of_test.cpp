@@ -2,9 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <future>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <latchkey/error.hpp>
@@ -171,6 +175,59 @@ TEST_F(AllOfTest, IsLostAsSoonAsOneIs) {
   EXPECT_FALSE(hold.extend(9s));
   EXPECT_FALSE(hold.release());
   EXPECT_FALSE(locked("a"));
+}
+
+// A callback that wanted a mutex of the releasing thread was a deadlock.
+TEST(AllOfStopCallbacks, AreNotWaitedForByARelease) {
+  for (const bool by_destructor : {false, true}) {
+    const Locks locks = Locks::connect("memory:");
+    Hold hold = locks.all_of({locks.lock("a"), locks.lock("b")}).acquire(0ms, 30s);
+    std::timed_mutex mine;
+    std::atomic<bool> began = false, ended = false;
+    const std::stop_callback callback(hold.stop_token(), [&] {
+      began = true;
+      if (mine.try_lock_for(tests::patience)) mine.unlock();
+      ended = true;
+    });
+    mine.lock();
+    EXPECT_TRUE(locks.force_release("a"));
+    EXPECT_FALSE(hold.extend(30s)) << "it finds out";
+    ASSERT_TRUE(tests::eventually([&] { return began.load(); }));
+    if (by_destructor) {
+      const Hold gone = std::move(hold);
+    } else {
+      EXPECT_FALSE(hold.release());
+    }
+    EXPECT_FALSE(ended) << "the release waited for the callback";
+    mine.unlock();
+  }
+}
+
+TEST(AllOfStopCallbacks, AreNotWaitedForByTheLastHoldOfAPlace) {
+  std::timed_mutex mine;
+  std::atomic<bool> began = false;
+  std::promise<void> ended;
+  std::optional<Locks> locks = Locks::connect("memory:");
+  std::optional<Hold> hold = locks->lock("a").acquire(0ms, 30ms);
+  locks.reset();
+  const std::stop_callback callback(hold->stop_token(), [&] {
+    began = true;
+    if (mine.try_lock_for(tests::patience)) mine.unlock();
+    ended.set_value();
+  });
+  std::future<void> end = ended.get_future();
+  mine.lock();
+  ASSERT_TRUE(tests::eventually([&] { return began.load(); }));
+  hold.reset();
+  EXPECT_EQ(end.wait_for(0ms), std::future_status::timeout) << "it waited for the callback";
+  mine.unlock();
+  EXPECT_EQ(end.wait_for(tests::patience), std::future_status::ready);
+}
+
+TEST_F(AllOfTest, ATokenThatIsAskedForAfterALossIsStopped) {
+  Hold hold = locks.all_of({locks.lock("a"), locks.lock("b")}).acquire(0ms, 1s);
+  clock.advance(2s);
+  EXPECT_TRUE(hold.stop_token().stop_requested());
 }
 
 TEST_F(AllOfTest, ExtendsAll) {

@@ -2,12 +2,16 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <memory>
 #include <stop_token>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include <latchkey/attempt.hpp>
 #include <latchkey/error.hpp>
 
+#include "support/failing_backend.hpp"
 #include "support/manual_locks.hpp"
 
 namespace latchkey {
@@ -43,7 +47,38 @@ TEST_P(CancelTest, BeforeTheWait) {
     EXPECT_THROW(static_cast<void>(locks.try_acquire("k", attempt(stop))), Cancelled);
   }
   EXPECT_TRUE(locks.inspect("k").queue.empty());
-  EXPECT_TRUE(locks.try_acquire("k", attempt(stop)).has_value());  // there was nothing to wait for
+}
+
+// A free lock was granted on most ways to it, although nobody wanted it any more.
+TEST_P(CancelTest, BeforeTheCallNothingIsAsked) {
+  std::stop_source stop;
+  stop.request_stop();
+  Attempt once = attempt(stop);
+  once.wait = 0ms;
+  for (const Attempt& each : {attempt(stop), once}) {
+    EXPECT_THROW(static_cast<void>(locks.acquire("k", each)), Cancelled);
+    EXPECT_THROW(static_cast<void>(locks.try_acquire("k", each)), Cancelled);
+    const std::vector<std::string> keys{"a", "b"};
+    EXPECT_THROW(static_cast<void>(locks.acquire_all(keys, each)), Cancelled);
+    EXPECT_THROW(static_cast<void>(locks.try_acquire_all(keys, each)), Cancelled);
+  }
+  EXPECT_TRUE(locks.list().empty());
+  const Hold outer = locks.acquire("k", attempt({}));
+  EXPECT_THROW(static_cast<void>(locks.acquire("k", attempt(stop))), Cancelled) << "re-entry";
+}
+
+TEST(CancelBeforeTheCall, NoBackendIsAsked) {
+  std::stop_source stop;
+  stop.request_stop();
+  Attempt made;
+  made.cancel = stop.get_token();
+  tests::Weather weather;
+  weather.silent = true;
+  const Locks simple(std::make_unique<tests::FailingBackend>(weather));
+  EXPECT_THROW(static_cast<void>(simple.try_acquire("k", made)), Cancelled);
+  const Locks quorum = Locks::connect("quorum:memory:c1 memory:c2 memory:c3");
+  EXPECT_THROW(static_cast<void>(quorum.try_acquire("k", made)), Cancelled);
+  EXPECT_FALSE(Locks::connect("memory:c1").inspect("k").locked);
 }
 
 TEST_P(CancelTest, DuringTheWait) {

@@ -153,6 +153,14 @@ TEST(ListenerTest, LearnsOfMissedEventsWhereTheyAreMissing) {
   ASSERT_EQ(dropped.size(), 1U);
   EXPECT_EQ(dropped[0].count, 4'500U - 4'096U);
   EXPECT_EQ(dropped[0].text, "the listener was too slow");
+  std::uint64_t missed = 0, new_holds = 0;
+  for (const Event::Missed& each : dropped[0].missed) {
+    missed += each.count;
+    new_holds += each.new_holds;
+    EXPECT_EQ(each.new_holds, each.kind == Kind::granted ? each.count : 0);
+  }
+  EXPECT_EQ(missed, dropped[0].count);
+  EXPECT_GT(new_holds, 0U);
   EXPECT_TRUE(listener.recorder.last_was(Kind::dropped));
 }
 

@@ -135,6 +135,25 @@ TEST(LockTable, DoesWhatTheNaiveModelDoes) {
   }
 }
 
+TEST(LockTable, FindsAHoldOfItsOwnTypeOnly) {
+  LockTable table;
+  const LockType read = LockType::READ, write = LockType::WRITE;
+  const auto ask = [&](Verb verb, LockType type) {
+    return table.apply(about(verb, "a", 1, type), start).kind;
+  };
+  EXPECT_EQ(ask(Verb::acquire, write), Kind::granted);
+  for (const Verb verb : {Verb::renew, Verb::verify, Verb::release, Verb::leave}) {
+    EXPECT_EQ(ask(verb, read), Kind::gone) << to_string(verb) << " of a WRITE as READ";
+  }
+  EXPECT_EQ(ask(Verb::downgrade, write), Kind::granted);
+  for (const Verb verb : {Verb::renew, Verb::verify, Verb::release}) {
+    EXPECT_EQ(ask(verb, write), Kind::gone) << to_string(verb) << " of a READ as WRITE";
+  }
+  EXPECT_EQ(ask(Verb::verify, read), Kind::granted);
+  EXPECT_EQ(ask(Verb::leave, write), Kind::granted) << "leave ends whatever came of a WRITE";
+  EXPECT_EQ(table.size(), 0U);
+}
+
 TEST(LockTable, LeavesNothingBehind) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     World world(seed);
@@ -147,7 +166,10 @@ TEST(LockTable, LeavesNothingBehind) {
     for (const char* key : {"a", "b", "c"}) {
       table.apply(about(Verb::subscribe, key, 0), now, &ear);
       table.apply(about(Verb::unsubscribe, key, 0), now, &ear);
-      for (std::uint64_t id = 1; id <= 4; ++id) table.apply(about(Verb::leave, key, id), now);
+      for (std::uint64_t id = 1; id <= 4; ++id) {
+        table.apply(about(Verb::leave, key, id), now);
+        table.apply(about(Verb::leave, key, id, LockType::WRITE), now);
+      }
     }
     EXPECT_EQ(table.size(), 0U) << "seed " << seed;
   }

@@ -30,6 +30,9 @@ struct Key {
 };
 
 inline bool plain(LockType type) { return type != LockType::READ && type != LockType::WRITE; }
+inline bool same_family(LockType one, LockType other) {
+  return one == other || (plain(one) && plain(other));
+}
 
 /// One key at a time, expired entries removed everywhere before each request.
 class Store {
@@ -46,7 +49,8 @@ class Store {
       }
     }
     Key& key = keys_[std::string(ask.key)];
-    const auto mine = find(key.holders, ask.id.number);
+    const auto any = find(key.holders, ask.id.number);
+    const auto mine = any != nullptr && same_family(any->type, ask.type) ? any : nullptr;
     const auto yes_no = [](bool yes) {
       return Answer{yes ? Outcome::Kind::granted : Outcome::Kind::gone};
     };
@@ -57,19 +61,31 @@ class Store {
         return yes_no(mine != nullptr);
       case Verb::verify: return yes_no(mine != nullptr);
       case Verb::downgrade:
-        if (mine == nullptr || plain(mine->type)) return yes_no(false);
-        mine->type = LockType::READ;
-        mine->ends = std::max(mine->ends, now + ask.lease);
+        if (any == nullptr || plain(any->type)) return yes_no(false);
+        any->type = LockType::READ;
+        any->ends = std::max(any->ends, now + ask.lease);
         return yes_no(true);
-      case Verb::release: return yes_no(remove(key.holders, ask.id.number));
+      case Verb::release: {
+        const bool released = mine != nullptr && remove(key.holders, ask.id.number);
+        if (released && ask.type == LockType::FAIR) call_first(key, now);
+        return yes_no(released);
+      }
       case Verb::leave: {
+        const bool first = !key.queue.empty() && key.queue.front().id == ask.id.number;
         const bool queued = remove(key.queue, ask.id.number);
-        return yes_no(remove(key.holders, ask.id.number) || queued);
+        const bool downgraded =
+            any != nullptr && ask.type == LockType::WRITE && any->type == LockType::READ;
+        const bool held = mine != nullptr || downgraded;
+        const bool released = held && remove(key.holders, ask.id.number);
+        if ((first || released) && ask.type == LockType::FAIR) call_first(key, now);
+        return yes_no(released || queued);
       }
       case Verb::force_release: {
-        const bool any = !key.holders.empty();
+        const bool locked = !key.holders.empty();
+        const bool was_plain = locked && plain(key.holders.front().type);
         key.holders.clear();
-        return yes_no(any);
+        if (was_plain) call_first(key, now);
+        return yes_no(locked);
       }
       default: return yes_no(true);
     }
@@ -90,9 +106,25 @@ class Store {
 
   static bool compatible(const Entry& holder, const Request& ask) {
     if (holder.id == ask.id.number) {
-      return holder.type == ask.type || (plain(holder.type) && plain(ask.type));
+      return same_family(holder.type, ask.type);
     }
     return holder.type == LockType::READ && ask.type == LockType::READ;
+  }
+
+  // The first two ask again when what is in their way may have ended, or sooner.
+  static std::chrono::milliseconds retry_of(const Key& key, std::size_t before,
+                                            Clock::time_point again, Clock::time_point now) {
+    Clock::time_point end{};
+    for (const Entry& holder : key.holders) end = std::max(end, holder.ends);
+    if (key.holders.empty()) end = key.queue.front().ends;
+    if (before < 2) again = std::min(again, end);
+    return std::chrono::ceil<std::chrono::milliseconds>(again - now);
+  }
+
+  static void call_first(Key& key, Clock::time_point now) {
+    if (!key.holders.empty() || key.queue.empty()) return;
+    Clock::time_point& ends = key.queue.front().ends;
+    ends = std::min<Clock::time_point>(ends, now + std::chrono::seconds(5));
   }
 
   Answer acquire(Key& key, const Request& ask, Clock::time_point now) {
@@ -104,16 +136,22 @@ class Store {
     Entry* const mine = find(key.holders, id);
     const bool again = mine != nullptr && in_the_way.empty();
     if (ask.type == LockType::FAIR && !again) {
+      if (!key.queue.empty() && key.queue.front().id != id) call_first(key, now);
+      std::size_t before = 0;
       for (const Entry& place : key.queue) {
         if (place.id == id) break;
         in_the_way.push_back(place);
+        ++before;
       }
-      if (!in_the_way.empty()) {
+      const bool queues = find(key.queue, id) != nullptr || ask.queue_wait.count() > 0;
+      if (!in_the_way.empty() && queues) {
         if (Entry* place = find(key.queue, id)) {
           place->ends = std::max(place->ends, now + ask.queue_wait);
-        } else if (ask.queue_wait.count() > 0) {
+        } else {
           key.queue.push_back({id, ask.type, now + ask.queue_wait});
         }
+        const auto pace = now + std::chrono::seconds(before < 2 ? 1 : 4);
+        return {Outcome::Kind::busy, retry_of(key, before, pace, now)};
       }
     }
     if (!in_the_way.empty()) {

@@ -65,6 +65,15 @@ class Till {
   Seen pay(const Account& account) {
     return LOCKED_BY("money") AROUND(account) { return look(); };
   }
+  Seen browse(const Account& account) {
+    auto hold = LOCKED("till:{account.id}", LockType::WRITE, 3s, 30s) HERE(account);
+    return {true, std::string(hold.key()), hold.type(), hold.remaining()};
+  }
+  bool leaf(const Account& account) {
+    auto hold = LOCKED("till:{account.id}", LockType::WRITE, 20s, 30s)
+                    .on_timeout(latchkey::skip) HERE(account);
+    return hold.has_value();
+  }
 };
 
 }  // namespace till

@@ -50,6 +50,19 @@ TEST_F(QuorumTest, HoldsOnAllAndGivesBackOnAll) {
   EXPECT_TRUE(connect(their_ways_).lock("k").try_acquire());
 }
 
+// The server that missed the downgrade was asked to give back a READ, and kept its WRITE.
+TEST_F(QuorumTest, AReadThatOneServerHasAsAWriteYetIsGivenBackThereToo) {
+  const Locks locks = connect(ways_);
+  Hold write = locks.lock("k", LockType::WRITE).acquire(0ms, 30s);
+  Hold read = locks.lock("k", LockType::READ).acquire(0ms, 30s);
+  ASSERT_TRUE(tests::eventually([&] { return locked("k") == 5; }));
+  ways_.way[1] = Way::down;
+  EXPECT_TRUE(write.release());
+  ways_.way[1] = Way::open;
+  EXPECT_TRUE(read.release());
+  EXPECT_TRUE(tests::eventually([&] { return locked("k") == 0; }));
+}
+
 // Every set of servers, in every kind of trouble. A minority is not even noticed; of a majority
 // each failure says who said what, and nothing stays behind where an answer can come.
 TEST_F(QuorumTest, EverySetOfServersInEveryTrouble) {
@@ -97,6 +110,18 @@ TEST_F(QuorumTest, AMinorityThatWasGrantedIsGivenBack) {
     static_cast<void>(locks.lock("other").try_acquire(0ms, 10s));
     return locked("k") == 3;
   }));
+}
+
+// Without another request: the next may be long in coming, and the lease is.
+TEST_F(QuorumTest, AMinorityThatWasGrantedIsGivenBackBeforeTheAttemptIsTold) {
+  const Locks locks = connect(ways_), theirs = connect(their_ways_);
+  their_ways_.set(0b00011, Way::down);
+  const Hold busy = theirs.lock("k").acquire(0ms, 30s);
+  ASSERT_EQ(locked("k"), 3);
+  for (int attempt = 0; attempt < 20; ++attempt) {
+    EXPECT_FALSE(locks.lock("k").try_acquire(0ms, 30s));
+    EXPECT_EQ(locked("k"), 3);
+  }
 }
 
 // The story that RedLock is known to fail: a server forgets its grant and gives it to another.

@@ -133,7 +133,7 @@ static_assert(shape_of<double> == Shape::FLOATING);
 static_assert(shape_of<void*> == Shape::OTHER && shape_of<void (*)()> == Shape::OTHER);
 static_assert(shape_of<std::nullptr_t> == Shape::OTHER);
 static_assert(shape_of<Wide> == Shape::OBJECT);
-static_assert(shape_of<std::chrono::seconds> == Shape::OBJECT);
+static_assert(shape_of<std::chrono::seconds> == Shape::TIME);
 
 static_assert(type_name<int>() == "int");
 static_assert(type_name<Base>().ends_with("Base"));

@@ -173,6 +173,17 @@ TYPED_TEST_P(BackendHolds, DowngradeTurnsAWriteIntoARead) {
   EXPECT_EQ(one.tell(Verb::release, this->name, LockType::READ, id).kind, Kind::granted);
 }
 
+TYPED_TEST_P(BackendHolds, LeaveOfAWriteEndsTheReadThatItHasBecome) {
+  Probe one = this->connect(), other = this->connect();
+  LATCHKEY_DETAIL_OFFERED(one.offers().read_write, "READ and WRITE");
+  const HoldId id = one.fresh_id();
+  EXPECT_EQ(one.acquire(this->name, LockType::WRITE, id, this->long_lease).kind, Kind::granted);
+  EXPECT_EQ(one.downgrade(this->name, id, this->long_lease).kind, Kind::granted);
+  EXPECT_EQ(one.tell(Verb::leave, this->name, LockType::WRITE, id).kind, Kind::granted);
+  EXPECT_EQ(other.acquire(this->name, LockType::WRITE, other.fresh_id(), this->lease).kind,
+            Kind::granted);
+}
+
 TYPED_TEST_P(BackendHolds, AcquireAllTakesEachMemberAsItsType) {
   Probe one = this->connect(), other = this->connect();
   const Capabilities offered = one.offers();
@@ -252,6 +263,7 @@ REGISTER_TYPED_TEST_SUITE_P(BackendHolds, ExclusiveTypesHaveOneHolder,
                             AnotherFamilyIsBusy, ALeaseEnds, RenewProlongsAndNeverShortens,
                             VerifyTellsAndChangesNothing, AReleaseIsOnlyOfItsOwnId,
                             LeaveEndsWhateverCameOfAnAcquire, DowngradeTurnsAWriteIntoARead,
+                            LeaveOfAWriteEndsTheReadThatItHasBecome,
                             AcquireAllTakesEachMemberAsItsType, AcquireAllTakesAllOrNothing);
 
 }  // namespace latchkey::testing::contract

@@ -5,7 +5,9 @@
 #include <atomic>
 #include <future>
 #include <memory>
+#include <optional>
 #include <thread>
+#include <vector>
 
 #include <latchkey/error.hpp>
 #include <latchkey/locks.hpp>
@@ -151,6 +153,41 @@ TYPED_TEST_P(BackendLocks, AWaiterGetsWhatIsReleased) {
   }
 }
 
+TYPED_TEST_P(BackendLocks, FairLeasesThatEndArePassedOnInOrderAndInTime) {
+  Locks one = this->locks(), other = this->locks();
+  Probe probe = this->connect();
+  LATCHKEY_DETAIL_OFFERED(probe.offers().fair && probe.offers().administration, "FAIR, inspect");
+  const Options options = this->store.options();
+  Clock& clock = options.clock != nullptr ? *options.clock : Clock::system();
+  constexpr std::size_t owners = 8;
+  const milliseconds in_time = this->lease + std::chrono::seconds(1);
+  Hold first = one.lock(this->name, LockType::FAIR).acquire(this->no_wait, this->long_lease);
+  std::vector<std::optional<Hold>> holds(owners);
+  std::vector<Clock::time_point> granted(owners);
+  std::vector<std::thread> waiters;
+  for (std::size_t at = 0; at < owners; ++at) {
+    waiters.emplace_back([&, at] {
+      Locks& locks = at % 2 == 0 ? other : one;
+      holds[at] = locks.lock(this->name, LockType::FAIR).try_acquire(owners * in_time, this->lease);
+      granted[at] = clock.now();
+    });
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (probe.inspect(this->name).queue.size() <= at && std::chrono::steady_clock::now() < until)
+      std::this_thread::sleep_for(milliseconds(1));
+  }
+  Clock::time_point last = clock.now();
+  EXPECT_TRUE(first.release());
+  this->while_time_passes([&] {
+    for (std::thread& each : waiters) each.join();
+  });
+  for (std::size_t at = 0; at < owners; ++at) {  // nobody releases: each lease runs out
+    EXPECT_TRUE(holds[at]) << at;
+    EXPECT_GE(granted[at], last) << at << " came before its turn";
+    EXPECT_LT(granted[at] - last, in_time) << at;
+    last = granted[at];
+  }
+}
+
 TYPED_TEST_P(BackendLocks, AHoldIsLostWhenItsLeaseEnds) {
   Locks one = this->locks(), other = this->locks();
   Hold hold = one.lock(this->name).acquire(this->no_wait, this->lease);
@@ -203,6 +240,7 @@ REGISTER_TYPED_TEST_SUITE_P(BackendLocks, TwoLocksExcludeEachOther, ReentryIsCou
                             AnotherTypeWouldDeadlockButAReadInsideOnesWrite,
                             AWriteThatEndsFirstLeavesItsRead, LockAndHoldAreCountedApart,
                             ATimeoutSaysWhatWasBusyAndForHowLong, AWaiterGetsWhatIsReleased,
+                            FairLeasesThatEndArePassedOnInOrderAndInTime,
                             AHoldIsLostWhenItsLeaseEnds, ExtendMovesTheDeadline,
                             ThreadsOfOneLocksAreOwnersOfTheirOwn, AdministrationThroughLocks);
 

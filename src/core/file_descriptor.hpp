@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace latchkey::detail::redis {
+namespace latchkey::detail {
 
 class FileDescriptor {
  public:
@@ -28,4 +28,4 @@ class FileDescriptor {
   int number_ = -1;
 };
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::detail

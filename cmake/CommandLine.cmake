@@ -1,0 +1,38 @@
+# The command line tool `latchkey`. The library does not need it.
+option(LATCHKEY_CLI "Build the command line tool" ${PROJECT_IS_TOP_LEVEL})
+if(NOT LATCHKEY_CLI)
+  return()
+endif()
+foreach(package CLI11 nlohmann_json fmt)
+  find_package(${package} QUIET)
+endforeach()
+latchkey_need(TARGET CLI11::CLI11 "CLI11 (for the command line tool, LATCHKEY_CLI)" "libcli11-dev")
+latchkey_need(TARGET nlohmann_json::nlohmann_json
+  "nlohmann-json (for the command line tool, LATCHKEY_CLI)" "nlohmann-json3-dev")
+latchkey_need(TARGET fmt::fmt "fmt (for the command line tool, LATCHKEY_CLI)" "libfmt-dev")
+
+file(GLOB_RECURSE latchkey_cli_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cli/*.cpp")
+add_executable(latchkey_cli ${latchkey_cli_sources})
+latchkey_compile_as_own(latchkey_cli)
+target_include_directories(latchkey_cli PRIVATE "${PROJECT_SOURCE_DIR}/src")
+target_link_libraries(latchkey_cli PRIVATE
+  latchkey CLI11::CLI11 nlohmann_json::nlohmann_json fmt::fmt)
+target_compile_definitions(latchkey_cli PRIVATE LATCHKEY_CLI_VERSION="${PROJECT_VERSION}")
+set_target_properties(latchkey_cli PROPERTIES OUTPUT_NAME latchkey)
+install(TARGETS latchkey_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+
+# The manual page and the completions are printed by the tool itself.
+set(latchkey_cli_share "${PROJECT_BINARY_DIR}/share")
+add_custom_command(TARGET latchkey_cli POST_BUILD
+  COMMAND "${CMAKE_COMMAND}" -E make_directory "${latchkey_cli_share}"
+  COMMAND latchkey_cli man > "${latchkey_cli_share}/latchkey.1"
+  COMMAND latchkey_cli completion bash > "${latchkey_cli_share}/latchkey.bash"
+  COMMAND latchkey_cli completion zsh > "${latchkey_cli_share}/_latchkey"
+  COMMAND latchkey_cli completion fish > "${latchkey_cli_share}/latchkey.fish"
+  VERBATIM)
+install(FILES "${latchkey_cli_share}/latchkey.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+install(FILES "${latchkey_cli_share}/latchkey.bash" RENAME latchkey
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
+install(FILES "${latchkey_cli_share}/_latchkey" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
+install(FILES "${latchkey_cli_share}/latchkey.fish"
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")

@@ -1,0 +1,6 @@
+// C++20 or one sentence.
+#pragma once
+
+#if __cplusplus < 202002L
+#error "latchkey needs C++20: compile with -std=c++20, or in CMake say cxx_std_20 of your target"
+#endif

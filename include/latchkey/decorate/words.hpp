@@ -1,0 +1,39 @@
+// What DECORATED looks for in the text of what it was given.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace latchkey::detail {
+
+consteval bool is_word_letter(char letter) {
+  return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
+         (letter >= '0' && letter <= '9') || letter == '_';
+}
+
+/// `word` stands in `text`, whole and outside of angle brackets.
+consteval bool has_word(std::string_view word, std::string_view text) {
+  int depth = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '<') ++depth;
+    if (text[at] == '>') --depth;
+    if (depth != 0 || !text.substr(at).starts_with(word)) continue;
+    const std::size_t end = at + word.size();
+    const bool begins = at == 0 || !is_word_letter(text[at - 1]);
+    if (begins && (end == text.size() || !is_word_letter(text[end]))) return true;
+  }
+  return false;
+}
+
+/// `(type) name = value`: an equals sign behind the parenthesis that the text begins with.
+consteval bool has_default(std::string_view text) {
+  int depth = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '(') ++depth;
+    if (text[at] == ')') --depth;
+    if (depth == 0 && text[at] == '=') return true;
+  }
+  return false;
+}
+
+}  // namespace latchkey::detail

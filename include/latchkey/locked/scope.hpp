@@ -1,0 +1,108 @@
+// HERE: the hold of a LOCKED for the rest of a scope.
+#pragma once
+
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include <latchkey/aspect.hpp>
+#include <latchkey/fixed_string.hpp>
+#include <latchkey/hold.hpp>
+#include <latchkey/locked/locked_call.hpp>
+#include <latchkey/locked/options.hpp>
+#include <latchkey/strategy.hpp>
+
+namespace latchkey {
+
+template <FixedString KeyText, class Where, class Options>
+struct Locked;
+
+namespace detail {
+
+/// Marks the place of a HERE, where no body follows.
+template <class Where>
+struct ForScope : Where {};
+
+template <class Call>
+inline constexpr bool is_for_scope = false;
+template <FixedString Names, class Where, class Indices, class... Arguments>
+inline constexpr bool is_for_scope<Call<Names, ForScope<Where>, Indices, Arguments...>> = true;
+
+/// The sentences that a wrong HERE is answered with.
+template <class Options>
+struct CheckScope {
+  template <class Strategy>
+  static constexpr bool fits = std::is_same_v<Strategy, Raise> || std::is_same_v<Strategy, Skip>;
+
+  static_assert(fits<typename Options::Timeout>,
+                "latchkey: HERE has no body whose result on_timeout could give: before HERE say "
+                "on_timeout(raise), or on_timeout(skip), which makes it a std::optional<Hold>; "
+                "skip_with, fallback and run_unlocked_dangerously need AROUND(...) { body }");
+  static_assert(fits<typename Options::Unavailable>,
+                "latchkey: HERE has no body whose result on_unavailable could give: before HERE "
+                "say on_unavailable(raise), or on_unavailable(skip), which makes it a "
+                "std::optional<Hold>; skip_with and fallback need AROUND(...) { body }");
+  static_assert(Options::always_asked,
+                "latchkey: HERE always takes the lock: instead of .when(condition) write `if "
+                "(condition)` around it, with a std::optional<Hold> declared before, or "
+                "AROUND(...) { body }");
+  static_assert(!Options::raises_loss,
+                "latchkey: a Hold is released by its destructor, which cannot throw: a loss is "
+                "told to the listener, so on_lost(raise) needs AROUND(...) { body }; or ask "
+                "hold.release(), which is false after a loss");
+
+  static constexpr bool gives_optional = std::is_same_v<typename Options::Timeout, Skip> ||
+                                         std::is_same_v<typename Options::Unavailable, Skip>;
+  using Result = std::conditional_t<gives_optional, std::optional<Hold>, Hold>;
+};
+
+/// The body of a HERE.
+template <class Result>
+struct TakeHold {
+  Result operator()() const { return LockedCall::innermost()->take_hold(); }
+};
+
+template <class Decorator>
+struct ScopeOf {
+  static_assert(is_aspect<Decorator> && !is_aspect<Decorator>,
+                "latchkey: HERE gives the Hold of one LOCKED(...) or LOCKED_BY(...), and no other "
+                "aspect has anything to do at a scope's end: compose aspects before AROUND(...) { "
+                "body }");
+  using Result = Hold;
+};
+template <FixedString KeyText, class Where, class Options>
+struct ScopeOf<Locked<KeyText, Where, Options>> : CheckScope<Options> {};
+
+/// `LOCKED(...) && for_scope<...>(...)`: acquires, and is what registers the site.
+template <class Decorator, FixedString Names, class Where, class Indices, class... Arguments>
+[[nodiscard(
+    "latchkey: HERE holds the lock for as long as its result lives: auto hold = LOCKED(...) "
+    "HERE(...)")]] auto
+operator&&(Decorator&& decorator, Call<Names, ForScope<Where>, Indices, Arguments...>&& call) ->
+    typename ScopeOf<std::remove_cvref_t<Decorator>>::Result {
+  using Result = typename ScopeOf<std::remove_cvref_t<Decorator>>::Result;
+  return Ready<std::remove_reference_t<Decorator>,
+               Call<Names, ForScope<Where>, Indices, Arguments...>>{decorator, call} &&
+         TakeHold<Result>{};
+}
+
+}  // namespace detail
+
+/// What HERE(arguments) stands for: the arguments, their names, and the place. By hand:
+/// `latchkey::locked<"account:{account.id}">(place) * latchkey::terms(LockType::WRITE) &&
+/// latchkey::for_scope<"account">(place, account)`.
+///
+/// Gives the Hold, or an empty std::optional<Hold> where on_timeout(skip) or on_unavailable(skip)
+/// says so; throws what a call of LOCKED throws before its body. ASSERT_HELD finds the lock in the
+/// thread that asked for it, for as long as the Hold lives.
+template <FixedString Names, class Where, class... Arguments>
+auto for_scope(Where, Arguments&&... arguments) noexcept {
+  static_assert(detail::are_names(Names.view()),
+                "latchkey: HERE takes the names of parameters or variables, separated by commas: a "
+                "key walks into them itself, as in LOCKED(\"account:{account.id}\") "
+                "HERE(account)");
+  return detail::CallOf<Names, detail::ForScope<Where>, std::remove_reference_t<Arguments>...>{
+      {arguments...}};
+}
+
+}  // namespace latchkey

@@ -1,0 +1,54 @@
+// The names of all metrics, and what they say.
+#pragma once
+
+#include <array>
+
+#include <latchkey/adapters/prometheus.hpp>
+
+namespace latchkey::detail::metrics {
+
+using Metric = PrometheusListener::Metric;
+using Kind = Event::Kind;
+
+inline constexpr Metric attempts{"latchkey_attempts_total", "counter",
+                                 "Acquires that have ended, by outcome."};
+inline constexpr Metric acquire{"latchkey_acquire_seconds", "histogram",
+                                "How long acquires took that were granted, round trips and waits."};
+inline constexpr Metric wait{
+    "latchkey_wait_seconds", "histogram",
+    "How long others were in the way of acquires that were granted and had to "
+    "wait."};
+inline constexpr Metric waiters{"latchkey_waiters", "gauge",
+                                "Acquires that wait for a busy lock now."};
+inline constexpr Metric holds{"latchkey_holds", "gauge", "Locks that are held now."};
+inline constexpr Metric hold{"latchkey_hold_seconds", "histogram",
+                             "How long locks were held, until they were released or lost."};
+inline constexpr Metric used{
+    "latchkey_lease_used_ratio", "histogram",
+    "The share of its lease that was over when a lock was released; 1: lost."};
+inline constexpr Metric lag{"latchkey_renewal_lag_seconds", "histogram",
+                            "How long after they were due renewals were confirmed."};
+inline constexpr Metric lost{"latchkey_lost_total", "counter",
+                             "Holds that ended before their holder released them."};
+inline constexpr Metric unconfirmed{"latchkey_releases_unconfirmed_total", "counter",
+                                    "Releases that the backend did not confirm."};
+inline constexpr Metric up{
+    "latchkey_backend_up", "gauge",
+    "1: the connection to the server is there, or not needed; 0: it is lost."};
+inline constexpr Metric reconnects{"latchkey_reconnects_total", "counter",
+                                   "How often a lost connection came back."};
+inline constexpr Metric reports{
+    "latchkey_reports_total", "counter",
+    "What could not be thrown: errors of unlocks, abandoned locks, warnings."};
+inline constexpr Metric dropped{"latchkey_events_dropped_total", "counter",
+                                "Events that came faster than they could be counted."};
+inline constexpr std::array all_metrics{attempts, acquire,    wait,    waiters, holds,
+                                        hold,     used,       lag,     lost,    unconfirmed,
+                                        up,       reconnects, reports, dropped};
+
+/// The outcomes of an acquire, in the order of the counters.
+inline constexpr std::array outcomes{Kind::granted,       Kind::timeout,   Kind::unavailable,
+                                     Kind::refused,       Kind::cancelled, Kind::closed,
+                                     Kind::would_deadlock};
+
+}  // namespace latchkey::detail::metrics

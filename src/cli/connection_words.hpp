@@ -1,0 +1,15 @@
+// The words that every command has: which backend it talks to.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace latchkey::cli {
+
+struct ConnectionOptions;
+
+/// Adds the URI, --config and --prefix to a command. `options` must outlive it.
+void add_connection_words(CLI::App& command, ConnectionOptions& options);
+
+}  // namespace latchkey::cli

@@ -1,0 +1,52 @@
+// A lock as the backend describes it, for people and for programs.
+#include "cli/look/lock_text.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace latchkey::cli {
+
+using std::chrono::milliseconds;
+
+std::string duration_text(const std::optional<milliseconds>& length) {
+  if (!length) return "no end";
+  if (*length < std::chrono::seconds(1)) return fmt::format("{} ms", length->count());
+  return fmt::format("{:.1f} s", std::chrono::duration<double>(*length).count());
+}
+
+std::string lock_text(const LockInfo& info) {
+  std::string text = fmt::format(
+      "{}: {}\n", info.key,
+      info.locked ? fmt::format("locked, {}", to_string(info.type)) : std::string("not locked"));
+  for (const HolderInfo& holder : info.holders) {
+    text += fmt::format("  held by {}, {} left", holder.id, duration_text(holder.left));
+    if (holder.count != 1) text += fmt::format(", {} times", holder.count);
+    if (!holder.announced.empty()) text += fmt::format(": {}", holder.announced);
+    text += '\n';
+  }
+  for (const std::string& waiter : info.queue) text += fmt::format("  queued: {}\n", waiter);
+  if (info.fencing_token) text += fmt::format("  last fencing token: {}\n", *info.fencing_token);
+  return text;
+}
+
+std::string lock_json(const LockInfo& info) {
+  nlohmann::ordered_json holders = nlohmann::ordered_json::array();
+  for (const HolderInfo& holder : info.holders) {
+    nlohmann::ordered_json one{{"id", holder.id}, {"count", holder.count}};
+    one["lease_left_ms"] = nullptr;
+    if (holder.left) one["lease_left_ms"] = holder.left->count();
+    one["announced"] = holder.announced;
+    holders.push_back(std::move(one));
+  }
+  nlohmann::ordered_json json{{"key", info.key}, {"locked", info.locked}};
+  json["type"] = nullptr;
+  if (info.locked) json["type"] = to_string(info.type);
+  json["holders"] = std::move(holders);
+  json["queue"] = info.queue;
+  json["fencing_token"] = nullptr;
+  if (info.fencing_token) json["fencing_token"] = *info.fencing_token;
+  // Keys are bytes: what is no UTF-8 is shown as the replacement character.
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+}  // namespace latchkey::cli

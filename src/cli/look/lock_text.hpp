@@ -1,0 +1,20 @@
+// A lock as the backend describes it, for people and for programs.
+#pragma once
+
+#include <string>
+
+#include <latchkey/lock_info.hpp>
+
+namespace latchkey::cli {
+
+/// Several lines, for a terminal.
+[[nodiscard]] std::string lock_text(const LockInfo& info);
+
+/// One JSON object on one line. Names of members are stable:
+/// key, locked, type, holders [id, count, lease_left_ms, announced], queue, fencing_token.
+[[nodiscard]] std::string lock_json(const LockInfo& info);
+
+/// "28.4 s", "350 ms", "no end".
+[[nodiscard]] std::string duration_text(const std::optional<std::chrono::milliseconds>& length);
+
+}  // namespace latchkey::cli

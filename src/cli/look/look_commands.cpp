@@ -1,0 +1,132 @@
+// The commands of an operator: ping, show, unlock.
+#include "cli/look/look_commands.hpp"
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/connection.hpp"
+#include "cli/connection_words.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/look/lock_text.hpp"
+#include "cli/message.hpp"
+
+namespace latchkey::cli {
+namespace {
+
+struct LookWords {
+  ConnectionOptions connection{};
+  std::string key{};
+  bool json = false;
+  bool force = false;
+  int count = 3;
+};
+
+void print(const std::string& text) { std::fputs(text.c_str(), stdout); }
+
+/// Adds the words that all have, and the action.
+std::shared_ptr<LookWords> add_words(CLI::App& command, bool names_a_key) {
+  auto words = std::make_shared<LookWords>();
+  if (names_a_key) {
+    command.add_option("key", words->key, "Which lock")->required()->type_name("KEY");
+  }
+  add_connection_words(command, words->connection);
+  command.add_flag("--json", words->json, "One JSON object on one line");
+  return words;
+}
+
+int show(const LookWords& words) {
+  const LockInfo info = connect(choose_place(words.connection)).inspect(words.key);
+  print(words.json ? lock_json(info) + '\n' : lock_text(info));
+  return info.locked ? exit_code::success : exit_code::failure;
+}
+
+int unlock(const LookWords& words) {
+  if (!words.force) {
+    throw UsageError(
+        "unlock takes the lock from its holder, which goes on working until it finds "
+        "out; expected --force");
+  }
+  const Locks locks = connect(choose_place(words.connection));
+  const bool was_held = locks.force_release(words.key);
+  if (words.json) {
+    print(nlohmann::ordered_json{{"key", words.key}, {"released", was_held}}.dump() + '\n');
+  } else if (!was_held) {
+    print_message("'" + words.key + "' is not locked");
+  }
+  return was_held ? exit_code::success : exit_code::failure;
+}
+
+using Milliseconds = std::chrono::duration<double, std::milli>;
+
+/// Takes and releases a lock that nobody else wants: proves more than that a port is open.
+int ping(const LookWords& words) {
+  const auto start = std::chrono::steady_clock::now();
+  Locks locks = connect(choose_place(words.connection));
+  const std::string key =
+      fmt::format("latchkey_ping:{}:{}", ::getpid(), start.time_since_epoch().count());
+  const Milliseconds connected = std::chrono::steady_clock::now() - start;
+  std::vector<double> times;
+  for (int round = 0; round < words.count; ++round) {
+    const auto before = std::chrono::steady_clock::now();
+    Hold hold = locks.lock(key).acquire(std::chrono::seconds(0), std::chrono::seconds(10));
+    hold.release();
+    times.push_back(Milliseconds(std::chrono::steady_clock::now() - before).count());
+  }
+  std::ranges::sort(times);
+  const double median = times[times.size() / 2];
+  if (words.json) {
+    const nlohmann::ordered_json json{
+        {"backend", locks.describe()},
+        {"connect_ms", connected.count()},
+        {"lock_and_unlock_ms",
+         {{"min", times.front()}, {"median", median}, {"max", times.back()}}}};
+    print(json.dump() + '\n');
+  } else {
+    print(fmt::format(
+        "{}: connected in {:.2f} ms; lock and unlock in {:.2f}/{:.2f}/{:.2f} ms "
+        "(min/median/max of {})\n",
+        locks.describe(), connected.count(), times.front(), median, times.back(), times.size()));
+  }
+  return exit_code::success;
+}
+
+}  // namespace
+
+void add_ping(CLI::App& app, Action& action) {
+  CLI::App* const command =
+      app.add_subcommand("ping", "Take and release a lock, and say how long that took");
+  const auto words = add_words(*command, false);
+  command->add_option("--count,-n", words->count, "How often")
+      ->check(CLI::Range(1, 1'000'000))
+      ->type_name("N")
+      ->capture_default_str();
+  command->callback([words, &action] { action = [words] { return ping(*words); }; });
+}
+
+void add_show(CLI::App& app, Action& action) {
+  CLI::App* const command = app.add_subcommand(
+      "show", "Show who holds a lock, for how long, and who queues; exit status 1: not locked");
+  const auto words = add_words(*command, true);
+  command->callback([words, &action] { action = [words] { return show(*words); }; });
+}
+
+void add_unlock(CLI::App& app, Action& action) {
+  CLI::App* const command = app.add_subcommand(
+      "unlock", "Take a lock from whoever holds it; exit status 1: it was not locked");
+  const auto words = add_words(*command, true);
+  command->add_flag("--force", words->force,
+                    "Required: its holder is told at its next check, a third of its lease later");
+  command->callback([words, &action] { action = [words] { return unlock(*words); }; });
+}
+
+}  // namespace latchkey::cli

@@ -1,0 +1,17 @@
+// The commands of an operator: ping, show, unlock.
+#pragma once
+
+#include "cli/action.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace latchkey::cli {
+
+/// Each adds its command to `app`, and sets `action` when that command was chosen.
+void add_ping(CLI::App& app, Action& action);
+void add_show(CLI::App& app, Action& action);
+void add_unlock(CLI::App& app, Action& action);
+
+}  // namespace latchkey::cli

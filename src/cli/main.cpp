@@ -1,0 +1,76 @@
+// latchkey: locks for shell scripts and operators.
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include <latchkey/error.hpp>
+
+#include "cli/connection.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/look/look_commands.hpp"
+#include "cli/manual/manual.hpp"
+#include "cli/message.hpp"
+#include "cli/policy/policy_commands.hpp"
+#include "cli/run/run_command.hpp"
+#include "cli/run/signal_inbox.hpp"
+
+namespace latchkey::cli {
+namespace {
+
+int dispatch(int count, char** words) {
+  // Before anything else, so that no thread and no moment is without it.
+  const SignalInbox signals;
+  char** const end = words + count;
+  char** const separator = std::find(words, end, std::string("--"));
+  const std::vector<std::string> command(separator == end ? end : separator + 1, end);
+
+  CLI::App app("Distributed locks for shell scripts and operators", "latchkey");
+  app.set_version_flag("--version", LATCHKEY_CLI_VERSION);
+  app.require_subcommand(1);
+  Action action;
+  add_run(app, command, signals, action);
+  add_ping(app, action);
+  add_show(app, action);
+  add_unlock(app, action);
+  add_check(app, action);
+  add_explain(app, action);
+  add_manual(app, action);
+  try {
+    app.parse(static_cast<int>(separator - words), words);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? exit_code::success : exit_code::usage;
+  }
+  if (!app.got_subcommand("run")) signals.restore();  // a signal ends the others at once
+  return action();
+}
+
+}  // namespace
+
+int main_status(int count, char** words) noexcept {
+  try {
+    return dispatch(count, words);
+  } catch (const UsageError& error) {
+    print_message(error.what());
+    return exit_code::usage;
+  } catch (const PolicyError& error) {
+    print_message(error.what());
+    return exit_code::failure;
+  } catch (const BackendRefused& error) {
+    print_message(error.what());
+    return exit_code::refused;
+  } catch (const LockError& error) {
+    print_message(error.what());
+    return exit_code::unavailable;
+  } catch (const std::exception& error) {
+    print_message(error.what());
+    return exit_code::internal;
+  }
+}
+
+}  // namespace latchkey::cli
+
+int main(int count, char** words) { return latchkey::cli::main_status(count, words); }

@@ -1,0 +1,34 @@
+// The words of a command, as CLI11 knows them.
+#include "cli/manual/command_words.hpp"
+
+#include <CLI/CLI.hpp>
+
+namespace latchkey::cli {
+namespace {
+
+OptionWords words_of(const CLI::Option& option) {
+  OptionWords words;
+  for (const std::string& name : option.get_snames()) words.names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) words.names.push_back("--" + name);
+  words.value = option.get_type_size() == 0 ? std::string() : option.get_type_name();
+  words.description = option.get_description();
+  return words;
+}
+
+}  // namespace
+
+std::vector<CommandWords> command_words(CLI::App& app) {
+  std::vector<CommandWords> commands;
+  for (CLI::App* const command : app.get_subcommands({})) {
+    CommandWords words{
+        command->get_name(), command->get_description(), command->get_footer(), {}, {}};
+    for (const CLI::Option* const option : command->get_options()) {
+      auto& list = option->get_positional() ? words.positionals : words.options;
+      list.push_back(words_of(*option));
+    }
+    commands.push_back(std::move(words));
+  }
+  return commands;
+}
+
+}  // namespace latchkey::cli

@@ -1,0 +1,30 @@
+// The words of a command, as CLI11 knows them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace latchkey::cli {
+
+struct OptionWords {
+  std::vector<std::string> names{};  ///< "-k", "--key"
+  std::string value{};               ///< "KEY"; empty: a flag
+  std::string description{};
+};
+
+struct CommandWords {
+  std::string name{};
+  std::string description{};
+  std::string footer{};
+  std::vector<OptionWords> options{};
+  std::vector<OptionWords> positionals{};  ///< `value` is the name
+};
+
+/// The commands below `app`, in the order in which they were added.
+[[nodiscard]] std::vector<CommandWords> command_words(CLI::App& app);
+
+}  // namespace latchkey::cli

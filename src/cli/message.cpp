@@ -1,0 +1,29 @@
+// What the tool tells a person: one line each, on stderr.
+#include "cli/message.hpp"
+
+#include <unistd.h>
+
+#include <new>
+#include <string>
+
+namespace latchkey::cli {
+
+void print_message(std::string_view text) noexcept {
+  try {
+    std::string line = "latchkey: ";
+    line += text;
+    line += '\n';
+    std::string_view rest = line;
+    while (!rest.empty()) {
+      const ssize_t written = ::write(STDERR_FILENO, rest.data(), rest.size());
+      if (written <= 0) return;
+      rest.remove_prefix(static_cast<std::size_t>(written));
+    }
+  } catch (const std::bad_alloc&) {
+    static constexpr std::string_view short_line = "latchkey: out of memory\n";
+    [[maybe_unused]] const ssize_t written =
+        ::write(STDERR_FILENO, short_line.data(), short_line.size());
+  }
+}
+
+}  // namespace latchkey::cli

@@ -1,0 +1,12 @@
+// What the tool tells a person: one line each, on stderr.
+#pragma once
+
+#include <string_view>
+
+namespace latchkey::cli {
+
+/// Writes `latchkey: <text>` and a newline to stderr in one write(2), so that lines of several
+/// processes do not mix. A stderr that is closed is ignored.
+void print_message(std::string_view text) noexcept;
+
+}  // namespace latchkey::cli

@@ -1,0 +1,26 @@
+// Words of the command line as values.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include <latchkey/lease.hpp>
+#include <latchkey/lock_type.hpp>
+#include <latchkey/wait.hpp>
+
+namespace latchkey::cli {
+
+/// Each throws UsageError with the wrong word and what was expected. `option` is named in it.
+[[nodiscard]] std::chrono::milliseconds parse_duration(const std::string& option,
+                                                       const std::string& text);
+/// A duration, or `forever`.
+[[nodiscard]] Wait parse_wait(const std::string& text);
+/// A duration of at least 10 ms, or `watchdog`.
+[[nodiscard]] Lease parse_lease(const std::string& text);
+/// The enumerators' names, in upper or lower case.
+[[nodiscard]] LockType parse_type(const std::string& text);
+/// Splits each word at its commas. Empty keys are a mistake.
+[[nodiscard]] std::vector<std::string> parse_keys(const std::vector<std::string>& words);
+
+}  // namespace latchkey::cli

@@ -1,0 +1,136 @@
+// What a policy file says of a method, word by word, and who says it.
+#include "cli/policy/explanation.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+#include <latchkey/lock_type.hpp>
+
+#include "install/rule_match.hpp"
+#include "policy/method_pattern.hpp"
+#include "policy/words.hpp"
+
+namespace latchkey::cli {
+namespace {
+
+using detail::PolicyWords;
+using std::chrono::milliseconds;
+
+struct Layer {
+  std::string name;
+  const PolicyWords* words;
+};
+
+std::string text_of(const std::string& text) { return text; }
+std::string text_of(LockType type) { return std::string(to_string(type)); }
+std::string text_of(milliseconds length) {
+  if (length % std::chrono::seconds(1) != milliseconds(0))
+    return fmt::format("{}ms", length.count());
+  return fmt::format("{}s", length.count() / 1000);
+}
+std::string text_of(Wait wait) {
+  return wait.is_forever() ? std::string(detail::endless_wait) : text_of(wait.length());
+}
+std::string text_of(Lease lease) {
+  return lease.is_watchdog() ? std::string(detail::endless_lease) : text_of(lease.length({}));
+}
+template <class Names, class Value>
+std::string name_of(const Names& names, Value value) {
+  const auto* const found =
+      std::ranges::find_if(names, [&](const auto& each) { return each.second == value; });
+  return std::string(found->first);
+}
+std::string text_of(OnTimeout value) { return name_of(detail::on_timeout_names, value); }
+std::string text_of(OnUnavailable value) { return name_of(detail::on_unavailable_names, value); }
+std::string text_of(OnLost value) { return name_of(detail::on_lost_names, value); }
+std::string text_of(bool value) { return name_of(detail::unlocked_names, value); }
+
+/// Adds a word as the first layer says it that says it at all.
+template <class T>
+void add_word(Explanation& to, const char* word, const std::vector<Layer>& layers,
+              detail::Perhaps<T> PolicyWords::* member) {
+  for (const Layer& layer : layers) {
+    const detail::Perhaps<T>& said = layer.words->*member;
+    if (!said) continue;
+    to.words.push_back({word, text_of(said->value), layer.name, said->at.line});
+    return;
+  }
+}
+
+std::vector<Layer> layers_of(const detail::PolicyFile& file, const detail::LockPlace& place,
+                             const detail::Rule* rule) {
+  std::vector<Layer> layers;
+  const auto add_policy = [&](const std::string& name) {
+    if (const detail::NamedPolicy* const policy = file.find_policy(name)) {
+      layers.push_back({"policy '" + name + "'", &policy->words});
+    }
+  };
+  if (rule != nullptr) {
+    layers.push_back({"rule '" + rule->pattern.value + "'", &rule->words});
+    if (rule->words.policy) add_policy(rule->words.policy->value);
+  }
+  if (place.facts->by_policy) add_policy(place.text);
+  layers.push_back({"defaults", &file.defaults});
+  return layers;
+}
+
+Explanation explain(const std::vector<Layer>& layers, const detail::LockPlace& place) {
+  const char* const macro = place.facts->by_policy ? "LOCKED_BY" : "LOCKED";
+  Explanation explanation{place.where, fmt::format("{}(\"{}\")", macro, place.text), {}};
+  add_word(explanation, "key", layers, &PolicyWords::key);
+  add_word(explanation, "type", layers, &PolicyWords::type);
+  add_word(explanation, "wait", layers, &PolicyWords::wait);
+  add_word(explanation, "lease", layers, &PolicyWords::lease);
+  add_word(explanation, "hold_for", layers, &PolicyWords::hold_for);
+  add_word(explanation, "backend", layers, &PolicyWords::backend);
+  add_word(explanation, "on_timeout", layers, &PolicyWords::on_timeout);
+  add_word(explanation, "on_unavailable", layers, &PolicyWords::on_unavailable);
+  add_word(explanation, "on_lost", layers, &PolicyWords::on_lost);
+  add_word(explanation, "unlocked", layers, &PolicyWords::unlocked);
+  return explanation;
+}
+
+}  // namespace
+
+std::vector<Explanation> explain_policies(const detail::PolicyFile& file,
+                                          const std::vector<detail::LockPlace>& places,
+                                          const std::string& method) {
+  detail::Problems ignored;  // the file has been checked
+  const std::vector<const detail::Rule*> rules = detail::match_rules(file.rules, places, ignored);
+  std::vector<Explanation> explanations;
+  for (std::size_t each = 0; each < places.size(); ++each) {
+    const detail::LockPlace& place = places[each];
+    const bool named =
+        detail::names_method(method, place.name) || detail::names_method(method, place.method);
+    if (named) explanations.push_back(explain(layers_of(file, place, rules[each]), place));
+  }
+  return explanations;
+}
+
+std::string explanation_text(const Explanation& explanation) {
+  std::string text = fmt::format("{}: {}\n", explanation.where, explanation.lock);
+  for (const ExplainedWord& word : explanation.words) {
+    const std::string value = word.word + ": " + word.value;
+    const char* const limit = word.said_by == "defaults" ? ", unless the code says otherwise" : "";
+    text += fmt::format("  {:<32}  {}, line {}{}\n", value, word.said_by, word.line, limit);
+  }
+  if (explanation.words.empty()) text += "  the file says nothing of it\n";
+  return text;
+}
+
+std::string explanation_json(const Explanation& explanation) {
+  nlohmann::ordered_json words = nlohmann::ordered_json::array();
+  for (const ExplainedWord& word : explanation.words) {
+    words.push_back({{"word", word.word},
+                     {"value", word.value},
+                     {"said_by", word.said_by},
+                     {"line", word.line}});
+  }
+  return nlohmann::ordered_json{
+      {"where", explanation.where}, {"lock", explanation.lock}, {"words", std::move(words)}}
+      .dump();
+}
+
+}  // namespace latchkey::cli

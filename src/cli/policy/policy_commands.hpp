@@ -1,0 +1,16 @@
+// The commands for policy files: check and explain.
+#pragma once
+
+#include "cli/action.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace latchkey::cli {
+
+/// Each adds its command to `app`, and sets `action` when that command was chosen.
+void add_check(CLI::App& app, Action& action);
+void add_explain(CLI::App& app, Action& action);
+
+}  // namespace latchkey::cli

@@ -1,0 +1,91 @@
+// The decorated methods of another program, as it wrote them with latchkey::dump_sites.
+#include "cli/policy/sites_file.hpp"
+
+#include <fstream>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/connection.hpp"
+
+namespace latchkey::cli {
+
+using nlohmann::json;
+
+struct SitesFile::Reader {
+  SitesFile& file;
+
+  std::string_view keep(const json& text) const {
+    return file.names_.emplace_back(text.get<std::string>());
+  }
+
+  [[nodiscard]] const reflect::TypeInfo* type(const json& place) const {
+    return &file.types_.at(place.get<std::size_t>());
+  }
+
+  void read(const json& root) const {
+    if (root.at("format") != 1) throw UsageError("it was written by another version of latchkey");
+    file.program_.schemes = root.at("schemes").get<std::vector<std::string>>();
+    read_types(root.at("types"));
+    for (const json& lock : root.at("locks")) read_lock(lock);
+  }
+
+  void read_types(const json& types) const {
+    file.types_.resize(types.size());  // before anything refers to one
+    for (std::size_t each = 0; each < types.size(); ++each) {
+      const json& from = types[each];
+      reflect::TypeInfo& to = file.types_[each];
+      to.name = keep(from.at("name"));
+      to.shape = static_cast<reflect::Shape>(from.at("shape").get<int>());
+      to.text_from = static_cast<reflect::TextFrom>(from.at("text_from").get<int>());
+      to.integer_keys = from.at("integer_keys").get<bool>();
+      to.text_keys = from.at("text_keys").get<bool>();
+      to.declared = from.at("declared").get<bool>();
+      if (from.contains("target")) to.target = type(from["target"]);
+      std::vector<reflect::FieldInfo>& fields = file.fields_.emplace_back();
+      for (const json& field : from.at("fields")) {
+        fields.push_back({keep(field.at("name")), type(field.at("type")), false, nullptr});
+      }
+      to.fields = fields.data();
+      to.field_count = fields.size();
+    }
+  }
+
+  void read_lock(const json& from) const {
+    std::vector<SchemaArgument>& arguments = file.arguments_.emplace_back();
+    for (const json& argument : from.at("arguments")) {
+      arguments.push_back({keep(argument.at("name")), type(argument.at("type"))});
+    }
+    const bool by_policy = from.contains("policy");
+    const detail::LockFacts& facts = file.facts_.emplace_back(
+        detail::LockFacts{.slot = nullptr,
+                          .arguments = arguments,
+                          .by_policy = by_policy,
+                          .can_be_skipped = from.at("can_be_skipped").get<bool>(),
+                          .never_throws = from.at("never_throws").get<bool>(),
+                          .says_timeout = from.at("says_timeout").get<bool>(),
+                          .says_unavailable = from.at("says_unavailable").get<bool>(),
+                          .for_scope = from.at("for_scope").get<bool>()});
+    file.program_.places.push_back(
+        {.name = from.at("name").get<std::string>(),
+         .method = from.at("method").get<std::string>(),
+         .where = from.at("where").get<std::string>(),
+         .file = from.at("file").get<std::string>(),
+         .line = from.at("line").get<std::size_t>(),
+         .result_type = from.at("result").get<std::string>(),
+         .text = from.at(by_policy ? "policy" : "key").get<std::string>(),
+         .facts = &facts,
+         .alone = from.at("alone").get<bool>()});
+  }
+};
+
+SitesFile::SitesFile(const std::string& path) {
+  std::ifstream stream(path);
+  if (!stream) throw UsageError("cannot read '" + path + "'");
+  try {
+    Reader{*this}.read(json::parse(stream));
+  } catch (const std::exception& error) {
+    throw UsageError("'" + path + "' was not written by latchkey::dump_sites: " + error.what());
+  }
+}
+
+}  // namespace latchkey::cli

@@ -1,0 +1,37 @@
+// The decorated methods of another program, as it wrote them with latchkey::dump_sites.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include <latchkey/key/schema.hpp>
+#include <latchkey/reflect/type_info.hpp>
+
+#include "install/lock_places.hpp"
+
+namespace latchkey::cli {
+
+/// Owns everything that its Program refers to. What only a running program can do with a type
+/// (reading a field) is absent.
+class SitesFile {
+ public:
+  /// Throws UsageError for a file that cannot be read or was not written by dump_sites.
+  explicit SitesFile(const std::string& path);
+  SitesFile(const SitesFile&) = delete;
+  SitesFile& operator=(const SitesFile&) = delete;
+
+  [[nodiscard]] const detail::Program& program() const noexcept { return program_; }
+
+ private:
+  struct Reader;
+
+  detail::Program program_;
+  std::deque<std::string> names_;
+  std::vector<reflect::TypeInfo> types_;
+  std::deque<std::vector<reflect::FieldInfo>> fields_;
+  std::deque<std::vector<SchemaArgument>> arguments_;
+  std::deque<detail::LockFacts> facts_;
+};
+
+}  // namespace latchkey::cli

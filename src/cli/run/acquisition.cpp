@@ -1,0 +1,61 @@
+// An acquire on a thread of its own, so that the main loop goes on reading signals.
+#include "cli/run/acquisition.hpp"
+
+#include <exception>
+#include <utility>
+
+#include <latchkey/attempt.hpp>
+#include <latchkey/error.hpp>
+#include <latchkey/owner.hpp>
+
+namespace latchkey::cli {
+
+Acquisition::Acquisition(const RunOptions& options, const WakeEvent& done) {
+  Place place = choose_place(options.connection);
+  thread_ = std::jthread(
+      [this, &options, &done, place = std::move(place)](const std::stop_token& cancelled) {
+        acquire(options, place, cancelled);
+        done.set();
+      });
+}
+
+void Acquisition::abandon() {
+  thread_.request_stop();
+  thread_.join();
+  if (locks) locks->close(std::chrono::milliseconds(0));
+}
+
+void Acquisition::acquire(const RunOptions& options, const Place& place,
+                          const std::stop_token& cancelled) {
+  const auto fail = [this](int code, const std::exception& error) {
+    exit_code = code;
+    reason = error.what();
+  };
+  try {
+    Options connect_options;
+    connect_options.watchdog = options.watchdog_period;
+    connect_options.announce = true;
+    locks.emplace(connect(place, std::move(connect_options)).with_owner(Owner::make()));
+    Attempt attempt;
+    attempt.type = options.type;
+    attempt.wait = options.wait;
+    attempt.lease = options.lease;
+    attempt.cancel = cancelled;
+    hold.emplace(options.keys.size() == 1 ? locks->acquire(options.keys.front(), attempt)
+                                          : locks->acquire_all(options.keys, attempt));
+  } catch (const LockTimeout& busy) {
+    fail(options.conflict_exit_code, busy);
+  } catch (const BackendRefused& refusal) {
+    fail(exit_code::refused, refusal);
+  } catch (const LockError& error) {  // unavailable, cancelled, closed: nobody can tell
+    fail(exit_code::unavailable, error);
+  } catch (const KeyError& error) {
+    fail(exit_code::usage, error);
+  } catch (const std::invalid_argument& error) {
+    fail(exit_code::usage, error);
+  } catch (const std::exception& error) {
+    fail(exit_code::internal, error);
+  }
+}
+
+}  // namespace latchkey::cli

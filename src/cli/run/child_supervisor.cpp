@@ -1,0 +1,139 @@
+// The time from the child's start to the end of its last descendant.
+#include "cli/run/child_supervisor.hpp"
+
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "cli/message.hpp"
+#include "cli/run/descendants.hpp"
+
+namespace latchkey::cli {
+namespace {
+
+using Phase = StopSchedule::Phase;
+
+void signal_all(const std::vector<pid_t>& processes, int number) noexcept {
+  for (const pid_t process : processes) ::kill(process, number);
+}
+
+}  // namespace
+
+ChildSupervisor::ChildSupervisor(const RunOptions& options, const Hold& hold,
+                                 const SignalInbox& signals, const Command& command)
+    : options_(options),
+      hold_(hold),
+      signals_(signals),
+      foreground_(terminal_.in_foreground()),
+      child_(command, signals, foreground_),
+      schedule_(options.kill_after, options.lease.length(options.watchdog_period)),
+      on_loss_(hold.stop_token(), [this] { lock_lost_.set(); }) {}
+
+int ChildSupervisor::wait() {
+  for (;;) {
+    reap();
+    if (status_ && descendants().empty()) break;
+    if (!hold_.lost()) deadline_ = clock_.now() + hold_.remaining();
+    if (status_) {
+      end_descendants();
+    } else {
+      check_lock();
+    }
+    await_event();
+    forward_signals();
+  }
+  if (foreground_) terminal_.take_back(*status_ > exit_code::signal_base);
+  return *status_;
+}
+
+/// Ends the child in time where the lock is lost or about to be.
+void ChildSupervisor::check_lock() {
+  const Clock::time_point now = clock_.now();
+  const bool lost = hold_.lost();
+  if (options_.on_lost == RunOptions::OnLost::REPORT) {
+    if (lost && !lost_ && !options_.quiet) {
+      print_message("the lock was lost; the command runs on without it");
+    }
+    lost_ = lost_ || lost;
+    return;
+  }
+  const Phase phase = schedule_.advance(now, deadline_, lost);
+  if (phase == Phase::RUNNING || phase == told_) {
+    if (phase == Phase::KILLING) signal_all(descendants(), SIGKILL);  // those born meanwhile
+    return;
+  }
+  if (told_ == Phase::RUNNING && !options_.quiet) {
+    print_message(lost ? "the lock was lost; ending the command"
+                       : "the lock is about to end; ending the command");
+  }
+  lost_ = true;
+  told_ = phase;
+  signal_all(descendants(), phase == Phase::KILLING ? SIGKILL : SIGTERM);
+  signal_all(descendants(), SIGCONT);  // a stopped process acts on neither
+}
+
+/// The child has ended and left processes behind, which must not work without the lock.
+void ChildSupervisor::end_descendants() {
+  const Phase before = schedule_.phase();
+  const Phase phase = schedule_.end_remaining(clock_.now(), deadline_);
+  if (phase == Phase::KILLING) {
+    signal_all(descendants(), SIGKILL);
+  } else if (before == Phase::RUNNING) {
+    signal_all(descendants(), SIGTERM);
+    signal_all(descendants(), SIGCONT);
+  }
+  told_ = phase;
+}
+
+void ChildSupervisor::forward_signals() {
+  while (const std::optional<int> signal = signals_.next()) {
+    // What concerns this process alone: its children, and the window that the terminal tells its
+    // foreground about.
+    if (*signal == SIGCHLD || (*signal == SIGWINCH && foreground_)) continue;
+    if (*signal == SIGCONT && foreground_) terminal_.give_to(child_.group());
+    if (!status_) child_.signal(*signal);
+  }
+}
+
+void ChildSupervisor::reap() {
+  int status = 0;
+  for (pid_t process = 0; (process = ::waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
+    if (process != child_.id()) continue;  // a descendant that lost its parent
+    if (!WIFSTOPPED(status)) lost_ = lost_ || hold_.lost();
+    if (WIFEXITED(status)) status_ = WEXITSTATUS(status);
+    if (WIFSIGNALED(status)) status_ = exit_code::signal_base + WTERMSIG(status);
+    if (WIFSTOPPED(status)) follow_stop();
+  }
+}
+
+/// The child was stopped. At a terminal this process stops as well, so that the shell goes on, and
+/// continues the child when it is continued itself: it renews nothing meanwhile, so the lock may be
+/// lost by then. Without a terminal it keeps the lock.
+void ChildSupervisor::follow_stop() {
+  if (!foreground_ || told_ != Phase::RUNNING) return;
+  terminal_.take_back(false);
+  ::raise(SIGSTOP);
+  check_lock();
+  if (told_ != Phase::RUNNING) return;
+  if (terminal_.in_foreground()) terminal_.give_to(child_.group());
+  child_.signal(SIGCONT);
+}
+
+/// Until a signal comes, the lock is lost or the schedule is due.
+void ChildSupervisor::await_event() const {
+  const bool ending = told_ != Phase::RUNNING || status_;
+  constexpr std::chrono::milliseconds look_again{20};  // for descendants: their end is told nobody
+  const bool watches_deadline = !lost_ && options_.on_lost == RunOptions::OnLost::TERM;
+  Clock::duration length = std::chrono::hours(1);
+  if (watches_deadline || ending) length = schedule_.due(deadline_) - clock_.now();
+  if (ending) length = std::min<Clock::duration>(length, look_again);
+  alarm_.set_after(length);
+  pollfd events[] = {{signals_.descriptor(), POLLIN, 0},
+                     {alarm_.descriptor(), POLLIN, 0},
+                     {lost_ ? -1 : lock_lost_.descriptor(), POLLIN, 0}};
+  ::poll(events, std::size(events), -1);
+}
+
+}  // namespace latchkey::cli

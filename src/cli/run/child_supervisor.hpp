@@ -1,0 +1,60 @@
+// The time from the child's start to the end of its last descendant.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <stop_token>
+
+#include <latchkey/clock.hpp>
+#include <latchkey/hold.hpp>
+
+#include "cli/run/alarm.hpp"
+#include "cli/run/child_process.hpp"
+#include "cli/run/run_options.hpp"
+#include "cli/run/signal_inbox.hpp"
+#include "cli/run/stop_schedule.hpp"
+#include "cli/run/terminal.hpp"
+#include "cli/run/wake_event.hpp"
+
+namespace latchkey::cli {
+
+/// Forwards signals to the child, ends it before the lock's deadline, does a shell's job control,
+/// and waits until nothing of it is left.
+class ChildSupervisor {
+ public:
+  /// Starts the child. Throws StartFailure and std::system_error.
+  ChildSupervisor(const RunOptions& options, const Hold& hold, const SignalInbox& signals,
+                  const Command& command);
+
+  /// Back when no descendant is left: the child's exit status, or 128 + its signal.
+  int wait();
+
+  /// The lock was lost, or so close to its deadline that the child was told to end.
+  [[nodiscard]] bool lost() const noexcept { return lost_; }
+
+ private:
+  void check_lock();
+  void end_descendants();
+  void forward_signals();
+  void reap();
+  void follow_stop();
+  void await_event() const;
+
+  const RunOptions& options_;
+  const Hold& hold_;
+  const SignalInbox& signals_;
+  Clock& clock_ = Clock::system();
+  Terminal terminal_;
+  bool foreground_;  ///< the terminal is lent to the child
+  ChildProcess child_;
+  Alarm alarm_;
+  StopSchedule schedule_;
+  StopSchedule::Phase told_ = StopSchedule::Phase::RUNNING;  ///< what the child has been sent
+  Clock::time_point deadline_{};                             ///< the last that the hold gave
+  bool lost_ = false;
+  std::optional<int> status_{};  ///< of the child, once it has ended
+  WakeEvent lock_lost_;
+  std::stop_callback<std::function<void()>> on_loss_;  // the last member: it sets lock_lost_
+};
+
+}  // namespace latchkey::cli

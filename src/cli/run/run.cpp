@@ -1,0 +1,135 @@
+// `latchkey run`: a command under a lock.
+#include "cli/run/run.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <exception>
+#include <iterator>
+#include <optional>
+#include <string>
+
+#include <latchkey/error.hpp>
+
+#include "cli/message.hpp"
+#include "cli/run/acquisition.hpp"
+#include "cli/run/child_supervisor.hpp"
+#include "cli/run/descendants.hpp"
+#include "cli/run/wake_event.hpp"
+
+extern char** environ;
+
+namespace latchkey::cli {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// Reads what signals are waiting; the first that ends a process by default.
+std::optional<int> terminating_signal(const SignalInbox& signals) {
+  std::optional<int> ends;
+  while (const std::optional<int> signal = signals.next()) {
+    const DefaultAction action = default_action(*signal);
+    if (action == DefaultAction::STOP) ::raise(SIGSTOP);
+    if (action == DefaultAction::TERMINATE && !ends) ends = signal;
+  }
+  return ends;
+}
+
+/// Until the acquire has ended, or a signal ends the tool.
+std::optional<int> await(const WakeEvent& acquired, const SignalInbox& signals) {
+  for (;;) {
+    pollfd events[] = {{signals.descriptor(), POLLIN, 0}, {acquired.descriptor(), POLLIN, 0}};
+    ::poll(events, std::size(events), -1);
+    if (const std::optional<int> signal = terminating_signal(signals)) return signal;
+    if ((events[1].revents & POLLIN) != 0) return std::nullopt;
+  }
+}
+
+std::string joined(const std::vector<std::string>& keys) {
+  std::string text;
+  for (const std::string& key : keys) {
+    if (!text.empty()) text += ',';
+    text += key;
+  }
+  return text;
+}
+
+/// The tool's own environment and what it has to say of the lock.
+std::vector<std::string> child_environment(const RunOptions& options, const Hold& hold) {
+  std::vector<std::string> variables;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    const bool ours = text.starts_with("LATCHKEY_KEY=") || text.starts_with("LATCHKEY_FENCE=") ||
+                      text.starts_with("LATCHKEY_OWNER=") || text.starts_with("LATCHKEY_DEADLINE=");
+    if (!ours) variables.emplace_back(text);
+  }
+  variables.push_back("LATCHKEY_KEY=" + joined(options.keys));
+  variables.push_back("LATCHKEY_OWNER=" + hold.id());
+  if (const auto token = hold.fencing_token()) {
+    variables.push_back("LATCHKEY_FENCE=" + std::to_string(*token));
+  }
+  const auto deadline = std::chrono::system_clock::now() + hold.remaining();
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(deadline.time_since_epoch());
+  variables.push_back("LATCHKEY_DEADLINE=" + std::to_string(seconds.count()));
+  return variables;
+}
+
+/// Gives the lock back, or leaves it to the server for the rest of --at-least.
+void release(const RunOptions& options, Hold& hold, std::chrono::steady_clock::time_point since) {
+  const auto held = std::chrono::steady_clock::now() - since;
+  const auto rest = std::chrono::ceil<milliseconds>(options.at_least - held);
+  try {
+    hold.release_after(std::max(rest, milliseconds(0)));
+  } catch (const Error& error) {
+    if (!options.quiet) print_message(error.what());
+  }
+}
+
+int run_child(const RunOptions& options, Hold& hold, const SignalInbox& signals) {
+  const auto since = std::chrono::steady_clock::now();
+  adopt_orphans();
+  int status = 0;
+  bool lost = false;
+  try {
+    ChildSupervisor child(options, hold, signals,
+                          {options.command, child_environment(options, hold)});
+    status = child.wait();
+    lost = child.lost() && options.on_lost == RunOptions::OnLost::TERM;
+  } catch (const StartFailure& failure) {
+    print_message(failure.sentence);
+    hold.release_quietly_after(milliseconds(0));
+    return failure.exit_code;
+  }
+  release(options, hold, since);
+  return lost ? exit_code::lost : status;
+}
+
+}  // namespace
+
+int run_under_lock(const RunOptions& options, const SignalInbox& signals) {
+  const WakeEvent acquired;
+  Acquisition acquisition(options, acquired);
+  std::optional<int> signal = await(acquired, signals);
+  if (signal) {
+    acquisition.abandon();
+    return exit_code::signal_base + *signal;
+  }
+  if (!acquisition.hold) {
+    if (!options.quiet) print_message(acquisition.reason);
+    return acquisition.exit_code;
+  }
+  if (acquisition.hold->lost()) {
+    if (!options.quiet) print_message("the lock was lost before the command started");
+    return exit_code::lost;
+  }
+  signal = terminating_signal(signals);
+  if (signal) {
+    acquisition.abandon();
+    return exit_code::signal_base + *signal;
+  }
+  return run_child(options, *acquisition.hold, signals);
+}
+
+}  // namespace latchkey::cli

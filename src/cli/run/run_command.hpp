@@ -1,0 +1,21 @@
+// The words of `latchkey run`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/action.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace latchkey::cli {
+
+class SignalInbox;
+
+/// Adds `run` to `app`. `command` is what follows `--`; `action` is set when `run` was chosen.
+void add_run(CLI::App& app, const std::vector<std::string>& command, const SignalInbox& signals,
+             Action& action);
+
+}  // namespace latchkey::cli

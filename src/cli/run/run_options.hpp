@@ -1,0 +1,37 @@
+// What `latchkey run` was told.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include <latchkey/lease.hpp>
+#include <latchkey/lock_type.hpp>
+#include <latchkey/wait.hpp>
+
+#include "cli/connection.hpp"
+#include "cli/exit_code.hpp"
+
+namespace latchkey::cli {
+
+struct RunOptions {
+  enum class OnLost : unsigned char {
+    TERM,    ///< the child is asked to end, and killed before the lock's deadline
+    REPORT,  ///< the child runs on; a line on stderr says that it is unprotected
+  };
+
+  ConnectionOptions connection{};
+  std::vector<std::string> keys{};
+  LockType type = LockType::REENTRANT;
+  Wait wait = forever;
+  Lease lease = watchdog;
+  std::chrono::milliseconds watchdog_period = std::chrono::seconds(30);
+  std::chrono::milliseconds at_least{};
+  std::chrono::milliseconds kill_after = std::chrono::seconds(5);
+  OnLost on_lost = OnLost::TERM;
+  int conflict_exit_code = exit_code::busy;
+  bool quiet = false;
+  std::vector<std::string> command{};
+};
+
+}  // namespace latchkey::cli

@@ -1,0 +1,66 @@
+// When a child that is about to lose its lock is asked to end, and when it is killed.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+
+#include <latchkey/clock.hpp>
+
+namespace latchkey::cli {
+
+/// A state machine without clock or process: told the time and the lock's deadline, it says what is
+/// due.
+///
+/// | phase       | left when                                           | for         |
+/// |-------------|-----------------------------------------------------|-------------|
+/// | RUNNING     | the lock is lost, or its deadline is `grace` + the  | TERMINATING |
+/// |             | kill margin away                                    |             |
+/// | TERMINATING | `grace` has passed, or the deadline is the kill    | KILLING     |
+/// |             | margin away, whichever is first                            |             |
+/// | KILLING     | never                                               |             |
+///
+/// A renewal that arrives in TERMINATING changes nothing: the child has been told.
+class StopSchedule {
+ public:
+  enum class Phase : unsigned char { RUNNING, TERMINATING, KILLING };
+
+  /// SIGKILL is sent this long before the deadline, or a tenth of the lease if that is shorter:
+  /// time enough for the kernel and for the last look at /proc.
+  static constexpr std::chrono::milliseconds longest_margin{200};
+
+  /// `grace`: how long the child has between SIGTERM and SIGKILL; at most a third of the lease, so
+  /// that a short lease leaves time to work.
+  StopSchedule(std::chrono::milliseconds grace, std::chrono::milliseconds lease) noexcept
+      : grace_(std::min(grace, lease / 3)), margin_(std::min(longest_margin, lease / 10)) {}
+
+  /// `deadline`: of the lock, as far as it is known; it moves with each renewal. `lost`: it ended
+  /// before that.
+  Phase advance(Clock::time_point now, Clock::time_point deadline, bool lost) noexcept {
+    if (phase_ == Phase::RUNNING && (lost || now >= deadline - grace_ - margin_)) {
+      phase_ = Phase::TERMINATING;
+      kill_at_ = std::min(now + grace_, deadline - margin_);
+    }
+    if (phase_ == Phase::TERMINATING && now >= kill_at_) phase_ = Phase::KILLING;
+    return phase_;
+  }
+
+  /// The child has ended and left others behind: they get the same grace.
+  Phase end_remaining(Clock::time_point now, Clock::time_point deadline) noexcept {
+    return advance(now, deadline, true);
+  }
+
+  /// When to call advance again.
+  [[nodiscard]] Clock::time_point due(Clock::time_point deadline) const noexcept {
+    return phase_ == Phase::RUNNING ? deadline - grace_ - margin_ : kill_at_;
+  }
+
+  [[nodiscard]] Phase phase() const noexcept { return phase_; }
+
+ private:
+  std::chrono::milliseconds grace_;
+  std::chrono::milliseconds margin_;
+  Phase phase_ = Phase::RUNNING;
+  Clock::time_point kill_at_{};
+};
+
+}  // namespace latchkey::cli

@@ -1,0 +1,34 @@
+// An eventfd: any thread or stop callback wakes the loop that polls it.
+#pragma once
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <system_error>
+
+#include "core/file_descriptor.hpp"
+
+namespace latchkey::cli {
+
+/// Readable from the first set() on. Thread-safe.
+class WakeEvent {
+ public:
+  /// Throws std::system_error.
+  WakeEvent() : descriptor_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    if (descriptor_.get() == -1) {
+      throw std::system_error(errno, std::generic_category(), "eventfd");
+    }
+  }
+
+  void set() const noexcept {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = ::write(descriptor_.get(), &one, sizeof one);
+  }
+  [[nodiscard]] int descriptor() const noexcept { return descriptor_.get(); }
+
+ private:
+  detail::FileDescriptor descriptor_;
+};
+
+}  // namespace latchkey::cli

@@ -1,0 +1,24 @@
+// An object that lives as long as the process.
+#pragma once
+
+#include <new>
+
+namespace latchkey::detail {
+
+/// For function-local statics that threads and other statics use until the very end. In place and
+/// not on the heap: ThreadSanitizer sees what `new` writes and, in a library that was built without
+/// it, not the guard of the static, and would report the first lock of a mutex in it as a race.
+template <class T>
+class NeverDestroyed {
+ public:
+  NeverDestroyed() { new (static_cast<void*>(place_)) T; }
+  NeverDestroyed(const NeverDestroyed&) = delete;
+  NeverDestroyed& operator=(const NeverDestroyed&) = delete;
+
+  [[nodiscard]] T& get() noexcept { return *std::launder(reinterpret_cast<T*>(place_)); }
+
+ private:
+  alignas(T) unsigned char place_[sizeof(T)];
+};
+
+}  // namespace latchkey::detail

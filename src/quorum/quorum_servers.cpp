@@ -1,0 +1,81 @@
+// Several servers as one backend: what is said of them, and what they say unasked.
+#include <mutex>
+#include <new>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "quorum/quorum_backend.hpp"
+
+namespace latchkey::detail::quorum {
+
+Capabilities QuorumBackend::capabilities() const noexcept {
+  Capabilities offered;
+  offered.read_write = offered.in_order = true;
+  for (const auto& server : servers_) {
+    const Capabilities its = server->capabilities();
+    offered.reentrant = offered.reentrant && its.reentrant;
+    offered.read_write = offered.read_write && its.read_write;
+    offered.in_order = offered.in_order && its.in_order;
+  }
+  return offered;
+}
+
+std::string QuorumBackend::describe() const {
+  std::string text = "quorum of";
+  for (const std::string& name : names_) text += ' ' + name;
+  return text;
+}
+
+std::string QuorumBackend::warning() const {
+  std::string text;
+  for (std::size_t server = 0; server < servers_.size(); ++server) {
+    const std::string its = servers_[server]->warning();
+    if (its.empty()) continue;
+    if (!text.empty()) text += "; ";
+    text += names_[server] + ": " + its;
+  }
+  return text;
+}
+
+// A server of several nodes says which of them.
+std::string QuorumBackend::name_of(std::size_t server, std::string_view within) const {
+  return within.empty() ? names_[server] : names_[server] + ' ' + std::string(within);
+}
+
+std::vector<Connection> QuorumBackend::connections() const {
+  std::vector<Connection> all;
+  for (std::size_t server = 0; server < servers_.size(); ++server) {
+    for (Connection& its : servers_[server]->connections()) {
+      its.server = name_of(server, its.server);
+      all.push_back(std::move(its));
+    }
+  }
+  return all;
+}
+
+void QuorumBackend::notified(std::size_t server, const Notification& notification) noexcept {
+  using Kind = Notification::Kind;
+  const bool of_connection =
+      notification.kind == Kind::link_down || notification.kind == Kind::link_up;
+  if (!of_connection && notification.kind != Kind::warning) return;
+  try {
+    const std::string name = name_of(server, notification.server);
+    std::vector<Sink*> sinks;
+    {
+      const Lock lock(mutex_);
+      sinks = sinks_;
+    }
+    Notification its = notification;
+    its.server = name;
+    for (Sink* const sink : sinks) {
+      ++told_;
+      sink->notified(its);
+    }
+  } catch (const std::bad_alloc&) {
+    // The connection's next change is told.
+  }
+}
+
+}  // namespace latchkey::detail::quorum

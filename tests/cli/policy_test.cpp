@@ -1,0 +1,162 @@
+// `latchkey check` and `latchkey explain`: a policy file held against the methods of a program.
+#include <latchkey/decorate.hpp>
+#include <latchkey/install.hpp>
+#include <latchkey/locked.hpp>
+#include <latchkey/reflect.hpp>
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+#include <optional>
+#include <string>
+
+#include "cli/run_fixture.hpp"
+
+namespace shop {
+
+using latchkey::LockType;
+
+struct Address {
+  std::string city;
+};
+struct Account {
+  int id = 0;
+  Address home{};
+};
+
+LATCHKEY_FIELDS(Address, city);
+LATCHKEY_FIELDS(Account, id, home);
+
+// What the policy file speaks of; nobody calls it.
+class Bank {
+ public:
+  std::optional<int> find(const Account& account) {
+    return LOCKED("account:{account.id}", LockType::READ) AROUND(account) {
+      return std::optional<int>(account.id);
+    };
+  }
+  int deposit(const Account& account) {
+    return LOCKED_BY("money") AROUND(account) { return account.id; };
+  }
+};
+
+}  // namespace shop
+
+namespace latchkey::tests {
+namespace {
+
+class CliPolicy : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::ofstream sites(folder_.file("sites.json"));
+    dump_sites(sites);
+  }
+  void write(const std::string& text) const {
+    std::ofstream(folder_.file("latchkey.yaml")) << text;
+  }
+
+  int run(std::vector<std::string> words) const {
+    std::filesystem::remove(folder_.file("log"));
+    words.insert(words.begin() + 1, folder_.file("latchkey.yaml"));
+    return Process(latchkey(std::move(words)), folder_.file("log")).wait();
+  }
+  [[nodiscard]] std::vector<std::string> with_sites(std::vector<std::string> words) const {
+    words.insert(words.end(), {"--sites", folder_.file("sites.json")});
+    return words;
+  }
+  [[nodiscard]] std::string log() const { return folder_.read("log"); }
+
+  TemporaryFolder folder_;
+};
+
+constexpr const char* good = R"(backends:
+  main: "memory:"
+defaults:
+  wait: 1s
+policies:
+  money:
+    key: "account:{account.home.city}"
+    type: WRITE
+rules:
+  Bank::*:
+    lease: 10s
+  Bank::find:
+    on_timeout: skip
+)";
+
+TEST_F(CliPolicy, CheckSaysNothingOfAFileWithoutMistakes) {
+  write(good);
+  EXPECT_EQ(run({"check"}), 0) << log();
+  EXPECT_EQ(run(with_sites({"check"})), 0) << log();
+  EXPECT_EQ(log(), "");
+}
+
+TEST_F(CliPolicy, CheckPrintsEveryMistakeWithLineAndColumn) {
+  write("backends:\n  main: \"memory:\"\ndefaults:\n  wiat: 1s\n  lease: 3\n");
+  EXPECT_EQ(run({"check"}), 1);
+  EXPECT_NE(log().find("latchkey.yaml:4:3: "), std::string::npos) << log();
+  EXPECT_NE(log().find("'wiat'"), std::string::npos) << log();
+  EXPECT_NE(log().find("latchkey.yaml:5:10: "), std::string::npos) << log();
+  EXPECT_EQ(run({"check", "--json"}), 1);
+  const auto line = nlohmann::json::parse(log().substr(0, log().find('\n')));
+  EXPECT_EQ(line["line"], 4);
+  EXPECT_EQ(line["column"], 3);
+}
+
+TEST_F(CliPolicy, CheckHoldsRulesAndKeysAgainstAnotherProgram) {
+  write(R"(backends:
+  main: "memory:"
+policies:
+  money:
+    key: "account:{account.home.town}"
+rules:
+  Bank::fnd:
+    wait: 1s
+  Bank::deposit:
+    on_timeout: skip
+)");
+  EXPECT_EQ(run(with_sites({"check"})), 1);
+  EXPECT_NE(log().find("'Bank::fnd'"), std::string::npos) << log();  // nobody is named so
+  EXPECT_NE(log().find("town"), std::string::npos) << log();         // a field that is not there
+  EXPECT_NE(log().find("city"), std::string::npos) << log();         // the one that is
+  EXPECT_NE(log().find("which returns int"), std::string::npos) << log();
+  EXPECT_EQ(run({"check"}), 0) << log();  // the file alone shows none of it
+}
+
+TEST_F(CliPolicy, CheckRefusesAFileOfSitesThatIsNone) {
+  write(good);
+  std::ofstream(folder_.file("sites.json")) << "{}";
+  EXPECT_EQ(run(with_sites({"check"})), 64);
+  EXPECT_NE(log().find("was not written by latchkey::dump_sites"), std::string::npos) << log();
+}
+
+TEST_F(CliPolicy, ExplainNamesTheRuleThatSaysEachWord) {
+  write(good);
+  EXPECT_EQ(run(with_sites({"explain", "Bank::deposit"})), 0) << log();
+  EXPECT_NE(log().find("LOCKED_BY(\"money\")"), std::string::npos) << log();
+  EXPECT_NE(log().find("lease: 10s"), std::string::npos) << log();
+  EXPECT_NE(log().find("rule 'Bank::*', line 11"), std::string::npos) << log();
+  EXPECT_NE(log().find("policy 'money', line 8"), std::string::npos) << log();
+  EXPECT_NE(log().find("defaults, line 4, unless the code says otherwise"), std::string::npos)
+      << log();
+  EXPECT_EQ(log().find("skip"), std::string::npos) << log();
+  EXPECT_EQ(run(with_sites({"explain", "Bank::find", "--json"})), 0) << log();
+  EXPECT_EQ(nlohmann::json::parse(log())["words"][1]["value"], "skip") << log();
+  EXPECT_EQ(run(with_sites({"explain", "Bank::none"})), 64);
+}
+
+TEST_F(CliPolicy, ManualPageAndCompletionsNameEveryCommand) {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"man"}, {"completion", "bash"}, {"completion", "zsh"}, {"completion", "fish"}}) {
+    std::filesystem::remove(folder_.file("log"));
+    EXPECT_EQ(Process(latchkey(words), folder_.file("log")).wait(), 0);
+    for (const char* command : {"run", "show", "unlock", "ping", "check", "explain"}) {
+      EXPECT_NE(log().find(command), std::string::npos) << words.back() << " " << command;
+    }
+    EXPECT_NE(log().find("key"), std::string::npos);
+  }
+  const std::string page = folder_.file("page");
+  EXPECT_EQ(Process({"/bin/sh", "-c", LATCHKEY_TOOL " completion bash | bash -n"}, page).wait(), 0);
+}
+
+}  // namespace
+}  // namespace latchkey::tests

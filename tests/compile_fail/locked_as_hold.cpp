@@ -1,0 +1,5 @@
+// expect: LOCKED\(...\) alone locks nothing and is no result: .*auto hold = LOCKED\(...\) HERE
+// A scope without HERE.
+#include <latchkey/latchkey.hpp>
+
+void call() { latchkey::Hold hold = LOCKED("key"); }

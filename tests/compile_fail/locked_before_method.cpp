@@ -1,0 +1,8 @@
+// expect: inside a function: LOCKED\(key\) AROUND\(arguments\) \{ body \}
+// As annotations stand in other languages.
+#include <latchkey/latchkey.hpp>
+
+struct Bank {
+  LOCKED("key:{id}")
+  int call(int id) { return id; }
+};

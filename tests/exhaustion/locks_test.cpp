@@ -1,0 +1,210 @@
+// Each allocation of each call fails once: nothing is held by nobody, nothing stays behind, and the
+// next call works.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <functional>
+#include <new>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <latchkey/error.hpp>
+#include <latchkey/locks.hpp>
+
+#include "exhaustion/scarce_memory.hpp"
+#include "support/recorder.hpp"
+#include "support/redis_server.hpp"
+
+namespace latchkey::tests {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Exhaustion : public ::testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override {
+    ::alarm(60);  // a call that stays in a queue may make everybody wait: that ends the program
+    if (GetParam()) server_.emplace();
+    theirs_.emplace(connect());
+  }
+  void TearDown() override { ::alarm(0); }
+
+  [[nodiscard]] Locks connect(Listener* listener = nullptr) const {
+    return Locks::connect(server_ ? server_->unix_uri() : "memory:exhaustion",
+                          {.command_timeout = 1s, .listener = listener});
+  }
+
+  /// What a call says when it fails for lack of memory.
+  template <class Call>
+  static bool fails_well(Call&& call) {
+    try {
+      call();
+    } catch (const std::bad_alloc&) {
+      return true;
+    } catch (const BackendUnavailable&) {
+      return true;
+    } catch (const std::exception& error) {
+      static_cast<void>(allocation_failed());  // no more of that
+      ADD_FAILURE() << error.what();
+      return false;
+    }
+    return true;
+  }
+
+  /// Calls `scarce` in fresh threads, whose caches are empty, and once more in each, until it is
+  /// done before its nth allocation.
+  void each_allocation(const std::function<void(int round, const std::function<void()>& from_here,
+                                                const std::function<void()>& to_here)>& call) {
+    constexpr int rounds = 2, most = 400;
+    for (int round = 0; round < rounds; ++round) {
+      std::size_t nth = 1;
+      for (bool failed = true; failed; ++nth) {
+        ASSERT_LT(nth, static_cast<std::size_t>(most));
+        SCOPED_TRACE("allocation " + std::to_string(nth) + ", round " + std::to_string(round));
+        failed = false;
+        std::thread([&] {
+          if (round > 0) static_cast<void>(theirs_->lock("warm").acquire(patience).release());
+          call(
+              round, [&] { fail_allocation(nth); },
+              [&] { failed = allocation_failed() || failed; });
+          failed = allocation_failed() || failed;
+        }).join();
+        everything_is_free();
+        if (HasFatalFailure()) return;
+      }
+      EXPECT_GT(nth, 1U);
+    }
+  }
+
+  void everything_is_free() {
+    for (const std::string& key : keys_) {
+      ASSERT_TRUE(eventually([&] { return !theirs_->inspect(key).locked; })) << key;
+      auto hold = theirs_->lock(key).try_acquire(patience, 30s);
+      ASSERT_TRUE(hold.has_value()) << key;
+      ASSERT_TRUE(hold->release());
+    }
+    if (server_) {
+      ASSERT_TRUE(
+          eventually([&] { return server_->client()({"PUBSUB", "CHANNELS"}).list().empty(); }));
+      ASSERT_TRUE(eventually(
+          [&] { return server_->client()({"KEYS", "redisson_lock_queue*"}).list().empty(); }));
+    }
+  }
+
+  std::optional<RedisServer> server_;
+  std::optional<Locks> theirs_;
+  const std::vector<std::string> keys_{"k", "l", std::string(100, 'm')};
+};
+
+constexpr LockType types[] = {LockType::REENTRANT, LockType::FAIR, LockType::READ, LockType::WRITE,
+                              LockType::FENCED};
+
+TEST_P(Exhaustion, AnAcquireThatFailsLeavesNothing) {
+  for (const LockType type : types) {
+    SCOPED_TRACE(to_string(type));
+    Recorder recorder;
+    const Locks ours = connect(&recorder);
+    each_allocation([&](int, const auto& from, const auto& to) {
+      for (const std::string& key : keys_) {
+        Lock lock = ours.lock(key, type);
+        std::optional<Hold> hold;
+        from();
+        fails_well([&] { hold.emplace(lock.acquire(patience)); });
+        to();
+        if (hold) {
+          EXPECT_TRUE(hold->release());
+        }
+      }
+    });
+    const Hold next = ours.lock("k", type).acquire(patience);  // also of the same Locks
+    EXPECT_FALSE(next.lost());
+  }
+}
+
+TEST_P(Exhaustion, AReleaseThatFailsGivesBackAllTheSame) {
+  for (const LockType type : {LockType::REENTRANT, LockType::FAIR, LockType::READ}) {
+    Recorder recorder;
+    const Locks ours = connect(&recorder);
+    each_allocation([&](int round, const auto& from, const auto& to) {
+      std::optional<Hold> hold;
+      std::thread([&] { hold.emplace(ours.lock("k", type).acquire(patience)); }).join();
+      from();
+      if (round == 0) {
+        hold.reset();  // says nothing
+      } else {
+        fails_well([&] { static_cast<void>(hold->release()); });
+      }
+      to();
+    });
+  }
+}
+
+TEST_P(Exhaustion, AWaitThatFailsLeavesNoPlaceAndNoSubscription) {
+  for (const LockType type : {LockType::REENTRANT, LockType::FAIR, LockType::READ}) {
+    Recorder recorder;
+    const Locks ours = connect(&recorder);
+    each_allocation([&](int, const auto& from, const auto& to) {
+      Hold held = theirs_->lock("k", LockType::WRITE).acquire(patience, 30s);
+      Lock lock = ours.lock("k", type);
+      std::optional<Hold> hold;
+      from();
+      fails_well([&] { hold = lock.try_acquire(20ms); });
+      to();
+      EXPECT_FALSE(hold.has_value());
+      EXPECT_TRUE(held.release());
+    });
+  }
+}
+
+TEST_P(Exhaustion, LockAndUnlockThatFailLeaveNothing) {
+  const Locks ours = connect();
+  each_allocation([&](int, const auto& from, const auto& to) {
+    Lock lock = ours.lock("k");
+    bool locked = false;
+    from();
+    fails_well([&] { locked = lock.try_lock_for(patience); });
+    if (locked) lock.unlock();
+    to();
+    if (locked) return;
+  });
+}
+
+TEST_P(Exhaustion, SeveralTogetherAreAllOrNone) {
+  const Locks other = connect();
+  for (const bool in_order : {false, true}) {
+    SCOPED_TRACE(in_order);
+    const Locks ours = connect();
+    each_allocation([&](int, const auto& from, const auto& to) {
+      Lock both = ours.all_of({ours.lock(keys_[0]), (in_order ? other : ours).lock(keys_[1]),
+                               ours.lock(keys_[2], LockType::WRITE)});
+      std::optional<Hold> hold;
+      from();
+      fails_well([&] { hold.emplace(both.acquire(patience, 30s)); });
+      to();
+      from();
+      if (hold) fails_well([&] { static_cast<void>(hold->release()); });
+      to();
+    });
+  }
+}
+
+TEST_P(Exhaustion, AnExtendThatFailsLeavesTheHold) {
+  const Locks ours = connect();
+  each_allocation([&](int, const auto& from, const auto& to) {
+    Hold hold = ours.lock("k").acquire(patience, 30s);
+    from();
+    fails_well([&] { static_cast<void>(hold.extend(40s)); });
+    to();
+    EXPECT_FALSE(hold.lost());
+    EXPECT_TRUE(hold.release());
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(On, Exhaustion, ::testing::Values(false, true),
+                         [](const auto& tested) { return tested.param ? "Redis" : "Memory"; });
+
+}  // namespace
+}  // namespace latchkey::tests

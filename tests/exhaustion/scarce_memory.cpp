@@ -1,0 +1,57 @@
+// operator new, of which a test makes one call fail.
+#include "exhaustion/scarce_memory.hpp"
+
+#include <cstdlib>
+#include <new>
+
+namespace {
+constinit thread_local std::size_t left = 0;
+constinit thread_local bool failed = false;
+
+void* allocate(std::size_t size) {
+  if (left > 0 && --left == 0) {
+    failed = true;
+    throw std::bad_alloc();
+  }
+  if (void* const given = std::malloc(size > 0 ? size : 1)) return given;  // NOLINT
+  throw std::bad_alloc();
+}
+void* allocate(std::size_t size, std::align_val_t alignment) {
+  if (left > 0 && --left == 0) {
+    failed = true;
+    throw std::bad_alloc();
+  }
+  const auto unit = static_cast<std::size_t>(alignment);
+  if (void* const given = std::aligned_alloc(unit, (size + unit - 1) / unit * unit)) return given;
+  throw std::bad_alloc();
+}
+}  // namespace
+
+// NOLINTBEGIN
+void* operator new(std::size_t size) { return allocate(size); }
+void* operator new[](std::size_t size) { return allocate(size); }
+void* operator new(std::size_t size, std::align_val_t unit) { return allocate(size, unit); }
+void* operator new[](std::size_t size, std::align_val_t unit) { return allocate(size, unit); }
+void operator delete(void* given) noexcept { std::free(given); }
+void operator delete[](void* given) noexcept { std::free(given); }
+void operator delete(void* given, std::size_t) noexcept { std::free(given); }
+void operator delete[](void* given, std::size_t) noexcept { std::free(given); }
+void operator delete(void* given, std::align_val_t) noexcept { std::free(given); }
+void operator delete[](void* given, std::align_val_t) noexcept { std::free(given); }
+void operator delete(void* given, std::size_t, std::align_val_t) noexcept { std::free(given); }
+void operator delete[](void* given, std::size_t, std::align_val_t) noexcept { std::free(given); }
+// NOLINTEND
+
+namespace latchkey::tests {
+
+void fail_allocation(std::size_t nth) noexcept {
+  failed = false;
+  left = nth;
+}
+
+bool allocation_failed() noexcept {
+  left = 0;
+  return failed;
+}
+
+}  // namespace latchkey::tests

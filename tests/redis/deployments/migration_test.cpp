@@ -1,0 +1,168 @@
+// A lock in the middle of a slot's migration: its keys are in two places, and no node knows which
+// of those that it lacks the other one has.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <latchkey/error.hpp>
+#include <latchkey/locks.hpp>
+
+#include "support/recorder.hpp"
+#include "support/redis_cluster.hpp"
+
+namespace latchkey::tests {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Every Locks is a client of its own, and so a holder of its own.
+class RedisClusterMigration : public ::testing::Test {
+ protected:
+  static RedisCluster& cluster() {
+    static RedisCluster one({.masters = 3, .replicas = 0});
+    return one;
+  }
+  void SetUp() override {
+    cluster().wait_until_ready();
+    from_ = cluster().owner_of(slot_);
+    const auto masters = cluster().masters();
+    to_ = masters[0] != from_ ? masters[0] : masters[1];
+  }
+  void TearDown() override {
+    if (moving_) end();
+    for (const std::size_t node : cluster().masters()) cluster().node(node).client()({"FLUSHALL"});
+  }
+
+  static Locks connect() { return Locks::connect(cluster().uri(), {.command_timeout = 300ms}); }
+
+  /// A reader, its connection and its timeout key.
+  struct Reader {
+    Locks locks;
+    Hold hold;
+    std::string timeout;
+  };
+  Reader read() {
+    const std::vector<std::string> before = keys_at(from_);
+    Locks locks = connect();
+    Hold hold = locks.lock(key_, LockType::READ).acquire(2s, 60s);
+    std::string timeout;
+    for (const std::string& each : keys_at(from_)) {
+      const bool fresh = std::ranges::find(before, each) == before.end();
+      if (fresh && each != key_) timeout = each;
+    }
+    EXPECT_NE(timeout, "");
+    return {std::move(locks), std::move(hold), std::move(timeout)};
+  }
+
+  void begin() {
+    cluster().begin_migration(slot_, from_, to_);
+    moving_ = true;
+  }
+  void move(const std::vector<std::string>& keys) { cluster().move_these(keys, from_, to_); }
+  void end() {
+    cluster().move_keys(slot_, from_, to_);
+    cluster().end_migration(slot_, from_, to_);
+    moving_ = false;
+  }
+
+  [[nodiscard]] std::vector<std::string> keys_at(std::size_t node) const {
+    return cluster()
+        .node(node)
+        .client()({"CLUSTER", "GETKEYSINSLOT", std::to_string(slot_), "100"})
+        .list();
+  }
+  /// Asks for a WRITE while the slot is on its way. True: it was granted, or may have been.
+  bool write_is_granted() {
+    return writer_.lock(key_, LockType::WRITE).try_acquire(0ms, 60s).has_value();
+  }
+
+  const std::string key_ = "{migrated}";
+  const std::size_t slot_ = cluster().slot_of(key_);
+  std::size_t from_ = 0, to_ = 0;
+  bool moving_ = false;
+  Locks writer_ = connect();
+};
+
+// The importing node has the hash and one reader's timeout. The other reader's is still on its way.
+TEST_F(RedisClusterMigration, OnTheImportingNodeAReadersEndLeavesTheReadersWhoseTimeoutsAreToCome) {
+  Reader one = read(), two = read(), three = read();
+  begin();
+  move({key_, one.timeout});
+  EXPECT_TRUE(one.hold.release());
+  EXPECT_FALSE(write_is_granted());
+  EXPECT_FALSE(two.hold.lost());
+  move({three.timeout});
+  EXPECT_TRUE(three.hold.release());
+  EXPECT_FALSE(write_is_granted());
+  end();
+  EXPECT_TRUE(two.hold.extend(60s));
+  EXPECT_FALSE(write_is_granted());
+  EXPECT_TRUE(two.hold.release());
+  EXPECT_TRUE(write_is_granted());
+}
+
+// The source has the hash and one reader's timeout. The other reader's is with the importing node.
+TEST_F(RedisClusterMigration, OnTheSourceAReadersEndLeavesTheReadersWhoseTimeoutsHaveGone) {
+  Reader one = read(), two = read();
+  begin();
+  move({two.timeout});
+  EXPECT_TRUE(one.hold.release());
+  EXPECT_FALSE(write_is_granted());
+  EXPECT_FALSE(two.hold.lost());
+  end();
+  EXPECT_TRUE(two.hold.extend(60s));
+  EXPECT_FALSE(write_is_granted());
+  EXPECT_TRUE(two.hold.release());
+  EXPECT_TRUE(write_is_granted());
+}
+
+// What nobody can tell now is told when the slot has arrived.
+TEST_F(RedisClusterMigration, AReaderWhoseOwnTimeoutIsElsewhereIsNotLost) {
+  for (const bool hash_first : {true, false}) {
+    SCOPED_TRACE(hash_first ? "the hash has moved" : "the timeout has moved");
+    SetUp();
+    Reader one = read(), two = read();
+    begin();
+    move({hash_first ? key_ : one.timeout});
+    EXPECT_THROW(static_cast<void>(one.hold.extend(60s)), BackendUnavailable);
+    EXPECT_FALSE(one.hold.lost());
+    EXPECT_FALSE(write_is_granted());
+    end();
+    EXPECT_TRUE(one.hold.extend(60s));
+    EXPECT_TRUE(one.hold.release());
+    EXPECT_FALSE(write_is_granted());
+    EXPECT_TRUE(two.hold.release());
+  }
+}
+
+// A reader that died is still found out by the next one to leave, once a node has the whole slot.
+TEST_F(RedisClusterMigration, AReaderThatDiedIsForgottenWhenTheSlotHasArrived) {
+  Reader one = read(), two = read(), dead = read();
+  begin();
+  cluster().node(from_).client()({"DEL", dead.timeout});  // as if its lease had ended
+  move({key_, one.timeout});
+  EXPECT_TRUE(one.hold.release());
+  end();
+  auto client = cluster().node(to_).client();
+  EXPECT_EQ(client({"HLEN", key_}).integer(), 3) << "nobody could tell which of two readers lives";
+  EXPECT_TRUE(two.hold.release());
+  EXPECT_TRUE(write_is_granted());
+}
+
+// The queue is gone with its last dead waiter, and what is gone may be on the importing node.
+TEST_F(RedisClusterMigration, AFairHoldIsReleasedOnTheSourceThoughItsQueueEnds) {
+  Hold hold = connect().lock(key_, LockType::FAIR).acquire(2s, 60s);
+  auto client = cluster().node(from_).client();
+  client({"RPUSH", "redisson_lock_queue:" + key_, "dead"});
+  client({"ZADD", "redisson_lock_timeout:" + key_, "1", "dead"});
+  begin();
+  EXPECT_TRUE(hold.release());
+  end();
+}
+
+}  // namespace
+}  // namespace latchkey::tests

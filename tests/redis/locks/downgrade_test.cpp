@@ -1,0 +1,101 @@
+// A WRITE that ends while READs inside it go on, on a real server: nothing of it stays behind.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <future>
+#include <string>
+#include <vector>
+
+#include <latchkey/error.hpp>
+#include <latchkey/locks.hpp>
+
+#include "support/recorder.hpp"
+#include "support/redis_server.hpp"
+
+namespace latchkey::tests {
+namespace {
+
+using namespace std::chrono_literals;
+
+class RedisDowngrade : public ::testing::Test {
+ protected:
+  using Names = std::vector<std::string>;
+  [[nodiscard]] Names keys() { return client_({"KEYS", "*"}).list(); }
+  [[nodiscard]] bool nobody_holds() {
+    return eventually([&] { return keys().empty(); });
+  }
+
+  RedisServer server_;
+  RedisClient client_ = server_.client();
+};
+
+// The server answers the downgrade when its caller has given up, and the READ ends meanwhile. What
+// was then given back was a WRITE, which is no more: the READ stayed for its whole lease.
+TEST_F(RedisDowngrade, OfAServerThatPausesLeavesNoRead) {
+  const Locks locks = Locks::connect(server_.tcp_uri(), {.command_timeout = 300ms});
+  {  // the server knows the scripts from here on
+    Hold write = locks.lock("k", LockType::WRITE).acquire(5s, 60s);
+    const Hold read = locks.lock("k", LockType::READ).acquire(5s, 60s);
+    EXPECT_TRUE(write.release());
+  }
+  for (const bool extends : {false, true}) {
+    SCOPED_TRACE(extends);
+    Hold write = locks.lock("k", LockType::WRITE).acquire(5s, 60s);
+    Hold read = locks.lock("k", LockType::READ).acquire(5s, 60s);
+    client_({"CLIENT", "PAUSE", "450"});
+    EXPECT_THROW(write.release(), BackendUnavailable);
+    try {
+      if (extends) read.extend(70s);
+      read.release();
+    } catch (const BackendUnavailable& error) {
+      EXPECT_NE(std::string(error.what()), "") << "nobody answered: that is what is said";
+    }
+    EXPECT_TRUE(nobody_holds());
+  }
+}
+
+TEST_F(RedisDowngrade, ByTwoThreadsOfOneOwnerLeavesNoReadAndFailsNobody) {
+  const Locks all = Locks::connect(server_.tcp_uri());
+  for (int round = 0; round < 300; ++round) {
+    const Locks locks = all.with_owner(Owner::make());
+    const std::string key = "k" + std::to_string(round);
+    Hold write = locks.lock(key, LockType::WRITE).acquire(5s, 60s);
+    Hold read = locks.lock(key, LockType::READ).acquire(5s, 60s);
+    auto other = std::async(std::launch::async, [&] { return read.release(); });
+    EXPECT_TRUE(write.release()) << "round " << round;
+    EXPECT_TRUE(other.get()) << "round " << round;
+  }
+  EXPECT_EQ(keys(), Names{});
+}
+
+// A server that does not know the scripts runs nothing of what was asked by digest, and answers: a
+// healthy server is no reason to be unavailable.
+TEST_F(RedisDowngrade, ByAServerThatForgotTheScriptsFailsNobody) {
+  const Locks all = Locks::connect(server_.tcp_uri());
+  for (int round = 0; round < 300; ++round) {
+    const Locks locks = all.with_owner(Owner::make());
+    const std::string key = "k" + std::to_string(round);
+    Hold write = locks.lock(key, LockType::WRITE).acquire(5s, 60s);
+    Hold read = locks.lock(key, LockType::READ).acquire(5s, 60s);
+    client_({"SCRIPT", "FLUSH"});
+    auto other = std::async(std::launch::async, [&] { return read.release(); });
+    EXPECT_TRUE(write.release()) << "round " << round;
+    EXPECT_TRUE(other.get()) << "round " << round;
+  }
+  EXPECT_EQ(keys(), Names{});
+}
+
+TEST_F(RedisDowngrade, AnyReleaseIsSureOnAServerThatForgotTheScripts) {
+  const Locks locks = Locks::connect(server_.tcp_uri());
+  for (const LockType type :
+       {LockType::REENTRANT, LockType::FAIR, LockType::FENCED, LockType::READ, LockType::WRITE}) {
+    Hold hold = locks.lock("k", type).acquire(5s, 60s);
+    client_({"SCRIPT", "FLUSH"});
+    EXPECT_TRUE(hold.release());
+    client_({"DEL", "redisson_lock_token:{k}"});
+    EXPECT_EQ(keys(), Names{});
+  }
+}
+
+}  // namespace
+}  // namespace latchkey::tests

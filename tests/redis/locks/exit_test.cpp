@@ -1,0 +1,74 @@
+// What is released when a program or a thread is already ending.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "support/process.hpp"
+#include "support/redis_server.hpp"
+
+namespace latchkey::tests {
+namespace {
+
+class RedisLateRelease : public ::testing::TestWithParam<const char*> {
+ protected:
+  /// Empty: the program ended with 0 and left no key.
+  std::string run(std::vector<std::string> command, const std::string& uri) {
+    command.insert(command.end(), {LATCHKEY_LATE_RELEASE, uri, GetParam()});
+    const std::string log = server_.folder() / "log";
+    Process program(command, log);
+    const int status = program.wait();
+    const std::string keys = server_.client()({"DBSIZE"}).text();
+    if (status == 0 && keys == "0") return {};
+    std::ostringstream text;
+    text << "ended with " << status << " and left " << keys << " keys\n"
+         << std::ifstream(log).rdbuf();
+    return text.str();
+  }
+
+  static bool has_valgrind() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return false;
+#elif defined(__has_feature)
+    if (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer)) return false;
+#endif
+    struct stat found{};
+    return ::stat("/usr/bin/valgrind", &found) == 0;
+  }
+
+  std::string tls_uri() {
+    return "rediss://127.0.0.1:" + std::to_string(server_.tls_port()) +
+           "?cafile=" + server_.certificates().authority;
+  }
+
+  RedisServer server_{{.tls = true}};
+};
+
+TEST_P(RedisLateRelease, GivesTheLockBackAndTheProgramEndsWell) {
+  EXPECT_EQ(run({}, server_.tcp_uri()), "");
+}
+
+TEST_P(RedisLateRelease, GivesTheLockBackOverTls) { EXPECT_EQ(run({}, tls_uri()), ""); }
+
+TEST_P(RedisLateRelease, TouchesNothingThatIsGone) {
+  if (!has_valgrind()) GTEST_SKIP() << "there is no valgrind, or a sanitizer takes its place";
+  EXPECT_EQ(run({"/usr/bin/valgrind", "--error-exitcode=9", "-q"}, server_.tcp_uri()), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(When, RedisLateRelease,
+                         ::testing::Values("static-hold", "static-locks", "static-composite",
+                                           "static-locker", "main-thread-hold", "thread-hold",
+                                           "thread-locker", "exit-in-a-thread"),
+                         [](const auto& param) {
+                           std::string name = param.param;
+                           for (char& each : name) {
+                             if (each == '-') each = '_';
+                           }
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace latchkey::tests

@@ -1,0 +1,80 @@
+// FAIR waiters that the server no longer hears of: what they leave behind, and for how long.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <future>
+#include <optional>
+#include <thread>
+
+#include <latchkey/error.hpp>
+#include <latchkey/locks.hpp>
+
+#include "support/gate.hpp"
+#include "support/recorder.hpp"
+#include "support/redis_server.hpp"
+
+namespace latchkey::tests {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::steady_clock;
+
+class RedisFairGhost : public ::testing::Test {
+ protected:
+  using Granted = std::future<std::optional<Hold>>;
+
+  static Granted waiting(const Locks& locks, std::chrono::milliseconds wait) {
+    return std::async(std::launch::async, [locks, wait]() -> std::optional<Hold> {
+      try {
+        return locks.lock("k", LockType::FAIR).try_acquire(wait, 500ms);
+      } catch (const BackendUnavailable&) {
+        return std::nullopt;  // it was cut off
+      }
+    });
+  }
+  std::size_t places() {
+    return static_cast<std::size_t>(client_({"LLEN", "redisson_lock_queue:{k}"}).integer());
+  }
+  [[nodiscard]] bool come_to(std::size_t count) {
+    return eventually([&] { return places() == count; });
+  }
+  void cut_off() {
+    gate_.refuse(true);
+    gate_.cut();
+  }
+
+  RedisServer server_;
+  RedisClient client_ = server_.client();
+  Gate gate_{server_.port()};
+  const Locks direct_ = Locks::connect(server_.tcp_uri());
+  const Locks gated_ = Locks::connect(gate_.uri(), {.command_timeout = 300ms});
+};
+
+TEST_F(RedisFairGhost, OfAWaiterThatIsCutOffDelaysTheNextByFiveSecondsAtMost) {
+  Hold hold = direct_.lock("k", LockType::FAIR).acquire(0ms, 60s);
+  Granted ghost = waiting(gated_, 60s);
+  ASSERT_TRUE(come_to(1));
+  Granted next = waiting(direct_, 60s);
+  ASSERT_TRUE(come_to(2));
+  cut_off();
+  const auto released = steady_clock::now();
+  EXPECT_TRUE(hold.release());
+  EXPECT_TRUE(next.get());
+  EXPECT_LT(steady_clock::now() - released, 6s);
+  gated_.close(0ms);
+}
+
+TEST_F(RedisFairGhost, OfAWaiterThatGaveUpWhileItWasCutOffIsTakenAwayWhenItIsBack) {
+  const Hold hold = direct_.lock("k", LockType::FAIR).acquire(0ms, 60s);
+  Granted ghost = waiting(gated_, 1s);
+  ASSERT_TRUE(come_to(1));
+  cut_off();
+  EXPECT_FALSE(ghost.get());
+  std::this_thread::sleep_for(2s);  // longer than the lease that it had asked for
+  EXPECT_EQ(places(), 1U);
+  gate_.refuse(false);
+  EXPECT_TRUE(come_to(0)) << "its place is given up as soon as it can be";
+}
+
+}  // namespace
+}  // namespace latchkey::tests

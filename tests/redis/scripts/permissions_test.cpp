@@ -1,0 +1,253 @@
+// Each command of each script, forbidden: nothing stays that blocks a key for longer than the lease
+// asked for, and the refusal names the command.
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "redis/scripts/script_fixture.hpp"
+
+namespace latchkey::tests {
+namespace {
+
+using detail::redis::Script;
+
+/// What a script calls, in lower case: read from its text, so that no command is forgotten.
+std::set<std::string> commands_of(const Script& script) {
+  std::set<std::string> commands;
+  constexpr std::string_view call = "call('";
+  for (std::size_t at = 0; (at = script.text.find(call, at)) != std::string_view::npos;) {
+    at += call.size();
+    std::string command(script.text.substr(at, script.text.find('\'', at) - at));
+    std::ranges::transform(command, command.begin(), [](char each) {
+      return static_cast<char>(std::tolower(static_cast<unsigned char>(each)));
+    });
+    commands.insert(std::move(command));
+  }
+  commands.erase("spublish");  // as publish, and unknown before Redis 7
+  return commands;
+}
+
+/// A script goes on where these are refused, or never calls them where it is permitted the others.
+bool does_without(std::string_view script, std::string_view command) {
+  if (command == "publish") return true;  // it costs a notice
+  // head_left() of parts/fair_queue.lua, behind what counts.
+  if (command == "persist" || (command == "lrange" && script != "inspect")) return true;
+  // It takes back what PEXPIRE was refused for.
+  const bool one = script.starts_with("acquire") && script != "acquire_all";
+  if (command == "hdel" && one && script != "acquire_read") return true;
+  // Of a reader without timeouts nothing is known then.
+  if (script == "release_read") return command == "exists";
+  // What else is in parts/dead_readers.lua.
+  const std::set<std::string_view> of_the_part{"exists", "hdel", "hlen", "hscan"};
+  if (script == "inspect") return of_the_part.contains(command);
+  // The lock is free by then: the next in line polls.
+  const std::set<std::string_view> calls_next{"exists", "lindex", "lpop",  "time",
+                                              "zadd",   "zrem",   "zscore"};
+  if (script == "release_fair" || script == "force_release") return calls_next.contains(command);
+  return script == "leave_fair" && command != "lindex" && command != "zrem" &&
+         calls_next.contains(command);
+}
+
+/// One request in one situation.
+struct Case {
+  std::string name;
+  Request request;
+  std::function<void()> prepare = [] {};
+};
+
+class ScriptsWithoutACommand : public ScriptTest {
+ protected:
+  ScriptsWithoutACommand() {
+    for (const LockType type :
+         {LockType::REENTRANT, LockType::FENCED, LockType::FAIR, LockType::READ, LockType::WRITE}) {
+      add_cases_of(type);
+    }
+    const auto hold = [this](LockType type, std::uint64_t number) {
+      return [this, type, number] { take(type, number); };
+    };
+    cases_.push_back({"several", several()});
+    cases_.push_back({"several, held", several(), [this] { asker.ask(several()); }});
+    cases_.push_back({"several, among readers", several(), [this] {
+                        take(LockType::READ, 2, "read");
+                        take(LockType::READ, 3, "read");
+                        redis({"DEL", timeout_of(3, "read")});
+                      }});
+    Request downgrade = Asker::about(Verb::downgrade, "k", LockType::WRITE, id(1), lease);
+    cases_.push_back({"downgrade", downgrade, hold(LockType::WRITE, 1)});
+    cases_.push_back({"downgrade again", downgrade, [this] {
+                        take(LockType::WRITE, 1);
+                        asker.downgrade("k", id(1), lease);
+                      }});
+    for (const LockType type : {LockType::REENTRANT, LockType::FAIR, LockType::READ}) {
+      const std::string of = " of " + std::string(to_string(type));
+      cases_.push_back({"force_release" + of, Asker::about(Verb::force_release, "k"), [this, type] {
+                          take(type, 1);
+                          take(type, 2);
+                        }});
+      Request inspect = Asker::about(Verb::inspect, "k");
+      inspect.info = &info_;
+      cases_.push_back({"inspect" + of, inspect, [this, type] {
+                          take(type, 1);
+                          take(type, 2);
+                        }});
+    }
+    Request list = Asker::about(Verb::list, "*");
+    list.names = &names_;
+    cases_.push_back({"list", list, hold(LockType::REENTRANT, 1)});
+  }
+
+  void add_cases_of(LockType type) {
+    const std::string of = " of " + std::string(to_string(type));
+    const auto request = [&](Verb verb) {
+      Request made = Asker::about(verb, "k", type, id(1), lease);
+      made.queue_wait = queue_wait;
+      return made;
+    };
+    const auto holds = [this, type] { take(type, 1); };
+    const auto among_others = [this, type] {  // which one of them has died
+      take(type, 1);
+      for (const std::uint64_t number : {2U, 3U, 4U}) take(type, number, "k", lease / 2);
+      redis({"DEL", timeout_of(3, "k")});
+      redis({"ZADD", "redisson_lock_timeout:{k}", "XX", "1", owner(2)});
+    };
+    const auto is_last = [this, type] {
+      take(type, 2);
+      take(type, 1);
+    };
+    const auto shortened = [this, type] {  // as Redisson's renewal does
+      take(type, 1);
+      redis({"PEXPIRE", "k", "10000"});
+    };
+    const auto is_next = [this, type] {
+      take(type, 2);
+      for (const std::uint64_t number : {1U, 3U}) take(type, number);
+      asker.tell(Verb::release, "k", type, id(2));
+    };
+    for (const Verb verb : {Verb::acquire, Verb::renew, Verb::verify, Verb::release, Verb::leave}) {
+      const std::string name = std::string(to_string(verb)) + of;
+      cases_.push_back({name, request(verb)});
+      cases_.push_back({name + ", held", request(verb), holds});
+      cases_.push_back({name + ", among others", request(verb), among_others});
+      cases_.push_back({name + ", last in line", request(verb), is_last});
+      cases_.push_back({name + ", next in line", request(verb), is_next});
+      cases_.push_back({name + ", with a shorter hash", request(verb), shortened});
+      cases_.push_back({name + ", busy", request(verb), [this] { take(LockType::WRITE, 9); }});
+    }
+  }
+
+  Request several() {
+    Request request;
+    request.verb = Verb::acquire_all;
+    request.members = members_;
+    request.key = members_.front().key;
+    request.lease = lease;
+    request.tokens = 1;
+    return request;
+  }
+
+  void take(LockType type, std::uint64_t number, std::string_view key = "k",
+            milliseconds length = lease) {
+    asker.acquire(key, type, id(number), length, queue_wait);
+  }
+  static std::string timeout_of(std::uint64_t number, const std::string& key) {
+    return "{" + key + "}:" + owner(number) + ":rwlock_timeout:1";
+  }
+
+  /// What latchkey sends behind a refusal, with no more rights than before.
+  void send_what_follows(Asker& user, const Request& request) {
+    if (request.verb == Verb::acquire) {
+      const bool fair = request.type == LockType::FAIR;
+      user.tell(fair ? Verb::leave : Verb::release, "k", request.type, id(1));
+    } else if (request.verb == Verb::acquire_all) {
+      for (const Member& each : members_) {
+        user.tell(Verb::release, each.key, each.type, each.id);
+      }
+    } else if (request.verb == Verb::downgrade) {
+      user.tell(Verb::release, "k", LockType::WRITE, id(1));
+    } else {
+      user.ask(request);
+    }
+  }
+
+  void expect_that_all_ends() {
+    for (const std::string& key : keys()) {
+      // A token never ends, and places in a queue end by their scores.
+      if (key.starts_with("redisson_lock_")) continue;
+      const long long left = pttl(key);
+      EXPECT_NE(left, -1) << key;
+      EXPECT_LE(left, lease.count()) << key;
+    }
+  }
+
+  void expect_that_nothing_blocks(const Request& request) {
+    expect_that_all_ends();
+    pass(std::chrono::minutes(20));
+    const auto expect_free = [&](std::string_view key, LockType type) {
+      EXPECT_EQ(asker.acquire(key, type, id(99), lease, queue_wait).kind, Kind::granted) << key;
+    };
+    if (request.verb != Verb::acquire_all) return expect_free("k", request.type);
+    for (const Member& each : members_) expect_free(each.key, each.type);
+  }
+
+  const std::vector<Member> members_{{"plain", LockType::REENTRANT, id(1)},
+                                     {"fenced", LockType::FENCED, id(1)},
+                                     {"write", LockType::WRITE, id(1)},
+                                     {"read", LockType::READ, id(1)}};
+  std::vector<Case> cases_;
+  LockInfo info_;
+  std::vector<std::string> names_;
+};
+
+TEST_F(ScriptsWithoutACommand, EachRefusalNamesTheCommandAndNothingBlocksBeyondTheLease) {
+  std::set<std::string> scripts, refused;
+  for (const Case& each : cases_) {
+    const Script& script = detail::redis::script_for(each.request);
+    scripts.emplace(script.name);
+    for (const std::string& command : commands_of(script)) {
+      SCOPED_TRACE(each.name + " without " + command);
+      const std::string rule = "-" + command;
+      redis({"FLUSHALL"});
+      each.prepare();
+      Asker user = as_user({"~*", server.all_channels(), "+@all", rule});
+      const Outcome outcome = user.ask(each.request);
+      if (outcome.kind == Kind::refused) {
+        refused.insert(std::string(script.name) + " " + command);
+        EXPECT_NE(outcome.text.find("lacks a permission, +" + command + " ("), std::string::npos)
+            << outcome.text;
+        EXPECT_EQ(outcome.text.find("User app"), std::string::npos) << outcome.text;
+        // The connection may be gone before more can be sent.
+        if (command != "hdel") expect_that_all_ends();
+        send_what_follows(user, each.request);
+      }
+      // A user without HDEL is not let in: RedisStart says so.
+      if (command != "hdel") expect_that_nothing_blocks(each.request);
+    }
+  }
+  for (const Script* const script : detail::redis::scripts::all()) {
+    if (script->name == "announce") continue;  // no request: see below
+    EXPECT_TRUE(scripts.contains(std::string(script->name))) << script->name;
+    for (const std::string& command : commands_of(*script)) {
+      const std::string both = std::string(script->name) + " " + command;
+      EXPECT_NE(refused.contains(both), does_without(script->name, command)) << both;
+    }
+  }
+}
+
+TEST_F(ScriptsWithoutACommand, AnAnnouncementThatIsRefusedLeavesNothingWithoutAnEnd) {
+  for (const std::string& command : commands_of(detail::redis::scripts::announce)) {
+    SCOPED_TRACE(command);
+    redis({"FLUSHALL"});
+    take(LockType::REENTRANT, 1);
+    Request request = Asker::about(Verb::acquire, "k", LockType::REENTRANT, id(1), lease);
+    request.note = "somebody";
+    detail::redis::CommandBuffer buffer;
+    ASSERT_TRUE(append_note(buffer, request));
+    const std::string rule = "-" + command;
+    RedisClient user = client_of_user({"~*", server.all_channels(), "+@all", rule});
+    EXPECT_TRUE(user.send(buffer.bytes()).is_error());
+    for (const std::string& key : keys()) EXPECT_GT(pttl(key), 0) << key;
+  }
+}
+
+}  // namespace
+}  // namespace latchkey::tests

@@ -1,0 +1,43 @@
+// A failing backend with a connection that a test takes away and brings back.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <latchkey/backend.hpp>
+
+#include "support/failing_backend.hpp"
+
+namespace latchkey::tests {
+
+/// Forwards to a FailingBackend. It tells the last sink that submitted what the test says.
+class LinkedBackend final : public Backend {
+ public:
+  explicit LinkedBackend(Weather& weather, std::vector<Connection> connections)
+      : inner_(weather), connections_(std::move(connections)) {}
+
+  [[nodiscard]] Capabilities capabilities() const noexcept override {
+    return inner_.capabilities();
+  }
+  [[nodiscard]] std::string describe() const override { return "linked"; }
+  [[nodiscard]] std::vector<Connection> connections() const override { return connections_; }
+  void submit(std::span<Request* const> requests, Sink& sink) override {
+    sink_ = &sink;
+    inner_.submit(requests, sink);
+  }
+  void drive(Parker& parker, Clock::time_point until) override { inner_.drive(parker, until); }
+
+  void tell(Notification::Kind kind, std::string_view server = {}, std::string_view why = {}) {
+    sink_->notified({.kind = kind, .key = {}, .id = {}, .server = server, .text = why});
+  }
+
+ private:
+  FailingBackend inner_;
+  std::vector<Connection> connections_;
+  Sink* sink_ = nullptr;
+};
+
+}  // namespace latchkey::tests

@@ -1,0 +1,241 @@
+// A backend that is down is seen: events of attempts, releases and connections.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <latchkey/decorate.hpp>
+#include <latchkey/error.hpp>
+#include <latchkey/locks.hpp>
+
+#include "support/linked_backend.hpp"
+#include "support/manual_locks.hpp"
+#include "support/recorder.hpp"
+
+namespace latchkey {
+namespace {
+
+using namespace std::chrono_literals;
+using Kind = Event::Kind;
+using ::testing::ElementsAre;
+
+class OutageTest : public ::testing::Test {
+ protected:
+  Locks make(std::vector<Connection> connections, Startup startup = Startup::require) {
+    auto made = std::make_unique<tests::LinkedBackend>(weather, std::move(connections));
+    backend = made.get();
+    return Locks(std::move(made),
+                 {.unavailable_after = 100ms, .startup = startup, .listener = &recorder});
+  }
+  void pay() {
+    LOCKED("pay:{0}", LockType::REENTRANT, 50ms, 10s).in(locks).named("pay") AROUND(one){};
+  }
+  Event only(Kind kind) {
+    EXPECT_TRUE(recorder.await(kind)) << to_string(kind);
+    EXPECT_TRUE(locks.flush(tests::patience));
+    const auto all = recorder.of(kind);
+    EXPECT_EQ(all.size(), 1U) << to_string(kind);
+    return all.empty() ? Event() : all.front();
+  }
+  std::vector<Kind> kinds() {
+    EXPECT_TRUE(locks.flush(tests::patience));
+    std::vector<Kind> all;
+    for (const Event& event : recorder.events()) all.push_back(event.kind);
+    return all;
+  }
+
+  const int one = 1;
+  tests::Weather weather;
+  tests::Recorder recorder;
+  tests::LinkedBackend* backend = nullptr;
+  Locks locks = make({{}});
+};
+
+TEST_F(OutageTest, AnAcquireThatNobodyAnswersIsAnEvent) {
+  weather.silent = true;
+  EXPECT_THROW(pay(), BackendUnavailable);
+  const Event event = only(Kind::unavailable);
+  EXPECT_EQ(event.key, "pay:1");
+  EXPECT_EQ(event.method(), "pay");
+  EXPECT_EQ(event.origin.key_template, "pay:{0}");
+  EXPECT_EQ(event.text, "the line is dead");
+  EXPECT_EQ(recorder.count(Kind::timeout), 0U);
+}
+
+TEST_F(OutageTest, ARefusedAcquireIsAnEvent) {
+  weather.refusing = true;
+  EXPECT_THROW(pay(), BackendRefused);
+  EXPECT_EQ(only(Kind::refused).text, "not allowed");
+}
+
+TEST_F(OutageTest, AnUnconfirmedReleaseIsAnEventAndTheEndOfItsHold) {
+  {
+    const Hold hold = locks.lock("k").acquire(0ms, 10s);
+    weather.silent = true;
+  }
+  const Event event = only(Kind::release_unconfirmed);
+  EXPECT_EQ(event.key, "k");
+  EXPECT_EQ(event.text, "the line is dead");
+  weather.silent = false;
+  // The release is repeated until it is answered, and then another gets in.
+  EXPECT_NO_THROW(static_cast<void>(locks.lock("k").acquire(10s)));
+  EXPECT_TRUE(locks.flush(tests::patience));
+  EXPECT_EQ(recorder.count(Kind::release_unconfirmed), 1U);
+  EXPECT_EQ(recorder.count(Kind::released), 1U) << "of the second hold only";
+}
+
+TEST_F(OutageTest, OfAnOutageExactlyOneLossAndOneReturnAreTold) {
+  pay();
+  using Link = Notification::Kind;
+  backend->tell(Link::link_up);  // something was missed: no return without a loss
+  backend->tell(Link::link_down, {}, "the server closed the connection");
+  backend->tell(Link::link_down, {}, "again");
+  backend->tell(Link::link_up);
+  backend->tell(Link::link_up);
+  const Event lost = only(Kind::connection_lost);
+  EXPECT_EQ(lost.text, "the server closed the connection");
+  EXPECT_EQ(lost.backend, "linked");
+  EXPECT_EQ(lost.server, "linked");
+  EXPECT_EQ(lost.key, "");
+  EXPECT_EQ(only(Kind::connection_restored).server, "linked");
+}
+
+TEST_F(OutageTest, EachServerHasItsOwn) {
+  pay();
+  using Link = Notification::Kind;
+  backend->tell(Link::link_down, "a", "gone");
+  backend->tell(Link::link_down, "b", "gone too");
+  backend->tell(Link::link_up, "a");
+  EXPECT_TRUE(locks.flush(tests::patience));
+  EXPECT_EQ(recorder.count(Kind::connection_lost), 2U);
+  EXPECT_EQ(only(Kind::connection_restored).server, "a");
+}
+
+TEST_F(OutageTest, ConnectionsAreToldWhenTheLocksAreMade) {
+  ASSERT_TRUE(locks.flush(tests::patience));
+  recorder.clear();
+  const Locks two = make({{"a", true, {}}, {"b", false, "nobody listens there"}});
+  ASSERT_TRUE(two.flush(tests::patience));
+  EXPECT_EQ(recorder.of(Kind::connected).at(0).server, "a");
+  EXPECT_EQ(recorder.of(Kind::connection_lost).at(0).server, "b");
+  EXPECT_EQ(recorder.of(Kind::connection_lost).at(0).text, "nobody listens there");
+  two.lock("k").acquire().release();
+  backend->tell(Notification::Kind::link_up, "b");
+  ASSERT_TRUE(two.flush(tests::patience));
+  EXPECT_EQ(recorder.of(Kind::connection_restored).at(0).server, "b");
+}
+
+TEST_F(OutageTest, WhatWasAllowedToBeDownIsConnectedOnceItIsThereAndNotLost) {
+  ASSERT_TRUE(locks.flush(tests::patience));
+  recorder.clear();
+  const Locks two =
+      make({{"a", false, "nobody listens there"}, {"b", false, {}}}, Startup::allow_down);
+  two.lock("k").acquire().release();
+  using Link = Notification::Kind;
+  backend->tell(Link::link_up, "a");
+  backend->tell(Link::link_up, "a");
+  ASSERT_TRUE(two.flush(tests::patience));
+  EXPECT_EQ(only(Kind::connected).server, "a");
+  EXPECT_EQ(recorder.count(Kind::connection_lost), 0U);
+  EXPECT_EQ(recorder.count(Kind::connection_restored), 0U);
+  backend->tell(Link::link_down, "a", "gone");
+  backend->tell(Link::link_down, "b", "gone too");  // it came without a word
+  backend->tell(Link::link_up, "b");
+  ASSERT_TRUE(two.flush(tests::patience));
+  EXPECT_EQ(recorder.count(Kind::connection_lost), 2U);
+  EXPECT_EQ(recorder.of(Kind::connection_restored).at(0).server, "b");
+  EXPECT_EQ(recorder.count(Kind::connected), 1U);
+}
+
+TEST_F(OutageTest, WhoWantsNoRoutineIsToldOfErrorsAndConnections) {
+  tests::Recorder terse(false);
+  auto made = std::make_unique<tests::LinkedBackend>(weather, std::vector<Connection>{{}});
+  tests::LinkedBackend& link = *made;
+  const Locks quiet(std::move(made), {.listener = &terse});
+  {
+    const Hold hold = quiet.lock("k").acquire(0ms, 10s);
+    weather.silent = true;
+  }
+  link.tell(Notification::Kind::link_down);
+  EXPECT_THROW(static_cast<void>(quiet.lock("other").try_acquire()), BackendUnavailable);
+  weather.silent = false;
+  weather.refusing = true;
+  EXPECT_THROW(static_cast<void>(quiet.lock("third").try_acquire()), BackendRefused);
+  weather.refusing = false;
+  link.tell(Notification::Kind::link_up);
+  ASSERT_TRUE(quiet.flush(tests::patience));
+  std::vector<Kind> all;
+  for (const Event& event : terse.events()) {
+    if (event.kind != Kind::unlock_error) all.push_back(event.kind);  // of the destructor
+  }
+  EXPECT_THAT(all, ElementsAre(Kind::release_unconfirmed, Kind::connection_lost, Kind::unavailable,
+                               Kind::refused, Kind::connection_restored));
+}
+
+class AttemptsTest : public ::testing::Test, public tests::ManualLocks {};
+
+TEST_F(AttemptsTest, EachEndsWithExactlyOneOutcome) {
+  const auto one_of = [&](Kind outcome, auto&& attempt) {
+    ASSERT_TRUE(locks.flush(tests::patience));
+    recorder.clear();
+    attempt();
+    ASSERT_TRUE(locks.flush(tests::patience));
+    std::size_t ends = 0;
+    for (const Kind kind : {Kind::granted, Kind::timeout, Kind::unavailable, Kind::refused,
+                            Kind::cancelled, Kind::closed, Kind::would_deadlock}) {
+      ends += recorder.count(kind);
+    }
+    EXPECT_EQ(recorder.count(Kind::attempt), 1U) << to_string(outcome);
+    EXPECT_EQ(recorder.count(outcome), 1U) << to_string(outcome);
+    EXPECT_EQ(ends, 1U) << to_string(outcome);
+  };
+  one_of(Kind::granted, [&] { static_cast<void>(locks.lock("k").try_acquire()); });
+  const Hold read = locks.lock("k", LockType::READ).acquire();
+  one_of(Kind::would_deadlock, [&] {
+    EXPECT_THROW(static_cast<void>(locks.lock("k", LockType::WRITE).try_acquire()), WouldDeadlock);
+  });
+  one_of(Kind::timeout,
+         [&] { EXPECT_FALSE(another().lock("k", LockType::WRITE).try_acquire().has_value()); });
+  std::stop_source stop;
+  Attempt attempt;
+  attempt.type = LockType::WRITE;
+  attempt.wait = 1h;
+  attempt.cancel = stop.get_token();
+  one_of(Kind::cancelled, [&] {
+    const std::jthread stopping([&] {
+      EXPECT_TRUE(recorder.await(Kind::waiting));
+      stop.request_stop();
+    });
+    EXPECT_THROW(static_cast<void>(another().acquire("k", attempt)), Cancelled);
+  });
+}
+
+TEST_F(AttemptsTest, OnlyTheTimeInWhichOthersWereInTheWayIsContended) {
+  locks.lock("free").acquire().release();
+  const Hold hold = another().lock("k").acquire(0ms, 1h);
+  const auto skipping = clock.skip_waits();
+  EXPECT_FALSE(locks.lock("k").try_acquire(2s).has_value());
+  ASSERT_TRUE(locks.flush(tests::patience));
+  for (const Event& event : recorder.of(Kind::granted)) {
+    EXPECT_FALSE(event.contended.has_value()) << event.key;
+    EXPECT_EQ(event.count, 1U);
+  }
+  EXPECT_EQ(recorder.of(Kind::timeout).at(0).contended, 2s);
+}
+
+TEST_F(AttemptsTest, AHoldThatIsLostIsNotToldAsReleasedToo) {
+  Hold hold = locks.lock("k").acquire(0ms, 10s);
+  clock.advance(9'950ms);  // within the margin: the backend has it yet
+  EXPECT_FALSE(hold.release());
+  ASSERT_TRUE(locks.flush(tests::patience));
+  EXPECT_EQ(recorder.count(Kind::lost), 1U);
+  EXPECT_EQ(recorder.count(Kind::released), 0U);
+}
+
+}  // namespace
+}  // namespace latchkey

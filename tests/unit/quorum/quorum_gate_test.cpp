@@ -1,0 +1,69 @@
+// A WRITE of one process among READs of others that overlap all the time.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include <latchkey/locks.hpp>
+#include <latchkey/quorum.hpp>
+
+#include "support/many_servers.hpp"
+#include "support/recorder.hpp"
+
+namespace latchkey {
+namespace {
+
+using namespace std::chrono_literals;
+
+class QuorumGate : public ::testing::Test {
+ protected:
+  using Ways = tests::Ways<3>;
+
+  [[nodiscard]] Locks process(Ways& ways) { return Locks(make_quorum(ways.to(stores_), {})); }
+
+  std::array<tests::Store, 3> stores_;
+};
+
+TEST_F(QuorumGate, AWriteIsGrantedAmongReadersOfOtherProcessesThatOverlapAllTheTime) {
+  constexpr int readers = 4;
+  std::array<Ways, readers> ways;
+  std::atomic<bool> over = false;
+  std::atomic<int> reading = 0, reads = 0, gaps = 0;
+  std::vector<std::thread> threads;
+  for (int reader = 0; reader < readers; ++reader) {
+    threads.emplace_back([&, reader] {
+      const Locks locks = process(ways[static_cast<std::size_t>(reader)]);
+      while (!over) {
+        auto hold = locks.lock("k", LockType::READ).try_acquire(200ms, 10s);
+        if (!hold) continue;
+        ++reading;
+        ++reads;
+        std::this_thread::sleep_for(40ms);  // so that another has begun meanwhile
+        if (--reading == 0) ++gaps;
+      }
+    });
+  }
+  EXPECT_TRUE(tests::eventually([&] { return reads > 20; }));
+  Ways mine;
+  const Locks locks = process(mine);
+  EXPECT_TRUE(locks.lock("k", LockType::WRITE).try_acquire(20s, 10s).has_value());
+  const int before = reads;
+  EXPECT_TRUE(tests::eventually([&] { return reads > before + 20; })) << "then readers go on";
+  over = true;
+  for (std::thread& each : threads) each.join();
+}
+
+TEST_F(QuorumGate, AWriterThatGivesUpLeavesTheGateOpenSoon) {
+  Ways ways, theirs;
+  const Locks locks = process(ways), others = process(theirs);
+  const Hold read = others.lock("k", LockType::READ).acquire(0ms, 60s);
+  EXPECT_FALSE(locks.lock("k", LockType::WRITE).try_acquire(2s, 10s));
+  Ways third;
+  EXPECT_TRUE(process(third).lock("k", LockType::READ).try_acquire(10s, 10s).has_value());
+}
+
+}  // namespace
+}  // namespace latchkey
