@@ -19,8 +19,8 @@ namespace detail {
 class Held;
 class RemoteHold;
 class LockSpace;
-class HeldTogether;
-class JointCall;
+class MultiHold;
+class MultiAcquire;
 class ScopeHolds;
 struct ScopeHold;
 class LockedCall;
@@ -106,8 +106,8 @@ class [[nodiscard(
 
  private:
   friend class detail::LockSpace;
-  friend class detail::HeldTogether;
-  friend class detail::JointCall;
+  friend class detail::MultiHold;
+  friend class detail::MultiAcquire;
   friend class detail::ScopeHolds;
   friend class detail::LockedCall;
 
@@ -115,7 +115,7 @@ class [[nodiscard(
   struct Terms {
     LockType type = LockType::REENTRANT;
     bool watchdog = false;
-    bool several = false;  ///< a HeldTogether, not a RemoteHold
+    bool several = false;  ///< a MultiHold, not a RemoteHold
   };
 
   Hold(detail::Held* held, Terms terms) noexcept : held_(held), terms_(terms) {}

@@ -9,7 +9,7 @@
 
 #include "core/at_fork.hpp"
 #include "core/key_table.hpp"
-#include "core/parked_drivers.hpp"
+#include "core/parked_threads.hpp"
 
 namespace latchkey {
 namespace {
@@ -22,7 +22,7 @@ struct Job {
 /// The requests of one key. It is in the line of ready lanes while it has jobs and none of them
 /// runs.
 struct Lane {
-  detail::KeyText key;
+  detail::InlineString key;
   std::size_t hash = 0;
   Lane* next = nullptr;
   std::deque<Job> jobs;
@@ -80,7 +80,7 @@ class SimpleBackend::Queue final : private detail::ForkParticipant {
   }
 
   /// The same, but where nothing is to do the driver is in the list of those to be woken then.
-  Lane* take_or_wait(Job& job, detail::ParkedDrivers::Driver& driver) {
+  Lane* take_or_wait(Job& job, detail::ParkedThreads::Waiter& driver) {
     const std::lock_guard lock(mutex_);
     Lane* const lane = take_locked(job);
     if (lane == nullptr) parked_.add(driver);
@@ -89,7 +89,7 @@ class SimpleBackend::Queue final : private detail::ForkParticipant {
 
   /// No longer to be woken. The driver may have been woken just now and still leave for good, so
   /// work that is left is handed on.
-  void leave(detail::ParkedDrivers::Driver& driver) {
+  void leave(detail::ParkedThreads::Waiter& driver) {
     const std::lock_guard lock(mutex_);
     parked_.remove(driver);
     if (first_ready_ != nullptr) parked_.wake_one();
@@ -153,7 +153,7 @@ class SimpleBackend::Queue final : private detail::ForkParticipant {
   detail::KeyTable<Lane> lanes_;  // all below: guarded by mutex_
   Lane* first_ready_ = nullptr;
   Lane* last_ready_ = nullptr;
-  detail::ParkedDrivers parked_;
+  detail::ParkedThreads parked_;
 };
 
 SimpleBackend::SimpleBackend(Clock& clock) : clock_(clock), queue_(std::make_unique<Queue>()) {}
@@ -165,7 +165,7 @@ void SimpleBackend::submit(std::span<Request* const> requests, Sink& sink) {
 
 void SimpleBackend::drive(Parker& parker, Clock::time_point until) {
   Job job{};
-  detail::ParkedDrivers::Driver me{parker};
+  detail::ParkedThreads::Waiter me{parker};
   Lane* lane = queue_->take_or_wait(job, me);
   if (lane == nullptr) {
     // Nothing to do before something is submitted or another driver is done with a key: both wake.

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
-#include "core/key_text.hpp"
-#include "core/magazine.hpp"
+#include "core/inline_string.hpp"
+#include "core/thread_cache.hpp"
 
 namespace latchkey::detail {
 
@@ -58,7 +58,7 @@ namespace latchkey::detail {
 
 /// Owns records found by their key. `Record` is default constructible and has the members
 ///
-///     KeyText key;  std::size_t hash;  Record* next;  void reset() noexcept;
+///     InlineString key;  std::size_t hash;  Record* next;  void reset() noexcept;
 ///
 /// of which the table writes the first three; reset() empties the rest when a record is erased, and
 /// may keep capacities. The address of a record stays the same until it is erased. Records come
@@ -107,7 +107,7 @@ class KeyTable {
     *place = record.next;
     --size_;
     record.key.clear();
-    Magazine<Record>::give_back(record);
+    ThreadCache<Record>::give_back(record);
   }
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
@@ -137,11 +137,11 @@ class KeyTable {
   }
 
   static Record& named(std::string_view key) {
-    Record& record = Magazine<Record>::take();
+    Record& record = ThreadCache<Record>::take();
     try {
       record.key = key;
     } catch (...) {
-      Magazine<Record>::give_back(record);
+      ThreadCache<Record>::give_back(record);
       throw;
     }
     return record;

@@ -113,7 +113,7 @@ namespace {
 /// `type: WRITE`, said at `at`, as the text that sentences show.
 Perhaps<std::string> type_word(const std::optional<LockType>& type, Place at) {
   if (!type) return std::nullopt;
-  return Said<std::string>{std::string(to_string(*type)), at};
+  return SetMask<std::string>{std::string(to_string(*type)), at};
 }
 
 }  // namespace

@@ -166,7 +166,7 @@ class Planner {
   }
 
   template <class Strategy>
-  void fit(Strategy strategy, const Said<Strategy>& said, const PlannedLock& lock) {
+  void fit(Strategy strategy, const SetMask<Strategy>& said, const PlannedLock& lock) {
     if (strategy == Strategy::SKIP && !lock.place.facts->can_be_skipped) {
       tell(said.at, "'skip' does not fit " + lock.place.where + ", which returns " +
                         lock.place.result_type +

@@ -7,50 +7,51 @@ namespace latchkey::detail {
 namespace {
 
 // What is wrong with the word, and what would be right; the word itself goes before it.
-std::string_view what_is_wrong(Mistake mistake) {
+std::string_view what_is_wrong(SyntaxError mistake) {
   switch (mistake) {
-    case Mistake::PLACEHOLDER_IS_NEVER_CLOSED:
+    case SyntaxError::PLACEHOLDER_IS_NEVER_CLOSED:
       return "is never closed: '}' is missing; write '{{' for a brace that is text";
-    case Mistake::PLACEHOLDER_IS_EMPTY:
+    case SyntaxError::PLACEHOLDER_IS_EMPTY:
       return "names nothing: write an argument in it, as in {account.id} or {0}";
-    case Mistake::CLOSING_BRACE_WITHOUT_AN_OPENING_ONE:
+    case SyntaxError::CLOSING_BRACE_WITHOUT_AN_OPENING_ONE:
       return "closes nothing: write '}}' for a brace that is text";
-    case Mistake::BRACE_INSIDE_AN_EXPRESSION:
+    case SyntaxError::BRACE_INSIDE_AN_EXPRESSION:
       return "cannot stand inside an expression or a quoted text: braces are written '{{' and '}}' "
              "in the template's own text";
-    case Mistake::TEXT_IS_NEVER_CLOSED:
+    case SyntaxError::TEXT_IS_NEVER_CLOSED:
       return "is never closed: a quote is missing; write '' for a quote inside a text";
-    case Mistake::VALUE_IS_EMPTY_TEXT: return "gives an empty text, which makes no key";
-    case Mistake::END_OF_EXPRESSION_EXPECTED:
+    case SyntaxError::VALUE_IS_EMPTY_TEXT: return "gives an empty text, which makes no key";
+    case SyntaxError::END_OF_EXPRESSION_EXPECTED:
       return "is one word too many: the expression should have ended before it, or '+', '%' or "
              "'?:' should stand there";
-    case Mistake::PARENTHESIS_IS_NEVER_CLOSED: return "is never closed: ')' is missing";
-    case Mistake::BRACKET_IS_NEVER_CLOSED: return "is never closed: ']' is missing";
-    case Mistake::QUOTE_INSIDE_AN_INDEX: return "holds a quote, which an index cannot";
-    case Mistake::NUMBER_IS_TOO_LARGE: return "is too large: numbers end at 18446744073709551615";
-    case Mistake::MODULUS_IS_ZERO: return "cannot follow '%': it must be at least 1";
-    case Mistake::MODULUS_OF_TEXT:
+    case SyntaxError::PARENTHESIS_IS_NEVER_CLOSED: return "is never closed: ')' is missing";
+    case SyntaxError::BRACKET_IS_NEVER_CLOSED: return "is never closed: ']' is missing";
+    case SyntaxError::QUOTE_INSIDE_AN_INDEX: return "holds a quote, which an index cannot";
+    case SyntaxError::NUMBER_IS_TOO_LARGE:
+      return "is too large: numbers end at 18446744073709551615";
+    case SyntaxError::MODULUS_IS_ZERO: return "cannot follow '%': it must be at least 1";
+    case SyntaxError::MODULUS_OF_TEXT:
       return "needs an integer before it: a path, hash(...), size(...) or another '%'";
-    case Mistake::FUNCTION_UNKNOWN:
+    case SyntaxError::FUNCTION_UNKNOWN:
       return "is no function: there are lower, upper, hash, size and raw";
-    case Mistake::SIZE_TAKES_A_PATH: return "takes a path, as in size(account.entries)";
-    case Mistake::MORE_THAN_ONE_STAR: return "is the second one: a key has at most one [*]";
-    case Mistake::VALUES_WITH_NO_SEPARATOR_BETWEEN:
+    case SyntaxError::SIZE_TAKES_A_PATH: return "takes a path, as in size(account.entries)";
+    case SyntaxError::MORE_THAN_ONE_STAR: return "is the second one: a key has at most one [*]";
+    case SyntaxError::VALUES_WITH_NO_SEPARATOR_BETWEEN:
       return "could run into the value before it: put one of : / , | # or a space between them, or "
              "raw(...) around one";
-    case Mistake::NESTED_TOO_DEEPLY: return "is nested too deeply: parentheses end at 32";
+    case SyntaxError::NESTED_TOO_DEEPLY: return "is nested too deeply: parentheses end at 32";
     default: return {};
   }
 }
 
 // Where something is missing, what stands there instead may be the end.
-std::string_view what_is_missing(Mistake mistake) {
+std::string_view what_is_missing(SyntaxError mistake) {
   switch (mistake) {
-    case Mistake::VALUE_EXPECTED:
+    case SyntaxError::VALUE_EXPECTED:
       return "expected an argument's name, a position, a 'text', a function or '('";
-    case Mistake::MEMBER_NAME_EXPECTED: return "expected a member's name behind '.'";
-    case Mistake::INDEX_EXPECTED: return "expected a number, a 'text' or * between '[' and ']'";
-    case Mistake::MODULUS_EXPECTED: return "expected a number behind '%'";
+    case SyntaxError::MEMBER_NAME_EXPECTED: return "expected a member's name behind '.'";
+    case SyntaxError::INDEX_EXPECTED: return "expected a number, a 'text' or * between '[' and ']'";
+    case SyntaxError::MODULUS_EXPECTED: return "expected a number behind '%'";
     default: return {};
   }
 }
@@ -58,8 +59,8 @@ std::string_view what_is_missing(Mistake mistake) {
 }  // namespace
 
 std::string sentence_of(const Parse& parse, std::string_view key_template) {
-  if (parse.mistake == Mistake::KEY_IS_EMPTY) return "a key must not be empty";
-  if (parse.mistake == Mistake::TEMPLATE_IS_TOO_LONG) {
+  if (parse.mistake == SyntaxError::KEY_IS_EMPTY) return "a key must not be empty";
+  if (parse.mistake == SyntaxError::TEMPLATE_IS_TOO_LONG) {
     return about_key(key_template.substr(0, 64)) + "the template begun so is longer than " +
            std::to_string(max_template_size) + " bytes";
   }

@@ -15,7 +15,7 @@ ParsedKey parse_key(std::string_view text) {
   // One that is too long is refused before it could ask for nodes.
   key.nodes_.resize(detail::node_capacity(std::min(text.size(), detail::max_template_size)));
   key.parse_ = detail::Parser(key.text_, key.nodes_.data()).run();
-  if (key.parse_.mistake != detail::Mistake::NONE) {
+  if (key.parse_.mistake != detail::SyntaxError::NONE) {
     throw KeyError(detail::sentence_of(key.parse_, text));
   }
   return key;

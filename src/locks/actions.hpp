@@ -8,13 +8,13 @@
 #include <latchkey/backend.hpp>
 #include <latchkey/listener.hpp>
 
-#include "core/short_list.hpp"
+#include "core/small_vector.hpp"
 #include "locks/call.hpp"
 
 namespace latchkey::detail {
 
 /// What other threads are told, which few events bring.
-struct Tidings {
+struct Effects {
   std::vector<Event> events;            ///< for the listener
   std::vector<std::stop_source> stops;  ///< holds that were lost and were asked for a token
 };
@@ -23,14 +23,14 @@ struct Tidings {
 /// before it lets go of the key's mutex, so requests reach the backend in the order in which the
 /// coordinator decided: a renewal can never be submitted after its release.
 struct Actions {
-  ShortList<Request*, 4> submits;
-  ShortList<Call*, 4> wakes;         ///< answered, or to look at `wake_at` again
-  std::unique_ptr<Tidings> tidings;  ///< null: none
-  std::size_t untold = 0;            ///< events that no memory was left for
+  SmallVector<Request*, 4> submits;
+  SmallVector<Call*, 4> wakes;       ///< answered, or to look at `wake_at` again
+  std::unique_ptr<Effects> effects;  ///< null: none
+  std::size_t unreported = 0;        ///< events that no memory was left for
 
-  Tidings& tell() {
-    if (tidings == nullptr) tidings = std::make_unique<Tidings>();
-    return *tidings;
+  Effects& tell() {
+    if (effects == nullptr) effects = std::make_unique<Effects>();
+    return *effects;
   }
 };
 

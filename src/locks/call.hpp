@@ -12,7 +12,7 @@
 #include <latchkey/lock_type.hpp>
 #include <latchkey/owner.hpp>
 
-#include "core/seldom_text.hpp"
+#include "core/lazy_string.hpp"
 #include "locks/intrusive_list.hpp"
 
 namespace latchkey {
@@ -46,7 +46,7 @@ struct Call {
   Lease lease = watchdog;
   bool by_lock = false;  ///< counts as lock() rather than as a Hold
   Reentry reentry = Reentry::count;
-  bool asks_who = false;  ///< whoever is in the way shall be named
+  bool wants_holder_name = false;  ///< whoever is in the way shall be named
   Origin origin{};
   /// One attempt, asked for together with others: it takes its place in the queue and a claim, and
   /// whoever brought it asks the backend for all of them at once.
@@ -67,8 +67,8 @@ struct Call {
   RemoteHold* hold = nullptr;              ///< granted: what was granted; before: the claim
   LockType held_as = LockType::REENTRANT;  ///< would_deadlock
   /// busy: the holder; unavailable, refused: the reason; would_deadlock: the holder's method
-  SeldomText text;
-  SeldomText key;            ///< unavailable, refused, lost, not_owner: of what
+  LazyString text;
+  LazyString key;            ///< unavailable, refused, lost, not_owner: of what
   Clock::duration held{};    ///< lost: since the grant
   std::uint64_t ticket = 0;  ///< its place in the key's queue
   /// When the caller's thread has to bring a tick at the latest.
@@ -84,7 +84,7 @@ struct Call {
   bool acquires = true;                 ///< an acquire, not an extend or a release
   bool releases = false;                ///< gives a local hold back
   bool answered = false;                ///< the backend answered at least once
-  bool ignorant = false;                ///< the last outcome was unknown
+  bool outcome_unknown = false;         ///< the last outcome was unknown
   bool waits = false;                   ///< the listener was told so
   bool waking = false;                  ///< among the wakes of this turn
 

@@ -7,7 +7,7 @@
 
 #include <latchkey/parker.hpp>
 
-#include "core/magazine.hpp"
+#include "core/thread_cache.hpp"
 #include "locks/planted.hpp"
 
 namespace latchkey::detail {
@@ -16,58 +16,58 @@ namespace latchkey::detail {
 Bug planted_bug = Bug::none;
 #endif
 
-void Coordinator::completed(Request& request, Outcome& outcome, Turn& turn) {
+void Coordinator::completed(Request& request, Outcome& outcome, EventContext& context) {
   auto& owned = static_cast<OwnedRequest&>(request);
   switch (owned.verb) {
     case Verb::acquire:
-    case Verb::acquire_all: return asked(*owned.hold, outcome, turn);
+    case Verb::acquire_all: return asked(*owned.hold, outcome, context);
     case Verb::renew:
     case Verb::verify:
-    case Verb::downgrade: checked(*owned.hold, outcome, turn); return;
+    case Verb::downgrade: checked(*owned.hold, outcome, context); return;
     case Verb::release:
-    case Verb::leave: return ended(*owned.hold, outcome, turn);
+    case Verb::leave: return ended(*owned.hold, outcome, context);
     case Verb::subscribe:
-    case Verb::unsubscribe: return subscription_changed(owned.hold, outcome, turn);
+    case Verb::unsubscribe: return subscription_changed(owned.hold, outcome, context);
     case Verb::inspect:
     case Verb::list:
     case Verb::force_release: return;  // never a coordinator's
   }
 }
 
-void Coordinator::tick(Turn& turn) {
+void Coordinator::tick(EventContext& context) {
   for (RemoteHold* hold = remotes_.first(); hold != nullptr;) {
     RemoteHold& each = *std::exchange(hold, hold->next);
     for (Call* call = each.renewals.first(); call != nullptr;) {
-      tick_call(*std::exchange(call, call->next), turn);
+      tick_call(*std::exchange(call, call->next), context);
     }
-    tick_hold(each, turn);
+    tick_hold(each, context);
   }
   for (IntrusiveList<Call>* list : {&queue_, &fair_}) {
     for (Call* call = list->first(); call != nullptr;) {
-      tick_call(*std::exchange(call, call->next), turn);
+      tick_call(*std::exchange(call, call->next), context);
     }
   }
 }
 
-void Coordinator::end_waits(Turn& turn) {
+void Coordinator::end_waits(EventContext& context) {
   for (RemoteHold* hold = remotes_.first(); hold != nullptr; hold = hold->next) {
     while (hold->renewals.first() != nullptr) {
-      give_up(*hold->renewals.first(), Answer::closed, turn);
+      give_up(*hold->renewals.first(), Answer::closed, context);
     }
   }
   for (IntrusiveList<Call>* list : {&queue_, &fair_}) {
-    while (list->first() != nullptr) give_up(*list->first(), Answer::closed, turn);
+    while (list->first() != nullptr) give_up(*list->first(), Answer::closed, context);
   }
 }
 
-void Coordinator::end_holds(Turn& turn) {
+void Coordinator::end_holds(EventContext& context) {
   for (RemoteHold* hold = remotes_.first(); hold != nullptr;) {
     RemoteHold& each = *std::exchange(hold, hold->next);
     if (each.stage == RemoteHold::Stage::linger) {
-      end(each, nullptr, turn);
+      end(each, nullptr, context);
     } else if (each.stage == RemoteHold::Stage::held && !each.gone) {
-      declare_lost(each, "its Locks were closed", turn);
-      submit_end(each, turn);
+      declare_lost(each, "its Locks were closed", context);
+      submit_end(each, context);
     }
   }
 }
@@ -80,7 +80,7 @@ void Coordinator::inherit() noexcept {
 }
 
 void Coordinator::drop() noexcept {
-  while (RemoteHold* const hold = remotes_.pop_front()) Magazine<RemoteHold>::give_back(*hold);
+  while (RemoteHold* const hold = remotes_.pop_front()) ThreadCache<RemoteHold>::give_back(*hold);
   in_the_way_[0] = in_the_way_[1] = 0;
 }
 
@@ -113,12 +113,13 @@ Clock::time_point Coordinator::due() const noexcept {
 
 bool Coordinator::held() const noexcept {
   for (const RemoteHold* hold = remotes_.first(); hold != nullptr; hold = hold->next) {
-    if (hold->stage == RemoteHold::Stage::held && hold->grips() > 0 && !hold->gone) return true;
+    if (hold->stage == RemoteHold::Stage::held && hold->local_holds() > 0 && !hold->gone)
+      return true;
   }
   return false;
 }
 
-void Coordinator::tell(Event::Kind kind, const RemoteHold& hold, Turn& turn,
+void Coordinator::tell(Event::Kind kind, const RemoteHold& hold, EventContext& context,
                        std::string_view text) noexcept {
   try {
     Event event;
@@ -127,19 +128,19 @@ void Coordinator::tell(Event::Kind kind, const RemoteHold& hold, Turn& turn,
     event.key = key;
     event.owner = hold.owner.number();
     event.origin = hold.origin;
-    event.held = turn.now() - hold.granted_at;
+    event.held = context.now() - hold.granted_at;
     event.lease = hold.lease;
-    event.left = std::max(hold.deadline_point() - turn.now(), Clock::duration{});
-    if (kind == Event::Kind::renewed) event.late = turn.now() - hold.check_due;
+    event.left = std::max(hold.deadline_point() - context.now(), Clock::duration{});
+    if (kind == Event::Kind::renewed) event.late = context.now() - hold.check_due;
     if (hold.token != 0) event.fencing_token = hold.token;
     event.text = text;
-    turn.out.tell().events.push_back(std::move(event));
+    context.out.tell().events.push_back(std::move(event));
   } catch (const std::bad_alloc&) {
-    ++turn.out.untold;
+    ++context.out.unreported;
   }
 }
 
-void Coordinator::tell(Event::Kind kind, const Call& call, Turn& turn) noexcept {
+void Coordinator::tell(Event::Kind kind, const Call& call, EventContext& context) noexcept {
   try {
     Event event;
     event.kind = kind;
@@ -148,25 +149,25 @@ void Coordinator::tell(Event::Kind kind, const Call& call, Turn& turn) noexcept 
     event.owner = call.owner.number();
     event.ticket = call.ticket;
     event.origin = call.origin;
-    event.waited = turn.now() - call.asked;
+    event.waited = context.now() - call.asked;
     if (call.waits && kind != Event::Kind::waiting) {
-      event.contended = turn.now() - call.waiting_since;
+      event.contended = context.now() - call.waiting_since;
     }
     if (kind == Event::Kind::granted) {
-      event.count = call.hold->grips();
+      event.count = call.hold->local_holds();
       if (call.hold->token != 0) event.fencing_token = call.hold->token;
       event.lease = call.hold->lease;
-      event.left = std::max(call.hold->deadline_point() - turn.now(), Clock::duration{});
+      event.left = std::max(call.hold->deadline_point() - context.now(), Clock::duration{});
     } else if (kind == Event::Kind::waiting) {
-      event.holder = holder_of(call, turn);
+      event.holder = holder_of(call, context);
     } else if (kind == Event::Kind::timeout) {
       event.holder = call.text;
     } else {
       event.text = call.text;
     }
-    turn.out.tell().events.push_back(std::move(event));
+    context.out.tell().events.push_back(std::move(event));
   } catch (const std::bad_alloc&) {
-    ++turn.out.untold;
+    ++context.out.unreported;
   }
 }
 
@@ -184,13 +185,14 @@ void RemoteHold::reset() noexcept {
   token = 0;
   stop = std::stop_source(std::nostopstate);
   stage = Stage::claim;
-  call = ender = downgrader = nullptr;
+  call = release_waiter = downgrade_waiter = nullptr;
   renewals.clear();
-  locks[0] = locks[1] = holds[0] = holds[1] = watchdogs = kept = 0;
+  locks[0] = locks[1] = holds[0] = holds[1] = watchdogs = pins = 0;
   wanted = poll = std::chrono::milliseconds(0);
   granted_at = expires_at = Clock::time_point{};
   check_at = poll_at = repeat_at = linger_until = Clock::never();
-  stop_owed = asking = checking = releasing = nudged = unsettled = refused = reached = false;
+  stop_owed = asking = checking = releasing = retry_requested = unsettled = refused = reached =
+      false;
   released = release_again = downgrading = write_or_read = gone = unconfirmed = false;
   subscription.stage = Subscription::Stage::off;
   if (!note.empty()) announce({});

@@ -11,13 +11,13 @@
 #include <latchkey/lock_type.hpp>
 #include <latchkey/owner.hpp>
 
-#include "core/key_text.hpp"
+#include "core/inline_string.hpp"
 #include "locks/call.hpp"
 #include "locks/coordinator_context.hpp"
+#include "locks/event_context.hpp"
 #include "locks/event_kinds.hpp"
 #include "locks/intrusive_list.hpp"
 #include "locks/remote_hold.hpp"
-#include "locks/turn.hpp"
 
 namespace latchkey::detail {
 
@@ -35,7 +35,7 @@ namespace latchkey::detail {
 class Coordinator {
  public:
   // --- the record in the table of keys ---
-  KeyText key;
+  InlineString key;
   std::size_t hash = 0;
   Coordinator* next = nullptr;
   // Of the shard's Timers:
@@ -49,37 +49,37 @@ class Coordinator {
   void reset() noexcept;
 
   // --- events: calls ---
-  void acquire(Call& call, Turn& turn);
+  void acquire(Call& call, EventContext& context);
   /// The stop token of a waiting acquire was used.
-  void cancel(Call& call, Turn& turn);
+  void cancel(Call& call, EventContext& context);
   /// The answer to the one request for several keys did not come within the wait.
-  void end_wait(Call& call, Turn& turn);
+  void end_wait(Call& call, EventContext& context);
   /// The thread of a release waits for its outcome no longer.
-  void leave(const Call& call, Turn& turn);
+  void leave(const Call& call, EventContext& context);
   /// Undoes one lock() of the owner in `call.type`.
-  void unlock(Call& call, Turn& turn);
+  void unlock(Call& call, EventContext& context);
   /// Undoes what one Hold was granted. `linger_until`: keep the key until then although nobody
   /// holds it. `call` is null where nobody waits for the outcome.
   void release(RemoteHold& hold, LockType type, bool watched, Clock::time_point linger_until,
-               Call* call, Turn& turn);
-  void extend(RemoteHold& hold, std::chrono::milliseconds lease, Call& call, Turn& turn);
+               Call* call, EventContext& context);
+  void extend(RemoteHold& hold, std::chrono::milliseconds lease, Call& call, EventContext& context);
   /// From here on, and until as many times the other, the hold's lease is renewed although its
   /// holder asked for a fixed one: it is a composite's, which waits for other keys.
-  static void keep(RemoteHold& hold) noexcept { ++hold.kept; }
-  static void keep_no_longer(RemoteHold& hold) noexcept { --hold.kept; }
+  static void pin(RemoteHold& hold) noexcept { ++hold.pins; }
+  static void unpin(RemoteHold& hold) noexcept { --hold.pins; }
   /// A thread ended: what it held by lock() runs out.
-  void owner_ended(Owner owner, Turn& turn);
+  void owner_ended(Owner owner, EventContext& context);
 
   // --- events: the backend ---
-  void completed(Request& request, Outcome& outcome, Turn& turn);
-  void notified(const Notification& notification, Turn& turn);
+  void completed(Request& request, Outcome& outcome, EventContext& context);
+  void notified(const Notification& notification, EventContext& context);
 
   // --- events: time, and the end ---
-  void tick(Turn& turn);
-  void end_waits(Turn& turn);  ///< close: every waiting acquire ends with Answer::closed
-  void end_holds(Turn& turn);  ///< close: every hold is released, and lost to its holder
-  void inherit() noexcept;     ///< fork: nothing here is this process's
-  void drop() noexcept;        ///< the end: no backend is left that could answer
+  void tick(EventContext& context);
+  void end_waits(EventContext& context);  ///< close: every waiting acquire ends with Answer::closed
+  void end_holds(EventContext& context);  ///< close: every hold is released, and lost to its holder
+  void inherit() noexcept;                ///< fork: nothing here is this process's
+  void drop() noexcept;                   ///< the end: no backend is left that could answer
 
   // --- questions ---
   /// When a tick is due for the holds; the calls say it themselves by `wake_at`.
@@ -95,8 +95,8 @@ class Coordinator {
 
  private:
   // acquiring and waiting (coordinator_acquire.cpp, coordinator_wait.cpp)
-  void reenter(Call& call, RemoteHold& hold, Turn& turn);
-  void enqueue(Call& call, Turn& turn);
+  void reenter(Call& call, RemoteHold& hold, EventContext& context);
+  void enqueue(Call& call, EventContext& context);
   /// Out of the queue that it waits in.
   void leave_queue(Call& call) noexcept {
     if (&call == unasked_) unasked_ = call.next;
@@ -105,113 +105,120 @@ class Coordinator {
   /// The hold is no claim any more: from here on local calls may have to wait for it.
   void past_claim(const RemoteHold& hold) noexcept { ++in_the_way_[is_shared(hold.type) ? 1 : 0]; }
   /// Lets the front of the queue talk to the backend, and with a READ the READs next to it.
-  void pump(Turn& turn) {
-    if (unasked_ != nullptr) pump_front(turn);
+  void dispatch_waiters(EventContext& context) {
+    if (unasked_ != nullptr) dispatch_front(context);
   }
-  void pump_front(Turn& turn);
-  inline void talk(Call& call, Turn& turn);
-  void make_claim(Call& call, Turn& turn);
+  void dispatch_front(EventContext& context);
+  inline void start_attempt(Call& call, EventContext& context);
+  void make_claim(Call& call, EventContext& context);
   void announce(RemoteHold& claim);
-  void ask(RemoteHold& claim, Turn& turn);
-  void asked(RemoteHold& claim, Outcome& outcome, Turn& turn);
-  inline void establish(RemoteHold& claim, Outcome& outcome, Turn& turn);
-  void wait_for_release(RemoteHold& claim, const Outcome& outcome, Turn& turn);
-  void wait_for_answer(RemoteHold& claim, Turn& turn);
-  [[nodiscard]] std::string holder_of(const Call& call, Turn& turn) const;
-  void name_holder(Call& call, Turn& turn) const noexcept;
-  void tell_waiting(Call& call, Turn& turn);
-  void join_same_owner(RemoteHold& hold, IntrusiveList<Call>& list, Turn& turn);
-  void give_up(Call& call, Answer answer, Turn& turn);
-  void give_up_waiting(Call& call, Turn& turn);
-  [[nodiscard]] bool front_is_ignorant(Call& call, Turn& turn) const;
-  void answer(Call& call, Answer answer, Turn& turn) {
+  void ask(RemoteHold& claim, EventContext& context);
+  void asked(RemoteHold& claim, Outcome& outcome, EventContext& context);
+  inline void establish(RemoteHold& claim, Outcome& outcome, EventContext& context);
+  void wait_for_release(RemoteHold& claim, const Outcome& outcome, EventContext& context);
+  void wait_for_answer(RemoteHold& claim, EventContext& context);
+  [[nodiscard]] std::string holder_of(const Call& call, EventContext& context) const;
+  void name_holder(Call& call, EventContext& context) const noexcept;
+  void report_waiting(Call& call, EventContext& context);
+  void join_same_owner(RemoteHold& hold, IntrusiveList<Call>& list, EventContext& context);
+  void give_up(Call& call, Answer answer, EventContext& context);
+  void give_up_waiting(Call& call, EventContext& context);
+  [[nodiscard]] bool front_outcome_unknown(Call& call, EventContext& context) const;
+  void answer(Call& call, Answer answer, EventContext& context) {
     call.answer = answer;
-    wake(call, turn);
-    if (answer != Answer::granted || tells(Event::Kind::granted)) explain(call, turn);
+    wake(call, context);
+    if (answer != Answer::granted || reports(Event::Kind::granted)) explain(call, context);
   }
-  void explain(Call& call, Turn& turn);
-  void answer_deadlock(Call& call, LockType held_as, const RemoteHold& hold, Turn& turn);
-  void answer_lost(Call& call, const RemoteHold& hold, Turn& turn);
+  void explain(Call& call, EventContext& context);
+  void answer_deadlock(Call& call, LockType held_as, const RemoteHold& hold, EventContext& context);
+  void answer_lost(Call& call, const RemoteHold& hold, EventContext& context);
   void count(Call& call, RemoteHold& hold);
-  [[nodiscard]] inline RemoteHold* live_hold_of(Owner owner, Turn& turn);
-  [[nodiscard]] const RemoteHold* local_blocker(LockType type, Turn& turn) const;
+  [[nodiscard]] inline RemoteHold* live_hold_of(Owner owner, EventContext& context);
+  [[nodiscard]] const RemoteHold* local_blocker(LockType type, EventContext& context) const;
   [[nodiscard]] Clock::time_point end_of(const Call& call) const noexcept;
   /// The caller's thread is woken where its alarm is earlier than it knows. Nothing for the call
   /// whose own turn this is.
-  void set_alarm(Call& call, Turn& turn) {
-    if (&call != turn.caller) set_alarm_of_sleeper(call, turn);
+  void set_alarm(Call& call, EventContext& context) {
+    if (&call != context.caller) set_alarm_of_sleeper(call, context);
   }
-  void set_alarm_of_sleeper(Call& call, Turn& turn);
-  void wake(Call& call, Turn& turn) {
-    if (&call == turn.caller || std::exchange(call.waking, true)) return;
-    if (turn.out.wakes.make_room()) {
-      turn.out.wakes.push_back(&call);
+  void set_alarm_of_sleeper(Call& call, EventContext& context);
+  void wake(Call& call, EventContext& context) {
+    if (&call == context.caller || std::exchange(call.waking, true)) return;
+    if (context.out.wakes.make_room()) {
+      context.out.wakes.push_back(&call);
     } else {
       wake_now(call);
     }
   }
   static void wake_now(Call& call) noexcept;
-  void tick_call(Call& call, Turn& turn);
+  void tick_call(Call& call, EventContext& context);
 
   // holding (coordinator_hold.cpp)
-  void check(RemoteHold& hold, Turn& turn);
-  void wait_for_renewal(Call& call, RemoteHold& hold, Turn& turn);
-  void renew(RemoteHold& hold, std::chrono::milliseconds lease, Turn& turn);
-  void submit_check(RemoteHold& hold, Verb verb, std::chrono::milliseconds lease, Turn& turn);
-  void checked(RemoteHold& hold, Outcome& outcome, Turn& turn);
-  void downgraded(RemoteHold& hold, const Outcome& outcome, Turn& turn);
+  void check(RemoteHold& hold, EventContext& context);
+  void wait_for_renewal(Call& call, RemoteHold& hold, EventContext& context);
+  void renew(RemoteHold& hold, std::chrono::milliseconds lease, EventContext& context);
+  void submit_check(RemoteHold& hold, Verb verb, std::chrono::milliseconds lease,
+                    EventContext& context);
+  void checked(RemoteHold& hold, Outcome& outcome, EventContext& context);
+  void downgraded(RemoteHold& hold, const Outcome& outcome, EventContext& context);
   void become_read(RemoteHold& hold) noexcept;
-  void downgraded_too_late(RemoteHold& hold, const Outcome& outcome, Turn& turn);
+  void downgraded_too_late(RemoteHold& hold, const Outcome& outcome, EventContext& context);
   void move_deadline(RemoteHold& hold, Clock::time_point sent, std::chrono::milliseconds lease);
-  void answer_renewals(RemoteHold& hold, const Outcome& outcome, Turn& turn);
-  void fail_renewals(RemoteHold& hold, Turn& turn);
-  void request_stop(RemoteHold& hold, Turn& turn) noexcept;
-  void declare_lost(RemoteHold& hold, std::string_view why, Turn& turn);
-  void downgrade(RemoteHold& hold, Turn& turn);
-  void tick_hold(RemoteHold& hold, Turn& turn);
-  [[nodiscard]] std::chrono::milliseconds rhythm(const RemoteHold& hold) const noexcept;
+  void answer_renewals(RemoteHold& hold, const Outcome& outcome, EventContext& context);
+  void fail_renewals(RemoteHold& hold, EventContext& context);
+  void request_stop(RemoteHold& hold, EventContext& context) noexcept;
+  void declare_lost(RemoteHold& hold, std::string_view why, EventContext& context);
+  void downgrade(RemoteHold& hold, EventContext& context);
+  void tick_hold(RemoteHold& hold, EventContext& context);
+  [[nodiscard]] std::chrono::milliseconds renewal_interval(const RemoteHold& hold) const noexcept;
 
   // ending (coordinator_end.cpp)
-  void ungrip(RemoteHold& hold, Clock::time_point linger_until, Call* call, Turn& turn);
-  void end(RemoteHold& hold, Call* call, Turn& turn);
-  void submit_end(RemoteHold& hold, Turn& turn);
-  void ended(RemoteHold& hold, Outcome& outcome, Turn& turn);
-  void answer_release(Call& call, const RemoteHold& hold, const Outcome& outcome, Turn& turn);
-  void tell_end(RemoteHold& hold, const Outcome& outcome, Turn& turn);
-  void abandon(RemoteHold& claim, Turn& turn);
-  void drop_if_done(RemoteHold& hold, Turn& turn);
+  void drop_local_hold(RemoteHold& hold, Clock::time_point linger_until, Call* call,
+                       EventContext& context);
+  void end(RemoteHold& hold, Call* call, EventContext& context);
+  void submit_end(RemoteHold& hold, EventContext& context);
+  void ended(RemoteHold& hold, Outcome& outcome, EventContext& context);
+  void answer_release(Call& call, const RemoteHold& hold, const Outcome& outcome,
+                      EventContext& context);
+  void report_end(RemoteHold& hold, const Outcome& outcome, EventContext& context);
+  void abandon(RemoteHold& claim, EventContext& context);
+  void drop_if_done(RemoteHold& hold, EventContext& context);
 
   // notifications (coordinator_subscription.cpp)
-  void subscribe(Subscription& subscription, RemoteHold* claim, Turn& turn);
-  void unsubscribe(Subscription& subscription, Turn& turn);
-  void subscription_changed(RemoteHold* claim, const Outcome& outcome, Turn& turn);
-  void nudge(RemoteHold& claim, Turn& turn);
-  void nudge_queue(Turn& turn);
-  void leave_channel_if_unused(Turn& turn) {
+  void subscribe(Subscription& subscription, RemoteHold* claim, EventContext& context);
+  void unsubscribe(Subscription& subscription, EventContext& context);
+  void subscription_changed(RemoteHold* claim, const Outcome& outcome, EventContext& context);
+  void retry_now(RemoteHold& claim, EventContext& context);
+  void retry_queue_now(EventContext& context);
+  void leave_channel_if_unused(EventContext& context) {
     const bool talking = queue_.first() != nullptr && queue_.first()->hold != nullptr;
     if (subscription_.stage == Subscription::Stage::on && !talking)
-      unsubscribe(subscription_, turn);
+      unsubscribe(subscription_, context);
   }
 
-  [[nodiscard]] bool tells(Event::Kind kind) const noexcept {
+  [[nodiscard]] bool reports(Event::Kind kind) const noexcept {
     using Events = CoordinatorSettings::Events;
     const Events wanted = context_->settings->events;
     return wanted == Events::everything || (wanted == Events::losses && !is_routine(kind));
   }
   /// What no memory is left for is counted.
-  void tell(Event::Kind kind, const RemoteHold& hold, Turn& turn,
+  void tell(Event::Kind kind, const RemoteHold& hold, EventContext& context,
             std::string_view text = {}) noexcept;
-  void tell(Event::Kind kind, const Call& call, Turn& turn) noexcept;
+  void tell(Event::Kind kind, const Call& call, EventContext& context) noexcept;
   /// Only where can_submit: what is not sent for lack of memory is sent at a later tick.
-  static void submit(Request& request, Turn& turn) { turn.out.submits.push_back(&request); }
-  [[nodiscard]] static bool can_submit(Turn& turn) noexcept { return turn.out.submits.make_room(); }
-  void prepare(OwnedRequest& request, Verb verb, RemoteHold& hold, Turn& turn) {
+  static void submit(Request& request, EventContext& context) {
+    context.out.submits.push_back(&request);
+  }
+  [[nodiscard]] static bool can_submit(EventContext& context) noexcept {
+    return context.out.submits.make_room();
+  }
+  void prepare(OwnedRequest& request, Verb verb, RemoteHold& hold, EventContext& context) {
     request.verb = verb;
     request.type = hold.type;
     request.key = key;
     request.hash = hash;
     request.id = hold.id;
-    request.sent = turn.now();
+    request.sent = context.now();
     request.context = this;
     request.hold = &hold;
   }

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/magazine.hpp"
+#include "core/thread_cache.hpp"
 #include "locks/coordinator.hpp"
 #include "locks/planted.hpp"
 
@@ -26,16 +26,16 @@ Answer answer_of_release(Outcome::Kind kind) noexcept {
 }  // namespace
 
 void Coordinator::answer_release(Call& call, const RemoteHold& hold, const Outcome& outcome,
-                                 Turn& turn) {
+                                 EventContext& context) {
   const Answer result = answer_of_release(outcome.kind);
-  if (result == Answer::lost) return answer_lost(call, hold, turn);
+  if (result == Answer::lost) return answer_lost(call, hold, context);
   if (result == Answer::unavailable || result == Answer::refused) {
     call.text = std::string_view(outcome.text);
   }
-  answer(call, result, turn);
+  answer(call, result, context);
 }
 
-void Coordinator::unlock(Call& call, Turn& turn) {
+void Coordinator::unlock(Call& call, EventContext& context) {
   call.acquires = false;
   call.releases = true;
   const int kind = is_shared(call.type) ? 1 : 0;
@@ -44,14 +44,14 @@ void Coordinator::unlock(Call& call, Turn& turn) {
     const bool held = hold->stage == RemoteHold::Stage::held;
     if (held && hold->owner == call.owner && hold->locks[kind] > 0) newest = hold;
   }
-  if (newest == nullptr) return answer(call, Answer::not_owner, turn);
+  if (newest == nullptr) return answer(call, Answer::not_owner, context);
   --newest->locks[kind];
   --newest->watchdogs;  // what lock() takes is always renewed
-  ungrip(*newest, Clock::time_point::min(), &call, turn);
+  drop_local_hold(*newest, Clock::time_point::min(), &call, context);
 }
 
 void Coordinator::release(RemoteHold& hold, LockType type, bool watched,
-                          Clock::time_point linger_until, Call* call, Turn& turn) {
+                          Clock::time_point linger_until, Call* call, EventContext& context) {
   if (call != nullptr) {
     call->acquires = false;
     call->releases = true;
@@ -59,71 +59,73 @@ void Coordinator::release(RemoteHold& hold, LockType type, bool watched,
   --hold.holds[is_shared(type) ? 1 : 0];
   --context_->hold_objects;
   if (watched) --hold.watchdogs;
-  ungrip(hold, linger_until, call, turn);
+  drop_local_hold(hold, linger_until, call, context);
 }
 
 // One local hold less. The remote one goes with the last.
-void Coordinator::ungrip(RemoteHold& hold, Clock::time_point linger_until, Call* call, Turn& turn) {
-  const bool lost = hold.is_lost(turn.now());
-  if (hold.grips() > 0 && !planted(Bug::release_ignores_the_count)) {
-    const bool write_ended = hold.exclusive_grips() == 0 && hold.type == LockType::WRITE;
+void Coordinator::drop_local_hold(RemoteHold& hold, Clock::time_point linger_until, Call* call,
+                                  EventContext& context) {
+  const bool lost = hold.is_lost(context.now());
+  if (hold.local_holds() > 0 && !planted(Bug::release_ignores_the_count)) {
+    const bool write_ended = hold.exclusive_holds() == 0 && hold.type == LockType::WRITE;
     if (write_ended && !lost && !hold.downgrading) {
       hold.downgrading = true;
-      hold.downgrader = call;
-      return downgrade(hold, turn);
+      hold.downgrade_waiter = call;
+      return downgrade(hold, context);
     }
     if (call == nullptr) return;
-    return lost ? answer_lost(*call, hold, turn) : answer(*call, Answer::granted, turn);
+    return lost ? answer_lost(*call, hold, context) : answer(*call, Answer::granted, context);
   }
   if (lost) {
-    declare_lost(hold, "its lease ended", turn);
-    if (call != nullptr) answer_lost(*std::exchange(call, nullptr), hold, turn);
+    declare_lost(hold, "its lease ended", context);
+    if (call != nullptr) answer_lost(*std::exchange(call, nullptr), hold, context);
   }
   const bool downgrade_sent = hold.checking && hold.check.verb == Verb::downgrade;
-  if (hold.downgrader != nullptr && !downgrade_sent) {
+  if (hold.downgrade_waiter != nullptr && !downgrade_sent) {
     // It will never be sent: the READs, for which it was to be, are over as well.
-    answer(*std::exchange(hold.downgrader, nullptr), Answer::granted, turn);
+    answer(*std::exchange(hold.downgrade_waiter, nullptr), Answer::granted, context);
   }
-  if (!hold.renewals.empty()) fail_renewals(hold, turn);
-  if (!lost && linger_until > turn.now()) {
+  if (!hold.renewals.empty()) fail_renewals(hold, context);
+  if (!lost && linger_until > context.now()) {
     hold.stage = RemoteHold::Stage::linger;
     hold.owner = Owner::nobody();
     hold.linger_until = linger_until;
-    if (call != nullptr) answer(*call, Answer::granted, turn);
+    if (call != nullptr) answer(*call, Answer::granted, context);
     return;
   }
-  end(hold, call, turn);
-  pump(turn);
-  leave_channel_if_unused(turn);
+  end(hold, call, context);
+  dispatch_waiters(context);
+  leave_channel_if_unused(context);
 }
 
-void Coordinator::end(RemoteHold& hold, Call* call, Turn& turn) {
+void Coordinator::end(RemoteHold& hold, Call* call, EventContext& context) {
   if (hold.stage == RemoteHold::Stage::claim) past_claim(hold);
   hold.stage = RemoteHold::Stage::ending;
-  hold.ender = call;
+  hold.release_waiter = call;
   if (!planted(Bug::renewal_outlives_release)) hold.check_at = Clock::never();
-  if (hold.gone) return drop_if_done(hold, turn);
-  submit_end(hold, turn);
+  if (hold.gone) return drop_if_done(hold, context);
+  submit_end(hold, context);
 }
 
-void Coordinator::submit_end(RemoteHold& hold, Turn& turn) {
+void Coordinator::submit_end(RemoteHold& hold, EventContext& context) {
   if (hold.releasing) return;
-  if (!can_submit(turn)) {
-    hold.repeat_at = later(turn.now(), repeat_pause);
+  if (!can_submit(context)) {
+    hold.repeat_at = later(context.now(), repeat_pause);
     return;
   }
   const bool queued = hold.type == LockType::FAIR && hold.granted_at == Clock::time_point{};
   const bool unsure = hold.write_or_read && !planted(Bug::downgrade_stays_a_write);
-  prepare(hold.end, queued || unsure ? Verb::leave : Verb::release, hold, turn);
+  prepare(hold.end, queued || unsure ? Verb::leave : Verb::release, hold, context);
   if (unsure) hold.end.type = LockType::WRITE;
   hold.releasing = true;
   // Where no call waits for the outcome nobody drives for it either, and what the backend has yet
   // to do about it would not be done: the timer thread does, as long as something is due.
-  hold.repeat_at = hold.ender != nullptr ? Clock::never() : later(turn.now(), repeat_pause);
-  submit(hold.end, turn);
+  hold.repeat_at =
+      hold.release_waiter != nullptr ? Clock::never() : later(context.now(), repeat_pause);
+  submit(hold.end, context);
 }
 
-void Coordinator::ended(RemoteHold& hold, Outcome& outcome, Turn& turn) {
+void Coordinator::ended(RemoteHold& hold, Outcome& outcome, EventContext& context) {
   hold.releasing = false;
   hold.repeat_at = Clock::never();
   const bool sure = outcome.kind == Outcome::Kind::granted || outcome.kind == Outcome::Kind::gone;
@@ -133,93 +135,93 @@ void Coordinator::ended(RemoteHold& hold, Outcome& outcome, Turn& turn) {
     hold.gone = hold.gone || sure;
     return;
   }
-  if (was_held) tell_end(hold, outcome, turn);
+  if (was_held) report_end(hold, outcome, context);
   const bool downgrade_sent = hold.checking && hold.check.verb == Verb::downgrade;
-  if (hold.downgrader != nullptr && !downgrade_sent) {
-    answer_release(*std::exchange(hold.downgrader, nullptr), hold, outcome, turn);
+  if (hold.downgrade_waiter != nullptr && !downgrade_sent) {
+    answer_release(*std::exchange(hold.downgrade_waiter, nullptr), hold, outcome, context);
   }
-  if (Call* const call = std::exchange(hold.ender, nullptr))
-    answer_release(*call, hold, outcome, turn);
-  if (std::exchange(hold.release_again, false)) return submit_end(hold, turn);
+  if (Call* const call = std::exchange(hold.release_waiter, nullptr))
+    answer_release(*call, hold, outcome, context);
+  if (std::exchange(hold.release_again, false)) return submit_end(hold, context);
   // A copy of an unanswered attempt may run after this release, unless the backend keeps the order.
   const bool copies = hold.unsettled && !context_->settings->in_order;
-  if ((!sure || copies) && turn.now() < hold.expires_at) {
-    hold.repeat_at = std::min(later(turn.now(), repeat_pause), hold.expires_at);
+  if ((!sure || copies) && context.now() < hold.expires_at) {
+    hold.repeat_at = std::min(later(context.now(), repeat_pause), hold.expires_at);
   } else {
-    drop_if_done(hold, turn);
+    drop_if_done(hold, context);
   }
-  pump(turn);
+  dispatch_waiters(context);
 }
 
 // Of each hold exactly one end is told: it is lost, released, or its release is not confirmed.
-void Coordinator::tell_end(RemoteHold& hold, const Outcome& outcome, Turn& turn) {
+void Coordinator::report_end(RemoteHold& hold, const Outcome& outcome, EventContext& context) {
   if (hold.unconfirmed || hold.lost.load(std::memory_order_relaxed)) return;
   switch (outcome.kind) {
     case Outcome::Kind::gone:
-      if (hold.ender != nullptr) {
-        return declare_lost(hold, "the backend no longer had it when it was released", turn);
+      if (hold.release_waiter != nullptr) {
+        return declare_lost(hold, "the backend no longer had it when it was released", context);
       }
       [[fallthrough]];  // what nobody held any more, and was only kept
     case Outcome::Kind::granted:
-      if (tells(Event::Kind::released)) tell(Event::Kind::released, hold, turn);
+      if (reports(Event::Kind::released)) tell(Event::Kind::released, hold, context);
       return;
     case Outcome::Kind::busy:
     case Outcome::Kind::unknown:
     case Outcome::Kind::refused: break;
   }
   hold.unconfirmed = true;
-  if (tells(Event::Kind::release_unconfirmed)) {
-    tell(Event::Kind::release_unconfirmed, hold, turn, outcome.text);
+  if (reports(Event::Kind::release_unconfirmed)) {
+    tell(Event::Kind::release_unconfirmed, hold, context, outcome.text);
   }
 }
 
 // A waiting call is gone: whatever came or will come of its claim is given back.
-void Coordinator::abandon(RemoteHold& claim, Turn& turn) {
+void Coordinator::abandon(RemoteHold& claim, EventContext& context) {
   claim.call = nullptr;
   if (claim.stage == RemoteHold::Stage::claim) past_claim(claim);
   claim.stage = RemoteHold::Stage::ending;
   claim.poll_at = Clock::never();
   const bool queued = claim.type == LockType::FAIR && claim.reached;
   const bool may_be_there = claim.asking || claim.unsettled || claim.refused || queued;
-  if (may_be_there && !planted(Bug::unknown_is_not_compensated)) return submit_end(claim, turn);
-  drop_if_done(claim, turn);
+  if (may_be_there && !planted(Bug::unknown_is_not_compensated)) return submit_end(claim, context);
+  drop_if_done(claim, context);
 }
 
 // From here on the timer thread drives for it.
-void Coordinator::leave(const Call& call, Turn& turn) {
+void Coordinator::leave(const Call& call, EventContext& context) {
   for (RemoteHold* hold = remotes_.first(); hold != nullptr; hold = hold->next) {
-    if (hold->downgrader == &call) hold->downgrader = nullptr;
-    if (hold->ender != &call) continue;
-    hold->ender = nullptr;
-    if (hold->releasing) hold->repeat_at = later(turn.now(), repeat_pause);
+    if (hold->downgrade_waiter == &call) hold->downgrade_waiter = nullptr;
+    if (hold->release_waiter != &call) continue;
+    hold->release_waiter = nullptr;
+    if (hold->releasing) hold->repeat_at = later(context.now(), repeat_pause);
   }
 }
 
-void Coordinator::drop_if_done(RemoteHold& hold, Turn& turn) {
-  const bool done = hold.stage == RemoteHold::Stage::ending && hold.grips() == 0 &&
+void Coordinator::drop_if_done(RemoteHold& hold, EventContext& context) {
+  const bool done = hold.stage == RemoteHold::Stage::ending && hold.local_holds() == 0 &&
                     hold.repeat_at == Clock::never();
   if (!done || hold.under_way()) return;
   if (hold.subscription.stage == Subscription::Stage::on) {
-    return unsubscribe(hold.subscription, turn);
+    return unsubscribe(hold.subscription, context);
   }
   --in_the_way_[is_shared(hold.type) ? 1 : 0];
   remotes_.remove(hold);
-  Magazine<RemoteHold>::give_back(hold);
+  ThreadCache<RemoteHold>::give_back(hold);
 }
 
-void Coordinator::owner_ended(Owner owner, Turn& turn) {
+void Coordinator::owner_ended(Owner owner, EventContext& context) {
   for (RemoteHold* hold = remotes_.first(); hold != nullptr;) {
     RemoteHold& held = *std::exchange(hold, hold->next);
     const std::uint32_t locks = held.locks[0] + held.locks[1];
     if (held.stage != RemoteHold::Stage::held || held.owner != owner || locks == 0) continue;
-    if (tells(Event::Kind::abandoned)) {
-      tell(Event::Kind::abandoned, held, turn, "its thread ended while it held by lock()");
+    if (reports(Event::Kind::abandoned)) {
+      tell(Event::Kind::abandoned, held, context, "its thread ended while it held by lock()");
     }
     held.watchdogs -= locks;
     held.locks[0] = held.locks[1] = 0;
     // Nobody knows in which state the thread left what it guarded: the lease decides, as it would
     // if the whole process had ended.
-    if (held.grips() == 0) ungrip(held, held.deadline_point(), nullptr, turn);
+    if (held.local_holds() == 0) drop_local_hold(held, held.deadline_point(), nullptr, context);
   }
 }
 

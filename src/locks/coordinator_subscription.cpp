@@ -6,38 +6,39 @@
 
 namespace latchkey::detail {
 
-void Coordinator::subscribe(Subscription& subscription, RemoteHold* claim, Turn& turn) {
-  if (!can_submit(turn)) return;  // it polls, and tries again with each poll
+void Coordinator::subscribe(Subscription& subscription, RemoteHold* claim, EventContext& context) {
+  if (!can_submit(context)) return;  // it polls, and tries again with each poll
   subscription.stage = Subscription::Stage::joining;
   Request& request = subscription.request;
   request.verb = Verb::subscribe;
   request.key = key;
   request.context = this;
-  request.sent = turn.now();
+  request.sent = context.now();
   request.type = claim != nullptr ? claim->type : LockType::REENTRANT;
   request.id = claim != nullptr ? claim->id : HoldId{context_->settings->space, 0};
   subscription.request.hold = claim;
-  submit(request, turn);
+  submit(request, context);
 }
 
-void Coordinator::unsubscribe(Subscription& subscription, Turn& turn) {
-  if (!can_submit(turn)) {
+void Coordinator::unsubscribe(Subscription& subscription, EventContext& context) {
+  if (!can_submit(context)) {
     subscription.stage = Subscription::Stage::on;
     RemoteHold* const claim = subscription.request.hold;
-    if (claim != nullptr) claim->repeat_at = later(turn.now(), repeat_pause);
+    if (claim != nullptr) claim->repeat_at = later(context.now(), repeat_pause);
     return;
   }
   subscription.stage = Subscription::Stage::leaving;
   subscription.request.verb = Verb::unsubscribe;
-  subscription.request.sent = turn.now();
-  submit(subscription.request, turn);
+  subscription.request.sent = context.now();
+  submit(subscription.request, context);
 }
 
-void Coordinator::subscription_changed(RemoteHold* claim, const Outcome& outcome, Turn& turn) {
+void Coordinator::subscription_changed(RemoteHold* claim, const Outcome& outcome,
+                                       EventContext& context) {
   Subscription& subscription = claim != nullptr ? claim->subscription : subscription_;
   const bool joined = subscription.stage == Subscription::Stage::joining;
   if (joined && outcome.kind == Outcome::Kind::unknown) {
-    return unsubscribe(subscription, turn);  // it may have been heard
+    return unsubscribe(subscription, context);  // it may have been heard
   }
   const bool on = joined && outcome.kind == Outcome::Kind::granted;
   subscription.stage = on ? Subscription::Stage::on : Subscription::Stage::off;
@@ -45,48 +46,48 @@ void Coordinator::subscription_changed(RemoteHold* claim, const Outcome& outcome
   const bool missed = planted(Bug::no_attempt_after_subscribing) ? false : true;
   if (claim != nullptr) {
     const bool waits = claim->stage == RemoteHold::Stage::claim && claim->call != nullptr;
-    if (waits && on && missed) return nudge(*claim, turn);
-    if (!waits && on) return unsubscribe(subscription, turn);
-    return drop_if_done(*claim, turn);
+    if (waits && on && missed) return retry_now(*claim, context);
+    if (!waits && on) return unsubscribe(subscription, context);
+    return drop_if_done(*claim, context);
   }
-  if ((on && missed) || !joined) nudge_queue(turn);
-  leave_channel_if_unused(turn);
+  if ((on && missed) || !joined) retry_queue_now(context);
+  leave_channel_if_unused(context);
 }
 
-void Coordinator::notified(const Notification& notification, Turn& turn) {
+void Coordinator::notified(const Notification& notification, EventContext& context) {
   using Kind = Notification::Kind;
   if (notification.kind == Kind::link_down || notification.kind == Kind::warning) return;
   const bool everybody = notification.kind == Kind::link_up;
   const bool one = notification.id.number != 0;
-  if (!everybody && !one) return nudge_queue(turn);
+  if (!everybody && !one) return retry_queue_now(context);
   for (RemoteHold* hold = remotes_.first(); hold != nullptr;) {
     RemoteHold& each = *std::exchange(hold, hold->next);
     if (one && each.id != notification.id) continue;
     if (each.stage == RemoteHold::Stage::claim) {
-      nudge(each, turn);
+      retry_now(each, context);
     } else if (each.stage == RemoteHold::Stage::held && notification.kind == Kind::gone) {
       each.gone = true;
-      declare_lost(each, "the backend took it away", turn);
+      declare_lost(each, "the backend took it away", context);
     } else if (each.stage == RemoteHold::Stage::held && everybody && !each.checking &&
-               !each.is_lost(turn.now())) {
-      check(each, turn);
+               !each.is_lost(context.now())) {
+      check(each, context);
     }
   }
 }
 
 // Something happened that may have freed the key: attempt again, now or when the answer is here.
-void Coordinator::nudge(RemoteHold& claim, Turn& turn) {
+void Coordinator::retry_now(RemoteHold& claim, EventContext& context) {
   if (claim.call == nullptr) return;
   if (claim.asking) {
-    claim.nudged = true;
+    claim.retry_requested = true;
   } else {
-    ask(claim, turn);
+    ask(claim, context);
   }
 }
 
-void Coordinator::nudge_queue(Turn& turn) {
+void Coordinator::retry_queue_now(EventContext& context) {
   for (Call* call = queue_.first(); call != nullptr && call->hold != nullptr; call = call->next) {
-    nudge(*call->hold, turn);
+    retry_now(*call->hold, context);
   }
 }
 

@@ -3,7 +3,7 @@
 
 namespace latchkey::detail {
 
-/// A RemoteHold, or a HeldTogether where the hold has several keys: the Hold knows which.
+/// A RemoteHold, or a MultiHold where the hold has several keys: the Hold knows which.
 class Held {};
 
 }  // namespace latchkey::detail

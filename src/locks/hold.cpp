@@ -6,8 +6,8 @@
 #include <memory>
 #include <new>
 
-#include "locks/held_together.hpp"
 #include "locks/lock_space.hpp"
+#include "locks/multi_hold.hpp"
 #include "locks/scope_holds.hpp"
 
 namespace latchkey {
@@ -36,19 +36,19 @@ detail::RemoteHold* Hold::remote() const noexcept {
 
 std::string_view Hold::key() const noexcept {
   if (held_ == nullptr) return {};
-  if (terms_.several) return detail::HeldTogether::of(*held_).name();
+  if (terms_.several) return detail::MultiHold::of(*held_).name();
   return single(*held_).home->key.view();
 }
 
 bool Hold::covers(std::string_view key) const noexcept {
   if (held_ == nullptr) return false;
-  if (terms_.several) return detail::HeldTogether::of(*held_).covers(key);
+  if (terms_.several) return detail::MultiHold::of(*held_).covers(key);
   return this->key() == key;
 }
 
 std::string Hold::id() const {
   if (held_ == nullptr) return {};
-  if (terms_.several) return detail::HeldTogether::of(*held_).ids();
+  if (terms_.several) return detail::MultiHold::of(*held_).ids();
   return single(*held_).id.text();
 }
 
@@ -58,7 +58,7 @@ LockType Hold::type() const noexcept {
 
 std::chrono::milliseconds Hold::remaining() const noexcept {
   using std::chrono::milliseconds;
-  if (held_ != nullptr && terms_.several) return detail::HeldTogether::of(*held_).remaining();
+  if (held_ != nullptr && terms_.several) return detail::MultiHold::of(*held_).remaining();
   if (lost()) return milliseconds(0);
   const detail::RemoteHold& remote = single(*held_);
   const auto left = remote.deadline_point() - remote.space->clock().now();
@@ -72,20 +72,20 @@ std::optional<std::uint64_t> Hold::fencing_token() const noexcept {
 
 std::optional<std::uint64_t> Hold::fencing_token(std::string_view key) const noexcept {
   if (held_ == nullptr) return std::nullopt;
-  if (terms_.several) return detail::HeldTogether::of(*held_).fencing_token(key);
+  if (terms_.several) return detail::MultiHold::of(*held_).fencing_token(key);
   return this->key() == key ? fencing_token() : std::nullopt;
 }
 
 bool Hold::lost() const noexcept {
   if (held_ == nullptr) return true;
-  if (terms_.several) return detail::HeldTogether::of(*held_).lost();
+  if (terms_.several) return detail::MultiHold::of(*held_).lost();
   const detail::RemoteHold& remote = single(*held_);
   if (remote.lost.load(std::memory_order_acquire)) return true;
   return remote.is_lost(remote.space->clock().now());
 }
 
 std::stop_token Hold::stop_token() const {
-  if (held_ != nullptr && terms_.several) return detail::HeldTogether::of(*held_).stop_token();
+  if (held_ != nullptr && terms_.several) return detail::MultiHold::of(*held_).stop_token();
   if (detail::RemoteHold* const held = remote()) return held->space->stop_token(*held);
   std::stop_source stopped;
   stopped.request_stop();
@@ -94,7 +94,7 @@ std::stop_token Hold::stop_token() const {
 
 bool Hold::extend(std::chrono::milliseconds lease) {
   const Lease checked(lease);
-  if (held_ != nullptr && terms_.several) return detail::HeldTogether::of(*held_).extend(lease);
+  if (held_ != nullptr && terms_.several) return detail::MultiHold::of(*held_).extend(lease);
   detail::RemoteHold* const held = remote();
   if (held == nullptr) return false;
   return held->space->extend(*held, terms_.type, checked.length(lease));
@@ -114,8 +114,8 @@ bool Hold::release_after(std::chrono::milliseconds linger) { return give_back(li
 bool Hold::give_back(std::chrono::milliseconds linger, const detail::Asker* asker) {
   if (scope_ != nullptr) linger = std::max(linger, end_scope());
   if (held_ != nullptr && terms_.several) {
-    const std::unique_ptr<detail::HeldTogether> several(
-        &detail::HeldTogether::of(*std::exchange(held_, nullptr)));
+    const std::unique_ptr<detail::MultiHold> several(
+        &detail::MultiHold::of(*std::exchange(held_, nullptr)));
     return several->release(linger, asker);
   }
   detail::RemoteHold* const held = remote();
@@ -127,8 +127,8 @@ bool Hold::give_back(std::chrono::milliseconds linger, const detail::Asker* aske
 void Hold::release_quietly_after(std::chrono::milliseconds linger) noexcept {
   if (scope_ != nullptr) linger = std::max(linger, end_scope());
   if (held_ != nullptr && terms_.several) {
-    const std::unique_ptr<detail::HeldTogether> several(
-        &detail::HeldTogether::of(*std::exchange(held_, nullptr)));
+    const std::unique_ptr<detail::MultiHold> several(
+        &detail::MultiHold::of(*std::exchange(held_, nullptr)));
     return several->release_quietly(linger);
   }
   detail::RemoteHold* const held = remote();

@@ -5,10 +5,10 @@
 
 #include <latchkey/error.hpp>
 
-#include "locks/joint_lock.hpp"
 #include "locks/live_spaces.hpp"
 #include "locks/lock_set.hpp"
 #include "locks/lock_space.hpp"
+#include "locks/multi_lock.hpp"
 #include "locks/space_ref.hpp"
 
 namespace latchkey {

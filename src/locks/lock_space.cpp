@@ -185,11 +185,11 @@ void LockSpace::wait_for(Shard& shard, Coordinator& home, Call& call, Clock::tim
     ShardLock lock(shard);
     if (call.answer != Answer::pending) return;
     Actions actions;
-    Turn turn(clock_, actions);
-    turn.caller = &call;
-    if (turn.now() >= call.wake_at) {
-      home.tick(turn);
-      perform(lock, home, turn);
+    EventContext context(clock_, actions);
+    context.caller = &call;
+    if (context.now() >= call.wake_at) {
+      home.tick(context);
+      perform(lock, home, context);
       if (call.answer != Answer::pending) return;
     }
     wake_at = call.wake_at = home.alarm_of(call);
@@ -201,15 +201,15 @@ void LockSpace::wait_for(Shard& shard, Coordinator& home, Call& call, Clock::tim
 //
 // Where no memory is left for a request nobody can tell what came of it, though nothing was sent:
 // so a claim is given up, and a release sent again.
-void LockSpace::submit(Coordinator& home, Turn& turn) {
-  auto& requests = turn.out.submits;
+void LockSpace::submit(Coordinator& home, EventContext& context) {
+  auto& requests = context.out.submits;
   for (std::size_t index = 0; index < requests.size();) {
     std::size_t unanswered = 0;
     for (; index < requests.size(); ++index) {
       Request& request = *requests[index];
       Outcome outcome;
       if (answer(request, outcome)) {
-        home.completed(request, outcome, turn);
+        home.completed(request, outcome, context);
       } else {
         requests[unanswered++] = &request;
       }
@@ -222,7 +222,7 @@ void LockSpace::submit(Coordinator& home, Turn& turn) {
       for (index = 0; index < unanswered; ++index) {
         Outcome outcome;
         outcome.text = "out of memory";  // short enough to need none
-        home.completed(*requests[index], outcome, turn);
+        home.completed(*requests[index], outcome, context);
       }
     }
   }
@@ -248,16 +248,16 @@ void LockSpace::drive(Parker& parker, Clock::time_point until) noexcept {
 }
 
 // With the shard's mutex held. The coordinator may be gone afterwards.
-void LockSpace::perform(ShardLock& lock, Coordinator& home, Turn& turn) {
+void LockSpace::perform(ShardLock& lock, Coordinator& home, EventContext& context) {
   Shard& shard = lock.shard();
-  Actions& actions = turn.out;
-  if (!actions.submits.empty()) submit(home, turn);
+  Actions& actions = context.out;
+  if (!actions.submits.empty()) submit(home, context);
   for (Call* const call : actions.wakes) wake(*call, lock);
-  if (actions.tidings != nullptr) {
-    for (Event& event : actions.tidings->events) post(std::move(event));
-    for (std::stop_source& stop : actions.tidings->stops) post(std::move(stop));
+  if (actions.effects != nullptr) {
+    for (Event& event : actions.effects->events) post(std::move(event));
+    for (std::stop_source& stop : actions.effects->stops) post(std::move(stop));
   }
-  if (actions.untold > 0) notifier_.drop(actions.untold);
+  if (actions.unreported > 0) notifier_.drop(actions.unreported);
   if (home.idle()) {
     shard.timers.remove(home);
     shard.table.erase(home);
@@ -286,9 +286,9 @@ void LockSpace::completed(Request& request, Outcome&& outcome) noexcept {
   Shard& shard = shard_of(home.hash);
   ShardLock lock(shard);
   Actions actions;
-  Turn turn(clock_, actions);
-  home.completed(request, outcome, turn);
-  perform(lock, home, turn);
+  EventContext context(clock_, actions);
+  home.completed(request, outcome, context);
+  perform(lock, home, context);
 }
 
 void LockSpace::notified(const Notification& notification) noexcept {
@@ -303,7 +303,7 @@ void LockSpace::notified(const Notification& notification) noexcept {
       // No memory is left to tell it with; the holds are what matters.
     }
     return for_each_coordinator(
-        [&](Coordinator& each, Turn& turn) { each.notified(notification, turn); });
+        [&](Coordinator& each, EventContext& context) { each.notified(notification, context); });
   }
   const std::size_t hash = hash_key(notification.key);
   Shard& shard = shard_of(hash);
@@ -311,9 +311,9 @@ void LockSpace::notified(const Notification& notification) noexcept {
   Coordinator* const home = shard.table.find(notification.key, hash);
   if (home == nullptr) return;
   Actions actions;
-  Turn turn(clock_, actions);
-  home->notified(notification, turn);
-  perform(lock, *home, turn);
+  EventContext context(clock_, actions);
+  home->notified(notification, context);
+  perform(lock, *home, context);
 }
 
 }  // namespace latchkey::detail

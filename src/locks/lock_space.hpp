@@ -25,8 +25,8 @@
 
 #include "core/at_fork.hpp"
 #include "core/key_table.hpp"
-#include "core/short_list.hpp"
 #include "core/small_mutex.hpp"
+#include "core/small_vector.hpp"
 #include "locks/asker.hpp"
 #include "locks/coordinator.hpp"
 #include "locks/notifier.hpp"
@@ -35,14 +35,14 @@
 namespace latchkey::detail {
 
 struct Administration;
-class MemberCall;
-class OneStep;
+class BlockingCall;
+class BatchAcquire;
 
 /// One mutex's worth of keys. There are many more of them than threads, so that two threads seldom
 /// write to one; what a turn needs beside them is on its own stack.
 struct alignas(64) Shard {
   SmallMutex mutex;
-  bool orphaned = false;        ///< its Hold objects count in LockSpace::orphans_
+  bool detached = false;        ///< its Hold objects count in LockSpace::detached_holds_
   std::uint32_t departing = 0;  ///< releases that still need the space, counted there too
   KeyTable<Coordinator> table;
   Timers timers;
@@ -79,7 +79,7 @@ class ShardLock {
  private:
   Shard& shard_;
   bool held_ = true;
-  ShortList<Parker*, 4> woken_;
+  SmallVector<Parker*, 4> woken_;
 };
 
 /// What the timer thread looks at for a number of shards: nothing in them is due before this.
@@ -131,7 +131,7 @@ class LockSpace final : public Sink, public ForkParticipant {
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
 
   // --- lifetime ---
-  void orphan();                  ///< the last Locks or Lock is gone
+  void detach();                  ///< the last Locks or Lock is gone
   void owner_ended(Owner owner);  ///< a thread ended while it held by lock()
 
   // --- Sink: on whichever thread drives ---
@@ -144,8 +144,8 @@ class LockSpace final : public Sink, public ForkParticipant {
   void child() noexcept override;
 
  private:
-  friend class MemberCall;  // how the members of composites are driven: one of several calls of a
-  friend class OneStep;     // thread, and one request for keys of several shards
+  friend class BlockingCall;  // how the members of composites are driven: one of several calls of a
+  friend class BatchAcquire;  // thread, and one request for keys of several shards
 
   static constexpr std::size_t shard_bits = 8;
   static constexpr std::size_t shard_count = std::size_t{1} << shard_bits;
@@ -153,13 +153,13 @@ class LockSpace final : public Sink, public ForkParticipant {
 
   /// Kept by a thread that releases a hold: the space goes with its last hold, and not before the
   /// last word about it is said.
-  struct Departure {
+  struct ReleaseGuard {
     LockSpace& space;
-    bool orphaned = false;
+    bool detached = false;
     Shard* counted_in = nullptr;
-    ~Departure() {
+    ~ReleaseGuard() {
       if (counted_in != nullptr) count_out();
-      if (orphaned) space.one_hold_less();
+      if (detached) space.one_hold_less();
     }
     void count_out() noexcept;
   };
@@ -184,7 +184,7 @@ class LockSpace final : public Sink, public ForkParticipant {
   void connection_found(const Connection& found);
   void connection_changed(Event::Kind kind, std::string_view server, std::string_view text);
   bool give_back(RemoteHold& hold, LockType type, bool watched, std::chrono::milliseconds linger,
-                 Departure& departure, const Asker* asker = nullptr);
+                 ReleaseGuard& departure, const Asker* asker = nullptr);
   void wait_while_held(Clock::time_point until, Parker& parker);
   void wake_closers() noexcept;
 
@@ -207,13 +207,13 @@ class LockSpace final : public Sink, public ForkParticipant {
   [[nodiscard]] inline Clock::time_point asked_at(const Lease& lease) const noexcept;
   [[nodiscard]] inline Place place_of(std::string_view key) noexcept;
   Coordinator& coordinator(const Place& place);
-  void perform(ShardLock& lock, Coordinator& coordinator, Turn& turn);
+  void perform(ShardLock& lock, Coordinator& coordinator, EventContext& context);
   template <class News>
   void post(News&& news) noexcept {
     // Where there is no thread to tell it on, the timer asks for one again and again.
     if (!notifier_.post(std::forward<News>(news))) wake_timer();
   }
-  inline void submit(Coordinator& coordinator, Turn& turn);
+  inline void submit(Coordinator& coordinator, EventContext& context);
   bool answer(Request& request, Outcome& outcome) noexcept;
   /// Lends the thread to the backend; where that has no memory, for a moment to nobody.
   void drive(Parker& parker, Clock::time_point until) noexcept;
@@ -279,7 +279,7 @@ class LockSpace final : public Sink, public ForkParticipant {
   IntrusiveList<Closer> closers_;
   /// Requests whose callers did not wait for the answer. Guarded by closers_mutex_.
   Administration* left_ = nullptr;
-  std::atomic<std::uint64_t> orphans_{0};
+  std::atomic<std::uint64_t> detached_holds_{0};
 };
 
 inline Coordinator& LockSpace::coordinator(const Place& place) {
@@ -296,9 +296,9 @@ void LockSpace::for_each_coordinator(Visit&& visit) {
     ShardLock lock(shard);
     shard.table.for_each([&](Coordinator& each) {
       Actions actions;
-      Turn turn(clock_, actions);
-      visit(each, turn);
-      perform(lock, each, turn);
+      EventContext context(clock_, actions);
+      visit(each, context);
+      perform(lock, each, context);
     });
   }
 }

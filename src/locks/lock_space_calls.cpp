@@ -57,10 +57,10 @@ LockSpace::Place LockSpace::place_of(std::string_view key) noexcept {
 template <class Bring>
 void LockSpace::take_turn(ShardLock& lock, Coordinator& home, Call& call, Bring&& bring) {
   Actions actions;
-  Turn turn(clock_, actions, call.asked);
-  turn.caller = &call;
-  bring(turn);
-  perform(lock, home, turn);
+  EventContext context(clock_, actions, call.asked);
+  context.caller = &call;
+  bring(context);
+  perform(lock, home, context);
 }
 
 // Before a call is brought which may have to wait: what a wait needs must not be missing then.
@@ -76,7 +76,7 @@ void LockSpace::run(const Place& place, Call& call, const std::stop_token& cance
   demand_parker();
   ShardLock lock(place.shard);
   Coordinator& home = coordinator(place);
-  take_turn(lock, home, call, [&](Turn& turn) { home.acquire(call, turn); });
+  take_turn(lock, home, call, [&](EventContext& context) { home.acquire(call, context); });
   if (call.answer != Answer::pending) return;
   call.start(clock_.now());
   wait(lock, home, call, cancel);
@@ -86,7 +86,7 @@ Hold LockSpace::acquire(std::string_view key, Owner owner, const Attempt& attemp
   refuse_if_cancelled(attempt.cancel, key, attempt.type);
   const Place place = place_of(key);
   Wanted call(owner, attempt, asked_at(attempt.lease), options_.command_timeout);
-  call.asks_who = true;
+  call.wants_holder_name = true;
   run(place, call, attempt.cancel);
   if (call.answer != Answer::granted) fail(call, key);
   order_after_grant(key, call.type);
@@ -136,9 +136,9 @@ void LockSpace::wait(ShardLock& lock, Coordinator& home, Call& call,
     ShardLock stopping(shard);
     if (call.answer != Answer::pending) return;  // and `home` may be gone
     Actions actions;
-    Turn turn(clock_, actions);
-    home.cancel(call, turn);
-    perform(stopping, home, turn);
+    EventContext context(clock_, actions);
+    home.cancel(call, context);
+    perform(stopping, home, context);
   });
   wait_for(shard, home, call, wake_at);
 }
@@ -153,25 +153,25 @@ bool LockSpace::unlock(std::string_view key, LockType type, Owner owner) {
   demand_parker();
   ShardLock lock(place.shard);
   Coordinator& home = coordinator(place);
-  take_turn(lock, home, call, [&](Turn& turn) { home.unlock(call, turn); });
+  take_turn(lock, home, call, [&](EventContext& context) { home.unlock(call, context); });
   if (call.answer == Answer::pending) wait(lock, home, call);
   return done_or_fail(call);
 }
 
 bool LockSpace::release(RemoteHold& hold, LockType type, bool watched,
                         std::chrono::milliseconds linger, const Asker* asker) {
-  Departure departure{*this};
+  ReleaseGuard departure{*this};
   return give_back(hold, type, watched, linger, departure, asker);
 }
 
-void LockSpace::Departure::count_out() noexcept {
+void LockSpace::ReleaseGuard::count_out() noexcept {
   const std::lock_guard guard(counted_in->mutex);
   --counted_in->departing;
-  orphaned = counted_in->orphaned;
+  detached = counted_in->detached;
 }
 
 bool LockSpace::give_back(RemoteHold& hold, LockType type, bool watched,
-                          std::chrono::milliseconds linger, Departure& departure,
+                          std::chrono::milliseconds linger, ReleaseGuard& departure,
                           const Asker* asker) {
   Call call;
   call.type = type;
@@ -183,10 +183,10 @@ bool LockSpace::give_back(RemoteHold& hold, LockType type, bool watched,
   order_before_release(home.key.view(), type);
   Shard& shard = shard_of(home.hash);
   ShardLock lock(shard);
-  take_turn(lock, home, call, [&](Turn& turn) {
-    home.release(hold, type, watched, until, waits ? &call : nullptr, turn);
+  take_turn(lock, home, call, [&](EventContext& context) {
+    home.release(hold, type, watched, until, waits ? &call : nullptr, context);
   });
-  departure.orphaned = shard.orphaned;
+  departure.detached = shard.detached;
   if (!waits) throw std::bad_alloc();
   if (call.answer == Answer::granted) return true;
   // This thread has still to wait or to complain, and its hold keeps the space no longer.
@@ -202,7 +202,7 @@ bool LockSpace::give_back(RemoteHold& hold, LockType type, bool watched,
 
 void LockSpace::release_quietly(RemoteHold& hold, LockType type, bool watched,
                                 std::chrono::milliseconds linger) noexcept {
-  Departure departure{*this};
+  ReleaseGuard departure{*this};
   try {
     static_cast<void>(give_back(hold, type, watched, linger, departure));
   } catch (const LockError& error) {
@@ -230,7 +230,8 @@ bool LockSpace::extend(RemoteHold& hold, LockType type, std::chrono::millisecond
   Coordinator& home = *hold.home;
   Shard& shard = shard_of(home.hash);
   ShardLock lock(shard);
-  take_turn(lock, home, call, [&](Turn& turn) { home.extend(hold, lease, call, turn); });
+  take_turn(lock, home, call,
+            [&](EventContext& context) { home.extend(hold, lease, call, context); });
   if (call.answer == Answer::pending) wait(lock, home, call);
   return done_or_fail(call);
 }

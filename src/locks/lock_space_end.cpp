@@ -27,9 +27,9 @@ void LockSpace::close(std::chrono::milliseconds drain) {
     const std::lock_guard guard(shard.mutex);
     shard.context.closed = true;
   }
-  for_each_coordinator([](Coordinator& each, Turn& turn) { each.end_waits(turn); });
+  for_each_coordinator([](Coordinator& each, EventContext& context) { each.end_waits(context); });
   wait_while_held(later(clock_.now(), drain), entry.closer.parker);
-  for_each_coordinator([](Coordinator& each, Turn& turn) { each.end_holds(turn); });
+  for_each_coordinator([](Coordinator& each, EventContext& context) { each.end_holds(context); });
   wait_while_held(later(clock_.now(), options_.command_timeout), entry.closer.parker);
   notifier_.finish(options_.command_timeout);
 }
@@ -53,22 +53,23 @@ void LockSpace::wake_closers() noexcept {
   for (Closer* each = closers_.first(); each != nullptr; each = each->next) each->parker.unpark();
 }
 
-void LockSpace::orphan() {
-  orphans_.store(1);
+void LockSpace::detach() {
+  detached_holds_.store(1);
   for (Shard& shard : shards_) {
     const std::lock_guard guard(shard.mutex);
-    shard.orphaned = true;
-    orphans_ += shard.context.hold_objects + shard.departing;
+    shard.detached = true;
+    detached_holds_ += shard.context.hold_objects + shard.departing;
   }
   one_hold_less();
 }
 
 void LockSpace::one_hold_less() noexcept {
-  if (orphans_.fetch_sub(1) == 1) delete this;
+  if (detached_holds_.fetch_sub(1) == 1) delete this;
 }
 
 void LockSpace::owner_ended(Owner owner) {
-  for_each_coordinator([&](Coordinator& each, Turn& turn) { each.owner_ended(owner, turn); });
+  for_each_coordinator(
+      [&](Coordinator& each, EventContext& context) { each.owner_ended(owner, context); });
 }
 
 }  // namespace latchkey::detail

@@ -1,6 +1,6 @@
 // A fork: the child owns nothing of what its parent holds.
 #include "locks/announcement.hpp"
-#include "locks/left_behind.hpp"
+#include "locks/leak_intentionally.hpp"
 #include "locks/lock_space.hpp"
 
 namespace latchkey::detail {

@@ -103,9 +103,9 @@ void LockSpace::tick_due(Watched& group, Clock::time_point now) {
       Coordinator& home = *shard.timers.first();
       shard.timers.remove(home);
       Actions actions;
-      Turn turn(clock_, actions, now);
-      home.tick(turn);
-      perform(lock, home, turn);
+      EventContext context(clock_, actions, now);
+      home.tick(context);
+      perform(lock, home, context);
     }
     next = std::min(next, shard.timers.next());
   }

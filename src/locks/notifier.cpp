@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "locks/event_kinds.hpp"
-#include "locks/left_behind.hpp"
+#include "locks/leak_intentionally.hpp"
 
 namespace latchkey::detail {
 namespace {

@@ -74,18 +74,18 @@ class RemoteHold : public Held {
   Stage stage = Stage::claim;
   LockType type = LockType::REENTRANT;
   Owner owner = Owner::nobody();
-  Origin origin{};               ///< of the call that was granted first
-  Call* call = nullptr;          ///< claim: who asks; null once abandoned
-  IntrusiveList<Call> renewals;  ///< held: extends and re-entries that wait for a renewal
-  Call* ender = nullptr;         ///< ending: who waits for its outcome
-  Call* downgrader = nullptr;    ///< held: who waits for the downgrade
+  Origin origin{};                   ///< of the call that was granted first
+  Call* call = nullptr;              ///< claim: who asks; null once abandoned
+  IntrusiveList<Call> renewals;      ///< held: extends and re-entries that wait for a renewal
+  Call* release_waiter = nullptr;    ///< ending: who waits for its outcome
+  Call* downgrade_waiter = nullptr;  ///< held: who waits for the downgrade
   RemoteHold* previous = nullptr;
   RemoteHold* next = nullptr;
 
   std::uint32_t locks[2] = {0, 0};  ///< counted by lock(): exclusive, shared
   std::uint32_t holds[2] = {0, 0};  ///< Hold objects: exclusive, shared
   std::uint32_t watchdogs = 0;      ///< how many of all these the watchdog renews
-  std::uint32_t kept = 0;  ///< composites that are still waiting for others: its lease is renewed
+  std::uint32_t pins = 0;  ///< composites that are still waiting for others: its lease is renewed
 
   std::chrono::milliseconds lease{};   ///< what was last granted, or is being asked for
   std::chrono::milliseconds wanted{};  ///< a renewal to this lease is to be sent; 0: none
@@ -104,7 +104,7 @@ class RemoteHold : public Held {
   bool asking = false;               ///< `ask` is under way
   bool checking = false;             ///< `check` is under way
   bool releasing = false;            ///< `end` is under way
-  bool nudged = false;               ///< something happened while `ask` was under way
+  bool retry_requested = false;      ///< something happened while `ask` was under way
   bool unsettled = false;            ///< an `ask` was never answered: a copy may run yet
   bool refused = false;              ///< an `ask` was refused, perhaps after it had written
   bool reached = false;              ///< an `ask` ran, or may have run
@@ -124,9 +124,11 @@ class RemoteHold : public Held {
   std::string note{};           ///< what the three say of the holder; empty: nothing
   Subscription subscription{};  ///< FAIR: each claim has its own channel
 
-  [[nodiscard]] std::uint32_t exclusive_grips() const noexcept { return locks[0] + holds[0]; }
-  [[nodiscard]] std::uint32_t shared_grips() const noexcept { return locks[1] + holds[1]; }
-  [[nodiscard]] std::uint32_t grips() const noexcept { return exclusive_grips() + shared_grips(); }
+  [[nodiscard]] std::uint32_t exclusive_holds() const noexcept { return locks[0] + holds[0]; }
+  [[nodiscard]] std::uint32_t shared_holds() const noexcept { return locks[1] + holds[1]; }
+  [[nodiscard]] std::uint32_t local_holds() const noexcept {
+    return exclusive_holds() + shared_holds();
+  }
 
   [[nodiscard]] Clock::time_point deadline_point() const noexcept {
     return Clock::time_point(Clock::duration(deadline.load(std::memory_order_acquire)));

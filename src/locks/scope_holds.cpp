@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "core/at_fork.hpp"
-#include "core/magazine.hpp"
-#include "locks/held_together.hpp"
+#include "core/thread_cache.hpp"
 #include "locks/lock_space.hpp"
+#include "locks/multi_hold.hpp"
 
 namespace latchkey::detail {
 namespace {
@@ -63,13 +63,13 @@ void ScopeHold::reset() noexcept {
 }
 
 bool ScopeHold::covers(std::string_view key) const {
-  if (several) return HeldTogether::of(*held).covers(prefix + std::string(key));
+  if (several) return MultiHold::of(*held).covers(prefix + std::string(key));
   const std::string_view whole = static_cast<const RemoteHold&>(*held).home->key.view();
   return whole.starts_with(prefix) && whole.substr(prefix.size()) == key;
 }
 
 bool ScopeHold::lost() const noexcept {
-  if (several) return HeldTogether::of(*held).lost();
+  if (several) return MultiHold::of(*held).lost();
   const auto& remote = static_cast<const RemoteHold&>(*held);
   return remote.lost.load(std::memory_order_acquire) || remote.is_lost(remote.space->clock().now());
 }
@@ -82,7 +82,7 @@ std::chrono::milliseconds ScopeHold::linger() const noexcept {
 
 Hold ScopeHolds::enter(Hold hold, std::string_view prefix, Clock* clock,
                        Clock::time_point held_until) {
-  ScopeHold& scope = Magazine<ScopeHold>::take();
+  ScopeHold& scope = ThreadCache<ScopeHold>::take();
   // From here on it goes with the hold.
   hold.scope_ = &scope;
   scope.held = hold.held_;
@@ -131,7 +131,7 @@ void ScopeHolds::leave(ScopeHold& scope) noexcept {
     }
     if (last) delete home;
   }
-  Magazine<ScopeHold>::give_back(scope);
+  ThreadCache<ScopeHold>::give_back(scope);
 }
 
 ScopeHolds::Found ScopeHolds::find(std::string_view key, LockType& type) {

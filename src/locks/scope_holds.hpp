@@ -18,7 +18,7 @@ struct ScopeHold {
   ScopeHold* next = nullptr;  ///< the next older one of the same thread
   ScopeHolds* home = nullptr;
   Held* held = nullptr;
-  bool several = false;  ///< `held` is a HeldTogether, not a RemoteHold
+  bool several = false;  ///< `held` is a MultiHold, not a RemoteHold
   LockType type = LockType::REENTRANT;
   std::string prefix{};  ///< of its Locks
   Clock* clock = nullptr;

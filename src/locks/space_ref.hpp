@@ -11,7 +11,7 @@ class SpaceRef {
   explicit SpaceRef(LockSpace* space) noexcept : space_(space) {}
   SpaceRef(const SpaceRef&) = delete;
   SpaceRef& operator=(const SpaceRef&) = delete;
-  ~SpaceRef() { space_->orphan(); }
+  ~SpaceRef() { space_->detach(); }
 
   [[nodiscard]] LockSpace& space() const noexcept { return *space_; }
 

@@ -89,12 +89,12 @@ void Inbox::give_back(Note* first) noexcept {
   }
 }
 
-void Inbox::add(ParkedDrivers::Driver& driver) noexcept {
+void Inbox::add(ParkedThreads::Waiter& driver) noexcept {
   const std::lock_guard lock(mutex_);
   parked_.add(driver);
 }
 
-void Inbox::remove(ParkedDrivers::Driver& driver) noexcept {
+void Inbox::remove(ParkedThreads::Waiter& driver) noexcept {
   const std::lock_guard lock(mutex_);
   parked_.remove(driver);
 }

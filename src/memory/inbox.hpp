@@ -7,7 +7,7 @@
 
 #include <latchkey/backend.hpp>
 
-#include "core/parked_drivers.hpp"
+#include "core/parked_threads.hpp"
 #include "core/small_mutex.hpp"
 
 namespace latchkey::detail {
@@ -32,8 +32,8 @@ class Inbox {
 
   [[nodiscard]] bool any() const noexcept { return waiting_.load(std::memory_order_relaxed) != 0; }
 
-  void add(ParkedDrivers::Driver& driver) noexcept;
-  void remove(ParkedDrivers::Driver& driver) noexcept;
+  void add(ParkedThreads::Waiter& driver) noexcept;
+  void remove(ParkedThreads::Waiter& driver) noexcept;
 
   /// For the fork's participant.
   [[nodiscard]] SmallMutex& mutex() noexcept { return mutex_; }
@@ -54,7 +54,7 @@ class Inbox {
   Note* spare_or_new() noexcept;
 
   SmallMutex mutex_;
-  ParkedDrivers parked_;   // all below: guarded by mutex_
+  ParkedThreads parked_;   // all below: guarded by mutex_
   Note* first_ = nullptr;  // in the order of their coming
   Note** end_ = &first_;
   Note* spare_ = nullptr;

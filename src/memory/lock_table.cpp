@@ -71,7 +71,7 @@ void describe(const LockRecord& record, Clock::time_point now, LockInfo& info) {
 // lease may be short, the others every 4 s.
 constexpr milliseconds pace_in_front{1'000}, pace_behind{4'000};
 
-LockRecord::Ear ear_of(const Request& request, Subscriber* subscriber) noexcept {
+LockRecord::Subscription ear_of(const Request& request, Subscriber* subscriber) noexcept {
   return {subscriber, request.type == LockType::FAIR ? request.id : HoldId{}};
 }
 
@@ -155,12 +155,13 @@ Kind LockTable::act(LockRecord& record, const Request& request, Clock::time_poin
     }
     case Verb::subscribe:
       if (const auto ear = ear_of(request, subscriber);
-          std::find(record.ears.begin(), record.ears.end(), ear) == record.ears.end()) {
-        record.ears.push_back(ear);
+          std::find(record.subscriptions.begin(), record.subscriptions.end(), ear) ==
+          record.subscriptions.end()) {
+        record.subscriptions.push_back(ear);
       }
       return Kind::granted;
     case Verb::unsubscribe:
-      std::erase(record.ears, ear_of(request, subscriber));
+      std::erase(record.subscriptions, ear_of(request, subscriber));
       return Kind::granted;
     case Verb::inspect: describe(record, now, *request.info); return Kind::granted;
     case Verb::force_release: {

@@ -35,10 +35,10 @@ struct LockRecord {
     HoldId id;
     Clock::time_point ends;
   };
-  struct Ear {
+  struct Subscription {
     Subscriber* subscriber;
     HoldId id;  // number 0: hears of the key, else (FAIR) of this id in the queue
-    friend bool operator==(const Ear&, const Ear&) noexcept = default;
+    friend bool operator==(const Subscription&, const Subscription&) noexcept = default;
   };
   enum class Mode : std::uint8_t { free, plain, write, read };
   [[nodiscard]] static Mode mode_of(LockType type) noexcept {
@@ -46,7 +46,7 @@ struct LockRecord {
     return type == LockType::WRITE ? Mode::write : Mode::plain;
   }
 
-  KeyText key;
+  InlineString key;
   std::size_t hash = 0;
   LockRecord* next = nullptr;
   Mode mode = Mode::free;  // free exactly where there are no holders
@@ -54,7 +54,7 @@ struct LockRecord {
   Clock::time_point first_end = Clock::never();
   std::vector<Holder> holders;
   std::vector<Place> queue;
-  std::vector<Ear> ears;
+  std::vector<Subscription> subscriptions;
 
   void hold(const HoldId& id, Clock::time_point ends, std::uint64_t token, Mode as) {
     holders.push_back({id, ends, token});
@@ -71,11 +71,11 @@ struct LockRecord {
   void reset() noexcept;
   [[nodiscard]] bool held_by_nobody_but(const HoldId& id, LockType type,
                                         Clock::time_point now) const noexcept {
-    return holders.size() == 1 && queue.empty() && ears.empty() && first_end > now &&
+    return holders.size() == 1 && queue.empty() && subscriptions.empty() && first_end > now &&
            holders.front().id == id && mode == mode_of(type);
   }
   [[nodiscard]] bool idle() const noexcept {
-    return holders.empty() && queue.empty() && ears.empty();
+    return holders.empty() && queue.empty() && subscriptions.empty();
   }
 
  private:

@@ -33,7 +33,7 @@ void LockRecord::reset() noexcept {
   };
   empty(holders);
   empty(queue);
-  empty(ears);
+  empty(subscriptions);
 }
 
 LockTable::Before LockTable::snapshot(const LockRecord& record) noexcept {
@@ -54,7 +54,7 @@ void LockTable::settle(LockRecord& record, const Before& before, Clock::time_poi
     Notification notification;
     notification.kind = Notification::Kind::released;
     notification.key = record.key;
-    for (const LockRecord::Ear& ear : record.ears) {
+    for (const LockRecord::Subscription& ear : record.subscriptions) {
       const bool of_the_key = ear.id.number == 0;
       if (of_the_key ? !opened : !(next && ear.id == first)) continue;
       notification.id = ear.id;
@@ -89,7 +89,8 @@ void LockTable::list(const Request& request, Clock::time_point now) {
 
 void LockTable::forget(const Subscriber& subscriber) noexcept {
   records_.for_each([&](LockRecord& record) {
-    std::erase_if(record.ears, [&](const auto& ear) { return ear.subscriber == &subscriber; });
+    std::erase_if(record.subscriptions,
+                  [&](const auto& ear) { return ear.subscriber == &subscriber; });
     if (record.idle()) records_.erase(record);
   });
 }

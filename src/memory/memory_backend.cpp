@@ -53,32 +53,33 @@ class MemoryBackend final : public Backend, private ForkParticipant {
 
  private:
   /// One sink that has subscribed to something here.
-  struct Ear final : Subscriber {
-    Ear(Inbox& home, Sink& listener) noexcept : inbox(home), sink(listener) {}
+  struct SinkSubscriber final : Subscriber {
+    SinkSubscriber(Inbox& home, Sink& listener) noexcept : inbox(home), sink(listener) {}
     void tell(const Notification& notification) noexcept override { inbox.put(sink, notification); }
     Inbox& inbox;
     Sink& sink;
   };
 
-  Ear& ear_of(Sink& sink);
+  SinkSubscriber& subscriber_of(Sink& sink);
   void forget_ears() noexcept;
   bool deliver() noexcept;
 
   void prepare() noexcept override {
-    ears_mutex_.lock();
+    subscribers_mutex_.lock();
     inbox_.mutex().lock();
   }
   void parent() noexcept override {
     inbox_.mutex().unlock();
-    ears_mutex_.unlock();
+    subscribers_mutex_.unlock();
   }
   void child() noexcept override { parent(); }
 
   const std::shared_ptr<MemorySpace> space_;
   Completions completions_;
   Inbox inbox_;
-  SmallMutex ears_mutex_;
-  std::vector<std::unique_ptr<Ear>> ears_;  // one, as a rule; guarded by ears_mutex_
+  SmallMutex subscribers_mutex_;
+  std::vector<std::unique_ptr<SinkSubscriber>>
+      subscribers_;  // one, as a rule; guarded by subscribers_mutex_
 };
 
 void MemoryBackend::submit(std::span<Request* const> requests, Sink& sink) {
@@ -86,7 +87,7 @@ void MemoryBackend::submit(std::span<Request* const> requests, Sink& sink) {
   Completions::Batch batch(requests.size());
   const bool listens = std::any_of(requests.begin(), requests.end(),
                                    [](const Request* request) { return is_about_ears(*request); });
-  Subscriber* const subscriber = listens ? &ear_of(sink) : nullptr;
+  Subscriber* const subscriber = listens ? &subscriber_of(sink) : nullptr;
 
   Completion* completion = batch.first();
   for (Request* const request : requests) {
@@ -99,7 +100,7 @@ void MemoryBackend::submit(std::span<Request* const> requests, Sink& sink) {
 }
 
 bool MemoryBackend::answer(Request& request, Outcome& outcome, Sink& sink) {
-  space_->apply(request, is_about_ears(request) ? &ear_of(sink) : nullptr, outcome);
+  space_->apply(request, is_about_ears(request) ? &subscriber_of(sink) : nullptr, outcome);
   return true;
 }
 
@@ -121,10 +122,10 @@ void MemoryBackend::drive(Parker& parker, Clock::time_point until) {
       deliver();
       return;
     }
-    // The order that keeps wake-ups from being lost, see ParkedDrivers: first into the list, then
+    // The order that keeps wake-ups from being lost, see ParkedThreads: first into the list, then
     // a look at the queues, then sleep; and a look again after leaving the list, for whatever this
     // thread may have been woken for while it was leaving for another reason.
-    ParkedDrivers::Driver me{parker};
+    ParkedThreads::Waiter me{parker};
     inbox_.add(me);
     const bool idle = !inbox_.any() && !completions_.any();
     const bool unparked = idle && parker.park_until(space_->clock(), until);
@@ -134,17 +135,17 @@ void MemoryBackend::drive(Parker& parker, Clock::time_point until) {
   }
 }
 
-MemoryBackend::Ear& MemoryBackend::ear_of(Sink& sink) {
-  const std::lock_guard lock(ears_mutex_);
-  for (const auto& ear : ears_) {
+MemoryBackend::SinkSubscriber& MemoryBackend::subscriber_of(Sink& sink) {
+  const std::lock_guard lock(subscribers_mutex_);
+  for (const auto& ear : subscribers_) {
     if (&ear->sink == &sink) return *ear;
   }
-  return *ears_.emplace_back(std::make_unique<Ear>(inbox_, sink));
+  return *subscribers_.emplace_back(std::make_unique<SinkSubscriber>(inbox_, sink));
 }
 
 void MemoryBackend::forget_ears() noexcept {
-  for (const auto& ear : ears_) space_->forget(*ear);
-  ears_.clear();
+  for (const auto& ear : subscribers_) space_->forget(*ear);
+  subscribers_.clear();
 }
 
 void MemoryBackend::forget_parent() noexcept {

@@ -17,12 +17,12 @@ struct Place {
 };
 
 template <class T>
-struct Said {
+struct SetMask {
   T value;
   Place at{};
 };
 template <class T>
-using Perhaps = std::optional<Said<T>>;
+using Perhaps = std::optional<SetMask<T>>;
 
 /// One mistake.
 struct Problem {
@@ -54,18 +54,18 @@ struct Secret {
 };
 
 struct BackendEntry {
-  Said<std::string> name{};
-  Said<std::string> uri{};  ///< with its secrets
+  SetMask<std::string> name{};
+  SetMask<std::string> uri{};  ///< with its secrets
   std::vector<Secret> secrets{};
 };
 
 struct NamedPolicy {
-  Said<std::string> name{};
+  SetMask<std::string> name{};
   PolicyWords words{};
 };
 
 struct Rule {
-  Said<std::string> pattern{};
+  SetMask<std::string> pattern{};
   PolicyWords words{};
 };
 

@@ -91,7 +91,7 @@ class Reader {
     }
   }
 
-  void known_backend(const Said<std::string>& name) {
+  void known_backend(const SetMask<std::string>& name) {
     if (file_.find_backend(name.value) != nullptr) return;
     std::vector<std::string_view> right;
     right.reserve(file_.backends.size());
@@ -100,7 +100,7 @@ class Reader {
                              nearest_words(name.value, right));
   }
 
-  void known_policy(const Said<std::string>& name) {
+  void known_policy(const SetMask<std::string>& name) {
     if (file_.find_policy(name.value) != nullptr) return;
     std::vector<std::string_view> right;
     right.reserve(file_.policies.size());

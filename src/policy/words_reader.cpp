@@ -72,7 +72,7 @@ Perhaps<std::string> WordsReader::text(const YamlNode& name, const YamlNode& val
     return std::nullopt;
   }
   check_cut(name, value);
-  return Said<std::string>{value.text, value.at};
+  return SetMask<std::string>{value.text, value.at};
 }
 
 void WordsReader::no_text(const YamlNode& name, const YamlNode& value) {
@@ -163,11 +163,11 @@ void WordsReader::time_word(PolicyWords& words, const YamlNode& name, const std:
                             Place at) {
   const std::string before = quoted_word(name.text) + ": ";
   if (name.text == "wait" && text == endless_wait) {
-    words.wait = Said<Wait>{forever, at};
+    words.wait = SetMask<Wait>{forever, at};
     return;
   }
   if (name.text == "lease" && text == endless_lease) {
-    words.lease = Said<Lease>{watchdog, at};
+    words.lease = SetMask<Lease>{watchdog, at};
     return;
   }
   if (name.text == "wait" && text == endless_lease) {
@@ -185,13 +185,13 @@ void WordsReader::time_word(PolicyWords& words, const YamlNode& name, const std:
   }
   const milliseconds length = std::get<milliseconds>(time);
   if (name.text == "wait") {
-    words.wait = Said<Wait>{length, at};
+    words.wait = SetMask<Wait>{length, at};
   } else if (name.text == "hold_for") {
-    words.hold_for = Said<milliseconds>{length, at};
+    words.hold_for = SetMask<milliseconds>{length, at};
   } else if (length < milliseconds(10)) {
     tell(at, before + "'" + text + "' is too short: a lease is at least 10ms");
   } else {
-    words.lease = Said<Lease>{length, at};
+    words.lease = SetMask<Lease>{length, at};
   }
 }
 
@@ -200,7 +200,7 @@ Perhaps<Value> WordsReader::one_of(const Names<Value, N>& names, const YamlNode&
                                    const std::string& text, Place at) {
   std::vector<std::string_view> right;
   for (const auto& [spelling, value] : names) {
-    if (spelling == text) return Said<Value>{value, at};
+    if (spelling == text) return SetMask<Value>{value, at};
     right.push_back(spelling);
   }
   const bool in_code = text.starts_with("skip_with") || text.starts_with("fallback");

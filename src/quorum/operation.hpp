@@ -18,7 +18,7 @@ namespace latchkey::detail::quorum {
 struct Operation;
 
 /// One server's part of it.
-struct Errand : Request {
+struct SubRequest : Request {
   Operation* of = nullptr;
   std::size_t server = 0;
   /// Of a READ: a look at the gate goes before the acquire, in the same write (quorum_gate.cpp).
@@ -40,12 +40,12 @@ struct Operation {
   Clock::time_point deadline = Clock::never();
   std::string patience{};  ///< what is said of a server that lets it pass
   Ballot ballot;
-  std::vector<Errand> errands;
-  std::string gate{};             ///< the gate's key; empty: it is not looked at
-  std::vector<Errand> at_gate{};  ///< two for each server
-  std::vector<bool> shut{};       ///< by server: a WRITE waits there
-  bool is_gate = false;           ///< a WRITE shuts or opens it
-  std::size_t open = 0;           ///< errands without an answer
+  std::vector<SubRequest> errands;
+  std::string gate{};                 ///< the gate's key; empty: it is not looked at
+  std::vector<SubRequest> at_gate{};  ///< two for each server
+  std::vector<bool> shut{};           ///< by server: a WRITE waits there
+  bool is_gate = false;               ///< a WRITE shuts or opens it
+  std::size_t open = 0;               ///< errands without an answer
   bool decided = false;
   /// Decided, and told once what it was granted is given back, or at its deadline.
   Outcome outcome{};

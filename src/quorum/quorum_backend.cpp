@@ -13,7 +13,7 @@ using std::chrono::milliseconds;
 /// How long the waiting thread attends to one server before it looks at the others.
 constexpr milliseconds slice{1};
 /// The same where nobody waits for what is left to come.
-constexpr milliseconds leisure{5};
+constexpr milliseconds idle_slice{5};
 
 }  // namespace
 
@@ -46,7 +46,7 @@ void QuorumBackend::submit(std::span<Request* const> requests, Sink& sink) {
   {
     const Lock lock(mutex_);
     if (std::ranges::find(sinks_, &sink) == sinks_.end()) sinks_.push_back(&sink);
-    if (!owed_.empty()) pay(later);
+    if (!owed_.empty()) compensate(later);
     if (!writers_.empty()) forget_writers();
     for (Request* const request : requests) begin(*request, sink, later);
   }
@@ -127,7 +127,7 @@ Operation& QuorumBackend::operation(Verb verb, const HoldId& id, const HoldId& w
   made.lease = lease;
   made.decided = true;  // where nobody waits for what it comes to
   for (std::size_t server = 0; server < servers_.size(); ++server) {
-    Errand& errand = made.errands[server];
+    SubRequest& errand = made.errands[server];
     errand.verb = verb;
     errand.type = type;
     errand.key = made.key;
@@ -142,14 +142,14 @@ Operation& QuorumBackend::operation(Verb verb, const HoldId& id, const HoldId& w
 
 void QuorumBackend::send_to(Operation& made, std::size_t server) { send_to(made.errands[server]); }
 
-void QuorumBackend::send_to(Errand& errand) {
+void QuorumBackend::send_to(SubRequest& errand) {
   errand.sent_out = true;
   ++errand.of->open;
   ++awaited_[errand.server];
 }
 
 void QuorumBackend::completed(Request& request, Outcome&& outcome) noexcept {
-  auto& errand = static_cast<Errand&>(request);
+  auto& errand = static_cast<SubRequest&>(request);
   Later later;
   {
     const Lock lock(mutex_);
@@ -157,7 +157,7 @@ void QuorumBackend::completed(Request& request, Outcome&& outcome) noexcept {
     errand.answered = true;
     // A READ that got in where a WRITE waits is one that came too late.
     const bool shut =
-        errand.part == Errand::Part::main && !one.shut.empty() && one.shut[errand.server];
+        errand.part == SubRequest::Part::main && !one.shut.empty() && one.shut[errand.server];
     if (shut && outcome.kind == Outcome::Kind::granted && live(one)) {
       give_back(one, errand.server, later);
       outcome = Outcome{};
@@ -166,13 +166,13 @@ void QuorumBackend::completed(Request& request, Outcome&& outcome) noexcept {
     --one.open;
     --awaited_[errand.server];
     if (outcome.kind != Outcome::Kind::unknown) slow_[errand.server] = 0;
-    if (errand.part == Errand::Part::main) {
+    if (errand.part == SubRequest::Part::main) {
       follow_up(errand, outcome, later);
       if (!one.decided) {
         one.ballot.vote(errand.server, outcome);
         decide(one, later);
       }
-    } else if (errand.part == Errand::Part::enters_gate) {
+    } else if (errand.part == SubRequest::Part::enters_gate) {
       one.shut[errand.server] = outcome.kind == Outcome::Kind::busy;
     }
     if (Operation* const waiting = std::exchange(one.released_for, nullptr)) {
@@ -206,7 +206,7 @@ void QuorumBackend::expire(Later& later) {
 void QuorumBackend::carry_out(Later& later) noexcept {
   std::vector<std::vector<Request*>> errands(later.start.empty() ? 0 : servers_.size());
   for (Operation* const one : later.start) {
-    for (Errand& errand : one->errands) {
+    for (SubRequest& errand : one->errands) {
       if (!errand.sent_out) continue;
       std::vector<Request*>& all = errands[errand.server];
       const std::size_t gate = 2 * errand.server;
@@ -232,7 +232,7 @@ QuorumBackend::Round QuorumBackend::round() {
     const Operation* const who = one.released_for != nullptr ? one.released_for : &one;
     if (!who->awaited() || (who == &one && one.decided)) continue;
     made.deadline = std::min(made.deadline, who->deadline);
-    for (const Errand& errand : one.errands) {
+    for (const SubRequest& errand : one.errands) {
       if (errand.sent_out && !errand.answered) waited_for[errand.server] = true;
     }
   }
@@ -271,7 +271,7 @@ void QuorumBackend::drive(Parker& parker, Clock::time_point until) {
     const auto end = std::min({until, due.deadline, later(now, slice)});
     servers_[due.servers.front()]->drive(parker, end);
   } else {
-    parker.park_until(clock_, std::min(until, later(now, leisure)));
+    parker.park_until(clock_, std::min(until, later(now, idle_slice)));
   }
 }
 

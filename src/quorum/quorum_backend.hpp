@@ -74,7 +74,7 @@ class QuorumBackend final : public Backend, private ForkParticipant {
     std::list<Operation> ended;
   };
   /// A release that a server has not answered: sent again while the lease may run.
-  struct Owed {
+  struct Compensation {
     std::size_t server;
     Verb verb;
     HoldId id, wire;
@@ -109,8 +109,8 @@ class QuorumBackend final : public Backend, private ForkParticipant {
   Operation& operation(Verb verb, const HoldId& id, const HoldId& wire, std::string_view key,
                        LockType type, std::chrono::milliseconds lease);
   void send_to(Operation& made, std::size_t server);
-  void send_to(Errand& errand);
-  void pay(Later& later);
+  void send_to(SubRequest& errand);
+  void compensate(Later& later);
   // the gate (quorum_gate.cpp)
   void look_at_gate(Operation& made);
   void shut_gate(const Operation& busy, Later& later);
@@ -122,7 +122,7 @@ class QuorumBackend final : public Backend, private ForkParticipant {
   void tell(Operation& one, Later& later);
   Operation& give_back(const Operation& of, std::size_t server, Later& later);
   void repair(const Operation& of, std::size_t server, Later& later);
-  void follow_up(const Errand& errand, const Outcome& outcome, Later& later);
+  void follow_up(const SubRequest& errand, const Outcome& outcome, Later& later);
   void expire(Later& later);
   void end_if_done(Operation& one, Later& later);
   [[nodiscard]] static std::chrono::milliseconds patience(std::chrono::milliseconds lease) noexcept;
@@ -156,7 +156,7 @@ class QuorumBackend final : public Backend, private ForkParticipant {
   std::uint64_t last_id_ = 0;
   std::unordered_map<HoldId, Known, Hash> known_;
   std::list<Operation> operations_;
-  std::vector<Owed> owed_;
+  std::vector<Compensation> owed_;
   std::unordered_map<HoldId, Writer, Hash> writers_;
   std::vector<Sink*> sinks_;          ///< all that ever submitted
   std::vector<Answer> answers_;       ///< that no server need be asked for

@@ -40,8 +40,8 @@ void QuorumBackend::look_at_gate(Operation& made) {
   const HoldId id{space_, ++last_id_};
   for (std::size_t index = 0; index < made.at_gate.size(); ++index) {
     const bool enters = index % 2 == 0;
-    Errand& errand = made.at_gate[index];
-    errand.part = enters ? Errand::Part::enters_gate : Errand::Part::leaves_gate;
+    SubRequest& errand = made.at_gate[index];
+    errand.part = enters ? SubRequest::Part::enters_gate : SubRequest::Part::leaves_gate;
     errand.verb = enters ? Verb::acquire : Verb::release;
     errand.type = LockType::READ;
     errand.key = made.gate;

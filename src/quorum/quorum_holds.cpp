@@ -25,7 +25,7 @@ void QuorumBackend::decide(Operation& one, Later& later) {
   auto outcome = one.ballot.decision(names_);
   if (!outcome) return;
   one.decided = true;
-  for (const Errand& errand : one.errands) {
+  for (const SubRequest& errand : one.errands) {
     if (errand.sent_out && !errand.answered) ++slow_[errand.server];
   }
   one.outcome = std::move(*outcome);
@@ -82,7 +82,7 @@ void QuorumBackend::settle(Operation& one, const Outcome& outcome, Later& later)
 }
 
 // What one server's answer calls for at that server, whatever the others say.
-void QuorumBackend::follow_up(const Errand& errand, const Outcome& outcome, Later& later) {
+void QuorumBackend::follow_up(const SubRequest& errand, const Outcome& outcome, Later& later) {
   const Operation& one = *errand.of;
   if (one.is_gate) return;  // its lease is short
   switch (errand.verb) {
@@ -123,17 +123,20 @@ void QuorumBackend::repair(const Operation& of, std::size_t server, Later& later
   later.start.push_back(&made);
 }
 
-void QuorumBackend::pay(Later& later) {
+void QuorumBackend::compensate(Later& later) {
   const Clock::time_point now = clock_.now();
-  for (const Owed& owed : owed_) {
-    if (owed.at > now || owed.until <= now) continue;
+  for (const Compensation& compensations : owed_) {
+    if (compensations.at > now || compensations.until <= now) continue;
     Operation& made =
-        operation(owed.verb, owed.id, owed.wire, owed.key, owed.type,
-                  std::chrono::duration_cast<std::chrono::milliseconds>(owed.until - now));
-    send_to(made, owed.server);
+        operation(compensations.verb, compensations.id, compensations.wire, compensations.key,
+                  compensations.type,
+                  std::chrono::duration_cast<std::chrono::milliseconds>(compensations.until - now));
+    send_to(made, compensations.server);
     later.start.push_back(&made);
   }
-  std::erase_if(owed_, [now](const Owed& owed) { return owed.at <= now || owed.until <= now; });
+  std::erase_if(owed_, [now](const Compensation& compensations) {
+    return compensations.at <= now || compensations.until <= now;
+  });
 }
 
 }  // namespace latchkey::detail::quorum

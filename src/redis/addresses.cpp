@@ -57,7 +57,7 @@ std::vector<Address> plain_addresses(const RedisUri& uri) {
 }
 
 struct Lookup::Shared {
-  FileDescriptor bell{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+  FileDescriptor wake_fd{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   std::string host;
   std::uint16_t port = 0;
   std::mutex mutex;
@@ -78,19 +78,19 @@ struct Lookup::Shared {
     }
     const std::lock_guard lock(mutex);
     answer = std::move(made);
-    ::eventfd_write(bell.get(), 1);
+    ::eventfd_write(wake_fd.get(), 1);
   }
 };
 
 Lookup::Lookup(const RedisUri& uri) : shared_(std::make_shared<Shared>()) {
-  if (!shared_->bell.valid()) throw std::system_error(errno, std::generic_category(), "eventfd");
+  if (!shared_->wake_fd.valid()) throw std::system_error(errno, std::generic_category(), "eventfd");
   shared_->host = uri.place.host;
   shared_->port = uri.place.port;
   // Nobody joins it: that would be to wait for the name server after all.
   std::thread([shared = shared_] { shared->run(); }).detach();
 }
 
-int Lookup::fd() const noexcept { return shared_->bell.get(); }
+int Lookup::fd() const noexcept { return shared_->wake_fd.get(); }
 
 std::optional<Lookup::Answer> Lookup::answer() {
   const std::lock_guard lock(shared_->mutex);

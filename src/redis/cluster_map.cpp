@@ -3,9 +3,9 @@
 #include <iterator>
 #include <utility>
 
-#include "redis/cluster.hpp"
-#include "redis/link_moves.hpp"
+#include "redis/cluster_router.hpp"
 #include "redis/requests.hpp"
+#include "redis/session_moves.hpp"
 
 namespace latchkey::detail::redis {
 namespace {
@@ -19,32 +19,33 @@ constexpr auto kept_for = 3s;
 
 }  // namespace
 
-Cluster::Cluster(RedisUri uri, const TlsContext* tls, Link::Settings settings)
+ClusterRouter::ClusterRouter(RedisUri uri, const TlsContext* tls, Session::Settings settings)
     : uri_(std::move(uri)),
       tls_(tls),
       settings_(std::move(settings)),
       owners_(slot_count, nullptr),
       known_(uri_.places) {
-  for (const RedisUri::Place& place : uri_.places) wire_at(place);
+  for (const RedisUri::Endpoint& place : uri_.places) wire_at(place);
 }
 
-Wire& Cluster::wire_at(const RedisUri::Place& place) {
+ServerConnection& ClusterRouter::wire_at(const RedisUri::Endpoint& place) {
   const auto found =
-      std::ranges::find(wires_, place, [](const auto& wire) { return wire->uri.place; });
-  if (found != wires_.end()) {
+      std::ranges::find(connections_, place, [](const auto& wire) { return wire->uri.place; });
+  if (found != connections_.end()) {
     (*found)->needed_until = later(now_, kept_for);
     return **found;
   }
-  Link::Settings settings = settings_;
+  Session::Settings settings = settings_;
   settings.place = place;
-  settings.seed += wires_.size();
-  wires_.push_back(std::make_unique<Wire>(uri_.server_at(place), tls_, std::move(settings)));
-  wires_.back()->needed_until = later(now_, kept_for);
-  return *wires_.back();
+  settings.seed += connections_.size();
+  connections_.push_back(
+      std::make_unique<ServerConnection>(uri_.server_at(place), tls_, std::move(settings)));
+  connections_.back()->needed_until = later(now_, kept_for);
+  return *connections_.back();
 }
 
-void Cluster::give(std::uint16_t slot, Wire& owner, TimePoint now) {
-  Wire* const before = std::exchange(owners_[slot], &owner);
+void ClusterRouter::give(std::uint16_t slot, ServerConnection& owner, TimePoint now) {
+  ServerConnection* const before = std::exchange(owners_[slot], &owner);
   if (before == &owner) return;
   ++owner.slots;
   owner.served = true;
@@ -55,49 +56,49 @@ void Cluster::give(std::uint16_t slot, Wire& owner, TimePoint now) {
     return move_from(*before, &owner, now);
   }
   // Nobody had it: who listens for it may have stayed anywhere.
-  for (std::size_t index = 0; index < wires_.size(); ++index) {
-    if (wires_[index]->link.listens()) move_from(*wires_[index], nullptr, now);
+  for (std::size_t index = 0; index < connections_.size(); ++index) {
+    if (connections_[index]->link.listens()) move_from(*connections_[index], nullptr, now);
   }
 }
 
-void Cluster::learn(const SlotMap& map, TimePoint now) {
+void ClusterRouter::learn(const SlotMap& map, TimePoint now) {
   if (map.ranges.empty()) return;  // a node that knows nothing yet
-  std::vector<Wire*> owners(slot_count, nullptr);
+  std::vector<ServerConnection*> owners(slot_count, nullptr);
   known_ = uri_.places;
   for (const SlotMap::Range& range : map.ranges) {
-    Wire& owner = wire_at(range.master);
+    ServerConnection& owner = wire_at(range.master);
     for (std::size_t slot = range.first; slot <= range.last; ++slot) owners[slot] = &owner;
     known_.push_back(range.master);
   }
   std::ranges::copy(map.replicas, std::back_inserter(known_));
   has_map_ = true;
   const bool changed = owners != owners_;
-  const std::vector<Wire*> before = std::exchange(owners_, std::move(owners));
-  for (const auto& wire : wires_) wire->slots = 0;
-  for (Wire* const owner : owners_) {
+  const std::vector<ServerConnection*> before = std::exchange(owners_, std::move(owners));
+  for (const auto& wire : connections_) wire->slots = 0;
+  for (ServerConnection* const owner : owners_) {
     if (owner != nullptr) ++owner->slots;
   }
-  for (const auto& wire : wires_) wire->link.serves(wire->slots > 0);
+  for (const auto& wire : connections_) wire->link.serves(wire->slots > 0);
   wanted_ = in_trouble(now) || std::ranges::find(owners_, nullptr) != owners_.end();
   if (changed || !wanted_) ask_pause_ = {};
   if (!changed) return;
   for (Parked& each : parked_) each.at = now;
-  for (std::size_t index = 0; index < wires_.size(); ++index) {
-    Wire& loser = *wires_[index];
+  for (std::size_t index = 0; index < connections_.size(); ++index) {
+    ServerConnection& loser = *connections_[index];
     const auto had = std::ranges::find(before, &loser);
     move_from(loser, had != before.end() ? owners_[std::size_t(had - before.begin())] : nullptr,
               now);
   }
 }
 
-Wire* Cluster::owner_of(const Request& request) const noexcept {
+ServerConnection* ClusterRouter::owner_of(const Request& request) const noexcept {
   return owners_[slot_of(key_of(request))];
 }
 
 // What a node has no more is asked of those that have it now; `heir` has the first of its slots.
-void Cluster::move_from(Wire& loser, Wire* heir, TimePoint now) {
-  const auto link_of = [&](std::string_view name) -> Link* {
-    Wire* const owner = owners_[slot_of(name)];
+void ClusterRouter::move_from(ServerConnection& loser, ServerConnection* heir, TimePoint now) {
+  const auto link_of = [&](std::string_view name) -> Session* {
+    ServerConnection* const owner = owners_[slot_of(name)];
     return owner != nullptr ? &owner->link : nullptr;
   };
   loser.link.move_channels(link_of, now);
@@ -106,11 +107,11 @@ void Cluster::move_from(Wire& loser, Wire* heir, TimePoint now) {
   move_requests(loser, now);
 }
 
-void Cluster::move_requests(Wire& loser, TimePoint now) {
+void ClusterRouter::move_requests(ServerConnection& loser, TimePoint now) {
   const auto moves = [&](const Request& request) {
     return request.verb == Verb::list ? loser.slots == 0 : owner_of(request) != &loser;
   };
-  for (const Unsent& each : loser.link.take_unsent(moves)) {
+  for (const QueuedRequest& each : loser.link.take_unsent(moves)) {
     try {
       route(each, now);
     } catch (const std::bad_alloc&) {
@@ -119,18 +120,18 @@ void Cluster::move_requests(Wire& loser, TimePoint now) {
   }
 }
 
-void Cluster::want_map(TimePoint now) noexcept {
+void ClusterRouter::want_map(TimePoint now) noexcept {
   if (wanted_) return;
   wanted_ = true;
   ask_at_ = std::max(now, ask_at_);
 }
 
-void Cluster::ask_for_map(TimePoint now) {
+void ClusterRouter::ask_for_map(TimePoint now) {
   ask_pause_ = std::clamp(2 * ask_pause_, shortest_pause, longest_pause);
   ask_at_ = now + ask_pause_;
-  for (std::size_t step = 1; step <= wires_.size(); ++step) {
-    Wire& wire = *wires_[(asked_ + step) % wires_.size()];
-    if (wire.link.stage() != Link::Stage::up || wire.link.is_silent(now)) continue;
+  for (std::size_t step = 1; step <= connections_.size(); ++step) {
+    ServerConnection& wire = *connections_[(asked_ + step) % connections_.size()];
+    if (wire.link.stage() != Session::Stage::up || wire.link.is_silent(now)) continue;
     asked_ += step;
     return wire.link.ask_slots(now);
   }
@@ -138,62 +139,62 @@ void Cluster::ask_for_map(TimePoint now) {
 }
 
 // Nobody of those that serve answers: perhaps one does that did not serve.
-void Cluster::send_scout(TimePoint now) {
+void ClusterRouter::send_scout(TimePoint now) {
   const auto scouts = [](const auto& wire) {
-    return wire->slots == 0 && wire->link.stage() != Link::Stage::down;
+    return wire->slots == 0 && wire->link.stage() != Session::Stage::down;
   };
-  if (std::ranges::any_of(wires_, scouts)) return;
+  if (std::ranges::any_of(connections_, scouts)) return;
   for (std::size_t step = 1; step <= known_.size(); ++step) {
-    const RedisUri::Place& place = known_[(scouted_ + step) % known_.size()];
+    const RedisUri::Endpoint& place = known_[(scouted_ + step) % known_.size()];
     const auto there = [&](const auto& wire) { return wire->uri.place == place; };
-    if (std::ranges::any_of(wires_, there)) continue;
+    if (std::ranges::any_of(connections_, there)) continue;
     scouted_ += step;
     wire_at(place).needed_until = later(now, settings_.timeout);
     return;
   }
 }
 
-bool Cluster::in_trouble(TimePoint now) const noexcept {
-  return !has_map_ || std::ranges::any_of(wires_, [&](const auto& wire) {
+bool ClusterRouter::in_trouble(TimePoint now) const noexcept {
+  return !has_map_ || std::ranges::any_of(connections_, [&](const auto& wire) {
     // One that is being connected to for the first time is no trouble yet.
     return wire->slots > 0 && (wire->link.last_failure() != nullptr || wire->link.is_silent(now));
   });
 }
 
-bool Cluster::keeps(const Wire& wire) const noexcept {
+bool ClusterRouter::keeps(const ServerConnection& wire) const noexcept {
   return !has_map_ || wire.slots > 0 || wire.needed_until > now_ || wire.link.listens() ||
          wire.link.unanswered() > 0;
 }
 
 // A node that serves nothing any more still says where its last requests belong, if it says
 // anything.
-void Cluster::retire_useless(TimePoint now) {
-  for (std::size_t index = 0; index < wires_.size(); ++index) {
-    Wire& wire = *wires_[index];
+void ClusterRouter::retire_useless(TimePoint now) {
+  for (std::size_t index = 0; index < connections_.size(); ++index) {
+    ServerConnection& wire = *connections_[index];
     if (!has_map_ || wire.slots > 0) continue;
     if (!keeps(wire) || wire.link.is_silent(now)) wire.link.retire();
-    if (wire.link.stage() == Link::Stage::down && wire.link.unanswered() > 0) {
+    if (wire.link.stage() == Session::Stage::down && wire.link.unanswered() > 0) {
       move_requests(wire, now);
     }
   }
 }
 
-std::unique_ptr<Wire> Cluster::drop_idle() noexcept {
-  const auto idle = std::ranges::find_if(wires_, [&](const auto& wire) {
-    return wire->link.stage() == Link::Stage::down && !wire->link.has_news() && !keeps(*wire);
+std::unique_ptr<ServerConnection> ClusterRouter::drop_idle() noexcept {
+  const auto idle = std::ranges::find_if(connections_, [&](const auto& wire) {
+    return wire->link.stage() == Session::Stage::down && !wire->link.has_news() && !keeps(*wire);
   });
-  if (idle == wires_.end()) return nullptr;
-  std::unique_ptr<Wire> dropped = std::move(*idle);
-  wires_.erase(idle);
+  if (idle == connections_.end()) return nullptr;
+  std::unique_ptr<ServerConnection> dropped = std::move(*idle);
+  connections_.erase(idle);
   return dropped;
 }
 
-Router::Start Cluster::start(Failure& why) {
+Router::Start ClusterRouter::start(Failure& why) {
   bool waits = false, all_failed = true;
-  for (const auto& wire : wires_) {
+  for (const auto& wire : connections_) {
     if (has_map_ && wire->slots == 0) continue;
     const Failure* const failure = wire->link.last_failure();
-    const bool up = wire->link.stage() == Link::Stage::up;
+    const bool up = wire->link.stage() == Session::Stage::up;
     if (failure != nullptr && (failure->refused || why.text.empty())) {
       why = {failure->refused, wire->uri.place.text() + ": " + failure->text};
     }

@@ -42,7 +42,7 @@ struct Delivery {
 };
 
 /// A request that waits for a connection.
-struct Unsent {
+struct QueuedRequest {
   Request* request;
   Sink* sink;
   Clock::time_point deadline;

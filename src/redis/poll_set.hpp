@@ -9,7 +9,7 @@
 #include <ctime>
 #include <vector>
 
-#include "core/magazine.hpp"
+#include "core/thread_cache.hpp"
 
 namespace latchkey::detail::redis {
 
@@ -27,10 +27,10 @@ class PollSet {
   class Borrowed {
    public:
     /// Throws std::bad_alloc.
-    Borrowed() : set_(Magazine<PollSet>::take()) {}
+    Borrowed() : set_(ThreadCache<PollSet>::take()) {}
     Borrowed(const Borrowed&) = delete;
     Borrowed& operator=(const Borrowed&) = delete;
-    ~Borrowed() { Magazine<PollSet>::give_back(set_); }
+    ~Borrowed() { ThreadCache<PollSet>::give_back(set_); }
 
     [[nodiscard]] PollSet& set() const noexcept { return set_; }
 
@@ -61,7 +61,7 @@ class PollSet {
   [[nodiscard]] Source source(std::size_t index) const noexcept { return sources_[index]; }
 
  private:
-  friend class Magazine<PollSet>;
+  friend class ThreadCache<PollSet>;
 
   void reset() noexcept {
     fds_.clear();

@@ -7,7 +7,7 @@
 
 #include <latchkey/error.hpp>
 
-#include "redis/shared_connections.hpp"
+#include "redis/connection_multiplexer.hpp"
 
 namespace latchkey::detail::redis {
 namespace {
@@ -49,7 +49,7 @@ class RedisBackend final : public Backend {
   void forget_parent() noexcept override { connections_.forget_parent(); }
 
  private:
-  SharedConnections connections_;
+  ConnectionMultiplexer connections_;
   const bool replicas_;
 };
 

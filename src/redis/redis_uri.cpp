@@ -3,7 +3,7 @@
 
 namespace latchkey::detail::redis {
 
-std::string RedisUri::Place::text() const {
+std::string RedisUri::Endpoint::text() const {
   const bool bare_ipv6 = host.find(':') != std::string::npos;
   return (bare_ipv6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
@@ -19,12 +19,12 @@ std::string RedisUri::describe() const {
   if (deployment == Deployment::server) {
     return text + place.text() + "/" + std::to_string(database);
   }
-  for (const Place& each : places) text += (&each != places.data() ? "," : "") + each.text();
+  for (const Endpoint& each : places) text += (&each != places.data() ? "," : "") + each.text();
   if (deployment == Deployment::cluster) return text;
   return text + "/" + master + "/" + std::to_string(database);
 }
 
-RedisUri RedisUri::server_at(const Place& where) const {
+RedisUri RedisUri::server_at(const Endpoint& where) const {
   RedisUri uri = *this;
   uri.deployment = Deployment::server;
   uri.place = where;
@@ -32,7 +32,7 @@ RedisUri RedisUri::server_at(const Place& where) const {
   return uri;
 }
 
-RedisUri RedisUri::sentinel_at(const Place& where) const {
+RedisUri RedisUri::sentinel_at(const Endpoint& where) const {
   RedisUri uri = server_at(where);
   uri.user = sentinel_user;
   uri.password = sentinel_password;

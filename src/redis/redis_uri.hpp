@@ -33,12 +33,12 @@ namespace latchkey::detail::redis {
 struct RedisUri {
   enum class Transport : std::uint8_t { tcp, tls, unix_socket };
   enum class Deployment : std::uint8_t { server, sentinel, cluster };
-  struct Place {
+  struct Endpoint {
     std::string host;  ///< without brackets
     std::uint16_t port = 6379;
 
     [[nodiscard]] std::string text() const;
-    friend bool operator==(const Place&, const Place&) = default;
+    friend bool operator==(const Endpoint&, const Endpoint&) = default;
   };
 
   /// Throws std::invalid_argument: one sentence, in which neither user nor password appear.
@@ -48,8 +48,8 @@ struct RedisUri {
   [[nodiscard]] std::string describe() const;
 
   /// One of the servers, and one of the sentinels.
-  [[nodiscard]] RedisUri server_at(const Place& where) const;
-  [[nodiscard]] RedisUri sentinel_at(const Place& where) const;
+  [[nodiscard]] RedisUri server_at(const Endpoint& where) const;
+  [[nodiscard]] RedisUri sentinel_at(const Endpoint& where) const;
 
   /// The name that the server's certificate is to be for.
   [[nodiscard]] const std::string& tls_name() const noexcept {
@@ -61,11 +61,11 @@ struct RedisUri {
 
   Transport transport = Transport::tcp;
   Deployment deployment = Deployment::server;
-  Place place;                ///< server
-  std::vector<Place> places;  ///< sentinel, cluster: one at least
-  std::string master;         ///< sentinel: the name that they know it by
-  std::string path;           ///< of the socket
-  std::string user;           ///< empty: the server's default user
+  Endpoint place;                ///< server
+  std::vector<Endpoint> places;  ///< sentinel, cluster: one at least
+  std::string master;            ///< sentinel: the name that they know it by
+  std::string path;              ///< of the socket
+  std::string user;              ///< empty: the server's default user
   std::string password;
   int database = 0;
   std::string client_name = "latchkey";

@@ -17,7 +17,7 @@ namespace {
 
 using Transport = RedisUri::Transport;
 using Deployment = RedisUri::Deployment;
-using Place = RedisUri::Place;
+using Endpoint = RedisUri::Endpoint;
 
 struct Scheme {
   std::string_view prefix;
@@ -97,8 +97,8 @@ void parse_login(std::string_view login, RedisUri& uri) {
 }
 
 /// `text` is what one host and its port are written as.
-Place parse_place(std::string_view text, std::uint16_t default_port) {
-  Place place{.host = {}, .port = default_port};
+Endpoint parse_place(std::string_view text, std::uint16_t default_port) {
+  Endpoint place{.host = {}, .port = default_port};
   std::string_view port;
   bool has_port = false;
   if (text.starts_with('[')) {

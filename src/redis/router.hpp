@@ -10,13 +10,13 @@
 #include <latchkey/backend.hpp>
 
 #include "redis/failure.hpp"
-#include "redis/link.hpp"
-#include "redis/wire.hpp"
+#include "redis/server_connection.hpp"
+#include "redis/session.hpp"
 
 namespace latchkey::detail::redis {
 
 /// Decides for all connections of one deployment. Pure but for the links that it talks to; under
-/// the mutex of SharedConnections.
+/// the mutex of ConnectionMultiplexer.
 class Router {
  public:
   using TimePoint = Clock::time_point;
@@ -27,7 +27,9 @@ class Router {
   virtual ~Router() = default;
 
   /// All connections there are. They come in `tick` and `next` only, and go in `drop_idle`.
-  [[nodiscard]] std::span<const std::unique_ptr<Wire>> wires() const noexcept { return wires_; }
+  [[nodiscard]] std::span<const std::unique_ptr<ServerConnection>> connections() const noexcept {
+    return connections_;
+  }
 
   /// All of them or, where it throws std::bad_alloc, none.
   virtual void submit(std::span<Request* const> requests, Sink& sink, TimePoint now) = 0;
@@ -39,9 +41,9 @@ class Router {
   [[nodiscard]] virtual TimePoint due() const noexcept { return Clock::never(); }
 
   /// Whether a connection that is not there is to be made anew.
-  [[nodiscard]] virtual bool keeps(const Wire& /*wire*/) const noexcept { return true; }
+  [[nodiscard]] virtual bool keeps(const ServerConnection& /*wire*/) const noexcept { return true; }
   /// Takes out a connection that was closed and that nobody needs; null: there is none.
-  virtual std::unique_ptr<Wire> drop_idle() noexcept { return nullptr; }
+  virtual std::unique_ptr<ServerConnection> drop_idle() noexcept { return nullptr; }
 
   /// `next` has something, whatever the servers do.
   [[nodiscard]] virtual bool has_news() const noexcept = 0;
@@ -60,13 +62,13 @@ class Router {
   virtual void forget() noexcept = 0;
 
  protected:
-  std::vector<std::unique_ptr<Wire>> wires_;
+  std::vector<std::unique_ptr<ServerConnection>> connections_;
 };
 
 /// All requests go to one server.
-class OneServer final : public Router {
+class SingleServerRouter final : public Router {
  public:
-  explicit OneServer(std::unique_ptr<Wire> wire);
+  explicit SingleServerRouter(std::unique_ptr<ServerConnection> wire);
 
   void submit(std::span<Request* const> requests, Sink& sink, TimePoint now) override;
   bool next(Delivery& delivery, TimePoint now) noexcept override;
@@ -77,7 +79,7 @@ class OneServer final : public Router {
   void forget() noexcept override;
 
  private:
-  Wire& wire_;
+  ServerConnection& wire_;
 };
 
 }  // namespace latchkey::detail::redis

@@ -119,7 +119,7 @@ const Call& call_for(const Request& request) noexcept {
 /// Writes the words of one call.
 class Writer {
  public:
-  Writer(CommandBuffer& buffer, const Request& request, const WireSettings& settings,
+  Writer(CommandBuffer& buffer, const Request& request, const ChannelSettings& settings,
          std::uint64_t page)
       : buffer_(buffer),
         request_(request),
@@ -158,7 +158,7 @@ class Writer {
 
   CommandBuffer& buffer_;
   const Request& request_;
-  const WireSettings& settings_;
+  const ChannelSettings& settings_;
   std::uint64_t page_;
   Tag tag_;
   OwnerText owner_;
@@ -202,7 +202,7 @@ Request alone(const Request& request, const Member& member) noexcept {
 }
 
 void append_all(CommandBuffer& buffer, std::string_view command, std::string_view script,
-                const Request& request, const WireSettings& settings) {
+                const Request& request, const ChannelSettings& settings) {
   Extent sum{0, 2};
   for (const Member& member : request.members) {
     const Extent its = extent_of(member.type);
@@ -238,7 +238,7 @@ const Script& script_for(const Request& request) noexcept {
   return *call_for(request).script;
 }
 
-void append_evalsha(CommandBuffer& buffer, const Request& request, const WireSettings& settings,
+void append_evalsha(CommandBuffer& buffer, const Request& request, const ChannelSettings& settings,
                     std::uint64_t cursor) {
   if (request.verb == Verb::acquire_all) {
     return append_all(buffer, "EVALSHA", scripts::acquire_all.sha1, request, settings);
@@ -247,7 +247,7 @@ void append_evalsha(CommandBuffer& buffer, const Request& request, const WireSet
   append(buffer, "EVALSHA", call.script->sha1, call, {buffer, request, settings, cursor});
 }
 
-void append_eval(CommandBuffer& buffer, const Request& request, const WireSettings& settings,
+void append_eval(CommandBuffer& buffer, const Request& request, const ChannelSettings& settings,
                  std::uint64_t cursor) {
   if (request.verb == Verb::acquire_all) {
     return append_all(buffer, "EVAL", scripts::acquire_all.text, request, settings);

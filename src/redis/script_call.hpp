@@ -14,7 +14,7 @@
 namespace latchkey::detail::redis {
 
 /// What is the same for every command of a connection.
-struct WireSettings {
+struct ChannelSettings {
   /// SPUBLISH instead of PUBLISH: only in a cluster whose servers offer it, where Redisson does the
   /// same. Subscribers use SSUBSCRIBE then; the two kinds do not hear each other.
   bool sharded_publish = false;
@@ -27,11 +27,11 @@ struct WireSettings {
 /// Appends the request as one EVALSHA. No heap for keys up to 64 bytes once the buffer is warm.
 /// `cursor`: list only, which answers page by page: 0, then what `list_cursor` said, until that is
 /// 0 again. The name must have passed refuse_name (a list's is a pattern: any will do).
-void append_evalsha(CommandBuffer& buffer, const Request& request, const WireSettings& settings,
+void append_evalsha(CommandBuffer& buffer, const Request& request, const ChannelSettings& settings,
                     std::uint64_t cursor = 0);
 
 /// The same with the script's text, where the server did not know its digest.
-void append_eval(CommandBuffer& buffer, const Request& request, const WireSettings& settings,
+void append_eval(CommandBuffer& buffer, const Request& request, const ChannelSettings& settings,
                  std::uint64_t cursor = 0);
 
 /// For a request with a note: appends the command that keeps the note beside the hold, prolongs it

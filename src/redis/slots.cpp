@@ -24,14 +24,15 @@ constexpr std::array<std::uint16_t, 256> crc16_table = [] {
 }();
 
 /// {host, port, ...}. A host may be absent (the one that answered), or "?" (nobody knows).
-std::optional<RedisUri::Place> read_node(const redisReply& reply, const RedisUri::Place& from) {
+std::optional<RedisUri::Endpoint> read_node(const redisReply& reply,
+                                            const RedisUri::Endpoint& from) {
   const auto words = elements_of(reply);
   if (words.size() < 2 || words[1]->type != REDIS_REPLY_INTEGER) return std::nullopt;
   const std::string_view host = text_of(*words[0]);
   const long long port = words[1]->integer;
   if (host == "?" || port < 1 || port > 65'535) return std::nullopt;
-  return RedisUri::Place{host.empty() ? from.host : std::string(host),
-                         static_cast<std::uint16_t>(port)};
+  return RedisUri::Endpoint{host.empty() ? from.host : std::string(host),
+                            static_cast<std::uint16_t>(port)};
 }
 
 bool is_slot(const redisReply& reply) noexcept {
@@ -40,7 +41,7 @@ bool is_slot(const redisReply& reply) noexcept {
 }
 
 /// "3999 127.0.0.1:6381"; the host may be absent, and an IPv6 address has colons of its own.
-bool read_target(std::string_view text, const RedisUri::Place& from, Redirect& redirect) {
+bool read_target(std::string_view text, const RedisUri::Endpoint& from, Redirect& redirect) {
   const std::size_t space = text.find(' ');
   if (space == std::string_view::npos) return false;
   const std::string_view place = text.substr(space + 1, text.find(' ', space + 1) - space - 1);
@@ -71,7 +72,7 @@ std::uint16_t slot_of(std::string_view key) noexcept {
   return static_cast<std::uint16_t>(crc % slot_count);
 }
 
-std::optional<SlotMap> read_slots(const redisReply& reply, const RedisUri::Place& from) {
+std::optional<SlotMap> read_slots(const redisReply& reply, const RedisUri::Endpoint& from) {
   if (reply.type != REDIS_REPLY_ARRAY) return std::nullopt;
   SlotMap map;
   for (const redisReply* const entry : elements_of(reply)) {
@@ -88,7 +89,7 @@ std::optional<SlotMap> read_slots(const redisReply& reply, const RedisUri::Place
   return map;
 }
 
-Redirect read_redirect(std::string_view error, const RedisUri::Place& from) {
+Redirect read_redirect(std::string_view error, const RedisUri::Endpoint& from) {
   Redirect redirect;
   const auto says = [&](std::string_view word) {
     if (!error.starts_with(word)) return false;

@@ -23,17 +23,17 @@ inline constexpr std::size_t slot_count = 16'384;
 struct SlotMap {
   struct Range {
     std::uint16_t first, last;  ///< both belong to it
-    RedisUri::Place master;
+    RedisUri::Endpoint master;
   };
 
   std::vector<Range> ranges;
-  std::vector<RedisUri::Place> replicas;
+  std::vector<RedisUri::Endpoint> replicas;
 };
 
 /// `from` is where the answer came from: a node that does not know its own address leaves it out.
 /// Empty: this is no answer to CLUSTER SLOTS.
 [[nodiscard]] std::optional<SlotMap> read_slots(const redisReply& reply,
-                                                const RedisUri::Place& from);
+                                                const RedisUri::Endpoint& from);
 
 /// What a node says that does not serve a key.
 struct Redirect {
@@ -46,10 +46,10 @@ struct Redirect {
 
   Kind kind = Kind::none;
   std::uint16_t slot = 0;
-  RedisUri::Place place;
+  RedisUri::Endpoint place;
 };
 
 /// `from` as above. An error that is no redirection is Kind::none.
-[[nodiscard]] Redirect read_redirect(std::string_view error, const RedisUri::Place& from);
+[[nodiscard]] Redirect read_redirect(std::string_view error, const RedisUri::Endpoint& from);
 
 }  // namespace latchkey::detail::redis

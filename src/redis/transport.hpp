@@ -20,8 +20,8 @@ namespace latchkey::detail::redis {
 /// while nobody reads or writes.
 class Transport {
  public:
-  /// `tls` outlives it; null: without. Unsent and unacknowledged bytes end a TCP connection after
-  /// `patience`: the other end may be gone without a trace.
+  /// `tls` outlives it; null: without. QueuedRequest and unacknowledged bytes end a TCP connection
+  /// after `patience`: the other end may be gone without a trace.
   Transport(const TlsContext* tls, std::chrono::milliseconds patience) noexcept
       : tls_(tls), patience_(patience) {}
 

@@ -19,11 +19,11 @@ void ManualClock::wait_until(std::unique_lock<std::mutex>& lock, std::condition_
     lock.lock();
     return;
   }
-  Sleeper me{lock.mutex(), &condition};
+  Waiter me{lock.mutex(), &condition};
   {
     const std::lock_guard guard(mutex_);
     if (now() >= deadline) return;
-    sleepers_.push_back(&me);
+    waiters_.push_back(&me);
     changed_.notify_all();
   }
   // No wake-up is lost: an advance from here on finds this sleeper, and before it notifies it takes
@@ -34,29 +34,29 @@ void ManualClock::wait_until(std::unique_lock<std::mutex>& lock, std::condition_
   {
     std::unique_lock guard(mutex_);
     changed_.wait(guard, [&] { return me.wakers == 0; });
-    std::erase(sleepers_, &me);
+    std::erase(waiters_, &me);
   }
   lock.lock();
 }
 
 void ManualClock::advance(duration length) {
   if (length < duration::zero()) throw std::invalid_argument("time does not go back");
-  std::vector<Sleeper*> woken;
+  std::vector<Waiter*> woken;
   {
     const std::lock_guard guard(mutex_);
-    woken = sleepers_;
+    woken = waiters_;
     now_.fetch_add(length.count(), std::memory_order_acq_rel);
-    for (Sleeper* sleeper : woken) {
-      ++sleeper->wakers;
-      sleeper->woken = true;
+    for (Waiter* waiter : woken) {
+      ++waiter->wakers;
+      waiter->woken = true;
     }
   }
-  for (const Sleeper* sleeper : woken) {
-    const std::lock_guard asleep(*sleeper->mutex);
-    sleeper->condition->notify_all();
+  for (const Waiter* waiter : woken) {
+    const std::lock_guard asleep(*waiter->mutex);
+    waiter->condition->notify_all();
   }
   const std::lock_guard guard(mutex_);
-  for (Sleeper* sleeper : woken) --sleeper->wakers;
+  for (Waiter* waiter : woken) --waiter->wakers;
   changed_.notify_all();
 }
 
@@ -78,8 +78,8 @@ bool ManualClock::this_thread_skips() const {
 }
 
 std::size_t ManualClock::asleep() const noexcept {
-  const auto still = [](const Sleeper* sleeper) { return !sleeper->woken; };
-  return static_cast<std::size_t>(std::count_if(sleepers_.begin(), sleepers_.end(), still));
+  const auto still = [](const Waiter* waiter) { return !waiter->woken; };
+  return static_cast<std::size_t>(std::count_if(waiters_.begin(), waiters_.end(), still));
 }
 
 std::size_t ManualClock::sleepers() const {

@@ -4,8 +4,8 @@
 // The input is a play: its first byte says what kind of server it is, each further one is a move,
 // and what a move needs follows it.
 //
-// Covers: src/redis/link.cpp src/redis/link_answers.cpp src/redis/link_connection.cpp
-// Covers: src/redis/link_cluster.cpp src/redis/link_replicas.cpp src/redis/slots.cpp
+// Covers: src/redis/session.cpp src/redis/session_replies.cpp src/redis/session_connection.cpp
+// Covers: src/redis/session_cluster.cpp src/redis/session_replicas.cpp src/redis/slots.cpp
 // Covers: src/redis/subscriptions.cpp src/redis/reply_reader.cpp src/redis/script_reply.cpp
 #include <algorithm>
 #include <array>
@@ -23,8 +23,8 @@
 #include "fuzz/link_servers.hpp"
 #include "fuzz/moves.hpp"
 #include "redis/client/spoken.hpp"
-#include "redis/link.hpp"
-#include "redis/link_moves.hpp"
+#include "redis/session.hpp"
+#include "redis/session_moves.hpp"
 
 namespace {
 
@@ -208,11 +208,12 @@ class Play {
   void take_elsewhere() {
     const std::string_view key = moves_.below(2) == 0 ? "a" : "{a}b";
     const auto moves = [&](const Request& each) { return each.key == key; };
-    for (const Unsent& each : link_.take_unsent(moves)) link_.submit_again(each, false, now_);
+    for (const QueuedRequest& each : link_.take_unsent(moves))
+      link_.submit_again(each, false, now_);
   }
   void move_channels() {
     const auto slot = slot_of(moves_.below(2) == 0 ? "a" : "b");
-    const auto to = [&](Link& link) {
+    const auto to = [&](Session& link) {
       return [&, slot](std::string_view name) { return slot_of(name) == slot ? &link : nullptr; };
     };
     link_.move_channels(to(other_), now_);
@@ -221,7 +222,7 @@ class Play {
   }
 
   void receive(std::size_t most) {
-    if (link_.stage() != Link::Stage::greeting && link_.stage() != Link::Stage::up) return;
+    if (link_.stage() != Session::Stage::greeting && link_.stage() != Session::Stage::up) return;
     const std::size_t count = std::min(most, answers_.size());
     link_.received(std::span(answers_).first(count), now_);
     answers_.erase(0, count);
@@ -252,7 +253,7 @@ class Play {
       fail(*link_.trouble());
       deliver();
     }
-    require(link_.stage() == Link::Stage::down || link_.due() > Clock::time_point{});
+    require(link_.stage() == Session::Stage::down || link_.due() > Clock::time_point{});
     require(!link_.is_silent(now_) || link_.unanswered() > 0);
   }
 
@@ -268,7 +269,7 @@ class Play {
   void redirect(const Delivery& delivery) {
     require(delivery.redirect.kind != Redirect::Kind::none);
     if (delivery.request == nullptr) return;
-    const Unsent again{delivery.request, delivery.sink, delivery.deadline, delivery.hops};
+    const QueuedRequest again{delivery.request, delivery.sink, delivery.deadline, delivery.hops};
     link_.submit_again(again, delivery.redirect.kind == Redirect::Kind::ask, now_);
   }
 
@@ -280,7 +281,7 @@ class Play {
   testing::Spoken spoken_;
   std::deque<testing::Command> heard_;
   std::string answers_;
-  Link link_, other_;
+  Session link_, other_;
 };
 
 }  // namespace

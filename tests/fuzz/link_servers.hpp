@@ -8,7 +8,7 @@
 
 #include <latchkey/options.hpp>
 
-#include "redis/link.hpp"
+#include "redis/session.hpp"
 
 namespace latchkey::fuzz {
 
@@ -47,8 +47,8 @@ inline constexpr std::string_view slots_answer =
 enum class Kind { alone, numbered, cluster, sharded, replicas };
 inline constexpr std::size_t kinds = 5;
 
-inline detail::redis::Link::Settings settings_for(Kind kind, std::chrono::milliseconds timeout) {
-  detail::redis::Link::Settings settings;
+inline detail::redis::Session::Settings settings_for(Kind kind, std::chrono::milliseconds timeout) {
+  detail::redis::Session::Settings settings;
   settings.login.client_name = "player";
   settings.login.database = kind == Kind::numbered ? 1 : 0;
   settings.login.cluster = kind == Kind::cluster || kind == Kind::sharded;

@@ -3,24 +3,25 @@
 
 #include <chrono>
 
-#include "locks/composite.hpp"
+#include "locks/multi_acquire_plan.hpp"
 
 namespace latchkey::sim {
 namespace {
 
 using namespace std::chrono_literals;
 using detail::Answer;
-using detail::Composite;
-using Step = Composite::Step;
+using detail::MultiAcquirePlan;
+using Step = MultiAcquirePlan::Step;
 
 constexpr Clock::time_point start{1'000s};
 
-Composite asked(Clock::duration wait, bool one_step) {
-  return Composite({.members = 3, .one_step = one_step, .asked = start, .until = start + wait});
+MultiAcquirePlan asked(Clock::duration wait, bool one_step) {
+  return MultiAcquirePlan(
+      {.members = 3, .one_step = one_step, .asked = start, .until = start + wait});
 }
 
-TEST(Composite, TakesAllInOneStepWhereThatIsOffered) {
-  Composite all = asked(10s, true);
+TEST(MultiAcquirePlan, TakesAllInOneStepWhereThatIsOffered) {
+  MultiAcquirePlan all = asked(10s, true);
   EXPECT_EQ(all.step(), Step::attempt);
   all.attempted(Answer::granted, 0, start);
   EXPECT_EQ(all.step(), Step::fill);
@@ -29,8 +30,8 @@ TEST(Composite, TakesAllInOneStepWhereThatIsOffered) {
   EXPECT_EQ(all.answer(), Answer::granted);
 }
 
-TEST(Composite, WaitsForTheBusyOneWithNothingElseHeld) {
-  Composite all = asked(10s, true);
+TEST(MultiAcquirePlan, WaitsForTheBusyOneWithNothingElseHeld) {
+  MultiAcquirePlan all = asked(10s, true);
   all.attempted(Answer::busy, 1, start + 1s);
   EXPECT_EQ(all.step(), Step::give_back);
   all.given_back();
@@ -41,8 +42,8 @@ TEST(Composite, WaitsForTheBusyOneWithNothingElseHeld) {
   EXPECT_EQ(all.step(), Step::attempt);
 }
 
-TEST(Composite, GoesOneByOneAfterThreeFailures) {
-  Composite all = asked(10s, true);
+TEST(MultiAcquirePlan, GoesOneByOneAfterThreeFailures) {
+  MultiAcquirePlan all = asked(10s, true);
   for (int failure = 0; failure < 2; ++failure) {
     all.attempted(Answer::busy, 2, start);
     all.given_back();
@@ -61,8 +62,8 @@ TEST(Composite, GoesOneByOneAfterThreeFailures) {
   EXPECT_EQ(all.step(), Step::fill);
 }
 
-TEST(Composite, GoesOneByOneAfterHalfOfTheWait) {
-  Composite all = asked(10s, true);
+TEST(MultiAcquirePlan, GoesOneByOneAfterHalfOfTheWait) {
+  MultiAcquirePlan all = asked(10s, true);
   all.attempted(Answer::busy, 1, start);
   all.given_back();
   all.awaited(Answer::busy, false, start + 5s);
@@ -71,15 +72,15 @@ TEST(Composite, GoesOneByOneAfterHalfOfTheWait) {
   EXPECT_EQ(all.until(), start + 10s);
 }
 
-TEST(Composite, OneAttemptIsOne) {
-  Composite together = asked(0s, true);
+TEST(MultiAcquirePlan, OneAttemptIsOne) {
+  MultiAcquirePlan together = asked(0s, true);
   together.attempted(Answer::busy, 2, start);
   EXPECT_EQ(together.step(), Step::give_back);
   together.given_back();
   EXPECT_EQ(together.step(), Step::done);
   EXPECT_EQ(together.answer(), Answer::busy);
   EXPECT_EQ(together.member(), 2U);
-  Composite ordered = asked(0s, false);
+  MultiAcquirePlan ordered = asked(0s, false);
   ordered.awaited(Answer::granted, false, start);
   ordered.awaited(Answer::busy, false, start);
   EXPECT_EQ(ordered.step(), Step::give_back);
@@ -88,8 +89,8 @@ TEST(Composite, OneAttemptIsOne) {
   EXPECT_EQ(ordered.member(), 1U);
 }
 
-TEST(Composite, BeginsAgainWhereSomethingWasLostAndTheWaitGoesOn) {
-  Composite all = asked(10s, false);
+TEST(MultiAcquirePlan, BeginsAgainWhereSomethingWasLostAndTheWaitGoesOn) {
+  MultiAcquirePlan all = asked(10s, false);
   all.awaited(Answer::granted, false, start);
   all.awaited(Answer::granted, true, start + 1s);
   EXPECT_EQ(all.step(), Step::give_back);
@@ -109,8 +110,8 @@ TEST(Composite, BeginsAgainWhereSomethingWasLostAndTheWaitGoesOn) {
   EXPECT_EQ(all.member(), 1U);
 }
 
-TEST(Composite, ARefusalOfAllIsHeardOfEachAlone) {
-  Composite all = asked(0s, true);
+TEST(MultiAcquirePlan, ARefusalOfAllIsHeardOfEachAlone) {
+  MultiAcquirePlan all = asked(0s, true);
   all.attempted(Answer::refused, 0, start);
   all.given_back();
   EXPECT_EQ(all.step(), Step::await);
@@ -123,14 +124,14 @@ TEST(Composite, ARefusalOfAllIsHeardOfEachAlone) {
   EXPECT_EQ(all.member(), 1U);
 }
 
-TEST(Composite, WhatNoWaitingChangesEndsItAtOnce) {
+TEST(MultiAcquirePlan, WhatNoWaitingChangesEndsItAtOnce) {
   for (const Answer answer : {Answer::would_deadlock, Answer::closed, Answer::cancelled}) {
-    Composite together = asked(10s, true);
+    MultiAcquirePlan together = asked(10s, true);
     together.attempted(answer, 1, start);
     together.given_back();
     EXPECT_EQ(together.step(), Step::done);
     EXPECT_EQ(together.answer(), answer);
-    Composite ordered = asked(10s, false);
+    MultiAcquirePlan ordered = asked(10s, false);
     ordered.awaited(answer, false, start);
     ordered.given_back();
     EXPECT_EQ(ordered.step(), Step::done);
@@ -138,8 +139,8 @@ TEST(Composite, WhatNoWaitingChangesEndsItAtOnce) {
   }
 }
 
-TEST(Composite, ForeverWaitsForeverTogetherToo) {
-  Composite all({.members = 2, .one_step = true, .forever = true, .asked = start});
+TEST(MultiAcquirePlan, ForeverWaitsForeverTogetherToo) {
+  MultiAcquirePlan all({.members = 2, .one_step = true, .forever = true, .asked = start});
   all.attempted(Answer::busy, 1, start + 1h);
   all.given_back();
   EXPECT_EQ(all.until(), Clock::never());

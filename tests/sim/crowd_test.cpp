@@ -46,13 +46,14 @@ class Crowd final : private ProcessHost {
     call.type = type;
     call.asked = clock_.now();
     call.forever = true;
-    process.turn(process.at("k"), [&](Coordinator& its, Turn& turn) { its.acquire(call, turn); });
+    process.handle(process.at("k"),
+                   [&](Coordinator& its, EventContext& context) { its.acquire(call, context); });
     return call;
   }
 
   void release(Process& process, Call& held) {
-    process.turn(process.at("k"), [&](Coordinator& its, Turn& turn) {
-      its.release(*held.hold, held.type, true, Clock::time_point::min(), nullptr, turn);
+    process.handle(process.at("k"), [&](Coordinator& its, EventContext& context) {
+      its.release(*held.hold, held.type, true, Clock::time_point::min(), nullptr, context);
     });
   }
 

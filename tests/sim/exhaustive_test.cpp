@@ -107,7 +107,7 @@ class Schedule final : private ProcessHost {
     std::optional<Process> process;
     std::optional<Call> call;
     std::deque<Message> messages;
-    std::vector<std::pair<RemoteHold*, LockType>> grips;
+    std::vector<std::pair<RemoteHold*, LockType>> local_holds;
     int done = 0;
   };
 
@@ -162,14 +162,14 @@ class Schedule final : private ProcessHost {
     const bool nested = budget_.type == LockType::WRITE && client.done == 1;
     if (nested) call.type = LockType::READ;
     const int step = client.done++;
-    client.process->turn(client.process->at("k"), [&](Coordinator& one, Turn& turn) {
-      if (step == 0 || nested) return one.acquire(call, turn);
-      if (client.grips.empty()) return client.call.reset();
-      if (step == 1) return one.extend(*client.grips.front().first, lease, call, turn);
-      const auto [hold, type] = client.grips.front();
-      client.grips.erase(client.grips.begin());
-      if (!client.grips.empty()) client.done = 2;  // once more, for what is nested
-      one.release(*hold, type, false, Clock::time_point::min(), &call, turn);
+    client.process->handle(client.process->at("k"), [&](Coordinator& one, EventContext& context) {
+      if (step == 0 || nested) return one.acquire(call, context);
+      if (client.local_holds.empty()) return client.call.reset();
+      if (step == 1) return one.extend(*client.local_holds.front().first, lease, call, context);
+      const auto [hold, type] = client.local_holds.front();
+      client.local_holds.erase(client.local_holds.begin());
+      if (!client.local_holds.empty()) client.done = 2;  // once more, for what is nested
+      one.release(*hold, type, false, Clock::time_point::min(), &call, context);
     });
   }
 
@@ -179,7 +179,7 @@ class Schedule final : private ProcessHost {
     const bool granted = outcome.kind == Outcome::Kind::granted && request.verb == Verb::acquire;
     for (const Client& other : clients_) {
       if (&other == &client || !granted) continue;
-      for (const auto& [hold, type] : other.grips) {
+      for (const auto& [hold, type] : other.local_holds) {
         const bool conflict = !is_shared(type) || !is_shared(request.type);
         if (conflict && !hold->is_lost(other.clock->now())) fail("two hold at the same time");
       }
@@ -248,16 +248,16 @@ class Schedule final : private ProcessHost {
     if (!client.call || &*client.call != &call) return fail("a call was answered that is over");
     if (call.answer == Answer::pending) return;
     const bool granted = call.acquires && call.answer == Answer::granted;
-    if (granted) client.grips.emplace_back(call.hold, call.type);
+    if (granted) client.local_holds.emplace_back(call.hold, call.type);
     if (call.acquires && !granted && client.done == 1) client.done = 3;
     client.call.reset();
   }
 
   void clean_up(Client& client) {
-    for (const auto& [hold, type] : client.grips) {
+    for (const auto& [hold, type] : client.local_holds) {
       client.process->abandon("k", *hold, type, false, false);
     }
-    if (!client.process->bury()) fail("something is left although all was answered");
+    if (!client.process->tear_down()) fail("something is left although all was answered");
   }
 
   Choices& choices_;

@@ -37,7 +37,7 @@ class Script final : private ProcessHost {
     for (std::size_t index = 0, calls = calls_.size(); index < calls; ++index) {
       if (calls_[index]->granted && !calls_[index]->released) undo(*calls_[index]);
     }
-    if (!process_->bury()) ADD_FAILURE() << "something is left although all was answered";
+    if (!process_->tear_down()) ADD_FAILURE() << "something is left although all was answered";
   }
 
   /// A call and what became of it.
@@ -58,14 +58,14 @@ class Script final : private ProcessHost {
   Caller& extend(Caller& held, milliseconds lease) {
     Caller& call = fresh(held.owner, held.type);
     call.until = now() + process_->settings().command_timeout;
-    turn([&](Coordinator& its, Turn& one) { its.extend(*held.hold, lease, call, one); });
+    context([&](Coordinator& its, EventContext& one) { its.extend(*held.hold, lease, call, one); });
     return call;
   }
 
   Caller& unlock(Caller& held) {
     Caller& call = fresh(held.owner, held.type);
     held.released = true;
-    turn([&](Coordinator& its, Turn& one) { its.unlock(call, one); });
+    context([&](Coordinator& its, EventContext& one) { its.unlock(call, one); });
     return call;
   }
 
@@ -74,14 +74,14 @@ class Script final : private ProcessHost {
     Caller& call = fresh(held.owner, held.type);
     held.released = true;
     const auto until = keep.count() > 0 ? now() + keep : Clock::time_point::min();
-    turn([&](Coordinator& its, Turn& one) {
+    context([&](Coordinator& its, EventContext& one) {
       its.release(*held.hold, held.type, held.lease.is_watchdog(), until, &call, one);
     });
     return call;
   }
 
   void cancel(Caller& call) {
-    turn([&](Coordinator& its, Turn& one) { its.cancel(call, one); });
+    context([&](Coordinator& its, EventContext& one) { its.cancel(call, one); });
   }
 
   /// The thread of `owner` ends; what it held by lock() must not be unlocked any more.
@@ -89,7 +89,7 @@ class Script final : private ProcessHost {
     for (const auto& call : calls_) {
       if (call->by_lock && call->owner == owner) call->released = true;
     }
-    turn([&](Coordinator& its, Turn& one) { its.owner_ended(owner, one); });
+    context([&](Coordinator& its, EventContext& one) { its.owner_ended(owner, one); });
   }
 
   void close() { process_->close(); }
@@ -176,14 +176,14 @@ class Script final : private ProcessHost {
     call.forever = wait.is_forever();
     call.set_grace(wait.length(), process_->settings().command_timeout);
     call.until = call.forever ? Clock::never() : later(call.asked, wait.length());
-    turn([&](Coordinator& its, Turn& one) { its.acquire(call, one); });
+    context([&](Coordinator& its, EventContext& one) { its.acquire(call, one); });
     call.slept = call.wake_at;
     return call;
   }
 
   template <class Do>
-  void turn(Do&& event) {
-    process_->turn(process_->at(key), std::forward<Do>(event));
+  void context(Do&& event) {
+    process_->handle(process_->at(key), std::forward<Do>(event));
   }
 
   void answer_at(std::deque<Request*>::iterator place, Outcome outcome) {

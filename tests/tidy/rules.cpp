@@ -5,7 +5,7 @@
 #include <optional>
 #include <regex>
 
-#include "rooms.hpp"
+#include "layers.hpp"
 
 namespace latchkey::tidy {
 namespace {
@@ -18,13 +18,13 @@ bool is_library(std::string_view path) {
   return path.starts_with("include/") || path.starts_with("src/");
 }
 
-std::optional<Room> room_of(std::string_view path) {
+std::optional<Layer> layer_of(std::string_view path) {
   const Place* best = nullptr;
   for (const Place& place : places) {
     if (!path.starts_with(place.path)) continue;
     if (best == nullptr || place.path.size() > best->path.size()) best = &place;
   }
-  return best == nullptr ? std::nullopt : std::optional{best->room};
+  return best == nullptr ? std::nullopt : std::optional{best->layer};
 }
 
 /// The library's file behind an include, or nothing.
@@ -43,18 +43,18 @@ std::size_t columns(std::string_view line) {
 }  // namespace
 
 Findings belongs_to_a_room(const SourceFile& file) {
-  if (!is_library(file.path) || room_of(file.path)) return {};
-  return {at(file, 1, "belongs to no room: add it to tests/tidy/rooms.hpp")};
+  if (!is_library(file.path) || layer_of(file.path)) return {};
+  return {at(file, 1, "belongs to no room: add it to tests/tidy/layers.hpp")};
 }
 
 Findings includes_go_downwards(const SourceFile& file) {
-  const std::optional<Room> own = is_library(file.path) ? room_of(file.path) : std::nullopt;
+  const std::optional<Layer> own = is_library(file.path) ? layer_of(file.path) : std::nullopt;
   if (!own) return {};
   Findings findings;
   for (const Include& include : file.includes()) {
     const auto path = library_path(include);
     if (!path) continue;
-    const std::optional<Room> other = room_of(*path);
+    const std::optional<Layer> other = layer_of(*path);
     if (!other) {
       findings.push_back(at(file, include.line, include.name + " belongs to no room"));
     } else if (other->name != own->name && other->level >= own->level) {

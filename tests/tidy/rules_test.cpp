@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "rooms.hpp"
+#include "layers.hpp"
 
 namespace latchkey::tidy {
 namespace {
@@ -37,8 +37,10 @@ TEST(TidyRules, IncludesGoDownwards) {
 }
 
 TEST(TidyRules, RoomsOfOneLevelDoNotKnowEachOther) {
-  EXPECT_EQ(includes_go_downwards(file("src/memory/a.cpp", "#include \"locks/turn.hpp\"\n")).size(),
-            1U);
+  EXPECT_EQ(
+      includes_go_downwards(file("src/memory/a.cpp", "#include \"locks/event_context.hpp\"\n"))
+          .size(),
+      1U);
   EXPECT_EQ(
       includes_go_downwards(file("include/latchkey/key.hpp", "#include <latchkey/aspect.hpp>\n"))
           .size(),

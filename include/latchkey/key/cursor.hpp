@@ -24,7 +24,7 @@ class Cursor {
 
   constexpr Cursor(std::string_view text, Node* nodes) : text_(text), nodes_(nodes) {}
 
-  constexpr bool failed() const { return parse_.mistake != Mistake::NONE; }
+  constexpr bool failed() const { return parse_.mistake != SyntaxError::NONE; }
   constexpr bool at_end() const { return at_ >= text_.size(); }
   constexpr char peek() const { return at_end() ? '\0' : text_[at_]; }
   constexpr bool looking_at(std::string_view word) const {
@@ -35,7 +35,7 @@ class Cursor {
     while (peek() == ' ' || peek() == '\t') ++at_;
   }
 
-  constexpr Index fail(Mistake mistake, std::size_t at, std::size_t length) {
+  constexpr Index fail(SyntaxError mistake, std::size_t at, std::size_t length) {
     if (!failed()) {
       parse_.mistake = mistake;
       parse_.at = static_cast<Index>(at);

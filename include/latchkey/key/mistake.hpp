@@ -71,10 +71,10 @@ struct RightSyntax {
   using is_a_key = void;
 };
 
-template <FixedString T, Mistake M, FixedString Word>
+template <FixedString T, SyntaxError M, FixedString Word>
 consteval auto syntax_of() {
   namespace error = key_template_error;
-  using enum Mistake;
+  using enum SyntaxError;
   // clang-format off
   if constexpr (M == KEY_IS_EMPTY) return error::the_key_is_empty<T>{};
   if constexpr (M == TEMPLATE_IS_TOO_LONG)

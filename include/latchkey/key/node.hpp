@@ -48,7 +48,7 @@ struct Node {
 
 /// One name per way in which a text is not a key. The sentence for each is in
 /// mistake.cpp, the compile-time twin in mistake.hpp.
-enum class Mistake : std::uint8_t {
+enum class SyntaxError : std::uint8_t {
   NONE,
   KEY_IS_EMPTY,
   TEMPLATE_IS_TOO_LONG,
@@ -83,7 +83,7 @@ constexpr bool is_path(const Node& node) {
 /// What parsing found: where the tree begins, or the first mistake and the word
 /// it is about.
 struct Parse {
-  Mistake mistake = Mistake::NONE;
+  SyntaxError mistake = SyntaxError::NONE;
   std::uint16_t at = 0;
   std::uint16_t length = 0;
   std::uint16_t root = 0;

@@ -18,15 +18,15 @@ class Parser : PathParser {
   constexpr Parser(std::string_view text, Node* nodes) : PathParser(text, nodes) {}
 
   constexpr Parse run() {
-    if (text_.empty()) fail(Mistake::KEY_IS_EMPTY, 0, 0);
-    if (text_.size() > max_template_size) fail(Mistake::TEMPLATE_IS_TOO_LONG, 0, 0);
+    if (text_.empty()) fail(SyntaxError::KEY_IS_EMPTY, 0, 0);
+    if (text_.size() > max_template_size) fail(SyntaxError::TEMPLATE_IS_TOO_LONG, 0, 0);
     if (failed()) return parse_;
     const bool expression = text_[0] == '\'' || text_[0] == '#';
     parse_.root = expression ? whole_expression() : whole_template();
     if (failed()) return parse_;
     Separation separation(text_, nodes_);
     if (const Index touching = separation.check(parse_.root); touching != 0) {
-      fail(Mistake::VALUES_WITH_NO_SEPARATOR_BETWEEN, nodes_[touching].begin,
+      fail(SyntaxError::VALUES_WITH_NO_SEPARATOR_BETWEEN, nodes_[touching].begin,
            word_length(nodes_[touching].begin));
     }
     return parse_;
@@ -49,7 +49,7 @@ class Parser : PathParser {
         text_until(at_ + 1);  // the first of two braces is text
         begin = at_ += 2;
       } else if (byte == '}') {
-        return fail(Mistake::CLOSING_BRACE_WITHOUT_AN_OPENING_ONE, at_, 1);
+        return fail(SyntaxError::CLOSING_BRACE_WITHOUT_AN_OPENING_ONE, at_, 1);
       } else {
         text_until(at_);
         const Index inside = placeholder();
@@ -66,14 +66,14 @@ class Parser : PathParser {
     const std::size_t open = at_++;
     skip_spaces();
     if (peek() == '}' && !at_end()) {
-      return fail(Mistake::PLACEHOLDER_IS_EMPTY, open, at_ + 1 - open);
+      return fail(SyntaxError::PLACEHOLDER_IS_EMPTY, open, at_ + 1 - open);
     }
-    if (at_end()) return fail(Mistake::PLACEHOLDER_IS_NEVER_CLOSED, open, text_.size() - open);
+    if (at_end()) return fail(SyntaxError::PLACEHOLDER_IS_NEVER_CLOSED, open, text_.size() - open);
     const Index inside = expression();
     if (failed()) return 0;
-    if (at_end()) return fail(Mistake::PLACEHOLDER_IS_NEVER_CLOSED, open, text_.size() - open);
-    if (peek() == '{') return fail(Mistake::BRACE_INSIDE_AN_EXPRESSION, at_, 1);
-    if (peek() != '}') return fail(Mistake::END_OF_EXPRESSION_EXPECTED, at_, word_length(at_));
+    if (at_end()) return fail(SyntaxError::PLACEHOLDER_IS_NEVER_CLOSED, open, text_.size() - open);
+    if (peek() == '{') return fail(SyntaxError::BRACE_INSIDE_AN_EXPRESSION, at_, 1);
+    if (peek() != '}') return fail(SyntaxError::END_OF_EXPRESSION_EXPECTED, at_, word_length(at_));
     ++at_;
     return inside;
   }
@@ -81,8 +81,8 @@ class Parser : PathParser {
   constexpr Index whole_expression() {
     const Index inside = expression();
     if (!failed() && !at_end()) {
-      return fail(is_brace(peek()) ? Mistake::BRACE_INSIDE_AN_EXPRESSION
-                                   : Mistake::END_OF_EXPRESSION_EXPECTED,
+      return fail(is_brace(peek()) ? SyntaxError::BRACE_INSIDE_AN_EXPRESSION
+                                   : SyntaxError::END_OF_EXPRESSION_EXPECTED,
                   at_, word_length(at_));
     }
     return inside;
@@ -90,7 +90,7 @@ class Parser : PathParser {
 
   // expr := sum [ '?:' sum ]
   constexpr Index expression() {
-    if (++depth_ > max_depth) return fail(Mistake::NESTED_TOO_DEEPLY, at_, word_length(at_));
+    if (++depth_ > max_depth) return fail(SyntaxError::NESTED_TOO_DEEPLY, at_, word_length(at_));
     Index result = sum();
     if (!failed() && looking_at("?:")) {
       const std::size_t begin = at_;
@@ -118,7 +118,7 @@ class Parser : PathParser {
       if (one != 0) add(terms, one);
       skip_spaces();
     } while (peek() == '+');
-    if (!has_bytes(terms)) return fail(Mistake::VALUE_IS_EMPTY_TEXT, begin, 2);
+    if (!has_bytes(terms)) return fail(SyntaxError::VALUE_IS_EMPTY_TEXT, begin, 2);
     return joined(terms);
   }
 
@@ -135,14 +135,14 @@ class Parser : PathParser {
     Index result = value(before);
     skip_spaces();
     while (!failed() && peek() == '%') {
-      if (!takes_modulus(result)) return fail(Mistake::MODULUS_OF_TEXT, at_, 1);
+      if (!takes_modulus(result)) return fail(SyntaxError::MODULUS_OF_TEXT, at_, 1);
       const std::size_t begin = at_++;
       skip_spaces();
       const std::size_t number_at = at_;
-      if (!is_digit(peek())) return fail(Mistake::MODULUS_EXPECTED, at_, word_length(at_));
+      if (!is_digit(peek())) return fail(SyntaxError::MODULUS_EXPECTED, at_, word_length(at_));
       const std::uint64_t number = integer();
       if (failed()) return 0;
-      if (number == 0) return fail(Mistake::MODULUS_IS_ZERO, number_at, at_ - number_at);
+      if (number == 0) return fail(SyntaxError::MODULUS_IS_ZERO, number_at, at_ - number_at);
       const Index node = make(NodeKind::MODULO, begin, at_ - begin);
       nodes_[node].first = result;
       nodes_[node].number = number;
@@ -182,9 +182,9 @@ class Parser : PathParser {
     if (is_name_start(peek())) return name_or_function(marked);
     if (marked && is_digit(peek())) return value(before);
     if (peek() == '{') {
-      return fail(Mistake::BRACE_INSIDE_AN_EXPRESSION, at_, 1);
+      return fail(SyntaxError::BRACE_INSIDE_AN_EXPRESSION, at_, 1);
     }
-    return fail(Mistake::VALUE_EXPECTED, at_, word_length(at_));
+    return fail(SyntaxError::VALUE_EXPECTED, at_, word_length(at_));
   }
 
   constexpr Index name_or_function(bool marked) {
@@ -194,11 +194,12 @@ class Parser : PathParser {
     skip_spaces();
     if (marked || peek() != '(') return path(NodeKind::NAME, begin, 0);
     const NodeKind kind = function_named(name);
-    if (kind == NodeKind::TEXT) return fail(Mistake::FUNCTION_UNKNOWN, begin, name.size());
+    if (kind == NodeKind::TEXT) return fail(SyntaxError::FUNCTION_UNKNOWN, begin, name.size());
     const Index argument = parenthesis(at_);
     if (failed()) return 0;
     if (kind == NodeKind::SIZE) {
-      if (!is_path(nodes_[argument])) return fail(Mistake::SIZE_TAKES_A_PATH, begin, at_ - begin);
+      if (!is_path(nodes_[argument]))
+        return fail(SyntaxError::SIZE_TAKES_A_PATH, begin, at_ - begin);
       nodes_[argument].use = Use::SIZE;
     }
     const Index node = make(kind, begin, name.size());
@@ -221,8 +222,8 @@ class Parser : PathParser {
     if (failed()) return 0;
     if (peek() == ')' && !at_end()) return ++at_, inside;
     const bool ends = at_end() || is_brace(peek());
-    if (ends) return fail(Mistake::PARENTHESIS_IS_NEVER_CLOSED, open, at_ - open);
-    return fail(Mistake::END_OF_EXPRESSION_EXPECTED, at_, word_length(at_));
+    if (ends) return fail(SyntaxError::PARENTHESIS_IS_NEVER_CLOSED, open, at_ - open);
+    return fail(SyntaxError::END_OF_EXPRESSION_EXPECTED, at_, word_length(at_));
   }
 
   int depth_ = 0;

@@ -21,7 +21,7 @@ class PathParser : protected Cursor {
     for (; is_digit(peek()); ++at_) {
       const auto digit = static_cast<std::uint64_t>(peek() - '0');
       if (number > (most - digit) / 10) {
-        fail(Mistake::NUMBER_IS_TOO_LARGE, begin, word_length(begin));
+        fail(SyntaxError::NUMBER_IS_TOO_LARGE, begin, word_length(begin));
         return 0;
       }
       number = number * 10 + digit;
@@ -35,7 +35,7 @@ class PathParser : protected Cursor {
     const std::size_t open = at_++;
     std::size_t begin = at_;
     for (; !at_end(); ++at_) {
-      if (is_brace(peek())) return fail(Mistake::BRACE_INSIDE_AN_EXPRESSION, at_, 1);
+      if (is_brace(peek())) return fail(SyntaxError::BRACE_INSIDE_AN_EXPRESSION, at_, 1);
       if (peek() != '\'') continue;
       const std::size_t quote = at_++;
       if (peek() != '\'') return make(NodeKind::TEXT, begin, quote - begin);
@@ -43,7 +43,7 @@ class PathParser : protected Cursor {
       add(before, make(NodeKind::TEXT, begin, at_ - begin));
       begin = at_ + 1;
     }
-    return fail(Mistake::TEXT_IS_NEVER_CLOSED, open, text_.size() - open);
+    return fail(SyntaxError::TEXT_IS_NEVER_CLOSED, open, text_.size() - open);
   }
 
   // The cursor stands behind the name or position.
@@ -70,7 +70,7 @@ class PathParser : protected Cursor {
     ++at_;
     skip_spaces();
     if (!is_name_start(peek())) {
-      return fail(Mistake::MEMBER_NAME_EXPECTED, at_, word_length(at_));
+      return fail(SyntaxError::MEMBER_NAME_EXPECTED, at_, word_length(at_));
     }
     const Index step = make(NodeKind::MEMBER, at_, word_length(at_));
     at_ += nodes_[step].length;
@@ -82,7 +82,7 @@ class PathParser : protected Cursor {
     skip_spaces();
     Index step = 0;
     if (peek() == '*') {
-      if (parse_.star != 0) return fail(Mistake::MORE_THAN_ONE_STAR, open, 3);
+      if (parse_.star != 0) return fail(SyntaxError::MORE_THAN_ONE_STAR, open, 3);
       parse_.star = path;
       step = make(NodeKind::STAR, at_++, 1);
     } else if (peek() == '\'') {
@@ -93,11 +93,11 @@ class PathParser : protected Cursor {
       step = make(NodeKind::INDEX, begin, at_ - begin);
       nodes_[step].number = number;
     } else if (!at_end()) {
-      return fail(Mistake::INDEX_EXPECTED, at_, word_length(at_));
+      return fail(SyntaxError::INDEX_EXPECTED, at_, word_length(at_));
     }
     skip_spaces();
     if (!failed() && peek() != ']') {
-      return fail(Mistake::BRACKET_IS_NEVER_CLOSED, open, at_ - open);
+      return fail(SyntaxError::BRACKET_IS_NEVER_CLOSED, open, at_ - open);
     }
     ++at_;
     return step;
@@ -111,7 +111,7 @@ class PathParser : protected Cursor {
     if (pieces.size > 0) {
       // An index is one span, so a quote in it cannot be dropped: such entries
       // are out of reach.
-      return fail(Mistake::QUOTE_INSIDE_AN_INDEX, begin, at_ - 1 - begin);
+      return fail(SyntaxError::QUOTE_INSIDE_AN_INDEX, begin, at_ - 1 - begin);
     }
     nodes_[last].kind = NodeKind::TEXT_INDEX;
     return last;

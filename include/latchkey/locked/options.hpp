@@ -49,7 +49,7 @@ void check_hold_for(std::chrono::milliseconds time, Lease lease);
 /// What was said that changes what is compiled.
 template <class PlaceType, class TimeoutType, class UnavailableType, class WhenType,
           class CancelType, bool NoThrow, FixedString Name, bool RaisesLoss = false>
-struct Said {
+struct SetOptions {
   using Place = PlaceType;
   using Timeout = TimeoutType;
   using Unavailable = UnavailableType;
@@ -60,26 +60,28 @@ struct Said {
   static constexpr auto name = Name;
 
   template <class New>
-  using with_place = Said<New, Timeout, Unavailable, When, Cancel, NoThrow, Name, RaisesLoss>;
+  using with_place = SetOptions<New, Timeout, Unavailable, When, Cancel, NoThrow, Name, RaisesLoss>;
   template <class New>
-  using with_timeout = Said<Place, New, Unavailable, When, Cancel, NoThrow, Name, RaisesLoss>;
+  using with_timeout = SetOptions<Place, New, Unavailable, When, Cancel, NoThrow, Name, RaisesLoss>;
   template <class New>
-  using with_unavailable = Said<Place, Timeout, New, When, Cancel, NoThrow, Name, RaisesLoss>;
+  using with_unavailable = SetOptions<Place, Timeout, New, When, Cancel, NoThrow, Name, RaisesLoss>;
   template <class New>
-  using with_condition = Said<Place, Timeout, Unavailable, New, Cancel, NoThrow, Name, RaisesLoss>;
+  using with_condition =
+      SetOptions<Place, Timeout, Unavailable, New, Cancel, NoThrow, Name, RaisesLoss>;
   template <class New>
-  using with_cancel = Said<Place, Timeout, Unavailable, When, New, NoThrow, Name, RaisesLoss>;
+  using with_cancel = SetOptions<Place, Timeout, Unavailable, When, New, NoThrow, Name, RaisesLoss>;
   template <FixedString New>
-  using with_name = Said<Place, Timeout, Unavailable, When, Cancel, NoThrow, New, RaisesLoss>;
+  using with_name = SetOptions<Place, Timeout, Unavailable, When, Cancel, NoThrow, New, RaisesLoss>;
   using with_no_throw =
-      Said<Place, std::conditional_t<std::is_same_v<Timeout, Raise>, Skip, Timeout>,
-           std::conditional_t<std::is_same_v<Unavailable, Raise>, Skip, Unavailable>, When, Cancel,
-           true, Name>;
-  using with_raised_loss = Said<Place, Timeout, Unavailable, When, Cancel, NoThrow, Name, true>;
+      SetOptions<Place, std::conditional_t<std::is_same_v<Timeout, Raise>, Skip, Timeout>,
+                 std::conditional_t<std::is_same_v<Unavailable, Raise>, Skip, Unavailable>, When,
+                 Cancel, true, Name>;
+  using with_raised_loss =
+      SetOptions<Place, Timeout, Unavailable, When, Cancel, NoThrow, Name, true>;
 };
 
 /// Nothing: by a short name, because it is part of the symbols of nearly every site.
-struct Plain : Said<Installed, Raise, Raise, Always, NeverCancelled, false, ""> {};
+struct Plain : SetOptions<Installed, Raise, Raise, Always, NeverCancelled, false, ""> {};
 
 /// A callable that waits for the key that LOCKED gives it.
 template <class Options, class Function>
@@ -101,22 +103,22 @@ struct Applied {
 /// What one LOCKED was told apart from its key. Made by `latchkey::terms(type, wait, lease)`;
 /// `latchkey::locked<"key">() * terms` is the aspect. Each member is said on a temporary and gives
 /// the changed terms; the last of a kind counts.
-template <class Said = detail::Plain>
+template <class SetOptions = detail::Plain>
 struct [[nodiscard]] LockOptions {
-  using Timeout = typename Said::Timeout;
-  using Unavailable = typename Said::Unavailable;
-  using When = typename Said::When;
+  using Timeout = typename SetOptions::Timeout;
+  using Unavailable = typename SetOptions::Unavailable;
+  using When = typename SetOptions::When;
 
   detail::LockTerms terms{};
-  [[no_unique_address]] typename Said::Place place{};
+  [[no_unique_address]] typename SetOptions::Place place{};
   [[no_unique_address]] Timeout timeout{};
   [[no_unique_address]] Unavailable unavailable{};
   [[no_unique_address]] When condition{};
-  [[no_unique_address]] typename Said::Cancel cancel{};
+  [[no_unique_address]] typename SetOptions::Cancel cancel{};
 
-  static constexpr bool never_throws = Said::no_throw;
+  static constexpr bool never_throws = SetOptions::no_throw;
   /// on_lost(raise) stands in code, and not as the default.
-  static constexpr bool raises_loss = Said::raises_loss;
+  static constexpr bool raises_loss = SetOptions::raises_loss;
   static constexpr bool always_asked = std::is_same_v<When, detail::Always>;
   static constexpr bool can_run_unlocked = std::is_same_v<Timeout, RunUnlocked>;
   /// Whoever gets past the lock runs the body under it.
@@ -124,7 +126,7 @@ struct [[nodiscard]] LockOptions {
                                       std::is_same_v<Timeout, Raise> &&
                                       std::is_same_v<Unavailable, Raise>;
   static constexpr const char* fixed_name() noexcept {
-    return Said::name.size() == 0 ? nullptr : Said::name.data;
+    return SetOptions::name.size() == 0 ? nullptr : SetOptions::name.data;
   }
 
   /// In these Locks instead of the default ones. An lvalue is referred to and must outlive the call
@@ -161,12 +163,12 @@ struct [[nodiscard]] LockOptions {
   }
   template <FixedString Name>
   auto named() && {
-    return LockOptions<typename Said::template with_name<Name>>{terms,
-                                                                std::move(place),
-                                                                std::move(timeout),
-                                                                std::move(unavailable),
-                                                                std::move(condition),
-                                                                std::move(cancel)};
+    return LockOptions<typename SetOptions::template with_name<Name>>{terms,
+                                                                      std::move(place),
+                                                                      std::move(timeout),
+                                                                      std::move(unavailable),
+                                                                      std::move(condition),
+                                                                      std::move(cancel)};
   }
 
   /// raise, skip, skip_with(value), fallback(function) or run_unlocked_dangerously.
@@ -177,12 +179,12 @@ struct [[nodiscard]] LockOptions {
                   "run_unlocked_dangerously");
     terms.raises_timeout = std::is_same_v<Strategy, Raise>;
     terms.says_timeout = true;
-    return LockOptions<typename Said::template with_timeout<Strategy>>{terms,
-                                                                       std::move(place),
-                                                                       std::move(strategy),
-                                                                       std::move(unavailable),
-                                                                       std::move(condition),
-                                                                       std::move(cancel)};
+    return LockOptions<typename SetOptions::template with_timeout<Strategy>>{terms,
+                                                                             std::move(place),
+                                                                             std::move(strategy),
+                                                                             std::move(unavailable),
+                                                                             std::move(condition),
+                                                                             std::move(cancel)};
   }
 
   /// raise, skip, skip_with(value) or fallback(function).
@@ -193,12 +195,13 @@ struct [[nodiscard]] LockOptions {
                   "fallback(function)");
     terms.raises_unavailable = std::is_same_v<Strategy, Raise>;
     terms.says_unavailable = true;
-    return LockOptions<typename Said::template with_unavailable<Strategy>>{terms,
-                                                                           std::move(place),
-                                                                           std::move(timeout),
-                                                                           std::move(strategy),
-                                                                           std::move(condition),
-                                                                           std::move(cancel)};
+    return LockOptions<typename SetOptions::template with_unavailable<Strategy>>{
+        terms,
+        std::move(place),
+        std::move(timeout),
+        std::move(strategy),
+        std::move(condition),
+        std::move(cancel)};
   }
 
   /// raise or report.
@@ -210,8 +213,8 @@ struct [[nodiscard]] LockOptions {
                   "latchkey: on_lost(raise) throws, and .no_throw() was said before it");
     terms.raises_loss = std::is_same_v<Strategy, Raise>;
     terms.says_lost = true;
-    using Lost =
-        std::conditional_t<std::is_same_v<Strategy, Raise>, typename Said::with_raised_loss, Said>;
+    using Lost = std::conditional_t<std::is_same_v<Strategy, Raise>,
+                                    typename SetOptions::with_raised_loss, SetOptions>;
     return LockOptions<Lost>{terms,
                              std::move(place),
                              std::move(timeout),
@@ -226,12 +229,12 @@ struct [[nodiscard]] LockOptions {
   auto no_throw() && {
     terms.raises_timeout = terms.raises_unavailable = terms.raises_loss = false;
     terms.says_timeout = terms.says_unavailable = terms.says_lost = true;
-    return LockOptions<typename Said::with_no_throw>{terms,
-                                                     std::move(place),
-                                                     quiet(std::move(timeout)),
-                                                     quiet(std::move(unavailable)),
-                                                     std::move(condition),
-                                                     std::move(cancel)};
+    return LockOptions<typename SetOptions::with_no_throw>{terms,
+                                                           std::move(place),
+                                                           quiet(std::move(timeout)),
+                                                           quiet(std::move(unavailable)),
+                                                           std::move(condition),
+                                                           std::move(cancel)};
   }
 
   /// A body that is faster leaves the key locked for what remains of `time`; nobody waits for that.
@@ -245,7 +248,7 @@ struct [[nodiscard]] LockOptions {
 
   /// A stop request ends the wait with Cancelled; it does not reach into the body.
   auto cancel_with(std::stop_token token) && {
-    return LockOptions<typename Said::template with_cancel<detail::CancelledBy>>{
+    return LockOptions<typename SetOptions::template with_cancel<detail::CancelledBy>>{
         terms,
         std::move(place),
         std::move(timeout),
@@ -277,21 +280,21 @@ struct [[nodiscard]] LockOptions {
   }
   template <class New>
   auto in_place(New&& made) {
-    return LockOptions<typename Said::template with_place<New>>{terms,
-                                                                std::forward<New>(made),
-                                                                std::move(timeout),
-                                                                std::move(unavailable),
-                                                                std::move(condition),
-                                                                std::move(cancel)};
+    return LockOptions<typename SetOptions::template with_place<New>>{terms,
+                                                                      std::forward<New>(made),
+                                                                      std::move(timeout),
+                                                                      std::move(unavailable),
+                                                                      std::move(condition),
+                                                                      std::move(cancel)};
   }
   template <class New>
   auto on_condition(New&& made) {
-    return LockOptions<typename Said::template with_condition<New>>{terms,
-                                                                    std::move(place),
-                                                                    std::move(timeout),
-                                                                    std::move(unavailable),
-                                                                    std::forward<New>(made),
-                                                                    std::move(cancel)};
+    return LockOptions<typename SetOptions::template with_condition<New>>{terms,
+                                                                          std::move(place),
+                                                                          std::move(timeout),
+                                                                          std::move(unavailable),
+                                                                          std::forward<New>(made),
+                                                                          std::move(cancel)};
   }
 };
 

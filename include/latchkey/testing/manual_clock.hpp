@@ -71,7 +71,7 @@ class ManualClock final : public Clock {
                       std::chrono::milliseconds patience = std::chrono::seconds(10));
 
  private:
-  struct Sleeper {
+  struct Waiter {
     std::mutex* mutex;
     std::condition_variable* condition;
     int wakers = 0;  // advances that still use the two
@@ -84,7 +84,7 @@ class ManualClock final : public Clock {
   std::atomic<rep> now_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;        // a sleeper came, or a waker is done with one
-  std::vector<Sleeper*> sleepers_;         // and all that they point to: guarded by mutex_
+  std::vector<Waiter*> waiters_;           // and all that they point to: guarded by mutex_
   std::vector<std::thread::id> skipping_;  // guarded by mutex_
 };
 

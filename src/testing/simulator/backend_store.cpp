@@ -35,8 +35,8 @@ class Connection final : private Sink {
     open_ = &copy;
     backend_->submit(one, *this);
     constexpr int most_turns = 1'000;
-    for (int turn = 0; open_ != nullptr; ++turn) {
-      if (turn == most_turns) {
+    for (int context = 0; open_ != nullptr; ++context) {
+      if (context == most_turns) {
         throw std::logic_error(std::string("the backend does not complete a request: ") +
                                std::string(to_string(request.verb)));
       }

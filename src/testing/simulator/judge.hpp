@@ -13,7 +13,7 @@
 namespace latchkey::sim {
 
 /// One thing that a caller was granted and has not given back.
-struct Grip {
+struct GrantedHold {
   std::uint32_t client = 0;
   std::uint32_t caller = 0;
   std::uint64_t owner = 0;
@@ -29,7 +29,7 @@ struct Grip {
 };
 
 /// What was submitted and answered for one id.
-struct Facts {
+struct AttemptRecord {
   Clock::time_point allowed = Clock::time_point::min();  ///< no deadline may be later
   Clock::duration asked_at{};
   std::uint64_t token = 0;
@@ -39,7 +39,7 @@ struct Facts {
 /// One client, as the judge knows it.
 struct Watched {
   const SimClock* clock = nullptr;
-  std::vector<Facts> facts;  ///< by the number of the id
+  std::vector<AttemptRecord> facts;  ///< by the number of the id
   Clock::duration troubled_at = Clock::duration::min();
   Clock::duration awake_since{};
   std::vector<int> releasing;                ///< by key: releases without an answer
@@ -48,7 +48,7 @@ struct Watched {
 };
 
 /// One key, as the judge knows it.
-struct Book {
+struct KeyHistory {
   struct Kept {  ///< hold_for: nobody holds, and nobody else may
     std::uint32_t client;
     std::uint64_t number;
@@ -62,7 +62,7 @@ struct Book {
     bool operator==(const Held&) const noexcept = default;
   };
 
-  std::vector<Grip> grips;
+  std::vector<GrantedHold> grips;
   std::vector<Kept> kept;
   struct Waiting {
     std::uint32_t client;
@@ -98,17 +98,17 @@ class Judge {
   void fault(std::uint32_t key);
 
   // --- what callers are told ---
-  void granted(std::uint32_t key, Grip grip) {
-    Book& book = books[key];
-    const Facts& its = facts(grip.client, grip.number);
+  void granted(std::uint32_t key, GrantedHold grip) {
+    KeyHistory& book = books[key];
+    const AttemptRecord& its = facts(grip.client, grip.number);
     grip.deadline = grip.hold->deadline_point();
     grip.excused = book.fault_at >= its.asked_at;
-    for (const Grip& other : book.grips) {
+    for (const GrantedHold& other : book.grips) {
       const bool same = other.client == grip.client && other.number == grip.number;
       if (same && other.owner != grip.owner) world_.fail("a hold was re-entered by another owner");
       if (same) grip.excused = other.excused;
     }
-    for (const Grip& other : book.grips) {
+    for (const GrantedHold& other : book.grips) {
       if (conflict(other, grip) && live(other) && !other.excused && !grip.excused) {
         world_.fail("two hold at the same time: " + name(other) + " and " + name(grip));
       }
@@ -136,14 +136,14 @@ class Judge {
   // --- around each event of a coordinator ---
   void before(std::uint32_t client, std::uint32_t key) {
     const Clock::time_point now = clients[client].clock->now();
-    for (Grip& grip : books[key].grips) {
+    for (GrantedHold& grip : books[key].grips) {
       if (grip.client == client && grip.hold->is_lost(now)) grip.seen_lost = true;
     }
   }
 
   void after(std::uint32_t client, std::uint32_t key) {
     const Clock::time_point now = clients[client].clock->now();
-    for (Grip& grip : books[key].grips) {
+    for (GrantedHold& grip : books[key].grips) {
       if (grip.client != client) continue;
       const Clock::time_point deadline = grip.hold->deadline_point();
       if (deadline < grip.deadline) world_.fail("a deadline moved back: " + name(grip));
@@ -165,10 +165,10 @@ class Judge {
     Clock::duration& since = its.stuck_since[key];
     const Clock::time_point now = its.clock->now();
     bool reason = !rests || its.releasing[key] > 0;
-    for (const Grip& grip : books[key].grips) {
+    for (const GrantedHold& grip : books[key].grips) {
       reason = reason || (grip.client == client && live(grip));
     }
-    for (const Book::Kept& kept : books[key].kept) {
+    for (const KeyHistory::Kept& kept : books[key].kept) {
       reason = reason || (kept.client == client && now < kept.until);
     }
     if (rests && reason) since = never;
@@ -181,13 +181,13 @@ class Judge {
   }
 
   /// hold_for, or a thread that ended: the last local hold is gone, the lock is kept until `until`.
-  void keeps(std::uint32_t key, const Grip& grip, Clock::time_point until) {
-    Book& book = books[key];
-    for (const Grip& other : book.grips) {
+  void keeps(std::uint32_t key, const GrantedHold& grip, Clock::time_point until) {
+    KeyHistory& book = books[key];
+    for (const GrantedHold& other : book.grips) {
       if (other.client == grip.client && other.number == grip.number) return;
     }
     until = std::min(until, grip.hold->deadline_point());
-    std::erase_if(book.kept, [&](const Book::Kept& kept) {
+    std::erase_if(book.kept, [&](const KeyHistory::Kept& kept) {
       return kept.until <= clients[kept.client].clock->now();
     });
     if (!live(grip)) return;
@@ -196,26 +196,26 @@ class Judge {
 
   void closes(std::uint32_t client) {
     clients[client].closing = true;
-    for (Book& book : books) {
-      std::erase_if(book.kept, [&](const Book::Kept& kept) { return kept.client == client; });
+    for (KeyHistory& book : books) {
+      std::erase_if(book.kept, [&](const KeyHistory::Kept& kept) { return kept.client == client; });
     }
   }
 
-  [[nodiscard]] bool live(const Grip& grip) const {
+  [[nodiscard]] bool live(const GrantedHold& grip) const {
     return !grip.hold->is_lost(clients[grip.client].clock->now());
   }
 
-  [[nodiscard]] Facts& facts(std::uint32_t client, std::uint64_t number) {
-    std::vector<Facts>& list = clients[client].facts;
+  [[nodiscard]] AttemptRecord& facts(std::uint32_t client, std::uint64_t number) {
+    std::vector<AttemptRecord>& list = clients[client].facts;
     if (number >= list.size()) list.resize(number + 1);
     return list[number];
   }
 
   /// Another process takes the place of a client that crashed.
   void crashed(std::uint32_t client) {
-    for (Book& book : books) {
-      std::erase_if(book.grips, [&](const Grip& grip) { return grip.client == client; });
-      std::erase_if(book.kept, [&](const Book::Kept& kept) { return kept.client == client; });
+    for (KeyHistory& book : books) {
+      std::erase_if(book.grips, [&](const GrantedHold& grip) { return grip.client == client; });
+      std::erase_if(book.kept, [&](const KeyHistory::Kept& kept) { return kept.client == client; });
       clients[client].releasing.assign(books.size(), 0);
       clients[client].stuck_since.assign(books.size(), never);
       std::erase_if(book.waiting, [&](const auto& each) { return each.client == client; });
@@ -226,7 +226,7 @@ class Judge {
     books[key].waiting.push_back({client, caller, world_.now});
   }
   void waits_no_more(std::uint32_t key, std::uint32_t client, std::uint32_t caller) {
-    std::erase_if(books[key].waiting, [&](const Book::Waiting& each) {
+    std::erase_if(books[key].waiting, [&](const KeyHistory::Waiting& each) {
       return each.client == client && each.caller == caller;
     });
   }
@@ -242,25 +242,26 @@ class Judge {
 
  public:
   std::vector<Watched> clients;
-  std::vector<Book> books;
+  std::vector<KeyHistory> books;
 
  private:
   static bool shared(LockType left, LockType right) noexcept {
     return is_shared(left) && is_shared(right);
   }
 
-  [[nodiscard]] static bool conflict(const Grip& left, const Grip& right) noexcept {
+  [[nodiscard]] static bool conflict(const GrantedHold& left, const GrantedHold& right) noexcept {
     const bool same = left.client == right.client && left.number == right.number;
     return !same && !shared(left.type, right.type);
   }
 
-  [[nodiscard]] static std::string name(const Grip& grip) {
+  [[nodiscard]] static std::string name(const GrantedHold& grip) {
     return "client " + std::to_string(grip.client) + " hold " + std::to_string(grip.number);
   }
 
-  void grant_promptly(Book& book);
-  void grant_in_order(Book& book, Book::Held who);
-  void given(Book& book, std::uint32_t client, const Request& request, const Outcome& outcome);
+  void grant_promptly(KeyHistory& book);
+  void grant_in_order(KeyHistory& book, KeyHistory::Held who);
+  void given(KeyHistory& book, std::uint32_t client, const Request& request,
+             const Outcome& outcome);
 };
 
 }  // namespace latchkey::sim

@@ -10,7 +10,7 @@ namespace latchkey::sim {
 void Judge::submitted(std::uint32_t client, std::uint32_t key, const Request& request,
                       bool closing) {
   if (request.id.number == 0) return;
-  Facts& its = facts(client, request.id.number);
+  AttemptRecord& its = facts(client, request.id.number);
   const std::string id =
       "client " + std::to_string(client) + " hold " + std::to_string(request.id.number);
   switch (request.verb) {
@@ -19,7 +19,7 @@ void Judge::submitted(std::uint32_t client, std::uint32_t key, const Request& re
       its.ended = true;
       ++clients[client].releasing[key];
       const auto& grips = books[key].grips;
-      const bool held = std::any_of(grips.begin(), grips.end(), [&](const Grip& grip) {
+      const bool held = std::any_of(grips.begin(), grips.end(), [&](const GrantedHold& grip) {
         return grip.client == client && grip.number == request.id.number;
       });
       if (held && !closing) world_.fail("a release was sent while a local hold is left: " + id);
@@ -36,24 +36,24 @@ void Judge::submitted(std::uint32_t client, std::uint32_t key, const Request& re
 
 void Judge::applied(std::uint32_t client, std::uint32_t key, const Request& request,
                     const Outcome& outcome) {
-  Book& book = books[key];
+  KeyHistory& book = books[key];
   const bool acquires = request.verb == Verb::acquire;
-  const Book::Held who{client, request.id.number};
+  const KeyHistory::Held who{client, request.id.number};
   if (acquires && outcome.kind == Outcome::Kind::granted) {
-    for (const Grip& grip : book.grips) {
+    for (const GrantedHold& grip : book.grips) {
       const bool same = grip.client == client && grip.number == who.number;
       if (same || shared(grip.type, request.type) || grip.excused || !live(grip)) continue;
       world_.fail("the store granted to client " + std::to_string(client) + " hold " +
                   std::to_string(who.number) + " what is not lost to " + name(grip));
     }
-    for (const Book::Kept& kept : book.kept) {
+    for (const KeyHistory::Kept& kept : book.kept) {
       const bool ended = clients[kept.client].clock->now() >= kept.until;
       const bool same = kept.client == client && kept.number == who.number;
       if (same || ended || kept.excused || shared(kept.type, request.type)) continue;
       world_.fail("the store granted what was to be kept for a while");
     }
     if (outcome.token != 0) {
-      Facts& its = facts(client, who.number);
+      AttemptRecord& its = facts(client, who.number);
       const bool new_one = its.token != outcome.token;
       if (new_one && outcome.token <= book.token) world_.fail("a fencing token did not rise");
       if (new_one) its.token = book.token = outcome.token;
@@ -63,9 +63,9 @@ void Judge::applied(std::uint32_t client, std::uint32_t key, const Request& requ
 }
 
 // On a good network the answers alone say who holds and who is next.
-void Judge::given(Book& book, std::uint32_t client, const Request& request,
+void Judge::given(KeyHistory& book, std::uint32_t client, const Request& request,
                   const Outcome& outcome) {
-  const Book::Held who{client, request.id.number};
+  const KeyHistory::Held who{client, request.id.number};
   const bool granted = outcome.kind == Outcome::Kind::granted;
   if (request.verb == Verb::acquire && granted) {
     if (request.type == LockType::FAIR) grant_in_order(book, who);
@@ -87,18 +87,18 @@ void Judge::given(Book& book, std::uint32_t client, const Request& request,
 }
 
 // A lost wake-up shows as a lock that stays free until somebody's safety poll, 1 s later.
-void Judge::grant_promptly(Book& book) {
+void Judge::grant_promptly(KeyHistory& book) {
   const Clock::duration since = std::exchange(book.free_since, Clock::duration::min());
   const Clock::duration bound = 10 * world_.plan.slowest + milliseconds(20);
   const bool free = since != Clock::duration::min();
   if (!free || !world_.plan.settings.pushes || world_.now - since <= bound) return;
-  for (const Book::Waiting& each : book.waiting) {
+  for (const KeyHistory::Waiting& each : book.waiting) {
     if (each.since >= since) continue;
     world_.fail("client " + std::to_string(each.client) + " waited although the lock was free");
   }
 }
 
-void Judge::grant_in_order(Book& book, Book::Held who) {
+void Judge::grant_in_order(KeyHistory& book, KeyHistory::Held who) {
   const auto place = std::find(book.queue.begin(), book.queue.end(), who);
   if (place != book.queue.begin()) {
     world_.fail("FAIR: client " + std::to_string(who.client) + " hold " +
@@ -115,18 +115,18 @@ void Judge::answered(std::uint32_t client, std::uint32_t key, const Request& req
   const bool leases = request.verb == Verb::acquire || request.verb == Verb::renew ||
                       request.verb == Verb::downgrade;
   if (!leases || outcome.kind != Outcome::Kind::granted) return;
-  Facts& its = facts(client, request.id.number);
+  AttemptRecord& its = facts(client, request.id.number);
   const Clock::duration least = milliseconds(5);
   const Clock::duration margin = std::max(Clock::duration(request.lease) / 100, least);
   its.allowed = std::max(its.allowed, request.sent + request.lease - margin);
 }
 
 void Judge::fault(std::uint32_t key) {
-  Book& book = books[key];
+  KeyHistory& book = books[key];
   book.fault_at = world_.now;
   ++book.faults;
-  for (Book::Kept& kept : book.kept) kept.excused = true;
-  for (Grip& grip : book.grips) grip.excused = true;
+  for (KeyHistory::Kept& kept : book.kept) kept.excused = true;
+  for (GrantedHold& grip : book.grips) grip.excused = true;
 }
 
 }  // namespace latchkey::sim

@@ -80,7 +80,7 @@ class Network {
     settle(index);
   }
 
-  void push(const Appointment& due) {
+  void push(const ScheduledEvent& due) {
     if (due.epoch != links_[due.client]->epoch) return;
     // The low half is the key, the high half the number of the hold.
     Notification notification;
@@ -116,7 +116,7 @@ class Network {
     world_.enter(length, Due::link_up, client, 0, link.epoch);
   }
 
-  void come_up(const Appointment& due) {
+  void come_up(const ScheduledEvent& due) {
     Link& link = *links_[due.client];
     if (link.up || due.epoch != link.epoch) return;
     user_.troubled(due.client);

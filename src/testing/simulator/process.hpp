@@ -15,7 +15,7 @@
 #include "locks/actions.hpp"
 #include "locks/coordinator.hpp"
 #include "locks/coordinator_context.hpp"
-#include "locks/turn.hpp"
+#include "locks/event_context.hpp"
 
 namespace latchkey::sim {
 
@@ -25,8 +25,8 @@ using detail::Call;
 using detail::Coordinator;
 using detail::CoordinatorContext;
 using detail::CoordinatorSettings;
+using detail::EventContext;
 using detail::RemoteHold;
-using detail::Turn;
 
 class Process;
 
@@ -91,20 +91,21 @@ class Process {
     return made;
   }
 
-  /// One event: `event(Coordinator&, Turn&)`. `caller` is the call whose own thread brings it.
+  /// One event: `event(Coordinator&, EventContext&)`. `caller` is the call whose own thread brings
+  /// it.
   template <class Do>
-  void turn(Coordinator& coordinator, Do&& event, Call* caller = nullptr) {
+  void handle(Coordinator& coordinator, Do&& event, Call* caller = nullptr) {
     host_.before_turn(*this, coordinator);
     Actions actions;
-    Turn one(clock_, actions, clock_.now());
+    EventContext one(clock_, actions, clock_.now());
     one.caller = caller;
     event(coordinator, one);
     answer_at_once(coordinator, one);
     for (Request* const request : actions.submits) open_.push_back(request);
     for (Request* const request : actions.submits) host_.submitted(*this, *request);
-    if (actions.tidings != nullptr) {
-      for (const Event& each : actions.tidings->events) host_.told(*this, each);
-      stops += actions.tidings->stops.size();
+    if (actions.effects != nullptr) {
+      for (const Event& each : actions.effects->events) host_.told(*this, each);
+      stops += actions.effects->stops.size();
     }
     for (Call* const call : actions.wakes) {
       call->waking = false;
@@ -120,31 +121,31 @@ class Process {
   }
 
   void tick(Coordinator& coordinator, Call* caller = nullptr) {
-    turn(coordinator, [](Coordinator& its, Turn& one) { its.tick(one); }, caller);
+    handle(coordinator, [](Coordinator& its, EventContext& one) { its.tick(one); }, caller);
   }
 
   void completed(Request& request, Outcome outcome) {
     std::erase(open_, &request);
-    turn(*static_cast<Coordinator*>(request.context),
-         [&](Coordinator& its, Turn& one) { its.completed(request, outcome, one); });
+    handle(*static_cast<Coordinator*>(request.context),
+           [&](Coordinator& its, EventContext& one) { its.completed(request, outcome, one); });
   }
 
   void notified(const Notification& notification) {
-    const auto tell = [&](Coordinator& its, Turn& one) { its.notified(notification, one); };
+    const auto tell = [&](Coordinator& its, EventContext& one) { its.notified(notification, one); };
     if (!notification.key.empty()) {
-      if (Coordinator* const one = find(notification.key)) turn(*one, tell);
+      if (Coordinator* const one = find(notification.key)) handle(*one, tell);
       return;
     }
-    for (Coordinator* const each : all()) turn(*each, tell);
+    for (Coordinator* const each : all()) handle(*each, tell);
   }
 
   void close() {
     context_.closed = true;
-    const auto end = [](Coordinator& its, Turn& one) {
+    const auto end = [](Coordinator& its, EventContext& one) {
       its.end_waits(one);
       its.end_holds(one);
     };
-    for (Coordinator* const each : all()) turn(*each, end);
+    for (Coordinator* const each : all()) handle(*each, end);
   }
 
   [[nodiscard]] bool closed() const noexcept { return context_.closed; }
@@ -155,7 +156,7 @@ class Process {
     context_.closed = true;
     Coordinator& coordinator = at(key);
     Actions actions;
-    Turn one(clock_, actions, clock_.now());
+    EventContext one(clock_, actions, clock_.now());
     if (by_lock) {
       Call& call = *last_calls_.emplace_back(std::make_unique<Call>());
       call.owner = hold.owner;
@@ -172,7 +173,7 @@ class Process {
   void abandon(RemoteHold& claim) {
     context_.closed = true;
     Actions actions;
-    Turn one(clock_, actions, clock_.now());
+    EventContext one(clock_, actions, clock_.now());
     Outcome gone;
     gone.kind = Outcome::Kind::gone;
     claim.home->completed(claim.ask, gone, one);
@@ -182,14 +183,14 @@ class Process {
 
   /// The end, without a backend: every request is answered `gone`, long after every lease, until
   /// nothing is left. False where something is left nevertheless. Every local hold was released.
-  [[nodiscard]] bool bury() {
+  [[nodiscard]] bool tear_down() {
     context_.closed = true;
     Clock::time_point far = clock_.now() + std::chrono::hours(1);
     for (int round = 0; round < 100 && !coordinators_.empty(); ++round) {
       far += std::chrono::hours(1);
       for (Coordinator* const each : all()) {
         Actions actions;
-        Turn one(clock_, actions, far);
+        EventContext one(clock_, actions, far);
         if (round == 0) each->end_waits(one);
         for (Request* const request : std::exchange(open_, {})) {
           Outcome gone;
@@ -218,7 +219,7 @@ class Process {
   }
 
   // What is answered at once goes straight back, and its next requests join the ones under way.
-  void answer_at_once(Coordinator& coordinator, Turn& one) {
+  void answer_at_once(Coordinator& coordinator, EventContext& one) {
     auto& requests = one.out.submits;
     std::size_t unanswered = 0;
     for (std::size_t index = 0; index < requests.size(); ++index) {

@@ -11,7 +11,7 @@
 
 #include <latchkey/testing/simulator.hpp>
 
-#include "locks/composite.hpp"
+#include "locks/multi_acquire_plan.hpp"
 #include "testing/simulator/judge.hpp"
 #include "testing/simulator/network.hpp"
 #include "testing/simulator/process.hpp"
@@ -47,8 +47,8 @@ struct Together {
   std::vector<RemoteHold*> claims;
 };
 
-/// A simulated thread that takes several keys at once: it does what a Composite decides, as
-/// JointCall does.
+/// A simulated thread that takes several keys at once: it does what a MultiAcquirePlan decides, as
+/// MultiAcquire does.
 struct Joint {
   struct Part {
     std::uint32_t key = 0;
@@ -65,7 +65,7 @@ struct Joint {
   Owner owner = Owner::nobody();
   Lease lease = watchdog;
   Clock::time_point until{};
-  std::optional<detail::Composite> composite;
+  std::optional<detail::MultiAcquirePlan> composite;
   std::deque<Part> parts;              // whose calls stay where they are
   milliseconds grace{};                ///< of its wait, see Call
   std::unique_ptr<Together> together;  ///< the one request for all
@@ -109,7 +109,7 @@ class Simulation final : private ProcessHost, private NetworkUser {
       advance();
     }
     if (sound()) look_for_remains();
-    for (std::uint32_t client = 0; client < clients_.size(); ++client) bury(client);
+    for (std::uint32_t client = 0; client < clients_.size(); ++client) tear_down(client);
     return {world_.violation, world_.trace.text(), world_.trace.hash(), grants_, losses_};
   }
 
@@ -126,11 +126,11 @@ class Simulation final : private ProcessHost, private NetworkUser {
   // --- events and time (simulation_events.cpp) ---
   void start(std::uint32_t client);
   void advance();
-  void happen(const Appointment& due);
+  void happen(const ScheduledEvent& due);
   void timer(std::uint32_t client, std::uint32_t key);
   void alarm(std::uint32_t client, std::uint32_t index, std::uint64_t epoch);
   void cancel(std::uint32_t client, std::uint32_t index, std::uint64_t epoch);
-  void notice(const Appointment& due);
+  void notice(const ScheduledEvent& due);
   [[nodiscard]] bool queue_rests(std::uint32_t client, std::uint32_t key) const;
   void calm_down();
   void look_for_remains();
@@ -139,17 +139,17 @@ class Simulation final : private ProcessHost, private NetworkUser {
   void maybe_fault();
   void freeze(std::uint32_t client);
   void crash(std::uint32_t client);
-  void bury(std::uint32_t client);
+  void tear_down(std::uint32_t client);
   void server_fault(std::uint32_t key);
-  [[nodiscard]] Clock::duration noticed_within(const Grip& grip) const;
+  [[nodiscard]] Clock::duration noticed_within(const GrantedHold& grip) const;
 
   // --- callers (simulation_callers.cpp) ---
   void step(std::uint32_t client, std::uint32_t index);
   void begin(std::uint32_t client, std::uint32_t index);
-  void go_on(std::uint32_t client, std::uint32_t index, std::vector<Grip> mine);
+  void go_on(std::uint32_t client, std::uint32_t index, std::vector<GrantedHold> mine);
   void acquire(std::uint32_t client, std::uint32_t index, LockType type, bool by_lock);
-  void extend(std::uint32_t client, std::uint32_t index, const Grip& grip);
-  void release(std::uint32_t client, std::uint32_t index, Grip grip);
+  void extend(std::uint32_t client, std::uint32_t index, const GrantedHold& grip);
+  void release(std::uint32_t client, std::uint32_t index, GrantedHold grip);
   void end_thread(std::uint32_t client, std::uint32_t index);
   void resolved(std::uint32_t client, std::uint32_t index);
   void grip(std::uint32_t client, std::uint32_t index);
@@ -159,7 +159,7 @@ class Simulation final : private ProcessHost, private NetworkUser {
   [[nodiscard]] LockType some_type(std::uint32_t key);
   [[nodiscard]] Lease some_lease();
   [[nodiscard]] Wait some_wait();
-  [[nodiscard]] std::vector<Grip> grips_of(std::uint32_t client, const Caller& caller) const;
+  [[nodiscard]] std::vector<GrantedHold> grips_of(std::uint32_t client, const Caller& caller) const;
 
   // --- callers of several keys (simulation_joints.hpp) ---
   void joint_step(std::uint32_t client, std::uint32_t index);
@@ -178,7 +178,7 @@ class Simulation final : private ProcessHost, private NetworkUser {
   bool joint_woken(std::uint32_t client, const Call& call);
   void joint_call(std::uint32_t client, Joint& joint, Joint::Part& part, Caller::Doing doing);
   void joint_granted(std::uint32_t client, Joint& joint, Joint::Part& part, bool kept);
-  void keep_no_longer(std::uint32_t client, Joint& joint, Joint::Part& part);
+  void unpin(std::uint32_t client, Joint& joint, Joint::Part& part);
   void bury_joints(std::uint32_t client);
   [[nodiscard]] static std::uint32_t grip_number(std::uint32_t joint) { return 1'000 + joint; }
   [[nodiscard]] static Request alone(const Request& request, const Member& member);

@@ -19,7 +19,7 @@ Request Simulation::alone(const Request& request, const Member& member) {
   return one;
 }
 
-// As OneStep::ask: a place in every local queue first, all at the same instant.
+// As BatchAcquire::ask: a place in every local queue first, all at the same instant.
 void Simulation::attempt_all(std::uint32_t client, Joint& joint) {
   joint.asking = true;
   joint.together = std::make_unique<Together>();
@@ -71,7 +71,7 @@ void Simulation::joint_answered(std::uint32_t client, const Request& request,
   answered_late(client, request, outcome);
 }
 
-// As OneStep::Together::came_too_late.
+// As BatchAcquire::Together::came_too_late.
 void Simulation::answered_late(std::uint32_t client, const Request& request,
                                const Outcome& outcome) {
   auto& left = clients_[client].left;
@@ -83,19 +83,21 @@ void Simulation::answered_late(std::uint32_t client, const Request& request,
   for (RemoteHold* const claim : together->claims) {
     Outcome its;
     its.kind = outcome.kind;
-    clients_[client].process->turn(
-        *claim->home, [&](Coordinator& one, Turn& turn) { one.completed(claim->ask, its, turn); });
+    clients_[client].process->handle(*claim->home, [&](Coordinator& one, EventContext& context) {
+      one.completed(claim->ask, its, context);
+    });
   }
 }
 
-// As OneStep::give_up.
+// As BatchAcquire::give_up.
 void Simulation::leave_together(std::uint32_t client, Joint& joint) {
   Process& process = *clients_[client].process;
   for (Joint::Part& part : joint.parts) {
     if (std::exchange(part.claim, nullptr) == nullptr) continue;
-    process.turn(
+    process.handle(
         process.at(keys_[part.key]),
-        [&](Coordinator& one, Turn& turn) { one.end_wait(*part.call, turn); }, &*part.call);
+        [&](Coordinator& one, EventContext& context) { one.end_wait(*part.call, context); },
+        &*part.call);
   }
   clients_[client].left.push_back(std::move(joint.together));
   joint.asking = false;
@@ -110,9 +112,10 @@ void Simulation::tell_all(std::uint32_t client, Joint& joint, const Outcome& out
     Outcome its;
     its.kind = outcome.kind;
     if (part.type == LockType::FENCED) its.token = outcome.token;
-    process.turn(
+    process.handle(
         *process.find(keys_[part.key]),
-        [&](Coordinator& one, Turn& turn) { one.completed(claim->ask, its, turn); }, &*part.call);
+        [&](Coordinator& one, EventContext& context) { one.completed(claim->ask, its, context); },
+        &*part.call);
     if (part.call->answer == Answer::pending) world_.fail("one attempt was not the last");
   }
   joint.asking = false;

@@ -7,9 +7,9 @@
 
 namespace latchkey::sim {
 
-std::vector<Grip> Simulation::grips_of(std::uint32_t client, const Caller& caller) const {
-  std::vector<Grip> mine;
-  for (const Grip& grip : judge_.books[caller.key].grips) {
+std::vector<GrantedHold> Simulation::grips_of(std::uint32_t client, const Caller& caller) const {
+  std::vector<GrantedHold> mine;
+  for (const GrantedHold& grip : judge_.books[caller.key].grips) {
     if (grip.client == client && grip.owner == caller.owner.number()) mine.push_back(grip);
   }
   return mine;
@@ -21,8 +21,8 @@ void Simulation::rest(std::uint32_t client, std::uint32_t index, Clock::duration
 
 void Simulation::step(std::uint32_t client, std::uint32_t index) {
   const Caller& caller = clients_[client].callers[index];
-  std::vector<Grip> mine = grips_of(client, caller);
-  std::erase_if(mine, [&](const Grip& grip) { return grip.caller != index; });
+  std::vector<GrantedHold> mine = grips_of(client, caller);
+  std::erase_if(mine, [&](const GrantedHold& grip) { return grip.caller != index; });
   if (!mine.empty()) return go_on(client, index, std::move(mine));
   if (!world_.calm) begin(client, index);
 }
@@ -33,9 +33,9 @@ void Simulation::begin(std::uint32_t client, std::uint32_t index) {
   acquire(client, index, some_type(caller.key), world_.random.percent(30));
 }
 
-void Simulation::go_on(std::uint32_t client, std::uint32_t index, std::vector<Grip> mine) {
+void Simulation::go_on(std::uint32_t client, std::uint32_t index, std::vector<GrantedHold> mine) {
   Random& random = world_.random;
-  const Grip& one = mine[random.below(mine.size())];
+  const GrantedHold& one = mine[random.below(mine.size())];
   const bool doubts = std::exchange(clients_[client].callers[index].doubts, false);
   if (doubts && !world_.calm && !one.by_lock && random.percent(80)) {
     return extend(client, index, one);  // it looks whether it has what is left
@@ -104,9 +104,9 @@ void Simulation::acquire(std::uint32_t client, std::uint32_t index, LockType typ
   world_.note(client, by_lock ? "locks" : "acquires", to_string(type), index,
               wait.length().count());
   judge_.waits(caller.key, client, index);
-  its.process->turn(
+  its.process->handle(
       its.process->at(keys_[caller.key]),
-      [&](Coordinator& one, Turn& turn) { one.acquire(call, turn); }, &call);
+      [&](Coordinator& one, EventContext& context) { one.acquire(call, context); }, &call);
   if (caller.doing == Caller::Doing::nothing) return;
   if (world_.random.percent(10)) {
     world_.enter(world_.random.between({}, milliseconds(600)), Due::cancel, client, index,
@@ -114,7 +114,7 @@ void Simulation::acquire(std::uint32_t client, std::uint32_t index, LockType typ
   }
 }
 
-void Simulation::extend(std::uint32_t client, std::uint32_t index, const Grip& grip) {
+void Simulation::extend(std::uint32_t client, std::uint32_t index, const GrantedHold& grip) {
   Client& its = clients_[client];
   Caller& caller = its.callers[index];
   Call& call = fresh_call(caller, Caller::Doing::extend, its.clock->now());
@@ -123,23 +123,26 @@ void Simulation::extend(std::uint32_t client, std::uint32_t index, const Grip& g
   const milliseconds lease =
       world_.random.pick({milliseconds(50), milliseconds(500), milliseconds(3'000)});
   world_.note(client, "extends", {}, grip.number, lease.count());
-  its.process->turn(
+  its.process->handle(
       its.process->at(keys_[caller.key]),
-      [&](Coordinator& one, Turn& turn) { one.extend(*grip.hold, lease, call, turn); }, &call);
+      [&](Coordinator& one, EventContext& context) {
+        one.extend(*grip.hold, lease, call, context);
+      },
+      &call);
 }
 
-void Simulation::release(std::uint32_t client, std::uint32_t index, Grip grip) {
+void Simulation::release(std::uint32_t client, std::uint32_t index, GrantedHold grip) {
   Client& its = clients_[client];
   Caller& caller = its.callers[index];
   auto& grips = judge_.books[caller.key].grips;
   if (grip.by_lock) {
     // unlock() counts per owner; what was taken last is undone first.
-    for (const Grip& other : grips_of(client, caller)) {
+    for (const GrantedHold& other : grips_of(client, caller)) {
       const bool like = other.by_lock && is_shared(other.type) == is_shared(grip.type);
       if (like && other.number > grip.number) grip = other;
     }
   }
-  const auto place = std::find_if(grips.begin(), grips.end(), [&](const Grip& other) {
+  const auto place = std::find_if(grips.begin(), grips.end(), [&](const GrantedHold& other) {
     return other.client == client && other.caller == grip.caller && other.number == grip.number &&
            other.type == grip.type && other.by_lock == grip.by_lock &&
            other.watched == grip.watched;
@@ -155,11 +158,11 @@ void Simulation::release(std::uint32_t client, std::uint32_t index, Grip grip) {
     judge_.keeps(caller.key, grip, keep);
   }
   const bool waits = grip.by_lock || world_.random.percent(80);
-  its.process->turn(
+  its.process->handle(
       its.process->at(keys_[caller.key]),
-      [&](Coordinator& one, Turn& turn) {
-        if (grip.by_lock) return one.unlock(call, turn);
-        one.release(*grip.hold, grip.type, grip.watched, keep, waits ? &call : nullptr, turn);
+      [&](Coordinator& one, EventContext& context) {
+        if (grip.by_lock) return one.unlock(call, context);
+        one.release(*grip.hold, grip.type, grip.watched, keep, waits ? &call : nullptr, context);
       },
       waits ? &call : nullptr);
   if (!waits) {
@@ -172,16 +175,17 @@ void Simulation::end_thread(std::uint32_t client, std::uint32_t index) {
   Client& its = clients_[client];
   Caller& caller = its.callers[index];
   world_.note(client, "its thread ends", {}, index);
-  for (const Grip& grip : grips_of(client, caller)) {
+  for (const GrantedHold& grip : grips_of(client, caller)) {
     auto& grips = judge_.books[caller.key].grips;
     if (!grip.by_lock) continue;
-    grips.erase(std::find_if(grips.begin(), grips.end(), [&](const Grip& other) {
+    grips.erase(std::find_if(grips.begin(), grips.end(), [&](const GrantedHold& other) {
       return other.client == client && other.number == grip.number && other.by_lock;
     }));
     judge_.keeps(caller.key, grip, grip.hold->deadline_point());
   }
-  its.process->turn(its.process->at(keys_[caller.key]),
-                    [&](Coordinator& one, Turn& turn) { one.owner_ended(caller.owner, turn); });
+  its.process->handle(
+      its.process->at(keys_[caller.key]),
+      [&](Coordinator& one, EventContext& context) { one.owner_ended(caller.owner, context); });
   // What it held as Hold objects goes on in other hands.
   rest(client, index, world_.random.between({}, milliseconds(50)));
 }
@@ -220,7 +224,7 @@ void Simulation::grip(std::uint32_t client, std::uint32_t index) {
   const Caller& caller = clients_[client].callers[index];
   const Call& call = *caller.call;
   ++grants_;
-  Grip grip;
+  GrantedHold grip;
   grip.client = client;
   grip.caller = index;
   grip.owner = caller.owner.number();

@@ -36,7 +36,7 @@ void Simulation::start(std::uint32_t client) {
 
 void Simulation::advance() {
   if (world_.agenda.empty()) return;
-  const Appointment due = world_.agenda.next();
+  const ScheduledEvent due = world_.agenda.next();
   world_.now = std::max(world_.now, due.at);
   const bool of_the_client = due.due != Due::deliver && due.due != Due::notice;
   if (of_the_client && clients_[due.client].frozen_until > world_.now) {
@@ -48,7 +48,7 @@ void Simulation::advance() {
   happen(due);
 }
 
-void Simulation::happen(const Appointment& due) {
+void Simulation::happen(const ScheduledEvent& due) {
   Client& client = clients_[due.client];
   switch (due.due) {
     case Due::deliver: return network_.deliver(due.index);
@@ -96,16 +96,17 @@ void Simulation::cancel(std::uint32_t client, std::uint32_t index, std::uint64_t
   Caller& caller = its.callers[index];
   if (caller.steps != epoch || caller.doing != Caller::Doing::acquire) return;
   world_.note(client, "cancels", {}, index);
-  its.process->turn(its.process->at(keys_[caller.key]),
-                    [&](Coordinator& one, Turn& turn) { one.cancel(*caller.call, turn); });
+  its.process->handle(
+      its.process->at(keys_[caller.key]),
+      [&](Coordinator& one, EventContext& context) { one.cancel(*caller.call, context); });
 }
 
 // Promise 3: what ends a hold at the store early is noticed at the next check.
-void Simulation::notice(const Appointment& due) {
+void Simulation::notice(const ScheduledEvent& due) {
   const std::uint32_t key = due.index;
   const Watched& watched = judge_.clients[due.client];
   if (due.epoch >> 32 != judge_.books[key].faults) return;  // a later fault has its own notice
-  for (const Grip& grip : judge_.books[key].grips) {
+  for (const GrantedHold& grip : judge_.books[key].grips) {
     const bool it = grip.client == due.client && grip.number == (due.epoch & 0xFFFF'FFFF);
     if (!it || !judge_.live(grip)) continue;
     const Clock::duration end = judge_.books[key].fault_at + noticed_within(grip);

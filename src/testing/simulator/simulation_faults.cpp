@@ -54,7 +54,7 @@ void Simulation::maybe_fault() {
 // The judge excuses what the fault took away, and expects the holders to notice.
 void Simulation::server_fault(std::uint32_t key) {
   judge_.fault(key);
-  for (const Grip& grip : judge_.books[key].grips) {
+  for (const GrantedHold& grip : judge_.books[key].grips) {
     const HoldId id{clients_[grip.client].process->settings().space, grip.number};
     if (!judge_.live(grip) || store_->holds(keys_[key], id)) continue;
     world_.enter(noticed_within(grip), Due::notice, grip.client, key,
@@ -63,7 +63,7 @@ void Simulation::server_fault(std::uint32_t key) {
 }
 
 // Promise 3, with an answer's time for the check; a hundredth is far above a clock's drift.
-Clock::duration Simulation::noticed_within(const Grip& grip) const {
+Clock::duration Simulation::noticed_within(const GrantedHold& grip) const {
   const milliseconds watchdog = world_.plan.settings.watchdog;
   const milliseconds length = grip.hold->watchdogs > 0 ? watchdog : grip.hold->lease;
   const Clock::duration late = world_.plan.settings.command_timeout + milliseconds(100);
@@ -81,7 +81,7 @@ void Simulation::freeze(std::uint32_t client) {
 
 void Simulation::crash(std::uint32_t client) {
   world_.note(client, "crash");
-  bury(client);
+  tear_down(client);
   Client& its = clients_[client];
   CoordinatorSettings settings = world_.plan.settings;
   settings.space = {++spaces_, client};
@@ -99,11 +99,11 @@ void Simulation::crash(std::uint32_t client) {
 }
 
 // Ends a process so that nothing of it reaches anybody; what it held stays at the store.
-void Simulation::bury(std::uint32_t client) {
+void Simulation::tear_down(std::uint32_t client) {
   Client& its = clients_[client];
-  std::vector<std::pair<std::uint32_t, Grip>> grips;
+  std::vector<std::pair<std::uint32_t, GrantedHold>> grips;
   for (std::uint32_t key = 0; key < keys_.size(); ++key) {
-    for (const Grip& grip : judge_.books[key].grips) {
+    for (const GrantedHold& grip : judge_.books[key].grips) {
       if (grip.client == client) grips.emplace_back(key, grip);
     }
   }
@@ -117,7 +117,7 @@ void Simulation::bury(std::uint32_t client) {
   for (const auto& [key, grip] : grips) {
     its.process->abandon(keys_[key], *grip.hold, grip.type, grip.by_lock, grip.watched);
   }
-  if (!its.process->bury()) world_.fail("something is left although all was answered");
+  if (!its.process->tear_down()) world_.fail("something is left although all was answered");
   for (Caller& caller : its.callers) caller.call.reset();
   for (Joint& joint : its.joints) joint.parts.clear();
 }

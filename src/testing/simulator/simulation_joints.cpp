@@ -7,7 +7,7 @@
 
 namespace latchkey::sim {
 
-using detail::Composite;
+using detail::MultiAcquirePlan;
 
 void Simulation::joint_rest(std::uint32_t client, std::uint32_t index, Clock::duration length) {
   world_.enter(length, Due::joint, client, index, ++clients_[client].joints[index].steps);
@@ -26,7 +26,7 @@ void Simulation::joint_step(std::uint32_t client, std::uint32_t index) {
     finish_joint(client, joint);
   }
   if (!joint.composite || !sound()) return;
-  if (joint.composite->step() == Composite::Step::done) return end_joint(client, index);
+  if (joint.composite->step() == MultiAcquirePlan::Step::done) return end_joint(client, index);
   start_joint(client, joint);
   if (!waits()) joint_rest(client, index, moment);
 }
@@ -53,11 +53,11 @@ void Simulation::begin_joint(std::uint32_t client, Joint& joint) {
   Call call;
   call.set_grace(wait.length(), world_.plan.settings.command_timeout);
   joint.grace = call.grace;
-  joint.composite.emplace(Composite::Terms{.members = joint.parts.size(),
-                                           .one_step = !fair && random.percent(60),
-                                           .forever = wait.is_forever(),
-                                           .asked = now,
-                                           .until = joint.until});
+  joint.composite.emplace(MultiAcquirePlan::Terms{.members = joint.parts.size(),
+                                                  .one_step = !fair && random.percent(60),
+                                                  .forever = wait.is_forever(),
+                                                  .asked = now,
+                                                  .until = joint.until});
   joint.started = false;
   world_.note(client, "asks for several", {}, joint.parts.size(), wait.length().count());
 }
@@ -81,21 +81,21 @@ void Simulation::joint_call(std::uint32_t client, Joint& joint, Joint::Part& par
   }
   part.under_way = true;
   part.acquiring = doing == Caller::Doing::acquire;
-  its.process->turn(
+  its.process->handle(
       its.process->at(keys_[part.key]),
-      [&](Coordinator& one, Turn& turn) {
+      [&](Coordinator& one, EventContext& context) {
         const milliseconds lease = joint.lease.length(milliseconds(0));
-        if (doing == Caller::Doing::acquire) return one.acquire(call, turn);
-        if (doing == Caller::Doing::extend) return one.extend(*part.hold, lease, call, turn);
+        if (doing == Caller::Doing::acquire) return one.acquire(call, context);
+        if (doing == Caller::Doing::extend) return one.extend(*part.hold, lease, call, context);
         one.release(*std::exchange(part.hold, nullptr), part.type, joint.lease.is_watchdog(),
-                    Clock::time_point::min(), &call, turn);
+                    Clock::time_point::min(), &call, context);
       },
       &call);
 }
 
 void Simulation::start_joint(std::uint32_t client, Joint& joint) {
   joint.started = true;
-  const bool asks = joint.composite->step() == Composite::Step::attempt;
+  const bool asks = joint.composite->step() == MultiAcquirePlan::Step::attempt;
   const auto end = later(asks ? joint.composite->until() : joint.until, joint.grace);
   if (end != Clock::never()) {
     const auto index = static_cast<std::uint32_t>(&joint - clients_[client].joints.data());
@@ -104,29 +104,29 @@ void Simulation::start_joint(std::uint32_t client, Joint& joint) {
                  index, ++joint.ends);
   }
   switch (joint.composite->step()) {
-    case Composite::Step::attempt: return attempt_all(client, joint);
-    case Composite::Step::await:
+    case MultiAcquirePlan::Step::attempt: return attempt_all(client, joint);
+    case MultiAcquirePlan::Step::await:
       return joint_call(client, joint, joint.parts[joint.composite->member()],
                         Caller::Doing::acquire);
-    case Composite::Step::fill:
+    case MultiAcquirePlan::Step::fill:
       for (Joint::Part& part : joint.parts) {
         part.call.reset();
         if (joint.lease.is_watchdog()) continue;
         joint_call(client, joint, part, Caller::Doing::extend);
       }
       return;
-    case Composite::Step::give_back:
+    case MultiAcquirePlan::Step::give_back:
       for (Joint::Part& part : joint.parts) {
         part.call.reset();
         if (part.hold == nullptr) continue;
-        keep_no_longer(client, joint, part);
-        std::erase_if(judge_.books[part.key].grips, [&](const Grip& grip) {
+        unpin(client, joint, part);
+        std::erase_if(judge_.books[part.key].grips, [&](const GrantedHold& grip) {
           return grip.client == client && grip.owner == joint.owner.number();
         });
         joint_call(client, joint, part, Caller::Doing::release);
       }
       return;
-    case Composite::Step::done: return;
+    case MultiAcquirePlan::Step::done: return;
   }
 }
 
@@ -134,8 +134,8 @@ void Simulation::joint_granted(std::uint32_t client, Joint& joint, Joint::Part& 
   part.acquiring = false;
   part.hold = part.call->hold;
   part.kept = kept;
-  if (kept) Coordinator::keep(*part.hold);
-  Grip grip;
+  if (kept) Coordinator::pin(*part.hold);
+  GrantedHold grip;
   grip.client = client;
   grip.caller = grip_number(static_cast<std::uint32_t>(&joint - clients_[client].joints.data()));
   grip.owner = joint.owner.number();
@@ -147,22 +147,22 @@ void Simulation::joint_granted(std::uint32_t client, Joint& joint, Joint::Part& 
   judge_.granted(part.key, grip);
 }
 
-void Simulation::keep_no_longer(std::uint32_t client, Joint& joint, Joint::Part& part) {
+void Simulation::unpin(std::uint32_t client, Joint& joint, Joint::Part& part) {
   if (!std::exchange(part.kept, false)) return;
-  Coordinator::keep_no_longer(*part.hold);
-  for (Grip& grip : judge_.books[part.key].grips) {
+  Coordinator::unpin(*part.hold);
+  for (GrantedHold& grip : judge_.books[part.key].grips) {
     if (grip.client == client && grip.owner == joint.owner.number()) grip.kept = false;
   }
 }
 
 void Simulation::finish_joint(std::uint32_t client, Joint& joint) {
   joint.started = false;
-  Composite& composite = *joint.composite;
+  MultiAcquirePlan& composite = *joint.composite;
   const Clock::time_point now = clients_[client].clock->now();
   Answer answer = Answer::granted;
   std::size_t member = 0;
   switch (composite.step()) {
-    case Composite::Step::attempt:
+    case MultiAcquirePlan::Step::attempt:
       for (std::size_t index = joint.parts.size(); index-- > 0;) {
         Joint::Part& part = joint.parts[index];
         if (part.hold != nullptr || !part.call || part.call->answer == Answer::pending) continue;
@@ -170,13 +170,13 @@ void Simulation::finish_joint(std::uint32_t client, Joint& joint) {
         member = index;
       }
       return composite.attempted(answer, member, now);
-    case Composite::Step::await: {
+    case MultiAcquirePlan::Step::await: {
       const bool lost = std::ranges::any_of(joint.parts, [&](const Joint::Part& each) {
         return each.hold != nullptr && each.hold->is_lost(now);
       });
       return composite.awaited(joint.parts[composite.member()].call->answer, lost, now);
     }
-    case Composite::Step::fill:
+    case MultiAcquirePlan::Step::fill:
       for (std::size_t index = joint.parts.size(); index-- > 0;) {
         Joint::Part& part = joint.parts[index];
         const Answer its = part.hold->is_lost(now) ? Answer::lost
@@ -187,8 +187,8 @@ void Simulation::finish_joint(std::uint32_t client, Joint& joint) {
         member = index;
       }
       return composite.filled(answer, member, now);
-    case Composite::Step::give_back: return composite.given_back();
-    case Composite::Step::done: return;
+    case MultiAcquirePlan::Step::give_back: return composite.given_back();
+    case MultiAcquirePlan::Step::done: return;
   }
 }
 
@@ -210,11 +210,11 @@ void Simulation::end_joint(std::uint32_t client, std::uint32_t index) {
     if (part.hold->is_lost(clients_[client].clock->now())) {
       return world_.fail("several keys were granted of which one was lost");
     }
-    keep_no_longer(client, joint, part);
+    unpin(client, joint, part);
   }
   joint.until = Clock::never();
   // A composite of nothing, which knows what is left to do: give back.
-  joint.composite.emplace(Composite::Terms{.members = joint.parts.size()});
+  joint.composite.emplace(MultiAcquirePlan::Terms{.members = joint.parts.size()});
   joint.composite->awaited(Answer::closed, false, clients_[client].clock->now());
   joint_rest(client, index, world_.random.between({}, milliseconds(200)));
 }
@@ -251,13 +251,14 @@ void Simulation::joint_ends(std::uint32_t client, std::uint32_t index, std::uint
   Joint& joint = clients_[client].joints[index];
   if (epoch != joint.ends || !joint.started) return;
   if (joint.asking) return leave_together(client, joint);
-  if (joint.composite->step() != Composite::Step::give_back) return;
+  if (joint.composite->step() != MultiAcquirePlan::Step::give_back) return;
   Process& process = *clients_[client].process;
   for (Joint::Part& part : joint.parts) {
     if (!std::exchange(part.under_way, false)) continue;
     ++part.alarms;
-    process.turn(process.at(keys_[part.key]),
-                 [&](Coordinator& one, Turn& turn) { one.leave(*part.call, turn); });
+    process.handle(process.at(keys_[part.key]), [&](Coordinator& one, EventContext& context) {
+      one.leave(*part.call, context);
+    });
   }
   joint_rest(client, index, moment);
 }

@@ -34,7 +34,7 @@ enum class Due : std::uint8_t {
   notice,       ///< by now the client must know that the store ended its hold
 };
 
-struct Appointment {
+struct ScheduledEvent {
   Clock::duration at;
   std::uint64_t order;
   Due due;
@@ -42,7 +42,7 @@ struct Appointment {
   std::uint32_t index;  ///< packet, key or caller
   std::uint64_t epoch;  ///< void where this is no longer what it was
 
-  friend bool operator<(const Appointment& left, const Appointment& right) noexcept {
+  friend bool operator<(const ScheduledEvent& left, const ScheduledEvent& right) noexcept {
     return left.at != right.at ? left.at > right.at : left.order > right.order;
   }
 };
@@ -56,14 +56,14 @@ class Agenda {
   }
   [[nodiscard]] bool empty() const noexcept { return queue_.empty(); }
   [[nodiscard]] Clock::duration next_at() const noexcept { return queue_.top().at; }
-  Appointment next() {
-    const Appointment first = queue_.top();
+  ScheduledEvent next() {
+    const ScheduledEvent first = queue_.top();
     queue_.pop();
     return first;
   }
 
  private:
-  std::priority_queue<Appointment> queue_;
+  std::priority_queue<ScheduledEvent> queue_;
   std::uint64_t order_ = 0;
 };
 

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "link_fixture.hpp"
+#include "session_fixture.hpp"
 
 namespace latchkey::detail::redis {
 namespace {
@@ -15,7 +15,7 @@ using ::testing::Not;
 
 constexpr const char* nobody = "9223372036854775807";
 
-TEST_F(LinkTest, TheFirstWordsAreTheHandshakeAndRequestsWaitForItsEnd) {
+TEST_F(SessionTest, TheFirstWordsAreTheHandshakeAndRequestsWaitForItsEnd) {
   submit(Verb::acquire, "a");
   connect();
   EXPECT_THAT(heard(),
@@ -24,13 +24,13 @@ TEST_F(LinkTest, TheFirstWordsAreTheHandshakeAndRequestsWaitForItsEnd) {
   EXPECT_THAT(heard(), ElementsAre(ElementsAre("CLIENT", "KILL", "ID", nobody),
                                    ElementsAre("HDEL", "latchkey_probe", "")));
   say(":0\r\n:0\r\n");
-  EXPECT_EQ(link.stage(), Link::Stage::up);
+  EXPECT_EQ(link.stage(), Session::Stage::up);
   EXPECT_TRUE(link.may_kill());
   EXPECT_THAT(names(), ElementsAre("EVALSHA a"));
   EXPECT_THAT(sink.notes, IsEmpty()) << "the first connection is no news";
 }
 
-TEST_F(LinkTest, AServerThatMayEvictHeldLocksIsWarnedOf) {
+TEST_F(SessionTest, AServerThatMayEvictHeldLocksIsWarnedOf) {
   const auto warning_for = [this](std::string_view memory) {
     connect_after_pause();
     heard();
@@ -46,10 +46,10 @@ TEST_F(LinkTest, AServerThatMayEvictHeldLocksIsWarnedOf) {
       AllOf(HasSubstr("may evict held locks"), HasSubstr("volatile-ttl"), HasSubstr("noeviction")));
 }
 
-class LoginTest : public LinkTest {
+class LoginTest : public SessionTest {
  protected:
   LoginTest()
-      : LinkTest({.user = "me", .password = "secret", .client_name = "tester", .database = 3}) {}
+      : SessionTest({.user = "me", .password = "secret", .client_name = "tester", .database = 3}) {}
 };
 
 TEST_F(LoginTest, UserPasswordAndDatabase) {
@@ -58,7 +58,7 @@ TEST_F(LoginTest, UserPasswordAndDatabase) {
   say(testing::hello_answer(11, "run"));
   EXPECT_THAT(names(), ElementsAre("SELECT", "CLIENT", "HDEL"));
   say("+OK\r\n:0\r\n:0\r\n");
-  EXPECT_EQ(link.stage(), Link::Stage::up);
+  EXPECT_EQ(link.stage(), Session::Stage::up);
 }
 
 TEST_F(LoginTest, AWrongPasswordIsARefusalWithoutIt) {
@@ -82,10 +82,10 @@ TEST_F(LoginTest, ADatabaseThatIsNotThere) {
   EXPECT_THAT(link.trouble()->text, HasSubstr("refused database 3: ERR DB index"));
 }
 
-class PasswordTest : public LinkTest {
+class PasswordTest : public SessionTest {
  protected:
   PasswordTest()
-      : LinkTest({.user = "", .password = "secret", .client_name = "tester", .database = 0}) {}
+      : SessionTest({.user = "", .password = "secret", .client_name = "tester", .database = 0}) {}
 };
 
 TEST_F(PasswordTest, APasswordAloneIsTheDefaultUsers) {
@@ -100,7 +100,7 @@ struct Greeting {
   bool refused;
 };
 
-TEST_F(LinkTest, EachGreetingThatIsNoneHasItsSentence) {
+TEST_F(SessionTest, EachGreetingThatIsNoneHasItsSentence) {
   constexpr Greeting greetings[] = {
       {"-NOAUTH HELLO must be called with the client already authenticated\r\n",
        "asks for a password, and the URI has none", true},
@@ -127,12 +127,12 @@ TEST_F(LinkTest, EachGreetingThatIsNoneHasItsSentence) {
   }
 }
 
-TEST_F(LinkTest, AUserWhoMayNotReleaseIsRefusedAndOneWhoMayNotUseTheProbesKeyIsNot) {
+TEST_F(SessionTest, AUserWhoMayNotReleaseIsRefusedAndOneWhoMayNotUseTheProbesKeyIsNot) {
   for (const auto& [answer, refused] :
        {std::pair("-NOPERM User bob has no permissions to run the 'hdel' command\r\n", true),
         std::pair("-NOPERM No permissions to access a key\r\n", false)}) {
     SCOPED_TRACE(answer);
-    Link one({.login = {}, .timeout = timeout, .wire = {}, .seed = 7});
+    Session one({.login = {}, .timeout = timeout, .wire = {}, .seed = 7});
     one.connecting(now);
     one.connected();
     Delivery delivery;
@@ -140,7 +140,7 @@ TEST_F(LinkTest, AUserWhoMayNotReleaseIsRefusedAndOneWhoMayNotUseTheProbesKeyIsN
     static_cast<void>(one.next(delivery));
     one.received(std::string(":0\r\n") + answer, now);
     static_cast<void>(one.next(delivery));
-    EXPECT_EQ(one.stage() == Link::Stage::up, !refused);
+    EXPECT_EQ(one.stage() == Session::Stage::up, !refused);
     ASSERT_EQ(one.trouble().has_value(), refused);
     if (!refused) continue;
     EXPECT_TRUE(one.trouble()->refused);
@@ -148,7 +148,7 @@ TEST_F(LinkTest, AUserWhoMayNotReleaseIsRefusedAndOneWhoMayNotUseTheProbesKeyIsN
   }
 }
 
-TEST_F(LinkTest, AReplicaIsNotSpokenTo) {
+TEST_F(SessionTest, AReplicaIsNotSpokenTo) {
   connect();
   heard();
   say(testing::hello_answer(11, "run", "replica"));
@@ -156,7 +156,7 @@ TEST_F(LinkTest, AReplicaIsNotSpokenTo) {
   EXPECT_THAT(link.trouble()->text, HasSubstr("is a replica"));
 }
 
-TEST_F(LinkTest, AHandshakeThatTakesTooLongIsGivenUp) {
+TEST_F(SessionTest, AHandshakeThatTakesTooLongIsGivenUp) {
   connect();
   pass(1999ms);
   EXPECT_FALSE(link.trouble());

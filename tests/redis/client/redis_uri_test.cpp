@@ -15,7 +15,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using Place = RedisUri::Place;
+using Place = RedisUri::Endpoint;
 using Transport = RedisUri::Transport;
 
 std::string refusal_of(std::string_view text) {

@@ -9,7 +9,7 @@
 #include <latchkey/error.hpp>
 #include <latchkey/locks.hpp>
 
-#include "support/gate.hpp"
+#include "support/fault_proxy.hpp"
 #include "support/recorder.hpp"
 #include "support/redis_server.hpp"
 
@@ -45,7 +45,7 @@ class RedisFairGhost : public ::testing::Test {
 
   RedisServer server_;
   RedisClient client_ = server_.client();
-  Gate gate_{server_.port()};
+  FaultProxy gate_{server_.port()};
   const Locks direct_ = Locks::connect(server_.tcp_uri());
   const Locks gated_ = Locks::connect(gate_.uri(), {.command_timeout = 300ms});
 };

@@ -14,7 +14,7 @@
 #include <latchkey/error.hpp>
 #include <latchkey/locks.hpp>
 
-#include "support/gate.hpp"
+#include "support/fault_proxy.hpp"
 #include "support/recorder.hpp"
 #include "support/redis_server.hpp"
 
@@ -110,7 +110,7 @@ TEST_F(RedisLoss, ByTimeIsKnownThoughTheServerIsFrozen) {
 }
 
 TEST_F(RedisLoss, ByTimeIsKnownThoughTheLinkIsDown) {
-  Gate gate(server_.port());
+  FaultProxy gate(server_.port());
   Recorder recorder(false);
   const Locks locks = Locks::connect(gate.uri(), {.command_timeout = 1s, .listener = &recorder});
   const Hold hold = locks.lock("k").acquire(0ms, 500ms);

@@ -9,7 +9,7 @@
 #include <latchkey/error.hpp>
 #include <latchkey/locks.hpp>
 
-#include "support/gate.hpp"
+#include "support/fault_proxy.hpp"
 #include "support/recorder.hpp"
 #include "support/redis_server.hpp"
 
@@ -42,33 +42,33 @@ class RedisUnknown : public ::testing::TestWithParam<bool> {
 
   RedisServer server_;
   RedisClient client_ = server_.client();
-  Gate gate_{server_.port()};
+  FaultProxy gate_{server_.port()};
 };
 
 TEST_P(RedisUnknown, AnAcquireWhoseAnswerIsLateIsUndone) {
   const Locks locks = connect();
-  gate_.hold(Gate::Way::to_client);
+  gate_.hold(FaultProxy::Way::to_client);
   EXPECT_THROW(static_cast<void>(locks.lock("k").try_acquire(0ms, 30s)), BackendUnavailable);
   EXPECT_TRUE(eventually([&] { return !there(); })) << "the release went out behind it";
-  gate_.pass(Gate::Way::to_client);
+  gate_.pass(FaultProxy::Way::to_client);
   expect_no_key();
   EXPECT_TRUE(locks.lock("k").try_acquire(5s));
 }
 
 TEST_P(RedisUnknown, AnAcquireDelayedUntilAfterItsCompensationLeavesNoKey) {
   const Locks locks = connect();
-  gate_.hold(Gate::Way::to_server);
+  gate_.hold(FaultProxy::Way::to_server);
   EXPECT_THROW(static_cast<void>(locks.lock("k").try_acquire(0ms, 30s)), BackendUnavailable);
   gate_.cut_clients();
   ASSERT_TRUE(eventually([&] { return gate_.connections() == 1; })) << "connected again";
-  std::this_thread::sleep_for(300ms);  // its compensation has gone through the new connection
-  gate_.pass(Gate::Way::to_server);    // and now the acquire itself arrives
+  std::this_thread::sleep_for(300ms);      // its compensation has gone through the new connection
+  gate_.pass(FaultProxy::Way::to_server);  // and now the acquire itself arrives
   expect_no_key();
 }
 
 TEST_P(RedisUnknown, AnAcquireDelayedUntilAfterTheReleaseOfItsNextAttemptLeavesNoKey) {
   const Locks locks = connect();
-  gate_.hold(Gate::Way::to_server);
+  gate_.hold(FaultProxy::Way::to_server);
   std::optional<Hold> hold;
   std::thread caller([&] { hold = locks.lock("k").try_acquire(20s, 30s); });
   std::this_thread::sleep_for(500ms);  // the first attempt's answer is overdue
@@ -76,19 +76,19 @@ TEST_P(RedisUnknown, AnAcquireDelayedUntilAfterTheReleaseOfItsNextAttemptLeavesN
   caller.join();
   ASSERT_TRUE(hold) << "granted over the new connection";
   EXPECT_TRUE(hold->release());
-  gate_.pass(Gate::Way::to_server);
+  gate_.pass(FaultProxy::Way::to_server);
   expect_no_key();
 }
 
 TEST_P(RedisUnknown, AReleaseWhoseAnswerIsLostFreesNothingOfALaterHold) {
   const Locks locks = connect();
   Hold hold = locks.lock("k").acquire(0ms, 30s);
-  gate_.hold(Gate::Way::to_server);
+  gate_.hold(FaultProxy::Way::to_server);
   EXPECT_THROW(hold.release(), BackendUnavailable);
   EXPECT_TRUE(client_({"DEL", "k"}).integer() == 1) << "somebody forces it";
   const Locks direct = Locks::connect(server_.tcp_uri());
   const Hold later = direct.lock("k").acquire(0ms, 30s);
-  gate_.pass(Gate::Way::to_server);
+  gate_.pass(FaultProxy::Way::to_server);
   std::this_thread::sleep_for(500ms);
   EXPECT_TRUE(there()) << "the delayed release was not for this hold";
 }

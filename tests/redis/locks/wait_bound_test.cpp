@@ -10,7 +10,7 @@
 #include <latchkey/error.hpp>
 #include <latchkey/locks.hpp>
 
-#include "support/gate.hpp"
+#include "support/fault_proxy.hpp"
 #include "support/recorder.hpp"
 #include "support/redis_server.hpp"
 
@@ -124,18 +124,18 @@ TEST_F(RedisWaitBound, WhatIsHeldOfSeveralIsGivenBackWithoutWaitingForTheServer)
 }
 
 TEST_F(RedisWaitBound, AConnectionThatIsKnownToBeDownEndsAWaitOfZeroBeforeACommandWould) {
-  Gate gate(server_.port());
+  FaultProxy gate(server_.port());
   const Locks locks = connect(gate.uri());
-  gate.drop(Gate::Way::to_server);
-  gate.drop(Gate::Way::to_client);
+  gate.drop(FaultProxy::Way::to_server);
+  gate.drop(FaultProxy::Way::to_client);
   gate.cut();
   // The first finds out that the connection is gone; the others know.
   EXPECT_LT(acquire(locks, LockType::REENTRANT, 1s).took, 3s);
   for (int call = 0; call < 3; ++call) {
     EXPECT_LT(acquire(locks, LockType::REENTRANT, 0ms).took, 2s);
   }
-  gate.pass(Gate::Way::to_server);
-  gate.pass(Gate::Way::to_client);
+  gate.pass(FaultProxy::Way::to_server);
+  gate.pass(FaultProxy::Way::to_client);
   gate.cut();
   EXPECT_TRUE(locks.lock("k").try_acquire(20s).has_value());
 }

@@ -17,14 +17,14 @@
 
 namespace latchkey::tests {
 
-using detail::redis::WireSettings;
+using detail::redis::ChannelSettings;
 using std::chrono::milliseconds;
 using Kind = Outcome::Kind;
 
 /// Asks as a connection does: EVALSHA, and EVAL where the server does not know the script.
 class Asker {
  public:
-  explicit Asker(RedisClient client, WireSettings settings = {})
+  explicit Asker(RedisClient client, ChannelSettings settings = {})
       : client_(std::move(client)), settings_(settings) {}
 
   Outcome ask(const Request& request) {
@@ -92,7 +92,7 @@ class Asker {
 
  private:
   RedisClient client_;
-  WireSettings settings_;
+  ChannelSettings settings_;
   detail::redis::CommandBuffer buffer_;
 };
 

@@ -15,7 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using Kind = Redirect::Kind;
-using Place = RedisUri::Place;
+using Place = RedisUri::Endpoint;
 
 const Place here{"10.0.0.1", 7000};
 

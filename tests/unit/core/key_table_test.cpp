@@ -12,7 +12,7 @@ namespace latchkey::detail {
 namespace {
 
 struct Record {
-  KeyText key;
+  InlineString key;
   std::size_t hash = 0;
   Record* next = nullptr;
   int value = 0;
@@ -60,11 +60,11 @@ TEST(KeyTable, RecyclesRecords) {
   EXPECT_EQ(second.key.view(), other);
 }
 
-TEST(KeyText, IsWhatItWasGivenAtEveryLength) {
-  for (std::size_t size = 0; size <= 2 * KeyText::short_size; ++size) {
+TEST(InlineString, IsWhatItWasGivenAtEveryLength) {
+  for (std::size_t size = 0; size <= 2 * InlineString::short_size; ++size) {
     std::string text;
     for (std::size_t at = 0; at < size; ++at) text += static_cast<char>('a' + at % 26);
-    KeyText kept;
+    InlineString kept;
     kept = "something that was there before, longer than many";
     kept = text;
     ASSERT_EQ(kept.view(), text);

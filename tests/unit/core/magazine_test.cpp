@@ -1,5 +1,5 @@
 // Spare records of a thread, and short lists on its stack.
-#include "core/magazine.hpp"
+#include "core/thread_cache.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/short_list.hpp"
+#include "core/small_vector.hpp"
 
 namespace latchkey::detail {
 namespace {
@@ -22,17 +22,18 @@ struct Counted {
   static inline std::atomic<int> alive = 0;
 };
 
-TEST(Magazine, GivesBackTheLatestAsNewAndKeepsFew) {
+TEST(ThreadCache, GivesBackTheLatestAsNewAndKeepsFew) {
   std::thread([] {
-    Counted& first = Magazine<Counted>::take();
+    Counted& first = ThreadCache<Counted>::take();
     first.value = 7;
-    Magazine<Counted>::give_back(first);
-    EXPECT_EQ(&Magazine<Counted>::take(), &first);
+    ThreadCache<Counted>::give_back(first);
+    EXPECT_EQ(&ThreadCache<Counted>::take(), &first);
     EXPECT_EQ(first.value, 0);
     std::vector<Counted*> many{&first};
-    while (many.size() < 3 * Magazine<Counted>::most) many.push_back(&Magazine<Counted>::take());
-    for (Counted* each : many) Magazine<Counted>::give_back(*each);
-    EXPECT_EQ(Counted::alive, static_cast<int>(Magazine<Counted>::most));
+    while (many.size() < 3 * ThreadCache<Counted>::most)
+      many.push_back(&ThreadCache<Counted>::take());
+    for (Counted* each : many) ThreadCache<Counted>::give_back(*each);
+    EXPECT_EQ(Counted::alive, static_cast<int>(ThreadCache<Counted>::most));
   }).join();
   EXPECT_EQ(Counted::alive, 0) << "what a thread kept goes with it";
 }
@@ -40,22 +41,22 @@ TEST(Magazine, GivesBackTheLatestAsNewAndKeepsFew) {
 // Its destructor runs after the magazine's, as that of a hold in a thread's local may.
 struct Late {
   ~Late() {
-    Magazine<Counted>::give_back(Magazine<Counted>::take());
-    Magazine<Counted>::give_back(Magazine<Counted>::take());
+    ThreadCache<Counted>::give_back(ThreadCache<Counted>::take());
+    ThreadCache<Counted>::give_back(ThreadCache<Counted>::take());
   }
 };
 
-TEST(Magazine, WorksWhileTheThreadEnds) {
+TEST(ThreadCache, WorksWhileTheThreadEnds) {
   std::thread([] {
     thread_local const Late late;
     static_cast<void>(&late);
-    Magazine<Counted>::give_back(Magazine<Counted>::take());
+    ThreadCache<Counted>::give_back(ThreadCache<Counted>::take());
   }).join();
   EXPECT_EQ(Counted::alive, 0);
 }
 
-TEST(ShortList, KeepsItsElementsTogetherHoweverManyThereAre) {
-  ShortList<int, 4> list;
+TEST(SmallVector, KeepsItsElementsTogetherHoweverManyThereAre) {
+  SmallVector<int, 4> list;
   for (int round = 0; round < 2; ++round) {
     for (int count = 0; count < 10; ++count) {
       std::vector<int> expected(static_cast<std::size_t>(count));

@@ -9,14 +9,14 @@
 namespace latchkey::detail {
 namespace {
 
-using enum Mistake;
+using enum SyntaxError;
 
 constexpr Parse parse(std::string_view text) {
   Node nodes[node_capacity(128)] = {};
   return Parser(text, nodes).run();
 }
 
-constexpr Mistake mistake(std::string_view text) { return parse(text).mistake; }
+constexpr SyntaxError mistake(std::string_view text) { return parse(text).mistake; }
 
 static_assert(mistake("account:{account.id}") == NONE);
 static_assert(mistake("{0}:{1.a[3]['x'][*]}") == NONE);
@@ -106,7 +106,7 @@ static_assert(parse("{a[0].b}").star == 0);
 static_assert(parse("k:{a}{amount}").at == 6, "the word that touches the one before");
 static_assert(parse("{loewr(a)}").at == 1 && parse("{loewr(a)}").length == 5);
 
-Mistake at_run_time(const std::string& text) {
+SyntaxError at_run_time(const std::string& text) {
   std::vector<Node> nodes(node_capacity(text.size()));
   return Parser(text, nodes.data()).run().mistake;
 }

@@ -91,12 +91,12 @@ TEST_F(OutageTest, AnUnconfirmedReleaseIsAnEventAndTheEndOfItsHold) {
 
 TEST_F(OutageTest, OfAnOutageExactlyOneLossAndOneReturnAreTold) {
   pay();
-  using Link = Notification::Kind;
-  backend->tell(Link::link_up);  // something was missed: no return without a loss
-  backend->tell(Link::link_down, {}, "the server closed the connection");
-  backend->tell(Link::link_down, {}, "again");
-  backend->tell(Link::link_up);
-  backend->tell(Link::link_up);
+  using Session = Notification::Kind;
+  backend->tell(Session::link_up);  // something was missed: no return without a loss
+  backend->tell(Session::link_down, {}, "the server closed the connection");
+  backend->tell(Session::link_down, {}, "again");
+  backend->tell(Session::link_up);
+  backend->tell(Session::link_up);
   const Event lost = only(Kind::connection_lost);
   EXPECT_EQ(lost.text, "the server closed the connection");
   EXPECT_EQ(lost.backend, "linked");
@@ -107,10 +107,10 @@ TEST_F(OutageTest, OfAnOutageExactlyOneLossAndOneReturnAreTold) {
 
 TEST_F(OutageTest, EachServerHasItsOwn) {
   pay();
-  using Link = Notification::Kind;
-  backend->tell(Link::link_down, "a", "gone");
-  backend->tell(Link::link_down, "b", "gone too");
-  backend->tell(Link::link_up, "a");
+  using Session = Notification::Kind;
+  backend->tell(Session::link_down, "a", "gone");
+  backend->tell(Session::link_down, "b", "gone too");
+  backend->tell(Session::link_up, "a");
   EXPECT_TRUE(locks.flush(tests::patience));
   EXPECT_EQ(recorder.count(Kind::connection_lost), 2U);
   EXPECT_EQ(only(Kind::connection_restored).server, "a");
@@ -136,16 +136,16 @@ TEST_F(OutageTest, WhatWasAllowedToBeDownIsConnectedOnceItIsThereAndNotLost) {
   const Locks two =
       make({{"a", false, "nobody listens there"}, {"b", false, {}}}, Startup::allow_down);
   two.lock("k").acquire().release();
-  using Link = Notification::Kind;
-  backend->tell(Link::link_up, "a");
-  backend->tell(Link::link_up, "a");
+  using Session = Notification::Kind;
+  backend->tell(Session::link_up, "a");
+  backend->tell(Session::link_up, "a");
   ASSERT_TRUE(two.flush(tests::patience));
   EXPECT_EQ(only(Kind::connected).server, "a");
   EXPECT_EQ(recorder.count(Kind::connection_lost), 0U);
   EXPECT_EQ(recorder.count(Kind::connection_restored), 0U);
-  backend->tell(Link::link_down, "a", "gone");
-  backend->tell(Link::link_down, "b", "gone too");  // it came without a word
-  backend->tell(Link::link_up, "b");
+  backend->tell(Session::link_down, "a", "gone");
+  backend->tell(Session::link_down, "b", "gone too");  // it came without a word
+  backend->tell(Session::link_up, "b");
   ASSERT_TRUE(two.flush(tests::patience));
   EXPECT_EQ(recorder.count(Kind::connection_lost), 2U);
   EXPECT_EQ(recorder.of(Kind::connection_restored).at(0).server, "b");

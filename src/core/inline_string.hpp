@@ -1,0 +1,110 @@
+// The text of a key within its record.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+namespace latchkey::detail {
+
+/// Up to 64 bytes lie in the record itself, next to what is looked at with them; longer texts are
+/// on the heap. It stays where it is. What it saves against std::string: an assignment and a
+/// comparison of a short text are a few instructions without a call.
+class InlineString {
+ public:
+  static constexpr std::size_t short_size = 64;
+
+  InlineString() noexcept = default;
+  InlineString(const InlineString&) = delete;
+  InlineString& operator=(const InlineString&) = delete;
+  ~InlineString() = default;
+
+  /// Throws std::bad_alloc for a text that is not short, and then is what it was.
+  InlineString& operator=(std::string_view text) {
+    if (text.size() <= short_size) [[likely]] {
+      copy_short(short_.data(), text.data(), text.size());
+      if (long_ != nullptr) long_.reset();
+    } else {
+      auto copy = std::make_unique<char[]>(text.size());
+      std::memcpy(copy.get(), text.data(), text.size());
+      long_ = std::move(copy);
+    }
+    size_ = static_cast<std::uint32_t>(text.size());
+    return *this;
+  }
+
+  void clear() noexcept {
+    size_ = 0;
+    if (long_ != nullptr) long_.reset();
+  }
+
+  [[nodiscard]] const char* data() const noexcept {
+    return long_ == nullptr ? short_.data() : long_.get();
+  }
+  [[nodiscard]] std::string_view view() const noexcept { return {data(), size_}; }
+  // NOLINTNEXTLINE(google-explicit-constructor): it is a text
+  operator std::string_view() const noexcept { return view(); }
+
+  friend bool operator==(const InlineString& left, std::string_view right) noexcept {
+    if (left.size_ != right.size()) return false;
+    if (left.long_ != nullptr) return std::memcmp(left.long_.get(), right.data(), left.size_) == 0;
+    return equal_short(left.short_, right);
+  }
+
+ private:
+  template <class Word>
+  static Word load(const char* from) noexcept {
+    Word word;
+    std::memcpy(&word, from, sizeof word);
+    return word;
+  }
+
+  // Two words that overlap where the text is no whole number of them; pairs of 8 bytes in between.
+  static void copy_short(char* to, const char* from, std::size_t size) noexcept {
+    const auto ends = [&]<class Word>(Word) {
+      const Word last = load<Word>(from + size - sizeof(Word));
+      std::memcpy(to, from, sizeof(Word));
+      std::memcpy(to + size - sizeof(Word), &last, sizeof(Word));
+    };
+    if (size >= 8) {
+      for (std::size_t at = 8; at + 8 < size; at += 8) std::memcpy(to + at, from + at, 8);
+      ends(std::uint64_t{});
+    } else if (size >= 4) {
+      ends(std::uint32_t{});
+    } else {
+      for (std::size_t at = 0; at < size; ++at) to[at] = from[at];
+    }
+  }
+
+  static bool equal_short(const std::array<char, short_size>& left,
+                          std::string_view right) noexcept {
+    const std::size_t size = right.size();
+    const auto difference_at = [&]<class Word>(Word, std::size_t at) {
+      return load<Word>(left.data() + at) ^ load<Word>(right.data() + at);
+    };
+    if (size >= 8) {
+      std::uint64_t difference = difference_at(std::uint64_t{}, size - 8);
+      for (std::size_t at = 0; at + 8 < size; at += 8) {
+        difference |= difference_at(std::uint64_t{}, at);
+      }
+      return difference == 0;
+    }
+    if (size >= 4) {
+      return (difference_at(std::uint32_t{}, 0) | difference_at(std::uint32_t{}, size - 4)) == 0;
+    }
+    for (std::size_t at = 0; at < size; ++at) {
+      if (left[at] != right[at]) return false;
+    }
+    return true;
+  }
+
+  std::uint32_t size_ = 0;
+  std::unique_ptr<char[]> long_;
+  std::array<char, short_size> short_;  // NOLINT: only the first size_ bytes are ever read
+};
+
+}  // namespace latchkey::detail

@@ -1,0 +1,50 @@
+// A text that is seldom there.
+#pragma once
+
+#include <memory>
+#include <new>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace latchkey::detail {
+
+/// One null pointer where it is empty: cheaper to make and to destroy than a std::string by more
+/// than an uncontended call can spare. Where no memory is left it stays empty.
+class LazyString {
+ public:
+  LazyString() noexcept = default;
+
+  LazyString& operator=(std::string&& text) noexcept {
+    if (text.empty()) {
+      text_.reset();
+    } else if (text_ != nullptr) {
+      *text_ = std::move(text);
+    } else {
+      text_.reset(new (std::nothrow) std::string(std::move(text)));
+    }
+    return *this;
+  }
+
+  LazyString& operator=(std::string_view text) noexcept {
+    try {
+      return *this = std::string(text);
+    } catch (const std::bad_alloc&) {
+      text_.reset();
+      return *this;
+    }
+  }
+  LazyString& operator=(const char* text) noexcept { return *this = std::string_view(text); }
+
+  [[nodiscard]] bool empty() const noexcept { return text_ == nullptr; }
+  [[nodiscard]] std::string_view view() const noexcept {
+    return text_ == nullptr ? std::string_view() : std::string_view(*text_);
+  }
+  // NOLINTNEXTLINE(google-explicit-constructor): it is a text
+  operator std::string_view() const noexcept { return view(); }
+
+ private:
+  std::unique_ptr<std::string> text_;
+};
+
+}  // namespace latchkey::detail

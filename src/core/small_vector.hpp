@@ -1,0 +1,74 @@
+// A list on the stack of what is seldom more than a few.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <vector>
+
+namespace latchkey::detail {
+
+/// The first `room` elements need no heap. They stay together: data() to data() + size().
+template <class Element, std::size_t room>
+class SmallVector {
+ public:
+  static_assert(std::is_trivially_copyable_v<Element>);
+
+  SmallVector() noexcept {}  // NOLINT: only what size_ counts is ever read
+  SmallVector(const SmallVector&) = delete;
+  SmallVector& operator=(const SmallVector&) = delete;
+
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] Element* data() noexcept { return size_ <= room ? few_.data() : many_->data(); }
+  [[nodiscard]] Element* begin() noexcept { return data(); }
+  [[nodiscard]] Element* end() noexcept { return data() + size_; }
+  [[nodiscard]] Element& operator[](std::size_t index) noexcept { return data()[index]; }
+
+  void push_back(Element element) {
+    if (size_ < room) {
+      few_[size_++] = element;
+    } else {
+      push_back_beyond(element);
+    }
+  }
+
+  /// The next push_back does not throw. False: there is no memory for that.
+  [[nodiscard]] bool make_room() noexcept {
+    if (size_ < room) return true;
+    try {
+      if (many_ == nullptr) many_ = std::make_unique<std::vector<Element>>();
+      if (many_->capacity() <= size_) many_->reserve(2 * size_);
+      return true;
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+  }
+
+  /// Of the elements the first `count` stay.
+  void shorten(std::size_t count) noexcept {
+    if (size_ > room && count <= room) {
+      std::copy_n(many_->begin(), count, few_.begin());
+    }
+    size_ = count;
+  }
+  void clear() noexcept { size_ = 0; }
+
+ private:
+  void push_back_beyond(Element element) {
+    if (many_ == nullptr) many_ = std::make_unique<std::vector<Element>>();
+    if (size_ == room) many_->assign(few_.begin(), few_.end());
+    many_->resize(size_);
+    many_->push_back(element);
+    ++size_;
+  }
+
+  std::array<Element, room> few_;
+  std::size_t size_ = 0;
+  std::unique_ptr<std::vector<Element>> many_;  // all of them, where they are more than `room`
+};
+
+}  // namespace latchkey::detail

@@ -1,0 +1,38 @@
+// One event's time and the actions it brings.
+#pragma once
+
+#include <latchkey/clock.hpp>
+
+#include "locks/actions.hpp"
+
+namespace latchkey::detail {
+
+/// Handed through the coordinator with each event. The time is read when it is first asked for, and
+/// once: many events never need it, and reading a clock costs as much as a hash look-up.
+class EventContext {
+ public:
+  EventContext(Clock& clock, Actions& actions) noexcept : out(actions), clock_(clock) {}
+  EventContext(Clock& clock, Actions& actions, Clock::time_point known) noexcept
+      : out(actions), clock_(clock), now_(known) {}
+
+  [[nodiscard]] Clock::time_point now() noexcept {
+    if (now_ == unread) now_ = clock_.now();
+    return now_;
+  }
+
+  /// Where the time that was known may be a tick old and that is not good enough.
+  void read_again() noexcept { now_ = unread; }
+
+  Actions& out;
+  /// The call whose own thread brings this event. It is not among the wakes: the thread looks at
+  /// its answer, and asks for its alarm, before it lets go of the mutex.
+  const Call* caller = nullptr;
+
+ private:
+  static constexpr Clock::time_point unread = Clock::time_point::min();
+
+  Clock& clock_;
+  Clock::time_point now_ = unread;
+};
+
+}  // namespace latchkey::detail

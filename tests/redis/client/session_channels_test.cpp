@@ -1,0 +1,186 @@
+// The conversation with a server that is there: subscriptions and what comes of them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "session_fixture.hpp"
+
+namespace latchkey::detail::redis {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr auto released = Notification::Kind::released;
+
+TEST_F(SessionTest, ASubscriptionIsClosedByThePing) {
+  bring_up();
+  submit(Verb::subscribe, "k", 0);
+  const auto commands = heard();
+  ASSERT_EQ(commands.size(), 2U);
+  EXPECT_THAT(commands[0],
+              ElementsAre("SUBSCRIBE", "redisson_lock__channel:{k}", "redisson_rwlock:{k}"));
+  EXPECT_THAT(commands[1], ElementsAre("PING"));
+  say(testing::push("subscribe", "redisson_lock__channel:{k}", 1) +
+      testing::push("subscribe", "redisson_rwlock:{k}", 2));
+  EXPECT_TRUE(sink.told.empty());
+  say("+PONG\r\n");
+  ASSERT_EQ(sink.told.size(), 1U);
+  EXPECT_EQ(sink.told[0].kind, Kind::granted);
+  say(testing::message("redisson_lock__channel:{k}", "0"));
+  ASSERT_EQ(sink.notes.size(), 1U);
+  EXPECT_EQ(sink.notes[0].kind, released);
+  EXPECT_EQ(sink.notes[0].key, "k");
+  EXPECT_EQ(sink.notes[0].id.number, 0U);
+}
+
+TEST_F(SessionTest, ARefusedSubscriptionIsAnErrorBeforeThePing) {
+  bring_up();
+  submit(Verb::subscribe, "k", 0);
+  const Request& behind = submit(Verb::acquire, "k");
+  heard();
+  say("-NOPERM User bob has no permissions to access one of the channels\r\n+PONG\r\n:0\r\n");
+  ASSERT_EQ(sink.told.size(), 2U);
+  EXPECT_EQ(sink.told[0].kind, Kind::refused);
+  EXPECT_THAT(sink.told[0].text, HasSubstr("NOPERM this user has no permissions"));
+  EXPECT_EQ(sink.told[1].request, &behind);
+}
+
+constexpr const char* no_permission = "-NOPERM no permission for one of the channels\r\n+PONG\r\n";
+
+TEST_F(SessionTest, ARefusedSubscriptionLeavesNoListener) {
+  bring_up();
+  submit(Verb::subscribe, "forbidden", 0);
+  heard();
+  say(no_permission);
+  EXPECT_FALSE(link.listens());
+  submit(Verb::subscribe, "k", 0);
+  heard();
+  say("+PONG\r\n");
+  lose();
+  connect_after_pause();
+  heard();
+  say(testing::hello_answer(12, "run"));
+  EXPECT_THAT(heard().at(1), ElementsAre("SUBSCRIBE", ::testing::_, ::testing::_))
+      << "the channels of k and no others";
+}
+
+TEST_F(SessionTest, ARefusedSubscriptionLeavesTheChannelThatItSharesToOthers) {
+  bring_up();
+  submit(Verb::subscribe, "a", 0);
+  heard();
+  say("+PONG\r\n");
+  submit(Verb::subscribe, "{a}", 0);
+  heard();
+  say("-BUSY a script runs\r\n-BUSY a script runs\r\n");
+  say(testing::message("redisson_lock__channel:{a}", "0"));
+  ASSERT_EQ(sink.notes.size(), 1U);
+  EXPECT_EQ(sink.notes[0].key, "a");
+  pass(1s);
+  EXPECT_THAT(heard(), ::testing::IsEmpty());
+}
+
+TEST_F(SessionTest, AChannelThatWasLeftWhileAnotherWasRefusedItIsLeftAtTheServer) {
+  bring_up();
+  submit(Verb::subscribe, "a", 0);
+  heard();
+  say("+PONG\r\n");
+  submit(Verb::subscribe, "{a}", 0);
+  submit(Verb::unsubscribe, "a", 0);
+  heard();
+  say("-BUSY a script runs\r\n-BUSY a script runs\r\n+PONG\r\n");
+  EXPECT_FALSE(link.listens());
+  pass(1s);
+  EXPECT_THAT(names(), ElementsAre("UNSUBSCRIBE", "PING", "UNSUBSCRIBE", "PING"));
+}
+
+TEST_F(SessionTest, AnUnsubscribeThatABusyServerRefusedIsSentAgain) {
+  bring_up();
+  submit(Verb::subscribe, "k", 0);
+  heard();
+  say("+PONG\r\n");
+  submit(Verb::unsubscribe, "k", 0);
+  heard();
+  say("-BUSY a script runs\r\n-BUSY a script runs\r\n");
+  pass(1s);
+  EXPECT_THAT(names(), ElementsAre("UNSUBSCRIBE", "PING", "UNSUBSCRIBE", "PING"));
+  for (int channel = 0; channel < 2; ++channel) say("-BUSY once more\r\n-BUSY once more\r\n");
+  pass(1s);
+  EXPECT_EQ(names().size(), 4U);
+  for (int channel = 0; channel < 2; ++channel) say("+PONG\r\n");
+  pass(10s);
+  EXPECT_THAT(heard(), ::testing::IsEmpty());
+}
+
+TEST_F(SessionTest, SubscriptionsThatANewConnectionRefusesAreAskedForOneByOne) {
+  bring_up();
+  submit(Verb::subscribe, "k", 0);
+  heard();
+  say("+PONG\r\n");
+  lose();
+  connect_after_pause();
+  heard();
+  say(testing::hello_answer(12, "run"));
+  heard();
+  say(":0\r\n" + std::string(no_permission));
+  ASSERT_EQ(link.stage(), Session::Stage::up);
+  pass(1s);
+  EXPECT_THAT(names(), ElementsAre("SUBSCRIBE", "PING", "SUBSCRIBE", "PING"));
+  sink.notes.clear();
+  say("+PONG\r\n" + std::string(no_permission));
+  EXPECT_EQ(sink.notes.size(), 1U) << "what was said meanwhile was missed";
+  pass(1s);
+  EXPECT_THAT(heard(), ::testing::IsEmpty());
+  pass(10s);
+  EXPECT_THAT(names(), ElementsAre("SUBSCRIBE", "PING")) << "it may be permitted by now";
+}
+
+TEST_F(SessionTest, APingThatIsNotPermittedIsNoRefusal) {
+  bring_up();
+  submit(Verb::subscribe, "k", 0);
+  heard();
+  say(testing::push("subscribe", "redisson_lock__channel:{k}", 1) +
+      testing::push("subscribe", "redisson_rwlock:{k}", 2) + "-NOPERM no ping\r\n");
+  ASSERT_EQ(sink.told.size(), 1U);
+  EXPECT_EQ(sink.told[0].kind, Kind::granted);
+}
+
+TEST_F(SessionTest, FairSubscribersAreToldWithTheirId) {
+  bring_up();
+  const Request& request = submit(Verb::subscribe, "k", 5, LockType::FAIR);
+  heard();
+  say("+PONG\r\n");
+  say(testing::message("redisson_lock__channel:{k}:" + request.id.text(), "0"));
+  ASSERT_EQ(sink.notes.size(), 1U);
+  EXPECT_EQ(sink.notes[0].id, request.id);
+}
+
+TEST_F(SessionTest, KeysThatShareAChannelAreBothToldAndLeaveItTogether) {
+  bring_up();
+  submit(Verb::subscribe, "a", 0);
+  submit(Verb::subscribe, "{a}", 0);
+  heard();
+  say("+PONG\r\n+PONG\r\n");
+  say(testing::message("redisson_lock__channel:{a}", "0"));
+  EXPECT_EQ(sink.notes.size(), 2U);
+  submit(Verb::unsubscribe, "a", 0);
+  EXPECT_THAT(names(), ElementsAre("PING"));
+  say("+PONG\r\n");
+  say(testing::message("redisson_lock__channel:{a}", "0"));
+  ASSERT_EQ(sink.notes.size(), 3U);
+  EXPECT_EQ(sink.notes[2].key, "{a}");
+  submit(Verb::unsubscribe, "{a}", 0);
+  EXPECT_THAT(names(), ElementsAre("UNSUBSCRIBE", "PING"));
+  say("+PONG\r\n");
+  EXPECT_EQ(sink.told.size(), 4U);
+  EXPECT_FALSE(link.listens());
+}
+
+TEST_F(SessionTest, PushesOfOtherKindsAndStrangeChannelsAreNothing) {
+  bring_up();
+  say(testing::message("elsewhere", "0") + ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nk\r\n>0\r\n");
+  EXPECT_TRUE(sink.notes.empty());
+  EXPECT_FALSE(link.trouble());
+}
+
+}  // namespace
+}  // namespace latchkey::detail::redis

@@ -1,0 +1,294 @@
+// The conversation with a server that comes and goes: loss, and the next connection.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "session_fixture.hpp"
+
+namespace latchkey::detail::redis {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr const char* nobody = "9223372036854775807";
+
+TEST_F(SessionTest, WhatWasSentIsUnknownAndWhatWasNotWaitsForTheNextConnection) {
+  bring_up();
+  const Request& whole = submit(Verb::acquire, "whole");
+  const std::string_view first = link.to_send();
+  const std::size_t first_size = first.size();
+  link.sent(first_size);
+  submit(Verb::acquire, "half");
+  submit(Verb::acquire, "none");
+  static_cast<void>(link.to_send());
+  link.sent(5);
+  lose("the cable");
+  ASSERT_EQ(sink.told.size(), 1U);
+  EXPECT_EQ(sink.told[0].request, &whole);
+  EXPECT_EQ(sink.told[0].kind, Kind::unknown);
+  EXPECT_EQ(sink.told[0].text, "the cable");
+  ASSERT_EQ(sink.notes.size(), 1U);
+  EXPECT_EQ(sink.notes[0].kind, Notification::Kind::link_down);
+  submit(Verb::acquire, "later");
+  connect_after_pause();
+  settle();
+  EXPECT_THAT(names(), ElementsAre("EVALSHA half", "EVALSHA none", "EVALSHA later"));
+  EXPECT_EQ(sink.notes.back().kind, Notification::Kind::link_up);
+  say(":0\r\n:0\r\n:0\r\n");
+  EXPECT_EQ(sink.told.size(), 4U);
+}
+
+Request& with_note(Request& request) {
+  request.note = "on this host";
+  return request;
+}
+
+TEST_F(SessionTest, WhatIsSaidToANoteIsNobodysAnswer) {
+  bring_up();
+  Request& noted = with_note(request(Verb::acquire, "noted"));
+  Request* const one[] = {&noted};
+  link.submit(one, sink, now);
+  const Request& next = submit(Verb::acquire, "next", 2);
+  EXPECT_THAT(names(), ElementsAre("EVALSHA noted", "EVAL noted", "EVALSHA next"));
+  say(":0\r\n");
+  ASSERT_EQ(sink.told.size(), 1U);
+  EXPECT_EQ(sink.told[0].request, &noted);
+  say("-NOPERM this user has no permissions\r\n");
+  EXPECT_EQ(sink.told.size(), 1U);
+  say("*2\r\n:5\r\n$1\r\no\r\n");
+  ASSERT_EQ(sink.told.size(), 2U);
+  EXPECT_EQ(sink.told[1].request, &next);
+  EXPECT_EQ(sink.told[1].kind, Kind::busy);
+}
+
+TEST_F(SessionTest, ANoteIsSaidAgainWithAScriptThatWasForgotten) {
+  bring_up();
+  Request& noted = with_note(request(Verb::acquire, "noted"));
+  Request* const one[] = {&noted};
+  link.submit(one, sink, now);
+  heard();
+  say("-NOSCRIPT No matching script\r\n:0\r\n");
+  EXPECT_THAT(names(), ElementsAre("EVAL noted", "EVAL noted"));
+  say(":0\r\n:1\r\n");
+  ASSERT_EQ(sink.told.size(), 1U);
+  EXPECT_EQ(sink.told[0].kind, Kind::granted);
+}
+
+// Its own command was sent whole, so it is not sent again; and no answer is owed any more.
+TEST_F(SessionTest, ANoteThatIsCutGoesWithTheConnection) {
+  bring_up();
+  Request& noted = with_note(request(Verb::release, "noted"));
+  Request* const one[] = {&noted};
+  link.submit(one, sink, now);
+  const std::string_view bytes = link.to_send();
+  link.sent(bytes.find("$3\r\nDEL"));
+  say(":0\r\n");
+  ASSERT_EQ(sink.told.size(), 1U);
+  const Request& next = submit(Verb::acquire, "next", 2);
+  lose();
+  connect_after_pause();
+  settle();
+  EXPECT_THAT(names(), ElementsAre("EVALSHA next"));
+  say(":0\r\n");
+  ASSERT_EQ(sink.told.size(), 2U);
+  EXPECT_EQ(sink.told[1].request, &next);
+  EXPECT_EQ(sink.told[1].kind, Kind::granted);
+}
+
+TEST_F(SessionTest, TheNextConnectionEndsTheOneBefore) {
+  bring_up();
+  lose();
+  connect_after_pause();
+  heard();
+  say(testing::hello_answer(12, "run"));
+  EXPECT_THAT(heard(), ElementsAre(ElementsAre("CLIENT", "KILL", "ID", "11")));
+}
+
+TEST_F(SessionTest, TheOneBeforeIsEndedEvenIfAnotherCameBetween) {
+  bring_up();
+  lose();
+  connect_after_pause();
+  heard();
+  say(testing::hello_answer(12, "run"));
+  heard();
+  lose();
+  connect_after_pause();
+  heard();
+  say(testing::hello_answer(13, "run"));
+  EXPECT_THAT(heard(), ElementsAre(ElementsAre("CLIENT", "KILL", "ID", "11")));
+}
+
+// A number of another run belongs to somebody else's connection.
+TEST_F(SessionTest, AServerStartedAnewIsToldToEndNobody) {
+  bring_up();
+  lose();
+  connect_after_pause();
+  heard();
+  say(testing::hello_answer(12, "another run"));
+  EXPECT_THAT(heard(), ElementsAre(ElementsAre("CLIENT", "KILL", "ID", nobody)));
+}
+
+TEST_F(SessionTest, WithoutPermissionForClientKillThereIsNoOrderAcrossConnections) {
+  connect();
+  heard();
+  say(testing::hello_answer(11, "run"));
+  heard();
+  say("-NOPERM no\r\n:0\r\n");
+  EXPECT_EQ(link.stage(), Session::Stage::up);
+  EXPECT_FALSE(link.may_kill());
+  lose();
+  connect_after_pause();
+  heard();
+  say(testing::hello_answer(12, "run"));
+  heard();
+  say("-NOPERM no\r\n");
+  EXPECT_EQ(link.stage(), Session::Stage::up);
+}
+
+TEST_F(SessionTest, APermissionThatWasTakenAwayIsSaid) {
+  bring_up();
+  lose();
+  connect_after_pause();
+  heard();
+  say(testing::hello_answer(12, "run"));
+  heard();
+  say("-NOPERM User bob has no permissions to run the 'client|kill' command\r\n");
+  ASSERT_TRUE(link.trouble());
+  EXPECT_THAT(link.trouble()->text, HasSubstr("no longer permits CLIENT KILL"));
+}
+
+TEST_F(SessionTest, SubscriptionsAreMadeAnewBeforeRequestsGoOut) {
+  bring_up();
+  submit(Verb::subscribe, "k", 0);
+  heard();
+  say("+PONG\r\n");
+  lose();
+  submit(Verb::acquire, "a");
+  connect_after_pause();
+  heard();
+  say(testing::hello_answer(12, "run"));
+  EXPECT_THAT(names(), ElementsAre("CLIENT", "SUBSCRIBE", "PING"));
+  say(":1\r\n" + testing::push("subscribe", "redisson_lock__channel:{k}", 1) +
+      testing::push("subscribe", "redisson_rwlock:{k}", 2));
+  EXPECT_NE(link.stage(), Session::Stage::up);
+  say("+PONG\r\n");
+  EXPECT_EQ(link.stage(), Session::Stage::up);
+  EXPECT_THAT(names(), ElementsAre("EVALSHA a"));
+  say(testing::message("redisson_rwlock:{k}", "1"));
+  EXPECT_EQ(sink.notes.back().key, "k");
+}
+
+TEST_F(SessionTest, SubscriptionsThatAreRefusedLaterDoNotKeepTheLinkDown) {
+  bring_up();
+  submit(Verb::subscribe, "k", 0);
+  heard();
+  say("+PONG\r\n");
+  lose();
+  connect_after_pause();
+  heard();
+  say(testing::hello_answer(12, "run"));
+  heard();
+  say(":1\r\n-NOPERM no channels\r\n");
+  EXPECT_NE(link.stage(), Session::Stage::up);
+  say("+PONG\r\n");
+  EXPECT_EQ(link.stage(), Session::Stage::up);
+}
+
+TEST_F(SessionTest, ASubscriptionThatWasUnderWayIsUnknown) {
+  bring_up();
+  submit(Verb::subscribe, "k", 0);
+  heard();
+  lose();
+  ASSERT_EQ(sink.told.size(), 1U);
+  EXPECT_EQ(sink.told[0].kind, Kind::unknown);
+}
+
+TEST_F(SessionTest, WhatWaitsForAConnectionHasItsDeadlineAndIsToldWhyThereIsNone) {
+  submit(Verb::acquire, "a");
+  connect();
+  link.failed(Failure{false, "connect: Connection refused"}, now);
+  pass(timeout);
+  ASSERT_EQ(sink.told.size(), 1U);
+  EXPECT_EQ(sink.told[0].kind, Kind::unknown);
+  EXPECT_EQ(sink.told[0].text, "connect: Connection refused");
+  // It never goes out.
+  connect_after_pause();
+  settle();
+  EXPECT_THAT(names(), IsEmpty());
+  EXPECT_EQ(link.unanswered(), 0U);
+}
+
+TEST_F(SessionTest, PausesBetweenAttemptsGrowAndStayShortWhileSomebodyWaits) {
+  submit(Verb::renew, "a");
+  Clock::duration longest{};
+  for (int attempt = 0; attempt < 12; ++attempt) {
+    connect_after_pause();
+    link.failed(Failure{false, "refused"}, now);
+    EXPECT_FALSE(link.wants_connection(now));
+    requests.back().sent = now;
+    submit(Verb::renew, "a");  // somebody waits all the time
+    drain();
+    longest = std::max(longest, link.due() - now);
+  }
+  EXPECT_GE(longest, 80ms);
+  EXPECT_LE(longest, 240ms);
+}
+
+TEST_F(SessionTest, PausesAreLongerWhileNobodyWaitsAndEndWhenSomebodyComes) {
+  for (int attempt = 0; attempt < 12; ++attempt) {
+    connect_after_pause();
+    link.failed(Failure{false, "refused"}, now);
+  }
+  EXPECT_GE(link.due() - now, 500ms);
+  submit(Verb::acquire, "a");
+  EXPECT_LE(link.due() - now, 240ms);
+}
+
+TEST_F(SessionTest, AConnectionThatLivedIsFollowedByAnotherAtOnce) {
+  for (int attempt = 0; attempt < 8; ++attempt) {
+    connect_after_pause();
+    link.failed(Failure{false, "refused"}, now);
+  }
+  connect_after_pause();
+  settle();
+  pass(1s);
+  lose();
+  EXPECT_LE(link.due() - now, 15ms);
+}
+
+TEST_F(SessionTest, ALatePageOfAListStartsAnewElsewhere) {
+  bring_up();
+  std::vector<std::string> found;
+  request(Verb::list, "*").names = &found;
+  Request* const one[] = {&requests.back()};
+  link.submit(one, sink, now);
+  heard();
+  say("*2\r\n$2\r\n42\r\n$1\r\nb\r\n");
+  lose();  // before the question for page 42 was sent
+  connect_after_pause();
+  settle();
+  const auto commands = heard();
+  ASSERT_EQ(commands.size(), 1U);
+  EXPECT_EQ(commands[0][3], "0");
+}
+
+TEST_F(SessionTest, AForkedChildKnowsNothingOfItsParentsConnection) {
+  bring_up();
+  submit(Verb::acquire, "a");
+  submit(Verb::subscribe, "k", 0);
+  heard();
+  link.forget();
+  drain();
+  EXPECT_THAT(sink.told, IsEmpty());
+  EXPECT_EQ(link.unanswered(), 0U);
+  EXPECT_FALSE(link.listens());
+  connect();
+  heard();
+  say(testing::hello_answer(12, "run"));
+  EXPECT_THAT(heard(), ElementsAre(ElementsAre("CLIENT", "KILL", "ID", nobody)))
+      << "never the parent's";
+}
+
+}  // namespace
+}  // namespace latchkey::detail::redis

@@ -1,0 +1,127 @@
+// The conversation with a server whose replicas are to confirm.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "session_fixture.hpp"
+
+namespace latchkey::detail::redis {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class LinkWithReplicas : public SessionTest {
+ protected:
+  LinkWithReplicas()
+      : SessionTest([] {
+          Session::Settings settings;
+          settings.login.client_name = "tester";
+          settings.login.replicas = true;
+          settings.timeout = 2s;
+          settings.seed = 7;
+          settings.min_replicas = 2;
+          return settings;
+        }()) {
+    connect();
+    heard();
+    say(testing::hello_answer(11, "run") + ":2\r\n");
+    heard();
+    say(":0\r\n:0\r\n");
+  }
+};
+
+TEST_F(LinkWithReplicas, OneWaitIsForAllThatWentBefore) {
+  submit(Verb::acquire, "a", 1);
+  EXPECT_THAT(names(), ElementsAre("EVALSHA a", "WAIT"));
+  submit(Verb::acquire, "b", 2);
+  submit(Verb::acquire, "c", 3);
+  EXPECT_THAT(names(), ElementsAre("EVALSHA b", "EVALSHA c")) << "one at a time";
+  say(":0\r\n");
+  EXPECT_TRUE(sink.told.empty()) << "granted, and not confirmed";
+  say(":2\r\n");
+  ASSERT_EQ(sink.told.size(), 1U);
+  EXPECT_EQ(sink.told[0].kind, Kind::granted);
+  EXPECT_THAT(names(), ElementsAre("WAIT"));
+  say(":0\r\n:0\r\n:2\r\n");
+  ASSERT_EQ(sink.told.size(), 3U);
+  EXPECT_EQ(sink.told[2].kind, Kind::granted);
+  EXPECT_EQ(link.unanswered(), 0U);
+}
+
+TEST_F(LinkWithReplicas, TooFewIsUnknownAndTheNextWaitIsALook) {
+  submit(Verb::acquire, "a", 1);
+  const auto first = heard();
+  EXPECT_THAT(first.back(), ElementsAre("WAIT", "2", "1000"));
+  say(":0\r\n:1\r\n");
+  ASSERT_EQ(sink.told.size(), 1U);
+  EXPECT_EQ(sink.told[0].kind, Kind::unknown);
+  EXPECT_EQ(sink.told[0].text, "only 1 of 2 replicas confirmed it within 1000 ms");
+  submit(Verb::acquire, "b", 2);
+  EXPECT_THAT(heard().back(), ElementsAre("WAIT", "2", "10"));
+  say(":0\r\n:1\r\n");
+  pass(4s);
+  submit(Verb::acquire, "c", 3);
+  EXPECT_THAT(heard().back(), ElementsAre("WAIT", "2", "1000")) << "they may be far away";
+}
+
+TEST_F(LinkWithReplicas, ABusyLockWaitsForNoReplica) {
+  submit(Verb::acquire, "a", 1);
+  heard();
+  say("*2\r\n:500\r\n$5\r\nowner\r\n");
+  ASSERT_EQ(sink.told.size(), 1U);
+  EXPECT_EQ(sink.told[0].kind, Kind::busy);
+}
+
+// What took over may still have a hold whose release no replica confirmed.
+TEST_F(LinkWithReplicas, AReleaseThatTooFewConfirmedIsSentOnceMoreToWhoeverComesNext) {
+  submit(Verb::release, "a", 1);
+  heard();
+  say(":1\r\n:0\r\n");
+  ASSERT_EQ(sink.told.size(), 1U);
+  EXPECT_EQ(sink.told[0].kind, Kind::granted) << "the server has done it";
+  lose();
+  connect_after_pause();
+  heard();
+  say(testing::hello_answer(3, "another run") + ":2\r\n");
+  heard();
+  say(":0\r\n");
+  EXPECT_THAT(names(), ElementsAre("EVAL a", "WAIT"));
+  lose();  // before anybody has said that it was heard
+  connect_after_pause();
+  heard();
+  say(testing::hello_answer(4, "another run") + ":2\r\n");
+  heard();
+  say(":0\r\n");
+  EXPECT_THAT(names(), ElementsAre("EVAL a", "WAIT"));
+  say("_\r\n:2\r\n");
+  EXPECT_EQ(link.unanswered(), 0U);
+  lose();
+  connect_after_pause();
+  heard();
+  say(testing::hello_answer(5, "another run") + ":2\r\n");
+  heard();
+  say(":0\r\n");
+  EXPECT_TRUE(names().empty()) << "replicas have it now";
+}
+
+TEST_F(LinkWithReplicas, WhatWasGrantedAndNotConfirmedIsUnknownWhenTheConnectionGoes) {
+  submit(Verb::acquire, "a", 1);
+  heard();
+  say(":0\r\n");
+  lose("gone");
+  ASSERT_EQ(sink.told.size(), 1U);
+  EXPECT_EQ(sink.told[0].kind, Kind::unknown);
+  EXPECT_EQ(sink.told[0].text, "gone");
+}
+
+TEST_F(LinkWithReplicas, OrWhenItsTimeIsOver) {
+  submit(Verb::acquire, "a", 1);
+  heard();
+  say(":0\r\n");
+  pass(timeout);
+  ASSERT_EQ(sink.told.size(), 1U);
+  EXPECT_THAT(sink.told[0].text, HasSubstr("no replica has confirmed it in time"));
+}
+
+}  // namespace
+}  // namespace latchkey::detail::redis

@@ -1,0 +1,151 @@
+// Which room each file of the library belongs to, and what may enter it: the tables to extend.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace latchkey::tidy {
+
+/// Includes go strictly downwards; rooms of one level do not know each other.
+struct Layer {
+  std::string_view name;
+  int level;
+};
+
+inline constexpr Layer core{"core", 0};
+inline constexpr Layer reflect{"reflect", 1};
+inline constexpr Layer aspect{"aspect", 2};
+inline constexpr Layer key{"key", 2};
+inline constexpr Layer policy{"policy", 3};
+inline constexpr Layer backend{"backend", 3};
+inline constexpr Layer locks{"locks", 4};
+inline constexpr Layer memory{"memory", 4};
+inline constexpr Layer redis{"redis", 4};
+inline constexpr Layer quorum{"quorum", 4};
+inline constexpr Layer locked{"locked", 5};
+inline constexpr Layer decorate{"decorate", 6};
+inline constexpr Layer install{"install", 6};
+inline constexpr Layer testing{"testing", 7};
+inline constexpr Layer adapters{"adapters", 7};
+inline constexpr Layer cli{"cli", 7};
+inline constexpr Layer everything{"everything", 8};
+
+struct Place {
+  std::string_view path;  ///< a folder ends with '/'; a noun of include/latchkey with ".hpp"
+  Layer layer;
+};
+
+/// The longest path that a file begins with decides.
+inline constexpr std::array places{
+    // public nouns, relative to include/latchkey/
+    Place{"include/latchkey/cxx20.hpp", core},
+    Place{"include/latchkey/error.hpp", core},
+    Place{"include/latchkey/lock_type.hpp", core},
+    Place{"include/latchkey/lock_info.hpp", core},
+    Place{"include/latchkey/owner.hpp", core},
+    Place{"include/latchkey/clock.hpp", core},
+    Place{"include/latchkey/wait.hpp", core},
+    Place{"include/latchkey/lease.hpp", core},
+    Place{"include/latchkey/parker.hpp", core},
+    Place{"include/latchkey/hold_id.hpp", core},
+    Place{"include/latchkey/fixed_string.hpp", core},
+    Place{"include/latchkey/reflect.hpp", reflect},
+    Place{"include/latchkey/reflect/", reflect},
+    Place{"include/latchkey/aspect.hpp", aspect},
+    Place{"include/latchkey/aspect/", aspect},
+    Place{"include/latchkey/join_point.hpp", aspect},
+    Place{"include/latchkey/site.hpp", aspect},
+    Place{"include/latchkey/key.hpp", key},
+    Place{"include/latchkey/key/", key},
+    Place{"include/latchkey/policy.hpp", policy},
+    Place{"include/latchkey/policy/", policy},
+    Place{"include/latchkey/backend.hpp", backend},
+    Place{"include/latchkey/backend/", backend},
+    Place{"include/latchkey/simple_backend.hpp", backend},
+    Place{"include/latchkey/registry.hpp", backend},
+    Place{"include/latchkey/options.hpp", backend},
+    Place{"include/latchkey/attempt.hpp", locks},
+    Place{"include/latchkey/hold.hpp", locks},
+    Place{"include/latchkey/listener.hpp", locks},
+    Place{"include/latchkey/listeners.hpp", locks},
+    Place{"include/latchkey/lock.hpp", locks},
+    Place{"include/latchkey/locks.hpp", locks},
+    Place{"include/latchkey/read_write_lock.hpp", locks},
+    Place{"include/latchkey/quorum.hpp", quorum},
+    Place{"include/latchkey/completes_at_return.hpp", locked},
+    Place{"include/latchkey/default_locks.hpp", locked},
+    Place{"include/latchkey/held.hpp", locked},
+    Place{"include/latchkey/strategy.hpp", locked},
+    Place{"include/latchkey/locked.hpp", locked},
+    Place{"include/latchkey/locked/", locked},
+    Place{"include/latchkey/decorate.hpp", decorate},
+    Place{"include/latchkey/decorate/", decorate},
+    Place{"include/latchkey/install.hpp", install},
+    Place{"include/latchkey/install/", install},
+    Place{"include/latchkey/adapters/", adapters},
+    Place{"include/latchkey/testing/", testing},
+    Place{"include/latchkey/testing.hpp", testing},
+    Place{"include/latchkey/latchkey.hpp", everything},
+    // private rooms
+    Place{"src/core/", core},
+    Place{"src/reflect/", reflect},
+    Place{"src/aspect/", aspect},
+    Place{"src/key/", key},
+    Place{"src/policy/", policy},
+    Place{"src/backend/", backend},
+    Place{"src/locks/", locks},
+    Place{"src/memory/", memory},
+    Place{"src/redis/", redis},
+    Place{"src/quorum/", quorum},
+    Place{"src/locked/", locked},
+    Place{"src/decorate/", decorate},
+    Place{"src/install/", install},
+    Place{"src/adapters/", adapters},
+    Place{"src/testing/", testing},
+    Place{"src/cli/", cli},
+};
+
+/// Other people's headers, and the only places that may include them.
+struct ThirdParty {
+  std::string_view prefix;
+  std::string_view where;              ///< for the message
+  std::array<std::string_view, 5> in;  ///< beginnings of paths; empty ones count for nothing
+  bool only_cpp = false;
+};
+
+inline constexpr std::array third_parties{
+    ThirdParty{
+        "latchkey_hiredis/",
+        "src/redis and its tests",
+        {"src/redis/", "tests/redis/", "tests/support/redis_", "tests/consumer/", "bench/redis_"}},
+    ThirdParty{"hiredis/", "no file of latchkey's", {"tests/consumer/"}},
+    ThirdParty{"openssl/", "src/redis", {"src/redis/"}},
+    ThirdParty{"latchkey/third_party/",
+               "the reflect room",
+               {"include/latchkey/reflect", "src/reflect/", "tests/"}},
+    ThirdParty{"boost/", "no file of latchkey's", {"tests/consumer/"}},
+    ThirdParty{"range/v3/", ".cpp files", {"src/", "tests/", "examples/", "bench/"}, true},
+    ThirdParty{"yaml-cpp/", "the policy reader", {"src/policy/"}},
+    ThirdParty{
+        "gmock/", "the testing kit", {"include/latchkey/testing/", "src/testing/", "tests/"}},
+    ThirdParty{
+        "gtest/", "the testing kit", {"include/latchkey/testing/", "src/testing/", "tests/"}},
+    ThirdParty{"spdlog/", "its adapter", {"src/adapters/spdlog", "tests/unit/adapters/"}},
+    ThirdParty{"prometheus/",
+               "its adapter, and whoever serves it",
+               {"src/adapters/prometheus", "tests/unit/adapters/", "examples/bank/metrics.cpp"}},
+    ThirdParty{"benchmark/", "bench", {"bench/"}},
+    ThirdParty{
+        "fmt/", "bench, examples and the command line tool", {"bench/", "examples/", "src/cli/"}},
+    ThirdParty{"nlohmann/", "the command line tool", {"src/cli/", "tests/cli/"}},
+    ThirdParty{"CLI/", "examples and the command line tool", {"examples/", "src/cli/"}},
+};
+
+/// Folders of the standard and the operating system's own headers.
+inline constexpr std::array system_folders{"sys/", "arpa/", "netinet/", "linux/", "sanitizer/"};
+
+inline constexpr std::size_t most_lines = 300;
+inline constexpr std::size_t most_function_lines = 70;
+inline constexpr std::size_t most_columns = 100;
+
+}  // namespace latchkey::tidy
