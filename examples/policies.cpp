@@ -1,5 +1,6 @@
 // Locks configured by a policy file: LOCKED_BY takes everything from the file, a rule overrides
-// what LOCKED states, and a reload applies a changed file. Pass a file of your own to see it checked.
+// what LOCKED states, and a reload applies a changed file. Pass a file of your own to have it
+// checked.
 #include <latchkey/latchkey.hpp>
 
 #include <fmt/core.h>
