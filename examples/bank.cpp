@@ -1,4 +1,4 @@
-// A small bank with more clerks than sense: first with locks, then without.
+// A small bank whose clerks work at the same time: one day with locks, then one day without.
 #include <latchkey/latchkey.hpp>
 #include <latchkey/listeners.hpp>
 

@@ -1,4 +1,5 @@
-// A backend of one's own: locks in files, registered for a scheme and named in a policy file.
+// A backend of your own: it keeps locks in files, is registered for a URI scheme, and is named in a
+// policy file.
 #include <latchkey/latchkey.hpp>
 
 #include <fmt/format.h>

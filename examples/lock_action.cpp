@@ -1,4 +1,4 @@
-// A service of a Spring starter, method by method, in LOCKED.
+// A Spring service that uses @LockAction, ported to LOCKED method by method.
 //
 // The Java original, which locks through Redisson:
 //
@@ -14,9 +14,9 @@
 //     @LockAction(value = "#userVO.id", lockType = LockType.READ_LOCK, waitTime = 30000)
 //     public String readById(UserVO userVO) { ... }
 //
-// Both sides may run at once against one Redis: the keys are the same bytes, and a lock of one is a
-// lock of the other. This program locks within its own process ("memory:") unless it is given a
-// URI.
+// Both programs may run at once on one Redis server. Their keys are the same bytes, so a lock held
+// by one also excludes the other. This program locks within its own process ("memory:") unless you
+// pass it a URI.
 #include <latchkey/latchkey.hpp>
 
 #include <chrono>

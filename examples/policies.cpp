@@ -1,5 +1,6 @@
-// Locks by a file: LOCKED_BY takes everything from it, a rule overrides what LOCKED says, and a
-// reload puts a changed file in force. Run it with a file of your own to see what is checked.
+// Locks configured by a policy file: LOCKED_BY takes everything from the file, a rule overrides
+// what LOCKED states, and a reload applies a changed file. Pass a file of your own to have it
+// checked.
 #include <latchkey/latchkey.hpp>
 
 #include <fmt/core.h>

@@ -1,11 +1,11 @@
-// Two processes share a lock; one is killed while it holds; the other takes over.
+// Two processes share a lock. One is killed while it holds the lock; the other takes over.
 //
 //     two_processes --backend redis://127.0.0.1:6379
 //
-// The first worker holds "nightly-report" under the watchdog, which renews a lease of 2 s as long
-// as the worker lives. Killed, it renews no more: the second worker gets the lock when that lease
-// runs out, and its fencing token is larger, so a store that compares tokens refuses the first
-// worker's late writes.
+// The first worker holds "nightly-report". The watchdog renews its lease of 2 s for as long as the
+// worker lives. When the worker is killed, the renewals stop, and the second worker gets the lock
+// after the lease has expired. Its fencing token is larger than the first worker's, so a store that
+// compares tokens rejects late writes of the first worker.
 #include <latchkey/latchkey.hpp>
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the bank, and reads its metrics over HTTP while it works: every metric that docs/events.md names
-# must be there, with values that make sense.
+# Runs the bank and reads its metrics over HTTP while it works. Checks that every metric in
+# docs/events.md exists and has a plausible value.
 #
 #   examples/with_metrics.sh <bank> [argument]...
 set -euo pipefail

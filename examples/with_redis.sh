@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs a program beside a Redis server of its own, which ends with it. Where an argument is URI, the
-# server's is put.
+# Starts a Redis server, runs a program, and stops the server when the program ends. An argument that
+# is exactly URI is replaced by the URI of the server.
 #
 #   examples/with_redis.sh <program> [argument|URI]...
 set -euo pipefail

@@ -1,4 +1,4 @@
-// Reading the accounts: each mistake is one sentence that says where it is.
+// Reads the accounts. Each error in the file is one sentence that names the file and the line.
 #include "accounts.hpp"
 
 #include <fmt/format.h>

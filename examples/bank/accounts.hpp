@@ -1,4 +1,4 @@
-// Accounts, the money in them, and the file they are read from.
+// Accounts, amounts of money, and the file that accounts are read from.
 #pragma once
 
 #include <cstdint>

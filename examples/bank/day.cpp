@@ -1,4 +1,4 @@
-// Running a day: threads, the clock on the wall, the end.
+// Runs a day: starts the threads, shows progress, and stops when the time is over.
 #include "day.hpp"
 
 #include <fmt/format.h>

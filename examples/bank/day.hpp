@@ -1,4 +1,4 @@
-// A day at the counters: clerks on threads of their own, and what they did.
+// A day at the bank: each clerk works on its own thread, and counts what it did.
 #pragma once
 
 #include <chrono>

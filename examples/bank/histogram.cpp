@@ -1,4 +1,4 @@
-// Counting into the buckets.
+// Adds durations to the buckets and computes quantiles.
 #include "histogram.hpp"
 
 #include <algorithm>

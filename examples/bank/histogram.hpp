@@ -1,4 +1,4 @@
-// How long things took, in buckets that grow as 1, 2, 5, 10.
+// A histogram of durations, with bucket bounds that grow as 1, 2, 5, 10.
 #pragma once
 
 #include <array>

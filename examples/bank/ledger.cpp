@@ -1,4 +1,4 @@
-// The ledger's reads and writes, each safe by itself.
+// The ledger's reads and writes. Each of them is atomic; a read followed by a write is not.
 #include "ledger.hpp"
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// The ledger: where balances stand, and what happens if two clerks write at once.
+// The ledger: keeps balances, and loses updates if two clerks write at once without a lock.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Serving metrics, where prometheus-cpp was found.
+// Serves metrics if the build found prometheus-cpp.
 #include "metrics.hpp"
 
 #include <stdexcept>

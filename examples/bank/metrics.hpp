@@ -1,4 +1,4 @@
-// What happens to the bank's locks, served to Prometheus.
+// Serves metrics of the bank's locks to Prometheus.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// The tables.
+// Prints the tables of the report.
 #include "report.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// What a day was like, in tables of at most 80 columns.
+// The report of a day: tables of at most 80 columns.
 #pragma once
 
 #include <vector>

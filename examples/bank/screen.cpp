@@ -1,4 +1,4 @@
-// What the terminal can do, asked once, and how bars and lines are made of it.
+// Detects once what the terminal supports, and draws bars and lines accordingly.
 #include "screen.hpp"
 
 #include <fmt/format.h>

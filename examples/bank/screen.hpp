@@ -1,4 +1,4 @@
-// The terminal: colours, bars and a line that moves, each only where it is welcome.
+// Terminal output: colours, bars and a progress line, each only if the terminal supports it.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// An aspect of the user's own: how long the calls of each method take.
+// A user-defined aspect that measures how long the calls of each method take.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Sorting grants by the account they were for.
+// Groups the waits of grants by account.
 #include "waits.hpp"
 
 #include <string_view>

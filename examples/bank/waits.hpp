@@ -1,4 +1,4 @@
-// A listener: who had to wait for which account, and how long.
+// A listener that records how long grants had to wait, for each account.
 #pragma once
 
 #include <chrono>

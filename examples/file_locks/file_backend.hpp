@@ -1,4 +1,4 @@
-// Locks in the files of a folder, for the processes of one machine: a backend on one page.
+// A backend on one page: it keeps locks in the files of a folder, for the processes of one machine.
 #pragma once
 
 #include <fcntl.h>
