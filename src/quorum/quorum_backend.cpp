@@ -19,8 +19,9 @@ constexpr milliseconds idle_slice{5};
 
 constinit thread_local unsigned QuorumBackend::told_ = 0;
 
-milliseconds QuorumBackend::patience(milliseconds lease) noexcept {
-  return std::clamp(lease / 10, milliseconds(1), milliseconds(50));
+milliseconds QuorumBackend::patience(Verb verb, milliseconds lease) noexcept {
+  const milliseconds most = verb == Verb::acquire ? milliseconds(50) : milliseconds(1'000);
+  return std::clamp(lease / 10, milliseconds(1), most);
 }
 
 QuorumBackend::QuorumBackend(std::vector<std::unique_ptr<Backend>> servers, Clock& clock)
@@ -110,8 +111,9 @@ void QuorumBackend::begin(Request& request, Sink& sink, Later& later) {
   made.sink = &sink;
   made.decided = false;
   const Clock::time_point sent = request.sent != Clock::time_point{} ? request.sent : clock_.now();
-  made.deadline = latchkey::later(sent, patience(lease));
-  made.patience = "within " + std::to_string(patience(lease).count()) + " ms";
+  const milliseconds allowed = patience(verb, lease);
+  made.deadline = latchkey::later(sent, allowed);
+  made.patience = "within " + std::to_string(allowed.count()) + " ms";
   for (std::size_t server = 0; server < servers_.size(); ++server) send_to(made, server);
   if (request.verb == Verb::acquire && request.type == LockType::READ) look_at_gate(made);
   later.start.push_back(&made);

@@ -125,7 +125,11 @@ class QuorumBackend final : public Backend, private ForkParticipant {
   void follow_up(const SubRequest& errand, const Outcome& outcome, Later& later);
   void expire(Later& later);
   void end_if_done(Operation& one, Later& later);
-  [[nodiscard]] static std::chrono::milliseconds patience(std::chrono::milliseconds lease) noexcept;
+  /// How long the answers of the servers are waited for. An acquire does not wait for a slow
+  /// server, which would use up its lease; all else may take longer before nobody can tell what
+  /// came of it.
+  [[nodiscard]] static std::chrono::milliseconds patience(Verb verb,
+                                                          std::chrono::milliseconds lease) noexcept;
   [[nodiscard]] bool live(const Operation& one) const;
   void carry_out(Later& later) noexcept;
 

@@ -32,7 +32,7 @@ void QuorumBackend::decide(Operation& one, Later& later) {
   settle(one, one.outcome, later);
   if (one.giving_back == 0) return tell(one, later);
   const auto now = clock_.now();
-  one.deadline = latchkey::later(now, patience(one.lease));
+  one.deadline = latchkey::later(now, patience(Verb::acquire, one.lease));
 }
 
 void QuorumBackend::tell(Operation& one, Later& later) {

@@ -19,7 +19,7 @@ std::string fresh(const char* what) {
 }
 
 struct MemoryInManualTime {
-  static constexpr milliseconds unit{1'000};
+  static constexpr milliseconds unit{200};
 
   std::unique_ptr<Backend> backend() {
     return latchkey::detail::make_memory_backend(uri, options());

@@ -154,7 +154,7 @@ TYPED_TEST_P(BackendHolds, LeaveEndsWhateverCameOfAnAcquire) {
     EXPECT_EQ(one.tell(Verb::leave, key, type, id).kind, Kind::gone);
     EXPECT_EQ(one.acquire(key, type, id, this->long_lease).kind, Kind::granted);
     EXPECT_EQ(one.tell(Verb::leave, key, type, id).kind, Kind::granted);
-    EXPECT_EQ(other.acquire(key, type, other.fresh_id(), this->lease).kind, Kind::granted);
+    EXPECT_EQ(other.acquire(key, type, other.fresh_id(), this->long_lease).kind, Kind::granted);
   }
 }
 

@@ -26,7 +26,7 @@ class BackendLocks : public Contract<Store> {
   template <class Call>
   void while_time_passes(Call call) {
     auto done = std::async(std::launch::async, std::move(call));
-    while (done.wait_for(milliseconds(2)) != std::future_status::ready) this->pass(this->unit);
+    while (done.wait_for(milliseconds(10)) != std::future_status::ready) this->pass(this->unit);
     done.get();
   }
 };
