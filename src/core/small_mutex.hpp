@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "core/thread_annotations.hpp"
+
 namespace latchkey::detail {
 
 /// For the many mutexes of a sharded table, each held for less than a microsecond. Lockable.
@@ -24,25 +26,25 @@ namespace latchkey::detail {
 /// later still and sees `asleep_`. After: the store is seen by the look at `state_`. Only the
 /// sleeper pays, with a system call. Whoever clears `asleep_` wakes one sleeper after that, and one
 /// that is woken sets it again for the others before it looks.
-class SmallMutex {
+class LATCHKEY_CAPABILITY("mutex") SmallMutex {
  public:
   SmallMutex() = default;
   SmallMutex(const SmallMutex&) = delete;
   SmallMutex& operator=(const SmallMutex&) = delete;
 
-  void lock() noexcept {
+  void lock() noexcept LATCHKEY_ACQUIRE() {
     if (!try_lock()) [[unlikely]] {
       lock_slowly();
     }
   }
 
-  bool try_lock() noexcept {
+  bool try_lock() noexcept LATCHKEY_TRY_ACQUIRE(true) {
     std::uint32_t seen = unlocked;
     return state_.compare_exchange_strong(seen, locked, std::memory_order_acquire,
                                           std::memory_order_relaxed);
   }
 
-  void unlock() noexcept {
+  void unlock() noexcept LATCHKEY_RELEASE() {
     state_.store(unlocked, std::memory_order_release);
     std::atomic_signal_fence(std::memory_order_seq_cst);  // for the compiler: the load comes after
     if (asleep_.load(std::memory_order_relaxed) != 0) [[unlikely]] {
@@ -53,7 +55,7 @@ class SmallMutex {
  private:
   static constexpr std::uint32_t unlocked = 0, locked = 1;
 
-  void lock_slowly() noexcept;
+  void lock_slowly() noexcept LATCHKEY_NO_THREAD_SAFETY_ANALYSIS;
   void wake_one() noexcept;
 
   std::atomic<std::uint32_t> state_ = unlocked;

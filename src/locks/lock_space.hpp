@@ -27,6 +27,7 @@
 #include "core/key_table.hpp"
 #include "core/small_mutex.hpp"
 #include "core/small_vector.hpp"
+#include "core/thread_annotations.hpp"
 #include "locks/asker.hpp"
 #include "locks/coordinator.hpp"
 #include "locks/notifier.hpp"
@@ -139,9 +140,9 @@ class LockSpace final : public Sink, public ForkParticipant {
   void notified(const Notification& notification) noexcept override;
 
   // --- ForkParticipant ---
-  void prepare() noexcept override;
-  void parent() noexcept override;
-  void child() noexcept override;
+  void prepare() noexcept LATCHKEY_FORK_HANDLER override;
+  void parent() noexcept LATCHKEY_FORK_HANDLER override;
+  void child() noexcept LATCHKEY_FORK_HANDLER override;
 
  private:
   friend class BlockingCall;  // how the members of composites are driven: one of several calls of a

@@ -10,6 +10,7 @@
 
 #include "core/at_fork.hpp"
 #include "core/small_mutex.hpp"
+#include "core/thread_annotations.hpp"
 #include "memory/completions.hpp"
 #include "memory/inbox.hpp"
 #include "memory/memory_space.hpp"
@@ -64,15 +65,15 @@ class MemoryBackend final : public Backend, private ForkParticipant {
   void forget_ears() noexcept;
   bool deliver() noexcept;
 
-  void prepare() noexcept override {
+  void prepare() noexcept LATCHKEY_FORK_HANDLER override {
     subscribers_mutex_.lock();
     inbox_.mutex().lock();
   }
-  void parent() noexcept override {
+  void parent() noexcept LATCHKEY_FORK_HANDLER override {
     inbox_.mutex().unlock();
     subscribers_mutex_.unlock();
   }
-  void child() noexcept override { parent(); }
+  void child() noexcept LATCHKEY_FORK_HANDLER override { parent(); }
 
   const std::shared_ptr<MemorySpace> space_;
   Completions completions_;

@@ -11,6 +11,7 @@
 
 #include "core/at_fork.hpp"
 #include "core/small_mutex.hpp"
+#include "core/thread_annotations.hpp"
 #include "memory/lock_table.hpp"
 
 namespace latchkey::detail {
@@ -53,9 +54,9 @@ class MemorySpace final : private ForkParticipant {
   void apply_to_several(const Request& request, Clock::time_point now, Outcome& outcome);
   void list(const Request& request, Clock::time_point now, Outcome& outcome);
 
-  void prepare() noexcept override;
-  void parent() noexcept override;
-  void child() noexcept override;
+  void prepare() noexcept LATCHKEY_FORK_HANDLER override;
+  void parent() noexcept LATCHKEY_FORK_HANDLER override;
+  void child() noexcept LATCHKEY_FORK_HANDLER override;
 
   std::array<Shard, shard_count> shards_;
   Clock& clock_;

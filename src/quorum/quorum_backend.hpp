@@ -19,6 +19,7 @@
 
 #include "core/at_fork.hpp"
 #include "core/small_mutex.hpp"
+#include "core/thread_annotations.hpp"
 #include "quorum/operation.hpp"
 
 namespace latchkey::detail::quorum {
@@ -141,9 +142,9 @@ class QuorumBackend final : public Backend, private ForkParticipant {
   };
   [[nodiscard]] Round round();
 
-  void prepare() noexcept override { mutex_.lock(); }
-  void parent() noexcept override { mutex_.unlock(); }
-  void child() noexcept override { mutex_.unlock(); }
+  void prepare() noexcept LATCHKEY_FORK_HANDLER override { mutex_.lock(); }
+  void parent() noexcept LATCHKEY_FORK_HANDLER override { mutex_.unlock(); }
+  void child() noexcept LATCHKEY_FORK_HANDLER override { mutex_.unlock(); }
 
   [[nodiscard]] std::string name_of(std::size_t server, std::string_view within) const;
 

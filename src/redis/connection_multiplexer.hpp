@@ -17,6 +17,7 @@
 
 #include "core/at_fork.hpp"
 #include "core/small_mutex.hpp"
+#include "core/thread_annotations.hpp"
 #include "redis/adaptive_spin.hpp"
 #include "redis/leader_followers.hpp"
 #include "redis/poll_set.hpp"
@@ -114,9 +115,9 @@ class ConnectionMultiplexer final : private ForkParticipant {
   [[nodiscard]] FileDescriptor take_wake_fd() noexcept;
   void give_back(FileDescriptor wake_fd) noexcept;
 
-  void prepare() noexcept override;
-  void parent() noexcept override;
-  void child() noexcept override;
+  void prepare() noexcept LATCHKEY_FORK_HANDLER override;
+  void parent() noexcept LATCHKEY_FORK_HANDLER override;
+  void child() noexcept LATCHKEY_FORK_HANDLER override;
 
   const std::uint64_t number_;  ///< never used again, unlike an address
   const RedisUri uri_;

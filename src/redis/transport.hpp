@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "core/file_descriptor.hpp"
+#include "core/thread_annotations.hpp"
 #include "redis/addresses.hpp"
 #include "redis/io.hpp"
 #include "redis/tls.hpp"
@@ -47,8 +48,8 @@ class Transport {
   /// Without a byte: in a forked child, whose parent goes on with the connection.
   void abandon() noexcept;
 
-  void lock_for_fork() noexcept;
-  void unlock_after_fork() noexcept;
+  void lock_for_fork() noexcept LATCHKEY_FORK_HANDLER;
+  void unlock_after_fork() noexcept LATCHKEY_FORK_HANDLER;
 
  private:
   Io begin_tls();

@@ -25,9 +25,9 @@ Session::Settings cluster_settings() {
   return settings;
 }
 
-class LinkOfCluster : public SessionTest {
+class SessionInCluster : public SessionTest {
  protected:
-  LinkOfCluster() : SessionTest(cluster_settings()) { bring_up_sharded(); }
+  SessionInCluster() : SessionTest(cluster_settings()) { bring_up_sharded(); }
 
   void bring_up_sharded() {
     connect();
@@ -59,7 +59,7 @@ class LinkOfCluster : public SessionTest {
   }
 };
 
-TEST_F(LinkOfCluster, AMovedRequestGoesToTheRouterWithItsTime) {
+TEST_F(SessionInCluster, AMovedRequestGoesToTheRouterWithItsTime) {
   const Request& asked = submit(Verb::acquire, "k");
   heard();
   const auto told = deliveries("-MOVED 7629 10.0.0.2:7001\r\n");
@@ -73,7 +73,7 @@ TEST_F(LinkOfCluster, AMovedRequestGoesToTheRouterWithItsTime) {
   EXPECT_EQ(link.unanswered(), 0U);
 }
 
-TEST_F(LinkOfCluster, AnAcquireWithItsReleaseBehindItSaysSo) {
+TEST_F(SessionInCluster, AnAcquireWithItsReleaseBehindItSaysSo) {
   submit(Verb::acquire, "k");
   submit(Verb::release, "k");
   heard();
@@ -82,7 +82,7 @@ TEST_F(LinkOfCluster, AnAcquireWithItsReleaseBehindItSaysSo) {
   EXPECT_TRUE(told[0].overtaken);
 }
 
-TEST_F(LinkOfCluster, AskingGoesBeforeAndItsAnswerIsNobodys) {
+TEST_F(SessionInCluster, AskingGoesBeforeAndItsAnswerIsNobodys) {
   Request& asked = request(Verb::acquire, "k");
   link.submit_again({&asked, &sink, now + 1s, 1}, true, now);
   EXPECT_THAT(names(), ElementsAre("ASKING", "EVALSHA k"));
@@ -93,7 +93,7 @@ TEST_F(LinkOfCluster, AskingGoesBeforeAndItsAnswerIsNobodys) {
   EXPECT_EQ(sink.told[0].kind, Kind::granted);
 }
 
-TEST_F(LinkOfCluster, AShardedSubscriptionThatMovedGoesToTheRouter) {
+TEST_F(SessionInCluster, AShardedSubscriptionThatMovedGoesToTheRouter) {
   const Request& asked = submit(Verb::subscribe, "k", 0);
   const auto commands = heard();
   ASSERT_EQ(commands.size(), 2U);
@@ -105,7 +105,7 @@ TEST_F(LinkOfCluster, AShardedSubscriptionThatMovedGoesToTheRouter) {
 }
 
 // The server drops the listeners of a slot that leaves it, whatever is under way.
-TEST_F(LinkOfCluster, ADroppedChannelIsAskedForOnceMoreAndThenFollowed) {
+TEST_F(SessionInCluster, ADroppedChannelIsAskedForOnceMoreAndThenFollowed) {
   listen_to_k();
   const Request& between = submit(Verb::unsubscribe, "other", 0);
   heard();
@@ -120,7 +120,7 @@ TEST_F(LinkOfCluster, ADroppedChannelIsAskedForOnceMoreAndThenFollowed) {
 }
 
 // An answer that comes out of step would be somebody else's.
-TEST_F(LinkOfCluster, ADroppedChannelConfirmsNobodyElsesSubscription) {
+TEST_F(SessionInCluster, ADroppedChannelConfirmsNobodyElsesSubscription) {
   listen_to_k();
   const Request& refused = submit(Verb::subscribe, "other", 0);
   heard();
@@ -131,7 +131,7 @@ TEST_F(LinkOfCluster, ADroppedChannelConfirmsNobodyElsesSubscription) {
   EXPECT_EQ(link.stage(), Session::Stage::up);
 }
 
-TEST_F(LinkOfCluster, AChannelThatNobodyServesIsAskedForAgain) {
+TEST_F(SessionInCluster, AChannelThatNobodyServesIsAskedForAgain) {
   submit(Verb::subscribe, "k", 0);
   heard();
   say("+PONG\r\n" + testing::push("sunsubscribe", "redisson_lock__channel:{k}", 0));
@@ -142,7 +142,7 @@ TEST_F(LinkOfCluster, AChannelThatNobodyServesIsAskedForAgain) {
   EXPECT_THAT(names(), ElementsAre("SSUBSCRIBE", "PING"));
 }
 
-TEST_F(LinkOfCluster, ChannelsMoveToAnotherLinkAndTheirListenersAreToldToLook) {
+TEST_F(SessionInCluster, ChannelsMoveToAnotherLinkAndTheirListenersAreToldToLook) {
   submit(Verb::subscribe, "k", 0);
   heard();
   say("+PONG\r\n");
@@ -153,7 +153,7 @@ TEST_F(LinkOfCluster, ChannelsMoveToAnotherLinkAndTheirListenersAreToldToLook) {
   EXPECT_TRUE(other.listens());
 }
 
-TEST_F(LinkOfCluster, WhatWasNotSentIsTakenElsewhereInItsOrder) {
+TEST_F(SessionInCluster, WhatWasNotSentIsTakenElsewhereInItsOrder) {
   lose();
   const Request& first = submit(Verb::acquire, "a", 1);
   const Request& second = submit(Verb::acquire, "b", 2);
@@ -174,7 +174,7 @@ TEST_F(LinkOfCluster, WhatWasNotSentIsTakenElsewhereInItsOrder) {
   EXPECT_EQ(sink.told[0].request, &second);
 }
 
-TEST_F(LinkOfCluster, OneThatOnlyListensAsksWhetherAnybodyIsThere) {
+TEST_F(SessionInCluster, OneThatOnlyListensAsksWhetherAnybodyIsThere) {
   submit(Verb::subscribe, "k", 0);
   heard();
   say("+PONG\r\n");

@@ -10,9 +10,9 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-class LinkWithReplicas : public SessionTest {
+class SessionWithReplicas : public SessionTest {
  protected:
-  LinkWithReplicas()
+  SessionWithReplicas()
       : SessionTest([] {
           Session::Settings settings;
           settings.login.client_name = "tester";
@@ -30,7 +30,7 @@ class LinkWithReplicas : public SessionTest {
   }
 };
 
-TEST_F(LinkWithReplicas, OneWaitIsForAllThatWentBefore) {
+TEST_F(SessionWithReplicas, OneWaitIsForAllThatWentBefore) {
   submit(Verb::acquire, "a", 1);
   EXPECT_THAT(names(), ElementsAre("EVALSHA a", "WAIT"));
   submit(Verb::acquire, "b", 2);
@@ -48,7 +48,7 @@ TEST_F(LinkWithReplicas, OneWaitIsForAllThatWentBefore) {
   EXPECT_EQ(link.unanswered(), 0U);
 }
 
-TEST_F(LinkWithReplicas, TooFewIsUnknownAndTheNextWaitIsALook) {
+TEST_F(SessionWithReplicas, TooFewIsUnknownAndTheNextWaitIsALook) {
   submit(Verb::acquire, "a", 1);
   const auto first = heard();
   EXPECT_THAT(first.back(), ElementsAre("WAIT", "2", "1000"));
@@ -64,7 +64,7 @@ TEST_F(LinkWithReplicas, TooFewIsUnknownAndTheNextWaitIsALook) {
   EXPECT_THAT(heard().back(), ElementsAre("WAIT", "2", "1000")) << "they may be far away";
 }
 
-TEST_F(LinkWithReplicas, ABusyLockWaitsForNoReplica) {
+TEST_F(SessionWithReplicas, ABusyLockWaitsForNoReplica) {
   submit(Verb::acquire, "a", 1);
   heard();
   say("*2\r\n:500\r\n$5\r\nowner\r\n");
@@ -73,7 +73,7 @@ TEST_F(LinkWithReplicas, ABusyLockWaitsForNoReplica) {
 }
 
 // What took over may still have a hold whose release no replica confirmed.
-TEST_F(LinkWithReplicas, AReleaseThatTooFewConfirmedIsSentOnceMoreToWhoeverComesNext) {
+TEST_F(SessionWithReplicas, AReleaseThatTooFewConfirmedIsSentOnceMoreToWhoeverComesNext) {
   submit(Verb::release, "a", 1);
   heard();
   say(":1\r\n:0\r\n");
@@ -104,7 +104,7 @@ TEST_F(LinkWithReplicas, AReleaseThatTooFewConfirmedIsSentOnceMoreToWhoeverComes
   EXPECT_TRUE(names().empty()) << "replicas have it now";
 }
 
-TEST_F(LinkWithReplicas, WhatWasGrantedAndNotConfirmedIsUnknownWhenTheConnectionGoes) {
+TEST_F(SessionWithReplicas, WhatWasGrantedAndNotConfirmedIsUnknownWhenTheConnectionGoes) {
   submit(Verb::acquire, "a", 1);
   heard();
   say(":0\r\n");
@@ -114,7 +114,7 @@ TEST_F(LinkWithReplicas, WhatWasGrantedAndNotConfirmedIsUnknownWhenTheConnection
   EXPECT_EQ(sink.told[0].text, "gone");
 }
 
-TEST_F(LinkWithReplicas, OrWhenItsTimeIsOver) {
+TEST_F(SessionWithReplicas, OrWhenItsTimeIsOver) {
   submit(Verb::acquire, "a", 1);
   heard();
   say(":0\r\n");

@@ -9,7 +9,7 @@
 namespace latchkey::detail::redis {
 namespace {
 
-class LinkWaitingTest : public SessionTest {
+class SessionWaitingTest : public SessionTest {
  protected:
   void refuse_connection() {
     Failure nobody{false, "connect: Connection refused"};
@@ -19,7 +19,7 @@ class LinkWaitingTest : public SessionTest {
   }
 };
 
-TEST_F(LinkWaitingTest, AQuestionEndsAtOnceWhereNothingListensAndWhatGivesBackWaits) {
+TEST_F(SessionWaitingTest, AQuestionEndsAtOnceWhereNothingListensAndWhatGivesBackWaits) {
   bring_up();
   lose();
   connect_after_pause();
@@ -44,7 +44,7 @@ TEST_F(LinkWaitingTest, AQuestionEndsAtOnceWhereNothingListensAndWhatGivesBackWa
   EXPECT_FALSE(sink.told[2].never_ran) << "it was sent";
 }
 
-TEST_F(LinkWaitingTest, AQuestionWaitsAQuarterOfASecondForAConnectionThatIsKnownToBeDown) {
+TEST_F(SessionWaitingTest, AQuestionWaitsAQuarterOfASecondForAConnectionThatIsKnownToBeDown) {
   bring_up();
   lose();
   submit(Verb::acquire, "k", 1);
@@ -60,14 +60,14 @@ TEST_F(LinkWaitingTest, AQuestionWaitsAQuarterOfASecondForAConnectionThatIsKnown
   EXPECT_EQ(sink.told.size(), 2U);
 }
 
-TEST_F(LinkWaitingTest, AQuestionWaitsAsLongAsACommandMayForTheFirstConnection) {
+TEST_F(SessionWaitingTest, AQuestionWaitsAsLongAsACommandMayForTheFirstConnection) {
   connect();
   submit(Verb::acquire, "k", 1);
   pass(timeout - 1ms);
   EXPECT_TRUE(sink.told.empty());
 }
 
-TEST_F(LinkWaitingTest, AServerThatRefusesUsIsAWarningOnceAndARefusalOfQuestions) {
+TEST_F(SessionWaitingTest, AServerThatRefusesUsIsAWarningOnceAndARefusalOfQuestions) {
   bring_up();
   for (int attempt = 0; attempt < 3; ++attempt) {
     link.failed(Failure{true, "user or password is wrong"}, now);
@@ -88,7 +88,7 @@ TEST_F(LinkWaitingTest, AServerThatRefusesUsIsAWarningOnceAndARefusalOfQuestions
 }
 
 // Where INFO is forbidden nobody knows whether the server is still the one that gave the number.
-TEST_F(LinkWaitingTest, AConnectionIsNotEndedByItsNumberWhereTheServerDoesNotSayWhichRunItIs) {
+TEST_F(SessionWaitingTest, AConnectionIsNotEndedByItsNumberWhereTheServerDoesNotSayWhichRunItIs) {
   const std::string nobody = "9223372036854775807";
   const std::string hello = testing::hello_answer(11, "run");
   const std::string forbidden =

@@ -1,0 +1,50 @@
+// std::mutex and a lock of it that clang's thread safety analysis understands.
+#pragma once
+
+#include <mutex>
+
+#include "core/thread_annotations.hpp"
+
+namespace latchkey::detail {
+
+/// std::mutex, as a capability. Lockable.
+class LATCHKEY_CAPABILITY("mutex") Mutex {
+ public:
+  void lock() LATCHKEY_ACQUIRE() { mutex_.lock(); }
+  bool try_lock() LATCHKEY_TRY_ACQUIRE(true) { return mutex_.try_lock(); }
+  void unlock() LATCHKEY_RELEASE() { mutex_.unlock(); }
+
+  /// For a std::condition_variable, which waits with a std::unique_lock of this.
+  std::mutex& native() noexcept LATCHKEY_RETURN_CAPABILITY(this) { return mutex_; }
+
+ private:
+  std::mutex mutex_;
+};
+
+/// Holds a Mutex or a SmallMutex; may be unlocked and locked again in between, as
+/// std::unique_lock.
+template <class M>
+class LATCHKEY_SCOPED_CAPABILITY ScopedLock {
+ public:
+  explicit ScopedLock(M& mutex) LATCHKEY_ACQUIRE(mutex) : mutex_(mutex) { mutex_.lock(); }
+  ScopedLock(const ScopedLock&) = delete;
+  ScopedLock& operator=(const ScopedLock&) = delete;
+  ~ScopedLock() LATCHKEY_RELEASE() {
+    if (held_) mutex_.unlock();
+  }
+
+  void unlock() LATCHKEY_RELEASE() {
+    held_ = false;
+    mutex_.unlock();
+  }
+  void lock() LATCHKEY_ACQUIRE() {
+    mutex_.lock();
+    held_ = true;
+  }
+
+ private:
+  M& mutex_;
+  bool held_ = true;
+};
+
+}  // namespace latchkey::detail
