@@ -53,12 +53,14 @@ static_assert(sizeof(Shard) == 128);
 
 /// A shard's mutex, held. Threads that a turn wakes are woken once it is let go: they would run
 /// straight into it, and two changes of threads become four.
-class ShardLock {
+class LATCHKEY_SCOPED_CAPABILITY ShardLock {
  public:
-  explicit ShardLock(Shard& shard) noexcept : shard_(shard) { shard.mutex.lock(); }
+  explicit ShardLock(Shard& shard) noexcept LATCHKEY_ACQUIRE(shard.mutex) : shard_(shard) {
+    shard.mutex.lock();
+  }
   ShardLock(const ShardLock&) = delete;
   ShardLock& operator=(const ShardLock&) = delete;
-  ~ShardLock() {
+  ~ShardLock() LATCHKEY_RELEASE() {
     if (held_) unlock();
   }
 
@@ -71,7 +73,7 @@ class ShardLock {
       parker.unpark();
     }
   }
-  void unlock() noexcept {
+  void unlock() noexcept LATCHKEY_RELEASE() {
     held_ = false;
     shard_.mutex.unlock();
     for (Parker* const each : woken_) each->unpark();
