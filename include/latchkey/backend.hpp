@@ -34,6 +34,8 @@ namespace latchkey {
 /// | verify        | does `id` still hold? Changes nothing                     | granted, gone |
 /// | downgrade     | the WRITE of `id` becomes a READ of the same id, with     | granted, gone |
 /// |               | `lease`                                                   |               |
+/// | expire        | the lease of `id` ends in `lease` from now, or as it      | granted, gone |
+/// |               | would before; asked for where `expires` is offered        |               |
 /// | release       | `id` holds no longer                                      | granted, gone |
 /// | leave         | `id` gives up its acquire, whatever came of it: its place | granted, gone |
 /// |               | in the queue, or its hold, ends; a WRITE also where a     |               |
@@ -54,6 +56,7 @@ enum class Verb : std::uint8_t {
   renew,
   verify,
   downgrade,
+  expire,
   release,
   leave,
   subscribe,
@@ -82,7 +85,7 @@ struct Request {
   std::string_view key;      ///< with its prefix; 1 byte to 1 KiB
   std::size_t hash = 0;      ///< latchkey's own: the key's hash, where it is known already
   HoldId id;
-  std::chrono::milliseconds lease{};  ///< acquire, acquire_all, renew, downgrade
+  std::chrono::milliseconds lease{};  ///< acquire, acquire_all, renew, downgrade, expire
   /// acquire, FAIR: how long the place in the queue lives without being asked for again.
   std::chrono::milliseconds queue_wait{};
   /// acquire, renew, downgrade, release, leave: what people shall read of the holder as long as it
@@ -163,6 +166,8 @@ struct Capabilities {
   bool in_order = false;
   /// Grants can wait for replicas.
   bool replica_acknowledgement = false;
+  /// expire works: what LOCKED's hold_for keeps ends in time although its process ends before.
+  bool expires = false;
   /// inspect, list and force_release work.
   bool administration = false;
 

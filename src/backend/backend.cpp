@@ -10,6 +10,7 @@ std::string_view to_string(Verb verb) noexcept {
     case Verb::renew: return "renew";
     case Verb::verify: return "verify";
     case Verb::downgrade: return "downgrade";
+    case Verb::expire: return "expire";
     case Verb::release: return "release";
     case Verb::leave: return "leave";
     case Verb::subscribe: return "subscribe";

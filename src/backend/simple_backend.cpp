@@ -212,6 +212,7 @@ Outcome SimpleBackend::call(const Request& request) {
     case Verb::inspect: return inspect(request);
     case Verb::list: return list(request);
     case Verb::force_release: return force_release(request);
+    case Verb::expire:
     case Verb::acquire_all: break;
   }
   return not_offered(request);

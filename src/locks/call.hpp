@@ -77,6 +77,7 @@ struct Call {
   // The coordinator's own.
   Call* previous = nullptr;
   Call* next = nullptr;
+  Call* same_bucket = nullptr;          ///< of the waiting calls by owner
   IntrusiveList<Call>* list = nullptr;  ///< the list that it waits in
   Clock::time_point silent_since{};     ///< since when no answer came
   std::chrono::milliseconds want{};     ///< extend, re-entry: the lease that must be reached

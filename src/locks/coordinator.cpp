@@ -23,7 +23,8 @@ void Coordinator::completed(Request& request, Outcome& outcome, EventContext& co
     case Verb::acquire_all: return asked(*owned.hold, outcome, context);
     case Verb::renew:
     case Verb::verify:
-    case Verb::downgrade: checked(*owned.hold, outcome, context); return;
+    case Verb::downgrade:
+    case Verb::expire: return checked(*owned.hold, outcome, context);
     case Verb::release:
     case Verb::leave: return ended(*owned.hold, outcome, context);
     case Verb::subscribe:
@@ -35,6 +36,7 @@ void Coordinator::completed(Request& request, Outcome& outcome, EventContext& co
 }
 
 void Coordinator::tick(EventContext& context) {
+  due_ = Clock::never();
   for (RemoteHold* hold = remotes_.first(); hold != nullptr;) {
     RemoteHold& each = *std::exchange(hold, hold->next);
     for (Call* call = each.renewals.first(); call != nullptr;) {
@@ -47,6 +49,7 @@ void Coordinator::tick(EventContext& context) {
       tick_call(*std::exchange(call, call->next), context);
     }
   }
+  find_due();
 }
 
 void Coordinator::end_waits(EventContext& context) {
@@ -64,6 +67,8 @@ void Coordinator::end_holds(EventContext& context) {
   for (RemoteHold* hold = remotes_.first(); hold != nullptr;) {
     RemoteHold& each = *std::exchange(hold, hold->next);
     if (each.stage == RemoteHold::Stage::linger) {
+      answer_lingering(each, Answer::granted, context);
+      each.gone = each.expires_by_itself;  // then the key stays locked for as long as was asked
       end(each, nullptr, context);
     } else if (each.stage == RemoteHold::Stage::held && !each.gone) {
       declare_lost(each, "its Locks were closed", context);
@@ -81,34 +86,40 @@ void Coordinator::inherit() noexcept {
 
 void Coordinator::drop() noexcept {
   while (RemoteHold* const hold = remotes_.pop_front()) ThreadCache<RemoteHold>::give_back(*hold);
+  held_.clear();
   in_the_way_[0] = in_the_way_[1] = 0;
 }
 
-Clock::time_point Coordinator::due() const noexcept {
-  Clock::time_point at = Clock::never();
-  for (const RemoteHold* hold = remotes_.first(); hold != nullptr; hold = hold->next) {
-    switch (hold->stage) {
-      case RemoteHold::Stage::claim: break;
-      case RemoteHold::Stage::held:
-        if (hold->lost.load(std::memory_order_relaxed)) {
-          if (hold->stop_owed) at = std::min(at, hold->check_at);
-          break;
-        }
-        at = std::min(at, hold->deadline_point());
-        if (!hold->checking) at = std::min(at, hold->check_at);
-        break;
-      case RemoteHold::Stage::linger:
-        at = std::min({at, hold->deadline_point(), hold->linger_until});
-        break;
-      case RemoteHold::Stage::ending:
-        at = std::min(at, hold->repeat_at);
-        if (planted(Bug::renewal_outlives_release) && !hold->checking) {
-          at = std::min(at, hold->check_at);
-        }
-        break;
-    }
+Clock::time_point Coordinator::due_of(const RemoteHold& hold) noexcept {
+  switch (hold.stage) {
+    case RemoteHold::Stage::claim: break;
+    case RemoteHold::Stage::held:
+      if (hold.lost.load(std::memory_order_relaxed)) {
+        return hold.stop_owed ? hold.check_at : Clock::never();
+      }
+      return hold.checking ? hold.deadline_point() : std::min(hold.deadline_point(), hold.check_at);
+    case RemoteHold::Stage::linger: return std::min(hold.deadline_point(), hold.linger_until);
+    case RemoteHold::Stage::ending:
+      if (planted(Bug::renewal_outlives_release) && !hold.checking) {
+        return std::min(hold.repeat_at, hold.check_at);
+      }
+      return hold.repeat_at;
   }
-  return at;
+  return Clock::never();
+}
+
+void Coordinator::find_due() noexcept {
+  due_ = Clock::never();
+  for (const RemoteHold* hold = remotes_.first(); hold != nullptr; hold = hold->next) {
+    due_by(due_of(*hold));
+  }
+}
+
+bool Coordinator::gives_back() const noexcept {
+  for (const RemoteHold* hold = remotes_.first(); hold != nullptr; hold = hold->next) {
+    if (hold->stage == RemoteHold::Stage::ending && hold->under_way()) return true;
+  }
+  return false;
 }
 
 bool Coordinator::held() const noexcept {
@@ -177,7 +188,7 @@ void Coordinator::wake_now(Call& call) noexcept {
   if (call.parker != nullptr) call.parker->unpark();
 }
 
-void Coordinator::reset() noexcept { due_at = Clock::never(); }
+void Coordinator::reset() noexcept { due_at = due_ = Clock::never(); }
 
 void RemoteHold::reset() noexcept {
   deadline.store(0, std::memory_order_relaxed);
@@ -189,10 +200,11 @@ void RemoteHold::reset() noexcept {
   renewals.clear();
   locks[0] = locks[1] = holds[0] = holds[1] = watchdogs = pins = 0;
   wanted = poll = std::chrono::milliseconds(0);
-  granted_at = expires_at = Clock::time_point{};
+  granted_at = expires_at = check_sent = Clock::time_point{};
   check_at = poll_at = repeat_at = linger_until = Clock::never();
   stop_owed = asking = checking = releasing = retry_requested = unsettled = refused = reached =
       false;
+  expires_by_itself = false;
   released = release_again = downgrading = write_or_read = gone = unconfirmed = false;
   subscription.stage = Subscription::Stage::off;
   if (!note.empty()) announce({});

@@ -1,6 +1,7 @@
 // The state machine of one key: every decision that latchkey makes about a lock.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -17,6 +18,7 @@
 #include "locks/event_context.hpp"
 #include "locks/event_kinds.hpp"
 #include "locks/intrusive_list.hpp"
+#include "locks/owner_index.hpp"
 #include "locks/remote_hold.hpp"
 
 namespace latchkey::detail {
@@ -82,8 +84,11 @@ class Coordinator {
   void drop() noexcept;                   ///< the end: no backend is left that could answer
 
   // --- questions ---
-  /// When a tick is due for the holds; the calls say it themselves by `wake_at`.
-  [[nodiscard]] Clock::time_point due() const noexcept;
+  /// When a tick is due for the holds, or a little earlier; the calls say it themselves by
+  /// `wake_at`.
+  [[nodiscard]] Clock::time_point due() const noexcept {
+    return remotes_.empty() ? Clock::never() : due_;
+  }
   /// When the thread of a pending call must bring a tick.
   [[nodiscard]] Clock::time_point alarm_of(const Call& call) const noexcept;
   /// Nothing is held, waited for or under way: the record can go.
@@ -92,6 +97,8 @@ class Coordinator {
            subscription_.stage == Subscription::Stage::off;
   }
   [[nodiscard]] bool held() const noexcept;  ///< some local hold is left
+  /// The answer to a release, or to what goes before one, is awaited.
+  [[nodiscard]] bool gives_back() const noexcept;
 
  private:
   // acquiring and waiting (coordinator_acquire.cpp, coordinator_wait.cpp)
@@ -100,7 +107,9 @@ class Coordinator {
   /// Out of the queue that it waits in.
   void leave_queue(Call& call) noexcept {
     if (&call == unasked_) unasked_ = call.next;
-    std::exchange(call.list, nullptr)->remove(call);
+    IntrusiveList<Call>* const list = std::exchange(call.list, nullptr);
+    list->remove(call);
+    if (list == &queue_ || list == &fair_) waiting_.erase(call);
   }
   /// The hold is no claim any more: from here on local calls may have to wait for it.
   void past_claim(const RemoteHold& hold) noexcept { ++in_the_way_[is_shared(hold.type) ? 1 : 0]; }
@@ -120,7 +129,7 @@ class Coordinator {
   [[nodiscard]] std::string holder_of(const Call& call, EventContext& context) const;
   void name_holder(Call& call, EventContext& context) const noexcept;
   void report_waiting(Call& call, EventContext& context);
-  void join_same_owner(RemoteHold& hold, IntrusiveList<Call>& list, EventContext& context);
+  void join_same_owner(RemoteHold& hold, EventContext& context);
   void give_up(Call& call, Answer answer, EventContext& context);
   void give_up_waiting(Call& call, EventContext& context);
   [[nodiscard]] bool front_outcome_unknown(Call& call, EventContext& context) const;
@@ -133,6 +142,7 @@ class Coordinator {
   void answer_deadlock(Call& call, LockType held_as, const RemoteHold& hold, EventContext& context);
   void answer_lost(Call& call, const RemoteHold& hold, EventContext& context);
   void count(Call& call, RemoteHold& hold);
+  [[nodiscard]] RemoteHold* anyones_hold(EventContext& context) const;
   [[nodiscard]] inline RemoteHold* live_hold_of(Owner owner, EventContext& context);
   [[nodiscard]] const RemoteHold* local_blocker(LockType type, EventContext& context) const;
   [[nodiscard]] Clock::time_point end_of(const Call& call) const noexcept;
@@ -175,6 +185,10 @@ class Coordinator {
   // ending (coordinator_end.cpp)
   void drop_local_hold(RemoteHold& hold, Clock::time_point linger_until, Call* call,
                        EventContext& context);
+  void linger(RemoteHold& hold, Clock::time_point until, Call* call, EventContext& context);
+  void answer_lingering(RemoteHold& hold, Answer result, EventContext& context);
+  void on_expire_reply(RemoteHold& hold, const Outcome& outcome, EventContext& context);
+  void submit_expire(RemoteHold& hold, EventContext& context);
   void end(RemoteHold& hold, Call* call, EventContext& context);
   void submit_end(RemoteHold& hold, EventContext& context);
   void ended(RemoteHold& hold, Outcome& outcome, EventContext& context);
@@ -205,6 +219,10 @@ class Coordinator {
   void tell(Event::Kind kind, const RemoteHold& hold, EventContext& context,
             std::string_view text = {}) noexcept;
   void tell(Event::Kind kind, const Call& call, EventContext& context) noexcept;
+  /// A tick is due at that time, or earlier.
+  void due_by(Clock::time_point at) noexcept { due_ = std::min(due_, at); }
+  static Clock::time_point due_of(const RemoteHold& hold) noexcept;
+  void find_due() noexcept;
   /// Only where can_submit: what is not sent for lack of memory is sent at a later tick.
   static void submit(Request& request, EventContext& context) {
     context.out.submits.push_back(&request);
@@ -227,7 +245,12 @@ class Coordinator {
   IntrusiveList<Call> queue_;  ///< all types but FAIR: the front talks to the backend
   Call* unasked_ = nullptr;    ///< the first of `queue_` that has no claim; all before it have one
   IntrusiveList<Call> fair_;   ///< FAIR: each talks for itself
+  OwnerIndex<Call> waiting_;   ///< both of these, by owner
   IntrusiveList<RemoteHold> remotes_;
+  OwnerIndex<RemoteHold> held_;  ///< those of them that are held, by owner
+  /// No hold needs a tick before this. What becomes due later than it was leaves it as it is: a
+  /// tick that finds nothing to do finds the time of the next.
+  Clock::time_point due_ = Clock::never();
   std::uint32_t in_the_way_[2] = {0, 0};  ///< of `remotes_`, all but claims: exclusive, shared
   Subscription subscription_;
 };

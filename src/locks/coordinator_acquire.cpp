@@ -53,6 +53,7 @@ void Coordinator::enqueue(Call& call, EventContext& context) {
   call.ticket = context_->ticket();
   call.list = call.type == LockType::FAIR ? &fair_ : &queue_;
   call.list->push_back(call);
+  waiting_.insert(call);
   if (call.list == &queue_ && unasked_ == nullptr) unasked_ = &call;
   if (call.type == LockType::FAIR) {
     start_attempt(call, context);
@@ -193,6 +194,7 @@ void Coordinator::establish(RemoteHold& claim, Outcome& outcome, EventContext& c
     return start_attempt(call, context);
   }
   claim.stage = RemoteHold::Stage::held;
+  held_.insert(claim);
   past_claim(claim);
   claim.call = nullptr;
   claim.token = outcome.token;
@@ -202,31 +204,35 @@ void Coordinator::establish(RemoteHold& claim, Outcome& outcome, EventContext& c
   leave_queue(call);
   count(call, claim);
   claim.check_at = later(claim.sent, renewal_interval(claim));
+  due_by(due_of(claim));
   answer(call, Answer::granted, context);
-  if (!queue_.empty()) join_same_owner(claim, queue_, context);
-  if (!fair_.empty()) join_same_owner(claim, fair_, context);
+  join_same_owner(claim, context);
   if (claim.subscription.stage == Subscription::Stage::on) unsubscribe(claim.subscription, context);
   dispatch_waiters(context);
   leave_channel_if_unused(context);
 }
 
 // Another call of the owner that holds now (two threads that share an Owner) re-enters.
-void Coordinator::join_same_owner(RemoteHold& hold, IntrusiveList<Call>& list,
-                                  EventContext& context) {
-  for (Call* call = list.first(); call != nullptr;) {
-    Call& waiting = *std::exchange(call, call->next);
-    if (waiting.owner != hold.owner) continue;
-    leave_queue(waiting);
-    RemoteHold* const claim = std::exchange(waiting.hold, nullptr);
+void Coordinator::join_same_owner(RemoteHold& hold, EventContext& context) {
+  while (Call* const waiting = waiting_.first(hold.owner)) {
+    leave_queue(*waiting);
+    RemoteHold* const claim = std::exchange(waiting->hold, nullptr);
     if (claim != nullptr) abandon(*claim, context);
-    reenter(waiting, hold, context);
+    reenter(*waiting, hold, context);
   }
 }
 
-RemoteHold* Coordinator::live_hold_of(Owner owner, EventContext& context) {
+// For Bug::anyone_reenters.
+RemoteHold* Coordinator::anyones_hold(EventContext& context) const {
   for (RemoteHold* hold = remotes_.first(); hold != nullptr; hold = hold->next) {
-    if (hold->stage != RemoteHold::Stage::held) continue;
-    if (hold->owner != owner && !planted(Bug::anyone_reenters)) continue;
+    if (hold->stage == RemoteHold::Stage::held && !hold->is_lost(context.now())) return hold;
+  }
+  return nullptr;
+}
+
+RemoteHold* Coordinator::live_hold_of(Owner owner, EventContext& context) {
+  if (planted(Bug::anyone_reenters)) return anyones_hold(context);
+  for (RemoteHold* hold = held_.first(owner); hold != nullptr; hold = held_.next(*hold)) {
     if (!hold->is_lost(context.now())) return hold;
   }
   return nullptr;
@@ -256,7 +262,9 @@ void Coordinator::count(Call& call, RemoteHold& hold) {
   if (!call.by_lock) ++context_->hold_objects;
   if (!call.lease.is_watchdog()) return;
   if (hold.watchdogs++ == 0) {
-    hold.check_at = std::min(hold.check_at, later(hold.granted_at, renewal_interval(hold)));
+    const Clock::time_point last = std::max(hold.granted_at, hold.check_sent);
+    hold.check_at = std::min(hold.check_at, later(last, renewal_interval(hold)));
+    due_by(hold.check_at);
   }
 }
 

@@ -19,6 +19,7 @@ struct CoordinatorSettings {
   std::chrono::milliseconds unavailable_after = std::chrono::seconds(10);
   bool pushes = true;
   bool in_order = true;
+  bool expires = false;
   /// Whom events are made for.
   enum class Events : std::uint8_t { nobody, losses, everything } events = Events::nobody;
   std::array<std::uint64_t, 2> space{};

@@ -87,19 +87,60 @@ void Coordinator::drop_local_hold(RemoteHold& hold, Clock::time_point linger_unt
   }
   if (!hold.renewals.empty()) fail_renewals(hold, context);
   if (!lost && linger_until > context.now()) {
-    hold.stage = RemoteHold::Stage::linger;
-    hold.owner = Owner::nobody();
-    hold.linger_until = linger_until;
-    if (call != nullptr) answer(*call, Answer::granted, context);
-    return;
+    return linger(hold, linger_until, call, context);
   }
   end(hold, call, context);
   dispatch_waiters(context);
   leave_channel_if_unused(context);
 }
 
+// The key stays locked although nobody holds it. At the end of that time the hold is released, and
+// the backend has let it end by itself if this process is gone by then.
+void Coordinator::linger(RemoteHold& hold, Clock::time_point until, Call* call,
+                         EventContext& context) {
+  held_.erase(hold);
+  hold.stage = RemoteHold::Stage::linger;
+  hold.owner = Owner::nobody();
+  hold.linger_until = std::min(until, hold.deadline_point());
+  due_by(hold.linger_until);
+  submit_expire(hold, context);
+  hold.release_waiter = call;
+  if (!hold.checking) answer_lingering(hold, Answer::granted, context);
+}
+
+// The caller waits until the backend knows when the hold ends, for its process may end then.
+void Coordinator::answer_lingering(RemoteHold& hold, Answer result, EventContext& context) {
+  Call* const call = std::exchange(hold.release_waiter, nullptr);
+  if (call == nullptr) return;
+  result == Answer::lost ? answer_lost(*call, hold, context) : answer(*call, result, context);
+}
+
+void Coordinator::on_expire_reply(RemoteHold& hold, const Outcome& outcome, EventContext& context) {
+  if (!hold.expires_by_itself) submit_expire(hold, context);  // the reply was to a renewal
+  if (hold.checking) return;
+  if (outcome.kind != Outcome::Kind::gone) {
+    return answer_lingering(hold, Answer::granted, context);
+  }
+  hold.gone = true;
+  declare_lost(hold, "the backend no longer had it when it was released", context);
+  answer_lingering(hold, Answer::lost, context);
+  end(hold, nullptr, context);
+  dispatch_waiters(context);
+}
+
+// A check that is under way is answered first. A hold of which nobody knows whether it is a WRITE
+// or a READ keeps its lease.
+void Coordinator::submit_expire(RemoteHold& hold, EventContext& context) {
+  if (!context_->settings->expires || hold.checking || hold.write_or_read) return;
+  const auto left = std::chrono::ceil<milliseconds>(hold.linger_until - context.now());
+  if (left.count() <= 0) return;
+  submit_check(hold, Verb::expire, left, context);
+  hold.expires_by_itself = hold.checking;
+}
+
 void Coordinator::end(RemoteHold& hold, Call* call, EventContext& context) {
   if (hold.stage == RemoteHold::Stage::claim) past_claim(hold);
+  if (hold.stage == RemoteHold::Stage::held) held_.erase(hold);
   hold.stage = RemoteHold::Stage::ending;
   hold.release_waiter = call;
   if (!planted(Bug::renewal_outlives_release)) hold.check_at = Clock::never();
@@ -111,7 +152,7 @@ void Coordinator::submit_end(RemoteHold& hold, EventContext& context) {
   if (hold.releasing) return;
   if (!can_submit(context)) {
     hold.repeat_at = later(context.now(), repeat_pause);
-    return;
+    return due_by(hold.repeat_at);
   }
   const bool queued = hold.type == LockType::FAIR && hold.granted_at == Clock::time_point{};
   const bool unsure = hold.write_or_read && !planted(Bug::downgrade_stays_a_write);
@@ -122,6 +163,7 @@ void Coordinator::submit_end(RemoteHold& hold, EventContext& context) {
   // to do about it would not be done: the timer thread does, as long as something is due.
   hold.repeat_at =
       hold.release_waiter != nullptr ? Clock::never() : later(context.now(), repeat_pause);
+  due_by(hold.repeat_at);
   submit(hold.end, context);
 }
 
@@ -147,6 +189,7 @@ void Coordinator::ended(RemoteHold& hold, Outcome& outcome, EventContext& contex
   const bool copies = hold.unsettled && !context_->settings->in_order;
   if ((!sure || copies) && context.now() < hold.expires_at) {
     hold.repeat_at = std::min(later(context.now(), repeat_pause), hold.expires_at);
+    due_by(hold.repeat_at);
   } else {
     drop_if_done(hold, context);
   }
@@ -193,7 +236,7 @@ void Coordinator::leave(const Call& call, EventContext& context) {
     if (hold->downgrade_waiter == &call) hold->downgrade_waiter = nullptr;
     if (hold->release_waiter != &call) continue;
     hold->release_waiter = nullptr;
-    if (hold->releasing) hold->repeat_at = later(context.now(), repeat_pause);
+    if (hold->releasing) due_by(hold->repeat_at = later(context.now(), repeat_pause));
   }
 }
 

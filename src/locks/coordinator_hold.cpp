@@ -60,7 +60,7 @@ void Coordinator::submit_check(RemoteHold& hold, Verb verb, milliseconds lease,
   if (!can_submit(context)) {
     if (verb == Verb::renew) hold.wanted = std::max(hold.wanted, lease);
     hold.check_at = later(context.now(), repeat_pause);
-    return;
+    return due_by(hold.check_at);
   }
   prepare(hold.check, verb, hold, context);
   hold.check.lease = lease;
@@ -69,12 +69,14 @@ void Coordinator::submit_check(RemoteHold& hold, Verb verb, milliseconds lease,
   hold.expires_at = std::max(hold.expires_at, later(hold.check_sent, lease));
   hold.checking = true;
   hold.check_at = Clock::never();
+  if (due_ <= context.now()) find_due();  // it was for this check
   submit(hold.check, context);
 }
 
 void Coordinator::checked(RemoteHold& hold, Outcome& outcome, EventContext& context) {
   hold.checking = false;
   if (hold.check.verb == Verb::downgrade) return downgraded(hold, outcome, context);
+  if (hold.stage == RemoteHold::Stage::linger) return on_expire_reply(hold, outcome, context);
   if (hold.stage != RemoteHold::Stage::held) return drop_if_done(hold, context);
   if (hold.lost.load(std::memory_order_relaxed)) return;
   const bool revived = planted(Bug::late_renewal_revives);
@@ -105,6 +107,7 @@ void Coordinator::checked(RemoteHold& hold, Outcome& outcome, EventContext& cont
       break;
     }
   }
+  due_by(hold.check_at);
   answer_renewals(hold, outcome, context);
   if (hold.downgrading && hold.exclusive_holds() > 0) {
     // Another thread of the owner re-entered before the downgrade was sent: the WRITE goes on.
@@ -172,6 +175,7 @@ void Coordinator::request_stop(RemoteHold& hold, EventContext& context) noexcept
   } catch (const std::bad_alloc&) {
     hold.stop_owed = true;
     hold.check_at = later(context.now(), milliseconds(100));
+    due_by(hold.check_at);
   }
 }
 
@@ -210,6 +214,7 @@ void Coordinator::downgraded(RemoteHold& hold, const Outcome& outcome, EventCont
   Call* const call = std::exchange(hold.downgrade_waiter, nullptr);
   if (hold.stage == RemoteHold::Stage::linger) {
     if (done) become_read(hold);
+    submit_expire(hold, context);
     if (call != nullptr) answer_release(*call, hold, outcome, context);
     return dispatch_waiters(context);
   }
@@ -225,6 +230,7 @@ void Coordinator::downgraded(RemoteHold& hold, const Outcome& outcome, EventCont
   } else {
     hold.check_at = later(context.now(), milliseconds(50));
   }
+  due_by(hold.check_at);
   if (call != nullptr) answer_release(*call, hold, outcome, context);
   if (!done) answer_renewals(hold, outcome, context);
   if (done && hold.wanted.count() > 0) check(hold, context);
@@ -272,7 +278,7 @@ void Coordinator::tick_hold(RemoteHold& hold, EventContext& context) {
       return;
     case RemoteHold::Stage::linger:
       if (context.now() >= hold.linger_until || hold.is_lost(context.now())) {
-        end(hold, nullptr, context);
+        end(hold, std::exchange(hold.release_waiter, nullptr), context);
         dispatch_waiters(context);
       }
       return;

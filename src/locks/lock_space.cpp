@@ -46,6 +46,7 @@ CoordinatorSettings settings_for(const Options& options, const Capabilities& cap
   settings.unavailable_after = options.unavailable_after;
   settings.pushes = capabilities.pushes;
   settings.in_order = capabilities.in_order;
+  settings.expires = capabilities.expires;
   if (options.listener != nullptr) {
     settings.events = options.listener->wants_everything() ? Events::everything : Events::losses;
   }

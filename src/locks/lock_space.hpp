@@ -188,7 +188,8 @@ class LockSpace final : public Sink, public ForkParticipant {
   void connection_changed(Event::Kind kind, std::string_view server, std::string_view text);
   bool give_back(RemoteHold& hold, LockType type, bool watched, std::chrono::milliseconds linger,
                  ReleaseGuard& departure, const Asker* asker = nullptr);
-  void wait_while_held(Clock::time_point until, Parker& parker);
+  template <class Condition>
+  void wait_while(Clock::time_point until, Parker& parker, Condition condition);
   void wake_closers() noexcept;
 
   [[nodiscard]] Shard& shard_of(std::size_t hash) noexcept {

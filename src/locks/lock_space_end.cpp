@@ -28,21 +28,24 @@ void LockSpace::close(std::chrono::milliseconds drain) {
     shard.context.closed = true;
   }
   for_each_coordinator([](Coordinator& each, EventContext& context) { each.end_waits(context); });
-  wait_while_held(later(clock_.now(), drain), entry.closer.parker);
+  wait_while(later(clock_.now(), drain), entry.closer.parker,
+             [](const Coordinator& each) { return each.held(); });
   for_each_coordinator([](Coordinator& each, EventContext& context) { each.end_holds(context); });
-  wait_while_held(later(clock_.now(), options_.command_timeout), entry.closer.parker);
+  wait_while(later(clock_.now(), options_.command_timeout), entry.closer.parker,
+             [](const Coordinator& each) { return each.held() || each.gives_back(); });
   notifier_.finish(options_.command_timeout);
 }
 
 // Every turn of a coordinator ends the closers' sleep, and they look again.
-void LockSpace::wait_while_held(Clock::time_point until, Parker& parker) {
+template <class Condition>
+void LockSpace::wait_while(Clock::time_point until, Parker& parker, Condition condition) {
   for (;;) {
-    bool held = false;
+    bool waits = false;
     for (Shard& shard : shards_) {
       const std::lock_guard guard(shard.mutex);
-      shard.table.for_each([&](const Coordinator& each) { held = held || each.held(); });
+      shard.table.for_each([&](const Coordinator& each) { waits = waits || condition(each); });
     }
-    if (!held || clock_.now() >= until) return;
+    if (!waits || clock_.now() >= until) return;
     drive(parker, until);
   }
 }

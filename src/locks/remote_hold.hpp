@@ -81,6 +81,7 @@ class RemoteHold : public Held {
   Call* downgrade_waiter = nullptr;  ///< held: who waits for the downgrade
   RemoteHold* previous = nullptr;
   RemoteHold* next = nullptr;
+  RemoteHold* same_bucket = nullptr;  ///< of the held ones by owner
 
   std::uint32_t locks[2] = {0, 0};  ///< counted by lock(): exclusive, shared
   std::uint32_t holds[2] = {0, 0};  ///< Hold objects: exclusive, shared
@@ -110,6 +111,7 @@ class RemoteHold : public Held {
   bool reached = false;              ///< an `ask` ran, or may have run
   bool released = false;             ///< an `end` was answered
   bool release_again = false;        ///< an `ask` was answered that the `end` may have overtaken
+  bool expires_by_itself = false;    ///< linger: the backend was told when it ends
   bool downgrading = false;          ///< the WRITE ended, its READs go on
   /// A downgrade was sent and not surely answered, or an acquire of the WRITE may run yet: at the
   /// backend it is a WRITE or a READ.

@@ -139,6 +139,10 @@ Kind LockTable::act(LockRecord& record, const Request& request, Clock::time_poin
       record.mode = Mode::read;
       prolong(mine->ends, now, request.lease);
       return Kind::granted;
+    case Verb::expire:
+      if (held) mine->ends = std::min(mine->ends, later(now, request.lease));
+      if (held) record.first_end = std::min(record.first_end, mine->ends);
+      return granted_if(held);
     case Verb::release: {
       const bool released = held && remove_holder(record, request.id);
       if (released && request.type == LockType::FAIR) record.call_first(now);

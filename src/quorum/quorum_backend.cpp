@@ -21,6 +21,7 @@ constinit thread_local unsigned QuorumBackend::told_ = 0;
 
 milliseconds QuorumBackend::patience(Verb verb, milliseconds lease) noexcept {
   const milliseconds most = verb == Verb::acquire ? milliseconds(50) : milliseconds(1'000);
+  if (verb == Verb::expire) return most;  // its lease says nothing of the one that is running
   return std::clamp(lease / 10, milliseconds(1), most);
 }
 
@@ -73,6 +74,7 @@ void QuorumBackend::begin(Request& request, Sink& sink, Later& later) {
     case Verb::renew:
     case Verb::verify:
     case Verb::downgrade:
+    case Verb::expire:
     case Verb::release:
     case Verb::leave: {
       const auto known = known_.find(request.id);

@@ -12,12 +12,13 @@ namespace latchkey::detail::quorum {
 
 Capabilities QuorumBackend::capabilities() const noexcept {
   Capabilities offered;
-  offered.read_write = offered.in_order = true;
+  offered.read_write = offered.in_order = offered.expires = true;
   for (const auto& server : servers_) {
     const Capabilities its = server->capabilities();
     offered.reentrant = offered.reentrant && its.reentrant;
     offered.read_write = offered.read_write && its.read_write;
     offered.in_order = offered.in_order && its.in_order;
+    offered.expires = offered.expires && its.expires;
   }
   return offered;
 }

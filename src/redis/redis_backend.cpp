@@ -26,7 +26,7 @@ class RedisBackend final : public Backend {
   Capabilities capabilities() const noexcept override {
     Capabilities offered;
     offered.fair = offered.read_write = offered.fenced = true;
-    offered.pushes = offered.administration = true;
+    offered.pushes = offered.administration = offered.expires = true;
     // One server takes keys of any slot.
     const bool cluster = connections_.uri().deployment == RedisUri::Deployment::cluster;
     offered.one_step = cluster ? Capabilities::OneStep::slot : Capabilities::OneStep::all;

@@ -48,7 +48,7 @@ constexpr Call acquire_fair(scripts::acquire_fair, 3,
                             {lock, queue, timeouts, lease, owner, wait, plain_channel, sharded});
 constexpr Call acquire_fenced(scripts::acquire_fenced, 2, {lock, token, lease, owner, tokens});
 constexpr Call acquire_read(scripts::acquire_read, 2, {lock, reader, lease, owner, tag});
-constexpr Call acquire_write(scripts::acquire_write, 1, {lock, lease, writer});
+constexpr Call acquire_write(scripts::acquire_write, 1, {lock, lease, writer, tag});
 constexpr Call renew(scripts::renew, 1, {lock, lease, owner});
 constexpr Call renew_read(scripts::renew_read, 2, {lock, reader, lease, owner});
 constexpr Call renew_write(scripts::renew, 1, {lock, lease, writer});
@@ -56,6 +56,9 @@ constexpr Call verify(scripts::verify, 1, {lock, owner});
 constexpr Call verify_read(scripts::verify_read, 2, {lock, reader, owner});
 constexpr Call verify_write(scripts::verify, 1, {lock, writer});
 constexpr Call downgrade(scripts::downgrade, 2, {lock, reader, lease, owner, rw_channel, sharded});
+constexpr Call expire(scripts::expire, 1, {lock, lease, owner});
+constexpr Call expire_read(scripts::expire_read, 2, {lock, reader, lease, owner, tag});
+constexpr Call expire_write(scripts::expire, 1, {lock, lease, writer});
 constexpr Call release(scripts::release, 1, {lock, owner, plain_channel, sharded});
 constexpr Call release_fair(scripts::release_fair, 3,
                             {lock, queue, timeouts, owner, plain_channel, sharded});
@@ -93,6 +96,7 @@ struct Calls {
 constexpr Calls acquires{&acquire, &acquire_fair, &acquire_read, &acquire_write};
 constexpr Calls renewals{&renew, &renew, &renew_read, &renew_write};
 constexpr Calls checks{&verify, &verify, &verify_read, &verify_write};
+constexpr Calls expiries{&expire, &expire, &expire_read, &expire_write};
 constexpr Calls releases{&release, &release_fair, &release_read, &release_write};
 constexpr Calls leaves{&release, &leave_fair, &release_read, &leave_write};
 
@@ -103,6 +107,7 @@ const Call& call_for(const Request& request) noexcept {
     case Verb::renew: return renewals.of(type);
     case Verb::verify: return checks.of(type);
     case Verb::downgrade: return downgrade;
+    case Verb::expire: return expiries.of(type);
     case Verb::release: return releases.of(type);
     case Verb::leave: return leaves.of(type);
     case Verb::inspect: return inspect;
@@ -277,6 +282,7 @@ bool append_note(CommandBuffer& buffer, const Request& request) {
       return true;
     case Verb::renew:
     case Verb::downgrade:
+    case Verb::expire:
       buffer.begin(3);
       buffer.word("PEXPIRE");
       place();

@@ -69,6 +69,7 @@ bool is_about_a_hold(const Request& request) noexcept {
     case Verb::renew:
     case Verb::verify:
     case Verb::downgrade:
+    case Verb::expire:
     case Verb::release: return true;
     case Verb::leave: return request.type != LockType::FAIR;  // which may be about the queue
     default: return false;

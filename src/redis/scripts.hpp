@@ -17,6 +17,7 @@ namespace scripts {
 
 extern const Script acquire, acquire_all, acquire_fair, acquire_fenced, acquire_read, acquire_write;
 extern const Script renew, renew_read, verify, verify_read, downgrade;
+extern const Script expire, expire_read;
 extern const Script release, release_fair, release_read, release_write, leave_fair;
 extern const Script inspect, list, force_release, announce;
 

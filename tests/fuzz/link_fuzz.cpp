@@ -133,10 +133,10 @@ class Play {
   }
 
   Asked& ask() {
-    static constexpr std::array verbs{Verb::acquire,     Verb::release,      Verb::renew,
-                                      Verb::verify,      Verb::downgrade,    Verb::subscribe,
-                                      Verb::unsubscribe, Verb::leave,        Verb::list,
-                                      Verb::inspect,     Verb::force_release};
+    static constexpr std::array verbs{Verb::acquire,   Verb::release,     Verb::renew,
+                                      Verb::verify,    Verb::downgrade,   Verb::expire,
+                                      Verb::subscribe, Verb::unsubscribe, Verb::leave,
+                                      Verb::list,      Verb::inspect,     Verb::force_release};
     static constexpr std::array<std::string_view, 4> keys{"a", "b", "{a}b", "a{b"};
     Asked& made = asked_.emplace_back();
     made.verb = verbs[moves_.below(verbs.size())];

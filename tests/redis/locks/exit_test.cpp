@@ -2,12 +2,20 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <latchkey/attempt.hpp>
+#include <latchkey/error.hpp>
+#include <latchkey/locks.hpp>
+
+#include <chrono>
 #include <fstream>
 #include <sstream>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "support/process.hpp"
+#include "support/recorder.hpp"
 #include "support/redis_server.hpp"
 
 namespace latchkey::tests {
@@ -69,6 +77,30 @@ INSTANTIATE_TEST_SUITE_P(When, RedisLateRelease,
                            }
                            return name;
                          });
+
+// Its script may be unknown to the server, so that it takes two commands.
+TEST(RedisClose, SendsTheLeaveOfACancelledFairWaiterBeforeItReturns) {
+  RedisServer server;
+  const Locks holder = Locks::connect(server.tcp_uri());
+  const Hold hold = holder.lock("k", LockType::FAIR).acquire();
+  const Locks locks = Locks::connect(server.tcp_uri());
+  const auto queued = [&] {
+    return server.client()({"LLEN", "redisson_lock_queue:{k}"}).integer();
+  };
+  std::jthread waiter([&](const std::stop_token& cancelled) {
+    Attempt attempt;
+    attempt.type = LockType::FAIR;
+    attempt.wait = forever;
+    attempt.cancel = cancelled;
+    EXPECT_THROW(static_cast<void>(locks.acquire("k", attempt)), Cancelled);
+  });
+  EXPECT_TRUE(eventually([&] { return queued() == 1; }));
+  server.client()({"SCRIPT", "FLUSH"});
+  waiter.request_stop();
+  waiter.join();
+  locks.close(std::chrono::milliseconds(0));
+  EXPECT_EQ(queued(), 0);
+}
 
 }  // namespace
 }  // namespace latchkey::tests

@@ -64,9 +64,9 @@ class Agreement : public ScriptTest {
   milliseconds any_lease() { return milliseconds(10'000 * (1 + below(6)) + 5'000); }
 
   Request any_request() {
-    static constexpr Verb verbs[] = {Verb::acquire, Verb::acquire,  Verb::acquire, Verb::acquire,
-                                     Verb::renew,   Verb::verify,   Verb::release, Verb::release,
-                                     Verb::leave,   Verb::downgrade};
+    static constexpr Verb verbs[] = {Verb::acquire, Verb::acquire,   Verb::acquire, Verb::acquire,
+                                     Verb::renew,   Verb::verify,    Verb::release, Verb::release,
+                                     Verb::leave,   Verb::downgrade, Verb::expire};
     const Claim claim = any_claim();
     const bool force = below(40) == 0;
     Request request = Asker::about(force ? Verb::force_release : verbs[below(std::size(verbs))],

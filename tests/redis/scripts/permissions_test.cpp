@@ -34,9 +34,11 @@ bool does_without(std::string_view script, std::string_view command) {
   if (command == "persist" || (command == "lrange" && script != "inspect")) return true;
   // It takes back what PEXPIRE was refused for.
   const bool one = script.starts_with("acquire") && script != "acquire_all";
-  if (command == "hdel" && one && script != "acquire_read") return true;
+  const bool drops_readers = script == "acquire_read" || script == "acquire_write";
+  if (command == "hdel" && one && !drops_readers) return true;
   // Of a reader without timeouts nothing is known then.
   if (script == "release_read") return command == "exists";
+  if (script == "expire_read") return command == "exists" || command == "hdel";
   // What else is in parts/dead_readers.lua.
   const std::set<std::string_view> of_the_part{"exists", "hdel", "hlen", "hscan"};
   if (script == "inspect") return of_the_part.contains(command);
@@ -72,6 +74,15 @@ class ScriptsWithoutACommand : public ScriptTest {
                         take(LockType::READ, 3, "read");
                         redis({"DEL", timeout_of(3, "read")});
                       }});
+    const auto dead_readers = [this] {
+      for (const std::uint64_t number : {2U, 3U}) {
+        take(LockType::READ, number);
+        redis({"DEL", timeout_of(number, "k")});
+      }
+    };
+    cases_.push_back({"acquire of WRITE, dead readers",
+                      Asker::about(Verb::acquire, "k", LockType::WRITE, id(1), lease),
+                      dead_readers});
     Request downgrade = Asker::about(Verb::downgrade, "k", LockType::WRITE, id(1), lease);
     cases_.push_back({"downgrade", downgrade, hold(LockType::WRITE, 1)});
     cases_.push_back({"downgrade again", downgrade, [this] {
@@ -101,6 +112,7 @@ class ScriptsWithoutACommand : public ScriptTest {
     const auto request = [&](Verb verb) {
       Request made = Asker::about(verb, "k", type, id(1), lease);
       made.queue_wait = queue_wait;
+      if (verb == Verb::expire) made.lease = lease / 4;
       return made;
     };
     const auto holds = [this, type] { take(type, 1); };
@@ -123,7 +135,8 @@ class ScriptsWithoutACommand : public ScriptTest {
       for (const std::uint64_t number : {1U, 3U}) take(type, number);
       asker.tell(Verb::release, "k", type, id(2));
     };
-    for (const Verb verb : {Verb::acquire, Verb::renew, Verb::verify, Verb::release, Verb::leave}) {
+    for (const Verb verb :
+         {Verb::acquire, Verb::renew, Verb::verify, Verb::expire, Verb::release, Verb::leave}) {
       const std::string name = std::string(to_string(verb)) + of;
       cases_.push_back({name, request(verb)});
       cases_.push_back({name + ", held", request(verb), holds});

@@ -13,9 +13,9 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr Verb scripted[] = {Verb::acquire,   Verb::renew,   Verb::verify,
-                             Verb::downgrade, Verb::release, Verb::leave,
-                             Verb::inspect,   Verb::list,    Verb::force_release};
+constexpr Verb scripted[] = {Verb::acquire, Verb::renew,        Verb::verify, Verb::downgrade,
+                             Verb::expire,  Verb::release,      Verb::leave,  Verb::inspect,
+                             Verb::list,    Verb::force_release};
 constexpr LockType all_types[] = {LockType::REENTRANT, LockType::FENCED, LockType::FAIR,
                                   LockType::READ, LockType::WRITE};
 

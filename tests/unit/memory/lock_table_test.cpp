@@ -48,14 +48,14 @@ class World {
   explicit World(std::uint64_t seed) : random_(seed) {}
 
   Request request() {
-    static constexpr Verb verbs[] = {Verb::acquire,   Verb::acquire,      Verb::acquire,
-                                     Verb::acquire,   Verb::renew,        Verb::verify,
-                                     Verb::release,   Verb::release,      Verb::leave,
-                                     Verb::downgrade, Verb::force_release};
+    static constexpr Verb verbs[] = {Verb::acquire,   Verb::acquire, Verb::acquire,
+                                     Verb::acquire,   Verb::renew,   Verb::verify,
+                                     Verb::release,   Verb::release, Verb::leave,
+                                     Verb::downgrade, Verb::expire,  Verb::force_release};
     static constexpr std::string_view keys[] = {"a", "b", "c"};
     static constexpr LockType types[] = {LockType::REENTRANT, LockType::FAIR, LockType::READ,
                                          LockType::WRITE, LockType::FENCED};
-    const Verb verb = verbs[below(11)];
+    const Verb verb = verbs[below(12)];
     // Forced releases are rare, or nothing else would happen.
     if (verb == Verb::force_release && below(4) != 0) return request();
     return about(verb, keys[below(3)], 1 + below(4), types[below(5)], milliseconds(1 + below(30)),

@@ -65,6 +65,9 @@ class Store {
         any->type = LockType::READ;
         any->ends = std::max(any->ends, now + ask.lease);
         return yes_no(true);
+      case Verb::expire:
+        if (mine) mine->ends = std::min(mine->ends, now + ask.lease);
+        return yes_no(mine != nullptr);
       case Verb::release: {
         const bool released = mine != nullptr && remove(key.holders, ask.id.number);
         if (released && ask.type == LockType::FAIR) call_first(key, now);

@@ -188,6 +188,33 @@ TYPED_TEST_P(BackendLocks, FairLeasesThatEndArePassedOnInOrderAndInTime) {
   }
 }
 
+// LOCKED's hold_for. The process that asked for it may have ended long before.
+TYPED_TEST_P(BackendLocks, WhatStaysLockedAfterAReleaseEndsInTimeWithoutItsLocks) {
+  Locks other = this->locks();
+  Probe probe = this->connect();
+  LATCHKEY_DETAIL_OFFERED(probe.offers().expires, "expire");
+  for (const bool closes : {false, true}) {
+    for (const LockType type : this->types(probe.offers())) {
+      SCOPED_TRACE(std::string(to_string(type)) + (closes ? ", closed" : ""));
+      const std::string key = this->store.fresh_key();
+      Clock::time_point released;
+      {
+        Locks one = this->locks();
+        Hold hold = one.lock(key, type).acquire(this->no_wait);
+        released = other.clock().now();
+        EXPECT_TRUE(hold.release_after(this->lease));
+        if (closes) one.close(this->no_wait);
+      }
+      const LockType all = probe.offers().read_write ? LockType::WRITE : LockType::REENTRANT;
+      const LockType next = type == LockType::READ ? all : type;
+      const bool busy = !other.lock(key, next).try_acquire(this->no_wait, this->long_lease);
+      EXPECT_TRUE(busy || other.clock().now() - released >= this->lease);
+      this->pass(this->lease + this->unit);
+      EXPECT_TRUE(other.lock(key, next).try_acquire(this->no_wait, this->long_lease));
+    }
+  }
+}
+
 TYPED_TEST_P(BackendLocks, AHoldIsLostWhenItsLeaseEnds) {
   Locks one = this->locks(), other = this->locks();
   Hold hold = one.lock(this->name).acquire(this->no_wait, this->lease);
@@ -241,6 +268,7 @@ REGISTER_TYPED_TEST_SUITE_P(BackendLocks, TwoLocksExcludeEachOther, ReentryIsCou
                             AWriteThatEndsFirstLeavesItsRead, LockAndHoldAreCountedApart,
                             ATimeoutSaysWhatWasBusyAndForHowLong, AWaiterGetsWhatIsReleased,
                             FairLeasesThatEndArePassedOnInOrderAndInTime,
+                            WhatStaysLockedAfterAReleaseEndsInTimeWithoutItsLocks,
                             AHoldIsLostWhenItsLeaseEnds, ExtendMovesTheDeadline,
                             ThreadsOfOneLocksAreOwnersOfTheirOwn, AdministrationThroughLocks);
 
