@@ -6,7 +6,7 @@
 #include <random>
 #include <utility>
 
-#include "redis/cluster_router.hpp"
+#include "redis/cluster/cluster_router.hpp"
 
 namespace latchkey::detail::redis {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "redis/failure.hpp"
 #include "redis/server_connection.hpp"
-#include "redis/session.hpp"
+#include "redis/session/session.hpp"
 
 namespace latchkey::detail::redis {
 

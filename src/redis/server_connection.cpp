@@ -4,8 +4,8 @@
 #include <atomic>
 #include <utility>
 
-#include "redis/sentinel_resolver.hpp"
-#include "redis/tcp_connector.hpp"
+#include "redis/connect/sentinel_resolver.hpp"
+#include "redis/connect/tcp_connector.hpp"
 
 namespace latchkey::detail::redis {
 namespace {

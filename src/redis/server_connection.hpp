@@ -8,11 +8,11 @@
 
 #include <latchkey/clock.hpp>
 
-#include "redis/connector.hpp"
+#include "redis/connect/connector.hpp"
+#include "redis/connect/transport.hpp"
 #include "redis/failure.hpp"
-#include "redis/redis_uri.hpp"
-#include "redis/session.hpp"
-#include "redis/transport.hpp"
+#include "redis/session/session.hpp"
+#include "redis/uri/redis_uri.hpp"
 
 namespace latchkey::detail::redis {
 

@@ -1,5 +1,5 @@
 // What Redis URIs say, and the sentences of those that say nothing.
-#include "redis/redis_uri.hpp"
+#include "redis/uri/redis_uri.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -21,7 +21,7 @@
 #include <thread>
 #include <utility>
 
-#include "spoken.hpp"
+#include "redis/session/spoken.hpp"
 
 namespace latchkey::testing {
 

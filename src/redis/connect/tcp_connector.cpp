@@ -1,0 +1,82 @@
+// From the URI of one server to a connected transport.
+#include "redis/connect/tcp_connector.hpp"
+
+#include <poll.h>
+
+#include <system_error>
+#include <utility>
+#include <variant>
+
+namespace latchkey::detail::redis {
+
+TcpConnector::TcpConnector(const RedisUri& uri, Transport& transport)
+    : uri_(uri),
+      transport_(transport),
+      addresses_(plain_addresses(uri)),
+      named_(addresses_.empty()) {}
+
+Io TcpConnector::begin(Clock::time_point /*now*/) {
+  if (!named_ || (!addresses_.empty() && !outdated_)) {
+    left_ = addresses_.size();
+    return try_addresses();
+  }
+  try {
+    lookup_ = std::make_unique<Lookup>(uri_);
+  } catch (const std::system_error& error) {
+    return Io::broken(system_failure("look up the host", error.code().value()));
+  }
+  return Io::blocked();
+}
+
+Io TcpConnector::go_on(Clock::time_point /*now*/) {
+  if (lookup_ == nullptr) return try_others_after(transport_.connect_further());
+  auto answer = lookup_->answer();
+  if (!answer) return Io::blocked();
+  lookup_.reset();
+  if (auto* const found = std::get_if<std::vector<Address>>(&*answer)) {
+    addresses_ = std::move(*found);
+    next_ = 0;
+  } else if (addresses_.empty()) {
+    return Io::broken(std::move(std::get<Failure>(*answer)));
+  }
+  outdated_ = false;
+  left_ = addresses_.size();
+  return try_addresses();
+}
+
+Io TcpConnector::try_addresses() {
+  --left_;
+  return try_others_after(
+      transport_.connect(addresses_[next_ % addresses_.size()], uri_.tls_name()));
+}
+
+Io TcpConnector::try_others_after(Io result) {
+  while (result.kind == Io::Kind::broken) {
+    ++next_;
+    transport_.drop();
+    // A server that was reached and refuses is the answer.
+    if (left_ == 0 || result.failure.refused) {
+      outdated_ = true;
+      break;
+    }
+    --left_;
+    result = transport_.connect(addresses_[next_ % addresses_.size()], uri_.tls_name());
+  }
+  return result;
+}
+
+void TcpConnector::give_up() noexcept {
+  if (lookup_ == nullptr && transport_.is_open()) {
+    ++next_;
+    outdated_ = true;
+  }
+  lookup_.reset();
+  transport_.drop();
+}
+
+void TcpConnector::wait_for(PollSet& set, PollSet::Source source) const {
+  if (lookup_ != nullptr) return set.add(lookup_->fd(), POLLIN, source);
+  set.add(transport_.fd(), transport_.wanted(), source);
+}
+
+}  // namespace latchkey::detail::redis

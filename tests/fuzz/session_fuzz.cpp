@@ -1,0 +1,297 @@
+// Requests, connections, time and a server that answers as it should, or with anything at all:
+// every request ends exactly once, nothing that is sent is garbled, and nothing hangs.
+//
+// The input is a play: its first byte says what kind of server it is, each further one is a move,
+// and what a move needs follows it.
+//
+// Covers: src/redis/session/session.cpp src/redis/session/session_replies.cpp
+// Covers: src/redis/session/session_connection.cpp src/redis/session/session_cluster.cpp
+// Covers: src/redis/session/session_replicas.cpp src/redis/session/subscriptions.cpp
+// Covers: src/redis/cluster/slots.cpp src/redis/protocol/reply_reader.cpp
+// Covers: src/redis/protocol/script_reply.cpp
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <deque>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "fuzz/moves.hpp"
+#include "fuzz/session_servers.hpp"
+#include "redis/session/session.hpp"
+#include "redis/session/session_moves.hpp"
+#include "redis/session/spoken.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace latchkey::detail::redis;
+using latchkey::Clock;
+using latchkey::LockInfo;
+using latchkey::LockType;
+using latchkey::Notification;
+using latchkey::Outcome;
+using latchkey::Request;
+using latchkey::Sink;
+using latchkey::Verb;
+using namespace latchkey::fuzz;
+namespace testing = latchkey::testing;
+
+void require(bool promise) {
+  if (!promise) std::abort();
+}
+
+/// A request and how often it ended.
+struct Asked : Request {
+  LockInfo found{};
+  std::vector<std::string> listed{};
+  std::array<latchkey::Member, 2> both{};
+  int ends = 0;
+};
+
+class Ends final : public Sink {
+ public:
+  void completed(Request& request, Outcome&& outcome) noexcept override {
+    require(++static_cast<Asked&>(request).ends == 1);
+    const bool explains =
+        outcome.kind == Outcome::Kind::unknown || outcome.kind == Outcome::Kind::refused;
+    require(!explains || !outcome.text.empty());
+  }
+  void notified(const Notification& notification) noexcept override {
+    const bool of_link = notification.kind == Notification::Kind::link_up ||
+                         notification.kind == Notification::Kind::link_down ||
+                         notification.kind == Notification::Kind::warning;
+    require(of_link == notification.key.empty());
+  }
+};
+
+/// Client, connection and server of one play.
+class Play {
+ public:
+  Play(Moves& moves, Kind kind)
+      : moves_(moves),
+        kind_(kind),
+        link_(settings_for(kind, timeout)),
+        other_(settings_for(kind, timeout)) {}
+
+  void move() {
+    switch (moves_.below(16)) {
+      case 0:
+      case 1: submit(1 + moves_.below(3)); break;
+      case 2: connect(); break;
+      case 3: send(link_.to_send().size()); break;
+      case 4: send(moves_.below(64)); break;
+      case 5: answers_ += next_answer(); break;
+      case 6: receive(answers_.size()); break;
+      case 7: receive(1 + moves_.below(40)); break;
+      case 8: answers_ += moves_.bytes(1 + moves_.below(16)); break;
+      case 9: spoil(); break;
+      case 10: fail({moves_.below(2) == 0, "the play says so"}); break;
+      case 11: pass(std::chrono::milliseconds(moves_.below(256) * 16)); break;
+      case 12: take_elsewhere(); break;
+      case 13: move_channels(); break;
+      case 14: link_.retire(); break;
+      case 15: link_.ask_slots(now_); break;
+      default: break;
+    }
+    settle();
+  }
+
+  /// Time goes on until nothing can be pending any more.
+  void end() {
+    for (int steps = 0; steps < 8; ++steps) {
+      pass(timeout);
+      settle();
+    }
+    for (const Asked& each : asked_) require(each.ends == 1);
+    require(!link_.has_news());
+    fork();
+  }
+
+ private:
+  static constexpr auto timeout = 2000ms;
+
+  /// What is under way is the parent's, and the child is told nothing of it.
+  void fork() {
+    submit(3);
+    connect();
+    send(16);
+    link_.forget();
+    Delivery delivery;
+    require(!link_.next(delivery) && link_.unanswered() == 0 && !link_.listens());
+    require(link_.wants_connection(now_) && !link_.anything_to_send());
+  }
+
+  void submit(std::size_t count) {
+    std::vector<Request*> requests;
+    for (; count > 0; --count) requests.push_back(&ask());
+    link_.submit(requests, sink_, now_);
+  }
+
+  Asked& ask() {
+    static constexpr std::array verbs{Verb::acquire,     Verb::release,      Verb::renew,
+                                      Verb::verify,      Verb::downgrade,    Verb::subscribe,
+                                      Verb::unsubscribe, Verb::leave,        Verb::list,
+                                      Verb::inspect,     Verb::force_release};
+    static constexpr std::array<std::string_view, 4> keys{"a", "b", "{a}b", "a{b"};
+    Asked& made = asked_.emplace_back();
+    made.verb = verbs[moves_.below(verbs.size())];
+    made.key = keys[moves_.below(keys.size())];
+    made.type = static_cast<LockType>(moves_.below(5));
+    made.id = {{1, 2}, 1 + moves_.below(3)};
+    made.lease = 30s;
+    made.sent = now_;
+    made.info = &made.found;
+    made.names = &made.listed;
+    if (made.verb == Verb::acquire && made.id.number == 3) {
+      made.verb = Verb::acquire_all;
+      made.both = {{{made.key, made.type, made.id}, {"a", LockType::REENTRANT, {{1, 2}, 2}}}};
+      made.members = made.both;
+    }
+    return made;
+  }
+
+  void connect() {
+    if (!link_.wants_connection(now_)) return;
+    answers_.clear();
+    spoken_ = {};
+    link_.connecting(now_);
+    link_.connected();
+  }
+
+  void send(std::size_t most) {
+    const std::string_view bytes = link_.to_send().substr(0, most);
+    spoken_.hear(bytes);
+    link_.sent(bytes.size());
+    require(!spoken_.garbled());
+    for (auto& command : spoken_.all()) heard_.push_back(std::move(command));
+  }
+
+  /// The answer to the oldest command that has none.
+  std::string next_answer() {
+    if (heard_.empty()) return testing::message("redisson_lock__channel:{a}", "0");
+    const testing::Command command = std::move(heard_.front());
+    heard_.pop_front();
+    if (command[0] == "HELLO") return testing::hello_answer(11, "run", "master", "", mode());
+    if (command[0] == "INFO") return {};  // hello_answer has said it
+    if (command[0] == "PING") return "+PONG\r\n";
+    if (command[0] == "CLIENT") return moves_.below(4) == 0 ? "-NOPERM no\r\n" : ":0\r\n";
+    if (command[0] == "SELECT" || command[0] == "ASKING") return "+OK\r\n";
+    if (command[0] == "CLUSTER") return std::string(slots_answer);
+    if (command[0] == "PUBSUB") return "%0\r\n";
+    if (command[0] == "WAIT") return moves_.below(3) == 0 ? ":0\r\n" : ":1\r\n";
+    if (command[0].ends_with("SUBSCRIBE")) return channel_answer(command);
+    return std::string(script_answers[moves_.below(script_answers.size())]);
+  }
+
+  [[nodiscard]] std::string_view mode() const {
+    return kind_ == Kind::cluster || kind_ == Kind::sharded ? "cluster" : "standalone";
+  }
+
+  std::string channel_answer(const testing::Command& command) {
+    switch (moves_.below(6)) {
+      case 0: return "-NOPERM no channels\r\n";
+      case 1: return "-MOVED 15495 127.0.0.1:7001\r\n";
+      case 2: return testing::push("sunsubscribe", command[1], 0);  // the slot leaves
+      default: break;
+    }
+    std::string kind = command[0];
+    std::ranges::transform(kind, kind.begin(), [](char each) { return each | 0x20; });
+    return testing::push(kind, command[1], 1);
+  }
+
+  /// What the router of a cluster does when slots go elsewhere, and come back.
+  void take_elsewhere() {
+    const std::string_view key = moves_.below(2) == 0 ? "a" : "{a}b";
+    const auto moves = [&](const Request& each) { return each.key == key; };
+    for (const QueuedRequest& each : link_.take_unsent(moves))
+      link_.submit_again(each, false, now_);
+  }
+  void move_channels() {
+    const auto slot = slot_of(moves_.below(2) == 0 ? "a" : "b");
+    const auto to = [&](Session& link) {
+      return [&, slot](std::string_view name) { return slot_of(name) == slot ? &link : nullptr; };
+    };
+    link_.move_channels(to(other_), now_);
+    other_.move_channels(to(link_), now_);
+    link_.inherit(other_);
+  }
+
+  void receive(std::size_t most) {
+    if (link_.stage() != Session::Stage::greeting && link_.stage() != Session::Stage::up) return;
+    const std::size_t count = std::min(most, answers_.size());
+    link_.received(std::span(answers_).first(count), now_);
+    answers_.erase(0, count);
+  }
+
+  void spoil() {
+    if (answers_.empty()) return;
+    answers_[moves_.below(answers_.size())] = static_cast<char>(moves_.below(256));
+  }
+
+  void fail(Failure failure) {
+    answers_.clear();
+    heard_.clear();
+    spoken_ = {};
+    link_.failed(std::move(failure), now_);
+  }
+
+  void pass(Clock::duration time) {
+    now_ += time;
+    link_.tick(now_);
+  }
+
+  /// What a connection does after each event.
+  void settle() {
+    deliver();
+    if (link_.trouble()) {
+      require(!link_.trouble()->text.empty());
+      fail(*link_.trouble());
+      deliver();
+    }
+    require(link_.stage() == Session::Stage::down || link_.due() > Clock::time_point{});
+    require(!link_.is_silent(now_) || link_.unanswered() > 0);
+  }
+
+  void deliver() {
+    Delivery delivery;
+    while (link_.next(delivery)) {
+      if (delivery.what == Delivery::What::told) delivery.hand_over();
+      if (delivery.what == Delivery::What::redirected) redirect(delivery);
+    }
+  }
+
+  /// The router sends it on: to this very link, which is as good as any.
+  void redirect(const Delivery& delivery) {
+    require(delivery.redirect.kind != Redirect::Kind::none);
+    if (delivery.request == nullptr) return;
+    const QueuedRequest again{delivery.request, delivery.sink, delivery.deadline, delivery.hops};
+    link_.submit_again(again, delivery.redirect.kind == Redirect::Kind::ask, now_);
+  }
+
+  Moves& moves_;
+  const Kind kind_;
+  Clock::time_point now_{1'000s};
+  Ends sink_;
+  std::deque<Asked> asked_;
+  testing::Spoken spoken_;
+  std::deque<testing::Command> heard_;
+  std::string answers_;
+  Session link_, other_;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  Moves moves(data, size);
+  Play play(moves, static_cast<Kind>(moves.below(kinds)));
+  while (!moves.over()) play.move();
+  play.end();
+  return 0;
+}

@@ -1,0 +1,150 @@
+// A Session with a hand-made server at its other end.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "redis/protocol/names.hpp"
+#include "redis/session/session.hpp"
+#include "spoken.hpp"
+
+namespace latchkey::detail::redis {
+
+using namespace std::chrono_literals;
+using testing::Command;
+using Kind = Outcome::Kind;
+
+/// Remembers what it was told.
+class TellingSink final : public Sink {
+ public:
+  struct Told {
+    const Request* request;
+    Kind kind;
+    std::string text;
+    bool never_ran;
+  };
+  struct Note {
+    Notification::Kind kind;
+    std::string key;
+    HoldId id;
+  };
+
+  void completed(Request& request, Outcome&& outcome) noexcept override {
+    told.push_back({&request, outcome.kind, outcome.text, outcome.never_ran});
+  }
+  void notified(const Notification& notification) noexcept override {
+    notes.push_back({notification.kind, std::string(notification.key), notification.id});
+  }
+
+  std::vector<Told> told;
+  std::vector<Note> notes;
+};
+
+class SessionTest : public ::testing::Test {
+ protected:
+  static constexpr auto timeout = 2000ms;
+
+  explicit SessionTest(
+      Handshake::Login login = {.user = "", .password = "", .client_name = "tester", .database = 0})
+      : SessionTest(Session::Settings{
+            .login = std::move(login), .timeout = timeout, .wire = {}, .seed = 7}) {}
+  explicit SessionTest(Session::Settings settings) : link(std::move(settings)) {}
+
+  Request& request(Verb verb, std::string_view key, std::uint64_t number = 1,
+                   LockType type = LockType::REENTRANT) {
+    Request& made = requests.emplace_back();
+    made.verb = verb;
+    made.key = key;
+    made.type = type;
+    made.id = {{1, 2}, number};
+    made.lease = 30s;
+    made.sent = now;
+    return made;
+  }
+  Request& submit(Verb verb, std::string_view key, std::uint64_t number = 1,
+                  LockType type = LockType::REENTRANT) {
+    Request& made = request(verb, key, number, type);
+    Request* const one[] = {&made};
+    link.submit(one, sink, now);
+    return made;
+  }
+
+  /// What the link wants to send, sent.
+  std::vector<Command> heard() {
+    while (link.anything_to_send()) {
+      const std::string_view bytes = link.to_send();
+      spoken.hear(bytes);
+      link.sent(bytes.size());
+    }
+    EXPECT_FALSE(spoken.garbled());
+    return spoken.all();
+  }
+  /// The names of the commands: of EVALSHA and EVAL the key, too.
+  std::vector<std::string> names() {
+    std::vector<std::string> all;
+    for (const Command& command : heard()) {
+      const bool script = command[0].starts_with("EVAL") && command.size() > 3;
+      all.push_back(script ? command[0] + " " + command[3] : command[0]);
+    }
+    return all;
+  }
+
+  void say(std::string_view bytes) {
+    link.received(bytes, now);
+    drain();
+  }
+  void drain() {
+    Delivery delivery;
+    while (link.next(delivery)) {
+      if (delivery.what == Delivery::What::told) delivery.hand_over();
+    }
+  }
+  void pass(Clock::duration time) {
+    now += time;
+    link.tick(now);
+    drain();
+  }
+  void lose(std::string text = "lost") {
+    link.failed(Failure{false, std::move(text)}, now);
+    spoken = {};
+    drain();
+  }
+
+  void connect() {
+    ASSERT_TRUE(link.wants_connection(now));
+    link.connecting(now);
+    link.connected();
+  }
+  void connect_after_pause() {
+    now = std::max(now, link.due());
+    connect();
+  }
+  void settle(int client_number = 11, std::string_view run = "run", bool ears = false) {
+    heard();
+    say(testing::hello_answer(client_number, run));
+    for (const Command& command : heard()) {
+      // HDEL: on the first connection only
+      if (command[0] == "CLIENT" || command[0] == "HDEL") say(":0\r\n");
+    }
+    if (ears) say("+PONG\r\n");
+    ASSERT_EQ(link.stage(), Session::Stage::up);
+  }
+  void bring_up() {
+    connect();
+    settle();
+  }
+
+  Clock::time_point now{1'000s};
+  TellingSink sink;
+  std::deque<Request> requests;
+  testing::Spoken spoken;
+  Session link;
+};
+
+}  // namespace latchkey::detail::redis
