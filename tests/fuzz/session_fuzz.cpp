@@ -5,8 +5,9 @@
 // and what a move needs follows it.
 //
 // Covers: src/redis/session/session.cpp src/redis/session/session_replies.cpp
-// Covers: src/redis/session/session_connection.cpp src/redis/session/session_cluster.cpp
-// Covers: src/redis/session/session_replicas.cpp src/redis/session/subscriptions.cpp
+// Covers: src/redis/session/session_connection.cpp src/redis/session/command_pipeline.cpp
+// Covers: src/redis/session/replica_acknowledgement.cpp src/redis/session/delivery_queue.cpp
+// Covers: src/redis/session/channel_subscriptions.cpp src/redis/session/reconnect_policy.cpp
 // Covers: src/redis/cluster/slots.cpp src/redis/protocol/reply_reader.cpp
 // Covers: src/redis/protocol/script_reply.cpp
 #include <algorithm>
@@ -77,7 +78,7 @@ class Play {
   Play(Moves& moves, Kind kind)
       : moves_(moves),
         kind_(kind),
-        link_(settings_for(kind, timeout)),
+        session_(settings_for(kind, timeout)),
         other_(settings_for(kind, timeout)) {}
 
   void move() {
@@ -85,7 +86,7 @@ class Play {
       case 0:
       case 1: submit(1 + moves_.below(3)); break;
       case 2: connect(); break;
-      case 3: send(link_.to_send().size()); break;
+      case 3: send(session_.to_send().size()); break;
       case 4: send(moves_.below(64)); break;
       case 5: answers_ += next_answer(); break;
       case 6: receive(answers_.size()); break;
@@ -96,8 +97,8 @@ class Play {
       case 11: pass(std::chrono::milliseconds(moves_.below(256) * 16)); break;
       case 12: take_elsewhere(); break;
       case 13: move_channels(); break;
-      case 14: link_.retire(); break;
-      case 15: link_.ask_slots(now_); break;
+      case 14: session_.retire(); break;
+      case 15: session_.request_slots(now_); break;
       default: break;
     }
     settle();
@@ -110,7 +111,7 @@ class Play {
       settle();
     }
     for (const Asked& each : asked_) require(each.ends == 1);
-    require(!link_.has_news());
+    require(!session_.has_news());
     fork();
   }
 
@@ -122,16 +123,16 @@ class Play {
     submit(3);
     connect();
     send(16);
-    link_.forget();
+    session_.forget();
     Delivery delivery;
-    require(!link_.next(delivery) && link_.unanswered() == 0 && !link_.listens());
-    require(link_.wants_connection(now_) && !link_.anything_to_send());
+    require(!session_.next(delivery) && session_.unanswered() == 0 && !session_.listens());
+    require(session_.wants_connection(now_) && !session_.anything_to_send());
   }
 
   void submit(std::size_t count) {
     std::vector<Request*> requests;
     for (; count > 0; --count) requests.push_back(&ask());
-    link_.submit(requests, sink_, now_);
+    session_.submit(requests, sink_, now_);
   }
 
   Asked& ask() {
@@ -158,17 +159,17 @@ class Play {
   }
 
   void connect() {
-    if (!link_.wants_connection(now_)) return;
+    if (!session_.wants_connection(now_)) return;
     answers_.clear();
     spoken_ = {};
-    link_.connecting(now_);
-    link_.connected();
+    session_.connecting(now_);
+    session_.connected();
   }
 
   void send(std::size_t most) {
-    const std::string_view bytes = link_.to_send().substr(0, most);
+    const std::string_view bytes = session_.to_send().substr(0, most);
     spoken_.hear(bytes);
-    link_.sent(bytes.size());
+    session_.sent(bytes.size());
     require(!spoken_.garbled());
     for (auto& command : spoken_.all()) heard_.push_back(std::move(command));
   }
@@ -210,23 +211,25 @@ class Play {
   void take_elsewhere() {
     const std::string_view key = moves_.below(2) == 0 ? "a" : "{a}b";
     const auto moves = [&](const Request& each) { return each.key == key; };
-    for (const QueuedRequest& each : link_.take_unsent(moves))
-      link_.submit_again(each, false, now_);
+    for (const QueuedRequest& each : session_.take_unsent(moves))
+      session_.resubmit(each, false, now_);
   }
   void move_channels() {
     const auto slot = slot_of(moves_.below(2) == 0 ? "a" : "b");
-    const auto to = [&](Session& link) {
-      return [&, slot](std::string_view name) { return slot_of(name) == slot ? &link : nullptr; };
+    const auto to = [&](Session& session) {
+      return
+          [&, slot](std::string_view name) { return slot_of(name) == slot ? &session : nullptr; };
     };
-    link_.move_channels(to(other_), now_);
-    other_.move_channels(to(link_), now_);
-    link_.inherit(other_);
+    session_.move_channels(to(other_), now_);
+    other_.move_channels(to(session_), now_);
+    session_.inherit(other_);
   }
 
   void receive(std::size_t most) {
-    if (link_.stage() != Session::Stage::greeting && link_.stage() != Session::Stage::up) return;
+    if (session_.stage() != Session::Stage::greeting && session_.stage() != Session::Stage::up)
+      return;
     const std::size_t count = std::min(most, answers_.size());
-    link_.received(std::span(answers_).first(count), now_);
+    session_.received(std::span(answers_).first(count), now_);
     answers_.erase(0, count);
   }
 
@@ -239,31 +242,31 @@ class Play {
     answers_.clear();
     heard_.clear();
     spoken_ = {};
-    link_.failed(std::move(failure), now_);
+    session_.failed(std::move(failure), now_);
   }
 
   void pass(Clock::duration time) {
     now_ += time;
-    link_.tick(now_);
+    session_.tick(now_);
   }
 
   /// What a connection does after each event.
   void settle() {
     deliver();
-    if (link_.trouble()) {
-      require(!link_.trouble()->text.empty());
-      fail(*link_.trouble());
+    if (session_.trouble()) {
+      require(!session_.trouble()->text.empty());
+      fail(*session_.trouble());
       deliver();
     }
-    require(link_.stage() == Session::Stage::down || link_.due() > Clock::time_point{});
-    require(!link_.is_silent(now_) || link_.unanswered() > 0);
+    require(session_.stage() == Session::Stage::down || session_.due() > Clock::time_point{});
+    require(!session_.is_silent(now_) || session_.unanswered() > 0);
   }
 
   void deliver() {
     Delivery delivery;
-    while (link_.next(delivery)) {
-      if (delivery.what == Delivery::What::told) delivery.hand_over();
-      if (delivery.what == Delivery::What::redirected) redirect(delivery);
+    while (session_.next(delivery)) {
+      if (delivery.type == Delivery::Type::sink_event) delivery.hand_over();
+      if (delivery.type == Delivery::Type::redirect) redirect(delivery);
     }
   }
 
@@ -272,7 +275,7 @@ class Play {
     require(delivery.redirect.kind != Redirect::Kind::none);
     if (delivery.request == nullptr) return;
     const QueuedRequest again{delivery.request, delivery.sink, delivery.deadline, delivery.hops};
-    link_.submit_again(again, delivery.redirect.kind == Redirect::Kind::ask, now_);
+    session_.resubmit(again, delivery.redirect.kind == Redirect::Kind::ask, now_);
   }
 
   Moves& moves_;
@@ -283,7 +286,7 @@ class Play {
   testing::Spoken spoken_;
   std::deque<testing::Command> heard_;
   std::string answers_;
-  Session link_, other_;
+  Session session_, other_;
 };
 
 }  // namespace

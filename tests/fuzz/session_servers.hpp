@@ -55,7 +55,7 @@ inline detail::redis::Session::Settings settings_for(Kind kind, std::chrono::mil
   settings.login.sharded = kind == Kind::sharded ? ShardedPubSub::ON : ShardedPubSub::OFF;
   settings.login.replicas = kind == Kind::replicas;
   settings.min_replicas = kind == Kind::replicas ? 1 : 0;
-  settings.place = {"h", 7000};
+  settings.endpoint = {"h", 7000};
   settings.timeout = timeout;
   settings.seed = 7;
   return settings;

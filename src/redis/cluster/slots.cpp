@@ -1,4 +1,4 @@
-// Which node of a cluster has which keys.
+// Hash slots of a cluster: which key has which, and which node serves it.
 #include "redis/cluster/slots.hpp"
 
 #include <array>
@@ -23,7 +23,7 @@ constexpr std::array<std::uint16_t, 256> crc16_table = [] {
   return table;
 }();
 
-/// {host, port, ...}. A host may be absent (the one that answered), or "?" (nobody knows).
+/// {host, port, ...}. An empty host is that of the node that replied; "?" is unknown.
 std::optional<RedisUri::Endpoint> read_node(const redisReply& reply,
                                             const RedisUri::Endpoint& from) {
   const auto words = elements_of(reply);
@@ -40,18 +40,19 @@ bool is_slot(const redisReply& reply) noexcept {
          reply.integer < static_cast<long long>(slot_count);
 }
 
-/// "3999 127.0.0.1:6381"; the host may be absent, and an IPv6 address has colons of its own.
+/// "3999 127.0.0.1:6381". The host may be empty. An IPv6 address contains colons itself.
 bool read_target(std::string_view text, const RedisUri::Endpoint& from, Redirect& redirect) {
   const std::size_t space = text.find(' ');
   if (space == std::string_view::npos) return false;
-  const std::string_view place = text.substr(space + 1, text.find(' ', space + 1) - space - 1);
-  const std::size_t colon = place.rfind(':');
+  const std::string_view endpoint = text.substr(space + 1, text.find(' ', space + 1) - space - 1);
+  const std::size_t colon = endpoint.rfind(':');
   if (colon == std::string_view::npos || !read_number(text.substr(0, space), redirect.slot) ||
-      redirect.slot >= slot_count || !read_number(place.substr(colon + 1), redirect.place.port) ||
-      redirect.place.port == 0) {
+      redirect.slot >= slot_count ||
+      !read_number(endpoint.substr(colon + 1), redirect.endpoint.port) ||
+      redirect.endpoint.port == 0) {
     return false;
   }
-  redirect.place.host = colon == 0 ? from.host : std::string(place.substr(0, colon));
+  redirect.endpoint.host = colon == 0 ? from.host : std::string(endpoint.substr(0, colon));
   return true;
 }
 
@@ -91,14 +92,14 @@ std::optional<SlotMap> read_slots(const redisReply& reply, const RedisUri::Endpo
 
 Redirect read_redirect(std::string_view error, const RedisUri::Endpoint& from) {
   Redirect redirect;
-  const auto says = [&](std::string_view word) {
+  const auto consume = [&](std::string_view word) {
     if (!error.starts_with(word)) return false;
     error.remove_prefix(word.size());
     return true;
   };
-  if (says("MOVED ")) {
+  if (consume("MOVED ")) {
     if (read_target(error, from, redirect)) redirect.kind = Redirect::Kind::moved;
-  } else if (says("ASK ")) {
+  } else if (consume("ASK ")) {
     if (read_target(error, from, redirect)) redirect.kind = Redirect::Kind::ask;
   } else if (error.starts_with("TRYAGAIN") || error.starts_with("CLUSTERDOWN") ||
              error.find("access a non local key") != std::string_view::npos) {

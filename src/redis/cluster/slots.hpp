@@ -1,4 +1,4 @@
-// Which node of a cluster has which keys.
+// Hash slots of a cluster: which key has which, and which node serves it.
 #pragma once
 
 #include <latchkey_hiredis/hiredis.h>
@@ -15,14 +15,14 @@ namespace latchkey::detail::redis {
 
 inline constexpr std::size_t slot_count = 16'384;
 
-/// The slot of a key or of a sharded channel: CRC16 (XMODEM) of what stands between its first `{`
-/// and the next `}` behind that, or of all of it where nothing does (Redis cluster specification).
+/// The slot of a key or of a sharded channel: CRC16 (XMODEM) of the text between the first `{` and
+/// the next `}`, or of the whole key if there is no such text (Redis cluster specification).
 [[nodiscard]] std::uint16_t slot_of(std::string_view key) noexcept;
 
-/// What CLUSTER SLOTS says.
+/// The reply to CLUSTER SLOTS.
 struct SlotMap {
   struct Range {
-    std::uint16_t first, last;  ///< both belong to it
+    std::uint16_t first, last;  ///< both inclusive
     RedisUri::Endpoint master;
   };
 
@@ -30,26 +30,26 @@ struct SlotMap {
   std::vector<RedisUri::Endpoint> replicas;
 };
 
-/// `from` is where the answer came from: a node that does not know its own address leaves it out.
-/// Empty: this is no answer to CLUSTER SLOTS.
+/// `from` is the node that replied: a node that does not know its own address omits it. Empty: the
+/// reply is malformed.
 [[nodiscard]] std::optional<SlotMap> read_slots(const redisReply& reply,
                                                 const RedisUri::Endpoint& from);
 
-/// What a node says that does not serve a key.
+/// The error of a node that does not serve a key.
 struct Redirect {
   enum class Kind : std::uint8_t {
     none,
-    moved,  ///< `place` has the slot from now on
-    ask,    ///< `place` has it for this one command, behind ASKING
-    later,  ///< the slot is on its way, or nobody has it just now
+    moved,  ///< `endpoint` serves the slot from now on
+    ask,    ///< `endpoint` serves this one command, after ASKING
+    later,  ///< no node serves the slot now
   };
 
   Kind kind = Kind::none;
   std::uint16_t slot = 0;
-  RedisUri::Endpoint place;
+  RedisUri::Endpoint endpoint;
 };
 
-/// `from` as above. An error that is no redirection is Kind::none.
+/// `from` as above. Other errors are Kind::none.
 [[nodiscard]] Redirect read_redirect(std::string_view error, const RedisUri::Endpoint& from);
 
 }  // namespace latchkey::detail::redis

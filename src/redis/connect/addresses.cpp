@@ -1,4 +1,4 @@
-// Where a server is: the addresses behind its name.
+// The network addresses of a server.
 #include "redis/connect/addresses.hpp"
 
 #include <netdb.h>
@@ -52,7 +52,7 @@ Address unix_address(const std::string& path) {
 std::vector<Address> plain_addresses(const RedisUri& uri) {
   if (uri.transport == RedisUri::Transport::unix_socket) return {unix_address(uri.path)};
   std::vector<Address> found;
-  look_up(uri.place.host, uri.place.port, AI_NUMERICHOST, found);
+  look_up(uri.endpoint.host, uri.endpoint.port, AI_NUMERICHOST, found);
   return found;
 }
 
@@ -64,29 +64,29 @@ struct Lookup::Shared {
   std::optional<Answer> answer;
 
   void run() noexcept {
-    Answer made;
+    Answer result;
     try {
       std::vector<Address> found;
       const int code = look_up(host, port, AI_ADDRCONFIG, found);
       if (code == 0 && !found.empty()) {
-        made = std::move(found);
+        result = std::move(found);
       } else {
-        made = resolver_failure(host, code != 0 ? code : EAI_NONAME);
+        result = resolver_failure(host, code != 0 ? code : EAI_NONAME);
       }
     } catch (const std::bad_alloc&) {
-      made = no_memory();
+      result = no_memory();
     }
     const std::lock_guard lock(mutex);
-    answer = std::move(made);
+    answer = std::move(result);
     ::eventfd_write(wake_fd.get(), 1);
   }
 };
 
 Lookup::Lookup(const RedisUri& uri) : shared_(std::make_shared<Shared>()) {
   if (!shared_->wake_fd.valid()) throw std::system_error(errno, std::generic_category(), "eventfd");
-  shared_->host = uri.place.host;
-  shared_->port = uri.place.port;
-  // Nobody joins it: that would be to wait for the name server after all.
+  shared_->host = uri.endpoint.host;
+  shared_->port = uri.endpoint.port;
+  // Detached, because to join the thread is to wait for the name server.
   std::thread([shared = shared_] { shared->run(); }).detach();
 }
 

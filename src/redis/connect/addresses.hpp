@@ -1,4 +1,4 @@
-// Where a server is: the addresses behind its name.
+// The network addresses of a server.
 #pragma once
 
 #include <sys/socket.h>
@@ -22,27 +22,27 @@ struct Address {
 
   [[nodiscard]] int family() const noexcept { return storage.ss_family; }
   [[nodiscard]] const sockaddr* get() const noexcept {
-    return reinterpret_cast<const sockaddr*>(&storage);  // NOLINT: as the system wants it
+    return reinterpret_cast<const sockaddr*>(&storage);  // NOLINT: as connect(2) takes it
   }
 };
 
-/// What needs no looking up: the path of a Unix socket, a numeric host. Empty for a name.
+/// The address of a Unix socket or of a numeric host. Empty for a host name.
 [[nodiscard]] std::vector<Address> plain_addresses(const RedisUri& uri);
 
-/// One look-up of a name. The system offers it only as a call that blocks, for seconds where a name
-/// server does not answer, and no caller of a lock may wait for that: so the call runs on a thread
-/// of its own, which lives as long as the call. It is the one thread that a backend ever starts,
-/// and only for a host that is neither numeric nor just connected to.
+/// One look-up of a host name, on a thread of its own. getaddrinfo(3) blocks, for seconds if a name
+/// server does not answer, and no caller of a lock may wait for that. The thread lives as long as
+/// the call. A backend starts no other thread, and this one only for a host that is not numeric and
+/// whose addresses are not known.
 class Lookup {
  public:
-  /// Throws std::system_error where the system gives no thread.
+  /// Throws std::system_error if no thread can be started.
   explicit Lookup(const RedisUri& uri);
   Lookup(const Lookup&) = delete;
   Lookup& operator=(const Lookup&) = delete;
-  /// The call may still run; what it finds is then dropped.
+  /// The thread may still run. Its result is then dropped.
   ~Lookup() = default;
 
-  /// Readable when the answer is there.
+  /// Readable once the result is there.
   [[nodiscard]] int fd() const noexcept;
   using Answer = std::variant<std::vector<Address>, Failure>;
   /// Empty: not yet.

@@ -1,4 +1,4 @@
-// How one gets to the server that grants.
+// How a connection to the server that grants locks is made.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,15 @@
 
 namespace latchkey::detail::redis {
 
-/// The way to a server, gone anew for every connection: a name is looked up, or somebody is asked
-/// which of several servers it is. Never blocks. One thread at a time.
+/// Finds the server and connects a transport to it, for each connection anew: a host name is looked
+/// up, or sentinels are queried for the master. Never blocks. One thread at a time.
+///
+/// | state      | start        | resume                   | cancel | connection ended |
+/// |------------|--------------|--------------------------|--------|------------------|
+/// | idle       | connecting   |                          | idle   |                  |
+/// | connecting |              | connecting, connected or | idle   |                  |
+/// |            |              | idle (broken)            |        |                  |
+/// | connected  |              |                          |        | idle             |
 class Connector {
  public:
   Connector() = default;
@@ -20,30 +27,30 @@ class Connector {
   Connector& operator=(const Connector&) = delete;
   virtual ~Connector() = default;
 
-  // --- while there is no connection ---
-  /// One attempt begins. moved: the transport is connected; blocked: poll for what `wait_for` adds,
-  /// then call `go_on`, which is also called when `due` has come; broken: there is no way.
-  virtual Io begin(Clock::time_point now) = 0;
-  virtual Io go_on(Clock::time_point now) = 0;
-  /// The attempt took too long, or what it led to is over.
-  virtual void give_up() noexcept = 0;
+  // --- without a connection ---
+  /// Starts one attempt. moved: the transport is connected. blocked: poll for what `wait_for` adds,
+  /// then call `resume`, as well as at `due`. broken: the attempt has failed.
+  virtual Io start(Clock::time_point now) = 0;
+  virtual Io resume(Clock::time_point now) = 0;
+  /// Ends an attempt that took too long, or that led to a server that failed.
+  virtual void cancel() noexcept = 0;
   virtual void wait_for(PollSet& set, PollSet::Source source) const = 0;
 
   // --- at all times ---
-  /// When something is due without an event.
+  /// When `resume` or `check_route` is to be called without an event.
   [[nodiscard]] virtual Clock::time_point due() const noexcept { return Clock::never(); }
 
-  // --- while there is a connection ---
-  /// Adds what tells that `look` has something to do, which is also called when `due` has come.
+  // --- with a connection ---
+  /// Adds the descriptors after whose events `check_route` is to be called, as well as at `due`.
   virtual void watch(PollSet& /*set*/, PollSet::Source /*source*/) const {}
-  /// Not empty: the way leads somewhere else by now, and the connection shall end.
-  virtual std::optional<Failure> look(Clock::time_point /*now*/) { return std::nullopt; }
+  /// Not empty: another server is the right one by now, and the connection is to be closed.
+  virtual std::optional<Failure> check_route(Clock::time_point /*now*/) { return std::nullopt; }
 
   // --- around a fork ---
   virtual void lock_for_fork() noexcept {}
   virtual void unlock_after_fork() noexcept {}
-  /// In the child: everything is the parent's, and is dropped without a byte.
-  virtual void abandon() noexcept { give_up(); }
+  /// In the child: closes everything without sending a byte, because the parent uses it.
+  virtual void abandon() noexcept { cancel(); }
 };
 
 }  // namespace latchkey::detail::redis

@@ -1,4 +1,4 @@
-// What became of one attempt to move bytes.
+// The result of one attempt to read, write or connect.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,9 @@ namespace latchkey::detail::redis {
 
 struct Io {
   enum class Kind : std::uint8_t {
-    moved,    ///< so many bytes
-    blocked,  ///< none now; poll for what the transport wants
-    ended,    ///< the other side has closed
+    moved,    ///< `count` bytes
+    blocked,  ///< nothing now: poll for the events that the transport wants
+    ended,    ///< the peer has closed the connection
     broken,   ///< see `failure`
   };
 

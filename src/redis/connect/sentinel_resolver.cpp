@@ -1,4 +1,4 @@
-// The way to a master that sentinels look after.
+// Connects to the master that sentinels name.
 #include "redis/connect/sentinel_resolver.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 using State = SentinelSession::State;
 
-/// How long others are waited for when there is an answer.
+/// How long the resolver waits for further answers after the first one.
 constexpr auto grace = 200ms;
 
 }  // namespace
@@ -19,28 +19,28 @@ constexpr auto grace = 200ms;
 SentinelResolver::SentinelResolver(const RedisUri& uri, Transport& transport, const TlsContext* tls,
                                    std::chrono::milliseconds timeout)
     : uri_(uri), transport_(transport) {
-  for (const RedisUri::Endpoint& place : uri.places) {
+  for (const RedisUri::Endpoint& endpoint : uri.endpoints) {
     sentinels_.push_back(
-        std::make_unique<SentinelSession>(uri.sentinel_at(place), tls, uri.master, timeout / 2));
+        std::make_unique<SentinelSession>(uri.sentinel_at(endpoint), tls, uri.master, timeout / 2));
   }
 }
 
-Io SentinelResolver::begin(Clock::time_point now) {
+Io SentinelResolver::start(Clock::time_point now) {
   tcp_connector_.reset();
   decide_at_ = Clock::never();
-  for (const auto& sentinel : sentinels_) sentinel->ask(now);
+  for (const auto& sentinel : sentinels_) sentinel->query(now);
   return decide(now);
 }
 
-Io SentinelResolver::go_on(Clock::time_point now) {
-  hear_all(now);
+Io SentinelResolver::resume(Clock::time_point now) {
+  resume_all(now);
   if (tcp_connector_ == nullptr) return decide(now);
-  if (auto failure = elsewhere(now)) return Io::broken(*std::move(failure));
-  return tcp_connector_->go_on(now);
+  if (auto failure = why_not_master(now)) return Io::broken(*std::move(failure));
+  return tcp_connector_->resume(now);
 }
 
-void SentinelResolver::hear_all(Clock::time_point now) {
-  for (const auto& sentinel : sentinels_) sentinel->go_on(now);
+void SentinelResolver::resume_all(Clock::time_point now) {
+  for (const auto& sentinel : sentinels_) sentinel->resume(now);
 }
 
 Io SentinelResolver::decide(Clock::time_point now) {
@@ -49,27 +49,27 @@ Io SentinelResolver::decide(Clock::time_point now) {
         sentinels_, state, [](const auto& sentinel) { return sentinel->state(); }));
   };
   const std::size_t answered = count(State::answered), failed = count(State::failed);
-  if (failed == sentinels_.size()) return Io::broken(nobody_answers());
+  if (failed == sentinels_.size()) return Io::broken(no_sentinel_answers());
   const bool enough = answered > sentinels_.size() / 2 || answered + failed == sentinels_.size();
   if (!enough) {
     if (answered > 0) decide_at_ = std::min(decide_at_, later(now, grace));
     if (now < decide_at_) return Io::blocked();
   }
-  const SentinelSession::Answer* const best = verdict(now);
+  const SentinelSession::Answer* const best = best_answer(now);
   if (best == nullptr) {
-    // The one that had answered has taken it back: it knows of no such master any more.
+    // The sentinel that had answered does not know the master any more.
     decide_at_ = Clock::never();
     return Io::blocked();
   }
   master_ = uri_.server_at(best->master);
   tcp_connector_ = std::make_unique<TcpConnector>(*master_, transport_);
-  return tcp_connector_->begin(now);
+  return tcp_connector_->start(now);
 }
 
-// Also one that was given before the last question counts for a while: its sentinel may be gone by
-// now, but an epoch that was reached is not taken back. Of several masters with one epoch it is the
-// one that most sentinels name.
-const SentinelSession::Answer* SentinelResolver::verdict(Clock::time_point now) const noexcept {
+// An answer to an earlier query counts for a while, also if its sentinel is gone: an epoch that was
+// reached is never taken back. Of several masters with the same epoch, the one that most sentinels
+// name is right.
+const SentinelSession::Answer* SentinelResolver::best_answer(Clock::time_point now) const noexcept {
   const auto votes_for = [&](const SentinelSession::Answer& answer) {
     return std::ranges::count_if(
         sentinels_, [&](const auto& sentinel) { return sentinel->answer() == answer; });
@@ -86,19 +86,19 @@ const SentinelSession::Answer* SentinelResolver::verdict(Clock::time_point now) 
   return best;
 }
 
-Failure SentinelResolver::nobody_answers() const {
-  // What would be the same if they were asked again is more worth knowing.
-  const auto refused = std::ranges::find_if(
-      sentinels_, [](const auto& sentinel) { return sentinel->failure().refused; });
+Failure SentinelResolver::no_sentinel_answers() const {
+  // A permanent failure is reported first: the user has to act on it.
+  const auto permanent = std::ranges::find_if(
+      sentinels_, [](const auto& sentinel) { return sentinel->failure().permanent; });
   const bool all = std::ranges::all_of(
-      sentinels_, [](const auto& sentinel) { return sentinel->failure().refused; });
-  const SentinelSession& one = refused != sentinels_.end() ? **refused : *sentinels_.front();
+      sentinels_, [](const auto& sentinel) { return sentinel->failure().permanent; });
+  const SentinelSession& one = permanent != sentinels_.end() ? **permanent : *sentinels_.front();
   return {all, "no sentinel says where the master '" + uri_.master + "' is: the one at " +
-                   one.uri().place.text() + ": " + one.failure().text};
+                   one.uri().endpoint.text() + ": " + one.failure().text};
 }
 
-void SentinelResolver::give_up() noexcept {
-  if (tcp_connector_ != nullptr) tcp_connector_->give_up();
+void SentinelResolver::cancel() noexcept {
+  if (tcp_connector_ != nullptr) tcp_connector_->cancel();
   transport_.drop();
 }
 
@@ -117,15 +117,15 @@ void SentinelResolver::watch(PollSet& set, PollSet::Source source) const {
   for (const auto& sentinel : sentinels_) sentinel->wait_for(set, source);
 }
 
-std::optional<Failure> SentinelResolver::look(Clock::time_point now) {
-  hear_all(now);
-  return elsewhere(now);
+std::optional<Failure> SentinelResolver::check_route(Clock::time_point now) {
+  resume_all(now);
+  return why_not_master(now);
 }
 
-// Why the server that was dialed is not the one to go to; empty: it is.
-std::optional<Failure> SentinelResolver::elsewhere(Clock::time_point now) const {
-  const SentinelSession::Answer* const answer = verdict(now);
-  if (answer == nullptr || !master_ || answer->master == master_->place) return std::nullopt;
+// Why the server that the connector leads to is not the master; empty: it is.
+std::optional<Failure> SentinelResolver::why_not_master(Clock::time_point now) const {
+  const SentinelSession::Answer* const answer = best_answer(now);
+  if (answer == nullptr || !master_ || answer->master == master_->endpoint) return std::nullopt;
   return Failure{false, "the sentinels name another master: " + answer->master.text()};
 }
 

@@ -1,4 +1,4 @@
-// One sentinel, and what it says of the master.
+// The connection to one sentinel, and which server it names as the master.
 #include "redis/connect/sentinel_session.hpp"
 
 #include <poll.h>
@@ -17,13 +17,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Between a failure and the next attempt; between an answer and the next question, so that a
-/// sentinel that vanished without a trace is missed.
-constexpr auto redial_pause = 1s, question_pause = 2s;
-/// An answer outlives its sentinel by so much: the others hear of a failover much sooner.
-constexpr auto believed_for = 30s;
+/// Between a failure and the next attempt; between an answer and the next query, which notices a
+/// sentinel that vanished without a trace.
+constexpr auto reconnect_pause = 1s, query_pause = 2s;
+/// How long an answer counts after its sentinel is gone. The other sentinels report a failover much
+/// sooner.
+constexpr auto valid_for = 30s;
 
-/// What the sentinel's record of the master says its config epoch is; 0: nothing.
+/// The config epoch in the reply to SENTINEL MASTER; 0: there is none.
 std::uint64_t epoch_of(const redisReply& record) noexcept {
   for (std::size_t index = 0; index + 1 < record.elements; index += 2) {
     std::uint64_t epoch = 0;
@@ -34,11 +35,11 @@ std::uint64_t epoch_of(const redisReply& record) noexcept {
 }
 
 /// {host, port}
-bool read_place(const redisReply& reply, RedisUri::Endpoint& place) {
+bool read_endpoint(const redisReply& reply, RedisUri::Endpoint& endpoint) {
   if (reply.type != REDIS_REPLY_ARRAY || reply.elements != 2) return false;
-  place.host = text_of(*reply.element[0]);
-  return !place.host.empty() && read_number(text_of(*reply.element[1]), place.port) &&
-         place.port != 0;
+  endpoint.host = text_of(*reply.element[0]);
+  return !endpoint.host.empty() && read_number(text_of(*reply.element[1]), endpoint.port) &&
+         endpoint.port != 0;
 }
 
 }  // namespace
@@ -51,51 +52,50 @@ SentinelSession::SentinelSession(RedisUri uri, const TlsContext* tls, std::strin
       transport_(tls, patience),
       tcp_connector_(uri_, transport_) {}
 
-void SentinelSession::ask(TimePoint now) {
-  state_ = State::asked;
+void SentinelSession::query(TimePoint now) {
+  state_ = State::querying;
   deadline_ = later(now, patience_);
-  ask_at_ = Clock::never();
+  query_at_ = Clock::never();
   if (stage_ == Stage::down) {
-    stage_ = Stage::dialing;
-    dialed(tcp_connector_.begin(now), now);
-  } else if (stage_ == Stage::talking) {
-    say(now);
+    stage_ = Stage::connecting;
+    on_connect_result(tcp_connector_.start(now), now);
+  } else if (stage_ == Stage::connected) {
+    send_query(now);
   }
 }
 
-void SentinelSession::go_on(TimePoint now) {
-  if (now >= ask_at_) ask(now);
-  if (stage_ == Stage::dialing) dialed(tcp_connector_.go_on(now), now);
-  if (stage_ == Stage::talking) write(now);
-  if (stage_ == Stage::talking) read(now);
-  if (state_ == State::asked && now >= deadline_) fail(silence(patience_), now);
+void SentinelSession::resume(TimePoint now) {
+  if (now >= query_at_) query(now);
+  if (stage_ == Stage::connecting) on_connect_result(tcp_connector_.resume(now), now);
+  if (stage_ == Stage::connected) write(now);
+  if (stage_ == Stage::connected) read(now);
+  if (state_ == State::querying && now >= deadline_) fail(silence(patience_), now);
 }
 
-void SentinelSession::dialed(const Io& io, TimePoint now) {
+// The sentinel that leads a failover publishes +switch-master only after all replicas follow the
+// new master, so the two earlier events are subscribed to as well.
+void SentinelSession::on_connect_result(const Io& io, TimePoint now) {
   if (io.kind == Io::Kind::blocked) return;
   if (io.kind == Io::Kind::broken) return fail(io.failure, now);
-  stage_ = Stage::talking;
+  stage_ = Stage::connected;
   reader_.reset();
   out_.clear();
   append_hello(out_, uri_.user, uri_.password, uri_.client_name);
-  // The sentinel that leads a failover says +switch-master only when all replicas follow.
   out_.command({"SUBSCRIBE", "+switch-master", "+promoted-slave", "+failover-state-reconf-slaves"});
-  // A confirmed SUBSCRIBE answers by pushes only, a refused one by an error.
+  // A confirmed SUBSCRIBE is answered by pushes only, a rejected one by an error.
   out_.command({"PING"});
-  expected_ = Question::hello;
-  answers_owed_ = ask_again_ = true;
-  ears_refused_ = false;
+  expected_ = Expected::hello;
+  query_again_ = true;
   write(now);
 }
 
-// One question at a time, so that each answer is known by its place.
-void SentinelSession::say(TimePoint now) {
-  ask_again_ = answers_owed_;
-  if (ask_again_) return;
+// At most one query is in flight, so that its place identifies each reply.
+void SentinelSession::send_query(TimePoint now) {
+  query_again_ = expected_ != Expected::nothing;
+  if (query_again_) return;
   out_.command({"SENTINEL", "MASTER", master_});
   out_.command({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", master_});
-  expected_ = Question::master;
-  answers_owed_ = true;
+  expected_ = Expected::master;
   write(now);
 }
 
@@ -112,7 +112,7 @@ void SentinelSession::write(TimePoint now) {
 
 void SentinelSession::read(TimePoint now) {
   std::array<char, 4'096> bytes;
-  for (;;) {
+  while (stage_ == Stage::connected) {
     Io io = transport_.read(bytes);
     if (io.kind == Io::Kind::blocked) return;
     if (io.kind == Io::Kind::broken) return fail(std::move(io.failure), now);
@@ -120,87 +120,97 @@ void SentinelSession::read(TimePoint now) {
     if (!reader_.feed({bytes.data(), io.count})) {
       return fail(not_redis(reader_.error(), answer_.has_value()), now);
     }
-    while (stage_ == Stage::talking) {
-      const redisReply* const reply = reader_.next();
-      if (reply == nullptr) break;
-      hear(*reply, now);
-    }
-    if (stage_ != Stage::talking) return;
-    if (!reader_.error().empty()) return fail(not_redis(reader_.error(), answer_.has_value()), now);
+    read_replies(now);
   }
 }
 
-void SentinelSession::hear(const redisReply& reply, TimePoint now) {
+void SentinelSession::read_replies(TimePoint now) {
+  while (stage_ == Stage::connected) {
+    const redisReply* const reply = reader_.next();
+    if (reply == nullptr) break;
+    on_reply(*reply, now);
+  }
+  if (stage_ != Stage::connected || reader_.error().empty()) return;
+  fail(not_redis(reader_.error(), answer_.has_value()), now);
+}
+
+void SentinelSession::on_reply(const redisReply& reply, TimePoint now) {
   if (reply.type == REDIS_REPLY_PUSH) {
     if (reply.elements < 3 || text_of(*reply.element[0]) != "message") return;
-    state_ = State::asked;
+    state_ = State::querying;
     deadline_ = later(now, patience_);
-    return say(now);
+    return send_query(now);
   }
-  if (!answers_owed_) return fail(not_redis("an answer that nobody asked for", true), now);
-  told(reply, now);
-  if (stage_ == Stage::talking && !answers_owed_ && ask_again_) say(now);
+  on_command_reply(reply, now);
+  if (stage_ == Stage::connected && expected_ == Expected::nothing && query_again_) send_query(now);
 }
 
-void SentinelSession::told(const redisReply& reply, TimePoint now) {
+void SentinelSession::on_command_reply(const redisReply& reply, TimePoint now) {
   const bool error = reply.type == REDIS_REPLY_ERROR;
   switch (expected_) {
-    case Question::hello:
+    case Expected::nothing: return fail(not_redis("an answer that nobody asked for", true), now);
+    case Expected::hello:
       if (error) return fail(sentinel_refused(reply, uri_.logs_in()), now);
-      expected_ = Question::ears;
+      expected_ = Expected::subscribe;
       return;
-    case Question::ears:
-      // Refused: what it would have said is found out by asking.
-      answers_owed_ = error && !std::exchange(ears_refused_, true);
+    case Expected::subscribe:
+      // If SUBSCRIBE is forbidden, the repeated query notices a failover.
+      expected_ = error ? Expected::ping : Expected::nothing;
       return;
-    case Question::master:
+    case Expected::ping: expected_ = Expected::nothing; return;
+    case Expected::master:
       if (error) {
         answer_.reset();
         return fail(master_refused(master_, reply), now);
       }
-      heard_.epoch = epoch_of(reply);
-      expected_ = Question::address;
+      incoming_.epoch = epoch_of(reply);
+      expected_ = Expected::address;
       return;
-    case Question::address: break;
+    case Expected::address: return on_address(reply, now);
   }
-  if (!read_place(reply, heard_.master)) return fail(master_refused(master_, reply), now);
-  answers_owed_ = false;
-  answer_ = heard_;
+}
+
+void SentinelSession::on_address(const redisReply& reply, TimePoint now) {
+  if (!read_endpoint(reply, incoming_.master)) return fail(master_refused(master_, reply), now);
+  expected_ = Expected::nothing;
+  answer_ = incoming_;
   answered_at_ = now;
   state_ = State::answered;
   deadline_ = Clock::never();
-  ask_at_ = later(now, question_pause);
+  query_at_ = later(now, query_pause);
 }
 
 void SentinelSession::fail(Failure failure, TimePoint now) {
   stage_ = Stage::down;
   state_ = State::failed;
-  answers_owed_ = ask_again_ = false;
+  expected_ = Expected::nothing;
+  query_again_ = false;
   deadline_ = Clock::never();
-  ask_at_ = later(now, redial_pause);
+  query_at_ = later(now, reconnect_pause);
   failure_ = std::move(failure);
-  tcp_connector_.give_up();
+  tcp_connector_.cancel();
 }
 
 bool SentinelSession::is_out_of_date(TimePoint now) const noexcept {
-  return state_ == State::failed && now - answered_at_ > believed_for;
+  return state_ == State::failed && now - answered_at_ > valid_for;
 }
 
-Clock::time_point SentinelSession::due() const noexcept { return std::min(deadline_, ask_at_); }
+Clock::time_point SentinelSession::due() const noexcept { return std::min(deadline_, query_at_); }
 
 void SentinelSession::wait_for(PollSet& set, PollSet::Source source) const {
-  if (stage_ == Stage::dialing) tcp_connector_.wait_for(set, source);
-  if (stage_ != Stage::talking) return;
+  if (stage_ == Stage::connecting) tcp_connector_.wait_for(set, source);
+  if (stage_ != Stage::connected) return;
   set.add(transport_.fd(), static_cast<short>(out_.empty() ? POLLIN : POLLIN | POLLOUT), source);
 }
 
 void SentinelSession::abandon() noexcept {
   transport_.abandon();
-  tcp_connector_.give_up();
+  tcp_connector_.cancel();
   stage_ = Stage::down;
   state_ = State::failed;
-  answers_owed_ = ask_again_ = false;
-  deadline_ = ask_at_ = Clock::never();
+  expected_ = Expected::nothing;
+  query_again_ = false;
+  deadline_ = query_at_ = Clock::never();
   out_.clear();
 }
 

@@ -1,4 +1,4 @@
-// One sentinel, and what it says of the master.
+// The connection to one sentinel, and which server it names as the master.
 #pragma once
 
 #include <array>
@@ -20,18 +20,17 @@
 
 namespace latchkey::detail::redis {
 
-/// A connection that asks where the master is, and hears when it is another one. Never blocks. One
-/// thread at a time.
+/// Queries a sentinel for the master, and queries again when the sentinel publishes a failover.
+/// Never blocks. One thread at a time.
 ///
-/// | flight | commands                                        | why                               |
-/// |--------|-------------------------------------------------|-----------------------------------|
-/// | 1      | HELLO 3 [AUTH user password] SETNAME name       | RESP3, login                      |
-/// |        | SUBSCRIBE +switch-master and two more, PING     | to ask again when a failover is   |
-/// |        |                                                 | on its way                        |
-/// | each   | SENTINEL MASTER name                            | the config epoch: of sentinels    |
-/// |        |                                                 | that disagree the higher is right |
-/// |        | SENTINEL GET-MASTER-ADDR-BY-NAME name           | the address, which is new here    |
-/// |        |                                                 | before it is in SENTINEL MASTER   |
+/// | sent       | command                                     | purpose                          |
+/// |------------|---------------------------------------------|----------------------------------|
+/// | on connect | HELLO 3 [AUTH user password] SETNAME name   | RESP3, login                     |
+/// |            | SUBSCRIBE +switch-master and two more, PING | to query again at a failover     |
+/// | each query | SENTINEL MASTER name                        | the config epoch: if sentinels   |
+/// |            |                                             | disagree, the highest is right   |
+/// |            | SENTINEL GET-MASTER-ADDR-BY-NAME name       | the address, which changes here  |
+/// |            |                                             | before it is in SENTINEL MASTER  |
 class SentinelSession {
  public:
   using TimePoint = Clock::time_point;
@@ -43,43 +42,55 @@ class SentinelSession {
     friend bool operator==(const Answer&, const Answer&) = default;
   };
 
-  /// `uri` is the sentinel's; `tls` outlives it, null: without. One that says nothing for
-  /// `patience` while it should is given up.
+  /// `uri` is that of the sentinel. `tls` outlives the session; null: no TLS. The connection is
+  /// closed if the sentinel owes a reply for `patience`.
   SentinelSession(RedisUri uri, const TlsContext* tls, std::string master,
                   std::chrono::milliseconds patience);
 
-  /// Asks, or asks anew. A connection is made where there is none.
-  void ask(TimePoint now);
-  /// Looks what came. It asks again from time to time, and after a failure a second later.
-  void go_on(TimePoint now);
+  /// Starts a query, after connecting if there is no connection.
+  void query(TimePoint now);
+  /// Reads what has arrived. Repeats the query from time to time, and a second after a failure.
+  void resume(TimePoint now);
   [[nodiscard]] TimePoint due() const noexcept;
   void wait_for(PollSet& set, PollSet::Source source) const;
 
-  enum class State : std::uint8_t { asked, answered, failed };
-  /// Of the latest question.
+  enum class State : std::uint8_t { querying, answered, failed };
+  /// The state of the latest query.
   [[nodiscard]] State state() const noexcept { return state_; }
-  /// The last one ever given; empty also where it says that it knows of no master any more.
+  /// The last answer. Empty: there was none, or the sentinel does not know the master any more.
   [[nodiscard]] const std::optional<Answer>& answer() const noexcept { return answer_; }
-  /// The sentinel has been gone for so long that its answer is history.
+  /// Whether the sentinel has been gone for so long that its answer does not count any more.
   [[nodiscard]] bool is_out_of_date(TimePoint now) const noexcept;
   [[nodiscard]] const Failure& failure() const noexcept { return failure_; }
   [[nodiscard]] const RedisUri& uri() const noexcept { return uri_; }
 
   void lock_for_fork() noexcept { transport_.lock_for_fork(); }
   void unlock_after_fork() noexcept { transport_.unlock_after_fork(); }
-  /// In a forked child.
+  /// In a forked child: closes the connection without sending a byte.
   void abandon() noexcept;
 
  private:
-  enum class Stage : std::uint8_t { down, dialing, talking };
-  enum class Question : std::uint8_t { hello, ears, master, address };
+  enum class Stage : std::uint8_t { down, connecting, connected };
+  /// The command whose reply is next.
+  ///
+  /// | expected  | after a reply | after an error |
+  /// |-----------|---------------|----------------|
+  /// | nothing   | failure       | failure        |
+  /// | hello     | subscribe     | failure        |
+  /// | subscribe | nothing       | ping           |
+  /// | ping      | nothing       | nothing        |
+  /// | master    | address       | failure        |
+  /// | address   | nothing       | failure        |
+  enum class Expected : std::uint8_t { nothing, hello, subscribe, ping, master, address };
 
-  void dialed(const Io& io, TimePoint now);
-  void say(TimePoint now);
+  void on_connect_result(const Io& io, TimePoint now);
+  void send_query(TimePoint now);
   void write(TimePoint now);
   void read(TimePoint now);
-  void hear(const redisReply& reply, TimePoint now);
-  void told(const redisReply& reply, TimePoint now);
+  void read_replies(TimePoint now);
+  void on_reply(const redisReply& reply, TimePoint now);
+  void on_command_reply(const redisReply& reply, TimePoint now);
+  void on_address(const redisReply& reply, TimePoint now);
   void fail(Failure failure, TimePoint now);
 
   const RedisUri uri_;
@@ -91,12 +102,11 @@ class SentinelSession {
   CommandBuffer out_;
   Stage stage_ = Stage::down;
   State state_ = State::failed;
-  bool ask_again_ = false;  ///< something happened while a question was under way
-  Question expected_ = Question::hello;
-  bool answers_owed_ = false, ears_refused_ = false;
-  TimePoint deadline_ = Clock::never();  ///< asked
-  TimePoint ask_at_ = Clock::never();
-  Answer heard_;  ///< while it is being told
+  Expected expected_ = Expected::nothing;
+  bool query_again_ = false;             ///< a failover was published during a query
+  TimePoint deadline_ = Clock::never();  ///< querying
+  TimePoint query_at_ = Clock::never();
+  Answer incoming_;  ///< the part of the answer that has arrived
   std::optional<Answer> answer_;
   TimePoint answered_at_{};
   Failure failure_;

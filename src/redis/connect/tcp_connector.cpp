@@ -1,4 +1,4 @@
-// From the URI of one server to a connected transport.
+// Connects a transport to one server.
 #include "redis/connect/tcp_connector.hpp"
 
 #include <poll.h>
@@ -13,12 +13,12 @@ TcpConnector::TcpConnector(const RedisUri& uri, Transport& transport)
     : uri_(uri),
       transport_(transport),
       addresses_(plain_addresses(uri)),
-      named_(addresses_.empty()) {}
+      has_name_(addresses_.empty()) {}
 
-Io TcpConnector::begin(Clock::time_point /*now*/) {
-  if (!named_ || (!addresses_.empty() && !outdated_)) {
+Io TcpConnector::start(Clock::time_point /*now*/) {
+  if (!has_name_ || (!addresses_.empty() && !outdated_)) {
     left_ = addresses_.size();
-    return try_addresses();
+    return try_first_address();
   }
   try {
     lookup_ = std::make_unique<Lookup>(uri_);
@@ -28,8 +28,8 @@ Io TcpConnector::begin(Clock::time_point /*now*/) {
   return Io::blocked();
 }
 
-Io TcpConnector::go_on(Clock::time_point /*now*/) {
-  if (lookup_ == nullptr) return try_others_after(transport_.connect_further());
+Io TcpConnector::resume(Clock::time_point /*now*/) {
+  if (lookup_ == nullptr) return try_others_if_broken(transport_.continue_connect());
   auto answer = lookup_->answer();
   if (!answer) return Io::blocked();
   lookup_.reset();
@@ -41,21 +41,21 @@ Io TcpConnector::go_on(Clock::time_point /*now*/) {
   }
   outdated_ = false;
   left_ = addresses_.size();
-  return try_addresses();
+  return try_first_address();
 }
 
-Io TcpConnector::try_addresses() {
+Io TcpConnector::try_first_address() {
   --left_;
-  return try_others_after(
+  return try_others_if_broken(
       transport_.connect(addresses_[next_ % addresses_.size()], uri_.tls_name()));
 }
 
-Io TcpConnector::try_others_after(Io result) {
+Io TcpConnector::try_others_if_broken(Io result) {
   while (result.kind == Io::Kind::broken) {
     ++next_;
     transport_.drop();
-    // A server that was reached and refuses is the answer.
-    if (left_ == 0 || result.failure.refused) {
+    // A server that rejects this client has been reached: other addresses are not tried.
+    if (left_ == 0 || result.failure.permanent) {
       outdated_ = true;
       break;
     }
@@ -65,7 +65,7 @@ Io TcpConnector::try_others_after(Io result) {
   return result;
 }
 
-void TcpConnector::give_up() noexcept {
+void TcpConnector::cancel() noexcept {
   if (lookup_ == nullptr && transport_.is_open()) {
     ++next_;
     outdated_ = true;

@@ -1,4 +1,4 @@
-// From the URI of one server to a connected transport.
+// Connects a transport to one server.
 #pragma once
 
 #include <cstddef>
@@ -13,30 +13,30 @@
 
 namespace latchkey::detail::redis {
 
-/// Looks the name up and tries its addresses one after the other, without ever blocking. What was
-/// found is kept, and looked up anew only after none of it could be connected to: a server that
-/// comes back where it was costs no look-up. One thread at a time.
+/// Looks the host name up and tries its addresses one after the other. The addresses are kept until
+/// none of them could be connected to, so a server that returns to its address costs no look-up.
+/// Never blocks. One thread at a time.
 class TcpConnector final : public Connector {
  public:
-  /// Both outlive it.
+  /// Both outlive the connector.
   TcpConnector(const RedisUri& uri, Transport& transport);
 
-  Io begin(Clock::time_point now) override;
-  Io go_on(Clock::time_point now) override;
-  void give_up() noexcept override;
+  Io start(Clock::time_point now) override;
+  Io resume(Clock::time_point now) override;
+  void cancel() noexcept override;
   void wait_for(PollSet& set, PollSet::Source source) const override;
 
  private:
-  Io try_addresses();
-  Io try_others_after(Io result);
+  Io try_first_address();
+  Io try_others_if_broken(Io result);
 
   const RedisUri& uri_;
   Transport& transport_;
   std::vector<Address> addresses_;
-  const bool named_;       ///< the host is a name
+  const bool has_name_;    ///< the host is a name and not an address
   bool outdated_ = false;  ///< none of the addresses could be connected to
-  std::size_t next_ = 0;   ///< which address is tried next
-  std::size_t left_ = 0;   ///< how many this attempt may yet try
+  std::size_t next_ = 0;   ///< index of the address that is tried next
+  std::size_t left_ = 0;   ///< how many addresses this attempt may still try
   std::unique_ptr<Lookup> lookup_;
 };
 

@@ -16,8 +16,8 @@
 namespace latchkey::detail::redis {
 namespace {
 
-// OpenSSL's own socket BIO writes with write(2), which kills the process by SIGPIPE where the other
-// side has gone. This one does not.
+// OpenSSL's socket BIO writes with write(2), which raises SIGPIPE if the peer is gone. This BIO
+// uses send(2) with MSG_NOSIGNAL.
 
 int bio_socket(BIO* bio) noexcept { return *static_cast<int*>(BIO_get_data(bio)); }
 
@@ -66,7 +66,7 @@ std::string openssl_reason() {
   return code != 0 ? "error " + std::to_string(code) : "no reason given";
 }
 
-void demand(bool done, std::string_view option, const std::string& file) {
+void require(bool done, std::string_view option, const std::string& file) {
   if (done) return;
   const std::string why = openssl_reason();
   ERR_clear_error();
@@ -74,7 +74,7 @@ void demand(bool done, std::string_view option, const std::string& file) {
                               file + "', which cannot be used: " + why);
 }
 
-/// A key that needs a pass phrase is refused: OpenSSL would ask for it at the terminal.
+/// Rejects keys that need a pass phrase: OpenSSL would ask for it at the terminal.
 int no_pass_phrase(char* /*text*/, int /*size*/, int /*writing*/, void* /*data*/) { return -1; }
 
 bool is_ip_address(const std::string& name) noexcept {
@@ -92,21 +92,21 @@ TlsContext::TlsContext(const RedisUri& uri) : context_(SSL_CTX_new(TLS_client_me
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
   SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-  // Redis ends connections without a close_notify; where a reply was cut, its own framing tells.
+  // Redis closes connections without a close_notify. The framing of RESP shows if a reply was cut.
   SSL_CTX_set_options(context, SSL_OP_IGNORE_UNEXPECTED_EOF);
   SSL_CTX_set_default_passwd_cb(context, no_pass_phrase);
   if (uri.ca_file.empty()) {
     SSL_CTX_set_default_verify_paths(context);
   } else {
-    demand(SSL_CTX_load_verify_file(context, uri.ca_file.c_str()) == 1, "cafile", uri.ca_file);
+    require(SSL_CTX_load_verify_file(context, uri.ca_file.c_str()) == 1, "cafile", uri.ca_file);
   }
   if (uri.certificate_file.empty()) return;
-  demand(SSL_CTX_use_certificate_chain_file(context, uri.certificate_file.c_str()) == 1, "cert",
-         uri.certificate_file);
+  require(SSL_CTX_use_certificate_chain_file(context, uri.certificate_file.c_str()) == 1, "cert",
+          uri.certificate_file);
   const bool fits =
       SSL_CTX_use_PrivateKey_file(context, uri.key_file.c_str(), SSL_FILETYPE_PEM) == 1 &&
       SSL_CTX_check_private_key(context) == 1;
-  demand(fits, "key", uri.key_file);
+  require(fits, "key", uri.key_file);
 }
 
 TlsSession::TlsSession(const TlsContext& context, int socket, std::string name)
@@ -134,10 +134,10 @@ Io TlsSession::shake_hands() {
   const int error = SSL_get_error(session_.get(), done);
   wants_to_write_ = error == SSL_ERROR_WANT_WRITE;
   if (wants_to_write_ || error == SSL_ERROR_WANT_READ) return Io::blocked();
-  return Io::broken(why_no_handshake());
+  return Io::broken(handshake_failure());
 }
 
-Failure TlsSession::why_no_handshake() const {
+Failure TlsSession::handshake_failure() const {
   const long verified = SSL_get_verify_result(session_.get());
   if (verified != X509_V_OK)
     return certificate_refused(name_, X509_verify_cert_error_string(verified));
@@ -173,7 +173,7 @@ Io TlsSession::result(int returned, std::size_t count, const char* doing) {
   }
 }
 
-void TlsSession::say_goodbye() noexcept {
+void TlsSession::send_close_notify() noexcept {
   const std::lock_guard lock(mutex_);
   ERR_clear_error();
   if (SSL_is_init_finished(session_.get()) != 0) SSL_shutdown(session_.get());

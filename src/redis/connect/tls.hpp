@@ -15,14 +15,13 @@
 
 namespace latchkey::detail::redis {
 
-/// Certificates and keys, read once.
+/// Certificates and keys of a URI, read once.
 ///
-/// hiredis_ssl is not used: it verifies no host name, blocks in its handshake or hides in which
-/// direction it waits, and reads and writes through buffers of hiredis's context, which we do not
-/// have.
+/// hiredis_ssl is not used: it does not verify host names, its handshake blocks or does not say for
+/// which event it waits, and it needs a hiredis context, which latchkey does not have.
 class TlsContext {
  public:
-  /// Throws std::invalid_argument where a file cannot be used: which option, which file and why.
+  /// Throws std::invalid_argument if a file cannot be used: the option, the file and the reason.
   explicit TlsContext(const RedisUri& uri);
 
   [[nodiscard]] SSL_CTX& get() const noexcept { return *context_; }
@@ -35,26 +34,28 @@ class TlsContext {
   std::unique_ptr<SSL_CTX, Free> context_;
 };
 
-/// One session over a connected, non-blocking socket. One thread may read while another writes: a
-/// mutex stands around every call of OpenSSL's, and whoever must wait polls outside of it.
+/// One TLS session over a connected, non-blocking socket. One thread may read while another writes:
+/// a mutex protects each call of OpenSSL, and no thread waits for the peer while it holds the
+/// mutex.
 class TlsSession {
  public:
-  /// The certificate must be for `name`. Throws std::bad_alloc. The socket stays its owner's.
+  /// The server's certificate must be for `name`. The caller closes the socket, after the session.
+  /// Throws std::bad_alloc.
   TlsSession(const TlsContext& context, int socket, std::string name);
   TlsSession(const TlsSession&) = delete;
   TlsSession& operator=(const TlsSession&) = delete;
   ~TlsSession() = default;
 
-  /// moved: the handshake is done and the server is who it should be.
+  /// moved: the handshake is complete and the certificate is valid for the name.
   Io shake_hands();
   Io read(std::span<char> bytes);
   Io write(std::string_view bytes);
-  /// Tells the other side that this is the end, as far as that can be said now.
-  void say_goodbye() noexcept;
+  /// Sends a close_notify if the socket takes it now.
+  void send_close_notify() noexcept;
 
-  /// After blocked: for POLLOUT rather than POLLIN.
+  /// After blocked: whether to poll for POLLOUT instead of POLLIN.
   [[nodiscard]] bool wants_to_write() const noexcept { return wants_to_write_; }
-  /// Held still while the process forks.
+  /// The fork handlers lock it.
   [[nodiscard]] SmallMutex& mutex() noexcept { return mutex_; }
 
  private:
@@ -63,7 +64,7 @@ class TlsSession {
   };
 
   Io result(int returned, std::size_t count, const char* doing);
-  [[nodiscard]] Failure why_no_handshake() const;
+  [[nodiscard]] Failure handshake_failure() const;
 
   SmallMutex mutex_;
   int socket_;

@@ -1,4 +1,4 @@
-// A connection that carries bytes: TCP, a Unix socket, TLS over TCP.
+// A byte stream to a server: TCP, a Unix socket, or TLS over TCP.
 #include "redis/connect/transport.hpp"
 
 #include <netinet/in.h>
@@ -12,13 +12,13 @@ namespace latchkey::detail::redis {
 namespace {
 
 void set_option(int socket, int level, int name, int value) noexcept {
-  // Each is an improvement, none a condition.
+  // A connection without the option works, too.
   ::setsockopt(socket, level, name, &value, sizeof value);
 }
 
-/// A TCP socket that connects to a free port of its own machine may be given that very port, and is
-/// then connected to itself.
-bool talks_to_itself(int socket) noexcept {
+/// TCP connects a socket to itself if the system gives it the very port that it connects to, which
+/// can happen with a free port of the same machine.
+bool is_connected_to_itself(int socket) noexcept {
   sockaddr_storage here{}, there{};
   socklen_t here_size = sizeof here, there_size = sizeof there;
   if (::getsockname(socket, reinterpret_cast<sockaddr*>(&here), &here_size) != 0 ||    // NOLINT
@@ -42,12 +42,12 @@ Io Transport::connect(const Address& address, const std::string& name) {
     set_option(fd(), SOL_SOCKET, SO_KEEPALIVE, 1);
     set_option(fd(), IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(patience_.count()));
   }
-  if (::connect(fd(), address.get(), address.size) == 0) return connect_further();
+  if (::connect(fd(), address.get(), address.size) == 0) return continue_connect();
   if (errno == EINPROGRESS || errno == EINTR) return Io::blocked();
   return Io::broken(system_failure("connect", errno));
 }
 
-Io Transport::connect_further() {
+Io Transport::continue_connect() {
   if (session_ != nullptr) return session_->shake_hands();
   int error = 0;
   socklen_t size = sizeof error;
@@ -56,12 +56,12 @@ Io Transport::connect_further() {
     pollfd ready{.fd = fd(), .events = POLLOUT, .revents = 0};
     if (::poll(&ready, 1, 0) == 0) return Io::blocked();
   }
-  if (error == 0 && talks_to_itself(fd())) error = ECONNREFUSED;
+  if (error == 0 && is_connected_to_itself(fd())) error = ECONNREFUSED;
   if (error != 0) return Io::broken(system_failure("connect", error));
-  return tls_ != nullptr ? begin_tls() : Io::moved(0);
+  return tls_ != nullptr ? start_tls() : Io::moved(0);
 }
 
-Io Transport::begin_tls() {
+Io Transport::start_tls() {
   session_ = std::make_unique<TlsSession>(*tls_, fd(), name_);
   return session_->shake_hands();
 }
@@ -89,12 +89,12 @@ Io Transport::write(std::string_view bytes) {
 }
 
 void Transport::close() noexcept {
-  if (session_ != nullptr) session_->say_goodbye();
+  if (session_ != nullptr) session_->send_close_notify();
   drop();
 }
 
-// Closing alone would neither wake a thread that polls for the socket nor end the connection before
-// that thread has left poll(2).
+// close(2) alone neither wakes a thread that polls the socket nor ends the connection while that
+// thread is in poll(2).
 void Transport::drop() noexcept {
   if (is_open()) ::shutdown(fd(), SHUT_RDWR);
   abandon();

@@ -1,4 +1,4 @@
-// A connection that carries bytes: TCP, a Unix socket, TLS over TCP.
+// A byte stream to a server: TCP, a Unix socket, or TLS over TCP.
 #pragma once
 
 #include <chrono>
@@ -17,42 +17,42 @@
 
 namespace latchkey::detail::redis {
 
-/// Never blocks. One thread may read while another writes; everything else is done by one thread
-/// while nobody reads or writes.
+/// Never blocks. One thread may read while another writes. All other functions are called by one
+/// thread while no thread reads or writes.
 class Transport {
  public:
-  /// `tls` outlives it; null: without. QueuedRequest and unacknowledged bytes end a TCP connection
-  /// after `patience`: the other end may be gone without a trace.
+  /// `tls` outlives the transport; null: no TLS. A TCP connection ends when bytes are neither sent
+  /// nor acknowledged for `patience`: the peer may be gone without a trace.
   Transport(const TlsContext* tls, std::chrono::milliseconds patience) noexcept
       : tls_(tls), patience_(patience) {}
 
-  /// Begins to connect; blocked: call `connect_further` when polling says so. With TLS the server's
-  /// certificate must be for `name`.
+  /// Starts to connect. blocked: call `continue_connect` after an event of `wanted`. With TLS the
+  /// server's certificate must be for `name`.
   Io connect(const Address& address, const std::string& name);
-  Io connect_further();
+  Io continue_connect();
 
   Io read(std::span<char> bytes);
   Io write(std::string_view bytes);
 
-  /// TLS has begun, whether it is complete or not.
+  /// Whether the TLS handshake has started.
   [[nodiscard]] bool shakes_hands() const noexcept { return session_ != nullptr; }
   [[nodiscard]] bool is_open() const noexcept { return socket_.valid(); }
   [[nodiscard]] int fd() const noexcept { return socket_.get(); }
-  /// What to poll for while connecting, as poll(2) has it.
+  /// The events of poll(2) to wait for while connecting.
   [[nodiscard]] short wanted() const noexcept;
 
-  /// With a close_notify where there is TLS.
+  /// Sends a close_notify if there is TLS.
   void close() noexcept;
-  /// Without, where there is nothing to say any more.
+  /// Sends nothing.
   void drop() noexcept;
-  /// Without a byte: in a forked child, whose parent goes on with the connection.
+  /// In a forked child: closes the descriptor only, because the parent uses the connection.
   void abandon() noexcept;
 
   void lock_for_fork() noexcept LATCHKEY_FORK_HANDLER;
   void unlock_after_fork() noexcept LATCHKEY_FORK_HANDLER;
 
  private:
-  Io begin_tls();
+  Io start_tls();
 
   const TlsContext* const tls_;
   const std::chrono::milliseconds patience_;

@@ -1,4 +1,4 @@
-// Commands for Redis as bytes: one buffer, filled and sent and filled again.
+// Commands for Redis as bytes, in a buffer that is reused.
 #pragma once
 
 #include <charconv>
@@ -10,16 +10,16 @@
 
 namespace latchkey::detail::redis {
 
-/// Appends commands in RESP (`*2\r\n$3\r\nGET\r\n$1\r\nk\r\n`) and keeps its memory: after warm-up
-/// nothing is allocated. Binary safe. One thread at a time.
+/// Appends commands in RESP (`*2\r\n$3\r\nGET\r\n$1\r\nk\r\n`). Keeps its memory, so that a warm
+/// buffer allocates nothing. Binary safe. One thread at a time.
 ///
 ///     buffer.begin(3);
 ///     buffer.word("SET"), buffer.word(key), buffer.number(17);
 ///
-/// Whoever begins a command with n words appends exactly n.
+/// After `begin(n)` the caller appends exactly n words.
 class CommandBuffer {
  public:
-  /// A command of `words` words, its name included, begins.
+  /// Starts a command of `words` words, its name included.
   void begin(std::size_t words) { head('*', words); }
 
   void word(std::string_view text) {
@@ -27,7 +27,7 @@ class CommandBuffer {
     append(text);
     append("\r\n");
   }
-  /// One word in pieces, so that nobody has to join them.
+  /// One word that is made of several pieces.
   void word(std::initializer_list<std::string_view> pieces) {
     std::size_t size = 0;
     for (const std::string_view piece : pieces) size += piece.size();
@@ -35,19 +35,19 @@ class CommandBuffer {
     for (const std::string_view piece : pieces) append(piece);
     append("\r\n");
   }
-  /// A word in decimal.
+  /// A number in decimal.
   void number(std::integral auto value) {
     char digits[20];
     const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
     word(std::string_view(digits, static_cast<std::size_t>(end - digits)));
   }
-  /// A whole command, for those that are sent seldom.
+  /// A whole command. For commands that are sent rarely.
   void command(std::initializer_list<std::string_view> words) {
     begin(words.size());
     for (const std::string_view each : words) word(each);
   }
 
-  /// What is still to be sent.
+  /// The bytes that are still to be sent.
   [[nodiscard]] std::string_view bytes() const noexcept {
     return {bytes_.data() + sent_, bytes_.size() - sent_};
   }

@@ -1,4 +1,4 @@
-// Tags, owners, channels, and names that no lock may have.
+// The names that a lock uses in Redis: keys, channels, owners.
 #include "redis/protocol/names.hpp"
 
 #include <charconv>
@@ -20,7 +20,7 @@ std::string join(std::initializer_list<std::string_view> pieces) {
   return text;
 }
 
-/// Redis hashes what stands between the first `{` and the next `}` behind it, unless that is empty.
+/// Redis hashes the text between the first `{` and the next `}`, unless it is empty.
 bool has_hash_tag(std::string_view key, std::size_t open) noexcept {
   const std::size_t close = key.find('}', open);
   return close != std::string_view::npos && close > open + 1;

@@ -1,4 +1,4 @@
-// The names that a lock has in Redis: keys beside its own, channels, owners.
+// The names that a lock uses in Redis: keys, channels, owners.
 #pragma once
 
 #include <array>
@@ -12,10 +12,10 @@
 
 namespace latchkey::detail::redis {
 
-/// Redisson's rule for everything beside the lock's own key N: tag(N) is N where N has a brace, and
-/// {N} elsewhere, so that all of it lies in one hash slot.
+/// Redisson's rule for all names derived from the lock's key N: tag(N) is N if N contains a brace,
+/// and {N} otherwise, so that all of them have the same hash slot.
 ///
-/// | name                              | what                                                    |
+/// | name                              | contents                                                |
 /// |-----------------------------------|---------------------------------------------------------|
 /// | N                                 | the lock: a hash of owners, and of `mode` for READ and  |
 /// |                                   | WRITE                                                   |
@@ -23,9 +23,9 @@ namespace latchkey::detail::redis {
 /// | redisson_lock_queue:tag(N)        | FAIR: owners that wait                                  |
 /// | redisson_lock_timeout:tag(N)      | FAIR: until when each counts, epoch ms                  |
 /// | redisson_lock_token:tag(N)        | FENCED: the last token                                  |
-/// | latchkey_holder:tag(N):owner      | what that holder says of itself, for people; latchkey's  |
-/// | redisson_lock__channel:tag(N)     | channel: released; with `:owner` behind it, FAIR: your  |
-/// |                                   | turn                                                    |
+/// | latchkey_holder:tag(N):owner      | the holder's description of itself; latchkey only       |
+/// | redisson_lock__channel:tag(N)     | channel: released. FAIR: followed by `:owner`, the      |
+/// |                                   | channel of one waiter                                   |
 /// | redisson_rwlock:tag(N)            | channel: READ or WRITE released                         |
 struct Tag {
   explicit Tag(std::string_view key) noexcept
@@ -44,10 +44,11 @@ inline constexpr std::string_view holder_prefix = "latchkey_holder:";
 inline constexpr std::string_view lock_channel_prefix = "redisson_lock__channel:";
 inline constexpr std::string_view rw_channel_prefix = "redisson_rwlock:";
 
-/// Why no lock may have this name, as a clause; empty for a good one. Braces must make a hash tag
-/// (`{` and a later `}` with something between), or the lock's keys lie in different slots of a
-/// cluster: Redisson takes such a lock and can never release it. The names that a lock needs beside
-/// its key are no locks either.
+/// Why no lock may have this name, as a clause; empty: the name is valid. Braces must form a hash
+/// tag
+/// (`{` and a later `}` with text between them). Otherwise the lock's keys have different slots in
+/// a cluster, and Redisson acquires such a lock and can never release it. The names in the table
+/// above are reserved as well.
 [[nodiscard]] std::optional<std::string> refuse_name(std::string_view key);
 
 /// HoldId::text() without an allocation.
@@ -61,17 +62,16 @@ class OwnerText {
   std::size_t size_;
 };
 
-/// Where a subscriber hears of its key. A message there means: `released`, whatever its text.
+/// The channels that a waiter subscribes to. Every message means that the lock was released.
 ///
-/// | type      | channels                                                                       |
-/// |-----------|--------------------------------------------------------------------------------|
-/// | FAIR      | its own, and the one of all plain locks: a REENTRANT or FENCED holder tells    |
-/// |           | nobody in particular                                                           |
-/// | all other | that of plain locks and that of READ and WRITE: a subscription says only which |
-/// |           | key, and a lock of the other family may be what is in the way                  |
+/// | type   | channels                                                                          |
+/// |--------|-----------------------------------------------------------------------------------|
+/// | FAIR   | that of plain locks, on which REENTRANT and FENCED holders publish, and the       |
+/// |        | waiter's own                                                                      |
+/// | others | that of plain locks, and that of READ and WRITE: the holder may be of either kind |
 ///
-/// The way back is the subscriber's own list of who subscribed to which channel: two keys may share
-/// one, because tag(`a`) = tag(`{a}`). Whoever hears of another's release asks once for nothing.
+/// Two keys may share a channel, because tag(`a`) = tag(`{a}`). The release of one key then makes
+/// the waiters of the other one ask in vain.
 struct Channels {
   std::array<std::string, 2> names;
 };

@@ -1,4 +1,4 @@
-// Texts that are numbers.
+// Reads numbers.
 #pragma once
 
 #include <charconv>
@@ -7,7 +7,7 @@
 
 namespace latchkey::detail::redis {
 
-/// False: the text is no such number, or not only that.
+/// False: the text is not exactly one number of this type.
 template <class Number>
 [[nodiscard]] bool read_number(std::string_view text, Number& number) noexcept {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

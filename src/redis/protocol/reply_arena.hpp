@@ -1,34 +1,31 @@
 // Memory for one reply at a time.
 #pragma once
 
+#include <array>
 #include <cstddef>
-#include <memory>
-#include <vector>
+#include <memory_resource>
 
 namespace latchkey::detail::redis {
 
-/// Gives memory that is taken back all at once. What small replies need is kept, what a large one
-/// needed is returned to the system.
+/// Allocates memory that is freed all at once. Small replies fit into a buffer of its own; the
+/// memory of large ones returns to the system.
 class ReplyArena {
  public:
   explicit ReplyArena(std::size_t most_bytes) noexcept : most_bytes_(most_bytes) {}
+  ReplyArena(const ReplyArena&) = delete;
+  ReplyArena& operator=(const ReplyArena&) = delete;
+  ~ReplyArena() = default;
 
-  /// Aligned for any object; null: no memory, or more than the limit.
+  /// Aligned for any object. Null: there is no memory, or the limit is reached.
   [[nodiscard]] void* allocate(std::size_t size) noexcept;
 
-  /// All memory given so far is free again.
+  /// Frees all memory.
   void clear() noexcept;
 
  private:
-  static constexpr std::size_t chunk_size = std::size_t{8} << 10;
-  struct Chunk {
-    std::unique_ptr<std::byte[]> bytes;
-    std::size_t size = 0;
-  };
-
-  std::vector<Chunk> chunks_;
-  std::size_t used_ = 0;  // of the last chunk
-  std::size_t total_ = 0;
+  alignas(std::max_align_t) std::array<std::byte, std::size_t{8} << 10> first_;
+  std::pmr::monotonic_buffer_resource memory_{first_.data(), first_.size()};
+  std::size_t allocated_ = 0;
   std::size_t most_bytes_;
 };
 

@@ -1,4 +1,4 @@
-// Bytes from a Redis server in, replies out.
+// Parses the bytes that a Redis server sends.
 #include "redis/protocol/reply_reader.hpp"
 
 #include <algorithm>
@@ -8,10 +8,10 @@
 namespace latchkey::detail::redis {
 namespace {
 
-// What follows is called by hiredis: it makes redisReply objects as hiredis's own functions do, but
-// in the arena. A null answer is hiredis's out of memory.
+// hiredis calls these functions to create redisReply objects. They do what hiredis's own functions
+// do, but allocate from the arena. Null means out of memory.
 
-redisReply* make(const redisReadTask* task, int type) noexcept {
+redisReply* make_reply(const redisReadTask* task, int type) noexcept {
   auto& arena = *static_cast<ReplyArena*>(task->privdata);
   void* const memory = arena.allocate(sizeof(redisReply));
   if (memory == nullptr) return nullptr;
@@ -20,15 +20,15 @@ redisReply* make(const redisReadTask* task, int type) noexcept {
   return reply;
 }
 
-void* put_in_place(const redisReadTask* task, redisReply* reply) noexcept {
+void* attach_to_parent(const redisReadTask* task, redisReply* reply) noexcept {
   if (reply != nullptr && task->parent != nullptr) {
     static_cast<redisReply*>(task->parent->obj)->element[task->idx] = reply;
   }
   return reply;
 }
 
-/// Ends with a NUL that does not count, as hiredis's strings do.
-bool give_text(const redisReadTask* task, redisReply* reply, const char* text,
+/// The copy ends with a NUL that is not counted, like strings of hiredis.
+bool copy_text(const redisReadTask* task, redisReply* reply, const char* text,
                std::size_t size) noexcept {
   auto& arena = *static_cast<ReplyArena*>(task->privdata);
   auto* const copy = static_cast<char*>(arena.allocate(size + 1));
@@ -41,18 +41,18 @@ bool give_text(const redisReadTask* task, redisReply* reply, const char* text,
 }
 
 void* make_string(const redisReadTask* task, char* text, std::size_t size) {
-  redisReply* const reply = make(task, task->type);
+  redisReply* const reply = make_reply(task, task->type);
   if (reply == nullptr) return nullptr;
-  if (task->type == REDIS_REPLY_VERB) {  // "txt:" stands before the text
+  if (task->type == REDIS_REPLY_VERB) {  // "txt:" precedes the text
     std::memcpy(reply->vtype, text, 3);
     text += 4;
     size -= 4;
   }
-  return give_text(task, reply, text, size) ? put_in_place(task, reply) : nullptr;
+  return copy_text(task, reply, text, size) ? attach_to_parent(task, reply) : nullptr;
 }
 
 void* make_array(const redisReadTask* task, std::size_t elements) {
-  redisReply* const reply = make(task, task->type);
+  redisReply* const reply = make_reply(task, task->type);
   if (reply == nullptr) return nullptr;
   if (elements > 0) {
     auto& arena = *static_cast<ReplyArena*>(task->privdata);
@@ -63,33 +63,33 @@ void* make_array(const redisReadTask* task, std::size_t elements) {
     std::fill_n(reply->element, elements, nullptr);
   }
   reply->elements = elements;
-  return put_in_place(task, reply);
+  return attach_to_parent(task, reply);
 }
 
 void* make_integer(const redisReadTask* task, long long value) {
-  redisReply* const reply = make(task, REDIS_REPLY_INTEGER);
+  redisReply* const reply = make_reply(task, REDIS_REPLY_INTEGER);
   if (reply != nullptr) reply->integer = value;
-  return put_in_place(task, reply);
+  return attach_to_parent(task, reply);
 }
 
 void* make_double(const redisReadTask* task, double value, char* text, std::size_t size) {
-  redisReply* const reply = make(task, REDIS_REPLY_DOUBLE);
+  redisReply* const reply = make_reply(task, REDIS_REPLY_DOUBLE);
   if (reply == nullptr) return nullptr;
   reply->dval = value;
-  return give_text(task, reply, text, size) ? put_in_place(task, reply) : nullptr;
+  return copy_text(task, reply, text, size) ? attach_to_parent(task, reply) : nullptr;
 }
 
 void* make_nil(const redisReadTask* task) {
-  return put_in_place(task, make(task, REDIS_REPLY_NIL));
+  return attach_to_parent(task, make_reply(task, REDIS_REPLY_NIL));
 }
 
 void* make_bool(const redisReadTask* task, int value) {
-  redisReply* const reply = make(task, REDIS_REPLY_BOOL);
+  redisReply* const reply = make_reply(task, REDIS_REPLY_BOOL);
   if (reply != nullptr) reply->integer = value != 0 ? 1 : 0;
-  return put_in_place(task, reply);
+  return attach_to_parent(task, reply);
 }
 
-void leave_to_the_arena(void* /*reply*/) {}
+void free_with_arena(void* /*reply*/) {}
 
 redisReplyObjectFunctions functions{
     .createString = make_string,
@@ -98,7 +98,7 @@ redisReplyObjectFunctions functions{
     .createDouble = make_double,
     .createNil = make_nil,
     .createBool = make_bool,
-    .freeObject = leave_to_the_arena,
+    .freeObject = free_with_arena,
 };
 
 }  // namespace
@@ -128,7 +128,7 @@ bool ReplyReader::feed(std::span<const char> bytes) noexcept {
 
 const redisReply* ReplyReader::next() noexcept {
   if (reader_->err != 0) return nullptr;
-  // A reply under way lies in the arena already.
+  // The arena may contain the first part of a reply whose bytes have not all arrived.
   if (reader_->ridx == -1) arena_.clear();
   void* reply = nullptr;
   if (redisReaderGetReply(reader_.get(), &reply) != REDIS_OK) return nullptr;

@@ -1,4 +1,4 @@
-// Bytes from a Redis server in, replies out.
+// Parses the bytes that a Redis server sends.
 #pragma once
 
 #include <latchkey_hiredis/hiredis.h>
@@ -12,13 +12,13 @@
 
 namespace latchkey::detail::redis {
 
-/// hiredis's parser over an arena of our own: after warm-up a small reply costs no allocation.
-/// Replies and pushes come out in the order of their bytes, however those were cut. One thread at a
-/// time.
+/// The parser of hiredis with an arena for its objects: a warm reader allocates nothing for a small
+/// reply. Replies and pushes keep the order of their bytes, however the bytes are split. One thread
+/// at a time.
 class ReplyReader {
  public:
-  /// One reply may be as large as this, in bytes received and again in objects made of it; what is
-  /// larger is a stream gone wrong.
+  /// The limit for one reply: for its bytes, and again for the objects made of them. A larger reply
+  /// is a protocol error.
   static constexpr std::size_t most_bytes = std::size_t{256} << 20;
 
   /// Throws std::bad_alloc.
@@ -27,17 +27,17 @@ class ReplyReader {
   ReplyReader& operator=(const ReplyReader&) = delete;
   ~ReplyReader() = default;
 
-  /// False: there is no sense in these bytes, or no room for them; see error().
+  /// False: the bytes are malformed or exceed the limit; see error().
   bool feed(std::span<const char> bytes) noexcept;
 
-  /// The next whole reply, good until the next call of next, feed or reset; null: none yet, or an
-  /// error from which there is no way on.
+  /// The next complete reply, valid until the next call of next, feed or reset. Null: there is none
+  /// yet, or an error, after which no reply follows.
   [[nodiscard]] const redisReply* next() noexcept;
 
-  /// Why nothing comes any more, as a clause; empty: nothing is wrong.
+  /// Why no reply follows, as a clause; empty: there was no error.
   [[nodiscard]] std::string_view error() const noexcept;
 
-  /// Forgets everything, for a new stream. Throws std::bad_alloc.
+  /// Drops all state, for a new stream. Throws std::bad_alloc.
   void reset();
 
  private:

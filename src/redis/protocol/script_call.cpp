@@ -1,4 +1,4 @@
-// The one place that knows which arguments each script takes, and in which order.
+// Encodes requests: the only place that knows the order of the scripts' arguments.
 #include "redis/protocol/script_call.hpp"
 
 #include <algorithm>
@@ -10,16 +10,16 @@
 namespace latchkey::detail::redis {
 namespace {
 
-/// What KEYS and ARGV are made of: the words that the heads of the scripts in lua/ use.
+/// The elements of KEYS and ARGV, named as in the first lines of the scripts in lua/.
 enum class Word : std::uint8_t {
   lock,
   queue,
   timeouts,
   token,
-  reader,  // the timeout of this owner's READ
+  reader,  // the key that holds the lease of this owner's READ
   lease,
   owner,
-  writer,  // the owner as a field of a WRITE
+  writer,  // the owner as the field of a WRITE
   wait,
   tokens,
   tag,
@@ -38,7 +38,7 @@ struct Call {
   }
 
   const Script* script;
-  std::size_t keys;  // so many of the words are KEYS, the others ARGV
+  std::size_t keys;  // how many of the words are KEYS; the others are ARGV
   std::size_t count;
   std::array<Word, 8> words{};
 };
@@ -71,7 +71,7 @@ constexpr Call list(scripts::list, 0, {cursor, pattern});
 constexpr Call force_release(scripts::force_release, 3,
                              {lock, queue, timeouts, tag, plain_channel, rw_channel, sharded});
 
-/// One verb's calls: REENTRANT and FENCED, FAIR, READ, WRITE.
+/// The calls of one verb. `plain` is for REENTRANT and FENCED.
 struct Calls {
   const Call* plain;
   const Call* fair;
@@ -116,11 +116,11 @@ const Call& call_for(const Request& request) noexcept {
   return verify;
 }
 
-/// Writes the words of one call.
-class Writer {
+/// Appends the words of one call.
+class ArgumentWriter {
  public:
-  Writer(CommandBuffer& buffer, const Request& request, const ChannelSettings& settings,
-         std::uint64_t page)
+  ArgumentWriter(CommandBuffer& buffer, const Request& request, const ChannelSettings& settings,
+                 std::uint64_t page)
       : buffer_(buffer),
         request_(request),
         settings_(settings),
@@ -132,12 +132,12 @@ class Writer {
     switch (word) {
       case lock:
       case pattern: return buffer_.word(request_.key);
-      case queue: return beside(queue_prefix);
-      case timeouts: return beside(timeout_prefix);
-      case token: return beside(token_prefix);
-      case plain_channel: return beside(lock_channel_prefix);
-      case rw_channel: return beside(rw_channel_prefix);
-      case tag: return beside("");
+      case queue: return derived(queue_prefix);
+      case timeouts: return derived(timeout_prefix);
+      case token: return derived(token_prefix);
+      case plain_channel: return derived(lock_channel_prefix);
+      case rw_channel: return derived(rw_channel_prefix);
+      case tag: return derived("");
       case reader:
         return buffer_.word(
             {tag_.open(), tag_.name, tag_.close(), ":", owner_, ":rwlock_timeout:1"});
@@ -152,7 +152,7 @@ class Writer {
   }
 
  private:
-  void beside(std::string_view prefix) {
+  void derived(std::string_view prefix) {
     buffer_.word({prefix, tag_.open(), tag_.name, tag_.close()});
   }
 
@@ -165,7 +165,7 @@ class Writer {
 };
 
 void append(CommandBuffer& buffer, std::string_view command, std::string_view script,
-            const Call& call, Writer writer) {
+            const Call& call, ArgumentWriter writer) {
   buffer.begin(3 + call.count);
   buffer.word(command);
   buffer.word(script);
@@ -173,11 +173,7 @@ void append(CommandBuffer& buffer, std::string_view command, std::string_view sc
   for (std::size_t at = 0; at < call.count; ++at) writer.write(call.words[at]);
 }
 
-}  // namespace
-
-namespace {
-
-/// Keys and words of one member of an acquire_all.
+/// How many keys and arguments one member of an acquire_all has.
 struct Extent {
   std::size_t keys;
   std::size_t words;
@@ -190,8 +186,8 @@ Extent extent_of(LockType type) noexcept {
   }
 }
 
-/// A member as the request that it would be alone.
-Request alone(const Request& request, const Member& member) noexcept {
+/// The request that acquires one member only.
+Request single(const Request& request, const Member& member) noexcept {
   Request one;
   one.key = member.key;
   one.type = member.type;
@@ -214,8 +210,8 @@ void append_all(CommandBuffer& buffer, std::string_view command, std::string_vie
   buffer.word(script);
   buffer.number(sum.keys);
   for (const Member& member : request.members) {
-    const Request one = alone(request, member);
-    Writer writer(buffer, one, settings, 0);
+    const Request one = single(request, member);
+    ArgumentWriter writer(buffer, one, settings, 0);
     writer.write(lock);
     if (member.type == LockType::FENCED) writer.write(token);
     if (member.type == LockType::READ) writer.write(reader);
@@ -223,8 +219,8 @@ void append_all(CommandBuffer& buffer, std::string_view command, std::string_vie
   buffer.number(request.lease.count());
   buffer.number(std::max<std::uint32_t>(1, request.tokens));
   for (const Member& member : request.members) {
-    const Request one = alone(request, member);
-    Writer writer(buffer, one, settings, 0);
+    const Request one = single(request, member);
+    ArgumentWriter writer(buffer, one, settings, 0);
     buffer.word(to_string(member.type));
     writer.write(member.type == LockType::WRITE ? Word::writer : owner);
     if (member.type == LockType::READ) writer.write(tag);
@@ -256,11 +252,11 @@ void append_eval(CommandBuffer& buffer, const Request& request, const ChannelSet
   append(buffer, "EVAL", call.script->text, call, {buffer, request, settings, cursor});
 }
 
-// An acquire's is a script too, because who finds the lock busy is not to leave anything behind.
+// The note of an acquire is stored by a script, which stores nothing if the lock was busy.
 bool append_note(CommandBuffer& buffer, const Request& request) {
   const Tag tag(request.key);
   const OwnerText owner(request.id);
-  const auto place = [&] {
+  const auto note_key = [&] {
     buffer.word({holder_prefix, tag.open(), tag.name, tag.close(), ":", owner});
   };
   switch (request.verb) {
@@ -270,7 +266,7 @@ bool append_note(CommandBuffer& buffer, const Request& request) {
       buffer.word(scripts::announce.text);
       buffer.word("2");
       buffer.word(request.key);
-      place();
+      note_key();
       buffer.word({owner, request.type == LockType::WRITE ? ":write" : ""});
       buffer.word(request.note);
       buffer.number(request.lease.count());
@@ -279,14 +275,14 @@ bool append_note(CommandBuffer& buffer, const Request& request) {
     case Verb::downgrade:
       buffer.begin(3);
       buffer.word("PEXPIRE");
-      place();
+      note_key();
       buffer.number(request.lease.count());
       return true;
     case Verb::release:
     case Verb::leave:
       buffer.begin(2);
       buffer.word("DEL");
-      place();
+      note_key();
       return true;
     default: return false;
   }

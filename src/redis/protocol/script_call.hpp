@@ -1,4 +1,4 @@
-// From a request of the seam to a command for Redis, and from the reply to its outcome.
+// Encodes requests as commands for Redis, and decodes replies as outcomes.
 #pragma once
 
 #include <latchkey_hiredis/hiredis.h>
@@ -13,44 +13,42 @@
 
 namespace latchkey::detail::redis {
 
-/// What is the same for every command of a connection.
+/// Settings that all commands of a connection share.
 struct ChannelSettings {
-  /// SPUBLISH instead of PUBLISH: only in a cluster whose servers offer it, where Redisson does the
-  /// same. Subscribers use SSUBSCRIBE then; the two kinds do not hear each other.
+  /// Publish with SPUBLISH instead of PUBLISH, as Redisson does in a cluster that has it.
+  /// Subscribers use SSUBSCRIBE then: SUBSCRIBE does not receive sharded messages.
   bool sharded_publish = false;
 };
 
-/// The script that carries out the request. Every verb has one but subscribe and unsubscribe
-/// (SUBSCRIBE to channels_of).
+/// The script that carries out the request. Not for subscribe and unsubscribe, which have none.
 [[nodiscard]] const Script& script_for(const Request& request) noexcept;
 
-/// Appends the request as one EVALSHA. No heap for keys up to 64 bytes once the buffer is warm.
-/// `cursor`: list only, which answers page by page: 0, then what `list_cursor` said, until that is
-/// 0 again. The name must have passed refuse_name (a list's is a pattern: any will do).
+/// Appends the request as one EVALSHA. A warm buffer allocates nothing for keys up to 64 bytes.
+/// `cursor` selects the page of a `list`: 0, then the result of `list_cursor` until that is 0
+/// again. The key must have passed refuse_name, except for the pattern of a `list`.
 void append_evalsha(CommandBuffer& buffer, const Request& request, const ChannelSettings& settings,
                     std::uint64_t cursor = 0);
 
-/// The same with the script's text, where the server did not know its digest.
+/// The same as EVAL with the script's text, after NOSCRIPT.
 void append_eval(CommandBuffer& buffer, const Request& request, const ChannelSettings& settings,
                  std::uint64_t cursor = 0);
 
-/// For a request with a note: appends the command that keeps the note beside the hold, prolongs it
-/// or takes it away. False: its verb needs none, and no answer will come. What the server answers
-/// is of no account.
+/// For a request with a note: appends the command that stores, extends or deletes the note of the
+/// hold. Its reply is to be dropped. False: the verb needs no such command.
 bool append_note(CommandBuffer& buffer, const Request& request);
 
-/// The server does not know the digest: nothing was done, ask again with append_eval.
+/// Whether the server does not know the script: nothing was done, and append_eval is to follow.
 [[nodiscard]] bool is_noscript(const redisReply& reply) noexcept;
 
-/// What the reply means for the request; fills `info` of an inspect, appends to `names` of a list
-/// (the last page sorts them and drops what came twice). Every reply has an outcome, also one that
-/// no script gives. No heap for granted and gone. A reply of NOSCRIPT is `unknown`.
+/// The outcome of the request. Fills `info` of an inspect and appends to `names` of a list, which
+/// the last page sorts and frees of duplicates. Every reply has an outcome, also one that no script
+/// returns. `granted` and `gone` allocate nothing. NOSCRIPT is `unknown`.
 [[nodiscard]] Outcome read_outcome(const Request& request, const redisReply& reply);
 
-/// An error in the server's own words, without what it says of the script that ran.
+/// The text of an error without the position in the script.
 [[nodiscard]] std::string_view server_words(std::string_view error) noexcept;
 
-/// The cursor of a list's next page; 0: this was the last one, or no page at all.
+/// The cursor of the next page of a `list`; 0: this was the last one.
 [[nodiscard]] std::uint64_t list_cursor(const redisReply& reply) noexcept;
 
 }  // namespace latchkey::detail::redis

@@ -1,4 +1,4 @@
-// What a server's reply means for a request.
+// Decodes replies as outcomes.
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -16,7 +16,7 @@ using Kind = Outcome::Kind;
 using std::chrono::milliseconds;
 using Replies = std::span<redisReply* const>;
 
-/// A writer is a field `owner:write`; people know it by its owner.
+/// The field of a WRITE is `owner:write`.
 std::string owner_of(const redisReply& reply) {
   std::string_view text = text_of(reply);
   if (constexpr std::string_view mark = ":write"; text.ends_with(mark)) {
@@ -30,18 +30,18 @@ std::optional<milliseconds> time_left(long long left) noexcept {
   return milliseconds(std::max(left, 1LL));
 }
 
-/// What the beginning of an error means. Errors that pass by themselves are `unknown`, though the
-/// script did not run: the seam's word for "ask again while the wait lasts", and never "not held by
-/// you".
-struct Meaning {
-  std::string_view beginning;
+/// The outcome of errors with this prefix. Transient errors are `unknown`, although the script did
+/// not run: the caller then asks again while its wait lasts, and does not believe a hold to be
+/// lost.
+struct ErrorMeaning {
+  std::string_view prefix;
   Kind kind;
-  std::string_view sentence;  ///< a clause; what the server said stands behind it
+  std::string_view clause;  ///< the server's text is appended to it
 };
 
 constexpr std::string_view lacks_permission = "the user of this connection lacks a permission";
 
-constexpr Meaning meanings[] = {
+constexpr ErrorMeaning meanings[] = {
     {"LOADING", Kind::unknown, "the server is still loading its data"},
     {"BUSY", Kind::unknown, "the server is busy with somebody's script"},
     {"MASTERDOWN", Kind::unknown, "the server is a replica that lost its master"},
@@ -52,7 +52,7 @@ constexpr Meaning meanings[] = {
     {"NOREPLICAS", Kind::unknown, "the server has too few replicas to accept writes"},
     {"MISCONF", Kind::unknown, "the server cannot save its data and accepts no writes"},
     {"NOSCRIPT", Kind::unknown, "the server forgot the script"},
-    // A client that follows redirections has done so before it asks what they mean.
+    // In a cluster the session follows MOVED and ASK before it decodes the reply.
     {"MOVED", Kind::refused, "the server is one node of a cluster and another has this key"},
     {"WRONGTYPE", Kind::refused, "the key holds something that is no lock"},
     {"NOPERM", Kind::refused, lacks_permission},
@@ -63,20 +63,20 @@ constexpr Meaning meanings[] = {
     {"OOM", Kind::refused, "the server is out of memory"},
 };
 
-/// Whoever asks holds, or believes so.
-bool is_about_a_hold(const Request& request) noexcept {
+/// Whether the caller holds the lock, or believes so.
+bool concerns_a_hold(const Request& request) noexcept {
   switch (request.verb) {
     case Verb::renew:
     case Verb::verify:
     case Verb::downgrade:
     case Verb::release: return true;
-    case Verb::leave: return request.type != LockType::FAIR;  // which may be about the queue
+    case Verb::leave: return request.type != LockType::FAIR;  // FAIR: it may only have queued
     default: return false;
   }
 }
 
-/// The number behind the first `before`; 0: there is none.
-std::size_t number_behind(std::string_view before, std::string_view text) noexcept {
+/// The number after the first `before`; 0: there is none.
+std::size_t number_after(std::string_view before, std::string_view text) noexcept {
   std::size_t number = 0;
   const std::size_t at = text.find(before);
   if (at == std::string_view::npos) return number;
@@ -85,7 +85,7 @@ std::size_t number_behind(std::string_view before, std::string_view text) noexce
   return number;
 }
 
-/// The commands in one line of a script, as "+pexpire": most lines have one.
+/// The commands in one line of a script, such as "+pexpire". Most lines have one.
 std::string commands_in_line(std::string_view script, std::size_t number) {
   for (; number > 1 && !script.empty(); --number) {
     script.remove_prefix(std::min(script.find('\n'), script.size() - 1) + 1);
@@ -106,22 +106,22 @@ std::string commands_in_line(std::string_view script, std::size_t number) {
   return commands;
 }
 
-/// What the user of the connection lacks, as ", +pexpire": Redis before 7.2 does not name the
-/// command that a script was refused, and only the line of the script tells.
+/// The permission that the user lacks, such as ", +pexpire". Redis before 7.2 reports the line of
+/// the script and not the command that it rejected.
 std::string missing_permission(const Request& request, std::string_view error) {
-  if (error.find("run th") == std::string_view::npos) return {};  // it is about a key
+  if (error.find("run th") == std::string_view::npos) return {};  // the permission for a key
   constexpr std::string_view names = "to run the '";
   if (const std::size_t at = error.find(names); at != std::string_view::npos) {
     const std::string_view rest = error.substr(at + names.size());
     return ", +" + std::string(rest.substr(0, rest.find('\'')));
   }
-  const std::size_t line = number_behind("@user_script:", error);
+  const std::size_t line = number_after("@user_script:", error);
   if (line == 0) return {};
   const std::string commands = commands_in_line(script_for(request).text, line);
   return commands.empty() ? commands : ", " + commands;
 }
 
-/// The server's words without the name of the user, which some servers tell.
+/// The text of an error without the name of the user, which some servers include.
 std::string without_user(std::string_view words) {
   std::string text(words);
   constexpr std::string_view before = "User ", after = " has no permissions";
@@ -135,8 +135,8 @@ std::string without_user(std::string_view words) {
 Outcome read_error(const Request& request, std::string_view text) {
   const std::string_view words = server_words(text);
   const auto* const meaning = std::ranges::find_if(
-      meanings, [&](std::string_view beginning) { return words.starts_with(beginning); },
-      &Meaning::beginning);
+      meanings, [&](std::string_view prefix) { return words.starts_with(prefix); },
+      &ErrorMeaning::prefix);
   Outcome outcome;
   if (meaning == std::end(meanings)) {
     outcome.kind = Kind::refused;
@@ -145,12 +145,12 @@ Outcome read_error(const Request& request, std::string_view text) {
     return outcome;
   }
   outcome.kind = meaning->kind;
-  // Something else has been put where the lock was.
-  if (meaning->beginning == "WRONGTYPE" && is_about_a_hold(request)) {
+  // Another value has replaced the lock.
+  if (meaning->prefix == "WRONGTYPE" && concerns_a_hold(request)) {
     outcome.kind = Kind::gone;
   }
-  outcome.text = meaning->sentence;
-  const bool forbidden = meaning->sentence == lacks_permission;
+  outcome.text = meaning->clause;
+  const bool forbidden = meaning->clause == lacks_permission;
   if (forbidden) outcome.text += missing_permission(request, text);
   outcome.text += " (";
   outcome.text += forbidden ? without_user(words) : std::string(words);
@@ -158,14 +158,15 @@ Outcome read_error(const Request& request, std::string_view text) {
   return outcome;
 }
 
-/// Redisson's UUIDs are of version 4, latchkey's of version 8.
+/// Redisson's UUIDs have version 4, latchkey's have version 8.
 bool is_redissons(std::string_view owner) noexcept {
   return owner.size() > 36 && owner[13] == '-' && owner[14] == '4';
 }
 
-/// Redisson tells only the first in the queue that a FAIR lock came free, and nobody where none
-/// queues. Its hash does not say of which type it is, so a Java holder is asked for often.
-constexpr milliseconds unannounced{1'000};
+/// Redisson publishes the release of a FAIR lock to the first in its queue only. The lock's hash
+/// does not contain its type, so latchkey asks again after this time whenever a Redisson client
+/// holds it.
+constexpr milliseconds redisson_poll_interval{1'000};
 
 /// {ms, owner}
 bool read_busy(Replies replies, Outcome& outcome) {
@@ -174,7 +175,8 @@ bool read_busy(Replies replies, Outcome& outcome) {
   outcome.retry_after = time_left(replies[0]->integer);
   outcome.text = owner_of(*replies[1]);
   if (is_redissons(outcome.text)) {
-    outcome.retry_after = std::min(outcome.retry_after.value_or(unannounced), unannounced);
+    outcome.retry_after =
+        std::min(outcome.retry_after.value_or(redisson_poll_interval), redisson_poll_interval);
   }
   return true;
 }
@@ -238,8 +240,8 @@ bool read_array(const Request& request, const redisReply& reply, Outcome& outcom
 
 }  // namespace
 
-// Redis 7 puts the script's digest and line behind them. Redis 6 puts them before them, the line
-// twice, with a dash before the words of its own commands and a space behind them:
+// Redis 7 appends the script's digest and line to the text. Redis 6 prepends them, the line twice,
+// and encloses the text of its own commands in a dash and a space:
 //     ERR Error running script (call to f_f00): @user_script:1: @user_script: 1: -READONLY You
 std::string_view server_words(std::string_view text) noexcept {
   constexpr std::string_view where = "@user_script:";

@@ -6,7 +6,7 @@
 
 namespace latchkey::detail::redis {
 
-/// A file of lua/: what EVAL sends, and what EVALSHA names.
+/// A file of lua/: `text` for EVAL, `sha1` for EVALSHA.
 struct Script {
   std::string_view name;  ///< the file's, without ".lua"
   std::string_view text;
@@ -20,7 +20,7 @@ extern const Script renew, renew_read, verify, verify_read, downgrade;
 extern const Script release, release_fair, release_read, release_write, leave_fair;
 extern const Script inspect, list, force_release, announce;
 
-/// Every file of lua/, in the order of their names.
+/// Every file of lua/, sorted by name.
 [[nodiscard]] std::span<const Script* const> all() noexcept;
 
 }  // namespace scripts

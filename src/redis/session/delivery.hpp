@@ -1,4 +1,4 @@
-// What a link hands out.
+// What a session hands out: results for sinks, redirections and slot maps for the router.
 #pragma once
 
 #include <cstdint>
@@ -10,43 +10,41 @@
 
 namespace latchkey::detail::redis {
 
-/// Something for a sink or, from a node of a cluster, for the router. Made once and filled again
-/// and again: its texts keep their memory.
+/// One result of a session. The caller reuses one object, so that its strings keep their memory.
 struct Delivery {
-  enum class What : std::uint8_t {
-    told,        ///< a request's outcome or, where `request` is null, a notification
-    redirected,  ///< see `redirect`; `request` is null where it was about channels of the link's
-                 ///< own
-    slots,       ///< see `slots`
+  enum class Type : std::uint8_t {
+    sink_event,  ///< the outcome of `request` or, if that is null, a notification
+    redirect,    ///< see `redirect`; `request` is null if the command was the session's own
+    slot_map,    ///< see `slots`
   };
 
-  What what = What::told;
+  Type type = Type::sink_event;
   Sink* sink = nullptr;
   Request* request = nullptr;
   Outcome outcome{};
   Notification::Kind kind = Notification::Kind::released;
   std::string key{};
   HoldId id{};
-  std::string server{}, text{};  ///< of a change of the connection
+  std::string server{}, text{};  ///< link_down and link_up
 
-  // redirected
+  // redirect
   Redirect redirect{};
   Clock::time_point deadline{};
   std::uint8_t hops = 0;
-  bool overtaken = false;  ///< its release is behind it: it must not run after that
-  // slots
+  bool overtaken = false;  ///< the hold's release is queued, so the acquire must not run any more
+  // slot_map
   SlotMap slots{};
 
   /// Calls the sink.
   void hand_over() noexcept;
 };
 
-/// A request that waits for a connection.
+/// A request that has not been sent and moves from one session to another.
 struct QueuedRequest {
   Request* request;
   Sink* sink;
   Clock::time_point deadline;
-  std::uint8_t hops;
+  std::uint8_t hops;  ///< how many nodes have redirected it
 };
 
 }  // namespace latchkey::detail::redis

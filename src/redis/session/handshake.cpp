@@ -1,4 +1,4 @@
-// The first words on a new connection.
+// The first commands on a new connection.
 #include "redis/session/handshake.hpp"
 
 #include <limits>
@@ -10,7 +10,7 @@
 namespace latchkey::detail::redis {
 namespace {
 
-/// The value beside `key` in a map; null: it has none.
+/// The value of `key` in a map; null: there is none.
 const redisReply* find(const redisReply& map, std::string_view key) noexcept {
   for (std::size_t index = 0; index + 1 < map.elements; index += 2) {
     if (text_of(*map.element[index]) == key) return map.element[index + 1];
@@ -18,10 +18,10 @@ const redisReply* find(const redisReply& map, std::string_view key) noexcept {
   return nullptr;
 }
 
-/// No lock, and nothing else of ours either.
+/// A key that no lock and nothing else uses.
 constexpr std::string_view probe_key = "latchkey_probe";
 
-/// What the line "label:…" of an INFO says; empty: there is none.
+/// The value of the line "label:value" in an INFO; empty: there is no such line.
 std::string_view value_of(std::string_view label, std::string_view info) noexcept {
   for (std::size_t at = 0; (at = info.find(label, at)) != std::string_view::npos; ++at) {
     const bool begins_line = at == 0 || info[at - 1] == '\n';
@@ -33,7 +33,7 @@ std::string_view value_of(std::string_view label, std::string_view info) noexcep
   return {};
 }
 
-/// Locks have a lease, so every policy that takes keys takes locks.
+/// Locks expire, so every policy that evicts keys evicts locks.
 std::string eviction_warning(std::string_view info) {
   const std::string_view limit = value_of("maxmemory", info);
   const std::string_view policy = value_of("maxmemory_policy", info);
@@ -56,68 +56,68 @@ void append_hello(CommandBuffer& out, std::string_view user, std::string_view pa
   out.word("SETNAME"), out.word(client_name);
 }
 
-void Handshake::begin(CommandBuffer& out) {
-  asked_ = answers_ = 0;
-  ears_confirmed_ = ears_refused_ = false;
+void Handshake::start(CommandBuffer& out) {
+  expected_ = replies_ = 0;
+  subscribe_ = Subscribe::unanswered;
   current_ = {};
   append_hello(out, login_.user, login_.password, login_.client_name);
   out.command({"INFO"});
-  ask(Question::hello);
-  ask(Question::info);
+  expect(Command::hello);
+  expect(Command::info);
   if (login_.cluster && login_.sharded != ShardedPubSub::OFF) {
     out.command({"PUBSUB", "SHARDNUMSUB"});
-    ask(Question::sharded);
+    expect(Command::sharded);
   }
   if (login_.replicas) {
     out.command({"WAIT", "0", "0"});
-    ask(Question::replicas);
+    expect(Command::replicas);
   }
-  first_flight_ = asked_;
+  first_flight_ = expected_;
 }
 
-Handshake::Step Handshake::answered(const redisReply& reply, const Subscriptions& wanted,
+Handshake::Step Handshake::on_reply(const redisReply& reply, const ChannelSubscriptions& wanted,
                                     CommandBuffer& out) {
-  if (answers_ == asked_) return fail(not_redis("an answer that nobody asked for", true));
+  if (replies_ == expected_) return fail(not_redis("an answer that nobody asked for", true));
   const bool error = reply.type == REDIS_REPLY_ERROR;
-  const Question question = questions_[answers_];
-  if (question == Question::ears && error && !ears_confirmed_ && !ears_refused_) {
-    // SUBSCRIBE was refused: the link asks for each channel alone. PING is next.
-    ears_refused_ = true;
-    return Step::goes_on;
+  const Command command = commands_[replies_];
+  if (command == Command::channels && error && subscribe_ == Subscribe::unanswered) {
+    // The session subscribes to each channel on its own later. The reply of PING is next.
+    subscribe_ = Subscribe::rejected;
+    return Step::in_progress;
   }
-  ++answers_;
-  switch (question) {
-    case Question::hello:
-      if (hello_answered(reply) == Step::failed) return Step::failed;
+  ++replies_;
+  switch (command) {
+    case Command::hello:
+      if (on_hello(reply) == Step::failed) return Step::failed;
       break;
-    case Question::info:
-      current_.run = error ? std::string_view() : value_of("run_id", text_of(reply));
+    case Command::info:
+      current_.run_id = error ? std::string_view() : value_of("run_id", text_of(reply));
       warning_ = error ? std::string() : eviction_warning(text_of(reply));
       break;
-    case Question::sharded:
-      if (sharded_answered(error) == Step::failed) return Step::failed;
+    case Command::sharded:
+      if (on_sharded(error) == Step::failed) return Step::failed;
       break;
-    case Question::replicas:
-      // A replica, which a cluster may have among its nodes, has no replicas to ask.
+    case Command::replicas:
+      // A replica, which may be a node of a cluster, has no replicas itself.
       if (error && !is_replica_) return fail(no_replicas_to_ask(reply));
       break;
-    case Question::select:
+    case Command::select:
       if (error) return fail(database_refused(login_.database, reply));
       break;
-    case Question::kill:
-      if (kill_answered(reply) == Step::failed) return Step::failed;
+    case Command::kill:
+      if (on_kill(reply) == Step::failed) return Step::failed;
       break;
-    case Question::remove:
-      // Permission is looked at before all else. What a user may not do with this key says nothing.
+    case Command::remove:
+      // A user that lacks +hdel is rejected. One that only lacks access to this key is not.
       if (error && text_of(reply).starts_with("NOPERM") &&
           text_of(reply).find("'hdel'") != std::string_view::npos) {
         return fail(release_refused(reply));
       }
       break;
-    case Question::ears: break;
+    case Command::channels: break;
   }
-  if (answers_ == first_flight_) return second_flight(wanted, out);
-  if (answers_ < asked_) return Step::goes_on;
+  if (replies_ == first_flight_) return send_second_flight(wanted, out);
+  if (replies_ < expected_) return Step::in_progress;
   previous_ = {};
   return Step::settled;
 }
@@ -127,63 +127,65 @@ Handshake::Step Handshake::fail(Failure failure) {
   return Step::failed;
 }
 
-Handshake::Step Handshake::hello_answered(const redisReply& reply) {
+Handshake::Step Handshake::on_hello(const redisReply& reply) {
   if (reply.type == REDIS_REPLY_ERROR) {
     return fail(hello_refused(reply, !login_.user.empty() || !login_.password.empty()));
   }
   if (reply.type != REDIS_REPLY_MAP) return fail(not_redis("its HELLO is no map", false));
-  const redisReply* const number = find(reply, "id");
+  const redisReply* const id = find(reply, "id");
   const redisReply* const role = find(reply, "role");
-  if (number != nullptr && number->type == REDIS_REPLY_INTEGER) current_.number = number->integer;
+  if (id != nullptr && id->type == REDIS_REPLY_INTEGER) current_.client_id = id->integer;
   const redisReply* const mode = find(reply, "mode");
   if (mode != nullptr && text_of(*mode) == "sentinel") return fail(is_sentinel());
   is_replica_ = role != nullptr && (text_of(*role) == "replica" || text_of(*role) == "slave");
   if (login_.cluster) {
-    const bool alone = mode != nullptr && text_of(*mode) == "standalone";
-    return alone ? fail(is_no_cluster()) : Step::goes_on;
+    const bool standalone = mode != nullptr && text_of(*mode) == "standalone";
+    return standalone ? fail(is_no_cluster()) : Step::in_progress;
   }
   if (mode != nullptr && text_of(*mode) == "cluster") return fail(is_cluster(login_.cluster_uri));
-  return is_replica_ ? fail(is_replica()) : Step::goes_on;
+  return is_replica_ ? fail(is_replica()) : Step::in_progress;
 }
 
-// As Redisson: in a cluster whose servers have it, unless the user says otherwise.
-Handshake::Step Handshake::sharded_answered(bool error) {
+// Like Redisson, latchkey uses SPUBLISH in every cluster that has it, unless the user says
+// otherwise.
+Handshake::Step Handshake::on_sharded(bool error) {
   if (error && login_.sharded == ShardedPubSub::ON) return fail(no_sharded_channels());
   sharded_ = !error;
-  return Step::goes_on;
+  return Step::in_progress;
 }
 
-Handshake::Step Handshake::second_flight(const Subscriptions& wanted, CommandBuffer& out) {
+Handshake::Step Handshake::send_second_flight(const ChannelSubscriptions& wanted,
+                                              CommandBuffer& out) {
   if (login_.database != 0) {
     out.begin(2), out.word("SELECT"), out.number(login_.database);
-    ask(Question::select);
+    expect(Command::select);
   }
   out.begin(4), out.word("CLIENT"), out.word("KILL"), out.word("ID");
-  out.number(number_to_kill());
-  ask(Question::kill);
+  out.number(client_to_kill());
+  expect(Command::kill);
   if (!may_kill_) {  // the first connection
     out.command({"HDEL", probe_key, ""});
-    ask(Question::remove);
+    expect(Command::remove);
   }
-  if (!sharded_ && wanted.append_all(out)) ask(Question::ears);
-  return Step::goes_on;
+  if (!sharded_ && wanted.append_all(out)) expect(Command::channels);
+  return Step::in_progress;
 }
 
-std::int64_t Handshake::number_to_kill() const noexcept {
-  // Where the server does not say which run of it this is, the number may be a stranger's by now.
-  const bool same_run = !current_.run.empty() && previous_.run == current_.run;
-  if (previous_.number > 0 && same_run) return previous_.number;
+std::int64_t Handshake::client_to_kill() const noexcept {
+  // In another run of the server the id may belong to another client.
+  const bool same_run = !current_.run_id.empty() && previous_.run_id == current_.run_id;
+  if (previous_.client_id > 0 && same_run) return previous_.client_id;
   return std::numeric_limits<std::int64_t>::max();
 }
 
-Handshake::Step Handshake::kill_answered(const redisReply& reply) {
+Handshake::Step Handshake::on_kill(const redisReply& reply) {
   const bool permitted =
       reply.type != REDIS_REPLY_ERROR || text_of(reply).starts_with("ERR No such client");
-  // Order was promised to the coordinators, who would no longer repeat what may have been lost.
+  // Coordinators were promised that order is kept, so they do not repeat what may have been lost.
   if (!permitted && may_kill_.value_or(false)) return fail(kill_refused(reply));
-  if (current_.run.empty() && may_kill_.value_or(false)) return fail(no_run());
-  if (!may_kill_) may_kill_ = permitted && !current_.run.empty();
-  return Step::goes_on;
+  if (current_.run_id.empty() && may_kill_.value_or(false)) return fail(no_run());
+  if (!may_kill_) may_kill_ = permitted && !current_.run_id.empty();
+  return Step::in_progress;
 }
 
 }  // namespace latchkey::detail::redis

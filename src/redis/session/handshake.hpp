@@ -1,4 +1,4 @@
-// The first words on a new connection.
+// The first commands on a new connection.
 #pragma once
 
 #include <latchkey_hiredis/hiredis.h>
@@ -15,97 +15,111 @@
 
 #include "redis/failure.hpp"
 #include "redis/protocol/command_buffer.hpp"
-#include "redis/session/subscriptions.hpp"
+#include "redis/session/channel_subscriptions.hpp"
 
 namespace latchkey::detail::redis {
 
-/// HELLO 3, with AUTH where there is a user or a password.
+/// HELLO 3, with AUTH if there is a user or a password.
 void append_hello(CommandBuffer& out, std::string_view user, std::string_view password,
                   std::string_view client_name);
 
-/// Says who we are, ends our connection before this one, and subscribes to what is wanted; no
-/// request goes out before. Pure: replies in, commands out.
+/// Logs in, ends the previous connection of this session and subscribes to its channels. No request
+/// is sent before the handshake has settled. Pure: replies in, commands out.
 ///
-/// | flight | commands                                          | why                             |
-/// |--------|---------------------------------------------------|---------------------------------|
-/// | 1      | HELLO 3 [AUTH user password] SETNAME name         | RESP3, login                    |
-/// |        | INFO                                              | which run of the server is this,|
-/// |        |                                                   | and may it evict held locks     |
-/// |        | PUBSUB SHARDNUMSUB                                | in a cluster: has it SPUBLISH   |
-/// |        | WAIT 0 0                                          | where replicas are to confirm   |
-/// | 2      | SELECT database                                   | where it is not 0               |
-/// |        | CLIENT KILL ID the last connection's              | what was sent on it and never   |
-/// |        |                                                   | answered does not run later     |
-/// |        | HDEL of nothing                                   | without it nothing can be given |
-/// |        |                                                   | back                            |
-/// |        | SUBSCRIBE channels, PING                          | where there are any, but for    |
-/// |        |                                                   | sharded ones                    |
+/// | flight | command                                      | purpose                              |
+/// |--------|----------------------------------------------|--------------------------------------|
+/// | 1      | HELLO 3 [AUTH user password] SETNAME name    | RESP3, login                         |
+/// |        | INFO                                         | the server's run_id; whether it may  |
+/// |        |                                              | evict held locks                     |
+/// |        | PUBSUB SHARDNUMSUB                           | cluster: whether SPUBLISH exists     |
+/// |        | WAIT 0 0                                     | min_replicas: whether WAIT works     |
+/// | 2      | SELECT database                              | unless it is 0                       |
+/// |        | CLIENT KILL ID of the previous connection    | commands that were sent on it do not |
+/// |        |                                              | run later                            |
+/// |        | HDEL of a field that does not exist          | first connection: the permission     |
+/// |        |                                              | without which no lock is released    |
+/// |        | SUBSCRIBE channels, PING                     | if there are channels that are not   |
+/// |        |                                              | sharded                              |
 ///
-/// A server that was started anew gives old numbers to new clients: what it is told to kill then,
-/// or where it does not say which run of it this is, is a number that no client has. The same asks,
-/// at the start, whether CLIENT KILL is permitted.
+/// A server that was restarted gives old client ids to new clients. CLIENT KILL then names an id
+/// that no client has, and so does the first one, which asks whether CLIENT KILL is permitted.
 class Handshake {
  public:
   struct Login {
     std::string user, password, client_name;
     int database = 0;
-    /// A node of a cluster is wanted, whatever its role: it says who has which keys.
+    /// The server is to be a node of a cluster, of any role: each one knows the slot map.
     bool cluster = false;
-    std::string cluster_uri{};  ///< what it should have been where the server is such a node
+    std::string cluster_uri{};  ///< suggested if the server turns out to be a node of a cluster
     ShardedPubSub sharded = ShardedPubSub::AUTO;  ///< cluster
-    bool replicas = false;                        ///< grants wait for replicas
+    bool replicas = false;                        ///< grants wait for WAIT
   };
-  enum class Step : std::uint8_t { goes_on, settled, failed };
+  enum class Step : std::uint8_t { in_progress, settled, failed };
 
   explicit Handshake(Login login) : login_(std::move(login)) {}
 
   /// A new connection begins.
-  void begin(CommandBuffer& out);
-  /// The server's next answer, pushes excepted. Throws std::bad_alloc.
-  Step answered(const redisReply& reply, const Subscriptions& wanted, CommandBuffer& out);
-  /// A push said that subscriptions are on.
-  void confirmed() noexcept { ears_confirmed_ = true; }
+  void start(CommandBuffer& out);
+  /// The server's next reply that is no push. Throws std::bad_alloc.
+  Step on_reply(const redisReply& reply, const ChannelSubscriptions& wanted, CommandBuffer& out);
+  /// A push confirmed the SUBSCRIBE.
+  void on_channels_confirmed() noexcept {
+    if (subscribe_ == Subscribe::unanswered) subscribe_ = Subscribe::confirmed;
+  }
+  /// The connection that had settled is gone: the next handshake ends it.
+  void on_connection_lost() noexcept { previous_ = current_; }
 
-  /// All channels that are wanted were asked for by one command, and it was refused.
-  [[nodiscard]] bool ears_refused() const noexcept { return ears_refused_; }
+  /// Whether the SUBSCRIBE of all channels was rejected.
+  [[nodiscard]] bool channels_rejected() const noexcept {
+    return subscribe_ == Subscribe::rejected;
+  }
 
   [[nodiscard]] const Failure& failure() const noexcept { return failure_; }
-  [[nodiscard]] bool answered_anything() const noexcept { return answers_ > 0; }
-  /// Empty before the first that settled.
+  [[nodiscard]] bool answered_anything() const noexcept { return replies_ > 0; }
+  /// Whether CLIENT KILL is permitted; empty before the first handshake has settled.
   [[nodiscard]] std::optional<bool> may_kill() const noexcept { return may_kill_; }
-  /// Wake-ups go by SPUBLISH.
+  /// Whether releases are published with SPUBLISH.
   [[nodiscard]] bool sharded() const noexcept { return sharded_; }
 
-  /// What speaks against this server, as a clause; empty: nothing. Said with its INFO.
+  /// Why the server is a bad choice, as a clause from its INFO; empty: it is fine.
   [[nodiscard]] const std::string& warning() const noexcept { return warning_; }
 
-  /// The connection that had settled is gone: the next one ends it.
-  void lost() noexcept { previous_ = current_; }
-  /// In a forked child: the parent's connection is none of ours.
+  /// In a forked child: the connections belong to the parent.
   void forget() noexcept { previous_ = current_ = {}; }
 
  private:
-  enum class Question : std::uint8_t { hello, info, sharded, replicas, select, kill, remove, ears };
+  enum class Command : std::uint8_t {
+    hello,
+    info,
+    sharded,
+    replicas,
+    select,
+    kill,
+    remove,
+    channels
+  };
+  enum class Subscribe : std::uint8_t { unanswered, confirmed, rejected };
   struct Connection {
-    std::int64_t number = 0;  ///< CLIENT ID; 0: none
-    std::string run;          ///< of the server; empty: it does not say
+    std::int64_t client_id = 0;  ///< 0: none
+    std::string run_id;          ///< of the server; empty: INFO does not say
   };
 
-  void ask(Question question) noexcept { questions_[asked_++] = question; }
+  void expect(Command command) noexcept { commands_[expected_++] = command; }
   Step fail(Failure failure);
-  Step hello_answered(const redisReply& reply);
-  Step second_flight(const Subscriptions& wanted, CommandBuffer& out);
-  Step sharded_answered(bool error);
-  Step kill_answered(const redisReply& reply);
-  [[nodiscard]] std::int64_t number_to_kill() const noexcept;
+  Step on_hello(const redisReply& reply);
+  Step send_second_flight(const ChannelSubscriptions& wanted, CommandBuffer& out);
+  Step on_sharded(bool error);
+  Step on_kill(const redisReply& reply);
+  [[nodiscard]] std::int64_t client_to_kill() const noexcept;
 
   const Login login_;
-  std::array<Question, 8> questions_{};
-  std::size_t asked_ = 0, answers_ = 0, first_flight_ = 0;
-  bool ears_confirmed_ = false, ears_refused_ = false, sharded_ = false;
+  std::array<Command, 8> commands_{};
+  std::size_t expected_ = 0, replies_ = 0, first_flight_ = 0;
+  Subscribe subscribe_ = Subscribe::unanswered;
+  bool sharded_ = false;
+  bool is_replica_ = false;
   Connection current_, previous_;
   std::optional<bool> may_kill_;
-  bool is_replica_ = false;
   std::string warning_;
   Failure failure_;
 };

@@ -1,4 +1,4 @@
-// What was asked of a server and not yet answered.
+// A command that waits to be sent or for its reply.
 #pragma once
 
 #include <latchkey_hiredis/hiredis.h>
@@ -11,71 +11,72 @@
 
 namespace latchkey::detail::redis {
 
-/// One command, or one pair of SUBSCRIBE and PING: a place in the order in which answers come.
+/// One command, or one pair of SUBSCRIBE and PING: an element of the order in which replies arrive.
 struct InFlightCommand {
-  enum class Ask : std::uint8_t {
+  enum class Kind : std::uint8_t {
     script,       ///< EVALSHA
     script_text,  ///< EVAL, after NOSCRIPT
-    channels,     ///< SUBSCRIBE or UNSUBSCRIBE, closed by the answer to a PING
-    nothing,      ///< it was told its end before it was sent: no answer will come
-    // the link's own, of which no sink is told
-    slots,        ///< CLUSTER SLOTS
-    own_channel,  ///< as channels
-    release,      ///< of a hold that was released
-    replicas,     ///< WAIT
-    ping,
+    channels,     ///< SUBSCRIBE or UNSUBSCRIBE; the reply to a PING completes it
+    nothing,      ///< its request ended before it was sent, so no reply will arrive
+    // The session's own commands, which belong to no sink.
+    slots,             ///< CLUSTER SLOTS
+    internal_channel,  ///< as channels
+    repeated_release,  ///< a release that too few replicas confirmed
+    wait,              ///< WAIT
+    ping,              ///< PING
   };
 
-  Request* request;  ///< null: it was told its end, only the answer is still to come
+  Request* request;  ///< null: the request has ended, only the reply is still to come
   Sink* sink;
   Clock::time_point deadline;
-  std::uint64_t end;     ///< where its last byte lies in the stream of all bytes
-  std::uint64_t cursor;  ///< list: the page that is asked for
-  HoldId id;             ///< the request's, also when that is gone
+  std::uint64_t end;     ///< the position after its last byte in the stream of all commands
+  std::uint64_t cursor;  ///< list: the page that is requested
+  HoldId id;             ///< the request's, valid after the request has ended
   Verb verb;
-  Ask ask;
-  bool confirmed;       ///< channels: the server has said so by a push
-  bool noted;           ///< the answer to a note follows its own
-  bool asking;          ///< ASKING goes before it
-  bool introduced;      ///< ASKING was answered
-  std::uint8_t hops;    ///< how many nodes sent it on
-  std::string refusal;  ///< channels: what the server had against it
-  std::string channel;  ///< own_channel
+  Kind kind;
+  bool asking;                  ///< ASKING is sent before it
+  bool confirmed;               ///< channels: a push has confirmed the change
+  std::uint8_t replies_before;  ///< replies of ASKING that precede its own
+  std::uint8_t replies_after;   ///< replies of a note's command that follow its own
+  std::uint8_t hops;            ///< how many nodes have redirected it
+  std::string error;            ///< channels: the server's error
+  std::string channel;          ///< internal_channel
 
-  void start(Request& asked, Sink& teller, Clock::time_point until) noexcept {
-    request = &asked;
-    sink = &teller;
-    deadline = until;
-    id = asked.id;
-    verb = asked.verb;
-    const bool listening = verb == Verb::subscribe || verb == Verb::unsubscribe;
-    ask = listening ? Ask::channels : Ask::script;
-    clear();
+  void start(Request& from, Sink& receiver, Clock::time_point until) noexcept {
+    const bool changes_channels = from.verb == Verb::subscribe || from.verb == Verb::unsubscribe;
+    request = &from;
+    sink = &receiver;
+    id = from.id;
+    reset(changes_channels ? Kind::channels : Kind::script, from.verb, until);
   }
-  void start_own(Ask what, Verb change, Clock::time_point until) noexcept {
+  void start_internal(Kind what, Verb change, Clock::time_point until) noexcept {
     request = nullptr;
     sink = nullptr;
-    deadline = until;
     id = {};
-    verb = change;
-    ask = what;
-    clear();
+    reset(what, change, until);
   }
-  void clear() noexcept {
-    end = cursor = 0;
-    confirmed = noted = asking = introduced = false;
-    hops = 0;
-    refusal.clear();
-  }
-  [[nodiscard]] bool is_own() const noexcept { return ask >= Ask::slots; }
+  [[nodiscard]] bool is_internal() const noexcept { return kind >= Kind::slots; }
 
-  /// channels: the reply is an error of SUBSCRIBE or UNSUBSCRIBE, not of the PING behind it. Pushes
-  /// confirm; an error before the PING's answer is about the channels, and so is the first of two
-  /// errors where PING is not permitted. A PING is never sent to another node.
-  [[nodiscard]] bool is_about_channels(const redisReply& reply) const noexcept {
-    if (reply.type != REDIS_REPLY_ERROR || !refusal.empty()) return false;
+  /// Whether the reply is the error of SUBSCRIBE or UNSUBSCRIBE, and not that of the PING after it.
+  ///
+  /// A confirmed change is answered by pushes only, so an error before the PING's reply belongs to
+  /// the change. If PING is forbidden too there are two errors, of which the first belongs to the
+  /// change. No node redirects a PING.
+  [[nodiscard]] bool is_channel_error(const redisReply& reply) const noexcept {
+    if (reply.type != REDIS_REPLY_ERROR || !error.empty()) return false;
     const std::string_view text(reply.str, reply.len);
     return !confirmed || text.starts_with("MOVED") || text.starts_with("CLUSTERDOWN");
+  }
+
+ private:
+  void reset(Kind what, Verb of, Clock::time_point until) noexcept {
+    kind = what;
+    verb = of;
+    deadline = until;
+    end = cursor = 0;
+    asking = confirmed = false;
+    replies_before = replies_after = hops = 0;
+    error.clear();
   }
 };
 

@@ -1,4 +1,4 @@
-// What routes and links want to know of a request.
+// Properties of requests that routers and sessions ask for.
 #pragma once
 
 #include <string_view>
@@ -7,15 +7,16 @@
 
 namespace latchkey::detail::redis {
 
-/// The key that says where a request belongs.
+/// The key that decides which server a request goes to.
 [[nodiscard]] inline std::string_view key_of(const Request& request) noexcept {
   const bool several = request.verb == Verb::acquire_all && !request.members.empty();
   return several ? request.members.front().key : request.key;
 }
 
-/// Asks for something that is not there yet: without a connection it is not kept for long. What
-/// keeps, gives back, or listens waits for the next connection as long as a command may take.
-[[nodiscard]] inline bool is_question(Verb verb) noexcept {
+/// Whether a request fails fast while the server is known to be down, because it asks for something
+/// that does not exist yet. A request that keeps or releases a hold, or that subscribes, waits for
+/// the next connection as long as a command may take.
+[[nodiscard]] inline bool fails_fast(Verb verb) noexcept {
   switch (verb) {
     case Verb::acquire:
     case Verb::acquire_all:
@@ -26,7 +27,7 @@ namespace latchkey::detail::redis {
   }
 }
 
-[[nodiscard]] inline bool gives_back(Verb verb) noexcept {
+[[nodiscard]] inline bool is_release(Verb verb) noexcept {
   return verb == Verb::release || verb == Verb::leave;
 }
 

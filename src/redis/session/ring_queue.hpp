@@ -7,8 +7,8 @@
 
 namespace latchkey::detail::redis {
 
-/// First in, first out; after warm-up nothing is allocated. Slots are used again as they were left,
-/// so texts in them keep their memory: whoever pushes sets every member.
+/// First in, first out. Slots are reused as they are, so that strings in them keep their memory and
+/// a warm queue allocates nothing. After `push` the caller sets every member.
 template <class Entry>
 class RingQueue {
  public:

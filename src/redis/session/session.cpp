@@ -1,4 +1,4 @@
-// The conversation with one Redis server: requests on their way out.
+// The session with one Redis server: requests become commands.
 #include "redis/session/session.hpp"
 
 #include <algorithm>
@@ -6,254 +6,248 @@
 #include <utility>
 
 #include "redis/protocol/names.hpp"
+#include "redis/session/requests.hpp"
 
 namespace latchkey::detail::redis {
 namespace {
 
-/// Who was told that there is no connection asks again, if at all.
-constexpr std::chrono::milliseconds asks_again_within{1'500};
-
-std::optional<std::string> refusal_of(const Request& request) {
-  if (request.verb == Verb::list) return std::nullopt;  // a pattern
-  if (request.verb == Verb::acquire_all) {
-    for (const Member& member : request.members) {
-      if (member.type == LockType::FAIR) return "FAIR locks are not taken with others in one step";
-      if (auto refusal = refuse_name(member.key)) return refusal;
-    }
-    return std::nullopt;
+/// Why a request must not be sent; empty: it may.
+std::optional<std::string> reason_to_reject(const Request& request) {
+  if (request.verb == Verb::list) return std::nullopt;  // its key is a pattern
+  if (request.verb != Verb::acquire_all) return refuse_name(request.key);
+  for (const Member& member : request.members) {
+    if (member.type == LockType::FAIR) return "FAIR locks are not taken with others in one step";
+    if (auto reason = refuse_name(member.key)) return reason;
   }
-  return refuse_name(request.key);
+  return std::nullopt;
 }
 
 }  // namespace
 
-void Delivery::hand_over() noexcept {
-  if (request != nullptr) {
-    sink->completed(*request, std::move(outcome));
-  } else {
-    sink->notified({.kind = kind, .key = key, .id = id, .server = server, .text = text});
-  }
-}
-
 Session::Session(Settings settings)
     : settings_(std::move(settings)),
-      chance_(static_cast<std::minstd_rand::result_type>(settings_.seed % 2'147'483'646 + 1)),
+      channel_settings_(settings_.channels),
       handshake_(settings_.login),
-      server_(settings_.login.cluster ? settings_.place.text() : std::string()),
-      wire_(settings_.wire) {}
+      replicas_(settings_.min_replicas, settings_.timeout),
+      reconnect_(settings_.seed),
+      deliveries_(settings_.login.cluster ? settings_.endpoint.text() : std::string()) {}
 
-// Each request may end without an answer, each sink may be told that the connection is gone, and
-// that must not fail for lack of memory.
-void Session::make_room(std::size_t count, Sink& sink) {
-  pending_.reserve(count);
-  ended_.reserve(pending_.size() + unconfirmed_.size() + count);
-  if (std::ranges::find(sinks_, &sink) == sinks_.end()) {
-    notes_.reserve(4 * (sinks_.size() + 1));
-    sinks_.push_back(&sink);
-  }
+// A request may end without a reply, and a sink may be told that the connection is gone. Neither
+// may fail for lack of memory, so the room is reserved before the request is accepted.
+void Session::reserve(std::size_t count, Sink& sink) {
+  pipeline_.reserve(count);
+  deliveries_.reserve(pipeline_.size() + replicas_.unconfirmed() + count);
+  deliveries_.add_sink(sink);
 }
 
 void Session::submit(std::span<Request* const> requests, Sink& sink, TimePoint now) {
   now_ = std::max(now_, now);
-  // What may throw comes first.
-  make_room(requests.size(), sink);
-  for (std::size_t index = 0; index < requests.size(); ++index) {
-    if (requests[index]->verb != Verb::subscribe) continue;
-    try {
-      subscriptions_.add(*requests[index], sink);
-    } catch (const std::bad_alloc&) {
-      for (const Request* const added : requests.first(index)) {
-        if (added->verb == Verb::subscribe) subscriptions_.remove(*added, sink);
-      }
-      throw;
-    }
-  }
+  reserve(requests.size(), sink);
+  subscriptions_.add_all(requests, sink);
   for (Request* const request : requests) {
     const TimePoint from = request->sent != TimePoint{} ? request->sent : now;
     enqueue({request, &sink, later(from, settings_.timeout), 0}, false);
   }
-  hurry(now);
+  after_submit(now);
 }
 
-void Session::submit_again(const QueuedRequest& request, bool asking, TimePoint now) {
+void Session::resubmit(const QueuedRequest& request, bool asking, TimePoint now) {
   now_ = std::max(now_, now);
-  make_room(1, *request.sink);
+  reserve(1, *request.sink);
   if (request.request->verb == Verb::subscribe) subscriptions_.add(*request.request, *request.sink);
   enqueue(request, asking);
-  hurry(now);
+  after_submit(now);
 }
 
 void Session::enqueue(const QueuedRequest& request, bool asking) noexcept {
-  InFlightCommand& pending = pending_.push();
-  pending.start(*request.request, *request.sink, request.deadline);
-  pending.asking = asking;
-  pending.hops = request.hops;
+  InFlightCommand& command = pipeline_.push();
+  command.start(*request.request, *request.sink, request.deadline);
+  command.asking = asking;
+  command.hops = request.hops;
   if (request.request->verb == Verb::unsubscribe) {
     subscriptions_.remove(*request.request, *request.sink);
   }
-  waiting_due_ = std::min(waiting_due_, end_of(pending));
+  pipeline_.expect_expiry(deadline_of(command));
 }
 
-void Session::hurry(TimePoint now) noexcept {
+void Session::after_submit(TimePoint now) noexcept {
   if (stage_ == Stage::up) return write_all();
-  want(now);
-  const bool tries = stage_ != Stage::down || now >= retry_at_;
-  if (!tries && last_failure_ && last_failure_->is_certain()) end_questions();
-}
-
-void Session::want(TimePoint now) noexcept {
-  wanted_until_ = later(now, asks_again_within);
-  if (stage_ != Stage::down || !last_failure_) return;
-  retry_at_ = std::min(retry_at_, failed_at_ + pause(attempts_, true));
+  want_connection(now);
+  const bool tries = stage_ != Stage::down || wants_connection(now);
+  const Failure* const failure = reconnect_.last_failure();
+  if (!tries && failure != nullptr && failure->is_certain()) end_failing_fast();
 }
 
 void Session::write_all() noexcept {
-  while (written_ < pending_.size() && !trouble_) write(pending_[written_]);
-  drop_answerless();
+  while (!trouble_) {
+    InFlightCommand* const command = pipeline_.next_to_write();
+    if (command == nullptr) break;
+    write(*command);
+  }
+  pipeline_.drop_unsendable();
   try {
-    ask_replicas();
+    send_wait_if_due();
   } catch (const std::bad_alloc&) {
     trouble_ = no_memory();
   }
 }
 
-// A refusal of our own is decided here, so that it keeps its place in the order.
-void Session::write(InFlightCommand& pending) noexcept {
-  const std::size_t before = queued_.bytes().size();
+// A request is rejected here and not when it is submitted, so that outcomes keep their order.
+void Session::write(InFlightCommand& command) noexcept {
   try {
-    if (pending.request != nullptr) {
-      const auto refusal = refusal_of(*pending.request);
-      if (refusal) end(pending, Outcome::Kind::refused, *refusal);
+    if (command.request != nullptr) {
+      const auto reason = reason_to_reject(*command.request);
+      if (reason) end(command, Outcome::Kind::refused, *reason);
     }
-    write_ask(pending);
-    pending.end = queued_end_ + queued_.bytes().size() - before;
-    // Behind the request's own end: half a note is lost with the connection, and nothing with it.
-    const bool noteworthy = pending.request != nullptr && !pending.request->note.empty();
-    pending.noted = noteworthy && append_note(queued_, *pending.request);
+    append(command);
+    command.end = pipeline_.stream_end();
+    // The note's command does not count as part of its request: a note may get lost.
+    const bool has_note = command.request != nullptr && !command.request->note.empty();
+    if (has_note && append_note(pipeline_.stream(), *command.request)) command.replies_after = 1;
   } catch (const std::bad_alloc&) {
-    // Half a command may be in the stream: there is no way on with this connection.
+    // Half a command may be in the stream, so this connection is of no use any more.
     trouble_ = no_memory();
     return;
   }
-  queued_end_ += queued_.bytes().size() - before;
-  ++written_;
-  if (pending.request != nullptr && wants_replicas(pending.verb)) replicas_wanted_ = true;
+  pipeline_.mark_written();
+  if (command.request != nullptr && replicas_.applies_to(command.verb)) replicas_.require();
 }
 
-void Session::write_ask(InFlightCommand& pending) {
-  if (pending.request == nullptr) {
-    pending.ask = InFlightCommand::Ask::nothing;
+void Session::append(InFlightCommand& command) {
+  command.replies_before = command.replies_after = 0;
+  if (command.request == nullptr) {
+    command.kind = InFlightCommand::Kind::nothing;
     return;
   }
-  pending.introduced = false;
-  if (pending.asking) queued_.command({"ASKING"});
-  switch (pending.ask) {
-    case InFlightCommand::Ask::channels:
-      return subscriptions_.append_change(queued_, *pending.request);
-    case InFlightCommand::Ask::script_text:
-      return append_eval(queued_, *pending.request, wire_, pending.cursor);
-    default: return append_evalsha(queued_, *pending.request, wire_, pending.cursor);
+  CommandBuffer& out = pipeline_.stream();
+  if (command.asking) {
+    out.command({"ASKING"});
+    command.replies_before = 1;
+  }
+  switch (command.kind) {
+    case InFlightCommand::Kind::channels:
+      return subscriptions_.append_change(out, *command.request);
+    case InFlightCommand::Kind::script_text:
+      return append_eval(out, *command.request, channel_settings_, command.cursor);
+    default: return append_evalsha(out, *command.request, channel_settings_, command.cursor);
   }
 }
 
-// The request ends, and only its place in the queue is left of it.
-void Session::end(InFlightCommand& pending, Outcome::Kind kind, std::string_view text,
-                  bool never_ran) noexcept {
-  end(std::exchange(pending.request, nullptr), pending.sink, kind, text, never_ran);
+// All requests are written before an internal command, which then has its place among the replies.
+// Without a connection it is dropped: a new connection sends what it needs itself.
+template <class Append>
+void Session::send_internal(InFlightCommand::Kind kind, Verb verb, TimePoint now,
+                            Append&& append_to, std::string_view channel) {
+  if (stage_ != Stage::up || trouble_) return;
+  write_all();
+  if (trouble_) return;
+  pipeline_.reserve(1);
+  append_to(pipeline_.stream());
+  InFlightCommand& command = pipeline_.push();
+  command.start_internal(kind, verb, later(now, settings_.timeout));
+  command.end = pipeline_.stream_end();
+  command.channel = channel;
+  pipeline_.mark_written();
 }
 
-void Session::end(Request* request, Sink* sink, Outcome::Kind kind, std::string_view text,
-                  bool never_ran) noexcept {
-  Ended& ended = ended_.push();
-  ended.request = request;
-  ended.sink = sink;
-  ended.kind = kind;
-  ended.token = 0;
-  ended.never_ran = never_ran;
-  try {
-    ended.text = text;
-  } catch (const std::bad_alloc&) {
-    ended.text.clear();
-  }
+void Session::request_slots(TimePoint now) {
+  send_internal(InFlightCommand::Kind::slots, Verb::inspect, now,
+                [](CommandBuffer& out) { out.command({"CLUSTER", "SLOTS"}); });
 }
 
-void Session::tell_all(Notification::Kind kind, std::string_view why) noexcept {
-  for (Sink* const sink : sinks_) {
-    Note& note = notes_.push();
-    note.sink = sink;
-    note.kind = kind;
-    note.key.clear();
-    note.id = {};
-    try {
-      note.text = why;
-    } catch (const std::bad_alloc&) {
-      note.text.clear();
+void Session::send_channel_change(Verb verb, std::string_view channel, TimePoint now) {
+  send_internal(
+      InFlightCommand::Kind::internal_channel, verb, now,
+      [&](CommandBuffer& out) { subscriptions_.append_one(out, verb, channel); }, channel);
+}
+
+void Session::send_wait_if_due() {
+  if (stage_ != Stage::up || trouble_) return;
+  const auto length = replicas_.start_wait(now_);
+  if (!length) return;
+  send_internal(InFlightCommand::Kind::wait, Verb::verify, now_, [&](CommandBuffer& out) {
+    out.begin(3), out.word("WAIT");
+    out.number(replicas_.min_replicas()), out.number(length->count());
+  });
+}
+
+void Session::send_due_commands(TimePoint now) {
+  if (now >= retries_at()) {
+    for (const std::string& name : subscriptions_.take_retries()) {
+      const bool wanted = subscriptions_.listeners(name) != nullptr;
+      send_channel_change(wanted ? Verb::subscribe : Verb::unsubscribe, name, now);
     }
+  }
+  if (now < ping_at()) return;
+  send_internal(InFlightCommand::Kind::ping, Verb::inspect, now,
+                [](CommandBuffer& out) { out.command({"PING"}); });
+}
+
+// These releases stay remembered until replicas have confirmed them.
+void Session::repeat_unreplicated_releases() {
+  const auto& releases = replicas_.unreplicated_releases();
+  for (const auto& each : releases) {
+    send_internal(InFlightCommand::Kind::repeated_release, each.release.verb, now_,
+                  [&](CommandBuffer& out) { append_eval(out, each.request(), channel_settings_); });
+  }
+  if (!releases.empty()) replicas_.require();
+  send_wait_if_due();
+}
+
+void Session::adopt_channel(ChannelSubscriptions::Channel channel, TimePoint now) {
+  was_up_ = true;  // the listeners may have missed something, so the first link_up is reported, too
+  for (const ChannelSubscriptions::Listener& each : channel.second) reserve(1, *each.sink);
+  const std::string name = channel.first;
+  subscriptions_.add(std::move(channel));
+  send_channel_change(Verb::subscribe, name, now);
+}
+
+void Session::inherit(const Session& retired) {
+  for (Sink* const sink : retired.deliveries_.sinks()) reserve(0, *sink);
+  replicas_.adopt_releases(retired.replicas_);
+  if (stage_ == Stage::up) {
+    repeat_unreplicated_releases();
+    deliveries_.notify_all(Notification::Kind::link_up);
+  }
+  was_up_ = true;
+}
+
+void Session::retire() noexcept {
+  try {
+    if (stage_ != Stage::down) trouble_ = Failure{false, "the node serves no keys any more"};
+  } catch (const std::bad_alloc&) {
+    trouble_ = no_memory();
   }
 }
 
 void Session::serves(bool serves) noexcept {
-  if (std::exchange(serves_, serves) == serves || serves) return;
-  if (stage_ != Stage::up) tell_all(Notification::Kind::link_up, "other nodes serve its keys");
+  if (std::exchange(serves_, serves) == serves || serves || stage_ == Stage::up) return;
+  deliveries_.notify_all(Notification::Kind::link_up, "other nodes serve its keys");
 }
 
-std::string_view Session::to_send() noexcept {
-  if (!leaving_.empty()) return leaving_.bytes();
-  leaving_greeting_ = stage_ == Stage::greeting;
-  if (leaving_greeting_) {
-    std::swap(leaving_, greeting_);
-  } else if (stage_ == Stage::up && !trouble_) {
-    std::swap(leaving_, queued_);
-  }
-  return leaving_.bytes();
+// The request ends. Its command keeps its place in the queue.
+void Session::end(InFlightCommand& command, Outcome::Kind kind, std::string_view text,
+                  bool never_ran) noexcept {
+  Request* const request = std::exchange(command.request, nullptr);
+  deliveries_.complete({request, command.sink, kind, 0, never_ran}, text);
 }
 
-bool Session::anything_to_send() const noexcept {
-  if (!leaving_.empty()) return true;
-  if (stage_ == Stage::greeting) return !greeting_.empty();
-  return stage_ == Stage::up && !trouble_ && !queued_.empty();
-}
-
-void Session::sent(std::size_t count) noexcept {
-  leaving_.drop_front(count);
-  if (!leaving_greeting_) sent_end_ += count;
-}
-
-bool Session::is_working() const noexcept { return written_ > 0 && pending_[0].end <= sent_end_; }
-
-std::size_t Session::backlog() const noexcept {
-  return is_working() ? static_cast<std::size_t>(sent_end_ - pending_[0].end) : 0;
-}
-
-std::size_t Session::unsent() const noexcept {
-  const CommandBuffer& next = stage_ == Stage::greeting ? greeting_ : queued_;
-  return leaving_.bytes().size() + next.bytes().size();
+CommandPipeline::Lane Session::lane() const noexcept {
+  if (stage_ == Stage::greeting) return CommandPipeline::Lane::handshake;
+  if (stage_ == Stage::up && !trouble_) return CommandPipeline::Lane::commands;
+  return CommandPipeline::Lane::closed;
 }
 
 void Session::forget() noexcept {
   stage_ = Stage::down;
-  handshake_.forget();
-  subscriptions_.clear();
-  sinks_.clear();
-  pending_.clear();
-  written_ = first_live_ = 0;
-  note_owed_ = false;
-  unconfirmed_.clear();
-  replicas_wanted_ = replicas_asked_ = replicas_missing_ = false;
-  greeting_.clear();
-  queued_.clear();
-  leaving_.clear();
-  sent_end_ = queued_end_;
-  retry_at_ = failed_at_ = down_since_ = wanted_until_ = TimePoint{};
-  waiting_due_ = Clock::never();
-  attempts_ = 0;
-  was_up_ = false;
   trouble_.reset();
-  last_failure_.reset();
-  ended_.clear();
-  notes_.clear();
-  unreplicated_releases_.clear();
-  unanswered_channels_.clear();
+  was_up_ = false;
+  handshake_.forget();
+  pipeline_.clear();
+  subscriptions_.clear();
+  replicas_.clear();
+  reconnect_.reset();
+  deliveries_.clear();
 }
 
 }  // namespace latchkey::detail::redis

@@ -1,60 +1,66 @@
-// The conversation with one Redis server, without socket, thread, mutex or clock.
+// The session with one Redis server, without socket, thread, mutex or clock.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <optional>
-#include <random>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <latchkey/backend.hpp>
 
-#include "redis/cluster/slots.hpp"
 #include "redis/failure.hpp"
-#include "redis/protocol/command_buffer.hpp"
 #include "redis/protocol/reply_reader.hpp"
 #include "redis/protocol/script_call.hpp"
+#include "redis/session/channel_subscriptions.hpp"
+#include "redis/session/command_pipeline.hpp"
 #include "redis/session/delivery.hpp"
+#include "redis/session/delivery_queue.hpp"
 #include "redis/session/handshake.hpp"
-#include "redis/session/in_flight_command.hpp"
-#include "redis/session/ring_queue.hpp"
-#include "redis/session/session_records.hpp"
-#include "redis/session/subscriptions.hpp"
+#include "redis/session/reconnect_policy.hpp"
+#include "redis/session/replica_acknowledgement.hpp"
 
 namespace latchkey::detail::redis {
 
-/// Requests in, commands out; replies in, outcomes out; over one connection after the other.
+/// Turns requests into commands and replies into outcomes, over one connection after the other.
+/// Sans-I/O: the owner connects, moves bytes, passes the time and calls sinks.
 ///
-/// | stage      | what there is                           | what brings it on                |
-/// |------------|-----------------------------------------|----------------------------------|
-/// | down       | no connection; requests wait for one    | wants_connection, then connecting|
-/// | connecting | a connection that is not there yet      | connected                        |
-/// | greeting   | the handshake                           | received, until it has settled   |
-/// | up         | requests go out, answers come in        |                                  |
+/// | stage      | connected  | handshake settled | failed | what happens                          |
+/// |------------|------------|-------------------|--------|---------------------------------------|
+/// | down       |            |                   | down   | requests wait until wants_connection  |
+/// |            |            |                   |        | holds and `connecting` is called      |
+/// | connecting | greeting   |                   | down   | the owner connects a socket           |
+/// | greeting   |            | up                | down   | the handshake                         |
+/// | up         |            |                   | down   | commands go out, replies come in      |
 ///
-/// `failed` leads back to down from everywhere: every request whose last byte was sent ends as
-/// unknown, for it may have run; one that was not sent whole did not run, and waits for the next
-/// connection, in its place. All have a deadline at which they end as unknown, wherever they are;
-/// while the connection is known to be down, questions (requests.hpp) end after 250 ms, and at once
-/// where nothing listens at the address or what does has refused us.
-/// An answer that comes later is read and dropped, in its place in the order.
+/// After `failed` a request whose last byte was sent ends as unknown, because it may have run. A
+/// request that was not sent whole did not run, and keeps its place for the next connection. Every
+/// request has a deadline at which it ends as unknown; its reply, if one arrives later, is dropped.
+/// While the server is known to be down, requests that fail fast (requests.hpp) end after 250 ms,
+/// or at once if nothing listens at the address or the server rejects this client.
+///
+/// | part                   | responsibility                                                |
+/// |------------------------|---------------------------------------------------------------|
+/// | CommandPipeline        | commands in flight, their bytes and deadlines                 |
+/// | ChannelSubscriptions   | who listens to which channel                                  |
+/// | ReplicaAcknowledgement | WAIT, and what it confirms                                    |
+/// | ReconnectPolicy        | when to connect again                                         |
+/// | Handshake              | the first commands on a connection                            |
+/// | DeliveryQueue          | outcomes and notifications that sinks have not received yet   |
 class Session {
  public:
   struct Settings {
     Handshake::Login login;
-    /// How long a command, or a way to a connection that has settled, may take.
+    /// How long a command, or an attempt to connect with its handshake, may take.
     std::chrono::milliseconds timeout = std::chrono::seconds(2);
-    ChannelSettings wire{};
+    ChannelSettings channels{};
     std::uint64_t seed = 0;  ///< of the jitter between attempts to connect
-    /// How many replicas must confirm a grant, a renewal and a downgrade; 0: nobody is asked.
+    /// How many replicas must confirm a grant, a renewal, a downgrade and a release; 0: none.
     int min_replicas = 0;
-    RedisUri::Endpoint place{};  ///< in a cluster: where this node is
+    RedisUri::Endpoint endpoint{};  ///< of this node; in a cluster only
   };
   enum class Stage : std::uint8_t { down, connecting, greeting, up };
   using TimePoint = Clock::time_point;
@@ -63,206 +69,165 @@ class Session {
   explicit Session(Settings settings);
 
   // --- requests ---
-  /// All of them or, where it throws std::bad_alloc, none.
+  /// Accepts all requests or, if it throws std::bad_alloc, none.
   void submit(std::span<Request* const> requests, Sink& sink, TimePoint now);
   /// The next `count` requests of the sink need no memory. Throws std::bad_alloc.
-  void make_room(std::size_t count, Sink& sink);
-  /// One that another node sent here, or that waited for another. `asking`: for this once.
-  void submit_again(const QueuedRequest& request, bool asking, TimePoint now);
+  void reserve(std::size_t count, Sink& sink);
+  /// Accepts a request that another node redirected or that waited for its slot's owner. `asking`:
+  /// ASKING is sent before it.
+  void resubmit(const QueuedRequest& request, bool asking, TimePoint now);
 
-  // --- of a cluster ---
-  /// Asks which node has which keys, where there is a connection.
-  void ask_slots(TimePoint now);
-  /// Takes the requests out of a link that has no connection of which `moves(*request)` is true.
+  // --- one node of a cluster ---
+  /// Sends CLUSTER SLOTS if the connection is up.
+  void request_slots(TimePoint now);
+  /// Takes out the requests for which `moves(*request)` holds. None while the connection is up.
   template <class Moves>
   [[nodiscard]] std::vector<QueuedRequest> take_unsent(Moves&& moves);
-  /// Each channel to `link_of(name)`, unless that is this link, or null.
-  template <class LinkOf>
-  void move_channels(LinkOf&& link_of, TimePoint now);
-  /// Who asked `old`, which serves nobody any more, may have lost something.
-  void inherit(const Session& old);
-  /// Something is asked and not answered, for a while already.
+  /// Moves each channel to the session `owner_of(name)`, unless that is this one or null.
+  template <class OwnerOf>
+  void move_channels(OwnerOf&& owner_of, TimePoint now);
+  /// Takes over from a session whose node serves no slots any more: its sinks are told that they
+  /// may have missed something.
+  void inherit(const Session& retired);
+  /// Whether a reply is overdue by so much that the node may have been replaced.
   [[nodiscard]] bool is_silent(TimePoint now) const noexcept { return now >= silent_at(); }
   [[nodiscard]] TimePoint silent_at() const noexcept;
-  /// The connection shall end.
+  /// The connection is to be closed.
   void retire() noexcept;
-  /// Whether keys are here. Nobody is told of the loss of a node that has none.
+  /// Whether the node has slots. The loss of a node without slots is not reported.
   void serves(bool serves) noexcept;
 
   // --- the connection ---
   [[nodiscard]] bool wants_connection(TimePoint now) const noexcept {
-    return stage_ == Stage::down && now >= retry_at_;
+    return stage_ == Stage::down && now >= reconnect_.next_attempt_at();
   }
-  /// Somebody waits for one: the next attempt is made soon.
-  void want(TimePoint now) noexcept;
+  /// A caller needs the connection: the next attempt is made soon.
+  void want_connection(TimePoint now) noexcept;
   void connecting(TimePoint now) noexcept;
   void connected() noexcept;
   void received(std::span<const char> bytes, TimePoint now) noexcept;
-  /// No connection any more, or none to be had.
+  /// The connection ended, or could not be made.
   void failed(Failure failure, TimePoint now) noexcept;
-  /// Not empty: the connection must be closed, and `failed` be called with this.
+  /// Not empty: the owner is to close the connection and to call `failed` with this.
   [[nodiscard]] const std::optional<Failure>& trouble() const noexcept { return trouble_; }
 
-  // --- bytes to be sent ---
-  /// They stay where they are until `sent` or `failed` is called, whatever is submitted meanwhile.
-  [[nodiscard]] std::string_view to_send() noexcept;
-  [[nodiscard]] bool anything_to_send() const noexcept;
-  void sent(std::size_t count) noexcept;
-  /// The server has something to do: what was sent and is not answered.
-  [[nodiscard]] bool is_working() const noexcept;
-  /// Bytes that the server has before it, behind the command that it works on.
-  [[nodiscard]] std::size_t backlog() const noexcept;
+  // --- bytes to send ---
+  /// The bytes stay in place until `sent` or `failed` is called, also if requests are submitted.
+  [[nodiscard]] std::string_view to_send() noexcept { return pipeline_.to_send(lane()); }
+  [[nodiscard]] bool anything_to_send() const noexcept {
+    return pipeline_.anything_to_send(lane());
+  }
+  void sent(std::size_t count) noexcept { pipeline_.sent(count); }
+  /// Whether the server has received a command that it has not replied to.
+  [[nodiscard]] bool is_working() const noexcept { return pipeline_.is_server_busy(); }
+  /// Bytes that the server has received after the command that it works on.
+  [[nodiscard]] std::size_t backlog() const noexcept { return pipeline_.server_backlog(); }
   /// Bytes that wait to be sent.
-  [[nodiscard]] std::size_t unsent() const noexcept;
+  [[nodiscard]] std::size_t unsent() const noexcept {
+    return pipeline_.unsent_bytes(stage_ == Stage::greeting);
+  }
 
   // --- time ---
   void tick(TimePoint now) noexcept;
   /// When the next tick is due.
   [[nodiscard]] TimePoint due() const noexcept;
 
-  // --- what sinks are to be told ---
-  /// False: nothing now.
+  // --- deliveries ---
+  /// False: there is nothing to deliver now.
   bool next(Delivery& delivery) noexcept;
+  /// Whether `next` has something to deliver without reading another reply.
+  [[nodiscard]] bool has_news() const noexcept { return !deliveries_.empty(); }
 
-  // --- questions ---
+  // --- state ---
   [[nodiscard]] Stage stage() const noexcept { return stage_; }
   [[nodiscard]] std::size_t unanswered() const noexcept {
-    return pending_.size() + unconfirmed_.size();
+    return pipeline_.size() + replicas_.unconfirmed();
   }
-  /// `next` has something, whatever the server does.
-  [[nodiscard]] bool has_news() const noexcept { return !ended_.empty() || !notes_.empty(); }
-  /// The connection carried an answer.
+  /// Whether the server has replied on the current connection.
   [[nodiscard]] bool was_answered() const noexcept { return handshake_.answered_anything(); }
   [[nodiscard]] bool listens() const noexcept { return !subscriptions_.empty(); }
-  /// Which node of a cluster it is; empty: there is one server.
-  [[nodiscard]] const std::string& server() const noexcept { return server_; }
-  /// What speaks against the server, as a clause; empty: nothing.
+  /// The node of a cluster; empty: there is one server.
+  [[nodiscard]] const std::string& server() const noexcept { return deliveries_.server(); }
+  /// Why the server is a bad choice, as a clause; empty: it is fine.
   [[nodiscard]] const std::string& warning() const noexcept { return handshake_.warning(); }
   [[nodiscard]] bool may_kill() const noexcept { return handshake_.may_kill().value_or(false); }
-  /// Why there is no connection; null: there is one, or none was tried.
+  /// Why there is no connection; null: there is one, or no attempt has failed yet.
   [[nodiscard]] const Failure* last_failure() const noexcept {
-    return stage_ != Stage::up && last_failure_ ? &*last_failure_ : nullptr;
+    return stage_ != Stage::up ? reconnect_.last_failure() : nullptr;
   }
 
-  /// In a forked child: everything is the parent's.
+  /// In a forked child: everything belongs to the parent.
   void forget() noexcept;
 
  private:
-  using Ended = SessionRecords::Ended;
-  using UnconfirmedGrant = SessionRecords::UnconfirmedGrant;
-  using UnreplicatedRelease = SessionRecords::UnreplicatedRelease;
-  using Note = SessionRecords::Note;
-
-  // requests (link.cpp)
+  // commands (session.cpp)
   void enqueue(const QueuedRequest& request, bool asking) noexcept;
-  void hurry(TimePoint now) noexcept;
-  void write(InFlightCommand& pending) noexcept;
-  void write_ask(InFlightCommand& pending);
+  void after_submit(TimePoint now) noexcept;
   void write_all() noexcept;
-  void end(InFlightCommand& pending, Outcome::Kind kind, std::string_view text,
+  void write(InFlightCommand& command) noexcept;
+  void append(InFlightCommand& command);
+  void send_wait_if_due();
+  template <class Append>
+  void send_internal(InFlightCommand::Kind kind, Verb verb, TimePoint now, Append&& append_to,
+                     std::string_view channel = {});
+  void send_channel_change(Verb verb, std::string_view channel, TimePoint now);
+  void send_due_commands(TimePoint now);
+  void repeat_unreplicated_releases();
+  void adopt_channel(ChannelSubscriptions::Channel channel, TimePoint now);
+  void end(InFlightCommand& command, Outcome::Kind kind, std::string_view text,
            bool never_ran = false) noexcept;
-  void end(Request* request, Sink* sink, Outcome::Kind kind, std::string_view text,
-           bool never_ran = false) noexcept;
-  void tell_all(Notification::Kind kind, std::string_view why = {}) noexcept;
+  [[nodiscard]] CommandPipeline::Lane lane() const noexcept;
 
-  // without a connection (link_waiting.cpp)
-  [[nodiscard]] TimePoint end_of(const InFlightCommand& pending) const noexcept;
-  void end_waiting(TimePoint now) noexcept;
-  void end_questions() noexcept;
-  void end_unsent(InFlightCommand& pending) noexcept;
-
-  // the connection (link_connection.cpp)
-  void drop_what_was_sent(std::string_view why) noexcept;
-  [[nodiscard]] Clock::duration pause(std::uint32_t attempts, bool wanted) noexcept;
-  void end_overdue(TimePoint now) noexcept;
-  void pop() noexcept;
-  void drop_answerless() noexcept;
+  // the connection and time (session_connection.cpp)
+  void on_handshake_reply(const redisReply& reply);
+  void on_connection_up();
+  void join_cluster();
+  void on_connection_lost(std::string_view why) noexcept;
+  void expire_requests(TimePoint now) noexcept;
+  void expire_waiting(TimePoint now) noexcept;
+  void end_failing_fast() noexcept;
+  void end_unsent(InFlightCommand& command) noexcept;
+  [[nodiscard]] TimePoint deadline_of(const InFlightCommand& command) const noexcept;
+  [[nodiscard]] TimePoint front_submitted_at() const noexcept;
   [[nodiscard]] TimePoint dead_at() const noexcept;
-
-  // answers (link_answers.cpp)
-  bool next_told(Delivery& delivery) noexcept;
-  bool answered_front(const redisReply& reply, Delivery& delivery);
-  bool channels_answered(const redisReply& reply, InFlightCommand& pending, Delivery& delivery);
-  bool script_answered(const redisReply& reply, InFlightCommand& pending, Delivery& delivery);
-  void channels_refused(const InFlightCommand& pending);
-  void ask_again(InFlightCommand& pending, InFlightCommand::Ask ask, std::uint64_t cursor);
-  [[nodiscard]] bool overtaken(const InFlightCommand& pending) const noexcept;
-  void greet(const redisReply& reply);
-  void hear(const redisReply& push);
-  void dropped(const std::string& channel);
-  void tell_released(const std::vector<Subscriptions::Listener>& listeners);
-
-  // replicas (link_replicas.cpp)
-  [[nodiscard]] bool wants_replicas(Verb verb) const noexcept;
-  void ask_replicas();
-  void replicas_answered(const redisReply& reply);
-  void settle(const UnconfirmedGrant& one, std::string_view why) noexcept;
-  void give_up_unconfirmed(std::string_view why, TimePoint overdue_at) noexcept;
-  void keep_in_mind(const Request& release);
-  void release_once_more();
-
-  // one node of several, and the link's own questions (link_cluster.cpp)
-  void joined_cluster();
-  bool redirected_by(std::string_view error, InFlightCommand& pending, Delivery& delivery);
-  bool own_answered(const redisReply& reply, InFlightCommand& pending, Delivery& delivery);
-  bool own_channel_answered(const redisReply& reply, InFlightCommand& pending, Delivery& delivery);
-  void ask_own(InFlightCommand::Ask ask, Verb verb, std::string_view channel, TimePoint now,
-               const Request* release = nullptr);
-  void take_in(Subscriptions::Channel channel, TimePoint now);
-  void leave(const std::vector<Subscriptions::Channel>& channels, TimePoint now);
-  void ask_what_is_due(TimePoint now);
-  void ask_once_more(const std::string& channel);
-  [[nodiscard]] TimePoint unanswered_channels_due() const noexcept;
   [[nodiscard]] TimePoint ping_at() const noexcept;
+  [[nodiscard]] TimePoint retries_at() const noexcept;
+
+  // replies (session_replies.cpp); true: `delivery` is to be handed over
+  bool on_reply(const redisReply& reply, Delivery& delivery);
+  bool on_command_reply(const redisReply& reply, Delivery& delivery);
+  bool on_channel_reply(const redisReply& reply, InFlightCommand& command, Delivery& delivery);
+  bool on_script_reply(const redisReply& reply, InFlightCommand& command, Delivery& delivery);
+  bool on_unknown_script(InFlightCommand& command, Delivery& delivery);
+  bool on_internal_reply(const redisReply& reply, InFlightCommand& command, Delivery& delivery);
+  bool on_internal_channel_reply(const redisReply& reply, InFlightCommand& command,
+                                 Delivery& delivery);
+  bool on_slots_reply(const redisReply& reply, Delivery& delivery);
+  void on_push(const redisReply& push);
+  void on_channel_push(std::string_view kind, std::string_view channel);
+  bool redirected_by(std::string_view error, InFlightCommand& command, Delivery& delivery);
+  void on_channels_rejected(const InFlightCommand& command);
+  void repeat_front(InFlightCommand::Kind kind, std::uint64_t cursor);
+  void retry_channel(const std::string& channel);
 
   const Settings settings_;
-  std::minstd_rand chance_;
+  ChannelSettings channel_settings_;
   Stage stage_ = Stage::down;
+  std::optional<Failure> trouble_;
+
   Handshake handshake_;
   ReplyReader reader_;
-  Subscriptions subscriptions_;
-  const std::string server_;  ///< which node of a cluster it is; empty: there is one server
-  bool serves_ = true;
-  std::vector<Sink*> sinks_;  ///< all that ever submitted; one, as a rule
+  CommandPipeline pipeline_;
+  ChannelSubscriptions subscriptions_;
+  ReplicaAcknowledgement replicas_;
+  ReconnectPolicy reconnect_;
+  DeliveryQueue deliveries_;
 
-  // Of `pending_` the first `written_` are commands in the stream, the others wait for a
-  // connection.
-  RingQueue<InFlightCommand> pending_;
-  std::size_t written_ = 0;
-  std::size_t first_live_ = 0;  ///< before it are only such as were told "unknown"
-  bool note_owed_ = false;      ///< the next answer is that to a note, which nobody waits for
-  std::vector<UnconfirmedGrant> unconfirmed_;
-  bool replicas_wanted_ = false;   ///< by something that no WAIT is behind
-  bool replicas_asked_ = false;    ///< a WAIT is under way
-  bool replicas_missing_ = false;  ///< the last one was in vain
-  TimePoint long_wait_at_{};       ///< then: when one may last its whole time again
-  std::chrono::milliseconds replica_wait_{};
-  std::deque<UnreplicatedRelease> unreplicated_releases_;
-  std::vector<std::string> unanswered_channels_;  ///< channels to be asked for, or left, once more
-  TimePoint unanswered_channels_at_{};
-  ChannelSettings wire_;
-
-  // The stream of the requests' bytes, counted since the beginning; the handshake's do not count.
-  CommandBuffer greeting_, queued_, leaving_;
-  bool leaving_greeting_ = false;
-  std::uint64_t queued_end_ = 0;
-  std::uint64_t sent_end_ = 0;
-
-  TimePoint retry_at_{};                    ///< down
-  TimePoint failed_at_{};                   ///< the last attempt, or the connection
-  TimePoint down_since_{};                  ///< where there is a last failure
-  TimePoint wanted_until_{};                ///< somebody asked in vain lately, and may ask again
-  TimePoint waiting_due_ = Clock::never();  ///< not up: no request ends before this
-  TimePoint settle_until_{};                ///< connecting and greeting
-  TimePoint up_since_{};                    ///< up
-  TimePoint heard_at_{};                    ///< up: when the last bytes came
-  std::uint32_t attempts_ = 0;
-  bool was_up_ = false;
-  TimePoint now_{};  ///< as far as it was told
-  std::optional<Failure> trouble_, last_failure_;
-
-  RingQueue<Ended> ended_;
-  RingQueue<Note> notes_;
+  bool serves_ = true;   ///< the node has slots, or there is one server
+  bool was_up_ = false;  ///< sinks may miss something whenever the connection comes up again
+  TimePoint now_{};
+  TimePoint settle_until_{};      ///< connecting and greeting
+  TimePoint last_received_at_{};  ///< up
 };
 
 }  // namespace latchkey::detail::redis

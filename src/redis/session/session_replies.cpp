@@ -1,16 +1,22 @@
-// The conversation with one Redis server: what answers and pushes mean.
+// The session with one Redis server: replies become outcomes.
 #include <algorithm>
+#include <chrono>
 #include <new>
 #include <string>
 #include <utility>
 
-#include "redis/protocol/names.hpp"
 #include "redis/protocol/reply.hpp"
-#include "redis/session/requests.hpp"
 #include "redis/session/session.hpp"
 
 namespace latchkey::detail::redis {
 namespace {
+
+using namespace std::chrono_literals;
+
+/// When a channel that the server rejected is tried again.
+constexpr auto channel_pause = 100ms;
+/// The same if the user lacks the permission. A waiter polls no later than that.
+constexpr auto permission_pause = 5s;
 
 Outcome outcome_of(Outcome::Kind kind, std::string text = {}) {
   Outcome outcome;
@@ -19,254 +25,241 @@ Outcome outcome_of(Outcome::Kind kind, std::string text = {}) {
   return outcome;
 }
 
+/// Whether an error about a channel goes away by itself.
+bool is_transient(std::string_view error, const RedisUri::Endpoint& from) {
+  return read_redirect(error, from).kind == Redirect::Kind::later || error.starts_with("BUSY") ||
+         error.starts_with("LOADING");
+}
+
 }  // namespace
 
 bool Session::next(Delivery& delivery) noexcept {
   for (;;) {
-    delivery.what = Delivery::What::told;
-    if (next_told(delivery)) return true;
+    delivery.type = Delivery::Type::sink_event;
+    if (deliveries_.next(delivery)) return true;
     if (trouble_ || (stage_ != Stage::greeting && stage_ != Stage::up)) return false;
     const redisReply* const reply = reader_.next();
     if (reply == nullptr) {
       const std::string_view error = reader_.error();
       if (!error.empty()) trouble_ = not_redis(error, handshake_.answered_anything());
-      if (!error.empty()) continue;
-      return false;
+      if (error.empty()) return false;
+      continue;
     }
     try {
-      if (reply->type == REDIS_REPLY_PUSH) {
-        hear(*reply);
-      } else if (stage_ == Stage::greeting) {
-        greet(*reply);
-      } else {
-        const bool told = answered_front(*reply, delivery);
-        drop_answerless();
-        if (told) return true;
-      }
+      if (on_reply(*reply, delivery)) return true;
     } catch (const std::bad_alloc&) {
       trouble_ = no_memory();
     }
   }
 }
 
-bool Session::next_told(Delivery& delivery) noexcept {
-  if (!notes_.empty()) {
-    Note& note = notes_[0];
-    delivery.request = nullptr;
-    delivery.sink = note.sink;
-    delivery.kind = note.kind;
-    std::swap(delivery.key, note.key);
-    delivery.id = note.id;
-    delivery.server.clear();
-    delivery.text.clear();
-    if (note.kind == Notification::Kind::link_down || note.kind == Notification::Kind::link_up) {
-      std::swap(delivery.text, note.text);
-      try {
-        delivery.server = server_;
-      } catch (const std::bad_alloc&) {
-        delivery.server.clear();
-      }
-    }
-    notes_.pop();
-    return true;
-  }
-  if (ended_.empty()) return false;
-  Ended& ended = ended_[0];
-  delivery.request = ended.request;
-  delivery.sink = ended.sink;
-  delivery.outcome = Outcome{};
-  delivery.outcome.kind = ended.kind;
-  delivery.outcome.token = ended.token;
-  delivery.outcome.never_ran = ended.never_ran;
-  std::swap(delivery.outcome.text, ended.text);
-  ended_.pop();
-  return true;
-}
-
-void Session::greet(const redisReply& reply) {
-  switch (handshake_.answered(reply, subscriptions_, greeting_)) {
-    case Handshake::Step::goes_on: return;
-    case Handshake::Step::failed: trouble_ = handshake_.failure(); return;
-    case Handshake::Step::settled: break;
-  }
-  stage_ = Stage::up;
-  up_since_ = heard_at_;
-  if (settings_.login.cluster) joined_cluster();
-  // One by one, so that a channel that is forbidden keeps nobody from the others.
-  if (handshake_.ears_refused()) {
-    for (const std::string& name : subscriptions_.names()) ask_once_more(name);
-  }
-  release_once_more();
-  // Who listens may have missed something, and who holds may have lost it.
-  const bool was_down = std::exchange(was_up_, true) || last_failure_;
-  last_failure_.reset();
-  if (was_down) tell_all(Notification::Kind::link_up);
-  write_all();
-}
-
-// The oldest command has its answer. True: the delivery is to be handed over.
-bool Session::answered_front(const redisReply& reply, Delivery& delivery) {
-  if (std::exchange(note_owed_, false)) return false;
-  drop_answerless();
-  if (written_ == 0) {
-    trouble_ = not_redis("an answer that nobody asked for", true);
+bool Session::on_reply(const redisReply& reply, Delivery& delivery) {
+  if (reply.type == REDIS_REPLY_PUSH) {
+    on_push(reply);
     return false;
   }
-  InFlightCommand& pending = pending_[0];
-  if (pending.asking && !std::exchange(pending.introduced, true)) return false;
-  delivery.request = pending.request;
-  delivery.sink = pending.sink;
-  if (pending.is_own()) return own_answered(reply, pending, delivery);
-  note_owed_ = pending.noted;
-  if (pending.ask == InFlightCommand::Ask::channels)
-    return channels_answered(reply, pending, delivery);
-  return script_answered(reply, pending, delivery);
-}
-
-bool Session::channels_answered(const redisReply& reply, InFlightCommand& pending,
-                                Delivery& delivery) {
-  if (pending.is_about_channels(reply)) {
-    pending.refusal = error_text(reply);
-    if (pending.refusal.empty()) pending.refusal = "the server refused it";
+  if (stage_ == Stage::greeting) {
+    on_handshake_reply(reply);
     return false;
   }
-  if (pending.request != nullptr && redirected_by(pending.refusal, pending, delivery)) return true;
-  const bool refused = pending.verb == Verb::subscribe && !pending.refusal.empty();
-  if (pending.request != nullptr && !pending.refusal.empty()) channels_refused(pending);
-  delivery.outcome = refused ? outcome_of(Outcome::Kind::refused, pending.refusal)
+  const bool has_delivery = on_command_reply(reply, delivery);
+  pipeline_.drop_unsendable();
+  return has_delivery;
+}
+
+bool Session::on_command_reply(const redisReply& reply, Delivery& delivery) {
+  switch (pipeline_.match_reply()) {
+    case CommandPipeline::ReplyFor::nobody: return false;
+    case CommandPipeline::ReplyFor::unexpected:
+      trouble_ = not_redis("an answer that nobody asked for", true);
+      return false;
+    case CommandPipeline::ReplyFor::front: break;
+  }
+  InFlightCommand& command = pipeline_.front();
+  delivery.request = command.request;
+  delivery.sink = command.sink;
+  if (command.is_internal()) return on_internal_reply(reply, command, delivery);
+  if (command.kind == InFlightCommand::Kind::channels) {
+    return on_channel_reply(reply, command, delivery);
+  }
+  return on_script_reply(reply, command, delivery);
+}
+
+bool Session::on_channel_reply(const redisReply& reply, InFlightCommand& command,
+                               Delivery& delivery) {
+  if (command.is_channel_error(reply)) {
+    command.error = error_text(reply);
+    if (command.error.empty()) command.error = "the server refused it";
+    return false;
+  }
+  const bool has_error = !command.error.empty();
+  if (command.request != nullptr && redirected_by(command.error, command, delivery)) return true;
+  if (command.request != nullptr && has_error) on_channels_rejected(command);
+  const bool refused = command.verb == Verb::subscribe && has_error;
+  delivery.outcome = refused ? outcome_of(Outcome::Kind::refused, command.error)
                              : outcome_of(Outcome::Kind::granted);
-  pop();
+  pipeline_.pop();
   return delivery.request != nullptr;
 }
 
-bool Session::script_answered(const redisReply& reply, InFlightCommand& pending,
+bool Session::on_script_reply(const redisReply& reply, InFlightCommand& command,
                               Delivery& delivery) {
-  Request* const request = pending.request;
+  Request* const request = command.request;
   if (request == nullptr) {
-    pop();
+    pipeline_.pop();
     return false;
   }
   if (reply.type == REDIS_REPLY_ERROR) {
-    if (redirected_by(text_of(reply), pending, delivery)) return true;
-    // The master is another one by now, and a way there is to be found.
+    if (redirected_by(text_of(reply), command, delivery)) return true;
+    // Another server is the master by now. The next connection leads to it.
     if (server_words(text_of(reply)).starts_with("READONLY")) trouble_ = is_replica();
   }
-  if (is_noscript(reply) && pending.ask == InFlightCommand::Ask::script) {
-    if (!overtaken(pending)) {
-      ask_again(pending, InFlightCommand::Ask::script_text, pending.cursor);
-      return false;
-    }
-    delivery.outcome = outcome_of(Outcome::Kind::unknown,
-                                  "the server did not know the script, and a release was behind");
-    pop();
-    return true;
+  if (is_noscript(reply) && command.kind == InFlightCommand::Kind::script) {
+    return on_unknown_script(command, delivery);
   }
   try {
     delivery.outcome = read_outcome(*request, reply);
   } catch (const std::bad_alloc&) {
     delivery.outcome = outcome_of(Outcome::Kind::unknown, "out of memory");
   }
-  const bool more = request->verb == Verb::list && delivery.outcome.kind == Outcome::Kind::granted;
-  const std::uint64_t cursor = more ? list_cursor(reply) : 0;
-  if (cursor != 0) {
-    pending.deadline = later(heard_at_, settings_.timeout);  // each page has its own time
-    ask_again(pending, InFlightCommand::Ask::script, cursor);
+  const bool granted = delivery.outcome.kind == Outcome::Kind::granted;
+  const bool may_have_pages = request->verb == Verb::list && granted;
+  if (const std::uint64_t cursor = may_have_pages ? list_cursor(reply) : 0; cursor != 0) {
+    command.deadline = later(last_received_at_, settings_.timeout);  // each page has its own
+    repeat_front(InFlightCommand::Kind::script, cursor);
     return false;
   }
-  if (delivery.outcome.kind == Outcome::Kind::granted && wants_replicas(request->verb)) {
-    unconfirmed_.push_back({request, pending.sink, pending.deadline, delivery.outcome.token});
-    pop();
+  const bool awaits_replicas = granted && replicas_.applies_to(request->verb);
+  if (awaits_replicas) {
+    replicas_.await({request, command.sink, Outcome::Kind::granted, delivery.outcome.token},
+                    command.deadline);
+  }
+  pipeline_.pop();
+  return !awaits_replicas;
+}
+
+// An acquire that is repeated after its own release would leave a hold that nobody releases.
+bool Session::on_unknown_script(InFlightCommand& command, Delivery& delivery) {
+  if (!pipeline_.front_is_overtaken()) {
+    repeat_front(InFlightCommand::Kind::script_text, command.cursor);
     return false;
   }
-  pop();
+  delivery.outcome = outcome_of(Outcome::Kind::unknown,
+                                "the server did not know the script, and a release was behind");
+  pipeline_.pop();
   return true;
 }
 
-// Who was refused listens no more. A channel that nobody listens to is left once more: the server
-// may have kept it on for somebody who left it while this request was under way.
-void Session::channels_refused(const InFlightCommand& pending) {
-  const Request& request = *pending.request;
-  if (pending.verb == Verb::subscribe) subscriptions_.remove(request, *pending.sink);
-  for (const std::string& name : channels_of(request.key, request.type, request.id).names) {
-    if (subscriptions_.listeners(name) == nullptr) ask_once_more(name);
+bool Session::on_internal_reply(const redisReply& reply, InFlightCommand& command,
+                                Delivery& delivery) {
+  switch (command.kind) {
+    case InFlightCommand::Kind::internal_channel:
+      return on_internal_channel_reply(reply, command, delivery);
+    case InFlightCommand::Kind::slots: pipeline_.pop(); return on_slots_reply(reply, delivery);
+    case InFlightCommand::Kind::wait:
+      pipeline_.pop();
+      replicas_.on_wait_reply(reply, deliveries_);
+      send_wait_if_due();
+      return false;
+    default: pipeline_.pop(); return false;
   }
 }
 
-// At the end of the queue. The place that the old one leaves is the room for the new one.
-void Session::ask_again(InFlightCommand& pending, InFlightCommand::Ask ask, std::uint64_t cursor) {
-  Request& request = *pending.request;
-  Sink& sink = *pending.sink;
-  const TimePoint deadline = pending.deadline;
-  const bool asking = pending.asking;
-  const std::uint8_t hops = pending.hops;
-  pop();
-  InFlightCommand& again = pending_.push();
-  again.start(request, sink, deadline);
-  again.asking = asking;
-  again.hops = hops;
-  again.ask = ask;
-  again.cursor = cursor;
-  write_all();
+bool Session::on_slots_reply(const redisReply& reply, Delivery& delivery) {
+  auto slots = read_slots(reply, settings_.endpoint);
+  if (!slots) {
+    trouble_ = no_slots(reply);
+    return false;
+  }
+  delivery.type = Delivery::Type::slot_map;
+  delivery.slots = *std::move(slots);
+  return true;
 }
 
-// An acquire that is asked again behind its own release would leave a hold that nobody gives back.
-bool Session::overtaken(const InFlightCommand& pending) const noexcept {
-  const auto asks_for = [&](const HoldId& id) {
-    if (pending.verb != Verb::acquire_all) return id == pending.id;
-    return std::ranges::any_of(pending.request->members,
-                               [&](const Member& member) { return member.id == id; });
-  };
-  for (std::size_t index = 1; index < pending_.size(); ++index) {
-    const InFlightCommand& each = pending_[index];
-    const bool ends = !each.is_own() && gives_back(each.verb);
-    if (ends && asks_for(each.id)) return true;
+bool Session::on_internal_channel_reply(const redisReply& reply, InFlightCommand& command,
+                                        Delivery& delivery) {
+  if (command.is_channel_error(reply)) {
+    command.error = error_text(reply);
+    return false;
   }
+  const bool subscribed = command.verb == Verb::subscribe;
+  const bool rejected = !command.error.empty();
+  const auto* const listeners = subscriptions_.listeners(command.channel);
+  if (rejected && is_transient(command.error, settings_.endpoint)) {
+    retry_channel(command.channel);
+  } else if (rejected && subscribed && listeners != nullptr) {
+    subscriptions_.retry(command.channel, later(now_, permission_pause));
+  }
+  if (subscribed && redirected_by(command.error, command, delivery)) return true;
+  pipeline_.pop();
+  // The listeners have missed what was published before the subscription.
+  if (subscribed && !rejected && listeners != nullptr) deliveries_.notify_released(*listeners);
   return false;
 }
 
-void Session::hear(const redisReply& push) {
+// The router decides where the request goes next.
+bool Session::redirected_by(std::string_view error, InFlightCommand& command, Delivery& delivery) {
+  if (!settings_.login.cluster || error.empty()) return false;
+  delivery.redirect = read_redirect(error, settings_.endpoint);
+  if (delivery.redirect.kind == Redirect::Kind::none) return false;
+  delivery.type = Delivery::Type::redirect;
+  delivery.request = command.request;
+  delivery.sink = command.sink;
+  delivery.deadline = command.deadline;
+  delivery.hops = static_cast<std::uint8_t>(std::min(command.hops + 1, 255));
+  delivery.overtaken = pipeline_.front_is_overtaken();
+  delivery.outcome = Outcome{};
+  delivery.outcome.text = error;
+  pipeline_.pop();
+  return true;
+}
+
+// A subscriber that is rejected listens no more. A channel without listeners is unsubscribed from
+// once more: the server may have kept the subscription for a listener that left meanwhile.
+void Session::on_channels_rejected(const InFlightCommand& command) {
+  const Request& request = *command.request;
+  if (command.verb == Verb::subscribe) subscriptions_.remove(request, *command.sink);
+  for (const std::string& name : channels_of(request.key, request.type, request.id).names) {
+    if (subscriptions_.listeners(name) == nullptr) retry_channel(name);
+  }
+}
+
+void Session::repeat_front(InFlightCommand::Kind kind, std::uint64_t cursor) {
+  pipeline_.requeue_front(kind, cursor);
+  write_all();
+}
+
+void Session::retry_channel(const std::string& channel) {
+  subscriptions_.retry(channel, later(now_, channel_pause));
+}
+
+void Session::on_push(const redisReply& push) {
   if (push.elements < 2) return;
   const std::string_view kind = text_of(*push.element[0]);
+  const std::string_view channel = text_of(*push.element[1]);
   if (kind == "subscribe" || kind == "unsubscribe" || kind == "ssubscribe" ||
       kind == "sunsubscribe") {
-    if (stage_ == Stage::greeting) return handshake_.confirmed();
-    // In the order of all answers, so it is about the oldest command; unless the server drops
-    // listeners of its own accord.
-    const bool leaves = kind.find("unsubscribe") != std::string_view::npos;
-    const bool expected = written_ > 0 && (pending_[0].verb == Verb::unsubscribe) == leaves;
-    if (expected) pending_[0].confirmed = true;
-    if (kind == "sunsubscribe") dropped(std::string(text_of(*push.element[1])));
-    return;
+    return on_channel_push(kind, channel);
   }
   if ((kind != "message" && kind != "smessage") || push.elements < 3) return;
-  const auto* const listeners = subscriptions_.listeners(text_of(*push.element[1]));
-  if (listeners != nullptr) tell_released(*listeners);
+  const auto* const listeners = subscriptions_.listeners(channel);
+  if (listeners != nullptr) deliveries_.notify_released(*listeners);
 }
 
-// The slot of a sharded channel goes to another node, and its listeners with it: where to, the
-// answer tells.
-void Session::dropped(const std::string& channel) {
-  if (stage_ != Stage::up || subscriptions_.listeners(channel) == nullptr) return;
-  ask_own(InFlightCommand::Ask::own_channel, Verb::subscribe, channel, heard_at_);
-}
-
-void Session::tell_released(const std::vector<Subscriptions::Listener>& listeners) {
-  for (const Subscriptions::Listener& each : listeners) {
-    notes_.reserve(1 + 2 * sinks_.size());
-    Note& note = notes_.push();
-    note.sink = each.sink;
-    note.kind = Notification::Kind::released;
-    note.id = each.id;
-    note.text.clear();
-    try {
-      note.key = each.key;
-    } catch (const std::bad_alloc&) {
-      // It is lost; link_up says that something was.
-      note.kind = Notification::Kind::link_up;
-      note.id = {};
-      note.key.clear();
-    }
+// Pushes keep the order of replies, so this one belongs to the oldest command. If that is not such
+// a change, the server has ended a subscription on its own: the slot of a sharded channel moves to
+// another node. The reply to a new subscription says to which.
+void Session::on_channel_push(std::string_view kind, std::string_view channel) {
+  if (stage_ == Stage::greeting) return handshake_.on_channels_confirmed();
+  const bool unsubscribed = kind.find("unsubscribe") != std::string_view::npos;
+  if (pipeline_.awaits_reply()) {
+    InFlightCommand& oldest = pipeline_.front();
+    if ((oldest.verb == Verb::unsubscribe) == unsubscribed) oldest.confirmed = true;
   }
+  if (kind != "sunsubscribe" || stage_ != Stage::up) return;
+  if (subscriptions_.listeners(channel) == nullptr) return;
+  const std::string name(channel);
+  send_channel_change(Verb::subscribe, name, last_received_at_);
 }
 
 }  // namespace latchkey::detail::redis

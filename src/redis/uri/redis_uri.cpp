@@ -1,4 +1,4 @@
-// What a redis: URI, or one of its kin, says.
+// Servers and login, as a Redis URI names them.
 #include "redis/uri/redis_uri.hpp"
 
 namespace latchkey::detail::redis {
@@ -17,9 +17,10 @@ std::string RedisUri::describe() const {
   if (deployment == Deployment::cluster) text += "+cluster";
   text += "://";
   if (deployment == Deployment::server) {
-    return text + place.text() + "/" + std::to_string(database);
+    return text + endpoint.text() + "/" + std::to_string(database);
   }
-  for (const Endpoint& each : places) text += (&each != places.data() ? "," : "") + each.text();
+  for (const Endpoint& each : endpoints)
+    text += (&each != endpoints.data() ? "," : "") + each.text();
   if (deployment == Deployment::cluster) return text;
   return text + "/" + master + "/" + std::to_string(database);
 }
@@ -27,8 +28,8 @@ std::string RedisUri::describe() const {
 RedisUri RedisUri::server_at(const Endpoint& where) const {
   RedisUri uri = *this;
   uri.deployment = Deployment::server;
-  uri.place = where;
-  uri.places.clear();
+  uri.endpoint = where;
+  uri.endpoints.clear();
   return uri;
 }
 

@@ -1,4 +1,4 @@
-// What a redis: URI, or one of its kin, says.
+// Servers and login, as a Redis URI names them.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace latchkey::detail::redis {
 
-/// Servers, and how to log in.
+/// The parts of a Redis URI.
 ///
 ///     redis://[user][:password]@host[:port][/database][?option=value&…]
 ///     rediss://…                          the same over TLS
@@ -17,14 +17,15 @@ namespace latchkey::detail::redis {
 ///     redis+cluster://[user][:password]@host[:port][,host[:port]…][?…]
 ///     rediss+sentinel://…, rediss+cluster://…      the same over TLS
 ///
-/// All parts are percent-decoded; an IPv6 address stands in brackets. The hosts of redis+sentinel
-/// are sentinels, those of redis+cluster any nodes of it: the others are found out.
+/// All parts are percent-decoded. An IPv6 address is enclosed in brackets. The hosts of
+/// redis+sentinel are sentinels. Those of redis+cluster are some nodes of the cluster, which name
+/// the others.
 ///
-/// | option            | what it is                                            | default          |
+/// | option            | meaning                                               | default          |
 /// |-------------------|-------------------------------------------------------|------------------|
-/// | client_name       | what CLIENT LIST shows                                | latchkey         |
+/// | client_name       | the name in CLIENT LIST                               | latchkey         |
 /// | db                | redis+unix: the database                              | 0                |
-/// | sentinel_user     | …+sentinel: who we are to the sentinels               | their default    |
+/// | sentinel_user     | …+sentinel: the user for the sentinels                | their default    |
 /// | sentinel_password | …+sentinel: the password for the sentinels            | none             |
 /// | cafile            | rediss: a file of certificates to trust               | the system's     |
 /// | cert, key         | rediss: this client's certificate and its private key | none             |
@@ -41,31 +42,31 @@ struct RedisUri {
     friend bool operator==(const Endpoint&, const Endpoint&) = default;
   };
 
-  /// Throws std::invalid_argument: one sentence, in which neither user nor password appear.
+  /// Throws std::invalid_argument with one sentence that contains neither user nor password.
   static RedisUri parse(std::string_view text);
 
-  /// Scheme, hosts, ports and database, or the path: for messages.
+  /// Scheme, hosts, ports and database, or the path. For messages.
   [[nodiscard]] std::string describe() const;
 
-  /// One of the servers, and one of the sentinels.
+  /// The URI of one server, and of one sentinel.
   [[nodiscard]] RedisUri server_at(const Endpoint& where) const;
   [[nodiscard]] RedisUri sentinel_at(const Endpoint& where) const;
 
-  /// The name that the server's certificate is to be for.
+  /// The name that the server's certificate must be valid for.
   [[nodiscard]] const std::string& tls_name() const noexcept {
-    return server_name.empty() ? place.host : server_name;
+    return server_name.empty() ? endpoint.host : server_name;
   }
 
-  /// Is there anything to log in with?
+  /// Whether there is a user or a password.
   [[nodiscard]] bool logs_in() const noexcept { return !user.empty() || !password.empty(); }
 
   Transport transport = Transport::tcp;
   Deployment deployment = Deployment::server;
-  Endpoint place;                ///< server
-  std::vector<Endpoint> places;  ///< sentinel, cluster: one at least
-  std::string master;            ///< sentinel: the name that they know it by
-  std::string path;              ///< of the socket
-  std::string user;              ///< empty: the server's default user
+  Endpoint endpoint;                ///< server
+  std::vector<Endpoint> endpoints;  ///< sentinel, cluster: at least one
+  std::string master;               ///< sentinel: the name of the master
+  std::string path;                 ///< of the socket
+  std::string user;                 ///< empty: the server's default user
   std::string password;
   int database = 0;
   std::string client_name = "latchkey";

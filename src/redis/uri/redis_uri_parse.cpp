@@ -1,4 +1,4 @@
-// Reading a redis: URI, or one of its kin.
+// Parses Redis URIs.
 #include "redis/uri/redis_uri.hpp"
 
 #include <sys/un.h>
@@ -49,7 +49,7 @@ std::optional<unsigned> hex_value(char digit) noexcept {
   return value;
 }
 
-/// `what` names the part: its text may be a secret.
+/// `what` names the part for the message, which must not contain a secret.
 std::string decoded(std::string_view text, std::string_view what) {
   std::string plain;
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -67,7 +67,7 @@ std::string decoded(std::string_view text, std::string_view what) {
     plain += static_cast<char>(*high * 16 + *low);
     at += 2;
   }
-  // A NUL would end the text early on its way to the system or to OpenSSL.
+  // The system and OpenSSL would take a NUL for the end of the text.
   if (plain.find('\0') != std::string::npos) {
     refuse("the " + std::string(what) + " of the Redis URI has a NUL in it");
   }
@@ -96,15 +96,15 @@ void parse_login(std::string_view login, RedisUri& uri) {
   if (colon != std::string_view::npos) uri.password = decoded(login.substr(colon + 1), "password");
 }
 
-/// `text` is what one host and its port are written as.
-Endpoint parse_place(std::string_view text, std::uint16_t default_port) {
-  Endpoint place{.host = {}, .port = default_port};
+/// `text` is `host[:port]`.
+Endpoint parse_endpoint(std::string_view text, std::uint16_t default_port) {
+  Endpoint endpoint{.host = {}, .port = default_port};
   std::string_view port;
   bool has_port = false;
   if (text.starts_with('[')) {
     const std::size_t end = text.find(']');
     if (end == std::string_view::npos) refuse("the '[' of an IPv6 address lacks its ']'");
-    place.host = text.substr(1, end - 1);
+    endpoint.host = text.substr(1, end - 1);
     const std::string_view rest = text.substr(end + 1);
     if (!rest.empty() && !rest.starts_with(':')) {
       refuse("between ']' and the port of a Redis URI stands a ':', not " + quoted(rest));
@@ -113,19 +113,19 @@ Endpoint parse_place(std::string_view text, std::uint16_t default_port) {
     if (has_port) port = rest.substr(1);
   } else {
     const std::size_t colon = text.find(':');
-    place.host = decoded(text.substr(0, colon), "host");
+    endpoint.host = decoded(text.substr(0, colon), "host");
     has_port = colon != std::string_view::npos;
     if (has_port) port = text.substr(colon + 1);
     if (port.find(':') != std::string_view::npos) {
       refuse("a Redis URI has one host and one port; an IPv6 address stands in brackets, as [::1]");
     }
   }
-  if (place.host.empty()) refuse("a Redis URI names a host: redis://127.0.0.1:6379");
-  if (has_port) place.port = parse_port(port);
-  return place;
+  if (endpoint.host.empty()) refuse("a Redis URI names a host: redis://127.0.0.1:6379");
+  if (has_port) endpoint.port = parse_port(port);
+  return endpoint;
 }
 
-void parse_places(std::string_view text, RedisUri& uri) {
+void parse_endpoints(std::string_view text, RedisUri& uri) {
   const std::uint16_t port = uri.deployment == Deployment::sentinel ? sentinel_port : 6379;
   if (uri.deployment == Deployment::server) {
     if (text.find(',') != std::string_view::npos) {
@@ -133,18 +133,18 @@ void parse_places(std::string_view text, RedisUri& uri) {
           "a redis:// URI names one server: several are redis+sentinel://h1,h2,h3/master, "
           "redis+cluster://h1,h2,h3 or \"quorum: redis://h1 redis://h2 redis://h3\"");
     }
-    uri.place = parse_place(text, port);
+    uri.endpoint = parse_endpoint(text, port);
     return;
   }
   for (;;) {
     const std::size_t comma = text.find(',');
-    uri.places.push_back(parse_place(text.substr(0, comma), port));
+    uri.endpoints.push_back(parse_endpoint(text.substr(0, comma), port));
     if (comma == std::string_view::npos) return;
     text.remove_prefix(comma + 1);
   }
 }
 
-/// What stands between hosts and options, with its '/'.
+/// `path` is the text between hosts and options, with its '/'.
 void parse_path(std::string_view path, RedisUri& uri) {
   path.remove_prefix(std::min<std::size_t>(path.size(), 1));
   if (uri.deployment == Deployment::sentinel) {
@@ -163,8 +163,8 @@ void parse_path(std::string_view path, RedisUri& uri) {
   }
 }
 
-void parse_socket(std::string_view place, std::string_view path, RedisUri& uri) {
-  if (!place.empty() || path.size() < 2) {
+void parse_socket(std::string_view endpoint, std::string_view path, RedisUri& uri) {
+  if (!endpoint.empty() || path.size() < 2) {
     refuse("a Unix socket is written with its whole path: redis+unix:///run/redis.sock");
   }
   uri.path = decoded(path, "path");
@@ -267,23 +267,23 @@ RedisUri RedisUri::parse(std::string_view text) {
   rest.remove_prefix(authority.size());
   const std::size_t at = authority.rfind('@');
   const bool login = at != std::string_view::npos;
-  // From here on messages quote what they refuse, so nothing of a password may be left in it.
+  // Messages from here on quote the text, so it must not contain a part of a password.
   if (rest.find('@') != std::string_view::npos || (login && authority.find('@') != at)) {
     refuse(
         "in a Redis URI '@' stands once, behind user and password: within them '@' is %40, '/' is "
         "%2F, '?' is %3F, '#' is %23");
   }
   if (login) parse_login(authority.substr(0, at), uri);
-  const std::string_view place = login ? authority.substr(at + 1) : authority;
+  const std::string_view endpoint = login ? authority.substr(at + 1) : authority;
   const std::size_t question = rest.find('?');
   const std::string_view path = rest.substr(0, question);
-  if (path.find('#') != std::string_view::npos || place.find(' ') != std::string_view::npos) {
+  if (path.find('#') != std::string_view::npos || endpoint.find(' ') != std::string_view::npos) {
     refuse("a Redis URI has neither a '#' nor a space in it: they are %23 and %20");
   }
   if (uri.transport == Transport::unix_socket) {
-    parse_socket(place, path, uri);
+    parse_socket(endpoint, path, uri);
   } else {
-    parse_places(place, uri);
+    parse_endpoints(endpoint, uri);
     parse_path(path, uri);
   }
   if (question != std::string_view::npos) {

@@ -15,7 +15,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using Place = RedisUri::Endpoint;
+using Endpoint = RedisUri::Endpoint;
 using Transport = RedisUri::Transport;
 
 std::string refusal_of(std::string_view text) {
@@ -30,8 +30,8 @@ std::string refusal_of(std::string_view text) {
 TEST(RedisUri, HostPortAndDatabase) {
   const RedisUri uri = RedisUri::parse("redis://example.org:7000/3");
   EXPECT_EQ(uri.transport, Transport::tcp);
-  EXPECT_EQ(uri.place.host, "example.org");
-  EXPECT_EQ(uri.place.port, 7000);
+  EXPECT_EQ(uri.endpoint.host, "example.org");
+  EXPECT_EQ(uri.endpoint.port, 7000);
   EXPECT_EQ(uri.database, 3);
   EXPECT_FALSE(uri.logs_in());
   EXPECT_EQ(uri.client_name, "latchkey");
@@ -39,7 +39,7 @@ TEST(RedisUri, HostPortAndDatabase) {
 
 TEST(RedisUri, WhatIsLeftOutHasADefault) {
   const RedisUri uri = RedisUri::parse("redis://localhost");
-  EXPECT_EQ(uri.place.port, 6379);
+  EXPECT_EQ(uri.endpoint.port, 6379);
   EXPECT_EQ(uri.database, 0);
   EXPECT_EQ(RedisUri::parse("redis://localhost/").database, 0);
 }
@@ -57,10 +57,10 @@ TEST(RedisUri, UserAndPasswordAreDecoded) {
 
 TEST(RedisUri, Ipv6StandsInBrackets) {
   const RedisUri uri = RedisUri::parse("redis://[::1]:7000");
-  EXPECT_EQ(uri.place.host, "::1");
-  EXPECT_EQ(uri.place.port, 7000);
+  EXPECT_EQ(uri.endpoint.host, "::1");
+  EXPECT_EQ(uri.endpoint.port, 7000);
   EXPECT_EQ(uri.describe(), "redis://[::1]:7000/0");
-  EXPECT_EQ(RedisUri::parse("redis://[::1]").place.port, 6379);
+  EXPECT_EQ(RedisUri::parse("redis://[::1]").endpoint.port, 6379);
 }
 
 TEST(RedisUri, UnixSockets) {
@@ -151,11 +151,12 @@ TEST(RedisUri, SentinelsAndTheNameOfTheirMaster) {
   const RedisUri uri = RedisUri::parse(
       "redis+sentinel://me:pw@h1,h2:7000,[::1]/orders/3?sentinel_user=w&sentinel_password=p%40");
   EXPECT_EQ(uri.deployment, RedisUri::Deployment::sentinel);
-  EXPECT_THAT(uri.places, ElementsAre(Place{"h1", 26379}, Place{"h2", 7000}, Place{"::1", 26379}));
+  EXPECT_THAT(uri.endpoints,
+              ElementsAre(Endpoint{"h1", 26379}, Endpoint{"h2", 7000}, Endpoint{"::1", 26379}));
   EXPECT_EQ(uri.master, "orders");
   EXPECT_EQ(uri.database, 3);
   EXPECT_EQ(uri.describe(), "redis+sentinel://h1:26379,h2:7000,[::1]:26379/orders/3");
-  const RedisUri sentinel = uri.sentinel_at(uri.places[1]);
+  const RedisUri sentinel = uri.sentinel_at(uri.endpoints[1]);
   EXPECT_EQ(sentinel.user, "w");
   EXPECT_EQ(sentinel.password, "p@");
   EXPECT_EQ(sentinel.database, 0);
@@ -169,7 +170,7 @@ TEST(RedisUri, NodesOfACluster) {
   const RedisUri uri = RedisUri::parse("rediss+cluster://:pw@h1,h2:7000?cafile=/ca");
   EXPECT_EQ(uri.deployment, RedisUri::Deployment::cluster);
   EXPECT_EQ(uri.transport, Transport::tls);
-  EXPECT_THAT(uri.places, ElementsAre(Place{"h1", 6379}, Place{"h2", 7000}));
+  EXPECT_THAT(uri.endpoints, ElementsAre(Endpoint{"h1", 6379}, Endpoint{"h2", 7000}));
   EXPECT_EQ(uri.describe(), "rediss+cluster://h1:6379,h2:7000");
 }
 

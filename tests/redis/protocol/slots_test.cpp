@@ -15,9 +15,9 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using Kind = Redirect::Kind;
-using Place = RedisUri::Endpoint;
+using Endpoint = RedisUri::Endpoint;
 
-const Place here{"10.0.0.1", 7000};
+const Endpoint here{"10.0.0.1", 7000};
 
 std::optional<SlotMap> read(std::string_view bytes) {
   ReplyReader reader;
@@ -58,9 +58,9 @@ TEST(Slots, AMapNamesMastersAndReplicas) {
   ASSERT_TRUE(map);
   ASSERT_EQ(map->ranges.size(), 2U);
   EXPECT_EQ(map->ranges[0].last, 5460);
-  EXPECT_EQ(map->ranges[0].master, (Place{"10.0.0.1", 7000}));
-  EXPECT_EQ(map->ranges[1].master, (Place{"host", 7002}));
-  EXPECT_THAT(map->replicas, ElementsAre(Place{"10.0.0.2", 7001}));
+  EXPECT_EQ(map->ranges[0].master, (Endpoint{"10.0.0.1", 7000}));
+  EXPECT_EQ(map->ranges[1].master, (Endpoint{"host", 7002}));
+  EXPECT_THAT(map->replicas, ElementsAre(Endpoint{"10.0.0.2", 7001}));
 }
 
 TEST(Slots, ANodeThatDoesNotKnowItsAddressIsWhereTheAnswerCameFrom) {
@@ -68,8 +68,8 @@ TEST(Slots, ANodeThatDoesNotKnowItsAddressIsWhereTheAnswerCameFrom) {
       "*2\r\n*3\r\n:0\r\n:1\r\n*3\r\n$0\r\n\r\n:7005\r\n$2\r\nid\r\n"
       "*3\r\n:2\r\n:3\r\n*3\r\n_\r\n:7006\r\n$2\r\nid\r\n");
   ASSERT_TRUE(map);
-  EXPECT_EQ(map->ranges[0].master, (Place{"10.0.0.1", 7005}));
-  EXPECT_EQ(map->ranges[1].master, (Place{"10.0.0.1", 7006}));
+  EXPECT_EQ(map->ranges[0].master, (Endpoint{"10.0.0.1", 7005}));
+  EXPECT_EQ(map->ranges[1].master, (Endpoint{"10.0.0.1", 7006}));
 }
 
 TEST(Slots, ANodeThatNobodyKnowsIsLeftOut) {
@@ -89,12 +89,12 @@ TEST(Redirects, AreReadWithAnyKindOfAddress) {
   const Redirect moved = read_redirect("MOVED 3999 127.0.0.1:6381", here);
   EXPECT_EQ(moved.kind, Kind::moved);
   EXPECT_EQ(moved.slot, 3999);
-  EXPECT_EQ(moved.place, (Place{"127.0.0.1", 6381}));
-  EXPECT_EQ(read_redirect("ASK 1 ::1:6381", here).place, (Place{"::1", 6381}));
+  EXPECT_EQ(moved.endpoint, (Endpoint{"127.0.0.1", 6381}));
+  EXPECT_EQ(read_redirect("ASK 1 ::1:6381", here).endpoint, (Endpoint{"::1", 6381}));
   EXPECT_EQ(read_redirect("ASK 1 ::1:6381", here).kind, Kind::ask);
-  EXPECT_EQ(read_redirect("MOVED 1 :6381", here).place, (Place{"10.0.0.1", 6381}));
-  EXPECT_EQ(read_redirect("MOVED 1 node-3.example:6381", here).place,
-            (Place{"node-3.example", 6381}));
+  EXPECT_EQ(read_redirect("MOVED 1 :6381", here).endpoint, (Endpoint{"10.0.0.1", 6381}));
+  EXPECT_EQ(read_redirect("MOVED 1 node-3.example:6381", here).endpoint,
+            (Endpoint{"node-3.example", 6381}));
 }
 
 TEST(Redirects, SomeSayLater) {

@@ -24,8 +24,8 @@ TEST_F(SessionTest, TheFirstWordsAreTheHandshakeAndRequestsWaitForItsEnd) {
   EXPECT_THAT(heard(), ElementsAre(ElementsAre("CLIENT", "KILL", "ID", nobody),
                                    ElementsAre("HDEL", "latchkey_probe", "")));
   say(":0\r\n:0\r\n");
-  EXPECT_EQ(link.stage(), Session::Stage::up);
-  EXPECT_TRUE(link.may_kill());
+  EXPECT_EQ(session.stage(), Session::Stage::up);
+  EXPECT_TRUE(session.may_kill());
   EXPECT_THAT(names(), ElementsAre("EVALSHA a"));
   EXPECT_THAT(sink.notes, IsEmpty()) << "the first connection is no news";
 }
@@ -36,7 +36,7 @@ TEST_F(SessionTest, AServerThatMayEvictHeldLocksIsWarnedOf) {
     heard();
     say(testing::hello_answer(11, "run", "master", memory));
     lose();
-    return link.warning();
+    return session.warning();
   };
   EXPECT_EQ(warning_for("maxmemory:0\r\nmaxmemory_policy:allkeys-lru\r\n"), "");
   EXPECT_EQ(warning_for("maxmemory:1000\r\nmaxmemory_policy:noeviction\r\n"), "");
@@ -58,17 +58,17 @@ TEST_F(LoginTest, UserPasswordAndDatabase) {
   say(testing::hello_answer(11, "run"));
   EXPECT_THAT(names(), ElementsAre("SELECT", "CLIENT", "HDEL"));
   say("+OK\r\n:0\r\n:0\r\n");
-  EXPECT_EQ(link.stage(), Session::Stage::up);
+  EXPECT_EQ(session.stage(), Session::Stage::up);
 }
 
 TEST_F(LoginTest, AWrongPasswordIsARefusalWithoutIt) {
   connect();
   heard();
   say("-WRONGPASS invalid username-password pair or user is disabled.\r\n");
-  ASSERT_TRUE(link.trouble());
-  EXPECT_TRUE(link.trouble()->refused);
-  EXPECT_THAT(link.trouble()->text, HasSubstr("user or password is wrong"));
-  EXPECT_THAT(link.trouble()->text, Not(HasSubstr("secret")));
+  ASSERT_TRUE(session.trouble());
+  EXPECT_TRUE(session.trouble()->permanent);
+  EXPECT_THAT(session.trouble()->text, HasSubstr("user or password is wrong"));
+  EXPECT_THAT(session.trouble()->text, Not(HasSubstr("secret")));
 }
 
 TEST_F(LoginTest, ADatabaseThatIsNotThere) {
@@ -77,9 +77,9 @@ TEST_F(LoginTest, ADatabaseThatIsNotThere) {
   say(testing::hello_answer(11, "run"));
   heard();
   say("-ERR DB index is out of range\r\n:0\r\n");
-  ASSERT_TRUE(link.trouble());
-  EXPECT_TRUE(link.trouble()->refused);
-  EXPECT_THAT(link.trouble()->text, HasSubstr("refused database 3: ERR DB index"));
+  ASSERT_TRUE(session.trouble());
+  EXPECT_TRUE(session.trouble()->permanent);
+  EXPECT_THAT(session.trouble()->text, HasSubstr("refused database 3: ERR DB index"));
 }
 
 class PasswordTest : public SessionTest {
@@ -119,11 +119,11 @@ TEST_F(SessionTest, EachGreetingThatIsNoneHasItsSentence) {
     connect_after_pause();
     heard();
     say(greeting.answer);
-    ASSERT_TRUE(link.trouble());
-    EXPECT_THAT(link.trouble()->text, HasSubstr(greeting.text));
-    EXPECT_THAT(link.trouble()->text, Not(HasSubstr("bob")));
-    EXPECT_EQ(link.trouble()->refused, greeting.refused);
-    link.failed(*link.trouble(), now);
+    ASSERT_TRUE(session.trouble());
+    EXPECT_THAT(session.trouble()->text, HasSubstr(greeting.text));
+    EXPECT_THAT(session.trouble()->text, Not(HasSubstr("bob")));
+    EXPECT_EQ(session.trouble()->permanent, greeting.refused);
+    session.failed(*session.trouble(), now);
   }
 }
 
@@ -132,7 +132,7 @@ TEST_F(SessionTest, AUserWhoMayNotReleaseIsRefusedAndOneWhoMayNotUseTheProbesKey
        {std::pair("-NOPERM User bob has no permissions to run the 'hdel' command\r\n", true),
         std::pair("-NOPERM No permissions to access a key\r\n", false)}) {
     SCOPED_TRACE(answer);
-    Session one({.login = {}, .timeout = timeout, .wire = {}, .seed = 7});
+    Session one({.login = {}, .timeout = timeout, .channels = {}, .seed = 7});
     one.connecting(now);
     one.connected();
     Delivery delivery;
@@ -143,7 +143,7 @@ TEST_F(SessionTest, AUserWhoMayNotReleaseIsRefusedAndOneWhoMayNotUseTheProbesKey
     EXPECT_EQ(one.stage() == Session::Stage::up, !refused);
     ASSERT_EQ(one.trouble().has_value(), refused);
     if (!refused) continue;
-    EXPECT_TRUE(one.trouble()->refused);
+    EXPECT_TRUE(one.trouble()->permanent);
     EXPECT_THAT(one.trouble()->text, AllOf(HasSubstr("+hdel"), Not(HasSubstr("bob"))));
   }
 }
@@ -152,16 +152,16 @@ TEST_F(SessionTest, AReplicaIsNotSpokenTo) {
   connect();
   heard();
   say(testing::hello_answer(11, "run", "replica"));
-  ASSERT_TRUE(link.trouble());
-  EXPECT_THAT(link.trouble()->text, HasSubstr("is a replica"));
+  ASSERT_TRUE(session.trouble());
+  EXPECT_THAT(session.trouble()->text, HasSubstr("is a replica"));
 }
 
 TEST_F(SessionTest, AHandshakeThatTakesTooLongIsGivenUp) {
   connect();
   pass(1999ms);
-  EXPECT_FALSE(link.trouble());
+  EXPECT_FALSE(session.trouble());
   pass(1ms);
-  EXPECT_TRUE(link.trouble());
+  EXPECT_TRUE(session.trouble());
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ TEST_F(SessionTest, ARefusedSubscriptionLeavesNoListener) {
   submit(Verb::subscribe, "forbidden", 0);
   heard();
   say(no_permission);
-  EXPECT_FALSE(link.listens());
+  EXPECT_FALSE(session.listens());
   submit(Verb::subscribe, "k", 0);
   heard();
   say("+PONG\r\n");
@@ -88,7 +88,7 @@ TEST_F(SessionTest, AChannelThatWasLeftWhileAnotherWasRefusedItIsLeftAtTheServer
   submit(Verb::unsubscribe, "a", 0);
   heard();
   say("-BUSY a script runs\r\n-BUSY a script runs\r\n+PONG\r\n");
-  EXPECT_FALSE(link.listens());
+  EXPECT_FALSE(session.listens());
   pass(1s);
   EXPECT_THAT(names(), ElementsAre("UNSUBSCRIBE", "PING", "UNSUBSCRIBE", "PING"));
 }
@@ -122,7 +122,7 @@ TEST_F(SessionTest, SubscriptionsThatANewConnectionRefusesAreAskedForOneByOne) {
   say(testing::hello_answer(12, "run"));
   heard();
   say(":0\r\n" + std::string(no_permission));
-  ASSERT_EQ(link.stage(), Session::Stage::up);
+  ASSERT_EQ(session.stage(), Session::Stage::up);
   pass(1s);
   EXPECT_THAT(names(), ElementsAre("SUBSCRIBE", "PING", "SUBSCRIBE", "PING"));
   sink.notes.clear();
@@ -172,14 +172,14 @@ TEST_F(SessionTest, KeysThatShareAChannelAreBothToldAndLeaveItTogether) {
   EXPECT_THAT(names(), ElementsAre("UNSUBSCRIBE", "PING"));
   say("+PONG\r\n");
   EXPECT_EQ(sink.told.size(), 4U);
-  EXPECT_FALSE(link.listens());
+  EXPECT_FALSE(session.listens());
 }
 
 TEST_F(SessionTest, PushesOfOtherKindsAndStrangeChannelsAreNothing) {
   bring_up();
   say(testing::message("elsewhere", "0") + ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nk\r\n>0\r\n");
   EXPECT_TRUE(sink.notes.empty());
-  EXPECT_FALSE(link.trouble());
+  EXPECT_FALSE(session.trouble());
 }
 
 }  // namespace

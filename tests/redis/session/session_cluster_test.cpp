@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
-using What = Delivery::What;
+using Type = Delivery::Type;
 
 Session::Settings cluster_settings() {
   Session::Settings settings;
@@ -21,7 +21,7 @@ Session::Settings cluster_settings() {
   settings.login.cluster = true;
   settings.timeout = 2s;
   settings.seed = 7;
-  settings.place = {"10.0.0.1", 7000};
+  settings.endpoint = {"10.0.0.1", 7000};
   return settings;
 }
 
@@ -35,7 +35,7 @@ class SessionInCluster : public SessionTest {
     say(hello(11));
     heard();
     say(":0\r\n:0\r\n");
-    ASSERT_EQ(link.stage(), Session::Stage::up);
+    ASSERT_EQ(session.stage(), Session::Stage::up);
     EXPECT_THAT(names(), ElementsAre("CLUSTER"));
     say("*0\r\n");
   }
@@ -51,10 +51,10 @@ class SessionInCluster : public SessionTest {
   }
   /// What the link hands to its router.
   std::vector<Delivery> deliveries(std::string_view bytes) {
-    link.received(bytes, now);
+    session.received(bytes, now);
     std::vector<Delivery> all;
     Delivery delivery;
-    while (link.next(delivery)) all.push_back(std::move(delivery));
+    while (session.next(delivery)) all.push_back(std::move(delivery));
     return all;
   }
 };
@@ -64,13 +64,13 @@ TEST_F(SessionInCluster, AMovedRequestGoesToTheRouterWithItsTime) {
   heard();
   const auto told = deliveries("-MOVED 7629 10.0.0.2:7001\r\n");
   ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].what, What::redirected);
+  EXPECT_EQ(told[0].type, Type::redirect);
   EXPECT_EQ(told[0].request, &asked);
   EXPECT_EQ(told[0].redirect.slot, 7629);
   EXPECT_EQ(told[0].deadline, now + timeout);
   EXPECT_EQ(told[0].hops, 1);
   EXPECT_FALSE(told[0].overtaken);
-  EXPECT_EQ(link.unanswered(), 0U);
+  EXPECT_EQ(session.unanswered(), 0U);
 }
 
 TEST_F(SessionInCluster, AnAcquireWithItsReleaseBehindItSaysSo) {
@@ -84,7 +84,7 @@ TEST_F(SessionInCluster, AnAcquireWithItsReleaseBehindItSaysSo) {
 
 TEST_F(SessionInCluster, AskingGoesBeforeAndItsAnswerIsNobodys) {
   Request& asked = request(Verb::acquire, "k");
-  link.submit_again({&asked, &sink, now + 1s, 1}, true, now);
+  session.resubmit({&asked, &sink, now + 1s, 1}, true, now);
   EXPECT_THAT(names(), ElementsAre("ASKING", "EVALSHA k"));
   say("+OK\r\n-NOSCRIPT no\r\n");
   EXPECT_THAT(names(), ElementsAre("ASKING", "EVAL k"));
@@ -100,7 +100,7 @@ TEST_F(SessionInCluster, AShardedSubscriptionThatMovedGoesToTheRouter) {
   EXPECT_EQ(commands[0][0], "SSUBSCRIBE");
   const auto told = deliveries("-MOVED 7629 10.0.0.2:7001\r\n+PONG\r\n");
   ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].what, What::redirected);
+  EXPECT_EQ(told[0].type, Type::redirect);
   EXPECT_EQ(told[0].request, &asked);
 }
 
@@ -115,7 +115,7 @@ TEST_F(SessionInCluster, ADroppedChannelIsAskedForOnceMoreAndThenFollowed) {
       deliveries("-MOVED 1 10.0.0.2:7001\r\n+PONG\r\n-MOVED 7629 10.0.0.2:7001\r\n+PONG\r\n");
   ASSERT_EQ(told.size(), 2U) << "each error belongs to the channels before its PING";
   EXPECT_EQ(told[0].request, &between);
-  EXPECT_EQ(told[1].what, What::redirected);
+  EXPECT_EQ(told[1].type, Type::redirect);
   EXPECT_EQ(told[1].request, nullptr);
 }
 
@@ -128,7 +128,7 @@ TEST_F(SessionInCluster, ADroppedChannelConfirmsNobodyElsesSubscription) {
   ASSERT_EQ(sink.told.size(), 2U);
   EXPECT_EQ(sink.told[1].request, &refused);
   EXPECT_EQ(sink.told[1].kind, Kind::refused);
-  EXPECT_EQ(link.stage(), Session::Stage::up);
+  EXPECT_EQ(session.stage(), Session::Stage::up);
 }
 
 TEST_F(SessionInCluster, AChannelThatNobodyServesIsAskedForAgain) {
@@ -147,9 +147,9 @@ TEST_F(SessionInCluster, ChannelsMoveToAnotherLinkAndTheirListenersAreToldToLook
   heard();
   say("+PONG\r\n");
   Session other(cluster_settings());
-  link.move_channels([&](std::string_view) { return &other; }, now);
+  session.move_channels([&](std::string_view) { return &other; }, now);
   EXPECT_THAT(names(), ElementsAre("SUNSUBSCRIBE", "PING", "SUNSUBSCRIBE", "PING"));
-  EXPECT_FALSE(link.listens());
+  EXPECT_FALSE(session.listens());
   EXPECT_TRUE(other.listens());
 }
 
@@ -158,11 +158,11 @@ TEST_F(SessionInCluster, WhatWasNotSentIsTakenElsewhereInItsOrder) {
   const Request& first = submit(Verb::acquire, "a", 1);
   const Request& second = submit(Verb::acquire, "b", 2);
   const Request& third = submit(Verb::release, "a", 1);
-  const auto taken = link.take_unsent([](const Request& each) { return each.key == "a"; });
+  const auto taken = session.take_unsent([](const Request& each) { return each.key == "a"; });
   ASSERT_EQ(taken.size(), 2U);
   EXPECT_EQ(taken[0].request, &first);
   EXPECT_EQ(taken[1].request, &third);
-  EXPECT_EQ(link.unanswered(), 1U);
+  EXPECT_EQ(session.unanswered(), 1U);
   connect_after_pause();
   heard();
   say(hello(12));
@@ -180,11 +180,11 @@ TEST_F(SessionInCluster, OneThatOnlyListensAsksWhetherAnybodyIsThere) {
   say("+PONG\r\n");
   pass(1100ms);
   EXPECT_THAT(names(), ElementsAre("PING"));
-  EXPECT_FALSE(link.is_silent(now));
+  EXPECT_FALSE(session.is_silent(now));
   pass(400ms);
-  EXPECT_TRUE(link.is_silent(now));
+  EXPECT_TRUE(session.is_silent(now));
   say("+PONG\r\n");
-  EXPECT_FALSE(link.is_silent(now));
+  EXPECT_FALSE(session.is_silent(now));
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ using testing::Command;
 using Kind = Outcome::Kind;
 
 /// Remembers what it was told.
-class TellingSink final : public Sink {
+class RecordingSink final : public Sink {
  public:
   struct Told {
     const Request* request;
@@ -53,8 +53,8 @@ class SessionTest : public ::testing::Test {
   explicit SessionTest(
       Handshake::Login login = {.user = "", .password = "", .client_name = "tester", .database = 0})
       : SessionTest(Session::Settings{
-            .login = std::move(login), .timeout = timeout, .wire = {}, .seed = 7}) {}
-  explicit SessionTest(Session::Settings settings) : link(std::move(settings)) {}
+            .login = std::move(login), .timeout = timeout, .channels = {}, .seed = 7}) {}
+  explicit SessionTest(Session::Settings settings) : session(std::move(settings)) {}
 
   Request& request(Verb verb, std::string_view key, std::uint64_t number = 1,
                    LockType type = LockType::REENTRANT) {
@@ -71,16 +71,16 @@ class SessionTest : public ::testing::Test {
                   LockType type = LockType::REENTRANT) {
     Request& made = request(verb, key, number, type);
     Request* const one[] = {&made};
-    link.submit(one, sink, now);
+    session.submit(one, sink, now);
     return made;
   }
 
   /// What the link wants to send, sent.
   std::vector<Command> heard() {
-    while (link.anything_to_send()) {
-      const std::string_view bytes = link.to_send();
+    while (session.anything_to_send()) {
+      const std::string_view bytes = session.to_send();
       spoken.hear(bytes);
-      link.sent(bytes.size());
+      session.sent(bytes.size());
     }
     EXPECT_FALSE(spoken.garbled());
     return spoken.all();
@@ -96,33 +96,33 @@ class SessionTest : public ::testing::Test {
   }
 
   void say(std::string_view bytes) {
-    link.received(bytes, now);
+    session.received(bytes, now);
     drain();
   }
   void drain() {
     Delivery delivery;
-    while (link.next(delivery)) {
-      if (delivery.what == Delivery::What::told) delivery.hand_over();
+    while (session.next(delivery)) {
+      if (delivery.type == Delivery::Type::sink_event) delivery.hand_over();
     }
   }
   void pass(Clock::duration time) {
     now += time;
-    link.tick(now);
+    session.tick(now);
     drain();
   }
   void lose(std::string text = "lost") {
-    link.failed(Failure{false, std::move(text)}, now);
+    session.failed(Failure{false, std::move(text)}, now);
     spoken = {};
     drain();
   }
 
   void connect() {
-    ASSERT_TRUE(link.wants_connection(now));
-    link.connecting(now);
-    link.connected();
+    ASSERT_TRUE(session.wants_connection(now));
+    session.connecting(now);
+    session.connected();
   }
   void connect_after_pause() {
-    now = std::max(now, link.due());
+    now = std::max(now, session.due());
     connect();
   }
   void settle(int client_number = 11, std::string_view run = "run", bool ears = false) {
@@ -133,7 +133,7 @@ class SessionTest : public ::testing::Test {
       if (command[0] == "CLIENT" || command[0] == "HDEL") say(":0\r\n");
     }
     if (ears) say("+PONG\r\n");
-    ASSERT_EQ(link.stage(), Session::Stage::up);
+    ASSERT_EQ(session.stage(), Session::Stage::up);
   }
   void bring_up() {
     connect();
@@ -141,10 +141,10 @@ class SessionTest : public ::testing::Test {
   }
 
   Clock::time_point now{1'000s};
-  TellingSink sink;
+  RecordingSink sink;
   std::deque<Request> requests;
   testing::Spoken spoken;
-  Session link;
+  Session session;
 };
 
 }  // namespace latchkey::detail::redis

@@ -16,13 +16,13 @@ constexpr const char* nobody = "9223372036854775807";
 TEST_F(SessionTest, WhatWasSentIsUnknownAndWhatWasNotWaitsForTheNextConnection) {
   bring_up();
   const Request& whole = submit(Verb::acquire, "whole");
-  const std::string_view first = link.to_send();
+  const std::string_view first = session.to_send();
   const std::size_t first_size = first.size();
-  link.sent(first_size);
+  session.sent(first_size);
   submit(Verb::acquire, "half");
   submit(Verb::acquire, "none");
-  static_cast<void>(link.to_send());
-  link.sent(5);
+  static_cast<void>(session.to_send());
+  session.sent(5);
   lose("the cable");
   ASSERT_EQ(sink.told.size(), 1U);
   EXPECT_EQ(sink.told[0].request, &whole);
@@ -48,7 +48,7 @@ TEST_F(SessionTest, WhatIsSaidToANoteIsNobodysAnswer) {
   bring_up();
   Request& noted = with_note(request(Verb::acquire, "noted"));
   Request* const one[] = {&noted};
-  link.submit(one, sink, now);
+  session.submit(one, sink, now);
   const Request& next = submit(Verb::acquire, "next", 2);
   EXPECT_THAT(names(), ElementsAre("EVALSHA noted", "EVAL noted", "EVALSHA next"));
   say(":0\r\n");
@@ -66,7 +66,7 @@ TEST_F(SessionTest, ANoteIsSaidAgainWithAScriptThatWasForgotten) {
   bring_up();
   Request& noted = with_note(request(Verb::acquire, "noted"));
   Request* const one[] = {&noted};
-  link.submit(one, sink, now);
+  session.submit(one, sink, now);
   heard();
   say("-NOSCRIPT No matching script\r\n:0\r\n");
   EXPECT_THAT(names(), ElementsAre("EVAL noted", "EVAL noted"));
@@ -80,9 +80,9 @@ TEST_F(SessionTest, ANoteThatIsCutGoesWithTheConnection) {
   bring_up();
   Request& noted = with_note(request(Verb::release, "noted"));
   Request* const one[] = {&noted};
-  link.submit(one, sink, now);
-  const std::string_view bytes = link.to_send();
-  link.sent(bytes.find("$3\r\nDEL"));
+  session.submit(one, sink, now);
+  const std::string_view bytes = session.to_send();
+  session.sent(bytes.find("$3\r\nDEL"));
   say(":0\r\n");
   ASSERT_EQ(sink.told.size(), 1U);
   const Request& next = submit(Verb::acquire, "next", 2);
@@ -135,15 +135,15 @@ TEST_F(SessionTest, WithoutPermissionForClientKillThereIsNoOrderAcrossConnection
   say(testing::hello_answer(11, "run"));
   heard();
   say("-NOPERM no\r\n:0\r\n");
-  EXPECT_EQ(link.stage(), Session::Stage::up);
-  EXPECT_FALSE(link.may_kill());
+  EXPECT_EQ(session.stage(), Session::Stage::up);
+  EXPECT_FALSE(session.may_kill());
   lose();
   connect_after_pause();
   heard();
   say(testing::hello_answer(12, "run"));
   heard();
   say("-NOPERM no\r\n");
-  EXPECT_EQ(link.stage(), Session::Stage::up);
+  EXPECT_EQ(session.stage(), Session::Stage::up);
 }
 
 TEST_F(SessionTest, APermissionThatWasTakenAwayIsSaid) {
@@ -154,8 +154,8 @@ TEST_F(SessionTest, APermissionThatWasTakenAwayIsSaid) {
   say(testing::hello_answer(12, "run"));
   heard();
   say("-NOPERM User bob has no permissions to run the 'client|kill' command\r\n");
-  ASSERT_TRUE(link.trouble());
-  EXPECT_THAT(link.trouble()->text, HasSubstr("no longer permits CLIENT KILL"));
+  ASSERT_TRUE(session.trouble());
+  EXPECT_THAT(session.trouble()->text, HasSubstr("no longer permits CLIENT KILL"));
 }
 
 TEST_F(SessionTest, SubscriptionsAreMadeAnewBeforeRequestsGoOut) {
@@ -171,9 +171,9 @@ TEST_F(SessionTest, SubscriptionsAreMadeAnewBeforeRequestsGoOut) {
   EXPECT_THAT(names(), ElementsAre("CLIENT", "SUBSCRIBE", "PING"));
   say(":1\r\n" + testing::push("subscribe", "redisson_lock__channel:{k}", 1) +
       testing::push("subscribe", "redisson_rwlock:{k}", 2));
-  EXPECT_NE(link.stage(), Session::Stage::up);
+  EXPECT_NE(session.stage(), Session::Stage::up);
   say("+PONG\r\n");
-  EXPECT_EQ(link.stage(), Session::Stage::up);
+  EXPECT_EQ(session.stage(), Session::Stage::up);
   EXPECT_THAT(names(), ElementsAre("EVALSHA a"));
   say(testing::message("redisson_rwlock:{k}", "1"));
   EXPECT_EQ(sink.notes.back().key, "k");
@@ -190,9 +190,9 @@ TEST_F(SessionTest, SubscriptionsThatAreRefusedLaterDoNotKeepTheLinkDown) {
   say(testing::hello_answer(12, "run"));
   heard();
   say(":1\r\n-NOPERM no channels\r\n");
-  EXPECT_NE(link.stage(), Session::Stage::up);
+  EXPECT_NE(session.stage(), Session::Stage::up);
   say("+PONG\r\n");
-  EXPECT_EQ(link.stage(), Session::Stage::up);
+  EXPECT_EQ(session.stage(), Session::Stage::up);
 }
 
 TEST_F(SessionTest, ASubscriptionThatWasUnderWayIsUnknown) {
@@ -207,7 +207,7 @@ TEST_F(SessionTest, ASubscriptionThatWasUnderWayIsUnknown) {
 TEST_F(SessionTest, WhatWaitsForAConnectionHasItsDeadlineAndIsToldWhyThereIsNone) {
   submit(Verb::acquire, "a");
   connect();
-  link.failed(Failure{false, "connect: Connection refused"}, now);
+  session.failed(Failure{false, "connect: Connection refused"}, now);
   pass(timeout);
   ASSERT_EQ(sink.told.size(), 1U);
   EXPECT_EQ(sink.told[0].kind, Kind::unknown);
@@ -216,7 +216,7 @@ TEST_F(SessionTest, WhatWaitsForAConnectionHasItsDeadlineAndIsToldWhyThereIsNone
   connect_after_pause();
   settle();
   EXPECT_THAT(names(), IsEmpty());
-  EXPECT_EQ(link.unanswered(), 0U);
+  EXPECT_EQ(session.unanswered(), 0U);
 }
 
 TEST_F(SessionTest, PausesBetweenAttemptsGrowAndStayShortWhileSomebodyWaits) {
@@ -224,12 +224,12 @@ TEST_F(SessionTest, PausesBetweenAttemptsGrowAndStayShortWhileSomebodyWaits) {
   Clock::duration longest{};
   for (int attempt = 0; attempt < 12; ++attempt) {
     connect_after_pause();
-    link.failed(Failure{false, "refused"}, now);
-    EXPECT_FALSE(link.wants_connection(now));
+    session.failed(Failure{false, "refused"}, now);
+    EXPECT_FALSE(session.wants_connection(now));
     requests.back().sent = now;
     submit(Verb::renew, "a");  // somebody waits all the time
     drain();
-    longest = std::max(longest, link.due() - now);
+    longest = std::max(longest, session.due() - now);
   }
   EXPECT_GE(longest, 80ms);
   EXPECT_LE(longest, 240ms);
@@ -238,23 +238,23 @@ TEST_F(SessionTest, PausesBetweenAttemptsGrowAndStayShortWhileSomebodyWaits) {
 TEST_F(SessionTest, PausesAreLongerWhileNobodyWaitsAndEndWhenSomebodyComes) {
   for (int attempt = 0; attempt < 12; ++attempt) {
     connect_after_pause();
-    link.failed(Failure{false, "refused"}, now);
+    session.failed(Failure{false, "refused"}, now);
   }
-  EXPECT_GE(link.due() - now, 500ms);
+  EXPECT_GE(session.due() - now, 500ms);
   submit(Verb::acquire, "a");
-  EXPECT_LE(link.due() - now, 240ms);
+  EXPECT_LE(session.due() - now, 240ms);
 }
 
 TEST_F(SessionTest, AConnectionThatLivedIsFollowedByAnotherAtOnce) {
   for (int attempt = 0; attempt < 8; ++attempt) {
     connect_after_pause();
-    link.failed(Failure{false, "refused"}, now);
+    session.failed(Failure{false, "refused"}, now);
   }
   connect_after_pause();
   settle();
   pass(1s);
   lose();
-  EXPECT_LE(link.due() - now, 15ms);
+  EXPECT_LE(session.due() - now, 15ms);
 }
 
 TEST_F(SessionTest, ALatePageOfAListStartsAnewElsewhere) {
@@ -262,7 +262,7 @@ TEST_F(SessionTest, ALatePageOfAListStartsAnewElsewhere) {
   std::vector<std::string> found;
   request(Verb::list, "*").names = &found;
   Request* const one[] = {&requests.back()};
-  link.submit(one, sink, now);
+  session.submit(one, sink, now);
   heard();
   say("*2\r\n$2\r\n42\r\n$1\r\nb\r\n");
   lose();  // before the question for page 42 was sent
@@ -278,11 +278,11 @@ TEST_F(SessionTest, AForkedChildKnowsNothingOfItsParentsConnection) {
   submit(Verb::acquire, "a");
   submit(Verb::subscribe, "k", 0);
   heard();
-  link.forget();
+  session.forget();
   drain();
   EXPECT_THAT(sink.told, IsEmpty());
-  EXPECT_EQ(link.unanswered(), 0U);
-  EXPECT_FALSE(link.listens());
+  EXPECT_EQ(session.unanswered(), 0U);
+  EXPECT_FALSE(session.listens());
   connect();
   heard();
   say(testing::hello_answer(12, "run"));

@@ -45,7 +45,7 @@ TEST_F(SessionWithReplicas, OneWaitIsForAllThatWentBefore) {
   say(":0\r\n:0\r\n:2\r\n");
   ASSERT_EQ(sink.told.size(), 3U);
   EXPECT_EQ(sink.told[2].kind, Kind::granted);
-  EXPECT_EQ(link.unanswered(), 0U);
+  EXPECT_EQ(session.unanswered(), 0U);
 }
 
 TEST_F(SessionWithReplicas, TooFewIsUnknownAndTheNextWaitIsALook) {
@@ -94,7 +94,7 @@ TEST_F(SessionWithReplicas, AReleaseThatTooFewConfirmedIsSentOnceMoreToWhoeverCo
   say(":0\r\n");
   EXPECT_THAT(names(), ElementsAre("EVAL a", "WAIT"));
   say("_\r\n:2\r\n");
-  EXPECT_EQ(link.unanswered(), 0U);
+  EXPECT_EQ(session.unanswered(), 0U);
   lose();
   connect_after_pause();
   heard();

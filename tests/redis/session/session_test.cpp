@@ -21,7 +21,7 @@ TEST_F(SessionTest, RequestsGoOutAtOnceAndAnswersComeInTheirOrder) {
   EXPECT_EQ(sink.told[0].kind, Kind::gone);
   EXPECT_EQ(sink.told[1].request, &second);
   EXPECT_EQ(sink.told[1].kind, Kind::granted);
-  EXPECT_EQ(link.unanswered(), 0U);
+  EXPECT_EQ(session.unanswered(), 0U);
 }
 
 TEST_F(SessionTest, AnswersMayBeCutAnywhere) {
@@ -44,13 +44,13 @@ TEST_F(SessionTest, AnswersMayBeCutAnywhere) {
 TEST_F(SessionTest, BytesThatAreBeingSentStayWhereTheyAre) {
   bring_up();
   submit(Verb::acquire, "a");
-  const std::string_view leaving = link.to_send();
+  const std::string_view leaving = session.to_send();
   const std::string before(leaving);
   for (int more = 0; more < 100; ++more) submit(Verb::acquire, "b");
   EXPECT_EQ(leaving, before);
-  EXPECT_EQ(link.to_send().data(), leaving.data());
-  link.sent(10);
-  EXPECT_EQ(link.to_send(), before.substr(10));
+  EXPECT_EQ(session.to_send().data(), leaving.data());
+  session.sent(10);
+  EXPECT_EQ(session.to_send(), before.substr(10));
   spoken.hear(before.substr(0, 10));
   EXPECT_EQ(names().size(), 101U);
 }
@@ -61,7 +61,7 @@ TEST_F(SessionTest, ARequestThatIsNotAnsweredInTimeIsUnknownAndItsAnswerDropped)
   heard();
   pass(1999ms);
   EXPECT_TRUE(sink.told.empty());
-  EXPECT_EQ(link.due(), now + 1ms);
+  EXPECT_EQ(session.due(), now + 1ms);
   pass(1ms);
   ASSERT_EQ(sink.told.size(), 1U);
   EXPECT_EQ(sink.told[0].kind, Kind::unknown);
@@ -81,11 +81,11 @@ TEST_F(SessionTest, AServerThatSaysNothingForTwoTimeoutsIsGivenUp) {
   submit(Verb::acquire, "a");
   heard();
   pass(3999ms);
-  EXPECT_FALSE(link.trouble());
-  EXPECT_EQ(link.due(), now + 1ms);
+  EXPECT_FALSE(session.trouble());
+  EXPECT_EQ(session.due(), now + 1ms);
   pass(1ms);
-  ASSERT_TRUE(link.trouble());
-  EXPECT_EQ(link.trouble()->text, "the server has said nothing for 4000 ms");
+  ASSERT_TRUE(session.trouble());
+  EXPECT_EQ(session.trouble()->text, "the server has said nothing for 4000 ms");
 }
 
 TEST_F(SessionTest, ASlowServerThatSaysAnythingIsNotGivenUp) {
@@ -96,16 +96,16 @@ TEST_F(SessionTest, ASlowServerThatSaysAnythingIsNotGivenUp) {
   pass(3s);
   say(":0\r\n");
   pass(3s);
-  EXPECT_FALSE(link.trouble());
+  EXPECT_FALSE(session.trouble());
   pass(1s);
-  EXPECT_TRUE(link.trouble());
+  EXPECT_TRUE(session.trouble());
 }
 
 TEST_F(SessionTest, AnIdleServerIsNotGivenUp) {
   bring_up();
   pass(24h);
-  EXPECT_FALSE(link.trouble());
-  EXPECT_EQ(link.due(), Clock::never());
+  EXPECT_FALSE(session.trouble());
+  EXPECT_EQ(session.due(), Clock::never());
 }
 
 TEST_F(SessionTest, AScriptThatTheServerForgotIsSentWhole) {
@@ -152,7 +152,7 @@ TEST_F(SessionTest, AListGoesOnUntilItsLastPage) {
   std::vector<std::string> found;
   request(Verb::list, "*").names = &found;
   Request* const one[] = {&requests.back()};
-  link.submit(one, sink, now);
+  session.submit(one, sink, now);
   heard();
   pass(1900ms);
   say("*2\r\n$2\r\n42\r\n$1\r\nb\r\n");
@@ -174,10 +174,10 @@ TEST_F(SessionTest, NamesThatAreNoneAreRefusedInTheirPlace) {
   EXPECT_THAT(names(), ElementsAre("EVALSHA a", "EVALSHA b"));
   say(":0\r\n:0\r\n");
   ASSERT_EQ(sink.told.size(), 3U);
-  const auto refused = std::ranges::find(sink.told, &bad, &TellingSink::Told::request);
+  const auto refused = std::ranges::find(sink.told, &bad, &RecordingSink::Told::request);
   EXPECT_EQ(refused->kind, Kind::refused);
   EXPECT_FALSE(refused->text.empty());
-  EXPECT_EQ(link.unanswered(), 0U);
+  EXPECT_EQ(session.unanswered(), 0U);
 }
 
 TEST_F(SessionTest, ARefusalOfOursNeedsNoServer) {
@@ -187,20 +187,20 @@ TEST_F(SessionTest, ARefusalOfOursNeedsNoServer) {
   Request& all = request(Verb::acquire_all, "a");
   all.members = members;
   Request* const one[] = {&all};
-  link.submit(one, sink, now);
+  session.submit(one, sink, now);
   drain();
   ASSERT_EQ(sink.told.size(), 1U);
   EXPECT_THAT(sink.told[0].text, HasSubstr("the name 'redisson_lock_queue:{a}' begins with"));
-  EXPECT_EQ(link.unanswered(), 0U);
+  EXPECT_EQ(session.unanswered(), 0U);
   pass(24h);
-  EXPECT_FALSE(link.trouble());
+  EXPECT_FALSE(session.trouble());
 }
 
 TEST_F(SessionTest, AnAnswerThatNobodyAskedForEndsTheConnection) {
   bring_up();
   say("+OK\r\n");
-  ASSERT_TRUE(link.trouble());
-  EXPECT_THAT(link.trouble()->text, HasSubstr("nobody asked for"));
+  ASSERT_TRUE(session.trouble());
+  EXPECT_THAT(session.trouble()->text, HasSubstr("nobody asked for"));
 }
 
 TEST_F(SessionTest, BytesWithoutSenseEndTheConnection) {
@@ -208,9 +208,9 @@ TEST_F(SessionTest, BytesWithoutSenseEndTheConnection) {
   submit(Verb::acquire, "a");
   heard();
   say("hello\r\n");
-  ASSERT_TRUE(link.trouble());
-  EXPECT_FALSE(link.trouble()->refused);
-  EXPECT_THAT(link.trouble()->text, HasSubstr("no RESP3"));
+  ASSERT_TRUE(session.trouble());
+  EXPECT_FALSE(session.trouble()->permanent);
+  EXPECT_THAT(session.trouble()->text, HasSubstr("no RESP3"));
   EXPECT_TRUE(sink.told.empty()) << "it may yet be unknown, but not by these bytes";
 }
 
@@ -219,32 +219,32 @@ TEST_F(SessionTest, AReplyOfAbsurdSizeEndsTheConnectionWithoutTakingMemory) {
   submit(Verb::acquire, "a");
   heard();
   say("*2000000000\r\n");
-  EXPECT_TRUE(link.trouble());
+  EXPECT_TRUE(session.trouble());
 }
 
 // Where it went, the next attempt to connect finds out.
 TEST_F(SessionTest, KnowsWhatIsUnsentAndWhatTheServerHasBeforeIt) {
   connect();
-  EXPECT_GT(link.unsent(), 0U) << "the greeting counts, too";
+  EXPECT_GT(session.unsent(), 0U) << "the greeting counts, too";
   settle();
-  EXPECT_EQ(link.unsent(), 0U);
+  EXPECT_EQ(session.unsent(), 0U);
   submit(Verb::acquire, "a");
-  EXPECT_FALSE(link.is_working());
-  const std::size_t one = link.unsent();
+  EXPECT_FALSE(session.is_working());
+  const std::size_t one = session.unsent();
   EXPECT_GT(one, 0U);
   heard();
-  EXPECT_EQ(link.unsent(), 0U);
-  EXPECT_TRUE(link.is_working());
-  EXPECT_EQ(link.backlog(), 0U) << "it works on that one";
+  EXPECT_EQ(session.unsent(), 0U);
+  EXPECT_TRUE(session.is_working());
+  EXPECT_EQ(session.backlog(), 0U) << "it works on that one";
   submit(Verb::acquire, "b", 2);
-  EXPECT_EQ(link.backlog(), 0U);
+  EXPECT_EQ(session.backlog(), 0U);
   heard();
-  EXPECT_EQ(link.backlog(), one);
+  EXPECT_EQ(session.backlog(), one);
   say(":0\r\n");
-  EXPECT_TRUE(link.is_working());
-  EXPECT_EQ(link.backlog(), 0U);
+  EXPECT_TRUE(session.is_working());
+  EXPECT_EQ(session.backlog(), 0U);
   say(":0\r\n");
-  EXPECT_FALSE(link.is_working());
+  EXPECT_FALSE(session.is_working());
 }
 
 class LinkToAReplica : public SessionTest, public ::testing::WithParamInterface<const char*> {};
@@ -256,8 +256,8 @@ TEST_P(LinkToAReplica, IsLeft) {
   say(GetParam());
   ASSERT_EQ(sink.told.size(), 1U);
   EXPECT_EQ(sink.told[0].kind, Kind::unknown);
-  ASSERT_TRUE(link.trouble());
-  EXPECT_THAT(link.trouble()->text, HasSubstr("a replica, which grants no locks"));
+  ASSERT_TRUE(session.trouble());
+  EXPECT_THAT(session.trouble()->text, HasSubstr("a replica, which grants no locks"));
 }
 
 INSTANTIATE_TEST_SUITE_P(

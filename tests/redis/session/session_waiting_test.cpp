@@ -14,7 +14,7 @@ class SessionWaitingTest : public SessionTest {
   void refuse_connection() {
     Failure nobody{false, "connect: Connection refused"};
     nobody.nobody = true;
-    link.failed(nobody, now);
+    session.failed(nobody, now);
     drain();
   }
 };
@@ -51,7 +51,7 @@ TEST_F(SessionWaitingTest, AQuestionWaitsAQuarterOfASecondForAConnectionThatIsKn
   submit(Verb::renew, "k", 2);
   pass(249ms);
   EXPECT_TRUE(sink.told.empty());
-  EXPECT_LE(link.due(), now + 1ms);
+  EXPECT_LE(session.due(), now + 1ms);
   pass(1ms);
   ASSERT_EQ(sink.told.size(), 1U);
   EXPECT_EQ(sink.told[0].text, "lost");
@@ -70,20 +70,20 @@ TEST_F(SessionWaitingTest, AQuestionWaitsAsLongAsACommandMayForTheFirstConnectio
 TEST_F(SessionWaitingTest, AServerThatRefusesUsIsAWarningOnceAndARefusalOfQuestions) {
   bring_up();
   for (int attempt = 0; attempt < 3; ++attempt) {
-    link.failed(Failure{true, "user or password is wrong"}, now);
+    session.failed(Failure{true, "user or password is wrong"}, now);
     spoken = {};
     submit(Verb::acquire, "k");
     drain();
     connect_after_pause();
   }
-  EXPECT_EQ(std::ranges::count(sink.notes, Notification::Kind::warning, &TellingSink::Note::kind),
+  EXPECT_EQ(std::ranges::count(sink.notes, Notification::Kind::warning, &RecordingSink::Note::kind),
             0)
       << "nobody has submitted anything before the first refusal";
   ASSERT_EQ(sink.told.size(), 3U);
   EXPECT_EQ(sink.told[0].kind, Kind::refused);
-  link.failed(Failure{true, "the server asks for a password"}, now);
+  session.failed(Failure{true, "the server asks for a password"}, now);
   drain();
-  EXPECT_EQ(std::ranges::count(sink.notes, Notification::Kind::warning, &TellingSink::Note::kind),
+  EXPECT_EQ(std::ranges::count(sink.notes, Notification::Kind::warning, &RecordingSink::Note::kind),
             1);
 }
 
@@ -101,8 +101,8 @@ TEST_F(SessionWaitingTest, AConnectionIsNotEndedByItsNumberWhereTheServerDoesNot
     ASSERT_FALSE(flight.empty());
     EXPECT_EQ(flight[0], (testing::Command{"CLIENT", "KILL", "ID", nobody}));
     for (std::size_t answer = 0; answer < flight.size(); ++answer) say(":0\r\n");
-    ASSERT_EQ(link.stage(), Session::Stage::up);
-    EXPECT_FALSE(link.may_kill()) << "so releases are repeated";
+    ASSERT_EQ(session.stage(), Session::Stage::up);
+    EXPECT_FALSE(session.may_kill()) << "so releases are repeated";
     lose();
   }
 }

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <iterator>
-
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -20,27 +20,33 @@ namespace latchkey::detail::redis {
 /// The subscriptions that are wanted, whether the server knows of them yet or not. A channel may
 /// serve several keys, and a key listens to several channels (names.hpp). One thread at a time.
 ///
-/// Of a sharded channel only the node of a cluster that has its slot knows, and one SSUBSCRIBE is
-/// about one slot.
-class Subscriptions {
+/// A sharded channel is known to one node of a cluster only, the one that serves its slot, and one
+/// SSUBSCRIBE covers one slot.
+class ChannelSubscriptions {
  public:
+  using TimePoint = Clock::time_point;
   struct Listener {
     Sink* sink;
     std::string key;
-    HoldId id;  ///< FAIR: whose turn it is to be told; otherwise none
+    HoldId id;  ///< FAIR: the waiter that the channel belongs to; otherwise none
 
     friend bool operator==(const Listener&, const Listener&) = default;
   };
   using Channel = std::pair<std::string, std::vector<Listener>>;
 
-  void be_sharded(bool sharded) noexcept { sharded_ = sharded; }
+  /// SSUBSCRIBE and SUNSUBSCRIBE from now on.
+  void use_sharded_channels(bool sharded) noexcept { sharded_ = sharded; }
 
-  /// Twice is once.
+  // --- listeners ---
+  /// Idempotent. Throws std::bad_alloc.
   void add(const Request& request, Sink& sink);
+  /// Adds every subscribe among the requests or, if it throws std::bad_alloc, none.
+  void add_all(std::span<Request* const> requests, Sink& sink);
+  void add(Channel channel);
   void remove(const Request& request, Sink& sink) noexcept;
-  void clear() noexcept { channels_.clear(); }
+  void clear() noexcept;
 
-  /// Takes out the channels of which `moves(name)` is true.
+  /// Takes out the channels for which `moves(name)` holds.
   template <class Moves>
   [[nodiscard]] std::vector<Channel> extract(Moves&& moves) {
     std::vector<Channel> all;
@@ -54,27 +60,30 @@ class Subscriptions {
     }
     return all;
   }
-  /// What was taken out of others.
-  void add(Channel channel);
 
   [[nodiscard]] bool empty() const noexcept { return channels_.empty(); }
-
-  /// Null: nobody listens there.
+  /// Null: the channel has no listeners.
   [[nodiscard]] const std::vector<Listener>* listeners(std::string_view channel) const;
-
-  /// Appends what tells the server of one subscribe or unsubscribe, and the PING whose answer
-  /// closes it: a confirmed SUBSCRIBE answers by pushes only, a refused one by an error.
-  void append_change(CommandBuffer& buffer, const Request& request) const;
-
-  /// The same for all that is wanted, on a new connection. False: nothing is, nothing was appended.
-  bool append_all(CommandBuffer& buffer) const;
-  /// The same for one.
-  void append_this(CommandBuffer& buffer, Verb verb, std::string_view channel) const;
   [[nodiscard]] std::vector<std::string> names() const;
 
- private:
-  [[nodiscard]] std::string_view word(Verb verb) const noexcept;
+  // --- channels that the server rejected ---
+  /// The channel is subscribed to once more if it is wanted then, and unsubscribed from if not. All
+  /// retries are made at the time given last.
+  void retry(const std::string& channel, TimePoint at);
+  [[nodiscard]] TimePoint retries_at() const noexcept;
+  std::vector<std::string> take_retries() noexcept { return std::exchange(retries_, {}); }
 
+  // --- commands ---
+  // Each is followed by a PING whose reply completes it: a confirmed SUBSCRIBE is answered by
+  // pushes only, a rejected one by an error.
+
+  /// Appends what a subscribe or unsubscribe changes on the server.
+  void append_change(CommandBuffer& buffer, const Request& request) const;
+  /// Subscribes to all channels. False: there are none, and nothing was appended.
+  bool append_all(CommandBuffer& buffer) const;
+  void append_one(CommandBuffer& buffer, Verb verb, std::string_view channel) const;
+
+ private:
   struct Hash {
     using is_transparent = void;
     std::size_t operator()(std::string_view text) const noexcept {
@@ -82,8 +91,12 @@ class Subscriptions {
     }
   };
 
+  [[nodiscard]] std::string_view command_for(Verb verb) const noexcept;
+
   std::unordered_map<std::string, std::vector<Listener>, Hash, std::equal_to<>> channels_;
   bool sharded_ = false;
+  std::vector<std::string> retries_;
+  TimePoint retries_at_{};
 };
 
 }  // namespace latchkey::detail::redis
