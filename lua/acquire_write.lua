@@ -1,14 +1,14 @@
--- Takes a WRITE, or says who is in the way and for how long.
+-- Takes a WRITE, or returns the holder and its remaining lease.
 --
 -- KEYS[1]  the lock
 -- ARGV[1]  lease, ms
--- ARGV[2]  owner with ":write" behind it
+-- ARGV[2]  owner, followed by ":write"
 --
 -- Returns  0: granted
---          {ms, owner}: busy, for no longer than that (-1: there is no end)
+--          {ms, owner}: busy, for at most this time (-1: without end)
 --
--- As acquire.lua, with the mode beside the owner. A plain lock's hash has no mode and is in the way,
--- where Redisson's script would take it for free.
+-- As acquire.lua, with a field for the mode. The hash of a plain lock has no mode, so the lock is
+-- busy; Redisson's script would treat it as free.
 
 if redis.call('EXISTS', KEYS[1]) == 0 then
   redis.call('HSET', KEYS[1], 'mode', 'write', ARGV[2], 1)
