@@ -1,8 +1,8 @@
-// Requests, connections, time and a server that answers as it should, or with anything at all:
-// every request ends exactly once, nothing that is sent is garbled, and nothing hangs.
+// Drives a Session with requests, connections, time and valid or arbitrary replies. Every request
+// must end exactly once, all commands must be well-formed, and nothing may hang.
 //
-// The input is a play: its first byte says what kind of server it is, each further one is a move,
-// and what a move needs follows it.
+// The first byte of the input selects the kind of server. Each further byte is a move, followed by
+// the parameters of the move.
 //
 // Covers: src/redis/session/session.cpp src/redis/session/session_replies.cpp
 // Covers: src/redis/session/session_connection.cpp src/redis/session/command_pipeline.cpp
@@ -48,7 +48,7 @@ void require(bool promise) {
   if (!promise) std::abort();
 }
 
-/// A request and how often it ended.
+/// A request, and how many outcomes it has had.
 struct Asked : Request {
   LockInfo found{};
   std::vector<std::string> listed{};
@@ -72,7 +72,7 @@ class Ends final : public Sink {
   }
 };
 
-/// Client, connection and server of one play.
+/// Client, connection and server of one input.
 class Play {
  public:
   Play(Moves& moves, Kind kind)
@@ -104,7 +104,7 @@ class Play {
     settle();
   }
 
-  /// Time goes on until nothing can be pending any more.
+  /// Passes the time until every request must have ended.
   void end() {
     for (int steps = 0; steps < 8; ++steps) {
       pass(timeout);
@@ -118,7 +118,7 @@ class Play {
  private:
   static constexpr auto timeout = 2000ms;
 
-  /// What is under way is the parent's, and the child is told nothing of it.
+  /// In a forked child requests in flight belong to the parent and get no outcome.
   void fork() {
     submit(3);
     connect();
@@ -174,13 +174,13 @@ class Play {
     for (auto& command : spoken_.all()) heard_.push_back(std::move(command));
   }
 
-  /// The answer to the oldest command that has none.
+  /// The reply to the oldest command without one.
   std::string next_answer() {
     if (heard_.empty()) return testing::message("redisson_lock__channel:{a}", "0");
     const testing::Command command = std::move(heard_.front());
     heard_.pop_front();
     if (command[0] == "HELLO") return testing::hello_answer(11, "run", "master", "", mode());
-    if (command[0] == "INFO") return {};  // hello_answer has said it
+    if (command[0] == "INFO") return {};  // hello_answer includes its reply
     if (command[0] == "PING") return "+PONG\r\n";
     if (command[0] == "CLIENT") return moves_.below(4) == 0 ? "-NOPERM no\r\n" : ":0\r\n";
     if (command[0] == "SELECT" || command[0] == "ASKING") return "+OK\r\n";
@@ -199,7 +199,7 @@ class Play {
     switch (moves_.below(6)) {
       case 0: return "-NOPERM no channels\r\n";
       case 1: return "-MOVED 15495 127.0.0.1:7001\r\n";
-      case 2: return testing::push("sunsubscribe", command[1], 0);  // the slot leaves
+      case 2: return testing::push("sunsubscribe", command[1], 0);  // the slot moves
       default: break;
     }
     std::string kind = command[0];
@@ -207,7 +207,7 @@ class Play {
     return testing::push(kind, command[1], 1);
   }
 
-  /// What the router of a cluster does when slots go elsewhere, and come back.
+  /// What ClusterRouter does when slots move to another node and back.
   void take_elsewhere() {
     const std::string_view key = moves_.below(2) == 0 ? "a" : "{a}b";
     const auto moves = [&](const Request& each) { return each.key == key; };
@@ -250,7 +250,7 @@ class Play {
     session_.tick(now_);
   }
 
-  /// What a connection does after each event.
+  /// What the owner of the session does after each event.
   void settle() {
     deliver();
     if (session_.trouble()) {
@@ -270,7 +270,7 @@ class Play {
     }
   }
 
-  /// The router sends it on: to this very link, which is as good as any.
+  /// Redirects the request to the same session, which serves as any other.
   void redirect(const Delivery& delivery) {
     require(delivery.redirect.kind != Redirect::Kind::none);
     if (delivery.request == nullptr) return;

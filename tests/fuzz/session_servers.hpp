@@ -1,4 +1,4 @@
-// The servers of a play: what kinds there are, and what they say.
+// The kinds of servers, and their replies.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace latchkey::fuzz {
 
-/// What a server may say to a script, the usual and the odd.
+/// Replies to a script, usual and unusual ones.
 inline constexpr std::array<std::string_view, 24> script_answers{
     ":1\r\n",
     ":0\r\n",

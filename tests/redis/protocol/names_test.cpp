@@ -1,4 +1,4 @@
-// Names beside a lock's own, and those that no lock may have.
+// The names that a lock uses, and those that no lock may have.
 #include "redis/protocol/names.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ TEST(RedisNames, OwnerIsTheTextOfTheId) {
   EXPECT_EQ(std::string_view(OwnerText({{0, 1}, 2})), "00000000-0000-0000-0000-000000000001:2");
 }
 
-TEST(RedisNames, ChannelsAreThoseOfBothFamilies) {
+TEST(RedisNames, AKeyHasAPlainAndAReadWriteChannel) {
   for (const LockType type :
        {LockType::REENTRANT, LockType::FENCED, LockType::READ, LockType::WRITE}) {
     const Channels channels = channels_of("order:42", type, id(7));
@@ -38,7 +38,7 @@ TEST(RedisNames, AFairWaiterHasAChannelOfItsOwn) {
             "redisson_lock__channel:{order:42}:6ad76760-e86c-4273-a5a4-ad3e58e61a2b:7");
 }
 
-TEST(RedisNames, GoodNames) {
+TEST(RedisNames, ValidNames) {
   using namespace std::string_view_literals;
   for (const std::string_view name :
        {"a"sv, "order:42"sv, "{order}:42"sv, "x{y}z{"sv, "{a}}"sv, "}{a}"sv, "{{a}"sv, "a b\r\n"sv,
@@ -47,7 +47,7 @@ TEST(RedisNames, GoodNames) {
   }
 }
 
-TEST(RedisNames, BracesThatMakeNoHashTagAreRefusedInWords) {
+TEST(RedisNames, BracesWithoutAHashTagAreRejected) {
   for (const std::string_view name : {"a{b", "a}b", "{}x", "x{}{y}", "}{", "{", "}", "{}"}) {
     const auto refusal = refuse_name(name);
     ASSERT_TRUE(refusal) << name;
@@ -57,7 +57,7 @@ TEST(RedisNames, BracesThatMakeNoHashTagAreRefusedInWords) {
   }
 }
 
-TEST(RedisNames, NamesThatLocksKeepBesideTheirKeysAreRefusedInWords) {
+TEST(RedisNames, ReservedPrefixesAreRejected) {
   for (const std::string_view name :
        {"redisson_lock_queue:{k}", "redisson_lock_timeout:{k}", "redisson_lock_token:{k}",
         "redisson_lock__channel:{k}", "redisson_rwlock:{k}"}) {

@@ -1,4 +1,4 @@
-// Requests as bytes: RESP by the letter, and without the heap.
+// Requests as bytes of RESP, without allocations.
 #include "redis/protocol/script_call.hpp"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ Request about(Verb verb, std::string_view key, LockType type = LockType::REENTRA
   return request;
 }
 
-/// The words of the one command in the buffer; none where it is not exactly one.
+/// The words of the one command in the buffer; none if there is not exactly one.
 std::vector<std::string> words_of(std::string_view bytes) {
   std::vector<std::string> words;
   const auto number = [&](char sign) {
@@ -68,7 +68,7 @@ TEST(CommandBufferTest, IsRespAndBinarySafe) {
   EXPECT_EQ(buffer.bytes(), "*3\r\n$3\r\nSET\r\n$5\r\na\r\n\0$\r\n$3\r\n-17\r\n"sv);
 }
 
-TEST(CommandBufferTest, WhatWasSentIsDropped) {
+TEST(CommandBufferTest, SentBytesAreDropped) {
   CommandBuffer buffer;
   EXPECT_TRUE(buffer.empty());
   buffer.command({"PING"});
@@ -81,12 +81,12 @@ TEST(CommandBufferTest, WhatWasSentIsDropped) {
   EXPECT_EQ(buffer.bytes(), "");
 }
 
-TEST(ScriptCall, AcquireSaysDigestKeyLeaseAndOwner) {
+TEST(ScriptCall, AcquireContainsDigestKeyLeaseAndOwner) {
   EXPECT_EQ(call(about(Verb::acquire, "k")), (Words{"EVALSHA", std::string(scripts::acquire.sha1),
                                                     "1", "k", "30000", std::string(owner)}));
 }
 
-TEST(ScriptCall, EvalSaysTheTextAndElseTheSame) {
+TEST(ScriptCall, EvalContainsTheTextAndTheSameArguments) {
   for (const Verb verb : scripted) {
     for (const LockType type : all_types) {
       const Request request = about(verb, "k", type);
@@ -105,7 +105,7 @@ TEST(ScriptCall, EvalSaysTheTextAndElseTheSame) {
   }
 }
 
-TEST(ScriptCall, KeysAreNamedByTheTagRule) {
+TEST(ScriptCall, KeysFollowTheTagRule) {
   const Words fair = call(about(Verb::acquire, "k", LockType::FAIR), true);
   EXPECT_EQ(Words(fair.begin() + 2, fair.end()),
             (Words{"3", "k", "redisson_lock_queue:{k}", "redisson_lock_timeout:{k}", "30000",
@@ -121,13 +121,13 @@ TEST(ScriptCall, KeysAreNamedByTheTagRule) {
             std::string(owner).append(":write"));
 }
 
-TEST(ScriptCall, AListGoesOnWhereItsPageEnded) {
+TEST(ScriptCall, AListContinuesAtItsCursor) {
   EXPECT_EQ(
       call(about(Verb::list, "order:*"), false, 18'446'744'073'709'551'615U),
       (Words{"EVALSHA", std::string(scripts::list.sha1), "0", "18446744073709551615", "order:*"}));
 }
 
-TEST(ScriptCall, SeveralMembersComeOneAfterTheOther) {
+TEST(ScriptCall, MembersAreEncodedInOrder) {
   const HoldId id = about(Verb::acquire, "k", LockType::READ).id;
   const Member members[] = {
       {"k", LockType::FENCED, id}, {"{a}b", LockType::READ, id}, {"w", LockType::WRITE, id}};
@@ -141,7 +141,7 @@ TEST(ScriptCall, SeveralMembersComeOneAfterTheOther) {
                    "30000", "1", "FENCED", one, "READ", one, "{a}b", "WRITE", one + ":write"}));
 }
 
-TEST(ScriptCall, EveryScriptIsSomebodys) {
+TEST(ScriptCall, EveryScriptIsUsed) {
   std::vector<const Script*> used{&scripts::announce,  // by append_note
                                   &script_for(about(Verb::acquire_all, "k", LockType::READ))};
   for (const Verb verb : scripted) {
@@ -161,7 +161,7 @@ Words note_of(Verb verb, LockType type) {
   return append_note(buffer, request) ? words_of(buffer.bytes()) : Words{};
 }
 
-TEST(ScriptCall, ANoteIsKeptProlongedAndTakenAway) {
+TEST(ScriptCall, ANoteIsStoredExtendedAndDeleted) {
   const std::string place = "latchkey_holder:{k}:" + std::string(owner);
   const std::string script(scripts::announce.text);
   EXPECT_EQ(note_of(Verb::acquire, LockType::READ),
@@ -176,7 +176,7 @@ TEST(ScriptCall, ANoteIsKeptProlongedAndTakenAway) {
   EXPECT_EQ(note_of(Verb::verify, LockType::FAIR), Words{});
 }
 
-TEST(ScriptCall, TakesNothingFromTheHeapOnceTheBufferIsWarm) {
+TEST(ScriptCall, AWarmBufferAllocatesNothing) {
   if (!tests::counts_allocations()) GTEST_SKIP() << "the sanitizer's heap is not counted";
   const std::string key(64, 'k');
   CommandBuffer buffer;
@@ -191,7 +191,7 @@ TEST(ScriptCall, TakesNothingFromTheHeapOnceTheBufferIsWarm) {
   fill();
   EXPECT_EQ(tests::allocations(), before);
   const std::string witness(100, 'w');
-  EXPECT_GT(tests::allocations(), before) << "the count counts";
+  EXPECT_GT(tests::allocations(), before) << "the counter works";
 }
 
 }  // namespace

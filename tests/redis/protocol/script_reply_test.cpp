@@ -1,4 +1,4 @@
-// Replies as outcomes, also those that no script gives.
+// Replies as outcomes, also those that no script returns.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -18,7 +18,7 @@ struct FreeReply {
 };
 using ReplyPointer = std::unique_ptr<redisReply, FreeReply>;
 
-/// What hiredis makes of bytes from a server.
+/// Parses bytes of a server with hiredis.
 ReplyPointer parse(std::string_view bytes) {
   redisReader* const reader = redisReaderCreate();
   void* reply = nullptr;
@@ -42,7 +42,7 @@ Outcome read(std::string_view bytes, Verb verb = Verb::acquire) {
 
 Outcome error(std::string_view text) { return read("-" + std::string(text) + "\r\n"); }
 
-TEST(ScriptReply, NumbersNullsAndPairs) {
+TEST(ScriptReply, IntegersNilAndPairs) {
   EXPECT_EQ(read(":0\r\n").kind, Kind::granted);
   EXPECT_EQ(read(":0\r\n").token, 0U);
   EXPECT_EQ(read(":1792000000000001\r\n").token, 1'792'000'000'000'001U);
@@ -57,7 +57,7 @@ TEST(ScriptReply, NumbersNullsAndPairs) {
   EXPECT_EQ(read("*2\r\n:0\r\n$0\r\n\r\n").retry_after, milliseconds(1));
 }
 
-TEST(ScriptReply, AnErrorIsAClauseThatNamesWhatTheServerSaid) {
+TEST(ScriptReply, AnErrorIsAClauseWithTheServersText) {
   const auto expect = [](std::string_view said, Kind kind, std::string_view text) {
     const Outcome outcome = error(said);
     EXPECT_EQ(outcome.kind, kind) << said;
@@ -76,8 +76,8 @@ TEST(ScriptReply, AnErrorIsAClauseThatNamesWhatTheServerSaid) {
   expect("", Kind::refused, "the server said: ");
 }
 
-TEST(ScriptReply, TheScriptsDigestAndLineAreNotPartOfIt) {
-  // Redis 7 puts them behind the error, Redis 6 before it.
+TEST(ScriptReply, TheScriptsDigestAndLineAreRemoved) {
+  // Redis 7 appends them to the error, Redis 6 prepends them.
   for (const std::string_view said :
        {"OOM command not allowed when used memory > 'maxmemory'. script: "
         "0123456789012345678901234567890123456789, on @user_script:12.",
@@ -94,7 +94,7 @@ TEST(ScriptReply, TheScriptsDigestAndLineAreNotPartOfIt) {
   }
 }
 
-TEST(ScriptReply, WhatRedis6SaysOfAScriptMeansTheSame) {
+TEST(ScriptReply, ScriptErrorsOfRedis6MeanTheSame) {
   const std::string before =
       "ERR Error running script (call to f_0123456789012345678901234567890123456789): "
       "@user_script:12: @user_script: 12: ";
@@ -111,7 +111,7 @@ TEST(ScriptReply, WhatRedis6SaysOfAScriptMeansTheSame) {
             "run this command or subcommand)");
 }
 
-TEST(ScriptReply, WhatPassesByItselfIsAskedAgain) {
+TEST(ScriptReply, TransientErrorsAreUnknown) {
   for (const std::string_view said :
        {"LOADING Redis is loading the dataset in memory",
         "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",
@@ -134,7 +134,7 @@ TEST(ScriptReply, OnlyAMissingScriptIsNoscript) {
   EXPECT_FALSE(is_noscript(*parse("+NOSCRIPT\r\n")));
 }
 
-TEST(ScriptReply, WhatNoScriptReturnsIsAnOutcomeToo) {
+TEST(ScriptReply, MalformedRepliesHaveAnOutcome) {
   for (const std::string_view bytes :
        {"+OK\r\n", "$2\r\nab\r\n", "*0\r\n", "*1\r\n:1\r\n", "*3\r\n:1\r\n:2\r\n:3\r\n",
         "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "%1\r\n:1\r\n:2\r\n", ",1.5\r\n", "#t\r\n",
@@ -146,11 +146,11 @@ TEST(ScriptReply, WhatNoScriptReturnsIsAnOutcomeToo) {
     }
   }
   EXPECT_EQ(read("*2\r\n:1\r\n$1\r\na\r\n", Verb::release).kind, Kind::unknown);
-  // The outer shape is an inspection's, the inner one is not.
+  // The outer structure is that of an inspect, the inner one is not.
   EXPECT_EQ(read("*4\r\n:1\r\n:2\r\n:3\r\n:4\r\n", Verb::inspect).kind, Kind::granted);
 }
 
-TEST(ScriptReply, APageOfAListSaysWhereTheNextBegins) {
+TEST(ScriptReply, APageOfAListHasTheNextCursor) {
   std::vector<std::string> names;
   Request request;
   request.verb = Verb::list;
@@ -165,7 +165,7 @@ TEST(ScriptReply, APageOfAListSaysWhereTheNextBegins) {
   EXPECT_EQ(list_cursor(*parse("-ERR no\r\n")), 0U);
 }
 
-TEST(ScriptReply, GrantedAndGoneTakeNothingFromTheHeap) {
+TEST(ScriptReply, GrantedAndGoneAllocateNothing) {
   if (!tests::counts_allocations()) GTEST_SKIP() << "the sanitizer's heap is not counted";
   const auto granted = parse(":1792000000000001\r\n"), gone = parse("_\r\n");
   const Request request;

@@ -1,4 +1,4 @@
-// Slots, what nodes say of them, and where they send those that ask at the wrong place.
+// Slots, slot maps and redirections.
 #include "redis/cluster/slots.hpp"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ std::optional<SlotMap> read(std::string_view bytes) {
   return reply != nullptr ? read_slots(*reply, here) : std::nullopt;
 }
 
-// The values that CLUSTER KEYSLOT of redis 7.0.15 gives.
+// The values of CLUSTER KEYSLOT in Redis 7.0.15.
 TEST(Slots, AreThoseOfRedis) {
   EXPECT_EQ(slot_of("123456789"), 0x31C3);
   EXPECT_EQ(slot_of("somekey"), 11058);
@@ -35,7 +35,7 @@ TEST(Slots, AreThoseOfRedis) {
   EXPECT_EQ(slot_of(""), 0);
 }
 
-TEST(Slots, OnlyTheFirstTagThatHasSomethingInItCounts) {
+TEST(Slots, OnlyTheFirstNonEmptyTagCounts) {
   EXPECT_EQ(slot_of("{user1000}.following"), slot_of("user1000"));
   EXPECT_EQ(slot_of("foo{bar}{zap}"), slot_of("bar"));
   EXPECT_EQ(slot_of("foo{{bar}}zap"), slot_of("{bar"));
@@ -43,7 +43,7 @@ TEST(Slots, OnlyTheFirstTagThatHasSomethingInItCounts) {
   EXPECT_NE(slot_of("foo{bar"), slot_of("bar"));
 }
 
-// All that a lock needs beside its key lies in one slot.
+// All names of a lock have the same slot.
 TEST(Slots, AKeyAndItsChannelShareOne) {
   EXPECT_EQ(slot_of("redisson_lock__channel:{order:42}"), slot_of("order:42"));
   EXPECT_EQ(slot_of("redisson_lock__channel:{a}b"), slot_of("{a}b"));
@@ -63,7 +63,7 @@ TEST(Slots, AMapNamesMastersAndReplicas) {
   EXPECT_THAT(map->replicas, ElementsAre(Endpoint{"10.0.0.2", 7001}));
 }
 
-TEST(Slots, ANodeThatDoesNotKnowItsAddressIsWhereTheAnswerCameFrom) {
+TEST(Slots, AnEmptyHostIsTheNodeThatReplied) {
   const auto map = read(
       "*2\r\n*3\r\n:0\r\n:1\r\n*3\r\n$0\r\n\r\n:7005\r\n$2\r\nid\r\n"
       "*3\r\n:2\r\n:3\r\n*3\r\n_\r\n:7006\r\n$2\r\nid\r\n");
@@ -72,13 +72,13 @@ TEST(Slots, ANodeThatDoesNotKnowItsAddressIsWhereTheAnswerCameFrom) {
   EXPECT_EQ(map->ranges[1].master, (Endpoint{"10.0.0.1", 7006}));
 }
 
-TEST(Slots, ANodeThatNobodyKnowsIsLeftOut) {
+TEST(Slots, AnUnknownNodeIsOmitted) {
   const auto map = read("*1\r\n*3\r\n:0\r\n:1\r\n*3\r\n$1\r\n?\r\n:7005\r\n$2\r\nid\r\n");
   ASSERT_TRUE(map);
   EXPECT_THAT(map->ranges, IsEmpty());
 }
 
-TEST(Slots, WhatIsNoMapIsNone) {
+TEST(Slots, AMalformedMapIsRejected) {
   EXPECT_FALSE(read("-ERR This instance has cluster support disabled\r\n"));
   EXPECT_FALSE(read("*1\r\n:7\r\n"));
   EXPECT_FALSE(read("*1\r\n*3\r\n:0\r\n:16384\r\n*2\r\n$1\r\nh\r\n:1\r\n")) << "no such slot";
@@ -97,7 +97,7 @@ TEST(Redirects, AreReadWithAnyKindOfAddress) {
             (Endpoint{"node-3.example", 6381}));
 }
 
-TEST(Redirects, SomeSayLater) {
+TEST(Redirects, TransientErrorsSayLater) {
   EXPECT_EQ(read_redirect("TRYAGAIN Multiple keys request during rehashing of slot", here).kind,
             Kind::later);
   EXPECT_EQ(read_redirect("CLUSTERDOWN Hash slot not served", here).kind, Kind::later);
@@ -106,7 +106,7 @@ TEST(Redirects, SomeSayLater) {
       Kind::later);
 }
 
-TEST(Redirects, WhatIsGarbledIsNone) {
+TEST(Redirects, AMalformedRedirectIsIgnored) {
   for (const char* const text :
        {"MOVED", "MOVED ", "MOVED 1", "MOVED x 127.0.0.1:1", "MOVED 16384 127.0.0.1:1",
         "MOVED 1 127.0.0.1", "MOVED 1 127.0.0.1:0", "MOVED 1 127.0.0.1:99999", "MOVEDON 1 h:1",

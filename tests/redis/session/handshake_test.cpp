@@ -1,4 +1,4 @@
-// The first words on a connection, and the sentences where they are not answered as they should.
+// The handshake, and the messages of handshakes that fail.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ using ::testing::Not;
 
 constexpr const char* nobody = "9223372036854775807";
 
-TEST_F(SessionTest, TheFirstWordsAreTheHandshakeAndRequestsWaitForItsEnd) {
+TEST_F(SessionTest, RequestsWaitUntilTheHandshakeHasSettled) {
   submit(Verb::acquire, "a");
   connect();
   EXPECT_THAT(heard(),
@@ -27,10 +27,10 @@ TEST_F(SessionTest, TheFirstWordsAreTheHandshakeAndRequestsWaitForItsEnd) {
   EXPECT_EQ(session.stage(), Session::Stage::up);
   EXPECT_TRUE(session.may_kill());
   EXPECT_THAT(names(), ElementsAre("EVALSHA a"));
-  EXPECT_THAT(sink.notes, IsEmpty()) << "the first connection is no news";
+  EXPECT_THAT(sink.notifications, IsEmpty()) << "the first connection is not reported";
 }
 
-TEST_F(SessionTest, AServerThatMayEvictHeldLocksIsWarnedOf) {
+TEST_F(SessionTest, AServerThatMayEvictHeldLocksIsReportedByAWarning) {
   const auto warning_for = [this](std::string_view memory) {
     connect_after_pause();
     heard();
@@ -61,7 +61,7 @@ TEST_F(LoginTest, UserPasswordAndDatabase) {
   EXPECT_EQ(session.stage(), Session::Stage::up);
 }
 
-TEST_F(LoginTest, AWrongPasswordIsARefusalWithoutIt) {
+TEST_F(LoginTest, AWrongPasswordIsAPermanentFailureThatDoesNotContainIt) {
   connect();
   heard();
   say("-WRONGPASS invalid username-password pair or user is disabled.\r\n");
@@ -71,7 +71,7 @@ TEST_F(LoginTest, AWrongPasswordIsARefusalWithoutIt) {
   EXPECT_THAT(session.trouble()->text, Not(HasSubstr("secret")));
 }
 
-TEST_F(LoginTest, ADatabaseThatIsNotThere) {
+TEST_F(LoginTest, AMissingDatabaseIsAPermanentFailure) {
   connect();
   heard();
   say(testing::hello_answer(11, "run"));
@@ -88,7 +88,7 @@ class PasswordTest : public SessionTest {
       : SessionTest({.user = "", .password = "secret", .client_name = "tester", .database = 0}) {}
 };
 
-TEST_F(PasswordTest, APasswordAloneIsTheDefaultUsers) {
+TEST_F(PasswordTest, APasswordWithoutUserLogsInAsDefault) {
   connect();
   EXPECT_THAT(heard()[0],
               ElementsAre("HELLO", "3", "AUTH", "default", "secret", "SETNAME", "tester"));
@@ -100,7 +100,7 @@ struct Greeting {
   bool refused;
 };
 
-TEST_F(SessionTest, EachGreetingThatIsNoneHasItsSentence) {
+TEST_F(SessionTest, EachUnusableGreetingHasItsMessage) {
   constexpr Greeting greetings[] = {
       {"-NOAUTH HELLO must be called with the client already authenticated\r\n",
        "asks for a password, and the URI has none", true},
@@ -127,7 +127,7 @@ TEST_F(SessionTest, EachGreetingThatIsNoneHasItsSentence) {
   }
 }
 
-TEST_F(SessionTest, AUserWhoMayNotReleaseIsRefusedAndOneWhoMayNotUseTheProbesKeyIsNot) {
+TEST_F(SessionTest, AUserWithoutHdelIsRejectedAndOneWithoutTheProbesKeyIsNot) {
   for (const auto& [answer, refused] :
        {std::pair("-NOPERM User bob has no permissions to run the 'hdel' command\r\n", true),
         std::pair("-NOPERM No permissions to access a key\r\n", false)}) {
@@ -148,7 +148,7 @@ TEST_F(SessionTest, AUserWhoMayNotReleaseIsRefusedAndOneWhoMayNotUseTheProbesKey
   }
 }
 
-TEST_F(SessionTest, AReplicaIsNotSpokenTo) {
+TEST_F(SessionTest, AReplicaEndsTheHandshake) {
   connect();
   heard();
   say(testing::hello_answer(11, "run", "replica"));
@@ -156,7 +156,7 @@ TEST_F(SessionTest, AReplicaIsNotSpokenTo) {
   EXPECT_THAT(session.trouble()->text, HasSubstr("is a replica"));
 }
 
-TEST_F(SessionTest, AHandshakeThatTakesTooLongIsGivenUp) {
+TEST_F(SessionTest, AHandshakeThatTakesTooLongFails) {
   connect();
   pass(1999ms);
   EXPECT_FALSE(session.trouble());

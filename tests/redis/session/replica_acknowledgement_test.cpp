@@ -70,8 +70,8 @@ TEST_F(ReplicaAcknowledgementTest, EnoughReplicasConfirmAGrantWithItsToken) {
   ASSERT_TRUE(replicas.start_wait(now));
   EXPECT_EQ(replicas.unconfirmed(), 1U);
   reply(2);
-  ASSERT_EQ(sink.told.size(), 1U);
-  EXPECT_EQ(sink.told[0].kind, Kind::granted);
+  ASSERT_EQ(sink.outcomes.size(), 1U);
+  EXPECT_EQ(sink.outcomes[0].kind, Kind::granted);
   EXPECT_EQ(replicas.unconfirmed(), 0U);
 }
 
@@ -79,17 +79,17 @@ TEST_F(ReplicaAcknowledgementTest, TooFewReplicasLeaveAnAcquireUnknown) {
   grant(Verb::acquire);
   ASSERT_TRUE(replicas.start_wait(now));
   reply(1);
-  ASSERT_EQ(sink.told.size(), 1U);
-  EXPECT_EQ(sink.told[0].kind, Kind::unknown);
-  EXPECT_THAT(sink.told[0].text, HasSubstr("only 1 of 2 replicas"));
+  ASSERT_EQ(sink.outcomes.size(), 1U);
+  EXPECT_EQ(sink.outcomes[0].kind, Kind::unknown);
+  EXPECT_THAT(sink.outcomes[0].text, HasSubstr("only 1 of 2 replicas"));
 }
 
 TEST_F(ReplicaAcknowledgementTest, TooFewReplicasLeaveAReleaseGrantedAndRemembered) {
   grant(Verb::release);
   ASSERT_TRUE(replicas.start_wait(now));
   reply(1);
-  ASSERT_EQ(sink.told.size(), 1U);
-  EXPECT_EQ(sink.told[0].kind, Kind::granted);
+  ASSERT_EQ(sink.outcomes.size(), 1U);
+  EXPECT_EQ(sink.outcomes[0].kind, Kind::granted);
   ASSERT_EQ(replicas.unreplicated_releases().size(), 1U);
   EXPECT_EQ(replicas.unreplicated_releases()[0].request().key, "k");
   ReplicaAcknowledgement heir(2, 2000ms);
@@ -121,9 +121,9 @@ TEST_F(ReplicaAcknowledgementTest, GrantsEndAsUnknownAtTheirDeadlineAndWithTheCo
   grant(Verb::acquire);
   replicas.on_connection_lost("lost", deliveries);
   deliver();
-  ASSERT_EQ(sink.told.size(), 2U);
-  EXPECT_EQ(sink.told[0].kind, Kind::unknown);
-  EXPECT_EQ(sink.told[1].text, "lost");
+  ASSERT_EQ(sink.outcomes.size(), 2U);
+  EXPECT_EQ(sink.outcomes[0].kind, Kind::unknown);
+  EXPECT_EQ(sink.outcomes[1].text, "lost");
   EXPECT_FALSE(replicas.start_wait(now)) << "nothing is left to confirm";
 }
 

@@ -1,4 +1,4 @@
-// The conversation with one node of a cluster.
+// A session with one node of a cluster.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -49,7 +49,7 @@ class SessionInCluster : public SessionTest {
     say(testing::push("ssubscribe", "redisson_lock__channel:{k}", 1) +
         testing::push("ssubscribe", "redisson_rwlock:{k}", 2) + "+PONG\r\n");
   }
-  /// What the link hands to its router.
+  /// The deliveries for the router after these bytes.
   std::vector<Delivery> deliveries(std::string_view bytes) {
     session.received(bytes, now);
     std::vector<Delivery> all;
@@ -59,79 +59,79 @@ class SessionInCluster : public SessionTest {
   }
 };
 
-TEST_F(SessionInCluster, AMovedRequestGoesToTheRouterWithItsTime) {
+TEST_F(SessionInCluster, AMovedRequestIsRedirectedWithItsDeadline) {
   const Request& asked = submit(Verb::acquire, "k");
   heard();
-  const auto told = deliveries("-MOVED 7629 10.0.0.2:7001\r\n");
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].type, Type::redirect);
-  EXPECT_EQ(told[0].request, &asked);
-  EXPECT_EQ(told[0].redirect.slot, 7629);
-  EXPECT_EQ(told[0].deadline, now + timeout);
-  EXPECT_EQ(told[0].hops, 1);
-  EXPECT_FALSE(told[0].overtaken);
+  const auto delivered = deliveries("-MOVED 7629 10.0.0.2:7001\r\n");
+  ASSERT_EQ(delivered.size(), 1U);
+  EXPECT_EQ(delivered[0].type, Type::redirect);
+  EXPECT_EQ(delivered[0].request, &asked);
+  EXPECT_EQ(delivered[0].redirect.slot, 7629);
+  EXPECT_EQ(delivered[0].deadline, now + timeout);
+  EXPECT_EQ(delivered[0].hops, 1);
+  EXPECT_FALSE(delivered[0].overtaken);
   EXPECT_EQ(session.unanswered(), 0U);
 }
 
-TEST_F(SessionInCluster, AnAcquireWithItsReleaseBehindItSaysSo) {
+TEST_F(SessionInCluster, ARedirectedAcquireThatItsReleaseFollowsIsOvertaken) {
   submit(Verb::acquire, "k");
   submit(Verb::release, "k");
   heard();
-  const auto told = deliveries("-TRYAGAIN later\r\n");
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_TRUE(told[0].overtaken);
+  const auto delivered = deliveries("-TRYAGAIN later\r\n");
+  ASSERT_EQ(delivered.size(), 1U);
+  EXPECT_TRUE(delivered[0].overtaken);
 }
 
-TEST_F(SessionInCluster, AskingGoesBeforeAndItsAnswerIsNobodys) {
+TEST_F(SessionInCluster, AskingPrecedesTheCommandAndItsReplyIsDropped) {
   Request& asked = request(Verb::acquire, "k");
   session.resubmit({&asked, &sink, now + 1s, 1}, true, now);
   EXPECT_THAT(names(), ElementsAre("ASKING", "EVALSHA k"));
   say("+OK\r\n-NOSCRIPT no\r\n");
   EXPECT_THAT(names(), ElementsAre("ASKING", "EVAL k"));
   say("+OK\r\n:0\r\n");
-  ASSERT_EQ(sink.told.size(), 1U);
-  EXPECT_EQ(sink.told[0].kind, Kind::granted);
+  ASSERT_EQ(sink.outcomes.size(), 1U);
+  EXPECT_EQ(sink.outcomes[0].kind, Kind::granted);
 }
 
-TEST_F(SessionInCluster, AShardedSubscriptionThatMovedGoesToTheRouter) {
+TEST_F(SessionInCluster, AMovedShardedSubscriptionIsRedirected) {
   const Request& asked = submit(Verb::subscribe, "k", 0);
   const auto commands = heard();
   ASSERT_EQ(commands.size(), 2U);
   EXPECT_EQ(commands[0][0], "SSUBSCRIBE");
-  const auto told = deliveries("-MOVED 7629 10.0.0.2:7001\r\n+PONG\r\n");
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].type, Type::redirect);
-  EXPECT_EQ(told[0].request, &asked);
+  const auto delivered = deliveries("-MOVED 7629 10.0.0.2:7001\r\n+PONG\r\n");
+  ASSERT_EQ(delivered.size(), 1U);
+  EXPECT_EQ(delivered[0].type, Type::redirect);
+  EXPECT_EQ(delivered[0].request, &asked);
 }
 
-// The server drops the listeners of a slot that leaves it, whatever is under way.
-TEST_F(SessionInCluster, ADroppedChannelIsAskedForOnceMoreAndThenFollowed) {
+// The server ends the subscriptions of a slot that moves, whatever command is in flight.
+TEST_F(SessionInCluster, AChannelThatTheServerDroppedIsSubscribedAgainAndRedirected) {
   listen_to_k();
   const Request& between = submit(Verb::unsubscribe, "other", 0);
   heard();
   say(testing::push("sunsubscribe", "redisson_lock__channel:{k}", 0));
   EXPECT_THAT(names(), ElementsAre("SSUBSCRIBE", "PING"));
-  const auto told =
+  const auto delivered =
       deliveries("-MOVED 1 10.0.0.2:7001\r\n+PONG\r\n-MOVED 7629 10.0.0.2:7001\r\n+PONG\r\n");
-  ASSERT_EQ(told.size(), 2U) << "each error belongs to the channels before its PING";
-  EXPECT_EQ(told[0].request, &between);
-  EXPECT_EQ(told[1].type, Type::redirect);
-  EXPECT_EQ(told[1].request, nullptr);
+  ASSERT_EQ(delivered.size(), 2U) << "each error belongs to the channels before its PING";
+  EXPECT_EQ(delivered[0].request, &between);
+  EXPECT_EQ(delivered[1].type, Type::redirect);
+  EXPECT_EQ(delivered[1].request, nullptr);
 }
 
-// An answer that comes out of step would be somebody else's.
-TEST_F(SessionInCluster, ADroppedChannelConfirmsNobodyElsesSubscription) {
+// Otherwise the reply would be matched to another command.
+TEST_F(SessionInCluster, AChannelThatTheServerDroppedConfirmsNoOtherSubscription) {
   listen_to_k();
   const Request& refused = submit(Verb::subscribe, "other", 0);
   heard();
   say(testing::push("sunsubscribe", "redisson_lock__channel:{k}", 0) + "-NOPERM no\r\n+PONG\r\n");
-  ASSERT_EQ(sink.told.size(), 2U);
-  EXPECT_EQ(sink.told[1].request, &refused);
-  EXPECT_EQ(sink.told[1].kind, Kind::refused);
+  ASSERT_EQ(sink.outcomes.size(), 2U);
+  EXPECT_EQ(sink.outcomes[1].request, &refused);
+  EXPECT_EQ(sink.outcomes[1].kind, Kind::refused);
   EXPECT_EQ(session.stage(), Session::Stage::up);
 }
 
-TEST_F(SessionInCluster, AChannelThatNobodyServesIsAskedForAgain) {
+TEST_F(SessionInCluster, AChannelThatNoNodeServesIsRetried) {
   submit(Verb::subscribe, "k", 0);
   heard();
   say("+PONG\r\n" + testing::push("sunsubscribe", "redisson_lock__channel:{k}", 0));
@@ -142,7 +142,7 @@ TEST_F(SessionInCluster, AChannelThatNobodyServesIsAskedForAgain) {
   EXPECT_THAT(names(), ElementsAre("SSUBSCRIBE", "PING"));
 }
 
-TEST_F(SessionInCluster, ChannelsMoveToAnotherLinkAndTheirListenersAreToldToLook) {
+TEST_F(SessionInCluster, ChannelsMoveToAnotherSessionAndTheirListenersAreNotified) {
   submit(Verb::subscribe, "k", 0);
   heard();
   say("+PONG\r\n");
@@ -153,7 +153,7 @@ TEST_F(SessionInCluster, ChannelsMoveToAnotherLinkAndTheirListenersAreToldToLook
   EXPECT_TRUE(other.listens());
 }
 
-TEST_F(SessionInCluster, WhatWasNotSentIsTakenElsewhereInItsOrder) {
+TEST_F(SessionInCluster, UnsentRequestsAreTakenOutInTheirOrder) {
   lose();
   const Request& first = submit(Verb::acquire, "a", 1);
   const Request& second = submit(Verb::acquire, "b", 2);
@@ -170,11 +170,11 @@ TEST_F(SessionInCluster, WhatWasNotSentIsTakenElsewhereInItsOrder) {
   say(":0\r\n");
   EXPECT_THAT(names(), Contains("EVALSHA b"));
   say(":0\r\n");
-  ASSERT_EQ(sink.told.size(), 1U);
-  EXPECT_EQ(sink.told[0].request, &second);
+  ASSERT_EQ(sink.outcomes.size(), 1U);
+  EXPECT_EQ(sink.outcomes[0].request, &second);
 }
 
-TEST_F(SessionInCluster, OneThatOnlyListensAsksWhetherAnybodyIsThere) {
+TEST_F(SessionInCluster, ASessionThatOnlyListensSendsPing) {
   submit(Verb::subscribe, "k", 0);
   heard();
   say("+PONG\r\n");

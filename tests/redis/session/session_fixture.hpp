@@ -1,4 +1,4 @@
-// A Session with a hand-made server at its other end.
+// A Session whose server is played by the test.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,30 +20,30 @@ using namespace std::chrono_literals;
 using testing::Command;
 using Kind = Outcome::Kind;
 
-/// Remembers what it was told.
+/// Records outcomes and notifications.
 class RecordingSink final : public Sink {
  public:
-  struct Told {
+  struct RecordedOutcome {
     const Request* request;
     Kind kind;
     std::string text;
     bool never_ran;
   };
-  struct Note {
+  struct RecordedNotification {
     Notification::Kind kind;
     std::string key;
     HoldId id;
   };
 
   void completed(Request& request, Outcome&& outcome) noexcept override {
-    told.push_back({&request, outcome.kind, outcome.text, outcome.never_ran});
+    outcomes.push_back({&request, outcome.kind, outcome.text, outcome.never_ran});
   }
   void notified(const Notification& notification) noexcept override {
-    notes.push_back({notification.kind, std::string(notification.key), notification.id});
+    notifications.push_back({notification.kind, std::string(notification.key), notification.id});
   }
 
-  std::vector<Told> told;
-  std::vector<Note> notes;
+  std::vector<RecordedOutcome> outcomes;
+  std::vector<RecordedNotification> notifications;
 };
 
 class SessionTest : public ::testing::Test {
@@ -75,7 +75,7 @@ class SessionTest : public ::testing::Test {
     return made;
   }
 
-  /// What the link wants to send, sent.
+  /// Sends everything and returns the commands.
   std::vector<Command> heard() {
     while (session.anything_to_send()) {
       const std::string_view bytes = session.to_send();
@@ -125,14 +125,14 @@ class SessionTest : public ::testing::Test {
     now = std::max(now, session.due());
     connect();
   }
-  void settle(int client_number = 11, std::string_view run = "run", bool ears = false) {
+  void settle(int client_number = 11, std::string_view run = "run", bool subscribes = false) {
     heard();
     say(testing::hello_answer(client_number, run));
     for (const Command& command : heard()) {
       // HDEL: on the first connection only
       if (command[0] == "CLIENT" || command[0] == "HDEL") say(":0\r\n");
     }
-    if (ears) say("+PONG\r\n");
+    if (subscribes) say("+PONG\r\n");
     ASSERT_EQ(session.stage(), Session::Stage::up);
   }
   void bring_up() {

@@ -1,4 +1,4 @@
-// The conversation with a server that comes and goes: loss, and the next connection.
+// A session that loses its connection and makes the next one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ using ::testing::IsEmpty;
 
 constexpr const char* nobody = "9223372036854775807";
 
-TEST_F(SessionTest, WhatWasSentIsUnknownAndWhatWasNotWaitsForTheNextConnection) {
+TEST_F(SessionTest, AfterALossSentRequestsAreUnknownAndUnsentOnesWait) {
   bring_up();
   const Request& whole = submit(Verb::acquire, "whole");
   const std::string_view first = session.to_send();
@@ -24,19 +24,19 @@ TEST_F(SessionTest, WhatWasSentIsUnknownAndWhatWasNotWaitsForTheNextConnection) 
   static_cast<void>(session.to_send());
   session.sent(5);
   lose("the cable");
-  ASSERT_EQ(sink.told.size(), 1U);
-  EXPECT_EQ(sink.told[0].request, &whole);
-  EXPECT_EQ(sink.told[0].kind, Kind::unknown);
-  EXPECT_EQ(sink.told[0].text, "the cable");
-  ASSERT_EQ(sink.notes.size(), 1U);
-  EXPECT_EQ(sink.notes[0].kind, Notification::Kind::link_down);
+  ASSERT_EQ(sink.outcomes.size(), 1U);
+  EXPECT_EQ(sink.outcomes[0].request, &whole);
+  EXPECT_EQ(sink.outcomes[0].kind, Kind::unknown);
+  EXPECT_EQ(sink.outcomes[0].text, "the cable");
+  ASSERT_EQ(sink.notifications.size(), 1U);
+  EXPECT_EQ(sink.notifications[0].kind, Notification::Kind::link_down);
   submit(Verb::acquire, "later");
   connect_after_pause();
   settle();
   EXPECT_THAT(names(), ElementsAre("EVALSHA half", "EVALSHA none", "EVALSHA later"));
-  EXPECT_EQ(sink.notes.back().kind, Notification::Kind::link_up);
+  EXPECT_EQ(sink.notifications.back().kind, Notification::Kind::link_up);
   say(":0\r\n:0\r\n:0\r\n");
-  EXPECT_EQ(sink.told.size(), 4U);
+  EXPECT_EQ(sink.outcomes.size(), 4U);
 }
 
 Request& with_note(Request& request) {
@@ -44,7 +44,7 @@ Request& with_note(Request& request) {
   return request;
 }
 
-TEST_F(SessionTest, WhatIsSaidToANoteIsNobodysAnswer) {
+TEST_F(SessionTest, TheReplyToANoteIsDropped) {
   bring_up();
   Request& noted = with_note(request(Verb::acquire, "noted"));
   Request* const one[] = {&noted};
@@ -52,17 +52,17 @@ TEST_F(SessionTest, WhatIsSaidToANoteIsNobodysAnswer) {
   const Request& next = submit(Verb::acquire, "next", 2);
   EXPECT_THAT(names(), ElementsAre("EVALSHA noted", "EVAL noted", "EVALSHA next"));
   say(":0\r\n");
-  ASSERT_EQ(sink.told.size(), 1U);
-  EXPECT_EQ(sink.told[0].request, &noted);
+  ASSERT_EQ(sink.outcomes.size(), 1U);
+  EXPECT_EQ(sink.outcomes[0].request, &noted);
   say("-NOPERM this user has no permissions\r\n");
-  EXPECT_EQ(sink.told.size(), 1U);
+  EXPECT_EQ(sink.outcomes.size(), 1U);
   say("*2\r\n:5\r\n$1\r\no\r\n");
-  ASSERT_EQ(sink.told.size(), 2U);
-  EXPECT_EQ(sink.told[1].request, &next);
-  EXPECT_EQ(sink.told[1].kind, Kind::busy);
+  ASSERT_EQ(sink.outcomes.size(), 2U);
+  EXPECT_EQ(sink.outcomes[1].request, &next);
+  EXPECT_EQ(sink.outcomes[1].kind, Kind::busy);
 }
 
-TEST_F(SessionTest, ANoteIsSaidAgainWithAScriptThatWasForgotten) {
+TEST_F(SessionTest, ANoteIsSentAgainWithARepeatedScript) {
   bring_up();
   Request& noted = with_note(request(Verb::acquire, "noted"));
   Request* const one[] = {&noted};
@@ -71,12 +71,12 @@ TEST_F(SessionTest, ANoteIsSaidAgainWithAScriptThatWasForgotten) {
   say("-NOSCRIPT No matching script\r\n:0\r\n");
   EXPECT_THAT(names(), ElementsAre("EVAL noted", "EVAL noted"));
   say(":0\r\n:1\r\n");
-  ASSERT_EQ(sink.told.size(), 1U);
-  EXPECT_EQ(sink.told[0].kind, Kind::granted);
+  ASSERT_EQ(sink.outcomes.size(), 1U);
+  EXPECT_EQ(sink.outcomes[0].kind, Kind::granted);
 }
 
-// Its own command was sent whole, so it is not sent again; and no answer is owed any more.
-TEST_F(SessionTest, ANoteThatIsCutGoesWithTheConnection) {
+// The request was sent whole and is not sent again. The note has no reply on the next connection.
+TEST_F(SessionTest, APartlySentNoteIsLostWithTheConnection) {
   bring_up();
   Request& noted = with_note(request(Verb::release, "noted"));
   Request* const one[] = {&noted};
@@ -84,19 +84,19 @@ TEST_F(SessionTest, ANoteThatIsCutGoesWithTheConnection) {
   const std::string_view bytes = session.to_send();
   session.sent(bytes.find("$3\r\nDEL"));
   say(":0\r\n");
-  ASSERT_EQ(sink.told.size(), 1U);
+  ASSERT_EQ(sink.outcomes.size(), 1U);
   const Request& next = submit(Verb::acquire, "next", 2);
   lose();
   connect_after_pause();
   settle();
   EXPECT_THAT(names(), ElementsAre("EVALSHA next"));
   say(":0\r\n");
-  ASSERT_EQ(sink.told.size(), 2U);
-  EXPECT_EQ(sink.told[1].request, &next);
-  EXPECT_EQ(sink.told[1].kind, Kind::granted);
+  ASSERT_EQ(sink.outcomes.size(), 2U);
+  EXPECT_EQ(sink.outcomes[1].request, &next);
+  EXPECT_EQ(sink.outcomes[1].kind, Kind::granted);
 }
 
-TEST_F(SessionTest, TheNextConnectionEndsTheOneBefore) {
+TEST_F(SessionTest, TheNextConnectionKillsThePreviousOne) {
   bring_up();
   lose();
   connect_after_pause();
@@ -105,7 +105,7 @@ TEST_F(SessionTest, TheNextConnectionEndsTheOneBefore) {
   EXPECT_THAT(heard(), ElementsAre(ElementsAre("CLIENT", "KILL", "ID", "11")));
 }
 
-TEST_F(SessionTest, TheOneBeforeIsEndedEvenIfAnotherCameBetween) {
+TEST_F(SessionTest, ThePreviousConnectionIsKilledAfterAnAttemptThatFailed) {
   bring_up();
   lose();
   connect_after_pause();
@@ -119,8 +119,8 @@ TEST_F(SessionTest, TheOneBeforeIsEndedEvenIfAnotherCameBetween) {
   EXPECT_THAT(heard(), ElementsAre(ElementsAre("CLIENT", "KILL", "ID", "11")));
 }
 
-// A number of another run belongs to somebody else's connection.
-TEST_F(SessionTest, AServerStartedAnewIsToldToEndNobody) {
+// In another run of the server the id belongs to another client.
+TEST_F(SessionTest, ARestartedServerIsAskedToKillNoClient) {
   bring_up();
   lose();
   connect_after_pause();
@@ -129,7 +129,7 @@ TEST_F(SessionTest, AServerStartedAnewIsToldToEndNobody) {
   EXPECT_THAT(heard(), ElementsAre(ElementsAre("CLIENT", "KILL", "ID", nobody)));
 }
 
-TEST_F(SessionTest, WithoutPermissionForClientKillThereIsNoOrderAcrossConnections) {
+TEST_F(SessionTest, WithoutClientKillOrderIsNotPromised) {
   connect();
   heard();
   say(testing::hello_answer(11, "run"));
@@ -146,7 +146,7 @@ TEST_F(SessionTest, WithoutPermissionForClientKillThereIsNoOrderAcrossConnection
   EXPECT_EQ(session.stage(), Session::Stage::up);
 }
 
-TEST_F(SessionTest, APermissionThatWasTakenAwayIsSaid) {
+TEST_F(SessionTest, ClientKillThatIsForbiddenLaterIsAFailure) {
   bring_up();
   lose();
   connect_after_pause();
@@ -158,7 +158,7 @@ TEST_F(SessionTest, APermissionThatWasTakenAwayIsSaid) {
   EXPECT_THAT(session.trouble()->text, HasSubstr("no longer permits CLIENT KILL"));
 }
 
-TEST_F(SessionTest, SubscriptionsAreMadeAnewBeforeRequestsGoOut) {
+TEST_F(SessionTest, SubscriptionsAreRestoredBeforeRequestsAreSent) {
   bring_up();
   submit(Verb::subscribe, "k", 0);
   heard();
@@ -176,10 +176,10 @@ TEST_F(SessionTest, SubscriptionsAreMadeAnewBeforeRequestsGoOut) {
   EXPECT_EQ(session.stage(), Session::Stage::up);
   EXPECT_THAT(names(), ElementsAre("EVALSHA a"));
   say(testing::message("redisson_rwlock:{k}", "1"));
-  EXPECT_EQ(sink.notes.back().key, "k");
+  EXPECT_EQ(sink.notifications.back().key, "k");
 }
 
-TEST_F(SessionTest, SubscriptionsThatAreRefusedLaterDoNotKeepTheLinkDown) {
+TEST_F(SessionTest, RejectedSubscriptionsDoNotPreventAConnection) {
   bring_up();
   submit(Verb::subscribe, "k", 0);
   heard();
@@ -195,31 +195,31 @@ TEST_F(SessionTest, SubscriptionsThatAreRefusedLaterDoNotKeepTheLinkDown) {
   EXPECT_EQ(session.stage(), Session::Stage::up);
 }
 
-TEST_F(SessionTest, ASubscriptionThatWasUnderWayIsUnknown) {
+TEST_F(SessionTest, ASubscriptionInFlightIsUnknownAfterALoss) {
   bring_up();
   submit(Verb::subscribe, "k", 0);
   heard();
   lose();
-  ASSERT_EQ(sink.told.size(), 1U);
-  EXPECT_EQ(sink.told[0].kind, Kind::unknown);
+  ASSERT_EQ(sink.outcomes.size(), 1U);
+  EXPECT_EQ(sink.outcomes[0].kind, Kind::unknown);
 }
 
-TEST_F(SessionTest, WhatWaitsForAConnectionHasItsDeadlineAndIsToldWhyThereIsNone) {
+TEST_F(SessionTest, AWaitingRequestEndsAtItsDeadlineWithTheReasonOfTheOutage) {
   submit(Verb::acquire, "a");
   connect();
   session.failed(Failure{false, "connect: Connection refused"}, now);
   pass(timeout);
-  ASSERT_EQ(sink.told.size(), 1U);
-  EXPECT_EQ(sink.told[0].kind, Kind::unknown);
-  EXPECT_EQ(sink.told[0].text, "connect: Connection refused");
-  // It never goes out.
+  ASSERT_EQ(sink.outcomes.size(), 1U);
+  EXPECT_EQ(sink.outcomes[0].kind, Kind::unknown);
+  EXPECT_EQ(sink.outcomes[0].text, "connect: Connection refused");
+  // It is never sent.
   connect_after_pause();
   settle();
   EXPECT_THAT(names(), IsEmpty());
   EXPECT_EQ(session.unanswered(), 0U);
 }
 
-TEST_F(SessionTest, PausesBetweenAttemptsGrowAndStayShortWhileSomebodyWaits) {
+TEST_F(SessionTest, PausesBetweenAttemptsGrowAndStayShortWhileARequestWaits) {
   submit(Verb::renew, "a");
   Clock::duration longest{};
   for (int attempt = 0; attempt < 12; ++attempt) {
@@ -235,7 +235,7 @@ TEST_F(SessionTest, PausesBetweenAttemptsGrowAndStayShortWhileSomebodyWaits) {
   EXPECT_LE(longest, 240ms);
 }
 
-TEST_F(SessionTest, PausesAreLongerWhileNobodyWaitsAndEndWhenSomebodyComes) {
+TEST_F(SessionTest, PausesAreLongerWithoutRequestsAndANewRequestShortensThem) {
   for (int attempt = 0; attempt < 12; ++attempt) {
     connect_after_pause();
     session.failed(Failure{false, "refused"}, now);
@@ -245,7 +245,7 @@ TEST_F(SessionTest, PausesAreLongerWhileNobodyWaitsAndEndWhenSomebodyComes) {
   EXPECT_LE(session.due() - now, 240ms);
 }
 
-TEST_F(SessionTest, AConnectionThatLivedIsFollowedByAnotherAtOnce) {
+TEST_F(SessionTest, AfterAStableConnectionTheFirstPauseIsShort) {
   for (int attempt = 0; attempt < 8; ++attempt) {
     connect_after_pause();
     session.failed(Failure{false, "refused"}, now);
@@ -257,7 +257,7 @@ TEST_F(SessionTest, AConnectionThatLivedIsFollowedByAnotherAtOnce) {
   EXPECT_LE(session.due() - now, 15ms);
 }
 
-TEST_F(SessionTest, ALatePageOfAListStartsAnewElsewhere) {
+TEST_F(SessionTest, AListStartsAnewAfterALoss) {
   bring_up();
   std::vector<std::string> found;
   request(Verb::list, "*").names = &found;
@@ -273,14 +273,14 @@ TEST_F(SessionTest, ALatePageOfAListStartsAnewElsewhere) {
   EXPECT_EQ(commands[0][3], "0");
 }
 
-TEST_F(SessionTest, AForkedChildKnowsNothingOfItsParentsConnection) {
+TEST_F(SessionTest, AForkedChildDropsTheStateOfItsParent) {
   bring_up();
   submit(Verb::acquire, "a");
   submit(Verb::subscribe, "k", 0);
   heard();
   session.forget();
   drain();
-  EXPECT_THAT(sink.told, IsEmpty());
+  EXPECT_THAT(sink.outcomes, IsEmpty());
   EXPECT_EQ(session.unanswered(), 0U);
   EXPECT_FALSE(session.listens());
   connect();

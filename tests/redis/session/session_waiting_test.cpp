@@ -19,55 +19,55 @@ class SessionWaitingTest : public SessionTest {
   }
 };
 
-TEST_F(SessionWaitingTest, AQuestionEndsAtOnceWhereNothingListensAndWhatGivesBackWaits) {
+TEST_F(SessionWaitingTest, AnAcquireEndsAtOnceIfNothingListensAndAReleaseWaits) {
   bring_up();
   lose();
   connect_after_pause();
   Request& question = submit(Verb::acquire, "k", 1);
   Request& release = submit(Verb::release, "k", 2);
-  EXPECT_TRUE(sink.told.empty()) << "an attempt is under way";
+  EXPECT_TRUE(sink.outcomes.empty()) << "an attempt is under way";
   refuse_connection();
-  ASSERT_EQ(sink.told.size(), 1U);
-  EXPECT_EQ(sink.told[0].request, &question);
-  EXPECT_EQ(sink.told[0].kind, Kind::unknown);
-  EXPECT_EQ(sink.told[0].text, "connect: Connection refused");
-  EXPECT_TRUE(sink.told[0].never_ran);
+  ASSERT_EQ(sink.outcomes.size(), 1U);
+  EXPECT_EQ(sink.outcomes[0].request, &question);
+  EXPECT_EQ(sink.outcomes[0].kind, Kind::unknown);
+  EXPECT_EQ(sink.outcomes[0].text, "connect: Connection refused");
+  EXPECT_TRUE(sink.outcomes[0].never_ran);
   submit(Verb::acquire, "k", 3);
   drain();
-  EXPECT_EQ(sink.told.size(), 2U) << "before the next attempt the answer is known";
+  EXPECT_EQ(sink.outcomes.size(), 2U) << "before the next attempt the answer is known";
   connect_after_pause();
   settle();
   EXPECT_EQ(names().back(), "EVALSHA k");
   pass(timeout);
-  ASSERT_EQ(sink.told.size(), 3U);
-  EXPECT_EQ(sink.told[2].request, &release);
-  EXPECT_FALSE(sink.told[2].never_ran) << "it was sent";
+  ASSERT_EQ(sink.outcomes.size(), 3U);
+  EXPECT_EQ(sink.outcomes[2].request, &release);
+  EXPECT_FALSE(sink.outcomes[2].never_ran) << "it was sent";
 }
 
-TEST_F(SessionWaitingTest, AQuestionWaitsAQuarterOfASecondForAConnectionThatIsKnownToBeDown) {
+TEST_F(SessionWaitingTest, AnAcquireWaitsAQuarterOfASecondDuringAnOutage) {
   bring_up();
   lose();
   submit(Verb::acquire, "k", 1);
   submit(Verb::renew, "k", 2);
   pass(249ms);
-  EXPECT_TRUE(sink.told.empty());
+  EXPECT_TRUE(sink.outcomes.empty());
   EXPECT_LE(session.due(), now + 1ms);
   pass(1ms);
-  ASSERT_EQ(sink.told.size(), 1U);
-  EXPECT_EQ(sink.told[0].text, "lost");
-  EXPECT_TRUE(sink.told[0].never_ran);
+  ASSERT_EQ(sink.outcomes.size(), 1U);
+  EXPECT_EQ(sink.outcomes[0].text, "lost");
+  EXPECT_TRUE(sink.outcomes[0].never_ran);
   pass(timeout);
-  EXPECT_EQ(sink.told.size(), 2U);
+  EXPECT_EQ(sink.outcomes.size(), 2U);
 }
 
-TEST_F(SessionWaitingTest, AQuestionWaitsAsLongAsACommandMayForTheFirstConnection) {
+TEST_F(SessionWaitingTest, AnAcquireWaitsItsWholeTimeoutForTheFirstConnection) {
   connect();
   submit(Verb::acquire, "k", 1);
   pass(timeout - 1ms);
-  EXPECT_TRUE(sink.told.empty());
+  EXPECT_TRUE(sink.outcomes.empty());
 }
 
-TEST_F(SessionWaitingTest, AServerThatRefusesUsIsAWarningOnceAndARefusalOfQuestions) {
+TEST_F(SessionWaitingTest, APermanentFailureIsOneWarningAndRefusesAcquires) {
   bring_up();
   for (int attempt = 0; attempt < 3; ++attempt) {
     session.failed(Failure{true, "user or password is wrong"}, now);
@@ -76,19 +76,21 @@ TEST_F(SessionWaitingTest, AServerThatRefusesUsIsAWarningOnceAndARefusalOfQuesti
     drain();
     connect_after_pause();
   }
-  EXPECT_EQ(std::ranges::count(sink.notes, Notification::Kind::warning, &RecordingSink::Note::kind),
+  EXPECT_EQ(std::ranges::count(sink.notifications, Notification::Kind::warning,
+                               &RecordingSink::RecordedNotification::kind),
             0)
-      << "nobody has submitted anything before the first refusal";
-  ASSERT_EQ(sink.told.size(), 3U);
-  EXPECT_EQ(sink.told[0].kind, Kind::refused);
+      << "there was no sink before the first failure";
+  ASSERT_EQ(sink.outcomes.size(), 3U);
+  EXPECT_EQ(sink.outcomes[0].kind, Kind::refused);
   session.failed(Failure{true, "the server asks for a password"}, now);
   drain();
-  EXPECT_EQ(std::ranges::count(sink.notes, Notification::Kind::warning, &RecordingSink::Note::kind),
+  EXPECT_EQ(std::ranges::count(sink.notifications, Notification::Kind::warning,
+                               &RecordingSink::RecordedNotification::kind),
             1);
 }
 
-// Where INFO is forbidden nobody knows whether the server is still the one that gave the number.
-TEST_F(SessionWaitingTest, AConnectionIsNotEndedByItsNumberWhereTheServerDoesNotSayWhichRunItIs) {
+// If INFO is forbidden, the server may be another run than the one that assigned the client id.
+TEST_F(SessionWaitingTest, WithoutARunIdNoConnectionIsKilled) {
   const std::string nobody = "9223372036854775807";
   const std::string hello = testing::hello_answer(11, "run");
   const std::string forbidden =

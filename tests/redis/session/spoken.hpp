@@ -1,4 +1,4 @@
-// What a client said, taken apart by a reader that shares nothing with the one that wrote it.
+// Parses the commands of a client, with no code of the library.
 #pragma once
 
 #include <charconv>
@@ -12,7 +12,7 @@ namespace latchkey::testing {
 
 using Command = std::vector<std::string>;
 
-/// Collects bytes and gives whole commands. Bytes that are no command end it: `garbled`.
+/// Collects bytes and returns complete commands. Malformed bytes set `garbled`.
 class Spoken {
  public:
   void hear(std::string_view bytes) { bytes_ += bytes; }
@@ -64,7 +64,7 @@ inline std::string bulk(std::string_view text) {
   return "$" + std::to_string(text.size()) + "\r\n" + std::string(text) + "\r\n";
 }
 
-/// What Redis answers to HELLO 3, and to INFO behind it, of which `memory` are some lines.
+/// The replies to HELLO 3 and INFO. `memory` is a part of the latter.
 inline std::string hello_answer(int client_number, std::string_view run,
                                 std::string_view role = "master", std::string_view memory = {},
                                 std::string_view mode = "standalone") {
@@ -76,7 +76,7 @@ inline std::string hello_answer(int client_number, std::string_view run,
          std::to_string(info.size() + 4) + "\r\ntxt:" + info + "\r\n";
 }
 
-/// A push of so many texts; a count at its end is an integer.
+/// A push of two strings and a count.
 inline std::string push(std::string_view kind, std::string_view channel, int count) {
   return ">3\r\n" + bulk(kind) + bulk(channel) + ":" + std::to_string(count) + "\r\n";
 }
