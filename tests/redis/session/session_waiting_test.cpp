@@ -12,9 +12,9 @@ namespace {
 class SessionWaitingTest : public SessionTest {
  protected:
   void refuse_connection() {
-    Failure nobody{false, "connect: Connection refused"};
-    nobody.nobody = true;
-    session.failed(nobody, now);
+    Failure failure{false, "connect: Connection refused"};
+    failure.nothing_listens = true;
+    session.failed(failure, now);
     drain();
   }
 };
