@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "redis/script_call.hpp"
+#include "redis/protocol/script_call.hpp"
 #include "side_by_side.hpp"
 #include "support/redis_server.hpp"
 

@@ -1,4 +1,4 @@
-# Embeds lua/*.lua: gives LATCHKEY_LUA_SOURCE, which defines what src/redis/scripts.hpp declares.
+# Embeds lua/*.lua: gives LATCHKEY_LUA_SOURCE, which defines what src/redis/protocol/scripts.hpp declares.
 #
 # A line `--#include parts/<name>.lua` is replaced by that file. The digest is what the server answers
 # to SCRIPT LOAD of the same text, so EVALSHA works from the first call on a server that knows it.
@@ -29,7 +29,7 @@ function(latchkey_embed_lua folder output)
   endforeach()
   file(CONFIGURE OUTPUT "${output}" @ONLY CONTENT
 "// Made by cmake/LuaScripts.cmake from lua/: change it there.
-#include \"redis/scripts.hpp\"
+#include \"redis/protocol/scripts.hpp\"
 
 namespace latchkey::detail::redis::scripts {
 

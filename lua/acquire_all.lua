@@ -1,17 +1,17 @@
--- Takes several locks at once, or none of them and says which is in the way.
+-- Takes several locks at once, or none of them and returns the first that is busy.
 --
--- KEYS     for each member: the lock; FENCED: and its token; READ: and this owner's timeout
+-- KEYS     for each member: the lock; FENCED: also its token; READ: also the key with the lease
 -- ARGV[1]  lease, ms
 -- ARGV[2]  how many tokens to reserve
--- ARGV     then for each member: REENTRANT, FENCED, READ or WRITE; owner (WRITE: with ":write" behind
---          it); READ: tag
+-- ARGV     then for each member: REENTRANT, FENCED, READ or WRITE; owner (WRITE: followed by
+--          ":write"); READ: tag
 --
 -- Returns  0: granted, and no FENCED member
 --          token: granted, the last of those reserved; the same for all FENCED members
---          {ms, owner, member}: busy, the first that is in the way, counted from 0
+--          {ms, owner, member}: busy; member is the index of the first busy lock, from 0
 --
--- Each member as its own acquire script takes it, which says why. All are looked at before the first
--- is touched. Keys are distinct, and no member is FAIR.
+-- Each member is taken as by its own acquire script, which explains the details. All members are
+-- checked before the first is changed. Keys are distinct, and no member is FAIR.
 
 --#include parts/holder.lua
 --#include parts/dead_readers.lua

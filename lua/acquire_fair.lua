@@ -1,25 +1,25 @@
--- Takes a FAIR lock where it is the owner's turn, or keeps its place in the queue.
+-- Takes a FAIR lock if the owner is the first in the queue, or keeps its place in the queue.
 --
 -- KEYS[1]  the lock
 -- KEYS[2]  the queue: a list of owners
--- KEYS[3]  until when each counts: a sorted set of owners by epoch ms
+-- KEYS[3]  the time until which each waiter counts: a sorted set of owners by epoch ms
 -- ARGV[1]  lease, ms
 -- ARGV[2]  owner
--- ARGV[3]  for how long the place lives without being asked for again, ms; 0: take none
--- ARGV[4]  channel of plain locks; with ":owner" behind it, that of one waiter
+-- ARGV[3]  how long a place in the queue lives without a further call, ms; 0: take no place
+-- ARGV[4]  channel of plain locks; followed by ":owner": that of one waiter
 -- ARGV[5]  1: publish with SPUBLISH
 --
 -- Returns  0: granted, the place is given up
---          {ms, owner}: busy, ask again after that time (-1: there is no end); the owner is empty
---          where the lock is free and only others come first
+--          {ms, owner}: busy, ask again after this time (-1: without end); the owner is empty if
+--          the lock is free and other waiters come first
 --
--- A waiter that asks again keeps its place, and its score is written anew: now, plus ARGV[3], plus
--- the room for what Redisson takes off (parts/fair_queue.lua). Redisson fixes a score once, and drops
--- waiters that live but wait long. Our own grants take nothing off.
+-- A waiter that calls again keeps its place and gets a new score: now, plus ARGV[3], plus the room
+-- for what Redisson subtracts (parts/fair_queue.lua). Redisson sets a score once, and so drops
+-- waiters that are alive but wait long. Grants of latchkey subtract nothing.
 --
--- The keys of the queue end an hour after the last score, so that nothing stays of waiters that were
--- killed. Waiters ask again in time: the first two each second, since they must know how long the
--- holder's lease runs and may be told by nobody; the others every 4 s.
+-- The keys of the queue expire an hour after the last score, so that killed waiters leave nothing.
+-- Waiters call again in time: the first two every second, because they must know the holder's lease
+-- and may receive no notification; the others every 4 s.
 
 local lock, queue, timeouts = KEYS[1], KEYS[2], KEYS[3]
 local owner = ARGV[2]
@@ -54,7 +54,7 @@ if not held and (not head or head == owner) then
   if taken and head then
     redis.call('LPOP', queue)
     redis.call('ZREM', timeouts, owner)
-    pcall(head_left, queue, timeouts, tonumber(ARGV[1]), ARGV[4], ARGV[5]) -- a notice
+    pcall(head_left, queue, timeouts, tonumber(ARGV[1]), ARGV[4], ARGV[5]) -- may fail
   end
   return taken
 end
@@ -91,7 +91,7 @@ if wait > 0 then
       room = math.min(room or seen, seen)
     end
   end
-  local written = wait < 8000 and now or math.floor(now / 4000) * 4000 -- as the mark says it
+  local written = wait < 8000 and now or math.floor(now / 4000) * 4000 -- as precise as the mark
   redis.call('ZADD', timeouts, marked(written + wait + (room or 0), now), owner)
   local last = redis.call('ZRANGE', timeouts, -1, -1, 'WITHSCORES')[2]
   local keep = math.floor(last - now) + 3600000
@@ -106,7 +106,7 @@ if not held then
 elseif not place and left ~= -1 and head then
   left = math.max(left, math.ceil(score - now))
 elseif place == 1 and left ~= -1 then
-  left = left + 100 -- the first comes first
+  left = left + 100 -- the first waiter asks first
 end
 if place then
   local pace = place < 2 and 1000 or 4000

@@ -7,12 +7,12 @@
 -- ARGV[3]  how many tokens to reserve
 --
 -- Returns  token: granted, the last of those reserved; 1 or more
---          {ms, owner}: busy, for no longer than that (-1: there is no end)
+--          {ms, owner}: busy, for at most this time (-1: without end)
 --
--- A token is the larger of the previous ones' successor and the server's clock in µs, so tokens rise
--- through the loss of all data. Asked again by the holder, the token stays: nobody else can have
--- taken one meanwhile. The token's key never ends: set without a TTL, it also loses one that a
--- Redisson client gave it.
+-- A token is the larger of the last one's successor and the server's clock in µs, so tokens increase
+-- even if the server loses all data. If the holder calls again the token stays, because no other
+-- owner can have taken one meanwhile. The token's key never expires: SET without a TTL also removes
+-- the TTL that a Redisson client gave it.
 
 --#include parts/holder.lua
 

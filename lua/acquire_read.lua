@@ -1,18 +1,18 @@
--- Takes a READ, or says who is in the way and for how long.
+-- Takes a READ, or returns the holder and its remaining lease.
 --
 -- KEYS[1]  the lock
--- KEYS[2]  this owner's timeout: tag:owner:rwlock_timeout:1
+-- KEYS[2]  the key with this owner's lease: tag:owner:rwlock_timeout:1
 -- ARGV[1]  lease, ms
 -- ARGV[2]  owner
--- ARGV[3]  tag: the lock's name, in braces where it has none
+-- ARGV[3]  tag: the lock's name, in braces unless it contains one
 --
 -- Returns  0: granted
---          {ms, owner}: busy, for no longer than that (-1: there is no end)
+--          {ms, owner}: busy, for at most this time (-1: without end)
 --
--- As acquire.lua, with the mode beside the owners. Each reader's lease is a key of its own; the hash
--- lives as long as the longest. A reader without one would be erased by the next Java reader that
--- unlocks. A plain lock's hash has no mode and is in the way. READ inside the owner's own WRITE is
--- counted by the client and never sent.
+-- As acquire.lua, with a field for the mode. Each reader's lease is a key of its own, and the hash
+-- lives as long as the longest one. The next Redisson reader that unlocks would remove a reader
+-- without such a key. The hash of a plain lock has no mode, so the lock is busy. The client counts a
+-- READ inside the owner's own WRITE itself and sends nothing.
 
 if redis.call('EXISTS', KEYS[1]) == 0 then
   redis.call('SET', KEYS[2], 1, 'PX', ARGV[1])

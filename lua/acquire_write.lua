@@ -1,17 +1,17 @@
--- Takes a WRITE, or says who is in the way and for how long.
+-- Takes a WRITE, or returns the holder and its remaining lease.
 --
 -- KEYS[1]  the lock
 -- ARGV[1]  lease, ms
--- ARGV[2]  owner with ":write" after it
+-- ARGV[2]  owner, followed by ":write"
 -- ARGV[3]  tag: the lock's name, in braces if it has none
 --
 -- Returns  0: granted
---          {ms, owner}: busy, for no longer than that (-1: there is no end)
+--          {ms, owner}: busy, for at most this time (-1: without end)
 --
--- As acquire.lua, with the mode beside the owner. A plain lock's hash has no mode and is in the way,
--- where Redisson's script would take it for free. Readers whose leases have ended are dropped: they
--- would keep the lock for as long as the longest lease that any reader asked for. In a crowd only a
--- part is looked at, so that {1, owner} may ask for another attempt at once.
+-- As acquire.lua, with a field for the mode. The hash of a plain lock has no mode, so the lock is
+-- busy; Redisson's script would treat it as free. The script drops readers whose leases have ended:
+-- the hash lives as long as the longest lease that any reader asked for. In a crowd it looks at a part
+-- of the readers only; {1, owner} then asks for another attempt at once.
 
 local function take()
   redis.call('HSET', KEYS[1], 'mode', 'write', ARGV[2], 1)

@@ -1,15 +1,15 @@
--- Keeps what a holder says of itself, for people, as long as its lease.
+-- Stores a holder's note about itself, which people read, as long as its lease.
 --
 -- KEYS[1]  the lock
--- KEYS[2]  where it is kept
--- ARGV[1]  owner; for a WRITE with ":write" behind it
--- ARGV[2]  what it says
+-- KEYS[2]  the key of the note
+-- ARGV[1]  owner; for a WRITE followed by ":write"
+-- ARGV[2]  the note
 -- ARGV[3]  lease, ms
 --
--- Returns  1: kept
---          0: this owner does not hold
+-- Returns  1: stored
+--          0: this owner does not hold the lock
 --
--- Sent behind an acquire, whose own answer has gone out before. No lock depends on it.
+-- Sent after an acquire, which has its own reply. No lock depends on the note.
 
 if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
   return 0

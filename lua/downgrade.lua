@@ -1,18 +1,18 @@
--- Turns a WRITE into a READ of the same owner, without a moment in which the lock is free.
+-- Turns a WRITE into a READ of the same owner. The lock is never free in between.
 --
 -- KEYS[1]  the lock
--- KEYS[2]  this owner's timeout as a reader
+-- KEYS[2]  the key with this owner's READ lease
 -- ARGV[1]  lease, ms
 -- ARGV[2]  owner
 -- ARGV[3]  channel of READ and WRITE
 -- ARGV[4]  1: publish with SPUBLISH
 --
--- Returns  0: it is a READ now (or was one already: asked again), for the lease or longer
---          nil: this owner no longer holds
+-- Returns  0: it is a READ now, or was one already, for at least the lease
+--          nil: this owner does not hold it any more
 --
--- Readers that wait are told, which Redisson does not do. The WRITE's field goes last: whatever the
--- server refuses before it leaves the WRITE as it was. PEXPIRE is the first to write: it needs no
--- memory, and where it was carried out the server lets the rest of the script run out of memory.
+-- Waiting readers are notified, which Redisson does not do. The field of the WRITE is deleted last,
+-- so that the WRITE stays if the server rejects an earlier command. PEXPIRE is the first write: it
+-- needs no memory, and after it the server permits the rest of the script to exceed the memory limit.
 
 --#include parts/publish.lua
 

@@ -2,13 +2,13 @@
 --
 -- KEYS[1]  the lock
 -- KEYS[2]  the queue of a FAIR lock
--- KEYS[3]  until when each waiter counts
+-- KEYS[3]  the time until which each waiter counts
 -- KEYS[4]  the last fencing token
--- ARGV[1]  tag: the lock's name, in braces where it has none
+-- ARGV[1]  tag: the lock's name, in braces unless it contains one
 --
 -- Returns  {mode or '', token or '', holders, queue}: holders is a flat list of owner, count, ms left
---          (-1: no end), what it says of itself or ''; a writer's owner ends in ":write". Readers and
---          waiters whose time is over are left out, and READs inside a WRITE.
+--          (-1: without end), note or ''; a writer's owner ends in ":write". Expired readers and
+--          waiters are omitted, and so are READs inside a WRITE.
 
 --#include parts/dead_readers.lua
 

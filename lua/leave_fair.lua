@@ -1,17 +1,17 @@
--- Gives up whatever came of a FAIR acquire: the place in the queue, or the lock.
+-- Undoes a FAIR acquire whose result is unknown: leaves the queue, or releases the lock.
 --
 -- KEYS[1]  the lock
 -- KEYS[2]  the queue
--- KEYS[3]  until when each waiter counts
+-- KEYS[3]  the time until which each waiter counts
 -- ARGV[1]  owner
--- ARGV[2]  channel of plain locks; with ":owner" behind it, that of one waiter
+-- ARGV[2]  channel of plain locks; followed by ":owner": that of one waiter
 -- ARGV[3]  1: publish with SPUBLISH
 --
--- Returns  0: it had a place or the lock, and has neither any more
---          nil: it had neither; nothing changed
+-- Returns  0: the owner had a place or the lock, and has neither any more
+--          nil: the owner had neither; nothing changed
 --
--- Where it was the first in the queue of a free lock, or of one whose lease is about to end, the next
--- one is told.
+-- The next waiter is notified if the owner was the first in the queue, and the lock is free or its
+-- lease is about to end.
 
 --#include parts/publish.lua
 --#include parts/fair_queue.lua
@@ -23,7 +23,7 @@ local queued = redis.call('LREM', KEYS[2], 0, ARGV[1]) > 0
 if redis.call('ZREM', KEYS[3], ARGV[1]) == 0 and not queued and not held then
   return false
 end
--- It has left: what fails from here on costs the others a notice, and they poll.
+-- The owner has left. If a command fails from here on, waiters are not notified, and poll.
 if held or (first and left == -2) then
   pcall(call_next, KEYS[2], KEYS[3], ARGV[2], ARGV[3])
 end

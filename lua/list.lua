@@ -1,12 +1,12 @@
--- Looks for locks, a page at a time.
+-- Lists locks, one page per call.
 --
--- ARGV[1]  cursor: 0 first, then what the last page returned
+-- ARGV[1]  cursor: 0 for the first page, then the one that the previous page returned
 -- ARGV[2]  glob pattern of names
 --
--- Returns  {cursor of the next page, 0 after the last; name...}
+-- Returns  {cursor of the next page or 0, name...}
 --
--- A lock is a hash whose fields are owners, in Redisson's shape `<uuid>:<number>`, and the mode: other
--- people's hashes are not listed. Names may come twice, as SCAN gives them.
+-- A lock is a hash whose fields are the mode and owners in Redisson's format `<uuid>:<number>`. Other
+-- hashes are not listed. A name may occur twice, because SCAN may return it twice.
 
 local page = redis.call('SCAN', ARGV[1], 'MATCH', ARGV[2], 'COUNT', 256, 'TYPE', 'hash')
 local found = {page[1]}

@@ -1,4 +1,4 @@
--- Gives a REENTRANT or FENCED lock back.
+-- Releases a REENTRANT or FENCED lock.
 --
 -- KEYS[1]  the lock
 -- ARGV[1]  owner
@@ -8,9 +8,8 @@
 -- Returns  0: it was held and is free
 --          nil: this owner did not hold it; nothing changed
 --
--- Deletes before all else: that works while the server is out of memory, and where the notice is
--- forbidden. With its only field the hash is gone. Sent twice it does nothing the second time, since
--- no owner is ever used again.
+-- HDEL comes first: it works while the server is out of memory, and if PUBLISH is forbidden. A hash
+-- without fields does not exist any more. Idempotent, because an owner is never used again.
 
 if redis.call('HDEL', KEYS[1], ARGV[1]) == 0 then
   return false

@@ -1,18 +1,18 @@
--- Gives a FAIR lock back and calls the next in the queue.
+-- Releases a FAIR lock and notifies the first waiter in the queue.
 --
 -- KEYS[1]  the lock
 -- KEYS[2]  the queue
--- KEYS[3]  until when each waiter counts
+-- KEYS[3]  the time until which each waiter counts
 -- ARGV[1]  owner
--- ARGV[2]  channel of plain locks; with ":owner" behind it, that of one waiter
+-- ARGV[2]  channel of plain locks; followed by ":owner": that of one waiter
 -- ARGV[3]  1: publish with SPUBLISH
 --
 -- Returns  0: it was held and is free
 --          nil: this owner did not hold it; nothing changed
 --
--- Deletes first, as release.lua, and is a release from then on: what fails behind it costs those who
--- wait a notice, and they poll. Where nobody queues, those who wait for a plain lock of the name are
--- told.
+-- HDEL comes first, as in release.lua. If a later command fails, the lock is released all the same:
+-- waiters are not notified, and poll. If the queue is empty, waiters for a plain lock of the same
+-- name are notified.
 
 if redis.call('HDEL', KEYS[1], ARGV[1]) == 0 then
   return false

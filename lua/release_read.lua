@@ -1,20 +1,20 @@
--- Gives a READ back; the last reader frees the lock. The leave of a WRITE that may have been
--- downgraded to a READ gives back whichever of the two it finds.
+-- Releases a READ. The last reader frees the lock. The leave of a WRITE that may have been downgraded
+-- to a READ releases the one that exists.
 --
 -- KEYS[1]  the lock
--- KEYS[2]  this owner's timeout
+-- KEYS[2]  the key with this owner's lease
 -- ARGV[1]  owner
--- ARGV[2]  tag: the lock's name, in braces where it has none
+-- ARGV[2]  tag: the lock's name, in braces unless it contains one
 -- ARGV[3]  channel of READ and WRITE
 -- ARGV[4]  1: publish with SPUBLISH
--- ARGV[5]  leave of a WRITE: owner with ":write" behind it
+-- ARGV[5]  leave of a WRITE: owner, followed by ":write"
 --
 -- Returns  0: it was held and is not any more
---          nil: this owner did not hold it, or its lease ended while others went on reading
+--          nil: this owner did not hold it, or its lease ended while other readers held it
 --
--- The hash is shortened to the longest lease that is left, or a writer would wait for a reader that
--- died for as long as for us. In a crowd, of which only a part is looked at, it stays. Everything is
--- read before anything is written. Nothing here needs memory.
+-- The hash's TTL is reduced to the longest remaining lease, so that a writer does not wait for this
+-- owner's lease when only dead readers are left. With many readers, of which only a part is checked,
+-- the TTL stays. All reads come before the first write. No command needs memory.
 
 --#include parts/publish.lua
 --#include parts/dead_readers.lua
@@ -26,7 +26,7 @@ if fields > 2 and redis.call('HGET', KEYS[1], 'mode') == 'read' then
   left = redis.call('PTTL', KEYS[1])
 end
 
-if ARGV[5] and redis.call('HDEL', KEYS[1], ARGV[5]) == 1 then -- as release_write.lua
+if ARGV[5] and redis.call('HDEL', KEYS[1], ARGV[5]) == 1 then -- like release_write.lua
   redis.call('DEL', KEYS[1])
   publish(ARGV[3], 1, ARGV[4])
   return 0

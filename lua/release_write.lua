@@ -1,14 +1,14 @@
--- Gives a WRITE back.
+-- Releases a WRITE.
 --
 -- KEYS[1]  the lock
--- ARGV[1]  owner with ":write" behind it
+-- ARGV[1]  owner, followed by ":write"
 -- ARGV[2]  channel of READ and WRITE
 -- ARGV[3]  1: publish with SPUBLISH
 --
 -- Returns  0: it was held and is free
 --          nil: this owner did not hold it; nothing changed
 --
--- As release.lua. The message is 1: all readers may come, where 0 wakes one client's one waiter.
+-- Like release.lua. The message 1 wakes all readers of a Redisson client, 0 only one waiter.
 
 if redis.call('HDEL', KEYS[1], ARGV[1]) == 0 then
   return false

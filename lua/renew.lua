@@ -1,13 +1,13 @@
--- Prolongs any lease but that of a READ.
+-- Extends the lease of any lock except READ.
 --
 -- KEYS[1]  the lock
 -- ARGV[1]  lease from now, ms
--- ARGV[2]  owner; for a WRITE with ":write" behind it
+-- ARGV[2]  owner; for a WRITE followed by ":write"
 --
--- Returns  0: the lease ends in that time or later
---          nil: this owner no longer holds
+-- Returns  0: the lease lasts at least that long
+--          nil: this owner does not hold it any more
 --
--- Works while the server is out of memory, and always writes: a replica must not confirm a hold.
+-- Works while the server is out of memory. Always writes, so that a replica never confirms a hold.
 
 if redis.call('HEXISTS', KEYS[1], ARGV[2]) == 0 then
   return false

@@ -1,13 +1,14 @@
--- Asks whether an owner still holds, of any lock but a READ.
+-- Checks whether an owner still holds a lock of any type except READ.
 --
 -- KEYS[1]  the lock
--- ARGV[1]  owner; for a WRITE with ":write" behind it
+-- ARGV[1]  owner; for a WRITE followed by ":write"
 --
--- Returns  0: it does
+-- Returns  0: it holds the lock
 --          nil: it does not
 --
--- A replica's word counts nothing: what it knows may be old, and a server may become one at any time.
--- Removing a field that nobody has is a write, which a replica refuses and which changes nothing.
+-- A replica must not reply, because its data may be stale, and a server may become a replica at any
+-- time. Deleting a field that does not exist is a write: a replica rejects it, and a master changes
+-- nothing.
 
 redis.call('HDEL', KEYS[1], '')
 if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then

@@ -1,14 +1,14 @@
--- Asks whether an owner still holds its READ.
+-- Checks whether an owner still holds its READ.
 --
 -- KEYS[1]  the lock
--- KEYS[2]  this owner's timeout
+-- KEYS[2]  the key with this owner's lease
 -- ARGV[1]  owner
 --
--- Returns  0: it does
+-- Returns  0: it holds the lock
 --          nil: it does not, or its lease ended while others went on reading
 --
--- The lease stays as it is. The hash is given back the time that a Redisson reader's renewal took
--- from it, or it would end before our lease does. A replica's word counts nothing: see verify.lua.
+-- The lease does not change. The hash's TTL is restored if a Redisson reader's renewal has reduced it
+-- below this lease. A replica rejects the script: see verify.lua.
 
 redis.call('HDEL', KEYS[1], '')
 local own = redis.call('PTTL', KEYS[2])

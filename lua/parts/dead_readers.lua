@@ -6,17 +6,17 @@
 -- keys, one of which is missing, tells the two apart: it gives a number on a node that has the whole
 -- slot and an error (TRYAGAIN or ASK) on a node that does not. A reader of which nothing is known
 -- counts for as long as the hash lives.
-local slot_is_whole -- nil: not asked yet
+local slot_is_whole -- nil: not known yet
 
--- What is left of a reader's lease in ms; -2: the reader is dead, -1: its lease has no end.
+-- The remaining lease of a reader in ms; -2: the reader is dead, -1: its lease has no end.
 local function reader_left(lock, tag, owner, holds)
-  if not holds or holds > 16 then -- no sane nesting: do not judge it
+  if not holds or holds > 16 then -- not a plausible count: assume that the reader is alive
     return redis.call('PTTL', lock)
   end
   local prefix = tag .. ':' .. owner .. ':rwlock_timeout:'
   local left, missing = -2, nil
   for hold = 1, holds do
-    local its = redis.pcall('PTTL', prefix .. hold) -- on the node that the slot leaves it may fail
+    local its = redis.pcall('PTTL', prefix .. hold) -- may fail while the slot moves
     if type(its) == 'number' and its ~= -2 then
       left = math.max(left, its)
     else
@@ -32,9 +32,8 @@ local function reader_left(lock, tag, owner, holds)
   return left
 end
 
--- Looks at no more than 16 other readers, from a random field on. Returns the owners of the dead
--- ones, the longest lease that is left of the others in ms (-1: there are none), and whether those
--- were all.
+-- Checks at most 16 other readers, from a random field on. Returns the owners of the dead ones, the
+-- longest remaining lease of the others in ms (-1: there are none), and whether all were checked.
 local function dead_readers(lock, tag, own)
   local total = redis.call('HLEN', lock)
   local chance = tonumber(redis.call('TIME')[2])
@@ -48,7 +47,7 @@ local function dead_readers(lock, tag, own)
       local left = reader_left(lock, tag, owner, tonumber(entries[at + 1]))
       if left == -2 then
         dead[#dead + 1] = owner
-      elseif left == -1 then -- somebody took the end away
+      elseif left == -1 then -- a client has removed the TTL
         left = math.huge
       end
       longest = math.max(longest, left)

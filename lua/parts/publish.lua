@@ -1,5 +1,5 @@
--- Part: tells those who wait. A server that forbids it loses them the notice, not us the release:
--- they find out by polling. Both commands are literal, since some servers refuse computed ones.
+-- Part: notifies waiters. If the server forbids it the release still counts, and waiters poll. Both
+-- command names are literals, because some servers reject computed names.
 local function publish(channel, message, sharded)
   if sharded == '1' then
     redis.pcall('SPUBLISH', channel, message)

@@ -6,7 +6,7 @@
 #include <random>
 #include <utility>
 
-#include "redis/cluster_router.hpp"
+#include "redis/cluster/cluster_router.hpp"
 
 namespace latchkey::detail::redis {
 namespace {
@@ -31,7 +31,7 @@ Session::Settings link_settings(const RedisUri& uri, const Options& options) {
   const bool known = uri.deployment == RedisUri::Deployment::server &&
                      uri.transport != RedisUri::Transport::unix_socket;
   settings.login.cluster_uri = std::string(tls ? "rediss+cluster://" : "redis+cluster://") +
-                               (known ? uri.place.text() : "host:port");
+                               (known ? uri.endpoint.text() : "host:port");
   settings.login.sharded = options.sharded;
   settings.login.replicas = options.min_replicas > 0;
   settings.timeout = options.command_timeout;
@@ -148,7 +148,7 @@ std::uint64_t ConnectionMultiplexer::answered() const noexcept {
 // What a submission can bring forward: where all connections are there, only the router's own.
 Clock::time_point ConnectionMultiplexer::soonest() const noexcept {
   const bool all_up = std::ranges::all_of(router_->connections(), [](const auto& wire) {
-    return wire->link.stage() == Session::Stage::up;
+    return wire->session.stage() == Session::Stage::up;
   });
   return all_up ? router_->due() : due();
 }
@@ -156,7 +156,7 @@ Clock::time_point ConnectionMultiplexer::soonest() const noexcept {
 bool ConnectionMultiplexer::more_to_come() const noexcept {
   return router_->outstanding() > 0 ||
          std::ranges::any_of(router_->connections(),
-                             [](const auto& wire) { return wire->link.listens(); });
+                             [](const auto& wire) { return wire->session.listens(); });
 }
 
 bool ConnectionMultiplexer::deliver(Lock& lock) {
@@ -203,8 +203,8 @@ void ConnectionMultiplexer::flush_all(Lock& lock) {
 bool ConnectionMultiplexer::holds_back() const noexcept {
   if (!delivers_ && !threads_.somebody_spins()) return false;
   return std::ranges::all_of(router_->connections(), [](const auto& wire) {
-    const std::size_t unsent = wire->link.unsent();
-    return !wire->can_send() || (unsent <= wire->link.backlog() && unsent < enough_at_once);
+    const std::size_t unsent = wire->session.unsent();
+    return !wire->can_send() || (unsent <= wire->session.backlog() && unsent < enough_at_once);
   });
 }
 
@@ -220,13 +220,13 @@ ServerConnection* ConnectionMultiplexer::next_to_send() noexcept {
 }
 
 void ConnectionMultiplexer::send(Lock& lock, ServerConnection& wire) {
-  const std::string_view bytes = wire.link.to_send();
+  const std::string_view bytes = wire.session.to_send();
   if (bytes.empty()) return;
   lock.unlock();
   Io io = wire.transport.write(bytes);
   lock.lock();
   switch (io.kind) {
-    case Io::Kind::moved: wire.link.sent(io.count); return;
+    case Io::Kind::moved: wire.session.sent(io.count); return;
     case Io::Kind::blocked: wire.write_blocked = true; break;
     case Io::Kind::ended: wire.write_failure = closed_by_server(true); break;
     case Io::Kind::broken: wire.write_failure = std::move(io.failure); break;
@@ -244,14 +244,14 @@ void ConnectionMultiplexer::prepare() noexcept {
   mutex_.lock();
   for (const auto& wire : router_->connections()) {
     wire->transport.lock_for_fork();
-    wire->way->lock_for_fork();
+    wire->connector->lock_for_fork();
   }
 }
 
 void ConnectionMultiplexer::parent() noexcept {
   for (const auto& wire : router_->connections()) {
     wire->transport.unlock_after_fork();
-    wire->way->unlock_after_fork();
+    wire->connector->unlock_after_fork();
   }
   mutex_.unlock();
   write_mutex_.unlock();
@@ -265,7 +265,7 @@ void ConnectionMultiplexer::forget_parent() noexcept {
     wire->write_blocked = false;
     wire->write_failure.reset();
     wire->transport.abandon();
-    wire->way->abandon();
+    wire->connector->abandon();
   }
   router_->forget();
   threads_.forget();

@@ -19,12 +19,12 @@
 #include "core/small_mutex.hpp"
 #include "core/thread_annotations.hpp"
 #include "redis/adaptive_spin.hpp"
+#include "redis/connect/tls.hpp"
 #include "redis/leader_followers.hpp"
 #include "redis/poll_set.hpp"
-#include "redis/redis_uri.hpp"
 #include "redis/router.hpp"
 #include "redis/server_connection.hpp"
-#include "redis/tls.hpp"
+#include "redis/uri/redis_uri.hpp"
 
 namespace latchkey::detail::redis {
 

@@ -16,14 +16,15 @@ void ConnectionMultiplexer::bring_forward(Lock& lock) {
   router_->tick(clock_.now());
   for (std::size_t index = 0; index < router_->connections().size(); ++index) {
     ServerConnection& wire = *router_->connections()[index];
-    wire.link.tick(clock_.now());
-    if (wire.link.trouble()) fail(lock, wire, *wire.link.trouble());
+    wire.session.tick(clock_.now());
+    if (wire.session.trouble()) fail(lock, wire, *wire.session.trouble());
     const Clock::time_point now = clock_.now();
-    if (wire.link.wants_connection(now) && router_->keeps(wire)) {
-      wire.link.connecting(now);
+    if (wire.session.wants_connection(now) && router_->keeps(wire)) {
+      wire.session.connecting(now);
       dial(lock, wire, true);
-    } else if (wire.link.stage() != Session::Stage::down && wire.way->due() <= now) {
-      wire.link.stage() == Session::Stage::connecting ? dial(lock, wire, false) : look(lock, wire);
+    } else if (wire.session.stage() != Session::Stage::down && wire.connector->due() <= now) {
+      wire.session.stage() == Session::Stage::connecting ? dial(lock, wire, false)
+                                                         : look(lock, wire);
     }
   }
   drop_idle(lock);
@@ -37,13 +38,13 @@ void ConnectionMultiplexer::dial(Lock& lock, ServerConnection& wire, bool begins
   Io io = Io::blocked();
   try {
     const std::lock_guard writing(write_mutex_);
-    io = begins ? wire.way->begin(clock_.now()) : wire.way->go_on(clock_.now());
+    io = begins ? wire.connector->start(clock_.now()) : wire.connector->resume(clock_.now());
   } catch (const std::bad_alloc&) {
     io = Io::broken(no_memory());
   }
   lock.lock();
   if (io.kind == Io::Kind::moved) {
-    wire.link.connected();
+    wire.session.connected();
   } else if (io.kind != Io::Kind::blocked) {
     fail(lock, wire, io.kind == Io::Kind::ended ? closed_by_server(false) : std::move(io.failure));
   }
@@ -55,7 +56,7 @@ void ConnectionMultiplexer::look(Lock& lock, ServerConnection& wire) {
   std::optional<Failure> elsewhere;
   try {
     const std::lock_guard writing(write_mutex_);
-    elsewhere = wire.way->look(clock_.now());
+    elsewhere = wire.connector->check_route(clock_.now());
   } catch (const std::bad_alloc&) {
     elsewhere = no_memory();
   }
@@ -67,15 +68,15 @@ void ConnectionMultiplexer::fail(Lock& lock, ServerConnection& wire, Failure fai
   lock.unlock();
   const std::lock_guard writing(write_mutex_);
   lock.lock();
-  Session& link = wire.link;
+  Session& link = wire.session;
   // What the server said before it closed is the reason, not that it closed.
   if (link.trouble()) failure = *link.trouble();
   const bool connecting = link.stage() == Session::Stage::connecting;
-  if (connecting && wire.transport.shakes_hands() && !failure.refused) {
+  if (connecting && wire.transport.shakes_hands() && !failure.permanent) {
     failure = no_tls(failure.text);
   }
   if (connecting) {
-    wire.way->give_up();
+    wire.connector->cancel();
   } else {
     wire.transport.close();
   }
@@ -101,12 +102,12 @@ void ConnectionMultiplexer::read(Lock& lock, ServerConnection& wire) {
   Io io = wire.transport.read(bytes_);
   lock.lock();
   switch (io.kind) {
-    case Io::Kind::moved: wire.link.received({bytes_.data(), io.count}, clock_.now()); return;
+    case Io::Kind::moved: wire.session.received({bytes_.data(), io.count}, clock_.now()); return;
     case Io::Kind::blocked:
       // Nothing is left to be read of a connection that can no longer be written to.
       if (wire.write_failure) fail(lock, wire, *wire.write_failure);
       return;
-    case Io::Kind::ended: fail(lock, wire, closed_by_server(wire.link.was_answered())); return;
+    case Io::Kind::ended: fail(lock, wire, closed_by_server(wire.session.was_answered())); return;
     case Io::Kind::broken: fail(lock, wire, std::move(io.failure)); return;
   }
 }
@@ -120,25 +121,25 @@ void ConnectionMultiplexer::attend(const PollSet& polled, Lock& lock) {
 Clock::time_point ConnectionMultiplexer::due() const noexcept {
   Clock::time_point at = router_->due();
   for (const auto& wire : router_->connections()) {
-    at = std::min(at, wire->link.due());
-    if (wire->link.stage() != Session::Stage::down) at = std::min(at, wire->way->due());
+    at = std::min(at, wire->session.due());
+    if (wire->session.stage() != Session::Stage::down) at = std::min(at, wire->connector->due());
   }
   return at;
 }
 
 void ConnectionMultiplexer::add_all(PollSet& set) const {
   for (const auto& wire : router_->connections()) {
-    switch (wire->link.stage()) {
+    switch (wire->session.stage()) {
       case Session::Stage::down: break;
       case Session::Stage::connecting:
-        wire->way->wait_for(set, {.wire = wire->number, .watch = false});
+        wire->connector->wait_for(set, {.wire = wire->number, .watch = false});
         break;
       case Session::Stage::greeting:
       case Session::Stage::up:
         set.add(wire->transport.fd(),
                 static_cast<short>(wire->write_blocked ? POLLIN | POLLOUT : POLLIN),
                 {.wire = wire->number, .watch = false});
-        wire->way->watch(set, {.wire = wire->number, .watch = true});
+        wire->connector->watch(set, {.wire = wire->number, .watch = true});
         break;
     }
   }
@@ -153,8 +154,8 @@ void ConnectionMultiplexer::ready(Lock& lock, PollSet::Source source, short even
   if (source.watch) {
     if (events != 0) look(lock, wire);
   } else if (events != 0 || wire.write_failure) {
-    if (wire.link.stage() == Session::Stage::connecting) return dial(lock, wire, false);
-    if (wire.link.stage() == Session::Stage::down) return;
+    if (wire.session.stage() == Session::Stage::connecting) return dial(lock, wire, false);
+    if (wire.session.stage() == Session::Stage::down) return;
     if ((events & POLLOUT) != 0) wire.write_blocked = false;
     if ((events & ~POLLOUT) != 0 || wire.write_failure) read(lock, wire);
   }

@@ -11,15 +11,15 @@ namespace latchkey::detail::redis {
 std::string ConnectionMultiplexer::warning() const {
   const std::lock_guard lock(mutex_);
   const bool silent = std::ranges::all_of(router_->connections(), [](const auto& wire) {
-    return wire->link.stage() != Session::Stage::up && wire->link.last_failure() == nullptr;
+    return wire->session.stage() != Session::Stage::up && wire->session.last_failure() == nullptr;
   });
   if (silent) return "it has not answered yet, and grants locks as soon as it does";
   for (const auto& wire : router_->connections()) {
-    const Session& link = wire->link;
+    const Session& link = wire->session;
     const bool one = router_->connections().size() == 1;
-    const std::string who = one ? std::string() : wire->uri.place.text() + ": ";
+    const std::string who = one ? std::string() : wire->uri.endpoint.text() + ": ";
     if (const Failure* const failure = link.last_failure()) {
-      return who + (failure->refused
+      return who + (failure->permanent
                         ? "it refuses, and so do its locks: " + failure->text
                         : "it cannot be reached now, and grants locks as soon as it can: " +
                               failure->text);
@@ -35,8 +35,8 @@ std::vector<Connection> ConnectionMultiplexer::connections() const {
   const std::lock_guard lock(mutex_);
   for (const auto& wire : router_->connections()) {
     if (cluster && wire->slots == 0) continue;
-    const Failure* const failure = wire->link.last_failure();
-    all.push_back({wire->link.server(), wire->link.stage() == Session::Stage::up,
+    const Failure* const failure = wire->session.last_failure();
+    all.push_back({wire->session.server(), wire->session.stage() == Session::Stage::up,
                    failure != nullptr ? failure->text : std::string()});
   }
   return all;

@@ -1,4 +1,4 @@
-// The one place where what goes wrong on the way to a server becomes a clause of ours.
+// Why a server cannot be used: the one place where errors of the system and of servers become text.
 #include "redis/failure.hpp"
 
 #include <netdb.h>
@@ -9,8 +9,8 @@
 namespace latchkey::detail::redis {
 namespace {
 
-Failure refused(std::string text) { return {true, std::move(text), false}; }
-Failure unavailable(std::string text) { return {false, std::move(text), false}; }
+Failure permanent(std::string text) { return {true, std::move(text), false}; }
+Failure transient(std::string text) { return {false, std::move(text), false}; }
 
 }  // namespace
 
@@ -28,113 +28,113 @@ std::string error_text(const redisReply& reply) {
 }
 
 Failure system_failure(std::string_view doing, int error) {
-  Failure failure = unavailable(std::string(doing) + ": " + std::generic_category().message(error));
-  // A Unix socket that is not there is ENOENT.
-  failure.nobody = doing == "connect" && (error == ECONNREFUSED || error == ENOENT);
+  Failure failure = transient(std::string(doing) + ": " + std::generic_category().message(error));
+  // connect(2) reports a missing Unix socket as ENOENT.
+  failure.nothing_listens = doing == "connect" && (error == ECONNREFUSED || error == ENOENT);
   return failure;
 }
 
 Failure resolver_failure(std::string_view host, int code) {
   const std::string why =
       code == EAI_SYSTEM ? std::generic_category().message(errno) : std::string(gai_strerror(code));
-  return unavailable("the host '" + std::string(host) + "' has no address: " + why);
+  return transient("the host '" + std::string(host) + "' has no address: " + why);
 }
 
 Failure silence(std::chrono::milliseconds length) {
-  return unavailable("no answer within " + std::to_string(length.count()) + " ms");
+  return transient("no answer within " + std::to_string(length.count()) + " ms");
 }
 
 Failure dead(std::chrono::milliseconds length) {
-  return unavailable("the server has said nothing for " + std::to_string(length.count()) + " ms");
+  return transient("the server has said nothing for " + std::to_string(length.count()) + " ms");
 }
 
 Failure closed_by_server(bool greeted) {
-  if (greeted) return unavailable("the server closed the connection");
-  return unavailable(
+  if (greeted) return transient("the server closed the connection");
+  return transient(
       "the server closed the connection before it had said anything: is it Redis, and is the "
       "scheme right (redis: without TLS, rediss: with it)?");
 }
 
 Failure not_redis(std::string_view why, bool greeted) {
   const std::string text = " (" + std::string(why) + ")";
-  if (greeted) return unavailable("the connection carried bytes that are no RESP3" + text);
-  return refused("what answers there is no Redis server" + text);
+  if (greeted) return transient("the connection carried bytes that are no RESP3" + text);
+  return permanent("what answers there is no Redis server" + text);
 }
 
 Failure certificate_refused(std::string_view name, std::string_view why) {
-  return refused("the certificate of the server '" + std::string(name) +
-                 "' is not to be trusted: " + std::string(why));
+  return permanent("the certificate of the server '" + std::string(name) +
+                   "' is not to be trusted: " + std::string(why));
 }
 
 Failure no_tls(std::string_view why) {
-  return unavailable("no TLS with this server: " + std::string(why) +
-                     " (is it a TLS port? redis: is without, rediss: with TLS)");
+  return transient("no TLS with this server: " + std::string(why) +
+                   " (is it a TLS port? redis: is without, rediss: with TLS)");
 }
 
 Failure tls_broken(std::string_view why) {
-  return unavailable("the TLS connection broke: " + std::string(why));
+  return transient("the TLS connection broke: " + std::string(why));
 }
 
-Failure no_memory() { return unavailable("out of memory"); }
+Failure no_memory() { return transient("out of memory"); }
 
 Failure hello_refused(const redisReply& reply, bool logs_in) {
   const std::string text = error_text(reply);
   if (text.starts_with("NOAUTH")) {
-    return refused(logs_in ? "the server took neither user nor password: " + text
-                           : "the server asks for a password, and the URI has none");
+    return permanent(logs_in ? "the server took neither user nor password: " + text
+                             : "the server asks for a password, and the URI has none");
   }
-  if (text.starts_with("WRONGPASS")) return refused("user or password is wrong: " + text);
+  if (text.starts_with("WRONGPASS")) return permanent("user or password is wrong: " + text);
   if (text.starts_with("NOPROTO") || text.starts_with("ERR unknown command") ||
       text.starts_with("ERR Unknown command")) {
-    return refused("the server speaks no RESP3, Redis >= 6 or Valkey does: " + text);
+    return permanent("the server speaks no RESP3, Redis >= 6 or Valkey does: " + text);
   }
   if (text.starts_with("BUSY") || text.starts_with("LOADING") || text.starts_with("MASTERDOWN")) {
-    return unavailable("the server is not ready: " + text);
+    return transient("the server is not ready: " + text);
   }
   if (text.starts_with("ERR max number of clients")) {
-    return unavailable("the server takes no more clients: " + text);
+    return transient("the server takes no more clients: " + text);
   }
-  return refused("the server refused HELLO: " + text);
+  return permanent("the server refused HELLO: " + text);
 }
 
 Failure is_replica() {
-  return unavailable("the server is a replica, which grants no locks: its master does");
+  return transient("the server is a replica, which grants no locks: its master does");
 }
 
 Failure is_sentinel() {
-  return refused(
+  return permanent(
       "it is a sentinel, which grants no locks: redis+sentinel://host:port/master asks it for the "
       "master");
 }
 
 Failure is_no_cluster() {
-  return refused("the server is no node of a cluster: redis:// is for it, not redis+cluster://");
+  return permanent("the server is no node of a cluster: redis:// is for it, not redis+cluster://");
 }
 
 Failure is_cluster(std::string_view uri) {
-  return refused("the server is a node of a cluster, which is another URI: " + std::string(uri));
+  return permanent("the server is a node of a cluster, which is another URI: " + std::string(uri));
 }
 
 Failure no_slots(const redisReply& reply) {
   const std::string text = error_text(reply);
-  if (text.starts_with("NOPERM")) return refused("the server refused CLUSTER SLOTS: " + text);
-  return unavailable("the server does not say which node has which keys: " + text);
+  if (text.starts_with("NOPERM")) return permanent("the server refused CLUSTER SLOTS: " + text);
+  return transient("the server does not say which node has which keys: " + text);
 }
 
 Failure no_sharded_channels() {
-  return refused(
+  return permanent(
       "the server has no SPUBLISH (Redis >= 7 and Valkey have it), and Options::sharded is ON: "
       "AUTO does without");
 }
 
 Failure no_replicas_to_ask(const redisReply& reply) {
-  return refused("the server refused WAIT, which Options::min_replicas needs: " +
-                 error_text(reply));
+  return permanent("the server refused WAIT, which Options::min_replicas needs: " +
+                   error_text(reply));
 }
 
 Failure sentinel_refused(const redisReply& reply, bool logs_in) {
   Failure failure = hello_refused(reply, logs_in);
-  if (failure.refused) {
+  if (failure.permanent) {
     failure.text += " (a sentinel's are the options sentinel_user and sentinel_password)";
   }
   return failure;
@@ -143,32 +143,32 @@ Failure sentinel_refused(const redisReply& reply, bool logs_in) {
 Failure master_refused(std::string_view master, const redisReply& reply) {
   const std::string text = reply.type == REDIS_REPLY_ERROR ? error_text(reply) : "no address";
   if (text.starts_with("ERR No such master")) {
-    return refused("it looks after no master named '" + std::string(master) + "'");
+    return permanent("it looks after no master named '" + std::string(master) + "'");
   }
-  return refused("it does not say where '" + std::string(master) + "' is: " + text);
+  return permanent("it does not say where '" + std::string(master) + "' is: " + text);
 }
 
 Failure database_refused(int database, const redisReply& reply) {
-  return refused("the server refused database " + std::to_string(database) + ": " +
-                 error_text(reply));
+  return permanent("the server refused database " + std::to_string(database) + ": " +
+                   error_text(reply));
 }
 
 Failure release_refused(const redisReply& reply) {
-  return refused(
+  return permanent(
       "the user of this connection lacks a permission, +hdel, without which no lock can be given "
       "back: " +
       error_text(reply));
 }
 
 Failure no_run() {
-  return refused(
+  return permanent(
       "the server no longer says its run_id in INFO, as it did at the start, so nobody knows whose "
       "connection CLIENT KILL would end");
 }
 
 Failure kill_refused(const redisReply& reply) {
-  return refused("the server no longer permits CLIENT KILL, as it did at the start: " +
-                 error_text(reply));
+  return permanent("the server no longer permits CLIENT KILL, as it did at the start: " +
+                   error_text(reply));
 }
 
 }  // namespace latchkey::detail::redis

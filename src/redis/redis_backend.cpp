@@ -17,9 +17,9 @@ class RedisBackend final : public Backend {
   RedisBackend(RedisUri uri, const Options& options, bool may_be_absent)
       : connections_(std::move(uri), options), replicas_(options.min_replicas > 0) {
     const auto failure = connections_.start();
-    if (!failure || (may_be_absent && !failure->refused)) return;
+    if (!failure || (may_be_absent && !failure->permanent)) return;
     LockSite site{{}, {}, describe()};
-    if (failure->refused) throw BackendRefused(std::move(site), failure->text);
+    if (failure->permanent) throw BackendRefused(std::move(site), failure->text);
     throw BackendUnavailable(std::move(site), failure->text);
   }
 
@@ -27,7 +27,7 @@ class RedisBackend final : public Backend {
     Capabilities offered;
     offered.fair = offered.read_write = offered.fenced = true;
     offered.pushes = offered.administration = offered.expires = true;
-    // One server takes keys of any slot.
+    // Without a cluster, one script may use keys of all slots.
     const bool cluster = connections_.uri().deployment == RedisUri::Deployment::cluster;
     offered.one_step = cluster ? Capabilities::OneStep::slot : Capabilities::OneStep::all;
     offered.replica_acknowledgement = replicas_;

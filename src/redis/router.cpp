@@ -1,31 +1,34 @@
-// Which of several servers a request goes to, where there is one.
+// Which of several servers a request goes to, if there is one.
 #include "redis/router.hpp"
 
 #include <utility>
 
 namespace latchkey::detail::redis {
 
-SingleServerRouter::SingleServerRouter(std::unique_ptr<ServerConnection> wire) : wire_(*wire) {
-  connections_.push_back(std::move(wire));
+SingleServerRouter::SingleServerRouter(std::unique_ptr<ServerConnection> connection)
+    : connection_(*connection) {
+  connections_.push_back(std::move(connection));
 }
 
 void SingleServerRouter::submit(std::span<Request* const> requests, Sink& sink, TimePoint now) {
-  wire_.link.submit(requests, sink, now);
+  connection_.session.submit(requests, sink, now);
 }
 
 bool SingleServerRouter::next(Delivery& delivery, TimePoint /*now*/) noexcept {
-  return wire_.link.next(delivery);
+  return connection_.session.next(delivery);
 }
 
-std::size_t SingleServerRouter::outstanding() const noexcept { return wire_.link.unanswered(); }
+std::size_t SingleServerRouter::outstanding() const noexcept {
+  return connection_.session.unanswered();
+}
 
 Router::Start SingleServerRouter::start(Failure& why) {
-  if (wire_.link.stage() == Session::Stage::up) return Start::settled;
-  if (wire_.link.last_failure() == nullptr) return Start::goes_on;
-  why = *wire_.link.last_failure();
+  if (connection_.session.stage() == Session::Stage::up) return Start::settled;
+  if (connection_.session.last_failure() == nullptr) return Start::in_progress;
+  why = *connection_.session.last_failure();
   return Start::failed;
 }
 
-void SingleServerRouter::forget() noexcept { wire_.link.forget(); }
+void SingleServerRouter::forget() noexcept { connection_.session.forget(); }
 
 }  // namespace latchkey::detail::redis

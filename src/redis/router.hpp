@@ -11,12 +11,12 @@
 
 #include "redis/failure.hpp"
 #include "redis/server_connection.hpp"
-#include "redis/session.hpp"
+#include "redis/session/session.hpp"
 
 namespace latchkey::detail::redis {
 
-/// Decides for all connections of one deployment. Pure but for the links that it talks to; under
-/// the mutex of ConnectionMultiplexer.
+/// Chooses a server for each request of one deployment. Sans-I/O, like the sessions that it owns;
+/// protected by the mutex of ConnectionMultiplexer.
 class Router {
  public:
   using TimePoint = Clock::time_point;
@@ -26,60 +26,64 @@ class Router {
   Router& operator=(const Router&) = delete;
   virtual ~Router() = default;
 
-  /// All connections there are. They come in `tick` and `next` only, and go in `drop_idle`.
+  /// All connections. Only `tick` and `next` add connections, and only `drop_idle` removes them.
   [[nodiscard]] std::span<const std::unique_ptr<ServerConnection>> connections() const noexcept {
     return connections_;
   }
 
-  /// All of them or, where it throws std::bad_alloc, none.
+  /// Accepts all requests or, if it throws std::bad_alloc, none.
   virtual void submit(std::span<Request* const> requests, Sink& sink, TimePoint now) = 0;
-  /// What sinks are to be told. False: nothing now.
+  /// The next result for a sink. False: there is none now.
   virtual bool next(Delivery& delivery, TimePoint now) noexcept = 0;
 
-  /// What is due by the clock, and when that is the next time.
+  /// Does what is due. `due` says when `tick` is to be called next.
   virtual void tick(TimePoint /*now*/) {}
   [[nodiscard]] virtual TimePoint due() const noexcept { return Clock::never(); }
 
-  /// Whether a connection that is not there is to be made anew.
-  [[nodiscard]] virtual bool keeps(const ServerConnection& /*wire*/) const noexcept { return true; }
-  /// Takes out a connection that was closed and that nobody needs; null: there is none.
+  /// Whether a connection that is down is to be made again.
+  [[nodiscard]] virtual bool keeps(const ServerConnection& /*connection*/) const noexcept {
+    return true;
+  }
+  /// Removes a closed connection that is not needed; null: there is none.
   virtual std::unique_ptr<ServerConnection> drop_idle() noexcept { return nullptr; }
 
-  /// `next` has something, whatever the servers do.
+  /// Whether `next` has a result without another byte from a server.
   [[nodiscard]] virtual bool has_news() const noexcept = 0;
 
-  /// Requests that are neither answered nor given up.
+  /// How many requests have no outcome yet.
   [[nodiscard]] virtual std::size_t outstanding() const noexcept = 0;
 
-  enum class Start : std::uint8_t { goes_on, settled, failed };
-  /// How far the first connections are. `why` is filled with failed.
+  enum class Start : std::uint8_t { in_progress, settled, failed };
+  /// The state of the first connections. `failed` fills `why`.
   virtual Start start(Failure& why) = 0;
 
-  /// Whether the connection before is always ended before a new one carries requests.
+  /// Whether the previous connection is always ended before a new one carries requests.
   [[nodiscard]] virtual bool keeps_order() const noexcept = 0;
 
-  /// In a forked child: everything is the parent's.
+  /// In a forked child: everything belongs to the parent.
   virtual void forget() noexcept = 0;
 
  protected:
   std::vector<std::unique_ptr<ServerConnection>> connections_;
 };
 
-/// All requests go to one server.
+/// Sends all requests to one server.
 class SingleServerRouter final : public Router {
  public:
-  explicit SingleServerRouter(std::unique_ptr<ServerConnection> wire);
+  explicit SingleServerRouter(std::unique_ptr<ServerConnection> connection);
 
   void submit(std::span<Request* const> requests, Sink& sink, TimePoint now) override;
   bool next(Delivery& delivery, TimePoint now) noexcept override;
   [[nodiscard]] std::size_t outstanding() const noexcept override;
-  [[nodiscard]] bool has_news() const noexcept override { return wire_.link.has_news(); }
+  [[nodiscard]] bool has_news() const noexcept override { return connection_.session.has_news(); }
   Start start(Failure& why) override;
-  [[nodiscard]] bool keeps_order() const noexcept override { return wire_.link.may_kill(); }
+  [[nodiscard]] bool keeps_order() const noexcept override {
+    return connection_.session.may_kill();
+  }
   void forget() noexcept override;
 
  private:
-  ServerConnection& wire_;
+  ServerConnection& connection_;
 };
 
 }  // namespace latchkey::detail::redis

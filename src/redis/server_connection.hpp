@@ -1,4 +1,4 @@
-// One server: the conversation with it, the socket under that, and the way there.
+// The connection to one server: session, transport and connector.
 #pragma once
 
 #include <cstddef>
@@ -8,37 +8,35 @@
 
 #include <latchkey/clock.hpp>
 
-#include "redis/connector.hpp"
+#include "core/next_number.hpp"
+#include "redis/connect/connector.hpp"
+#include "redis/connect/transport.hpp"
 #include "redis/failure.hpp"
-#include "redis/redis_uri.hpp"
-#include "redis/session.hpp"
-#include "redis/transport.hpp"
+#include "redis/session/session.hpp"
+#include "redis/uri/redis_uri.hpp"
 
 namespace latchkey::detail::redis {
 
-/// A number that was never given before and never is again, unlike an address.
-[[nodiscard]] std::uint64_t next_number() noexcept;
-
-/// What belongs to one connection. Its mutexes are those of ConnectionMultiplexer.
+/// What belongs to one connection. The mutexes of ConnectionMultiplexer protect it.
 struct ServerConnection {
-  /// `tls` outlives it; null: without.
+  /// `tls` outlives the connection; null: no TLS.
   ServerConnection(RedisUri server, const TlsContext* tls, Session::Settings settings);
 
   const std::uint64_t number = next_number();
   const RedisUri uri;
-  Session link;
+  Session session;
   Transport transport;
-  std::unique_ptr<Connector> way;
-  bool write_blocked = false;  ///< the transport takes no bytes until poll(2) says so
+  std::unique_ptr<Connector> connector;
+  bool write_blocked = false;  ///< the socket takes no bytes until poll(2) reports it
   std::optional<Failure> write_failure;
 
-  // of a node of a cluster; its router's
-  std::size_t slots = 0;  ///< that it serves
-  bool served = false;    ///< it served some, when that was looked at last
+  // The state of a node of a cluster, which ClusterRouter keeps here.
+  std::size_t slots = 0;  ///< how many it serves
+  bool served = false;    ///< it has served slots, and no session has inherited from it yet
   Clock::time_point needed_until{};
 
   [[nodiscard]] bool can_send() const noexcept {
-    return !write_blocked && !write_failure && link.anything_to_send();
+    return !write_blocked && !write_failure && session.anything_to_send();
   }
 };
 

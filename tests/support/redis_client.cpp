@@ -3,7 +3,7 @@
 
 #include <stdexcept>
 
-#include "redis/command_buffer.hpp"
+#include "redis/protocol/command_buffer.hpp"
 
 namespace latchkey::tests {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "redis/command_buffer.hpp"
+#include "redis/protocol/command_buffer.hpp"
 #include "support/cluster_view.hpp"
 
 namespace latchkey::tests {

@@ -1,4 +1,4 @@
-// What an uncontended lock costs: one EVALSHA each way, and no memory.
+// The cost of an uncontended lock: one EVALSHA each way, and no allocation.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ using ::testing::IsEmpty;
 
 class RedisCommands : public ::testing::TestWithParam<LockType> {
  protected:
-  /// The commands that the server carried out since, those inside scripts excepted.
+  /// How many commands the server has executed since, without those inside scripts.
   std::vector<std::string> commands() {
     client_({"ECHO", "the end"});
     std::vector<std::string> seen;
@@ -36,7 +36,7 @@ class RedisCommands : public ::testing::TestWithParam<LockType> {
   RedisClient monitor_ = server_.client();
 };
 
-TEST_P(RedisCommands, OneForAnAcquireOneForAReleaseNoneForAReentry) {
+TEST_P(RedisCommands, OneCommandPerAcquireAndReleaseNoneForReentry) {
   const Locks locks = Locks::connect(server_.unix_uri());
   Lock lock = locks.lock("k", GetParam());
   static_cast<void>(lock.acquire());  // the server knows the scripts now
@@ -57,7 +57,7 @@ TEST_P(RedisCommands, OneForAnAcquireOneForAReleaseNoneForAReentry) {
   EXPECT_THAT(release[0], HasSubstr("\"EVALSHA\""));
 }
 
-TEST_P(RedisCommands, AScriptFlushCostsOneCommandMore) {
+TEST_P(RedisCommands, AScriptFlushCostsOneMoreCommand) {
   const Locks locks = Locks::connect(server_.unix_uri());
   Lock lock = locks.lock("k", GetParam());
   static_cast<void>(lock.acquire());
@@ -70,7 +70,7 @@ TEST_P(RedisCommands, AScriptFlushCostsOneCommandMore) {
   EXPECT_THAT(acquire[1], HasSubstr("\"EVAL\""));
 }
 
-TEST_P(RedisCommands, NoMemoryIsTakenOnceWarm) {
+TEST_P(RedisCommands, AWarmLockAllocatesNothing) {
   if (!counts_allocations()) GTEST_SKIP() << "a sanitizer has a heap of its own";
   const Locks locks = Locks::connect(server_.tcp_uri());
   Lock lock = locks.lock(std::string(64, 'k'), GetParam());

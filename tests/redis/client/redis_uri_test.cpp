@@ -1,5 +1,5 @@
-// What Redis URIs say, and the sentences of those that say nothing.
-#include "redis/redis_uri.hpp"
+// Redis URIs, and the messages of malformed ones.
+#include "redis/uri/redis_uri.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using Place = RedisUri::Endpoint;
+using Endpoint = RedisUri::Endpoint;
 using Transport = RedisUri::Transport;
 
 std::string refusal_of(std::string_view text) {
@@ -30,16 +30,16 @@ std::string refusal_of(std::string_view text) {
 TEST(RedisUri, HostPortAndDatabase) {
   const RedisUri uri = RedisUri::parse("redis://example.org:7000/3");
   EXPECT_EQ(uri.transport, Transport::tcp);
-  EXPECT_EQ(uri.place.host, "example.org");
-  EXPECT_EQ(uri.place.port, 7000);
+  EXPECT_EQ(uri.endpoint.host, "example.org");
+  EXPECT_EQ(uri.endpoint.port, 7000);
   EXPECT_EQ(uri.database, 3);
   EXPECT_FALSE(uri.logs_in());
   EXPECT_EQ(uri.client_name, "latchkey");
 }
 
-TEST(RedisUri, WhatIsLeftOutHasADefault) {
+TEST(RedisUri, OmittedPartsHaveDefaults) {
   const RedisUri uri = RedisUri::parse("redis://localhost");
-  EXPECT_EQ(uri.place.port, 6379);
+  EXPECT_EQ(uri.endpoint.port, 6379);
   EXPECT_EQ(uri.database, 0);
   EXPECT_EQ(RedisUri::parse("redis://localhost/").database, 0);
 }
@@ -55,12 +55,12 @@ TEST(RedisUri, UserAndPasswordAreDecoded) {
   EXPECT_EQ(RedisUri::parse("redis://me@h").user, "me");
 }
 
-TEST(RedisUri, Ipv6StandsInBrackets) {
+TEST(RedisUri, Ipv6AddressesAreBracketed) {
   const RedisUri uri = RedisUri::parse("redis://[::1]:7000");
-  EXPECT_EQ(uri.place.host, "::1");
-  EXPECT_EQ(uri.place.port, 7000);
+  EXPECT_EQ(uri.endpoint.host, "::1");
+  EXPECT_EQ(uri.endpoint.port, 7000);
   EXPECT_EQ(uri.describe(), "redis://[::1]:7000/0");
-  EXPECT_EQ(RedisUri::parse("redis://[::1]").place.port, 6379);
+  EXPECT_EQ(RedisUri::parse("redis://[::1]").endpoint.port, 6379);
 }
 
 TEST(RedisUri, UnixSockets) {
@@ -73,7 +73,7 @@ TEST(RedisUri, UnixSockets) {
   EXPECT_EQ(RedisUri::parse("redis+unix://:pw@/tmp/s").password, "pw");
 }
 
-TEST(RedisUri, TlsHasItsOptions) {
+TEST(RedisUri, TlsOptions) {
   const RedisUri uri = RedisUri::parse(
       "rediss://h?cafile=/etc/ca.pem&cert=/c.pem&key=/k.pem&servername=redis.example.org");
   EXPECT_EQ(uri.transport, Transport::tls);
@@ -84,12 +84,12 @@ TEST(RedisUri, TlsHasItsOptions) {
   EXPECT_EQ(uri.describe(), "rediss://h:6379/0");
 }
 
-TEST(RedisUri, ItsDescriptionTellsNoSecrets) {
+TEST(RedisUri, TheDescriptionContainsNoSecrets) {
   const std::string text = RedisUri::parse("redis://user:secret@h:1/2?client_name=x").describe();
   EXPECT_EQ(text, "redis://h:1/2");
 }
 
-TEST(RedisUri, WrongWordsAreNamed) {
+TEST(RedisUri, ErrorsQuoteTheWrongPart) {
   EXPECT_THAT(refusal_of("http://h"), HasSubstr("begins with redis://, rediss://,"));
   EXPECT_THAT(refusal_of("redis://h:x"), HasSubstr("from 1 to 65535, not 'x'"));
   EXPECT_THAT(refusal_of("redis://h:"), HasSubstr("from 1 to 65535, not ''"));
@@ -108,7 +108,7 @@ TEST(RedisUri, WrongWordsAreNamed) {
   EXPECT_THAT(refusal_of("redis://h two"), HasSubstr("neither a '#' nor a space"));
 }
 
-TEST(RedisUri, WrongOptionsAreNamedWithTheRightOnes) {
+TEST(RedisUri, ErrorsListTheValidOptions) {
   EXPECT_THAT(refusal_of("redis://h?timeout=3"),
               HasSubstr("'timeout' is no option of a redis:// URI: client_name"));
   EXPECT_THAT(refusal_of("redis://h?cafile=/x"), HasSubstr("'cafile' is no option of a redis://"));
@@ -124,16 +124,16 @@ TEST(RedisUri, WrongOptionsAreNamedWithTheRightOnes) {
   EXPECT_THAT(refusal_of("redis://h?"), HasSubstr("'' is no option"));
 }
 
-TEST(RedisUri, UnixPathsAreWholeAndFit) {
+TEST(RedisUri, UnixPathsAreAbsoluteAndShortEnough) {
   EXPECT_THAT(refusal_of("redis+unix://tmp/s"), HasSubstr("whole path"));
   EXPECT_THAT(refusal_of("redis+unix://"), HasSubstr("whole path"));
   EXPECT_THAT(refusal_of("redis+unix:///" + std::string(200, 'x')),
               HasSubstr("at most 107 bytes, this one 201"));
 }
 
-// A '/', '?', '#' or '@' that was not encoded cuts the password in two, and the second half would
-// stand where messages quote.
-TEST(RedisUri, NoSentenceQuotesAPassword) {
+// A '/', '?', '#' or '@' that is not encoded splits the password, and the second part would be in a
+// part of the URI that messages quote.
+TEST(RedisUri, NoErrorQuotesAPassword) {
   for (const char* text :
        {"redis://u:se/cret@h", "redis://u:se?cret@h", "redis://u:se#cret@h", "redis://u:se@cret@h",
         "redis://:se%zzcret@h", "redis://u:se%0@h", "redis://u:secret@h:xx",
@@ -147,15 +147,16 @@ TEST(RedisUri, NoSentenceQuotesAPassword) {
   }
 }
 
-TEST(RedisUri, SentinelsAndTheNameOfTheirMaster) {
+TEST(RedisUri, SentinelsAndTheirMaster) {
   const RedisUri uri = RedisUri::parse(
       "redis+sentinel://me:pw@h1,h2:7000,[::1]/orders/3?sentinel_user=w&sentinel_password=p%40");
   EXPECT_EQ(uri.deployment, RedisUri::Deployment::sentinel);
-  EXPECT_THAT(uri.places, ElementsAre(Place{"h1", 26379}, Place{"h2", 7000}, Place{"::1", 26379}));
+  EXPECT_THAT(uri.endpoints,
+              ElementsAre(Endpoint{"h1", 26379}, Endpoint{"h2", 7000}, Endpoint{"::1", 26379}));
   EXPECT_EQ(uri.master, "orders");
   EXPECT_EQ(uri.database, 3);
   EXPECT_EQ(uri.describe(), "redis+sentinel://h1:26379,h2:7000,[::1]:26379/orders/3");
-  const RedisUri sentinel = uri.sentinel_at(uri.places[1]);
+  const RedisUri sentinel = uri.sentinel_at(uri.endpoints[1]);
   EXPECT_EQ(sentinel.user, "w");
   EXPECT_EQ(sentinel.password, "p@");
   EXPECT_EQ(sentinel.database, 0);
@@ -169,11 +170,11 @@ TEST(RedisUri, NodesOfACluster) {
   const RedisUri uri = RedisUri::parse("rediss+cluster://:pw@h1,h2:7000?cafile=/ca");
   EXPECT_EQ(uri.deployment, RedisUri::Deployment::cluster);
   EXPECT_EQ(uri.transport, Transport::tls);
-  EXPECT_THAT(uri.places, ElementsAre(Place{"h1", 6379}, Place{"h2", 7000}));
+  EXPECT_THAT(uri.endpoints, ElementsAre(Endpoint{"h1", 6379}, Endpoint{"h2", 7000}));
   EXPECT_EQ(uri.describe(), "rediss+cluster://h1:6379,h2:7000");
 }
 
-TEST(RedisUri, DeploymentsAreWrittenOut) {
+TEST(RedisUri, DescriptionsNameTheDeployment) {
   EXPECT_THAT(refusal_of("redis+sentinel://h1,h2"), HasSubstr("redis+sentinel://h1,h2,h3/master"));
   EXPECT_THAT(refusal_of("redis+sentinel://h1,,h2/m"), HasSubstr("names a host"));
   EXPECT_THAT(refusal_of("redis+cluster://h1/2"), HasSubstr("database 0 only, not '2'"));

@@ -1,4 +1,4 @@
-// Something that speaks like a Redis server, as badly as a test wants.
+// A Redis server whose replies the test decides.
 #pragma once
 
 #include <netinet/in.h>
@@ -21,7 +21,7 @@
 #include <thread>
 #include <utility>
 
-#include "spoken.hpp"
+#include "redis/session/spoken.hpp"
 
 namespace latchkey::testing {
 

@@ -1,4 +1,4 @@
-// What sentinels say one after the other, and nobody else.
+// Sentinels that reply one after the other.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -18,9 +18,9 @@ using testing::bulk;
 using testing::Command;
 using testing::ScriptedPeer;
 
-// One sentinel names the master and takes it back before the others have said anything: there was
-// no answer left to go by, and one was looked at.
-TEST(RedisSentinels, TheOnlyOneThatAnsweredKnowsOfNoSuchMasterAnyMore) {
+// One sentinel names the master and withdraws its answer before the others reply, so no answer is
+// left.
+TEST(RedisSentinels, TheOnlyAnswerIsWithdrawn) {
   std::atomic<int> asked = 0;
   ScriptedPeer forgetful(ScriptedPeer::OnPort{}, [&](const Command& command) {
     if (command[0] != "SENTINEL") return ScriptedPeer::proper(command);

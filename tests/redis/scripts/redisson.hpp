@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "redis/command_buffer.hpp"
+#include "redis/protocol/command_buffer.hpp"
 #include "support/redis_client.hpp"
 
 namespace latchkey::tests {

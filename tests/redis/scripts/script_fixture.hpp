@@ -12,7 +12,7 @@
 
 #include <latchkey/backend.hpp>
 
-#include "redis/script_call.hpp"
+#include "redis/protocol/script_call.hpp"
 #include "support/redis_server.hpp"
 
 namespace latchkey::tests {

@@ -1,0 +1,15 @@
+// Numbers that identify objects of a process.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace latchkey::detail {
+
+/// A number that is never given twice, unlike an address. The first one is 1.
+[[nodiscard]] inline std::uint64_t next_number() noexcept {
+  static constinit std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+}  // namespace latchkey::detail

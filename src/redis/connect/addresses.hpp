@@ -1,0 +1,57 @@
+// The network addresses of a server.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/file_descriptor.hpp"
+#include "redis/failure.hpp"
+#include "redis/uri/redis_uri.hpp"
+
+namespace latchkey::detail::redis {
+
+struct Address {
+  sockaddr_storage storage{};
+  socklen_t size = 0;
+
+  [[nodiscard]] int family() const noexcept { return storage.ss_family; }
+  [[nodiscard]] const sockaddr* get() const noexcept {
+    return reinterpret_cast<const sockaddr*>(&storage);  // NOLINT: as connect(2) takes it
+  }
+};
+
+/// The address of a Unix socket or of a numeric host. Empty for a host name.
+[[nodiscard]] std::vector<Address> plain_addresses(const RedisUri& uri);
+
+/// One look-up of a host name, on a thread of its own. getaddrinfo(3) blocks, for seconds if a name
+/// server does not answer, and no caller of a lock may wait for that. The thread lives as long as
+/// the call. A backend starts no other thread, and this one only for a host that is not numeric and
+/// whose addresses are not known.
+class Lookup {
+ public:
+  /// Throws std::system_error if no thread can be started.
+  explicit Lookup(const RedisUri& uri);
+  Lookup(const Lookup&) = delete;
+  Lookup& operator=(const Lookup&) = delete;
+  /// The thread may still run. Its result is then dropped.
+  ~Lookup() = default;
+
+  /// Readable once the result is there.
+  [[nodiscard]] int fd() const noexcept;
+  using Answer = std::variant<std::vector<Address>, Failure>;
+  /// Empty: not yet.
+  [[nodiscard]] std::optional<Answer> answer();
+
+ private:
+  struct Shared;
+
+  std::shared_ptr<Shared> shared_;
+};
+
+}  // namespace latchkey::detail::redis

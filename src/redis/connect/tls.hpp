@@ -1,0 +1,76 @@
+// TLS to a Redis server, with OpenSSL.
+#pragma once
+
+#include <openssl/ssl.h>
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/small_mutex.hpp"
+#include "redis/connect/io.hpp"
+#include "redis/uri/redis_uri.hpp"
+
+namespace latchkey::detail::redis {
+
+/// Certificates and keys of a URI, read once.
+///
+/// hiredis_ssl is not used: it does not verify host names, its handshake blocks or does not say for
+/// which event it waits, and it needs a hiredis context, which latchkey does not have.
+class TlsContext {
+ public:
+  /// Throws std::invalid_argument if a file cannot be used: the option, the file and the reason.
+  explicit TlsContext(const RedisUri& uri);
+
+  [[nodiscard]] SSL_CTX& get() const noexcept { return *context_; }
+
+ private:
+  struct Free {
+    void operator()(SSL_CTX* context) const noexcept { SSL_CTX_free(context); }
+  };
+
+  std::unique_ptr<SSL_CTX, Free> context_;
+};
+
+/// One TLS session over a connected, non-blocking socket. One thread may read while another writes:
+/// a mutex protects each call of OpenSSL, and no thread waits for the peer while it holds the
+/// mutex.
+class TlsSession {
+ public:
+  /// The server's certificate must be for `name`. The caller closes the socket, after the session.
+  /// Throws std::bad_alloc.
+  TlsSession(const TlsContext& context, int socket, std::string name);
+  TlsSession(const TlsSession&) = delete;
+  TlsSession& operator=(const TlsSession&) = delete;
+  ~TlsSession() = default;
+
+  /// moved: the handshake is complete and the certificate is valid for the name.
+  Io shake_hands();
+  Io read(std::span<char> bytes);
+  Io write(std::string_view bytes);
+  /// Sends a close_notify if the socket takes it now.
+  void send_close_notify() noexcept;
+
+  /// After blocked: whether to poll for POLLOUT instead of POLLIN.
+  [[nodiscard]] bool wants_to_write() const noexcept { return wants_to_write_; }
+  /// The fork handlers lock it.
+  [[nodiscard]] SmallMutex& mutex() noexcept { return mutex_; }
+
+ private:
+  struct Free {
+    void operator()(SSL* session) const noexcept { SSL_free(session); }
+  };
+
+  Io result(int returned, std::size_t count, const char* doing);
+  [[nodiscard]] Failure handshake_failure() const;
+
+  SmallMutex mutex_;
+  int socket_;
+  const std::string name_;
+  std::unique_ptr<SSL, Free> session_;
+  bool wants_to_write_ = false;
+};
+
+}  // namespace latchkey::detail::redis

@@ -1,0 +1,73 @@
+// The names that a lock uses in Redis: keys, channels, owners.
+#include "redis/protocol/names.hpp"
+
+#include <charconv>
+#include <cstdint>
+#include <initializer_list>
+
+namespace latchkey::detail::redis {
+namespace {
+
+constexpr std::array side_prefixes = {queue_prefix,        timeout_prefix,    token_prefix,
+                                      lock_channel_prefix, rw_channel_prefix, holder_prefix};
+
+std::string join(std::initializer_list<std::string_view> pieces) {
+  std::string text;
+  std::size_t size = 0;
+  for (const std::string_view piece : pieces) size += piece.size();
+  text.reserve(size);
+  for (const std::string_view piece : pieces) text += piece;
+  return text;
+}
+
+/// Redis hashes the text between the first `{` and the next `}`, unless it is empty.
+bool has_hash_tag(std::string_view key, std::size_t open) noexcept {
+  const std::size_t close = key.find('}', open);
+  return close != std::string_view::npos && close > open + 1;
+}
+
+}  // namespace
+
+std::optional<std::string> refuse_name(std::string_view key) {
+  const std::size_t open = key.find('{');
+  const bool closes = key.find('}') != std::string_view::npos;
+  if (open != std::string_view::npos ? !has_hash_tag(key, open) : closes) {
+    return join({"the name '", key,
+                 "' has braces that make no hash tag: enclose a part of it, as in {order}:42, or "
+                 "use none"});
+  }
+  for (const std::string_view prefix : side_prefixes) {
+    if (key.starts_with(prefix)) {
+      return join({"the name '", key, "' begins with '", prefix,
+                   "', which is kept for what a lock needs beside its key: choose another"});
+    }
+  }
+  return std::nullopt;
+}
+
+OwnerText::OwnerText(const HoldId& id) noexcept {
+  constexpr std::string_view digits = "0123456789abcdef";
+  char* end = text_.data();
+  for (int at = 0; at < 32; ++at) {
+    if (at == 8 || at == 12 || at == 16 || at == 20) *end++ = '-';
+    const std::uint64_t half = id.space[at < 16 ? 0 : 1];
+    *end++ = digits[(half >> (4 * (15 - at % 16))) & 0xF];
+  }
+  *end++ = ':';
+  end = std::to_chars(end, text_.data() + text_.size(), id.number).ptr;
+  size_ = static_cast<std::size_t>(end - text_.data());
+}
+
+Channels channels_of(std::string_view key, LockType type, const HoldId& id) {
+  const Tag tag(key);
+  Channels channels;
+  channels.names[0] = join({lock_channel_prefix, tag.open(), key, tag.close()});
+  if (type == LockType::FAIR) {
+    channels.names[1] = join({channels.names[0], ":", OwnerText(id)});
+  } else {
+    channels.names[1] = join({rw_channel_prefix, tag.open(), key, tag.close()});
+  }
+  return channels;
+}
+
+}  // namespace latchkey::detail::redis

@@ -1,0 +1,80 @@
+// The names that a lock uses in Redis: keys, channels, owners.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <latchkey/backend.hpp>
+#include <latchkey/hold_id.hpp>
+
+namespace latchkey::detail::redis {
+
+/// Redisson's rule for all names derived from the lock's key N: tag(N) is N if N contains a brace,
+/// and {N} otherwise, so that all of them have the same hash slot.
+///
+/// | name                              | contents                                                |
+/// |-----------------------------------|---------------------------------------------------------|
+/// | N                                 | the lock: a hash of owners, and of `mode` for READ and  |
+/// |                                   | WRITE                                                   |
+/// | tag(N):owner:rwlock_timeout:1     | the lease of one reader                                 |
+/// | redisson_lock_queue:tag(N)        | FAIR: owners that wait                                  |
+/// | redisson_lock_timeout:tag(N)      | FAIR: until when each counts, epoch ms                  |
+/// | redisson_lock_token:tag(N)        | FENCED: the last token                                  |
+/// | latchkey_holder:tag(N):owner      | the holder's description of itself; latchkey only       |
+/// | redisson_lock__channel:tag(N)     | channel: released. FAIR: followed by `:owner`, the      |
+/// |                                   | channel of one waiter                                   |
+/// | redisson_rwlock:tag(N)            | channel: READ or WRITE released                         |
+struct Tag {
+  explicit Tag(std::string_view key) noexcept
+      : name(key), braced(key.find('{') != std::string_view::npos) {}
+  [[nodiscard]] std::string_view open() const noexcept { return braced ? "" : "{"; }
+  [[nodiscard]] std::string_view close() const noexcept { return braced ? "" : "}"; }
+
+  std::string_view name;
+  bool braced;
+};
+
+inline constexpr std::string_view queue_prefix = "redisson_lock_queue:";
+inline constexpr std::string_view timeout_prefix = "redisson_lock_timeout:";
+inline constexpr std::string_view token_prefix = "redisson_lock_token:";
+inline constexpr std::string_view holder_prefix = "latchkey_holder:";
+inline constexpr std::string_view lock_channel_prefix = "redisson_lock__channel:";
+inline constexpr std::string_view rw_channel_prefix = "redisson_rwlock:";
+
+/// Why no lock may have this name, as a clause; empty: the name is valid. Braces must form a hash
+/// tag
+/// (`{` and a later `}` with text between them). Otherwise the lock's keys have different slots in
+/// a cluster, and Redisson acquires such a lock and can never release it. The names in the table
+/// above are reserved as well.
+[[nodiscard]] std::optional<std::string> refuse_name(std::string_view key);
+
+/// HoldId::text() without an allocation.
+class OwnerText {
+ public:
+  explicit OwnerText(const HoldId& id) noexcept;
+  operator std::string_view() const noexcept { return {text_.data(), size_}; }  // NOLINT
+
+ private:
+  std::array<char, 36 + 1 + 20> text_;
+  std::size_t size_;
+};
+
+/// The channels that a waiter subscribes to. Every message means that the lock was released.
+///
+/// | type   | channels                                                                          |
+/// |--------|-----------------------------------------------------------------------------------|
+/// | FAIR   | that of plain locks, on which REENTRANT and FENCED holders publish, and the       |
+/// |        | waiter's own                                                                      |
+/// | others | that of plain locks, and that of READ and WRITE: the holder may be of either kind |
+///
+/// Two keys may share a channel, because tag(`a`) = tag(`{a}`). The release of one key then makes
+/// the waiters of the other one ask in vain.
+struct Channels {
+  std::array<std::string, 2> names;
+};
+[[nodiscard]] Channels channels_of(std::string_view key, LockType type, const HoldId& id);
+
+}  // namespace latchkey::detail::redis

@@ -1,0 +1,294 @@
+// Decodes replies as outcomes.
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "redis/protocol/reply.hpp"
+#include "redis/protocol/script_call.hpp"
+
+namespace latchkey::detail::redis {
+namespace {
+
+using Kind = Outcome::Kind;
+using std::chrono::milliseconds;
+using Replies = std::span<redisReply* const>;
+
+/// The field of a WRITE is `owner:write`.
+std::string owner_of(const redisReply& reply) {
+  std::string_view text = text_of(reply);
+  if (constexpr std::string_view mark = ":write"; text.ends_with(mark)) {
+    text.remove_suffix(mark.size());
+  }
+  return std::string(text);
+}
+
+std::optional<milliseconds> time_left(long long left) noexcept {
+  if (left < 0) return std::nullopt;
+  return milliseconds(std::max(left, 1LL));
+}
+
+/// The outcome of errors with this prefix. Transient errors are `unknown`, although the script did
+/// not run: the caller then asks again while its wait lasts, and does not believe a hold to be
+/// lost.
+struct ErrorMeaning {
+  std::string_view prefix;
+  Kind kind;
+  std::string_view clause;  ///< the server's text is appended to it
+};
+
+constexpr std::string_view lacks_permission = "the user of this connection lacks a permission";
+
+constexpr ErrorMeaning meanings[] = {
+    {"LOADING", Kind::unknown, "the server is still loading its data"},
+    {"BUSY", Kind::unknown, "the server is busy with somebody's script"},
+    {"MASTERDOWN", Kind::unknown, "the server is a replica that lost its master"},
+    {"CLUSTERDOWN", Kind::unknown, "the cluster is down"},
+    {"TRYAGAIN", Kind::unknown, "the key is moving to another node of the cluster"},
+    {"ASK", Kind::unknown, "the key is moving to another node of the cluster"},
+    {"READONLY", Kind::unknown, "the server is a replica, which grants nothing"},
+    {"NOREPLICAS", Kind::unknown, "the server has too few replicas to accept writes"},
+    {"MISCONF", Kind::unknown, "the server cannot save its data and accepts no writes"},
+    {"NOSCRIPT", Kind::unknown, "the server forgot the script"},
+    // In a cluster the session follows MOVED and ASK before it decodes the reply.
+    {"MOVED", Kind::refused, "the server is one node of a cluster and another has this key"},
+    {"WRONGTYPE", Kind::refused, "the key holds something that is no lock"},
+    {"NOPERM", Kind::refused, lacks_permission},
+    {"NOAUTH", Kind::refused, "the server demands a password"},
+    {"ERR The user executing the script", Kind::refused, lacks_permission},
+    {"The user executing the script", Kind::refused, lacks_permission},
+    {"ERR ACL failure", Kind::refused, lacks_permission},
+    {"OOM", Kind::refused, "the server is out of memory"},
+};
+
+/// Whether the caller holds the lock, or believes so.
+bool concerns_a_hold(const Request& request) noexcept {
+  switch (request.verb) {
+    case Verb::renew:
+    case Verb::verify:
+    case Verb::downgrade:
+    case Verb::expire:
+    case Verb::release: return true;
+    case Verb::leave: return request.type != LockType::FAIR;  // FAIR: it may only have queued
+    default: return false;
+  }
+}
+
+/// The number after the first `before`; 0: there is none.
+std::size_t number_after(std::string_view before, std::string_view text) noexcept {
+  std::size_t number = 0;
+  const std::size_t at = text.find(before);
+  if (at == std::string_view::npos) return number;
+  text.remove_prefix(at + before.size());
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+/// The commands in one line of a script, such as "+pexpire". Most lines have one.
+std::string commands_in_line(std::string_view script, std::size_t number) {
+  for (; number > 1 && !script.empty(); --number) {
+    script.remove_prefix(std::min(script.find('\n'), script.size() - 1) + 1);
+  }
+  script = script.substr(0, script.find('\n'));
+  std::string commands;
+  constexpr std::string_view call = "call('";
+  for (std::size_t at = 0; (at = script.find(call, at)) != std::string_view::npos;) {
+    at += call.size();
+    std::string command = "+";
+    for (; at < script.size() && script[at] != '\''; ++at) {
+      command += static_cast<char>(std::tolower(static_cast<unsigned char>(script[at])));
+    }
+    if (commands.find(command) != std::string::npos) continue;
+    if (!commands.empty()) commands += " or ";
+    commands += command;
+  }
+  return commands;
+}
+
+/// The permission that the user lacks, such as ", +pexpire". Redis before 7.2 reports the line of
+/// the script and not the command that it rejected.
+std::string missing_permission(const Request& request, std::string_view error) {
+  if (error.find("run th") == std::string_view::npos) return {};  // the permission for a key
+  constexpr std::string_view names = "to run the '";
+  if (const std::size_t at = error.find(names); at != std::string_view::npos) {
+    const std::string_view rest = error.substr(at + names.size());
+    return ", +" + std::string(rest.substr(0, rest.find('\'')));
+  }
+  const std::size_t line = number_after("@user_script:", error);
+  if (line == 0) return {};
+  const std::string commands = commands_in_line(script_for(request).text, line);
+  return commands.empty() ? commands : ", " + commands;
+}
+
+/// The text of an error without the name of the user, which some servers include.
+std::string without_user(std::string_view words) {
+  std::string text(words);
+  constexpr std::string_view before = "User ", after = " has no permissions";
+  const std::size_t from = text.find(before), to = text.rfind(after);
+  if (from != std::string::npos && to != std::string::npos && to >= from + before.size()) {
+    text.replace(from, to - from, "this user");
+  }
+  return text;
+}
+
+Outcome read_error(const Request& request, std::string_view text) {
+  const std::string_view words = server_words(text);
+  const auto* const meaning = std::ranges::find_if(
+      meanings, [&](std::string_view prefix) { return words.starts_with(prefix); },
+      &ErrorMeaning::prefix);
+  Outcome outcome;
+  if (meaning == std::end(meanings)) {
+    outcome.kind = Kind::refused;
+    outcome.text = "the server said: ";
+    outcome.text += words;
+    return outcome;
+  }
+  outcome.kind = meaning->kind;
+  // Another value has replaced the lock.
+  if (meaning->prefix == "WRONGTYPE" && concerns_a_hold(request)) {
+    outcome.kind = Kind::gone;
+  }
+  outcome.text = meaning->clause;
+  const bool forbidden = meaning->clause == lacks_permission;
+  if (forbidden) outcome.text += missing_permission(request, text);
+  outcome.text += " (";
+  outcome.text += forbidden ? without_user(words) : std::string(words);
+  outcome.text += ')';
+  return outcome;
+}
+
+/// Redisson's UUIDs have version 4, latchkey's have version 8.
+bool is_redissons(std::string_view owner) noexcept {
+  return owner.size() > 36 && owner[13] == '-' && owner[14] == '4';
+}
+
+/// Redisson publishes the release of a FAIR lock to the first in its queue only. The lock's hash
+/// does not contain its type, so latchkey asks again after this time whenever a Redisson client
+/// holds it.
+constexpr milliseconds redisson_poll_interval{1'000};
+
+/// {ms, owner}
+bool read_busy(Replies replies, Outcome& outcome) {
+  if (replies.size() != 2 || replies[0]->type != REDIS_REPLY_INTEGER) return false;
+  outcome.kind = Kind::busy;
+  outcome.retry_after = time_left(replies[0]->integer);
+  outcome.text = owner_of(*replies[1]);
+  if (is_redissons(outcome.text)) {
+    outcome.retry_after =
+        std::min(outcome.retry_after.value_or(redisson_poll_interval), redisson_poll_interval);
+  }
+  return true;
+}
+
+/// {ms, owner, member}
+bool read_busy_member(Replies replies, Outcome& outcome) {
+  if (replies.size() != 3 || replies[2]->type != REDIS_REPLY_INTEGER) return false;
+  outcome.busy_member = static_cast<std::uint32_t>(replies[2]->integer);
+  return read_busy(replies.first(2), outcome);
+}
+
+/// {mode, token, {owner, count, ms, note, ...}, {owner, ...}}
+bool read_info(Replies replies, LockInfo& info) {
+  if (replies.size() != 4) return false;
+  const std::string_view mode = text_of(*replies[0]), token = text_of(*replies[1]);
+  info.type = mode == "read"    ? LockType::READ
+              : mode == "write" ? LockType::WRITE
+                                : LockType::REENTRANT;
+  std::uint64_t last = 0;
+  if (std::from_chars(token.data(), token.data() + token.size(), last).ptr != token.data()) {
+    info.fencing_token = last;
+  }
+  const Replies holders = elements_of(*replies[2]);
+  for (std::size_t at = 0; at + 3 < holders.size(); at += 4) {
+    info.holders.push_back(
+        {owner_of(*holders[at]), static_cast<std::uint32_t>(holders[at + 1]->integer),
+         time_left(holders[at + 2]->integer), std::string(text_of(*holders[at + 3]))});
+  }
+  info.locked = !info.holders.empty();
+  for (const redisReply* const waiter : elements_of(*replies[3])) {
+    info.queue.emplace_back(text_of(*waiter));
+  }
+  return true;
+}
+
+/// {cursor, name, ...}
+bool read_page(const redisReply& reply, std::vector<std::string>& names) {
+  const Replies replies = elements_of(reply);
+  if (replies.empty()) return false;
+  for (const redisReply* const name : replies.subspan(1)) names.emplace_back(text_of(*name));
+  if (list_cursor(reply) == 0) {
+    std::ranges::sort(names);
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+  }
+  return true;
+}
+
+bool read_array(const Request& request, const redisReply& reply, Outcome& outcome) {
+  outcome.kind = Kind::granted;
+  switch (request.verb) {
+    case Verb::acquire: return read_busy(elements_of(reply), outcome);
+    case Verb::acquire_all: return read_busy_member(elements_of(reply), outcome);
+    case Verb::inspect:
+      *request.info = LockInfo{};
+      request.info->key = request.key;
+      return read_info(elements_of(reply), *request.info);
+    case Verb::list: return read_page(reply, *request.names);
+    default: return false;
+  }
+}
+
+}  // namespace
+
+// Redis 7 appends the script's digest and line to the text. Redis 6 prepends them, the line twice,
+// and encloses the text of its own commands in a dash and a space:
+//     ERR Error running script (call to f_f00): @user_script:1: @user_script: 1: -READONLY You
+std::string_view server_words(std::string_view text) noexcept {
+  constexpr std::string_view where = "@user_script:";
+  const std::size_t at = text.rfind(where);
+  if (text.starts_with("ERR Error running script") && at != std::string_view::npos) {
+    const std::size_t colon = text.find(": ", at + where.size());
+    if (colon != std::string_view::npos) text.remove_prefix(colon + 2);
+    if (text.starts_with('-')) text.remove_prefix(1);
+    if (text.ends_with(' ')) text.remove_suffix(1);
+  } else if (at != std::string_view::npos) {
+    text = text.substr(0, text.rfind(" script: ", at));
+  }
+  if (text.ends_with('.')) text.remove_suffix(1);
+  return text;
+}
+
+Outcome read_outcome(const Request& request, const redisReply& reply) {
+  Outcome outcome;
+  switch (reply.type) {
+    case REDIS_REPLY_INTEGER:
+      outcome.kind = Kind::granted;
+      outcome.token = static_cast<std::uint64_t>(std::max(reply.integer, 0LL));
+      return outcome;
+    case REDIS_REPLY_NIL: outcome.kind = Kind::gone; return outcome;
+    case REDIS_REPLY_ARRAY:
+      if (read_array(request, reply, outcome)) return outcome;
+      break;
+    case REDIS_REPLY_ERROR: return read_error(request, text_of(reply));
+    default: break;
+  }
+  outcome = Outcome{};
+  outcome.text = "the server answered with what no script of latchkey's returns";
+  return outcome;
+}
+
+std::uint64_t list_cursor(const redisReply& reply) noexcept {
+  const Replies replies = elements_of(reply);
+  if (replies.empty()) return 0;
+  const std::string_view text = text_of(*replies[0]);
+  std::uint64_t cursor = 0;
+  std::from_chars(text.data(), text.data() + text.size(), cursor);
+  return cursor;
+}
+
+bool is_noscript(const redisReply& reply) noexcept {
+  return reply.type == REDIS_REPLY_ERROR && text_of(reply).starts_with("NOSCRIPT");
+}
+
+}  // namespace latchkey::detail::redis

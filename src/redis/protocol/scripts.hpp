@@ -1,0 +1,28 @@
+// The Lua scripts of lua/, embedded by the build with their digests (cmake/LuaScripts.cmake).
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace latchkey::detail::redis {
+
+/// A file of lua/: `text` for EVAL, `sha1` for EVALSHA.
+struct Script {
+  std::string_view name;  ///< the file's, without ".lua"
+  std::string_view text;
+  std::string_view sha1;  ///< 40 lower-case hexadecimal digits
+};
+
+namespace scripts {
+
+extern const Script acquire, acquire_all, acquire_fair, acquire_fenced, acquire_read, acquire_write;
+extern const Script renew, renew_read, verify, verify_read, downgrade;
+extern const Script expire, expire_read;
+extern const Script release, release_fair, release_read, release_write, leave_fair;
+extern const Script inspect, list, force_release, announce;
+
+/// Every file of lua/, sorted by name.
+[[nodiscard]] std::span<const Script* const> all() noexcept;
+
+}  // namespace scripts
+}  // namespace latchkey::detail::redis

@@ -1,0 +1,141 @@
+// Who listens to which channel.
+#include "redis/session/channel_subscriptions.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include "redis/protocol/names.hpp"
+
+namespace latchkey::detail::redis {
+namespace {
+
+/// The waiter that a notification is for: a FAIR lock notifies one waiter, all others every one.
+HoldId listener_id(const Request& request) {
+  return request.type == LockType::FAIR ? request.id : HoldId{};
+}
+
+}  // namespace
+
+void ChannelSubscriptions::add(const Request& request, Sink& sink) {
+  const Listener listener{&sink, std::string(request.key), listener_id(request)};
+  const Channels channels = channels_of(request.key, request.type, request.id);
+  try {
+    for (const std::string& channel : channels.names) {
+      std::vector<Listener>& all = channels_[channel];
+      if (std::ranges::find(all, listener) == all.end()) all.push_back(listener);
+    }
+  } catch (const std::bad_alloc&) {
+    remove(request, sink);
+    std::erase_if(channels_, [](const auto& channel) { return channel.second.empty(); });
+    throw;
+  }
+}
+
+void ChannelSubscriptions::add_all(std::span<Request* const> requests, Sink& sink) {
+  for (std::size_t index = 0; index < requests.size(); ++index) {
+    if (requests[index]->verb != Verb::subscribe) continue;
+    try {
+      add(*requests[index], sink);
+    } catch (const std::bad_alloc&) {
+      for (const Request* const added : requests.first(index)) {
+        if (added->verb == Verb::subscribe) remove(*added, sink);
+      }
+      throw;
+    }
+  }
+}
+
+void ChannelSubscriptions::add(Channel channel) {
+  std::vector<Listener>& all = channels_[channel.first];
+  for (Listener& each : channel.second) {
+    if (std::ranges::find(all, each) == all.end()) all.push_back(std::move(each));
+  }
+}
+
+std::string_view ChannelSubscriptions::command_for(Verb verb) const noexcept {
+  if (verb == Verb::subscribe) return sharded_ ? "SSUBSCRIBE" : "SUBSCRIBE";
+  return sharded_ ? "SUNSUBSCRIBE" : "UNSUBSCRIBE";
+}
+
+void ChannelSubscriptions::remove(const Request& request, Sink& sink) noexcept {
+  const auto drop_from = [&](std::vector<Listener>& listeners) {
+    std::erase_if(listeners, [&](const Listener& each) {
+      return each.sink == &sink && each.key == request.key && each.id == listener_id(request);
+    });
+    return listeners.empty();
+  };
+  try {
+    for (const std::string& channel : channels_of(request.key, request.type, request.id).names) {
+      const auto found = channels_.find(channel);
+      if (found != channels_.end() && drop_from(found->second)) channels_.erase(found);
+    }
+  } catch (const std::bad_alloc&) {
+    // There is no memory for the names of the channels: all channels are searched.
+    for (auto at = channels_.begin(); at != channels_.end();) {
+      at = drop_from(at->second) ? channels_.erase(at) : std::next(at);
+    }
+  }
+}
+
+const std::vector<ChannelSubscriptions::Listener>* ChannelSubscriptions::listeners(
+    std::string_view channel) const {
+  const auto found = channels_.find(channel);
+  return found != channels_.end() ? &found->second : nullptr;
+}
+
+void ChannelSubscriptions::append_change(CommandBuffer& buffer, const Request& request) const {
+  const bool subscribes = request.verb == Verb::subscribe;
+  const auto names = channels_of(request.key, request.type, request.id).names;
+  const auto changes = [&](const std::string& channel) {
+    return subscribes || !channels_.contains(channel);
+  };
+  const auto count = static_cast<std::size_t>(std::ranges::count_if(names, changes));
+  if (count > 0) {
+    buffer.begin(1 + count);
+    buffer.word(command_for(request.verb));
+    for (const std::string& channel : names) {
+      if (changes(channel)) buffer.word(channel);
+    }
+  }
+  buffer.command({"PING"});
+}
+
+bool ChannelSubscriptions::append_all(CommandBuffer& buffer) const {
+  if (channels_.empty()) return false;
+  buffer.begin(1 + channels_.size());
+  buffer.word(command_for(Verb::subscribe));
+  for (const auto& [channel, listeners] : channels_) buffer.word(channel);
+  buffer.command({"PING"});
+  return true;
+}
+
+void ChannelSubscriptions::append_one(CommandBuffer& buffer, Verb verb,
+                                      std::string_view channel) const {
+  buffer.begin(2);
+  buffer.word(command_for(verb));
+  buffer.word(channel);
+  buffer.command({"PING"});
+}
+
+std::vector<std::string> ChannelSubscriptions::names() const {
+  std::vector<std::string> all;
+  all.reserve(channels_.size());
+  for (const auto& [channel, listeners] : channels_) all.push_back(channel);
+  return all;
+}
+
+void ChannelSubscriptions::clear() noexcept {
+  channels_.clear();
+  retries_.clear();
+}
+
+void ChannelSubscriptions::retry(const std::string& channel, TimePoint at) {
+  if (std::ranges::find(retries_, channel) == retries_.end()) retries_.push_back(channel);
+  retries_at_ = at;
+}
+
+ChannelSubscriptions::TimePoint ChannelSubscriptions::retries_at() const noexcept {
+  return retries_.empty() ? Clock::never() : retries_at_;
+}
+
+}  // namespace latchkey::detail::redis

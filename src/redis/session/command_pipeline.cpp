@@ -1,0 +1,123 @@
+// The commands of one connection: their order, their bytes and their deadlines.
+#include "redis/session/command_pipeline.hpp"
+
+#include <algorithm>
+
+#include "redis/session/requests.hpp"
+
+namespace latchkey::detail::redis {
+
+void CommandPipeline::pop() noexcept {
+  queue_.pop();
+  if (written_ > 0) --written_;
+  if (first_live_ > 0) --first_live_;
+}
+
+// The slot that pop frees is the room that push needs.
+void CommandPipeline::requeue_front(InFlightCommand::Kind kind, std::uint64_t cursor) noexcept {
+  Request& request = *front().request;
+  Sink& sink = *front().sink;
+  const TimePoint deadline = front().deadline;
+  const bool asking = front().asking;
+  const std::uint8_t hops = front().hops;
+  pop();
+  InFlightCommand& again = queue_.push();
+  again.start(request, sink, deadline);
+  again.kind = kind;
+  again.cursor = cursor;
+  again.asking = asking;
+  again.hops = hops;
+}
+
+bool CommandPipeline::front_is_overtaken() const noexcept {
+  const auto acquires = [&](const HoldId& id) {
+    if (front().verb != Verb::acquire_all) return id == front().id;
+    return std::ranges::any_of(front().request->members,
+                               [&](const Member& member) { return member.id == id; });
+  };
+  for (std::size_t index = 1; index < queue_.size(); ++index) {
+    const InFlightCommand& later = queue_[index];
+    if (!later.is_internal() && is_release(later.verb) && acquires(later.id)) return true;
+  }
+  return false;
+}
+
+void CommandPipeline::clear() noexcept {
+  queue_.clear();
+  discard_bytes();
+  written_ = first_live_ = 0;
+  replies_to_skip_ = 0;
+  waiting_expiry_ = Clock::never();
+}
+
+std::uint64_t CommandPipeline::stream_end() const noexcept {
+  const std::size_t leaving = leaving_is_handshake_ ? 0 : leaving_.bytes().size();
+  return sent_end_ + leaving + queued_.bytes().size();
+}
+
+std::string_view CommandPipeline::to_send(Lane lane) noexcept {
+  if (!leaving_.empty()) return leaving_.bytes();
+  leaving_is_handshake_ = lane == Lane::handshake;
+  if (lane == Lane::handshake) std::swap(leaving_, handshake_);
+  if (lane == Lane::commands) std::swap(leaving_, queued_);
+  return leaving_.bytes();
+}
+
+bool CommandPipeline::anything_to_send(Lane lane) const noexcept {
+  if (!leaving_.empty()) return true;
+  if (lane == Lane::handshake) return !handshake_.empty();
+  return lane == Lane::commands && !queued_.empty();
+}
+
+void CommandPipeline::sent(std::size_t count) noexcept {
+  leaving_.drop_front(count);
+  if (!leaving_is_handshake_) sent_end_ += count;
+}
+
+std::size_t CommandPipeline::unsent_bytes(bool handshake) const noexcept {
+  return leaving_.bytes().size() + (handshake ? handshake_ : queued_).bytes().size();
+}
+
+std::size_t CommandPipeline::server_backlog() const noexcept {
+  return is_server_busy() ? static_cast<std::size_t>(sent_end_ - front().end) : 0;
+}
+
+CommandPipeline::ReplyFor CommandPipeline::match_reply() noexcept {
+  if (replies_to_skip_ > 0) {
+    --replies_to_skip_;
+    return ReplyFor::nobody;
+  }
+  drop_unsendable();
+  if (written_ == 0) return ReplyFor::unexpected;
+  if (front().replies_before > 0) {
+    --front().replies_before;
+    return ReplyFor::nobody;
+  }
+  replies_to_skip_ = front().replies_after;
+  return ReplyFor::front;
+}
+
+void CommandPipeline::drop_unsendable() noexcept {
+  while (written_ > 0 && front().kind == InFlightCommand::Kind::nothing) pop();
+}
+
+void CommandPipeline::discard_bytes() noexcept {
+  handshake_.clear();
+  queued_.clear();
+  leaving_.clear();
+}
+
+void CommandPipeline::rewind() noexcept {
+  written_ = 0;
+  replies_to_skip_ = 0;
+  for (std::size_t index = 0; index < queue_.size(); ++index) {
+    queue_[index].cursor = 0;  // cursors are valid on one server only
+  }
+}
+
+CommandPipeline::TimePoint CommandPipeline::next_expiry(bool is_up) const noexcept {
+  if (!has_live_requests()) return Clock::never();
+  return is_up ? queue_[first_live_].deadline : waiting_expiry_;
+}
+
+}  // namespace latchkey::detail::redis

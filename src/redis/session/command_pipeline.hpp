@@ -1,0 +1,180 @@
+// The commands of one connection: their order, their bytes and their deadlines.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <latchkey/clock.hpp>
+
+#include "redis/protocol/command_buffer.hpp"
+#include "redis/session/delivery.hpp"
+#include "redis/session/in_flight_command.hpp"
+#include "redis/session/ring_queue.hpp"
+
+namespace latchkey::detail::redis {
+
+/// Commands in the order in which they are sent and their replies arrive. Pure; one thread at a
+/// time.
+///
+/// A command is written once a connection is up. It stays queued until its reply has arrived, also
+/// if its request ended at its deadline.
+class CommandPipeline {
+ public:
+  using TimePoint = Clock::time_point;
+  /// What may be sent on the connection now.
+  enum class Lane : std::uint8_t { closed, handshake, commands };
+  /// Which command a reply belongs to.
+  enum class ReplyFor : std::uint8_t {
+    front,       ///< the oldest one
+    nobody,      ///< ASKING or a note: the reply is dropped
+    unexpected,  ///< there is no command that it could belong to
+  };
+
+  // --- the queue ---
+  /// The next `more` commands need no memory. Throws std::bad_alloc.
+  void reserve(std::size_t more) { queue_.reserve(more); }
+  InFlightCommand& push() { return queue_.push(); }
+  void pop() noexcept;
+  /// Moves the oldest command to the end, to be written anew. Needs no memory.
+  void requeue_front(InFlightCommand::Kind kind, std::uint64_t cursor) noexcept;
+  [[nodiscard]] InFlightCommand& front() noexcept { return queue_[0]; }
+  [[nodiscard]] const InFlightCommand& front() const noexcept { return queue_[0]; }
+  [[nodiscard]] std::size_t size() const noexcept { return queue_.size(); }
+  [[nodiscard]] bool has_live_requests() const noexcept { return first_live_ < queue_.size(); }
+  [[nodiscard]] bool awaits_reply() const noexcept { return written_ > 0; }
+  /// Whether a release of the hold that the oldest command acquires is queued after it.
+  [[nodiscard]] bool front_is_overtaken() const noexcept;
+  void clear() noexcept;
+
+  // --- writing ---
+  /// The oldest command that is not written yet; null: there is none.
+  [[nodiscard]] InFlightCommand* next_to_write() noexcept {
+    return written_ < queue_.size() ? &queue_[written_] : nullptr;
+  }
+  /// The command returned by `next_to_write` has all its bytes in the stream.
+  void mark_written() noexcept { ++written_; }
+  /// Where commands are appended.
+  [[nodiscard]] CommandBuffer& stream() noexcept { return queued_; }
+  /// Where the handshake is appended. Its bytes are no part of the stream.
+  [[nodiscard]] CommandBuffer& handshake() noexcept { return handshake_; }
+  /// The position after the last byte of the stream, since its beginning.
+  [[nodiscard]] std::uint64_t stream_end() const noexcept;
+
+  // --- sending ---
+  /// The bytes stay in place until `sent` or `discard_bytes` is called.
+  [[nodiscard]] std::string_view to_send(Lane lane) noexcept;
+  [[nodiscard]] bool anything_to_send(Lane lane) const noexcept;
+  void sent(std::size_t count) noexcept;
+  [[nodiscard]] std::size_t unsent_bytes(bool handshake) const noexcept;
+  /// Whether the oldest command was sent whole, so that the server works on it.
+  [[nodiscard]] bool is_server_busy() const noexcept {
+    return written_ > 0 && front().end <= sent_end_;
+  }
+  /// Bytes that the server has received after the command that it works on.
+  [[nodiscard]] std::size_t server_backlog() const noexcept;
+
+  // --- replies ---
+  [[nodiscard]] ReplyFor match_reply() noexcept;
+  /// Drops the oldest commands as long as they are such that were never sent.
+  void drop_unsendable() noexcept;
+
+  // --- the end of a connection ---
+  void discard_bytes() noexcept;
+  /// Takes the commands that were sent whole out of the queue and calls `end(command)` if their
+  /// request still waits. All others are to be written again. After `discard_bytes`.
+  template <class End>
+  void drop_sent(End&& end) noexcept {
+    while (written_ > 0 && (front().end <= sent_end_ || front().request == nullptr)) {
+      if (front().request != nullptr) end(front());
+      pop();
+    }
+    rewind();
+  }
+  /// Takes out the requests for which `moves(request)` holds. Without a connection only. Throws
+  /// std::bad_alloc.
+  template <class Moves>
+  [[nodiscard]] std::vector<QueuedRequest> take_unsent(Moves&& moves);
+
+  // --- deadlines ---
+  /// While the connection is up: calls `end(command)` for each request that is overdue.
+  template <class End>
+  void expire_written(TimePoint now, End&& end) noexcept;
+  /// While it is not: the same. `deadline_of(command)` says when each one ends.
+  template <class DeadlineOf, class End>
+  void expire_waiting(TimePoint now, DeadlineOf&& deadline_of, End&& end) noexcept;
+  /// `expire_waiting` has nothing to do before this time.
+  void expect_expiry(TimePoint at) noexcept {
+    if (at < waiting_expiry_) waiting_expiry_ = at;
+  }
+  /// Calls `visit(command)` for each request that waits.
+  template <class Visit>
+  void for_each_live(Visit&& visit) noexcept {
+    for (std::size_t index = first_live_; index < queue_.size(); ++index) {
+      if (queue_[index].request != nullptr) visit(queue_[index]);
+    }
+  }
+  /// When the next request is overdue.
+  [[nodiscard]] TimePoint next_expiry(bool is_up) const noexcept;
+
+ private:
+  void rewind() noexcept;
+
+  RingQueue<InFlightCommand> queue_;
+  std::size_t written_ = 0;     ///< how many are in the stream
+  std::size_t first_live_ = 0;  ///< the requests of all before it have ended
+  std::uint8_t replies_to_skip_ = 0;
+  TimePoint waiting_expiry_ = Clock::never();
+
+  CommandBuffer handshake_, queued_, leaving_;
+  bool leaving_is_handshake_ = false;
+  std::uint64_t sent_end_ = 0;  ///< the position after the last byte of the stream that was sent
+};
+
+template <class Moves>
+std::vector<QueuedRequest> CommandPipeline::take_unsent(Moves&& moves) {
+  std::vector<QueuedRequest> taken;
+  taken.reserve(queue_.size());
+  for (std::size_t left = queue_.size(); left > 0; --left) {
+    InFlightCommand& oldest = queue_[0];
+    if (oldest.request != nullptr && moves(*oldest.request)) {
+      taken.push_back({oldest.request, oldest.sink, oldest.deadline, oldest.hops});
+      queue_.pop();
+    } else {
+      InFlightCommand kept = std::move(oldest);
+      queue_.pop();
+      if (kept.request != nullptr) queue_.push() = std::move(kept);
+    }
+  }
+  written_ = first_live_ = 0;
+  return taken;
+}
+
+template <class End>
+void CommandPipeline::expire_written(TimePoint now, End&& end) noexcept {
+  for (; first_live_ < queue_.size(); ++first_live_) {
+    InFlightCommand& command = queue_[first_live_];
+    if (command.request == nullptr) continue;
+    if (now < command.deadline) return;
+    end(command);
+  }
+}
+
+// The deadlines of waiting requests are in no order.
+template <class DeadlineOf, class End>
+void CommandPipeline::expire_waiting(TimePoint now, DeadlineOf&& deadline_of, End&& end) noexcept {
+  if (now < waiting_expiry_) return;
+  waiting_expiry_ = Clock::never();
+  for_each_live([&](InFlightCommand& command) {
+    const TimePoint deadline = deadline_of(command);
+    if (now >= deadline) {
+      end(command);
+    } else {
+      expect_expiry(deadline);
+    }
+  });
+}
+
+}  // namespace latchkey::detail::redis

@@ -1,0 +1,121 @@
+// What a session has to deliver to sinks: outcomes of requests, and notifications.
+#include "redis/session/delivery_queue.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace latchkey::detail::redis {
+namespace {
+
+/// Without memory the text is empty: an event that says less is better than none.
+void assign_if_possible(std::string& to, std::string_view from) noexcept {
+  try {
+    to = from;
+  } catch (const std::bad_alloc&) {
+    to.clear();
+  }
+}
+
+bool is_about_connection(Notification::Kind kind) noexcept {
+  return kind == Notification::Kind::link_down || kind == Notification::Kind::link_up;
+}
+
+}  // namespace
+
+void Delivery::hand_over() noexcept {
+  if (request != nullptr) {
+    sink->completed(*request, std::move(outcome));
+  } else {
+    sink->notified({.kind = kind, .key = key, .id = id, .server = server, .text = text});
+  }
+}
+
+// The loss of a connection is reported even if memory has run out, so its room is reserved here.
+void DeliveryQueue::add_sink(Sink& sink) {
+  if (std::ranges::find(sinks_, &sink) != sinks_.end()) return;
+  notifications_.reserve(4 * (sinks_.size() + 1));
+  sinks_.push_back(&sink);
+}
+
+void DeliveryQueue::complete(const Completion& completion, std::string_view text) noexcept {
+  QueuedCompletion& queued = completions_.push();
+  queued.completion = completion;
+  assign_if_possible(queued.text, text);
+}
+
+void DeliveryQueue::notify_all(Notification::Kind kind, std::string_view text) noexcept {
+  for (Sink* const sink : sinks_) {
+    QueuedNotification& queued = notifications_.push();
+    queued.sink = sink;
+    queued.kind = kind;
+    queued.key.clear();
+    queued.id = {};
+    assign_if_possible(queued.text, text);
+  }
+}
+
+void DeliveryQueue::notify_released(const std::vector<ChannelSubscriptions::Listener>& listeners) {
+  for (const ChannelSubscriptions::Listener& each : listeners) {
+    notifications_.reserve(1 + 2 * sinks_.size());
+    QueuedNotification& queued = notifications_.push();
+    queued.sink = each.sink;
+    queued.kind = Notification::Kind::released;
+    queued.id = each.id;
+    queued.text.clear();
+    try {
+      queued.key = each.key;
+    } catch (const std::bad_alloc&) {
+      // Without its key the release is lost. link_up makes every waiter ask again.
+      queued.kind = Notification::Kind::link_up;
+      queued.id = {};
+      queued.key.clear();
+    }
+  }
+}
+
+bool DeliveryQueue::next(Delivery& delivery) noexcept {
+  if (!notifications_.empty()) {
+    take_notification(delivery);
+    return true;
+  }
+  if (completions_.empty()) return false;
+  take_completion(delivery);
+  return true;
+}
+
+void DeliveryQueue::take_notification(Delivery& delivery) noexcept {
+  QueuedNotification& queued = notifications_[0];
+  delivery.request = nullptr;
+  delivery.sink = queued.sink;
+  delivery.kind = queued.kind;
+  std::swap(delivery.key, queued.key);
+  delivery.id = queued.id;
+  delivery.server.clear();
+  delivery.text.clear();
+  if (is_about_connection(queued.kind)) {
+    std::swap(delivery.text, queued.text);
+    assign_if_possible(delivery.server, server_);
+  }
+  notifications_.pop();
+}
+
+void DeliveryQueue::take_completion(Delivery& delivery) noexcept {
+  QueuedCompletion& queued = completions_[0];
+  delivery.request = queued.completion.request;
+  delivery.sink = queued.completion.sink;
+  delivery.outcome = Outcome{};
+  delivery.outcome.kind = queued.completion.kind;
+  delivery.outcome.token = queued.completion.token;
+  delivery.outcome.never_ran = queued.completion.never_ran;
+  std::swap(delivery.outcome.text, queued.text);
+  completions_.pop();
+}
+
+void DeliveryQueue::clear() noexcept {
+  sinks_.clear();
+  completions_.clear();
+  notifications_.clear();
+}
+
+}  // namespace latchkey::detail::redis

@@ -1,0 +1,191 @@
+// The first commands on a new connection.
+#include "redis/session/handshake.hpp"
+
+#include <limits>
+#include <string_view>
+#include <utility>
+
+#include "redis/protocol/reply.hpp"
+
+namespace latchkey::detail::redis {
+namespace {
+
+/// The value of `key` in a map; null: there is none.
+const redisReply* find(const redisReply& map, std::string_view key) noexcept {
+  for (std::size_t index = 0; index + 1 < map.elements; index += 2) {
+    if (text_of(*map.element[index]) == key) return map.element[index + 1];
+  }
+  return nullptr;
+}
+
+/// A key that no lock and nothing else uses.
+constexpr std::string_view probe_key = "latchkey_probe";
+
+/// The value of the line "label:value" in an INFO; empty: there is no such line.
+std::string_view value_of(std::string_view label, std::string_view info) noexcept {
+  for (std::size_t at = 0; (at = info.find(label, at)) != std::string_view::npos; ++at) {
+    const bool begins_line = at == 0 || info[at - 1] == '\n';
+    const std::size_t colon = at + label.size();
+    if (!begins_line || colon >= info.size() || info[colon] != ':') continue;
+    info.remove_prefix(colon + 1);
+    return info.substr(0, info.find_first_of("\r\n"));
+  }
+  return {};
+}
+
+/// Locks expire, so every policy that evicts keys evicts locks.
+std::string eviction_warning(std::string_view info) {
+  const std::string_view limit = value_of("maxmemory", info);
+  const std::string_view policy = value_of("maxmemory_policy", info);
+  if (limit.empty() || limit == "0" || policy.empty() || policy == "noeviction") return {};
+  return "it may evict held locks when its memory is full: its maxmemory-policy is " +
+         std::string(policy) + ", and noeviction would be right";
+}
+
+}  // namespace
+
+void append_hello(CommandBuffer& out, std::string_view user, std::string_view password,
+                  std::string_view client_name) {
+  const bool logs_in = !user.empty() || !password.empty();
+  out.begin(logs_in ? 7 : 4);
+  out.word("HELLO"), out.word("3");
+  if (logs_in) {
+    out.word("AUTH"), out.word(user.empty() ? "default" : user);
+    out.word(password);
+  }
+  out.word("SETNAME"), out.word(client_name);
+}
+
+void Handshake::start(CommandBuffer& out) {
+  expected_ = replies_ = 0;
+  subscribe_ = Subscribe::unanswered;
+  current_ = {};
+  append_hello(out, login_.user, login_.password, login_.client_name);
+  out.command({"INFO"});
+  expect(Command::hello);
+  expect(Command::info);
+  if (login_.cluster && login_.sharded != ShardedPubSub::OFF) {
+    out.command({"PUBSUB", "SHARDNUMSUB"});
+    expect(Command::sharded);
+  }
+  if (login_.replicas) {
+    out.command({"WAIT", "0", "0"});
+    expect(Command::replicas);
+  }
+  first_flight_ = expected_;
+}
+
+Handshake::Step Handshake::on_reply(const redisReply& reply, const ChannelSubscriptions& wanted,
+                                    CommandBuffer& out) {
+  if (replies_ == expected_) return fail(not_redis("an answer that nobody asked for", true));
+  const bool error = reply.type == REDIS_REPLY_ERROR;
+  const Command command = commands_[replies_];
+  if (command == Command::channels && error && subscribe_ == Subscribe::unanswered) {
+    // The session subscribes to each channel on its own later. The reply of PING is next.
+    subscribe_ = Subscribe::rejected;
+    return Step::in_progress;
+  }
+  ++replies_;
+  switch (command) {
+    case Command::hello:
+      if (on_hello(reply) == Step::failed) return Step::failed;
+      break;
+    case Command::info:
+      current_.run_id = error ? std::string_view() : value_of("run_id", text_of(reply));
+      warning_ = error ? std::string() : eviction_warning(text_of(reply));
+      break;
+    case Command::sharded:
+      if (on_sharded(error) == Step::failed) return Step::failed;
+      break;
+    case Command::replicas:
+      // A replica, which may be a node of a cluster, has no replicas itself.
+      if (error && !is_replica_) return fail(no_replicas_to_ask(reply));
+      break;
+    case Command::select:
+      if (error) return fail(database_refused(login_.database, reply));
+      break;
+    case Command::kill:
+      if (on_kill(reply) == Step::failed) return Step::failed;
+      break;
+    case Command::remove:
+      // A user that lacks +hdel is rejected. One that only lacks access to this key is not.
+      if (error && text_of(reply).starts_with("NOPERM") &&
+          text_of(reply).find("'hdel'") != std::string_view::npos) {
+        return fail(release_refused(reply));
+      }
+      break;
+    case Command::channels: break;
+  }
+  if (replies_ == first_flight_) return send_second_flight(wanted, out);
+  if (replies_ < expected_) return Step::in_progress;
+  previous_ = {};
+  return Step::settled;
+}
+
+Handshake::Step Handshake::fail(Failure failure) {
+  failure_ = std::move(failure);
+  return Step::failed;
+}
+
+Handshake::Step Handshake::on_hello(const redisReply& reply) {
+  if (reply.type == REDIS_REPLY_ERROR) {
+    return fail(hello_refused(reply, !login_.user.empty() || !login_.password.empty()));
+  }
+  if (reply.type != REDIS_REPLY_MAP) return fail(not_redis("its HELLO is no map", false));
+  const redisReply* const id = find(reply, "id");
+  const redisReply* const role = find(reply, "role");
+  if (id != nullptr && id->type == REDIS_REPLY_INTEGER) current_.client_id = id->integer;
+  const redisReply* const mode = find(reply, "mode");
+  if (mode != nullptr && text_of(*mode) == "sentinel") return fail(is_sentinel());
+  is_replica_ = role != nullptr && (text_of(*role) == "replica" || text_of(*role) == "slave");
+  if (login_.cluster) {
+    const bool standalone = mode != nullptr && text_of(*mode) == "standalone";
+    return standalone ? fail(is_no_cluster()) : Step::in_progress;
+  }
+  if (mode != nullptr && text_of(*mode) == "cluster") return fail(is_cluster(login_.cluster_uri));
+  return is_replica_ ? fail(is_replica()) : Step::in_progress;
+}
+
+// Like Redisson, latchkey uses SPUBLISH in every cluster that has it, unless the user says
+// otherwise.
+Handshake::Step Handshake::on_sharded(bool error) {
+  if (error && login_.sharded == ShardedPubSub::ON) return fail(no_sharded_channels());
+  sharded_ = !error;
+  return Step::in_progress;
+}
+
+Handshake::Step Handshake::send_second_flight(const ChannelSubscriptions& wanted,
+                                              CommandBuffer& out) {
+  if (login_.database != 0) {
+    out.begin(2), out.word("SELECT"), out.number(login_.database);
+    expect(Command::select);
+  }
+  out.begin(4), out.word("CLIENT"), out.word("KILL"), out.word("ID");
+  out.number(client_to_kill());
+  expect(Command::kill);
+  if (!may_kill_) {  // the first connection
+    out.command({"HDEL", probe_key, ""});
+    expect(Command::remove);
+  }
+  if (!sharded_ && wanted.append_all(out)) expect(Command::channels);
+  return Step::in_progress;
+}
+
+std::int64_t Handshake::client_to_kill() const noexcept {
+  // In another run of the server the id may belong to another client.
+  const bool same_run = !current_.run_id.empty() && previous_.run_id == current_.run_id;
+  if (previous_.client_id > 0 && same_run) return previous_.client_id;
+  return std::numeric_limits<std::int64_t>::max();
+}
+
+Handshake::Step Handshake::on_kill(const redisReply& reply) {
+  const bool permitted =
+      reply.type != REDIS_REPLY_ERROR || text_of(reply).starts_with("ERR No such client");
+  // Coordinators were promised that order is kept, so they do not repeat what may have been lost.
+  if (!permitted && may_kill_.value_or(false)) return fail(kill_refused(reply));
+  if (current_.run_id.empty() && may_kill_.value_or(false)) return fail(no_run());
+  if (!may_kill_) may_kill_ = permitted && !current_.run_id.empty();
+  return Step::in_progress;
+}
+
+}  // namespace latchkey::detail::redis

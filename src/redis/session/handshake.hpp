@@ -1,0 +1,127 @@
+// The first commands on a new connection.
+#pragma once
+
+#include <latchkey_hiredis/hiredis.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <latchkey/options.hpp>
+
+#include "redis/failure.hpp"
+#include "redis/protocol/command_buffer.hpp"
+#include "redis/session/channel_subscriptions.hpp"
+
+namespace latchkey::detail::redis {
+
+/// HELLO 3, with AUTH if there is a user or a password.
+void append_hello(CommandBuffer& out, std::string_view user, std::string_view password,
+                  std::string_view client_name);
+
+/// Logs in, ends the previous connection of this session and subscribes to its channels. No request
+/// is sent before the handshake has settled. Pure: replies in, commands out.
+///
+/// | flight | command                                      | purpose                              |
+/// |--------|----------------------------------------------|--------------------------------------|
+/// | 1      | HELLO 3 [AUTH user password] SETNAME name    | RESP3, login                         |
+/// |        | INFO                                         | the server's run_id; whether it may  |
+/// |        |                                              | evict held locks                     |
+/// |        | PUBSUB SHARDNUMSUB                           | cluster: whether SPUBLISH exists     |
+/// |        | WAIT 0 0                                     | min_replicas: whether WAIT works     |
+/// | 2      | SELECT database                              | unless it is 0                       |
+/// |        | CLIENT KILL ID of the previous connection    | commands that were sent on it do not |
+/// |        |                                              | run later                            |
+/// |        | HDEL of a field that does not exist          | first connection: the permission     |
+/// |        |                                              | without which no lock is released    |
+/// |        | SUBSCRIBE channels, PING                     | if there are channels that are not   |
+/// |        |                                              | sharded                              |
+///
+/// A server that was restarted gives old client ids to new clients. CLIENT KILL then names an id
+/// that no client has, and so does the first one, which asks whether CLIENT KILL is permitted.
+class Handshake {
+ public:
+  struct Login {
+    std::string user, password, client_name;
+    int database = 0;
+    /// The server is to be a node of a cluster, of any role: each one knows the slot map.
+    bool cluster = false;
+    std::string cluster_uri{};  ///< suggested if the server turns out to be a node of a cluster
+    ShardedPubSub sharded = ShardedPubSub::AUTO;  ///< cluster
+    bool replicas = false;                        ///< grants wait for WAIT
+  };
+  enum class Step : std::uint8_t { in_progress, settled, failed };
+
+  explicit Handshake(Login login) : login_(std::move(login)) {}
+
+  /// A new connection begins.
+  void start(CommandBuffer& out);
+  /// The server's next reply that is no push. Throws std::bad_alloc.
+  Step on_reply(const redisReply& reply, const ChannelSubscriptions& wanted, CommandBuffer& out);
+  /// A push confirmed the SUBSCRIBE.
+  void on_channels_confirmed() noexcept {
+    if (subscribe_ == Subscribe::unanswered) subscribe_ = Subscribe::confirmed;
+  }
+  /// The connection that had settled is gone: the next handshake ends it.
+  void on_connection_lost() noexcept { previous_ = current_; }
+
+  /// Whether the SUBSCRIBE of all channels was rejected.
+  [[nodiscard]] bool channels_rejected() const noexcept {
+    return subscribe_ == Subscribe::rejected;
+  }
+
+  [[nodiscard]] const Failure& failure() const noexcept { return failure_; }
+  [[nodiscard]] bool answered_anything() const noexcept { return replies_ > 0; }
+  /// Whether CLIENT KILL is permitted; empty before the first handshake has settled.
+  [[nodiscard]] std::optional<bool> may_kill() const noexcept { return may_kill_; }
+  /// Whether releases are published with SPUBLISH.
+  [[nodiscard]] bool sharded() const noexcept { return sharded_; }
+
+  /// Why the server is a bad choice, as a clause from its INFO; empty: it is fine.
+  [[nodiscard]] const std::string& warning() const noexcept { return warning_; }
+
+  /// In a forked child: the connections belong to the parent.
+  void forget() noexcept { previous_ = current_ = {}; }
+
+ private:
+  enum class Command : std::uint8_t {
+    hello,
+    info,
+    sharded,
+    replicas,
+    select,
+    kill,
+    remove,
+    channels
+  };
+  enum class Subscribe : std::uint8_t { unanswered, confirmed, rejected };
+  struct Connection {
+    std::int64_t client_id = 0;  ///< 0: none
+    std::string run_id;          ///< of the server; empty: INFO does not say
+  };
+
+  void expect(Command command) noexcept { commands_[expected_++] = command; }
+  Step fail(Failure failure);
+  Step on_hello(const redisReply& reply);
+  Step send_second_flight(const ChannelSubscriptions& wanted, CommandBuffer& out);
+  Step on_sharded(bool error);
+  Step on_kill(const redisReply& reply);
+  [[nodiscard]] std::int64_t client_to_kill() const noexcept;
+
+  const Login login_;
+  std::array<Command, 8> commands_{};
+  std::size_t expected_ = 0, replies_ = 0, first_flight_ = 0;
+  Subscribe subscribe_ = Subscribe::unanswered;
+  bool sharded_ = false;
+  bool is_replica_ = false;
+  Connection current_, previous_;
+  std::optional<bool> may_kill_;
+  std::string warning_;
+  Failure failure_;
+};
+
+}  // namespace latchkey::detail::redis

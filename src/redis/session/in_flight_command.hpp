@@ -1,0 +1,83 @@
+// A command that waits to be sent or for its reply.
+#pragma once
+
+#include <latchkey_hiredis/hiredis.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <latchkey/backend.hpp>
+
+namespace latchkey::detail::redis {
+
+/// One command, or one pair of SUBSCRIBE and PING: an element of the order in which replies arrive.
+struct InFlightCommand {
+  enum class Kind : std::uint8_t {
+    script,       ///< EVALSHA
+    script_text,  ///< EVAL, after NOSCRIPT
+    channels,     ///< SUBSCRIBE or UNSUBSCRIBE; the reply to a PING completes it
+    nothing,      ///< its request ended before it was sent, so no reply will arrive
+    // The session's own commands, which belong to no sink.
+    slots,             ///< CLUSTER SLOTS
+    internal_channel,  ///< as channels
+    repeated_release,  ///< a release that too few replicas confirmed
+    wait,              ///< WAIT
+    ping,              ///< PING
+  };
+
+  Request* request;  ///< null: the request has ended, only the reply is still to come
+  Sink* sink;
+  Clock::time_point deadline;
+  std::uint64_t end;     ///< the position after its last byte in the stream of all commands
+  std::uint64_t cursor;  ///< list: the page that is requested
+  HoldId id;             ///< the request's, valid after the request has ended
+  Verb verb;
+  Kind kind;
+  bool asking;                  ///< ASKING is sent before it
+  bool confirmed;               ///< channels: a push has confirmed the change
+  std::uint8_t replies_before;  ///< replies of ASKING that precede its own
+  std::uint8_t replies_after;   ///< replies of a note's command that follow its own
+  std::uint8_t hops;            ///< how many nodes have redirected it
+  std::string error;            ///< channels: the server's error
+  std::string channel;          ///< internal_channel
+
+  void start(Request& from, Sink& receiver, Clock::time_point until) noexcept {
+    const bool changes_channels = from.verb == Verb::subscribe || from.verb == Verb::unsubscribe;
+    request = &from;
+    sink = &receiver;
+    id = from.id;
+    reset(changes_channels ? Kind::channels : Kind::script, from.verb, until);
+  }
+  void start_internal(Kind what, Verb change, Clock::time_point until) noexcept {
+    request = nullptr;
+    sink = nullptr;
+    id = {};
+    reset(what, change, until);
+  }
+  [[nodiscard]] bool is_internal() const noexcept { return kind >= Kind::slots; }
+
+  /// Whether the reply is the error of SUBSCRIBE or UNSUBSCRIBE, and not that of the PING after it.
+  ///
+  /// A confirmed change is answered by pushes only, so an error before the PING's reply belongs to
+  /// the change. If PING is forbidden too there are two errors, of which the first belongs to the
+  /// change. No node redirects a PING.
+  [[nodiscard]] bool is_channel_error(const redisReply& reply) const noexcept {
+    if (reply.type != REDIS_REPLY_ERROR || !error.empty()) return false;
+    const std::string_view text(reply.str, reply.len);
+    return !confirmed || text.starts_with("MOVED") || text.starts_with("CLUSTERDOWN");
+  }
+
+ private:
+  void reset(Kind what, Verb of, Clock::time_point until) noexcept {
+    kind = what;
+    verb = of;
+    deadline = until;
+    end = cursor = 0;
+    asking = confirmed = false;
+    replies_before = replies_after = hops = 0;
+    error.clear();
+  }
+};
+
+}  // namespace latchkey::detail::redis

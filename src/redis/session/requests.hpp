@@ -1,0 +1,34 @@
+// Properties of requests that routers and sessions ask for.
+#pragma once
+
+#include <string_view>
+
+#include <latchkey/backend.hpp>
+
+namespace latchkey::detail::redis {
+
+/// The key that decides which server a request goes to.
+[[nodiscard]] inline std::string_view key_of(const Request& request) noexcept {
+  const bool several = request.verb == Verb::acquire_all && !request.members.empty();
+  return several ? request.members.front().key : request.key;
+}
+
+/// Whether a request fails fast while the server is known to be down, because it asks for something
+/// that does not exist yet. A request that keeps or releases a hold, or that subscribes, waits for
+/// the next connection as long as a command may take.
+[[nodiscard]] inline bool fails_fast(Verb verb) noexcept {
+  switch (verb) {
+    case Verb::acquire:
+    case Verb::acquire_all:
+    case Verb::inspect:
+    case Verb::list:
+    case Verb::force_release: return true;
+    default: return false;
+  }
+}
+
+[[nodiscard]] inline bool is_release(Verb verb) noexcept {
+  return verb == Verb::release || verb == Verb::leave;
+}
+
+}  // namespace latchkey::detail::redis

@@ -1,0 +1,265 @@
+// The session with one Redis server: replies become outcomes.
+#include <algorithm>
+#include <chrono>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "redis/protocol/reply.hpp"
+#include "redis/session/session.hpp"
+
+namespace latchkey::detail::redis {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// When a channel that the server rejected is tried again.
+constexpr auto channel_pause = 100ms;
+/// The same if the user lacks the permission. A waiter polls no later than that.
+constexpr auto permission_pause = 5s;
+
+Outcome outcome_of(Outcome::Kind kind, std::string text = {}) {
+  Outcome outcome;
+  outcome.kind = kind;
+  outcome.text = std::move(text);
+  return outcome;
+}
+
+/// Whether an error about a channel goes away by itself.
+bool is_transient(std::string_view error, const RedisUri::Endpoint& from) {
+  return read_redirect(error, from).kind == Redirect::Kind::later || error.starts_with("BUSY") ||
+         error.starts_with("LOADING");
+}
+
+}  // namespace
+
+bool Session::next(Delivery& delivery) noexcept {
+  for (;;) {
+    delivery.type = Delivery::Type::sink_event;
+    if (deliveries_.next(delivery)) return true;
+    if (trouble_ || (stage_ != Stage::greeting && stage_ != Stage::up)) return false;
+    const redisReply* const reply = reader_.next();
+    if (reply == nullptr) {
+      const std::string_view error = reader_.error();
+      if (!error.empty()) trouble_ = not_redis(error, handshake_.answered_anything());
+      if (error.empty()) return false;
+      continue;
+    }
+    try {
+      if (on_reply(*reply, delivery)) return true;
+    } catch (const std::bad_alloc&) {
+      trouble_ = no_memory();
+    }
+  }
+}
+
+bool Session::on_reply(const redisReply& reply, Delivery& delivery) {
+  if (reply.type == REDIS_REPLY_PUSH) {
+    on_push(reply);
+    return false;
+  }
+  if (stage_ == Stage::greeting) {
+    on_handshake_reply(reply);
+    return false;
+  }
+  const bool has_delivery = on_command_reply(reply, delivery);
+  pipeline_.drop_unsendable();
+  return has_delivery;
+}
+
+bool Session::on_command_reply(const redisReply& reply, Delivery& delivery) {
+  switch (pipeline_.match_reply()) {
+    case CommandPipeline::ReplyFor::nobody: return false;
+    case CommandPipeline::ReplyFor::unexpected:
+      trouble_ = not_redis("an answer that nobody asked for", true);
+      return false;
+    case CommandPipeline::ReplyFor::front: break;
+  }
+  InFlightCommand& command = pipeline_.front();
+  delivery.request = command.request;
+  delivery.sink = command.sink;
+  if (command.is_internal()) return on_internal_reply(reply, command, delivery);
+  if (command.kind == InFlightCommand::Kind::channels) {
+    return on_channel_reply(reply, command, delivery);
+  }
+  return on_script_reply(reply, command, delivery);
+}
+
+bool Session::on_channel_reply(const redisReply& reply, InFlightCommand& command,
+                               Delivery& delivery) {
+  if (command.is_channel_error(reply)) {
+    command.error = error_text(reply);
+    if (command.error.empty()) command.error = "the server refused it";
+    return false;
+  }
+  const bool has_error = !command.error.empty();
+  if (command.request != nullptr && redirected_by(command.error, command, delivery)) return true;
+  if (command.request != nullptr && has_error) on_channels_rejected(command);
+  const bool refused = command.verb == Verb::subscribe && has_error;
+  delivery.outcome = refused ? outcome_of(Outcome::Kind::refused, command.error)
+                             : outcome_of(Outcome::Kind::granted);
+  pipeline_.pop();
+  return delivery.request != nullptr;
+}
+
+bool Session::on_script_reply(const redisReply& reply, InFlightCommand& command,
+                              Delivery& delivery) {
+  Request* const request = command.request;
+  if (request == nullptr) {
+    pipeline_.pop();
+    return false;
+  }
+  if (reply.type == REDIS_REPLY_ERROR) {
+    if (redirected_by(text_of(reply), command, delivery)) return true;
+    // Another server is the master by now. The next connection leads to it.
+    if (server_words(text_of(reply)).starts_with("READONLY")) trouble_ = is_replica();
+  }
+  if (is_noscript(reply) && command.kind == InFlightCommand::Kind::script) {
+    return on_unknown_script(command, delivery);
+  }
+  try {
+    delivery.outcome = read_outcome(*request, reply);
+  } catch (const std::bad_alloc&) {
+    delivery.outcome = outcome_of(Outcome::Kind::unknown, "out of memory");
+  }
+  const bool granted = delivery.outcome.kind == Outcome::Kind::granted;
+  const bool may_have_pages = request->verb == Verb::list && granted;
+  if (const std::uint64_t cursor = may_have_pages ? list_cursor(reply) : 0; cursor != 0) {
+    command.deadline = later(last_received_at_, settings_.timeout);  // each page has its own
+    repeat_front(InFlightCommand::Kind::script, cursor);
+    return false;
+  }
+  const bool awaits_replicas = granted && replicas_.applies_to(request->verb);
+  if (awaits_replicas) {
+    replicas_.await({request, command.sink, Outcome::Kind::granted, delivery.outcome.token},
+                    command.deadline);
+  }
+  pipeline_.pop();
+  return !awaits_replicas;
+}
+
+// An acquire that is repeated after its own release would leave a hold that nobody releases.
+bool Session::on_unknown_script(InFlightCommand& command, Delivery& delivery) {
+  if (!pipeline_.front_is_overtaken()) {
+    repeat_front(InFlightCommand::Kind::script_text, command.cursor);
+    return false;
+  }
+  delivery.outcome = outcome_of(Outcome::Kind::unknown,
+                                "the server did not know the script, and a release was behind");
+  pipeline_.pop();
+  return true;
+}
+
+bool Session::on_internal_reply(const redisReply& reply, InFlightCommand& command,
+                                Delivery& delivery) {
+  switch (command.kind) {
+    case InFlightCommand::Kind::internal_channel:
+      return on_internal_channel_reply(reply, command, delivery);
+    case InFlightCommand::Kind::slots: pipeline_.pop(); return on_slots_reply(reply, delivery);
+    case InFlightCommand::Kind::wait:
+      pipeline_.pop();
+      replicas_.on_wait_reply(reply, deliveries_);
+      send_wait_if_due();
+      return false;
+    default: pipeline_.pop(); return false;
+  }
+}
+
+bool Session::on_slots_reply(const redisReply& reply, Delivery& delivery) {
+  auto slots = read_slots(reply, settings_.endpoint);
+  if (!slots) {
+    trouble_ = no_slots(reply);
+    return false;
+  }
+  delivery.type = Delivery::Type::slot_map;
+  delivery.slots = *std::move(slots);
+  return true;
+}
+
+bool Session::on_internal_channel_reply(const redisReply& reply, InFlightCommand& command,
+                                        Delivery& delivery) {
+  if (command.is_channel_error(reply)) {
+    command.error = error_text(reply);
+    return false;
+  }
+  const bool subscribed = command.verb == Verb::subscribe;
+  const bool rejected = !command.error.empty();
+  const auto* const listeners = subscriptions_.listeners(command.channel);
+  if (rejected && is_transient(command.error, settings_.endpoint)) {
+    retry_channel(command.channel);
+  } else if (rejected && subscribed && listeners != nullptr) {
+    subscriptions_.retry(command.channel, later(now_, permission_pause));
+  }
+  if (subscribed && redirected_by(command.error, command, delivery)) return true;
+  pipeline_.pop();
+  // The listeners have missed what was published before the subscription.
+  if (subscribed && !rejected && listeners != nullptr) deliveries_.notify_released(*listeners);
+  return false;
+}
+
+// The router decides where the request goes next.
+bool Session::redirected_by(std::string_view error, InFlightCommand& command, Delivery& delivery) {
+  if (!settings_.login.cluster || error.empty()) return false;
+  delivery.redirect = read_redirect(error, settings_.endpoint);
+  if (delivery.redirect.kind == Redirect::Kind::none) return false;
+  delivery.type = Delivery::Type::redirect;
+  delivery.request = command.request;
+  delivery.sink = command.sink;
+  delivery.deadline = command.deadline;
+  delivery.hops = static_cast<std::uint8_t>(std::min(command.hops + 1, 255));
+  delivery.overtaken = pipeline_.front_is_overtaken();
+  delivery.outcome = Outcome{};
+  delivery.outcome.text = error;
+  pipeline_.pop();
+  return true;
+}
+
+// A subscriber that is rejected listens no more. A channel without listeners is unsubscribed from
+// once more: the server may have kept the subscription for a listener that left meanwhile.
+void Session::on_channels_rejected(const InFlightCommand& command) {
+  const Request& request = *command.request;
+  if (command.verb == Verb::subscribe) subscriptions_.remove(request, *command.sink);
+  for (const std::string& name : channels_of(request.key, request.type, request.id).names) {
+    if (subscriptions_.listeners(name) == nullptr) retry_channel(name);
+  }
+}
+
+void Session::repeat_front(InFlightCommand::Kind kind, std::uint64_t cursor) {
+  pipeline_.requeue_front(kind, cursor);
+  write_all();
+}
+
+void Session::retry_channel(const std::string& channel) {
+  subscriptions_.retry(channel, later(now_, channel_pause));
+}
+
+void Session::on_push(const redisReply& push) {
+  if (push.elements < 2) return;
+  const std::string_view kind = text_of(*push.element[0]);
+  const std::string_view channel = text_of(*push.element[1]);
+  if (kind == "subscribe" || kind == "unsubscribe" || kind == "ssubscribe" ||
+      kind == "sunsubscribe") {
+    return on_channel_push(kind, channel);
+  }
+  if ((kind != "message" && kind != "smessage") || push.elements < 3) return;
+  const auto* const listeners = subscriptions_.listeners(channel);
+  if (listeners != nullptr) deliveries_.notify_released(*listeners);
+}
+
+// Pushes keep the order of replies, so this one belongs to the oldest command. If that is not such
+// a change, the server has ended a subscription on its own: the slot of a sharded channel moves to
+// another node. The reply to a new subscription says to which.
+void Session::on_channel_push(std::string_view kind, std::string_view channel) {
+  if (stage_ == Stage::greeting) return handshake_.on_channels_confirmed();
+  const bool unsubscribed = kind.find("unsubscribe") != std::string_view::npos;
+  if (pipeline_.awaits_reply()) {
+    InFlightCommand& oldest = pipeline_.front();
+    if ((oldest.verb == Verb::unsubscribe) == unsubscribed) oldest.confirmed = true;
+  }
+  if (kind != "sunsubscribe" || stage_ != Stage::up) return;
+  if (subscriptions_.listeners(channel) == nullptr) return;
+  const std::string name(channel);
+  send_channel_change(Verb::subscribe, name, last_received_at_);
+}
+
+}  // namespace latchkey::detail::redis

@@ -1,0 +1,81 @@
+// Servers and login, as a Redis URI names them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace latchkey::detail::redis {
+
+/// The parts of a Redis URI.
+///
+///     redis://[user][:password]@host[:port][/database][?option=value&…]
+///     rediss://…                          the same over TLS
+///     redis+unix:///path/to/socket[?db=number&…]
+///     redis+sentinel://[user][:password]@host[:port][,host[:port]…]/master[/database][?…]
+///     redis+cluster://[user][:password]@host[:port][,host[:port]…][?…]
+///     rediss+sentinel://…, rediss+cluster://…      the same over TLS
+///
+/// All parts are percent-decoded. An IPv6 address is enclosed in brackets. The hosts of
+/// redis+sentinel are sentinels. Those of redis+cluster are some nodes of the cluster, which name
+/// the others.
+///
+/// | option            | meaning                                               | default          |
+/// |-------------------|-------------------------------------------------------|------------------|
+/// | client_name       | the name in CLIENT LIST                               | latchkey         |
+/// | db                | redis+unix: the database                              | 0                |
+/// | sentinel_user     | …+sentinel: the user for the sentinels                | their default    |
+/// | sentinel_password | …+sentinel: the password for the sentinels            | none             |
+/// | cafile            | rediss: a file of certificates to trust               | the system's     |
+/// | cert, key         | rediss: this client's certificate and its private key | none             |
+/// |                   | (files)                                               |                  |
+/// | servername        | rediss: the name in the server's certificate          | the host         |
+struct RedisUri {
+  enum class Transport : std::uint8_t { tcp, tls, unix_socket };
+  enum class Deployment : std::uint8_t { server, sentinel, cluster };
+  struct Endpoint {
+    std::string host;  ///< without brackets
+    std::uint16_t port = 6379;
+
+    [[nodiscard]] std::string text() const;
+    friend bool operator==(const Endpoint&, const Endpoint&) = default;
+  };
+
+  /// Throws std::invalid_argument with one sentence that contains neither user nor password.
+  static RedisUri parse(std::string_view text);
+
+  /// Scheme, hosts, ports and database, or the path. For messages.
+  [[nodiscard]] std::string describe() const;
+
+  /// The URI of one server, and of one sentinel.
+  [[nodiscard]] RedisUri server_at(const Endpoint& where) const;
+  [[nodiscard]] RedisUri sentinel_at(const Endpoint& where) const;
+
+  /// The name that the server's certificate must be valid for.
+  [[nodiscard]] const std::string& tls_name() const noexcept {
+    return server_name.empty() ? endpoint.host : server_name;
+  }
+
+  /// Whether there is a user or a password.
+  [[nodiscard]] bool logs_in() const noexcept { return !user.empty() || !password.empty(); }
+
+  Transport transport = Transport::tcp;
+  Deployment deployment = Deployment::server;
+  Endpoint endpoint;                ///< server
+  std::vector<Endpoint> endpoints;  ///< sentinel, cluster: at least one
+  std::string master;               ///< sentinel: the name of the master
+  std::string path;                 ///< of the socket
+  std::string user;                 ///< empty: the server's default user
+  std::string password;
+  int database = 0;
+  std::string client_name = "latchkey";
+  std::string sentinel_user;
+  std::string sentinel_password;
+  std::string ca_file;
+  std::string certificate_file;
+  std::string key_file;
+  std::string server_name;
+};
+
+}  // namespace latchkey::detail::redis

@@ -1,0 +1,64 @@
+// The kinds of servers, and their replies.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <string_view>
+
+#include <latchkey/options.hpp>
+
+#include "redis/session/session.hpp"
+
+namespace latchkey::fuzz {
+
+/// Replies to a script, usual and unusual ones.
+inline constexpr std::array<std::string_view, 24> script_answers{
+    ":1\r\n",
+    ":0\r\n",
+    "_\r\n",
+    "$-1\r\n",
+    "*2\r\n:1500\r\n$3\r\nu:1\r\n",
+    "*2\r\n:-1\r\n$9\r\nu:1:write\r\n",
+    "-NOSCRIPT No matching script. Please use EVAL.\r\n",
+    "-OOM command not allowed when used memory > 'maxmemory'. script: f00, on @user_script:1.\r\n",
+    "-ERR Error running script (call to f_1): @user_script:3: WRONGTYPE Operation\r\n",
+    "-BUSY Redis is busy running a script.\r\n",
+    "-\r\n",
+    "+OK\r\n",
+    "*1\r\n$1\r\n0\r\n",
+    "*3\r\n$2\r\n17\r\n$1\r\na\r\n$1\r\nb\r\n",
+    "*2\r\n$1\r\n0\r\n$1\r\na\r\n",
+    "*4\r\n$4\r\nread\r\n$2\r\n12\r\n*3\r\n$3\r\nu:1\r\n:1\r\n:900\r\n*1\r\n$3\r\nu:2\r\n",
+    "*4\r\n$5\r\nwrite\r\n$0\r\n\r\n*3\r\n$9\r\nu:1:write\r\n:2\r\n:-1\r\n*0\r\n",
+    "*0\r\n",
+    "#t\r\n",
+    ",1.5\r\n",
+    "-MOVED 15495 127.0.0.1:7001\r\n",
+    "-ASK 15495 :7001\r\n",
+    "-TRYAGAIN Multiple keys request during rehashing of slot\r\n",
+    "-READONLY You can't write against a read only replica.\r\n",
+};
+
+inline constexpr std::string_view slots_answer =
+    "*1\r\n*4\r\n:0\r\n:16383\r\n*3\r\n$1\r\nh\r\n:7000\r\n$2\r\nid\r\n*3\r\n$0\r\n\r\n:7001\r\n$2"
+    "\r\nid\r\n";
+
+enum class Kind { alone, numbered, cluster, sharded, replicas };
+inline constexpr std::size_t kinds = 5;
+
+inline detail::redis::Session::Settings settings_for(Kind kind, std::chrono::milliseconds timeout) {
+  detail::redis::Session::Settings settings;
+  settings.login.client_name = "player";
+  settings.login.database = kind == Kind::numbered ? 1 : 0;
+  settings.login.cluster = kind == Kind::cluster || kind == Kind::sharded;
+  settings.login.sharded = kind == Kind::sharded ? ShardedPubSub::ON : ShardedPubSub::OFF;
+  settings.login.replicas = kind == Kind::replicas;
+  settings.min_replicas = kind == Kind::replicas ? 1 : 0;
+  settings.endpoint = {"h", 7000};
+  settings.timeout = timeout;
+  settings.seed = 7;
+  return settings;
+}
+
+}  // namespace latchkey::fuzz

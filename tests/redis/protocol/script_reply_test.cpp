@@ -1,0 +1,180 @@
+// Replies as outcomes, also those that no script returns.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "redis/protocol/script_call.hpp"
+#include "support/allocations.hpp"
+
+namespace latchkey::detail::redis {
+namespace {
+
+using Kind = Outcome::Kind;
+using std::chrono::milliseconds;
+
+struct FreeReply {
+  void operator()(redisReply* reply) const { freeReplyObject(reply); }
+};
+using ReplyPointer = std::unique_ptr<redisReply, FreeReply>;
+
+/// Parses bytes of a server with hiredis.
+ReplyPointer parse(std::string_view bytes) {
+  redisReader* const reader = redisReaderCreate();
+  void* reply = nullptr;
+  redisReaderFeed(reader, bytes.data(), bytes.size());
+  EXPECT_EQ(redisReaderGetReply(reader, &reply), REDIS_OK) << bytes;
+  redisReaderFree(reader);
+  EXPECT_NE(reply, nullptr) << bytes;
+  return ReplyPointer(static_cast<redisReply*>(reply));
+}
+
+Outcome read(std::string_view bytes, Verb verb = Verb::acquire) {
+  LockInfo info;
+  std::vector<std::string> names;
+  Request request;
+  request.verb = verb;
+  request.key = "k";
+  request.info = &info;
+  request.names = &names;
+  return read_outcome(request, *parse(bytes));
+}
+
+Outcome error(std::string_view text) { return read("-" + std::string(text) + "\r\n"); }
+
+TEST(ScriptReply, IntegersNilAndPairs) {
+  EXPECT_EQ(read(":0\r\n").kind, Kind::granted);
+  EXPECT_EQ(read(":0\r\n").token, 0U);
+  EXPECT_EQ(read(":1792000000000001\r\n").token, 1'792'000'000'000'001U);
+  EXPECT_EQ(read("$-1\r\n", Verb::release).kind, Kind::gone);
+  EXPECT_EQ(read("_\r\n", Verb::release).kind, Kind::gone);
+  const Outcome busy = read("*2\r\n:1500\r\n$7\r\nowner:1\r\n");
+  EXPECT_EQ(busy.kind, Kind::busy);
+  EXPECT_EQ(busy.retry_after, milliseconds(1'500));
+  EXPECT_EQ(busy.text, "owner:1");
+  EXPECT_EQ(read("*2\r\n:-1\r\n$13\r\nowner:1:write\r\n").retry_after, std::nullopt);
+  EXPECT_EQ(read("*2\r\n:-1\r\n$13\r\nowner:1:write\r\n").text, "owner:1");
+  EXPECT_EQ(read("*2\r\n:0\r\n$0\r\n\r\n").retry_after, milliseconds(1));
+}
+
+TEST(ScriptReply, AnErrorIsAClauseWithTheServersText) {
+  const auto expect = [](std::string_view said, Kind kind, std::string_view text) {
+    const Outcome outcome = error(said);
+    EXPECT_EQ(outcome.kind, kind) << said;
+    EXPECT_EQ(outcome.text, text);
+  };
+  expect("WRONGTYPE Operation against a key holding the wrong kind of value", Kind::refused,
+         "the key holds something that is no lock (WRONGTYPE Operation against a key holding the "
+         "wrong kind of value)");
+  expect("NOAUTH Authentication required.", Kind::refused,
+         "the server demands a password (NOAUTH Authentication required)");
+  expect("MOVED 3999 127.0.0.1:6381", Kind::refused,
+         "the server is one node of a cluster and another has this key (MOVED 3999 "
+         "127.0.0.1:6381)");
+  expect("ERR unknown command 'EVALSHA', with args beginning with: ", Kind::refused,
+         "the server said: ERR unknown command 'EVALSHA', with args beginning with: ");
+  expect("", Kind::refused, "the server said: ");
+}
+
+TEST(ScriptReply, TheScriptsDigestAndLineAreRemoved) {
+  // Redis 7 appends them to the error, Redis 6 prepends them.
+  for (const std::string_view said :
+       {"OOM command not allowed when used memory > 'maxmemory'. script: "
+        "0123456789012345678901234567890123456789, on @user_script:12.",
+        "ERR Error running script (call to f_0123456789012345678901234567890123456789): "
+        "@user_script:12: OOM command not allowed when used memory > 'maxmemory'",
+        "ERR Error running script (call to f_0123456789012345678901234567890123456789): "
+        "@user_script:12: @user_script: 12: -OOM command not allowed when used memory > "
+        "'maxmemory'. "}) {
+    const Outcome outcome = error(said);
+    EXPECT_EQ(outcome.kind, Kind::refused);
+    EXPECT_TRUE(outcome.text.starts_with("the server is out of memory (")) << outcome.text;
+    EXPECT_TRUE(outcome.text.ends_with("OOM command not allowed when used memory > 'maxmemory')"))
+        << outcome.text;
+  }
+}
+
+TEST(ScriptReply, ScriptErrorsOfRedis6MeanTheSame) {
+  const std::string before =
+      "ERR Error running script (call to f_0123456789012345678901234567890123456789): "
+      "@user_script:12: @user_script: 12: ";
+  const Outcome replica = error(before + "-READONLY You can't write against a read only replica. ");
+  EXPECT_EQ(replica.kind, Kind::unknown);
+  EXPECT_EQ(replica.text,
+            "the server is a replica, which grants nothing (READONLY You can't write against a "
+            "read only replica)");
+  const Outcome forbidden =
+      error(before + "The user executing the script can't run this command or subcommand ");
+  EXPECT_EQ(forbidden.kind, Kind::refused);
+  EXPECT_EQ(forbidden.text,
+            "the user of this connection lacks a permission (The user executing the script can't "
+            "run this command or subcommand)");
+}
+
+TEST(ScriptReply, TransientErrorsAreUnknown) {
+  for (const std::string_view said :
+       {"LOADING Redis is loading the dataset in memory",
+        "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",
+        "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
+        "CLUSTERDOWN Hash slot not served", "TRYAGAIN Multiple keys request during rehashing",
+        "ASK 3999 127.0.0.1:6381", "READONLY You can't write against a read only replica.",
+        "NOREPLICAS Not enough good replicas to write.",
+        "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist",
+        "NOSCRIPT No matching script. Please use EVAL."}) {
+    const Outcome outcome = error(said);
+    EXPECT_EQ(outcome.kind, Kind::unknown) << said;
+    EXPECT_NE(outcome.text.find(said.substr(0, said.find(' '))), std::string::npos);
+    EXPECT_FALSE(outcome.text.ends_with('.'));
+  }
+}
+
+TEST(ScriptReply, OnlyAMissingScriptIsNoscript) {
+  EXPECT_TRUE(is_noscript(*parse("-NOSCRIPT No matching script. Please use EVAL.\r\n")));
+  EXPECT_FALSE(is_noscript(*parse("-ERR NOSCRIPT\r\n")));
+  EXPECT_FALSE(is_noscript(*parse("+NOSCRIPT\r\n")));
+}
+
+TEST(ScriptReply, MalformedRepliesHaveAnOutcome) {
+  for (const std::string_view bytes :
+       {"+OK\r\n", "$2\r\nab\r\n", "*0\r\n", "*1\r\n:1\r\n", "*3\r\n:1\r\n:2\r\n:3\r\n",
+        "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "%1\r\n:1\r\n:2\r\n", ",1.5\r\n", "#t\r\n",
+        "~1\r\n:1\r\n"}) {
+    for (const Verb verb : {Verb::acquire, Verb::release, Verb::inspect}) {
+      const Outcome outcome = read(bytes, verb);
+      EXPECT_EQ(outcome.kind, Kind::unknown) << bytes;
+      EXPECT_EQ(outcome.text, "the server answered with what no script of latchkey's returns");
+    }
+  }
+  EXPECT_EQ(read("*2\r\n:1\r\n$1\r\na\r\n", Verb::release).kind, Kind::unknown);
+  // The outer structure is that of an inspect, the inner one is not.
+  EXPECT_EQ(read("*4\r\n:1\r\n:2\r\n:3\r\n:4\r\n", Verb::inspect).kind, Kind::granted);
+}
+
+TEST(ScriptReply, APageOfAListHasTheNextCursor) {
+  std::vector<std::string> names;
+  Request request;
+  request.verb = Verb::list;
+  request.names = &names;
+  const auto first = parse("*3\r\n$2\r\n17\r\n$1\r\nb\r\n$1\r\na\r\n");
+  EXPECT_EQ(read_outcome(request, *first).kind, Kind::granted);
+  EXPECT_EQ(list_cursor(*first), 17U);
+  const auto last = parse("*3\r\n$1\r\n0\r\n$1\r\nc\r\n$1\r\nb\r\n");
+  EXPECT_EQ(read_outcome(request, *last).kind, Kind::granted);
+  EXPECT_EQ(list_cursor(*last), 0U);
+  EXPECT_EQ(names, (std::vector<std::string>{"a", "b", "c"}));
+  EXPECT_EQ(list_cursor(*parse("-ERR no\r\n")), 0U);
+}
+
+TEST(ScriptReply, GrantedAndGoneAllocateNothing) {
+  if (!tests::counts_allocations()) GTEST_SKIP() << "the sanitizer's heap is not counted";
+  const auto granted = parse(":1792000000000001\r\n"), gone = parse("_\r\n");
+  const Request request;
+  const std::size_t before = tests::allocations();
+  const bool right = read_outcome(request, *granted).kind == Kind::granted &&
+                     read_outcome(request, *gone).kind == Kind::gone;
+  EXPECT_EQ(tests::allocations(), before);
+  EXPECT_TRUE(right);
+}
+
+}  // namespace
+}  // namespace latchkey::detail::redis

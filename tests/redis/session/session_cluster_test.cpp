@@ -1,0 +1,191 @@
+// A session with one node of a cluster.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "redis/session/session_moves.hpp"
+#include "session_fixture.hpp"
+
+namespace latchkey::detail::redis {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using Type = Delivery::Type;
+
+Session::Settings cluster_settings() {
+  Session::Settings settings;
+  settings.login.client_name = "tester";
+  settings.login.cluster = true;
+  settings.timeout = 2s;
+  settings.seed = 7;
+  settings.endpoint = {"10.0.0.1", 7000};
+  return settings;
+}
+
+class SessionInCluster : public SessionTest {
+ protected:
+  SessionInCluster() : SessionTest(cluster_settings()) { bring_up_sharded(); }
+
+  void bring_up_sharded() {
+    connect();
+    heard();
+    say(hello(11));
+    heard();
+    say(":0\r\n:0\r\n");
+    ASSERT_EQ(session.stage(), Session::Stage::up);
+    EXPECT_THAT(names(), ElementsAre("CLUSTER"));
+    say("*0\r\n");
+  }
+  /// With the answer to PUBSUB SHARDNUMSUB.
+  static std::string hello(int number) {
+    return testing::hello_answer(number, "run", "master", "", "cluster") + "%0\r\n";
+  }
+  void listen_to_k() {
+    submit(Verb::subscribe, "k", 0);
+    heard();
+    say(testing::push("ssubscribe", "redisson_lock__channel:{k}", 1) +
+        testing::push("ssubscribe", "redisson_rwlock:{k}", 2) + "+PONG\r\n");
+  }
+  /// The deliveries for the router after these bytes.
+  std::vector<Delivery> deliveries(std::string_view bytes) {
+    session.received(bytes, now);
+    std::vector<Delivery> all;
+    Delivery delivery;
+    while (session.next(delivery)) all.push_back(std::move(delivery));
+    return all;
+  }
+};
+
+TEST_F(SessionInCluster, AMovedRequestIsRedirectedWithItsDeadline) {
+  const Request& asked = submit(Verb::acquire, "k");
+  heard();
+  const auto delivered = deliveries("-MOVED 7629 10.0.0.2:7001\r\n");
+  ASSERT_EQ(delivered.size(), 1U);
+  EXPECT_EQ(delivered[0].type, Type::redirect);
+  EXPECT_EQ(delivered[0].request, &asked);
+  EXPECT_EQ(delivered[0].redirect.slot, 7629);
+  EXPECT_EQ(delivered[0].deadline, now + timeout);
+  EXPECT_EQ(delivered[0].hops, 1);
+  EXPECT_FALSE(delivered[0].overtaken);
+  EXPECT_EQ(session.unanswered(), 0U);
+}
+
+TEST_F(SessionInCluster, ARedirectedAcquireThatItsReleaseFollowsIsOvertaken) {
+  submit(Verb::acquire, "k");
+  submit(Verb::release, "k");
+  heard();
+  const auto delivered = deliveries("-TRYAGAIN later\r\n");
+  ASSERT_EQ(delivered.size(), 1U);
+  EXPECT_TRUE(delivered[0].overtaken);
+}
+
+TEST_F(SessionInCluster, AskingPrecedesTheCommandAndItsReplyIsDropped) {
+  Request& asked = request(Verb::acquire, "k");
+  session.resubmit({&asked, &sink, now + 1s, 1}, true, now);
+  EXPECT_THAT(names(), ElementsAre("ASKING", "EVALSHA k"));
+  say("+OK\r\n-NOSCRIPT no\r\n");
+  EXPECT_THAT(names(), ElementsAre("ASKING", "EVAL k"));
+  say("+OK\r\n:0\r\n");
+  ASSERT_EQ(sink.outcomes.size(), 1U);
+  EXPECT_EQ(sink.outcomes[0].kind, Kind::granted);
+}
+
+TEST_F(SessionInCluster, AMovedShardedSubscriptionIsRedirected) {
+  const Request& asked = submit(Verb::subscribe, "k", 0);
+  const auto commands = heard();
+  ASSERT_EQ(commands.size(), 2U);
+  EXPECT_EQ(commands[0][0], "SSUBSCRIBE");
+  const auto delivered = deliveries("-MOVED 7629 10.0.0.2:7001\r\n+PONG\r\n");
+  ASSERT_EQ(delivered.size(), 1U);
+  EXPECT_EQ(delivered[0].type, Type::redirect);
+  EXPECT_EQ(delivered[0].request, &asked);
+}
+
+// The server ends the subscriptions of a slot that moves, whatever command is in flight.
+TEST_F(SessionInCluster, AChannelThatTheServerDroppedIsSubscribedAgainAndRedirected) {
+  listen_to_k();
+  const Request& between = submit(Verb::unsubscribe, "other", 0);
+  heard();
+  say(testing::push("sunsubscribe", "redisson_lock__channel:{k}", 0));
+  EXPECT_THAT(names(), ElementsAre("SSUBSCRIBE", "PING"));
+  const auto delivered =
+      deliveries("-MOVED 1 10.0.0.2:7001\r\n+PONG\r\n-MOVED 7629 10.0.0.2:7001\r\n+PONG\r\n");
+  ASSERT_EQ(delivered.size(), 2U) << "each error belongs to the channels before its PING";
+  EXPECT_EQ(delivered[0].request, &between);
+  EXPECT_EQ(delivered[1].type, Type::redirect);
+  EXPECT_EQ(delivered[1].request, nullptr);
+}
+
+// Otherwise the reply would be matched to another command.
+TEST_F(SessionInCluster, AChannelThatTheServerDroppedConfirmsNoOtherSubscription) {
+  listen_to_k();
+  const Request& refused = submit(Verb::subscribe, "other", 0);
+  heard();
+  say(testing::push("sunsubscribe", "redisson_lock__channel:{k}", 0) + "-NOPERM no\r\n+PONG\r\n");
+  ASSERT_EQ(sink.outcomes.size(), 2U);
+  EXPECT_EQ(sink.outcomes[1].request, &refused);
+  EXPECT_EQ(sink.outcomes[1].kind, Kind::refused);
+  EXPECT_EQ(session.stage(), Session::Stage::up);
+}
+
+TEST_F(SessionInCluster, AChannelThatNoNodeServesIsRetried) {
+  submit(Verb::subscribe, "k", 0);
+  heard();
+  say("+PONG\r\n" + testing::push("sunsubscribe", "redisson_lock__channel:{k}", 0));
+  heard();
+  say("-CLUSTERDOWN Hash slot not served\r\n+PONG\r\n");
+  EXPECT_TRUE(names().empty());
+  pass(150ms);
+  EXPECT_THAT(names(), ElementsAre("SSUBSCRIBE", "PING"));
+}
+
+TEST_F(SessionInCluster, ChannelsMoveToAnotherSessionAndTheirListenersAreNotified) {
+  submit(Verb::subscribe, "k", 0);
+  heard();
+  say("+PONG\r\n");
+  Session other(cluster_settings());
+  session.move_channels([&](std::string_view) { return &other; }, now);
+  EXPECT_THAT(names(), ElementsAre("SUNSUBSCRIBE", "PING", "SUNSUBSCRIBE", "PING"));
+  EXPECT_FALSE(session.listens());
+  EXPECT_TRUE(other.listens());
+}
+
+TEST_F(SessionInCluster, UnsentRequestsAreTakenOutInTheirOrder) {
+  lose();
+  const Request& first = submit(Verb::acquire, "a", 1);
+  const Request& second = submit(Verb::acquire, "b", 2);
+  const Request& third = submit(Verb::release, "a", 1);
+  const auto taken = session.take_unsent([](const Request& each) { return each.key == "a"; });
+  ASSERT_EQ(taken.size(), 2U);
+  EXPECT_EQ(taken[0].request, &first);
+  EXPECT_EQ(taken[1].request, &third);
+  EXPECT_EQ(session.unanswered(), 1U);
+  connect_after_pause();
+  heard();
+  say(hello(12));
+  heard();
+  say(":0\r\n");
+  EXPECT_THAT(names(), Contains("EVALSHA b"));
+  say(":0\r\n");
+  ASSERT_EQ(sink.outcomes.size(), 1U);
+  EXPECT_EQ(sink.outcomes[0].request, &second);
+}
+
+TEST_F(SessionInCluster, ASessionThatOnlyListensSendsPing) {
+  submit(Verb::subscribe, "k", 0);
+  heard();
+  say("+PONG\r\n");
+  pass(1100ms);
+  EXPECT_THAT(names(), ElementsAre("PING"));
+  EXPECT_FALSE(session.is_silent(now));
+  pass(400ms);
+  EXPECT_TRUE(session.is_silent(now));
+  say("+PONG\r\n");
+  EXPECT_FALSE(session.is_silent(now));
+}
+
+}  // namespace
+}  // namespace latchkey::detail::redis

@@ -1,0 +1,150 @@
+// A Session whose server is played by the test.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "redis/protocol/names.hpp"
+#include "redis/session/session.hpp"
+#include "spoken.hpp"
+
+namespace latchkey::detail::redis {
+
+using namespace std::chrono_literals;
+using testing::Command;
+using Kind = Outcome::Kind;
+
+/// Records outcomes and notifications.
+class RecordingSink final : public Sink {
+ public:
+  struct RecordedOutcome {
+    const Request* request;
+    Kind kind;
+    std::string text;
+    bool never_ran;
+  };
+  struct RecordedNotification {
+    Notification::Kind kind;
+    std::string key;
+    HoldId id;
+  };
+
+  void completed(Request& request, Outcome&& outcome) noexcept override {
+    outcomes.push_back({&request, outcome.kind, outcome.text, outcome.never_ran});
+  }
+  void notified(const Notification& notification) noexcept override {
+    notifications.push_back({notification.kind, std::string(notification.key), notification.id});
+  }
+
+  std::vector<RecordedOutcome> outcomes;
+  std::vector<RecordedNotification> notifications;
+};
+
+class SessionTest : public ::testing::Test {
+ protected:
+  static constexpr auto timeout = 2000ms;
+
+  explicit SessionTest(
+      Handshake::Login login = {.user = "", .password = "", .client_name = "tester", .database = 0})
+      : SessionTest(Session::Settings{
+            .login = std::move(login), .timeout = timeout, .channels = {}, .seed = 7}) {}
+  explicit SessionTest(Session::Settings settings) : session(std::move(settings)) {}
+
+  Request& request(Verb verb, std::string_view key, std::uint64_t number = 1,
+                   LockType type = LockType::REENTRANT) {
+    Request& made = requests.emplace_back();
+    made.verb = verb;
+    made.key = key;
+    made.type = type;
+    made.id = {{1, 2}, number};
+    made.lease = 30s;
+    made.sent = now;
+    return made;
+  }
+  Request& submit(Verb verb, std::string_view key, std::uint64_t number = 1,
+                  LockType type = LockType::REENTRANT) {
+    Request& made = request(verb, key, number, type);
+    Request* const one[] = {&made};
+    session.submit(one, sink, now);
+    return made;
+  }
+
+  /// Sends everything and returns the commands.
+  std::vector<Command> heard() {
+    while (session.anything_to_send()) {
+      const std::string_view bytes = session.to_send();
+      spoken.hear(bytes);
+      session.sent(bytes.size());
+    }
+    EXPECT_FALSE(spoken.garbled());
+    return spoken.all();
+  }
+  /// The names of the commands: of EVALSHA and EVAL the key, too.
+  std::vector<std::string> names() {
+    std::vector<std::string> all;
+    for (const Command& command : heard()) {
+      const bool script = command[0].starts_with("EVAL") && command.size() > 3;
+      all.push_back(script ? command[0] + " " + command[3] : command[0]);
+    }
+    return all;
+  }
+
+  void say(std::string_view bytes) {
+    session.received(bytes, now);
+    drain();
+  }
+  void drain() {
+    Delivery delivery;
+    while (session.next(delivery)) {
+      if (delivery.type == Delivery::Type::sink_event) delivery.hand_over();
+    }
+  }
+  void pass(Clock::duration time) {
+    now += time;
+    session.tick(now);
+    drain();
+  }
+  void lose(std::string text = "lost") {
+    session.failed(Failure{false, std::move(text)}, now);
+    spoken = {};
+    drain();
+  }
+
+  void connect() {
+    ASSERT_TRUE(session.wants_connection(now));
+    session.connecting(now);
+    session.connected();
+  }
+  void connect_after_pause() {
+    now = std::max(now, session.due());
+    connect();
+  }
+  void settle(int client_number = 11, std::string_view run = "run", bool subscribes = false) {
+    heard();
+    say(testing::hello_answer(client_number, run));
+    for (const Command& command : heard()) {
+      // HDEL: on the first connection only
+      if (command[0] == "CLIENT" || command[0] == "HDEL") say(":0\r\n");
+    }
+    if (subscribes) say("+PONG\r\n");
+    ASSERT_EQ(session.stage(), Session::Stage::up);
+  }
+  void bring_up() {
+    connect();
+    settle();
+  }
+
+  Clock::time_point now{1'000s};
+  RecordingSink sink;
+  std::deque<Request> requests;
+  testing::Spoken spoken;
+  Session session;
+};
+
+}  // namespace latchkey::detail::redis
