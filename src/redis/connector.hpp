@@ -7,7 +7,7 @@
 
 #include "redis/failure.hpp"
 #include "redis/io.hpp"
-#include "redis/poll_set.hpp"
+#include "redis/multiplexer/poll_set.hpp"
 
 namespace latchkey::detail::redis {
 

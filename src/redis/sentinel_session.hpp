@@ -12,7 +12,7 @@
 
 #include "redis/command_buffer.hpp"
 #include "redis/failure.hpp"
-#include "redis/poll_set.hpp"
+#include "redis/multiplexer/poll_set.hpp"
 #include "redis/redis_uri.hpp"
 #include "redis/reply_reader.hpp"
 #include "redis/tcp_connector.hpp"
