@@ -27,6 +27,8 @@ template <class M>
 class LATCHKEY_SCOPED_CAPABILITY ScopedLock {
  public:
   explicit ScopedLock(M& mutex) LATCHKEY_ACQUIRE(mutex) : mutex_(mutex) { mutex_.lock(); }
+  /// Of a mutex that the caller has locked already.
+  ScopedLock(M& mutex, std::adopt_lock_t /*adopt*/) LATCHKEY_REQUIRES(mutex) : mutex_(mutex) {}
   ScopedLock(const ScopedLock&) = delete;
   ScopedLock& operator=(const ScopedLock&) = delete;
   ~ScopedLock() LATCHKEY_RELEASE() {
@@ -45,6 +47,20 @@ class LATCHKEY_SCOPED_CAPABILITY ScopedLock {
  private:
   M& mutex_;
   bool held_ = true;
+};
+
+/// Unlocks a mutex that the caller holds, and locks it again at the end of the scope, also if that
+/// is left by an exception.
+template <class M>
+class LATCHKEY_SCOPED_CAPABILITY ScopedUnlock {
+ public:
+  explicit ScopedUnlock(M& mutex) LATCHKEY_RELEASE(mutex) : mutex_(mutex) { mutex_.unlock(); }
+  ScopedUnlock(const ScopedUnlock&) = delete;
+  ScopedUnlock& operator=(const ScopedUnlock&) = delete;
+  ~ScopedUnlock() LATCHKEY_RELEASE() { mutex_.lock(); }
+
+ private:
+  M& mutex_;
 };
 
 }  // namespace latchkey::detail

@@ -7,7 +7,7 @@
 
 #include <latchkey/error.hpp>
 
-#include "redis/connection_multiplexer.hpp"
+#include "redis/multiplexer/connection_multiplexer.hpp"
 
 namespace latchkey::detail::redis {
 namespace {

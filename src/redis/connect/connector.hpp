@@ -7,7 +7,7 @@
 
 #include "redis/connect/io.hpp"
 #include "redis/failure.hpp"
-#include "redis/poll_set.hpp"
+#include "redis/multiplexer/poll_set.hpp"
 
 namespace latchkey::detail::redis {
 

@@ -13,7 +13,7 @@
 #include "redis/connect/tcp_connector.hpp"
 #include "redis/connect/transport.hpp"
 #include "redis/failure.hpp"
-#include "redis/poll_set.hpp"
+#include "redis/multiplexer/poll_set.hpp"
 #include "redis/protocol/command_buffer.hpp"
 #include "redis/protocol/reply_reader.hpp"
 #include "redis/uri/redis_uri.hpp"

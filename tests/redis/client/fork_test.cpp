@@ -1,4 +1,4 @@
-// A fork: the child's locks are its own, and its parent's connection goes on.
+// After a fork the child has locks of its own, and the parent's connection still works.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -24,7 +24,7 @@ class RedisFork : public ::testing::TestWithParam<bool> {
     return "rediss://localhost:" + std::to_string(server_.tls_port()) +
            "?cafile=" + server_.certificates().authority;
   }
-  /// CLIENT ID of the connection named so.
+  /// The client IDs of latchkey's connections.
   std::string connections() {
     std::string ids;
     const std::string list = client_({"CLIENT", "LIST"}).text();
@@ -51,7 +51,7 @@ TEST_P(RedisFork, AChildHasAConnectionOfItsOwnAndLeavesItsParentsAlone) {
               hold.reset();
             }),
             "");
-  EXPECT_EQ(connections(), before) << "neither closed nor killed";
+  EXPECT_EQ(connections(), before) << "the child neither closed nor killed them";
   EXPECT_FALSE(hold->lost());
   EXPECT_TRUE(hold->release());
 }

@@ -1,4 +1,4 @@
-// Locks on a real server: whoever waits is woken by the release, and no subscription stays behind.
+// Locks on a real server: a release wakes a waiter, and no subscription is left.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ class RedisWaiting : public ::testing::TestWithParam<LockType> {
   [[nodiscard]] Locks connect(Listener* listener = nullptr) const {
     return Locks::connect(server_.unix_uri(), {.listener = listener});
   }
-  /// So many clients subscribe to the channels of key `k`.
+  /// Waits until `count` clients subscribe to the channel of key `k`.
   bool awaits_subscribers(long long count) {
     const std::string channel =
         GetParam() == LockType::WRITE ? "redisson_rwlock:{k}" : "redisson_lock__channel:{k}";
@@ -44,7 +44,7 @@ class RedisWaiting : public ::testing::TestWithParam<LockType> {
 };
 
 // The safety poll comes after a second at the earliest, the lease ends after 30.
-TEST_P(RedisWaiting, AReleaseElsewhereWakesTheWaiterAtOnce) {
+TEST_P(RedisWaiting, AReleaseByAnotherClientWakesTheWaiterAtOnce) {
   const Locks one = connect(), other = connect();
   std::vector<std::chrono::nanoseconds> delays;
   for (int round = 0; round < 10; ++round) {
@@ -74,7 +74,7 @@ TEST_P(RedisWaiting, AForcedReleaseWakesTheWaiter) {
   waiter.join();
 }
 
-TEST_P(RedisWaiting, AWaiterWhoseChannelIsCutGoesOnWithTheNextConnection) {
+TEST_P(RedisWaiting, AWaiterWhoseConnectionIsKilledSubscribesAgain) {
   const Locks one = connect(), other = connect();
   std::atomic<bool> entered = false;
   auto hold = one.lock("k", GetParam()).acquire();
@@ -84,13 +84,13 @@ TEST_P(RedisWaiting, AWaiterWhoseChannelIsCutGoesOnWithTheNextConnection) {
   });
   ASSERT_TRUE(awaits_subscribers(1));
   client_({"CLIENT", "KILL", "TYPE", "pubsub"});
-  ASSERT_TRUE(awaits_subscribers(1)) << "it subscribes anew";
+  ASSERT_TRUE(awaits_subscribers(1)) << "it subscribes again";
   EXPECT_FALSE(entered);
   ASSERT_TRUE(hold.release());
   waiter.join();
 }
 
-TEST_P(RedisWaiting, ManyThreadsOfTwoProcessesWorthOneAfterTheOther) {
+TEST_P(RedisWaiting, ThreadsOfTwoClientsEnterOneAtATime) {
   const Locks each[] = {connect(), connect()};
   int inside = 0, counted = 0;
   std::atomic<int> overlaps = 0;
@@ -111,7 +111,7 @@ TEST_P(RedisWaiting, ManyThreadsOfTwoProcessesWorthOneAfterTheOther) {
   EXPECT_EQ(counted, 160);
 }
 
-TEST_P(RedisWaiting, AWaitThatEndsLeavesNothing) {
+TEST_P(RedisWaiting, AWaitThatTimesOutLeavesNoKeys) {
   const Locks one = connect(), other = connect();
   {
     const auto hold = one.lock("k", GetParam()).acquire();

@@ -1,17 +1,17 @@
-// Where the drivers of one connection sleep, so that many can be woken at once.
-#include "redis/futex_wait_set.hpp"
+// One futex on which all threads of a ConnectionMultiplexer sleep.
+#include "redis/multiplexer/futex_wait_set.hpp"
 
 #include <chrono>
 #include <ctime>
 #include <utility>
 
 #include "core/futex.hpp"
-#include "redis/waiter.hpp"
+#include "redis/multiplexer/waiter.hpp"
 
 namespace latchkey::detail::redis {
 namespace {
 
-constinit thread_local FutexWaitSet::WakeBatch* innermost = nullptr;
+constinit thread_local FutexWaitSet::WakeBatch* innermost_batch = nullptr;
 
 timespec monotonic_time_after(Clock::duration length) noexcept {
   timespec now{};
@@ -29,30 +29,30 @@ void FutexWaitSet::sleep(const Word& reasons, Slots slot, const Clock& clock,
   for (;;) {
     const std::uint32_t seen = word_.load(std::memory_order_acquire);
     if (reasons.load(std::memory_order_acquire) != 0) return;
-    const Clock::duration length = longest_sleep(clock, until);
+    const Clock::duration length = sleep_slice(clock, until);
     if (length <= Clock::duration::zero()) return;
     futex_wait_bits(word_, seen, monotonic_time_after(length), slot);
   }
 }
 
 Parker::Wake FutexWaitSet::wake(Slots slots) noexcept {
-  if (innermost != nullptr && &innermost->where_ == this) {
-    innermost->slots_ |= slots;
+  if (innermost_batch != nullptr && &innermost_batch->wait_set_ == this) {
+    innermost_batch->slots_ |= slots;
     return {};
   }
   word_.fetch_add(1, std::memory_order_acq_rel);
   return {&word_, slots};
 }
 
-FutexWaitSet::WakeBatch::WakeBatch(FutexWaitSet& where) noexcept
-    : where_(where), outer_(std::exchange(innermost, this)) {}
+FutexWaitSet::WakeBatch::WakeBatch(FutexWaitSet& wait_set) noexcept
+    : wait_set_(wait_set), outer_(std::exchange(innermost_batch, this)) {}
 
 void FutexWaitSet::WakeBatch::wake_all() noexcept {
-  if (!std::exchange(over_, true)) innermost = outer_;
+  if (!std::exchange(ended_, true)) innermost_batch = outer_;
   const Slots slots = std::exchange(slots_, 0);
   if (slots == 0) return;
-  where_.word_.fetch_add(1, std::memory_order_acq_rel);
-  futex_wake_bits(where_.word_, slots);
+  wait_set_.word_.fetch_add(1, std::memory_order_acq_rel);
+  futex_wake_bits(wait_set_.word_, slots);
 }
 
 }  // namespace latchkey::detail::redis

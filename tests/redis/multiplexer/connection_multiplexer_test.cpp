@@ -1,4 +1,4 @@
-// One connection, many threads, and a peer that cuts, delays and corrupts what it says.
+// Many threads share one connection to a peer that cuts, delays or corrupts its replies.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,8 +13,8 @@
 #include <latchkey/locks.hpp>
 #include <latchkey/testing/backend_contract.hpp>
 
+#include "redis/client/scripted_peer.hpp"
 #include "redis/redis_backend.hpp"
-#include "scripted_peer.hpp"
 
 namespace latchkey::tests {
 namespace {
@@ -27,19 +27,19 @@ using Kind = Outcome::Kind;
 using SendAs = ScriptedPeer::SendAs;
 using ::testing::HasSubstr;
 
-std::string busy_answer() { return "*2\r\n:5\r\n$5\r\nowner\r\n"; }
+std::string busy_reply() { return "*2\r\n:5\r\n$5\r\nowner\r\n"; }
 
 class Requests {
  public:
   explicit Requests(const std::string& uri, std::chrono::milliseconds timeout = 2s)
       : backend(detail::redis::make_redis_backend(uri, {.command_timeout = timeout})) {}
 
-  /// Asks, drives until it is answered, and gives the outcome.
-  Kind ask(Verb verb) {
+  /// Submits a request, waits for its reply and returns the outcome.
+  Kind execute(Verb verb) {
     Entry entry;
     fill(entry, verb);
     submit(entry);
-    drive(entry);
+    wait_for(entry);
     return entry.kind;
   }
   void fill(Entry& entry, Verb verb) {
@@ -55,7 +55,7 @@ class Requests {
     Request* const one[] = {&entry.request};
     backend->submit(one, sink);
   }
-  void drive(const Entry& entry) {
+  void wait_for(const Entry& entry) {
     while (entry.completions.load(std::memory_order_acquire) == 0) {
       backend->drive(Parker::mine(), Clock::never());
     }
@@ -70,14 +70,14 @@ class Requests {
 
 class EveryCut : public ::testing::TestWithParam<SendAs> {};
 
-TEST_P(EveryCut, ManyThreadsGetTheirOwnAnswers) {
-  // The answer tells which request it is for: REENTRANT is granted with the token asked for.
+TEST_P(EveryCut, ManyThreadsGetTheRepliesToTheirOwnRequests) {
+  // The reply depends on the owner, so a thread notices a reply to another thread's request.
   const ScriptedPeer peer(
       [](const Command& command) -> std::optional<std::string> {
         if (!ScriptedPeer::is_script(command)) return ScriptedPeer::proper(command);
         const std::string& owner = command[5];
         const bool even = (owner.back() - '0') % 2 == 0;
-        return even ? ":0\r\n" : busy_answer();
+        return even ? ":0\r\n" : busy_reply();
       },
       GetParam());
   Requests requests(peer.uri());
@@ -89,7 +89,7 @@ TEST_P(EveryCut, ManyThreadsGetTheirOwnAnswers) {
         Entry entry;
         requests.fill(entry, Verb::acquire);
         requests.submit(entry);
-        requests.drive(entry);
+        requests.wait_for(entry);
         const bool even = entry.request.id.number % 2 == 0;
         if (entry.kind != (even ? Kind::granted : Kind::busy)) ++wrong;
       }
@@ -104,42 +104,42 @@ INSTANTIATE_TEST_SUITE_P(ConnectionMultiplexer, EveryCut,
                          ::testing::Values(SendAs::it_is, SendAs::single_bytes,
                                            SendAs::random_pieces));
 
-TEST(ConnectionMultiplexer, AnAnswerThatEndsHalfwayIsUnknownAndTheNextConnectionServes) {
+TEST(ConnectionMultiplexer, ATruncatedReplyMakesTheOutcomeUnknownAndTheNextConnectionWorks) {
   std::atomic<bool> cut = true;
   const ScriptedPeer peer([&](const Command& command) -> std::optional<std::string> {
     if (ScriptedPeer::is_script(command) && cut.exchange(false)) return std::nullopt;
     return ScriptedPeer::proper(command);
   });
   Requests requests(peer.uri());
-  EXPECT_EQ(requests.ask(Verb::acquire), Kind::unknown);
-  EXPECT_EQ(requests.ask(Verb::acquire), Kind::granted);
+  EXPECT_EQ(requests.execute(Verb::acquire), Kind::unknown);
+  EXPECT_EQ(requests.execute(Verb::acquire), Kind::granted);
   EXPECT_EQ(peer.connections(), 2);
 }
 
-TEST(ConnectionMultiplexer, BytesWithoutSenseAreUnknownAndTheNextConnectionServes) {
+TEST(ConnectionMultiplexer, InvalidBytesMakeTheOutcomeUnknownAndTheNextConnectionWorks) {
   std::atomic<bool> garbage = true;
   const ScriptedPeer peer([&](const Command& command) -> std::optional<std::string> {
     if (ScriptedPeer::is_script(command) && garbage.exchange(false)) return "!?\r\n:0\r\n";
     return ScriptedPeer::proper(command);
   });
   Requests requests(peer.uri());
-  EXPECT_EQ(requests.ask(Verb::acquire), Kind::unknown);
-  EXPECT_EQ(requests.ask(Verb::acquire), Kind::granted);
+  EXPECT_EQ(requests.execute(Verb::acquire), Kind::unknown);
+  EXPECT_EQ(requests.execute(Verb::acquire), Kind::granted);
 }
 
-// Whatever a peer sends, each request ends, and ends once.
-TEST(ConnectionMultiplexer, CorruptedAnswersNeverHangNorAnswerTwice) {
+// Whatever a peer sends, each request is completed exactly once.
+TEST(ConnectionMultiplexer, CorruptedRepliesCompleteEachRequestExactlyOnce) {
   std::minstd_rand chance{7};
   const ScriptedPeer peer(
       [&](const Command& command) -> std::optional<std::string> {
-        std::string answer = ScriptedPeer::proper(command);
-        if (!ScriptedPeer::is_script(command)) return answer;
-        if (chance() % 3 == 0) answer = busy_answer();
+        std::string reply = ScriptedPeer::proper(command);
+        if (!ScriptedPeer::is_script(command)) return reply;
+        if (chance() % 3 == 0) reply = busy_reply();
         for (int change = 0; change < 2; ++change) {
-          if (chance() % 2 == 0) answer[chance() % answer.size()] = static_cast<char>(chance());
+          if (chance() % 2 == 0) reply[chance() % reply.size()] = static_cast<char>(chance());
         }
-        if (chance() % 8 == 0) answer += ":1\r\n";
-        return answer;
+        if (chance() % 8 == 0) reply += ":1\r\n";
+        return reply;
       },
       SendAs::random_pieces);
   Requests requests(peer.uri(), 20ms);
@@ -149,12 +149,12 @@ TEST(ConnectionMultiplexer, CorruptedAnswersNeverHangNorAnswerTwice) {
       requests.fill(entry, Verb::acquire);
       requests.submit(entry);
     }
-    for (Entry& entry : entries) requests.drive(entry);
+    for (Entry& entry : entries) requests.wait_for(entry);
     for (const Entry& entry : entries) ASSERT_EQ(entry.completions, 1);
   }
 }
 
-TEST(ConnectionMultiplexer, ASilentPeerEndsTheStartWithASentence) {
+TEST(ConnectionMultiplexer, StartReportsAPeerThatDoesNotAnswer) {
   const ScriptedPeer peer([](const Command&) -> std::optional<std::string> { return ""; });
   try {
     Requests requests(peer.uri(), 100ms);
@@ -164,31 +164,32 @@ TEST(ConnectionMultiplexer, ASilentPeerEndsTheStartWithASentence) {
   }
 }
 
-TEST(ConnectionMultiplexer, AnAnswerThatComesTooLateIsUnknownAndHarmsNobody) {
-  std::atomic<int> asked = 0;
+TEST(ConnectionMultiplexer, ALateReplyMakesItsOutcomeUnknownAndIsNotTakenForAnother) {
+  std::atomic<int> scripts = 0;
   const ScriptedPeer peer([&](const Command& command) -> std::optional<std::string> {
     if (!ScriptedPeer::is_script(command)) return ScriptedPeer::proper(command);
-    const int number = ++asked;
-    if (number == 1) return "";  // kept back
-    return number == 2 ? ":0\r\n" + busy_answer() : ":0\r\n";
+    const int number = ++scripts;
+    if (number == 1) return "";  // no reply yet
+    return number == 2 ? ":0\r\n" + busy_reply() : ":0\r\n";
   });
   Requests requests(peer.uri(), 200ms);
-  EXPECT_EQ(requests.ask(Verb::acquire), Kind::unknown);
-  EXPECT_EQ(requests.ask(Verb::acquire), Kind::busy) << "it got the answer of the one before";
+  EXPECT_EQ(requests.execute(Verb::acquire), Kind::unknown);
+  EXPECT_EQ(requests.execute(Verb::acquire), Kind::busy)
+      << "it got the reply to the request before";
   EXPECT_EQ(peer.connections(), 1);
 }
 
-TEST(ConnectionMultiplexer, ADriverLeavesWhenItsParkerIsUnparkedAsleepInPollOrNot) {
+TEST(ConnectionMultiplexer, DriveReturnsWhenItsParkerIsUnparkedAsLeaderOrFollower) {
   const ScriptedPeer peer(ScriptedPeer::proper);
   Requests requests(peer.uri());
-  std::atomic<int> back = 0;
+  std::atomic<int> returned = 0;
   std::atomic<Parker*> parkers[3] = {};
   std::vector<std::thread> threads;
   for (std::atomic<Parker*>& mine : parkers) {
     threads.emplace_back([&] {
       mine = &Parker::mine();
       requests.backend->drive(Parker::mine(), Clock::never());
-      ++back;
+      ++returned;
     });
   }
   for (std::atomic<Parker*>& each : parkers) {
@@ -196,10 +197,10 @@ TEST(ConnectionMultiplexer, ADriverLeavesWhenItsParkerIsUnparkedAsleepInPollOrNo
     each.load()->unpark();
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(back, 3);
+  EXPECT_EQ(returned, 3);
 }
 
-TEST(ConnectionMultiplexer, AThreadThatSleepsInDriveDoesNotDelayAnotherOnesAnswer) {
+TEST(ConnectionMultiplexer, AThreadThatSleepsInDriveDoesNotDelayOthers) {
   const ScriptedPeer peer(ScriptedPeer::proper);
   Requests requests(peer.uri());
   std::atomic<Parker*> idle = nullptr;
@@ -208,22 +209,24 @@ TEST(ConnectionMultiplexer, AThreadThatSleepsInDriveDoesNotDelayAnotherOnesAnswe
     requests.backend->drive(Parker::mine(), Clock::never());
   });
   while (idle == nullptr) std::this_thread::yield();
-  for (int round = 0; round < 200; ++round) EXPECT_EQ(requests.ask(Verb::acquire), Kind::granted);
+  for (int round = 0; round < 200; ++round)
+    EXPECT_EQ(requests.execute(Verb::acquire), Kind::granted);
   idle.load()->unpark();
   waiter.join();
 }
 
-// One submits and leaves; whoever drives delivers it, and it is on time even if nobody answers.
-TEST(ConnectionMultiplexer, WhatNobodyWaitsForIsDeliveredByWhoeverDrives) {
+// The submitting thread does not wait; the one in drive delivers the outcome, in time even if the
+// peer does not answer.
+TEST(ConnectionMultiplexer, AnotherThreadInDriveDeliversTheOutcomeOfARequest) {
   std::atomic<bool> answers = true;
   const ScriptedPeer peer([&](const Command& command) -> std::optional<std::string> {
     if (ScriptedPeer::is_script(command) && !answers) return "";
     return ScriptedPeer::proper(command);
   });
   Requests requests(peer.uri(), 300ms);
-  std::atomic<bool> ends = false;
-  std::thread driver([&] {
-    while (!ends) requests.backend->drive(Parker::mine(), later(Clock::system().now(), 10s));
+  std::atomic<bool> stop = false;
+  std::thread other([&] {
+    while (!stop) requests.backend->drive(Parker::mine(), later(Clock::system().now(), 10s));
   });
   for (const bool answered : {true, false}) {
     answers = answered;
@@ -234,22 +237,22 @@ TEST(ConnectionMultiplexer, WhatNobodyWaitsForIsDeliveredByWhoeverDrives) {
       Parker::mine().park_until(Clock::system(), later(Clock::system().now(), 10s));
     EXPECT_EQ(entry.kind, answered ? Kind::granted : Kind::unknown);
   }
-  ends = true;
-  Entry last;  // wakes the driver once more
+  stop = true;
+  Entry last;  // ends the last call of drive
   answers = true;
   requests.fill(last, Verb::acquire);
   requests.submit(last);
-  driver.join();
+  other.join();
 }
 
-TEST(ConnectionMultiplexer, WhatIsHeldBackForThoseWhoSpinGoesOutAllTheSame) {
+TEST(ConnectionMultiplexer, RequestsHeldBackForSpinningThreadsAreSentAllTheSame) {
   const ScriptedPeer peer(ScriptedPeer::proper);
   Requests requests(peer.uri());
-  std::atomic<bool> ends = false;
+  std::atomic<bool> stop = false;
   std::vector<std::thread> callers;
   for (int caller = 0; caller < 3; ++caller) {
     callers.emplace_back([&] {
-      while (!ends) EXPECT_EQ(requests.ask(Verb::acquire), Kind::granted);
+      while (!stop) EXPECT_EQ(requests.execute(Verb::acquire), Kind::granted);
     });
   }
   for (int round = 0; round < 300; ++round) {
@@ -261,11 +264,11 @@ TEST(ConnectionMultiplexer, WhatIsHeldBackForThoseWhoSpinGoesOutAllTheSame) {
     }
     EXPECT_EQ(entry.kind, Kind::granted);
   }
-  ends = true;
+  stop = true;
   for (std::thread& caller : callers) caller.join();
 }
 
-TEST(ConnectionMultiplexer, ABatchBeyondWhatTheSocketTakesGoesOutPieceByPiece) {
+TEST(ConnectionMultiplexer, ABatchLargerThanTheSocketBufferIsSentPieceByPiece) {
   const ScriptedPeer peer(ScriptedPeer::proper);
   Requests requests(peer.uri(), 10s);
   constexpr std::size_t count = 20'000;
@@ -278,7 +281,7 @@ TEST(ConnectionMultiplexer, ABatchBeyondWhatTheSocketTakesGoesOutPieceByPiece) {
     all.push_back(&entry.request);
   }
   requests.backend->submit(all, requests.sink);
-  for (const Entry& entry : entries) requests.drive(entry);
+  for (const Entry& entry : entries) requests.wait_for(entry);
   for (const Entry& entry : entries) ASSERT_EQ(entry.kind, Kind::granted);
 }
 

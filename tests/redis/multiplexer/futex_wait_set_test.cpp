@@ -1,5 +1,5 @@
-// Sleeping together: nobody is forgotten, and a bunch is woken at once.
-#include "redis/futex_wait_set.hpp"
+// Threads sleep on one futex: each wake-up arrives, alone or in a batch.
+#include "redis/multiplexer/futex_wait_set.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "redis/waiter.hpp"
+#include "redis/multiplexer/waiter.hpp"
 
 namespace latchkey::detail::redis {
 namespace {
@@ -18,26 +18,26 @@ using namespace std::chrono_literals;
 
 void ring(Waiter& waiter) { waiter.ring().carry_out(); }
 
-TEST(FutexWaitSet, ASleepEndsAtItsTime) {
+TEST(FutexWaitSet, ASleepEndsAtItsDeadline) {
   FutexWaitSet wait_set;
   Waiter waiter(wait_set);
   Clock& clock = Clock::system();
   const auto until = clock.now() + 20ms;
   waiter.sleep(clock, until);
   EXPECT_GE(clock.now(), until);
-  EXPECT_EQ(waiter.take(), 0U);
+  EXPECT_EQ(waiter.take_reasons(), 0U);
 }
 
-TEST(FutexWaitSet, AReasonThatCameFirstIsNotSleptThrough) {
+TEST(FutexWaitSet, ASleepReturnsAtOnceIfThereIsAReason) {
   FutexWaitSet wait_set;
   Waiter waiter(wait_set);
   ring(waiter);
   waiter.sleep(Clock::system(), Clock::never());
-  EXPECT_EQ(waiter.take(), Waiter::notified);
+  EXPECT_EQ(waiter.take_reasons(), Waiter::unparked);
 }
 
-// More sleepers than beds: some wake for one another and sleep on.
-TEST(FutexWaitSet, NobodyIsForgottenOneByOneNorInBunches) {
+// With more sleepers than bits, some wake for others and go back to sleep.
+TEST(FutexWaitSet, EveryWakeUpArrivesOneByOneAndInBatches) {
   constexpr int sleepers = 40, rounds = 200;
   FutexWaitSet wait_set;
   std::deque<Waiter> all;
@@ -48,7 +48,7 @@ TEST(FutexWaitSet, NobodyIsForgottenOneByOneNorInBunches) {
     threads.emplace_back([&] {
       for (int round = 0; round < rounds; ++round) {
         waiter.sleep(Clock::system(), Clock::never());
-        EXPECT_EQ(waiter.take(), Waiter::notified);
+        EXPECT_EQ(waiter.take_reasons(), Waiter::unparked);
         ++woken;
       }
     });
@@ -57,28 +57,28 @@ TEST(FutexWaitSet, NobodyIsForgottenOneByOneNorInBunches) {
     if (round % 2 == 0) {
       for (Waiter& waiter : all) ring(waiter);
     } else {
-      FutexWaitSet::WakeBatch bunch(wait_set);
+      FutexWaitSet::WakeBatch batch(wait_set);
       for (Waiter& waiter : all) ring(waiter);
-      EXPECT_FALSE(bunch.empty());
+      EXPECT_FALSE(batch.empty());
     }
     while (woken.load() < (round + 1) * sleepers) std::this_thread::yield();
   }
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(FutexWaitSet, WhatIsCollectedForOneIsNotPutOffForAnother) {
-  FutexWaitSet here, there;
-  Waiter mine(here), theirs(there);
-  FutexWaitSet::WakeBatch outer(here);
+TEST(FutexWaitSet, ABatchCollectsOnlyTheWakeUpsOfItsWaitSet) {
+  FutexWaitSet first, second;
+  Waiter one(first), two(second);
+  FutexWaitSet::WakeBatch outer(first);
   {
-    FutexWaitSet::WakeBatch inner(there);
-    EXPECT_EQ(theirs.ring().word, nullptr) << "put off";
-    EXPECT_NE(mine.ring().word, nullptr) << "the innermost collection is another's";
+    FutexWaitSet::WakeBatch inner(second);
+    EXPECT_EQ(two.ring().word, nullptr) << "collected";
+    EXPECT_NE(one.ring().word, nullptr) << "the innermost batch is for the other set";
     EXPECT_FALSE(inner.empty());
     inner.wake_all();
     EXPECT_TRUE(inner.empty());
-    EXPECT_EQ(mine.take(), Waiter::notified);
-    EXPECT_EQ(mine.ring().word, nullptr) << "the outer one goes on";
+    EXPECT_EQ(one.take_reasons(), Waiter::unparked);
+    EXPECT_EQ(one.ring().word, nullptr) << "the outer batch continues";
   }
   EXPECT_FALSE(outer.empty());
   outer.wake_all();

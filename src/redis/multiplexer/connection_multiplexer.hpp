@@ -1,0 +1,107 @@
+// The connections to the servers of one deployment, shared by all threads of the process.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <latchkey/backend.hpp>
+#include <latchkey/options.hpp>
+
+#include "core/at_fork.hpp"
+#include "core/thread_annotations.hpp"
+#include "redis/connect/tls.hpp"
+#include "redis/multiplexer/adaptive_spin.hpp"
+#include "redis/multiplexer/multiplexer_state.hpp"
+#include "redis/multiplexer/reactor.hpp"
+#include "redis/multiplexer/wake_fd_pool.hpp"
+#include "redis/multiplexer/write_batcher.hpp"
+#include "redis/uri/redis_uri.hpp"
+
+namespace latchkey::detail::redis {
+
+/// Sends the requests of all threads over one connection per server and delivers the replies. It
+/// has no thread of its own: the threads that wait in `drive` do the I/O. Thread-safe.
+///
+/// | part           | decides                                                  |
+/// |----------------|----------------------------------------------------------|
+/// | Router         | which server a request goes to                           |
+/// | Reactor        | what to poll, and what to do about events and deadlines  |
+/// | LeaderFollowers| which of the waiting threads runs the reactor            |
+/// | WriteBatcher   | when commands are sent, and which together               |
+/// | AdaptiveSpin   | whether a thread spins before it sleeps                  |
+/// | FutexWaitSet   | how threads without leadership sleep and are woken       |
+class ConnectionMultiplexer final : private ForkParticipant {
+ public:
+  /// Throws std::invalid_argument if the URI names files that cannot be used.
+  ConnectionMultiplexer(RedisUri uri, const Options& options);
+  ConnectionMultiplexer(const ConnectionMultiplexer&) = delete;
+  ConnectionMultiplexer& operator=(const ConnectionMultiplexer&) = delete;
+  ~ConnectionMultiplexer();
+
+  /// Makes the first connections. Empty: they are up. Otherwise the reason why they are not.
+  std::optional<Failure> start();
+
+  /// The calling thread also sends the requests, unless another thread sends just now and takes
+  /// them along, or they are held back for a larger batch.
+  void submit(std::span<Request* const> requests, Sink& sink);
+  /// As Backend::drive.
+  void drive(Parker& parker, Clock::time_point until);
+  void forget_parent() noexcept;
+
+  /// Whether an old connection is always closed by its server before a new one carries requests.
+  [[nodiscard]] bool keeps_order() const noexcept;
+
+  /// Why a server is unsuitable, as a clause; empty if there is no reason.
+  [[nodiscard]] std::string warning() const;
+
+  /// The connections to servers that hold keys.
+  [[nodiscard]] std::vector<Connection> connections() const;
+
+  [[nodiscard]] const RedisUri& uri() const noexcept { return uri_; }
+
+ private:
+  class Participation;
+
+  /// Calls the sinks of everything that has arrived. True: there was something.
+  bool deliver() LATCHKEY_REQUIRES(state_.mutex);
+  [[nodiscard]] bool expects_more() const noexcept LATCHKEY_REQUIRES(state_.mutex);
+
+  // connection_multiplexer_wait.cpp: how a thread waits. True: its parker was unparked.
+  bool wait(Participation& self, Clock::time_point until) LATCHKEY_REQUIRES(state_.mutex);
+  [[nodiscard]] bool should_spin(const Participation& self, Clock::time_point now) const noexcept
+      LATCHKEY_REQUIRES(state_.mutex);
+  Waiter::Reasons spin(Participation& self, Clock::time_point begin, Clock::time_point until)
+      LATCHKEY_REQUIRES(state_.mutex);
+  Clock::time_point yield(WaitingThread& thread) LATCHKEY_REQUIRES(state_.mutex);
+  bool poll_once(WaitingThread& thread) LATCHKEY_REQUIRES(state_.mutex);
+  Waiter::Reasons sleep_in_futex(WaitingThread& thread, Clock::time_point until)
+      LATCHKEY_REQUIRES(state_.mutex);
+  Waiter::Reasons sleep_in_poll(WaitingThread& thread, Clock::time_point until)
+      LATCHKEY_REQUIRES(state_.mutex);
+  Waiter::Reasons poll_until(WaitingThread& thread, PollSet& polled, const FileDescriptor& wake_fd,
+                             Clock::time_point until) LATCHKEY_REQUIRES(state_.mutex);
+
+  void prepare() noexcept LATCHKEY_FORK_HANDLER override;
+  void parent() noexcept LATCHKEY_FORK_HANDLER override;
+  void child() noexcept LATCHKEY_FORK_HANDLER override;
+
+  const std::uint64_t number_;  ///< never used again, unlike an address
+  const RedisUri uri_;
+  const std::chrono::milliseconds timeout_;
+  Clock& clock_;
+  const std::unique_ptr<TlsContext> tls_;
+
+  MultiplexerState state_;
+  Reactor reactor_ LATCHKEY_GUARDED_BY(state_.mutex);
+  WriteBatcher writer_ LATCHKEY_GUARDED_BY(state_.mutex);
+  AdaptiveSpin adaptive_spin_ LATCHKEY_GUARDED_BY(state_.mutex);
+  WakeFdPool wake_fds_ LATCHKEY_GUARDED_BY(state_.mutex);
+  FutexWaitSet wait_set_;  ///< thread-safe, except for the slots that it assigns
+};
+
+}  // namespace latchkey::detail::redis

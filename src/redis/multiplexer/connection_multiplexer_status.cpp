@@ -1,0 +1,51 @@
+// The connections to the servers of one deployment: what is reported about them.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "redis/multiplexer/connection_multiplexer.hpp"
+
+namespace latchkey::detail::redis {
+
+bool ConnectionMultiplexer::keeps_order() const noexcept {
+  const ScopedLock lock(state_.mutex);
+  return state_.router->keeps_order();
+}
+
+std::string ConnectionMultiplexer::warning() const {
+  const ScopedLock lock(state_.mutex);
+  const auto connections = state_.router->connections();
+  const bool silent = std::ranges::all_of(connections, [](const auto& connection) {
+    return connection->session.stage() != Session::Stage::up &&
+           connection->session.last_failure() == nullptr;
+  });
+  if (silent) return "it has not answered yet, and grants locks as soon as it does";
+  for (const auto& connection : connections) {
+    const Session& session = connection->link;
+    const std::string server =
+        connections.size() == 1 ? std::string() : connection->uri.endpoint.text() + ": ";
+    if (const Failure* const failure = session.last_failure()) {
+      return server + (failure->permanent
+                           ? "it refuses, and so do its locks: " + failure->text
+                           : "it cannot be reached now, and grants locks as soon as it can: " +
+                                 failure->text);
+    }
+    if (!session.warning().empty()) return server + session.warning();
+  }
+  return {};
+}
+
+std::vector<Connection> ConnectionMultiplexer::connections() const {
+  const bool cluster = uri_.deployment == RedisUri::Deployment::cluster;
+  std::vector<Connection> all;
+  const ScopedLock lock(state_.mutex);
+  for (const auto& connection : state_.router->connections()) {
+    if (cluster && connection->slots == 0) continue;
+    const Failure* const failure = connection->session.last_failure();
+    all.push_back({connection->session.server(), connection->session.stage() == Session::Stage::up,
+                   failure != nullptr ? failure->text : std::string()});
+  }
+  return all;
+}
+
+}  // namespace latchkey::detail::redis

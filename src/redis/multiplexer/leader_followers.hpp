@@ -1,0 +1,107 @@
+// Chooses the one waiting thread that reads for all of them.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include <latchkey/parker.hpp>
+
+#include "redis/multiplexer/waiting_thread.hpp"
+
+namespace latchkey::detail::redis {
+
+/// Leader/followers (POSA2) among the threads that wait in a ConnectionMultiplexer: the *leader*
+/// sleeps in poll(2), reads, and delivers replies to all threads; *followers* sleep until their own
+/// parker is unparked or they become the leader. It does no I/O; its owner's mutex guards it.
+///
+/// * A thread may spin before it sleeps. Spinning threads take leadership from each other at every
+///   yield, so passing it on costs nothing. Only a thread that is alone on its processor keeps it.
+/// * A thread that awaits a reply does not wait for a leader that does not: it takes leadership
+///   without waking the old leader. Both sleep in poll(2) then, and the old leader notices when it
+///   wakes. So a call costs one wake-up although a timer thread waits as well.
+/// * A leader that leaves passes leadership to a thread that awaits a reply, the newest first: its
+///   reply is the last to arrive, so it leads longest. A leader that leaves because it delivered
+///   events to others, and awaits a reply itself, is expected to return and passes nothing.
+/// * A thread that sleeps in poll(2) becomes leader without being woken, unless connections have
+///   changed since it fell asleep: it does not poll the new ones.
+/// * If no thread awaits a reply but replies or messages are expected, another thread leads at
+/// once.
+///   If nothing is expected, leadership stays vacant: the next caller takes it at no cost.
+/// * One follower, the *backup leader*, wakes up periodically while callers come and go. Once no
+///   caller has come for a period, it takes over a leadership that is vacant or held by a spinning
+///   thread, and stops watching if another thread leads. So events that the rules above missed are
+///   read soon, and an idle process sleeps.
+class LeaderFollowers {
+ public:
+  /// The period of the backup leader.
+  static constexpr auto backup_period = std::chrono::milliseconds(5);
+
+  /// The thread takes part until `leave`. `answered` is the number of requests answered so far.
+  void enter(WaitingThread& thread, std::uint64_t answered) noexcept;
+
+  /// True: the thread is the leader now.
+  bool try_lead(WaitingThread& thread, std::uint64_t answered) noexcept;
+  [[nodiscard]] bool is_leader(const WaitingThread& thread) const noexcept {
+    return leader_ == &thread;
+  }
+  /// The thread must not sleep longer than `backup_period`.
+  [[nodiscard]] bool watches_as_backup(const WaitingThread& thread) const noexcept {
+    return backup_leader_ == &thread && backup_watches_;
+  }
+
+  /// The leader sleeps in poll(2), for the descriptors of this generation.
+  void begin_poll(WaitingThread& thread, std::uint64_t generation) noexcept;
+  /// True: the thread is still the leader, or has become it again.
+  bool end_poll(WaitingThread& thread) noexcept;
+
+  /// Until `end_spin` or `end_spin_to_sleep` the thread alternates between a yield and
+  /// `try_lead_spinning`.
+  void begin_spin(WaitingThread& thread) noexcept;
+  /// True: the thread is the leader, at least until its next yield.
+  bool try_lead_spinning(WaitingThread& thread) noexcept;
+  void begin_yield(WaitingThread& thread) noexcept;
+  /// `alone`: no other thread ran during the yield.
+  void end_yield(WaitingThread& thread, bool alone) noexcept { thread.alone = alone; }
+  /// The thread leaves, or has work to do as the leader.
+  void end_spin(WaitingThread& thread) noexcept;
+  void end_spin_to_sleep(WaitingThread& thread) noexcept;
+  [[nodiscard]] std::uint32_t spinning_threads() const noexcept { return spinning_threads_; }
+
+  struct LeaveContext {
+    std::uint64_t answered;
+    bool more_expected;        ///< replies or messages are to come
+    bool will_return;          ///< the thread delivered events, and its own reply is to come
+    std::uint64_t generation;  ///< of the descriptors that a leader has to poll
+  };
+  /// The thread leaves, and leadership passes on if necessary. The caller carries out the result
+  /// after it has released the mutex.
+  [[nodiscard]] Parker::Wake leave(WaitingThread& thread, const LeaveContext& context) noexcept;
+
+  /// Wakes the leader because there is work besides reading.
+  void interrupt_leader() noexcept;
+
+  /// In a forked child: the threads were the parent's.
+  void forget() noexcept { *this = LeaderFollowers(); }
+
+ private:
+  [[nodiscard]] bool takes_over(const WaitingThread& thread, bool quiet,
+                                std::uint64_t answered) const noexcept;
+  [[nodiscard]] bool has_watching_backup() const noexcept {
+    return backup_leader_ != nullptr && backup_watches_;
+  }
+  void become_leader(WaitingThread& thread) noexcept;
+  void become_watching_backup(WaitingThread& thread) noexcept;
+  void remove(WaitingThread& thread) noexcept;
+  [[nodiscard]] Parker::Wake pass_leadership(const LeaveContext& context) noexcept;
+  [[nodiscard]] Parker::Wake promote(WaitingThread& thread) noexcept;
+
+  WaitingThread* newest_ = nullptr;
+  WaitingThread* leader_ = nullptr;
+  WaitingThread* backup_leader_ = nullptr;
+  bool backup_watches_ = false;  ///< the backup leader wakes up periodically
+  bool interrupted_ = false;     ///< the next spinning thread to lead has work besides reading
+  std::uint32_t spinning_threads_ = 0;
+  std::uint64_t arrivals_ = 0;  ///< threads that awaited a reply when they entered
+};
+
+}  // namespace latchkey::detail::redis

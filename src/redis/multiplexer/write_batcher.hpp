@@ -1,0 +1,46 @@
+// Sends the commands of several threads together.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/thread_annotations.hpp"
+#include "redis/multiplexer/multiplexer_state.hpp"
+
+namespace latchkey::detail::redis {
+
+/// Sends what connections have to send, with one system call for many commands: that costs a
+/// fraction of one call for each, here and at the server.
+///
+/// It holds commands back while a thread delivers replies or spins, because the threads that get
+/// their replies soon submit the next commands. The thread that delivers sends for all of them when
+/// it has finished; a spinning thread sends after its first yield or when it stops. To keep the
+/// server busy meanwhile, no more is held back than the server still has to process.
+class WriteBatcher {
+ public:
+  /// Sends everything unless it is better held back. Throws std::bad_alloc.
+  void flush(MultiplexerState& state) LATCHKEY_REQUIRES(state.mutex);
+  /// The same, but sends in any case if the request with this number has not been sent.
+  void flush_request(MultiplexerState& state, std::uint64_t request) LATCHKEY_REQUIRES(state.mutex);
+
+  /// While the leader delivers, commands are held back; the caller flushes after that.
+  void set_delivering(bool delivering) noexcept { delivering_ = delivering; }
+
+ private:
+  /// A batch that is sent at once: six commands or so.
+  static constexpr std::size_t full_batch = 1'500;
+
+  [[nodiscard]] bool holds_back(const MultiplexerState& state) const noexcept
+      LATCHKEY_REQUIRES(state.mutex);
+  void send_all(MultiplexerState& state) LATCHKEY_REQUIRES(state.mutex);
+  [[nodiscard]] ServerConnection* next_sendable(const MultiplexerState& state) noexcept
+      LATCHKEY_REQUIRES(state.mutex);
+  static void send(MultiplexerState& state, ServerConnection& connection)
+      LATCHKEY_REQUIRES(state.mutex, state.write_mutex);
+
+  bool delivering_ = false;
+  std::size_t last_sender_ = 0;      ///< index of the connection that was served last
+  std::uint64_t sent_requests_ = 0;  ///< the requests up to this number were sent
+};
+
+}  // namespace latchkey::detail::redis

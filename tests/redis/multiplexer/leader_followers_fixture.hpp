@@ -1,0 +1,62 @@
+// Threads in every state of leader/followers, for the tests of LeaderFollowers.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <deque>
+
+#include "redis/multiplexer/leader_followers.hpp"
+
+namespace latchkey::detail::redis {
+
+class LeaderFollowersTest : public ::testing::Test {
+ protected:
+  /// A thread that has entered and tried to lead. It awaits a reply while `last_request` is more
+  /// than `answered`.
+  WaitingThread& enter(std::uint64_t last_request = 0) {
+    WaitingThread& thread = entered.emplace_back(parkers.emplace_back(), wait_set);
+    thread.last_request = last_request;
+    threads.enter(thread, answered);
+    threads.try_lead(thread, answered);
+    return thread;
+  }
+  /// One that spins, and has not tried to lead since.
+  WaitingThread& enter_spinning(std::uint64_t last_request) {
+    WaitingThread& thread = enter(last_request);
+    threads.begin_spin(thread);
+    return thread;
+  }
+  /// It leads, and yields the processor; `alone`: to nobody.
+  void lead_and_yield(WaitingThread& thread, bool alone = false) {
+    EXPECT_TRUE(threads.try_lead_spinning(thread));
+    threads.begin_yield(thread);
+    threads.end_yield(thread, alone);
+  }
+  /// It falls asleep: the leader in poll(2), others on the futex.
+  void sleep(WaitingThread& thread) {
+    if (threads.is_leader(thread)) threads.begin_poll(thread, generation);
+  }
+  /// It wakes and tries to lead. True: it was interrupted.
+  bool wake(WaitingThread& thread) {
+    const bool interrupted = was_interrupted(thread);
+    if (thread.state == WaitingThread::State::polling) threads.end_poll(thread);
+    threads.try_lead(thread, answered);
+    return interrupted;
+  }
+  void leave(WaitingThread& thread, bool more_expected = false, bool will_return = false) {
+    static_cast<void>(threads.leave(thread, {answered, more_expected, will_return, generation}));
+  }
+  bool was_interrupted(WaitingThread& thread) {
+    return (thread.waiter.take_reasons() & Waiter::interrupted) != 0;
+  }
+
+  FutexWaitSet wait_set;
+  LeaderFollowers threads;
+  std::deque<Parker> parkers;
+  std::deque<WaitingThread> entered;
+  std::uint64_t answered = 0;
+  std::uint64_t generation = 0;
+};
+
+}  // namespace latchkey::detail::redis
