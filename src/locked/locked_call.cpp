@@ -12,8 +12,8 @@
 #include <latchkey/locks.hpp>
 
 #include "locked/lock_order.hpp"
-#include "locks/asker.hpp"
-#include "locks/scope_holds.hpp"
+#include "locks/space/asker.hpp"
+#include "locks/hold/scope_holds.hpp"
 
 namespace latchkey::detail {
 namespace {

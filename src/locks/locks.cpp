@@ -7,10 +7,10 @@
 
 #include <latchkey/error.hpp>
 
-#include "locks/lock_set.hpp"
-#include "locks/lock_space.hpp"
-#include "locks/multi_lock.hpp"
-#include "locks/space_ref.hpp"
+#include "locks/multi/lock_set.hpp"
+#include "locks/multi/multi_lock.hpp"
+#include "locks/space/lock_space.hpp"
+#include "locks/space/space_ref.hpp"
 
 namespace latchkey {
 namespace {

@@ -14,7 +14,7 @@
 #include <latchkey/owner.hpp>
 
 #include "locks/call.hpp"
-#include "locks/held.hpp"
+#include "locks/hold/held.hpp"
 #include "locks/intrusive_list.hpp"
 
 namespace latchkey::detail {

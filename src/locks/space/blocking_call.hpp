@@ -10,7 +10,7 @@
 #include <latchkey/owner.hpp>
 
 #include "locks/call.hpp"
-#include "locks/lock_space.hpp"
+#include "locks/space/lock_space.hpp"
 
 namespace latchkey::detail {
 

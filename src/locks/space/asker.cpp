@@ -1,5 +1,5 @@
 // What the errors of a decorated call say of it.
-#include "locks/asker.hpp"
+#include "locks/space/asker.hpp"
 
 #include <chrono>
 

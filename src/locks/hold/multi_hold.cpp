@@ -1,5 +1,5 @@
 // What a Hold of several keys holds.
-#include "locks/multi_hold.hpp"
+#include "locks/hold/multi_hold.hpp"
 
 #include <algorithm>
 #include <new>
@@ -7,8 +7,8 @@
 
 #include <latchkey/error.hpp>
 
-#include "locks/blocking_call.hpp"
-#include "locks/lock_set.hpp"
+#include "locks/multi/lock_set.hpp"
+#include "locks/space/blocking_call.hpp"
 
 namespace latchkey::detail {
 

@@ -1,5 +1,5 @@
 // Requests that no coordinator makes: they are waited for, or left to the space.
-#include "locks/administration.hpp"
+#include "locks/space/administration.hpp"
 
 #include <memory>
 #include <mutex>
@@ -7,7 +7,7 @@
 
 #include <latchkey/error.hpp>
 
-#include "locks/lock_space.hpp"
+#include "locks/space/lock_space.hpp"
 
 namespace latchkey::detail {
 

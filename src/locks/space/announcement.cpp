@@ -1,13 +1,13 @@
 // Saying who one is, and reading it of others.
-#include "locks/announcement.hpp"
+#include "locks/space/announcement.hpp"
 
 #include <unistd.h>
 
 #include <array>
 #include <memory>
 
-#include "locks/administration.hpp"
-#include "locks/lock_space.hpp"
+#include "locks/space/administration.hpp"
+#include "locks/space/lock_space.hpp"
 
 namespace latchkey::detail {
 

@@ -1,5 +1,5 @@
 // Telling spaces that a thread ended while it held.
-#include "locks/live_spaces.hpp"
+#include "locks/space/live_spaces.hpp"
 
 #include <pthread.h>
 
@@ -9,7 +9,7 @@
 #include <new>
 #include <vector>
 
-#include "locks/lock_space.hpp"
+#include "locks/space/lock_space.hpp"
 
 namespace latchkey::detail {
 namespace {

@@ -1,5 +1,5 @@
 // The decisions about several locks at once.
-#include "locks/multi_acquire_plan.hpp"
+#include "locks/multi/multi_acquire_plan.hpp"
 
 #include "locks/planted.hpp"
 

@@ -1,11 +1,11 @@
 // What a Lock of several keys does.
-#include "locks/multi_lock.hpp"
+#include "locks/multi/multi_lock.hpp"
 
 #include <deque>
 
-#include "locks/live_spaces.hpp"
-#include "locks/multi_acquire.hpp"
-#include "locks/space_ref.hpp"
+#include "locks/multi/multi_acquire.hpp"
+#include "locks/space/live_spaces.hpp"
+#include "locks/space/space_ref.hpp"
 
 namespace latchkey::detail {
 namespace {

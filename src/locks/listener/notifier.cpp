@@ -1,5 +1,5 @@
 // The notifier's queue and thread.
-#include "locks/notifier.hpp"
+#include "locks/listener/notifier.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "locks/event_kinds.hpp"
-#include "locks/leak_intentionally.hpp"
+#include "locks/space/leak_intentionally.hpp"
 
 namespace latchkey::detail {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <latchkey/error.hpp>
 
-#include "locks/lock_space.hpp"
+#include "locks/space/lock_space.hpp"
 
 namespace latchkey::detail {
 namespace {

@@ -1,7 +1,7 @@
 // A fork: the child owns nothing of what its parent holds.
-#include "locks/announcement.hpp"
-#include "locks/leak_intentionally.hpp"
-#include "locks/lock_space.hpp"
+#include "locks/space/announcement.hpp"
+#include "locks/space/leak_intentionally.hpp"
+#include "locks/space/lock_space.hpp"
 
 namespace latchkey::detail {
 

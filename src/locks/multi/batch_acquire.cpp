@@ -1,5 +1,5 @@
 // One request for several keys.
-#include "locks/batch_acquire.hpp"
+#include "locks/multi/batch_acquire.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "locks/administration.hpp"
+#include "locks/space/administration.hpp"
 
 namespace latchkey::detail {
 namespace {

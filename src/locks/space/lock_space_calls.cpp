@@ -6,7 +6,7 @@
 #include <latchkey/error.hpp>
 
 #include "core/thread_order.hpp"
-#include "locks/lock_space.hpp"
+#include "locks/space/lock_space.hpp"
 
 namespace latchkey::detail {
 

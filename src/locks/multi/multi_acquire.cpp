@@ -1,5 +1,5 @@
 // One blocking acquire of several locks.
-#include "locks/multi_acquire.hpp"
+#include "locks/multi/multi_acquire.hpp"
 
 #include <algorithm>
 #include <mutex>
@@ -8,8 +8,8 @@
 #include <latchkey/error.hpp>
 
 #include "core/thread_order.hpp"
-#include "locks/multi_hold.hpp"
-#include "locks/space_ref.hpp"
+#include "locks/hold/multi_hold.hpp"
+#include "locks/space/space_ref.hpp"
 
 namespace latchkey::detail {
 

@@ -8,7 +8,7 @@
 #include <latchkey/attempt.hpp>
 #include <latchkey/owner.hpp>
 
-#include "locks/blocking_call.hpp"
+#include "locks/space/blocking_call.hpp"
 
 namespace latchkey::detail {
 

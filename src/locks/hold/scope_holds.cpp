@@ -1,5 +1,5 @@
 // What the scopes of one thread hold by HERE.
-#include "locks/scope_holds.hpp"
+#include "locks/hold/scope_holds.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -10,8 +10,8 @@
 
 #include "core/at_fork.hpp"
 #include "core/thread_cache.hpp"
-#include "locks/lock_space.hpp"
-#include "locks/multi_hold.hpp"
+#include "locks/hold/multi_hold.hpp"
+#include "locks/space/lock_space.hpp"
 
 namespace latchkey::detail {
 namespace {

@@ -1,7 +1,7 @@
 // How a space ends: closing, the last reference, and threads that end before it.
 #include <mutex>
 
-#include "locks/lock_space.hpp"
+#include "locks/space/lock_space.hpp"
 
 namespace latchkey::detail {
 

@@ -1,5 +1,5 @@
 // The members of a composite in the order in which everybody takes them.
-#include "locks/lock_set.hpp"
+#include "locks/multi/lock_set.hpp"
 
 #include <algorithm>
 #include <map>
@@ -8,7 +8,7 @@
 
 #include <latchkey/error.hpp>
 
-#include "locks/space_ref.hpp"
+#include "locks/space/space_ref.hpp"
 
 namespace latchkey::detail {
 namespace {

@@ -28,9 +28,9 @@
 #include "core/small_mutex.hpp"
 #include "core/small_vector.hpp"
 #include "core/thread_annotations.hpp"
-#include "locks/asker.hpp"
 #include "locks/coordinator.hpp"
-#include "locks/notifier.hpp"
+#include "locks/listener/notifier.hpp"
+#include "locks/space/asker.hpp"
 #include "locks/timers.hpp"
 
 namespace latchkey::detail {

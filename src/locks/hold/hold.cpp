@@ -6,9 +6,9 @@
 #include <memory>
 #include <new>
 
-#include "locks/lock_space.hpp"
-#include "locks/multi_hold.hpp"
-#include "locks/scope_holds.hpp"
+#include "locks/hold/multi_hold.hpp"
+#include "locks/hold/scope_holds.hpp"
+#include "locks/space/lock_space.hpp"
 
 namespace latchkey {
 namespace {

@@ -1,6 +1,6 @@
 // Bringing calls, answers and notifications to the coordinators, and carrying out their actions.
 // tidy: long-file because it is the driver of all shards, of which six files have parts already
-#include "locks/lock_space.hpp"
+#include "locks/space/lock_space.hpp"
 
 #include <algorithm>
 #include <iostream>
@@ -10,9 +10,9 @@
 #include <stdexcept>
 #include <utility>
 
-#include "locks/administration.hpp"
-#include "locks/announcement.hpp"
-#include "locks/live_spaces.hpp"
+#include "locks/space/administration.hpp"
+#include "locks/space/announcement.hpp"
+#include "locks/space/live_spaces.hpp"
 
 namespace latchkey::detail {
 namespace {

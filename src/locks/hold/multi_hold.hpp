@@ -13,7 +13,7 @@
 
 #include <latchkey/hold.hpp>
 
-#include "locks/held.hpp"
+#include "locks/hold/held.hpp"
 
 namespace latchkey::detail {
 

@@ -9,10 +9,10 @@
 #include <latchkey/attempt.hpp>
 #include <latchkey/hold.hpp>
 
-#include "locks/batch_acquire.hpp"
-#include "locks/blocking_call.hpp"
-#include "locks/lock_set.hpp"
-#include "locks/multi_acquire_plan.hpp"
+#include "locks/multi/batch_acquire.hpp"
+#include "locks/multi/lock_set.hpp"
+#include "locks/multi/multi_acquire_plan.hpp"
+#include "locks/space/blocking_call.hpp"
 
 namespace latchkey::detail {
 

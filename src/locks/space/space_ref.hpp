@@ -1,7 +1,7 @@
 // The reference by which Locks and Lock keep their space alive.
 #pragma once
 
-#include "locks/lock_space.hpp"
+#include "locks/space/lock_space.hpp"
 
 namespace latchkey::detail {
 

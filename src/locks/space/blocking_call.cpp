@@ -1,5 +1,5 @@
 // One of several calls of the same thread.
-#include "locks/blocking_call.hpp"
+#include "locks/space/blocking_call.hpp"
 
 #include <algorithm>
 
