@@ -8,6 +8,7 @@
 #include <latchkey/error.hpp>
 
 #include "redis/connection_multiplexer.hpp"
+#include "redis/names.hpp"
 
 namespace latchkey::detail::redis {
 namespace {
@@ -29,10 +30,17 @@ class RedisBackend final : public Backend {
     offered.pushes = offered.administration = true;
     // One server takes keys of any slot.
     const bool cluster = connections_.uri().deployment == RedisUri::Deployment::cluster;
-    offered.one_step = cluster ? Capabilities::OneStep::slot : Capabilities::OneStep::all;
+    offered.one_step = cluster ? Capabilities::OneStep::partition : Capabilities::OneStep::all;
     offered.replica_acknowledgement = replicas_;
     offered.in_order = connections_.keeps_order();
     return offered;
+  }
+
+  // Equal hash tags lie in one slot. Different ones may by chance: that is not worth a hash
+  // function.
+  bool same_partition(std::string_view key, std::string_view other) const noexcept override {
+    const std::string_view tag = hash_tag(key);
+    return !tag.empty() && hash_tag(other) == tag;
   }
 
   std::string describe() const override { return connections_.uri().describe(); }

@@ -2,19 +2,23 @@
 #include <latchkey/hold.hpp>
 
 #include <algorithm>
-#include <exception>
 #include <memory>
-#include <new>
+#include <utility>
 
-#include "locks/hold/multi_hold.hpp"
+#include <latchkey/lease.hpp>
+
+#include "locks/hold/held.hpp"
 #include "locks/hold/scope_holds.hpp"
-#include "locks/space/lock_space.hpp"
 
 namespace latchkey {
 namespace {
 
-detail::RemoteHold& single(detail::Held& held) noexcept {
-  return static_cast<detail::RemoteHold&>(held);
+using detail::with_held;
+
+/// What a Hold of several keys owns; null for one key.
+std::unique_ptr<detail::MultiHold> owned_by(const detail::Held& held) noexcept {
+  auto* const* const several = std::get_if<detail::MultiHold*>(&held);
+  return std::unique_ptr<detail::MultiHold>(several != nullptr ? *several : nullptr);
 }
 
 }  // namespace
@@ -22,71 +26,51 @@ detail::RemoteHold& single(detail::Held& held) noexcept {
 Hold& Hold::operator=(Hold&& other) noexcept {
   if (this == &other) return *this;
   release_quietly_after(std::chrono::milliseconds(0));
-  held_ = std::exchange(other.held_, nullptr);
+  held_ = std::exchange(other.held_, detail::Held());
   terms_ = other.terms_;
   scope_ = std::exchange(other.scope_, nullptr);
   return *this;
 }
 
-detail::RemoteHold* Hold::remote() const noexcept {
-  if (held_ == nullptr) return nullptr;
-  detail::RemoteHold& remote = single(*held_);
-  return remote.inherited.load(std::memory_order_relaxed) ? nullptr : &remote;
-}
-
 std::string_view Hold::key() const noexcept {
-  if (held_ == nullptr) return {};
-  if (terms_.several) return detail::MultiHold::of(*held_).name();
-  return single(*held_).home->key.view();
+  if (is_empty()) return {};
+  return with_held(held_, terms_, [](const auto& held) { return held.key(); });
 }
 
 bool Hold::covers(std::string_view key) const noexcept {
-  if (held_ == nullptr) return false;
-  if (terms_.several) return detail::MultiHold::of(*held_).covers(key);
-  return this->key() == key;
+  if (is_empty()) return false;
+  return with_held(held_, terms_, [&](const auto& held) { return held.covers({}, key); });
 }
 
 std::string Hold::id() const {
-  if (held_ == nullptr) return {};
-  if (terms_.several) return detail::MultiHold::of(*held_).ids();
-  return single(*held_).id.text();
+  if (is_empty()) return {};
+  return with_held(held_, terms_, [](const auto& held) { return held.id(); });
 }
 
-LockType Hold::type() const noexcept {
-  return held_ == nullptr ? LockType::REENTRANT : terms_.type;
-}
+LockType Hold::type() const noexcept { return is_empty() ? LockType::REENTRANT : terms_.type; }
 
 std::chrono::milliseconds Hold::remaining() const noexcept {
-  using std::chrono::milliseconds;
-  if (held_ != nullptr && terms_.several) return detail::MultiHold::of(*held_).remaining();
-  if (lost()) return milliseconds(0);
-  const detail::RemoteHold& remote = single(*held_);
-  const auto left = remote.deadline_point() - remote.space->clock().now();
-  return std::max(std::chrono::duration_cast<milliseconds>(left), milliseconds(0));
+  if (is_empty()) return std::chrono::milliseconds(0);
+  return with_held(held_, terms_, [](const auto& held) { return held.remaining(); });
 }
 
 std::optional<std::uint64_t> Hold::fencing_token() const noexcept {
-  if (held_ == nullptr || terms_.several || single(*held_).token == 0) return std::nullopt;
-  return single(*held_).token;
+  if (is_empty()) return std::nullopt;
+  return with_held(held_, terms_, [](const auto& held) { return held.fencing_token(); });
 }
 
 std::optional<std::uint64_t> Hold::fencing_token(std::string_view key) const noexcept {
-  if (held_ == nullptr) return std::nullopt;
-  if (terms_.several) return detail::MultiHold::of(*held_).fencing_token(key);
-  return this->key() == key ? fencing_token() : std::nullopt;
+  if (is_empty()) return std::nullopt;
+  return with_held(held_, terms_, [&](const auto& held) { return held.fencing_token(key); });
 }
 
 bool Hold::lost() const noexcept {
-  if (held_ == nullptr) return true;
-  if (terms_.several) return detail::MultiHold::of(*held_).lost();
-  const detail::RemoteHold& remote = single(*held_);
-  if (remote.lost.load(std::memory_order_acquire)) return true;
-  return remote.is_lost(remote.space->clock().now());
+  if (is_empty()) return true;
+  return with_held(held_, terms_, [](const auto& held) { return held.lost(); });
 }
 
 std::stop_token Hold::stop_token() const {
-  if (held_ != nullptr && terms_.several) return detail::MultiHold::of(*held_).stop_token();
-  if (detail::RemoteHold* const held = remote()) return held->space->stop_token(*held);
+  if (!is_empty()) return with_held(held_, terms_, [](auto& held) { return held.stop_token(); });
   std::stop_source stopped;
   stopped.request_stop();
   return stopped.get_token();
@@ -94,10 +78,8 @@ std::stop_token Hold::stop_token() const {
 
 bool Hold::extend(std::chrono::milliseconds lease) {
   const Lease checked(lease);
-  if (held_ != nullptr && terms_.several) return detail::MultiHold::of(*held_).extend(lease);
-  detail::RemoteHold* const held = remote();
-  if (held == nullptr) return false;
-  return held->space->extend(*held, terms_.type, checked.length(lease));
+  if (is_empty()) return false;
+  return with_held(held_, terms_, [&](auto& held) { return held.extend(checked.length(lease)); });
 }
 
 std::chrono::milliseconds Hold::end_scope() noexcept {
@@ -111,30 +93,20 @@ bool Hold::release() { return release_after(std::chrono::milliseconds(0)); }
 
 bool Hold::release_after(std::chrono::milliseconds linger) { return give_back(linger, nullptr); }
 
-bool Hold::give_back(std::chrono::milliseconds linger, const detail::Asker* asker) {
+bool Hold::give_back(std::chrono::milliseconds linger, const detail::ErrorContext* context) {
   if (scope_ != nullptr) linger = std::max(linger, end_scope());
-  if (held_ != nullptr && terms_.several) {
-    const std::unique_ptr<detail::MultiHold> several(
-        &detail::MultiHold::of(*std::exchange(held_, nullptr)));
-    return several->release(linger, asker);
-  }
-  detail::RemoteHold* const held = remote();
-  held_ = nullptr;
-  return held != nullptr &&
-         held->space->release(*held, terms_.type, terms_.watchdog, linger, asker);
+  if (is_empty()) return false;
+  const detail::Held released = std::exchange(held_, detail::Held());
+  const auto owned = owned_by(released);
+  return with_held(released, terms_, [&](auto& held) { return held.release(linger, context); });
 }
 
 void Hold::release_quietly_after(std::chrono::milliseconds linger) noexcept {
   if (scope_ != nullptr) linger = std::max(linger, end_scope());
-  if (held_ != nullptr && terms_.several) {
-    const std::unique_ptr<detail::MultiHold> several(
-        &detail::MultiHold::of(*std::exchange(held_, nullptr)));
-    return several->release_quietly(linger);
-  }
-  detail::RemoteHold* const held = remote();
-  held_ = nullptr;
-  if (held == nullptr) return;
-  held->space->release_quietly(*held, terms_.type, terms_.watchdog, linger);
+  if (is_empty()) return;
+  const detail::Held released = std::exchange(held_, detail::Held());
+  const auto owned = owned_by(released);
+  with_held(released, terms_, [&](auto& held) { held.release_quietly(linger); });
 }
 
 }  // namespace latchkey

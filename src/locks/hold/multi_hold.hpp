@@ -2,71 +2,72 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <deque>
-#include <memory>
-#include <mutex>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <latchkey/hold.hpp>
 
-#include "locks/hold/held.hpp"
+#include "core/mutex.hpp"
+#include "core/thread_annotations.hpp"
+#include "locks/hold/single_hold.hpp"
 
 namespace latchkey::detail {
 
-class LockSet;
 class LockSpace;
-struct Asker;
 
-/// The holds of a composite, which are lost together and given back together. Each keeps its space
-/// alive. As with Hold, lost() and stop_token() may be asked by any number of threads at once, all
-/// else by one at a time.
-class MultiHold final : public Held {
+/// The holds of several keys, which are lost together and released together. Each keeps its space
+/// alive. The functions mean what Hold documents; lost() and stop_token() may be called by any
+/// number of threads at once, all others by one at a time.
+class MultiHold {
  public:
-  MultiHold(const LockSet& set, std::vector<Hold> holds);
+  /// `name` stands for the keys in messages; `size` holds are added before anything else.
+  MultiHold(std::string name, std::size_t size) : name_(std::move(name)) { holds_.reserve(size); }
+  void add(const SingleHold& hold) noexcept { holds_.push_back(hold); }
 
-  /// A Hold of all of them.
-  static Hold wrap(const LockSet& set, std::vector<Hold> holds);
-  static MultiHold& of(Held& held) noexcept { return static_cast<MultiHold&>(held); }
-
-  [[nodiscard]] std::string_view name() const noexcept { return name_; }
-  /// Hold::id of each, with commas between.
-  [[nodiscard]] std::string ids() const;
+  [[nodiscard]] std::string_view key() const noexcept { return name_; }
+  [[nodiscard]] bool covers(std::string_view prefix, std::string_view key) const noexcept;
+  /// The ids of all, separated by commas.
+  [[nodiscard]] std::string id() const;
   [[nodiscard]] std::chrono::milliseconds remaining() const noexcept;
-  [[nodiscard]] bool lost() const noexcept;
-  [[nodiscard]] bool covers(std::string_view key) const noexcept;
+  /// A token is for one key only.
+  [[nodiscard]] std::optional<std::uint64_t> fencing_token() const noexcept { return std::nullopt; }
   [[nodiscard]] std::optional<std::uint64_t> fencing_token(std::string_view key) const noexcept;
+  [[nodiscard]] bool lost() const noexcept;
   [[nodiscard]] std::stop_token stop_token();
 
-  /// All of them at the same time. False: one of them is no longer ours. Throws what Hold::extend
-  /// throws, for the first that nobody can tell of.
+  /// Extends all at the same time. Throws about the first whose answer is missing.
   bool extend(std::chrono::milliseconds lease);
-  /// The same for Hold::release_after; `asker` as for LockSpace::release.
-  bool release(std::chrono::milliseconds linger, const Asker* asker);
-  /// The same; what cannot be said is told to the listeners.
+  /// Releases all at the same time. `context` as for throw_answer.
+  bool release(std::chrono::milliseconds linger, const ErrorContext* context);
   void release_quietly(std::chrono::milliseconds linger) noexcept;
 
  private:
   struct Part;
 
-  /// Whoever releases waits for it, and user code waits for the releasing thread perhaps: so the
-  /// stop is requested elsewhere.
-  struct PassOn {
+  /// Requests the stop on the thread that calls the listener. The thread that releases waits for
+  /// this callback, and user code that runs in a stop callback may wait for that thread.
+  struct ForwardStop {
     LockSpace& space;
     std::stop_source to;
     void operator()() noexcept;
   };
 
-  void begin_release(std::deque<Part>& parts, std::chrono::milliseconds linger);
+  void start_release(std::deque<Part>& parts, std::span<SingleHold>& left,
+                     std::chrono::milliseconds linger);
 
   std::string name_;
-  std::vector<Hold> holds_;
-  std::mutex mutex_;  // of the two below
-  std::stop_source stop_{std::nostopstate};
-  std::deque<std::stop_callback<PassOn>> passed_on_;
+  std::vector<SingleHold> holds_;
+  Mutex mutex_;
+  std::stop_source stop_ LATCHKEY_GUARDED_BY(mutex_){std::nostopstate};
+  std::deque<std::stop_callback<ForwardStop>> forwards_ LATCHKEY_GUARDED_BY(mutex_);
 };
 
 }  // namespace latchkey::detail

@@ -1,40 +1,38 @@
-// What the scopes of one thread hold by HERE.
+// The list of each thread's scopes, across thread ends and forks.
 #include "locks/hold/scope_holds.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include "core/at_fork.hpp"
 #include "core/thread_cache.hpp"
-#include "locks/hold/multi_hold.hpp"
-#include "locks/space/lock_space.hpp"
+#include "locks/hold/held.hpp"
 
 namespace latchkey::detail {
 namespace {
 
-// Without destructors, so that a Hold in another local of the thread may outlive them.
+// Trivially destructible, so that a Hold in another thread_local object may outlive them.
 constinit thread_local ScopeHolds* mine = nullptr;
 constinit thread_local bool ended = false;
 
-// Written in the child of a fork only, which has one thread then.
+// Written only in the child of a fork, while it has one thread.
 constinit int forks = 0;
 
 }  // namespace
 
-// Of a child's threads only the one that forked is there, and it holds nothing. The other threads'
-// scopes are left as they were: somebody may have been at work on them.
+// In the child only the thread that forked exists, and it holds nothing. The other threads' scopes
+// are not touched: one of them may have been changing them.
 struct ScopeHolds::AtFork final : ForkParticipant {
-  void prepare() noexcept override {
+  void prepare() noexcept LATCHKEY_FORK_HANDLER override {
     if (mine != nullptr) mine->mutex_.lock();
   }
-  void parent() noexcept override {
+  void parent() noexcept LATCHKEY_FORK_HANDLER override {
     if (mine != nullptr) mine->mutex_.unlock();
   }
-  void child() noexcept override {
+  void child() noexcept LATCHKEY_FORK_HANDLER override {
     ++forks;
     if (mine == nullptr) return;
     mine->newest_ = nullptr;
@@ -47,9 +45,9 @@ struct ScopeHolds::AtThreadEnd {
     ended = true;
     ScopeHolds* const own = std::exchange(mine, nullptr);
     {
-      const std::lock_guard guard(own->mutex_);
-      own->orphaned_ = true;
-      if (own->newest_ != nullptr) return;  // the last of them takes it along
+      const ScopedLock lock(own->mutex_);
+      own->thread_ended_ = true;
+      if (own->newest_ != nullptr) return;  // the last scope deletes it
     }
     delete own;
   }
@@ -57,21 +55,17 @@ struct ScopeHolds::AtThreadEnd {
 
 void ScopeHold::reset() noexcept {
   home = nullptr;
-  held = nullptr;
+  held = Held();
   prefix.clear();
   clock = nullptr;
 }
 
-bool ScopeHold::covers(std::string_view key) const {
-  if (several) return MultiHold::of(*held).covers(prefix + std::string(key));
-  const std::string_view whole = static_cast<const RemoteHold&>(*held).home->key.view();
-  return whole.starts_with(prefix) && whole.substr(prefix.size()) == key;
+bool ScopeHold::covers(std::string_view key) const noexcept {
+  return with_held(held, terms, [&](const auto& one) { return one.covers(prefix, key); });
 }
 
 bool ScopeHold::lost() const noexcept {
-  if (several) return MultiHold::of(*held).lost();
-  const auto& remote = static_cast<const RemoteHold&>(*held);
-  return remote.lost.load(std::memory_order_acquire) || remote.is_lost(remote.space->clock().now());
+  return with_held(held, terms, [](const auto& one) { return one.lost(); });
 }
 
 std::chrono::milliseconds ScopeHold::linger() const noexcept {
@@ -83,11 +77,10 @@ std::chrono::milliseconds ScopeHold::linger() const noexcept {
 Hold ScopeHolds::enter(Hold hold, std::string_view prefix, Clock* clock,
                        Clock::time_point held_until) {
   ScopeHold& scope = ThreadCache<ScopeHold>::take();
-  // From here on it goes with the hold.
+  // From here on the hold ends the scope.
   hold.scope_ = &scope;
   scope.held = hold.held_;
-  scope.several = hold.terms_.several;
-  scope.type = hold.terms_.type;
+  scope.terms = hold.terms_;
   scope.prefix = prefix;
   scope.clock = clock;
   scope.held_until = held_until;
@@ -96,7 +89,7 @@ Hold ScopeHolds::enter(Hold hold, std::string_view prefix, Clock* clock,
   return hold;
 }
 
-// Of a thread that is about to end nobody asks any more.
+// A thread that is about to end needs no list: nothing is found in it any more.
 void ScopeHolds::add(ScopeHold& scope) {
   if (ended) return;
   if (mine == nullptr) {
@@ -107,7 +100,7 @@ void ScopeHolds::add(ScopeHold& scope) {
     thread_local const AtThreadEnd at_end;
     static_cast<void>(at_end);
   }
-  const std::lock_guard guard(mine->mutex_);
+  const ScopedLock lock(mine->mutex_);
   scope.home = mine;
   scope.forks = forks;
   scope.next = mine->newest_;
@@ -125,9 +118,9 @@ void ScopeHolds::leave(ScopeHold& scope) noexcept {
     if (scope.forks != forks) return;  // inherited: the parent's
     bool last = false;
     {
-      const std::lock_guard guard(home->mutex_);
+      const ScopedLock lock(home->mutex_);
       home->remove(scope);
-      last = home->orphaned_ && home->newest_ == nullptr;
+      last = home->thread_ended_ && home->newest_ == nullptr;
     }
     if (last) delete home;
   }
@@ -136,13 +129,13 @@ void ScopeHolds::leave(ScopeHold& scope) noexcept {
 
 ScopeHolds::Found ScopeHolds::find(std::string_view key, LockType& type) {
   if (mine == nullptr) return Found::nothing;
-  const std::lock_guard guard(mine->mutex_);
+  const ScopedLock lock(mine->mutex_);
   Found found = Found::nothing;
   for (const ScopeHold* scope = mine->newest_; scope != nullptr; scope = scope->next) {
     if (!scope->covers(key)) continue;
     if (!scope->lost()) return Found::held;
     found = Found::lost;
-    type = scope->type;
+    type = scope->terms.type;
   }
   return found;
 }

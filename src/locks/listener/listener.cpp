@@ -1,4 +1,4 @@
-// Names of events.
+// The names of events.
 #include <latchkey/listener.hpp>
 
 #include <latchkey/site.hpp>

@@ -1,4 +1,4 @@
-// Telling several listeners.
+// Forwarding events to several listeners.
 #include <latchkey/listeners.hpp>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ void Listeners::on_event(const Event& event) {
     try {
       each->on_event(event);
     } catch (...) {
-      // As where it stands alone: one that throws harms itself only.
+      // A listener that throws misses its own event; the others are called all the same.
     }
   }
 }

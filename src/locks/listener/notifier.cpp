@@ -1,131 +1,71 @@
-// The notifier's queue and thread.
+// The thread that calls the listener.
 #include "locks/listener/notifier.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
+#include <condition_variable>
+#include <cstdint>
 #include <exception>
-#include <new>
-#include <system_error>
+#include <mutex>
 #include <utility>
-#include <vector>
 
-#include "locks/event_kinds.hpp"
+#include "core/mutex.hpp"
+#include "locks/listener/event_queue.hpp"
 #include "locks/space/leak_intentionally.hpp"
 
 namespace latchkey::detail {
-namespace {
 
-constexpr std::size_t most_events = 4096;
+/// What the notifier shares with its thread.
+struct Notifier::State {
+  Mutex mutex;
+  std::condition_variable filled, delivered;
+  EventQueue queue LATCHKEY_GUARDED_BY(mutex);
+  std::uint64_t deliveries LATCHKEY_GUARDED_BY(mutex) = 0;
+  std::size_t flushing LATCHKEY_GUARDED_BY(mutex) = 0;  ///< threads inside flush
+  bool started LATCHKEY_GUARDED_BY(mutex) = false;
+  bool delivering LATCHKEY_GUARDED_BY(mutex) = false;  ///< something that was taken off the queue
+  bool ending LATCHKEY_GUARDED_BY(mutex) = false;
+  bool silent LATCHKEY_GUARDED_BY(mutex) = false;  ///< the listener is not called any more
 
-}  // namespace
-
-struct Notifier::Queue {
-  struct Item {
-    Event event{};
-    std::stop_source stop{std::nostopstate};
-    bool droppable = false;
-  };
-
-  static std::array<std::stop_source, 64> no_stops() {
-    return []<std::size_t... each>(std::index_sequence<each...>) {
-      return std::array{(static_cast<void>(each), std::stop_source(std::nostopstate))...};
-    }(std::make_index_sequence<64>());
-  }
-  [[nodiscard]] bool empty() const noexcept { return size() == 0; }
-
-  /// The oldest. There is one.
-  Item take() noexcept {
-    if (items.empty()) {
-      Item item;
-      item.stop =
-          std::exchange(*std::ranges::find_if(spare_stops, &std::stop_source::stop_possible),
-                        std::stop_source(std::nostopstate));
-      return item;
-    }
-    Item item = std::move(items.front());
-    items.pop_front();
-    return item;
+  [[nodiscard]] bool idle() const noexcept LATCHKEY_REQUIRES(mutex) {
+    return queue.empty() && !delivering;
   }
 
-  /// How much is to be told yet.
-  [[nodiscard]] std::size_t size() const noexcept {
-    const auto spares = std::ranges::count_if(spare_stops, &std::stop_source::stop_possible);
-    return items.size() + static_cast<std::size_t>(spares);
+  /// Waits for work. False: it ends, and nothing is left.
+  bool wait_for_item() LATCHKEY_REQUIRES(mutex) {
+    if (!queue.has_items()) queue.note_dropped();
+    std::unique_lock lock(mutex.native(), std::adopt_lock);
+    while (queue.empty() && !ending) filled.wait(lock);
+    static_cast<void>(lock.release());
+    if (queue.empty()) queue.note_dropped();  // it ends
+    return !queue.empty();
   }
 
-  [[nodiscard]] const char* why_dropped() const noexcept {
-    if (unmade == 0) return "the listener was too slow";
-    if (dropped == 0) return "there was no memory";
-    return "the listener was too slow, and there was no memory";
+  /// Waits until `done()`, at most for `patience`. False: the time is over.
+  template <class Done>
+  bool wait_for_delivery(std::chrono::milliseconds patience, Done&& done) LATCHKEY_REQUIRES(mutex) {
+    std::unique_lock lock(mutex.native(), std::adopt_lock);
+    const bool in_time = delivered.wait_for(lock, patience, done);
+    static_cast<void>(lock.release());
+    return in_time;
   }
-
-  // In the place of the events that were not kept.
-  void note_dropped() noexcept {
-    if (dropped == 0 && unmade == 0) return;
-    try {
-      Item note;
-      note.event.kind = Event::Kind::dropped;
-      note.event.count = dropped + unmade;
-      note.event.text = why_dropped();
-      items.push_back(std::move(note));
-      items.back().event.missed = std::exchange(missed, {});
-      dropped = unmade = 0;
-    } catch (const std::bad_alloc&) {
-      return;  // with the next event, or before the end
-    }
-  }
-
-  // Without memory for it the event is counted, and its place is not.
-  void drop(const Event& event) noexcept {
-    ++dropped;
-    const auto same = [&](const Event::Missed& each) {
-      return each.kind == event.kind && each.origin.site == event.origin.site &&
-             each.origin.key_template == event.origin.key_template;
-    };
-    auto found = std::ranges::find_if(missed, same);
-    try {
-      if (found == missed.end()) found = missed.insert(found, {event.kind, event.origin, 0, 0, 0});
-    } catch (const std::bad_alloc&) {
-      return;
-    }
-    ++found->count;
-    if (event.kind == Event::Kind::granted && event.count == 1) ++found->new_holds;
-    if (event.contended) ++found->contended;
-  }
-
-  std::mutex mutex;
-  std::condition_variable filled, emptied;
-  bool telling = false;  // something that is no longer among the items
-  std::uint64_t told = 0;
-  std::size_t flushing = 0;  // threads inside flush
-  std::deque<Item> items;
-  std::array<std::stop_source, 64> spare_stops = no_stops();  // where no memory was left for items
-  std::size_t droppable = 0;                                  // how many of them may be dropped
-  std::uint64_t dropped = 0;                                  // the queue was full
-  std::uint64_t unmade = 0;                                   // there was no memory
-  std::vector<Event::Missed> missed;  // what was dropped; an entry for each place and kind
-  bool started = false;
-  bool ending = false;
-  bool deaf = false;  // the listener may be gone, or wants no more
 };
 
-Notifier::Notifier(Listener* listener) : listener_(listener), queue_(std::make_shared<Queue>()) {}
+Notifier::Notifier(Listener* listener) : listener_(listener), state_(std::make_shared<State>()) {}
 
 Notifier::~Notifier() {
   static_cast<void>(has_thread());
-  bool alone = false;  // what it has yet to do concerns nobody but the callbacks of stop tokens
+  bool detaches = within_listener();
   {
-    const std::lock_guard lock(queue_->mutex);
-    queue_->ending = true;
-    alone = listener_ == nullptr && (queue_->telling || !queue_->empty());
-    // From within a listener: it outlives what it has let go of, and perhaps nothing after that.
-    queue_->deaf = queue_->deaf || thread_.get_id() == std::this_thread::get_id();
+    const ScopedLock lock(state_->mutex);
+    state_->ending = true;
+    // Without a listener, only callbacks of stop tokens are still to be called.
+    detaches = detaches || (listener_ == nullptr && !state_->idle());
+    // A listener within which this is destroyed may not live any longer.
+    state_->silent = state_->silent || within_listener();
   }
-  queue_->filled.notify_all();
+  state_->filled.notify_all();
   if (!thread_.joinable()) return;
-  if (alone || thread_.get_id() == std::this_thread::get_id()) {
-    thread_.detach();  // the queue is kept alive by the thread itself
+  if (detaches) {
+    thread_.detach();
   } else {
     thread_.join();
   }
@@ -133,136 +73,111 @@ Notifier::~Notifier() {
 
 bool Notifier::post(Event&& event) noexcept {
   if (listener_ == nullptr) return true;
-  const std::lock_guard lock(queue_->mutex);
-  if (queue_->deaf) return true;
-  const bool droppable = is_routine(event.kind);
-  if (droppable && queue_->droppable >= most_events) {
-    queue_->drop(event);
-    return !lacks_thread_;
-  }
-  queue_->note_dropped();
-  try {
-    queue_->items.push_back({std::move(event), std::stop_source(std::nostopstate), droppable});
-    if (droppable) ++queue_->droppable;
-  } catch (const std::bad_alloc&) {
-    ++queue_->unmade;
-  }
-  return start_once();
+  const ScopedLock lock(state_->mutex);
+  if (state_->silent) return true;
+  if (!state_->queue.push(std::move(event))) return !lacks_thread_;
+  return ensure_thread();
 }
 
 bool Notifier::post(std::stop_source&& stop) noexcept {
-  const std::lock_guard lock(queue_->mutex);
-  try {
-    queue_->items.push_back({{}, std::move(stop), false});
-  } catch (const std::bad_alloc&) {
-    const auto spare =
-        std::ranges::find_if_not(queue_->spare_stops, &std::stop_source::stop_possible);
-    if (spare != queue_->spare_stops.end()) {
-      *spare = std::move(stop);
-    } else {
-      ++queue_->unmade;  // its hold is lost all the same, and says so
-    }
-  }
-  return start_once();
+  const ScopedLock lock(state_->mutex);
+  state_->queue.push(std::move(stop));
+  return ensure_thread();
 }
 
 void Notifier::drop(std::size_t count) noexcept {
   if (listener_ == nullptr) return;
-  const std::lock_guard lock(queue_->mutex);
-  queue_->unmade += count;
-  queue_->note_dropped();
-  static_cast<void>(start_once());
+  const ScopedLock lock(state_->mutex);
+  state_->queue.count_unmade(count);
+  state_->queue.note_dropped();
+  static_cast<void>(ensure_thread());
 }
 
 bool Notifier::has_thread() noexcept {
   if (!lacks_thread_) return true;
-  const std::lock_guard lock(queue_->mutex);
-  return start_once();
+  const ScopedLock lock(state_->mutex);
+  return ensure_thread();
 }
 
 void Notifier::finish(std::chrono::milliseconds patience) {
   static_cast<void>(has_thread());
-  std::unique_lock lock(queue_->mutex);
-  if (queue_->started && thread_.get_id() != std::this_thread::get_id()) {
-    queue_->emptied.wait_for(lock, patience, [&] { return queue_->empty() && !queue_->telling; });
+  State& state = *state_;
+  const ScopedLock lock(state.mutex);
+  if (state.started && !within_listener()) {
+    state.wait_for_delivery(patience,
+                            [&]() LATCHKEY_REQUIRES(state.mutex) { return state.idle(); });
   }
-  queue_->deaf = true;
+  state.silent = true;
 }
 
 bool Notifier::flush(std::chrono::milliseconds patience) {
   static_cast<void>(has_thread());
-  std::unique_lock lock(queue_->mutex);
-  if (queue_->empty() && !queue_->telling) return true;
-  if (thread_.get_id() == std::this_thread::get_id()) return false;
-  const std::uint64_t all = queue_->told + queue_->size() + (queue_->telling ? 1 : 0);
-  ++queue_->flushing;
-  const bool done = queue_->emptied.wait_for(lock, patience, [&] { return queue_->told >= all; });
-  --queue_->flushing;
+  State& state = *state_;
+  const ScopedLock lock(state.mutex);
+  if (state.idle()) return true;
+  if (within_listener()) return false;
+  const std::uint64_t all = state.deliveries + state.queue.size() + (state.delivering ? 1 : 0);
+  ++state.flushing;
+  const bool done = state.wait_for_delivery(
+      patience, [&]() LATCHKEY_REQUIRES(state.mutex) { return state.deliveries >= all; });
+  --state.flushing;
   return done;
 }
 
-bool Notifier::start_once() noexcept {
-  if (!queue_->started) {
+// With the mutex held. False: no thread can be started.
+bool Notifier::ensure_thread() noexcept LATCHKEY_NO_THREAD_SAFETY_ANALYSIS {
+  if (!state_->started) {
     try {
-      thread_ = std::thread([queue = queue_, listener = listener_] { run(queue, listener); });
+      thread_ = std::thread([state = state_, listener = listener_] { run(*state, listener); });
     } catch (const std::exception&) {  // no thread, or no memory for one
       lacks_thread_ = true;
       return false;
     }
-    queue_->started = true;
+    state_->started = true;
     lacks_thread_ = false;
   }
-  queue_->filled.notify_one();
+  state_->filled.notify_one();
   return true;
 }
 
-void Notifier::run(const std::shared_ptr<Queue>& queue, Listener* listener) noexcept {
-  const auto tell = [&](const Event& event) {
-    if (listener == nullptr) return;
-    try {
-      listener->on_event(event);
-    } catch (...) {
-      // A listener that throws harms itself only: there is nobody else to tell.
-    }
-  };
-  std::unique_lock lock(queue->mutex);
-  for (;;) {
-    if (queue->items.empty()) queue->note_dropped();
-    queue->filled.wait(lock, [&] { return !queue->empty() || queue->ending; });
-    if (queue->empty()) queue->note_dropped();  // it ends
-    if (queue->empty()) return;
-    Queue::Item item = queue->take();
-    const bool is_stop = item.stop.stop_possible();
-    const bool deaf = queue->deaf;
-    if (item.droppable) --queue->droppable;
-    queue->telling = true;
+void Notifier::run(State& state, Listener* listener) noexcept {
+  ScopedLock lock(state.mutex);
+  while (state.wait_for_item()) {
+    EventQueue::Item item = state.queue.take();
+    const bool silent = state.silent || listener == nullptr;
+    state.delivering = true;
     lock.unlock();
-    if (is_stop) {
+    if (item.is_stop()) {
       item.stop.request_stop();
-    } else if (!deaf) {
-      tell(item.event);
+    } else if (!silent) {
+      try {
+        listener->on_event(item.event);
+      } catch (...) {
+        // A listener that throws misses the rest of its own event, and nothing else.
+      }
     }
     lock.lock();
-    queue->telling = false;
-    ++queue->told;
-    if (queue->empty() || queue->flushing > 0) queue->emptied.notify_all();
+    state.delivering = false;
+    ++state.deliveries;
+    if (state.queue.empty() || state.flushing > 0) state.delivered.notify_all();
   }
 }
 
-void Notifier::lock_for_fork() noexcept { queue_->mutex.lock(); }
+void Notifier::lock_for_fork() noexcept { state_->mutex.lock(); }
 
-void Notifier::unlock_after_fork() noexcept { queue_->mutex.unlock(); }
+void Notifier::unlock_after_fork() noexcept { state_->mutex.unlock(); }
 
+// The parent's thread does not exist in the child, unless its listener has forked: then the calling
+// thread is that thread, and it ends. A sleep on the parent's state would never end, so the state
+// is leaked.
 void Notifier::forget_parent() noexcept {
-  // The parent's thread does not exist here (but where its listener has forked: then this is it,
-  // and it ends), and its sleep on the queue will never end: both are left behind, never destroyed.
-  queue_->items.clear();
+  state_->queue.clear();
   lacks_thread_ = false;
-  queue_->ending = true;
-  queue_->mutex.unlock();
-  leave_behind(new std::shared_ptr<Queue>(std::move(queue_)));
-  leave_behind(new std::thread(std::move(thread_)));
-  queue_ = std::make_shared<Queue>();
+  state_->ending = true;
+  state_->mutex.unlock();
+  leak_intentionally(new std::shared_ptr<State>(std::move(state_)));
+  leak_intentionally(new std::thread(std::move(thread_)));
+  state_ = std::make_shared<State>();
 }
 
 }  // namespace latchkey::detail

@@ -6,107 +6,170 @@
 #include <bitset>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "locks/space/administration.hpp"
+#include "locks/space/direct_request.hpp"
+#include "locks/space/lock_space.hpp"
+#include "locks/space/shard_driver.hpp"
 
 namespace latchkey::detail {
-namespace {
 
-/// What Redis hashes of a key that has braces; empty where that is all of it.
-std::string_view hash_tag(std::string_view key) noexcept {
-  const std::size_t open = key.find('{');
-  if (open == std::string_view::npos) return {};
-  const std::size_t close = key.find('}', open);
-  if (close == std::string_view::npos) return {};
-  return key.substr(open + 1, close - open - 1);
-}
-
-}  // namespace
-
-/// The mutexes of all keys, taken in the order in which a fork takes them.
-class BatchAcquire::Shards {
+/// The mutexes of all keys, locked in the order in which a fork locks them.
+class BatchAcquire::ShardLocks {
  public:
-  Shards(LockSpace& space, std::span<const Asked> all) noexcept {
-    std::bitset<LockSpace::shard_count> wanted;
-    for (const Asked& one : all) {
-      wanted.set(static_cast<std::size_t>(&space.shard_of(one.hash) - space.shards_.data()));
-    }
+  ShardLocks(ShardDriver& driver, std::span<const Item> items) noexcept : driver_(driver) {
+    std::bitset<ShardDriver::shard_count> wanted;
+    for (const Item& item : items) wanted.set(driver.index_of(driver.shard_of(item.hash)));
     for (std::size_t index = 0; index < wanted.size(); ++index) {
-      if (wanted[index]) locks_[index].emplace(space.shards_[index]);
+      if (wanted[index]) locks_[index].emplace(driver.shards()[index]);
     }
-    first_ = space.shards_.data();
   }
 
-  [[nodiscard]] ShardLock& of(const Shard& shard) noexcept {
-    return *locks_[static_cast<std::size_t>(&shard - first_)];
+  /// The lock of `shard`, which is one of them: its mutex is held.
+  [[nodiscard]] ShardLock& of(const Shard& shard) noexcept LATCHKEY_ASSERT_CAPABILITY(shard.mutex) {
+    return *locks_[driver_.index_of(shard)];
   }
 
  private:
-  const Shard* first_ = nullptr;
-  std::array<std::optional<ShardLock>, LockSpace::shard_count> locks_;  // without the heap
+  ShardDriver& driver_;
+  std::array<std::optional<ShardLock>, ShardDriver::shard_count> locks_;  // without the heap
 };
 
-bool BatchAcquire::offered(const LockSpace& space, std::span<const Asked> all) noexcept {
-  const auto fair = [](const Asked& one) { return one.type == LockType::FAIR; };
-  if (all.size() < 2 || std::ranges::any_of(all, fair)) return false;
-  switch (space.capabilities().one_step) {
-    case Capabilities::OneStep::all: return true;
-    case Capabilities::OneStep::none: return false;
-    case Capabilities::OneStep::slot: break;
+/// The acquire_all of those items that have a claim. If its outcome arrives after the wait is over,
+/// each coordinator learns it, and gives back what was granted.
+class BatchAcquire::BatchRequest final : public DirectRequest {
+ public:
+  BatchRequest(LockSpace& space, std::size_t count) : space_(space) {
+    members_.reserve(count);
+    claims_.reserve(count);
+    items_.reserve(count);
   }
-  // Equal tags lie in one slot. Different ones may by chance: that is not worth a hash function.
-  const std::string_view tag = hash_tag(all.front().key);
-  return !tag.empty() &&
-         std::ranges::all_of(all, [&](const Asked& one) { return hash_tag(one.key) == tag; });
-}
 
-// With the mutexes of all keys held. False: somebody is in the way here, or an answer came already.
-bool BatchAcquire::reserve(LockSpace& space, Shards& shards, std::span<Asked> all,
-                           const Attempt& attempt, bool by_lock) {
-  bool free = true;
-  for (Asked& one : all) {
-    BlockingCall& member = *one.call;
-    member.want(one.owner, attempt, by_lock);
-    Call& call = member.call_;
-    call.type = one.type;
-    call.until = call.asked;
-    call.bundled = true;
-    Shard& shard = space.shard_of(one.hash);
-    member.begin_acquire(shards.of(shard), space.coordinator({one.key, one.hash, shard}));
-    if (member.pending_) one.claim = call.hold;
-    free = free && (member.pending_ || call.answer == Answer::granted);
-    if (!free) break;
+  void add(const Item& item, std::size_t index) noexcept {
+    members_.push_back({item.claim->home->key.view(), item.type, item.claim->id});
+    claims_.push_back(item.claim);
+    items_.push_back(index);
+    // No member's deadline counts from later than this, nor does the backend's lease.
+    sent = std::max(sent, item.claim->sent);
   }
-  return free;
+  [[nodiscard]] std::span<const Member> list() const noexcept { return members_; }
+  /// The index of each member among all items.
+  [[nodiscard]] std::span<const std::size_t> items() const noexcept { return items_; }
+
+  void answered_late() noexcept override {
+    for (RemoteHold* const claim : claims_) {
+      Coordinator& home = *claim->home;
+      Shard& shard = space_.driver().shard_of(home.hash);
+      ShardLock lock(shard);
+      Outcome its;
+      its.kind = outcome.kind;
+      space_.driver().handle(shard, lock, home,
+                             [&](EventContext& event) { home.completed(claim->ask, its, event); });
+    }
+  }
+
+ private:
+  LockSpace& space_;
+  std::vector<Member> members_;
+  std::vector<RemoteHold*> claims_;  ///< under way, so their addresses do not change
+  std::vector<std::size_t> items_;
+};
+
+bool BatchAcquire::is_possible(const LockSpace& space, std::span<const Item> items) {
+  const auto fair = [](const Item& item) { return item.type == LockType::FAIR; };
+  if (items.size() < 2 || std::ranges::any_of(items, fair)) return false;
+  std::vector<std::string_view> keys;
+  keys.reserve(items.size());
+  for (const Item& item : items) keys.push_back(item.key);
+  return space.takes_in_one_step(keys);
 }
 
-// With the mutex of the key held.
-void BatchAcquire::tell(LockSpace& space, Shards& shards, Asked& one, Outcome outcome) {
-  BlockingCall& member = *one.call;
-  Coordinator& home = *one.claim->home;
-  Actions actions;
-  EventContext context(space.clock_, actions);
-  context.caller = &member.call_;
-  home.completed(one.claim->ask, outcome, context);
-  space.perform(shards.of(space.shard_of(one.hash)), home, context);
-  member.pending_ = false;
+void BatchAcquire::run(Clock::time_point until) {
+  if (!items_.empty()) space_.timer().require_running(items_.front().key, items_.front().type);
+  for (Item& item : items_) item.hash = hash_key(item.key);
+  require_parker();
+  auto request = std::make_unique<BatchRequest>(space_, items_.size());
+  if (!submit(*request)) return;
+  if (!space_.direct_requests().wait(*request, until)) {
+    give_up(*request);
+    return space_.direct_requests().abandon(std::move(request));
+  }
+  ShardLocks locks(space_.driver(), items_);
+  complete_all(locks, *request, request->outcome);
 }
 
-void BatchAcquire::tell_all(LockSpace& space, Shards& shards, std::span<Asked> all,
-                            const Outcome& outcome, std::span<const std::size_t> asked) {
-  for (std::size_t index = 0; index < asked.size(); ++index) {
-    Asked& one = all[asked[index]];
+// False: every call is answered already.
+bool BatchAcquire::submit(BatchRequest& request) {
+  ShardLocks locks(space_.driver(), items_);
+  bool first_everywhere = false;
+  std::exception_ptr failure;
+  try {
+    first_everywhere = enqueue_all(locks);
+  } catch (const std::bad_alloc&) {
+    failure = std::current_exception();  // the places that were taken must be left again
+  }
+  for (std::size_t index = 0; index < items_.size(); ++index) {
+    if (items_[index].claim != nullptr) request.add(items_[index], index);
+  }
+  Outcome outcome;
+  outcome.kind = Outcome::Kind::busy;
+  outcome.busy_member = static_cast<std::uint32_t>(request.list().size());  // none of these
+  if (!first_everywhere) complete_all(locks, request, outcome);
+  if (failure) std::rethrow_exception(failure);
+  if (!first_everywhere || request.list().empty()) return false;
+  prepare(request);
+  outcome = Outcome{};
+  if (!space_.driver().answer(request, outcome)) {
+    try {
+      space_.driver().submit(request);
+      return true;
+    } catch (const std::bad_alloc&) {
+      outcome.text = "out of memory";  // short enough to need none
+    }
+  }
+  complete_all(locks, request, outcome);
+  return false;
+}
+
+// Each call takes its place in its key's queue. False: another call is in front of one of them, or
+// one was answered otherwise.
+bool BatchAcquire::enqueue_all(ShardLocks& locks) {
+  for (Item& item : items_) {
+    BlockingCall& call = *item.call;
+    Attempt its = attempt_;
+    its.type = item.type;
+    call.want(item.owner, its);
+    if (by_lock_) call.want_by_lock();
+    call.limit_to_batch();
+    Shard& shard = space_.driver().shard_of(item.hash);
+    ShardLock& lock = locks.of(shard);
+    call.start_acquire(shard, lock, {item.key, item.hash, shard});
+    if (call.pending()) item.claim = call.call().hold;
+    if (!call.pending() && call.answer() != Answer::granted) return false;
+  }
+  return true;
+}
+
+void BatchAcquire::prepare(BatchRequest& request) const {
+  request.verb = Verb::acquire_all;
+  request.members = request.list();
+  request.key = request.members.front().key;
+  request.lease = attempt_.lease.length(space_.options().watchdog);
+  request.parker = &Parker::mine();
+}
+
+void BatchAcquire::complete_all(ShardLocks& locks, const BatchRequest& request,
+                                const Outcome& outcome) {
+  for (std::size_t index = 0; index < request.items().size(); ++index) {
+    Item& item = items_[request.items()[index]];
     Outcome its;
     its.kind = outcome.kind;
-    if (one.type == LockType::FENCED) its.token = outcome.token;
-    const bool busy = outcome.kind == Outcome::Kind::busy;
-    if (!busy || outcome.busy_member == index) {
+    if (item.type == LockType::FENCED) its.token = outcome.token;
+    if (outcome.kind != Outcome::Kind::busy || outcome.busy_member == index) {
       try {
         its.text = outcome.text;
       } catch (const std::bad_alloc&) {
@@ -114,116 +177,20 @@ void BatchAcquire::tell_all(LockSpace& space, Shards& shards, std::span<Asked> a
       }
       its.retry_after = outcome.retry_after;
     }
-    tell(space, shards, one, std::move(its));
+    Shard& shard = space_.driver().shard_of(item.hash);
+    ShardLock& lock = locks.of(shard);
+    item.call->complete(shard, lock, *item.claim, its);
   }
 }
 
-/// The one request. Where nobody waits for its answer any more the claims are told one by one, and
-/// what it granted is given back by each.
-class BatchAcquire::Together final : public Administration {
- public:
-  void add(const Asked& one, std::size_t place) {
-    members_.push_back({one.claim->home->key.view(), one.type, one.claim->id});
-    claims_.push_back(one.claim);
-    places_.push_back(place);
+// The wait is over. Each coordinator gives back what may come of the request.
+void BatchAcquire::give_up(const BatchRequest& request) {
+  ShardLocks locks(space_.driver(), items_);
+  for (const std::size_t index : request.items()) {
+    Shard& shard = space_.driver().shard_of(items_[index].hash);
+    ShardLock& lock = locks.of(shard);
+    items_[index].call->give_up(shard, lock, *items_[index].claim);
   }
-  void reserve(std::size_t count) {
-    members_.reserve(count);
-    claims_.reserve(count);
-    places_.reserve(count);
-  }
-  [[nodiscard]] std::span<const Member> list() const noexcept { return members_; }
-  [[nodiscard]] std::span<const std::size_t> places() const noexcept { return places_; }
-
-  void came_too_late(LockSpace& space) noexcept override {
-    for (RemoteHold* const claim : claims_) {
-      Coordinator& home = *claim->home;
-      ShardLock lock(space.shard_of(home.hash));
-      Outcome its;
-      its.kind = outcome.kind;
-      Actions actions;
-      EventContext event(space.clock_, actions);
-      home.completed(claim->ask, its, event);
-      space.perform(lock, home, event);
-    }
-  }
-
- private:
-  std::vector<Member> members_;
-  std::vector<RemoteHold*> claims_;  ///< under way, so they stay where they are
-  std::vector<std::size_t> places_;  ///< among all that was asked
-};
-
-// The wait is over. What may come of the request is given back behind it.
-void BatchAcquire::give_up(LockSpace& space, std::span<Asked> all,
-                           std::span<const std::size_t> asked) {
-  Shards shards(space, all);
-  for (const std::size_t index : asked) {
-    BlockingCall& member = *all[index].call;
-    Coordinator& home = *all[index].claim->home;
-    Actions actions;
-    EventContext context(space.clock_, actions);
-    context.caller = &member.call_;
-    home.end_wait(member.call_, context);
-    space.perform(shards.of(space.shard_of(all[index].hash)), home, context);
-    member.pending_ = false;
-  }
-}
-
-void BatchAcquire::ask(LockSpace& space, std::span<Asked> all, const Attempt& attempt, bool by_lock,
-                       Clock::time_point until) {
-  if (!all.empty()) space.demand_timer(all.front().key, all.front().type);
-  for (Asked& one : all) one.hash = hash_key(one.key);
-  LockSpace::demand_parker();
-  auto request = std::make_unique<Together>();
-  Together& together = *request;
-  together.reserve(all.size());
-  bool sent = false;
-  {
-    Shards shards(space, all);
-    bool free = false;
-    std::exception_ptr failure;
-    try {
-      free = reserve(space, shards, all, attempt, by_lock);
-    } catch (const std::bad_alloc&) {
-      failure = std::current_exception();  // the places that were taken must be left again
-    }
-    for (std::size_t index = 0; index < all.size(); ++index) {
-      if (all[index].claim != nullptr) together.add(all[index], index);
-    }
-    Outcome outcome;
-    outcome.kind = Outcome::Kind::busy;
-    outcome.busy_member = static_cast<std::uint32_t>(together.places().size());  // none of these
-    if (!free) tell_all(space, shards, all, outcome, together.places());
-    if (failure) std::rethrow_exception(failure);
-    if (!free || together.list().empty()) return;
-    together.verb = Verb::acquire_all;
-    together.members = together.list();
-    together.key = together.members.front().key;
-    together.lease = attempt.lease.length(space.settings_.watchdog);
-    // Where it counts leases from: no member's own deadline counts from later than this.
-    for (const std::size_t index : together.places()) {
-      together.sent = std::max(together.sent, all[index].claim->sent);
-    }
-    together.parker = &Parker::mine();
-    outcome = Outcome{};
-    if (!space.answer(together, outcome)) {
-      Request* const one[] = {&together};
-      try {
-        space.backend_->submit(one, space);
-        sent = true;
-      } catch (const std::bad_alloc&) {
-        outcome.text = "out of memory";  // short enough to need none
-      }
-    }
-    if (!sent) return tell_all(space, shards, all, outcome, together.places());
-  }
-  if (!space.wait_until_answered(together, until)) {
-    give_up(space, all, together.places());
-    return space.leave(std::move(request));
-  }
-  Shards shards(space, all);
-  tell_all(space, shards, all, together.outcome, together.places());
 }
 
 }  // namespace latchkey::detail

@@ -12,15 +12,18 @@
 
 namespace latchkey::detail {
 
-/// Takes its place in the local queue of every key, with the mutexes of all of them held, and where
-/// it is the first everywhere asks the backend for all by one acquire_all, before they are let go:
-/// so this request too reaches the backend in the order of the decisions. What comes of it is told
-/// to each key's coordinator as the answer to an acquire of its own, which then does what it always
-/// does: it counts the hold, or gives back what may have been granted.
+/// Acquires several keys of one space by one acquire_all.
+///
+/// With the mutexes of all keys held, each key's call takes its place in the local queue. If it is
+/// first in every queue, the request is submitted before the mutexes are unlocked: so this request,
+/// too, reaches the backend in the order of the decisions. Each key's coordinator is brought the
+/// outcome as the answer to an acquire of its own: it counts the hold, or gives back what may have
+/// been granted.
 class BatchAcquire {
  public:
-  /// One of the keys. `call` is new and tells what became of it.
-  struct Asked {
+  /// One of the keys. `call` is new, and has the answer afterwards; Answer::pending: the key was
+  /// not asked for, because another was not free.
+  struct Item {
     BlockingCall* call;
     std::string_view key;  ///< with its prefix; distinct in all of them
     LockType type;
@@ -29,24 +32,31 @@ class BatchAcquire {
     RemoteHold* claim = nullptr;  ///< BatchAcquire's own
   };
 
-  /// Whether the space's backend takes keys like these in one step.
-  [[nodiscard]] static bool offered(const LockSpace& space, std::span<const Asked> all) noexcept;
+  /// `items` are of `space`.
+  BatchAcquire(LockSpace& space, std::span<Item> items, const Attempt& attempt,
+               bool by_lock) noexcept
+      : space_(space), items_(items), attempt_(attempt), by_lock_(by_lock) {}
 
-  /// Blocks until each of `all`, which are of `space`, is answered: granted, or why not. Without an
-  /// answer until `until` they are unavailable.
-  static void ask(LockSpace& space, std::span<Asked> all, const Attempt& attempt, bool by_lock,
-                  Clock::time_point until);
+  /// Whether the backend of `space` takes these keys in one step.
+  [[nodiscard]] static bool is_possible(const LockSpace& space, std::span<const Item> items);
+
+  /// Blocks until each call is answered. Without an outcome at `until` they end as unavailable.
+  void run(Clock::time_point until);
 
  private:
-  class Shards;
-  class Together;
+  class ShardLocks;
+  class BatchRequest;
 
-  static bool reserve(LockSpace& space, Shards& shards, std::span<Asked> all,
-                      const Attempt& attempt, bool by_lock);
-  static void give_up(LockSpace& space, std::span<Asked> all, std::span<const std::size_t> asked);
-  static void tell(LockSpace& space, Shards& shards, Asked& one, Outcome outcome);
-  static void tell_all(LockSpace& space, Shards& shards, std::span<Asked> all,
-                       const Outcome& outcome, std::span<const std::size_t> asked);
+  bool submit(BatchRequest& request);
+  bool enqueue_all(ShardLocks& locks);
+  void prepare(BatchRequest& request) const;
+  void complete_all(ShardLocks& locks, const BatchRequest& request, const Outcome& outcome);
+  void give_up(const BatchRequest& request);
+
+  LockSpace& space_;
+  std::span<Item> items_;
+  const Attempt& attempt_;
+  bool by_lock_;
 };
 
 }  // namespace latchkey::detail

@@ -1,4 +1,4 @@
-// The members of a composite in the order in which everybody takes them.
+// Sorting several locks, and refusing sets that contradict themselves.
 #include "locks/multi/lock_set.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ bool same_lock(const LockMember& left, const LockMember& right) noexcept {
   return left.key == right.key && &left.space->space() == &right.space->space();
 }
 
-void demand_agreement(const LockMember& left, const LockMember& right) {
+void require_agreement(const LockMember& left, const LockMember& right) {
   if (left.type != right.type) {
     throw KeyError("several locks at once name the key '" + left.key + "' as " +
                    std::string(to_string(left.type)) + " and as " +
@@ -37,8 +37,8 @@ LockSet::LockSet(std::vector<LockMember> members) : members_(std::move(members))
   if (members_.empty()) {
     throw KeyError("several locks at once need at least 1 key: there is none");
   }
-  // What a backend is called is the same in every process; two of one name go by their age. Mostly
-  // there is one, and nobody need ask for its name.
+  // A backend's description is the same in every process; two of one description are sorted by age.
+  // Descriptions are only composed for sets of several backends, which are rare.
   std::map<const LockSpace*, std::string> names;
   const SpaceRef* const first = members_.front().space.get();
   const bool one_space = std::ranges::all_of(
@@ -55,7 +55,7 @@ LockSet::LockSet(std::vector<LockMember> members) : members_(std::move(members))
   });
   for (std::size_t index = 1; index < members_.size(); ++index) {
     const LockMember& before = members_[index - 1];
-    if (same_lock(before, members_[index])) demand_agreement(before, members_[index]);
+    if (same_lock(before, members_[index])) require_agreement(before, members_[index]);
   }
   members_.erase(std::unique(members_.begin(), members_.end(), same_lock), members_.end());
   if (members_.size() > most) {

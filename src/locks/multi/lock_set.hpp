@@ -1,4 +1,4 @@
-// The members of a composite in the order in which everybody takes them.
+// Several locks in the order in which every thread acquires them.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace latchkey::detail {
 class SpaceRef;
 class LockSpace;
 
-/// One lock of a composite.
+/// One of several locks.
 struct LockMember {
   std::shared_ptr<SpaceRef> space;
   std::string key;  ///< with its prefix
@@ -24,20 +24,20 @@ struct LockMember {
   std::optional<Owner> owner{};  ///< empty: the calling thread
 };
 
-/// Several locks, sorted by the bytes of their keys, then by backend, each once: two sets that name
-/// the same locks are taken in the same order by whoever takes them, in every process that spells
-/// the backends' URIs alike. Immutable.
+/// Several locks, each once, sorted by the bytes of their keys and then by backend. Two sets of the
+/// same locks have the same order, in every process that spells the backends' URIs alike: so
+/// threads that acquire them one after the other do not deadlock. Immutable.
 class LockSet {
  public:
   static constexpr std::size_t most = 1'000;
 
-  /// Throws KeyError: there is none, there are more than 1 000, or one key is named with two types
-  /// or for two owners.
+  /// Throws KeyError if there is no member, if there are more than 1 000, or if one key is named
+  /// with two types or for two owners.
   explicit LockSet(std::vector<LockMember> members);
 
   [[nodiscard]] std::span<const LockMember> members() const noexcept { return members_; }
 
-  /// For messages: the keys, or the first of many.
+  /// The keys, or the first of many, for messages.
   [[nodiscard]] std::string name() const;
 
  private:

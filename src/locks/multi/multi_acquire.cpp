@@ -2,13 +2,16 @@
 #include "locks/multi/multi_acquire.hpp"
 
 #include <algorithm>
-#include <mutex>
+#include <memory>
+#include <new>
 #include <utility>
 
 #include <latchkey/error.hpp>
 
+#include "core/mutex.hpp"
 #include "core/thread_order.hpp"
 #include "locks/hold/multi_hold.hpp"
+#include "locks/space/lock_space.hpp"
 #include "locks/space/space_ref.hpp"
 
 namespace latchkey::detail {
@@ -32,17 +35,14 @@ MultiAcquire::MultiAcquire(const LockSet& set, const Attempt& attempt, bool by_l
 Answer MultiAcquire::run() {
   const LockMember& first = *parts_.front().lock;
   parts_.front().space->refuse_if_cancelled(attempt_.cancel, first.key, first.type);
-  const bool one_space = std::ranges::all_of(
-      parts_, [&](const Part& part) { return part.space == parts_.front().space; });
-  MultiAcquirePlan composite(
-      {.members = parts_.size(),
-       .one_step = one_space && BatchAcquire::offered(*parts_.front().space, missing()),
-       .forever = attempt_.wait.is_forever(),
-       .asked = asked_,
-       .until = until_});
-  while (composite.step() != MultiAcquirePlan::Step::done) carry_out(composite);
-  culprit_ = composite.member();
-  answer_ = composite.answer();
+  MultiAcquirePlan plan({.members = parts_.size(),
+                         .one_step = in_one_step(),
+                         .forever = attempt_.wait.is_forever(),
+                         .asked = asked_,
+                         .until = until_});
+  while (plan.step() != MultiAcquirePlan::Step::done) carry_out(plan);
+  culprit_ = plan.member();
+  answer_ = plan.answer();
   if (answer_ == Answer::granted) {
     for (Part& part : parts_) {
       unpin(part);
@@ -54,18 +54,24 @@ Answer MultiAcquire::run() {
   return answer_;
 }
 
-void MultiAcquire::carry_out(MultiAcquirePlan& composite) {
-  switch (composite.step()) {
-    case MultiAcquirePlan::Step::attempt: return attempt(composite);
-    case MultiAcquirePlan::Step::await: return await(composite);
-    case MultiAcquirePlan::Step::fill: return fill(composite);
-    case MultiAcquirePlan::Step::give_back: give_back(); return composite.given_back();
+bool MultiAcquire::in_one_step() {
+  LockSpace* const space = parts_.front().space;
+  return std::ranges::all_of(parts_, [&](const Part& part) { return part.space == space; }) &&
+         BatchAcquire::is_possible(*space, missing());
+}
+
+void MultiAcquire::carry_out(MultiAcquirePlan& plan) {
+  switch (plan.step()) {
+    case MultiAcquirePlan::Step::attempt: return attempt(plan);
+    case MultiAcquirePlan::Step::await: return await(plan);
+    case MultiAcquirePlan::Step::fill: return fill(plan);
+    case MultiAcquirePlan::Step::give_back: give_back(); return plan.given_back();
     case MultiAcquirePlan::Step::done: return;
   }
 }
 
-std::vector<BatchAcquire::Asked> MultiAcquire::missing() {
-  std::vector<BatchAcquire::Asked> all;
+std::vector<BatchAcquire::Item> MultiAcquire::missing() {
+  std::vector<BatchAcquire::Item> all;
   all.reserve(parts_.size());
   for (Part& part : parts_) {
     if (part.hold != nullptr) continue;
@@ -75,19 +81,13 @@ std::vector<BatchAcquire::Asked> MultiAcquire::missing() {
   return all;
 }
 
-Attempt MultiAcquire::attempt_of(const Part& part) const {
-  Attempt its = attempt_;
-  its.type = part.lock->type;
-  return its;
-}
-
-// Everything that is not held, or nothing.
-void MultiAcquire::attempt(MultiAcquirePlan& composite) {
-  std::vector<BatchAcquire::Asked> all = missing();
-  BatchAcquire::ask(*parts_.front().space, all, attempt_, by_lock_,
-                    later(composite.until(), grace_));
-  // Of several answers that of the member that was in the way: the others were not granted because
-  // of it, and know of no holder.
+// Acquires everything that is not held, or nothing.
+void MultiAcquire::attempt(MultiAcquirePlan& plan) {
+  std::vector<BatchAcquire::Item> all = missing();
+  BatchAcquire batch(*parts_.front().space, all, attempt_, by_lock_);
+  batch.run(later(plan.until(), grace_));
+  // Of several answers, the plan needs that of the member that was in the way: the others were not
+  // granted because of it, and know of no holder.
   Answer answer = Answer::granted;
   std::size_t member = 0;
   bool known = false;
@@ -99,7 +99,7 @@ void MultiAcquire::attempt(MultiAcquirePlan& composite) {
       part.hold = call.hold;
       continue;
     }
-    if (call.answer == Answer::pending) continue;  // not asked, since another was in the way
+    if (call.answer == Answer::pending) continue;  // not asked for, since another was in the way
     const bool knows = call.answer != Answer::busy || !call.text.empty();
     if (answer == Answer::granted || (knows && !known)) {
       answer = call.answer;
@@ -107,53 +107,33 @@ void MultiAcquire::attempt(MultiAcquirePlan& composite) {
       known = knows;
     }
   }
-  composite.attempted(answer, member, now());
+  plan.attempted(answer, member, now());
 }
 
-void MultiAcquire::await(MultiAcquirePlan& composite) {
-  Part& part = parts_[composite.member()];
-  const Clock::time_point until = at_its_own(*part.space, composite.until());
-  part.call.emplace(*part.space);
-  part.call->acquire(part.lock->key, part.owner, attempt_of(part), by_lock_, {until, grace_});
-  if (part.call->answer() == Answer::granted) keep_alive(part);
-  composite.awaited(part.call->answer(), any_lost(), now());
+void MultiAcquire::await(MultiAcquirePlan& plan) {
+  Part& part = parts_[plan.member()];
+  Attempt its = attempt_;
+  its.type = part.lock->type;
+  BlockingCall& call = part.call.emplace(*part.space);
+  call.want(part.owner, its);
+  if (by_lock_) call.want_by_lock();
+  call.limit(by_clock_of(*part.space, plan.until()), grace_);
+  call.start_acquire(part.space->driver().place_of(part.lock->key));
+  call.wait(attempt_.cancel);
+  if (call.answer() == Answer::granted) {
+    part.hold = call.call().hold;
+    pin(part);
+  }
+  plan.awaited(call.answer(), any_lost(), now());
 }
 
-Clock::time_point MultiAcquire::at_its_own(const LockSpace& space,
-                                           Clock::time_point at) const noexcept {
-  return at == Clock::never() ? at : space.clock().now() + (at - now());
-}
-
-// Held from now on, and its lease renewed until all are.
-void MultiAcquire::keep_alive(Part& part) noexcept {
-  part.hold = part.call->call().hold;
-  part.kept = true;
-  const std::lock_guard guard(part.call->mutex_of(*part.hold));
-  Coordinator::pin(*part.hold);
-}
-
-void MultiAcquire::unpin(Part& part) noexcept {
-  if (!std::exchange(part.kept, false)) return;
-  const std::lock_guard guard(part.call->mutex_of(*part.hold));
-  Coordinator::unpin(*part.hold);
-}
-
-bool MultiAcquire::any_lost() const noexcept {
-  return std::ranges::any_of(parts_, [](const Part& part) {
-    return part.hold != nullptr && part.hold->is_lost(part.space->clock().now());
-  });
-}
-
-// All at the same time. Of a lease that was just given nothing is missing worth a message.
-void MultiAcquire::fill(MultiAcquirePlan& composite) {
+// Gives each member its full lease, all at the same time. A lease that has just begun is full.
+void MultiAcquire::fill(MultiAcquirePlan& plan) {
+  const auto lease = attempt_.lease.length(std::chrono::milliseconds(0));
   for (Part& part : parts_) {
-    part.call.emplace(*part.space);
-    if (attempt_.lease.is_watchdog()) continue;
-    const auto lease = attempt_.lease.length(std::chrono::milliseconds(0));
-    const Clock::duration left = part.hold->deadline_point() - part.space->clock().now();
-    if (left * 10 < Clock::duration(lease) * 9) {
-      part.call->begin_extend(*part.hold, part.lock->type, lease, at_its_own(*part.space, end()));
-    }
+    BlockingCall& call = part.call.emplace(*part.space);
+    if (!needs_extension(part)) continue;
+    call.start_extend(*part.hold, part.lock->type, lease, by_clock_of(*part.space, end()));
   }
   Answer answer = Answer::granted;
   std::size_t member = 0;
@@ -167,41 +147,74 @@ void MultiAcquire::fill(MultiAcquirePlan& composite) {
     answer = its;
     member = index;
   }
-  composite.filled(answer, member, now());
+  plan.filled(answer, member, now());
+}
+
+bool MultiAcquire::needs_extension(const Part& part) const noexcept {
+  if (attempt_.lease.is_watchdog()) return false;
+  const auto lease = attempt_.lease.length(std::chrono::milliseconds(0));
+  const Clock::duration left = part.hold->deadline_point() - part.space->clock().now();
+  return left * 10 < Clock::duration(lease) * 9;
+}
+
+// A pinned hold is renewed until all members are held.
+void MultiAcquire::pin(Part& part) noexcept {
+  part.pinned = true;
+  const ScopedLock lock(part.space->driver().shard_of(part.hold->home->hash).mutex);
+  Coordinator::pin(*part.hold);
+}
+
+void MultiAcquire::unpin(Part& part) noexcept {
+  if (!std::exchange(part.pinned, false)) return;
+  const ScopedLock lock(part.space->driver().shard_of(part.hold->home->hash).mutex);
+  Coordinator::unpin(*part.hold);
+}
+
+bool MultiAcquire::any_lost() const noexcept {
+  return std::ranges::any_of(parts_, [](const Part& part) {
+    return part.hold != nullptr && part.hold->is_lost(part.space->clock().now());
+  });
 }
 
 void MultiAcquire::give_back() noexcept {
   for (Part& part : parts_) {
-    if (part.hold == nullptr) continue;
-    unpin(part);
-    const bool watched = attempt_.lease.is_watchdog();
-    RemoteHold& held = *std::exchange(part.hold, nullptr);
-    // The call that it was acquired by may have to say why the next member was not granted.
-    part.end.emplace(*part.space);
-    if (by_lock_) {
-      part.end->begin_unlock(part.lock->key, part.lock->type, part.owner);
-    } else {
-      part.end->begin_release(held, part.lock->type, watched, std::chrono::milliseconds(0));
-    }
+    if (part.hold != nullptr) start_release(part);
   }
   for (Part& part : parts_) {
-    if (!part.end) continue;
-    part.end->finish(at_its_own(*part.space, end()));
-    const Answer answer = part.end->answer();
-    const bool left = answer == Answer::pending;  // the timer looks after it
-    if (!left && answer != Answer::granted && answer != Answer::lost) {
-      try {
-        part.end->fail(answer, part.lock->key, asked_);
-      } catch (const LockError& error) {
-        part.space->report(Event::Kind::unlock_error, part.lock->key, part.lock->type,
-                           error.what());
-      } catch (const std::bad_alloc&) {
-        part.space->report(Event::Kind::unlock_error, part.lock->key, part.lock->type,
-                           "out of memory");
-      }
-    }
-    part.end.reset();
+    if (part.release) finish_release(part, asked_, by_clock_of(*part.space, end()));
   }
+}
+
+// `part.call` stays as it is: its error may be thrown afterwards.
+void MultiAcquire::start_release(Part& part) {
+  unpin(part);
+  RemoteHold& held = *std::exchange(part.hold, nullptr);
+  const LockMember& lock = *part.lock;
+  BlockingCall& release = part.release.emplace(*part.space);
+  if (by_lock_) {
+    release.start_unlock(part.space->driver().place_of(lock.key), lock.type, part.owner);
+  } else {
+    release.start_release(held, {lock.type, attempt_.lease.is_watchdog()},
+                          std::chrono::milliseconds(0));
+  }
+}
+
+void MultiAcquire::finish_release(Part& part, Clock::time_point asked,
+                                  Clock::time_point until) noexcept {
+  part.release->finish(until);
+  const Answer answer = part.release->answer();
+  const bool done = answer == Answer::granted || answer == Answer::lost ||
+                    answer == Answer::pending;  // the timer thread sees to the release
+  const LockMember& lock = *part.lock;
+  Reporter& reporter = part.space->reporter();
+  try {
+    if (!done) part.release->fail(answer, lock.key, asked);
+  } catch (const LockError& error) {
+    reporter.error(Event::Kind::unlock_error, lock.key, lock.type, error.what());
+  } catch (const std::bad_alloc&) {
+    reporter.error(Event::Kind::unlock_error, lock.key, lock.type, "out of memory");
+  }
+  part.release.reset();
 }
 
 void MultiAcquire::fail() {
@@ -210,13 +223,19 @@ void MultiAcquire::fail() {
 }
 
 Hold MultiAcquire::take() {
-  const bool watched = attempt_.lease.is_watchdog();
-  std::vector<Hold> holds;
-  holds.reserve(parts_.size());
+  auto together = std::make_unique<MultiHold>(set_.name(), parts_.size());
+  const HoldTerms terms{parts_.front().lock->type, attempt_.lease.is_watchdog()};
   for (Part& part : parts_) {
-    holds.push_back(Hold(std::exchange(part.hold, nullptr), {part.lock->type, watched}));
+    together->add({*std::exchange(part.hold, nullptr), {part.lock->type, terms.watchdog}});
   }
-  return MultiHold::wrap(set_, std::move(holds));
+  return Hold(together.release(), terms);
 }
+
+Clock::time_point MultiAcquire::by_clock_of(const LockSpace& space,
+                                            Clock::time_point at) const noexcept {
+  return at == Clock::never() ? at : space.clock().now() + (at - now());
+}
+
+Clock::time_point MultiAcquire::now() const noexcept { return parts_.front().space->clock().now(); }
 
 }  // namespace latchkey::detail

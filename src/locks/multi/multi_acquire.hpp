@@ -1,9 +1,9 @@
 // One blocking acquire of several locks.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include <latchkey/attempt.hpp>
@@ -16,57 +16,60 @@
 
 namespace latchkey::detail {
 
-/// Carries out what a MultiAcquirePlan decides, on the caller's thread, by calls to the
-/// coordinators of the members. What is held when this goes and was not taken is released, and what
-/// cannot be said about that is told to the listener.
+/// Carries out the steps of a MultiAcquirePlan on the caller's thread, by calls to the members'
+/// coordinators. The destructor releases what is held and was neither taken nor kept; its errors
+/// are reported to the listener.
 class MultiAcquire {
  public:
-  /// Takes by acquire, or as lock() does. The set must outlive this. The types are the set's.
+  /// Acquires Hold objects, or as lock() does. `set` and `attempt` must outlive this. The types are
+  /// the set's.
   MultiAcquire(const LockSet& set, const Attempt& attempt, bool by_lock);
   MultiAcquire(const MultiAcquire&) = delete;
   MultiAcquire& operator=(const MultiAcquire&) = delete;
   ~MultiAcquire() { give_back(); }
 
   /// granted: all are held; busy: not within the wait. Throws what Lock::acquire throws, about the
-  /// member that was in the way.
+  /// member that was not granted.
   Answer run();
-  /// Throws LockTimeout about the member that was busy.
+  /// After busy: throws LockTimeout about the member that was busy.
   [[noreturn]] void fail();
 
-  /// After granted: what acquire gives.
+  /// After granted: what acquire returns. Throws std::bad_alloc.
   [[nodiscard]] Hold take();
-  /// After granted: lock() keeps it until it is unlocked.
+  /// After granted: all stay held until they are unlocked.
   void keep() noexcept { parts_.clear(); }
 
  private:
+  /// What this call has of one member.
   struct Part {
     const LockMember* lock = nullptr;
     LockSpace* space = nullptr;
     Owner owner = Owner::nobody();
     RemoteHold* hold = nullptr;
-    bool kept = false;                   ///< its lease is renewed while others are awaited
+    bool pinned = false;                 ///< its lease is renewed while others are awaited
     std::optional<BlockingCall> call{};  ///< the last acquire or extend
-    std::optional<BlockingCall> end{};   ///< the release
+    std::optional<BlockingCall> release{};
   };
 
-  void carry_out(MultiAcquirePlan& composite);
-  void attempt(MultiAcquirePlan& composite);
-  void await(MultiAcquirePlan& composite);
-  void fill(MultiAcquirePlan& composite);
+  void carry_out(MultiAcquirePlan& plan);
+  void attempt(MultiAcquirePlan& plan);
+  void await(MultiAcquirePlan& plan);
+  void fill(MultiAcquirePlan& plan);
   void give_back() noexcept;
-  void keep_alive(Part& part) noexcept;
-  void unpin(Part& part) noexcept;
+  void start_release(Part& part);
+  static void finish_release(Part& part, Clock::time_point asked, Clock::time_point until) noexcept;
+  static void pin(Part& part) noexcept;
+  static void unpin(Part& part) noexcept;
+  [[nodiscard]] bool in_one_step();
   [[nodiscard]] bool any_lost() const noexcept;
-  [[nodiscard]] Attempt attempt_of(const Part& part) const;
-  [[nodiscard]] std::vector<BatchAcquire::Asked> missing();
-  /// At `at` by the clock of the first member, which may be another than the space's own.
-  [[nodiscard]] Clock::time_point at_its_own(const LockSpace& space,
-                                             Clock::time_point at) const noexcept;
+  [[nodiscard]] bool needs_extension(const Part& part) const noexcept;
+  [[nodiscard]] std::vector<BatchAcquire::Item> missing();
+  /// `at`, which is a time of the first member's clock, by the clock of `space`.
+  [[nodiscard]] Clock::time_point by_clock_of(const LockSpace& space,
+                                              Clock::time_point at) const noexcept;
   /// The end of the wait, and of the grace.
   [[nodiscard]] Clock::time_point end() const noexcept { return later(until_, grace_); }
-  [[nodiscard]] Clock::time_point now() const noexcept {
-    return parts_.front().space->clock().now();
-  }
+  [[nodiscard]] Clock::time_point now() const noexcept;
 
   const LockSet& set_;
   const Attempt& attempt_;
@@ -76,7 +79,7 @@ class MultiAcquire {
   Clock::time_point until_;
   std::chrono::milliseconds grace_{};  ///< Call::grace
   Answer answer_ = Answer::pending;
-  std::size_t culprit_ = 0;  ///< where not granted: of which member the answer is
+  std::size_t culprit_ = 0;  ///< not granted: the member that `answer_` is about
 };
 
 }  // namespace latchkey::detail

@@ -1,4 +1,4 @@
-// The decisions about several locks at once.
+// The decisions of an acquire of several locks.
 #include "locks/multi/multi_acquire_plan.hpp"
 
 #include "locks/planted.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 constexpr unsigned failures_together = 3;
 
-/// Within the wait it is worth to ask again.
+/// A later attempt within the wait may succeed.
 bool may_pass(Answer answer) noexcept {
   return answer == Answer::busy || answer == Answer::unavailable;
 }
@@ -39,12 +39,12 @@ void MultiAcquirePlan::in_order() noexcept {
 void MultiAcquirePlan::attempted(Answer answer, std::size_t member,
                                  Clock::time_point now) noexcept {
   if (answer == Answer::granted) {
-    // What was waited for before is held for longer than the others.
+    // A member that was awaited first is held for longer than the others.
     step_ = Step::fill;
     return;
   }
   const bool over = now >= terms_.until;
-  // A refusal of all may be meant for one of them: one by one it is said of that one.
+  // A refused request may be refused because of one member: in order, that member is named.
   if (answer != Answer::refused && (over || !may_pass(answer))) return end(answer, member);
   ++failures_;
   const bool again = answer == Answer::busy && failures_ < failures_together && now < half_;
@@ -94,7 +94,7 @@ void MultiAcquirePlan::end(Answer answer, std::size_t member) noexcept {
   give_back(Step::done, member);
 }
 
-// Something was lost before all were held.
+// A member was lost before all were held.
 void MultiAcquirePlan::begin_again(Answer answer, std::size_t member,
                                    Clock::time_point now) noexcept {
   if (now >= terms_.until || !may_pass(answer)) return end(answer, member);

@@ -1,4 +1,4 @@
-// The decisions about several locks at once: what is asked for next, and when all is given back.
+// The decisions of an acquire of several locks: what to request next, and when to give all back.
 #pragma once
 
 #include <cstddef>
@@ -10,30 +10,31 @@
 
 namespace latchkey::detail {
 
-/// One acquire of several locks, whose members are numbered in the order in which everybody takes
-/// them. Like the coordinator it decides without doing: it has no thread, no socket and no clock,
-/// and the members' coordinators, which do the waiting and the renewing, do not know of it.
+/// One acquire of several locks, whose members are numbered in the order of their LockSet. Like the
+/// coordinator it decides without doing: it has no thread, no socket and no clock. The members'
+/// coordinators, which wait and renew, do not know of it.
 ///
-/// | step      | what is to be done                                       | what is said then   |
-/// |-----------|----------------------------------------------------------|---------------------|
-/// | attempt   | all that is not held is asked for in one request, once   | attempted           |
-/// | await     | member() is acquired, until until()                      | awaited             |
-/// | fill      | every member is given its full lease                     | filled              |
-/// | give_back | what is held is released                                 | given_back          |
-/// | done      | answer() and, where it is not granted, member()          |                     |
+/// | step      | what the host does                                          | what it reports  |
+/// |-----------|-------------------------------------------------------------|------------------|
+/// | attempt   | requests once, in one step, everything that is not held     | attempted        |
+/// | await     | acquires member(), until until()                            | awaited          |
+/// | fill      | extends every member to its full lease                      | filled           |
+/// | give_back | releases what is held                                       | given_back       |
+/// | done      | returns answer(); if it is not granted, it is about member() |                 |
 ///
-/// Two ways lead to all of them. Together: one attempt for all; where one is busy that one is
-/// waited for, with nothing else held, and the others are attempted again. So nobody is in
-/// anybody's way while they wait, but many small attempts may starve one for many. Therefore after
-/// three failures, or half of the wait, in order: one by one, each held while the next is awaited.
-/// Whoever waits then holds only what comes before, so no two wait for each other.
+/// There are two strategies. Together: one attempt at all members. If one is busy, the call waits
+/// for that one while it holds nothing else, and then attempts the others again. Calls that wait
+/// block nobody, but many small calls may starve a large one. So after three failures, or half of
+/// the wait, the call goes on in order: it acquires one member after the other and holds each while
+/// it waits for the next. A call that waits then holds only members that come earlier, so no two
+/// calls wait for each other.
 class MultiAcquirePlan {
  public:
   enum class Step : std::uint8_t { attempt, await, fill, give_back, done };
 
   struct Terms {
     std::size_t members = 0;
-    bool one_step = false;  ///< the backend takes all of them, or none, by one request
+    bool one_step = false;  ///< one request grants all members or none
     bool forever = false;
     Clock::time_point asked{};
     Clock::time_point until = Clock::never();  ///< at or before `asked`: one attempt at each
@@ -41,18 +42,18 @@ class MultiAcquirePlan {
 
   explicit MultiAcquirePlan(const Terms& terms) noexcept;
 
-  // --- what to do now ---
+  // --- the current step ---
   [[nodiscard]] Step step() const noexcept { return step_; }
   [[nodiscard]] std::size_t member() const noexcept { return member_; }
   [[nodiscard]] Clock::time_point until() const noexcept;
   [[nodiscard]] Answer answer() const noexcept { return answer_; }
 
-  // --- what came of it ---
-  /// `member`: where not granted, the one that was in the way.
+  // --- the result of the step ---
+  /// `member`: the one that was not granted because of somebody else.
   void attempted(Answer answer, std::size_t member, Clock::time_point now) noexcept;
-  /// `lost`: something that was held is lost.
+  /// `lost`: a member that was held is lost.
   void awaited(Answer answer, bool lost, Clock::time_point now) noexcept;
-  /// granted: all are held and have their leases; otherwise what became of `member`.
+  /// granted: all are held with their full leases; otherwise the answer about `member`.
   void filled(Answer answer, std::size_t member, Clock::time_point now) noexcept;
   void given_back() noexcept;
 

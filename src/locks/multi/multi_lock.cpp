@@ -3,8 +3,10 @@
 
 #include <deque>
 
+#include "locks/multi/lock_set.hpp"
 #include "locks/multi/multi_acquire.hpp"
 #include "locks/space/live_spaces.hpp"
+#include "locks/space/lock_space.hpp"
 #include "locks/space/space_ref.hpp"
 
 namespace latchkey::detail {
@@ -16,26 +18,27 @@ Attempt of_type(const Attempt& attempt, LockType type) {
   return its;
 }
 
-/// Where a thread's locks are counted while it takes them: all, or after an exception none.
-class Counted {
+/// Counts the members among the calling thread's locks, and takes them off again unless they are
+/// locked in the end.
+class ThreadLockCount {
  public:
-  explicit Counted(const LockSet& set) : set_(set) {
+  explicit ThreadLockCount(const LockSet& set) : set_(set) {
     for (const LockMember& member : set_.members()) {
       if (!member.owner) ThreadLocks::taken(member.space->space());
     }
   }
-  Counted(const Counted&) = delete;
-  Counted& operator=(const Counted&) = delete;
-  ~Counted() {
+  ThreadLockCount(const ThreadLockCount&) = delete;
+  ThreadLockCount& operator=(const ThreadLockCount&) = delete;
+  ~ThreadLockCount() {
     for (const LockMember& member : set_.members()) {
-      if (!locked_ && !member.owner) ThreadLocks::given_back(member.space->space());
+      if (!kept_ && !member.owner) ThreadLocks::given_back(member.space->space());
     }
   }
-  void locked() noexcept { locked_ = true; }
+  void keep() noexcept { kept_ = true; }
 
  private:
   const LockSet& set_;
-  bool locked_ = false;
+  bool kept_ = false;
 };
 
 }  // namespace
@@ -63,14 +66,14 @@ std::optional<Hold> try_acquire_together(const LockSet& set, const Attempt& atte
 }
 
 bool lock_together(const LockSet& set, Wait wait) {
-  Counted counted(set);
+  ThreadLockCount count(set);
   Attempt attempt;
   attempt.wait = wait;
   attempt.lease = watchdog;
   MultiAcquire call(set, attempt, true);
   if (call.run() != Answer::granted) return false;
   call.keep();
-  counted.locked();
+  count.keep();
   return true;
 }
 
@@ -78,8 +81,9 @@ bool unlock_together(const LockSet& set) {
   const Owner me = Owner::this_thread();
   std::deque<BlockingCall> calls;
   for (const LockMember& member : set.members()) {
-    calls.emplace_back(member.space->space())
-        .begin_unlock(member.key, member.type, member.owner.value_or(me));
+    LockSpace& space = member.space->space();
+    calls.emplace_back(space).start_unlock(space.driver().place_of(member.key), member.type,
+                                           member.owner.value_or(me));
   }
   for (BlockingCall& call : calls) call.finish();
   bool all = true;

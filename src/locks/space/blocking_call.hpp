@@ -1,79 +1,133 @@
-// One of several calls of the same thread.
+// How one thread waits for one call.
 #pragma once
 
 #include <chrono>
-#include <optional>
 #include <stop_token>
 #include <string_view>
 
 #include <latchkey/attempt.hpp>
+#include <latchkey/hold.hpp>
 #include <latchkey/owner.hpp>
+#include <latchkey/wait.hpp>
 
+#include "core/thread_annotations.hpp"
 #include "locks/call.hpp"
-#include "locks/space/lock_space.hpp"
+#include "locks/space/error_context.hpp"
+#include "locks/space/lifetime.hpp"
+#include "locks/space/shard.hpp"
 
 namespace latchkey::detail {
 
-/// A call to a coordinator in two halves, so that a thread can begin several, also in different
-/// spaces, before it waits for the first: their requests are then under way together.
+class LockSpace;
+
+/// One call to a coordinator, in two halves: start… brings the event, wait or finish lends the
+/// calling thread to the backend until the coordinator has answered. A thread that needs several
+/// keys starts several calls, also in different spaces, before it waits for the first: their
+/// requests are then under way together.
 ///
-/// Begun once. What was begun is finished before this goes, and nothing else may be done with it in
-/// between. Belongs to one thread.
+/// Started at most once. The destructor waits for a call that is still pending. Belongs to one
+/// thread.
 class BlockingCall {
  public:
-  explicit BlockingCall(LockSpace& space) noexcept : space_(&space) {}
+  explicit BlockingCall(LockSpace& space) noexcept : space_(space) {}
   BlockingCall(const BlockingCall&) = delete;
   BlockingCall& operator=(const BlockingCall&) = delete;
   ~BlockingCall() { finish(); }
 
-  /// How long a call may last.
-  struct Limit {
-    Clock::time_point until;
-    std::chrono::milliseconds grace;  ///< Call::grace
-  };
+  // --- an acquire: what is wanted, how long it may take, and its start ---
+  void want(Owner owner, const Attempt& attempt) noexcept {
+    call_.owner = owner;
+    call_.type = attempt.type;
+    call_.lease = attempt.lease;
+    call_.reentry = attempt.reentry;
+    call_.origin = attempt.origin;
+  }
+  /// Counts as lock() instead of as a Hold.
+  void want_by_lock() noexcept { call_.by_lock = true; }
+  /// A LockTimeout shall name the holder.
+  void want_holder_name() noexcept { call_.wants_holder_name = true; }
+  /// The wait begins when the call is known not to be granted at once.
+  void limit(Wait wait) noexcept;
+  /// Part of a longer wait; `grace` is Call::grace.
+  void limit(Clock::time_point until, std::chrono::milliseconds grace) noexcept;
+  /// One attempt, made by one request together with others.
+  void limit_to_batch() noexcept;
+  void start_acquire(const KeyPlace& place);
+  /// The same for a caller that holds the mutexes of several keys, and has a parker already.
+  void start_acquire(Shard& shard, ShardLock& lock, const KeyPlace& place)
+      LATCHKEY_REQUIRES(shard.mutex);
 
-  /// Acquires and waits.
-  void acquire(std::string_view key, Owner owner, const Attempt& attempt, bool by_lock,
-               const Limit& limit);
-
-  /// It ends as unavailable where there is no answer until then.
-  void begin_extend(RemoteHold& hold, LockType type, std::chrono::milliseconds lease,
+  // --- the other calls ---
+  /// Without an answer at `until` it ends as unavailable.
+  void start_extend(RemoteHold& hold, LockType type, std::chrono::milliseconds lease,
                     Clock::time_point until = Clock::never());
-  void begin_release(RemoteHold& hold, LockType type, bool watched,
-                     std::chrono::milliseconds linger);
-  void begin_unlock(std::string_view key, LockType type, Owner owner);
+  /// The key stays locked for `linger` longer. Throws std::bad_alloc before anything is changed.
+  void start_release(RemoteHold& hold, HoldTerms terms, std::chrono::milliseconds linger);
+  /// For a thread that cannot wait, because it has no memory for a parker: the timer thread sees to
+  /// the release.
+  void release_without_waiting(RemoteHold& hold, HoldTerms terms, std::chrono::milliseconds linger);
+  void start_unlock(const KeyPlace& place, LockType type, Owner owner);
 
-  /// Waits for the answer to what was begun. A release is left alone at `until`, and its answer
-  /// stays pending.
-  void finish(Clock::time_point until = Clock::never());
-
-  /// Guards what the coordinator of `hold` knows of it.
-  [[nodiscard]] SmallMutex& mutex_of(const RemoteHold& hold) noexcept {
-    return space_->shard_of(hold.home->hash).mutex;
+  // --- waiting ---
+  /// Waits for the answer. Only right after start…, before this thread waits for anything else:
+  /// that could use up the wake-up that is meant for this call.
+  void wait() {
+    if (pending_) sleep_until_answered(Clock::never());
+  }
+  void wait(const std::stop_token& cancel) {
+    if (pending_) wait_or_cancel(cancel);
+  }
+  /// Waits at any time after start…. At `until` a release is given up: its answer stays pending,
+  /// and the timer thread sees to it.
+  void finish(Clock::time_point until = Clock::never()) {
+    if (!pending_) return;
+    check(until);
+    sleep_until_answered(until);
   }
 
-  [[nodiscard]] Answer answer() const noexcept { return call_.answer; }
-  [[nodiscard]] const Call& call() const noexcept { return call_; }
+  /// In a batch: the answer to the one request.
+  void complete(Shard& shard, ShardLock& lock, RemoteHold& claim, Outcome& outcome)
+      LATCHKEY_REQUIRES(shard.mutex);
+  /// In a batch: the one request was not answered in time.
+  void give_up(Shard& shard, ShardLock& lock, RemoteHold& claim) LATCHKEY_REQUIRES(shard.mutex);
 
-  /// Throws what `answer` means: `key` was asked for since `asked`; `asker` as for
-  /// LockSpace::release.
+  [[nodiscard]] LockSpace& space() const noexcept { return space_; }
+  [[nodiscard]] const Call& call() const noexcept { return call_; }
+  [[nodiscard]] Answer answer() const noexcept { return call_.answer; }
+  [[nodiscard]] bool pending() const noexcept { return pending_; }
+
+  /// Throws the error that `answer` stands for, about `key`, which was asked for at `asked`.
+  /// `context` as for throw_answer.
   [[noreturn]] void fail(Answer answer, std::string_view key, Clock::time_point asked,
-                         const Asker* asker = nullptr);
+                         const ErrorContext* context = nullptr);
 
  private:
-  friend class BatchAcquire;
-
   template <class Bring>
-  void begin(ShardLock& lock, Coordinator& home, Bring&& bring);
-  void begin_acquire(ShardLock& lock, Coordinator& home);
-  void want(Owner owner, const Attempt& attempt, bool by_lock) noexcept;
+  void bring(Shard& shard, ShardLock& lock, Coordinator& home, Bring&& event)
+      LATCHKEY_REQUIRES(shard.mutex);
+  [[nodiscard]] Clock::time_point begin_release(HoldTerms terms,
+                                                std::chrono::milliseconds linger) noexcept;
+  void wait_or_cancel(const std::stop_token& cancel);
+  void sleep_until_answered(Clock::time_point until);
+  void check(Clock::time_point until);
+  void cancel();
 
-  LockSpace* space_;
+  LockSpace& space_;
   Call call_;
   Shard* shard_ = nullptr;
   Coordinator* home_ = nullptr;  ///< valid while the call is pending, with the shard's mutex held
+  Clock::time_point wake_at_ = Clock::never();  ///< when this thread brings the next tick
   bool pending_ = false;
-  std::optional<LockSpace::ReleaseGuard> departure_;  ///< released: the space may go with the hold
+  bool begins_late_ = false;  ///< the wait begins anew if the call is not granted at once
+  ReleaseGuard guard_;
 };
+
+/// Makes the calling thread's parker. Before a call is started that may have to wait: what a wait
+/// needs must not be missing then. Throws std::bad_alloc.
+inline void require_parker() {
+  if (Parker::mine_if_any() == nullptr) [[unlikely]] {
+    static_cast<void>(Parker::mine());
+  }
+}
 
 }  // namespace latchkey::detail

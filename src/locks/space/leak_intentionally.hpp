@@ -5,10 +5,11 @@
 
 namespace latchkey::detail {
 
-/// Keeps `thing` for ever, and where a leak checker finds it. For the one thread of a forked child.
-inline void leave_behind(const void* thing) {
-  static std::vector<const void*>& things = *new std::vector<const void*>;
-  things.push_back(thing);
+/// Keeps `object` for ever, reachable for a leak checker. Called by the only thread of a forked
+/// child.
+inline void leak_intentionally(const void* object) {
+  static std::vector<const void*>& leaked = *new std::vector<const void*>;
+  leaked.push_back(object);
 }
 
 }  // namespace latchkey::detail

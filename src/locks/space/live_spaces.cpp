@@ -1,29 +1,31 @@
-// Telling spaces that a thread ended while it held.
+// Notifying spaces that a thread has ended while it held a lock.
 #include "locks/space/live_spaces.hpp"
 
 #include <pthread.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <vector>
 
+#include "core/mutex.hpp"
+#include "core/thread_annotations.hpp"
 #include "locks/space/lock_space.hpp"
 
 namespace latchkey::detail {
 namespace {
 
 struct Registry final : ForkParticipant {
-  std::mutex mutex;
-  std::vector<LockSpace*> spaces;
+  Mutex mutex;
+  std::vector<LockSpace*> spaces LATCHKEY_GUARDED_BY(mutex);
 
-  void prepare() noexcept override { mutex.lock(); }
-  void parent() noexcept override { mutex.unlock(); }
-  void child() noexcept override { mutex.unlock(); }
+  void prepare() noexcept LATCHKEY_FORK_HANDLER override { mutex.lock(); }
+  void parent() noexcept LATCHKEY_FORK_HANDLER override { mutex.unlock(); }
+  void child() noexcept LATCHKEY_FORK_HANDLER override { mutex.unlock(); }
 };
 
-// Never destroyed: threads may end after static objects went.
+// Never destroyed: threads may end after static objects are gone.
 Registry& registry() {
   static Registry& made = [&]() -> Registry& {
     auto& fresh = *new Registry;
@@ -33,18 +35,21 @@ Registry& registry() {
   return made;
 }
 
+/// How many locks of one space a thread has.
 struct Count {
-  std::uint64_t space;
+  std::uint64_t space;  ///< LockSpace::number
   std::uint64_t locks;
 };
 
+/// The counts of one thread. Spaces that it holds nothing of have none.
 struct Counts {
-  std::vector<Count> of;
+  std::vector<Count> per_space;
   Owner owner = Owner::this_thread();
 
-  void tell(std::uint64_t number) const {
-    const std::lock_guard lock(registry().mutex);
-    for (LockSpace* const space : registry().spaces) {
+  void notify(std::uint64_t number) const {
+    Registry& all = registry();
+    const ScopedLock lock(all.mutex);
+    for (LockSpace* const space : all.spaces) {
       if (space->number() == number) space->owner_ended(owner);
     }
   }
@@ -55,12 +60,12 @@ constinit thread_local Counts* mine = nullptr;
 extern "C" void end_counts(void* ended) {
   const std::unique_ptr<const Counts> counts(static_cast<Counts*>(ended));
   mine = nullptr;
-  for (const Count& count : counts->of) {
-    if (count.locks > 0) counts->tell(count.space);
+  for (const Count& count : counts->per_space) {
+    if (count.locks > 0) counts->notify(count.space);
   }
 }
 
-// The destructors of keys run after those of thread_local objects, which may unlock yet.
+// The destructors of pthread keys run after those of thread_local objects, which may still unlock.
 pthread_key_t make_key() {
   pthread_key_t key{};
   if (::pthread_key_create(&key, end_counts) != 0) throw std::bad_alloc();
@@ -80,33 +85,35 @@ Counts& counts() {
 }  // namespace
 
 void LiveSpaces::add(LockSpace& space) {
-  const std::lock_guard lock(registry().mutex);
-  registry().spaces.push_back(&space);
+  Registry& all = registry();
+  const ScopedLock lock(all.mutex);
+  all.spaces.push_back(&space);
 }
 
 void LiveSpaces::remove(LockSpace& space) noexcept {
-  const std::lock_guard lock(registry().mutex);
-  std::erase(registry().spaces, &space);
+  Registry& all = registry();
+  const ScopedLock lock(all.mutex);
+  std::erase(all.spaces, &space);
 }
 
 void ThreadLocks::taken(const LockSpace& space) {
-  auto& of = counts().of;
-  const auto found = std::ranges::find(of, space.number(), &Count::space);
-  if (found != of.end()) {
+  std::vector<Count>& all = counts().per_space;
+  const auto found = std::ranges::find(all, space.number(), &Count::space);
+  if (found != all.end()) {
     ++found->locks;
   } else {
-    of.push_back({space.number(), 1});
+    all.push_back({space.number(), 1});
   }
 }
 
 void ThreadLocks::given_back(const LockSpace& space) noexcept {
   if (mine == nullptr) return;
-  auto& of = mine->of;
-  const auto found = std::ranges::find(of, space.number(), &Count::space);
-  if (found == of.end()) return;
+  std::vector<Count>& all = mine->per_space;
+  const auto found = std::ranges::find(all, space.number(), &Count::space);
+  if (found == all.end()) return;
   if (--found->locks > 0) return;
-  *found = of.back();
-  of.pop_back();
+  *found = all.back();
+  all.pop_back();
 }
 
 }  // namespace latchkey::detail

@@ -1,7 +1,5 @@
-// Which spaces exist, for threads that end.
+// What a thread that ends while it holds a lock leaves behind.
 #pragma once
-
-#include <cstdint>
 
 #include <latchkey/owner.hpp>
 
@@ -9,15 +7,16 @@ namespace latchkey::detail {
 
 class LockSpace;
 
-/// The spaces that exist now, by their number. Thread-safe.
+/// The spaces that exist, by their number. Thread-safe.
 class LiveSpaces {
  public:
   static void add(LockSpace& space);
   static void remove(LockSpace& space) noexcept;
 };
 
-/// What the calling thread took by lock() and has not given back, counted per space, so that the
-/// spaces can be told when the thread ends before it did.
+/// Counts, for each space, what the calling thread has acquired by lock() and not yet unlocked. If
+/// the thread ends before it has unlocked everything, the spaces are notified
+/// (LockSpace::owner_ended).
 class ThreadLocks {
  public:
   static void taken(const LockSpace& space);

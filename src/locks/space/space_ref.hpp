@@ -1,11 +1,11 @@
-// The reference by which Locks and Lock keep their space alive.
+// How Locks and Lock keep their space alive.
 #pragma once
 
 #include "locks/space/lock_space.hpp"
 
 namespace latchkey::detail {
 
-/// Locks and Lock share one; when the last of them goes, the space lives on only for its holds.
+/// Shared by Locks and Lock. When the last of them goes, the space lives on only for its holds.
 class SpaceRef {
  public:
   explicit SpaceRef(LockSpace* space) noexcept : space_(space) {}

@@ -1,4 +1,4 @@
-// What the errors of a decorated call say of it.
+// What errors say of the decorated call that they come from.
 #pragma once
 
 #include <string>
@@ -9,11 +9,12 @@
 
 namespace latchkey::detail {
 
-/// A decorated call. Its texts are made where there is an error.
-struct Asker {
+/// A decorated call, for errors that are thrown in it. Its texts are composed only for an error.
+struct ErrorContext {
   Origin origin{};
   Lease lease = watchdog;
 
+  /// Adds the method and its terms to `site`; nothing for a call that is not decorated.
   void describe(LockSite& site) const;
 };
 

@@ -1,5 +1,5 @@
-// What the errors of a decorated call say of it.
-#include "locks/space/asker.hpp"
+// What errors say of the decorated call that they come from.
+#include "locks/space/error_context.hpp"
 
 #include <chrono>
 
@@ -7,7 +7,7 @@
 
 namespace latchkey::detail {
 
-void Asker::describe(LockSite& site) const {
+void ErrorContext::describe(LockSite& site) const {
   if (origin.site == nullptr) return;
   site.method = origin.site->where();
   site.terms = "key template '";
