@@ -20,19 +20,18 @@ std::string join(std::initializer_list<std::string_view> pieces) {
   return text;
 }
 
-}  // namespace
-
-std::string_view hash_tag(std::string_view key) noexcept {
-  const std::size_t open = key.find('{');
-  if (open == std::string_view::npos) return {};
+/// Redis hashes what stands between the first `{` and the next `}` behind it, unless that is empty.
+bool has_hash_tag(std::string_view key, std::size_t open) noexcept {
   const std::size_t close = key.find('}', open);
-  if (close == std::string_view::npos) return {};
-  return key.substr(open + 1, close - open - 1);
+  return close != std::string_view::npos && close > open + 1;
 }
 
+}  // namespace
+
 std::optional<std::string> refuse_name(std::string_view key) {
-  const bool has_braces = key.find_first_of("{}") != std::string_view::npos;
-  if (has_braces && hash_tag(key).empty()) {
+  const std::size_t open = key.find('{');
+  const bool closes = key.find('}') != std::string_view::npos;
+  if (open != std::string_view::npos ? !has_hash_tag(key, open) : closes) {
     return join({"the name '", key,
                  "' has braces that make no hash tag: enclose a part of it, as in {order}:42, or "
                  "use none"});

@@ -50,10 +50,6 @@ inline constexpr std::string_view rw_channel_prefix = "redisson_rwlock:";
 /// its key are no locks either.
 [[nodiscard]] std::optional<std::string> refuse_name(std::string_view key);
 
-/// The part of a key that Redis hashes to find its slot: what stands between the first `{` and the
-/// next `}`. Empty if Redis hashes the whole key.
-[[nodiscard]] std::string_view hash_tag(std::string_view key) noexcept;
-
 /// HoldId::text() without an allocation.
 class OwnerText {
  public:

@@ -8,7 +8,7 @@
 #include <latchkey/error.hpp>
 
 #include "redis/connection_multiplexer.hpp"
-#include "redis/names.hpp"
+#include "redis/slots.hpp"
 
 namespace latchkey::detail::redis {
 namespace {
@@ -36,11 +36,8 @@ class RedisBackend final : public Backend {
     return offered;
   }
 
-  // Equal hash tags lie in one slot. Different ones may by chance: that is not worth a hash
-  // function.
   bool same_partition(std::string_view key, std::string_view other) const noexcept override {
-    const std::string_view tag = hash_tag(key);
-    return !tag.empty() && hash_tag(other) == tag;
+    return slot_of(key) == slot_of(other);
   }
 
   std::string describe() const override { return connections_.uri().describe(); }
