@@ -158,8 +158,9 @@ class Sink {
 /// What a backend offers. Asked once, when the Locks are made.
 struct Capabilities {
   bool reentrant = true, fair = false, read_write = false, fenced = false;
-  /// acquire_all works for any keys (all), for keys of one hash slot (slot), or not at all (none).
-  enum class OneStep : std::uint8_t { none, slot, all } one_step = OneStep::none;
+  /// acquire_all works for any keys (all), for keys of one partition (Backend::same_partition), or
+  /// not at all (none).
+  enum class OneStep : std::uint8_t { none, partition, all } one_step = OneStep::none;
   /// Subscriptions deliver; without it waiters poll.
   bool pushes = false;
   /// A request runs after all that were submitted before it, also where those ended as unknown.
@@ -187,6 +188,12 @@ class Backend {
   virtual ~Backend() = default;
 
   [[nodiscard]] virtual Capabilities capabilities() const noexcept = 0;
+
+  /// One acquire_all may name both keys. Asked only if `capabilities` says OneStep::partition.
+  [[nodiscard]] virtual bool same_partition(std::string_view /*key*/,
+                                            std::string_view /*other*/) const noexcept {
+    return false;
+  }
 
   /// Scheme, host, port and database for messages; never a user name or a password.
   [[nodiscard]] virtual std::string describe() const = 0;

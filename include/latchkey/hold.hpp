@@ -10,13 +10,13 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 #include <latchkey/lock_type.hpp>
 
 namespace latchkey {
 
 namespace detail {
-class Held;
 class RemoteHold;
 class LockSpace;
 class MultiHold;
@@ -24,7 +24,17 @@ class MultiAcquire;
 class ScopeHolds;
 struct ScopeHold;
 class LockedCall;
-struct Asker;
+struct ErrorContext;
+
+/// What a Hold refers to: its share of one key's hold at the backend, or the holds of several keys,
+/// which it owns. src/locks/hold/held.hpp gives both one interface.
+using Held = std::variant<RemoteHold*, MultiHold*>;
+
+/// What one Hold was granted for: its release undoes exactly that.
+struct HoldTerms {
+  LockType type = LockType::REENTRANT;
+  bool watchdog = false;
+};
 }  // namespace detail
 
 /// A lock that is held: releases itself, and tells when it was lost.
@@ -47,12 +57,12 @@ class [[nodiscard(
     "latchkey: a lock is held for as long as its Hold lives: auto hold = ...")]] Hold {
  public:
   Hold(Hold&& other) noexcept
-      : held_(std::exchange(other.held_, nullptr)),
+      : held_(std::exchange(other.held_, detail::Held())),
         terms_(other.terms_),
         scope_(std::exchange(other.scope_, nullptr)) {}
   Hold& operator=(Hold&& other) noexcept;
   ~Hold() {
-    if (held_ != nullptr) release_quietly_after(std::chrono::milliseconds(0));
+    if (!is_empty()) release_quietly_after(std::chrono::milliseconds(0));
   }
 
   /// The key with its prefix; empty for an empty hold. Of several keys a text for messages that
@@ -106,32 +116,23 @@ class [[nodiscard(
 
  private:
   friend class detail::LockSpace;
-  friend class detail::MultiHold;
   friend class detail::MultiAcquire;
   friend class detail::ScopeHolds;
   friend class detail::LockedCall;
 
-  /// What this one hold was granted for, kept to undo exactly that.
-  struct Terms {
-    LockType type = LockType::REENTRANT;
-    bool watchdog = false;
-    bool several = false;  ///< a MultiHold, not a RemoteHold
-  };
+  Hold(detail::Held held, detail::HoldTerms terms) noexcept : held_(held), terms_(terms) {}
 
-  Hold(detail::Held* held, Terms terms) noexcept : held_(held), terms_(terms) {}
+  [[nodiscard]] bool is_empty() const noexcept { return held_ == detail::Held(); }
 
   /// It is no scope's any more; the linger that LOCKED's hold_for still asks for.
   std::chrono::milliseconds end_scope() noexcept;
 
-  /// release_after. For a decorated call, whose body has run, `asker` is what its errors say of it,
-  /// and a loss is thrown as LockLost, unless there is nothing to release.
-  bool give_back(std::chrono::milliseconds linger, const detail::Asker* asker);
+  /// release_after. For a decorated call, whose body has run, `context` is what its errors say of
+  /// it, and a loss is thrown as LockLost, unless there is nothing to release.
+  bool give_back(std::chrono::milliseconds linger, const detail::ErrorContext* context);
 
-  /// The one hold that there is; null for an empty hold and where a fork inherited it.
-  [[nodiscard]] detail::RemoteHold* remote() const noexcept;
-
-  detail::Held* held_;  // counted: this hold is one of its references
-  Terms terms_;
+  detail::Held held_;
+  detail::HoldTerms terms_;
   detail::ScopeHold* scope_ = nullptr;  // not null: HERE gave it
 };
 

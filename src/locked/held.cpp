@@ -6,7 +6,7 @@
 #include <latchkey/error.hpp>
 #include <latchkey/locked/locked_call.hpp>
 
-#include "locks/scope_holds.hpp"
+#include "locks/hold/scope_holds.hpp"
 
 namespace latchkey {
 

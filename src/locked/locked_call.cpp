@@ -12,8 +12,8 @@
 #include <latchkey/locks.hpp>
 
 #include "locked/lock_order.hpp"
-#include "locks/asker.hpp"
-#include "locks/scope_holds.hpp"
+#include "locks/hold/scope_holds.hpp"
+#include "locks/space/error_context.hpp"
 
 namespace latchkey::detail {
 namespace {
@@ -132,13 +132,13 @@ void LockedCall::leave() {
 }
 
 void LockedCall::release(std::chrono::milliseconds linger) {
-  const Asker asker{origin_, terms_->lease};
-  if (hold_->give_back(linger, &asker)) return;
+  const ErrorContext context{origin_, terms_->lease};
+  if (hold_->give_back(linger, &context)) return;
   // The body itself gave it back, or this process is a fork. The lock's own name has the prefix.
   LockSite site{{}, terms_->type, locks_->describe()};
   if (!key_.empty()) site.key = locks_->lock(std::string(key_), terms_->type).key();
   site.body_ran = true;
-  asker.describe(site);
+  context.describe(site);
   throw LockLost(std::move(site));
 }
 

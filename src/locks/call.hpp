@@ -66,6 +66,7 @@ struct Call {
   Answer answer = Answer::pending;
   RemoteHold* hold = nullptr;              ///< granted: what was granted; before: the claim
   LockType held_as = LockType::REENTRANT;  ///< would_deadlock
+  bool holder_is_local = false;  ///< busy: the holder that `text` names is of this process
   /// busy: the holder; unavailable, refused: the reason; would_deadlock: the holder's method
   LazyString text;
   LazyString key;            ///< unavailable, refused, lost, not_owner: of what

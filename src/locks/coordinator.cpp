@@ -115,7 +115,8 @@ void Coordinator::find_due() noexcept {
   }
 }
 
-bool Coordinator::gives_back() const noexcept {
+bool Coordinator::unfinished() const noexcept {
+  if (held()) return true;
   for (const RemoteHold* hold = remotes_.first(); hold != nullptr; hold = hold->next) {
     if (hold->stage == RemoteHold::Stage::ending && hold->under_way()) return true;
   }

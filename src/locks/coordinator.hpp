@@ -97,8 +97,8 @@ class Coordinator {
            subscription_.stage == Subscription::Stage::off;
   }
   [[nodiscard]] bool held() const noexcept;  ///< some local hold is left
-  /// The answer to a release, or to what goes before one, is awaited.
-  [[nodiscard]] bool gives_back() const noexcept;
+  /// The same, or the reply to a release, or to what goes before one, is awaited.
+  [[nodiscard]] bool unfinished() const noexcept;
 
  private:
   // acquiring and waiting (coordinator_acquire.cpp, coordinator_wait.cpp)

@@ -78,6 +78,7 @@ std::string Coordinator::holder_of(const Call& call, EventContext& context) cons
 }
 
 void Coordinator::name_holder(Call& call, EventContext& context) const noexcept {
+  call.holder_is_local = local_blocker(call.type, context) != nullptr;
   try {
     call.text = holder_of(call, context);
   } catch (const std::bad_alloc&) {

@@ -1,15 +1,15 @@
-// Lock: the calls behind a handle.
+// The calls of a Lock: one key by its space, several keys together.
 #include <latchkey/lock.hpp>
 
 #include <utility>
 
 #include <latchkey/error.hpp>
 
-#include "locks/live_spaces.hpp"
-#include "locks/lock_set.hpp"
-#include "locks/lock_space.hpp"
-#include "locks/multi_lock.hpp"
-#include "locks/space_ref.hpp"
+#include "locks/multi/lock_set.hpp"
+#include "locks/multi/multi_lock.hpp"
+#include "locks/space/live_spaces.hpp"
+#include "locks/space/lock_space.hpp"
+#include "locks/space/space_ref.hpp"
 
 namespace latchkey {
 
@@ -58,7 +58,7 @@ bool Lock::release() {
     if (!owner_) detail::ThreadLocks::given_back(space);
     return held;
   } catch (const NotOwner&) {
-    throw;  // nothing was given back
+    throw;  // nothing was unlocked
   } catch (...) {
     if (!owner_) detail::ThreadLocks::given_back(space);
     throw;
@@ -67,9 +67,9 @@ bool Lock::release() {
 
 void Lock::unlock() noexcept {
   try {
-    static_cast<void>(release());  // a loss is told to the listener where it is found
+    static_cast<void>(release());  // the coordinator reports a loss
   } catch (const std::exception& error) {
-    space_->space().report(Event::Kind::unlock_error, key_, type_, error.what());
+    space_->space().reporter().error(Event::Kind::unlock_error, key_, type_, error.what());
   }
 }
 

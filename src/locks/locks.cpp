@@ -1,4 +1,4 @@
-// Locks: making locks, and looking at what a backend has.
+// The functions of Locks: validating keys and types, and handing the rest to the space.
 #include <latchkey/locks.hpp>
 
 #include <array>
@@ -7,17 +7,17 @@
 
 #include <latchkey/error.hpp>
 
-#include "locks/lock_set.hpp"
-#include "locks/lock_space.hpp"
-#include "locks/multi_lock.hpp"
-#include "locks/space_ref.hpp"
+#include "locks/multi/lock_set.hpp"
+#include "locks/multi/multi_lock.hpp"
+#include "locks/space/lock_space.hpp"
+#include "locks/space/space_ref.hpp"
 
 namespace latchkey {
 namespace {
 
 constexpr std::size_t longest_key = 1024;
 
-/// The prefix and a key, without the heap.
+/// The prefix and a key, joined without the heap. Throws KeyError for a bad key.
 class FullKey {
  public:
   FullKey(std::string_view prefix, std::string_view key) {
@@ -52,7 +52,7 @@ std::string escaped(std::string_view prefix) {
   return glob;
 }
 
-void demand_offered(const detail::LockSpace& space, LockType type) {
+void require_offered(const detail::LockSpace& space, LockType type) {
   if (space.capabilities().offers(type)) return;
   throw std::invalid_argument(space.describe() + " offers no " + std::string(to_string(type)) +
                               " locks");
@@ -69,7 +69,7 @@ Locks::Locks(std::shared_ptr<detail::SpaceRef> space, std::optional<Owner> owner
 
 Lock Locks::lock(std::string key, LockType type) const {
   const detail::LockSpace& space = space_->space();
-  demand_offered(space, type);
+  require_offered(space, type);
   const FullKey full(space.options().prefix, key);
   if (!space.options().prefix.empty()) key = std::string(full.view());
   return Lock(space_, std::move(key), type, owner_);
@@ -82,7 +82,7 @@ ReadWriteLock Locks::read_write(std::string key) const {
 
 Hold Locks::acquire(std::string_view key, const Attempt& attempt) const {
   detail::LockSpace& space = space_->space();
-  demand_offered(space, attempt.type);
+  require_offered(space, attempt.type);
   const FullKey full(space.options().prefix, key);
   const Owner owner = owner_ ? *owner_ : Owner::this_thread();
   return space.acquire(full.view(), owner, attempt);
@@ -90,7 +90,7 @@ Hold Locks::acquire(std::string_view key, const Attempt& attempt) const {
 
 std::optional<Hold> Locks::try_acquire(std::string_view key, const Attempt& attempt) const {
   detail::LockSpace& space = space_->space();
-  demand_offered(space, attempt.type);
+  require_offered(space, attempt.type);
   const FullKey full(space.options().prefix, key);
   const Owner owner = owner_ ? *owner_ : Owner::this_thread();
   return space.try_acquire(full.view(), owner, attempt);
@@ -117,7 +117,7 @@ Lock Locks::all_of(std::vector<Lock> locks) const {
 
 detail::LockSet Locks::several(std::span<const std::string> keys, LockType type) const {
   const detail::LockSpace& space = space_->space();
-  demand_offered(space, type);
+  require_offered(space, type);
   std::vector<detail::LockMember> members;
   members.reserve(keys.size());
   for (const std::string& key : keys) {
@@ -176,12 +176,12 @@ void Locks::close(std::chrono::milliseconds drain) const { space_->space().close
 const Options& Locks::options() const noexcept { return space_->space().options(); }
 
 bool Locks::flush(std::chrono::milliseconds patience) const {
-  return space_->space().flush(patience);
+  return space_->space().reporter().flush(patience);
 }
 
 Clock& Locks::clock() const noexcept { return space_->space().clock(); }
 
-void Locks::tell(const Event& event) const noexcept { space_->space().tell(event); }
+void Locks::tell(const Event& event) const noexcept { space_->space().reporter().publish(event); }
 
 std::string Locks::describe() const { return space_->space().describe(); }
 

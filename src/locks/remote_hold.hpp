@@ -14,7 +14,6 @@
 #include <latchkey/owner.hpp>
 
 #include "locks/call.hpp"
-#include "locks/held.hpp"
 #include "locks/intrusive_list.hpp"
 
 namespace latchkey::detail {
@@ -56,7 +55,7 @@ struct Subscription {
 /// |        | sure                                                   |                       |
 ///
 /// `deadline` and `lost` are read by any thread; all else belongs to the coordinator of its key.
-class RemoteHold : public Held {
+class RemoteHold {
  public:
   enum class Stage : std::uint8_t { claim, held, linger, ending };
 

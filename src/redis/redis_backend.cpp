@@ -7,6 +7,7 @@
 
 #include <latchkey/error.hpp>
 
+#include "redis/cluster/slots.hpp"
 #include "redis/multiplexer/connection_multiplexer.hpp"
 
 namespace latchkey::detail::redis {
@@ -29,10 +30,14 @@ class RedisBackend final : public Backend {
     offered.pushes = offered.administration = offered.expires = true;
     // Without a cluster, one script may use keys of all slots.
     const bool cluster = connections_.uri().deployment == RedisUri::Deployment::cluster;
-    offered.one_step = cluster ? Capabilities::OneStep::slot : Capabilities::OneStep::all;
+    offered.one_step = cluster ? Capabilities::OneStep::partition : Capabilities::OneStep::all;
     offered.replica_acknowledgement = replicas_;
     offered.in_order = connections_.keeps_order();
     return offered;
+  }
+
+  bool same_partition(std::string_view key, std::string_view other) const noexcept override {
+    return slot_of(key) == slot_of(other);
   }
 
   std::string describe() const override { return connections_.uri().describe(); }

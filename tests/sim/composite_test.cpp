@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-#include "locks/multi_acquire_plan.hpp"
+#include "locks/multi/multi_acquire_plan.hpp"
 
 namespace latchkey::sim {
 namespace {

@@ -11,7 +11,7 @@
 
 #include <latchkey/testing/simulator.hpp>
 
-#include "locks/multi_acquire_plan.hpp"
+#include "locks/multi/multi_acquire_plan.hpp"
 #include "testing/simulator/judge.hpp"
 #include "testing/simulator/network.hpp"
 #include "testing/simulator/process.hpp"

@@ -1,0 +1,112 @@
+// Hold: what its holder can ask and do.
+#include <latchkey/hold.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include <latchkey/lease.hpp>
+
+#include "locks/hold/held.hpp"
+#include "locks/hold/scope_holds.hpp"
+
+namespace latchkey {
+namespace {
+
+using detail::with_held;
+
+/// What a Hold of several keys owns; null for one key.
+std::unique_ptr<detail::MultiHold> owned_by(const detail::Held& held) noexcept {
+  auto* const* const several = std::get_if<detail::MultiHold*>(&held);
+  return std::unique_ptr<detail::MultiHold>(several != nullptr ? *several : nullptr);
+}
+
+}  // namespace
+
+Hold& Hold::operator=(Hold&& other) noexcept {
+  if (this == &other) return *this;
+  release_quietly_after(std::chrono::milliseconds(0));
+  held_ = std::exchange(other.held_, detail::Held());
+  terms_ = other.terms_;
+  scope_ = std::exchange(other.scope_, nullptr);
+  return *this;
+}
+
+std::string_view Hold::key() const noexcept {
+  if (is_empty()) return {};
+  return with_held(held_, terms_, [](const auto& held) { return held.key(); });
+}
+
+bool Hold::covers(std::string_view key) const noexcept {
+  if (is_empty()) return false;
+  return with_held(held_, terms_, [&](const auto& held) { return held.covers({}, key); });
+}
+
+std::string Hold::id() const {
+  if (is_empty()) return {};
+  return with_held(held_, terms_, [](const auto& held) { return held.id(); });
+}
+
+LockType Hold::type() const noexcept { return is_empty() ? LockType::REENTRANT : terms_.type; }
+
+std::chrono::milliseconds Hold::remaining() const noexcept {
+  if (is_empty()) return std::chrono::milliseconds(0);
+  return with_held(held_, terms_, [](const auto& held) { return held.remaining(); });
+}
+
+std::optional<std::uint64_t> Hold::fencing_token() const noexcept {
+  if (is_empty()) return std::nullopt;
+  return with_held(held_, terms_, [](const auto& held) { return held.fencing_token(); });
+}
+
+std::optional<std::uint64_t> Hold::fencing_token(std::string_view key) const noexcept {
+  if (is_empty()) return std::nullopt;
+  return with_held(held_, terms_, [&](const auto& held) { return held.fencing_token(key); });
+}
+
+bool Hold::lost() const noexcept {
+  if (is_empty()) return true;
+  return with_held(held_, terms_, [](const auto& held) { return held.lost(); });
+}
+
+std::stop_token Hold::stop_token() const {
+  if (!is_empty()) return with_held(held_, terms_, [](auto& held) { return held.stop_token(); });
+  std::stop_source stopped;
+  stopped.request_stop();
+  return stopped.get_token();
+}
+
+bool Hold::extend(std::chrono::milliseconds lease) {
+  const Lease checked(lease);
+  if (is_empty()) return false;
+  return with_held(held_, terms_, [&](auto& held) { return held.extend(checked.length(lease)); });
+}
+
+std::chrono::milliseconds Hold::end_scope() noexcept {
+  detail::ScopeHold& scope = *std::exchange(scope_, nullptr);
+  const std::chrono::milliseconds linger = scope.linger();
+  detail::ScopeHolds::leave(scope);
+  return linger;
+}
+
+bool Hold::release() { return release_after(std::chrono::milliseconds(0)); }
+
+bool Hold::release_after(std::chrono::milliseconds linger) { return give_back(linger, nullptr); }
+
+bool Hold::give_back(std::chrono::milliseconds linger, const detail::ErrorContext* context) {
+  if (scope_ != nullptr) linger = std::max(linger, end_scope());
+  if (is_empty()) return false;
+  const detail::Held released = std::exchange(held_, detail::Held());
+  const auto owned = owned_by(released);
+  return with_held(released, terms_, [&](auto& held) { return held.release(linger, context); });
+}
+
+void Hold::release_quietly_after(std::chrono::milliseconds linger) noexcept {
+  if (scope_ != nullptr) linger = std::max(linger, end_scope());
+  if (is_empty()) return;
+  const detail::Held released = std::exchange(held_, detail::Held());
+  const auto owned = owned_by(released);
+  with_held(released, terms_, [&](auto& held) { held.release_quietly(linger); });
+}
+
+}  // namespace latchkey

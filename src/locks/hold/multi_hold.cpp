@@ -1,0 +1,152 @@
+// What a Hold of several keys holds.
+#include "locks/hold/multi_hold.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include <latchkey/error.hpp>
+
+#include "locks/coordinator.hpp"
+#include "locks/space/blocking_call.hpp"
+#include "locks/space/lock_space.hpp"
+
+namespace latchkey::detail {
+
+/// The extend or the release of one of the holds.
+struct MultiHold::Part {
+  explicit Part(const SingleHold& its)
+      : hold(its), space(its.remote().space), key(its.key()), call(*space) {}
+
+  SingleHold hold;
+  LockSpace* space;
+  std::string key;  ///< for an error, which is thrown when the hold is gone
+  BlockingCall call;
+
+  [[nodiscard]] bool failed() const noexcept {
+    return call.answer() != Answer::granted && call.answer() != Answer::lost;
+  }
+  [[noreturn]] void fail(const ErrorContext* context = nullptr) {
+    call.fail(call.answer(), key, call.call().asked, context);
+  }
+  void report() noexcept {
+    const LockType type = hold.terms().type;
+    try {
+      fail();
+    } catch (const LockError& error) {
+      space->reporter().error(Event::Kind::unlock_error, key, type, error.what());
+    } catch (const std::bad_alloc&) {
+      space->reporter().error(Event::Kind::unlock_error, key, type, "out of memory");
+    }
+  }
+
+  /// Waits for all. Throws about the first that failed; otherwise returns whether all succeeded.
+  static bool finish(std::deque<Part>& parts, const ErrorContext* context = nullptr) {
+    for (Part& part : parts) part.call.finish();
+    bool all = true;
+    for (Part& part : parts) {
+      if (part.failed()) part.fail(context);
+      all = all && part.call.answer() == Answer::granted;
+    }
+    return all;
+  }
+};
+
+bool MultiHold::covers(std::string_view prefix, std::string_view key) const noexcept {
+  return std::ranges::any_of(holds_,
+                             [&](const SingleHold& hold) { return hold.covers(prefix, key); });
+}
+
+std::string MultiHold::id() const {
+  std::string text;
+  for (const SingleHold& hold : holds_) {
+    if (!text.empty()) text += ',';
+    text += hold.id();
+  }
+  return text;
+}
+
+std::chrono::milliseconds MultiHold::remaining() const noexcept {
+  auto least = std::chrono::milliseconds::max();
+  for (const SingleHold& hold : holds_) least = std::min(least, hold.remaining());
+  return least;
+}
+
+std::optional<std::uint64_t> MultiHold::fencing_token(std::string_view key) const noexcept {
+  const auto found = std::ranges::find(holds_, key, &SingleHold::key);
+  return found == holds_.end() ? std::nullopt : found->fencing_token();
+}
+
+bool MultiHold::lost() const noexcept {
+  return std::ranges::any_of(holds_, [](const SingleHold& hold) { return hold.lost(); });
+}
+
+std::stop_token MultiHold::stop_token() {
+  const ScopedLock lock(mutex_);
+  if (!stop_.stop_possible()) {
+    stop_ = std::stop_source();
+    for (const SingleHold& hold : holds_) {
+      if (hold.inherited()) continue;
+      forwards_.emplace_back(hold.stop_token(), ForwardStop{*hold.remote().space, stop_});
+    }
+    if (lost()) stop_.request_stop();  // no callback is registered yet
+  }
+  return stop_.get_token();
+}
+
+void MultiHold::ForwardStop::operator()() noexcept { space.reporter().post(std::move(to)); }
+
+bool MultiHold::extend(std::chrono::milliseconds lease) {
+  std::deque<Part> parts;
+  for (const SingleHold& hold : holds_) {
+    if (!hold.inherited()) parts.emplace_back(hold);
+  }
+  for (Part& part : parts) {
+    part.call.start_extend(part.hold.remote(), part.hold.terms().type, lease);
+  }
+  return Part::finish(parts) && parts.size() == holds_.size();
+}
+
+// Throws std::bad_alloc; `left` then has what is still to be released.
+void MultiHold::start_release(std::deque<Part>& parts, std::span<SingleHold>& left,
+                              std::chrono::milliseconds linger) {
+  require_parker();
+  {
+    const ScopedLock lock(mutex_);
+    forwards_.clear();  // a stop request that comes from now on is about nothing that is held
+  }
+  for (; !left.empty(); left = left.subspan(1)) {
+    const SingleHold& hold = left.front();
+    if (hold.inherited()) continue;
+    parts.emplace_back(hold).call.start_release(hold.remote(), hold.terms(), linger);
+  }
+}
+
+bool MultiHold::release(std::chrono::milliseconds linger, const ErrorContext* context) {
+  std::deque<Part> parts;
+  std::span<SingleHold> left(holds_);
+  start_release(parts, left, linger);
+  const bool all = Part::finish(parts, context) && parts.size() == holds_.size();
+  if (all || context == nullptr || parts.empty()) return all;
+  const auto lost =
+      std::ranges::find(parts, Answer::lost, [](const Part& part) { return part.call.answer(); });
+  Part& part = lost != parts.end() ? *lost : parts.front();
+  part.call.fail(Answer::lost, name_, part.call.call().asked, context);
+}
+
+void MultiHold::release_quietly(std::chrono::milliseconds linger) noexcept {
+  std::deque<Part> parts;
+  std::span<SingleHold> left(holds_);
+  try {
+    start_release(parts, left, linger);
+  } catch (const std::bad_alloc&) {
+    // One after the other, which needs no memory.
+    for (SingleHold& hold : left) hold.release_quietly(linger);
+  }
+  for (Part& part : parts) {
+    part.call.finish();
+    if (part.failed()) part.report();
+  }
+}
+
+}  // namespace latchkey::detail

@@ -1,0 +1,73 @@
+// What a Hold of several keys holds.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <latchkey/hold.hpp>
+
+#include "core/mutex.hpp"
+#include "core/thread_annotations.hpp"
+#include "locks/hold/single_hold.hpp"
+
+namespace latchkey::detail {
+
+class LockSpace;
+
+/// The holds of several keys, which are lost together and released together. Each keeps its space
+/// alive. The functions mean what Hold documents; lost() and stop_token() may be called by any
+/// number of threads at once, all others by one at a time.
+class MultiHold {
+ public:
+  /// `name` stands for the keys in messages; `size` holds are added before anything else.
+  MultiHold(std::string name, std::size_t size) : name_(std::move(name)) { holds_.reserve(size); }
+  void add(const SingleHold& hold) noexcept { holds_.push_back(hold); }
+
+  [[nodiscard]] std::string_view key() const noexcept { return name_; }
+  [[nodiscard]] bool covers(std::string_view prefix, std::string_view key) const noexcept;
+  /// The ids of all, separated by commas.
+  [[nodiscard]] std::string id() const;
+  [[nodiscard]] std::chrono::milliseconds remaining() const noexcept;
+  /// A token is for one key only.
+  [[nodiscard]] std::optional<std::uint64_t> fencing_token() const noexcept { return std::nullopt; }
+  [[nodiscard]] std::optional<std::uint64_t> fencing_token(std::string_view key) const noexcept;
+  [[nodiscard]] bool lost() const noexcept;
+  [[nodiscard]] std::stop_token stop_token();
+
+  /// Extends all at the same time. Throws about the first whose answer is missing.
+  bool extend(std::chrono::milliseconds lease);
+  /// Releases all at the same time. `context` as for throw_answer.
+  bool release(std::chrono::milliseconds linger, const ErrorContext* context);
+  void release_quietly(std::chrono::milliseconds linger) noexcept;
+
+ private:
+  struct Part;
+
+  /// Requests the stop on the thread that calls the listener. The thread that releases waits for
+  /// this callback, and user code that runs in a stop callback may wait for that thread.
+  struct ForwardStop {
+    LockSpace& space;
+    std::stop_source to;
+    void operator()() noexcept;
+  };
+
+  void start_release(std::deque<Part>& parts, std::span<SingleHold>& left,
+                     std::chrono::milliseconds linger);
+
+  std::string name_;
+  std::vector<SingleHold> holds_;
+  Mutex mutex_;
+  std::stop_source stop_ LATCHKEY_GUARDED_BY(mutex_){std::nostopstate};
+  std::deque<std::stop_callback<ForwardStop>> forwards_ LATCHKEY_GUARDED_BY(mutex_);
+};
+
+}  // namespace latchkey::detail

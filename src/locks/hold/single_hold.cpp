@@ -1,0 +1,58 @@
+// What a Hold of one key holds.
+#include "locks/hold/single_hold.hpp"
+
+#include <algorithm>
+
+#include "locks/coordinator.hpp"
+#include "locks/space/lock_space.hpp"
+
+namespace latchkey::detail {
+
+std::string_view SingleHold::key() const noexcept { return remote_->home->key.view(); }
+
+bool SingleHold::covers(std::string_view prefix, std::string_view key) const noexcept {
+  const std::string_view whole = this->key();
+  return whole.starts_with(prefix) && whole.substr(prefix.size()) == key;
+}
+
+std::chrono::milliseconds SingleHold::remaining() const noexcept {
+  using std::chrono::milliseconds;
+  if (lost()) return milliseconds(0);
+  const auto left = remote_->deadline_point() - remote_->space->clock().now();
+  return std::max(std::chrono::duration_cast<milliseconds>(left), milliseconds(0));
+}
+
+std::optional<std::uint64_t> SingleHold::fencing_token() const noexcept {
+  if (remote_->token == 0) return std::nullopt;
+  return remote_->token;
+}
+
+std::optional<std::uint64_t> SingleHold::fencing_token(std::string_view key) const noexcept {
+  return this->key() == key ? fencing_token() : std::nullopt;
+}
+
+bool SingleHold::lost() const noexcept {
+  if (remote_->lost.load(std::memory_order_acquire)) return true;
+  return remote_->is_lost(remote_->space->clock().now());
+}
+
+std::stop_token SingleHold::stop_token() const {
+  if (!inherited()) return remote_->space->stop_token(*remote_);
+  std::stop_source stopped;
+  stopped.request_stop();
+  return stopped.get_token();
+}
+
+bool SingleHold::extend(std::chrono::milliseconds lease) {
+  return !inherited() && remote_->space->extend(*remote_, terms_.type, lease);
+}
+
+bool SingleHold::release(std::chrono::milliseconds linger, const ErrorContext* context) {
+  return !inherited() && remote_->space->release(*remote_, terms_, linger, context);
+}
+
+void SingleHold::release_quietly(std::chrono::milliseconds linger) noexcept {
+  if (!inherited()) remote_->space->release_quietly(*remote_, terms_, linger);
+}
+
+}  // namespace latchkey::detail

@@ -1,0 +1,54 @@
+// What a Hold of one key holds.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <latchkey/hold.hpp>
+
+#include "locks/remote_hold.hpp"
+
+namespace latchkey::detail {
+
+struct ErrorContext;
+
+/// One Hold's share of a RemoteHold. A handle: copies refer to the same share, which is released
+/// once. The functions mean what Hold documents; lost() and stop_token() may be called by any
+/// number of threads at once.
+class SingleHold {
+ public:
+  SingleHold(RemoteHold& remote, HoldTerms terms) noexcept : remote_(&remote), terms_(terms) {}
+
+  [[nodiscard]] std::string_view key() const noexcept;
+  /// Whether it holds the key `prefix` + `key`.
+  [[nodiscard]] bool covers(std::string_view prefix, std::string_view key) const noexcept;
+  [[nodiscard]] std::string id() const { return remote_->id.text(); }
+  [[nodiscard]] std::chrono::milliseconds remaining() const noexcept;
+  [[nodiscard]] std::optional<std::uint64_t> fencing_token() const noexcept;
+  [[nodiscard]] std::optional<std::uint64_t> fencing_token(std::string_view key) const noexcept;
+  [[nodiscard]] bool lost() const noexcept;
+  [[nodiscard]] std::stop_token stop_token() const;
+
+  bool extend(std::chrono::milliseconds lease);
+  /// `context` as for throw_answer.
+  bool release(std::chrono::milliseconds linger, const ErrorContext* context);
+  void release_quietly(std::chrono::milliseconds linger) noexcept;
+
+  [[nodiscard]] HoldTerms terms() const noexcept { return terms_; }
+  [[nodiscard]] RemoteHold& remote() const noexcept { return *remote_; }
+  /// This process is a fork of the holder: the hold is lost, and releasing it does nothing.
+  [[nodiscard]] bool inherited() const noexcept {
+    return remote_->inherited.load(std::memory_order_relaxed);
+  }
+
+ private:
+  RemoteHold* remote_;
+  HoldTerms terms_;
+};
+
+}  // namespace latchkey::detail

@@ -1,0 +1,65 @@
+// What the notifier thread has yet to deliver.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <stop_token>
+#include <vector>
+
+#include <latchkey/listener.hpp>
+
+namespace latchkey::detail {
+
+/// Events for a listener and stops to be requested, in the order in which they came. Routine events
+/// beyond `most_events` are dropped and counted; losses, errors and stops are not. The number of
+/// dropped events is itself an event, which takes their place. Not thread-safe.
+class EventQueue {
+ public:
+  static constexpr std::size_t most_events = 4096;
+
+  struct Item {
+    Event event{};
+    std::stop_source stop{std::nostopstate};
+    bool droppable = false;
+
+    [[nodiscard]] bool is_stop() const noexcept { return stop.stop_possible(); }
+  };
+
+  [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+  [[nodiscard]] std::size_t size() const noexcept;
+  /// Something is in the queue itself; `size` also counts stops that no memory was left for.
+  [[nodiscard]] bool has_items() const noexcept { return !items_.empty(); }
+
+  /// False: the event was dropped.
+  bool push(Event&& event) noexcept;
+  void push(std::stop_source&& stop) noexcept;
+  /// For so many events there was no memory.
+  void count_unmade(std::size_t events) noexcept { unmade_ += events; }
+  /// Puts the event `dropped` in the place of the events that were not kept, if there are any.
+  void note_dropped() noexcept;
+
+  /// The oldest. The queue is not empty.
+  [[nodiscard]] Item take() noexcept;
+  void clear() noexcept {
+    items_.clear();
+    droppable_ = 0;
+  }
+
+ private:
+  void drop(const Event& event) noexcept;
+  [[nodiscard]] const char* why_dropped() const noexcept;
+
+  static constexpr std::size_t spares = 64;
+  static std::array<std::stop_source, spares> no_stops();
+
+  std::deque<Item> items_;
+  std::array<std::stop_source, spares> spare_stops_ = no_stops();  ///< without memory for an item
+  std::size_t droppable_ = 0;                                      ///< of `items_`
+  std::uint64_t dropped_ = 0;                                      ///< the queue was full
+  std::uint64_t unmade_ = 0;                                       ///< there was no memory
+  std::vector<Event::Missed> missed_;  ///< of `dropped_`; an entry for each place and kind
+};
+
+}  // namespace latchkey::detail

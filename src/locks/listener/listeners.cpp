@@ -1,0 +1,27 @@
+// Forwarding events to several listeners.
+#include <latchkey/listeners.hpp>
+
+#include <algorithm>
+
+namespace latchkey {
+
+Listeners::Listeners(std::initializer_list<Listener*> listeners) : listeners_(listeners) {
+  std::erase(listeners_, nullptr);
+}
+
+void Listeners::on_event(const Event& event) {
+  for (Listener* const each : listeners_) {
+    try {
+      each->on_event(event);
+    } catch (...) {
+      // A listener that throws misses its own event; the others are called all the same.
+    }
+  }
+}
+
+bool Listeners::wants_everything() const noexcept {
+  return std::any_of(listeners_.begin(), listeners_.end(),
+                     [](const Listener* each) { return each->wants_everything(); });
+}
+
+}  // namespace latchkey

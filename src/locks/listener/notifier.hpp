@@ -1,0 +1,65 @@
+// The thread that calls the listener.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <stop_token>
+#include <thread>
+
+#include <latchkey/listener.hpp>
+
+#include "core/thread_annotations.hpp"
+
+namespace latchkey::detail {
+
+/// Delivers events to a listener and requests stops, one at a time, on a thread of its own that
+/// starts with the first of them. Thread-safe; post never blocks and never calls user code.
+class Notifier {
+ public:
+  explicit Notifier(Listener* listener);
+  Notifier(const Notifier&) = delete;
+  Notifier& operator=(const Notifier&) = delete;
+  /// Delivers what is queued and joins the thread. Called from within the listener, it detaches the
+  /// thread instead; so it does without a listener, since callbacks of stop tokens may take long.
+  ~Notifier();
+
+  /// Drops and counts a routine event if the queue is full. False: the system has no thread to
+  /// deliver it on; it stays queued until `has_thread` finds one.
+  bool post(Event&& event) noexcept;
+  bool post(std::stop_source&& stop) noexcept;
+  /// So many events could not be made: they are counted with the dropped ones.
+  void drop(std::size_t count) noexcept;
+
+  /// False: something is queued, and there is still no thread to deliver it on.
+  bool has_thread() noexcept;
+
+  /// Waits until all that is queued is delivered, at most for `patience` in real time. From then on
+  /// the listener is not called any more. Called from within the listener, it does not wait.
+  void finish(std::chrono::milliseconds patience);
+
+  /// Waits until all that was posted before is delivered, at most for `patience` in real time.
+  /// False: it was not, or this is a call from within the listener.
+  bool flush(std::chrono::milliseconds patience);
+
+  void lock_for_fork() noexcept LATCHKEY_FORK_HANDLER;
+  void unlock_after_fork() noexcept LATCHKEY_FORK_HANDLER;
+  void forget_parent() noexcept LATCHKEY_FORK_HANDLER;
+
+ private:
+  struct State;
+
+  static void run(State& state, Listener* listener) noexcept;
+  bool ensure_thread() noexcept;
+  [[nodiscard]] bool within_listener() const noexcept {
+    return thread_.get_id() == std::this_thread::get_id();
+  }
+
+  Listener* listener_;
+  std::shared_ptr<State> state_;  ///< the thread has a share in it, and may outlive this
+  std::thread thread_;            ///< guarded by the mutex of `state_`
+  std::atomic<bool> lacks_thread_{false};
+};
+
+}  // namespace latchkey::detail

@@ -1,0 +1,85 @@
+// What a space reports to its listener.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <latchkey/backend.hpp>
+#include <latchkey/listener.hpp>
+#include <latchkey/lock_type.hpp>
+#include <latchkey/options.hpp>
+
+#include "core/small_mutex.hpp"
+#include "core/thread_annotations.hpp"
+#include "locks/coordinator_context.hpp"
+#include "locks/listener/notifier.hpp"
+
+namespace latchkey::detail {
+
+class DueTimes;
+
+/// Reports to the listener of a space: what its coordinators decided, what an unlock or a
+/// destructor could not throw, and the connections of its backend. Thread-safe.
+class Reporter {
+ public:
+  /// If no thread can be started that calls the listener, the timer thread of `due_times` tries
+  /// again. All must outlive this.
+  Reporter(const Options& options, const Backend& backend, DueTimes& due_times);
+
+  /// Which events coordinators make.
+  [[nodiscard]] CoordinatorSettings::Events wanted() const noexcept { return wanted_; }
+
+  void post(Event&& event) noexcept;
+  /// The stop is requested on the thread that calls the listener: its callbacks are user code.
+  void post(std::stop_source&& stop) noexcept;
+  /// For so many events there was no memory: the listener is told their number.
+  void count_unreported(std::size_t events) noexcept { notifier_.drop(events); }
+  void error(Event::Kind kind, std::string_view key, LockType type, std::string_view text) noexcept;
+  /// A warning or a finding about lock order goes to std::clog if there is no listener.
+  void publish(const Event& event) noexcept;
+
+  // --- the backend ---
+  /// Publishes Backend::warning.
+  void warn();
+  /// A notification said that it has changed.
+  void warning_changed() noexcept;
+  /// Connections of the backend when its Locks were made.
+  void connections_found();
+  /// A notification of link_up or link_down.
+  void link_changed(const Notification& notification) noexcept;
+
+  // --- the thread that calls the listener ---
+  bool has_thread() noexcept { return notifier_.has_thread(); }
+  bool flush(std::chrono::milliseconds patience) { return notifier_.flush(patience); }
+  void finish(std::chrono::milliseconds patience) { notifier_.finish(patience); }
+
+  void lock_for_fork() noexcept LATCHKEY_FORK_HANDLER;
+  void unlock_after_fork() noexcept LATCHKEY_FORK_HANDLER;
+  void forget_parent() noexcept LATCHKEY_FORK_HANDLER;
+
+ private:
+  /// A server without a connection.
+  struct Down {
+    std::string server;
+    bool never_up;  ///< allowed by Startup::allow_down: the listener has not been told of a loss
+  };
+
+  void connection_found(const Connection& found);
+  void connection_changed(Event::Kind kind, std::string_view server, std::string_view text);
+  /// False: an event of this kind about `event.server` says nothing new. May change `event.kind`.
+  bool note_change(Event& event) LATCHKEY_REQUIRES(mutex_);
+
+  const Options& options_;
+  const Backend& backend_;
+  DueTimes& due_times_;
+  const CoordinatorSettings::Events wanted_;
+  Notifier notifier_;
+  SmallMutex mutex_;
+  std::vector<Down> down_ LATCHKEY_GUARDED_BY(mutex_);
+};
+
+}  // namespace latchkey::detail

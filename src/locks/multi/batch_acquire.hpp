@@ -1,0 +1,62 @@
+// One request for several keys.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include <latchkey/attempt.hpp>
+#include <latchkey/owner.hpp>
+
+#include "locks/space/blocking_call.hpp"
+
+namespace latchkey::detail {
+
+/// Acquires several keys of one space by one acquire_all.
+///
+/// With the mutexes of all keys held, each key's call takes its place in the local queue. If it is
+/// first in every queue, the request is submitted before the mutexes are unlocked: so this request,
+/// too, reaches the backend in the order of the decisions. Each key's coordinator is brought the
+/// outcome as the answer to an acquire of its own: it counts the hold, or gives back what may have
+/// been granted.
+class BatchAcquire {
+ public:
+  /// One of the keys. `call` is new, and has the answer afterwards; Answer::pending: the key was
+  /// not asked for, because another was not free.
+  struct Item {
+    BlockingCall* call;
+    std::string_view key;  ///< with its prefix; distinct in all of them
+    LockType type;
+    Owner owner;
+    std::size_t hash = 0;         ///< BatchAcquire's own
+    RemoteHold* claim = nullptr;  ///< BatchAcquire's own
+  };
+
+  /// `items` are of `space`.
+  BatchAcquire(LockSpace& space, std::span<Item> items, const Attempt& attempt,
+               bool by_lock) noexcept
+      : space_(space), items_(items), attempt_(attempt), by_lock_(by_lock) {}
+
+  /// Whether the backend of `space` takes these keys in one step.
+  [[nodiscard]] static bool is_possible(const LockSpace& space, std::span<const Item> items);
+
+  /// Blocks until each call is answered. Without an outcome at `until` they end as unavailable.
+  void run(Clock::time_point until);
+
+ private:
+  class ShardLocks;
+  class BatchRequest;
+
+  bool submit(BatchRequest& request);
+  bool enqueue_all(ShardLocks& locks);
+  void prepare(BatchRequest& request) const;
+  void complete_all(ShardLocks& locks, const BatchRequest& request, const Outcome& outcome);
+  void give_up(const BatchRequest& request);
+
+  LockSpace& space_;
+  std::span<Item> items_;
+  const Attempt& attempt_;
+  bool by_lock_;
+};
+
+}  // namespace latchkey::detail

@@ -1,0 +1,80 @@
+// Sorting several locks, and refusing sets that contradict themselves.
+#include "locks/multi/lock_set.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include <latchkey/error.hpp>
+
+#include "locks/space/space_ref.hpp"
+
+namespace latchkey::detail {
+namespace {
+
+bool same_lock(const LockMember& left, const LockMember& right) noexcept {
+  return left.key == right.key && &left.space->space() == &right.space->space();
+}
+
+void require_agreement(const LockMember& left, const LockMember& right) {
+  if (left.type != right.type) {
+    throw KeyError("several locks at once name the key '" + left.key + "' as " +
+                   std::string(to_string(left.type)) + " and as " +
+                   std::string(to_string(right.type)) +
+                   ": one key has one type, say WRITE for both");
+  }
+  if (left.owner != right.owner) {
+    throw KeyError(
+        "several locks at once name the key '" + left.key +
+        "' for two owners, of which one would wait for the other for ever: name it once");
+  }
+}
+
+}  // namespace
+
+LockSet::LockSet(std::vector<LockMember> members) : members_(std::move(members)) {
+  if (members_.empty()) {
+    throw KeyError("several locks at once need at least 1 key: there is none");
+  }
+  // A backend's description is the same in every process; two of one description are sorted by age.
+  // Descriptions are only composed for sets of several backends, which are rare.
+  std::map<const LockSpace*, std::string> names;
+  const SpaceRef* const first = members_.front().space.get();
+  const bool one_space = std::ranges::all_of(
+      members_, [&](const LockMember& one) { return one.space.get() == first; });
+  for (const LockMember& one : members_) {
+    const LockSpace& space = one.space->space();
+    if (!one_space && !names.contains(&space)) names.emplace(&space, space.describe());
+  }
+  std::ranges::sort(members_, [&](const LockMember& left, const LockMember& right) {
+    if (one_space || left.key != right.key) return left.key < right.key;
+    const LockSpace& one = left.space->space();
+    const LockSpace& other = right.space->space();
+    return std::tuple(names[&one], one.number()) < std::tuple(names[&other], other.number());
+  });
+  for (std::size_t index = 1; index < members_.size(); ++index) {
+    const LockMember& before = members_[index - 1];
+    if (same_lock(before, members_[index])) require_agreement(before, members_[index]);
+  }
+  members_.erase(std::unique(members_.begin(), members_.end(), same_lock), members_.end());
+  if (members_.size() > most) {
+    throw KeyError("several locks at once are at most 1000 keys: these are " +
+                   std::to_string(members_.size()));
+  }
+}
+
+std::string LockSet::name() const {
+  constexpr std::size_t shown = 5;
+  std::string text;
+  for (std::size_t index = 0; index < std::min(shown, members_.size()); ++index) {
+    if (index > 0) text += ", ";
+    text += members_[index].key;
+  }
+  if (members_.size() > shown) {
+    text += " and " + std::to_string(members_.size() - shown) + " more";
+  }
+  return text;
+}
+
+}  // namespace latchkey::detail

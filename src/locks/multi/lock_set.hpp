@@ -1,0 +1,47 @@
+// Several locks in the order in which every thread acquires them.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <latchkey/lock_type.hpp>
+#include <latchkey/owner.hpp>
+
+namespace latchkey::detail {
+
+class SpaceRef;
+class LockSpace;
+
+/// One of several locks.
+struct LockMember {
+  std::shared_ptr<SpaceRef> space;
+  std::string key;  ///< with its prefix
+  LockType type = LockType::REENTRANT;
+  std::optional<Owner> owner{};  ///< empty: the calling thread
+};
+
+/// Several locks, each once, sorted by the bytes of their keys and then by backend. Two sets of the
+/// same locks have the same order, in every process that spells the backends' URIs alike: so
+/// threads that acquire them one after the other do not deadlock. Immutable.
+class LockSet {
+ public:
+  static constexpr std::size_t most = 1'000;
+
+  /// Throws KeyError if there is no member, if there are more than 1 000, or if one key is named
+  /// with two types or for two owners.
+  explicit LockSet(std::vector<LockMember> members);
+
+  [[nodiscard]] std::span<const LockMember> members() const noexcept { return members_; }
+
+  /// The keys, or the first of many, for messages.
+  [[nodiscard]] std::string name() const;
+
+ private:
+  std::vector<LockMember> members_;
+};
+
+}  // namespace latchkey::detail

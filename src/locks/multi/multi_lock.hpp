@@ -1,0 +1,23 @@
+// What a Lock of several keys does.
+#pragma once
+
+#include <optional>
+
+#include <latchkey/attempt.hpp>
+#include <latchkey/hold.hpp>
+#include <latchkey/wait.hpp>
+
+namespace latchkey::detail {
+
+class LockSet;
+
+/// As Lock::acquire and Lock::try_acquire, of all members at once; `attempt.type` is ignored. They
+/// throw about the member that was not granted.
+Hold acquire_together(const LockSet& set, const Attempt& attempt);
+std::optional<Hold> try_acquire_together(const LockSet& set, const Attempt& attempt);
+
+/// As Lock::try_lock_for and Lock::release, of all members at once.
+bool lock_together(const LockSet& set, Wait wait);
+bool unlock_together(const LockSet& set);
+
+}  // namespace latchkey::detail

@@ -1,0 +1,17 @@
+// The host's name and the process id.
+#include "locks/space/announcement.hpp"
+
+#include <unistd.h>
+
+#include <array>
+
+namespace latchkey::detail {
+
+std::string announcement_of_this_process() {
+  std::array<char, 256> host{};
+  const bool known = ::gethostname(host.data(), host.size() - 1) == 0;
+  return "on " + std::string(known ? host.data() : "an unknown host") + ", process " +
+         std::to_string(::getpid());
+}
+
+}  // namespace latchkey::detail

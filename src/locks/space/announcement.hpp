@@ -1,0 +1,11 @@
+// How a process describes itself to those who wait for its locks elsewhere.
+#pragma once
+
+#include <string>
+
+namespace latchkey::detail {
+
+/// "on web-3, process 4711" (Options::announce).
+[[nodiscard]] std::string announcement_of_this_process();
+
+}  // namespace latchkey::detail

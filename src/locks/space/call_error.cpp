@@ -1,0 +1,73 @@
+// Making exceptions of answers.
+#include "locks/space/call_error.hpp"
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <latchkey/error.hpp>
+
+#include "locks/space/direct_request.hpp"
+#include "locks/space/lock_space.hpp"
+
+namespace latchkey::detail {
+namespace {
+
+/// The call would have been granted without .reentry(refuse).
+bool only_refused(const Call& call) noexcept {
+  const bool enters =
+      call.type == call.held_as || (call.type == LockType::READ && call.held_as == LockType::WRITE);
+  return call.reentry == Reentry::refuse && enters;
+}
+
+/// The holder that was in the way, with what it has announced of itself (Options::announce). If one
+/// inspect does not tell, the owner's id must do: the caller waits for its LockTimeout.
+std::string holder_of(LockSpace& space, const Call& call, std::string_view key) {
+  std::string holder(call.text.view());
+  const bool announces = space.options().announce && space.capabilities().administration;
+  if (!announces || holder.empty() || call.holder_is_local) return holder;
+  auto request = std::make_unique<DirectRequest>();
+  request->verb = Verb::inspect;
+  request->key = request->own_key = key;
+  request->info = &request->own_info;
+  // The wait is a bound for this, too.
+  if (!space.direct_requests().run(request, later(call.until, call.grace))) return holder;
+  if (request->outcome.kind != Outcome::Kind::granted) return holder;
+  for (const HolderInfo& each : request->own_info.holders) {
+    if (each.id == holder && !each.announced.empty()) return each.announced + ", owner " + holder;
+  }
+  return holder;
+}
+
+}  // namespace
+
+void throw_answer(LockSpace& space, const Call& call, std::string_view key,
+                  const ErrorContext* context) {
+  using std::chrono::milliseconds;
+  LockSite site{std::string(key), call.type, space.describe()};
+  site.body_ran = context != nullptr;
+  (context != nullptr ? *context : ErrorContext{call.origin, call.lease}).describe(site);
+  const auto waited = std::chrono::duration_cast<milliseconds>(space.clock().now() - call.asked);
+  switch (call.answer) {
+    case Answer::busy: throw LockTimeout(std::move(site), waited, holder_of(space, call, key));
+    case Answer::lost: throw LockLost(std::move(site), std::chrono::floor<milliseconds>(call.held));
+    case Answer::would_deadlock:
+      throw WouldDeadlock(std::move(site), call.held_as, std::string(call.text),
+                          only_refused(call));
+    case Answer::not_owner: throw NotOwner(std::move(site));
+    case Answer::cancelled: throw Cancelled(std::move(site));
+    case Answer::closed: throw Closed(std::move(site));
+    case Answer::refused: throw BackendRefused(std::move(site), std::string(call.text));
+    case Answer::pending:
+    case Answer::granted:
+    case Answer::unavailable: break;
+  }
+  std::string reason(call.text.view());
+  if (reason.empty()) reason = "the backend gave no reason";
+  if (call.releases) throw ReleaseUnconfirmed(std::move(site), reason);
+  if (call.acquires) reason += "; waited " + std::to_string(waited.count()) + " ms";
+  throw BackendUnavailable(std::move(site), reason);
+}
+
+}  // namespace latchkey::detail

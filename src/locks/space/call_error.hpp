@@ -1,0 +1,27 @@
+// The exceptions of calls.
+#pragma once
+
+#include <string_view>
+
+#include "locks/call.hpp"
+#include "locks/space/error_context.hpp"
+
+namespace latchkey::detail {
+
+class LockSpace;
+
+/// Throws the error that `call.answer` stands for, about `key`. `context` is the decorated call
+/// that releases after its body has run; null if there is none.
+[[noreturn]] void throw_answer(LockSpace& space, const Call& call, std::string_view key,
+                               const ErrorContext* context = nullptr);
+
+/// An unlock, a release or an extend was answered. True: done. False: the lock was lost, which is
+/// thrown if there is a `context`. Throws for every other answer.
+inline bool done_or_throw(LockSpace& space, const Call& call,
+                          const ErrorContext* context = nullptr) {
+  if (call.answer == Answer::granted) return true;
+  if (call.answer == Answer::lost && context == nullptr) return false;
+  throw_answer(space, call, call.key, context);
+}
+
+}  // namespace latchkey::detail

@@ -1,0 +1,63 @@
+// Waiting for requests that no coordinator makes.
+#include "locks/space/direct_request.hpp"
+
+#include <memory>
+#include <utility>
+
+#include "core/mutex.hpp"
+#include "locks/space/shard_driver.hpp"
+
+namespace latchkey::detail {
+
+bool DirectRequests::run(std::unique_ptr<DirectRequest>& request, Clock::time_point until) {
+  request->context = nullptr;
+  request->sent = clock_.now();
+  request->parker = &Parker::mine();
+  driver_.submit(*request);
+  if (wait(*request, until)) return true;
+  abandon(std::move(request));
+  return false;
+}
+
+bool DirectRequests::wait(const DirectRequest& request, Clock::time_point until) {
+  while (!request.answered()) {
+    if (until != Clock::never() && clock_.now() >= until) return false;
+    driver_.drive(*request.parker, until);
+  }
+  return true;
+}
+
+void DirectRequests::abandon(std::unique_ptr<DirectRequest> request) noexcept {
+  DirectRequest& abandoned = *request.release();
+  {
+    const ScopedLock lock(mutex_);
+    abandoned.next_abandoned = abandoned_;
+    if (abandoned_ != nullptr) abandoned_->previous_abandoned = &abandoned;
+    abandoned_ = &abandoned;
+  }
+  if (!abandoned.abandon()) finish(abandoned);
+}
+
+void DirectRequests::completed(DirectRequest& request, Outcome&& outcome) noexcept {
+  if (!request.answer(std::move(outcome))) finish(request);
+}
+
+// The outcome of an abandoned request has arrived.
+void DirectRequests::finish(DirectRequest& abandoned) noexcept {
+  {
+    const ScopedLock lock(mutex_);
+    DirectRequest* const previous = abandoned.previous_abandoned;
+    DirectRequest* const next = abandoned.next_abandoned;
+    (previous != nullptr ? previous->next_abandoned : abandoned_) = next;
+    if (next != nullptr) next->previous_abandoned = previous;
+  }
+  abandoned.answered_late();
+  delete &abandoned;
+}
+
+void DirectRequests::drop_all() noexcept {
+  const ScopedLock lock(mutex_);
+  while (abandoned_ != nullptr) delete std::exchange(abandoned_, abandoned_->next_abandoned);
+}
+
+}  // namespace latchkey::detail

@@ -1,0 +1,21 @@
+// What errors say of the decorated call that they come from.
+#pragma once
+
+#include <string>
+
+#include <latchkey/attempt.hpp>
+#include <latchkey/error.hpp>
+#include <latchkey/lease.hpp>
+
+namespace latchkey::detail {
+
+/// A decorated call, for errors that are thrown in it. Its texts are composed only for an error.
+struct ErrorContext {
+  Origin origin{};
+  Lease lease = watchdog;
+
+  /// Adds the method and its terms to `site`; nothing for a call that is not decorated.
+  void describe(LockSite& site) const;
+};
+
+}  // namespace latchkey::detail

@@ -1,0 +1,70 @@
+// The loop of the timer thread.
+#include "locks/space/lease_timer.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <latchkey/error.hpp>
+
+#include "core/mutex.hpp"
+#include "locks/listener/reporter.hpp"
+#include "locks/space/leak_intentionally.hpp"
+#include "locks/space/shard_driver.hpp"
+
+namespace latchkey::detail {
+
+void LeaseTimer::start(std::string_view key, LockType type) {
+  try {
+    const ScopedLock lock(mutex_);
+    if (running_.load(std::memory_order_relaxed)) return;
+    thread_ = std::thread([this] { run(); });
+    running_.store(true, std::memory_order_release);
+  } catch (const std::system_error& error) {
+    throw BackendUnavailable(
+        {std::string(key), type, backend_.describe()},
+        "it was not asked for, since no thread can be made that would renew it and report its "
+        "loss (" +
+            error.code().message() +
+            "): raise the limit on threads (ulimit -u, the "
+            "cgroup's pids.max) or use fewer");
+  }
+}
+
+void LeaseTimer::stop() noexcept {
+  ending_.store(true);
+  due_times_.wake();
+  std::thread ended;
+  {
+    const ScopedLock lock(mutex_);
+    ended = std::move(thread_);
+  }
+  if (ended.joinable()) ended.join();
+}
+
+void LeaseTimer::run() {
+  // How often the thread looks again whether there is a thread that can deliver events.
+  constexpr std::chrono::milliseconds thread_pause{500};
+  due_times_.wait_for_work();
+  while (!ending_.load()) {
+    const Clock::time_point now = clock_.now();
+    for (std::size_t group = 0; group < DueTimes::groups; ++group) {
+      if (due_times_.is_due(group, now)) driver_.tick_due(group, now);
+    }
+    const Clock::time_point next = due_times_.prepare_sleep();
+    if (next <= now) continue;
+    driver_.drive(due_times_.parker(),
+                  reporter_.has_thread() ? next : std::min(next, later(now, thread_pause)));
+  }
+}
+
+// The parent's thread does not exist in the child: there is nothing to join.
+void LeaseTimer::forget_parent() {
+  leak_intentionally(new std::thread(std::move(thread_)));
+  running_.store(false);
+  mutex_.unlock();
+}
+
+}  // namespace latchkey::detail

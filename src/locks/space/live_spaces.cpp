@@ -1,0 +1,119 @@
+// Notifying spaces that a thread has ended while it held a lock.
+#include "locks/space/live_spaces.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "core/mutex.hpp"
+#include "core/thread_annotations.hpp"
+#include "locks/space/lock_space.hpp"
+
+namespace latchkey::detail {
+namespace {
+
+struct Registry final : ForkParticipant {
+  Mutex mutex;
+  std::vector<LockSpace*> spaces LATCHKEY_GUARDED_BY(mutex);
+
+  void prepare() noexcept LATCHKEY_FORK_HANDLER override { mutex.lock(); }
+  void parent() noexcept LATCHKEY_FORK_HANDLER override { mutex.unlock(); }
+  void child() noexcept LATCHKEY_FORK_HANDLER override { mutex.unlock(); }
+};
+
+// Never destroyed: threads may end after static objects are gone.
+Registry& registry() {
+  static Registry& made = [&]() -> Registry& {
+    auto& fresh = *new Registry;
+    register_fork_participant(ForkLevel::locks, fresh);
+    return fresh;
+  }();
+  return made;
+}
+
+/// How many locks of one space a thread has.
+struct Count {
+  std::uint64_t space;  ///< LockSpace::number
+  std::uint64_t locks;
+};
+
+/// The counts of one thread. Spaces that it holds nothing of have none.
+struct Counts {
+  std::vector<Count> per_space;
+  Owner owner = Owner::this_thread();
+
+  void notify(std::uint64_t number) const {
+    Registry& all = registry();
+    const ScopedLock lock(all.mutex);
+    for (LockSpace* const space : all.spaces) {
+      if (space->number() == number) space->owner_ended(owner);
+    }
+  }
+};
+
+constinit thread_local Counts* mine = nullptr;
+
+extern "C" void end_counts(void* ended) {
+  const std::unique_ptr<const Counts> counts(static_cast<Counts*>(ended));
+  mine = nullptr;
+  for (const Count& count : counts->per_space) {
+    if (count.locks > 0) counts->notify(count.space);
+  }
+}
+
+// The destructors of pthread keys run after those of thread_local objects, which may still unlock.
+pthread_key_t make_key() {
+  pthread_key_t key{};
+  if (::pthread_key_create(&key, end_counts) != 0) throw std::bad_alloc();
+  return key;
+}
+
+Counts& counts() {
+  static const pthread_key_t key = make_key();
+  if (mine == nullptr) {
+    auto fresh = std::make_unique<Counts>();
+    if (::pthread_setspecific(key, fresh.get()) != 0) throw std::bad_alloc();
+    mine = fresh.release();
+  }
+  return *mine;
+}
+
+}  // namespace
+
+void LiveSpaces::add(LockSpace& space) {
+  Registry& all = registry();
+  const ScopedLock lock(all.mutex);
+  all.spaces.push_back(&space);
+}
+
+void LiveSpaces::remove(LockSpace& space) noexcept {
+  Registry& all = registry();
+  const ScopedLock lock(all.mutex);
+  std::erase(all.spaces, &space);
+}
+
+void ThreadLocks::taken(const LockSpace& space) {
+  std::vector<Count>& all = counts().per_space;
+  const auto found = std::ranges::find(all, space.number(), &Count::space);
+  if (found != all.end()) {
+    ++found->locks;
+  } else {
+    all.push_back({space.number(), 1});
+  }
+}
+
+void ThreadLocks::given_back(const LockSpace& space) noexcept {
+  if (mine == nullptr) return;
+  std::vector<Count>& all = mine->per_space;
+  const auto found = std::ranges::find(all, space.number(), &Count::space);
+  if (found == all.end()) return;
+  if (--found->locks > 0) return;
+  *found = all.back();
+  all.pop_back();
+}
+
+}  // namespace latchkey::detail

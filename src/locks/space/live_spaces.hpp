@@ -1,0 +1,26 @@
+// What a thread that ends while it holds a lock leaves behind.
+#pragma once
+
+#include <latchkey/owner.hpp>
+
+namespace latchkey::detail {
+
+class LockSpace;
+
+/// The spaces that exist, by their number. Thread-safe.
+class LiveSpaces {
+ public:
+  static void add(LockSpace& space);
+  static void remove(LockSpace& space) noexcept;
+};
+
+/// Counts, for each space, what the calling thread has acquired by lock() and not yet unlocked. If
+/// the thread ends before it has unlocked everything, the spaces are notified
+/// (LockSpace::owner_ended).
+class ThreadLocks {
+ public:
+  static void taken(const LockSpace& space);
+  static void given_back(const LockSpace& space) noexcept;
+};
+
+}  // namespace latchkey::detail

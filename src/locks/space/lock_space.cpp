@@ -1,0 +1,175 @@
+// A space from its construction to its end.
+#include "locks/space/lock_space.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <stdexcept>
+#include <utility>
+
+#include "locks/space/announcement.hpp"
+#include "locks/space/live_spaces.hpp"
+
+namespace latchkey::detail {
+namespace {
+
+std::uint64_t next_number() noexcept {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+Options checked(Options options) {
+  using namespace std::chrono_literals;
+  const auto require = [](bool holds, const char* sentence) {
+    if (!holds) throw std::invalid_argument(sentence);
+  };
+  require(options.watchdog >= 30ms && options.watchdog <= 24h,
+          "Options::watchdog is between 30 ms and 1 day");
+  require(options.command_timeout >= 1ms && options.command_timeout <= 1h,
+          "Options::command_timeout is between 1 ms and 1 hour");
+  require(options.unavailable_after >= 1ms && options.unavailable_after <= 24h,
+          "Options::unavailable_after is between 1 ms and 1 day");
+  require(options.min_replicas >= 0, "Options::min_replicas is not negative");
+  require(options.prefix.size() < 1024, "Options::prefix is shorter than 1 KiB");
+  return options;
+}
+
+CoordinatorSettings settings_for(const Options& options, const Capabilities& capabilities,
+                                 CoordinatorSettings::Events events) {
+  CoordinatorSettings settings;
+  settings.watchdog = options.watchdog;
+  settings.command_timeout = options.command_timeout;
+  settings.unavailable_after = options.unavailable_after;
+  settings.pushes = capabilities.pushes;
+  settings.in_order = capabilities.in_order;
+  settings.expires = capabilities.expires;
+  settings.events = events;
+  settings.space = HoldId::new_space();
+  if (options.announce) settings.announcement = announcement_of_this_process();
+  settings.id_step = ShardDriver::shard_count;
+  return settings;
+}
+
+bool is_about_a_link(Notification::Kind kind) noexcept {
+  return kind == Notification::Kind::link_down || kind == Notification::Kind::link_up;
+}
+
+}  // namespace
+
+LockSpace::LockSpace(std::unique_ptr<Backend> backend, const Options& options)
+    : number_(next_number()),
+      options_(checked(options)),
+      clock_(options.clock != nullptr ? *options.clock : Clock::system()),
+      backend_(std::move(backend)),
+      capabilities_(backend_->capabilities()),
+      reporter_(options_, *backend_, due_times_),
+      settings_(settings_for(options_, capabilities_, reporter_.wanted())),
+      exact_times_(settings_.events == CoordinatorSettings::Events::everything ||
+                   options_.command_timeout < std::chrono::milliseconds(100)),
+      driver_({clock_, *backend_, *this, reporter_, closers_, due_times_}),
+      timer_(driver_, due_times_, reporter_, clock_, *backend_),
+      direct_requests_(driver_, clock_) {
+  reporter_.warn();
+  reporter_.connections_found();
+  static_cast<void>(Parker::mine());  // parkers take part in forks from now on
+  driver_.start(*this, settings_);
+  LiveSpaces::add(*this);
+  register_fork_participant(ForkLevel::locks, *this);
+}
+
+LockSpace::~LockSpace() {
+  unregister_fork_participant(*this);
+  LiveSpaces::remove(*this);
+  timer_.stop();
+  backend_.reset();  // no request is under way from here on
+  direct_requests_.drop_all();
+  driver_.drop_all();
+}
+
+bool LockSpace::takes_in_one_step(std::span<const std::string_view> keys) const noexcept {
+  switch (capabilities_.one_step) {
+    case Capabilities::OneStep::all: return true;
+    case Capabilities::OneStep::none: return false;
+    case Capabilities::OneStep::partition: break;
+  }
+  return std::ranges::all_of(
+      keys, [&](std::string_view key) { return backend_->same_partition(keys.front(), key); });
+}
+
+void LockSpace::completed(Request& request, Outcome&& outcome) noexcept {
+  if (request.context == nullptr) {
+    return direct_requests_.completed(static_cast<DirectRequest&>(request), std::move(outcome));
+  }
+  driver_.completed(request, outcome);
+}
+
+void LockSpace::notified(const Notification& notification) noexcept {
+  if (notification.kind == Notification::Kind::warning) return reporter_.warning_changed();
+  if (is_about_a_link(notification.kind)) reporter_.link_changed(notification);
+  driver_.notified(notification);
+}
+
+// --- the end ---
+
+void LockSpace::close(std::chrono::milliseconds drain) {
+  const Closers::Entry entry(closers_);
+  driver_.refuse_calls();
+  driver_.for_each_coordinator(
+      [](Coordinator& each, EventContext& context) { each.end_waits(context); });
+  wait_while(&Coordinator::held, later(clock_.now(), drain), entry.parker());
+  driver_.for_each_coordinator(
+      [](Coordinator& each, EventContext& context) { each.end_holds(context); });
+  wait_while(&Coordinator::unfinished, later(clock_.now(), options_.command_timeout),
+             entry.parker());
+  reporter_.finish(options_.command_timeout);
+}
+
+void LockSpace::wait_while(bool (Coordinator::*condition)() const, Clock::time_point until,
+                           Parker& parker) {
+  while (driver_.any(condition) && clock_.now() < until) driver_.drive(parker, until);
+}
+
+void LockSpace::detach() {
+  if (lifetime_.detach(driver_)) delete this;
+}
+
+void LockSpace::drop_reference() noexcept {
+  if (lifetime_.drop()) delete this;
+}
+
+void LockSpace::owner_ended(Owner owner) {
+  driver_.for_each_coordinator(
+      [&](Coordinator& each, EventContext& context) { each.owner_ended(owner, context); });
+}
+
+// --- a fork: the child owns nothing of what its parent holds ---
+
+void LockSpace::prepare() noexcept {
+  timer_.lock_for_fork();
+  driver_.lock_for_fork();
+  reporter_.lock_for_fork();
+  closers_.lock_for_fork();
+  direct_requests_.lock_for_fork();
+}
+
+void LockSpace::parent() noexcept {
+  direct_requests_.unlock_after_fork();
+  closers_.unlock_after_fork();
+  reporter_.unlock_after_fork();
+  driver_.unlock_after_fork();
+  timer_.unlock_after_fork();
+}
+
+void LockSpace::child() noexcept {
+  direct_requests_.unlock_after_fork();
+  closers_.forget_parent();
+  reporter_.forget_parent();
+  due_times_.forget_parent();
+  timer_.forget_parent();
+  backend_->forget_parent();
+  direct_requests_.drop_all();  // the backend has dropped them
+  settings_.space = HoldId::new_space();
+  if (options_.announce) settings_.announcement = announcement_of_this_process();
+  driver_.forget_parent();
+}
+
+}  // namespace latchkey::detail

@@ -1,0 +1,133 @@
+// What Locks, Lock and Hold share.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include <latchkey/attempt.hpp>
+#include <latchkey/backend.hpp>
+#include <latchkey/error.hpp>
+#include <latchkey/hold.hpp>
+#include <latchkey/options.hpp>
+#include <latchkey/owner.hpp>
+
+#include "core/at_fork.hpp"
+#include "core/thread_annotations.hpp"
+#include "locks/listener/reporter.hpp"
+#include "locks/space/blocking_call.hpp"
+#include "locks/space/closers.hpp"
+#include "locks/space/direct_request.hpp"
+#include "locks/space/due_times.hpp"
+#include "locks/space/error_context.hpp"
+#include "locks/space/lease_timer.hpp"
+#include "locks/space/lifetime.hpp"
+#include "locks/space/shard_driver.hpp"
+
+namespace latchkey::detail {
+
+/// All locks of one backend, as one process sees them. It is composed of
+///
+/// | part           | what it does                                                             |
+/// |----------------|--------------------------------------------------------------------------|
+/// | ShardDriver    | owns the coordinators; brings them events and carries out their actions  |
+/// | LeaseTimer     | the timer thread, which sleeps until the next of DueTimes                |
+/// | BlockingCall   | how one thread waits for one call; made for each call                    |
+/// | DirectRequests | requests that no coordinator makes                                       |
+/// | Reporter       | what the listener is told                                                |
+/// | Closers        | the threads inside close                                                 |
+/// | Lifetime       | what keeps the space when no Locks and no Lock is left                   |
+///
+/// Made by Locks; deletes itself when neither a Locks, a Lock nor a Hold is left. Thread-safe.
+class LockSpace final : public Sink, public ForkParticipant {
+ public:
+  LockSpace(std::unique_ptr<Backend> backend, const Options& options);
+
+  // --- calls; they throw what the public functions of these names throw ---
+  Hold acquire(std::string_view key, Owner owner, const Attempt& attempt);
+  std::optional<Hold> try_acquire(std::string_view key, Owner owner, const Attempt& attempt);
+  bool lock(std::string_view key, LockType type, Owner owner, Wait wait);
+  bool unlock(std::string_view key, LockType type, Owner owner);
+  /// `context`: as for throw_answer.
+  bool release(RemoteHold& hold, HoldTerms terms, std::chrono::milliseconds linger,
+               const ErrorContext* context = nullptr);
+  void release_quietly(RemoteHold& hold, HoldTerms terms,
+                       std::chrono::milliseconds linger) noexcept;
+  bool extend(RemoteHold& hold, LockType type, std::chrono::milliseconds lease);
+  [[nodiscard]] std::stop_token stop_token(RemoteHold& hold);
+  /// Before anything is sent: throws Cancelled if a stop was requested already.
+  void refuse_if_cancelled(const std::stop_token& cancel, std::string_view key,
+                           LockType type) const {
+    if (cancel.stop_requested()) throw Cancelled({std::string(key), type, describe()});
+  }
+  /// inspect, list or force_release.
+  Outcome::Kind administer(const Request& request);
+  void close(std::chrono::milliseconds drain);
+
+  // --- the parts ---
+  [[nodiscard]] ShardDriver& driver() noexcept { return driver_; }
+  [[nodiscard]] LeaseTimer& timer() noexcept { return timer_; }
+  [[nodiscard]] DirectRequests& direct_requests() noexcept { return direct_requests_; }
+  [[nodiscard]] Reporter& reporter() noexcept { return reporter_; }
+
+  // --- questions ---
+  [[nodiscard]] const Options& options() const noexcept { return options_; }
+  [[nodiscard]] const Capabilities& capabilities() const noexcept { return capabilities_; }
+  [[nodiscard]] Clock& clock() const noexcept { return clock_; }
+  [[nodiscard]] std::string describe() const { return backend_->describe(); }
+  [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
+  /// Whether the backend takes all these keys by one request.
+  [[nodiscard]] bool takes_in_one_step(std::span<const std::string_view> keys) const noexcept;
+  /// The time from which an acquire counts its lease. It may be a tick early if the lease is so
+  /// long that its margin is more than that.
+  [[nodiscard]] Clock::time_point acquire_time(const Lease& lease) const noexcept {
+    const bool long_enough = lease.length(options_.watchdog) >= std::chrono::seconds(1);
+    return long_enough && !exact_times_ ? clock_.recent() : clock_.now();
+  }
+
+  // --- lifetime ---
+  void detach();                   ///< the last Locks or Lock is gone
+  void drop_reference() noexcept;  ///< one of those that Lifetime counts
+  void owner_ended(Owner owner);   ///< a thread ended while it held by lock()
+
+  // --- Sink: on any thread that drives ---
+  void completed(Request& request, Outcome&& outcome) noexcept override;
+  void notified(const Notification& notification) noexcept override;
+
+  // --- ForkParticipant ---
+  void prepare() noexcept LATCHKEY_FORK_HANDLER override;
+  void parent() noexcept LATCHKEY_FORK_HANDLER override;
+  void child() noexcept LATCHKEY_FORK_HANDLER override;
+
+ private:
+  ~LockSpace();
+
+  void acquire(BlockingCall& call, std::string_view key, Owner owner, const Attempt& attempt);
+  bool release(BlockingCall& call, RemoteHold& hold, HoldTerms terms,
+               std::chrono::milliseconds linger, const ErrorContext* context);
+  void wait_while(bool (Coordinator::*condition)() const, Clock::time_point until, Parker& parker);
+
+  const std::uint64_t number_;  ///< never reused, unlike an address
+  const Options options_;
+  Clock& clock_;
+  std::unique_ptr<Backend> backend_;
+  const Capabilities capabilities_;
+  DueTimes due_times_;
+  Reporter reporter_;
+  CoordinatorSettings settings_;
+  /// A tick of the clock matters: to a listener that is told how long each hold lasted, and to
+  /// commands whose timeout is a few ticks.
+  const bool exact_times_;
+  Closers closers_;
+  ShardDriver driver_;
+  LeaseTimer timer_;
+  DirectRequests direct_requests_;
+  Lifetime lifetime_;
+};
+
+}  // namespace latchkey::detail

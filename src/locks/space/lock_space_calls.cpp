@@ -1,0 +1,138 @@
+// The calls of Locks, Lock and Hold.
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include <latchkey/error.hpp>
+
+#include "core/mutex.hpp"
+#include "core/thread_order.hpp"
+#include "locks/space/call_error.hpp"
+#include "locks/space/lock_space.hpp"
+
+namespace latchkey::detail {
+namespace {
+
+bool can_wait() noexcept {
+  try {
+    require_parker();
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+void LockSpace::acquire(BlockingCall& call, std::string_view key, Owner owner,
+                        const Attempt& attempt) {
+  const KeyPlace place = driver_.place_of(key);
+  call.want(owner, attempt);
+  call.limit(attempt.wait);
+  call.start_acquire(place);
+  call.wait(attempt.cancel);
+  if (call.answer() == Answer::granted) order_after_grant(key, attempt.type);
+}
+
+Hold LockSpace::acquire(std::string_view key, Owner owner, const Attempt& attempt) {
+  refuse_if_cancelled(attempt.cancel, key, attempt.type);
+  BlockingCall call(*this);
+  call.want_holder_name();
+  acquire(call, key, owner, attempt);
+  if (call.answer() != Answer::granted) throw_answer(*this, call.call(), key);
+  return Hold(call.call().hold, {attempt.type, attempt.lease.is_watchdog()});
+}
+
+std::optional<Hold> LockSpace::try_acquire(std::string_view key, Owner owner,
+                                           const Attempt& attempt) {
+  refuse_if_cancelled(attempt.cancel, key, attempt.type);
+  BlockingCall call(*this);
+  acquire(call, key, owner, attempt);
+  if (call.answer() == Answer::busy) return std::nullopt;
+  if (call.answer() != Answer::granted) throw_answer(*this, call.call(), key);
+  return Hold(call.call().hold, {attempt.type, attempt.lease.is_watchdog()});
+}
+
+bool LockSpace::lock(std::string_view key, LockType type, Owner owner, Wait wait) {
+  Attempt attempt;
+  attempt.type = type;
+  attempt.wait = wait;
+  attempt.lease = watchdog;
+  BlockingCall call(*this);
+  call.want_by_lock();
+  acquire(call, key, owner, attempt);
+  if (call.answer() == Answer::granted) return true;
+  if (call.answer() == Answer::busy) return false;
+  throw_answer(*this, call.call(), key);
+}
+
+bool LockSpace::unlock(std::string_view key, LockType type, Owner owner) {
+  BlockingCall call(*this);
+  call.start_unlock(driver_.place_of(key), type, owner);
+  call.wait();
+  return done_or_throw(*this, call.call());
+}
+
+bool LockSpace::release(BlockingCall& call, RemoteHold& hold, HoldTerms terms,
+                        std::chrono::milliseconds linger, const ErrorContext* context) {
+  if (!can_wait()) {
+    call.release_without_waiting(hold, terms, linger);
+    throw std::bad_alloc();
+  }
+  call.start_release(hold, terms, linger);
+  call.wait();
+  return done_or_throw(*this, call.call(), context);
+}
+
+bool LockSpace::release(RemoteHold& hold, HoldTerms terms, std::chrono::milliseconds linger,
+                        const ErrorContext* context) {
+  BlockingCall call(*this);
+  return release(call, hold, terms, linger, context);
+}
+
+void LockSpace::release_quietly(RemoteHold& hold, HoldTerms terms,
+                                std::chrono::milliseconds linger) noexcept {
+  BlockingCall call(*this);  // keeps the space until the error is reported
+  try {
+    static_cast<void>(release(call, hold, terms, linger, nullptr));
+  } catch (const LockError& error) {
+    reporter_.error(Event::Kind::unlock_error, error.key(), terms.type, error.what());
+  } catch (const std::bad_alloc&) {
+    reporter_.count_unreported(1);  // the hold was given back, or will be
+  }
+}
+
+bool LockSpace::extend(RemoteHold& hold, LockType type, std::chrono::milliseconds lease) {
+  BlockingCall call(*this);
+  call.start_extend(hold, type, lease);
+  call.wait();
+  return done_or_throw(*this, call.call());
+}
+
+std::stop_token LockSpace::stop_token(RemoteHold& hold) {
+  const ScopedLock lock(driver_.shard_of(hold.home->hash).mutex);
+  if (!hold.stop.stop_possible()) {
+    hold.stop = std::stop_source();
+    if (hold.lost.load(std::memory_order_relaxed)) hold.stop.request_stop();
+  }
+  return hold.stop.get_token();
+}
+
+Outcome::Kind LockSpace::administer(const Request& request) {
+  auto asked = std::make_unique<DirectRequest>();
+  static_cast<Request&>(*asked) = request;
+  static_cast<void>(direct_requests_.run(asked, Clock::never()));
+  LockSite site{std::string(request.key), request.type, describe()};
+  const Outcome& outcome = asked->outcome;
+  switch (outcome.kind) {
+    case Outcome::Kind::granted:
+    case Outcome::Kind::gone: return outcome.kind;
+    case Outcome::Kind::refused: throw BackendRefused(std::move(site), outcome.text);
+    case Outcome::Kind::busy:
+    case Outcome::Kind::unknown: break;
+  }
+  throw BackendUnavailable(std::move(site), outcome.text);
+}
+
+}  // namespace latchkey::detail

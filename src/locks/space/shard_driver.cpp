@@ -1,0 +1,206 @@
+// Carrying out what coordinators decide.
+#include "locks/space/shard_driver.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <new>
+#include <random>
+#include <utility>
+
+#include "core/mutex.hpp"
+#include "locks/listener/reporter.hpp"
+#include "locks/space/closers.hpp"
+#include "locks/space/leak_intentionally.hpp"
+
+namespace latchkey::detail {
+
+void ShardDriver::start(LockSpace& space, const CoordinatorSettings& settings) {
+  std::mt19937_64 seeds(std::random_device{}());
+  for (std::size_t index = 0; index < shard_count; ++index) {
+    Shard& shard = shards_[index];
+    const ScopedLock lock(shard.mutex);
+    shard.context = CoordinatorContext(settings, index + 1, seeds());
+    shard.context.space = &space;
+  }
+}
+
+void ShardDriver::drop_all() noexcept {
+  for (Shard& shard : shards_) {
+    const ScopedLock lock(shard.mutex);
+    shard.table.for_each([](Coordinator& each) { each.drop(); });
+  }
+}
+
+void ShardDriver::perform(Shard& shard, ShardLock& lock, Coordinator& home, EventContext& context) {
+  Actions& actions = context.out;
+  if (!actions.submits.empty()) submit(home, context);
+  for (Call* const call : actions.wakes) wake(*call, lock);
+  if (actions.effects != nullptr) {
+    for (Event& event : actions.effects->events) to_.reporter.post(std::move(event));
+    for (std::stop_source& stop : actions.effects->stops) to_.reporter.post(std::move(stop));
+  }
+  if (actions.unreported > 0) to_.reporter.count_unreported(actions.unreported);
+  if (home.idle()) {
+    shard.timers.remove(home);
+    shard.table.erase(home);
+  } else {
+    schedule(shard, home);
+  }
+  to_.closers.wake();
+}
+
+// What the backend answers at once goes straight back to the coordinator, whose next requests join
+// those that are still to be submitted.
+//
+// If no memory is left for a request, its outcome is unknown, although nothing was sent: the
+// coordinator gives up a claim and repeats a release.
+void ShardDriver::submit(Coordinator& home, EventContext& context) {
+  auto& requests = context.out.submits;
+  for (std::size_t index = 0; index < requests.size();) {
+    std::size_t unanswered = 0;
+    for (; index < requests.size(); ++index) {
+      Request& request = *requests[index];
+      Outcome outcome;
+      if (answer(request, outcome)) {
+        home.completed(request, outcome, context);
+      } else {
+        requests[unanswered++] = &request;
+      }
+    }
+    requests.shorten(unanswered);
+    if (unanswered == 0) return;
+    try {
+      return to_.backend.submit({requests.data(), unanswered}, to_.sink);
+    } catch (const std::bad_alloc&) {
+      for (index = 0; index < unanswered; ++index) {
+        Outcome outcome;
+        outcome.text = "out of memory";  // short enough to need none
+        home.completed(*requests[index], outcome, context);
+      }
+    }
+  }
+}
+
+bool ShardDriver::answer(Request& request, Outcome& outcome) noexcept {
+  try {
+    return to_.backend.answer(request, outcome, to_.sink);
+  } catch (const std::bad_alloc&) {
+    outcome = Outcome{};
+    outcome.text = "out of memory";
+    return true;
+  }
+}
+
+// The caller may destroy the call as soon as it sees `done`: after that only the parker is used,
+// and parkers are never destroyed.
+void ShardDriver::wake(Call& call, ShardLock& lock) {
+  Parker* const parker = call.parker;
+  call.waking = false;
+  if (call.answer != Answer::pending) call.done.store(true, std::memory_order_release);
+  if (parker != nullptr && parker != Parker::mine_if_any()) lock.unpark_after_unlock(*parker);
+}
+
+void ShardDriver::schedule(Shard& shard, Coordinator& home) {
+  const Clock::time_point due = home.due();
+  if (due == home.due_at) return;
+  shard.timers.update(home, due);
+  to_.due_times.note(index_of(shard) / group_size, due);
+}
+
+void ShardDriver::drive(Parker& parker, Clock::time_point until) noexcept {
+  constexpr std::chrono::milliseconds moment{1};
+  try {
+    to_.backend.drive(parker, until);
+  } catch (const std::bad_alloc&) {
+    parker.park_until(to_.clock, std::min(until, later(to_.clock.now(), moment)));
+  }
+}
+
+void ShardDriver::completed(Request& request, Outcome& outcome) noexcept {
+  Coordinator& home = *static_cast<Coordinator*>(request.context);
+  Shard& shard = shard_of(home.hash);
+  ShardLock lock(shard);
+  handle(shard, lock, home,
+         [&](EventContext& context) { home.completed(request, outcome, context); });
+}
+
+void ShardDriver::notified(const Notification& notification) noexcept {
+  if (notification.key.empty()) {
+    return for_each_coordinator(
+        [&](Coordinator& each, EventContext& context) { each.notified(notification, context); });
+  }
+  const std::size_t hash = hash_key(notification.key);
+  Shard& shard = shard_of(hash);
+  ShardLock lock(shard);
+  Coordinator* const home = shard.table.find(notification.key, hash);
+  if (home == nullptr) return;
+  handle(shard, lock, *home, [&](EventContext& context) { home->notified(notification, context); });
+}
+
+// Clears the group's time first and then looks at its shards: an event that was handled in a shard
+// before this has left its time in the shard, and a later one finds the group's time cleared.
+void ShardDriver::tick_due(std::size_t group, Clock::time_point now) {
+  constexpr std::chrono::milliseconds retry_pause{500};
+  to_.due_times.clear(group);
+  Clock::time_point next = Clock::never();
+  const auto sort = [&](Timers& timers) {
+    try {
+      timers.sort();
+    } catch (const std::bad_alloc&) {
+      next = std::min(next, later(now, retry_pause));  // what is not sorted yet waits until then
+    }
+  };
+  for (Shard& shard : std::span(shards_).subspan(group * group_size, group_size)) {
+    ShardLock lock(shard);
+    for (sort(shard.timers); shard.timers.next() <= now; sort(shard.timers)) {
+      Coordinator& home = *shard.timers.first();
+      shard.timers.remove(home);
+      Actions actions;
+      EventContext context(to_.clock, actions, now);
+      home.tick(context);
+      perform(shard, lock, home, context);
+    }
+    next = std::min(next, shard.timers.next());
+  }
+  to_.due_times.lower(group, next);
+}
+
+void ShardDriver::refuse_calls() noexcept {
+  for (Shard& shard : shards_) {
+    const ScopedLock lock(shard.mutex);
+    shard.context.closed = true;
+  }
+}
+
+bool ShardDriver::any(bool (Coordinator::*question)() const) noexcept {
+  bool yes = false;
+  for (Shard& shard : shards_) {
+    const ScopedLock lock(shard.mutex);
+    shard.table.for_each([&](const Coordinator& each) { yes = yes || (each.*question)(); });
+  }
+  return yes;
+}
+
+void ShardDriver::lock_for_fork() noexcept {
+  for (Shard& shard : shards_) shard.mutex.lock();
+}
+
+void ShardDriver::unlock_after_fork() noexcept {
+  for (Shard& shard : shards_) shard.mutex.unlock();
+}
+
+// Inherited Hold objects point to the parent's records, and its waiting calls lie on the stacks of
+// threads that do not exist in the child: the records are marked as lost and never freed.
+void ShardDriver::forget_parent() noexcept {
+  for (Shard& shard : shards_) {
+    if (shard.table.size() != 0) {
+      shard.table.for_each([](Coordinator& each) { each.inherit(); });
+      leak_intentionally(new KeyTable<Coordinator>(std::move(shard.table)));
+    }
+    shard.timers.forget_all();
+    shard.context.hold_objects = shard.releasing_threads = 0;
+    shard.mutex.unlock();
+  }
+}
+
+}  // namespace latchkey::detail

@@ -1,0 +1,140 @@
+// All coordinators of a space, in shards: events in, actions out.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include <latchkey/backend.hpp>
+#include <latchkey/clock.hpp>
+
+#include "core/key_table.hpp"
+#include "locks/space/due_times.hpp"
+#include "locks/space/shard.hpp"
+
+namespace latchkey::detail {
+
+class Closers;
+class LockSpace;
+class Reporter;
+
+/// Brings every event to its key's coordinator under the shard's mutex, and carries out the actions
+/// before the mutex is unlocked: requests reach the backend in the order of the decisions.
+/// Thread-safe.
+class ShardDriver {
+ public:
+  static constexpr std::size_t shard_bits = 8;
+  static constexpr std::size_t shard_count = std::size_t{1} << shard_bits;
+
+  /// What the actions of the coordinators go to. All of it must outlive the last event.
+  struct Surroundings {
+    Clock& clock;
+    Backend& backend;
+    Sink& sink;  ///< of every request
+    Reporter& reporter;
+    Closers& closers;
+    DueTimes& due_times;
+  };
+
+  explicit ShardDriver(const Surroundings& surroundings) noexcept : to_(surroundings) {}
+  /// Before the first event. `settings` must outlive it.
+  void start(LockSpace& space, const CoordinatorSettings& settings);
+  /// After the last event: drops what no backend is left to answer for.
+  void drop_all() noexcept;
+
+  // --- keys ---
+  [[nodiscard]] Shard& shard_of(std::size_t hash) noexcept {
+    return shards_[hash >> (64 - shard_bits)];
+  }
+  [[nodiscard]] std::size_t index_of(const Shard& shard) const noexcept {
+    return static_cast<std::size_t>(&shard - shards_.data());
+  }
+  [[nodiscard]] std::span<Shard> shards() noexcept { return shards_; }
+
+  /// All shards together are larger than a processor's first cache: the shard is fetched while the
+  /// caller reads the clock.
+  [[nodiscard]] KeyPlace place_of(std::string_view key) noexcept {
+    const std::size_t hash = hash_key(key);
+    Shard& shard = shard_of(hash);
+    __builtin_prefetch(&shard.mutex, 1);
+    __builtin_prefetch(&shard.context, 1);
+    return {key, hash, shard};
+  }
+
+  /// The key's coordinator, which is created if there is none. Throws std::bad_alloc.
+  [[nodiscard]] static Coordinator& coordinator(Shard& shard, const KeyPlace& place)
+      LATCHKEY_REQUIRES(shard.mutex) {
+    if (Coordinator* const found = shard.table.find(place.key, place.hash)) return *found;
+    Coordinator& made = shard.table.insert(place.key, place.hash);
+    made.start(shard.context);
+    return made;
+  }
+
+  // --- events ---
+  /// `bring(EventContext&)` brings one event that is not a call's to `home`. The coordinator may be
+  /// gone afterwards.
+  template <class Bring>
+  void handle(Shard& shard, ShardLock& lock, Coordinator& home, Bring&& bring)
+      LATCHKEY_REQUIRES(shard.mutex) {
+    Actions actions;
+    EventContext context(to_.clock, actions);
+    bring(context);
+    perform(shard, lock, home, context);
+  }
+  /// Carries out the actions of one event of `home`, which may be gone afterwards.
+  void perform(Shard& shard, ShardLock& lock, Coordinator& home, EventContext& context)
+      LATCHKEY_REQUIRES(shard.mutex);
+  /// From now on the timer thread brings `home` its ticks when they are due.
+  void schedule(Shard& shard, Coordinator& home) LATCHKEY_REQUIRES(shard.mutex);
+
+  void completed(Request& request, Outcome& outcome) noexcept;
+  void notified(const Notification& notification) noexcept;
+  /// By the timer thread: brings ticks to the coordinators of `group` that are due.
+  void tick_due(std::size_t group, Clock::time_point now);
+  template <class Visit>
+  void for_each_coordinator(Visit&& visit);
+
+  // --- the backend ---
+  /// Lends the calling thread to the backend. Without memory for that, the thread sleeps a moment.
+  void drive(Parker& parker, Clock::time_point until) noexcept;
+  /// Backend::answer; without memory for it, the request ends as unknown.
+  [[nodiscard]] bool answer(Request& request, Outcome& outcome) noexcept;
+  void submit(Request& request) {
+    Request* const one[] = {&request};
+    to_.backend.submit(one, to_.sink);
+  }
+
+  // --- the end ---
+  /// From now on every acquire ends as closed.
+  void refuse_calls() noexcept;
+  /// Does some coordinator say yes?
+  [[nodiscard]] bool any(bool (Coordinator::*question)() const) noexcept;
+
+  void lock_for_fork() noexcept LATCHKEY_FORK_HANDLER;
+  void unlock_after_fork() noexcept LATCHKEY_FORK_HANDLER;
+  void forget_parent() noexcept LATCHKEY_FORK_HANDLER;
+
+ private:
+  static constexpr std::size_t group_size = shard_count / DueTimes::groups;
+
+  inline void submit(Coordinator& home, EventContext& context);
+  static void wake(Call& call, ShardLock& lock);
+
+  Surroundings to_;
+  std::array<Shard, shard_count> shards_;
+};
+
+template <class Visit>
+void ShardDriver::for_each_coordinator(Visit&& visit) {
+  for (Shard& shard : shards_) {
+    ShardLock lock(shard);
+    // The analysis does not see that the table calls this with the mutex held.
+    shard.table.for_each([&](Coordinator& each) LATCHKEY_NO_THREAD_SAFETY_ANALYSIS {
+      handle(shard, lock, each, [&](EventContext& context) { visit(each, context); });
+    });
+  }
+}
+
+}  // namespace latchkey::detail
