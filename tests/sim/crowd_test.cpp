@@ -66,7 +66,7 @@ class Crowd final : private ProcessHost {
     if (call.answer == Answer::granted) ++granted_;
   }
   // As the driver, which asks after each turn when something is due.
-  void after_turn(Process&, Coordinator& coordinator) override { (void)coordinator.due(); }
+  void after_event(Process&, Coordinator& coordinator) override { (void)coordinator.due(); }
 
   std::size_t readers_;
   std::size_t granted_ = 0;

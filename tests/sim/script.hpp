@@ -229,7 +229,7 @@ class Script final : private ProcessHost {
     sleeper.granted = call.acquires && call.answer == Answer::granted;
   }
 
-  void told(Process&, const Event& event) override {
+  void published(Process&, const Event& event) override {
     if (!events_.empty()) events_ += ", ";
     events_ += to_string(event.kind);
   }
