@@ -1,4 +1,4 @@
-// What HoldsLock looks at, and what it says.
+// What HoldsLock checks, and how it explains the result.
 #include <latchkey/testing/holds_lock.hpp>
 
 #include <ostream>
@@ -6,7 +6,7 @@
 namespace latchkey::testing {
 namespace {
 
-/// What matchers are given to explain themselves with may be null.
+/// GoogleMock may pass a null stream to a matcher.
 template <class... Words>
 void say(std::ostream* out, const Words&... words) {
   if (out != nullptr) (*out << ... << words);

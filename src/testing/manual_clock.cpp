@@ -1,4 +1,4 @@
-// A clock that moves only when it is told to.
+// The manual clock: sleeping and waking.
 #include <latchkey/testing/manual_clock.hpp>
 
 #include <algorithm>
@@ -6,14 +6,14 @@
 
 namespace latchkey::testing {
 
-// Not zero, so that code which takes a default time for "now" fails; a thousand days, so that tests
-// may subtract without falling below the origin.
+// Not zero, so that code that confuses a default time with "now" fails. A thousand days, so that
+// tests may subtract without reaching negative times.
 ManualClock::ManualClock() noexcept : now_(duration(std::chrono::hours(24'000)).count()) {}
 
 void ManualClock::wait_until(std::unique_lock<std::mutex>& lock, std::condition_variable& condition,
                              time_point deadline) {
   if (deadline != never() && this_thread_skips()) {
-    // What advance notifies may be this condition, under this mutex.
+    // advance() may notify this condition and lock this mutex.
     lock.unlock();
     advance(std::max(deadline - now(), duration::zero()));
     lock.lock();
@@ -26,10 +26,10 @@ void ManualClock::wait_until(std::unique_lock<std::mutex>& lock, std::condition_
     waiters_.push_back(&me);
     changed_.notify_all();
   }
-  // No wake-up is lost: an advance from here on finds this sleeper, and before it notifies it takes
-  // *me.mutex, which this thread gives up only by falling asleep.
+  // No wake-up is lost: an advance from now on finds this waiter and locks *me.mutex before it
+  // notifies, and this thread unlocks that mutex only when it sleeps.
   condition.wait(lock);
-  // An advance may be waiting for that mutex, so it is given up before waiting for the advance.
+  // An advance may wait for that mutex, so unlock it before waiting for the advance.
   lock.unlock();
   {
     std::unique_lock guard(mutex_);

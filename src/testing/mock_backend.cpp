@@ -1,4 +1,4 @@
-// What a mock does that was told nothing, and how its requests look.
+// The default actions of the mock, and how requests are printed.
 #include <latchkey/testing/mock_backend.hpp>
 
 #include <utility>

@@ -1,4 +1,4 @@
-// Keeping events, and looking at them.
+// Records events and answers queries about them.
 #include <latchkey/testing/recorder.hpp>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Other default Locks, for one scope of a test.
+// Replaces the default Locks for one scope of a test.
 #include <latchkey/testing/scoped_locks.hpp>
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 
 namespace latchkey::testing {
 
-/// Keeps what it is told, and passes it on.
+/// Records events and forwards them.
 class ScopedLocks::Witness final : public Recorder {
  public:
   explicit Witness(Listener* next) noexcept : next_(next) {}

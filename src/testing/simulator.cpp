@@ -1,4 +1,4 @@
-// The simulator's entrance.
+// The public function of the simulator.
 #include <latchkey/testing/simulator.hpp>
 
 #include "testing/simulator/simulation.hpp"

@@ -1,5 +1,5 @@
-// Each allocation of each call fails once: nothing is held by nobody, nothing stays behind, and the
-// next call works.
+// Each allocation of each call fails once. No lock stays held, nothing is left behind, and the next
+// call works.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -26,7 +26,7 @@ using namespace std::chrono_literals;
 class Exhaustion : public ::testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
-    ::alarm(60);  // a call that stays in a queue may make everybody wait: that ends the program
+    ::alarm(60);  // ends the program if a call that was not removed from a queue blocks all others
     if (GetParam()) server_.emplace();
     theirs_.emplace(connect());
   }
@@ -37,7 +37,7 @@ class Exhaustion : public ::testing::TestWithParam<bool> {
                           {.command_timeout = 1s, .listener = listener});
   }
 
-  /// What a call says when it fails for lack of memory.
+  /// True if the call succeeds or fails as it may without memory.
   template <class Call>
   static bool fails_well(Call&& call) {
     try {
@@ -47,15 +47,15 @@ class Exhaustion : public ::testing::TestWithParam<bool> {
     } catch (const BackendUnavailable&) {
       return true;
     } catch (const std::exception& error) {
-      static_cast<void>(allocation_failed());  // no more of that
+      static_cast<void>(allocation_failed());  // stops further failures
       ADD_FAILURE() << error.what();
       return false;
     }
     return true;
   }
 
-  /// Calls `scarce` in fresh threads, whose caches are empty, and once more in each, until it is
-  /// done before its nth allocation.
+  /// Runs `call` in new threads, whose caches are empty, twice in each. The nth allocation fails,
+  /// for n from 1 until `call` ends before its nth allocation.
   void each_allocation(const std::function<void(int round, const std::function<void()>& from_here,
                                                 const std::function<void()>& to_here)>& call) {
     constexpr int rounds = 2, most = 400;
@@ -102,7 +102,7 @@ class Exhaustion : public ::testing::TestWithParam<bool> {
 constexpr LockType types[] = {LockType::REENTRANT, LockType::FAIR, LockType::READ, LockType::WRITE,
                               LockType::FENCED};
 
-TEST_P(Exhaustion, AnAcquireThatFailsLeavesNothing) {
+TEST_P(Exhaustion, FailedAcquireLeavesNothing) {
   for (const LockType type : types) {
     SCOPED_TRACE(to_string(type));
     Recorder recorder;
@@ -124,7 +124,7 @@ TEST_P(Exhaustion, AnAcquireThatFailsLeavesNothing) {
   }
 }
 
-TEST_P(Exhaustion, AReleaseThatFailsGivesBackAllTheSame) {
+TEST_P(Exhaustion, ReleaseWithoutMemoryFreesTheLock) {
   for (const LockType type : {LockType::REENTRANT, LockType::FAIR, LockType::READ}) {
     Recorder recorder;
     const Locks ours = connect(&recorder);
@@ -142,7 +142,7 @@ TEST_P(Exhaustion, AReleaseThatFailsGivesBackAllTheSame) {
   }
 }
 
-TEST_P(Exhaustion, AWaitThatFailsLeavesNoPlaceAndNoSubscription) {
+TEST_P(Exhaustion, FailedWaitLeavesNoQueuePlaceAndNoSubscription) {
   for (const LockType type : {LockType::REENTRANT, LockType::FAIR, LockType::READ}) {
     Recorder recorder;
     const Locks ours = connect(&recorder);
@@ -159,7 +159,7 @@ TEST_P(Exhaustion, AWaitThatFailsLeavesNoPlaceAndNoSubscription) {
   }
 }
 
-TEST_P(Exhaustion, LockAndUnlockThatFailLeaveNothing) {
+TEST_P(Exhaustion, FailedLockAndUnlockLeaveNothing) {
   const Locks ours = connect();
   each_allocation([&](int, const auto& from, const auto& to) {
     Lock lock = ours.lock("k");
@@ -172,7 +172,7 @@ TEST_P(Exhaustion, LockAndUnlockThatFailLeaveNothing) {
   });
 }
 
-TEST_P(Exhaustion, SeveralTogetherAreAllOrNone) {
+TEST_P(Exhaustion, FailedAcquireOfSeveralHoldsNone) {
   const Locks other = connect();
   for (const bool in_order : {false, true}) {
     SCOPED_TRACE(in_order);
@@ -191,7 +191,7 @@ TEST_P(Exhaustion, SeveralTogetherAreAllOrNone) {
   }
 }
 
-TEST_P(Exhaustion, AnExtendThatFailsLeavesTheHold) {
+TEST_P(Exhaustion, FailedExtendKeepsTheHold) {
   const Locks ours = connect();
   each_allocation([&](int, const auto& from, const auto& to) {
     Hold hold = ours.lock("k").acquire(patience, 30s);

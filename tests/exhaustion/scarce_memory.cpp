@@ -1,4 +1,4 @@
-// operator new, of which a test makes one call fail.
+// operator new, one call of which a test makes fail.
 #include "exhaustion/scarce_memory.hpp"
 
 #include <cstdlib>

@@ -1,15 +1,14 @@
-// A heap that has nothing left, once.
+// Makes one allocation fail.
 #pragma once
 
 #include <cstddef>
 
 namespace latchkey::tests {
 
-/// From now on the `nth` operator new of the calling thread, counted from 1, throws std::bad_alloc,
-/// once.
+/// The `nth` operator new of the calling thread from now on, counted from 1, throws std::bad_alloc.
 void fail_allocation(std::size_t nth) noexcept;
 
-/// No more. True: it has thrown.
+/// Cancels that. True if it has thrown.
 bool allocation_failed() noexcept;
 
 }  // namespace latchkey::tests

@@ -1,5 +1,5 @@
-// A program whose locks are released after main has returned, or after its thread has ended: run by
-// tests as `late_release <uri> <case>`. Each case leaves nothing on the server but by its end.
+// A program that releases locks after main has returned or after its thread has ended. Tests run it
+// as `late_release <uri> <case>`. After each case nothing must be left on the server.
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Acquires and releases where it is destroyed.
+/// Acquires and releases in its destructor.
 struct LocksInItsDestructor {
   std::optional<latchkey::Locks> locks;
   ~LocksInItsDestructor() {
@@ -29,7 +29,7 @@ struct LocksInItsDestructor {
   }
 };
 
-// In the order of their construction, so destroyed the other way round: the holds last.
+// Destroyed in reverse order, so the holds are destroyed last.
 std::optional<latchkey::Hold> static_hold;
 LocksInItsDestructor static_locker;
 std::optional<latchkey::Locks> static_locks;
@@ -38,7 +38,7 @@ thread_local LocksInItsDestructor thread_locker;
 
 latchkey::Locks connect(const std::string& uri) { return latchkey::Locks::connect(uri); }
 
-/// Constructed before the library has made anything of its own for this thread.
+/// Constructs them before the library's own thread_local objects.
 void touch_thread_locals() {
   thread_hold.reset();
   thread_locker.locks.reset();
@@ -85,7 +85,7 @@ const std::map<std::string, void (*)(const std::string&)> cases{
      [](const std::string& uri) {
        in_thread([&] {
          static_hold = connect(uri).lock("k").acquire();
-         std::exit(0);  // NOLINT(concurrency-mt-unsafe): that is what is tried
+         std::exit(0);  // NOLINT(concurrency-mt-unsafe): the case that is tested
        });
      }},
 };

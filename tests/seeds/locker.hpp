@@ -19,7 +19,7 @@
 
 namespace latchkey::tests {
 
-/// One way of connecting to a backend that the scenarios run on.
+/// A backend that the scenarios run on.
 struct Place {
   const char* name;
   std::function<Locks(Options)> connect;
@@ -28,7 +28,7 @@ struct Place {
 
 class Locker : public ::testing::TestWithParam<Place> {
  protected:
-  /// Runs `body(index)` on so many threads, which begin together.
+  /// Runs `body(index)` on `count` threads, which start together.
   template <class Body>
   static void on_threads(int count, Body body) {
     std::latch start(count);
@@ -57,19 +57,19 @@ TEST_P(Locker, TenThousandFreshKeysAreLockedAndUnlocked) {
   EXPECT_TRUE(!GetParam().lists || locks_.list("fresh:*").empty());
 }
 
-TEST_P(Locker, TheOwnersSecondTryIsAReentry) {
+TEST_P(Locker, SecondTryOfTheOwnerIsAReentry) {
   Lock lock = locks_.lock("reentrant");
   Lock others = another().lock("reentrant");
   ASSERT_TRUE(lock.try_lock());
   ASSERT_TRUE(lock.try_lock());
   EXPECT_TRUE(lock.release());
-  EXPECT_FALSE(others.try_lock()) << "held once more";
+  EXPECT_FALSE(others.try_lock()) << "the owner still holds it once";
   EXPECT_TRUE(lock.release());
   EXPECT_TRUE(others.try_lock());
   EXPECT_TRUE(others.release());
 }
 
-TEST_P(Locker, TwoWaitersGetItOneAfterTheOtherAfterARelease) {
+TEST_P(Locker, TwoWaitersAreGrantedOneAfterTheOther) {
   Hold first = locks_.lock("two").acquire();
   std::atomic<int> inside{0}, granted{0};
   std::jthread release([&] {
@@ -85,7 +85,7 @@ TEST_P(Locker, TwoWaitersGetItOneAfterTheOtherAfterARelease) {
   EXPECT_EQ(granted, 2);
 }
 
-TEST_P(Locker, AWaitTimesOutWhileAnotherHolds) {
+TEST_P(Locker, WaitForAHeldLockTimesOut) {
   const Hold held = locks_.lock("busy").acquire();
   const auto asked = std::chrono::steady_clock::now();
   EXPECT_FALSE(another().lock("busy").try_acquire(std::chrono::milliseconds(50)));
@@ -94,16 +94,16 @@ TEST_P(Locker, AWaitTimesOutWhileAnotherHolds) {
                LockTimeout);
 }
 
-TEST_P(Locker, ALeaseThatRunsOutLetsTheNextOneIn) {
+TEST_P(Locker, ExpiredLeaseGrantsTheNextWaiter) {
   Hold brief = locks_.lock("lease").acquire(forever, std::chrono::milliseconds(100));
   const std::optional<Hold> next = another().lock("lease").try_acquire(std::chrono::seconds(20));
   ASSERT_TRUE(next);
-  EXPECT_TRUE(brief.lost()) << "its holder knew before the next one was in";
+  EXPECT_TRUE(brief.lost()) << "the holder lost it before the next one was granted";
   EXPECT_FALSE(brief.release());
   EXPECT_FALSE(next->lost());
 }
 
-TEST_P(Locker, OfAThousandThreadsThatWaitTenMillisecondsExactlyOneIsGranted) {
+TEST_P(Locker, OneOfAThousandThreadsWithABriefWaitIsGranted) {
   std::atomic<int> granted{0}, refused{0};
   std::latch everybody_asked(1'000);
   on_threads(1'000, [&](int) {
@@ -117,7 +117,7 @@ TEST_P(Locker, OfAThousandThreadsThatWaitTenMillisecondsExactlyOneIsGranted) {
   EXPECT_EQ(refused, 999);
 }
 
-TEST_P(Locker, AHundredThreadsThatWaitTenSecondsAreAllGranted) {
+TEST_P(Locker, HundredThreadsWithALongWaitAreAllGranted) {
   int count = 0;
   std::atomic<int> granted{0};
   on_threads(100, [&](int) {

@@ -1,4 +1,4 @@
-// The coordinator's flows among several local callers: queue, downgrade, linger, ends.
+// The coordinator's flows among several local callers: queue, downgrade, hold_for, close.
 #include <chrono>
 
 #include <gtest/gtest.h>
@@ -12,23 +12,23 @@ using namespace std::chrono_literals;
 using enum LockType;
 using Caller = Script::Caller;
 
-TEST(Coordinator, OneWaiterPerKeyTalksToTheBackend) {
+TEST(Coordinator, OneWaiterPerKeySendsRequests) {
   Script script;
   const Owner holder = Owner::make();
   Caller& held = script.acquire(REENTRANT, 1s, 30s, holder);
   script.answer(Kind::granted);
   Caller& first = script.acquire(REENTRANT, 5s, 30s, Owner::make());
   Caller& second = script.acquire(REENTRANT, 5s, 30s, Owner::make());
-  EXPECT_EQ(script.sent(), "acquire 1 30000") << "while a local hold lives nobody asks";
+  EXPECT_EQ(script.sent(), "acquire 1 30000") << "local callers wait while a local hold lasts";
   script.release(held);
-  EXPECT_EQ(script.sent(), "release 1, acquire 2 30000") << "behind the release, in order";
+  EXPECT_EQ(script.sent(), "release 1, acquire 2 30000") << "after the release, in order";
   script.answer(Kind::granted);
   script.answer(Kind::granted);
   EXPECT_EQ(first.answer, Answer::granted);
   EXPECT_EQ(second.answer, Answer::pending);
 }
 
-TEST(Coordinator, TheQueueWaitsForALocalHoldUntilItsDeadlineOnly) {
+TEST(Coordinator, QueueWaitsForALocalHoldOnlyUntilItsDeadline) {
   Script script;
   script.acquire(REENTRANT, 1s, 1s, Owner::make());
   script.answer(Kind::granted);
@@ -45,7 +45,7 @@ TEST(Coordinator, TheQueueWaitsForALocalHoldUntilItsDeadlineOnly) {
   EXPECT_EQ(script.sent(), "acquire 2 30000");
 }
 
-TEST(Coordinator, NeighbouringReadsAskTogetherAndAWriteWaitsItsTurn) {
+TEST(Coordinator, AdjacentReadsAcquireTogetherAndAWriteWaits) {
   Script script;
   Caller& write = script.acquire(WRITE, 1s, 30s, Owner::make());
   script.answer(Kind::granted);
@@ -58,7 +58,7 @@ TEST(Coordinator, NeighbouringReadsAskTogetherAndAWriteWaitsItsTurn) {
   EXPECT_EQ(script.sent(), "release 1, acquire 2 30000, acquire 3 30000");
 }
 
-TEST(Coordinator, EachFairWaiterHasItsOwnPlaceAndChannel) {
+TEST(Coordinator, EachFairWaiterQueuesAndSubscribesByItself) {
   Script script;
   Caller& first = script.acquire(FAIR, 5s, 30s, Owner::make());
   Caller& second = script.acquire(FAIR, 5s, 30s, Owner::make());
@@ -74,7 +74,7 @@ TEST(Coordinator, EachFairWaiterHasItsOwnPlaceAndChannel) {
   EXPECT_EQ(second.answer, Answer::pending);
 }
 
-TEST(Coordinator, TheEndOfAWriteWithReadsInsideIsADowngrade) {
+TEST(Coordinator, ReleaseOfAWriteWithReadsInsideIsADowngrade) {
   Script script;
   const Owner owner = Owner::make();
   Caller& write = script.acquire(WRITE, 1s, 30s, owner);
@@ -88,14 +88,14 @@ TEST(Coordinator, TheEndOfAWriteWithReadsInsideIsADowngrade) {
   EXPECT_EQ(end.answer, Answer::granted);
   EXPECT_EQ(script.acquire(WRITE, 1s, 30s, owner).answer, Answer::would_deadlock);
   Caller& other = script.acquire(READ, 1s, 30s, Owner::make());
-  EXPECT_EQ(script.sent(), "acquire 2 30000") << "other readers may come";
+  EXPECT_EQ(script.sent(), "acquire 2 30000") << "other readers may acquire now";
   script.answer(Kind::granted);
   EXPECT_EQ(other.answer, Answer::granted);
   script.release(read);
   EXPECT_EQ(script.sent(), "release 1");
 }
 
-TEST(Coordinator, HoldForLeavesTheKeyToTheServerWithoutAThread) {
+TEST(Coordinator, HoldForReleasesTheKeyWhenItsTimeIsOver) {
   Script script;
   Caller& held = script.acquire(REENTRANT, 1s, 30s);
   script.answer(Kind::granted);
@@ -109,7 +109,7 @@ TEST(Coordinator, HoldForLeavesTheKeyToTheServerWithoutAThread) {
   EXPECT_EQ(next.answer, Answer::pending);
 }
 
-TEST(Coordinator, AThreadThatEndsWhileItHoldsLetsTheLeaseRunOut) {
+TEST(Coordinator, HoldOfAnEndedThreadIsReleasedWhenItsLeaseExpires) {
   CoordinatorSettings settings;
   settings.events = CoordinatorSettings::Events::losses;
   Script script(settings);
@@ -120,12 +120,12 @@ TEST(Coordinator, AThreadThatEndsWhileItHoldsLetsTheLeaseRunOut) {
   script.end_owner(owner);
   EXPECT_EQ(script.events(), "abandoned");
   script.pass(29'699ms);
-  EXPECT_EQ(script.sent(), "") << "renewal ends";
+  EXPECT_EQ(script.sent(), "") << "the watchdog stops";
   script.pass(1ms);
   EXPECT_EQ(script.sent(), "release 1");
 }
 
-TEST(Coordinator, WaitersOfTheOwnerThatWasGrantedJoinIt) {
+TEST(Coordinator, WaiterOfTheGrantedOwnerIsGrantedAtOnce) {
   Script script;
   const Owner owner = Owner::make();
   script.acquire(REENTRANT, 5s, 30s, owner);
@@ -135,7 +135,7 @@ TEST(Coordinator, WaitersOfTheOwnerThatWasGrantedJoinIt) {
   EXPECT_EQ(script.sent(), "acquire 1 30000");
 }
 
-TEST(Coordinator, AFairWaiterOfTheOwnerThatWasGrantedLeavesItsPlace) {
+TEST(Coordinator, FairWaiterOfTheGrantedOwnerIsGrantedAndLeavesTheQueue) {
   Script script;
   const Owner owner = Owner::make();
   script.acquire(FAIR, 5s, 30s, owner);
@@ -146,7 +146,7 @@ TEST(Coordinator, AFairWaiterOfTheOwnerThatWasGrantedLeavesItsPlace) {
   EXPECT_EQ(script.sent(), "leave 2");
 }
 
-TEST(Coordinator, ClosingEndsWaitsAndHolds) {
+TEST(Coordinator, CloseEndsWaitsAndHolds) {
   Script script;
   Caller& held = script.acquire(REENTRANT, 1s, 30s);
   script.answer(Kind::granted);
@@ -163,7 +163,7 @@ TEST(Coordinator, ClosingEndsWaitsAndHolds) {
   EXPECT_TRUE(script.idle());
 }
 
-TEST(Coordinator, AfterTheLinkCameBackHoldsAreCheckedAndWaitersAskAgain) {
+TEST(Coordinator, ReconnectionVerifiesHoldsAndRepeatsAttempts) {
   Script script;
   Caller& held = script.acquire(READ, 1s, 30s, Owner::make());
   script.answer(Kind::granted);
@@ -178,7 +178,7 @@ TEST(Coordinator, AfterTheLinkCameBackHoldsAreCheckedAndWaitersAskAgain) {
   EXPECT_TRUE(script.lost(held));
 }
 
-TEST(Coordinator, AnExtendMovesTheDeadlineWhenItIsAnswered) {
+TEST(Coordinator, ExtendMovesTheDeadlineForwardOnly) {
   Script script;
   Caller& held = script.acquire(REENTRANT, 1s, 3s);
   script.answer(Kind::granted);
@@ -193,10 +193,10 @@ TEST(Coordinator, AnExtendMovesTheDeadlineWhenItIsAnswered) {
   Caller& shorter = script.extend(held, 1s);
   script.answer(Kind::granted);
   EXPECT_EQ(shorter.answer, Answer::granted);
-  EXPECT_EQ(script.left(held), 60s - 600ms - 10ms) << "never shortened";
+  EXPECT_EQ(script.left(held), 60s - 600ms - 10ms) << "an extend never shortens the lease";
 }
 
-TEST(Coordinator, TheTokenOfAFencedHoldIsTheBackends) {
+TEST(Coordinator, FencedHoldHasTheTokenOfTheBackend) {
   Script script;
   Caller& held = script.acquire(FENCED, 1s, 3s);
   script.answer(Script::of(Kind::granted, 77));

@@ -1,4 +1,4 @@
-// Acquires that the backend refuses: what they may have left is given back.
+// Acquires that the backend refuses: whatever they may have written is released.
 #include <chrono>
 
 #include <gtest/gtest.h>
@@ -12,8 +12,8 @@ using namespace std::chrono_literals;
 using enum LockType;
 using Caller = Script::Caller;
 
-// A script that is refused may have written before, and its keys without a TTL blocked for ever.
-TEST(CoordinatorRefused, ARefusedAcquireIsReleasedUntilThatIsSure) {
+// A script may write before it fails, and keys without a TTL would block for ever.
+TEST(CoordinatorRefused, RefusedAcquireIsReleasedUntilTheReleaseIsConfirmed) {
   Script script;
   Caller& call = script.acquire(REENTRANT, 0ms, 30s);
   script.answer(Kind::refused);
@@ -30,7 +30,7 @@ TEST(CoordinatorRefused, ARefusedAcquireIsReleasedUntilThatIsSure) {
   EXPECT_TRUE(script.idle());
 }
 
-TEST(CoordinatorRefused, AReleaseOfARefusedAcquireIsGivenUpWithTheLease) {
+TEST(CoordinatorRefused, RefusedReleaseOfARefusedAcquireEndsWithTheLease) {
   Script script;
   script.acquire(WRITE, 0ms, 2500ms);
   script.answer(Kind::refused);
@@ -42,8 +42,8 @@ TEST(CoordinatorRefused, AReleaseOfARefusedAcquireIsGivenUpWithTheLease) {
   EXPECT_TRUE(script.idle());
 }
 
-// The release overtook the acquire, whose refusal came last.
-TEST(CoordinatorRefused, AnAcquireThatIsRefusedBehindItsReleaseIsReleasedOnceMore) {
+// The release overtook the acquire, so the refusal arrived last.
+TEST(CoordinatorRefused, AcquireRefusedAfterItsReleaseIsReleasedAgain) {
   CoordinatorSettings unordered;
   unordered.in_order = false;
   Script script(unordered);

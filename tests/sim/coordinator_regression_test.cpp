@@ -1,4 +1,5 @@
-// Every bug that the simulator found in the coordinator, as the shortest schedule that shows it.
+// Each bug that the simulator found in the coordinator, as the shortest schedule that shows it. The
+// comment of a test says what went wrong.
 #include <chrono>
 
 #include <gtest/gtest.h>
@@ -18,8 +19,8 @@ CoordinatorSettings unordered() {
   return settings;
 }
 
-// The tick was due in the past for as long as the check was under way: the timer span.
-TEST(CoordinatorRegression, AReentryByTheWatchdogDuringACheckDoesNotSpinTheTimer) {
+// The next tick was due in the past while a verify was under way, so the timer thread spun.
+TEST(CoordinatorRegression, WatchdogReentryDuringAVerifyIsNotDueAtOnce) {
   Script script;
   const Owner owner = Owner::make();
   script.acquire(REENTRANT, 1s, 1'200s, owner);
@@ -28,11 +29,11 @@ TEST(CoordinatorRegression, AReentryByTheWatchdogDuringACheckDoesNotSpinTheTimer
   EXPECT_EQ(script.sent(), "acquire 1 1200000, verify 1");
   Caller& watched = script.lock(REENTRANT, forever, owner);
   ASSERT_EQ(watched.answer, Answer::granted);
-  script.pass(1s);  // fails where a tick is due again and again
+  script.pass(1s);  // fails if ticks do not stop
 }
 
 // The release of the WRITE waited for the next check, a third of the lease later.
-TEST(CoordinatorRegression, ADowngradeIsSentAsSoonAsTheCheckBeforeItIsAnswered) {
+TEST(CoordinatorRegression, DowngradeIsSentOnceThePrecedingVerifyIsAnswered) {
   Script script;
   const Owner owner = Owner::make();
   Caller& write = script.acquire(WRITE, 1s, 9s, owner);
@@ -47,8 +48,8 @@ TEST(CoordinatorRegression, ADowngradeIsSentAsSoonAsTheCheckBeforeItIsAnswered) 
   EXPECT_EQ(end.answer, Answer::granted);
 }
 
-// Whoever released the WRITE was never answered.
-TEST(CoordinatorRegression, AReleaseThatOvertakesTheDowngradeAnswersBoth) {
+// The call that released the WRITE was never answered.
+TEST(CoordinatorRegression, ReleaseBeforeTheDowngradeAnswersBothReleases) {
   Script script;
   const Owner owner = Owner::make();
   Caller& write = script.acquire(WRITE, 1s, 9s, owner);
@@ -64,8 +65,8 @@ TEST(CoordinatorRegression, AReleaseThatOvertakesTheDowngradeAnswersBoth) {
   EXPECT_TRUE(script.idle());
 }
 
-// The release of the READs overtook the downgrade: its WRITE was reported as unavailable.
-TEST(CoordinatorRegression, ADowngradeThatFindsTheHoldReleasedIsNotUnavailable) {
+// The release of the READs overtook the downgrade, and the release of the WRITE was unavailable.
+TEST(CoordinatorRegression, DowngradeOfAReleasedHoldCountsAsGranted) {
   Script script(unordered());
   const Owner owner = Owner::make();
   Caller& write = script.acquire(WRITE, 1s, 9s, owner);
@@ -78,8 +79,8 @@ TEST(CoordinatorRegression, ADowngradeThatFindsTheHoldReleasedIsNotUnavailable) 
   EXPECT_EQ(end_of_write.answer, Answer::granted);
 }
 
-// The release named the WRITE, found a READ, and that stayed for its whole lease.
-TEST(CoordinatorRegression, TheLastReadThatEndsDuringADowngradeIsGivenBackInWhateverForm) {
+// The release named the WRITE but the store had a READ, which stayed for its whole lease.
+TEST(CoordinatorRegression, LastReadReleasedDuringADowngradeSendsLeave) {
   for (const Kind answered : {Kind::granted, Kind::unknown, Kind::refused}) {
     Script script;
     const Owner owner = Owner::make();
@@ -99,8 +100,9 @@ TEST(CoordinatorRegression, TheLastReadThatEndsDuringADowngradeIsGivenBackInWhat
   }
 }
 
-// The renewal named the WRITE and found a READ: "gone", and nothing was ever given back.
-TEST(CoordinatorRegression, AHoldThatMayBeAReadAlreadyIsNotRenewedAsAWrite) {
+// The renewal named the WRITE but the store had a READ. The outcome was `gone`, so the READ was
+// never released.
+TEST(CoordinatorRegression, ExtendAfterAnUnknownDowngradeRepeatsTheDowngradeFirst) {
   Script script;
   const Owner owner = Owner::make();
   Caller& write = script.acquire(WRITE, 1s, 9s, owner);
@@ -118,8 +120,8 @@ TEST(CoordinatorRegression, AHoldThatMayBeAReadAlreadyIsNotRenewedAsAWrite) {
   script.release(read);
 }
 
-// The caller was told that the backend could not be reached, and no reason why.
-TEST(CoordinatorRegression, ADowngradeThatNobodyCanTellOfIsAnsweredByTheReleaseBehindIt) {
+// The caller learned that the backend was unavailable, without the reason.
+TEST(CoordinatorRegression, UnknownDowngradeIsAnsweredByTheReleaseAfterIt) {
   for (const Kind release : {Kind::granted, Kind::unknown}) {
     Script script;
     const Owner owner = Owner::make();
@@ -144,8 +146,8 @@ TEST(CoordinatorRegression, ADowngradeThatNobodyCanTellOfIsAnsweredByTheReleaseB
   }
 }
 
-// The extend waited for the next check and ended as unavailable on a good network.
-TEST(CoordinatorRegression, AnExtendDuringADowngradeIsSentBehindIt) {
+// The extend waited for the next check and was unavailable although nothing failed.
+TEST(CoordinatorRegression, ExtendDuringADowngradeIsSentAfterIt) {
   Script script;
   const Owner owner = Owner::make();
   Caller& write = script.acquire(WRITE, 1s, 9s, owner);
@@ -160,8 +162,8 @@ TEST(CoordinatorRegression, AnExtendDuringADowngradeIsSentBehindIt) {
   EXPECT_EQ(extend.answer, Answer::granted);
 }
 
-// The store made it a READ while a thread of the owner was told that it had the WRITE.
-TEST(CoordinatorRegression, AWriteReenteredBeforeTheDowngradeWasSentGoesOn) {
+// The store had a READ while a thread of the owner was granted the WRITE.
+TEST(CoordinatorRegression, WriteReenteredBeforeTheDowngradeStaysAWrite) {
   Script script;
   const Owner owner = Owner::make();
   Caller& write = script.acquire(WRITE, 1s, 9s, owner);
@@ -173,10 +175,10 @@ TEST(CoordinatorRegression, AWriteReenteredBeforeTheDowngradeWasSentGoesOn) {
   script.answer(Kind::granted);
   EXPECT_EQ(again.answer, Answer::granted);
   EXPECT_EQ(end.answer, Answer::granted);
-  EXPECT_EQ(script.sent(), "") << "no downgrade of what is held as a WRITE";
+  EXPECT_EQ(script.sent(), "") << "a WRITE that is still held is not downgraded";
 }
 
-TEST(CoordinatorRegression, AWriteThatWaitsForItsRenewalIsRefusedOnceTheDowngradeIsSent) {
+TEST(CoordinatorRegression, WriteReentryPendingAtTheDowngradeIsADeadlock) {
   Script script;
   const Owner owner = Owner::make();
   Caller& write = script.acquire(WRITE, 1s, 9s, owner);
@@ -191,8 +193,8 @@ TEST(CoordinatorRegression, AWriteThatWaitsForItsRenewalIsRefusedOnceTheDowngrad
   EXPECT_EQ(again.held_as, READ);
 }
 
-// Each extend moved the next check, so short ones in a row kept the watchdog from renewing.
-TEST(CoordinatorRegression, ShortExtendsDoNotStarveTheWatchdog) {
+// Each extend postponed the next check, so frequent ones kept the watchdog from renewing.
+TEST(CoordinatorRegression, WatchdogRenewsDespiteFrequentShortExtends) {
   Script script;
   Caller& held = script.acquire(REENTRANT, 1s, watchdog);
   script.answer(Kind::granted);
@@ -205,21 +207,21 @@ TEST(CoordinatorRegression, ShortExtendsDoNotStarveTheWatchdog) {
   script.release(held);
 }
 
-// A release that overtook its attempt left the attempt's hold behind for a whole lease.
-TEST(CoordinatorRegression, AReleaseThatOvertookItsAttemptIsRepeated) {
+// The hold of an attempt that ran after its release stayed for a whole lease.
+TEST(CoordinatorRegression, ReleaseThatOvertookItsAttemptIsRepeated) {
   Script script(unordered());
   Caller& call = script.acquire(REENTRANT, 5s, 30s);
   script.cancel(call);
   EXPECT_EQ(script.sent(), "acquire 1 30000, release 1");
-  script.answer(Verb::acquire, Kind::granted);  // it ran last, though its answer came first
+  script.answer(Verb::acquire, Kind::granted);  // it ran last although its reply arrived first
   script.answer(Verb::release, Kind::gone);
   EXPECT_EQ(script.sent(), "release 1");
   script.answer(Kind::granted);
   EXPECT_TRUE(script.idle());
 }
 
-// The same with a place in a FAIR queue, which blocked all others for 15 s.
-TEST(CoordinatorRegression, ALeaveThatOvertookItsAttemptIsRepeated) {
+// A place in a FAIR queue stayed in the same way and blocked all others for 15 s.
+TEST(CoordinatorRegression, LeaveThatOvertookItsAttemptIsRepeated) {
   for (const bool attempt_answered_first : {true, false}) {
     Script script(unordered());
     Caller& call = script.acquire(FAIR, 5s, 30s);
@@ -233,8 +235,8 @@ TEST(CoordinatorRegression, ALeaveThatOvertookItsAttemptIsRepeated) {
   }
 }
 
-// The attempt's answer never came, and once the release was answered nobody looked for its hold.
-TEST(CoordinatorRegression, AnAttemptUnknownAfterItsReleaseIsGivenBackToItsLeasesEnd) {
+// The attempt was never answered, and after the reply to the release nothing removed its hold.
+TEST(CoordinatorRegression, AttemptUnknownAfterItsReleaseIsReleasedUntilItsLeaseExpires) {
   Script script(unordered());
   Caller& call = script.acquire(REENTRANT, 5s, 3s);
   script.cancel(call);
@@ -251,10 +253,9 @@ TEST(CoordinatorRegression, AnAttemptUnknownAfterItsReleaseIsGivenBackToItsLease
   EXPECT_TRUE(script.idle());
 }
 
-// With no caller left nobody drove: a backend that had still to do something about the release (on
-// Redis: to send a script again whole) did not, and a place in a FAIR queue blocked others for 15
-// s.
-TEST(CoordinatorRegression, AReleaseThatNobodyWaitsForKeepsTheTimerDriving) {
+// Without a caller nothing drove the backend. If it had more to do for the release, such as sending
+// a script in full, it did not, and a place in a FAIR queue blocked others for 15 s.
+TEST(CoordinatorRegression, ReleaseWithoutACallerKeepsTheTimerThreadDriving) {
   Script script;
   Caller& call = script.acquire(REENTRANT, 5s, 30s);
   script.cancel(call);
@@ -263,14 +264,15 @@ TEST(CoordinatorRegression, AReleaseThatNobodyWaitsForKeepsTheTimerDriving) {
   EXPECT_TRUE(script.timer_is_needed());
   script.pass(10s);
   EXPECT_TRUE(script.timer_is_needed());
-  EXPECT_EQ(script.sent(), "") << "it drives, and sends nothing more";
+  EXPECT_EQ(script.sent(), "") << "it drives but sends nothing more";
   script.answer(Verb::release, Kind::granted);
   EXPECT_FALSE(script.timer_is_needed());
   EXPECT_TRUE(script.idle());
 }
 
-// It was repeated for the lease that had been asked for: the place stayed, and blocked the next.
-TEST(CoordinatorRegression, ALeaveIsRepeatedAsLongAsThePlaceMayLive) {
+// The leave was repeated only for the length of the lease, so the place stayed and blocked the
+// next.
+TEST(CoordinatorRegression, UnknownLeaveIsRepeatedUntilTheQueuePlaceExpires) {
   Script script;
   Caller& call = script.acquire(FAIR, 5s, 1s);
   script.answer(Verb::acquire, Script::busy(10s));

@@ -18,7 +18,7 @@ CoordinatorSettings unordered() {
   return settings;
 }
 
-TEST(Coordinator, AnUncontendedLockIsOneAcquireAndOneRelease) {
+TEST(Coordinator, UncontendedLockSendsOneAcquireAndOneRelease) {
   Script script;
   Caller& call = script.acquire(REENTRANT, 3s, 30s);
   EXPECT_EQ(script.sent(), "acquire 1 30000");
@@ -34,7 +34,7 @@ TEST(Coordinator, AnUncontendedLockIsOneAcquireAndOneRelease) {
   EXPECT_TRUE(script.idle());
 }
 
-TEST(Coordinator, TheDeadlineCountsFromBeforeTheRequestAndKeepsAMargin) {
+TEST(Coordinator, DeadlineCountsFromTheSendTimeMinusAMargin) {
   Script script;
   Caller& call = script.acquire(REENTRANT, 3s, 10s);
   script.pass(200ms);
@@ -62,7 +62,7 @@ TEST(Coordinator, ReentrySendsNothingWhileTwoThirdsOfTheLeaseRemain) {
   EXPECT_EQ(script.sent(), "release 1");
 }
 
-TEST(Coordinator, ReentryBelowTwoThirdsAwaitsOneRenewal) {
+TEST(Coordinator, ReentryBelowTwoThirdsOfTheLeaseAwaitsARenewal) {
   Script script;
   const Owner owner = Owner::make();
   script.acquire(REENTRANT, 3s, 3s, owner);
@@ -87,7 +87,7 @@ TEST(Coordinator, ReentryUnderTheWatchdogSendsNothing) {
   EXPECT_EQ(script.sent(), "");
 }
 
-TEST(Coordinator, AnotherTypeOfTheSameOwnerWouldDeadlockExceptReadInWrite) {
+TEST(Coordinator, OtherTypeOfTheSameOwnerIsADeadlockExceptReadInsideWrite) {
   Script script;
   const Owner owner = Owner::make();
   script.acquire(WRITE, 3s, 30s, owner);
@@ -99,7 +99,7 @@ TEST(Coordinator, AnotherTypeOfTheSameOwnerWouldDeadlockExceptReadInWrite) {
   EXPECT_EQ(script.sent(), "acquire 1 30000");
 }
 
-TEST(Coordinator, TheWatchdogRenewsEveryThirdOfItsPeriod) {
+TEST(Coordinator, WatchdogRenewsEveryThirdOfItsLease) {
   Script script;
   Caller& call = script.acquire(REENTRANT, 3s, watchdog);
   script.answer(Kind::granted);
@@ -114,7 +114,7 @@ TEST(Coordinator, TheWatchdogRenewsEveryThirdOfItsPeriod) {
   }
 }
 
-TEST(Coordinator, AnExplicitLeaseIsVerifiedAndNotExtended) {
+TEST(Coordinator, ExplicitLeaseIsVerifiedAndNotExtended) {
   Script script;
   Caller& call = script.acquire(REENTRANT, 3s, 9s);
   script.answer(Kind::granted);
@@ -128,11 +128,11 @@ TEST(Coordinator, AnExplicitLeaseIsVerifiedAndNotExtended) {
   script.answer(Kind::gone);
   EXPECT_TRUE(script.lost(call));
   EXPECT_EQ(script.release(call).answer, Answer::lost);
-  EXPECT_EQ(script.sent(), "") << "what is gone needs no release";
+  EXPECT_EQ(script.sent(), "") << "a hold that is gone needs no release";
   EXPECT_TRUE(script.idle());
 }
 
-TEST(Coordinator, ARenewalAnsweredAfterTheDeadlineRevivesNothing) {
+TEST(Coordinator, RenewalAnsweredAfterTheDeadlineLeavesTheHoldLost) {
   Script script;
   Caller& call = script.acquire(REENTRANT, 3s, watchdog);
   script.answer(Kind::granted);
@@ -144,13 +144,14 @@ TEST(Coordinator, ARenewalAnsweredAfterTheDeadlineRevivesNothing) {
   EXPECT_EQ(script.release(call).answer, Answer::lost);
 }
 
-TEST(Coordinator, BusySubscribesAttemptsAgainAndSleeps) {
+TEST(Coordinator, BusyAcquireSubscribesAndTriesAgainOnRelease) {
   Script script;
   Caller& call = script.acquire(REENTRANT, 30s, 30s);
   script.answer(Script::busy(20s));
   EXPECT_EQ(script.sent(), "acquire 1 30000, subscribe");
   script.answer(Kind::granted);
-  EXPECT_EQ(script.sent(), "acquire 1 30000") << "a release may have gone unheard";
+  EXPECT_EQ(script.sent(), "acquire 1 30000")
+      << "a release before the subscription may have been missed";
   script.answer(Script::busy(20s));
   script.pass(790ms);
   EXPECT_EQ(script.sent(), "");
@@ -161,14 +162,14 @@ TEST(Coordinator, BusySubscribesAttemptsAgainAndSleeps) {
   EXPECT_EQ(script.sent(), "unsubscribe");
 }
 
-TEST(Coordinator, TheSafetyPollDoublesToFiveSeconds) {
+TEST(Coordinator, SafetyPollIntervalDoublesUpToFiveSeconds) {
   Script script;
   script.acquire(REENTRANT, forever, 30s);
   script.answer(Script::of(Kind::busy));
   script.answer(Kind::granted);
   script.answer(Script::of(Kind::busy));
   (void)script.sent();
-  // 2 s, 4 s, 5 s, each plus or minus a fifth: the first second went with the first "busy".
+  // The interval of 1 s ended with the first "busy". Each interval varies by a fifth.
   for (const milliseconds pause : {2s, 4s, 5s, 5s}) {
     script.pass(pause * 4 / 5 - 1ms);
     EXPECT_EQ(script.sent(), "");
@@ -183,7 +184,7 @@ TEST(Coordinator, TheSafetyPollDoublesToFiveSeconds) {
   }
 }
 
-TEST(Coordinator, ANudgeDuringAnAttemptMeansOneMoreAttempt) {
+TEST(Coordinator, ReleaseNotificationsDuringAnAttemptCauseOneMoreAttempt) {
   Script script;
   script.acquire(REENTRANT, 30s, 30s);
   script.answer(Script::busy(20s));
@@ -198,7 +199,7 @@ TEST(Coordinator, ANudgeDuringAnAttemptMeansOneMoreAttempt) {
   EXPECT_EQ(script.sent(), "");
 }
 
-TEST(Coordinator, WithoutAWaitOneAttemptIsTheAnswer) {
+TEST(Coordinator, AcquireWithoutAWaitMakesOneAttempt) {
   Script script;
   Caller& call = script.acquire(REENTRANT, 0ms, 30s);
   script.answer(Script::busy(20s));
@@ -207,7 +208,7 @@ TEST(Coordinator, WithoutAWaitOneAttemptIsTheAnswer) {
   EXPECT_TRUE(script.idle());
 }
 
-TEST(Coordinator, AWaitEndsAsBusyWhereTheBackendSaidSoElseAsUnavailable) {
+TEST(Coordinator, WaitEndsAsBusyAfterABusyReplyAndAsUnavailableWithoutAReply) {
   Script script;
   Caller& busy = script.acquire(REENTRANT, 500ms, 30s);
   script.answer(Script::busy(20s));
@@ -222,7 +223,7 @@ TEST(Coordinator, AWaitEndsAsBusyWhereTheBackendSaidSoElseAsUnavailable) {
   EXPECT_EQ(silent.sent(), "acquire 1 30000, release 1");
 }
 
-TEST(Coordinator, ForeverGivesUpAfterTooLongASilence) {
+TEST(Coordinator, EndlessWaitEndsAsUnavailableAfterTenSecondsOfSilence) {
   Script script;
   Caller& call = script.acquire(REENTRANT, forever, 30s);
   script.pass(9'999ms);
@@ -231,7 +232,7 @@ TEST(Coordinator, ForeverGivesUpAfterTooLongASilence) {
   EXPECT_EQ(call.answer, Answer::unavailable);
 }
 
-TEST(Coordinator, AnUnknownAttemptIsGivenBackEverySecondWhereOrderIsNotKept) {
+TEST(Coordinator, UnknownAttemptIsReleasedEverySecondOnAnUnorderedBackend) {
   Script script(unordered());
   Caller& call = script.acquire(REENTRANT, 0ms, 5s);
   script.answer(Kind::unknown);
@@ -247,7 +248,7 @@ TEST(Coordinator, AnUnknownAttemptIsGivenBackEverySecondWhereOrderIsNotKept) {
   EXPECT_TRUE(script.idle());
 }
 
-TEST(Coordinator, AnUnknownAttemptIsGivenBackOnceWhereOrderIsKept) {
+TEST(Coordinator, UnknownAttemptIsReleasedOnceOnAnOrderedBackend) {
   Script script;
   script.acquire(REENTRANT, 0ms, 5s);
   script.answer(Kind::unknown);
@@ -256,7 +257,7 @@ TEST(Coordinator, AnUnknownAttemptIsGivenBackOnceWhereOrderIsKept) {
   EXPECT_TRUE(script.idle());
 }
 
-TEST(Coordinator, ACancelledAttemptIsGivenBackBehindIt) {
+TEST(Coordinator, CancelledAttemptIsFollowedByARelease) {
   Script script;
   Caller& call = script.acquire(REENTRANT, 30s, 30s);
   script.cancel(call);

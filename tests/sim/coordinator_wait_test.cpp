@@ -1,4 +1,4 @@
-// A wait is a bound, request by request.
+// A wait is an upper bound.
 #include <chrono>
 #include <string>
 
@@ -13,20 +13,21 @@ using namespace std::chrono_literals;
 using enum LockType;
 using Caller = Script::Caller;
 
-TEST(CoordinatorWait, AnAcquireEndsAtItsWaitsEndThoughItsFirstAttemptIsUnderWay) {
+TEST(CoordinatorWait, AcquireWithoutAReplyEndsWithItsWait) {
   Script script;
   Caller& call = script.acquire(REENTRANT, 500ms, 30s);
   script.pass(499ms);
   EXPECT_EQ(call.answer, Answer::pending);
   script.pass(51ms);
   EXPECT_EQ(call.answer, Answer::unavailable);
-  EXPECT_EQ(script.sent(), "acquire 1 30000, release 1") << "what came of it is given back";
+  EXPECT_EQ(script.sent(), "acquire 1 30000, release 1")
+      << "whatever the attempt was granted is released";
   script.answer(Kind::granted);
   script.answer(Kind::granted);
   EXPECT_TRUE(script.idle());
 }
 
-TEST(CoordinatorWait, AWaitShorterThanARoundTripIsNotInVain) {
+TEST(CoordinatorWait, AcquireWithAWaitShorterThanARoundTripIsGranted) {
   Script script;
   Caller& call = script.acquire(REENTRANT, 1ms, 30s);
   script.pass(30ms);
@@ -34,7 +35,7 @@ TEST(CoordinatorWait, AWaitShorterThanARoundTripIsNotInVain) {
   EXPECT_EQ(call.answer, Answer::granted);
 }
 
-TEST(CoordinatorWait, AWaitOfZeroWaitsForItsOneAttemptAsLongAsACommandMayTake) {
+TEST(CoordinatorWait, AcquireWithAWaitOfZeroEndsAfterTheCommandTimeout) {
   Script script;
   Caller& call = script.acquire(REENTRANT, 0ms, 30s);
   script.pass(1'999ms);
@@ -43,7 +44,7 @@ TEST(CoordinatorWait, AWaitOfZeroWaitsForItsOneAttemptAsLongAsACommandMayTake) {
   EXPECT_EQ(call.answer, Answer::unavailable);
 }
 
-TEST(CoordinatorWait, AFairAcquireEndsAtItsWaitsEndAndLeavesTheQueue) {
+TEST(CoordinatorWait, FairAcquireWithoutAReplyEndsWithItsWaitAndLeavesTheQueue) {
   Script script;
   Caller& call = script.acquire(FAIR, 100ms, 30s);
   script.pass(150ms);
@@ -51,7 +52,7 @@ TEST(CoordinatorWait, AFairAcquireEndsAtItsWaitsEndAndLeavesTheQueue) {
   EXPECT_EQ(script.sent(), "acquire 1 30000, leave 1");
 }
 
-TEST(CoordinatorWait, AReentryThatAwaitsItsRenewalEndsAtItsWaitsEnd) {
+TEST(CoordinatorWait, ReentryThatAwaitsItsRenewalEndsWithItsWait) {
   Script script;
   const Owner owner = Owner::make();
   Caller& outer = script.acquire(REENTRANT, 3s, 3s, owner);
@@ -63,12 +64,12 @@ TEST(CoordinatorWait, AReentryThatAwaitsItsRenewalEndsAtItsWaitsEnd) {
   EXPECT_FALSE(script.lost(outer));
 }
 
-TEST(CoordinatorWait, WhoQueuesBehindOneThatGetsNoAnswerIsToldSoToo) {
+TEST(CoordinatorWait, WaiterAfterAnUnansweredAttemptIsUnavailable) {
   Script script;
   script.acquire(REENTRANT, 10s, 30s, Owner::make());
   Caller& second = script.acquire(REENTRANT, 500ms, 30s, Owner::make());
   script.pass(550ms);
-  EXPECT_EQ(second.answer, Answer::unavailable) << "nobody has said that the lock is busy";
+  EXPECT_EQ(second.answer, Answer::unavailable) << "no reply said that the lock is busy";
   Outcome unknown = Script::of(Kind::unknown);
   unknown.text = "connect: Connection refused";
   script.answer(unknown);
@@ -77,7 +78,7 @@ TEST(CoordinatorWait, WhoQueuesBehindOneThatGetsNoAnswerIsToldSoToo) {
   EXPECT_EQ(std::string(third.text.view()), "connect: Connection refused");
 }
 
-TEST(CoordinatorWait, WhoQueuesBehindOneThatHasJustAskedIsToldThatTheLockIsBusy) {
+TEST(CoordinatorWait, WaiterAfterAFreshAttemptIsBusy) {
   Script script;
   script.acquire(REENTRANT, 10s, 30s, Owner::make());
   script.pass(5ms);

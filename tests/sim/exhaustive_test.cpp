@@ -20,14 +20,15 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
-/// Walks a tree of choices whose shape shows only on the way: depth first, by running again.
+/// Enumerates all paths through a tree of choices, depth first. Each run reveals the tree below the
+/// path that it takes.
 class Choices {
  public:
   std::size_t choose(std::size_t count) {
     if (depth_ == path_.size()) path_.push_back({0, count});
     return path_[depth_++].taken;
   }
-  /// On to the next path; false when all were walked.
+  /// Moves on to the next path. False if there is none.
   bool next() {
     depth_ = 0;
     while (!path_.empty() && path_.back().taken + 1 == path_.back().count) path_.pop_back();
@@ -56,7 +57,8 @@ struct Budget {
   std::size_t expiries;
 };
 
-/// One schedule. Each client acquires, extends (or, in a WRITE, enters a READ) and releases.
+/// One schedule. Each client acquires, then extends or acquires a READ inside its WRITE, then
+/// releases.
 class Schedule final : private ProcessHost {
  public:
   Schedule(Choices& choices, Budget budget) : choices_(choices), budget_(budget) {
@@ -65,7 +67,7 @@ class Schedule final : private ProcessHost {
       client.clock.emplace(truth_, 100s * (number + 1));
       CoordinatorSettings settings;
       settings.watchdog = lease;
-      settings.command_timeout = patience;
+      settings.command_timeout = timeout;
       settings.pushes = false;
       settings.in_order = false;
       settings.space = {1, number};
@@ -73,7 +75,7 @@ class Schedule final : private ProcessHost {
     }
   }
 
-  /// What went wrong; empty where nothing did.
+  /// The first violation; empty if there is none.
   std::string run() {
     for (int event = 0; event < 200 && violation_.empty(); ++event) {
       if (!choose_event() && !pass_to_next_due()) break;
@@ -94,7 +96,7 @@ class Schedule final : private ProcessHost {
 
  private:
   static constexpr milliseconds lease = 1s;
-  static constexpr milliseconds patience = 300ms;
+  static constexpr milliseconds timeout = 300ms;
 
   struct Message {
     Request* request;
@@ -119,32 +121,33 @@ class Schedule final : private ProcessHost {
     if (violation_.empty()) violation_ = std::move(what);
   }
 
-  // Starts an operation, delivers a message or lets a lease end; false where nothing can happen.
+  // Starts an operation, delivers or drops a message, or lets a lease expire. False if there is
+  // nothing to choose from.
   bool choose_event() {
-    enum class What { start, deliver, drop_request, drop_reply, expire };
-    std::vector<std::pair<What, std::size_t>> events;
+    enum class Kind { start, deliver, drop_request, drop_reply, expire };
+    std::vector<std::pair<Kind, std::size_t>> events;
     for (std::size_t number = 0; number < clients_.size(); ++number) {
       const Client& client = clients_[number];
-      if (!client.call && client.done < 3) events.emplace_back(What::start, number);
+      if (!client.call && client.done < 3) events.emplace_back(Kind::start, number);
       if (client.messages.empty() || client.messages.front().dropped) continue;
-      events.emplace_back(What::deliver, number);
+      events.emplace_back(Kind::deliver, number);
       if (budget_.drops == 0) continue;
-      events.emplace_back(What::drop_request, number);
-      events.emplace_back(What::drop_reply, number);
+      events.emplace_back(Kind::drop_request, number);
+      events.emplace_back(Kind::drop_reply, number);
     }
     if (events.empty()) return false;
-    if (budget_.expiries > 0) events.emplace_back(What::expire, 0);
-    const auto [what, number] = events[choices_.choose(events.size())];
+    if (budget_.expiries > 0) events.emplace_back(Kind::expire, 0);
+    const auto [kind, number] = events[choices_.choose(events.size())];
     Client& client = clients_[number];
-    switch (what) {
-      case What::start: start(client); break;
-      case What::deliver: deliver(client); break;
-      case What::drop_reply: (void)apply(client, *client.messages.front().request); [[fallthrough]];
-      case What::drop_request:
+    switch (kind) {
+      case Kind::start: start(client); break;
+      case Kind::deliver: deliver(client); break;
+      case Kind::drop_reply: (void)apply(client, *client.messages.front().request); [[fallthrough]];
+      case Kind::drop_request:
         --budget_.drops;
         client.messages.front().dropped = true;
         break;
-      case What::expire:
+      case Kind::expire:
         --budget_.expiries;
         pass_to(truth_ + lease);
         break;
@@ -168,14 +171,14 @@ class Schedule final : private ProcessHost {
       if (step == 1) return one.extend(*client.local_holds.front().first, lease, call, context);
       const auto [hold, type] = client.local_holds.front();
       client.local_holds.erase(client.local_holds.begin());
-      if (!client.local_holds.empty()) client.done = 2;  // once more, for what is nested
+      if (!client.local_holds.empty()) client.done = 2;  // another release for the nested READ
       one.release(*hold, type, false, Clock::time_point::min(), &call, context);
     });
   }
 
   Outcome apply(Client& client, const Request& request) {
     Outcome outcome = table_.apply(request, now());
-    if (request.verb == Verb::release || request.verb == Verb::leave) look_for_ghost(request);
+    if (request.verb == Verb::release || request.verb == Verb::leave) check_not_left(request);
     const bool granted = outcome.kind == Outcome::Kind::granted && request.verb == Verb::acquire;
     for (const Client& other : clients_) {
       if (&other == &client || !granted) continue;
@@ -187,8 +190,8 @@ class Schedule final : private ProcessHost {
     return outcome;
   }
 
-  void look_for_ghost(const Request& given_back) {
-    Request verify = given_back;
+  void check_not_left(const Request& release) {
+    Request verify = release;
     verify.verb = Verb::verify;
     for (const LockType type : {LockType::REENTRANT, LockType::READ, LockType::WRITE}) {
       verify.type = type;
@@ -240,7 +243,7 @@ class Schedule final : private ProcessHost {
   }
 
   void submitted(Process& process, Request& request) override {
-    clients_[process.number].messages.push_back({&request, false, truth_ + patience});
+    clients_[process.number].messages.push_back({&request, false, truth_ + timeout});
   }
 
   void woken(Process& process, Call& call) override {

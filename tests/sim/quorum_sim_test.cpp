@@ -1,6 +1,5 @@
-// Quorums of simulated servers under one seed: messages late, lost and out of order, servers
-// frozen, and servers that come back without their memory after having stayed away for the longest
-// lease.
+// Simulated quorums. Messages are late, lost and out of order, servers freeze, and servers lose
+// their memory and come back after the longest lease.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,11 +29,11 @@ using Kind = Outcome::Kind;
 
 constexpr milliseconds longest_lease{2'000};
 const std::array<std::string, 2> keys{"k", "rw"};
-const std::string gate = "latchkey_writer:{rw}";  // which a WRITE may shut
+const std::string gate = "latchkey_writer:{rw}";  // closed by a WRITE that waits
 
 struct SimulatedServer {
   std::unique_ptr<detail::LockTable> table = std::make_unique<detail::LockTable>();
-  Clock::duration frozen_until{}, deaf_until{};
+  Clock::duration frozen_until{}, absent_until{};
 };
 
 struct Truth {
@@ -43,10 +42,10 @@ struct Truth {
   Clock::duration now{};
 };
 
-/// One client's link to one server. Nothing keeps an order.
-class SimulatedLink final : public Backend {
+/// One client's connection to one server. Messages may overtake each other.
+class SimulatedConnection final : public Backend {
  public:
-  SimulatedLink(Truth& truth, SimulatedServer& server) : truth_(truth), server_(server) {}
+  SimulatedConnection(Truth& truth, SimulatedServer& server) : truth_(truth), server_(server) {}
 
   [[nodiscard]] Capabilities capabilities() const noexcept override {
     Capabilities offered;
@@ -78,14 +77,14 @@ class SimulatedLink final : public Backend {
     });
   }
 
-  /// What arrives at the server by now runs there.
+  /// The server carries out what has arrived.
   void run() {
     for (Message& one : messages_) {
       if (one.ran || one.runs_at > truth_.now || server_.frozen_until > truth_.now) continue;
       one.ran = true;
-      if (server_.deaf_until > truth_.now) continue;
+      if (server_.absent_until > truth_.now) continue;
       Outcome outcome = server_.table->apply(one.copy, Clock::time_point(truth_.now + 1'000'000s));
-      if (one.original == nullptr || truth_.random.percent(5)) continue;  // nobody hears of it
+      if (one.original == nullptr || truth_.random.percent(5)) continue;  // the reply is lost
       one.outcome = std::move(outcome);
       one.ends_at = std::min(one.ends_at, truth_.now + delay());
     }
@@ -111,7 +110,7 @@ class SimulatedLink final : public Backend {
   std::deque<Message> messages_;
 };
 
-/// A client that acquires, renews and gives back by itself, and believes what it is told.
+/// Acquires, renews and releases at random, and trusts every outcome.
 class Client final : public Sink {
  public:
   Client(Truth& truth, std::deque<SimulatedServer>& servers, std::uint64_t number)
@@ -119,19 +118,19 @@ class Client final : public Sink {
         clock_(truth.now, std::chrono::seconds(1'000),
                static_cast<std::int64_t>(truth.random.below(6'000)) - 3'000),
         space_{number, 7} {
-    std::vector<std::unique_ptr<Backend>> links;
+    std::vector<std::unique_ptr<Backend>> connections;
     for (SimulatedServer& server : servers) {
-      auto link = std::make_unique<SimulatedLink>(truth, server);
-      links_.push_back(link.get());
-      links.push_back(std::move(link));
+      auto connection = std::make_unique<SimulatedConnection>(truth, server);
+      connections_.push_back(connection.get());
+      connections.push_back(std::move(connection));
     }
     Options options;
     options.clock = &clock_;
-    quorum_ = make_quorum(std::move(links), options);
+    quorum_ = make_quorum(std::move(connections), options);
   }
 
   void live() {
-    for (SimulatedLink* const link : links_) link->run();
+    for (SimulatedConnection* const each : connections_) each->run();
     for (int look = 0; look < 3; ++look) quorum_->drive(Parker::mine(), clock_.now());
     if (!busy_ && clock_.now() >= next_) act();
   }
@@ -147,7 +146,7 @@ class Client final : public Sink {
     Random& random = truth_.random;
     const bool held = deadline_ != Clock::time_point{};
     request_.sent = clock_.now();
-    if (!held && request_.id.number != 0 && owes_) {
+    if (!held && request_.id.number != 0 && may_hold_) {
       request_.verb = Verb::release;
     } else if (!held) {
       request_ = Request{};
@@ -177,7 +176,7 @@ class Client final : public Sink {
     const Clock::time_point until = later(request_.sent, lease_) - detail::margin(lease_);
     switch (request_.verb) {
       case Verb::acquire:
-        owes_ = granted || outcome.kind == Kind::unknown;
+        may_hold_ = granted || outcome.kind == Kind::unknown;
         if (granted && until > clock_.now()) {
           deadline_ = until;
           granted_now = true;
@@ -185,13 +184,13 @@ class Client final : public Sink {
         }
         return;
       case Verb::release:
-        owes_ = outcome.kind == Kind::unknown && truth_.random.percent(70);
+        may_hold_ = outcome.kind == Kind::unknown && truth_.random.percent(70);
         return;
       default:
         if (outcome.kind == Kind::gone || deadline_ <= clock_.now()) {
           ++losses;
           deadline_ = {};
-          owes_ = outcome.kind != Kind::gone;
+          may_hold_ = outcome.kind != Kind::gone;
         } else if (granted && request_.verb == Verb::renew) {
           deadline_ = std::max(deadline_, until);
         }
@@ -202,16 +201,16 @@ class Client final : public Sink {
   Truth& truth_;
   SimClock clock_;
   const std::array<std::uint64_t, 2> space_;
-  std::vector<SimulatedLink*> links_;
+  std::vector<SimulatedConnection*> connections_;
   std::unique_ptr<Backend> quorum_;
   Request request_{};
-  bool busy_ = false, owes_ = false;
+  bool busy_ = false, may_hold_ = false;
   std::uint64_t number_ = 0;
   milliseconds lease_{};
   Clock::time_point deadline_{}, next_{};
 };
 
-struct Told {
+struct Result {
   std::string violation;
   std::uint64_t grants = 0, losses = 0;
 };
@@ -223,18 +222,18 @@ void disturb(Truth& truth, std::deque<SimulatedServer>& servers, Clock::duration
     return;
   }
   one.table = std::make_unique<detail::LockTable>();
-  one.deaf_until = truth.now + absence;
+  one.absent_until = truth.now + absence;
 }
 
-/// `absence`: how long a server stays away that lost its memory.
-Told run(std::uint64_t seed, Clock::duration absence) {
+/// `absence`: how long a server that lost its memory stays away.
+Result run(std::uint64_t seed, Clock::duration absence) {
   Truth truth(seed);
   std::deque<SimulatedServer> servers(truth.random.pick({3U, 5U}));
   std::deque<Client> clients;
   for (std::uint64_t number = 1; number <= 3; ++number)
     clients.emplace_back(truth, servers, number);
-  Told told;
-  for (int step = 0; step < 6'000 && told.violation.empty(); ++step) {
+  Result result;
+  for (int step = 0; step < 6'000 && result.violation.empty(); ++step) {
     truth.now += 2ms;
     if (truth.random.below(400) == 0) disturb(truth, servers, absence);
     for (Client& client : clients) {
@@ -244,34 +243,33 @@ Told run(std::uint64_t seed, Clock::duration absence) {
         const bool shared = is_shared(client.type()) && is_shared(other.type());
         for (const std::string& key : keys) {
           if (&other == &client || shared || !client.holds(key) || !other.holds(key)) continue;
-          told.violation = "two hold " + key + " after " + std::to_string(step) + " steps";
+          result.violation = "two hold " + key + " after " + std::to_string(step) + " steps";
         }
       }
     }
   }
   for (const Client& client : clients) {
-    told.grants += client.grants;
-    told.losses += client.losses;
+    result.grants += client.grants;
+    result.losses += client.losses;
   }
-  return told;
+  return result;
 }
 
-TEST(QuorumSimulation, NoTwoHoldAtTheSameTime) {
+TEST(QuorumSimulation, AbsentServersNeverAllowTwoHolders) {
   std::uint64_t grants = 0, losses = 0;
   constexpr std::uint64_t seeds = 60;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-    const Told told = run(seed, longest_lease);
-    ASSERT_EQ(told.violation, "") << "seed " << seed;
-    grants += told.grants;
-    losses += told.losses;
+    const Result result = run(seed, longest_lease);
+    ASSERT_EQ(result.violation, "") << "seed " << seed;
+    grants += result.grants;
+    losses += result.losses;
   }
   EXPECT_GT(grants, 20 * seeds);
   EXPECT_GT(losses, seeds);
 }
 
-// The control, and why the guarantee names it: a server that comes back empty at once lets two
-// hold.
-TEST(QuorumSimulation, TwoHoldWhereAServerForgetsAndStays) {
+// The control: it shows why the guarantee demands the absence.
+TEST(QuorumSimulation, ServerThatForgetsAndReturnsAtOnceAllowsTwoHolders) {
   std::uint64_t seed = 1;
   while (seed <= 200 && run(seed, 0ms).violation.empty()) ++seed;
   EXPECT_LE(seed, 200U);

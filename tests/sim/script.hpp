@@ -1,4 +1,4 @@
-// A schedule written by hand: one process, one key, and a backend that answers what it is told to.
+// Scripted runs of one coordinator: the test writes the schedule and every reply.
 #pragma once
 
 #include <chrono>
@@ -19,8 +19,8 @@ namespace latchkey::sim {
 using std::chrono::milliseconds;
 using Kind = Outcome::Kind;
 
-/// Time stands still but in `pass`. What the coordinator submits is read with `sent()`, in words:
-/// verb, number of the hold, lease in milliseconds where the verb has one.
+/// One process with one key. Time moves only in `pass`. `sent()` shows what the coordinator
+/// submitted: the verb, the number of the hold, and for verbs with a lease its milliseconds.
 ///
 ///     Script script;
 ///     Call& call = script.acquire(LockType::REENTRANT, 3s, 30s);
@@ -32,20 +32,21 @@ class Script final : private ProcessHost {
       : clock_(truth_, std::chrono::seconds(1'000)),
         process_(new Process(0, clock_, settings, 1, *this)) {}
 
-  /// Gives back what the test left behind.
+  /// Releases what the test still holds.
   ~Script() {
     for (std::size_t index = 0, calls = calls_.size(); index < calls; ++index) {
       if (calls_[index]->granted && !calls_[index]->released) undo(*calls_[index]);
     }
-    if (!process_->tear_down()) ADD_FAILURE() << "something is left although all was answered";
+    if (!process_->tear_down())
+      ADD_FAILURE() << "a coordinator is left after every request was answered";
   }
 
   /// A call and what became of it.
   struct Caller : Call {
-    bool granted = false;  ///< it holds: given back by unlock or release
+    bool granted = false;  ///< it holds until unlock or release
     bool released = false;
     int answers = 0;
-    int wakes = 0;  ///< woken, answered or not
+    int wakes = 0;  ///< also without an answer
   };
 
   Caller& acquire(LockType type, Wait wait, Lease lease, Owner owner = Owner::this_thread()) {
@@ -58,38 +59,38 @@ class Script final : private ProcessHost {
   Caller& extend(Caller& held, milliseconds lease) {
     Caller& call = fresh(held.owner, held.type);
     call.until = now() + process_->settings().command_timeout;
-    context([&](Coordinator& its, EventContext& one) { its.extend(*held.hold, lease, call, one); });
+    handle([&](Coordinator& its, EventContext& one) { its.extend(*held.hold, lease, call, one); });
     return call;
   }
 
   Caller& unlock(Caller& held) {
     Caller& call = fresh(held.owner, held.type);
     held.released = true;
-    context([&](Coordinator& its, EventContext& one) { its.unlock(call, one); });
+    handle([&](Coordinator& its, EventContext& one) { its.unlock(call, one); });
     return call;
   }
 
-  /// `keep`: hold_for, what remains of it.
+  /// `keep`: how much of hold_for remains.
   Caller& release(Caller& held, milliseconds keep = milliseconds(0)) {
     Caller& call = fresh(held.owner, held.type);
     held.released = true;
     const auto until = keep.count() > 0 ? now() + keep : Clock::time_point::min();
-    context([&](Coordinator& its, EventContext& one) {
+    handle([&](Coordinator& its, EventContext& one) {
       its.release(*held.hold, held.type, held.lease.is_watchdog(), until, &call, one);
     });
     return call;
   }
 
   void cancel(Caller& call) {
-    context([&](Coordinator& its, EventContext& one) { its.cancel(call, one); });
+    handle([&](Coordinator& its, EventContext& one) { its.cancel(call, one); });
   }
 
-  /// The thread of `owner` ends; what it held by lock() must not be unlocked any more.
+  /// The thread of `owner` ends. The test must not unlock what it held by lock().
   void end_owner(Owner owner) {
     for (const auto& call : calls_) {
       if (call->by_lock && call->owner == owner) call->released = true;
     }
-    context([&](Coordinator& its, EventContext& one) { its.owner_ended(owner, one); });
+    handle([&](Coordinator& its, EventContext& one) { its.owner_ended(owner, one); });
   }
 
   void close() { process_->close(); }
@@ -125,25 +126,25 @@ class Script final : private ProcessHost {
     process_->notified(notification);
   }
 
-  /// Time passes; what is due on the way is brought at its time, for the timer and for callers.
+  /// Lets time pass. Each tick that becomes due is delivered at its time.
   void pass(milliseconds length) {
     const Clock::time_point end = now() + length;
     for (int ticks = 0; next_due() <= end; ++ticks) {
-      ASSERT_LT(ticks, 10'000) << "a tick is due again and again";
+      ASSERT_LT(ticks, 10'000) << "ticks do not stop";
       truth_ += std::max(next_due() - now(), Clock::duration{});
       if (Coordinator* const its = process_->find(key)) process_->tick(*its);
-      for (const auto& call : calls_) call->slept = call->wake_at;
-      ASSERT_GT(next_due(), now()) << "a tick that changed nothing is due again at once";
+      for (const auto& call : calls_) call->wakes_at = call->wake_at;
+      ASSERT_GT(next_due(), now()) << "a tick is due again at once";
     }
     truth_ += end - now();
   }
 
-  /// What was submitted since the last look.
+  /// The requests submitted since the last call.
   [[nodiscard]] std::string sent() { return std::exchange(sent_, {}); }
   [[nodiscard]] std::string events() { return std::exchange(events_, {}); }
   [[nodiscard]] std::size_t open() const noexcept { return open_.size(); }
   [[nodiscard]] bool idle() const noexcept { return process_->idle(); }
-  /// Something is due for the timer thread, so it exists and drives.
+  /// Something is due for the timer thread, which drives the backend until then.
   [[nodiscard]] bool timer_is_needed() {
     Coordinator* const its = process_->find(key);
     return its != nullptr && its->due() != Clock::never();
@@ -157,12 +158,12 @@ class Script final : private ProcessHost {
   static constexpr std::string_view key = "k";
 
  private:
-  struct Sleeper : Caller {
-    Clock::time_point slept = Clock::never();  // until when its thread sleeps
+  struct Waiter : Caller {
+    Clock::time_point wakes_at = Clock::never();  // when its thread delivers a tick
   };
 
-  Sleeper& fresh(Owner owner, LockType type) {
-    Sleeper& call = *calls_.emplace_back(std::make_unique<Sleeper>());
+  Waiter& fresh(Owner owner, LockType type) {
+    Waiter& call = *calls_.emplace_back(std::make_unique<Waiter>());
     call.owner = owner;
     call.type = type;
     call.asked = call.until = now();
@@ -170,30 +171,30 @@ class Script final : private ProcessHost {
   }
 
   Caller& start(LockType type, Wait wait, Lease lease, Owner owner, bool by_lock) {
-    Sleeper& call = fresh(owner, type);
+    Waiter& call = fresh(owner, type);
     call.lease = lease;
     call.by_lock = by_lock;
     call.forever = wait.is_forever();
     call.set_grace(wait.length(), process_->settings().command_timeout);
     call.until = call.forever ? Clock::never() : later(call.asked, wait.length());
-    context([&](Coordinator& its, EventContext& one) { its.acquire(call, one); });
-    call.slept = call.wake_at;
+    handle([&](Coordinator& its, EventContext& one) { its.acquire(call, one); });
+    call.wakes_at = call.wake_at;
     return call;
   }
 
   template <class Do>
-  void context(Do&& event) {
+  void handle(Do&& event) {
     process_->handle(process_->at(key), std::forward<Do>(event));
   }
 
   void answer_at(std::deque<Request*>::iterator place, Outcome outcome) {
-    ASSERT_NE(place, open_.end()) << "no such request is open";
+    ASSERT_NE(place, open_.end()) << "no request with this verb is open";
     Request& request = **place;
     open_.erase(place);
     process_->completed(request, std::move(outcome));
   }
 
-  void undo(Sleeper& call) {
+  void undo(Waiter& call) {
     if (call.by_lock) {
       unlock(call);
     } else {
@@ -205,7 +206,7 @@ class Script final : private ProcessHost {
     Coordinator* const its = process_->find(key);
     Clock::time_point at = its != nullptr ? its->due() : Clock::never();
     for (const auto& call : calls_) {
-      if (call->answer == Answer::pending) at = std::min(at, call->slept);
+      if (call->answer == Answer::pending) at = std::min(at, call->wakes_at);
     }
     return at;
   }
@@ -221,15 +222,15 @@ class Script final : private ProcessHost {
   }
 
   void woken(Process&, Call& call) override {
-    auto& sleeper = static_cast<Sleeper&>(call);
-    ++sleeper.wakes;
-    sleeper.slept = call.wake_at;
+    auto& waiter = static_cast<Waiter&>(call);
+    ++waiter.wakes;
+    waiter.wakes_at = call.wake_at;
     if (call.answer == Answer::pending) return;
-    ++sleeper.answers;
-    sleeper.granted = call.acquires && call.answer == Answer::granted;
+    ++waiter.answers;
+    waiter.granted = call.acquires && call.answer == Answer::granted;
   }
 
-  void told(Process&, const Event& event) override {
+  void published(Process&, const Event& event) override {
     if (!events_.empty()) events_ += ", ";
     events_ += to_string(event.kind);
   }
@@ -237,7 +238,7 @@ class Script final : private ProcessHost {
   Clock::duration truth_{};
   SimClock clock_;
   std::unique_ptr<Process> process_;
-  std::vector<std::unique_ptr<Sleeper>> calls_;
+  std::vector<std::unique_ptr<Waiter>> calls_;
   std::deque<Request*> open_;
   std::string sent_;
   std::string events_;

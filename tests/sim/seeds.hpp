@@ -1,4 +1,4 @@
-// How many seeds a test runs, and from which on.
+// Which seeds a test runs.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ inline constexpr std::uint64_t usual_seeds = 10'000;
 inline constexpr std::uint64_t usual_seeds = 10'000;
 #endif
 
-/// LATCHKEY_SIM_SEEDS, or what a run in CI can afford.
+/// How many: LATCHKEY_SIM_SEEDS, or what a run in CI has time for.
 inline std::uint64_t seeds() {
   const char* const text = std::getenv("LATCHKEY_SIM_SEEDS");
   return text != nullptr ? std::strtoull(text, nullptr, 10) : usual_seeds;
 }
 
-/// LATCHKEY_SIM_FIRST: where to begin; a nightly run goes on where the last one ended.
+/// LATCHKEY_SIM_FIRST, so that a nightly run can continue after the last one.
 inline std::uint64_t first_seed() {
   const char* const text = std::getenv("LATCHKEY_SIM_FIRST");
   return text != nullptr ? std::strtoull(text, nullptr, 10) : 1;

@@ -1,4 +1,4 @@
-// Thousands of seeds through the simulator; a seed that fails is printed with all that happened.
+// Thousands of seeds of the simulator. A seed that fails is printed with its trace.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -17,7 +17,7 @@ using sim::seeds;
 
 constexpr std::uint64_t steps = 1'000;
 
-TEST(Simulator, KeepsEveryPromiseInEverySeed) {
+TEST(Simulator, EverySeedKeepsEveryPromise) {
   std::uint64_t grants = 0, losses = 0;
   for (std::uint64_t seed = first_seed(); seed < first_seed() + seeds(); ++seed) {
     const SimulationReport report = simulate(seed, {.steps = steps});
@@ -25,14 +25,14 @@ TEST(Simulator, KeepsEveryPromiseInEverySeed) {
     losses += report.losses;
     ASSERT_EQ(report.violation, "") << "seed " << seed << "\n" << report.trace;
   }
-  // A simulator in which nothing happens finds nothing.
+  // Runs without grants and losses would prove nothing.
   EXPECT_GT(grants, 20 * seeds());
   EXPECT_GT(losses, seeds() / 2);
   RecordProperty("grants", std::to_string(grants));
   RecordProperty("losses", std::to_string(losses));
 }
 
-TEST(Simulator, ASeedReplaysExactly) {
+TEST(Simulator, SameSeedGivesSameRun) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     const SimulationReport once = simulate(seed, {.steps = steps});
     const SimulationReport again = simulate(seed, {.steps = steps, .trace = true});

@@ -1,4 +1,4 @@
-// Stores of third parties in the simulator: good ones pass, broken ones are caught.
+// Third-party stores in the simulator: sound ones pass, broken ones are detected.
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
@@ -17,7 +17,7 @@
 namespace latchkey::testing {
 namespace {
 
-/// What is wrong with a store.
+/// What is wrong with the store.
 enum class Flaw : std::uint8_t { none, anyone_releases, renew_revives, tokens_begin_again, silent };
 
 class FlawedBackend final : public toy::ToyBackend {
@@ -41,7 +41,7 @@ class FlawedBackend final : public toy::ToyBackend {
   Flaw flaw_;
 };
 
-/// Takes requests and says nothing.
+/// Accepts requests and never completes them.
 class SilentBackend final : public Backend {
  public:
   [[nodiscard]] Capabilities capabilities() const noexcept override { return {}; }
@@ -72,7 +72,7 @@ SimulationSettings toy_with(Flaw flaw) {
   return {.store = [flaw](Clock& clock) { return std::make_unique<ToyStore>(clock, flaw); }};
 }
 
-/// The first broken promise; empty: none in that many seeds.
+/// The first violation; empty if so many seeds show none.
 std::string violation_of(Flaw flaw, std::uint64_t most_seeds) {
   for (std::uint64_t seed = 1; seed <= most_seeds; ++seed) {
     const SimulationReport report = simulate(seed, toy_with(flaw));
@@ -83,7 +83,7 @@ std::string violation_of(Flaw flaw, std::uint64_t most_seeds) {
   return {};
 }
 
-TEST(SimulatedStore, ThatIsSoundKeepsEveryPromise) {
+TEST(SimulatedStore, SoundStoreKeepsEveryPromise) {
   std::uint64_t grants = 0;
   for (std::uint64_t seed = 1; seed <= sim::seeds() / 10; ++seed) {
     const SimulationReport report = simulate(seed, toy_with(Flaw::none));
@@ -93,32 +93,32 @@ TEST(SimulatedStore, ThatIsSoundKeepsEveryPromise) {
   EXPECT_GT(grants, 2 * sim::seeds());
 }
 
-TEST(SimulatedStore, ThatLetsAnyoneReleaseIsCaught) {
+TEST(SimulatedStore, ReleaseByAStrangerIsDetected) {
   EXPECT_NE(violation_of(Flaw::anyone_releases, 200), "");
 }
 
-TEST(SimulatedStore, WhoseRenewalsReviveIsCaught) {
+TEST(SimulatedStore, RenewalAfterExpiryIsDetected) {
   EXPECT_NE(violation_of(Flaw::renew_revives, 200), "");
 }
 
-TEST(SimulatedStore, WhoseTokensBeginAgainIsCaught) {
+TEST(SimulatedStore, TokensThatStartOverAreDetected) {
   EXPECT_EQ(violation_of(Flaw::tokens_begin_again, 500), "a fencing token did not rise");
 }
 
-TEST(SimulatedStore, ThatLeavesRequestsWithoutAnAnswerIsAnError) {
+TEST(SimulatedStore, RequestWithoutAnOutcomeThrowsLogicError) {
   EXPECT_THROW(static_cast<void>(simulate(1, toy_with(Flaw::silent))), std::logic_error);
 }
 
-TEST(SimulatedStore, ThatIsNoneIsAnError) {
+TEST(SimulatedStore, NullStoreThrowsInvalidArgument) {
   const MakeStore nothing = [](Clock&) { return std::unique_ptr<SimulatedStore>(); };
   EXPECT_THROW(static_cast<void>(simulate(1, {.store = nothing})), std::invalid_argument);
 }
 
-/// A backend that pushes: what it tells one connection reaches that one's process.
+/// The memory backend, whose connections receive pushes.
 class MemoryStore final : public SimulatedStore {
  public:
   explicit MemoryStore(Clock& clock) : options_{.clock = &clock} {
-    keep_ = connect();  // the space lives as long as somebody is connected to it
+    keep_ = connect();  // the named space lives as long as it has a connection
   }
   std::unique_ptr<Backend> connect() override {
     return detail::make_memory_backend("memory:simulated", options_);
@@ -129,7 +129,7 @@ class MemoryStore final : public SimulatedStore {
   std::unique_ptr<Backend> keep_;
 };
 
-TEST(SimulatedStore, MayPush) {
+TEST(SimulatedStore, StoreWithPushesKeepsEveryPromise) {
   const MakeStore memory = [](Clock& clock) { return std::make_unique<MemoryStore>(clock); };
   for (std::uint64_t seed = 1; seed <= sim::seeds() / 20; ++seed) {
     const SimulationReport report = simulate(seed, {.store = memory});

@@ -1,4 +1,4 @@
-// Many threads that go through many keys by every way of locking.
+// Many threads that lock many keys in every way that latchkey offers.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ namespace latchkey::soak {
 
 using namespace std::chrono_literals;
 
-/// The longest wait per type, and what came of the visits.
+/// The longest wait for each type, and the outcomes of visits.
 struct Tally {
   std::array<std::atomic<std::int64_t>, 5> longest_wait{};  // ns
   std::array<std::atomic<std::uint64_t>, 5> visits{};
@@ -53,7 +53,7 @@ inline void print(const Tally& tally) {
               static_cast<unsigned long long>(tally.unavailable.load()));
 }
 
-/// Locks for all keys but the FAIR ones, and for those: of the same space or not.
+/// The Locks of FAIR keys and of all others, which may be the same.
 struct Places {
   Locks plain;
   Locks fair;
@@ -65,19 +65,19 @@ struct Places {
 struct Size {
   int threads = 64;
   std::size_t keys = Judge::rooms;
-  /// Long enough for a machine that is slow, or for ThreadSanitizer.
+  /// Long enough for a slow machine and for ThreadSanitizer.
   std::chrono::milliseconds lease = 60s;
-  /// Servers come and go: that nobody can tell is no mistake.
+  /// Servers restart, so BackendUnavailable is expected.
   bool disturbed = false;
 };
 
 class Crowd {
  public:
-  /// Without places there are no locks: the same visits, and nothing that excludes any.
+  /// Null `places`: the same visits without any lock.
   Crowd(const Places* places, Judge& judge, Tally& tally, std::uint64_t seed, Size size = {})
       : places_(places), judge_(judge), tally_(tally), seed_(seed), size_(size) {}
 
-  /// Runs all threads for that long and joins them.
+  /// Runs all threads for `length` and joins them.
   void run(std::chrono::milliseconds length) {
     ++rounds_;
     const auto end = std::chrono::steady_clock::now() + length;
@@ -95,7 +95,7 @@ class Crowd {
     Random random(static_cast<Random::result_type>(seed_ + 1'000 * rounds_ +
                                                    static_cast<std::uint64_t>(number)));
     for (int turn = 0; turn % 16 != 0 || std::chrono::steady_clock::now() < end; ++turn) {
-      // Half of the visits go to five keys, so that there is something to wait for.
+      // Half of the visits go to five keys, so that threads have to wait.
       const std::size_t key = random() % 2 == 0 ? random() % 5 : random() % size_.keys;
       try {
         visit(key, random);

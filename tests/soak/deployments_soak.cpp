@@ -75,7 +75,7 @@ void run_under(const std::string& uri, int replicas, int least, Disturb&& distur
 }
 
 // All replicas confirm each grant, so whichever is promoted has it.
-TEST(DeploymentsSoak, SentinelsReplaceMastersAndNoUpdateIsLost) {
+TEST(DeploymentsSoak, SentinelFailoversLoseNoUpdate) {
   tests::SentinelGroup group;
   run_under(group.uri(), 2, 2, [&](int time) {
     time % 2 == 0 ? group.fail_over() : group.kill_master();
@@ -83,7 +83,7 @@ TEST(DeploymentsSoak, SentinelsReplaceMastersAndNoUpdateIsLost) {
   });
 }
 
-TEST(DeploymentsSoak, AClusterChangesHandsAndNoUpdateIsLost) {
+TEST(DeploymentsSoak, ClusterFailoversLoseNoUpdate) {
   tests::RedisCluster cluster;
   const auto migrate = [&](int time) {
     const std::size_t slot = cluster.slot_of("key:" + std::to_string(time % 5));
@@ -159,7 +159,7 @@ void read_and_write(const Locks& locks, Inside& inside, const std::string& key, 
   for (std::thread& thread : crowd) thread.join();
 }
 
-TEST(DeploymentsSoak, WhileASlotMovesKeyByKeyNoWriterIsBesideAReader) {
+TEST(DeploymentsSoak, SlotMigrationNeverAdmitsAWriterBesideAReader) {
   tests::RedisCluster cluster({.masters = 3, .replicas = 0});
   const Shared<Inside> inside;
   const Shared<std::atomic<bool>> over;
@@ -252,7 +252,7 @@ bool listens(tests::RedisServer& server) {
          !client({"PUBSUB", "SHARDCHANNELS", "redisson*"}).list().empty();
 }
 
-TEST(DeploymentsSoak, FailoversLeaveNoConnectionNoSubscriptionAndNoThread) {
+TEST(DeploymentsSoak, SentinelFailoversLeakNoConnectionSubscriptionOrThread) {
   tests::SentinelGroup group;
   fail_over_and_count(group.uri(), [&](int /*time*/) {
     group.fail_over();
@@ -263,7 +263,7 @@ TEST(DeploymentsSoak, FailoversLeaveNoConnectionNoSubscriptionAndNoThread) {
   }
 }
 
-TEST(DeploymentsSoak, FailoversOfAClusterLeaveNoneEither) {
+TEST(DeploymentsSoak, ClusterFailoversLeakNoConnectionSubscriptionOrThread) {
   tests::RedisCluster cluster;
   fail_over_and_count(cluster.uri(), [&](int time) {
     const auto masters = cluster.masters();

@@ -1,4 +1,4 @@
-// FAIR grants by the coordinator's own trace.
+// Checks the order of FAIR grants by the listener's events.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace latchkey::soak {
 
-/// Looks at the `granted` events of FAIR keys: in the order of the grants, the places in the queue
-/// must rise. Where the queue of events overflowed, a part of a rising sequence still rises, so
-/// what was dropped is only counted. Read it when the Locks are gone.
+/// Checks that FAIR keys are granted in the order of their tickets. Dropped events leave gaps in
+/// the sequence but keep its order, so they are only counted. Read the counters after the Locks are
+/// destroyed.
 class FairTrace final : public Listener {
  public:
   void on_event(const Event& event) override {

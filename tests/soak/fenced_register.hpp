@@ -15,7 +15,7 @@ class PlainRegister {
     value_ = value;
   }
 
-  /// Every write adds one to what was read: what is missing was overwritten.
+  /// Every write adds one to what was read, so what is missing was overwritten.
   [[nodiscard]] std::uint64_t writes() const { return writes_; }
   [[nodiscard]] std::uint64_t lost() const { return writes_ - value_; }
 
@@ -23,12 +23,12 @@ class PlainRegister {
   std::atomic<std::uint64_t> value_{0}, writes_{0};
 };
 
-/// A number that refuses whoever comes with a smaller token than somebody before. Reading shows the
-/// token too: from then on older ones are refused. Owns no heap.
+/// A number that rejects writes with a smaller token than an earlier access had. Reads present a
+/// token, too. Uses no heap.
 ///
-/// Token and number lie in one word, so that a process which is stopped at any instruction leaves
-/// neither a mutex nor half a write behind: 24 bits of number, 40 bits of the token's low end,
-/// which at a microsecond each last for twelve days.
+/// Token and number share one word, so that a process that is stopped at any instruction leaves
+/// neither a locked mutex nor half a write: 24 bits of number and the low 40 bits of the token,
+/// which last for twelve days at one token per microsecond.
 class FencedRegister {
  public:
   std::uint64_t read(std::uint64_t token) {

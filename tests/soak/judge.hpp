@@ -1,4 +1,4 @@
-// What must be true of locks whatever threads do: counted by means that are not the locks' own.
+// Counts violations of mutual exclusion without relying on the locks.
 #pragma once
 
 #include <array>
@@ -10,13 +10,12 @@
 
 namespace latchkey::soak {
 
-/// The things that one key guards, and what those who enter find out about each other.
+/// The data that one key guards, and the counters by which visitors detect each other.
 struct alignas(64) Room {
-  // Guarded by the key's lock and by nothing else: a race here is what ThreadSanitizer sees.
+  // Guarded only by the key's lock, so that ThreadSanitizer reports a race.
   std::uint64_t last_token = 0;
   std::uint64_t plain_updates = 0;
-  /// Loaded, then stored: without the lock updates are lost, and the language has no quarrel with
-  /// it.
+  /// Loaded, then stored: without the lock updates are lost, but it is no data race.
   std::atomic<std::uint64_t> updates{0};
 
   // The judge's own.
@@ -26,19 +25,19 @@ struct alignas(64) Room {
 };
 
 struct Violations {
-  std::atomic<std::uint64_t> overlaps{0};      ///< somebody else was inside
-  std::atomic<std::uint64_t> torn_reads{0};    ///< a reader saw an update happen
+  std::atomic<std::uint64_t> overlaps{0};      ///< another visitor was inside
+  std::atomic<std::uint64_t> torn_reads{0};    ///< a reader saw an update
   std::atomic<std::uint64_t> stale_tokens{0};  ///< a fencing token that did not rise
   std::atomic<std::uint64_t> lost_updates{0};
 };
 
-/// Judges by what happens inside the rooms; memory order is the lock's business, so its own is
-/// relaxed. It owns no heap, so that it can lie in memory that processes share.
+/// Uses relaxed memory order only: ordering is the task of the lock. It uses no heap, so that it
+/// can lie in memory that processes share.
 class Judge {
  public:
   static constexpr std::size_t rooms = 100;
 
-  /// An exclusive visit. `guarded`: also touches what would be a race without the lock.
+  /// An exclusive visit. `guarded`: also accesses what would be a data race without the lock.
   void visit_alone(std::size_t number, std::uint64_t token, bool guarded) {
     Room& room = rooms_[number];
     if (room.writers.fetch_add(1, relaxed) != 0 || room.readers.load(relaxed) != 0) {
@@ -69,7 +68,7 @@ class Judge {
     room.readers.fetch_sub(1, relaxed);
   }
 
-  /// With every thread joined.
+  /// After all threads were joined.
   void settle() {
     for (const Room& room : rooms_) {
       const std::uint64_t made = room.updates_made.load();
@@ -90,7 +89,7 @@ class Judge {
   std::array<Room, rooms> rooms_{};
 };
 
-/// Each key is locked in one way for all of a run: a fifth of the keys for each.
+/// Each key has one type for the whole run: a fifth of the keys each.
 inline LockType type_of(std::size_t key) {
   constexpr LockType types[] = {LockType::REENTRANT, LockType::FAIR, LockType::WRITE,
                                 LockType::FENCED, LockType::READ};

@@ -1,4 +1,4 @@
-// Hours of use in seconds: many threads, many keys, every type, on the memory backend.
+// Many threads and keys with every lock type on the memory backend.
 #include <gtest/gtest.h>
 
 #include <malloc.h>
@@ -41,7 +41,7 @@ bool empties(const Locks& locks) {
   return locks.list().empty();
 }
 
-TEST(MemorySoak, NothingIsLostOrLeftBehind) {
+TEST(MemorySoak, ThreadsLoseNoUpdateAndLeaveNothing) {
   const std::chrono::milliseconds length = length_of_soak();
   const std::chrono::milliseconds until_sample =
       std::min(length / 3, std::chrono::milliseconds(10s));
@@ -83,9 +83,8 @@ TEST(MemorySoak, NothingIsLostOrLeftBehind) {
   EXPECT_LE(heap_late, heap_early + 64 * 1'024);
 }
 
-// The same judge, the same crowd, no lock: a judge who sees nothing wrong here proves nothing
-// there.
-TEST(MemorySoak, TheJudgeFindsWhatHappensWithoutTheLock) {
+// The control: without locks the same judge must detect violations.
+TEST(MemorySoak, JudgeDetectsOverlapsWithoutALock) {
   Judge judge;
   Tally tally;
   Crowd crowd(nullptr, judge, tally, seed());

@@ -1,4 +1,4 @@
-// Four processes on one Redis server, judged by memory that they share outside of it.
+// Four processes on one Redis server. The judge lies in memory that they share.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -21,7 +21,7 @@ using tests::RedisServer;
 constexpr int processes = 4;
 constexpr Size crowd_size{8, 20};
 
-/// Lets the crowd of each process loose; null: without locks.
+/// Runs a crowd in each process. Null `uri`: without locks.
 bool run_processes(const std::string* uri, Judge& judge, Tally& tally, std::uint64_t seed,
                    std::chrono::milliseconds length) {
   Children children;
@@ -41,7 +41,7 @@ bool run_processes(const std::string* uri, Judge& judge, Tally& tally, std::uint
   return children.join();
 }
 
-TEST(RedisSoak, FourProcessesLoseNothingAndLeaveNothingBehind) {
+TEST(RedisSoak, FourProcessesLoseNoUpdateAndLeaveNothing) {
   RedisServer server;
   const std::string uri = server.tcp_uri();
   const Shared<Judge> judge;
@@ -64,7 +64,7 @@ TEST(RedisSoak, FourProcessesLoseNothingAndLeaveNothingBehind) {
   EXPECT_TRUE(client({"PUBSUB", "CHANNELS", "*"}).list().empty());
 }
 
-TEST(RedisSoak, TheJudgeOfProcessesFindsWhatHappensWithoutTheLock) {
+TEST(RedisSoak, JudgeDetectsOverlapsWithoutALock) {
   const Shared<Judge> judge;
   const Shared<Tally> tally;
   const auto found = [&] {
@@ -78,8 +78,8 @@ TEST(RedisSoak, TheJudgeOfProcessesFindsWhatHappensWithoutTheLock) {
   EXPECT_GT(judge->violations.lost_updates, 0U);
 }
 
-/// Processes that hold a lease of 200 ms, one of which is stopped for longer than that whenever it
-/// is inside: what a resource makes of their late writes.
+/// Processes with leases of 200 ms. The holder is stopped for longer than its lease again and
+/// again, so that it writes late.
 class Stopped {
  public:
   void run(const std::string& uri, std::chrono::milliseconds length) {
@@ -125,7 +125,7 @@ class Stopped {
   }
 };
 
-TEST(RedisSoak, UnderStopsAFencedResourceLosesNothingWhereAnUnfencedOneDoes) {
+TEST(RedisSoak, StoppedHoldersCorruptAnUnfencedResourceButNotAFencedOne) {
   RedisServer server;
   Stopped stopped;
   stopped.run(server.tcp_uri(), std::max<std::chrono::milliseconds>(5s, length_of_soak()));

@@ -109,7 +109,7 @@ class Load {
   std::atomic<std::uint64_t> looks{0};
 };
 
-TEST(ReloadSoak, NoCallSeesATornPolicyAndNoUpdateIsLost) {
+TEST(ReloadSoak, PolicyReloadsAreAtomicAndLoseNoUpdate) {
   const tests::PolicyText file(version_text(0));
   install_from(file.path());
   Load load;

@@ -1,5 +1,5 @@
-// What the environment says to the soaks: LATCHKEY_SOAK how long ("500ms", "5s", "60s"),
-// LATCHKEY_SEED which order of visits.
+// The settings of the soak tests, from the environment: LATCHKEY_SOAK is the length ("500ms", "5s",
+// "60s"), LATCHKEY_SEED decides the order of visits.
 #pragma once
 
 #include <chrono>

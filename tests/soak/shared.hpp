@@ -1,10 +1,12 @@
-// Memory that processes share, and processes that share it.
+// Memory that processes share, and child processes that share it.
 #pragma once
 
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -14,9 +16,11 @@
 #include <utility>
 #include <vector>
 
+#include "soak/settings.hpp"
+
 namespace latchkey::soak {
 
-/// One object in memory that the children of this process see too.
+/// One object in memory that this process shares with its children.
 template <class T>
 class Shared {
  public:
@@ -40,7 +44,7 @@ class Shared {
   T* object_;
 };
 
-/// Children of this process; those that still run are killed with this object.
+/// Child processes. The destructor kills those that still run.
 class Children {
  public:
   Children() = default;
@@ -51,7 +55,7 @@ class Children {
     for (const pid_t id : ids_) ::waitpid(id, nullptr, 0);
   }
 
-  /// `work` runs in a child, which ends with it.
+  /// Runs `work` in a new child.
   template <class Work>
   void start(Work&& work) {
     const pid_t id = ::fork();
@@ -71,17 +75,31 @@ class Children {
 
   [[nodiscard]] const std::vector<pid_t>& ids() const noexcept { return ids_; }
 
-  /// Waits for all of them; true where each ended well.
-  bool join() {
-    bool well = true;
-    for (const pid_t id : std::exchange(ids_, {})) {
-      int status = 0;
-      well &= ::waitpid(id, &status, 0) == id && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    }
-    return well;
+  /// Waits for all of them. True if each ended with status 0 within `limit`; the others are killed.
+  bool join(std::chrono::seconds limit = length_of_join()) {
+    const auto end = std::chrono::steady_clock::now() + limit;
+    bool all_succeeded = true;
+    for (const pid_t id : std::exchange(ids_, {})) all_succeeded &= succeeds(id, end);
+    return all_succeeded;
   }
 
  private:
+  /// Ten minutes more than the soak lasts.
+  static std::chrono::seconds length_of_join() {
+    using std::chrono::ceil, std::chrono::seconds;
+    return ceil<seconds>(length_of_soak()) + std::chrono::minutes(10);
+  }
+
+  static bool succeeds(pid_t id, std::chrono::steady_clock::time_point end) {
+    int status = 0;
+    pid_t ended = ::waitpid(id, &status, WNOHANG);
+    for (; ended == 0; ended = ::waitpid(id, &status, WNOHANG)) {
+      if (std::chrono::steady_clock::now() >= end) ::kill(id, SIGKILL);
+      ::poll(nullptr, 0, 5);
+    }
+    return ended == id && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  }
+
   std::vector<pid_t> ids_;
 };
 

@@ -1,4 +1,4 @@
-// Clerks that move money between accounts, several at once, and the sum that must not change.
+// Threads that move money between several accounts at once. The sum must not change.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace latchkey::soak {
 
-/// Plain numbers that only a lock protects, in memory that processes may share.
+/// Balances that only locks protect, in memory that processes may share.
 struct Vault {
   static constexpr std::size_t accounts = 50;
   static constexpr std::int64_t opening = 1'000;
@@ -31,14 +31,14 @@ struct Vault {
   }
 
   std::array<std::int64_t, accounts> balances{};
-  std::array<std::atomic<int>, accounts> inside{};  ///< clerks at work on each, now
+  std::array<std::atomic<int>, accounts> inside{};  ///< threads that work on each account now
   std::atomic<std::uint64_t> transfers{0}, overlaps{0}, lost{0}, in_vain{0};
 };
 
 /// Threads that move money between two to five accounts each time, until the end.
 class Clerks {
  public:
-  /// An account's lock lies in one of `places`, by its number.
+  /// The number of an account selects the one of `places` that has its lock.
   Clerks(std::vector<Locks> places, Vault& vault, std::uint64_t seed)
       : places_(std::move(places)), vault_(vault), seed_(seed) {}
 
@@ -61,7 +61,7 @@ class Clerks {
   void move_some(Random& random) {
     std::vector<std::size_t> chosen;
     const std::size_t count = 2 + random() % 4;
-    // Half of it among five accounts, so that there is something to wait for.
+    // Half of the transfers use five accounts only, so that threads have to wait.
     const std::size_t range = random() % 2 == 0 ? 5 : Vault::accounts;
     while (chosen.size() < count) {
       const std::size_t account = random() % range;
@@ -74,14 +74,14 @@ class Clerks {
                                                              LockType::WRITE));
     }
     try {
-      // For ever: nothing but FAIR shares a key out between processes, and one whose own threads
-      // queue for it may keep it from the others for long.
+      // Without a bound: only FAIR distributes a key between processes, and a process whose own
+      // threads queue for it may keep it for long.
       Hold hold =
           places_.front().all_of(std::move(locks)).acquire(forever, std::chrono::seconds(30));
       move_between(chosen);
       if (!hold.release()) ++vault_.lost;
     } catch (const BackendUnavailable&) {
-      ++vault_.in_vain;  // before the work, or after it: the locks are given back later
+      ++vault_.in_vain;  // before the transfer, or after it: the locks are released later
     }
   }
 
@@ -93,7 +93,7 @@ class Clerks {
     for (std::size_t index = 0; index < chosen.size(); ++index) {
       seen[index] = vault_.balances[chosen[index]];
     }
-    std::this_thread::yield();  // where another would be let in
+    std::this_thread::yield();  // gives others the chance to overlap
     const auto share = static_cast<std::int64_t>(chosen.size() - 1);
     vault_.balances[chosen[0]] = seen[0] - share;
     for (std::size_t index = 1; index < chosen.size(); ++index) {

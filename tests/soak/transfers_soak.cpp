@@ -1,4 +1,4 @@
-// Money between 50 accounts, 2 to 5 at once: sums are exact, nobody deadlocks, no key is left.
+// Transfers between 50 accounts, 2 to 5 at once: the sum stays, nothing deadlocks, no key is left.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -22,7 +22,7 @@ using tests::RedisServer;
 constexpr int threads = 8;
 constexpr int processes = 4;
 
-/// All of LATCHKEY_SOAK where that is long; a run in CI has three of these to pay for.
+/// LATCHKEY_SOAK, or a third of it if it is short, since three tests use it.
 std::chrono::milliseconds length() {
   const std::chrono::milliseconds whole = length_of_soak();
   return whole >= 30s ? whole : whole / 3;
@@ -53,7 +53,7 @@ void run_processes(const std::vector<std::string>& uris, Vault& vault,
   }
 }
 
-TEST(Transfers, InMemory) {
+TEST(Transfers, InMemoryKeepTheTotal) {
   Vault vault;
   const Locks locks = Locks::connect("memory:");
   Clerks({locks}, vault, seed()).run(threads, length());
@@ -61,7 +61,7 @@ TEST(Transfers, InMemory) {
   EXPECT_TRUE(locks.list().empty());
 }
 
-TEST(Transfers, OfFourProcessesOnRedis) {
+TEST(Transfers, OfFourProcessesOnRedisKeepTheTotal) {
   RedisServer server;
   const Shared<Vault> vault;
   Children children;
@@ -73,8 +73,8 @@ TEST(Transfers, OfFourProcessesOnRedis) {
   EXPECT_TRUE(server.client()({"KEYS", "*"}).list().empty());
 }
 
-// Half of the accounts lie on a server that keeps its data and is killed again and again.
-TEST(Transfers, WhileAServerOfTwoIsKilledAndRestarted) {
+// Half of the accounts are on a persistent server that is killed repeatedly.
+TEST(Transfers, KeepTheTotalWhileOneOfTwoServersRestarts) {
   RedisServer steady;
   RedisServer fragile({.config = {"appendonly yes", "appendfsync no"}});
   const Shared<Vault> vault;
@@ -94,7 +94,7 @@ TEST(Transfers, WhileAServerOfTwoIsKilledAndRestarted) {
   std::printf("%d kills; ", kills);
   expect_exact(*vault);
   EXPECT_GT(kills, 0);
-  // What was given back while the server was gone is given back again, until it is sure.
+  // Releases that the server missed are repeated until they are confirmed.
   for (RedisServer* const server : {&steady, &fragile}) {
     RedisClient client = server->client();
     EXPECT_TRUE(tests::eventually([&] { return client({"KEYS", "*"}).list().empty(); }));

@@ -1,4 +1,4 @@
-// malloc and its relatives, counted: a program that links this has these instead of glibc's.
+// Counting versions of malloc and its relatives, which replace those of glibc.
 #include "support/allocations.hpp"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -1,14 +1,14 @@
-// How often this thread took memory from the heap.
+// Counts heap allocations per thread.
 #pragma once
 
 #include <cstddef>
 
 namespace latchkey::tests {
 
-/// False under a sanitizer, which has a heap of its own: the count then stays 0.
+/// False under a sanitizer, which has its own heap, so that the count stays 0.
 [[nodiscard]] bool counts_allocations() noexcept;
 
-/// Calls of malloc, calloc, realloc and what stands on them (operator new), by this thread so far.
+/// How often this thread called malloc, calloc or realloc, also by operator new.
 [[nodiscard]] std::size_t allocations() noexcept;
 
 }  // namespace latchkey::tests

@@ -1,4 +1,4 @@
-// Certificates for a test's own TLS server, made on the spot.
+// Creates certificates for the TLS server of a test.
 #include "support/certificates.hpp"
 
 #include <fstream>
@@ -14,13 +14,13 @@ class Maker {
 
   [[nodiscard]] std::string file(const std::string& name) const { return folder_ / name; }
 
-  /// name.pem and name.key, signed by itself.
+  /// Creates name.pem and name.key, self-signed.
   void authority(const std::string& name) const {
     openssl({"req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
              "-days", "1", "-subj", "/CN=" + name, "-keyout", file(name + ".key"), "-out",
              file(name + ".pem")});
   }
-  /// The same, signed by an authority.
+  /// Creates both, signed by an authority.
   void signed_by(const std::string& authority, const std::string& name,
                  const std::string& alternative_names) const {
     openssl({"req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj",

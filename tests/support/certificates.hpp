@@ -1,4 +1,4 @@
-// Certificates for a test's own TLS server, made on the spot.
+// Creates certificates for the TLS server of a test.
 #pragma once
 
 #include <filesystem>
@@ -6,12 +6,12 @@
 
 namespace latchkey::tests {
 
-/// An authority, a server's certificate and a client's, both signed by it; and an authority that
-/// signed nothing. All are files of one folder, good for a day.
+/// An authority, a server and a client certificate that it signed, and an authority that signed
+/// neither. All are files of one folder and valid for a day.
 class Certificates {
  public:
-  /// `server_names` as OpenSSL's subjectAltName: "DNS:localhost,IP:127.0.0.1". Throws
-  /// std::runtime_error where openssl(1) is missing or fails.
+  /// `server_names` is a subjectAltName of OpenSSL: "DNS:localhost,IP:127.0.0.1". Throws
+  /// std::runtime_error if openssl(1) is missing or fails.
   Certificates(const std::filesystem::path& folder, const std::string& server_names);
 
   std::string authority, other_authority;

@@ -1,4 +1,4 @@
-// What a forked child finds, told to its parent by its exit status.
+// Expectations in a forked child, reported to its parent by the exit status.
 #pragma once
 
 #include <sys/types.h>
@@ -15,7 +15,7 @@
 
 namespace latchkey::tests {
 
-/// Collects what went wrong in a child: gtest's own bookkeeping is its parent's.
+/// Collects failures in a child, which cannot use those of gtest.
 class Findings {
  public:
   void expect(bool holds, const char* what) {
@@ -32,8 +32,8 @@ class Findings {
 #define CHILD_EXPECT(findings, condition) (findings).expect((condition), #condition)
 
 #ifdef __SANITIZE_ADDRESS__
-// GCC 12's AddressSanitizer does not hold its allocator still while the process forks: now and then
-// a child is born with it locked for ever.
+// GCC 12's AddressSanitizer does not lock its allocator for a fork, so that a child may inherit it
+// locked for ever.
 inline constexpr int children = 4;
 #else
 inline constexpr int children = 1;
@@ -69,7 +69,7 @@ std::string in_one_child(Look&& look) {
   return "the child exits with " + std::to_string(WEXITSTATUS(status));
 }
 
-/// Runs `look(findings)` in a forked child. Empty: all was as expected; else what became of it.
+/// Runs `look(findings)` in a forked child. Empty if all was as expected, otherwise what happened.
 template <class Look>
 std::string in_child(Look&& look) {
   std::string found = in_one_child(look);

@@ -1,4 +1,4 @@
-// What one node of a cluster says about all of them.
+// CLUSTER NODES as one node of a cluster replies to it.
 #pragma once
 
 #include <bitset>
@@ -21,25 +21,25 @@ struct ClusterMember {
   std::string master_id{};  ///< of a replica
   std::bitset<slot_count> slots{};
 
-  /// The same node in the same role?
+  /// Whether it is the same node in the same role.
   [[nodiscard]] bool agrees_with(const ClusterMember& other) const {
     return id == other.id && port == other.port && master == other.master &&
            master_id == other.master_id && slots == other.slots;
   }
 };
 
-/// All lines of one node's CLUSTER NODES. `unknown` are those that it only begins to know,
-/// `failing` those that it, at least, cannot reach.
+/// All lines of one node's CLUSTER NODES. `unknown` counts nodes in the handshake, `failing` those
+/// that this node, at least, cannot reach.
 class ClusterView {
  public:
   explicit ClusterView(std::string_view cluster_nodes);
 
   [[nodiscard]] const std::vector<ClusterMember>& members() const noexcept { return members_; }
   [[nodiscard]] const ClusterMember& myself() const;
-  /// Null where there is none.
+  /// Null if there is none.
   [[nodiscard]] const ClusterMember* find(std::string_view id) const;
   [[nodiscard]] const ClusterMember* owner_of(std::size_t slot) const;
-  /// Is there an owner for each slot?
+  /// Whether every slot has an owner.
   [[nodiscard]] bool whole() const;
 
  private:

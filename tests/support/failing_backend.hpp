@@ -1,4 +1,4 @@
-// A backend over memory whose answers a test takes away or delays.
+// A backend in memory whose replies a test suppresses or delays.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@
 
 namespace latchkey::tests {
 
-/// What the test decides; it outlives the backend.
+/// The faults, which the test sets. Outlives the backend.
 struct Weather {
   std::atomic<bool> silent{false};         ///< nobody can tell
   std::atomic<bool> refusing{false};       ///< the store says no

@@ -1,4 +1,4 @@
-// A TCP gate: one thread that polls all its sockets.
+// FaultProxy: one thread polls all sockets.
 #include "support/fault_proxy.hpp"
 
 #include <arpa/inet.h>
@@ -18,7 +18,7 @@
 namespace latchkey::tests {
 namespace {
 
-using Time = GateStream::Time;
+using Time = ProxyStream::Time;
 
 sockaddr_in loopback(std::uint16_t port) {
   sockaddr_in address{};
@@ -42,8 +42,8 @@ void close_socket(int& socket, bool reset) {
   socket = -1;
 }
 
-// False: the connection is over.
-bool read_into(GateStream& stream, int from, Time now) {
+// False if the connection has ended.
+bool read_into(ProxyStream& stream, int from, Time now) {
   std::array<char, 16'384> bytes{};
   while (stream.reads()) {
     const ssize_t count = ::read(from, bytes.data(), bytes.size());
@@ -58,7 +58,7 @@ bool read_into(GateStream& stream, int from, Time now) {
   return true;
 }
 
-bool write_from(GateStream& stream, int to, Time now) {
+bool write_from(ProxyStream& stream, int to, Time now) {
   for (std::string_view bytes = stream.ready(now); !bytes.empty(); bytes = stream.ready(now)) {
     const ssize_t count = ::send(to, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (count < 0) return errno == EAGAIN || errno == EINTR;
@@ -76,7 +76,7 @@ FaultProxy::FaultProxy(std::uint16_t server_port) : server_port_(server_port) {
   auto* const generic = reinterpret_cast<sockaddr*>(&address);
   if (::bind(listener_, generic, size) != 0 || ::listen(listener_, 64) != 0 ||
       ::getsockname(listener_, generic, &size) != 0) {
-    throw std::runtime_error("the gate cannot listen on 127.0.0.1");
+    throw std::runtime_error("the fault proxy cannot listen on 127.0.0.1");
   }
   port_ = ntohs(address.sin_port);
   wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -91,62 +91,66 @@ FaultProxy::~FaultProxy() {
   ::close(wake_);
 }
 
-void FaultProxy::carry_out(std::function<void()> what) {
-  std::promise<void> done;
+void FaultProxy::carry_out(std::function<void()> command) {
+  const auto done = std::make_shared<std::promise<void>>();
+  std::future<void> finished = done->get_future();
   {
     const std::lock_guard lock(mutex_);
-    commands_.emplace_back([&] {
-      what();
-      done.set_value();
+    commands_.emplace_back([done, command = std::move(command)] {
+      command();
+      done->set_value();
     });
   }
   const std::uint64_t one = 1;
-  if (::write(wake_, &one, sizeof one) != sizeof one) throw std::runtime_error("the gate is stuck");
-  done.get_future().wait();
+  if (::write(wake_, &one, sizeof one) != sizeof one)
+    throw std::runtime_error("the fault proxy cannot be woken");
+  if (finished.wait_for(std::chrono::seconds(30)) != std::future_status::ready) {
+    throw std::runtime_error("the fault proxy does not answer");
+  }
 }
 
-void FaultProxy::for_all(Way way, const std::function<void(GateStream&)>& change) {
+void FaultProxy::for_all(Way way, const std::function<void(ProxyStream&)>& change) {
   for (const auto& connection : connections_) {
     change(way == Way::to_server ? connection->to_server : connection->to_client);
   }
 }
 
 void FaultProxy::hold(Way way) {
-  carry_out([&] { for_all(way, [](GateStream& stream) { stream.rules.holding = true; }); });
+  carry_out([&] { for_all(way, [](ProxyStream& stream) { stream.rules.holding = true; }); });
 }
 
 void FaultProxy::pass(Way way) {
   carry_out([&] {
     rules_[static_cast<int>(way)] = {};
-    for_all(way, [](GateStream& stream) { stream.rules = {}; });
+    for_all(way, [](ProxyStream& stream) { stream.rules = {}; });
   });
 }
 
 void FaultProxy::delay(Way way, std::chrono::milliseconds time) {
   carry_out([&] {
     rules_[static_cast<int>(way)].delay = time;
-    for_all(way, [&](GateStream& stream) { stream.rules.delay = time; });
+    for_all(way, [&](ProxyStream& stream) { stream.rules.delay = time; });
   });
 }
 
 void FaultProxy::drop(Way way) {
   carry_out([&] {
     rules_[static_cast<int>(way)].dropping = true;
-    for_all(way, [](GateStream& stream) { stream.rules.dropping = true; });
+    for_all(way, [](ProxyStream& stream) { stream.rules.dropping = true; });
   });
 }
 
 void FaultProxy::fragment(Way way, std::size_t size) {
   carry_out([&] {
     rules_[static_cast<int>(way)].fragment = size;
-    for_all(way, [&](GateStream& stream) { stream.rules.fragment = size; });
+    for_all(way, [&](ProxyStream& stream) { stream.rules.fragment = size; });
   });
 }
 
 void FaultProxy::freeze(Way way) {
   carry_out([&] {
     rules_[static_cast<int>(way)].frozen = true;
-    for_all(way, [](GateStream& stream) { stream.rules.frozen = true; });
+    for_all(way, [](ProxyStream& stream) { stream.rules.frozen = true; });
   });
 }
 
@@ -211,14 +215,14 @@ void FaultProxy::accept_one() {
   ++made_;
 }
 
-// Reads from both ends, writes to both, and closes what is over.
+// Reads from both ends, writes to both, and closes connections that have ended.
 void FaultProxy::forward(Connection& connection) {
   const Time now = std::chrono::steady_clock::now();
-  GateStream& up = connection.to_server;
-  GateStream& down = connection.to_client;
-  const bool client_well = connection.client == -1 || (read_into(up, connection.client, now) &&
-                                                       write_from(down, connection.client, now));
-  if (!client_well) reset_client(connection);
+  ProxyStream& up = connection.to_server;
+  ProxyStream& down = connection.to_client;
+  const bool client_is_up = connection.client == -1 || (read_into(up, connection.client, now) &&
+                                                        write_from(down, connection.client, now));
+  if (!client_is_up) reset_client(connection);
   if (!read_into(down, connection.server, now) || !write_from(up, connection.server, now)) {
     return close_both(connection, true);
   }
@@ -234,7 +238,7 @@ void FaultProxy::run() {
     Time due = Time::max();
     for (const auto& each : connections_) {
       const Time now = std::chrono::steady_clock::now();
-      const auto watch = [&](int socket, const GateStream& in, const GateStream& out) {
+      const auto watch = [&](int socket, const ProxyStream& in, const ProxyStream& out) {
         if (socket == -1) return;
         const int events = (in.reads() ? POLLIN : 0) | (out.ready(now).empty() ? 0 : POLLOUT);
         sockets.push_back({socket, static_cast<short>(events), 0});

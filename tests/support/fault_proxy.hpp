@@ -1,4 +1,4 @@
-// A TCP gate between a client and its server: the network that tests break.
+// A TCP proxy between a client and its server that injects network faults.
 #pragma once
 
 #include <chrono>
@@ -16,18 +16,19 @@
 
 namespace latchkey::tests {
 
-/// Listens on a free port of 127.0.0.1 and hands every connection's bytes on to the server's port,
-/// each direction under rules of its own. What is said applies to the connections there are and,
-/// but for hold, to those to come. Thread-safe; each call is carried out when it returns.
+/// Listens on a free port of 127.0.0.1 and forwards the bytes of each connection to the server's
+/// port. Each direction has its own rules. A rule applies to open connections and, except for hold,
+/// to later ones. Thread-safe. A call has taken effect when it returns; it throws
+/// std::runtime_error if that takes 30 s.
 ///
-/// | call     | what becomes of bytes in that direction                                      |
+/// | call     | effect on the bytes of that direction                                        |
 /// |----------|------------------------------------------------------------------------------|
-/// | hold     | kept, of the connections there are now; also when their client has gone      |
-/// | pass     | what was kept goes on, and no rule is left                                   |
-/// | delay    | each piece goes on so much later                                             |
-/// | drop     | they vanish                                                                  |
-/// | fragment | written in pieces of that many bytes                                         |
-/// | freeze   | nothing is read: the sender's buffers fill                                   |
+/// | hold     | kept, on open connections only; also after their client has disconnected     |
+/// | pass     | kept bytes are forwarded, and all rules are removed                          |
+/// | delay    | each piece is forwarded this much later                                      |
+/// | drop     | discarded                                                                    |
+/// | fragment | written in pieces of this many bytes                                         |
+/// | freeze   | not read, so that the sender's buffers fill                                  |
 class FaultProxy {
  public:
   explicit FaultProxy(std::uint16_t server_port);
@@ -47,20 +48,20 @@ class FaultProxy {
   void fragment(Way way, std::size_t size);
   void freeze(Way way);
 
-  /// Resets the connections towards both sides; what was kept is gone.
+  /// Resets the connections to both sides and discards kept bytes.
   void cut();
-  /// Resets them towards their clients only: what was kept can still be passed to the server.
+  /// Resets the connections to the clients only. Kept bytes can still be passed to the server.
   void cut_clients();
-  /// From now on (or no longer) connections are closed as soon as they are made.
+  /// Whether new connections are closed at once.
   void refuse(bool yes);
 
-  /// How many connections clients have open through it, and how many were ever made.
+  /// How many connections clients have open, and how many they ever made.
   [[nodiscard]] std::size_t connections();
   [[nodiscard]] std::size_t made();
 
  private:
   struct Connection {
-    GateStream to_server, to_client;
+    ProxyStream to_server, to_client;
     int client = -1, server = -1;
     bool client_gone = false;
   };
@@ -70,14 +71,14 @@ class FaultProxy {
   void forward(Connection& connection);
   void reset_client(Connection& connection);
   void close_both(Connection& connection, bool reset);
-  void carry_out(std::function<void()> what);
-  void for_all(Way way, const std::function<void(GateStream&)>& change);
+  void carry_out(std::function<void()> command);
+  void for_all(Way way, const std::function<void(ProxyStream&)>& change);
 
   const std::uint16_t server_port_;
   std::uint16_t port_ = 0;
   int listener_ = -1;
   int wake_ = -1;
-  GateRules rules_[2];  // of connections to come
+  ProxyRules rules_[2];  // of new connections
   bool refusing_ = false;
   bool ending_ = false;
   std::size_t made_ = 0;

@@ -1,4 +1,4 @@
-// One direction of one connection through a gate.
+// One direction of one connection through a FaultProxy.
 #pragma once
 
 #include <algorithm>
@@ -11,27 +11,27 @@
 
 namespace latchkey::tests {
 
-struct GateRules {
+struct ProxyRules {
   bool holding = false;
   bool dropping = false;
   bool frozen = false;
   std::chrono::milliseconds delay{0};
-  std::size_t fragment = 0;  ///< 0: as they come
+  std::size_t fragment = 0;  ///< 0: whole pieces
 };
 
-/// Bytes on their way, under rules. Knows no socket.
-class GateStream {
+/// The bytes under way and the rules for them. Does no I/O.
+class ProxyStream {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  GateRules rules;
+  ProxyRules rules;
   bool ended = false;  ///< the sender has closed
 
   void put(std::string bytes, Time now) {
     if (!rules.dropping) pieces_.push_back({std::move(bytes), now + rules.delay});
   }
 
-  /// What may be written now; empty where nothing may.
+  /// What may be written now.
   [[nodiscard]] std::string_view ready(Time now) const {
     if (rules.holding || pieces_.empty() || pieces_.front().due > now) return {};
     const std::string_view bytes = pieces_.front().bytes;
@@ -45,7 +45,7 @@ class GateStream {
 
   [[nodiscard]] bool empty() const { return pieces_.empty(); }
   [[nodiscard]] bool reads() const { return !rules.frozen && !ended; }
-  /// When something becomes ready that is not yet.
+  /// When the next piece becomes ready.
   [[nodiscard]] Time due() const {
     return rules.holding || pieces_.empty() ? Time::max() : pieces_.front().due;
   }

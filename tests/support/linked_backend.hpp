@@ -1,4 +1,4 @@
-// A failing backend with a connection that a test takes away and brings back.
+// A FailingBackend with a connection that a test breaks and restores.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace latchkey::tests {
 
-/// Forwards to a FailingBackend. It tells the last sink that submitted what the test says.
+/// Forwards to a FailingBackend. Notifies the sink of the last submit as the test demands.
 class LinkedBackend final : public Backend {
  public:
   explicit LinkedBackend(Weather& weather, std::vector<Connection> connections)

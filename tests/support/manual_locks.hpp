@@ -1,4 +1,4 @@
-// Locks in memory whose time a test moves, and whose events it reads.
+// Locks in memory with a manual clock and a recorder of their events.
 #pragma once
 
 #include <latchkey/locks.hpp>
@@ -13,10 +13,10 @@ struct ManualLocks {
   Recorder recorder;
   Locks locks = Locks::connect("memory:", {.clock = &clock, .listener = &recorder});
 
-  /// Somebody who is not this thread.
+  /// Another owner than this thread.
   [[nodiscard]] Locks another() const { return locks.with_owner(Owner::make()); }
 
-  /// Moves the time once the timer sleeps, and lets it do what has come due.
+  /// Advances the clock once the timer thread sleeps, and lets it handle what is due.
   void pass(Clock::duration length) {
     clock.await_sleepers(1);
     clock.advance(length);

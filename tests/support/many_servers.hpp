@@ -1,4 +1,4 @@
-// Servers in the process that a test takes away, freezes, slows down and empties.
+// Lock servers in the process that a test disconnects, freezes, delays and empties.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace latchkey::tests {
 
-/// One server's locks, for any number of links to it. Thread-safe.
+/// The locks of one server, for any number of connections. Thread-safe.
 class Store {
  public:
   Outcome apply(const Request& request) {
@@ -43,7 +43,7 @@ class Store {
   std::unique_ptr<detail::LockTable> table_ = std::make_unique<detail::LockTable>();
 };
 
-/// How one client's way to one server is.
+/// The state of one client's connection to one server.
 enum class Way : std::uint8_t {
   open,
   down,    ///< at once: no answer
@@ -51,7 +51,7 @@ enum class Way : std::uint8_t {
   slow,    ///< each answer takes 5 ms
 };
 
-/// A backend over a Store: the way to it may change at any time.
+/// A backend over a Store. The state of its connection may change at any time.
 class Server final : public Backend {
  public:
   Server(Store& store, std::atomic<Way>& way, std::string name)
@@ -120,7 +120,7 @@ class Server final : public Backend {
   std::deque<Waiting> waiting_;
 };
 
-/// One client's ways to all servers.
+/// The states of one client's connections to all servers.
 template <std::size_t Count>
 struct Ways {
   std::array<std::atomic<Way>, Count> way{};
@@ -128,7 +128,7 @@ struct Ways {
   void set(Way all) {
     for (auto& one : way) one = all;
   }
-  /// `how` where the mask has a bit.
+  /// Sets `how` for each server whose bit is set in the mask.
   void set(unsigned mask, Way how) {
     for (std::size_t at = 0; at < Count; ++at) way[at] = (mask >> at & 1U) != 0 ? how : Way::open;
   }

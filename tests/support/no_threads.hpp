@@ -1,4 +1,4 @@
-// A system that gives no threads.
+// A system on which no thread can be created.
 #pragma once
 
 #include <pthread.h>
@@ -9,8 +9,8 @@
 
 namespace latchkey::tests {
 
-/// While it lives no thread can be made in this process: new ones would get a stack that no memory
-/// has room for.
+/// While it lives no thread can be created in this process: the default stack size is larger than
+/// any memory.
 class NoThreads {
  public:
   NoThreads() {
@@ -28,7 +28,7 @@ class NoThreads {
     ::pthread_attr_destroy(&usual_);
   }
 
-  /// False where threads are made all the same, as under a sanitizer.
+  /// False if threads can be created nevertheless, as under a sanitizer.
   [[nodiscard]] static bool possible() {
     const NoThreads none;
     try {

@@ -1,4 +1,4 @@
-// Waiting for what servers do in their own time and tell nobody.
+// Waiting for state changes of servers that send no notification.
 #pragma once
 
 #include <poll.h>
@@ -13,11 +13,12 @@ namespace latchkey::tests {
 /// Another server became the master.
 struct Election {
   std::size_t index;                           ///< of the new one
-  std::chrono::steady_clock::time_point seen;  ///< when a living server or sentinel first said so
+  std::chrono::steady_clock::time_point seen;  ///< when a server or sentinel first reported it
 };
 
-/// Asks `missing` every few milliseconds until it says "". A server that cannot be asked is what is
-/// missing, too. Throws std::runtime_error with the last answer where that takes 30 s.
+/// Calls `missing` every 5 ms until it returns "", which means that nothing is missing any more. A
+/// std::runtime_error that it throws counts as an answer. Throws std::runtime_error with the last
+/// answer after 30 s.
 template <class Missing>
 void await(const std::string& what, Missing&& missing) {
   constexpr std::chrono::seconds limit{30};
@@ -32,7 +33,7 @@ void await(const std::string& what, Missing&& missing) {
     }
     if (answer.empty()) return;
     if (std::chrono::steady_clock::now() >= end) {
-      throw std::runtime_error("waited in vain for " + what + ": " + answer);
+      throw std::runtime_error("timed out waiting for " + what + ": " + answer);
     }
     ::poll(nullptr, 0, pause_ms);
   }

@@ -1,11 +1,13 @@
-// Other programs, run by tests.
+// Programs that tests start.
 #include "support/process.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <fstream>
 #include <sstream>
@@ -27,7 +29,22 @@ namespace {
   ::_exit(127);
 }
 
-int status_of(int told) { return WIFSIGNALED(told) ? 128 + WTERMSIG(told) : WEXITSTATUS(told); }
+int exit_status(int status) {
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/// Polls `condition` every millisecond. Throws std::runtime_error after two minutes.
+template <class Condition>
+void await(Condition&& condition) {
+  constexpr std::chrono::minutes limit{2};
+  const auto end = std::chrono::steady_clock::now() + limit;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() >= end) {
+      throw std::runtime_error("a child process did not change its state within two minutes");
+    }
+    ::poll(nullptr, 0, 1);
+  }
+}
 
 }  // namespace
 
@@ -44,7 +61,7 @@ Process::Process(const std::vector<std::string>& arguments, const std::string& l
 Process::~Process() {
   if (ended()) return;
   signal(SIGKILL);
-  wait();
+  ::waitpid(id_, nullptr, 0);
 }
 
 void Process::signal(int number) const {
@@ -53,25 +70,30 @@ void Process::signal(int number) const {
 
 void Process::stop() const {
   signal(SIGSTOP);
-  siginfo_t told{};
-  ::waitid(P_PID, static_cast<id_t>(id_), &told, WSTOPPED | WEXITED | WNOWAIT);
+  await_state(WSTOPPED | WEXITED);
 }
 
 void Process::resume() const {
   signal(SIGCONT);
-  siginfo_t told{};
-  ::waitid(P_PID, static_cast<id_t>(id_), &told, WCONTINUED | WEXITED | WNOWAIT);
+  await_state(WCONTINUED | WEXITED);
+}
+
+void Process::await_state(int states) const {
+  await([&] {
+    siginfo_t found{};
+    const int result = ::waitid(P_PID, static_cast<id_t>(id_), &found, states | WNOWAIT | WNOHANG);
+    return result != 0 || found.si_pid == id_;
+  });
 }
 
 int Process::wait() {
-  int told = 0;
-  if (!status_ && ::waitpid(id_, &told, 0) == id_) status_ = status_of(told);
-  return status_.value_or(-1);
+  await([&] { return ended().has_value(); });
+  return *status_;
 }
 
 std::optional<int> Process::ended() {
-  int told = 0;
-  if (!status_ && ::waitpid(id_, &told, WNOHANG) == id_) status_ = status_of(told);
+  int status = 0;
+  if (!status_ && ::waitpid(id_, &status, WNOHANG) == id_) status_ = exit_status(status);
   return status_;
 }
 

@@ -1,4 +1,4 @@
-// Other programs, run by tests.
+// Programs that tests start.
 #pragma once
 
 #include <sys/types.h>
@@ -9,12 +9,13 @@
 
 namespace latchkey::tests {
 
-/// A program that was started and is ended with this object: by its id, with SIGKILL, and awaited.
-/// It also ends with the thread that started it, so that a test that dies leaves nothing behind.
+/// A running program. The destructor kills it by its id and waits for its end. It also ends with
+/// the thread that started it, so that a test that dies leaves nothing behind. Every wait throws
+/// std::runtime_error after two minutes.
 class Process {
  public:
-  /// What it prints goes to the end of `log`. Throws std::runtime_error where it cannot be started;
-  /// a program that does not exist ends at once with status 127.
+  /// Appends the program's output to `log`. Throws std::runtime_error if no process can be started.
+  /// A program that does not exist ends at once with status 127.
   Process(const std::vector<std::string>& arguments, const std::string& log);
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
@@ -23,16 +24,19 @@ class Process {
   [[nodiscard]] pid_t id() const noexcept { return id_; }
   void signal(int number) const;
 
-  /// SIGSTOP, and back when it is stopped; SIGCONT, and back when it runs.
+  /// Sends SIGSTOP or SIGCONT, and returns when the process is stopped or runs.
   void stop() const;
   void resume() const;
 
-  /// Waits for its end and gives its exit status, or 128 and the signal's number.
+  /// Waits for its end. Returns its exit status, or 128 plus the number of the signal that ended
+  /// it.
   int wait();
-  /// The same where it has ended; does not wait.
+  /// What wait() returns, if it has ended. Does not wait.
   std::optional<int> ended();
 
  private:
+  void await_state(int states) const;
+
   pid_t id_ = -1;
   std::optional<int> status_;
 };

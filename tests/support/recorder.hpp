@@ -1,4 +1,4 @@
-// The kit's recorder, with what only latchkey's own tests ask.
+// testing::Recorder with queries that only latchkey's own tests need.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@
 
 namespace latchkey::tests {
 
-/// Real time that a test waits for something which must come, before it says that it did not.
+/// How long, in real time, a test waits for something that must happen before it fails.
 inline constexpr std::chrono::seconds patience = latchkey::testing::Recorder::patience;
 
 class Recorder final : public latchkey::testing::Recorder {
@@ -29,7 +29,7 @@ class Recorder final : public latchkey::testing::Recorder {
     const auto all = events();
     return !all.empty() && all.back().kind == kind;
   }
-  /// The threads that it was called on.
+  /// The threads that called it.
   std::set<std::thread::id> threads() {
     const std::lock_guard lock(mutex_);
     return threads_;
@@ -40,8 +40,7 @@ class Recorder final : public latchkey::testing::Recorder {
   std::set<std::thread::id> threads_;
 };
 
-/// Looks at `condition` every millisecond until it holds; false where it does not within the
-/// patience.
+/// Polls `condition` every millisecond. False if it does not hold within `patience`.
 template <class Condition>
 bool eventually(Condition&& condition) {
   const auto end = std::chrono::steady_clock::now() + patience;

@@ -1,4 +1,4 @@
-// The smallest client: a command, and its reply.
+// A minimal Redis client: one command, one reply.
 #pragma once
 
 #include <latchkey_hiredis/hiredis.h>
@@ -14,7 +14,7 @@
 
 namespace latchkey::tests {
 
-/// What the server answered.
+/// A reply of the server.
 class Reply {
  public:
   explicit Reply(redisReply* reply) : reply_(reply) {}
@@ -23,9 +23,9 @@ class Reply {
   [[nodiscard]] bool is_nil() const { return reply_->type == REDIS_REPLY_NIL; }
   [[nodiscard]] bool is_error() const { return reply_->type == REDIS_REPLY_ERROR; }
   [[nodiscard]] bool is_array() const { return reply_->type == REDIS_REPLY_ARRAY; }
-  /// 0 for what is no integer.
+  /// 0 if it is not an integer.
   [[nodiscard]] long long integer() const { return reply_->integer; }
-  /// Of a string, status or error; an integer in decimal; "" for all else.
+  /// The text of a string, status or error, an integer in decimal, otherwise "".
   [[nodiscard]] std::string text() const;
   /// The texts of an array's elements; nested arrays are flattened.
   [[nodiscard]] std::vector<std::string> list() const;
@@ -37,8 +37,8 @@ class Reply {
   std::unique_ptr<redisReply, Free> reply_;
 };
 
-/// One blocking connection, RESP2 until it says HELLO 3. Everything throws std::runtime_error where
-/// the connection fails or nothing comes for 10 s.
+/// One blocking connection, which uses RESP2 until HELLO 3. All members throw std::runtime_error if
+/// the connection fails or nothing arrives for 10 s.
 class RedisClient {
  public:
   static RedisClient unix_socket(const std::string& path);
@@ -47,7 +47,7 @@ class RedisClient {
   Reply operator()(std::initializer_list<std::string_view> words);
   /// A command as bytes.
   Reply send(std::string_view command);
-  /// The next message, without asking for one; nothing where none comes in time.
+  /// The next message, such as a push. Nothing if none arrives in time.
   std::optional<Reply> receive(std::chrono::milliseconds patience);
 
  private:

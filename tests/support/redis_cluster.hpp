@@ -1,4 +1,4 @@
-// A Redis Cluster of a test's own.
+// A Redis Cluster that belongs to one test.
 #pragma once
 
 #include <chrono>
@@ -18,26 +18,27 @@ namespace latchkey::tests {
 
 struct RedisClusterOptions {
   std::size_t masters = 3;
-  /// Of each master.
+  /// For each master.
   std::size_t replicas = 1;
-  /// So long a node may be silent.
+  /// How long a node may be silent.
   std::chrono::milliseconds node_timeout{1000};
-  /// Of all nodes; letters and digits.
+  /// The password of all nodes: letters and digits.
   std::string password{};
   /// Lines of redis.conf for each node.
   std::vector<std::string> config{};
 };
 
-/// The node serves the slots from `first` until `end`. One by one: Redis 6 knows no ranges.
+/// Assigns the slots from `first` until `end` to the node, one by one: Redis 6 has no ranges.
 void add_slots(const RedisServer& node, std::size_t first, std::size_t end);
 
-/// Nodes that share the slots evenly. When the constructor returns, all agree on who owns what, and
-/// replicas are in sync. That takes 2 s, for which a new master keeps its state from "ok".
+/// Nodes that share the slots evenly. When the constructor returns, all nodes agree on the owners
+/// of slots, and replicas are in sync. That takes 2 s, because a new master reports the state "ok"
+/// late.
 ///
-/// Nodes may be killed, stopped, resumed and started by hand, too. They have indexes, which stay
-/// theirs: the first masters, then the replicas (of master 0, 1, 2, 0, …), then who is added.
-/// Replicas follow their slots, and never leave for a master that has no replica. What is waited
-/// for too long is a std::runtime_error.
+/// A test may also kill, stop, resume and start nodes itself. A node keeps its index: first
+/// masters, then replicas (of master 0, 1, 2, 0, …), then added nodes. Replicas follow their slots
+/// and do not migrate to masters without a replica. Every wait throws std::runtime_error at its
+/// limit.
 class RedisCluster {
  public:
   explicit RedisCluster(RedisClusterOptions options = {});
@@ -46,19 +47,18 @@ class RedisCluster {
   /// less.
   [[nodiscard]] std::string uri() const;
 
-  /// Throws where the node was removed.
+  /// Throws if the node was removed.
   [[nodiscard]] RedisServer& node(std::size_t index);
   [[nodiscard]] const std::string& id(std::size_t index) const { return nodes_.at(index).id; }
-  /// Indexes, in order: of all nodes that serve, of those masters that own slots, of a master's
-  /// replicas.
+  /// Indexes in order: of all nodes that serve, of masters that own slots, of a master's replicas.
   [[nodiscard]] std::vector<std::size_t> serving() const;
   [[nodiscard]] std::vector<std::size_t> masters();
   [[nodiscard]] std::vector<std::size_t> replicas_of(std::size_t master);
 
   [[nodiscard]] std::size_t slot_of(std::string_view key);
-  /// In the eyes of the first node that serves.
+  /// As the first node that serves reports it.
   [[nodiscard]] std::size_t owner_of(std::size_t slot);
-  /// What one node says.
+  /// As one node reports it.
   [[nodiscard]] ClusterView view(std::size_t index);
 
   /// All three steps; back when all nodes know the new owner. Without a slot's last key gone, the
@@ -70,24 +70,24 @@ class RedisCluster {
   void move_these(const std::vector<std::string>& keys, std::size_t from, std::size_t to);
   void end_migration(std::size_t slot, std::size_t from, std::size_t to);
 
-  /// Makes a replica the master while its master still serves; nothing is lost. Back when all nodes
-  /// agree. Waits first where the same nodes were elected less than 4 s ago.
+  /// Promotes a replica while its master still serves; nothing is lost. Returns when all nodes
+  /// agree. Waits first if the same nodes had an election less than 4 s ago.
   Election fail_over(std::size_t replica);
-  /// SIGKILL to a master that has a replica; back when all that live agree on its successor. Waits
+  /// Kills a master that has a replica. Returns when all others agree on its successor. Waits first
   /// as above.
   Election kill_master(std::size_t master);
-  /// Starts a node again, or wakes it; back as wait_until_ready(): it has become a replica then, if
-  /// another took its place.
+  /// Starts or resumes a node, and waits as wait_until_ready(). The node is a replica then if
+  /// another one replaced it.
   void restore(std::size_t index);
 
-  /// An empty master joins; its index.
+  /// Adds an empty master. Returns its index.
   std::size_t add_node();
-  /// Gives a node's slots to the other masters, has all others forget it, and ends it. All nodes
-  /// must serve. Replicas that it had follow its slots.
+  /// Moves a node's slots to the other masters, makes all others forget it, and ends it. All nodes
+  /// must serve. Its replicas follow its slots.
   void remove_node(std::size_t index);
 
-  /// Waits until all nodes that serve know each other, agree on who owns what and say that their
-  /// state is ok, and replicas are in sync.
+  /// Waits until all nodes that serve know each other, agree on the owners of slots and report the
+  /// state ok, and replicas are in sync.
   void wait_until_ready();
 
  private:

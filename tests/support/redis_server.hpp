@@ -1,4 +1,4 @@
-// A Redis server of a test's own.
+// A Redis server that belongs to one test.
 #pragma once
 
 #include <cstdint>
@@ -15,28 +15,30 @@
 namespace latchkey::tests {
 
 struct RedisServerOptions {
-  /// Lines of redis.conf, behind ours: "maxmemory 10mb".
+  /// Further lines of redis.conf: "maxmemory 10mb".
   std::vector<std::string> config{};
   /// Also listens with TLS; certificates for `tls_names` are made.
   bool tls = false;
   std::string tls_names = "DNS:localhost,IP:127.0.0.1";
-  /// Asked of everybody (requirepass), shown to a master (masterauth) and given by client().
+  /// The server's password (requirepass), which it sends to its master (masterauth). client() logs
+  /// in with it.
   std::string password{};
-  /// A node of a cluster, with its bus where nodes look for it: 10 000 ports above its own.
+  /// A node of a cluster. Its bus port is 10 000 above its own, where other nodes expect it.
   bool cluster = false;
-  /// Behind the name of the file: "--sentinel".
+  /// After the name of the file: "--sentinel".
   std::vector<std::string> arguments{};
 };
 
-/// Starts a real server in a temporary folder, on a Unix socket there and on a free port of
-/// 127.0.0.1; answers when the constructor returns. It saves nothing unless told to. Ended by its
-/// id, and the folder wiped, with this object; or with the thread that started it.
+/// Starts a server in a temporary folder, on a Unix socket there and on a free port of 127.0.0.1.
+/// The server replies to commands when the constructor returns. It has no persistence unless
+/// configured. The destructor kills it by its id and deletes the folder; it also ends with the
+/// thread that started it.
 ///
-/// Its redis.conf is written once: what the server wrote there itself (CONFIG REWRITE, a sentinel's
-/// knowledge) holds after start(), too.
+/// redis.conf is written once, so that what the server writes there (CONFIG REWRITE, the state of a
+/// sentinel) survives start().
 ///
-/// The program is what $LATCHKEY_REDIS_SERVER names, else redis-server, else valkey-server; where
-/// there is none, the constructor throws a std::runtime_error that says what to install.
+/// The program is $LATCHKEY_REDIS_SERVER, or redis-server, or valkey-server. Without any the
+/// constructor throws a std::runtime_error that says what to install.
 class RedisServer {
  public:
   explicit RedisServer(RedisServerOptions options = {});
@@ -49,29 +51,29 @@ class RedisServer {
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
   [[nodiscard]] std::uint16_t tls_port() const noexcept { return tls_port_; }
   [[nodiscard]] const Certificates& certificates() const { return *certificates_; }
-  /// 602 is Redis 6.2; of Valkey, the Redis that it takes the place of.
+  /// 602 is Redis 6.2. For Valkey, the version of Redis that it is compatible with.
   [[nodiscard]] int version() const;
-  /// The rule that lets a user to all channels. Before Redis 6.2 there is none, and another that
-  /// changes nothing takes its place: before those that take something away.
+  /// The ACL rule that permits all channels. Redis before 6.2 has none, so there it is a rule
+  /// without effect, if it stands before the rules that forbid something.
   [[nodiscard]] std::string_view all_channels() const { return version() < 602 ? "+@all" : "&*"; }
   [[nodiscard]] pid_t id() const noexcept { return process_->id(); }
 
   /// redis+unix:///…/socket, redis://127.0.0.1:port
   [[nodiscard]] std::string unix_uri() const { return "redis+unix://" + socket(); }
   [[nodiscard]] std::string tcp_uri() const { return "redis://127.0.0.1:" + std::to_string(port_); }
-  /// Logged in where there is a password.
+  /// Logged in if the server has a password.
   [[nodiscard]] RedisClient client() const;
   [[nodiscard]] RedisClient client_tcp() const;
 
-  /// Neither ended nor stopped.
+  /// It runs, and is not stopped.
   [[nodiscard]] bool serves() const { return !stopped_ && process_ && !process_->ended(); }
 
   void stop();         ///< SIGSTOP
   void resume();       ///< SIGCONT
-  void kill();         ///< SIGKILL, and back when it has ended
-  void shut_down();    ///< SIGTERM, and back when it has ended
-  void start();        ///< again, after one of them: same folder, same ports, same redis.conf
-  void serve_again();  ///< one of both, as it needs; nothing where it serves
+  void kill();         ///< SIGKILL; returns when it has ended
+  void shut_down();    ///< SIGTERM; returns when it has ended
+  void start();        ///< again, after kill or shut_down: same folder, ports and redis.conf
+  void serve_again();  ///< resumes or starts it if necessary
 
  private:
   void start_on_free_ports();

@@ -1,4 +1,4 @@
-// What connecting is refused with.
+// The error of a connection attempt.
 #pragma once
 
 #include <stdexcept>
@@ -9,7 +9,7 @@
 
 namespace latchkey::tests {
 
-/// The sentence; "taken" where there is none.
+/// The text of the error; "taken" if there is none.
 inline std::string refusal_of(const std::string& uri, const Options& options = {}) {
   try {
     const Locks locks = Locks::connect(uri, options);

@@ -12,31 +12,31 @@ namespace latchkey::tests {
 
 struct ReplicatedOptions {
   std::size_t replicas = 1;
-  /// Of all servers.
+  /// The password of all servers.
   std::string password{};
   /// Lines of redis.conf for each of them.
   std::vector<std::string> config{};
 };
 
-/// Servers of which one is the master and the others follow it; in sync when the constructor
-/// returns. Nobody watches them: who dies is replaced when the test says so.
+/// A master and its replicas, which are in sync when the constructor returns. There are no
+/// sentinels: the test promotes replicas itself.
 class Replicated {
  public:
   explicit Replicated(ReplicatedOptions options = {});
 
   [[nodiscard]] std::size_t size() const noexcept { return servers_.size(); }
-  /// In the order in which they were started, the first master before the others.
+  /// In the order of their start, the first master first.
   [[nodiscard]] RedisServer& server(std::size_t index) { return *servers_.at(index); }
   [[nodiscard]] RedisServer& master() { return server(master_); }
   /// The servers without the master, in the same order.
   [[nodiscard]] RedisServer& replica(std::size_t index);
 
-  /// Makes replica(index) the master; all others that serve are told to follow it. Does not wait
-  /// until they do, and what the replica had not got yet is lost.
+  /// Promotes replica(index) and tells all others that serve to follow it. Does not wait until they
+  /// do. What the replica had not received is lost.
   void promote(std::size_t index);
-  /// Starts who was killed and wakes who was stopped; all follow master() then, in sync.
+  /// Starts killed servers and resumes stopped ones. All follow master() then, in sync.
   void restore();
-  /// Waits until each replica that serves follows the master and has all that it has now.
+  /// Waits until each replica that serves follows the master and has all data that it has now.
   void wait_until_synced();
 
  private:

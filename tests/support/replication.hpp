@@ -1,4 +1,4 @@
-// Who follows whom, as servers say it themselves.
+// Replication as the servers report it.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +10,22 @@
 
 namespace latchkey::tests {
 
-/// What servers need that replicate from one another in a test: quick, and quick to notice.
+/// redis.conf for replication in tests: quick, and quick to detect failures.
 std::vector<std::string> replication_config();
 
-/// The value of a line `name:value` of INFO or CLUSTER INFO; "" where there is none.
+/// The value of a line `name:value` of INFO or CLUSTER INFO; "" if there is none.
 std::string info_field(std::string_view info, std::string_view name);
 
-/// Is it a master in its own eyes?
+/// Whether it reports itself a master.
 bool is_master(const RedisServer& server);
 
-/// Has one follow another, or nobody; and has it written to its redis.conf, so that it holds after
-/// a restart. Throws std::runtime_error with what was refused.
+/// Makes a server follow another, or none, and write that to its redis.conf for the next start.
+/// Throws std::runtime_error if the server refuses.
 void replicate(const RedisServer& server, const RedisServer& master);
 void replicate_nobody(const RedisServer& server);
 
-/// What a replica lacks to follow `master`, with its link up and all that the master had when this
-/// was called; "" where nothing.
+/// What a replica lacks to follow `master` with a working connection and all data that the master
+/// had at the time of the call; "" if nothing.
 std::string lag(const RedisServer& replica, const RedisServer& master);
 
 }  // namespace latchkey::tests

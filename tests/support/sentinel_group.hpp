@@ -1,4 +1,4 @@
-// Sentinels, and the servers that they watch.
+// Sentinels and the servers that they monitor.
 #pragma once
 
 #include <chrono>
@@ -16,31 +16,31 @@
 namespace latchkey::tests {
 
 struct SentinelGroupOptions {
-  /// What the sentinels call the master.
+  /// The sentinels' name of the master.
   std::string name = "orders";
   std::size_t replicas = 2;
   std::size_t sentinels = 3;
   std::size_t quorum = 2;
-  /// Of the servers, and of the sentinels; letters and digits.
+  /// The passwords of the servers and of the sentinels: letters and digits.
   std::string password{};
   std::string sentinel_password{};
-  /// So long a master may be silent.
+  /// How long a master may be silent.
   std::chrono::milliseconds down_after{500};
-  /// So long one step of a failover may take. After one that failed (the sentinels' votes may be
-  /// split) the next comes twice as long later.
+  /// How long one step of a failover may take. After a failed one, for instance a split vote, the
+  /// next starts after twice this time.
   std::chrono::milliseconds failover_timeout{2000};
   /// Lines of redis.conf for each server.
   std::vector<std::string> config{};
 };
 
 /// A master, its replicas, and sentinels that replace it when it dies. When the constructor returns
-/// all of them know each other. Sentinels ask and tell each other more often than usual
-/// (SENTINEL DEBUG), that a test may see in a second what takes them ten.
+/// all of them know each other. Sentinels exchange messages more often than usual (SENTINEL DEBUG),
+/// so that a failover takes one second instead of ten.
 ///
-/// Servers and sentinels may be killed, stopped, resumed and started by hand; restore() brings all
-/// back. A former master that is back, or was replaced while it served, goes on as a master until
-/// the sentinels make a replica of it 3 s later, or restore() or wait_until_ready() at once. All
-/// indexes begin at 0. What is waited for too long is a std::runtime_error.
+/// A test may kill, stop, resume and start servers and sentinels itself; restore() brings all back.
+/// A former master that is back, or was replaced while it served, remains a master until the
+/// sentinels make it a replica 3 s later, or restore() or wait_until_ready() at once. Indexes begin
+/// at 0. Every wait throws std::runtime_error at its limit.
 class SentinelGroup {
  public:
   explicit SentinelGroup(SentinelGroupOptions options = {});
@@ -48,26 +48,26 @@ class SentinelGroup {
   /// redis+sentinel://127.0.0.1:p1,127.0.0.1:p2,127.0.0.1:p3/orders, with the passwords.
   [[nodiscard]] std::string uri() const;
 
-  /// In the order in which they were started; the first was the first master.
+  /// In the order of their start; the first one was the first master.
   [[nodiscard]] std::size_t size() const noexcept { return servers_.size(); }
   [[nodiscard]] RedisServer& server(std::size_t index) { return servers_.server(index); }
   [[nodiscard]] RedisServer& server_at(std::uint16_t port) { return server(index_at(port)); }
   [[nodiscard]] RedisServer& sentinel(std::size_t index) { return *sentinels_.at(index); }
 
-  /// What more than half of all sentinels say; 0 where they do not agree.
+  /// The port that more than half of all sentinels report; 0 if they do not agree.
   [[nodiscard]] std::uint16_t master_port();
-  /// Its server. Throws where they do not agree.
+  /// The server of that port. Throws if they do not agree.
   [[nodiscard]] RedisServer& master() { return server_at(master_port()); }
 
-  /// Waits until all sentinels that serve name one master that is not at the port `before`, and it
-  /// is a master in its own eyes. The other servers may not follow it yet.
+  /// Waits until all sentinels that serve report one master at another port than `before`, and it
+  /// reports itself a master. The other servers may not follow it yet.
   Election wait_for_election(std::uint16_t before);
-  /// Has a sentinel make another server the master, while the old one still serves; and waits for
-  /// the election.
+  /// Makes a sentinel promote another server while the old master still serves, and waits for the
+  /// election.
   Election fail_over();
-  /// SIGKILL to the master; and waits for the election.
+  /// Kills the master and waits for the election.
   Election kill_master();
-  /// Starts who was killed and wakes who was stopped; back as wait_until_ready().
+  /// Starts killed servers and resumes stopped ones, and waits as wait_until_ready().
   void restore();
   /// Waits until all sentinels that serve know each other, the master and all servers, and all
   /// replicas that serve follow the master, in sync.

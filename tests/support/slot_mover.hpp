@@ -1,4 +1,4 @@
-// A hash slot's way from one node of a cluster to another.
+// Moves a hash slot from one node of a cluster to another.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,14 @@
 
 namespace latchkey::tests {
 
-/// One end of the way.
+/// The source or the target of a move.
 struct SlotPlace {
   const RedisServer& server;
   std::string id;  ///< as in CLUSTER NODES
 };
 
-/// Moves slots in the three steps in which clients may meet them. Uses one connection to each node
-/// for all of them. Throws std::runtime_error with what a server refused.
+/// Moves slots in three steps, each of which is visible to clients. Uses one connection to each
+/// node. Throws std::runtime_error with the error of a server that refuses.
 class SlotMover {
  public:
   static constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
@@ -28,13 +28,13 @@ class SlotMover {
   SlotMover(const SlotPlace& from, const SlotPlace& to,
             const std::vector<const RedisServer*>& others, std::string password);
 
-  /// From here on the old node says ASK for keys that it does not have, or no longer.
+  /// From now on the old node replies ASK for keys that it does not have.
   void begin(std::size_t slot);
-  /// Moves so many keys or less; how many?
+  /// Moves at most this many keys. Returns how many.
   std::size_t move_keys(std::size_t slot, std::size_t most = all);
   /// Moves these keys.
   void migrate(const std::vector<std::string>& keys);
-  /// From here on the old node says MOVED. All keys must have been moved.
+  /// From now on the old node replies MOVED. All keys must have been moved.
   void end(std::size_t slot);
 
   void move(std::size_t slot) { begin(slot), move_keys(slot), end(slot); }

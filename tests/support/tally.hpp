@@ -1,4 +1,4 @@
-// A listener that counts, and that a fork cannot catch with a mutex held.
+// A listener that counts events without a mutex, which a fork could inherit locked.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ class Tally final : public Listener {
   [[nodiscard]] std::size_t count(Event::Kind kind) const noexcept {
     return counts_[static_cast<std::size_t>(kind)];
   }
-  /// False: there were not as many of that kind within the patience.
+  /// False if fewer events of that kind arrived within `patience`.
   bool await(Event::Kind kind, std::size_t least = 1) const {
     return eventually([&] { return count(kind) >= least; });
   }

@@ -1,4 +1,4 @@
-// The contract that every backend fulfils, as a test suite for yours.
+// The contract of backends, as a test suite for yours.
 #pragma once
 
 #include <latchkey/testing/contract/holds.hpp>
@@ -6,7 +6,7 @@
 #include <latchkey/testing/contract/queues.hpp>
 #include <latchkey/testing/contract/requests.hpp>
 
-/// Runs the whole contract against a store of yours, at the seam and through Locks:
+/// Tests a store of yours against the whole contract, by requests and through Locks:
 ///
 ///     struct SqlStore {
 ///       std::unique_ptr<latchkey::Backend> backend();   // a new connection to the same store
@@ -14,17 +14,16 @@
 ///       void pass(std::chrono::milliseconds time);      // lets time pass: manually, or by waiting
 ///       latchkey::Options options();                    // for the Locks; its clock is the store's
 ///
-///       // Optional. What leases are multiples of; 50 ms if not said. Small makes it fast,
-///       // large makes it safe where time is real and the machine busy.
+///       // Optional: leases are multiples of this; 50 ms by default. A small unit makes the suite
+///       // fast, a large one makes it reliable in real time on a busy machine.
 ///       static constexpr auto unit = std::chrono::milliseconds(20);
-///       // Optional: false where verify believes the lease, as SimpleBackend's own does.
+///       // Optional: false if verify trusts the lease, as that of SimpleBackend does.
 ///       static constexpr bool verifies = false;
 ///     };
 ///     LATCHKEY_BACKEND_CONTRACT(Sql, SqlStore)
 ///
-/// Each case makes a SqlStore of its own. What `Backend::capabilities` does not offer is reported
-/// as skipped, with "not offered: …", never as passed. A test program that uses it links
-/// latchkey::testing.
+/// Each test creates its own SqlStore. Tests of what `Backend::capabilities` does not offer are
+/// skipped with "not offered: …". The test program links latchkey::testing.
 #define LATCHKEY_BACKEND_CONTRACT(Name, Store)                  \
   namespace latchkey::testing::contract {                       \
   INSTANTIATE_TYPED_TEST_SUITE_P(Name, BackendHolds, Store);    \

@@ -1,4 +1,4 @@
-// A matcher for what is held.
+// A matcher for held locks.
 #pragma once
 
 #include <iosfwd>
@@ -13,7 +13,7 @@
 
 namespace latchkey::testing {
 
-/// What HoldsLock gives: a GoogleMock matcher.
+/// The GoogleMock matcher that HoldsLock returns.
 class HoldsLockMatcher {
  public:
   using is_gtest_matcher = void;
@@ -38,17 +38,17 @@ class HoldsLockMatcher {
   std::optional<LockType> type_;
 };
 
-/// Is this lock held, in this type where one is said?
+/// Matches if this lock is held, and with this type if it is given.
 ///
 ///     EXPECT_THAT(latchkey::current_hold(), HoldsLock("account:42", LockType::WRITE));
 ///     EXPECT_THAT(locks, Not(HoldsLock("account:42")));
 ///
-/// | of                 | it says yes where                                                     |
+/// | value              | matches if                                                            |
 /// |--------------------|-----------------------------------------------------------------------|
-/// | Hold, Hold*        | it is for that key, with its prefix, and not lost; null: no           |
-/// | Locks, ScopedLocks | somebody, whoever it is, holds the key there now. The place is asked: |
-/// |                    | REENTRANT, FAIR and FENCED are one to it. A backend without           |
-/// |                    | administration throws BackendRefused                                  |
+/// | Hold, Hold*        | it is for that key, with its prefix, and not lost; never if null      |
+/// | Locks, ScopedLocks | any owner holds the key now, according to the backend, which does not |
+/// |                    | distinguish REENTRANT, FAIR and FENCED. Throws BackendRefused if the  |
+/// |                    | backend has no administration                                         |
 [[nodiscard]] inline HoldsLockMatcher HoldsLock(std::string key,
                                                 std::optional<LockType> type = std::nullopt) {
   return {std::move(key), type};

@@ -1,4 +1,4 @@
-// A clock that moves only when it is told to.
+// A clock that moves only when a test advances it.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@
 
 namespace latchkey::testing {
 
-/// Time for tests: leases end, waits time out and the watchdog renews when the test says so.
+/// Time for tests: leases expire, waits time out and the watchdog renews when the test advances it.
 ///
 ///     latchkey::testing::ManualClock clock;
 ///     auto locks = latchkey::Locks::connect("memory:", {.clock = &clock});
@@ -19,8 +19,8 @@ namespace latchkey::testing {
 ///     clock.advance(10s);
 ///     assert(hold.lost());
 ///
-/// Thread-safe. It starts at the same time in each run. Threads that wait on it run on by
-/// themselves once it has moved: await_sleepers() says when they are asleep again.
+/// Thread-safe. It starts at the same time in each run. Threads that wait on it continue on their
+/// own after it has moved; await_sleepers() waits until they sleep again.
 class ManualClock final : public Clock {
  public:
   /// See skip_waits.
@@ -36,7 +36,7 @@ class ManualClock final : public Clock {
   };
 
   ManualClock() noexcept;
-  /// Nobody waits on it any more.
+  /// No thread may wait on it any more.
   ~ManualClock() override = default;
 
   [[nodiscard]] time_point now() const noexcept override {
@@ -46,27 +46,27 @@ class ManualClock final : public Clock {
   void wait_until(std::unique_lock<std::mutex>& lock, std::condition_variable& condition,
                   time_point deadline) override;
 
-  /// Moves the time on and wakes every thread that waits, whatever its deadline: all have been
-  /// notified when it returns. Not to be called with a mutex held that somebody waits with. A
-  /// negative length is a std::invalid_argument: time does not go back.
+  /// Advances the time and wakes every thread that waits, whatever its deadline. All have been
+  /// notified when it returns. Do not call it with a mutex locked that a thread waits with. Throws
+  /// std::invalid_argument if `length` is negative.
   void advance(duration length);
 
-  /// While what it returns lives, the calling thread does not wait: where it would sleep until some
-  /// time, it is that time at once, for everybody. So a wait for a lock that nobody of the test
-  /// gives back ends without a second thread:
+  /// While the returned object lives, the calling thread does not wait: instead of sleeping until a
+  /// time it advances the clock to that time, for all threads. So a wait for a lock that nobody
+  /// releases ends without a second thread:
   ///
   ///     const auto skipping = clock.skip_waits();
   ///     EXPECT_THROW(bank.deposit({42}, 10), latchkey::LockTimeout);  // 3 s by the clock
   ///
-  /// A sleep without an end is slept. Not for a wait that somebody else is to end, another thread
-  /// or, where a lease runs out, latchkey's timer: the time would be over before.
+  /// A wait without a deadline still blocks. Do not use this for a wait that another thread ends,
+  /// such as latchkey's timer thread when a lease expires: the deadline would pass first.
   SkippedWaits skip_waits() { return SkippedWaits(*this); }
 
-  /// How many threads are inside wait_until now; those that an advance has woken do not count.
+  /// How many threads are inside wait_until and have not been woken by an advance.
   [[nodiscard]] std::size_t sleepers() const;
 
-  /// Blocks until there are at least `count` sleepers; false where `patience`, in real
-  /// time, ends first.
+  /// Blocks until there are at least `count` sleepers. False if `patience`, in real time, ends
+  /// first.
   bool await_sleepers(std::size_t count,
                       std::chrono::milliseconds patience = std::chrono::seconds(10));
 
@@ -83,8 +83,8 @@ class ManualClock final : public Clock {
 
   std::atomic<rep> now_;
   mutable std::mutex mutex_;
-  std::condition_variable changed_;        // a sleeper came, or a waker is done with one
-  std::vector<Waiter*> waiters_;           // and all that they point to: guarded by mutex_
+  std::condition_variable changed_;        // a sleeper was added, or a waker has finished
+  std::vector<Waiter*> waiters_;           // they and their targets are guarded by mutex_
   std::vector<std::thread::id> skipping_;  // guarded by mutex_
 };
 

@@ -1,4 +1,4 @@
-// A backend whose answers a test decides.
+// A backend whose outcomes a test decides.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -14,26 +14,26 @@
 
 namespace latchkey::testing {
 
-/// GoogleMock over SimpleBackend. By default it grants everything to everybody, so a test says only
-/// what is different:
+/// A GoogleMock mock of SimpleBackend. By default it grants every request, so that a test states
+/// only the exceptions:
 ///
 ///     auto backend = std::make_unique<NiceMock<MockBackend>>();
 ///     EXPECT_CALL(*backend, acquire(RequestFor("account:42", LockType::WRITE)))
 ///         .WillOnce(Return(MockBackend::refused("not allowed")));
 ///     const latchkey::testing::ScopedLocks locks(std::move(backend));
 ///
-/// Within one Locks owners exclude each other before anybody is asked; two Locks over mocks know
-/// nothing of each other. `NiceMock` keeps calls quiet that nothing is expected of. Functions are
-/// called on whichever threads drive, those of one key one after the other.
+/// Owners within one Locks exclude each other without the backend. Two Locks over mocks do not
+/// exclude each other. `NiceMock` suppresses warnings about unexpected calls. The functions are
+/// called on the threads that drive the backend, those for one key one after the other.
 class MockBackend : public SimpleBackend {
  public:
-  /// `clock`: that of the Options of the Locks over it.
+  /// `clock` is that of the Options of its Locks.
   explicit MockBackend(Clock& clock = Clock::system());
   ~MockBackend() override;
 
-  /// All types of locks; no administration.
+  /// All lock types, without administration.
   [[nodiscard]] Capabilities capabilities() const noexcept override { return offered_; }
-  /// To be said before the Locks are made.
+  /// Call this before the Locks are created.
   void offer(const Capabilities& capabilities) noexcept { offered_ = capabilities; }
   [[nodiscard]] std::string describe() const override { return "mock:"; }
 
@@ -52,9 +52,9 @@ class MockBackend : public SimpleBackend {
   using SimpleBackend::gone;
   using SimpleBackend::granted;
   using SimpleBackend::granted_if;
-  /// Nobody can tell: the answer never came. `why`: a clause without a full stop.
+  /// The outcome is unknown: no reply arrived. `why` is a clause without a full stop.
   [[nodiscard]] static Outcome unknown(std::string why = "the mock does not answer");
-  /// The backend says no.
+  /// The backend refuses the request.
   [[nodiscard]] static Outcome refused(std::string why = "the mock refuses");
 
  private:
@@ -62,7 +62,7 @@ class MockBackend : public SimpleBackend {
   std::atomic<std::uint64_t> last_token_{0};
 };
 
-/// Matches requests about this key, with its prefix; of any type where none is said.
+/// Matches requests for this key, with its prefix, and for this type if it is given.
 [[nodiscard]] ::testing::Matcher<const Request&> RequestFor(
     std::string key, std::optional<LockType> type = std::nullopt);
 

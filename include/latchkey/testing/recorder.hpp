@@ -1,4 +1,4 @@
-// A listener that keeps what it is told, for tests.
+// A listener that records events, for tests.
 #pragma once
 
 #include <chrono>
@@ -24,18 +24,17 @@ struct Taken {
   friend std::ostream& operator<<(std::ostream& out, const Taken& taken);
 };
 
-/// Keeps all events, in the order in which they came: those of one key in the order in which they
-/// happened, and those of one thread too. Thread-safe; it outlives the Locks that tell it, or a
-/// close of theirs.
+/// Keeps all events in the order of their arrival, which is the order of occurrence for one key and
+/// for one thread. Thread-safe. It must outlive the Locks that notify it, unless they are closed.
 ///
-/// Events come on the notifier thread, a little after what they tell of: `Locks::flush` waits until
-/// all have come, `await` until some have. A `ScopedLocks` has a recorder and flushes by itself.
+/// Events arrive on the notifier thread, a little after they occurred: `Locks::flush` waits for all
+/// of them, `await` for some. A `ScopedLocks` has a recorder and flushes by itself.
 class Recorder : public Listener {
  public:
-  /// Real time that something may take which must come, before a test says that it did not.
+  /// How long, in real time, a test waits for something that must happen before it fails.
   static constexpr std::chrono::seconds patience{20};
 
-  /// `everything` false: losses, reports and errors only.
+  /// If `everything` is false: losses, reports and errors only.
   explicit Recorder(bool everything = true) noexcept : everything_(everything) {}
 
   void on_event(const Event& event) override;
@@ -45,14 +44,14 @@ class Recorder : public Listener {
   [[nodiscard]] std::vector<Event> of(Event::Kind kind) const;
   [[nodiscard]] std::size_t count(Event::Kind kind) const;
 
-  /// What was granted, in its order; a re-entry too.
+  /// All grants in their order, with re-entries.
   [[nodiscard]] std::vector<Taken> taken() const;
 
-  /// Blocks until `count` events of that kind have come since the last clear; false where they do
-  /// not within the patience.
+  /// Blocks until `count` events of that kind have arrived since the last clear. False if that
+  /// takes longer than `patience`.
   bool await(Event::Kind kind, std::size_t count = 1);
 
-  /// Forgets what it was told.
+  /// Forgets all events.
   void clear();
 
  private:

@@ -1,4 +1,4 @@
-// Other default Locks, for one scope of a test.
+// Replaces the default Locks for one scope of a test.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace latchkey::testing {
 
-/// While it lives, decorated calls of every thread use its Locks instead of what is installed.
+/// While it lives, decorated calls of every thread use its Locks instead of the installed ones.
 /// Scopes nest; they end in reverse order, after the decorated calls that began in them.
 ///
 ///     TEST(Bank, LocksTheAccount) {
@@ -21,16 +21,16 @@ namespace latchkey::testing {
 ///       EXPECT_THAT(locks.taken(), ElementsAre(Taken{"account:42", LockType::WRITE}));
 ///     }
 ///
-/// Locks that it made itself check the lock order (Options::check_order): what breaks it fails the
-/// test at the end of the scope, unless the test has asked for it by order_reports. They are closed
-/// at the end: what is still held is lost then.
+/// Locks that it created itself check the lock order (Options::check_order): a violation fails the
+/// test at the end of the scope, unless the test has read it with order_reports. They are closed at
+/// the end of the scope, so that what is still held is lost.
 class [[nodiscard]] ScopedLocks {
  public:
-  /// New Locks in memory. A listener of `options` is told everything too.
+  /// New Locks in memory. A listener in `options` receives all events, too.
   explicit ScopedLocks(Options options = {});
   /// New Locks over a backend such as MockBackend.
   explicit ScopedLocks(std::unique_ptr<Backend> backend, Options options = {});
-  /// Locks that the test has made, as they are: nothing is recorded or checked.
+  /// Locks that the test created. Nothing is recorded or checked.
   explicit ScopedLocks(Locks locks);
   ScopedLocks(const ScopedLocks&) = delete;
   ScopedLocks& operator=(const ScopedLocks&) = delete;
@@ -38,15 +38,15 @@ class [[nodiscard]] ScopedLocks {
 
   [[nodiscard]] const Locks& locks() const noexcept { return locks_; }
 
-  /// What was taken since the beginning or the last forget, in its order. The three throw
-  /// std::logic_error where the Locks are the test's own, which has a Recorder of its own then.
+  /// The grants since the beginning or the last forget, in their order. All three functions throw
+  /// std::logic_error if the test created the Locks: use a Recorder then.
   [[nodiscard]] std::vector<Taken> taken() const;
-  /// Everything that happened.
+  /// All events.
   [[nodiscard]] std::vector<Event> events() const;
-  /// The reports of broken lock order, which are no failures any more.
+  /// The violations of the lock order. They do not fail the test any more.
   [[nodiscard]] std::vector<std::string> order_reports() const;
 
-  /// What was taken and what happened is forgotten.
+  /// Forgets all events.
   void forget() const;
 
  private:
@@ -55,7 +55,7 @@ class [[nodiscard]] ScopedLocks {
   ScopedLocks(std::unique_ptr<Witness> witness, std::unique_ptr<Backend> backend, Options options);
   [[nodiscard]] Witness& witness() const;
 
-  std::unique_ptr<Witness> witness_;  // null: the Locks are the test's own
+  std::unique_ptr<Witness> witness_;  // null if the test created the Locks
   Locks locks_;
   const Locks* outer_;
 };

@@ -1,4 +1,4 @@
-// Thousands of histories of lost messages, frozen processes and jumping clocks, over your store.
+// Runs latchkey against your store under lost messages, frozen processes and jumping clocks.
 #pragma once
 
 #include <cstdint>
@@ -11,57 +11,57 @@
 
 namespace latchkey::testing {
 
-/// A store of your own as the simulator uses it: empty when it is made, and asked by one thread.
+/// A store of your own for the simulator. It is empty when it is created, and one thread uses it.
 class SimulatedStore {
  public:
   virtual ~SimulatedStore() = default;
 
-  /// A new connection; each simulated process has one, and the simulator another. A request is
-  /// driven to its end as soon as it is submitted: the network is the simulator's.
+  /// A new connection. Each simulated process has one, and the simulator has one more. The
+  /// simulator drives each request to its end as soon as it is submitted, and simulates the network
+  /// itself.
   virtual std::unique_ptr<Backend> connect() = 0;
 
-  /// The server crashed and is back; all connections are closed. Overridden where the store loses
-  /// what it had. What the time and the tokens are afterwards is judged as before: fencing tokens
-  /// rise.
+  /// The server crashed and is back; all connections are closed. Override this if the store loses
+  /// its data. Fencing tokens must rise across a restart.
   virtual void restart() {}
 };
 
-/// Makes a store whose time is `clock`, which jumps at times.
+/// Creates a store that uses `clock`, which jumps at times.
 using MakeStore = std::function<std::unique_ptr<SimulatedStore>(Clock& clock)>;
 
-/// What is simulated beside the seed.
+/// The settings of a run.
 struct SimulationSettings {
-  /// Events with faults among them; then as many without as it takes to come to rest.
+  /// The number of events with faults. Events without faults follow until nothing is left to do.
   std::uint64_t steps = 1'000;
-  /// Empty: latchkey's own table of locks.
+  /// Empty: the lock table of the memory backend.
   MakeStore store{};
-  /// Keep the history as text also where nothing was wrong.
+  /// Whether to keep the trace also if no promise was broken.
   bool trace = false;
 };
 
-/// What one seed came to.
+/// The result of a run.
 struct SimulationReport {
-  std::string violation{};   ///< the first promise that was broken; empty: all were kept
-  std::string trace{};       ///< everything that happened, line by line; empty: not asked for
-  std::uint64_t hash = 0;    ///< of everything that happened: equal where two runs are equal
+  std::string violation{};   ///< the first broken promise; empty if all were kept
+  std::string trace{};       ///< everything that happened, a line for each event
+  std::uint64_t hash = 0;    ///< of everything that happened; equal if two runs are
   std::uint64_t grants = 0;  ///< calls that were granted
   std::uint64_t losses = 0;  ///< holds that were lost
 };
 
-/// Runs latchkey's own coordinators - two or three processes with up to four callers each, on one
-/// or two keys - against the store, over a network and with clocks that the seed decides: messages
-/// are lost, doubled, late and out of order, links are cut, processes stop, go on and die, the
-/// server restarts and its clock jumps. A judge who trusts neither side looks at every grant and
-/// every answer: two holders at once, a deadline later than the answers allow, a token that does
-/// not rise, a loss that its holder is not told of, a call without an end, something left behind.
+/// Runs latchkey's own coordinators against the store: two or three processes with up to four
+/// callers each, on one or more keys. The seed decides every fault: messages are lost, duplicated,
+/// late and out of order, connections break, processes freeze and crash, the server restarts and
+/// its clock jumps. A judge checks every grant and every reply without trusting either side. It
+/// detects two holders at once, a deadline later than the replies allow, a token that does not
+/// rise, an unnoticed loss, a call that never ends, and anything left behind.
 ///
-/// The types that the store offers are used. The same seed gives the same run on every machine, as
-/// long as the store decides by its requests and its clock alone. Where a seed fails it is run
-/// again for the trace. No thread, socket or real time is involved. Throws what the store throws,
-/// and std::logic_error where it leaves a request without an answer.
+/// The run uses the lock types that the store offers. The same seed gives the same run on every
+/// machine, as long as the store depends only on its requests and its clock. A seed that fails is
+/// run again for the trace. There are no threads, sockets or real time. Throws what the store
+/// throws, and std::logic_error if the store never completes a request.
 ///
-/// What it does not show: a store that is slow or silent (requests are lost before or behind it),
-/// and races within it.
+/// Not simulated: a store that is slow or silent (the network loses requests and replies instead),
+/// and races within the store.
 [[nodiscard]] SimulationReport simulate(std::uint64_t seed,
                                         const SimulationSettings& settings = {});
 

@@ -1,8 +1,6 @@
 // One client process without threads: its coordinators, driven as LockSpace drives them.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -30,42 +28,33 @@ using detail::RemoteHold;
 
 class Process;
 
-/// Who carries out what a process's coordinators decide.
+/// Carries out the actions of a process's coordinators.
 class ProcessHost {
  public:
-  /// True where the backend answers here and now: the request then needs no submitting.
+  /// True if the backend answers at once: the request is then not submitted.
   virtual bool answers_at_once(Process&, Request&, Outcome&) { return false; }
   virtual void submitted(Process& process, Request& request) = 0;
-  /// The call was answered, or has to look at its `wake_at` again.
+  /// The call was answered, or has a new `wake_at`.
   virtual void woken(Process& process, Call& call) = 0;
-  virtual void told(Process&, const Event&) {}
-  virtual void before_turn(Process&, Coordinator&) {}
-  /// Before an idle coordinator is dropped.
-  virtual void after_turn(Process&, Coordinator&) {}
+  virtual void published(Process&, const Event&) {}
+  virtual void before_event(Process&, Coordinator&) {}
+  /// Called before an idle coordinator is dropped.
+  virtual void after_event(Process&, Coordinator&) {}
 
  protected:
   ~ProcessHost() = default;
 };
 
-/// Has a coordinator for each key in use and drops it when it is idle. Every event goes through
-/// `turn`, which carries out the actions before the next event comes.
+/// Has a coordinator for each key in use and drops it when it is idle. Carries out all actions of
+/// one event before the next event.
 class Process {
  public:
   Process(std::uint32_t its_number, Clock& clock, const CoordinatorSettings& settings,
-          std::uint64_t seed, ProcessHost& host, std::uint64_t first_id = 1)
-      : number(its_number),
-        clock_(clock),
-        settings_(settings),
-        context_(settings_, first_id, seed),
-        host_(host) {}
-
+          std::uint64_t seed, ProcessHost& host, std::uint64_t first_id = 1);
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
-
-  /// Frees what a run left behind that ended at a violation.
-  ~Process() {
-    for (const auto& each : coordinators_) each->drop();
-  }
+  /// Frees what a run that ended at a violation left behind.
+  ~Process();
 
   const std::uint32_t number;
 
@@ -73,183 +62,61 @@ class Process {
   [[nodiscard]] Clock::time_point now() const noexcept { return clock_.now(); }
   [[nodiscard]] const CoordinatorSettings& settings() const noexcept { return settings_; }
 
-  [[nodiscard]] Coordinator* find(std::string_view key) noexcept {
-    for (auto& each : coordinators_) {
-      if (each->key == key) return each.get();
-    }
-    return nullptr;
-  }
+  /// Null if the key is not in use.
+  [[nodiscard]] Coordinator* find(std::string_view key) noexcept;
+  /// Made if the key is not in use.
+  [[nodiscard]] Coordinator& at(std::string_view key);
 
-  [[nodiscard]] Coordinator& at(std::string_view key) {
-    if (Coordinator* const found = find(key)) return *found;
-    if (spares_.empty()) spares_.push_back(std::make_unique<Coordinator>());
-    coordinators_.push_back(std::move(spares_.back()));
-    spares_.pop_back();
-    Coordinator& made = *coordinators_.back();
-    made.start(context_);
-    made.key = key;
-    return made;
-  }
-
-  /// One event: `event(Coordinator&, EventContext&)`. `caller` is the call whose own thread brings
-  /// it.
+  /// Handles one event: `event(Coordinator&, EventContext&)`. `caller` is the call whose thread
+  /// brings it.
   template <class Do>
   void handle(Coordinator& coordinator, Do&& event, Call* caller = nullptr) {
-    host_.before_turn(*this, coordinator);
+    host_.before_event(*this, coordinator);
     Actions actions;
-    EventContext one(clock_, actions, clock_.now());
-    one.caller = caller;
-    event(coordinator, one);
-    answer_at_once(coordinator, one);
-    for (Request* const request : actions.submits) open_.push_back(request);
-    for (Request* const request : actions.submits) host_.submitted(*this, *request);
-    if (actions.effects != nullptr) {
-      for (const Event& each : actions.effects->events) host_.told(*this, each);
-      stops += actions.effects->stops.size();
-    }
-    for (Call* const call : actions.wakes) {
-      call->waking = false;
-      if (call->answer != Answer::pending) call->done.store(true);
-      host_.woken(*this, *call);
-    }
-    if (caller != nullptr) {
-      if (caller->answer == Answer::pending) caller->wake_at = coordinator.alarm_of(*caller);
-      host_.woken(*this, *caller);
-    }
-    host_.after_turn(*this, coordinator);
-    drop_if_idle(coordinator);
+    EventContext context(clock_, actions, clock_.now());
+    context.caller = caller;
+    event(coordinator, context);
+    carry_out(coordinator, context, caller);
   }
 
-  void tick(Coordinator& coordinator, Call* caller = nullptr) {
-    handle(coordinator, [](Coordinator& its, EventContext& one) { its.tick(one); }, caller);
-  }
-
-  void completed(Request& request, Outcome outcome) {
-    std::erase(open_, &request);
-    handle(*static_cast<Coordinator*>(request.context),
-           [&](Coordinator& its, EventContext& one) { its.completed(request, outcome, one); });
-  }
-
-  void notified(const Notification& notification) {
-    const auto tell = [&](Coordinator& its, EventContext& one) { its.notified(notification, one); };
-    if (!notification.key.empty()) {
-      if (Coordinator* const one = find(notification.key)) handle(*one, tell);
-      return;
-    }
-    for (Coordinator* const each : all()) handle(*each, tell);
-  }
-
-  void close() {
-    context_.closed = true;
-    const auto end = [](Coordinator& its, EventContext& one) {
-      its.end_waits(one);
-      its.end_holds(one);
-    };
-    for (Coordinator* const each : all()) handle(*each, end);
-  }
+  void tick(Coordinator& coordinator, Call* caller = nullptr);
+  void completed(Request& request, Outcome outcome);
+  void notified(const Notification& notification);
+  void close();
 
   [[nodiscard]] bool closed() const noexcept { return context_.closed; }
   [[nodiscard]] bool idle() const noexcept { return coordinators_.empty() && open_.empty(); }
 
-  /// Gives back what a caller that is no more was granted. Only before `bury`.
-  void abandon(std::string_view key, RemoteHold& hold, LockType type, bool by_lock, bool watched) {
-    context_.closed = true;
-    Coordinator& coordinator = at(key);
-    Actions actions;
-    EventContext one(clock_, actions, clock_.now());
-    if (by_lock) {
-      Call& call = *last_calls_.emplace_back(std::make_unique<Call>());
-      call.owner = hold.owner;
-      call.type = type;
-      coordinator.unlock(call, one);
-    } else {
-      coordinator.release(hold, type, watched, Clock::time_point::min(), nullptr, one);
-    }
-    open_.insert(open_.end(), actions.submits.begin(), actions.submits.end());
-  }
+  // --- the end of a process ---
+  /// Releases what a caller was granted that is no more. Only before `tear_down`.
+  void abandon(std::string_view key, RemoteHold& hold, LockType type, bool by_lock,
+               bool by_watchdog);
 
-  /// The attempt at several keys of which this claim was one part is never answered. Only before
-  /// `bury`.
-  void abandon(RemoteHold& claim) {
-    context_.closed = true;
-    Actions actions;
-    EventContext one(clock_, actions, clock_.now());
-    Outcome gone;
-    gone.kind = Outcome::Kind::gone;
-    claim.home->completed(claim.ask, gone, one);
-    open_.insert(open_.end(), actions.submits.begin(), actions.submits.end());
-    for (Call* const call : actions.wakes) call->waking = false;
-  }
+  /// Answers the request of one member of a request for several keys. Only before `tear_down`.
+  void abandon(RemoteHold& claim);
 
-  /// The end, without a backend: every request is answered `gone`, long after every lease, until
-  /// nothing is left. False where something is left nevertheless. Every local hold was released.
-  [[nodiscard]] bool tear_down() {
-    context_.closed = true;
-    Clock::time_point far = clock_.now() + std::chrono::hours(1);
-    for (int round = 0; round < 100 && !coordinators_.empty(); ++round) {
-      far += std::chrono::hours(1);
-      for (Coordinator* const each : all()) {
-        Actions actions;
-        EventContext one(clock_, actions, far);
-        if (round == 0) each->end_waits(one);
-        for (Request* const request : std::exchange(open_, {})) {
-          Outcome gone;
-          gone.kind = Outcome::Kind::gone;
-          auto* const its = static_cast<Coordinator*>(request->context);
-          its->completed(*request, gone, one);
-        }
-        each->tick(one);
-        open_.insert(open_.end(), actions.submits.begin(), actions.submits.end());
-        for (Call* const call : actions.wakes) call->waking = false;
-      }
-      for (Coordinator* const each : all()) drop_if_idle(*each);
-    }
-    return coordinators_.empty();
-  }
+  /// Answers every request `gone`, long after every lease, until no coordinator is left. The
+  /// answer is false if one is left nevertheless. Every local hold must have been released.
+  [[nodiscard]] bool tear_down();
 
-  /// Lost holds whose stop token somebody had asked for.
+  /// Lost holds whose stop token somebody had requested.
   std::size_t stops = 0;
 
  private:
-  [[nodiscard]] std::vector<Coordinator*> all() const {
-    std::vector<Coordinator*> list;
-    list.reserve(coordinators_.size());
-    for (const auto& each : coordinators_) list.push_back(each.get());
-    return list;
-  }
-
-  // What is answered at once goes straight back, and its next requests join the ones under way.
-  void answer_at_once(Coordinator& coordinator, EventContext& one) {
-    auto& requests = one.out.submits;
-    std::size_t unanswered = 0;
-    for (std::size_t index = 0; index < requests.size(); ++index) {
-      Outcome outcome;
-      if (host_.answers_at_once(*this, *requests[index], outcome)) {
-        coordinator.completed(*requests[index], outcome, one);
-      } else {
-        requests[unanswered++] = requests[index];
-      }
-    }
-    requests.shorten(unanswered);
-  }
-
-  void drop_if_idle(Coordinator& coordinator) {
-    if (!coordinator.idle()) return;
-    const auto place = std::find_if(coordinators_.begin(), coordinators_.end(),
-                                    [&](const auto& each) { return each.get() == &coordinator; });
-    coordinator.reset();
-    spares_.push_back(std::move(*place));
-    coordinators_.erase(place);
-  }
+  void carry_out(Coordinator& coordinator, EventContext& context, Call* caller);
+  void complete_at_once(Coordinator& coordinator, EventContext& context);
+  void tear_down_once(Coordinator& coordinator, Clock::time_point now, bool first);
+  void drop_if_idle(Coordinator& coordinator);
+  [[nodiscard]] std::vector<Coordinator*> all() const;
 
   Clock& clock_;
   CoordinatorSettings settings_;
   CoordinatorContext context_;
   ProcessHost& host_;
   std::vector<std::unique_ptr<Coordinator>> coordinators_;
-  std::vector<std::unique_ptr<Coordinator>> spares_;
+  std::vector<std::unique_ptr<Coordinator>> spares_;  // for the next key
   std::vector<Request*> open_;
-  std::vector<std::unique_ptr<Call>> last_calls_;
+  std::vector<std::unique_ptr<Call>> last_calls_;  // of callers that are no more
 };
 
 }  // namespace latchkey::sim

@@ -1,4 +1,4 @@
-// Chance from a seed: the only source of it in a simulation.
+// The random numbers of a simulation: its only source of chance.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace latchkey::sim {
 
-/// splitmix64. The same seed gives the same numbers on every machine, which the standard's
-/// distributions do not promise.
+/// The splitmix64 generator. The same seed gives the same numbers on every machine, which the
+/// distributions of the standard library do not guarantee.
 class Random {
  public:
   explicit Random(std::uint64_t seed) noexcept : state_(seed * 0x9e3779b97f4a7c15 + 1) {}
@@ -22,13 +22,14 @@ class Random {
     return word ^ (word >> 31);
   }
 
-  /// 0 .. bound-1; 0 where the bound is 0.
+  /// In [0, bound); 0 if the bound is 0.
   [[nodiscard]] std::uint64_t below(std::uint64_t bound) noexcept {
     return bound == 0 ? 0 : next() % bound;
   }
 
   [[nodiscard]] bool percent(unsigned chance) noexcept { return below(100) < chance; }
 
+  /// In [least, most].
   [[nodiscard]] Clock::duration between(Clock::duration least, Clock::duration most) noexcept {
     const auto range = static_cast<std::uint64_t>((most - least).count());
     return least + Clock::duration(static_cast<Clock::rep>(below(range + 1)));

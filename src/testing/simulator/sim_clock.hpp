@@ -1,4 +1,4 @@
-// A process's clock within a simulation: true time, an origin of its own, and drift.
+// The clock of one simulated process: simulated time plus an origin and a drift.
 #pragma once
 
 #include <condition_variable>
@@ -9,10 +9,11 @@
 
 namespace latchkey::sim {
 
-/// Follows `truth`, the simulation's time. Nobody sleeps in a simulation, so wait_until returns.
+/// Follows `truth`, the time of the simulation. Nothing blocks in a simulation, so wait_until
+/// returns at once.
 class SimClock final : public Clock {
  public:
-  /// `drift` in millionths: 1000 gains one millisecond per second.
+  /// `drift` is in millionths: 1000 gains one millisecond per second.
   explicit SimClock(const duration& truth, duration origin = {}, std::int64_t drift = 0) noexcept
       : truth_(truth), origin_(origin), drift_(drift) {}
 

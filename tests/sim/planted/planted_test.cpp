@@ -1,4 +1,4 @@
-// Does the simulator catch what it is for? Each planted bug must show within 1 500 seeds.
+// The simulator must detect each planted bug within 1 500 seeds.
 #include <cstdint>
 #include <string_view>
 
@@ -26,7 +26,7 @@ class PlantedBug : public ::testing::TestWithParam<Planted> {
   ~PlantedBug() override { planted_bug = Bug::none; }
 };
 
-TEST_P(PlantedBug, IsCaught) {
+TEST_P(PlantedBug, IsDetected) {
   std::uint64_t seed = 1;
   Report report;
   for (; seed <= most_seeds && report.violation.empty(); ++seed) {
@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Planted{Bug::read_is_renewed_as_write, "read_is_renewed_as_write"}),
     [](const auto& each) { return std::string(each.param.name); });
 
-TEST(PlantedBugs, WithoutOneTheSameSeedsAreClean) {
+TEST(PlantedBugs, SameSeedsWithoutABugKeepEveryPromise) {
   for (std::uint64_t seed = 1; seed <= most_seeds; ++seed) {
     ASSERT_EQ(Simulation(seed, false).run(steps).violation, "") << "seed " << seed;
   }

@@ -1,4 +1,4 @@
-// What a crowd of readers of one key costs, and how that grows with the crowd.
+// How the time for many readers of one key grows with their number.
 #include <algorithm>
 #include <chrono>
 #include <deque>
@@ -14,13 +14,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// One process whose store answers here and now. A writer holds while readers queue; it ends, all
-/// of them are granted together, and release one after the other.
-class Crowd final : private ProcessHost {
+/// One process whose store answers at once. Readers queue while a writer holds. When the writer
+/// releases, all readers are granted together, and they release one after the other.
+class ReaderQueue final : private ProcessHost {
  public:
-  explicit Crowd(std::size_t readers) : readers_(readers) { settings_.pushes = false; }
+  explicit ReaderQueue(std::size_t readers) : readers_(readers) { settings_.pushes = false; }
 
-  /// The time that this takes the coordinator.
   std::chrono::duration<double> run() {
     Process process(0, clock_, settings_, 1, host());
     const auto start = std::chrono::steady_clock::now();
@@ -61,12 +60,14 @@ class Crowd final : private ProcessHost {
     outcome.kind = Outcome::Kind::granted;
     return true;
   }
-  void submitted(Process&, Request&) override { ADD_FAILURE() << "all is answered at once"; }
+  void submitted(Process&, Request&) override {
+    ADD_FAILURE() << "the store answers every request at once";
+  }
   void woken(Process&, Call& call) override {
     if (call.answer == Answer::granted) ++granted_;
   }
-  // As the driver, which asks after each turn when something is due.
-  void after_turn(Process&, Coordinator& coordinator) override { (void)coordinator.due(); }
+  // LockSpace also reads the due time after each event.
+  void after_event(Process&, Coordinator& coordinator) override { (void)coordinator.due(); }
 
   std::size_t readers_;
   std::size_t granted_ = 0;
@@ -76,18 +77,18 @@ class Crowd final : private ProcessHost {
   std::deque<Call> calls_;
 };
 
-/// The least of a few, which other processes disturb least.
-double seconds(std::size_t readers) {
+/// The shortest of five runs, which other processes disturb least.
+double shortest_seconds(std::size_t readers) {
   double least = std::numeric_limits<double>::max();
-  for (int run = 0; run < 5; ++run) least = std::min(least, Crowd(readers).run().count());
+  for (int run = 0; run < 5; ++run) least = std::min(least, ReaderQueue(readers).run().count());
   return least;
 }
 
 // Eight times the readers take eight times as long. Looking at each hold for each reader would take
 // 64 times as long, looking at each hold for each waiter and event 512 times.
 TEST(ReadersOfOneKey, CostTimeInProportionToTheirNumber) {
-  static_cast<void>(seconds(1'600));  // spare records, warm caches
-  const double few = seconds(200), many = seconds(1'600);
+  static_cast<void>(shortest_seconds(1'600));  // warms caches and pools
+  const double few = shortest_seconds(200), many = shortest_seconds(1'600);
   RecordProperty("few_us", std::to_string(few * 1'000'000));
   RecordProperty("many_us", std::to_string(many * 1'000'000));
   EXPECT_LT(many, 24 * few);

@@ -1,5 +1,5 @@
-// A simulated store that is the table of the memory backend, some of whose keys may be in two
-// places.
+// The lock table of the memory backend as a store, some of whose keys may be moving to another
+// node.
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "locks/planted.hpp"
-#include "testing/simulator/store.hpp"
+#include "testing/simulator/store/store.hpp"
 
 namespace latchkey::sim {
 namespace {
@@ -31,14 +31,14 @@ struct Migration {
   [[nodiscard]] bool has(const HoldId& reader) const noexcept {
     return std::find(timeouts.begin(), timeouts.end(), reader) != timeouts.end();
   }
-  /// The node that has the hash has the reader's timeout, too.
+  /// The same node has the hash and the reader's timeout.
   [[nodiscard]] bool beside_the_hash(const HoldId& reader) const noexcept {
     return has(reader) == hash;
   }
 };
 
-/// As scripts on two nodes of a cluster: a request is carried out where the hash is, and a node
-/// refuses requests of which it has some keys and not all.
+/// Behaves as scripts on two nodes of a cluster: the node that has the lock's hash carries a
+/// request out, and a node that has some of a request's keys but not all rejects it.
 class TableStore final : public Store {
  public:
   using Store::Store;
@@ -49,9 +49,9 @@ class TableStore final : public Store {
     return all;
   }
 
-  Outcome apply(const Request& request, detail::Subscriber* link) override {
+  Outcome apply(const Request& request, detail::Subscriber* connection) override {
     const auto moving = migrations_.find(request.key);
-    const bool of_a_client = link != nullptr && moving != migrations_.end();
+    const bool of_a_client = connection != nullptr && moving != migrations_.end();
     const bool about_channels =
         request.verb == Verb::subscribe || request.verb == Verb::unsubscribe;
     if (request.verb == Verb::acquire_all && !migrations_.empty()) return in_two_places();
@@ -61,13 +61,13 @@ class TableStore final : public Store {
                               moving->second.beside_the_hash(request.id);
         if (!all_here) return in_two_places();
       } else if (readers_of(request.key).empty() && request.verb == Verb::acquire) {
-        moving->second.hash = true;  // what is made while a slot moves is made on the new node
+        moving->second.hash = true;  // a new key of a moving slot is created on the new node
       }
       if (request.verb == Verb::release && request.type == LockType::READ) {
-        drop_dead_readers(request, moving->second, link);
+        drop_dead_readers(request, moving->second, connection);
       }
     }
-    Outcome outcome = table_->apply(request, clock().now(), link);
+    Outcome outcome = table_->apply(request, clock().now(), connection);
     const bool reads = (request.verb == Verb::acquire && request.type == LockType::READ) ||
                        request.verb == Verb::downgrade;
     if (reads && outcome.kind == Outcome::Kind::granted) {
@@ -76,7 +76,9 @@ class TableStore final : public Store {
     return outcome;
   }
 
-  void forget(const detail::Subscriber& link) noexcept override { table_->forget(link); }
+  void unsubscribe(const detail::Subscriber& connection) noexcept override {
+    table_->forget(connection);
+  }
   void restart() override {
     table_ = std::make_unique<detail::LockTable>();
     end_migrations();
@@ -114,7 +116,7 @@ class TableStore final : public Store {
     return outcome;
   }
 
-  /// Its script has the reader's timeout among its keys.
+  /// The script of this request has the reader's timeout among its keys.
   static bool needs_timeout(const Request& request) noexcept {
     const bool read_or_write = request.type == LockType::READ || request.type == LockType::WRITE;
     return request.type == LockType::READ || request.verb == Verb::downgrade ||
@@ -137,13 +139,13 @@ class TableStore final : public Store {
   }
 
   void drop_dead_readers(const Request& release, const Migration& moving,
-                         detail::Subscriber* link) {
+                         detail::Subscriber* connection) {
     for (const HoldId& reader : readers_of(release.key)) {
       if (reader == release.id) continue;
       if (!is_dead(moving.beside_the_hash(reader), false)) continue;
       Request drop = release;
       drop.id = reader;
-      (void)table_->apply(drop, clock().now(), link);
+      (void)table_->apply(drop, clock().now(), connection);
     }
   }
 

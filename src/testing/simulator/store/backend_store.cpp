@@ -1,4 +1,4 @@
-// A simulated store that is reached through somebody's backends, one connection for each link.
+// A store of the user's, reached through the user's backends.
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -6,16 +6,16 @@
 
 #include <latchkey/parker.hpp>
 
-#include "testing/simulator/store.hpp"
+#include "testing/simulator/store/store.hpp"
 
 namespace latchkey::sim {
 namespace {
 
-/// One connection, whose requests are driven to their end as soon as they are submitted.
+/// One connection. It drives each request to its end as soon as it is submitted.
 class Connection final : private Sink {
  public:
-  Connection(std::unique_ptr<Backend> backend, detail::Subscriber* link)
-      : backend_(std::move(backend)), link_(link) {
+  Connection(std::unique_ptr<Backend> backend, detail::Subscriber* subscriber)
+      : backend_(std::move(backend)), subscriber_(subscriber) {
     if (backend_ == nullptr) throw std::invalid_argument("a SimulatedStore connected to nothing");
   }
   Connection(const Connection&) = delete;
@@ -34,9 +34,9 @@ class Connection final : private Sink {
     Request* const one[] = {&copy};
     open_ = &copy;
     backend_->submit(one, *this);
-    constexpr int most_turns = 1'000;
-    for (int context = 0; open_ != nullptr; ++context) {
-      if (context == most_turns) {
+    constexpr int most_drives = 1'000;
+    for (int drive = 0; open_ != nullptr; ++drive) {
+      if (drive == most_drives) {
         throw std::logic_error(std::string("the backend does not complete a request: ") +
                                std::string(to_string(request.verb)));
       }
@@ -45,8 +45,8 @@ class Connection final : private Sink {
     return std::move(outcome_);
   }
 
-  /// Lets it deliver what it has to tell.
-  void listen(Clock& clock) { backend_->drive(Parker::mine(), clock.now()); }
+  /// Delivers the notifications that have arrived.
+  void receive(Clock& clock) { backend_->drive(Parker::mine(), clock.now()); }
 
  private:
   void completed(Request& request, Outcome&& outcome) noexcept override {
@@ -58,11 +58,11 @@ class Connection final : private Sink {
     const bool of_a_key = notification.kind != Notification::Kind::link_up &&
                           notification.kind != Notification::Kind::link_down &&
                           notification.kind != Notification::Kind::warning;
-    if (link_ != nullptr && of_a_key) link_->tell(notification);
+    if (subscriber_ != nullptr && of_a_key) subscriber_->tell(notification);
   }
 
   std::unique_ptr<Backend> backend_;
-  detail::Subscriber* link_;
+  detail::Subscriber* subscriber_;
   Request* open_ = nullptr;
   Outcome outcome_;
 };
@@ -72,21 +72,21 @@ class BackendStore final : public Store {
   BackendStore(const Clock::duration& truth, const testing::MakeStore& make)
       : Store(truth), store_(make(clock())) {
     if (store_ == nullptr) throw std::invalid_argument("MakeStore made nothing");
-    offered_ = to(nullptr).offers();
+    offered_ = connection_of(nullptr).offers();
   }
 
   [[nodiscard]] Capabilities offers() const noexcept override { return offered_; }
 
-  Outcome apply(const Request& request, detail::Subscriber* link) override {
-    Outcome outcome = to(link).apply(request, clock());
+  Outcome apply(const Request& request, detail::Subscriber* subscriber) override {
+    Outcome outcome = connection_of(subscriber).apply(request, clock());
     if (offered_.pushes) {
-      for (auto& [each, connection] : connections_) connection->listen(clock());
+      for (auto& [each, connection] : connections_) connection->receive(clock());
     }
     return outcome;
   }
 
-  void forget(const detail::Subscriber& link) noexcept override {
-    connections_.erase(const_cast<detail::Subscriber*>(&link));
+  void unsubscribe(const detail::Subscriber& subscriber) noexcept override {
+    connections_.erase(const_cast<detail::Subscriber*>(&subscriber));
   }
 
   void restart() override {
@@ -94,7 +94,7 @@ class BackendStore final : public Store {
     store_->restart();
   }
 
-  // A key of which nothing is left is free for whoever comes.
+  // An exclusive acquire by a new id is granted only if the key is free.
   [[nodiscard]] std::size_t left(const std::vector<std::string>& keys) override {
     std::size_t count = 0;
     for (const std::string& key : keys) {
@@ -111,15 +111,18 @@ class BackendStore final : public Store {
   }
 
  private:
-  Connection& to(detail::Subscriber* link) {
-    auto& connection = connections_[link];
-    if (connection == nullptr) connection = std::make_unique<Connection>(store_->connect(), link);
+  Connection& connection_of(detail::Subscriber* subscriber) {
+    auto& connection = connections_[subscriber];
+    if (connection == nullptr) {
+      connection = std::make_unique<Connection>(store_->connect(), subscriber);
+    }
     return *connection;
   }
 
   std::unique_ptr<testing::SimulatedStore> store_;
   Capabilities offered_;
-  std::map<detail::Subscriber*, std::unique_ptr<Connection>> connections_;  // after what they use
+  std::map<detail::Subscriber*, std::unique_ptr<Connection>>
+      connections_;  // destroyed before store_
   std::uint64_t probes_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// The place where locks live in a simulation, seen from outside, and its clock.
+// The lock server of a simulation, and its clock.
 #pragma once
 
 #include <algorithm>
@@ -17,13 +17,13 @@
 
 namespace latchkey::sim {
 
-/// The store's own clock: the simulation's time with an origin of its own, and it may jump.
+/// The store's clock: simulated time plus an origin. Faults make it jump.
 class StoreClock final : public Clock {
  public:
   explicit StoreClock(const duration& truth) noexcept : truth_(truth) {}
 
   [[nodiscard]] time_point now() const noexcept override { return time_point(truth_ + offset_); }
-  /// Nobody sleeps in a simulation.
+  /// Nothing blocks in a simulation.
   void wait_until(std::unique_lock<std::mutex>&, std::condition_variable&, time_point) override {}
 
   void jump(duration length) noexcept { offset_ += length; }
@@ -33,7 +33,7 @@ class StoreClock final : public Clock {
   duration offset_ = std::chrono::seconds(1'000'000);
 };
 
-/// What the network brings requests to. One attempt each, carried out when it is asked for.
+/// Carries out each request when the network delivers it.
 class Store {
  public:
   explicit Store(const Clock::duration& truth) noexcept : clock_(truth) {}
@@ -43,30 +43,30 @@ class Store {
 
   [[nodiscard]] virtual Capabilities offers() const noexcept = 0;
 
-  /// `link` is where the request came from and where notifications go; null: from nowhere.
-  virtual Outcome apply(const Request& request, detail::Subscriber* link) = 0;
+  /// `connection` sent the request and receives the notifications. Null: the simulator itself.
+  virtual Outcome apply(const Request& request, detail::Subscriber* connection) = 0;
 
-  /// The link is cut: its subscriptions end.
-  virtual void forget(const detail::Subscriber& link) noexcept = 0;
+  /// The connection broke: its subscriptions end.
+  virtual void unsubscribe(const detail::Subscriber& connection) noexcept = 0;
 
   virtual void restart() = 0;
 
-  /// One step of a cluster that moves the key's slot to another node: its keys go one by one.
+  /// One step of a cluster that moves the key's slot to another node: it moves one of its keys.
   virtual void migrate(const std::string& /*key*/, Random& /*random*/) {}
-  /// All have arrived.
+  /// All migrations complete.
   virtual void end_migrations() {}
 
-  /// What is left of these keys, after everything that has expired was looked at.
+  /// How many of these keys are locked, once what has expired is gone.
   [[nodiscard]] virtual std::size_t left(const std::vector<std::string>& keys) = 0;
 
-  /// As whatever type.
+  /// Whether `id` holds `key`, by a lock of any type.
   [[nodiscard]] bool holds(std::string_view key, const HoldId& id) {
     for (const LockType type : {LockType::REENTRANT, LockType::READ, LockType::WRITE}) {
-      if (ask(Verb::verify, key, id, type)) return true;
+      if (grants(Verb::verify, key, id, type)) return true;
     }
     return false;
   }
-  /// The store itself names `id` among the holders; false where it cannot be asked.
+  /// Whether the store lists `id` among the holders of `key`. False if it cannot list them.
   [[nodiscard]] bool names(std::string_view key, const HoldId& id) {
     if (!offers().administration) return false;
     LockInfo info;
@@ -79,8 +79,8 @@ class Store {
     return std::any_of(info.holders.begin(), info.holders.end(),
                        [&](const HolderInfo& holder) { return holder.id == text; });
   }
-  /// True where somebody held it.
-  bool force_release(std::string_view key) { return ask(Verb::force_release, key, {}); }
+  /// True if somebody held it.
+  bool force_release(std::string_view key) { return grants(Verb::force_release, key, {}); }
 
   void jump(Clock::duration length) noexcept { clock_.jump(length); }
 
@@ -88,7 +88,8 @@ class Store {
   [[nodiscard]] StoreClock& clock() noexcept { return clock_; }
 
  private:
-  bool ask(Verb verb, std::string_view key, const HoldId& id, LockType type = LockType::REENTRANT) {
+  bool grants(Verb verb, std::string_view key, const HoldId& id,
+              LockType type = LockType::REENTRANT) {
     Request request;
     request.verb = verb;
     request.type = type;
@@ -100,10 +101,10 @@ class Store {
   StoreClock clock_;
 };
 
-/// latchkey's own: the table of the memory backend, of which a restart leaves nothing.
+/// The lock table of the memory backend. A restart empties it.
 [[nodiscard]] std::unique_ptr<Store> make_table_store(const Clock::duration& truth);
 
-/// Somebody else's, over backends of his.
+/// A store of the user's, behind backends of the user's.
 [[nodiscard]] std::unique_ptr<Store> make_backend_store(const Clock::duration& truth,
                                                         const testing::MakeStore& make);
 

@@ -1,4 +1,4 @@
-// Whom the simulated network serves.
+// The receiver of what the simulated network delivers.
 #pragma once
 
 #include <cstdint>
@@ -7,19 +7,19 @@
 
 namespace latchkey::sim {
 
-/// Hears what became of requests, at the store and at the client.
-class NetworkUser {
+class NetworkHandler {
  public:
-  /// `awaited`: the outcome may still reach whoever asked.
+  /// The store carried `request` out. `awaited`: its outcome may still reach the client.
   virtual void applied(std::uint32_t client, const Request& request, const Outcome& outcome,
                        bool awaited) = 0;
+  /// The client learns the outcome of its request.
   virtual void answered(std::uint32_t client, Request& request, Outcome outcome) = 0;
   virtual void notified(std::uint32_t client, const Notification& notification) = 0;
-  /// Something went wrong with the link of `client` just now.
-  virtual void troubled(std::uint32_t client) = 0;
+  /// The network delayed, lost or refused something of this client just now.
+  virtual void disturbed(std::uint32_t client) = 0;
 
  protected:
-  ~NetworkUser() = default;
+  ~NetworkHandler() = default;
 };
 
 }  // namespace latchkey::sim

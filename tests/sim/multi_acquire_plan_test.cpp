@@ -1,4 +1,4 @@
-// The decisions about several locks at once, step by step.
+// MultiAcquirePlan, step by step.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -15,13 +15,13 @@ using Step = MultiAcquirePlan::Step;
 
 constexpr Clock::time_point start{1'000s};
 
-MultiAcquirePlan asked(Clock::duration wait, bool one_step) {
+MultiAcquirePlan plan_of_three(Clock::duration wait, bool one_step) {
   return MultiAcquirePlan(
       {.members = 3, .one_step = one_step, .asked = start, .until = start + wait});
 }
 
-TEST(MultiAcquirePlan, TakesAllInOneStepWhereThatIsOffered) {
-  MultiAcquirePlan all = asked(10s, true);
+TEST(MultiAcquirePlan, OneStepBackendReceivesOneRequestForAll) {
+  MultiAcquirePlan all = plan_of_three(10s, true);
   EXPECT_EQ(all.step(), Step::attempt);
   all.attempted(Answer::granted, 0, start);
   EXPECT_EQ(all.step(), Step::fill);
@@ -30,8 +30,8 @@ TEST(MultiAcquirePlan, TakesAllInOneStepWhereThatIsOffered) {
   EXPECT_EQ(all.answer(), Answer::granted);
 }
 
-TEST(MultiAcquirePlan, WaitsForTheBusyOneWithNothingElseHeld) {
-  MultiAcquirePlan all = asked(10s, true);
+TEST(MultiAcquirePlan, BusyMemberIsAwaitedWithNothingElseHeld) {
+  MultiAcquirePlan all = plan_of_three(10s, true);
   all.attempted(Answer::busy, 1, start + 1s);
   EXPECT_EQ(all.step(), Step::give_back);
   all.given_back();
@@ -42,8 +42,8 @@ TEST(MultiAcquirePlan, WaitsForTheBusyOneWithNothingElseHeld) {
   EXPECT_EQ(all.step(), Step::attempt);
 }
 
-TEST(MultiAcquirePlan, GoesOneByOneAfterThreeFailures) {
-  MultiAcquirePlan all = asked(10s, true);
+TEST(MultiAcquirePlan, MembersAreAcquiredInOrderAfterThreeFailures) {
+  MultiAcquirePlan all = plan_of_three(10s, true);
   for (int failure = 0; failure < 2; ++failure) {
     all.attempted(Answer::busy, 2, start);
     all.given_back();
@@ -62,8 +62,8 @@ TEST(MultiAcquirePlan, GoesOneByOneAfterThreeFailures) {
   EXPECT_EQ(all.step(), Step::fill);
 }
 
-TEST(MultiAcquirePlan, GoesOneByOneAfterHalfOfTheWait) {
-  MultiAcquirePlan all = asked(10s, true);
+TEST(MultiAcquirePlan, MembersAreAcquiredInOrderAfterHalfOfTheWait) {
+  MultiAcquirePlan all = plan_of_three(10s, true);
   all.attempted(Answer::busy, 1, start);
   all.given_back();
   all.awaited(Answer::busy, false, start + 5s);
@@ -72,15 +72,15 @@ TEST(MultiAcquirePlan, GoesOneByOneAfterHalfOfTheWait) {
   EXPECT_EQ(all.until(), start + 10s);
 }
 
-TEST(MultiAcquirePlan, OneAttemptIsOne) {
-  MultiAcquirePlan together = asked(0s, true);
+TEST(MultiAcquirePlan, WaitOfZeroMakesOneAttempt) {
+  MultiAcquirePlan together = plan_of_three(0s, true);
   together.attempted(Answer::busy, 2, start);
   EXPECT_EQ(together.step(), Step::give_back);
   together.given_back();
   EXPECT_EQ(together.step(), Step::done);
   EXPECT_EQ(together.answer(), Answer::busy);
   EXPECT_EQ(together.member(), 2U);
-  MultiAcquirePlan ordered = asked(0s, false);
+  MultiAcquirePlan ordered = plan_of_three(0s, false);
   ordered.awaited(Answer::granted, false, start);
   ordered.awaited(Answer::busy, false, start);
   EXPECT_EQ(ordered.step(), Step::give_back);
@@ -89,8 +89,8 @@ TEST(MultiAcquirePlan, OneAttemptIsOne) {
   EXPECT_EQ(ordered.member(), 1U);
 }
 
-TEST(MultiAcquirePlan, BeginsAgainWhereSomethingWasLostAndTheWaitGoesOn) {
-  MultiAcquirePlan all = asked(10s, false);
+TEST(MultiAcquirePlan, LossOfAMemberStartsOverWithinTheWait) {
+  MultiAcquirePlan all = plan_of_three(10s, false);
   all.awaited(Answer::granted, false, start);
   all.awaited(Answer::granted, true, start + 1s);
   EXPECT_EQ(all.step(), Step::give_back);
@@ -110,8 +110,8 @@ TEST(MultiAcquirePlan, BeginsAgainWhereSomethingWasLostAndTheWaitGoesOn) {
   EXPECT_EQ(all.member(), 1U);
 }
 
-TEST(MultiAcquirePlan, ARefusalOfAllIsHeardOfEachAlone) {
-  MultiAcquirePlan all = asked(0s, true);
+TEST(MultiAcquirePlan, RefusedBatchIsFollowedByAnAcquireOfEachMember) {
+  MultiAcquirePlan all = plan_of_three(0s, true);
   all.attempted(Answer::refused, 0, start);
   all.given_back();
   EXPECT_EQ(all.step(), Step::await);
@@ -124,14 +124,14 @@ TEST(MultiAcquirePlan, ARefusalOfAllIsHeardOfEachAlone) {
   EXPECT_EQ(all.member(), 1U);
 }
 
-TEST(MultiAcquirePlan, WhatNoWaitingChangesEndsItAtOnce) {
+TEST(MultiAcquirePlan, PermanentFailureEndsThePlan) {
   for (const Answer answer : {Answer::would_deadlock, Answer::closed, Answer::cancelled}) {
-    MultiAcquirePlan together = asked(10s, true);
+    MultiAcquirePlan together = plan_of_three(10s, true);
     together.attempted(answer, 1, start);
     together.given_back();
     EXPECT_EQ(together.step(), Step::done);
     EXPECT_EQ(together.answer(), answer);
-    MultiAcquirePlan ordered = asked(10s, false);
+    MultiAcquirePlan ordered = plan_of_three(10s, false);
     ordered.awaited(answer, false, start);
     ordered.given_back();
     EXPECT_EQ(ordered.step(), Step::done);
@@ -139,7 +139,7 @@ TEST(MultiAcquirePlan, WhatNoWaitingChangesEndsItAtOnce) {
   }
 }
 
-TEST(MultiAcquirePlan, ForeverWaitsForeverTogetherToo) {
+TEST(MultiAcquirePlan, EndlessWaitAwaitsTheBusyMemberWithoutEnd) {
   MultiAcquirePlan all({.members = 2, .one_step = true, .forever = true, .asked = start});
   all.attempted(Answer::busy, 1, start + 1h);
   all.given_back();

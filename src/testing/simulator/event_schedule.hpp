@@ -1,0 +1,63 @@
+// The events of a simulation that are yet to come.
+#pragma once
+
+#include <cstdint>
+#include <queue>
+#include <vector>
+
+#include <latchkey/clock.hpp>
+
+namespace latchkey::sim {
+
+/// Everything that can be due.
+enum class Due : std::uint8_t {
+  delivery,           ///< a request reaches the store
+  reply,              ///< its outcome reaches the client
+  timeout,            ///< the client stops waiting for the outcome
+  push,               ///< a notification reaches the client
+  reconnect,          ///< a connection is back
+  coordinator_timer,  ///< a coordinator's timer expires
+  caller_step,        ///< a caller decides what to do next
+  caller_timer,       ///< a caller's call has to look at the time
+  caller_cancel,      ///< a caller's stop token is used
+  multi_step,         ///< a caller of several keys decides what to do next
+  multi_timer,        ///< one of its calls has to look at the time
+  multi_deadline,     ///< its current step has to end
+  loss_check,         ///< by now a client must know that the store dropped its hold
+};
+
+struct ScheduledEvent {
+  Clock::duration at;
+  std::uint64_t order;  ///< events of the same time occur in the order in which they were added
+  Due due;
+  std::uint32_t client;
+  std::uint32_t index;  ///< of a packet, a key or a caller
+  std::uint64_t epoch;  ///< the receiver ignores the event if its epoch has moved on
+
+  friend bool operator<(const ScheduledEvent& left, const ScheduledEvent& right) noexcept {
+    return left.at != right.at ? left.at > right.at : left.order > right.order;
+  }
+};
+
+/// A priority queue of events, earliest first.
+class EventSchedule {
+ public:
+  void add(Clock::duration at, Due due, std::uint32_t client, std::uint32_t index = 0,
+           std::uint64_t epoch = 0) {
+    queue_.push({at, ++order_, due, client, index, epoch});
+  }
+
+  [[nodiscard]] bool empty() const noexcept { return queue_.empty(); }
+
+  ScheduledEvent take_first() {
+    const ScheduledEvent first = queue_.top();
+    queue_.pop();
+    return first;
+  }
+
+ private:
+  std::priority_queue<ScheduledEvent> queue_;
+  std::uint64_t order_ = 0;
+};
+
+}  // namespace latchkey::sim

@@ -1,0 +1,67 @@
+// Keeps the history of a simulation.
+#include "testing/simulator/judges/history.hpp"
+
+#include <algorithm>
+
+namespace latchkey::sim {
+
+History::History(std::size_t client_count, std::size_t key_count)
+    : clients(client_count), keys(key_count) {
+  for (ClientHistory& client : clients) {
+    client.attempts.resize(1);
+    client.open_releases.resize(key_count);
+    client.stalled_since.resize(key_count, never_happened);
+  }
+}
+
+AttemptRecord& History::attempt(std::uint32_t client, std::uint64_t number) {
+  std::vector<AttemptRecord>& list = clients[client].attempts;
+  if (number >= list.size()) list.resize(number + 1);
+  return list[number];
+}
+
+bool History::is_live(const GrantedHold& hold) const {
+  return !hold.hold->is_lost(clients[hold.client].clock->now());
+}
+
+void History::store_fault(std::uint32_t key, Clock::duration now) {
+  KeyHistory& history = keys[key];
+  history.fault_at = now;
+  ++history.faults;
+  for (KeyHistory::Retained& each : history.retained) each.excused = true;
+  for (GrantedHold& each : history.holds) each.excused = true;
+}
+
+void History::disturbed(std::uint32_t client, Clock::duration now) {
+  clients[client].disturbed_at = std::max(clients[client].disturbed_at, now);
+}
+
+void History::closing(std::uint32_t client) {
+  clients[client].closing = true;
+  for (KeyHistory& key : keys) {
+    std::erase_if(key.retained, [&](const auto& each) { return each.client == client; });
+  }
+}
+
+void History::crashed(std::uint32_t client) {
+  const auto of_client = [&](const auto& each) { return each.client == client; };
+  for (KeyHistory& key : keys) {
+    std::erase_if(key.holds, of_client);
+    std::erase_if(key.retained, of_client);
+    std::erase_if(key.waiters, of_client);
+  }
+  clients[client].open_releases.assign(keys.size(), 0);
+  clients[client].stalled_since.assign(keys.size(), never_happened);
+}
+
+void History::starts_waiting(std::uint32_t key, const KeyHistory::Waiter& waiter) {
+  keys[key].waiters.push_back(waiter);
+}
+
+void History::stops_waiting(std::uint32_t key, std::uint32_t client, std::uint32_t caller) {
+  std::erase_if(keys[key].waiters, [&](const KeyHistory::Waiter& each) {
+    return each.client == client && each.caller == caller;
+  });
+}
+
+}  // namespace latchkey::sim

@@ -1,0 +1,112 @@
+// What the judges know of a simulation: every attempt, every hold and every key.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "testing/simulator/process.hpp"
+#include "testing/simulator/sim_clock.hpp"
+
+namespace latchkey::sim {
+
+inline constexpr Clock::duration never_happened = Clock::duration::min();
+
+/// A lock that a caller was granted and has not released.
+struct GrantedHold {
+  std::uint32_t client = 0;
+  std::uint32_t caller = 0;
+  std::uint64_t owner = 0;
+  RemoteHold* hold = nullptr;
+  std::uint64_t number = 0;  ///< of the hold's id
+  LockType type = LockType::REENTRANT;
+  bool by_lock = false;  ///< taken by lock(), not as a Hold
+  bool by_watchdog = false;
+  bool pinned = false;  ///< one of several keys of which others are still awaited
+  bool seen_lost = false;
+  bool excused = false;  ///< a fault of the store took it away
+  Clock::time_point deadline{};
+
+  [[nodiscard]] bool shares_id_with(const GrantedHold& other) const noexcept {
+    return client == other.client && number == other.number;
+  }
+  [[nodiscard]] std::string name() const {
+    return "client " + std::to_string(client) + " hold " + std::to_string(number);
+  }
+};
+
+/// What was submitted and answered for one hold id.
+struct AttemptRecord {
+  Clock::time_point latest_deadline = Clock::time_point::min();  ///< by the store's answers
+  Clock::duration submitted_at{};
+  std::uint64_t token = 0;
+  bool release_submitted = false;
+};
+
+struct ClientHistory {
+  const SimClock* clock = nullptr;
+  std::vector<AttemptRecord> attempts;  ///< by the number of the hold id
+  Clock::duration disturbed_at = never_happened;
+  Clock::duration awake_since{};
+  std::vector<int> open_releases;              ///< by key
+  std::vector<Clock::duration> stalled_since;  ///< by key: the local queue waits for nobody
+  bool closing = false;
+};
+
+struct KeyHistory {
+  /// The last local hold ended and the lock is retained: hold_for, or a thread that ended.
+  struct Retained {
+    std::uint32_t client;
+    std::uint64_t number;
+    LockType type;
+    Clock::time_point until;  ///< by that client's clock
+    bool excused;
+  };
+  struct Holder {
+    std::uint32_t client;
+    std::uint64_t number;
+    bool operator==(const Holder&) const noexcept = default;
+  };
+  struct Waiter {
+    std::uint32_t client;
+    std::uint32_t caller;
+    Clock::duration since;
+  };
+
+  std::vector<GrantedHold> holds;
+  std::vector<Retained> retained;
+  std::vector<Waiter> waiters;
+  Clock::duration fault_at = never_happened;
+  std::uint64_t faults = 0;  ///< of the store
+  std::uint64_t token = 0;   ///< the last one that was issued
+
+  // Only in scenarios without faults, where the store's answers say who holds.
+  std::vector<Holder> holders;
+  std::vector<Holder> queue;  ///< FAIR, in the order of the first attempts
+  Clock::duration free_since = never_happened;
+};
+
+/// Written by callers and judges. It does not depend on what coordinators or the store say of
+/// themselves.
+class History {
+ public:
+  History(std::size_t client_count, std::size_t key_count);
+
+  [[nodiscard]] AttemptRecord& attempt(std::uint32_t client, std::uint64_t number);
+  [[nodiscard]] bool is_live(const GrantedHold& hold) const;
+
+  /// The store lost what it had of this key, or its clock jumped forward.
+  void store_fault(std::uint32_t key, Clock::duration now);
+  void disturbed(std::uint32_t client, Clock::duration now);
+  /// The client closes its Locks: what it retained is released.
+  void closing(std::uint32_t client);
+  /// Another process takes the place of the client's.
+  void crashed(std::uint32_t client);
+  void starts_waiting(std::uint32_t key, const KeyHistory::Waiter& waiter);
+  void stops_waiting(std::uint32_t key, std::uint32_t client, std::uint32_t caller);
+
+  std::vector<ClientHistory> clients;
+  std::vector<KeyHistory> keys;
+};
+
+}  // namespace latchkey::sim

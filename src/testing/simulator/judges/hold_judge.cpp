@@ -1,0 +1,118 @@
+// The promises about holds and waits.
+#include "testing/simulator/judges/hold_judge.hpp"
+
+#include <algorithm>
+
+namespace latchkey::sim {
+namespace {
+
+bool conflict(const GrantedHold& left, const GrantedHold& right) noexcept {
+  const bool both_shared = is_shared(left.type) && is_shared(right.type);
+  return !left.shares_id_with(right) && !both_shared;
+}
+
+}  // namespace
+
+void HoldJudge::granted(std::uint32_t key, GrantedHold hold) {
+  KeyHistory& history = history_.keys[key];
+  const AttemptRecord& attempt = history_.attempt(hold.client, hold.number);
+  hold.deadline = hold.hold->deadline_point();
+  hold.excused = history.fault_at >= attempt.submitted_at;
+  for (const GrantedHold& other : history.holds) {
+    if (!other.shares_id_with(hold)) continue;
+    if (other.owner != hold.owner) world_.fail("a hold was re-entered by another owner");
+    hold.excused = other.excused;
+  }
+  check_exclusion(history, hold);
+  const bool fenced = hold.type == LockType::FENCED && !hold.excused;
+  if (fenced && hold.hold->token != attempt.token) {
+    world_.fail("the caller's token is not that of the store");
+  }
+  if (!history_.is_live(hold)) world_.fail("granted what is lost already: " + hold.name());
+  history.holds.push_back(hold);
+}
+
+void HoldJudge::check_exclusion(const KeyHistory& history, const GrantedHold& hold) {
+  for (const GrantedHold& other : history.holds) {
+    const bool excused = other.excused || hold.excused;
+    if (!conflict(other, hold) || !history_.is_live(other) || excused) continue;
+    world_.fail("two hold at the same time: " + other.name() + " and " + hold.name());
+  }
+}
+
+void HoldJudge::waited(std::uint32_t client, Clock::time_point until, milliseconds grace) {
+  const ClientHistory& its = history_.clients[client];
+  const Clock::duration end = std::max(its.clock->truth_at(until), its.awake_since);
+  constexpr milliseconds late{50};
+  const milliseconds allowed = grace > late ? grace + late : late;
+  if (world_.now > end + allowed) world_.fail("a wait lasted longer than it may");
+}
+
+void HoldJudge::retained(std::uint32_t key, const GrantedHold& hold, Clock::time_point until) {
+  KeyHistory& history = history_.keys[key];
+  const auto same = [&](const GrantedHold& other) { return other.shares_id_with(hold); };
+  if (std::ranges::any_of(history.holds, same)) return;
+  std::erase_if(history.retained, [&](const KeyHistory::Retained& each) {
+    return each.until <= history_.clients[each.client].clock->now();
+  });
+  if (!history_.is_live(hold)) return;
+  until = std::min(until, hold.hold->deadline_point());
+  history.retained.push_back({hold.client, hold.number, hold.type, until, hold.excused});
+}
+
+void HoldJudge::before_event(std::uint32_t client, std::uint32_t key) {
+  for (GrantedHold& hold : history_.keys[key].holds) {
+    if (hold.client == client && !history_.is_live(hold)) hold.seen_lost = true;
+  }
+}
+
+void HoldJudge::after_event(std::uint32_t client, std::uint32_t key) {
+  for (GrantedHold& hold : history_.keys[key].holds) {
+    if (hold.client == client) check_lease(hold, history_.clients[client]);
+  }
+}
+
+void HoldJudge::check_lease(GrantedHold& hold, const ClientHistory& client) {
+  const Clock::time_point deadline = hold.hold->deadline_point();
+  if (deadline < hold.deadline) world_.fail("a deadline moved back: " + hold.name());
+  if (deadline > history_.attempt(hold.client, hold.number).latest_deadline) {
+    world_.fail("a deadline is later than the store's answers allow: " + hold.name());
+  }
+  const bool lost = hold.hold->is_lost(client.clock->now());
+  if (hold.seen_lost && !lost) world_.fail("a lost hold came back: " + hold.name());
+  const bool renewed = hold.by_watchdog || hold.pinned;
+  if (lost && renewed && world_.scenario.fault_free && !client.closing) {
+    world_.fail("the watchdog lost a hold on a good network: " + hold.name());
+  }
+  hold.deadline = deadline;
+}
+
+// The queue may wait for nobody for 10 ms, which is what a timer takes.
+void HoldJudge::check_local_queue(std::uint32_t client, std::uint32_t key, bool waiting) {
+  const ClientHistory& its = history_.clients[client];
+  Clock::duration& since = history_.clients[client].stalled_since[key];
+  const bool stalled = waiting && !blocks_local_queue(client, key);
+  if (stalled && since == never_happened) since = world_.now;
+  if (stalled) return;
+  if (!waiting && since != never_happened) {
+    const Clock::duration from = std::max(since, its.awake_since);
+    if (world_.now - from > milliseconds(10)) world_.fail("the local queue waits for nobody");
+  }
+  since = never_happened;
+}
+
+bool HoldJudge::blocks_local_queue(std::uint32_t client, std::uint32_t key) const {
+  const ClientHistory& its = history_.clients[client];
+  const KeyHistory& history = history_.keys[key];
+  const Clock::time_point now = its.clock->now();
+  return its.open_releases[key] > 0 ||
+         std::ranges::any_of(history.holds,
+                             [&](const GrantedHold& hold) {
+                               return hold.client == client && history_.is_live(hold);
+                             }) ||
+         std::ranges::any_of(history.retained, [&](const KeyHistory::Retained& each) {
+           return each.client == client && now < each.until;
+         });
+}
+
+}  // namespace latchkey::sim

@@ -1,0 +1,173 @@
+// The promises about requests, grants of the store, and tokens.
+#include "testing/simulator/judges/request_judge.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace latchkey::sim {
+namespace {
+
+bool gives_back(Verb verb) noexcept { return verb == Verb::release || verb == Verb::leave; }
+
+std::string name(KeyHistory::Holder holder) {
+  return "client " + std::to_string(holder.client) + " hold " + std::to_string(holder.number);
+}
+
+/// What a request for several keys is for one of them.
+Request acquire_of(const Request& request, const Member& member) {
+  Request one = request;
+  one.verb = Verb::acquire;
+  one.key = member.key;
+  one.type = member.type;
+  one.id = member.id;
+  one.members = {};
+  return one;
+}
+
+template <class Visit>
+void for_each_key(const Request& request, Visit visit) {
+  if (request.verb != Verb::acquire_all) return visit(request);
+  for (const Member& member : request.members) visit(acquire_of(request, member));
+}
+
+}  // namespace
+
+void RequestJudge::submitted(std::uint32_t client, const Request& request, bool closing) {
+  for_each_key(request, [&](const Request& one) { submitted_one(client, one, closing); });
+}
+
+void RequestJudge::submitted_one(std::uint32_t client, const Request& request, bool closing) {
+  if (request.id.number == 0 || request.verb == Verb::unsubscribe) return;
+  if (gives_back(request.verb)) return check_release(client, request, closing);
+  AttemptRecord& attempt = history_.attempt(client, request.id.number);
+  if (request.verb == Verb::acquire) attempt.submitted_at = world_.now;
+  if (attempt.release_submitted) {
+    world_.fail(std::string(to_string(request.verb)) +
+                " was sent after its release: " + name({client, request.id.number}));
+  }
+}
+
+void RequestJudge::check_release(std::uint32_t client, const Request& request, bool closing) {
+  const std::uint32_t key = world_.key_index(request.key);
+  history_.attempt(client, request.id.number).release_submitted = true;
+  ++history_.clients[client].open_releases[key];
+  const bool held = std::ranges::any_of(history_.keys[key].holds, [&](const GrantedHold& hold) {
+    return hold.client == client && hold.number == request.id.number;
+  });
+  if (held && !closing) {
+    world_.fail("a release was sent while a local hold is left: " +
+                name({client, request.id.number}));
+  }
+}
+
+void RequestJudge::applied(std::uint32_t client, const Request& request, const Outcome& outcome,
+                           bool awaited) {
+  for_each_key(request, [&](const Request& one) { applied_one(client, one, outcome); });
+  if (gives_back(request.verb) && outcome.kind != Outcome::Kind::unknown) {
+    check_not_left(client, request, "its release was carried out");
+  }
+  const bool checks = request.verb == Verb::renew || request.verb == Verb::verify;
+  if (checks && awaited && outcome.kind == Outcome::Kind::gone) {
+    check_not_left(client, request, "its holder will be told that it is gone");
+  }
+}
+
+void RequestJudge::applied_one(std::uint32_t client, const Request& request,
+                               const Outcome& outcome) {
+  KeyHistory& key = history_.keys[world_.key_index(request.key)];
+  const KeyHistory::Holder holder{client, request.id.number};
+  const bool granted = outcome.kind == Outcome::Kind::granted;
+  if (request.verb == Verb::acquire && granted) {
+    check_grant(key, holder, request.type);
+    if (outcome.token != 0) check_token(key, holder, outcome.token);
+  }
+  if (world_.scenario.fault_free) follow(key, holder, request, granted);
+}
+
+void RequestJudge::check_grant(const KeyHistory& key, KeyHistory::Holder holder, LockType type) {
+  const auto compatible = [&](const auto& other) {
+    const bool same = other.client == holder.client && other.number == holder.number;
+    return same || other.excused || (is_shared(other.type) && is_shared(type));
+  };
+  for (const GrantedHold& other : key.holds) {
+    if (compatible(other) || !history_.is_live(other)) continue;
+    world_.fail("the store granted to " + name(holder) + " what is not lost to " + other.name());
+  }
+  for (const KeyHistory::Retained& other : key.retained) {
+    if (compatible(other) || history_.clients[other.client].clock->now() >= other.until) continue;
+    world_.fail("the store granted what was to be kept for a while");
+  }
+}
+
+// The answer to a repeated acquire carries the token of the first.
+void RequestJudge::check_token(KeyHistory& key, KeyHistory::Holder holder, std::uint64_t token) {
+  AttemptRecord& attempt = history_.attempt(holder.client, holder.number);
+  if (attempt.token == token) return;
+  if (token <= key.token) world_.fail("a fencing token did not rise");
+  attempt.token = key.token = token;
+}
+
+// A hold that nobody has and nobody will release stays for its whole lease.
+void RequestJudge::check_not_left(std::uint32_t client, const Request& request,
+                                  std::string_view when) {
+  if (request.id.number == 0 || !store_.names(request.key, request.id)) return;
+  world_.fail("the store has " + name({client, request.id.number}) + " yet although " +
+              std::string(when));
+}
+
+void RequestJudge::follow(KeyHistory& key, KeyHistory::Holder holder, const Request& request,
+                          bool granted) {
+  const bool queues = request.type == LockType::FAIR && request.queue_wait.count() > 0;
+  if (request.verb == Verb::acquire && granted) {
+    if (request.type == LockType::FAIR) check_order(key, holder);
+    check_promptness(key);
+    if (std::ranges::find(key.holders, holder) == key.holders.end()) key.holders.push_back(holder);
+  } else if (request.verb == Verb::acquire && queues) {
+    if (std::ranges::find(key.queue, holder) == key.queue.end()) key.queue.push_back(holder);
+  } else if (gives_back(request.verb)) {
+    std::erase(key.queue, holder);
+    const bool held = std::erase(key.holders, holder) > 0;
+    if (granted && held && key.holders.empty()) key.free_since = world_.now;
+  }
+}
+
+// A lost wake-up leaves the lock free until a waiter's safety poll, 1 s later.
+void RequestJudge::check_promptness(KeyHistory& key) {
+  const Clock::duration since = std::exchange(key.free_since, never_happened);
+  const Clock::duration bound = 10 * world_.scenario.slowest + milliseconds(20);
+  const bool prompt = since == never_happened || world_.now - since <= bound;
+  if (prompt || !world_.scenario.settings.pushes) return;
+  for (const KeyHistory::Waiter& waiter : key.waiters) {
+    if (waiter.since >= since) continue;
+    world_.fail("client " + std::to_string(waiter.client) + " waited although the lock was free");
+  }
+}
+
+void RequestJudge::check_order(KeyHistory& key, KeyHistory::Holder holder) {
+  const auto place = std::ranges::find(key.queue, holder);
+  if (place != key.queue.begin()) {
+    world_.fail("FAIR: " + name(holder) + " was granted before its turn");
+  }
+  if (place != key.queue.end()) key.queue.erase(place);
+}
+
+void RequestJudge::answered(std::uint32_t client, const Request& request, const Outcome& outcome) {
+  for_each_key(request, [&](const Request& one) { answered_one(client, one, outcome); });
+}
+
+void RequestJudge::answered_one(std::uint32_t client, const Request& request,
+                                const Outcome& outcome) {
+  const std::uint32_t key = world_.key_index(request.key);
+  if (gives_back(request.verb)) --history_.clients[client].open_releases[key];
+  const bool leases = request.verb == Verb::acquire || request.verb == Verb::renew ||
+                      request.verb == Verb::downgrade;
+  if (!leases || outcome.kind != Outcome::Kind::granted) return;
+  AttemptRecord& attempt = history_.attempt(client, request.id.number);
+  const Clock::duration least = milliseconds(5);
+  const Clock::duration margin = std::max(Clock::duration(request.lease) / 100, least);
+  attempt.latest_deadline =
+      std::max(attempt.latest_deadline, request.sent + request.lease - margin);
+}
+
+}  // namespace latchkey::sim

@@ -1,0 +1,46 @@
+// Judges the requests that clients send and what the store makes of them.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "testing/simulator/judges/history.hpp"
+#include "testing/simulator/store/store.hpp"
+#include "testing/simulator/world.hpp"
+
+namespace latchkey::sim {
+
+/// Fails the run if a request is sent out of order, the store grants what somebody holds, tokens do
+/// not rise, or the store keeps a hold that nobody will release. A request for several keys counts
+/// as one acquire of each.
+class RequestJudge {
+ public:
+  RequestJudge(World& world, History& history, Store& store) noexcept
+      : world_(world), history_(history), store_(store) {}
+
+  /// `closing`: the client closes, so that it releases what callers hold.
+  void submitted(std::uint32_t client, const Request& request, bool closing);
+  /// The store carried it out. `awaited`: the client may still learn the outcome.
+  void applied(std::uint32_t client, const Request& request, const Outcome& outcome, bool awaited);
+  void answered(std::uint32_t client, const Request& request, const Outcome& outcome);
+
+ private:
+  void submitted_one(std::uint32_t client, const Request& request, bool closing);
+  void applied_one(std::uint32_t client, const Request& request, const Outcome& outcome);
+  void answered_one(std::uint32_t client, const Request& request, const Outcome& outcome);
+  void check_release(std::uint32_t client, const Request& request, bool closing);
+  void check_grant(const KeyHistory& key, KeyHistory::Holder holder, LockType type);
+  void check_token(KeyHistory& key, KeyHistory::Holder holder, std::uint64_t token);
+  void check_not_left(std::uint32_t client, const Request& request, std::string_view when);
+
+  // --- scenarios without faults ---
+  void follow(KeyHistory& key, KeyHistory::Holder holder, const Request& request, bool granted);
+  void check_promptness(KeyHistory& key);
+  void check_order(KeyHistory& key, KeyHistory::Holder holder);
+
+  World& world_;
+  History& history_;
+  Store& store_;
+};
+
+}  // namespace latchkey::sim

@@ -1,0 +1,260 @@
+// The simulated network: requests to the store, their outcomes, and pushes.
+#include "testing/simulator/network/network.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace latchkey::sim {
+namespace {
+
+bool is_subscription(const Request& request) noexcept {
+  return request.verb == Verb::subscribe || request.verb == Verb::unsubscribe;
+}
+
+}  // namespace
+
+Network::Network(World& world, Store& store, NetworkHandler& handler)
+    : world_(world), store_(store), handler_(handler) {
+  for (std::uint32_t client = 0; client < world.scenario.clients; ++client) {
+    connections_.push_back(std::make_unique<Connection>(*this, client));
+  }
+}
+
+void Network::submit(std::uint32_t client, Request& request) {
+  Connection& connection = *connections_[client];
+  const std::uint32_t index = copy(client, request);
+  connection.open.push_back(index);
+  record_subscription(connection, packets_[index].request);
+  const Clock::duration timeout = world_.scenario.settings.command_timeout;
+  if (!connection.up) {
+    packets_[index].dropped = true;
+    schedule(index, world_.random.percent(50) ? milliseconds(1) : timeout, Due::timeout);
+    return;
+  }
+  schedule(index, timeout, Due::timeout);
+  send(connection, index);
+}
+
+std::uint32_t Network::copy(std::uint32_t client, Request& request) {
+  const std::uint32_t index = new_packet();
+  Packet& packet = packets_[index];
+  packet.request = request;
+  packet.original = &request;
+  packet.client = client;
+  packet.request.key = world_.keys[world_.key_index(request.key)];
+  packet.members.assign(request.members.begin(), request.members.end());
+  for (Member& member : packet.members) member.key = world_.keys[world_.key_index(member.key)];
+  packet.request.members = packet.members;
+  packet.epoch = connections_[client]->epoch;
+  packet.applied = packet.dropped = false;
+  return index;
+}
+
+void Network::send(Connection& connection, std::uint32_t index) {
+  const Scenario& scenario = world_.scenario;
+  const Request& request = packets_[index].request;
+  const bool is_spared = spared(request);
+  if (!is_spared && world_.random.percent(scenario.loss_percent)) {
+    handler_.disturbed(connection.client);
+    world_.note(connection.client, "lost", to_string(request.verb), request.id.number);
+    return;
+  }
+  schedule(index, delay(connection, connection.last_delivery, is_spared), Due::delivery);
+  if (!is_spared && world_.random.percent(scenario.duplicate_percent)) {
+    schedule(index, delay(connection, connection.last_delivery, is_spared), Due::delivery);
+  }
+}
+
+Outcome Network::apply_at_once(std::uint32_t client, const Request& request) {
+  return store_.apply(request, connections_[client].get());
+}
+
+void Network::deliver(std::uint32_t index) {
+  Packet& packet = packets_[index];
+  const bool again = packet.applied && world_.scenario.settings.in_order;
+  if (!packet.dropped && !again) apply(index);
+  release(index);
+}
+
+void Network::apply(std::uint32_t index) {
+  Packet& packet = packets_[index];
+  Connection& connection = *connections_[packet.client];
+  const Request& request = packet.request;
+  const bool first = !packet.applied;
+  Outcome outcome = store_.apply(request, &connection);
+  packet.applied = true;
+  world_.note(packet.client, first ? "runs" : "runs again", to_string(request.verb),
+              request.id.number, static_cast<std::int64_t>(outcome.kind));
+  const bool awaited = first && packet.original != nullptr;
+  handler_.applied(packet.client, request, outcome, awaited);
+  if (!awaited) return;
+  packet.outcome = std::move(outcome);
+  if (!spared(request) && world_.random.percent(world_.scenario.loss_percent)) {
+    handler_.disturbed(packet.client);
+    world_.note(packet.client, "reply lost", to_string(request.verb), request.id.number);
+    return;
+  }
+  schedule(index, delay(connection, connection.last_reply, spared(request)), Due::reply);
+}
+
+void Network::reply(std::uint32_t index) {
+  Packet& packet = packets_[index];
+  if (packet.original != nullptr && packet.epoch == connections_[packet.client]->epoch) {
+    complete(packet, std::move(packet.outcome));
+  }
+  release(index);
+}
+
+void Network::time_out(std::uint32_t index) {
+  Packet& packet = packets_[index];
+  if (packet.original != nullptr) {
+    handler_.disturbed(packet.client);
+    complete(packet, Outcome{});
+  }
+  release(index);
+}
+
+// The handler may submit further requests, which may move `packet`.
+void Network::complete(Packet& packet, Outcome outcome) {
+  Request& original = *std::exchange(packet.original, nullptr);
+  const auto index = static_cast<std::uint32_t>(&packet - packets_.data());
+  const std::uint32_t client = packet.client;
+  // An ordered packet that is still to be delivered stays in the list: an outage must find it.
+  if (packet.applied || packet.dropped || !world_.scenario.settings.in_order) {
+    std::erase(connections_[client]->open, index);
+  }
+  world_.note(client, "answer", to_string(original.verb), original.id.number,
+              static_cast<std::int64_t>(outcome.kind));
+  handler_.answered(client, original, std::move(outcome));
+}
+
+// The event's index holds the key in its low byte and the number of the hold in the others.
+void Network::send_push(Connection& connection, const Notification& notification) noexcept {
+  const bool lost = !world_.faults_stopped && world_.random.percent(world_.scenario.loss_percent);
+  if (lost) return;
+  const auto number = static_cast<std::uint32_t>(notification.id.number);
+  world_.schedule_in(delay(connection, connection.last_reply, false), Due::push, connection.client,
+                     world_.key_index(notification.key) + (number << 8), connection.epoch);
+}
+
+void Network::push(const ScheduledEvent& event) {
+  const Connection& connection = *connections_[event.client];
+  if (event.epoch != connection.epoch) return;
+  Notification notification;
+  notification.key = world_.keys[event.index & 0xFF];
+  notification.id.number = event.index >> 8;
+  if (notification.id.number != 0) notification.id.space = connection.id_space;
+  handler_.notified(event.client, notification);
+}
+
+// The store carries out the first few of the requests on their way, and none of the others.
+void Network::disconnect(std::uint32_t client, Clock::duration length) {
+  Connection& connection = *connections_[client];
+  if (!connection.up) return;
+  handler_.disturbed(client);
+  world_.note(client, "link_down");
+  connection.up = false;
+  std::size_t arrive = world_.random.below(connection.open.size() + 1);
+  for (const std::uint32_t index : std::vector<std::uint32_t>(connection.open)) {
+    Packet& packet = packets_[index];
+    if (dies_with_connection(packet) && !packet.applied && !packet.dropped) {
+      if (arrive > 0) apply(index);
+      packet.dropped = true;
+    }
+    if (arrive > 0) --arrive;
+    schedule(index, Clock::duration{}, Due::timeout);
+  }
+  ++connection.epoch;
+  store_.unsubscribe(connection);
+  Notification down;
+  down.kind = Notification::Kind::link_down;
+  handler_.notified(client, down);
+  world_.schedule_in(length, Due::reconnect, client, 0, connection.epoch);
+}
+
+void Network::reconnect(const ScheduledEvent& event) {
+  Connection& connection = *connections_[event.client];
+  if (connection.up || event.epoch != connection.epoch) return;
+  handler_.disturbed(event.client);
+  world_.note(event.client, "link_up");
+  connection.up = true;
+  for (const Request& request : connection.subscriptions) (void)store_.apply(request, &connection);
+  Notification up;
+  up.kind = Notification::Kind::link_up;
+  handler_.notified(event.client, up);
+}
+
+void Network::repair(std::uint32_t client) {
+  const Connection& connection = *connections_[client];
+  if (!connection.up) reconnect({{}, 0, Due::reconnect, client, 0, connection.epoch});
+}
+
+void Network::replace_process(std::uint32_t client, std::array<std::uint64_t, 2> space) {
+  Connection& connection = *connections_[client];
+  for (const std::uint32_t index : connection.open) {
+    Packet& packet = packets_[index];
+    packet.original = nullptr;
+    if (!dies_with_connection(packet)) continue;
+    packet.dropped = packet.dropped || world_.random.percent(50) || is_subscription(packet.request);
+  }
+  connection.open.clear();
+  ++connection.epoch;
+  connection.subscriptions.clear();
+  connection.up = true;
+  connection.id_space = space;
+  store_.unsubscribe(connection);
+}
+
+void Network::record_subscription(Connection& connection, const Request& request) {
+  if (!is_subscription(request)) return;
+  std::erase_if(connection.subscriptions, [&](const Request& each) {
+    return each.key == request.key && each.id == request.id;
+  });
+  if (request.verb == Verb::subscribe) connection.subscriptions.push_back(request);
+}
+
+Clock::duration Network::delay(Connection& connection, Clock::duration& last, bool is_spared) {
+  const Scenario& scenario = world_.scenario;
+  Clock::duration length = world_.random.between(std::chrono::microseconds(50), scenario.slowest);
+  if (!is_spared && world_.random.percent(scenario.delay_percent)) {
+    length += world_.random.between(milliseconds(20), milliseconds(1'500));
+    handler_.disturbed(connection.client);
+  }
+  if (!scenario.settings.in_order) return length;
+  last = std::max(last, world_.now + length);
+  return last - world_.now;
+}
+
+/// No fault befalls it.
+bool Network::spared(const Request& request) const noexcept {
+  return world_.faults_stopped || is_subscription(request);
+}
+
+bool Network::dies_with_connection(const Packet& packet) const noexcept {
+  return world_.scenario.settings.in_order || is_subscription(packet.request);
+}
+
+void Network::schedule(std::uint32_t index, Clock::duration delay, Due due) {
+  ++packets_[index].events;
+  world_.schedule_in(delay, due, packets_[index].client, index);
+}
+
+/// One of the packet's events occurred.
+void Network::release(std::uint32_t index) {
+  Packet& packet = packets_[index];
+  if (--packet.events != 0) return;
+  std::erase(connections_[packet.client]->open, index);
+  free_.push_back(index);
+}
+
+std::uint32_t Network::new_packet() {
+  if (free_.empty()) {
+    packets_.emplace_back();
+    return static_cast<std::uint32_t>(packets_.size() - 1);
+  }
+  const std::uint32_t index = free_.back();
+  free_.pop_back();
+  return index;
+}
+
+}  // namespace latchkey::sim

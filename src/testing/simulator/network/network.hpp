@@ -1,0 +1,85 @@
+// The connections between clients and the store: delay, loss, duplication, reordering, outages.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "testing/simulator/network/network_handler.hpp"
+#include "testing/simulator/network/packet.hpp"
+#include "testing/simulator/store/store.hpp"
+#include "testing/simulator/world.hpp"
+
+namespace latchkey::sim {
+
+/// If the scenario is in order, a connection behaves as TCP's: nothing is lost, duplicated or
+/// overtaken, and after the connection broke nothing that was sent on it reaches the store.
+/// Otherwise each message travels by itself. Subscriptions belong to the connection in both cases:
+/// they end with it and are restored with it.
+class Network {
+ public:
+  Network(World& world, Store& store, NetworkHandler& handler);
+
+  // --- for clients ---
+  void submit(std::uint32_t client, Request& request);
+  /// Carries the request out without any delay. For scenarios with immediate answers.
+  Outcome apply_at_once(std::uint32_t client, const Request& request);
+  /// A new process, whose hold ids begin with `space`, has a connection of its own. What its
+  /// predecessor awaits reaches nobody.
+  void replace_process(std::uint32_t client, std::array<std::uint64_t, 2> space);
+
+  // --- scheduled events ---
+  void deliver(std::uint32_t packet);
+  void reply(std::uint32_t packet);
+  void time_out(std::uint32_t packet);
+  void push(const ScheduledEvent& event);
+  void reconnect(const ScheduledEvent& event);
+
+  // --- faults ---
+  /// Every request under way is answered `unknown`; the connection comes back after `length`.
+  void disconnect(std::uint32_t client, Clock::duration length);
+  /// The connection comes back now.
+  void repair(std::uint32_t client);
+
+ private:
+  struct Connection final : detail::Subscriber {
+    Connection(Network& its_network, std::uint32_t number) : network(its_network), client(number) {}
+    void tell(const Notification& notification) noexcept override {
+      network.send_push(*this, notification);
+    }
+
+    Network& network;
+    std::uint32_t client;
+    bool up = true;
+    std::uint64_t epoch = 1;  ///< counts outages
+    std::array<std::uint64_t, 2> id_space{};
+    Clock::duration last_delivery{};
+    Clock::duration last_reply{};
+    std::vector<Request> subscriptions;
+    std::vector<std::uint32_t> open;  ///< packets that may still be answered or delivered
+  };
+
+  void send(Connection& connection, std::uint32_t index);
+  void apply(std::uint32_t index);
+  void send_push(Connection& connection, const Notification& notification) noexcept;
+  void record_subscription(Connection& connection, const Request& request);
+  void complete(Packet& packet, Outcome outcome);
+  [[nodiscard]] Clock::duration delay(Connection& connection, Clock::duration& last, bool spared);
+  [[nodiscard]] bool spared(const Request& request) const noexcept;
+  [[nodiscard]] bool dies_with_connection(const Packet& packet) const noexcept;
+
+  void schedule(std::uint32_t index, Clock::duration delay, Due due);
+  void release(std::uint32_t index);
+  [[nodiscard]] std::uint32_t new_packet();
+  [[nodiscard]] std::uint32_t copy(std::uint32_t client, Request& request);
+
+  World& world_;
+  Store& store_;
+  NetworkHandler& handler_;
+  std::vector<std::unique_ptr<Connection>> connections_;  // one for each client
+  std::vector<Packet> packets_;
+  std::vector<std::uint32_t> free_;  // indices of unused packets
+};
+
+}  // namespace latchkey::sim

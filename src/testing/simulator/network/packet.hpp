@@ -1,0 +1,25 @@
+// One request on its way through the simulated network.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <latchkey/backend.hpp>
+
+namespace latchkey::sim {
+
+/// The network's copy of a request. The original belongs to the submitter again once it is
+/// completed; the copy may reach the store later, or twice.
+struct Packet {
+  Request request;
+  std::vector<Member> members;  // those of an acquire_all
+  Request* original = nullptr;  // null once completed
+  Outcome outcome;
+  std::uint32_t client = 0;
+  std::uint32_t events = 0;  // scheduled events that refer to it
+  std::uint64_t epoch = 0;   // of the connection that it was submitted on
+  bool applied = false;      // the store carried it out
+  bool dropped = false;      // it never reaches the store
+};
+
+}  // namespace latchkey::sim

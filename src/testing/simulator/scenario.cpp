@@ -1,0 +1,81 @@
+// Draws scenarios.
+#include "testing/simulator/scenario.hpp"
+
+#include <algorithm>
+#include <initializer_list>
+
+namespace latchkey::sim {
+
+using std::chrono::milliseconds;
+
+// The order of the draws is part of what a seed means.
+Scenario Scenario::draw(Random& random) {
+  Scenario it;
+  it.clients = 2 + static_cast<std::uint32_t>(random.below(2));
+  it.callers = 1 + static_cast<std::uint32_t>(random.below(4));
+  for (std::uint64_t keys = 1 + random.below(2); keys > 0; --keys) {
+    it.keys.push_back(random.pick({Family::reentrant, Family::fair, Family::fenced, Family::plain,
+                                   Family::read_write, Family::read_write}));
+  }
+  it.settings.watchdog = random.pick({milliseconds(600), milliseconds(1'500), milliseconds(6'000)});
+  it.settings.command_timeout = random.pick({milliseconds(100), milliseconds(400)});
+  it.settings.unavailable_after = milliseconds(3'000);
+  it.settings.in_order = random.percent(50);
+  it.settings.pushes = random.percent(80);
+  it.settings.events = detail::CoordinatorSettings::Events::losses;
+  it.drift = random.percent(50) ? 3'000 : 0;
+  it.slowest = random.pick({milliseconds(1), milliseconds(5), milliseconds(20)});
+  it.shares_owners = random.percent(30);
+  it.holds_longer_than_leases = random.percent(60);
+  it.fault_free = random.percent(25);
+  it.immediate = random.percent(10);
+  if (it.immediate) it.settings.in_order = it.settings.pushes = true;
+  if (!it.fault_free) it.draw_faults(random);
+  it.multi_key = random.percent(30);
+  for (std::uint64_t more = it.multi_key ? 1 + random.below(2) : 0; more > 0; --more) {
+    it.keys.push_back(random.pick({Family::reentrant, Family::reentrant, Family::fair,
+                                   Family::fenced, Family::read_write, Family::read_write}));
+  }
+  return it;
+}
+
+void Scenario::draw_faults(Random& random) {
+  if (!settings.in_order) {
+    loss_percent = random.pick({0U, 2U, 10U});
+    duplicate_percent = random.pick({0U, 5U});
+  }
+  delay_percent = random.pick({0U, 1U, 5U});
+  if (!immediate) cut_rate = random.pick({0U, 3U, 15U});
+  freeze_rate = random.pick({0U, 3U, 10U});
+  crash_rate = random.pick({0U, 2U});
+  jump_forward_rate = random.pick({0U, 0U, 3U});
+  force_release_rate = random.pick({0U, 5U});
+  migration_rate = random.pick({0U, 0U, 100U});
+  // A server that restarts after its clock went back may issue a token twice, so only one of the
+  // two occurs.
+  (random.percent(50) ? jump_back_rate : restart_rate) = random.pick({0U, 2U});
+  // Holders cannot detect what else the server does while a slot moves.
+  if (migration_rate != 0) force_release_rate = jump_forward_rate = restart_rate = 0;
+}
+
+void Scenario::restrict_to(const Capabilities& offered) {
+  const auto fits = [&](Family family) {
+    switch (family) {
+      case Family::reentrant: return offered.reentrant;
+      case Family::fair: return offered.fair;
+      case Family::fenced: return offered.fenced;
+      case Family::plain: return offered.reentrant && offered.fair && offered.fenced;
+      case Family::read_write: return offered.read_write;
+    }
+    return false;
+  };
+  const std::initializer_list<Family> all = {Family::reentrant, Family::read_write, Family::fenced,
+                                             Family::fair};
+  for (Family& family : keys) {
+    if (!fits(family)) family = *std::find_if(all.begin(), all.end() - 1, fits);
+  }
+  settings.pushes = settings.pushes && offered.pushes;
+  if (!offered.administration) force_release_rate = 0;
+}
+
+}  // namespace latchkey::sim

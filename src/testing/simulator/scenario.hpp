@@ -1,0 +1,54 @@
+// What one seed simulates: the processes, their network and the faults.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+#include <latchkey/backend.hpp>
+
+#include "locks/coordinator_context.hpp"
+#include "testing/simulator/random.hpp"
+
+namespace latchkey::sim {
+
+/// Drawn from the seed before the run begins. Probabilities are in percent, rates in faults per
+/// 1000 steps.
+struct Scenario {
+  /// The lock types that are used on one key.
+  enum class Family : std::uint8_t { reentrant, fair, fenced, plain, read_write };
+
+  std::uint32_t clients = 2;
+  std::uint32_t callers = 2;  ///< per client
+  std::vector<Family> keys;
+  detail::CoordinatorSettings settings;
+  bool fault_free = true;
+  std::int64_t drift = 0;      ///< of the clients' clocks, at most so many millionths
+  Clock::duration slowest{};   ///< of the undisturbed messages
+  bool immediate = false;      ///< the store answers each request as it is made
+  bool shares_owners = false;  ///< two callers of a client are one owner
+  bool multi_key = false;      ///< some callers take several keys at once
+  bool holds_longer_than_leases = true;
+
+  unsigned loss_percent = 0;       ///< of requests, and of replies
+  unsigned duplicate_percent = 0;  ///< of requests
+  unsigned delay_percent = 0;      ///< of messages; an ordered connection stalls
+  unsigned cut_rate = 0;           ///< a client's connection breaks
+  unsigned freeze_rate = 0;        ///< a process stops for a while
+  unsigned crash_rate = 0;         ///< another process takes the place of one
+  unsigned jump_forward_rate = 0;  ///< the server's clock
+  unsigned jump_back_rate = 0;
+  unsigned restart_rate = 0;  ///< the server comes back empty
+  unsigned force_release_rate = 0;
+  unsigned migration_rate = 0;  ///< a key moves to another node of a cluster
+
+  [[nodiscard]] static Scenario draw(Random& random);
+
+  /// Replaces what the store does not offer.
+  void restrict_to(const Capabilities& offered);
+
+ private:
+  void draw_faults(Random& random);
+};
+
+}  // namespace latchkey::sim

@@ -1,0 +1,117 @@
+// The event loop of a simulation.
+#include "testing/simulator/simulation.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace latchkey::sim {
+namespace {
+
+/// More than a run without faults takes to come to rest.
+constexpr std::uint64_t most_last_steps = 50'000;
+
+/// Nothing of the process is involved, so that it occurs also while the process is frozen.
+bool is_outside_processes(Due due) noexcept {
+  return due == Due::delivery || due == Due::loss_check;
+}
+
+}  // namespace
+
+Simulation::Simulation(std::uint64_t seed, bool keeps_text, const testing::MakeStore& make_store)
+    : world_(seed, keeps_text),
+      store_(make_store ? make_backend_store(world_.now, make_store)
+                        : make_table_store(world_.now)),
+      history_(world_.scenario.clients, world_.keys.size()),
+      network_(world_, *store_, *this),
+      hold_judge_(world_, history_),
+      request_judge_(world_, history_, *store_),
+      loss_judge_(world_, history_, *store_),
+      faults_(world_, *store_, network_, loss_judge_, clients_) {
+  world_.scenario.restrict_to(store_->offers());
+  const Environment environment{world_, history_, hold_judge_, request_judge_, network_};
+  for (std::uint32_t client = 0; client < world_.scenario.clients; ++client) {
+    clients_.emplace_back(environment, client);
+  }
+}
+
+Report Simulation::run(std::uint64_t steps) {
+  for (std::uint64_t step = 0; step < steps && world_.passed(); ++step) {
+    faults_.step();
+    advance();
+  }
+  if (world_.passed()) stop_faults();
+  for (std::uint64_t step = 0; step < most_last_steps; ++step) {
+    if (!world_.passed() || world_.schedule.empty()) break;
+    advance();
+  }
+  if (world_.passed()) check_nothing_left();
+  for (Client& client : clients_) client.tear_down();
+  return report();
+}
+
+Report Simulation::report() const {
+  Report report{world_.violation, world_.trace.text(), world_.trace.hash()};
+  for (const Client& client : clients_) {
+    report.grants += client.grants();
+    report.losses += client.losses();
+  }
+  return report;
+}
+
+// A frozen process receives what happened meanwhile when it goes on, in the same order.
+void Simulation::advance() {
+  if (world_.schedule.empty()) return;
+  const ScheduledEvent event = world_.schedule.take_first();
+  world_.now = std::max(world_.now, event.at);
+  const Clock::duration thaws = clients_[event.client].frozen_until();
+  if (thaws <= world_.now || is_outside_processes(event.due)) return dispatch(event);
+  world_.schedule.add(thaws, event.due, event.client, event.index, event.epoch);
+}
+
+void Simulation::dispatch(const ScheduledEvent& event) {
+  switch (event.due) {
+    case Due::delivery: return network_.deliver(event.index);
+    case Due::reply: return network_.reply(event.index);
+    case Due::timeout: return network_.time_out(event.index);
+    case Due::push: return network_.push(event);
+    case Due::reconnect: return network_.reconnect(event);
+    case Due::loss_check: return loss_judge_.check(event);
+    default: return clients_[event.client].handle(event);
+  }
+}
+
+void Simulation::stop_faults() {
+  world_.faults_stopped = true;
+  world_.note(0, "calm");
+  store_->end_migrations();
+  for (std::uint32_t client = 0; client < clients_.size(); ++client) {
+    clients_[client].thaw();
+    network_.repair(client);
+    if (world_.random.percent(10)) clients_[client].close();
+  }
+}
+
+// Once everything was released and all leases have expired nothing is left, here or at the store.
+void Simulation::check_nothing_left() {
+  if (!world_.schedule.empty()) return world_.fail("it does not come to rest");
+  for (Client& client : clients_) client.check_idle();
+  world_.now += std::chrono::minutes(1);
+  if (store_->left(world_.keys) != 0) world_.fail("something is left at the store");
+}
+
+void Simulation::applied(std::uint32_t client, const Request& request, const Outcome& outcome,
+                         bool awaited) {
+  request_judge_.applied(client, request, outcome, awaited);
+}
+
+void Simulation::answered(std::uint32_t client, Request& request, Outcome outcome) {
+  clients_[client].answered(request, std::move(outcome));
+}
+
+void Simulation::notified(std::uint32_t client, const Notification& notification) {
+  clients_[client].notified(notification);
+}
+
+void Simulation::disturbed(std::uint32_t client) { history_.disturbed(client, world_.now); }
+
+}  // namespace latchkey::sim
