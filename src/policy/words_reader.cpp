@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -17,6 +18,33 @@ using std::chrono::milliseconds;
 
 constexpr std::string_view needs_code =
     "; skip_with and fallback need a value or a function, which stand in code";
+
+constexpr milliseconds shortest_lease{10};
+
+/// The word for a time without an end, if there is one, and the sentence for that of the other.
+template <class Time>
+struct Endless {
+  static constexpr std::string_view word{};
+  static constexpr std::string_view word_of_other{};
+  static constexpr const char* sentence = "";
+  static constexpr milliseconds value{};
+};
+template <>
+struct Endless<Wait> {
+  static constexpr std::string_view word = endless_wait;
+  static constexpr std::string_view word_of_other = endless_lease;
+  static constexpr const char* sentence =
+      "'watchdog' is a lease; the wait without an end is 'forever'";
+  static constexpr Wait value{forever};
+};
+template <>
+struct Endless<Lease> {
+  static constexpr std::string_view word = endless_lease;
+  static constexpr std::string_view word_of_other = endless_wait;
+  static constexpr const char* sentence =
+      "'forever' is a wait; the lease without an end is 'watchdog'";
+  static constexpr Lease value{watchdog};
+};
 
 /// A place of a value: an empty one has its name's.
 Place place_of(const YamlNode& name, const YamlNode& value) {
@@ -126,17 +154,10 @@ void WordsReader::word(PolicyWords& words, const YamlNode& name, const YamlNode&
     words.key_is_wrong = words.key_is_wrong || name.text == "key";
     return;
   }
-  if (name.text == "key") {
-    words.key = said;
-  } else if (name.text == "policy") {
-    words.policy = said;
-  } else if (name.text == "backend") {
-    words.backend = said;
-  } else if (name.text == "wait" || name.text == "lease" || name.text == "hold_for") {
-    time_word(words, name, said->value, said->at);
-  } else {
-    named_word(words, name, said->value, said->at);
-  }
+  const auto store = [&]<class Value>(const WordMember<Value>& member) {
+    words.*member.said = parse<Value>(name, *said);
+  };
+  std::visit(store, known->member);
   const bool unsafe =
       words.on_timeout && words.on_timeout->value == OnTimeout::RUN_UNLOCKED_DANGEROUSLY;
   if (name.text == "on_timeout" && unsafe && where == &PolicyWord::in_defaults) {
@@ -159,69 +180,51 @@ void WordsReader::unknown_word(const YamlNode& name, Where where) {
        quoted_word(name.text) + " is no word of a policy" + nearest_words(name.text, right));
 }
 
-void WordsReader::time_word(PolicyWords& words, const YamlNode& name, const std::string& text,
-                            Place at) {
-  const std::string before = quoted_word(name.text) + ": ";
-  if (name.text == "wait" && text == endless_wait) {
-    words.wait = SetMask<Wait>{forever, at};
-    return;
-  }
-  if (name.text == "lease" && text == endless_lease) {
-    words.lease = SetMask<Lease>{watchdog, at};
-    return;
-  }
-  if (name.text == "wait" && text == endless_lease) {
-    return tell(at, before + "'watchdog' is a lease; the wait without an end is 'forever'");
-  }
-  if (name.text == "lease" && text == endless_wait) {
-    return tell(at, before + "'forever' is a wait; the lease without an end is 'watchdog'");
-  }
-  const Duration time = parse_duration(text);
-  if (const auto* mistake = std::get_if<std::string>(&time)) {
-    std::string more;
-    if (name.text == "wait") more = ", or 'forever'";
-    if (name.text == "lease") more = ", or 'watchdog'";
-    return tell(at, before + *mistake + more);
-  }
-  const milliseconds length = std::get<milliseconds>(time);
-  if (name.text == "wait") {
-    words.wait = SetMask<Wait>{length, at};
-  } else if (name.text == "hold_for") {
-    words.hold_for = SetMask<milliseconds>{length, at};
-  } else if (length < milliseconds(10)) {
-    tell(at, before + "'" + text + "' is too short: a lease is at least 10ms");
+template <class Value>
+Perhaps<Value> WordsReader::parse(const YamlNode& name, const SetMask<std::string>& said) {
+  if constexpr (std::is_same_v<Value, std::string>) {
+    return said;
+  } else if constexpr (std::is_constructible_v<Value, milliseconds>) {
+    return time<Value>(name, said);
   } else {
-    words.lease = SetMask<Lease>{length, at};
+    return one_of_spellings<Value>(name, said);
   }
 }
 
-template <class Value, std::size_t N>
-Perhaps<Value> WordsReader::one_of(const Names<Value, N>& names, const YamlNode& name,
-                                   const std::string& text, Place at) {
+template <class Time>
+Perhaps<Time> WordsReader::time(const YamlNode& name, const SetMask<std::string>& said) {
+  const std::string before = quoted_word(name.text) + ": ";
+  if (said.value == Endless<Time>::word) return SetMask<Time>{Endless<Time>::value, said.at};
+  if (!Endless<Time>::word.empty() && said.value == Endless<Time>::word_of_other) {
+    tell(said.at, before + Endless<Time>::sentence);
+    return std::nullopt;
+  }
+  const Duration length = parse_duration(said.value);
+  if (const auto* mistake = std::get_if<std::string>(&length)) {
+    const std::string word(Endless<Time>::word);
+    tell(said.at, before + *mistake + (word.empty() ? word : ", or '" + word + "'"));
+    return std::nullopt;
+  }
+  const milliseconds time = std::get<milliseconds>(length);
+  if (std::is_same_v<Time, Lease> && time < shortest_lease) {
+    tell(said.at, before + quoted_word(said.value) + " is too short: a lease is at least 10ms");
+    return std::nullopt;
+  }
+  return SetMask<Time>{Time(time), said.at};
+}
+
+template <class Value>
+Perhaps<Value> WordsReader::one_of_spellings(const YamlNode& name,
+                                             const SetMask<std::string>& said) {
   std::vector<std::string_view> right;
-  for (const auto& [spelling, value] : names) {
-    if (spelling == text) return SetMask<Value>{value, at};
+  for (const auto& [spelling, value] : Spellings<Value>::names) {
+    if (spelling == said.value) return SetMask<Value>{value, said.at};
     right.push_back(spelling);
   }
-  const bool in_code = text.starts_with("skip_with") || text.starts_with("fallback");
-  tell(at, quoted_word(name.text) + ": " + quoted_word(text) + " is none of its words" +
-               nearest_words(text, right) + std::string(in_code ? needs_code : ""));
+  const bool in_code = said.value.starts_with("skip_with") || said.value.starts_with("fallback");
+  tell(said.at, quoted_word(name.text) + ": " + quoted_word(said.value) + " is none of its words" +
+                    nearest_words(said.value, right) + std::string(in_code ? needs_code : ""));
   return std::nullopt;
-}
-
-void WordsReader::named_word(PolicyWords& words, const YamlNode& name, const std::string& text,
-                             Place at) {
-  if (name.text == "type") {
-    words.type = one_of(type_names, name, text, at);
-  } else if (name.text == "on_timeout") {
-    words.on_timeout = one_of(on_timeout_names, name, text, at);
-  } else if (name.text == "on_unavailable") {
-    words.on_unavailable = one_of(on_unavailable_names, name, text, at);
-  } else if (name.text == "on_lost") {
-    words.on_lost = one_of(on_lost_names, name, text, at);
-  } else {
-    words.unlocked = one_of(unlocked_names, name, text, at);
-  }
 }
 
 void WordsReader::check_hold_for(const PolicyWords& words) {
