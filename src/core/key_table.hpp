@@ -28,6 +28,8 @@ namespace latchkey::detail {
     std::memcpy(&word, bytes, sizeof word);
     return word;
   };
+  // The first two of the default secret of wyhash, final version 3 (Wang Yi, public domain,
+  // github.com/wangyi-fudan/wyhash), whose way of mixing this is: odd, with as many ones as zeros.
   constexpr std::uint64_t odd0 = 0xa0761d6478bd642f, odd1 = 0xe7037ed1a0b428db;
 
   const char* bytes = key.data();
