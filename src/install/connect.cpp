@@ -1,4 +1,9 @@
 // Locks::connect: from a URI to a backend.
+#include <range/v3/range/conversion.hpp>
+#include <range/v3/view/cache1.hpp>
+#include <range/v3/view/join.hpp>
+#include <range/v3/view/transform.hpp>
+
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -42,12 +47,10 @@ constexpr std::array built_in{
 };
 
 std::string known_schemes() {
-  std::string text;
-  for (const std::string& name : backend_schemes()) {
-    if (!text.empty()) text += ", ";
-    text += name + ":";
-  }
-  return text;
+  const std::vector<std::string> schemes = backend_schemes();
+  return schemes | ranges::views::transform([](const std::string& name) { return name + ":"; }) |
+         ranges::views::cache1 | ranges::views::join(std::string_view(", ")) |
+         ranges::to<std::string>();
 }
 
 std::unique_ptr<Backend> make_backend(std::string_view uri, const Options& options, bool member) {

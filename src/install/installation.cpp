@@ -1,6 +1,9 @@
 // The backends and the policies of one file, in force.
 #include "install/installation.hpp"
 
+#include <range/v3/range/conversion.hpp>
+#include <range/v3/view/join.hpp>
+
 #include <algorithm>
 #include <atomic>
 #include <exception>
@@ -85,15 +88,12 @@ void Installation::adopt(LoadedPolicies& loaded) {
 
 void Installation::warn() const {
   if (without_lock_.empty()) return;
-  std::string text = path_ + " lets these run without their lock: ";
-  for (const std::string& method : without_lock_) {
-    if (&method != &without_lock_.front()) text += ", ";
-    text += method;
-  }
   Event event;
   event.kind = Event::Kind::warning;
   event.count = without_lock_.size();
-  event.text = std::move(text);
+  event.text =
+      path_ + " lets these run without their lock: " +
+      (without_lock_ | ranges::views::join(std::string_view(", ")) | ranges::to<std::string>());
   default_->tell(event);
 }
 

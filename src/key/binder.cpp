@@ -1,6 +1,13 @@
 // Binding a parsed key to a schema, and the sentences of keys that do not fit.
 #include "key/binder.hpp"
 
+#include <range/v3/range/conversion.hpp>
+#include <range/v3/view/filter.hpp>
+#include <range/v3/view/join.hpp>
+#include <range/v3/view/transform.hpp>
+
+#include <span>
+
 #include <latchkey/error.hpp>
 
 #include "key/about.hpp"
@@ -12,6 +19,8 @@ namespace {
 using reflect::Shape;
 using reflect::TypeInfo;
 
+constexpr std::string_view comma = ", ";
+
 std::string named(const TypeInfo& type) { return std::string(type.name); }
 
 std::string count_of_arguments(std::size_t count) {
@@ -19,12 +28,9 @@ std::string count_of_arguments(std::size_t count) {
 }
 
 std::string fields_of(const TypeInfo& type) {
-  std::string list;
-  for (std::size_t i = 0; i < type.field_count; ++i) {
-    list += i == 0 ? "" : ", ";
-    list += type.fields[i].name;
-  }
-  return list;
+  return std::span(type.fields, type.field_count) |
+         ranges::views::transform(&reflect::FieldInfo::name) | ranges::views::join(comma) |
+         ranges::to<std::string>();
 }
 
 std::string what_to_declare(const TypeInfo& type) {
@@ -162,12 +168,10 @@ void Binder::refuse(const Node& at, const std::string& sentence) const {
 }
 
 void Binder::refuse_name(const Node& path) const {
-  std::string names;
-  for (const SchemaArgument& one : schema_) {
-    if (one.name.empty()) continue;
-    names += names.empty() ? "" : ", ";
-    names += one.name;
-  }
+  const auto has_name = [](std::string_view name) { return !name.empty(); };
+  const auto names = schema_ | ranges::views::transform(&SchemaArgument::name) |
+                     ranges::views::filter(has_name) | ranges::views::join(comma) |
+                     ranges::to<std::string>();
   const std::string begin =
       about_key(key_.text(), path.begin) + quoted(key_.word(path)) + " is no argument: ";
   if (schema_.empty()) throw KeyError(begin + "there are none");
