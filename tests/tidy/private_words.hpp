@@ -52,7 +52,6 @@ inline constexpr std::array private_words{
     PrivateWord{"Facts", "attempt record"},
     PrivateWord{"Appointment", "scheduled event"},
     PrivateWord{"Gate", "FaultProxy"},
-    PrivateWord{"reader's role", "leader"},
 };
 
 }  // namespace latchkey::tidy
