@@ -58,9 +58,8 @@ std::unique_ptr<Backend> make_backend(std::string_view uri, const Options& optio
   if (colon == std::string_view::npos || colon == 0) {
     // Never the whole text: what lacks its scheme may still carry a password.
     throw std::invalid_argument(
-        "Locks::connect takes a URI such as \"memory:\" or \"redis://127.0.0.1:6379\": this text "
-        "has "
-        "no scheme before a colon");
+        "invalid URI: no scheme before a colon; expected a URI such as \"memory:\" or "
+        "\"redis://127.0.0.1:6379\"");
   }
   const std::string_view scheme = uri.substr(0, colon);
   const auto* const known = std::find_if(built_in.begin(), built_in.end(),
@@ -68,8 +67,8 @@ std::unique_ptr<Backend> make_backend(std::string_view uri, const Options& optio
   if (known == built_in.end()) {
     const BackendFactory make = detail::find_backend_factory(scheme);
     if (make != nullptr) return make(uri, options);
-    throw std::invalid_argument("no backend serves '" + std::string(scheme) +
-                                ":'; known are: " + known_schemes());
+    throw std::invalid_argument("unknown scheme '" + std::string(scheme) + ":'; expected one of " +
+                                known_schemes());
   }
   if (!member) return known->make(uri, options);
   if (known->make_member != nullptr) return known->make_member(uri, options);

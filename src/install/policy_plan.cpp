@@ -100,9 +100,8 @@ class Planner {
       std::vector<std::string_view> right;
       right.reserve(file_.policies.size());
       for (const NamedPolicy& policy : file_.policies) right.push_back(policy.name.value);
-      tell(file_.policies_at, "no policy is named " + quoted_word(name) + ", which LOCKED_BY of " +
-                                  lock.place.where + " takes everything from" +
-                                  nearest_words(name, right));
+      tell(file_.policies_at, "unknown policy " + quoted_word(name) + " in LOCKED_BY of " +
+                                  lock.place.where + nearest_words(name, right));
       return false;
     }
     if (rule == nullptr) lock.at = own->name.at;
@@ -184,7 +183,7 @@ class Planner {
     if (!time || !lease || lease->value.is_watchdog()) return;
     if (time->value <= lease->value.length(std::chrono::milliseconds(0))) return;
     tell(time->at,
-         "'hold_for' is longer than the lease, which ends it earlier: say a longer lease");
+         "'hold_for' is longer than the lease, which ends it earlier; expected a longer lease");
   }
 
   /// HERE has no body that could run without the lock, and its Hold has nobody to throw to.

@@ -47,8 +47,8 @@ std::string unmatched_sentence(const Rule& rule, const std::vector<LockPlace>& p
     }
   }
   const std::vector<std::string_view> right(candidates.begin(), candidates.end());
-  return "no decorated method of this program is named by " + quoted_word(rule.pattern.value) +
-         nearest_words(rule.pattern.value, right);
+  return "pattern " + quoted_word(rule.pattern.value) +
+         " matches no decorated method of this program" + nearest_words(rule.pattern.value, right);
 }
 
 class Match {

@@ -53,17 +53,22 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::string nearest_words(std::string_view wrong, std::span<const std::string_view> right) {
-  if (right.empty()) return "; there is none";
+  if (right.empty()) return "; there are none";
   std::vector<std::pair<std::size_t, std::string_view>> near;
   for (const std::string_view word : right) {
     const std::size_t distance = edit_distance(wrong, word);
     if (distance <= std::max<std::size_t>(2, word.size() / 3)) near.emplace_back(distance, word);
   }
-  if (near.empty()) return "; known: " + listed(right, most_listed);
+  if (near.empty()) return "; expected one of " + listed(right, most_listed);
   std::sort(near.begin(), near.end());
   const auto words =
       near | ranges::views::values | ranges::views::take(most_near) | ranges::to<std::vector>();
-  return "; nearest: " + listed(words, most_near);
+  std::string text = "; did you mean ";
+  for (const std::string_view word : words) {
+    if (word != words.front()) text += word == words.back() ? " or " : ", ";
+    text += quoted(word);
+  }
+  return text + "?";
 }
 
 std::string quoted_word(std::string_view word) {

@@ -33,16 +33,14 @@ template <>
 struct Endless<Wait> {
   static constexpr std::string_view word = endless_wait;
   static constexpr std::string_view word_of_other = endless_lease;
-  static constexpr const char* sentence =
-      "'watchdog' is a lease; the wait without an end is 'forever'";
+  static constexpr const char* sentence = "'watchdog' is a lease; did you mean 'forever'?";
   static constexpr Wait value{forever};
 };
 template <>
 struct Endless<Lease> {
   static constexpr std::string_view word = endless_lease;
   static constexpr std::string_view word_of_other = endless_wait;
-  static constexpr const char* sentence =
-      "'forever' is a wait; the lease without an end is 'watchdog'";
+  static constexpr const char* sentence = "'forever' is a wait; did you mean 'watchdog'?";
   static constexpr Lease value{watchdog};
 };
 
@@ -71,20 +69,21 @@ std::vector<const std::pair<YamlNode, YamlNode>*> WordsReader::entries(const Yam
   if (map.broken) return all;
   if (map.kind != YamlNode::Kind::map) {
     tell(place_of(name, map),
-         quoted_word(name.text) + " needs words of its own, indented below it");
+         quoted_word(name.text) + ": no words; expected them indented below it");
     return all;
   }
   for (const auto& entry : map.entries) {
     if (entry.first.broken) continue;
     if (entry.first.kind != YamlNode::Kind::text || entry.first.text.empty()) {
-      tell(entry.first.at, "a word is a text: a name that begins with { [ * & or ? is quoted");
+      tell(entry.first.at,
+           "not a word; expected quotes around a name that begins with { [ * & or ?");
       continue;
     }
     const auto earlier = std::find_if(all.begin(), all.end(), [&](const auto* known) {
       return known->first.text == entry.first.text;
     });
     if (earlier != all.end()) {
-      tell(entry.first.at, quoted_word(entry.first.text) + " stands here twice: first in line " +
+      tell(entry.first.at, "duplicate word " + quoted_word(entry.first.text) + "; first in line " +
                                std::to_string((*earlier)->first.at.line));
       continue;
     }
@@ -107,13 +106,13 @@ void WordsReader::no_text(const YamlNode& name, const YamlNode& value) {
   const std::string word = quoted_word(name.text);
   const Place at = place_of(name, value);
   if (value.kind == YamlNode::Kind::map && value.flow) {
-    return tell(at, "YAML reads {...} behind " + word + " as a map: quote it, as in \"{user.id}\"");
+    return tell(at, "YAML reads {...} after " + word + " as a map: quote it, as in \"{user.id}\"");
   }
   if (value.kind == YamlNode::Kind::list && value.flow) {
-    return tell(at, "YAML reads [...] behind " + word + " as a list: quote it");
+    return tell(at, "YAML reads [...] after " + word + " as a list: quote it");
   }
   if (value.kind == YamlNode::Kind::map || value.kind == YamlNode::Kind::list) {
-    return tell(at, word + " takes one text, not several lines of words");
+    return tell(at, word + ": several lines of words; expected one text");
   }
   const std::size_t behind = static_cast<std::size_t>(name.at.column) + name.text.size();
   const std::string_view own = line(name.at);
@@ -121,9 +120,9 @@ void WordsReader::no_text(const YamlNode& name, const YamlNode& value) {
   if (comment != std::string_view::npos) {
     return tell(
         {name.at.line, static_cast<int>(comment) + 1},
-        "YAML takes # behind " + word + " for a comment: quote the value, as in \"#user.id\"");
+        "YAML takes # after " + word + " for a comment: quote the value, as in \"#user.id\"");
   }
-  tell(at, word + " is empty");
+  tell(at, word + ": empty; expected a value");
 }
 
 /// `key: user #id` is the key `user` to YAML.
@@ -132,7 +131,7 @@ void WordsReader::check_cut(const YamlNode& name, const YamlNode& value) {
   const auto behind = static_cast<std::size_t>(value.at.column - 1) + value.text.size();
   if (has_comment_behind(line(value.at), behind)) {
     tell(value.at, "YAML ends " + quoted_word(value.text) +
-                       " before the #: quote the whole value, or put a blank behind the # of a "
+                       " before the #: quote the whole value, or put a blank after the # of a "
                        "comment");
   }
 }
@@ -161,8 +160,9 @@ void WordsReader::word(PolicyWords& words, const YamlNode& name, const YamlNode&
   const bool unsafe =
       words.on_timeout && words.on_timeout->value == OnTimeout::RUN_UNLOCKED_DANGEROUSLY;
   if (name.text == "on_timeout" && unsafe && where == &PolicyWord::in_defaults) {
-    tell(said->at,
-         "'run_unlocked_dangerously' is said at the methods concerned, never for all of them");
+    tell(
+        said->at,
+        "'run_unlocked_dangerously' is not allowed in defaults; expected at the methods concerned");
     words.on_timeout.reset();
   }
 }
@@ -172,12 +172,12 @@ void WordsReader::unknown_word(const YamlNode& name, Where where) {
   for (const PolicyWord& word : policy_words) {
     if (word.name == name.text) {
       const char* const place = word.in_policies ? "policies and rules" : "rules";
-      return tell(name.at, quoted_word(name.text) + " stands in " + place + " only");
+      return tell(name.at,
+                  quoted_word(name.text) + " is not allowed here; expected in " + place + " only");
     }
     if (word.*where) right.push_back(word.name);
   }
-  tell(name.at,
-       quoted_word(name.text) + " is no word of a policy" + nearest_words(name.text, right));
+  tell(name.at, "unknown word " + quoted_word(name.text) + nearest_words(name.text, right));
 }
 
 template <class Value>
@@ -207,7 +207,7 @@ Perhaps<Time> WordsReader::time(const YamlNode& name, const SetMask<std::string>
   }
   const milliseconds time = std::get<milliseconds>(length);
   if (std::is_same_v<Time, Lease> && time < shortest_lease) {
-    tell(said.at, before + quoted_word(said.value) + " is too short: a lease is at least 10ms");
+    tell(said.at, before + quoted_word(said.value) + " is too short; expected at least 10ms");
     return std::nullopt;
   }
   return SetMask<Time>{Time(time), said.at};
@@ -222,7 +222,7 @@ Perhaps<Value> WordsReader::one_of_spellings(const YamlNode& name,
     right.push_back(spelling);
   }
   const bool in_code = said.value.starts_with("skip_with") || said.value.starts_with("fallback");
-  tell(said.at, quoted_word(name.text) + ": " + quoted_word(said.value) + " is none of its words" +
+  tell(said.at, quoted_word(name.text) + ": unknown value " + quoted_word(said.value) +
                     nearest_words(said.value, right) + std::string(in_code ? needs_code : ""));
   return std::nullopt;
 }
@@ -231,7 +231,7 @@ void WordsReader::check_hold_for(const PolicyWords& words) {
   if (!words.hold_for || !words.lease || words.lease->value.is_watchdog()) return;
   if (words.hold_for->value > words.lease->value.length(milliseconds(0))) {
     tell(words.hold_for->at,
-         "'hold_for' is longer than the lease, which ends it earlier: say a longer lease");
+         "'hold_for' is longer than the lease, which ends it earlier; expected a longer lease");
   }
 }
 
