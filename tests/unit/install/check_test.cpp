@@ -85,7 +85,8 @@ rules:
           HasSubstr("16:11 'type': unknown value 'WRTE'; did you mean 'WRITE'?"),
           HasSubstr(
               "17:3 pattern 'Til::*' matches no decorated method of this program; did you mean "),
-          "20:10 key 'money:{acount.id}', column 8: 'acount' is no argument: there are account; "
+          "20:10 key 'money:{acount.id}', column 8: unknown argument 'acount'; expected one of "
+          "account; "
           "for till::Till::pay (till.hpp:" +
               line_of_pay() + ")",
           "22:5 duplicate word 'wait'; first in line 21"));

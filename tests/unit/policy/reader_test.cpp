@@ -118,9 +118,9 @@ TEST(PolicyReader, SeveralBackendsNeedADefault) {
 TEST(PolicyReader, WaitsAndLeasesEndInTheirOwnWays) {
   EXPECT_THAT(
       told("rules: {a: {wait: watchdog, lease: forever}, b: {lease: 9ms, wait: 99999999999d}}\n"),
-      UnorderedElementsAre(HasSubstr("the wait without an end is 'forever'"),
-                           HasSubstr("the lease without an end is 'watchdog'"),
-                           HasSubstr("a lease is at least 10ms"),
+      UnorderedElementsAre(HasSubstr("'watchdog' is a lease; did you mean 'forever'?"),
+                           HasSubstr("'forever' is a wait; did you mean 'watchdog'?"),
+                           HasSubstr("is too short; expected at least 10ms"),
                            HasSubstr("is too long; expected at most ten years")));
 }
 
