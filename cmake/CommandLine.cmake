@@ -11,7 +11,28 @@ latchkey_need(TARGET nlohmann_json::nlohmann_json
   "nlohmann-json (for the command line tool, LATCHKEY_CLI)" "nlohmann-json3-dev")
 latchkey_need(TARGET fmt::fmt "fmt (for the command line tool, LATCHKEY_CLI)" "libfmt-dev")
 
-file(GLOB_RECURSE latchkey_cli_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cli/*.cpp")
+set(latchkey_cli_sources
+  src/cli/connection.cpp
+  src/cli/connection_words.cpp
+  src/cli/look/lock_text.cpp
+  src/cli/look/look_commands.cpp
+  src/cli/main.cpp
+  src/cli/manual/command_words.cpp
+  src/cli/manual/manual.cpp
+  src/cli/message.cpp
+  src/cli/parse.cpp
+  src/cli/policy/explanation.cpp
+  src/cli/policy/policy_commands.cpp
+  src/cli/policy/sites_file.cpp
+  src/cli/run/acquisition.cpp
+  src/cli/run/child_process.cpp
+  src/cli/run/child_supervisor.cpp
+  src/cli/run/descendants.cpp
+  src/cli/run/run.cpp
+  src/cli/run/run_command.cpp
+  src/cli/run/signal_inbox.cpp
+  src/cli/run/terminal.cpp)
+list(TRANSFORM latchkey_cli_sources PREPEND "${PROJECT_SOURCE_DIR}/")
 add_executable(latchkey_cli ${latchkey_cli_sources})
 latchkey_compile_as_own(latchkey_cli)
 target_include_directories(latchkey_cli PRIVATE "${PROJECT_SOURCE_DIR}/src")

@@ -108,7 +108,7 @@ struct [[nodiscard("latchkey: LOCKED(...) alone locks nothing: write LOCKED(...)
     static_assert(
         detail::check<Result, Options, noexcept(proceed()), std::remove_cv_t<Arguments>...>());
     KeyBuffer key;
-    detail::LockedCall locked(options.terms, options.place.get(), options.cancel.get());
+    detail::LockedCall locked(options.terms, options.locks(), options.stop_token());
     constexpr std::string_view shown = detail::KeySet<InlineString>::shown.view();
     auto enter = [&]() -> detail::Entry {
       const detail::SitePolicy* const policy =

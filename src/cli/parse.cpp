@@ -1,6 +1,10 @@
 // Words of the command line as values.
 #include "cli/parse.hpp"
 
+#include <range/v3/range/conversion.hpp>
+#include <range/v3/view/join.hpp>
+#include <range/v3/view/map.hpp>
+
 #include <algorithm>
 #include <cctype>
 #include <stdexcept>
@@ -41,13 +45,12 @@ LockType parse_type(const std::string& text) {
   std::ranges::transform(upper, upper.begin(), [](unsigned char letter) {
     return static_cast<char>(std::toupper(letter));
   });
-  std::string names;
   for (const auto& [name, type] : detail::type_names) {
     if (upper == name) return type;
-    if (!names.empty()) names += ", ";
-    names += name;
   }
-  throw UsageError("--type '" + text + "': unknown lock type; expected one of " + names);
+  throw UsageError("--type '" + text + "': unknown lock type; expected one of " +
+                   (detail::type_names | ranges::views::keys |
+                    ranges::views::join(std::string_view(", ")) | ranges::to<std::string>()));
 }
 
 std::vector<std::string> parse_keys(const std::vector<std::string>& words) {

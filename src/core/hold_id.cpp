@@ -1,22 +1,21 @@
 // Hold ids as text, and fresh UUIDs.
 #include <latchkey/hold_id.hpp>
 
+#include <array>
+#include <charconv>
 #include <random>
+
+#include "core/uuid_text.hpp"
 
 namespace latchkey {
 
 std::string HoldId::text() const {
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string text;
-  text.reserve(36 + 1 + 20);
-  for (int nibble = 0; nibble < 32; ++nibble) {
-    if (nibble == 8 || nibble == 12 || nibble == 16 || nibble == 20) text += '-';
-    const std::uint64_t half = space[nibble < 16 ? 0 : 1];
-    text += digits[(half >> (4 * (15 - nibble % 16))) & 0xF];
-  }
-  text += ':';
-  text += std::to_string(number);
-  return text;
+  constexpr std::size_t most_digits = 20;
+  std::array<char, detail::uuid_text_size + 1 + most_digits> text;
+  char* end = detail::write_uuid(text.data(), space);
+  *end++ = ':';
+  end = std::to_chars(end, text.data() + text.size(), number).ptr;
+  return {text.data(), end};
 }
 
 std::array<std::uint64_t, 2> HoldId::new_space() {

@@ -28,6 +28,8 @@ namespace latchkey::detail {
     std::memcpy(&word, bytes, sizeof word);
     return word;
   };
+  // The first two of the default secret of wyhash, final version 3 (Wang Yi, public domain,
+  // github.com/wangyi-fudan/wyhash), whose way of mixing this is: odd, with as many ones as zeros.
   constexpr std::uint64_t odd0 = 0xa0761d6478bd642f, odd1 = 0xe7037ed1a0b428db;
 
   const char* bytes = key.data();
@@ -62,8 +64,8 @@ namespace latchkey::detail {
 ///
 /// of which the table writes the first three; reset() empties the rest when a record is erased, and
 /// may keep capacities. The address of a record stays the same until it is erased. Records come
-/// from the calling thread's magazine: a thread that has few of them at a time allocates nothing
-/// for keys of up to 64 bytes. An empty table is half a cache line and nothing else. Not
+/// from the ThreadCache of the calling thread: a thread that has few of them at a time allocates
+/// nothing for keys of up to 64 bytes. An empty table is half a cache line and nothing else. Not
 /// thread-safe.
 template <class Record>
 class KeyTable {
@@ -100,7 +102,7 @@ class KeyTable {
     return record;
   }
 
-  /// Back to a magazine, after record.reset().
+  /// To the calling thread's ThreadCache, after record.reset().
   void erase(Record& record) noexcept {
     Record** place = &chain(record.hash & mask_);
     while (*place != &record) place = &(*place)->next;

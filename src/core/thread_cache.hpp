@@ -12,7 +12,8 @@ namespace latchkey::detail {
 ///
 ///     Record* next;  void reset() noexcept;
 ///
-/// of which `next` is the magazine's while a record is spare. All of a thread's spares go with it.
+/// of which the cache uses `next` while a record is spare. The spares of a thread end with it. What
+/// Bonwick calls a magazine ("Magazines and Vmem", 2001), without a depot.
 template <class Record>
 class ThreadCache {
  public:

@@ -1,4 +1,9 @@
 // Locks::connect: from a URI to a backend.
+#include <range/v3/range/conversion.hpp>
+#include <range/v3/view/cache1.hpp>
+#include <range/v3/view/join.hpp>
+#include <range/v3/view/transform.hpp>
+
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -42,12 +47,10 @@ constexpr std::array built_in{
 };
 
 std::string known_schemes() {
-  std::string text;
-  for (const std::string& name : backend_schemes()) {
-    if (!text.empty()) text += ", ";
-    text += name + ":";
-  }
-  return text;
+  const std::vector<std::string> schemes = backend_schemes();
+  return schemes | ranges::views::transform([](const std::string& name) { return name + ":"; }) |
+         ranges::views::cache1 | ranges::views::join(std::string_view(", ")) |
+         ranges::to<std::string>();
 }
 
 std::unique_ptr<Backend> make_backend(std::string_view uri, const Options& options, bool member) {
@@ -55,9 +58,8 @@ std::unique_ptr<Backend> make_backend(std::string_view uri, const Options& optio
   if (colon == std::string_view::npos || colon == 0) {
     // Never the whole text: what lacks its scheme may still carry a password.
     throw std::invalid_argument(
-        "Locks::connect takes a URI such as \"memory:\" or \"redis://127.0.0.1:6379\": this text "
-        "has "
-        "no scheme before a colon");
+        "invalid URI: no scheme before a colon; expected a URI such as \"memory:\" or "
+        "\"redis://127.0.0.1:6379\"");
   }
   const std::string_view scheme = uri.substr(0, colon);
   const auto* const known = std::find_if(built_in.begin(), built_in.end(),
@@ -65,8 +67,8 @@ std::unique_ptr<Backend> make_backend(std::string_view uri, const Options& optio
   if (known == built_in.end()) {
     const BackendFactory make = detail::find_backend_factory(scheme);
     if (make != nullptr) return make(uri, options);
-    throw std::invalid_argument("no backend serves '" + std::string(scheme) +
-                                ":'; known are: " + known_schemes());
+    throw std::invalid_argument("unknown scheme '" + std::string(scheme) + ":'; expected one of " +
+                                known_schemes());
   }
   if (!member) return known->make(uri, options);
   if (known->make_member != nullptr) return known->make_member(uri, options);

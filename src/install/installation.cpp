@@ -1,9 +1,12 @@
 // The backends and the policies of one file, in force.
 #include "install/installation.hpp"
 
+#include <range/v3/range/conversion.hpp>
+#include <range/v3/view/join.hpp>
+
+#include <algorithm>
 #include <atomic>
 #include <exception>
-#include <tuple>
 #include <utility>
 
 #include <latchkey/listener.hpp>
@@ -23,17 +26,6 @@ std::uint32_t number_of(PolicySlot& slot) noexcept {
   const std::uint32_t next = last.fetch_add(1, std::memory_order_relaxed) + 1;
   slot.compare_exchange_strong(number, next, std::memory_order_relaxed);
   return slot.load(std::memory_order_relaxed);
-}
-
-/// Any order in which different policies differ.
-auto order_of(const Policy& policy) {
-  const auto length = [](const auto& time) {
-    using std::chrono::milliseconds;
-    return time ? std::optional(time->length(milliseconds(0)).count()) : std::nullopt;
-  };
-  const auto wait = policy.wait ? std::optional(policy.wait->length().count()) : std::nullopt;
-  return std::tuple(policy.type, wait, length(policy.lease), policy.hold_for, policy.on_timeout,
-                    policy.on_unavailable, policy.on_lost, policy.unlocked);
 }
 
 std::optional<std::string> type_text(const std::optional<LockType>& type) {
@@ -64,9 +56,10 @@ void Installation::connect(LoadedPolicies& loaded) {
   default_ = &locks_.at(loaded.file.default_backend()->name.value);
 }
 
-bool Installation::Before::operator()(const SitePolicy& a, const SitePolicy& b) const noexcept {
-  return std::tuple(a.key, a.locks, order_of(a.over), order_of(a.defaults)) <
-         std::tuple(b.key, b.locks, order_of(b.over), order_of(b.defaults));
+/// The kept policy that equals `policy`.
+const SitePolicy* Installation::keep(const SitePolicy& policy) {
+  const auto known = std::find(policies_.begin(), policies_.end(), policy);
+  return known == policies_.end() ? &policies_.emplace_back(policy) : &*known;
 }
 
 /// From here on nothing fails but memory.
@@ -86,8 +79,7 @@ void Installation::adopt(LoadedPolicies& loaded) {
     const std::uint32_t number = number_of(slot);
     if (table.size() <= number) table.resize(number + 1);
     const std::string_view text = guard.key ? std::string_view(*guard.key) : std::string_view();
-    table[number] =
-        &*policies_.insert({lock.over, lock.defaults, guard.bound.get(), locks, text}).first;
+    table[number] = keep({lock.over, lock.defaults, guard.bound.get(), locks, text});
   }
   table_ = &*tables_.insert(std::move(table)).first;
   file_ = std::move(loaded.file);
@@ -96,15 +88,12 @@ void Installation::adopt(LoadedPolicies& loaded) {
 
 void Installation::warn() const {
   if (without_lock_.empty()) return;
-  std::string text = path_ + " lets these run without their lock: ";
-  for (const std::string& method : without_lock_) {
-    if (&method != &without_lock_.front()) text += ", ";
-    text += method;
-  }
   Event event;
   event.kind = Event::Kind::warning;
   event.count = without_lock_.size();
-  event.text = std::move(text);
+  event.text =
+      path_ + " lets these run without their lock: " +
+      (without_lock_ | ranges::views::join(std::string_view(", ")) | ranges::to<std::string>());
   default_->tell(event);
 }
 

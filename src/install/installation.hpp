@@ -1,6 +1,7 @@
 // The backends and the policies of one file, in force.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -52,16 +53,15 @@ class Installation {
 
   void connect(LoadedPolicies& loaded);
   void adopt(LoadedPolicies& loaded);
+  const SitePolicy* keep(const SitePolicy& policy);
   void refuse_other_guards(const LoadedPolicies& now, Problems& problems) const;
+
   std::string path_;
   Options options_;
   std::map<std::string, Locks> locks_{};
   const Locks* default_ = nullptr;
   std::map<const PolicySlot*, Guard> guards_{};
-  struct Before {
-    bool operator()(const SitePolicy& a, const SitePolicy& b) const noexcept;
-  };
-  std::set<SitePolicy, Before> policies_{};
+  std::deque<SitePolicy> policies_{};  ///< each once; calls refer to them
   std::set<PolicyTable> tables_{};
   const PolicyTable* table_ = nullptr;
   PolicyFile file_{};

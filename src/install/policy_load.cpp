@@ -30,10 +30,10 @@ void check_scheme(const BackendEntry& backend, const std::vector<std::string>& k
                                   [&](const Secret& one) { return one.value.starts_with(scheme); });
   if (scheme.empty() || secret) {
     problems.push_back(
-        {backend.uri.at,
-         "a backend is a URI whose scheme is known, as in \"memory:\"" + nearest_words("", right)});
+        {backend.uri.at, "invalid URI: unknown scheme; expected one such as \"memory:\"" +
+                             nearest_words("", right)});
   } else {
-    problems.push_back({backend.uri.at, "no backend serves " + quoted_word(scheme + ":") +
+    problems.push_back({backend.uri.at, "unknown scheme " + quoted_word(scheme + ":") +
                                             nearest_words(scheme, right)});
   }
 }

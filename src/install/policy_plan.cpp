@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 #include <latchkey/error.hpp>
 
 #include "install/rule_match.hpp"
 #include "policy/nearest.hpp"
+#include "policy/words.hpp"
 
 namespace latchkey::detail {
 namespace {
@@ -26,21 +28,15 @@ struct Layers {
   }
 };
 
-template <class T>
-std::optional<T> value_of(const Perhaps<T>& word) {
-  return word ? std::optional<T>(word->value) : std::nullopt;
-}
-
 Policy policy_of(const Layers& layers) {
-  const auto unlocked = layers.find(&PolicyWords::unlocked);
-  return {.type = value_of(layers.find(&PolicyWords::type)),
-          .wait = value_of(layers.find(&PolicyWords::wait)),
-          .lease = value_of(layers.find(&PolicyWords::lease)),
-          .hold_for = value_of(layers.find(&PolicyWords::hold_for)),
-          .on_timeout = value_of(layers.find(&PolicyWords::on_timeout)),
-          .on_unavailable = value_of(layers.find(&PolicyWords::on_unavailable)),
-          .on_lost = value_of(layers.find(&PolicyWords::on_lost)),
-          .unlocked = unlocked.has_value()};
+  Policy policy;
+  const auto merge = [&](const auto& member) {
+    if (member.merged == nullptr) return;
+    if (const auto said = layers.find(member.said)) policy.*member.merged = said->value;
+  };
+  for (const PolicyWord& word : policy_words) std::visit(merge, word.member);
+  policy.unlocked = layers.find(&PolicyWords::unlocked).has_value();
+  return policy;
 }
 
 class Planner {
@@ -104,9 +100,8 @@ class Planner {
       std::vector<std::string_view> right;
       right.reserve(file_.policies.size());
       for (const NamedPolicy& policy : file_.policies) right.push_back(policy.name.value);
-      tell(file_.policies_at, "no policy is named " + quoted_word(name) + ", which LOCKED_BY of " +
-                                  lock.place.where + " takes everything from" +
-                                  nearest_words(name, right));
+      tell(file_.policies_at, "unknown policy " + quoted_word(name) + " in LOCKED_BY of " +
+                                  lock.place.where + nearest_words(name, right));
       return false;
     }
     if (rule == nullptr) lock.at = own->name.at;
@@ -188,7 +183,7 @@ class Planner {
     if (!time || !lease || lease->value.is_watchdog()) return;
     if (time->value <= lease->value.length(std::chrono::milliseconds(0))) return;
     tell(time->at,
-         "'hold_for' is longer than the lease, which ends it earlier: say a longer lease");
+         "'hold_for' is longer than the lease, which ends it earlier; expected a longer lease");
   }
 
   /// HERE has no body that could run without the lock, and its Hold has nobody to throw to.

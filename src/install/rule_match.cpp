@@ -1,6 +1,13 @@
 // Which rule of a policy file speaks for which method.
 #include "install/rule_match.hpp"
 
+#include <range/v3/algorithm/all_of.hpp>
+#include <range/v3/algorithm/any_of.hpp>
+#include <range/v3/range/conversion.hpp>
+#include <range/v3/view/addressof.hpp>
+#include <range/v3/view/filter.hpp>
+#include <range/v3/view/remove_if.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <set>
@@ -40,8 +47,8 @@ std::string unmatched_sentence(const Rule& rule, const std::vector<LockPlace>& p
     }
   }
   const std::vector<std::string_view> right(candidates.begin(), candidates.end());
-  return "no decorated method of this program is named by " + quoted_word(rule.pattern.value) +
-         nearest_words(rule.pattern.value, right);
+  return "pattern " + quoted_word(rule.pattern.value) +
+         " matches no decorated method of this program" + nearest_words(rule.pattern.value, right);
 }
 
 class Match {
@@ -49,14 +56,12 @@ class Match {
   Match(const std::vector<Rule>& rules, Problems& problems) : rules_(rules), problems_(problems) {}
 
   const Rule* strongest(const LockPlace& place) {
-    std::vector<const Rule*> fitting;
-    for (const Rule& rule : rules_) {
-      if (!names(rule, place)) continue;
-      used_.insert(&rule);
-      fitting.push_back(&rule);
-    }
+    const auto names_place = [&](const Rule& rule) { return names(rule, place); };
+    const auto fitting = rules_ | ranges::views::filter(names_place) | ranges::views::addressof |
+                         ranges::to<std::vector>();
+    used_.insert(fitting.begin(), fitting.end());
     const auto beats_all = [&](const Rule* one) {
-      return std::all_of(fitting.begin(), fitting.end(), [&](const Rule* other) {
+      return ranges::all_of(fitting, [&](const Rule* other) {
         return one == other || is_more_specific(one->pattern.value, other->pattern.value);
       });
     };
@@ -70,14 +75,12 @@ class Match {
 
  private:
   void tell_tie(const std::vector<const Rule*>& fitting, const LockPlace& place) {
-    // Two that no other one beats.
-    std::vector<const Rule*> unbeaten;
-    for (const Rule* one : fitting) {
-      const bool beaten = std::any_of(fitting.begin(), fitting.end(), [&](const Rule* other) {
+    const auto is_beaten = [&](const Rule* one) {
+      return ranges::any_of(fitting, [&](const Rule* other) {
         return is_more_specific(other->pattern.value, one->pattern.value);
       });
-      if (!beaten) unbeaten.push_back(one);
-    }
+    };
+    const auto unbeaten = fitting | ranges::views::remove_if(is_beaten) | ranges::to<std::vector>();
     const Rule* const first = unbeaten.front();
     const Rule* const second = unbeaten.back();
     if (!told_.emplace(first, second).second) return;

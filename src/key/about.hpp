@@ -5,13 +5,9 @@
 #include <string>
 #include <string_view>
 
-namespace latchkey::detail {
+#include "core/quoted.hpp"
 
-inline std::string quoted(std::string_view text) {
-  std::string result = "'";
-  result += text;
-  return result += '\'';
-}
+namespace latchkey::detail {
 
 inline std::string about_key(std::string_view key_template) {
   return "key " + quoted(key_template) + ": ";

@@ -1,6 +1,13 @@
 // Binding a parsed key to a schema, and the sentences of keys that do not fit.
 #include "key/binder.hpp"
 
+#include <range/v3/range/conversion.hpp>
+#include <range/v3/view/filter.hpp>
+#include <range/v3/view/join.hpp>
+#include <range/v3/view/transform.hpp>
+
+#include <span>
+
 #include <latchkey/error.hpp>
 
 #include "key/about.hpp"
@@ -12,6 +19,8 @@ namespace {
 using reflect::Shape;
 using reflect::TypeInfo;
 
+constexpr std::string_view comma = ", ";
+
 std::string named(const TypeInfo& type) { return std::string(type.name); }
 
 std::string count_of_arguments(std::size_t count) {
@@ -19,12 +28,9 @@ std::string count_of_arguments(std::size_t count) {
 }
 
 std::string fields_of(const TypeInfo& type) {
-  std::string list;
-  for (std::size_t i = 0; i < type.field_count; ++i) {
-    list += i == 0 ? "" : ", ";
-    list += type.fields[i].name;
-  }
-  return list;
+  return std::span(type.fields, type.field_count) |
+         ranges::views::transform(&reflect::FieldInfo::name) | ranges::views::join(comma) |
+         ranges::to<std::string>();
 }
 
 std::string what_to_declare(const TypeInfo& type) {
@@ -81,7 +87,8 @@ BoundPath Binder::bind(std::uint16_t index) const {
 std::size_t Binder::argument(const Node& path) const {
   if (path.kind == NodeKind::POSITION) {
     if (path.number < schema_.size()) return static_cast<std::size_t>(path.number);
-    refuse(path, "is no position: " + count_of_arguments(schema_.size()) + ", counted from 0");
+    refuse_unknown(path, "position",
+                   "; " + count_of_arguments(schema_.size()) + ", counted from 0");
   }
   for (std::size_t i = 0; i < schema_.size(); ++i) {
     if (schema_[i].name == key_.word(path)) return i;
@@ -161,25 +168,28 @@ void Binder::refuse(const Node& at, const std::string& sentence) const {
   throw KeyError(about_key(key_.text(), at.begin) + quoted(word) + " " + sentence);
 }
 
+// Nothing of this kind has such a name.
+void Binder::refuse_unknown(const Node& at, const char* kind, const std::string& rest) const {
+  throw KeyError(about_key(key_.text(), at.begin) + "unknown " + kind + " " +
+                 quoted(key_.word(at)) + rest);
+}
+
 void Binder::refuse_name(const Node& path) const {
-  std::string names;
-  for (const SchemaArgument& one : schema_) {
-    if (one.name.empty()) continue;
-    names += names.empty() ? "" : ", ";
-    names += one.name;
-  }
-  const std::string begin =
-      about_key(key_.text(), path.begin) + quoted(key_.word(path)) + " is no argument: ";
-  if (schema_.empty()) throw KeyError(begin + "there are none");
-  if (names.empty()) throw KeyError(begin + "they have only positions here, {0}, {1}, ...");
-  throw KeyError(begin + "there are " + names);
+  const auto has_name = [](std::string_view name) { return !name.empty(); };
+  const auto names = schema_ | ranges::views::transform(&SchemaArgument::name) |
+                     ranges::views::filter(has_name) | ranges::views::join(comma) |
+                     ranges::to<std::string>();
+  if (schema_.empty()) refuse_unknown(path, "argument", "; there are none");
+  if (names.empty()) refuse_unknown(path, "argument", "; expected a position: {0}, {1}, ...");
+  refuse_unknown(path, "argument", "; expected one of " + names);
 }
 
 void Binder::refuse_member(const Node& node, const TypeInfo& type) const {
-  if (type.shape != Shape::OBJECT)
-    refuse(node, "is no field: the type " + named(type) + " has none");
+  if (type.shape != Shape::OBJECT) {
+    refuse_unknown(node, "field", "; the type " + named(type) + " has none");
+  }
   if (!type.declared) refuse(node, "cannot be found: " + what_to_declare(type));
-  refuse(node, "is no field of " + named(type) + ", which has " + fields_of(type));
+  refuse_unknown(node, "field", " of " + named(type) + "; expected one of " + fields_of(type));
 }
 
 }  // namespace detail

@@ -1,4 +1,4 @@
-// Finds out whether a parsed key fits a schema: the run-time twin of fit.hpp.
+// Checks whether a parsed key fits a schema, as arguments.hpp does when a key is compiled.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +27,7 @@ class Binder {
   void check_leaf(const Node& path, const TypeInfo& type) const;
 
   [[noreturn]] void refuse(const Node& at, const std::string& sentence) const;
+  [[noreturn]] void refuse_unknown(const Node& at, const char* kind, const std::string& rest) const;
   [[noreturn]] void refuse_name(const Node& path) const;
   [[noreturn]] void refuse_member(const Node& node, const TypeInfo& type) const;
 

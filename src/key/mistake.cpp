@@ -22,8 +22,7 @@ std::string_view what_is_wrong(SyntaxError mistake) {
       return "is never closed: a quote is missing; write '' for a quote inside a text";
     case SyntaxError::VALUE_IS_EMPTY_TEXT: return "gives an empty text, which makes no key";
     case SyntaxError::END_OF_EXPRESSION_EXPECTED:
-      return "is one word too many: the expression should have ended before it, or '+', '%' or "
-             "'?:' should stand there";
+      return "is unexpected; expected the end of the expression, '+', '%' or '?:'";
     case SyntaxError::PARENTHESIS_IS_NEVER_CLOSED: return "is never closed: ')' is missing";
     case SyntaxError::BRACKET_IS_NEVER_CLOSED: return "is never closed: ']' is missing";
     case SyntaxError::QUOTE_INSIDE_AN_INDEX: return "holds a quote, which an index cannot";
@@ -33,9 +32,9 @@ std::string_view what_is_wrong(SyntaxError mistake) {
     case SyntaxError::MODULUS_OF_TEXT:
       return "needs an integer before it: a path, hash(...), size(...) or another '%'";
     case SyntaxError::FUNCTION_UNKNOWN:
-      return "is no function: there are lower, upper, hash, size and raw";
+      return "is an unknown function; expected one of lower, upper, hash, size, raw";
     case SyntaxError::SIZE_TAKES_A_PATH: return "takes a path, as in size(account.entries)";
-    case SyntaxError::MORE_THAN_ONE_STAR: return "is the second one: a key has at most one [*]";
+    case SyntaxError::MORE_THAN_ONE_STAR: return "is the second [*]; expected at most one";
     case SyntaxError::VALUES_WITH_NO_SEPARATOR_BETWEEN:
       return "could run into the value before it: put one of : / , | # or a space between them, or "
              "raw(...) around one";
@@ -49,9 +48,9 @@ std::string_view what_is_missing(SyntaxError mistake) {
   switch (mistake) {
     case SyntaxError::VALUE_EXPECTED:
       return "expected an argument's name, a position, a 'text', a function or '('";
-    case SyntaxError::MEMBER_NAME_EXPECTED: return "expected a member's name behind '.'";
+    case SyntaxError::MEMBER_NAME_EXPECTED: return "expected a member's name after '.'";
     case SyntaxError::INDEX_EXPECTED: return "expected a number, a 'text' or * between '[' and ']'";
-    case SyntaxError::MODULUS_EXPECTED: return "expected a number behind '%'";
+    case SyntaxError::MODULUS_EXPECTED: return "expected a number after '%'";
     default: return {};
   }
 }

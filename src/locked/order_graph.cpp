@@ -3,30 +3,31 @@
 
 #include <algorithm>
 
+#include <latchkey/key/node.hpp>
+#include <latchkey/key/parser.hpp>
 #include <latchkey/site.hpp>
+
+#include "core/quoted.hpp"
 
 namespace latchkey::detail {
 namespace {
 
-bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
+bool is_ascii_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 
-/// What is in quotes, and "{}" for all else between them.
-std::string shape_of_expression(std::string_view expression) {
-  std::string shape;
-  bool quoted = false;
-  for (const char c : expression) {
-    if (c == '\'') {
-      quoted = !quoted;
-    } else if (quoted) {
-      shape += c;
-    } else if (c != '+' && c != ' ' && !shape.ends_with("{}")) {
-      shape += "{}";
+/// Literal text stands for itself, everything else for "{}".
+void add_shape(std::string& shape, std::string_view key_template, const std::vector<Node>& nodes,
+               std::uint16_t index) {
+  const Node& node = nodes[index];
+  if (node.kind == NodeKind::TEXT) {
+    shape += key_template.substr(node.begin, node.length);
+  } else if (node.kind == NodeKind::JOIN) {
+    for (std::uint16_t at = node.first; at != 0; at = nodes[at].next) {
+      add_shape(shape, key_template, nodes, at);
     }
+  } else {
+    shape += "{}";
   }
-  return shape;
 }
-
-std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
 
 std::string by(const Origin& origin) {
   return quoted(origin.key_template) + " by " + origin.site->where();
@@ -35,31 +36,20 @@ std::string by(const Origin& origin) {
 }  // namespace
 
 std::string shape_of(std::string_view key_template) {
-  if (key_template.starts_with('\'') || key_template.starts_with('#')) {
-    return shape_of_expression(key_template);
-  }
+  if (key_template.size() > max_template_size) return std::string(key_template);
+  std::vector<Node> nodes(node_capacity(key_template.size()));
+  const Parse parse = Parser(key_template, nodes.data()).run();
+  // A key that was never a template may look like a wrong one.
+  if (parse.mistake != SyntaxError::NONE) return std::string(key_template);
   std::string shape;
-  bool inside = false;
-  for (std::size_t index = 0; index < key_template.size(); ++index) {
-    const char c = key_template[index];
-    const bool doubled = index + 1 < key_template.size() && key_template[index + 1] == c;
-    if (!inside && (c == '{' || c == '}') && doubled) {
-      shape += c;
-      ++index;
-    } else if (c == '{' || c == '}') {
-      inside = c == '{';
-      shape += c;
-    } else if (!inside) {
-      shape += c;
-    }
-  }
+  add_shape(shape, key_template, nodes, parse.root);
   return shape;
 }
 
 bool before_by_numbers(std::string_view left, std::string_view right) noexcept {
   std::size_t i = 0, j = 0;
   while (i < left.size() && j < right.size()) {
-    if (!is_digit(left[i]) || !is_digit(right[j])) {
+    if (!is_ascii_digit(left[i]) || !is_ascii_digit(right[j])) {
       if (left[i] != right[j]) {
         return static_cast<unsigned char>(left[i]) < static_cast<unsigned char>(right[j]);
       }
@@ -69,7 +59,7 @@ bool before_by_numbers(std::string_view left, std::string_view right) noexcept {
     const auto number = [](std::string_view text, std::size_t& from) {
       while (from < text.size() && text[from] == '0') ++from;
       const std::size_t begin = from;
-      while (from < text.size() && is_digit(text[from])) ++from;
+      while (from < text.size() && is_ascii_digit(text[from])) ++from;
       return text.substr(begin, from - begin);
     };
     const std::string_view one = number(left, i), other = number(right, j);

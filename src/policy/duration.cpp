@@ -23,7 +23,7 @@ constexpr std::array units{
 };
 constexpr std::int64_t longest = 3'650 * units.back().length;
 
-constexpr std::string_view forms = "a time is a whole number and ms, s, m, h or d, as in 250ms";
+constexpr const char* forms = "; expected a whole number and ms, s, m, h or d, as in 250ms";
 
 }  // namespace
 
@@ -32,18 +32,19 @@ Duration parse_duration(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
   if (error == std::errc::invalid_argument) {
-    return quoted_word(text) + " is no time: " + std::string(forms);
+    return "invalid time " + quoted_word(text) + forms;
   }
-  if (number < 0) return quoted_word(text) + " is negative: " + std::string(forms);
-  if (unit.empty()) return quoted_word(text) + " has no unit: write " + std::string(text) + "s";
+  if (number < 0) return "negative time " + quoted_word(text) + forms;
+  if (unit.empty())
+    return "missing unit in " + quoted_word(text) + "; expected " + std::string(text) + "s";
   for (const Unit& known : units) {
     if (known.name != unit) continue;
     if (error == std::errc::result_out_of_range || number > longest / known.length) {
-      return quoted_word(text) + " is more than ten years";
+      return quoted_word(text) + " is too long; expected at most ten years";
     }
     return milliseconds(number * known.length);
   }
-  return quoted_word(text) + " has the unit " + quoted_word(unit) + ": " + std::string(forms);
+  return "unknown unit " + quoted_word(unit) + " in " + quoted_word(text) + forms;
 }
 
 }  // namespace latchkey::detail

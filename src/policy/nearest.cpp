@@ -1,9 +1,16 @@
 // The right words that are nearest to a wrong one.
 #include "policy/nearest.hpp"
 
+#include <range/v3/range/conversion.hpp>
+#include <range/v3/view/join.hpp>
+#include <range/v3/view/map.hpp>
+#include <range/v3/view/take.hpp>
+
 #include <algorithm>
 #include <utility>
 #include <vector>
+
+#include "core/quoted.hpp"
 
 namespace latchkey::detail {
 namespace {
@@ -15,11 +22,8 @@ constexpr std::size_t most_near = 3;
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 std::string listed(std::span<const std::string_view> words, std::size_t most) {
-  std::string text;
-  for (const std::string_view word : words.first(std::min(most, words.size()))) {
-    if (!text.empty()) text += ", ";
-    text += word;
-  }
+  std::string text = words | ranges::views::take(most) |
+                     ranges::views::join(std::string_view(", ")) | ranges::to<std::string>();
   if (words.size() > most) text += ", ...";
   return text;
 }
@@ -49,29 +53,32 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::string nearest_words(std::string_view wrong, std::span<const std::string_view> right) {
-  if (right.empty()) return "; there is none";
+  if (right.empty()) return "; there are none";
   std::vector<std::pair<std::size_t, std::string_view>> near;
   for (const std::string_view word : right) {
     const std::size_t distance = edit_distance(wrong, word);
     if (distance <= std::max<std::size_t>(2, word.size() / 3)) near.emplace_back(distance, word);
   }
-  if (near.empty()) return "; known: " + listed(right, most_listed);
+  if (near.empty()) return "; expected one of " + listed(right, most_listed);
   std::sort(near.begin(), near.end());
-  std::vector<std::string_view> words;
-  for (const auto& [distance, word] : near) {
-    if (words.size() < most_near) words.push_back(word);
+  const auto words =
+      near | ranges::views::values | ranges::views::take(most_near) | ranges::to<std::vector>();
+  std::string text = "; did you mean ";
+  for (const std::string_view word : words) {
+    if (word != words.front()) text += word == words.back() ? " or " : ", ";
+    text += quoted(word);
   }
-  return "; nearest: " + listed(words, most_near);
+  return text + "?";
 }
 
 std::string quoted_word(std::string_view word) {
   constexpr std::size_t longest = 60;
-  std::string text = "'";
+  std::string text;
   for (const char c : word.substr(0, longest)) {
     text += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
   }
   if (word.size() > longest) text += "...";
-  return text + "'";
+  return quoted(text);
 }
 
 }  // namespace latchkey::detail

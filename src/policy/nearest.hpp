@@ -12,7 +12,8 @@ namespace latchkey::detail {
 /// case are the same.
 [[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// "; nearest: wait", or, where nothing is near, "; known: wait, lease", or "; there is none".
+/// "; did you mean 'wait'?"; if nothing is near, "; expected one of wait, lease"; if `right` is
+/// empty, "; there are none".
 [[nodiscard]] std::string nearest_words(std::string_view wrong,
                                         std::span<const std::string_view> right);
 

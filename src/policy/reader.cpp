@@ -21,7 +21,7 @@ class Reader {
   PolicyFile read(const YamlNode& root) {
     if (root.broken) return std::move(file_);
     if (root.kind != YamlNode::Kind::map) {
-      words_.tell({1, 1}, "a policy file holds backends, defaults, policies and rules");
+      words_.tell({1, 1}, "not a policy file; expected backends, defaults, policies and rules");
       return std::move(file_);
     }
     const YamlNode whole{.kind = YamlNode::Kind::text, .text = "the file"};
@@ -54,8 +54,8 @@ class Reader {
                                words_.words(entry->first, entry->second, &PolicyWord::in_rules)});
       }
     } else {
-      words_.tell(name.at, quoted_word(name.text) + " is no section of a policy file" +
-                               nearest_words(name.text, sections));
+      words_.tell(name.at,
+                  "unknown section " + quoted_word(name.text) + nearest_words(name.text, sections));
     }
   }
 
@@ -78,9 +78,10 @@ class Reader {
     if (file_.backend) {
       known_backend(*file_.backend);
     } else if (file_.backends.size() > 1) {
-      words_.tell(file_.backends.front().name.at,
-                  "there are several backends: say which one calls use, as in backend: " +
-                      file_.backends.front().name.value);
+      words_.tell(
+          file_.backends.front().name.at,
+          "several backends and no default; expected the one that calls use, as in backend: " +
+              file_.backends.front().name.value);
     }
     for (const NamedPolicy& policy : file_.policies) {
       if (policy.words.backend) known_backend(*policy.words.backend);
@@ -96,8 +97,8 @@ class Reader {
     std::vector<std::string_view> right;
     right.reserve(file_.backends.size());
     for (const BackendEntry& entry : file_.backends) right.push_back(entry.name.value);
-    words_.tell(name.at, "no backend is named " + quoted_word(name.value) +
-                             nearest_words(name.value, right));
+    words_.tell(name.at,
+                "unknown backend " + quoted_word(name.value) + nearest_words(name.value, right));
   }
 
   void known_policy(const SetMask<std::string>& name) {
@@ -106,7 +107,7 @@ class Reader {
     right.reserve(file_.policies.size());
     for (const NamedPolicy& policy : file_.policies) right.push_back(policy.name.value);
     words_.tell(name.at,
-                "no policy is named " + quoted_word(name.value) + nearest_words(name.value, right));
+                "unknown policy " + quoted_word(name.value) + nearest_words(name.value, right));
   }
 
   const Environment& environment_;

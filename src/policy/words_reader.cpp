@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -17,6 +18,31 @@ using std::chrono::milliseconds;
 
 constexpr std::string_view needs_code =
     "; skip_with and fallback need a value or a function, which stand in code";
+
+constexpr milliseconds shortest_lease{10};
+
+/// The word for a time without an end, if there is one, and the sentence for that of the other.
+template <class Time>
+struct Endless {
+  static constexpr std::string_view word{};
+  static constexpr std::string_view word_of_other{};
+  static constexpr const char* sentence = "";
+  static constexpr milliseconds value{};
+};
+template <>
+struct Endless<Wait> {
+  static constexpr std::string_view word = endless_wait;
+  static constexpr std::string_view word_of_other = endless_lease;
+  static constexpr const char* sentence = "'watchdog' is a lease; did you mean 'forever'?";
+  static constexpr Wait value{forever};
+};
+template <>
+struct Endless<Lease> {
+  static constexpr std::string_view word = endless_lease;
+  static constexpr std::string_view word_of_other = endless_wait;
+  static constexpr const char* sentence = "'forever' is a wait; did you mean 'watchdog'?";
+  static constexpr Lease value{watchdog};
+};
 
 /// A place of a value: an empty one has its name's.
 Place place_of(const YamlNode& name, const YamlNode& value) {
@@ -43,20 +69,21 @@ std::vector<const std::pair<YamlNode, YamlNode>*> WordsReader::entries(const Yam
   if (map.broken) return all;
   if (map.kind != YamlNode::Kind::map) {
     tell(place_of(name, map),
-         quoted_word(name.text) + " needs words of its own, indented below it");
+         quoted_word(name.text) + ": no words; expected them indented below it");
     return all;
   }
   for (const auto& entry : map.entries) {
     if (entry.first.broken) continue;
     if (entry.first.kind != YamlNode::Kind::text || entry.first.text.empty()) {
-      tell(entry.first.at, "a word is a text: a name that begins with { [ * & or ? is quoted");
+      tell(entry.first.at,
+           "not a word; expected quotes around a name that begins with { [ * & or ?");
       continue;
     }
     const auto earlier = std::find_if(all.begin(), all.end(), [&](const auto* known) {
       return known->first.text == entry.first.text;
     });
     if (earlier != all.end()) {
-      tell(entry.first.at, quoted_word(entry.first.text) + " stands here twice: first in line " +
+      tell(entry.first.at, "duplicate word " + quoted_word(entry.first.text) + "; first in line " +
                                std::to_string((*earlier)->first.at.line));
       continue;
     }
@@ -79,13 +106,13 @@ void WordsReader::no_text(const YamlNode& name, const YamlNode& value) {
   const std::string word = quoted_word(name.text);
   const Place at = place_of(name, value);
   if (value.kind == YamlNode::Kind::map && value.flow) {
-    return tell(at, "YAML reads {...} behind " + word + " as a map: quote it, as in \"{user.id}\"");
+    return tell(at, "YAML reads {...} after " + word + " as a map: quote it, as in \"{user.id}\"");
   }
   if (value.kind == YamlNode::Kind::list && value.flow) {
-    return tell(at, "YAML reads [...] behind " + word + " as a list: quote it");
+    return tell(at, "YAML reads [...] after " + word + " as a list: quote it");
   }
   if (value.kind == YamlNode::Kind::map || value.kind == YamlNode::Kind::list) {
-    return tell(at, word + " takes one text, not several lines of words");
+    return tell(at, word + ": several lines of words; expected one text");
   }
   const std::size_t behind = static_cast<std::size_t>(name.at.column) + name.text.size();
   const std::string_view own = line(name.at);
@@ -93,9 +120,9 @@ void WordsReader::no_text(const YamlNode& name, const YamlNode& value) {
   if (comment != std::string_view::npos) {
     return tell(
         {name.at.line, static_cast<int>(comment) + 1},
-        "YAML takes # behind " + word + " for a comment: quote the value, as in \"#user.id\"");
+        "YAML takes # after " + word + " for a comment: quote the value, as in \"#user.id\"");
   }
-  tell(at, word + " is empty");
+  tell(at, word + ": empty; expected a value");
 }
 
 /// `key: user #id` is the key `user` to YAML.
@@ -104,7 +131,7 @@ void WordsReader::check_cut(const YamlNode& name, const YamlNode& value) {
   const auto behind = static_cast<std::size_t>(value.at.column - 1) + value.text.size();
   if (has_comment_behind(line(value.at), behind)) {
     tell(value.at, "YAML ends " + quoted_word(value.text) +
-                       " before the #: quote the whole value, or put a blank behind the # of a "
+                       " before the #: quote the whole value, or put a blank after the # of a "
                        "comment");
   }
 }
@@ -126,22 +153,16 @@ void WordsReader::word(PolicyWords& words, const YamlNode& name, const YamlNode&
     words.key_is_wrong = words.key_is_wrong || name.text == "key";
     return;
   }
-  if (name.text == "key") {
-    words.key = said;
-  } else if (name.text == "policy") {
-    words.policy = said;
-  } else if (name.text == "backend") {
-    words.backend = said;
-  } else if (name.text == "wait" || name.text == "lease" || name.text == "hold_for") {
-    time_word(words, name, said->value, said->at);
-  } else {
-    named_word(words, name, said->value, said->at);
-  }
+  const auto store = [&]<class Value>(const WordMember<Value>& member) {
+    words.*member.said = parse<Value>(name, *said);
+  };
+  std::visit(store, known->member);
   const bool unsafe =
       words.on_timeout && words.on_timeout->value == OnTimeout::RUN_UNLOCKED_DANGEROUSLY;
   if (name.text == "on_timeout" && unsafe && where == &PolicyWord::in_defaults) {
-    tell(said->at,
-         "'run_unlocked_dangerously' is said at the methods concerned, never for all of them");
+    tell(
+        said->at,
+        "'run_unlocked_dangerously' is not allowed in defaults; expected at the methods concerned");
     words.on_timeout.reset();
   }
 }
@@ -151,84 +172,66 @@ void WordsReader::unknown_word(const YamlNode& name, Where where) {
   for (const PolicyWord& word : policy_words) {
     if (word.name == name.text) {
       const char* const place = word.in_policies ? "policies and rules" : "rules";
-      return tell(name.at, quoted_word(name.text) + " stands in " + place + " only");
+      return tell(name.at,
+                  quoted_word(name.text) + " is not allowed here; expected in " + place + " only");
     }
     if (word.*where) right.push_back(word.name);
   }
-  tell(name.at,
-       quoted_word(name.text) + " is no word of a policy" + nearest_words(name.text, right));
+  tell(name.at, "unknown word " + quoted_word(name.text) + nearest_words(name.text, right));
 }
 
-void WordsReader::time_word(PolicyWords& words, const YamlNode& name, const std::string& text,
-                            Place at) {
-  const std::string before = quoted_word(name.text) + ": ";
-  if (name.text == "wait" && text == endless_wait) {
-    words.wait = SetMask<Wait>{forever, at};
-    return;
-  }
-  if (name.text == "lease" && text == endless_lease) {
-    words.lease = SetMask<Lease>{watchdog, at};
-    return;
-  }
-  if (name.text == "wait" && text == endless_lease) {
-    return tell(at, before + "'watchdog' is a lease; the wait without an end is 'forever'");
-  }
-  if (name.text == "lease" && text == endless_wait) {
-    return tell(at, before + "'forever' is a wait; the lease without an end is 'watchdog'");
-  }
-  const Duration time = parse_duration(text);
-  if (const auto* mistake = std::get_if<std::string>(&time)) {
-    std::string more;
-    if (name.text == "wait") more = ", or 'forever'";
-    if (name.text == "lease") more = ", or 'watchdog'";
-    return tell(at, before + *mistake + more);
-  }
-  const milliseconds length = std::get<milliseconds>(time);
-  if (name.text == "wait") {
-    words.wait = SetMask<Wait>{length, at};
-  } else if (name.text == "hold_for") {
-    words.hold_for = SetMask<milliseconds>{length, at};
-  } else if (length < milliseconds(10)) {
-    tell(at, before + "'" + text + "' is too short: a lease is at least 10ms");
+template <class Value>
+Perhaps<Value> WordsReader::parse(const YamlNode& name, const SetMask<std::string>& said) {
+  if constexpr (std::is_same_v<Value, std::string>) {
+    return said;
+  } else if constexpr (std::is_constructible_v<Value, milliseconds>) {
+    return time<Value>(name, said);
   } else {
-    words.lease = SetMask<Lease>{length, at};
+    return one_of_spellings<Value>(name, said);
   }
 }
 
-template <class Value, std::size_t N>
-Perhaps<Value> WordsReader::one_of(const Names<Value, N>& names, const YamlNode& name,
-                                   const std::string& text, Place at) {
+template <class Time>
+Perhaps<Time> WordsReader::time(const YamlNode& name, const SetMask<std::string>& said) {
+  const std::string before = quoted_word(name.text) + ": ";
+  if (said.value == Endless<Time>::word) return SetMask<Time>{Endless<Time>::value, said.at};
+  if (!Endless<Time>::word.empty() && said.value == Endless<Time>::word_of_other) {
+    tell(said.at, before + Endless<Time>::sentence);
+    return std::nullopt;
+  }
+  const Duration length = parse_duration(said.value);
+  if (const auto* mistake = std::get_if<std::string>(&length)) {
+    const std::string word(Endless<Time>::word);
+    tell(said.at, before + *mistake + (word.empty() ? word : ", or '" + word + "'"));
+    return std::nullopt;
+  }
+  const milliseconds time = std::get<milliseconds>(length);
+  if (std::is_same_v<Time, Lease> && time < shortest_lease) {
+    tell(said.at, before + quoted_word(said.value) + " is too short; expected at least 10ms");
+    return std::nullopt;
+  }
+  return SetMask<Time>{Time(time), said.at};
+}
+
+template <class Value>
+Perhaps<Value> WordsReader::one_of_spellings(const YamlNode& name,
+                                             const SetMask<std::string>& said) {
   std::vector<std::string_view> right;
-  for (const auto& [spelling, value] : names) {
-    if (spelling == text) return SetMask<Value>{value, at};
+  for (const auto& [spelling, value] : Spellings<Value>::names) {
+    if (spelling == said.value) return SetMask<Value>{value, said.at};
     right.push_back(spelling);
   }
-  const bool in_code = text.starts_with("skip_with") || text.starts_with("fallback");
-  tell(at, quoted_word(name.text) + ": " + quoted_word(text) + " is none of its words" +
-               nearest_words(text, right) + std::string(in_code ? needs_code : ""));
+  const bool in_code = said.value.starts_with("skip_with") || said.value.starts_with("fallback");
+  tell(said.at, quoted_word(name.text) + ": unknown value " + quoted_word(said.value) +
+                    nearest_words(said.value, right) + std::string(in_code ? needs_code : ""));
   return std::nullopt;
-}
-
-void WordsReader::named_word(PolicyWords& words, const YamlNode& name, const std::string& text,
-                             Place at) {
-  if (name.text == "type") {
-    words.type = one_of(type_names, name, text, at);
-  } else if (name.text == "on_timeout") {
-    words.on_timeout = one_of(on_timeout_names, name, text, at);
-  } else if (name.text == "on_unavailable") {
-    words.on_unavailable = one_of(on_unavailable_names, name, text, at);
-  } else if (name.text == "on_lost") {
-    words.on_lost = one_of(on_lost_names, name, text, at);
-  } else {
-    words.unlocked = one_of(unlocked_names, name, text, at);
-  }
 }
 
 void WordsReader::check_hold_for(const PolicyWords& words) {
   if (!words.hold_for || !words.lease || words.lease->value.is_watchdog()) return;
   if (words.hold_for->value > words.lease->value.length(milliseconds(0))) {
     tell(words.hold_for->at,
-         "'hold_for' is longer than the lease, which ends it earlier: say a longer lease");
+         "'hold_for' is longer than the lease, which ends it earlier; expected a longer lease");
   }
 }
 

@@ -33,16 +33,18 @@ class WordsReader {
 
  private:
   void word(PolicyWords& words, const YamlNode& name, const YamlNode& value, Where where);
-  void time_word(PolicyWords& words, const YamlNode& name, const std::string& text, Place at);
-  void named_word(PolicyWords& words, const YamlNode& name, const std::string& text, Place at);
+  template <class Value>
+  [[nodiscard]] Perhaps<Value> parse(const YamlNode& name, const SetMask<std::string>& said);
+  template <class Time>
+  [[nodiscard]] Perhaps<Time> time(const YamlNode& name, const SetMask<std::string>& said);
+  template <class Value>
+  [[nodiscard]] Perhaps<Value> one_of_spellings(const YamlNode& name,
+                                                const SetMask<std::string>& said);
   void unknown_word(const YamlNode& name, Where where);
   void no_text(const YamlNode& name, const YamlNode& value);
   void check_cut(const YamlNode& name, const YamlNode& value);
   void check_hold_for(const PolicyWords& words);
   [[nodiscard]] std::string_view line(Place at) const;
-  template <class Value, std::size_t N>
-  [[nodiscard]] Perhaps<Value> one_of(const Names<Value, N>& names, const YamlNode& name,
-                                      const std::string& text, Place at);
 
   std::vector<std::string_view> lines_;
   Problems& problems_;

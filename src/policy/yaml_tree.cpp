@@ -114,7 +114,7 @@ class Repair {
       const bool first = times_[said_at] == 0;
       const bool whole = !first || !split_line(lines_[said_at]).value;
       if (first) {
-        problems.push_back({place_of(said.mark), "this is no YAML: " + said.msg +
+        problems.push_back({place_of(said.mark), "not YAML: " + said.msg +
                                                      "; values with : # { } ' in them are quoted"});
       }
       take_out(said_at);

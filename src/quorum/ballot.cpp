@@ -1,6 +1,10 @@
 // What a majority of servers says to one request.
 #include "quorum/ballot.hpp"
 
+#include <range/v3/range/conversion.hpp>
+#include <range/v3/view/filter.hpp>
+#include <range/v3/view/transform.hpp>
+
 #include <algorithm>
 #include <string_view>
 
@@ -84,11 +88,12 @@ std::optional<Outcome> Ballot::of_release(const std::vector<std::string>& names)
 // only they know it by.
 Outcome Ballot::busy() const {
   Outcome outcome = of_kind(Kind::busy);
-  std::vector<std::chrono::milliseconds> ends;
-  for (const auto& vote : votes_) {
-    if (!vote || vote->kind != Kind::busy) continue;
-    if (vote->retry_after) ends.push_back(*vote->retry_after);
-  }
+  const auto is_busy_until = [](const std::optional<Outcome>& vote) {
+    return vote && vote->kind == Kind::busy && vote->retry_after;
+  };
+  const auto end_of = [](const std::optional<Outcome>& vote) { return *vote->retry_after; };
+  auto ends = votes_ | ranges::views::filter(is_busy_until) | ranges::views::transform(end_of) |
+              ranges::to<std::vector>();
   std::ranges::sort(ends);
   const std::size_t yes = count(Kind::granted);
   const std::size_t needed = majority() - yes;

@@ -21,7 +21,7 @@ struct Operation;
 struct SubRequest : Request {
   Operation* of = nullptr;
   std::size_t server = 0;
-  /// Of a READ: a look at the gate goes before the acquire, in the same write (quorum_gate.cpp).
+  /// Of a READ: a look at the gate goes before the acquire, in the same write (quorum_holds.cpp).
   enum class Part : std::uint8_t { main, enters_gate, leaves_gate } part = Part::main;
   bool sent_out = false;  ///< this server is asked
   bool answered = false;
@@ -29,7 +29,7 @@ struct SubRequest : Request {
 
 /// Lives until every server that was asked has been completed, long after it was decided.
 struct Operation {
-  Operation(Verb what, std::size_t servers) : ballot(what, servers), errands(servers) {}
+  Operation(Verb what, std::size_t servers) : ballot(what, servers), sub_requests(servers) {}
 
   Request* asked = nullptr;  ///< null: the quorum's own, of which nobody is told
   Sink* sink = nullptr;
@@ -40,12 +40,12 @@ struct Operation {
   Clock::time_point deadline = Clock::never();
   std::string patience{};  ///< what is said of a server that lets it pass
   Ballot ballot;
-  std::vector<SubRequest> errands;
+  std::vector<SubRequest> sub_requests;
   std::string gate{};                 ///< the gate's key; empty: it is not looked at
   std::vector<SubRequest> at_gate{};  ///< two for each server
   std::vector<bool> shut{};           ///< by server: a WRITE waits there
   bool is_gate = false;               ///< a WRITE shuts or opens it
-  std::size_t open = 0;               ///< errands without an answer
+  std::size_t open = 0;               ///< sub-requests without an answer
   bool decided = false;
   /// Decided, and told once what it was granted is given back, or at its deadline.
   Outcome outcome{};

@@ -1,4 +1,4 @@
-// Several servers as one backend: requests in, errands out, and back.
+// Several servers as one backend: requests in, sub-requests out, and back.
 #include "quorum/quorum_backend.hpp"
 
 #include <algorithm>
@@ -40,7 +40,7 @@ QuorumBackend::QuorumBackend(std::vector<std::unique_ptr<Backend>> servers, Cloc
 
 QuorumBackend::~QuorumBackend() {
   unregister_fork_participant(*this);
-  servers_.clear();  // no errand is under way from here on
+  servers_.clear();  // no sub-request is under way from here on
 }
 
 void QuorumBackend::submit(std::span<Request* const> requests, Sink& sink) {
@@ -131,53 +131,55 @@ Operation& QuorumBackend::operation(Verb verb, const HoldId& id, const HoldId& w
   made.lease = lease;
   made.decided = true;  // where nobody waits for what it comes to
   for (std::size_t server = 0; server < servers_.size(); ++server) {
-    SubRequest& errand = made.errands[server];
-    errand.verb = verb;
-    errand.type = type;
-    errand.key = made.key;
-    errand.id = wire;
-    errand.lease = verb == Verb::verify ? milliseconds(0) : lease;
-    errand.sent = clock_.now();
-    errand.of = &made;
-    errand.server = server;
+    SubRequest& sub_request = made.sub_requests[server];
+    sub_request.verb = verb;
+    sub_request.type = type;
+    sub_request.key = made.key;
+    sub_request.id = wire;
+    sub_request.lease = verb == Verb::verify ? milliseconds(0) : lease;
+    sub_request.sent = clock_.now();
+    sub_request.of = &made;
+    sub_request.server = server;
   }
   return made;
 }
 
-void QuorumBackend::send_to(Operation& made, std::size_t server) { send_to(made.errands[server]); }
+void QuorumBackend::send_to(Operation& made, std::size_t server) {
+  send_to(made.sub_requests[server]);
+}
 
-void QuorumBackend::send_to(SubRequest& errand) {
-  errand.sent_out = true;
-  ++errand.of->open;
-  ++awaited_[errand.server];
+void QuorumBackend::send_to(SubRequest& sub_request) {
+  sub_request.sent_out = true;
+  ++sub_request.of->open;
+  ++awaited_[sub_request.server];
 }
 
 void QuorumBackend::completed(Request& request, Outcome&& outcome) noexcept {
-  auto& errand = static_cast<SubRequest&>(request);
+  auto& sub_request = static_cast<SubRequest&>(request);
   Later later;
   {
     const Lock lock(mutex_);
-    Operation& one = *errand.of;
-    errand.answered = true;
+    Operation& one = *sub_request.of;
+    sub_request.answered = true;
     // A READ that got in where a WRITE waits is one that came too late.
-    const bool shut =
-        errand.part == SubRequest::Part::main && !one.shut.empty() && one.shut[errand.server];
+    const bool shut = sub_request.part == SubRequest::Part::main && !one.shut.empty() &&
+                      one.shut[sub_request.server];
     if (shut && outcome.kind == Outcome::Kind::granted && live(one)) {
-      give_back(one, errand.server, later);
+      give_back(one, sub_request.server, later);
       outcome = Outcome{};
       outcome.kind = Outcome::Kind::busy;
     }
     --one.open;
-    --awaited_[errand.server];
-    if (outcome.kind != Outcome::Kind::unknown) slow_[errand.server] = 0;
-    if (errand.part == SubRequest::Part::main) {
-      follow_up(errand, outcome, later);
+    --awaited_[sub_request.server];
+    if (outcome.kind != Outcome::Kind::unknown) slow_[sub_request.server] = 0;
+    if (sub_request.part == SubRequest::Part::main) {
+      follow_up(sub_request, outcome, later);
       if (!one.decided) {
-        one.ballot.vote(errand.server, outcome);
+        one.ballot.vote(sub_request.server, outcome);
         decide(one, later);
       }
-    } else if (errand.part == SubRequest::Part::enters_gate) {
-      one.shut[errand.server] = outcome.kind == Outcome::Kind::busy;
+    } else if (sub_request.part == SubRequest::Part::enters_gate) {
+      one.shut[sub_request.server] = outcome.kind == Outcome::Kind::busy;
     }
     if (Operation* const waiting = std::exchange(one.released_for, nullptr)) {
       if (--waiting->giving_back == 0) tell(*waiting, later);
@@ -206,21 +208,22 @@ void QuorumBackend::expire(Later& later) {
   }
 }
 
-// With the mutex let go. An errand is not looked at once its server has it: the operation may end.
+// The mutex is not held. A sub-request is not read once its server has it: the operation may end.
 void QuorumBackend::carry_out(Later& later) noexcept {
-  std::vector<std::vector<Request*>> errands(later.start.empty() ? 0 : servers_.size());
+  std::vector<std::vector<Request*>> sub_requests(later.start.empty() ? 0 : servers_.size());
   for (Operation* const one : later.start) {
-    for (SubRequest& errand : one->errands) {
-      if (!errand.sent_out) continue;
-      std::vector<Request*>& all = errands[errand.server];
-      const std::size_t gate = 2 * errand.server;
+    for (SubRequest& sub_request : one->sub_requests) {
+      if (!sub_request.sent_out) continue;
+      std::vector<Request*>& all = sub_requests[sub_request.server];
+      const std::size_t gate = 2 * sub_request.server;
       if (!one->at_gate.empty()) all.push_back(&one->at_gate[gate]);
-      all.push_back(&errand);
+      all.push_back(&sub_request);
       if (!one->at_gate.empty()) all.push_back(&one->at_gate[gate + 1]);
     }
   }
-  for (std::size_t server = 0; server < errands.size(); ++server) {
-    if (!errands[server].empty()) servers_[server]->submit(errands[server], from_[server]);
+  for (std::size_t server = 0; server < sub_requests.size(); ++server) {
+    if (!sub_requests[server].empty())
+      servers_[server]->submit(sub_requests[server], from_[server]);
   }
   for (Answer& answer : later.answers) {
     ++told_;
@@ -236,8 +239,8 @@ QuorumBackend::Round QuorumBackend::round() {
     const Operation* const who = one.released_for != nullptr ? one.released_for : &one;
     if (!who->awaited() || (who == &one && one.decided)) continue;
     made.deadline = std::min(made.deadline, who->deadline);
-    for (const SubRequest& errand : one.errands) {
-      if (errand.sent_out && !errand.answered) waited_for[errand.server] = true;
+    for (const SubRequest& sub_request : one.sub_requests) {
+      if (sub_request.sent_out && !sub_request.answered) waited_for[sub_request.server] = true;
     }
   }
   for (std::size_t server = 0; server < servers_.size(); ++server) {

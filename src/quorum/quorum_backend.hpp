@@ -110,9 +110,9 @@ class QuorumBackend final : public Backend, private ForkParticipant {
   Operation& operation(Verb verb, const HoldId& id, const HoldId& wire, std::string_view key,
                        LockType type, std::chrono::milliseconds lease);
   void send_to(Operation& made, std::size_t server);
-  void send_to(SubRequest& errand);
+  void send_to(SubRequest& sub_request);
   void compensate(Later& later);
-  // the gate (quorum_gate.cpp)
+  // the gate (quorum_holds.cpp)
   void look_at_gate(Operation& made);
   void shut_gate(const Operation& busy, Later& later);
   void open_gate(const HoldId& writer, Later& later);
@@ -123,7 +123,7 @@ class QuorumBackend final : public Backend, private ForkParticipant {
   void tell(Operation& one, Later& later);
   Operation& give_back(const Operation& of, std::size_t server, Later& later);
   void repair(const Operation& of, std::size_t server, Later& later);
-  void follow_up(const SubRequest& errand, const Outcome& outcome, Later& later);
+  void follow_up(const SubRequest& sub_request, const Outcome& outcome, Later& later);
   void expire(Later& later);
   void end_if_done(Operation& one, Later& later);
   /// How long the answers of the servers are waited for. An acquire does not wait for a slow
@@ -166,7 +166,7 @@ class QuorumBackend final : public Backend, private ForkParticipant {
   std::vector<Sink*> sinks_;          ///< all that ever submitted
   std::vector<Answer> answers_;       ///< that no server need be asked for
   std::vector<unsigned> slow_;        ///< by server: decisions in a row that it was too late for
-  std::vector<std::size_t> awaited_;  ///< by server: errands without an answer
+  std::vector<std::size_t> awaited_;  ///< by server: sub-requests without an answer
 };
 
 }  // namespace latchkey::detail::quorum

@@ -1,4 +1,5 @@
-// Which room each file of the library belongs to, and what may enter it: the tables to extend.
+// The layer of each file of the library, and the places of third-party headers: the tables to
+// extend.
 #pragma once
 
 #include <array>
@@ -6,7 +7,7 @@
 
 namespace latchkey::tidy {
 
-/// Includes go strictly downwards; rooms of one level do not know each other.
+/// Includes go strictly downwards; layers of one level do not include each other.
 struct Layer {
   std::string_view name;
   int level;
@@ -86,7 +87,7 @@ inline constexpr std::array places{
     Place{"include/latchkey/testing/", testing},
     Place{"include/latchkey/testing.hpp", testing},
     Place{"include/latchkey/latchkey.hpp", everything},
-    // private rooms
+    // private folders
     Place{"src/core/", core},
     Place{"src/reflect/", reflect},
     Place{"src/aspect/", aspect},
@@ -121,7 +122,7 @@ inline constexpr std::array third_parties{
     ThirdParty{"hiredis/", "no file of latchkey's", {"tests/consumer/"}},
     ThirdParty{"openssl/", "src/redis", {"src/redis/"}},
     ThirdParty{"latchkey/third_party/",
-               "the reflect room",
+               "the reflect layer",
                {"include/latchkey/reflect", "src/reflect/", "tests/"}},
     ThirdParty{"boost/", "no file of latchkey's", {"tests/consumer/"}},
     ThirdParty{"range/v3/", ".cpp files", {"src/", "tests/", "examples/", "bench/"}, true},
@@ -147,5 +148,7 @@ inline constexpr std::array system_folders{"sys/", "arpa/", "netinet/", "linux/"
 inline constexpr std::size_t most_lines = 300;
 inline constexpr std::size_t most_function_lines = 70;
 inline constexpr std::size_t most_columns = 100;
+inline constexpr std::size_t most_files_of_a_class = 3;
+inline constexpr std::size_t most_files_of_a_folder = 30;
 
 }  // namespace latchkey::tidy

@@ -2,10 +2,15 @@
 #include "rules.hpp"
 
 #include <algorithm>
+#include <cctype>
+#include <map>
 #include <optional>
 #include <regex>
+#include <set>
 
+#include "exceptions.hpp"
 #include "layers.hpp"
+#include "private_words.hpp"
 
 namespace latchkey::tidy {
 namespace {
@@ -40,11 +45,24 @@ std::size_t columns(std::string_view line) {
       line, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
+bool is_word_byte(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+/// `word` stands in `line`, and not as a part of a longer one.
+bool has_word(std::string_view line, std::string_view word) {
+  for (std::size_t from = line.find(word); from != std::string_view::npos;
+       from = line.find(word, from + 1)) {
+    const std::size_t end = from + word.size();
+    const bool begins = from == 0 || !is_word_byte(line[from - 1]);
+    if (begins && (end == line.size() || !is_word_byte(line[end]))) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
-Findings belongs_to_a_room(const SourceFile& file) {
+Findings belongs_to_a_layer(const SourceFile& file) {
   if (!is_library(file.path) || layer_of(file.path)) return {};
-  return {at(file, 1, "belongs to no room: add it to tests/tidy/layers.hpp")};
+  return {at(file, 1, "belongs to no layer: add it to tests/tidy/layers.hpp")};
 }
 
 Findings includes_go_downwards(const SourceFile& file) {
@@ -56,12 +74,12 @@ Findings includes_go_downwards(const SourceFile& file) {
     if (!path) continue;
     const std::optional<Layer> other = layer_of(*path);
     if (!other) {
-      findings.push_back(at(file, include.line, include.name + " belongs to no room"));
+      findings.push_back(at(file, include.line, include.name + " belongs to no layer"));
     } else if (other->name != own->name && other->level >= own->level) {
       findings.push_back(at(file, include.line,
-                            "room " + std::string{own->name} + " (level " +
+                            "layer " + std::string{own->name} + " (level " +
                                 std::to_string(own->level) + ") includes " + include.name +
-                                " of room " + std::string{other->name} + " (level " +
+                                " of layer " + std::string{other->name} + " (level " +
                                 std::to_string(other->level) + ")"));
     }
     if (file.path.starts_with("include/") && include.quoted) {
@@ -71,7 +89,7 @@ Findings includes_go_downwards(const SourceFile& file) {
   return findings;
 }
 
-Findings third_parties_stay_in_their_rooms(const SourceFile& file) {
+Findings third_parties_stay_in_their_layers(const SourceFile& file) {
   Findings findings;
   for (const Include& include : file.includes()) {
     const auto begins = [&](std::string_view prefix) { return include.name.starts_with(prefix); };
@@ -80,7 +98,7 @@ Findings third_parties_stay_in_their_rooms(const SourceFile& file) {
       const bool known = include.quoted || begins("latchkey/") ||
                          include.name.find('/') == std::string::npos ||
                          std::ranges::any_of(system_folders, begins);
-      if (!known) findings.push_back(at(file, include.line, include.name + " has no room"));
+      if (!known) findings.push_back(at(file, include.line, include.name + " has no layer"));
       continue;
     }
     const bool allowed =
@@ -163,6 +181,61 @@ Findings first_line_says_why(const SourceFile& file) {
   constexpr std::size_t shortest = 12;
   if (first.starts_with("// ") && first.size() >= shortest) return {};
   return {at(file, 1, "the first line does not say why this file exists")};
+}
+
+Findings uses_no_private_word(const SourceFile& file) {
+  // Examples have words of their own trades; tests/tidy has the table.
+  for (const char* folder : {"examples/", "bench/", "tests/tidy/"}) {
+    if (file.path.starts_with(folder)) return {};
+  }
+  Findings findings;
+  std::size_t number = 0;
+  for (const std::string_view line : file.lines()) {
+    ++number;
+    for (const PrivateWord& known : private_words) {
+      if (!has_word(line, known.word)) continue;
+      findings.push_back(at(file, number,
+                            "private word '" + std::string{known.word} + "'; expected " +
+                                std::string{known.instead}));
+    }
+  }
+  return findings;
+}
+
+Findings classes_are_in_few_files(const std::vector<SourceFile>& files) {
+  static const std::regex member{R"(^(?:[A-Za-z_].*?)?\b([A-Z]\w+)::~?\w+\()"};
+  std::map<std::string, std::set<std::string>> definitions;
+  for (const SourceFile& file : files) {
+    if (file.is_header() || !file.path.starts_with("src/")) continue;
+    const std::string folder = file.path.substr(0, file.path.find('/', sizeof "src/" - 1));
+    for (const std::string_view line : file.lines()) {
+      std::match_results<std::string_view::const_iterator> match;
+      if (line.find("::") == std::string_view::npos || line.ends_with(';')) continue;
+      if (!std::regex_search(line.begin(), line.end(), match, member)) continue;
+      definitions[folder + " " + match[1].str()].insert(file.path);
+    }
+  }
+  Findings findings;
+  for (const auto& [name, paths] : definitions) {
+    if (paths.size() <= most_files_of_a_class) continue;
+    if (std::ranges::find(spread_classes, name) != spread_classes.end()) continue;
+    findings.push_back(name + ": defined in " + std::to_string(paths.size()) +
+                       " files; expected at most " + std::to_string(most_files_of_a_class));
+  }
+  return findings;
+}
+
+Findings folders_are_small(const std::vector<SourceFile>& files) {
+  std::map<std::string, std::size_t> counts;
+  for (const SourceFile& file : files) ++counts[file.path.substr(0, file.path.rfind('/'))];
+  Findings findings;
+  for (const auto& [folder, count] : counts) {
+    if (count <= most_files_of_a_folder) continue;
+    if (std::ranges::find(crowded_folders, folder) != crowded_folders.end()) continue;
+    findings.push_back(folder + ": " + std::to_string(count) + " files; expected at most " +
+                       std::to_string(most_files_of_a_folder));
+  }
+  return findings;
 }
 
 }  // namespace latchkey::tidy

@@ -11,14 +11,19 @@ namespace latchkey::tidy {
 /// Each says what is wrong as "path:line: sentence"; nothing to say means that the rule is kept.
 using Findings = std::vector<std::string>;
 
-Findings belongs_to_a_room(const SourceFile& file);
+Findings belongs_to_a_layer(const SourceFile& file);
 Findings includes_go_downwards(const SourceFile& file);
-Findings third_parties_stay_in_their_rooms(const SourceFile& file);
+Findings third_parties_stay_in_their_layers(const SourceFile& file);
 Findings file_is_short(const SourceFile& file);
 Findings functions_are_short(const SourceFile& file);
 Findings lines_are_narrow(const SourceFile& file);
 Findings header_is_included_once(const SourceFile& file);
 Findings nothing_is_left_to_do(const SourceFile& file);
 Findings first_line_says_why(const SourceFile& file);
+Findings uses_no_private_word(const SourceFile& file);
+
+// These look at all files at once.
+Findings classes_are_in_few_files(const std::vector<SourceFile>& files);
+Findings folders_are_small(const std::vector<SourceFile>& files);
 
 }  // namespace latchkey::tidy

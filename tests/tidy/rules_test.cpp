@@ -18,11 +18,11 @@ std::string lines(std::size_t count, const std::string& line = "int x;") {
   return text;
 }
 
-TEST(TidyRules, AFileOfTheLibraryBelongsToARoom) {
-  EXPECT_EQ(belongs_to_a_room(file("src/attic/a.cpp", "")).size(), 1U);
-  EXPECT_EQ(belongs_to_a_room(file("include/latchkey/gadget.hpp", "")).size(), 1U);
-  EXPECT_TRUE(belongs_to_a_room(file("src/locks/a.cpp", "")).empty());
-  EXPECT_TRUE(belongs_to_a_room(file("tests/unit/a.cpp", "")).empty());
+TEST(TidyRules, AFileOfTheLibraryBelongsToALayer) {
+  EXPECT_EQ(belongs_to_a_layer(file("src/attic/a.cpp", "")).size(), 1U);
+  EXPECT_EQ(belongs_to_a_layer(file("include/latchkey/gadget.hpp", "")).size(), 1U);
+  EXPECT_TRUE(belongs_to_a_layer(file("src/locks/a.cpp", "")).empty());
+  EXPECT_TRUE(belongs_to_a_layer(file("tests/unit/a.cpp", "")).empty());
 }
 
 TEST(TidyRules, IncludesGoDownwards) {
@@ -30,13 +30,13 @@ TEST(TidyRules, IncludesGoDownwards) {
   const auto found = includes_go_downwards(file("src/core/a.cpp", up));
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found.front(),
-            "src/core/a.cpp:1: room core (level 0) includes latchkey/locks.hpp of room locks "
+            "src/core/a.cpp:1: layer core (level 0) includes latchkey/locks.hpp of layer locks "
             "(level 4)");
   EXPECT_TRUE(includes_go_downwards(file("src/locked/a.cpp", up)).empty());
   EXPECT_TRUE(includes_go_downwards(file("src/locks/a.cpp", up)).empty());
 }
 
-TEST(TidyRules, RoomsOfOneLevelDoNotKnowEachOther) {
+TEST(TidyRules, LayersOfOneLevelDoNotKnowEachOther) {
   EXPECT_EQ(
       includes_go_downwards(file("src/memory/a.cpp", "#include \"locks/event_context.hpp\"\n"))
           .size(),
@@ -54,14 +54,15 @@ TEST(TidyRules, APublicHeaderIncludesNoPrivateOne) {
             1U);
 }
 
-TEST(TidyRules, AnIncludedFileBelongsToARoom) {
+TEST(TidyRules, AnIncludedFileBelongsToALayer) {
   EXPECT_EQ(
       includes_go_downwards(file("src/core/a.cpp", "#include <latchkey/gadget.hpp>\n")).size(), 1U);
 }
 
-TEST(TidyRules, ThirdPartiesStayInTheirRooms) {
+TEST(TidyRules, ThirdPartiesStayInTheirLayers) {
   const auto findings = [](const char* path, const char* header) {
-    return third_parties_stay_in_their_rooms(file(path, std::string{"#include <"} + header + ">\n"))
+    return third_parties_stay_in_their_layers(
+               file(path, std::string{"#include <"} + header + ">\n"))
         .size();
   };
   EXPECT_EQ(findings("src/locks/a.cpp", "latchkey_hiredis/hiredis.h"), 1U);
@@ -144,6 +145,39 @@ TEST(TidyRules, TheFirstLineSaysWhy) {
   EXPECT_EQ(first_line_says_why(file("a.cpp", "#include <a>\n")).size(), 1U);
   EXPECT_EQ(first_line_says_why(file("a.cpp", "// a.cpp\n")).size(), 1U);
   EXPECT_TRUE(first_line_says_why(file("a.cpp", "// Reads what the user wrote.\n")).empty());
+}
+
+TEST(TidyRules, APrivateWordIsFoundAsAWholeWord) {
+  const auto found = uses_no_private_word(file("src/core/a.cpp", "int x;\nDormitory rooms;\n"));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found.front(), "src/core/a.cpp:2: private word 'Dormitory'; expected FutexWaitSet");
+  EXPECT_EQ(uses_no_private_word(file("docs/a.md", "the seats, the rhythm, the words\n")).size(),
+            1U);
+  EXPECT_TRUE(
+      uses_no_private_word(file("src/core/a.cpp", "DormitoryTest my_Gate Gates\n")).empty());
+}
+
+TEST(TidyRules, AClassIsDefinedInAtMostThreeFiles) {
+  const std::string body = "int Clock::now() const {\n  return Owner::make();\n}\n";
+  std::vector<SourceFile> files;
+  for (const char* name : {"a", "b", "c"}) {
+    files.push_back(file("src/core/" + std::string(name) + ".cpp", body));
+  }
+  EXPECT_TRUE(classes_are_in_few_files(files).empty());
+  files.push_back(file("src/core/d.cpp", "Clock::~Clock() {\n}\n"));
+  EXPECT_EQ(classes_are_in_few_files(files),
+            Findings{"src/core Clock: defined in 4 files; expected at most 3"});
+}
+
+TEST(TidyRules, AFolderHasAtMostThirtyFiles) {
+  std::vector<SourceFile> files;
+  for (std::size_t i = 0; i < most_files_of_a_folder; ++i) {
+    files.push_back(file("src/core/" + std::to_string(i) + ".cpp", ""));
+    files.push_back(file("src/core/below/" + std::to_string(i) + ".cpp", ""));
+  }
+  EXPECT_TRUE(folders_are_small(files).empty());
+  files.push_back(file("src/core/more.cpp", ""));
+  EXPECT_EQ(folders_are_small(files), Findings{"src/core: 31 files; expected at most 30"});
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <initializer_list>
 #include <regex>
 #include <sstream>
 #include <utility>
@@ -90,6 +91,22 @@ std::string read(const std::filesystem::path& path) {
   return std::move(text).str();
 }
 
+std::vector<SourceFile> read_files(const std::filesystem::path& root,
+                                   std::initializer_list<const char*> folders,
+                                   std::initializer_list<std::string_view> extensions) {
+  std::vector<SourceFile> files;
+  for (const char* folder : folders) {
+    if (!std::filesystem::exists(root / folder)) continue;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator{root / folder}) {
+      const std::string extension = entry.path().extension().string();
+      if (std::ranges::find(extensions, extension) == extensions.end()) continue;
+      files.push_back({entry.path().lexically_relative(root).generic_string(), read(entry.path())});
+    }
+  }
+  std::ranges::sort(files, {}, &SourceFile::path);
+  return files;
+}
+
 }  // namespace
 
 std::vector<std::string_view> SourceFile::lines() const {
@@ -130,16 +147,12 @@ bool SourceFile::gives_reason_for(std::string_view what) const {
 }
 
 std::vector<SourceFile> read_tree(const std::filesystem::path& root) {
-  std::vector<SourceFile> files;
-  for (const char* folder : {"include", "src", "tests", "examples", "bench"}) {
-    if (!std::filesystem::exists(root / folder)) continue;
-    for (const auto& entry : std::filesystem::recursive_directory_iterator{root / folder}) {
-      const auto extension = entry.path().extension();
-      if (extension != ".hpp" && extension != ".cpp") continue;
-      files.push_back({entry.path().lexically_relative(root).generic_string(), read(entry.path())});
-    }
-  }
-  std::ranges::sort(files, {}, &SourceFile::path);
+  return read_files(root, {"include", "src", "tests", "examples", "bench"}, {".hpp", ".cpp"});
+}
+
+std::vector<SourceFile> read_prose(const std::filesystem::path& root) {
+  std::vector<SourceFile> files = read_files(root, {"lua", "docs"}, {".lua", ".md"});
+  files.push_back({"README.md", read(root / "README.md")});
   return files;
 }
 

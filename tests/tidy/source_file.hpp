@@ -35,4 +35,7 @@ struct SourceFile {
 /// All .hpp and .cpp files of the folders that the house rules cover.
 std::vector<SourceFile> read_tree(const std::filesystem::path& root);
 
+/// The scripts and the pages: .lua and .md files.
+std::vector<SourceFile> read_prose(const std::filesystem::path& root);
+
 }  // namespace latchkey::tidy

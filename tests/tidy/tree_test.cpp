@@ -28,15 +28,30 @@ void expect_kept(Findings (*rule)(const SourceFile&)) {
   EXPECT_TRUE(findings.empty()) << findings;
 }
 
-TEST(Tidy, EveryFileBelongsToARoom) { expect_kept(belongs_to_a_room); }
+TEST(Tidy, EveryFileBelongsToALayer) { expect_kept(belongs_to_a_layer); }
 TEST(Tidy, IncludesGoDownwards) { expect_kept(includes_go_downwards); }
-TEST(Tidy, ThirdPartiesStayInTheirRooms) { expect_kept(third_parties_stay_in_their_rooms); }
+TEST(Tidy, ThirdPartiesStayInTheirLayers) { expect_kept(third_parties_stay_in_their_layers); }
 TEST(Tidy, FilesAreShort) { expect_kept(file_is_short); }
 TEST(Tidy, FunctionsAreShort) { expect_kept(functions_are_short); }
 TEST(Tidy, LinesAreNarrow) { expect_kept(lines_are_narrow); }
 TEST(Tidy, HeadersAreIncludedOnce) { expect_kept(header_is_included_once); }
 TEST(Tidy, NothingIsLeftToDo) { expect_kept(nothing_is_left_to_do); }
 TEST(Tidy, FirstLinesSayWhy) { expect_kept(first_line_says_why); }
+
+void expect_none(const Findings& all) {
+  std::string findings;
+  for (const std::string& finding : all) findings += finding + "\n";
+  EXPECT_TRUE(findings.empty()) << findings;
+}
+
+TEST(Tidy, NoPrivateWordInTheSources) { expect_kept(uses_no_private_word); }
+TEST(Tidy, NoPrivateWordInScriptsAndPages) {
+  const std::vector<SourceFile> pages = read_prose(LATCHKEY_SOURCE_DIR);
+  ASSERT_GT(pages.size(), 10U) << "the pages were not found";
+  for (const SourceFile& page : pages) expect_none(uses_no_private_word(page));
+}
+TEST(Tidy, ClassesAreInFewFiles) { expect_none(classes_are_in_few_files(tree())); }
+TEST(Tidy, FoldersAreSmall) { expect_none(folders_are_small(tree())); }
 
 bool is_a_test(const std::string& suite, const std::string& name) {
   const std::regex there("TEST(_F|_P)?\\(" + suite + ",\\s*" + name + "\\)");

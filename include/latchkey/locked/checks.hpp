@@ -82,8 +82,8 @@ struct CheckThrows {
   static_assert(!NoThrowBody || Options::never_throws,
                 "latchkey: this body is noexcept, but its lock may throw (LockTimeout, LockLost, "
                 "BackendUnavailable, KeyError): say .no_throw() behind LOCKED(...)");
-  static_assert(!Options::never_throws || (!std::is_same_v<decltype(Options::timeout), Raise> &&
-                                           !std::is_same_v<decltype(Options::unavailable), Raise>),
+  static_assert(!Options::never_throws || (!std::is_same_v<typename Options::Timeout, Raise> &&
+                                           !std::is_same_v<typename Options::Unavailable, Raise>),
                 "latchkey: .no_throw() and on_timeout(raise) or on_unavailable(raise) contradict "
                 "each other: say skip, skip_with(value) or fallback(function)");
 };
@@ -93,8 +93,8 @@ consteval bool check() {
   static_cast<void>(sizeof(CheckResult<Result>));
   static_cast<void>(sizeof(CheckThrows<Result, Options, NoThrowBody>));
   if constexpr (!Options::always_runs) {
-    static_cast<void>(sizeof(CheckFor<Result, decltype(Options::timeout), Arguments...>));
-    static_cast<void>(sizeof(CheckFor<Result, decltype(Options::unavailable), Arguments...>));
+    static_cast<void>(sizeof(CheckFor<Result, typename Options::Timeout, Arguments...>));
+    static_cast<void>(sizeof(CheckFor<Result, typename Options::Unavailable, Arguments...>));
   }
   return true;
 }

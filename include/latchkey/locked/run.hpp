@@ -45,7 +45,7 @@ Entry enter_if_wanted(const Options& options, LockedCall& locked, const Call& ca
                       std::string_view key_template, Enter& enter) {
   const auto enter_wanted = [&]() -> Entry {
     if constexpr (!Options::always_asked) {
-      if (!options.condition.holds(call)) return Entry::unneeded;
+      if (!options.condition().holds(call)) return Entry::unneeded;
     }
     return enter();
   };
@@ -54,7 +54,7 @@ Entry enter_if_wanted(const Options& options, LockedCall& locked, const Call& ca
     try {
       return ask();
     } catch (...) {
-      return LockedCall::failed(options.place.get(), options.terms.type, call.own_site());
+      return LockedCall::failed(options.locks(), options.terms.type, call.own_site());
     }
   } else {
     return ask();
@@ -82,12 +82,12 @@ template <class Result, class Options, class Call>
 Result run_nothing(const Options& options, Entry why, const Call& call) {
   if (why == Entry::timeout) {
     // Asked for again: where the body runs unlocked or the error is thrown nobody comes here.
-    if constexpr (answers<decltype(options.timeout)>) {
-      return answer<Result>(options.timeout, why, call);
+    if constexpr (answers<typename Options::Timeout>) {
+      return answer<Result>(options.timeout(), why, call);
     }
   }
-  if constexpr (answers<decltype(options.unavailable)>) {
-    return answer<Result>(options.unavailable, why, call);
+  if constexpr (answers<typename Options::Unavailable>) {
+    return answer<Result>(options.unavailable(), why, call);
   }
   std::terminate();
 }

@@ -27,6 +27,8 @@ struct SitePolicy {
 
   /// LOCKED's own key does not count: the policy has one, or there is no lock.
   [[nodiscard]] bool says_key() const noexcept { return key != nullptr || over.unlocked; }
+
+  friend bool operator==(const SitePolicy&, const SitePolicy&) noexcept = default;
 };
 
 /// The number of a LOCKED among those that a policy speaks of; 0: none does. That is all that a

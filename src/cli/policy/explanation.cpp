@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-
-#include <latchkey/lock_type.hpp>
+#include <string_view>
+#include <variant>
 
 #include "install/rule_match.hpp"
 #include "policy/method_pattern.hpp"
@@ -24,7 +24,6 @@ struct Layer {
 };
 
 std::string text_of(const std::string& text) { return text; }
-std::string text_of(LockType type) { return std::string(to_string(type)); }
 std::string text_of(milliseconds length) {
   if (length % std::chrono::seconds(1) != milliseconds(0))
     return fmt::format("{}ms", length.count());
@@ -36,25 +35,22 @@ std::string text_of(Wait wait) {
 std::string text_of(Lease lease) {
   return lease.is_watchdog() ? std::string(detail::endless_lease) : text_of(lease.length({}));
 }
-template <class Names, class Value>
-std::string name_of(const Names& names, Value value) {
+template <class Value>
+std::string text_of(Value value) {
+  const auto& names = detail::Spellings<Value>::names;
   const auto* const found =
       std::ranges::find_if(names, [&](const auto& each) { return each.second == value; });
   return std::string(found->first);
 }
-std::string text_of(OnTimeout value) { return name_of(detail::on_timeout_names, value); }
-std::string text_of(OnUnavailable value) { return name_of(detail::on_unavailable_names, value); }
-std::string text_of(OnLost value) { return name_of(detail::on_lost_names, value); }
-std::string text_of(bool value) { return name_of(detail::unlocked_names, value); }
 
 /// Adds a word as the first layer says it that says it at all.
 template <class T>
-void add_word(Explanation& to, const char* word, const std::vector<Layer>& layers,
+void add_word(Explanation& to, std::string_view word, const std::vector<Layer>& layers,
               detail::Perhaps<T> PolicyWords::* member) {
   for (const Layer& layer : layers) {
     const detail::Perhaps<T>& said = layer.words->*member;
     if (!said) continue;
-    to.words.push_back({word, text_of(said->value), layer.name, said->at.line});
+    to.words.push_back({std::string(word), text_of(said->value), layer.name, said->at.line});
     return;
   }
 }
@@ -79,16 +75,13 @@ std::vector<Layer> layers_of(const detail::PolicyFile& file, const detail::LockP
 Explanation explain(const std::vector<Layer>& layers, const detail::LockPlace& place) {
   const char* const macro = place.facts->by_policy ? "LOCKED_BY" : "LOCKED";
   Explanation explanation{place.where, fmt::format("{}(\"{}\")", macro, place.text), {}};
-  add_word(explanation, "key", layers, &PolicyWords::key);
-  add_word(explanation, "type", layers, &PolicyWords::type);
-  add_word(explanation, "wait", layers, &PolicyWords::wait);
-  add_word(explanation, "lease", layers, &PolicyWords::lease);
-  add_word(explanation, "hold_for", layers, &PolicyWords::hold_for);
-  add_word(explanation, "backend", layers, &PolicyWords::backend);
-  add_word(explanation, "on_timeout", layers, &PolicyWords::on_timeout);
-  add_word(explanation, "on_unavailable", layers, &PolicyWords::on_unavailable);
-  add_word(explanation, "on_lost", layers, &PolicyWords::on_lost);
-  add_word(explanation, "unlocked", layers, &PolicyWords::unlocked);
+  for (const detail::PolicyWord& word : detail::policy_words) {
+    if (word.name == "policy") continue;  // the layers show it
+    const auto add = [&](const auto& member) {
+      add_word(explanation, word.name, layers, member.said);
+    };
+    std::visit(add, word.member);
+  }
   return explanation;
 }
 

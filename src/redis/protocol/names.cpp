@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <initializer_list>
 
+#include "core/uuid_text.hpp"
+
 namespace latchkey::detail::redis {
 namespace {
 
@@ -46,13 +48,7 @@ std::optional<std::string> refuse_name(std::string_view key) {
 }
 
 OwnerText::OwnerText(const HoldId& id) noexcept {
-  constexpr std::string_view digits = "0123456789abcdef";
-  char* end = text_.data();
-  for (int at = 0; at < 32; ++at) {
-    if (at == 8 || at == 12 || at == 16 || at == 20) *end++ = '-';
-    const std::uint64_t half = id.space[at < 16 ? 0 : 1];
-    *end++ = digits[(half >> (4 * (15 - at % 16))) & 0xF];
-  }
+  char* end = write_uuid(text_.data(), id.space);
   *end++ = ':';
   end = std::to_chars(end, text_.data() + text_.size(), id.number).ptr;
   size_ = static_cast<std::size_t>(end - text_.data());

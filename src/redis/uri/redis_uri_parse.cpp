@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "core/quoted.hpp"
 #include "redis/protocol/number.hpp"
 
 namespace latchkey::detail::redis {
@@ -39,8 +40,6 @@ constexpr std::uint16_t sentinel_port = 26'379;
 constexpr int most_database = 1'000'000;
 
 [[noreturn]] void refuse(const std::string& sentence) { throw std::invalid_argument(sentence); }
-
-std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
 
 std::optional<unsigned> hex_value(char digit) noexcept {
   unsigned value = 0;

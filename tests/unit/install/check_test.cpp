@@ -74,20 +74,22 @@ rules:
   EXPECT_THAT(
       found,
       ElementsAre(
-          "3:10 no backend serves 'memry:'; nearest: memory",
-          "4:10 no backend is named 'man'; nearest: main",
-          "7:10 YAML takes # behind 'key' for a comment: quote the value, as in \"#user.id\"",
-          "8:12 'lease': '30' has no unit: write 30s, or 'watchdog'",
-          "11:10 YAML reads {...} behind 'key' as a map: quote it, as in \"{user.id}\"",
-          HasSubstr("12:5 'wiat' is no word of a policy; nearest: wait"),
+          "3:10 unknown scheme 'memry:'; did you mean 'memory'?",
+          "4:10 unknown backend 'man'; did you mean 'main'?",
+          "7:10 YAML takes # after 'key' for a comment: quote the value, as in \"#user.id\"",
+          "8:12 'lease': missing unit in '30'; expected 30s, or 'watchdog'",
+          "11:10 YAML reads {...} after 'key' as a map: quote it, as in \"{user.id}\"",
+          HasSubstr("12:5 unknown word 'wiat'; did you mean 'wait'?"),
           HasSubstr("13:17 'skip' does not fit"),
           HasSubstr("15:10 YAML ends this value at its second quote, before '+ #account.id'"),
-          HasSubstr("16:11 'type': 'WRTE' is none of its words; nearest: WRITE"),
-          HasSubstr("17:3 no decorated method of this program is named by 'Til::*'; nearest: "),
-          "20:10 key 'money:{acount.id}', column 8: 'acount' is no argument: there are account; "
+          HasSubstr("16:11 'type': unknown value 'WRTE'; did you mean 'WRITE'?"),
+          HasSubstr(
+              "17:3 pattern 'Til::*' matches no decorated method of this program; did you mean "),
+          "20:10 key 'money:{acount.id}', column 8: unknown argument 'acount'; expected one of "
+          "account; "
           "for till::Till::pay (till.hpp:" +
               line_of_pay() + ")",
-          "22:5 'wait' stands here twice: first in line 21"));
+          "22:5 duplicate word 'wait'; first in line 21"));
 }
 
 TEST(Check, AFileThatIsNotThere) {
@@ -162,9 +164,9 @@ TEST(Check, AKeyIsOfOneLockAndFitsItsMethod) {
 
 TEST(Check, LockedByNeedsItsPolicyAndAKey) {
   EXPECT_THAT(only_mistake(memory),
-              HasSubstr("0:0 no policy is named 'money', which LOCKED_BY of till::Till::pay"));
+              HasSubstr("0:0 unknown policy 'money' in LOCKED_BY of till::Till::pay"));
   EXPECT_THAT(only_mistake(memory + "policies:\n  mony: {key: x}\n"),
-              HasSubstr("3:1 no policy is named 'money', which LOCKED_BY of till::Till::pay"));
+              HasSubstr("3:1 unknown policy 'money' in LOCKED_BY of till::Till::pay"));
   EXPECT_THAT(only_mistake(memory + "policies:\n  money: {type: READ}\n"),
               HasSubstr("4:3 the policy 'money' has no key, which LOCKED_BY of"));
   EXPECT_EQ(only_mistake(memory + "policies:\n  money: {type: READ}\nrules:\n  Till::pay: {key: "

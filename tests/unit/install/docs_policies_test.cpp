@@ -57,7 +57,7 @@ void start() {
 
 void verify() {
   for (const latchkey::PolicyError& error : latchkey::check("latchkey.yaml")) {
-    std::cerr << error.what() << '\n';  // latchkey.yaml:12:5: 'wiat' is no word of a policy; …
+    std::cerr << error.what() << '\n';  // latchkey.yaml:12:5: unknown word 'wiat'; …
   }
 }
 

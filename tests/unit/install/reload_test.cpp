@@ -87,8 +87,8 @@ TEST(Reload, ABadFileChangesNothing) {
               const PolicyText file(with_rule("    lease: 100s\n"));
               install_from(file.path());
               const std::string bad = with_rule("    lease: 1000s\n    wiat: 3s\n");
-              CHILD_EXPECT(findings, refused(file, bad, "nearest: wait") == "9:5 ");
-              CHILD_EXPECT(findings, refused(file, "", "policy file holds") != "");
+              CHILD_EXPECT(findings, refused(file, bad, "did you mean 'wait'?") == "9:5 ");
+              CHILD_EXPECT(findings, refused(file, "", "not a policy file") != "");
               const auto lease = Till().deposit(account).lease;
               CHILD_EXPECT(findings, lease > 50s && lease < 101s);
             }),

@@ -162,7 +162,7 @@ TEST(DocsKeys, ByHand) {
   } catch (const KeyError& error) {
     EXPECT_STREQ(
         error.what(),
-        "key 'account:{acount.id}', column 10: 'acount' is no argument: there are account");
+        "key 'account:{acount.id}', column 10: unknown argument 'acount'; expected one of account");
   }
 }
 

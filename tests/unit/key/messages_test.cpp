@@ -59,11 +59,11 @@ TEST(KeyMessages, MistakesInTheTextNameTheWordItsColumnAndWhatWouldBeRight) {
        "key '#', column 2: expected an argument's name, a position, a 'text', a function or "
        "'(', found the end"},
       {"{a bc}",
-       "key '{a bc}', column 4: 'bc' is one word too many: the expression should have "
-       "ended before it, or '+', '%' or '?:' should stand there"},
+       "key '{a bc}', column 4: 'bc' is unexpected; expected the end of the "
+       "expression, '+', '%' or '?:'"},
       {"{(a}", "key '{(a}', column 2: '(a' is never closed: ')' is missing"},
       {"{a[0}", "key '{a[0}', column 3: '[0' is never closed: ']' is missing"},
-      {"{a.}", "key '{a.}', column 4: expected a member's name behind '.', found '}'"},
+      {"{a.}", "key '{a.}', column 4: expected a member's name after '.', found '}'"},
       {"{a[-1]}",
        "key '{a[-1]}', column 4: expected a number, a 'text' or * between '[' and ']', "
        "found '-'"},
@@ -72,20 +72,18 @@ TEST(KeyMessages, MistakesInTheTextNameTheWordItsColumnAndWhatWouldBeRight) {
        "key '{a % 99999999999999999999}', column 6: "
        "'99999999999999999999' is too large: numbers end at "
        "18446744073709551615"},
-      {"{a % b}", "key '{a % b}', column 6: expected a number behind '%', found 'b'"},
+      {"{a % b}", "key '{a % b}', column 6: expected a number after '%', found 'b'"},
       {"{a % 0}", "key '{a % 0}', column 6: '0' cannot follow '%': it must be at least 1"},
       {"{lower(a) % 2}",
        "key '{lower(a) % 2}', column 11: '%' needs an integer before it: a path, "
        "hash(...), size(...) or another '%'"},
       {"{loewr(a)}",
-       "key '{loewr(a)}', column 2: 'loewr' is no function: there are lower, upper, "
-       "hash, size and raw"},
+       "key '{loewr(a)}', column 2: 'loewr' is an unknown function; expected one of lower, upper, "
+       "hash, size, raw"},
       {"{size('a')}",
        "key '{size('a')}', column 2: 'size('a')' takes a path, as in "
        "size(account.entries)"},
-      {"{a[*][*]}",
-       "key '{a[*][*]}', column 6: '[*]' is the second one: a key has at most one "
-       "[*]"},
+      {"{a[*][*]}", "key '{a[*][*]}', column 6: '[*]' is the second [*]; expected at most one"},
       {"{a}{b.c}",
        "key '{a}{b.c}', column 5: 'b' could run into the value before it: put one of : "
        "/ , | # or a space between them, or raw(...) around one"},
@@ -102,23 +100,24 @@ TEST(KeyMessages, MistakesInTheTextNameTheWordItsColumnAndWhatWouldBeRight) {
 
 TEST(KeyMessages, KeysThatDoNotFitNameWhatWouldFit) {
   const auto account = [](std::string_view text) { return of_binding<"account", Account>(text); };
-  EXPECT_EQ((of_binding<"account, amount", Account, int>("k:{acount.id}")),
-            "key 'k:{acount.id}', column 4: 'acount' is no argument: there are account, amount");
+  EXPECT_EQ(
+      (of_binding<"account, amount", Account, int>("k:{acount.id}")),
+      "key 'k:{acount.id}', column 4: unknown argument 'acount'; expected one of account, amount");
   EXPECT_EQ((of_binding<"", Account>("{account.id}")),
-            "key '{account.id}', column 2: 'account' is no argument: they have only positions "
-            "here, {0}, {1}, ...");
+            "key '{account.id}', column 2: unknown argument 'account'; expected a position: {0}, "
+            "{1}, ...");
   EXPECT_EQ((of_binding<"">("{account}")),
-            "key '{account}', column 2: 'account' is no argument: there are none");
+            "key '{account}', column 2: unknown argument 'account'; there are none");
   EXPECT_EQ(account("{1}"),
-            "key '{1}', column 2: '1' is no position: there is 1 argument, counted "
+            "key '{1}', column 2: unknown position '1'; there is 1 argument, counted "
             "from 0");
   EXPECT_EQ((of_binding<"a, b", int, int>("{2}")),
-            "key '{2}', column 2: '2' is no position: there are 2 arguments, counted from 0");
+            "key '{2}', column 2: unknown position '2'; there are 2 arguments, counted from 0");
   EXPECT_EQ((of_binding<"home", sample::Address>("{home.zipp}")),
-            "key '{home.zipp}', column 7: 'zipp' is no field of sample::Address, which has zip, "
-            "number");
+            "key '{home.zipp}', column 7: unknown field 'zipp' of sample::Address; expected one of "
+            "zip, number");
   EXPECT_EQ(account("{account.id.x}"),
-            "key '{account.id.x}', column 13: 'x' is no field: the type " +
+            "key '{account.id.x}', column 13: unknown field 'x'; the type " +
                 std::string(reflect::type_name<std::int64_t>()) + " has none");
   const std::string closed = std::string(reflect::type_name<Closed>());
   EXPECT_EQ((of_binding<"a", Closed>("{a.id}")),

@@ -66,35 +66,37 @@ TEST(PolicyReader, EveryLineThatIsNoYamlIsToldAndTheRestIsRead) {
       UnorderedElementsAre(
           HasSubstr("3:10 YAML ends this value at its second quote, before '+ #y'"),
           HasSubstr("4:11 the quote before this value is never closed"),
-          HasSubstr("5:12 'lease': '1x' has the unit 'x'"),
+          HasSubstr("5:12 'lease': unknown unit 'x' in '1x'"),
           HasSubstr("6:3 a name that begins with * must be quoted: \"*...\""),
           HasSubstr("7:10 a colon before a blank begins a map in YAML: quote the value, \"a: b\""),
           HasSubstr("8:11 YAML reads what begins with { as a map: quote it, \"{x}:{y}\""),
           HasSubstr("9:1 YAML is indented by spaces, never by tabs"),
           HasSubstr("10:11 a value that begins with @ must be quoted"),
-          HasSubstr("11:15 'hold_for': '9' has no unit: write 9s")));
+          HasSubstr("11:15 'hold_for': missing unit in '9'; expected 9s")));
 }
 
 TEST(PolicyReader, SaysWhereAWordBelongs) {
-  EXPECT_THAT(
-      told("defaults: {key: x, unlocked: dangerously, policy: y,\n"
-           "           on_timeout: run_unlocked_dangerously}\nrulse: {}\n"),
-      UnorderedElementsAre(
-          "1:12 'key' stands in policies and rules only",
-          "1:20 'unlocked' stands in policies and rules only", "1:43 'policy' stands in rules only",
-          HasSubstr("2:24 'run_unlocked_dangerously' is said at the methods concerned"),
-          "3:1 'rulse' is no section of a policy file; nearest: rules"));
+  EXPECT_THAT(told("defaults: {key: x, unlocked: dangerously, policy: y,\n"
+                   "           on_timeout: run_unlocked_dangerously}\nrulse: {}\n"),
+              UnorderedElementsAre(
+                  "1:12 'key' is not allowed here; expected in policies and rules only",
+                  "1:20 'unlocked' is not allowed here; expected in policies and rules only",
+                  "1:43 'policy' is not allowed here; expected in rules only",
+                  HasSubstr("2:24 'run_unlocked_dangerously' is not allowed in defaults; expected "
+                            "at the methods concerned"),
+                  "3:1 unknown section 'rulse'; did you mean 'rules'?"));
 }
 
 TEST(PolicyReader, SaysWhatIsEmptyOrOfTheWrongShape) {
-  EXPECT_THAT(told("rules:\n  a:\n  b: 3s\n  c:\n    wait:\n    key: [x]\n    type:\n      y: z\n"
-                   "prefix: a #b\n"),
-              UnorderedElementsAre("2:3 'a' needs words of its own, indented below it",
-                                   "3:6 'b' needs words of its own, indented below it",
-                                   "5:5 'wait' is empty",
-                                   HasSubstr("6:10 YAML reads [...] behind 'key' as a list"),
-                                   HasSubstr("8:7 'type' takes one text"),
-                                   HasSubstr("9:9 YAML ends 'a' before the #")));
+  EXPECT_THAT(
+      told("rules:\n  a:\n  b: 3s\n  c:\n    wait:\n    key: [x]\n    type:\n      y: z\n"
+           "prefix: a #b\n"),
+      UnorderedElementsAre("2:3 'a': no words; expected them indented below it",
+                           "3:6 'b': no words; expected them indented below it",
+                           "5:5 'wait': empty; expected a value",
+                           HasSubstr("6:10 YAML reads [...] after 'key' as a list"),
+                           HasSubstr("8:7 'type': several lines of words; expected one text"),
+                           HasSubstr("9:9 YAML ends 'a' before the #")));
 }
 
 TEST(PolicyReader, RefusesAliasesAndSecondDocuments) {
@@ -102,23 +104,24 @@ TEST(PolicyReader, RefusesAliasesAndSecondDocuments) {
               ElementsAre(HasSubstr("2:11 * repeats what & marked")));
   EXPECT_THAT(told("backend: a\nbackends: {a: b}\n---\nx: y\n"),
               ElementsAre(HasSubstr(" a policy file is one YAML document")));
-  EXPECT_THAT(told("- a\n"), ElementsAre("1:1 a policy file holds backends, defaults, policies "
-                                         "and rules"));
+  EXPECT_THAT(told("- a\n"),
+              ElementsAre("1:1 not a policy file; expected backends, defaults, policies "
+                          "and rules"));
 }
 
 TEST(PolicyReader, SeveralBackendsNeedADefault) {
   EXPECT_THAT(told("backends: {a: \"memory:\", b: \"memory:\"}\n"),
-              ElementsAre("1:12 there are several backends: say which one calls use, as in "
-                          "backend: a"));
+              ElementsAre("1:12 several backends and no default; expected the one that "
+                          "calls use, as in backend: a"));
 }
 
 TEST(PolicyReader, WaitsAndLeasesEndInTheirOwnWays) {
   EXPECT_THAT(
       told("rules: {a: {wait: watchdog, lease: forever}, b: {lease: 9ms, wait: 99999999999d}}\n"),
-      UnorderedElementsAre(HasSubstr("the wait without an end is 'forever'"),
-                           HasSubstr("the lease without an end is 'watchdog'"),
-                           HasSubstr("a lease is at least 10ms"),
-                           HasSubstr("is more than ten years")));
+      UnorderedElementsAre(HasSubstr("'watchdog' is a lease; did you mean 'forever'?"),
+                           HasSubstr("'forever' is a wait; did you mean 'watchdog'?"),
+                           HasSubstr("is too short; expected at least 10ms"),
+                           HasSubstr("is too long; expected at most ten years")));
 }
 
 TEST(Nearest, CountsInsertionsRemovalsChangesAndSwaps) {

@@ -1,6 +1,7 @@
 // docs/latchkey.schema.json says what the reader accepts: it is what these tables print.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <regex>
@@ -32,16 +33,15 @@ std::string a_time(std::string_view or_word = {}) {
   return "{\"anyOf\": [{\"const\": \"" + std::string(or_word) + "\"}, " + time + "]}";
 }
 
-std::string value_of(std::string_view word) {
-  if (word == "type") return one_of(type_names);
-  if (word == "wait") return a_time(endless_wait);
-  if (word == "lease") return a_time(endless_lease);
-  if (word == "hold_for") return a_time();
-  if (word == "on_timeout") return one_of(on_timeout_names);
-  if (word == "on_unavailable") return one_of(on_unavailable_names);
-  if (word == "on_lost") return one_of(on_lost_names);
-  if (word == "unlocked") return one_of(unlocked_names);
+std::string schema_of(const WordMember<std::string>&) {
   return R"({"type": "string", "minLength": 1})";
+}
+std::string schema_of(const WordMember<Wait>&) { return a_time(endless_wait); }
+std::string schema_of(const WordMember<Lease>&) { return a_time(endless_lease); }
+std::string schema_of(const WordMember<std::chrono::milliseconds>&) { return a_time(); }
+template <class Value>
+std::string schema_of(const WordMember<Value>&) {
+  return one_of(Spellings<Value>::names);
 }
 
 std::string words(bool PolicyWord::* where, const std::string& indent) {
@@ -50,7 +50,8 @@ std::string words(bool PolicyWord::* where, const std::string& indent) {
   bool first = true;
   for (const PolicyWord& word : policy_words) {
     if (!(word.*where)) continue;
-    std::string value = value_of(word.name);
+    std::string value =
+        std::visit([](const auto& member) { return schema_of(member); }, word.member);
     if (word.name == "on_timeout" && where == &PolicyWord::in_defaults) {
       value = R"({"enum": ["raise", "skip"]})";
     }

@@ -38,7 +38,7 @@ TEST(ThreadCache, GivesBackTheLatestAsNewAndKeepsFew) {
   EXPECT_EQ(Counted::alive, 0) << "what a thread kept goes with it";
 }
 
-// Its destructor runs after the magazine's, as that of a hold in a thread's local may.
+// Its destructor runs after the thread cache's, as that of a hold in a thread's local may.
 struct Late {
   ~Late() {
     ThreadCache<Counted>::give_back(ThreadCache<Counted>::take());

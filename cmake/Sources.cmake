@@ -1,0 +1,66 @@
+# Gives latchkey_sources: every source of the library itself. A new file is listed here, except in
+# the two folders at the end, which are collected by a pattern.
+set(latchkey_sources
+  src/aspect/join_point.cpp
+  src/aspect/site.cpp
+  src/aspect/spelling.cpp
+  src/backend/backend.cpp
+  src/backend/registry.cpp
+  src/backend/simple_backend.cpp
+  src/core/at_fork.cpp
+  src/core/clock.cpp
+  src/core/error.cpp
+  src/core/hold_id.cpp
+  src/core/owner.cpp
+  src/core/parker.cpp
+  src/core/small_mutex.cpp
+  src/core/thread_order.cpp
+  src/install/connect.cpp
+  src/install/dump_sites.cpp
+  src/install/install.cpp
+  src/install/installation.cpp
+  src/install/lock_places.cpp
+  src/install/policy_load.cpp
+  src/install/policy_plan.cpp
+  src/install/reload_check.cpp
+  src/install/rule_match.cpp
+  src/key/binder.cpp
+  src/key/evaluator.cpp
+  src/key/failure.cpp
+  src/key/interpreter.cpp
+  src/key/key_buffer.cpp
+  src/key/mistake.cpp
+  src/key/parsed_key.cpp
+  src/key/scratch.cpp
+  src/key/time_text.cpp
+  src/locked/default_locks.cpp
+  src/locked/held.cpp
+  src/locked/lock_order.cpp
+  src/locked/locked_call.cpp
+  src/locked/locked_keys.cpp
+  src/locked/order_graph.cpp
+  src/locked/outcomes.cpp
+  src/locked/site_policy.cpp
+  src/memory/completions.cpp
+  src/memory/glob.cpp
+  src/memory/inbox.cpp
+  src/memory/lock_table.cpp
+  src/memory/lock_table_upkeep.cpp
+  src/memory/memory_backend.cpp
+  src/memory/memory_space.cpp
+  src/policy/duration.cpp
+  src/policy/method_pattern.cpp
+  src/policy/nearest.cpp
+  src/policy/reader.cpp
+  src/policy/secrets.cpp
+  src/policy/words_reader.cpp
+  src/policy/yaml_lines.cpp
+  src/policy/yaml_tree.cpp
+  src/quorum/ballot.cpp
+  src/quorum/make_quorum.cpp
+  src/quorum/quorum_backend.cpp
+  src/quorum/quorum_holds.cpp
+  src/quorum/quorum_servers.cpp)
+list(TRANSFORM latchkey_sources PREPEND "${PROJECT_SOURCE_DIR}/")
+file(GLOB_RECURSE latchkey_found_sources CONFIGURE_DEPENDS src/locks/*.cpp src/redis/*.cpp)
+list(APPEND latchkey_sources ${latchkey_found_sources} "${LATCHKEY_LUA_SOURCE}")

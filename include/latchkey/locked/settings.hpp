@@ -1,0 +1,115 @@
+// The settings of a LOCKED whose types decide what is compiled: a list with one type for each.
+#pragma once
+
+#include <cstddef>
+#include <stop_token>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <latchkey/fixed_string.hpp>
+#include <latchkey/locked/condition.hpp>
+#include <latchkey/strategy.hpp>
+
+namespace latchkey {
+
+class Locks;
+
+namespace detail {
+
+/// Each is named after the member of LockOptions that sets it.
+enum class Setting : std::size_t {
+  in,
+  when,
+  named,
+  on_timeout,
+  on_unavailable,
+  on_lost,
+  no_throw,
+  cancel_with,
+};
+
+/// The default Locks.
+struct InstalledLocks {
+  [[nodiscard]] static const Locks* get() noexcept { return nullptr; }
+};
+struct BorrowedLocks {
+  const Locks* locks;
+  [[nodiscard]] const Locks* get() const noexcept { return locks; }
+};
+/// `Type` is Locks, which is complete where a temporary one is passed.
+template <class Type>
+struct OwnedLocks {
+  Type locks;
+  [[nodiscard]] const Locks* get() const noexcept { return &locks; }
+};
+
+struct NeverCancelled {
+  [[nodiscard]] static const std::stop_token* get() noexcept { return nullptr; }
+};
+struct CancelledBy {
+  std::stop_token token;
+  [[nodiscard]] const std::stop_token* get() const noexcept { return &token; }
+};
+
+/// The method's own name.
+struct MethodName {
+  [[nodiscard]] static constexpr const char* get() noexcept { return nullptr; }
+};
+template <FixedString Name>
+struct FixedName {
+  static constexpr auto text = Name;
+  [[nodiscard]] static constexpr const char* get() noexcept {
+    return text.size() == 0 ? nullptr : text.data;
+  }
+};
+
+/// on_lost was not called: a loss throws.
+struct RaiseByDefault {};
+
+struct MayThrow {};
+struct NeverThrows {};
+
+/// `Types` are those of the values of all settings, in the order of Setting.
+template <class... Types>
+struct Settings {
+  std::tuple<Types...> values{};
+
+  template <Setting setting>
+  using Type = std::tuple_element_t<static_cast<std::size_t>(setting), std::tuple<Types...>>;
+
+  template <Setting setting>
+  [[nodiscard]] const Type<setting>& get() const noexcept {
+    return std::get<static_cast<std::size_t>(setting)>(values);
+  }
+
+  /// The same settings, of which one has another value and type.
+  template <Setting setting, class New>
+  [[nodiscard]] auto replace(New value) && {
+    return replace_at<static_cast<std::size_t>(setting)>(value,
+                                                         std::index_sequence_for<Types...>());
+  }
+
+ private:
+  template <std::size_t replaced, class New, std::size_t... Index>
+  auto replace_at(New& value, std::index_sequence<Index...>) {
+    return Settings<std::conditional_t<Index == replaced, New, Types>...>{
+        {std::move(choose < Index == replaced > (value, std::get<Index>(values)))...}};
+  }
+
+  template <bool first, class First, class Second>
+  static auto& choose(First& one, Second& other) {
+    if constexpr (first) {
+      return one;
+    } else {
+      return other;
+    }
+  }
+};
+
+/// The defaults. A type with a short name, because it is part of the symbols of nearly every site.
+struct Plain : Settings<InstalledLocks, Always, MethodName, Raise, Raise, RaiseByDefault, MayThrow,
+                        NeverCancelled> {};
+
+}  // namespace detail
+}  // namespace latchkey
