@@ -20,12 +20,12 @@ namespace latchkey::detail::redis {
 /// once spinning has cost more than it saved, nobody spins for a hundred times that long. Where
 /// spinning saves nothing it therefore costs at most a hundredth of the time.
 ///
-/// | situation                                            | what is charged                        |
-/// |------------------------------------------------------|----------------------------------------|
-/// | the server is far away: `max_spin` is over           | the yields that the thread made        |
-/// | others need the processor: a yield took long         | the time beyond `max_spin`             |
-/// | nobody needs the processor: a yield returned at once | nothing; one thread spins on, the      |
-/// |                                                      | others sleep                           |
+/// | situation                                            | what is charged                     |
+/// |------------------------------------------------------|-------------------------------------|
+/// | the server is far away: `max_spin` is over           | the yields that the thread made     |
+/// | others need the processor: a yield took long         | the time beyond `max_spin`          |
+/// | nobody needs the processor: a yield returned at once | nothing: one thread spins on, the   |
+/// |                                                      | others sleep                        |
 class AdaptiveSpin {
  public:
   using TimePoint = Clock::time_point;

@@ -14,20 +14,20 @@ namespace latchkey::detail::redis {
 /// change its state, so another thread can become or cease to be the leader without a change of
 /// state.
 ///
-/// | event               | from                          | to                                      |
-/// |---------------------|-------------------------------|-----------------------------------------|
-/// | enter               |                               | entering                                |
-/// | try_lead            | entering, following, leading  | leading if it leads, else following     |
-/// | begin_poll          | leading                       | polling                                 |
-/// | end_poll            | polling                       | leading if it still leads, else         |
-/// |                     |                               | following                               |
-/// | begin_spin          | following, leading            | spinning                                |
-/// | try_lead_spinning   | spinning                      | spinning_leader if it leads             |
-/// | begin_yield         | spinning, spinning_leader     | spinning                                |
-/// | end_spin            | spinning                      | following                               |
-/// |                     | spinning_leader               | leading                                 |
-/// | end_spin_to_sleep   | spinning, spinning_leader     | leading if it leads, else following     |
-/// | leave               | every state                   |                                         |
+/// | event             | from                         | to                                  |
+/// |-------------------|------------------------------|-------------------------------------|
+/// | enter             |                              | entering                            |
+/// | try_lead          | entering, following, leading | leading if it leads, else following |
+/// | begin_poll        | leading                      | polling                             |
+/// | end_poll          | polling                      | leading if it still leads, else     |
+/// |                   |                              | following                           |
+/// | begin_spin        | following, leading           | spinning                            |
+/// | try_lead_spinning | spinning                     | spinning_leader if it leads         |
+/// | begin_yield       | spinning, spinning_leader    | spinning                            |
+/// | end_spin          | spinning                     | following                           |
+/// |                   | spinning_leader              | leading                             |
+/// | end_spin_to_sleep | spinning, spinning_leader    | leading if it leads, else following |
+/// | leave             | every state                  |                                     |
 struct WaitingThread {
   enum class State : std::uint8_t {
     entering,         ///< it has not tried to lead yet
