@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Builds and runs a consumer project: by add_subdirectory, by find_package after install, or the
-# program that README.md prints, also by find_package after install.
+# program that README.md prints, also by find_package after install; and a program under
+# ThreadSanitizer.
 #
-#   scripts/consumer.sh <add_subdirectory|find_package|readme> <work dir> <latchkey's build dir> <C++ compiler>
+#   scripts/consumer.sh <add_subdirectory|find_package|readme|thread_order> <work dir> <latchkey's build dir> <C++ compiler>
 set -euo pipefail
 kind=$1
 work=$2
@@ -48,6 +49,14 @@ fi
 if [[ $kind == readme ]]; then
   echo "running bank"
   "$work/build/bank" | diff "$project/output" -
+  exit
+fi
+if [[ $kind == thread_order ]]; then
+  export TSAN_OPTIONS=halt_on_error=1:exitcode=66
+  for run in 1 2 3 4 5; do "$work/build/thread_order" || { echo "run $run"; exit 1; }; done
+  status=0
+  "$work/build/thread_order" unlocked >"$work/unlocked" 2>&1 || status=$?
+  [[ $status == 66 ]] || { echo "a race that no lock orders was not reported"; exit 1; }
   exit
 fi
 for program in "$work"/build/consumer*; do

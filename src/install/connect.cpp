@@ -18,6 +18,7 @@
 #include <latchkey/registry.hpp>
 
 #include "backend/registry.hpp"
+#include "core/sanitizer_pause.hpp"
 #include "memory/memory_backend.hpp"
 #include "redis/redis_backend.hpp"
 
@@ -100,6 +101,7 @@ std::vector<std::string> backend_schemes() {
 }
 
 Locks Locks::connect(std::string_view uri, Options options) {
+  const detail::SanitizerPause pause;
   auto backend = make_backend(uri, options, false);
   return Locks(std::move(backend), std::move(options));
 }

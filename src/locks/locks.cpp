@@ -7,6 +7,7 @@
 
 #include <latchkey/error.hpp>
 
+#include "core/sanitizer_pause.hpp"
 #include "locks/multi/lock_set.hpp"
 #include "locks/multi/multi_lock.hpp"
 #include "locks/space/lock_space.hpp"
@@ -60,9 +61,18 @@ void require_offered(const detail::LockSpace& space, LockType type) {
 
 }  // namespace
 
+namespace {
+
+std::shared_ptr<detail::SpaceRef> make_space(std::unique_ptr<Backend> backend,
+                                             const Options& options) {
+  const detail::SanitizerPause pause;
+  return std::make_shared<detail::SpaceRef>(new detail::LockSpace(std::move(backend), options));
+}
+
+}  // namespace
+
 Locks::Locks(std::unique_ptr<Backend> backend, Options options)
-    : space_(
-          std::make_shared<detail::SpaceRef>(new detail::LockSpace(std::move(backend), options))) {}
+    : space_(make_space(std::move(backend), options)) {}
 
 Locks::Locks(std::shared_ptr<detail::SpaceRef> space, std::optional<Owner> owner)
     : space_(std::move(space)), owner_(owner) {}

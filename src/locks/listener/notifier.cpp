@@ -1,5 +1,6 @@
 // The thread that calls the listener.
 #include "locks/listener/notifier.hpp"
+#include "core/sanitizer_pause.hpp"
 
 #include <condition_variable>
 #include <cstdint>
@@ -141,6 +142,7 @@ bool Notifier::ensure_thread() noexcept LATCHKEY_NO_THREAD_SAFETY_ANALYSIS {
 }
 
 void Notifier::run(State& state, Listener* listener) noexcept {
+  const SanitizerPause pause;
   ScopedLock lock(state.mutex);
   while (state.wait_for_item()) {
     EventQueue::Item item = state.queue.take();
@@ -148,8 +150,10 @@ void Notifier::run(State& state, Listener* listener) noexcept {
     state.delivering = true;
     lock.unlock();
     if (item.is_stop()) {
+      const SanitizerResumption resumption;
       item.stop.request_stop();
     } else if (!silent) {
+      const SanitizerResumption resumption;
       try {
         listener->on_event(item.event);
       } catch (...) {

@@ -10,6 +10,7 @@
 #include <latchkey/owner.hpp>
 #include <latchkey/wait.hpp>
 
+#include "core/sanitizer_pause.hpp"
 #include "core/thread_annotations.hpp"
 #include "locks/call.hpp"
 #include "locks/space/error_context.hpp"
@@ -112,6 +113,7 @@ class BlockingCall {
   void check(Clock::time_point until);
   void cancel();
 
+  [[no_unique_address]] SanitizerPause pause_;  // the first member: it covers all of the call
   LockSpace& space_;
   Call call_;
   Shard* shard_ = nullptr;

@@ -1,5 +1,6 @@
 // The loop of the timer thread.
 #include "locks/space/lease_timer.hpp"
+#include "core/sanitizer_pause.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -45,6 +46,7 @@ void LeaseTimer::stop() noexcept {
 }
 
 void LeaseTimer::run() {
+  const SanitizerPause pause;
   // How often the thread looks again whether there is a thread that can deliver events.
   constexpr std::chrono::milliseconds thread_pause{500};
   due_times_.wait_for_work();

@@ -1,5 +1,6 @@
 // A space from its construction to its end.
 #include "locks/space/lock_space.hpp"
+#include "core/sanitizer_pause.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -111,6 +112,7 @@ void LockSpace::notified(const Notification& notification) noexcept {
 // --- the end ---
 
 void LockSpace::close(std::chrono::milliseconds drain) {
+  const SanitizerPause pause;
   const Closers::Entry entry(closers_);
   driver_.refuse_calls();
   driver_.for_each_coordinator(

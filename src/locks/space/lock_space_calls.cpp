@@ -7,6 +7,7 @@
 #include <latchkey/error.hpp>
 
 #include "core/mutex.hpp"
+#include "core/sanitizer_pause.hpp"
 #include "core/thread_order.hpp"
 #include "locks/space/call_error.hpp"
 #include "locks/space/lock_space.hpp"
@@ -120,6 +121,7 @@ std::stop_token LockSpace::stop_token(RemoteHold& hold) {
 }
 
 Outcome::Kind LockSpace::administer(const Request& request) {
+  const SanitizerPause pause;
   auto asked = std::make_unique<DirectRequest>();
   static_cast<Request&>(*asked) = request;
   static_cast<void>(direct_requests_.run(asked, Clock::never()));

@@ -1,6 +1,7 @@
 // How Locks and Lock keep their space alive.
 #pragma once
 
+#include "core/sanitizer_pause.hpp"
 #include "locks/space/lock_space.hpp"
 
 namespace latchkey::detail {
@@ -11,7 +12,10 @@ class SpaceRef {
   explicit SpaceRef(LockSpace* space) noexcept : space_(space) {}
   SpaceRef(const SpaceRef&) = delete;
   SpaceRef& operator=(const SpaceRef&) = delete;
-  ~SpaceRef() { space_->detach(); }
+  ~SpaceRef() {
+    const SanitizerPause pause;
+    space_->detach();
+  }
 
   [[nodiscard]] LockSpace& space() const noexcept { return *space_; }
 

@@ -21,7 +21,7 @@ std::string ConnectionMultiplexer::warning() const {
   });
   if (silent) return "it has not answered yet, and grants locks as soon as it does";
   for (const auto& connection : connections) {
-    const Session& session = connection->link;
+    const Session& session = connection->session;
     const std::string server =
         connections.size() == 1 ? std::string() : connection->uri.endpoint.text() + ": ";
     if (const Failure* const failure = session.last_failure()) {

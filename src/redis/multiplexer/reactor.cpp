@@ -84,7 +84,7 @@ void Reactor::handle_deadlines(MultiplexerState& state) {
 }
 
 void Reactor::handle_deadlines_of(MultiplexerState& state, ServerConnection& connection) {
-  Session& session = connection.link;
+  Session& session = connection.session;
   session.tick(clock_.now());
   if (session.trouble()) disconnect(state, connection, *session.trouble());
   const Clock::time_point now = clock_.now();
@@ -158,7 +158,7 @@ void Reactor::disconnect(MultiplexerState& state, ServerConnection& connection, 
   state.mutex.unlock();
   const ScopedLock writing(state.write_mutex);
   state.mutex.lock();
-  Session& session = connection.link;
+  Session& session = connection.session;
   // What the server said before it closed is the reason, not that it closed.
   if (session.trouble()) failure = *session.trouble();
   const bool connecting = session.stage() == Session::Stage::connecting;

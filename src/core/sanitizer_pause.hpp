@@ -1,0 +1,64 @@
+// What ThreadSanitizer sees of a latchkey that was built without it.
+#pragma once
+
+#if defined(__SANITIZE_THREAD__)
+#define LATCHKEY_UNDER_TSAN
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define LATCHKEY_UNDER_TSAN
+#endif
+#endif
+
+#ifndef LATCHKEY_UNDER_TSAN
+// Of the sanitizer's runtime; null in a program without it.
+// NOLINTBEGIN(readability-identifier-naming): its names
+extern "C" {
+[[gnu::weak]] void AnnotateIgnoreReadsAndWritesBegin(const char* file, int line);
+[[gnu::weak]] void AnnotateIgnoreReadsAndWritesEnd(const char* file, int line);
+}
+// NOLINTEND(readability-identifier-naming)
+#endif
+
+namespace latchkey::detail {
+
+/// A program under ThreadSanitizer may use a library that was built without it. The sanitizer then
+/// sees neither the atomics nor the futexes that order the library's own memory, but it does see
+/// each free and memcpy, and would report them as races. So the calling thread's accesses are not
+/// looked at while it is inside the library; core/thread_order.hpp says what a lock orders. A
+/// library that was built with the sanitizer, as its own tests are, is looked at.
+#ifdef LATCHKEY_UNDER_TSAN
+inline void pause_sanitizer() noexcept {}
+inline void resume_sanitizer() noexcept {}
+#undef LATCHKEY_UNDER_TSAN
+#else
+inline void pause_sanitizer() noexcept {
+  if (&AnnotateIgnoreReadsAndWritesBegin != nullptr) [[unlikely]] {
+    AnnotateIgnoreReadsAndWritesBegin(__FILE__, __LINE__);
+  }
+}
+inline void resume_sanitizer() noexcept {
+  if (&AnnotateIgnoreReadsAndWritesEnd != nullptr) [[unlikely]] {
+    AnnotateIgnoreReadsAndWritesEnd(__FILE__, __LINE__);
+  }
+}
+#endif
+
+/// For as long as it lives. May be nested.
+class SanitizerPause {
+ public:
+  SanitizerPause() noexcept { pause_sanitizer(); }
+  SanitizerPause(const SanitizerPause&) = delete;
+  SanitizerPause& operator=(const SanitizerPause&) = delete;
+  ~SanitizerPause() { resume_sanitizer(); }
+};
+
+/// Around a call of the user's code from within a pause.
+class SanitizerResumption {
+ public:
+  SanitizerResumption() noexcept { resume_sanitizer(); }
+  SanitizerResumption(const SanitizerResumption&) = delete;
+  SanitizerResumption& operator=(const SanitizerResumption&) = delete;
+  ~SanitizerResumption() { pause_sanitizer(); }
+};
+
+}  // namespace latchkey::detail
