@@ -87,9 +87,9 @@ TEST_P(Locker, TwoWaitersAreGrantedOneAfterTheOther) {
 
 TEST_P(Locker, WaitForAHeldLockTimesOut) {
   const Hold held = locks_.lock("busy").acquire();
-  const auto asked = std::chrono::steady_clock::now();
+  const auto started = std::chrono::steady_clock::now();
   EXPECT_FALSE(another().lock("busy").try_acquire(std::chrono::milliseconds(50)));
-  EXPECT_GE(std::chrono::steady_clock::now() - asked, std::chrono::milliseconds(50));
+  EXPECT_GE(std::chrono::steady_clock::now() - started, std::chrono::milliseconds(50));
   EXPECT_THROW(static_cast<void>(another().lock("busy").acquire(std::chrono::milliseconds(10))),
                LockTimeout);
 }

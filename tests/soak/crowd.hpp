@@ -94,7 +94,7 @@ class Crowd {
   void walk(int number, std::chrono::steady_clock::time_point end) {
     Random random(static_cast<Random::result_type>(seed_ + 1'000 * rounds_ +
                                                    static_cast<std::uint64_t>(number)));
-    for (int turn = 0; turn % 16 != 0 || std::chrono::steady_clock::now() < end; ++turn) {
+    for (int round = 0; round % 16 != 0 || std::chrono::steady_clock::now() < end; ++round) {
       // Half of the visits go to five keys, so that threads have to wait.
       const std::size_t key = random() % 2 == 0 ? random() % 5 : random() % size_.keys;
       try {
@@ -117,9 +117,9 @@ class Crowd {
       case 2: return by_hold_of_another_owner(key, type);
       default: break;
     }
-    const auto asked = std::chrono::steady_clock::now();
+    const auto started = std::chrono::steady_clock::now();
     const std::scoped_lock guard{lock};
-    tally_.waited(type, std::chrono::steady_clock::now() - asked);
+    tally_.waited(type, std::chrono::steady_clock::now() - started);
     if (type == LockType::WRITE && random() % 4 == 0) {
       Lock inner = places_->of(type).lock("key:" + std::to_string(key), LockType::READ);
       const std::scoped_lock again{inner};
@@ -133,21 +133,21 @@ class Crowd {
   }
 
   void by_hold(std::size_t key, Lock& lock, Random& random) {
-    const auto asked = std::chrono::steady_clock::now();
+    const auto started = std::chrono::steady_clock::now();
     Hold hold = lock.acquire(forever, size_.lease);
-    tally_.waited(lock.type(), std::chrono::steady_clock::now() - asked);
+    tally_.waited(lock.type(), std::chrono::steady_clock::now() - started);
     enter(key, lock.type(), hold.fencing_token().value_or(0));
     const bool ours = random() % 8 == 0 ? hold.release_after(1ms) : hold.release();
     if (!ours) ++tally_.lost;
   }
 
   void by_timed_attempt(std::size_t key, Lock& lock, Random& random) {
-    const auto asked = std::chrono::steady_clock::now();
+    const auto started = std::chrono::steady_clock::now();
     if (!lock.try_lock_for(std::chrono::microseconds(random() % 3'000))) {
       ++tally_.gave_up;
       return;
     }
-    tally_.waited(lock.type(), std::chrono::steady_clock::now() - asked);
+    tally_.waited(lock.type(), std::chrono::steady_clock::now() - started);
     enter(key, lock.type(), 0);
     lock.unlock();
   }
@@ -155,9 +155,9 @@ class Crowd {
   void by_hold_of_another_owner(std::size_t key, LockType type) {
     Lock lock =
         places_->of(type).with_owner(Owner::make()).lock("key:" + std::to_string(key), type);
-    const auto asked = std::chrono::steady_clock::now();
+    const auto started = std::chrono::steady_clock::now();
     const Hold hold = lock.acquire();
-    tally_.waited(type, std::chrono::steady_clock::now() - asked);
+    tally_.waited(type, std::chrono::steady_clock::now() - started);
     enter(key, type, hold.fencing_token().value_or(0));
   }
 

@@ -35,7 +35,7 @@ std::size_t heap_in_use() { return sanitized ? 0 : ::mallinfo2().uordblks; }
 
 /// Waits for what was left to linger.
 bool empties(const Locks& locks) {
-  for (int turn = 0; turn < 2'000 && !locks.list().empty(); ++turn) {
+  for (int round = 0; round < 2'000 && !locks.list().empty(); ++round) {
     std::this_thread::sleep_for(5ms);
   }
   return locks.list().empty();
@@ -57,7 +57,7 @@ TEST(MemorySoak, ThreadsLoseNoUpdateAndLeaveNothing) {
     Crowd crowd(&places, judge, tally, seed());
     crowd.run(until_sample);
     EXPECT_TRUE(empties(places.plain));
-    std::this_thread::sleep_for(50ms);  // the notifier tells the rest
+    std::this_thread::sleep_for(50ms);  // the notifier delivers the rest
     heap_early = heap_in_use();
     crowd.run(length - until_sample);
     EXPECT_TRUE(empties(places.plain));
@@ -93,7 +93,7 @@ TEST(MemorySoak, JudgeDetectsOverlapsWithoutALock) {
     return judge.violations.overlaps > 0 && judge.violations.lost_updates > 0 &&
            judge.violations.torn_reads > 0;
   };
-  for (int turn = 0; turn < 100 && !found(); ++turn) crowd.run(100ms);
+  for (int round = 0; round < 100 && !found(); ++round) crowd.run(100ms);
   EXPECT_GT(judge.violations.overlaps, 0U);
   EXPECT_GT(judge.violations.lost_updates, 0U);
   EXPECT_GT(judge.violations.torn_reads, 0U);

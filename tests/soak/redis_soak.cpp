@@ -71,7 +71,7 @@ TEST(RedisSoak, JudgeDetectsOverlapsWithoutALock) {
     judge->settle();
     return judge->violations.overlaps > 0 && judge->violations.lost_updates > 0;
   };
-  for (int turn = 0; turn < 50 && !found(); ++turn) {
+  for (int round = 0; round < 50 && !found(); ++round) {
     ASSERT_TRUE(run_processes(nullptr, *judge, *tally, seed(), 100ms));
   }
   EXPECT_GT(judge->violations.overlaps, 0U);

@@ -116,7 +116,7 @@ TEST(ReloadSoak, PolicyReloadsAreAtomicAndLoseNoUpdate) {
   std::vector<std::thread> threads;
   for (int key = 0; key < 3; ++key) threads.emplace_back([&load, key] { load.call(key); });
   threads.emplace_back([&load] { load.look(); });
-  // Somebody else reloads too: whoever comes last must have read the last text.
+  // Another thread reloads, too. The last reload must have read the last text.
   threads.emplace_back([&load] {
     while (!load.stop) {
       reload();

@@ -15,7 +15,7 @@ namespace latchkey::tests {
 
 /// The faults, which the test sets. Outlives the backend.
 struct Weather {
-  std::atomic<bool> silent{false};         ///< nobody can tell
+  std::atomic<bool> silent{false};         ///< every outcome is unknown
   std::atomic<bool> refusing{false};       ///< the store says no
   std::atomic<bool> releases_hang{false};  ///< for as long as this is true
   std::atomic<int> hanging{0};

@@ -47,7 +47,7 @@ class Store {
 enum class Way : std::uint8_t {
   open,
   down,    ///< at once: no answer
-  frozen,  ///< what is asked runs when the way is open again, and is answered then
+  frozen,  ///< requests run, and are answered, when the connection is open again
   slow,    ///< each answer takes 5 ms
 };
 

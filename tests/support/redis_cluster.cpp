@@ -48,20 +48,20 @@ void add_slots(const RedisServer& node, std::size_t first, std::size_t end) {
   }
 }
 
-void RedisCluster::tell(std::size_t index, std::initializer_list<std::string_view> words) {
+void RedisCluster::send(std::size_t index, std::initializer_list<std::string_view> words) {
   const Reply reply = node(index).client()(words);
   if (reply.is_error()) throw std::runtime_error(reply.text());
 }
 
 void RedisCluster::introduce(std::size_t index, std::size_t to) {
-  tell(index, {"CLUSTER", "MEET", "127.0.0.1", std::to_string(node(to).port())});
+  send(index, {"CLUSTER", "MEET", "127.0.0.1", std::to_string(node(to).port())});
 }
 
 // With epochs of their own, nodes have nothing to sort out when they meet.
 void RedisCluster::share_slots() {
   const std::size_t masters = options_.masters;
   for (std::size_t index = 0; index < nodes_.size(); ++index) {
-    tell(index, {"CLUSTER", "SET-CONFIG-EPOCH", std::to_string(index + 1)});
+    send(index, {"CLUSTER", "SET-CONFIG-EPOCH", std::to_string(index + 1)});
     if (index >= masters) continue;
     add_slots(node(index), index * slot_count / masters, (index + 1) * slot_count / masters);
   }
@@ -69,7 +69,7 @@ void RedisCluster::share_slots() {
 
 void RedisCluster::assign_replicas() {
   for (std::size_t index = options_.masters; index < nodes_.size(); ++index) {
-    tell(index, {"CLUSTER", "REPLICATE", id(index % options_.masters)});
+    send(index, {"CLUSTER", "REPLICATE", id(index % options_.masters)});
   }
 }
 

@@ -98,7 +98,7 @@ class RedisCluster {
   };
 
   std::size_t start_node();
-  void tell(std::size_t index, std::initializer_list<std::string_view> words);
+  void send(std::size_t index, std::initializer_list<std::string_view> words);
   void introduce(std::size_t index, std::size_t to);
   void share_slots();
   void assign_replicas();
@@ -108,7 +108,7 @@ class RedisCluster {
                                 const std::vector<const RedisServer*>& others);
   [[nodiscard]] std::size_t first_slot_of(std::size_t master);
   Election await_successor(std::size_t master, std::size_t slot,
-                           const std::function<void()>& nudge);
+                           const std::function<void()>& retry);
   void let_elections_age(std::size_t master, std::size_t replica);
   void give_slots_away(std::size_t index);
   [[nodiscard]] std::string stranger();

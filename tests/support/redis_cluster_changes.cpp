@@ -55,7 +55,7 @@ std::size_t RedisCluster::first_slot_of(std::size_t master) {
 }
 
 Election RedisCluster::await_successor(std::size_t master, std::size_t slot,
-                                       const std::function<void()>& nudge) {
+                                       const std::function<void()>& retry) {
   Election election{.index = master, .seen = {}};
   await("another master", [&]() -> std::string {
     for (const std::size_t index : serving()) {
@@ -66,7 +66,7 @@ Election RedisCluster::await_successor(std::size_t master, std::size_t slot,
       election = {.index = named, .seen = std::chrono::steady_clock::now()};
     }
     if (election.index != master) return disagreement();
-    nudge();
+    retry();
     return "all name the old one";
   });
   nodes_[master].replaced = nodes_[election.index].elected = std::chrono::steady_clock::now();
@@ -90,13 +90,13 @@ Election RedisCluster::fail_over(std::size_t replica) {
   const std::size_t master = index_of(master_id);
   const std::size_t slot = first_slot_of(master);
   let_elections_age(master, replica);
-  // Replicas give up after 5 s, and tell nobody.
+  // A replica gives up silently after 5 s.
   constexpr std::chrono::milliseconds limit{5500};
   std::chrono::steady_clock::time_point next{};
   return await_successor(master, slot, [&] {
     if (std::chrono::steady_clock::now() < next) return;
     next = std::chrono::steady_clock::now() + limit;
-    tell(replica, {"CLUSTER", "FAILOVER"});
+    send(replica, {"CLUSTER", "FAILOVER"});
   });
 }
 
@@ -134,8 +134,8 @@ void RedisCluster::remove_node(std::size_t index) {
   wait_until_ready();
 }
 
-// Thousands of slots, and each step is saved by all nodes, and by newer ones told to their replicas
-// first: so many at a time, and the other masters hear of it from their new owner alone.
+// There are thousands of slots, and all nodes save each step; newer nodes first replicate it. So
+// each step moves many slots, and only their new owner announces the move to the other masters.
 void RedisCluster::give_slots_away(std::size_t index) {
   constexpr std::size_t ways_to_each = 8;
   std::vector<std::size_t> takers = masters();
@@ -157,7 +157,7 @@ void RedisCluster::give_slots_away(std::size_t index) {
   }
   for (std::future<void>& way : ways) way.get();
   for (const std::size_t replica : replicas_of(index)) {
-    tell(replica, {"CLUSTER", "REPLICATE", id(takers.back())});
+    send(replica, {"CLUSTER", "REPLICATE", id(takers.back())});
   }
   wait_until_ready();
 }

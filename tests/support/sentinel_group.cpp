@@ -122,7 +122,7 @@ Election SentinelGroup::wait_for_election(std::uint16_t before) {
   return await_election(before, [] {});
 }
 
-Election SentinelGroup::await_election(std::uint16_t before, const std::function<void()>& nudge) {
+Election SentinelGroup::await_election(std::uint16_t before, const std::function<void()>& retry) {
   Election election{};
   std::uint16_t elected = before;
   await("the election of another master", [&]() -> std::string {
@@ -135,7 +135,7 @@ Election SentinelGroup::await_election(std::uint16_t before, const std::function
       election = {.index = index_at(port), .seen = std::chrono::steady_clock::now()};
       elected = port;
     }
-    if (elected == before) nudge();
+    if (elected == before) retry();
     if (named.size() != 1 || named.contains(before)) return "not all sentinels name another one";
     return is_master(server(election.index)) ? "" : "the new one does not know yet";
   });
@@ -145,13 +145,13 @@ Election SentinelGroup::await_election(std::uint16_t before, const std::function
 Election SentinelGroup::fail_over() {
   wait_until_ready();
   const auto serves = [](const auto& sentinel) { return sentinel->serves(); };
-  RedisServer& asked = **std::ranges::find_if(sentinels_, serves);
+  RedisServer& sentinel = **std::ranges::find_if(sentinels_, serves);
   std::chrono::steady_clock::time_point next{};
   // It refuses while it has no news of the replicas or is about something else, and may give up.
   return await_election(master().port(), [&] {
     const auto now = std::chrono::steady_clock::now();
     if (now < next) return;
-    const Reply reply = asked.client()({"SENTINEL", "FAILOVER", options_.name});
+    const Reply reply = sentinel.client()({"SENTINEL", "FAILOVER", options_.name});
     if (!reply.is_error()) next = now + 2 * options_.failover_timeout;
   });
 }

@@ -78,7 +78,7 @@ class SentinelGroup {
   void start_sentinels();
   void hurry(RedisServer& sentinel, std::chrono::milliseconds greeting);
   [[nodiscard]] std::uint16_t master_port_of(RedisServer& sentinel);
-  Election await_election(std::uint16_t before, const std::function<void()>& nudge);
+  Election await_election(std::uint16_t before, const std::function<void()>& retry);
   void demote_all_but(std::uint16_t master);
   [[nodiscard]] std::string for_each_sentinel(
       const std::function<std::string(RedisServer&)>& missing_in);

@@ -27,7 +27,7 @@ SlotMover::SlotMover(const SlotPlace& from, const SlotPlace& to,
   for (const RedisServer* const each : others) others_.push_back({each, each->client()});
 }
 
-// The new node first: the old one sends clients to it from the moment it is told.
+// The new node comes first, because the old one redirects clients to it at once.
 void SlotMover::begin(std::size_t slot) {
   const std::string number = std::to_string(slot);
   check(to_({"CLUSTER", "SETSLOT", number, "IMPORTING", from_id_}));
@@ -66,13 +66,13 @@ void SlotMover::migrate(const std::vector<std::string>& keys) {
 // The new node first: were the old one to forget the slot before, nobody would own it for a moment.
 void SlotMover::end(std::size_t slot) {
   check(to_({"CLUSTER", "SETSLOT", std::to_string(slot), "NODE", to_id_}));
-  tell(from_, slot);
-  for (Node& each : others_) tell(each, slot);
+  assign(from_, slot);
+  for (Node& each : others_) assign(each, slot);
 }
 
 // Who has heard of it from another node may refuse: without slots one becomes a replica, and closes
 // connections on which it was about something else.
-void SlotMover::tell(Node& node, std::size_t slot) {
+void SlotMover::assign(Node& node, std::size_t slot) {
   const std::string number = std::to_string(slot);
   const Reply reply = node.client({"CLUSTER", "SETSLOT", number, "NODE", to_id_});
   if (!reply.is_error()) return;

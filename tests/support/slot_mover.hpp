@@ -45,7 +45,7 @@ class SlotMover {
     RedisClient client;
   };
 
-  void tell(Node& node, std::size_t slot);
+  void assign(Node& node, std::size_t slot);
 
   std::string from_id_, to_id_, to_port_, password_;
   RedisClient to_;

@@ -75,13 +75,14 @@ void Client::answered(Request& request, Outcome outcome) {
   }
   const bool found = std::ranges::any_of(
       multi_callers_, [&](MultiKeyCaller& caller) { return caller.answered(request, outcome); });
-  if (!found) context_.world.fail("an answer for several keys that nobody asked for");
+  if (!found) context_.world.fail("an outcome for several keys without a request");
 }
 
 // A frozen process learns of an outage when it goes on: the reconnection says so, too.
 void Client::notified(const Notification& notification) {
   if (frozen_until_ > context_.world.now) return;
-  context_.note("hears", {}, notification.id.number, static_cast<std::int64_t>(notification.kind));
+  context_.note("notified", {}, notification.id.number,
+                static_cast<std::int64_t>(notification.kind));
   context_.process->notified(notification);
 }
 
@@ -94,7 +95,7 @@ void Client::freeze() {
   context_.history.clients[context_.client].disturbed_at = frozen_until_;
 }
 
-// The new process continues the numbers of the old one: the history tells holds apart by them.
+// The new process continues the numbers of the old one: the history identifies holds by them.
 void Client::crash() {
   context_.note("crash");
   tear_down();
@@ -136,7 +137,7 @@ void Client::check_idle() {
     world.fail("a call was never answered");
   }
   if (!std::ranges::all_of(multi_callers_, &MultiKeyCaller::idle)) {
-    world.fail("several keys were asked for and never answered");
+    world.fail("an acquire of several keys was never answered");
   }
   if (!context_.process->idle()) world.fail("a coordinator is not idle when all is over");
 }
@@ -145,7 +146,7 @@ bool Client::answers_at_once(Process& process, Request& request, Outcome& outcom
   if (!context_.world.scenario.immediate) return false;
   context_.requests.submitted(context_.client, request, process.closed());
   outcome = context_.network.apply_at_once(context_.client, request);
-  context_.note("at once", to_string(request.verb), request.id.number,
+  context_.note("immediate", to_string(request.verb), request.id.number,
                 static_cast<std::int64_t>(outcome.kind));
   context_.requests.applied(context_.client, request, outcome, true);
   context_.requests.answered(context_.client, request, outcome);
@@ -154,7 +155,7 @@ bool Client::answers_at_once(Process& process, Request& request, Outcome& outcom
 
 void Client::submitted(Process& process, Request& request) {
   World& world = context_.world;
-  context_.note("asks", to_string(request.verb), request.id.number, request.lease.count());
+  context_.note("sends", to_string(request.verb), request.id.number, request.lease.count());
   context_.requests.submitted(context_.client, request, process.closed());
   context_.network.submit(context_.client, request);
   // A process that stops while a renewal is under way is the hardest case of a freeze.

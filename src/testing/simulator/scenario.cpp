@@ -8,8 +8,16 @@ namespace latchkey::sim {
 
 using std::chrono::milliseconds;
 
-// The order of the draws is part of what a seed means.
+// The order of the draws is part of what a seed means. The chance of a downgrade scenario is drawn
+// from a copy of the generator, so that it does not change the other seeds.
 Scenario Scenario::draw(Random& random) {
+  Random copy = random;
+  Scenario it = draw_any(random);
+  if (copy.below(9) == 0) it.favour_downgrades();
+  return it;
+}
+
+Scenario Scenario::draw_any(Random& random) {
   Scenario it;
   it.clients = 2 + static_cast<std::uint32_t>(random.below(2));
   it.callers = 1 + static_cast<std::uint32_t>(random.below(4));
@@ -56,6 +64,15 @@ void Scenario::draw_faults(Random& random) {
   (random.percent(50) ? jump_back_rate : restart_rate) = random.pick({0U, 2U});
   // Holders cannot detect what else the server does while a slot moves.
   if (migration_rate != 0) force_release_rate = jump_forward_rate = restart_rate = 0;
+}
+
+// Readers inside a WRITE, and a network that loses the replies to downgrades.
+void Scenario::favour_downgrades() {
+  for (Family& family : keys) family = Family::read_write;
+  fault_free = immediate = multi_key = settings.in_order = false;
+  loss_percent = 10;
+  delay_percent = 5;
+  cut_rate = freeze_rate = crash_rate = jump_forward_rate = force_release_rate = 0;
 }
 
 void Scenario::restrict_to(const Capabilities& offered) {

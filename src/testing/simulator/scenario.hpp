@@ -48,7 +48,9 @@ struct Scenario {
   void restrict_to(const Capabilities& offered);
 
  private:
+  [[nodiscard]] static Scenario draw_any(Random& random);
   void draw_faults(Random& random);
+  void favour_downgrades();
 };
 
 }  // namespace latchkey::sim

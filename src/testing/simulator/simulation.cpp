@@ -82,7 +82,7 @@ void Simulation::dispatch(const ScheduledEvent& event) {
 
 void Simulation::stop_faults() {
   world_.faults_stopped = true;
-  world_.note(0, "calm");
+  world_.note(0, "faults stop");
   store_->end_migrations();
   for (std::uint32_t client = 0; client < clients_.size(); ++client) {
     clients_[client].thaw();

@@ -55,7 +55,7 @@ void MultiKeyCaller::submit_batch() {
   request.lease = lease_.length(world.scenario.settings.watchdog);
   request.sent = context_.clock.now();
   context_.requests.submitted(context_.client, request, false);
-  context_.note("asks", "acquire_all", first.id.number);
+  context_.note("sends", "acquire_all", first.id.number);
   if (!world.scenario.immediate) return context_.network.submit(context_.client, request);
   const Outcome outcome = context_.network.apply_at_once(context_.client, request);
   context_.requests.applied(context_.client, request, outcome, true);

@@ -59,7 +59,7 @@ void MultiKeyCaller::make_plan() {
                             .asked = now,
                             .until = until_});
   step_started_ = false;
-  context_.note("asks for several", {}, keys_.size(), wait.length().count());
+  context_.note("acquires several", {}, keys_.size(), wait.length().count());
 }
 
 void MultiKeyCaller::start_step() {
@@ -131,7 +131,7 @@ void MultiKeyCaller::finish_fill() {
 void MultiKeyCaller::finish_plan() {
   World& world = context_.world;
   const bool granted = plan_->answer() == Answer::granted;
-  context_.note("has several", {}, index_, granted ? 1 : 0);
+  context_.note("acquired several", {}, index_, granted ? 1 : 0);
   if (until_ != Clock::never()) context_.holds.waited(context_.client, until_, grace_);
   const bool held = std::ranges::any_of(keys_, [](const Key& key) { return key.hold != nullptr; });
   if (granted != held) return world.fail("several keys were granted in part");

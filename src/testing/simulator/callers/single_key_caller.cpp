@@ -134,7 +134,7 @@ GrantedHold SingleKeyCaller::last_locked(const GrantedHold& like) const {
 }
 
 void SingleKeyCaller::end_thread() {
-  context_.note("its thread ends", {}, index_);
+  context_.note("thread ends", {}, index_);
   for (const GrantedHold& hold : holds_of_owner()) {
     if (!hold.by_lock) continue;
     auto& holds = context_.history.keys[key_].holds;
@@ -190,7 +190,7 @@ void SingleKeyCaller::answered() {
   const Operation done = std::exchange(operation_, Operation::none);
   const bool granted = call.answer == Answer::granted;
   ++timer_epoch_;
-  context_.note("is told", {}, index_, static_cast<std::int64_t>(call.answer));
+  context_.note("answered", {}, index_, static_cast<std::int64_t>(call.answer));
   if (done == Operation::acquire) {
     context_.history.stops_waiting(key_, context_.client, index_);
     if (!call.forever) context_.holds.waited(context_.client, call.until, call.grace);

@@ -69,7 +69,7 @@ void RequestJudge::applied(std::uint32_t client, const Request& request, const O
   }
   const bool checks = request.verb == Verb::renew || request.verb == Verb::verify;
   if (checks && awaited && outcome.kind == Outcome::Kind::gone) {
-    check_not_left(client, request, "its holder will be told that it is gone");
+    check_not_left(client, request, "its holder will learn that it is gone");
   }
 }
 

@@ -83,7 +83,7 @@ void Network::apply(std::uint32_t index) {
   const bool first = !packet.applied;
   Outcome outcome = store_.apply(request, &connection);
   packet.applied = true;
-  world_.note(packet.client, first ? "runs" : "runs again", to_string(request.verb),
+  world_.note(packet.client, first ? "applied" : "applied again", to_string(request.verb),
               request.id.number, static_cast<std::int64_t>(outcome.kind));
   const bool awaited = first && packet.original != nullptr;
   handler_.applied(packet.client, request, outcome, awaited);
@@ -123,7 +123,7 @@ void Network::complete(Packet& packet, Outcome outcome) {
   if (packet.applied || packet.dropped || !world_.scenario.settings.in_order) {
     std::erase(connections_[client]->open, index);
   }
-  world_.note(client, "answer", to_string(original.verb), original.id.number,
+  world_.note(client, "outcome", to_string(original.verb), original.id.number,
               static_cast<std::int64_t>(outcome.kind));
   handler_.answered(client, original, std::move(outcome));
 }
@@ -152,7 +152,7 @@ void Network::disconnect(std::uint32_t client, Clock::duration length) {
   Connection& connection = *connections_[client];
   if (!connection.up) return;
   handler_.disturbed(client);
-  world_.note(client, "link_down");
+  world_.note(client, "disconnected");
   connection.up = false;
   std::size_t arrive = world_.random.below(connection.open.size() + 1);
   for (const std::uint32_t index : std::vector<std::uint32_t>(connection.open)) {
@@ -176,7 +176,7 @@ void Network::reconnect(const ScheduledEvent& event) {
   Connection& connection = *connections_[event.client];
   if (connection.up || event.epoch != connection.epoch) return;
   handler_.disturbed(event.client);
-  world_.note(event.client, "link_up");
+  world_.note(event.client, "connected");
   connection.up = true;
   for (const Request& request : connection.subscriptions) (void)store_.apply(request, &connection);
   Notification up;
