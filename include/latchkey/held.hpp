@@ -26,15 +26,15 @@ void assert_held(std::string_view key);
 
 /// ASSERT_HELD("account:{account.id}", account): the same for a key template. `Names` are the
 /// arguments' names, separated by commas. With [*] each of the keys must be held.
-template <FixedString InlineString, FixedString Names, class... Arguments>
+template <FixedString KeyTemplate, FixedString Names, class... Arguments>
 void assert_held(const Arguments&... arguments) {
-  if constexpr (Key<InlineString>::many) {
-    for (const std::string& key : Key<InlineString>::template render_many<Names>(arguments...)) {
+  if constexpr (Key<KeyTemplate>::many) {
+    for (const std::string& key : Key<KeyTemplate>::template render_many<Names>(arguments...)) {
       assert_held(key);
     }
   } else {
     KeyBuffer key;
-    Key<InlineString>::template render<Names>(key, arguments...);
+    Key<KeyTemplate>::template render<Names>(key, arguments...);
     assert_held(key.view());
   }
 }

@@ -59,19 +59,17 @@ inline constexpr LockFacts lock_facts{
     is_for_scope<Call>};
 
 /// What LOCKED says of its site: its key or keys, and what a policy is checked against.
-template <FixedString InlineString, class Decorator, class Call, class Result,
-          const SiteNote* Inner>
+template <FixedString KeyTemplate, class Decorator, class Call, class Result, const SiteNote* Inner>
 inline constexpr SiteNote lock_note{Decorator::by_policy ? lock_by_kind : lock_kind,
-                                    KeySet<InlineString>::shown.view(), Inner,
+                                    KeySet<KeyTemplate>::shown.view(), Inner,
                                     &lock_facts<Decorator, Call, Result>};
 
 }  // namespace detail
 
-/// Runs a body under the lock that `InlineString` names, or under all of them at once where that
-/// has
-/// [*] or is what KEYS gives (Locks::all_of). Made by LOCKED(key, type, wait, lease), or by
-/// hand by `latchkey::locked<"key">(place) * latchkey::terms(type, wait, lease)`; used before
-/// AROUND, in DECORATED, or applied to a callable.
+/// Runs a body under the lock that `KeyTemplate` names, or under several locks at once if it has
+/// [*] or was made by KEYS (Locks::all_of). Made by LOCKED(key, type, wait, lease), or by hand by
+/// `latchkey::locked<"key">(place) * latchkey::terms(type, wait, lease)`; used before AROUND, in
+/// DECORATED, or applied to a callable.
 ///
 /// A call renders the key, acquires, runs the body, releases:
 ///
@@ -88,14 +86,14 @@ inline constexpr SiteNote lock_note{Decorator::by_policy ? lock_by_kind : lock_k
 /// The body's exception always wins. After LockLost and an unconfirmed release the body's work is
 /// done: only its protection failed, or the end of it is not known. Error::body_ran() tells both
 /// from errors before the body. Thread-safe as far as what it was given is.
-template <FixedString InlineString, class Where, class Options>
+template <FixedString KeyTemplate, class Where, class Options>
 struct [[nodiscard("latchkey: LOCKED(...) alone locks nothing: write LOCKED(...) AROUND(arguments) "
                    "{ body }; or auto "
                    "hold = LOCKED(...) HERE(arguments);"),
          gnu::warn_unused]] Locked : Aspect {
   using Place = Where;
   using Terms = Options;
-  /// Made by LOCKED_BY: `InlineString` names a policy, which says everything.
+  /// Made by LOCKED_BY: `KeyTemplate` names a policy, which says everything.
   static constexpr bool by_policy = detail::is_by_policy<Where>;
 
   Options options;
@@ -109,7 +107,7 @@ struct [[nodiscard("latchkey: LOCKED(...) alone locks nothing: write LOCKED(...)
         detail::check<Result, Options, noexcept(proceed()), std::remove_cv_t<Arguments>...>());
     KeyBuffer key;
     detail::LockedCall locked(options.terms, options.locks(), options.stop_token());
-    constexpr std::string_view shown = detail::KeySet<InlineString>::shown.view();
+    constexpr std::string_view shown = detail::KeySet<KeyTemplate>::shown.view();
     auto enter = [&]() -> detail::Entry {
       const detail::SitePolicy* const policy =
           locked.follow(detail::policy_slot<Locked, std::remove_cvref_t<decltype(call)>, Result>);
@@ -118,15 +116,15 @@ struct [[nodiscard("latchkey: LOCKED(...) alone locks nothing: write LOCKED(...)
                                       call.own_site());
       }
       if constexpr (by_policy) {
-        detail::throw_not_configured(InlineString.view());
-      } else if constexpr (detail::KeySet<InlineString>::several) {
-        return locked.enter_all(detail::KeySet<InlineString>::template render<Names>(
+        detail::throw_not_configured(KeyTemplate.view());
+      } else if constexpr (detail::KeySet<KeyTemplate>::several) {
+        return locked.enter_all(detail::KeySet<KeyTemplate>::template render<Names>(
                                     *static_cast<const Arguments*>(call.address(Index))...),
-                                detail::shown_keys<InlineString>.view(), call.own_site());
+                                detail::shown_keys<KeyTemplate>.view(), call.own_site());
       } else {
-        Key<InlineString>::template render<Names>(
+        Key<KeyTemplate>::template render<Names>(
             key, *static_cast<const Arguments*>(call.address(Index))...);
-        return locked.enter(key.view(), InlineString.view(), call.own_site());
+        return locked.enter(key.view(), KeyTemplate.view(), call.own_site());
       }
     };
     if constexpr (Options::always_runs) {
@@ -191,24 +189,24 @@ struct [[nodiscard("latchkey: LOCKED(...) alone locks nothing: write LOCKED(...)
   static constexpr const char* fixed_site_name() noexcept { return Options::fixed_name(); }
   template <class Call, class Result, const SiteNote* Inner>
   static constexpr const SiteNote* site_notes() noexcept {
-    return &detail::lock_note<InlineString, Locked, Call, Result, Inner>;
+    return &detail::lock_note<KeyTemplate, Locked, Call, Result, Inner>;
   }
 };
 
 namespace detail {
 
 /// A key that waits for its terms.
-template <FixedString InlineString, class Where>
+template <FixedString KeyTemplate, class Where>
 struct KeyAt {};
 
 /// Binds below the members that were said of the terms and above `|`.
-template <FixedString InlineString, class Where, class Options>
-Locked<InlineString, Where, Options> operator*(KeyAt<InlineString, Where>, Options&& options) {
+template <FixedString KeyTemplate, class Where, class Options>
+Locked<KeyTemplate, Where, Options> operator*(KeyAt<KeyTemplate, Where>, Options&& options) {
   return {{}, std::move(options)};
 }
-template <FixedString InlineString, class Where, class Options, class Function>
-auto operator*(KeyAt<InlineString, Where>, Applied<Options, Function>&& applied) {
-  return decorate_at<Where>(Locked<InlineString, Where, Options>{{}, std::move(applied.options)},
+template <FixedString KeyTemplate, class Where, class Options, class Function>
+auto operator*(KeyAt<KeyTemplate, Where>, Applied<Options, Function>&& applied) {
+  return decorate_at<Where>(Locked<KeyTemplate, Where, Options>{{}, std::move(applied.options)},
                             std::move(applied.function));
 }
 
@@ -217,8 +215,8 @@ auto operator*(KeyAt<InlineString, Where>, Applied<Options, Function>&& applied)
 /// LOCKED by hand: `latchkey::locked<"key">(place) * latchkey::terms(type, wait, lease)`. `place`
 /// is a captureless callable of a type of its own that says where a decorated callable was written:
 /// `[] { return std::source_location::current(); }`.
-template <FixedString InlineString, class Where = detail::NoPlace>
-detail::KeyAt<InlineString, Where> locked(Where = {}) noexcept {
+template <FixedString KeyTemplate, class Where = detail::NoPlace>
+detail::KeyAt<KeyTemplate, Where> locked(Where = {}) noexcept {
   return {};
 }
 

@@ -57,7 +57,7 @@ std::string known_schemes() {
 std::unique_ptr<Backend> make_backend(std::string_view uri, const Options& options, bool member) {
   const std::size_t colon = uri.find(':');
   if (colon == std::string_view::npos || colon == 0) {
-    // Never the whole text: what lacks its scheme may still carry a password.
+    // The text itself is not shown: without its scheme it may still contain a password.
     throw std::invalid_argument(
         "invalid URI: no scheme before a colon; expected a URI such as \"memory:\" or "
         "\"redis://127.0.0.1:6379\"");
@@ -77,7 +77,7 @@ std::unique_ptr<Backend> make_backend(std::string_view uri, const Options& optio
                               ":' cannot be one of a quorum's servers");
 }
 
-/// "quorum:" and URIs with spaces between.
+/// "quorum:" and the URIs of the servers, separated by spaces.
 std::unique_ptr<Backend> make_quorum_backend(std::string_view uri, const Options& options) {
   std::vector<std::unique_ptr<Backend>> servers;
   std::string_view rest = uri.substr(uri.find(':') + 1);

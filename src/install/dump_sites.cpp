@@ -41,7 +41,7 @@ void write_member(std::ostream& out, std::string_view name, bool value) {
   out << ':' << (value ? "true" : "false");
 }
 
-/// Types by their places in the list of types, which they refer to each other by.
+/// The list of types. Types refer to each other by their positions in it.
 class TypeList {
  public:
   std::size_t place_of(const TypeInfo& type) {
@@ -50,7 +50,7 @@ class TypeList {
     return found->second;
   }
 
-  /// Writing a type may add those that it leads to.
+  /// Writing a type may append the types of its members.
   void write(std::ostream& out) {
     out << '[';
     for (std::size_t each = 0; each < types_.size(); ++each) {

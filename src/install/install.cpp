@@ -14,7 +14,7 @@
 namespace latchkey {
 namespace {
 
-/// One load at a time, so that the last one to begin is the one that stays.
+/// Serialises loads, so that the last one to begin is the one in force.
 std::mutex loading;
 constinit detail::Installation* from_file = nullptr;
 
@@ -35,7 +35,7 @@ void install(Locks locks) {
 void install_from(const std::string& file, Options options) {
   const std::lock_guard lock(loading);
   auto made = std::make_unique<detail::Installation>(file, options);
-  // Policies first: no call runs under these Locks without them.
+  // The policies come first, so that no call uses these Locks without them.
   const detail::PolicyTable* const before = made->publish();
   if (!detail::install_default(made->default_locks())) {
     detail::publish_policies(before);

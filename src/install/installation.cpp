@@ -17,8 +17,8 @@
 namespace latchkey::detail {
 namespace {
 
-/// A LOCKED gets its number when a policy first speaks of it, and keeps it. Two that ask at once
-/// for the same one agree.
+/// A LOCKED gets its number from the first policy that names it, and keeps it. Concurrent callers
+/// get the same number.
 std::uint32_t number_of(PolicySlot& slot) noexcept {
   static constinit std::atomic<std::uint32_t> last{0};
   std::uint32_t number = slot.load(std::memory_order_relaxed);
@@ -62,7 +62,7 @@ const SitePolicy* Installation::keep(const SitePolicy& policy) {
   return known == policies_.end() ? &policies_.emplace_back(policy) : &*known;
 }
 
-/// From here on nothing fails but memory.
+/// Only an allocation can fail here.
 void Installation::adopt(LoadedPolicies& loaded) {
   PolicyTable table;
   for (PlannedLock& lock : loaded.plan.locks) {
@@ -99,10 +99,10 @@ void Installation::warn() const {
 
 namespace {
 
-/// `type: WRITE`, said at `at`, as the text that sentences show.
+/// The text of `type: WRITE` at `at`, for error texts.
 Perhaps<std::string> type_word(const std::optional<LockType>& type, Place at) {
   if (!type) return std::nullopt;
-  return SetMask<std::string>{std::string(to_string(*type)), at};
+  return Located<std::string>{std::string(to_string(*type)), at};
 }
 
 }  // namespace
@@ -136,7 +136,7 @@ void Installation::refuse_other_guards(const LoadedPolicies& now, Problems& prob
 
 void Installation::reload() {
   LoadedPolicies loaded = load_policies(path_, this_program());
-  // A file with mistakes is not compared: half of what it says is missing.
+  // A file with mistakes is not compared: parts of it are missing.
   throw_problems(path_, std::move(loaded.problems));
   Problems problems;
   refuse_other_backends(file_, loaded.file, problems);

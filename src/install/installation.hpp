@@ -18,9 +18,9 @@
 
 namespace latchkey::detail {
 
-/// Never destroyed once its policies were in force: calls may read them at any time. What it keeps
-/// grows with the number of different policies that were ever loaded, not with that of the loads:
-/// equal ones are the same object.
+/// Never destroyed once its policies were in force, because calls may read them at any time. It
+/// grows with the number of different policies that were ever loaded, not with the number of loads:
+/// equal policies are one object.
 class Installation {
  public:
   /// Reads, checks and connects. Throws PolicyError with all mistakes; nothing is in force yet.
@@ -31,10 +31,10 @@ class Installation {
 
   [[nodiscard]] const Locks& default_locks() const noexcept { return *default_; }
 
-  /// Gives what was in force before.
+  /// Returns the table that was in force before.
   const PolicyTable* publish() noexcept { return publish_policies(table_); }
 
-  /// Tells which methods may run without their lock.
+  /// Reports the methods that may run without their lock to the listener.
   void warn() const;
 
   /// Reads the file again and puts it in force. Throws PolicyError and changes nothing. Not
@@ -42,7 +42,7 @@ class Installation {
   void reload();
 
  private:
-  /// What says which lock guards a LOCKED: it stays as it was first loaded.
+  /// The words that select the lock of a LOCKED. They stay as they were first loaded.
   struct Guard {
     std::optional<std::string> key{};
     std::optional<std::string> backend{};

@@ -21,11 +21,11 @@ namespace {
 
 void check_scheme(const BackendEntry& backend, const std::vector<std::string>& known,
                   Problems& problems) {
-  if (backend.uri.value.empty()) return;  // told already
+  if (backend.uri.value.empty()) return;  // already reported
   const std::string scheme = scheme_of(backend.uri.value);
   if (std::find(known.begin(), known.end(), scheme) != known.end()) return;
   const std::vector<std::string_view> right(known.begin(), known.end());
-  // What came out of a secret may be all or a part of a password.
+  // The value of a secret may be a password or a part of one.
   const bool secret = std::any_of(backend.secrets.begin(), backend.secrets.end(),
                                   [&](const Secret& one) { return one.value.starts_with(scheme); });
   if (scheme.empty() || secret) {
@@ -69,7 +69,7 @@ LoadedPolicies read_policy_file(const std::string& path, const std::vector<std::
   }
   loaded.readable = true;
   loaded.file = read_policies(text, process_environment, loaded.problems);
-  // Without the sections that YAML kept for itself everything else would be wrong too.
+  // If YAML could not read all sections, every other check would report their absence.
   const bool complete = !loaded.file.backends.empty() || loaded.problems.empty();
   if (complete) check_backends(loaded.file, schemes, loaded.problems);
   return loaded;

@@ -21,8 +21,7 @@ struct LoadedPolicies {
 /// Checked against the methods of `program`. Touches nothing but the file and the environment.
 [[nodiscard]] LoadedPolicies load_policies(const std::string& path, const Program& program);
 
-/// The same where the program is not known: the mistakes that the file alone shows. Its plan is
-/// empty.
+/// The same without a program: the mistakes that the file alone shows. The plan is empty.
 [[nodiscard]] LoadedPolicies load_policies(const std::string& path);
 
 /// As exceptions, in the order of the file.
@@ -31,7 +30,7 @@ struct LoadedPolicies {
 /// Throws all of them as one, if there are any.
 void throw_problems(const std::string& path, Problems problems);
 
-/// The part of a URI that says which backend serves it; empty: none.
+/// The scheme of a URI; empty if it has none.
 [[nodiscard]] std::string scheme_of(const std::string& uri);
 
 }  // namespace latchkey::detail

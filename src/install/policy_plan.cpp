@@ -15,7 +15,7 @@
 namespace latchkey::detail {
 namespace {
 
-/// The words in the order of their strength: what is said earlier wins.
+/// Groups of words in the order of precedence: the first one that has a word wins.
 struct Layers {
   std::vector<const PolicyWords*> all{};
 
@@ -56,7 +56,7 @@ class Planner {
   }
 
  private:
-  /// A key that no site is there for must be well-formed too.
+  /// A key must be well-formed even if no site uses it.
   void check_key(const PolicyWords& words) {
     if (!words.key) return;
     try {
@@ -124,7 +124,7 @@ class Planner {
                "gets this " +
                (own_key ? "key" : "type"));
     }
-    // A key that can be nobody's was told already, for all sites.
+    // A malformed key has been reported already, for all sites.
     if (!lock.key || !is_usable(lock.key->value)) return;
     try {
       lock.bound.emplace(bind_key(parse_key(lock.key->value), lock.place.facts->arguments));
@@ -150,7 +150,7 @@ class Planner {
     if (timeout) fit(timeout->value, *timeout, lock);
     if (unavailable) fit(unavailable->value, *unavailable, lock);
     if (lost && lost->value == OnLost::RAISE && facts.never_throws) tell_throws(lost->at, lock);
-    // The defaults hold where nobody says otherwise.
+    // The defaults hold if neither the policy nor the code says otherwise.
     const auto& defaults = file_.defaults;
     if (defaults.on_timeout && !timeout && !facts.says_timeout && !facts.never_throws) {
       fit(defaults.on_timeout->value, *defaults.on_timeout, lock);
@@ -161,7 +161,7 @@ class Planner {
   }
 
   template <class Strategy>
-  void fit(Strategy strategy, const SetMask<Strategy>& said, const PlannedLock& lock) {
+  void fit(Strategy strategy, const Located<Strategy>& said, const PlannedLock& lock) {
     if (strategy == Strategy::SKIP && !lock.place.facts->can_be_skipped) {
       tell(said.at, "'skip' does not fit " + lock.place.where + ", which returns " +
                         lock.place.result_type +
@@ -176,7 +176,7 @@ class Planner {
                  ", of which .no_throw() is said: skip or report does");
   }
 
-  /// Within one group of words the reader has looked already.
+  /// The reader has compared the words of one group already.
   void check_hold_for(const Layers& layers) {
     const auto time = layers.find(&PolicyWords::hold_for);
     const auto lease = layers.find(&PolicyWords::lease);
@@ -186,7 +186,7 @@ class Planner {
          "'hold_for' is longer than the lease, which ends it earlier; expected a longer lease");
   }
 
-  /// HERE has no body that could run without the lock, and its Hold has nobody to throw to.
+  /// HERE has no body that could run without the lock, and the destructor of its Hold cannot throw.
   void check_scope(const Layers& layers, const PlannedLock& lock) {
     if (!lock.place.facts->for_scope) return;
     const std::string where = lock.place.where + ", which takes its lock for a scope by HERE";
@@ -213,7 +213,7 @@ class Planner {
     }
   }
 
-  /// Once: a rule may name many sites.
+  /// Reports a mistake once, though a rule may name many sites.
   void tell(Place at, std::string sentence) {
     for (const Problem& known : problems_) {
       if (known.at.line == at.line && known.at.column == at.column && known.sentence == sentence) {

@@ -12,10 +12,10 @@
 
 namespace latchkey::detail {
 
-/// What is said of one LOCKED.
+/// Everything that the file says about one LOCKED.
 struct PlannedLock {
   LockPlace place{};
-  Place at{};  ///< of what speaks of it: the rule, or the policy that it names
+  Place at{};  ///< of the rule, or of the policy that LOCKED_BY names
   Policy over{};
   Policy defaults{};
   Perhaps<std::string> key{};
@@ -24,11 +24,11 @@ struct PlannedLock {
 };
 
 struct PolicyPlan {
-  std::vector<PlannedLock> locks{};         ///< those that something is said of
+  std::vector<PlannedLock> locks{};         ///< those that the file says something about
   std::vector<std::string> without_lock{};  ///< the methods that may run without their lock
 };
 
-/// Mistakes are told in `problems`.
+/// Mistakes are appended to `problems`.
 [[nodiscard]] PolicyPlan plan_policies(const PolicyFile& file, const std::vector<LockPlace>& places,
                                        Problems& problems);
 

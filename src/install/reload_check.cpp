@@ -34,7 +34,7 @@ void refuse_other_backends(const PolicyFile& before, const PolicyFile& now, Prob
   for (const BackendEntry& entry : now.backends) {
     const BackendEntry* const known = before.find_backend(entry.name.value);
     if (known == nullptr || known->uri.value != entry.uri.value) {
-      // Never the URIs, which may carry a password.
+      // The URIs are not shown: they may contain a password.
       problems.push_back({known == nullptr ? entry.name.at : entry.uri.at,
                           "the backend " + quoted_word(entry.name.value) +
                               (known == nullptr ? " is new" : " has another URI") +

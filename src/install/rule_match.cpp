@@ -1,4 +1,4 @@
-// Which rule of a policy file speaks for which method.
+// Selects the rule of a policy file that applies to a method.
 #include "install/rule_match.hpp"
 
 #include <range/v3/algorithm/all_of.hpp>
@@ -26,7 +26,7 @@ bool names(const Rule& rule, const LockPlace& place) {
          names_method(rule.pattern.value, place.method);
 }
 
-/// Class and method of a name, without namespaces; or all of what is shorter.
+/// Class and method of a name, without namespaces; a shorter name as it is.
 std::string_view last_two(std::string_view name) {
   const std::size_t last = name.rfind("::");
   if (last == std::string_view::npos || last == 0) return name;

@@ -1,4 +1,4 @@
-// Which rule of a policy file speaks for which method.
+// Selects the rule of a policy file that applies to a method.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace latchkey::detail {
 
-/// For each place the most specific rule that names its method, null where none does. A rule that
-/// names no method, and two of which neither is the more specific, are problems.
+/// For each place the most specific rule that names its method, null if none does. A rule that
+/// names no method is a problem, and so are two rules of which neither is more specific.
 [[nodiscard]] std::vector<const Rule*> match_rules(const std::vector<Rule>& rules,
                                                    const std::vector<LockPlace>& places,
                                                    Problems& problems);

@@ -8,7 +8,7 @@
 
 namespace latchkey::detail {
 
-/// A time, or the sentence that says what is wrong with the text.
+/// A time, or the error text.
 using Duration = std::variant<std::chrono::milliseconds, std::string>;
 
 /// A whole number of at most ten years and a unit, with nothing else.

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t none = std::string_view::npos;
 
-/// The usual way with one place to return to: the last * takes one letter more.
+/// Greedy matching that backtracks to the last * only, which then takes one letter more.
 bool fits(std::string_view pattern, std::string_view text) {
   std::size_t p = 0;
   std::size_t t = 0;
@@ -45,7 +45,7 @@ bool names_method(std::string_view pattern, std::string_view method) {
 }
 
 bool is_more_specific(std::string_view special, std::string_view general) {
-  // A * of the special one is a letter that only a * of the general one can be.
+  // In `special`, a * counts as a letter that only a * of `general` matches.
   return names_method(general, special) && !names_method(special, general);
 }
 

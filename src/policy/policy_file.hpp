@@ -16,13 +16,14 @@ struct Place {
   int column = 0;
 };
 
+/// A value and the place where the file says it.
 template <class T>
-struct SetMask {
+struct Located {
   T value;
   Place at{};
 };
 template <class T>
-using Perhaps = std::optional<SetMask<T>>;
+using Perhaps = std::optional<Located<T>>;
 
 /// One mistake.
 struct Problem {
@@ -44,7 +45,7 @@ struct PolicyWords {
   Perhaps<OnUnavailable> on_unavailable{};
   Perhaps<OnLost> on_lost{};
   Perhaps<bool> unlocked{};
-  bool key_is_wrong = false;  ///< there was one, and its mistake is told
+  bool key_is_wrong = false;  ///< there was one, and its mistake has been reported
 };
 
 /// A part of a URI that came from the environment: it is never shown.
@@ -54,18 +55,18 @@ struct Secret {
 };
 
 struct BackendEntry {
-  SetMask<std::string> name{};
-  SetMask<std::string> uri{};  ///< with its secrets
+  Located<std::string> name{};
+  Located<std::string> uri{};  ///< with its secrets
   std::vector<Secret> secrets{};
 };
 
 struct NamedPolicy {
-  SetMask<std::string> name{};
+  Located<std::string> name{};
   PolicyWords words{};
 };
 
 struct Rule {
-  SetMask<std::string> pattern{};
+  Located<std::string> pattern{};
   PolicyWords words{};
 };
 
@@ -91,7 +92,8 @@ struct PolicyFile {
     }
     return nullptr;
   }
-  /// What calls use that name no backend: what `backend:` names, or the only one; null: none.
+  /// The backend of calls that name none: the one that `backend:` names, or the only one. Null if
+  /// there is none.
   [[nodiscard]] const BackendEntry* default_backend() const {
     if (backend) return find_backend(backend->value);
     return backends.size() == 1 ? &backends.front() : nullptr;

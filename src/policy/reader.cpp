@@ -68,12 +68,12 @@ class Reader {
         backend.uri = {std::move(expanded.text), uri->at};
         backend.secrets = std::move(expanded.secrets);
       }
-      // One without a URI stays, so that what names it is no second mistake.
+      // A backend without a URI is kept, so that a reference to it is not a second mistake.
       file_.backends.push_back(std::move(backend));
     }
   }
 
-  /// Whoever names a backend or a policy names one that is there.
+  /// Every backend and policy that is referred to exists.
   void check_backends() {
     if (file_.backend) {
       known_backend(*file_.backend);
@@ -92,7 +92,7 @@ class Reader {
     }
   }
 
-  void known_backend(const SetMask<std::string>& name) {
+  void known_backend(const Located<std::string>& name) {
     if (file_.find_backend(name.value) != nullptr) return;
     std::vector<std::string_view> right;
     right.reserve(file_.backends.size());
@@ -101,7 +101,7 @@ class Reader {
                 "unknown backend " + quoted_word(name.value) + nearest_words(name.value, right));
   }
 
-  void known_policy(const SetMask<std::string>& name) {
+  void known_policy(const Located<std::string>& name) {
     if (file_.find_policy(name.value) != nullptr) return;
     std::vector<std::string_view> right;
     right.reserve(file_.policies.size());

@@ -8,7 +8,7 @@
 
 namespace latchkey::detail {
 
-/// What is wrong is told in `problems`, in no particular order, and left out of the result.
+/// Mistakes are appended to `problems`, in no particular order, and left out of the result.
 [[nodiscard]] PolicyFile read_policies(std::string_view text, const Environment& environment,
                                        Problems& problems);
 

@@ -53,7 +53,7 @@ Expanded expand_secrets(std::string_view uri, Place at, const Environment& envir
     if (begin == std::string_view::npos) return expanded;
     const std::size_t end = rest.find('}', begin);
     if (end == std::string_view::npos) {
-      // Not the text behind it, which may be a password.
+      // The text after it is not shown: it may be a password.
       problems.push_back({at, "'${' is never closed: write ${NAME}"});
       return expanded;
     }

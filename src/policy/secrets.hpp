@@ -11,10 +11,10 @@
 
 namespace latchkey::detail {
 
-/// Gives a variable of the environment; nothing where it is not set.
+/// Returns the value of an environment variable, or nothing if it is not set.
 using Environment = std::function<std::optional<std::string>(const std::string& name)>;
 
-/// That of the process.
+/// The environment of the process.
 [[nodiscard]] std::optional<std::string> process_environment(const std::string& name);
 
 struct Expanded {

@@ -44,7 +44,7 @@ struct Endless<Lease> {
   static constexpr Lease value{watchdog};
 };
 
-/// A place of a value: an empty one has its name's.
+/// The place of a value. An empty value has that of its name.
 Place place_of(const YamlNode& name, const YamlNode& value) {
   return value.kind == YamlNode::Kind::null ? name.at : value.at;
 }
@@ -99,7 +99,7 @@ Perhaps<std::string> WordsReader::text(const YamlNode& name, const YamlNode& val
     return std::nullopt;
   }
   check_cut(name, value);
-  return SetMask<std::string>{value.text, value.at};
+  return Located<std::string>{value.text, value.at};
 }
 
 void WordsReader::no_text(const YamlNode& name, const YamlNode& value) {
@@ -125,7 +125,7 @@ void WordsReader::no_text(const YamlNode& name, const YamlNode& value) {
   tell(at, word + ": empty; expected a value");
 }
 
-/// `key: user #id` is the key `user` to YAML.
+/// YAML reads `key: user #id` as the key `user`.
 void WordsReader::check_cut(const YamlNode& name, const YamlNode& value) {
   if (value.quoted || (name.text != "key" && name.text != "prefix")) return;
   const auto behind = static_cast<std::size_t>(value.at.column - 1) + value.text.size();
@@ -181,7 +181,7 @@ void WordsReader::unknown_word(const YamlNode& name, Where where) {
 }
 
 template <class Value>
-Perhaps<Value> WordsReader::parse(const YamlNode& name, const SetMask<std::string>& said) {
+Perhaps<Value> WordsReader::parse(const YamlNode& name, const Located<std::string>& said) {
   if constexpr (std::is_same_v<Value, std::string>) {
     return said;
   } else if constexpr (std::is_constructible_v<Value, milliseconds>) {
@@ -192,9 +192,9 @@ Perhaps<Value> WordsReader::parse(const YamlNode& name, const SetMask<std::strin
 }
 
 template <class Time>
-Perhaps<Time> WordsReader::time(const YamlNode& name, const SetMask<std::string>& said) {
+Perhaps<Time> WordsReader::time(const YamlNode& name, const Located<std::string>& said) {
   const std::string before = quoted_word(name.text) + ": ";
-  if (said.value == Endless<Time>::word) return SetMask<Time>{Endless<Time>::value, said.at};
+  if (said.value == Endless<Time>::word) return Located<Time>{Endless<Time>::value, said.at};
   if (!Endless<Time>::word.empty() && said.value == Endless<Time>::word_of_other) {
     tell(said.at, before + Endless<Time>::sentence);
     return std::nullopt;
@@ -210,15 +210,15 @@ Perhaps<Time> WordsReader::time(const YamlNode& name, const SetMask<std::string>
     tell(said.at, before + quoted_word(said.value) + " is too short; expected at least 10ms");
     return std::nullopt;
   }
-  return SetMask<Time>{Time(time), said.at};
+  return Located<Time>{Time(time), said.at};
 }
 
 template <class Value>
 Perhaps<Value> WordsReader::one_of_spellings(const YamlNode& name,
-                                             const SetMask<std::string>& said) {
+                                             const Located<std::string>& said) {
   std::vector<std::string_view> right;
   for (const auto& [spelling, value] : Spellings<Value>::names) {
-    if (spelling == said.value) return SetMask<Value>{value, said.at};
+    if (spelling == said.value) return Located<Value>{value, said.at};
     right.push_back(spelling);
   }
   const bool in_code = said.value.starts_with("skip_with") || said.value.starts_with("fallback");

@@ -19,10 +19,10 @@ class WordsReader {
 
   /// Which of defaults, policies and rules the words stand in.
   using Where = bool PolicyWord::*;
-  /// `name` is what has these words, for sentences.
+  /// `name` is the node that the words belong to; error texts quote it.
   [[nodiscard]] PolicyWords words(const YamlNode& name, const YamlNode& map, Where where);
 
-  /// The text of `value`, which `name` stands before; nothing, and a problem, where it is none.
+  /// The text of `value`, the value of `name`. Reports a problem if it is not a text.
   [[nodiscard]] Perhaps<std::string> text(const YamlNode& name, const YamlNode& value);
 
   /// The entries of a map whose names are texts, each name once.
@@ -34,12 +34,12 @@ class WordsReader {
  private:
   void word(PolicyWords& words, const YamlNode& name, const YamlNode& value, Where where);
   template <class Value>
-  [[nodiscard]] Perhaps<Value> parse(const YamlNode& name, const SetMask<std::string>& said);
+  [[nodiscard]] Perhaps<Value> parse(const YamlNode& name, const Located<std::string>& said);
   template <class Time>
-  [[nodiscard]] Perhaps<Time> time(const YamlNode& name, const SetMask<std::string>& said);
+  [[nodiscard]] Perhaps<Time> time(const YamlNode& name, const Located<std::string>& said);
   template <class Value>
   [[nodiscard]] Perhaps<Value> one_of_spellings(const YamlNode& name,
-                                                const SetMask<std::string>& said);
+                                                const Located<std::string>& said);
   void unknown_word(const YamlNode& name, Where where);
   void no_text(const YamlNode& name, const YamlNode& value);
   void check_cut(const YamlNode& name, const YamlNode& value);

@@ -1,4 +1,4 @@
-// The lines of a YAML file, looked at for what surprises.
+// Checks single lines of YAML for what surprises people.
 #include "policy/yaml_lines.hpp"
 
 #include <cstddef>
@@ -18,7 +18,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-/// Behind the quote that closes the one at the front; none: it is never closed.
+/// The position after the quote that closes the first one; none if it is never closed.
 std::size_t behind_quote(std::string_view text) {
   const char quote = text.front();
   for (std::size_t i = 1; i < text.size(); ++i) {
@@ -35,7 +35,7 @@ std::size_t behind_quote(std::string_view text) {
   return none;
 }
 
-/// Where the colon stands that ends a line's first word.
+/// The position of the colon that ends the first word of a line.
 std::size_t find_colon(std::string_view text, std::size_t from) {
   std::size_t i = from;
   if (i < text.size() && (text[i] == '"' || text[i] == '\'')) {
@@ -57,7 +57,7 @@ std::string in_quotes(std::string_view value) {
   return std::string(1, quote) + std::string(value) + quote;
 }
 
-/// The sentence for a value, without its comment, that is no YAML; empty: it may well be.
+/// The error text for a value, without its comment, that is not YAML; empty if it may be YAML.
 std::string mistake_in_value(std::string_view value) {
   const char first = value.front();
   if (first == '"' || first == '\'') {
@@ -135,7 +135,7 @@ bool leaves_quote_open(std::string_view text) {
 
 bool has_comment_behind(std::string_view line, std::size_t begin) {
   for (std::size_t i = line.find('#', begin); i != none; i = line.find('#', i + 1)) {
-    // A comment of its author's begins with a blank; what belongs to a key does not.
+    // A comment that is meant as one begins with a blank; a # of a key expression does not.
     const bool begins = i == 0 || is_blank(line[i - 1]);
     if (begins && i + 1 < line.size() && !is_blank(line[i + 1]) && line[i + 1] != '#') return true;
   }

@@ -1,4 +1,4 @@
-// The lines of a YAML file, looked at for what surprises people who write keys and URIs into one.
+// Checks single lines of YAML for what surprises people who write keys and URIs.
 #pragma once
 
 #include <optional>
@@ -19,14 +19,14 @@ struct YamlLine {
 
 [[nodiscard]] YamlLine split_line(std::string_view text);
 
-/// What is wrong with a line on its own that no YAML parser accepts.
+/// The mistake of a line that no YAML parser accepts, if there is one.
 [[nodiscard]] std::optional<Problem> mistake_in_line(std::string_view text, int number);
 
 /// The value begins with a quote that its line does not close: YAML goes on until the next one,
 /// which may be that of another value.
 [[nodiscard]] bool leaves_quote_open(std::string_view text);
 
-/// For a value that YAML read as nothing, or cut: true where a # did it.
+/// True if a # made YAML read a value as nothing, or cut it.
 [[nodiscard]] bool has_comment_behind(std::string_view line, std::size_t begin);
 
 [[nodiscard]] std::vector<std::string_view> split_lines(std::string_view text);

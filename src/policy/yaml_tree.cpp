@@ -15,7 +15,7 @@
 namespace latchkey::detail {
 namespace {
 
-/// What a value becomes that was told as a mistake.
+/// Replaces a value whose mistake has been reported.
 constexpr std::string_view broken = "<latchkey: told already>";
 
 Place place_of(const YAML::Mark& mark) { return {mark.line + 1, mark.column + 1}; }
@@ -90,7 +90,7 @@ class Builder : public YAML::EventHandler {
   std::vector<Open> open_{};
 };
 
-/// The text with the lines that could not be read taken out.
+/// The text without the lines that could not be read.
 class Repair {
  public:
   explicit Repair(std::string_view text) : lines_(split_lines(text)), times_(lines_.size()) {}
@@ -101,12 +101,12 @@ class Repair {
     }
   }
 
-  /// Tells the mistake behind what the parser said, and takes it out. False: there is no going on.
+  /// Reports the mistake that made the parser fail and removes it. False if none was found.
   bool mend(const YAML::ParserException& said, Problems& problems) {
     const std::size_t last = lines_.size() - 1;
     const std::size_t said_at =
         said.mark.line < 0 ? last : std::min(static_cast<std::size_t>(said.mark.line), last);
-    // A bracket that stays open is only noticed further down.
+    // The parser notices an open bracket only in a later line.
     for (std::size_t line = said_at + 1; line-- > 0;) {
       if (times_[line] == 0 && tell_and_take_out(line, problems)) return true;
     }
@@ -143,7 +143,7 @@ class Repair {
     return true;
   }
 
-  /// First the value goes, then the whole line.
+  /// The first repair removes the value, the second one the whole line.
   [[nodiscard]] std::string mended(std::size_t index) const {
     const std::string_view text = lines_[index];
     if (times_[index] == 0) return std::string(text);

@@ -16,13 +16,13 @@ struct YamlNode {
   std::string text{};             ///< of a text
   bool quoted = false;            ///< of a text
   bool flow = false;              ///< of a list or a map: written in brackets
-  bool broken = false;            ///< it stands for what was told as a problem already
+  bool broken = false;            ///< it stands for a mistake that has been reported
   std::vector<YamlNode> items{};  ///< of a list
   std::vector<std::pair<YamlNode, YamlNode>> entries{};  ///< of a map, duplicates included
 };
 
-/// Reads `text`. What is no YAML is told as problems, all of them: a line that cannot be read is
-/// told and taken out, and the rest is read again.
+/// Reads `text` and reports everything in it that is not YAML: a line that cannot be read is
+/// reported and removed, then the rest is read again.
 [[nodiscard]] YamlNode read_yaml(std::string_view text, Problems& problems);
 
 }  // namespace latchkey::detail

@@ -14,7 +14,7 @@
 
 namespace latchkey {
 
-template <FixedString InlineString, class Where, class Options>
+template <FixedString KeyTemplate, class Where, class Options>
 struct Locked;
 
 namespace detail {
@@ -70,8 +70,8 @@ struct ScopeOf {
                 "body }");
   using Result = Hold;
 };
-template <FixedString InlineString, class Where, class Options>
-struct ScopeOf<Locked<InlineString, Where, Options>> : CheckScope<Options> {};
+template <FixedString KeyTemplate, class Where, class Options>
+struct ScopeOf<Locked<KeyTemplate, Where, Options>> : CheckScope<Options> {};
 
 /// `LOCKED(...) && for_scope<...>(...)`: acquires, and is what registers the site.
 template <class Decorator, FixedString Names, class Where, class Indices, class... Arguments>
