@@ -52,6 +52,17 @@ void Coordinator::tick(EventContext& context) {
   find_due();
 }
 
+void Coordinator::request_stop(RemoteHold& hold, EventContext& context) noexcept {
+  hold.stop_owed = false;
+  try {
+    context.out.tell().stops.push_back(hold.stop);
+  } catch (const std::bad_alloc&) {
+    hold.stop_owed = true;
+    hold.check_at = later(context.now(), std::chrono::milliseconds(100));
+    due_by(hold.check_at);
+  }
+}
+
 void Coordinator::end_waits(EventContext& context) {
   for (RemoteHold* hold = remotes_.first(); hold != nullptr; hold = hold->next) {
     while (hold->renewals.first() != nullptr) {
@@ -98,7 +109,9 @@ Clock::time_point Coordinator::due_of(const RemoteHold& hold) noexcept {
         return hold.stop_owed ? hold.check_at : Clock::never();
       }
       return hold.checking ? hold.deadline_point() : std::min(hold.deadline_point(), hold.check_at);
-    case RemoteHold::Stage::linger: return std::min(hold.deadline_point(), hold.linger_until);
+    case RemoteHold::Stage::linger:
+      if (hold.release_waiter != nullptr) return Clock::never();
+      return std::min(hold.deadline_point(), hold.linger_until);
     case RemoteHold::Stage::ending:
       if (planted(Bug::renewal_outlives_release) && !hold.checking) {
         return std::min(hold.repeat_at, hold.check_at);

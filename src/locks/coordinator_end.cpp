@@ -119,6 +119,7 @@ void Coordinator::on_expire_reply(RemoteHold& hold, const Outcome& outcome, Even
   if (!hold.expires_by_itself) submit_expire(hold, context);  // the reply was to a renewal
   if (hold.checking) return;
   if (outcome.kind != Outcome::Kind::gone) {
+    due_by(hold.linger_until);
     return answer_lingering(hold, Answer::granted, context);
   }
   hold.gone = true;
@@ -236,7 +237,8 @@ void Coordinator::leave(const Call& call, EventContext& context) {
     if (hold->downgrade_waiter == &call) hold->downgrade_waiter = nullptr;
     if (hold->release_waiter != &call) continue;
     hold->release_waiter = nullptr;
-    if (hold->releasing) due_by(hold->repeat_at = later(context.now(), repeat_pause));
+    if (hold->releasing) hold->repeat_at = later(context.now(), repeat_pause);
+    due_by(due_of(*hold));
   }
 }
 

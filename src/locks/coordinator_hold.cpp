@@ -168,17 +168,6 @@ void Coordinator::fail_renewals(RemoteHold& hold, EventContext& context) {
   }
 }
 
-void Coordinator::request_stop(RemoteHold& hold, EventContext& context) noexcept {
-  hold.stop_owed = false;
-  try {
-    context.out.tell().stops.push_back(hold.stop);
-  } catch (const std::bad_alloc&) {
-    hold.stop_owed = true;
-    hold.check_at = later(context.now(), milliseconds(100));
-    due_by(hold.check_at);
-  }
-}
-
 void Coordinator::declare_lost(RemoteHold& hold, std::string_view why, EventContext& context) {
   if (hold.lost.exchange(true, std::memory_order_acq_rel)) return;
   hold.check_at = Clock::never();
@@ -215,6 +204,7 @@ void Coordinator::downgraded(RemoteHold& hold, const Outcome& outcome, EventCont
   if (hold.stage == RemoteHold::Stage::linger) {
     if (done) become_read(hold);
     submit_expire(hold, context);
+    if (!hold.checking) answer_lingering(hold, Answer::granted, context);
     if (call != nullptr) answer_release(*call, hold, outcome, context);
     return dispatch_waiters(context);
   }
@@ -278,7 +268,8 @@ void Coordinator::tick_hold(RemoteHold& hold, EventContext& context) {
       return;
     case RemoteHold::Stage::linger:
       if (context.now() >= hold.linger_until || hold.is_lost(context.now())) {
-        end(hold, std::exchange(hold.release_waiter, nullptr), context);
+        if (hold.release_waiter != nullptr) return;  // the reply to the expire ends it
+        end(hold, nullptr, context);
         dispatch_waiters(context);
       }
       return;

@@ -1,5 +1,4 @@
-// Every schedule of two clients with three operations each, with requests and replies dropped and
-// leases expiring at every point.
+// Every schedule of two clients: requests and replies are dropped, leases end at every point.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -19,7 +18,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
-
 /// Enumerates all paths through a tree of choices, depth first. Each run reveals the tree below the
 /// path that it takes.
 class Choices {

@@ -19,7 +19,6 @@ inline constexpr std::array private_words{
     PrivateWord{"Seat", "a scope guard named after what it undoes"},
     PrivateWord{"Dormitory", "FutexWaitSet"},
     PrivateWord{"Beds", "slots"},
-    PrivateWord{"Spinning", "AdaptiveSpin"},
     PrivateWord{"Unsent", "QueuedRequest"},
     PrivateWord{"Forgettable", "UnreplicatedRelease"},
     PrivateWord{"asks_who", "wants_holder_name"},

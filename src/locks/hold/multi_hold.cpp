@@ -41,7 +41,7 @@ struct MultiHold::Part {
   }
 
   /// Waits for all. Throws about the first that failed; otherwise returns whether all succeeded.
-  static bool finish(std::deque<Part>& parts, const ErrorContext* context = nullptr) {
+  static bool finish(std::list<Part>& parts, const ErrorContext* context = nullptr) {
     for (Part& part : parts) part.call.finish();
     bool all = true;
     for (Part& part : parts) {
@@ -97,7 +97,7 @@ std::stop_token MultiHold::stop_token() {
 void MultiHold::ForwardStop::operator()() noexcept { space.reporter().post(std::move(to)); }
 
 bool MultiHold::extend(std::chrono::milliseconds lease) {
-  std::deque<Part> parts;
+  std::list<Part> parts;
   for (const SingleHold& hold : holds_) {
     if (!hold.inherited()) parts.emplace_back(hold);
   }
@@ -108,7 +108,7 @@ bool MultiHold::extend(std::chrono::milliseconds lease) {
 }
 
 // Throws std::bad_alloc; `left` then has what is still to be released.
-void MultiHold::start_release(std::deque<Part>& parts, std::span<SingleHold>& left,
+void MultiHold::start_release(std::list<Part>& parts, std::span<SingleHold>& left,
                               std::chrono::milliseconds linger) {
   require_parker();
   {
@@ -122,10 +122,21 @@ void MultiHold::start_release(std::deque<Part>& parts, std::span<SingleHold>& le
   }
 }
 
+// One after the other, which needs no memory.
+void MultiHold::release_each_quietly(std::span<SingleHold> holds,
+                                     std::chrono::milliseconds linger) noexcept {
+  for (SingleHold& hold : holds) hold.release_quietly(linger);
+}
+
 bool MultiHold::release(std::chrono::milliseconds linger, const ErrorContext* context) {
-  std::deque<Part> parts;
+  std::list<Part> parts;
   std::span<SingleHold> left(holds_);
-  start_release(parts, left, linger);
+  try {
+    start_release(parts, left, linger);
+  } catch (const std::bad_alloc&) {
+    release_each_quietly(left, linger);
+    throw;
+  }
   const bool all = Part::finish(parts, context) && parts.size() == holds_.size();
   if (all || context == nullptr || parts.empty()) return all;
   const auto lost =
@@ -135,13 +146,12 @@ bool MultiHold::release(std::chrono::milliseconds linger, const ErrorContext* co
 }
 
 void MultiHold::release_quietly(std::chrono::milliseconds linger) noexcept {
-  std::deque<Part> parts;
+  std::list<Part> parts;
   std::span<SingleHold> left(holds_);
   try {
     start_release(parts, left, linger);
   } catch (const std::bad_alloc&) {
-    // One after the other, which needs no memory.
-    for (SingleHold& hold : left) hold.release_quietly(linger);
+    release_each_quietly(left, linger);
   }
   for (Part& part : parts) {
     part.call.finish();

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <optional>
 #include <span>
 #include <stop_token>
@@ -60,7 +61,9 @@ class MultiHold {
     void operator()() noexcept;
   };
 
-  void start_release(std::deque<Part>& parts, std::span<SingleHold>& left,
+  static void release_each_quietly(std::span<SingleHold> holds,
+                                   std::chrono::milliseconds linger) noexcept;
+  void start_release(std::list<Part>& parts, std::span<SingleHold>& left,
                      std::chrono::milliseconds linger);
 
   std::string name_;

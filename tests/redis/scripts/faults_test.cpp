@@ -129,7 +129,7 @@ TEST_F(ScriptsForgotten, TheDigestIsTheServersOwn) {
   for (const auto* const script : detail::redis::scripts::all()) {
     EXPECT_EQ(redis({"SCRIPT", "LOAD", script->text}).text(), script->sha1) << script->name;
   }
-  EXPECT_EQ(detail::redis::scripts::all().size(), 20U);
+  EXPECT_EQ(detail::redis::scripts::all().size(), 22U);
 }
 
 TEST(ScriptsOnAReplica, NothingIsGrantedAndNoHoldIsConfirmed) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/small_mutex.hpp"
+#include "core/thread_annotations.hpp"
 
 namespace latchkey::detail {
 namespace {
@@ -42,6 +43,13 @@ TEST(AtFork, GoesDownTheLevelsAndUpAgain) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
+// The analysis does not follow what the expectations say.
+void expect_free(SmallMutex& mutex) LATCHKEY_NO_THREAD_SAFETY_ANALYSIS {
+  EXPECT_TRUE(mutex.try_lock());
+  EXPECT_FALSE(mutex.try_lock());
+  mutex.unlock();
+}
+
 TEST(SmallMutex, ExcludesAlsoWhereManySleep) {
   SmallMutex mutex;
   long counter = 0;
@@ -58,9 +66,7 @@ TEST(SmallMutex, ExcludesAlsoWhereManySleep) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(counter, 40'000);
-  EXPECT_TRUE(mutex.try_lock());
-  EXPECT_FALSE(mutex.try_lock());
-  mutex.unlock();
+  expect_free(mutex);
 }
 
 }  // namespace

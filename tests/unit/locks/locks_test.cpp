@@ -228,9 +228,11 @@ TEST_F(CloseTest, TwoThreadsMayCloseAtOnce) {
   two.get();
 }
 
-TEST_F(CloseTest, ALingeringKeyIsGivenBack) {
+TEST_F(CloseTest, ALingeringKeyStaysLockedForAsLongAsWasAsked) {
   EXPECT_TRUE(locks.lock("k").acquire(0ms, 30s).release_after(20s));
   locks.close(0ms);
+  EXPECT_FALSE(locks.list().empty());
+  clock.advance(20s);
   EXPECT_TRUE(locks.list().empty());
 }
 
