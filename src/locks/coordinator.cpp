@@ -109,9 +109,7 @@ Clock::time_point Coordinator::due_of(const RemoteHold& hold) noexcept {
         return hold.stop_owed ? hold.check_at : Clock::never();
       }
       return hold.checking ? hold.deadline_point() : std::min(hold.deadline_point(), hold.check_at);
-    case RemoteHold::Stage::linger:
-      if (hold.release_waiter != nullptr) return Clock::never();
-      return std::min(hold.deadline_point(), hold.linger_until);
+    case RemoteHold::Stage::linger: return std::min(hold.deadline_point(), hold.linger_until);
     case RemoteHold::Stage::ending:
       if (planted(Bug::renewal_outlives_release) && !hold.checking) {
         return std::min(hold.repeat_at, hold.check_at);

@@ -105,7 +105,8 @@ void Coordinator::linger(RemoteHold& hold, Clock::time_point until, Call* call,
   due_by(hold.linger_until);
   submit_expire(hold, context);
   hold.release_waiter = call;
-  if (!hold.checking) answer_lingering(hold, Answer::granted, context);
+  const bool waits = hold.checking && context_->settings->expires;
+  if (!waits) answer_lingering(hold, Answer::granted, context);
 }
 
 // The caller waits until the backend knows when the hold ends, for its process may end then.
@@ -119,7 +120,6 @@ void Coordinator::on_expire_reply(RemoteHold& hold, const Outcome& outcome, Even
   if (!hold.expires_by_itself) submit_expire(hold, context);  // the reply was to a renewal
   if (hold.checking) return;
   if (outcome.kind != Outcome::Kind::gone) {
-    due_by(hold.linger_until);
     return answer_lingering(hold, Answer::granted, context);
   }
   hold.gone = true;

@@ -268,7 +268,7 @@ void Coordinator::tick_hold(RemoteHold& hold, EventContext& context) {
       return;
     case RemoteHold::Stage::linger:
       if (context.now() >= hold.linger_until || hold.is_lost(context.now())) {
-        if (hold.release_waiter != nullptr) return;  // the reply to the expire ends it
+        answer_lingering(hold, Answer::granted, context);
         end(hold, nullptr, context);
         dispatch_waiters(context);
       }
