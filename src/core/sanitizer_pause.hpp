@@ -11,12 +11,12 @@
 
 #ifndef LATCHKEY_UNDER_TSAN
 // Of the sanitizer's runtime; null in a program without it.
-// NOLINTBEGIN(readability-identifier-naming): its names
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): its names
 extern "C" {
-[[gnu::weak]] void AnnotateIgnoreReadsAndWritesBegin(const char* file, int line);
-[[gnu::weak]] void AnnotateIgnoreReadsAndWritesEnd(const char* file, int line);
+[[gnu::weak]] void __tsan_ignore_thread_begin();
+[[gnu::weak]] void __tsan_ignore_thread_end();
 }
-// NOLINTEND(readability-identifier-naming)
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 #endif
 
 namespace latchkey::detail {
@@ -32,13 +32,13 @@ inline void resume_sanitizer() noexcept {}
 #undef LATCHKEY_UNDER_TSAN
 #else
 inline void pause_sanitizer() noexcept {
-  if (&AnnotateIgnoreReadsAndWritesBegin != nullptr) [[unlikely]] {
-    AnnotateIgnoreReadsAndWritesBegin(__FILE__, __LINE__);
+  if (&__tsan_ignore_thread_begin != nullptr) [[unlikely]] {
+    __tsan_ignore_thread_begin();
   }
 }
 inline void resume_sanitizer() noexcept {
-  if (&AnnotateIgnoreReadsAndWritesEnd != nullptr) [[unlikely]] {
-    AnnotateIgnoreReadsAndWritesEnd(__FILE__, __LINE__);
+  if (&__tsan_ignore_thread_end != nullptr) [[unlikely]] {
+    __tsan_ignore_thread_end();
   }
 }
 #endif

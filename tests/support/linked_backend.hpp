@@ -1,6 +1,7 @@
 // A FailingBackend with a connection that a test breaks and restores.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <span>
 #include <string>
@@ -31,13 +32,13 @@ class LinkedBackend final : public Backend {
   void drive(Parker& parker, Clock::time_point until) override { inner_.drive(parker, until); }
 
   void tell(Notification::Kind kind, std::string_view server = {}, std::string_view why = {}) {
-    sink_->notified({.kind = kind, .key = {}, .id = {}, .server = server, .text = why});
+    sink_.load()->notified({.kind = kind, .key = {}, .id = {}, .server = server, .text = why});
   }
 
  private:
   FailingBackend inner_;
   std::vector<Connection> connections_;
-  Sink* sink_ = nullptr;
+  std::atomic<Sink*> sink_ = nullptr;  ///< of the last submit, which may be the timer thread's
 };
 
 }  // namespace latchkey::tests
