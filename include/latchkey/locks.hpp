@@ -89,9 +89,10 @@ class Locks {
   bool force_release(std::string_view key) const;
 
   /// No acquire is granted from now on: waiters end with Closed. Gives holders `drain` to release;
-  /// what is held after that is released here and lost to its holder. What was given up is not
-  /// awaited: its release has been sent. The listener is told all of it before this returns, and
-  /// is not called afterwards: it may go then.
+  /// what is held after that is released here and lost to its holder. Returns once every release
+  /// was answered, or after Options::command_timeout more. What release_after or hold_for keeps
+  /// stays locked for as long as was asked, where the backend can end it by itself. The listener is
+  /// told all of it before this returns, and is not called afterwards: it may go then.
   void close(std::chrono::milliseconds drain) const;
 
   /// What they were made with.
