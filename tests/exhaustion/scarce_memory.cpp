@@ -25,9 +25,30 @@ void* allocate(std::size_t size, std::align_val_t alignment) {
   if (void* const given = std::aligned_alloc(unit, (size + unit - 1) / unit * unit)) return given;
   throw std::bad_alloc();
 }
+// For the forms that do not throw.
+template <class... Arguments>
+void* allocate_or_null(Arguments... arguments) noexcept {
+  try {
+    return allocate(arguments...);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 }  // namespace
 
 // NOLINTBEGIN
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  return allocate_or_null(size);
+}
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
+  return allocate_or_null(size);
+}
+void* operator new(std::size_t size, std::align_val_t unit, const std::nothrow_t&) noexcept {
+  return allocate_or_null(size, unit);
+}
+void* operator new[](std::size_t size, std::align_val_t unit, const std::nothrow_t&) noexcept {
+  return allocate_or_null(size, unit);
+}
 void* operator new(std::size_t size) { return allocate(size); }
 void* operator new[](std::size_t size) { return allocate(size); }
 void* operator new(std::size_t size, std::align_val_t unit) { return allocate(size, unit); }
