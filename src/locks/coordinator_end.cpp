@@ -40,9 +40,8 @@ void Coordinator::unlock(Call& call, EventContext& context) {
   call.releases = true;
   const int kind = is_shared(call.type) ? 1 : 0;
   RemoteHold* newest = nullptr;  // after a loss the owner may hold anew: that is undone first
-  for (RemoteHold* hold = remotes_.first(); hold != nullptr; hold = hold->next) {
-    const bool held = hold->stage == RemoteHold::Stage::held;
-    if (held && hold->owner == call.owner && hold->locks[kind] > 0) newest = hold;
+  for (RemoteHold* hold = held_.first(call.owner); hold != nullptr; hold = held_.next(*hold)) {
+    if (hold->locks[kind] > 0) newest = hold;
   }
   if (newest == nullptr) return answer(call, Answer::not_owner, context);
   --newest->locks[kind];
