@@ -49,6 +49,7 @@ void Coordinator::tick(EventContext& context) {
       tick_call(*std::exchange(call, call->next), context);
     }
   }
+  if (context.now() >= subscription_.retry_at) unsubscribe(subscription_, context);
   find_due();
 }
 
@@ -120,9 +121,9 @@ Clock::time_point Coordinator::due_of(const RemoteHold& hold) noexcept {
 }
 
 void Coordinator::find_due() noexcept {
-  due_ = Clock::never();
+  due_ = subscription_.retry_at;
   for (const RemoteHold* hold = remotes_.first(); hold != nullptr; hold = hold->next) {
-    due_by(due_of(*hold));
+    due_by(std::min(due_of(*hold), hold->subscription.retry_at));
   }
 }
 
@@ -200,7 +201,7 @@ void Coordinator::wake_now(Call& call) noexcept {
   if (call.parker != nullptr) call.parker->unpark();
 }
 
-void Coordinator::reset() noexcept { due_at = due_ = Clock::never(); }
+void Coordinator::reset() noexcept { due_at = due_ = subscription_.retry_at = Clock::never(); }
 
 void RemoteHold::reset() noexcept {
   deadline.store(0, std::memory_order_relaxed);
@@ -219,6 +220,7 @@ void RemoteHold::reset() noexcept {
   expires_by_itself = false;
   released = release_again = downgrading = write_or_read = gone = unconfirmed = false;
   subscription.stage = Subscription::Stage::off;
+  subscription.retry_at = Clock::never();
   if (!note.empty()) announce({});
 }
 

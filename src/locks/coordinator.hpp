@@ -87,14 +87,15 @@ class Coordinator {
   /// When a tick is due for the holds, or a little earlier; the calls say it themselves by
   /// `wake_at`.
   [[nodiscard]] Clock::time_point due() const noexcept {
-    return remotes_.empty() ? Clock::never() : due_;
+    return remotes_.empty() ? subscription_.retry_at : due_;
   }
   /// When the thread of a pending call must bring a tick.
   [[nodiscard]] Clock::time_point alarm_of(const Call& call) const noexcept;
   /// Nothing is held, waited for or under way: the record can go.
   [[nodiscard]] bool idle() const noexcept {
     return remotes_.empty() && queue_.empty() && fair_.empty() &&
-           subscription_.stage == Subscription::Stage::off;
+           subscription_.stage == Subscription::Stage::off &&
+           subscription_.retry_at == Clock::never();
   }
   [[nodiscard]] bool held() const noexcept;  ///< some local hold is left
   /// The same, or the reply to a release, or to what goes before one, is awaited.
@@ -201,6 +202,7 @@ class Coordinator {
   // notifications (coordinator_subscription.cpp)
   void subscribe(Subscription& subscription, RemoteHold* claim, EventContext& context);
   void unsubscribe(Subscription& subscription, EventContext& context);
+  void retry_unsubscribe(Subscription& subscription, EventContext& context);
   void subscription_changed(RemoteHold* claim, const Outcome& outcome, EventContext& context);
   void retry_now(RemoteHold& claim, EventContext& context);
   void retry_queue_now(EventContext& context);

@@ -243,7 +243,8 @@ void Coordinator::leave(const Call& call, EventContext& context) {
 
 void Coordinator::drop_if_done(RemoteHold& hold, EventContext& context) {
   const bool done = hold.stage == RemoteHold::Stage::ending && hold.local_holds() == 0 &&
-                    hold.repeat_at == Clock::never();
+                    hold.repeat_at == Clock::never() &&
+                    hold.subscription.retry_at == Clock::never();
   if (!done || hold.under_way()) return;
   if (hold.subscription.stage == Subscription::Stage::on) {
     return unsubscribe(hold.subscription, context);

@@ -255,6 +255,7 @@ void Coordinator::downgraded_too_late(RemoteHold& hold, const Outcome& outcome,
 }
 
 void Coordinator::tick_hold(RemoteHold& hold, EventContext& context) {
+  if (context.now() >= hold.subscription.retry_at) unsubscribe(hold.subscription, context);
   switch (hold.stage) {
     case RemoteHold::Stage::claim: return;
     case RemoteHold::Stage::held:

@@ -9,6 +9,7 @@ namespace latchkey::detail {
 void Coordinator::subscribe(Subscription& subscription, RemoteHold* claim, EventContext& context) {
   if (!can_submit(context)) return;  // it polls, and tries again with each poll
   subscription.stage = Subscription::Stage::joining;
+  subscription.retry_at = Clock::never();
   Request& request = subscription.request;
   request.verb = Verb::subscribe;
   request.key = key;
@@ -21,16 +22,20 @@ void Coordinator::subscribe(Subscription& subscription, RemoteHold* claim, Event
 }
 
 void Coordinator::unsubscribe(Subscription& subscription, EventContext& context) {
-  if (!can_submit(context)) {
-    subscription.stage = Subscription::Stage::on;
-    RemoteHold* const claim = subscription.request.hold;
-    if (claim != nullptr) claim->repeat_at = later(context.now(), repeat_pause);
-    return;
-  }
+  if (!can_submit(context)) return retry_unsubscribe(subscription, context);
   subscription.stage = Subscription::Stage::leaving;
+  subscription.retry_at = Clock::never();
   subscription.request.verb = Verb::unsubscribe;
   subscription.request.sent = context.now();
   submit(subscription.request, context);
+}
+
+// No unsubscribe was sent, so the backend may still deliver. A call that waits before the retry
+// subscribes again.
+void Coordinator::retry_unsubscribe(Subscription& subscription, EventContext& context) {
+  subscription.stage = Subscription::Stage::off;
+  subscription.retry_at = later(context.now(), repeat_pause);
+  due_by(subscription.retry_at);
 }
 
 void Coordinator::subscription_changed(RemoteHold* claim, const Outcome& outcome,
@@ -39,6 +44,10 @@ void Coordinator::subscription_changed(RemoteHold* claim, const Outcome& outcome
   const bool joined = subscription.stage == Subscription::Stage::joining;
   if (joined && outcome.kind == Outcome::Kind::unknown) {
     return unsubscribe(subscription, context);  // it may have been heard
+  }
+  if (!joined && outcome.never_ran) {
+    retry_unsubscribe(subscription, context);
+    return claim != nullptr ? void() : retry_queue_now(context);
   }
   const bool on = joined && outcome.kind == Outcome::Kind::granted;
   subscription.stage = on ? Subscription::Stage::on : Subscription::Stage::off;

@@ -37,6 +37,8 @@ struct Subscription {
   enum class Stage : std::uint8_t { off, joining, on, leaving };
   Stage stage = Stage::off;
   OwnedRequest request{};
+  /// When an unsubscribe that was never sent is sent again.
+  Clock::time_point retry_at = Clock::never();
 
   [[nodiscard]] bool under_way() const noexcept {
     return stage == Stage::joining || stage == Stage::leaving;

@@ -75,6 +75,7 @@ void ShardDriver::submit(Coordinator& home, EventContext& context) {
       for (index = 0; index < unanswered; ++index) {
         Outcome outcome;
         outcome.text = "out of memory";  // short enough to need none
+        outcome.never_ran = true;
         home.completed(*requests[index], outcome, context);
       }
     }

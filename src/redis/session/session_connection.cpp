@@ -144,8 +144,10 @@ void Session::end_failing_fast() noexcept {
 void Session::end_unsent(InFlightCommand& command) noexcept {
   const Failure* const failure = reconnect_.last_failure();
   const bool permanent = failure != nullptr && failure->permanent && fails_fast(command.verb);
+  // No connection is subscribed to what the caller has unsubscribed from.
+  const bool never_ran = command.verb != Verb::unsubscribe;
   end(command, permanent ? Outcome::Kind::refused : Outcome::Kind::unknown,
-      failure != nullptr ? failure->text : silence(settings_.timeout).text, true);
+      failure != nullptr ? failure->text : silence(settings_.timeout).text, never_ran);
 }
 
 Session::TimePoint Session::deadline_of(const InFlightCommand& command) const noexcept {

@@ -2,8 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <memory>
+#include <new>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -13,6 +16,7 @@
 #include <latchkey/error.hpp>
 #include <latchkey/locks.hpp>
 
+#include "memory/memory_backend.hpp"
 #include "support/linked_backend.hpp"
 #include "support/manual_locks.hpp"
 #include "support/recorder.hpp"
@@ -235,6 +239,38 @@ TEST_F(AttemptsTest, AHoldThatIsLostIsNotToldAsReleasedToo) {
   ASSERT_TRUE(locks.flush(tests::patience));
   EXPECT_EQ(recorder.count(Kind::lost), 1U);
   EXPECT_EQ(recorder.count(Kind::released), 0U);
+}
+
+/// The memory backend. The first unsubscribe finds no memory to be sent.
+class ForgetfulBackend final : public Backend {
+ public:
+  [[nodiscard]] Capabilities capabilities() const noexcept override {
+    return inner_->capabilities();
+  }
+  [[nodiscard]] std::string describe() const override { return "forgetful"; }
+  void submit(std::span<Request* const> requests, Sink& sink) override {
+    for (const Request* const request : requests) {
+      if (request->verb == Verb::unsubscribe && unsubscribes++ == 0) throw std::bad_alloc();
+    }
+    inner_->submit(requests, sink);
+  }
+  void drive(Parker& parker, Clock::time_point until) override { inner_->drive(parker, until); }
+
+  std::atomic<int> unsubscribes{0};
+
+ private:
+  std::unique_ptr<Backend> inner_ = detail::make_memory_backend("memory:forgetful", {});
+};
+
+TEST(Outage, AnUnsubscribeThatFoundNoMemoryIsSentAgain) {
+  const Locks others = Locks::connect("memory:forgetful");
+  auto made = std::make_unique<ForgetfulBackend>();
+  const ForgetfulBackend& backend = *made;
+  const Locks locks(std::move(made));
+  Hold held = others.lock("k").acquire();
+  EXPECT_FALSE(locks.lock("k").try_acquire(20ms).has_value());
+  EXPECT_TRUE(tests::eventually([&] { return backend.unsubscribes == 2; }));
+  EXPECT_TRUE(held.release());
 }
 
 }  // namespace
