@@ -248,9 +248,9 @@ class Schedule final : private ProcessHost {
     Client& client = clients_[process.number];
     if (!client.call || &*client.call != &call) return fail("a call was answered that is over");
     if (call.answer == Answer::pending) return;
-    const bool granted = call.acquires && call.answer == Answer::granted;
+    const bool granted = call.kind == Call::Kind::acquire && call.answer == Answer::granted;
     if (granted) client.local_holds.emplace_back(call.hold, call.type);
-    if (call.acquires && !granted && client.done == 1) client.done = 3;
+    if (call.kind == Call::Kind::acquire && !granted && client.done == 1) client.done = 3;
     client.call.reset();
   }
 

@@ -15,7 +15,7 @@
 
 #include <latchkey/quorum.hpp>
 
-#include "locks/remote_hold.hpp"
+#include "locks/coordinator/remote_hold.hpp"
 #include "memory/lock_table.hpp"
 #include "testing/simulator/random.hpp"
 #include "testing/simulator/sim_clock.hpp"
@@ -173,7 +173,7 @@ class Client final : public Sink {
     busy_ = false;
     next_ = clock_.now() + truth_.random.between(1ms, 200ms);
     const bool granted = outcome.kind == Kind::granted;
-    const Clock::time_point until = later(request_.sent, lease_) - detail::margin(lease_);
+    const Clock::time_point until = detail::end_of_lease(request_.sent, lease_);
     switch (request_.verb) {
       case Verb::acquire:
         may_hold_ = granted || outcome.kind == Kind::unknown;

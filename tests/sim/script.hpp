@@ -227,7 +227,7 @@ class Script final : private ProcessHost {
     waiter.wakes_at = call.wake_at;
     if (call.answer == Answer::pending) return;
     ++waiter.answers;
-    waiter.granted = call.acquires && call.answer == Answer::granted;
+    waiter.granted = call.kind == Call::Kind::acquire && call.answer == Answer::granted;
   }
 
   void published(Process&, const Event& event) override {

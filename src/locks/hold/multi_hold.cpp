@@ -7,7 +7,7 @@
 
 #include <latchkey/error.hpp>
 
-#include "locks/coordinator.hpp"
+#include "locks/coordinator/coordinator.hpp"
 #include "locks/space/blocking_call.hpp"
 #include "locks/space/lock_space.hpp"
 

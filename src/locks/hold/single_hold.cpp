@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "locks/coordinator.hpp"
+#include "locks/coordinator/coordinator.hpp"
 #include "locks/space/lock_space.hpp"
 
 namespace latchkey::detail {

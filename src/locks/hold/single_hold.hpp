@@ -11,7 +11,7 @@
 
 #include <latchkey/hold.hpp>
 
-#include "locks/remote_hold.hpp"
+#include "locks/coordinator/remote_hold.hpp"
 
 namespace latchkey::detail {
 

@@ -15,7 +15,7 @@
 
 #include "core/small_mutex.hpp"
 #include "core/thread_annotations.hpp"
-#include "locks/coordinator_context.hpp"
+#include "locks/coordinator/coordinator_context.hpp"
 #include "locks/listener/notifier.hpp"
 
 namespace latchkey::detail {

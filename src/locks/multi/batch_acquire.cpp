@@ -67,8 +67,9 @@ class BatchAcquire::BatchRequest final : public DirectRequest {
       ShardLock lock(shard);
       Outcome its;
       its.kind = outcome.kind;
-      space_.driver().handle(shard, lock, home,
-                             [&](EventContext& event) { home.completed(claim->ask, its, event); });
+      space_.driver().handle(shard, lock, home, [&](EventContext& event) {
+        home.completed(claim->acquire_request, its, event);
+      });
     }
   }
 

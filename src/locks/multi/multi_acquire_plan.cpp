@@ -1,8 +1,6 @@
 // The decisions of an acquire of several locks.
 #include "locks/multi/multi_acquire_plan.hpp"
 
-#include "locks/planted.hpp"
-
 namespace latchkey::detail {
 namespace {
 
@@ -60,8 +58,7 @@ void MultiAcquirePlan::awaited(Answer answer, bool lost, Clock::time_point now) 
     const bool half_over = together_ && may_pass(answer) && now < terms_.until;
     return half_over ? in_order() : end(answer, member_);
   }
-  if (lost && !planted(Bug::composite_ignores_losses))
-    return begin_again(Answer::busy, member_, now);
+  if (lost) return begin_again(Answer::busy, member_, now);
   if (together_) {
     step_ = Step::attempt;
   } else if (member_ + 1 < terms_.members) {
@@ -72,7 +69,7 @@ void MultiAcquirePlan::awaited(Answer answer, bool lost, Clock::time_point now) 
 }
 
 void MultiAcquirePlan::filled(Answer answer, std::size_t member, Clock::time_point now) noexcept {
-  if (answer == Answer::granted || planted(Bug::composite_ignores_losses)) {
+  if (answer == Answer::granted) {
     answer_ = Answer::granted;
     step_ = Step::done;
     return;
@@ -83,8 +80,7 @@ void MultiAcquirePlan::filled(Answer answer, std::size_t member, Clock::time_poi
 void MultiAcquirePlan::given_back() noexcept { step_ = next_; }
 
 void MultiAcquirePlan::give_back(Step next, std::size_t member) noexcept {
-  const bool kept = next == Step::done && planted(Bug::composite_keeps_what_it_holds);
-  step_ = kept ? next : Step::give_back;
+  step_ = Step::give_back;
   next_ = next;
   member_ = member;
 }

@@ -6,7 +6,7 @@
 
 #include <latchkey/clock.hpp>
 
-#include "locks/call.hpp"
+#include "locks/coordinator/call.hpp"
 
 namespace latchkey::detail {
 

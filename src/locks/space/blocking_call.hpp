@@ -12,7 +12,7 @@
 
 #include "core/sanitizer_pause.hpp"
 #include "core/thread_annotations.hpp"
-#include "locks/call.hpp"
+#include "locks/coordinator/call.hpp"
 #include "locks/space/error_context.hpp"
 #include "locks/space/lifetime.hpp"
 #include "locks/space/shard.hpp"

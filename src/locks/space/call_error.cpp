@@ -65,8 +65,9 @@ void throw_answer(LockSpace& space, const Call& call, std::string_view key,
   }
   std::string reason(call.text.view());
   if (reason.empty()) reason = "the backend gave no reason";
-  if (call.releases) throw ReleaseUnconfirmed(std::move(site), reason);
-  if (call.acquires) reason += "; waited " + std::to_string(waited.count()) + " ms";
+  if (call.kind == Call::Kind::release) throw ReleaseUnconfirmed(std::move(site), reason);
+  if (call.kind == Call::Kind::acquire)
+    reason += "; waited " + std::to_string(waited.count()) + " ms";
   throw BackendUnavailable(std::move(site), reason);
 }
 

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "locks/call.hpp"
+#include "locks/coordinator/call.hpp"
 #include "locks/space/error_context.hpp"
 
 namespace latchkey::detail {

@@ -8,7 +8,7 @@
 #include "core/mutex.hpp"
 #include "core/small_mutex.hpp"
 #include "core/thread_annotations.hpp"
-#include "locks/intrusive_list.hpp"
+#include "locks/coordinator/intrusive_list.hpp"
 
 namespace latchkey::detail {
 

@@ -9,8 +9,8 @@
 #include "core/small_mutex.hpp"
 #include "core/small_vector.hpp"
 #include "core/thread_annotations.hpp"
-#include "locks/coordinator.hpp"
-#include "locks/timers.hpp"
+#include "locks/coordinator/coordinator.hpp"
+#include "locks/space/timers.hpp"
 
 namespace latchkey::detail {
 

@@ -10,10 +10,10 @@
 #include <latchkey/backend.hpp>
 #include <latchkey/clock.hpp>
 
-#include "locks/actions.hpp"
-#include "locks/coordinator.hpp"
-#include "locks/coordinator_context.hpp"
-#include "locks/event_context.hpp"
+#include "locks/coordinator/actions.hpp"
+#include "locks/coordinator/coordinator.hpp"
+#include "locks/coordinator/coordinator_context.hpp"
+#include "locks/coordinator/event_context.hpp"
 
 namespace latchkey::sim {
 

@@ -7,7 +7,7 @@
 
 #include <latchkey/backend.hpp>
 
-#include "locks/coordinator_context.hpp"
+#include "locks/coordinator/coordinator_context.hpp"
 #include "testing/simulator/random.hpp"
 
 namespace latchkey::sim {

@@ -1,5 +1,5 @@
 // Entries are found by their owner, in the order in which they came.
-#include "locks/owner_index.hpp"
+#include "locks/coordinator/owner_index.hpp"
 
 #include <gtest/gtest.h>
 

@@ -77,7 +77,9 @@ void MultiKeyCaller::finish_batch(const Outcome& outcome) {
     Outcome its = outcome_for(key.type, outcome);
     context_.handle(
         key.key,
-        [&](Coordinator& one, EventContext& context) { one.completed(claim->ask, its, context); },
+        [&](Coordinator& one, EventContext& context) {
+          one.completed(claim->acquire_request, its, context);
+        },
         &*key.call);
     if (key.call->answer == Answer::pending) {
       context_.world.fail("one attempt was not the last");
@@ -108,7 +110,7 @@ bool MultiKeyCaller::answered_late(const Request& request, const Outcome& outcom
     Outcome its;
     its.kind = outcome.kind;
     context_.process->handle(*claim->home, [&](Coordinator& one, EventContext& context) {
-      one.completed(claim->ask, its, context);
+      one.completed(claim->acquire_request, its, context);
     });
   }
   return true;

@@ -7,19 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "locks/planted.hpp"
 #include "testing/simulator/store/store.hpp"
 
 namespace latchkey::sim {
 namespace {
 
-using detail::Bug;
-using detail::planted;
-
 /// The rule of lua/parts/dead_readers.lua: a reader is dead if its timeout is missing and this node
 /// is known to have every key of the slot.
 bool is_dead(bool timeout_is_here, bool slot_is_whole) noexcept {
-  if (planted(Bug::absent_timeout_is_a_dead_reader)) slot_is_whole = true;
   return !timeout_is_here && slot_is_whole;
 }
 

@@ -3,7 +3,7 @@
 
 #include <latchkey/clock.hpp>
 
-#include "locks/actions.hpp"
+#include "locks/coordinator/actions.hpp"
 
 namespace latchkey::detail {
 

@@ -9,11 +9,11 @@
 #include <latchkey/listener.hpp>
 
 #include "core/small_vector.hpp"
-#include "locks/call.hpp"
+#include "locks/coordinator/call.hpp"
 
 namespace latchkey::detail {
 
-/// What other threads are told, which few events bring.
+/// What other threads must do or report; few events bring any.
 struct Effects {
   std::vector<Event> events;            ///< for the listener
   std::vector<std::stop_source> stops;  ///< holds that were lost and were asked for a token
@@ -28,7 +28,7 @@ struct Actions {
   std::unique_ptr<Effects> effects;  ///< null: none
   std::size_t unreported = 0;        ///< events that no memory was left for
 
-  Effects& tell() {
+  Effects& effects_for_others() {
     if (effects == nullptr) effects = std::make_unique<Effects>();
     return *effects;
   }

@@ -13,7 +13,7 @@
 #include <latchkey/owner.hpp>
 
 #include "core/lazy_string.hpp"
-#include "locks/intrusive_list.hpp"
+#include "locks/coordinator/intrusive_list.hpp"
 
 namespace latchkey {
 class Parker;
@@ -40,16 +40,20 @@ enum class Answer : std::uint8_t {
 /// An acquire, an extend or a release under way. It lives on its caller's stack and belongs to the
 /// coordinator from the event that brings it until `answer` is no longer pending.
 struct Call {
-  // What is asked.
+  enum class Kind : std::uint8_t { acquire, extend, release };
+  /// The last reply of the backend to this call's requests.
+  enum class LastReply : std::uint8_t { none, busy, unknown };
+
+  // The request.
   Owner owner = Owner::nobody();
   LockType type = LockType::REENTRANT;
   Lease lease = watchdog;
   bool by_lock = false;  ///< counts as lock() rather than as a Hold
   Reentry reentry = Reentry::count;
-  bool wants_holder_name = false;  ///< whoever is in the way shall be named
+  bool wants_holder_name = false;  ///< a timeout shall name the holder
   Origin origin{};
-  /// One attempt, asked for together with others: it takes its place in the queue and a claim, and
-  /// whoever brought it asks the backend for all of them at once.
+  /// One attempt of a batch of keys: the call gets a claim, and the batch sends one request for all
+  /// of its claims.
   bool bundled = false;
   bool forever = false;
   std::chrono::milliseconds wait{};
@@ -60,11 +64,11 @@ struct Call {
   std::chrono::milliseconds grace{};
   Parker* parker = nullptr;  ///< where the caller sleeps
 
-  // What is answered. Written under the mutex of the key's shard, and read by the caller once it
-  // has seen `done`, which is set last.
+  // The answer. Written under the mutex of the key's shard, and read by the caller after it has
+  // seen `done`, which is set last.
   std::atomic<bool> done{false};
   Answer answer = Answer::pending;
-  RemoteHold* hold = nullptr;              ///< granted: what was granted; before: the claim
+  RemoteHold* hold = nullptr;              ///< granted: the hold; before: the claim
   LockType held_as = LockType::REENTRANT;  ///< would_deadlock
   bool holder_is_local = false;  ///< busy: the holder that `text` names is of this process
   /// busy: the holder; unavailable, refused: the reason; would_deadlock: the holder's method
@@ -72,7 +76,7 @@ struct Call {
   LazyString key;            ///< unavailable, refused, lost, not_owner: of what
   Clock::duration held{};    ///< lost: since the grant
   std::uint64_t ticket = 0;  ///< its place in the key's queue
-  /// When the caller's thread has to bring a tick at the latest.
+  /// The caller's thread brings a tick by then.
   Clock::time_point wake_at = Clock::never();
 
   // The coordinator's own.
@@ -80,15 +84,13 @@ struct Call {
   Call* next = nullptr;
   Call* same_bucket = nullptr;          ///< of the waiting calls by owner
   IntrusiveList<Call>* list = nullptr;  ///< the list that it waits in
-  Clock::time_point silent_since{};     ///< since when no answer came
+  Clock::time_point silent_since{};     ///< since then the backend has not answered
   std::chrono::milliseconds want{};     ///< extend, re-entry: the lease that must be reached
   Clock::time_point waiting_since{};    ///< if `waits`
-  bool acquires = true;                 ///< an acquire, not an extend or a release
-  bool releases = false;                ///< gives a local hold back
-  bool answered = false;                ///< the backend answered at least once
-  bool outcome_unknown = false;         ///< the last outcome was unknown
-  bool waits = false;                   ///< the listener was told so
-  bool waking = false;                  ///< among the wakes of this turn
+  Kind kind = Kind::acquire;
+  LastReply last_reply = LastReply::none;
+  bool waits = false;   ///< the event `waiting` was reported
+  bool waking = false;  ///< among the wakes of this event
 
   /// The wait begins.
   void start(Clock::time_point now) noexcept {

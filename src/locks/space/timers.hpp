@@ -7,7 +7,7 @@
 
 #include <latchkey/clock.hpp>
 
-#include "locks/coordinator.hpp"
+#include "locks/coordinator/coordinator.hpp"
 
 namespace latchkey::detail {
 

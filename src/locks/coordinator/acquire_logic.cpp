@@ -1,0 +1,256 @@
+// The decisions about acquiring a lock.
+#include "locks/coordinator/acquire_logic.hpp"
+
+#include <algorithm>
+#include <new>
+#include <string>
+#include <utility>
+
+#include <latchkey/site.hpp>
+
+#include "core/thread_cache.hpp"
+#include "locks/coordinator/lease_logic.hpp"
+#include "locks/coordinator/release_logic.hpp"
+#include "locks/coordinator/subscription_logic.hpp"
+#include "locks/coordinator/wait_logic.hpp"
+#include "locks/coordinator/wait_times.hpp"
+
+namespace latchkey::detail {
+namespace {
+
+using std::chrono::milliseconds;
+using LastReply = Call::LastReply;
+
+/// How long a place in a FAIR queue lives without a request. A waiter sends one at least every 5 s,
+/// so a place outlives three lost requests. (Redisson's default is 5 minutes.)
+constexpr milliseconds queue_wait{15'000};
+
+bool makes_one_attempt(const Call& call) noexcept {
+  return !call.forever && call.until <= call.asked;
+}
+
+}  // namespace
+
+void AcquireLogic::acquire(Call& call) {
+  call.kind = Call::Kind::acquire;
+  if (reports(Event::Kind::attempt)) report(Event::Kind::attempt, call);
+  if (shard().closed) return answer(call, Answer::closed);
+  if (!state_.holds.empty()) context_.read_again();  // deadlines are compared with the time
+  if (RemoteHold* const hold = state_.holds.live_hold_of(call.owner, context_)) {
+    return reenter(call, *hold);
+  }
+  enqueue(call);
+}
+
+void AcquireLogic::reenter(Call& call, RemoteHold& hold) {
+  const LockType held_as = hold.local_type();
+  const bool same = call.type == held_as;
+  const bool read_in_write = call.type == LockType::READ && held_as == LockType::WRITE;
+  if ((!same && !read_in_write) || call.reentry == Reentry::refuse) {
+    return answer_deadlock(call, held_as, hold);
+  }
+  call.want = call.lease.length(settings().watchdog);
+  const Clock::duration left = hold.deadline_point() - now();
+  if (hold.watchdogs > 0 || call.bundled || left * 3 >= Clock::duration(call.want) * 2) {
+    call.hold = &hold;
+    count(call, hold);
+    return answer(call, Answer::granted);
+  }
+  LeaseLogic(*this).wait_for_renewal(call, hold);
+}
+
+// Two threads that share an Owner: after the grant to one, the waiting calls of the others
+// re-enter.
+void AcquireLogic::join_same_owner(RemoteHold& hold) {
+  while (Call* const waiting = state_.waiters.first_of_owner(hold.owner)) {
+    state_.waiters.remove(*waiting);
+    RemoteHold* const claim = std::exchange(waiting->hold, nullptr);
+    if (claim != nullptr) ReleaseLogic(*this).abandon(*claim);
+    reenter(*waiting, hold);
+  }
+}
+
+void AcquireLogic::count(Call& call, RemoteHold& hold) {
+  auto& local_holds = call.by_lock ? hold.locks : hold.holds;
+  ++local_holds[is_shared(call.type) ? 1 : 0];
+  if (!call.by_lock) ++shard().hold_objects;
+  if (!call.lease.is_watchdog()) return;
+  if (hold.watchdogs++ == 0) {
+    const Clock::time_point last = std::max(hold.granted_at, hold.check_sent);
+    hold.check_at = std::min(hold.check_at, later(last, hold.period(settings().watchdog) / 3));
+    state_.holds.due_by(hold.check_at);
+  }
+}
+
+void AcquireLogic::enqueue(Call& call) {
+  call.hold = nullptr;
+  call.ticket = shard().ticket();
+  state_.waiters.push_back(call);
+  if (call.type == LockType::FAIR) {
+    start_attempt(call);
+  } else {
+    dispatch_waiters();
+  }
+  const bool waits = call.hold == nullptr && call.answer == Answer::pending;
+  // A call for one attempt that is queued behind another of this process gets its answer at once.
+  if (waits && makes_one_attempt(call)) return WaitLogic(*this).give_up_waiting(call);
+  if (waits) WaitLogic(*this).report_waiting(call);
+  set_alarm(call);
+}
+
+// The same holds of this process block each READ, so all READs are dispatched after one look.
+void AcquireLogic::dispatch_front() {
+  WaitQueues& waiters = state_.waiters;
+  const bool reads = waiters.front()->type == LockType::READ;
+  const auto next_reads = [&] {
+    return reads && waiters.next_to_start() != nullptr &&
+           waiters.next_to_start()->type == LockType::READ;
+  };
+  if (waiters.next_to_start() != waiters.front() && !next_reads()) return;
+  if (blocker_of(waiters.next_to_start()->type) != nullptr) return;
+  do {
+    start_attempt(*waiters.next_to_start());
+  } while (next_reads());
+}
+
+void AcquireLogic::start_attempt(Call& call) {
+  if (call.hold != nullptr) return;
+  try {
+    make_claim(call);
+  } catch (const std::bad_alloc&) {
+    call.text = "out of memory";
+    return WaitLogic(*this).give_up(call, Answer::unavailable);
+  }
+  send_acquire(*call.hold);
+}
+
+// Everything that may throw std::bad_alloc comes before the first change.
+void AcquireLogic::make_claim(Call& call) {
+  if (!can_submit()) throw std::bad_alloc();
+  RemoteHold& claim = ThreadCache<RemoteHold>::take();
+  state_.waiters.started(call);
+  claim.home = &home_;
+  claim.space = shard().space;
+  claim.id = shard().fresh_id();
+  claim.type = call.type;
+  claim.owner = call.owner;
+  claim.origin = call.origin;
+  claim.lease = call.lease.length(settings().watchdog);
+  claim.call = &call;
+  announce(claim);
+  call.hold = &claim;
+  state_.holds.add_claim(claim);
+}
+
+// Others may read of the holder: "Bank::deposit (bank.cpp:12) on web-3, process 7". Without memory
+// for that text they read its id only.
+void AcquireLogic::announce(RemoteHold& claim) {
+  if (settings().announcement.empty()) return;
+  try {
+    std::string text;
+    if (claim.origin.site != nullptr) text = claim.origin.site->where() + ' ';
+    claim.announce(std::move(text) + settings().announcement);
+  } catch (const std::bad_alloc&) {
+    claim.note.clear();
+    claim.set_note();
+  }
+}
+
+void AcquireLogic::send_acquire(RemoteHold& claim) {
+  Call& call = *claim.call;
+  if (!call.bundled && !can_submit()) {
+    claim.poll_at = later(now(), repeat_pause);
+    return set_alarm(call);
+  }
+  RemoteHold::HoldRequest& request = claim.acquire_request;
+  prepare(request, Verb::acquire, claim);
+  request.lease = claim.lease;
+  request.queue_wait = makes_one_attempt(call) ? milliseconds(0) : queue_wait;
+  request.in_flight = true;
+  claim.sent = request.sent;
+  // A place in a FAIR queue may outlive the lease.
+  const bool queues = claim.type == LockType::FAIR;
+  const milliseconds stays = queues ? std::max(claim.lease, request.queue_wait) : claim.lease;
+  claim.expires_at = std::max(claim.expires_at, later(claim.sent, stays));
+  claim.poll_at = Clock::never();
+  claim.retry_requested = false;
+  if (call.last_reply != LastReply::unknown) call.silent_since = claim.sent;
+  if (!call.bundled) submit(request);
+  set_alarm(call);
+}
+
+void AcquireLogic::on_acquire_reply(RemoteHold& claim, Outcome& outcome) {
+  using Attempts = RemoteHold::Attempts;
+  claim.acquire_request.in_flight = false;
+  if (!outcome.never_ran) {
+    const bool unknown = outcome.kind == Outcome::Kind::unknown;
+    const bool refused = outcome.kind == Outcome::Kind::refused;
+    claim.note_attempt(unknown   ? Attempts::unanswered
+                       : refused ? Attempts::refused
+                                 : Attempts::ran);
+  }
+  Call* const call = claim.call;
+  if (call == nullptr) return on_late_reply(claim, outcome);
+  if (outcome.kind == Outcome::Kind::granted) return establish(claim, outcome);
+  call->text = std::move(outcome.text);
+  switch (outcome.kind) {
+    case Outcome::Kind::busy: return WaitLogic(*this).wait_for_release(claim, outcome);
+    case Outcome::Kind::refused: return WaitLogic(*this).give_up(*call, Answer::refused);
+    case Outcome::Kind::granted:
+    case Outcome::Kind::gone:
+    case Outcome::Kind::unknown: return WaitLogic(*this).wait_for_answer(claim);
+  }
+}
+
+// The call gave up while the attempt was in flight. The release was sent after the attempt; if it
+// may have overtaken it, what the attempt left, a hold or a FAIR place, is released once more.
+void AcquireLogic::on_late_reply(RemoteHold& claim, const Outcome& outcome) {
+  const bool in_order = settings().in_order;
+  const bool queued = outcome.kind == Outcome::Kind::busy && claim.type == LockType::FAIR;
+  const bool left_something =
+      outcome.kind == Outcome::Kind::granted || queued || outcome.kind == Outcome::Kind::refused;
+  const bool copy_may_run = claim.attempts == RemoteHold::Attempts::unanswered && !in_order;
+  if (claim.release_request.in_flight) claim.release_again = left_something && !in_order;
+  const bool released = claim.presence == RemoteHold::Presence::released;
+  if (released && (left_something || copy_may_run)) return ReleaseLogic(*this).send_release(claim);
+  ReleaseLogic(*this).erase_if_done(claim);
+}
+
+void AcquireLogic::establish(RemoteHold& claim, Outcome& outcome) {
+  Call& call = *claim.call;
+  const Clock::time_point deadline = end_of_lease(claim.sent, claim.lease);
+  if (deadline <= now()) return restart_after_late_grant(claim);
+  state_.holds.set_held(claim);
+  claim.call = nullptr;
+  claim.token = outcome.token;
+  claim.granted_at = now();
+  claim.poll_at = Clock::never();
+  claim.deadline.store(deadline.time_since_epoch().count(), std::memory_order_release);
+  state_.waiters.remove(call);
+  count(call, claim);
+  claim.check_at = later(claim.sent, claim.period(settings().watchdog) / 3);
+  state_.holds.due_by(claim.due());
+  answer(call, Answer::granted);
+  join_same_owner(claim);
+  SubscriptionLogic subscriptions(*this);
+  if (claim.subscription.stage == Subscription::Stage::on) {
+    subscriptions.unsubscribe(claim.subscription);
+  }
+  dispatch_waiters();
+  subscriptions.unsubscribe_if_unused();
+}
+
+// The next attempt has an id of its own.
+void AcquireLogic::restart_after_late_grant(RemoteHold& claim) {
+  Call& call = *claim.call;
+  call.hold = nullptr;
+  claim.call = nullptr;
+  call.last_reply = LastReply::unknown;
+  call.text = "the grant arrived after its lease had ended";
+  ReleaseLogic(*this).end(claim, nullptr);
+  if (now() >= end_of_wait(call, settings()))
+    return WaitLogic(*this).give_up(call, Answer::unavailable);
+  start_attempt(call);
+}
+
+}  // namespace latchkey::detail

@@ -1,0 +1,116 @@
+// The events of one key, and which decisions they need.
+#include "locks/coordinator/coordinator.hpp"
+
+#include <utility>
+
+#include "locks/coordinator/acquire_logic.hpp"
+#include "locks/coordinator/lease_logic.hpp"
+#include "locks/coordinator/release_logic.hpp"
+#include "locks/coordinator/subscription_logic.hpp"
+#include "locks/coordinator/wait_logic.hpp"
+
+namespace latchkey::detail {
+
+void Coordinator::reset() noexcept {
+  due_at = Clock::never();
+  holds.reset_due();
+}
+
+void Coordinator::acquire(Call& call, EventContext& context) {
+  AcquireLogic(*this, context).acquire(call);
+}
+
+void Coordinator::cancel(Call& call, EventContext& context) {
+  WaitLogic(*this, context).cancel(call);
+}
+
+void Coordinator::end_wait(Call& call, EventContext& context) {
+  WaitLogic(*this, context).end_wait(call);
+}
+
+void Coordinator::leave(const Call& call, EventContext& context) {
+  ReleaseLogic(*this, context).leave(call);
+}
+
+void Coordinator::unlock(Call& call, EventContext& context) {
+  ReleaseLogic(*this, context).unlock(call);
+}
+
+void Coordinator::release(RemoteHold& hold, LockType type, bool watched,
+                          Clock::time_point retain_until, Call* call, EventContext& context) {
+  ReleaseLogic(*this, context).release(hold, type, watched, retain_until, call);
+}
+
+void Coordinator::extend(RemoteHold& hold, std::chrono::milliseconds lease, Call& call,
+                         EventContext& context) {
+  LeaseLogic(*this, context).extend(hold, lease, call);
+}
+
+void Coordinator::owner_ended(Owner owner, EventContext& context) {
+  ReleaseLogic(*this, context).owner_ended(owner);
+}
+
+void Coordinator::completed(Request& request, Outcome& outcome, EventContext& context) {
+  RemoteHold* const hold = static_cast<OwnedRequest&>(request).hold;
+  switch (request.verb) {
+    case Verb::acquire:
+    case Verb::acquire_all: return AcquireLogic(*this, context).on_acquire_reply(*hold, outcome);
+    case Verb::renew:
+    case Verb::verify:
+    case Verb::downgrade:
+    case Verb::expire: return LeaseLogic(*this, context).on_check_reply(*hold, outcome);
+    case Verb::release:
+    case Verb::leave: return ReleaseLogic(*this, context).on_release_reply(*hold, outcome);
+    case Verb::subscribe:
+    case Verb::unsubscribe:
+      return SubscriptionLogic(*this, context).on_subscription_reply(hold, outcome);
+    case Verb::inspect:
+    case Verb::list:
+    case Verb::force_release: return;  // no coordinator sends these
+  }
+}
+
+void Coordinator::notified(const Notification& notification, EventContext& context) {
+  SubscriptionLogic(*this, context).on_notification(notification);
+}
+
+void Coordinator::tick(EventContext& context) {
+  WaitLogic waiting(*this, context);
+  LeaseLogic leases(*this, context);
+  holds.reset_due();
+  holds.for_each([&](RemoteHold& hold) {
+    for (Call* call = hold.renewals.first(); call != nullptr;) {
+      waiting.tick(*std::exchange(call, call->next));
+    }
+    leases.tick(hold);
+  });
+  waiters.for_each([&](Call& call) { waiting.tick(call); });
+  if (context.now() >= subscription.retry_at) {
+    SubscriptionLogic(*this, context).unsubscribe(subscription);
+  }
+  find_due();
+}
+
+void Coordinator::end_waits(EventContext& context) {
+  WaitLogic waiting(*this, context);
+  holds.for_each([&](RemoteHold& hold) {
+    while (Call* const call = hold.renewals.first()) waiting.give_up(*call, Answer::closed);
+  });
+  while (Call* const call = waiters.any()) waiting.give_up(*call, Answer::closed);
+}
+
+void Coordinator::end_holds(EventContext& context) {
+  ReleaseLogic releases(*this, context);
+  holds.for_each([&](RemoteHold& hold) { releases.close(hold); });
+}
+
+void Coordinator::inherit() noexcept {
+  holds.for_each([](RemoteHold& hold) {
+    hold.inherited.store(true, std::memory_order_relaxed);
+    hold.lost.store(true, std::memory_order_relaxed);
+  });
+}
+
+void Coordinator::drop() noexcept { holds.clear(); }
+
+}  // namespace latchkey::detail

@@ -1,0 +1,126 @@
+// The state machine of one key: every decision that latchkey makes about a lock.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+
+#include <latchkey/backend.hpp>
+#include <latchkey/clock.hpp>
+#include <latchkey/lock_type.hpp>
+#include <latchkey/owner.hpp>
+
+#include "core/inline_string.hpp"
+#include "locks/coordinator/call.hpp"
+#include "locks/coordinator/coordinator_context.hpp"
+#include "locks/coordinator/event_context.hpp"
+#include "locks/coordinator/hold_table.hpp"
+#include "locks/coordinator/remote_hold.hpp"
+#include "locks/coordinator/subscription.hpp"
+#include "locks/coordinator/wait_queues.hpp"
+#include "locks/coordinator/wait_times.hpp"
+
+namespace latchkey::detail {
+
+/// What one process knows of one key. The decisions read and change it.
+struct KeyState {
+  InlineString key;
+  std::size_t hash = 0;
+  CoordinatorContext* shard = nullptr;  ///< what all keys of the shard share
+  WaitQueues waiters;
+  HoldTable holds;
+  Subscription subscription;  ///< to the key's channel
+
+  /// No tick is due before `holds.due()` after this.
+  void find_due() noexcept {
+    holds.find_due();
+    holds.due_by(subscription.retry_at);
+  }
+};
+
+/// Turns the events of one (Locks, key) into actions. It has no thread, no socket, no mutex and no
+/// clock of its own: two coordinators that handle the same events at the same times, with the same
+/// random numbers, are equal. Blocking threads drive it through LockSpace, the simulator through a
+/// virtual network.
+///
+/// The decisions are made by five classes, each for one event: AcquireLogic, WaitLogic, LeaseLogic,
+/// ReleaseLogic and SubscriptionLogic.
+///
+/// Invariants (docs/architecture.md):
+/// * an id is requested, held and released once; after its release was sent, nothing is sent for it
+///   but repetitions of the release;
+/// * a deadline moves only when a reply arrives, and never back; a hold that was lost stays lost;
+/// * no local call waits for a local hold longer than that hold's deadline;
+/// * every hold or FAIR place that this process may have at the backend is in the table of holds,
+///   so it is released.
+class Coordinator : private KeyState {
+ public:
+  // --- the record in the table of keys ---
+  using KeyState::hash;
+  using KeyState::key;
+  Coordinator* next = nullptr;
+  // Of the shard's Timers:
+  Clock::time_point due_at = Clock::never();
+  std::size_t due_index = 0;
+  Coordinator* due_next = nullptr;
+  Coordinator** due_place = nullptr;
+
+  /// Before the first event, and again when the record is used for another key.
+  void start(CoordinatorContext& context) noexcept { shard = &context; }
+  void reset() noexcept;
+
+  // --- events: calls ---
+  void acquire(Call& call, EventContext& context);
+  /// The stop token of a waiting acquire was used.
+  void cancel(Call& call, EventContext& context);
+  /// The one request for several keys had no reply within the wait.
+  void end_wait(Call& call, EventContext& context);
+  /// The thread of a release no longer waits for its outcome.
+  void leave(const Call& call, EventContext& context);
+  /// Undoes one lock() of the owner in `call.type`.
+  void unlock(Call& call, EventContext& context);
+  /// Undoes what one Hold was granted. `retain_until`: the key stays locked until then. `call` is
+  /// null if nobody waits for the outcome.
+  void release(RemoteHold& hold, LockType type, bool watched, Clock::time_point retain_until,
+               Call* call, EventContext& context);
+  void extend(RemoteHold& hold, std::chrono::milliseconds lease, Call& call, EventContext& context);
+  /// From here on, until the same number of unpins, a hold with a fixed lease is renewed, too: it
+  /// is part of an acquire of several keys that waits for the others.
+  static void pin(RemoteHold& hold) noexcept { ++hold.pins; }
+  static void unpin(RemoteHold& hold) noexcept { --hold.pins; }
+  /// A thread ended: what it holds by lock() expires.
+  void owner_ended(Owner owner, EventContext& context);
+
+  // --- events: the backend ---
+  void completed(Request& request, Outcome& outcome, EventContext& context);
+  void notified(const Notification& notification, EventContext& context);
+
+  // --- events: time, and the end ---
+  void tick(EventContext& context);
+  void end_waits(EventContext& context);  ///< close: each waiting acquire ends as Answer::closed
+  void end_holds(EventContext& context);  ///< close: each hold is released, and lost to its holder
+  void inherit() noexcept;                ///< fork: the holds are the parent's
+  void drop() noexcept;                   ///< the end: no backend is left that could reply
+
+  // --- questions ---
+  /// When a tick is due for the holds, or a little earlier; each call has its own alarm.
+  [[nodiscard]] Clock::time_point due() const noexcept {
+    return holds.empty() ? subscription.retry_at : holds.due();
+  }
+  /// When the thread of a pending call must bring a tick.
+  [[nodiscard]] Clock::time_point alarm_of(const Call& call) const noexcept {
+    return detail::alarm_of(call, *shard->settings);
+  }
+  /// Nothing is held, waited for or in flight: the record can go.
+  [[nodiscard]] bool idle() const noexcept {
+    return holds.empty() && waiters.empty() && subscription.ended();
+  }
+  /// Some local hold is left.
+  [[nodiscard]] bool held() const noexcept { return holds.any_held(); }
+  /// The same, or the reply to a release, or to what precedes one, is awaited.
+  [[nodiscard]] bool unfinished() const noexcept { return holds.any_unfinished(); }
+
+ private:
+  friend class KeyEvent;
+};
+
+}  // namespace latchkey::detail

@@ -1,0 +1,64 @@
+// What one process has, or may have, of one key at the backend.
+#include "locks/coordinator/hold_table.hpp"
+
+#include "core/thread_cache.hpp"
+
+namespace latchkey::detail {
+
+void HoldTable::erase(RemoteHold& hold) noexcept {
+  --blockers(hold);
+  holds_.remove(hold);
+  ThreadCache<RemoteHold>::give_back(hold);
+}
+
+void HoldTable::clear() noexcept {
+  while (RemoteHold* const hold = holds_.pop_front()) ThreadCache<RemoteHold>::give_back(*hold);
+  held_.clear();
+  blockers_[0] = blockers_[1] = 0;
+}
+
+RemoteHold* HoldTable::live_hold_of(Owner owner, EventContext& event) const noexcept {
+  for (RemoteHold* hold = held_.first(owner); hold != nullptr; hold = held_.next(*hold)) {
+    if (!hold->is_lost(event.now())) return hold;
+  }
+  return nullptr;
+}
+
+const RemoteHold* HoldTable::find_blocker(LockType type, bool in_order,
+                                          EventContext& event) const noexcept {
+  for (const RemoteHold* hold = holds_.first(); hold != nullptr; hold = hold->next) {
+    const bool both_read = is_shared(type) && is_shared(hold->type);
+    if (both_read || hold->stage == Stage::claim) continue;
+    if (hold->stage == Stage::releasing) {
+      if (hold->release_request.in_flight && !in_order) return hold;
+      continue;
+    }
+    if (!hold->is_lost(event.now())) return hold;
+  }
+  return nullptr;
+}
+
+bool HoldTable::any_held() const noexcept {
+  for (const RemoteHold* hold = holds_.first(); hold != nullptr; hold = hold->next) {
+    const bool present = hold->presence == RemoteHold::Presence::possible;
+    if (hold->stage == Stage::held && hold->local_holds() > 0 && present) return true;
+  }
+  return false;
+}
+
+bool HoldTable::any_unfinished() const noexcept {
+  if (any_held()) return true;
+  for (const RemoteHold* hold = holds_.first(); hold != nullptr; hold = hold->next) {
+    if (hold->stage == Stage::releasing && hold->has_request_in_flight()) return true;
+  }
+  return false;
+}
+
+void HoldTable::find_due() noexcept {
+  due_ = Clock::never();
+  for (const RemoteHold* hold = holds_.first(); hold != nullptr; hold = hold->next) {
+    due_by(hold->due());
+  }
+}
+
+}  // namespace latchkey::detail

@@ -1,0 +1,102 @@
+// What one process has, or may have, of one key at the backend.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include <latchkey/clock.hpp>
+#include <latchkey/lock_type.hpp>
+#include <latchkey/owner.hpp>
+
+#include "locks/coordinator/event_context.hpp"
+#include "locks/coordinator/intrusive_list.hpp"
+#include "locks/coordinator/owner_index.hpp"
+#include "locks/coordinator/remote_hold.hpp"
+
+namespace latchkey::detail {
+
+/// The claims and holds of one key, in the order in which they were made. A lookup by owner and the
+/// question whether anything blocks a call take constant time on average.
+class HoldTable {
+ public:
+  using Stage = RemoteHold::Stage;
+
+  [[nodiscard]] bool empty() const noexcept { return holds_.empty(); }
+  [[nodiscard]] RemoteHold* first() const noexcept { return holds_.first(); }
+  /// Visits each hold; the visitor may erase it.
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    for (RemoteHold* hold = holds_.first(); hold != nullptr;) {
+      RemoteHold& each = *hold;
+      hold = hold->next;
+      visit(each);
+    }
+  }
+
+  // --- changes ---
+  void add_claim(RemoteHold& claim) noexcept { holds_.push_back(claim); }
+  void set_held(RemoteHold& claim) noexcept {
+    claim.stage = Stage::held;
+    held_.insert(claim);
+    ++blockers(claim);
+  }
+  void set_retained(RemoteHold& hold) noexcept {
+    held_.erase(hold);
+    hold.stage = Stage::retained;
+    hold.owner = Owner::nobody();
+  }
+  void set_releasing(RemoteHold& hold) noexcept {
+    if (hold.stage == Stage::claim) ++blockers(hold);
+    if (hold.stage == Stage::held) held_.erase(hold);
+    hold.stage = Stage::releasing;
+  }
+  /// A WRITE that is held, retained or being released.
+  void set_read(RemoteHold& hold) noexcept {
+    --blockers(hold);
+    hold.type = LockType::READ;
+    ++blockers(hold);
+  }
+  /// Gives a hold that is being released back to the pool.
+  void erase(RemoteHold& hold) noexcept;
+  void clear() noexcept;
+
+  // --- questions ---
+  /// The first hold of `owner`, lost or not; then the next.
+  [[nodiscard]] RemoteHold* held_by(Owner owner) const noexcept { return held_.first(owner); }
+  [[nodiscard]] static RemoteHold* next_of_owner(const RemoteHold& hold) noexcept {
+    return OwnerIndex<RemoteHold>::next(hold);
+  }
+  [[nodiscard]] RemoteHold* live_hold_of(Owner owner, EventContext& event) const noexcept;
+  /// A hold of this process that a call of `type` must wait for, at most until its deadline; null:
+  /// none. `in_order`: an acquire that is sent after a release finds the lock free.
+  [[nodiscard]] const RemoteHold* blocker_of(LockType type, bool in_order,
+                                             EventContext& event) const noexcept {
+    const bool any = blockers_[0] != 0 || (!is_shared(type) && blockers_[1] != 0);
+    return any ? find_blocker(type, in_order, event) : nullptr;
+  }
+  /// Some local hold is left.
+  [[nodiscard]] bool any_held() const noexcept;
+  /// The same, or the reply to a release, or to what precedes one, is awaited.
+  [[nodiscard]] bool any_unfinished() const noexcept;
+
+  // --- due times ---
+  /// No hold needs a tick before this. A due time that moved away is found by the next tick.
+  [[nodiscard]] Clock::time_point due() const noexcept { return due_; }
+  void due_by(Clock::time_point at) noexcept { due_ = std::min(due_, at); }
+  void find_due() noexcept;
+  void reset_due() noexcept { due_ = Clock::never(); }
+
+ private:
+  [[nodiscard]] const RemoteHold* find_blocker(LockType type, bool in_order,
+                                               EventContext& event) const noexcept;
+  [[nodiscard]] std::uint32_t& blockers(const RemoteHold& hold) noexcept {
+    return blockers_[is_shared(hold.type) ? 1 : 0];
+  }
+
+  IntrusiveList<RemoteHold> holds_;
+  OwnerIndex<RemoteHold> held_;         ///< those in stage `held`
+  std::uint32_t blockers_[2] = {0, 0};  ///< all but claims: exclusive, shared
+  Clock::time_point due_ = Clock::never();
+};
+
+}  // namespace latchkey::detail

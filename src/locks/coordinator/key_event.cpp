@@ -1,0 +1,173 @@
+// What all decisions about one event of one key share.
+#include "locks/coordinator/key_event.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+#include <optional>
+#include <string>
+
+#include <latchkey/parker.hpp>
+#include <latchkey/site.hpp>
+
+#include "core/owner_threads.hpp"
+#include "locks/coordinator/wait_times.hpp"
+
+namespace latchkey::detail {
+namespace {
+
+std::optional<Event::Kind> event_of(Answer answer) noexcept {
+  switch (answer) {
+    case Answer::granted: return Event::Kind::granted;
+    case Answer::busy: return Event::Kind::timeout;
+    case Answer::would_deadlock: return Event::Kind::would_deadlock;
+    case Answer::cancelled: return Event::Kind::cancelled;
+    case Answer::closed: return Event::Kind::closed;
+    case Answer::unavailable: return Event::Kind::unavailable;
+    case Answer::refused: return Event::Kind::refused;
+    case Answer::pending:
+    case Answer::lost:
+    case Answer::not_owner: break;
+  }
+  return std::nullopt;
+}
+
+Answer answer_of_release(Outcome::Kind kind) noexcept {
+  switch (kind) {
+    case Outcome::Kind::granted: return Answer::granted;
+    case Outcome::Kind::gone: return Answer::lost;
+    case Outcome::Kind::refused: return Answer::refused;
+    case Outcome::Kind::busy:
+    case Outcome::Kind::unknown: break;
+  }
+  return Answer::unavailable;
+}
+
+/// "Bank::deposit (bank.cpp:12), owner 3 of this process (thread 4711), for 12 ms"
+std::string describe(const RemoteHold& hold, Clock::time_point now) {
+  std::string text;
+  if (hold.origin.site != nullptr) text = hold.origin.site->where() + ", ";
+  text += "owner " + std::to_string(hold.owner.number()) + " of this process";
+  if (const auto thread = thread_of(hold.owner)) {
+    text += " (thread " + std::to_string(*thread) + ")";
+  }
+  const auto held = std::chrono::floor<std::chrono::milliseconds>(now - hold.granted_at);
+  return text + ", for " + std::to_string(held.count()) + " ms";
+}
+
+}  // namespace
+
+void KeyEvent::answer_lost(Call& call, const RemoteHold& hold) {
+  call.held = now() - hold.granted_at;
+  answer(call, Answer::lost);
+}
+
+void KeyEvent::answer_release(Call& call, const RemoteHold& hold, const Outcome& outcome) {
+  const Answer result = answer_of_release(outcome.kind);
+  if (result == Answer::lost) return answer_lost(call, hold);
+  if (result != Answer::granted) call.text = std::string_view(outcome.text);
+  answer(call, result);
+}
+
+void KeyEvent::answer_deadlock(Call& call, LockType held_as, const RemoteHold& hold) {
+  call.held_as = held_as;
+  try {
+    if (hold.origin.site != nullptr) call.text = hold.origin.site->where();
+  } catch (const std::bad_alloc&) {
+    call.text = "";  // the error then names no method
+  }
+  answer(call, Answer::would_deadlock);
+}
+
+// The error is thrown when this coordinator may be gone, so the call keeps the key.
+void KeyEvent::explain(Call& call) {
+  const Answer result = call.answer;
+  const bool names_key = result == Answer::unavailable || result == Answer::refused ||
+                         result == Answer::lost || result == Answer::not_owner;
+  if (names_key) call.key = state_.key.view();
+  if (call.kind != Call::Kind::acquire) return;
+  const auto kind = event_of(result);
+  if (kind && reports(*kind)) report(*kind, call);
+}
+
+// The holder that a call waits for: one of this process, or the one that the backend named.
+std::string KeyEvent::holder_of(const Call& call) {
+  const RemoteHold* const blocker = blocker_of(call.type);
+  if (blocker == nullptr) return std::string(call.text.view());
+  if (blocker->stage != RemoteHold::Stage::held) return "nobody: it is kept, or being given back";
+  return describe(*blocker, now());
+}
+
+void KeyEvent::name_holder(Call& call) noexcept {
+  call.holder_is_local = blocker_of(call.type) != nullptr;
+  try {
+    call.text = holder_of(call);
+  } catch (const std::bad_alloc&) {
+    call.text = "";
+  }
+}
+
+void KeyEvent::report(Event::Kind kind, const RemoteHold& hold, std::string_view text) noexcept {
+  try {
+    Event event;
+    event.kind = kind;
+    event.type = hold.type;
+    event.key = state_.key;
+    event.owner = hold.owner.number();
+    event.origin = hold.origin;
+    event.held = now() - hold.granted_at;
+    event.lease = hold.lease;
+    event.left = std::max(hold.deadline_point() - now(), Clock::duration{});
+    if (kind == Event::Kind::renewed) event.late = now() - hold.check_was_due;
+    if (hold.token != 0) event.fencing_token = hold.token;
+    event.text = text;
+    context_.out.effects_for_others().events.push_back(std::move(event));
+  } catch (const std::bad_alloc&) {
+    ++context_.out.unreported;
+  }
+}
+
+void KeyEvent::report(Event::Kind kind, const Call& call) noexcept {
+  try {
+    Event event;
+    event.kind = kind;
+    event.type = call.type;
+    event.key = state_.key;
+    event.owner = call.owner.number();
+    event.ticket = call.ticket;
+    event.origin = call.origin;
+    event.waited = now() - call.asked;
+    if (call.waits && kind != Event::Kind::waiting) event.contended = now() - call.waiting_since;
+    if (kind == Event::Kind::granted) {
+      event.count = call.hold->local_holds();
+      if (call.hold->token != 0) event.fencing_token = call.hold->token;
+      event.lease = call.hold->lease;
+      event.left = std::max(call.hold->deadline_point() - now(), Clock::duration{});
+    } else if (kind == Event::Kind::waiting) {
+      event.holder = holder_of(call);
+    } else if (kind == Event::Kind::timeout) {
+      event.holder = call.text;
+    } else {
+      event.text = call.text;
+    }
+    context_.out.effects_for_others().events.push_back(std::move(event));
+  } catch (const std::bad_alloc&) {
+    ++context_.out.unreported;
+  }
+}
+
+// A thread that is woken at once looks at the answer when it has the mutex.
+void KeyEvent::wake_now(Call& call) noexcept {
+  call.waking = false;
+  if (call.parker != nullptr) call.parker->unpark();
+}
+
+void KeyEvent::set_alarm_of_sleeper(Call& call) {
+  if (call.answer != Answer::pending) return;
+  const Clock::time_point at = alarm_of(call, settings());
+  const bool earlier = at < call.wake_at;
+  call.wake_at = at;
+  if (earlier) wake(call);
+}
+
+}  // namespace latchkey::detail

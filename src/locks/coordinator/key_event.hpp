@@ -1,0 +1,104 @@
+// What all decisions about one event of one key share.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <latchkey/backend.hpp>
+#include <latchkey/clock.hpp>
+#include <latchkey/listener.hpp>
+
+#include "locks/coordinator/coordinator.hpp"
+#include "locks/coordinator/event_context.hpp"
+#include "locks/event_kinds.hpp"
+
+namespace latchkey::detail {
+
+/// One event that a coordinator handles: the state of its key, the time, and the actions that the
+/// decisions bring. The logic classes derive from it; each is made for one event, on the stack.
+class KeyEvent {
+ public:
+  KeyEvent(Coordinator& home, EventContext& context) noexcept
+      : home_(home), state_(home), context_(context) {}
+
+  // --- answers to calls ---
+  /// The call ends. Its thread is woken, unless it is the one that brings this event.
+  void answer(Call& call, Answer answer) {
+    call.answer = answer;
+    wake(call);
+    if (answer != Answer::granted || reports(Event::Kind::granted)) explain(call);
+  }
+  void answer_lost(Call& call, const RemoteHold& hold);
+  /// The outcome of a request that gives something back.
+  void answer_release(Call& call, const RemoteHold& hold, const Outcome& outcome);
+  /// The owner holds as `held_as`. The error names the method that holds.
+  void answer_deadlock(Call& call, LockType held_as, const RemoteHold& hold);
+  /// A timeout names the holder.
+  void name_holder(Call& call) noexcept;
+
+  // --- events for the listener ---
+  [[nodiscard]] bool reports(Event::Kind kind) const noexcept {
+    using Events = CoordinatorSettings::Events;
+    const Events wanted = settings().events;
+    return wanted == Events::everything || (wanted == Events::losses && !is_routine(kind));
+  }
+  /// An event that there is no memory for is counted.
+  void report(Event::Kind kind, const RemoteHold& hold, std::string_view text = {}) noexcept;
+  void report(Event::Kind kind, const Call& call) noexcept;
+
+ protected:
+  [[nodiscard]] Clock::time_point now() noexcept { return context_.now(); }
+  [[nodiscard]] CoordinatorContext& shard() const noexcept { return *state_.shard; }
+  [[nodiscard]] const CoordinatorSettings& settings() const noexcept {
+    return *state_.shard->settings;
+  }
+  /// A hold of this process that a call of `type` must wait for.
+  [[nodiscard]] const RemoteHold* blocker_of(LockType type) {
+    return state_.holds.blocker_of(type, settings().in_order, context_);
+  }
+
+  // --- requests ---
+  /// False: there is no memory for one more. It is sent at a later tick.
+  [[nodiscard]] bool can_submit() noexcept { return context_.out.submits.make_room(); }
+  /// Only if can_submit.
+  void submit(Request& request) { context_.out.submits.push_back(&request); }
+  /// Fills in what all requests about a hold have in common.
+  void prepare(OwnedRequest& request, Verb verb, RemoteHold& hold) {
+    request.verb = verb;
+    request.type = hold.type;
+    request.key = state_.key;
+    request.hash = state_.hash;
+    request.id = hold.id;
+    request.sent = now();
+    request.context = &home_;
+    request.hold = &hold;
+  }
+
+  // --- the calls' threads ---
+  void wake(Call& call) {
+    if (&call == context_.caller || std::exchange(call.waking, true)) return;
+    if (context_.out.wakes.make_room()) {
+      context_.out.wakes.push_back(&call);
+    } else {
+      wake_now(call);
+    }
+  }
+  /// The thread of a waiting call is woken if its alarm is earlier than it knows. The call whose
+  /// thread brings this event asks for its alarm itself.
+  void set_alarm(Call& call) {
+    if (&call != context_.caller) set_alarm_of_sleeper(call);
+  }
+
+  Coordinator& home_;
+  KeyState& state_;
+  EventContext& context_;
+
+ private:
+  void explain(Call& call);
+  static void wake_now(Call& call) noexcept;
+  void set_alarm_of_sleeper(Call& call);
+  [[nodiscard]] std::string holder_of(const Call& call);
+};
+
+}  // namespace latchkey::detail

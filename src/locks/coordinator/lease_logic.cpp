@@ -1,0 +1,288 @@
+// The decisions about the lease of a hold.
+#include "locks/coordinator/lease_logic.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "locks/coordinator/acquire_logic.hpp"
+#include "locks/coordinator/release_logic.hpp"
+#include "locks/coordinator/subscription_logic.hpp"
+
+namespace latchkey::detail {
+
+using std::chrono::milliseconds;
+using Downgrade = RemoteHold::Downgrade;
+using Presence = RemoteHold::Presence;
+using Stage = RemoteHold::Stage;
+
+void LeaseLogic::extend(RemoteHold& hold, milliseconds lease, Call& call) {
+  call.kind = Call::Kind::extend;
+  if (hold.stage != Stage::held || hold.is_lost(now())) return answer(call, Answer::lost);
+  call.want = lease;
+  wait_for_renewal(call, hold);
+}
+
+void LeaseLogic::wait_for_renewal(Call& call, RemoteHold& hold) {
+  call.hold = &hold;
+  call.list = &hold.renewals;
+  call.silent_since = now();
+  hold.renewals.push_back(call);
+  renew(hold, call.want);
+  set_alarm(call);
+}
+
+// One check at a time: a renewal that is wanted while one is in flight is sent after its reply. It
+// takes the place of the watchdog's next renewal, so it requests no less. A hold that is being
+// downgraded is renewed when it is surely a READ: until then the backend may have no hold of the
+// type that a renewal names.
+void LeaseLogic::renew(RemoteHold& hold, milliseconds lease) {
+  if (hold.watchdogs > 0) lease = std::max(lease, settings().watchdog);
+  if (!hold.check_request.in_flight && !hold.awaits_downgrade()) {
+    return send_check(hold, Verb::renew, lease);
+  }
+  hold.wanted = std::max(hold.wanted, lease);
+  if (!hold.check_request.in_flight) downgrade(hold);
+}
+
+void LeaseLogic::check(RemoteHold& hold) {
+  if (hold.awaits_downgrade()) return downgrade(hold);
+  const bool watched = hold.watchdogs > 0;
+  const milliseconds period = hold.period(settings().watchdog);
+  if (hold.wanted.count() > 0) {
+    const milliseconds lease = std::exchange(hold.wanted, milliseconds(0));
+    return send_check(hold, Verb::renew, watched ? std::max(lease, period) : lease);
+  }
+  if (watched || hold.pins > 0) return send_check(hold, Verb::renew, period);
+  send_check(hold, Verb::verify, milliseconds(0));
+}
+
+void LeaseLogic::send_check(RemoteHold& hold, Verb verb, milliseconds lease) {
+  if (!can_submit()) {
+    if (verb == Verb::renew) hold.wanted = std::max(hold.wanted, lease);
+    hold.check_at = later(now(), repeat_pause);
+    return state_.holds.due_by(hold.check_at);
+  }
+  prepare(hold.check_request, verb, hold);
+  hold.check_request.lease = lease;
+  hold.check_request.in_flight = true;
+  hold.check_sent = hold.check_request.sent;
+  hold.check_was_due = std::min(hold.check_at, hold.check_sent);
+  hold.expires_at = std::max(hold.expires_at, later(hold.check_sent, lease));
+  hold.check_at = Clock::never();
+  if (state_.holds.due() <= now()) state_.find_due();  // the due time was this check's
+  submit(hold.check_request);
+}
+
+void LeaseLogic::on_check_reply(RemoteHold& hold, Outcome& outcome) {
+  hold.check_request.in_flight = false;
+  if (hold.check_request.verb == Verb::downgrade) return on_downgrade_reply(hold, outcome);
+  if (hold.stage == Stage::retained) return ReleaseLogic(*this).on_expire_reply(hold, outcome);
+  if (hold.stage != Stage::held) return ReleaseLogic(*this).erase_if_done(hold);
+  if (hold.is_marked_lost()) return;
+  if (outcome.kind == Outcome::Kind::gone) {
+    hold.presence = Presence::gone;
+    return declare_lost(hold, "the backend no longer had it");
+  }
+  const bool granted = outcome.kind == Outcome::Kind::granted;
+  // A reply after the deadline changes nothing: `lost()` may have returned true already.
+  if (granted && now() >= hold.deadline_point()) {
+    return declare_lost(hold, "its lease ended before the renewal was answered");
+  }
+  granted ? on_renewed(hold) : retry_check(hold);
+  state_.holds.due_by(hold.check_at);
+  answer_renewals(hold, outcome);
+  cancel_downgrade_of_reentered(hold);
+  if (granted && (hold.wanted.count() > 0 || hold.awaits_downgrade())) check(hold);
+}
+
+void LeaseLogic::on_renewed(RemoteHold& hold) {
+  if (hold.check_request.verb == Verb::renew) {
+    hold.move_deadline(hold.check_sent, hold.check_request.lease);
+    if (reports(Event::Kind::renewed)) report(Event::Kind::renewed, hold);
+  }
+  hold.check_at = later(hold.check_sent, interval_of(hold));
+}
+
+void LeaseLogic::retry_check(RemoteHold& hold) {
+  constexpr Clock::duration least = milliseconds(10);
+  constexpr Clock::duration most = std::chrono::seconds(1);
+  hold.check_at = later(now(), std::clamp(interval_of(hold) / 10, least, most));
+}
+
+void LeaseLogic::answer_renewals(RemoteHold& hold, const Outcome& outcome) {
+  for (Call* call = hold.renewals.first(); call != nullptr;) {
+    Call& waiting = *std::exchange(call, call->next);
+    if (!answer_renewal(waiting, hold, outcome)) set_alarm(waiting);
+  }
+}
+
+// A call is answered by a renewal that requested enough. False: the call waits for the next one.
+bool LeaseLogic::answer_renewal(Call& call, RemoteHold& hold, const Outcome& outcome) {
+  using LastReply = Call::LastReply;
+  const bool acquires = call.kind == Call::Kind::acquire;
+  const bool granted = outcome.kind == Outcome::Kind::granted;
+  const bool renewed = granted && hold.check_request.verb == Verb::renew;
+  const bool reached = renewed && hold.check_request.lease >= call.want;
+  if (!reached && (granted || acquires)) {
+    hold.wanted = std::max(hold.wanted, call.want);
+    if (!granted) call.last_reply = LastReply::unknown;
+    if (granted && call.last_reply == LastReply::unknown) call.last_reply = LastReply::none;
+    return false;
+  }
+  hold.renewals.remove(call);
+  call.list = nullptr;
+  if (reached) {
+    if (acquires) AcquireLogic(*this).count(call, hold);
+    answer(call, Answer::granted);
+  } else {
+    call.text = std::string_view(outcome.text);
+    const bool refused = outcome.kind == Outcome::Kind::refused;
+    answer(call, refused ? Answer::refused : Answer::unavailable);
+  }
+  return true;
+}
+
+void LeaseLogic::fail_renewals(RemoteHold& hold) {
+  while (Call* const call = hold.renewals.pop_front()) {
+    call->list = nullptr;
+    call->hold = nullptr;
+    if (call->kind != Call::Kind::acquire) {
+      answer(*call, Answer::lost);
+    } else if (shard().closed) {
+      answer(*call, Answer::closed);
+    } else {
+      AcquireLogic(*this).enqueue(*call);
+    }
+  }
+}
+
+void LeaseLogic::declare_lost(RemoteHold& hold, std::string_view reason) {
+  if (hold.lost.exchange(true, std::memory_order_acq_rel)) return;
+  hold.check_at = Clock::never();
+  hold.wanted = milliseconds(0);
+  if (hold.stop.stop_possible()) request_stop(hold);
+  if (reports(Event::Kind::lost)) report(Event::Kind::lost, hold, reason);
+  if (Call* const call = std::exchange(hold.downgrade_waiter, nullptr)) answer_lost(*call, hold);
+  fail_renewals(hold);
+  AcquireLogic(*this).dispatch_waiters();
+}
+
+void LeaseLogic::request_stop(RemoteHold& hold) noexcept {
+  hold.stop_pending = false;
+  try {
+    context_.out.effects_for_others().stops.push_back(hold.stop);
+  } catch (const std::bad_alloc&) {
+    hold.stop_pending = true;
+    hold.check_at = later(now(), milliseconds(100));
+    state_.holds.due_by(hold.check_at);
+  }
+}
+
+void LeaseLogic::downgrade(RemoteHold& hold) {
+  if (hold.check_request.in_flight) return;  // it is sent after that reply
+  for (Call* call = hold.renewals.first(); call != nullptr;) {
+    Call& waiting = *std::exchange(call, call->next);
+    if (waiting.kind != Call::Kind::acquire || is_shared(waiting.type)) continue;
+    // From here on the hold may be a READ, which no WRITE enters.
+    hold.renewals.remove(waiting);
+    waiting.list = nullptr;
+    answer_deadlock(waiting, LockType::READ, hold);
+  }
+  hold.downgrade = Downgrade::sent;
+  send_check(hold, Verb::downgrade, hold.period(settings().watchdog));
+}
+
+// Another thread of the owner re-entered before the downgrade was sent: the WRITE goes on.
+void LeaseLogic::cancel_downgrade_of_reentered(RemoteHold& hold) {
+  if (!hold.awaits_downgrade() || hold.exclusive_holds() == 0) return;
+  hold.downgrade = Downgrade::none;
+  Call* const call = std::exchange(hold.downgrade_waiter, nullptr);
+  if (call != nullptr) answer(*call, Answer::granted);
+}
+
+void LeaseLogic::on_downgrade_reply(RemoteHold& hold, const Outcome& outcome) {
+  const bool granted = outcome.kind == Outcome::Kind::granted;
+  if (hold.stage == Stage::releasing) return on_downgrade_reply_while_releasing(hold, outcome);
+  Call* const call = std::exchange(hold.downgrade_waiter, nullptr);
+  if (hold.stage == Stage::retained) return on_downgrade_reply_while_retained(hold, outcome, call);
+  if (outcome.kind == Outcome::Kind::gone || hold.is_lost(now())) {
+    if (call != nullptr) answer_lost(*call, hold);
+    if (outcome.kind == Outcome::Kind::gone) hold.presence = Presence::gone;
+    return declare_lost(hold, "the backend no longer had it");
+  }
+  if (granted) {
+    become_read(hold);
+    hold.move_deadline(hold.check_sent, hold.check_request.lease);
+    hold.check_at = later(hold.check_sent, interval_of(hold));
+  } else {
+    hold.check_at = later(now(), milliseconds(50));
+  }
+  state_.holds.due_by(hold.check_at);
+  if (call != nullptr) answer_release(*call, hold, outcome);
+  if (!granted) answer_renewals(hold, outcome);
+  if (granted && hold.wanted.count() > 0) check(hold);
+  AcquireLogic(*this).dispatch_waiters();
+}
+
+void LeaseLogic::on_downgrade_reply_while_retained(RemoteHold& hold, const Outcome& outcome,
+                                                   Call* call) {
+  if (outcome.kind == Outcome::Kind::granted) become_read(hold);
+  ReleaseLogic release(*this);
+  release.send_expire(hold);
+  if (!hold.check_request.in_flight) release.answer_retained(hold, Answer::granted);
+  if (call != nullptr) answer_release(*call, hold, outcome);
+  AcquireLogic(*this).dispatch_waiters();
+}
+
+// The READs ended before the reply. Their release ends a WRITE as well, so if the outcome of the
+// downgrade is unknown, the reply to the release says whether the WRITE is over. A downgrade that
+// the release has overtaken finds nothing.
+void LeaseLogic::on_downgrade_reply_while_releasing(RemoteHold& hold, const Outcome& outcome) {
+  const bool over = outcome.kind == Outcome::Kind::granted || outcome.kind == Outcome::Kind::gone ||
+                    hold.presence == Presence::released;
+  if (hold.downgrade_waiter != nullptr && (over || !hold.release_request.in_flight)) {
+    Call& call = *std::exchange(hold.downgrade_waiter, nullptr);
+    over ? answer(call, Answer::granted) : answer_release(call, hold, outcome);
+  }
+  ReleaseLogic(*this).erase_if_done(hold);
+}
+
+// A late copy of the acquire would make a WRITE of it once more, which the release must find.
+void LeaseLogic::become_read(RemoteHold& hold) noexcept {
+  state_.holds.set_read(hold);
+  const bool copy_may_run =
+      hold.attempts == RemoteHold::Attempts::unanswered && !settings().in_order;
+  hold.downgrade = copy_may_run ? Downgrade::unsure : Downgrade::none;
+}
+
+void LeaseLogic::on_notification(RemoteHold& hold, Notification::Kind kind) {
+  if (kind == Notification::Kind::gone) {
+    hold.presence = Presence::gone;
+    declare_lost(hold, "the backend took it away");
+  } else if (kind == Notification::Kind::link_up && !hold.check_request.in_flight &&
+             !hold.is_lost(now())) {
+    check(hold);
+  }
+}
+
+void LeaseLogic::tick(RemoteHold& hold) {
+  if (now() >= hold.subscription.retry_at) {
+    SubscriptionLogic(*this).unsubscribe(hold.subscription);
+  }
+  switch (hold.stage) {
+    case Stage::claim: return;
+    case Stage::held:
+      if (hold.is_marked_lost()) {
+        if (hold.stop_pending && now() >= hold.check_at) request_stop(hold);
+        return;
+      }
+      if (now() >= hold.deadline_point()) return declare_lost(hold, "its lease ended");
+      if (!hold.check_request.in_flight && now() >= hold.check_at) check(hold);
+      return;
+    case Stage::retained:
+    case Stage::releasing: return ReleaseLogic(*this).tick(hold);
+  }
+}
+
+}  // namespace latchkey::detail

@@ -1,0 +1,55 @@
+// The decisions about the lease of a hold.
+#pragma once
+
+#include <chrono>
+#include <string_view>
+
+#include <latchkey/backend.hpp>
+
+#include "locks/coordinator/key_event.hpp"
+
+namespace latchkey::detail {
+
+/// Renewal, verification, downgrade and loss. One event of one key.
+class LeaseLogic : public KeyEvent {
+ public:
+  using KeyEvent::KeyEvent;
+  explicit LeaseLogic(const KeyEvent& event) noexcept : KeyEvent(event) {}
+
+  // --- events ---
+  void extend(RemoteHold& hold, std::chrono::milliseconds lease, Call& call);
+  /// The reply to a renewal, a verification, a downgrade or an expire.
+  void on_check_reply(RemoteHold& hold, Outcome& outcome);
+  void tick(RemoteHold& hold);
+  /// The link is back, or the backend took the hold away.
+  void on_notification(RemoteHold& hold, Notification::Kind kind);
+
+  // --- for the other decisions ---
+  /// The call is answered when a renewal has reached `call.want`.
+  void wait_for_renewal(Call& call, RemoteHold& hold);
+  /// The hold is no longer there to be renewed: extends end, re-entries become acquires.
+  void fail_renewals(RemoteHold& hold);
+  void declare_lost(RemoteHold& hold, std::string_view reason);
+  /// The WRITE has ended and READs inside it go on: the backend makes a READ of the same id of it.
+  void downgrade(RemoteHold& hold);
+  void send_check(RemoteHold& hold, Verb verb, std::chrono::milliseconds lease);
+
+ private:
+  void renew(RemoteHold& hold, std::chrono::milliseconds lease);
+  void check(RemoteHold& hold);
+  void on_renewed(RemoteHold& hold);
+  void retry_check(RemoteHold& hold);
+  void answer_renewals(RemoteHold& hold, const Outcome& outcome);
+  bool answer_renewal(Call& call, RemoteHold& hold, const Outcome& outcome);
+  void cancel_downgrade_of_reentered(RemoteHold& hold);
+  void on_downgrade_reply(RemoteHold& hold, const Outcome& outcome);
+  void on_downgrade_reply_while_retained(RemoteHold& hold, const Outcome& outcome, Call* call);
+  void on_downgrade_reply_while_releasing(RemoteHold& hold, const Outcome& outcome);
+  void become_read(RemoteHold& hold) noexcept;
+  void request_stop(RemoteHold& hold) noexcept;
+  [[nodiscard]] Clock::duration interval_of(const RemoteHold& hold) const noexcept {
+    return Clock::duration(hold.period(settings().watchdog) / 3);
+  }
+};
+
+}  // namespace latchkey::detail

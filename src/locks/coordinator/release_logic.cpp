@@ -1,0 +1,249 @@
+// The decisions about releasing a lock.
+#include "locks/coordinator/release_logic.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "locks/coordinator/acquire_logic.hpp"
+#include "locks/coordinator/lease_logic.hpp"
+#include "locks/coordinator/subscription_logic.hpp"
+
+namespace latchkey::detail {
+
+using std::chrono::milliseconds;
+using Presence = RemoteHold::Presence;
+using Stage = RemoteHold::Stage;
+
+void ReleaseLogic::unlock(Call& call) {
+  call.kind = Call::Kind::release;
+  const int mode = is_shared(call.type) ? 1 : 0;
+  RemoteHold* newest = nullptr;  // an owner that lost a hold may hold anew: that is unlocked first
+  for (RemoteHold* hold = state_.holds.held_by(call.owner); hold != nullptr;
+       hold = HoldTable::next_of_owner(*hold)) {
+    if (hold->locks[mode] > 0) newest = hold;
+  }
+  if (newest == nullptr) return answer(call, Answer::not_owner);
+  --newest->locks[mode];
+  --newest->watchdogs;  // the watchdog renews every lock()
+  drop_local_hold(*newest, Clock::time_point::min(), &call);
+}
+
+void ReleaseLogic::release(RemoteHold& hold, LockType type, bool watched,
+                           Clock::time_point retain_until, Call* call) {
+  if (call != nullptr) call->kind = Call::Kind::release;
+  --hold.holds[is_shared(type) ? 1 : 0];
+  --shard().hold_objects;
+  if (watched) --hold.watchdogs;
+  drop_local_hold(hold, retain_until, call);
+}
+
+// The hold at the backend ends with the last local hold.
+void ReleaseLogic::drop_local_hold(RemoteHold& hold, Clock::time_point retain_until, Call* call) {
+  const bool lost = hold.is_lost(now());
+  if (hold.local_holds() > 0) return drop_one_of_several(hold, lost, call);
+  if (lost) {
+    LeaseLogic(*this).declare_lost(hold, "its lease ended");
+    if (call != nullptr) answer_lost(*std::exchange(call, nullptr), hold);
+  }
+  if (hold.downgrade_waiter != nullptr && !hold.downgrade_in_flight()) {
+    // The downgrade for the READs is not needed: they have ended as well.
+    answer(*std::exchange(hold.downgrade_waiter, nullptr), Answer::granted);
+  }
+  if (!hold.renewals.empty()) LeaseLogic(*this).fail_renewals(hold);
+  if (!lost && retain_until > now()) return retain(hold, retain_until, call);
+  end(hold, call);
+  AcquireLogic(*this).dispatch_waiters();
+  SubscriptionLogic(*this).unsubscribe_if_unused();
+}
+
+void ReleaseLogic::drop_one_of_several(RemoteHold& hold, bool lost, Call* call) {
+  const bool write_ended = hold.exclusive_holds() == 0 && hold.type == LockType::WRITE;
+  if (write_ended && !lost && !hold.awaits_downgrade()) {
+    hold.downgrade = RemoteHold::Downgrade::wanted;
+    hold.downgrade_waiter = call;
+    return LeaseLogic(*this).downgrade(hold);
+  }
+  if (call == nullptr) return;
+  lost ? answer_lost(*call, hold) : answer(*call, Answer::granted);
+}
+
+// The key stays locked although nobody holds it. The hold is released at `until`, and the backend
+// lets it end by itself in case this process is gone by then.
+void ReleaseLogic::retain(RemoteHold& hold, Clock::time_point until, Call* call) {
+  state_.holds.set_retained(hold);
+  hold.retain_until = std::min(until, hold.deadline_point());
+  state_.holds.due_by(hold.retain_until);
+  send_expire(hold);
+  hold.release_waiter = call;
+  const bool waits = hold.check_request.in_flight && settings().expires;
+  if (!waits) answer_retained(hold, Answer::granted);
+}
+
+// The caller waits until the backend knows when the hold ends, because its process may end then.
+void ReleaseLogic::answer_retained(RemoteHold& hold, Answer result) {
+  Call* const call = std::exchange(hold.release_waiter, nullptr);
+  if (call == nullptr) return;
+  result == Answer::lost ? answer_lost(*call, hold) : answer(*call, result);
+}
+
+// A check in flight is answered first. A hold that may be a WRITE or a READ keeps its lease.
+void ReleaseLogic::send_expire(RemoteHold& hold) {
+  if (!settings().expires || hold.check_request.in_flight || hold.type_is_unsure()) return;
+  const auto left = std::chrono::ceil<milliseconds>(hold.retain_until - now());
+  if (left.count() <= 0) return;
+  LeaseLogic(*this).send_check(hold, Verb::expire, left);
+  hold.expires_at_backend = hold.check_request.in_flight;
+}
+
+void ReleaseLogic::on_expire_reply(RemoteHold& hold, const Outcome& outcome) {
+  if (!hold.expires_at_backend) send_expire(hold);  // the reply was to a renewal
+  if (hold.check_request.in_flight) return;
+  if (outcome.kind != Outcome::Kind::gone) return answer_retained(hold, Answer::granted);
+  hold.presence = Presence::gone;
+  LeaseLogic(*this).declare_lost(hold, "the backend no longer had it when it was released");
+  answer_retained(hold, Answer::lost);
+  end(hold, nullptr);
+  AcquireLogic(*this).dispatch_waiters();
+}
+
+void ReleaseLogic::end(RemoteHold& hold, Call* call) {
+  state_.holds.set_releasing(hold);
+  hold.release_waiter = call;
+  hold.check_at = Clock::never();
+  if (hold.presence != Presence::possible) return erase_if_done(hold);
+  send_release(hold);
+}
+
+void ReleaseLogic::send_release(RemoteHold& hold) {
+  if (hold.release_request.in_flight) return;
+  if (!can_submit()) {
+    hold.repeat_at = later(now(), repeat_pause);
+    return state_.holds.due_by(hold.repeat_at);
+  }
+  const bool queued = hold.type == LockType::FAIR && !hold.was_held();
+  const bool unsure = hold.type_is_unsure();
+  prepare(hold.release_request, queued || unsure ? Verb::leave : Verb::release, hold);
+  if (unsure) hold.release_request.type = LockType::WRITE;
+  hold.release_request.in_flight = true;
+  // If no call waits for the outcome, no caller's thread drives the backend for it: the timer
+  // thread does, as long as something is due.
+  hold.repeat_at = hold.release_waiter != nullptr ? Clock::never() : later(now(), repeat_pause);
+  state_.holds.due_by(hold.repeat_at);
+  submit(hold.release_request);
+}
+
+void ReleaseLogic::on_release_reply(RemoteHold& hold, Outcome& outcome) {
+  hold.release_request.in_flight = false;
+  hold.repeat_at = Clock::never();
+  const bool confirmed =
+      outcome.kind == Outcome::Kind::granted || outcome.kind == Outcome::Kind::gone;
+  if (confirmed) hold.presence = Presence::released;
+  if (hold.stage == Stage::held) return;  // the Locks were closed while it was held
+  if (hold.was_held()) report_end(hold, outcome);
+  if (hold.downgrade_waiter != nullptr && !hold.downgrade_in_flight()) {
+    answer_release(*std::exchange(hold.downgrade_waiter, nullptr), hold, outcome);
+  }
+  if (Call* const call = std::exchange(hold.release_waiter, nullptr)) {
+    answer_release(*call, hold, outcome);
+  }
+  if (std::exchange(hold.release_again, false)) return send_release(hold);
+  repeat_or_erase(hold, confirmed);
+  AcquireLogic(*this).dispatch_waiters();
+}
+
+// A copy of an unanswered attempt may run after this release, unless the backend keeps the order.
+void ReleaseLogic::repeat_or_erase(RemoteHold& hold, bool confirmed) {
+  const bool copy_may_run =
+      hold.attempts == RemoteHold::Attempts::unanswered && !settings().in_order;
+  if ((confirmed && !copy_may_run) || now() >= hold.expires_at) return erase_if_done(hold);
+  hold.repeat_at = std::min(later(now(), repeat_pause), hold.expires_at);
+  state_.holds.due_by(hold.repeat_at);
+}
+
+// Of each hold exactly one end is reported: lost, released, or release unconfirmed.
+void ReleaseLogic::report_end(RemoteHold& hold, const Outcome& outcome) {
+  if (hold.end_reported || hold.is_marked_lost()) return;
+  const bool gone = outcome.kind == Outcome::Kind::gone;
+  if (gone && hold.release_waiter != nullptr) {
+    return LeaseLogic(*this).declare_lost(hold,
+                                          "the backend no longer had it when it was released");
+  }
+  if (gone || outcome.kind == Outcome::Kind::granted) {
+    if (reports(Event::Kind::released)) report(Event::Kind::released, hold);
+    return;
+  }
+  hold.end_reported = true;
+  if (reports(Event::Kind::release_unconfirmed)) {
+    report(Event::Kind::release_unconfirmed, hold, outcome.text);
+  }
+}
+
+void ReleaseLogic::abandon(RemoteHold& claim) {
+  claim.call = nullptr;
+  state_.holds.set_releasing(claim);
+  claim.poll_at = Clock::never();
+  claim.may_be_at_backend() ? send_release(claim) : erase_if_done(claim);
+}
+
+void ReleaseLogic::tick(RemoteHold& hold) {
+  if (hold.stage == Stage::retained) {
+    if (now() < hold.retain_until && !hold.is_lost(now())) return;
+    answer_retained(hold, Answer::granted);
+    end(hold, nullptr);
+    return AcquireLogic(*this).dispatch_waiters();
+  }
+  if (now() < hold.repeat_at) return;
+  if (!hold.release_request.in_flight) return send_release(hold);
+  hold.repeat_at = later(now(), repeat_pause);
+}
+
+void ReleaseLogic::leave(const Call& call) {
+  state_.holds.for_each([&](RemoteHold& hold) {
+    if (hold.downgrade_waiter == &call) hold.downgrade_waiter = nullptr;
+    if (hold.release_waiter != &call) return;
+    hold.release_waiter = nullptr;
+    if (hold.release_request.in_flight) hold.repeat_at = later(now(), repeat_pause);
+    state_.holds.due_by(hold.due());
+  });
+}
+
+void ReleaseLogic::erase_if_done(RemoteHold& hold) {
+  const bool done = hold.stage == Stage::releasing && hold.local_holds() == 0 &&
+                    hold.repeat_at == Clock::never() &&
+                    hold.subscription.retry_at == Clock::never();
+  if (!done || hold.has_request_in_flight()) return;
+  if (hold.subscription.stage == Subscription::Stage::on) {
+    return SubscriptionLogic(*this).unsubscribe(hold.subscription);
+  }
+  state_.holds.erase(hold);
+}
+
+// Nobody knows in which state the thread left what the lock guards. The key therefore stays locked
+// until the lease ends, as if the whole process had ended.
+void ReleaseLogic::owner_ended(Owner owner) {
+  state_.holds.for_each([&](RemoteHold& hold) {
+    const std::uint32_t locks = hold.locks[0] + hold.locks[1];
+    if (hold.stage != Stage::held || hold.owner != owner || locks == 0) return;
+    if (reports(Event::Kind::abandoned)) {
+      report(Event::Kind::abandoned, hold, "its thread ended while it held by lock()");
+    }
+    hold.watchdogs -= locks;
+    hold.locks[0] = hold.locks[1] = 0;
+    if (hold.local_holds() == 0) drop_local_hold(hold, hold.deadline_point(), nullptr);
+  });
+}
+
+// A retained key whose end the backend knows stays locked for as long as was requested.
+void ReleaseLogic::close(RemoteHold& hold) {
+  if (hold.stage == Stage::retained) {
+    answer_retained(hold, Answer::granted);
+    if (hold.expires_at_backend) hold.presence = Presence::gone;
+    return end(hold, nullptr);
+  }
+  if (hold.stage != Stage::held || hold.presence != Presence::possible) return;
+  LeaseLogic(*this).declare_lost(hold, "its Locks were closed");
+  send_release(hold);
+}
+
+}  // namespace latchkey::detail

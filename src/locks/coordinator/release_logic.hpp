@@ -1,0 +1,51 @@
+// The decisions about releasing a lock.
+#pragma once
+
+#include <latchkey/backend.hpp>
+#include <latchkey/clock.hpp>
+#include <latchkey/owner.hpp>
+
+#include "locks/coordinator/key_event.hpp"
+
+namespace latchkey::detail {
+
+/// Release, retention after it, claims that were given up, and the unknown outcome. One event of
+/// one key.
+class ReleaseLogic : public KeyEvent {
+ public:
+  using KeyEvent::KeyEvent;
+  explicit ReleaseLogic(const KeyEvent& event) noexcept : KeyEvent(event) {}
+
+  // --- events ---
+  void unlock(Call& call);
+  void release(RemoteHold& hold, LockType type, bool watched, Clock::time_point retain_until,
+               Call* call);
+  void on_release_reply(RemoteHold& hold, Outcome& outcome);
+  void on_expire_reply(RemoteHold& hold, const Outcome& outcome);
+  void tick(RemoteHold& hold);
+  /// The thread of a release no longer waits: the timer thread drives the backend for it.
+  void leave(const Call& call);
+  void owner_ended(Owner owner);
+  void close(RemoteHold& hold);
+
+  // --- for the other decisions ---
+  /// The local holds have ended; `call` waits for the outcome, or null.
+  void end(RemoteHold& hold, Call* call);
+  /// A call gave its claim up: what came or will come of it is released.
+  void abandon(RemoteHold& claim);
+  void send_release(RemoteHold& hold);
+  /// Tells the backend when a retained hold ends.
+  void send_expire(RemoteHold& hold);
+  /// Answers the call that waits until the backend knows when the hold ends.
+  void answer_retained(RemoteHold& hold, Answer result);
+  void erase_if_done(RemoteHold& hold);
+
+ private:
+  void drop_local_hold(RemoteHold& hold, Clock::time_point retain_until, Call* call);
+  void drop_one_of_several(RemoteHold& hold, bool lost, Call* call);
+  void retain(RemoteHold& hold, Clock::time_point until, Call* call);
+  void repeat_or_erase(RemoteHold& hold, bool confirmed);
+  void report_end(RemoteHold& hold, const Outcome& outcome);
+};
+
+}  // namespace latchkey::detail

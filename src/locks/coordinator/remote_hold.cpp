@@ -1,0 +1,63 @@
+// One hold at the backend, and the local holds that share it.
+#include "locks/coordinator/remote_hold.hpp"
+
+#include <utility>
+
+namespace latchkey::detail {
+
+Clock::time_point end_of_lease(Clock::time_point sent, std::chrono::milliseconds lease) noexcept {
+  constexpr Clock::duration least = std::chrono::milliseconds(5);
+  return later(sent, lease) - std::max(Clock::duration(lease) / 100, least);
+}
+
+Clock::time_point RemoteHold::due() const noexcept {
+  switch (stage) {
+    case Stage::claim: return subscription.retry_at;
+    case Stage::held:
+      if (is_marked_lost()) {
+        return std::min(stop_pending ? check_at : Clock::never(), subscription.retry_at);
+      }
+      return std::min({deadline_point(), check_request.in_flight ? Clock::never() : check_at,
+                       subscription.retry_at});
+    case Stage::retained: return std::min({deadline_point(), retain_until, subscription.retry_at});
+    case Stage::releasing: return std::min(repeat_at, subscription.retry_at);
+  }
+  return Clock::never();
+}
+
+void RemoteHold::move_deadline(Clock::time_point sent_at,
+                               std::chrono::milliseconds granted) noexcept {
+  const Clock::time_point end = end_of_lease(sent_at, granted);
+  if (end <= deadline_point()) return;
+  deadline.store(end.time_since_epoch().count(), std::memory_order_release);
+  lease = granted;
+}
+
+void RemoteHold::announce(std::string text) {
+  note = std::move(text);
+  set_note();
+}
+
+void RemoteHold::reset() noexcept {
+  deadline.store(0, std::memory_order_relaxed);
+  lost.store(false, std::memory_order_relaxed);
+  token = 0;
+  stop = std::stop_source(std::nostopstate);
+  stage = Stage::claim;
+  attempts = Attempts::none;
+  presence = Presence::possible;
+  downgrade = Downgrade::none;
+  stop_pending = end_reported = retry_requested = release_again = expires_at_backend = false;
+  call = release_waiter = downgrade_waiter = nullptr;
+  renewals.clear();
+  locks[0] = locks[1] = holds[0] = holds[1] = watchdogs = pins = 0;
+  wanted = poll_pause = std::chrono::milliseconds(0);
+  granted_at = expires_at = check_sent = Clock::time_point{};
+  check_at = poll_at = repeat_at = retain_until = Clock::never();
+  acquire_request.in_flight = check_request.in_flight = release_request.in_flight = false;
+  subscription.stage = Subscription::Stage::off;
+  subscription.retry_at = Clock::never();
+  if (!note.empty()) announce({});
+}
+
+}  // namespace latchkey::detail

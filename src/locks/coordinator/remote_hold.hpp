@@ -1,0 +1,211 @@
+// One hold at the backend, and the local holds that share it.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <stop_token>
+#include <string>
+
+#include <latchkey/backend.hpp>
+#include <latchkey/clock.hpp>
+#include <latchkey/lock_type.hpp>
+#include <latchkey/owner.hpp>
+
+#include "locks/coordinator/call.hpp"
+#include "locks/coordinator/intrusive_list.hpp"
+#include "locks/coordinator/subscription.hpp"
+
+namespace latchkey::detail {
+
+class Coordinator;
+class LockSpace;
+
+/// The time between two releases of one id, until the backend has confirmed one.
+inline constexpr std::chrono::seconds repeat_pause{1};
+
+/// A claim on the backend under one id: requested, held, and released once.
+///
+/// | stage     | meaning                                                | next stages             |
+/// |-----------|--------------------------------------------------------|-------------------------|
+/// | claim     | a waiting call requests it, perhaps many times         | held, releasing, erased |
+/// | held      | granted; `local_holds()` share it; it may be `lost`    | retained, releasing     |
+/// | retained  | no local hold; kept until `retain_until` (hold_for, or | releasing               |
+/// |-----------|--------------------------------------------------------|-------------------------|
+/// | releasing | the release was sent, and is repeated until confirmed  | erased                  |
+///
+/// Any thread may read `deadline`, `lost` and `inherited`; all else belongs to the coordinator of
+/// its key.
+class RemoteHold {
+ public:
+  enum class Stage : std::uint8_t { claim, held, retained, releasing };
+
+  /// What the acquire requests of this id may have left at the backend, from least to most.
+  enum class Attempts : std::uint8_t {
+    none,        ///< no request has run
+    ran,         ///< one was answered: FAIR may have a place in the queue
+    refused,     ///< one was refused, perhaps after it had written
+    unanswered,  ///< one was never answered: a copy of it may still run
+  };
+
+  /// What the backend has of this id.
+  enum class Presence : std::uint8_t {
+    possible,  ///< a hold, as far as is known
+    gone,      ///< none: the backend said so
+    released,  ///< none: it confirmed the release
+  };
+
+  /// How far the change of a WRITE into a READ has come.
+  ///
+  /// | state   | meaning                                               | next states   |
+  /// |---------|-------------------------------------------------------|---------------|
+  /// | none    | the backend has what `type` says                      | wanted        |
+  /// | wanted  | the WRITE has ended locally, its READs have not       | sent, none (a |
+  /// |         |                                                       | WRITE enters) |
+  /// | sent    | a downgrade was sent: the backend has either          | none, unsure  |
+  /// | unsure  | a READ, unless a late copy of the acquire runs        | (stays)       |
+  enum class Downgrade : std::uint8_t { none, wanted, sent, unsure };
+
+  /// A request about this hold.
+  struct HoldRequest : OwnedRequest {
+    bool in_flight = false;
+  };
+
+  // Read by any thread that has a local hold.
+  std::atomic<Clock::rep> deadline{0};
+  std::atomic<bool> lost{false};
+  std::atomic<bool> inherited{false};  ///< this process is a fork of the holder
+  HoldId id;
+  std::uint64_t token = 0;
+  Coordinator* home = nullptr;
+  LockSpace* space = nullptr;
+  std::stop_source stop{std::nostopstate};
+
+  // State.
+  Stage stage = Stage::claim;
+  LockType type = LockType::REENTRANT;
+  Attempts attempts = Attempts::none;
+  Presence presence = Presence::possible;
+  Downgrade downgrade = Downgrade::none;
+  bool stop_pending = false;  ///< lost, but there was no memory to request the stop
+  bool end_reported = false;  ///< the listener knows that the release is unconfirmed
+  Owner owner = Owner::nobody();
+  Origin origin{};  ///< of the call that was granted first
+
+  // Calls that wait for it.
+  Call* call = nullptr;              ///< claim: the waiting acquire; null once it gave up
+  IntrusiveList<Call> renewals;      ///< held: extends and re-entries that need a longer lease
+  Call* release_waiter = nullptr;    ///< releasing: waits for the outcome
+  Call* downgrade_waiter = nullptr;  ///< held: waits for the downgrade
+
+  // Links of the table of holds.
+  RemoteHold* previous = nullptr;
+  RemoteHold* next = nullptr;
+  RemoteHold* same_bucket = nullptr;
+
+  // Local holds.
+  std::uint32_t locks[2] = {0, 0};  ///< taken by lock(): exclusive, shared
+  std::uint32_t holds[2] = {0, 0};  ///< Hold objects: exclusive, shared
+  std::uint32_t watchdogs = 0;      ///< those of all these that the watchdog renews
+  std::uint32_t pins = 0;  ///< acquires of several keys that still wait for others: it is renewed
+
+  // The lease.
+  std::chrono::milliseconds lease{};   ///< last granted, or being requested
+  std::chrono::milliseconds wanted{};  ///< the renewal to send next asks for this; 0: none
+  Clock::time_point granted_at{};
+  /// Every lease, and every FAIR place, that a request gave this id has ended by then.
+  Clock::time_point expires_at{};
+
+  // The acquire.
+  HoldRequest acquire_request{};
+  Clock::time_point sent{};  ///< when it was sent
+  Clock::time_point poll_at = Clock::never();
+  std::chrono::milliseconds poll_pause{};
+  bool retry_requested = false;  ///< the key may have been freed while it was in flight
+
+  // The renewal; also verify, downgrade and expire.
+  HoldRequest check_request{};
+  Clock::time_point check_sent{};
+  Clock::time_point check_was_due{};
+  Clock::time_point check_at = Clock::never();
+
+  // The release.
+  HoldRequest release_request{};
+  /// When the release is repeated or, if nobody waits for the one in flight, looked after.
+  Clock::time_point repeat_at = Clock::never();
+  bool release_again = false;  ///< the release may have overtaken an acquire: send another
+  Clock::time_point retain_until = Clock::never();
+  bool expires_at_backend = false;  ///< retained: the backend ends it at `retain_until`
+
+  std::string note{};           ///< what all requests say of the holder; empty: nothing
+  Subscription subscription{};  ///< FAIR: each claim has a channel of its own
+
+  // --- questions ---
+  [[nodiscard]] std::uint32_t exclusive_holds() const noexcept { return locks[0] + holds[0]; }
+  [[nodiscard]] std::uint32_t shared_holds() const noexcept { return locks[1] + holds[1]; }
+  [[nodiscard]] std::uint32_t local_holds() const noexcept {
+    return exclusive_holds() + shared_holds();
+  }
+  [[nodiscard]] Clock::time_point deadline_point() const noexcept {
+    return Clock::time_point(Clock::duration(deadline.load(std::memory_order_acquire)));
+  }
+  [[nodiscard]] bool is_lost(Clock::time_point now) const noexcept {
+    return lost.load(std::memory_order_acquire) || now >= deadline_point();
+  }
+  [[nodiscard]] bool is_marked_lost() const noexcept {
+    return lost.load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] bool has_request_in_flight() const noexcept {
+    return acquire_request.in_flight || check_request.in_flight || release_request.in_flight ||
+           subscription.in_flight();
+  }
+  [[nodiscard]] bool was_held() const noexcept { return granted_at != Clock::time_point{}; }
+  /// Its local holds hold it as this.
+  [[nodiscard]] LockType local_type() const noexcept {
+    const bool reads = downgrade == Downgrade::wanted || downgrade == Downgrade::sent;
+    return reads ? LockType::READ : type;
+  }
+  /// The WRITE has ended locally and the backend has not confirmed that it is a READ.
+  [[nodiscard]] bool awaits_downgrade() const noexcept {
+    return downgrade == Downgrade::wanted || downgrade == Downgrade::sent;
+  }
+  /// Nobody knows whether the backend has a WRITE or a READ.
+  [[nodiscard]] bool type_is_unsure() const noexcept {
+    return downgrade == Downgrade::sent || downgrade == Downgrade::unsure;
+  }
+  [[nodiscard]] bool downgrade_in_flight() const noexcept {
+    return check_request.in_flight && check_request.verb == Verb::downgrade;
+  }
+  /// A claim that is given up must be released, for an acquire may have left something.
+  [[nodiscard]] bool may_be_at_backend() const noexcept {
+    if (acquire_request.in_flight || attempts >= Attempts::refused) return true;
+    return type == LockType::FAIR && attempts == Attempts::ran;
+  }
+  /// The length of the lease that its next renewal asks for.
+  [[nodiscard]] std::chrono::milliseconds period(
+      std::chrono::milliseconds watchdog) const noexcept {
+    return watchdogs > 0 ? watchdog : lease;
+  }
+  /// When the next tick is due for it; the calls that wait for it have alarms of their own.
+  [[nodiscard]] Clock::time_point due() const noexcept;
+
+  // --- changes ---
+  void note_attempt(Attempts at_least) noexcept { attempts = std::max(attempts, at_least); }
+  /// Never back: a deadline only moves when an answer arrives.
+  void move_deadline(Clock::time_point sent_at, std::chrono::milliseconds granted) noexcept;
+  /// From now on its requests carry this.
+  void announce(std::string text);
+  void set_note() noexcept {
+    acquire_request.note = check_request.note = release_request.note = note;
+  }
+  /// As new, for the pool.
+  void reset() noexcept;
+};
+
+/// The end of a lease that was requested at `sent`, as its holder counts it: a hundredth of the
+/// lease, at least 5 ms, is kept back, so the holder stops believing before the backend does.
+[[nodiscard]] Clock::time_point end_of_lease(Clock::time_point sent,
+                                             std::chrono::milliseconds lease) noexcept;
+
+}  // namespace latchkey::detail

@@ -1,0 +1,86 @@
+// The decisions about notifications.
+#include "locks/coordinator/subscription_logic.hpp"
+
+#include "locks/coordinator/lease_logic.hpp"
+#include "locks/coordinator/release_logic.hpp"
+#include "locks/coordinator/wait_logic.hpp"
+
+namespace latchkey::detail {
+
+using Stage = Subscription::Stage;
+
+// Without memory for the request the waiter polls, and each poll subscribes again.
+void SubscriptionLogic::subscribe(Subscription& subscription, RemoteHold* claim) {
+  if (!can_submit()) return;
+  subscription.stage = Stage::subscribing;
+  subscription.retry_at = Clock::never();
+  OwnedRequest& request = subscription.request;
+  request.verb = Verb::subscribe;
+  request.key = state_.key;
+  request.context = &home_;
+  request.sent = now();
+  request.type = claim != nullptr ? claim->type : LockType::REENTRANT;
+  request.id = claim != nullptr ? claim->id : HoldId{settings().space, 0};
+  request.hold = claim;
+  submit(request);
+}
+
+void SubscriptionLogic::unsubscribe(Subscription& subscription) {
+  if (!can_submit()) return retry_unsubscribe(subscription);
+  subscription.stage = Stage::unsubscribing;
+  subscription.retry_at = Clock::never();
+  subscription.request.verb = Verb::unsubscribe;
+  subscription.request.sent = now();
+  submit(subscription.request);
+}
+
+// No unsubscribe was sent, so the backend may still deliver. A call that waits before the retry
+// subscribes again.
+void SubscriptionLogic::retry_unsubscribe(Subscription& subscription) {
+  subscription.stage = Stage::off;
+  subscription.retry_at = later(now(), repeat_pause);
+  state_.holds.due_by(subscription.retry_at);
+}
+
+void SubscriptionLogic::on_subscription_reply(RemoteHold* claim, const Outcome& outcome) {
+  Subscription& subscription = claim != nullptr ? claim->subscription : state_.subscription;
+  const bool subscribing = subscription.stage == Stage::subscribing;
+  if (subscribing && outcome.kind == Outcome::Kind::unknown) {
+    return unsubscribe(subscription);  // the server may have subscribed
+  }
+  if (!subscribing && outcome.never_ran) {
+    retry_unsubscribe(subscription);
+    if (claim == nullptr) WaitLogic(*this).retry_queue_now();
+    return;
+  }
+  const bool subscribed = subscribing && outcome.kind == Outcome::Kind::granted;
+  subscription.stage = subscribed ? Stage::on : Stage::off;
+  if (claim != nullptr) return on_reply_for_claim(*claim, subscribed);
+  // A release between "busy" and here was not delivered: attempt again, then sleep.
+  if (subscribed || !subscribing) WaitLogic(*this).retry_queue_now();
+  unsubscribe_if_unused();
+}
+
+void SubscriptionLogic::on_reply_for_claim(RemoteHold& claim, bool subscribed) {
+  const bool waits = claim.stage == RemoteHold::Stage::claim && claim.call != nullptr;
+  if (waits && subscribed) return WaitLogic(*this).retry_now(claim);
+  if (!waits && subscribed) return unsubscribe(claim.subscription);
+  ReleaseLogic(*this).erase_if_done(claim);
+}
+
+void SubscriptionLogic::on_notification(const Notification& notification) {
+  using Kind = Notification::Kind;
+  if (notification.kind == Kind::link_down || notification.kind == Kind::warning) return;
+  const bool about_one = notification.id.number != 0;
+  if (notification.kind != Kind::link_up && !about_one) return WaitLogic(*this).retry_queue_now();
+  state_.holds.for_each([&](RemoteHold& hold) {
+    if (about_one && hold.id != notification.id) return;
+    if (hold.stage == RemoteHold::Stage::claim) {
+      WaitLogic(*this).retry_now(hold);
+    } else if (hold.stage == RemoteHold::Stage::held) {
+      LeaseLogic(*this).on_notification(hold, notification.kind);
+    }
+  });
+}
+
+}  // namespace latchkey::detail

@@ -1,0 +1,124 @@
+// The decisions about waiting for a lock.
+#include "locks/coordinator/wait_logic.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "locks/coordinator/acquire_logic.hpp"
+#include "locks/coordinator/release_logic.hpp"
+#include "locks/coordinator/subscription_logic.hpp"
+#include "locks/coordinator/wait_times.hpp"
+
+namespace latchkey::detail {
+
+using std::chrono::milliseconds;
+using LastReply = Call::LastReply;
+
+// Busy: subscribe, attempt again, then sleep until a notification, at most until the poll.
+void WaitLogic::wait_for_release(RemoteHold& claim, const Outcome& outcome) {
+  Call& call = *claim.call;
+  call.last_reply = LastReply::busy;
+  if (now() >= end_of_wait(call, settings())) return give_up(call, Answer::busy);
+  report_waiting(call);
+  if (claim.retry_requested) return AcquireLogic(*this).send_acquire(claim);
+  const bool fair = call.type == LockType::FAIR;
+  Subscription& channel = fair ? claim.subscription : state_.subscription;
+  if (settings().pushes && channel.stage == Subscription::Stage::off) {
+    SubscriptionLogic(*this).subscribe(channel, fair ? &claim : nullptr);
+  }
+  claim.poll_pause = (settings().pushes ? safety_poll : plain_poll).next(claim.poll_pause);
+  Clock::duration pause = spread(claim.poll_pause, shard());
+  if (outcome.retry_after) {
+    pause = std::min<Clock::duration>(pause, std::max(*outcome.retry_after, milliseconds(1)));
+  }
+  claim.poll_at = later(now(), pause);
+  set_alarm(call);
+}
+
+void WaitLogic::wait_for_answer(RemoteHold& claim) {
+  Call& call = *claim.call;
+  call.last_reply = LastReply::unknown;
+  if (now() >= end_of_wait(call, settings())) return give_up(call, Answer::unavailable);
+  claim.poll_pause = retry_poll.next(claim.poll_pause);
+  claim.poll_at = later(now(), spread(claim.poll_pause, shard()));
+  set_alarm(call);
+}
+
+// Once per call, whether the backend is busy or another call of this process is in front.
+void WaitLogic::report_waiting(Call& call) {
+  if (std::exchange(call.waits, true)) return;
+  call.waiting_since = now();
+  if (reports(Event::Kind::waiting)) report(Event::Kind::waiting, call);
+}
+
+void WaitLogic::retry_now(RemoteHold& claim) {
+  if (claim.call == nullptr) return;
+  if (claim.acquire_request.in_flight) {
+    claim.retry_requested = true;
+  } else {
+    AcquireLogic(*this).send_acquire(claim);
+  }
+}
+
+void WaitLogic::retry_queue_now() {
+  for (Call* call = state_.waiters.front(); call != nullptr && call->hold != nullptr;
+       call = call->next) {
+    retry_now(*call->hold);
+  }
+}
+
+void WaitLogic::cancel(Call& call) {
+  if (call.answer == Answer::pending) give_up(call, Answer::cancelled);
+}
+
+void WaitLogic::end_wait(Call& call) {
+  if (call.answer != Answer::pending) return;
+  call.text = "no answer";
+  give_up(call, Answer::unavailable);
+}
+
+void WaitLogic::give_up(Call& call, Answer result) {
+  state_.waiters.remove(call);
+  RemoteHold* const claim = std::exchange(call.hold, nullptr);
+  if (claim != nullptr && claim->call == &call) ReleaseLogic(*this).abandon(*claim);
+  if (result == Answer::busy && (call.wants_holder_name || reports(Event::Kind::timeout))) {
+    name_holder(call);
+  }
+  answer(call, result);
+  AcquireLogic(*this).dispatch_waiters();
+  SubscriptionLogic(*this).unsubscribe_if_unused();
+}
+
+// The wait is over. Busy is answered only if the backend, or this process, said so.
+void WaitLogic::give_up_waiting(Call& call) {
+  const bool has_requested = call.hold != nullptr;
+  const bool unknown = has_requested ? call.last_reply != LastReply::busy || call.forever
+                                     : front_outcome_unknown(call);
+  if (unknown && call.text.empty()) call.text = "no answer";
+  give_up(call, unknown ? Answer::unavailable : Answer::busy);
+}
+
+// For a call that has sent no request: the call in front of it has had no answer.
+bool WaitLogic::front_outcome_unknown(Call& call) {
+  const auto silent = [&](Clock::time_point since) { return later(since, call.grace) <= now(); };
+  if (const RemoteHold* const blocker = blocker_of(call.type)) {
+    return blocker->stage == RemoteHold::Stage::releasing && silent(blocker->release_request.sent);
+  }
+  if (!state_.waiters.front_has_started()) return false;
+  const Call& front = *state_.waiters.front();
+  if (front.last_reply == LastReply::busy) return false;
+  if (front.last_reply == LastReply::none && !silent(front.silent_since)) return false;
+  call.text = front.text.view();
+  return true;
+}
+
+void WaitLogic::tick(Call& call) {
+  if (now() >= end_of_wait(call, settings())) return give_up_waiting(call);
+  RemoteHold* const claim = call.hold;
+  const bool polls = claim != nullptr && claim->call == &call && !claim->acquire_request.in_flight;
+  if (polls && now() >= claim->poll_at) return AcquireLogic(*this).send_acquire(*claim);
+  set_alarm(call);
+}
+
+}  // namespace latchkey::detail

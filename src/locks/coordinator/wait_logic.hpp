@@ -1,0 +1,36 @@
+// The decisions about waiting for a lock.
+#pragma once
+
+#include <latchkey/backend.hpp>
+
+#include "locks/coordinator/key_event.hpp"
+
+namespace latchkey::detail {
+
+/// How long a call sleeps, when it attempts again, when it gives up and with which answer. One
+/// event of one key.
+class WaitLogic : public KeyEvent {
+ public:
+  using KeyEvent::KeyEvent;
+  explicit WaitLogic(const KeyEvent& event) noexcept : KeyEvent(event) {}
+
+  // --- events ---
+  void cancel(Call& call);
+  void end_wait(Call& call);
+  void tick(Call& call);
+
+  // --- for the other decisions ---
+  void wait_for_release(RemoteHold& claim, const Outcome& outcome);
+  void wait_for_answer(RemoteHold& claim);
+  void report_waiting(Call& call);
+  void give_up(Call& call, Answer answer);
+  void give_up_waiting(Call& call);
+  /// The key may have been freed: attempts again, now or when the attempt in flight is answered.
+  void retry_now(RemoteHold& claim);
+  void retry_queue_now();
+
+ private:
+  [[nodiscard]] bool front_outcome_unknown(Call& call);
+};
+
+}  // namespace latchkey::detail

@@ -1,0 +1,71 @@
+// The calls of one process that wait for one key.
+#pragma once
+
+#include <utility>
+
+#include <latchkey/lock_type.hpp>
+#include <latchkey/owner.hpp>
+
+#include "locks/coordinator/call.hpp"
+#include "locks/coordinator/intrusive_list.hpp"
+#include "locks/coordinator/owner_index.hpp"
+
+namespace latchkey::detail {
+
+/// Two queues. Of the calls of all types but FAIR only the first sends requests, and with a READ
+/// the READs next to it. Each FAIR call sends its own, for its place in the queue is the backend's.
+class WaitQueues {
+ public:
+  [[nodiscard]] bool empty() const noexcept { return queue_.empty() && fair_.empty(); }
+  /// The first of the calls that are not FAIR; null: there are none.
+  [[nodiscard]] Call* front() const noexcept { return queue_.first(); }
+  /// The first of these that has sent no request; null: all have.
+  [[nodiscard]] Call* next_to_start() const noexcept { return next_to_start_; }
+  [[nodiscard]] Call* first_of_owner(Owner owner) const noexcept { return waiting_.first(owner); }
+  /// The front has a claim: it talks to the backend.
+  [[nodiscard]] bool front_has_started() const noexcept {
+    return front() != nullptr && front()->hold != nullptr;
+  }
+
+  void push_back(Call& call) noexcept {
+    call.list = call.type == LockType::FAIR ? &fair_ : &queue_;
+    call.list->push_back(call);
+    waiting_.insert(call);
+    if (call.list == &queue_ && next_to_start_ == nullptr) next_to_start_ = &call;
+  }
+  /// `call` has sent its first request.
+  void started(const Call& call) noexcept {
+    if (&call == next_to_start_) next_to_start_ = call.next;
+  }
+  /// Out of the list that it waits in, which may also be one of renewals.
+  void remove(Call& call) noexcept {
+    started(call);
+    IntrusiveList<Call>* const list = std::exchange(call.list, nullptr);
+    list->remove(call);
+    if (list == &queue_ || list == &fair_) waiting_.erase(call);
+  }
+
+  /// Any waiting call; null: there are none.
+  [[nodiscard]] Call* any() const noexcept {
+    return queue_.first() != nullptr ? queue_.first() : fair_.first();
+  }
+  /// Visits each call; the visitor may remove it.
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    for (IntrusiveList<Call>* list : {&queue_, &fair_}) {
+      for (Call* call = list->first(); call != nullptr;) {
+        Call& each = *call;
+        call = call->next;
+        visit(each);
+      }
+    }
+  }
+
+ private:
+  IntrusiveList<Call> queue_;
+  Call* next_to_start_ = nullptr;
+  IntrusiveList<Call> fair_;
+  OwnerIndex<Call> waiting_;  ///< both, by owner
+};
+
+}  // namespace latchkey::detail

@@ -1,0 +1,42 @@
+// How long a waiting call sleeps, and when it ends.
+#pragma once
+
+#include <chrono>
+
+#include <latchkey/clock.hpp>
+
+#include "locks/coordinator/call.hpp"
+#include "locks/coordinator/coordinator_context.hpp"
+
+namespace latchkey::detail {
+
+/// The end of the wait. An acquire that awaits the answer to its first attempt gets a little longer
+/// (Call::grace).
+[[nodiscard]] Clock::time_point end_of_wait(const Call& call,
+                                            const CoordinatorSettings& settings) noexcept;
+
+/// When the call's thread brings the next tick: at the end of the wait or for the next poll.
+[[nodiscard]] Clock::time_point alarm_of(const Call& call,
+                                         const CoordinatorSettings& settings) noexcept;
+
+/// Pauses between two attempts. Each is twice the last one, between these bounds.
+struct PauseRange {
+  std::chrono::milliseconds least, most;
+
+  [[nodiscard]] std::chrono::milliseconds next(std::chrono::milliseconds last) const noexcept;
+};
+/// A waiter that is notified of releases polls only because a notification may be lost.
+inline constexpr PauseRange safety_poll{std::chrono::milliseconds(1'000),
+                                        std::chrono::milliseconds(5'000)};
+/// A waiter that is not notified.
+inline constexpr PauseRange plain_poll{std::chrono::milliseconds(10),
+                                       std::chrono::milliseconds(500)};
+/// A waiter whose last attempt had no answer.
+inline constexpr PauseRange retry_poll{std::chrono::milliseconds(50),
+                                       std::chrono::milliseconds(1'000)};
+
+/// Plus or minus 20 %, so that the waiters of many processes do not poll in step.
+[[nodiscard]] Clock::duration spread(std::chrono::milliseconds pause,
+                                     CoordinatorContext& context) noexcept;
+
+}  // namespace latchkey::detail

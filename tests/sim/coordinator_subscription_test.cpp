@@ -1,0 +1,68 @@
+// An unsubscribe that was never sent, for example for lack of memory.
+#include <chrono>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "sim/script.hpp"
+
+namespace latchkey::sim {
+namespace {
+
+using namespace std::chrono_literals;
+using enum LockType;
+using Caller = Script::Caller;
+
+Outcome never_sent() {
+  Outcome outcome = Script::of(Kind::unknown);
+  outcome.never_ran = true;
+  return outcome;
+}
+
+// The server kept the subscription for as long as the process ran.
+TEST(CoordinatorRegression, AnUnsubscribeThatWasNeverSentIsSentAgain) {
+  for (const LockType type : {REENTRANT, FAIR}) {
+    Script script;
+    Caller& call = script.acquire(type, forever, 30s);
+    script.answer(Script::busy(20s));
+    script.answer(Kind::granted);  // of the subscribe
+    script.answer(Kind::granted);
+    ASSERT_EQ(call.answer, Answer::granted);
+    (void)script.sent();
+    script.answer(Verb::unsubscribe, never_sent());
+    script.release(call);
+    script.answer(Verb::release, Kind::granted);
+    (void)script.sent();
+    script.pass(2s);
+    script.answer(Verb::unsubscribe, never_sent());
+    (void)script.sent();
+    script.pass(2s);
+    const std::string sent = script.sent();
+    EXPECT_TRUE(sent.ends_with("unsubscribe") || sent.ends_with("unsubscribe 1")) << sent;
+    while (script.open() > 0) script.answer(Kind::granted);
+    EXPECT_TRUE(script.idle());
+  }
+}
+
+TEST(CoordinatorRegression, AWaiterSubscribesAfterAnUnsubscribeThatWasNeverSent) {
+  Script script;
+  Caller& held = script.acquire(REENTRANT, forever, 30s);
+  script.answer(Script::busy(20s));
+  script.answer(Kind::granted);  // of the subscribe
+  script.answer(Kind::granted);
+  script.answer(Verb::unsubscribe, never_sent());
+  script.release(held);
+  script.answer(Verb::release, Kind::granted);
+  (void)script.sent();
+  script.acquire(REENTRANT, forever, 30s, Owner::make());
+  script.answer(Script::busy(20s));
+  EXPECT_EQ(script.sent(), "acquire 2 30000, subscribe");
+  script.answer(Kind::granted);
+  script.answer(Script::busy(20s));
+  script.pass(2s);
+  EXPECT_EQ(script.sent().find("unsubscribe"), std::string::npos);
+  script.answer(Kind::granted);
+}
+
+}  // namespace
+}  // namespace latchkey::sim

@@ -1,0 +1,52 @@
+// The simulator must detect each mutation of this folder within 1 500 seeds.
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+#include "sim/mutations/mutated.hpp"
+#include "testing/simulator/simulation.hpp"
+
+namespace latchkey::sim {
+namespace {
+
+using tests::active_mutation;
+
+constexpr std::uint64_t steps = 1'000;
+constexpr std::uint64_t most_seeds = 1'500;
+constexpr std::string_view mutations[] = {
+#include "mutations.inc"
+};
+
+class Mutations : public ::testing::TestWithParam<std::string_view> {
+ protected:
+  ~Mutations() override { active_mutation = {}; }
+};
+
+TEST_P(Mutations, AreDetected) {
+  std::uint64_t seed = 1;
+  Report report;
+  for (; seed <= most_seeds && report.violation.empty(); ++seed) {
+    active_mutation = GetParam();
+    report = Simulation(seed, false).run(steps);
+    active_mutation = {};
+  }
+  ASSERT_NE(report.violation, "") << "not within " << most_seeds << " seeds";
+  RecordProperty("violation", report.violation);
+  RecordProperty("seed", std::to_string(seed - 1));
+  EXPECT_EQ(Simulation(seed - 1, false).run(steps).violation, "")
+      << "without the mutation the seed must be clean";
+}
+
+INSTANTIATE_TEST_SUITE_P(Simulator, Mutations, ::testing::ValuesIn(mutations),
+                         [](const auto& each) { return std::string(each.param); });
+
+TEST(WithoutMutation, TheSameSeedsKeepEveryPromise) {
+  for (std::uint64_t seed = 1; seed <= most_seeds; ++seed) {
+    ASSERT_EQ(Simulation(seed, false).run(steps).violation, "") << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace latchkey::sim
