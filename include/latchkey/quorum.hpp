@@ -1,4 +1,4 @@
-// One place for locks made of several servers that know nothing of each other (RedLock).
+// A backend that combines several independent servers (RedLock).
 #pragma once
 
 #include <latchkey/cxx20.hpp>
@@ -11,9 +11,35 @@
 
 namespace latchkey {
 
-/// A backend over an odd number of others, at least 3, of any kind: a lock is held where a majority
-/// of them grants it, so a minority may be gone, silent, slow or without its memory.
-/// `Locks::connect("quorum:redis://a redis://b redis://c")` is the same for URIs.
+/// Makes a backend over an odd number of others, at least 3, of any kind. A lock is held if a
+/// majority of them grants it. A minority may therefore be down, silent or slow, or may have lost
+/// its memory. `Locks::connect("quorum:redis://a redis://b redis://c")` does the same for URIs.
+///
+/// | sent to all servers   | granted                      | otherwise                         |
+/// |-----------------------|------------------------------|-----------------------------------|
+/// | acquire               | a majority grants; the rest  | busy if a majority replied, else  |
+/// |                       | is not waited for            | unknown; every grant, certain or  |
+/// |                       |                              | possible, is released again       |
+/// | renew, verify,        | a majority still had it      | gone if a majority had lost it,   |
+/// | downgrade             |                              | else unknown                      |
+/// | release               | a majority replied           | unknown; it is sent again         |
+///
+/// A server that does not reply within min(50 ms, lease/10) counts as silent for that request. A
+/// server that had lost a hold is sent an acquire for it in the same pass, and counts from the next
+/// request on. The text of an unknown outcome lists the reply of each server.
+///
+/// Offers REENTRANT, and READ and WRITE if all servers have them. Does not offer FAIR, because the
+/// servers have no common queue; nor FENCED, because tokens of independent servers do not increase
+/// together; nor notifications: waiters poll; nor inspect, list and force_release: query the
+/// servers themselves. Each attempt has an id of its own at the servers, so a delayed release can
+/// never free a later hold.
+///
+/// **Not promised.** If a resource rejects old fencing tokens, one server protects it better than
+/// any number of servers in a quorum: see docs/guarantees.md.
+///
+/// Thread-safe like every backend. Starts no thread: waiting threads drive the servers in turn. A
+/// SimpleBackend among the servers must bound the duration of its attempts, because they run on the
+/// waiting thread. Throws std::invalid_argument for an even number of servers or fewer than 3.
 ///
 /// | what is asked of all  | granted                      | otherwise                         |
 /// |-----------------------|------------------------------|-----------------------------------|
