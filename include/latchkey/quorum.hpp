@@ -20,13 +20,16 @@ namespace latchkey {
 /// | acquire               | a majority grants; the rest  | busy if a majority replied, else  |
 /// |                       | is not waited for            | unknown; every grant, certain or  |
 /// |                       |                              | possible, is released again       |
-/// | renew, verify,        | a majority still had it      | gone if a majority had lost it,   |
-/// | downgrade             |                              | else unknown                      |
-/// | release               | a majority replied           | unknown; it is sent again         |
+/// | renew, verify,        | a majority still has it      | gone if a majority has lost it,   |
+/// | downgrade, expire     |                              | else unknown                      |
+/// | release               | a majority replied           | gone if a majority had lost it,   |
+/// |                       |                              | else unknown; it is sent again    |
 ///
-/// A server that does not reply within min(50 ms, lease/10) counts as silent for that request. A
-/// server that had lost a hold is sent an acquire for it in the same pass, and counts from the next
-/// request on. The text of an unknown outcome lists the reply of each server.
+/// A server that does not reply within lease/10 counts as silent for that request; the limit is at
+/// least 1 ms and at most 50 ms for an acquire, and at most 1 s for other requests. An outcome is
+/// refused if so many servers refuse that the others are no majority. A server that has lost a hold
+/// when a renewal reaches it is sent an acquire for it at once, and counts from the next request
+/// on. The text of an unknown outcome lists the reply of each server.
 ///
 /// Offers REENTRANT, and READ and WRITE if all servers have them. Does not offer FAIR, because the
 /// servers have no common queue; nor FENCED, because tokens of independent servers do not increase
@@ -40,31 +43,6 @@ namespace latchkey {
 /// Thread-safe like every backend. Starts no thread: waiting threads drive the servers in turn. A
 /// SimpleBackend among the servers must bound the duration of its attempts, because they run on the
 /// waiting thread. Throws std::invalid_argument for an even number of servers or fewer than 3.
-///
-/// | what is asked of all  | granted                      | otherwise                         |
-/// |-----------------------|------------------------------|-----------------------------------|
-/// | acquire               | a majority grants; nobody    | busy where a majority answered,   |
-/// |                       | waits for the rest           | else unknown; what was or may be  |
-/// |                       |                              | granted is given back everywhere  |
-/// | renew, verify,        | a majority still had it      | gone where it had not, else       |
-/// | downgrade             |                              | unknown                           |
-/// | release               | a majority answered          | unknown; it is sent again         |
-///
-/// A server that does not answer within min(50 ms, lease/10) counts as silent for that request. One
-/// that had lost a hold is asked for it again in the same pass, and counts from the next. The text
-/// of unknown says which servers said what.
-///
-/// REENTRANT, and READ and WRITE where all servers have them. No FAIR: there is no common order to
-/// wait in. No FENCED: tokens of independent servers do not rise together. No notifications:
-/// waiters poll. No inspect, list and force_release: ask the servers. Each attempt has an id of its
-/// own at the servers, so a delayed release can never free a later hold.
-///
-/// **What it does not give.** A resource that refuses old fencing tokens is protected by one server
-/// better than by any number of them: see docs/guarantees.md.
-///
-/// Thread-safe like every backend. It makes no thread: whoever waits drives the servers in turn. A
-/// SimpleBackend among them must bound its attempts by itself, since they run on the waiting
-/// thread. Throws std::invalid_argument for an even number, or fewer than 3.
 [[nodiscard]] std::unique_ptr<Backend> make_quorum(std::vector<std::unique_ptr<Backend>> servers,
                                                    const Options& options = {});
 
