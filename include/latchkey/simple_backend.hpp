@@ -26,25 +26,25 @@ namespace latchkey {
 ///
 ///      protected:
 ///       // insert or take over a row whose lease has ended; also for its own holder
-///       latchkey::Outcome acquire(const latchkey::Request& ask) override {
+///       latchkey::Outcome acquire(const latchkey::Request& request) override {
 ///         const bool mine = database_.run(
 ///             "INSERT INTO locks (name, owner, ends) VALUES (?, ?, now() + ?) "
 ///             "ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, "
 ///             "  ends = greatest(locks.ends, excluded.ends) "
 ///             "WHERE locks.owner = excluded.owner OR locks.ends <= now()",
-///             ask.key, ask.id.text(), ask.lease) == 1;
+///             request.key, request.id.text(), request.lease) == 1;
 ///         return mine ? granted() : busy();
 ///       }
-///       latchkey::Outcome renew(const latchkey::Request& ask) override {
+///       latchkey::Outcome renew(const latchkey::Request& request) override {
 ///         return granted_if(database_.run(
 ///             "UPDATE locks SET ends = greatest(ends, now() + ?) "
 ///             "WHERE name = ? AND owner = ? AND ends > now()",
-///             ask.lease, ask.key, ask.id.text()) == 1);
+///             request.lease, request.key, request.id.text()) == 1);
 ///       }
-///       latchkey::Outcome release(const latchkey::Request& ask) override {
+///       latchkey::Outcome release(const latchkey::Request& request) override {
 ///         return granted_if(database_.run(
 ///             "DELETE FROM locks WHERE name = ? AND owner = ? AND ends > now()",
-///             ask.key, ask.id.text()) == 1);
+///             request.key, request.id.text()) == 1);
 ///       }
 ///
 ///      private:

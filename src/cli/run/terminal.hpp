@@ -9,13 +9,13 @@
 namespace latchkey::cli {
 
 /// Makes a child's group the terminal's foreground group and takes the foreground back, as a shell
-/// does for its jobs. Does nothing without a terminal on stdin, or if this process is not in the
-/// foreground. SIGTTOU must be blocked.
+/// does for its jobs. Does nothing without a terminal on stdin. Call give_to and take_back only if
+/// this process was in the foreground. SIGTTOU must be blocked.
 class Terminal {
  public:
   Terminal() noexcept;
 
-  /// Whether this process is in the foreground, now or when the object was made.
+  /// Whether stdin is a terminal and this process is in its foreground now.
   [[nodiscard]] bool in_foreground() const noexcept;
   void give_to(pid_t group) const noexcept;
   /// `restore_modes`: also restores the terminal modes, which a killed child may have changed.
