@@ -134,9 +134,8 @@ struct Notification {
   Kind kind = Kind::released;
   std::string_view key{};
   HoldId id{};
-  std::string_view
-      server{};  ///< link_down and link_up: which of several servers; empty: there is one
-  std::string_view text{};  ///< link_down and link_up: the reason, as a clause without a full stop
+  std::string_view server{};  ///< link_down, link_up: which of several servers; empty: there is one
+  std::string_view text{};    ///< link_down, link_up: the reason, as a clause without a full stop
 };
 
 /// The state of one connection of a backend when its Locks are made.

@@ -128,7 +128,7 @@ class Closed : public LockError {
   explicit Closed(LockSite site);
 };
 
-/// The backend did not reply. The lock may or may not be free.
+/// The backend gave no definite reply. The lock may or may not be free.
 class BackendUnavailable : public LockError {
  public:
   BackendUnavailable(LockSite site, const std::string& reason);

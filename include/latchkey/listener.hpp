@@ -23,7 +23,7 @@ struct Event {
     waiting,         ///< it found the lock busy and waits
     granted,         ///< it has the lock; `waited`: after how long
     timeout,         ///< it gave up: the lock was busy for the whole wait
-    unavailable,     ///< it gave up: the backend did not reply; `text`: why
+    unavailable,     ///< it gave up: no definite reply of the backend; `text`: why
     refused,         ///< the backend rejected it; `text`: why
     cancelled,       ///< its stop token ended the wait
     closed,          ///< its Locks were closed

@@ -26,7 +26,7 @@ class SpaceRef;
 ///
 /// lock() and acquire() are counted separately. lock() is counted per owner, key, and shared or
 /// exclusive mode: unlock() never ends a Hold from acquire(), and a Hold never ends what lock()
-/// acquired. The lock is released at the backend when the last of both ends.
+/// acquired. The hold at the backend ends when no lock() and no Hold remains.
 ///
 /// Every acquire may throw LockTimeout (if its wait is bounded), WouldDeadlock, Closed,
 /// BackendUnavailable, BackendRefused and std::bad_alloc.

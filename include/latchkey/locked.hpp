@@ -77,7 +77,7 @@ inline constexpr SiteNote lock_note{Decorator::by_policy ? lock_by_kind : lock_k
 /// | event                      | by default              | alternatives                       |
 /// |----------------------------|-------------------------|------------------------------------|
 /// | busy for the whole wait    | LockTimeout             | on_timeout(skip), ...              |
-/// | the backend does not reply | BackendUnavailable      | on_unavailable(skip), ...          |
+/// | no definite backend reply  | BackendUnavailable      | on_unavailable(skip), ...          |
 /// | lost while the body ran    | LockLost after the body | on_lost(report): to the listener   |
 /// | release was not confirmed  | ReleaseUnconfirmed      | on_lost(report), or on_unavailable |
 /// |                            |                         | with anything but raise: to the    |

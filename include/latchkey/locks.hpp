@@ -40,7 +40,7 @@ class LockSpace;
 class Locks {
  public:
   /// Connects to `uri`, for example "memory:" or "redis://127.0.0.1:6379/0". Connects before it
-  /// returns, so that an error is found here and not at the first lock; this may take
+  /// returns, so that an error is found here and not at the first lock; this may block for
   /// `options.command_timeout`. Throws std::invalid_argument for a malformed URI or invalid
   /// options, BackendUnavailable if nothing answers, and BackendRefused if the server rejects these
   /// Locks (a wrong password, a replica). With `options.startup = Startup::allow_down` a server

@@ -22,14 +22,15 @@ namespace latchkey {
 /// |                       |                              | possible, is released again       |
 /// | renew, verify,        | a majority still has it      | gone if a majority has lost it,   |
 /// | downgrade, expire     |                              | else unknown                      |
-/// | release               | a majority replied           | gone if a majority had lost it,   |
-/// |                       |                              | else unknown; it is sent again    |
+/// | release               | a majority replied (gone if  | unknown; it is sent again         |
+/// |                       | a majority had lost it)      |                                   |
 ///
-/// A server that does not reply within lease/10 counts as silent for that request; the limit is at
-/// least 1 ms and at most 50 ms for an acquire, and at most 1 s for other requests. An outcome is
-/// refused if so many servers refuse that the others are no majority. A server that has lost a hold
-/// when a renewal reaches it is sent an acquire for it at once, and counts from the next request
-/// on. The text of an unknown outcome lists the reply of each server.
+/// A server that does not reply within lease/10 counts as silent for that request. That limit is at
+/// least 1 ms; for an acquire it is at most 50 ms, for other requests at most 1 s, and for an
+/// expire always 1 s. An outcome is refused if so many servers refuse that the others are no
+/// majority. A server that has lost a hold when a renewal reaches it is sent an acquire for it at
+/// once, and counts from the next request on. The text of an unknown outcome lists the reply of
+/// each server.
 ///
 /// Offers REENTRANT, and READ and WRITE if all servers have them. Does not offer FAIR, because the
 /// servers have no common queue; nor FENCED, because tokens of independent servers do not increase

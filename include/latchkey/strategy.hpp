@@ -10,7 +10,7 @@ namespace latchkey {
 /// Why a body did not run.
 enum class NotRun : std::uint8_t {
   timeout = 1,  ///< the lock was busy for the whole wait
-  unavailable,  ///< the backend did not reply
+  unavailable,  ///< the backend gave no definite reply
 };
 
 /// The default of all three options: the error is thrown.

@@ -5,7 +5,8 @@
 
 namespace latchkey::detail {
 
-/// An object whose mutexes must be unlocked at the moment of a fork.
+/// An object whose mutexes a fork must lock first, so that the child gets a consistent copy of the
+/// data that they guard.
 ///
 /// `prepare` locks its mutexes; `parent` and `child` unlock them in the two processes. `child` also
 /// drops what belongs to the parent; no other thread exists then.

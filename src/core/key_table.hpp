@@ -129,8 +129,7 @@ class KeyTable {
   }
 
  private:
-  static constexpr std::size_t crowd =
-      3;  // the maximum number of records beyond the number of buckets
+  static constexpr std::size_t crowd = 3;  // at most this many more records than buckets
 
   [[nodiscard]] Record*& chain(std::size_t bucket) noexcept {
     return mask_ == 0 ? only_ : many_[bucket];

@@ -10,11 +10,11 @@ namespace latchkey::detail {
 
 /// For the many mutexes of a sharded table, each held for less than a microsecond. Lockable.
 ///
-/// It differs from std::mutex in two respects. A process that forks holds the mutexes of all shards
-/// at once, and ThreadSanitizer's deadlock detector fails at 64 held mutexes; and an uncontended
-/// lock and unlock of a std::mutex are two calls. Waiters block in the kernel; there is no
-/// fairness. Unlike a std::mutex, it must not be destroyed before the unlock of every thread has
-/// returned.
+/// A std::mutex has two disadvantages here. A process that forks holds the mutexes of all shards at
+/// once, and ThreadSanitizer's deadlock detector fails at 64 held std::mutexes. And an uncontended
+/// lock and unlock of a std::mutex are two function calls. Waiters of a SmallMutex block in the
+/// kernel; there is no fairness. Unlike a std::mutex, it must not be destroyed before the unlock of
+/// every thread has returned.
 ///
 /// An unlock is a plain store and a plain load and not an atomic exchange, which would be a quarter
 /// of the cost of a lock table. No wake-up is lost although a processor may perform the load first:
@@ -47,8 +47,7 @@ class LATCHKEY_CAPABILITY("mutex") SmallMutex {
 
   void unlock() noexcept LATCHKEY_RELEASE() {
     state_.store(unlocked, std::memory_order_release);
-    std::atomic_signal_fence(
-        std::memory_order_seq_cst);  // for the compiler: keeps the load after the store
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // for the compiler: the load is last
     if (asleep_.load(std::memory_order_relaxed) != 0) [[unlikely]] {
       wake_one();
     }

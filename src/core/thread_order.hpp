@@ -26,7 +26,6 @@ void tell_sanitizer_of_release(std::string_view key, LockType type) noexcept;
 ///
 /// Keys identify locks, and a few thousand places stand for all keys. Two keys that share a place
 /// get an order that does not exist: this can hide a race but never reports a false one.
-/// that is none, which may hide a race and never reports a false one.
 
 /// Called before the caller may access what the lock guards, on the thread that was granted the
 /// lock.

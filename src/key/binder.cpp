@@ -168,7 +168,7 @@ void Binder::refuse(const Node& at, const std::string& sentence) const {
   throw KeyError(about_key(key_.text(), at.begin) + quoted(word) + " " + sentence);
 }
 
-// Nothing of this kind has the name.
+// Rejects a name that nothing of this kind has.
 void Binder::refuse_unknown(const Node& at, const char* kind, const std::string& rest) const {
   throw KeyError(about_key(key_.text(), at.begin) + "unknown " + kind + " " +
                  quoted(key_.word(at)) + rest);

@@ -18,7 +18,7 @@ struct Completion {
 };
 
 /// Stores outcomes by submitting thread, so that unrelated threads do not contend: a thread usually
-/// delivers what it submits, with one atomic exchange for the push and one for the delivery.
+/// delivers what it submits, with one atomic operation for the push and one for the delivery.
 ///
 /// Completions come from a small pool of each thread: a steady state allocates nothing.
 class Completions {

@@ -255,8 +255,8 @@ QuorumBackend::Round QuorumBackend::round() {
   return made;
 }
 
-// Delivers what has arrived, drives one server for a short time, and returns: a server's drive may
-// have consumed a wake-up that was meant for the caller.
+// Polls all servers with a pending reply, blocks in one of them for a short time, and returns: a
+// server's drive may have consumed a wake-up that was meant for the caller.
 void QuorumBackend::drive(Parker& parker, Clock::time_point until) {
   Later now_due;
   {

@@ -1,5 +1,8 @@
-// A quorum as one backend: the effect of a reply on a hold, and the gate, which lets a WRITE in
-// although READs overlap.
+// A quorum as one backend: the effect of a reply on a hold, and the gate.
+//
+// The gate lets a WRITE in although READs overlap. It is a second key beside each key with READs:
+// an acquire of a READ also acquires the gate as a READ and releases it at once. A WRITE that stays
+// busy for a second acquires the gate as a WRITE; READs then count as busy until it has got in.
 #include <algorithm>
 #include <chrono>
 #include <string>

@@ -61,8 +61,7 @@ void ChildSupervisor::check_lock() {
   }
   const Phase phase = schedule_.advance(now, deadline_, lost);
   if (phase == Phase::RUNNING || phase == told_) {
-    if (phase == Phase::KILLING)
-      signal_all(descendants(), SIGKILL);  // processes that were started meanwhile
+    if (phase == Phase::KILLING) signal_all(descendants(), SIGKILL);  // started meanwhile
     return;
   }
   if (told_ == Phase::RUNNING && !options_.quiet) {
@@ -125,8 +124,7 @@ void ChildSupervisor::follow_stop() {
 /// Waits until a signal arrives, the lock is lost or the schedule is due.
 void ChildSupervisor::await_event() const {
   const bool ending = told_ != Phase::RUNNING || status_;
-  constexpr std::chrono::milliseconds look_again{
-      20};  // polls for descendants: nothing reports their end
+  constexpr std::chrono::milliseconds look_again{20};  // nothing reports the end of a descendant
   const bool watches_deadline = !lost_ && options_.on_lost == RunOptions::OnLost::TERM;
   Clock::duration length = std::chrono::hours(1);
   if (watches_deadline || ending) length = schedule_.due(deadline_) - clock_.now();
