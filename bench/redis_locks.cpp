@@ -154,7 +154,7 @@ class Contest {
   Blocking pipelined_;
 };
 
-/// Redisson's scripts for a plain lock, line by line, with the latch of its unlock.
+/// Redisson's scripts for a plain lock, step by step, with the latch of its unlock.
 constexpr const char* redisson_lock = R"lua(
   if redis.call('exists', KEYS[1]) == 0 or redis.call('hexists', KEYS[1], ARGV[2]) == 1 then
     redis.call('hincrby', KEYS[1], ARGV[2], 1)

@@ -3,9 +3,9 @@
 #
 #   scripts/compile_cases.sh <folder> <gcc|clang> <compiler> [<argument>...]
 #
-# Each <folder>/*.cpp begins with `// expect: <regex>` lines; `// expect-gcc:` and `//
-# expect-clang:` apply to one compiler. It must fail to compile, and each (extended) regex must be
-# found in the first 15 lines that the compiler prints. Each <folder>/pass/*.cpp must compile.
+# Each <folder>/*.cpp begins with `// expect: <regex>` lines; `// expect-gcc:` and
+# `// expect-clang:` apply to one compiler. It must fail to compile, and each (extended) regex must
+# be found in the first 15 lines that the compiler prints. Each <folder>/pass/*.cpp must compile.
 set -uo pipefail
 
 visible_lines=15

@@ -35,7 +35,7 @@ std::string holder_of(const std::vector<Account>& accounts, const std::string& i
   return found == accounts.end() ? id : found->holder;
 }
 
-/// The share of calls that had to wait.
+/// The share of calls with a noticeable wait.
 double crowd(const Histogram& waits) { return part(waits.noticed(), waits.count()); }
 
 }  // namespace
