@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# How long 100 decorated methods in one file take to compile, beside the same methods written with
-# the mutex map and fmt; headers included. Each round compiles both; the median of the ratios counts.
+# Measures the compile time of 100 decorated methods in one file, compared with the same methods
+# written with the mutex map and fmt; headers included. Each round compiles both; the result is the
+# median of the ratios.
 #
 #   bench/compile_time.sh [compiler...]      default: g++
 set -euo pipefail
@@ -11,8 +12,8 @@ limit=3.0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# Prints a service of 100 methods; $1 and $2 are what stands around the key of method N and around
-# its body.
+# Prints a service of 100 methods. $1 and $2 are the texts around the key of method N and around its
+# body.
 service() {
   local number
   printf 'struct Account { int id; };\n\nclass Service {\n public:\n'
@@ -40,7 +41,7 @@ service() {
 '
 } >"$work/peer.cpp"
 
-# Prints the seconds of CPU that compiling $1 takes; what follows are the compiler and its options.
+# Prints the CPU seconds for compiling $1; the other arguments are the compiler and its options.
 seconds() {
   local file=$1 TIMEFORMAT='%U %S'
   shift

@@ -1,7 +1,7 @@
-// Rendering keys, beside fmt. Every pair renders the same bytes. Compiled keys are to be at least
-// twice as fast as fmt::format and no slower than format_to with FMT_COMPILE into a stack buffer;
-// text has some room there, because a key escapes what fmt copies. Parsed keys may cost three times
-// fmt::format.
+// Compares key rendering with fmt. Each pair renders the same bytes. Targets: compiled keys are at
+// least twice as fast as fmt::format and not slower than format_to with FMT_COMPILE into a stack
+// buffer; text has some tolerance, because a key escapes what fmt copies. Parsed keys may take
+// three times as long as fmt::format.
 #include <benchmark/benchmark.h>
 #include <fmt/compile.h>
 #include <fmt/format.h>
@@ -23,7 +23,8 @@ struct Account {
   LATCHKEY_REFLECT(Account);
 };
 
-/// Calls `render(account)` so often, hiding from the optimiser that it is always the same account.
+/// Calls `render(account)` repeatedly and hides from the optimiser that the account is always the
+/// same.
 template <class Render>
 auto repeat(Render render) {
   return [render](int operations) {

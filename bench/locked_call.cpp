@@ -1,4 +1,5 @@
-// What a LOCKED call costs on the memory backend, beside the map of mutexes it replaces.
+// The cost of a LOCKED call on the memory backend, compared with the map of mutexes that it
+// replaces.
 #include <latchkey/latchkey.hpp>
 
 #include <fmt/format.h>

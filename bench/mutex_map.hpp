@@ -1,4 +1,4 @@
-// What people write by hand instead of latchkey: the peer of the benchmarks.
+// The hand-written alternative to latchkey that the benchmarks compare with.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,7 @@
 
 namespace latchkey::bench {
 
-/// Find or insert a timed mutex under one mutex, wait at most 3 s, unlock, erase when unused.
+/// Finds or inserts a timed mutex under one mutex, waits at most 3 s, unlocks, erases when unused.
 class MutexMap {
  public:
   template <class Body>

@@ -1,4 +1,4 @@
-// What latchkey's locks cost on a Redis server, beside hiredis driven by hand with the same
+// The cost of latchkey's locks on a Redis server, compared with hiredis used directly with the same
 // scripts.
 #include <latchkey/latchkey.hpp>
 
@@ -29,7 +29,7 @@ using latchkey::tests::RedisServer;
 constexpr int most_threads = 128;
 constexpr int server_core = 0, client_core = 1;
 
-/// The two commands of a cycle, as somebody would write them: formatted once.
+/// The two commands of a cycle, as hand-written code would send them: formatted once.
 struct Cycle {
   explicit Cycle(int number) : key("key:" + std::to_string(number)) {
     latchkey::Request request;
@@ -54,7 +54,7 @@ struct Cycle {
   std::string key, acquire, acquire_text, release, release_text;
 };
 
-/// hiredis as it comes: a blocking connection.
+/// Plain hiredis: a blocking connection.
 class Blocking {
  public:
   explicit Blocking(std::uint16_t port) : context_(redisConnect("127.0.0.1", port)) {
@@ -84,7 +84,7 @@ class Blocking {
   std::unique_ptr<redisContext, Free> context_;
 };
 
-/// Splits the operations among so many threads; `call(thread)` is one cycle of that thread's.
+/// Splits the operations among threads; `call(thread)` is one cycle of that thread.
 template <class Call>
 auto on_threads(int threads, Call call) {
   return [threads, call](int operations) {
@@ -177,7 +177,7 @@ constexpr const char* redisson_unlock = R"lua(
   redis.call('set', KEYS[3], 1, 'px', ARGV[5])
   return 1)lua";
 
-/// Microseconds that the server spent on what clients asked of it since the last look.
+/// Microseconds of server time for client commands since the last call.
 double server_time(latchkey::tests::RedisClient& client) {
   const std::string text = client({"INFO", "commandstats"}).text();
   double sum = 0;
@@ -227,7 +227,7 @@ int main() {
   bench::pin_to(client_core);
   Contest contest(server);
 
-  // Rates of at least 0.95, 1.2 and 2 times the peer's are times of at most 1.05, 0.83 and 0.5.
+  // Rates of at least 0.95, 1.2 and 2 times the peer's equal times of at most 1.05, 0.83 and 0.5.
   fmt::print("{:<44} {:>11} {:>11}   {}\n", "", "latchkey", "by hand", "ratio (spread)");
   bool held = contest.threads_against_connections(1, 3'000, 1 / 0.95);
   held &= contest.threads_against_connections(2, 8'000, 1 / 0.95);

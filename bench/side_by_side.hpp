@@ -1,4 +1,4 @@
-// Two ways of doing the same, measured in turn in one run.
+// Compares two implementations that are measured alternately in one run.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 
 namespace latchkey::bench {
 
-/// Keeps the calling thread, and the threads it starts from now on, on one processor.
+/// Pins the calling thread, and the threads that it starts from now on, to one processor.
 inline void pin_to(int processor) {
   cpu_set_t one;
   CPU_ZERO(&one);
@@ -20,7 +20,7 @@ inline void pin_to(int processor) {
   pthread_setaffinity_np(pthread_self(), sizeof one, &one);
 }
 
-/// Back to every processor there is.
+/// Allows all processors again.
 inline void unpin() {
   cpu_set_t all;
   CPU_ZERO(&all);
@@ -37,7 +37,7 @@ double time_per_operation(int operations, Run&& run) {
   return took.count() / operations;
 }
 
-/// Above the lines of `compare`.
+/// The header of the table that `compare` prints.
 inline void print_header(std::string_view peer) {
   fmt::print("{:<44} {:>11} {:>11}   {}\n", "", "latchkey", peer, "ratio (spread)");
 }
@@ -47,13 +47,13 @@ inline double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// The median over rounds of ours/peer, each round measuring both; printed as one line of a table.
-/// True where the ratio is at most `limit`.
+/// The median over rounds of ours/peer; each round measures both. Prints one line of a table.
+/// Returns true if the ratio is at most `limit`.
 template <class Ours, class Peer>
 bool compare(std::string_view what, int operations, double limit, Ours&& ours, Peer&& peer) {
   constexpr int rounds = 5;
   std::vector<double> our_times, peer_times, ratios;
-  ours(operations / 10);  // warm up: pools filled, branches known
+  ours(operations / 10);  // warm-up: fills pools and trains branch prediction
   peer(operations / 10);
   for (int round = 0; round < rounds; ++round) {
     our_times.push_back(time_per_operation(operations, ours));

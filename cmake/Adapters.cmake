@@ -1,4 +1,4 @@
-# Adapters: each a target of its own, and only where what it adapts to is found.
+# Adapters: each is a target of its own, built only if the library that it adapts to is found.
 #   latchkey_adapter(<name> <package> <target>): latchkey::<name>, LATCHKEY_ADAPTERS
 set(LATCHKEY_ADAPTERS "")
 

@@ -1,9 +1,10 @@
-# Finds what latchkey is built from: in the system first, then in build/deps (see scripts/deps.sh).
-# What is missing stops the configure step with one sentence that says how to get it.
+# Finds latchkey's dependencies: in the system first, then in build/deps (see scripts/deps.sh). A
+# missing one stops the configure step with one sentence that explains how to install it.
 
 set(LATCHKEY_DEPS "${PROJECT_SOURCE_DIR}/build/deps")
 
-# latchkey_need(<condition> <what> <Debian packages>): one sentence unless the condition holds.
+# latchkey_need(<condition> <what> <Debian packages>): an error of one sentence unless the condition
+# holds.
 #   condition: TARGET <target> | FILE <path>
 function(latchkey_need kind subject what packages)
   if(kind STREQUAL "TARGET" AND TARGET ${subject})
@@ -34,7 +35,7 @@ latchkey_need(TARGET yaml-cpp::yaml-cpp "yaml-cpp" "libyaml-cpp-dev")
 find_package(OpenSSL QUIET)
 latchkey_need(TARGET OpenSSL::SSL "OpenSSL >= 3" "libssl-dev")
 
-# Gives latchkey what it is made of. Consumers see PFR's renamed headers and nothing else.
+# Links latchkey with its dependencies. Consumers only see PFR's renamed headers.
 function(latchkey_link_dependencies target)
   target_include_directories(${target} SYSTEM PUBLIC "$<BUILD_INTERFACE:${LATCHKEY_PFR_INCLUDE}>")
   target_include_directories(${target} SYSTEM PRIVATE

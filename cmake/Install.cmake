@@ -1,4 +1,4 @@
-# Installs latchkey so that find_package(latchkey CONFIG) finds it without any variable being set.
+# Installs latchkey so that find_package(latchkey CONFIG) finds it without setting any variable.
 include(CMakePackageConfigHelpers)
 
 set(config_dir "${CMAKE_INSTALL_LIBDIR}/cmake/latchkey")

@@ -1,8 +1,8 @@
-# Compiles through ccache where there is one.
+# Compiles through ccache if it is installed.
 find_program(LATCHKEY_CCACHE ccache)
 mark_as_advanced(LATCHKEY_CCACHE)
 if(LATCHKEY_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # ccache takes precompiled headers where it need not care when they were made.
+  # ccache caches precompiled headers only if it may ignore their timestamps.
   set(CMAKE_CXX_COMPILER_LAUNCHER
     "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros "${LATCHKEY_CCACHE}")
 endif()

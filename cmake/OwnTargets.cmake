@@ -1,6 +1,6 @@
-# How latchkey's own targets are compiled.
+# Compiler options of latchkey's own targets.
 
-# Adds a library of latchkey's own, installable, with its headers as a verifiable file set:
+# Adds a library of latchkey, installable, with its headers as a verifiable file set:
 #   latchkey_library(<target> <name behind latchkey::> <sources> <headers>)
 function(latchkey_library target name sources headers)
   set(scope PUBLIC)
@@ -8,8 +8,8 @@ function(latchkey_library target name sources headers)
     add_library(${target} STATIC ${sources})
     target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src")
     latchkey_compile_as_own(${target})
-    # Nobody replaces latchkey's functions one by one when a program is loaded. With that said, GCC
-    # inlines them also in position-independent code, as clang does.
+    # latchkey's functions are not interposed when a program is loaded. With this option GCC inlines
+    # them in position-independent code too, as clang does.
     target_compile_options(${target} PRIVATE
       $<$<CXX_COMPILER_ID:GNU>:-fno-semantic-interposition>)
   else()
@@ -26,14 +26,14 @@ function(latchkey_library target name sources headers)
     POSITION_INDEPENDENT_CODE ON)
 endfunction()
 
-# Warnings concern nobody but those who work on latchkey; the presets they use make them errors
+# Warnings are only for developers of latchkey; their presets make warnings errors
 # (CMAKE_COMPILE_WARNING_AS_ERROR).
 function(latchkey_compile_as_own target)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
   if(PROJECT_IS_TOP_LEVEL)
     target_compile_options(${target} PRIVATE
       -Wall -Wextra -Wpedantic -Wshadow -Wconversion
-      # clang: what a mutex guards is written down, so it is checked.
+      # clang checks the annotations of what a mutex guards.
       $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>
       # GCC 12 warns of overlapping copies inside std::string::insert that never happen (PR 105651).
       $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>)

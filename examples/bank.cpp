@@ -1,4 +1,4 @@
-// A small bank whose clerks work at the same time: one day with locks, then one day without.
+// A small bank with concurrent clerks: one day with locks, then one day without.
 #include <latchkey/latchkey.hpp>
 #include <latchkey/listeners.hpp>
 
@@ -28,9 +28,10 @@ using demo::Account;
 using demo::Money;
 using latchkey::LockType;
 
-/// The service. Each method says what it locks, then does its work as if it were alone: the key is
-/// made from the account it was given, so clerks meet only where they serve the same account.
-/// Writers are alone with it, readers share it. `timed_` is an aspect of this program's own.
+/// The service. Each method declares its lock, then works as if it were alone. The key is made from
+/// the account argument, so clerks block each other only if they serve the same account. A writer
+/// has exclusive access to the account, readers share it. `timed_` is an aspect that this program
+/// defines.
 class Bank {
  public:
   Bank(demo::Ledger& ledger, demo::Stopwatch& stopwatch) : ledger_(ledger), timed_(stopwatch) {}
@@ -49,8 +50,9 @@ class Bank {
     };
   }
 
-  /// Both accounts at once, or neither. Another clerk may move money the other way at the same
-  /// time: whoever names which first, they are taken in one order, so nobody waits for each other.
+  /// Locks both accounts at once, or neither. Another clerk may move money in the opposite
+  /// direction at the same time: all callers acquire the two locks in the same order, so there is
+  /// no deadlock.
   bool transfer(const Account& from, const Account& to, Money amount) {
     return timed_ | LOCKED(KEYS("account:{from.id}", "account:{to.id}"), LockType::WRITE, 3s)
                         AROUND(from, to, amount) {
@@ -78,7 +80,7 @@ class Bank {
   demo::Stopwatch& timed_;
 };
 
-/// The same methods with the LOCKED lines taken out.
+/// The same methods without the LOCKED lines.
 class UnlockedBank {
  public:
   explicit UnlockedBank(demo::Ledger& ledger) : ledger_(ledger) {}
@@ -197,7 +199,7 @@ Arguments parse(CLI::App& app, int argc, char** argv) {
 }
 
 int open_for_business(const Arguments& arguments) {
-  // Decorated calls may happen until the program ends, and the listener hears of them all.
+  // Decorated calls may happen until the program ends, and the listener gets all their events.
   static demo::Waits& waits = *new demo::Waits;
   static const demo::Metrics* const metrics =
       arguments.metrics.empty() ? nullptr : new demo::Metrics(arguments.metrics);
@@ -206,7 +208,7 @@ int open_for_business(const Arguments& arguments) {
   const std::vector<Account> accounts = demo::read_accounts(arguments.accounts);
   const auto locks =
       latchkey::Locks::connect(arguments.backend, {.prefix = "bank:", .listener = &listeners});
-  // Whatever is wrong with the backend is said now, not in the middle of the day.
+  // Any problem with the backend is reported now and not in the middle of the day.
   static_cast<void>(locks.lock("door", LockType::WRITE).try_acquire());
   latchkey::install(locks);
 
@@ -225,7 +227,7 @@ int open_for_business(const Arguments& arguments) {
 
 }  // namespace
 
-/// 0: the books balanced under locks. 1: they did not. 2: it could not be tried.
+/// 0: the books balanced under locks. 1: they did not. 2: the day could not be run.
 int main(int argc, char** argv) {
   // For `latchkey check latchkey.yaml --sites FILE`: docs/cli.md.
   if (const char* const file = std::getenv("LATCHKEY_DUMP_SITES")) {

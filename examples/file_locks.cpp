@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 constexpr int processes = 4;
 constexpr int turns = 50;
 
-/// A number in a file, which processes raise together. Reading and writing it are two steps.
+/// A number in a file that several processes increment. Reading and writing it are two steps.
 class Counter {
  public:
   explicit Counter(fs::path file) : file_(std::move(file)) {}
@@ -43,7 +43,7 @@ class Counter {
   fs::path file_;
 };
 
-/// The work of one process; its Locks are its own.
+/// The work of one process, with Locks of its own.
 int raise_counter(const fs::path& file) {
   try {
     latchkey::register_backend("file", demo::make_file_backend);

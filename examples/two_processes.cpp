@@ -30,7 +30,7 @@ namespace {
 
 constexpr std::chrono::milliseconds watchdog_lease = 2s;
 
-/// What a worker tells its parent when it is in.
+/// The worker's message to its parent when it holds the lock.
 struct Entered {
   std::uint64_t token = 0;
 };
@@ -46,7 +46,7 @@ int work(const std::string& uri, int tell, int until_end_of) {
   return hold.lost() ? 1 : 0;
 }
 
-/// A worker in a process of its own.
+/// A worker in a separate process.
 class Worker {
  public:
   explicit Worker(const std::string& uri) {
@@ -79,7 +79,7 @@ class Worker {
 
   [[nodiscard]] pid_t id() const { return id_; }
 
-  /// Waits until it is in.
+  /// Waits until the worker holds the lock.
   [[nodiscard]] Entered entered() const {
     Entered entered;
     if (::read(heard_[0], &entered, sizeof entered) != sizeof entered) {
@@ -90,7 +90,7 @@ class Worker {
 
   void kill() const { ::kill(id_, SIGKILL); }
 
-  /// Lets it release and end; gives its exit status.
+  /// Lets the worker release the lock and end; returns its exit status.
   int end() {
     if (id_ == -1) return 0;
     ::close(go_on_[1]);

@@ -39,8 +39,8 @@ labels='{method="Bank::deposit",template="account:{account.id}"}'
 grep -qF "latchkey_hold_seconds_count$labels" "$metrics" || fail "not the labels of a deposit"
 quoted=$(sed 's/[{}.]/\\&/g' <<<"$labels")
 holds=$(number "latchkey_hold_seconds_count$quoted")
-# The bank works while its metrics are read, one after the other: of what ended by the first look, the
-# second has all beginnings.
+# The bank works while its metrics are read, one after the other: everything that had ended at the
+# first reading has begun at the second.
 grants=$(number "latchkey_acquire_seconds_count$quoted" "$later")
 held=$(number "latchkey_hold_seconds_sum$quoted")
 awk -v holds="$holds" -v grants="$grants" -v held="$held" \

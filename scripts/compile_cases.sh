@@ -3,14 +3,14 @@
 #
 #   scripts/compile_cases.sh <folder> <gcc|clang> <compiler> [<argument>...]
 #
-# Each <folder>/*.cpp begins with `// expect: <regex>` lines; `// expect-gcc:` and `// expect-clang:`
-# hold for one compiler. It must fail to compile, and each (extended) regex must be found in the
-# first 15 lines that the compiler prints. Each <folder>/pass/*.cpp must compile.
+# Each <folder>/*.cpp begins with `// expect: <regex>` lines; `// expect-gcc:` and
+# `// expect-clang:` apply to one compiler. It must fail to compile, and each (extended) regex must
+# be found in the first 15 lines that the compiler prints. Each <folder>/pass/*.cpp must compile.
 set -uo pipefail
 
 visible_lines=15
 
-# Prints nothing if the case is as it should be, else one paragraph that names it.
+# Prints nothing if the case is correct, else one paragraph that names it.
 check_case() {
   local source=$1 family=$2 output failed=0 pattern found=0
   shift 2

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Installs what a make target needs on Debian 12, and nothing when it is there already.
+# Installs what a make target needs on Debian 12; does nothing if it is installed already.
 #
 #   scripts/deps.sh [build|demo|test|bench|clang|fuzz|all]...     default: all
 #
 # hiredis >= 1.1 and Boost.PFR >= 2.2 are newer than Debian 12: unless the system has them, they are
-# taken from Debian 13's archive into build/deps by an apt configuration of its own, so that the
-# system stays as it was. apt checks their signatures with the system's keyring. So are, for the tests,
-# Valkey from Debian 12's backports and Redis 6 from Debian 11; where they cannot be had, their tests
-# are left out.
+# downloaded from Debian 13's archive into build/deps with a separate apt configuration, so that the
+# system is not changed. apt checks their signatures with the system's keyring. For the tests,
+# Valkey from Debian 12's backports and Redis 6 from Debian 11 are downloaded too; if they are not
+# available, their tests are left out.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -60,8 +60,8 @@ missing() {
   done
 }
 
-# redis-server is here for the tests, which start servers of their own: installing it must start none
-# on the usual port, now or at the next boot. Debian asks the policy, where there is one.
+# redis-server is for the tests, which start their own servers: its installation must not start one
+# on the usual port, now or at the next boot. Debian runs the policy script, if there is one.
 policy=/usr/sbin/policy-rc.d
 keep_services_stopped() {
   [[ ! -e $policy ]] || return 0
@@ -95,7 +95,7 @@ install_system_packages() {
   [[ " ${packages[*]} " != *" redis-server "* ]] || keep_disabled redis-server
 }
 
-# The archive this system takes Debian from: the mirror its administrator chose.
+# The archive that this system uses for Debian: the mirror that its administrator chose.
 debian_mirror() {
   local codename uri
   codename=$(. /etc/os-release && printf '%s' "${VERSION_CODENAME:-}")
@@ -105,7 +105,7 @@ debian_mirror() {
   printf '%s' "${uri:-http://deb.debian.org/debian}"
 }
 
-# An apt of our own: it knows one suite, and keeps the system's proxy settings and nothing else.
+# A separate apt configuration: it has one suite, and keeps only the system's proxy settings.
 configure_private_apt() {
   local apt=$1 suite=$2
   mkdir -p "$apt"/{conf.d,sources.d,lists/partial,cache/archives/partial,state}
@@ -142,8 +142,8 @@ EOF
 
 private_apt_get() { APT_CONFIG=$deps/apt/apt.conf apt-get -q "$@" >>"$deps/apt.log" 2>&1; }
 
-# unpack <suite> <folder> <package>...: downloads packages and unpacks them there, without installing
-# them. What apt said is in $deps/apt.log where it fails.
+# unpack <suite> <folder> <package>...: downloads packages and unpacks them there, without
+# installing them. If it fails, apt's output is in $deps/apt.log.
 unpack() {
   local suite=$1 folder=$2 apt=$deps/apt package
   shift 2
@@ -151,7 +151,7 @@ unpack() {
   rm -rf "$apt" "$deps/apt.log"
   configure_private_apt "$apt" "$suite"
   if ! private_apt_get update; then
-    # A keyring older than the suite does not know its signature; an upgraded one does.
+    # A keyring older than the suite lacks the key of its signature; an upgraded one has it.
     { as_root apt-get update -qq; as_root apt-get install -y -qq debian-archive-keyring; } \
       >>"$deps/apt.log" 2>&1 || true
     private_apt_get update || return 1
@@ -193,7 +193,7 @@ provide_newer_libraries() {
 
 wants_tests() { [[ " $(wanted "$@" | tr '\n' ' ') " == *" libgtest-dev "* ]]; }
 
-# What it runs on is installed with redis-server.
+# Its dependencies are installed with redis-server.
 provide_valkey() {
   if command -v valkey-server >/dev/null || [[ -x $deps/valkey/usr/bin/valkey-server ]]; then
     return 0
@@ -202,7 +202,7 @@ provide_valkey() {
     say "no Valkey: the tests run on Redis only"
 }
 
-# With the libraries of its time, which only it uses.
+# With the libraries of its Debian release, which nothing else uses.
 provide_redis6() {
   local folder=$deps/redis6
   [[ -x $folder/redis-server ]] && return 0

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Fuzzes for a while, then measures what the corpus in the repository covers.
+# Fuzzes for a given time, then measures the coverage of the corpus in the repository.
 #
 #   scripts/fuzz.sh <build dir of the fuzz preset> <time for each fuzzer, such as 600s>
 #
-# What is judged stands in each fuzzer: lines `// Covers: <path>...` name files, of which the
-# corpus must reach 95 % of the lines. A finding stays in <build dir>/<name>/ and fails the run.
+# Each fuzzer lists its subjects in lines `// Covers: <path>...`: the corpus must reach 95 % of the
+# lines of these files. A finding is kept in <build dir>/<name>/ and fails the run.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 build=$1

@@ -3,7 +3,7 @@
 #
 #   scripts/interop.sh <build dir>
 #
-# Says that it skipped, and why, where there is no Java or Redisson cannot be had.
+# Without Java or Redisson it reports that it was skipped, and why.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 build=$1
@@ -22,7 +22,7 @@ if [[ ! -e $jars/complete || tests/interop/pom.xml -nt $jars/complete ]]; then
 fi
 cmake --build "$build" --target latchkey_interop -- --quiet
 
-# Much of it waits: in two halves, side by side.
+# The tests mostly wait, so they run in two halves in parallel.
 half() {
   GTEST_TOTAL_SHARDS=2 GTEST_SHARD_INDEX=$1 \
     LATCHKEY_INTEROP_CLASSPATH="$jars/*" LATCHKEY_INTEROP_PEER=tests/interop/RedissonPeer.java \

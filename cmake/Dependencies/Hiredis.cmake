@@ -1,11 +1,11 @@
-# hiredis >= 1.1 with hiredis_ssl, linked in under names of its own: a program that uses latchkey may
-# link any hiredis beside it.
+# hiredis >= 1.1 with hiredis_ssl, linked in with renamed symbols: a program that uses latchkey may
+# link any hiredis as well.
 #
 # Gives LATCHKEY_HIREDIS_OBJECT (both libraries in one object file, every symbol renamed to
 # latchkey_<symbol>) and LATCHKEY_HIREDIS_INCLUDE (the directory of <latchkey_hiredis/hiredis.h> and
 # <latchkey_hiredis/hiredis_ssl.h>, which rename in the same way).
 
-# The newest of the candidates wins; Debian 12's own 0.14 does not count.
+# The newest of the candidates is used; Debian 12's own 0.14 is too old.
 set(places /usr/local /usr "${LATCHKEY_DEPS}/root/usr")
 foreach(place IN LISTS places)
   set(header "${place}/include/hiredis/hiredis.h")
@@ -31,8 +31,8 @@ set(LATCHKEY_HIREDIS_INCLUDE "${PROJECT_BINARY_DIR}/third_party/hiredis")
 set(renames "${LATCHKEY_HIREDIS_INCLUDE}/latchkey_hiredis")
 set(LATCHKEY_HIREDIS_OBJECT "${PROJECT_BINARY_DIR}/third_party/hiredis.o")
 
-# Every global symbol of the two libraries, and every struct of their headers: C++ would otherwise
-# see two definitions of one type in a program with two versions.
+# Renames every global symbol of the two libraries and every struct of their headers: otherwise C++
+# sees two definitions of one type in a program with two versions.
 execute_process(COMMAND "${CMAKE_NM}" --defined-only -g -P ${LATCHKEY_HIREDIS_ARCHIVES}
   OUTPUT_VARIABLE listing ERROR_QUIET COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "(^|\n)[A-Za-z_][A-Za-z0-9_]* [A-TV-Z] " symbols "${listing}")

@@ -39,7 +39,7 @@ bool is_id(std::string_view text) {
   });
 }
 
-/// Digits, then perhaps a point and two more; nothing else is an opening balance.
+/// Digits, then optionally a point and two more digits; nothing else is an opening balance.
 std::optional<Money> money_of(std::string_view text) {
   const auto point = text.find('.');
   std::string digits(text.substr(0, point));

@@ -11,20 +11,21 @@ namespace demo {
 /// In cents: money that is counted, not measured.
 using Money = std::int64_t;
 
-/// Keys walk into it: "account:{account.id}".
+/// Keys name its members: "account:{account.id}".
 struct Account {
   std::string id;
   std::string holder;
   Money opening = 0;
 };
 
-/// A file that cannot be used; the message begins with its name, and the line where there is one.
+/// A file that cannot be used. The message begins with the file name and, if there is one, the
+/// line.
 class BadAccounts : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Reads "id,holder,opening balance" under one line of headings. Throws BadAccounts.
+/// Reads "id,holder,opening balance" after one header line. Throws BadAccounts.
 std::vector<Account> read_accounts(const std::string& path);
 
 /// "-1,204.50"

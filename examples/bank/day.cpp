@@ -22,7 +22,7 @@ std::vector<double> popularity_of(std::size_t accounts) {
   return weights;
 }
 
-/// One clerk's place: what others may look at while he works.
+/// The counters of one clerk, which others may read while he works.
 struct Counter {
   Clerk clerk;
   std::atomic<std::uint64_t> served{0};
@@ -48,7 +48,7 @@ class Team {
   }
   [[nodiscard]] bool failed() const { return failed_.load(); }
 
-  /// Sends everybody home; throws what a clerk threw.
+  /// Stops all clerks; rethrows the exception of a clerk.
   Tally close() {
     for (std::jthread& thread : threads_) thread.request_stop();
     threads_.clear();
@@ -79,7 +79,7 @@ class Team {
   std::mutex mutex_;
   std::exception_ptr failure_;
   std::deque<Counter> counters_;       // never moved
-  std::vector<std::jthread> threads_;  // last: they go before what they use
+  std::vector<std::jthread> threads_;  // last: threads end before the members that they use
 };
 
 }  // namespace

@@ -13,11 +13,11 @@ namespace demo {
 
 class Screen;
 
-/// What a clerk, or all of them together, did.
+/// The results of one clerk, or of all clerks together.
 struct Tally {
   std::uint64_t deposits = 0, withdrawals = 0, transfers = 0, refused = 0;
   std::uint64_t balances = 0, audits = 0;
-  std::uint64_t failed_audits = 0;  ///< the balance was not what the journal says
+  std::uint64_t failed_audits = 0;  ///< the balance differed from the journal
   std::uint64_t gave_up = 0;        ///< the lock was busy for the whole wait
   Money paid_in = 0, paid_out = 0, moved = 0;
 
@@ -27,8 +27,8 @@ struct Tally {
   Tally& operator+=(const Tally& other);
 };
 
-/// Serves one customer after another. Few accounts have most of the customers: the n-th of the
-/// file is visited 1/n as often as the first.
+/// Serves one customer after another. A few accounts have most of the customers: the n-th account
+/// of the file is visited 1/n as often as the first.
 class Clerk {
  public:
   Clerk(const std::vector<Account>& accounts, std::uint64_t seed, unsigned number);
@@ -86,8 +86,8 @@ struct Day {
   }
 };
 
-/// Lets every clerk `serve_one` again and again until the day is over, and shows how far it is.
-/// What a clerk throws ends the day and is thrown here; a LockTimeout is counted.
+/// Lets every clerk call `serve_one` repeatedly until the day is over, and shows the progress. An
+/// exception of a clerk ends the day and is rethrown here; a LockTimeout is counted.
 Day run_day(const Plan& plan, const std::vector<Account>& accounts, Screen& screen,
             const std::function<void(Clerk&)>& serve_one);
 

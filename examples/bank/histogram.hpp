@@ -12,7 +12,7 @@ class Histogram {
  public:
   using Duration = std::chrono::nanoseconds;
 
-  /// The first bucket is what nobody notices; the last one has no upper bound.
+  /// The first bucket is for times that nobody notices; the last one has no upper bound.
   static constexpr std::array bounds = [] {
     std::array<Duration, 19> made{};
     Duration decade = std::chrono::microseconds(10);
@@ -30,7 +30,7 @@ class Histogram {
   [[nodiscard]] std::uint64_t noticed() const { return count_ - buckets_.front(); }
   [[nodiscard]] Duration sum() const { return sum_; }
   [[nodiscard]] Duration longest() const { return longest_; }
-  /// The upper bound of the bucket within which `share` of all times lie.
+  /// The upper bound of the bucket that contains the `share` quantile.
   [[nodiscard]] Duration within(double share) const;
 
  private:

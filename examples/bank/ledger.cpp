@@ -7,7 +7,7 @@
 namespace demo {
 namespace {
 
-/// Stands for the way to the database and back.
+/// Simulates the round trip to a database.
 void take_a_moment() { std::this_thread::sleep_for(std::chrono::microseconds(20)); }
 
 }  // namespace

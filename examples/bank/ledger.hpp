@@ -11,8 +11,9 @@
 
 namespace demo {
 
-/// Behaves as a database does: one read and one write are safe by themselves, and take a moment.
-/// What another clerk writes between your read and your write is lost, unless you hold a lock.
+/// Behaves like a database: one read and one write are safe by themselves, and take some time. An
+/// update that another clerk writes between your read and your write is lost, unless you hold a
+/// lock.
 class Ledger {
  public:
   explicit Ledger(const std::vector<Account>& accounts);
@@ -20,22 +21,22 @@ class Ledger {
   /// The balance.
   Money sum(const std::string& id) const;
 
-  /// Reads the balance, adds, writes it back; gives what it wrote.
+  /// Reads the balance, adds, writes it back; returns the new balance.
   Money add(const std::string& id, Money amount);
 
-  /// Whether the balance is what the journal says, in which every amount ever added stands.
+  /// Whether the balance equals the journal, which contains every amount ever added.
   bool adds_up(const std::string& id) const;
 
-  /// What is left at the end of the day.
+  /// The totals at the end of the day.
   struct Closing {
     Money balances = 0;         ///< of all accounts together
     std::uint64_t updates = 0;  ///< that were written
-    std::uint64_t lost = 0;     ///< of them overwritten by a clerk who had not seen them
+    std::uint64_t lost = 0;     ///< updates overwritten by a clerk who had not seen them
   };
   Closing close() const;
 
  private:
-  /// Read and written as a whole: so `updates` counts those that this balance is made of.
+  /// Read and written as a whole, so `updates` counts the updates that this balance contains.
   struct Page {
     Money balance = 0;
     std::uint64_t updates = 0;

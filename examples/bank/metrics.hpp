@@ -8,11 +8,11 @@
 
 namespace demo {
 
-/// An HTTP server on a thread of its own; it ends with the object.
+/// An HTTP server on its own thread; it stops when the object is destroyed.
 class Metrics {
  public:
-  /// `address`: host and port, of which 0 is any free one. Throws std::runtime_error where nothing
-  /// can be served there, or where this program was built without prometheus-cpp.
+  /// `address`: host and port; port 0 selects a free one. Throws std::runtime_error if the address
+  /// cannot be served, or if this program was built without prometheus-cpp.
   explicit Metrics(const std::string& address);
   Metrics(const Metrics&) = delete;
   Metrics& operator=(const Metrics&) = delete;

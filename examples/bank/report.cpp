@@ -17,7 +17,7 @@ double part(std::uint64_t some, std::uint64_t all) {
 
 std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
-/// The headings of a table stand back.
+/// Table headings are dimmed.
 void show_headings(const Screen& screen, const std::string& title, const std::string& columns) {
   screen.print("");
   screen.print("  " + screen.ink(Ink::bold, title) + screen.ink(Ink::dim, columns));
@@ -35,7 +35,7 @@ std::string holder_of(const std::vector<Account>& accounts, const std::string& i
   return found == accounts.end() ? id : found->holder;
 }
 
-/// How often one had to wait there.
+/// The share of calls with a noticeable wait.
 double crowd(const Histogram& waits) { return part(waits.noticed(), waits.count()); }
 
 }  // namespace

@@ -12,21 +12,21 @@
 
 namespace demo {
 
-/// Where clerks stood in line: a bar for each of the accounts with the most waiting.
+/// Where clerks waited: a bar for each of the accounts with the most waiting.
 void show_contention(const Screen& screen, const std::vector<Account>& accounts,
                      const Waits::Seen& waits);
 
-/// How long each wait was.
+/// The distribution of the waiting times.
 void show_waits(const Screen& screen, const Waits::Seen& waits);
 
-/// How long each method took, lock and body.
+/// The duration of each method, including lock and body.
 void show_methods(const Screen& screen, const Stopwatch& stopwatch);
 
-/// What is worth knowing beside the tables.
+/// Further facts beside the tables.
 void show_facts(const Screen& screen, const std::vector<Account>& accounts,
                 const Waits::Seen& waits, const Day& day);
 
-/// The books of a day.
+/// The books at the end of a day.
 struct Books {
   Money opening = 0;
   Tally tally;

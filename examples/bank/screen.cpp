@@ -18,7 +18,7 @@ std::string_view environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// Containers often have no locale at all: their terminal speaks UTF-8 all the same.
+/// Containers often have no locale, but their terminal supports UTF-8.
 bool speaks_utf8() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const std::string_view locale = environment(name);
@@ -59,7 +59,7 @@ std::string Screen::bar(double share, int width) const {
     return ink(Ink::bar, fmt::format("{:<{}}", fmt::format("{:#<{}}", "", cells), width));
   }
   constexpr std::array<std::string_view, 8> parts{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  // Something is never drawn as nothing.
+  // A value above zero gets at least one eighth.
   const auto eighths = static_cast<int>(share > 0 ? std::max(1L, std::lround(full * 8)) : 0L);
   std::string cells;
   for (int i = 0; i < eighths / 8; ++i) cells += "█";

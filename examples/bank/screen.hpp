@@ -21,13 +21,13 @@ class Screen {
 
   void print(std::string_view text) const;
 
-  /// `text` in that colour, where there are colours.
+  /// `text` in that colour, if colours are supported.
   [[nodiscard]] std::string ink(Ink ink, std::string_view text) const;
 
-  /// `width` columns, `share` (0 to 1) of them filled, in eighths where the terminal can.
+  /// `width` columns, `share` (0 to 1) of them filled, in eighths if the terminal supports it.
   [[nodiscard]] std::string bar(double share, int width) const;
 
-  /// A tick or a cross, in its colour.
+  /// A tick or a cross, in colour.
   [[nodiscard]] std::string mark(bool good) const;
 
   /// "210 µs", "4.1 ms", "1.32 s"
@@ -40,7 +40,7 @@ class Screen {
   bool terminal_ = false;
   bool colours_ = false;
   bool utf8_ = true;
-  std::int64_t told_ = 0;  // whole seconds that have a line already
+  std::int64_t told_ = 0;  // whole seconds that were printed already
 };
 
 }  // namespace demo

@@ -12,8 +12,8 @@
 
 namespace demo {
 
-/// `stopwatch | LOCKED(...) AROUND(...) { ... }` times the wait and the body, and knows the method
-/// from the join point: nothing about it is written twice.
+/// `stopwatch | LOCKED(...) AROUND(...) { ... }` times the wait and the body. The method's name
+/// comes from the join point, so it is not written twice.
 class Stopwatch : public latchkey::Aspect {
  public:
   template <class Proceed>
@@ -22,7 +22,7 @@ class Stopwatch : public latchkey::Aspect {
     return proceed();
   }
 
-  /// By the method's name, "Bank::deposit".
+  /// By the method's name, for example "Bank::deposit".
   [[nodiscard]] std::map<std::string_view, Histogram> laps() const {
     const std::lock_guard lock(mutex_);
     return laps_;

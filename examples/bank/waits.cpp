@@ -14,8 +14,8 @@ void Waits::on_event(const latchkey::Event& event) {
     const auto place = event.key.find(before);
     if (place == std::string::npos) return;
     const std::string id = event.key.substr(place + before.size());
-    // Only the time in which somebody else was in the way: a free lock costs no waiting, however
-    // far its server is.
+    // Only the time during which another owner held the lock: a free lock needs no waiting, even on
+    // a distant server.
     const auto waited = event.contended.value_or(std::chrono::nanoseconds(0));
     if (seen_.all.count() == 0 || waited > seen_.all.longest()) seen_.longest_at = id;
     seen_.by_account[id].add(waited);

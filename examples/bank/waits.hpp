@@ -14,21 +14,21 @@
 
 namespace demo {
 
-/// Every grant says how long somebody else was in the way: all that the report knows of waiting
-/// comes from there.
+/// Every grant event has the time during which another owner held the lock; the report uses only
+/// these times.
 class Waits : public latchkey::Listener {
  public:
   void on_event(const latchkey::Event& event) override;
 
-  /// Events come a little after what they tell of: waits until `grants` of them are here or given
-  /// up as dropped, at most a second.
+  /// Events arrive slightly later than they happen: waits until `grants` of them have arrived or
+  /// were reported as dropped, at most a second.
   void settle(std::uint64_t grants);
 
   struct Seen {
     std::map<std::string, Histogram, std::less<>> by_account;  ///< by the account's id
     Histogram all;
-    std::string longest_at;     ///< the id where the longest wait was
-    std::uint64_t dropped = 0;  ///< events that came faster than they could be told
+    std::string longest_at;     ///< the account id of the longest wait
+    std::uint64_t dropped = 0;  ///< events that came faster than the listener could take them
   };
   [[nodiscard]] Seen seen() const;
 

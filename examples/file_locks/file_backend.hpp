@@ -24,8 +24,8 @@
 
 namespace demo {
 
-/// The row of one key: a file that says who holds it and until when, locked by flock while it is
-/// looked at. A process that dies lets go of the flock, and its row ends with its lease.
+/// The row of one key: a file with the holder and the end of its lease, locked by flock during
+/// access. If a process dies, the kernel releases its flock, and its row ends with its lease.
 class Row {
  public:
   explicit Row(const std::filesystem::path& path) : path_(path) {
@@ -38,14 +38,14 @@ class Row {
       struct stat now{};
       if (::fstat(file_, &now) != 0) fail("look at");
       if (now.st_nlink > 0) break;
-      ::close(file_);  // its last holder took it away while this one waited for it
+      ::close(file_);  // the last holder removed it while this process waited for it
     }
     char text[128] = {};
     const ssize_t size = ::pread(file_, text, sizeof text - 1, 0);
     if (size < 0) fail("read");
     char holder[64] = {};
     long long ends = 0;
-    if (std::sscanf(text, "%63s %lld", holder, &ends) != 2) return;  // nobody's, or half written
+    if (std::sscanf(text, "%63s %lld", holder, &ends) != 2) return;  // no holder, or half written
     holder_ = holder;
     ends_ = latchkey::Clock::time_point(std::chrono::nanoseconds(ends));
   }
@@ -62,7 +62,7 @@ class Row {
 
   void write(const std::string& who, latchkey::Clock::time_point ends) {
     const std::string text = who + " " + std::to_string(ends.time_since_epoch().count()) + "\n";
-    // Shorter first: half a row is nobody's, never somebody else's.
+    // Truncates first: a half-written row has no holder, never a wrong one.
     if (::ftruncate(file_, 0) != 0) fail("write");
     if (::pwrite(file_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
       fail("write");
@@ -77,7 +77,7 @@ class Row {
     const std::system_error error(errno, std::generic_category(),
                                   std::string("cannot ") + what + " " + path_.string());
     if (file_ >= 0) ::close(file_);
-    throw error;  // nobody can tell who holds the lock
+    throw error;  // the outcome is unknown
   }
 
   std::filesystem::path path_;
@@ -86,8 +86,8 @@ class Row {
   latchkey::Clock::time_point ends_{};
 };
 
-/// `file:/run/bank` keeps its rows in that folder, which must lie on this machine, and which a
-/// restart of the machine must empty: the clock that leases are measured by begins anew then.
+/// `file:/run/bank` keeps its rows in that folder. The folder must be on this machine, and a
+/// restart of the machine must empty it, because the clock that measures leases starts again then.
 class FileBackend final : public latchkey::SimpleBackend {
  public:
   FileBackend(std::filesystem::path folder, latchkey::Clock& clock)
@@ -130,14 +130,14 @@ class FileBackend final : public latchkey::SimpleBackend {
   }
 
  private:
-  /// Who looks for a row makes one: it goes where nobody holds it.
+  /// Opening a row creates its file; the file is removed if nobody holds the key.
   latchkey::Outcome gone(Row& row, latchkey::Clock::time_point now) {
     if (!row.held(now)) row.remove();
     return SimpleBackend::gone();
   }
 
-  /// Any key as a file's name, two keys never as the same: what is no letter or digit is %XX. Names
-  /// end at 255 bytes, so long ones are cut into folders.
+  /// Maps any key to a unique file name: bytes other than letters and digits become %XX. A name may
+  /// have at most 255 bytes, so long names are split into folders.
   std::filesystem::path path_of(std::string_view key) const {
     std::string name;
     std::filesystem::path path = folder_;
@@ -158,7 +158,8 @@ class FileBackend final : public latchkey::SimpleBackend {
   latchkey::Clock& clock_;
 };
 
-/// For register_backend("file", ...): from then on Locks::connect and latchkey.yaml know file:.
+/// For register_backend("file", ...), after which Locks::connect and latchkey.yaml accept file:
+/// URIs.
 inline std::unique_ptr<latchkey::Backend> make_file_backend(std::string_view uri,
                                                             const latchkey::Options& options) {
   const std::string_view folder = uri.substr(uri.find(':') + 1);

@@ -1,4 +1,4 @@
-// Aspects: what is done around a body, and how it is put there.
+// Aspects: code that runs around a body, and its composition.
 #pragma once
 
 #include <latchkey/cxx20.hpp>
@@ -22,16 +22,16 @@ namespace latchkey {
 ///       return proceed();    // the body's result, exactly: a reference stays one
 ///     }
 ///
-/// `proceed` may be called once, or not at all, or again; what `around` throws reaches the caller.
-/// `a | b` is a around b. `aspect AROUND(arguments) { body }` runs the body inside it, and
-/// `latchkey::decorate(aspect, callable)` makes a callable that does so at every call. An lvalue
-/// aspect is used where it is, a temporary is kept.
+/// `around` may call `proceed` once, not at all, or several times; exceptions of `around` reach the
+/// caller. In `a | b` a is the outer one. `aspect AROUND(arguments) { body }` runs the body inside
+/// the aspect, and `latchkey::decorate(aspect, callable)` makes a callable that does so at every
+/// call. An lvalue aspect is used by reference, a temporary is moved.
 struct Aspect {
-  /// For aspects whose macro says where they are written: gives the place of a decorated callable.
+  /// For aspects with a macro that knows its location: returns the place of a decorated callable.
   using Place = detail::NoPlace;
   /// For aspects that name their site at compile time.
   static constexpr const char* fixed_site_name() noexcept { return nullptr; }
-  /// For aspects that have something to say of the site; `Inner` is what the inner ones say.
+  /// For aspects that describe the site; `Inner` are the notes of the inner aspects.
   template <class Call, class Result, const SiteNote* Inner>
   static constexpr const SiteNote* site_notes() noexcept {
     return Inner;
@@ -43,7 +43,7 @@ namespace detail {
 template <class T>
 inline constexpr bool is_aspect = std::is_base_of_v<Aspect, std::remove_reference_t<T>>;
 
-/// Two aspects, one around the other. A reference where the aspect was an lvalue.
+/// Two aspects, one around the other. An lvalue aspect is kept by reference.
 template <class Outer, class Inner>
 class Both : public Aspect {
   using OuterType = std::remove_cvref_t<Outer>;
@@ -87,7 +87,7 @@ class Both : public Aspect {
   Inner inner_;
 };
 
-/// A decorator that met its arguments and waits for the body.
+/// A decorator and its arguments, before the body.
 template <class Decorator, class Call>
 struct Ready {
   Decorator& decorator;
@@ -96,14 +96,14 @@ struct Ready {
 
 }  // namespace detail
 
-/// `outer | inner`: the left one is further out.
+/// `outer | inner`: the left aspect is the outer one.
 template <class Outer, class Inner>
   requires(detail::is_aspect<Outer> && detail::is_aspect<Inner>)
 constexpr detail::Both<Outer, Inner> operator|(Outer&& outer, Inner&& inner) {
   return {std::forward<Outer>(outer), std::forward<Inner>(inner)};
 }
 
-/// What AROUND(arguments) stands for: the arguments, their names, and the place.
+/// The expansion of AROUND(arguments): the arguments, their names, and the location.
 template <FixedString Names, class Where, class... Arguments>
 auto with_arguments(Where, Arguments&&... arguments) noexcept {
   static_assert(detail::are_names(Names.view()),
@@ -115,8 +115,8 @@ auto with_arguments(Where, Arguments&&... arguments) noexcept {
 
 namespace detail {
 
-/// `decorator && with_arguments<...>(...) && body`: binds below `|`, so that a composition needs no
-/// parentheses.
+/// `decorator && with_arguments<...>(...) && body`: binds weaker than `|`, so that a composition
+/// needs no parentheses.
 template <class Decorator, FixedString Names, class Where, class Index, class... Arguments>
 auto operator&&(Decorator&& decorator, Call<Names, Where, Index, Arguments...>&& call) noexcept {
   static_assert(is_aspect<Decorator>,
@@ -125,7 +125,7 @@ auto operator&&(Decorator&& decorator, Call<Names, Where, Index, Arguments...>&&
   return Ready<std::remove_reference_t<Decorator>, Call<Names, Where, Index, Arguments...>>{
       decorator, call};
 }
-/// Runs the body, and is what registers the site.
+/// Runs the body. Its instantiation registers the site.
 template <class Decorator, class Call, class Body>
 [[nodiscard(
     "latchkey: the result of this body is thrown away: write return LOCKED(...) AROUND(...) { ... "

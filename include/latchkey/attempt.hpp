@@ -1,4 +1,4 @@
-// Everything that one acquire can be told.
+// The options of one acquire.
 #pragma once
 
 #include <chrono>
@@ -14,19 +14,19 @@ namespace latchkey {
 
 class Site;
 
-/// The decorated place that asks: what events, LockTimeout and reports of lock order name.
+/// The decorated place of an acquire. Events, LockTimeout and lock-order warnings name it.
 struct Origin {
-  const Site* site = nullptr;       ///< null: no LOCKED asked
-  std::string_view key_template{};  ///< what the key was made from; lives as long as the program
+  const Site* site = nullptr;       ///< null: the caller is not a LOCKED
+  std::string_view key_template{};  ///< the template of the key; lives as long as the program
 };
 
-/// What an owner does that asks for a key it holds already, in the same type.
+/// What an acquire does if its owner already holds the key in the same type.
 enum class Reentry : std::uint8_t {
-  count,   ///< the hold is counted once more
-  refuse,  ///< WouldDeadlock
+  count,   ///< counts the hold once more
+  refuse,  ///< throws WouldDeadlock
 };
 
-/// Spells `Reentry::refuse` in `.reentry(latchkey::refuse)`.
+/// For `.reentry(latchkey::refuse)`.
 inline constexpr Reentry refuse = Reentry::refuse;
 
 /// One acquire. The defaults are LOCKED's: REENTRANT, at most 3 s of waiting, a lease of 30 s.
@@ -34,7 +34,7 @@ struct Attempt {
   LockType type = LockType::REENTRANT;
   Wait wait = std::chrono::seconds(3);
   Lease lease = std::chrono::seconds(30);
-  /// Ends the wait with Cancelled. If a stop was requested before the call, nothing is sent.
+  /// Ends the wait with Cancelled. If stop is requested before the call, nothing is sent.
   std::stop_token cancel{};
   Reentry reentry = Reentry::count;
   Origin origin{};

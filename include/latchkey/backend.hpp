@@ -1,4 +1,4 @@
-// The seam between locks and the place where they live.
+// The interface between locks and the service that keeps them.
 #pragma once
 
 #include <latchkey/cxx20.hpp>
@@ -20,36 +20,36 @@
 
 namespace latchkey {
 
-/// What is asked of a backend. One attempt each; nothing is retried below this seam.
+/// The operations of a backend. Each is one attempt; a backend retries nothing.
 ///
-/// | verb          | what it does                                              | outcomes      |
+/// | verb          | effect                                                    | outcomes      |
 /// |---------------|-----------------------------------------------------------|---------------|
-/// | acquire       | grants {key, type} to `id` for `lease`, or says who is in | granted, busy |
-/// |               | the way. Asked again by a holder: the lease starts anew,  |               |
-/// |               | the token stays. FAIR enters (or keeps) its place in the  |               |
+/// | acquire       | grants {key, type} to `id` for `lease`, or reports the    | granted, busy |
+/// |               | holder. Repeated by a holder: the lease starts anew, the  |               |
+/// |               | token stays. FAIR enters (or keeps) its place in the      |               |
 /// |               | queue if busy                                             |               |
-/// | acquire_all   | all of `members` or none                                  | granted, busy |
+/// | acquire_all   | acquires all of `members` or none                         | granted, busy |
 /// | renew         | the lease of `id` ends in `lease` from now; never earlier | granted, gone |
 /// |               | than before                                               |               |
-/// | verify        | does `id` still hold? Changes nothing                     | granted, gone |
+/// | verify        | checks whether `id` still holds; changes nothing          | granted, gone |
 /// | downgrade     | the WRITE of `id` becomes a READ of the same id, with     | granted, gone |
 /// |               | `lease`                                                   |               |
 /// | expire        | the lease of `id` ends in `lease` from now, or as it      | granted, gone |
-/// |               | would before; asked for where `expires` is offered        |               |
-/// | release       | `id` holds no longer                                      | granted, gone |
-/// | leave         | `id` gives up its acquire, whatever came of it: its place | granted, gone |
-/// |               | in the queue, or its hold, ends; a WRITE also where a     |               |
+/// |               | would before; sent only if `expires` is offered           |               |
+/// | release       | ends the hold of `id`                                     | granted, gone |
+/// | leave         | `id` gives up its acquire, whatever its outcome: its      | granted, gone |
+/// |               | place in the queue, or its hold, ends; a WRITE also if a  |               |
 /// |               | downgrade has made a READ of it                           |               |
-/// | subscribe     | from its outcome on, notifications about the key (FAIR:   | granted       |
+/// | subscribe     | once it completes, notifications about the key (FAIR:     | granted       |
 /// |               | about this id) reach the sink                             |               |
-/// | unsubscribe   | no more of them                                           | granted       |
+/// | unsubscribe   | ends these notifications                                  | granted       |
 /// | inspect       | fills `info`                                              | granted       |
 /// | list          | appends the locked keys that match the glob `key` to      | granted       |
 /// |               | `names`                                                   |               |
-/// | force_release | ends every hold of the key, whoever has it                | granted, gone |
+/// | force_release | ends every hold of the key, whoever the holders are       | granted, gone |
 ///
-/// Each may also end as `unknown` (no answer: it may run, may have run, or may never run) or as
-/// `refused` (the backend says no: a permission, a wrong type).
+/// Each may also end as `unknown` (no reply: it may run, may have run, or may never run) or as
+/// `refused` (the backend rejects it: a permission, a wrong type).
 enum class Verb : std::uint8_t {
   acquire,
   acquire_all,
@@ -66,7 +66,7 @@ enum class Verb : std::uint8_t {
   force_release,
 };
 
-/// The verb's name, for messages and traces.
+/// The name of the verb, for messages and traces.
 [[nodiscard]] std::string_view to_string(Verb verb) noexcept;
 
 /// One member of an acquire_all.
@@ -76,76 +76,77 @@ struct Member {
   HoldId id;
 };
 
-/// One request. The submitter owns it and keeps it, and the text that `key` points to, unchanged
-/// until it is completed; the backend keeps no pointer to it after that.
+/// One request. The submitter owns it. The submitter keeps it, and the text that `key` points to,
+/// unchanged until it is completed; the backend keeps no pointer to it after that.
 struct Request {
   Verb verb = Verb::acquire;
   LockType type = LockType::REENTRANT;
   std::uint32_t tokens = 1;  ///< acquire, FENCED: how many fencing tokens to reserve
   std::string_view key;      ///< with its prefix; 1 byte to 1 KiB
-  std::size_t hash = 0;      ///< latchkey's own: the key's hash, where it is known already
+  std::size_t hash = 0;      ///< for latchkey's own use: the key's hash, if it is known already
   HoldId id;
   std::chrono::milliseconds lease{};  ///< acquire, acquire_all, renew, downgrade, expire
-  /// acquire, FAIR: how long the place in the queue lives without being asked for again.
+  /// acquire, FAIR: how long the place in the queue lasts unless the acquire is repeated.
   std::chrono::milliseconds queue_wait{};
-  /// acquire, renew, downgrade, release, leave: what people shall read of the holder as long as it
-  /// holds, where the backend has a place for it; empty: nothing.
+  /// acquire, renew, downgrade, release, leave: a description of the holder for people, to be kept
+  /// while it holds, if the backend can store it; empty: none.
   std::string_view note{};
   std::span<const Member> members{};          ///< acquire_all
   LockInfo* info = nullptr;                   ///< inspect
   std::vector<std::string>* names = nullptr;  ///< list
-  /// When the submitter asked, read before it submits: a lease granted in the same process may
+  /// A time that the submitter read before it submitted: a lease granted in the same process may
   /// count from here, never from earlier.
   Clock::time_point sent{};
-  void* context = nullptr;  ///< the submitter's own
-  Request* next = nullptr;  ///< the backend's own while the request is under way
+  void* context = nullptr;  ///< for the submitter's use
+  Request* next = nullptr;  ///< for the backend's use while the request is under way
 };
 
-/// What became of a request.
+/// The result of a request.
 struct Outcome {
   enum class Kind : std::uint8_t { granted, busy, gone, unknown, refused };
 
   Kind kind = Kind::unknown;
   /// granted, FENCED: the last token of the block reserved; 0: none.
   std::uint64_t token = 0;
-  /// busy: ask again after this time at the latest: then the holder's lease will have ended, or
-  /// something may have changed that nobody tells; empty: neither is known.
+  /// busy: try again after this time at the latest: by then the holder's lease has ended, or
+  /// something may have changed without a notification. Empty: neither is known.
   std::optional<std::chrono::milliseconds> retry_after{};
-  /// busy, acquire_all: the first member in the way.
+  /// busy, acquire_all: the index of the first member that is busy.
   std::uint32_t busy_member = 0;
-  /// busy: who holds, where known. unknown and refused: why, as a clause without a full stop.
+  /// busy: the holder, if it is known. unknown and refused: the reason, as a clause without a full
+  /// stop.
   std::string text{};
-  /// unknown, refused: the request was not sent and will not be: there is nothing to give back.
+  /// unknown, refused: the request was not sent and will not be: there is nothing to release.
   bool never_ran = false;
 };
 
-/// Something that happened without having been asked for.
+/// An event that the backend publishes without a request.
 struct Notification {
   enum class Kind : std::uint8_t {
-    released,   ///< `key` may be free: whoever waits for it asks again (FAIR: `id` is next)
-    granted,    ///< `id` was given the lock by its last holder
+    released,   ///< `key` may be free: its waiters try again (FAIR: `id` is next)
+    granted,    ///< the last holder passed the lock to `id`
     gone,       ///< `id` no longer holds `key`
-    link_down,  ///< no key, no id: answers will not come for a while
-    link_up,    ///< the link is back: notifications may have been missed, holds may be gone
-    warning,    ///< no key, no id: `Backend::warning` has something new to say
+    link_down,  ///< no key, no id: replies will not arrive for a while
+    link_up,    ///< the connection is back: notifications may have been missed, holds may be gone
+    warning,    ///< no key, no id: the text of `Backend::warning` has changed
   };
 
   Kind kind = Kind::released;
   std::string_view key{};
   HoldId id{};
-  std::string_view server{};  ///< link_down and link_up: of several which; empty: there is one
-  std::string_view text{};    ///< the same: why, as a clause without a full stop
+  std::string_view server{};  ///< link_down, link_up: which of several servers; empty: there is one
+  std::string_view text{};    ///< link_down, link_up: the reason, as a clause without a full stop
 };
 
-/// A connection of a backend when its Locks are made.
+/// The state of one connection of a backend when its Locks are made.
 struct Connection {
   std::string server{};  ///< as in Notification
   bool up = true;
-  std::string why{};  ///< down: why, as a clause without a full stop
+  std::string why{};  ///< if down: the reason, as a clause without a full stop
 };
 
-/// Where outcomes and notifications go. Called only by the thread that is inside `drive`, with none
-/// of the backend's mutexes held; it may submit further requests.
+/// Receives outcomes and notifications. Called only by a thread that is inside `drive`, with none
+/// of the backend's mutexes held. It may submit further requests.
 class Sink {
  public:
   virtual void completed(Request& request, Outcome&& outcome) noexcept = 0;
@@ -155,19 +156,20 @@ class Sink {
   ~Sink() = default;
 };
 
-/// What a backend offers. Asked once, when the Locks are made.
+/// The features of a backend. Queried once, when the Locks are made.
 struct Capabilities {
   bool reentrant = true, fair = false, read_write = false, fenced = false;
   /// acquire_all works for any keys (all), for keys of one partition (Backend::same_partition), or
   /// not at all (none).
   enum class OneStep : std::uint8_t { none, partition, all } one_step = OneStep::none;
-  /// Subscriptions deliver; without it waiters poll.
+  /// Subscriptions deliver notifications; without this, waiters poll.
   bool pushes = false;
-  /// A request runs after all that were submitted before it, also where those ended as unknown.
+  /// A request runs after all that were submitted before it, even if those ended as unknown.
   bool in_order = false;
   /// Grants can wait for replicas.
   bool replica_acknowledgement = false;
-  /// expire works: what LOCKED's hold_for keeps ends in time although its process ends before.
+  /// expire works: the time of LOCKED's hold_for ends at the backend even if the process ends
+  /// before.
   bool expires = false;
   /// inspect, list and force_release work.
   bool administration = false;
@@ -175,11 +177,11 @@ struct Capabilities {
   [[nodiscard]] bool offers(LockType type) const noexcept;
 };
 
-/// One connection to a place where locks live.
+/// One connection to a service that keeps locks.
 ///
-/// It makes one attempt and never blocks on it, never retries, logs, reads a policy or starts a
-/// thread. All members are thread-safe. A third party writes a SimpleBackend instead, unless its
-/// service can push.
+/// It makes one attempt for each request. It never blocks on an attempt, never retries, logs, reads
+/// a policy or starts a thread. All members are thread-safe. To add a backend, derive from
+/// SimpleBackend unless the service can push notifications.
 class Backend {
  public:
   Backend() = default;
@@ -189,7 +191,8 @@ class Backend {
 
   [[nodiscard]] virtual Capabilities capabilities() const noexcept = 0;
 
-  /// One acquire_all may name both keys. Asked only if `capabilities` says OneStep::partition.
+  /// Whether one acquire_all may name both keys. Called only if `capabilities` has
+  /// OneStep::partition.
   [[nodiscard]] virtual bool same_partition(std::string_view /*key*/,
                                             std::string_view /*other*/) const noexcept {
     return false;
@@ -198,34 +201,36 @@ class Backend {
   /// Scheme, host, port and database for messages; never a user name or a password.
   [[nodiscard]] virtual std::string describe() const = 0;
 
-  /// What speaks against this place for locks, as a clause without a full stop; empty: nothing.
-  /// Asked when the Locks are made, and after a notification that says so; told to the listener.
+  /// A reason against using this service for locks, as a clause without a full stop; empty: none.
+  /// Queried when the Locks are made and after a notification `warning`, and passed to the
+  /// listener.
   [[nodiscard]] virtual std::string warning() const { return {}; }
 
-  /// Its connections, of whose changes sinks are told by link_down and link_up: once for each
-  /// change. Empty: it has none that could be lost. Asked once, when the Locks are made.
+  /// The backend's connections. Sinks get one link_down or link_up for each change of a connection.
+  /// Empty: it has no connection that could be lost. Queried once, when the Locks are made.
   [[nodiscard]] virtual std::vector<Connection> connections() const { return {}; }
 
-  /// Queues the requests and returns; the sink is not called from here. Requests submitted by one
-  /// thread, or by several that take turns under a mutex, are attempted in that order. Every
-  /// request is completed exactly once, in any order, by whichever thread drives.
+  /// Queues the requests and returns; does not call the sink. Requests submitted by one thread, or
+  /// by several threads one after the other under a mutex, are attempted in that order. Every
+  /// request is completed exactly once, in any order, by a thread inside `drive`.
   virtual void submit(std::span<Request* const> requests, Sink& sink) = 0;
 
-  /// Answers `request` here and now, where that takes no longer than to queue it: locks in the same
-  /// process. False: it was not looked at, submit it. The sink is not called from here; it is where
-  /// notifications go. `outcome` is as new. Of one verb either all requests are answered so or
-  /// none.
+  /// Completes `request` immediately if that takes no longer than to queue it: for locks in the
+  /// same process. Returns false if it did not touch the request: submit it then. Does not call the
+  /// sink, which receives later notifications. `outcome` is newly made. For one verb either all
+  /// requests are completed in this manner or none.
   virtual bool answer(Request& request, Outcome& outcome, Sink& sink);
 
-  /// Lends the calling thread to the backend until something was delivered to a sink by it,
-  /// `parker` (the calling thread's own) is unparked, or the time is over. Any number of threads at
-  /// once. A thread that submitted and then drives until its parker is unparked by its sink is
-  /// never left behind. Resources: whoever needs the backend's progress drives it; nobody else
-  /// does.
+  /// Uses the calling thread for the backend's work until that thread has delivered something to a
+  /// sink, `parker` (the calling thread's own) is unparked, or `until` has passed. Any number of
+  /// threads at once. A thread that submits and then drives until its sink unparks it is always
+  /// woken. Only these threads make progress for the backend: a thread that needs progress must
+  /// drive.
   virtual void drive(Parker& parker, Clock::time_point until) = 0;
 
-  /// Called in the child after a fork, with no other thread alive: drops what belongs to the parent
-  /// (sockets are closed without a byte) and every request under way, uncompleted.
+  /// Called in the child after a fork, while no other thread exists: drops everything that belongs
+  /// to the parent (closes sockets without sending a byte) and every request under way,
+  /// uncompleted.
   virtual void forget_parent() noexcept {}
 };
 

@@ -1,4 +1,4 @@
-// What time it is, and waiting until: the only source of both in latchkey.
+// The clock: the only source of time, and of waiting for a time, in latchkey.
 #pragma once
 
 #include <chrono>
@@ -9,11 +9,11 @@
 
 namespace latchkey {
 
-/// Time as leases need it: it never jumps, and it goes on while the machine sleeps.
+/// Time as leases need it: it never jumps, and it continues while the machine is suspended.
 ///
-/// The system's clock reads CLOCK_BOOTTIME, so a laptop that slept past a lease finds the lock lost
-/// when it wakes. `testing::ManualClock` moves only when it is told to. Thread-safe; a clock
-/// outlives whatever was given it.
+/// The system clock reads CLOCK_BOOTTIME, so after a suspend longer than the lease a holder finds
+/// its lock lost. `testing::ManualClock` advances only when a test advances it. Thread-safe. A
+/// clock must outlive every object that uses it.
 class Clock {
  public:
   using duration = std::chrono::nanoseconds;
@@ -27,27 +27,27 @@ class Clock {
   Clock& operator=(const Clock&) = delete;
   virtual ~Clock() = default;
 
-  /// The time now, since an origin of the clock's own choosing.
+  /// The time since an origin that the clock chooses.
   [[nodiscard]] virtual time_point now() const noexcept = 0;
 
   /// A time that is not after now, and before it by no more than a tick of the system's timer: 1 to
-  /// 10 ms, or longer where a virtual machine's ticks come late. Cheaper than now(): for what may
-  /// seem earlier than it was and never later, such as the start of a lease.
+  /// 10 ms, or longer if a virtual machine's ticks are late. Cheaper than now(). For times that may
+  /// be too early but never too late, such as the start of a lease.
   [[nodiscard]] virtual time_point recent() const noexcept { return now(); }
 
-  /// Blocks on `condition` with `lock` held, at the latest until `deadline` by this clock.
-  /// May return early, as condition variables do: the caller looks again.
+  /// Blocks on `condition` with `lock` held until it is notified, or until `deadline` by this
+  /// clock. May return early, as condition variables do: the caller checks its condition again.
   virtual void wait_until(std::unique_lock<std::mutex>& lock, std::condition_variable& condition,
                           time_point deadline) = 0;
 
-  /// The system's clock. Never destroyed.
+  /// The system clock. Never destroyed.
   [[nodiscard]] static Clock& system() noexcept;
 
-  /// Later than any time a clock gives.
+  /// Later than any time that a clock returns.
   static constexpr time_point never() noexcept { return time_point::max(); }
 };
 
-/// `start + length`, or `Clock::never()` where that would overflow: a wait for ever is
+/// `start + length`, or `Clock::never()` if that overflows: a wait without a limit is
 /// milliseconds::max().
 template <class Rep, class Period>
 constexpr Clock::time_point later(Clock::time_point start,

@@ -1,4 +1,4 @@
-// Whether a body has done its work when it returns.
+// Whether a body has finished its work when it returns.
 #pragma once
 
 #include <latchkey/cxx20.hpp>
@@ -19,7 +19,7 @@ concept Awaitable = requires(R& result) { result.await_ready(); } || requires(R&
 template <class R>
 concept Coroutine = requires { typename R::promise_type; };
 
-/// std::future, std::shared_future and their kin.
+/// std::future, std::shared_future and similar types.
 template <class R>
 concept Future = requires(R& result) {
   result.get();
@@ -27,7 +27,7 @@ concept Future = requires(R& result) {
   result.valid();
 };
 
-/// A view computes when it is read; one with data() and size() is a window on what is there.
+/// A view computes when it is read. A view with data() and size() refers to existing elements.
 template <class R>
 concept LazyView =
     std::is_class_v<R> && std::ranges::enable_view<R> && !requires(R& result) { result.data(); };
@@ -38,7 +38,7 @@ struct WithCallOperator {
 template <class R>
 struct MaybeTwoCallOperators : R, WithCallOperator {};
 
-/// Naming the operator is ambiguous exactly where R has one too, a template included.
+/// Naming the operator is ambiguous exactly if R has one too, even as a template.
 template <class R>
 constexpr bool has_call_operator() {
   if constexpr (std::is_class_v<R> && !std::is_final_v<R>) {
@@ -60,21 +60,21 @@ constexpr bool guess_completes();
 
 }  // namespace detail
 
-/// False for results that carry work which runs after the body has returned, when the lock is free
-/// again: futures, threads, awaitables, coroutines, generators, lazy views, callables; and for
-/// structs, containers, optionals and other templates that hold one of the first four. Under LOCKED
-/// such a body does not compile. A type for which the guess is wrong says so:
+/// False for results that carry work which runs after the body has returned, when the lock is
+/// released already: futures, threads, awaitables, coroutines, generators, lazy views, callables;
+/// and for structs, containers, optionals and other templates that hold one of the first four.
+/// Under LOCKED such a body does not compile. Correct a wrong guess for a type by a specialisation:
 ///
 ///     template <>
 ///     inline constexpr bool latchkey::completes_at_return<Finished> = true;
 ///
-/// Of a struct the first twelve members are looked at, of a class with private members none.
+/// Of a struct the first twelve members are examined, of a class with private members none.
 template <class R>
 inline constexpr bool completes_at_return = detail::guess_completes<R>();
 
 namespace detail {
 
-/// How far into each other structs and templates are looked at.
+/// How many levels of nested structs and templates are examined.
 inline constexpr int levels_looked_at = 4;
 
 template <class R>
@@ -88,7 +88,7 @@ constexpr bool holds_work();
 template <class R, int Levels>
 concept CarriesWork = RunsLater<R> || holds_work<R, Levels>();
 
-/// Initialises whatever carries work, or whatever there is, or nothing.
+/// Converts to any type that carries work; Whatever converts to any type, Nothing to none.
 template <int Levels>
 struct Work {
   template <class R>
@@ -104,7 +104,7 @@ struct Nothing {};
 template <std::size_t>
 using WhateverAt = Whatever;
 
-// A member that takes Nothing takes everything, as std::any does.
+// A member that accepts Nothing accepts every type, as std::any does.
 template <class R, int Levels, std::size_t... Before, std::size_t... After>
 constexpr bool is_work_at(std::index_sequence<Before...>, std::index_sequence<After...>) {
   return requires { R{WhateverAt<Before>{}..., Work<Levels>{}, WhateverAt<After>{}...}; } &&
@@ -132,7 +132,8 @@ constexpr std::size_t members_looked_at() {
   }
 }
 
-/// Of std::optional<T>, std::vector<T>, std::pair<T, U>, std::unique_ptr<T>: T and U.
+/// True for std::optional<T>, std::vector<T>, std::pair<T, U>, std::unique_ptr<T> and the like if T
+/// or U carries work.
 template <class R, int Levels>
 inline constexpr bool is_template_of_work = false;
 template <template <class...> class Template, class... Arguments, int Levels>

@@ -1,4 +1,4 @@
-// C++20 or one sentence.
+// Rejects an older standard with a one-sentence error.
 #pragma once
 
 #if __cplusplus < 202002L

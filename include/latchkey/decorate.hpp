@@ -1,4 +1,4 @@
-// The macros of latchkey, in their long and their short spelling.
+// The macros of latchkey, with their long and their short names.
 #pragma once
 
 #include <latchkey/cxx20.hpp>
@@ -6,8 +6,8 @@
 #include <latchkey/decorate/decorated.hpp>
 #include <latchkey/decorate/macros.hpp>
 
-// LATCHKEY_LOCKED and its like always exist. Where a short name is taken by somebody else, define
-// LATCHKEY_NO_SHORT_MACROS before the first header of latchkey.
+// LATCHKEY_LOCKED and the other long names always exist. If a short name collides with another one,
+// define LATCHKEY_NO_SHORT_MACROS before the first header of latchkey.
 #ifndef LATCHKEY_NO_SHORT_MACROS
 #define LOCKED(...) LATCHKEY_LOCKED(__VA_ARGS__)
 #define LOCKED_BY(...) LATCHKEY_LOCKED_BY(__VA_ARGS__)

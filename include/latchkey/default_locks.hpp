@@ -1,4 +1,4 @@
-// The Locks that a decorated call uses when nobody says which.
+// The Locks of decorated calls without `.in(...)`.
 #pragma once
 
 #include <latchkey/cxx20.hpp>
@@ -7,21 +7,22 @@ namespace latchkey {
 
 class Locks;
 
-/// What `latchkey::install(...)` named, or a `testing::ScopedLocks` for as long as it lives. Throws
-/// NotConfigured before that. Lock-free; the reference stays good for ever, a ScopedLocks' for its
-/// scope.
+/// The Locks given to `latchkey::install(...)`, or those of a `testing::ScopedLocks` while it
+/// lives. Throws NotConfigured if there are none. Lock-free. The reference stays valid for ever;
+/// that of a ScopedLocks for its scope.
 [[nodiscard]] const Locks& default_locks();
 
 namespace detail {
 
-/// Makes `locks` the default for good, unless there is one: then false. It must never be destroyed.
+/// Makes `locks` the default permanently. Returns false if there is a default already. `locks` must
+/// never be destroyed.
 [[nodiscard]] bool install_default(const Locks& locks) noexcept;
 
-/// What is used instead of what is installed; null: nothing.
+/// The Locks that override the installed ones; null: none.
 [[nodiscard]] const Locks* overriding_locks() noexcept;
 
-/// From now on `locks` are used instead of what is installed; null: what is installed. Gives what
-/// was used instead until now. Thread-safe, but whoever nests must end in reverse order.
+/// Makes `locks` override the installed Locks; null: ends the override. Returns the previous
+/// override. Thread-safe. Nested overrides must end in reverse order.
 const Locks* override_default(const Locks* locks) noexcept;
 
 }  // namespace detail

@@ -1,4 +1,5 @@
-// Everything that latchkey throws. Answers are values; ignorance and refusal are exceptions.
+// All exceptions of latchkey. A definite reply of the backend is a return value; an unknown outcome
+// and a rejection are exceptions.
 #pragma once
 
 #include <latchkey/cxx20.hpp>
@@ -16,20 +17,20 @@
 
 namespace latchkey {
 
-/// What an error is about: key, lock type and the backend (scheme, host, port, database; never a
-/// user name or a password).
+/// The context of an error: key, lock type and backend (scheme, host, port, database; never a user
+/// name or a password).
 struct LockSite {
   std::string key;
   LockType type = LockType::REENTRANT;
   std::string backend;
-  /// The decorated method that asked, "Bank::deposit (bank.cpp:12)"; empty: no LOCKED asked.
+  /// The decorated method, "Bank::deposit (bank.cpp:12)"; empty: the caller is not a LOCKED.
   std::string method{};
-  /// What that LOCKED says, "key template 'account:{id}', lease 30000 ms".
+  /// The terms of that LOCKED, "key template 'account:{id}', lease 30000 ms".
   std::string terms{};
   bool body_ran = false;
 };
 
-/// The root: `catch (const latchkey::Error&)` catches all of them.
+/// The base class: `catch (const latchkey::Error&)` catches all of them.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -41,20 +42,20 @@ class Error : public std::runtime_error {
   }
   ~Error() override = default;
 
-  /// True: the body of a decorated call that the error came out of has run, completely or in part,
-  /// so a call that is repeated does that work again. False: no decorated body has begun. What
-  /// Lock, Locks and Hold throw says false until it leaves a decorated body.
+  /// True: the error left a decorated call whose body ran, completely or in part, so repeating the
+  /// call repeats that work. False: no decorated body began. Errors of Lock, Locks and Hold return
+  /// false until they leave a decorated body.
   [[nodiscard]] bool body_ran() const noexcept { return body_ran_.load(std::memory_order_relaxed); }
 
-  /// For aspects: the error leaves a body that has begun.
+  /// For aspects: records that the error leaves a body that has begun.
   void note_body_ran() noexcept { body_ran_.store(true, std::memory_order_relaxed); }
 
  private:
   std::atomic<bool> body_ran_{false};  // one error may be thrown on several threads
 };
 
-/// An error about one lock. Of a decorated call the sentence begins with the method and ends with
-/// the template of the key, the lease, and whether the body ran.
+/// An error about one lock. For a decorated call, what() begins with the method and ends with the
+/// key template, the lease, and whether the body ran.
 class LockError : public Error {
  public:
   LockError(LockSite site, const std::string& sentence);
@@ -62,7 +63,7 @@ class LockError : public Error {
   [[nodiscard]] const std::string& key() const noexcept { return site_.key; }
   [[nodiscard]] LockType type() const noexcept { return site_.type; }
   [[nodiscard]] const std::string& backend() const noexcept { return site_.backend; }
-  /// The decorated method that asked, with its place; empty: no LOCKED asked.
+  /// The decorated method and its location; empty: the caller is not a LOCKED.
   [[nodiscard]] const std::string& method() const noexcept { return site_.method; }
 
  private:
@@ -75,7 +76,7 @@ class LockTimeout : public LockError {
   LockTimeout(LockSite site, std::chrono::milliseconds waited, std::string holder);
 
   [[nodiscard]] std::chrono::milliseconds waited() const noexcept { return waited_; }
-  /// Who held it, as far as that is known; empty otherwise.
+  /// The holder of the lock, if it is known; empty otherwise.
   [[nodiscard]] const std::string& holder() const noexcept { return holder_; }
 
  private:
@@ -83,39 +84,39 @@ class LockTimeout : public LockError {
   std::string holder_;
 };
 
-/// The lock ended before its holder did: others may have held it meanwhile.
+/// The hold ended before its holder released it: others may have held the lock meanwhile.
 class LockLost : public LockError {
  public:
   explicit LockLost(LockSite site, std::optional<std::chrono::milliseconds> held = std::nullopt);
 
-  /// From the grant until the loss was found out; empty: not known.
+  /// The time from the grant until the loss was noticed; empty: unknown.
   [[nodiscard]] std::optional<std::chrono::milliseconds> held() const noexcept { return held_; }
 
  private:
   std::optional<std::chrono::milliseconds> held_;
 };
 
-/// An unlock by somebody who does not hold the lock.
+/// An unlock by an owner that does not hold the lock.
 class NotOwner : public LockError {
  public:
   explicit NotOwner(LockSite site);
 };
 
-/// ASSERT_HELD: no decorated call of this thread holds the key, or one does and has lost it.
+/// ASSERT_HELD failed: no decorated call of this thread holds the key, or one held it and lost it.
 class NotHeld : public LockError {
  public:
   explicit NotHeld(LockSite site, bool lost = false);
 };
 
-/// The owner holds the key already in a way in which this acquire could never end.
+/// The owner already holds the key in a mode in which this acquire could never succeed.
 class WouldDeadlock : public LockError {
  public:
-  /// `holder`: the decorated method that holds it as `held`; empty: none. `refused`: only
-  /// `.reentry(refuse)` is in the way.
+  /// `held`: the type in which the owner holds the key. `holder`: the decorated method that holds
+  /// it; empty: none. `refused`: only `.reentry(refuse)` prevents the acquire.
   WouldDeadlock(LockSite site, LockType held, const std::string& holder = {}, bool refused = false);
 };
 
-/// The wait was ended by the stop token given to `cancel_with`.
+/// The stop token given to `cancel_with` ended the wait.
 class Cancelled : public LockError {
  public:
   explicit Cancelled(LockSite site);
@@ -127,7 +128,7 @@ class Closed : public LockError {
   explicit Closed(LockSite site);
 };
 
-/// Nobody can tell: the backend gave no answer. The lock may or may not be free.
+/// The backend gave no definite reply. The lock may or may not be free.
 class BackendUnavailable : public LockError {
  public:
   BackendUnavailable(LockSite site, const std::string& reason);
@@ -137,46 +138,46 @@ class BackendUnavailable : public LockError {
   BackendUnavailable(LockSite site, const std::string& reason, Release);
 };
 
-/// The backend did not confirm a release: nobody can tell whether the lock was still held at its
-/// end. latchkey repeats the release; the lock ends at the latest with its lease. What the lock
+/// The backend did not confirm a release: it is unknown whether the lock was still held then.
+/// latchkey repeats the release; the lock ends with its lease at the latest. The work that the lock
 /// guarded is done.
 class ReleaseUnconfirmed : public BackendUnavailable {
  public:
   ReleaseUnconfirmed(LockSite site, const std::string& reason);
 };
 
-/// The backend answered, and said no.
+/// The backend rejected the request.
 class BackendRefused : public LockError {
  public:
   BackendRefused(LockSite site, const std::string& reason);
 };
 
-/// A key template, or a key made from it, that cannot be used.
+/// A key template, or a key rendered from it, that cannot be used.
 class KeyError : public Error {
  public:
   using Error::Error;
 };
 
-/// A mistake in a policy file, or all of them. `line` and `column` count from 1; 0 where the file
-/// has no such place.
+/// An error in a policy file, or all errors of the file. `line` and `column` count from 1; 0 if the
+/// error has no position in the file.
 class PolicyError : public Error {
  public:
   PolicyError(std::string file, int line, int column, const std::string& sentence);
-  /// All mistakes of one file: the sentences of all, one to a line, and the place of the first.
-  /// There is at least one.
+  /// All errors of one file: what() has one line for each, and the position is that of the first.
+  /// `all` is not empty.
   explicit PolicyError(std::vector<PolicyError> all);
 
   [[nodiscard]] const std::string& file() const noexcept { return file_; }
   [[nodiscard]] int line() const noexcept { return line_; }
   [[nodiscard]] int column() const noexcept { return column_; }
-  /// Each mistake on its own, in the order of the file; this one where it stands alone.
+  /// Each error by itself, in the order of the file; for a single error a list of this one.
   [[nodiscard]] std::vector<PolicyError> all() const;
 
  private:
   std::string file_;
   int line_;
   int column_;
-  std::shared_ptr<const std::vector<PolicyError>> all_{};  // null: it stands alone
+  std::shared_ptr<const std::vector<PolicyError>> all_{};  // null: a single error
 };
 
 /// A decorated call before `latchkey::install(...)`.

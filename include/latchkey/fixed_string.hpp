@@ -1,4 +1,4 @@
-// A text that can be a template argument: key templates, argument names, field names.
+// A string that can be a template argument: key templates, argument names, field names.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 
 namespace latchkey {
 
-/// Implicit from a string literal, so that `Key<"account:{account.id}">` can be written. A
-/// structural type: every member is public because a template argument must be, not to be used.
+/// Implicit from a string literal, so that `Key<"account:{account.id}">` compiles. The members are
+/// public only because a structural type requires it.
 template <std::size_t N>
 struct FixedString {
   char data[N + 1] = {};
@@ -19,7 +19,7 @@ struct FixedString {
     for (std::size_t i = 0; i < N; ++i) data[i] = text[i];
   }
 
-  /// The first N bytes of `text`, which must have them.
+  /// The first N bytes of `text`, which must be at least that long.
   constexpr explicit FixedString(std::string_view text) {
     for (std::size_t i = 0; i < N; ++i) data[i] = text[i];
   }

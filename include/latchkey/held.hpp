@@ -1,4 +1,4 @@
-// What the calling thread's decorated calls hold.
+// The holds of the calling thread's decorated calls.
 #pragma once
 
 #include <latchkey/cxx20.hpp>
@@ -12,20 +12,20 @@
 
 namespace latchkey {
 
-/// The hold of the innermost decorated call that this thread is in; null outside of one, and where
-/// that call runs without its lock (`.when` said no, run_unlocked_dangerously). Good until the body
-/// returns. A Hold that HERE gave is nobody's call: its scope has it by name. It may be asked and
-/// extended; releasing it early makes the call end with LockLost.
+/// The hold of the innermost decorated call that this thread is in. Null outside of decorated calls
+/// and in a call that runs without its lock (`.when` returned false, run_unlocked_dangerously).
+/// Valid until the body returns. A Hold from HERE does not count: its scope has it as a variable.
+/// You may query and extend the hold; if you release it early, the call ends with LockLost.
 [[nodiscard]] Hold* current_hold() noexcept;
 
-/// Throws NotHeld unless this thread holds `key` by a decorated call or by a HERE, and has not lost
-/// it. `key` is the rendered key without the prefix; which Locks it is held in makes no difference.
-/// A HERE counts for the thread that asked for it, for as long as its Hold lives, wherever that is.
-/// What was taken by lock() or acquire() does not count.
+/// Throws NotHeld unless this thread holds `key` by a decorated call or by a HERE and has not lost
+/// it. `key` is the rendered key without the prefix; any Locks count. A HERE counts for the thread
+/// that called it, for as long as its Hold lives, on whichever thread the Hold is. lock() and
+/// acquire() do not count.
 void assert_held(std::string_view key);
 
-/// ASSERT_HELD("account:{account.id}", account): the same for a key template. `Names` are the
-/// arguments' names, separated by commas. With [*] each of the keys must be held.
+/// ASSERT_HELD("account:{account.id}", account): assert_held() for a key template. `Names` are the
+/// arguments' names, separated by commas. With [*] every one of the keys must be held.
 template <FixedString KeyTemplate, FixedString Names, class... Arguments>
 void assert_held(const Arguments&... arguments) {
   if constexpr (Key<KeyTemplate>::many) {

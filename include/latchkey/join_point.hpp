@@ -1,4 +1,4 @@
-// One decorated call, as an aspect sees it.
+// JoinPoint: one decorated call, as an aspect sees it.
 #pragma once
 
 #include <cstddef>
@@ -18,22 +18,22 @@ inline constexpr TypeTag type_tag{reflect::type_name<T>()};
 
 }  // namespace detail
 
-/// Where a call is and what it was given. An aspect's `around` gets it beside `proceed`.
+/// The location and the arguments of a call. An aspect's `around` receives it beside `proceed`.
 ///
-/// It lives as long as the call. Arguments are read through it, never changed: under AROUND they
-/// are the method's own, in a decorated callable the parameters of the wrapper, which the body may
-/// have moved from once `proceed` was called.
+/// It lives as long as the call. Arguments can be read through it but not changed. Under AROUND
+/// they are the method's own variables. In a decorated callable they are the parameters of the
+/// wrapper, from which the body may have moved once `proceed` was called.
 class JoinPoint {
  public:
   JoinPoint(const JoinPoint&) = delete;
   JoinPoint& operator=(const JoinPoint&) = delete;
 
   [[nodiscard]] const Site& site() const noexcept { return *site_; }
-  /// The site's name: "Bank::deposit", or what `.named()` said.
+  /// The site's name: "Bank::deposit", or the name given by `.named()`.
   [[nodiscard]] std::string_view name() const { return site_->name(); }
 
   [[nodiscard]] std::size_t argument_count() const noexcept { return site_->argument_count(); }
-  /// These two throw std::out_of_range.
+  /// argument_name and argument_type throw std::out_of_range.
   [[nodiscard]] std::string_view argument_name(std::size_t position) const {
     return site_->argument_name(position);
   }
@@ -42,7 +42,7 @@ class JoinPoint {
   }
   [[nodiscard]] std::string_view result_type() const { return site_->result_type(); }
 
-  /// The argument at that position, or of that name, if there is one and its type is T; null
+  /// The argument at that position, or with that name, if there is one and its type is T; null
   /// otherwise.
   template <class T>
   [[nodiscard]] const T* get_if(std::size_t position) const noexcept {
@@ -53,7 +53,8 @@ class JoinPoint {
     return get_if<T>(position_of(name));
   }
 
-  /// The same; throws std::invalid_argument with a sentence instead.
+  /// Like get_if, but throws std::invalid_argument with a one-sentence message instead of returning
+  /// null.
   template <class T>
   [[nodiscard]] const T& get(std::size_t position) const {
     if (const T* found = get_if<T>(position)) return *found;
@@ -66,14 +67,14 @@ class JoinPoint {
     return get<T>(position);
   }
 
-  /// The position of the argument of that name; argument_count() where there is none.
+  /// The position of the argument with that name; argument_count() if there is none.
   [[nodiscard]] std::size_t position_of(std::string_view name) const;
 
  protected:
   explicit JoinPoint(const void* const* arguments) noexcept : arguments_(arguments) {}
   ~JoinPoint() = default;
 
-  /// A call knows its site once its result type is known.
+  /// The site is set once the call's result type is known.
   void at(Site& site) noexcept { site_ = &site; }
   [[nodiscard]] Site& own_site() const noexcept { return *site_; }
 

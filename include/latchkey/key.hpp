@@ -1,5 +1,4 @@
-// Keys as templates that are resolved from a call's arguments: the language of
-// docs/keys.md.
+// Key templates that are rendered from a call's arguments. docs/keys.md describes the language.
 #pragma once
 
 #include <latchkey/cxx20.hpp>
@@ -20,10 +19,10 @@
 
 namespace latchkey {
 
-/// A key in code. What is wrong with it is a compile error: syntax when the
-/// type is completed, what it names when check() or render() is instantiated
-/// for a call's arguments. At run time nothing is parsed. Thread-safe as far as
-/// the arguments are: it has no state.
+/// A key template in code. Errors in it are compile errors: syntax errors when the type is
+/// completed, errors in its paths when check() or render() is instantiated for a call's argument
+/// types. Nothing is parsed at run time. It has no state: calls are thread-safe if reading the
+/// arguments is.
 template <FixedString Template>
 struct Key {
  private:
@@ -32,23 +31,22 @@ struct Key {
   using Right = typename Syntax::is_a_key;
 
  public:
-  /// It has [*]: one key for each element.
+  /// The key has [*]: one key for each element.
   static constexpr bool many = Tree::parse.star != 0;
 
   static constexpr std::string_view text() { return Template.view(); }
 
-  /// Compiles if the key fits arguments of these types. `Names` are the
-  /// arguments' names separated by commas, as #__VA_ARGS__ gives them; "" where
-  /// only positions are known.
+  /// Compiles if the key fits arguments of these types. `Names` are the arguments' names separated
+  /// by commas, as #__VA_ARGS__ gives them; "" if only positions are known.
   template <FixedString Names, class... Args>
   static constexpr void check() {
-    // What is wrong has no such member; its name, the wrong word and the right ones stand there.
+    // The name of a missing member shows the cause: the wrong word and the right ones are in it.
     using Verdict = decltype(verdict<Names, std::remove_cvref_t<Args>...>(Slots{}));
     static_cast<void>(sizeof(typename Verdict::fits_the_arguments*));
   }
 
-  /// Replaces what `out` holds. Throws KeyError: a value is absent or empty, or
-  /// the key is longer than 1 KiB; then `out` holds nothing of use.
+  /// Replaces the content of `out`. Throws KeyError if a value is absent or empty or the key is
+  /// longer than 1 KiB; the content of `out` is unspecified then.
   template <FixedString Names, class... Args>
   static void render(KeyBuffer& out, const Args&... args) {
     static_assert(!many, "the key has [*], so it is many keys: render_many() gives them");
@@ -56,8 +54,8 @@ struct Key {
     render_element<Names, Args...>(out, 0, {{args}...}, Slots{});
   }
 
-  /// One key for each element that [*] stands for, in their order, none where
-  /// there are none; one key where there is no [*]. Throws as render() does.
+  /// One key for each element that [*] selects, in their order; empty if there are none. One key if
+  /// the template has no [*]. Throws as render() does.
   template <FixedString Names, class... Args>
   static std::vector<std::string> render_many(const Args&... args) {
     check<Names, Args...>();
@@ -93,7 +91,7 @@ struct Key {
     if constexpr (decltype(verdict<Names, Args...>(Slots{}))::value) {
       detail::Scratch scratch;
       const detail::Reading reading{scratch, element};
-      // One more than there are, because an array cannot be empty.
+      // One more than needed, because an array cannot be empty.
       const detail::Value values[] = {
           detail::read_path<Tree, Tree::path_in(Slot), false, Names, Args...>(arguments,
                                                                               reading)...,
@@ -102,8 +100,7 @@ struct Key {
     }
   }
 
-  // Straight through the template's own texts and its plain values; the rest is
-  // interpreted.
+  // Writes the template's own texts and its plain values directly; other nodes are interpreted.
   template <std::size_t... Piece>
   LATCHKEY_DETAIL_INLINE static void put_all(KeyBuffer& out, const detail::Value* values,
                                              std::index_sequence<Piece...>) {

@@ -1,9 +1,9 @@
-// Everything that a service needs: locks, decorated methods, what they throw.
+// The umbrella header: locks, decorated methods and their errors.
 #pragma once
 
 #include <latchkey/cxx20.hpp>
 
-#if __cplusplus >= 202002L  // otherwise nothing is said but that one sentence
+#if __cplusplus >= 202002L  // an older standard gets the one #error of cxx20.hpp and nothing else
 #include <latchkey/completes_at_return.hpp>
 #include <latchkey/decorate.hpp>
 #include <latchkey/error.hpp>

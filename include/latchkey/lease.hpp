@@ -1,4 +1,4 @@
-// How long a lock may be held before the backend gives it to another.
+// How long a lock may be held before the backend may grant it to another owner.
 #pragma once
 
 #include <chrono>
@@ -6,14 +6,13 @@
 
 namespace latchkey {
 
-/// Spells a lease without an end: held as long as the holder's process lives, by renewing every
-/// third of `Options::watchdog`.
+/// A lease without an end: the process renews it every third of `Options::watchdog` while it lives.
 struct Watchdog {};
 inline constexpr Watchdog watchdog{};
 
 /// The time for which a lock is granted: any std::chrono duration from 10 ms to 10 years, or
-/// `watchdog`. A bare number does not compile; a length out of range is a std::invalid_argument, at
-/// compile time where it is a constant. Resolution: 1 ms, rounded up.
+/// `watchdog`. A bare number does not compile. A length out of range throws std::invalid_argument;
+/// for a constant it is a compile error. Resolution: 1 ms, rounded up.
 class Lease {
  public:
   template <class Rep, class Period>
@@ -23,7 +22,7 @@ class Lease {
 
   [[nodiscard]] constexpr bool is_watchdog() const noexcept { return length_.count() == 0; }
 
-  /// The length that the backend is asked for, where `period` is that of the watchdog.
+  /// The length that is sent to the backend; `period` is Options::watchdog.
   [[nodiscard]] constexpr std::chrono::milliseconds length(
       std::chrono::milliseconds period) const noexcept {
     return is_watchdog() ? period : length_;

@@ -1,4 +1,4 @@
-// Several listeners in the place of one.
+// Several listeners combined into one.
 #pragma once
 
 #include <initializer_list>
@@ -8,19 +8,19 @@
 
 namespace latchkey {
 
-/// Tells each of its listeners everything that those Locks tell it which it was given to:
+/// Passes every event to each of its listeners:
 ///
 ///     latchkey::Listeners both{&log, &metrics};
 ///     auto locks = latchkey::Locks::connect(uri, {.listener = &both});
 ///
-/// In the order in which they were named, on the same thread: one that is slow delays the others,
-/// one that throws does not. They outlive it. Of each a null is left out.
+/// They are called in the given order, on the same thread: a slow listener delays the others, a
+/// listener that throws does not. They must outlive this object. Null pointers are skipped.
 class Listeners final : public Listener {
  public:
   Listeners(std::initializer_list<Listener*> listeners);
 
   void on_event(const Event& event) override;
-  /// Where one of them does.
+  /// True if one of the listeners returns true.
   [[nodiscard]] bool wants_everything() const noexcept override;
 
  private:

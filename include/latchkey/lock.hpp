@@ -21,16 +21,15 @@ class LockSet;
 class SpaceRef;
 }  // namespace detail
 
-/// Names one lock of one Locks, or several at once (Locks::all_of). Without state of its own:
-/// copies are the same lock, and one handle may be used by many threads at once. Meets
-/// TimedLockable.
+/// A handle to one lock of one Locks, or to several locks at once (Locks::all_of). It has no state
+/// of its own: copies refer to the same lock. Thread-safe. Meets TimedLockable.
 ///
-/// What lock() takes is counted per (owner, key, shared or exclusive), apart from Hold objects:
-/// unlock() never ends what acquire() gave, a Hold never ends what lock() took, and the remote hold
-/// goes when the last of both goes.
+/// lock() and acquire() are counted separately. lock() is counted per owner, key, and shared or
+/// exclusive mode: unlock() never ends a Hold from acquire(), and a Hold never ends what lock()
+/// acquired. The hold at the backend ends when no lock() and no Hold remains.
 ///
-/// Every acquire may throw LockTimeout (only those with an end to their wait), WouldDeadlock,
-/// Closed, BackendUnavailable, BackendRefused and std::bad_alloc.
+/// Every acquire may throw LockTimeout (if its wait is bounded), WouldDeadlock, Closed,
+/// BackendUnavailable, BackendRefused and std::bad_alloc.
 class Lock {
  public:
   Lock(const Lock&);
@@ -39,9 +38,9 @@ class Lock {
   Lock& operator=(Lock&&) noexcept;
   ~Lock();
 
-  /// Waits for ever; held under the watchdog.
+  /// Waits without a limit. The watchdog renews the lease.
   void lock();
-  /// One attempt. False: busy.
+  /// Makes one attempt. Returns false if the lock is busy.
   bool try_lock();
   template <class Rep, class Period>
   bool try_lock_for(std::chrono::duration<Rep, Period> wait) {
@@ -51,27 +50,29 @@ class Lock {
   template <class Time, class Length>
   bool try_lock_until(std::chrono::time_point<Time, Length> until) {
     const auto now = Time::now();
-    if (until <= now) return try_lock();  // a time long past would overflow in the difference
+    if (until <= now) return try_lock();  // the difference could overflow for a time long ago
     return try_lock_within(Wait(until - now));
   }
 
-  /// Undoes one lock(). A loss, a silent server, or "not the owner" go to the listener: a throw
-  /// from here would end the process that uses std::scoped_lock.
+  /// Undoes one lock(). Reports errors (the hold was lost, the server does not reply, the caller is
+  /// not the owner) to the listener: an exception would end a process that uses std::scoped_lock.
   void unlock() noexcept;
 
-  /// The same, and says it. False: it had been lost. Throws NotOwner, BackendRefused and, if the
-  /// backend does not answer, ReleaseUnconfirmed, which is a BackendUnavailable.
+  /// Like unlock(), but returns or throws the result. Returns false if the hold had been lost.
+  /// Throws NotOwner, BackendRefused and, if the backend does not reply, ReleaseUnconfirmed, which
+  /// is a BackendUnavailable.
   bool release();
 
-  /// Waits, at most `wait`; throws LockTimeout when the lock was busy for all of it.
+  /// Waits for the lock for at most `wait`. Throws LockTimeout if it was busy all that time.
   Hold acquire(Wait wait = forever, Lease lease = watchdog);
 
-  /// The same; nullopt where acquire throws LockTimeout.
+  /// Like acquire(), but returns nullopt instead of throwing LockTimeout.
   std::optional<Hold> try_acquire(Wait wait = std::chrono::milliseconds(0), Lease lease = watchdog);
 
-  /// With its prefix. Of several a text for messages that names them, or the first of many.
+  /// The key with its prefix. For several keys: a text for messages that lists them, or the first
+  /// ones.
   [[nodiscard]] const std::string& key() const noexcept { return key_; }
-  /// Of several the first one's.
+  /// For several keys: the type of the first one.
   [[nodiscard]] LockType type() const noexcept { return type_; }
 
  private:
@@ -87,7 +88,7 @@ class Lock {
   std::string key_;
   LockType type_;
   std::optional<Owner> owner_;
-  std::shared_ptr<const detail::LockSet> several_{};  // null: the one that key_ names
+  std::shared_ptr<const detail::LockSet> several_{};  // null: one lock, `key_`
 };
 
 }  // namespace latchkey

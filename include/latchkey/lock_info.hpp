@@ -1,4 +1,4 @@
-// What a backend says of a key when it is asked.
+// The backend's information about a key.
 #pragma once
 
 #include <chrono>
@@ -11,26 +11,27 @@
 
 namespace latchkey {
 
-/// One holder as the backend knows it.
+/// One holder, as the backend reports it.
 struct HolderInfo {
   std::string id;  ///< `<uuid>:<number>`, as HoldId::text() gives it
-  /// Holds counted at the backend (Java re-enters there).
+  /// The holds counted at the backend (Redisson counts re-entry there).
   std::uint32_t count = 1;
-  std::optional<std::chrono::milliseconds> left;  ///< of its lease; empty where it has no end
-  /// What it says of itself (Options::announce): "Bank::deposit (bank.cpp:12) on web-3, process 7".
+  std::optional<std::chrono::milliseconds> left;  ///< of its lease; empty if the lease has no end
+  /// The holder's own description (Options::announce): "Bank::deposit (bank.cpp:12) on web-3,
+  /// process 7".
   std::string announced{};
 };
 
-/// A look at one key at one moment: true when the backend answered, not necessarily any longer.
+/// The state of one key when the backend replied. It may have changed since then.
 struct LockInfo {
   std::string key;
   bool locked = false;
-  /// The type family that is known to the backend: READ, WRITE, or REENTRANT for any plain lock.
+  /// The type family that the backend knows: READ, WRITE, or REENTRANT for any plain lock.
   LockType type = LockType::REENTRANT;
   std::vector<HolderInfo> holders;
-  /// Owners that wait in the backend's own queue (FAIR), in their order.
+  /// Owners that wait in the backend's own queue (FAIR), in the order of the queue.
   std::vector<std::string> queue;
-  /// The last fencing token given for the key, where there is one.
+  /// The last fencing token given for the key, if there is one.
   std::optional<std::uint64_t> fencing_token;
 };
 

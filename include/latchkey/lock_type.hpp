@@ -1,4 +1,4 @@
-// The five ways in which a key can be locked.
+// The five lock types.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace latchkey {
 
-/// What a holder asks of its key.
+/// How a key is locked.
 ///
 /// | type      | who may hold                                                        |
 /// |-----------|---------------------------------------------------------------------|
@@ -21,10 +21,10 @@ namespace latchkey {
 /// Mixing families on one key is safe (the other family counts as busy) but never useful.
 enum class LockType : std::uint8_t { REENTRANT, FAIR, READ, WRITE, FENCED };
 
-/// True for the one type that several owners may hold at once.
+/// True for the one type that several owners can hold at the same time.
 constexpr bool is_shared(LockType type) noexcept { return type == LockType::READ; }
 
-/// The enumerator's own spelling: "REENTRANT", "FAIR", "READ", "WRITE" or "FENCED".
+/// The name of the enumerator: "REENTRANT", "FAIR", "READ", "WRITE" or "FENCED".
 constexpr std::string_view to_string(LockType type) noexcept {
   switch (type) {
     case LockType::REENTRANT: return "REENTRANT";
@@ -36,7 +36,7 @@ constexpr std::string_view to_string(LockType type) noexcept {
   return "?";
 }
 
-/// The type of that name in capitals; empty for any other word.
+/// The type with that name in capitals; empty for any other text.
 constexpr std::optional<LockType> parse_lock_type(std::string_view name) noexcept {
   for (LockType type :
        {LockType::REENTRANT, LockType::FAIR, LockType::READ, LockType::WRITE, LockType::FENCED}) {

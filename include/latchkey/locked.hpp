@@ -28,11 +28,11 @@
 namespace latchkey {
 namespace detail {
 
-/// For a conversion that never is.
+/// Declared for a conversion that is never instantiated.
 template <class T>
 T nobodys();
 
-/// Marks the place of a LOCKED_BY, whose text is no key but a policy's name.
+/// Marks a LOCKED_BY. Its text is the name of a policy and not a key.
 template <class Where>
 struct ByPolicy : Where {};
 template <class Where>
@@ -58,7 +58,7 @@ inline constexpr LockFacts lock_facts{
     !std::is_same_v<typename Decorator::Terms::Unavailable, Raise>,
     is_for_scope<Call>};
 
-/// What LOCKED says of its site: its key or keys, and what a policy is checked against.
+/// The note of a LOCKED site: its key or keys, and the facts that a policy is checked against.
 template <FixedString KeyTemplate, class Decorator, class Call, class Result, const SiteNote* Inner>
 inline constexpr SiteNote lock_note{Decorator::by_policy ? lock_by_kind : lock_kind,
                                     KeySet<KeyTemplate>::shown.view(), Inner,
@@ -66,26 +66,29 @@ inline constexpr SiteNote lock_note{Decorator::by_policy ? lock_by_kind : lock_k
 
 }  // namespace detail
 
-/// Runs a body under the lock that `KeyTemplate` names, or under several locks at once if it has
-/// [*] or was made by KEYS (Locks::all_of). Made by LOCKED(key, type, wait, lease), or by hand by
-/// `latchkey::locked<"key">(place) * latchkey::terms(type, wait, lease)`; used before AROUND, in
-/// DECORATED, or applied to a callable.
+/// Runs a body under the lock that `KeyTemplate` names. If the template has [*] or was made by
+/// KEYS, it runs the body under several locks at once (Locks::all_of). The macro form is
+/// LOCKED(key, type, wait, lease); the form without macros is `latchkey::locked<"key">(place) *
+/// latchkey::terms(type, wait, lease)`. It stands before AROUND or in DECORATED, or is applied to a
+/// callable.
 ///
-/// A call renders the key, acquires, runs the body, releases:
+/// A call renders the key, acquires the lock, runs the body and releases the lock:
 ///
-/// | what happens              | by default              | said otherwise                     |
-/// |---------------------------|-------------------------|------------------------------------|
-/// | busy for the whole wait   | LockTimeout             | on_timeout(skip), ...              |
-/// | nobody can tell           | BackendUnavailable      | on_unavailable(skip), ...          |
-/// | lost while the body ran   | LockLost after the body | on_lost(report): to the listener   |
-/// | release was not confirmed | ReleaseUnconfirmed      | on_lost(report), on_unavailable(…) |
-/// |                           |                         | but raise: to the listener         |
-/// | the body throws           | released; it goes on    |                                    |
-/// | anything else             | thrown                  | no_throw()                         |
+/// | event                      | by default              | alternatives                       |
+/// |----------------------------|-------------------------|------------------------------------|
+/// | busy for the whole wait    | LockTimeout             | on_timeout(skip), ...              |
+/// | no definite backend reply  | BackendUnavailable      | on_unavailable(skip), ...          |
+/// | lost while the body ran    | LockLost after the body | on_lost(report): to the listener   |
+/// | release was not confirmed  | ReleaseUnconfirmed      | on_lost(report), or on_unavailable |
+/// |                            |                         | with anything but raise: to the    |
+/// |                            |                         | listener                           |
+/// | the body throws            | released, then rethrown |                                    |
+/// | any other error            | thrown                  | no_throw()                         |
 ///
-/// The body's exception always wins. After LockLost and an unconfirmed release the body's work is
-/// done: only its protection failed, or the end of it is not known. Error::body_ran() tells both
-/// from errors before the body. Thread-safe as far as what it was given is.
+/// The body's exception takes precedence over errors of the lock. After LockLost and
+/// ReleaseUnconfirmed the body's work is done: its protection ended too early, or the end of its
+/// protection is unknown. Error::body_ran() distinguishes these two from errors before the body. A
+/// call is thread-safe if its arguments and the functions in its options are.
 template <FixedString KeyTemplate, class Where, class Options>
 struct [[nodiscard("latchkey: LOCKED(...) alone locks nothing: write LOCKED(...) AROUND(arguments) "
                    "{ body }; or auto "
@@ -93,12 +96,12 @@ struct [[nodiscard("latchkey: LOCKED(...) alone locks nothing: write LOCKED(...)
          gnu::warn_unused]] Locked : Aspect {
   using Place = Where;
   using Terms = Options;
-  /// Made by LOCKED_BY: `KeyTemplate` names a policy, which says everything.
+  /// Made by LOCKED_BY: `KeyTemplate` names a policy, and the policy supplies all settings.
   static constexpr bool by_policy = detail::is_by_policy<Where>;
 
   Options options;
 
-  /// What the aspect core calls.
+  /// Called by the aspect core (aspect.hpp).
   template <FixedString Names, class Here, std::size_t... Index, class... Arguments, class Proceed>
   auto around(detail::Call<Names, Here, std::index_sequence<Index...>, Arguments...>& call,
               Proceed&& proceed) const -> decltype(proceed()) {
@@ -130,7 +133,7 @@ struct [[nodiscard("latchkey: LOCKED(...) alone locks nothing: write LOCKED(...)
     if constexpr (Options::always_runs) {
       const detail::Entry entry = detail::enter_named(locked, call, shown, enter);
       if constexpr (detail::can_be_skipped<Result>()) {
-        // Only a policy lets such a call go on without its lock.
+        // Only a policy can let such a call continue without its lock.
         if (entry != detail::Entry::held && locked.decided(entry) != detail::Entry::held) {
           return detail::skipped<Result>(entry);
         }
@@ -170,13 +173,13 @@ struct [[nodiscard("latchkey: LOCKED(...) alone locks nothing: write LOCKED(...)
     }
   }
 
-  /// Form (c) for a LOCKED in parentheses: a callable that locks at every call.
+  /// Form (c) for a LOCKED in parentheses: makes a callable that locks at every call.
   template <class Function>
   auto operator()(Function&& function) const {
     return detail::decorate_at<Where>(Locked(*this), std::forward<Function>(function));
   }
 
-  /// Nothing is: this is how the compiler comes to speak of a LOCKED without a body.
+  /// Never converts. It exists for the compile error about a LOCKED without a body.
   template <class T>
     requires(!detail::is_aspect<T>)
   operator T() const {  // NOLINT(google-explicit-constructor)
@@ -195,11 +198,11 @@ struct [[nodiscard("latchkey: LOCKED(...) alone locks nothing: write LOCKED(...)
 
 namespace detail {
 
-/// A key that waits for its terms.
+/// A key template, before `*` adds its terms.
 template <FixedString KeyTemplate, class Where>
 struct KeyAt {};
 
-/// Binds below the members that were said of the terms and above `|`.
+/// `*` binds weaker than the member calls on the terms, and stronger than `|`.
 template <FixedString KeyTemplate, class Where, class Options>
 Locked<KeyTemplate, Where, Options> operator*(KeyAt<KeyTemplate, Where>, Options&& options) {
   return {{}, std::move(options)};
@@ -212,24 +215,25 @@ auto operator*(KeyAt<KeyTemplate, Where>, Applied<Options, Function>&& applied) 
 
 }  // namespace detail
 
-/// LOCKED by hand: `latchkey::locked<"key">(place) * latchkey::terms(type, wait, lease)`. `place`
-/// is a captureless callable of a type of its own that says where a decorated callable was written:
-/// `[] { return std::source_location::current(); }`.
+/// LOCKED without the macro: `latchkey::locked<"key">(place) * latchkey::terms(type, wait, lease)`.
+/// `place` is a captureless callable of a unique type. It returns the source location of a
+/// decorated callable: `[] { return std::source_location::current(); }`.
 template <FixedString KeyTemplate, class Where = detail::NoPlace>
 detail::KeyAt<KeyTemplate, Where> locked(Where = {}) noexcept {
   return {};
 }
 
-/// LOCKED_BY by hand: `latchkey::locked_by<"money">(place) * latchkey::terms()`. Key, type, wait,
-/// lease and strategies come from the policy of that name, which `install_from` loads; a call
-/// before that throws NotConfigured. What is said behind it holds where the policy says nothing.
+/// LOCKED_BY without the macro: `latchkey::locked_by<"money">(place) * latchkey::terms()`. The
+/// policy of that name, which `install_from` loads, supplies key, type, wait, lease and strategies.
+/// A call before `install_from` throws NotConfigured. Options written after it apply to everything
+/// that the policy does not set.
 template <FixedString PolicyName, class Where = detail::NoPlace>
 detail::KeyAt<PolicyName, detail::ByPolicy<Where>> locked_by(Where = {}) noexcept {
   return {};
 }
 
-/// What stands after the key in LOCKED, each only if those before it are there: a LockType
-/// (REENTRANT), a wait (3 s), a lease (30 s).
+/// The terms that follow the key in LOCKED, in this order: a LockType (default REENTRANT), a wait
+/// (3 s), a lease (30 s). A term can be given only if all before it are given.
 template <class... Terms>
 LockOptions<> terms(const Terms&... said) {
   if constexpr (detail::CheckTerms<Terms...>::good) {

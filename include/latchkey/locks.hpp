@@ -1,4 +1,4 @@
-// A place where locks live.
+// A connection to the backend that keeps locks.
 #pragma once
 
 #include <latchkey/cxx20.hpp>
@@ -29,87 +29,92 @@ class LockSet;
 class LockSpace;
 }  // namespace detail
 
-/// One connection to a place where locks live, with everything that holds need: a queue per key,
-/// the watchdog's timer, the notifier. Thread-safe; copies are the same Locks. Locks, Lock and Hold
-/// keep the shared state alive: the last of them to go closes the connection.
+/// One connection to a backend, with everything that holds need: a queue per key, the timer that
+/// renews leases, and the notifier that calls the listener. Thread-safe; copies refer to the same
+/// Locks. Locks, Lock and Hold share ownership of the state: the connection closes when the last of
+/// them is destroyed.
 ///
-/// No thread runs until the first hold needs its deadline watched (the timer) or somebody must be
-/// told of something (the notifier). After a fork, the child's Locks own nothing and have a UUID of
-/// their own.
+/// Threads start on demand: the timer when the first hold needs its deadline watched, the notifier
+/// when there is the first event to deliver. After a fork, the child's Locks own nothing and have a
+/// UUID of their own.
 class Locks {
  public:
-  /// Locks at `uri`, for example "memory:" or "redis://127.0.0.1:6379/0". Connects before it
-  /// returns, so a mistake shows here and not at the first lock: it may wait for
-  /// `options.command_timeout`. Throws std::invalid_argument for a URI or options that make no
-  /// sense, BackendUnavailable if nothing answers, and BackendRefused if the server will not serve
-  /// these Locks (a wrong password, a replica). With `options.startup = Startup::allow_down` a
-  /// server that does not answer is no error: the listener is warned, and locks are granted as soon
-  /// as it answers. Of a quorum's servers those that do not answer may come later in any case.
+  /// Connects to `uri`, for example "memory:" or "redis://127.0.0.1:6379/0". Connects before it
+  /// returns, so that an error is found here and not at the first lock; this may block for
+  /// `options.command_timeout`. Throws std::invalid_argument for a malformed URI or invalid
+  /// options, BackendUnavailable if nothing answers, and BackendRefused if the server rejects these
+  /// Locks (a wrong password, a replica). With `options.startup = Startup::allow_down` a server
+  /// that does not answer is not an error: the listener gets a warning, and locks are granted as
+  /// soon as the server answers. A quorum never requires all of its servers to be up.
   static Locks connect(std::string_view uri, Options options = {});
 
-  /// Locks over a backend of your own.
+  /// Uses a backend that you supply.
   explicit Locks(std::unique_ptr<Backend> backend, Options options = {});
 
-  /// Throws KeyError for a key that is empty or longer than 1 KiB with its prefix, and
-  /// std::invalid_argument for a type that the backend does not offer.
+  /// A handle to the lock of `key`; sends nothing. Throws KeyError for a key that is empty or that,
+  /// with its prefix, is longer than 1 KiB, and std::invalid_argument for a type that the backend
+  /// does not offer.
   [[nodiscard]] Lock lock(std::string key, LockType type = LockType::REENTRANT) const;
   [[nodiscard]] ReadWriteLock read_write(std::string key) const;
 
-  /// Several locks as one: held when all are held, lost when one is lost, given back together.
-  /// Types may differ, and so may the Locks that they come from; one that has no owner of its own
-  /// takes this Locks'. A lock that is named twice is taken once. A hold of it ends with its
-  /// earliest member. Throws KeyError: no lock at all, more than 1 000, one key with two types.
+  /// Combines several locks into one: it is held when all are held, lost when one is lost, and all
+  /// are released together. Types may differ, and the locks may come from different Locks; a lock
+  /// without an owner of its own uses the owner of this Locks. A lock that occurs twice is acquired
+  /// once. The deadline of a hold is the earliest of its members'. Throws KeyError for no lock at
+  /// all, for more than 1 000, and for one key with two types.
   ///
-  /// Everybody takes keys in the same order (by their bytes, then by backend), so callers that hold
-  /// nothing else never deadlock, in whichever order they name them. That is not promised to
-  /// callers who hold other locks meanwhile, nor between processes that spell a backend's URI
-  /// differently.
+  /// All callers acquire keys in the same order (by their bytes, then by backend). Callers that
+  /// hold no other locks therefore never deadlock, in whichever order they list the locks. This is
+  /// not promised to callers that hold other locks meanwhile, nor between processes that spell a
+  /// backend's URI differently.
   [[nodiscard]] Lock all_of(std::vector<Lock> locks) const;
 
-  /// One acquire with everything that can be told it: what LOCKED calls. `key` is taken as it is
-  /// apart from the prefix. Throws what Lock::acquire throws, and Cancelled.
+  /// One acquire with all its options; LOCKED calls this. Only the prefix is added to `key`. Throws
+  /// what Lock::acquire throws, and Cancelled.
   Hold acquire(std::string_view key, const Attempt& attempt) const;
-  /// The same; nullopt where acquire throws LockTimeout.
+  /// Like acquire(), but returns nullopt instead of throwing LockTimeout.
   std::optional<Hold> try_acquire(std::string_view key, const Attempt& attempt) const;
 
-  /// The same for several keys at once, as all_of takes them. Throws KeyError where there is none.
+  /// Like acquire(), for several keys at once with the rules of all_of. Throws KeyError if `keys`
+  /// is empty.
   Hold acquire_all(std::span<const std::string> keys, const Attempt& attempt) const;
   std::optional<Hold> try_acquire_all(std::span<const std::string> keys,
                                       const Attempt& attempt) const;
 
-  /// The same Locks for another owner: see Owner.
+  /// The same Locks with another owner; see Owner.
   [[nodiscard]] Locks with_owner(Owner owner) const;
 
-  /// What the backend says of `key` now. These three throw BackendUnavailable and BackendRefused.
+  /// The backend's state of `key`. inspect, list and force_release throw BackendUnavailable and
+  /// BackendRefused.
   [[nodiscard]] LockInfo inspect(std::string_view key) const;
-  /// Keys that are locked now and match the glob `pattern` (`*`, `?`, `[…]`), with their prefix.
+  /// The locked keys that match the glob `pattern` (`*`, `?`, `[…]`), with their prefix.
   [[nodiscard]] std::vector<std::string> list(std::string_view pattern = "*") const;
-  /// Takes the lock from whoever holds it. False: nobody did. Its holder finds out at its next
-  /// check.
+  /// Ends every hold of the lock, whoever the holders are. Returns false if nobody held it. A
+  /// holder notices the loss at its next check.
   bool force_release(std::string_view key) const;
 
-  /// No acquire is granted from now on: waiters end with Closed. Gives holders `drain` to release;
-  /// what is held after that is released here and lost to its holder. Returns once every release
-  /// was answered, or after Options::command_timeout more. What release_after or hold_for keeps
-  /// stays locked for as long as was asked, where the backend can end it by itself. The listener is
-  /// told all of it before this returns, and is not called afterwards: it may go then.
+  /// Stops granting locks: waiters end with Closed. Holders have `drain` to release; holds that
+  /// remain after it are released here and are lost to their holders. Returns when every release
+  /// has a reply, or after Options::command_timeout more. A key that release_after or hold_for
+  /// keeps locked stays locked for that time, if the backend supports `expire`. The listener has
+  /// received all events when this returns, and is not called afterwards: it may be destroyed then.
   void close(std::chrono::milliseconds drain) const;
 
-  /// What they were made with.
+  /// The options that these Locks were made with.
   [[nodiscard]] const Options& options() const noexcept;
 
-  /// Where these Locks take the time from.
+  /// The clock of these Locks.
   [[nodiscard]] Clock& clock() const noexcept;
 
-  /// Hands an event to the listener, after all that it was told before; for aspects which keep an
-  /// error from their caller. Nothing happens where nobody listens.
+  /// Publishes an event to the listener, after all earlier events. For aspects that keep an error
+  /// from their caller. Does nothing without a listener.
   void tell(const Event& event) const noexcept;
 
-  /// Waits until the listener was told all that has happened so far, at most `patience` of real
-  /// time. False: it was not, or this is a call from within the listener.
+  /// Waits until the listener has received all events so far, at most `patience` of real time.
+  /// Returns false if it has not, or if the listener itself makes this call.
   bool flush(std::chrono::milliseconds patience) const;
 
-  /// Scheme, host, port and database.
+  /// Scheme, host, port and database, for messages.
   [[nodiscard]] std::string describe() const;
 
  private:

@@ -1,4 +1,4 @@
-// Whose lock it is: the unit of re-entry.
+// The owner of a lock: the unit of re-entry.
 #pragma once
 
 #include <compare>
@@ -6,25 +6,25 @@
 
 namespace latchkey {
 
-/// Re-entry belongs to an owner: a second acquire of a key by the same owner is counted, by another
-/// one it waits.
+/// Identifies who holds a lock. If an owner acquires a key that it holds already, the hold is
+/// counted once more; another owner waits.
 ///
-/// By default the owner is the calling thread, by a number of its own that this process never gives
-/// again (a `std::thread::id` is reused as soon as its thread has ended). Code whose work moves
-/// between threads - coroutines, executors - makes an owner per task and passes
-/// `locks.with_owner(owner)` along. A value: cheap to copy, comparable, any thread may use it.
+/// By default the owner is the calling thread, identified by a number that this process never
+/// reuses (a `std::thread::id` is reused as soon as its thread has ended). Code whose work moves
+/// between threads, such as coroutines and executors, makes one owner per task and uses
+/// `locks.with_owner(owner)`. A value type: cheap to copy, comparable, usable on any thread.
 class Owner {
  public:
-  /// The calling thread; the same value for as long as it lives.
+  /// The calling thread's owner; the same value for as long as the thread lives.
   [[nodiscard]] static Owner this_thread() noexcept;
 
-  /// An owner that equals no other of this process.
+  /// A new owner, different from all others of this process.
   [[nodiscard]] static Owner make() noexcept;
 
-  /// Equals no owner that this_thread() or make() gives: nobody.
+  /// An owner that this_thread() and make() never return.
   [[nodiscard]] static constexpr Owner nobody() noexcept { return Owner(0); }
 
-  /// A number for messages and traces; unique within the process only.
+  /// A number for messages and traces; unique only within the process.
   [[nodiscard]] constexpr std::uint64_t number() const noexcept { return number_; }
 
   friend constexpr bool operator==(Owner, Owner) noexcept = default;

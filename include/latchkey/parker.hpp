@@ -1,4 +1,4 @@
-// A thread's own place to sleep, from which any other thread can wake it.
+// Parker: blocks one thread until another thread wakes it.
 #pragma once
 
 #include <atomic>
@@ -10,28 +10,29 @@
 
 namespace latchkey {
 
-/// One thread parks, any thread unparks; an unpark that comes first is remembered, so none is lost.
+/// One thread parks, any thread unparks. An unpark before the park is remembered, so none is lost.
 ///
-/// A backend that must sleep elsewhere (in poll(2), say) sets an Alarm for the time being: unpark
-/// then rings it instead. Spurious returns do not happen, but a thread's parker serves whatever the
-/// thread does next, so a return proves nothing: the caller looks at its own condition again.
+/// A backend that must block elsewhere (for example in poll(2)) installs an Alarm: unpark then
+/// rings the alarm instead. There are no spurious returns, but a thread uses one parker for
+/// everything, so a return may belong to an earlier use: the caller checks its own condition again.
 class Parker {
  public:
-  /// What is left to do to wake a thread: a FUTEX_WAKE_BITSET. Null: nothing.
+  /// What remains to be done to wake a thread: a FUTEX_WAKE_BITSET. Null: nothing.
   struct Wake {
     std::atomic<std::uint32_t>* word = nullptr;
     std::uint32_t bits = 0;
 
-    /// The word may be gone by now: its address is all that is used of it, and whoever sleeps on
-    /// what is there now looks again, as all who sleep on futexes do.
+    /// The word may be destroyed already: only its address is used. A thread that blocks on a new
+    /// futex at the same address then wakes spuriously, which all futex users must handle.
     void carry_out() const noexcept;
   };
 
-  /// Wakes a thread that sleeps somewhere else than in its parker.
+  /// Wakes a thread that does not block in its parker.
   class Alarm {
    public:
-    /// With the parker's mutex held. A thread that sleeps in a futex is woken once that is let go,
-    /// or it would run straight into it: so its word is returned.
+    /// Called with the parker's mutex held. A thread that blocks on a futex is woken after the
+    /// mutex is unlocked, because it would block on the mutex otherwise: its futex word is returned
+    /// for that.
     virtual Wake ring() noexcept = 0;
 
    protected:
@@ -42,24 +43,25 @@ class Parker {
   Parker(const Parker&) = delete;
   Parker& operator=(const Parker&) = delete;
 
-  /// Sleeps until an unpark or `deadline`; at once where an unpark came first. True: unparked.
-  /// By the parking thread only.
+  /// Blocks until an unpark or `deadline`; returns at once if an unpark came first. Returns true if
+  /// unparked. For the parking thread only.
   bool park_until(Clock& clock, Clock::time_point deadline);
 
-  /// Ends the current or the next park. Any thread; never blocks for long.
+  /// Ends the current or the next park. Any thread may call it; it never blocks for long.
   void unpark() noexcept;
 
-  /// From now on unpark rings `alarm`; false: an unpark came first, do not sleep (it is consumed).
-  /// By the parking thread only, which disarms before it uses the alarm's object for anything else.
+  /// Makes unpark ring `alarm` from now on. Returns false if an unpark came first: the caller must
+  /// not block (the unpark is consumed). For the parking thread only, which must disarm before it
+  /// reuses the alarm's object.
   bool arm(Alarm& alarm) noexcept;
 
-  /// Back to the parker's own sleep. True: the alarm was rung.
+  /// Ends the use of the alarm. Returns true if the alarm was rung.
   bool disarm() noexcept;
 
-  /// The calling thread's parker. It outlives the thread: it is used again, never destroyed, so
-  /// a late unpark harms nobody. Throws std::bad_alloc where the thread has none yet.
+  /// The calling thread's parker. Parkers are reused by later threads and never destroyed, so a
+  /// late unpark is harmless. Throws std::bad_alloc if the thread has no parker yet.
   static Parker& mine();
-  /// The same; null where the thread has none yet.
+  /// Like mine(); null if the thread has no parker yet.
   static Parker* mine_if_any() noexcept;
 
  private:

@@ -1,4 +1,4 @@
-// What a policy says of a lock, apart from which lock it is.
+// The settings of a policy, without the lock that they apply to.
 #pragma once
 
 #include <chrono>
@@ -11,13 +11,14 @@
 
 namespace latchkey {
 
-/// The strategies that a file can name: those that need a value or a function stand in code.
+/// The strategies that a file can name. Strategies that need a value or a function exist only in
+/// code.
 enum class OnTimeout : std::uint8_t { RAISE, SKIP, RUN_UNLOCKED_DANGEROUSLY };
 enum class OnUnavailable : std::uint8_t { RAISE, SKIP };
 enum class OnLost : std::uint8_t { RAISE, REPORT };
 
-/// The words of one policy of latchkey.yaml, each said or not. docs/policies.md has what each means
-/// and which policy wins. A value: it knows nothing of files and methods.
+/// The settings of one policy of latchkey.yaml, each set or empty. docs/policies.md describes each
+/// setting and which policy has precedence. A value type without file positions and methods.
 struct Policy {
   std::optional<LockType> type{};
   std::optional<Wait> wait{};

@@ -1,4 +1,4 @@
-// One place for locks made of several servers that know nothing of each other (RedLock).
+// A backend that combines several independent servers (RedLock).
 #pragma once
 
 #include <latchkey/cxx20.hpp>
@@ -11,34 +11,39 @@
 
 namespace latchkey {
 
-/// A backend over an odd number of others, at least 3, of any kind: a lock is held where a majority
-/// of them grants it, so a minority may be gone, silent, slow or without its memory.
-/// `Locks::connect("quorum:redis://a redis://b redis://c")` is the same for URIs.
+/// Makes a backend over an odd number of others, at least 3, of any kind. A lock is held if a
+/// majority of them grants it. A minority may therefore be down, silent or slow, or may have lost
+/// its memory. `Locks::connect("quorum:redis://a redis://b redis://c")` does the same for URIs.
 ///
-/// | what is asked of all  | granted                      | otherwise                         |
+/// | sent to all servers   | granted                      | otherwise                         |
 /// |-----------------------|------------------------------|-----------------------------------|
-/// | acquire               | a majority grants; nobody    | busy where a majority answered,   |
-/// |                       | waits for the rest           | else unknown; what was or may be  |
-/// |                       |                              | granted is given back everywhere  |
-/// | renew, verify,        | a majority still had it      | gone where it had not, else       |
-/// | downgrade             |                              | unknown                           |
-/// | release               | a majority answered          | unknown; it is sent again         |
+/// | acquire               | a majority grants; the rest  | busy if a majority replied, else  |
+/// |                       | is not waited for            | unknown; every grant, certain or  |
+/// |                       |                              | possible, is released again       |
+/// | renew, verify,        | a majority still has it      | gone if a majority has lost it,   |
+/// | downgrade, expire     |                              | else unknown                      |
+/// | release               | a majority replied (gone if  | unknown; it is sent again         |
+/// |                       | a majority had lost it)      |                                   |
 ///
-/// A server that does not answer within min(50 ms, lease/10) counts as silent for that request. One
-/// that had lost a hold is asked for it again in the same pass, and counts from the next. The text
-/// of unknown says which servers said what.
+/// A server that does not reply within lease/10 counts as silent for that request. That limit is at
+/// least 1 ms; for an acquire it is at most 50 ms, for other requests at most 1 s, and for an
+/// expire always 1 s. An outcome is refused if so many servers refuse that the others are no
+/// majority. A server that has lost a hold when a renewal reaches it is sent an acquire for it at
+/// once, and counts from the next request on. The text of an unknown outcome lists the reply of
+/// each server.
 ///
-/// REENTRANT, and READ and WRITE where all servers have them. No FAIR: there is no common order to
-/// wait in. No FENCED: tokens of independent servers do not rise together. No notifications:
-/// waiters poll. No inspect, list and force_release: ask the servers. Each attempt has an id of its
-/// own at the servers, so a delayed release can never free a later hold.
+/// Offers REENTRANT, and READ and WRITE if all servers have them. Does not offer FAIR, because the
+/// servers have no common queue; nor FENCED, because tokens of independent servers do not increase
+/// together; nor notifications: waiters poll; nor inspect, list and force_release: query the
+/// servers themselves. Each attempt has an id of its own at the servers, so a delayed release can
+/// never free a later hold.
 ///
-/// **What it does not give.** A resource that refuses old fencing tokens is protected by one server
-/// better than by any number of them: see docs/guarantees.md.
+/// **Not promised.** If a resource rejects old fencing tokens, one server protects it better than
+/// any number of servers in a quorum: see docs/guarantees.md.
 ///
-/// Thread-safe like every backend. It makes no thread: whoever waits drives the servers in turn. A
-/// SimpleBackend among them must bound its attempts by itself, since they run on the waiting
-/// thread. Throws std::invalid_argument for an even number, or fewer than 3.
+/// Thread-safe like every backend. Starts no thread: waiting threads drive the servers in turn. A
+/// SimpleBackend among the servers must bound the duration of its attempts, because they run on the
+/// waiting thread. Throws std::invalid_argument for an even number of servers or fewer than 3.
 [[nodiscard]] std::unique_ptr<Backend> make_quorum(std::vector<std::unique_ptr<Backend>> servers,
                                                    const Options& options = {});
 

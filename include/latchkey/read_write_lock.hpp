@@ -1,4 +1,4 @@
-// The READ and the WRITE lock of one key, as the standard library spells them.
+// The READ and the WRITE lock of one key, with the interface of std::shared_mutex.
 #pragma once
 
 #include <latchkey/cxx20.hpp>
@@ -38,7 +38,7 @@ class ReadWriteLock {
   }
   void unlock_shared() noexcept { read_.unlock(); }
 
-  /// The two halves, for what only a Lock offers: waits, leases and holds.
+  /// The two locks, for operations that only Lock has: waits, leases and holds.
   [[nodiscard]] Lock& read() noexcept { return read_; }
   [[nodiscard]] Lock& write() noexcept { return write_; }
 

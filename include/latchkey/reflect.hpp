@@ -1,4 +1,4 @@
-// Level 1: what can be known about the types that keys are made from. Knows nothing of keys.
+// Level 1: reflection of the types that keys are made from. It does not depend on keys.
 #pragma once
 
 #include <latchkey/cxx20.hpp>

@@ -1,4 +1,4 @@
-// A decorated place in the source, known before main.
+// Site: a decorated place in the source code, known before main.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@ namespace latchkey {
 
 namespace detail {
 
-/// One type that a site names. Its address stands for the type.
+/// Identifies one type that a site names, by its address.
 struct TypeTag {
   std::string_view spelling;  ///< as the compiler spells it
 };
@@ -29,21 +29,21 @@ struct SiteName {
   consteval SiteName(const char* literal) : text(literal) {}
 };
 
-/// What one aspect has to say of a site, for listings: LOCKED says its key.
+/// One aspect's description of a site, for listings. LOCKED gives its key.
 struct SiteNote {
-  std::string_view kind;           ///< the aspect, for example "LOCKED"
+  std::string_view kind;           ///< the aspect's name, for example "LOCKED"
   std::string_view text;           ///< for example the key template
-  const SiteNote* next = nullptr;  ///< the next inner aspect's
-  const void* facts = nullptr;     ///< what only that aspect understands
+  const SiteNote* next = nullptr;  ///< the note of the next inner aspect
+  const void* facts = nullptr;     ///< data that only this aspect interprets
 };
 
-/// One use of AROUND or DECORATED, or one callable that was decorated.
+/// One use of AROUND or DECORATED, or one decorated callable.
 ///
-/// Sites are constant-initialised and linked into one list before main, so that a policy or a
-/// listing can name them before the first call. A site in a template is one site per instance. All
-/// members are thread-safe; texts are made when they are first asked for and live as long as the
-/// program, names given by `.named("...")` are known from the first call on, names given by
-/// `.named<"...">()` from the start.
+/// Sites are constant-initialised and linked into one list before main, so a policy or a listing
+/// can name them before the first call. A site in a template is one site per instance. All members
+/// are thread-safe. Texts are made on first use and live as long as the program. Names given by
+/// `.named("...")` are known from the first call on, names given by `.named<"...">()` from the
+/// start.
 class Site {
  public:
   constexpr Site(const std::source_location& place, const char* fixed_name, const char* names,
@@ -61,32 +61,33 @@ class Site {
   Site(const Site&) = delete;
   Site& operator=(const Site&) = delete;
 
-  /// What `.named()` said; otherwise method(); otherwise, outside of any function, "file.cpp:12".
+  /// The name given by `.named()`, else method(), else (outside of any function) "file.cpp:12".
   [[nodiscard]] std::string_view name() const;
 
-  /// The enclosing function as both compilers agree to spell it, without parameters and template
-  /// arguments: "Bank::deposit". Empty outside of any function.
+  /// The enclosing function without parameters and template arguments, spelled the same for GCC and
+  /// Clang: "Bank::deposit". Empty outside of any function.
   [[nodiscard]] std::string_view method() const;
 
-  /// Name and place, for messages: "Bank::deposit (bank.cpp:12)"; a name that is the place, once.
+  /// Name and location, for messages: "Bank::deposit (bank.cpp:12)". If the name is the location,
+  /// it appears once.
   [[nodiscard]] std::string where() const;
 
-  /// As the compiler was given it.
+  /// As the compiler received it.
   [[nodiscard]] std::string_view file() const noexcept { return file_; }
   [[nodiscard]] std::size_t line() const noexcept { return line_; }
 
   [[nodiscard]] std::size_t argument_count() const noexcept { return argument_count_; }
-  /// Empty where arguments go by position. Throws std::out_of_range.
+  /// Empty if arguments have positions only. Throws std::out_of_range.
   [[nodiscard]] std::string_view argument_name(std::size_t position) const;
   /// Without const and reference. Throws std::out_of_range.
   [[nodiscard]] std::string_view argument_type(std::size_t position) const;
-  /// As declared, "void" included.
+  /// As declared; may be "void".
   [[nodiscard]] std::string_view result_type() const;
 
-  /// What the aspects say, outermost first; null: nothing.
+  /// The notes of the aspects, outermost first; null: none.
   [[nodiscard]] const SiteNote* notes() const noexcept { return notes_; }
 
-  /// For aspects with a member like `.named()`; an empty name changes nothing.
+  /// For aspects with a member like `.named()`. An empty name changes nothing.
   void give_name(SiteName name) noexcept {
     if (name.text != nullptr && given_name_.load(std::memory_order_relaxed) != name.text) {
       given_name_.store(name.text, std::memory_order_relaxed);
@@ -102,8 +103,9 @@ class Site {
 
   [[nodiscard]] const detail::SiteText& text() const;
 
-  // What the place says and not the place itself: GCC keeps that in an object of its own, which
-  // AddressSanitizer cannot tell apart between files that share a header with decorated methods.
+  // The members of the source_location and not the object itself: GCC keeps that object separately,
+  // and AddressSanitizer cannot tell such objects apart between files that share a header with
+  // decorated methods.
   const char* file_;
   const char* function_;
   std::size_t line_;
@@ -117,10 +119,11 @@ class Site {
   Site* next_ = nullptr;
 };
 
-/// Links `site` into the list, once. True, so that it can initialise a static. Lock-free.
+/// Links `site` into the list, once. Returns true, so that the call can initialise a static.
+/// Lock-free.
 bool register_site(Site& site) noexcept;
 
-/// Steps from site to site.
+/// A forward iterator over sites.
 class SiteIterator {
  public:
   using value_type = Site;
@@ -146,7 +149,7 @@ class SiteIterator {
   const Site* site_ = nullptr;
 };
 
-/// The sites that were known when it was made.
+/// The sites that were registered when the list was made.
 class SiteList {
  public:
   explicit SiteList(const Site* first) noexcept : first_(first) {}
@@ -157,8 +160,8 @@ class SiteList {
   const Site* first_;
 };
 
-/// Every decorated site of the program, in no particular order; those of a shared object from the
-/// time it was loaded. A shared object with decorated sites must stay loaded.
+/// Every decorated site of the program, in no particular order. The sites of a shared object appear
+/// when it is loaded. A shared object with decorated sites must stay loaded.
 [[nodiscard]] SiteList sites() noexcept;
 
 }  // namespace latchkey

@@ -1,4 +1,4 @@
-// What a decorated call does when it cannot have its lock, or lost it.
+// The strategies of a decorated call that did not get its lock or lost it.
 #pragma once
 
 #include <cstdint>
@@ -10,24 +10,24 @@ namespace latchkey {
 /// Why a body did not run.
 enum class NotRun : std::uint8_t {
   timeout = 1,  ///< the lock was busy for the whole wait
-  unavailable,  ///< nobody could tell whether it is free
+  unavailable,  ///< the backend gave no definite reply
 };
 
-/// The default everywhere: the error is thrown.
+/// The default of all three options: the error is thrown.
 struct Raise {};
 inline constexpr Raise raise{};
 
-/// `.on_lost(report)`: the listener is told, the result is returned as if nothing had happened.
+/// `.on_lost(report)`: the loss is reported to the listener, and the result is returned unchanged.
 struct Report {};
 inline constexpr Report report{};
 
-/// The body does not run and the result says so: nothing, null, an empty optional, or an expected
+/// The body does not run and the result shows it: void, null, an empty optional, or an expected
 /// with an error made from NotRun, std::errc (timed_out, resource_unavailable_try_again) or the
-/// exception itself (std::exception_ptr). Other results need skip_with.
+/// exception itself (std::exception_ptr). Other result types need skip_with.
 struct Skip {};
 inline constexpr Skip skip{};
 
-/// `.on_timeout(run_unlocked_dangerously)`: the body runs although another may be in it.
+/// `.on_timeout(run_unlocked_dangerously)`: the body runs although another caller may be inside it.
 struct RunUnlocked {};
 inline constexpr RunUnlocked run_unlocked_dangerously{};
 
@@ -45,8 +45,8 @@ template <class Function>
 struct Fallback {
   Function function;
 };
-/// The body does not run; the result is what `function` gives, called with the arguments of the
-/// decorated call (as const) or with none.
+/// The body does not run; the result is that of `function`, which is called with the arguments of
+/// the decorated call (as const) or with none.
 template <class Function>
 constexpr Fallback<std::decay_t<Function>> fallback(Function&& function) {
   return {std::forward<Function>(function)};

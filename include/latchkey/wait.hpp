@@ -5,9 +5,9 @@
 
 namespace latchkey {
 
-/// Spells a wait without an end: `locks.lock("k").acquire(latchkey::forever)`.
-/// It lasts as long as the backend answers: without any answer for `Options::unavailable_after` the
-/// call ends with BackendUnavailable.
+/// A wait without a limit: `locks.lock("k").acquire(latchkey::forever)`. It lasts as long as the
+/// backend replies: after `Options::unavailable_after` without any reply the call ends with
+/// BackendUnavailable.
 struct Forever {};
 inline constexpr Forever forever{};
 
@@ -23,7 +23,7 @@ class Wait {
 
   [[nodiscard]] constexpr bool is_forever() const noexcept { return length_ == endless; }
 
-  /// At least zero; std::chrono::milliseconds::max() where the wait is forever.
+  /// At least zero; std::chrono::milliseconds::max() for `forever`.
   [[nodiscard]] constexpr std::chrono::milliseconds length() const noexcept { return length_; }
 
   friend constexpr bool operator==(Wait, Wait) noexcept = default;
@@ -35,7 +35,7 @@ class Wait {
   static constexpr std::chrono::milliseconds clamp(std::chrono::duration<Rep, Period> length) {
     using Wide = std::chrono::duration<long double, std::milli>;
     if (length <= length.zero()) return std::chrono::milliseconds::zero();
-    // Ten thousand years are forever; beyond them lies overflow.
+    // Ten thousand years count as forever; larger values could overflow.
     if (Wide(length) > Wide(std::chrono::hours(24 * 365 * 10'000LL))) return endless;
     return std::chrono::ceil<std::chrono::milliseconds>(length);
   }

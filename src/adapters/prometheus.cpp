@@ -1,4 +1,4 @@
-// Families, series for each decorated place, and what each event adds to them.
+// Metric families, a series for each decorated place, and the effect of each event on them.
 #include <latchkey/adapters/prometheus.hpp>
 
 #include <prometheus/counter.h>
@@ -64,7 +64,7 @@ Family<Gauge>& gauge(prometheus::Registry& registry, const Metric& metric) {
 
 }  // namespace
 
-/// Families, and in each of them the series of every place that was heard of.
+/// The metric families, and in each of them the series of every known place.
 class PrometheusListener::Series {
  public:
   explicit Series(prometheus::Registry& registry)
@@ -86,7 +86,7 @@ class PrometheusListener::Series {
          {Kind::abandoned, Kind::unlock_error, Kind::hidden_error, Kind::warning, Kind::order}) {
       report_of(kind);
     }
-    // A counter that appears with its first event has no increase that could be seen.
+    // A counter that appears with its first event shows no increase, so all series start now.
     for (const Site& site : sites()) {
       for (const SiteNote* note = site.notes(); note != nullptr; note = note->next) {
         if (note->kind == "LOCKED") of({&site, note->text});
@@ -114,7 +114,8 @@ class PrometheusListener::Series {
   }
 
  private:
-  /// The series of one template and method: of one place or, of a LOCKED in a template, of several.
+  /// The series of one template and method: of one place or, for a LOCKED in a template, of
+  /// several.
   struct At {
     std::size_t places = 0;
     std::array<Counter*, outcomes.size()> attempts;
@@ -137,7 +138,7 @@ class PrometheusListener::Series {
     const auto known = places_.find(place);
     if (known != places_.end()) {
       if (known->second->first.second == method) return known->second->second;
-      // What `.named("...")` says is known from the first call on.
+      // The name given by `.named("...")` is known only from the first call on.
       if (--known->second->second.places == 0) {
         remove(known->second->second);
         all_.erase(known->second);
@@ -186,7 +187,7 @@ class PrometheusListener::Series {
     unconfirmed_.Remove(at.unconfirmed);
   }
 
-  /// Counters and gauges: also for events that were dropped.
+  /// Updates counters and gauges, for events that were dropped, too.
   static void add(const At& at, const Event::Missed& what) {
     const auto number = static_cast<double>(what.count);
     switch (what.kind) {
@@ -252,7 +253,7 @@ class PrometheusListener::Series {
   Family<Counter>& reports_;
   Counter& dropped_;
 
-  std::mutex mutex_;  // of the two below
+  std::mutex mutex_;  // guards the two members below
   std::map<Labels, At> all_;
   std::map<Place, std::map<Labels, At>::iterator> places_;
 };

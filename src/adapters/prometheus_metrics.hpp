@@ -1,4 +1,4 @@
-// The names of all metrics, and what they say.
+// The names of all metrics, and their help texts.
 #pragma once
 
 #include <array>

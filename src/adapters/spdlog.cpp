@@ -1,4 +1,4 @@
-// What a line of the log says.
+// The text of a log line.
 #include <latchkey/adapters/spdlog.hpp>
 
 #include <spdlog/fmt/fmt.h>
@@ -46,7 +46,7 @@ std::string milliseconds(std::chrono::nanoseconds time) {
   return fmt::format("{:.3f} ms", std::chrono::duration<double, std::milli>(time).count());
 }
 
-/// The times of the event, each where it has one.
+/// The times of the event, if it has any.
 std::string times(const Event& event) {
   switch (event.kind) {
     case Kind::granted:

@@ -1,4 +1,4 @@
-// Names and small answers of the backend seam.
+// Names and defaults of the backend interface.
 #include <latchkey/backend.hpp>
 
 namespace latchkey {

@@ -1,4 +1,4 @@
-// Which backend serves which URI scheme.
+// The registry of backends by URI scheme.
 #include "backend/registry.hpp"
 #include "core/never_destroyed.hpp"
 
@@ -27,7 +27,7 @@ struct Registry {
 };
 
 Registry& registry() {
-  // Never destroyed: static objects may connect while others go.
+  // Never destroyed: static objects may connect while others are destroyed.
   static detail::NeverDestroyed<Registry> the;
   return the.get();
 }

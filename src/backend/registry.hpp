@@ -1,4 +1,4 @@
-// Looking up who serves a URI scheme.
+// Finds the backend for a URI scheme.
 #pragma once
 
 #include <array>
@@ -10,13 +10,13 @@
 
 namespace latchkey::detail {
 
-/// Schemes that are latchkey's own, so that nobody else may register them. Those that this version
-/// serves are in the table of Locks::connect.
+/// latchkey's own schemes, which others cannot register. The table of Locks::connect has those that
+/// this version serves.
 inline constexpr std::array<std::string_view, 9> own_schemes{
     "memory",     "quorum", "redis",          "redis+cluster",  "redis+sentinel",
     "redis+unix", "rediss", "rediss+cluster", "rediss+sentinel"};
 
-/// The factory registered for `scheme`; null where there is none. Thread-safe.
+/// The factory registered for `scheme`; null if there is none. Thread-safe.
 [[nodiscard]] BackendFactory find_backend_factory(std::string_view scheme) noexcept;
 
 /// The schemes that were registered. Thread-safe.

@@ -1,4 +1,4 @@
-// A backend made of three blocking functions: queues per key, driven by whoever waits.
+// A backend made of three blocking functions: queues per key, driven by the waiting threads.
 #include <latchkey/simple_backend.hpp>
 
 #include <deque>
@@ -19,7 +19,7 @@ struct Job {
   Sink* sink;
 };
 
-/// The requests of one key. It is in the line of ready lanes while it has jobs and none of them
+/// The requests of one key. A lane is in the list of ready lanes while it has jobs and none of them
 /// runs.
 struct Lane {
   detail::InlineString key;
@@ -46,7 +46,7 @@ Outcome not_offered(const Request& request) {
 
 }  // namespace
 
-/// Thread-safe; the fork holds it still.
+/// Thread-safe; locked during a fork.
 class SimpleBackend::Queue final : private detail::ForkParticipant {
  public:
   Queue() { register_fork_participant(detail::ForkLevel::backend, *this); }
@@ -54,7 +54,7 @@ class SimpleBackend::Queue final : private detail::ForkParticipant {
   Queue& operator=(const Queue&) = delete;
   ~Queue() { unregister_fork_participant(*this); }
 
-  /// All of them or, where it throws std::bad_alloc, none.
+  /// Adds all of them or, if it throws std::bad_alloc, none.
   void add(std::span<Request* const> requests, Sink& sink) {
     const std::lock_guard lock(mutex_);
     std::size_t added = 0;
@@ -73,13 +73,13 @@ class SimpleBackend::Queue final : private detail::ForkParticipant {
     parked_.wake_one();
   }
 
-  /// The lane whose first job the caller now runs; null: nothing to do.
+  /// Returns a lane whose first job the caller must run now; null: there is no work.
   Lane* take(Job& job) {
     const std::lock_guard lock(mutex_);
     return take_locked(job);
   }
 
-  /// The same, but where nothing is to do the driver is in the list of those to be woken then.
+  /// Like take(), but if there is no work it adds the driver to the list of parked threads.
   Lane* take_or_wait(Job& job, detail::ParkedThreads::Waiter& driver) {
     const std::lock_guard lock(mutex_);
     Lane* const lane = take_locked(job);
@@ -87,8 +87,8 @@ class SimpleBackend::Queue final : private detail::ForkParticipant {
     return lane;
   }
 
-  /// No longer to be woken. The driver may have been woken just now and still leave for good, so
-  /// work that is left is handed on.
+  /// Removes the driver from that list. It may have been woken just now and still return to its
+  /// caller, so remaining work is passed to another driver.
   void leave(detail::ParkedThreads::Waiter& driver) {
     const std::lock_guard lock(mutex_);
     parked_.remove(driver);
@@ -168,14 +168,15 @@ void SimpleBackend::drive(Parker& parker, Clock::time_point until) {
   detail::ParkedThreads::Waiter me{parker};
   Lane* lane = queue_->take_or_wait(job, me);
   if (lane == nullptr) {
-    // Nothing to do before something is submitted or another driver is done with a key: both wake.
+    // No work until a request is submitted or another driver finishes with a key: both wake this
+    // thread.
     const bool unparked = parker.park_until(clock_, until);
     queue_->leave(me);
     if (unparked) lane = queue_->take(job);
     if (lane == nullptr) return;
   }
   Outcome outcome = attempt(*job.request);
-  // The lane goes on first: what the sink does may take its time.
+  // The lane continues first: the sink may take long.
   queue_->done(*lane);
   job.sink->completed(*job.request, std::move(outcome));
 }
@@ -208,7 +209,7 @@ Outcome SimpleBackend::call(const Request& request) {
     case Verb::release: return release(request);
     case Verb::leave: return leave(request);
     case Verb::subscribe:
-    case Verb::unsubscribe: return granted();  // nothing will ever come: waiters poll
+    case Verb::unsubscribe: return granted();  // no notification will follow: waiters poll
     case Verb::inspect: return inspect(request);
     case Verb::list: return list(request);
     case Verb::force_release: return force_release(request);

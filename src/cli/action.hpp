@@ -1,11 +1,11 @@
-// What a command does once the command line has been read.
+// The action of a command, which runs after the command line is parsed.
 #pragma once
 
 #include <functional>
 
 namespace latchkey::cli {
 
-/// Gives the exit status.
+/// Returns the exit status.
 using Action = std::function<int()>;
 
 }  // namespace latchkey::cli

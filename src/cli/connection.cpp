@@ -1,4 +1,4 @@
-// Where the locks live that a command works on.
+// Chooses the backend of a command and connects to it.
 #include "cli/connection.hpp"
 
 #include <cstdlib>
@@ -18,8 +18,8 @@ std::string read_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-/// The default backend of a policy file. Rules are left to `latchkey check`: they speak of the
-/// methods of a program that is not here.
+/// The default backend of a policy file. Its rules are not checked, unlike in `latchkey check`:
+/// they name methods of a program that is not available here.
 Place place_in(const std::string& path) {
   detail::Problems problems;
   const detail::PolicyFile file =

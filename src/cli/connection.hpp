@@ -1,4 +1,4 @@
-// Where the locks live that a command works on.
+// Chooses the backend of a command and connects to it.
 #pragma once
 
 #include <stdexcept>
@@ -8,27 +8,27 @@
 
 namespace latchkey::cli {
 
-/// A command line, or a file that it names, which makes no sense: exit status 64.
+/// An invalid command line, or an invalid file that it names: exit status 64.
 class UsageError : public std::invalid_argument {
  public:
   using std::invalid_argument::invalid_argument;
 };
 
-/// What the command line says about the backend.
+/// The options of the command line that choose the backend.
 struct ConnectionOptions {
   std::string uri;     ///< empty: $LATCHKEY_URI, or the default backend of `config`
   std::string config;  ///< a policy file; empty: none
   std::string prefix;  ///< put before every key; empty: that of `config`
 };
 
-/// A backend that has been chosen and not yet connected to.
+/// A backend that is chosen but not connected yet.
 struct Place {
   std::string uri;
   std::string prefix;
 };
 
-/// The URI on the command line wins, then --config, then $LATCHKEY_URI. Throws UsageError when
-/// there is none, or when the file has a mistake.
+/// The URI on the command line takes precedence, then --config, then $LATCHKEY_URI. Throws
+/// UsageError if there is none, or if the file has an error.
 [[nodiscard]] Place choose_place(const ConnectionOptions& options);
 
 /// Throws UsageError, BackendUnavailable, BackendRefused.

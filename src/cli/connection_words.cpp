@@ -1,4 +1,4 @@
-// The words that every command has: which backend it talks to.
+// The options that every command has: the backend that it uses.
 #include "cli/connection_words.hpp"
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,4 @@
-// The words that every command has: which backend it talks to.
+// The options that every command has: the backend that it uses.
 #pragma once
 
 namespace CLI {

@@ -22,7 +22,7 @@ namespace latchkey::cli {
 namespace {
 
 int dispatch(int count, char** words) {
-  // Before anything else, so that no thread and no moment is without it.
+  // Made first, so that every thread inherits its mask and no signal is missed.
   const SignalInbox signals;
   char** const end = words + count;
   char** const separator = std::find(words, end, std::string("--"));

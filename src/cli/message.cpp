@@ -1,4 +1,4 @@
-// What the tool tells a person: one line each, on stderr.
+// Messages for the user: one line each, on stderr.
 #include "cli/message.hpp"
 
 #include <unistd.h>

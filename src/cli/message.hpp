@@ -1,4 +1,4 @@
-// What the tool tells a person: one line each, on stderr.
+// Messages for the user: one line each, on stderr.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// Words of the command line as values.
+// Converts words of the command line to values.
 #include "cli/parse.hpp"
 
 #include <range/v3/range/conversion.hpp>

@@ -1,4 +1,4 @@
-// Words of the command line as values.
+// Converts words of the command line to values.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@
 
 namespace latchkey::cli {
 
-/// Each throws UsageError with the wrong word and what was expected. `option` is named in it.
+/// Each function throws UsageError with `option`, the wrong word and the expected ones.
 [[nodiscard]] std::chrono::milliseconds parse_duration(const std::string& option,
                                                        const std::string& text);
 /// A duration, or `forever`.
@@ -20,7 +20,7 @@ namespace latchkey::cli {
 [[nodiscard]] Lease parse_lease(const std::string& text);
 /// The enumerators' names, in upper or lower case.
 [[nodiscard]] LockType parse_type(const std::string& text);
-/// Splits each word at its commas. Empty keys are a mistake.
+/// Splits each word at its commas. Empty keys are an error.
 [[nodiscard]] std::vector<std::string> parse_keys(const std::vector<std::string>& words);
 
 }  // namespace latchkey::cli

@@ -25,13 +25,13 @@ struct Registry {
 };
 
 Registry& registry() {
-  // Never destroyed: the process may fork while static objects go.
+  // Never destroyed: the process may fork while static objects are destroyed.
   static NeverDestroyed<Registry> the;
   return the.get();
 }
 
-// The registry stays locked from prepare to parent or child, so both see the entries that prepare
-// saw. Participants take their mutexes inside it, hence the rule in the header.
+// The registry stays locked from prepare to parent or child, so these see the same entries as
+// prepare. Participants lock their mutexes while it is locked, hence the rule in the header.
 void prepare() {
   registry().mutex.lock();
   for (const Entry& entry : registry().entries) entry.participant->prepare();
@@ -53,7 +53,7 @@ void register_fork_participant(ForkLevel level, ForkParticipant& participant) {
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
   if (!all.hooked) {
-    // Never taken back: pthread_atfork has no opposite. Its only failure is a lack of memory.
+    // Never unregistered: pthread_atfork has no inverse. It fails only if memory is exhausted.
     if (::pthread_atfork(prepare, in_parent, in_child) != 0) throw std::bad_alloc();
     all.hooked = true;
   }

@@ -1,4 +1,4 @@
-// The system's clock: CLOCK_BOOTTIME.
+// The system clock: CLOCK_BOOTTIME.
 #include <latchkey/clock.hpp>
 
 #include <algorithm>
@@ -18,8 +18,9 @@ class BootClock final : public Clock {
  public:
   time_point now() const noexcept override { return read(CLOCK_BOOTTIME); }
 
-  // The coarse clock moves with every tick, and when the machine wakes from sleep. As long as it
-  // stands still, what this thread read last is less than a tick old. Reading it costs a tenth.
+  // The coarse clock advances with every tick, and when the machine resumes from suspend. While it
+  // does not advance, the last exact time that this thread read is less than a tick old. Reading
+  // the coarse clock costs a tenth of now().
   time_point recent() const noexcept override {
     struct Reading {
       time_point tick, exact;
@@ -34,8 +35,8 @@ class BootClock final : public Clock {
                   time_point deadline) override {
     const duration left = deadline - now();
     if (left <= duration::zero()) return;
-    // No condition variable sleeps on CLOCK_BOOTTIME. The steady clock stops while the machine
-    // sleeps, so who waits looks at the boot clock every second: it is late by no more than that.
+    // No condition variable waits on CLOCK_BOOTTIME. The steady clock stops while the machine is
+    // suspended, so the waiter reads the boot clock every second: it is late by no more than that.
     const auto length = std::min<duration>(left, std::chrono::seconds(1));
     condition.wait_until(lock, std::chrono::steady_clock::now() + length);
   }
@@ -44,7 +45,7 @@ class BootClock final : public Clock {
 }  // namespace
 
 Clock& Clock::system() noexcept {
-  // Never destroyed: threads may ask for the time while static objects go.
+  // Never destroyed: threads may read the time while static objects are destroyed.
   static BootClock& clock = *new BootClock;
   return clock;
 }

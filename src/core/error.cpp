@@ -1,4 +1,4 @@
-// The sentences of latchkey's errors.
+// The messages of latchkey's errors.
 #include <latchkey/error.hpp>
 
 #include <utility>
@@ -43,7 +43,7 @@ std::string one_to_a_line(const std::vector<PolicyError>& all) {
   return text;
 }
 
-// The place first, then what happened, then what helps whoever looks for the cause.
+// The location first, then the error, then what helps to find the cause.
 std::string of_call(const LockSite& site, const std::string& sentence) {
   if (site.method.empty()) return sentence;
   std::string text = site.method + ": " + sentence;
@@ -103,7 +103,7 @@ Cancelled::Cancelled(LockSite site)
 
 Closed::Closed(LockSite site) : LockError(site, "the Locks of " + about(site) + " are closed") {}
 
-// Without a key it is about the backend itself, as when it is made.
+// Without a key the error is about the backend itself, for example when Locks are made.
 BackendUnavailable::BackendUnavailable(LockSite site, const std::string& reason)
     : LockError(site, (site.key.empty() ? site.backend + " cannot be used now: "
                                         : "nobody can tell who holds " + about(site) + ": ") +

@@ -1,4 +1,4 @@
-// Hold ids as text, and fresh UUIDs.
+// The text of hold ids, and new UUIDs.
 #include <latchkey/hold_id.hpp>
 
 #include <array>

@@ -1,4 +1,4 @@
-// The text of a key within its record.
+// A string with inline storage, for the key of a record.
 #pragma once
 
 #include <array>
@@ -11,9 +11,9 @@
 
 namespace latchkey::detail {
 
-/// Up to 64 bytes lie in the record itself, next to what is looked at with them; longer texts are
-/// on the heap. It stays where it is. What it saves against std::string: an assignment and a
-/// comparison of a short text are a few instructions without a call.
+/// Stores up to 64 bytes inline, next to the record's other data; longer texts are on the heap.
+/// Neither copyable nor movable. Compared with std::string, assigning and comparing a short text
+/// takes a few instructions without a call.
 class InlineString {
  public:
   static constexpr std::size_t short_size = 64;
@@ -23,7 +23,7 @@ class InlineString {
   InlineString& operator=(const InlineString&) = delete;
   ~InlineString() = default;
 
-  /// Throws std::bad_alloc for a text that is not short, and then is what it was.
+  /// Throws std::bad_alloc for a long text, and then keeps the old text.
   InlineString& operator=(std::string_view text) {
     if (text.size() <= short_size) [[likely]] {
       copy_short(short_.data(), text.data(), text.size());
@@ -63,7 +63,8 @@ class InlineString {
     return word;
   }
 
-  // Two words that overlap where the text is no whole number of them; pairs of 8 bytes in between.
+  // The first and the last word overlap if the size is not a multiple of the word; words of 8 bytes
+  // in between.
   static void copy_short(char* to, const char* from, std::size_t size) noexcept {
     const auto ends = [&]<class Word>(Word) {
       const Word last = load<Word>(from + size - sizeof(Word));

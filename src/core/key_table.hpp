@@ -1,4 +1,4 @@
-// A hash table from keys to intrusive records, of a size to have thousands of.
+// A hash table from keys to intrusive records, small enough to have thousands of tables.
 #pragma once
 
 #include <cassert>
@@ -14,8 +14,8 @@
 
 namespace latchkey::detail {
 
-/// The hash by which keys find their record (low bits) and their shard (high bits). Within one
-/// process only: nothing may store it.
+/// The hash that selects a key's record (low bits) and shard (high bits). It is valid within one
+/// process only and must not be stored.
 [[nodiscard]] inline std::size_t hash_key(std::string_view key) noexcept {
   static_assert(sizeof(std::size_t) == 8, "the hash is made for 64 bits");
   __extension__ using Wide = unsigned __int128;
@@ -28,8 +28,8 @@ namespace latchkey::detail {
     std::memcpy(&word, bytes, sizeof word);
     return word;
   };
-  // The first two of the default secret of wyhash, final version 3 (Wang Yi, public domain,
-  // github.com/wangyi-fudan/wyhash), whose way of mixing this is: odd, with as many ones as zeros.
+  // The first two words of the default secret of wyhash, final version 3 (Wang Yi, public domain,
+  // github.com/wangyi-fudan/wyhash): odd, with as many ones as zeros. The mixing is wyhash's too.
   constexpr std::uint64_t odd0 = 0xa0761d6478bd642f, odd1 = 0xe7037ed1a0b428db;
 
   const char* bytes = key.data();
@@ -41,7 +41,7 @@ namespace latchkey::detail {
     left -= 16;
   }
   std::uint64_t low = 0, high = 0;
-  if (left >= 8) {  // the two words overlap where there are fewer than 16 bytes
+  if (left >= 8) {  // the two words overlap for fewer than 16 bytes
     low = eight(bytes);
     high = eight(bytes + left - 8);
   } else if (left >= 4) {
@@ -58,14 +58,14 @@ namespace latchkey::detail {
   return mix(low ^ odd1, high ^ state);
 }
 
-/// Owns records found by their key. `Record` is default constructible and has the members
+/// Owns records and finds them by key. `Record` is default constructible and has the members
 ///
 ///     InlineString key;  std::size_t hash;  Record* next;  void reset() noexcept;
 ///
-/// of which the table writes the first three; reset() empties the rest when a record is erased, and
-/// may keep capacities. The address of a record stays the same until it is erased. Records come
-/// from the ThreadCache of the calling thread: a thread that has few of them at a time allocates
-/// nothing for keys of up to 64 bytes. An empty table is half a cache line and nothing else. Not
+/// The table writes the first three. reset() empties the rest when a record is erased, and may keep
+/// capacities. The address of a record stays the same until it is erased. Records come from the
+/// ThreadCache of the calling thread: a thread that has few records at a time allocates nothing for
+/// keys of up to 64 bytes. An empty table takes half a cache line and no other memory. Not
 /// thread-safe.
 template <class Record>
 class KeyTable {
@@ -82,7 +82,7 @@ class KeyTable {
     for (std::size_t bucket = 0; bucket <= mask_; ++bucket) delete_chain(chain(bucket));
   }
 
-  /// Null where the key has no record. `hash` is hash_key(key).
+  /// Null if the key has no record. `hash` is hash_key(key).
   [[nodiscard]] Record* find(std::string_view key, std::size_t hash) const noexcept {
     for (Record* record = chain(hash & mask_); record != nullptr; record = record->next) {
       if (record->hash == hash && record->key == key) return record;
@@ -90,7 +90,7 @@ class KeyTable {
     return nullptr;
   }
 
-  /// A record for a key that has none. Throws std::bad_alloc, and the table is as it was then.
+  /// Makes a record for a key that has none. Throws std::bad_alloc and then changes nothing.
   Record& insert(std::string_view key, std::size_t hash) {
     assert(find(key, hash) == nullptr);
     if (size_ > mask_ + crowd) grow();
@@ -102,7 +102,7 @@ class KeyTable {
     return record;
   }
 
-  /// To the calling thread's ThreadCache, after record.reset().
+  /// Calls record.reset() and gives the record to the calling thread's ThreadCache.
   void erase(Record& record) noexcept {
     Record** place = &chain(record.hash & mask_);
     while (*place != &record) place = &(*place)->next;
@@ -114,22 +114,22 @@ class KeyTable {
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
-  /// Calls `visit(Record&)` for each record, in no order; it may erase that record and no other,
-  /// and it must not insert.
+  /// Calls `visit(Record&)` for each record, in no particular order. `visit` may erase that record
+  /// and no other, and it must not insert.
   template <class Visit>
   void for_each(Visit&& visit) {
     for (std::size_t bucket = 0; bucket <= mask_; ++bucket) visit_chain(bucket, visit);
   }
 
-  /// The same for the records of one bucket, of the next one at each call: so many calls later as
-  /// there are buckets, every record was visited. For upkeep a little at a time.
+  /// Like for_each, for the records of one bucket; each call visits the next bucket. All records
+  /// are visited after as many calls as there are buckets. For incremental maintenance.
   template <class Visit>
   void visit_some(Visit&& visit) {
     if (size_ != 0) visit_chain(turn_++ & mask_, visit);
   }
 
  private:
-  static constexpr std::size_t crowd = 3;  // so many more records than buckets may there be
+  static constexpr std::size_t crowd = 3;  // at most this many more records than buckets
 
   [[nodiscard]] Record*& chain(std::size_t bucket) noexcept {
     return mask_ == 0 ? only_ : many_[bucket];
@@ -176,10 +176,10 @@ class KeyTable {
     while (record != nullptr) delete std::exchange(record, record->next);
   }
 
-  std::unique_ptr<Record*[]> many_;  // mask_ + 1 buckets, a power of two, once there are several
-  Record* only_ = nullptr;           // the bucket where there is one
+  std::unique_ptr<Record*[]> many_;  // mask_ + 1 buckets, a power of two, if there are several
+  Record* only_ = nullptr;           // the bucket if there is only one
   std::size_t mask_ = 0;
-  std::uint32_t turn_ = 0;  // of visit_some
+  std::uint32_t turn_ = 0;  // the next bucket of visit_some
   std::uint32_t size_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// A text that is seldom there.
+// A string that is empty most of the time.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace latchkey::detail {
 
-/// One null pointer where it is empty: cheaper to make and to destroy than a std::string by more
-/// than an uncontended call can spare. Where no memory is left it stays empty.
+/// A single null pointer while empty: cheaper to construct and to destroy than a std::string, which
+/// matters in an uncontended call. If memory is exhausted it stays empty.
 class LazyString {
  public:
   LazyString() noexcept = default;

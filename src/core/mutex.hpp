@@ -1,4 +1,4 @@
-// std::mutex and a lock of it that clang's thread safety analysis understands.
+// std::mutex and a scoped lock, annotated for clang's thread safety analysis.
 #pragma once
 
 #include <mutex>
@@ -21,13 +21,12 @@ class LATCHKEY_CAPABILITY("mutex") Mutex {
   std::mutex mutex_;
 };
 
-/// Holds a Mutex or a SmallMutex; may be unlocked and locked again in between, as
-/// std::unique_lock.
+/// Locks a Mutex or a SmallMutex. Like std::unique_lock, it may be unlocked and locked again.
 template <class M>
 class LATCHKEY_SCOPED_CAPABILITY ScopedLock {
  public:
   explicit ScopedLock(M& mutex) LATCHKEY_ACQUIRE(mutex) : mutex_(mutex) { mutex_.lock(); }
-  /// Of a mutex that the caller has locked already.
+  /// Adopts a mutex that the caller has locked already.
   ScopedLock(M& mutex, std::adopt_lock_t /*adopt*/) LATCHKEY_REQUIRES(mutex) : mutex_(mutex) {}
   ScopedLock(const ScopedLock&) = delete;
   ScopedLock& operator=(const ScopedLock&) = delete;
@@ -49,8 +48,8 @@ class LATCHKEY_SCOPED_CAPABILITY ScopedLock {
   bool held_ = true;
 };
 
-/// Unlocks a mutex that the caller holds, and locks it again at the end of the scope, also if that
-/// is left by an exception.
+/// Unlocks a mutex that the caller holds, and locks it again at the end of the scope, also after an
+/// exception.
 template <class M>
 class LATCHKEY_SCOPED_CAPABILITY ScopedUnlock {
  public:

@@ -5,9 +5,10 @@
 
 namespace latchkey::detail {
 
-/// For function-local statics that threads and other statics use until the very end. In place and
-/// not on the heap: ThreadSanitizer sees what `new` writes and, in a library that was built without
-/// it, not the guard of the static, and would report the first lock of a mutex in it as a race.
+/// For function-local statics that threads and other statics use until the process ends. The object
+/// is in place and not on the heap: ThreadSanitizer sees the writes of `new` but, in a library
+/// built without the sanitizer, does not see the guard of the static, and would report the first
+/// lock of a mutex in the object as a race.
 template <class T>
 class NeverDestroyed {
  public:

@@ -6,7 +6,7 @@
 
 namespace latchkey::detail {
 
-/// A number that is never given twice, unlike an address. The first one is 1.
+/// A number that is never reused in this process, unlike an address. The first one is 1.
 [[nodiscard]] inline std::uint64_t next_number() noexcept {
   static constinit std::atomic<std::uint64_t> last{0};
   return ++last;

@@ -1,4 +1,4 @@
-// Owner numbers: one counter, never reused; and the threads behind them.
+// Owner numbers from one counter, never reused, and the threads that they belong to.
 #include <latchkey/owner.hpp>
 
 #include <sys/syscall.h>
@@ -25,7 +25,7 @@ std::uint64_t next_number() noexcept {
 class Threads final : private detail::ForkParticipant {
  public:
   static Threads& all() {
-    // Never destroyed: threads may end after static objects went.
+    // Never destroyed: threads may end after static objects are destroyed.
     static detail::NeverDestroyed<Threads> made;
     return made.get();
   }
@@ -51,7 +51,7 @@ class Threads final : private detail::ForkParticipant {
 
   void prepare() noexcept override { mutex_.lock(); }
   void parent() noexcept override { mutex_.unlock(); }
-  // Only the thread that forked is left, under another number of the system's.
+  // Only the thread that forked exists in the child, with a new thread id.
   void child() noexcept override {
     std::erase_if(threads_, [](const auto& each) { return each.first != mine_; });
     for (auto& [number, thread] : threads_) thread = ::syscall(SYS_gettid);
@@ -66,11 +66,12 @@ class Threads final : private detail::ForkParticipant {
 
 constinit thread_local std::uint64_t Threads::mine_ = 0;
 
-/// The calling thread, from its first lock to its end.
+/// Lists the calling thread from its first lock to its end.
 struct Listed {
   const std::uint64_t number = next_number();
   bool listed = false;
-  // Who is not listed for lack of memory is an owner like others: the list is for people.
+  // A thread that is not listed because memory is exhausted is still an owner: the list only serves
+  // diagnostics.
   Listed() noexcept {
     try {
       Threads::all().add(number);
@@ -86,7 +87,7 @@ struct Listed {
   }
 };
 
-// The number itself outlives the entry: destructors that run later may lock too.
+// The number outlives the list entry: destructors that run later may still lock.
 std::uint64_t number_of_this_thread() {
   thread_local const Listed listed;
   return listed.number;

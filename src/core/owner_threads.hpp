@@ -1,4 +1,4 @@
-// Which thread an owner is, for people who look for it in a debugger.
+// The system thread of an owner, for debugging.
 #pragma once
 
 #include <optional>
@@ -7,8 +7,8 @@
 
 namespace latchkey::detail {
 
-/// The number that the system gives the thread (gettid); empty where the owner is no thread, or one
-/// that has ended. Thread-safe.
+/// The system's thread id (gettid); empty if the owner is not a thread or its thread has ended.
+/// Thread-safe.
 [[nodiscard]] std::optional<long> thread_of(Owner owner) noexcept;
 
 }  // namespace latchkey::detail

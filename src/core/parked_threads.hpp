@@ -1,18 +1,19 @@
-// The threads that sleep inside a backend's drive.
+// The threads that block inside a backend's drive.
 #pragma once
 
 #include <latchkey/parker.hpp>
 
 namespace latchkey::detail {
 
-/// Who sleeps in drive and can be woken to look for work. Guarded by a mutex of its owner's, held
-/// by every call: a driver in the list cannot leave meanwhile, so its parker is alive when rung.
+/// A list of threads that block in drive and can be woken to look for work. The owner's mutex
+/// guards it and is held during every call. A driver therefore cannot leave the list during a
+/// wake-up, and its parker is alive then.
 ///
-/// Why no work is left behind, however the threads meet: a driver adds itself, *then* looks whether
-/// there is work, and only then parks; who brings work brings it first and then calls wake_one, all
-/// under the mutex. So either the driver sees the work, or the bringer sees the driver. Every
-/// driver looks once more after it has removed itself, whatever it was woken for: while one that
-/// was woken is still in the list, nobody else has to be.
+/// No work is missed: a driver adds itself, *then* looks for work, and only then parks; a producer
+/// adds its work first and then calls wake_one, all under the mutex. So either the driver sees the
+/// work, or the producer sees the driver. Every driver looks for work once more after it has
+/// removed itself, whatever woke it: while a woken driver is still in the list, no other has to be
+/// woken.
 class ParkedThreads {
  public:
   struct Waiter {
@@ -35,14 +36,14 @@ class ParkedThreads {
     if (woken_ == &driver) woken_ = nullptr;
   }
 
-  /// Wakes the one that came last, unless one is on its way already.
+  /// Wakes the driver that was added last, unless a woken one is still in the list.
   void wake_one() noexcept {
     if (woken_ != nullptr || first_ == nullptr) return;
     woken_ = first_;
     first_->parker.unpark();
   }
 
-  /// In a forked child: they were the parent's threads.
+  /// For a forked child: the threads belong to the parent.
   void clear() noexcept { first_ = woken_ = nullptr; }
 
  private:

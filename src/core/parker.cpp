@@ -29,7 +29,7 @@ void Parker::unpark() noexcept {
     if (alarm_ != nullptr) {
       wake = alarm_->ring();
     } else {
-      // Under the mutex: the parked thread may end, and its parker with it, right after.
+      // Notify under the mutex: the parked thread may end right after, and its parker with it.
       awake_.notify_one();
     }
   }
@@ -59,11 +59,11 @@ constinit thread_local Parker* borrowed = nullptr;
 
 extern "C" void give_parker_back(void* parker);
 
-/// Parkers of threads that ended, and how threads come by one.
+/// The parkers of threads that have ended, for reuse by new threads.
 class Spares final : private detail::ForkParticipant {
  public:
   static Spares& all() {
-    // Never destroyed: threads may end after static objects went.
+    // Never destroyed: threads may end after static objects are destroyed.
     static detail::NeverDestroyed<Spares> made;
     return made.get();
   }
@@ -96,15 +96,16 @@ class Spares final : private detail::ForkParticipant {
  private:
   friend class detail::NeverDestroyed<Spares>;
   Spares() {
-    // The destructors of keys run after those of thread_local objects, which may lock yet.
+    // The destructors of pthread keys run after those of thread_local objects, which may still
+    // lock.
     if (::pthread_key_create(&at_thread_end_, give_parker_back) != 0) throw std::bad_alloc();
     register_fork_participant(detail::ForkLevel::core, *this);
   }
 
   void prepare() noexcept override { mutex_.lock(); }
   void parent() noexcept override { mutex_.unlock(); }
-  // A thread that is none of the child's may have been unparking this or that one just now: all
-  // stay behind.
+  // A thread of the parent may have been unparking any of these parkers during the fork, so the
+  // child uses none of them again.
   void child() noexcept override {
     left_behind_.insert(left_behind_.end(), parkers_.begin(), parkers_.end());
     parkers_.clear();

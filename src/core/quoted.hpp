@@ -1,4 +1,4 @@
-// A word in the quotes that every message puts around it.
+// Puts a word in quotes, for messages.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What ThreadSanitizer sees of a latchkey that was built without it.
+// Support for programs under ThreadSanitizer that use a latchkey built without it.
 #pragma once
 
 #if defined(__SANITIZE_THREAD__)
@@ -10,7 +10,7 @@
 #endif
 
 #ifndef LATCHKEY_UNDER_TSAN
-// Of the sanitizer's runtime; null in a program without it.
+// Functions of the sanitizer's runtime; null in a program without it.
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): its names
 extern "C" {
 [[gnu::weak]] void __tsan_ignore_thread_begin();
@@ -22,10 +22,11 @@ extern "C" {
 namespace latchkey::detail {
 
 /// A program under ThreadSanitizer may use a library that was built without it. The sanitizer then
-/// sees neither the atomics nor the futexes that order the library's own memory, but it does see
-/// each free and memcpy, and would report them as races. So the calling thread's accesses are not
-/// looked at while it is inside the library; core/thread_order.hpp says what a lock orders. A
-/// library that was built with the sanitizer, as its own tests are, is looked at.
+/// does not see the atomics and futexes that order accesses to the library's own memory. It does
+/// see each free and memcpy, and would report them as races. The calling thread's accesses are
+/// therefore ignored while it is inside the library; core/thread_order.hpp reports the order that
+/// locks establish. A library that was built with the sanitizer, as for its own tests, is checked
+/// normally.
 #ifdef LATCHKEY_UNDER_TSAN
 inline void pause_sanitizer() noexcept {}
 inline void resume_sanitizer() noexcept {}
@@ -43,7 +44,7 @@ inline void resume_sanitizer() noexcept {
 }
 #endif
 
-/// For as long as it lives. May be nested.
+/// Pauses the sanitizer for this thread while the object lives. May be nested.
 class SanitizerPause {
  public:
   SanitizerPause() noexcept { pause_sanitizer(); }
@@ -52,7 +53,7 @@ class SanitizerPause {
   ~SanitizerPause() { resume_sanitizer(); }
 };
 
-/// Around a call of the user's code from within a pause.
+/// Resumes the sanitizer during a call of the user's code from within a pause.
 class SanitizerResumption {
  public:
   SanitizerResumption() noexcept { resume_sanitizer(); }

@@ -1,4 +1,4 @@
-// Sleeping for a mutex, and waking who sleeps.
+// The slow paths of SmallMutex: waiting for the mutex, and waking a waiter.
 #include "core/small_mutex.hpp"
 
 #include <linux/membarrier.h>
@@ -17,8 +17,8 @@ constexpr int attempts_before_sleep = 40;
 
 long membarrier(int command) noexcept { return ::syscall(SYS_membarrier, command, 0, 0); }
 
-// A full memory barrier in every thread of this process that is running. False: the system has none
-// to offer. A process registers once; a forked child is registered as its parent was.
+// A full memory barrier in every running thread of this process. Returns false if the system offers
+// none. A process registers once; a forked child inherits the registration.
 bool barrier_everywhere() noexcept {
   if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0) return true;
   return errno == EPERM && membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0 &&
@@ -28,15 +28,16 @@ bool barrier_everywhere() noexcept {
 }  // namespace
 
 void SmallMutex::lock_slowly() noexcept {
-  // What is held for less than a microsecond is mostly free again before a sleep would begin.
+  // A mutex that is held for less than a microsecond is usually free before a futex wait would
+  // begin.
   for (int attempt = 0; attempt < attempts_before_sleep; ++attempt) {
     if (state_.load(std::memory_order_relaxed) == unlocked && try_lock()) return;
   }
   for (;;) {
     asleep_.store(1, std::memory_order_seq_cst);
     const bool sure = barrier_everywhere();
-    if (try_lock()) return;  // others may sleep still: the unlock will wake one
-    // Without the barrier a wake-up may be missed, and is not waited for longer than this.
+    if (try_lock()) return;  // others may still wait: the unlock wakes one
+    // Without the barrier a wake-up may be missed, so the wait is limited to this.
     constexpr timespec a_millisecond{0, 1'000'000};
     futex_wait(asleep_, 1, sure ? nullptr : &a_millisecond);
   }

@@ -1,4 +1,4 @@
-// A mutex of eight bytes whose free case is inlined.
+// A mutex of eight bytes with an inlined uncontended path.
 #pragma once
 
 #include <atomic>
@@ -10,22 +10,23 @@ namespace latchkey::detail {
 
 /// For the many mutexes of a sharded table, each held for less than a microsecond. Lockable.
 ///
-/// std::mutex would do but for two things: a process that forks holds all shards at once, and
-/// ThreadSanitizer's deadlock detector gives up at 64 mutexes held; and an uncontended lock and
-/// unlock are two calls. Waiters sleep in the kernel; there is no fairness. Unlike std::mutex, it
-/// must not go before the unlock of every thread has returned.
+/// A std::mutex has two disadvantages here. A process that forks holds the mutexes of all shards at
+/// once, and ThreadSanitizer's deadlock detector fails at 64 held std::mutexes. And an uncontended
+/// lock and unlock of a std::mutex are two function calls. Waiters of a SmallMutex block in the
+/// kernel; there is no fairness. Unlike a std::mutex, it must not be destroyed before the unlock of
+/// every thread has returned.
 ///
-/// An unlock is a plain store and a plain load, not an atomic exchange, which would be a quarter of
-/// what a lock table costs. Why nobody sleeps on, although a processor may do the load first:
+/// An unlock is a plain store and a plain load and not an atomic exchange, which would be a quarter
+/// of the cost of a lock table. No wake-up is lost although a processor may perform the load first:
 ///
 ///     unlock:  state_ = unlocked          lock:  asleep_ = 1
 ///              if (asleep_) wake                 barrier in every thread of the process
 ///                                                if state_ is locked: sleep while asleep_ == 1
 ///
-/// The barrier runs in the holder's thread before its store, or after it. Before: its load comes
-/// later still and sees `asleep_`. After: the store is seen by the look at `state_`. Only the
-/// sleeper pays, with a system call. Whoever clears `asleep_` wakes one sleeper after that, and one
-/// that is woken sets it again for the others before it looks.
+/// The barrier takes effect in the holder's thread before or after its store. Before: the holder's
+/// load is later still and sees `asleep_`. After: the waiter sees the store when it reads `state_`.
+/// Only the waiter pays, with a system call. A thread that clears `asleep_` then wakes one waiter,
+/// and a woken waiter sets it again for the others before it reads `state_`.
 class LATCHKEY_CAPABILITY("mutex") SmallMutex {
  public:
   SmallMutex() = default;
@@ -46,7 +47,7 @@ class LATCHKEY_CAPABILITY("mutex") SmallMutex {
 
   void unlock() noexcept LATCHKEY_RELEASE() {
     state_.store(unlocked, std::memory_order_release);
-    std::atomic_signal_fence(std::memory_order_seq_cst);  // for the compiler: the load comes after
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // for the compiler: the load is last
     if (asleep_.load(std::memory_order_relaxed) != 0) [[unlikely]] {
       wake_one();
     }
@@ -59,7 +60,7 @@ class LATCHKEY_CAPABILITY("mutex") SmallMutex {
   void wake_one() noexcept;
 
   std::atomic<std::uint32_t> state_ = unlocked;
-  std::atomic<std::uint32_t> asleep_ = 0;  ///< 1: somebody sleeps, or is about to
+  std::atomic<std::uint32_t> asleep_ = 0;  ///< 1: a thread sleeps, or is about to
 };
 
 }  // namespace latchkey::detail

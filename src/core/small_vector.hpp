@@ -1,4 +1,4 @@
-// A list on the stack of what is seldom more than a few.
+// A vector whose first elements are stored inline.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,8 @@
 
 namespace latchkey::detail {
 
-/// The first `room` elements need no heap. They stay together: data() to data() + size().
+/// The first `room` elements need no heap memory. Elements are contiguous: data() to data() +
+/// size().
 template <class Element, std::size_t room>
 class SmallVector {
  public:
@@ -36,7 +37,7 @@ class SmallVector {
     }
   }
 
-  /// The next push_back does not throw. False: there is no memory for that.
+  /// Makes the next push_back non-throwing. Returns false if memory is exhausted.
   [[nodiscard]] bool make_room() noexcept {
     if (size_ < room) return true;
     try {
@@ -48,7 +49,7 @@ class SmallVector {
     }
   }
 
-  /// Of the elements the first `count` stay.
+  /// Keeps the first `count` elements.
   void shorten(std::size_t count) noexcept {
     if (size_ > room && count <= room) {
       std::copy_n(many_->begin(), count, few_.begin());
@@ -68,7 +69,7 @@ class SmallVector {
 
   std::array<Element, room> few_;
   std::size_t size_ = 0;
-  std::unique_ptr<std::vector<Element>> many_;  // all of them, where they are more than `room`
+  std::unique_ptr<std::vector<Element>> many_;  // all elements, if there are more than `room`
 };
 
 }  // namespace latchkey::detail

@@ -1,8 +1,8 @@
-// What a mutex guards, said so that clang checks it (-Wthread-safety).
+// Annotations of what a mutex guards, for clang's -Wthread-safety.
 #pragma once
 
-/// Clang's Thread Safety Analysis, https://clang.llvm.org/docs/ThreadSafetyAnalysis.html; other
-/// compilers see nothing. The macros are private and carry the names of that page.
+/// Clang's Thread Safety Analysis, https://clang.llvm.org/docs/ThreadSafetyAnalysis.html. Empty for
+/// other compilers. The macros are private and carry the names of that page.
 #ifdef __clang__
 #define LATCHKEY_DETAIL_ANNOTATE(text) __attribute__((text))
 #else
@@ -19,7 +19,8 @@
 #define LATCHKEY_RELEASE(...) LATCHKEY_DETAIL_ANNOTATE(release_capability(__VA_ARGS__))
 #define LATCHKEY_RETURN_CAPABILITY(mutex) LATCHKEY_DETAIL_ANNOTATE(lock_returned(mutex))
 #define LATCHKEY_ASSERT_CAPABILITY(mutex) LATCHKEY_DETAIL_ANNOTATE(assert_capability(mutex))
-/// For a function whose locking the analysis cannot follow; a comment there says why it is right.
+/// For a function whose locking the analysis cannot follow; a comment at the function says why it
+/// is correct.
 #define LATCHKEY_NO_THREAD_SAFETY_ANALYSIS LATCHKEY_DETAIL_ANNOTATE(no_thread_safety_analysis)
 /// Around a fork, one function locks and two others unlock (core/at_fork.hpp).
 #define LATCHKEY_FORK_HANDLER LATCHKEY_NO_THREAD_SAFETY_ANALYSIS

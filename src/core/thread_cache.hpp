@@ -6,21 +6,21 @@
 
 namespace latchkey::detail {
 
-/// A few spare records of one kind for each thread, so that what one releases it takes again while
-/// it is still in its processor's cache, and threads that have nothing to do with each other do not
-/// meet at a pool. `Record` is default constructible and has the members
+/// Keeps a few spare records of one kind for each thread. A thread reuses the records that it
+/// released while they are still in its processor's cache, and unrelated threads do not contend for
+/// a pool. `Record` is default constructible and has the members
 ///
 ///     Record* next;  void reset() noexcept;
 ///
-/// of which the cache uses `next` while a record is spare. The spares of a thread end with it. What
-/// Bonwick calls a magazine ("Magazines and Vmem", 2001), without a depot.
+/// The cache uses `next` while a record is spare. The spares of a thread are deleted when it ends.
+/// This is what Bonwick calls a magazine ("Magazines and Vmem", 2001), without a depot.
 template <class Record>
 class ThreadCache {
  public:
-  /// So many are kept at most.
+  /// The maximum number of spare records of one thread.
   static constexpr std::size_t most = 32;
 
-  /// As new. Throws std::bad_alloc.
+  /// A record in its initial state. Throws std::bad_alloc.
   [[nodiscard]] static Record& take() {
     if (spares.first == nullptr) return *new Record;
     --spares.size;
@@ -38,8 +38,8 @@ class ThreadCache {
   }
 
  private:
-  // Without a destructor, so that it can be used while a thread's other locals are destroyed: a
-  // hold may live in one of them. There is no room before the reaper is made, and none after it
+  // Trivially destructible, so that it can be used while a thread's other thread_local objects are
+  // destroyed: one of them may contain a hold. `room` is 0 before the reaper is made and after it
   // ran.
   struct Spares {
     Record* first = nullptr;

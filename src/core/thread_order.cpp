@@ -1,4 +1,4 @@
-// What ThreadSanitizer is told of the order that locks bring to threads.
+// Reports to ThreadSanitizer the order that locks establish between threads.
 #include "core/thread_order.hpp"
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 namespace latchkey::detail {
 namespace {
 
-// Addresses to the sanitizer and nothing else: nobody reads or writes them.
+// Addresses for the sanitizer; nothing reads or writes them.
 struct Place {
   std::byte written;
   std::byte read;

@@ -1,11 +1,11 @@
-// What ThreadSanitizer is told of the order that locks bring to threads.
+// Reports to ThreadSanitizer the order that locks establish between threads.
 #pragma once
 
 #include <string_view>
 
 #include <latchkey/lock_type.hpp>
 
-// Of the sanitizer's runtime; null in a program without it.
+// Functions of the sanitizer's runtime; null in a program without it.
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): its names
 extern "C" {
 [[gnu::weak]] void __tsan_acquire(void* address);
@@ -18,22 +18,24 @@ namespace latchkey::detail {
 void tell_sanitizer_of_grant(std::string_view key, LockType type) noexcept;
 void tell_sanitizer_of_release(std::string_view key, LockType type) noexcept;
 
-/// A program under ThreadSanitizer may use a library that was built without it. Then the sanitizer
-/// sees neither atomics nor futexes of latchkey, and would report what a lock guards as a race. So
-/// every grant and every release is told to it, if it is there; otherwise these cost the look at
-/// one address. READs come after the WRITEs before them, and WRITEs after both; READs in any order.
+/// A program under ThreadSanitizer may use a library that was built without it. The sanitizer then
+/// sees neither the atomics nor the futexes of latchkey, and would report accesses that a lock
+/// guards as races. Every grant and every release is therefore reported to the sanitizer if it is
+/// present; otherwise these functions only compare one address with null. READs are ordered after
+/// earlier WRITEs, and WRITEs after both; READs are not ordered among each other.
 ///
-/// Keys stand for locks, and a few thousand places for keys: two keys in one place make an order
-/// that is none, which may hide a race and never reports a false one.
+/// Keys identify locks, and a few thousand places stand for all keys. Two keys that share a place
+/// get an order that does not exist: this can hide a race but never reports a false one.
 
-/// Before the caller may touch what the lock guards, on the thread that was granted it.
+/// Called before the caller may access what the lock guards, on the thread that was granted the
+/// lock.
 inline void order_after_grant(std::string_view key, LockType type) noexcept {
   if (&__tsan_acquire != nullptr) [[unlikely]] {
     tell_sanitizer_of_grant(key, type);
   }
 }
 
-/// Before anybody else can be granted the lock, on the thread that gives it back.
+/// Called before the lock can be granted to another owner, on the thread that releases it.
 inline void order_before_release(std::string_view key, LockType type) noexcept {
   if (&__tsan_release != nullptr) [[unlikely]] {
     tell_sanitizer_of_release(key, type);

@@ -1,4 +1,4 @@
-// Naming the Locks that decorated calls use.
+// Installs the Locks that decorated calls use.
 #include <latchkey/install.hpp>
 
 #include <memory>

@@ -1,4 +1,4 @@
-// What a policy file means for each LOCKED of the program.
+// The effect of a policy file on each LOCKED of the program.
 #include "install/policy_plan.hpp"
 
 #include <cstddef>
@@ -150,7 +150,7 @@ class Planner {
     if (timeout) fit(timeout->value, *timeout, lock);
     if (unavailable) fit(unavailable->value, *unavailable, lock);
     if (lost && lost->value == OnLost::RAISE && facts.never_throws) tell_throws(lost->at, lock);
-    // The defaults hold if neither the policy nor the code says otherwise.
+    // The defaults apply if neither the policy nor the code sets the option.
     const auto& defaults = file_.defaults;
     if (defaults.on_timeout && !timeout && !facts.says_timeout && !facts.never_throws) {
       fit(defaults.on_timeout->value, *defaults.on_timeout, lock);

@@ -1,4 +1,4 @@
-// What a policy file means for each LOCKED of the program.
+// The effect of a policy file on each LOCKED of the program.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace latchkey::detail {
 
-/// Everything that the file says about one LOCKED.
+/// Everything in the file that applies to one LOCKED.
 struct PlannedLock {
   LockPlace place{};
   Place at{};  ///< of the rule, or of the policy that LOCKED_BY names
@@ -24,7 +24,7 @@ struct PlannedLock {
 };
 
 struct PolicyPlan {
-  std::vector<PlannedLock> locks{};         ///< those that the file says something about
+  std::vector<PlannedLock> locks{};         ///< those that a part of the file applies to
   std::vector<std::string> without_lock{};  ///< the methods that may run without their lock
 };
 

@@ -1,4 +1,4 @@
-// What a reload may not change.
+// The settings that a reload may not change.
 #include "install/reload_check.hpp"
 
 #include "policy/nearest.hpp"

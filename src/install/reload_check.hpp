@@ -1,4 +1,4 @@
-// What a reload may not change: which lock guards a method.
+// The settings that a reload may not change: those that select the lock of a method.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@ namespace latchkey::detail {
 /// Backends and prefix of a file against those of the file that is in force.
 void refuse_other_backends(const PolicyFile& before, const PolicyFile& now, Problems& problems);
 
-/// One word of one method. `before` and `now` are what the file says, if anything.
+/// Checks one word of one method. `before` and `now` are its values in the file, if any.
 void refuse_change(const char* word, const std::string& method,
                    const std::optional<std::string>& before, const Perhaps<std::string>& now,
                    Place otherwise, Problems& problems);

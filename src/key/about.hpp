@@ -1,4 +1,4 @@
-// How every sentence about a key begins.
+// The beginning of every error message about a key.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ inline std::string about_key(std::string_view key_template) {
   return "key " + quoted(key_template) + ": ";
 }
 
-/// With the place in it; columns count bytes, from 1.
+/// With the position; columns count bytes, from 1.
 inline std::string about_key(std::string_view key_template, std::size_t at) {
   return "key " + quoted(key_template) + ", column " + std::to_string(at + 1) + ": ";
 }

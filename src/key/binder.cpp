@@ -1,4 +1,4 @@
-// Binding a parsed key to a schema, and the sentences of keys that do not fit.
+// Binds a parsed key to a schema, with the error messages for keys that do not fit.
 #include "key/binder.hpp"
 
 #include <range/v3/range/conversion.hpp>
@@ -96,8 +96,8 @@ std::size_t Binder::argument(const Node& path) const {
   refuse_name(path);
 }
 
-// Pointers, optionals and wrappers are steps that nobody writes. One that has a text of its own is
-// where the path ends.
+// Pointers, optionals and wrappers are implicit steps. If one of them has a text of its own and is
+// the last, the path ends at it.
 const TypeInfo* Binder::through(BoundPath& path, const TypeInfo* type, bool last) const {
   while (reflect::is_looked_through(type->shape) && !(last && makes_text(*type, path.use))) {
     BoundStep& step = path.steps.emplace_back();
@@ -168,7 +168,7 @@ void Binder::refuse(const Node& at, const std::string& sentence) const {
   throw KeyError(about_key(key_.text(), at.begin) + quoted(word) + " " + sentence);
 }
 
-// Nothing of this kind has such a name.
+// Rejects a name that nothing of this kind has.
 void Binder::refuse_unknown(const Node& at, const char* kind, const std::string& rest) const {
   throw KeyError(about_key(key_.text(), at.begin) + "unknown " + kind + " " +
                  quoted(key_.word(at)) + rest);

@@ -1,4 +1,4 @@
-// Checks whether a parsed key fits a schema: what key.hpp does at compile time for a key in code.
+// Checks whether a parsed key fits a schema, as key.hpp does at compile time for a key in code.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Reading the values of bound keys: the run-time twin of read.hpp.
+// Reads the values of bound keys at run time, as read.hpp does in compiled code.
 #include <array>
 
 #include <latchkey/error.hpp>
@@ -14,12 +14,12 @@ using reflect::Receiver;
 using reflect::Shape;
 using reflect::TypeInfo;
 
-// Follows a path's steps. Each step hands its value on while it lives, so the
-// walk goes inwards.
+// Follows the steps of a path. The value of a step may live only during its callback, so each step
+// calls the next one from within.
 template <class OnLeaf>
 class Walk {
  public:
-  // Up to the step `end`, which is not taken.
+  // Stops before the step `end`.
   Walk(const BoundPath& path, std::size_t end, std::size_t star, OnLeaf& on_leaf)
       : path_(path), end_(end), star_(star), on_leaf_(on_leaf) {}
 
@@ -76,7 +76,7 @@ Value text_of(std::string_view text, Use use, bool keep, Scratch& scratch) {
   return text_value(keep ? scratch.keep(text) : text);
 }
 
-// A text that ends as soon as it was handed over.
+// Reads a text that is valid only during its callback.
 Value read_made_text(const void* value, const BoundPath& path, Scratch& scratch) {
   struct Context {
     Use use;
@@ -111,7 +111,7 @@ Value read(const BoundPath& path, const void* argument, std::size_t star, Scratc
   return Walk(path, path.steps.size(), star, on_leaf).run(argument);
 }
 
-// How many elements [*] stands for.
+// The number of elements that [*] selects.
 Value count_elements(const BoundPath& path, const void* argument) {
   std::size_t end = 0;
   while (path.steps[end].kind != BoundStep::Kind::STAR) ++end;

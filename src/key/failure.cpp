@@ -1,4 +1,4 @@
-// The sentences of keys that cannot be rendered from a call's arguments.
+// The error messages for keys that cannot be rendered from a call's arguments.
 #include <latchkey/key/failure.hpp>
 
 #include <string>

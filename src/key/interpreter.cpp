@@ -1,4 +1,4 @@
-// Writing keys from trees and values.
+// Renders keys from syntax trees and values.
 #include <latchkey/key/interpreter.hpp>
 
 #include <latchkey/key/failure.hpp>

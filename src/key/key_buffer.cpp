@@ -1,4 +1,4 @@
-// KeyBuffer beyond its inline bytes.
+// The heap storage of KeyBuffer.
 #include <latchkey/key/key_buffer.hpp>
 
 #include <algorithm>
@@ -6,8 +6,8 @@
 namespace latchkey {
 
 bool KeyBuffer::grow(std::size_t count) {
-  // A number asks for more than it will need, so the limit is checked with that in hand; what is
-  // really too long is found by size().
+  // A number requests more room than it needs, so the limit allows for that; size() finds keys that
+  // are really too long.
   constexpr std::size_t most = max_key_size + 32;
   if (count > most - size_) {
     overflowed_ = true;

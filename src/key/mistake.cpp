@@ -1,4 +1,4 @@
-// The sentences of mistakes in a key's own text.
+// The error messages for syntax errors in a key.
 #include <latchkey/key/mistake.hpp>
 
 #include "key/about.hpp"
@@ -6,7 +6,7 @@
 namespace latchkey::detail {
 namespace {
 
-// What is wrong with the word, and what would be right; the word itself goes before it.
+// The error of the wrong word and the correction. The caller puts the word before it.
 std::string_view what_is_wrong(SyntaxError mistake) {
   switch (mistake) {
     case SyntaxError::PLACEHOLDER_IS_NEVER_CLOSED:
@@ -43,7 +43,7 @@ std::string_view what_is_wrong(SyntaxError mistake) {
   }
 }
 
-// Where something is missing, what stands there instead may be the end.
+// The errors of a missing part. What is in its place may be the end of the text.
 std::string_view what_is_missing(SyntaxError mistake) {
   switch (mistake) {
     case SyntaxError::VALUE_EXPECTED:

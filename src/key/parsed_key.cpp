@@ -1,4 +1,4 @@
-// Keys from files: parsing them, and the sentences of those that cannot be parsed.
+// Parses keys from files, with the error messages for keys that cannot be parsed.
 #include <latchkey/key/parsed_key.hpp>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace latchkey {
 ParsedKey parse_key(std::string_view text) {
   ParsedKey key;
   key.text_ = text;
-  // One that is too long is refused before it could ask for nodes.
+  // A text that is too long is rejected before it needs more nodes.
   key.nodes_.resize(detail::node_capacity(std::min(text.size(), detail::max_template_size)));
   key.parse_ = detail::Parser(key.text_, key.nodes_.data()).run();
   if (key.parse_.mistake != detail::SyntaxError::NONE) {

@@ -1,4 +1,4 @@
-// Texts kept beyond the getters that returned them.
+// Storage for texts that must outlive the getters that returned them.
 #include <cstring>
 #include <memory>
 #include <string>

@@ -1,4 +1,4 @@
-// The one text of a duration, and of an instant.
+// The canonical text of a duration and of a point in time.
 #include <algorithm>
 #include <cstring>
 
@@ -7,7 +7,7 @@
 namespace latchkey::reflect {
 namespace {
 
-// A count of 64 bits times a period of 64 bits.
+// Holds the product of a 64-bit count and a 64-bit period.
 __extension__ using Wide = unsigned __int128;
 
 constexpr Wide seconds_in_a_day = 86400;
@@ -17,7 +17,7 @@ struct Writer {
 
   void put(char byte) noexcept { text.bytes[text.size++] = byte; }
 
-  /// At least `width` digits.
+  /// Writes at least `width` digits.
   void put(Wide number, std::size_t width) noexcept {
     const std::size_t begin = text.size;
     do {
@@ -27,7 +27,7 @@ struct Writer {
     std::reverse(text.bytes + begin, text.bytes + text.size);
   }
 
-  /// The decimal places of `rest`/`parts`, without zeros at the end; nothing for 0.
+  /// Writes `rest`/`parts` as a decimal fraction without trailing zeros; nothing for 0.
   void put_fraction(Wide rest, Wide parts) noexcept {
     if (rest == 0) return;
     put('.');
@@ -50,7 +50,8 @@ struct Date {
 Date date_of(bool before_1970, Wide days) noexcept {
   constexpr Wide days_of_era = 146097;
   constexpr Wide from_march_0_to_1970 = 719468;
-  // Negative days are lifted by whole eras, and their years let down again.
+  // Days before 1970 are shifted by whole eras into the positive range, and the year is shifted
+  // back.
   Wide eras_lifted = 0;
   Wide day = days + from_march_0_to_1970;
   if (before_1970) {
@@ -89,7 +90,8 @@ TimeText instant_text(Ticks since_1970) noexcept {
   Wide of_day = whole % seconds_in_a_day;
   Wide days = whole / seconds_in_a_day;
   if (since_1970.negative) {
-    // Towards the past: the fraction, then the seconds, are what the next larger unit leaves.
+    // Before 1970 the fraction and the time of day count backwards: each becomes its complement to
+    // the next larger unit.
     if (rest != 0) {
       rest = since_1970.parts - rest;
       ++whole;

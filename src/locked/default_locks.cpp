@@ -1,4 +1,4 @@
-// The Locks that a decorated call uses when nobody says which.
+// The Locks of decorated calls without `.in(...)`.
 #include <latchkey/default_locks.hpp>
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// What the calling thread's decorated calls hold.
+// The holds of the calling thread's decorated calls.
 #include <latchkey/held.hpp>
 
 #include <string>

@@ -1,4 +1,4 @@
-// What a nested call shows the order graph, and whom its reports are told.
+// Reports nested calls to the order graph, and its findings to the listener.
 #include "locked/lock_order.hpp"
 
 #include <optional>
@@ -15,7 +15,7 @@ namespace latchkey::detail {
 namespace {
 
 OrderGraph& graph() {
-  // Never destroyed: statics may lock in their destructors.
+  // Never destroyed: destructors of static objects may lock.
   static OrderGraph& made = *new OrderGraph;
   return made;
 }
@@ -38,11 +38,11 @@ void tell(const Locks& locks, const LockedCall& call, LockType type, std::string
 void check_lock_order(const LockedCall& call, const LockTerms& terms, const LockedCall& innermost) {
   const Locks& locks = *call.locks();
   if (!locks.options().check_order) return;
-  if (terms.wait.length().count() == 0) return;  // who does not wait is in nobody's way
+  if (terms.wait.length().count() == 0) return;  // an acquire that does not wait cannot deadlock
   const std::string place = place_of(locks);
   const auto holds = [](const LockedCall& each) { return each.hold() != nullptr; };
   for (const LockedCall* each = &innermost; each != nullptr; each = each->outer()) {
-    // A re-entry takes nothing that it could wait for. (Several keys at once have none here.)
+    // A re-entry waits for nothing. (Several keys at once have no re-entry here.)
     if (!call.key().empty() && holds(*each) && each->key() == call.key() &&
         place_of(*each->locks()) == place)
       return;

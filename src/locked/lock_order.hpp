@@ -1,4 +1,4 @@
-// Locks that are ever taken in both orders, found before two threads wait for each other.
+// Finds locks that are acquired in both orders before two threads deadlock.
 #pragma once
 
 namespace latchkey::detail {
@@ -6,10 +6,10 @@ namespace latchkey::detail {
 class LockedCall;
 struct LockTerms;
 
-/// Before `call` acquires within `innermost` and the calls around it: where its Locks have
-/// Options::check_order, remembers in which order lock classes are taken, and tells the listener
-/// (std::clog where there is none) the first time that two are taken in both. Thread-safe; what is
-/// remembered is the process's.
+/// Called before `call` acquires within `innermost` and its enclosing calls. If its Locks have
+/// Options::check_order, records the order in which lock classes are acquired, and warns the
+/// listener (std::clog if there is no listener) the first time that two are acquired in both
+/// orders. Thread-safe. The record is kept for the whole process.
 void check_lock_order(const LockedCall& call, const LockTerms& terms, const LockedCall& innermost);
 
 }  // namespace latchkey::detail

@@ -1,4 +1,4 @@
-// One call under LOCKED: everything about it that does not depend on types.
+// One call under LOCKED: the part that does not depend on types.
 #include <latchkey/locked/locked_call.hpp>
 
 #include <algorithm>
@@ -86,7 +86,7 @@ Entry LockedCall::decide(Entry entry) noexcept {
 Entry LockedCall::acquire(const Locks& locks) {
   Attempt attempt{terms_->type, terms_->wait, terms_->lease, {}, terms_->reentry, origin_};
   if (cancel_ != nullptr) attempt.cancel = *cancel_;
-  // Only a call within another can break an order: elsewhere this is all that it costs.
+  // Only a nested call can violate a lock order; for other calls this test is the whole cost.
   if (innermost_call != nullptr) check_lock_order(*this, *terms_, *innermost_call);
   if (terms_->raises_timeout) {
     hold_.emplace(locks.acquire(key_, attempt));
@@ -99,7 +99,7 @@ Entry LockedCall::acquire(const Locks& locks) {
 }
 
 Hold LockedCall::take_hold() {
-  // What runs unlocked has no scope: a policy that says so is refused when it is loaded.
+  // Not reached: a policy that would run a HERE without its lock is rejected when it is loaded.
   if (!hold_) throw std::logic_error("a HERE went on without its lock");
   Hold hold = std::move(*hold_);
   hold_.reset();
@@ -121,8 +121,8 @@ void LockedCall::leave() {
     try {
       release(linger);
     } catch (const ReleaseUnconfirmed&) {
-      // The listener is told. A silent backend is no error of a call with another strategy for it,
-      // whose result counts.
+      // The listener has the event. If on_unavailable has another strategy than raise, the call
+      // does not throw and its result counts.
       if (terms_->raises_unavailable) throw;
     }
   } else {
@@ -134,7 +134,8 @@ void LockedCall::leave() {
 void LockedCall::release(std::chrono::milliseconds linger) {
   const ErrorContext context{origin_, terms_->lease};
   if (hold_->give_back(linger, &context)) return;
-  // The body itself gave it back, or this process is a fork. The lock's own name has the prefix.
+  // The body released the hold itself, or this process is a forked child. Lock::key() has the
+  // prefix.
   LockSite site{{}, terms_->type, locks_->describe()};
   if (!key_.empty()) site.key = locks_->lock(std::string(key_), terms_->type).key();
   site.body_ran = true;
@@ -164,12 +165,12 @@ void tell_hidden(const Locks* locks, LockType type, const Site& site, std::strin
     event.key = key;
     event.origin.site = &site;
     event.owner = Owner::this_thread().number();
-    // Errors of locks name the method themselves.
+    // Errors about locks contain the method already.
     if (!what.starts_with(site.name())) event.text = std::string(site.name()) + ": ";
     event.text += what;
     locks->tell(event);
   } catch (...) {
-    // Without Locks there is no listener, without memory no event.
+    // Without Locks there is no listener; without memory there is no event.
   }
 }
 

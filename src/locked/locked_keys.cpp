@@ -1,4 +1,4 @@
-// One call under LOCKED with several keys, or with those of a policy.
+// One call under LOCKED with several keys, or with the keys of a policy.
 #include <latchkey/locked/locked_call.hpp>
 
 #include <string>
@@ -38,7 +38,7 @@ Entry LockedCall::acquire_all(const std::vector<std::string>& keys) {
 bool LockedCall::covers(std::string_view key) const {
   if (!hold_) return false;
   if (!key_.empty()) return key_ == key;
-  // The hold knows its keys with their prefix.
+  // The hold has its keys with their prefix.
   return hold_->covers(locks_->lock(std::string(key), terms_->type).key());
 }
 

@@ -1,4 +1,4 @@
-// The order of lock classes: edges, circles, and the keys of one class.
+// The order of lock classes: edges, cycles, and the keys of one class.
 #include "locked/order_graph.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 bool is_ascii_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 
-/// Literal text stands for itself, everything else for "{}".
+/// Keeps literal text and replaces everything else by "{}".
 void add_shape(std::string& shape, std::string_view key_template, const std::vector<Node>& nodes,
                std::uint16_t index) {
   const Node& node = nodes[index];
@@ -39,7 +39,7 @@ std::string shape_of(std::string_view key_template) {
   if (key_template.size() > max_template_size) return std::string(key_template);
   std::vector<Node> nodes(node_capacity(key_template.size()));
   const Parse parse = Parser(key_template, nodes.data()).run();
-  // A key that was never a template may look like a wrong one.
+  // A key that is not a template may have invalid template syntax.
   if (parse.mistake != SyntaxError::NONE) return std::string(key_template);
   std::string shape;
   add_shape(shape, key_template, nodes, parse.root);
@@ -67,7 +67,7 @@ bool before_by_numbers(std::string_view left, std::string_view right) noexcept {
     if (one != other) return one < other;
   }
   if (i < left.size() || j < right.size()) return i == left.size();
-  return left < right;  // leading zeros are all that differs
+  return left < right;  // they differ in leading zeros only
 }
 
 std::optional<std::string> OrderGraph::add(const OrderedLock& outer, const OrderedLock& inner) {
@@ -88,8 +88,8 @@ OrderGraph::Class OrderGraph::class_of(const OrderedLock& lock) {
       .first->second;
 }
 
-// An order by bytes (that of all_of) and one with numbers as numbers are both good: what is
-// reported is the pair after which neither explains all that was seen.
+// Two ascending orders are accepted: by bytes (as all_of uses) and with numbers compared as
+// numbers. A report is made for the pair after which neither order explains all pairs.
 std::optional<std::string> OrderGraph::within_class(Class its, const OrderedLock& outer,
                                                     const OrderedLock& inner) {
   KeyOrder& order = key_orders_[its];
@@ -103,7 +103,7 @@ std::optional<std::string> OrderGraph::within_class(Class its, const OrderedLock
          "; threads that take them in different orders can wait for each other";
 }
 
-// The shortest way along edges, both ends included; empty: there is none.
+// The shortest path along edges, both ends included; empty: there is none.
 std::vector<OrderGraph::Class> OrderGraph::path(Class from, Class to) const {
   std::map<Class, Class> came_from{{from, from}};
   std::vector<Class> seen{from};
@@ -121,7 +121,7 @@ std::vector<OrderGraph::Class> OrderGraph::path(Class from, Class to) const {
   return way;
 }
 
-// `way` leads from the inner class back to the outer one: with the new edge it is a circle.
+// `way` leads from the inner class back to the outer one: the new edge closes the cycle.
 std::string OrderGraph::sentence(const std::vector<Class>& way) const {
   std::string text =
       way.size() == 2 ? "two locks are taken in both orders: " : "locks are taken in a circle: ";

@@ -1,4 +1,4 @@
-// Which lock classes were taken within which, and where that was first seen.
+// Which lock classes were acquired within which others, and where that was first seen.
 #pragma once
 
 #include <cstddef>
@@ -15,29 +15,31 @@
 
 namespace latchkey::detail {
 
-/// One lock as the order sees it. Keys of one shape in one place are of one class.
+/// One lock for the order check. Keys with the same shape in the same place form one class.
 struct OrderedLock {
-  std::string_view place;  ///< where it lives: two Locks that describe themselves alike are one
+  std::string_view place;  ///< the backend's description and prefix: Locks with the same
+                           ///< description are one place
   std::string_view key;
   Origin origin;
 };
 
-/// Thread-safe. Remembers every pair of classes that it was shown, as long as it lives.
+/// Thread-safe. Remembers every pair of classes for its lifetime.
 class OrderGraph {
  public:
-  /// `inner` is about to be taken within `outer`. The sentence of a report the first time that this
-  /// closes a circle, or that the keys of one class have no order left in which all pairs ascend.
+  /// Records that `inner` is about to be acquired within `outer`. Returns the text of a report the
+  /// first time that this closes a cycle, or that no order remains in which all key pairs of one
+  /// class ascend.
   std::optional<std::string> add(const OrderedLock& outer, const OrderedLock& inner);
 
  private:
   using Class = std::size_t;
 
-  /// Where one class was first taken within another.
+  /// Where one class was first acquired within another.
   struct Edge {
     Origin outer;
     Origin inner;
   };
-  /// What the pairs of keys of one class have ruled out.
+  /// The orders that the key pairs of one class have ruled out.
   struct KeyOrder {
     bool not_by_bytes = false;
     bool not_by_numbers = false;
@@ -62,12 +64,12 @@ class OrderGraph {
   std::map<Class, KeyOrder> key_orders_;
 };
 
-/// A key template without what stands in its braces: "account:{}" of "account:{from.id}" and of
-/// "'account:' + #to.id". Templates of one shape make keys of one kind, whatever their arguments
-/// are called.
+/// A key template with the content of its braces removed: "account:{}" for "account:{from.id}" and
+/// for "'account:' + #to.id". Templates of the same shape make keys of the same class, whatever the
+/// names of their arguments.
 [[nodiscard]] std::string shape_of(std::string_view key_template);
 
-/// By bytes, but with digits that follow each other as one number: "a:9" before "a:10".
+/// Compares by bytes, but consecutive digits as one number: "a:9" before "a:10".
 [[nodiscard]] bool before_by_numbers(std::string_view left, std::string_view right) noexcept;
 
 }  // namespace latchkey::detail

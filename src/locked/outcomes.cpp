@@ -1,4 +1,4 @@
-// What a call gives that did not run, as far as no types are needed.
+// The type-independent part of the results of calls whose body did not run.
 #include <latchkey/locked/outcomes.hpp>
 
 #include <stdexcept>

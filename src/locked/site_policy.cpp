@@ -13,7 +13,8 @@ namespace {
 
 constinit std::atomic<const PolicyTable*> in_force{nullptr};
 
-/// The strongest word of the three, where there is one: the policy's, LOCKED's, the defaults'.
+/// The value with the highest precedence: the policy's, then LOCKED's (empty here), then the
+/// defaults'.
 template <class Word>
 std::optional<Word> choose(const std::optional<Word>& over, bool said,
                            const std::optional<Word>& defaults) {

@@ -1,4 +1,4 @@
-// Outcomes that wait for somebody to deliver them.
+// Outcomes that wait for delivery.
 #include "memory/completions.hpp"
 
 #include <utility>
@@ -8,8 +8,9 @@ namespace {
 
 constexpr std::size_t most_spare = 64;
 
-// Without a destructor, so that it can be used while a thread's other locals are destroyed: a hold
-// may live in one of them. The reaper says from when on nothing is pooled any more.
+// Trivially destructible, so that it can be used while a thread's other thread_local objects are
+// destroyed: one of them may contain a hold. The reaper marks the time from which nothing is
+// pooled.
 struct Pool {
   Completion* first = nullptr;
   std::size_t size = 0;
@@ -74,7 +75,7 @@ Completions::Batch::~Batch() {
 
 std::size_t Completions::my_stripe() noexcept {
   static std::atomic<std::size_t> threads{0};
-  constinit thread_local std::size_t mine = 0;  // counted from 1: 0 is none yet
+  constinit thread_local std::size_t mine = 0;  // counted from 1; 0: not assigned yet
   if (mine == 0) mine = threads.fetch_add(1, std::memory_order_relaxed) % stripe_count + 1;
   return mine - 1;
 }
@@ -82,7 +83,7 @@ std::size_t Completions::my_stripe() noexcept {
 void Completions::push(Batch& batch) noexcept {
   Completion* const oldest = std::exchange(batch.first_, nullptr);
   if (oldest == nullptr) return;
-  // In the batch `next` leads to newer ones, in the stripe to older ones.
+  // In the batch `next` points to newer completions, in the stripe to older ones.
   Completion* latest = nullptr;
   for (Completion* each = oldest; each != nullptr;) {
     Completion* const newer = std::exchange(each->next, latest);

@@ -1,4 +1,4 @@
-// Outcomes that wait for somebody to deliver them.
+// Outcomes that wait for delivery.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace latchkey::detail {
 
-/// One outcome on its way to its sink.
+/// One outcome that a sink has not received yet.
 struct Completion {
   Request* request = nullptr;
   Sink* sink = nullptr;
@@ -17,10 +17,10 @@ struct Completion {
   Completion* next = nullptr;
 };
 
-/// Outcomes by submitting thread, so that threads which have nothing to do with each other do not
-/// meet here: what a thread submits it mostly delivers itself, one atomic exchange each way.
+/// Stores outcomes by submitting thread, so that unrelated threads do not contend: a thread usually
+/// delivers what it submits, with one atomic operation for the push and one for the delivery.
 ///
-/// Completions come from a small pool of each thread's own: a steady state allocates nothing.
+/// Completions come from a small pool of each thread: a steady state allocates nothing.
 class Completions {
  public:
   Completions() = default;
@@ -28,7 +28,7 @@ class Completions {
   Completions& operator=(const Completions&) = delete;
   ~Completions() { drop_all(); }
 
-  /// Completions that are filled in and then pushed together. What is not pushed goes back.
+  /// Completions that are filled in and then pushed together. The rest returns to the pool.
   class Batch {
    public:
     /// Throws std::bad_alloc.
@@ -37,7 +37,7 @@ class Completions {
     Batch& operator=(const Batch&) = delete;
     ~Batch();
 
-    /// The first; they are linked by `next` in the order of the requests.
+    /// The first completion; they are linked by `next` in the order of the requests.
     [[nodiscard]] Completion* first() const noexcept { return first_; }
 
    private:
@@ -45,19 +45,19 @@ class Completions {
     Completion* first_ = nullptr;
   };
 
-  /// Queues what the calling thread has submitted.
+  /// Queues completions of requests that the calling thread has submitted.
   void push(Batch& batch) noexcept;
 
-  /// Delivers what the calling thread has submitted, and what the sinks submit on it meanwhile,
-  /// until nothing is left of it. False: there was nothing.
+  /// Delivers the completions of the calling thread, and those of requests that the sinks submit
+  /// meanwhile, until none is left. Returns false if there was none.
   bool deliver_mine() noexcept;
 
-  /// Delivers what others have submitted and not yet delivered.
+  /// Delivers the pending completions of other threads.
   bool deliver_others() noexcept;
 
   [[nodiscard]] bool any() const noexcept;
 
-  /// Forgets all, undelivered.
+  /// Drops all completions without delivery.
   void drop_all() noexcept;
 
  private:

@@ -7,7 +7,7 @@
 namespace latchkey::detail {
 namespace {
 
-/// Matches one byte against the set after a `[`; leaves `at` behind the `]`.
+/// Matches one byte against the set after a `[`; moves `at` past the `]`.
 bool set_matches(std::string_view pattern, std::size_t& at, char byte) noexcept {
   const bool negated = at < pattern.size() && pattern[at] == '^';
   if (negated) ++at;
@@ -28,7 +28,7 @@ bool set_matches(std::string_view pattern, std::size_t& at, char byte) noexcept 
   return found != negated;
 }
 
-/// Matches one byte against the element at `at`, which is not `*`, and moves `at` behind it.
+/// Matches one byte against the element at `at`, which is not `*`, and moves `at` past it.
 bool element_matches(std::string_view pattern, std::size_t& at, char byte) noexcept {
   const char element = pattern[at++];
   if (element == '?') return true;
@@ -42,8 +42,8 @@ bool element_matches(std::string_view pattern, std::size_t& at, char byte) noexc
 bool glob_matches(std::string_view pattern, std::string_view text) noexcept {
   constexpr auto none = std::string_view::npos;
   std::size_t at = 0, done = 0;
-  // The last `*` may swallow one byte more whenever what follows it did not match. Earlier ones
-  // need no second look: the last one can swallow whatever they could.
+  // After a mismatch the last `*` matches one byte more. Earlier ones need no retry: the last one
+  // can match whatever they could.
   std::size_t star = none, swallowed = 0;
   while (done < text.size()) {
     if (at < pattern.size() && pattern[at] == '*') {

@@ -1,4 +1,4 @@
-// Notifications that wait for somebody to deliver them.
+// Notifications that wait for delivery.
 #include "memory/inbox.hpp"
 
 #include <mutex>

@@ -1,4 +1,4 @@
-// Notifications that wait for somebody to deliver them.
+// Notifications that wait for delivery.
 #pragma once
 
 #include <atomic>
@@ -12,8 +12,8 @@
 
 namespace latchkey::detail {
 
-/// The notifications of one connection, and its sleeping drivers, of which a new one wakes one.
-/// Thread-safe. Notes are recycled: a steady state allocates nothing.
+/// The notifications of one connection, and its parked drivers; a new notification wakes one of
+/// them. Thread-safe. Notes are recycled: a steady state allocates nothing.
 class Inbox {
  public:
   Inbox() = default;
@@ -21,13 +21,14 @@ class Inbox {
   Inbox& operator=(const Inbox&) = delete;
   ~Inbox();
 
-  /// Where more than this many wait, or the heap is exhausted, the rest is dropped and the sinks
-  /// are told link_up instead: notifications may have been missed.
+  /// The maximum number of pending notes. Beyond it, or if memory is exhausted, notifications are
+  /// dropped and the sink gets link_up instead, which means that notifications may have been
+  /// missed.
   static constexpr std::size_t most_notes = 4096;
 
   void put(Sink& sink, const Notification& notification) noexcept;
 
-  /// Delivers all that is there. False: nothing was.
+  /// Delivers all pending notes. Returns false if there were none.
   bool deliver() noexcept;
 
   [[nodiscard]] bool any() const noexcept { return waiting_.load(std::memory_order_relaxed) != 0; }
@@ -35,9 +36,9 @@ class Inbox {
   void add(ParkedThreads::Waiter& driver) noexcept;
   void remove(ParkedThreads::Waiter& driver) noexcept;
 
-  /// For the fork's participant.
+  /// For the fork handler.
   [[nodiscard]] SmallMutex& mutex() noexcept { return mutex_; }
-  /// In a forked child: forgets notes and drivers.
+  /// For a forked child: drops notes and drivers.
   void drop_all() noexcept;
 
  private:
@@ -55,11 +56,11 @@ class Inbox {
 
   SmallMutex mutex_;
   ParkedThreads parked_;   // all below: guarded by mutex_
-  Note* first_ = nullptr;  // in the order of their coming
+  Note* first_ = nullptr;  // oldest first
   Note** end_ = &first_;
   Note* spare_ = nullptr;
   std::size_t spares_ = 0;
-  Sink* missed_ = nullptr;                // whose notifications were dropped
+  Sink* missed_ = nullptr;                // a sink whose notifications were dropped
   std::atomic<std::size_t> waiting_ = 0;  // written under mutex_
 };
 

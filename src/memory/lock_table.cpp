@@ -25,7 +25,7 @@ void prolong(Clock::time_point& end, Clock::time_point now, milliseconds length)
   end = std::max(end, later(now, length));
 }
 
-/// Busy until `end`; the text names the first holder, or nobody where only the queue is in the way.
+/// Sets busy until `end`; the text names the first holder, and is empty if only the queue blocks.
 void set_busy(Outcome& outcome, const LockRecord& record, Clock::time_point end,
               Clock::time_point now) {
   outcome.kind = Kind::busy;
@@ -35,7 +35,7 @@ void set_busy(Outcome& outcome, const LockRecord& record, Clock::time_point end,
   outcome.text = record.holders.empty() ? std::string() : record.holders.front().id.text();
 }
 
-/// When the last of the leases that are in the way will have ended.
+/// When the last of the holders' leases ends.
 Clock::time_point last_end(const LockRecord& record) noexcept {
   Clock::time_point last = Clock::time_point::min();
   for (const LockRecord::Holder& holder : record.holders) last = std::max(last, holder.ends);
@@ -67,8 +67,8 @@ void describe(const LockRecord& record, Clock::time_point now, LockInfo& info) {
   for (const LockRecord::Place& place : record.queue) info.queue.push_back(place.id.text());
 }
 
-// Who waits asks again in time: the first two each second, since the holder may change and its
-// lease may be short, the others every 4 s.
+// How often a waiter tries again: the first two in the queue every second, because the holder may
+// change and its lease may be short; the others every 4 s.
 constexpr milliseconds pace_in_front{1'000}, pace_behind{4'000};
 
 LockRecord::Subscription ear_of(const Request& request, Subscriber* subscriber) noexcept {
@@ -91,7 +91,7 @@ void LockRecord::enqueue(const HoldId& id, Clock::time_point ends) {
 
 void LockTable::apply_to_any(const Request& request, std::size_t hash, Clock::time_point now,
                              Subscriber* subscriber, Outcome& outcome) {
-  if (request.verb != Verb::acquire) sweep(now);  // which take() has done
+  if (request.verb != Verb::acquire) sweep(now);  // for an acquire, take() has done this
   if (request.verb == Verb::acquire_all) {
     return acquire_all(request, now, [this](std::size_t) -> LockTable& { return *this; }, outcome);
   }
@@ -134,7 +134,7 @@ Kind LockTable::act(LockRecord& record, const Request& request, Clock::time_poin
       return granted_if(held);
     case Verb::verify: return granted_if(held);
     case Verb::downgrade:
-      // A READ of this id is what a repeated downgrade finds.
+      // A repeated downgrade finds a READ of this id.
       if (!there || record.mode == Mode::plain) return Kind::gone;
       record.mode = Mode::read;
       prolong(mine->ends, now, request.lease);
@@ -178,7 +178,7 @@ Kind LockTable::act(LockRecord& record, const Request& request, Clock::time_poin
     }
     case Verb::acquire:
     case Verb::acquire_all:
-    case Verb::list: break;  // dealt with before
+    case Verb::list: break;  // handled by apply and apply_to_any
   }
   return Kind::refused;
 }
@@ -216,7 +216,7 @@ void LockTable::acquire(LockRecord& record, const Request& request, Clock::time_
   return;
 }
 
-// Busy: a FAIR waiter takes its place, or keeps it.
+// Busy: a FAIR waiter enters the queue or keeps its place.
 void LockTable::queue_up(LockRecord& record, const Request& request, Clock::time_point now,
                          Outcome& outcome) {
   if (record.mode == Mode::free) record.call_first(now);
@@ -259,7 +259,7 @@ bool LockTable::blocks(const Member& member, std::size_t hash, Clock::time_point
   return blocked;
 }
 
-// 0: it holds none. Only what `blocks` has just purged is asked for.
+// 0: the member holds no token. Only for keys that `blocks` has just purged.
 std::uint64_t LockTable::token_of(const Member& member, std::size_t hash) noexcept {
   LockRecord* const record = records_.find(member.key, hash);
   if (record == nullptr) return 0;

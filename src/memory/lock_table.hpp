@@ -13,8 +13,8 @@
 
 namespace latchkey::detail {
 
-/// Who is told of what happens to a key. Called from within the request that caused the
-/// notification: it must not call the table, and the key is valid only during the call.
+/// Receives notifications about keys. Called from within the request that caused the notification:
+/// it must not call the table, and the key is valid only during the call.
 class Subscriber {
  public:
   virtual void tell(const Notification& notification) noexcept = 0;
@@ -23,8 +23,8 @@ class Subscriber {
   ~Subscriber() = default;
 };
 
-/// Everything that is known of one key: who holds it, who waits in its queue, who listens. The
-/// table's own; a record exists only while one of the three is not empty.
+/// The state of one key: holders, queue and subscriptions. For the table's own use; a record exists
+/// only while one of the three is not empty.
 struct LockRecord {
   struct Holder {
     HoldId id;
@@ -37,7 +37,7 @@ struct LockRecord {
   };
   struct Subscription {
     Subscriber* subscriber;
-    HoldId id;  // number 0: hears of the key, else (FAIR) of this id in the queue
+    HoldId id;  // number 0: for the key; else (FAIR) for this id in the queue
     friend bool operator==(const Subscription&, const Subscription&) noexcept = default;
   };
   enum class Mode : std::uint8_t { free, plain, write, read };
@@ -49,8 +49,8 @@ struct LockRecord {
   InlineString key;
   std::size_t hash = 0;
   LockRecord* next = nullptr;
-  Mode mode = Mode::free;  // free exactly where there are no holders
-  /// No holder and no place ends before this: until then there is nothing to purge.
+  Mode mode = Mode::free;  // free exactly if there are no holders
+  /// No holder and no place in the queue ends before this: until then there is nothing to purge.
   Clock::time_point first_end = Clock::never();
   std::vector<Holder> holders;
   std::vector<Place> queue;
@@ -62,7 +62,7 @@ struct LockRecord {
     first_end = std::min(first_end, ends);
   }
   void enqueue(const HoldId& id, Clock::time_point ends);
-  /// Where the lock is free, the first in the queue has `called_wait` to come and take it.
+  /// If the lock is free, limits the place of the first in the queue to `called_wait` from now.
   void call_first(Clock::time_point now) noexcept;
   static constexpr std::chrono::seconds called_wait{5};
   void purge(Clock::time_point now) noexcept {
@@ -82,43 +82,46 @@ struct LockRecord {
   void drop_ended(Clock::time_point now) noexcept;
 };
 
-/// Locks by key: every verb of the backend's table, one request at a time. It has no clock, mutex
-/// or thread of its own and is deterministic: the same calls give the same answers.
+/// Locks by key: applies every verb of a backend, one request at a time. It has no clock, mutex or
+/// thread and is deterministic: the same calls give the same outcomes.
 ///
-/// What the table adds to the words of Verb:
-/// - expired holds and places do not exist: they are dropped on sight, and a bucket of other keys
-///   is looked through with every request but a plain release, so that none stays behind for want
-///   of a visitor;
-/// - an id holds as a plain lock, as a WRITE or as a READ: a renew, verify or release of one of
-///   them finds nothing of the others, and a downgrade finds WRITE and READ;
-/// - no request ever shortens a lease, a repeated acquire or downgrade neither;
-/// - FAIR: a place in the queue ends `queue_wait` after its owner last asked, and that of the first
-///   5 s after a FAIR request found or left the lock free. Only the first in the queue may take a
-///   free lock; REENTRANT, FENCED, READ and WRITE pass by the queue;
-/// - fencing tokens: max(previous + n, now in µs), where `previous` is that of the whole table, so
-///   that nothing has to stay behind of a key. An acquire_all gives its FENCED members one and the
-///   same token, and asked again by the holders of all of them the one that they have;
-/// - `released` goes to whoever subscribed to the key when it comes free (or when its WRITE becomes
-///   a READ), also where that shows only when an expired hold is dropped. A FAIR subscriber hears
-///   it only when its own id is the first in the queue of a free lock, or has become the first of
-///   one whose lease ends within 5 s.
+/// The table refines the semantics of Verb:
+/// - Expired holds and places do not exist: they are dropped when a request finds them. Every
+///   request except an uncontended release also purges one bucket of other keys, so that no record
+///   stays only because nobody uses its key.
+/// - An id holds as a plain lock, as a WRITE or as a READ: a renew, verify or release of one of
+///   them does not find the others, and a downgrade finds WRITE and READ.
+/// - No request except expire, release, leave and force_release shortens a lease; a repeated
+///   acquire or downgrade does not.
+/// - FAIR: a place in the queue ends `queue_wait` after its owner's last attempt, and the place of
+///   the first ends at most 5 s after a FAIR request found or left the lock free. Of FAIR requests
+///   only the first in the queue may take a free lock; REENTRANT, FENCED, READ and WRITE bypass the
+///   queue.
+/// - Fencing tokens: max(previous + n, now in µs). `previous` is that of the whole table, so that
+///   no state of a key must be kept. An acquire_all gives all its FENCED members the same token; if
+///   their holders repeat it, they get the token that they have.
+/// - `released` goes to the subscribers of a key when it becomes free (or when its WRITE becomes a
+///   READ), even if this is only found when an expired hold is dropped. A FAIR subscriber gets it
+///   only if its own id is the first in the queue of a free lock, or has become the first in the
+///   queue of a lock whose lease ends within 5 s.
 ///
-/// `now` may go back a little between requests: a lease then lasts a little longer.
+/// `now` may decrease a little between requests: a lease then lasts a little longer.
 class LockTable {
  public:
-  /// One attempt, complete: the outcome is final. `subscriber` is used by subscribe and unsubscribe
-  /// and must live until it is forgotten. The keys of an acquire_all are distinct. Throws
-  /// std::bad_alloc: the request then may have been carried out or not, and the table is sound.
+  /// One complete attempt: the outcome is final. subscribe and unsubscribe use `subscriber`, which
+  /// must live until forget() is called for it. The keys of an acquire_all are distinct. Throws
+  /// std::bad_alloc; the request may or may not have been carried out then, and the table stays
+  /// valid.
   Outcome apply(const Request& request, Clock::time_point now, Subscriber* subscriber = nullptr) {
     Outcome outcome;
     apply(request, hash_key(request.key), now, subscriber, outcome);
     return outcome;
   }
-  /// The same into `outcome`, which is as new.
+  /// Like apply() above; `outcome` is newly made.
   void apply(const Request& request, std::size_t hash, Clock::time_point now,
              Subscriber* subscriber, Outcome& outcome);
 
-  /// The acquire_all of keys that lie in several tables: `table_of(hash)` says in which.
+  /// An acquire_all of keys in several tables; `table_of(hash)` returns the table of a key.
   template <class TableOf>
   static void acquire_all(const Request& request, Clock::time_point now, TableOf&& table_of,
                           Outcome& outcome);
@@ -126,18 +129,19 @@ class LockTable {
   /// Ends all subscriptions of `subscriber`.
   void forget(const Subscriber& subscriber) noexcept;
 
-  /// How many keys are held, waited for or listened to, those included that have expired unseen.
+  /// The number of keys with a holder, a queue or a subscription, including expired ones that are
+  /// not yet dropped.
   [[nodiscard]] std::size_t size() const noexcept { return records_.size(); }
 
  private:
-  /// What settle compares a record with.
+  /// The state of a record before a request, for settle.
   struct Before {
     LockRecord::Mode mode;
     HoldId first;
   };
 
-  // Shortcuts for what happens most: a key that nobody has is taken, and a key that one owner has,
-  // and nobody else waits for, is given back. False: nothing was done.
+  // Fast paths for the most frequent cases: acquiring a key without a record, and releasing a key
+  // that has one owner and no waiters. Return false if they did nothing.
   bool take(const Request& request, std::size_t hash, Clock::time_point now);
   bool give_back(const Request& request, std::size_t hash, Clock::time_point now) noexcept;
   void apply_to_any(const Request& request, std::size_t hash, Clock::time_point now,

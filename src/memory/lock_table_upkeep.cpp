@@ -1,4 +1,4 @@
-// What the lock table does beside the request itself: expiry, notifications, lists.
+// Maintenance of the lock table beside the request itself: expiry, notifications, lists.
 #include <algorithm>
 #include <cstddef>
 #include <type_traits>
@@ -24,7 +24,7 @@ void LockRecord::reset() noexcept {
   mode = Mode::free;
   first_end = Clock::never();
   const auto empty = [](auto& list) {
-    // A spare record keeps usual room, not that of a crowd that came once.
+    // A spare record keeps the usual capacity, not that of a rare crowd.
     if (list.capacity() > 64) {
       std::remove_reference_t<decltype(list)>().swap(list);
     } else {
@@ -46,7 +46,8 @@ void LockTable::settle(LockRecord& record, const Before& before, Clock::time_poi
   const bool opened = came_free || (record.mode == Mode::read && before.mode == Mode::write);
   const HoldId first = record.queue.empty() ? HoldId{} : record.queue.front().id;
   const bool moved = first.number != 0 && first != before.first;
-  // Who has become the first must know at once how short the lease is that it waits for.
+  // A waiter that has become the first must try again at once if the lease that it waits for is
+  // short.
   const bool soon = moved && before.first.number != 0 && !free &&
                     record.holders.front().ends - now < LockRecord::called_wait;
   const bool next = (free && first.number != 0 && (came_free || moved)) || soon;
@@ -83,7 +84,7 @@ void LockTable::list(const Request& request, Clock::time_point now) {
     }
     settle(record, before, now);
   });
-  // The table's order is that of hashes, which is nobody's.
+  // The table's order is that of hashes, which is arbitrary.
   std::sort(request.names->begin() + first, request.names->end());
 }
 

@@ -25,7 +25,8 @@ bool is_about_ears(const Request& request) noexcept {
 class MemoryBackend final : public Backend, private ForkParticipant {
  public:
   explicit MemoryBackend(std::shared_ptr<MemorySpace> space) : space_(std::move(space)) {
-    // After the space: the fork then locks the shards before the inbox, as everybody does.
+    // Registered after the space: a fork then locks the shards before the inbox, as all other code
+    // does.
     register_fork_participant(ForkLevel::backend, *this);
   }
   MemoryBackend(const MemoryBackend&) = delete;
@@ -53,7 +54,7 @@ class MemoryBackend final : public Backend, private ForkParticipant {
   [[nodiscard]] std::size_t records() noexcept { return space_->size(); }
 
  private:
-  /// One sink that has subscribed to something here.
+  /// A sink that has subscribed to a key of this backend.
   struct SinkSubscriber final : Subscriber {
     SinkSubscriber(Inbox& home, Sink& listener) noexcept : inbox(home), sink(listener) {}
     void tell(const Notification& notification) noexcept override { inbox.put(sink, notification); }
@@ -80,11 +81,11 @@ class MemoryBackend final : public Backend, private ForkParticipant {
   Inbox inbox_;
   SmallMutex subscribers_mutex_;
   std::vector<std::unique_ptr<SinkSubscriber>>
-      subscribers_;  // one, as a rule; guarded by subscribers_mutex_
+      subscribers_;  // usually one; guarded by subscribers_mutex_
 };
 
 void MemoryBackend::submit(std::span<Request* const> requests, Sink& sink) {
-  // What may throw comes first, before any request has been carried out.
+  // Everything that may throw comes first, before any request is carried out.
   Completions::Batch batch(requests.size());
   const bool listens = std::any_of(requests.begin(), requests.end(),
                                    [](const Request* request) { return is_about_ears(*request); });
@@ -106,8 +107,8 @@ bool MemoryBackend::answer(Request& request, Outcome& outcome, Sink& sink) {
 }
 
 bool MemoryBackend::deliver() noexcept {
-  // What a sink submits while it is told something is delivered by this thread before it leaves:
-  // the thread that waits for it may be asleep here, and nobody else knows of it.
+  // This thread also delivers what a sink submits during a delivery: the thread that waits for it
+  // may be parked here, and no other thread knows of it.
   bool any = completions_.deliver_mine();
   while (inbox_.deliver()) {
     any = true;
@@ -123,9 +124,9 @@ void MemoryBackend::drive(Parker& parker, Clock::time_point until) {
       deliver();
       return;
     }
-    // The order that keeps wake-ups from being lost, see ParkedThreads: first into the list, then
-    // a look at the queues, then sleep; and a look again after leaving the list, for whatever this
-    // thread may have been woken for while it was leaving for another reason.
+    // This order loses no wake-up, see ParkedThreads: first enter the list, then check the queues,
+    // then park. Check again after leaving the list, because a wake-up may have arrived while this
+    // thread left for another reason.
     ParkedThreads::Waiter me{parker};
     inbox_.add(me);
     const bool idle = !inbox_.any() && !completions_.any();

@@ -10,20 +10,21 @@
 
 namespace latchkey::detail {
 
-/// "memory:" is a space of its own each time, "memory:name" one that all connections of this
+/// "memory:" is a new space each time. "memory:name" is one space that all connections of this
 /// process with that name share; it lives as long as the last of them. The space's clock is
-/// `options.clock`, or the system's. Throws std::invalid_argument for another URI, and where a
+/// `options.clock`, or the system clock. Throws std::invalid_argument for another URI, and if a
 /// shared space has another clock than `options`.
 ///
 /// It offers everything that a backend can: all types, acquire_all of any keys, notifications,
-/// order, administration. Requests are carried out within submit, at the time `Request::sent`
-/// where that is given; outcomes wait for a driver. A request submitted outside of drive is
-/// delivered by the next drive of the same thread, or by another thread that comes to drive before:
-/// a thread that is asleep in drive already is not woken for it. Notifications wake one.
+/// order, administration. submit carries out requests immediately, at the time `Request::sent` if
+/// that is set. Outcomes wait for a driver: the outcome of a request that was submitted outside of
+/// drive is delivered by the next drive of the same thread, or by another thread that calls drive
+/// earlier. A thread that is parked in drive is not woken for it. A notification wakes one parked
+/// thread.
 [[nodiscard]] std::unique_ptr<Backend> make_memory_backend(std::string_view uri,
                                                            const Options& options);
 
-/// How many keys the space of that backend has a record of; for tests.
+/// The number of keys with a record in the space of that backend; for tests.
 [[nodiscard]] std::size_t memory_records(Backend& memory_backend);
 
 }  // namespace latchkey::detail

@@ -13,11 +13,11 @@
 namespace latchkey::detail {
 namespace {
 
-/// The named spaces that somebody has open.
+/// The named spaces that are open.
 class NamedSpaces final : private ForkParticipant {
  public:
   static NamedSpaces& all() {
-    // Never destroyed: spaces may be closed while static objects go.
+    // Never destroyed: spaces may be closed while static objects are destroyed.
     static NeverDestroyed<NamedSpaces> the;
     return the.get();
   }
@@ -28,7 +28,7 @@ class NamedSpaces final : private ForkParticipant {
     return place == spaces_.end() ? nullptr : place->second.lock();
   }
 
-  /// `space`, or the one that another thread has added meanwhile.
+  /// Returns `space`, or the space that another thread has added meanwhile.
   std::shared_ptr<MemorySpace> add(std::shared_ptr<MemorySpace> space) {
     const std::lock_guard lock(mutex_);
     std::erase_if(spaces_, [](const auto& entry) { return entry.second.expired(); });
@@ -56,8 +56,8 @@ class NamedSpaces final : private ForkParticipant {
 std::shared_ptr<MemorySpace> MemorySpace::open(std::string_view name, Clock& clock) {
   if (name.empty()) return std::make_shared<MemorySpace>(name, clock);
   std::shared_ptr<MemorySpace> space = NamedSpaces::all().find(name);
-  // Made with no mutex held: a space registers itself for forks, and a fork takes them the other
-  // way round.
+  // Made without a mutex held: a space registers a fork handler, and a fork locks the registry and
+  // this mutex in the opposite order.
   if (space == nullptr) space = NamedSpaces::all().add(std::make_shared<MemorySpace>(name, clock));
   if (&space->clock() != &clock) {
     throw std::invalid_argument("the space 'memory:" + std::string(name) +
@@ -88,7 +88,7 @@ void MemorySpace::apply(const Request& request, Subscriber* subscriber, Outcome&
     }
   } catch (const std::bad_alloc&) {
     outcome = Outcome{};
-    outcome.text = "no memory left";  // short enough to need none
+    outcome.text = "no memory left";  // short enough to need no allocation
   }
 }
 
@@ -153,7 +153,7 @@ void MemorySpace::parent() noexcept {
   for (Shard& shard : shards_) shard.mutex.unlock();
 }
 
-// The child's copy is whole, and what the parent holds is held in it: busy until the leases end.
+// The child has a complete copy. Holds of the parent remain in it: busy until their leases end.
 void MemorySpace::child() noexcept { parent(); }
 
 }  // namespace latchkey::detail

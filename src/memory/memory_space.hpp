@@ -16,13 +16,13 @@
 
 namespace latchkey::detail {
 
-/// A lock table in shards, so that unrelated keys do not meet. Thread-safe.
+/// A lock table in shards, so that unrelated keys do not contend. Thread-safe.
 ///
-/// Order of mutexes: shards by their index, then a subscriber's own.
+/// Lock order: shards by their index, then a subscriber's own mutex.
 class MemorySpace final : private ForkParticipant {
  public:
-  /// The space of that name, made now where the process has none; without a name, always a new one.
-  /// Throws std::invalid_argument where the space exists and has another clock.
+  /// The space of that name, made if the process has none. An empty name always makes a new space.
+  /// Throws std::invalid_argument if the space exists and has another clock.
   static std::shared_ptr<MemorySpace> open(std::string_view name, Clock& clock);
 
   MemorySpace(std::string_view name, Clock& clock);
@@ -30,13 +30,13 @@ class MemorySpace final : private ForkParticipant {
   MemorySpace& operator=(const MemorySpace&) = delete;
   ~MemorySpace();
 
-  /// Carries out `request` at the time when it was sent; where that is not said, now. `outcome` is
-  /// as new. Never throws: a lack of memory is an unknown outcome.
+  /// Carries out `request` at the time `Request::sent`, or now if that is not set. `outcome` is
+  /// newly made. Never throws: exhausted memory is an unknown outcome.
   void apply(const Request& request, Subscriber* subscriber, Outcome& outcome) noexcept;
 
   void forget(const Subscriber& subscriber) noexcept;
 
-  /// How many keys there is a record of. For tests.
+  /// The number of keys with a record. For tests.
   [[nodiscard]] std::size_t size() noexcept;
 
   [[nodiscard]] Clock& clock() const noexcept { return clock_; }

@@ -16,7 +16,7 @@ struct Place {
   int column = 0;
 };
 
-/// A value and the place where the file says it.
+/// A value and its position in the file.
 template <class T>
 struct Located {
   T value;
@@ -32,7 +32,7 @@ struct Problem {
 };
 using Problems = std::vector<Problem>;
 
-/// What stands in defaults, in a named policy or in a rule.
+/// The words of defaults, of a named policy or of a rule.
 struct PolicyWords {
   Perhaps<std::string> key{};
   Perhaps<std::string> policy{};  ///< a rule's: everything else from that named policy
@@ -48,7 +48,7 @@ struct PolicyWords {
   bool key_is_wrong = false;  ///< there was one, and its mistake has been reported
 };
 
-/// A part of a URI that came from the environment: it is never shown.
+/// A part of a URI that came from the environment. It never appears in messages.
 struct Secret {
   std::string name;
   std::string value;

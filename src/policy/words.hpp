@@ -1,4 +1,5 @@
-// Every word that latchkey.yaml knows: what the reader accepts and the schema and the page list.
+// Every word of latchkey.yaml. The reader accepts these, and the schema and the documentation list
+// them.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Checks single lines of YAML for what surprises people.
+// Checks single lines of YAML for common pitfalls.
 #include "policy/yaml_lines.hpp"
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Checks single lines of YAML for what surprises people who write keys and URIs.
+// Checks single lines of YAML for common pitfalls of keys and URIs.
 #pragma once
 
 #include <optional>
@@ -13,8 +13,8 @@ namespace latchkey::detail {
 /// One line as `indent key: value`, as far as it has that shape. Offsets are in bytes.
 struct YamlLine {
   std::string_view text;
-  std::size_t key = 0;                 ///< where the first word begins
-  std::optional<std::size_t> value{};  ///< where the value begins, if there is one
+  std::size_t key = 0;                 ///< the offset of the first word
+  std::optional<std::size_t> value{};  ///< the offset of the value, if there is one
 };
 
 [[nodiscard]] YamlLine split_line(std::string_view text);

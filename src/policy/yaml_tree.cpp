@@ -1,4 +1,4 @@
-// YAML as a plain tree with places: the only file that knows yaml-cpp.
+// YAML as a plain tree with positions. Only this file uses yaml-cpp.
 #include "policy/yaml_tree.hpp"
 
 #include <yaml-cpp/eventhandler.h>

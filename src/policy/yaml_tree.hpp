@@ -1,4 +1,4 @@
-// YAML as a plain tree with places, and a sentence for each way in which YAML surprises.
+// YAML as a plain tree with positions, and an error text for each common pitfall.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What a majority of servers says to one request.
+// The outcome of one request, from the replies of several servers.
 #include "quorum/ballot.hpp"
 
 #include <range/v3/range/conversion.hpp>
@@ -74,7 +74,8 @@ std::optional<Outcome> Ballot::of_hold(const std::vector<std::string>& names) co
   return ignorance(names);
 }
 
-// Given back it is as soon as no majority can have it; that it had been lost must be certain.
+// Released: a majority replied, so no majority can hold it any more. Lost before: a majority must
+// report it.
 std::optional<Outcome> Ballot::of_release(const std::vector<std::string>& names) const {
   const std::size_t yes = count(Kind::granted), no = count(Kind::gone);
   if (yes >= majority()) return of_kind(Kind::granted);
@@ -84,8 +85,8 @@ std::optional<Outcome> Ballot::of_release(const std::vector<std::string>& names)
   return ignorance(names);
 }
 
-// With the lease that must end before a majority can be free. Whom the servers name is an id that
-// only they know it by.
+// With the time until enough leases have ended for a majority to be free. The holder's name is left
+// out: it is an id that only the servers know.
 Outcome Ballot::busy() const {
   Outcome outcome = of_kind(Kind::busy);
   const auto is_busy_until = [](const std::optional<Outcome>& vote) {
@@ -101,7 +102,7 @@ Outcome Ballot::busy() const {
   return outcome;
 }
 
-// Which servers said what.
+// The text lists the reply of each server.
 Outcome Ballot::ignorance(const std::vector<std::string>& names) const {
   const bool forbidden = count(Kind::refused) > votes_.size() - majority();
   Outcome outcome = of_kind(forbidden ? Kind::refused : Kind::unknown);

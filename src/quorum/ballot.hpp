@@ -1,4 +1,4 @@
-// What a majority of servers says to one request.
+// The outcome of one request, from the replies of several servers.
 #pragma once
 
 #include <chrono>
@@ -11,20 +11,21 @@
 
 namespace latchkey::detail::quorum {
 
-/// Collects the outcomes of one request, one from each server, until what they come to is certain
-/// whatever the others will say. No thread, no clock.
+/// Collects the outcomes of one request, one from each server, until the joint outcome cannot
+/// change whatever the remaining servers reply. No thread, no clock.
 class Ballot {
  public:
   Ballot(Verb verb, std::size_t servers) : verb_(verb), votes_(servers) {}
 
   void vote(std::size_t server, const Outcome& outcome);
-  /// Those that have not voted are silent: nothing is open any more.
+  /// Counts servers without a reply as silent, for the reason `why`. All votes are in then.
   void close(const std::string& why);
 
-  /// What it comes to; empty: that depends on those who have not voted.
+  /// The joint outcome; empty: it depends on servers that have not replied.
   [[nodiscard]] std::optional<Outcome> decision(const std::vector<std::string>& names) const;
 
-  /// Servers where an acquire may have left a hold: they granted it, or nobody knows.
+  /// Whether an acquire may have left a hold at the server: it granted it, or its reply is unknown
+  /// or missing.
   [[nodiscard]] bool may_hold(std::size_t server) const noexcept;
   [[nodiscard]] bool granted(std::size_t server) const noexcept {
     return votes_[server].has_value() && votes_[server]->kind == Kind::granted;

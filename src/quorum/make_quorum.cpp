@@ -1,4 +1,4 @@
-// Backends made into one by quorum.
+// Combines backends into a quorum.
 #include <latchkey/quorum.hpp>
 
 #include <stdexcept>

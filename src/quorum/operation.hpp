@@ -1,4 +1,4 @@
-// One request on its way to several servers.
+// One request and its sub-requests to several servers.
 #pragma once
 
 #include <chrono>
@@ -17,44 +17,46 @@ namespace latchkey::detail::quorum {
 
 struct Operation;
 
-/// One server's part of it.
+/// The part of an operation that goes to one server.
 struct SubRequest : Request {
   Operation* of = nullptr;
   std::size_t server = 0;
-  /// Of a READ: a look at the gate goes before the acquire, in the same write (quorum_holds.cpp).
+  /// For the acquire of a READ: the server gets enters_gate, main and leaves_gate in one submit
+  /// (quorum_holds.cpp).
   enum class Part : std::uint8_t { main, enters_gate, leaves_gate } part = Part::main;
-  bool sent_out = false;  ///< this server is asked
+  bool sent_out = false;  ///< it is sent to this server
   bool answered = false;
 };
 
-/// Lives until every server that was asked has been completed, long after it was decided.
+/// Lives until every sub-request that was sent is completed, which may be long after the decision.
 struct Operation {
   Operation(Verb what, std::size_t servers) : ballot(what, servers), sub_requests(servers) {}
 
-  Request* asked = nullptr;  ///< null: the quorum's own, of which nobody is told
+  Request* asked = nullptr;  ///< null: made by the quorum itself, without a submitter
   Sink* sink = nullptr;
-  HoldId id;    ///< the submitter's
-  HoldId wire;  ///< the servers'
+  HoldId id;    ///< the id that the submitter uses
+  HoldId wire;  ///< the id that the servers know
   std::string key;
   std::chrono::milliseconds lease{};
   Clock::time_point deadline = Clock::never();
-  std::string patience{};  ///< what is said of a server that lets it pass
+  std::string patience{};  ///< the reason for a server that misses the deadline
   Ballot ballot;
   std::vector<SubRequest> sub_requests;
-  std::string gate{};                 ///< the gate's key; empty: it is not looked at
-  std::vector<SubRequest> at_gate{};  ///< two for each server
-  std::vector<bool> shut{};           ///< by server: a WRITE waits there
-  bool is_gate = false;               ///< a WRITE shuts or opens it
-  std::size_t open = 0;               ///< sub-requests without an answer
+  std::string gate{};                 ///< the gate's key; empty: the gate is not checked
+  std::vector<SubRequest> at_gate{};  ///< two for each server: enters_gate and leaves_gate
+  std::vector<bool> shut{};           ///< by server: a WRITE has shut the gate there
+  bool is_gate = false;               ///< a WRITE shuts or opens the gate
+  std::size_t open = 0;               ///< sub-requests without a reply
   bool decided = false;
-  /// Decided, and told once what it was granted is given back, or at its deadline.
+  /// The joint outcome. It is delivered when all grants to be undone are released, or at the
+  /// deadline.
   Outcome outcome{};
   std::size_t giving_back = 0;        ///< releases that are waited for
-  Operation* released_for = nullptr;  ///< a release: who waits for it
-  bool downgraded = false;            ///< a WRITE or a READ, on each server one of them
-  /// Its submitter has not been told.
+  Operation* released_for = nullptr;  ///< for a release: the operation that waits for it
+  bool downgraded = false;            ///< a WRITE or a READ; it may differ between servers
+  /// The submitter has not received the outcome.
   [[nodiscard]] bool awaited() const noexcept { return asked != nullptr; }
-  std::list<Operation>::iterator place{};  ///< where it stands among all
+  std::list<Operation>::iterator place{};  ///< its position in the list of operations
 };
 
 }  // namespace latchkey::detail::quorum

@@ -1,4 +1,4 @@
-// Several servers as one backend: requests in, sub-requests out, and back.
+// A quorum as one backend: requests in, sub-requests out, replies back.
 #include "quorum/quorum_backend.hpp"
 
 #include <algorithm>
@@ -10,9 +10,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// How long the waiting thread attends to one server before it looks at the others.
+/// How long the waiting thread drives one server before it serves the others.
 constexpr milliseconds slice{1};
-/// The same where nobody waits for what is left to come.
+/// The same if no undecided operation waits for a reply.
 constexpr milliseconds idle_slice{5};
 
 }  // namespace
@@ -21,7 +21,7 @@ constinit thread_local unsigned QuorumBackend::told_ = 0;
 
 milliseconds QuorumBackend::patience(Verb verb, milliseconds lease) noexcept {
   const milliseconds most = verb == Verb::acquire ? milliseconds(50) : milliseconds(1'000);
-  if (verb == Verb::expire) return most;  // its lease says nothing of the one that is running
+  if (verb == Verb::expire) return most;  // its lease is unrelated to the lease in force
   return std::clamp(lease / 10, milliseconds(1), most);
 }
 
@@ -40,7 +40,7 @@ QuorumBackend::QuorumBackend(std::vector<std::unique_ptr<Backend>> servers, Cloc
 
 QuorumBackend::~QuorumBackend() {
   unregister_fork_participant(*this);
-  servers_.clear();  // no sub-request is under way from here on
+  servers_.clear();  // no sub-request is under way after this
 }
 
 void QuorumBackend::submit(std::span<Request* const> requests, Sink& sink) {
@@ -55,7 +55,7 @@ void QuorumBackend::submit(std::span<Request* const> requests, Sink& sink) {
   carry_out(later);
 }
 
-// With the mutex held, as all that follows up to carry_out.
+// Called with the mutex held, like all functions below up to carry_out.
 void QuorumBackend::begin(Request& request, Sink& sink, Later& later) {
   milliseconds lease = request.lease;
   Verb verb = request.verb;
@@ -65,7 +65,7 @@ void QuorumBackend::begin(Request& request, Sink& sink, Later& later) {
   switch (verb) {
     case Verb::acquire: {
       Known& known = known_[request.id];
-      // An attempt that failed was given back: the next one is not to be ended by that.
+      // The last attempt may have been released: a new id keeps that release from ending this one.
       if (!known.held) known.wire = {space_, ++last_id_};
       known.lease = lease;
       wire = known.wire;
@@ -129,7 +129,7 @@ Operation& QuorumBackend::operation(Verb verb, const HoldId& id, const HoldId& w
   made.wire = wire;
   made.key = key;
   made.lease = lease;
-  made.decided = true;  // where nobody waits for what it comes to
+  made.decided = true;  // nobody waits for its outcome, unless the caller changes this
   for (std::size_t server = 0; server < servers_.size(); ++server) {
     SubRequest& sub_request = made.sub_requests[server];
     sub_request.verb = verb;
@@ -161,7 +161,8 @@ void QuorumBackend::completed(Request& request, Outcome&& outcome) noexcept {
     const Lock lock(mutex_);
     Operation& one = *sub_request.of;
     sub_request.answered = true;
-    // A READ that got in where a WRITE waits is one that came too late.
+    // A READ that was granted although a WRITE has shut the gate comes too late: it is released and
+    // counts as busy.
     const bool shut = sub_request.part == SubRequest::Part::main && !one.shut.empty() &&
                       one.shut[sub_request.server];
     if (shut && outcome.kind == Outcome::Kind::granted && live(one)) {
@@ -208,7 +209,8 @@ void QuorumBackend::expire(Later& later) {
   }
 }
 
-// The mutex is not held. A sub-request is not read once its server has it: the operation may end.
+// Called without the mutex. A sub-request is not read after it is submitted, because its operation
+// may end.
 void QuorumBackend::carry_out(Later& later) noexcept {
   std::vector<std::vector<Request*>> sub_requests(later.start.empty() ? 0 : servers_.size());
   for (Operation* const one : later.start) {
@@ -253,8 +255,8 @@ QuorumBackend::Round QuorumBackend::round() {
   return made;
 }
 
-// One look at all that may have come, one short stay with a server, and back to the caller: a
-// server's drive may have used up the wake-up that was meant for this one.
+// Polls all servers with a pending reply, blocks in one of them for a short time, and returns: a
+// server's drive may have consumed a wake-up that was meant for the caller.
 void QuorumBackend::drive(Parker& parker, Clock::time_point until) {
   Later now_due;
   {

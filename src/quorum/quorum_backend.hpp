@@ -1,4 +1,4 @@
-// Several servers as one backend.
+// A quorum of servers as one backend.
 #pragma once
 
 #include <array>
@@ -24,10 +24,11 @@
 
 namespace latchkey::detail::quorum {
 
-/// What include/latchkey/quorum.hpp describes.
+/// The backend described in include/latchkey/quorum.hpp.
 ///
-/// `mutex_` guards all that is written after the constructor. It is never held while a server or a
-/// sink is called, so servers may answer from any thread at any time, also before all were asked.
+/// `mutex_` guards everything that is written after the constructor. It is never held while a
+/// server or a sink is called, so servers may reply from any thread at any time, even before all
+/// servers were sent their sub-request.
 class QuorumBackend final : public Backend, private ForkParticipant {
  public:
   QuorumBackend(std::vector<std::unique_ptr<Backend>> servers, Clock& clock);
@@ -44,17 +45,17 @@ class QuorumBackend final : public Backend, private ForkParticipant {
   void forget_parent() noexcept override;
 
  private:
-  /// What the servers know a submitter's hold, or its attempt, as.
+  /// The submitter's hold, or attempt, as the servers know it.
   struct Known {
     HoldId wire;
     std::chrono::milliseconds lease{};
     bool held = false;
-    bool ending = false;  ///< its release was asked for: what is granted from here on is given back
-    bool downgraded = false;  ///< from a WRITE, which some servers may have yet
+    bool ending = false;      ///< its release is under way: later grants are released
+    bool downgraded = false;  ///< from a WRITE, which some servers may still have
   };
   /// A WRITE that was busy, by the submitter's id.
   struct Writer {
-    HoldId gate;  ///< number 0: it has not waited for long enough to shut it
+    HoldId gate;  ///< number 0: it has not waited long enough to shut the gate
     Clock::time_point since, seen;
     std::string key;
   };
@@ -63,7 +64,7 @@ class QuorumBackend final : public Backend, private ForkParticipant {
       return static_cast<std::size_t>(id.number * 0x9E3779B97F4A7C15U ^ id.space[0] ^ id.space[1]);
     }
   };
-  /// Something to be told to a sink, or asked of servers, once the mutex is let go.
+  /// An outcome to be delivered to a sink after the mutex is unlocked.
   struct Answer {
     Request* request;
     Sink* sink;
@@ -74,7 +75,7 @@ class QuorumBackend final : public Backend, private ForkParticipant {
     std::vector<Answer> answers;
     std::list<Operation> ended;
   };
-  /// A release that a server has not answered: sent again while the lease may run.
+  /// A release without a reply: it is repeated until the lease must have ended.
   struct Compensation {
     std::size_t server;
     Verb verb;
@@ -86,7 +87,7 @@ class QuorumBackend final : public Backend, private ForkParticipant {
   };
   using Lock = std::unique_lock<SmallMutex>;
 
-  /// What one server says.
+  /// Receives the outcomes and notifications of one server.
   class Answers final : public Sink {
    public:
     Answers(QuorumBackend& quorum, std::size_t server) : quorum_(quorum), server_(server) {}
@@ -103,7 +104,8 @@ class QuorumBackend final : public Backend, private ForkParticipant {
   };
 
   void completed(Request& request, Outcome&& outcome) noexcept;
-  /// Of its connection, and of what speaks against it: nothing else was subscribed to.
+  /// Handles notifications about the server's connection and its warning; nothing else was
+  /// subscribed to.
   void notified(std::size_t server, const Notification& notification) noexcept;
 
   void begin(Request& request, Sink& sink, Later& later);
@@ -112,7 +114,7 @@ class QuorumBackend final : public Backend, private ForkParticipant {
   void send_to(Operation& made, std::size_t server);
   void send_to(SubRequest& sub_request);
   void compensate(Later& later);
-  // the gate (quorum_holds.cpp)
+  // the gate: see quorum_holds.cpp
   void look_at_gate(Operation& made);
   void shut_gate(const Operation& busy, Later& later);
   void open_gate(const HoldId& writer, Later& later);
@@ -126,18 +128,18 @@ class QuorumBackend final : public Backend, private ForkParticipant {
   void follow_up(const SubRequest& sub_request, const Outcome& outcome, Later& later);
   void expire(Later& later);
   void end_if_done(Operation& one, Later& later);
-  /// How long the answers of the servers are waited for. An acquire does not wait for a slow
-  /// server, which would use up its lease; all else may take longer before nobody can tell what
-  /// came of it.
+  /// How long to wait for the servers' replies. An acquire does not wait for a slow server, which
+  /// would use up its lease. Other requests may take longer before their outcome counts as unknown.
   [[nodiscard]] static std::chrono::milliseconds patience(Verb verb,
                                                           std::chrono::milliseconds lease) noexcept;
   [[nodiscard]] bool live(const Operation& one) const;
   void carry_out(Later& later) noexcept;
 
-  /// Servers that owe an answer, those first that one waits for and that are not slow.
+  /// The servers with a pending reply: first those that an undecided operation waits for and that
+  /// are not slow.
   struct Round {
     std::vector<std::size_t> servers;
-    bool undecided = false;  ///< the first is waited for
+    bool undecided = false;  ///< an undecided operation waits for the first server
     Clock::time_point deadline = Clock::never();
   };
   [[nodiscard]] Round round();
@@ -148,10 +150,10 @@ class QuorumBackend final : public Backend, private ForkParticipant {
 
   [[nodiscard]] std::string name_of(std::size_t server, std::string_view within) const;
 
-  /// What this thread has told to sinks, to find out whether a server's drive was one that did.
+  /// Counts this thread's calls of sinks, to find out whether a server's drive made one.
   static constinit thread_local unsigned told_;
 
-  std::vector<Answers> from_;  ///< by server, as all of these
+  std::vector<Answers> from_;  ///< one for each server, like all `by server` members
   std::vector<std::unique_ptr<Backend>> servers_;
   std::vector<std::string> names_;
   Clock& clock_;
@@ -163,10 +165,10 @@ class QuorumBackend final : public Backend, private ForkParticipant {
   std::list<Operation> operations_;
   std::vector<Compensation> owed_;
   std::unordered_map<HoldId, Writer, Hash> writers_;
-  std::vector<Sink*> sinks_;          ///< all that ever submitted
-  std::vector<Answer> answers_;       ///< that no server need be asked for
-  std::vector<unsigned> slow_;        ///< by server: decisions in a row that it was too late for
-  std::vector<std::size_t> awaited_;  ///< by server: sub-requests without an answer
+  std::vector<Sink*> sinks_;     ///< all sinks that ever submitted
+  std::vector<Answer> answers_;  ///< outcomes that need no server
+  std::vector<unsigned> slow_;   ///< by server: how many decisions in a row it was too late for
+  std::vector<std::size_t> awaited_;  ///< by server: sub-requests without a reply
 };
 
 }  // namespace latchkey::detail::quorum

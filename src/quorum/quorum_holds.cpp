@@ -1,5 +1,8 @@
-// Several servers as one backend: what an answer means for a hold, and how a WRITE gets past READs
-// that overlap: by a gate.
+// A quorum as one backend: the effect of a reply on a hold, and the gate.
+//
+// The gate lets a WRITE in although READs overlap. It is a second key beside each key with READs:
+// an acquire of a READ also acquires the gate as a READ and releases it at once. A WRITE that stays
+// busy for a second acquires the gate as a WRITE; READs then count as busy until it has got in.
 #include <algorithm>
 #include <chrono>
 #include <string>
@@ -15,20 +18,21 @@ using Kind = Outcome::Kind;
 
 namespace {
 
-/// How long after one release of a server that did not answer the next is sent.
+/// The time between two releases to a server that does not reply.
 constexpr std::chrono::seconds repeat_pause{1};
 
 using namespace std::chrono_literals;
 
-/// A WRITE that was busy for so long shuts the gate.
+/// A WRITE that was busy for this time shuts the gate.
 constexpr std::chrono::milliseconds patience_of_writers = 1s;
-/// How long it stays shut without being asked for again: longer than the pause between two
+/// How long the gate stays shut unless the WRITE tries again: longer than the pause between two
 /// attempts.
 constexpr std::chrono::milliseconds gate_lease = 2s;
-/// A key has at most 1 KiB.
+/// The maximum size of a key, in bytes.
 constexpr std::size_t longest_key = 1'024;
 
-/// On the same node of a cluster as the key. Empty: the key is too long for it.
+/// The gate's key, on the same node of a cluster as the lock's key. Empty if the result would be
+/// too long.
 std::string gate_of(std::string_view key) {
   const bool tagged = key.find('{') != std::string_view::npos;
   std::string gate = tagged ? "latchkey_writer:" : "latchkey_writer:{";
@@ -39,7 +43,7 @@ std::string gate_of(std::string_view key) {
 
 }  // namespace
 
-// The submitter holds under this id, or may yet: nothing has ended it.
+// The submitter holds under this id, or may still get it: no release was submitted.
 bool QuorumBackend::live(const Operation& one) const {
   const auto known = known_.find(one.id);
   return known != known_.end() && known->second.wire == one.wire && !known->second.ending;
@@ -77,14 +81,15 @@ void QuorumBackend::settle(Operation& one, const Outcome& outcome, Later& later)
       if (outcome.kind == Kind::busy && one.sub_requests.front().type == LockType::WRITE) {
         shut_gate(one, later);
       }
-      // Not by a majority, or given up meanwhile: nobody shall find it in the way.
+      // No majority, or released meanwhile: releases the grants, so that they do not block other
+      // owners.
       if (ours) known_.erase(known);
       for (std::size_t server = 0; server < servers_.size(); ++server) {
         if (!one.ballot.may_hold(server)) continue;
         Operation& release = give_back(one, server, later);
         if (!one.ballot.granted(server)) continue;
-        // It answers, so it is waited for: who asked may not come by again for long, and a server
-        // that nobody drives may do nothing.
+        // This server replies, so the outcome waits for its release: the submitter may not drive
+        // again for a long time, and a server that nobody drives may do nothing.
         release.released_for = &one;
         ++one.giving_back;
       }
@@ -96,7 +101,7 @@ void QuorumBackend::settle(Operation& one, const Outcome& outcome, Later& later)
     default:
       if (ours && granted) known->second.lease = one.lease;
       if (!ours || outcome.kind != Kind::gone) return;
-      // Whoever is told that it is gone releases nothing, and a minority has it yet.
+      // A submitter that receives `gone` sends no release, but a minority still has the hold.
       known_.erase(known);
       for (std::size_t server = 0; server < servers_.size(); ++server) {
         give_back(one, server, later);
@@ -105,10 +110,10 @@ void QuorumBackend::settle(Operation& one, const Outcome& outcome, Later& later)
   }
 }
 
-// What one server's answer calls for at that server, whatever the others say.
+// The action that one server's reply requires at that server, whatever the others reply.
 void QuorumBackend::follow_up(const SubRequest& sub_request, const Outcome& outcome, Later& later) {
   const Operation& one = *sub_request.of;
-  if (one.is_gate) return;  // its lease is short
+  if (one.is_gate) return;  // the gate's lease is short
   switch (sub_request.verb) {
     case Verb::acquire:
       if (outcome.kind == Kind::granted && !live(one)) give_back(one, sub_request.server, later);
@@ -139,7 +144,7 @@ Operation& QuorumBackend::give_back(const Operation& of, std::size_t server, Lat
   return made;
 }
 
-// This server had lost the hold, and is asked for it again. It counts from the next renewal on.
+// Acquires the hold again at a server that has lost it. It counts from the next renewal on.
 void QuorumBackend::repair(const Operation& of, std::size_t server, Later& later) {
   const LockType type = of.sub_requests[server].type;
   Operation& made = operation(Verb::acquire, of.id, of.wire, of.key, type, of.lease);
@@ -163,8 +168,9 @@ void QuorumBackend::compensate(Later& later) {
   });
 }
 
-// Readers share the gate for no longer than a server takes from one command to the next, so whoever
-// wants it for itself soon has it. A server that forbids its key has no gate: nobody is kept out.
+// READs share the gate only between two commands of a server, so a WRITE that wants to shut the
+// gate soon can. If a server forbids the gate's key there is no gate at that server, and READs
+// always enter.
 void QuorumBackend::look_at_gate(Operation& made) {
   made.gate = gate_of(made.key);
   if (made.gate.empty()) return;
@@ -215,7 +221,7 @@ void QuorumBackend::change_gate(Verb verb, const Writer& writer, Later& later) {
   later.start.push_back(&made);
 }
 
-// Who gives up its wait says nothing: the gate opens by its lease.
+// A WRITE that gives up its wait does not report it: its lease opens the gate.
 void QuorumBackend::forget_writers() {
   const Clock::time_point now = clock_.now();
   std::erase_if(writers_, [&](const auto& each) { return now - each.second.seen > gate_lease; });

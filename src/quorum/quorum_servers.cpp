@@ -1,4 +1,4 @@
-// Several servers as one backend: what is said of them, and what they say unasked.
+// A quorum as one backend: its description, and notifications of the servers.
 #include <mutex>
 #include <new>
 #include <string>
@@ -40,7 +40,7 @@ std::string QuorumBackend::warning() const {
   return text;
 }
 
-// A server of several nodes says which of them.
+// The name of a server, with the name of the node if the server has several.
 std::string QuorumBackend::name_of(std::size_t server, std::string_view within) const {
   return within.empty() ? names_[server] : names_[server] + ' ' + std::string(within);
 }
@@ -75,7 +75,7 @@ void QuorumBackend::notified(std::size_t server, const Notification& notificatio
       sink->notified(its);
     }
   } catch (const std::bad_alloc&) {
-    // The connection's next change is told.
+    // This notification is lost; the connection's next change is reported.
   }
 }
 

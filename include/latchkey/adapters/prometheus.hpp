@@ -1,4 +1,4 @@
-// Events as metrics: target latchkey::prometheus.
+// Events as Prometheus metrics: target latchkey::prometheus.
 #pragma once
 
 #include <memory>
@@ -13,17 +13,17 @@ class Registry;
 
 namespace latchkey {
 
-/// Counts and measures what happens to locks, in a registry of prometheus-cpp; docs/events.md has
-/// the names. Labels are the template of the key and the method: as many series as there are LOCKED
-/// in the program, however many keys there are. Each LOCKED that the program knows has its series,
-/// at zero, from the beginning. What no LOCKED asked for has an empty template and method.
+/// Counts and measures events of locks, in a registry of prometheus-cpp; docs/events.md lists the
+/// metrics. The labels are the key template and the method: there are as many series as LOCKED in
+/// the program, however many keys there are. Each LOCKED that the program knows has its series, at
+/// zero, from the beginning. Events that belong to no LOCKED have an empty template and method.
 ///
-/// Thread-safe: one may listen to several Locks. It outlives them as any Listener does; the
-/// registry outlives it.
+/// Thread-safe: one listener may serve several Locks. It must outlive them as any Listener must;
+/// the registry must outlive it.
 class PrometheusListener final : public Listener {
  public:
-  /// Registers its metrics. Throws what the registry throws, where one of the names is taken by a
-  /// metric of another kind.
+  /// Registers its metrics. Throws what the registry throws if one of the names belongs to a metric
+  /// of another kind.
   explicit PrometheusListener(prometheus::Registry& registry);
   PrometheusListener(const PrometheusListener&) = delete;
   PrometheusListener& operator=(const PrometheusListener&) = delete;
@@ -36,7 +36,7 @@ class PrometheusListener final : public Listener {
     std::string_view kind;  ///< "histogram", "counter" or "gauge"
     std::string_view help;
   };
-  /// All that it registers.
+  /// All metrics that it registers.
   [[nodiscard]] static std::span<const Metric> metrics() noexcept;
 
  private:

@@ -1,4 +1,4 @@
-// Events as lines of a log: target latchkey::spdlog.
+// Events as log lines: target latchkey::spdlog.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@ class logger;
 
 namespace latchkey {
 
-/// Writes one line for each event: what happened, type, key, method, times, holder.
+/// Writes one line for each event: kind, type, key, method, times, holder.
 ///
 /// | level | events                                                        |
 /// |-------|---------------------------------------------------------------|
@@ -23,9 +23,9 @@ namespace latchkey {
 /// | debug | waiting, granted, cancelled, closed, released                 |
 /// | trace | attempt, renewed                                              |
 ///
-/// Keys stand in the log as they are. Where the logger takes no warnings when the Locks are made,
-/// only losses, reports and errors are asked for; its level may change at any time otherwise. What
-/// the logger throws harms nobody, and its sinks may block. Thread-safe as far as the logger is.
+/// Keys are logged unchanged. If the logger's level excludes warnings when the Locks are made, only
+/// losses, reports and errors are requested; otherwise the level may change at any time. Exceptions
+/// of the logger are harmless, and its sinks may block. Thread-safe if the logger is.
 class SpdlogListener final : public Listener {
  public:
   explicit SpdlogListener(std::shared_ptr<spdlog::logger> logger);

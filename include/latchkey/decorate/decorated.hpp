@@ -1,4 +1,4 @@
-// DECORATED: an aspect at a method's declaration. The body follows the macro.
+// DECORATED: applies an aspect to a method at its declaration. The body follows the macro.
 #pragma once
 
 #include <latchkey/aspect.hpp>
@@ -6,7 +6,7 @@
 #include <latchkey/decorate/preprocessor.hpp>
 #include <latchkey/decorate/words.hpp>
 
-// NOLINTBEGIN(cppcoreguidelines-macro-usage,bugprone-macro-parentheses): nothing else can do this
+// NOLINTBEGIN(cppcoreguidelines-macro-usage,bugprone-macro-parentheses): only macros can do this
 // clang-format off: continued lines are broken by meaning
 
 /// DECORATED(decorators, result, name [, (specifiers)], (type) argument...) { body }
@@ -16,16 +16,17 @@
 ///       return ledger_.sum(account.id);
 ///     }
 ///
-/// Declares the method `name` of a class, which runs the body that follows under the decorators. A
-/// result in parentheses may carry what stands before it: (static Money), (template <class T> T),
-/// (std::map<K, V>), ([[nodiscard]] virtual Money). The first parenthesis without a name is what
-/// follows the parameter list, separated by commas: const, volatile, override, final, noexcept. Up
-/// to 16 arguments, each `(type) name`, without default values.
+/// Declares the method `name` of a class, which runs the following body under the decorators. A
+/// result in parentheses may include what precedes it: (static Money), (template <class T> T),
+/// (std::map<K, V>), ([[nodiscard]] virtual Money). The first parenthesis without a name contains
+/// the specifiers after the parameter list, separated by commas: const, volatile, override, final,
+/// noexcept. Up to 16 arguments, each `(type) name`, without default values.
 #define LATCHKEY_DECORATED(...)                                                       \
   LATCHKEY_DETAIL_CAT(LATCHKEY_DETAIL_DECORATED_, LATCHKEY_DETAIL_ARITY(__VA_ARGS__)) \
   (__VA_ARGS__)
 
-// few: something is missing; plain: nothing follows the name; more: something does.
+// few: an argument is missing; plain: the name is the last argument; more: further arguments
+// follow.
 #define LATCHKEY_DETAIL_ARITY(...)                                                                \
   LATCHKEY_DETAIL_PICK(__VA_ARGS__ __VA_OPT__(, ) many, many, many, many, many, many, many, many, \
                        many, many, many, more, more, more, more, more, more, more, more, more,    \
@@ -43,14 +44,14 @@
                        "them as one struct");                                                \
   void LATCHKEY_DETAIL_MISTAKEN()
 
-// Swallows the body that follows a mistake.
+// Declares a function that takes the body after an error.
 #define LATCHKEY_DETAIL_MISTAKEN LATCHKEY_DETAIL_CAT(latchkey_mistaken_, __LINE__)
 
 #define LATCHKEY_DETAIL_DECORATED_plain(decorators, result, name) \
   LATCHKEY_DETAIL_METHOD(decorators, result, name, ())
 
-// What stands fourth without parentheses is told at once: in a result with a comma even the name
-// is not one.
+// A fourth argument without parentheses is an error of its own: in a result with a comma even the
+// name is wrong.
 #define LATCHKEY_DETAIL_DECORATED_more(decorators, result, name, first, ...)   \
   LATCHKEY_DETAIL_IF(LATCHKEY_DETAIL_HAS_PARENS(first))                        \
   (LATCHKEY_DETAIL_DECORATED_good, LATCHKEY_DETAIL_DECORATED_bad)              \
@@ -65,15 +66,15 @@
 #define LATCHKEY_DETAIL_METHOD_UNSPECIFIED(decorators, result, name, ...) \
   LATCHKEY_DETAIL_METHOD(decorators, result, name, (), __VA_ARGS__)
 
-// 1 for `(const)`: parentheses with nothing behind them.
+// 1 for `(const)`: parentheses without a name after them.
 #define LATCHKEY_DETAIL_IS_NAMELESS(item)                                             \
   LATCHKEY_DETAIL_IF(LATCHKEY_DETAIL_HAS_PARENS(item))                                \
   (LATCHKEY_DETAIL_HAS_NO_NAME, LATCHKEY_DETAIL_ZERO)(item)
 #define LATCHKEY_DETAIL_HAS_NO_NAME(item) LATCHKEY_DETAIL_IS_EMPTY(LATCHKEY_DETAIL_EAT item)
 #define LATCHKEY_DETAIL_ZERO(...) 0
 
-// The wrapper, and the beginning of the body: a method of its own, with a first parameter that
-// nobody else can name by accident and that keeps a virtual body from being overridden.
+// The wrapper, and the beginning of the body. The body is a method of its own. Its first parameter
+// has a unique type, so that nobody calls it by accident and a virtual body is not overridden.
 #define LATCHKEY_DETAIL_METHOD(decorators, result, name, specifiers, ...)                         \
   LATCHKEY_DETAIL_MAP(LATCHKEY_DETAIL_CHECK_SPECIFIER, LATCHKEY_DETAIL_NOTHING,                   \
                       LATCHKEY_DETAIL_KEEP specifiers)                                            \
@@ -105,7 +106,7 @@
 #define LATCHKEY_DETAIL_BARE(result) LATCHKEY_DETAIL_KEEP result
 #define LATCHKEY_DETAIL_BODY(name) \
   LATCHKEY_DETAIL_CAT(LATCHKEY_DETAIL_CAT(latchkey_body_of_##name, _), __LINE__)
-// Found in a class although it is declared behind its use, and nowhere else.
+// A class finds it although it is declared after its use; no other scope does.
 #define LATCHKEY_DETAIL_SCOPE(name)                                                    \
   LATCHKEY_DETAIL_CAT(                                                                 \
       LATCHKEY_DETAIL_CAT(                                                             \
@@ -114,7 +115,7 @@
 #define LATCHKEY_DETAIL_TAG(name) \
   LATCHKEY_DETAIL_CAT(LATCHKEY_DETAIL_CAT(latchkey_tag_of_##name, _), __LINE__)
 
-// From `(const Account&) account`.
+// The parts of `(const Account&) account`.
 #define LATCHKEY_DETAIL_PARAMETER(item) LATCHKEY_DETAIL_KEEP item
 #define LATCHKEY_DETAIL_NAME(item) LATCHKEY_DETAIL_EAT item
 #define LATCHKEY_DETAIL_FORWARD(item) LATCHKEY_DETAIL_FORWARD_NOW(LATCHKEY_DETAIL_EAT item)
@@ -122,7 +123,7 @@
 #define LATCHKEY_DETAIL_PARAMETERS(...)                                   \
   LATCHKEY_DETAIL_MAP(LATCHKEY_DETAIL_PARAMETER, LATCHKEY_DETAIL_COMMA    \
                       __VA_OPT__(, ) __VA_ARGS__)
-// The body may leave to the key what only the key needs.
+// The body need not use arguments that only the key uses.
 #define LATCHKEY_DETAIL_BODY_PARAMETER(item) [[maybe_unused]] LATCHKEY_DETAIL_KEEP item
 #define LATCHKEY_DETAIL_BODY_PARAMETERS(...)                                \
   LATCHKEY_DETAIL_MAP(LATCHKEY_DETAIL_BODY_PARAMETER, LATCHKEY_DETAIL_COMMA \
@@ -132,7 +133,7 @@
 #define LATCHKEY_DETAIL_FORWARDS(...) \
   LATCHKEY_DETAIL_MAP(LATCHKEY_DETAIL_FORWARD, LATCHKEY_DETAIL_COMMA __VA_OPT__(, ) __VA_ARGS__)
 
-// AROUND's middle, for names that are the result of a macro.
+// The middle part of AROUND, for names that are the result of a macro.
 #define LATCHKEY_DETAIL_WITH(...) LATCHKEY_DETAIL_WITH_NOW(__VA_ARGS__)
 #define LATCHKEY_DETAIL_WITH_NOW(...) \
   ::latchkey::with_arguments<#__VA_ARGS__>(LATCHKEY_DETAIL_HERE __VA_OPT__(, ) __VA_ARGS__)
@@ -148,7 +149,7 @@
                 "latchkey: DECORATED: `" #item "` has a default value, which a decorated "       \
                 "argument cannot have: write a second method without it that calls this one");
 
-// Specifiers are told by pasting them behind a prefix: a macro that exists and is empty.
+// A specifier is recognised by pasting it after a prefix: the resulting macro exists and is empty.
 #define LATCHKEY_DETAIL_CHECK_SPECIFIER(word)                                                    \
   static_assert(LATCHKEY_DETAIL_IS_EMPTY(LATCHKEY_DETAIL_KNOWN_##word),                          \
                 "latchkey: DECORATED: `" #word "` is no specifier; const, volatile, override, "  \

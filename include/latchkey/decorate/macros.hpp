@@ -1,4 +1,4 @@
-// LOCKED, AROUND, HERE, KEYS, ASSERT_HELD: macros that parse and forward.
+// LOCKED, AROUND, HERE, KEYS, ASSERT_HELD: macros that parse their arguments and forward them.
 #pragma once
 
 #include <source_location>
@@ -7,11 +7,11 @@
 #include <latchkey/held.hpp>
 #include <latchkey/locked.hpp>
 
-/// A captureless callable of a type of its own: how a place becomes part of a type.
+/// A captureless callable of a unique type: makes a source location part of a type.
 #define LATCHKEY_DETAIL_HERE [] { return ::std::source_location::current(); }
 
-// The comments within are for people whose LOCKED stands where no expression can: the compiler
-// shows them these lines.
+// The comments inside the macros are for users who write LOCKED in a place without expressions: the
+// compiler shows these lines in its error.
 // clang-format off
 
 /// LOCKED(key [, LockType [, wait [, lease]]]): see latchkey::Locked.
@@ -26,8 +26,8 @@
   ::latchkey::locked_by<::latchkey::detail::policy_name(__VA_ARGS__)>(LATCHKEY_DETAIL_HERE) * \
       ::latchkey::terms()
 
-/// aspect AROUND(arguments) { body }: see latchkey::with_arguments. The body's result is what a
-/// lambda deduces; `AROUND(account) -> const Receipt& { ... }` says it.
+/// aspect AROUND(arguments) { body }: see latchkey::with_arguments. The body's result type is
+/// deduced as for a lambda; `AROUND(account) -> const Receipt& { ... }` sets it.
 #define LATCHKEY_AROUND(...)                                                                       \
   && ::latchkey::with_arguments<#__VA_ARGS__>(LATCHKEY_DETAIL_HERE __VA_OPT__(, ) __VA_ARGS__) &&  \
   [&]()  /* inside a function: LOCKED(key) AROUND(arguments) { body } */

@@ -1,4 +1,4 @@
-// What DECORATED looks for in the text of what it was given.
+// Searches in the text of DECORATED's arguments.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ consteval bool is_word_letter(char letter) {
          (letter >= '0' && letter <= '9') || letter == '_';
 }
 
-/// `word` stands in `text`, whole and outside of angle brackets.
+/// Whether `text` contains `word` as a whole word outside of angle brackets.
 consteval bool has_word(std::string_view word, std::string_view text) {
   int depth = 0;
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -25,7 +25,7 @@ consteval bool has_word(std::string_view word, std::string_view text) {
   return false;
 }
 
-/// `(type) name = value`: an equals sign behind the parenthesis that the text begins with.
+/// Whether `text` is `(type) name = value`: an equals sign after the first parenthesis.
 consteval bool has_default(std::string_view text) {
   int depth = 0;
   for (std::size_t at = 0; at < text.size(); ++at) {

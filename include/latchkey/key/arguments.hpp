@@ -1,4 +1,4 @@
-// The arguments of one call, by position, and which of them a path begins with.
+// The arguments of one call, by position, and the argument that a path begins with.
 #pragma once
 
 #include <cstddef>
@@ -32,17 +32,17 @@ LATCHKEY_DETAIL_INLINE const T& argument_at(const BoundArgument<I, T>& argument)
   return argument.value;
 }
 
-/// Which argument a path begins with, or not_found.
+/// The position of the argument that a path begins with, or not_found.
 constexpr std::size_t argument_position(const Node& path, std::string_view word,
                                         std::string_view names, std::size_t count) {
   if (path.kind == NodeKind::POSITION) {
     return path.number < count ? static_cast<std::size_t>(path.number) : not_found;
   }
-  // Names that do not count up to the arguments could name the wrong one.
+  // If there is not one name for each argument, a name could select the wrong argument.
   return name_count(names) == count ? name_index(names, word) : not_found;
 }
 
-/// The path's Value, or what is wrong with it as a type.
+/// The path's Value, or a type that describes why the path does not fit.
 template <class Tree, std::uint16_t Path, bool Counting, FixedString Names, class... Args>
 LATCHKEY_DETAIL_INLINE auto read_path(
     const BoundArguments<std::index_sequence_for<Args...>, Args...>& arguments,

@@ -1,4 +1,4 @@
-// What single bytes mean in keys: names, digits, braces, and which a value may not show.
+// Classes of bytes in keys: names, digits, braces, and bytes that values escape.
 #pragma once
 
 #include <array>
@@ -33,9 +33,9 @@ constexpr bool is_escaped(unsigned char byte) {
   }
 }
 
-/// Can stand between two values: no value ever shows it. '%' is missing, because values show it as
-/// the beginning of an escape: "{0}%{1}" would give "p%2F%2F" for both ("p", "2F/") and ("p/",
-/// "2F").
+/// Bytes that may stand between two values because no value contains them unescaped. '%' is not one
+/// of them, because it begins an escape: "{0}%{1}" would give "p%2F%2F" for both ("p", "2F/") and
+/// ("p/", "2F").
 constexpr bool is_separator(char byte) {
   return byte != '%' && is_escaped(static_cast<unsigned char>(byte));
 }

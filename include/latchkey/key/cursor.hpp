@@ -1,5 +1,4 @@
-// What every part of the parser shares: where it is, what it has made, and the
-// first mistake.
+// The state that all parts of the parser share: position, nodes, and the first error.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +14,7 @@ class Cursor {
  protected:
   using Index = std::uint16_t;
 
-  // Collects children in order; a list of one is that one.
+  // Collects children in order. A list of one child is that child.
   struct List {
     Index first = 0;
     Index last = 0;
@@ -65,8 +64,7 @@ class Cursor {
     return join;
   }
 
-  // The word that a sentence points at: a name, or the one byte that stands
-  // there.
+  // The length of the word that an error quotes: a name, or a single byte.
   constexpr std::size_t word_length(std::size_t begin) const {
     std::size_t end = begin;
     while (end < text_.size() && is_name_byte(text_[end])) ++end;

@@ -36,7 +36,7 @@ inline constexpr std::uint64_t powers_of_ten[] = {0,
                                                   10000000000000000000U};
 
 inline unsigned decimal_size(std::uint64_t number) {
-  // 1233/4096 is a little more than log10(2): the bits give the digits, or one too many.
+  // 1233/4096 is slightly more than log10(2): the bit width gives the digits, or one too many.
   const auto bits = static_cast<unsigned>(std::bit_width(number | 1));
   const unsigned guess = (bits * 1233) >> 12;
   return guess + (number >= powers_of_ten[guess] ? 1 : 0);
@@ -46,11 +46,11 @@ inline void write_pair(char* place, std::uint32_t below_100) {
   std::memcpy(place, digit_pairs + below_100 * 2, 2);
 }
 
-/// Writes the number's digits to `place` and returns how many.
+/// Writes the number's digits to `place` and returns their count.
 inline unsigned write_decimal(char* place, std::uint64_t number) {
   const unsigned size = decimal_size(number);
   char* end = place + size;
-  // Four digits at a time: divisions that wait for each other are what this costs.
+  // Four digits at a time: dependent divisions are the main cost.
   while (number >= 10000) {
     const auto four = static_cast<std::uint32_t>(number % 10000);
     number /= 10000;
@@ -85,7 +85,7 @@ struct Integer {
 
 template <class T>
 constexpr Integer integer_from(T value) {
-  // The magnitude of the most negative integer has no positive twin, so negate without a sign.
+  // The magnitude of the most negative integer does not fit the signed type, so negate as unsigned.
   const auto bits = static_cast<std::uint64_t>(value);
   if constexpr (T(-1) < T(0)) {
     return value < 0 ? Integer{0 - bits, true} : Integer{bits, false};

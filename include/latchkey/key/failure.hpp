@@ -1,4 +1,4 @@
-// Why a value gave no text, found while a key is rendered.
+// Why a value has no text, found while a key is rendered.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ enum class Reason : std::uint8_t {
   NO_ELEMENT,  // an index beyond the end, a key that the map does not have
 };
 
-/// The path that failed; node 0 means that nothing did.
+/// The path that failed; node 0: none did.
 struct Failure {
   std::uint16_t node = 0;
   Reason reason = Reason::NONE;
@@ -22,11 +22,11 @@ struct Failure {
   constexpr explicit operator bool() const { return node != 0; }
 };
 
-/// KeyError: the value at `path` is absent.
+/// Throws KeyError: the value at `path` is absent.
 [[noreturn]] void throw_failure(std::string_view key_template, std::string_view path,
                                 Reason reason);
 
-/// KeyError: the key came out longer than max_key_size.
+/// Throws KeyError: the rendered key is longer than max_key_size.
 [[noreturn]] void throw_too_long(std::string_view key_template);
 
 }  // namespace latchkey::detail

@@ -8,7 +8,7 @@
 namespace latchkey {
 namespace detail {
 
-// Takes the bytes one after another, so that a text of any length is hashed without being kept.
+// Consumes bytes incrementally, so that a text of any length is hashed without being stored.
 class Fnv1a {
  public:
   constexpr void append(const char* bytes, std::size_t count) {
@@ -17,7 +17,7 @@ class Fnv1a {
     }
   }
 
-  // FNV alone leaves the low bits poor: the finisher of MurmurHash3 makes `% 64` even.
+  // The low bits of FNV are weak: the finisher of MurmurHash3 makes `% 64` uniform.
   [[nodiscard]] constexpr std::uint64_t finished() const {
     std::uint64_t value = state_;
     value = (value ^ (value >> 33)) * 0xFF51AFD7ED558CCDU;
@@ -34,7 +34,7 @@ class Fnv1a {
 
 }  // namespace detail
 
-/// What `hash(...)` gives for an expression that renders to `text`.
+/// The value of `hash(...)` for an expression that renders to `text`.
 constexpr std::uint64_t key_hash(std::string_view text) {
   detail::Fnv1a hash;
   hash.append(text.data(), text.size());

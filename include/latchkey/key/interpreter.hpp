@@ -1,5 +1,4 @@
-// Writes a key from its tree and its paths' values: for compiled and parsed
-// keys alike.
+// Renders a key from its syntax tree and the values of its paths, for compiled and parsed keys.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +17,17 @@ struct KeyData {
   std::uint16_t root;
 };
 
-/// Appends the text of one node. `values` by the paths' slots.
+/// Appends the text of one node. `values` are indexed by the paths' slots.
 Failure put_node(KeyBuffer& out, const KeyData& key, std::uint16_t node, const Value* values);
 
-/// Throws KeyError: `failure`, or a key longer than 1 KiB.
+/// Throws KeyError: for `failure`, or because the key is longer than 1 KiB.
 [[noreturn]] void refuse_key(const KeyData& key, Failure failure);
 
-/// Replaces what `out` holds. `values` by the paths' slots. Throws KeyError: a
-/// value that is needed is not there, or the key is longer than 1 KiB.
+/// Replaces the content of `out`. `values` are indexed by the paths' slots. Throws KeyError if a
+/// required value is absent or the key is longer than 1 KiB.
 void render_key(KeyBuffer& out, const KeyData& key, const Value* values);
 
-/// Throws KeyError if `value`, of the path at node `path`, is not there.
+/// Throws KeyError if `value`, of the path at node `path`, is absent.
 void require_value(const KeyData& key, std::uint16_t path, const Value& value);
 
 }  // namespace latchkey::detail

@@ -1,4 +1,4 @@
-// Where a key is rendered to.
+// The buffer that keys are rendered into.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@ namespace latchkey {
 
 inline constexpr std::size_t max_key_size = 1024;
 
-/// Bytes in place for every key up to 64 of them (and a little more), on the heap beyond that, up
-/// to 1 KiB. What is appended beyond 1 KiB is dropped and overflowed() says so. Not thread-safe.
+/// Stores keys of up to 64 bytes (and a little more) inline and longer ones on the heap, up to 1
+/// KiB. Bytes beyond 1 KiB are dropped, and overflowed() returns true then. Not thread-safe.
 class KeyBuffer {
  public:
   KeyBuffer() noexcept : data_(inline_) {}
@@ -36,13 +36,13 @@ class KeyBuffer {
     size_ += count;
   }
 
-  /// A place for `count` bytes, of which commit() says how many were written; null beyond 1 KiB.
+  /// Room for `count` bytes; commit() sets how many were written. Null beyond 1 KiB.
   [[nodiscard]] char* reserve(std::size_t count) {
     return make_room(count) ? data_ + size_ : nullptr;
   }
   void commit(std::size_t count) noexcept { size_ += count; }
 
-  /// To come back to what was there: an alternative that turned out to be absent.
+  /// A position to return to, if an alternative turns out to be absent.
   [[nodiscard]] std::size_t mark() const noexcept { return size_; }
   void reset(std::size_t mark) noexcept { size_ = mark; }
 

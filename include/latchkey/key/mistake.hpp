@@ -1,4 +1,4 @@
-// Mistakes in a key's own text, as the compiler shows them and as run time says them.
+// Syntax errors of keys, for the compiler's messages and for run time.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace latchkey {
 
-/// None of these is defined: a wrong template asks one of them for a type, and both compilers show
-/// its name, the wrong word and the template in the line of the error.
+/// None of these has members: an invalid template requests a type from one of them, and both
+/// compilers show its name, the wrong word and the template in the line of the error.
 namespace key_template_error {
 
 template <FixedString Template>
@@ -66,7 +66,7 @@ struct nested_too_deeply {};
 
 namespace detail {
 
-/// The template is a key.
+/// The template is a valid key.
 struct RightSyntax {
   using is_a_key = void;
 };
@@ -117,7 +117,7 @@ consteval auto syntax_of() {
   if constexpr (M == NONE) return RightSyntax{};
 }
 
-/// The run-time twin: names the template, the word, its position and what would be right.
+/// The run-time error message: the template, the word, its position and the correction.
 std::string sentence_of(const Parse& parse, std::string_view key_template);
 
 }  // namespace detail

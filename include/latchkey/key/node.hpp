@@ -1,5 +1,4 @@
-// A parsed key: nodes in one flat array that refer to spans of the template's
-// text.
+// A parsed key: nodes in one flat array that refer to spans of the template's text.
 #pragma once
 
 #include <cstddef>
@@ -26,14 +25,14 @@ enum class NodeKind : std::uint8_t {
   STAR,        // [*]
 };
 
-/// What the leaf of a path is wanted for.
+/// What the value of a path is used for.
 enum class Use : std::uint8_t {
   VALUE,    // its text
   INTEGER,  // a '%' follows
   SIZE,     // size(path)
 };
 
-/// Node 0 is nobody: the end of every list.
+/// Node 0 is a sentinel: the end of every list.
 struct Node {
   NodeKind kind = NodeKind::TEXT;
   Use use = Use::VALUE;
@@ -46,8 +45,8 @@ struct Node {
   std::uint64_t number = 0;  // a position, an index, what follows '%'
 };
 
-/// One name per way in which a text is not a key. The sentence for each is in
-/// mistake.cpp, the compile-time twin in mistake.hpp.
+/// One enumerator for each syntax error. The messages are in mistake.cpp, the compile-time names in
+/// mistake.hpp.
 enum class SyntaxError : std::uint8_t {
   NONE,
   KEY_IS_EMPTY,
@@ -80,8 +79,7 @@ constexpr bool is_path(const Node& node) {
   return node.kind == NodeKind::NAME || node.kind == NodeKind::POSITION;
 }
 
-/// What parsing found: where the tree begins, or the first mistake and the word
-/// it is about.
+/// The result of parsing: the root of the tree, or the first error and the word that it is about.
 struct Parse {
   SyntaxError mistake = SyntaxError::NONE;
   std::uint16_t at = 0;
@@ -94,8 +92,8 @@ struct Parse {
 
 inline constexpr std::size_t max_template_size = 4096;
 
-/// As many nodes as a template of that size can ever need: each consumes a byte
-/// of it, and there are node 0 and the root.
+/// The number of nodes that a template of that size can need at most: each node consumes a byte of
+/// the text, except node 0 and the root.
 constexpr std::size_t node_capacity(std::size_t template_size) { return template_size + 3; }
 
 }  // namespace latchkey::detail

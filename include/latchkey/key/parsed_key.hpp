@@ -1,5 +1,4 @@
-// Keys that come from a file: parsed, then bound to a call's schema, then
-// rendered for each call.
+// Keys from a file: parsed, then bound to a call's schema, then rendered for each call.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +20,11 @@ class Binder;
 
 class BoundKey;
 
-/// A key's text, known to be well-formed. Immutable.
+/// The text of a well-formed key. Immutable.
 class ParsedKey {
  public:
   [[nodiscard]] std::string_view text() const noexcept { return text_; }
-  /// It has [*]: one key for each element.
+  /// The key has [*]: one key for each element.
   [[nodiscard]] bool many() const noexcept { return parse_.star != 0; }
 
  private:
@@ -48,22 +47,21 @@ class ParsedKey {
   detail::Parse parse_;
 };
 
-/// Throws KeyError, whose sentence names the key, the offending word, its
-/// column and what would be right.
+/// Throws KeyError, whose message has the key, the wrong word, its column and the correction.
 ParsedKey parse_key(std::string_view text);
 
 namespace detail {
 
-/// One step of a path that is known to fit: no name is left to look up.
+/// One step of a path that fits the schema. All names are resolved.
 struct BoundStep {
   enum class Kind : std::uint8_t { TARGET, FIELD, NUMBER, TEXT, STAR } kind = Kind::TARGET;
-  const reflect::TypeInfo* type = nullptr;  // of what the step is taken from
+  const reflect::TypeInfo* type = nullptr;  // the type that the step starts from
   const reflect::FieldInfo* field = nullptr;
   std::uint64_t number = 0;
   std::string_view text;
 };
 
-/// What is wanted of a value of this type is the text that is made of it.
+/// The value of this type is rendered by the text that is made from it.
 [[nodiscard]] constexpr bool makes_text(const reflect::TypeInfo& type, Use use) {
   if (use == Use::SIZE) return type.text_from == reflect::TextFrom::HOOK;
   return use == Use::VALUE && type.text_from != reflect::TextFrom::NOTHING;
@@ -71,7 +69,7 @@ struct BoundStep {
 
 struct BoundPath {
   Use use = Use::VALUE;
-  bool kept = false;  // what it ends at ends with a getter's call
+  bool kept = false;  // the path's value is a getter's result, which ends with the call
   std::size_t argument = 0;
   const reflect::TypeInfo* leaf = nullptr;
   std::vector<BoundStep> steps;
@@ -79,9 +77,8 @@ struct BoundPath {
 
 }  // namespace detail
 
-/// A parsed key that fits the arguments of one decorated call. Immutable, so
-/// usable from many threads at once; move-only, because its steps refer to its
-/// text.
+/// A parsed key that fits the arguments of one decorated call. Immutable, so many threads may use
+/// it at once. Move-only, because its steps refer to its text.
 class BoundKey {
  public:
   BoundKey(BoundKey&&) noexcept = default;
@@ -90,13 +87,12 @@ class BoundKey {
   [[nodiscard]] std::string_view text() const noexcept { return key_->text(); }
   [[nodiscard]] bool many() const noexcept { return key_->many(); }
 
-  /// Replaces what `out` holds with the same bytes that Key<text>::render
-  /// gives. `arguments` are argument_pointers() of a call with the schema's
-  /// types. Throws KeyError: a value is absent or empty, the key is longer than
-  /// 1 KiB, or it is many keys.
+  /// Replaces the content of `out` with the same bytes that Key<text>::render writes. `arguments`
+  /// are argument_pointers() of a call with the schema's types. Throws KeyError if a value is
+  /// absent or empty, if the key is longer than 1 KiB, or if it has [*].
   void render(KeyBuffer& out, std::span<const void* const> arguments) const;
 
-  /// As Key<text>::render_many.
+  /// Like Key<text>::render_many.
   [[nodiscard]] std::vector<std::string> render_many(std::span<const void* const> arguments) const;
 
  private:
@@ -110,12 +106,12 @@ class BoundKey {
   [[nodiscard]] detail::KeyData data() const;
 
   std::unique_ptr<const ParsedKey> key_;
-  std::vector<detail::BoundPath> paths_;  // by their slots
+  std::vector<detail::BoundPath> paths_;  // indexed by slot
 };
 
-/// Throws KeyError where the key does not fit: a wrong argument or field, with
-/// those that are there; a type that has not told its fields, with what to
-/// write; a leaf that makes no key.
+/// Throws KeyError if the key does not fit: for a wrong argument or field, with the existing ones;
+/// for a type that does not declare its fields, with the declaration to write; for a value that
+/// makes no key.
 BoundKey bind_key(ParsedKey key, Schema schema);
 
 }  // namespace latchkey

@@ -1,6 +1,5 @@
-// The one parser of keys: for templates in code when they are compiled, for
-// policy files when they are loaded. It knows nothing of arguments, types or
-// rendering.
+// The only parser of keys: for templates in code at compile time, for policy files when they are
+// loaded. It does not depend on arguments, types or rendering.
 #pragma once
 
 #include <cstddef>
@@ -129,8 +128,8 @@ class Parser : PathParser {
     return false;
   }
 
-  // term := value [ '%' integer ]. A quoted text with '' in it is several
-  // nodes: all but the last go to `before`.
+  // term := value [ '%' integer ]. A quoted text with '' in it makes several nodes: all but the
+  // last are added to `before`.
   constexpr Index term(List& before) {
     Index result = value(before);
     skip_spaces();
@@ -152,8 +151,7 @@ class Parser : PathParser {
     return result;
   }
 
-  // Whether '%' could ever be meant. Paths may hold integers, which binding
-  // decides.
+  // Whether '%' can follow. Paths may lead to integers; binding decides that.
   constexpr bool takes_modulus(Index index) {
     Node& node = nodes_[index];
     switch (node.kind) {

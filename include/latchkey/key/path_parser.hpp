@@ -1,4 +1,4 @@
-// The parser's lower half: paths, numbers and quoted texts.
+// The lower half of the parser: paths, numbers and quoted texts.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,8 @@ class PathParser : protected Cursor {
     return number;
   }
 
-  // 'text' with '' for a quote: as several nodes, so that each is a plain span
-  // of the template. All but the last go to `before`.
+  // 'text' with '' for a quote: several nodes, so that each is a contiguous span of the template.
+  // All but the last are added to `before`.
   constexpr Index quoted(List& before) {
     const std::size_t open = at_++;
     std::size_t begin = at_;
@@ -46,7 +46,7 @@ class PathParser : protected Cursor {
     return fail(SyntaxError::TEXT_IS_NEVER_CLOSED, open, text_.size() - open);
   }
 
-  // The cursor stands behind the name or position.
+  // The cursor is after the name or position.
   constexpr Index path(NodeKind kind, std::size_t begin, std::uint64_t number) {
     const Index path = make(kind, begin, word_length(begin));
     nodes_[path].number = number;
@@ -109,8 +109,8 @@ class PathParser : protected Cursor {
     const Index last = quoted(pieces);
     if (failed()) return 0;
     if (pieces.size > 0) {
-      // An index is one span, so a quote in it cannot be dropped: such entries
-      // are out of reach.
+      // An index is one span, so a quote inside it cannot be unescaped: such entries cannot be
+      // named.
       return fail(SyntaxError::QUOTE_INSIDE_AN_INDEX, begin, at_ - 1 - begin);
     }
     nodes_[last].kind = NodeKind::TEXT_INDEX;

@@ -1,7 +1,7 @@
-// Follows the paths of a compiled key from the arguments to Values. What does
-// not fit comes back as a type from refusal.hpp instead of a Value: so the same
-// functions, asked only for what they would return, check the key, and an error
-// is reported there and not at the bottom of them.
+// Follows the paths of a compiled key from the arguments to Values. If a path does not fit, the
+// result is a type from refusal.hpp instead of a Value. The same functions, used only for their
+// result types, therefore check the key, and the compile error appears at the check and not deep
+// inside them.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +19,8 @@
 
 namespace latchkey::detail {
 
-/// Where a path is: which path, its next step (0: none is left). `Kept`: what
-/// is reached now ends with a getter's call. `Counting`: [*] is counted, not
-/// taken.
+/// The position in a path: the path and its next step (0: none is left). `Kept`: the current value
+/// is a getter's result, which ends with the call. `Counting`: [*] is counted and not followed.
 template <class Key, std::uint16_t Path, std::uint16_t Step, bool Counting = false,
           bool Kept = false>
 struct At {
@@ -37,10 +36,10 @@ struct At {
       At<Key, Path, Tree::node(Step).next, Counting, Kept || !std::is_lvalue_reference_v<Result>>;
 };
 
-/// What the rest of a path needs besides its value.
+/// The context that the rest of a path needs besides its value.
 struct Reading {
   Scratch& scratch;
-  std::size_t star;  // the element that [*] means
+  std::size_t star;  // the index of the element for [*]
 };
 
 template <class Here, class T>
@@ -58,7 +57,7 @@ constexpr Integer integer_of(const T& value) {
   }
 }
 
-/// An empty text is there for size() and nobody else.
+/// An empty text counts as a value only for size().
 template <class Here, class T>
 Value read_text(const T& value, const Reading& reading) {
   const std::string_view text = reflect::text_of(value);
@@ -71,7 +70,7 @@ Value read_text(const T& value, const Reading& reading) {
   }
 }
 
-/// A text that ends as soon as it was handed over.
+/// Reads a text that is valid only during its callback.
 template <class Here, class T>
 Value read_made_text(const T& value, const Reading& reading) {
   Value result = no_value(Reason::EMPTY);
@@ -87,7 +86,7 @@ Value read_made_text(const T& value, const Reading& reading) {
   return result;
 }
 
-/// What is wanted here is the text that is made of a T.
+/// The path uses the text that is made from a T.
 template <class Here, class T>
 constexpr bool wants_made_text() {
   using reflect::TextFrom;

@@ -1,6 +1,5 @@
-// Meaning errors of keys in code. Each is the name of what is wrong; both
-// compilers show it in the line of the error, with the wrong word and every
-// right one as template arguments of their own.
+// Errors in the paths of keys in code. The name of each type describes the error. Both compilers
+// show it in the line of the error, with the wrong word and all right ones as template arguments.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +8,13 @@
 
 namespace latchkey::key_error {
 
-// Each has a `value` of its own: GCC names the class that declares it, not one
-// that inherits it.
+// Each has its own `value`: GCC's message names the class that declares it and not a derived one.
 struct Fits {
   static constexpr bool value = true;
   using fits_the_arguments = void;
 };
 
-/// The first refusal wins.
+/// The first error takes precedence.
 template <class Next>
 constexpr auto operator|(Fits, const Next& next) {
   if constexpr (Next::value) {

@@ -1,4 +1,4 @@
-// Puts the right words beside a wrong one. Instantiated for wrong keys only.
+// Adds the right words to a wrong one. Instantiated for wrong keys only.
 #pragma once
 
 #include <cstddef>
@@ -41,7 +41,7 @@ constexpr auto refused_object(std::index_sequence<I...>) {
 template <class T>
 using field_indexes = std::make_index_sequence<reflect::fields_t<T>::count>;
 
-/// A '.' behind a type that has no such field.
+/// A '.' after a type that has no such field.
 template <FixedString Word, class T>
 constexpr auto refused_member() {
   using reflect::AggregateFault;
@@ -65,7 +65,7 @@ constexpr auto refused_member() {
   }
 }
 
-/// A path that ends at something that is no text and no integer.
+/// A path whose value is neither text nor integer.
 template <FixedString Path, class T>
 constexpr auto refused_leaf() {
   using reflect::Shape;

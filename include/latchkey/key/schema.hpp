@@ -1,5 +1,5 @@
-// What a call's arguments are, as data: what a policy file's key is checked against when it is
-// loaded, before there is any call.
+// The arguments of a call as data. The key of a policy file is checked against it when the file is
+// loaded, before any call.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 namespace latchkey {
 
 struct SchemaArgument {
-  std::string_view name;  // empty where only its position is known
+  std::string_view name;  // empty if only its position is known
   const reflect::TypeInfo* type;
 };
 
@@ -37,14 +37,14 @@ struct SchemaData<std::index_sequence<I...>, Names, Args...> {
 
 }  // namespace detail
 
-/// `Names` as Key::check takes them. Costs one object per argument type of the program, and for
-/// types with LATCHKEY_FIELDS or LATCHKEY_REFLECT one for each type that they lead to.
+/// `Names` as for Key::check. Costs one object for each argument type of the program, and for types
+/// with LATCHKEY_FIELDS or LATCHKEY_REFLECT one for each type that is reachable from them.
 template <FixedString Names, class... Args>
 constexpr Schema schema_of() {
   return detail::SchemaData<std::index_sequence_for<Args...>, Names, Args...>::arguments;
 }
 
-/// The arguments of one call as BoundKey takes them: in the schema's order, valid while they live.
+/// The arguments of one call for BoundKey, in the schema's order. Valid while the arguments live.
 template <class... Args>
 std::array<const void*, sizeof...(Args)> argument_pointers(const Args&... args) {
   return {static_cast<const void*>(&args)...};

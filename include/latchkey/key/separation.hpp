@@ -1,4 +1,4 @@
-// Whether two values of a key could run into each other: ("ab", "c") and ("a", "bc").
+// Detects adjacent values that make a key ambiguous: ("ab", "c") and ("a", "bc").
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ class Separation {
  public:
   constexpr Separation(std::string_view text, const Node* nodes) : text_(text), nodes_(nodes) {}
 
-  /// The value that touches the one before it, or 0.
+  /// The value that is not separated from the one before it, or 0.
   constexpr std::uint16_t check(std::uint16_t root) {
     edges_of(root);
     return touching_;
   }
 
  private:
-  // A piece of a key, seen from its sides: is a separator met before a value is?
+  // A piece of a key: whether a separator comes before the first value, seen from each side.
   struct Edges {
     bool value = false;
     bool left = false;
@@ -46,7 +46,7 @@ class Separation {
       case NodeKind::LOWER:
       case NodeKind::UPPER: return edges_of(node.first);
       case NodeKind::RAW:
-        // Who writes raw answers for what stands beside it.
+        // The author of raw(...) is responsible for the separation.
         return {true, true, true};
       case NodeKind::HASH:
       case NodeKind::MODULO: edges_of(node.first); return {true, false, false};

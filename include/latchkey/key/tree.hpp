@@ -1,4 +1,4 @@
-// A key's tree as a compile-time constant: parsed once per template.
+// The syntax tree of a key as a compile-time constant: parsed once per template.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@ struct ParsedTemplate {
   Node nodes[Capacity];
 };
 
-// One type for many lengths: types are what costs time when a file holds a
-// hundred keys.
+// One type for many lengths: the number of types determines the compile time of a file with many
+// keys.
 template <std::size_t Size>
 using ParsedFor = ParsedTemplate<(node_capacity(Size) + 31) / 32 * 32>;
 
@@ -37,15 +37,14 @@ struct Tree {
 
   static constexpr const Node& node(std::uint16_t index) { return parsed.nodes[index]; }
 
-  /// The path with that slot.
+  /// The index of the path with that slot.
   static constexpr std::uint16_t path_in(std::size_t slot) {
     std::uint16_t index = 1;
     while (!is_path(node(index)) || node(index).slot != slot) ++index;
     return index;
   }
 
-  /// What the key is made of, one after another: the root's children, or the
-  /// root.
+  /// The top-level pieces of the key in order: the root's children, or the root itself.
   static constexpr bool is_join = node(parse.root).kind == NodeKind::JOIN;
   static constexpr std::size_t piece_count = [] {
     std::size_t count = 1;
@@ -69,7 +68,7 @@ struct Tree {
     return span(node(index).begin, node(index).extent);
   }
 
-  // As template arguments, for messages only.
+  // As template arguments, for error messages only.
   template <std::size_t Begin, std::size_t Length>
   static constexpr FixedString<Length> shown{span(Begin, Length)};
   template <std::uint16_t Index>

@@ -1,5 +1,4 @@
-// What a path gave: read once for each call, then written wherever the key
-// wants it.
+// The value of a path: read once for each call, then written wherever the key uses it.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +11,9 @@
 
 namespace latchkey::detail {
 
-/// `reason` tells whether there is a value at all; `integer` is one where
-/// `is_text` is false.
+/// `reason` is NONE if there is a value; it is `text` if `is_text` is true, else `integer`.
 struct Value {
-  static constexpr bool value = true;  // as a verdict on a key: it fits
+  static constexpr bool value = true;  // as a result of checking a key: the path fits
 
   Reason reason = Reason::NONE;
   bool is_text = false;
@@ -27,8 +25,8 @@ constexpr Value text_value(std::string_view text) { return {Reason::NONE, true, 
 constexpr Value integer_value(Integer integer) { return {Reason::NONE, false, integer, {}}; }
 constexpr Value no_value(Reason reason) { return {reason, false, {}, {}}; }
 
-/// Texts that a getter returned by value, kept until the key is rendered. Up to
-/// 64 bytes in place.
+/// Stores texts that a getter returned by value until the key is rendered. Up to 64 bytes are
+/// stored inline.
 class Scratch {
  public:
   Scratch() noexcept = default;

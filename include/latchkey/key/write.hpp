@@ -1,4 +1,5 @@
-// Values as a key's bytes: escaping, letters, numbers. The same for compiled and parsed keys.
+// Writes values as bytes of a key: escapes, letter case, numbers. Shared by compiled and parsed
+// keys.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,7 @@ namespace latchkey::detail {
 
 enum class Letters : std::uint8_t { KEPT, LOWER, UPPER };
 
-/// What the functions around a value ask for; the outermost letters win.
+/// The effect of the functions around a value; the outermost letter case takes precedence.
 struct Style {
   bool raw = false;
   Letters letters = Letters::KEPT;
@@ -25,7 +26,8 @@ struct Style {
 
 using Bytes16 = signed char __attribute__((vector_size(16)));
 
-// Sixteen bytes at once, the same set as is_escaped: not zero where a byte is in it.
+// Tests sixteen bytes at once for the same set as is_escaped: an element is not zero if its byte is
+// in it.
 inline Bytes16 escaped_of(Bytes16 bytes) {
   using Unsigned16 = unsigned char __attribute__((vector_size(16)));
   return (reinterpret_cast<Unsigned16>(bytes) <= ' ') | ((bytes >= '{') & (bytes != '~')) |
@@ -38,7 +40,7 @@ inline bool any(Bytes16 bytes) {
   return (halves[0] | halves[1]) != 0;
 }
 
-/// Copies `size` bytes and tells whether any of them should have been escaped.
+/// Copies `size` bytes and returns whether any of them needs an escape.
 inline bool copy_plain(char* place, const char* bytes, std::size_t size) {
   Bytes16 word;
   if (size >= 16) {
@@ -75,7 +77,7 @@ void append_escape(Out& out, char byte) {
   out.append(escape, 3);
 }
 
-/// Runs of plain bytes at once, the others as %XX.
+/// Appends runs of plain bytes unchanged and other bytes as %XX.
 template <class Out>
 void append_escaped(Out& out, std::string_view text) {
   std::size_t begin = 0;
@@ -88,7 +90,7 @@ void append_escaped(Out& out, std::string_view text) {
   if (text.size() > begin) out.append(text.data() + begin, text.size() - begin);
 }
 
-/// `text` is not empty: that is the caller's to refuse.
+/// `text` must not be empty: the caller rejects that.
 template <class Out>
 void put_escaped(Out& out, std::string_view text) {
   append_escaped(out, text);

@@ -1,4 +1,4 @@
-// The sentences that a wrong LOCKED is answered with.
+// The compile errors for a wrong LOCKED.
 #pragma once
 
 #include <type_traits>
@@ -9,8 +9,8 @@
 
 namespace latchkey::detail {
 
-/// One strategy against one result, shared by all sites with the same two. The result's name is in
-/// the compiler's lines around the sentence: `CheckStrategy<int, latchkey::Skip>`.
+/// Checks one strategy against one result type. All sites with the same two share it. The
+/// compiler's lines around the message name the result: `CheckStrategy<int, latchkey::Skip>`.
 template <class Result, class Strategy>
 struct CheckStrategy {
   static_assert(
@@ -65,7 +65,7 @@ template <class Result, class Function, class... Arguments>
 struct CheckFor<Result, Fallback<Function>, Arguments...>
     : CheckFallback<Result, Function, Arguments...> {};
 
-/// What every result must be.
+/// Requirements on every result type.
 template <class Result>
 struct CheckResult {
   static_assert(
@@ -76,7 +76,7 @@ struct CheckResult {
       "latchkey::completes_at_return<Result> = true;");
 };
 
-/// Everything that was said, against the body's result.
+/// Checks the options against the body's noexcept.
 template <class Result, class Options, bool NoThrowBody>
 struct CheckThrows {
   static_assert(!NoThrowBody || Options::never_throws,
@@ -99,13 +99,13 @@ consteval bool check() {
   return true;
 }
 
-/// Only what on_timeout, on_unavailable and on_lost take gets through.
+/// The strategies that on_timeout and on_unavailable accept (on_timeout also RunUnlocked).
 template <class Strategy>
 inline constexpr bool is_entry_strategy =
     std::is_same_v<Strategy, Raise> || std::is_same_v<Strategy, Skip> || is_skip_with<Strategy> ||
     is_fallback<Strategy>;
 
-/// What stands after the key: a LockType, then a wait, then a lease.
+/// The terms after the key: a LockType, then a wait, then a lease.
 template <class... Terms>
 struct CheckTerms;
 

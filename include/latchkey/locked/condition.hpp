@@ -1,4 +1,4 @@
-// What `.when` was given.
+// The argument of `.when`.
 #pragma once
 
 #include <type_traits>
@@ -11,10 +11,10 @@
 
 namespace latchkey::detail {
 
-/// No `.when`: always.
+/// No `.when`: the call always locks.
 struct Always {};
 
-/// `.when(amount > limit)`: decided where the decorator is written.
+/// `.when(amount > limit)`: evaluated at the decorator.
 struct WhenTrue {
   bool value;
   template <class Call>
@@ -23,7 +23,7 @@ struct WhenTrue {
   }
 };
 
-/// `.when(predicate)`: asked at every call, with the arguments or with none.
+/// `.when(predicate)`: called at every call, with the arguments or with none.
 template <class Predicate>
 struct WhenSaid {
   Predicate predicate;
@@ -44,7 +44,7 @@ struct WhenSaid {
 /// Throws KeyError for a text that is neither "true" nor "false".
 [[nodiscard]] bool truth_of(std::string_view text, std::string_view expression);
 
-/// `.when<"{account.frozen}">()`: a key expression that gives true or false.
+/// `.when<"{account.frozen}">()`: a key expression that renders to true or false.
 template <FixedString Expression>
 struct WhenKey {
   template <FixedString Names, class Where, class Indices, class... Arguments>

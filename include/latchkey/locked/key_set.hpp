@@ -1,4 +1,4 @@
-// The keys of one LOCKED: of KEYS, or of [*].
+// The keys of one LOCKED: a single key, the keys of KEYS, or those of [*].
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace latchkey::detail {
 
-/// What `Texts` names, as key_text() gives it: one key, or several joined.
+/// The keys in `Texts`, the result of key_text(): one key, or several joined.
 template <FixedString Texts>
 struct KeySet {
   static constexpr std::size_t count =
@@ -30,7 +30,7 @@ struct KeySet {
   template <std::size_t Index>
   static constexpr FixedString<part(Index).size()> text{part(Index)};
 
-  /// More than one key may come of it.
+  /// It may render to more than one key.
   static constexpr bool several = [] {
     if constexpr (count > 1) {
       return true;
@@ -39,7 +39,7 @@ struct KeySet {
     }
   }();
 
-  /// For people: with commas between.
+  /// For messages: separated by commas.
   static constexpr auto shown = [] {
     FixedString<Texts.size() + count - 1> result;
     char* place = result.data;
@@ -50,7 +50,7 @@ struct KeySet {
     return result;
   }();
 
-  /// All of them, in the order in which they are written; none where [*] stands for no element.
+  /// All keys, in the order in which they are written; empty if [*] selects no element.
   template <FixedString Names, class... Arguments>
   static std::vector<std::string> render(const Arguments&... arguments) {
     std::vector<std::string> keys;

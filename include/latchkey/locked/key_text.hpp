@@ -1,4 +1,4 @@
-// What LOCKED accepts as a key.
+// The texts that LOCKED accepts as a key.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@ namespace latchkey::detail {
 template <class T>
 inline constexpr bool never = false;
 
-/// What stands between the keys of KEYS once they are one text: no key has it.
+/// Separates the keys of KEYS in their joined text. No key contains it.
 inline constexpr char between_keys = '\0';
 
-/// The keys of KEYS as people read them.
+/// The keys of KEYS separated by spaces, for messages.
 template <FixedString Text>
 inline constexpr auto shown_keys = [] {
   auto shown = Text;
@@ -24,7 +24,7 @@ inline constexpr auto shown_keys = [] {
   return shown;
 }();
 
-/// Not constexpr: to come here is the error that a compiler tells of.
+/// Not constexpr: a call of it is a compile error, and its name is the message.
 void a_key_has_no_zero_byte();
 
 template <std::size_t N>
@@ -72,7 +72,7 @@ inline constexpr bool is_key_list = false;
 template <std::size_t N>
 inline constexpr bool is_key_list<KeyList<N>> = true;
 
-/// A literal passes as it is, KEYS as its texts joined; anything else is answered with a sentence.
+/// Returns a literal unchanged and KEYS as its joined texts; anything else is a compile error.
 template <std::size_t N>
 consteval FixedString<N - 1> key_text(const char (&literal)[N]) {
   return checked_key(literal);
@@ -95,7 +95,7 @@ consteval FixedString<3> key_text() {
   return "key";
 }
 
-/// What LOCKED_BY accepts: the name of a policy, as a literal.
+/// The argument of LOCKED_BY: the name of a policy, as a literal.
 template <std::size_t N>
 consteval FixedString<N - 1> policy_name(const char (&literal)[N]) {
   static_assert(N > 1,

@@ -1,4 +1,4 @@
-// One call under LOCKED: everything about it that does not depend on types.
+// One call under LOCKED: the part that does not depend on types.
 #pragma once
 
 #include <chrono>
@@ -24,8 +24,8 @@ class Locks;
 
 namespace detail {
 
-/// What one LOCKED asks for: an Attempt without its stop token, so that it is trivial to destroy,
-/// and what is done afterwards.
+/// The options of one LOCKED: an Attempt without its stop token, so that it is trivially
+/// destructible, and the strategies.
 struct LockTerms {
   LockType type = LockType::REENTRANT;
   Reentry reentry = Reentry::count;
@@ -36,7 +36,7 @@ struct LockTerms {
   Lease lease = std::chrono::seconds(30);
   std::chrono::milliseconds hold_for{0};  ///< 0: released when the body returns
   SiteName name{};
-  // What stands in code, where a policy's defaults do not.
+  // Set in code: has precedence over a policy's defaults.
   bool says_type = false;
   bool says_wait = false;
   bool says_lease = false;
@@ -44,93 +44,93 @@ struct LockTerms {
   bool says_timeout = false;
   bool says_unavailable = false;
   bool says_lost = false;
-  // What only a policy says.
+  // Set only by a policy.
   bool skips_timeout = false;
   bool skips_unavailable = false;
   bool runs_unlocked = false;  ///< after a timeout
   bool unlocked = false;       ///< always
 };
 
-/// What `policy` makes of the terms that stand in code.
+/// Applies `policy` to the options in code.
 [[nodiscard]] LockTerms under_policy(const LockTerms& said, const SitePolicy& policy) noexcept;
 
-/// LOCKED_BY without its policy.
+/// Throws for a LOCKED_BY without its policy.
 [[noreturn]] void throw_not_configured(std::string_view policy);
 
-/// How it went to get in.
+/// The result of the attempt to enter.
 enum class Entry : std::uint8_t {
   held,
-  unneeded,             ///< `.when` said no: the body runs without the lock
+  unneeded,             ///< `.when` returned false: the body runs without the lock
   timeout,              ///< the strategy of on_timeout decides
   unavailable,          ///< the strategy of on_unavailable decides
-  skipped_timeout,      ///< a policy says skip
-  skipped_unavailable,  ///< the same
+  skipped_timeout,      ///< a policy has on_timeout: skip
+  skipped_unavailable,  ///< a policy has on_unavailable: skip
 };
 
-/// Lives on the stack around the body, linked to the calls of the same thread further out.
+/// Lives on the stack around the body, linked to the enclosing calls of the same thread.
 class LockedCall {
  public:
-  /// `locks` null: the default ones. `cancel` null: nothing ends the wait early.
+  /// `locks` null: the default Locks. `cancel` null: nothing ends the wait early.
   LockedCall(const LockTerms& terms, const Locks* locks, const std::stop_token* cancel) noexcept
       : terms_(&terms), locks_(locks), cancel_(cancel), hold_() {}
   LockedCall(const LockedCall&) = delete;
   LockedCall& operator=(const LockedCall&) = delete;
-  /// After an exception of the body: releases, and tells the listener what it cannot throw.
+  /// After an exception of the body: releases, and reports errors to the listener instead of
+  /// throwing.
   ~LockedCall() {
     if (linked_) end();
   }
 
-  /// What the policy in force says of this place, taken over for this call; null: nothing.
+  /// Applies the current policy of this place to this call and returns it; null: there is none.
   const SitePolicy* follow(const PolicySlot& slot) noexcept {
     const std::uint32_t number = slot.load(std::memory_order_relaxed);
     return number == 0 ? nullptr : take(number);
   }
 
-  /// Acquires `key`, which must outlive this and was made from `key_template`, or from that of the
-  /// policy. Throws what Locks::acquire throws, and NotConfigured; gives timeout or unavailable
-  /// instead where the terms do not raise that.
+  /// Acquires `key`, which must outlive this object and was rendered from `key_template` or from
+  /// the policy's template. Throws what Locks::acquire throws, and NotConfigured. Returns timeout
+  /// or unavailable instead if the terms do not raise it.
   [[nodiscard]] Entry enter(std::string_view key, std::string_view key_template, Site& site);
 
-  /// The same for several keys at once, for none of which that would be a KeyError.
+  /// Like enter(), for several keys at once. Throws KeyError if `keys` is empty.
   [[nodiscard]] Entry enter_all(const std::vector<std::string>& keys, std::string_view key_template,
                                 Site& site);
-  /// The same for what the policy says of the key, rendered into `key` where it is one. The policy
-  /// says_key().
+  /// Like enter(), for the policy's key, which is rendered into `key` if the policy has one.
+  /// Requires policy.says_key().
   [[nodiscard]] Entry enter_by_policy(const SitePolicy& policy, KeyBuffer& key,
                                       std::span<const void* const> arguments, Site& site);
 
-  /// The same for an outcome on which the policy may have the last word.
+  /// Applies the policy's strategy to an outcome of enter().
   [[nodiscard]] Entry decided(Entry entry) noexcept {
     return entry == Entry::held || entry == Entry::unneeded ? entry : decide(entry);
   }
 
-  /// For a body that runs without the lock.
+  /// Starts a body that runs without the lock.
   void enter_unlocked() noexcept { link(); }
 
-  /// For HERE: from now on the hold is the scope's, and this is as good as a call that ran
-  /// unlocked.
+  /// For HERE: moves the hold to the scope. This call then behaves like one without the lock.
   [[nodiscard]] Hold take_hold();
 
-  /// After a body that returned: releases. Throws LockLost, ReleaseUnconfirmed and BackendRefused
-  /// where the terms say so.
+  /// Releases after a body that returned. Throws LockLost, ReleaseUnconfirmed and BackendRefused if
+  /// the terms raise them.
   void leave();
 
-  /// Throws `error` again with the method and `key_template` in its sentence, or the template that
-  /// a policy puts in the place of that.
+  /// Rethrows `error` with the method and the key template in its message; the policy's template if
+  /// the policy replaces the key.
   [[noreturn]] void name(const KeyError& error, Site& site, std::string_view key_template);
 
-  /// In a catch block of a call that never throws: what the error counts as. Neither a timeout nor
-  /// ignorance: the listener is told.
+  /// For the catch block of a call that never throws: classifies the exception. If it is neither a
+  /// timeout nor a backend that does not reply, it goes to the listener.
   [[nodiscard]] static Entry failed(const Locks* locks, LockType type, const Site& site) noexcept;
 
   [[nodiscard]] Hold* hold() noexcept { return hold_ ? &*hold_ : nullptr; }
   [[nodiscard]] const Hold* hold() const noexcept { return hold_ ? &*hold_ : nullptr; }
-  /// Empty where several keys are held: the hold knows them.
+  /// Empty if several keys are held: the hold has them.
   [[nodiscard]] std::string_view key() const noexcept { return key_; }
-  /// Holds `key`, given without the prefix, among others maybe.
+  /// Whether the hold includes `key`, which is given without the prefix.
   [[nodiscard]] bool covers(std::string_view key) const;
   [[nodiscard]] LockedCall* outer() const noexcept { return outer_; }
-  /// Where it was written, and from what its key was made; known from `enter` on.
+  /// The location and the key template; known from `enter` on.
   [[nodiscard]] const Origin& origin() const noexcept { return origin_; }
   [[nodiscard]] const Locks* locks() const noexcept { return locks_; }
   [[nodiscard]] static LockedCall* innermost() noexcept;
@@ -150,18 +150,18 @@ class LockedCall {
   const LockTerms* terms_;
   const Locks* locks_;
   const std::stop_token* cancel_;
-  std::string_view key_{};  // of several keys empty: the hold knows them
+  std::string_view key_{};  // empty for several keys: the hold has them
   Origin origin_{};
-  // Destroyed by end() and leave(), both out of line: an engaged one is always linked. Without this
-  // every decorated place would carry the code that destroys a hold.
+  // Destroyed by end() and leave(), which are out of line; an engaged hold is always linked.
+  // Otherwise every decorated place would contain the code that destroys a hold.
   union {
     std::optional<Hold> hold_;
   };
-  // Written only where a policy speaks.
+  // Written only if a policy applies.
   union {
     LockTerms changed_;
   };
-  Clock::time_point entered_{};  ///< read only where `hold_for` asks for it
+  Clock::time_point entered_{};  ///< read only if `hold_for` is set
   LockedCall* outer_ = nullptr;
   bool linked_ = false;
 };

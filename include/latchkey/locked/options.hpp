@@ -1,4 +1,4 @@
-// What is set after LOCKED(...): .in, .when, .named, .on_timeout and so on.
+// The options after LOCKED(...): .in, .when, .named, .on_timeout and so on.
 #pragma once
 
 #include <chrono>
@@ -40,7 +40,7 @@ struct Applied {
 
 /// All options of one LOCKED, without its key. Made by `latchkey::terms(type, wait, lease)`;
 /// `latchkey::locked<"key">() * terms` is the aspect. Each member function is called on a temporary
-/// and returns the changed options; the last call of a kind counts.
+/// and returns the changed options; the last call for an option takes effect.
 template <class Settings = detail::Plain>
 struct [[nodiscard]] LockOptions {
   using Setting = detail::Setting;
@@ -54,17 +54,17 @@ struct [[nodiscard]] LockOptions {
   [[no_unique_address]] Settings settings{};
 
   static constexpr bool never_throws = std::is_same_v<Type<Setting::no_throw>, detail::NeverThrows>;
-  /// on_lost(raise) stands in code, and not as the default.
+  /// on_lost(raise) is written in code, and not merely the default.
   static constexpr bool raises_loss = std::is_same_v<Type<Setting::on_lost>, Raise>;
   static constexpr bool always_asked = std::is_same_v<When, detail::Always>;
   static constexpr bool can_run_unlocked = std::is_same_v<Timeout, RunUnlocked>;
-  /// The body runs under the lock or an error is thrown.
+  /// The body runs under the lock, or an error is thrown.
   static constexpr bool always_runs = !never_throws && always_asked &&
                                       std::is_same_v<Timeout, Raise> &&
                                       std::is_same_v<Unavailable, Raise>;
   static constexpr const char* fixed_name() noexcept { return Type<Setting::named>::get(); }
 
-  /// Null: the default ones.
+  /// Null: the default Locks.
   [[nodiscard]] const Locks* locks() const noexcept { return get<Setting::in>().get(); }
   /// Null: nothing ends the wait early.
   [[nodiscard]] const std::stop_token* stop_token() const noexcept {
@@ -76,8 +76,8 @@ struct [[nodiscard]] LockOptions {
     return get<Setting::on_unavailable>();
   }
 
-  /// In these Locks instead of the default ones. An lvalue is referred to and must outlive the call
-  /// (the decorated callable), a temporary is moved.
+  /// Uses these Locks instead of the default ones. An lvalue is used by reference and must outlive
+  /// the call (the decorated callable); a temporary is moved.
   auto in(const Locks& locks) && { return replace<Setting::in>(detail::BorrowedLocks{&locks}); }
   template <class Temporary>
     requires(std::is_same_v<Temporary, Locks>)
@@ -85,8 +85,8 @@ struct [[nodiscard]] LockOptions {
     return replace<Setting::in>(detail::OwnedLocks<Locks>{std::forward<Temporary>(locks)});
   }
 
-  /// The body runs under the lock only if `wanted` holds, otherwise without it. A bool, or a
-  /// function that is called with the arguments of the call, as const, or with none.
+  /// The body runs under the lock only if `wanted` is true, otherwise without it. `wanted` is a
+  /// bool, or a function that is called with the arguments of the call, as const, or with none.
   template <class Condition>
   auto when(Condition&& wanted) && {
     if constexpr (std::is_same_v<std::remove_cvref_t<Condition>, bool>) {
@@ -96,14 +96,14 @@ struct [[nodiscard]] LockOptions {
       return replace<Setting::when>(Predicate{std::forward<Condition>(wanted)});
     }
   }
-  /// The same if this key expression gives "true": `.when<"{account.shared}">()`.
+  /// Like when(wanted), for a key expression that renders to "true": `.when<"{account.shared}">()`.
   template <FixedString Expression>
   auto when() && {
     return replace<Setting::when>(detail::WhenKey<Expression>{});
   }
 
-  /// The site's name, instead of the method's. The second form makes it known before main, the
-  /// first one from the first call on.
+  /// The site's name, instead of the method's. The name is known from the first call on; with the
+  /// second form it is known before main.
   LockOptions&& named(SiteName name) && {
     terms.name = name;
     return std::move(*this);
@@ -147,8 +147,8 @@ struct [[nodiscard]] LockOptions {
     return replace<Setting::on_lost>(strategy);
   }
 
-  /// This lock throws nothing, as a noexcept body needs it: what is not set otherwise becomes
-  /// on_timeout(skip), on_unavailable(skip) and on_lost(report); Cancelled counts as a timeout,
+  /// This lock throws nothing, as a noexcept body requires. Options that are not set become
+  /// on_timeout(skip), on_unavailable(skip) and on_lost(report). Cancelled counts as a timeout,
   /// every other error as unavailable.
   auto no_throw() && {
     terms.raises_timeout = terms.raises_unavailable = terms.raises_loss = false;
@@ -159,8 +159,8 @@ struct [[nodiscard]] LockOptions {
         .template skip_by_default<Setting::on_unavailable>();
   }
 
-  /// If the body is faster, the key stays locked for the rest of `time`; no thread waits for that.
-  /// Throws std::invalid_argument if the lease is shorter.
+  /// If the body is faster than `time`, the key stays locked for the rest of it; no thread waits
+  /// for that. Throws std::invalid_argument if the lease is shorter.
   LockOptions&& hold_for(std::chrono::milliseconds time) && {
     detail::check_hold_for(time, terms.lease);
     terms.hold_for = time;
@@ -168,12 +168,12 @@ struct [[nodiscard]] LockOptions {
     return std::move(*this);
   }
 
-  /// A stop request ends the wait with Cancelled; it does not reach into the body.
+  /// A stop request ends the wait with Cancelled; it does not affect the body.
   auto cancel_with(std::stop_token token) && {
     return replace<Setting::cancel_with>(detail::CancelledBy{std::move(token)});
   }
 
-  /// `refuse`: WouldDeadlock if the owner holds the key already.
+  /// `refuse`: throws WouldDeadlock if the owner holds the key already.
   LockOptions&& reentry(Reentry wanted) && {
     terms.reentry = wanted;
     return std::move(*this);

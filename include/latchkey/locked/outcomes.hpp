@@ -1,4 +1,4 @@
-// Which strategies a result can honour, and what the result is when the body did not run.
+// Which strategies are possible for a result type, and the result if the body did not run.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ inline constexpr bool is_fallback = false;
 template <class F>
 inline constexpr bool is_fallback<Fallback<F>> = true;
 
-/// null is a value of its own: pointers of all kinds.
+/// Types with a null value: pointers of all kinds.
 template <class R>
 concept Nullable =
     std::is_pointer_v<R> ||
@@ -48,7 +48,7 @@ inline constexpr bool makes_error =
     std::is_constructible_v<Error, NotRun> || std::is_same_v<Error, std::exception_ptr> ||
     std::is_constructible_v<Error, std::error_code> || std::is_constructible_v<Error, std::errc>;
 
-/// "It did not happen" can be told from such a result.
+/// Whether a result of this type can express that the body did not run.
 template <class R>
 constexpr bool can_be_skipped() {
   if constexpr (ExpectedLike<R>) {
@@ -58,7 +58,7 @@ constexpr bool can_be_skipped() {
   }
 }
 
-/// The error in flight if there is one; otherwise one that says the same.
+/// The exception in flight if there is one; otherwise a new one for `why`.
 std::exception_ptr error_of(Entry why);
 
 template <class Error>
@@ -76,7 +76,7 @@ Error make_error(Entry why) {
   }
 }
 
-/// The result that says that the body did not run.
+/// The result that means that the body did not run.
 template <class R>
 R skipped(Entry why) {
   if constexpr (std::is_void_v<R>) {
@@ -84,13 +84,13 @@ R skipped(Entry why) {
   } else if constexpr (ExpectedLike<R>) {
     return R(typename R::unexpected_type(make_error<typename R::error_type>(why)));
   } else if constexpr (OptionalLike<R>) {
-    return R();  // before Nullable: optional<T*>(nullptr) would say that it did happen
+    return R();  // before Nullable: optional<T*>(nullptr) would mean that the body ran
   } else {
     return R(nullptr);
   }
 }
 
-/// What a fallback gives for a call with these arguments.
+/// How a fallback can be called for these arguments.
 template <class Function>
 struct FallbackFor {
   template <class... Arguments>
@@ -113,19 +113,19 @@ decltype(auto) call_fallback(const Function& function, const Call& call) {
   }
 }
 
-/// One value for a reference to it: a fallback may give only what outlives it.
+/// Whether `Given` can become the result. For a reference the fallback must return a reference.
 template <class R, class Given>
 inline constexpr bool gives =
     std::is_void_v<R> ||
     (std::is_reference_v<R> ? std::is_reference_v<Given> && std::is_convertible_v<Given, R>
                             : std::is_convertible_v<Given, R>);
 
-/// A strategy that gives a result of its own.
+/// Whether the strategy itself supplies a result.
 template <class Strategy>
 inline constexpr bool answers =
     std::is_same_v<Strategy, Skip> || is_skip_with<Strategy> || is_fallback<Strategy>;
 
-/// Gives the result where the body did not run.
+/// The result of the strategy, if the body did not run.
 template <class R, class Strategy, class Call>
 R answer(const Strategy& strategy, Entry why, const Call& call) {
   if constexpr (is_skip_with<Strategy>) {

@@ -1,4 +1,4 @@
-// Getting in, running the body, getting out.
+// Enters the lock, runs the body and leaves.
 #pragma once
 
 #include <exception>
@@ -13,7 +13,7 @@
 
 namespace latchkey::detail {
 
-/// Releases also where the result can be neither copied nor moved.
+/// Releases even if the result can be neither copied nor moved.
 class LeaveAtEnd {
  public:
   explicit LeaveAtEnd(LockedCall& locked) noexcept : locked_(locked) {}
@@ -28,7 +28,7 @@ class LeaveAtEnd {
   int exceptions_ = std::uncaught_exceptions();
 };
 
-/// `enter`, whose KeyErrors name the method.
+/// Calls `enter` and adds the method to its KeyErrors.
 template <class Call, class Enter>
 Entry enter_named(LockedCall& locked, const Call& call, std::string_view key_template,
                   Enter& enter) {
@@ -39,7 +39,8 @@ Entry enter_named(LockedCall& locked, const Call& call, std::string_view key_tem
   }
 }
 
-/// `enter` under the condition and the promise of the options.
+/// Calls `enter` if the condition of the options holds, and catches errors if the options never
+/// throw.
 template <class Options, class Call, class Enter>
 Entry enter_if_wanted(const Options& options, LockedCall& locked, const Call& call,
                       std::string_view key_template, Enter& enter) {
@@ -61,8 +62,8 @@ Entry enter_if_wanted(const Options& options, LockedCall& locked, const Call& ca
   }
 }
 
-/// Runs the body. Whoever catches an error of latchkey's that comes out of it, of a decorated call
-/// within it for example, is told that this body has begun.
+/// Runs the body. An error of latchkey that leaves the body, for example from a nested decorated
+/// call, is marked with note_body_ran().
 template <class Proceed>
 decltype(auto) run_body(Proceed& proceed) {
   if constexpr (noexcept(proceed())) {
@@ -77,11 +78,11 @@ decltype(auto) run_body(Proceed& proceed) {
   }
 }
 
-/// The result where the body did not run.
+/// The result if the body did not run.
 template <class Result, class Options, class Call>
 Result run_nothing(const Options& options, Entry why, const Call& call) {
   if (why == Entry::timeout) {
-    // Asked for again: where the body runs unlocked or the error is thrown nobody comes here.
+    // Checked again: this function is not called if the body runs unlocked or the error is thrown.
     if constexpr (answers<typename Options::Timeout>) {
       return answer<Result>(options.timeout(), why, call);
     }

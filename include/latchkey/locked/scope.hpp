@@ -19,7 +19,7 @@ struct Locked;
 
 namespace detail {
 
-/// Marks the place of a HERE, where no body follows.
+/// Marks a HERE, which has no body.
 template <class Where>
 struct ForScope : Where {};
 
@@ -28,7 +28,7 @@ inline constexpr bool is_for_scope = false;
 template <FixedString Names, class Where, class Indices, class... Arguments>
 inline constexpr bool is_for_scope<Call<Names, ForScope<Where>, Indices, Arguments...>> = true;
 
-/// The sentences that a wrong HERE is answered with.
+/// The compile errors for a wrong HERE.
 template <class Options>
 struct CheckScope {
   template <class Strategy>
@@ -73,7 +73,7 @@ struct ScopeOf {
 template <FixedString KeyTemplate, class Where, class Options>
 struct ScopeOf<Locked<KeyTemplate, Where, Options>> : CheckScope<Options> {};
 
-/// `LOCKED(...) && for_scope<...>(...)`: acquires, and is what registers the site.
+/// `LOCKED(...) && for_scope<...>(...)`: acquires. Its instantiation registers the site.
 template <class Decorator, FixedString Names, class Where, class Indices, class... Arguments>
 [[nodiscard(
     "latchkey: HERE holds the lock for as long as its result lives: auto hold = LOCKED(...) "
@@ -88,13 +88,14 @@ operator&&(Decorator&& decorator, Call<Names, ForScope<Where>, Indices, Argument
 
 }  // namespace detail
 
-/// What HERE(arguments) stands for: the arguments, their names, and the place. By hand:
-/// `latchkey::locked<"account:{account.id}">(place) * latchkey::terms(LockType::WRITE) &&
+/// The expansion of HERE(arguments): the arguments, their names, and the location. Without the
+/// macro: `latchkey::locked<"account:{account.id}">(place) * latchkey::terms(LockType::WRITE) &&
 /// latchkey::for_scope<"account">(place, account)`.
 ///
-/// Gives the Hold, or an empty std::optional<Hold> where on_timeout(skip) or on_unavailable(skip)
-/// says so; throws what a call of LOCKED throws before its body. ASSERT_HELD finds the lock in the
-/// thread that asked for it, for as long as the Hold lives.
+/// The result is the Hold. With on_timeout(skip) or on_unavailable(skip) it is a
+/// std::optional<Hold>, which is empty if the lock was not acquired. Throws what a call of LOCKED
+/// throws before its body. ASSERT_HELD finds the lock in the thread that acquired it, for as long
+/// as the Hold lives.
 template <FixedString Names, class Where, class... Arguments>
 auto for_scope(Where, Arguments&&... arguments) noexcept {
   static_assert(detail::are_names(Names.view()),

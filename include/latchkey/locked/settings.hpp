@@ -1,4 +1,4 @@
-// The settings of a LOCKED whose types decide what is compiled: a list with one type for each.
+// The options of a LOCKED whose types determine what is compiled: a list with one type for each.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ class Locks;
 
 namespace detail {
 
-/// Each is named after the member of LockOptions that sets it.
+/// Each enumerator is named after the member of LockOptions that sets it.
 enum class Setting : std::size_t {
   in,
   when,
@@ -37,7 +37,7 @@ struct BorrowedLocks {
   const Locks* locks;
   [[nodiscard]] const Locks* get() const noexcept { return locks; }
 };
-/// `Type` is Locks, which is complete where a temporary one is passed.
+/// `Type` is Locks, which is complete at the caller that passes a temporary.
 template <class Type>
 struct OwnedLocks {
   Type locks;
@@ -52,7 +52,7 @@ struct CancelledBy {
   [[nodiscard]] const std::stop_token* get() const noexcept { return &token; }
 };
 
-/// The method's own name.
+/// No name is set: the method's name.
 struct MethodName {
   [[nodiscard]] static constexpr const char* get() noexcept { return nullptr; }
 };
@@ -64,13 +64,13 @@ struct FixedName {
   }
 };
 
-/// on_lost was not called: a loss throws.
+/// on_lost was not called: a loss is thrown.
 struct RaiseByDefault {};
 
 struct MayThrow {};
 struct NeverThrows {};
 
-/// `Types` are those of the values of all settings, in the order of Setting.
+/// `Types` are the value types of all settings, in the order of Setting.
 template <class... Types>
 struct Settings {
   std::tuple<Types...> values{};
@@ -83,7 +83,7 @@ struct Settings {
     return std::get<static_cast<std::size_t>(setting)>(values);
   }
 
-  /// The same settings, of which one has another value and type.
+  /// The same settings with one value replaced, whose type may differ.
   template <Setting setting, class New>
   [[nodiscard]] auto replace(New value) && {
     return replace_at<static_cast<std::size_t>(setting)>(value,
@@ -107,7 +107,7 @@ struct Settings {
   }
 };
 
-/// The defaults. A type with a short name, because it is part of the symbols of nearly every site.
+/// The defaults. The type has a short name because it is part of the symbols of nearly every site.
 struct Plain : Settings<InstalledLocks, Always, MethodName, Raise, Raise, RaiseByDefault, MayThrow,
                         NeverCancelled> {};
 

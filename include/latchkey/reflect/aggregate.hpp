@@ -1,4 +1,4 @@
-// Field names of plain aggregates, by Boost.PFR: the only place that sees it.
+// The field names of plain aggregates, by Boost.PFR. Only this file includes it.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace latchkey::reflect {
 
-/// Why PFR cannot name a type's fields. PFR itself would answer with a hard error deep inside it.
+/// Why PFR cannot name a type's fields. PFR itself would fail with an error deep inside it.
 enum class AggregateFault : unsigned char {
   NONE,
   NOT_AN_AGGREGATE,  // private members, constructors, virtual functions; unions
@@ -25,7 +25,7 @@ namespace pfr = ::latchkey::third_party::pfr;
 
 namespace detail {
 
-// Stands for any initialiser; never defined, for requires-expressions only.
+// Converts to any initialiser. Never defined: for requires-expressions only.
 struct AnyField {
   std::size_t index;
   template <class T>
@@ -42,8 +42,8 @@ struct AnyBase {
 template <class T>
 concept StartsWithABase = requires { T{AnyBase<T>{}}; };
 
-// An array takes as many initialisers as it has elements, but only one if that one is {}. So with
-// {} in an array's place there is one initialiser too many for the rest.
+// An array takes as many initialisers as it has elements, but only one if that one is {}. With {}
+// in the array's place, the other initialisers are therefore one too many.
 template <class T, std::size_t... Before, std::size_t... After>
 constexpr bool is_array_at(std::index_sequence<Before...>, std::index_sequence<After...>) {
   return requires { T{AnyField{Before}..., {}}; } &&
@@ -79,7 +79,7 @@ constexpr AggregateFault fault_of() {
 template <class T>
 inline constexpr AggregateFault aggregate_fault = detail::fault_of<T>();
 
-/// What FieldList is for declared types, for an aggregate without a fault.
+/// The counterpart of FieldList for an aggregate without a fault.
 template <class T>
 struct AggregateFields {
   static constexpr std::size_t count = pfr::tuple_size_v<T>;

@@ -1,15 +1,15 @@
-// Whether an aggregate has a bit-field, which nothing can refer to.
+// Detects a bit-field in an aggregate. References cannot bind to bit-fields.
 #pragma once
 
 #include <cstddef>
 
 namespace latchkey::reflect::detail {
 
-/// Takes all that can be referred to.
+/// Accepts all members that a reference can bind to.
 template <class... Members>
 void refer_to(Members&...);
 
-// So many members are looked at; of larger types it is not known.
+// The maximum number of members that are examined; larger types are not checked.
 inline constexpr std::size_t most_members_with_bits = 24;
 
 // NOLINTBEGIN(cppcoreguidelines-macro-usage): a structured binding has no pack in C++20

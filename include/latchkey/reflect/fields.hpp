@@ -1,4 +1,4 @@
-// How a type tells its fields: LATCHKEY_FIELDS, LATCHKEY_REFLECT, and the hook beneath them.
+// How a type declares its fields: LATCHKEY_FIELDS, LATCHKEY_REFLECT, and the hook that they use.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,13 @@
 
 namespace latchkey::reflect {
 
-/// What the hook is found by: overload `latchkey_fields(latchkey::reflect::tag<T>)` beside T.
+/// Selects the hook: overload `latchkey_fields(latchkey::reflect::tag<T>)` beside T.
 template <class T>
 struct tag {};
 
 /// One named field and how to get it from a `const T&`: a pointer to a member, a pointer to a
-/// getter without arguments, or any callable that can be a template argument (a lambda without
-/// captures).
+/// getter without arguments, or any callable that can be a template argument (a captureless
+/// lambda).
 template <FixedString Name, auto Projection>
 struct Field {
   static constexpr std::string_view name = Name.view();
@@ -33,7 +33,7 @@ struct Field {
   }
 };
 
-/// Named explicitly: what LATCHKEY_FIELDS makes, and what a hook returns.
+/// Explicitly named fields: made by LATCHKEY_FIELDS, or returned by a hook.
 /// \code
 /// constexpr auto latchkey_fields(latchkey::reflect::tag<wire::Order>) {
 ///   using latchkey::reflect::Field;
@@ -47,13 +47,13 @@ struct FieldList {
   static constexpr std::size_t count = sizeof...(Fields);
 };
 
-/// "Its members are its fields": what LATCHKEY_REFLECT makes.
+/// The members are the fields: made by LATCHKEY_REFLECT.
 struct Aggregate {};
 
 namespace detail {
 
-// Two doors to the same hook: a member that LATCHKEY_FIELDS made inside the class, or a function
-// beside it that is found by its argument. Only the result's type is ever used.
+// The hook is a member function that LATCHKEY_FIELDS declares inside the class, or a function
+// beside the class that is found by argument-dependent lookup. Only its result type is used.
 template <class T>
 concept HasMemberHook = requires(T& object) { object.latchkey_fields(tag<T>{}); };
 
@@ -78,11 +78,11 @@ struct HookOf<T> {
 
 }  // namespace detail
 
-/// FieldList<...>, Aggregate, or void where the type has said nothing.
+/// FieldList<...>, Aggregate, or void if the type declares nothing.
 template <class T>
 using hook_t = typename detail::HookOf<T>::type;
 
-/// The type has said that its fields may be known at run time: policy files may walk into it.
+/// The type declares fields for use at run time: keys of policy files may name them.
 template <class T>
 concept Declared = std::is_class_v<T> && !std::is_void_v<hook_t<T>>;
 
@@ -103,10 +103,10 @@ concept Declared = std::is_class_v<T> && !std::is_void_v<hook_t<T>>;
   ::latchkey::reflect::Field<#field, &type::field> __VA_OPT__( \
       , LATCHKEY_DETAIL_FIELDS_AGAIN LATCHKEY_DETAIL_PARENS(type, __VA_ARGS__))
 
-/// The fields of `type` that keys may name: members, or getters without arguments. Inside the
-/// class (public section; names private members too) or right behind it in its namespace, before
-/// its first use in a key. At most 27. Names that the type does not have, and overloaded getters,
-/// do not compile.
+/// Declares the fields of `type` that keys may name: members, or getters without arguments. Write
+/// it inside the class (in its public section; it may name private members too) or right after the
+/// class in its namespace, before the type's first use in a key. At most 27 fields. Names that the
+/// type does not have, and overloaded getters, do not compile.
 #define LATCHKEY_FIELDS(type, ...)                                                  \
   [[maybe_unused]] constexpr auto latchkey_fields(::latchkey::reflect::tag<type>) { \
     return ::latchkey::reflect::FieldList<LATCHKEY_DETAIL_EXPAND(                   \
@@ -114,8 +114,9 @@ concept Declared = std::is_class_v<T> && !std::is_void_v<hook_t<T>>;
   }                                                                                 \
   static_assert(true, "LATCHKEY_FIELDS ends with a semicolon")
 
-/// Keys of policy files may walk into the aggregate `type`; keys in code may without it. Inside the
-/// class (public section) or right behind it in its namespace: before its first use in a key.
+/// Lets keys of policy files name the members of the aggregate `type`; keys in code may do so
+/// without it. Write it inside the class (in its public section) or right after it in its
+/// namespace, before the type's first use in a key.
 #define LATCHKEY_REFLECT(type)                                               \
   [[maybe_unused]] constexpr ::latchkey::reflect::Aggregate latchkey_fields( \
       ::latchkey::reflect::tag<type>) {                                      \

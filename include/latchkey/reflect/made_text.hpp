@@ -1,5 +1,4 @@
-// Leaves whose text is made when a key wants it: own types with latchkey_key, bytes, chrono's
-// types.
+// Values whose text is made on demand: types with latchkey_key, bytes, chrono's types.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +12,7 @@
 
 namespace latchkey::reflect {
 
-/// What a leaf's text is made from.
+/// The source of a value's text.
 enum class TextFrom : unsigned char {
   NOTHING,  // the value itself is a text or an integer, or makes no key
   HOOK,     // latchkey_key(const T&), found by its argument
@@ -21,9 +20,9 @@ enum class TextFrom : unsigned char {
   TIME,     // a duration or a time point of chrono
 };
 
-// What a call of the hook is looked up from. A conversion to AnyValue is as good as one to somebody
-// else's type, so a hook is found for its own type and for types derived from it, and never because
-// an argument happens to convert to a type that has one.
+// Looks up the hook. A conversion to AnyValue ranks equal to one to another type, so a hook is
+// found for its own type and for types derived from it, and never because an argument converts to a
+// type that has a hook.
 namespace key_hook {
 
 struct AnyValue {
@@ -67,11 +66,11 @@ constexpr TextFrom text_from_unqualified() {
 
 }  // namespace detail
 
-/// T as shape_of takes it.
+/// T as for shape_of.
 template <class T>
 inline constexpr TextFrom text_from = detail::text_from_unqualified<std::remove_cv_t<T>>();
 
-/// A number of ticks, of which each is `seconds`/`parts` of a second. `parts` is a power of ten.
+/// A number of ticks; each is `seconds`/`parts` of a second. `parts` is a power of ten.
 struct Ticks {
   std::uint64_t count;
   bool negative;
@@ -79,7 +78,7 @@ struct Ticks {
   std::uint64_t parts;
 };
 
-/// The text of one time, in place.
+/// The text of one time, stored inline.
 struct TimeText {
   char bytes[80];
   std::size_t size = 0;
@@ -87,7 +86,7 @@ struct TimeText {
   [[nodiscard]] std::string_view view() const noexcept { return {bytes, size}; }
 };
 
-/// "90s", "1.5s", "-0.000000001s": seconds, with as many decimal places as it takes.
+/// "90s", "1.5s", "-0.000000001s": seconds, with as many decimal places as needed.
 TimeText duration_text(Ticks length) noexcept;
 
 /// ISO 8601 without colons, in UTC: "20240501T120000Z", "20240501T120000.25Z".
@@ -139,7 +138,8 @@ void with_hex(const T& bytes, Receive&& receive) {
 
 }  // namespace detail
 
-/// Hands the text to `receive` while it lives; its data() is null where a hook gave a null pointer.
+/// Calls `receive` with the text, which is valid during the call. Its data() is null if a hook
+/// returned a null pointer.
 template <class T, class Receive>
 void with_made_text(const T& value, Receive&& receive) {
   if constexpr (text_from<T> == TextFrom::HOOK) {

@@ -1,5 +1,4 @@
-// The fields of a type, wherever they were told: one door for everything that
-// walks into objects.
+// The fields of a type, however they are declared. All code that reads fields uses this interface.
 #pragma once
 
 #include <array>
@@ -15,8 +14,7 @@
 namespace latchkey::reflect {
 namespace detail {
 
-// Reached by position: a fold over the list costs one instantiation per type,
-// not one per field.
+// Accessed by position: a fold over the list needs one instantiation per type, not one per field.
 template <class T, class List>
 struct ListedFields;
 
@@ -57,8 +55,7 @@ struct NoFields {
   static constexpr std::size_t count = 0;
 };
 
-// The two members that every std::pair has; it is no aggregate and cannot be
-// given a hook.
+// The two members of every std::pair, which is not an aggregate and cannot have a hook.
 template <class T>
 concept Pairs = requires {
   typename T::first_type;
@@ -106,7 +103,7 @@ constexpr std::size_t field_index(std::string_view name) {
 
 inline constexpr std::size_t no_field = static_cast<std::size_t>(-1);
 
-/// no_field also for every type that has no fields at all.
+/// no_field also for types without fields.
 template <class T>
 constexpr std::size_t index_of_field(std::string_view name) {
   if constexpr (shape_of<T> == Shape::OBJECT) {

@@ -1,5 +1,5 @@
-// What a key can do with a type: read it as a leaf, look through it, index it or name its fields.
-// Everything is found by what a type can do, so no standard container's header is needed here.
+// How a key can use a type: as a value, through indirection, by index or by field name. Everything
+// is deduced from the operations of a type, so no header of a standard container is needed.
 #pragma once
 
 #include <concepts>
@@ -55,7 +55,7 @@ concept Maps = HasSize<T> && requires {
   typename T::mapped_type;
 };
 
-// chrono's types, known by their members: its header is large.
+// chrono's types, recognised by their members because the header is large.
 template <class T>
 concept Duration = std::is_class_v<T> && requires(const T& value) {
   { value.count() } -> std::same_as<typename T::rep>;
@@ -75,7 +75,7 @@ constexpr Shape shape_of_duration() {
   if (std::is_floating_point_v<typename T::rep>) return Shape::FLOATING;
   auto parts = Period::den;
   while (parts % 10 == 0) parts /= 10;
-  // A third of a second has no decimal text.
+  // A third of a second has no finite decimal text.
   return std::is_integral_v<typename T::rep> && parts == 1 ? Shape::TIME : Shape::OTHER;
 }
 
@@ -130,7 +130,7 @@ constexpr Shape shape_of_unqualified() {
 
 }  // namespace detail
 
-/// T may be const, never a reference; a class must be complete.
+/// T may be const but not a reference; a class must be complete.
 template <class T>
 inline constexpr Shape shape_of = detail::shape_of_unqualified<std::remove_cv_t<T>>();
 
@@ -144,7 +144,7 @@ constexpr bool is_looked_through(Shape shape) {
   return shape == Shape::POINTER || shape == Shape::REFERENCE;
 }
 
-/// What stands behind a POINTER or REFERENCE; a POINTER must not be empty.
+/// The target of a POINTER or REFERENCE; a POINTER must not be empty.
 template <class T>
 constexpr const auto& target_of(const T& value) {
   if constexpr (shape_of<T> == Shape::REFERENCE) {
@@ -154,7 +154,7 @@ constexpr const auto& target_of(const T& value) {
   }
 }
 
-/// The bytes of a TEXT. A character array ends at its first NUL or at its end; a null `const char*`
+/// The bytes of a TEXT. A character array ends at its first NUL or at its end. A null `const char*`
 /// gives a view whose data() is null.
 template <class T>
 constexpr std::string_view text_of(const T& value) {
@@ -214,7 +214,7 @@ template <class Map, class Key>
 auto find_in(const Map& map, const Key& key) {
   using Own = typename Map::key_type;
   if constexpr (std::is_integral_v<Key>) {
-    // A number that the key type cannot hold is in no such map, whatever the cast would say.
+    // A number that the key type cannot represent is not in the map, whatever the cast returns.
     const auto own = static_cast<Own>(key);
     return static_cast<Key>(own) == key ? map.find(own) : map.end();
   } else if constexpr (requires { map.find(key); }) {

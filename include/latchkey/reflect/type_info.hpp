@@ -1,6 +1,6 @@
-// Types as data, for keys that are known only at run time. Instantiated for the
-// types of a call's arguments: what has not told its fields stays closed, so
-// nothing large is dragged in.
+// Types as data, for keys that are known only at run time. Instantiated for the types of a call's
+// arguments. A type that does not declare its fields is opaque, so that no large type is
+// instantiated.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,7 @@
 
 namespace latchkey::reflect {
 
-/// Takes a value while it lives: getters may return one that ends with the
-/// call.
+/// Receives a value while it lives: a getter may return one that ends with the call.
 struct Receiver {
   void* context;
   void (*receive)(void* context, const void* value);
@@ -25,14 +24,14 @@ struct Receiver {
   void operator()(const void* value) const { receive(context, value); }
 };
 
-/// The same for a text.
+/// Like Receiver, for a text.
 struct TextReceiver {
   void* context;
   void (*receive)(void* context, std::string_view text);
 };
 
-/// A leaf, read. Integers: `bits` as if cast to 64 bits; `text` is the text of
-/// TEXT and CHARACTER, its data() null where a pointer to characters was.
+/// The value of a leaf. Integers: `bits` as if cast to 64 bits. `text` is the text of TEXT and
+/// CHARACTER; its data() is null for a null pointer to characters.
 struct Leaf {
   std::uint64_t bits = 0;
   std::string_view text;
@@ -40,14 +39,14 @@ struct Leaf {
 
 struct FieldInfo;
 
-/// What Shape says, as functions. Those that a shape does not have are null.
+/// The operations of a Shape as functions. Functions that a shape does not have are null.
 struct TypeInfo {
   std::string_view name;
   Shape shape = Shape::OTHER;
   bool integer_keys = false;         // a MAP that [n] indexes
   bool text_keys = false;            // a MAP that ['text'] indexes
-  bool declared = false;             // an OBJECT that has told its fields
-  const TypeInfo* target = nullptr;  // what is looked through to; the element; the mapped value
+  bool declared = false;             // an OBJECT that declares its fields
+  const TypeInfo* target = nullptr;  // the target; the element; the mapped value
   const FieldInfo* fields = nullptr;
   std::size_t field_count = 0;
 
@@ -55,7 +54,7 @@ struct TypeInfo {
   TextFrom text_from = TextFrom::NOTHING;
   void (*make_text)(const void* value, TextReceiver receiver) = nullptr;
   std::size_t (*size)(const void* value) = nullptr;
-  // These return false, and call nobody, where nothing is there.
+  // These return false, and do not call the receiver, if there is no such value.
   bool (*visit_target)(const void* value, Receiver receiver) = nullptr;
   bool (*visit_number)(const void* value, std::uint64_t index, Receiver receiver) = nullptr;
   bool (*visit_text)(const void* value, std::string_view index, Receiver receiver) = nullptr;
@@ -75,7 +74,7 @@ struct TypeOf {
   static const TypeInfo info;
 };
 
-// Stands for types that are only declared where the schema is made.
+// Stands for types that are incomplete where the schema is made.
 struct Incomplete {};
 
 template <class T>
@@ -89,7 +88,7 @@ struct Described<T> {
   using type = Incomplete;
 };
 
-// A type, not a function: types may lead back to themselves.
+// A type and not a function: types may be recursive.
 template <class T>
 using described_t = TypeOf<typename Described<T>::type>;
 
@@ -163,7 +162,7 @@ struct FieldsInfo;
 
 template <class T, std::size_t... I>
 struct FieldsInfo<T, std::index_sequence<I...>> {
-  // One more than there are, because an array cannot be empty.
+  // One more than needed, because an array cannot be empty.
   static constexpr FieldInfo all[] = {{field_names<T>[I], &described_t<field_type<T, I>>::info,
                                        returns_value<T, I>, &visit_field<T, I>}...,
                                       {{}, {}, {}, {}}};
@@ -187,7 +186,7 @@ constexpr TypeInfo describe() {
   info.text_from = text_from<T>;
   if constexpr (text_from<T> != TextFrom::NOTHING) info.make_text = &make_text<T>;
   if constexpr (shape == Shape::TIME) {
-    // Its text is all that there is.
+    // The text is its only use.
   } else if constexpr (is_leaf(shape)) {
     info.read = &read_leaf<T>;
   } else if constexpr (is_looked_through(shape)) {
@@ -216,7 +215,7 @@ constinit const TypeInfo TypeOf<T>::info = describe<T>();
 
 }  // namespace detail
 
-/// The same object for each T.
+/// Returns the same object for each T.
 template <class T>
 constexpr const TypeInfo& type_info() {
   return detail::described_t<std::remove_cvref_t<T>>::info;

@@ -1,4 +1,4 @@
-// The name of a type as the compiler spells it: for sentences, never for decisions.
+// The name of a type as the compiler spells it: for messages, never for decisions.
 #pragma once
 
 #include <string_view>
@@ -16,7 +16,7 @@ constexpr std::string_view pretty_function() {
 /// The spelling differs between compilers and may change with their versions.
 template <class T>
 constexpr std::string_view type_name() {
-  // Both compilers frame the name alike for every T, so a known T gives the frame's lengths.
+  // Both compilers put the same text around every T, so a known T gives the lengths of that text.
   constexpr std::string_view known = detail::pretty_function<void>();
   constexpr std::size_t before = known.find("void", known.find("T = "));
   constexpr std::size_t after = known.size() - before - 4;

@@ -1,4 +1,4 @@
-// A lock as the backend describes it, for people and for programs.
+// The state of a lock as text, for people and for programs.
 #include "cli/look/lock_text.hpp"
 
 #include <fmt/format.h>
@@ -45,7 +45,7 @@ std::string lock_json(const LockInfo& info) {
   json["queue"] = info.queue;
   json["fencing_token"] = nullptr;
   if (info.fencing_token) json["fencing_token"] = *info.fencing_token;
-  // Keys are bytes: what is no UTF-8 is shown as the replacement character.
+  // Keys are bytes: invalid UTF-8 becomes the replacement character.
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 

@@ -1,4 +1,4 @@
-// A lock as the backend describes it, for people and for programs.
+// The state of a lock as text, for people and for programs.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ namespace latchkey::cli {
 /// Several lines, for a terminal.
 [[nodiscard]] std::string lock_text(const LockInfo& info);
 
-/// One JSON object on one line. Names of members are stable:
-/// key, locked, type, holders [id, count, lease_left_ms, announced], queue, fencing_token.
+/// One JSON object on one line. The names of its members are stable: key, locked, type, holders
+/// [id, count, lease_left_ms, announced], queue, fencing_token.
 [[nodiscard]] std::string lock_json(const LockInfo& info);
 
 /// "28.4 s", "350 ms", "no end".

@@ -1,4 +1,4 @@
-// The commands of an operator: ping, show, unlock.
+// The operator's commands: ping, show, unlock.
 #include "cli/look/look_commands.hpp"
 
 #include <fmt/format.h>
@@ -33,7 +33,7 @@ struct LookWords {
 
 void print(const std::string& text) { std::fputs(text.c_str(), stdout); }
 
-/// Adds the words that all have, and the action.
+/// Adds the options that all three have, and the action.
 std::shared_ptr<LookWords> add_words(CLI::App& command, bool names_a_key) {
   auto words = std::make_shared<LookWords>();
   if (names_a_key) {
@@ -68,7 +68,7 @@ int unlock(const LookWords& words) {
 
 using Milliseconds = std::chrono::duration<double, std::milli>;
 
-/// Takes and releases a lock that nobody else wants: proves more than that a port is open.
+/// Acquires and releases a lock that no other client uses: tests more than an open port.
 int ping(const LookWords& words) {
   const auto start = std::chrono::steady_clock::now();
   Locks locks = connect(choose_place(words.connection));

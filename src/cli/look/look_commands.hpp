@@ -1,4 +1,4 @@
-// The commands of an operator: ping, show, unlock.
+// The operator's commands: ping, show, unlock.
 #pragma once
 
 #include "cli/action.hpp"
@@ -9,7 +9,7 @@ class App;
 
 namespace latchkey::cli {
 
-/// Each adds its command to `app`, and sets `action` when that command was chosen.
+/// Each adds its command to `app`, and sets `action` if that command is chosen.
 void add_ping(CLI::App& app, Action& action);
 void add_show(CLI::App& app, Action& action);
 void add_unlock(CLI::App& app, Action& action);

@@ -1,4 +1,4 @@
-// The words of a command, as CLI11 knows them.
+// The options of a command, as declared to CLI11.
 #include "cli/manual/command_words.hpp"
 
 #include <CLI/CLI.hpp>

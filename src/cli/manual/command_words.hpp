@@ -1,4 +1,4 @@
-// The words of a command, as CLI11 knows them.
+// The options of a command, as declared to CLI11.
 #pragma once
 
 #include <string>
@@ -24,7 +24,7 @@ struct CommandWords {
   std::vector<OptionWords> positionals{};  ///< `value` is the name
 };
 
-/// The commands below `app`, in the order in which they were added.
+/// The subcommands of `app`, in the order in which they were added.
 [[nodiscard]] std::vector<CommandWords> command_words(CLI::App& app);
 
 }  // namespace latchkey::cli

@@ -1,4 +1,4 @@
-// The manual page and the shells' completions, made from the same words as --help.
+// The manual page and the shell completions, generated from the texts of --help.
 #include "cli/manual/manual.hpp"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 namespace latchkey::cli {
 namespace {
 
-/// Text as roff takes it: a backslash, a hyphen and a leading full stop mean something there.
+/// Escapes text for roff, which interprets a backslash, a hyphen and a leading full stop.
 std::string roff(const std::string& text) {
   std::string out;
   bool line_start = true;
@@ -58,7 +58,7 @@ void write_command(std::string& page, const CommandWords& command) {
   if (!command.footer.empty()) page += fmt::format(".PP\n.nf\n{}\n.fi\n", roff(command.footer));
 }
 
-/// 'text' for a shell, in single quotes.
+/// Puts text in single quotes for a shell.
 std::string shell_quoted(const std::string& text) {
   std::string out = "'";
   for (const char letter : text) {

@@ -1,4 +1,4 @@
-// The manual page and the shells' completions, made from the same words as --help.
+// The manual page and the shell completions, generated from the texts of --help.
 #pragma once
 
 #include <string>

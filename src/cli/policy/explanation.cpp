@@ -1,4 +1,4 @@
-// What a policy file says of a method, word by word, and who says it.
+// The effective settings of a method from a policy file, with the part of the file that sets each.
 #include "cli/policy/explanation.hpp"
 
 #include <fmt/format.h>
@@ -43,7 +43,7 @@ std::string text_of(Value value) {
   return std::string(found->first);
 }
 
-/// Adds a word as the first layer says it that says it at all.
+/// Adds a setting from the first layer that sets it.
 template <class T>
 void add_word(Explanation& to, std::string_view word, const std::vector<Layer>& layers,
               detail::Perhaps<T> PolicyWords::* member) {

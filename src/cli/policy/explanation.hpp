@@ -1,4 +1,4 @@
-// What a policy file says of a method, word by word, and who says it.
+// The effective settings of a method from a policy file, with the part of the file that sets each.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace latchkey::cli {
 
-/// One word in force.
+/// One effective setting.
 struct ExplainedWord {
   std::string word;
   std::string value;
@@ -21,12 +21,12 @@ struct ExplainedWord {
 struct Explanation {
   std::string where;
   std::string lock;                  ///< `LOCKED("account:{account.id}")`
-  std::vector<ExplainedWord> words;  ///< those that the file decides
+  std::vector<ExplainedWord> words;  ///< those that the file sets
 };
 
-/// For every LOCKED of the methods that `method` names, as a rule would. Words that the file says
-/// nothing of are the code's, or latchkey's defaults; a word of `defaults` holds only where the
-/// code says nothing.
+/// Explains every LOCKED of the methods that `method` names, with the syntax of a rule. Settings
+/// that the file does not have come from the code or are latchkey's defaults; a setting in
+/// `defaults` applies only if the code does not set it.
 [[nodiscard]] std::vector<Explanation> explain_policies(
     const detail::PolicyFile& file, const std::vector<detail::LockPlace>& places,
     const std::string& method);

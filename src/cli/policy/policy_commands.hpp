@@ -9,7 +9,7 @@ class App;
 
 namespace latchkey::cli {
 
-/// Each adds its command to `app`, and sets `action` when that command was chosen.
+/// Each adds its command to `app`, and sets `action` if that command is chosen.
 void add_check(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
 

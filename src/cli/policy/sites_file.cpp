@@ -1,4 +1,4 @@
-// The decorated methods of another program, as it wrote them with latchkey::dump_sites.
+// The decorated methods of another program, as written by latchkey::dump_sites.
 #include "cli/policy/sites_file.hpp"
 
 #include <fstream>
@@ -30,7 +30,7 @@ struct SitesFile::Reader {
   }
 
   void read_types(const json& types) const {
-    file.types_.resize(types.size());  // before anything refers to one
+    file.types_.resize(types.size());  // before anything refers to an element
     for (std::size_t each = 0; each < types.size(); ++each) {
       const json& from = types[each];
       reflect::TypeInfo& to = file.types_[each];

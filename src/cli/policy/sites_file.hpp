@@ -1,4 +1,4 @@
-// The decorated methods of another program, as it wrote them with latchkey::dump_sites.
+// The decorated methods of another program, as written by latchkey::dump_sites.
 #pragma once
 
 #include <deque>
@@ -12,8 +12,8 @@
 
 namespace latchkey::cli {
 
-/// Owns everything that its Program refers to. What only a running program can do with a type
-/// (reading a field) is absent.
+/// Owns everything that its Program refers to. Operations on types that need a running program
+/// (reading a field) are absent.
 class SitesFile {
  public:
   /// Throws UsageError for a file that cannot be read or was not written by dump_sites.

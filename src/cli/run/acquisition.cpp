@@ -1,4 +1,4 @@
-// An acquire on a thread of its own, so that the main loop goes on reading signals.
+// Acquires on a separate thread, so that the main loop continues to read signals.
 #include "cli/run/acquisition.hpp"
 
 #include <exception>
@@ -47,7 +47,7 @@ void Acquisition::acquire(const RunOptions& options, const Place& place,
     fail(options.conflict_exit_code, busy);
   } catch (const BackendRefused& refusal) {
     fail(exit_code::refused, refusal);
-  } catch (const LockError& error) {  // unavailable, cancelled, closed: nobody can tell
+  } catch (const LockError& error) {  // unavailable, cancelled, closed: the outcome is unknown
     fail(exit_code::unavailable, error);
   } catch (const KeyError& error) {
     fail(exit_code::usage, error);

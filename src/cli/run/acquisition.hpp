@@ -1,4 +1,4 @@
-// An acquire on a thread of its own, so that the main loop goes on reading signals.
+// Acquires on a separate thread, so that the main loop continues to read signals.
 #pragma once
 
 #include <optional>
@@ -14,22 +14,22 @@
 
 namespace latchkey::cli {
 
-/// Connects, acquires, and sets `done`. The results belong to the thread from then on.
+/// Connects, acquires, and then sets `done`. From then on the main thread may read the results.
 class Acquisition {
  public:
-  /// Throws UsageError for a place that makes no sense; everything else is a result.
+  /// Throws UsageError for an invalid place; all other errors are results.
   Acquisition(const RunOptions& options, const WakeEvent& done);
   Acquisition(const Acquisition&) = delete;
   Acquisition& operator=(const Acquisition&) = delete;
   ~Acquisition() = default;
 
-  /// Ends the acquire and gives back what came of it: the place in a queue, or the lock.
+  /// Ends the acquire and releases its result: the place in a queue, or the lock.
   void abandon();
 
-  /// After `done`: the hold, or nothing and a reason.
+  /// Valid after `done`: the hold, or none and a reason.
   std::optional<Hold> hold{};
   std::optional<Locks> locks{};
-  int exit_code = exit_code::success;  ///< of the tool, where there is no hold
+  int exit_code = exit_code::success;  ///< the tool's exit status if there is no hold
   std::string reason{};
 
  private:

@@ -1,4 +1,4 @@
-// A timer that poll(2) can wait for and that counts the time of a suspended machine.
+// A timer for poll(2) that includes the time during which the machine is suspended.
 #pragma once
 
 #include <sys/timerfd.h>
@@ -25,10 +25,10 @@ class Alarm {
     }
   }
 
-  /// Readable from `length` from now on; replaces what was set before.
+  /// The descriptor becomes readable after `length`. Replaces an earlier setting.
   void set_after(Clock::duration length) const noexcept {
     using std::chrono::seconds;
-    constexpr Clock::duration shortest{1};  // zero would disarm it
+    constexpr Clock::duration shortest{1};  // zero would disarm the timer
     constexpr Clock::duration longest = std::chrono::hours(24 * 365);
     const Clock::duration bounded = std::clamp(length, shortest, longest);
     itimerspec spec{};

@@ -29,7 +29,7 @@ struct Image {
   char* const* environment;
 };
 
-/// In the child, where other threads of the parent may have held any mutex: system calls only.
+/// Runs in the child. Only system calls: other threads of the parent may have held any mutex.
 [[noreturn]] void become(const Image& image, const SignalInbox& signals, bool foreground,
                          pid_t parent, int errors) noexcept {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -58,13 +58,13 @@ ChildProcess::ChildProcess(const Command& command, const SignalInbox& signals, b
   const detail::FileDescriptor errors(ends[0]);
   detail::FileDescriptor child_errors(ends[1]);
   const pid_t parent = ::getpid();
-  // Not fork(): handlers that run there would take mutexes of the library's threads.
+  // Not fork(): its handlers would lock mutexes of the library's threads.
   id_ = ::_Fork();
   if (id_ == -1) throw fail(errno);
   if (id_ == 0) {
     become({arguments.data(), environment.data()}, signals, foreground, parent, ends[1]);
   }
-  ::setpgid(id_, id_);  // both do it: whoever is first
+  ::setpgid(id_, id_);  // parent and child both do it, because either may be first
   child_errors.reset();
   int error = 0;
   ssize_t got = 0;

@@ -11,22 +11,22 @@
 namespace latchkey::cli {
 
 struct Command {
-  std::vector<std::string> arguments;    ///< the first one is the program, looked for in $PATH
-  std::vector<std::string> environment;  ///< "NAME=value", all of it
+  std::vector<std::string> arguments;    ///< the first one is the program, searched in $PATH
+  std::vector<std::string> environment;  ///< "NAME=value"; the whole environment
 };
 
 /// A program that could not be started.
 struct StartFailure {
   std::string sentence;
-  int exit_code;  ///< 126 or 127, as a shell ends
+  int exit_code;  ///< 126 or 127, as in a shell
 };
 
 /// One child in a process group of its own.
 ///
-/// It starts with the signal mask that this process was started with, with stdin, stdout and stderr
-/// passed on, and in the terminal's foreground where `foreground` says so. It is killed when the
-/// thread that started it ends, so a tool that is killed leaves no child behind (grandchildren it
-/// cannot reach then).
+/// It starts with the signal mask that this process was started with and inherits stdin, stdout and
+/// stderr. With `foreground` its group becomes the terminal's foreground group. The kernel kills it
+/// when the thread that started it ends, so that a killed tool leaves no child (but possibly
+/// grandchildren).
 class ChildProcess {
  public:
   /// Throws StartFailure.
@@ -35,7 +35,7 @@ class ChildProcess {
   [[nodiscard]] pid_t id() const noexcept { return id_; }
   [[nodiscard]] pid_t group() const noexcept { return id_; }
 
-  /// To every process of the group.
+  /// Sends a signal to every process of the group.
   void signal(int number) const noexcept;
 
  private:

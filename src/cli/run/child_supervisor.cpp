@@ -1,4 +1,4 @@
-// The time from the child's start to the end of its last descendant.
+// Supervises the child from its start to the end of its last descendant.
 #include "cli/run/child_supervisor.hpp"
 
 #include <poll.h>
@@ -48,7 +48,7 @@ int ChildSupervisor::wait() {
   return *status_;
 }
 
-/// Ends the child in time where the lock is lost or about to be.
+/// Ends the child in time if the lock is lost or about to be lost.
 void ChildSupervisor::check_lock() {
   const Clock::time_point now = clock_.now();
   const bool lost = hold_.lost();
@@ -61,7 +61,7 @@ void ChildSupervisor::check_lock() {
   }
   const Phase phase = schedule_.advance(now, deadline_, lost);
   if (phase == Phase::RUNNING || phase == told_) {
-    if (phase == Phase::KILLING) signal_all(descendants(), SIGKILL);  // those born meanwhile
+    if (phase == Phase::KILLING) signal_all(descendants(), SIGKILL);  // started meanwhile
     return;
   }
   if (told_ == Phase::RUNNING && !options_.quiet) {
@@ -71,10 +71,10 @@ void ChildSupervisor::check_lock() {
   lost_ = true;
   told_ = phase;
   signal_all(descendants(), phase == Phase::KILLING ? SIGKILL : SIGTERM);
-  signal_all(descendants(), SIGCONT);  // a stopped process acts on neither
+  signal_all(descendants(), SIGCONT);  // a stopped process handles SIGTERM only after SIGCONT
 }
 
-/// The child has ended and left processes behind, which must not work without the lock.
+/// The child has ended, but some of its descendants run. They must not work without the lock.
 void ChildSupervisor::end_descendants() {
   const Phase before = schedule_.phase();
   const Phase phase = schedule_.end_remaining(clock_.now(), deadline_);
@@ -89,8 +89,8 @@ void ChildSupervisor::end_descendants() {
 
 void ChildSupervisor::forward_signals() {
   while (const std::optional<int> signal = signals_.next()) {
-    // What concerns this process alone: its children, and the window that the terminal tells its
-    // foreground about.
+    // Signals for this process alone: SIGCHLD for its children, and SIGWINCH, which the terminal
+    // also sends to its foreground group.
     if (*signal == SIGCHLD || (*signal == SIGWINCH && foreground_)) continue;
     if (*signal == SIGCONT && foreground_) terminal_.give_to(child_.group());
     if (!status_) child_.signal(*signal);
@@ -100,7 +100,7 @@ void ChildSupervisor::forward_signals() {
 void ChildSupervisor::reap() {
   int status = 0;
   for (pid_t process = 0; (process = ::waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
-    if (process != child_.id()) continue;  // a descendant that lost its parent
+    if (process != child_.id()) continue;  // a descendant whose parent has ended
     if (!WIFSTOPPED(status)) lost_ = lost_ || hold_.lost();
     if (WIFEXITED(status)) status_ = WEXITSTATUS(status);
     if (WIFSIGNALED(status)) status_ = exit_code::signal_base + WTERMSIG(status);
@@ -108,9 +108,9 @@ void ChildSupervisor::reap() {
   }
 }
 
-/// The child was stopped. At a terminal this process stops as well, so that the shell goes on, and
-/// continues the child when it is continued itself: it renews nothing meanwhile, so the lock may be
-/// lost by then. Without a terminal it keeps the lock.
+/// Handles a stopped child. At a terminal this process stops too, so that the shell continues, and
+/// it continues the child when it is continued itself. It renews nothing meanwhile, so the lock may
+/// be lost by then. Without a terminal it runs on and keeps the lock.
 void ChildSupervisor::follow_stop() {
   if (!foreground_ || told_ != Phase::RUNNING) return;
   terminal_.take_back(false);
@@ -121,10 +121,10 @@ void ChildSupervisor::follow_stop() {
   child_.signal(SIGCONT);
 }
 
-/// Until a signal comes, the lock is lost or the schedule is due.
+/// Waits until a signal arrives, the lock is lost or the schedule is due.
 void ChildSupervisor::await_event() const {
   const bool ending = told_ != Phase::RUNNING || status_;
-  constexpr std::chrono::milliseconds look_again{20};  // for descendants: their end is told nobody
+  constexpr std::chrono::milliseconds look_again{20};  // nothing reports the end of a descendant
   const bool watches_deadline = !lost_ && options_.on_lost == RunOptions::OnLost::TERM;
   Clock::duration length = std::chrono::hours(1);
   if (watches_deadline || ending) length = schedule_.due(deadline_) - clock_.now();

@@ -1,4 +1,4 @@
-// The time from the child's start to the end of its last descendant.
+// Supervises the child from its start to the end of its last descendant.
 #pragma once
 
 #include <functional>
@@ -19,17 +19,17 @@
 namespace latchkey::cli {
 
 /// Forwards signals to the child, ends it before the lock's deadline, does a shell's job control,
-/// and waits until nothing of it is left.
+/// and waits until no descendant is left.
 class ChildSupervisor {
  public:
   /// Starts the child. Throws StartFailure and std::system_error.
   ChildSupervisor(const RunOptions& options, const Hold& hold, const SignalInbox& signals,
                   const Command& command);
 
-  /// Back when no descendant is left: the child's exit status, or 128 + its signal.
+  /// Returns when no descendant is left: the child's exit status, or 128 + its signal.
   int wait();
 
-  /// The lock was lost, or so close to its deadline that the child was told to end.
+  /// The lock was lost, or was so close to its deadline that the child was ended.
   [[nodiscard]] bool lost() const noexcept { return lost_; }
 
  private:
@@ -45,12 +45,12 @@ class ChildSupervisor {
   const SignalInbox& signals_;
   Clock& clock_ = Clock::system();
   Terminal terminal_;
-  bool foreground_;  ///< the terminal is lent to the child
+  bool foreground_;  ///< the child's group is in the terminal's foreground
   ChildProcess child_;
   Alarm alarm_;
   StopSchedule schedule_;
-  StopSchedule::Phase told_ = StopSchedule::Phase::RUNNING;  ///< what the child has been sent
-  Clock::time_point deadline_{};                             ///< the last that the hold gave
+  StopSchedule::Phase told_ = StopSchedule::Phase::RUNNING;  ///< the last phase that was signalled
+  Clock::time_point deadline_{};                             ///< the last one known from the hold
   bool lost_ = false;
   std::optional<int> status_{};  ///< of the child, once it has ended
   WakeEvent lock_lost_;

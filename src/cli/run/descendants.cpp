@@ -1,4 +1,4 @@
-// Every process below this one.
+// The descendants of this process.
 #include "cli/run/descendants.hpp"
 
 #include <dirent.h>
@@ -17,12 +17,12 @@
 namespace latchkey::cli {
 namespace {
 
-/// The parent of a living process; -1: it has ended.
+/// The parent of a living process; -1 if the process has ended.
 pid_t parent_of(pid_t process) {
   std::ifstream file("/proc/" + std::to_string(process) + "/stat");
   std::string line;
   if (!std::getline(file, line)) return -1;
-  // "pid (name) state ppid ...": the name may hold blanks and parentheses.
+  // "pid (name) state ppid ...": the name may contain blanks and parentheses.
   const std::size_t end_of_name = line.rfind(')');
   if (end_of_name == std::string::npos) return -1;
   char state = 0;

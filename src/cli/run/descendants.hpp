@@ -1,4 +1,4 @@
-// Every process below this one.
+// The descendants of this process.
 #pragma once
 
 #include <sys/types.h>
@@ -7,12 +7,12 @@
 
 namespace latchkey::cli {
 
-/// From now on a descendant whose parent dies becomes a child of this process instead of init's, so
-/// that none escapes `descendants()`.
+/// Makes this process the new parent, instead of init, of every descendant whose parent ends, so
+/// that `descendants()` finds all of them.
 void adopt_orphans() noexcept;
 
-/// All living processes below this one, children first; zombies are left out. Read from /proc: one
-/// that is born meanwhile may be missing, so ask until the answer is empty.
+/// All living descendants, children first, without zombies. Read from /proc: a process that starts
+/// meanwhile may be missing, so repeat the call until the result is empty.
 [[nodiscard]] std::vector<pid_t> descendants();
 
 }  // namespace latchkey::cli

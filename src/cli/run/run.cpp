@@ -26,7 +26,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Reads what signals are waiting; the first that ends a process by default.
+/// Reads all pending signals and returns the first whose default action ends a process.
 std::optional<int> terminating_signal(const SignalInbox& signals) {
   std::optional<int> ends;
   while (const std::optional<int> signal = signals.next()) {
@@ -37,7 +37,7 @@ std::optional<int> terminating_signal(const SignalInbox& signals) {
   return ends;
 }
 
-/// Until the acquire has ended, or a signal ends the tool.
+/// Waits until the acquire has ended, or a signal ends the tool.
 std::optional<int> await(const WakeEvent& acquired, const SignalInbox& signals) {
   for (;;) {
     pollfd events[] = {{signals.descriptor(), POLLIN, 0}, {acquired.descriptor(), POLLIN, 0}};
@@ -56,7 +56,7 @@ std::string joined(const std::vector<std::string>& keys) {
   return text;
 }
 
-/// The tool's own environment and what it has to say of the lock.
+/// The tool's own environment and the variables that describe the lock.
 std::vector<std::string> child_environment(const RunOptions& options, const Hold& hold) {
   std::vector<std::string> variables;
   for (char** variable = environ; *variable != nullptr; ++variable) {
@@ -76,7 +76,7 @@ std::vector<std::string> child_environment(const RunOptions& options, const Hold
   return variables;
 }
 
-/// Gives the lock back, or leaves it to the server for the rest of --at-least.
+/// Releases the lock; the server keeps it locked for the rest of --at-least.
 void release(const RunOptions& options, Hold& hold, std::chrono::steady_clock::time_point since) {
   const auto held = std::chrono::steady_clock::now() - since;
   const auto rest = std::chrono::ceil<milliseconds>(options.at_least - held);

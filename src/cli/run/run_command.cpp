@@ -1,4 +1,4 @@
-// The words of `latchkey run`.
+// The options of `latchkey run`.
 #include "cli/run/run_command.hpp"
 
 #include <CLI/CLI.hpp>

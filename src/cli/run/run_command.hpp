@@ -1,4 +1,4 @@
-// The words of `latchkey run`.
+// The options of `latchkey run`.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace latchkey::cli {
 
 class SignalInbox;
 
-/// Adds `run` to `app`. `command` is what follows `--`; `action` is set when `run` was chosen.
+/// Adds `run` to `app`. `command` is the text after `--`; `action` is set if `run` is chosen.
 void add_run(CLI::App& app, const std::vector<std::string>& command, const SignalInbox& signals,
              Action& action);
 

@@ -1,4 +1,4 @@
-// What `latchkey run` was told.
+// The settings of `latchkey run`.
 #pragma once
 
 #include <chrono>
@@ -16,8 +16,8 @@ namespace latchkey::cli {
 
 struct RunOptions {
   enum class OnLost : unsigned char {
-    TERM,    ///< the child is asked to end, and killed before the lock's deadline
-    REPORT,  ///< the child runs on; a line on stderr says that it is unprotected
+    TERM,    ///< the child gets SIGTERM, and is killed before the lock's deadline
+    REPORT,  ///< the child runs on; a line on stderr reports that it is unprotected
   };
 
   ConnectionOptions connection{};

@@ -1,4 +1,4 @@
-// Signals as data: blocked from the first instant on and read by the main loop.
+// Signals as data: blocked from the start of the process and read by the main loop.
 #include "cli/run/signal_inbox.hpp"
 
 #include <sys/signalfd.h>
@@ -39,7 +39,7 @@ SignalInbox::SignalInbox() {
   sigset_t handed_out = blocked;
   ::sigdelset(&handed_out, SIGPIPE);
   for (int signal = 1; signal <= SIGRTMAX; ++signal) {
-    // A blocked signal is queued even when it is ignored: under nohup, SIGHUP must stay ignored.
+    // A blocked signal is queued even if it is ignored: under nohup, SIGHUP must stay ignored.
     if (signal != SIGCHLD && is_ignored(signal)) {
       ::sigdelset(&blocked, signal);
       ::sigdelset(&handed_out, signal);
@@ -47,7 +47,7 @@ SignalInbox::SignalInbox() {
   }
   ::sigaddset(&blocked, SIGPIPE);
   ::sigprocmask(SIG_SETMASK, &blocked, &inherited_mask_);
-  // A parent that ignores SIGCHLD would have children of ours reaped by the kernel.
+  // If the parent ignored SIGCHLD, the kernel would reap our children.
   struct sigaction reap{};
   reap.sa_handler = SIG_DFL;
   ::sigaction(SIGCHLD, &reap, &inherited_child_action_);

@@ -1,4 +1,4 @@
-// Signals as data: blocked from the first instant on and read by the main loop.
+// Signals as data: blocked from the start of the process and read by the main loop.
 #pragma once
 
 #include <csignal>
@@ -8,13 +8,13 @@
 
 namespace latchkey::cli {
 
-/// What a signal does to a process that has not asked for it (signal(7), "standard signals").
+/// The default action of a signal (signal(7), "standard signals").
 enum class DefaultAction : unsigned char { TERMINATE, STOP, NONE };
 [[nodiscard]] DefaultAction default_action(int signal) noexcept;
 
-/// Blocks every signal that can be blocked and that the process does not ignore, and hands them
-/// out one by one. Signals that the CPU raises (SIGSEGV, SIGFPE and the like) keep their action.
-/// SIGPIPE stays blocked and is not handed out: a closed stderr is our own affair.
+/// Blocks every signal that can be blocked and that the process does not ignore, and returns them
+/// one by one. Signals that the CPU raises (SIGSEGV, SIGFPE and the like) keep their action.
+/// SIGPIPE stays blocked and is not returned: the tool itself handles a closed stderr.
 ///
 /// Make it before the first thread, which inherits the mask. One per process.
 class SignalInbox {
@@ -24,13 +24,13 @@ class SignalInbox {
   SignalInbox(const SignalInbox&) = delete;
   SignalInbox& operator=(const SignalInbox&) = delete;
 
-  /// The next signal; nothing: none is waiting.
+  /// The next pending signal; empty: none is pending.
   [[nodiscard]] std::optional<int> next() const noexcept;
-  /// Readable while a signal is waiting.
+  /// Readable while a signal is pending.
   [[nodiscard]] int descriptor() const noexcept { return descriptor_.get(); }
 
-  /// Gives the calling thread the mask, and the process the disposition of SIGCHLD, that it was
-  /// started with: what a child inherits. Async-signal-safe.
+  /// Restores the signal mask of the calling thread and the process's disposition of SIGCHLD to
+  /// those at the start of the process, for a child to inherit. Async-signal-safe.
   void restore() const noexcept;
 
  private:

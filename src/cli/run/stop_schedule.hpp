@@ -1,4 +1,4 @@
-// When a child that is about to lose its lock is asked to end, and when it is killed.
+// When a child whose lock is about to end gets SIGTERM, and when SIGKILL.
 #pragma once
 
 #include <algorithm>
@@ -8,33 +8,33 @@
 
 namespace latchkey::cli {
 
-/// A state machine without clock or process: told the time and the lock's deadline, it says what is
-/// due.
+/// A state machine without a clock or a process: from the time and the lock's deadline it computes
+/// the action that is due.
 ///
-/// | phase       | left when                                           | for         |
-/// |-------------|-----------------------------------------------------|-------------|
-/// | RUNNING     | the lock is lost, or its deadline is `grace` + the  | TERMINATING |
-/// |             | kill margin away                                    |             |
-/// | TERMINATING | `grace` has passed, or the deadline is the kill    | KILLING     |
-/// |             | margin away, whichever is first                            |             |
-/// | KILLING     | never                                               |             |
+/// | phase       | ends when                                               | next        |
+/// |-------------|---------------------------------------------------------|-------------|
+/// | RUNNING     | the lock is lost, or only `grace` + the kill margin     | TERMINATING |
+/// |             | remain until its deadline                               |             |
+/// | TERMINATING | `grace` has passed, or only the kill margin remains     | KILLING     |
+/// |             | until the deadline                                      |             |
+/// | KILLING     | never                                                   |             |
 ///
-/// A renewal that arrives in TERMINATING changes nothing: the child has been told.
+/// A renewal that arrives in TERMINATING changes nothing: the child has SIGTERM already.
 class StopSchedule {
  public:
   enum class Phase : unsigned char { RUNNING, TERMINATING, KILLING };
 
   /// SIGKILL is sent this long before the deadline, or a tenth of the lease if that is shorter:
-  /// time enough for the kernel and for the last look at /proc.
+  /// enough time for the kernel and for the last scan of /proc.
   static constexpr std::chrono::milliseconds longest_margin{200};
 
-  /// `grace`: how long the child has between SIGTERM and SIGKILL; at most a third of the lease, so
-  /// that a short lease leaves time to work.
+  /// `grace`: the child's time between SIGTERM and SIGKILL; at most a third of the lease, so that a
+  /// short lease leaves time to work.
   StopSchedule(std::chrono::milliseconds grace, std::chrono::milliseconds lease) noexcept
       : grace_(std::min(grace, lease / 3)), margin_(std::min(longest_margin, lease / 10)) {}
 
-  /// `deadline`: of the lock, as far as it is known; it moves with each renewal. `lost`: it ended
-  /// before that.
+  /// `deadline`: that of the lock as currently known; each renewal moves it. `lost`: the lock ended
+  /// earlier.
   Phase advance(Clock::time_point now, Clock::time_point deadline, bool lost) noexcept {
     if (phase_ == Phase::RUNNING && (lost || now >= deadline - grace_ - margin_)) {
       phase_ = Phase::TERMINATING;
@@ -44,7 +44,7 @@ class StopSchedule {
     return phase_;
   }
 
-  /// The child has ended and left others behind: they get the same grace.
+  /// The child has ended but descendants of it run: they get the same grace.
   Phase end_remaining(Clock::time_point now, Clock::time_point deadline) noexcept {
     return advance(now, deadline, true);
   }

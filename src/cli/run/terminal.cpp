@@ -1,4 +1,4 @@
-// The controlling terminal: which process group is in its foreground.
+// The controlling terminal and its foreground process group.
 #include "cli/run/terminal.hpp"
 
 #include <unistd.h>

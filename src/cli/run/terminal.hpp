@@ -1,4 +1,4 @@
-// The controlling terminal: which process group is in its foreground.
+// The controlling terminal and its foreground process group.
 #pragma once
 
 #include <sys/types.h>
@@ -8,17 +8,17 @@
 
 namespace latchkey::cli {
 
-/// Lends the terminal's foreground to a child and takes it back, as a shell does for its jobs.
-/// Does nothing without a terminal on stdin, or when this process is not in its foreground.
-/// SIGTTOU must be blocked.
+/// Makes a child's group the terminal's foreground group and takes the foreground back, as a shell
+/// does for its jobs. Does nothing without a terminal on stdin. Call give_to and take_back only if
+/// this process was in the foreground. SIGTTOU must be blocked.
 class Terminal {
  public:
   Terminal() noexcept;
 
-  /// This process was in the foreground when the object was made, or has been put there since.
+  /// Whether stdin is a terminal and this process is in its foreground now.
   [[nodiscard]] bool in_foreground() const noexcept;
   void give_to(pid_t group) const noexcept;
-  /// Also sets the modes back that a child which was killed may have left behind.
+  /// `restore_modes`: also restores the terminal modes, which a killed child may have changed.
   void take_back(bool restore_modes) const noexcept;
 
  private:

@@ -11,7 +11,7 @@
 
 namespace latchkey::cli {
 
-/// Readable from the first set() on. Thread-safe.
+/// Readable after the first set(). Thread-safe.
 class WakeEvent {
  public:
   /// Throws std::system_error.
