@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::size_t none = std::string_view::npos;
 
-/// The position behind the bracket that closes the one at `open`. Brackets of all kinds nest, and
-/// a character literal among template arguments, as in NT<'('>, is no bracket.
-std::size_t behind_bracket(std::string_view text, std::size_t open) {
+/// Returns the position after the bracket that closes the one at `open`. Brackets of all kinds
+/// nest. Brackets in a character literal, as in NT<'('>, do not count.
+std::size_t after_bracket(std::string_view text, std::size_t open) {
   int depth = 0;
   for (std::size_t i = open; i < text.size(); ++i) {
     const char c = text[i];
@@ -49,9 +49,9 @@ std::size_t operator_end(std::string_view text) {
 
 /// One part of a qualified name: its text as far as it is a name, and where the next part begins.
 struct Part {
-  std::string_view name;
+  std::string_view name;     ///< without template arguments and parameters
   bool is_function = false;  ///< it has parameters
-  std::size_t next = 0;
+  std::size_t next = 0;      ///< the position of the next part
 };
 
 Part next_part(std::string_view text) {
@@ -65,7 +65,7 @@ Part next_part(std::string_view text) {
     // The first bracket or blank ends the name; what follows up to the colons qualifies it.
     if (end == none && (bracket || c == ' ')) end = i;
     if (c == '(' && end != 0) part.is_function = true;
-    i = bracket ? behind_bracket(text, i) : i + 1;
+    i = bracket ? after_bracket(text, i) : i + 1;
   }
   part.name = text.substr(0, std::min(end, i));
   part.next = std::min(i + 2, text.size());
@@ -121,19 +121,6 @@ std::string type_text(std::string_view spelling) {
   std::string text(spelling);
   for (const auto& [theirs, ours] : agreed) replace_all(text, theirs, ours);
   return text;
-}
-
-std::vector<std::string> split_names(std::string_view names) {
-  std::vector<std::string> all;
-  while (!names.empty()) {
-    const std::size_t comma = std::min(names.find(','), names.size());
-    std::string_view name = names.substr(0, comma);
-    while (name.starts_with(' ')) name.remove_prefix(1);
-    while (name.ends_with(' ')) name.remove_suffix(1);
-    all.emplace_back(name);
-    names.remove_prefix(std::min(comma + 1, names.size()));
-  }
-  return all;
 }
 
 }  // namespace latchkey::detail

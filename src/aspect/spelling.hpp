@@ -3,7 +3,6 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace latchkey::detail {
 
@@ -13,8 +12,5 @@ namespace latchkey::detail {
 
 /// `spelling` as both compilers are made to agree on it: "std::string", "const Receipt&".
 [[nodiscard]] std::string type_text(std::string_view spelling);
-
-/// The names in "account, amount".
-[[nodiscard]] std::vector<std::string> split_names(std::string_view names);
 
 }  // namespace latchkey::detail

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <source_location>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -15,29 +14,7 @@ namespace latchkey::detail {
 template <class... Arguments>
 inline constexpr const TypeTag* type_tags[] = {&type_tag<std::remove_cv_t<Arguments>>..., nullptr};
 
-/// True for "", and for identifiers that are separated by commas.
-consteval bool are_names(std::string_view text) {
-  bool expects_name = true;
-  bool ended = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c < 0;
-    const bool digit = c >= '0' && c <= '9';
-    if (c == ' ') {
-      ended = !expects_name;
-    } else if (c == ',') {
-      if (expects_name) return false;
-      expects_name = true;
-      ended = false;
-    } else {
-      if (ended || !(letter || (digit && !expects_name))) return false;
-      expects_name = false;
-    }
-  }
-  return text.empty() || !expects_name;
-}
-
-/// Where nobody said where.
+/// The empty source location, for calls without a place of their own.
 struct NoPlace {
   constexpr std::source_location operator()() const noexcept { return {}; }
 };
