@@ -123,7 +123,6 @@ struct Outcome {
 struct Notification {
   enum class Kind : std::uint8_t {
     released,   ///< `key` may be free: whoever waits for it asks again (FAIR: `id` is next)
-    granted,    ///< `id` was given the lock by its last holder
     gone,       ///< `id` no longer holds `key`
     link_down,  ///< no key, no id: answers will not come for a while
     link_up,    ///< the link is back: notifications may have been missed, holds may be gone
