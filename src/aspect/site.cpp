@@ -1,4 +1,4 @@
-// The list of sites, and what they say of themselves.
+// Site: the list of all sites, and their texts.
 #include <latchkey/site.hpp>
 
 #include <memory>
@@ -13,7 +13,7 @@
 namespace latchkey {
 namespace detail {
 
-/// The texts of a site, made once when somebody asks.
+/// The texts of a site, made once, on first use.
 struct SiteText {
   explicit SiteText(const Site& site)
       : method(method_name(site.function_)),
@@ -37,7 +37,7 @@ struct SiteText {
 
 namespace {
 
-/// Constant-initialised: sites of other files register while statics are being made.
+/// Constant-initialised, because sites register during the dynamic initialisation of other files.
 constinit std::atomic<Site*> first_site{nullptr};
 
 }  // namespace

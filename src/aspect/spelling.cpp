@@ -1,4 +1,4 @@
-// How compilers spell functions and types, brought to one spelling.
+// Parses the names that GCC and clang give to lambdas, and rewrites their spellings of types.
 #include "aspect/spelling.hpp"
 
 #include <algorithm>
@@ -40,14 +40,14 @@ bool starts_with_word(std::string_view text, std::string_view word) {
          (text.size() == word.size() || !in_identifier(text[word.size()]));
 }
 
-/// Where the name of an operator ends: before its parameters.
+/// Returns the length of an operator's name, which ends before its parameters.
 std::size_t operator_end(std::string_view text) {
   constexpr std::string_view word = "operator";
   if (text.substr(word.size()).starts_with("()")) return word.size() + 2;
   return std::min(text.find('('), text.size());
 }
 
-/// One part of a qualified name: its text as far as it is a name, and where the next part begins.
+/// One part of a qualified name.
 struct Part {
   std::string_view name;     ///< without template arguments and parameters
   bool is_function = false;  ///< it has parameters
@@ -62,7 +62,7 @@ Part next_part(std::string_view text) {
   while (i < text.size() && !text.substr(i).starts_with("::")) {
     const char c = text[i];
     const bool bracket = c == '<' || c == '(' || c == '[' || c == '{';
-    // The first bracket or blank ends the name; what follows up to the colons qualifies it.
+    // The first bracket or blank ends the name; the rest up to the colons qualifies it.
     if (end == none && (bracket || c == ' ')) end = i;
     if (c == '(' && end != 0) part.is_function = true;
     i = bracket ? after_bracket(text, i) : i + 1;

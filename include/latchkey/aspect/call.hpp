@@ -1,4 +1,4 @@
-// What AROUND's arguments become: the join point of one call, with its types still known.
+// The join point of one call with the static types of its arguments, made by AROUND(arguments).
 #pragma once
 
 #include <cstddef>
@@ -19,20 +19,20 @@ struct NoPlace {
   constexpr std::source_location operator()() const noexcept { return {}; }
 };
 
-/// The join point of one call with its types; the names and the place come on top, so that calls
-/// with the same types share this.
+/// The join point of one call with its argument types. Names and place are added by Call, so that
+/// calls with equal argument types share this class.
 template <class Indices, class... Arguments>
 class CallArguments;
 
 template <std::size_t... Index, class... Arguments>
 class CallArguments<std::index_sequence<Index...>, Arguments...> : public JoinPoint {
  public:
-  // NOLINTNEXTLINE(google-explicit-constructor): a Call is an aggregate over it
+  // NOLINTNEXTLINE(google-explicit-constructor): Call initialises it as an aggregate's base
   CallArguments(Arguments&... arguments) noexcept
       : JoinPoint(addresses_),
         addresses_{static_cast<const void*>(std::addressof(arguments))..., nullptr} {}
 
-  /// Calls `function` with every argument, as const.
+  /// Calls `function` with all arguments, each as const.
   template <class Function>
   decltype(auto) apply(Function&& function) const {
     return function(*static_cast<const Arguments*>(addresses_[Index])...);
@@ -54,16 +54,16 @@ class CallArguments<std::index_sequence<Index...>, Arguments...> : public JoinPo
   const void* addresses_[sizeof...(Arguments) + 1];
 };
 
-/// One call on its way to the body. `Where` is a captureless callable that gives the
-/// std::source_location, of a type of its own at each use; `Names` are the arguments' names,
-/// separated by commas, or nothing where they go by position.
+/// One call, from the decorator to the body. `Where` is a captureless callable that returns the
+/// std::source_location; each place has its own type of it. `Names` are the names of the arguments,
+/// separated by commas; it is empty if the arguments are known by position only.
 template <FixedString Names, class Where, class Indices, class... Arguments>
 struct Call : CallArguments<Indices, Arguments...> {};
 
 template <FixedString Names, class Where, class... Arguments>
 using CallOf = Call<Names, Where, std::index_sequence_for<Arguments...>, Arguments...>;
 
-/// The site of one call to one result under one decorator.
+/// The site of all calls that have this call type, result type and decorator.
 template <class Call, class Result, class Decorator>
 struct SiteOf;
 
@@ -78,7 +78,7 @@ struct SiteOf<Call<Names, Where, Indices, Arguments...>, Result, Decorator> {
       sizeof...(Arguments),
       type_tag<Result>,
       Decorator::template site_notes<Call<Names, Where, Indices, Arguments...>, Result, nullptr>()};
-  // Initialised before main because operator&& uses it: that is what registers the site.
+  // Registers the site. The initialiser runs before main because operator&& uses this variable.
   static inline const bool registered = register_site(site);
 };
 
