@@ -1,5 +1,5 @@
-# Gives latchkey_sources: every source of the library itself. A new file is listed here, except in
-# the two folders at the end, which are collected by a pattern.
+# Sets latchkey_sources, the sources of the library, and latchkey_testing_sources, those of the
+# testing kit. List a new file here, except in src/locks, whose files are found by a pattern.
 set(latchkey_sources
   src/aspect/join_point.cpp
   src/aspect/site.cpp
@@ -60,7 +60,72 @@ set(latchkey_sources
   src/quorum/make_quorum.cpp
   src/quorum/quorum_backend.cpp
   src/quorum/quorum_holds.cpp
-  src/quorum/quorum_servers.cpp)
+  src/quorum/quorum_servers.cpp
+  src/redis/cluster/cluster_map.cpp
+  src/redis/cluster/cluster_router.cpp
+  src/redis/cluster/slots.cpp
+  src/redis/connect/addresses.cpp
+  src/redis/connect/sentinel_resolver.cpp
+  src/redis/connect/sentinel_session.cpp
+  src/redis/connect/tcp_connector.cpp
+  src/redis/connect/tls.cpp
+  src/redis/connect/transport.cpp
+  src/redis/failure.cpp
+  src/redis/multiplexer/connection_multiplexer.cpp
+  src/redis/multiplexer/connection_multiplexer_status.cpp
+  src/redis/multiplexer/connection_multiplexer_wait.cpp
+  src/redis/multiplexer/futex_wait_set.cpp
+  src/redis/multiplexer/leader_followers.cpp
+  src/redis/multiplexer/make_router.cpp
+  src/redis/multiplexer/reactor.cpp
+  src/redis/multiplexer/waiter.cpp
+  src/redis/multiplexer/write_batcher.cpp
+  src/redis/protocol/names.cpp
+  src/redis/protocol/reply_arena.cpp
+  src/redis/protocol/reply_reader.cpp
+  src/redis/protocol/script_call.cpp
+  src/redis/protocol/script_reply.cpp
+  src/redis/redis_backend.cpp
+  src/redis/router.cpp
+  src/redis/server_connection.cpp
+  src/redis/session/channel_subscriptions.cpp
+  src/redis/session/command_pipeline.cpp
+  src/redis/session/delivery_queue.cpp
+  src/redis/session/handshake.cpp
+  src/redis/session/reconnect_policy.cpp
+  src/redis/session/replica_acknowledgement.cpp
+  src/redis/session/session.cpp
+  src/redis/session/session_connection.cpp
+  src/redis/session/session_replies.cpp
+  src/redis/uri/redis_uri.cpp
+  src/redis/uri/redis_uri_parse.cpp)
+file(GLOB_RECURSE latchkey_locks_sources RELATIVE "${PROJECT_SOURCE_DIR}" CONFIGURE_DEPENDS
+  src/locks/*.cpp)
+list(APPEND latchkey_sources ${latchkey_locks_sources})
 list(TRANSFORM latchkey_sources PREPEND "${PROJECT_SOURCE_DIR}/")
-file(GLOB_RECURSE latchkey_found_sources CONFIGURE_DEPENDS src/locks/*.cpp src/redis/*.cpp)
-list(APPEND latchkey_sources ${latchkey_found_sources} "${LATCHKEY_LUA_SOURCE}")
+list(APPEND latchkey_sources "${LATCHKEY_LUA_SOURCE}")
+
+set(latchkey_testing_sources
+  src/testing/holds_lock.cpp
+  src/testing/manual_clock.cpp
+  src/testing/mock_backend.cpp
+  src/testing/recorder.cpp
+  src/testing/scoped_locks.cpp
+  src/testing/simulator.cpp
+  src/testing/simulator/callers/multi_key_batch.cpp
+  src/testing/simulator/callers/multi_key_caller.cpp
+  src/testing/simulator/callers/multi_key_calls.cpp
+  src/testing/simulator/callers/single_key_caller.cpp
+  src/testing/simulator/client.cpp
+  src/testing/simulator/fault_injector.cpp
+  src/testing/simulator/judges/history.cpp
+  src/testing/simulator/judges/hold_judge.cpp
+  src/testing/simulator/judges/loss_judge.cpp
+  src/testing/simulator/judges/request_judge.cpp
+  src/testing/simulator/network/network.cpp
+  src/testing/simulator/process.cpp
+  src/testing/simulator/scenario.cpp
+  src/testing/simulator/simulation.cpp
+  src/testing/simulator/store/backend_store.cpp
+  src/testing/simulator/store/table_store.cpp)
+list(TRANSFORM latchkey_testing_sources PREPEND "${PROJECT_SOURCE_DIR}/")

@@ -10,6 +10,7 @@
 #include <latchkey/aspect/call.hpp>
 #include <latchkey/fixed_string.hpp>
 #include <latchkey/join_point.hpp>
+#include <latchkey/name_list.hpp>
 #include <latchkey/site.hpp>
 
 namespace latchkey {

@@ -124,7 +124,6 @@ struct Outcome {
 struct Notification {
   enum class Kind : std::uint8_t {
     released,   ///< `key` may be free: its waiters try again (FAIR: `id` is next)
-    granted,    ///< the last holder passed the lock to `id`
     gone,       ///< `id` no longer holds `key`
     link_down,  ///< no key, no id: replies will not arrive for a while
     link_up,    ///< the connection is back: notifications may have been missed, holds may be gone

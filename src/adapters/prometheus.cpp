@@ -8,9 +8,9 @@
 #include <prometheus/labels.h>
 #include <prometheus/registry.h>
 
-#include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <map>
 #include <mutex>
 #include <string>
@@ -19,11 +19,14 @@
 #include <latchkey/site.hpp>
 
 #include "adapters/prometheus_metrics.hpp"
+#include "locks/event_kinds.hpp"
 
 namespace latchkey {
 namespace {
 
 using namespace detail::metrics;  // NOLINT(google-build-using-namespace): our own names
+using Category = detail::EventCategory;
+using Kind = Event::Kind;
 using prometheus::Counter;
 using prometheus::Family;
 using prometheus::Gauge;
@@ -82,9 +85,8 @@ class PrometheusListener::Series {
         reconnects_(counter(registry, reconnects)),
         reports_(counter(registry, reports)),
         dropped_(counter(registry, dropped).Add({})) {
-    for (const Kind kind :
-         {Kind::abandoned, Kind::unlock_error, Kind::hidden_error, Kind::warning, Kind::order}) {
-      report_of(kind);
+    for (const detail::EventTraits& each : detail::event_kinds) {
+      if (each.category == Category::report) report_of(each.kind);
     }
     // A counter that appears with its first event shows no increase, so all series start now.
     for (const Site& site : sites()) {
@@ -96,17 +98,13 @@ class PrometheusListener::Series {
 
   void count(const Event& event) {
     const std::lock_guard lock(mutex_);
-    switch (event.kind) {
-      case Kind::connected:
-      case Kind::connection_lost:
-      case Kind::connection_restored: return count_connection(event);
-      case Kind::abandoned:
-      case Kind::unlock_error:
-      case Kind::hidden_error:
-      case Kind::warning:
-      case Kind::order: return report_of(event.kind).Increment();
-      case Kind::dropped: return count_dropped(event);
-      default: break;
+    switch (detail::traits_of(event.kind).category) {
+      case Category::connection: return count_connection(event);
+      case Category::report: return report_of(event.kind).Increment();
+      case Category::dropped: return count_dropped(event);
+      case Category::progress:
+      case Category::outcome:
+      case Category::hold: break;
     }
     add(of(event.origin), {event.kind, event.origin, 1, event.count == 1 ? 1U : 0U,
                            event.contended.has_value() ? 1U : 0U});
@@ -118,7 +116,7 @@ class PrometheusListener::Series {
   /// several.
   struct At {
     std::size_t places = 0;
-    std::array<Counter*, outcomes.size()> attempts;
+    std::array<Counter*, detail::event_kinds.size()> attempts;  // null for other than outcomes
     Histogram* acquire;
     Histogram* wait;
     Gauge* waiters;
@@ -166,16 +164,19 @@ class PrometheusListener::Series {
             &lag_.Add(labels, lag_bounds),
             &lost_.Add(labels),
             &unconfirmed_.Add(labels)};
-    for (std::size_t index = 0; index < outcomes.size(); ++index) {
+    for (const detail::EventTraits& each : detail::event_kinds) {
+      if (each.category != Category::outcome) continue;
       prometheus::Labels its = labels;
-      its["outcome"] = std::string(to_string(outcomes[index]));
-      made.attempts[index] = &attempts_.Add(its);
+      its["outcome"] = std::string(each.name);
+      made.attempts[static_cast<std::size_t>(each.kind)] = &attempts_.Add(its);
     }
     return made;
   }
 
   void remove(const At& at) {
-    for (Counter* const each : at.attempts) attempts_.Remove(each);
+    for (Counter* const each : at.attempts) {
+      if (each != nullptr) attempts_.Remove(each);
+    }
     acquire_.Remove(at.acquire);
     wait_.Remove(at.wait);
     waiters_.Remove(at.waiters);
@@ -199,9 +200,9 @@ class PrometheusListener::Series {
         return at.holds->Decrement(number);
       default: break;
     }
-    const auto outcome = std::ranges::find(outcomes, what.kind);
-    if (outcome == outcomes.end()) return;
-    at.attempts[static_cast<std::size_t>(outcome - outcomes.begin())]->Increment(number);
+    Counter* const ended = at.attempts[static_cast<std::size_t>(what.kind)];
+    if (ended == nullptr) return;
+    ended->Increment(number);
     at.waiters->Decrement(static_cast<double>(what.contended));
     if (what.kind == Kind::granted) at.holds->Increment(static_cast<double>(what.new_holds));
   }

@@ -8,7 +8,6 @@
 namespace latchkey::detail::metrics {
 
 using Metric = PrometheusListener::Metric;
-using Kind = Event::Kind;
 
 inline constexpr Metric attempts{"latchkey_attempts_total", "counter",
                                  "Acquires that have ended, by outcome."};
@@ -45,10 +44,5 @@ inline constexpr Metric dropped{"latchkey_events_dropped_total", "counter",
 inline constexpr std::array all_metrics{attempts, acquire,    wait,    waiters, holds,
                                         hold,     used,       lag,     lost,    unconfirmed,
                                         up,       reconnects, reports, dropped};
-
-/// The outcomes of an acquire, in the order of the counters.
-inline constexpr std::array outcomes{Kind::granted,       Kind::timeout,   Kind::unavailable,
-                                     Kind::refused,       Kind::cancelled, Kind::closed,
-                                     Kind::would_deadlock};
 
 }  // namespace latchkey::detail::metrics

@@ -9,35 +9,20 @@
 #include <string>
 #include <utility>
 
+#include "locks/event_kinds.hpp"
+
 namespace latchkey {
 namespace {
 
 using Kind = Event::Kind;
 
 spdlog::level::level_enum level_of(Kind kind) noexcept {
-  switch (kind) {
-    case Kind::unavailable:
-    case Kind::refused:
-    case Kind::lost:
-    case Kind::release_unconfirmed:
-    case Kind::abandoned:
-    case Kind::unlock_error:
-    case Kind::hidden_error:
-    case Kind::connection_lost: return spdlog::level::err;
-    case Kind::timeout:
-    case Kind::would_deadlock:
-    case Kind::connection_restored:
-    case Kind::warning:
-    case Kind::order:
-    case Kind::dropped: return spdlog::level::warn;
-    case Kind::connected: return spdlog::level::info;
-    case Kind::cancelled:
-    case Kind::closed:
-    case Kind::waiting:
-    case Kind::granted:
-    case Kind::released: return spdlog::level::debug;
-    case Kind::attempt:
-    case Kind::renewed: break;
+  switch (detail::traits_of(kind).severity) {
+    case detail::Severity::error: return spdlog::level::err;
+    case detail::Severity::warning: return spdlog::level::warn;
+    case detail::Severity::info: return spdlog::level::info;
+    case detail::Severity::debug: return spdlog::level::debug;
+    case detail::Severity::trace: break;
   }
   return spdlog::level::trace;
 }

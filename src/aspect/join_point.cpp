@@ -1,4 +1,4 @@
-// Reading the arguments of a call.
+// JoinPoint: gives an aspect the arguments of a call by name or position.
 #include <latchkey/join_point.hpp>
 
 #include <stdexcept>
@@ -17,7 +17,7 @@ std::size_t JoinPoint::position_of(std::string_view name) const {
 const void* JoinPoint::find(std::size_t position, const detail::TypeTag& type) const noexcept {
   if (position >= site_->argument_count_) return nullptr;
   const detail::TypeTag& own = *site_->argument_types_[position];
-  // A shared object may have a tag of its own for the same type; its spelling is the same.
+  // A shared object may have its own tag of the same type; both have the same spelling.
   const bool same = &own == &type || own.spelling == type.spelling;
   return same ? arguments_[position] : nullptr;
 }

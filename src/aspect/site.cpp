@@ -1,4 +1,4 @@
-// The list of sites, and what they say of themselves.
+// Site: the list of all sites, and their texts.
 #include <latchkey/site.hpp>
 
 #include <memory>
@@ -6,23 +6,25 @@
 #include <utility>
 #include <vector>
 
+#include <latchkey/name_list.hpp>
+
 #include "aspect/spelling.hpp"
 
 namespace latchkey {
 namespace detail {
 
-/// The texts of a site, made once when somebody asks.
+/// The texts of a site, made once, on first use.
 struct SiteText {
   explicit SiteText(const Site& site)
       : method(method_name(site.function_)),
         place(site.file().substr(site.file().rfind('/') + 1)),
-        names(split_names(site.names_)),
         result(type_text(site.result_type_->spelling)) {
     place += ':';
     place += std::to_string(site.line());
     for (std::size_t i = 0; i < site.argument_count_; ++i) {
       types.push_back(type_text(site.argument_types_[i]->spelling));
     }
+    for (NameList list(site.names_); list.next();) names.emplace_back(list.name());
     names.resize(site.argument_count_);
   }
 
@@ -35,7 +37,7 @@ struct SiteText {
 
 namespace {
 
-/// Constant-initialised: sites of other files register while statics are being made.
+/// Constant-initialised, because sites register during the dynamic initialisation of other files.
 constinit std::atomic<Site*> first_site{nullptr};
 
 }  // namespace
@@ -46,7 +48,7 @@ const detail::SiteText& Site::text() const {
   auto mine = std::make_unique<const detail::SiteText>(*this);
   const detail::SiteText* winner = nullptr;
   if (text_.compare_exchange_strong(winner, mine.get(), std::memory_order_acq_rel)) {
-    return *mine.release();  // for ever: views of it were given out
+    return *mine.release();  // never destroyed: callers keep views of it
   }
   return *winner;
 }

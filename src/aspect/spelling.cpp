@@ -1,4 +1,4 @@
-// How compilers spell functions and types, brought to one spelling.
+// Parses the names that GCC and clang give to lambdas, and rewrites their spellings of types.
 #include "aspect/spelling.hpp"
 
 #include <algorithm>
@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::size_t none = std::string_view::npos;
 
-/// The position behind the bracket that closes the one at `open`. Brackets of all kinds nest, and
-/// a character literal among template arguments, as in NT<'('>, is no bracket.
-std::size_t behind_bracket(std::string_view text, std::size_t open) {
+/// Returns the position after the bracket that closes the one at `open`. Brackets of all kinds
+/// nest. Brackets in a character literal, as in NT<'('>, do not count.
+std::size_t after_bracket(std::string_view text, std::size_t open) {
   int depth = 0;
   for (std::size_t i = open; i < text.size(); ++i) {
     const char c = text[i];
@@ -40,18 +40,18 @@ bool starts_with_word(std::string_view text, std::string_view word) {
          (text.size() == word.size() || !in_identifier(text[word.size()]));
 }
 
-/// Where the name of an operator ends: before its parameters.
+/// Returns the length of an operator's name, which ends before its parameters.
 std::size_t operator_end(std::string_view text) {
   constexpr std::string_view word = "operator";
   if (text.substr(word.size()).starts_with("()")) return word.size() + 2;
   return std::min(text.find('('), text.size());
 }
 
-/// One part of a qualified name: its text as far as it is a name, and where the next part begins.
+/// One part of a qualified name.
 struct Part {
-  std::string_view name;
+  std::string_view name;     ///< without template arguments and parameters
   bool is_function = false;  ///< it has parameters
-  std::size_t next = 0;
+  std::size_t next = 0;      ///< the position of the next part
 };
 
 Part next_part(std::string_view text) {
@@ -62,10 +62,10 @@ Part next_part(std::string_view text) {
   while (i < text.size() && !text.substr(i).starts_with("::")) {
     const char c = text[i];
     const bool bracket = c == '<' || c == '(' || c == '[' || c == '{';
-    // The first bracket or blank ends the name; what follows up to the colons qualifies it.
+    // The first bracket or blank ends the name; the rest up to the colons qualifies it.
     if (end == none && (bracket || c == ' ')) end = i;
     if (c == '(' && end != 0) part.is_function = true;
-    i = bracket ? behind_bracket(text, i) : i + 1;
+    i = bracket ? after_bracket(text, i) : i + 1;
   }
   part.name = text.substr(0, std::min(end, i));
   part.next = std::min(i + 2, text.size());
@@ -121,19 +121,6 @@ std::string type_text(std::string_view spelling) {
   std::string text(spelling);
   for (const auto& [theirs, ours] : agreed) replace_all(text, theirs, ours);
   return text;
-}
-
-std::vector<std::string> split_names(std::string_view names) {
-  std::vector<std::string> all;
-  while (!names.empty()) {
-    const std::size_t comma = std::min(names.find(','), names.size());
-    std::string_view name = names.substr(0, comma);
-    while (name.starts_with(' ')) name.remove_prefix(1);
-    while (name.ends_with(' ')) name.remove_suffix(1);
-    all.emplace_back(name);
-    names.remove_prefix(std::min(comma + 1, names.size()));
-  }
-  return all;
 }
 
 }  // namespace latchkey::detail

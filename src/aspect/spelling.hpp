@@ -1,20 +1,18 @@
-// How compilers spell functions and types, brought to one spelling.
+// Normalises the compilers' spellings of functions and types.
 #pragma once
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace latchkey::detail {
 
-/// The function around the lambda that `function` names, without result, parameters, template
-/// arguments, qualifiers and lambdas: "bank::Bank::deposit". Empty where there is none.
+/// Returns the function that contains the lambda named by `function`, without result, parameters,
+/// template arguments, qualifiers and lambdas: "bank::Bank::deposit". Empty if no function contains
+/// the lambda.
 [[nodiscard]] std::string method_name(std::string_view function);
 
-/// `spelling` as both compilers are made to agree on it: "std::string", "const Receipt&".
+/// Returns the one spelling used for a type, whichever compiler spelled it: "std::string",
+/// "const Receipt&".
 [[nodiscard]] std::string type_text(std::string_view spelling);
-
-/// The names in "account, amount".
-[[nodiscard]] std::vector<std::string> split_names(std::string_view names);
 
 }  // namespace latchkey::detail

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include <latchkey/key/bytes.hpp>
 #include <latchkey/key/node.hpp>
 #include <latchkey/key/parser.hpp>
 #include <latchkey/site.hpp>
@@ -11,8 +12,6 @@
 
 namespace latchkey::detail {
 namespace {
-
-bool is_ascii_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 
 /// Keeps literal text and replaces everything else by "{}".
 void add_shape(std::string& shape, std::string_view key_template, const std::vector<Node>& nodes,
@@ -49,7 +48,7 @@ std::string shape_of(std::string_view key_template) {
 bool before_by_numbers(std::string_view left, std::string_view right) noexcept {
   std::size_t i = 0, j = 0;
   while (i < left.size() && j < right.size()) {
-    if (!is_ascii_digit(left[i]) || !is_ascii_digit(right[j])) {
+    if (!is_digit(left[i]) || !is_digit(right[j])) {
       if (left[i] != right[j]) {
         return static_cast<unsigned char>(left[i]) < static_cast<unsigned char>(right[j]);
       }
@@ -59,7 +58,7 @@ bool before_by_numbers(std::string_view left, std::string_view right) noexcept {
     const auto number = [](std::string_view text, std::size_t& from) {
       while (from < text.size() && text[from] == '0') ++from;
       const std::size_t begin = from;
-      while (from < text.size() && is_ascii_digit(text[from])) ++from;
+      while (from < text.size() && is_digit(text[from])) ++from;
       return text.substr(begin, from - begin);
     };
     const std::string_view one = number(left, i), other = number(right, j);

@@ -1,39 +1,84 @@
-// Which events are kept for a listener whatever happens.
+// The properties of each kind of event.
 #pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
 
 #include <latchkey/listener.hpp>
 
 namespace latchkey::detail {
 
-/// An event that is only made for a listener that wants everything, and that is dropped when the
-/// listener is too slow. All others are losses, reports, errors and connections.
-constexpr bool is_routine(Event::Kind kind) noexcept {
+/// The kinds that a listener treats alike.
+enum class EventCategory : std::uint8_t {
+  progress,    ///< an acquire goes on
+  outcome,     ///< an acquire ended
+  hold,        ///< a hold was renewed or ended
+  report,      ///< an error or a warning that nobody could be given by an exception
+  connection,  ///< a connection changed
+  dropped,     ///< events were dropped
+};
+
+enum class Severity : std::uint8_t { trace, debug, info, warning, error };
+
+struct EventTraits {
+  Event::Kind kind;
+  std::string_view name;
+  EventCategory category;
+  Severity severity;
+  /// Routine events are made only for a listener that wants everything, and are dropped if the
+  /// listener is too slow. All others are losses, reports, errors and connections.
+  bool is_routine;
+};
+
+/// One row for each kind, in the order of Event::Kind, of which `dropped` is the last. The names,
+/// the notifier's queue, the log and the metrics follow this table.
+inline constexpr std::array event_kinds = [] {
   using Kind = Event::Kind;
-  switch (kind) {
-    case Kind::attempt:
-    case Kind::waiting:
-    case Kind::granted:
-    case Kind::timeout:
-    case Kind::cancelled:
-    case Kind::closed:
-    case Kind::would_deadlock:
-    case Kind::renewed:
-    case Kind::released:
-    case Kind::connected:
-    case Kind::dropped: return true;
-    case Kind::unavailable:
-    case Kind::refused:
-    case Kind::lost:
-    case Kind::release_unconfirmed:
-    case Kind::abandoned:
-    case Kind::unlock_error:
-    case Kind::hidden_error:
-    case Kind::warning:
-    case Kind::order:
-    case Kind::connection_lost:
-    case Kind::connection_restored: break;
-  }
-  return false;
+  using enum EventCategory;
+  constexpr bool routine = true, kept = false;
+  return std::array{
+      EventTraits{Kind::attempt, "attempt", progress, Severity::trace, routine},
+      EventTraits{Kind::waiting, "waiting", progress, Severity::debug, routine},
+      EventTraits{Kind::granted, "granted", outcome, Severity::debug, routine},
+      EventTraits{Kind::timeout, "timeout", outcome, Severity::warning, routine},
+      EventTraits{Kind::unavailable, "unavailable", outcome, Severity::error, kept},
+      EventTraits{Kind::refused, "refused", outcome, Severity::error, kept},
+      EventTraits{Kind::cancelled, "cancelled", outcome, Severity::debug, routine},
+      EventTraits{Kind::closed, "closed", outcome, Severity::debug, routine},
+      EventTraits{Kind::would_deadlock, "would_deadlock", outcome, Severity::warning, routine},
+      EventTraits{Kind::renewed, "renewed", hold, Severity::trace, routine},
+      EventTraits{Kind::lost, "lost", hold, Severity::error, kept},
+      EventTraits{Kind::released, "released", hold, Severity::debug, routine},
+      EventTraits{Kind::release_unconfirmed, "release_unconfirmed", hold, Severity::error, kept},
+      EventTraits{Kind::abandoned, "abandoned", report, Severity::error, kept},
+      EventTraits{Kind::unlock_error, "unlock_error", report, Severity::error, kept},
+      EventTraits{Kind::hidden_error, "hidden_error", report, Severity::error, kept},
+      EventTraits{Kind::warning, "warning", report, Severity::warning, kept},
+      EventTraits{Kind::order, "order", report, Severity::warning, kept},
+      EventTraits{Kind::connected, "connected", connection, Severity::info, routine},
+      EventTraits{Kind::connection_lost, "connection_lost", connection, Severity::error, kept},
+      EventTraits{Kind::connection_restored, "connection_restored", connection, Severity::warning,
+                  kept},
+      EventTraits{Kind::dropped, "dropped", EventCategory::dropped, Severity::warning, routine},
+  };
+}();
+
+static_assert(
+    [] {
+      for (std::size_t index = 0; index < event_kinds.size(); ++index) {
+        if (event_kinds[index].kind != static_cast<Event::Kind>(index)) return false;
+      }
+      return event_kinds.back().kind == Event::Kind::dropped;
+    }(),
+    "event_kinds has one row for each kind, in the order of Event::Kind");
+
+/// `kind` is an enumerator.
+constexpr const EventTraits& traits_of(Event::Kind kind) noexcept {
+  return event_kinds[static_cast<std::size_t>(kind)];
 }
+
+constexpr bool is_routine(Event::Kind kind) noexcept { return traits_of(kind).is_routine; }
 
 }  // namespace latchkey::detail

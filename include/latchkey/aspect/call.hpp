@@ -1,9 +1,8 @@
-// What AROUND's arguments become: the join point of one call, with its types still known.
+// The join point of one call with the static types of its arguments, made by AROUND(arguments).
 #pragma once
 
 #include <cstddef>
 #include <source_location>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -15,47 +14,25 @@ namespace latchkey::detail {
 template <class... Arguments>
 inline constexpr const TypeTag* type_tags[] = {&type_tag<std::remove_cv_t<Arguments>>..., nullptr};
 
-/// True for "", and for identifiers that are separated by commas.
-consteval bool are_names(std::string_view text) {
-  bool expects_name = true;
-  bool ended = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c < 0;
-    const bool digit = c >= '0' && c <= '9';
-    if (c == ' ') {
-      ended = !expects_name;
-    } else if (c == ',') {
-      if (expects_name) return false;
-      expects_name = true;
-      ended = false;
-    } else {
-      if (ended || !(letter || (digit && !expects_name))) return false;
-      expects_name = false;
-    }
-  }
-  return text.empty() || !expects_name;
-}
-
-/// Where nobody said where.
+/// The empty source location, for calls without a place of their own.
 struct NoPlace {
   constexpr std::source_location operator()() const noexcept { return {}; }
 };
 
-/// The join point of one call with its types; the names and the place come on top, so that calls
-/// with the same types share this.
+/// The join point of one call with its argument types. Names and place are added by Call, so that
+/// calls with equal argument types share this class.
 template <class Indices, class... Arguments>
 class CallArguments;
 
 template <std::size_t... Index, class... Arguments>
 class CallArguments<std::index_sequence<Index...>, Arguments...> : public JoinPoint {
  public:
-  // NOLINTNEXTLINE(google-explicit-constructor): a Call is an aggregate over it
+  // NOLINTNEXTLINE(google-explicit-constructor): Call initialises it as an aggregate's base
   CallArguments(Arguments&... arguments) noexcept
       : JoinPoint(addresses_),
         addresses_{static_cast<const void*>(std::addressof(arguments))..., nullptr} {}
 
-  /// Calls `function` with every argument, as const.
+  /// Calls `function` with all arguments, each as const.
   template <class Function>
   decltype(auto) apply(Function&& function) const {
     return function(*static_cast<const Arguments*>(addresses_[Index])...);
@@ -77,16 +54,16 @@ class CallArguments<std::index_sequence<Index...>, Arguments...> : public JoinPo
   const void* addresses_[sizeof...(Arguments) + 1];
 };
 
-/// One call on its way to the body. `Where` is a captureless callable that gives the
-/// std::source_location, of a type of its own at each use; `Names` are the arguments' names,
-/// separated by commas, or nothing where they go by position.
+/// One call, from the decorator to the body. `Where` is a captureless callable that returns the
+/// std::source_location; each place has its own type of it. `Names` are the names of the arguments,
+/// separated by commas; it is empty if the arguments are known by position only.
 template <FixedString Names, class Where, class Indices, class... Arguments>
 struct Call : CallArguments<Indices, Arguments...> {};
 
 template <FixedString Names, class Where, class... Arguments>
 using CallOf = Call<Names, Where, std::index_sequence_for<Arguments...>, Arguments...>;
 
-/// The site of one call to one result under one decorator.
+/// The site of all calls that have this call type, result type and decorator.
 template <class Call, class Result, class Decorator>
 struct SiteOf;
 
@@ -101,7 +78,7 @@ struct SiteOf<Call<Names, Where, Indices, Arguments...>, Result, Decorator> {
       sizeof...(Arguments),
       type_tag<Result>,
       Decorator::template site_notes<Call<Names, Where, Indices, Arguments...>, Result, nullptr>()};
-  // Initialised before main because operator&& uses it: that is what registers the site.
+  // Registers the site. The initialiser runs before main because operator&& uses this variable.
   static inline const bool registered = register_site(site);
 };
 

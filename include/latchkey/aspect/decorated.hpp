@@ -1,4 +1,4 @@
-// A callable that runs under an aspect at every call.
+// Applies an aspect to a callable: every call of the result runs under the aspect.
 #pragma once
 
 #include <source_location>
@@ -11,7 +11,8 @@ namespace latchkey {
 
 namespace detail {
 
-/// What a callable takes and gives; undefined where there is no single answer.
+/// The parameter and result types of a callable. Undefined for a callable that is overloaded or a
+/// template.
 template <class Function>
 struct Signature;
 
@@ -54,7 +55,8 @@ struct CallSignature<Function> : Signature<decltype(&Function::operator())> {};
 template <IsFunctionPointer Function>
 struct CallSignature<Function> : Signature<Function> {};
 
-/// The wrapper's parameters are the callable's own, so it converts to what the callable does.
+/// Declares the wrapper. Its parameters are exactly those of the callable, so it converts to the
+/// same function types as the callable.
 template <class Decorator, class Where, class Function>
 struct DecoratedBy {
   template <class Result, bool NoThrow, class... Parameters>
@@ -62,7 +64,7 @@ struct DecoratedBy {
    public:
     Callable(Decorator decorator, Function function)
         : decorator_(std::forward<Decorator>(decorator)), function_(std::move(function)) {
-      // A site from here on, whether it is ever called or not.
+      // Registers the site even if the wrapper is never called.
       using Call = CallOf<"", Where, std::remove_reference_t<Parameters>...>;
       static_cast<void>(&SiteOf<Call, Result, std::remove_cvref_t<Decorator>>::registered);
     }
@@ -109,9 +111,9 @@ auto Both<Outer, Inner>::operator()(Function&& function) && {
 
 }  // namespace detail
 
-/// Form (c): a callable that runs `function` under `aspect` at every call, with the same parameters
-/// and result. An lvalue aspect is referred to and must outlive the callable. Thread-safe where the
-/// aspect and the function are; copyable where they are.
+/// Returns a callable that runs `function` under `aspect` at every call, with the same parameters
+/// and result. An lvalue aspect is held by reference and must outlive the callable. The callable is
+/// thread-safe if the aspect and the function are, and copyable if both are.
 template <class Decorator, class Function, class Where = detail::NoPlace>
   requires detail::is_aspect<Decorator>
 auto decorate(Decorator&& aspect, Function&& function, Where = {}) {

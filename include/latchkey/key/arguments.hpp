@@ -7,9 +7,9 @@
 #include <utility>
 
 #include <latchkey/fixed_string.hpp>
-#include <latchkey/key/names.hpp>
 #include <latchkey/key/node.hpp>
 #include <latchkey/key/read.hpp>
+#include <latchkey/name_list.hpp>
 
 namespace latchkey::detail {
 

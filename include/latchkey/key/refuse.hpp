@@ -8,9 +8,9 @@
 #include <utility>
 
 #include <latchkey/fixed_string.hpp>
-#include <latchkey/key/names.hpp>
 #include <latchkey/key/node.hpp>
 #include <latchkey/key/refusal.hpp>
+#include <latchkey/name_list.hpp>
 #include <latchkey/reflect.hpp>
 
 namespace latchkey::detail {

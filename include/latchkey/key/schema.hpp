@@ -10,7 +10,7 @@
 #include <utility>
 
 #include <latchkey/fixed_string.hpp>
-#include <latchkey/key/names.hpp>
+#include <latchkey/name_list.hpp>
 #include <latchkey/reflect/type_info.hpp>
 
 namespace latchkey {

@@ -10,6 +10,7 @@
 #include <latchkey/hold.hpp>
 #include <latchkey/locked/locked_call.hpp>
 #include <latchkey/locked/options.hpp>
+#include <latchkey/name_list.hpp>
 #include <latchkey/strategy.hpp>
 
 namespace latchkey {

@@ -6,7 +6,6 @@
 namespace {
 
 using latchkey::detail::method_name;
-using latchkey::detail::split_names;
 using latchkey::detail::type_text;
 
 TEST(MethodName, FromGcc) {
@@ -57,11 +56,6 @@ TEST(TypeText, IsOneForBothCompilers) {
   EXPECT_EQ(type_text("long int"), "long");
   EXPECT_EQ(type_text("long unsigned int"), "unsigned long");
   EXPECT_EQ(type_text("char *"), "char*");
-}
-
-TEST(SplitNames, GivesEachName) {
-  EXPECT_EQ(split_names("account,  amount"), (std::vector<std::string>{"account", "amount"}));
-  EXPECT_TRUE(split_names("").empty());
 }
 
 }  // namespace
