@@ -66,6 +66,14 @@ class ScriptedPeer {
   [[nodiscard]] std::string uri() const { return "redis+unix://" + path(); }
   [[nodiscard]] int port() const { return port_; }
   [[nodiscard]] int connections() const { return connections_; }
+  /// Sends bytes that answer no command. Only while it serves a connection.
+  void say(std::string_view bytes) {
+    const int connection = serving_;
+    if (::send(connection, bytes.data(), bytes.size(), MSG_NOSIGNAL) !=
+        static_cast<ssize_t>(bytes.size())) {
+      throw std::runtime_error("the peer serves no connection");
+    }
+  }
 
  private:
   void listen_on_unix() {
@@ -120,7 +128,9 @@ class ScriptedPeer {
       const int connection = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
       if (connection < 0) continue;
       ++connections_;
+      serving_ = connection;
       serve(connection);
+      serving_ = -1;
       ::close(connection);
     }
   }
@@ -165,6 +175,7 @@ class ScriptedPeer {
   int port_ = 0;
   std::atomic<bool> ending_ = false;
   std::atomic<int> connections_ = 0;
+  std::atomic<int> serving_ = -1;
   std::minstd_rand chance_{1};
   std::thread thread_;
 };

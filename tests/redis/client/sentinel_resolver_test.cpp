@@ -5,47 +5,68 @@
 #include <chrono>
 #include <string>
 
-#include <latchkey/error.hpp>
-#include <latchkey/locks.hpp>
+#include <latchkey/clock.hpp>
 
+#include "redis/connect/sentinel_resolver.hpp"
+#include "redis/multiplexer/poll_set.hpp"
 #include "scripted_peer.hpp"
+#include "support/polling.hpp"
+#include "support/recorder.hpp"
 
-namespace latchkey::tests {
+namespace latchkey::detail::redis {
 namespace {
 
 using namespace std::chrono_literals;
 using testing::bulk;
 using testing::Command;
 using testing::ScriptedPeer;
+using tests::eventually;
 
-// One sentinel names the master and withdraws its answer before the others reply, so no answer is
-// left.
+// The time in which the resolver waits for further answers after the first one is passed by hand,
+// so the answer is withdrawn within it on any machine.
 TEST(RedisSentinels, TheOnlyAnswerIsWithdrawn) {
-  std::atomic<int> asked = 0;
+  std::atomic<bool> knows_master = true;
   ScriptedPeer forgetful(ScriptedPeer::OnPort{}, [&](const Command& command) {
     if (command[0] != "SENTINEL") return ScriptedPeer::proper(command);
-    if (command[1] == "MASTER" && asked++ == 0) {
-      return "*2\r\n" + bulk("config-epoch") + bulk("1");
-    }
-    if (command[1] == "MASTER" || asked > 1) {
-      return std::string("-ERR No such master with that name\r\n");
-    }
-    return "*2\r\n" + bulk("127.0.0.1") + bulk("1") + testing::message("+switch-master", "x");
+    if (!knows_master) return std::string("-ERR No such master with that name\r\n");
+    if (command[1] == "MASTER") return "*2\r\n" + bulk("config-epoch") + bulk("1");
+    return "*2\r\n" + bulk("127.0.0.1") + bulk("1");
   });
   const auto silent = [](const Command&) { return std::string(); };
   ScriptedPeer second(ScriptedPeer::OnPort{}, silent), third(ScriptedPeer::OnPort{}, silent);
   const auto at = [](const ScriptedPeer& peer) {
     return "127.0.0.1:" + std::to_string(peer.port());
   };
-  try {
-    static_cast<void>(Locks::connect(
-        "redis+sentinel://" + at(forgetful) + "," + at(second) + "," + at(third) + "/orders",
-        {.command_timeout = 2s}));
-    FAIL() << "nobody knows of a master";
-  } catch (const BackendUnavailable&) {
-  }
-  EXPECT_GE(asked, 2);
+  const RedisUri uri = RedisUri::parse("redis+sentinel://" + at(forgetful) + "," + at(second) +
+                                       "," + at(third) + "/orders");
+  constexpr auto timeout = 20s;
+  Transport transport(nullptr, timeout);
+  SentinelResolver resolver(uri, transport, nullptr, timeout);
+  const Clock::time_point now = Clock::system().now();
+  const auto connections = [&] {
+    const PollSet::Borrowed borrowed;
+    resolver.wait_for(borrowed.set(), {});
+    return borrowed.set().size();
+  };
+
+  ASSERT_EQ(resolver.start(now).kind, Io::Kind::blocked);
+  ASSERT_TRUE(eventually([&] {
+    EXPECT_EQ(resolver.resume(now).kind, Io::Kind::blocked);
+    return resolver.due() < later(now, 1s);
+  })) << "one answer has arrived, and the time for further ones is running";
+  const Clock::time_point decides_at = resolver.due();
+  ASSERT_EQ(connections(), 3U);
+
+  knows_master = false;
+  forgetful.say(testing::message("+switch-master", "x"));
+  ASSERT_TRUE(eventually([&] {
+    EXPECT_EQ(resolver.resume(now).kind, Io::Kind::blocked);
+    return connections() == 2;
+  })) << "the sentinel was asked again and does not know the master any more";
+
+  EXPECT_EQ(resolver.resume(decides_at).kind, Io::Kind::blocked) << "nobody names a master";
+  EXPECT_GT(resolver.due(), decides_at);
 }
 
 }  // namespace
-}  // namespace latchkey::tests
+}  // namespace latchkey::detail::redis

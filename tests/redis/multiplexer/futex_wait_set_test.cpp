@@ -28,6 +28,14 @@ TEST(FutexWaitSet, ASleepEndsAtItsDeadline) {
   EXPECT_EQ(waiter.take_reasons(), 0U);
 }
 
+// Futexes and poll do not count the time for which the machine was suspended.
+TEST(FutexWaitSet, NobodySleepsLongerThanASecondWithoutALookAtTheBootTime) {
+  const Clock& clock = Clock::system();
+  EXPECT_LE(sleep_slice(clock, later(clock.now(), std::chrono::hours(1))), 1s);
+  EXPECT_LE(sleep_slice(clock, Clock::never()), 1s);
+  EXPECT_EQ(sleep_slice(clock, clock.now()), 0s);
+}
+
 TEST(FutexWaitSet, ASleepReturnsAtOnceIfThereIsAReason) {
   FutexWaitSet wait_set;
   Waiter waiter(wait_set);

@@ -1,4 +1,5 @@
 // Requests that wait for a connection.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -8,6 +9,14 @@
 
 namespace latchkey::detail::redis {
 namespace {
+
+/// The id of no client.
+const std::string nobody = "9223372036854775807";
+
+std::string hello_without_info() {
+  const std::string hello = testing::hello_answer(11, "run");
+  return hello.substr(0, hello.find('=')) + "-NOPERM this user has no permissions\r\n";
+}
 
 class SessionWaitingTest : public SessionTest {
  protected:
@@ -91,14 +100,10 @@ TEST_F(SessionWaitingTest, APermanentFailureIsOneWarningAndRefusesAcquires) {
 
 // If INFO is forbidden, the server may be another run than the one that assigned the client id.
 TEST_F(SessionWaitingTest, WithoutARunIdNoConnectionIsKilled) {
-  const std::string nobody = "9223372036854775807";
-  const std::string hello = testing::hello_answer(11, "run");
-  const std::string forbidden =
-      hello.substr(0, hello.find('=')) + "-NOPERM this user has no permissions\r\n";
   for (int connection = 0; connection < 2; ++connection) {
     connect_after_pause();
     heard();
-    say(forbidden);
+    say(hello_without_info());
     const auto flight = heard();
     ASSERT_FALSE(flight.empty());
     EXPECT_EQ(flight[0], (testing::Command{"CLIENT", "KILL", "ID", nobody}));
@@ -107,6 +112,22 @@ TEST_F(SessionWaitingTest, WithoutARunIdNoConnectionIsKilled) {
     EXPECT_FALSE(session.may_kill()) << "so releases are repeated";
     lose();
   }
+}
+
+// Coordinators rely on the order that CLIENT KILL keeps, so no release is repeated.
+TEST_F(SessionWaitingTest, ARunIdThatIsForbiddenLaterIsAFailure) {
+  bring_up();
+  ASSERT_TRUE(session.may_kill());
+  lose();
+  connect_after_pause();
+  heard();
+  say(hello_without_info());
+  const auto flight = heard();
+  ASSERT_FALSE(flight.empty());
+  EXPECT_EQ(flight[0], (testing::Command{"CLIENT", "KILL", "ID", nobody}));
+  say(":0\r\n");
+  ASSERT_TRUE(session.trouble());
+  EXPECT_THAT(session.trouble()->text, ::testing::HasSubstr("no longer says its run_id"));
 }
 
 }  // namespace

@@ -1,17 +1,22 @@
 // Waits that a stop token ends.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <future>
 #include <memory>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <latchkey/attempt.hpp>
+#include <latchkey/backend.hpp>
 #include <latchkey/error.hpp>
+#include <latchkey/locks.hpp>
+#include <latchkey/quorum.hpp>
 
-#include "support/failing_backend.hpp"
 #include "support/manual_locks.hpp"
 
 namespace latchkey {
@@ -67,18 +72,44 @@ TEST_P(CancelTest, BeforeTheCallNothingIsAsked) {
   EXPECT_THROW(static_cast<void>(locks.acquire("k", attempt(stop))), Cancelled) << "re-entry";
 }
 
+/// Counts what it is asked, and answers nothing.
+class CountingBackend final : public Backend {
+ public:
+  explicit CountingBackend(std::atomic<std::size_t>& asked) : asked_(asked) {}
+  [[nodiscard]] Capabilities capabilities() const noexcept override { return {}; }
+  [[nodiscard]] std::string describe() const override { return "counting"; }
+  void submit(std::span<Request* const> requests, Sink& /*sink*/) override {
+    asked_ += requests.size();
+  }
+  void drive(Parker& parker, Clock::time_point until) override {
+    parker.park_until(Clock::system(), until);
+  }
+
+ private:
+  std::atomic<std::size_t>& asked_;
+};
+
 TEST(CancelBeforeTheCall, NoBackendIsAsked) {
   std::stop_source stop;
   stop.request_stop();
   Attempt made;
   made.cancel = stop.get_token();
-  tests::Weather weather;
-  weather.silent = true;
-  const Locks simple(std::make_unique<tests::FailingBackend>(weather));
-  EXPECT_THROW(static_cast<void>(simple.try_acquire("k", made)), Cancelled);
-  const Locks quorum = Locks::connect("quorum:memory:c1 memory:c2 memory:c3");
-  EXPECT_THROW(static_cast<void>(quorum.try_acquire("k", made)), Cancelled);
-  EXPECT_FALSE(Locks::connect("memory:c1").inspect("k").locked);
+  std::atomic<std::size_t> asked = 0;
+  std::vector<std::unique_ptr<Backend>> servers;
+  for (int server = 0; server < 3; ++server) {
+    servers.push_back(std::make_unique<CountingBackend>(asked));
+  }
+  const Locks one(std::make_unique<CountingBackend>(asked));
+  const Locks quorum(make_quorum(std::move(servers)));
+  const std::vector<std::string> keys{"a", "b"};
+  for (const Locks& each : {one, quorum}) {
+    EXPECT_THROW(static_cast<void>(each.acquire("k", made)), Cancelled);
+    EXPECT_EQ(asked, 0U) << each.describe();
+    EXPECT_THROW(static_cast<void>(each.try_acquire("k", made)), Cancelled);
+    EXPECT_EQ(asked, 0U) << each.describe();
+    EXPECT_THROW(static_cast<void>(each.acquire_all(keys, made)), Cancelled);
+    EXPECT_EQ(asked, 0U) << each.describe();
+  }
 }
 
 TEST_P(CancelTest, DuringTheWait) {

@@ -1,0 +1,132 @@
+// A quorum whose servers answer one by one, in an order that the test chooses: what an answer that
+// arrives after the release of its hold leads to.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <latchkey/backend.hpp>
+
+#include "quorum/quorum_backend.hpp"
+
+namespace latchkey::detail::quorum {
+namespace {
+
+using namespace std::chrono_literals;
+using Kind = Outcome::Kind;
+
+/// A server that answers a request when the test says so.
+class AnsweringServer final : public Backend {
+ public:
+  [[nodiscard]] Capabilities capabilities() const noexcept override { return {}; }
+  [[nodiscard]] std::string describe() const override { return "server"; }
+  void submit(std::span<Request* const> requests, Sink& sink) override {
+    for (Request* const request : requests) unanswered_.push_back({request, &sink});
+  }
+  void drive(Parker& /*parker*/, Clock::time_point /*until*/) override {}
+
+  [[nodiscard]] std::vector<Verb> unanswered() const {
+    std::vector<Verb> verbs;
+    for (const auto& [request, sink] : unanswered_) verbs.push_back(request->verb);
+    return verbs;
+  }
+  /// Answers the oldest unanswered request of this verb.
+  void answer(Verb verb, Kind kind) {
+    const auto found =
+        std::ranges::find(unanswered_, verb, [](const auto& each) { return each.first->verb; });
+    ASSERT_NE(found, unanswered_.end()) << "not asked for: " << to_string(verb);
+    const auto [request, sink] = *found;
+    unanswered_.erase(found);
+    Outcome outcome;
+    outcome.kind = kind;
+    sink->completed(*request, std::move(outcome));
+  }
+
+ private:
+  std::vector<std::pair<Request*, Sink*>> unanswered_;
+};
+
+struct LastOutcome final : Sink {
+  void completed(Request& /*request*/, Outcome&& outcome) noexcept override { kind = outcome.kind; }
+  void notified(const Notification& /*notification*/) noexcept override {}
+  Kind kind = Kind::unknown;
+};
+
+class QuorumLateAnswers : public ::testing::Test {
+ protected:
+  QuorumLateAnswers() {
+    std::vector<std::unique_ptr<Backend>> all;
+    for (AnsweringServer*& server : servers_) {
+      auto made = std::make_unique<AnsweringServer>();
+      server = made.get();
+      all.push_back(std::move(made));
+    }
+    quorum_ = std::make_unique<QuorumBackend>(std::move(all), Clock::system());
+  }
+
+  void submit(Request& request, Verb verb) {
+    request.verb = verb;
+    request.key = "k";
+    request.id = {{1, 2}, 3};
+    request.lease = 30s;
+    Request* const one[] = {&request};
+    quorum_->submit(one, sink_);
+  }
+  /// All servers but the first grant it, which is a majority.
+  void majority_grants(Verb verb) {
+    sink_.kind = Kind::unknown;
+    servers_[1]->answer(verb, Kind::granted);
+    servers_[2]->answer(verb, Kind::granted);
+    EXPECT_EQ(sink_.kind, Kind::granted) << to_string(verb);
+  }
+  /// Holds on all servers. The renewal is granted by all but the first, which has not answered it.
+  void hold_and_renew() {
+    submit(acquire_, Verb::acquire);
+    servers_[0]->answer(Verb::acquire, Kind::granted);
+    majority_grants(Verb::acquire);
+    submit(renew_, Verb::renew);
+    majority_grants(Verb::renew);
+  }
+
+  std::array<AnsweringServer*, 3> servers_{};
+  LastOutcome sink_;
+  Request acquire_, renew_, release_;
+  std::unique_ptr<QuorumBackend> quorum_;
+};
+
+TEST_F(QuorumLateAnswers, AServerThatForgotIsAskedForTheHoldAgain) {
+  hold_and_renew();
+  servers_[0]->answer(Verb::renew, Kind::gone);
+  EXPECT_EQ(servers_[0]->unanswered(), std::vector{Verb::acquire});
+}
+
+TEST_F(QuorumLateAnswers, AServerThatForgotIsNotAskedAgainAfterTheRelease) {
+  hold_and_renew();
+  submit(release_, Verb::release);
+  servers_[0]->answer(Verb::renew, Kind::gone);
+  EXPECT_EQ(servers_[0]->unanswered(), std::vector{Verb::release})
+      << "the release not yet answered";
+  majority_grants(Verb::release);
+  servers_[0]->answer(Verb::release, Kind::gone);
+  EXPECT_TRUE(servers_[0]->unanswered().empty());
+}
+
+TEST_F(QuorumLateAnswers, ARepairThatIsGrantedAfterTheReleaseIsGivenBack) {
+  hold_and_renew();
+  servers_[0]->answer(Verb::renew, Kind::gone);
+  submit(release_, Verb::release);
+  majority_grants(Verb::release);
+  // The release has overtaken the acquire.
+  servers_[0]->answer(Verb::release, Kind::gone);
+  servers_[0]->answer(Verb::acquire, Kind::granted);
+  EXPECT_EQ(servers_[0]->unanswered(), std::vector{Verb::release});
+}
+
+}  // namespace
+}  // namespace latchkey::detail::quorum
