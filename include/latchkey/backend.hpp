@@ -113,9 +113,8 @@ struct Outcome {
   std::optional<std::chrono::milliseconds> retry_after{};
   /// busy, acquire_all: the index of the first member that is busy.
   std::uint32_t busy_member = 0;
-  /// busy: the holder, if it is known. unknown and refused: the reason, as a clause without a full
-  /// stop.
-  std::string text{};
+  std::string holder{};  ///< busy: the holder, if it is known
+  std::string reason{};  ///< unknown, refused: the reason, as a clause without a full stop
   /// unknown, refused: the request was not sent and will not be: there is nothing to release.
   bool never_ran = false;
 };

@@ -33,10 +33,10 @@ struct Lane {
   void reset() noexcept {}  // a lane is empty when it is erased
 };
 
-Outcome make(Outcome::Kind kind, std::string text = {}) {
+Outcome make(Outcome::Kind kind, std::string reason = {}) {
   Outcome outcome;
   outcome.kind = kind;
-  outcome.text = std::move(text);
+  outcome.reason = std::move(reason);
   return outcome;
 }
 
@@ -236,7 +236,8 @@ Outcome SimpleBackend::granted_if(bool held) { return held ? granted() : gone();
 
 Outcome SimpleBackend::busy(std::optional<std::chrono::milliseconds> retry_after,
                             std::string holder) {
-  Outcome outcome = make(Outcome::Kind::busy, std::move(holder));
+  Outcome outcome = make(Outcome::Kind::busy);
+  outcome.holder = std::move(holder);
   outcome.retry_after = retry_after;
   return outcome;
 }

@@ -106,8 +106,8 @@ class Planner {
     }
     if (rule == nullptr) lock.at = own->name.at;
     layers.all.push_back(&own->words);
-    const bool told = own->words.key_is_wrong;
-    if (!told && !layers.find(&PolicyWords::key) && !layers.find(&PolicyWords::unlocked)) {
+    const bool reported = own->words.key_is_wrong;
+    if (!reported && !layers.find(&PolicyWords::key) && !layers.find(&PolicyWords::unlocked)) {
       tell(own->name.at, "the policy " + quoted_word(name) + " has no key, which LOCKED_BY of " +
                              lock.place.where + " needs");
     }

@@ -48,7 +48,8 @@ void give_back(Completion* completion) noexcept {
   if (!pool.watched) watch_pool();
   completion->outcome.kind = Outcome::Kind::unknown;
   completion->outcome.token = 0;
-  completion->outcome.text.clear();
+  completion->outcome.holder.clear();
+  completion->outcome.reason.clear();
   completion->outcome.retry_after.reset();
   completion->outcome.busy_member = 0;
   completion->next = std::exchange(pool.first, completion);

@@ -32,7 +32,7 @@ void set_busy(Outcome& outcome, const LockRecord& record, Clock::time_point end,
   if (end != Clock::never()) {
     outcome.retry_after = std::max(milliseconds(1), left_until(end, now));
   }
-  outcome.text = record.holders.empty() ? std::string() : record.holders.front().id.text();
+  outcome.holder = record.holders.empty() ? std::string() : record.holders.front().id.text();
 }
 
 /// When the last of the holders' leases ends.
@@ -59,9 +59,9 @@ void describe(const LockRecord& record, Clock::time_point now, LockInfo& info) {
   if (record.mode == Mode::read) info.type = LockType::READ;
   if (record.mode == Mode::write) info.type = LockType::WRITE;
   for (const LockRecord::Holder& holder : record.holders) {
-    HolderInfo& told = info.holders.emplace_back();
-    told.id = holder.id.text();
-    if (holder.ends != Clock::never()) told.left = left_until(holder.ends, now);
+    HolderInfo& holder_info = info.holders.emplace_back();
+    holder_info.id = holder.id.text();
+    if (holder.ends != Clock::never()) holder_info.left = left_until(holder.ends, now);
     if (holder.token != 0) info.fencing_token = holder.token;
   }
   for (const LockRecord::Place& place : record.queue) info.queue.push_back(place.id.text());
@@ -71,7 +71,7 @@ void describe(const LockRecord& record, Clock::time_point now, LockInfo& info) {
 // change and its lease may be short; the others every 4 s.
 constexpr milliseconds pace_in_front{1'000}, pace_behind{4'000};
 
-LockRecord::Subscription ear_of(const Request& request, Subscriber* subscriber) noexcept {
+LockRecord::Subscription subscription_of(const Request& request, Subscriber* subscriber) noexcept {
   return {subscriber, request.type == LockType::FAIR ? request.id : HoldId{}};
 }
 
@@ -158,14 +158,14 @@ Kind LockTable::act(LockRecord& record, const Request& request, Clock::time_poin
       return granted_if(released || queued);
     }
     case Verb::subscribe:
-      if (const auto ear = ear_of(request, subscriber);
-          std::find(record.subscriptions.begin(), record.subscriptions.end(), ear) ==
+      if (const auto subscription = subscription_of(request, subscriber);
+          std::find(record.subscriptions.begin(), record.subscriptions.end(), subscription) ==
           record.subscriptions.end()) {
-        record.subscriptions.push_back(ear);
+        record.subscriptions.push_back(subscription);
       }
       return Kind::granted;
     case Verb::unsubscribe:
-      std::erase(record.subscriptions, ear_of(request, subscriber));
+      std::erase(record.subscriptions, subscription_of(request, subscriber));
       return Kind::granted;
     case Verb::inspect: describe(record, now, *request.info); return Kind::granted;
     case Verb::force_release: {

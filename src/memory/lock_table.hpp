@@ -17,7 +17,7 @@ namespace latchkey::detail {
 /// it must not call the table, and the key is valid only during the call.
 class Subscriber {
  public:
-  virtual void tell(const Notification& notification) noexcept = 0;
+  virtual void notify(const Notification& notification) noexcept = 0;
 
  protected:
   ~Subscriber() = default;

@@ -55,11 +55,11 @@ void LockTable::settle(LockRecord& record, const Before& before, Clock::time_poi
     Notification notification;
     notification.kind = Notification::Kind::released;
     notification.key = record.key;
-    for (const LockRecord::Subscription& ear : record.subscriptions) {
-      const bool of_the_key = ear.id.number == 0;
-      if (of_the_key ? !opened : !(next && ear.id == first)) continue;
-      notification.id = ear.id;
-      ear.subscriber->tell(notification);
+    for (const LockRecord::Subscription& subscription : record.subscriptions) {
+      const bool of_the_key = subscription.id.number == 0;
+      if (of_the_key ? !opened : !(next && subscription.id == first)) continue;
+      notification.id = subscription.id;
+      subscription.subscriber->notify(notification);
     }
   }
   if (record.idle()) records_.erase(record);
@@ -91,7 +91,7 @@ void LockTable::list(const Request& request, Clock::time_point now) {
 void LockTable::forget(const Subscriber& subscriber) noexcept {
   records_.for_each([&](LockRecord& record) {
     std::erase_if(record.subscriptions,
-                  [&](const auto& ear) { return ear.subscriber == &subscriber; });
+                  [&](const auto& subscription) { return subscription.subscriber == &subscriber; });
     if (record.idle()) records_.erase(record);
   });
 }

@@ -57,7 +57,9 @@ class MemoryBackend final : public Backend, private ForkParticipant {
   /// A sink that has subscribed to a key of this backend.
   struct SinkSubscriber final : Subscriber {
     SinkSubscriber(Inbox& home, Sink& listener) noexcept : inbox(home), sink(listener) {}
-    void tell(const Notification& notification) noexcept override { inbox.put(sink, notification); }
+    void notify(const Notification& notification) noexcept override {
+      inbox.put(sink, notification);
+    }
     Inbox& inbox;
     Sink& sink;
   };
@@ -139,14 +141,14 @@ void MemoryBackend::drive(Parker& parker, Clock::time_point until) {
 
 MemoryBackend::SinkSubscriber& MemoryBackend::subscriber_of(Sink& sink) {
   const std::lock_guard lock(subscribers_mutex_);
-  for (const auto& ear : subscribers_) {
-    if (&ear->sink == &sink) return *ear;
+  for (const auto& subscriber : subscribers_) {
+    if (&subscriber->sink == &sink) return *subscriber;
   }
   return *subscribers_.emplace_back(std::make_unique<SinkSubscriber>(inbox_, sink));
 }
 
 void MemoryBackend::forget_ears() noexcept {
-  for (const auto& ear : subscribers_) space_->forget(*ear);
+  for (const auto& subscriber : subscribers_) space_->forget(*subscriber);
   subscribers_.clear();
 }
 

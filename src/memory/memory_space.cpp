@@ -88,7 +88,7 @@ void MemorySpace::apply(const Request& request, Subscriber* subscriber, Outcome&
     }
   } catch (const std::bad_alloc&) {
     outcome = Outcome{};
-    outcome.text = "no memory left";  // short enough to need no allocation
+    outcome.reason = "no memory left";  // short enough to need no allocation
   }
 }
 

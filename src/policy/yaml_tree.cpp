@@ -16,7 +16,7 @@ namespace latchkey::detail {
 namespace {
 
 /// Replaces a value whose mistake has been reported.
-constexpr std::string_view broken = "<latchkey: told already>";
+constexpr std::string_view broken = "<latchkey: reported already>";
 
 Place place_of(const YAML::Mark& mark) { return {mark.line + 1, mark.column + 1}; }
 
@@ -38,12 +38,12 @@ class Builder : public YAML::EventHandler {
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t,
                 const std::string& value) override {
-    const bool told = value == broken;
-    add({.kind = told ? YamlNode::Kind::null : YamlNode::Kind::text,
+    const bool reported = value == broken;
+    add({.kind = reported ? YamlNode::Kind::null : YamlNode::Kind::text,
          .at = place_of(mark),
          .text = value,
          .quoted = tag == "!",
-         .broken = told});
+         .broken = reported});
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
                        YAML::EmitterStyle::value style) override {

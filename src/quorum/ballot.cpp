@@ -27,7 +27,7 @@ void Ballot::close(const std::string& why) {
   for (std::optional<Outcome>& vote : votes_) {
     if (vote) continue;
     vote = of_kind(Kind::unknown);
-    vote->text = why;
+    vote->reason = why;
   }
 }
 
@@ -107,24 +107,25 @@ Outcome Ballot::ignorance(const std::vector<std::string>& names) const {
   const bool forbidden = count(Kind::refused) > votes_.size() - majority();
   Outcome outcome = of_kind(forbidden ? Kind::refused : Kind::unknown);
   const std::size_t answered = count(Kind::granted) + count(Kind::busy) + count(Kind::gone);
-  outcome.text = std::to_string(answered) + " of " + std::to_string(votes_.size()) +
-                 " servers answered, " + std::to_string(majority()) + " are needed";
+  outcome.reason = std::to_string(answered) + " of " + std::to_string(votes_.size()) +
+                   " servers answered, " + std::to_string(majority()) + " are needed";
   for (std::size_t server = 0; server < votes_.size(); ++server) {
     const auto& vote = votes_[server];
-    outcome.text += server == 0 ? ": " : "; ";
-    outcome.text += names[server] + " ";
+    outcome.reason += server == 0 ? ": " : "; ";
+    outcome.reason += names[server] + " ";
     if (!vote) {
-      outcome.text += "was not waited for";
+      outcome.reason += "was not waited for";
       continue;
     }
     switch (vote->kind) {
-      case Kind::granted: outcome.text += "says yes"; break;
-      case Kind::busy: outcome.text += "is busy"; break;
-      case Kind::gone: outcome.text += "does not have it"; break;
-      case Kind::unknown: outcome.text += "gave no answer"; break;
-      case Kind::refused: outcome.text += "refuses"; break;
+      case Kind::granted: outcome.reason += "says yes"; break;
+      case Kind::busy: outcome.reason += "is busy"; break;
+      case Kind::gone: outcome.reason += "does not have it"; break;
+      case Kind::unknown: outcome.reason += "gave no answer"; break;
+      case Kind::refused: outcome.reason += "refuses"; break;
     }
-    if (!vote->text.empty()) outcome.text += " (" + vote->text + ")";
+    const std::string& detail = vote->kind == Kind::busy ? vote->holder : vote->reason;
+    if (!detail.empty()) outcome.reason += " (" + detail + ")";
   }
   return outcome;
 }

@@ -101,8 +101,8 @@ void QuorumBackend::begin(Request& request, Sink& sink, Later& later) {
     default: {
       Outcome refused;
       refused.kind = Outcome::Kind::refused;
-      refused.text = "a quorum offers no " + std::string(to_string(request.verb)) +
-                     ": ask its servers one by one";
+      refused.reason = "a quorum offers no " + std::string(to_string(request.verb)) +
+                       ": ask its servers one by one";
       answers_.push_back({&request, &sink, std::move(refused)});
       return;
     }

@@ -19,7 +19,8 @@ void PrintTo(const Outcome& outcome, std::ostream* out) {
     case Outcome::Kind::unknown: *out << "unknown"; break;
     case Outcome::Kind::refused: *out << "refused"; break;
   }
-  if (!outcome.text.empty()) *out << ": " << outcome.text;
+  const std::string& detail = outcome.kind == Outcome::Kind::busy ? outcome.holder : outcome.reason;
+  if (!detail.empty()) *out << ": " << detail;
 }
 
 namespace testing {
@@ -31,7 +32,7 @@ using ::testing::Return;
 Outcome outcome_of(Outcome::Kind kind, std::string why) {
   Outcome outcome;
   outcome.kind = kind;
-  outcome.text = std::move(why);
+  outcome.reason = std::move(why);
   return outcome;
 }
 

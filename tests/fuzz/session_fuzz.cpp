@@ -62,7 +62,7 @@ class Ends final : public Sink {
     require(++static_cast<Asked&>(request).ends == 1);
     const bool explains =
         outcome.kind == Outcome::Kind::unknown || outcome.kind == Outcome::Kind::refused;
-    require(!explains || !outcome.text.empty());
+    require(!explains || !outcome.reason.empty());
   }
   void notified(const Notification& notification) noexcept override {
     const bool of_link = notification.kind == Notification::Kind::link_up ||

@@ -135,7 +135,7 @@ TEST(CoordinatorRegression, UnknownDowngradeIsAnsweredByTheReleaseAfterIt) {
     script.answer(Verb::downgrade, unknown);
     EXPECT_EQ(end_of_write.answer, Answer::pending);
     Outcome outcome = Script::of(release);
-    outcome.text = "why";
+    outcome.reason = "why";
     script.answer(Verb::leave, outcome);
     const bool sure = release == Kind::granted;
     EXPECT_EQ(end_of_write.answer, sure ? Answer::granted : Answer::unavailable);

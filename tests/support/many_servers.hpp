@@ -103,7 +103,7 @@ class Server final : public Backend {
         next = waiting_.front();
         waiting_.pop_front();
         if (way == Way::down) {
-          outcome.text = "connection refused";
+          outcome.reason = "connection refused";
         } else {
           outcome = store_.apply(*next.request);
         }

@@ -124,8 +124,9 @@ void add_unlock(CLI::App& app, Action& action) {
   CLI::App* const command = app.add_subcommand(
       "unlock", "Take a lock from whoever holds it; exit status 1: it was not locked");
   const auto words = add_words(*command, true);
-  command->add_flag("--force", words->force,
-                    "Required: its holder is told at its next check, a third of its lease later");
+  command->add_flag(
+      "--force", words->force,
+      "Required: its holder is notified at its next check, a third of its lease later");
   command->callback([words, &action] { action = [words] { return unlock(*words); }; });
 }
 

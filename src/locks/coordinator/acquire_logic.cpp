@@ -118,7 +118,7 @@ void AcquireLogic::start_attempt(Call& call) {
   try {
     make_claim(call);
   } catch (const std::bad_alloc&) {
-    call.text = "out of memory";
+    call.reason = "out of memory";
     return WaitLogic(*this).give_up(call, Answer::unavailable);
   }
   send_acquire(*call.hold);
@@ -192,7 +192,8 @@ void AcquireLogic::on_acquire_reply(RemoteHold& claim, Outcome& outcome) {
   Call* const call = claim.call;
   if (call == nullptr) return on_late_reply(claim, outcome);
   if (outcome.kind == Outcome::Kind::granted) return establish(claim, outcome);
-  call->text = std::move(outcome.text);
+  call->holder = std::move(outcome.holder);
+  call->reason = std::move(outcome.reason);
   switch (outcome.kind) {
     case Outcome::Kind::busy: return WaitLogic(*this).wait_for_release(claim, outcome);
     case Outcome::Kind::refused: return WaitLogic(*this).give_up(*call, Answer::refused);
@@ -246,7 +247,7 @@ void AcquireLogic::restart_after_late_grant(RemoteHold& claim) {
   call.hold = nullptr;
   claim.call = nullptr;
   call.last_reply = LastReply::unknown;
-  call.text = "the grant arrived after its lease had ended";
+  call.reason = "the grant arrived after its lease had ended";
   ReleaseLogic(*this).end(claim, nullptr);
   if (now() >= end_of_wait(call, settings()))
     return WaitLogic(*this).give_up(call, Answer::unavailable);

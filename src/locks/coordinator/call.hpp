@@ -70,12 +70,13 @@ struct Call {
   Answer answer = Answer::pending;
   RemoteHold* hold = nullptr;              ///< granted: the hold; before: the claim
   LockType held_as = LockType::REENTRANT;  ///< would_deadlock
-  bool holder_is_local = false;  ///< busy: the holder that `text` names is of this process
-  /// busy: the holder; unavailable, refused: the reason; would_deadlock: the holder's method
-  LazyString text;
-  LazyString key;            ///< unavailable, refused, lost, not_owner: of what
-  Clock::duration held{};    ///< lost: since the grant
-  std::uint64_t ticket = 0;  ///< its place in the key's queue
+  /// busy: the holder, if known; would_deadlock: the holder's method.
+  LazyString holder;
+  bool holder_is_local = false;  ///< busy: `holder` is of this process
+  LazyString reason;             ///< unavailable, refused: why
+  LazyString key;                ///< unavailable, refused, lost, not_owner: of what
+  Clock::duration held{};        ///< lost: since the grant
+  std::uint64_t ticket = 0;      ///< its place in the key's queue
   /// The caller's thread brings a tick by then.
   Clock::time_point wake_at = Clock::never();
 

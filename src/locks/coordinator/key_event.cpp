@@ -65,16 +65,16 @@ void KeyEvent::answer_lost(Call& call, const RemoteHold& hold) {
 void KeyEvent::answer_release(Call& call, const RemoteHold& hold, const Outcome& outcome) {
   const Answer result = answer_of_release(outcome.kind);
   if (result == Answer::lost) return answer_lost(call, hold);
-  if (result != Answer::granted) call.text = std::string_view(outcome.text);
+  if (result != Answer::granted) call.reason = std::string_view(outcome.reason);
   answer(call, result);
 }
 
 void KeyEvent::answer_deadlock(Call& call, LockType held_as, const RemoteHold& hold) {
   call.held_as = held_as;
   try {
-    if (hold.origin.site != nullptr) call.text = hold.origin.site->where();
+    if (hold.origin.site != nullptr) call.holder = hold.origin.site->where();
   } catch (const std::bad_alloc&) {
-    call.text = "";  // the error then names no method
+    call.holder = "";  // the error then names no method
   }
   answer(call, Answer::would_deadlock);
 }
@@ -93,7 +93,7 @@ void KeyEvent::explain(Call& call) {
 // The holder that a call waits for: one of this process, or the one that the backend named.
 std::string KeyEvent::holder_of(const Call& call) {
   const RemoteHold* const blocker = blocker_of(call.type);
-  if (blocker == nullptr) return std::string(call.text.view());
+  if (blocker == nullptr) return std::string(call.holder.view());
   if (blocker->stage != RemoteHold::Stage::held) return "nobody: it is kept, or being given back";
   return describe(*blocker, now());
 }
@@ -101,9 +101,9 @@ std::string KeyEvent::holder_of(const Call& call) {
 void KeyEvent::name_holder(Call& call) noexcept {
   call.holder_is_local = blocker_of(call.type) != nullptr;
   try {
-    call.text = holder_of(call);
+    call.holder = holder_of(call);
   } catch (const std::bad_alloc&) {
-    call.text = "";
+    call.holder = "";
   }
 }
 
@@ -146,9 +146,9 @@ void KeyEvent::report(Event::Kind kind, const Call& call) noexcept {
     } else if (kind == Event::Kind::waiting) {
       event.holder = holder_of(call);
     } else if (kind == Event::Kind::timeout) {
-      event.holder = call.text;
+      event.holder = call.holder;
     } else {
-      event.text = call.text;
+      event.text = call.reason;
     }
     context_.out.effects_for_others().events.push_back(std::move(event));
   } catch (const std::bad_alloc&) {

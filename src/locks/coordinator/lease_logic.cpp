@@ -136,7 +136,7 @@ bool LeaseLogic::answer_renewal(Call& call, RemoteHold& hold, const Outcome& out
     if (acquires) AcquireLogic(*this).count(call, hold);
     answer(call, Answer::granted);
   } else {
-    call.text = std::string_view(outcome.text);
+    call.reason = std::string_view(outcome.reason);
     const bool refused = outcome.kind == Outcome::Kind::refused;
     answer(call, refused ? Answer::refused : Answer::unavailable);
   }

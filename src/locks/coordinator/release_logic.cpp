@@ -175,7 +175,7 @@ void ReleaseLogic::report_end(RemoteHold& hold, const Outcome& outcome) {
   }
   hold.end_reported = true;
   if (reports(Event::Kind::release_unconfirmed)) {
-    report(Event::Kind::release_unconfirmed, hold, outcome.text);
+    report(Event::Kind::release_unconfirmed, hold, outcome.reason);
   }
 }
 

@@ -74,7 +74,7 @@ void WaitLogic::cancel(Call& call) {
 
 void WaitLogic::end_wait(Call& call) {
   if (call.answer != Answer::pending) return;
-  call.text = "no answer";
+  call.reason = "no answer";
   give_up(call, Answer::unavailable);
 }
 
@@ -95,7 +95,7 @@ void WaitLogic::give_up_waiting(Call& call) {
   const bool has_requested = call.hold != nullptr;
   const bool unknown = has_requested ? call.last_reply != LastReply::busy || call.forever
                                      : front_outcome_unknown(call);
-  if (unknown && call.text.empty()) call.text = "no answer";
+  if (unknown && call.reason.empty()) call.reason = "no answer";
   give_up(call, unknown ? Answer::unavailable : Answer::busy);
 }
 
@@ -109,7 +109,7 @@ bool WaitLogic::front_outcome_unknown(Call& call) {
   const Call& front = *state_.waiters.front();
   if (front.last_reply == LastReply::busy) return false;
   if (front.last_reply == LastReply::none && !silent(front.silent_since)) return false;
-  call.text = front.text.view();
+  call.reason = front.reason.view();
   return true;
 }
 

@@ -36,7 +36,7 @@ class Reporter {
   void post(Event&& event) noexcept;
   /// The stop is requested on the thread that calls the listener: its callbacks are user code.
   void post(std::stop_source&& stop) noexcept;
-  /// For so many events there was no memory: the listener is told their number.
+  /// There was no memory for so many events: the listener gets their number.
   void count_unreported(std::size_t events) noexcept { notifier_.drop(events); }
   void error(Event::Kind kind, std::string_view key, LockType type, std::string_view text) noexcept;
   /// A warning or a finding about lock order goes to std::clog if there is no listener.
@@ -65,7 +65,7 @@ class Reporter {
   /// A server without a connection.
   struct Down {
     std::string server;
-    bool never_up;  ///< allowed by Startup::allow_down: the listener has not been told of a loss
+    bool never_up;  ///< Startup::allow_down: no loss has been reported
   };
 
   void connection_found(const Connection& found);

@@ -129,7 +129,7 @@ bool BatchAcquire::submit(BatchRequest& request) {
       space_.driver().submit(request);
       return true;
     } catch (const std::bad_alloc&) {
-      outcome.text = "out of memory";  // short enough to need none
+      outcome.reason = "out of memory";  // short enough to need none
     }
   }
   complete_all(locks, request, outcome);
@@ -172,9 +172,11 @@ void BatchAcquire::complete_all(ShardLocks& locks, const BatchRequest& request,
     if (item.type == LockType::FENCED) its.token = outcome.token;
     if (outcome.kind != Outcome::Kind::busy || outcome.busy_member == index) {
       try {
-        its.text = outcome.text;
+        its.holder = outcome.holder;
+        its.reason = outcome.reason;
       } catch (const std::bad_alloc&) {
-        its.text.clear();  // then nobody is named
+        its.holder.clear();  // the error then names no holder
+        its.reason.clear();
       }
       its.retry_after = outcome.retry_after;
     }

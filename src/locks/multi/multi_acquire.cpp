@@ -100,7 +100,7 @@ void MultiAcquire::attempt(MultiAcquirePlan& plan) {
       continue;
     }
     if (call.answer == Answer::pending) continue;  // not asked for, since another was in the way
-    const bool knows = call.answer != Answer::busy || !call.text.empty();
+    const bool knows = call.answer != Answer::busy || !call.holder.empty();
     if (answer == Answer::granted || (knows && !known)) {
       answer = call.answer;
       member = index;

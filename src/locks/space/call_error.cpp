@@ -24,7 +24,7 @@ bool only_refused(const Call& call) noexcept {
 /// The holder that was in the way, with what it has announced of itself (Options::announce). If one
 /// inspect does not tell, the owner's id must do: the caller waits for its LockTimeout.
 std::string holder_of(LockSpace& space, const Call& call, std::string_view key) {
-  std::string holder(call.text.view());
+  std::string holder(call.holder.view());
   const bool announces = space.options().announce && space.capabilities().administration;
   if (!announces || holder.empty() || call.holder_is_local) return holder;
   auto request = std::make_unique<DirectRequest>();
@@ -53,17 +53,17 @@ void throw_answer(LockSpace& space, const Call& call, std::string_view key,
     case Answer::busy: throw LockTimeout(std::move(site), waited, holder_of(space, call, key));
     case Answer::lost: throw LockLost(std::move(site), std::chrono::floor<milliseconds>(call.held));
     case Answer::would_deadlock:
-      throw WouldDeadlock(std::move(site), call.held_as, std::string(call.text),
+      throw WouldDeadlock(std::move(site), call.held_as, std::string(call.holder),
                           only_refused(call));
     case Answer::not_owner: throw NotOwner(std::move(site));
     case Answer::cancelled: throw Cancelled(std::move(site));
     case Answer::closed: throw Closed(std::move(site));
-    case Answer::refused: throw BackendRefused(std::move(site), std::string(call.text));
+    case Answer::refused: throw BackendRefused(std::move(site), std::string(call.reason));
     case Answer::pending:
     case Answer::granted:
     case Answer::unavailable: break;
   }
-  std::string reason(call.text.view());
+  std::string reason(call.reason.view());
   if (reason.empty()) reason = "the backend gave no reason";
   if (call.kind == Call::Kind::release) throw ReleaseUnconfirmed(std::move(site), reason);
   if (call.kind == Call::Kind::acquire)

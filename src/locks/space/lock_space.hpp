@@ -39,7 +39,7 @@ namespace latchkey::detail {
 /// | LeaseTimer     | the timer thread, which sleeps until the next of DueTimes                |
 /// | BlockingCall   | how one thread waits for one call; made for each call                    |
 /// | DirectRequests | requests that no coordinator makes                                       |
-/// | Reporter       | what the listener is told                                                |
+/// | Reporter       | events for the listener                                                  |
 /// | Closers        | the threads inside close                                                 |
 /// | Lifetime       | what keeps the space when no Locks and no Lock is left                   |
 ///
@@ -120,8 +120,8 @@ class LockSpace final : public Sink, public ForkParticipant {
   DueTimes due_times_;
   Reporter reporter_;
   CoordinatorSettings settings_;
-  /// A tick of the clock matters: to a listener that is told how long each hold lasted, and to
-  /// commands whose timeout is a few ticks.
+  /// A tick of the clock matters: to a listener, whose events say how long each hold lasted, and
+  /// to commands whose timeout is a few ticks.
   const bool exact_times_;
   Closers closers_;
   ShardDriver driver_;

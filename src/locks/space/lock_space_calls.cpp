@@ -130,11 +130,11 @@ Outcome::Kind LockSpace::administer(const Request& request) {
   switch (outcome.kind) {
     case Outcome::Kind::granted:
     case Outcome::Kind::gone: return outcome.kind;
-    case Outcome::Kind::refused: throw BackendRefused(std::move(site), outcome.text);
+    case Outcome::Kind::refused: throw BackendRefused(std::move(site), outcome.reason);
     case Outcome::Kind::busy:
     case Outcome::Kind::unknown: break;
   }
-  throw BackendUnavailable(std::move(site), outcome.text);
+  throw BackendUnavailable(std::move(site), outcome.reason);
 }
 
 }  // namespace latchkey::detail

@@ -74,7 +74,7 @@ void ShardDriver::submit(Coordinator& home, EventContext& context) {
     } catch (const std::bad_alloc&) {
       for (index = 0; index < unanswered; ++index) {
         Outcome outcome;
-        outcome.text = "out of memory";  // short enough to need none
+        outcome.reason = "out of memory";  // short enough to need none
         outcome.never_ran = true;
         home.completed(*requests[index], outcome, context);
       }
@@ -87,7 +87,7 @@ bool ShardDriver::answer(Request& request, Outcome& outcome) noexcept {
     return to_.backend.answer(request, outcome, to_.sink);
   } catch (const std::bad_alloc&) {
     outcome = Outcome{};
-    outcome.text = "out of memory";
+    outcome.reason = "out of memory";
     return true;
   }
 }

@@ -128,9 +128,9 @@ void ClusterRouter::end(Request& request, Sink& sink, std::string_view why,
   completion.outcome.kind = kind;
   completion.outcome.never_ran = true;
   try {
-    completion.outcome.text = why;
+    completion.outcome.reason = why;
   } catch (const std::bad_alloc&) {
-    completion.outcome.text.clear();
+    completion.outcome.reason.clear();
   }
 }
 
@@ -181,16 +181,16 @@ void ClusterRouter::on_redirect(const Delivery& delivery, TimePoint now) {
     return connection_to(redirect.endpoint).session.resubmit(request, asks, now);
   }
   if (delivery.overtaken && is_acquire(*delivery.request)) {
-    return end(*delivery.request, *delivery.sink, delivery.outcome.text);
+    return end(*delivery.request, *delivery.sink, delivery.outcome.reason);
   }
-  delay(request, now, delivery.outcome.text);
+  delay(request, now, delivery.outcome.reason);
 }
 
 void ClusterRouter::start_listing(const QueuedRequest& request, TimePoint now) {
   if (request.sink == &part_sink_) {  // the part's node has lost its slots
     Delivery gone;
     gone.request = request.request;
-    gone.outcome.text = "the keys moved while they were listed";
+    gone.outcome.reason = "the keys moved while they were listed";
     return on_part_listed(gone);
   }
   const auto serves = [](const auto& each) { return each->slots > 0; };

@@ -141,8 +141,8 @@ Outcome read_error(const Request& request, std::string_view text) {
   Outcome outcome;
   if (meaning == std::end(meanings)) {
     outcome.kind = Kind::refused;
-    outcome.text = "the server said: ";
-    outcome.text += words;
+    outcome.reason = "the server said: ";
+    outcome.reason += words;
     return outcome;
   }
   outcome.kind = meaning->kind;
@@ -150,12 +150,12 @@ Outcome read_error(const Request& request, std::string_view text) {
   if (meaning->prefix == "WRONGTYPE" && concerns_a_hold(request)) {
     outcome.kind = Kind::gone;
   }
-  outcome.text = meaning->clause;
+  outcome.reason = meaning->clause;
   const bool forbidden = meaning->clause == lacks_permission;
-  if (forbidden) outcome.text += missing_permission(request, text);
-  outcome.text += " (";
-  outcome.text += forbidden ? without_user(words) : std::string(words);
-  outcome.text += ')';
+  if (forbidden) outcome.reason += missing_permission(request, text);
+  outcome.reason += " (";
+  outcome.reason += forbidden ? without_user(words) : std::string(words);
+  outcome.reason += ')';
   return outcome;
 }
 
@@ -174,8 +174,8 @@ bool read_busy(Replies replies, Outcome& outcome) {
   if (replies.size() != 2 || replies[0]->type != REDIS_REPLY_INTEGER) return false;
   outcome.kind = Kind::busy;
   outcome.retry_after = time_left(replies[0]->integer);
-  outcome.text = owner_of(*replies[1]);
-  if (is_redissons(outcome.text)) {
+  outcome.holder = owner_of(*replies[1]);
+  if (is_redissons(outcome.holder)) {
     outcome.retry_after =
         std::min(outcome.retry_after.value_or(redisson_poll_interval), redisson_poll_interval);
   }
@@ -274,7 +274,7 @@ Outcome read_outcome(const Request& request, const redisReply& reply) {
     default: break;
   }
   outcome = Outcome{};
-  outcome.text = "the server answered with what no script of latchkey's returns";
+  outcome.reason = "the server answered with what no script of latchkey's returns";
   return outcome;
 }
 

@@ -108,7 +108,7 @@ void DeliveryQueue::take_completion(Delivery& delivery) noexcept {
   delivery.outcome.kind = queued.completion.kind;
   delivery.outcome.token = queued.completion.token;
   delivery.outcome.never_ran = queued.completion.never_ran;
-  std::swap(delivery.outcome.text, queued.text);
+  std::swap(delivery.outcome.reason, queued.text);
   completions_.pop();
 }
 

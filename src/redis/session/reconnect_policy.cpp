@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 constexpr Clock::duration shortest_pause = 10ms, longest_pause = 160ms, longest_idle_pause = 1s;
 /// A connection that lived shorter than this counts as one more failed attempt.
 constexpr auto stable_after = 1s;
-/// A caller that was told that the server is down asks again within this time, if at all.
+/// A caller whose request failed because the server is down sends the next one within this time.
 constexpr auto caller_returns_within = 1500ms;
 /// How long a request that fails fast waits for a server that is known to be down.
 constexpr auto patience = 250ms;

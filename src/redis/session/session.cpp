@@ -32,8 +32,8 @@ Session::Session(Settings settings)
       reconnect_(settings_.seed),
       deliveries_(settings_.login.cluster ? settings_.endpoint.text() : std::string()) {}
 
-// A request may end without a reply, and a sink may be told that the connection is gone. Neither
-// may fail for lack of memory, so the room is reserved before the request is accepted.
+// A request may end without a reply, and a sink may be notified that the connection is gone.
+// Neither may fail for lack of memory, so the room is reserved before the request is accepted.
 void Session::reserve(std::size_t count, Sink& sink) {
   pipeline_.reserve(count);
   deliveries_.reserve(pipeline_.size() + replicas_.unconfirmed() + count);

@@ -86,8 +86,8 @@ class Session {
   /// Moves each channel to the session `owner_of(name)`, unless that is this one or null.
   template <class OwnerOf>
   void move_channels(OwnerOf&& owner_of, TimePoint now);
-  /// Takes over from a session whose node serves no slots any more: its sinks are told that they
-  /// may have missed something.
+  /// Takes over from a session whose node serves no slots any more: it notifies its sinks that
+  /// they may have missed something.
   void inherit(const Session& retired);
   /// Whether a reply is overdue by so much that the node may have been replaced.
   [[nodiscard]] bool is_silent(TimePoint now) const noexcept { return now >= silent_at(); }

@@ -18,10 +18,10 @@ constexpr auto channel_pause = 100ms;
 /// The same if the user lacks the permission. A waiter polls no later than that.
 constexpr auto permission_pause = 5s;
 
-Outcome outcome_of(Outcome::Kind kind, std::string text = {}) {
+Outcome outcome_of(Outcome::Kind kind, std::string reason = {}) {
   Outcome outcome;
   outcome.kind = kind;
-  outcome.text = std::move(text);
+  outcome.reason = std::move(reason);
   return outcome;
 }
 
@@ -209,7 +209,7 @@ bool Session::redirected_by(std::string_view error, InFlightCommand& command, De
   delivery.hops = static_cast<std::uint8_t>(std::min(command.hops + 1, 255));
   delivery.overtaken = pipeline_.front_is_overtaken();
   delivery.outcome = Outcome{};
-  delivery.outcome.text = error;
+  delivery.outcome.reason = error;
   pipeline_.pop();
   return true;
 }

@@ -53,7 +53,7 @@ TEST(ScriptReply, IntegersNilAndPairs) {
   EXPECT_EQ(busy.retry_after, milliseconds(1'500));
   EXPECT_EQ(busy.text, "owner:1");
   EXPECT_EQ(read("*2\r\n:-1\r\n$13\r\nowner:1:write\r\n").retry_after, std::nullopt);
-  EXPECT_EQ(read("*2\r\n:-1\r\n$13\r\nowner:1:write\r\n").text, "owner:1");
+  EXPECT_EQ(read("*2\r\n:-1\r\n$13\r\nowner:1:write\r\n").holder, "owner:1");
   EXPECT_EQ(read("*2\r\n:0\r\n$0\r\n\r\n").retry_after, milliseconds(1));
 }
 
@@ -61,7 +61,7 @@ TEST(ScriptReply, AnErrorIsAClauseWithTheServersText) {
   const auto expect = [](std::string_view said, Kind kind, std::string_view text) {
     const Outcome outcome = error(said);
     EXPECT_EQ(outcome.kind, kind) << said;
-    EXPECT_EQ(outcome.text, text);
+    EXPECT_EQ(outcome.reason, text);
   };
   expect("WRONGTYPE Operation against a key holding the wrong kind of value", Kind::refused,
          "the key holds something that is no lock (WRONGTYPE Operation against a key holding the "
@@ -88,9 +88,9 @@ TEST(ScriptReply, TheScriptsDigestAndLineAreRemoved) {
         "'maxmemory'. "}) {
     const Outcome outcome = error(said);
     EXPECT_EQ(outcome.kind, Kind::refused);
-    EXPECT_TRUE(outcome.text.starts_with("the server is out of memory (")) << outcome.text;
-    EXPECT_TRUE(outcome.text.ends_with("OOM command not allowed when used memory > 'maxmemory')"))
-        << outcome.text;
+    EXPECT_TRUE(outcome.reason.starts_with("the server is out of memory (")) << outcome.text;
+    EXPECT_TRUE(outcome.reason.ends_with("OOM command not allowed when used memory > 'maxmemory')"))
+        << outcome.reason;
   }
 }
 
@@ -123,8 +123,8 @@ TEST(ScriptReply, TransientErrorsAreUnknown) {
         "NOSCRIPT No matching script. Please use EVAL."}) {
     const Outcome outcome = error(said);
     EXPECT_EQ(outcome.kind, Kind::unknown) << said;
-    EXPECT_NE(outcome.text.find(said.substr(0, said.find(' '))), std::string::npos);
-    EXPECT_FALSE(outcome.text.ends_with('.'));
+    EXPECT_NE(outcome.reason.find(said.substr(0, said.find(' '))), std::string::npos);
+    EXPECT_FALSE(outcome.reason.ends_with('.'));
   }
 }
 
@@ -142,7 +142,7 @@ TEST(ScriptReply, MalformedRepliesHaveAnOutcome) {
     for (const Verb verb : {Verb::acquire, Verb::release, Verb::inspect}) {
       const Outcome outcome = read(bytes, verb);
       EXPECT_EQ(outcome.kind, Kind::unknown) << bytes;
-      EXPECT_EQ(outcome.text, "the server answered with what no script of latchkey's returns");
+      EXPECT_EQ(outcome.reason, "the server answered with what no script of latchkey's returns");
     }
   }
   EXPECT_EQ(read("*2\r\n:1\r\n$1\r\na\r\n", Verb::release).kind, Kind::unknown);

@@ -91,7 +91,7 @@ class Agreement : public ScriptTest {
     const LockInfo before = look(request.key);
     const Outcome expected = table_->apply(request, now());
     const Outcome outcome = asker.ask(request);
-    ASSERT_EQ(outcome.kind, expected.kind) << outcome.text;
+    ASSERT_EQ(outcome.kind, expected.kind) << outcome.reason;
     if (outcome.kind == Kind::busy) compare_busy(outcome, expected, before, request);
     if (outcome.kind == Kind::granted && request.type == LockType::FENCED &&
         request.verb == Verb::acquire) {
@@ -104,9 +104,9 @@ class Agreement : public ScriptTest {
   void compare_busy(const Outcome& outcome, const Outcome& expected, const LockInfo& before,
                     const Request& request) {
     const bool known = std::ranges::any_of(
-        before.holders, [&](const HolderInfo& holder) { return holder.id == outcome.text; });
-    const bool nobody = outcome.text.empty() && before.holders.empty();
-    EXPECT_TRUE(known || nobody || before.type == LockType::READ) << outcome.text;
+        before.holders, [&](const HolderInfo& holder) { return holder.id == outcome.holder; });
+    const bool nobody = outcome.holder.empty() && before.holders.empty();
+    EXPECT_TRUE(known || nobody || before.type == LockType::READ) << outcome.holder;
     ASSERT_EQ(outcome.retry_after.has_value(), expected.retry_after.has_value());
     const auto apart = *outcome.retry_after - *expected.retry_after;
     const auto much = request.type == LockType::FAIR ? 300'000 + 2 * 15'000 : 4'000;

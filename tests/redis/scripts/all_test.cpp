@@ -44,7 +44,7 @@ TEST_F(AllScript, NothingIsTouchedWhereOneIsBusy) {
       acquire_all({{"a", FENCED, id(1)}, {"b", REENTRANT, id(2)}, {"c", WRITE, id(3)}});
   EXPECT_EQ(outcome.kind, Kind::busy);
   EXPECT_EQ(outcome.busy_member, 1U);
-  EXPECT_EQ(outcome.text, owner(9));
+  EXPECT_EQ(outcome.holder, owner(9));
   ASSERT_TRUE(outcome.retry_after);
   EXPECT_GT(*outcome.retry_after, lease - milliseconds(5'000));
   EXPECT_EQ(keys(), Names{"b"});
@@ -64,7 +64,7 @@ TEST_F(AllScript, EveryFamilyIsInTheWayOfEveryOther) {
         EXPECT_EQ(asker.tell(Verb::release, "k", READ, id(1)).kind, Kind::granted);
       } else {
         EXPECT_EQ(hash("k"), before);
-        EXPECT_EQ(outcome.text, owner(9));
+        EXPECT_EQ(outcome.holder, owner(9));
       }
     }
   }
@@ -103,7 +103,7 @@ TEST_F(AllScript, AKeyOfAnotherTypeIsRefusedAndNothingIsTouched) {
   redis({"SET", "b", "mine"});
   const Outcome outcome = acquire_all({{"a", REENTRANT, id(1)}, {"b", WRITE, id(2)}});
   EXPECT_EQ(outcome.kind, Kind::refused);
-  EXPECT_NE(outcome.text.find("the key holds something that is no lock"), std::string::npos);
+  EXPECT_NE(outcome.reason.find("the key holds something that is no lock"), std::string::npos);
   EXPECT_EQ(keys(), Names{"b"});
 }
 

@@ -18,7 +18,7 @@ TEST_F(FairScripts, WaitersStandInRedissonsList) {
   for (const std::uint64_t number : {2U, 3U, 4U}) {
     const Outcome outcome = ask(number);
     EXPECT_EQ(outcome.kind, Kind::busy);
-    EXPECT_EQ(outcome.text, owner(1));
+    EXPECT_EQ(outcome.holder, owner(1));
   }
   EXPECT_EQ(queue(), owners({2, 3, 4}));
   EXPECT_EQ(keys(), (Names{"k", std::string(queue_key), std::string(scores_key)}));

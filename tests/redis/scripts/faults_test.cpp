@@ -19,7 +19,7 @@ TEST_F(ScriptsOutOfMemory, AcquireIsRefusedInWordsAndLeavesNothing) {
     SCOPED_TRACE(to_string(type));
     const Outcome outcome = asker.acquire("k", type, id(1), lease, queue_wait);
     EXPECT_EQ(outcome.kind, Kind::refused);
-    EXPECT_EQ(outcome.text,
+    EXPECT_EQ(outcome.reason,
               "the server is out of memory (OOM command not allowed when used memory > "
               "'maxmemory')");
   }
@@ -96,9 +96,9 @@ TEST_F(ScriptsWithoutPermission, AForbiddenKeyIsRefusedInWords) {
   Asker user = as_user({"~order:*", server.all_channels(), "+@all"});
   const Outcome outcome = user.acquire("customer:1", LockType::REENTRANT, id(1), lease);
   EXPECT_EQ(outcome.kind, Kind::refused);
-  EXPECT_NE(outcome.text.find("the user of this connection lacks a permission (NOPERM"),
+  EXPECT_NE(outcome.reason.find("the user of this connection lacks a permission (NOPERM"),
             std::string::npos)
-      << outcome.text;
+      << outcome.reason;
 }
 
 TEST_F(ScriptsWithoutPermission, AForbiddenCommandIsRefusedInWordsAndLeavesNothing) {
@@ -107,8 +107,8 @@ TEST_F(ScriptsWithoutPermission, AForbiddenCommandIsRefusedInWordsAndLeavesNothi
   Asker no_hash = as_user({"~*", server.all_channels(), "+@all", "-hset"});
   const Outcome outcome = no_hash.acquire("k", LockType::REENTRANT, id(1), lease);
   EXPECT_EQ(outcome.kind, Kind::refused);
-  EXPECT_NE(outcome.text.find("permission"), std::string::npos) << outcome.text;
-  EXPECT_EQ(outcome.text.find("user_script"), std::string::npos) << outcome.text;
+  EXPECT_NE(outcome.reason.find("permission"), std::string::npos) << outcome.reason;
+  EXPECT_EQ(outcome.reason.find("user_script"), std::string::npos) << outcome.reason;
   EXPECT_EQ(keys(), Names{});
 }
 
@@ -148,7 +148,7 @@ TEST(ScriptsOnAReplica, NothingIsGrantedAndNoHoldIsConfirmed) {
     for (const Verb verb : {Verb::verify, Verb::release, Verb::leave}) {
       const Outcome outcome = asker.tell(verb, key, type, id);
       EXPECT_EQ(outcome.kind, Kind::unknown);
-      EXPECT_TRUE(outcome.text.starts_with("the server is a replica")) << outcome.text;
+      EXPECT_TRUE(outcome.reason.starts_with("the server is a replica")) << outcome.reason;
     }
     EXPECT_EQ(asker.renew(key, type, id, std::chrono::hours(1)).kind, Kind::unknown);
     EXPECT_EQ(asker.renew(key, type, id, std::chrono::seconds(1)).kind, Kind::unknown);

@@ -225,9 +225,9 @@ TEST_F(ScriptsWithoutACommand, EachRefusalNamesTheCommandAndNothingBlocksBeyondT
       const Outcome outcome = user.ask(each.request);
       if (outcome.kind == Kind::refused) {
         refused.insert(std::string(script.name) + " " + command);
-        EXPECT_NE(outcome.text.find("lacks a permission, +" + command + " ("), std::string::npos)
-            << outcome.text;
-        EXPECT_EQ(outcome.text.find("User app"), std::string::npos) << outcome.text;
+        EXPECT_NE(outcome.reason.find("lacks a permission, +" + command + " ("), std::string::npos)
+            << outcome.reason;
+        EXPECT_EQ(outcome.reason.find("User app"), std::string::npos) << outcome.reason;
         // The connection may be gone before more can be sent.
         if (command != "hdel") expect_that_all_ends();
         send_what_follows(user, each.request);

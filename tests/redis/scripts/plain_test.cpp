@@ -23,7 +23,7 @@ TEST_F(PlainScripts, BusyNamesTheHolderAndItsLease) {
   asker.acquire("k", plain, id(1), lease);
   const Outcome outcome = asker.acquire("k", plain, id(2), lease);
   EXPECT_EQ(outcome.kind, Kind::busy);
-  EXPECT_EQ(outcome.text, owner(1));
+  EXPECT_EQ(outcome.holder, owner(1));
   ASSERT_TRUE(outcome.retry_after);
   EXPECT_LE(*outcome.retry_after, lease);
   EXPECT_GT(*outcome.retry_after, lease - milliseconds(5'000));
@@ -107,7 +107,7 @@ TEST_F(PlainScripts, AReadOrWriteIsInTheWayAlsoOfItsOwnId) {
       for (const std::uint64_t who : {1U, 2U}) {
         const Outcome outcome = asker.acquire("k", type, id(who), lease);
         EXPECT_EQ(outcome.kind, Kind::busy);
-        EXPECT_EQ(outcome.text, owner(1));
+        EXPECT_EQ(outcome.holder, owner(1));
       }
     }
     EXPECT_EQ(hash("k"), before);
@@ -119,7 +119,7 @@ TEST_F(PlainScripts, AKeyOfAnotherTypeIsRefusedInWords) {
   for (const LockType type : {plain, fenced, LockType::FAIR, LockType::READ, LockType::WRITE}) {
     const Outcome outcome = asker.acquire("k", type, id(1), lease);
     EXPECT_EQ(outcome.kind, Kind::refused);
-    EXPECT_EQ(outcome.text,
+    EXPECT_EQ(outcome.reason,
               "the key holds something that is no lock (WRONGTYPE Operation against a key holding "
               "the wrong kind of value)");
   }
@@ -152,7 +152,7 @@ TEST_F(PlainScripts, FencedTokensBeyondWhatCanBeCountedAreRefused) {
   redis({"SET", "redisson_lock_token:{k}", "9007199254740991"});
   const Outcome outcome = asker.acquire("k", fenced, id(1), lease);
   EXPECT_EQ(outcome.kind, Kind::refused);
-  EXPECT_NE(outcome.text.find("the fencing token has reached 2^53"), std::string::npos);
+  EXPECT_NE(outcome.reason.find("the fencing token has reached 2^53"), std::string::npos);
   EXPECT_EQ(keys(), Names{"redisson_lock_token:{k}"});
 }
 

@@ -55,14 +55,14 @@ TEST_F(ReadWriteScripts, BusyNamesAHolderWithoutTheFieldsSuffix) {
   for (const LockType type : {read, write}) {
     const Outcome outcome = asker.acquire("k", type, id(2), lease);
     EXPECT_EQ(outcome.kind, Kind::busy);
-    EXPECT_EQ(outcome.text, owner(1));
+    EXPECT_EQ(outcome.holder, owner(1));
     EXPECT_GT(outcome.retry_after.value_or(milliseconds(0)), lease - milliseconds(5'000));
   }
   redis({"DEL", "k"});
   asker.acquire("k", read, id(3), lease);
   const Outcome outcome = asker.acquire("k", write, id(2), lease);
   EXPECT_EQ(outcome.kind, Kind::busy);
-  EXPECT_EQ(outcome.text, owner(3));
+  EXPECT_EQ(outcome.holder, owner(3));
 }
 
 TEST_F(ReadWriteScripts, APlainLockIsInTheWayThoughItsHashHasNoMode) {
@@ -72,7 +72,7 @@ TEST_F(ReadWriteScripts, APlainLockIsInTheWayThoughItsHashHasNoMode) {
     for (const LockType type : {read, write}) {
       const Outcome outcome = asker.acquire("k", type, id(2), lease);
       EXPECT_EQ(outcome.kind, Kind::busy);
-      EXPECT_EQ(outcome.text, owner(1));
+      EXPECT_EQ(outcome.holder, owner(1));
     }
     EXPECT_EQ(hash("k"), (Fields{{owner(1), "1"}}));
   }

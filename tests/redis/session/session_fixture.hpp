@@ -36,7 +36,7 @@ class RecordingSink final : public Sink {
   };
 
   void completed(Request& request, Outcome&& outcome) noexcept override {
-    outcomes.push_back({&request, outcome.kind, outcome.text, outcome.never_ran});
+    outcomes.push_back({&request, outcome.kind, outcome.reason + outcome.holder, outcome.never_ran});
   }
   void notified(const Notification& notification) noexcept override {
     notifications.push_back({notification.kind, std::string(notification.key), notification.id});

@@ -57,11 +57,11 @@ TEST(SimpleBackend, ExceptionsAreIgnoranceAndRefusedIsANo) {
     return broken.acquire(key, LockType::REENTRANT, broken.fresh_id(), lease);
   };
   EXPECT_EQ(ask("late").kind, Kind::unknown);
-  EXPECT_EQ(ask("late").text, "no answer within 2 s");
+  EXPECT_EQ(ask("late").reason, "no answer within 2 s");
   EXPECT_EQ(ask("no").kind, Kind::refused);
-  EXPECT_EQ(ask("no").text, "the table is read-only");
+  EXPECT_EQ(ask("no").reason, "the table is read-only");
   EXPECT_EQ(ask("odd").kind, Kind::unknown);
-  EXPECT_EQ(ask("odd").text, "the backend threw something that is no std::exception");
+  EXPECT_EQ(ask("odd").reason, "the backend threw something that is no std::exception");
 }
 
 TEST(SimpleBackend, WhatIsNotWrittenIsNotOffered) {

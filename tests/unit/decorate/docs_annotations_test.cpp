@@ -211,7 +211,7 @@ void run_with_an_alarm() {
   Alarm alarm;
   const auto locks = latchkey::Locks::connect("memory:", {.listener = &alarm});
   work_with(locks);
-  locks.close(1s);  // the alarm is told the rest, and may go then
+  locks.close(1s);  // the alarm gets the rest of the events
 }
 
 struct Timed : latchkey::Aspect {

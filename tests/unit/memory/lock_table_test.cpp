@@ -23,7 +23,7 @@ struct Heard final : Subscriber {
     std::string key;
     std::uint64_t id;
   };
-  void tell(const Notification& notification) noexcept override {
+  void notify(const Notification& notification) noexcept override {
     notes.push_back({std::string(notification.key), notification.id.number});
   }
   std::vector<Note> notes;

@@ -19,7 +19,7 @@ const std::vector<std::string> names{"a", "b", "c", "d", "e"};
 Outcome said(Kind kind, std::string text = {}) {
   Outcome outcome;
   outcome.kind = kind;
-  outcome.text = std::move(text);
+  (kind == Kind::busy ? outcome.holder : outcome.reason) = std::move(text);
   return outcome;
 }
 
@@ -107,7 +107,7 @@ TEST(Ballot, ABusyMajorityEndsWithTheLeasesThatMustEnd) {
   ballot.vote(4, said(Kind::granted));
   const auto outcome = ballot.decision(names);
   EXPECT_EQ(outcome->kind, Kind::busy);
-  EXPECT_EQ(outcome->text, "") << "an id that nobody knows";
+  EXPECT_EQ(outcome->holder, "") << "an id that nobody knows";
   EXPECT_EQ(outcome->retry_after, std::chrono::milliseconds(50)) << "two more make a majority";
 }
 
@@ -121,7 +121,7 @@ TEST(Ballot, IgnoranceSaysWhichServersSaidWhat) {
   const auto outcome = ballot.decision(names);
   EXPECT_EQ(outcome->kind, Kind::unknown);
   EXPECT_EQ(
-      outcome->text,
+      outcome->reason,
       "1 of 5 servers answered, 3 are needed: a says yes; b gave no answer (connection "
       "refused); c refuses (no permission); d gave no answer (within 50 ms); e gave no answer "
       "(within 50 ms)");

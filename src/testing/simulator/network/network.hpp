@@ -45,7 +45,7 @@ class Network {
  private:
   struct Connection final : detail::Subscriber {
     Connection(Network& its_network, std::uint32_t number) : network(its_network), client(number) {}
-    void tell(const Notification& notification) noexcept override {
+    void notify(const Notification& notification) noexcept override {
       network.send_push(*this, notification);
     }
 

@@ -58,7 +58,7 @@ class Connection final : private Sink {
     const bool of_a_key = notification.kind != Notification::Kind::link_up &&
                           notification.kind != Notification::Kind::link_down &&
                           notification.kind != Notification::Kind::warning;
-    if (subscriber_ != nullptr && of_a_key) subscriber_->tell(notification);
+    if (subscriber_ != nullptr && of_a_key) subscriber_->notify(notification);
   }
 
   std::unique_ptr<Backend> backend_;

@@ -107,7 +107,7 @@ class TableStore final : public Store {
   static Outcome in_two_places() {
     Outcome outcome;
     outcome.kind = Outcome::Kind::unknown;
-    outcome.text = "the key is moving to another node of the cluster";
+    outcome.reason = "the key is moving to another node of the cluster";
     return outcome;
   }
 
