@@ -69,7 +69,8 @@ class Agreement : public ScriptTest {
                                      Verb::leave,   Verb::downgrade, Verb::expire};
     const Claim claim = any_claim();
     const bool force = below(40) == 0;
-    Request request = Asker::about(force ? Verb::force_release : verbs[below(std::size(verbs))],
+    Request request =
+        ScriptClient::make_request(force ? Verb::force_release : verbs[below(std::size(verbs))],
                                    claim.key, type_of(claim), id(claim.number), any_lease());
     const bool plain = !is_read_write(request.type);
     if (request.verb == Verb::downgrade) {
@@ -88,9 +89,9 @@ class Agreement : public ScriptTest {
   void ask_both(const Request& request) {
     SCOPED_TRACE(std::string(to_string(request.verb)) + ' ' + std::string(to_string(request.type)) +
                  ' ' + std::string(request.key) + " by " + std::to_string(request.id.number));
-    const LockInfo before = look(request.key);
+    const LockInfo before = inspect_table(request.key);
     const Outcome expected = table_->apply(request, now());
-    const Outcome outcome = asker.ask(request);
+    const Outcome outcome = client.send(request);
     ASSERT_EQ(outcome.kind, expected.kind) << outcome.text;
     if (outcome.kind == Kind::busy) compare_busy(outcome, expected, before, request);
     if (outcome.kind == Kind::granted && request.type == LockType::FENCED &&
@@ -134,9 +135,9 @@ class Agreement : public ScriptTest {
     }
   }
 
-  LockInfo look(std::string_view key) {
+  LockInfo inspect_table(std::string_view key) {
     LockInfo info;
-    Request request = Asker::about(Verb::inspect, key);
+    Request request = ScriptClient::make_request(Verb::inspect, key);
     request.info = &info;
     table_->apply(request, now());
     return info;
@@ -148,7 +149,7 @@ class Agreement : public ScriptTest {
       for (const HolderInfo& holder : info.holders) all.insert(holder.id);
       return all;
     };
-    const LockInfo expected = look(key), info = asker.inspect(key);
+    const LockInfo expected = inspect_table(key), info = client.inspect(key);
     EXPECT_EQ(info.locked, expected.locked);
     EXPECT_EQ(ids(info), ids(expected));
     EXPECT_EQ(info.queue, expected.queue);
@@ -165,8 +166,8 @@ class Agreement : public ScriptTest {
     std::vector<Claim> asking(waiting_.begin(), waiting_.end());
     std::ranges::shuffle(asking, random_);
     for (const Claim& claim : asking) {
-      Request request =
-          Asker::about(Verb::acquire, claim.key, LockType::FAIR, id(claim.number), any_lease());
+      Request request = ScriptClient::make_request(Verb::acquire, claim.key, LockType::FAIR,
+                                                   id(claim.number), any_lease());
       request.queue_wait = queue_wait;
       ask_both(request);
     }
@@ -177,9 +178,9 @@ class Agreement : public ScriptTest {
     for (const std::string_view key : all_keys) {
       for (std::uint64_t number = 1; number <= all_ids; ++number) {
         const Claim claim{key, number};
-        asker.tell(Verb::leave, key, type_of(claim), id(number));
+        client.send(Verb::leave, key, type_of(claim), id(number));
         if (is_read_write(type_of(claim)))
-          asker.tell(Verb::leave, key, LockType::WRITE, id(number));
+          client.send(Verb::leave, key, LockType::WRITE, id(number));
       }
     }
     for (const std::string& key : keys()) {

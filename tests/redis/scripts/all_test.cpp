@@ -17,7 +17,7 @@ class AllScript : public ScriptTest {
     request.members = members;
     request.lease = length;
     request.tokens = tokens;
-    return asker.ask(request);
+    return client.send(request);
   }
 };
 
@@ -32,14 +32,14 @@ TEST_F(AllScript, EachMemberIsWhatItsOwnScriptMakesOfIt) {
   EXPECT_EQ(hash("{r}ead"), (Fields{{"mode", "read"}, {owner(2), "1"}}));
   EXPECT_EQ(hash("write"), (Fields{{"mode", "write"}, {owner(3) + ":write", "1"}}));
   for (const std::string& key : keys()) expect_ttl(key, lease);
-  EXPECT_EQ(asker.tell(Verb::release, "plain", REENTRANT, id(1)).kind, Kind::granted);
-  EXPECT_EQ(asker.tell(Verb::release, "{r}ead", READ, id(2)).kind, Kind::granted);
-  EXPECT_EQ(asker.tell(Verb::release, "write", WRITE, id(3)).kind, Kind::granted);
+  EXPECT_EQ(client.send(Verb::release, "plain", REENTRANT, id(1)).kind, Kind::granted);
+  EXPECT_EQ(client.send(Verb::release, "{r}ead", READ, id(2)).kind, Kind::granted);
+  EXPECT_EQ(client.send(Verb::release, "write", WRITE, id(3)).kind, Kind::granted);
   EXPECT_EQ(keys(), Names{});
 }
 
 TEST_F(AllScript, NothingIsTouchedWhereOneIsBusy) {
-  asker.acquire("b", REENTRANT, id(9), lease);
+  client.acquire("b", REENTRANT, id(9), lease);
   const Outcome outcome =
       acquire_all({{"a", FENCED, id(1)}, {"b", REENTRANT, id(2)}, {"c", WRITE, id(3)}});
   EXPECT_EQ(outcome.kind, Kind::busy);
@@ -53,7 +53,7 @@ TEST_F(AllScript, NothingIsTouchedWhereOneIsBusy) {
 TEST_F(AllScript, EveryFamilyIsInTheWayOfEveryOther) {
   for (const LockType held : {REENTRANT, FENCED, READ, WRITE}) {
     redis({"FLUSHALL"});
-    asker.acquire("k", held, id(9), lease);
+    client.acquire("k", held, id(9), lease);
     const Fields before = hash("k");
     for (const LockType type : {REENTRANT, FENCED, READ, WRITE}) {
       const bool shares = held == READ && type == READ;
@@ -61,7 +61,7 @@ TEST_F(AllScript, EveryFamilyIsInTheWayOfEveryOther) {
       EXPECT_EQ(outcome.kind, shares ? Kind::granted : Kind::busy)
           << to_string(held) << ' ' << to_string(type);
       if (shares) {
-        EXPECT_EQ(asker.tell(Verb::release, "k", READ, id(1)).kind, Kind::granted);
+        EXPECT_EQ(client.send(Verb::release, "k", READ, id(1)).kind, Kind::granted);
       } else {
         EXPECT_EQ(hash("k"), before);
         EXPECT_EQ(outcome.text, owner(9));
@@ -92,7 +92,7 @@ TEST_F(AllScript, AskedAgainTheLeasesStartAnewAndNeverGetShorter) {
 }
 
 TEST_F(AllScript, AReadJoinsReadersAndKeepsTheLongestLease) {
-  asker.acquire("k", READ, id(9), 3 * lease);
+  client.acquire("k", READ, id(9), 3 * lease);
   EXPECT_EQ(acquire_all({{"k", READ, id(1)}, {"other", WRITE, id(2)}}).kind, Kind::granted);
   EXPECT_EQ(hash("k").size(), 3U);
   expect_ttl("k", 3 * lease);

@@ -11,13 +11,13 @@ inline constexpr std::string_view scores_key = "redisson_lock_timeout:{k}";
 
 class FairScripts : public ScriptTest {
  protected:
-  Outcome ask(std::uint64_t number, milliseconds wait = queue_wait) {
-    return asker.acquire("k", fair, id(number), lease, wait);
+  Outcome acquire(std::uint64_t number, milliseconds wait = queue_wait) {
+    return client.acquire("k", fair, id(number), lease, wait);
   }
   Kind release(std::uint64_t number) {
-    return asker.tell(Verb::release, "k", fair, id(number)).kind;
+    return client.send(Verb::release, "k", fair, id(number)).kind;
   }
-  Kind leave(std::uint64_t number) { return asker.tell(Verb::leave, "k", fair, id(number)).kind; }
+  Kind leave(std::uint64_t number) { return client.send(Verb::leave, "k", fair, id(number)).kind; }
   Names queue() { return redis({"LRANGE", queue_key, "0", "-1"}).list(); }
   static Names owners(std::initializer_list<std::uint64_t> numbers) {
     Names names;

@@ -33,7 +33,7 @@ class FairOrder : public ScriptTest {
     random_.seed(seed);
     line_.clear();
     holder_ = newcomer(false);
-    ASSERT_TRUE(asks(*holder_));
+    ASSERT_TRUE(try_acquire(*holder_));
   }
 
   std::unique_ptr<Waiter> newcomer(bool java) {
@@ -50,9 +50,9 @@ class FairOrder : public ScriptTest {
   }
 
   /// One attempt; true: granted.
-  bool asks(Waiter& who) {
+  bool try_acquire(Waiter& who) {
     if (who.java) return who.java->fair_lock("k", 60'000, who.wait, now_ms()).is_nil();
-    return asker.acquire("k", LockType::FAIR, id(who.number), lease, queue_wait).kind ==
+    return client.acquire("k", LockType::FAIR, id(who.number), lease, queue_wait).kind ==
            Kind::granted;
   }
 
@@ -61,7 +61,7 @@ class FairOrder : public ScriptTest {
   /// All of ours that live stand in the queue, in the order of their coming, and Java's between
   /// them. Redisson drops those of Java's whose wait was fixed too long ago, or puts them to the
   /// end.
-  void look() {
+  void check_queue() {
     const Names there = queue();
     std::erase_if(line_, [&](const auto& each) {
       const bool gone = std::ranges::find(there, each->owner) == there.end();
@@ -83,9 +83,9 @@ class FairOrder : public ScriptTest {
   void arrive() {
     // An empty queue gets a Java waiter more often: nobody saw how long it waits for.
     auto waiter = newcomer(below(line_.empty() ? 4 : 2) != 0);
-    EXPECT_FALSE(asks(*waiter));
+    EXPECT_FALSE(try_acquire(*waiter));
     line_.push_back(std::move(waiter));
-    look();
+    check_queue();
   }
 
   void pass_four_seconds(bool held) {
@@ -109,13 +109,13 @@ class FairOrder : public ScriptTest {
           std::ranges::any_of(line_, [&](const auto& one) { return one.get() == each; });
       if (!stands || each->killed || (each->java && below(4) != 0)) continue;
       if (!held && each == line_.front().get()) continue;  // it comes in serve()
-      if (asks(*each)) return came(*each, held);
-      look();
+      if (try_acquire(*each)) return granted(*each, held);
+      check_queue();
     }
   }
 
   /// It was granted: those in front of it were killed, and their time was over.
-  void came(Waiter& who, bool held) {
+  void granted(Waiter& who, bool held) {
     const auto self =
         std::ranges::find_if(line_, [&](const auto& each) { return each.get() == &who; });
     const bool its_turn =
@@ -127,7 +127,7 @@ class FairOrder : public ScriptTest {
     holder_ = std::move(*whom);
     line_.erase(whom);
     ++served_;
-    look();
+    check_queue();
   }
 
   /// The lock is given back, and whose turn it is comes, after others may have looked.
@@ -135,9 +135,9 @@ class FairOrder : public ScriptTest {
     if (holder_->java) {
       holder_->java->fair_unlock("k", now_ms());
     } else {
-      asker.tell(Verb::release, "k", LockType::FAIR, id(holder_->number));
+      client.send(Verb::release, "k", LockType::FAIR, id(holder_->number));
     }
-    look();
+    check_queue();
     if (below(3) == 0 && !line_.empty()) arrive();
     const int before = served_;
     while (!HasFailure() && served_ == before) {
@@ -145,11 +145,11 @@ class FairOrder : public ScriptTest {
       Waiter& next = *line_.front();
       if (next.killed) {
         pass_the_killed();
-      } else if (asks(next)) {
+      } else if (try_acquire(next)) {
         take(line_.begin());
       } else {
         EXPECT_TRUE(next.java) << next.owner << ", whose turn it was";
-        look();  // Redisson dropped it
+        check_queue();  // Redisson dropped it
         EXPECT_TRUE(line_.empty() || line_.front().get() != &next) << next.owner;
       }
     }
@@ -167,7 +167,7 @@ class FairOrder : public ScriptTest {
           std::ranges::any_of(line_, [&](const auto& each) { return lives(each) && !each->java; });
       pass_four_seconds(false);
       if (served_ != before) return;
-      look_by_java();
+      drop_heads_by_java();
       const bool same = !line_.empty() && line_.front().get() == dead;
       blocked = same ? blocked + 4'000 : 0;
       EXPECT_LE(blocked, seen ? 8'000 : 1'900'000) << "a waiter that was killed blocks the lock";
@@ -175,9 +175,9 @@ class FairOrder : public ScriptTest {
   }
 
   /// Every script of Redisson's drops heads whose time is over.
-  void look_by_java() {
+  void drop_heads_by_java() {
     JavaClient(server.client(), java_owner(0)).fair_unlock("k", now_ms());
-    look();
+    check_queue();
   }
 
   void step() {
@@ -200,10 +200,10 @@ class FairOrder : public ScriptTest {
     if (one.java) {
       one.java->fair_give_up("k", one.wait);
     } else {
-      asker.tell(Verb::leave, "k", LockType::FAIR, id(one.number));
+      client.send(Verb::leave, "k", LockType::FAIR, id(one.number));
     }
     line_.erase(line_.begin() + at);
-    look();
+    check_queue();
   }
 
   int served_ = 0, moved_ = 0;
