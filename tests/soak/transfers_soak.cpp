@@ -42,13 +42,13 @@ void run_processes(const std::vector<std::string>& uris, Vault& vault,
                    std::chrono::milliseconds length, Children& children) {
   for (int number = 0; number < processes; ++number) {
     children.start([&uris, &vault, length, number] {
-      std::vector<Locks> places;
+      std::vector<Locks> locks;
       for (const std::string& uri : uris) {
-        places.push_back(Locks::connect(uri, {.command_timeout = 500ms}));
+        locks.push_back(Locks::connect(uri, {.command_timeout = 500ms}));
       }
-      Clerks(places, vault, seed() + 1'000 * static_cast<std::uint64_t>(number))
+      Clerks(locks, vault, seed() + 1'000 * static_cast<std::uint64_t>(number))
           .run(threads, length);
-      for (const Locks& each : places) each.close(10s);
+      for (const Locks& each : locks) each.close(10s);
     });
   }
 }

@@ -21,7 +21,7 @@
 #include <thread>
 #include <utility>
 
-#include "redis/session/spoken.hpp"
+#include "redis/session/command_parser.hpp"
 
 namespace latchkey::testing {
 
@@ -126,15 +126,15 @@ class ScriptedPeer {
   }
 
   void serve(int connection) {
-    Spoken spoken;
+    CommandParser parser;
     char bytes[4096];
     while (readable(connection)) {
       const auto got = ::recv(connection, bytes, sizeof bytes, 0);
       if (got <= 0) return;
-      spoken.hear({bytes, static_cast<std::size_t>(got)});
+      parser.feed({bytes, static_cast<std::size_t>(got)});
       std::string answers;
       bool ends = false;
-      while (auto command = spoken.next()) {
+      while (auto command = parser.next()) {
         const auto answer = answer_(*command);
         ends = !answer;
         if (ends) break;

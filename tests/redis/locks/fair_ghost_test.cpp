@@ -39,15 +39,15 @@ class RedisFairGhost : public ::testing::Test {
     return eventually([&] { return places() == count; });
   }
   void cut_off() {
-    gate_.refuse(true);
-    gate_.cut();
+    proxy_.refuse(true);
+    proxy_.cut();
   }
 
   RedisServer server_;
   RedisClient client_ = server_.client();
-  FaultProxy gate_{server_.port()};
+  FaultProxy proxy_{server_.port()};
   const Locks direct_ = Locks::connect(server_.tcp_uri());
-  const Locks gated_ = Locks::connect(gate_.uri(), {.command_timeout = 300ms});
+  const Locks gated_ = Locks::connect(proxy_.uri(), {.command_timeout = 300ms});
 };
 
 TEST_F(RedisFairGhost, OfAWaiterThatIsCutOffDelaysTheNextByFiveSecondsAtMost) {
@@ -72,7 +72,7 @@ TEST_F(RedisFairGhost, OfAWaiterThatGaveUpWhileItWasCutOffIsTakenAwayWhenItIsBac
   EXPECT_FALSE(ghost.get());
   std::this_thread::sleep_for(2s);  // longer than the lease that it had asked for
   EXPECT_EQ(places(), 1U);
-  gate_.refuse(false);
+  proxy_.refuse(false);
   EXPECT_TRUE(come_to(0)) << "its place is given up as soon as it can be";
 }
 

@@ -110,13 +110,13 @@ TEST_F(RedisLoss, ByTimeIsKnownThoughTheServerIsFrozen) {
 }
 
 TEST_F(RedisLoss, ByTimeIsKnownThoughTheLinkIsDown) {
-  FaultProxy gate(server_.port());
+  FaultProxy proxy(server_.port());
   Recorder recorder(false);
-  const Locks locks = Locks::connect(gate.uri(), {.command_timeout = 1s, .listener = &recorder});
+  const Locks locks = Locks::connect(proxy.uri(), {.command_timeout = 1s, .listener = &recorder});
   const Hold hold = locks.lock("k").acquire(0ms, 500ms);
   const std::stop_token stop = hold.stop_token();
-  gate.refuse(true);
-  gate.cut();
+  proxy.refuse(true);
+  proxy.cut();
   EXPECT_TRUE(eventually([&] { return hold.lost() && stop.stop_requested(); }));
   EXPECT_TRUE(recorder.await(Event::Kind::lost));
 }

@@ -37,9 +37,9 @@ class RedisQuorum : public ::testing::Test {
   /// The median of an acquire and its release, each on a key of its own; all must succeed.
   static microseconds median_of(const Locks& locks, int times) {
     std::vector<microseconds> all;
-    for (int turn = 0; turn < times; ++turn) {
+    for (int round = 0; round < times; ++round) {
       const auto start = std::chrono::steady_clock::now();
-      Hold hold = locks.lock("order:" + std::to_string(turn)).acquire(10s, 30s);
+      Hold hold = locks.lock("order:" + std::to_string(round)).acquire(10s, 30s);
       EXPECT_TRUE(hold.release());
       all.push_back(
           std::chrono::duration_cast<microseconds>(std::chrono::steady_clock::now() - start));

@@ -124,19 +124,19 @@ TEST_F(RedisWaitBound, WhatIsHeldOfSeveralIsGivenBackWithoutWaitingForTheServer)
 }
 
 TEST_F(RedisWaitBound, AConnectionThatIsKnownToBeDownEndsAWaitOfZeroBeforeACommandWould) {
-  FaultProxy gate(server_.port());
-  const Locks locks = connect(gate.uri());
-  gate.drop(FaultProxy::Way::to_server);
-  gate.drop(FaultProxy::Way::to_client);
-  gate.cut();
+  FaultProxy proxy(server_.port());
+  const Locks locks = connect(proxy.uri());
+  proxy.drop(FaultProxy::Direction::to_server);
+  proxy.drop(FaultProxy::Direction::to_client);
+  proxy.cut();
   // The first finds out that the connection is gone; the others know.
   EXPECT_LT(acquire(locks, LockType::REENTRANT, 1s).took, 3s);
   for (int call = 0; call < 3; ++call) {
     EXPECT_LT(acquire(locks, LockType::REENTRANT, 0ms).took, 2s);
   }
-  gate.pass(FaultProxy::Way::to_server);
-  gate.pass(FaultProxy::Way::to_client);
-  gate.cut();
+  proxy.pass(FaultProxy::Direction::to_server);
+  proxy.pass(FaultProxy::Direction::to_client);
+  proxy.cut();
   EXPECT_TRUE(locks.lock("k").try_acquire(20s).has_value());
 }
 

@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "command_parser.hpp"
 #include "redis/protocol/names.hpp"
 #include "redis/session/session.hpp"
-#include "spoken.hpp"
 
 namespace latchkey::detail::redis {
 
@@ -79,11 +79,11 @@ class SessionTest : public ::testing::Test {
   std::vector<Command> heard() {
     while (session.anything_to_send()) {
       const std::string_view bytes = session.to_send();
-      spoken.hear(bytes);
+      parser.feed(bytes);
       session.sent(bytes.size());
     }
-    EXPECT_FALSE(spoken.garbled());
-    return spoken.all();
+    EXPECT_FALSE(parser.malformed());
+    return parser.all();
   }
   /// The names of the commands: of EVALSHA and EVAL the key, too.
   std::vector<std::string> names() {
@@ -112,7 +112,7 @@ class SessionTest : public ::testing::Test {
   }
   void lose(std::string text = "lost") {
     session.failed(Failure{false, std::move(text)}, now);
-    spoken = {};
+    parser = {};
     drain();
   }
 
@@ -143,7 +143,7 @@ class SessionTest : public ::testing::Test {
   Clock::time_point now{1'000s};
   RecordingSink sink;
   std::deque<Request> requests;
-  testing::Spoken spoken;
+  testing::CommandParser parser;
   Session session;
 };
 

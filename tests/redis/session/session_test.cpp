@@ -51,7 +51,7 @@ TEST_F(SessionTest, BytesBeingSentStayInPlace) {
   EXPECT_EQ(session.to_send().data(), leaving.data());
   session.sent(10);
   EXPECT_EQ(session.to_send(), before.substr(10));
-  spoken.hear(before.substr(0, 10));
+  parser.feed(before.substr(0, 10));
   EXPECT_EQ(names().size(), 101U);
 }
 

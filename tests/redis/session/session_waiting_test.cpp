@@ -71,7 +71,7 @@ TEST_F(SessionWaitingTest, APermanentFailureIsOneWarningAndRefusesAcquires) {
   bring_up();
   for (int attempt = 0; attempt < 3; ++attempt) {
     session.failed(Failure{true, "user or password is wrong"}, now);
-    spoken = {};
+    parser = {};
     submit(Verb::acquire, "k");
     drain();
     connect_after_pause();

@@ -59,16 +59,16 @@ TEST_F(PrometheusTest, CountersAndGaugesStayRightWhenEventsAreDropped) {
 }
 
 TEST_F(PrometheusTest, AScrapeShowsAnOutage) {
-  latchkey::tests::Weather weather;
+  latchkey::tests::Faults faults;
   auto backend =
-      std::make_unique<latchkey::tests::LinkedBackend>(weather, std::vector<Connection>{{}});
+      std::make_unique<latchkey::tests::LinkedBackend>(faults, std::vector<Connection>{{}});
   latchkey::tests::LinkedBackend& link = *backend;
   const Locks linked(std::move(backend), {.listener = &listener_});
   const auto pay = [&](int id) {
     LOCKED("prometheus pay:{id}", LockType::REENTRANT, 10ms, 10s)
         .in(linked)
         .named<"pay">() AROUND(id) {
-      weather.silent = true;
+      faults.silent = true;
     };
   };
   const auto scrape = [&] {
@@ -79,11 +79,11 @@ TEST_F(PrometheusTest, AScrapeShowsAnOutage) {
   EXPECT_THAT(scrape(), HasSubstr("latchkey_backend_up" + server + " 1\n"));
   EXPECT_THROW(pay(1), ReleaseUnconfirmed);
   EXPECT_THROW(pay(2), BackendUnavailable);
-  weather.silent = false;
-  weather.refusing = true;
+  faults.silent = false;
+  faults.refusing = true;
   EXPECT_THROW(pay(3), BackendRefused);  // what came of the second is still being given back
-  weather.refusing = false;
-  link.tell(Notification::Kind::link_down, {}, "the cable");
+  faults.refusing = false;
+  link.notify(Notification::Kind::link_down, {}, "the cable");
   const std::string text = scrape();
   const std::string place = R"({method="pay",)";
   const auto outcome = [&](const char* what, int count) {
@@ -99,7 +99,7 @@ TEST_F(PrometheusTest, AScrapeShowsAnOutage) {
   EXPECT_THAT(text, HasSubstr("latchkey_holds" + place + "template=\"prometheus pay:{id}\"} 0\n"));
   EXPECT_THAT(text, HasSubstr("latchkey_backend_up" + server + " 0\n"));
   EXPECT_THAT(text, HasSubstr("latchkey_reconnects_total" + server + " 0\n"));
-  link.tell(Notification::Kind::link_up);
+  link.notify(Notification::Kind::link_up);
   const std::string after = scrape();
   EXPECT_THAT(after, HasSubstr("latchkey_backend_up" + server + " 1\n"));
   EXPECT_THAT(after, HasSubstr("latchkey_reconnects_total" + server + " 1\n"));

@@ -53,28 +53,28 @@ TEST(SimpleBackend, ExceptionsAreIgnoranceAndRefusedIsANo) {
     if (request.key == "no") throw SimpleBackend::Refused("the table is read-only");
     throw 42;
   });
-  const auto ask = [&](const char* key) {
+  const auto acquire = [&](const char* key) {
     return broken.acquire(key, LockType::REENTRANT, broken.fresh_id(), lease);
   };
-  EXPECT_EQ(ask("late").kind, Kind::unknown);
-  EXPECT_EQ(ask("late").text, "no answer within 2 s");
-  EXPECT_EQ(ask("no").kind, Kind::refused);
-  EXPECT_EQ(ask("no").text, "the table is read-only");
-  EXPECT_EQ(ask("odd").kind, Kind::unknown);
-  EXPECT_EQ(ask("odd").text, "the backend threw something that is no std::exception");
+  EXPECT_EQ(acquire("late").kind, Kind::unknown);
+  EXPECT_EQ(acquire("late").text, "no answer within 2 s");
+  EXPECT_EQ(acquire("no").kind, Kind::refused);
+  EXPECT_EQ(acquire("no").text, "the table is read-only");
+  EXPECT_EQ(acquire("odd").kind, Kind::unknown);
+  EXPECT_EQ(acquire("odd").text, "the backend threw something that is no std::exception");
 }
 
 TEST(SimpleBackend, WhatIsNotWrittenIsNotOffered) {
   Probe plain = over([](const Request&) {});
   EXPECT_EQ(plain.downgrade("k", plain.fresh_id(), lease).kind, Kind::refused);
-  const Outcome refused = plain.tell(Verb::force_release, "k");
+  const Outcome refused = plain.send(Verb::force_release, "k");
   EXPECT_EQ(refused.kind, Kind::refused);
   EXPECT_EQ(refused.text, "force_release is not offered");
-  EXPECT_EQ(plain.tell(Verb::acquire_all, "").kind, Kind::refused);
-  EXPECT_EQ(plain.tell(Verb::list, "*").kind, Kind::refused);
-  EXPECT_EQ(plain.tell(Verb::subscribe, "k").kind, Kind::granted);
-  EXPECT_EQ(plain.tell(Verb::verify, "k").kind, Kind::granted);
-  EXPECT_EQ(plain.tell(Verb::leave, "k").kind, Kind::gone) << "the default releases";
+  EXPECT_EQ(plain.send(Verb::acquire_all, "").kind, Kind::refused);
+  EXPECT_EQ(plain.send(Verb::list, "*").kind, Kind::refused);
+  EXPECT_EQ(plain.send(Verb::subscribe, "k").kind, Kind::granted);
+  EXPECT_EQ(plain.send(Verb::verify, "k").kind, Kind::granted);
+  EXPECT_EQ(plain.send(Verb::leave, "k").kind, Kind::gone) << "the default releases";
 }
 
 TEST(SimpleBackend, KeysRunAtOnceAndOneKeyNever) {
@@ -151,8 +151,8 @@ TEST(SimpleBackend, AForkedChildStartsEmpty) {
       backend.forget_parent();
       backend.drive(Parker::mine(), Clock::system().now());
       probe.backend().forget_parent();
-      const bool told = probe.tell(Verb::inspect, "k").kind == Kind::granted;
-      ::_exit(told ? 0 : 1);
+      const bool granted = probe.send(Verb::inspect, "k").kind == Kind::granted;
+      ::_exit(granted ? 0 : 1);
     }
     backend.forget_parent();  // the request goes with this scope
     return forked;

@@ -61,7 +61,8 @@ TEST(Clock, NobodySleepsLongerThanASecondWithoutALookAtTheBootTime) {
   Clock& clock = Clock::system();
   std::atomic<bool> back = false;
   std::thread helper([&] {
-    for (int turn = 0; turn < 500 && !back; ++turn) std::this_thread::sleep_for(milliseconds(10));
+    for (int round = 0; round < 500 && !back; ++round)
+      std::this_thread::sleep_for(milliseconds(10));
     condition.notify_all();  // so that it does not hang where it fails
   });
   const auto began = clock.now();

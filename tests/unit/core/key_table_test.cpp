@@ -88,7 +88,7 @@ TEST(KeyTable, VisitsEverythingALittleAtATime) {
     table.insert(key, hash_key(key));
     missing.insert(key);
   }
-  for (int turn = 0; turn < 1'024; ++turn) {
+  for (int round = 0; round < 1'024; ++round) {
     table.visit_some([&](Record& record) { missing.erase(std::string(record.key)); });
   }
   EXPECT_TRUE(missing.empty());

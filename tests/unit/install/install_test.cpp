@@ -81,12 +81,12 @@ TEST(Connect, SaysWhichSchemesItKnows) {
   EXPECT_NE(bare.find("no scheme before a colon"), std::string::npos) << bare;
 }
 
-latchkey::tests::Weather weather;
+latchkey::tests::Faults faults;
 
 TEST(Connect, UsesWhatWasRegistered) {
   latchkey::register_backend("install-test", [](std::string_view, const latchkey::Options&) {
     return std::unique_ptr<latchkey::Backend>(
-        std::make_unique<latchkey::tests::FailingBackend>(weather));
+        std::make_unique<latchkey::tests::FailingBackend>(faults));
   });
   EXPECT_EQ(Locks::connect("install-test:x").describe(), "failing");
 }

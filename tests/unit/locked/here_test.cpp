@@ -231,10 +231,10 @@ TEST_F(Here, AnErrorNamesTheScopeAndItsKeyTemplate) {
 }
 
 TEST_F(Here, AReleaseOfAHoldIsNoBodyThatRan) {
-  latchkey::tests::Weather weather;
-  const latchkey::Locks failing(std::make_unique<latchkey::tests::FailingBackend>(weather), {});
+  latchkey::tests::Faults faults;
+  const latchkey::Locks failing(std::make_unique<latchkey::tests::FailingBackend>(faults), {});
   auto hold = LOCKED("k").in(failing)HERE();
-  weather.silent = true;
+  faults.silent = true;
   try {
     hold.release();
     FAIL() << "nobody confirmed it";

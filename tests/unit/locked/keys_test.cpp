@@ -132,7 +132,7 @@ TEST_F(KeysTest, OppositeDirectionsNeverDeadlock) {
   const Locks real = Locks::connect("memory:");
   int money[2] = {100, 100};
   const auto transfer = [&](int from, int to) {
-    for (int turn = 0; turn < 300; ++turn) {
+    for (int round = 0; round < 300; ++round) {
       LOCKED(KEYS("account:{0}", "account:{1}"), LockType::WRITE, forever, 30s)
           .in(real)AROUND(from, to) {
         --money[from];

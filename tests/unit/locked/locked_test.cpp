@@ -280,14 +280,14 @@ TEST_F(Locked, KeepsTheKeyForWhatRemainsOfHoldFor) {
 }
 
 TEST_F(Locked, SaysWhenNobodyCanTell) {
-  latchkey::tests::Weather weather;
-  const latchkey::Locks failing(std::make_unique<latchkey::tests::FailingBackend>(weather));
-  weather.silent = true;
+  latchkey::tests::Faults faults;
+  const latchkey::Locks failing(std::make_unique<latchkey::tests::FailingBackend>(faults));
+  faults.silent = true;
   const auto call = [&] {
     LOCKED("k", LockType::REENTRANT, 10ms).in(failing)AROUND() { FAIL(); };
   };
   EXPECT_THROW(call(), latchkey::BackendUnavailable);
-  weather.silent = false;
+  faults.silent = false;
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ class OrderGraphTest : public ::testing::Test {
 };
 
 TEST_F(OrderGraphTest, SaysNothingOfOneOrder) {
-  for (int turn = 0; turn < 3; ++turn) {
+  for (int round = 0; round < 3; ++round) {
     EXPECT_EQ(take("a", "b"), std::nullopt);
     EXPECT_EQ(take("b", "c"), std::nullopt);
     EXPECT_EQ(take("a", "c"), std::nullopt);

@@ -54,7 +54,7 @@ class Strategies : public ::testing::Test {
  protected:
   void make_busy() { other_.emplace(locks_.with_owner(latchkey::Owner::make()).acquire("k", {})); }
 
-  latchkey::tests::Weather weather_;
+  latchkey::tests::Faults faults_;
   latchkey::Locks locks_ = latchkey::Locks::connect("memory:");
   latchkey::testing::ScopedLocks scope_{locks_};
   std::optional<latchkey::Hold> other_;
@@ -149,8 +149,8 @@ TEST_F(Strategies, RunUnlockedRunsWithoutAHold) {
 }
 
 TEST_F(Strategies, UnavailableIsNotATimeout) {
-  const latchkey::Locks failing(std::make_unique<latchkey::tests::FailingBackend>(weather_));
-  weather_.silent = true;
+  const latchkey::Locks failing(std::make_unique<latchkey::tests::FailingBackend>(faults_));
+  faults_.silent = true;
   const int result = BUSY_CALL.in(failing)
                          .on_timeout(latchkey::skip_with(-1))
                          .on_unavailable(latchkey::skip_with(-2)) AROUND() {
@@ -162,37 +162,37 @@ TEST_F(Strategies, UnavailableIsNotATimeout) {
   };
   EXPECT_THROW(raising(), latchkey::BackendUnavailable);
   EXPECT_EQ(ran_, 0);
-  weather_.silent = false;
+  faults_.silent = false;
 }
 
 TEST_F(Strategies, AnUnconfirmedReleaseFollowsOnLost) {
-  const latchkey::Locks failing(std::make_unique<latchkey::tests::FailingBackend>(weather_));
+  const latchkey::Locks failing(std::make_unique<latchkey::tests::FailingBackend>(faults_));
   const auto raising = [&] {
     return BUSY_CALL.in(failing)AROUND() {
-      weather_.silent = true;
+      faults_.silent = true;
       return ++ran_;
     };
   };
   EXPECT_THROW(raising(), latchkey::BackendUnavailable);
   EXPECT_EQ(ran_, 1);
-  weather_.silent = false;
+  faults_.silent = false;
   latchkey::tests::Recorder recorder(false);
-  const latchkey::Locks heard(std::make_unique<latchkey::tests::FailingBackend>(weather_),
+  const latchkey::Locks heard(std::make_unique<latchkey::tests::FailingBackend>(faults_),
                               {.listener = &recorder});
   const int reported = LOCKED("another").in(heard).on_lost(latchkey::report) AROUND() {
-    weather_.silent = true;
+    faults_.silent = true;
     return ++ran_;
   };
   EXPECT_EQ(reported, 2);
-  weather_.silent = false;
+  faults_.silent = false;
   const int too_slow =
       LOCKED("a third").in(heard).on_lost(latchkey::report).hold_for(1ms) AROUND() {
     std::this_thread::sleep_for(2ms);
-    weather_.silent = true;
+    faults_.silent = true;
     return ++ran_;
   };
   EXPECT_EQ(too_slow, 3);
-  weather_.silent = false;
+  faults_.silent = false;
   ASSERT_TRUE(recorder.await(latchkey::Event::Kind::unlock_error, 2));
   EXPECT_EQ(recorder.of(latchkey::Event::Kind::unlock_error).front().key, "another");
   EXPECT_EQ(recorder.of(latchkey::Event::Kind::unlock_error).back().key, "a third");

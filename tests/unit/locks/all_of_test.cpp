@@ -252,18 +252,18 @@ TEST_F(AllOfTest, AHoldKeepsItsPlacesAlive) {
 }
 
 TEST(AllOf, ABackendThatNobodyCanReachIsUnavailable) {
-  tests::Weather weather;
-  const Locks locks(std::make_unique<tests::FailingBackend>(weather));
+  tests::Faults faults;
+  const Locks locks(std::make_unique<tests::FailingBackend>(faults));
   Lock all = locks.all_of({locks.lock("a"), locks.lock("b")});
-  weather.silent = true;
+  faults.silent = true;
   EXPECT_THROW(static_cast<void>(all.try_acquire()), BackendUnavailable);
-  weather.silent = false;
-  weather.refusing = true;
+  faults.silent = false;
+  faults.refusing = true;
   Lock others = locks.all_of({locks.lock("c"), locks.lock("d")});
   EXPECT_THROW(static_cast<void>(others.try_acquire()), BackendRefused);
-  weather.refusing = false;
+  faults.refusing = false;
   Hold hold = all.acquire(10s, 30s);
-  weather.silent = true;
+  faults.silent = true;
   EXPECT_THROW(hold.release(), BackendUnavailable);
 }
 

@@ -101,7 +101,7 @@ class Opposite : public ::testing::TestWithParam<const char*> {
  protected:
   static Locks open(const char* how) {
     if (std::string_view(how) == "memory") return Locks::connect("memory:");
-    static tests::Weather fair;
+    static tests::Faults fair;
     return Locks(std::make_unique<tests::FailingBackend>(fair));
   }
 };
@@ -116,7 +116,7 @@ TEST_P(Opposite, DirectionsNeverDeadlock) {
   const int turns = std::string_view(GetParam()) == "memory" ? 500 : 40;
   const auto transfer = [&](int from, int to) {
     Lock both = locks.all_of({locks.lock(std::to_string(from)), locks.lock(std::to_string(to))});
-    for (int turn = 0; turn < turns; ++turn) {
+    for (int round = 0; round < turns; ++round) {
       const Hold hold = both.acquire(forever, 30s);
       --money[from];
       ++money[to];

@@ -72,9 +72,9 @@ TEST(CancelBeforeTheCall, NoBackendIsAsked) {
   stop.request_stop();
   Attempt made;
   made.cancel = stop.get_token();
-  tests::Weather weather;
-  weather.silent = true;
-  const Locks simple(std::make_unique<tests::FailingBackend>(weather));
+  tests::Faults faults;
+  faults.silent = true;
+  const Locks simple(std::make_unique<tests::FailingBackend>(faults));
   EXPECT_THROW(static_cast<void>(simple.try_acquire("k", made)), Cancelled);
   const Locks quorum = Locks::connect("quorum:memory:c1 memory:c2 memory:c3");
   EXPECT_THROW(static_cast<void>(quorum.try_acquire("k", made)), Cancelled);
@@ -111,12 +111,12 @@ TEST_P(CancelTest, RacesWithTheEndOfTheWait) {
   const Locks real = Locks::connect("memory:");
   const LockType blocking = GetParam() == LockType::READ ? LockType::WRITE : GetParam();
   const Hold theirs = real.with_owner(Owner::make()).lock("k", blocking).acquire();
-  for (int turn = 0; turn < 100; ++turn) {
+  for (int round = 0; round < 100; ++round) {
     std::stop_source stop;
     Attempt made = attempt(stop);
     made.wait = 1ms;
     std::thread canceller([&] {
-      std::this_thread::sleep_for(std::chrono::microseconds(900 + 3 * turn));
+      std::this_thread::sleep_for(std::chrono::microseconds(900 + 3 * round));
       stop.request_stop();
     });
     try {

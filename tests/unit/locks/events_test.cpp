@@ -121,7 +121,7 @@ TEST_F(EventsTest, NameNobodyWhereALockIsKept) {
 }
 
 TEST_F(EventsTest, AllComeBeforeAFlushReturns) {
-  for (int turn = 0; turn < 100; ++turn) deposit(locks, turn, [] {});
+  for (int round = 0; round < 100; ++round) deposit(locks, round, [] {});
   ASSERT_TRUE(locks.flush(10s));
   EXPECT_EQ(recorder.count(Kind::released), 100U);
   EXPECT_TRUE(Locks::connect("memory:").flush(0ms)) << "nobody listens";

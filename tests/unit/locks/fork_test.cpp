@@ -168,7 +168,7 @@ TEST_F(ForkTest, Renewing) {
   for (int number = 0; number < 50; ++number) {
     holds.push_back(quick.lock("k" + std::to_string(number)).acquire());
   }
-  for (int turn = 0; turn < 20; ++turn) {
+  for (int round = 0; round < 20; ++round) {
     EXPECT_EQ(in_child([&](Findings& findings) {
                 CHILD_EXPECT(findings, holds[7].lost());
                 const Hold mine = quick.lock("mine").acquire();
@@ -186,10 +186,10 @@ TEST_F(ForkTest, ThreadsThatLockAndEndMeanwhile) {
   std::vector<std::thread> threads;
   for (int number = 0; number < 4; ++number) {
     threads.emplace_back([&, number] {
-      for (int turn = 0; !leave; ++turn) {
-        Lock lock = locks->lock("k" + std::to_string(turn % 3),
+      for (int round = 0; !leave; ++round) {
+        Lock lock = locks->lock("k" + std::to_string(round % 3),
                                 number == 0 ? LockType::FAIR : LockType::REENTRANT);
-        if (turn % 16 == 0) {
+        if (round % 16 == 0) {
           std::thread([&] { const std::scoped_lock guard{lock}; }).join();
         } else {
           const std::scoped_lock guard{lock};
@@ -198,7 +198,7 @@ TEST_F(ForkTest, ThreadsThatLockAndEndMeanwhile) {
     });
   }
   const Hold hold = locks->lock("held").acquire();
-  for (int turn = 0; turn < 40; ++turn) {
+  for (int round = 0; round < 40; ++round) {
     const std::string found = in_child([&](Findings& findings) {
       CHILD_EXPECT(findings, hold.lost());
       CHILD_EXPECT(findings, !locks->lock("held").try_lock());

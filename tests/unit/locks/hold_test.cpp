@@ -175,8 +175,8 @@ TEST_F(HoldTest, AReleaseDoesNotRequestAStop) {
 
 TEST_F(HoldTest, FencingTokensRise) {
   std::uint64_t last = 0;
-  for (int turn = 0; turn < 200; ++turn) {
-    Hold hold = (turn % 2 == 0 ? locks : another()).lock("k", LockType::FENCED).acquire();
+  for (int round = 0; round < 200; ++round) {
+    Hold hold = (round % 2 == 0 ? locks : another()).lock("k", LockType::FENCED).acquire();
     ASSERT_GT(hold.fencing_token().value_or(0), last);
     last = *hold.fencing_token();
   }

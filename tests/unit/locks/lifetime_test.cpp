@@ -21,7 +21,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using tests::FailingBackend;
-using tests::Weather;
+using tests::Faults;
 using Kind = Event::Kind;
 
 TEST(LifetimeTest, AHoldOutlivesItsLocksAndItsLock) {
@@ -47,7 +47,7 @@ TEST(LifetimeTest, AHoldOutlivesItsLocksAndItsLock) {
 }
 
 TEST(LifetimeTest, ManyHoldsGoInAnyOrderOnAnyThread) {
-  for (int turn = 0; turn < 50; ++turn) {
+  for (int round = 0; round < 50; ++round) {
     std::optional<Locks> locks = Locks::connect("memory:");
     std::vector<Hold> holds;
     for (int number = 0; number < 8; ++number) {
@@ -84,7 +84,7 @@ TEST(LifetimeTest, TheLastReferenceMayGoWithinAListener) {
   listener.locks = Locks::connect("memory:", {.listener = &listener});
   listener.hold = listener.locks->lock("k").acquire();
   listener.locks->lock("nobody's").unlock();
-  for (int turn = 0; turn < 10; ++turn) listener.locks->lock("other").acquire().release();
+  for (int round = 0; round < 10; ++round) listener.locks->lock("other").acquire().release();
   listener.go_on.set_value();
   ASSERT_EQ(listener.done.get_future().wait_for(tests::patience), std::future_status::ready);
   std::this_thread::sleep_for(20ms);  // it has returned, most times
@@ -104,12 +104,12 @@ TEST(LifetimeTest, TheLastReferenceMayGoWithinAStopCallback) {
 }
 
 TEST(LifetimeTest, LocksMayGoWhileTheTimerWorks) {
-  for (int turn = 0; turn < 20; ++turn) {
+  for (int round = 0; round < 20; ++round) {
     const Locks locks = Locks::connect("memory:", {.watchdog = 30ms});
     for (int number = 0; number < 20; ++number) {
       locks.with_owner(Owner::make()).lock("k" + std::to_string(number)).lock();
     }
-    std::this_thread::sleep_for(std::chrono::microseconds(9'000 + 100 * turn));
+    std::this_thread::sleep_for(std::chrono::microseconds(9'000 + 100 * round));
   }
 }
 
@@ -138,13 +138,13 @@ TEST(LifetimeTest, NoThreadRunsBeforeTheFirstHoldAndNoneIsLeft) {
 // The listener was told through a space that had gone with its last hold.
 TEST(LifetimeTest, TheLastHoldsFailedReleaseIsTold) {
   tests::Recorder recorder;
-  Weather weather;
+  Faults faults;
   std::optional<Hold> hold;
   {
-    const Locks locks{std::make_unique<FailingBackend>(weather), {.listener = &recorder}};
+    const Locks locks{std::make_unique<FailingBackend>(faults), {.listener = &recorder}};
     hold = locks.lock("k").acquire();
   }
-  weather.silent = true;
+  faults.silent = true;
   hold.reset();
   ASSERT_TRUE(recorder.await(Kind::unlock_error));
   const Event event = recorder.of(Kind::unlock_error)[0];
@@ -157,14 +157,14 @@ TEST(LifetimeTest, TheLastHoldsFailedReleaseIsTold) {
 
 // The space went with its Locks under a thread that still waited for its release.
 TEST(LifetimeTest, LocksMayGoWhileAHoldIsBeingReleased) {
-  Weather weather;
-  std::optional<Locks> locks{std::in_place, std::make_unique<FailingBackend>(weather)};
+  Faults faults;
+  std::optional<Locks> locks{std::in_place, std::make_unique<FailingBackend>(faults)};
   Hold hold = locks->lock("k").acquire();
-  weather.releases_hang = true;
+  faults.releases_hang = true;
   std::thread releasing([&] { EXPECT_TRUE(hold.release()); });
-  ASSERT_TRUE(tests::eventually([&] { return weather.hanging == 1; }));
+  ASSERT_TRUE(tests::eventually([&] { return faults.hanging == 1; }));
   locks.reset();
-  weather.releases_hang = false;
+  faults.releases_hang = false;
   releasing.join();
 }
 

@@ -101,7 +101,7 @@ TEST(ListenerTest, ThatThrowsHarmsNobody) {
     std::atomic<int> told{0};
   } listener;
   const Locks locks = Locks::connect("memory:", {.listener = &listener});
-  for (int turn = 0; turn < 10; ++turn) locks.lock("k").acquire().release();
+  for (int round = 0; round < 10; ++round) locks.lock("k").acquire().release();
   EXPECT_TRUE(tests::eventually([&] { return listener.told == 30; }));
 }
 
@@ -113,7 +113,7 @@ TEST(ListenerTest, ThatBlocksHarmsNobodyAndLearnsHowMuchItMissed) {
     locks.lock("first").unlock();
     ASSERT_TRUE(tests::eventually([&] { return listener.entered(); }));
     Lock lock = locks.lock("k");
-    for (int turn = 0; turn < 3'000; ++turn) {
+    for (int round = 0; round < 3'000; ++round) {
       lock.lock();
       lock.unlock();
     }
@@ -146,7 +146,7 @@ TEST(ListenerTest, LearnsOfMissedEventsWhereTheyAreMissing) {
     const Locks locks = Locks::connect("memory:", {.listener = &listener});
     locks.lock("first").unlock();
     ASSERT_TRUE(tests::eventually([&] { return listener.entered(); }));
-    for (int turn = 0; turn < 1'500; ++turn) locks.lock("k").acquire().release();
+    for (int round = 0; round < 1'500; ++round) locks.lock("k").acquire().release();
     listener.open();
   }
   const auto dropped = listener.recorder.of(Kind::dropped);
@@ -168,7 +168,7 @@ TEST(ListenerTest, IsToldEverythingBeforeACloseReturnsAndNothingAfterwards) {
   auto listener = std::make_unique<tests::Recorder>();
   const Locks locks = Locks::connect("memory:", {.listener = listener.get()});
   Hold late = locks.lock("late").acquire();
-  for (int turn = 0; turn < 100; ++turn) locks.lock("k").acquire().release();
+  for (int round = 0; round < 100; ++round) locks.lock("k").acquire().release();
   locks.close(0ms);
   EXPECT_EQ(listener->count(Kind::released), 100U);
   EXPECT_EQ(listener->count(Kind::lost), 1U);

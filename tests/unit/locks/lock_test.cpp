@@ -60,7 +60,7 @@ TEST_F(LockTest, ScopedLockOfSeveralInAnyOrderNeverDeadlocks) {
   int counter = 0;
   const auto work = [&](const char* first, const char* second, const char* third) {
     Lock a = locks.lock(first), b = locks.lock(second), c = locks.lock(third);
-    for (int turn = 0; turn < 200; ++turn) {
+    for (int round = 0; round < 200; ++round) {
       const std::scoped_lock guard{a, b, c};
       ++counter;
     }
@@ -92,7 +92,7 @@ TEST_F(LockTest, OneHandleServesManyThreads) {
   std::vector<std::thread> threads;
   for (int number = 0; number < 4; ++number) {
     threads.emplace_back([&] {
-      for (int turn = 0; turn < 500; ++turn) {
+      for (int round = 0; round < 500; ++round) {
         const std::scoped_lock guard{lock};
         ++counter;
       }

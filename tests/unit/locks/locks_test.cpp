@@ -99,8 +99,8 @@ TEST(LocksTest, OptionsOutOfRangeAreNamed) {
 }
 
 TEST(LocksTest, ATypeThatIsNotOfferedIsRefusedBeforeAnythingIsAsked) {
-  tests::Weather weather;
-  const Locks locks{std::make_unique<tests::FailingBackend>(weather)};
+  tests::Faults faults;
+  const Locks locks{std::make_unique<tests::FailingBackend>(faults)};
   EXPECT_EQ(sentence_of<std::invalid_argument>(
                 [&] { static_cast<void>(locks.lock("k", LockType::FAIR)); }),
             "failing offers no FAIR locks");

@@ -62,7 +62,7 @@ TEST_F(ThreadEndTest, SharedLocksAreReportedToo) {
 TEST_F(ThreadEndTest, WhatWasUnlockedIsNotReported) {
   std::thread([&] {
     Lock lock = locks.lock("k");
-    for (int turn = 0; turn < 3; ++turn) {
+    for (int round = 0; round < 3; ++round) {
       const std::scoped_lock guard{lock};
       EXPECT_TRUE(lock.try_lock());
       lock.unlock();

@@ -115,21 +115,22 @@ TEST(LockTable, DoesWhatTheNaiveModelDoes) {
     for (int step = 0; step < 300; ++step) {
       SCOPED_TRACE("step " + std::to_string(step));
       now += world.step();
-      const Request ask = world.request();
-      SCOPED_TRACE(std::string(to_string(ask.verb)) + ' ' + std::string(to_string(ask.type)) +
-                   " of " + std::string(ask.key) + " by " + std::to_string(ask.id.number));
-      const auto expected = model.apply(ask, now);
-      const Outcome outcome = table.apply(ask, now);
+      const Request request = world.request();
+      SCOPED_TRACE(std::string(to_string(request.verb)) + ' ' +
+                   std::string(to_string(request.type)) + " of " + std::string(request.key) +
+                   " by " + std::to_string(request.id.number));
+      const auto expected = model.apply(request, now);
+      const Outcome outcome = table.apply(request, now);
       ASSERT_EQ(outcome.kind, expected.kind);
       EXPECT_EQ(outcome.retry_after, expected.retry_after);
-      if (outcome.kind == Kind::granted && ask.type == LockType::FENCED &&
-          ask.verb == Verb::acquire) {
+      if (outcome.kind == Kind::granted && request.type == LockType::FENCED &&
+          request.verb == Verb::acquire) {
         // A holder's token stays; every other one is larger than all before.
         const bool known = tokens.contains(outcome.token);
         EXPECT_TRUE(known || tokens.empty() || outcome.token > *tokens.rbegin());
         tokens.insert(outcome.token);
       }
-      expect_same_state(table, model, ask, now);
+      expect_same_state(table, model, request, now);
       if (::testing::Test::HasFailure()) return;
     }
   }
@@ -138,19 +139,19 @@ TEST(LockTable, DoesWhatTheNaiveModelDoes) {
 TEST(LockTable, FindsAHoldOfItsOwnTypeOnly) {
   LockTable table;
   const LockType read = LockType::READ, write = LockType::WRITE;
-  const auto ask = [&](Verb verb, LockType type) {
+  const auto send = [&](Verb verb, LockType type) {
     return table.apply(about(verb, "a", 1, type), start).kind;
   };
-  EXPECT_EQ(ask(Verb::acquire, write), Kind::granted);
+  EXPECT_EQ(send(Verb::acquire, write), Kind::granted);
   for (const Verb verb : {Verb::renew, Verb::verify, Verb::release, Verb::leave}) {
-    EXPECT_EQ(ask(verb, read), Kind::gone) << to_string(verb) << " of a WRITE as READ";
+    EXPECT_EQ(send(verb, read), Kind::gone) << to_string(verb) << " of a WRITE as READ";
   }
-  EXPECT_EQ(ask(Verb::downgrade, write), Kind::granted);
+  EXPECT_EQ(send(Verb::downgrade, write), Kind::granted);
   for (const Verb verb : {Verb::renew, Verb::verify, Verb::release}) {
-    EXPECT_EQ(ask(verb, write), Kind::gone) << to_string(verb) << " of a READ as WRITE";
+    EXPECT_EQ(send(verb, write), Kind::gone) << to_string(verb) << " of a READ as WRITE";
   }
-  EXPECT_EQ(ask(Verb::verify, read), Kind::granted);
-  EXPECT_EQ(ask(Verb::leave, write), Kind::granted) << "leave ends whatever came of a WRITE";
+  EXPECT_EQ(send(Verb::verify, read), Kind::granted);
+  EXPECT_EQ(send(Verb::leave, write), Kind::granted) << "leave ends whatever came of a WRITE";
   EXPECT_EQ(table.size(), 0U);
 }
 

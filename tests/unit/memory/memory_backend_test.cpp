@@ -73,7 +73,7 @@ TEST(MemoryBackend, ADriverAsleepIsWokenByANotification) {
   for (int round = 0; round < 200; ++round) {
     const HoldId id = holder.fresh_id();
     ASSERT_EQ(holder.acquire("k", LockType::WRITE, id, lease).kind, Kind::granted);
-    ASSERT_EQ(waiter.tell(Verb::subscribe, "k", LockType::WRITE).kind, Kind::granted);
+    ASSERT_EQ(waiter.send(Verb::subscribe, "k", LockType::WRITE).kind, Kind::granted);
     std::vector<Probe::Note> heard;
     std::thread asleep([&] {
       // A drive may end for an unpark that was meant for what its thread did before.
@@ -84,7 +84,7 @@ TEST(MemoryBackend, ADriverAsleepIsWokenByANotification) {
     });
     // At every second round the release comes when the driver is surely asleep.
     EXPECT_TRUE(round % 2 != 0 || clock.await_sleepers(1));
-    ASSERT_EQ(holder.tell(Verb::release, "k", LockType::WRITE, id).kind, Kind::granted);
+    ASSERT_EQ(holder.send(Verb::release, "k", LockType::WRITE, id).kind, Kind::granted);
     asleep.join();
     EXPECT_EQ(heard.size(), 1U);
   }
@@ -95,22 +95,22 @@ TEST(MemoryBackend, AClosedConnectionHearsNothingAndLeavesNothing) {
   const HoldId id = one.fresh_id();
   {
     Probe listener = connect("memory:t-closed");
-    EXPECT_EQ(listener.tell(Verb::subscribe, "k").kind, Kind::granted);
+    EXPECT_EQ(listener.send(Verb::subscribe, "k").kind, Kind::granted);
     EXPECT_EQ(memory_records(one.backend()), 1U);
   }
   EXPECT_EQ(memory_records(one.backend()), 0U);
   EXPECT_EQ(one.acquire("k", LockType::WRITE, id, lease).kind, Kind::granted);
-  EXPECT_EQ(one.tell(Verb::release, "k", LockType::WRITE, id).kind, Kind::granted);
+  EXPECT_EQ(one.send(Verb::release, "k", LockType::WRITE, id).kind, Kind::granted);
   EXPECT_EQ(memory_records(one.backend()), 0U);
 }
 
 TEST(MemoryBackend, AFloodOfNotificationsBecomesOneWord) {
   Probe one = connect("memory:t-flood"), slow = connect("memory:t-flood");
-  EXPECT_EQ(slow.tell(Verb::subscribe, "k").kind, Kind::granted);
+  EXPECT_EQ(slow.send(Verb::subscribe, "k").kind, Kind::granted);
   for (int round = 0; round < 5'000; ++round) {
     const HoldId id = one.fresh_id();
     one.acquire("k", LockType::REENTRANT, id, lease);
-    one.tell(Verb::release, "k", LockType::REENTRANT, id);
+    one.send(Verb::release, "k", LockType::REENTRANT, id);
   }
   const auto notes = slow.notes();
   ASSERT_EQ(notes.size(), 4'097U);
@@ -138,14 +138,14 @@ struct Guarded {
 
 void visit(Probe& mine, std::string_view key, LockType type, Guarded& guarded) {
   const HoldId id = mine.fresh_id();
-  mine.tell(Verb::subscribe, key, type, id);
+  mine.send(Verb::subscribe, key, type, id);
   while (mine.acquire(key, type, id, lease, lease).kind != Kind::granted) {
     const auto poll = Clock::system().now() + milliseconds(50);
     mine.backend().drive(Parker::mine(), poll);
   }
   type == LockType::READ ? guarded.read() : guarded.write();
-  mine.tell(Verb::release, key, type, id);
-  mine.tell(Verb::unsubscribe, key, type, id);
+  mine.send(Verb::release, key, type, id);
+  mine.send(Verb::unsubscribe, key, type, id);
 }
 
 /// One connection each, all types, few keys.
@@ -184,7 +184,7 @@ TEST(MemoryBackend, ASteadyStateAllocatesNothing) {
     const HoldId id = one.fresh_id();
     one.acquire(key, LockType::FENCED, id, lease);
     one.renew(key, LockType::FENCED, id, lease);
-    one.tell(Verb::release, key, LockType::FENCED, id);
+    one.send(Verb::release, key, LockType::FENCED, id);
   };
   for (int warm = 0; warm < 1'000; ++warm) round();
   const std::size_t before = ::mallinfo2().uordblks;
@@ -205,14 +205,14 @@ TEST(MemoryBackend, AfterAForkTheParentHoldsAndTheChildIsBusy) {
   Probe one = connect("memory:t-fork");
   const HoldId id = one.fresh_id();
   ASSERT_EQ(one.acquire("held", LockType::WRITE, id, lease).kind, Kind::granted);
-  ASSERT_EQ(one.tell(Verb::subscribe, "held", LockType::WRITE).kind, Kind::granted);
+  ASSERT_EQ(one.send(Verb::subscribe, "held", LockType::WRITE).kind, Kind::granted);
   std::atomic<bool> stop = false;
   std::thread busy([&] {  // so that forks come at any moment
     Probe mine = connect("memory:t-fork");
     while (!stop) {
       const HoldId each = mine.fresh_id();
       mine.acquire("other", LockType::WRITE, each, lease);
-      mine.tell(Verb::release, "other", LockType::WRITE, each);
+      mine.send(Verb::release, "other", LockType::WRITE, each);
     }
   });
   for (int fork = 0; fork < 20; ++fork) {
@@ -221,13 +221,13 @@ TEST(MemoryBackend, AfterAForkTheParentHoldsAndTheChildIsBusy) {
       const HoldId mine{HoldId::new_space(), 1};
       return one.acquire("held", LockType::WRITE, mine, lease).kind == Kind::busy &&
              one.acquire("free", LockType::WRITE, mine, lease).kind == Kind::granted &&
-             one.tell(Verb::release, "held", LockType::WRITE, id).kind == Kind::granted &&
+             one.send(Verb::release, "held", LockType::WRITE, id).kind == Kind::granted &&
              one.notes().empty();  // the subscription was the parent's
     }));
   }
   stop = true;
   busy.join();
-  EXPECT_EQ(one.tell(Verb::release, "held", LockType::WRITE, id).kind, Kind::granted);
+  EXPECT_EQ(one.send(Verb::release, "held", LockType::WRITE, id).kind, Kind::granted);
 }
 
 }  // namespace

@@ -23,9 +23,9 @@ TYPED_TEST_P(BackendHolds, ExclusiveTypesHaveOneHolder) {
       EXPECT_LE(*refused.retry_after, this->long_lease);
     }
     EXPECT_TRUE(refused.text.empty() || refused.text == first.text()) << refused.text;
-    EXPECT_EQ(one.tell(Verb::release, key, type, first).kind, Kind::granted);
+    EXPECT_EQ(one.send(Verb::release, key, type, first).kind, Kind::granted);
     EXPECT_EQ(other.acquire(key, type, second, this->long_lease).kind, Kind::granted);
-    EXPECT_EQ(other.tell(Verb::release, key, type, second).kind, Kind::granted);
+    EXPECT_EQ(other.send(Verb::release, key, type, second).kind, Kind::granted);
   }
 }
 
@@ -37,9 +37,9 @@ TYPED_TEST_P(BackendHolds, ReadersShareAndAWriterDoesNot) {
   EXPECT_EQ(other.acquire(this->name, LockType::READ, second, this->long_lease).kind,
             Kind::granted);
   EXPECT_EQ(other.acquire(this->name, LockType::WRITE, writer, this->long_lease).kind, Kind::busy);
-  EXPECT_EQ(one.tell(Verb::release, this->name, LockType::READ, reader).kind, Kind::granted);
+  EXPECT_EQ(one.send(Verb::release, this->name, LockType::READ, reader).kind, Kind::granted);
   EXPECT_EQ(other.acquire(this->name, LockType::WRITE, writer, this->long_lease).kind, Kind::busy);
-  EXPECT_EQ(other.tell(Verb::release, this->name, LockType::READ, second).kind, Kind::granted);
+  EXPECT_EQ(other.send(Verb::release, this->name, LockType::READ, second).kind, Kind::granted);
   EXPECT_EQ(other.acquire(this->name, LockType::WRITE, writer, this->long_lease).kind,
             Kind::granted);
   EXPECT_EQ(one.acquire(this->name, LockType::READ, one.fresh_id(), this->long_lease).kind,
@@ -62,7 +62,7 @@ TYPED_TEST_P(BackendHolds, AHolderIsGrantedAgainWithANewLease) {
       EXPECT_EQ(other.acquire(key, type, other.fresh_id(), this->lease).kind, Kind::busy);
     }
     // Granted twice is held once: one release ends it.
-    EXPECT_EQ(one.tell(Verb::release, key, type, id).kind, Kind::granted);
+    EXPECT_EQ(one.send(Verb::release, key, type, id).kind, Kind::granted);
     EXPECT_EQ(other.acquire(key, type, other.fresh_id(), this->long_lease).kind, Kind::granted);
   }
 }
@@ -76,7 +76,7 @@ TYPED_TEST_P(BackendHolds, AnotherFamilyIsBusy) {
   for (const LockType type : {LockType::READ, LockType::WRITE}) {
     EXPECT_EQ(other.acquire(this->name, type, other.fresh_id(), this->lease).kind, Kind::busy);
   }
-  EXPECT_EQ(one.tell(Verb::release, this->name, LockType::REENTRANT, plain).kind, Kind::granted);
+  EXPECT_EQ(one.send(Verb::release, this->name, LockType::REENTRANT, plain).kind, Kind::granted);
   const HoldId reader = one.fresh_id();
   EXPECT_EQ(one.acquire(this->name, LockType::READ, reader, this->long_lease).kind, Kind::granted);
   EXPECT_EQ(other.acquire(this->name, LockType::REENTRANT, other.fresh_id(), this->lease).kind,
@@ -93,7 +93,7 @@ TYPED_TEST_P(BackendHolds, ALeaseEnds) {
     this->pass(this->lease + this->unit);
     EXPECT_EQ(one.renew(key, type, late, this->lease).kind, Kind::gone);
     EXPECT_EQ(other.acquire(key, type, next, this->long_lease).kind, Kind::granted);
-    EXPECT_EQ(one.tell(Verb::release, key, type, late).kind, Kind::gone);
+    EXPECT_EQ(one.send(Verb::release, key, type, late).kind, Kind::gone);
     EXPECT_EQ(other.renew(key, type, next, this->long_lease).kind, Kind::granted);
   }
 }
@@ -121,12 +121,12 @@ TYPED_TEST_P(BackendHolds, VerifyTellsAndChangesNothing) {
     SCOPED_TRACE(to_string(type));
     const std::string key = this->store.fresh_key();
     const HoldId id = one.fresh_id();
-    EXPECT_EQ(one.tell(Verb::verify, key, type, id).kind, Kind::gone);
+    EXPECT_EQ(one.send(Verb::verify, key, type, id).kind, Kind::gone);
     EXPECT_EQ(one.acquire(key, type, id, this->lease).kind, Kind::granted);
-    EXPECT_EQ(one.tell(Verb::verify, key, type, id).kind, Kind::granted);
-    EXPECT_EQ(other.tell(Verb::verify, key, type, other.fresh_id()).kind, Kind::gone);
+    EXPECT_EQ(one.send(Verb::verify, key, type, id).kind, Kind::granted);
+    EXPECT_EQ(other.send(Verb::verify, key, type, other.fresh_id()).kind, Kind::gone);
     this->pass(this->lease + this->unit);
-    EXPECT_EQ(one.tell(Verb::verify, key, type, id).kind, Kind::gone);
+    EXPECT_EQ(one.send(Verb::verify, key, type, id).kind, Kind::gone);
   }
 }
 
@@ -136,12 +136,12 @@ TYPED_TEST_P(BackendHolds, AReleaseIsOnlyOfItsOwnId) {
     SCOPED_TRACE(to_string(type));
     const std::string key = this->store.fresh_key();
     const HoldId id = one.fresh_id();
-    EXPECT_EQ(one.tell(Verb::release, key, type, id).kind, Kind::gone);
+    EXPECT_EQ(one.send(Verb::release, key, type, id).kind, Kind::gone);
     EXPECT_EQ(one.acquire(key, type, id, this->long_lease).kind, Kind::granted);
-    EXPECT_EQ(other.tell(Verb::release, key, type, other.fresh_id()).kind, Kind::gone);
+    EXPECT_EQ(other.send(Verb::release, key, type, other.fresh_id()).kind, Kind::gone);
     EXPECT_EQ(one.renew(key, type, id, this->long_lease).kind, Kind::granted);
-    EXPECT_EQ(one.tell(Verb::release, key, type, id).kind, Kind::granted);
-    EXPECT_EQ(one.tell(Verb::release, key, type, id).kind, Kind::gone);
+    EXPECT_EQ(one.send(Verb::release, key, type, id).kind, Kind::granted);
+    EXPECT_EQ(one.send(Verb::release, key, type, id).kind, Kind::gone);
   }
 }
 
@@ -151,9 +151,9 @@ TYPED_TEST_P(BackendHolds, LeaveEndsWhateverCameOfAnAcquire) {
     SCOPED_TRACE(to_string(type));
     const std::string key = this->store.fresh_key();
     const HoldId id = one.fresh_id();
-    EXPECT_EQ(one.tell(Verb::leave, key, type, id).kind, Kind::gone);
+    EXPECT_EQ(one.send(Verb::leave, key, type, id).kind, Kind::gone);
     EXPECT_EQ(one.acquire(key, type, id, this->long_lease).kind, Kind::granted);
-    EXPECT_EQ(one.tell(Verb::leave, key, type, id).kind, Kind::granted);
+    EXPECT_EQ(one.send(Verb::leave, key, type, id).kind, Kind::granted);
     EXPECT_EQ(other.acquire(key, type, other.fresh_id(), this->long_lease).kind, Kind::granted);
   }
 }
@@ -170,7 +170,7 @@ TYPED_TEST_P(BackendHolds, DowngradeTurnsAWriteIntoARead) {
             Kind::granted);
   EXPECT_EQ(other.acquire(this->name, LockType::WRITE, other.fresh_id(), this->lease).kind,
             Kind::busy);
-  EXPECT_EQ(one.tell(Verb::release, this->name, LockType::READ, id).kind, Kind::granted);
+  EXPECT_EQ(one.send(Verb::release, this->name, LockType::READ, id).kind, Kind::granted);
 }
 
 TYPED_TEST_P(BackendHolds, LeaveOfAWriteEndsTheReadThatItHasBecome) {
@@ -179,7 +179,7 @@ TYPED_TEST_P(BackendHolds, LeaveOfAWriteEndsTheReadThatItHasBecome) {
   const HoldId id = one.fresh_id();
   EXPECT_EQ(one.acquire(this->name, LockType::WRITE, id, this->long_lease).kind, Kind::granted);
   EXPECT_EQ(one.downgrade(this->name, id, this->long_lease).kind, Kind::granted);
-  EXPECT_EQ(one.tell(Verb::leave, this->name, LockType::WRITE, id).kind, Kind::granted);
+  EXPECT_EQ(one.send(Verb::leave, this->name, LockType::WRITE, id).kind, Kind::granted);
   EXPECT_EQ(other.acquire(this->name, LockType::WRITE, other.fresh_id(), this->lease).kind,
             Kind::granted);
 }
@@ -203,16 +203,16 @@ TYPED_TEST_P(BackendHolds, AcquireAllTakesEachMemberAsItsType) {
   all.verb = Verb::acquire_all;
   all.members = members;
   all.lease = this->long_lease;
-  const Outcome busy = one.ask(all);
+  const Outcome busy = one.send(all);
   EXPECT_EQ(busy.kind, Kind::busy);
   EXPECT_EQ(busy.busy_member, 1U);
   EXPECT_FALSE(busy.text.empty());
-  EXPECT_EQ(other.tell(Verb::release, keys[1], LockType::READ, second).kind, Kind::granted);
-  const Outcome granted = one.ask(all);
+  EXPECT_EQ(other.send(Verb::release, keys[1], LockType::READ, second).kind, Kind::granted);
+  const Outcome granted = one.send(all);
   EXPECT_EQ(granted.kind, Kind::granted);
   EXPECT_GT(granted.token, 0U);
   // Asked again, since the answer may have been lost: nothing changes.
-  const Outcome again = one.ask(all);
+  const Outcome again = one.send(all);
   EXPECT_EQ(again.kind, Kind::granted);
   EXPECT_EQ(again.token, granted.token);
   for (const Member& member : members) {
@@ -221,7 +221,7 @@ TYPED_TEST_P(BackendHolds, AcquireAllTakesEachMemberAsItsType) {
               Kind::busy);
   }
   for (const Member& member : members) {
-    EXPECT_EQ(one.tell(Verb::release, member.key, member.type, member.id).kind, Kind::granted);
+    EXPECT_EQ(one.send(Verb::release, member.key, member.type, member.id).kind, Kind::granted);
   }
   const HoldId next = other.fresh_id();
   const Outcome later = other.acquire(keys[2], LockType::FENCED, next, this->long_lease);
@@ -245,14 +245,14 @@ TYPED_TEST_P(BackendHolds, AcquireAllTakesAllOrNothing) {
   all.verb = Verb::acquire_all;
   all.members = members;
   all.lease = this->long_lease;
-  const Outcome refused = one.ask(all);
+  const Outcome refused = one.send(all);
   EXPECT_EQ(refused.kind, Kind::busy);
   EXPECT_EQ(refused.busy_member, 1U);
   const HoldId passing = other.fresh_id();
   EXPECT_EQ(other.acquire(keys[0], LockType::REENTRANT, passing, this->lease).kind, Kind::granted);
-  EXPECT_EQ(other.tell(Verb::release, keys[0], LockType::REENTRANT, passing).kind, Kind::granted);
-  EXPECT_EQ(other.tell(Verb::release, keys[1], LockType::REENTRANT, blocker).kind, Kind::granted);
-  EXPECT_EQ(one.ask(all).kind, Kind::granted);
+  EXPECT_EQ(other.send(Verb::release, keys[0], LockType::REENTRANT, passing).kind, Kind::granted);
+  EXPECT_EQ(other.send(Verb::release, keys[1], LockType::REENTRANT, blocker).kind, Kind::granted);
+  EXPECT_EQ(one.send(all).kind, Kind::granted);
   for (const Member& member : members) {
     EXPECT_EQ(one.renew(member.key, member.type, member.id, this->long_lease).kind, Kind::granted);
   }

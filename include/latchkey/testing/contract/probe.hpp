@@ -41,7 +41,7 @@ class Probe final : public Sink {
   [[nodiscard]] HoldId fresh_id() noexcept { return {space_, ++last_number_}; }
 
   /// Submits, drives until it is completed, and gives the outcome.
-  Outcome ask(Request request) {
+  Outcome send(Request request) {
     Waiting waiting;
     request.context = &waiting;
     request.sent = clock_.now();
@@ -54,40 +54,40 @@ class Probe final : public Sink {
   Outcome acquire(std::string_view key, LockType type, const HoldId& id,
                   std::chrono::milliseconds lease, std::chrono::milliseconds queue_wait = {},
                   std::uint32_t tokens = 1) {
-    Request request = about(Verb::acquire, key, id, type);
+    Request request = make_request(Verb::acquire, key, id, type);
     request.lease = lease;
     request.queue_wait = queue_wait;
     request.tokens = tokens;
-    return ask(request);
+    return send(request);
   }
   Outcome renew(std::string_view key, LockType type, const HoldId& id,
                 std::chrono::milliseconds lease) {
-    Request request = about(Verb::renew, key, id, type);
+    Request request = make_request(Verb::renew, key, id, type);
     request.lease = lease;
-    return ask(request);
+    return send(request);
   }
   Outcome downgrade(std::string_view key, const HoldId& id, std::chrono::milliseconds lease) {
-    Request request = about(Verb::downgrade, key, id, LockType::WRITE);
+    Request request = make_request(Verb::downgrade, key, id, LockType::WRITE);
     request.lease = lease;
-    return ask(request);
+    return send(request);
   }
   /// verify, release, leave, subscribe, unsubscribe, force_release.
-  Outcome tell(Verb verb, std::string_view key, LockType type = LockType::REENTRANT,
+  Outcome send(Verb verb, std::string_view key, LockType type = LockType::REENTRANT,
                const HoldId& id = {}) {
-    return ask(about(verb, key, id, type));
+    return send(make_request(verb, key, id, type));
   }
   LockInfo inspect(std::string_view key) {
     LockInfo info;
-    Request request = about(Verb::inspect, key, {}, LockType::REENTRANT);
+    Request request = make_request(Verb::inspect, key, {}, LockType::REENTRANT);
     request.info = &info;
-    ask(request);
+    send(request);
     return info;
   }
   std::vector<std::string> list(std::string_view pattern) {
     std::vector<std::string> names;
-    Request request = about(Verb::list, pattern, {}, LockType::REENTRANT);
+    Request request = make_request(Verb::list, pattern, {}, LockType::REENTRANT);
     request.names = &names;
-    ask(request);
+    send(request);
     return names;
   }
 
@@ -109,7 +109,7 @@ class Probe final : public Sink {
     int completions = 0;
   };
 
-  static Request about(Verb verb, std::string_view key, const HoldId& id, LockType type) {
+  static Request make_request(Verb verb, std::string_view key, const HoldId& id, LockType type) {
     Request request;
     request.verb = verb;
     request.key = key;
