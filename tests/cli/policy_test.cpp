@@ -83,14 +83,14 @@ rules:
     on_timeout: skip
 )";
 
-TEST_F(CliPolicy, CheckSaysNothingOfAFileWithoutMistakes) {
+TEST_F(CliPolicy, CheckPrintsNothingForAValidFile) {
   write(good);
   EXPECT_EQ(run({"check"}), 0) << log();
   EXPECT_EQ(run(with_sites({"check"})), 0) << log();
   EXPECT_EQ(log(), "");
 }
 
-TEST_F(CliPolicy, CheckPrintsEveryMistakeWithLineAndColumn) {
+TEST_F(CliPolicy, CheckPrintsEveryErrorWithLineAndColumn) {
   write("backends:\n  main: \"memory:\"\ndefaults:\n  wiat: 1s\n  lease: 3\n");
   EXPECT_EQ(run({"check"}), 1);
   EXPECT_NE(log().find("latchkey.yaml:4:3: "), std::string::npos) << log();
@@ -102,7 +102,7 @@ TEST_F(CliPolicy, CheckPrintsEveryMistakeWithLineAndColumn) {
   EXPECT_EQ(line["column"], 3);
 }
 
-TEST_F(CliPolicy, CheckHoldsRulesAndKeysAgainstAnotherProgram) {
+TEST_F(CliPolicy, CheckComparesRulesAndKeysWithAnotherProgram) {
   write(R"(backends:
   main: "memory:"
 policies:
@@ -122,14 +122,14 @@ rules:
   EXPECT_EQ(run({"check"}), 0) << log();  // the file alone shows none of it
 }
 
-TEST_F(CliPolicy, CheckRefusesAFileOfSitesThatIsNone) {
+TEST_F(CliPolicy, CheckRejectsAnInvalidFileOfSites) {
   write(good);
   std::ofstream(folder_.file("sites.json")) << "{}";
   EXPECT_EQ(run(with_sites({"check"})), 64);
   EXPECT_NE(log().find("was not written by latchkey::dump_sites"), std::string::npos) << log();
 }
 
-TEST_F(CliPolicy, ExplainNamesTheRuleThatSaysEachWord) {
+TEST_F(CliPolicy, ExplainNamesTheRuleOfEachSetting) {
   write(good);
   EXPECT_EQ(run(with_sites({"explain", "Bank::deposit"})), 0) << log();
   EXPECT_NE(log().find("LOCKED_BY(\"money\")"), std::string::npos) << log();

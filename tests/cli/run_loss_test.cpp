@@ -56,7 +56,7 @@ TEST_F(CliRunLoss, EndsGrandchildrenInSessionsOfTheirOwnWhenTheCommandEnds) {
   EXPECT_TRUE(keys().empty());
 }
 
-TEST_F(CliRunLoss, LetsTheCommandRunOnWhenToldToReport) {
+TEST_F(CliRunLoss, LetsTheCommandContinueIfOnLostIsReport) {
   Process tool = start({"-k", "a", "--watchdog", "600ms", "--on-lost", "report"},
                        "touch " + folder_.file("held") + "; while [ ! -e " + folder_.file("go") +
                            " ]; do sleep 0.05; done; exit 8");

@@ -68,7 +68,7 @@ TEST_F(CliRunTerminal, InterruptsTheCommandByCtrlC) {
   EXPECT_EQ(WEXITSTATUS(tool.wait()), 128 + SIGINT);
 }
 
-TEST_F(CliRunTerminal, StopsWithTheCommandByCtrlZAndGoesOnWithIt) {
+TEST_F(CliRunTerminal, StopsAndContinuesWithTheCommandByCtrlZ) {
   AtTerminal tool(latchkey_run(uri(), {"-k", "a"},
                                "touch " + folder_.file("ready") + "; while [ ! -e " +
                                    folder_.file("go") + " ]; do sleep 0.05; done; exit 4"));

@@ -99,7 +99,7 @@ class MovingSlot : public Interop {
 
 class Channels : public Interop {};
 
-TEST_P(Channels, AreOfTheSameKindForBothSides) {
+TEST_P(Channels, JavaAndCppSubscribeToTheSameKindOfChannel) {
   for (const std::string& key : keys()) {
     Hold hold = locks_.lock(key).acquire(0ms, 30s);
     auto answer = start_java("a", "try", LockType::REENTRANT, key, "20000 30000");
@@ -153,7 +153,7 @@ TEST_P(MovingSlot, AReleaseByJavaWakesCppAfterTheSlotHasMoved) {
 }
 
 // The scripts take several keys. During a migration they wait until all keys are on one node.
-TEST_P(MovingSlot, AReleaseByCppInTheMiddleOfAMoveLetsJavaIn) {
+TEST_P(MovingSlot, AReleaseByCppDuringAMigrationGrantsTheLockToJava) {
   JavaWaits all = let_java_wait();
   begin_migration();
   move_keys();
@@ -167,7 +167,7 @@ TEST_P(MovingSlot, AReleaseByCppInTheMiddleOfAMoveLetsJavaIn) {
   expect_served(all);
 }
 
-TEST_P(MovingSlot, AReleaseByJavaInTheMiddleOfAMoveWakesCpp) {
+TEST_P(MovingSlot, AReleaseByJavaDuringAMigrationWakesCpp) {
   std::vector<std::future<Time>> granted = let_cpp_wait();
   begin_migration();
   move_keys();

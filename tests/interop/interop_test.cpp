@@ -17,7 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::steady_clock;
 
-TEST_P(Exclusive, EachKeepsTheOtherOut) {
+TEST_P(Exclusive, JavaAndCppExcludeEachOther) {
   for (const std::string& key : keys()) {
     {
       const Hold hold = held(key).acquire(0ms, 30s);
@@ -77,7 +77,7 @@ TEST_P(Exclusive, ReentriesAreCountedOnBothSides) {
   }
 }
 
-TEST_P(Exclusive, ALeaseThatRunsOutLetsTheOtherSideIn) {
+TEST_P(Exclusive, AnExpiredLeaseGrantsTheLockToTheOtherSide) {
   for (const std::string& key : keys()) {
     ASSERT_EQ(java("a", "try", held_, key, "0 300"), "true");
     EXPECT_TRUE(wanted(key).try_acquire(20s, 30s));
@@ -89,7 +89,7 @@ TEST_P(Exclusive, ALeaseThatRunsOutLetsTheOtherSideIn) {
   }
 }
 
-TEST_P(Exclusive, AForcedReleaseIsNoticed) {
+TEST_P(Exclusive, AForcedReleaseByTheOtherSideIsDetected) {
   std::vector<Hold> holds;
   for (const std::string& key : keys()) holds.push_back(held(key).acquire(0ms, 3s));
   for (const std::string& key : keys()) EXPECT_EQ(java("a", "force", held_, key), "true");
@@ -166,7 +166,7 @@ TEST_P(Interop, AMixedFairQueueIsServedInOrder) {
   }
 }
 
-TEST_P(Interop, ReadersOfBothLiveSideBySide) {
+TEST_P(Interop, JavaAndCppReadersHoldTogether) {
   for (const std::string& key : keys()) {
     Lock reading = locks_.lock(key, LockType::READ);
     Lock writing = locks_.with_owner(Owner::make()).lock(key, LockType::WRITE);
@@ -221,7 +221,7 @@ TEST_P(Interop, AWritersReleaseWakesAllReaders) {
   expect_woken("all readers", times);
 }
 
-TEST_P(Interop, TokensRiseAcrossBoth) {
+TEST_P(Interop, FencingTokensIncreaseAcrossJavaAndCpp) {
   for (const std::string& key : keys()) {
     std::uint64_t last = 0;
     for (int round = 0; round < 5; ++round) {

@@ -61,7 +61,7 @@ TEST(Transfers, InMemoryKeepTheTotal) {
   EXPECT_TRUE(locks.list().empty());
 }
 
-TEST(Transfers, OfFourProcessesOnRedisKeepTheTotal) {
+TEST(Transfers, BetweenFourProcessesOnRedisKeepTheTotal) {
   RedisServer server;
   const Shared<Vault> vault;
   Children children;

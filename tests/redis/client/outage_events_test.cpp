@@ -41,7 +41,7 @@ class RedisOutage : public ::testing::Test {
   RedisServer server_;
 };
 
-TEST_F(RedisOutage, AServerThatIsKilledAndStartedIsTwoEventsOfItsConnection) {
+TEST_F(RedisOutage, AKilledAndRestartedServerIsReportedLostAndRestored) {
   const Locks locks = connect();
   ASSERT_TRUE(recorder_.await(Kind::connected));
   EXPECT_EQ(recorder_.of(Kind::connected)[0].server, locks.describe());
@@ -61,7 +61,7 @@ TEST_F(RedisOutage, AServerThatIsKilledAndStartedIsTwoEventsOfItsConnection) {
   EXPECT_GE(recorder_.count(Kind::unavailable), 3U);
 }
 
-TEST_F(RedisOutage, AFrozenServerIsTwoEventsToo) {
+TEST_F(RedisOutage, AFrozenServerIsReportedLostAndRestored) {
   const Locks locks = connect();
   const Hold hold = locks.lock("watched").acquire();
   server_.stop();
@@ -72,7 +72,7 @@ TEST_F(RedisOutage, AFrozenServerIsTwoEventsToo) {
   expect_outages(locks, 1);
 }
 
-TEST_F(RedisOutage, AServerThatDiesWhileABodyRunsIsSaidByTheErrorOfTheCall) {
+TEST_F(RedisOutage, AServerThatDiesWhileABodyRunsMakesTheCallThrow) {
   const Locks locks = connect();
   int charged = 0;
   const auto charge = [&] {
@@ -98,7 +98,7 @@ TEST_F(RedisOutage, AServerThatDiesWhileABodyRunsIsSaidByTheErrorOfTheCall) {
   expect_outages(locks, 1);
 }
 
-TEST(RedisQuorumOutage, EachServerOfAQuorumIsToldByItsName) {
+TEST(RedisQuorumOutage, EventsNameTheServerOfTheQuorum) {
   std::array<std::unique_ptr<RedisServer>, 3> servers;
   std::string uri = "quorum:";
   for (auto& server : servers) {

@@ -42,7 +42,7 @@ class RedisRefusedSubscribe : public ::testing::Test {
   RedisClient client_ = server_.client();
 };
 
-TEST_F(RedisRefusedSubscribe, ByItsUsersChannelsLeavesNoListener) {
+TEST_F(RedisRefusedSubscribe, AForbiddenChannelLeavesNoListener) {
   if (server_.version() < 602) GTEST_SKIP() << "this server has no permissions for channels";
   give({"reset", "on", ">secret", "~*", "+@all", "&redisson_lock__channel:{k}",
         "&redisson_rwlock:{k}"});
@@ -67,7 +67,7 @@ TEST_F(RedisRefusedSubscribe, ByItsUsersChannelsLeavesNoListener) {
   EXPECT_TRUE(no_channel_is_left());
 }
 
-TEST_F(RedisRefusedSubscribe, TheNextWaiterIsWokenOnceItIsPermitted) {
+TEST_F(RedisRefusedSubscribe, TheNextWaiterIsWokenOnceTheChannelIsPermitted) {
   if (server_.version() < 602) GTEST_SKIP() << "this server has no permissions for channels";
   give({"reset", "on", ">secret", "~*", "+@all", "resetchannels"});
   const Locks theirs = Locks::connect(server_.tcp_uri());
@@ -101,7 +101,7 @@ struct Listening final : Sink {
   int answers = 0, wakes = 0;
 };
 
-TEST_F(RedisRefusedSubscribe, ByABusyServerIsOverWithTheScript) {
+TEST_F(RedisRefusedSubscribe, ABusyServerRefusesOnlyUntilItsScriptEnds) {
   client_({"CONFIG", "SET", "lua-time-limit", "1"});
   Listening sink;
   const auto backend = detail::redis::make_redis_backend(server_.tcp_uri(), {});

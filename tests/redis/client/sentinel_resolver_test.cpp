@@ -20,7 +20,7 @@ using testing::ScriptedPeer;
 
 // One sentinel names the master and withdraws its answer before the others reply, so no answer is
 // left.
-TEST(RedisSentinels, TheOnlyAnswerIsWithdrawn) {
+TEST(RedisSentinels, NoMasterIsKnownAfterTheOnlyAnswerIsWithdrawn) {
   std::atomic<int> asked = 0;
   ScriptedPeer forgetful(ScriptedPeer::OnPort{}, [&](const Command& command) {
     if (command[0] != "SENTINEL") return ScriptedPeer::proper(command);

@@ -50,7 +50,7 @@ class RedisStart : public ::testing::Test {
   RedisClient client_ = server_.client();
 };
 
-TEST_F(RedisStart, PasswordAlone) {
+TEST_F(RedisStart, APasswordWithoutAUserLogsInAndAWrongOneIsRefused) {
   ASSERT_FALSE(client_({"CONFIG", "SET", "requirepass", "right%"}).is_error());
   const std::string at = "@127.0.0.1:" + std::to_string(server_.port());
   EXPECT_EQ(start("redis://:right%25" + at).text, "");
@@ -63,7 +63,7 @@ TEST_F(RedisStart, PasswordAlone) {
   EXPECT_THAT(none.text, HasSubstr("asks for a password, and the URI has none"));
 }
 
-TEST_F(RedisStart, UserAndPassword) {
+TEST_F(RedisStart, AUserWithItsPasswordLogsInAndAWrongOneIsRefused) {
   ASSERT_FALSE(
       client_({"ACL", "SETUSER", "alice", "on", ">secret", "~*", server_.all_channels(), "+@all"})
           .is_error());
@@ -74,7 +74,7 @@ TEST_F(RedisStart, UserAndPassword) {
   EXPECT_THAT(wrong.text, AllOf(Not(HasSubstr("alice")), Not(HasSubstr("other"))));
 }
 
-TEST_F(RedisStart, AUserWithoutPermissionIsToldWhatItLacksAndNotItsName) {
+TEST_F(RedisStart, AMissingPermissionIsNamedAndThePasswordIsNot) {
   ASSERT_FALSE(client_({"ACL", "SETUSER", "alice", "on", ">secret", "~*", server_.all_channels(),
                         "+@all", "-evalsha", "-eval"})
                    .is_error());
@@ -90,7 +90,7 @@ TEST_F(RedisStart, AUserWithoutPermissionIsToldWhatItLacksAndNotItsName) {
 }
 
 // What is granted could never be given back.
-TEST_F(RedisStart, AUserWithoutHdelIsRefusedByItsName) {
+TEST_F(RedisStart, AUserWithoutHdelIsRefusedAndTheErrorNamesIt) {
   ASSERT_FALSE(client_({"ACL", "SETUSER", "alice", "on", ">secret", "~*", server_.all_channels(),
                         "+@all", "-hdel"})
                    .is_error());
@@ -100,7 +100,7 @@ TEST_F(RedisStart, AUserWithoutHdelIsRefusedByItsName) {
   EXPECT_THAT(refused.text, AllOf(HasSubstr("+hdel"), Not(HasSubstr("secret"))));
 }
 
-TEST_F(RedisStart, AUserWithKeysOfItsOwnIsLetIn) {
+TEST_F(RedisStart, AUserRestrictedToItsOwnKeysIsAccepted) {
   ASSERT_FALSE(client_({"ACL", "SETUSER", "alice", "on", ">secret", "~order:*",
                         server_.all_channels(), "+@all"})
                    .is_error());
@@ -109,7 +109,7 @@ TEST_F(RedisStart, AUserWithKeysOfItsOwnIsLetIn) {
   EXPECT_TRUE(locks.lock("order:1").try_acquire());
 }
 
-TEST_F(RedisStart, ADatabaseThatIsThereAndOneThatIsNot) {
+TEST_F(RedisStart, AnExistingDatabaseIsUsedAndAMissingOneIsRefused) {
   const Locks locks = Locks::connect(server_.tcp_uri() + "/3");
   const auto hold = locks.lock("k").try_acquire();
   EXPECT_EQ(client_({"DBSIZE"}).integer(), 0);
@@ -120,12 +120,12 @@ TEST_F(RedisStart, ADatabaseThatIsThereAndOneThatIsNot) {
   EXPECT_THAT(none.text, HasSubstr("database 99"));
 }
 
-TEST_F(RedisStart, TheClientHasAName) {
+TEST_F(RedisStart, TheConnectionHasAClientName) {
   const Locks locks = Locks::connect(server_.unix_uri() + "?client_name=the-test");
   EXPECT_THAT(client_({"CLIENT", "LIST"}).text(), HasSubstr("name=the-test"));
 }
 
-TEST_F(RedisStart, TooManyClients) {
+TEST_F(RedisStart, AServerWithTooManyClientsIsUnavailable) {
   ASSERT_FALSE(client_({"CONFIG", "SET", "maxclients", "1"}).is_error());
   const Start refused = start(server_.tcp_uri());
   EXPECT_EQ(refused.said, Said::unavailable);
@@ -139,7 +139,7 @@ TEST_F(RedisStart, AReplicaGrantsNoLocks) {
   EXPECT_THAT(refused.text, HasSubstr("is a replica"));
 }
 
-TEST_F(RedisStart, NobodyListens) {
+TEST_F(RedisStart, AnAddressWithoutAServerIsUnavailable) {
   server_.kill();
   const Start tcp = start(server_.tcp_uri());
   EXPECT_EQ(tcp.said, Said::unavailable);
@@ -149,7 +149,7 @@ TEST_F(RedisStart, NobodyListens) {
   EXPECT_THAT(start("redis+unix:///nowhere/socket").text, HasSubstr("No such file"));
 }
 
-TEST_F(RedisStart, AFrozenServerIsGivenUpInTime) {
+TEST_F(RedisStart, ConnectingToAFrozenServerEndsInTime) {
   server_.stop();
   const auto began = std::chrono::steady_clock::now();
   const Start none = start(server_.tcp_uri(), 200ms);
@@ -159,20 +159,20 @@ TEST_F(RedisStart, AFrozenServerIsGivenUpInTime) {
   server_.resume();
 }
 
-TEST_F(RedisStart, NoSecretIsInANameEither) {
+TEST_F(RedisStart, AUriWithoutCredentialsConnects) {
   const Locks locks = Locks::connect("redis://127.0.0.1:" + std::to_string(server_.port()));
   EXPECT_EQ(locks.lock("k").try_acquire().has_value(), true);
 }
 
 // A name that is looked up: localhost comes from a file, and what ends in .invalid never exists.
-TEST_F(RedisStart, NamesAreLookedUp) {
+TEST_F(RedisStart, HostNamesAreResolved) {
   EXPECT_EQ(start("redis://localhost:" + std::to_string(server_.port())).text, "");
   const Start none = start("redis://no-such-host.invalid:6379", 10s);
   EXPECT_EQ(none.said, Said::unavailable);
   EXPECT_THAT(none.text, HasSubstr("the host 'no-such-host.invalid' has no address"));
 }
 
-TEST_F(RedisStart, AServerThatMayEvictHeldLocksIsWarnedOf) {
+TEST_F(RedisStart, AServerThatMayEvictHeldLocksIsReportedByAWarning) {
   ASSERT_FALSE(client_({"CONFIG", "SET", "maxmemory", "100mb"}).is_error());
   ASSERT_FALSE(client_({"CONFIG", "SET", "maxmemory-policy", "volatile-lru"}).is_error());
   Recorder recorder;
@@ -196,7 +196,7 @@ struct Stranger {
 
 class RedisStrangers : public ::testing::TestWithParam<Stranger> {};
 
-TEST_P(RedisStrangers, HaveASentence) {
+TEST_P(RedisStrangers, OtherProtocolsAreRefusedWithASentence) {
   const ScriptedPeer peer(
       [&](const Command&) -> std::optional<std::string> { return GetParam().greeting; });
   const Start refused = start(peer.uri());
@@ -213,7 +213,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Stranger{"Memcached", "ERROR\r\n", Said::refused, "is no Redis server"}),
     [](const auto& tested) { return tested.param.name; });
 
-TEST(RedisStrangersThatHangUp, HaveASentence) {
+TEST(RedisStrangersThatHangUp, PeersThatCloseTheConnectionAreRefusedWithASentence) {
   const ScriptedPeer peer([](const Command&) { return std::optional<std::string>(); });
   const Start refused = start(peer.uri());
   EXPECT_EQ(refused.said, Said::unavailable);

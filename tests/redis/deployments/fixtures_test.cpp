@@ -19,7 +19,7 @@ std::string ask(const RedisServer& server, std::initializer_list<std::string_vie
   return server.client()(words).text();
 }
 
-TEST(RedisReplicatedFixture, OthersFollowWhoIsPromoted) {
+TEST(RedisReplicatedFixture, TheOtherServersFollowThePromotedOne) {
   Replicated servers({.replicas = 2, .password = "secret"});
   ask(servers.master(), {"SET", "k", "v"});
   servers.wait_until_synced();

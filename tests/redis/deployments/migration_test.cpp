@@ -88,7 +88,7 @@ class RedisClusterMigration : public ::testing::Test {
 };
 
 // The importing node has the hash and one reader's timeout. The other reader's is still on its way.
-TEST_F(RedisClusterMigration, OnTheImportingNodeAReadersEndLeavesTheReadersWhoseTimeoutsAreToCome) {
+TEST_F(RedisClusterMigration, AReleaseOnTheImportingNodeKeepsReadersWhoseTimeoutsAreMissing) {
   Reader one = read(), two = read(), three = read();
   begin();
   move({key_, one.timeout});
@@ -106,7 +106,7 @@ TEST_F(RedisClusterMigration, OnTheImportingNodeAReadersEndLeavesTheReadersWhose
 }
 
 // The source has the hash and one reader's timeout. The other reader's is with the importing node.
-TEST_F(RedisClusterMigration, OnTheSourceAReadersEndLeavesTheReadersWhoseTimeoutsHaveGone) {
+TEST_F(RedisClusterMigration, AReleaseOnTheSourceKeepsReadersWhoseTimeoutsHaveMoved) {
   Reader one = read(), two = read();
   begin();
   move({two.timeout});
@@ -121,7 +121,7 @@ TEST_F(RedisClusterMigration, OnTheSourceAReadersEndLeavesTheReadersWhoseTimeout
 }
 
 // What nobody can tell now is told when the slot has arrived.
-TEST_F(RedisClusterMigration, AReaderWhoseOwnTimeoutIsElsewhereIsNotLost) {
+TEST_F(RedisClusterMigration, AReaderWhoseTimeoutIsOnTheOtherNodeIsNotLost) {
   for (const bool hash_first : {true, false}) {
     SCOPED_TRACE(hash_first ? "the hash has moved" : "the timeout has moved");
     SetUp();
@@ -140,7 +140,7 @@ TEST_F(RedisClusterMigration, AReaderWhoseOwnTimeoutIsElsewhereIsNotLost) {
 }
 
 // A reader that died is still found out by the next one to leave, once a node has the whole slot.
-TEST_F(RedisClusterMigration, AReaderThatDiedIsForgottenWhenTheSlotHasArrived) {
+TEST_F(RedisClusterMigration, AnExpiredReaderIsDroppedOnceTheSlotHasMoved) {
   Reader one = read(), two = read(), dead = read();
   begin();
   cluster().node(from_).client()({"DEL", dead.timeout});  // as if its lease had ended
@@ -154,7 +154,7 @@ TEST_F(RedisClusterMigration, AReaderThatDiedIsForgottenWhenTheSlotHasArrived) {
 }
 
 // The queue is gone with its last dead waiter, and what is gone may be on the importing node.
-TEST_F(RedisClusterMigration, AFairHoldIsReleasedOnTheSourceThoughItsQueueEnds) {
+TEST_F(RedisClusterMigration, AFairHoldIsReleasedOnTheSourceThoughItsQueueIsDeleted) {
   Hold hold = connect().lock(key_, LockType::FAIR).acquire(2s, 60s);
   auto client = cluster().node(from_).client();
   client({"RPUSH", "redisson_lock_queue:" + key_, "dead"});

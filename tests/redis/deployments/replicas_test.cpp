@@ -27,7 +27,7 @@ class RedisReplicas : public ::testing::Test {
   Replicated servers_{{.replicas = 2}};
 };
 
-TEST_F(RedisReplicas, AGrantIsThereBeforeItIsGiven) {
+TEST_F(RedisReplicas, AGrantIsOnTheReplicaBeforeAcquireReturns) {
   const Locks locks = connect(2);
   auto first = servers_.replica(0).client(), second = servers_.replica(1).client();
   for (const LockType type :
@@ -42,7 +42,7 @@ TEST_F(RedisReplicas, AGrantIsThereBeforeItIsGiven) {
   }
 }
 
-TEST_F(RedisReplicas, AGrantThatTooFewConfirmedIsTakenBack) {
+TEST_F(RedisReplicas, AGrantThatTooFewConfirmedIsReleased) {
   const Locks locks = connect(2, 400ms);
   ASSERT_TRUE(locks.lock("warm").try_acquire().has_value());
   servers_.replica(0).stop();
@@ -60,7 +60,7 @@ TEST_F(RedisReplicas, AGrantThatTooFewConfirmedIsTakenBack) {
 
 // While one WAIT lasts the server does nothing else on the connection: once replicas are known to
 // be missing, a look must do.
-TEST_F(RedisReplicas, MissingReplicasHoldUpNeitherRenewalsNorReleases) {
+TEST_F(RedisReplicas, MissingReplicasDelayNeitherRenewalsNorReleases) {
   const Locks locks = connect(2, 1s);
   Hold hold = locks.lock("held").acquire(1s, 60s);
   servers_.replica(0).stop();
@@ -84,7 +84,7 @@ TEST_F(RedisReplicas, ARenewalThatTooFewConfirmedMovesNoDeadline) {
   servers_.replica(0).resume();
 }
 
-TEST_F(RedisReplicas, AServerWithoutWaitIsRefusedAtTheStart) {
+TEST_F(RedisReplicas, AServerWithoutWaitIsRefused) {
   auto client = servers_.master().client();
   client({"ACL", "SETUSER", "plain", "on", "nopass", "~*", servers_.master().all_channels(),
           "+@all", "-wait"});
@@ -100,7 +100,7 @@ TEST_F(RedisReplicas, AServerWithoutWaitIsRefusedAtTheStart) {
 
 // Promise 4 of the design: without a replica's word a failover can forget a grant, and what checks
 // tokens is correct all the same.
-TEST_F(RedisReplicas, WhatAFailoverForgetsFencingTokensCatch) {
+TEST_F(RedisReplicas, FencingTokensDetectAHoldThatAFailoverForgot) {
   const Locks before = connect(0);
   servers_.replica(0).client()({"REPLICAOF", "127.0.0.1", "1"});  // it hears of nothing any more
   Hold forgotten = before.lock("k", LockType::FENCED).acquire(1s, 60s);
@@ -113,7 +113,7 @@ TEST_F(RedisReplicas, WhatAFailoverForgetsFencingTokensCatch) {
 }
 
 // The same with a replica's word: what was not confirmed is not given.
-TEST_F(RedisReplicas, WithTheReplicasWordNoFailoverForgets) {
+TEST_F(RedisReplicas, AHoldThatReplicasConfirmedSurvivesAFailover) {
   const Locks before = connect(2, 400ms);
   servers_.replica(0).stop();
   EXPECT_THROW(static_cast<void>(before.lock("k", LockType::FENCED).acquire(600ms)),

@@ -40,7 +40,7 @@ class RedisAllOf : public ::testing::Test {
   RedisClient client_ = server_.client();
 };
 
-TEST_F(RedisAllOf, AreOneScriptToTakeAndNoneIsLeft) {
+TEST_F(RedisAllOf, AcquireTakesOneScriptAndReleaseLeavesNoKey) {
   const Locks locks = connect();
   {
     const Hold warm = all(locks).acquire();
@@ -54,7 +54,7 @@ TEST_F(RedisAllOf, AreOneScriptToTakeAndNoneIsLeft) {
   EXPECT_TRUE(empty());
 }
 
-TEST_F(RedisAllOf, WaitForWhoeverHasOneAndHoldNothingMeanwhile) {
+TEST_F(RedisAllOf, AWaiterHoldsNothingWhileOneKeyIsBusy) {
   const Locks locks = connect(), theirs = connect();
   Hold busy = theirs.lock("d", LockType::WRITE).acquire(0ms, 60s);
   auto mine = std::async(std::launch::async, [&] { return all(locks).acquire(40s, 30s); });
@@ -66,7 +66,7 @@ TEST_F(RedisAllOf, WaitForWhoeverHasOneAndHoldNothingMeanwhile) {
   EXPECT_EQ(client_({"KEYS", "*"}).list().size(), 5U);
 }
 
-TEST_F(RedisAllOf, FairOnesAreTakenOneByOneInTheirOrder) {
+TEST_F(RedisAllOf, FairKeysAreAcquiredOneByOneInOrder) {
   const Locks locks = connect(), theirs = connect();
   Hold busy = theirs.lock("d", LockType::FAIR).acquire(0ms, 60s);
   auto mine =
@@ -83,7 +83,7 @@ TEST_F(RedisAllOf, FairOnesAreTakenOneByOneInTheirOrder) {
 }
 
 // Held: c2; awaited: c1, whose server is killed meanwhile and comes back with what it had.
-TEST_F(RedisAllOf, SurviveTheRestartOfOneOfTheirServers) {
+TEST_F(RedisAllOf, AWaitSurvivesTheRestartOfOneServer) {
   RedisServer other({.config = {"appendonly yes"}});
   const Locks here = connect(), there = Locks::connect(other.tcp_uri(), {.command_timeout = 500ms});
   const Locks theirs = Locks::connect(other.tcp_uri(), {.command_timeout = 500ms});
@@ -110,7 +110,7 @@ TEST_F(RedisAllOf, SurviveTheRestartOfOneOfTheirServers) {
   EXPECT_TRUE(eventually([&] { return client({"KEYS", "*"}).list().empty(); }));
 }
 
-TEST_F(RedisAllOf, AnErrorIsAboutTheOneThatItIsAbout) {
+TEST_F(RedisAllOf, AnErrorNamesTheKeyThatFailed) {
   const Locks locks = connect();
   client_({"SET", "d", "mine"});
   try {

@@ -31,7 +31,7 @@ class RedisDowngrade : public ::testing::Test {
 
 // The server answers the downgrade when its caller has given up, and the READ ends meanwhile. What
 // was then given back was a WRITE, which is no more: the READ stayed for its whole lease.
-TEST_F(RedisDowngrade, OfAServerThatPausesLeavesNoRead) {
+TEST_F(RedisDowngrade, ADowngradeOnAPausedServerLeavesNoRead) {
   const Locks locks = Locks::connect(server_.tcp_uri(), {.command_timeout = 300ms});
   {  // the server knows the scripts from here on
     Hold write = locks.lock("k", LockType::WRITE).acquire(5s, 60s);
@@ -54,7 +54,7 @@ TEST_F(RedisDowngrade, OfAServerThatPausesLeavesNoRead) {
   }
 }
 
-TEST_F(RedisDowngrade, ByTwoThreadsOfOneOwnerLeavesNoReadAndFailsNobody) {
+TEST_F(RedisDowngrade, ADowngradeByTwoThreadsOfOneOwnerSucceedsAndLeavesNoRead) {
   const Locks all = Locks::connect(server_.tcp_uri());
   for (int round = 0; round < 300; ++round) {
     const Locks locks = all.with_owner(Owner::make());
@@ -70,7 +70,7 @@ TEST_F(RedisDowngrade, ByTwoThreadsOfOneOwnerLeavesNoReadAndFailsNobody) {
 
 // A server that does not know the scripts runs nothing of what was asked by digest, and answers: a
 // healthy server is no reason to be unavailable.
-TEST_F(RedisDowngrade, ByAServerThatForgotTheScriptsFailsNobody) {
+TEST_F(RedisDowngrade, ADowngradeAfterTheScriptsWereFlushedSucceeds) {
   const Locks all = Locks::connect(server_.tcp_uri());
   for (int round = 0; round < 300; ++round) {
     const Locks locks = all.with_owner(Owner::make());
@@ -85,7 +85,7 @@ TEST_F(RedisDowngrade, ByAServerThatForgotTheScriptsFailsNobody) {
   EXPECT_EQ(keys(), Names{});
 }
 
-TEST_F(RedisDowngrade, AnyReleaseIsSureOnAServerThatForgotTheScripts) {
+TEST_F(RedisDowngrade, EveryReleaseAfterTheScriptsWereFlushedSucceeds) {
   const Locks locks = Locks::connect(server_.tcp_uri());
   for (const LockType type :
        {LockType::REENTRANT, LockType::FAIR, LockType::FENCED, LockType::READ, LockType::WRITE}) {

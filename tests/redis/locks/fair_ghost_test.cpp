@@ -50,7 +50,7 @@ class RedisFairGhost : public ::testing::Test {
   const Locks gated_ = Locks::connect(proxy_.uri(), {.command_timeout = 300ms});
 };
 
-TEST_F(RedisFairGhost, OfAWaiterThatIsCutOffDelaysTheNextByFiveSecondsAtMost) {
+TEST_F(RedisFairGhost, AWaiterThatIsCutOffDelaysTheNextByFiveSecondsAtMost) {
   Hold hold = direct_.lock("k", LockType::FAIR).acquire(0ms, 60s);
   Granted ghost = waiting(gated_, 60s);
   ASSERT_TRUE(come_to(1));
@@ -64,7 +64,7 @@ TEST_F(RedisFairGhost, OfAWaiterThatIsCutOffDelaysTheNextByFiveSecondsAtMost) {
   gated_.close(0ms);
 }
 
-TEST_F(RedisFairGhost, OfAWaiterThatGaveUpWhileItWasCutOffIsTakenAwayWhenItIsBack) {
+TEST_F(RedisFairGhost, APlaceGivenUpWhileCutOffIsRemovedOnReconnection) {
   const Hold hold = direct_.lock("k", LockType::FAIR).acquire(0ms, 60s);
   Granted ghost = waiting(gated_, 1s);
   ASSERT_TRUE(come_to(1));

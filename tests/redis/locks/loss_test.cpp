@@ -71,7 +71,7 @@ void watch_one_lease(const Hold& hold, system_clock::time_point expiry, millisec
   if (!was_held) ++wrong;
 }
 
-TEST_F(RedisLoss, ByTimeIsKnownBeforeTheServerCouldGrantToAnother) {
+TEST_F(RedisLoss, ExpiryIsKnownBeforeTheServerCouldGrantToAnother) {
   if (client_({"PEXPIRETIME", "nothing"}).is_error()) GTEST_SKIP() << "needs PEXPIRETIME: Redis 7";
   constexpr int runs = 1'000, threads = 8;
   constexpr milliseconds lease = 60ms, margin = 5ms;
@@ -97,7 +97,7 @@ TEST_F(RedisLoss, ByTimeIsKnownBeforeTheServerCouldGrantToAnother) {
   EXPECT_GE(judged, runs / threads * threads);
 }
 
-TEST_F(RedisLoss, ByTimeIsKnownThoughTheServerIsFrozen) {
+TEST_F(RedisLoss, ExpiryIsKnownThoughTheServerIsFrozen) {
   Recorder recorder(false);
   const Locks locks = connect(&recorder);
   Hold hold = locks.lock("k").acquire(0ms, 500ms);
@@ -109,7 +109,7 @@ TEST_F(RedisLoss, ByTimeIsKnownThoughTheServerIsFrozen) {
   EXPECT_TRUE(locks.lock("k").try_acquire(5s));
 }
 
-TEST_F(RedisLoss, ByTimeIsKnownThoughTheLinkIsDown) {
+TEST_F(RedisLoss, ExpiryIsKnownThoughTheLinkIsDown) {
   FaultProxy proxy(server_.port());
   Recorder recorder(false);
   const Locks locks = Locks::connect(proxy.uri(), {.command_timeout = 1s, .listener = &recorder});
@@ -129,7 +129,7 @@ struct Ending {
 class RedisLossOnTheServer : public RedisLoss, public ::testing::WithParamInterface<Ending> {};
 
 // Before the check both owners are inside; within lease/3 and a second the first one knows.
-TEST_P(RedisLossOnTheServer, IsNoticedWithinAThirdOfTheLease) {
+TEST_P(RedisLossOnTheServer, IsDetectedWithinAThirdOfTheLease) {
   for (const bool watched : {false, true}) {
     SCOPED_TRACE(watched ? "watchdog" : "explicit lease");
     Recorder recorder(false);
@@ -178,7 +178,7 @@ INSTANTIATE_TEST_SUITE_P(By, RedisLossOnTheServer,
                          [](const auto& ending) { return std::string(ending.param.name); });
 
 // Whether the watchdog renews the hold or an explicit lease is verified.
-TEST_F(RedisLoss, AKeyReplacedByAnotherTypeIsNoticedWithinAThirdOfTheLease) {
+TEST_F(RedisLoss, AKeyReplacedByAnotherTypeIsDetectedWithinAThirdOfTheLease) {
   constexpr milliseconds third = 2s;
   const Locks locks = Locks::connect(server_.tcp_uri(), {.watchdog = 3 * third});
   std::vector<Hold> holds;
@@ -201,7 +201,7 @@ TEST_F(RedisLoss, AKeyReplacedByAnotherTypeIsNoticedWithinAThirdOfTheLease) {
   for (Hold& hold : holds) EXPECT_FALSE(hold.release()) << hold.key();
 }
 
-TEST_F(RedisLoss, AReleaseThatFindsAnotherTypeIsALossAndNoRefusal) {
+TEST_F(RedisLoss, AReleaseThatFindsAnotherTypeIsALossAndNotRefused) {
   const Locks locks = connect();
   for (const LockType type :
        {LockType::REENTRANT, LockType::FENCED, LockType::FAIR, LockType::READ, LockType::WRITE}) {

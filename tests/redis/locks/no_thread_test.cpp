@@ -39,7 +39,7 @@ class NoThread : public ::testing::TestWithParam<bool> {
   std::optional<RedisServer> server_;
 };
 
-TEST_P(NoThread, AnAcquireWithoutATimerIsAnErrorAndNothingIsHeld) {
+TEST_P(NoThread, AnAcquireWithoutATimerThreadThrowsAndHoldsNothing) {
   const Locks locks = Locks::connect(uri());
   const Locks others = Locks::connect(uri());
   const Lock together = locks.all_of({locks.lock("k"), locks.lock("l", LockType::WRITE)});
@@ -70,7 +70,7 @@ TEST_P(NoThread, AnAcquireWithoutATimerIsAnErrorAndNothingIsHeld) {
   }
 }
 
-TEST_P(NoThread, AHoldIsRenewedWhenThreadsCanBeMadeAgain) {
+TEST_P(NoThread, AHoldIsRenewedOnceThreadsCanBeCreatedAgain) {
   Recorder recorder;
   const Locks locks = Locks::connect(uri(), {.watchdog = 300ms, .listener = &recorder});
   {
@@ -84,7 +84,7 @@ TEST_P(NoThread, AHoldIsRenewedWhenThreadsCanBeMadeAgain) {
   locks.close(1s);
 }
 
-TEST_P(NoThread, ALossIsToldWithTheFirstThreadThatCanBeMade) {
+TEST_P(NoThread, ALossIsReportedWithTheFirstThreadThatCanBeCreated) {
   Recorder recorder(false);
   const Locks locks = Locks::connect(uri(), {.watchdog = 300ms, .listener = &recorder});
   Hold hold = locks.lock("k").acquire();
@@ -100,7 +100,7 @@ TEST_P(NoThread, ALossIsToldWithTheFirstThreadThatCanBeMade) {
   locks.close(1s);
 }
 
-TEST_P(NoThread, WhatIsQueuedIsToldWithTheFlushAtTheLatest) {
+TEST_P(NoThread, FlushReportsAllQueuedEvents) {
   Recorder recorder(false);
   const Locks locks = Locks::connect(uri(), {.listener = &recorder});
   {

@@ -74,7 +74,7 @@ class RedisQuorum : public ::testing::Test {
 
 constexpr int times = 1'000;
 
-TEST_F(RedisQuorum, TwoThatAreKilledAreNotMissed) {
+TEST_F(RedisQuorum, LocksWorkWithTwoOfFiveServersKilledAndFailWithThree) {
   const Locks locks = connect();
   const microseconds whole = median_of(locks, times);
   servers_[0]->kill();
@@ -91,7 +91,7 @@ TEST_F(RedisQuorum, TwoThatAreKilledAreNotMissed) {
   EXPECT_TRUE(locks.lock("back").try_acquire(20s, 30s));
 }
 
-TEST_F(RedisQuorum, TwoThatAreStoppedAreNotMissed) {
+TEST_F(RedisQuorum, LocksWorkWithTwoOfFiveServersFrozenAndFailWithThree) {
   const Locks locks = connect();
   const microseconds whole = median_of(locks, times);
   servers_[1]->stop();

@@ -34,7 +34,7 @@ class RedisRefused : public ::testing::Test {
   RedisClient admin_ = server_.client();
 };
 
-TEST_F(RedisRefused, ALockWithoutATtlIsNeverLeft) {
+TEST_F(RedisRefused, ARefusedAcquireLeavesNoLockWithoutATtl) {
   const Locks locks = without("pexpire");
   for (const LockType type :
        {LockType::REENTRANT, LockType::FENCED, LockType::FAIR, LockType::READ, LockType::WRITE}) {
@@ -51,7 +51,7 @@ TEST_F(RedisRefused, ALockWithoutATtlIsNeverLeft) {
 }
 
 // The READ's timeout was written before its field was refused; with a lease of a minute.
-TEST_F(RedisRefused, AnAcquireThatWasRefusedMidwayIsReleased) {
+TEST_F(RedisRefused, AnAcquireRefusedMidwayIsReleased) {
   const Locks locks = without("hset");
   EXPECT_THROW(static_cast<void>(locks.lock("k", LockType::READ).try_acquire(0ms, 60s)),
                BackendRefused);
@@ -59,7 +59,7 @@ TEST_F(RedisRefused, AnAcquireThatWasRefusedMidwayIsReleased) {
 }
 
 // The first two members were taken before the third was refused.
-TEST_F(RedisRefused, SeveralAreAllGivenBackWhenOneOfThemIsRefused) {
+TEST_F(RedisRefused, AllKeysAreReleasedIfOneIsRefused) {
   const Locks locks = without("set");
   Lock all = locks.all_of({locks.lock("{k}:1"), locks.lock("{k}:2", LockType::WRITE),
                            locks.lock("{k}:3", LockType::READ)});

@@ -45,7 +45,7 @@ class RedisUnknown : public ::testing::TestWithParam<bool> {
   FaultProxy proxy_{server_.port()};
 };
 
-TEST_P(RedisUnknown, AnAcquireWhoseAnswerIsLateIsUndone) {
+TEST_P(RedisUnknown, AnAcquireWhoseReplyIsLateIsReleased) {
   const Locks locks = connect();
   proxy_.hold(FaultProxy::Direction::to_client);
   EXPECT_THROW(static_cast<void>(locks.lock("k").try_acquire(0ms, 30s)), BackendUnavailable);
@@ -80,7 +80,7 @@ TEST_P(RedisUnknown, AnAcquireDelayedUntilAfterTheReleaseOfItsNextAttemptLeavesN
   expect_no_key();
 }
 
-TEST_P(RedisUnknown, AReleaseWhoseAnswerIsLostFreesNothingOfALaterHold) {
+TEST_P(RedisUnknown, ADelayedReleaseDoesNotFreeALaterHold) {
   const Locks locks = connect();
   Hold hold = locks.lock("k").acquire(0ms, 30s);
   proxy_.hold(FaultProxy::Direction::to_server);
@@ -93,7 +93,7 @@ TEST_P(RedisUnknown, AReleaseWhoseAnswerIsLostFreesNothingOfALaterHold) {
   EXPECT_TRUE(there()) << "the delayed release was not for this hold";
 }
 
-TEST_P(RedisUnknown, NothingIsLeftOfACallAtAnyPointWhereTheConnectionIsCut) {
+TEST_P(RedisUnknown, ACallLeavesNoKeyWhereverTheConnectionIsCut) {
   const Locks locks = connect();
   for (int round = 0; round < 10; ++round) {
     std::thread cutter([&] {

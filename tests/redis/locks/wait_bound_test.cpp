@@ -99,7 +99,7 @@ TEST_F(RedisWaitBound, AFrozenServerEndsWaitsInTime) {
   EXPECT_TRUE(eventually([&] { return client({"DBSIZE"}).integer() == 0; })) << "no ghost stays";
 }
 
-TEST_F(RedisWaitBound, WhatIsHeldOfSeveralIsGivenBackWithoutWaitingForTheServer) {
+TEST_F(RedisWaitBound, HeldKeysAreReleasedWithoutWaitingForTheServer) {
   const Locks locks = connect(server_.tcp_uri());
   const Locks others = connect(server_.tcp_uri());
   Hold busy = others.lock("b", LockType::FAIR).acquire(0ms, 30s);
@@ -140,7 +140,7 @@ TEST_F(RedisWaitBound, AConnectionThatIsKnownToBeDownEndsAWaitOfZeroBeforeAComma
   EXPECT_TRUE(locks.lock("k").try_acquire(20s).has_value());
 }
 
-TEST_F(RedisWaitBound, ManyAttemptsWhileTheServerIsDownLeaveNothingToBeGivenBack) {
+TEST_F(RedisWaitBound, ManyAttemptsWhileTheServerIsDownLeaveNothingToRelease) {
   const Locks locks = connect(server_.tcp_uri());
   server_.kill();
   for (int call = 0; call < 1'000; ++call) {

@@ -42,7 +42,7 @@ Outcome read(std::string_view bytes, Verb verb = Verb::acquire) {
 
 Outcome error(std::string_view text) { return read("-" + std::string(text) + "\r\n"); }
 
-TEST(ScriptReply, IntegersNilAndPairs) {
+TEST(ScriptReply, IntegersNilAndPairsAreParsed) {
   EXPECT_EQ(read(":0\r\n").kind, Kind::granted);
   EXPECT_EQ(read(":0\r\n").token, 0U);
   EXPECT_EQ(read(":1792000000000001\r\n").token, 1'792'000'000'000'001U);
@@ -57,7 +57,7 @@ TEST(ScriptReply, IntegersNilAndPairs) {
   EXPECT_EQ(read("*2\r\n:0\r\n$0\r\n\r\n").retry_after, milliseconds(1));
 }
 
-TEST(ScriptReply, AnErrorIsAClauseWithTheServersText) {
+TEST(ScriptReply, ErrorsAreExplainedAndQuoteTheServersText) {
   const auto expect = [](std::string_view said, Kind kind, std::string_view text) {
     const Outcome outcome = error(said);
     EXPECT_EQ(outcome.kind, kind) << said;

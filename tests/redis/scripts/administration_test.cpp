@@ -10,7 +10,7 @@ class AdministrationScripts : public ScriptTest {
   static constexpr milliseconds no_time{0};
 };
 
-TEST_F(AdministrationScripts, InspectOfAFreeKey) {
+TEST_F(AdministrationScripts, InspectReportsAFreeKeyAsUnlocked) {
   const LockInfo info = client.inspect("k");
   EXPECT_EQ(info.key, "k");
   EXPECT_FALSE(info.locked);
@@ -19,7 +19,7 @@ TEST_F(AdministrationScripts, InspectOfAFreeKey) {
   EXPECT_EQ(info.fencing_token, std::nullopt);
 }
 
-TEST_F(AdministrationScripts, InspectOfAFencedLock) {
+TEST_F(AdministrationScripts, InspectOfAFencedLockReportsItsToken) {
   const auto token = client.acquire("k", LockType::FENCED, id(1), lease).token;
   const LockInfo info = client.inspect("k");
   EXPECT_TRUE(info.locked);
@@ -43,7 +43,7 @@ TEST_F(AdministrationScripts, InspectOfWriteShowsTheOwnerWithoutTheFieldsSuffix)
   EXPECT_EQ(info.holders[0].id, owner(1));
 }
 
-TEST_F(AdministrationScripts, InspectOfReadersShowsEachLeaseAndNoDeadOnes) {
+TEST_F(AdministrationScripts, InspectShowsTheLeaseOfEachReaderAndNoExpiredOnes) {
   client.acquire("k", LockType::READ, id(1), lease);
   client.acquire("k", LockType::READ, id(2), 3 * lease);
   client.acquire("k", LockType::READ, id(3), lease);
@@ -99,7 +99,7 @@ TEST_F(AdministrationScripts, ListFindsLocksAndNothingElse) {
   EXPECT_EQ(client.list("nothing*"), Names{});
 }
 
-TEST_F(AdministrationScripts, ListGoesThroughAllPagesAndNamesEachOnce) {
+TEST_F(AdministrationScripts, ListReadsAllPagesAndReturnsEachNameOnce) {
   constexpr std::uint64_t crowd = 3'000;
   for (std::uint64_t number = 1; number <= crowd; ++number) {
     client.acquire("order:" + std::to_string(number), LockType::REENTRANT, id(number), lease);
@@ -109,12 +109,12 @@ TEST_F(AdministrationScripts, ListGoesThroughAllPagesAndNamesEachOnce) {
   EXPECT_TRUE(std::ranges::is_sorted(names));
 }
 
-TEST_F(AdministrationScripts, ForceReleaseOfNothing) {
+TEST_F(AdministrationScripts, ForceReleaseOfAFreeKeyIsGone) {
   EXPECT_EQ(force("k"), Kind::gone);
   EXPECT_EQ(keys(), Names{});
 }
 
-TEST_F(AdministrationScripts, ForceReleaseFreesWhateverTypeItIsAndTellsItsWaiters) {
+TEST_F(AdministrationScripts, ForceReleaseFreesEveryTypeAndNotifiesItsWaiters) {
   Subscriber plain = subscribe({"redisson_lock__channel:{k}"}),
              shared = subscribe({"redisson_rwlock:{k}"});
   for (const LockType type : {LockType::REENTRANT, LockType::FENCED, LockType::FAIR}) {
@@ -136,7 +136,7 @@ TEST_F(AdministrationScripts, ForceReleaseFreesWhateverTypeItIsAndTellsItsWaiter
   EXPECT_EQ(keys(), Names{"redisson_lock_token:{k}"});  // no reader's timeout stays behind
 }
 
-TEST_F(AdministrationScripts, ForceReleaseOfAFairLockIsTheNextOnesTurn) {
+TEST_F(AdministrationScripts, ForceReleaseOfAFairLockNotifiesTheFirstInTheQueue) {
   for (const std::uint64_t number : {1U, 2U, 3U}) {
     client.acquire("k", LockType::FAIR, id(number), lease, queue_wait);
   }
@@ -149,7 +149,7 @@ TEST_F(AdministrationScripts, ForceReleaseOfAFairLockIsTheNextOnesTurn) {
   EXPECT_EQ(client.acquire("k", LockType::FAIR, id(2), lease, queue_wait).kind, Kind::granted);
 }
 
-TEST_F(AdministrationScripts, ForceReleaseLeavesOtherPeoplesDataAlone) {
+TEST_F(AdministrationScripts, ForceReleaseOfAKeyThatIsNoLockIsRefused) {
   redis({"HSET", "customer:7", "name", "Ada", "age", "36"});
   const Outcome hash = client.send(Verb::force_release, "customer:7");
   EXPECT_EQ(hash.kind, Kind::refused);

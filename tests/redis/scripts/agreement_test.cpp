@@ -197,7 +197,7 @@ class Agreement : public ScriptTest {
   std::chrono::steady_clock::time_point real_start_;
 };
 
-TEST_F(Agreement, OfTheScriptsWithTheLockTable) {
+TEST_F(Agreement, ScriptsAndLockTableGiveTheSameOutcomes) {
   const char* const given = std::getenv("LATCHKEY_SEED");
   const std::uint64_t first =
       given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}() % 1'000'000;

@@ -21,7 +21,7 @@ class AllScript : public ScriptTest {
   }
 };
 
-TEST_F(AllScript, EachMemberIsWhatItsOwnScriptMakesOfIt) {
+TEST_F(AllScript, EachMemberIsStoredAsByItsOwnScript) {
   const Outcome outcome =
       acquire_all({{"plain", REENTRANT, id(1)}, {"{r}ead", READ, id(2)}, {"write", WRITE, id(3)}});
   EXPECT_EQ(outcome.kind, Kind::granted);
@@ -38,7 +38,7 @@ TEST_F(AllScript, EachMemberIsWhatItsOwnScriptMakesOfIt) {
   EXPECT_EQ(keys(), Names{});
 }
 
-TEST_F(AllScript, NothingIsTouchedWhereOneIsBusy) {
+TEST_F(AllScript, NothingIsChangedIfOneMemberIsBusy) {
   client.acquire("b", REENTRANT, id(9), lease);
   const Outcome outcome =
       acquire_all({{"a", FENCED, id(1)}, {"b", REENTRANT, id(2)}, {"c", WRITE, id(3)}});
@@ -50,7 +50,7 @@ TEST_F(AllScript, NothingIsTouchedWhereOneIsBusy) {
   EXPECT_EQ(keys(), Names{"b"});
 }
 
-TEST_F(AllScript, EveryFamilyIsInTheWayOfEveryOther) {
+TEST_F(AllScript, OnlyReadersShareAKey) {
   for (const LockType held : {REENTRANT, FENCED, READ, WRITE}) {
     redis({"FLUSHALL"});
     client.acquire("k", held, id(9), lease);
@@ -70,7 +70,7 @@ TEST_F(AllScript, EveryFamilyIsInTheWayOfEveryOther) {
   }
 }
 
-TEST_F(AllScript, FencedMembersHaveOneTokenAboveAllBefore) {
+TEST_F(AllScript, FencedMembersShareOneTokenLargerThanAllEarlierOnes) {
   redis({"SET", "redisson_lock_token:{b}", "9000000000000000"});
   const std::vector<Member> members = {{"a", FENCED, id(1)}, {"b", FENCED, id(2)}};
   const Outcome outcome = acquire_all(members, lease, 5);
@@ -81,7 +81,7 @@ TEST_F(AllScript, FencedMembersHaveOneTokenAboveAllBefore) {
   EXPECT_EQ(acquire_all(members, lease, 5).token, outcome.token) << "asked again by the holder";
 }
 
-TEST_F(AllScript, AskedAgainTheLeasesStartAnewAndNeverGetShorter) {
+TEST_F(AllScript, ARepeatedAcquireRestartsTheLeasesAndNeverShortensThem) {
   const std::vector<Member> members = {{"a", REENTRANT, id(1)}, {"b", READ, id(2)}};
   acquire_all(members);
   EXPECT_EQ(acquire_all(members, 2 * lease).kind, Kind::granted);
@@ -99,7 +99,7 @@ TEST_F(AllScript, AReadJoinsReadersAndKeepsTheLongestLease) {
   expect_ttl("{k}:" + owner(1) + ":rwlock_timeout:1", lease);
 }
 
-TEST_F(AllScript, AKeyOfAnotherTypeIsRefusedAndNothingIsTouched) {
+TEST_F(AllScript, AKeyOfAnotherTypeIsRefusedAndNothingIsChanged) {
   redis({"SET", "b", "mine"});
   const Outcome outcome = acquire_all({{"a", REENTRANT, id(1)}, {"b", WRITE, id(2)}});
   EXPECT_EQ(outcome.kind, Kind::refused);
@@ -107,7 +107,7 @@ TEST_F(AllScript, AKeyOfAnotherTypeIsRefusedAndNothingIsTouched) {
   EXPECT_EQ(keys(), Names{"b"});
 }
 
-TEST_F(AllScript, AThousandMembers) {
+TEST_F(AllScript, AThousandMembersAreAcquiredAtOnce) {
   std::vector<std::string> names;
   std::vector<Member> members;
   for (int index = 0; index < 1'000; ++index) names.push_back("k" + std::to_string(index));

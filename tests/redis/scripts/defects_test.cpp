@@ -37,7 +37,7 @@ TEST_F(RedissonDefects, D1_AReadThatEndsDoesNotShortenTheWriteAroundIt) {
   expect_ttl("k", lease);
 }
 
-TEST_F(RedissonDefects, D3_ADowngradeTellsTheReadersThatWait) {
+TEST_F(RedissonDefects, D3_ADowngradeNotifiesWaitingReaders) {
   Subscriber listener = subscribe({"redisson_rwlock:{k}"});
   client.acquire("k", LockType::WRITE, id(1), lease);
   EXPECT_EQ(client.acquire("k", LockType::READ, id(2), lease).kind, Kind::busy);
@@ -46,7 +46,7 @@ TEST_F(RedissonDefects, D3_ADowngradeTellsTheReadersThatWait) {
   EXPECT_EQ(client.acquire("k", LockType::READ, id(2), lease).kind, Kind::granted);
 }
 
-TEST_F(RedissonDefects, D5_AHeadWithoutAScoreIsPassed) {
+TEST_F(RedissonDefects, D5_AQueueHeadWithoutAScoreIsSkipped) {
   fair(1);
   fair(2);
   fair(3);
@@ -56,7 +56,7 @@ TEST_F(RedissonDefects, D5_AHeadWithoutAScoreIsPassed) {
   EXPECT_EQ(redis({"EXISTS", queue_key}).integer(), 0);
 }
 
-TEST_F(RedissonDefects, D6_WhoWaitsBehindADeadHeadIsToldForHowLong) {
+TEST_F(RedissonDefects, D6_AWaiterAfterADeadHeadLearnsHowLongToWait) {
   fair(1);
   fair(2);
   fair(3);
@@ -73,14 +73,14 @@ TEST_F(RedissonDefects, D6_WhoWaitsBehindADeadHeadIsToldForHowLong) {
   EXPECT_LE(polls, 5) << "the dead one had 5 s to come";
 }
 
-TEST_F(RedissonDefects, D7_WhoLeavesIsOutOfTheQueueAtOnce) {
+TEST_F(RedissonDefects, D7_LeaveRemovesTheWaiterFromTheQueueAtOnce) {
   fair(1);
   fair(2);
   EXPECT_EQ(client.send(Verb::leave, "k", LockType::FAIR, id(2)).kind, Kind::granted);
   EXPECT_EQ(redis({"EXISTS", queue_key, scores_key}).integer(), 0);
 }
 
-TEST_F(RedissonDefects, D8_AWaiterThatAsksKeepsItsPlaceHoweverLongItTakes) {
+TEST_F(RedissonDefects, D8_AWaiterThatKeepsTryingKeepsItsPlace) {
   fair(1);
   fair(2);
   fair(3);
@@ -93,7 +93,7 @@ TEST_F(RedissonDefects, D8_AWaiterThatAsksKeepsItsPlaceHoweverLongItTakes) {
   EXPECT_EQ(redis({"LRANGE", queue_key, "0", "-1"}).list(), (Names{owner(2), owner(3)}));
 }
 
-TEST_F(RedissonDefects, D9_AnAcquireThatArrivesTwiceIsHeldOnce) {
+TEST_F(RedissonDefects, D9_AnAcquireExecutedTwiceCountsOnce) {
   for (const LockType type : all_types) {
     SCOPED_TRACE(to_string(type));
     EXPECT_EQ(client.acquire("k", type, id(1), lease, queue_wait).kind, Kind::granted);
@@ -104,7 +104,7 @@ TEST_F(RedissonDefects, D9_AnAcquireThatArrivesTwiceIsHeldOnce) {
   }
 }
 
-TEST_F(RedissonDefects, D10_ARenewalBehindTheReleaseRevivesNothing) {
+TEST_F(RedissonDefects, D10_ARenewalAfterTheReleaseDoesNotRecreateTheLock) {
   for (const LockType type : all_types) {
     SCOPED_TRACE(to_string(type));
     client.acquire("k", type, id(1), lease);
@@ -118,7 +118,7 @@ TEST_F(RedissonDefects, D10_ARenewalBehindTheReleaseRevivesNothing) {
   }
 }
 
-TEST_F(RedissonDefects, D11_AShorterLeaseTakesNothingFromALongerOne) {
+TEST_F(RedissonDefects, D11_AShorterLeaseDoesNotShortenALongerOne) {
   for (const LockType type : all_types) {
     SCOPED_TRACE(to_string(type));
     client.acquire("k", type, id(1), 10 * lease);
@@ -129,7 +129,7 @@ TEST_F(RedissonDefects, D11_AShorterLeaseTakesNothingFromALongerOne) {
   }
 }
 
-TEST_F(RedissonDefects, D12_AHolderIsToldThatItsLockIsGone) {
+TEST_F(RedissonDefects, D12_AHolderLearnsThatItsLockIsGone) {
   for (const LockType type : all_types) {
     for (const std::string_view fate : {"deleted", "forced", "flushed", "another's"}) {
       SCOPED_TRACE(std::string(to_string(type)) + ' ' + std::string(fate));
@@ -146,7 +146,7 @@ TEST_F(RedissonDefects, D12_AHolderIsToldThatItsLockIsGone) {
   }
 }
 
-TEST_F(RedissonDefects, D14_ABusyLockWithoutAnEndIsNoToken) {
+TEST_F(RedissonDefects, D14_ABusyReplyOfALockWithoutATtlIsNotTakenForAToken) {
   redis({"HSET", "k", owner(9), "1"});  // {-1, -1} in Redisson's words, which it takes for a grant
   const Outcome outcome = client.acquire("k", LockType::FENCED, id(1), lease);
   EXPECT_EQ(outcome.kind, Kind::busy);
@@ -154,7 +154,7 @@ TEST_F(RedissonDefects, D14_ABusyLockWithoutAnEndIsNoToken) {
   EXPECT_EQ(outcome.token, 0U);
 }
 
-TEST_F(RedissonDefects, D14_TheTokensKeyNeverEndsAndTheLeaseIsTheOneAskedFor) {
+TEST_F(RedissonDefects, D14_TheTokenKeyHasNoTtlAndTheLeaseIsTheRequestedOne) {
   redis({"SET", "redisson_lock_token:{k}", "9000000000000000", "PX", "1000"});
   EXPECT_EQ(client.acquire("k", LockType::FENCED, id(1), 7 * lease).token, 9'000'000'000'000'001U);
   EXPECT_EQ(pttl("redisson_lock_token:{k}"), -1);

@@ -216,7 +216,7 @@ class FairOrder : public ScriptTest {
   int last_java_ = 0;
 };
 
-TEST_F(FairOrder, OfOursAndJavasWaitersIsThatOfTheirComing) {
+TEST_F(FairOrder, CppAndJavaWaitersAreServedInOrderOfArrival) {
   const char* const given = std::getenv("LATCHKEY_SEED");
   const std::uint64_t first =
       given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}() % 1'000'000;

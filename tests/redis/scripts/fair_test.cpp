@@ -4,7 +4,7 @@
 namespace latchkey::tests {
 namespace {
 
-TEST_F(FairScripts, AFreeLockIsTakenAndNothingElseIsMade) {
+TEST_F(FairScripts, AcquiringAFreeLockCreatesNoQueue) {
   EXPECT_EQ(acquire(1).kind, Kind::granted);
   EXPECT_EQ(keys(), Names{"k"});
   EXPECT_EQ(hash("k"), (Fields{{owner(1), "1"}}));
@@ -13,7 +13,7 @@ TEST_F(FairScripts, AFreeLockIsTakenAndNothingElseIsMade) {
   EXPECT_EQ(keys(), Names{});
 }
 
-TEST_F(FairScripts, WaitersStandInRedissonsList) {
+TEST_F(FairScripts, WaitersAreAddedToRedissonsList) {
   acquire(1);
   for (const std::uint64_t number : {2U, 3U, 4U}) {
     const Outcome outcome = acquire(number);
@@ -25,7 +25,7 @@ TEST_F(FairScripts, WaitersStandInRedissonsList) {
   EXPECT_EQ(redis({"ZCARD", scores_key}).integer(), 3);
 }
 
-TEST_F(FairScripts, TheyAreServedInTheOrderOfAsking) {
+TEST_F(FairScripts, WaitersAreServedInOrderOfArrival) {
   for (const std::uint64_t number : {1U, 2U, 3U, 4U}) acquire(number);
   for (const std::uint64_t number : {1U, 2U, 3U}) {
     EXPECT_EQ(release(number), Kind::granted);
@@ -37,7 +37,7 @@ TEST_F(FairScripts, TheyAreServedInTheOrderOfAsking) {
   EXPECT_EQ(keys(), Names{"k"});
 }
 
-TEST_F(FairScripts, AskedAgainTheHolderHoldsOnce) {
+TEST_F(FairScripts, ARepeatedAcquireByTheHolderCountsOnce) {
   acquire(1);
   EXPECT_EQ(client.acquire("k", fair, id(1), 2 * lease, queue_wait).kind, Kind::granted);
   expect_ttl("k", 2 * lease);
@@ -48,7 +48,7 @@ TEST_F(FairScripts, AskedAgainTheHolderHoldsOnce) {
   EXPECT_EQ(keys(), Names{});
 }
 
-TEST_F(FairScripts, AWaitOfZeroTakesNoPlaceAndLosesNone) {
+TEST_F(FairScripts, AWaitOfZeroNeitherTakesNorLosesAPlace) {
   acquire(1);
   EXPECT_EQ(acquire(2, milliseconds(0)).kind, Kind::busy);
   EXPECT_EQ(queue(), Names{});
@@ -60,7 +60,7 @@ TEST_F(FairScripts, AWaitOfZeroTakesNoPlaceAndLosesNone) {
   EXPECT_LE(score(owner(3)), before);
 }
 
-TEST_F(FairScripts, OnlyTheNextIsTold) {
+TEST_F(FairScripts, ReleaseNotifiesOnlyTheNextWaiter) {
   for (const std::uint64_t number : {1U, 2U, 3U}) acquire(number);
   Subscriber second = subscribe({channel_of(2)}), third = subscribe({channel_of(3)});
   Subscriber plain = subscribe({"redisson_lock__channel:{k}"});
@@ -71,7 +71,7 @@ TEST_F(FairScripts, OnlyTheNextIsTold) {
   EXPECT_TRUE(plain.received_nothing_else());
 }
 
-TEST_F(FairScripts, WhereNobodyQueuesThePlainWaitersAreTold) {
+TEST_F(FairScripts, ReleaseWithAnEmptyQueueNotifiesThePlainWaiters) {
   acquire(1);
   EXPECT_EQ(client.acquire("k", LockType::REENTRANT, id(2), lease).kind, Kind::busy);
   Subscriber plain = subscribe({"redisson_lock__channel:{k}"});
@@ -79,7 +79,7 @@ TEST_F(FairScripts, WhereNobodyQueuesThePlainWaitersAreTold) {
   EXPECT_EQ(plain.next(), "redisson_lock__channel:{k} 0");
 }
 
-TEST_F(FairScripts, LeaveGivesUpThePlaceAndCallsTheNextOfAFreeLock) {
+TEST_F(FairScripts, LeaveGivesUpThePlaceAndNotifiesTheNextIfTheLockIsFree) {
   for (const std::uint64_t number : {1U, 2U, 3U, 4U}) acquire(number);
   Subscriber third = subscribe({channel_of(3)}), fourth = subscribe({channel_of(4)});
   EXPECT_EQ(leave(9), Kind::gone);
@@ -95,7 +95,7 @@ TEST_F(FairScripts, LeaveGivesUpThePlaceAndCallsTheNextOfAFreeLock) {
   EXPECT_EQ(keys(), Names{});
 }
 
-TEST_F(FairScripts, LeaveOfAHeldLockTellsNobody) {
+TEST_F(FairScripts, LeaveNotifiesNobodyWhileTheLockIsHeld) {
   for (const std::uint64_t number : {1U, 2U, 3U}) acquire(number);
   Subscriber third = subscribe({channel_of(3)});
   EXPECT_EQ(leave(2), Kind::granted);
@@ -103,7 +103,7 @@ TEST_F(FairScripts, LeaveOfAHeldLockTellsNobody) {
   EXPECT_EQ(hash("k"), (Fields{{owner(1), "1"}}));
 }
 
-TEST_F(FairScripts, LeaveOfAHolderIsARelease) {
+TEST_F(FairScripts, LeaveByTheHolderReleases) {
   acquire(1);
   acquire(2);
   Subscriber second = subscribe({channel_of(2)});
@@ -112,7 +112,7 @@ TEST_F(FairScripts, LeaveOfAHolderIsARelease) {
   EXPECT_EQ(acquire(2).kind, Kind::granted);
 }
 
-TEST_F(FairScripts, ReleaseByAnotherChangesNothing) {
+TEST_F(FairScripts, ReleaseByANonHolderChangesNothing) {
   acquire(1);
   acquire(2);
   Subscriber second = subscribe({channel_of(2)});
@@ -123,7 +123,7 @@ TEST_F(FairScripts, ReleaseByAnotherChangesNothing) {
   EXPECT_TRUE(second.received_nothing_else());
 }
 
-TEST_F(FairScripts, RenewAndVerifyAreThoseOfAnyPlainLock) {
+TEST_F(FairScripts, RenewAndVerifyWorkAsForAPlainLock) {
   acquire(1);
   acquire(2);
   EXPECT_EQ(client.renew("k", fair, id(1), 2 * lease).kind, Kind::granted);
@@ -133,7 +133,7 @@ TEST_F(FairScripts, RenewAndVerifyAreThoseOfAnyPlainLock) {
   EXPECT_EQ(client.send(Verb::verify, "k", fair, id(2)).kind, Kind::gone);
 }
 
-TEST_F(FairScripts, AReadOrWriteIsInTheWay) {
+TEST_F(FairScripts, AReadOrWriteBlocksAFairAcquire) {
   for (const LockType other : {LockType::READ, LockType::WRITE}) {
     redis({"FLUSHALL"});
     client.acquire("k", other, id(1), lease);

@@ -6,7 +6,7 @@ namespace {
 
 class FairTimes : public FairScripts {};
 
-TEST_F(FairTimes, QueueKeysOfKilledWaitersEndAnHourAfterTheLastScore) {
+TEST_F(FairTimes, QueueKeysOfKilledWaitersExpireAnHourAfterTheLastScore) {
   acquire(1);
   acquire(2);
   acquire(3);
@@ -22,7 +22,7 @@ TEST_F(FairTimes, QueueKeysOfKilledWaitersEndAnHourAfterTheLastScore) {
   expect_ttl(scores_key, 3 * an_hour);
 }
 
-TEST_F(FairTimes, QueueKeysThatOnlyJavaWaitersUseHaveNoEnd) {
+TEST_F(FairTimes, QueueKeysThatOnlyJavaWaitersUseNeverExpire) {
   acquire(1);
   acquire(2);
   for (const int number : {1, 2}) {
@@ -40,13 +40,13 @@ TEST_F(FairTimes, QueueKeysThatOnlyJavaWaitersUseHaveNoEnd) {
   EXPECT_EQ(pttl(scores_key), -1);
 }
 
-TEST_F(FairTimes, AQueueOfOurOwnHasScoresOfTheWaitAlone) {
+TEST_F(FairTimes, WithoutJavaWaitersEachScoreIsTheQueueWait) {
   acquire(1);
   for (const std::uint64_t number : {2U, 3U, 4U}) acquire(number);
   for (const std::uint64_t number : {2U, 3U, 4U}) expect_score(number, 15'000);
 }
 
-TEST_F(FairTimes, BehindJavaWaitersThereIsRoomForEachOfThem) {
+TEST_F(FairTimes, AScoreAfterJavaWaitersLeavesTimeForAllOfThem) {
   acquire(1);
   // Two of them as Redisson's script would have put them there: 30 s of lease, 300 s of wait each.
   redis({"RPUSH", queue_key, java_owner(8), java_owner(9)});
@@ -60,7 +60,7 @@ TEST_F(FairTimes, BehindJavaWaitersThereIsRoomForEachOfThem) {
   expect_score(2, 15'000 + 630'000 + unseen);
 }
 
-TEST_F(FairTimes, OurGrantTakesNothingOffTheOthers) {
+TEST_F(FairTimes, AGrantDoesNotLowerTheOtherScores) {
   for (const std::uint64_t number : {1U, 2U, 3U, 4U}) acquire(number);
   release(1);
   const long long before = score(owner(4));
@@ -70,7 +70,7 @@ TEST_F(FairTimes, OurGrantTakesNothingOffTheOthers) {
   EXPECT_EQ(score(owner(2)), 0);
 }
 
-TEST_F(FairTimes, AGrantTakesAsManyCommandsWhetherFewWaitOrMany) {
+TEST_F(FairTimes, AGrantTakesTheSameNumberOfCommandsForAnyQueueLength) {
   const auto commands_of_a_grant = [&](std::uint64_t waiters) {
     redis({"FLUSHALL"});
     for (std::uint64_t number = 1; number <= waiters + 1; ++number) acquire(number);
@@ -88,7 +88,7 @@ TEST_F(FairTimes, AGrantTakesAsManyCommandsWhetherFewWaitOrMany) {
   EXPECT_EQ(commands_of_a_grant(3), commands_of_a_grant(300));
 }
 
-TEST_F(FairTimes, BusyIsNoLongerThanTheHolderOrThoseInFront) {
+TEST_F(FairTimes, RetryAfterIsBoundedByTheHolderAndTheWaitersAhead) {
   acquire(1);
   const auto first = acquire(2).retry_after.value_or(milliseconds(0));
   EXPECT_EQ(first, milliseconds(1'000)) << "it must hear of another holder's lease in time";
@@ -102,13 +102,13 @@ TEST_F(FairTimes, BusyIsNoLongerThanTheHolderOrThoseInFront) {
   EXPECT_EQ(behind.retry_after, milliseconds(1'000));
 }
 
-TEST_F(FairTimes, TheFirstTwoAskAgainWhenAShortLeaseEnds) {
+TEST_F(FairTimes, TheFirstTwoWaitersRetryWhenAShortLeaseEnds) {
   client.acquire("k", fair, id(1), milliseconds(800));
   EXPECT_LE(acquire(2).retry_after.value_or(milliseconds(0)), milliseconds(800));
   EXPECT_LE(acquire(3).retry_after.value_or(milliseconds(0)), milliseconds(900));
 }
 
-TEST_F(FairTimes, WhoBecomesTheHeadHearsOfAShortLease) {
+TEST_F(FairTimes, TheNewHeadIsNotifiedOfAShortLease) {
   for (const std::uint64_t number : {1U, 2U, 3U, 4U}) acquire(number);
   Subscriber third = subscribe({channel_of(3)}), fourth = subscribe({channel_of(4)});
   release(1);
@@ -124,7 +124,7 @@ TEST_F(FairTimes, WhoBecomesTheHeadHearsOfAShortLease) {
   EXPECT_TRUE(fifth.received_nothing_else()) << "a long lease is heard of by asking";
 }
 
-TEST_F(FairTimes, AHeadWhoseTimeIsOverIsPassedAndTheNextIsTold) {
+TEST_F(FairTimes, AnExpiredHeadIsSkippedAndTheNextIsNotified) {
   for (const std::uint64_t number : {1U, 2U, 3U, 4U}) acquire(number);
   release(1);
   set_score(owner(2), -1);
@@ -157,7 +157,7 @@ TEST_F(FairTimes, AJavaWaiterThatDiedBlocksAFreeLockForFifteenSeconds) {
   EXPECT_EQ(acquire(4).kind, Kind::busy);
 }
 
-TEST_F(FairTimes, AFreeLockFoundBehindALongScoreIsCutToo) {
+TEST_F(FairTimes, ALongScoreOfTheHeadIsCutWhenTheLockIsFree) {
   redis({"RPUSH", queue_key, java_owner(9)});  // released by Java, which leaves the score alone
   set_score(java_owner(9), 900'000);
   EXPECT_EQ(acquire(2).kind, Kind::busy);

@@ -13,7 +13,7 @@ class ScriptsOutOfMemory : public ScriptTest {
   void fill_memory() { redis({"CONFIG", "SET", "maxmemory", "1"}); }
 };
 
-TEST_F(ScriptsOutOfMemory, AcquireIsRefusedInWordsAndLeavesNothing) {
+TEST_F(ScriptsOutOfMemory, AcquireIsRefusedWithASentenceAndLeavesNothing) {
   fill_memory();
   for (const LockType type : all_types) {
     SCOPED_TRACE(to_string(type));
@@ -42,7 +42,7 @@ TEST_F(ScriptsOutOfMemory, HoldsAreRenewedVerifiedAndReleased) {
   }
 }
 
-TEST_F(ScriptsOutOfMemory, WriteBecomesRead) {
+TEST_F(ScriptsOutOfMemory, DowngradeSucceeds) {
   Subscriber listener = subscribe({"redisson_rwlock:{k}"});
   client.acquire("k", LockType::WRITE, id(1), lease);
   fill_memory();
@@ -53,7 +53,7 @@ TEST_F(ScriptsOutOfMemory, WriteBecomesRead) {
   EXPECT_EQ(keys(), Names{});
 }
 
-TEST_F(ScriptsOutOfMemory, FairLocksPassOnAndAreLeft) {
+TEST_F(ScriptsOutOfMemory, FairReleaseAndLeaveSucceed) {
   for (const std::uint64_t number : {1U, 2U, 3U}) {
     client.acquire("k", LockType::FAIR, id(number), lease, queue_wait);
   }
@@ -69,7 +69,7 @@ TEST_F(ScriptsOutOfMemory, FairLocksPassOnAndAreLeft) {
 
 using ScriptsWithoutPermission = ScriptTest;
 
-TEST_F(ScriptsWithoutPermission, ReleaseWorksWhereNoticesAreForbidden) {
+TEST_F(ScriptsWithoutPermission, ReleaseSucceedsIfPublishIsForbidden) {
   for (const bool by_command : {false, true}) {
     ScriptClient user = by_command ? as_user({"~*", server.all_channels(), "+@all", "-publish"})
                                    : as_user({"~*", "resetchannels", "+@all"});
@@ -92,7 +92,7 @@ TEST_F(ScriptsWithoutPermission, APlainLockNeedsItsOwnKeyOnly) {
   EXPECT_EQ(user.send(Verb::release, "order:1", LockType::REENTRANT, id(1)).kind, Kind::granted);
 }
 
-TEST_F(ScriptsWithoutPermission, AForbiddenKeyIsRefusedInWords) {
+TEST_F(ScriptsWithoutPermission, AForbiddenKeyIsRefusedWithASentence) {
   ScriptClient user = as_user({"~order:*", server.all_channels(), "+@all"});
   const Outcome outcome = user.acquire("customer:1", LockType::REENTRANT, id(1), lease);
   EXPECT_EQ(outcome.kind, Kind::refused);
@@ -101,7 +101,7 @@ TEST_F(ScriptsWithoutPermission, AForbiddenKeyIsRefusedInWords) {
       << outcome.text;
 }
 
-TEST_F(ScriptsWithoutPermission, AForbiddenCommandIsRefusedInWordsAndLeavesNothing) {
+TEST_F(ScriptsWithoutPermission, AForbiddenCommandIsRefusedWithASentenceAndLeavesNothing) {
   ScriptClient no_scripts = as_user({"~*", server.all_channels(), "+@all", "-evalsha"});
   EXPECT_EQ(no_scripts.acquire("k", LockType::REENTRANT, id(1), lease).kind, Kind::refused);
   ScriptClient no_hash = as_user({"~*", server.all_channels(), "+@all", "-hset"});
@@ -125,7 +125,7 @@ TEST_F(ScriptsForgotten, AFlushedScriptIsSentAgain) {
   }
 }
 
-TEST_F(ScriptsForgotten, TheDigestIsTheServersOwn) {
+TEST_F(ScriptsForgotten, TheDigestEqualsTheServersDigest) {
   for (const auto* const script : detail::redis::scripts::all()) {
     EXPECT_EQ(redis({"SCRIPT", "LOAD", script->text}).text(), script->sha1) << script->name;
   }

@@ -245,7 +245,7 @@ TEST_F(ScriptsWithoutACommand, EachRefusalNamesTheCommandAndNothingBlocksBeyondT
   }
 }
 
-TEST_F(ScriptsWithoutACommand, AnAnnouncementThatIsRefusedLeavesNothingWithoutAnEnd) {
+TEST_F(ScriptsWithoutACommand, ARefusedAnnouncementLeavesNoKeyWithoutATtl) {
   for (const std::string& command : commands_of(detail::redis::scripts::announce)) {
     SCOPED_TRACE(command);
     redis({"FLUSHALL"});

@@ -10,7 +10,7 @@ class PlainScripts : public ScriptTest {
   static constexpr auto fenced = LockType::FENCED;
 };
 
-TEST_F(PlainScripts, AcquireMakesRedissonsHash) {
+TEST_F(PlainScripts, AcquireCreatesRedissonsHash) {
   const Outcome outcome = client.acquire("order:42", plain, id(1), lease);
   EXPECT_EQ(outcome.kind, Kind::granted);
   EXPECT_EQ(outcome.token, 0U);
@@ -30,14 +30,14 @@ TEST_F(PlainScripts, BusyNamesTheHolderAndItsLease) {
   EXPECT_EQ(hash("k"), (Fields{{owner(1), "1"}}));
 }
 
-TEST_F(PlainScripts, ALeaseWithoutEndIsBusyWithoutATime) {
+TEST_F(PlainScripts, ALockWithoutATtlIsBusyWithoutARetryTime) {
   redis({"HSET", "k", owner(9), "1"});
   const Outcome outcome = client.acquire("k", plain, id(1), lease);
   EXPECT_EQ(outcome.kind, Kind::busy);
   EXPECT_EQ(outcome.retry_after, std::nullopt);
 }
 
-TEST_F(PlainScripts, AcquireByTheHolderStartsTheLeaseAnewAndNeverShortensIt) {
+TEST_F(PlainScripts, AcquireByTheHolderRestartsTheLeaseAndNeverShortensIt) {
   client.acquire("k", plain, id(1), lease);
   EXPECT_EQ(client.acquire("k", plain, id(1), 2 * lease).kind, Kind::granted);
   expect_ttl("k", 2 * lease);
@@ -45,7 +45,7 @@ TEST_F(PlainScripts, AcquireByTheHolderStartsTheLeaseAnewAndNeverShortensIt) {
   expect_ttl("k", 2 * lease);
 }
 
-TEST_F(PlainScripts, ReleaseDeletesAndTellsOnce) {
+TEST_F(PlainScripts, ReleaseDeletesTheKeyAndNotifiesOnce) {
   Subscriber listener = subscribe({"redisson_lock__channel:{k}"});
   client.acquire("k", plain, id(1), lease);
   EXPECT_EQ(client.send(Verb::release, "k", plain, id(1)).kind, Kind::granted);
@@ -54,14 +54,14 @@ TEST_F(PlainScripts, ReleaseDeletesAndTellsOnce) {
   EXPECT_TRUE(listener.received_nothing_else());
 }
 
-TEST_F(PlainScripts, ANameWithATagOfItsOwnGetsNoBraces) {
+TEST_F(PlainScripts, ANameWithAHashTagGetsNoBraces) {
   Subscriber listener = subscribe({"redisson_lock__channel:{order}:42"});
   client.acquire("{order}:42", plain, id(1), lease);
   EXPECT_EQ(client.send(Verb::release, "{order}:42", plain, id(1)).kind, Kind::granted);
   EXPECT_EQ(listener.next(), "redisson_lock__channel:{order}:42 0");
 }
 
-TEST_F(PlainScripts, ReleaseByAnotherChangesNothing) {
+TEST_F(PlainScripts, ReleaseByANonHolderChangesNothing) {
   Subscriber listener = subscribe({"redisson_lock__channel:{k}"});
   client.acquire("k", plain, id(1), lease);
   EXPECT_EQ(client.send(Verb::release, "k", plain, id(2)).kind, Kind::gone);
@@ -70,14 +70,14 @@ TEST_F(PlainScripts, ReleaseByAnotherChangesNothing) {
   EXPECT_TRUE(listener.received_nothing_else());
 }
 
-TEST_F(PlainScripts, LeaveIsARelease) {
+TEST_F(PlainScripts, LeaveByTheHolderReleases) {
   client.acquire("k", plain, id(1), lease);
   EXPECT_EQ(client.send(Verb::leave, "k", plain, id(1)).kind, Kind::granted);
   EXPECT_EQ(client.send(Verb::leave, "k", plain, id(1)).kind, Kind::gone);
   EXPECT_EQ(keys(), Names{});
 }
 
-TEST_F(PlainScripts, RenewProlongsAndNeverShortens) {
+TEST_F(PlainScripts, RenewExtendsTheLeaseAndNeverShortensIt) {
   EXPECT_EQ(client.renew("k", plain, id(1), lease).kind, Kind::gone);
   client.acquire("k", plain, id(1), lease);
   EXPECT_EQ(client.renew("k", plain, id(1), 3 * lease).kind, Kind::granted);
@@ -88,7 +88,7 @@ TEST_F(PlainScripts, RenewProlongsAndNeverShortens) {
   expect_ttl("k", 3 * lease);
 }
 
-TEST_F(PlainScripts, VerifyTellsAndChangesNothing) {
+TEST_F(PlainScripts, VerifyReportsTheHoldAndChangesNothing) {
   EXPECT_EQ(client.send(Verb::verify, "k", plain, id(1)).kind, Kind::gone);
   client.acquire("k", plain, id(1), lease);
   redis({"PEXPIRE", "k", "30000"});
@@ -98,7 +98,7 @@ TEST_F(PlainScripts, VerifyTellsAndChangesNothing) {
   EXPECT_EQ(hash("k"), (Fields{{owner(1), "1"}}));
 }
 
-TEST_F(PlainScripts, AReadOrWriteIsInTheWayAlsoOfItsOwnId) {
+TEST_F(PlainScripts, AReadOrWriteBlocksEvenItsOwnHolder) {
   for (const LockType other : {LockType::READ, LockType::WRITE}) {
     redis({"FLUSHALL"});
     client.acquire("k", other, id(1), lease);
@@ -114,7 +114,7 @@ TEST_F(PlainScripts, AReadOrWriteIsInTheWayAlsoOfItsOwnId) {
   }
 }
 
-TEST_F(PlainScripts, AKeyOfAnotherTypeIsRefusedInWords) {
+TEST_F(PlainScripts, AKeyOfAnotherTypeIsRefusedWithASentence) {
   redis({"SET", "k", "mine"});
   for (const LockType type : {plain, fenced, LockType::FAIR, LockType::READ, LockType::WRITE}) {
     const Outcome outcome = client.acquire("k", type, id(1), lease);
@@ -126,7 +126,7 @@ TEST_F(PlainScripts, AKeyOfAnotherTypeIsRefusedInWords) {
   EXPECT_EQ(keys(), Names{"k"});
 }
 
-TEST_F(PlainScripts, FencedTokensBeginAtTheServersClockAndOnlyRise) {
+TEST_F(PlainScripts, FencedTokensStartAtTheServersClockAndIncrease) {
   const auto before = static_cast<std::uint64_t>(now_ms()) * 1000;
   const Outcome first = client.acquire("k", fenced, id(1), lease);
   EXPECT_EQ(first.kind, Kind::granted);
@@ -140,7 +140,7 @@ TEST_F(PlainScripts, FencedTokensBeginAtTheServersClockAndOnlyRise) {
   EXPECT_GT(second.token, first.token);
 }
 
-TEST_F(PlainScripts, FencedTokensRiseAboveAClockThatWentBack) {
+TEST_F(PlainScripts, FencedTokensIncreaseAfterTheClockWentBack) {
   redis({"SET", "redisson_lock_token:{k}", "9000000000000000"});  // the year 2255
   EXPECT_EQ(client.acquire("k", fenced, id(1), lease).token, 9'000'000'000'000'001U);
   client.send(Verb::release, "k", fenced, id(1));
@@ -148,7 +148,7 @@ TEST_F(PlainScripts, FencedTokensRiseAboveAClockThatWentBack) {
   EXPECT_EQ(redis({"GET", "redisson_lock_token:{k}"}).text(), "9000000000000101");
 }
 
-TEST_F(PlainScripts, FencedTokensBeyondWhatCanBeCountedAreRefused) {
+TEST_F(PlainScripts, FencedTokensThatWouldOverflowAreRefused) {
   redis({"SET", "redisson_lock_token:{k}", "9007199254740991"});
   const Outcome outcome = client.acquire("k", fenced, id(1), lease);
   EXPECT_EQ(outcome.kind, Kind::refused);
@@ -156,7 +156,7 @@ TEST_F(PlainScripts, FencedTokensBeyondWhatCanBeCountedAreRefused) {
   EXPECT_EQ(keys(), Names{"redisson_lock_token:{k}"});
 }
 
-TEST_F(PlainScripts, FencedBusyTakesNoToken) {
+TEST_F(PlainScripts, ABusyFencedLockUsesNoToken) {
   const Outcome held = client.acquire("k", fenced, id(1), lease);
   const Outcome busy = client.acquire("k", fenced, id(2), lease);
   EXPECT_EQ(busy.kind, Kind::busy);
@@ -173,13 +173,13 @@ TEST_F(PlainScripts, FencedAcquireByTheHolderKeepsTheToken) {
   EXPECT_EQ(hash("k"), (Fields{{owner(1), "1"}}));
 }
 
-TEST_F(PlainScripts, FencedFollowsATokenThatJavaIncremented) {
+TEST_F(PlainScripts, AFencedTokenFollowsOneThatJavaIncremented) {
   redis({"SET", "redisson_lock_token:{k}", "9000000000000000"});
   redis({"INCR", "redisson_lock_token:{k}"});
   EXPECT_EQ(client.acquire("k", fenced, id(1), lease).token, 9'000'000'000'000'002U);
 }
 
-TEST_F(PlainScripts, FencedReleaseTellsThePlainChannel) {
+TEST_F(PlainScripts, FencedReleaseNotifiesThePlainChannel) {
   Subscriber listener = subscribe({"redisson_lock__channel:{k}"});
   client.acquire("k", fenced, id(1), lease);
   client.send(Verb::release, "k", fenced, id(1));

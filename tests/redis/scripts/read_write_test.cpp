@@ -10,14 +10,14 @@ class ReadWriteScripts : public ScriptTest {
   static constexpr auto write = LockType::WRITE;
 };
 
-TEST_F(ReadWriteScripts, WriteMakesRedissonsHash) {
+TEST_F(ReadWriteScripts, WriteCreatesRedissonsHash) {
   EXPECT_EQ(client.acquire("k", write, id(1), lease).kind, Kind::granted);
   EXPECT_EQ(keys(), Names{"k"});
   EXPECT_EQ(hash("k"), (Fields{{"mode", "write"}, {owner(1) + ":write", "1"}}));
   expect_ttl("k", lease);
 }
 
-TEST_F(ReadWriteScripts, ReadMakesRedissonsHashAndItsOwnTimeout) {
+TEST_F(ReadWriteScripts, ReadCreatesRedissonsHashAndATimeoutKey) {
   EXPECT_EQ(client.acquire("k", read, id(1), lease).kind, Kind::granted);
   EXPECT_EQ(keys(), (Names{"k", "{k}:6ad76760-e86c-8273-a5a4-ad3e58e61a2b:1:rwlock_timeout:1"}));
   EXPECT_EQ(hash("k"), (Fields{{"mode", "read"}, {owner(1), "1"}}));
@@ -26,7 +26,7 @@ TEST_F(ReadWriteScripts, ReadMakesRedissonsHashAndItsOwnTimeout) {
   expect_ttl(timeout_key("{k}", 1), lease);
 }
 
-TEST_F(ReadWriteScripts, ANameWithATagOfItsOwnGetsNoBraces) {
+TEST_F(ReadWriteScripts, ANameWithAHashTagGetsNoBraces) {
   client.acquire("{order}:42", read, id(1), lease);
   EXPECT_EQ(keys(), (Names{"{order}:42", timeout_key("{order}:42", 1)}));
   Subscriber listener = subscribe({"redisson_rwlock:{order}:42"});
@@ -59,7 +59,7 @@ TEST_F(ReadWriteScripts, BusyNamesAHolderWithoutTheFieldsSuffix) {
   EXPECT_EQ(outcome.text, owner(3));
 }
 
-TEST_F(ReadWriteScripts, APlainLockIsInTheWayThoughItsHashHasNoMode) {
+TEST_F(ReadWriteScripts, APlainLockBlocksThoughItsHashHasNoMode) {
   for (const LockType plain : {LockType::REENTRANT, LockType::FAIR, LockType::FENCED}) {
     redis({"FLUSHALL"});
     client.acquire("k", plain, id(1), lease);
@@ -72,7 +72,7 @@ TEST_F(ReadWriteScripts, APlainLockIsInTheWayThoughItsHashHasNoMode) {
   }
 }
 
-TEST_F(ReadWriteScripts, AcquireByTheHolderStartsTheLeaseAnewAndNeverShortensIt) {
+TEST_F(ReadWriteScripts, AcquireByTheHolderRestartsTheLeaseAndNeverShortensIt) {
   for (const LockType type : {read, write}) {
     redis({"FLUSHALL"});
     client.acquire("k", type, id(1), lease);
@@ -85,7 +85,7 @@ TEST_F(ReadWriteScripts, AcquireByTheHolderStartsTheLeaseAnewAndNeverShortensIt)
   }
 }
 
-TEST_F(ReadWriteScripts, ReleasedWriteTellsEverybody) {
+TEST_F(ReadWriteScripts, ReleasingAWriteNotifiesAllWaiters) {
   Subscriber listener = subscribe({"redisson_rwlock:{k}"});
   client.acquire("k", write, id(1), lease);
   EXPECT_EQ(client.send(Verb::release, "k", write, id(2)).kind, Kind::gone);
@@ -95,7 +95,7 @@ TEST_F(ReadWriteScripts, ReleasedWriteTellsEverybody) {
   EXPECT_EQ(keys(), Names{});
 }
 
-TEST_F(ReadWriteScripts, TheLastReaderTellsAndTheOthersDoNot) {
+TEST_F(ReadWriteScripts, OnlyTheLastReadersReleaseNotifies) {
   Subscriber listener = subscribe({"redisson_rwlock:{k}"});
   client.acquire("k", read, id(1), lease);
   client.acquire("k", read, id(2), lease);
@@ -109,7 +109,7 @@ TEST_F(ReadWriteScripts, TheLastReaderTellsAndTheOthersDoNot) {
   EXPECT_EQ(keys(), Names{});
 }
 
-TEST_F(ReadWriteScripts, AReleasedReaderTakesItsLongLeaseWithIt) {
+TEST_F(ReadWriteScripts, ReleasingTheLongestReaderShortensTheHashsTtl) {
   client.acquire("k", read, id(1), 5 * lease);
   client.acquire("k", read, id(2), lease);
   client.acquire("k", read, id(3), 2 * lease);
@@ -119,7 +119,7 @@ TEST_F(ReadWriteScripts, AReleasedReaderTakesItsLongLeaseWithIt) {
   expect_ttl("k", 2 * lease);
 }
 
-TEST_F(ReadWriteScripts, AReaderWithoutAnEndKeepsTheHash) {
+TEST_F(ReadWriteScripts, AReaderWithoutATtlKeepsTheHash) {
   client.acquire("k", read, id(1), 3 * lease);
   client.acquire("k", read, id(2), lease);
   client.acquire("k", read, id(3), lease);
@@ -128,7 +128,7 @@ TEST_F(ReadWriteScripts, AReaderWithoutAnEndKeepsTheHash) {
   expect_ttl("k", 3 * lease);
 }
 
-TEST_F(ReadWriteScripts, ReaderWhoseLeaseEndedIsGoneThoughOthersReadOn) {
+TEST_F(ReadWriteScripts, AReaderIsGoneOnceItsLeaseEndsWhileOthersRead) {
   client.acquire("k", read, id(1), lease);
   client.acquire("k", read, id(2), lease);
   end_read_lease(1);
@@ -140,7 +140,7 @@ TEST_F(ReadWriteScripts, ReaderWhoseLeaseEndedIsGoneThoughOthersReadOn) {
   EXPECT_EQ(client.send(Verb::verify, "k", read, id(2)).kind, Kind::granted);
 }
 
-TEST_F(ReadWriteScripts, ReadersThatDiedAreDroppedByWhoComesAndByWhoGoes) {
+TEST_F(ReadWriteScripts, AcquireAndReleaseDropExpiredReaders) {
   for (std::uint64_t number = 1; number <= 10; ++number) {
     client.acquire("k", read, id(number), lease);
   }
@@ -156,7 +156,7 @@ TEST_F(ReadWriteScripts, ReadersThatDiedAreDroppedByWhoComesAndByWhoGoes) {
   EXPECT_EQ(listener.next(), "redisson_rwlock:{k} 0");
 }
 
-TEST_F(ReadWriteScripts, OfMoreDeadReadersThanAScriptLooksAtAllAreDroppedInTheEnd) {
+TEST_F(ReadWriteScripts, ManyExpiredReadersAreDroppedOverSeveralCalls) {
   // A hash that Redis keeps as one compact list, and one that it keeps as a table; the living are
   // in front, where a script that always began there would look in vain.
   for (const std::uint64_t crowd : {60U, 600U}) {
@@ -176,7 +176,7 @@ TEST_F(ReadWriteScripts, OfMoreDeadReadersThanAScriptLooksAtAllAreDroppedInTheEn
   }
 }
 
-TEST_F(ReadWriteScripts, InACrowdTheHashIsNotShortenedBelowALeaseThatWasNotLookedAt) {
+TEST_F(ReadWriteScripts, AmongManyReadersTheHashOutlivesLeasesThatWereNotChecked) {
   client.acquire("k", read, id(1), 3 * lease);
   for (std::uint64_t number = 2; number <= 40; ++number) {
     client.acquire("k", read, id(number), lease);
@@ -201,7 +201,7 @@ TEST_F(ReadWriteScripts, LiveReadersAreNeverDropped) {
   EXPECT_EQ(keys(), Names{});
 }
 
-TEST_F(ReadWriteScripts, AJavaReaderLivesWhileOneOfItsHoldsDoes) {
+TEST_F(ReadWriteScripts, AJavaReaderHoldsUntilItsLastHoldExpires) {
   client.acquire("k", read, id(1), lease);
   redis({"HSET", "k", owner(7), "3"});
   redis({"SET", "{k}:" + owner(7) + ":rwlock_timeout:2", "1", "PX", "30000"});
@@ -212,7 +212,7 @@ TEST_F(ReadWriteScripts, AJavaReaderLivesWhileOneOfItsHoldsDoes) {
   expect_ttl("k", milliseconds(30'000));
 }
 
-TEST_F(ReadWriteScripts, RenewProlongsHashAndTimeoutAndNeverShortens) {
+TEST_F(ReadWriteScripts, RenewExtendsHashAndTimeoutKeyAndNeverShortensThem) {
   for (const LockType type : {read, write}) {
     redis({"FLUSHALL"});
     EXPECT_EQ(client.renew("k", type, id(1), lease).kind, Kind::gone);
@@ -225,7 +225,7 @@ TEST_F(ReadWriteScripts, RenewProlongsHashAndTimeoutAndNeverShortens) {
   }
 }
 
-TEST_F(ReadWriteScripts, VerifyTellsWhoHoldsWhat) {
+TEST_F(ReadWriteScripts, VerifyReportsWhoHoldsWhat) {
   EXPECT_EQ(client.send(Verb::verify, "k", read, id(1)).kind, Kind::gone);
   EXPECT_EQ(client.send(Verb::verify, "k", write, id(1)).kind, Kind::gone);
   client.acquire("k", write, id(1), lease);
@@ -244,7 +244,7 @@ TEST_F(ReadWriteScripts, ALongReadOutlivesRedissonsRenewalOfTheHash) {
   expect_ttl("k", 60 * lease);
 }
 
-TEST_F(ReadWriteScripts, DowngradeMakesAReadOfTheSameId) {
+TEST_F(ReadWriteScripts, DowngradeTurnsAWriteIntoAReadOfTheSameId) {
   client.acquire("k", write, id(1), lease);
   EXPECT_EQ(client.downgrade("k", id(1), lease / 2).kind, Kind::granted);
   EXPECT_EQ(hash("k"), (Fields{{"mode", "read"}, {owner(1), "1"}}));
@@ -256,7 +256,7 @@ TEST_F(ReadWriteScripts, DowngradeMakesAReadOfTheSameId) {
   EXPECT_EQ(client.send(Verb::release, "k", read, id(1)).kind, Kind::granted);
 }
 
-TEST_F(ReadWriteScripts, DowngradeAskedAgainFindsItDone) {
+TEST_F(ReadWriteScripts, ARepeatedDowngradeIsGranted) {
   client.acquire("k", write, id(1), lease);
   client.downgrade("k", id(1), lease);
   EXPECT_EQ(client.downgrade("k", id(1), 2 * lease).kind, Kind::granted);
@@ -267,7 +267,7 @@ TEST_F(ReadWriteScripts, DowngradeAskedAgainFindsItDone) {
   EXPECT_EQ(keys(), (Names{"k", timeout_key("{k}", 1)}));
 }
 
-TEST_F(ReadWriteScripts, LeaveOfAWriteEndsTheReadThatItHasBecome) {
+TEST_F(ReadWriteScripts, LeaveOfAWriteReleasesItsDowngradedRead) {
   Subscriber listener = subscribe({"redisson_rwlock:{k}"});
   client.acquire("k", write, id(1), lease);
   client.downgrade("k", id(1), lease);
@@ -282,7 +282,7 @@ TEST_F(ReadWriteScripts, LeaveOfAWriteEndsTheReadThatItHasBecome) {
   EXPECT_EQ(keys(), Names{});
 }
 
-TEST_F(ReadWriteScripts, LeaveIsARelease) {
+TEST_F(ReadWriteScripts, LeaveByTheHolderReleases) {
   for (const LockType type : {read, write}) {
     client.acquire("k", type, id(1), lease);
     EXPECT_EQ(client.send(Verb::leave, "k", type, id(1)).kind, Kind::granted);

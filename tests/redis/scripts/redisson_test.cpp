@@ -22,7 +22,7 @@ class RedissonScripts : public ScriptTest {
   }
 };
 
-TEST_F(RedissonScripts, PlainLocksExcludeEachOtherAndTell) {
+TEST_F(RedissonScripts, PlainLocksExcludeEachOtherAndNotify) {
   JavaClient other = java(1);
   Subscriber listener = subscribe({"redisson_lock__channel:{k}"});
   for (const LockType type : {LockType::REENTRANT, LockType::FENCED, LockType::FAIR}) {
@@ -42,7 +42,7 @@ TEST_F(RedissonScripts, PlainLocksExcludeEachOtherAndTell) {
   }
 }
 
-TEST_F(RedissonScripts, AJavaHolderIsAskedAfterEachSecond) {
+TEST_F(RedissonScripts, AJavaHolderIsPolledEverySecond) {
   JavaClient other = java(1);
   EXPECT_TRUE(fair(other).is_nil());
   for (const LockType type : {LockType::REENTRANT, LockType::FENCED, LockType::WRITE}) {
@@ -52,7 +52,7 @@ TEST_F(RedissonScripts, AJavaHolderIsAskedAfterEachSecond) {
   }
 }
 
-TEST_F(RedissonScripts, AReentrantJavaHolderIsNotReleasedByUs) {
+TEST_F(RedissonScripts, AReentrantJavaHolderIsNotReleasedByLatchkey) {
   JavaClient other = java(1);
   other.lock("k", java_lease);
   other.lock("k", java_lease);
@@ -63,7 +63,7 @@ TEST_F(RedissonScripts, AReentrantJavaHolderIsNotReleasedByUs) {
   EXPECT_EQ(other.unlock("k").integer(), 1);
 }
 
-TEST_F(RedissonScripts, ReadersOfBothLiveSideBySide) {
+TEST_F(RedissonScripts, JavaAndCppReadersHoldTogether) {
   JavaClient first = java(1), second = java(2);
   Subscriber listener = subscribe({"redisson_rwlock:{k}"});
   EXPECT_TRUE(first.read_lock("k", java_lease).is_nil());
@@ -80,7 +80,7 @@ TEST_F(RedissonScripts, ReadersOfBothLiveSideBySide) {
   EXPECT_EQ(keys(), Names{});
 }
 
-TEST_F(RedissonScripts, OurReleaseLeavesJavasReaders) {
+TEST_F(RedissonScripts, AReleaseKeepsJavaReaders) {
   JavaClient other = java(1);
   EXPECT_EQ(client.acquire("k", LockType::READ, id(1), lease).kind, Kind::granted);
   other.read_lock("k", java_lease);
@@ -143,7 +143,7 @@ TEST_F(RedissonScripts, AMixedQueueIsServedInOrder) {
 /// Two Java waiters in front of ours, served one after the other at once after a hold of that long.
 class AfterALongHold : public RedissonScripts, public ::testing::WithParamInterface<int> {};
 
-TEST_P(AfterALongHold, OursKeepsItsPlaceThroughJavasGrants) {
+TEST_P(AfterALongHold, ACppWaiterKeepsItsPlaceThroughJavaGrants) {
   JavaClient first = java(1), second = java(2), late = java(3);
   EXPECT_EQ(fair(9), Kind::granted);
   fair(first);
@@ -167,7 +167,7 @@ TEST_P(AfterALongHold, OursKeepsItsPlaceThroughJavasGrants) {
 
 INSTANTIATE_TEST_SUITE_P(RedissonScripts, AfterALongHold, ::testing::Values(0, 20, 60, 150, 280));
 
-TEST_F(RedissonScripts, AJavaHeadThatWaitedLongAlreadyTakesNoPlaceFromUs) {
+TEST_F(RedissonScripts, AJavaHeadThatHasWaitedLongCostsNoCppWaiterItsPlace) {
   // {its wait, how long it has waited when we come}
   for (const auto& [wait, waited] : {std::pair{600'000LL, 500'000},
                                      {300'000LL, 320'000},
@@ -195,7 +195,7 @@ TEST_F(RedissonScripts, AJavaHeadThatWaitedLongAlreadyTakesNoPlaceFromUs) {
   }
 }
 
-TEST_F(RedissonScripts, JavaWithAShortWaitTakesNoPlaceFromUsEither) {
+TEST_F(RedissonScripts, AJavaHeadWithAShortWaitCostsNoCppWaiterItsPlace) {
   JavaClient other = java(1), late = java(2);
   EXPECT_EQ(fair(9), Kind::granted);
   for (const long long wait : {1'000, 10'000, 25'000, 60'000}) {
@@ -232,7 +232,7 @@ TEST_F(RedissonScripts, ScoresDoNotDriftInAQueueThatIsNeverEmpty) {
   EXPECT_LE(score - now_ms(), lease.count() + 2 * java_wait);
 }
 
-TEST_F(RedissonScripts, TokensRiseAcrossBoth) {
+TEST_F(RedissonScripts, FencingTokensIncreaseAcrossJavaAndCpp) {
   JavaClient other = java(1);
   std::uint64_t last = 0;
   for (int round = 0; round < 3; ++round) {

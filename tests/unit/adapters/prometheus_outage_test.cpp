@@ -19,7 +19,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST_F(PrometheusTest, HoldsAndWaitersAreWhatThereIsNow) {
+TEST_F(PrometheusTest, HoldsAndWaitersAreCurrentCounts) {
   work(1, [&] {
     work(1, [&] { EXPECT_EQ(only("latchkey_holds").gauge.value, 1) << "a re-entry is no second"; });
     auto waiter = std::async(std::launch::async, [] { work(1, [] {}); });
@@ -105,7 +105,7 @@ TEST_F(PrometheusTest, AScrapeShowsAnOutage) {
   EXPECT_THAT(after, HasSubstr("latchkey_reconnects_total" + server + " 1\n"));
 }
 
-TEST_F(PrometheusTest, AnUncontendedRoundTripIsNoWait) {
+TEST_F(PrometheusTest, AnUncontendedAcquireIsNotCountedAsAWait) {
   using latchkey::testing::MockBackend;
   auto backend = std::make_unique<::testing::NiceMock<MockBackend>>(clock_);
   EXPECT_CALL(*backend, acquire(::testing::_)).WillOnce([&](const Request&) {

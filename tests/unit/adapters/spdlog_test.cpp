@@ -128,7 +128,7 @@ TEST(SpdlogListener, WritesAnOutage) {
                   "warning connection_restored node 1 of linked"));
 }
 
-TEST(SpdlogListener, AsksForLossesOnlyWhereNothingElseIsWritten) {
+TEST(SpdlogListener, WantsOnlyLossesAtTheErrorLevel) {
   const Log log(spdlog::level::err);
   EXPECT_FALSE(SpdlogListener(log.logger).wants_everything());
   EXPECT_THROW(SpdlogListener(nullptr), std::invalid_argument);

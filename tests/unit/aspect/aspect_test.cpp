@@ -132,7 +132,7 @@ TEST_F(Aspects, Nest) {
             (std::vector<std::string>{"outer in", "inner in", "body 7", "inner out", "outer out"}));
 }
 
-TEST_F(Aspects, AreUsedWhereTheyAreWhenTheyAreLvalues) {
+TEST_F(Aspects, AreNotCopiedIfTheyAreLvalues) {
   service_.counted();
   service_.counted();
   EXPECT_EQ(service_.counter.calls, 2);
@@ -148,7 +148,7 @@ TEST_F(Aspects, MayKeepTheBodyFromRunning) {
   EXPECT_FALSE(ran);
 }
 
-TEST_F(Aspects, LetTheBodysExceptionThrough) {
+TEST_F(Aspects, LetTheBodysExceptionPass) {
   const auto failing = [] {
     return Step("x") AROUND()->int { throw std::runtime_error("body"); };
   };

@@ -47,7 +47,7 @@ Probe over(std::function<void(const Request&)> script) {
   return Probe(std::make_unique<Scripted>(std::move(script)), {});
 }
 
-TEST(SimpleBackend, ExceptionsAreIgnoranceAndRefusedIsANo) {
+TEST(SimpleBackend, ExceptionsAreUnknownOutcomesAndRefusedIsARefusal) {
   Probe broken = over([](const Request& request) {
     if (request.key == "late") throw std::runtime_error("no answer within 2 s");
     if (request.key == "no") throw SimpleBackend::Refused("the table is read-only");
@@ -64,7 +64,7 @@ TEST(SimpleBackend, ExceptionsAreIgnoranceAndRefusedIsANo) {
   EXPECT_EQ(acquire("odd").text, "the backend threw something that is no std::exception");
 }
 
-TEST(SimpleBackend, WhatIsNotWrittenIsNotOffered) {
+TEST(SimpleBackend, RequestsThatAreNotOverriddenAreRefused) {
   Probe plain = over([](const Request&) {});
   EXPECT_EQ(plain.downgrade("k", plain.fresh_id(), lease).kind, Kind::refused);
   const Outcome refused = plain.send(Verb::force_release, "k");
@@ -77,7 +77,7 @@ TEST(SimpleBackend, WhatIsNotWrittenIsNotOffered) {
   EXPECT_EQ(plain.send(Verb::leave, "k").kind, Kind::gone) << "the default releases";
 }
 
-TEST(SimpleBackend, KeysRunAtOnceAndOneKeyNever) {
+TEST(SimpleBackend, KeysRunConcurrentlyAndEachKeySerially) {
   constexpr std::size_t keys = 2, each = 50;
   std::latch both(keys);
   std::array<std::atomic<int>, keys> inside{};
@@ -117,7 +117,7 @@ TEST(SimpleBackend, KeysRunAtOnceAndOneKeyNever) {
   EXPECT_EQ(broken, 0);
 }
 
-TEST(SimpleBackend, AnyThreadsWorkWakesADriverAsleep) {
+TEST(SimpleBackend, ASubmitByAnotherThreadWakesASleepingDriver) {
   Scripted backend([](const Request&) {});
   struct Wake final : Sink {
     void completed(Request&, Outcome&&) noexcept override { done = true; }

@@ -54,7 +54,7 @@ TEST(Clock, WaitsUntilADeadlineAndNotLonger) {
 }
 
 // The boot clock goes on while the machine sleeps, what one sleeps on does not.
-TEST(Clock, NobodySleepsLongerThanASecondWithoutALookAtTheBootTime) {
+TEST(Clock, SleepersCheckTheBootClockOnceASecond) {
   std::mutex mutex;
   std::condition_variable condition;
   std::unique_lock lock(mutex);

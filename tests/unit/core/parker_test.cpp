@@ -56,7 +56,7 @@ TEST(Parker, NoUnparkIsLost) {
   other.join();
 }
 
-TEST(Parker, AnAlarmRingsInsteadWhileItIsArmed) {
+TEST(Parker, AnUnparkNotifiesTheArmedAlarmInstead) {
   Parker parker;
   Bell bell;
   parker.unpark();

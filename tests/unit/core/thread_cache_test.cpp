@@ -22,7 +22,7 @@ struct Counted {
   static inline std::atomic<int> alive = 0;
 };
 
-TEST(ThreadCache, GivesBackTheLatestAsNewAndKeepsFew) {
+TEST(ThreadCache, ReusesTheLatestObjectAndKeepsFew) {
   std::thread([] {
     Counted& first = ThreadCache<Counted>::take();
     first.value = 7;

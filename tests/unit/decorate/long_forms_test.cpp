@@ -32,7 +32,7 @@ struct Counter {
   int count = 0;
 };
 
-TEST(LongForms, DoWhatTheShortOnesDo) {
+TEST(LongForms, BehaveLikeTheShortForms) {
   const latchkey::testing::ScopedLocks scope(latchkey::Locks::connect("memory:"));
   Counter counter;
   EXPECT_EQ(counter.around(), 1);

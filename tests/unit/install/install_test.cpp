@@ -69,7 +69,7 @@ TEST(Connect, KnowsMemory) {
   EXPECT_NE(locks.describe().find("memory"), std::string::npos);
 }
 
-TEST(Connect, SaysWhichSchemesItKnows) {
+TEST(Connect, ListsTheKnownSchemes) {
   const std::string sentence = sentence_of<std::invalid_argument>(
       [] { static_cast<void>(Locks::connect("rediss-typo://user:secret@host")); });
   EXPECT_NE(sentence.find("unknown scheme 'rediss-typo:'; expected one of "), std::string::npos)

@@ -41,7 +41,7 @@ std::string refused(const PolicyText& file, const std::string& text, const char*
   }
 }
 
-TEST(Reload, ChangesWhatMayChange) {
+TEST(Reload, AppliesChangesThatNeedNoRestart) {
   EXPECT_EQ(in_child([](Findings& findings) {
               const PolicyText file(with_rule("    lease: 100s\n"));
               install_from(file.path());
@@ -59,7 +59,7 @@ TEST(Reload, ChangesWhatMayChange) {
             "");
 }
 
-TEST(Reload, ACallInFlightKeepsWhatItBeganWith) {
+TEST(Reload, ACallInFlightKeepsItsPolicy) {
   EXPECT_EQ(in_child([](Findings& findings) {
               const auto rule = [](const char* word) {
                 return memory + money + "rules: {Till::during: {on_lost: " + word + "}}\n";

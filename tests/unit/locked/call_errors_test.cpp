@@ -89,7 +89,7 @@ TEST_F(CallErrors, LockLostNamesMethodTemplateLeaseAndHowLongItWasHeld) {
   EXPECT_TRUE(error.body_ran);
 }
 
-TEST_F(CallErrors, LockLostOfSeveralKeysSaysTheSame) {
+TEST_F(CallErrors, LockLostOfSeveralKeysNamesTheSame) {
   try {
     charge_all(locks, {1, 2}, [&] { clock.advance(12s); });
     FAIL();
@@ -133,7 +133,7 @@ TEST_F(CallErrors, AnEmptyListOfKeysNamesItsTemplate) {
                            "'account:\\{ids\\[\\*\\]\\}'; the body did not run"));
 }
 
-TEST_F(CallErrors, WriteInsideReadNamesTheOuterMethodAndTheCure) {
+TEST_F(CallErrors, WriteInsideReadNamesTheOuterMethodAndTheRemedy) {
   const int id = 1;
   const auto report = [&] {
     LOCKED("account:{id}", LockType::READ).in(locks).named("report") AROUND(id) {
@@ -245,7 +245,7 @@ TEST_F(SilentCalls, OtherErrorsOfABodyPassAsTheyAre) {
   EXPECT_THROW(pay([] { throw std::runtime_error("mine"); }), std::runtime_error);
 }
 
-TEST_F(SilentCalls, WhatIsReleasedByHandIsUnconfirmedToo) {
+TEST_F(SilentCalls, AnExplicitReleaseIsUnconfirmedToo) {
   Hold hold = locks.lock("k").acquire();
   Lock lock = locks.lock("l");
   lock.lock();

@@ -230,7 +230,7 @@ TEST_F(Here, AnErrorNamesTheScopeAndItsKeyTemplate) {
   }
 }
 
-TEST_F(Here, AReleaseOfAHoldIsNoBodyThatRan) {
+TEST_F(Here, AnUnconfirmedReleaseSaysThatNoBodyRan) {
   latchkey::tests::Faults faults;
   const latchkey::Locks failing(std::make_unique<latchkey::tests::FailingBackend>(faults), {});
   auto hold = LOCKED("k").in(failing)HERE();
@@ -254,7 +254,7 @@ TEST_F(Here, WaitsCanBeCancelled) {
                latchkey::Cancelled);
 }
 
-TEST_F(Here, WithoutAMacroItIsTheSame) {
+TEST_F(Here, TheFormWithoutMacrosDoesTheSame) {
   const Account account;
   const auto place = [] { return std::source_location::current(); };
   auto hold =
@@ -264,7 +264,7 @@ TEST_F(Here, WithoutAMacroItIsTheSame) {
   EXPECT_EQ(hold.type(), LockType::READ);
 }
 
-TEST_F(Here, OfAThreadThatEndsMayOutliveItsLocals) {
+TEST_F(Here, MayOutliveTheLocalsOfAnEndingThread) {
   std::thread([&] {
     thread_local std::optional<Hold> last;
     last.emplace(LOCKED("late") HERE());

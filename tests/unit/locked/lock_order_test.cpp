@@ -37,7 +37,7 @@ void other_within(const std::string& outer, const std::string& inner) {
   };
 }
 
-TEST(LockOrder, BothOrdersAreToldWithBothSites) {
+TEST(LockOrder, OppositeOrdersAreReportedWithBothSites) {
   const ScopedLocks locks;
   one_within("a", "b");
   EXPECT_THAT(locks.order_reports(), IsEmpty());
@@ -65,7 +65,7 @@ void nested(const std::string& outer, const std::string& inner, latchkey::Wait w
   };
 }
 
-TEST(LockOrder, DoesNotCountReentriesAndWhoDoesNotWait) {
+TEST(LockOrder, IgnoresReentriesAndAttemptsWithoutAWait) {
   const ScopedLocks locks;
   nested("a", "b", 3s);
   nested("b", "b", 3s);
@@ -80,7 +80,7 @@ void unchecked(int outer, int inner) {
   LOCKED("unchecked:{outer}") AROUND(outer, inner) { LOCKED("unchecked:{inner}") AROUND(inner){}; };
 }
 
-TEST(LockOrder, IsOnlyCheckedWhereItIsAskedFor) {
+TEST(LockOrder, IsCheckedOnlyIfTheOptionIsSet) {
   latchkey::testing::Recorder recorder;
   const ScopedLocks locks(Locks::connect("memory:", {.listener = &recorder}));
   unchecked(1, 2);
@@ -93,7 +93,7 @@ void unheard(int outer, int inner) {
   LOCKED("unheard:{outer}") AROUND(outer, inner) { LOCKED("unheard:{inner}") AROUND(inner){}; };
 }
 
-TEST(LockOrder, IsSaidToStandardErrorWhereNobodyListens) {
+TEST(LockOrder, IsPrintedToStandardErrorWithoutAListener) {
   const ScopedLocks locks(Locks::connect("memory:", {.check_order = true}));
   std::ostringstream said;
   std::streambuf* const before = std::clog.rdbuf(said.rdbuf());

@@ -63,7 +63,7 @@ class Strategies : public ::testing::Test {
 
 #define BUSY_CALL LOCKED("k", LockType::REENTRANT, 1ms, 10s)
 
-TEST_F(Strategies, SkipGivesNothingWhereThatCanBeTold) {
+TEST_F(Strategies, SkipReturnsAnEmptyOptionalOrANullPointer) {
   make_busy();
   BUSY_CALL.on_timeout(latchkey::skip) AROUND() { ++ran_; };
   const auto optional = BUSY_CALL.on_timeout(latchkey::skip) AROUND() {
@@ -129,7 +129,7 @@ TEST_F(Strategies, FallbackIsCalledWithTheArgumentsOrWithNone) {
   EXPECT_EQ(ran_, 0);
 }
 
-TEST_F(Strategies, AreNotUsedWhereTheLockIsFree) {
+TEST_F(Strategies, AreNotUsedIfTheLockIsFree) {
   const int result = BUSY_CALL.on_timeout(latchkey::skip_with(-1))
                          .on_unavailable(latchkey::skip_with(-2)) AROUND() {
     return ++ran_;
@@ -198,7 +198,7 @@ TEST_F(Strategies, AnUnconfirmedReleaseFollowsOnLost) {
   EXPECT_EQ(recorder.of(latchkey::Event::Kind::unlock_error).back().key, "a third");
 }
 
-TEST_F(Strategies, NoThrowTellsTheListenerWhatItHides) {
+TEST_F(Strategies, NoThrowReportsHiddenErrorsToTheListener) {
   latchkey::tests::Recorder recorder(false);
   const auto heard = latchkey::Locks::connect("memory:", {.listener = &recorder});
   const std::string empty;
@@ -209,7 +209,7 @@ TEST_F(Strategies, NoThrowTellsTheListenerWhatItHides) {
   EXPECT_NE(hidden.text.find("empty"), std::string::npos) << hidden.text;
 }
 
-TEST_F(Strategies, HoldForGoesByTheClockOfItsLocks) {
+TEST_F(Strategies, HoldForUsesTheClockOfItsLocks) {
   latchkey::tests::ManualLocks manual;
   LOCKED("k", LockType::REENTRANT, 0ms, 1h).in(manual.locks).hold_for(10min) AROUND() {
     manual.clock.advance(9min);

@@ -31,7 +31,7 @@ class AllOfWaits : public ::testing::Test, public ManualLocks {
 
 // What is held must not run out while the rest is awaited, however much longer that takes, and all
 // have the full lease in the end.
-TEST_F(AllOfWaits, WhatIsHeldIsRenewedWhileTheRestIsAwaited) {
+TEST_F(AllOfWaits, HeldKeysAreRenewedWhileTheOthersAreAwaited) {
   Hold theirs = another().lock("b", LockType::FAIR).acquire(0ms, 1h);
   Lock all = both(LockType::FAIR);
   auto mine = std::async(std::launch::async, [&] { return all.acquire(10min, 3s); });
@@ -51,7 +51,7 @@ TEST_F(AllOfWaits, WhatIsHeldIsRenewedWhileTheRestIsAwaited) {
   EXPECT_TRUE(hold.lost());
 }
 
-TEST_F(AllOfWaits, WhatIsLostMeanwhileIsTakenAgain) {
+TEST_F(AllOfWaits, AKeyLostDuringTheWaitIsAcquiredAgain) {
   Hold theirs = another().lock("b", LockType::FAIR).acquire(0ms, 1h);
   Lock all = both(LockType::FAIR);
   auto mine = std::async(std::launch::async, [&] { return all.acquire(10min, 3s); });

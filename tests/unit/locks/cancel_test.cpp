@@ -37,7 +37,7 @@ INSTANTIATE_TEST_SUITE_P(EveryType, CancelTest,
                                            LockType::WRITE, LockType::FENCED),
                          [](const auto& tested) { return std::string(to_string(tested.param)); });
 
-TEST_P(CancelTest, BeforeTheWait) {
+TEST_P(CancelTest, CancelBeforeTheWaitEndsIt) {
   std::stop_source stop;
   stop.request_stop();
   const LockType blocking = GetParam() == LockType::READ ? LockType::WRITE : GetParam();
@@ -50,7 +50,7 @@ TEST_P(CancelTest, BeforeTheWait) {
 }
 
 // A free lock was granted on most ways to it, although nobody wanted it any more.
-TEST_P(CancelTest, BeforeTheCallNothingIsAsked) {
+TEST_P(CancelTest, CancelBeforeTheCallSendsNothing) {
   std::stop_source stop;
   stop.request_stop();
   Attempt once = attempt(stop);
@@ -67,7 +67,7 @@ TEST_P(CancelTest, BeforeTheCallNothingIsAsked) {
   EXPECT_THROW(static_cast<void>(locks.acquire("k", attempt(stop))), Cancelled) << "re-entry";
 }
 
-TEST(CancelBeforeTheCall, NoBackendIsAsked) {
+TEST(CancelBeforeTheCall, SendsNoRequest) {
   std::stop_source stop;
   stop.request_stop();
   Attempt made;
@@ -81,7 +81,7 @@ TEST(CancelBeforeTheCall, NoBackendIsAsked) {
   EXPECT_FALSE(Locks::connect("memory:c1").inspect("k").locked);
 }
 
-TEST_P(CancelTest, DuringTheWait) {
+TEST_P(CancelTest, CancelDuringTheWaitEndsIt) {
   std::stop_source stop;
   const LockType blocking = GetParam() == LockType::READ ? LockType::WRITE : GetParam();
   Hold theirs = another().lock("k", blocking).acquire();
@@ -98,7 +98,7 @@ TEST_P(CancelTest, DuringTheWait) {
   EXPECT_TRUE(locks.list().empty());
 }
 
-TEST_P(CancelTest, AfterTheWaitItIsNothing) {
+TEST_P(CancelTest, CancelAfterTheWaitHasNoEffect) {
   std::stop_source stop;
   Hold hold = locks.acquire("k", attempt(stop));
   stop.request_stop();
@@ -107,7 +107,7 @@ TEST_P(CancelTest, AfterTheWaitItIsNothing) {
 }
 
 // The token may be used at the very moment at which the wait ends by itself.
-TEST_P(CancelTest, RacesWithTheEndOfTheWait) {
+TEST_P(CancelTest, CancelMayRaceWithTheEndOfTheWait) {
   const Locks real = Locks::connect("memory:");
   const LockType blocking = GetParam() == LockType::READ ? LockType::WRITE : GetParam();
   const Hold theirs = real.with_owner(Owner::make()).lock("k", blocking).acquire();

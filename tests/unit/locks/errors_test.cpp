@@ -62,7 +62,7 @@ std::string keep_busy(const Locks& locks, const std::function<std::string()>& me
   return LOCKED("busy", LockType::FAIR).in(locks)AROUND(meanwhile) { return meanwhile(); };
 }
 
-TEST_F(ErrorsTest, LockTimeoutNamesTheMethodAndTheThreadThatHoldAndSinceWhen) {
+TEST_F(ErrorsTest, LockTimeoutNamesTheHoldersMethodThreadAndTime) {
   const std::string sentence = keep_busy(locks, [&] {
     clock.advance(1500ms);
     return sentence_of([&] { static_cast<void>(another().lock("busy").acquire(0ms)); });
@@ -176,12 +176,12 @@ TEST_F(SilenceTest, EndsASingleAttemptAsUnavailable) {
   EXPECT_THROW(locks.lock("other").try_lock(), BackendUnavailable);
 }
 
-TEST_F(SilenceTest, EndsEvenForever) {
+TEST_F(SilenceTest, EndsAnEndlessWaitAsUnavailable) {
   faults.silent = true;
   EXPECT_TRUE(says_unknown(sentence_of([&] { locks.lock("k").lock(); })));
 }
 
-TEST_F(SilenceTest, IsWaitedOut) {
+TEST_F(SilenceTest, ThatEndsDuringTheWaitGrantsTheLock) {
   faults.silent = true;
   auto waiter = std::async(std::launch::async, [&] { return locks.lock("k").acquire(10s); });
   std::this_thread::sleep_for(20ms);
@@ -189,7 +189,7 @@ TEST_F(SilenceTest, IsWaitedOut) {
   EXPECT_TRUE(waiter.get().release());
 }
 
-TEST_F(SilenceTest, OfAReleaseIsSaid) {
+TEST_F(SilenceTest, OfAReleaseIsReported) {
   Lock lock = locks.lock("k");
   lock.lock();
   faults.silent = true;
@@ -206,7 +206,7 @@ TEST_F(SilenceTest, OfAReleaseIsSaid) {
   faults.silent = false;
 }
 
-TEST_F(SilenceTest, OfRenewalsEndsInALoss) {
+TEST_F(SilenceTest, OfRenewalsLosesTheHold) {
   latchkey::testing::ManualClock clock;
   const Locks quick{std::make_unique<tests::FailingBackend>(faults, clock),
                     {.clock = &clock, .listener = &recorder}};
@@ -231,7 +231,7 @@ TEST_F(SilenceTest, OfRenewalsEndsInALoss) {
   EXPECT_TRUE(tests::eventually([&] { return quick.lock("k").try_lock(); }));
 }
 
-TEST_F(SilenceTest, OfAnExtendIsSaidAndTheHoldGoesOn) {
+TEST_F(SilenceTest, OfAnExtendIsReportedAndTheHoldStays) {
   Hold hold = locks.lock("k").acquire(0ms, 10s);
   faults.silent = true;
   EXPECT_EQ(sentence_of([&] { hold.extend(20s); }), unknown);
@@ -241,7 +241,7 @@ TEST_F(SilenceTest, OfAnExtendIsSaidAndTheHoldGoesOn) {
   EXPECT_TRUE(hold.release());
 }
 
-TEST_F(SilenceTest, RefusalsAreSaidAtOnce) {
+TEST_F(SilenceTest, RefusalsAreReportedAtOnce) {
   faults.refusing = true;
   EXPECT_EQ(sentence_of([&] { locks.lock("k").lock(); }),
             "the backend refused the REENTRANT lock 'k' on failing: not allowed");

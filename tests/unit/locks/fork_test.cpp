@@ -56,7 +56,7 @@ class ForkTest : public ::testing::Test {
   std::optional<Locks> locks = Locks::connect("memory:", {.listener = &tally});
 };
 
-TEST_F(ForkTest, Idle) {
+TEST_F(ForkTest, ChildOfAnIdleParentLocks) {
   EXPECT_EQ(in_child([&](Findings& findings) {
               expect_new_locks_work(findings, *locks, tally);
               locks.reset();
@@ -66,7 +66,7 @@ TEST_F(ForkTest, Idle) {
   EXPECT_TRUE(locks->lock("k").release());
 }
 
-TEST_F(ForkTest, HoldingByHold) {
+TEST_F(ForkTest, ForkWhileAHoldIsHeld) {
   std::optional<Hold> hold = locks->lock("k").acquire();
   const std::stop_token token = hold->stop_token();
   const std::string ours = space_of(*locks, "k");
@@ -90,7 +90,7 @@ TEST_F(ForkTest, HoldingByHold) {
   EXPECT_TRUE(hold->release());
 }
 
-TEST_F(ForkTest, HoldingByLock) {
+TEST_F(ForkTest, ForkWhileALockIsHeld) {
   Lock lock = locks->lock("k");
   const std::scoped_lock guard{lock};
   EXPECT_EQ(in_child([&](Findings& findings) {
@@ -106,7 +106,7 @@ TEST_F(ForkTest, HoldingByLock) {
   expect_parent_holds("k");
 }
 
-TEST_F(ForkTest, DestructorsInTheChildFreeNothingOfTheParents) {
+TEST_F(ForkTest, DestructorsInTheChildReleaseNothingOfTheParent) {
   const tests::SharedWord store;
   std::optional<Locks> shared{std::in_place, std::make_unique<tests::SharedStore>(store)};
   std::optional<Lock> lock = shared->lock("k");
@@ -142,7 +142,7 @@ TEST_F(ForkTest, InheritedHoldsOutliveTheChildsLocks) {
   expect_parent_holds("k");
 }
 
-TEST_F(ForkTest, Waiting) {
+TEST_F(ForkTest, ForkWhileAThreadWaits) {
   std::size_t attempts = 0;
   for (const LockType type : {LockType::REENTRANT, LockType::FAIR, LockType::WRITE}) {
     Lock lock = locks->lock("k", type);
@@ -162,7 +162,7 @@ TEST_F(ForkTest, Waiting) {
   EXPECT_TRUE(locks->list().empty());
 }
 
-TEST_F(ForkTest, Renewing) {
+TEST_F(ForkTest, ForkWhileTheWatchdogRenews) {
   const Locks quick = Locks::connect("memory:", {.watchdog = 90ms, .listener = &tally});
   std::vector<Hold> holds;
   for (int number = 0; number < 50; ++number) {
@@ -181,7 +181,7 @@ TEST_F(ForkTest, Renewing) {
   EXPECT_GE(tally.count(Kind::renewed), 50U);
 }
 
-TEST_F(ForkTest, ThreadsThatLockAndEndMeanwhile) {
+TEST_F(ForkTest, ForkWhileThreadsLockAndEnd) {
   std::atomic<bool> leave{false};
   std::vector<std::thread> threads;
   for (int number = 0; number < 4; ++number) {
@@ -213,7 +213,7 @@ TEST_F(ForkTest, ThreadsThatLockAndEndMeanwhile) {
   expect_parent_holds("held");
 }
 
-TEST_F(ForkTest, AChildsChild) {
+TEST_F(ForkTest, AGrandchildLocks) {
   const Hold hold = locks->lock("k").acquire();
   EXPECT_EQ(in_child([&](Findings& findings) {
               const Hold mine = locks->lock("mine").acquire();

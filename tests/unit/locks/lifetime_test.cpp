@@ -46,7 +46,7 @@ TEST(LifetimeTest, AHoldOutlivesItsLocksAndItsLock) {
   EXPECT_FALSE(elsewhere.inspect("k").locked);
 }
 
-TEST(LifetimeTest, ManyHoldsGoInAnyOrderOnAnyThread) {
+TEST(LifetimeTest, ManyHoldsAreDestroyedInAnyOrderOnAnyThread) {
   for (int round = 0; round < 50; ++round) {
     std::optional<Locks> locks = Locks::connect("memory:");
     std::vector<Hold> holds;
@@ -63,7 +63,7 @@ TEST(LifetimeTest, ManyHoldsGoInAnyOrderOnAnyThread) {
 }
 
 // What was queued then was told to a listener that had outlived all that it had to.
-TEST(LifetimeTest, TheLastReferenceMayGoWithinAListener) {
+TEST(LifetimeTest, TheLastReferenceMayBeDestroyedWithinAListener) {
   class Dropping final : public Listener {
    public:
     void on_event(const Event& event) override {
@@ -91,7 +91,7 @@ TEST(LifetimeTest, TheLastReferenceMayGoWithinAListener) {
   EXPECT_EQ(listener.told, listener.after);
 }
 
-TEST(LifetimeTest, TheLastReferenceMayGoWithinAStopCallback) {
+TEST(LifetimeTest, TheLastReferenceMayBeDestroyedWithinAStopCallback) {
   std::promise<void> done;
   std::optional<Locks> locks = Locks::connect("memory:");
   std::optional<Hold> hold = locks->lock("k").acquire(forever, 20ms);
@@ -103,7 +103,7 @@ TEST(LifetimeTest, TheLastReferenceMayGoWithinAStopCallback) {
   EXPECT_EQ(done.get_future().wait_for(tests::patience), std::future_status::ready);
 }
 
-TEST(LifetimeTest, LocksMayGoWhileTheTimerWorks) {
+TEST(LifetimeTest, LocksMayBeDestroyedWhileTheTimerRuns) {
   for (int round = 0; round < 20; ++round) {
     const Locks locks = Locks::connect("memory:", {.watchdog = 30ms});
     for (int number = 0; number < 20; ++number) {
@@ -118,7 +118,7 @@ std::size_t threads_of_this_process() {
   return static_cast<std::size_t>(std::distance(begin(all), end(all)));
 }
 
-TEST(LifetimeTest, NoThreadRunsBeforeTheFirstHoldAndNoneIsLeft) {
+TEST(LifetimeTest, NoThreadRunsBeforeTheFirstHoldOrAfterTheLastLocks) {
   const std::size_t before = threads_of_this_process();
   {
     tests::Recorder recorder(false);
@@ -136,7 +136,7 @@ TEST(LifetimeTest, NoThreadRunsBeforeTheFirstHoldAndNoneIsLeft) {
 }
 
 // The listener was told through a space that had gone with its last hold.
-TEST(LifetimeTest, TheLastHoldsFailedReleaseIsTold) {
+TEST(LifetimeTest, AFailedReleaseOfTheLastHoldIsReported) {
   tests::Recorder recorder;
   Faults faults;
   std::optional<Hold> hold;
@@ -156,7 +156,7 @@ TEST(LifetimeTest, TheLastHoldsFailedReleaseIsTold) {
 }
 
 // The space went with its Locks under a thread that still waited for its release.
-TEST(LifetimeTest, LocksMayGoWhileAHoldIsBeingReleased) {
+TEST(LifetimeTest, LocksMayBeDestroyedWhileAHoldIsReleased) {
   Faults faults;
   std::optional<Locks> locks{std::in_place, std::make_unique<FailingBackend>(faults)};
   Hold hold = locks->lock("k").acquire();
@@ -169,7 +169,7 @@ TEST(LifetimeTest, LocksMayGoWhileAHoldIsBeingReleased) {
 }
 
 // The exception of std::thread left a call behind that pointed to its caller's stack.
-TEST(LifetimeTest, WithoutAThreadToBeHadNothingIsTakenAndLaterAllIs) {
+TEST(LifetimeTest, AcquireThrowsWhileNoThreadCanBeCreatedAndWorksLater) {
   if (!tests::NoThreads::possible()) GTEST_SKIP() << "threads cannot be refused here";
   tests::Recorder recorder(false);
   latchkey::testing::ManualClock clock;

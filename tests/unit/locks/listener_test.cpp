@@ -42,7 +42,7 @@ class Blocking final : public Listener {
   std::shared_future<void> opened_ = open_.get_future().share();
 };
 
-TEST(ListenerTest, IsToldWhatHappensInItsOrder) {
+TEST(ListenerTest, ReceivesEventsInOrder) {
   tests::Recorder recorder;
   const Locks locks = Locks::connect("memory:", {.listener = &recorder});
   locks.lock("k", LockType::FENCED).acquire(0ms, 10s).release();
@@ -60,7 +60,7 @@ TEST(ListenerTest, IsToldWhatHappensInItsOrder) {
   EXPECT_FALSE(recorder.threads().contains(std::this_thread::get_id()));
 }
 
-TEST(ListenerTest, IsToldOnceOfEveryAcquireThatWaits) {
+TEST(ListenerTest, ReceivesOneEventForEveryAcquireThatWaits) {
   tests::Recorder recorder;
   const Locks locks = Locks::connect("memory:waits", {.listener = &recorder});
   const Locks elsewhere = Locks::connect("memory:waits");
@@ -77,7 +77,7 @@ TEST(ListenerTest, IsToldOnceOfEveryAcquireThatWaits) {
   EXPECT_EQ(recorder.count(Kind::waiting), 2U);
 }
 
-TEST(ListenerTest, ThatWantsLossesOnlyIsToldNothingElse) {
+TEST(ListenerTest, ThatWantsLossesOnlyReceivesNothingElse) {
   latchkey::testing::ManualClock clock;
   tests::Recorder recorder(false);
   const Locks locks = Locks::connect("memory:", {.clock = &clock, .listener = &recorder});
@@ -91,7 +91,7 @@ TEST(ListenerTest, ThatWantsLossesOnlyIsToldNothingElse) {
   EXPECT_EQ(recorder.count(Kind::attempt) + recorder.count(Kind::granted), 0U);
 }
 
-TEST(ListenerTest, ThatThrowsHarmsNobody) {
+TEST(ListenerTest, ThatThrowsDisturbsNoCaller) {
   class Throwing final : public Listener {
    public:
     void on_event(const Event&) override {
@@ -105,7 +105,7 @@ TEST(ListenerTest, ThatThrowsHarmsNobody) {
   EXPECT_TRUE(tests::eventually([&] { return listener.told == 30; }));
 }
 
-TEST(ListenerTest, ThatBlocksHarmsNobodyAndLearnsHowMuchItMissed) {
+TEST(ListenerTest, ThatBlocksDelaysNoCallerAndReceivesTheNumberOfDroppedEvents) {
   Blocking listener;
   latchkey::testing::ManualClock clock;
   {
@@ -140,7 +140,7 @@ TEST(ListenerTest, ThatBlocksHarmsNobodyAndLearnsHowMuchItMissed) {
 }
 
 // What came after the dropped events was told before them.
-TEST(ListenerTest, LearnsOfMissedEventsWhereTheyAreMissing) {
+TEST(ListenerTest, ReceivesTheNumberOfDroppedEventsInTheirPlace) {
   Blocking listener;
   {
     const Locks locks = Locks::connect("memory:", {.listener = &listener});
@@ -164,7 +164,7 @@ TEST(ListenerTest, LearnsOfMissedEventsWhereTheyAreMissing) {
   EXPECT_TRUE(listener.recorder.last_was(Kind::dropped));
 }
 
-TEST(ListenerTest, IsToldEverythingBeforeACloseReturnsAndNothingAfterwards) {
+TEST(ListenerTest, ReceivesEverythingBeforeCloseReturnsAndNothingAfterwards) {
   auto listener = std::make_unique<tests::Recorder>();
   const Locks locks = Locks::connect("memory:", {.listener = listener.get()});
   Hold late = locks.lock("late").acquire();

@@ -130,7 +130,7 @@ TEST_F(LockTest, ATimedAttemptEndsWithTheRelease) {
   waiter.join();
 }
 
-TEST_F(LockTest, AMomentLongPastIsOneAttemptAndNoOverflow) {
+TEST_F(LockTest, ADeadlineInThePastIsOneAttemptWithoutOverflow) {
   Lock lock = locks.lock("k");
   EXPECT_TRUE(lock.try_lock_until(std::chrono::system_clock::time_point::min()));
   Lock theirs = another().lock("k");
@@ -140,7 +140,7 @@ TEST_F(LockTest, AMomentLongPastIsOneAttemptAndNoOverflow) {
   lock.unlock();
 }
 
-TEST_F(LockTest, UnlocksOfNobodysLockAreToldToTheListener) {
+TEST_F(LockTest, UnlockOfAFreeLockIsReportedToTheListener) {
   Lock lock = locks.lock("k", LockType::FAIR);
   lock.unlock();
   ASSERT_TRUE(recorder.await(Kind::unlock_error));
@@ -152,7 +152,7 @@ TEST_F(LockTest, UnlocksOfNobodysLockAreToldToTheListener) {
   EXPECT_TRUE(locks.list().empty());
 }
 
-TEST_F(LockTest, NobodyUnlocksWhatAnotherLocked) {
+TEST_F(LockTest, UnlockByAnotherOwnerFails) {
   Lock lock = locks.lock("k");
   lock.lock();
   EXPECT_THROW(another().lock("k").release(), NotOwner);
@@ -161,7 +161,7 @@ TEST_F(LockTest, NobodyUnlocksWhatAnotherLocked) {
   EXPECT_TRUE(lock.release());
 }
 
-TEST_F(LockTest, UnlockNeverEndsAHoldAndAHoldNeverEndsALock) {
+TEST_F(LockTest, UnlockReleasesNoHoldAndAHoldUnlocksNoLock) {
   Lock lock = locks.lock("k");
   {
     const Hold hold = lock.acquire();
@@ -178,7 +178,7 @@ TEST_F(LockTest, UnlockNeverEndsAHoldAndAHoldNeverEndsALock) {
   EXPECT_FALSE(locks.inspect("k").locked);
 }
 
-TEST_F(LockTest, ReleaseOfALostLockSaysFalse) {
+TEST_F(LockTest, ReleaseOfALostLockReturnsFalse) {
   Lock lock = locks.lock("k");
   lock.lock();
   pass(31s);  // too late for any renewal

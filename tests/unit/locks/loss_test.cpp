@@ -41,7 +41,7 @@ class LossTest : public ::testing::Test, public ManualLocks {
   }
 };
 
-TEST_F(LossTest, UnderScopedLock) {
+TEST_F(LossTest, IsReportedOnceUnderScopedLock) {
   Lock lock = locks.lock("k");
   {
     const std::scoped_lock guard{lock};
@@ -50,7 +50,7 @@ TEST_F(LossTest, UnderScopedLock) {
   expect_one_loss(LockType::REENTRANT);
 }
 
-TEST_F(LossTest, UnderUniqueLock) {
+TEST_F(LossTest, IsReportedOnceUnderUniqueLock) {
   ReadWriteLock lock = locks.read_write("k");
   {
     const std::unique_lock guard{lock};
@@ -59,7 +59,7 @@ TEST_F(LossTest, UnderUniqueLock) {
   expect_one_loss(LockType::WRITE);
 }
 
-TEST_F(LossTest, UnderSharedLock) {
+TEST_F(LossTest, IsReportedOnceUnderSharedLock) {
   ReadWriteLock lock = locks.read_write("k");
   {
     const std::shared_lock guard{lock};
@@ -68,7 +68,7 @@ TEST_F(LossTest, UnderSharedLock) {
   expect_one_loss(LockType::READ);
 }
 
-TEST_F(LossTest, ForcedReleaseIsNoticedWithinAThirdOfTheWatchdogsPeriod) {
+TEST_F(LossTest, ForcedReleaseIsDetectedWithinAThirdOfTheWatchdogsPeriod) {
   const Hold hold = locks.lock("k").acquire();
   ASSERT_TRUE(locks.force_release("k"));
   pass(10s);
@@ -77,7 +77,7 @@ TEST_F(LossTest, ForcedReleaseIsNoticedWithinAThirdOfTheWatchdogsPeriod) {
   EXPECT_EQ(recorder.of(Kind::lost)[0].text, "the backend no longer had it");
 }
 
-TEST_F(LossTest, ForcedReleaseIsNoticedWithinAThirdOfAnExplicitLease) {
+TEST_F(LossTest, ForcedReleaseIsDetectedWithinAThirdOfAnExplicitLease) {
   const Locks here = Locks::connect("memory:forced", {.clock = &clock, .listener = &recorder});
   const Locks elsewhere = Locks::connect("memory:forced", {.clock = &clock});
   const Hold hold = here.lock("k").acquire(0ms, 30min);
@@ -91,7 +91,7 @@ TEST_F(LossTest, ForcedReleaseIsNoticedWithinAThirdOfAnExplicitLease) {
   EXPECT_TRUE(theirs.release());
 }
 
-TEST_F(LossTest, ForcedReleaseIsNoticedThoughTheDeadlineWasExtended) {
+TEST_F(LossTest, ForcedReleaseIsDetectedThoughTheDeadlineWasExtended) {
   Hold hold = locks.lock("k").acquire(0ms, 30s);
   EXPECT_TRUE(hold.extend(90s));
   ASSERT_TRUE(locks.force_release("k"));
@@ -100,7 +100,7 @@ TEST_F(LossTest, ForcedReleaseIsNoticedThoughTheDeadlineWasExtended) {
   EXPECT_TRUE(hold.lost());
 }
 
-TEST_F(LossTest, ForcedReleaseOfAllReadersIsToldOfEach) {
+TEST_F(LossTest, ForcedReleaseOfAllReadersIsReportedForEach) {
   const Hold one = locks.lock("k", LockType::READ).acquire();
   const Hold two = another().lock("k", LockType::READ).acquire();
   ASSERT_TRUE(locks.force_release("k"));
@@ -109,7 +109,7 @@ TEST_F(LossTest, ForcedReleaseOfAllReadersIsToldOfEach) {
   EXPECT_TRUE(one.lost() && two.lost());
 }
 
-TEST_F(LossTest, ALossEndsAllThatShareTheHold) {
+TEST_F(LossTest, ALossEndsAllReentriesOfTheHold) {
   Lock lock = locks.lock("k");
   lock.lock();
   Hold hold = lock.acquire();

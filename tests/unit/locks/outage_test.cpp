@@ -60,7 +60,7 @@ class OutageTest : public ::testing::Test {
   Locks locks = make({{}});
 };
 
-TEST_F(OutageTest, AnAcquireThatNobodyAnswersIsAnEvent) {
+TEST_F(OutageTest, AnAcquireWithoutAReplyIsAnEvent) {
   faults.silent = true;
   EXPECT_THROW(pay(), BackendUnavailable);
   const Event event = only(Kind::unavailable);
@@ -93,7 +93,7 @@ TEST_F(OutageTest, AnUnconfirmedReleaseIsAnEventAndTheEndOfItsHold) {
   EXPECT_EQ(recorder.count(Kind::released), 1U) << "of the second hold only";
 }
 
-TEST_F(OutageTest, OfAnOutageExactlyOneLossAndOneReturnAreTold) {
+TEST_F(OutageTest, AnOutageIsReportedOnceAsLostAndOnceAsRestored) {
   pay();
   using Session = Notification::Kind;
   backend->notify(Session::link_up);  // something was missed: no return without a loss
@@ -109,7 +109,7 @@ TEST_F(OutageTest, OfAnOutageExactlyOneLossAndOneReturnAreTold) {
   EXPECT_EQ(only(Kind::connection_restored).server, "linked");
 }
 
-TEST_F(OutageTest, EachServerHasItsOwn) {
+TEST_F(OutageTest, OutagesOfEachServerAreReportedSeparately) {
   pay();
   using Session = Notification::Kind;
   backend->notify(Session::link_down, "a", "gone");
@@ -120,7 +120,7 @@ TEST_F(OutageTest, EachServerHasItsOwn) {
   EXPECT_EQ(only(Kind::connection_restored).server, "a");
 }
 
-TEST_F(OutageTest, ConnectionsAreToldWhenTheLocksAreMade) {
+TEST_F(OutageTest, ConnectionsAreReportedWhenTheLocksAreMade) {
   ASSERT_TRUE(locks.flush(tests::patience));
   recorder.clear();
   const Locks two = make({{"a", true, {}}, {"b", false, "nobody listens there"}});
@@ -134,7 +134,7 @@ TEST_F(OutageTest, ConnectionsAreToldWhenTheLocksAreMade) {
   EXPECT_EQ(recorder.of(Kind::connection_restored).at(0).server, "b");
 }
 
-TEST_F(OutageTest, WhatWasAllowedToBeDownIsConnectedOnceItIsThereAndNotLost) {
+TEST_F(OutageTest, AServerThatWasAllowedToBeDownIsReportedAsConnectedOnceItIsUp) {
   ASSERT_TRUE(locks.flush(tests::patience));
   recorder.clear();
   const Locks two =
@@ -156,7 +156,7 @@ TEST_F(OutageTest, WhatWasAllowedToBeDownIsConnectedOnceItIsThereAndNotLost) {
   EXPECT_EQ(recorder.count(Kind::connected), 1U);
 }
 
-TEST_F(OutageTest, WhoWantsNoRoutineIsToldOfErrorsAndConnections) {
+TEST_F(OutageTest, AListenerWithoutRoutineEventsReceivesErrorsAndConnections) {
   tests::Recorder terse(false);
   auto made = std::make_unique<tests::LinkedBackend>(faults, std::vector<Connection>{{}});
   tests::LinkedBackend& link = *made;
@@ -219,7 +219,7 @@ TEST_F(AttemptsTest, EachEndsWithExactlyOneOutcome) {
   });
 }
 
-TEST_F(AttemptsTest, OnlyTheTimeInWhichOthersWereInTheWayIsContended) {
+TEST_F(AttemptsTest, OnlyTimeSpentWaitingForOthersIsContended) {
   locks.lock("free").acquire().release();
   const Hold hold = another().lock("k").acquire(0ms, 1h);
   const auto skipping = clock.skip_waits();
@@ -232,7 +232,7 @@ TEST_F(AttemptsTest, OnlyTheTimeInWhichOthersWereInTheWayIsContended) {
   EXPECT_EQ(recorder.of(Kind::timeout).at(0).contended, 2s);
 }
 
-TEST_F(AttemptsTest, AHoldThatIsLostIsNotToldAsReleasedToo) {
+TEST_F(AttemptsTest, ALostHoldIsNotReportedAsReleasedToo) {
   Hold hold = locks.lock("k").acquire(0ms, 10s);
   clock.advance(9'950ms);  // within the margin: the backend has it yet
   EXPECT_FALSE(hold.release());
@@ -262,7 +262,7 @@ class ForgetfulBackend final : public Backend {
   std::unique_ptr<Backend> inner_ = detail::make_memory_backend("memory:forgetful", {});
 };
 
-TEST(Outage, AnUnsubscribeThatFoundNoMemoryIsSentAgain) {
+TEST(Outage, AnUnsubscribeThatFailedForLackOfMemoryIsSentAgain) {
   const Locks others = Locks::connect("memory:forgetful");
   auto made = std::make_unique<ForgetfulBackend>();
   const ForgetfulBackend& backend = *made;

@@ -24,7 +24,7 @@ std::vector<const Entry*> found(const OwnerIndex<Entry>& index, Owner owner) {
   return all;
 }
 
-TEST(OwnerIndexTest, AnEmptyIndexFindsNobody) {
+TEST(OwnerIndexTest, AnEmptyIndexFindsNothing) {
   const OwnerIndex<Entry> index;
   EXPECT_EQ(index.first(Owner::make()), nullptr);
 }

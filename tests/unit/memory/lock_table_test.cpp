@@ -104,7 +104,7 @@ void expect_same_state(LockTable& table, naive::Store& model, const Request& ask
   EXPECT_TRUE(info.holders.size() <= 1 || info.type == LockType::READ);
 }
 
-TEST(LockTable, DoesWhatTheNaiveModelDoes) {
+TEST(LockTable, BehavesLikeTheNaiveModel) {
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     World world(seed);
@@ -155,7 +155,7 @@ TEST(LockTable, FindsAHoldOfItsOwnTypeOnly) {
   EXPECT_EQ(table.size(), 0U);
 }
 
-TEST(LockTable, LeavesNothingBehind) {
+TEST(LockTable, IsEmptyOnceAllOwnersHaveLeft) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     World world(seed);
     LockTable table;
@@ -176,7 +176,7 @@ TEST(LockTable, LeavesNothingBehind) {
   }
 }
 
-TEST(LockTable, DropsExpiredKeysThatNobodyTouches) {
+TEST(LockTable, DropsExpiredKeysThatNoRequestNames) {
   LockTable table;
   std::string key;
   constexpr int crowd = 10'000;
@@ -207,7 +207,7 @@ TEST(LockTable, ForgettingASubscriberEndsItsSubscriptions) {
   EXPECT_EQ(table.size(), 0U);
 }
 
-TEST(LockTable, TellsOfAReleaseExactlyWhenTheKeyComesFree) {
+TEST(LockTable, NotifiesExactlyWhenTheKeyBecomesFree) {
   LockTable table;
   Heard ear;
   table.apply(about(Verb::subscribe, "a", 0), start, &ear);
@@ -227,7 +227,7 @@ TEST(LockTable, TellsOfAReleaseExactlyWhenTheKeyComesFree) {
   EXPECT_EQ(ear.notes.size(), 4U) << "an expired hold was dropped";
 }
 
-TEST(LockTable, AQueueTellsItsFirst) {
+TEST(LockTable, AQueueNotifiesItsFirstWaiter) {
   LockTable table;
   Heard ear;
   const auto fair = LockType::FAIR;
@@ -251,7 +251,7 @@ TEST(LockTable, AQueueTellsItsFirst) {
             Kind::granted);
 }
 
-TEST(LockTable, TokensOutliveTheirRecords) {
+TEST(LockTable, TokensIncreaseAfterTheirRecordsAreDropped) {
   LockTable table;
   const auto fenced = LockType::FENCED;
   const Outcome first = table.apply(about(Verb::acquire, "a", 1, fenced), start);
@@ -264,7 +264,7 @@ TEST(LockTable, TokensOutliveTheirRecords) {
   EXPECT_EQ(table.apply(block, start - std::chrono::hours(1)).token, first.token + 10);
 }
 
-TEST(LockTable, ListsWhatIsLocked) {
+TEST(LockTable, ListsLockedKeys) {
   LockTable table;
   for (const char* key : {"b:2", "a:1", "b:1"}) table.apply(about(Verb::acquire, key, 1), start);
   std::vector<std::string> names{"kept"};

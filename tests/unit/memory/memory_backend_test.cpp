@@ -29,7 +29,7 @@ Probe connect(std::string_view uri, const Options& options = {}) {
   return Probe(make_memory_backend(uri, options), options);
 }
 
-TEST(MemoryBackend, AnUnnamedSpaceIsOnesOwnAndANamedOneShared) {
+TEST(MemoryBackend, AnUnnamedSpaceIsPrivateAndANamedOneShared) {
   Probe one = connect("memory:"), other = connect("memory:");
   Probe shared = connect("memory:t-shared"), too = connect("memory:t-shared");
   for (Probe* probe : {&one, &other, &shared}) {
@@ -40,7 +40,7 @@ TEST(MemoryBackend, AnUnnamedSpaceIsOnesOwnAndANamedOneShared) {
   EXPECT_EQ(too.backend().describe(), "memory:t-shared");
 }
 
-TEST(MemoryBackend, ANamedSpaceGoesWithItsLastConnection) {
+TEST(MemoryBackend, ANamedSpaceEndsWithItsLastConnection) {
   {
     Probe one = connect("memory:t-going");
     EXPECT_EQ(one.acquire("k", LockType::WRITE, one.fresh_id(), lease).kind, Kind::granted);
@@ -49,7 +49,7 @@ TEST(MemoryBackend, ANamedSpaceGoesWithItsLastConnection) {
   EXPECT_EQ(next.acquire("k", LockType::WRITE, next.fresh_id(), lease).kind, Kind::granted);
 }
 
-TEST(MemoryBackend, SaysWhatIsWrongWithAUri) {
+TEST(MemoryBackend, InvalidUrisAreNamed) {
   const auto message = [](std::string_view uri, const Options& options = {}) -> std::string {
     try {
       static_cast<void>(make_memory_backend(uri, options));
@@ -66,7 +66,7 @@ TEST(MemoryBackend, SaysWhatIsWrongWithAUri) {
             "the space 'memory:t-clock' is open with another clock: leases need one for all");
 }
 
-TEST(MemoryBackend, ADriverAsleepIsWokenByANotification) {
+TEST(MemoryBackend, ANotificationWakesASleepingDriver) {
   testing::ManualClock clock;  // which stands still: only the notification can end the drive
   const Options options{.clock = &clock};
   Probe holder = connect("memory:t-wake", options), waiter = connect("memory:t-wake", options);
@@ -90,7 +90,7 @@ TEST(MemoryBackend, ADriverAsleepIsWokenByANotification) {
   }
 }
 
-TEST(MemoryBackend, AClosedConnectionHearsNothingAndLeavesNothing) {
+TEST(MemoryBackend, AClosedConnectionReceivesNothingAndLeavesNothing) {
   Probe one = connect("memory:t-closed");
   const HoldId id = one.fresh_id();
   {
@@ -104,7 +104,7 @@ TEST(MemoryBackend, AClosedConnectionHearsNothingAndLeavesNothing) {
   EXPECT_EQ(memory_records(one.backend()), 0U);
 }
 
-TEST(MemoryBackend, AFloodOfNotificationsBecomesOneWord) {
+TEST(MemoryBackend, TooManyNotificationsAreReplacedByOneLinkUp) {
   Probe one = connect("memory:t-flood"), slow = connect("memory:t-flood");
   EXPECT_EQ(slow.send(Verb::subscribe, "k").kind, Kind::granted);
   for (int round = 0; round < 5'000; ++round) {

@@ -50,7 +50,7 @@ TEST(PolicyReader, SecretsAreEncodedWithinAUriAndNeverShown) {
             "at redis://:${PASSWORD}@h (${PASSWORD})");
 }
 
-TEST(PolicyReader, SecretsThatAreNotThereAreMistakes) {
+TEST(PolicyReader, MissingSecretsAreErrors) {
   EXPECT_THAT(
       told("backends:\n  a: r://${NONE}\n  b: r://${EMPTY}\n  c: \"r://${OPEN\"\n  d: r://${a b}\n"
            "backend: a\n"),
@@ -59,7 +59,7 @@ TEST(PolicyReader, SecretsThatAreNotThereAreMistakes) {
                   HasSubstr("5:6 '${...}' takes the name of an environment variable")));
 }
 
-TEST(PolicyReader, EveryLineThatIsNoYamlIsToldAndTheRestIsRead) {
+TEST(PolicyReader, EveryLineThatIsNotYamlIsReportedAndTheRestIsRead) {
   EXPECT_THAT(
       told("rules:\n  a:\n    key: 'x' + #y\n    wait: \"3s\n    lease: 1x\n  *::b:\n"
            "    key: a: b\n    wait: {x}:{y}\n\t  lease: 3s\n    type: @x\n    hold_for: 9\n"),
@@ -75,7 +75,7 @@ TEST(PolicyReader, EveryLineThatIsNoYamlIsToldAndTheRestIsRead) {
           HasSubstr("11:15 'hold_for': missing unit in '9'; expected 9s")));
 }
 
-TEST(PolicyReader, SaysWhereAWordBelongs) {
+TEST(PolicyReader, NamesTheSectionsWhereAWordIsAllowed) {
   EXPECT_THAT(told("defaults: {key: x, unlocked: dangerously, policy: y,\n"
                    "           on_timeout: run_unlocked_dangerously}\nrulse: {}\n"),
               UnorderedElementsAre(
@@ -87,7 +87,7 @@ TEST(PolicyReader, SaysWhereAWordBelongs) {
                   "3:1 unknown section 'rulse'; did you mean 'rules'?"));
 }
 
-TEST(PolicyReader, SaysWhatIsEmptyOrOfTheWrongShape) {
+TEST(PolicyReader, NamesEmptyAndWronglyStructuredValues) {
   EXPECT_THAT(
       told("rules:\n  a:\n  b: 3s\n  c:\n    wait:\n    key: [x]\n    type:\n      y: z\n"
            "prefix: a #b\n"),
@@ -99,7 +99,7 @@ TEST(PolicyReader, SaysWhatIsEmptyOrOfTheWrongShape) {
                            HasSubstr("9:9 YAML ends 'a' before the #")));
 }
 
-TEST(PolicyReader, RefusesAliasesAndSecondDocuments) {
+TEST(PolicyReader, RejectsAliasesAndSecondDocuments) {
   EXPECT_THAT(told("backends: &x {a: \"memory:\"}\npolicies: *x\n"),
               ElementsAre(HasSubstr("2:11 * repeats what & marked")));
   EXPECT_THAT(told("backend: a\nbackends: {a: b}\n---\nx: y\n"),
@@ -115,7 +115,7 @@ TEST(PolicyReader, SeveralBackendsNeedADefault) {
                           "calls use, as in backend: a"));
 }
 
-TEST(PolicyReader, WaitsAndLeasesEndInTheirOwnWays) {
+TEST(PolicyReader, WaitsAndLeasesHaveTheirOwnValuesAndBounds) {
   EXPECT_THAT(
       told("rules: {a: {wait: watchdog, lease: forever}, b: {lease: 9ms, wait: 99999999999d}}\n"),
       UnorderedElementsAre(HasSubstr("'watchdog' is a lease; did you mean 'forever'?"),

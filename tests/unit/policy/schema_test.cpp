@@ -101,7 +101,7 @@ TEST(Schema, IsWhatTheReaderAccepts) {
   EXPECT_EQ(text.str(), schema()) << "write what this test expects to docs/latchkey.schema.json";
 }
 
-TEST(Schema, ItsTimesAreTheReaders) {
+TEST(Schema, AcceptsTheSameDurationsAsTheReader) {
   const std::regex pattern(time_pattern);
   for (const char* time : {"0s", "250ms", "3s", "5m", "2h", "1d", "3", "-3s", "3 s", "s", "",
                            "3sec", "1.5s", "0x3s", "3S", "+3s", " 3s", "3s "}) {

@@ -85,7 +85,7 @@ TEST(Ballot, AReleaseNeedsAMajorityThatAnswers) {
   });
 }
 
-TEST(Ballot, IsDecidedWithoutTheRest) {
+TEST(Ballot, IsDecidedByTheFirstMajority) {
   Ballot ballot(Verb::acquire, 5);
   for (const std::size_t server : {4U, 0U}) {
     ballot.vote(server, said(Kind::granted));
@@ -96,7 +96,7 @@ TEST(Ballot, IsDecidedWithoutTheRest) {
   EXPECT_TRUE(ballot.may_hold(1)) << "it was asked, and nobody knows";
 }
 
-TEST(Ballot, ABusyMajorityEndsWithTheLeasesThatMustEnd) {
+TEST(Ballot, ABusyMajorityRetriesWhenEnoughLeasesHaveEnded) {
   Ballot ballot(Verb::acquire, 5);
   const int ends[] = {70, 30, 50, 90};
   for (std::size_t at = 0; at < 4; ++at) {
@@ -111,7 +111,7 @@ TEST(Ballot, ABusyMajorityEndsWithTheLeasesThatMustEnd) {
   EXPECT_EQ(outcome->retry_after, std::chrono::milliseconds(50)) << "two more make a majority";
 }
 
-TEST(Ballot, IgnoranceSaysWhichServersSaidWhat) {
+TEST(Ballot, AnUnknownOutcomeListsTheReplyOfEachServer) {
   Ballot ballot(Verb::acquire, 5);
   ballot.vote(0, said(Kind::granted));
   ballot.vote(1, said(Kind::unknown, "connection refused"));

@@ -29,7 +29,7 @@ class QuorumGate : public ::testing::Test {
   std::array<tests::Store, 3> stores_;
 };
 
-TEST_F(QuorumGate, AWriteIsGrantedAmongReadersOfOtherProcessesThatOverlapAllTheTime) {
+TEST_F(QuorumGate, AWriteIsGrantedAmongReadersThatOverlapAllTheTime) {
   constexpr int readers = 4;
   std::array<ConnectionStates, readers> states;
   std::atomic<bool> over = false;

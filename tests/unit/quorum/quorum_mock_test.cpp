@@ -52,7 +52,7 @@ class QuorumOfMocks : public ::testing::Test {
   std::optional<Locks> locks_;
 };
 
-TEST_F(QuorumOfMocks, AFailedAttemptIsGivenBackWhereItMayBeAndNeverUsedAgain) {
+TEST_F(QuorumOfMocks, AFailedAttemptIsReleasedWhereverItMayHoldAndItsIdIsNotReused) {
   std::array<HoldId, 3> first{}, second{};
   on_acquire(0, MockBackend::granted(), first[0]);
   on_acquire(1, MockBackend::unknown("the line is dead"), first[1]);
@@ -85,7 +85,7 @@ TEST_F(QuorumOfMocks, AFailedAttemptIsGivenBackWhereItMayBeAndNeverUsedAgain) {
   }
 }
 
-TEST_F(QuorumOfMocks, ARefusalOfAMajorityIsARefusal) {
+TEST_F(QuorumOfMocks, ARefusalByAMajorityIsRefused) {
   for (const std::size_t server : {0U, 2U}) {
     EXPECT_CALL(*servers_[server], acquire(_))
         .WillOnce(Return(MockBackend::refused("not allowed")));
@@ -98,7 +98,7 @@ TEST_F(QuorumOfMocks, ARefusalOfAMajorityIsARefusal) {
   }
 }
 
-TEST_F(QuorumOfMocks, WhatOneServerThrowsIsItsAlone) {
+TEST_F(QuorumOfMocks, AnExceptionOfOneServerAffectsNoOther) {
   EXPECT_CALL(*servers_[1], acquire(_))
       .WillOnce(::testing::Throw(std::runtime_error("the disk is full")))
       .WillRepeatedly(Return(MockBackend::granted()));  // as it is asked again

@@ -40,7 +40,7 @@ class QuorumTest : public ::testing::Test {
   tests::ConnectionStates<5> states_, their_states_;
 };
 
-TEST_F(QuorumTest, HoldsOnAllAndGivesBackOnAll) {
+TEST_F(QuorumTest, AcquiresAndReleasesOnAllServers) {
   const Locks locks = connect(states_);
   Hold hold = locks.lock("k").acquire(0ms, 30s);
   EXPECT_TRUE(tests::eventually([&] { return locked("k") == 5; }));
@@ -51,7 +51,7 @@ TEST_F(QuorumTest, HoldsOnAllAndGivesBackOnAll) {
 }
 
 // The server that missed the downgrade was asked to give back a READ, and kept its WRITE.
-TEST_F(QuorumTest, AReadThatOneServerHasAsAWriteYetIsGivenBackThereToo) {
+TEST_F(QuorumTest, AReadIsReleasedOnAServerThatMissedItsDowngrade) {
   const Locks locks = connect(states_);
   Hold write = locks.lock("k", LockType::WRITE).acquire(0ms, 30s);
   Hold read = locks.lock("k", LockType::READ).acquire(0ms, 30s);
@@ -65,7 +65,7 @@ TEST_F(QuorumTest, AReadThatOneServerHasAsAWriteYetIsGivenBackThereToo) {
 
 // Every set of servers, in every kind of trouble. A minority is not even noticed; of a majority
 // each failure says who said what, and nothing stays behind where an answer can come.
-TEST_F(QuorumTest, EverySetOfServersInEveryTrouble) {
+TEST_F(QuorumTest, OnlyAMajorityOfFaultyServersMakesCallsFail) {
   const Locks locks = connect(states_);
   for (const ConnectionState trouble :
        {ConnectionState::down, ConnectionState::frozen, ConnectionState::slow}) {
@@ -102,7 +102,7 @@ TEST_F(QuorumTest, EverySetOfServersInEveryTrouble) {
   }
 }
 
-TEST_F(QuorumTest, AMinorityThatWasGrantedIsGivenBack) {
+TEST_F(QuorumTest, AGrantOfAMinorityIsReleased) {
   const Locks locks = connect(states_), theirs = connect(their_states_);
   their_states_.set(0b00011, ConnectionState::down);
   const Hold busy = theirs.lock("k").acquire(0ms, 30s);
@@ -115,7 +115,7 @@ TEST_F(QuorumTest, AMinorityThatWasGrantedIsGivenBack) {
 }
 
 // Without another request: the next may be long in coming, and the lease is.
-TEST_F(QuorumTest, AMinorityThatWasGrantedIsGivenBackBeforeTheAttemptIsTold) {
+TEST_F(QuorumTest, AGrantOfAMinorityIsReleasedBeforeTheAttemptFails) {
   const Locks locks = connect(states_), theirs = connect(their_states_);
   their_states_.set(0b00011, ConnectionState::down);
   const Hold busy = theirs.lock("k").acquire(0ms, 30s);
@@ -150,7 +150,7 @@ TEST_F(QuorumTest, AHoldThatAServerForgotIsLostToTheNextMajority) {
   }));
 }
 
-TEST_F(QuorumTest, AServerThatForgotIsAskedAgainAndCountsFromTheNextRenewal) {
+TEST_F(QuorumTest, AServerThatForgotItsGrantCountsAgainAfterTheNextRenewal) {
   const Locks locks = connect(states_);
   Hold hold = locks.lock("k").acquire(0ms, 30s);
   ASSERT_TRUE(tests::eventually([&] { return locked("k") == 5; }));
@@ -179,7 +179,7 @@ TEST_F(QuorumTest, ReadersShareAndWritersDoNot) {
   EXPECT_TRUE(other.lock("k", LockType::WRITE).try_acquire(5s, 30s));
 }
 
-TEST_F(QuorumTest, WhatItCannotGiveItSays) {
+TEST_F(QuorumTest, UnsupportedTypesAndRequestsAreRefused) {
   const Locks locks = connect(states_);
   for (const LockType type : {LockType::FAIR, LockType::FENCED}) {
     try {
@@ -199,7 +199,7 @@ TEST_F(QuorumTest, WhatItCannotGiveItSays) {
   }
 }
 
-TEST_F(QuorumTest, IsOddAndAtLeastThree) {
+TEST_F(QuorumTest, NeedsAnOddNumberOfAtLeastThreeServers) {
   for (const char* const uri : {"quorum:", "quorum:memory:", "quorum:memory:a memory:b",
                                 "quorum:memory:a  memory:b memory:c memory:d"}) {
     EXPECT_THROW(static_cast<void>(Locks::connect(uri)), std::invalid_argument) << uri;

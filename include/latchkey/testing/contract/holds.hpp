@@ -67,7 +67,7 @@ TYPED_TEST_P(BackendHolds, AHolderIsGrantedAgainWithANewLease) {
   }
 }
 
-TYPED_TEST_P(BackendHolds, AnotherFamilyIsBusy) {
+TYPED_TEST_P(BackendHolds, AnotherTypeOfAHeldKeyIsBusy) {
   Probe one = this->connect(), other = this->connect();
   LATCHKEY_DETAIL_OFFERED(one.offers().read_write && one.offers().reentrant, "two families");
   const HoldId plain = one.fresh_id();
@@ -83,7 +83,7 @@ TYPED_TEST_P(BackendHolds, AnotherFamilyIsBusy) {
             Kind::busy);
 }
 
-TYPED_TEST_P(BackendHolds, ALeaseEnds) {
+TYPED_TEST_P(BackendHolds, AnExpiredLeaseFreesTheKey) {
   Probe one = this->connect(), other = this->connect();
   for (const LockType type : this->types(one.offers())) {
     SCOPED_TRACE(to_string(type));
@@ -98,7 +98,7 @@ TYPED_TEST_P(BackendHolds, ALeaseEnds) {
   }
 }
 
-TYPED_TEST_P(BackendHolds, RenewProlongsAndNeverShortens) {
+TYPED_TEST_P(BackendHolds, RenewExtendsTheLeaseAndNeverShortensIt) {
   Probe one = this->connect(), other = this->connect();
   for (const LockType type : this->types(one.offers())) {
     SCOPED_TRACE(to_string(type));
@@ -114,7 +114,7 @@ TYPED_TEST_P(BackendHolds, RenewProlongsAndNeverShortens) {
   }
 }
 
-TYPED_TEST_P(BackendHolds, VerifyTellsAndChangesNothing) {
+TYPED_TEST_P(BackendHolds, VerifyReportsTheHoldAndChangesNothing) {
   LATCHKEY_DETAIL_OFFERED(this->verifies, "verify that asks the store");
   Probe one = this->connect(), other = this->connect();
   for (const LockType type : this->types(one.offers())) {
@@ -130,7 +130,7 @@ TYPED_TEST_P(BackendHolds, VerifyTellsAndChangesNothing) {
   }
 }
 
-TYPED_TEST_P(BackendHolds, AReleaseIsOnlyOfItsOwnId) {
+TYPED_TEST_P(BackendHolds, AReleaseFreesItsOwnIdOnly) {
   Probe one = this->connect(), other = this->connect();
   for (const LockType type : this->types(one.offers())) {
     SCOPED_TRACE(to_string(type));
@@ -145,7 +145,7 @@ TYPED_TEST_P(BackendHolds, AReleaseIsOnlyOfItsOwnId) {
   }
 }
 
-TYPED_TEST_P(BackendHolds, LeaveEndsWhateverCameOfAnAcquire) {
+TYPED_TEST_P(BackendHolds, LeaveByTheHolderReleases) {
   Probe one = this->connect(), other = this->connect();
   for (const LockType type : this->types(one.offers())) {
     SCOPED_TRACE(to_string(type));
@@ -173,7 +173,7 @@ TYPED_TEST_P(BackendHolds, DowngradeTurnsAWriteIntoARead) {
   EXPECT_EQ(one.send(Verb::release, this->name, LockType::READ, id).kind, Kind::granted);
 }
 
-TYPED_TEST_P(BackendHolds, LeaveOfAWriteEndsTheReadThatItHasBecome) {
+TYPED_TEST_P(BackendHolds, LeaveOfAWriteReleasesItsDowngradedRead) {
   Probe one = this->connect(), other = this->connect();
   LATCHKEY_DETAIL_OFFERED(one.offers().read_write, "READ and WRITE");
   const HoldId id = one.fresh_id();
@@ -184,7 +184,7 @@ TYPED_TEST_P(BackendHolds, LeaveOfAWriteEndsTheReadThatItHasBecome) {
             Kind::granted);
 }
 
-TYPED_TEST_P(BackendHolds, AcquireAllTakesEachMemberAsItsType) {
+TYPED_TEST_P(BackendHolds, AcquireAllHoldsEachMemberByItsType) {
   Probe one = this->connect(), other = this->connect();
   const Capabilities offered = one.offers();
   LATCHKEY_DETAIL_OFFERED(offered.one_step == Capabilities::OneStep::all,
@@ -260,10 +260,11 @@ TYPED_TEST_P(BackendHolds, AcquireAllTakesAllOrNothing) {
 
 REGISTER_TYPED_TEST_SUITE_P(BackendHolds, ExclusiveTypesHaveOneHolder,
                             ReadersShareAndAWriterDoesNot, AHolderIsGrantedAgainWithANewLease,
-                            AnotherFamilyIsBusy, ALeaseEnds, RenewProlongsAndNeverShortens,
-                            VerifyTellsAndChangesNothing, AReleaseIsOnlyOfItsOwnId,
-                            LeaveEndsWhateverCameOfAnAcquire, DowngradeTurnsAWriteIntoARead,
-                            LeaveOfAWriteEndsTheReadThatItHasBecome,
-                            AcquireAllTakesEachMemberAsItsType, AcquireAllTakesAllOrNothing);
+                            AnotherTypeOfAHeldKeyIsBusy, AnExpiredLeaseFreesTheKey,
+                            RenewExtendsTheLeaseAndNeverShortensIt,
+                            VerifyReportsTheHoldAndChangesNothing, AReleaseFreesItsOwnIdOnly,
+                            LeaveByTheHolderReleases, DowngradeTurnsAWriteIntoARead,
+                            LeaveOfAWriteReleasesItsDowngradedRead,
+                            AcquireAllHoldsEachMemberByItsType, AcquireAllTakesAllOrNothing);
 
 }  // namespace latchkey::testing::contract

@@ -66,7 +66,7 @@ TYPED_TEST_P(BackendLocks, ReentryIsCounted) {
   }
 }
 
-TYPED_TEST_P(BackendLocks, AnotherTypeWouldDeadlockButAReadInsideOnesWrite) {
+TYPED_TEST_P(BackendLocks, AnotherTypeWouldDeadlockExceptAReadInsideAWrite) {
   Locks one = this->locks();
   Probe probe = this->connect();
   LATCHKEY_DETAIL_OFFERED(probe.offers().read_write && probe.offers().reentrant, "READ and WRITE");
@@ -86,7 +86,7 @@ TYPED_TEST_P(BackendLocks, AnotherTypeWouldDeadlockButAReadInsideOnesWrite) {
   EXPECT_THROW(static_cast<void>(both.write().try_acquire(this->no_wait)), WouldDeadlock);
 }
 
-TYPED_TEST_P(BackendLocks, AWriteThatEndsFirstLeavesItsRead) {
+TYPED_TEST_P(BackendLocks, AWriteReleasedFirstKeepsItsRead) {
   Locks one = this->locks(), other = this->locks();
   Probe probe = this->connect();
   LATCHKEY_DETAIL_OFFERED(probe.offers().read_write, "READ and WRITE");
@@ -100,7 +100,7 @@ TYPED_TEST_P(BackendLocks, AWriteThatEndsFirstLeavesItsRead) {
   EXPECT_TRUE(theirs.write().try_acquire(this->no_wait, this->long_lease));
 }
 
-TYPED_TEST_P(BackendLocks, LockAndHoldAreCountedApart) {
+TYPED_TEST_P(BackendLocks, LocksAndHoldsAreCountedSeparately) {
   Locks one = this->locks(), other = this->locks();
   Lock lock = one.lock(this->name);
   lock.lock();
@@ -116,7 +116,7 @@ TYPED_TEST_P(BackendLocks, LockAndHoldAreCountedApart) {
   EXPECT_TRUE(theirs.release());
 }
 
-TYPED_TEST_P(BackendLocks, ATimeoutSaysWhatWasBusyAndForHowLong) {
+TYPED_TEST_P(BackendLocks, ATimeoutNamesTheBusyLockAndTheWait) {
   Locks one = this->locks(), other = this->locks();
   const Hold hold = one.lock(this->name).acquire(this->no_wait, this->long_lease);
   this->while_time_passes([&] {
@@ -133,7 +133,7 @@ TYPED_TEST_P(BackendLocks, ATimeoutSaysWhatWasBusyAndForHowLong) {
   });
 }
 
-TYPED_TEST_P(BackendLocks, AWaiterGetsWhatIsReleased) {
+TYPED_TEST_P(BackendLocks, AReleaseGrantsTheLockToAWaiter) {
   Locks one = this->locks(), other = this->locks();
   Probe probe = this->connect();
   for (const LockType type : this->exclusive(probe.offers())) {
@@ -153,7 +153,7 @@ TYPED_TEST_P(BackendLocks, AWaiterGetsWhatIsReleased) {
   }
 }
 
-TYPED_TEST_P(BackendLocks, FairLeasesThatEndArePassedOnInOrderAndInTime) {
+TYPED_TEST_P(BackendLocks, ExpiredFairLeasesArePassedOnInOrderAndInTime) {
   Locks one = this->locks(), other = this->locks();
   Probe probe = this->connect();
   LATCHKEY_DETAIL_OFFERED(probe.offers().fair && probe.offers().administration, "FAIR, inspect");
@@ -189,7 +189,7 @@ TYPED_TEST_P(BackendLocks, FairLeasesThatEndArePassedOnInOrderAndInTime) {
 }
 
 // LOCKED's hold_for. The process that asked for it may have ended long before.
-TYPED_TEST_P(BackendLocks, WhatStaysLockedAfterAReleaseEndsInTimeWithoutItsLocks) {
+TYPED_TEST_P(BackendLocks, AKeyKeptByHoldForIsFreedInTimeWithoutItsLocks) {
   Locks other = this->locks();
   Probe probe = this->connect();
   LATCHKEY_DETAIL_OFFERED(probe.offers().expires, "expire");
@@ -241,7 +241,7 @@ TYPED_TEST_P(BackendLocks, ExtendMovesTheDeadline) {
   EXPECT_TRUE(hold.release());
 }
 
-TYPED_TEST_P(BackendLocks, ThreadsOfOneLocksAreOwnersOfTheirOwn) {
+TYPED_TEST_P(BackendLocks, EachThreadIsAnOwner) {
   Locks one = this->locks();
   const Hold hold = one.lock(this->name).acquire(this->no_wait, this->long_lease);
   std::thread([&] {
@@ -250,7 +250,7 @@ TYPED_TEST_P(BackendLocks, ThreadsOfOneLocksAreOwnersOfTheirOwn) {
   }).join();
 }
 
-TYPED_TEST_P(BackendLocks, AdministrationThroughLocks) {
+TYPED_TEST_P(BackendLocks, LocksInspectListAndForceRelease) {
   Locks one = this->locks();
   Probe probe = this->connect();
   LATCHKEY_DETAIL_OFFERED(probe.offers().administration, "inspect, list and force_release");
@@ -264,12 +264,12 @@ TYPED_TEST_P(BackendLocks, AdministrationThroughLocks) {
 }
 
 REGISTER_TYPED_TEST_SUITE_P(BackendLocks, TwoLocksExcludeEachOther, ReentryIsCounted,
-                            AnotherTypeWouldDeadlockButAReadInsideOnesWrite,
-                            AWriteThatEndsFirstLeavesItsRead, LockAndHoldAreCountedApart,
-                            ATimeoutSaysWhatWasBusyAndForHowLong, AWaiterGetsWhatIsReleased,
-                            FairLeasesThatEndArePassedOnInOrderAndInTime,
-                            WhatStaysLockedAfterAReleaseEndsInTimeWithoutItsLocks,
+                            AnotherTypeWouldDeadlockExceptAReadInsideAWrite,
+                            AWriteReleasedFirstKeepsItsRead, LocksAndHoldsAreCountedSeparately,
+                            ATimeoutNamesTheBusyLockAndTheWait, AReleaseGrantsTheLockToAWaiter,
+                            ExpiredFairLeasesArePassedOnInOrderAndInTime,
+                            AKeyKeptByHoldForIsFreedInTimeWithoutItsLocks,
                             AHoldIsLostWhenItsLeaseEnds, ExtendMovesTheDeadline,
-                            ThreadsOfOneLocksAreOwnersOfTheirOwn, AdministrationThroughLocks);
+                            EachThreadIsAnOwner, LocksInspectListAndForceRelease);
 
 }  // namespace latchkey::testing::contract

@@ -17,7 +17,7 @@ class BackendQueues : public Contract<Store> {
 };
 TYPED_TEST_SUITE_P(BackendQueues);
 
-TYPED_TEST_P(BackendQueues, FairServesInTheOrderOfAsking) {
+TYPED_TEST_P(BackendQueues, FairServesInOrderOfArrival) {
   Probe one = this->connect(), other = this->connect();
   LATCHKEY_DETAIL_OFFERED(one.offers().fair, "FAIR");
   const HoldId ids[] = {one.fresh_id(), other.fresh_id(), one.fresh_id()};
@@ -48,7 +48,7 @@ TYPED_TEST_P(BackendQueues, FairAttemptWithoutWaitTakesNoPlace) {
             Kind::granted);
 }
 
-TYPED_TEST_P(BackendQueues, FairSkipsAFirstWhoNoLongerAsks) {
+TYPED_TEST_P(BackendQueues, FairSkipsAFirstWaiterThatStoppedTrying) {
   Probe one = this->connect(), other = this->connect();
   LATCHKEY_DETAIL_OFFERED(one.offers().fair, "FAIR");
   const HoldId holder = one.fresh_id(), dead = other.fresh_id(), next = one.fresh_id();
@@ -65,7 +65,7 @@ TYPED_TEST_P(BackendQueues, FairSkipsAFirstWhoNoLongerAsks) {
             Kind::granted);
 }
 
-TYPED_TEST_P(BackendQueues, FairLeaveGivesThePlaceUp) {
+TYPED_TEST_P(BackendQueues, FairLeaveGivesUpThePlace) {
   Probe one = this->connect(), other = this->connect();
   LATCHKEY_DETAIL_OFFERED(one.offers().fair, "FAIR");
   const HoldId holder = one.fresh_id(), leaver = other.fresh_id(), next = one.fresh_id();
@@ -104,7 +104,7 @@ TYPED_TEST_P(BackendQueues, FencingTokensOnlyRise) {
   }
 }
 
-TYPED_TEST_P(BackendQueues, SubscribersHearOfAReleaseByAnotherConnection) {
+TYPED_TEST_P(BackendQueues, AReleaseByAnotherConnectionNotifiesSubscribers) {
   Probe one = this->connect(), other = this->connect();
   LATCHKEY_DETAIL_OFFERED(one.offers().pushes, "notifications");
   const auto type = one.offers().read_write ? LockType::WRITE : LockType::REENTRANT;
@@ -124,7 +124,7 @@ TYPED_TEST_P(BackendQueues, SubscribersHearOfAReleaseByAnotherConnection) {
   EXPECT_TRUE(other.notes(this->silence).empty());
 }
 
-TYPED_TEST_P(BackendQueues, FairTellsTheFirstOnly) {
+TYPED_TEST_P(BackendQueues, FairNotifiesTheFirstWaiterOnly) {
   Probe one = this->connect(), other = this->connect(), third = this->connect();
   LATCHKEY_DETAIL_OFFERED(one.offers().pushes && one.offers().fair, "notifications of FAIR");
   const auto type = LockType::FAIR;
@@ -147,7 +147,7 @@ TYPED_TEST_P(BackendQueues, FairTellsTheFirstOnly) {
   EXPECT_EQ(later_notes[0].id, last);
 }
 
-TYPED_TEST_P(BackendQueues, AdministrationSeesAndEndsHolds) {
+TYPED_TEST_P(BackendQueues, InspectReportsAndForceReleaseEndsHolds) {
   Probe one = this->connect(), other = this->connect();
   LATCHKEY_DETAIL_OFFERED(one.offers().administration, "inspect, list and force_release");
   EXPECT_FALSE(other.inspect(this->name).locked);
@@ -168,10 +168,10 @@ TYPED_TEST_P(BackendQueues, AdministrationSeesAndEndsHolds) {
   EXPECT_TRUE(other.list(this->name).empty());
 }
 
-REGISTER_TYPED_TEST_SUITE_P(BackendQueues, FairServesInTheOrderOfAsking,
-                            FairAttemptWithoutWaitTakesNoPlace, FairSkipsAFirstWhoNoLongerAsks,
-                            FairLeaveGivesThePlaceUp, FencingTokensOnlyRise,
-                            SubscribersHearOfAReleaseByAnotherConnection, FairTellsTheFirstOnly,
-                            AdministrationSeesAndEndsHolds);
+REGISTER_TYPED_TEST_SUITE_P(BackendQueues, FairServesInOrderOfArrival,
+                            FairAttemptWithoutWaitTakesNoPlace,
+                            FairSkipsAFirstWaiterThatStoppedTrying, FairLeaveGivesUpThePlace,
+                            FencingTokensOnlyRise, AReleaseByAnotherConnectionNotifiesSubscribers,
+                            FairNotifiesTheFirstWaiterOnly, InspectReportsAndForceReleaseEndsHolds);
 
 }  // namespace latchkey::testing::contract

@@ -53,7 +53,7 @@ class BackendRequests : public Contract<Store> {
 };
 TYPED_TEST_SUITE_P(BackendRequests);
 
-TYPED_TEST_P(BackendRequests, EachIsCompletedOnceAndThoseOfOneThreadInOrder) {
+TYPED_TEST_P(BackendRequests, EachIsCompletedOnceAndInOrderForOneThread) {
   using Entry = CountingSink::Entry;
   const auto backend = this->store.backend();
   CountingSink sink;
@@ -96,7 +96,7 @@ TYPED_TEST_P(BackendRequests, AnotherThreadMayDrive) {
   EXPECT_EQ(entry.kind, Kind::granted);
 }
 
-TYPED_TEST_P(BackendRequests, ADriveEndsWithItsTimeOrItsParker) {
+TYPED_TEST_P(BackendRequests, ADriveEndsAtItsDeadlineOrWhenUnparked) {
   const auto backend = this->store.backend();
   backend->drive(Parker::mine(), this->clock().now());
   Parker::mine().unpark();
@@ -141,8 +141,8 @@ TYPED_TEST_P(BackendRequests, ManyThreadsDriveOneConnection) {
   EXPECT_EQ(lost, 0);
 }
 
-REGISTER_TYPED_TEST_SUITE_P(BackendRequests, EachIsCompletedOnceAndThoseOfOneThreadInOrder,
-                            AnotherThreadMayDrive, ADriveEndsWithItsTimeOrItsParker,
+REGISTER_TYPED_TEST_SUITE_P(BackendRequests, EachIsCompletedOnceAndInOrderForOneThread,
+                            AnotherThreadMayDrive, ADriveEndsAtItsDeadlineOrWhenUnparked,
                             ManyThreadsDriveOneConnection);
 
 }  // namespace latchkey::testing::contract
