@@ -1,4 +1,4 @@
-// After a fork the child has locks of its own, and the parent's connection still works.
+// After a fork the child uses its own connection, and the parent's connection still works.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// What a listener is told when a real server dies and comes back.
+// The events that a listener receives when a real server dies and comes back.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ class RedisOutage : public ::testing::Test {
   [[nodiscard]] Locks connect() {
     return Locks::connect(server_.tcp_uri(), {.command_timeout = 500ms, .listener = &recorder_});
   }
-  /// After all that was said of earlier ones.
+  /// Expects `count` outages so far, each reported once as lost and once as restored.
   void expect_outages(const Locks& locks, std::size_t count) {
     ASSERT_TRUE(recorder_.await(Kind::connection_restored, count));
     locks.lock("after").acquire(10s).release();
@@ -120,7 +120,8 @@ TEST(RedisQuorumOutage, EventsNameTheServerOfTheQuorum) {
   EXPECT_EQ(events_of(Kind::connection_lost, *servers[2]), 1U) << "it was never there";
   const auto until = [&](Kind kind, const RedisServer& server, std::size_t count) {
     return eventually([&] {
-      static_cast<void>(locks.lock("k").try_acquire(100ms));  // who waits drives the servers
+      static_cast<void>(
+          locks.lock("k").try_acquire(100ms));  // a waiting call drives the connections
       return events_of(kind, server) >= count;
     });
   };

@@ -1,4 +1,4 @@
-// A server that refuses a SUBSCRIBE: nothing of it stays behind, and the next one works.
+// A server that refuses a SUBSCRIBE: no listener is left, and the next SUBSCRIBE works.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -88,7 +88,7 @@ TEST_F(RedisRefusedSubscribe, TheNextWaiterIsWokenOnceTheChannelIsPermitted) {
   EXPECT_TRUE(no_channel_is_left());
 }
 
-/// One who listens.
+/// Counts outcomes and keeps the last one.
 struct Listening final : Sink {
   void completed(Request& /*request*/, Outcome&& outcome) noexcept override {
     last = outcome.kind;
@@ -116,7 +116,7 @@ TEST_F(RedisRefusedSubscribe, ABusyServerRefusesOnlyUntilItsScriptEnds) {
     while (sink.answers == before) backend->drive(Parker::mine(), Clock::never());
     return sink.last;
   };
-  // Also a channel that is left while the server is busy is left in the end.
+  // A channel that is unsubscribed while the server is busy is unsubscribed in the end, too.
   ASSERT_EQ(answer_to(Verb::subscribe), Outcome::Kind::granted);
   RedisClient script = server_.client();
   std::thread busy([&] { script({"EVAL", "while true do end", "0"}); });

@@ -1,4 +1,4 @@
-// A server that dies, freezes and comes back: every call ends, and afterwards locks work again.
+// A server that dies, freezes and comes back: every call ends, and locks work afterwards.
 #include <gtest/gtest.h>
 
 #include <algorithm>

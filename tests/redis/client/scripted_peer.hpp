@@ -25,11 +25,12 @@
 
 namespace latchkey::testing {
 
-/// Listens on a Unix socket of its own and serves one connection after the other: the handshake as
-/// Redis does, everything else with what `answer` says, sent as `send_as` says.
+/// Listens on its own Unix socket and serves one connection after the other. It replies to the
+/// handshake as Redis does, and to every other command with the result of `answer`. `send_as` sets
+/// how the bytes are split.
 class ScriptedPeer {
  public:
-  /// The answer to a command; nothing: the connection is closed instead.
+  /// Returns the reply to a command. An empty optional closes the connection instead.
   using Answer = std::function<std::optional<std::string>(const Command&)>;
   enum class SendAs : std::uint8_t { it_is, single_bytes, random_pieces };
 

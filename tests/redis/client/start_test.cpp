@@ -1,4 +1,4 @@
-// Locks::connect on servers that will not serve: one clear sentence each, and nothing left behind.
+// Locks::connect: an unusable server is refused with one clear sentence and leaves nothing open.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -89,7 +89,7 @@ TEST_F(RedisStart, AMissingPermissionIsNamedAndThePasswordIsNot) {
   EXPECT_EQ(client_({"DBSIZE"}).integer(), 0);
 }
 
-// What is granted could never be given back.
+// Without HDEL a granted lock could never be released.
 TEST_F(RedisStart, AUserWithoutHdelIsRefusedAndTheErrorNamesIt) {
   ASSERT_FALSE(client_({"ACL", "SETUSER", "alice", "on", ">secret", "~*", server_.all_channels(),
                         "+@all", "-hdel"})
@@ -164,7 +164,7 @@ TEST_F(RedisStart, AUriWithoutCredentialsConnects) {
   EXPECT_EQ(locks.lock("k").try_acquire().has_value(), true);
 }
 
-// A name that is looked up: localhost comes from a file, and what ends in .invalid never exists.
+// localhost is in the hosts file. A name that ends in .invalid never exists.
 TEST_F(RedisStart, HostNamesAreResolved) {
   EXPECT_EQ(start("redis://localhost:" + std::to_string(server_.port())).text, "");
   const Start none = start("redis://no-such-host.invalid:6379", 10s);

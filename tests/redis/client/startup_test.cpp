@@ -1,4 +1,4 @@
-// Options::startup: Locks that are made while their server is down, and what they are told.
+// Options::startup: Locks that are made while their server is down, and the events they report.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

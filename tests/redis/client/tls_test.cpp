@@ -1,4 +1,4 @@
-// A server that speaks TLS, and who is believed to be it.
+// TLS: which certificates are accepted, on both sides.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,8 +33,7 @@ class RedisTls : public ::testing::Test {
   static std::string refusal_of(const std::string& uri) {
     try {
       const Locks locks = Locks::connect(uri);
-      // With TLS 1.3 a client that lacks a certificate hears of it when it reads for the first
-      // time.
+      // With TLS 1.3 a client without a certificate is refused when it reads for the first time.
       return "connected";
     } catch (const Thrown& error) {
       return error.what();

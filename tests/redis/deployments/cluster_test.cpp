@@ -1,4 +1,4 @@
-// A cluster: keys are where their slots are, wherever that is just now.
+// Locks on a cluster: slots that move, masters that fail, nodes that join and leave.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -181,7 +181,7 @@ TEST_F(RedisClusterTest, KeysOfOneSlotAreAcquiredInOneStep) {
   EXPECT_TRUE(apart.acquire(1s).release());
 }
 
-// A replica has no replicas to ask, and says where to go all the same.
+// A replica has no replicas of its own, but it redirects to the masters.
 TEST_F(RedisClusterTest, AReplicasAddressIsEnoughToConnect) {
   const std::size_t replica = cluster().replicas_of(cluster().masters().front()).front();
   const Locks locks =
@@ -228,7 +228,7 @@ TEST_F(RedisClusterTest, AFrozenMasterIsAbandonedWhenAnotherIsElected) {
   cluster().restore(master);
 }
 
-// By default no node serves anything while somebody's slots are not served.
+// By default no node serves any key while some slots have no node.
 TEST(RedisClusterDown, RequestsWaitUntilTheClusterIsUp) {
   RedisCluster cluster({.replicas = 0, .config = {"cluster-require-full-coverage yes"}});
   const Locks locks = Locks::connect(cluster.uri(), {.command_timeout = 500ms});

@@ -1,4 +1,4 @@
-// The deployments that tests are run on do what they say: they fail over, heal and grow.
+// Tests the tests' own deployments: they fail over, heal and grow.
 #include <gtest/gtest.h>
 
 #include <chrono>

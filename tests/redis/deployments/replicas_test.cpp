@@ -1,4 +1,4 @@
-// Grants that wait until replicas have them.
+// Options::min_replicas: a grant waits until replicas confirm it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -67,7 +67,7 @@ TEST_F(RedisReplicas, MissingReplicasDelayNeitherRenewalsNorReleases) {
   EXPECT_THROW(static_cast<void>(locks.lock("k").acquire(1500ms)), BackendUnavailable);
   const auto began = std::chrono::steady_clock::now();
   for (int round = 0; round < 5; ++round) {
-    // Nobody can tell; or the last attempt's claim is still there, its release on the way.
+    // The outcome is unknown, or the last attempt still holds the key until its release arrives.
     EXPECT_THROW(static_cast<void>(locks.lock("k").acquire(10ms)), Error);
   }
   EXPECT_TRUE(hold.release());
@@ -102,7 +102,8 @@ TEST_F(RedisReplicas, AServerWithoutWaitIsRefused) {
 // tokens is correct all the same.
 TEST_F(RedisReplicas, FencingTokensDetectAHoldThatAFailoverForgot) {
   const Locks before = connect(0);
-  servers_.replica(0).client()({"REPLICAOF", "127.0.0.1", "1"});  // it hears of nothing any more
+  servers_.replica(0).client()(
+      {"REPLICAOF", "127.0.0.1", "1"});  // it replicates nothing from now on
   Hold forgotten = before.lock("k", LockType::FENCED).acquire(1s, 60s);
   servers_.master().kill();
   servers_.promote(0);
@@ -112,7 +113,7 @@ TEST_F(RedisReplicas, FencingTokensDetectAHoldThatAFailoverForgot) {
   EXPECT_GT(*second.fencing_token(), *forgotten.fencing_token());
 }
 
-// The same with a replica's word: what was not confirmed is not given.
+// With min_replicas, a grant that no replica confirmed is not returned.
 TEST_F(RedisReplicas, AHoldThatReplicasConfirmedSurvivesAFailover) {
   const Locks before = connect(2, 400ms);
   servers_.replica(0).stop();

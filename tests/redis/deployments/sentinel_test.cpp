@@ -1,4 +1,4 @@
-// Masters that sentinels look after: found, lost and found again.
+// Masters that sentinels monitor: found, lost and found again.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -84,7 +84,7 @@ TEST_F(RedisSentinel, LocksAreGrantedSoonAfterAKilledMasterWasReplaced) {
   group().restore();
 }
 
-// It still answers, and promises what nobody keeps.
+// The frozen master would still grant locks after it thaws.
 TEST_F(RedisSentinel, AFrozenMasterIsAbandonedWhenAnotherIsElected) {
   const Locks locks = connect();
   ASSERT_TRUE(locks.lock("warm").try_acquire(5s).has_value());

@@ -82,7 +82,7 @@ TEST_F(RedisAllOf, FairKeysAreAcquiredOneByOneInOrder) {
   EXPECT_TRUE(empty());
 }
 
-// Held: c2; awaited: c1, whose server is killed meanwhile and comes back with what it had.
+// The server of the awaited key is killed and restarts with the data that it had.
 TEST_F(RedisAllOf, AWaitSurvivesTheRestartOfOneServer) {
   RedisServer other({.config = {"appendonly yes"}});
   const Locks here = connect(), there = Locks::connect(other.tcp_uri(), {.command_timeout = 500ms});
@@ -98,7 +98,7 @@ TEST_F(RedisAllOf, AWaitSurvivesTheRestartOfOneServer) {
     try {
       return busy.release() || true;
     } catch (const BackendUnavailable&) {
-      return true;  // and it is given back as soon as the server is there again
+      return true;  // it is released once the server is up again
     }
   }));
   {

@@ -1,4 +1,4 @@
-// Options::announce: a LockTimeout says which method of which process on which host has the lock.
+// Options::announce: a LockTimeout names the holder's method, process and host.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-// Redisson's known defects that are its client's, by their numbers in its wire description. Those
-// of its scripts are in redis/scripts/defects_test.cpp.
+// Redisson's known defects that its client causes, by their numbers in its wire description. Those
+// that its scripts cause are in redis/scripts/defects_test.cpp.
 #include <gtest/gtest.h>
 
 #include <array>

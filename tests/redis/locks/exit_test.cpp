@@ -1,4 +1,4 @@
-// What is released when a program or a thread is already ending.
+// Releases while the program or the thread is already ending.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 

@@ -1,4 +1,4 @@
-// FAIR waiters that the server no longer hears of: what they leave behind, and for how long.
+// FAIR waiters that lose their connection: their places in the queue end in time.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -70,7 +70,7 @@ TEST_F(RedisFairGhost, APlaceGivenUpWhileCutOffIsRemovedOnReconnection) {
   ASSERT_TRUE(come_to(1));
   cut_off();
   EXPECT_FALSE(ghost.get());
-  std::this_thread::sleep_for(2s);  // longer than the lease that it had asked for
+  std::this_thread::sleep_for(2s);  // longer than the lease that it requested
   EXPECT_EQ(places(), 1U);
   proxy_.refuse(false);
   EXPECT_TRUE(come_to(0)) << "its place is given up as soon as it can be";

@@ -1,5 +1,5 @@
-// Losses on a real server: by time before the server can grant to another, and on the server within
-// lease/3. Both owners may be inside meanwhile; fencing tokens keep the resource whole.
+// Losses on a real server. Expiry is detected before the server can grant to another owner. A loss
+// on the server is detected within lease/3; until then fencing tokens protect the resource.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -48,12 +48,12 @@ class RedisLoss : public ::testing::Test {
   RedisClient client_ = server_.client();
 };
 
-// The server says to the millisecond when the key expires, on the clock that system_clock reads.
+// When the key expires, to the millisecond. The server uses the same clock as system_clock.
 system_clock::time_point expiry_of(RedisClient& client, const std::string& key) {
   return system_clock::time_point(milliseconds(client({"PEXPIRETIME", key}).integer()));
 }
 
-// What lost() says at every instant from margin/2 before the server could grant to another.
+// Polls lost() from margin/2 before the instant at which the server could grant to another.
 void watch_one_lease(const Hold& hold, system_clock::time_point expiry, milliseconds margin,
                      std::atomic<int>& wrong, std::atomic<int>& judged) {
   bool was_held = false;
@@ -128,7 +128,7 @@ struct Ending {
 
 class RedisLossOnTheServer : public RedisLoss, public ::testing::WithParamInterface<Ending> {};
 
-// Before the check both owners are inside; within lease/3 and a second the first one knows.
+// Until the next check both owners are inside. The first learns of it within lease/3 and a second.
 TEST_P(RedisLossOnTheServer, IsDetectedWithinAThirdOfTheLease) {
   for (const bool watched : {false, true}) {
     SCOPED_TRACE(watched ? "watchdog" : "explicit lease");

@@ -1,5 +1,5 @@
-// Locks where the system gives no thread: nothing is held that nobody would renew, and what is owed
-// is told as soon as there is a thread.
+// No thread can be created: no lock is taken that could not be renewed, and pending events are
+// reported as soon as there is a thread.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -88,7 +88,7 @@ TEST_P(NoThread, ALossIsReportedWithTheFirstThreadThatCanBeCreated) {
   Recorder recorder(false);
   const Locks locks = Locks::connect(uri(), {.watchdog = 300ms, .listener = &recorder});
   Hold hold = locks.lock("k").acquire();
-  std::optional<NoThreads> none(std::in_place);  // on which to tell: the timer is there
+  std::optional<NoThreads> none(std::in_place);  // no thread to report on; the timer thread exists
   const Hold leased = locks.lock("l").acquire(1s, 300ms);
   const std::stop_token stop = hold.stop_token(), lease_over = leased.stop_token();
   EXPECT_TRUE(locks.force_release("k"));

@@ -1,4 +1,4 @@
-// What a refusal left on the server is given back, because a script may be refused after it wrote.
+// A refused acquire is released, because a script may be refused after it wrote a key.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 
 class RedisRefused : public ::testing::Test {
  protected:
-  /// A user who may do all but this.
+  /// Connects as a user that may run every command but this one.
   Locks without(std::string_view command) {
     const std::string rule = "-" + std::string(command);
     EXPECT_EQ(admin_({"ACL", "SETUSER", "app", "reset", "on", ">secret", "~*",

@@ -1,4 +1,4 @@
-// Calls whose answer never came: whatever they did is undone, in whatever order things arrive.
+// Calls whose reply never arrives are undone, in whatever order the commands reach the server.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -32,7 +32,7 @@ class RedisUnknown : public ::testing::TestWithParam<bool> {
   }
   [[nodiscard]] bool there() { return client_({"EXISTS", "k"}).integer() == 1; }
 
-  // Ghosts come late: nothing may be there after a second, nor later.
+  // A delayed command may still arrive: no key may exist after a second, nor later.
   void expect_no_key() {
     std::this_thread::sleep_for(1s);
     EXPECT_TRUE(eventually([&] { return !there(); }));
@@ -49,7 +49,7 @@ TEST_P(RedisUnknown, AnAcquireWhoseReplyIsLateIsReleased) {
   const Locks locks = connect();
   proxy_.hold(FaultProxy::Direction::to_client);
   EXPECT_THROW(static_cast<void>(locks.lock("k").try_acquire(0ms, 30s)), BackendUnavailable);
-  EXPECT_TRUE(eventually([&] { return !there(); })) << "the release went out behind it";
+  EXPECT_TRUE(eventually([&] { return !there(); })) << "the release followed it";
   proxy_.pass(FaultProxy::Direction::to_client);
   expect_no_key();
   EXPECT_TRUE(locks.lock("k").try_acquire(5s));
@@ -62,7 +62,7 @@ TEST_P(RedisUnknown, AnAcquireDelayedUntilAfterItsCompensationLeavesNoKey) {
   proxy_.cut_clients();
   ASSERT_TRUE(eventually([&] { return proxy_.connections() == 1; })) << "connected again";
   std::this_thread::sleep_for(300ms);  // its compensation has gone through the new connection
-  proxy_.pass(FaultProxy::Direction::to_server);  // and now the acquire itself arrives
+  proxy_.pass(FaultProxy::Direction::to_server);  // now the acquire arrives
   expect_no_key();
 }
 
@@ -71,7 +71,7 @@ TEST_P(RedisUnknown, AnAcquireDelayedUntilAfterTheReleaseOfItsNextAttemptLeavesN
   proxy_.hold(FaultProxy::Direction::to_server);
   std::optional<Hold> hold;
   std::thread caller([&] { hold = locks.lock("k").try_acquire(20s, 30s); });
-  std::this_thread::sleep_for(500ms);  // the first attempt's answer is overdue
+  std::this_thread::sleep_for(500ms);  // the first attempt's reply is overdue
   proxy_.cut_clients();
   caller.join();
   ASSERT_TRUE(hold) << "granted over the new connection";
@@ -104,7 +104,7 @@ TEST_P(RedisUnknown, ACallLeavesNoKeyWhereverTheConnectionIsCut) {
       std::optional<Hold> hold = locks.lock("k").try_acquire(5s, 30s);
       if (hold) hold->release();
     } catch (const BackendUnavailable&) {
-      // Nobody can tell; what counts is that nothing stays behind.
+      // The outcome is unknown. No key may be left.
     }
     cutter.join();
   }

@@ -1,4 +1,4 @@
-// A wait is a bound, whatever has become of the server.
+// A call ends at the end of its wait, whatever happens to the server.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using SteadyClock = std::chrono::steady_clock;
 
-/// What a call that must fail took, and what it said.
+/// The duration and the error text of a call that must fail.
 struct Failed {
   std::chrono::nanoseconds took{};
   std::string text{};
@@ -34,7 +34,7 @@ Failed failure_of(Call&& call) {
   const auto began = SteadyClock::now();
   try {
     call();
-    ADD_FAILURE() << "nobody could grant this";
+    ADD_FAILURE() << "granted without a server";
   } catch (const BackendUnavailable& error) {
     failed.text = error.what();
   }
@@ -44,7 +44,7 @@ Failed failure_of(Call&& call) {
 
 class RedisWaitBound : public ::testing::Test {
  protected:
-  /// A command may take so long that a call which waits for one is told from one that does not.
+  /// So long that the duration of a call shows whether it waited for a command.
   static constexpr std::chrono::milliseconds command_timeout = 5s;
 
   [[nodiscard]] static Locks connect(const std::string& uri) {
@@ -113,7 +113,7 @@ TEST_F(RedisWaitBound, HeldKeysAreReleasedWithoutWaitingForTheServer) {
   try {
     EXPECT_FALSE(both.try_acquire(1s, 30s).has_value());
   } catch (const BackendUnavailable&) {
-    // Frozen before it had said that the second one is busy.
+    // The server froze before it replied that the second key is busy.
   }
   EXPECT_LT(SteadyClock::now() - began, 3s);
   freezes.join();

@@ -1,4 +1,4 @@
-// The names that a lock uses, and those that no lock may have.
+// The Redis names that a lock uses, and the names that a lock may not have.
 #include "redis/protocol/names.hpp"
 
 #include <gtest/gtest.h>

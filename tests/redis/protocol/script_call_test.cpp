@@ -1,4 +1,4 @@
-// Requests as bytes of RESP, without allocations.
+// Encodes requests as RESP, without allocations.
 #include "redis/protocol/script_call.hpp"
 
 #include <gtest/gtest.h>

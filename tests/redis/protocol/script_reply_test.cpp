@@ -1,4 +1,4 @@
-// Replies as outcomes, also those that no script returns.
+// Parses replies into outcomes, also replies that no script returns.
 #include <gtest/gtest.h>
 
 #include <memory>

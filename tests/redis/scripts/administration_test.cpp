@@ -133,7 +133,7 @@ TEST_F(AdministrationScripts, ForceReleaseFreesEveryTypeAndNotifiesItsWaiters) {
   EXPECT_EQ(force("k"), Kind::granted);
   EXPECT_EQ(shared.next(), "redisson_rwlock:{k} 0");
   EXPECT_TRUE(plain.received_nothing_else());
-  EXPECT_EQ(keys(), Names{"redisson_lock_token:{k}"});  // no reader's timeout stays behind
+  EXPECT_EQ(keys(), Names{"redisson_lock_token:{k}"});  // no reader's timeout key is left
 }
 
 TEST_F(AdministrationScripts, ForceReleaseOfAFairLockNotifiesTheFirstInTheQueue) {

@@ -1,14 +1,16 @@
-// The scripts and the lock table of the memory backend do the same, whatever they are asked.
+// Sends the same random requests to the scripts and to the memory backend's lock table, and
+// compares the outcomes.
 //
-// Where they differ, and what this test therefore does not ask or compare:
-// - an id is asked either as one of the plain types or as READ and WRITE: the scripts keep a plain
-//   hold and a READ in fields of the same name;
-// - a place in the FAIR queue ends in the table for each alone, by the queue_wait it asked with.
-// The
-//   scripts drop heads only, and a place behind others lives longer. Here waiters ask often enough;
-// - tokens: the table's rise over all keys together, Redis's for each key. Both rise;
-// - which reader is named as the holder: Redis's may be one whose lease ended while others read on;
-// - the clock: Redis's goes on by itself.
+// The two differ in these points, which this test avoids or does not compare:
+// - Types of one id. The scripts store a plain hold and a READ under the same field name, so an id
+//   uses either the plain types or READ and WRITE.
+// - Expiry in the FAIR queue. In the table each place ends with its own queue_wait. The scripts
+// drop
+//   only the head, so a later place lives longer. Here each waiter retries before its place ends.
+// - Tokens. They increase over all keys in the table, and per key in Redis.
+// - The holder that a busy reply names. Redis may name a reader whose lease ended while others
+// read.
+// - The clock. Redis has its own.
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
@@ -121,7 +123,7 @@ class Agreement : public ScriptTest {
     last = outcome.token;
   }
 
-  /// Keeps what the coordinator would know.
+  /// Records what the coordinator would know.
   void remember(const Request& request, const Outcome& outcome) {
     const auto key = std::ranges::find(all_keys, request.key);
     const Claim claim{*key, request.id.number};
@@ -154,11 +156,11 @@ class Agreement : public ScriptTest {
     EXPECT_EQ(ids(info), ids(expected));
     EXPECT_EQ(info.queue, expected.queue);
     EXPECT_EQ(info.type, expected.type);
-    // Exclusion itself, whatever the table says.
+    // Mutual exclusion holds whatever the table contains.
     EXPECT_TRUE(info.holders.size() <= 1 || info.type == LockType::READ);
   }
 
-  /// Ten seconds go by, and every live waiter asks again.
+  /// Lets ten seconds pass. Then every live waiter retries.
   void pass_time() {
     pass(milliseconds(10'000));
     table_now_ += std::chrono::seconds(10);

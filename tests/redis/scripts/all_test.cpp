@@ -1,4 +1,4 @@
-// Several locks by one script on a real server: all of them in Redisson's layout, or nothing.
+// acquire_all on a real server: one script acquires all members in Redisson's layout, or none.
 #include <vector>
 
 #include "redis/scripts/script_fixture.hpp"

@@ -1,5 +1,5 @@
-// Redisson's known defects, by their numbers in its wire description, as far as scripts decide
-// them. D2 and D4 are the client's: redis/locks/defects_test.cpp.
+// Redisson's known defects, by their numbers in its wire description, as far as the
+// scripts cause them. The client causes D2 and D4: see redis/locks/defects_test.cpp.
 #include "redis/scripts/redisson.hpp"
 #include "redis/scripts/script_fixture.hpp"
 

@@ -1,4 +1,4 @@
-// FAIR queues of ours and Java's waiters together, at random: who comes first is served first.
+// Random FAIR queues of C++ and Java waiters are served in order of arrival.
 #include <cstdlib>
 #include <iostream>
 #include <memory>
@@ -10,9 +10,9 @@
 namespace latchkey::tests {
 namespace {
 
-/// Redisson's scripts and ours on one key, as their clients would send them. Time passes in steps
-/// of 4 s, in which each waiter of ours asks once, as the coordinator does; Java's wait for as long
-/// as their callers said, 1 s to 30 min, and are told when it is their turn.
+/// Runs Redisson's scripts and ours on one key, as their clients would. Time passes in steps of 4
+/// s. In each step every C++ waiter tries once, as the coordinator does. A Java waiter waits for 1
+/// s to 30 min and tries when it is notified.
 class FairOrder : public ScriptTest {
  protected:
   struct Waiter {
@@ -58,9 +58,8 @@ class FairOrder : public ScriptTest {
 
   Names queue() { return redis({"LRANGE", "redisson_lock_queue:{k}", "0", "-1"}).list(); }
 
-  /// All of ours that live stand in the queue, in the order of their coming, and Java's between
-  /// them. Redisson drops those of Java's whose wait was fixed too long ago, or puts them to the
-  /// end.
+  /// Expects all live C++ waiters in the queue in order of arrival. Redisson may drop a Java waiter
+  /// whose score has passed, or move it to the end.
   void check_queue() {
     const Names there = queue();
     std::erase_if(line_, [&](const auto& each) {
@@ -81,7 +80,7 @@ class FairOrder : public ScriptTest {
   }
 
   void arrive() {
-    // An empty queue gets a Java waiter more often: nobody saw how long it waits for.
+    // An empty queue gets a Java waiter more often: no script knows how long that one will wait.
     auto waiter = newcomer(below(line_.empty() ? 4 : 2) != 0);
     EXPECT_FALSE(try_acquire(*waiter));
     line_.push_back(std::move(waiter));
@@ -108,13 +107,13 @@ class FairOrder : public ScriptTest {
       const bool stands =
           std::ranges::any_of(line_, [&](const auto& one) { return one.get() == each; });
       if (!stands || each->killed || (each->java && below(4) != 0)) continue;
-      if (!held && each == line_.front().get()) continue;  // it comes in serve()
+      if (!held && each == line_.front().get()) continue;  // serve() grants it
       if (try_acquire(*each)) return granted(*each, held);
       check_queue();
     }
   }
 
-  /// It was granted: those in front of it were killed, and their time was over.
+  /// Expects that every waiter ahead of the granted one was killed and has expired.
   void granted(Waiter& who, bool held) {
     const auto self =
         std::ranges::find_if(line_, [&](const auto& each) { return each.get() == &who; });
@@ -130,7 +129,7 @@ class FairOrder : public ScriptTest {
     check_queue();
   }
 
-  /// The lock is given back, and whose turn it is comes, after others may have looked.
+  /// Releases the lock. The head acquires it, possibly after another waiter has arrived.
   void serve() {
     if (holder_->java) {
       holder_->java->fair_unlock("k", now_ms());
@@ -155,7 +154,7 @@ class FairOrder : public ScriptTest {
     }
   }
 
-  /// The lock is free and its first was killed: the others get it in time.
+  /// The lock is free and its head was killed: expects the others to acquire it in time.
   void pass_the_killed() {
     long long blocked = 0;
     const int before = served_;
@@ -174,7 +173,7 @@ class FairOrder : public ScriptTest {
     }
   }
 
-  /// Every script of Redisson's drops heads whose time is over.
+  /// Every script of Redisson drops expired heads.
   void drop_heads_by_java() {
     JavaClient(server.client(), java_owner(0)).fair_unlock("k", now_ms());
     check_queue();

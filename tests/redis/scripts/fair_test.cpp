@@ -1,4 +1,4 @@
-// FAIR on a real server: Redisson's list, scores and channels, and who comes next.
+// FAIR on a real server: Redisson's list, scores and channels, and the order of grants.
 #include "redis/scripts/fair_fixture.hpp"
 
 namespace latchkey::tests {
@@ -84,7 +84,7 @@ TEST_F(FairScripts, LeaveGivesUpThePlaceAndNotifiesTheNextIfTheLockIsFree) {
   Subscriber third = subscribe({channel_of(3)}), fourth = subscribe({channel_of(4)});
   EXPECT_EQ(leave(9), Kind::gone);
   release(1);
-  EXPECT_EQ(leave(4), Kind::granted);  // behind others: nobody's turn has come
+  EXPECT_EQ(leave(4), Kind::granted);  // it was not the head: no waiter is notified
   EXPECT_TRUE(third.received_nothing_else());
   EXPECT_EQ(leave(2), Kind::granted);
   EXPECT_EQ(third.next(), channel_of(3) + " 0");

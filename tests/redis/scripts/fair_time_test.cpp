@@ -1,4 +1,4 @@
-// FAIR on a real server: how long waiters count, when they ask again, and what ends when they died.
+// FAIR on a real server: scores, retry times, and the expiry of waiters that died.
 #include "redis/scripts/fair_fixture.hpp"
 
 namespace latchkey::tests {
@@ -13,7 +13,7 @@ TEST_F(FairTimes, QueueKeysOfKilledWaitersExpireAnHourAfterTheLastScore) {
   constexpr milliseconds an_hour{3'600'000};
   expect_ttl(queue_key, an_hour + queue_wait);
   expect_ttl(scores_key, an_hour + queue_wait);
-  // A Java waiter behind them may count for longer than that: whoever asks sees to it.
+  // A Java waiter may have a later score. The next acquire extends the keys accordingly.
   redis({"RPUSH", queue_key, java_owner(1)});
   set_score(java_owner(1), 2 * an_hour.count());
   EXPECT_GT(pttl(queue_key), 0) << "RPUSH leaves the time to live alone";
@@ -98,7 +98,7 @@ TEST_F(FairTimes, RetryAfterIsBoundedByTheHolderAndTheWaitersAhead) {
   release(1);
   const Outcome behind = acquire(3);
   EXPECT_EQ(behind.kind, Kind::busy);
-  EXPECT_EQ(behind.text, "");  // nobody holds it, only the queue is in the way
+  EXPECT_EQ(behind.text, "");  // no holder: only the queue blocks it
   EXPECT_EQ(behind.retry_after, milliseconds(1'000));
 }
 
@@ -158,7 +158,7 @@ TEST_F(FairTimes, AJavaWaiterThatDiedBlocksAFreeLockForFifteenSeconds) {
 }
 
 TEST_F(FairTimes, ALongScoreOfTheHeadIsCutWhenTheLockIsFree) {
-  redis({"RPUSH", queue_key, java_owner(9)});  // released by Java, which leaves the score alone
+  redis({"RPUSH", queue_key, java_owner(9)});  // a release by Java does not change the score
   set_score(java_owner(9), 900'000);
   EXPECT_EQ(acquire(2).kind, Kind::busy);
   expect_score(java_owner(9), 15'000);

@@ -1,4 +1,4 @@
-// Servers that refuse: no memory, no permission, no script, no master.
+// Servers that refuse scripts: out of memory, without permission, without the script, not a master.
 #include "redis/scripts/script_fixture.hpp"
 
 namespace latchkey::tests {
@@ -36,7 +36,7 @@ TEST_F(ScriptsOutOfMemory, HoldsAreRenewedVerifiedAndReleased) {
     EXPECT_EQ(client.renew("k", type, id(1), 2 * lease).kind, Kind::granted);
     expect_ttl("k", 2 * lease);
     EXPECT_EQ(client.send(Verb::verify, "k", type, id(1)).kind, Kind::granted);
-    EXPECT_EQ(client.acquire("k", type, id(1), lease).kind, Kind::granted);  // asked again
+    EXPECT_EQ(client.acquire("k", type, id(1), lease).kind, Kind::granted);  // repeated acquire
     EXPECT_EQ(client.send(Verb::release, "k", type, id(1)).kind, Kind::granted);
     EXPECT_EQ(redis({"EXISTS", "k"}).integer(), 0);
   }

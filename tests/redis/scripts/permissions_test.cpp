@@ -1,5 +1,5 @@
-// Each command of each script, forbidden: nothing stays that blocks a key for longer than the lease
-// asked for, and the refusal names the command.
+// Forbids each command of each script in turn. The refusal names the command, and no key stays
+// blocked for longer than the requested lease.
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -11,7 +11,7 @@ namespace {
 
 using detail::redis::Script;
 
-/// What a script calls, in lower case: read from its text, so that no command is forgotten.
+/// The commands that a script calls, in lower case, found in its text.
 std::set<std::string> commands_of(const Script& script) {
   std::set<std::string> commands;
   constexpr std::string_view call = "call('";
@@ -23,26 +23,26 @@ std::set<std::string> commands_of(const Script& script) {
     });
     commands.insert(std::move(command));
   }
-  commands.erase("spublish");  // as publish, and unknown before Redis 7
+  commands.erase("spublish");  // like publish, and unknown before Redis 7
   return commands;
 }
 
-/// A script goes on where these are refused, or never calls them where it is permitted the others.
+/// The script continues if this command is refused, or calls it only after another was refused.
 bool does_without(std::string_view script, std::string_view command) {
-  if (command == "publish") return true;  // it costs a notice
-  // head_left() of parts/fair_queue.lua, behind what counts.
+  if (command == "publish") return true;  // the notification is lost
+  // head_left() of parts/fair_queue.lua calls these after the essential steps.
   if (command == "persist" || (command == "lrange" && script != "inspect")) return true;
-  // It takes back what PEXPIRE was refused for.
+  // HDEL undoes an acquire whose PEXPIRE was refused.
   const bool one = script.starts_with("acquire") && script != "acquire_all";
   const bool drops_readers = script == "acquire_read" || script == "acquire_write";
   if (command == "hdel" && one && !drops_readers) return true;
-  // Of a reader without timeouts nothing is known then.
+  // Without EXISTS or HDEL the state of a reader without timeout keys is unknown.
   if (script == "release_read") return command == "exists";
   if (script == "expire_read") return command == "exists" || command == "hdel";
-  // What else is in parts/dead_readers.lua.
+  // The commands of parts/dead_readers.lua.
   const std::set<std::string_view> of_the_part{"exists", "hdel", "hlen", "hscan"};
   if (script == "inspect") return of_the_part.contains(command);
-  // The lock is free by then: the next in line polls.
+  // The lock is already free. The next waiter polls.
   const std::set<std::string_view> calls_next{"exists", "lindex", "lpop",  "time",
                                               "zadd",   "zrem",   "zscore"};
   if (script == "release_fair" || script == "force_release") return calls_next.contains(command);
@@ -118,7 +118,7 @@ class ScriptsWithoutACommand : public ScriptTest {
       return made;
     };
     const auto holds = [this, type] { take(type, 1); };
-    const auto among_others = [this, type] {  // which one of them has died
+    const auto among_others = [this, type] {  // one of which has expired
       take(type, 1);
       for (const std::uint64_t number : {2U, 3U, 4U}) take(type, number, "k", lease / 2);
       end_read_lease(3);
@@ -231,7 +231,7 @@ TEST_F(ScriptsWithoutACommand, EachRefusalNamesTheCommandAndNothingBlocksBeyondT
         if (command != "hdel") expect_every_key_expires();
         send_follow_up(user, each.request);
       }
-      // A user without HDEL is not let in: RedisStart says so.
+      // connect() refuses a user without HDEL: see RedisStart.
       if (command != "hdel") expect_nothing_blocks(each.request);
     }
   }

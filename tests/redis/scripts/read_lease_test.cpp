@@ -1,4 +1,4 @@
-// Leases of READs that end: dropped by a writer, or shortened by expire.
+// Leases of READs that expire, or that the expire script shortens.
 #include "redis/scripts/script_fixture.hpp"
 
 namespace latchkey::tests {
@@ -10,7 +10,7 @@ class ReadLeaseScripts : public ScriptTest {
   static constexpr auto write = LockType::WRITE;
 };
 
-// The hash lives as long as the longest lease that anybody asked for.
+// The hash may outlive its readers: it has the longest lease that was ever requested.
 TEST_F(ReadLeaseScripts, AWriterDropsReadersWhoseLeasesHaveEndedAndTakesTheLock) {
   for (std::uint64_t number = 1; number <= 20; ++number) {
     client.acquire("k", read, id(number), lease);
@@ -18,7 +18,7 @@ TEST_F(ReadLeaseScripts, AWriterDropsReadersWhoseLeasesHaveEndedAndTakesTheLock)
   }
   Outcome outcome = client.acquire("k", write, id(21), lease);
   for (int attempt = 1; attempt < 10 && outcome.kind == Kind::busy; ++attempt) {
-    EXPECT_EQ(outcome.retry_after, milliseconds(1)) << "it is asked again at once";
+    EXPECT_EQ(outcome.retry_after, milliseconds(1)) << "the coordinator retries at once";
     outcome = client.acquire("k", write, id(21), lease);
   }
   EXPECT_EQ(outcome.kind, Kind::granted);

@@ -152,13 +152,13 @@ TEST_F(ReadWriteScripts, AcquireAndReleaseDropExpiredReaders) {
   end_read_lease(11);
   Subscriber listener = subscribe({"redisson_rwlock:{k}"});
   EXPECT_EQ(client.send(Verb::release, "k", read, id(1)).kind, Kind::granted);
-  EXPECT_EQ(keys(), Names{});  // nobody alive was left: a writer need not wait for the hash to end
+  EXPECT_EQ(keys(), Names{});  // no live reader is left, so the hash is deleted at once
   EXPECT_EQ(listener.next(), "redisson_rwlock:{k} 0");
 }
 
 TEST_F(ReadWriteScripts, ManyExpiredReadersAreDroppedOverSeveralCalls) {
-  // A hash that Redis keeps as one compact list, and one that it keeps as a table; the living are
-  // in front, where a script that always began there would look in vain.
+  // Redis stores a small hash as a compact list and a large one as a table. The live readers come
+  // first, so a script that always starts at the front would find no expired reader.
   for (const std::uint64_t crowd : {60U, 600U}) {
     redis({"FLUSHALL"});
     for (std::uint64_t number = 1; number <= crowd; ++number) {

@@ -1,4 +1,4 @@
-// Our scripts and Redisson's on the same keys, in both directions.
+// Our scripts and Redisson's scripts on the same keys.
 #include "redis/scripts/redisson.hpp"
 #include "redis/scripts/script_fixture.hpp"
 
@@ -70,7 +70,7 @@ TEST_F(RedissonScripts, JavaAndCppReadersHoldTogether) {
   EXPECT_EQ(client.acquire("k", LockType::READ, id(1), lease).kind, Kind::granted);
   EXPECT_TRUE(second.read_lock("k", java_lease).is_nil());
   EXPECT_EQ(first.read_unlock("k").integer(), 0);
-  expect_ttl("k", lease);  // Redisson found our timeout where it looks for it
+  expect_ttl("k", lease);  // Redisson found our timeout key
   EXPECT_EQ(second.read_unlock("k").integer(), 0);
   EXPECT_EQ(client.send(Verb::verify, "k", LockType::READ, id(1)).kind, Kind::granted);
   EXPECT_GT(first.write_lock("k", java_lease).integer(), 0);
@@ -96,7 +96,7 @@ TEST_F(RedissonScripts, AReleaseKeepsJavaReaders) {
 TEST_F(RedissonScripts, WritersExcludeEachOther) {
   JavaClient other = java(1);
   EXPECT_TRUE(other.write_lock("k", java_lease).is_nil());
-  other.read_lock("k", java_lease);  // nested: its field is no reader whom we could join
+  other.read_lock("k", java_lease);  // nested: its field names no reader to share with
   for (const LockType type : {LockType::READ, LockType::WRITE}) {
     const Outcome busy = client.acquire("k", type, id(1), lease);
     EXPECT_EQ(busy.kind, Kind::busy);

@@ -87,7 +87,7 @@ TEST_F(SessionWithReplicas, AnUnreplicatedReleaseIsRepeatedOnTheNextConnection) 
   heard();
   say(":0\r\n");
   EXPECT_THAT(names(), ElementsAre("EVAL a", "WAIT"));
-  lose();  // before anybody has said that it was heard
+  lose();  // before any replica has confirmed it
   connect_after_pause();
   heard();
   say(testing::hello_answer(4, "another run") + ":2\r\n");
