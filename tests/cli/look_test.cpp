@@ -1,4 +1,4 @@
-// `latchkey ping`, `show` and `unlock`: what an operator sees.
+// `latchkey ping`, `show` and `unlock`, the operator's commands.
 #include <nlohmann/json.hpp>
 
 #include <string>

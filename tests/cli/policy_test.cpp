@@ -1,4 +1,4 @@
-// `latchkey check` and `latchkey explain`: a policy file held against the methods of a program.
+// `latchkey check` and `latchkey explain` compare a policy file with the methods of a program.
 #include <latchkey/decorate.hpp>
 #include <latchkey/install.hpp>
 #include <latchkey/locked.hpp>
@@ -26,7 +26,7 @@ struct Account {
 LATCHKEY_FIELDS(Address, city);
 LATCHKEY_FIELDS(Account, id, home);
 
-// What the policy file speaks of; nobody calls it.
+// A method that the policy file names. It is never called.
 class Bank {
  public:
   std::optional<int> find(const Account& account) {
@@ -115,7 +115,7 @@ rules:
     on_timeout: skip
 )");
   EXPECT_EQ(run(with_sites({"check"})), 1);
-  EXPECT_NE(log().find("'Bank::fnd'"), std::string::npos) << log();  // nobody is named so
+  EXPECT_NE(log().find("'Bank::fnd'"), std::string::npos) << log();  // no method has this name
   EXPECT_NE(log().find("town"), std::string::npos) << log();         // a field that is not there
   EXPECT_NE(log().find("city"), std::string::npos) << log();         // the one that is
   EXPECT_NE(log().find("which returns int"), std::string::npos) << log();

@@ -11,7 +11,7 @@
 namespace latchkey::tests {
 namespace {
 
-/// A program with a pseudo-terminal of its own, as its controlling one.
+/// A program that controls its own pseudo-terminal.
 class AtTerminal {
  public:
   explicit AtTerminal(const std::vector<std::string>& arguments) {

@@ -1,4 +1,4 @@
-// When a command that loses its lock is asked to end, and when it is killed.
+// StopSchedule: when a command that loses its lock gets SIGTERM, and when SIGKILL.
 #include "cli/run/stop_schedule.hpp"
 
 #include <gtest/gtest.h>

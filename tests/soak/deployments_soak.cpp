@@ -1,5 +1,5 @@
-// Processes whose masters are replaced and whose slots move, judged by memory that they share
-// outside of Redis.
+// Processes that lock while masters are replaced and slots move. A judge in shared memory, outside
+// of Redis, counts violations.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr int processes = 4;
-/// Leases that end soon where a failover forgot a release.
+/// Short leases, because a failover may forget a release.
 constexpr Size workload_size{.threads = 4, .keys = 20, .lease = 5s, .disturbed = true};
 
 /// A wait outlasts a failover.
@@ -38,7 +38,7 @@ Options options(int replicas) {
       .watchdog = 3s, .command_timeout = 500ms, .unavailable_after = 60s, .min_replicas = replicas};
 }
 
-/// A workload in each of several processes, while `disturb` does its worst, again and again.
+/// Runs a workload in each of several processes and calls `disturb` again and again.
 template <class Disturb>
 void run_under(const std::string& uri, int replicas, int least, Disturb&& disturb) {
   const Shared<Judge> judge;
@@ -106,7 +106,8 @@ TEST(DeploymentsSoak, ClusterFailoversLoseNoUpdate) {
   });
 }
 
-/// Who is inside of one lock; every order is sequential, so of two who meet one sees the other.
+/// Counts the threads inside one lock. Sequentially consistent, so of two that meet one sees the
+/// other.
 struct Inside {
   std::atomic<int> readers{0}, writers{0}, most_readers{0};
   std::atomic<bool> moving{false};
@@ -134,7 +135,7 @@ struct Inside {
   }
 };
 
-/// READs that last so long that some of them end while others go on, and a WRITE beside them.
+/// Holds READs so long that they overlap, and a WRITE from time to time.
 /// Leases are far longer: none may be lost.
 void read_and_write(const Locks& locks, Inside& inside, const std::string& key, unsigned seed,
                     const std::atomic<bool>& over) {
@@ -238,7 +239,7 @@ void fail_over_and_count(const std::string& uri, FailOver&& fail_over) {
   }
   use();
   EXPECT_EQ(threads(), threads_before);
-  // A connection to a node that serves nobody any more ends a moment later, when somebody looks.
+  // A connection to a node that serves no key any more is closed by the next thread that polls.
   EXPECT_TRUE(tests::eventually([&] {
     use();
     return sockets() <= sockets_before;

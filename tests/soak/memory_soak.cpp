@@ -30,7 +30,7 @@ constexpr bool sanitized = false;
 constexpr bool sanitized = false;
 #endif
 
-/// Bytes on the heap, where the allocator is the system's.
+/// Bytes on the heap if the system's allocator is in use.
 std::size_t heap_in_use() { return sanitized ? 0 : ::mallinfo2().uordblks; }
 
 /// Waits for what was left to linger.

@@ -1,4 +1,4 @@
-// Four processes on one Redis server. The judge lies in memory that they share.
+// Four processes on one Redis server. The judge is in memory that they share.
 #include <gtest/gtest.h>
 
 #include <chrono>

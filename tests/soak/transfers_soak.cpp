@@ -1,4 +1,4 @@
-// Transfers between 50 accounts, 2 to 5 at once: the sum stays, nothing deadlocks, no key is left.
+// Transfers between 2 to 5 of 50 accounts: the sum is constant, nothing deadlocks, no key is left.
 #include <gtest/gtest.h>
 
 #include <chrono>

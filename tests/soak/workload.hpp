@@ -1,4 +1,4 @@
-// Many threads that lock many keys in every way that latchkey offers.
+// Many threads that lock many keys by every kind of call that latchkey offers.
 #pragma once
 
 #include <array>

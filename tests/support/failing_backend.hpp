@@ -16,7 +16,7 @@ namespace latchkey::tests {
 /// The faults, which the test sets. Outlives the backend.
 struct Faults {
   std::atomic<bool> silent{false};         ///< every outcome is unknown
-  std::atomic<bool> refusing{false};       ///< the store says no
+  std::atomic<bool> refusing{false};       ///< every request is refused
   std::atomic<bool> releases_hang{false};  ///< for as long as this is true
   std::atomic<int> hanging{0};
   std::atomic<int> renewals{0};

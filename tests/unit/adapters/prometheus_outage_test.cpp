@@ -1,4 +1,4 @@
-// PrometheusListener: gauges, waits apart from round trips, and what an outage looks like.
+// PrometheusListener: gauges, waits without round trips, and outages.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <prometheus/text_serializer.h>
@@ -81,7 +81,7 @@ TEST_F(PrometheusTest, AScrapeShowsAnOutage) {
   EXPECT_THROW(pay(2), BackendUnavailable);
   faults.silent = false;
   faults.refusing = true;
-  EXPECT_THROW(pay(3), BackendRefused);  // what came of the second is still being given back
+  EXPECT_THROW(pay(3), BackendRefused);  // the second acquire is still being released
   faults.refusing = false;
   link.notify(Notification::Kind::link_down, {}, "the cable");
   const std::string text = scrape();
@@ -109,7 +109,7 @@ TEST_F(PrometheusTest, AnUncontendedAcquireIsNotCountedAsAWait) {
   using latchkey::testing::MockBackend;
   auto backend = std::make_unique<::testing::NiceMock<MockBackend>>(clock_);
   EXPECT_CALL(*backend, acquire(::testing::_)).WillOnce([&](const Request&) {
-    clock_.advance(7ms);  // the way to the server and back
+    clock_.advance(7ms);  // the round trip
     return MockBackend::granted();
   });
   const latchkey::testing::ScopedLocks mocked(std::move(backend),
@@ -125,7 +125,7 @@ TEST_F(PrometheusTest, MeasuresWaits) {
   auto backend = std::make_unique<::testing::NiceMock<MockBackend>>(clock_);
   EXPECT_CALL(*backend, acquire(::testing::_))
       .WillOnce([&](const Request&) {
-        clock_.advance(1ms);  // the way there and back, which is no waiting
+        clock_.advance(1ms);  // the round trip, which is not waiting
         return MockBackend::busy(5ms);
       })
       .WillOnce(::testing::Return(MockBackend::granted()));

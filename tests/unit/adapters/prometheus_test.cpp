@@ -1,5 +1,4 @@
-// PrometheusListener: every metric that docs/events.md names, with values that follow from the
-// time.
+// PrometheusListener: every metric of docs/events.md, with values computed from a manual clock.
 #include <latchkey/adapters/prometheus.hpp>
 
 #include <gmock/gmock.h>

@@ -37,7 +37,7 @@ struct Step : Aspect {
   std::string name;
 };
 
-/// With state of its own: composed by reference where it is an lvalue.
+/// An aspect with state. It is composed by reference if it is an lvalue.
 struct Counter : Aspect {
   template <class Proceed>
   decltype(auto) around(JoinPoint&, Proceed&& proceed) {
@@ -55,7 +55,7 @@ struct Instead : Aspect {
   }
 };
 
-/// Keeps what the join point says.
+/// Calls a function with the join point.
 struct Looks : Aspect {
   explicit Looks(std::function<void(JoinPoint&)> see) : look(std::move(see)) {}
   template <class Proceed>

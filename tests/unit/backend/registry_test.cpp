@@ -1,4 +1,4 @@
-// The register of URI schemes, and the names of the seam.
+// The registry of URI schemes, and the names of verbs and capabilities.
 #include "backend/registry.hpp"
 
 #include <gtest/gtest.h>

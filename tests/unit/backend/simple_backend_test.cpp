@@ -1,4 +1,4 @@
-// SimpleBackend: exceptions, the order of one key, keys at once, forks.
+// SimpleBackend: exceptions, order per key, concurrent keys, forks.
 #include <latchkey/simple_backend.hpp>
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ using Kind = Outcome::Kind;
 
 constexpr std::chrono::milliseconds lease = std::chrono::seconds(30);
 
-/// Does for each acquire what the test says.
+/// Calls the test's function for each acquire.
 class Scripted final : public SimpleBackend {
  public:
   explicit Scripted(std::function<void(const Request&)> script) : script_(std::move(script)) {}

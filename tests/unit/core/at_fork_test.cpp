@@ -1,4 +1,4 @@
-// Who is held still during a fork, and in which order; and the mutex made for it.
+// The order in which participants are locked around a fork, and the mutex for it.
 #include "core/at_fork.hpp"
 
 #include <gtest/gtest.h>

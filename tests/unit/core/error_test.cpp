@@ -1,4 +1,4 @@
-// What latchkey's errors say, word by word.
+// The texts of latchkey's errors, word for word.
 #include <latchkey/error.hpp>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Parking: no unpark is lost, and an alarm stands in for the parker's own sleep.
+// Parker: no unpark is lost, and an armed alarm is notified instead of a parked thread.
 #include <latchkey/parker.hpp>
 
 #include <gtest/gtest.h>

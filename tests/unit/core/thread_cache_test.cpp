@@ -1,4 +1,4 @@
-// Spare records of a thread, and short lists on its stack.
+// ThreadCache and SmallVector.
 #include "core/thread_cache.hpp"
 
 #include <gtest/gtest.h>

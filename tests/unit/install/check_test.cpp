@@ -1,4 +1,4 @@
-// Policy files checked against the program: what is wrong, where, and what would be right.
+// Checks policy files against the program: each error has its place and a remedy.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -46,7 +46,7 @@ std::string line_of_pay() {
   return "no site";
 }
 
-/// Twelve mistakes of the kinds that a policy file invites, told at once.
+/// A file with twelve typical errors, which are reported together.
 TEST(Check, ReportsTwelvePlantedErrorsAtOnce) {
   const std::vector<std::string> found = mistakes(R"(backends:
   main: "memory:"

@@ -1,4 +1,4 @@
-// Policies from a file, in force: each in a child, because what is installed stays installed.
+// install_from(). Each test runs in a child process, because a policy stays installed.
 #include <latchkey/install.hpp>
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Leaves whose text is made: bytes, chrono's types, and types with latchkey_key. Each is asked of
-// the compiled key and of the parsed one.
+// Values whose text is computed: bytes, chrono's types, and types with latchkey_key. Each test runs
+// the compiled key and the parsed one.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -20,7 +20,7 @@ namespace shop {
 enum class Color { RED, BLUE };
 std::string latchkey_key(Color color) { return color == Color::RED ? "red" : "b:lue"; }
 
-// No hook of its own, and none that is somebody else's: an int converts to Money.
+// Has no hook, and must not use Money's, to which an int converts.
 enum Plain { ZERO, ONE };
 
 struct Money {

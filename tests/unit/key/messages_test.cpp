@@ -1,4 +1,4 @@
-// Every sentence about keys that a user can meet at run time, read word by word.
+// Every error text about keys that a user can get at run time, word for word.
 #include <gtest/gtest.h>
 
 #include <latchkey/error.hpp>

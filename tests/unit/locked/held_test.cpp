@@ -1,4 +1,4 @@
-// What the calling thread's decorated calls hold.
+// current_hold() and assert_held(): the holds of the calling thread's decorated calls.
 #include <latchkey/held.hpp>
 
 #include <gtest/gtest.h>

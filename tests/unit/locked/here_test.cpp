@@ -38,7 +38,7 @@ struct Account {
 
 class Here : public ::testing::Test {
  protected:
-  /// Somebody else, who does not wait, gets the key.
+  /// Whether another owner acquires the key without waiting.
   [[nodiscard]] bool is_free(const std::string& key) const {
     return std::async(std::launch::async,
                       [&] { return locks().lock(key).try_acquire().has_value(); })

@@ -1,4 +1,4 @@
-// Options::check_order: who is told of which order, and what does not count.
+// Options::check_order: which orders are reported, to whom, and which are ignored.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ using testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::IsEmpty;
 
-// What was seen is the process's: each test has keys of its own.
+// The order graph belongs to the process, so each test uses different keys.
 
 void one_within(const std::string& outer, const std::string& inner) {
   LOCKED("order {outer}:1", LockType::WRITE) AROUND(outer, inner) {

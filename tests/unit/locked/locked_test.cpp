@@ -1,4 +1,4 @@
-// LOCKED around bodies and on callables: what a call promises when nothing else is said.
+// LOCKED around bodies and on callables, with the default strategies.
 #include <latchkey/locked.hpp>
 
 #include <gtest/gtest.h>

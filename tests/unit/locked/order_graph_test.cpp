@@ -1,4 +1,4 @@
-// The order of lock classes without locks: what is a circle, what is descending, what is said.
+// OrderGraph without locks: cycles, descending keys, and the reports.
 #include "locked/order_graph.hpp"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What a call does instead, as its strategies say.
+// Strategies: what a call does if its lock is busy, unavailable or lost.
 #include <latchkey/strategy.hpp>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Several locks as one: all or none, in one order, lost and given back together.
+// all_of(): several locks that are acquired, lost and released together.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Several locks as one while somebody else has one of them: waits, and their ends.
+// all_of() while another owner holds one of the keys: waits, and how they end.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -46,7 +46,7 @@ TEST_F(AllOfWaits, HeldKeysAreRenewedWhileTheOthersAreAwaited) {
   Hold hold = mine.get();
   EXPECT_EQ(hold.remaining(), 2'970ms);
   EXPECT_TRUE(locked("a") && locked("b"));
-  // From now on it is an explicit lease, which nobody renews.
+  // From now on it has an explicit lease, which is not renewed.
   clock.advance(3s);
   EXPECT_TRUE(hold.lost());
 }
@@ -106,7 +106,7 @@ class Opposite : public ::testing::TestWithParam<const char*> {
   }
 };
 
-// The memory backend takes all in one step; the other polls, and offers no such step.
+// The memory backend acquires all keys in one request. The other backend has no such request.
 INSTANTIATE_TEST_SUITE_P(Together, Opposite, ::testing::Values("memory", "one_by_one"),
                          [](const auto& tested) { return std::string(tested.param); });
 

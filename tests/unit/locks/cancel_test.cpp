@@ -49,7 +49,7 @@ TEST_P(CancelTest, CancelBeforeTheWaitEndsIt) {
   EXPECT_TRUE(locks.inspect("k").queue.empty());
 }
 
-// A free lock was granted on most ways to it, although nobody wanted it any more.
+// Most calls granted a free lock although they were already cancelled.
 TEST_P(CancelTest, CancelBeforeTheCallSendsNothing) {
   std::stop_source stop;
   stop.request_stop();
@@ -94,7 +94,7 @@ TEST_P(CancelTest, CancelDuringTheWaitEndsIt) {
   stop.request_stop();
   first.get();
   EXPECT_TRUE(theirs.release());
-  EXPECT_TRUE(second.get().release());  // and the cancelled one is in nobody's way
+  EXPECT_TRUE(second.get().release());  // the cancelled waiter blocks no other
   EXPECT_TRUE(locks.list().empty());
 }
 

@@ -1,4 +1,4 @@
-// When the timer thread may sleep, and until when.
+// DueTimes: how long the timer thread may sleep.
 #include "locks/space/due_times.hpp"
 
 #include <gtest/gtest.h>

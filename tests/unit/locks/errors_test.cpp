@@ -1,4 +1,4 @@
-// Every sentence that a lock throws, word for word: key, type, backend, and who is in the way.
+// Every error text of a lock, word for word: key, type, backend and holder.
 #include <latchkey/error.hpp>
 
 #include <gtest/gtest.h>

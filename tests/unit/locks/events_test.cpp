@@ -1,4 +1,4 @@
-// What each event carries: place, durations, holder; and several listeners in the place of one.
+// The fields of each event: call site, durations, holder; and several listeners.
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Forks at each state: the parent still holds, the child owns nothing and locks anew.
+// Forks in each state: the parent keeps its holds, the child owns nothing and can lock.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -38,7 +38,7 @@ void expect_new_locks_work(Findings& findings, const Locks& locks, const tests::
   const std::size_t losses = tally.count(Kind::lost);
   Hold hold = locks.lock("child").acquire(forever, 30ms);
   std::thread([&] {
-    const std::scoped_lock guard{lock};  // waits for the lease that nobody renews
+    const std::scoped_lock guard{lock};  // waits for a lease that is not renewed
   }).join();
   CHILD_EXPECT(findings, hold.lost());
   CHILD_EXPECT(findings, tally.await(Kind::lost, losses + 1));
@@ -177,7 +177,7 @@ TEST_F(ForkTest, ForkWhileTheWatchdogRenews) {
               }),
               "");
   }
-  // On a machine that stands still for 90 ms a hold may be lost; silently freed is none.
+  // A machine that pauses for 90 ms may lose a hold, but then it reports the loss.
   EXPECT_GE(tally.count(Kind::renewed), 50U);
 }
 

@@ -1,4 +1,4 @@
-// Hold: each row of its state table, and what its holder can ask for.
+// Hold: each row of its state table, and its operations.
 #include <latchkey/hold.hpp>
 
 #include <gtest/gtest.h>
@@ -68,7 +68,7 @@ TEST_F(HoldTest, IsLostAtItsDeadlineThenEmpty) {
 TEST_F(HoldTest, IsLostByTheBackendThenEmpty) {
   Hold hold = locks.lock("k").acquire(0ms, 9s);
   ASSERT_TRUE(locks.force_release("k"));
-  EXPECT_FALSE(hold.lost());  // nobody has looked yet
+  EXPECT_FALSE(hold.lost());  // not detected yet
   pass(3s);
   ASSERT_TRUE(recorder.await(Kind::lost));
   EXPECT_TRUE(hold.lost());
@@ -88,7 +88,7 @@ TEST_F(HoldTest, ReleaseOfALostHoldReturnsFalseAndNotifiesTheListener) {
 TEST_F(HoldTest, IsEmptyAfterAMove) {
   Hold first = locks.lock("a").acquire();
   Hold second = std::move(first);
-  expect_empty(first);  // NOLINT: what a moved-from hold is, is said
+  expect_empty(first);  // NOLINT: a moved-from hold is empty
   EXPECT_FALSE(second.lost());
   Hold third = locks.lock("b").acquire();
   third = std::move(second);  // releases what it held

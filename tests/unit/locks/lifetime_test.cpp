@@ -1,4 +1,4 @@
-// What lives how long: Locks, handles, holds, threads, and the last word about each.
+// Lifetimes of Locks, handles, holds and threads.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -62,7 +62,7 @@ TEST(LifetimeTest, ManyHoldsAreDestroyedInAnyOrderOnAnyThread) {
   }
 }
 
-// What was queued then was told to a listener that had outlived all that it had to.
+// Events that were queued then were delivered to a listener that was already destroyed.
 TEST(LifetimeTest, TheLastReferenceMayBeDestroyedWithinAListener) {
   class Dropping final : public Listener {
    public:
@@ -135,7 +135,7 @@ TEST(LifetimeTest, NoThreadRunsBeforeTheFirstHoldOrAfterTheLastLocks) {
   EXPECT_TRUE(tests::eventually([&] { return threads_of_this_process() == before; }));
 }
 
-// The listener was told through a space that had gone with its last hold.
+// The event was reported through a space that was destroyed with its last hold.
 TEST(LifetimeTest, AFailedReleaseOfTheLastHoldIsReported) {
   tests::Recorder recorder;
   Faults faults;
@@ -168,7 +168,7 @@ TEST(LifetimeTest, LocksMayBeDestroyedWhileAHoldIsReleased) {
   releasing.join();
 }
 
-// The exception of std::thread left a call behind that pointed to its caller's stack.
+// After an exception of std::thread a call stayed registered that pointed to its caller's stack.
 TEST(LifetimeTest, AcquireThrowsWhileNoThreadCanBeCreatedAndWorksLater) {
   if (!tests::NoThreads::possible()) GTEST_SKIP() << "threads cannot be refused here";
   tests::Recorder recorder(false);

@@ -1,4 +1,4 @@
-// Listeners: one thread of their own, and nothing that they do harms a lock.
+// Listeners run on their own thread, and nothing that they do affects a lock.
 #include <latchkey/listener.hpp>
 
 #include <gtest/gtest.h>
@@ -126,7 +126,7 @@ TEST(ListenerTest, ThatBlocksDelaysNoCallerAndReceivesTheNumberOfDroppedEvents) 
     for (Hold& hold : holds) EXPECT_FALSE(hold.release());
     for (int number = 0; number < 20; ++number) locks.lock("nobody's").unlock();
     listener.open();
-  }  // the last of the Locks waits until all is told
+  }  // the destructor waits until all events are delivered
   tests::Recorder& told = listener.recorder;
   EXPECT_EQ(told.count(Kind::lost), 20U);
   EXPECT_EQ(told.count(Kind::unlock_error), 21U);
@@ -139,7 +139,7 @@ TEST(ListenerTest, ThatBlocksDelaysNoCallerAndReceivesTheNumberOfDroppedEvents) 
   EXPECT_GE(told.count(Kind::dropped), 1U);
 }
 
-// What came after the dropped events was told before them.
+// Events after the dropped ones were reported before their number.
 TEST(ListenerTest, ReceivesTheNumberOfDroppedEventsInTheirPlace) {
   Blocking listener;
   {

@@ -1,5 +1,4 @@
-// Lock as std::mutex's users know it: guards, timed attempts, counting, and what is not the
-// owner's.
+// Lock as a mutex: guards, timed attempts, re-entry, and unlocks by other owners.
 #include <latchkey/lock.hpp>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Losses: reported to the listener under every guard, and the program goes on.
+// Losses are reported to the listener under every guard, and the program continues.
 #include <gtest/gtest.h>
 
 #include <future>
@@ -37,7 +37,7 @@ class LossTest : public ::testing::Test, public ManualLocks {
     EXPECT_EQ(losses[0].text, "its lease ended");
     EXPECT_EQ(recorder.count(Kind::unlock_error), 0U);
     EXPECT_TRUE(locks.list().empty());
-    EXPECT_TRUE(locks.lock("k").try_acquire().has_value());  // life goes on
+    EXPECT_TRUE(locks.lock("k").try_acquire().has_value());  // the key can be locked again
   }
 };
 
@@ -127,7 +127,7 @@ TEST_F(LossTest, AWaiterOfTheSameProcessIsBoundedByTheLease) {
   const Hold hold = locks.lock("k").acquire(0ms, 10s);
   auto waiter = std::async(std::launch::async, [&] { return locks.lock("k").acquire(); });
   ASSERT_TRUE(clock.await_sleepers(2));
-  clock.advance(9'900ms);  // the holder believes no longer, the backend does yet
+  clock.advance(9'900ms);  // lost for the holder, still held in the backend
   EXPECT_TRUE(hold.lost());
   ASSERT_TRUE(clock.await_sleepers(2));
   clock.advance(100ms);

@@ -1,4 +1,4 @@
-// A backend that is down is seen: events of attempts, releases and connections.
+// The events of a backend that is down: attempts, releases and connections.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -148,7 +148,7 @@ TEST_F(OutageTest, AServerThatWasAllowedToBeDownIsReportedAsConnectedOnceItIsUp)
   EXPECT_EQ(recorder.count(Kind::connection_lost), 0U);
   EXPECT_EQ(recorder.count(Kind::connection_restored), 0U);
   backend->notify(Session::link_down, "a", "gone");
-  backend->notify(Session::link_down, "b", "gone too");  // it came without a word
+  backend->notify(Session::link_down, "b", "gone too");  // its connection was never reported
   backend->notify(Session::link_up, "b");
   ASSERT_TRUE(two.flush(tests::patience));
   EXPECT_EQ(recorder.count(Kind::connection_lost), 2U);
@@ -234,7 +234,7 @@ TEST_F(AttemptsTest, OnlyTimeSpentWaitingForOthersIsContended) {
 
 TEST_F(AttemptsTest, ALostHoldIsNotReportedAsReleasedToo) {
   Hold hold = locks.lock("k").acquire(0ms, 10s);
-  clock.advance(9'950ms);  // within the margin: the backend has it yet
+  clock.advance(9'950ms);  // within the margin: the backend still holds it
   EXPECT_FALSE(hold.release());
   ASSERT_TRUE(locks.flush(tests::patience));
   EXPECT_EQ(recorder.count(Kind::lost), 1U);

@@ -1,4 +1,4 @@
-// Entries are found by their owner, in the order in which they came.
+// OwnerIndex finds entries by owner, in the order of insertion.
 #include "locks/owner_index.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Whose lock it is: threads, short threads, and owners that threads share.
+// Owners: threads, short-lived threads, and owners that threads share.
 #include <latchkey/owner.hpp>
 
 #include <gtest/gtest.h>

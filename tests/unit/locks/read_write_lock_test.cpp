@@ -1,4 +1,4 @@
-// READ and WRITE of one key: who excludes whom, READ inside WRITE, and what never ends.
+// READ and WRITE of one key: exclusion, READ inside WRITE, and deadlocks.
 #include <latchkey/read_write_lock.hpp>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Threads that end while they hold by lock(): reported, no longer renewed, and free in the end.
+// A thread that ends while it holds a lock: the lock is reported, not renewed, and expires.
 #include <gtest/gtest.h>
 
 #include <future>
@@ -120,7 +120,7 @@ struct Late {
 };
 thread_local Late late;
 
-// The thread's locals go after its function returned, and the oldest of them last of all.
+// Thread locals are destroyed after the thread's function returned, the oldest one last.
 TEST_F(ThreadEndTest, DestructorsOfThreadLocalsMayStillUnlock) {
   std::thread([&] {
     late.lock = locks.lock("k");  // before the thread has locked anything

@@ -1,4 +1,4 @@
-// Outcomes on their way: order, stealing, threads that end, what is dropped.
+// Completions: order, stealing, threads that end, dropped outcomes.
 #include "memory/completions.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The lock table against a naive model, and what it leaves behind.
+// Compares the lock table with a naive model, and checks that it frees its records.
 #include "memory/lock_table.hpp"
 
 #include <gtest/gtest.h>
@@ -100,7 +100,7 @@ void expect_same_state(LockTable& table, naive::Store& model, const Request& ask
   seen.clear();
   for (const auto& each : queue) seen += each + ' ';
   EXPECT_EQ(seen, texts(numbers(key.queue), false));
-  // Exclusion itself, whatever the model says.
+  // Mutual exclusion holds whatever the model contains.
   EXPECT_TRUE(info.holders.size() <= 1 || info.type == LockType::READ);
 }
 
@@ -240,7 +240,7 @@ TEST(LockTable, AQueueNotifiesItsFirstWaiter) {
   table.apply(about(Verb::release, "a", 1, fair), start);
   ASSERT_EQ(ear.notes.size(), 1U);
   EXPECT_EQ(ear.notes[0].id, 2U);
-  // The place of the first ends: whoever asks next finds that out, and the second is told.
+  // The place of the first waiter ends. The next acquire finds that out and notifies the second.
   table.apply(about(Verb::acquire, "a", 3, fair, lease, milliseconds(2'000)), start);
   const Outcome busy = table.apply(about(Verb::acquire, "a", 4, fair, lease), start + wait);
   EXPECT_EQ(busy.kind, Kind::busy);
@@ -260,7 +260,7 @@ TEST(LockTable, TokensIncreaseAfterTheirRecordsAreDropped) {
   EXPECT_EQ(table.size(), 0U);
   Request block = about(Verb::acquire, "a", 2, fenced);
   block.tokens = 10;
-  // Also where the clock has gone back.
+  // Also after the clock went back.
   EXPECT_EQ(table.apply(block, start - std::chrono::hours(1)).token, first.token + 10);
 }
 

@@ -1,4 +1,4 @@
-// The memory backend: URIs, spaces, many threads, forks, and what is left behind.
+// The memory backend: URIs, spaces, many threads, forks, and freed memory.
 #include "memory/memory_backend.hpp"
 
 #include <gtest/gtest.h>
@@ -192,7 +192,7 @@ TEST(MemoryBackend, ASteadyStateAllocatesNothing) {
   EXPECT_EQ(::mallinfo2().uordblks, before);
 }
 
-/// Runs `check` in a child; true where it said so.
+/// Runs `check` in a child and returns its result.
 bool in_child(const std::function<bool()>& check) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(check() ? 0 : 1);

@@ -1,4 +1,4 @@
-// latchkey.yaml as text: times, words, secrets, and what YAML surprises with.
+// Reads latchkey.yaml: durations, words, secrets, and the pitfalls of YAML.
 #include "policy/reader.hpp"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// docs/latchkey.schema.json says what the reader accepts: it is what these tables print.
+// docs/latchkey.schema.json accepts what the reader accepts: these tables generate it.
 #include <gtest/gtest.h>
 
 #include <chrono>

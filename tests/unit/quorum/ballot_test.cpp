@@ -1,4 +1,4 @@
-// What a majority says: all votes of five, in all stages of the count.
+// Ballot: all combinations of five votes, after each vote.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ Outcome said(Kind kind, std::string text = {}) {
   return outcome;
 }
 
-/// Calls `visit` with every way in which five servers may vote with these four answers.
+/// Calls `visit` with every combination of these four replies by five servers.
 template <class Visit>
 void each_vote(const std::array<Kind, 4>& kinds, Visit&& visit) {
   for (unsigned number = 0; number < 1'024; ++number) {
@@ -93,7 +93,7 @@ TEST(Ballot, IsDecidedByTheFirstMajority) {
   }
   ballot.vote(2, said(Kind::granted));
   EXPECT_EQ(ballot.decision(names)->kind, Kind::granted);
-  EXPECT_TRUE(ballot.may_hold(1)) << "it was asked, and nobody knows";
+  EXPECT_TRUE(ballot.may_hold(1)) << "it got the request, and its reply is unknown";
 }
 
 TEST(Ballot, ABusyMajorityRetriesWhenEnoughLeasesHaveEnded) {

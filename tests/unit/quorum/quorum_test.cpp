@@ -1,4 +1,4 @@
-// Locks over five servers of which any may be down, frozen, slow, or without its memory.
+// Locks over five servers. Each of them may be down, frozen, slow, or restarted empty.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ TEST_F(QuorumTest, AcquiresAndReleasesOnAllServers) {
   EXPECT_TRUE(connect(their_states_).lock("k").try_acquire());
 }
 
-// The server that missed the downgrade was asked to give back a READ, and kept its WRITE.
+// A server that missed the downgrade was sent the release of a READ and kept its WRITE.
 TEST_F(QuorumTest, AReadIsReleasedOnAServerThatMissedItsDowngrade) {
   const Locks locks = connect(states_);
   Hold write = locks.lock("k", LockType::WRITE).acquire(0ms, 30s);
@@ -63,8 +63,8 @@ TEST_F(QuorumTest, AReadIsReleasedOnAServerThatMissedItsDowngrade) {
   EXPECT_TRUE(tests::eventually([&] { return locked("k") == 0; }));
 }
 
-// Every set of servers, in every kind of trouble. A minority is not even noticed; of a majority
-// each failure says who said what, and nothing stays behind where an answer can come.
+// Tries every set of servers with every fault. A faulty minority changes nothing. With a faulty
+// majority the error lists the reply of each server, and no key is left on those that reply.
 TEST_F(QuorumTest, OnlyAMajorityOfFaultyServersMakesCallsFail) {
   const Locks locks = connect(states_);
   for (const ConnectionState trouble :
@@ -94,7 +94,7 @@ TEST_F(QuorumTest, OnlyAMajorityOfFaultyServersMakesCallsFail) {
       EXPECT_LT(std::chrono::steady_clock::now() - start, 3s);
       states_.set(ConnectionState::open);
       EXPECT_TRUE(tests::eventually([&] {
-        // Whoever waits drives: also the releases that are still under way.
+        // A waiting call drives the connections, so it completes the remaining releases, too.
         static_cast<void>(locks.lock("other").try_acquire(0ms, 10s));
         return locked(key) == 0;
       }));
@@ -143,7 +143,7 @@ TEST_F(QuorumTest, AHoldThatAServerForgotIsLostToTheNextMajority) {
   EXPECT_TRUE(mine.lost());
   EXPECT_FALSE(mine.release());
   EXPECT_FALSE(theirs.lost());
-  // What was left of it on {1,2} is given back, so that the next one finds them free.
+  // Its remaining holds on {1,2} are released, so the next acquire finds them free.
   EXPECT_TRUE(tests::eventually([&] {
     static_cast<void>(first.lock("other").try_acquire(0ms, 10s));
     return locked("k") == 3;
@@ -163,7 +163,7 @@ TEST_F(QuorumTest, AServerThatForgotItsGrantCountsAgainAfterTheNextRenewal) {
   }));
   stores_[2].restart_empty();
   stores_[3].restart_empty();
-  EXPECT_TRUE(hold.extend(50s)) << "two that forgot, and two that had been asked again";
+  EXPECT_TRUE(hold.extend(50s)) << "two that forgot, and two that were acquired again";
   for (tests::Store& store : stores_) store.restart_empty();
   EXPECT_FALSE(hold.extend(60s));
   EXPECT_TRUE(hold.lost());

@@ -1,4 +1,4 @@
-// HoldsLock: holds, places, and what it says of them.
+// HoldsLock: matches holds and Locks, and explains a mismatch.
 #include <latchkey/testing/holds_lock.hpp>
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// A clock that moves only when it is told to.
+// ManualClock: a clock that moves only when a test advances it.
 #include <latchkey/testing/manual_clock.hpp>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// MockBackend: what it grants by default, and how a test says otherwise.
+// MockBackend: it grants by default, and a test sets other outcomes.
 #include <latchkey/testing/mock_backend.hpp>
 
 #include <gmock/gmock.h>

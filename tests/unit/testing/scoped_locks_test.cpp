@@ -1,4 +1,4 @@
-// ScopedLocks: whose Locks count, what they remember, and when they fail a test.
+// ScopedLocks: nesting, recorded events, and failing a test that breaks the lock order.
 #include <latchkey/testing/scoped_locks.hpp>
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// The backend contract: who may hold, for how long, and how it ends.
+// The backend contract of holds: exclusion, leases, and how a hold ends.
 #pragma once
 
 #include <latchkey/testing/contract/fixture.hpp>

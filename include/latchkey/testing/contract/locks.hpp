@@ -1,4 +1,4 @@
-// The backend contract: what the user of Locks sees.
+// The backend contract, as the user of Locks sees it.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ class BackendLocks : public Contract<Store> {
 
   Locks locks() { return Locks(this->store.backend(), this->store.options()); }
 
-  /// Runs `call` on a thread of its own while time passes, until it has returned.
+  /// Runs `call` on another thread and lets time pass until it has returned.
   template <class Call>
   void while_time_passes(Call call) {
     auto done = std::async(std::launch::async, std::move(call));
@@ -180,7 +180,7 @@ TYPED_TEST_P(BackendLocks, ExpiredFairLeasesArePassedOnInOrderAndInTime) {
   this->while_time_passes([&] {
     for (std::thread& each : waiters) each.join();
   });
-  for (std::size_t at = 0; at < owners; ++at) {  // nobody releases: each lease runs out
+  for (std::size_t at = 0; at < owners; ++at) {  // no owner releases: each lease expires
     EXPECT_TRUE(holds[at]) << at;
     EXPECT_GE(granted[at], last) << at << " came before its turn";
     EXPECT_LT(granted[at] - last, in_time) << at;
@@ -188,7 +188,7 @@ TYPED_TEST_P(BackendLocks, ExpiredFairLeasesArePassedOnInOrderAndInTime) {
   }
 }
 
-// LOCKED's hold_for. The process that asked for it may have ended long before.
+// hold_for of LOCKED. The process that set it may have ended long before.
 TYPED_TEST_P(BackendLocks, AKeyKeptByHoldForIsFreedInTimeWithoutItsLocks) {
   Locks other = this->locks();
   Probe probe = this->connect();

@@ -1,4 +1,4 @@
-// One connection to a backend, asked one thing at a time.
+// A connection to a backend that sends one request at a time.
 #pragma once
 
 #include <array>
@@ -15,11 +15,11 @@
 
 namespace latchkey::testing {
 
-/// Speaks to the seam as a coordinator does, and waits for each answer: for tests of backends.
-/// One thread at a time.
+/// Sends requests to a backend as a coordinator does, and waits for each outcome. For tests of
+/// backends. Not thread-safe.
 class Probe final : public Sink {
  public:
-  /// What a notification said.
+  /// A received notification.
   struct Note {
     Notification::Kind kind;
     std::string key;
@@ -37,10 +37,10 @@ class Probe final : public Sink {
   [[nodiscard]] Capabilities offers() const noexcept { return backend_->capabilities(); }
   [[nodiscard]] Backend& backend() noexcept { return *backend_; }
 
-  /// An id that this probe never gave before.
+  /// An id that this probe has not returned before.
   [[nodiscard]] HoldId fresh_id() noexcept { return {space_, ++last_number_}; }
 
-  /// Submits, drives until it is completed, and gives the outcome.
+  /// Submits the request, drives until it is completed, and returns the outcome.
   Outcome send(Request request) {
     Waiting waiting;
     request.context = &waiting;
@@ -71,7 +71,7 @@ class Probe final : public Sink {
     request.lease = lease;
     return send(request);
   }
-  /// verify, release, leave, subscribe, unsubscribe, force_release.
+  /// For verify, release, leave, subscribe, unsubscribe and force_release.
   Outcome send(Verb verb, std::string_view key, LockType type = LockType::REENTRANT,
                const HoldId& id = {}) {
     return send(make_request(verb, key, id, type));
@@ -91,8 +91,8 @@ class Probe final : public Sink {
     return names;
   }
 
-  /// The notifications that came so far, and after `patience` (real time) at the latest: returns as
-  /// soon as there is one. They are told once only.
+  /// Returns the notifications that arrived since the last call. If there are none, waits up to
+  /// `patience` (real time) for the first one.
   std::vector<Note> notes(std::chrono::milliseconds patience = std::chrono::milliseconds(0)) {
     const auto end = std::chrono::steady_clock::now() + patience;
     do {

@@ -27,7 +27,7 @@ TYPED_TEST_P(BackendQueues, FairServesInOrderOfArrival) {
   EXPECT_EQ(acquire(one, ids[0]), Kind::granted);
   EXPECT_EQ(acquire(other, ids[1]), Kind::busy);
   EXPECT_EQ(acquire(one, ids[2]), Kind::busy);
-  EXPECT_EQ(acquire(other, ids[1]), Kind::busy);  // asking again changes no place
+  EXPECT_EQ(acquire(other, ids[1]), Kind::busy);  // a retry does not change its place
   EXPECT_EQ(one.send(Verb::release, this->name, LockType::FAIR, ids[0]).kind, Kind::granted);
   EXPECT_EQ(acquire(one, ids[2]), Kind::busy);
   EXPECT_EQ(acquire(one, one.fresh_id()), Kind::busy);
@@ -140,7 +140,7 @@ TYPED_TEST_P(BackendQueues, FairNotifiesTheFirstWaiterOnly) {
   ASSERT_EQ(notes.size(), 1U);
   EXPECT_EQ(notes[0].id, next);
   EXPECT_TRUE(third.notes(this->silence).empty());
-  // The first leaves a free lock: it is the turn of the next one, who is told.
+  // The first waiter leaves while the lock is free: the next one is notified.
   EXPECT_EQ(other.send(Verb::leave, this->name, type, next).kind, Kind::granted);
   const auto later_notes = third.notes(this->patience);
   ASSERT_EQ(later_notes.size(), 1U);
