@@ -24,10 +24,10 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using testing::ScriptedPeer;
 
-enum class Said : std::uint8_t { connected, refused, unavailable, makes_no_sense };
+enum class Result : std::uint8_t { connected, refused, unavailable, invalid };
 
 struct Start {
-  Said said = Said::connected;
+  Result result = Result::connected;
   std::string text;
 };
 
@@ -36,11 +36,11 @@ Start start(const std::string& uri, std::chrono::milliseconds timeout = 2s) {
     const Locks locks = Locks::connect(uri, {.command_timeout = timeout});
     return {};
   } catch (const BackendRefused& error) {
-    return {Said::refused, error.what()};
+    return {Result::refused, error.what()};
   } catch (const BackendUnavailable& error) {
-    return {Said::unavailable, error.what()};
+    return {Result::unavailable, error.what()};
   } catch (const std::invalid_argument& error) {
-    return {Said::makes_no_sense, error.what()};
+    return {Result::invalid, error.what()};
   }
 }
 
@@ -55,11 +55,11 @@ TEST_F(RedisStart, APasswordWithoutAUserLogsInAndAWrongOneIsRefused) {
   const std::string at = "@127.0.0.1:" + std::to_string(server_.port());
   EXPECT_EQ(start("redis://:right%25" + at).text, "");
   const Start wrong = start("redis://:wrong%25" + at);
-  EXPECT_EQ(wrong.said, Said::refused);
+  EXPECT_EQ(wrong.result, Result::refused);
   EXPECT_THAT(wrong.text, AllOf(HasSubstr("user or password is wrong"),
                                 HasSubstr("redis://127.0.0.1:"), Not(HasSubstr("wrong%"))));
   const Start none = start(server_.tcp_uri());
-  EXPECT_EQ(none.said, Said::refused);
+  EXPECT_EQ(none.result, Result::refused);
   EXPECT_THAT(none.text, HasSubstr("asks for a password, and the URI has none"));
 }
 
@@ -70,7 +70,7 @@ TEST_F(RedisStart, AUserWithItsPasswordLogsInAndAWrongOneIsRefused) {
   const std::string at = "@127.0.0.1:" + std::to_string(server_.port());
   EXPECT_EQ(start("redis://alice:secret" + at).text, "");
   const Start wrong = start("redis://alice:other" + at);
-  EXPECT_EQ(wrong.said, Said::refused);
+  EXPECT_EQ(wrong.result, Result::refused);
   EXPECT_THAT(wrong.text, AllOf(Not(HasSubstr("alice")), Not(HasSubstr("other"))));
 }
 
@@ -96,7 +96,7 @@ TEST_F(RedisStart, AUserWithoutHdelIsRefusedAndTheErrorNamesIt) {
                    .is_error());
   const Start refused =
       start("redis://alice:secret@127.0.0.1:" + std::to_string(server_.port()) + "/0");
-  EXPECT_EQ(refused.said, Said::refused);
+  EXPECT_EQ(refused.result, Result::refused);
   EXPECT_THAT(refused.text, AllOf(HasSubstr("+hdel"), Not(HasSubstr("secret"))));
 }
 
@@ -116,7 +116,7 @@ TEST_F(RedisStart, AnExistingDatabaseIsUsedAndAMissingOneIsRefused) {
   ASSERT_FALSE(client_({"SELECT", "3"}).is_error());
   EXPECT_EQ(client_({"DBSIZE"}).integer(), 1);
   const Start none = start(server_.tcp_uri() + "/99");
-  EXPECT_EQ(none.said, Said::refused);
+  EXPECT_EQ(none.result, Result::refused);
   EXPECT_THAT(none.text, HasSubstr("database 99"));
 }
 
@@ -128,24 +128,24 @@ TEST_F(RedisStart, TheConnectionHasAClientName) {
 TEST_F(RedisStart, AServerWithTooManyClientsIsUnavailable) {
   ASSERT_FALSE(client_({"CONFIG", "SET", "maxclients", "1"}).is_error());
   const Start refused = start(server_.tcp_uri());
-  EXPECT_EQ(refused.said, Said::unavailable);
+  EXPECT_EQ(refused.result, Result::unavailable);
   EXPECT_THAT(refused.text, HasSubstr("takes no more clients"));
 }
 
 TEST_F(RedisStart, AReplicaGrantsNoLocks) {
   ASSERT_FALSE(client_({"REPLICAOF", "127.0.0.1", "1"}).is_error());
   const Start refused = start(server_.tcp_uri());
-  EXPECT_EQ(refused.said, Said::unavailable);
+  EXPECT_EQ(refused.result, Result::unavailable);
   EXPECT_THAT(refused.text, HasSubstr("is a replica"));
 }
 
 TEST_F(RedisStart, AnAddressWithoutAServerIsUnavailable) {
   server_.kill();
   const Start tcp = start(server_.tcp_uri());
-  EXPECT_EQ(tcp.said, Said::unavailable);
+  EXPECT_EQ(tcp.result, Result::unavailable);
   EXPECT_THAT(tcp.text, HasSubstr("cannot be used now: connect: Connection refused"));
   const Start unix_socket = start(server_.unix_uri());
-  EXPECT_EQ(unix_socket.said, Said::unavailable);
+  EXPECT_EQ(unix_socket.result, Result::unavailable);
   EXPECT_THAT(start("redis+unix:///nowhere/socket").text, HasSubstr("No such file"));
 }
 
@@ -153,7 +153,7 @@ TEST_F(RedisStart, ConnectingToAFrozenServerEndsInTime) {
   server_.stop();
   const auto began = std::chrono::steady_clock::now();
   const Start none = start(server_.tcp_uri(), 200ms);
-  EXPECT_EQ(none.said, Said::unavailable);
+  EXPECT_EQ(none.result, Result::unavailable);
   EXPECT_THAT(none.text, HasSubstr("no answer within 200 ms"));
   EXPECT_LT(std::chrono::steady_clock::now() - began, 2s);
   server_.resume();
@@ -168,7 +168,7 @@ TEST_F(RedisStart, AUriWithoutCredentialsConnects) {
 TEST_F(RedisStart, HostNamesAreResolved) {
   EXPECT_EQ(start("redis://localhost:" + std::to_string(server_.port())).text, "");
   const Start none = start("redis://no-such-host.invalid:6379", 10s);
-  EXPECT_EQ(none.said, Said::unavailable);
+  EXPECT_EQ(none.result, Result::unavailable);
   EXPECT_THAT(none.text, HasSubstr("the host 'no-such-host.invalid' has no address"));
 }
 
@@ -190,7 +190,7 @@ TEST_F(RedisStart, AServerThatMayEvictHeldLocksIsReportedByAWarning) {
 struct Stranger {
   const char* name;
   const char* greeting;
-  Said said;
+  Result result;
   const char* sentence;
 };
 
@@ -200,23 +200,23 @@ TEST_P(RedisStrangers, OtherProtocolsAreRefusedWithASentence) {
   const ScriptedPeer peer(
       [&](const Command&) -> std::optional<std::string> { return GetParam().greeting; });
   const Start refused = start(peer.uri());
-  EXPECT_EQ(refused.said, GetParam().said);
+  EXPECT_EQ(refused.result, GetParam().result);
   EXPECT_THAT(refused.text, HasSubstr(GetParam().sentence));
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Start, RedisStrangers,
-    ::testing::Values(Stranger{"Http", "HTTP/1.1 400 Bad Request\r\n\r\n", Said::refused,
+    ::testing::Values(Stranger{"Http", "HTTP/1.1 400 Bad Request\r\n\r\n", Result::refused,
                                "what answers there is no Redis server"},
-                      Stranger{"Resp2Only", "-ERR unknown command `HELLO`\r\n", Said::refused,
+                      Stranger{"Resp2Only", "-ERR unknown command `HELLO`\r\n", Result::refused,
                                "speaks no RESP3, Redis >= 6 or Valkey does"},
-                      Stranger{"Memcached", "ERROR\r\n", Said::refused, "is no Redis server"}),
+                      Stranger{"Memcached", "ERROR\r\n", Result::refused, "is no Redis server"}),
     [](const auto& tested) { return tested.param.name; });
 
 TEST(RedisStrangersThatHangUp, PeersThatCloseTheConnectionAreRefusedWithASentence) {
   const ScriptedPeer peer([](const Command&) { return std::optional<std::string>(); });
   const Start refused = start(peer.uri());
-  EXPECT_EQ(refused.said, Said::unavailable);
+  EXPECT_EQ(refused.result, Result::unavailable);
   EXPECT_THAT(refused.text, HasSubstr("closed the connection before it had said anything"));
 }
 

@@ -215,14 +215,14 @@ TEST_F(RedisClusterTest, AFrozenMasterIsAbandonedWhenAnotherIsElected) {
   cluster().node(master).stop();
   std::atomic<bool> over = false;
   std::atomic<SteadyClock::duration> granted{};
-  std::thread asker([&] {
+  std::thread waiter([&] {
     const Hold hold = locks.lock(key).acquire(20s);
     granted = SteadyClock::now().time_since_epoch();
   });
   auto client = cluster().node(replica).client();
   EXPECT_TRUE(eventually([&] { return client({"ROLE"}).list().front() == "master"; }));
   const auto elected = SteadyClock::now();
-  asker.join();
+  waiter.join();
   EXPECT_LT(granted.load() - elected.time_since_epoch(), 2s);
   over = true;
   cluster().restore(master);

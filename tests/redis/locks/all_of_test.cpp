@@ -30,9 +30,9 @@ class RedisAllOf : public ::testing::Test {
   }
   /// How many scripts the server has run.
   int scripts() {
-    const std::string told = client_({"INFO", "commandstats"}).text();
-    const std::size_t at = told.find("cmdstat_evalsha:calls=");
-    return at == std::string::npos ? 0 : std::stoi(told.substr(at + 22));
+    const std::string info = client_({"INFO", "commandstats"}).text();
+    const std::size_t at = info.find("cmdstat_evalsha:calls=");
+    return at == std::string::npos ? 0 : std::stoi(info.substr(at + 22));
   }
   [[nodiscard]] bool empty() { return client_({"KEYS", "*"}).list().empty(); }
 

@@ -58,9 +58,9 @@ TEST(ScriptReply, IntegersNilAndPairsAreParsed) {
 }
 
 TEST(ScriptReply, ErrorsAreExplainedAndQuoteTheServersText) {
-  const auto expect = [](std::string_view said, Kind kind, std::string_view text) {
-    const Outcome outcome = error(said);
-    EXPECT_EQ(outcome.kind, kind) << said;
+  const auto expect = [](std::string_view reply, Kind kind, std::string_view text) {
+    const Outcome outcome = error(reply);
+    EXPECT_EQ(outcome.kind, kind) << reply;
     EXPECT_EQ(outcome.text, text);
   };
   expect("WRONGTYPE Operation against a key holding the wrong kind of value", Kind::refused,
@@ -78,7 +78,7 @@ TEST(ScriptReply, ErrorsAreExplainedAndQuoteTheServersText) {
 
 TEST(ScriptReply, TheScriptsDigestAndLineAreRemoved) {
   // Redis 7 appends them to the error, Redis 6 prepends them.
-  for (const std::string_view said :
+  for (const std::string_view text :
        {"OOM command not allowed when used memory > 'maxmemory'. script: "
         "0123456789012345678901234567890123456789, on @user_script:12.",
         "ERR Error running script (call to f_0123456789012345678901234567890123456789): "
@@ -86,7 +86,7 @@ TEST(ScriptReply, TheScriptsDigestAndLineAreRemoved) {
         "ERR Error running script (call to f_0123456789012345678901234567890123456789): "
         "@user_script:12: @user_script: 12: -OOM command not allowed when used memory > "
         "'maxmemory'. "}) {
-    const Outcome outcome = error(said);
+    const Outcome outcome = error(text);
     EXPECT_EQ(outcome.kind, Kind::refused);
     EXPECT_TRUE(outcome.text.starts_with("the server is out of memory (")) << outcome.text;
     EXPECT_TRUE(outcome.text.ends_with("OOM command not allowed when used memory > 'maxmemory')"))
@@ -112,7 +112,7 @@ TEST(ScriptReply, ScriptErrorsOfRedis6MeanTheSame) {
 }
 
 TEST(ScriptReply, TransientErrorsAreUnknown) {
-  for (const std::string_view said :
+  for (const std::string_view text :
        {"LOADING Redis is loading the dataset in memory",
         "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",
         "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
@@ -121,9 +121,9 @@ TEST(ScriptReply, TransientErrorsAreUnknown) {
         "NOREPLICAS Not enough good replicas to write.",
         "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist",
         "NOSCRIPT No matching script. Please use EVAL."}) {
-    const Outcome outcome = error(said);
-    EXPECT_EQ(outcome.kind, Kind::unknown) << said;
-    EXPECT_NE(outcome.text.find(said.substr(0, said.find(' '))), std::string::npos);
+    const Outcome outcome = error(text);
+    EXPECT_EQ(outcome.kind, Kind::unknown) << text;
+    EXPECT_NE(outcome.text.find(text.substr(0, text.find(' '))), std::string::npos);
     EXPECT_FALSE(outcome.text.ends_with('.'));
   }
 }

@@ -76,7 +76,7 @@ class SessionTest : public ::testing::Test {
   }
 
   /// Sends everything and returns the commands.
-  std::vector<Command> heard() {
+  std::vector<Command> sent() {
     while (session.anything_to_send()) {
       const std::string_view bytes = session.to_send();
       parser.feed(bytes);
@@ -88,7 +88,7 @@ class SessionTest : public ::testing::Test {
   /// The names of the commands: of EVALSHA and EVAL the key, too.
   std::vector<std::string> names() {
     std::vector<std::string> all;
-    for (const Command& command : heard()) {
+    for (const Command& command : sent()) {
       const bool script = command[0].starts_with("EVAL") && command.size() > 3;
       all.push_back(script ? command[0] + " " + command[3] : command[0]);
     }
@@ -126,9 +126,9 @@ class SessionTest : public ::testing::Test {
     connect();
   }
   void settle(int client_number = 11, std::string_view run = "run", bool subscribes = false) {
-    heard();
+    sent();
     say(testing::hello_answer(client_number, run));
-    for (const Command& command : heard()) {
+    for (const Command& command : sent()) {
       // HDEL: on the first connection only
       if (command[0] == "CLIENT" || command[0] == "HDEL") say(":0\r\n");
     }

@@ -97,9 +97,9 @@ TEST_F(SessionWaitingTest, WithoutARunIdNoConnectionIsKilled) {
       hello.substr(0, hello.find('=')) + "-NOPERM this user has no permissions\r\n";
   for (int connection = 0; connection < 2; ++connection) {
     connect_after_pause();
-    heard();
+    sent();
     say(forbidden);
-    const auto flight = heard();
+    const auto flight = sent();
     ASSERT_FALSE(flight.empty());
     EXPECT_EQ(flight[0], (testing::Command{"CLIENT", "KILL", "ID", nobody}));
     for (std::size_t answer = 0; answer < flight.size(); ++answer) say(":0\r\n");

@@ -122,10 +122,10 @@ TEST_F(KeysTest, HoldForKeepsAllKeys) {
 TEST_F(KeysTest, ASiteListsTheKeysThatItLocks) {
   move({1}, {2});
   const SiteList known = sites();
-  const bool told = std::any_of(known.begin(), known.end(), [](const Site& site) {
+  const bool registered = std::any_of(known.begin(), known.end(), [](const Site& site) {
     return site.notes() != nullptr && site.notes()->text == "account:{from.id}, account:{to.id}";
   });
-  EXPECT_TRUE(told);
+  EXPECT_TRUE(registered);
 }
 
 TEST_F(KeysTest, OppositeDirectionsNeverDeadlock) {

@@ -89,19 +89,23 @@ TEST(LockOrder, IsCheckedOnlyIfTheOptionIsSet) {
   EXPECT_EQ(recorder.count(Event::Kind::order), 0U);
 }
 
-void unheard(int outer, int inner) {
-  LOCKED("unheard:{outer}") AROUND(outer, inner) { LOCKED("unheard:{inner}") AROUND(inner){}; };
+void without_listener(int outer, int inner) {
+  LOCKED("without_listener:{outer}") AROUND(outer, inner) {
+    LOCKED("without_listener:{inner}") AROUND(inner){};
+  };
 }
 
 TEST(LockOrder, IsPrintedToStandardErrorWithoutAListener) {
   const ScopedLocks locks(Locks::connect("memory:", {.check_order = true}));
   std::ostringstream said;
   std::streambuf* const before = std::clog.rdbuf(said.rdbuf());
-  unheard(1, 2);
-  unheard(2, 1);
+  without_listener(1, 2);
+  without_listener(2, 1);
   std::clog.rdbuf(before);
-  EXPECT_THAT(said.str(), HasSubstr("latchkey: two keys of one kind are taken in descending order: "
-                                    "'unheard:1' of 'unheard:{inner}' by unheard ("));
+  EXPECT_THAT(
+      said.str(),
+      HasSubstr("latchkey: two keys of one kind are taken in descending order: "
+                "'without_listener:1' of 'without_listener:{inner}' by without_listener ("));
 }
 
 }  // namespace

@@ -123,9 +123,9 @@ TEST_F(Strategies, FallbackIsCalledWithTheArgumentsOrWithNone) {
     return ran_;
   };
   EXPECT_EQ(&without, &elsewhere);
-  bool told = false;
-  BUSY_CALL.on_timeout(latchkey::fallback([&] { told = true; })) AROUND() { ++ran_; };
-  EXPECT_TRUE(told);
+  bool called = false;
+  BUSY_CALL.on_timeout(latchkey::fallback([&] { called = true; })) AROUND() { ++ran_; };
+  EXPECT_TRUE(called);
   EXPECT_EQ(ran_, 0);
 }
 
@@ -177,16 +177,16 @@ TEST_F(Strategies, AnUnconfirmedReleaseFollowsOnLost) {
   EXPECT_EQ(ran_, 1);
   faults_.silent = false;
   latchkey::tests::Recorder recorder(false);
-  const latchkey::Locks heard(std::make_unique<latchkey::tests::FailingBackend>(faults_),
-                              {.listener = &recorder});
-  const int reported = LOCKED("another").in(heard).on_lost(latchkey::report) AROUND() {
+  const latchkey::Locks listening(std::make_unique<latchkey::tests::FailingBackend>(faults_),
+                                  {.listener = &recorder});
+  const int reported = LOCKED("another").in(listening).on_lost(latchkey::report) AROUND() {
     faults_.silent = true;
     return ++ran_;
   };
   EXPECT_EQ(reported, 2);
   faults_.silent = false;
   const int too_slow =
-      LOCKED("a third").in(heard).on_lost(latchkey::report).hold_for(1ms) AROUND() {
+      LOCKED("a third").in(listening).on_lost(latchkey::report).hold_for(1ms) AROUND() {
     std::this_thread::sleep_for(2ms);
     faults_.silent = true;
     return ++ran_;
@@ -200,9 +200,9 @@ TEST_F(Strategies, AnUnconfirmedReleaseFollowsOnLost) {
 
 TEST_F(Strategies, NoThrowReportsHiddenErrorsToTheListener) {
   latchkey::tests::Recorder recorder(false);
-  const auto heard = latchkey::Locks::connect("memory:", {.listener = &recorder});
+  const auto listening = latchkey::Locks::connect("memory:", {.listener = &recorder});
   const std::string empty;
-  LOCKED("key:{empty}", LockType::WRITE).in(heard).no_throw() AROUND(empty) noexcept {};
+  LOCKED("key:{empty}", LockType::WRITE).in(listening).no_throw() AROUND(empty) noexcept {};
   ASSERT_TRUE(recorder.await(latchkey::Event::Kind::hidden_error));
   const latchkey::Event hidden = recorder.of(latchkey::Event::Kind::hidden_error).front();
   EXPECT_EQ(hidden.type, LockType::WRITE);

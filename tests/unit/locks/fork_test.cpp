@@ -12,7 +12,7 @@
 #include <latchkey/locks.hpp>
 
 #include "support/child.hpp"
-#include "support/tally.hpp"
+#include "support/event_counter.hpp"
 #include "unit/locks/shared_store.hpp"
 
 namespace latchkey {
@@ -28,20 +28,21 @@ std::string space_of(const Locks& locks, std::string_view key) {
 }
 
 /// The child's Locks are as good as new: exclusion, waiting, renewal, the timer, the notifier.
-void expect_new_locks_work(Findings& findings, const Locks& locks, const tests::Tally& tally) {
+void expect_new_locks_work(Findings& findings, const Locks& locks,
+                           const tests::EventCounter& counter) {
   Lock lock = locks.lock("child");
   {
     const std::scoped_lock guard{lock};
     CHILD_EXPECT(findings, locks.inspect("child").locked);
     std::thread([&] { CHILD_EXPECT(findings, !lock.try_lock_for(1ms)); }).join();
   }
-  const std::size_t losses = tally.count(Kind::lost);
+  const std::size_t losses = counter.count(Kind::lost);
   Hold hold = locks.lock("child").acquire(forever, 30ms);
   std::thread([&] {
     const std::scoped_lock guard{lock};  // waits for a lease that is not renewed
   }).join();
   CHILD_EXPECT(findings, hold.lost());
-  CHILD_EXPECT(findings, tally.await(Kind::lost, losses + 1));
+  CHILD_EXPECT(findings, counter.await(Kind::lost, losses + 1));
   CHILD_EXPECT(findings, !hold.release());
 }
 
@@ -52,13 +53,13 @@ class ForkTest : public ::testing::Test {
     EXPECT_FALSE(locks->with_owner(Owner::make()).lock(std::string(key)).try_lock());
   }
 
-  tests::Tally tally;
-  std::optional<Locks> locks = Locks::connect("memory:", {.listener = &tally});
+  tests::EventCounter counter;
+  std::optional<Locks> locks = Locks::connect("memory:", {.listener = &counter});
 };
 
 TEST_F(ForkTest, ChildOfAnIdleParentLocks) {
   EXPECT_EQ(in_child([&](Findings& findings) {
-              expect_new_locks_work(findings, *locks, tally);
+              expect_new_locks_work(findings, *locks, counter);
               locks.reset();
             }),
             "");
@@ -82,7 +83,7 @@ TEST_F(ForkTest, ForkWhileAHoldIsHeld) {
               const Hold mine = locks->lock("mine").acquire();
               CHILD_EXPECT(findings, space_of(*locks, "mine") != ours);
               CHILD_EXPECT(findings, space_of(*locks, "k") == ours);
-              expect_new_locks_work(findings, *locks, tally);
+              expect_new_locks_work(findings, *locks, counter);
             }),
             "");
   expect_parent_holds("k");
@@ -100,7 +101,7 @@ TEST_F(ForkTest, ForkWhileALockIsHeld) {
                 findings.expect(false, "it released what the parent holds");
               } catch (const NotOwner&) {
               }
-              expect_new_locks_work(findings, *locks, tally);
+              expect_new_locks_work(findings, *locks, counter);
             }),
             "");
   expect_parent_holds("k");
@@ -148,11 +149,11 @@ TEST_F(ForkTest, ForkWhileAThreadWaits) {
     Lock lock = locks->lock("k", type);
     lock.lock();
     std::thread waiter([&] { const std::scoped_lock guard{lock}; });
-    ASSERT_TRUE(tally.await(Kind::attempt, attempts += 2));
+    ASSERT_TRUE(counter.await(Kind::attempt, attempts += 2));
     std::this_thread::sleep_for(5ms);  // so that it sleeps, most times
     EXPECT_EQ(in_child([&](Findings& findings) {
                 CHILD_EXPECT(findings, !lock.try_lock());
-                expect_new_locks_work(findings, *locks, tally);
+                expect_new_locks_work(findings, *locks, counter);
                 locks.reset();
               }),
               "");
@@ -163,7 +164,7 @@ TEST_F(ForkTest, ForkWhileAThreadWaits) {
 }
 
 TEST_F(ForkTest, ForkWhileTheWatchdogRenews) {
-  const Locks quick = Locks::connect("memory:", {.watchdog = 90ms, .listener = &tally});
+  const Locks quick = Locks::connect("memory:", {.watchdog = 90ms, .listener = &counter});
   std::vector<Hold> holds;
   for (int number = 0; number < 50; ++number) {
     holds.push_back(quick.lock("k" + std::to_string(number)).acquire());
@@ -178,7 +179,7 @@ TEST_F(ForkTest, ForkWhileTheWatchdogRenews) {
               "");
   }
   // A machine that pauses for 90 ms may lose a hold, but then it reports the loss.
-  EXPECT_GE(tally.count(Kind::renewed), 50U);
+  EXPECT_GE(counter.count(Kind::renewed), 50U);
 }
 
 TEST_F(ForkTest, ForkWhileThreadsLockAndEnd) {
@@ -202,7 +203,7 @@ TEST_F(ForkTest, ForkWhileThreadsLockAndEnd) {
     const std::string found = in_child([&](Findings& findings) {
       CHILD_EXPECT(findings, hold.lost());
       CHILD_EXPECT(findings, !locks->lock("held").try_lock());
-      expect_new_locks_work(findings, *locks, tally);
+      expect_new_locks_work(findings, *locks, counter);
       locks.reset();
     });
     EXPECT_EQ(found, "");
@@ -220,7 +221,7 @@ TEST_F(ForkTest, AGrandchildLocks) {
               const std::string found = in_child([&](Findings& deeper) {
                 CHILD_EXPECT(deeper, hold.lost() && mine.lost());
                 CHILD_EXPECT(deeper, !locks->lock("mine").try_lock());
-                expect_new_locks_work(deeper, *locks, tally);
+                expect_new_locks_work(deeper, *locks, counter);
               });
               CHILD_EXPECT(findings, found.empty());
               CHILD_EXPECT(findings, !mine.lost());

@@ -95,14 +95,14 @@ TEST(ListenerTest, ThatThrowsDisturbsNoCaller) {
   class Throwing final : public Listener {
    public:
     void on_event(const Event&) override {
-      ++told;
+      ++calls;
       throw std::runtime_error("no");
     }
-    std::atomic<int> told{0};
+    std::atomic<int> calls{0};
   } listener;
   const Locks locks = Locks::connect("memory:", {.listener = &listener});
   for (int round = 0; round < 10; ++round) locks.lock("k").acquire().release();
-  EXPECT_TRUE(tests::eventually([&] { return listener.told == 30; }));
+  EXPECT_TRUE(tests::eventually([&] { return listener.calls == 30; }));
 }
 
 TEST(ListenerTest, ThatBlocksDelaysNoCallerAndReceivesTheNumberOfDroppedEvents) {
@@ -127,16 +127,16 @@ TEST(ListenerTest, ThatBlocksDelaysNoCallerAndReceivesTheNumberOfDroppedEvents) 
     for (int number = 0; number < 20; ++number) locks.lock("nobody's").unlock();
     listener.open();
   }  // the destructor waits until all events are delivered
-  tests::Recorder& told = listener.recorder;
-  EXPECT_EQ(told.count(Kind::lost), 20U);
-  EXPECT_EQ(told.count(Kind::unlock_error), 21U);
+  tests::Recorder& recorder = listener.recorder;
+  EXPECT_EQ(recorder.count(Kind::lost), 20U);
+  EXPECT_EQ(recorder.count(Kind::unlock_error), 21U);
   std::uint64_t sum = 0;
-  for (const Event& note : told.of(Kind::dropped)) sum += note.count;
+  for (const Event& note : recorder.of(Kind::dropped)) sum += note.count;
   for (const Kind kind : {Kind::attempt, Kind::granted, Kind::released, Kind::renewed}) {
-    sum += told.count(kind);
+    sum += recorder.count(kind);
   }
-  EXPECT_EQ(sum, 3 * 3'000U + 2 * 20U + told.count(Kind::renewed));
-  EXPECT_GE(told.count(Kind::dropped), 1U);
+  EXPECT_EQ(sum, 3 * 3'000U + 2 * 20U + recorder.count(Kind::renewed));
+  EXPECT_GE(recorder.count(Kind::dropped), 1U);
 }
 
 // Events after the dropped ones were reported before their number.

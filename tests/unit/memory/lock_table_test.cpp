@@ -18,7 +18,7 @@ using Kind = Outcome::Kind;
 
 constexpr auto start = Clock::time_point(std::chrono::hours(1'000));
 
-struct Heard final : Subscriber {
+struct RecordingSubscriber final : Subscriber {
   struct Note {
     std::string key;
     std::uint64_t id;
@@ -159,14 +159,14 @@ TEST(LockTable, IsEmptyOnceAllOwnersHaveLeft) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     World world(seed);
     LockTable table;
-    Heard ear;
+    RecordingSubscriber subscriber;
     Clock::time_point now = start;
     for (int step = 0; step < 200; ++step) {
       table.apply(world.request(), now += world.step());
     }
     for (const char* key : {"a", "b", "c"}) {
-      table.apply(about(Verb::subscribe, key, 0), now, &ear);
-      table.apply(about(Verb::unsubscribe, key, 0), now, &ear);
+      table.apply(about(Verb::subscribe, key, 0), now, &subscriber);
+      table.apply(about(Verb::unsubscribe, key, 0), now, &subscriber);
       for (std::uint64_t id = 1; id <= 4; ++id) {
         table.apply(about(Verb::leave, key, id), now);
         table.apply(about(Verb::leave, key, id, LockType::WRITE), now);
@@ -194,7 +194,7 @@ TEST(LockTable, DropsExpiredKeysThatNoRequestNames) {
 
 TEST(LockTable, ForgettingASubscriberEndsItsSubscriptions) {
   LockTable table;
-  Heard one, other;
+  RecordingSubscriber one, other;
   table.apply(about(Verb::subscribe, "a", 0), start, &one);
   table.apply(about(Verb::subscribe, "a", 0), start, &one);  // twice is once
   table.apply(about(Verb::subscribe, "a", 0), start, &other);
@@ -209,44 +209,44 @@ TEST(LockTable, ForgettingASubscriberEndsItsSubscriptions) {
 
 TEST(LockTable, NotifiesExactlyWhenTheKeyBecomesFree) {
   LockTable table;
-  Heard ear;
-  table.apply(about(Verb::subscribe, "a", 0), start, &ear);
+  RecordingSubscriber subscriber;
+  table.apply(about(Verb::subscribe, "a", 0), start, &subscriber);
   table.apply(about(Verb::acquire, "a", 1, LockType::READ), start);
   table.apply(about(Verb::acquire, "a", 2, LockType::READ), start);
   table.apply(about(Verb::release, "a", 1, LockType::READ), start);
-  EXPECT_TRUE(ear.notes.empty()) << "a reader is left";
+  EXPECT_TRUE(subscriber.notes.empty()) << "a reader is left";
   table.apply(about(Verb::release, "a", 2, LockType::READ), start);
-  EXPECT_EQ(ear.notes.size(), 1U);
+  EXPECT_EQ(subscriber.notes.size(), 1U);
   table.apply(about(Verb::acquire, "a", 3, LockType::WRITE), start);
   table.apply(about(Verb::downgrade, "a", 3, LockType::WRITE), start);
-  EXPECT_EQ(ear.notes.size(), 2U) << "readers may join";
+  EXPECT_EQ(subscriber.notes.size(), 2U) << "readers may join";
   table.apply(about(Verb::force_release, "a", 0), start);
-  EXPECT_EQ(ear.notes.size(), 3U);
+  EXPECT_EQ(subscriber.notes.size(), 3U);
   table.apply(about(Verb::acquire, "a", 4), start);
   table.apply(about(Verb::verify, "a", 4), start + std::chrono::hours(1));
-  EXPECT_EQ(ear.notes.size(), 4U) << "an expired hold was dropped";
+  EXPECT_EQ(subscriber.notes.size(), 4U) << "an expired hold was dropped";
 }
 
 TEST(LockTable, AQueueNotifiesItsFirstWaiter) {
   LockTable table;
-  Heard ear;
+  RecordingSubscriber subscriber;
   const auto fair = LockType::FAIR;
   const milliseconds lease(1'000), wait(500);
   table.apply(about(Verb::acquire, "a", 1, fair, lease), start);
   for (std::uint64_t id = 2; id <= 3; ++id) {
     table.apply(about(Verb::acquire, "a", id, fair, lease, wait), start);
-    table.apply(about(Verb::subscribe, "a", id, fair), start, &ear);
+    table.apply(about(Verb::subscribe, "a", id, fair), start, &subscriber);
   }
   table.apply(about(Verb::release, "a", 1, fair), start);
-  ASSERT_EQ(ear.notes.size(), 1U);
-  EXPECT_EQ(ear.notes[0].id, 2U);
+  ASSERT_EQ(subscriber.notes.size(), 1U);
+  EXPECT_EQ(subscriber.notes[0].id, 2U);
   // The place of the first waiter ends. The next acquire finds that out and notifies the second.
   table.apply(about(Verb::acquire, "a", 3, fair, lease, milliseconds(2'000)), start);
   const Outcome busy = table.apply(about(Verb::acquire, "a", 4, fair, lease), start + wait);
   EXPECT_EQ(busy.kind, Kind::busy);
   EXPECT_EQ(busy.text, "") << "nobody holds it";
-  ASSERT_EQ(ear.notes.size(), 2U);
-  EXPECT_EQ(ear.notes[1].id, 3U);
+  ASSERT_EQ(subscriber.notes.size(), 2U);
+  EXPECT_EQ(subscriber.notes[1].id, 3U);
   EXPECT_EQ(table.apply(about(Verb::acquire, "a", 3, fair, lease), start + wait).kind,
             Kind::granted);
 }

@@ -27,7 +27,7 @@ std::optional<std::string> environment(const std::string& name) {
   return std::nullopt;
 }
 
-std::vector<std::string> told(const std::string& text, PolicyFile* file = nullptr) {
+std::vector<std::string> errors_of(const std::string& text, PolicyFile* file = nullptr) {
   Problems problems;
   PolicyFile read = read_policies(text, environment, problems);
   if (file != nullptr) *file = read;
@@ -41,8 +41,9 @@ std::vector<std::string> told(const std::string& text, PolicyFile* file = nullpt
 
 TEST(PolicyReader, SecretsAreEncodedWithinAUriAndNeverShown) {
   PolicyFile file;
-  EXPECT_THAT(told("backends: {a: \"redis://:${PASSWORD}@h\", b: \"${URL}\"}\nbackend: a\n", &file),
-              IsEmpty());
+  EXPECT_THAT(
+      errors_of("backends: {a: \"redis://:${PASSWORD}@h\", b: \"${URL}\"}\nbackend: a\n", &file),
+      IsEmpty());
   ASSERT_EQ(file.backends.size(), 2U);
   EXPECT_EQ(file.backends[0].uri.value, "redis://:p%40ss%20word@h");
   EXPECT_EQ(file.backends[1].uri.value, "redis://h:1/?x=a b");
@@ -52,8 +53,9 @@ TEST(PolicyReader, SecretsAreEncodedWithinAUriAndNeverShown) {
 
 TEST(PolicyReader, MissingSecretsAreErrors) {
   EXPECT_THAT(
-      told("backends:\n  a: r://${NONE}\n  b: r://${EMPTY}\n  c: \"r://${OPEN\"\n  d: r://${a b}\n"
-           "backend: a\n"),
+      errors_of(
+          "backends:\n  a: r://${NONE}\n  b: r://${EMPTY}\n  c: \"r://${OPEN\"\n  d: r://${a b}\n"
+          "backend: a\n"),
       ElementsAre("2:6 '${NONE}' is not set: export NONE before the program starts",
                   HasSubstr("3:6 '${EMPTY}' is not set"), HasSubstr("4:6 '${' is never closed"),
                   HasSubstr("5:6 '${...}' takes the name of an environment variable")));
@@ -61,8 +63,8 @@ TEST(PolicyReader, MissingSecretsAreErrors) {
 
 TEST(PolicyReader, EveryLineThatIsNotYamlIsReportedAndTheRestIsRead) {
   EXPECT_THAT(
-      told("rules:\n  a:\n    key: 'x' + #y\n    wait: \"3s\n    lease: 1x\n  *::b:\n"
-           "    key: a: b\n    wait: {x}:{y}\n\t  lease: 3s\n    type: @x\n    hold_for: 9\n"),
+      errors_of("rules:\n  a:\n    key: 'x' + #y\n    wait: \"3s\n    lease: 1x\n  *::b:\n"
+                "    key: a: b\n    wait: {x}:{y}\n\t  lease: 3s\n    type: @x\n    hold_for: 9\n"),
       UnorderedElementsAre(
           HasSubstr("3:10 YAML ends this value at its second quote, before '+ #y'"),
           HasSubstr("4:11 the quote before this value is never closed"),
@@ -76,8 +78,8 @@ TEST(PolicyReader, EveryLineThatIsNotYamlIsReportedAndTheRestIsRead) {
 }
 
 TEST(PolicyReader, NamesTheSectionsWhereAWordIsAllowed) {
-  EXPECT_THAT(told("defaults: {key: x, unlocked: dangerously, policy: y,\n"
-                   "           on_timeout: run_unlocked_dangerously}\nrulse: {}\n"),
+  EXPECT_THAT(errors_of("defaults: {key: x, unlocked: dangerously, policy: y,\n"
+                        "           on_timeout: run_unlocked_dangerously}\nrulse: {}\n"),
               UnorderedElementsAre(
                   "1:12 'key' is not allowed here; expected in policies and rules only",
                   "1:20 'unlocked' is not allowed here; expected in policies and rules only",
@@ -89,8 +91,8 @@ TEST(PolicyReader, NamesTheSectionsWhereAWordIsAllowed) {
 
 TEST(PolicyReader, NamesEmptyAndWronglyStructuredValues) {
   EXPECT_THAT(
-      told("rules:\n  a:\n  b: 3s\n  c:\n    wait:\n    key: [x]\n    type:\n      y: z\n"
-           "prefix: a #b\n"),
+      errors_of("rules:\n  a:\n  b: 3s\n  c:\n    wait:\n    key: [x]\n    type:\n      y: z\n"
+                "prefix: a #b\n"),
       UnorderedElementsAre("2:3 'a': no words; expected them indented below it",
                            "3:6 'b': no words; expected them indented below it",
                            "5:5 'wait': empty; expected a value",
@@ -100,24 +102,25 @@ TEST(PolicyReader, NamesEmptyAndWronglyStructuredValues) {
 }
 
 TEST(PolicyReader, RejectsAliasesAndSecondDocuments) {
-  EXPECT_THAT(told("backends: &x {a: \"memory:\"}\npolicies: *x\n"),
+  EXPECT_THAT(errors_of("backends: &x {a: \"memory:\"}\npolicies: *x\n"),
               ElementsAre(HasSubstr("2:11 * repeats what & marked")));
-  EXPECT_THAT(told("backend: a\nbackends: {a: b}\n---\nx: y\n"),
+  EXPECT_THAT(errors_of("backend: a\nbackends: {a: b}\n---\nx: y\n"),
               ElementsAre(HasSubstr(" a policy file is one YAML document")));
-  EXPECT_THAT(told("- a\n"),
+  EXPECT_THAT(errors_of("- a\n"),
               ElementsAre("1:1 not a policy file; expected backends, defaults, policies "
                           "and rules"));
 }
 
 TEST(PolicyReader, SeveralBackendsNeedADefault) {
-  EXPECT_THAT(told("backends: {a: \"memory:\", b: \"memory:\"}\n"),
+  EXPECT_THAT(errors_of("backends: {a: \"memory:\", b: \"memory:\"}\n"),
               ElementsAre("1:12 several backends and no default; expected the one that "
                           "calls use, as in backend: a"));
 }
 
 TEST(PolicyReader, WaitsAndLeasesHaveTheirOwnValuesAndBounds) {
   EXPECT_THAT(
-      told("rules: {a: {wait: watchdog, lease: forever}, b: {lease: 9ms, wait: 99999999999d}}\n"),
+      errors_of(
+          "rules: {a: {wait: watchdog, lease: forever}, b: {lease: 9ms, wait: 99999999999d}}\n"),
       UnorderedElementsAre(HasSubstr("'watchdog' is a lease; did you mean 'forever'?"),
                            HasSubstr("'forever' is a wait; did you mean 'watchdog'?"),
                            HasSubstr("is too short; expected at least 10ms"),
