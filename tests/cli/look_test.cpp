@@ -1,4 +1,4 @@
-// `latchkey ping`, `show` and `unlock`: what an operator sees.
+// `latchkey ping`, `show` and `unlock`, the operator's commands.
 #include <nlohmann/json.hpp>
 
 #include <string>
@@ -51,7 +51,7 @@ TEST_F(CliLook, ShowReplacesBytesOfAKeyThatAreNotUtf8) {
   EXPECT_EQ(run_json({"show", "a\xff", uri()})["key"], "a\xef\xbf\xbd");
 }
 
-TEST_F(CliLook, UnlockTakesTheLockOnlyByForce) {
+TEST_F(CliLook, UnlockNeedsForceToReleaseTheLock) {
   const Holder other(*this, "a", "reentrant");
   EXPECT_EQ(run(latchkey({"unlock", "a", uri()})), 64);
   EXPECT_NE(log().find("expected --force"), std::string::npos) << log();
@@ -68,7 +68,7 @@ TEST_F(CliLook, PingTakesAndReleasesALock) {
   EXPECT_TRUE(keys().empty());
 }
 
-TEST_F(CliLook, PingExitsWith69WhenNobodyAnswers) {
+TEST_F(CliLook, PingExitsWith69WithoutAReply) {
   EXPECT_EQ(run(latchkey({"ping", "redis://127.0.0.1:1"})), 69);
 }
 

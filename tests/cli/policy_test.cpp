@@ -1,4 +1,4 @@
-// `latchkey check` and `latchkey explain`: a policy file held against the methods of a program.
+// `latchkey check` and `latchkey explain` compare a policy file with the methods of a program.
 #include <latchkey/decorate.hpp>
 #include <latchkey/install.hpp>
 #include <latchkey/locked.hpp>
@@ -26,7 +26,7 @@ struct Account {
 LATCHKEY_FIELDS(Address, city);
 LATCHKEY_FIELDS(Account, id, home);
 
-// What the policy file speaks of; nobody calls it.
+// A method that the policy file names. It is never called.
 class Bank {
  public:
   std::optional<int> find(const Account& account) {
@@ -83,14 +83,14 @@ rules:
     on_timeout: skip
 )";
 
-TEST_F(CliPolicy, CheckSaysNothingOfAFileWithoutMistakes) {
+TEST_F(CliPolicy, CheckPrintsNothingForAValidFile) {
   write(good);
   EXPECT_EQ(run({"check"}), 0) << log();
   EXPECT_EQ(run(with_sites({"check"})), 0) << log();
   EXPECT_EQ(log(), "");
 }
 
-TEST_F(CliPolicy, CheckPrintsEveryMistakeWithLineAndColumn) {
+TEST_F(CliPolicy, CheckPrintsEveryErrorWithLineAndColumn) {
   write("backends:\n  main: \"memory:\"\ndefaults:\n  wiat: 1s\n  lease: 3\n");
   EXPECT_EQ(run({"check"}), 1);
   EXPECT_NE(log().find("latchkey.yaml:4:3: "), std::string::npos) << log();
@@ -102,7 +102,7 @@ TEST_F(CliPolicy, CheckPrintsEveryMistakeWithLineAndColumn) {
   EXPECT_EQ(line["column"], 3);
 }
 
-TEST_F(CliPolicy, CheckHoldsRulesAndKeysAgainstAnotherProgram) {
+TEST_F(CliPolicy, CheckComparesRulesAndKeysWithAnotherProgram) {
   write(R"(backends:
   main: "memory:"
 policies:
@@ -115,21 +115,21 @@ rules:
     on_timeout: skip
 )");
   EXPECT_EQ(run(with_sites({"check"})), 1);
-  EXPECT_NE(log().find("'Bank::fnd'"), std::string::npos) << log();  // nobody is named so
+  EXPECT_NE(log().find("'Bank::fnd'"), std::string::npos) << log();  // no method has this name
   EXPECT_NE(log().find("town"), std::string::npos) << log();         // a field that is not there
   EXPECT_NE(log().find("city"), std::string::npos) << log();         // the one that is
   EXPECT_NE(log().find("which returns int"), std::string::npos) << log();
   EXPECT_EQ(run({"check"}), 0) << log();  // the file alone shows none of it
 }
 
-TEST_F(CliPolicy, CheckRefusesAFileOfSitesThatIsNone) {
+TEST_F(CliPolicy, CheckRejectsAnInvalidFileOfSites) {
   write(good);
   std::ofstream(folder_.file("sites.json")) << "{}";
   EXPECT_EQ(run(with_sites({"check"})), 64);
   EXPECT_NE(log().find("was not written by latchkey::dump_sites"), std::string::npos) << log();
 }
 
-TEST_F(CliPolicy, ExplainNamesTheRuleThatSaysEachWord) {
+TEST_F(CliPolicy, ExplainNamesTheRuleOfEachSetting) {
   write(good);
   EXPECT_EQ(run(with_sites({"explain", "Bank::deposit"})), 0) << log();
   EXPECT_NE(log().find("LOCKED_BY(\"money\")"), std::string::npos) << log();

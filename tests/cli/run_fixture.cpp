@@ -1,4 +1,4 @@
-// What the tests of `latchkey run` share.
+// Fixture of the tests of `latchkey run`.
 #include "cli/run_fixture.hpp"
 
 #include <fstream>

@@ -1,4 +1,4 @@
-// What the tests of `latchkey run` share: a server, a folder, a way to run the tool.
+// Fixture of the tests of `latchkey run`: a server, a folder, and the tool.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What is left of a command after its lock was lost: nothing.
+// `latchkey run` ends the command and all its descendants after the lock was lost.
 #include <poll.h>
 
 #include <chrono>
@@ -16,7 +16,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-/// A command that ignores SIGTERM and has a child which does so in a session of its own. Their ids
+/// A command that ignores SIGTERM, with a child in another session that does the same. Their ids
 /// are in the files `<name>.parent` and `<name>.child`.
 std::string stubborn(const TemporaryFolder& folder, const std::string& name) {
   const std::string child = "trap \"\" TERM HUP; echo $$ > " + folder.file(name + ".child") +
@@ -56,7 +56,7 @@ TEST_F(CliRunLoss, EndsGrandchildrenInSessionsOfTheirOwnWhenTheCommandEnds) {
   EXPECT_TRUE(keys().empty());
 }
 
-TEST_F(CliRunLoss, LetsTheCommandRunOnWhenToldToReport) {
+TEST_F(CliRunLoss, LetsTheCommandContinueIfOnLostIsReport) {
   Process tool = start({"-k", "a", "--watchdog", "600ms", "--on-lost", "report"},
                        "touch " + folder_.file("held") + "; while [ ! -e " + folder_.file("go") +
                            " ]; do sleep 0.05; done; exit 8");

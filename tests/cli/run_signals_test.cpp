@@ -24,7 +24,7 @@ INSTANTIATE_TEST_SUITE_P(, CliRunSignal,
                                            Named{SIGUSR1, "USR1"}),
                          [](const auto& named) { return named.param.name; });
 
-TEST_P(CliRunSignal, WhileItWaitsGivesUpItsPlaceInTheQueue) {
+TEST_P(CliRunSignal, DuringTheWaitGivesUpThePlaceInTheQueue) {
   const Holder other(*this, "a", "fair");
   Process waiting = start({"-k", "a", "-t", "fair"}, "touch " + folder_.file("ran"));
   await("a place in the queue", [] {
@@ -73,7 +73,7 @@ void await_state(pid_t process, char state) {
 
 class CliRunStop : public CliRun {};
 
-TEST_F(CliRunStop, WhileItWaitsStopsAndGoesOnWaiting) {
+TEST_F(CliRunStop, DuringTheWaitStopsAndContinuesTheWait) {
   Holder other(*this, "a", "reentrant");
   Process waiting = start({"-k", "a"}, "exit 5");
   await_state(waiting.id(), 'S');
@@ -101,7 +101,7 @@ TEST_F(CliRunStop, WhileTheCommandRunsIsForwardedAndTheLockIsKept) {
   EXPECT_EQ(tool.wait(), 6) << log();
 }
 
-TEST_F(CliRun, LeavesSignalsAloneThatItsParentIgnores) {
+TEST_F(CliRun, IgnoresSignalsThatItsParentIgnores) {
   const std::string script = "trap '' HUP; exec " LATCHKEY_TOOL " run -k a " + uri() +
                              " -- /bin/sh -c 'touch " + folder_.file("ready") + "; while [ ! -e " +
                              folder_.file("go") + " ]; do sleep 0.05; done'";

@@ -11,7 +11,7 @@
 namespace latchkey::tests {
 namespace {
 
-/// A program with a pseudo-terminal of its own, as its controlling one.
+/// A program that controls its own pseudo-terminal.
 class AtTerminal {
  public:
   explicit AtTerminal(const std::vector<std::string>& arguments) {
@@ -68,7 +68,7 @@ TEST_F(CliRunTerminal, InterruptsTheCommandByCtrlC) {
   EXPECT_EQ(WEXITSTATUS(tool.wait()), 128 + SIGINT);
 }
 
-TEST_F(CliRunTerminal, StopsWithTheCommandByCtrlZAndGoesOnWithIt) {
+TEST_F(CliRunTerminal, StopsAndContinuesWithTheCommandByCtrlZ) {
   AtTerminal tool(latchkey_run(uri(), {"-k", "a"},
                                "touch " + folder_.file("ready") + "; while [ ! -e " +
                                    folder_.file("go") + " ]; do sleep 0.05; done; exit 4"));

@@ -41,7 +41,7 @@ TEST_F(CliRunStatus, Is69WhenTheServerIsDown) {
   EXPECT_NE(log().find("127.0.0.1:1"), std::string::npos) << log();
 }
 
-TEST_F(CliRunStatus, Is77WhenTheServerSaysNo) {
+TEST_F(CliRunStatus, Is77WhenTheServerRefuses) {
   server().client()({"ACL", "SETUSER", "reader", "on", ">secret", "~*", server().all_channels(),
                      "+@all", "-hset"});
   const std::string address = "redis://reader:secret@127.0.0.1:" + std::to_string(server().port());
@@ -66,7 +66,7 @@ TEST_F(CliRunStatus, IsThatOfTheShellWhenTheCommandCannotBeRun) {
   EXPECT_TRUE(keys().empty());
 }
 
-TEST_F(CliRunStatus, Is64ForACommandLineThatMakesNoSense) {
+TEST_F(CliRunStatus, Is64ForAnInvalidCommandLine) {
   struct Case {
     std::vector<std::string> words;
     const char* sentence;
@@ -97,7 +97,7 @@ TEST_F(CliRun, KeepsStandardErrorQuietWhenToldTo) {
   EXPECT_EQ(log(), "");
 }
 
-TEST_F(CliRun, TellsTheCommandWhatIsHeld) {
+TEST_F(CliRun, PassesTheHeldKeysToTheCommand) {
   EXPECT_EQ(run({"-k", "a", "-t", "fenced"},
                 "echo $LATCHKEY_KEY $LATCHKEY_FENCE $LATCHKEY_OWNER $LATCHKEY_DEADLINE"),
             0);
@@ -138,7 +138,7 @@ TEST_F(CliRun, PassesStandardInputOnByteForByte) {
   EXPECT_EQ(run({"/bin/sh", "-c", script}), 0) << log();
 }
 
-TEST_F(CliRun, KeepsTheLockAtLeastAsLongAsItIsTold) {
+TEST_F(CliRun, KeepsTheLockForTheGivenTimeAtLeast) {
   EXPECT_EQ(run({"-k", "a", "--at-least", "20s"}, "exit 0"), 0);
   const long long left = server().client()({"PTTL", "a"}).integer();
   EXPECT_GT(left, 10'000);

@@ -1,4 +1,4 @@
-// When a command that loses its lock is asked to end, and when it is killed.
+// StopSchedule: when a command that loses its lock gets SIGTERM, and when SIGKILL.
 #include "cli/run/stop_schedule.hpp"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ TEST(StopSchedule, TerminatesSoEarlyThatTheKillFallsBeforeTheDeadline) {
   EXPECT_EQ(schedule.advance(schedule.due(deadline), deadline, false), Phase::KILLING);
 }
 
-TEST(StopSchedule, GivesTheGraceFromALossOnWhenTheDeadlineIsFarAway) {
+TEST(StopSchedule, GrantsTheGraceTimeAfterALossIfTheDeadlineIsFarAway) {
   StopSchedule schedule(5s, 30s);
   EXPECT_EQ(schedule.advance(start, start + 20s, true), Phase::TERMINATING);
   EXPECT_EQ(schedule.due(start + 20s), start + 5s);
@@ -46,7 +46,7 @@ TEST(StopSchedule, KillsAtOnceWhenTheDeadlineHasPassed) {
   EXPECT_EQ(schedule.advance(start, start - 1s, true), Phase::KILLING);
 }
 
-TEST(StopSchedule, BoundsTheGraceByAThirdOfTheLease) {
+TEST(StopSchedule, LimitsTheGraceTimeToAThirdOfTheLease) {
   StopSchedule schedule(5s, 3s);
   EXPECT_EQ(schedule.due(start + 3s), start + 3s - 1s - StopSchedule::longest_margin);
 }

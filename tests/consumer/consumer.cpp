@@ -1,4 +1,4 @@
-// A program with a Boost and a hiredis of its own, of whatever version, beside latchkey.
+// A program that links latchkey and its own Boost and hiredis, of any version.
 #include <hiredis/hiredis.h>
 #include <boost/pfr.hpp>
 #include <boost/version.hpp>

@@ -1,5 +1,5 @@
-// Each allocation of each call fails once. No lock stays held, nothing is left behind, and the next
-// call works.
+// Makes each allocation of each call fail once. No lock stays held, nothing is left on the server,
+// and the next call works.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -133,7 +133,7 @@ TEST_P(Exhaustion, ReleaseWithoutMemoryFreesTheLock) {
       std::thread([&] { hold.emplace(ours.lock("k", type).acquire(patience)); }).join();
       from();
       if (round == 0) {
-        hold.reset();  // says nothing
+        hold.reset();  // reports no error
       } else {
         fails_well([&] { static_cast<void>(hold->release()); });
       }

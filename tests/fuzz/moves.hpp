@@ -7,7 +7,7 @@
 
 namespace latchkey::fuzz {
 
-/// The bytes of the play; zeros behind its end.
+/// Reads the fuzzer's bytes; zeros after their end.
 class Moves {
  public:
   Moves(const std::uint8_t* data, std::size_t size)

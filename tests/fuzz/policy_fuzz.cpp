@@ -1,5 +1,4 @@
-// Any bytes as latchkey.yaml: read, with every mistake told at a place of the text and no secret in
-// what is told.
+// Reads any bytes as latchkey.yaml. Each error has a place in the text and contains no secret.
 //
 // Covers: src/policy
 #include <algorithm>

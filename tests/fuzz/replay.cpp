@@ -1,4 +1,4 @@
-// Feeds the files of a folder to a fuzzer's entry point, so that what was found once stays found.
+// Feeds the files of a folder to a fuzzer's entry point, as a regression test.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

@@ -25,9 +25,9 @@
 
 #include "fuzz/moves.hpp"
 #include "fuzz/session_servers.hpp"
+#include "redis/session/command_parser.hpp"
 #include "redis/session/session.hpp"
 #include "redis/session/session_moves.hpp"
-#include "redis/session/spoken.hpp"
 
 namespace {
 
@@ -161,17 +161,17 @@ class Play {
   void connect() {
     if (!session_.wants_connection(now_)) return;
     answers_.clear();
-    spoken_ = {};
+    parser_ = {};
     session_.connecting(now_);
     session_.connected();
   }
 
   void send(std::size_t most) {
     const std::string_view bytes = session_.to_send().substr(0, most);
-    spoken_.hear(bytes);
+    parser_.feed(bytes);
     session_.sent(bytes.size());
-    require(!spoken_.garbled());
-    for (auto& command : spoken_.all()) heard_.push_back(std::move(command));
+    require(!parser_.malformed());
+    for (auto& command : parser_.all()) heard_.push_back(std::move(command));
   }
 
   /// The reply to the oldest command without one.
@@ -241,7 +241,7 @@ class Play {
   void fail(Failure failure) {
     answers_.clear();
     heard_.clear();
-    spoken_ = {};
+    parser_ = {};
     session_.failed(std::move(failure), now_);
   }
 
@@ -283,7 +283,7 @@ class Play {
   Clock::time_point now_{1'000s};
   Ends sink_;
   std::deque<Asked> asked_;
-  testing::Spoken spoken_;
+  testing::CommandParser parser_;
   std::deque<testing::Command> heard_;
   std::string answers_;
   Session session_, other_;

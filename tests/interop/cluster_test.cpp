@@ -1,4 +1,4 @@
-// C++ and Java in one cluster: all that holds with a server holds there, and when slots move.
+// C++ and Java in one cluster, also while slots move.
 #include "interop/interop.hpp"
 
 #include <chrono>
@@ -15,16 +15,15 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::steady_clock;
 
-/// A slot with a key for each kind of locks, which moves.
+/// Moves a slot that has a key for each pair of lock types.
 ///
-/// Redisson 4.7.0 loses its sharded subscriptions then: reattachPubSub() asks for them again
-/// without a codec, which ends in a NullPointerException. Until the lease that it was told of has
-/// run out, such a waiter hears of nobody's release, and its client is not to be trusted with
-/// others.
+/// Redisson 4.7.0 loses its sharded subscriptions when a slot moves: reattachPubSub() subscribes
+/// again without a codec, which throws a NullPointerException. Such a waiter misses all releases
+/// until the lease that it knows of ends, so each test starts a new client afterwards.
 class MovingSlot : public Interop {
  protected:
   void TearDown() override {
-    if (java_waited_ && GetParam() != Where::cluster_off) place_.renew_java();
+    if (java_waited_ && GetParam() != DeploymentKind::cluster_off) deployment_.restart_java();
   }
 
   static std::string key_of(const Kind& kind) { return '{' + name() + '}' + kind.name; }
@@ -41,7 +40,7 @@ class MovingSlot : public Interop {
   void end_migration() { cluster_.end_migration(slot_, from_, to_); }
   void migrate() { begin_migration(), move_keys(), end_migration(); }
 
-  /// One side holds all keys, for so long at most, and the other waits for them.
+  /// The longest time for which one side holds the keys while the other waits for them.
   static constexpr auto lease = 10s;
   struct JavaWaits {
     std::vector<Hold> holds;
@@ -54,8 +53,7 @@ class MovingSlot : public Interop {
     for (const Kind& kind : kinds) {
       all.holds.push_back(locks_.lock(key_of(kind), kind.held).acquire(0ms, lease));
       all.lease_ends = steady_clock::now() + lease;
-      all.answers.push_back(
-          java_begins(kind.name, "try", kind.wanted, key_of(kind), "20000 30000"));
+      all.answers.push_back(start_java(kind.name, "try", kind.wanted, key_of(kind), "20000 30000"));
       await_listeners(key_of(kind), kind.wanted, 1);
     }
     return all;
@@ -64,18 +62,18 @@ class MovingSlot : public Interop {
     std::vector<std::future<Time>> all;
     for (const Kind& kind : kinds) {
       EXPECT_EQ(java(kind.name, "try", kind.held, key_of(kind), "0 30000"), "true");
-      all.push_back(cpp_begins(key_of(kind), kind.wanted));
+      all.push_back(start_cpp(key_of(kind), kind.wanted));
       await_listeners(key_of(kind), kind.wanted, 1);
     }
     return all;
   }
 
-  /// Does Java listen to all on the slot's new node, soon after it looks for moved slots?
+  /// Whether Java subscribes to all channels on the slot's new node within 3 s.
   bool java_listens_there() {
     RedisClient node = cluster_.node(to_).client();
     const auto end = steady_clock::now() + 3s;
     for (const Kind& kind : kinds) {
-      while (Place::listeners(node, key_of(kind), kind.wanted).all() == 0) {
+      while (Deployment::listeners(node, key_of(kind), kind.wanted).all() == 0) {
         if (steady_clock::now() >= end) return false;
         std::this_thread::sleep_for(10ms);
       }
@@ -83,32 +81,32 @@ class MovingSlot : public Interop {
     return true;
   }
 
-  /// Java's waiters get all.
+  /// Expects that Java acquires all keys, and releases them.
   void expect_served(JavaWaits& all) {
     for (std::size_t index = 0; index < kinds.size(); ++index) {
       EXPECT_EQ(all.answers[index].get(), "true") << kinds.at(index).name;
     }
-    EXPECT_LT(steady_clock::now(), all.lease_ends + 1s) << "they never wait for a later one";
+    EXPECT_LT(steady_clock::now(), all.lease_ends + 1s) << "waiters need no later lease to end";
     for (const Kind& kind : kinds) {
       EXPECT_EQ(java(kind.name, "unlock", kind.wanted, key_of(kind)), "true") << kind.name;
     }
   }
 
-  RedisCluster& cluster_ = Place::cluster();
+  RedisCluster& cluster_ = Deployment::cluster();
   std::size_t slot_ = 0, from_ = 0, to_ = 0;
   bool java_waited_ = false;
 };
 
 class Channels : public Interop {};
 
-TEST_P(Channels, AreOfTheSameKindForBothSides) {
+TEST_P(Channels, JavaAndCppSubscribeToTheSameKindOfChannel) {
   for (const std::string& key : keys()) {
     Hold hold = locks_.lock(key).acquire(0ms, 30s);
-    auto answer = java_begins("a", "try", LockType::REENTRANT, key, "20000 30000");
-    auto granted = cpp_begins(key, LockType::REENTRANT);
+    auto answer = start_java("a", "try", LockType::REENTRANT, key, "20000 30000");
+    auto granted = start_cpp(key, LockType::REENTRANT);
     await_listeners(key, LockType::REENTRANT, 2);
-    const Place::Listeners listeners = place_.listeners(key, LockType::REENTRANT);
-    const bool sharded = GetParam() != Where::cluster_off;  // AUTO: this server can
+    const Deployment::Listeners listeners = deployment_.listeners(key, LockType::REENTRANT);
+    const bool sharded = GetParam() != DeploymentKind::cluster_off;  // AUTO: this server can
     EXPECT_EQ(listeners.sharded, sharded ? 2U : 0U);
     EXPECT_EQ(listeners.plain, sharded ? 0U : 2U);
     EXPECT_TRUE(hold.release());
@@ -122,7 +120,7 @@ TEST_P(MovingSlot, AReleaseByCppWakesJavaAfterTheSlotHasMoved) {
   JavaWaits all = let_java_wait();
   migrate();
   const bool listens = java_listens_there();
-  EXPECT_TRUE(listens || GetParam() != Where::cluster_off);
+  EXPECT_TRUE(listens || GetParam() != DeploymentKind::cluster_off);
   for (Hold& hold : all.holds) EXPECT_TRUE(hold.extend(30s)) << hold.key();
   const auto released = steady_clock::now();
   for (Hold& hold : all.holds) EXPECT_TRUE(hold.release());
@@ -135,7 +133,7 @@ TEST_P(MovingSlot, AReleaseByCppWakesJavaAfterTheSlotHasMoved) {
   }
 }
 
-// Long enough after it, a C++ waiter that is not told would not ask by itself for a second.
+// 4 s after the move a C++ waiter polls only once a second, so only a notification wakes it sooner.
 TEST_P(MovingSlot, AReleaseByJavaWakesCppAfterTheSlotHasMoved) {
   for (const auto pause : {0s, 4s}) {
     const auto begun = steady_clock::now();
@@ -154,8 +152,8 @@ TEST_P(MovingSlot, AReleaseByJavaWakesCppAfterTheSlotHasMoved) {
   }
 }
 
-// Locks' scripts name several keys, which must all be there: they wait until the slot has arrived.
-TEST_P(MovingSlot, AReleaseByCppInTheMiddleOfAMoveLetsJavaIn) {
+// The scripts take several keys. During a migration they wait until all keys are on one node.
+TEST_P(MovingSlot, AReleaseByCppDuringAMigrationGrantsTheLockToJava) {
   JavaWaits all = let_java_wait();
   begin_migration();
   move_keys();
@@ -169,13 +167,13 @@ TEST_P(MovingSlot, AReleaseByCppInTheMiddleOfAMoveLetsJavaIn) {
   expect_served(all);
 }
 
-TEST_P(MovingSlot, AReleaseByJavaInTheMiddleOfAMoveWakesCpp) {
+TEST_P(MovingSlot, AReleaseByJavaDuringAMigrationWakesCpp) {
   std::vector<std::future<Time>> granted = let_cpp_wait();
   begin_migration();
   move_keys();
   std::vector<std::future<std::string>> released;
   for (const Kind& kind : kinds) {
-    released.push_back(java_begins(kind.name, "unlock", kind.held, key_of(kind)));
+    released.push_back(start_java(kind.name, "unlock", kind.held, key_of(kind)));
   }
   std::this_thread::sleep_for(300ms);
   end_migration();
@@ -188,14 +186,15 @@ TEST_P(MovingSlot, AReleaseByJavaInTheMiddleOfAMoveWakesCpp) {
   expect_woken("C++ by Java in the middle of a move", times);
 }
 
-const auto modes = ::testing::Values(Where::cluster_auto, Where::cluster_on, Where::cluster_off);
-const auto mode_of = [](const auto& each) { return word_of(each.param); };
+const auto modes = ::testing::Values(DeploymentKind::cluster_auto, DeploymentKind::cluster_on,
+                                     DeploymentKind::cluster_off);
+const auto mode_of = [](const auto& each) { return name_of(each.param); };
 INSTANTIATE_TEST_SUITE_P(Cluster, Interop, modes, mode_of);
 INSTANTIATE_TEST_SUITE_P(Cluster, Channels, modes, mode_of);
 INSTANTIATE_TEST_SUITE_P(Cluster, MovingSlot, modes, mode_of);
 INSTANTIATE_TEST_SUITE_P(Cluster, Exclusive, ::testing::Combine(modes, ::testing::ValuesIn(kinds)),
                          [](const auto& each) {
-                           return word_of(std::get<Where>(each.param)) + '_' +
+                           return name_of(std::get<DeploymentKind>(each.param)) + '_' +
                                   std::get<Kind>(each.param).name;
                          });
 

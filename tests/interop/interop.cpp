@@ -1,4 +1,4 @@
-// What tests of both sides share: how each side is asked, and how soon it is woken.
+// InteropTest: starts requests on both sides and measures wake-ups.
 #include "interop/interop.hpp"
 
 #include <algorithm>
@@ -23,30 +23,29 @@ std::string java_word(LockType type) {
 
 }  // namespace
 
-std::string word_of(Where where) {
-  switch (where) {
-    case Where::server: return "";
-    case Where::cluster_auto: return "AUTO";
-    case Where::cluster_on: return "ON";
-    case Where::cluster_off: return "OFF";
+std::string name_of(DeploymentKind kind) {
+  switch (kind) {
+    case DeploymentKind::server: return "";
+    case DeploymentKind::cluster_auto: return "AUTO";
+    case DeploymentKind::cluster_on: return "ON";
+    case DeploymentKind::cluster_off: return "OFF";
   }
   return "";
 }
 
-std::future<std::string> InteropTest::java_begins(const std::string& actor, const std::string& verb,
-                                                  LockType type, const std::string& key,
-                                                  const std::string& numbers) {
-  return place_.java().begin(actor, verb + ' ' + java_word(type) + ' ' + key + ' ' + numbers);
+std::future<std::string> InteropTest::start_java(const std::string& actor, const std::string& verb,
+                                                 LockType type, const std::string& key,
+                                                 const std::string& numbers) {
+  return deployment_.java().start(actor, verb + ' ' + java_word(type) + ' ' + key + ' ' + numbers);
 }
 
 std::string InteropTest::java(const std::string& actor, const std::string& verb, LockType type,
                               const std::string& key, const std::string& numbers) {
-  return place_.java().ask(actor, verb + ' ' + java_word(type) + ' ' + key + ' ' + numbers);
+  return deployment_.java().send(actor, verb + ' ' + java_word(type) + ' ' + key + ' ' + numbers);
 }
 
-std::future<InteropTest::Time> InteropTest::cpp_begins(const std::string& key,
-                                                       LockType type) const {
-  return std::async(std::launch::async, [locks = place_.connect(), key, type] {
+std::future<InteropTest::Time> InteropTest::start_cpp(const std::string& key, LockType type) const {
+  return std::async(std::launch::async, [locks = deployment_.connect(), key, type] {
     const Hold hold = locks.lock(key, type).acquire(20s, 30s);
     return std::chrono::steady_clock::now();
   });
@@ -59,7 +58,7 @@ std::string InteropTest::name() {
 }
 
 void InteropTest::await_listeners(const std::string& key, LockType type, std::size_t count) const {
-  EXPECT_TRUE(eventually([&] { return place_.listeners(key, type).all() == count; })) << key;
+  EXPECT_TRUE(eventually([&] { return deployment_.listeners(key, type).all() == count; })) << key;
   if (count > 0) std::this_thread::sleep_for(20ms);
 }
 
@@ -72,7 +71,7 @@ void InteropTest::expect_woken(std::string_view who, std::vector<Duration> times
   std::printf("    %s: wake-up of %.*s: median %.1f ms, most %.1f ms\n", name().c_str(),
               static_cast<int>(who.size()), who.data(), ms(median), ms(times.back()));
   EXPECT_LT(times.back(), 1s) << who;
-  EXPECT_LT(median, 500ms) << who << ": who is not told asks again after 0.8 s";
+  EXPECT_LT(median, 500ms) << who << ": without a notification it tries again after 0.8 s";
 }
 
 }  // namespace latchkey::tests

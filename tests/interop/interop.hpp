@@ -1,4 +1,4 @@
-// What tests of both sides share: C++ and Java at one place, and who waits there for whom.
+// Fixtures of the tests that run C++ and Java on the same servers.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,12 +14,12 @@
 
 #include <latchkey/locks.hpp>
 
-#include "interop/place.hpp"
+#include "interop/deployment.hpp"
 #include "support/recorder.hpp"
 
 namespace latchkey::tests {
 
-/// Two locks of one key that keep each other out.
+/// Two types of lock that exclude each other on one key.
 struct Kind {
   const char* name;
   LockType held, wanted;
@@ -38,44 +38,46 @@ class InteropTest : public ::testing::Test {
   using Time = std::chrono::steady_clock::time_point;
   using Duration = std::chrono::steady_clock::duration;
 
-  explicit InteropTest(Where where) : place_(Place::at(where)), locks_(place_.connect()) {}
+  explicit InteropTest(DeploymentKind kind)
+      : deployment_(Deployment::of(kind)), locks_(deployment_.connect()) {}
 
-  /// What Java answers to "VERB TYPE KEY [NUMBER...]", now or later.
+  /// Sends "VERB TYPE KEY [NUMBER...]" to Java and returns its answer, or the future of it.
   std::string java(const std::string& actor, const std::string& verb, LockType type,
                    const std::string& key, const std::string& numbers = "");
-  std::future<std::string> java_begins(const std::string& actor, const std::string& verb,
-                                       LockType type, const std::string& key,
-                                       const std::string& numbers = "");
+  std::future<std::string> start_java(const std::string& actor, const std::string& verb,
+                                      LockType type, const std::string& key,
+                                      const std::string& numbers = "");
 
-  /// Waits for a lock with Locks of its own, so that nobody but Redis tells of its release. When
-  /// was it granted? It is given back at once.
-  [[nodiscard]] std::future<Time> cpp_begins(const std::string& key, LockType type) const;
+  /// Acquires a lock in a thread with its own connection, so that only Redis can wake it, and
+  /// releases it at once. Returns when the lock was granted.
+  [[nodiscard]] std::future<Time> start_cpp(const std::string& key, LockType type) const;
 
-  /// This test's, fit for a key.
+  /// The test's name, as a part of a key.
   [[nodiscard]] static std::string name();
-  [[nodiscard]] std::vector<std::string> keys() const { return place_.keys(name()); }
+  [[nodiscard]] std::vector<std::string> keys() const { return deployment_.keys(name()); }
 
-  /// Until so many connections listen for a release, and have asked once more.
+  /// Waits until `count` connections are subscribed and have tried once more.
   void await_listeners(const std::string& key, LockType type, std::size_t count) const;
 
-  /// Prints the median, and checks: neither slept for a 30 s lease, nor does C++ ask by itself.
+  /// Prints the median and expects that a notification woke the waiter: it neither slept until the
+  /// lease of 30 s ended nor polled.
   static void expect_woken(std::string_view who, std::vector<Duration> times);
 
-  Place& place_;
+  Deployment& deployment_;
   Locks locks_;
 };
 
-/// At one place.
-class Interop : public InteropTest, public ::testing::WithParamInterface<Where> {
+/// Runs on one deployment.
+class Interop : public InteropTest, public ::testing::WithParamInterface<DeploymentKind> {
  protected:
   Interop() : InteropTest(GetParam()) {}
 };
 
-/// At one place, with one kind of locks.
+/// Runs on one deployment with one pair of lock types.
 class Exclusive : public InteropTest,
-                  public ::testing::WithParamInterface<std::tuple<Where, Kind>> {
+                  public ::testing::WithParamInterface<std::tuple<DeploymentKind, Kind>> {
  protected:
-  Exclusive() : InteropTest(std::get<Where>(GetParam())) {}
+  Exclusive() : InteropTest(std::get<DeploymentKind>(GetParam())) {}
 
   [[nodiscard]] Lock held(const std::string& key) const { return locks_.lock(key, held_); }
   [[nodiscard]] Lock wanted(const std::string& key) const { return locks_.lock(key, wanted_); }
@@ -84,7 +86,7 @@ class Exclusive : public InteropTest,
   const LockType wanted_ = std::get<Kind>(GetParam()).wanted;
 };
 
-/// In the names of tests: "", "AUTO", "ON", "OFF".
-std::string word_of(Where where);
+/// The mode in the names of tests: "", "AUTO", "ON" or "OFF".
+std::string name_of(DeploymentKind kind);
 
 }  // namespace latchkey::tests

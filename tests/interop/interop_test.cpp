@@ -17,7 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::steady_clock;
 
-TEST_P(Exclusive, EachKeepsTheOtherOut) {
+TEST_P(Exclusive, JavaAndCppExcludeEachOther) {
   for (const std::string& key : keys()) {
     {
       const Hold hold = held(key).acquire(0ms, 30s);
@@ -36,7 +36,7 @@ TEST_P(Exclusive, AReleaseWakesTheOtherSide) {
   for (int round = 0; round < 5; ++round) {
     for (const std::string& key : keys()) {
       ASSERT_EQ(java("a", "try", held_, key, "0 30000"), "true");
-      auto granted = cpp_begins(key, wanted_);
+      auto granted = start_cpp(key, wanted_);
       await_listeners(key, wanted_, 1);
       const auto released = steady_clock::now();
       EXPECT_EQ(java("a", "unlock", held_, key), "true");
@@ -44,7 +44,7 @@ TEST_P(Exclusive, AReleaseWakesTheOtherSide) {
       await_listeners(key, wanted_, 0);
 
       std::optional<Hold> hold = held(key).acquire(0ms, 30s);
-      auto answer = java_begins("b", "try", wanted_, key, "20000 30000");
+      auto answer = start_java("b", "try", wanted_, key, "20000 30000");
       await_listeners(key, wanted_, 1);
       const auto ours = steady_clock::now();
       hold.reset();
@@ -77,7 +77,7 @@ TEST_P(Exclusive, ReentriesAreCountedOnBothSides) {
   }
 }
 
-TEST_P(Exclusive, ALeaseThatRunsOutLetsTheOtherSideIn) {
+TEST_P(Exclusive, AnExpiredLeaseGrantsTheLockToTheOtherSide) {
   for (const std::string& key : keys()) {
     ASSERT_EQ(java("a", "try", held_, key, "0 300"), "true");
     EXPECT_TRUE(wanted(key).try_acquire(20s, 30s));
@@ -89,7 +89,7 @@ TEST_P(Exclusive, ALeaseThatRunsOutLetsTheOtherSideIn) {
   }
 }
 
-TEST_P(Exclusive, AForcedReleaseIsNoticed) {
+TEST_P(Exclusive, AForcedReleaseByTheOtherSideIsDetected) {
   std::vector<Hold> holds;
   for (const std::string& key : keys()) holds.push_back(held(key).acquire(0ms, 3s));
   for (const std::string& key : keys()) EXPECT_EQ(java("a", "force", held_, key), "true");
@@ -107,7 +107,7 @@ TEST_P(Exclusive, AForcedReleaseIsNoticed) {
 TEST_P(Interop, BothWatchdogsOutliveTheirPeriod) {
   std::vector<std::function<void()>> checks;
   for (const Kind& kind : kinds) {
-    for (const std::string& key : place_.keys(name() + ".java." + kind.name)) {
+    for (const std::string& key : deployment_.keys(name() + ".java." + kind.name)) {
       ASSERT_EQ(java("a", "lock", kind.held, key, "-1"), "true");
       checks.emplace_back([&, key] {
         EXPECT_FALSE(locks_.lock(key, kind.wanted).try_acquire()) << key;
@@ -117,7 +117,7 @@ TEST_P(Interop, BothWatchdogsOutliveTheirPeriod) {
   }
   std::vector<Hold> holds;
   for (const Kind& kind : kinds) {
-    for (const std::string& key : place_.keys(name() + ".cpp." + kind.name)) {
+    for (const std::string& key : deployment_.keys(name() + ".cpp." + kind.name)) {
       holds.push_back(locks_.lock(key, kind.held).acquire(5s));
       checks.emplace_back(
           [&, key] { EXPECT_EQ(java("a", "try", kind.wanted, key, "0 1000"), "false") << key; });
@@ -131,7 +131,7 @@ TEST_P(Interop, BothWatchdogsOutliveTheirPeriod) {
 TEST_P(Interop, AMixedFairQueueIsServedInOrder) {
   const std::vector<std::string> arrivals{"java1", "cpp1", "java2", "cpp2", "cpp3", "java3"};
   for (const std::string& key : keys()) {
-    RedisClient client = place_.master_of(key);
+    RedisClient client = deployment_.master_of(key);
     std::optional<Hold> first = locks_.lock(key, LockType::FAIR).acquire(0ms, 30s);
     std::mutex mutex;
     std::vector<std::string> order;
@@ -142,7 +142,7 @@ TEST_P(Interop, AMixedFairQueueIsServedInOrder) {
     std::vector<std::thread> waiters;
     long long length = 0;
     for (const std::string& who : arrivals) {
-      waiters.emplace_back([&, locks = place_.connect()] {
+      waiters.emplace_back([&, locks = deployment_.connect()] {
         if (who.starts_with("java")) {
           EXPECT_EQ(java(who, "try", LockType::FAIR, key, "30000 30000"), "true");
           served(who);
@@ -166,7 +166,7 @@ TEST_P(Interop, AMixedFairQueueIsServedInOrder) {
   }
 }
 
-TEST_P(Interop, ReadersOfBothLiveSideBySide) {
+TEST_P(Interop, JavaAndCppReadersHoldTogether) {
   for (const std::string& key : keys()) {
     Lock reading = locks_.lock(key, LockType::READ);
     Lock writing = locks_.with_owner(Owner::make()).lock(key, LockType::WRITE);
@@ -198,9 +198,9 @@ TEST_P(Interop, AWritersReleaseWakesAllReaders) {
       } else {
         ours = locks_.lock(key, LockType::WRITE).acquire(0ms, 30s);
       }
-      auto java1 = java_begins("a", "try", LockType::READ, key, "20000 30000");
-      auto java2 = java_begins("b", "try", LockType::READ, key, "20000 30000");
-      auto cpp1 = cpp_begins(key, LockType::READ), cpp2 = cpp_begins(key, LockType::READ);
+      auto java1 = start_java("a", "try", LockType::READ, key, "20000 30000");
+      auto java2 = start_java("b", "try", LockType::READ, key, "20000 30000");
+      auto cpp1 = start_cpp(key, LockType::READ), cpp2 = start_cpp(key, LockType::READ);
       await_listeners(key, LockType::READ, 3);  // Java's readers share a channel
       std::this_thread::sleep_for(200ms);
       const auto released = steady_clock::now();
@@ -221,7 +221,7 @@ TEST_P(Interop, AWritersReleaseWakesAllReaders) {
   expect_woken("all readers", times);
 }
 
-TEST_P(Interop, TokensRiseAcrossBoth) {
+TEST_P(Interop, FencingTokensIncreaseAcrossJavaAndCpp) {
   for (const std::string& key : keys()) {
     std::uint64_t last = 0;
     for (int round = 0; round < 5; ++round) {
@@ -238,10 +238,10 @@ TEST_P(Interop, TokensRiseAcrossBoth) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Server, Interop, ::testing::Values(Where::server),
+INSTANTIATE_TEST_SUITE_P(Server, Interop, ::testing::Values(DeploymentKind::server),
                          [](const auto&) { return std::string("server"); });
 INSTANTIATE_TEST_SUITE_P(Server, Exclusive,
-                         ::testing::Combine(::testing::Values(Where::server),
+                         ::testing::Combine(::testing::Values(DeploymentKind::server),
                                             ::testing::ValuesIn(kinds)),
                          [](const auto& each) {
                            return std::string(std::get<Kind>(each.param).name);

@@ -1,4 +1,4 @@
-// Redisson in a process of its own: pipes to it, and a thread that hands out its answers.
+// JavaPeer: writes commands to a pipe; a thread reads the answers from another.
 #include "interop/java_peer.hpp"
 
 #include <fcntl.h>
@@ -26,14 +26,14 @@ std::string environment(const char* name) {
 
 JavaPeer::JavaPeer(const std::string& uris, std::chrono::milliseconds watchdog,
                    const std::string& sharded) {
-  std::vector<std::string> words{"java",
-                                 "-cp",
-                                 environment("LATCHKEY_INTEROP_CLASSPATH"),
-                                 environment("LATCHKEY_INTEROP_PEER"),
-                                 uris,
-                                 std::to_string(watchdog.count())};
-  if (!sharded.empty()) words.push_back(sharded);
-  start(std::move(words));
+  std::vector<std::string> arguments{"java",
+                                     "-cp",
+                                     environment("LATCHKEY_INTEROP_CLASSPATH"),
+                                     environment("LATCHKEY_INTEROP_PEER"),
+                                     uris,
+                                     std::to_string(watchdog.count())};
+  if (!sharded.empty()) arguments.push_back(sharded);
+  spawn(std::move(arguments));
   reader_ = std::thread([this] { read_answers(); });
   if (ready_.get_future().wait_for(std::chrono::seconds(60)) != std::future_status::ready) {
     ::close(input_);
@@ -43,25 +43,25 @@ JavaPeer::JavaPeer(const std::string& uris, std::chrono::milliseconds watchdog,
 }
 
 JavaPeer::~JavaPeer() {
-  ::close(input_);  // the end of its input is its end
+  ::close(input_);  // the process ends at the end of its input
   reader_.join();
   ::close(output_);
   ::waitpid(id_, nullptr, 0);
 }
 
-void JavaPeer::start(std::vector<std::string> words) {
+void JavaPeer::spawn(std::vector<std::string> arguments) {
   std::array<int, 2> to{}, from{};
   if (::pipe2(to.data(), O_CLOEXEC) != 0 || ::pipe2(from.data(), O_CLOEXEC) != 0) {
     throw std::runtime_error("no pipe to the Java peer");
   }
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_adddup2(&actions, to[0], STDIN_FILENO);
   ::posix_spawn_file_actions_adddup2(&actions, from[1], STDOUT_FILENO);
-  const int failed = ::posix_spawnp(&id_, "java", &actions, nullptr, arguments.data(), environ);
+  const int failed = ::posix_spawnp(&id_, "java", &actions, nullptr, argv.data(), environ);
   ::posix_spawn_file_actions_destroy(&actions);
   ::close(to[0]);
   ::close(from[1]);
@@ -92,19 +92,19 @@ void JavaPeer::read_answers() {
   }
 }
 
-std::future<std::string> JavaPeer::begin(const std::string& actor, const std::string& what) {
+std::future<std::string> JavaPeer::start(const std::string& actor, const std::string& command) {
   const std::lock_guard lock(mutex_);
   const std::string tag = std::to_string(++last_tag_);
   std::future<std::string> answer = pending_[tag].get_future();
-  const std::string line = tag + " " + actor + " " + what + "\n";
+  const std::string line = tag + " " + actor + " " + command + "\n";
   if (::write(input_, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
     throw std::runtime_error("the Java peer is gone");
   }
   return answer;
 }
 
-std::string JavaPeer::ask(const std::string& actor, const std::string& what) {
-  std::future<std::string> answer = begin(actor, what);
+std::string JavaPeer::send(const std::string& actor, const std::string& command) {
+  std::future<std::string> answer = start(actor, command);
   if (answer.wait_for(std::chrono::seconds(60)) != std::future_status::ready) return "no answer";
   return answer.get();
 }

@@ -1,4 +1,4 @@
-// Redisson in a process of its own: see RedissonPeer.java.
+// Runs Redisson in its own process: see RedissonPeer.java.
 #pragma once
 
 #include <sys/types.h>
@@ -14,29 +14,29 @@
 
 namespace latchkey::tests {
 
-/// A Java process that does with Redisson's locks what it is told. Its actors are threads, each an
-/// owner of its own. Thread-safe; ended with this object.
+/// A Java process that executes commands on Redisson's locks. Each of its actors is a thread, and
+/// so an owner. Thread-safe. The destructor ends the process.
 class JavaPeer {
  public:
-  /// `uris`: a server's; or nodes' of a cluster, with commas between them, and then `sharded` is
-  /// Redisson's ShardedSubscriptionMode: AUTO, ON or OFF.
+  /// `uris` is the URI of one server, or those of a cluster's nodes, separated by commas. For a
+  /// cluster, `sharded` is Redisson's ShardedSubscriptionMode: AUTO, ON or OFF.
   ///
-  /// $LATCHKEY_INTEROP_CLASSPATH and $LATCHKEY_INTEROP_PEER say where Redisson and the program are.
-  /// Throws std::runtime_error where it does not get ready.
+  /// $LATCHKEY_INTEROP_CLASSPATH and $LATCHKEY_INTEROP_PEER are the paths of Redisson and of the
+  /// program. Throws std::runtime_error if the process does not become ready.
   JavaPeer(const std::string& uris, std::chrono::milliseconds watchdog,
            const std::string& sharded = "");
   JavaPeer(const JavaPeer&) = delete;
   JavaPeer& operator=(const JavaPeer&) = delete;
   ~JavaPeer();
 
-  /// Begins "VERB TYPE KEY [NUMBER...]" on that actor.
-  std::future<std::string> begin(const std::string& actor, const std::string& what);
-  /// The same, and its answer: "true", "false", a number, or "error ExceptionName". "no answer"
-  /// where none comes for 60 s.
-  std::string ask(const std::string& actor, const std::string& what);
+  /// Starts the command "VERB TYPE KEY [NUMBER...]" on that actor.
+  std::future<std::string> start(const std::string& actor, const std::string& command);
+  /// Starts the command and returns its answer: "true", "false", a number, or "error
+  /// ExceptionName"; "no answer" if none arrives within 60 s.
+  std::string send(const std::string& actor, const std::string& command);
 
  private:
-  void start(std::vector<std::string> words);
+  void spawn(std::vector<std::string> arguments);
   void read_answers();
 
   pid_t id_ = -1;

@@ -131,7 +131,7 @@ TEST(CoordinatorRegression, UnknownDowngradeIsAnsweredByTheReleaseAfterIt) {
     Caller& end_of_write = script.release(write);
     script.release(read);
     Outcome unknown = Script::of(Kind::unknown);
-    unknown.text = "why";
+    unknown.reason = "why";
     script.answer(Verb::downgrade, unknown);
     EXPECT_EQ(end_of_write.answer, Answer::pending);
     Outcome outcome = Script::of(release);
@@ -139,7 +139,7 @@ TEST(CoordinatorRegression, UnknownDowngradeIsAnsweredByTheReleaseAfterIt) {
     script.answer(Verb::leave, outcome);
     const bool sure = release == Kind::granted;
     EXPECT_EQ(end_of_write.answer, sure ? Answer::granted : Answer::unavailable);
-    EXPECT_EQ(end_of_write.text.view(), sure ? "" : "why");
+    EXPECT_EQ(end_of_write.reason.view(), sure ? "" : "why");
     if (!sure) script.pass(1s);
     if (!sure) script.answer(Verb::leave, Kind::granted);
     EXPECT_TRUE(script.idle());

@@ -71,11 +71,11 @@ TEST(CoordinatorWait, WaiterAfterAnUnansweredAttemptIsUnavailable) {
   script.pass(550ms);
   EXPECT_EQ(second.answer, Answer::unavailable) << "no reply said that the lock is busy";
   Outcome unknown = Script::of(Kind::unknown);
-  unknown.text = "connect: Connection refused";
+  unknown.reason = "connect: Connection refused";
   script.answer(unknown);
   Caller& third = script.acquire(REENTRANT, 0ms, 30s, Owner::make());
   EXPECT_EQ(third.answer, Answer::unavailable);
-  EXPECT_EQ(std::string(third.text.view()), "connect: Connection refused");
+  EXPECT_EQ(std::string(third.reason.view()), "connect: Connection refused");
 }
 
 TEST(CoordinatorWait, WaiterAfterAFreshAttemptIsBusy) {

@@ -86,7 +86,7 @@ double shortest_seconds(std::size_t readers) {
 
 // Eight times the readers take eight times as long. Looking at each hold for each reader would take
 // 64 times as long, looking at each hold for each waiter and event 512 times.
-TEST(ReadersOfOneKey, CostTimeInProportionToTheirNumber) {
+TEST(ReadersOfOneKey, TakeTimeProportionalToTheirNumber) {
   static_cast<void>(shortest_seconds(1'600));  // warms caches and pools
   const double few = shortest_seconds(200), many = shortest_seconds(1'600);
   RecordProperty("few_us", std::to_string(few * 1'000'000));

@@ -1,5 +1,5 @@
-// Processes whose masters are replaced and whose slots move, judged by memory that they share
-// outside of Redis.
+// Processes that lock while masters are replaced and slots move. A judge in shared memory, outside
+// of Redis, counts violations.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
-#include "soak/crowd.hpp"
 #include "soak/settings.hpp"
 #include "soak/shared.hpp"
+#include "soak/workload.hpp"
 #include "support/recorder.hpp"
 #include "support/redis_cluster.hpp"
 #include "support/sentinel_group.hpp"
@@ -29,8 +29,8 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr int processes = 4;
-/// Leases that end soon where a failover forgot a release.
-constexpr Size crowd_size{.threads = 4, .keys = 20, .lease = 5s, .disturbed = true};
+/// Short leases, because a failover may forget a release.
+constexpr Size workload_size{.threads = 4, .keys = 20, .lease = 5s, .disturbed = true};
 
 /// A wait outlasts a failover.
 Options options(int replicas) {
@@ -38,21 +38,21 @@ Options options(int replicas) {
       .watchdog = 3s, .command_timeout = 500ms, .unavailable_after = 60s, .min_replicas = replicas};
 }
 
-/// A crowd in each of several processes, while `disturb` does its worst, again and again.
+/// Runs a workload in each of several processes and calls `disturb` again and again.
 template <class Disturb>
 void run_under(const std::string& uri, int replicas, int least, Disturb&& disturb) {
   const Shared<Judge> judge;
-  const Shared<Tally> tally;
+  const Shared<Statistics> statistics;
   const Shared<std::atomic<bool>> over;
   const std::uint64_t seed = soak::seed();
   Children children;
   for (int number = 0; number < processes; ++number) {
     children.start([&, number] {
       const Locks locks = Locks::connect(uri, options(replicas));
-      const Places places{locks, locks};
-      Crowd crowd(&places, *judge, *tally, seed + 1'000'000 * static_cast<unsigned>(number),
-                  crowd_size);
-      while (!*over) crowd.run(500ms);
+      const LocksByType locks_by_type{locks, locks};
+      Workload workload(&locks_by_type, *judge, *statistics,
+                        seed + 1'000'000 * static_cast<unsigned>(number), workload_size);
+      while (!*over) workload.run(500ms);
       locks.close(5s);
     });
   }
@@ -65,13 +65,13 @@ void run_under(const std::string& uri, int replicas, int least, Disturb&& distur
   *over = true;
   EXPECT_TRUE(children.join());
   judge->settle();
-  print(*tally);
+  print(*statistics);
   std::printf("%d failovers, kills and migrations\n", times);
   EXPECT_EQ(judge->violations.overlaps, 0U);
   EXPECT_EQ(judge->violations.torn_reads, 0U);
   EXPECT_EQ(judge->violations.lost_updates, 0U);
   EXPECT_EQ(judge->violations.stale_tokens, 0U);
-  for (const auto& visits : tally->visits) EXPECT_GT(visits, 0U);
+  for (const auto& visits : statistics->visits) EXPECT_GT(visits, 0U);
 }
 
 // All replicas confirm each grant, so whichever is promoted has it.
@@ -106,7 +106,8 @@ TEST(DeploymentsSoak, ClusterFailoversLoseNoUpdate) {
   });
 }
 
-/// Who is inside of one lock; every order is sequential, so of two who meet one sees the other.
+/// Counts the threads inside one lock. Sequentially consistent, so of two that meet one sees the
+/// other.
 struct Inside {
   std::atomic<int> readers{0}, writers{0}, most_readers{0};
   std::atomic<bool> moving{false};
@@ -134,7 +135,7 @@ struct Inside {
   }
 };
 
-/// READs that last so long that some of them end while others go on, and a WRITE beside them.
+/// Holds READs so long that they overlap, and a WRITE from time to time.
 /// Leases are far longer: none may be lost.
 void read_and_write(const Locks& locks, Inside& inside, const std::string& key, unsigned seed,
                     const std::atomic<bool>& over) {
@@ -152,11 +153,11 @@ void read_and_write(const Locks& locks, Inside& inside, const std::string& key, 
       std::this_thread::sleep_for(std::chrono::milliseconds(random() % 60));
     }
   };
-  std::vector<std::thread> crowd;
+  std::vector<std::thread> threads;
   for (unsigned number = 0; number < 3; ++number) {
-    crowd.emplace_back(use, number == 0 ? LockType::WRITE : LockType::READ, seed + number);
+    threads.emplace_back(use, number == 0 ? LockType::WRITE : LockType::READ, seed + number);
   }
-  for (std::thread& thread : crowd) thread.join();
+  for (std::thread& thread : threads) thread.join();
 }
 
 TEST(DeploymentsSoak, SlotMigrationNeverAdmitsAWriterBesideAReader) {
@@ -238,7 +239,7 @@ void fail_over_and_count(const std::string& uri, FailOver&& fail_over) {
   }
   use();
   EXPECT_EQ(threads(), threads_before);
-  // A connection to a node that serves nobody any more ends a moment later, when somebody looks.
+  // A connection to a node that serves no key any more is closed by the next thread that polls.
   EXPECT_TRUE(tests::eventually([&] {
     use();
     return sockets() <= sockets_before;

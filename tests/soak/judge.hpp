@@ -11,7 +11,7 @@
 namespace latchkey::soak {
 
 /// The data that one key guards, and the counters by which visitors detect each other.
-struct alignas(64) Room {
+struct alignas(64) KeyState {
   // Guarded only by the key's lock, so that ThreadSanitizer reports a race.
   std::uint64_t last_token = 0;
   std::uint64_t plain_updates = 0;
@@ -35,44 +35,44 @@ struct Violations {
 /// can lie in memory that processes share.
 class Judge {
  public:
-  static constexpr std::size_t rooms = 100;
+  static constexpr std::size_t key_count = 100;
 
   /// An exclusive visit. `guarded`: also accesses what would be a data race without the lock.
   void visit_alone(std::size_t number, std::uint64_t token, bool guarded) {
-    Room& room = rooms_[number];
-    if (room.writers.fetch_add(1, relaxed) != 0 || room.readers.load(relaxed) != 0) {
+    KeyState& state = keys_[number];
+    if (state.writers.fetch_add(1, relaxed) != 0 || state.readers.load(relaxed) != 0) {
       ++violations.overlaps;
     }
-    const std::uint64_t seen = room.updates.load(relaxed);
+    const std::uint64_t seen = state.updates.load(relaxed);
     if (guarded) {
-      ++room.plain_updates;
-      if (token != 0 && token <= room.last_token) ++violations.stale_tokens;
-      if (token != 0) room.last_token = token;
+      ++state.plain_updates;
+      if (token != 0 && token <= state.last_token) ++violations.stale_tokens;
+      if (token != 0) state.last_token = token;
     }
-    dwell(room);
-    room.updates_made.fetch_add(1, relaxed);
-    room.updates.store(seen + 1, relaxed);
-    room.writers.fetch_sub(1, relaxed);
+    dwell(state);
+    state.updates_made.fetch_add(1, relaxed);
+    state.updates.store(seen + 1, relaxed);
+    state.writers.fetch_sub(1, relaxed);
   }
 
   void visit_shared(std::size_t number, bool guarded) {
-    Room& room = rooms_[number];
-    room.readers.fetch_add(1, relaxed);
-    if (room.writers.load(relaxed) != 0) ++violations.overlaps;
-    const std::uint64_t first = room.updates.load(relaxed);
-    if (guarded && first != room.plain_updates) ++violations.torn_reads;
-    dwell(room);
-    if (room.updates.load(relaxed) != first || room.updates_made.load(relaxed) != first) {
+    KeyState& state = keys_[number];
+    state.readers.fetch_add(1, relaxed);
+    if (state.writers.load(relaxed) != 0) ++violations.overlaps;
+    const std::uint64_t first = state.updates.load(relaxed);
+    if (guarded && first != state.plain_updates) ++violations.torn_reads;
+    dwell(state);
+    if (state.updates.load(relaxed) != first || state.updates_made.load(relaxed) != first) {
       ++violations.torn_reads;
     }
-    room.readers.fetch_sub(1, relaxed);
+    state.readers.fetch_sub(1, relaxed);
   }
 
   /// After all threads were joined.
   void settle() {
-    for (const Room& room : rooms_) {
-      const std::uint64_t made = room.updates_made.load();
-      violations.lost_updates += made - room.updates.load();
+    for (const KeyState& state : keys_) {
+      const std::uint64_t made = state.updates_made.load();
+      violations.lost_updates += made - state.updates.load();
     }
   }
 
@@ -82,11 +82,11 @@ class Judge {
   static constexpr auto relaxed = std::memory_order_relaxed;
 
   /// As long as a short body takes.
-  static void dwell(const Room& room) {
-    for (int step = 0; step < 20; ++step) static_cast<void>(room.writers.load(relaxed));
+  static void dwell(const KeyState& state) {
+    for (int step = 0; step < 20; ++step) static_cast<void>(state.writers.load(relaxed));
   }
 
-  std::array<Room, rooms> rooms_{};
+  std::array<KeyState, key_count> keys_{};
 };
 
 /// Each key has one type for the whole run: a fifth of the keys each.

@@ -11,9 +11,9 @@
 #include <thread>
 
 #include "memory/memory_backend.hpp"
-#include "soak/crowd.hpp"
 #include "soak/fair_trace.hpp"
 #include "soak/settings.hpp"
+#include "soak/workload.hpp"
 
 namespace latchkey::soak {
 namespace {
@@ -30,7 +30,7 @@ constexpr bool sanitized = false;
 constexpr bool sanitized = false;
 #endif
 
-/// Bytes on the heap, where the allocator is the system's.
+/// Bytes on the heap if the system's allocator is in use.
 std::size_t heap_in_use() { return sanitized ? 0 : ::mallinfo2().uordblks; }
 
 /// Waits for what was left to linger.
@@ -47,26 +47,26 @@ TEST(MemorySoak, ThreadsLoseNoUpdateAndLeaveNothing) {
       std::min(length / 3, std::chrono::milliseconds(10s));
   FairTrace trace;
   Judge judge;
-  Tally tally;
+  Statistics statistics;
   std::size_t heap_early = 0, heap_late = 0;
   {
     std::unique_ptr<Backend> made = detail::make_memory_backend("memory:soak", {});
     Backend& backend = *made;
-    const Places places{Locks{std::move(made)},
-                        Locks::connect("memory:soak", {.listener = &trace})};
-    Crowd crowd(&places, judge, tally, seed());
-    crowd.run(until_sample);
-    EXPECT_TRUE(empties(places.plain));
+    const LocksByType locks_by_type{Locks{std::move(made)},
+                                    Locks::connect("memory:soak", {.listener = &trace})};
+    Workload workload(&locks_by_type, judge, statistics, seed());
+    workload.run(until_sample);
+    EXPECT_TRUE(empties(locks_by_type.plain));
     std::this_thread::sleep_for(50ms);  // the notifier delivers the rest
     heap_early = heap_in_use();
-    crowd.run(length - until_sample);
-    EXPECT_TRUE(empties(places.plain));
+    workload.run(length - until_sample);
+    EXPECT_TRUE(empties(locks_by_type.plain));
     std::this_thread::sleep_for(50ms);
     heap_late = heap_in_use();
     EXPECT_EQ(detail::memory_records(backend), 0U);
   }
   judge.settle();
-  print(tally);
+  print(statistics);
   std::printf("FAIR trace: %llu grants, %llu after a wait, %llu events dropped\n",
               static_cast<unsigned long long>(trace.grants),
               static_cast<unsigned long long>(trace.waited),
@@ -77,7 +77,7 @@ TEST(MemorySoak, ThreadsLoseNoUpdateAndLeaveNothing) {
   EXPECT_EQ(judge.violations.torn_reads, 0U);
   EXPECT_EQ(judge.violations.lost_updates, 0U);
   EXPECT_EQ(judge.violations.stale_tokens, 0U);
-  EXPECT_EQ(tally.lost, 0U);
+  EXPECT_EQ(statistics.lost, 0U);
   EXPECT_EQ(trace.disorder, 0U);
   EXPECT_GT(trace.grants, 0U);
   EXPECT_LE(heap_late, heap_early + 64 * 1'024);
@@ -86,14 +86,14 @@ TEST(MemorySoak, ThreadsLoseNoUpdateAndLeaveNothing) {
 // The control: without locks the same judge must detect violations.
 TEST(MemorySoak, JudgeDetectsOverlapsWithoutALock) {
   Judge judge;
-  Tally tally;
-  Crowd crowd(nullptr, judge, tally, seed());
+  Statistics statistics;
+  Workload workload(nullptr, judge, statistics, seed());
   const auto found = [&] {
     judge.settle();
     return judge.violations.overlaps > 0 && judge.violations.lost_updates > 0 &&
            judge.violations.torn_reads > 0;
   };
-  for (int round = 0; round < 100 && !found(); ++round) crowd.run(100ms);
+  for (int round = 0; round < 100 && !found(); ++round) workload.run(100ms);
   EXPECT_GT(judge.violations.overlaps, 0U);
   EXPECT_GT(judge.violations.lost_updates, 0U);
   EXPECT_GT(judge.violations.torn_reads, 0U);

@@ -1,4 +1,4 @@
-// Four processes on one Redis server. The judge lies in memory that they share.
+// Four processes on one Redis server. The judge is in memory that they share.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -6,10 +6,10 @@
 #include <string>
 #include <thread>
 
-#include "soak/crowd.hpp"
 #include "soak/fenced_register.hpp"
 #include "soak/settings.hpp"
 #include "soak/shared.hpp"
+#include "soak/workload.hpp"
 #include "support/redis_server.hpp"
 
 namespace latchkey::soak {
@@ -19,22 +19,22 @@ using tests::RedisClient;
 using tests::RedisServer;
 
 constexpr int processes = 4;
-constexpr Size crowd_size{8, 20};
+constexpr Size workload_size{8, 20};
 
-/// Runs a crowd in each process. Null `uri`: without locks.
-bool run_processes(const std::string* uri, Judge& judge, Tally& tally, std::uint64_t seed,
+/// Runs a workload in each process. Null `uri`: without locks.
+bool run_processes(const std::string* uri, Judge& judge, Statistics& statistics, std::uint64_t seed,
                    std::chrono::milliseconds length) {
   Children children;
   for (int number = 0; number < processes; ++number) {
     children.start([&, number] {
       const auto own_seed = seed + 1'000'000 * static_cast<std::uint64_t>(number);
       if (uri == nullptr) {
-        Crowd(nullptr, judge, tally, own_seed, crowd_size).run(length);
+        Workload(nullptr, judge, statistics, own_seed, workload_size).run(length);
         return;
       }
       const Locks locks = Locks::connect(*uri);
-      const Places places{locks, locks};
-      Crowd(&places, judge, tally, own_seed, crowd_size).run(length);
+      const LocksByType locks_by_type{locks, locks};
+      Workload(&locks_by_type, judge, statistics, own_seed, workload_size).run(length);
       locks.close(1s);
     });
   }
@@ -45,17 +45,17 @@ TEST(RedisSoak, FourProcessesLoseNoUpdateAndLeaveNothing) {
   RedisServer server;
   const std::string uri = server.tcp_uri();
   const Shared<Judge> judge;
-  const Shared<Tally> tally;
-  ASSERT_TRUE(run_processes(&uri, *judge, *tally, seed(), length_of_soak()));
+  const Shared<Statistics> statistics;
+  ASSERT_TRUE(run_processes(&uri, *judge, *statistics, seed(), length_of_soak()));
   judge->settle();
-  print(*tally);
+  print(*statistics);
 
   EXPECT_EQ(judge->violations.overlaps, 0U);
   EXPECT_EQ(judge->violations.torn_reads, 0U);
   EXPECT_EQ(judge->violations.lost_updates, 0U);
   EXPECT_EQ(judge->violations.stale_tokens, 0U);
-  EXPECT_EQ(tally->lost, 0U);
-  for (const auto& visits : tally->visits) EXPECT_GT(visits, 0U);
+  EXPECT_EQ(statistics->lost, 0U);
+  for (const auto& visits : statistics->visits) EXPECT_GT(visits, 0U);
 
   RedisClient client = server.client();
   for (const std::string& key : client({"KEYS", "*"}).list()) {
@@ -66,13 +66,13 @@ TEST(RedisSoak, FourProcessesLoseNoUpdateAndLeaveNothing) {
 
 TEST(RedisSoak, JudgeDetectsOverlapsWithoutALock) {
   const Shared<Judge> judge;
-  const Shared<Tally> tally;
+  const Shared<Statistics> statistics;
   const auto found = [&] {
     judge->settle();
     return judge->violations.overlaps > 0 && judge->violations.lost_updates > 0;
   };
   for (int round = 0; round < 50 && !found(); ++round) {
-    ASSERT_TRUE(run_processes(nullptr, *judge, *tally, seed(), 100ms));
+    ASSERT_TRUE(run_processes(nullptr, *judge, *statistics, seed(), 100ms));
   }
   EXPECT_GT(judge->violations.overlaps, 0U);
   EXPECT_GT(judge->violations.lost_updates, 0U);

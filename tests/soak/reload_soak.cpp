@@ -1,8 +1,7 @@
 // Policies reloaded under load: at least 10 000 times in 60 s.
 //
-// Every version of the file says one number three times, as a wait, a lease and a hold_for, for two
-// methods. What a call sees of them must be of one version, and versions only rise: for one thread
-// from call to call and from method to method.
+// Each version of the file sets the wait, the lease and the hold_for of two methods to one number.
+// A call must see values of one version, and the versions that a thread sees must never decrease.
 #include <gtest/gtest.h>
 
 #include <atomic>

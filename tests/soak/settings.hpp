@@ -1,5 +1,5 @@
 // The settings of the soak tests, from the environment: LATCHKEY_SOAK is the length ("500ms", "5s",
-// "60s"), LATCHKEY_SEED decides the order of visits.
+// "60s"), and LATCHKEY_SEED seeds the random order of visits.
 #pragma once
 
 #include <chrono>

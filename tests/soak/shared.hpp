@@ -25,10 +25,10 @@ template <class T>
 class Shared {
  public:
   Shared() {
-    void* const place =
+    void* const mapping =
         ::mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (place == MAP_FAILED) throw std::bad_alloc();
-    object_ = new (place) T;
+    if (mapping == MAP_FAILED) throw std::bad_alloc();
+    object_ = new (mapping) T;
   }
   Shared(const Shared&) = delete;
   Shared& operator=(const Shared&) = delete;

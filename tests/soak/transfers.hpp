@@ -38,9 +38,9 @@ struct Vault {
 /// Threads that move money between two to five accounts each time, until the end.
 class Clerks {
  public:
-  /// The number of an account selects the one of `places` that has its lock.
-  Clerks(std::vector<Locks> places, Vault& vault, std::uint64_t seed)
-      : places_(std::move(places)), vault_(vault), seed_(seed) {}
+  /// The number of an account selects the one of `locks` that has its lock.
+  Clerks(std::vector<Locks> locks, Vault& vault, std::uint64_t seed)
+      : locks_(std::move(locks)), vault_(vault), seed_(seed) {}
 
   void run(int threads, std::chrono::milliseconds length) {
     const auto end = std::chrono::steady_clock::now() + length;
@@ -70,14 +70,14 @@ class Clerks {
     std::vector<Lock> locks;
     locks.reserve(count);
     for (const std::size_t account : chosen) {
-      locks.push_back(places_[account % places_.size()].lock("account:" + std::to_string(account),
-                                                             LockType::WRITE));
+      locks.push_back(locks_[account % locks_.size()].lock("account:" + std::to_string(account),
+                                                           LockType::WRITE));
     }
     try {
       // Without a bound: only FAIR distributes a key between processes, and a process whose own
       // threads queue for it may keep it for long.
       Hold hold =
-          places_.front().all_of(std::move(locks)).acquire(forever, std::chrono::seconds(30));
+          locks_.front().all_of(std::move(locks)).acquire(forever, std::chrono::seconds(30));
       move_between(chosen);
       if (!hold.release()) ++vault_.lost;
     } catch (const BackendUnavailable&) {
@@ -103,7 +103,7 @@ class Clerks {
     ++vault_.transfers;
   }
 
-  std::vector<Locks> places_;
+  std::vector<Locks> locks_;
   Vault& vault_;
   const std::uint64_t seed_;
 };

@@ -1,4 +1,4 @@
-// Transfers between 50 accounts, 2 to 5 at once: the sum stays, nothing deadlocks, no key is left.
+// Transfers between 2 to 5 of 50 accounts: the sum is constant, nothing deadlocks, no key is left.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -42,13 +42,13 @@ void run_processes(const std::vector<std::string>& uris, Vault& vault,
                    std::chrono::milliseconds length, Children& children) {
   for (int number = 0; number < processes; ++number) {
     children.start([&uris, &vault, length, number] {
-      std::vector<Locks> places;
+      std::vector<Locks> locks;
       for (const std::string& uri : uris) {
-        places.push_back(Locks::connect(uri, {.command_timeout = 500ms}));
+        locks.push_back(Locks::connect(uri, {.command_timeout = 500ms}));
       }
-      Clerks(places, vault, seed() + 1'000 * static_cast<std::uint64_t>(number))
+      Clerks(locks, vault, seed() + 1'000 * static_cast<std::uint64_t>(number))
           .run(threads, length);
-      for (const Locks& each : places) each.close(10s);
+      for (const Locks& each : locks) each.close(10s);
     });
   }
 }
@@ -61,7 +61,7 @@ TEST(Transfers, InMemoryKeepTheTotal) {
   EXPECT_TRUE(locks.list().empty());
 }
 
-TEST(Transfers, OfFourProcessesOnRedisKeepTheTotal) {
+TEST(Transfers, BetweenFourProcessesOnRedisKeepTheTotal) {
   RedisServer server;
   const Shared<Vault> vault;
   Children children;

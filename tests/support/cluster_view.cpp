@@ -1,4 +1,4 @@
-// What one node of a cluster says about all of them.
+// ClusterView: parses CLUSTER NODES.
 #include "support/cluster_view.hpp"
 
 #include <algorithm>
@@ -8,12 +8,12 @@
 namespace latchkey::tests {
 namespace {
 
-/// "127.0.0.1:30001@40001,host"; nothing before the colon where the address is not known yet.
+/// "127.0.0.1:30001@40001,host". The address is empty while it is unknown.
 std::uint16_t port_in(const std::string& address) {
   return static_cast<std::uint16_t>(std::stoul(address.substr(address.find(':') + 1)));
 }
 
-/// "0-5460" or "7"; "[7->-id]" is a slot on its way, which is counted where it is owned.
+/// "0-5460" or "7". "[7->-id]" is a slot that migrates; it counts for its current owner.
 void add_slots(std::bitset<slot_count>& slots, const std::string& range) {
   if (range.starts_with('[')) return;
   const std::size_t dash = range.find('-');

@@ -14,9 +14,9 @@
 namespace latchkey::tests {
 
 /// The faults, which the test sets. Outlives the backend.
-struct Weather {
+struct Faults {
   std::atomic<bool> silent{false};         ///< every outcome is unknown
-  std::atomic<bool> refusing{false};       ///< the store says no
+  std::atomic<bool> refusing{false};       ///< every request is refused
   std::atomic<bool> releases_hang{false};  ///< for as long as this is true
   std::atomic<int> hanging{0};
   std::atomic<int> renewals{0};
@@ -25,29 +25,29 @@ struct Weather {
 /// REENTRANT locks without leases.
 class FailingBackend final : public SimpleBackend {
  public:
-  explicit FailingBackend(Weather& weather, Clock& clock = Clock::system())
-      : SimpleBackend(clock), weather_(weather) {}
+  explicit FailingBackend(Faults& faults, Clock& clock = Clock::system())
+      : SimpleBackend(clock), faults_(faults) {}
   [[nodiscard]] std::string describe() const override { return "failing"; }
 
  protected:
   Outcome acquire(const Request& request) override {
-    look();
+    throw_if_faulty();
     const std::lock_guard lock(mutex_);
     const auto [place, fresh] = holders_.try_emplace(std::string(request.key), request.id);
     return fresh || place->second == request.id ? granted() : busy({}, place->second.text());
   }
   Outcome renew(const Request& request) override {
-    ++weather_.renewals;
-    look();
+    ++faults_.renewals;
+    throw_if_faulty();
     const std::lock_guard lock(mutex_);
     const auto place = holders_.find(std::string(request.key));
     return granted_if(place != holders_.end() && place->second == request.id);
   }
   Outcome release(const Request& request) override {
-    ++weather_.hanging;
-    while (weather_.releases_hang) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    --weather_.hanging;
-    look();
+    ++faults_.hanging;
+    while (faults_.releases_hang) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    --faults_.hanging;
+    throw_if_faulty();
     const std::lock_guard lock(mutex_);
     const auto place = holders_.find(std::string(request.key));
     if (place == holders_.end() || place->second != request.id) return gone();
@@ -56,12 +56,12 @@ class FailingBackend final : public SimpleBackend {
   }
 
  private:
-  void look() const {
-    if (weather_.silent) throw std::runtime_error("the line is dead");
-    if (weather_.refusing) throw Refused("not allowed");
+  void throw_if_faulty() const {
+    if (faults_.silent) throw std::runtime_error("the line is dead");
+    if (faults_.refusing) throw Refused("not allowed");
   }
 
-  Weather& weather_;
+  Faults& faults_;
   std::mutex mutex_;
   std::map<std::string, HoldId, std::less<>> holders_;
 };

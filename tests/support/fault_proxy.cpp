@@ -109,48 +109,48 @@ void FaultProxy::carry_out(std::function<void()> command) {
   }
 }
 
-void FaultProxy::for_all(Way way, const std::function<void(ProxyStream&)>& change) {
+void FaultProxy::for_all(Direction direction, const std::function<void(ProxyStream&)>& change) {
   for (const auto& connection : connections_) {
-    change(way == Way::to_server ? connection->to_server : connection->to_client);
+    change(direction == Direction::to_server ? connection->to_server : connection->to_client);
   }
 }
 
-void FaultProxy::hold(Way way) {
-  carry_out([&] { for_all(way, [](ProxyStream& stream) { stream.rules.holding = true; }); });
+void FaultProxy::hold(Direction direction) {
+  carry_out([&] { for_all(direction, [](ProxyStream& stream) { stream.rules.holding = true; }); });
 }
 
-void FaultProxy::pass(Way way) {
+void FaultProxy::pass(Direction direction) {
   carry_out([&] {
-    rules_[static_cast<int>(way)] = {};
-    for_all(way, [](ProxyStream& stream) { stream.rules = {}; });
+    rules_[static_cast<int>(direction)] = {};
+    for_all(direction, [](ProxyStream& stream) { stream.rules = {}; });
   });
 }
 
-void FaultProxy::delay(Way way, std::chrono::milliseconds time) {
+void FaultProxy::delay(Direction direction, std::chrono::milliseconds time) {
   carry_out([&] {
-    rules_[static_cast<int>(way)].delay = time;
-    for_all(way, [&](ProxyStream& stream) { stream.rules.delay = time; });
+    rules_[static_cast<int>(direction)].delay = time;
+    for_all(direction, [&](ProxyStream& stream) { stream.rules.delay = time; });
   });
 }
 
-void FaultProxy::drop(Way way) {
+void FaultProxy::drop(Direction direction) {
   carry_out([&] {
-    rules_[static_cast<int>(way)].dropping = true;
-    for_all(way, [](ProxyStream& stream) { stream.rules.dropping = true; });
+    rules_[static_cast<int>(direction)].dropping = true;
+    for_all(direction, [](ProxyStream& stream) { stream.rules.dropping = true; });
   });
 }
 
-void FaultProxy::fragment(Way way, std::size_t size) {
+void FaultProxy::fragment(Direction direction, std::size_t size) {
   carry_out([&] {
-    rules_[static_cast<int>(way)].fragment = size;
-    for_all(way, [&](ProxyStream& stream) { stream.rules.fragment = size; });
+    rules_[static_cast<int>(direction)].fragment = size;
+    for_all(direction, [&](ProxyStream& stream) { stream.rules.fragment = size; });
   });
 }
 
-void FaultProxy::freeze(Way way) {
+void FaultProxy::freeze(Direction direction) {
   carry_out([&] {
-    rules_[static_cast<int>(way)].frozen = true;
-    for_all(way, [](ProxyStream& stream) { stream.rules.frozen = true; });
+    rules_[static_cast<int>(direction)].frozen = true;
+    for_all(direction, [](ProxyStream& stream) { stream.rules.frozen = true; });
   });
 }
 
@@ -209,8 +209,8 @@ void FaultProxy::accept_one() {
   }
   prepare(connection->client);
   prepare(connection->server);
-  connection->to_server.rules = rules_[static_cast<int>(Way::to_server)];
-  connection->to_client.rules = rules_[static_cast<int>(Way::to_client)];
+  connection->to_server.rules = rules_[static_cast<int>(Direction::to_server)];
+  connection->to_client.rules = rules_[static_cast<int>(Direction::to_client)];
   connections_.push_back(std::move(connection));
   ++made_;
 }

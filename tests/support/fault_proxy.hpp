@@ -39,14 +39,14 @@ class FaultProxy {
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
   [[nodiscard]] std::string uri() const { return "redis://127.0.0.1:" + std::to_string(port_); }
 
-  enum class Way : std::uint8_t { to_server, to_client };
+  enum class Direction : std::uint8_t { to_server, to_client };
 
-  void hold(Way way);
-  void pass(Way way);
-  void delay(Way way, std::chrono::milliseconds time);
-  void drop(Way way);
-  void fragment(Way way, std::size_t size);
-  void freeze(Way way);
+  void hold(Direction direction);
+  void pass(Direction direction);
+  void delay(Direction direction, std::chrono::milliseconds time);
+  void drop(Direction direction);
+  void fragment(Direction direction, std::size_t size);
+  void freeze(Direction direction);
 
   /// Resets the connections to both sides and discards kept bytes.
   void cut();
@@ -72,7 +72,7 @@ class FaultProxy {
   void reset_client(Connection& connection);
   void close_both(Connection& connection, bool reset);
   void carry_out(std::function<void()> command);
-  void for_all(Way way, const std::function<void(ProxyStream&)>& change);
+  void for_all(Direction direction, const std::function<void(ProxyStream&)>& change);
 
   const std::uint16_t server_port_;
   std::uint16_t port_ = 0;

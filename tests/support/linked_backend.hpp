@@ -17,8 +17,8 @@ namespace latchkey::tests {
 /// Forwards to a FailingBackend. Notifies the sink of the last submit as the test demands.
 class LinkedBackend final : public Backend {
  public:
-  explicit LinkedBackend(Weather& weather, std::vector<Connection> connections)
-      : inner_(weather), connections_(std::move(connections)) {}
+  explicit LinkedBackend(Faults& faults, std::vector<Connection> connections)
+      : inner_(faults), connections_(std::move(connections)) {}
 
   [[nodiscard]] Capabilities capabilities() const noexcept override {
     return inner_.capabilities();
@@ -31,7 +31,7 @@ class LinkedBackend final : public Backend {
   }
   void drive(Parker& parker, Clock::time_point until) override { inner_.drive(parker, until); }
 
-  void tell(Notification::Kind kind, std::string_view server = {}, std::string_view why = {}) {
+  void notify(Notification::Kind kind, std::string_view server = {}, std::string_view why = {}) {
     sink_.load()->notified({.kind = kind, .key = {}, .id = {}, .server = server, .text = why});
   }
 

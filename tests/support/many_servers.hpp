@@ -1,4 +1,4 @@
-// Lock servers in the process that a test disconnects, freezes, delays and empties.
+// In-process lock servers that a test disconnects, freezes, delays and empties.
 #pragma once
 
 #include <array>
@@ -44,18 +44,18 @@ class Store {
 };
 
 /// The state of one client's connection to one server.
-enum class Way : std::uint8_t {
+enum class ConnectionState : std::uint8_t {
   open,
-  down,    ///< at once: no answer
-  frozen,  ///< requests run, and are answered, when the connection is open again
-  slow,    ///< each answer takes 5 ms
+  down,    ///< every request ends at once with an unknown outcome
+  frozen,  ///< requests wait until the connection is open again
+  slow,    ///< each reply takes 5 ms
 };
 
 /// A backend over a Store. The state of its connection may change at any time.
 class Server final : public Backend {
  public:
-  Server(Store& store, std::atomic<Way>& way, std::string name)
-      : store_(store), way_(way), name_(std::move(name)) {}
+  Server(Store& store, std::atomic<ConnectionState>& state, std::string name)
+      : store_(store), state_(state), name_(std::move(name)) {}
 
   [[nodiscard]] Capabilities capabilities() const noexcept override {
     Capabilities offered;
@@ -97,12 +97,13 @@ class Server final : public Backend {
       Outcome outcome;
       {
         const std::lock_guard lock(mutex_);
-        const Way way = way_;
-        if (waiting_.empty() || way == Way::frozen) return any;
-        if (way == Way::slow && Clock::system().now() < waiting_.front().slow_until) return any;
+        const ConnectionState state = state_;
+        if (waiting_.empty() || state == ConnectionState::frozen) return any;
+        if (state == ConnectionState::slow && Clock::system().now() < waiting_.front().slow_until)
+          return any;
         next = waiting_.front();
         waiting_.pop_front();
-        if (way == Way::down) {
+        if (state == ConnectionState::down) {
           outcome.reason = "connection refused";
         } else {
           outcome = store_.apply(*next.request);
@@ -114,7 +115,7 @@ class Server final : public Backend {
   }
 
   Store& store_;
-  std::atomic<Way>& way_;
+  std::atomic<ConnectionState>& state_;
   const std::string name_;
   std::mutex mutex_;
   std::deque<Waiting> waiting_;
@@ -122,24 +123,31 @@ class Server final : public Backend {
 
 /// The states of one client's connections to all servers.
 template <std::size_t Count>
-struct Ways {
-  std::array<std::atomic<Way>, Count> way{};
+class ConnectionStates {
+ public:
+  std::atomic<ConnectionState>& operator[](std::size_t server) { return states_[server]; }
 
-  void set(Way all) {
-    for (auto& one : way) one = all;
+  void set(ConnectionState state) {
+    for (auto& each : states_) each = state;
   }
-  /// Sets `how` for each server whose bit is set in the mask.
-  void set(unsigned mask, Way how) {
-    for (std::size_t at = 0; at < Count; ++at) way[at] = (mask >> at & 1U) != 0 ? how : Way::open;
+  /// Sets `state` for each server whose bit is set in the mask, and open for the others.
+  void set(unsigned mask, ConnectionState state) {
+    for (std::size_t at = 0; at < Count; ++at) {
+      states_[at] = (mask >> at & 1U) != 0 ? state : ConnectionState::open;
+    }
   }
-  [[nodiscard]] std::vector<std::unique_ptr<Backend>> to(std::array<Store, Count>& stores) {
+  /// One Server for each store. This object outlives them.
+  [[nodiscard]] std::vector<std::unique_ptr<Backend>> connect(std::array<Store, Count>& stores) {
     std::vector<std::unique_ptr<Backend>> servers;
     for (std::size_t at = 0; at < Count; ++at) {
       servers.push_back(
-          std::make_unique<Server>(stores[at], way[at], "server" + std::to_string(at + 1)));
+          std::make_unique<Server>(stores[at], states_[at], "server" + std::to_string(at + 1)));
     }
     return servers;
   }
+
+ private:
+  std::array<std::atomic<ConnectionState>, Count> states_{};
 };
 
 }  // namespace latchkey::tests

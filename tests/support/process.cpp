@@ -1,4 +1,4 @@
-// Programs that tests start.
+// Processes that tests start.
 #include "support/process.hpp"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// Programs that tests start.
+// Processes that tests start.
 #pragma once
 
 #include <sys/types.h>

@@ -1,4 +1,4 @@
-// The smallest client: a command, and its reply.
+// RedisClient: a minimal Redis client.
 #include "support/redis_client.hpp"
 
 #include <stdexcept>

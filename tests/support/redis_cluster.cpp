@@ -1,4 +1,4 @@
-// A Redis Cluster of a test's own: how it is made and grows, and what its nodes agree on.
+// RedisCluster: creation, growth, and waiting until its nodes agree.
 #include "support/redis_cluster.hpp"
 
 #include <algorithm>
@@ -57,7 +57,7 @@ void RedisCluster::introduce(std::size_t index, std::size_t to) {
   send(index, {"CLUSTER", "MEET", "127.0.0.1", std::to_string(node(to).port())});
 }
 
-// With epochs of their own, nodes have nothing to sort out when they meet.
+// Each node gets a different epoch, so that no two have to resolve a conflict when they meet.
 void RedisCluster::share_slots() {
   const std::size_t masters = options_.masters;
   for (std::size_t index = 0; index < nodes_.size(); ++index) {

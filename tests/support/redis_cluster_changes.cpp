@@ -1,4 +1,4 @@
-// A Redis Cluster of a test's own: how slots, masters and nodes change.
+// RedisCluster: changes of slots, masters and nodes.
 #include <algorithm>
 #include <functional>
 #include <future>
@@ -73,9 +73,9 @@ Election RedisCluster::await_successor(std::size_t master, std::size_t slot,
   return election;
 }
 
-// Masters vote only once in two node timeouts on who follows one master. And Redis 7.0 counts the
-// votes of a replica's last election for its next one, when that comes within 4 s: it would be a
-// master in its own eyes alone then, for some milliseconds.
+// Masters vote for a successor of one master only once in two node timeouts. Redis 7.0 also counts
+// the votes of a replica's last election for its next one within 4 s: the replica would then
+// consider itself a master for some milliseconds, against all other nodes.
 void RedisCluster::let_elections_age(std::size_t master, std::size_t replica) {
   const auto votes = 2 * options_.node_timeout;
   const auto candidacy = std::max<std::chrono::milliseconds>(2 * votes, std::chrono::seconds(4));
@@ -127,7 +127,7 @@ void RedisCluster::remove_node(std::size_t index) {
   wait_until_ready();
   give_slots_away(index);
   for (const std::size_t other : serving()) {
-    // With newer servers, one passes it on to the others, which say then that they know no such.
+    // Newer servers pass FORGET on, so the others may reply that they do not know the node.
     if (other != index) node(other).client()({"CLUSTER", "FORGET", id(index)});
   }
   nodes_.at(index).server.reset();

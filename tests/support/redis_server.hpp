@@ -23,7 +23,7 @@ struct RedisServerOptions {
   /// The server's password (requirepass), which it sends to its master (masterauth). client() logs
   /// in with it.
   std::string password{};
-  /// A node of a cluster. Its bus port is 10 000 above its own, where other nodes expect it.
+  /// A node of a cluster. Its bus port is its port plus 10 000, as other nodes expect.
   bool cluster = false;
   /// After the name of the file: "--sentinel".
   std::vector<std::string> arguments{};

@@ -31,8 +31,8 @@ class Replicated {
   /// The servers without the master, in the same order.
   [[nodiscard]] RedisServer& replica(std::size_t index);
 
-  /// Promotes replica(index) and tells all others that serve to follow it. Does not wait until they
-  /// do. What the replica had not received is lost.
+  /// Promotes replica(index) and makes all other running servers follow it. Does not wait until
+  /// they do. What the replica had not received is lost.
   void promote(std::size_t index);
   /// Starts killed servers and resumes stopped ones. All follow master() then, in sync.
   void restore();

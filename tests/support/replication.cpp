@@ -1,4 +1,4 @@
-// Who follows whom, as servers say it themselves.
+// Replication as the servers report it.
 #include "support/replication.hpp"
 
 #include <sstream>

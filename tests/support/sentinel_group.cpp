@@ -1,4 +1,4 @@
-// Sentinels, and the servers that they watch.
+// Sentinels and the servers that they monitor.
 #include "support/sentinel_group.hpp"
 
 #include <algorithm>

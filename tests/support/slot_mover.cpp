@@ -1,4 +1,4 @@
-// A hash slot's way from one node of a cluster to another.
+// SlotMover: migrates a hash slot from one node of a cluster to another.
 #include "support/slot_mover.hpp"
 
 #include <algorithm>
@@ -63,15 +63,15 @@ void SlotMover::migrate(const std::vector<std::string>& keys) {
   check(from_.client.send(command.bytes()));
 }
 
-// The new node first: were the old one to forget the slot before, nobody would own it for a moment.
+// Assigns the slot to the new node first, so that it always has an owner.
 void SlotMover::end(std::size_t slot) {
   check(to_({"CLUSTER", "SETSLOT", std::to_string(slot), "NODE", to_id_}));
   assign(from_, slot);
   for (Node& each : others_) assign(each, slot);
 }
 
-// Who has heard of it from another node may refuse: without slots one becomes a replica, and closes
-// connections on which it was about something else.
+// A node that already knows of the change may refuse: a master without slots becomes a replica and
+// closes its connections.
 void SlotMover::assign(Node& node, std::size_t slot) {
   const std::string number = std::to_string(slot);
   const Reply reply = node.client({"CLUSTER", "SETSLOT", number, "NODE", to_id_});

@@ -36,7 +36,7 @@ TEST(TidyRules, IncludesGoDownwards) {
   EXPECT_TRUE(includes_go_downwards(file("src/locks/a.cpp", up)).empty());
 }
 
-TEST(TidyRules, LayersOfOneLevelDoNotKnowEachOther) {
+TEST(TidyRules, LayersOfOneLevelDoNotIncludeEachOther) {
   EXPECT_EQ(
       includes_go_downwards(file("src/memory/a.cpp", "#include \"locks/event_context.hpp\"\n"))
           .size(),

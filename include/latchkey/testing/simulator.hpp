@@ -53,7 +53,7 @@ struct SimulationReport {
 /// late and out of order, connections break, processes freeze and crash, the server restarts and
 /// its clock jumps. A judge checks every grant and every reply without trusting either side. It
 /// detects two holders at once, a deadline later than the replies allow, a token that does not
-/// rise, an unnoticed loss, a call that never ends, and anything left behind.
+/// rise, an undetected loss, a call that never ends, and anything left in the store.
 ///
 /// The run uses the lock types that the store offers. The same seed gives the same run on every
 /// machine, as long as the store depends only on its requests and its clock. A seed that fails is

@@ -78,7 +78,7 @@ void Client::answered(Request& request, Outcome outcome) {
   if (!found) context_.world.fail("an outcome for several keys without a request");
 }
 
-// A frozen process learns of an outage when it goes on: the reconnection says so, too.
+// A process that was frozen learns of an outage when it thaws: the reconnection reports it, too.
 void Client::notified(const Notification& notification) {
   if (frozen_until_ > context_.world.now) return;
   context_.note("notified", {}, notification.id.number,

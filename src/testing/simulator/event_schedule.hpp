@@ -1,4 +1,4 @@
-// The events of a simulation that are yet to come.
+// The future events of a simulation.
 #pragma once
 
 #include <cstdint>

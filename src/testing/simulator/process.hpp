@@ -53,7 +53,7 @@ class Process {
           std::uint64_t seed, ProcessHost& host, std::uint64_t first_id = 1);
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
-  /// Frees what a run that ended at a violation left behind.
+  /// Frees the memory of a run that ended at a violation.
   ~Process();
 
   const std::uint32_t number;

@@ -58,7 +58,7 @@ Report Simulation::report() const {
   return report;
 }
 
-// A frozen process receives what happened meanwhile when it goes on, in the same order.
+// A process that thaws receives everything that happened meanwhile, in the same order.
 void Simulation::advance() {
   if (world_.schedule.empty()) return;
   const ScheduledEvent event = world_.schedule.take_first();

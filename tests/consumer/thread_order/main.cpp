@@ -1,4 +1,4 @@
-// Four threads change what locks guard: in every way to take a lock, or in none.
+// Four threads change guarded data: with every kind of lock call, or without any.
 //
 //   thread_order [unlocked]
 #include <latchkey/latchkey.hpp>

@@ -1,4 +1,4 @@
-// The cost of an uncontended lock: one EVALSHA each way, and no allocation.
+// The cost of an uncontended lock: one EVALSHA to acquire, one to release, and no allocation.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -78,7 +78,7 @@ TEST_P(RedisCommands, AWarmLockAllocatesNothing) {
     lock.lock();
     lock.unlock();
   };
-  // What remembers a call is taken anew only where the one before is still in use.
+  // Warms the caches up: a call record is allocated only while all earlier ones are in use.
   for (int round = 0; round < 200; ++round) pair();
   const std::size_t before = allocations();
   for (int round = 0; round < 1'000; ++round) pair();

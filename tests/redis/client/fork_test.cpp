@@ -1,4 +1,4 @@
-// After a fork the child has locks of its own, and the parent's connection still works.
+// After a fork the child uses its own connection, and the parent's connection still works.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -40,7 +40,7 @@ class RedisFork : public ::testing::TestWithParam<bool> {
   RedisClient client_ = server_.client();
 };
 
-TEST_P(RedisFork, AChildHasAConnectionOfItsOwnAndLeavesItsParentsAlone) {
+TEST_P(RedisFork, AChildHasItsOwnConnectionAndDoesNotTouchItsParents) {
   const Locks locks = Locks::connect(uri());
   std::optional<Hold> hold = locks.lock("k").acquire();
   const std::string before = connections();
@@ -56,7 +56,7 @@ TEST_P(RedisFork, AChildHasAConnectionOfItsOwnAndLeavesItsParentsAlone) {
   EXPECT_TRUE(hold->release());
 }
 
-TEST_P(RedisFork, WhileOtherThreadsAreInTheMiddleOfEverything) {
+TEST_P(RedisFork, AForkWhileOtherThreadsLockAndUnlockSucceeds) {
   const Locks locks = Locks::connect(uri());
   std::atomic<bool> over = false;
   std::atomic<int> failed = 0;

@@ -1,4 +1,4 @@
-// What a listener is told when a real server dies and comes back.
+// The events that a listener receives when a real server dies and comes back.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ class RedisOutage : public ::testing::Test {
   [[nodiscard]] Locks connect() {
     return Locks::connect(server_.tcp_uri(), {.command_timeout = 500ms, .listener = &recorder_});
   }
-  /// After all that was said of earlier ones.
+  /// Expects `count` outages so far, each reported once as lost and once as restored.
   void expect_outages(const Locks& locks, std::size_t count) {
     ASSERT_TRUE(recorder_.await(Kind::connection_restored, count));
     locks.lock("after").acquire(10s).release();
@@ -41,7 +41,7 @@ class RedisOutage : public ::testing::Test {
   RedisServer server_;
 };
 
-TEST_F(RedisOutage, AServerThatIsKilledAndStartedIsTwoEventsOfItsConnection) {
+TEST_F(RedisOutage, AKilledAndRestartedServerIsReportedLostAndRestored) {
   const Locks locks = connect();
   ASSERT_TRUE(recorder_.await(Kind::connected));
   EXPECT_EQ(recorder_.of(Kind::connected)[0].server, locks.describe());
@@ -61,7 +61,7 @@ TEST_F(RedisOutage, AServerThatIsKilledAndStartedIsTwoEventsOfItsConnection) {
   EXPECT_GE(recorder_.count(Kind::unavailable), 3U);
 }
 
-TEST_F(RedisOutage, AFrozenServerIsTwoEventsToo) {
+TEST_F(RedisOutage, AFrozenServerIsReportedLostAndRestored) {
   const Locks locks = connect();
   const Hold hold = locks.lock("watched").acquire();
   server_.stop();
@@ -72,7 +72,7 @@ TEST_F(RedisOutage, AFrozenServerIsTwoEventsToo) {
   expect_outages(locks, 1);
 }
 
-TEST_F(RedisOutage, AServerThatDiesWhileABodyRunsIsSaidByTheErrorOfTheCall) {
+TEST_F(RedisOutage, AServerThatDiesWhileABodyRunsMakesTheCallThrow) {
   const Locks locks = connect();
   int charged = 0;
   const auto charge = [&] {
@@ -98,7 +98,7 @@ TEST_F(RedisOutage, AServerThatDiesWhileABodyRunsIsSaidByTheErrorOfTheCall) {
   expect_outages(locks, 1);
 }
 
-TEST(RedisQuorumOutage, EachServerOfAQuorumIsToldByItsName) {
+TEST(RedisQuorumOutage, EventsNameTheServerOfTheQuorum) {
   std::array<std::unique_ptr<RedisServer>, 3> servers;
   std::string uri = "quorum:";
   for (auto& server : servers) {
@@ -120,7 +120,8 @@ TEST(RedisQuorumOutage, EachServerOfAQuorumIsToldByItsName) {
   EXPECT_EQ(events_of(Kind::connection_lost, *servers[2]), 1U) << "it was never there";
   const auto until = [&](Kind kind, const RedisServer& server, std::size_t count) {
     return eventually([&] {
-      static_cast<void>(locks.lock("k").try_acquire(100ms));  // who waits drives the servers
+      static_cast<void>(
+          locks.lock("k").try_acquire(100ms));  // a waiting call drives the connections
       return events_of(kind, server) >= count;
     });
   };

@@ -1,4 +1,4 @@
-// A server that refuses a SUBSCRIBE: nothing of it stays behind, and the next one works.
+// A server that refuses a SUBSCRIBE: no listener is left, and the next SUBSCRIBE works.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -42,7 +42,7 @@ class RedisRefusedSubscribe : public ::testing::Test {
   RedisClient client_ = server_.client();
 };
 
-TEST_F(RedisRefusedSubscribe, ByItsUsersChannelsLeavesNoListener) {
+TEST_F(RedisRefusedSubscribe, AForbiddenChannelLeavesNoListener) {
   if (server_.version() < 602) GTEST_SKIP() << "this server has no permissions for channels";
   give({"reset", "on", ">secret", "~*", "+@all", "&redisson_lock__channel:{k}",
         "&redisson_rwlock:{k}"});
@@ -67,7 +67,7 @@ TEST_F(RedisRefusedSubscribe, ByItsUsersChannelsLeavesNoListener) {
   EXPECT_TRUE(no_channel_is_left());
 }
 
-TEST_F(RedisRefusedSubscribe, TheNextWaiterIsWokenOnceItIsPermitted) {
+TEST_F(RedisRefusedSubscribe, TheNextWaiterIsWokenOnceTheChannelIsPermitted) {
   if (server_.version() < 602) GTEST_SKIP() << "this server has no permissions for channels";
   give({"reset", "on", ">secret", "~*", "+@all", "resetchannels"});
   const Locks theirs = Locks::connect(server_.tcp_uri());
@@ -88,7 +88,7 @@ TEST_F(RedisRefusedSubscribe, TheNextWaiterIsWokenOnceItIsPermitted) {
   EXPECT_TRUE(no_channel_is_left());
 }
 
-/// One who listens.
+/// Counts outcomes and keeps the last one.
 struct Listening final : Sink {
   void completed(Request& /*request*/, Outcome&& outcome) noexcept override {
     last = outcome.kind;
@@ -101,7 +101,7 @@ struct Listening final : Sink {
   int answers = 0, wakes = 0;
 };
 
-TEST_F(RedisRefusedSubscribe, ByABusyServerIsOverWithTheScript) {
+TEST_F(RedisRefusedSubscribe, ABusyServerRefusesOnlyUntilItsScriptEnds) {
   client_({"CONFIG", "SET", "lua-time-limit", "1"});
   Listening sink;
   const auto backend = detail::redis::make_redis_backend(server_.tcp_uri(), {});
@@ -116,7 +116,7 @@ TEST_F(RedisRefusedSubscribe, ByABusyServerIsOverWithTheScript) {
     while (sink.answers == before) backend->drive(Parker::mine(), Clock::never());
     return sink.last;
   };
-  // Also a channel that is left while the server is busy is left in the end.
+  // A channel that is unsubscribed while the server is busy is unsubscribed in the end, too.
   ASSERT_EQ(answer_to(Verb::subscribe), Outcome::Kind::granted);
   RedisClient script = server_.client();
   std::thread busy([&] { script({"EVAL", "while true do end", "0"}); });

@@ -1,4 +1,4 @@
-// A server that dies, freezes and comes back: every call ends, and afterwards locks work again.
+// A server that dies, freezes and comes back: every call ends, and locks work afterwards.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -48,7 +48,7 @@ struct Ends {
   }
 };
 
-TEST_F(RedisRestart, TenTimesDuringARunEveryCallEndsAndLocksWorkAgain) {
+TEST_F(RedisRestart, EveryCallEndsDuringTenRestartsAndLocksWorkAfterwards) {
   const Locks locks = connect();
   Ends ends;
   std::atomic<bool> over = false;
@@ -79,7 +79,7 @@ TEST_F(RedisRestart, TenTimesDuringARunEveryCallEndsAndLocksWorkAgain) {
   EXPECT_TRUE(locks.lock("after").try_acquire(1s).has_value());
 }
 
-TEST_F(RedisRestart, TheFirstAcquireAfterAReturnComesSoon) {
+TEST_F(RedisRestart, TheFirstAcquireAfterARestartIsGrantedSoon) {
   const Locks locks = connect();
   std::vector<std::chrono::nanoseconds> delays;
   for (int round = 0; round < 5; ++round) {
@@ -97,7 +97,7 @@ TEST_F(RedisRestart, TheFirstAcquireAfterAReturnComesSoon) {
   EXPECT_LT(*std::ranges::max_element(delays), 1s);
 }
 
-TEST_F(RedisRestart, WithNobodyThereAWaitEndsInTimeAsUnknown) {
+TEST_F(RedisRestart, AWaitForAServerThatIsDownEndsInTimeAsUnknown) {
   const Locks locks = connect();
   server_.kill();
   const auto began = std::chrono::steady_clock::now();
@@ -107,7 +107,7 @@ TEST_F(RedisRestart, WithNobodyThereAWaitEndsInTimeAsUnknown) {
   EXPECT_THROW(static_cast<void>(locks.lock("k").acquire()), BackendUnavailable) << "for ever";
 }
 
-TEST_F(RedisRestart, AFrozenServerEndsCallsInTimeAndServesThemWhenItThaws) {
+TEST_F(RedisRestart, CallsToAFrozenServerEndInTimeAndSucceedWhenItThaws) {
   const Locks locks = connect();
   ASSERT_TRUE(locks.lock("warm").try_acquire().has_value());
   server_.stop();
@@ -118,7 +118,7 @@ TEST_F(RedisRestart, AFrozenServerEndsCallsInTimeAndServesThemWhenItThaws) {
   EXPECT_TRUE(eventually([&] { return client({"DBSIZE"}).integer() == 0; })) << "no ghost stays";
 }
 
-TEST_F(RedisRestart, OneThatIsFrozenForLongIsFoundAgainToo) {
+TEST_F(RedisRestart, AServerFrozenForLongIsConnectedAgain) {
   const Locks locks = connect();
   ASSERT_TRUE(locks.lock("warm").try_acquire().has_value());
   server_.stop();

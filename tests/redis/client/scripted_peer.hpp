@@ -21,15 +21,16 @@
 #include <thread>
 #include <utility>
 
-#include "redis/session/spoken.hpp"
+#include "redis/session/command_parser.hpp"
 
 namespace latchkey::testing {
 
-/// Listens on a Unix socket of its own and serves one connection after the other: the handshake as
-/// Redis does, everything else with what `answer` says, sent as `send_as` says.
+/// Listens on its own Unix socket and serves one connection after the other. It replies to the
+/// handshake as Redis does, and to every other command with the result of `answer`. `send_as` sets
+/// how the bytes are split.
 class ScriptedPeer {
  public:
-  /// The answer to a command; nothing: the connection is closed instead.
+  /// Returns the reply to a command. An empty optional closes the connection instead.
   using Answer = std::function<std::optional<std::string>(const Command&)>;
   enum class SendAs : std::uint8_t { it_is, single_bytes, random_pieces };
 
@@ -136,15 +137,15 @@ class ScriptedPeer {
   }
 
   void serve(int connection) {
-    Spoken spoken;
+    CommandParser parser;
     char bytes[4096];
     while (readable(connection)) {
       const auto got = ::recv(connection, bytes, sizeof bytes, 0);
       if (got <= 0) return;
-      spoken.hear({bytes, static_cast<std::size_t>(got)});
+      parser.feed({bytes, static_cast<std::size_t>(got)});
       std::string answers;
       bool ends = false;
-      while (auto command = spoken.next()) {
+      while (auto command = parser.next()) {
         const auto answer = answer_(*command);
         ends = !answer;
         if (ends) break;

@@ -24,7 +24,7 @@ using tests::eventually;
 
 // The time in which the resolver waits for further answers after the first one is passed by hand,
 // so the answer is withdrawn within it on any machine.
-TEST(RedisSentinels, TheOnlyAnswerIsWithdrawn) {
+TEST(RedisSentinels, NoMasterIsKnownAfterTheOnlyAnswerIsWithdrawn) {
   std::atomic<bool> knows_master = true;
   ScriptedPeer forgetful(ScriptedPeer::OnPort{}, [&](const Command& command) {
     if (command[0] != "SENTINEL") return ScriptedPeer::proper(command);

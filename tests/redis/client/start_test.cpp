@@ -1,4 +1,4 @@
-// Locks::connect on servers that will not serve: one clear sentence each, and nothing left behind.
+// Locks::connect: an unusable server is refused with one clear sentence and leaves nothing open.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,10 +24,10 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using testing::ScriptedPeer;
 
-enum class Said : std::uint8_t { connected, refused, unavailable, makes_no_sense };
+enum class Result : std::uint8_t { connected, refused, unavailable, invalid };
 
 struct Start {
-  Said said = Said::connected;
+  Result result = Result::connected;
   std::string text;
 };
 
@@ -36,11 +36,11 @@ Start start(const std::string& uri, std::chrono::milliseconds timeout = 2s) {
     const Locks locks = Locks::connect(uri, {.command_timeout = timeout});
     return {};
   } catch (const BackendRefused& error) {
-    return {Said::refused, error.what()};
+    return {Result::refused, error.what()};
   } catch (const BackendUnavailable& error) {
-    return {Said::unavailable, error.what()};
+    return {Result::unavailable, error.what()};
   } catch (const std::invalid_argument& error) {
-    return {Said::makes_no_sense, error.what()};
+    return {Result::invalid, error.what()};
   }
 }
 
@@ -50,31 +50,31 @@ class RedisStart : public ::testing::Test {
   RedisClient client_ = server_.client();
 };
 
-TEST_F(RedisStart, PasswordAlone) {
+TEST_F(RedisStart, APasswordWithoutAUserLogsInAndAWrongOneIsRefused) {
   ASSERT_FALSE(client_({"CONFIG", "SET", "requirepass", "right%"}).is_error());
   const std::string at = "@127.0.0.1:" + std::to_string(server_.port());
   EXPECT_EQ(start("redis://:right%25" + at).text, "");
   const Start wrong = start("redis://:wrong%25" + at);
-  EXPECT_EQ(wrong.said, Said::refused);
+  EXPECT_EQ(wrong.result, Result::refused);
   EXPECT_THAT(wrong.text, AllOf(HasSubstr("user or password is wrong"),
                                 HasSubstr("redis://127.0.0.1:"), Not(HasSubstr("wrong%"))));
   const Start none = start(server_.tcp_uri());
-  EXPECT_EQ(none.said, Said::refused);
+  EXPECT_EQ(none.result, Result::refused);
   EXPECT_THAT(none.text, HasSubstr("asks for a password, and the URI has none"));
 }
 
-TEST_F(RedisStart, UserAndPassword) {
+TEST_F(RedisStart, AUserWithItsPasswordLogsInAndAWrongOneIsRefused) {
   ASSERT_FALSE(
       client_({"ACL", "SETUSER", "alice", "on", ">secret", "~*", server_.all_channels(), "+@all"})
           .is_error());
   const std::string at = "@127.0.0.1:" + std::to_string(server_.port());
   EXPECT_EQ(start("redis://alice:secret" + at).text, "");
   const Start wrong = start("redis://alice:other" + at);
-  EXPECT_EQ(wrong.said, Said::refused);
+  EXPECT_EQ(wrong.result, Result::refused);
   EXPECT_THAT(wrong.text, AllOf(Not(HasSubstr("alice")), Not(HasSubstr("other"))));
 }
 
-TEST_F(RedisStart, AUserWithoutPermissionIsToldWhatItLacksAndNotItsName) {
+TEST_F(RedisStart, AMissingPermissionIsNamedAndThePasswordIsNot) {
   ASSERT_FALSE(client_({"ACL", "SETUSER", "alice", "on", ">secret", "~*", server_.all_channels(),
                         "+@all", "-evalsha", "-eval"})
                    .is_error());
@@ -89,18 +89,18 @@ TEST_F(RedisStart, AUserWithoutPermissionIsToldWhatItLacksAndNotItsName) {
   EXPECT_EQ(client_({"DBSIZE"}).integer(), 0);
 }
 
-// What is granted could never be given back.
-TEST_F(RedisStart, AUserWithoutHdelIsRefusedByItsName) {
+// Without HDEL a granted lock could never be released.
+TEST_F(RedisStart, AUserWithoutHdelIsRefusedAndTheErrorNamesIt) {
   ASSERT_FALSE(client_({"ACL", "SETUSER", "alice", "on", ">secret", "~*", server_.all_channels(),
                         "+@all", "-hdel"})
                    .is_error());
   const Start refused =
       start("redis://alice:secret@127.0.0.1:" + std::to_string(server_.port()) + "/0");
-  EXPECT_EQ(refused.said, Said::refused);
+  EXPECT_EQ(refused.result, Result::refused);
   EXPECT_THAT(refused.text, AllOf(HasSubstr("+hdel"), Not(HasSubstr("secret"))));
 }
 
-TEST_F(RedisStart, AUserWithKeysOfItsOwnIsLetIn) {
+TEST_F(RedisStart, AUserRestrictedToItsOwnKeysIsAccepted) {
   ASSERT_FALSE(client_({"ACL", "SETUSER", "alice", "on", ">secret", "~order:*",
                         server_.all_channels(), "+@all"})
                    .is_error());
@@ -109,70 +109,70 @@ TEST_F(RedisStart, AUserWithKeysOfItsOwnIsLetIn) {
   EXPECT_TRUE(locks.lock("order:1").try_acquire());
 }
 
-TEST_F(RedisStart, ADatabaseThatIsThereAndOneThatIsNot) {
+TEST_F(RedisStart, AnExistingDatabaseIsUsedAndAMissingOneIsRefused) {
   const Locks locks = Locks::connect(server_.tcp_uri() + "/3");
   const auto hold = locks.lock("k").try_acquire();
   EXPECT_EQ(client_({"DBSIZE"}).integer(), 0);
   ASSERT_FALSE(client_({"SELECT", "3"}).is_error());
   EXPECT_EQ(client_({"DBSIZE"}).integer(), 1);
   const Start none = start(server_.tcp_uri() + "/99");
-  EXPECT_EQ(none.said, Said::refused);
+  EXPECT_EQ(none.result, Result::refused);
   EXPECT_THAT(none.text, HasSubstr("database 99"));
 }
 
-TEST_F(RedisStart, TheClientHasAName) {
+TEST_F(RedisStart, TheConnectionHasAClientName) {
   const Locks locks = Locks::connect(server_.unix_uri() + "?client_name=the-test");
   EXPECT_THAT(client_({"CLIENT", "LIST"}).text(), HasSubstr("name=the-test"));
 }
 
-TEST_F(RedisStart, TooManyClients) {
+TEST_F(RedisStart, AServerWithTooManyClientsIsUnavailable) {
   ASSERT_FALSE(client_({"CONFIG", "SET", "maxclients", "1"}).is_error());
   const Start refused = start(server_.tcp_uri());
-  EXPECT_EQ(refused.said, Said::unavailable);
+  EXPECT_EQ(refused.result, Result::unavailable);
   EXPECT_THAT(refused.text, HasSubstr("takes no more clients"));
 }
 
 TEST_F(RedisStart, AReplicaGrantsNoLocks) {
   ASSERT_FALSE(client_({"REPLICAOF", "127.0.0.1", "1"}).is_error());
   const Start refused = start(server_.tcp_uri());
-  EXPECT_EQ(refused.said, Said::unavailable);
+  EXPECT_EQ(refused.result, Result::unavailable);
   EXPECT_THAT(refused.text, HasSubstr("is a replica"));
 }
 
-TEST_F(RedisStart, NobodyListens) {
+TEST_F(RedisStart, AnAddressWithoutAServerIsUnavailable) {
   server_.kill();
   const Start tcp = start(server_.tcp_uri());
-  EXPECT_EQ(tcp.said, Said::unavailable);
+  EXPECT_EQ(tcp.result, Result::unavailable);
   EXPECT_THAT(tcp.text, HasSubstr("cannot be used now: connect: Connection refused"));
   const Start unix_socket = start(server_.unix_uri());
-  EXPECT_EQ(unix_socket.said, Said::unavailable);
+  EXPECT_EQ(unix_socket.result, Result::unavailable);
   EXPECT_THAT(start("redis+unix:///nowhere/socket").text, HasSubstr("No such file"));
 }
 
-TEST_F(RedisStart, AFrozenServerIsGivenUpInTime) {
+TEST_F(RedisStart, ConnectingToAFrozenServerEndsInTime) {
   server_.stop();
   const auto began = std::chrono::steady_clock::now();
   const Start none = start(server_.tcp_uri(), 200ms);
-  EXPECT_EQ(none.said, Said::unavailable);
+  EXPECT_EQ(none.result, Result::unavailable);
   EXPECT_THAT(none.text, HasSubstr("no answer within 200 ms"));
   EXPECT_LT(std::chrono::steady_clock::now() - began, 2s);
   server_.resume();
 }
 
-TEST_F(RedisStart, NoSecretIsInANameEither) {
+TEST_F(RedisStart, AUriWithoutCredentialsConnects) {
   const Locks locks = Locks::connect("redis://127.0.0.1:" + std::to_string(server_.port()));
   EXPECT_EQ(locks.lock("k").try_acquire().has_value(), true);
 }
 
-// A name that is looked up: localhost comes from a file, and what ends in .invalid never exists.
-TEST_F(RedisStart, NamesAreLookedUp) {
+// localhost is in the hosts file. A name that ends in .invalid never exists.
+TEST_F(RedisStart, HostNamesAreResolved) {
   EXPECT_EQ(start("redis://localhost:" + std::to_string(server_.port())).text, "");
   const Start none = start("redis://no-such-host.invalid:6379", 10s);
-  EXPECT_EQ(none.said, Said::unavailable);
+  EXPECT_EQ(none.result, Result::unavailable);
   EXPECT_THAT(none.text, HasSubstr("the host 'no-such-host.invalid' has no address"));
 }
 
-TEST_F(RedisStart, AServerThatMayEvictHeldLocksIsWarnedOf) {
+TEST_F(RedisStart, AServerThatMayEvictHeldLocksIsReportedByAWarning) {
   ASSERT_FALSE(client_({"CONFIG", "SET", "maxmemory", "100mb"}).is_error());
   ASSERT_FALSE(client_({"CONFIG", "SET", "maxmemory-policy", "volatile-lru"}).is_error());
   Recorder recorder;
@@ -190,33 +190,33 @@ TEST_F(RedisStart, AServerThatMayEvictHeldLocksIsWarnedOf) {
 struct Stranger {
   const char* name;
   const char* greeting;
-  Said said;
+  Result result;
   const char* sentence;
 };
 
 class RedisStrangers : public ::testing::TestWithParam<Stranger> {};
 
-TEST_P(RedisStrangers, HaveASentence) {
+TEST_P(RedisStrangers, OtherProtocolsAreRefusedWithASentence) {
   const ScriptedPeer peer(
       [&](const Command&) -> std::optional<std::string> { return GetParam().greeting; });
   const Start refused = start(peer.uri());
-  EXPECT_EQ(refused.said, GetParam().said);
+  EXPECT_EQ(refused.result, GetParam().result);
   EXPECT_THAT(refused.text, HasSubstr(GetParam().sentence));
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Start, RedisStrangers,
-    ::testing::Values(Stranger{"Http", "HTTP/1.1 400 Bad Request\r\n\r\n", Said::refused,
+    ::testing::Values(Stranger{"Http", "HTTP/1.1 400 Bad Request\r\n\r\n", Result::refused,
                                "what answers there is no Redis server"},
-                      Stranger{"Resp2Only", "-ERR unknown command `HELLO`\r\n", Said::refused,
+                      Stranger{"Resp2Only", "-ERR unknown command `HELLO`\r\n", Result::refused,
                                "speaks no RESP3, Redis >= 6 or Valkey does"},
-                      Stranger{"Memcached", "ERROR\r\n", Said::refused, "is no Redis server"}),
+                      Stranger{"Memcached", "ERROR\r\n", Result::refused, "is no Redis server"}),
     [](const auto& tested) { return tested.param.name; });
 
-TEST(RedisStrangersThatHangUp, HaveASentence) {
+TEST(RedisStrangersThatHangUp, PeersThatCloseTheConnectionAreRefusedWithASentence) {
   const ScriptedPeer peer([](const Command&) { return std::optional<std::string>(); });
   const Start refused = start(peer.uri());
-  EXPECT_EQ(refused.said, Said::unavailable);
+  EXPECT_EQ(refused.result, Result::unavailable);
   EXPECT_THAT(refused.text, HasSubstr("closed the connection before it had said anything"));
 }
 

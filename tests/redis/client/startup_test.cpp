@@ -1,4 +1,4 @@
-// Options::startup: Locks that are made while their server is down, and what they are told.
+// Options::startup: Locks that are made while their server is down, and the events they report.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ TEST_F(RedisStartup, ByDefaultTheServerMustAnswer) {
   EXPECT_THROW(static_cast<void>(Locks::connect(server_.tcp_uri())), BackendUnavailable);
 }
 
-TEST_F(RedisStartup, LocksMadeWhileTheServerIsDownSaySoOnceAndGrantWhenItIsBack) {
+TEST_F(RedisStartup, LocksMadeWhileTheServerIsDownWarnOnceAndGrantOnceItIsUp) {
   for (const std::string& uri :
        {server_.tcp_uri(), server_.unix_uri(),
         "redis+sentinel://127.0.0.1:" + std::to_string(server_.port()) + "/orders",
@@ -61,7 +61,7 @@ TEST_F(RedisStartup, LocksMadeWhileTheServerIsDownSaySoOnceAndGrantWhenItIsBack)
   EXPECT_TRUE(locks.lock("k", LockType::FAIR).try_acquire(10s).has_value());
 }
 
-TEST_F(RedisStartup, AServerThatWasNeverThereIsNotLostAndThenConnected) {
+TEST_F(RedisStartup, TheFirstConnectionIsReportedAsConnectedAndNotAsRestored) {
   const Locks locks = connect(server_.tcp_uri());
   EXPECT_THROW(static_cast<void>(locks.lock("k").try_acquire()), BackendUnavailable);
   server_.start();
@@ -72,14 +72,14 @@ TEST_F(RedisStartup, AServerThatWasNeverThereIsNotLostAndThenConnected) {
   EXPECT_EQ(recorder_.count(Event::Kind::connection_restored), 0U);
 }
 
-TEST_F(RedisStartup, AWaiterIsGrantedAsSoonAsTheServerIsThere) {
+TEST_F(RedisStartup, AWaiterIsGrantedAsSoonAsTheServerIsUp) {
   const Locks locks = connect(server_.tcp_uri());
   std::thread waiter([&] { EXPECT_TRUE(locks.lock("k").try_acquire(20s).has_value()); });
   server_.start();
   waiter.join();
 }
 
-TEST_F(RedisStartup, AServerThatComesBackAndCannotServeIsOneWarningAndRefusals) {
+TEST_F(RedisStartup, AServerThatComesUpUnusableIsOneWarningAndRefusesCalls) {
   const Locks locks = connect(server_.tcp_uri());
   ASSERT_TRUE(eventually([&] { return warnings() == 1; }));
   server_.start();
@@ -98,7 +98,7 @@ TEST_F(RedisStartup, AServerThatComesBackAndCannotServeIsOneWarningAndRefusals) 
               HasSubstr("it refuses, and so do its locks: the server asks for a password"));
 }
 
-TEST_F(RedisStartup, AServerThatAnswersAndCannotServeIsRefusedAtOnce) {
+TEST_F(RedisStartup, AnUnusableServerIsRefusedAtOnce) {
   server_.start();
   ASSERT_FALSE(server_.client()({"CONFIG", "SET", "requirepass", "secret"}).is_error());
   EXPECT_THROW(static_cast<void>(connect(server_.tcp_uri())), BackendRefused);
@@ -117,7 +117,7 @@ TEST_F(RedisStartup, AQuorumIsMadeWhileAllItsServersAreDown) {
   EXPECT_TRUE(locks.lock("k").try_acquire(20s).has_value());
 }
 
-TEST(RedisStartupCluster, ANodeOfAClusterIsRefusedWithTheUriToWrite) {
+TEST(RedisStartupCluster, ANodeOfAClusterIsRefusedAndTheErrorGivesTheRightUri) {
   const RedisServer node({.cluster = true});
   const std::string place = "127.0.0.1:" + std::to_string(node.port());
   try {

@@ -1,4 +1,4 @@
-// A server that speaks TLS, and who is believed to be it.
+// TLS: which certificates are accepted, on both sides.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,8 +33,7 @@ class RedisTls : public ::testing::Test {
   static std::string refusal_of(const std::string& uri) {
     try {
       const Locks locks = Locks::connect(uri);
-      // With TLS 1.3 a client that lacks a certificate hears of it when it reads for the first
-      // time.
+      // With TLS 1.3 a client without a certificate is refused when it reads for the first time.
       return "connected";
     } catch (const Thrown& error) {
       return error.what();
@@ -65,42 +64,42 @@ TEST_F(RedisTls, ACertificateMayBeForAnAddress) {
   EXPECT_TRUE(locks.lock("k").try_acquire().has_value());
 }
 
-TEST_F(RedisTls, AnAuthorityThatSignedNothingIsNotBelieved) {
+TEST_F(RedisTls, ACertificateOfAnotherAuthorityIsRejected) {
   const std::string said = refusal_of("rediss://localhost:" + std::to_string(server_.tls_port()) +
                                       "?cafile=" + server_.certificates().other_authority);
   EXPECT_THAT(said, HasSubstr("the certificate of the server 'localhost' is not to be trusted"));
 }
 
-TEST_F(RedisTls, TheSystemsAuthoritiesDoNotKnowIt) {
+TEST_F(RedisTls, ACertificateUnknownToTheSystemIsRejected) {
   const std::string said = refusal_of("rediss://localhost:" + std::to_string(server_.tls_port()));
   EXPECT_THAT(said, HasSubstr("is not to be trusted"));
 }
 
-TEST_F(RedisTls, ACertificateForAnotherNameIsNotBelieved) {
+TEST_F(RedisTls, ACertificateForAnotherNameIsRejected) {
   const std::string said = refusal_of(uri("localhost", "&servername=redis.example.org"));
   EXPECT_THAT(said, AllOf(HasSubstr("'redis.example.org' is not to be trusted"),
                           HasSubstr("hostname mismatch")));
 }
 
-TEST_F(RedisTls, ACertificateForAnotherAddressIsNotBelieved) {
+TEST_F(RedisTls, ACertificateForAnotherAddressIsRejected) {
   const std::string said = refusal_of(uri("localhost", "&servername=127.0.0.2"));
   EXPECT_THAT(said, HasSubstr("IP address mismatch"));
 }
 
-TEST_F(RedisTls, APlainPortIsSaidToBeNone) {
+TEST_F(RedisTls, TlsToAPlainPortIsReported) {
   const std::string said =
       refusal_of<BackendUnavailable>("rediss://localhost:" + std::to_string(server_.port()));
   EXPECT_THAT(said, HasSubstr("no TLS with this server: no answer within 2000 ms"));
 }
 
-TEST_F(RedisTls, ATlsPortThatIsSpokenToWithoutTls) {
+TEST_F(RedisTls, PlainTextToATlsPortIsReported) {
   const std::string said =
       refusal_of<LockError>("redis://localhost:" + std::to_string(server_.tls_port()));
   EXPECT_THAT(said, AllOf(HasSubstr("redis://localhost"), HasSubstr("edis")));
   EXPECT_NE(said, "connected");
 }
 
-TEST_F(RedisTls, FilesThatCannotBeUsedAreNamed) {
+TEST_F(RedisTls, UnusableFilesAreNamed) {
   const auto said = [&](const std::string& text) {
     return refusal_of<std::invalid_argument>(text);
   };
@@ -121,16 +120,16 @@ class RedisTlsBothWays : public RedisTls {
   }
 };
 
-TEST_F(RedisTlsBothWays, AClientThatShowsItsCertificateIsServed) {
+TEST_F(RedisTlsBothWays, AClientWithACertificateIsAccepted) {
   const Locks locks = Locks::connect(uri("localhost", with_client()));
   EXPECT_TRUE(locks.lock("k").try_acquire().has_value());
 }
 
-TEST_F(RedisTlsBothWays, AClientWithoutOneIsToldSo) {
+TEST_F(RedisTlsBothWays, AClientWithoutACertificateIsRefused) {
   EXPECT_THAT(refusal_of<LockError>(uri("localhost", "")), HasSubstr("certificate required"));
 }
 
-TEST_F(RedisTls, AServerThatComesBackIsFoundAgain) {
+TEST_F(RedisTls, ARestartedServerIsConnectedAgain) {
   const Locks locks = Locks::connect(uri("localhost", ""));
   ASSERT_TRUE(locks.lock("a").try_acquire().has_value());
   server_.kill();

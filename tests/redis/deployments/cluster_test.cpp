@@ -1,4 +1,4 @@
-// A cluster: keys are where their slots are, wherever that is just now.
+// Locks on a cluster: slots that move, masters that fail, nodes that join and leave.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -68,7 +68,7 @@ class RedisClusterTest : public ::testing::Test {
   };
 };
 
-TEST_F(RedisClusterTest, KeysAreWhereTheirSlotsAre) {
+TEST_F(RedisClusterTest, EachKeyIsOnTheNodeOfItsSlot) {
   const Locks locks = connect();
   for (int number = 0; number < 30; ++number) {
     const std::string key = "key:" + std::to_string(number);
@@ -93,7 +93,7 @@ TEST_F(RedisClusterTest, ListAndInspectAndForceReleaseSeeAllNodes) {
   EXPECT_FALSE(locks.inspect("listed:7").locked);
 }
 
-TEST_F(RedisClusterTest, WhatIsNoClusterIsNamed) {
+TEST_F(RedisClusterTest, AServerThatIsNotInAClusterIsNamed) {
   const RedisServer alone;
   EXPECT_THAT(refusal_of("redis+cluster://127.0.0.1:" + std::to_string(alone.port())),
               HasSubstr("no node of a cluster"));
@@ -121,7 +121,7 @@ TEST_F(RedisClusterTest, AWaiterIsWokenByEitherKindOfChannel) {
   }
 }
 
-TEST_F(RedisClusterTest, AHoldAndItsWaiterFollowASlotThatMoves) {
+TEST_F(RedisClusterTest, AHoldAndItsWaiterFollowAMigratedSlot) {
   for (const ShardedPubSub kind : kinds()) {
     if (kind == ShardedPubSub::AUTO && has_shards()) continue;  // as ON
     const Locks locks = connect({.sharded = kind});
@@ -150,7 +150,7 @@ TEST_F(RedisClusterTest, AHoldAndItsWaiterFollowASlotThatMoves) {
 
 // Where the lock's key is there and its queue is not, or none of a script's keys, the nodes say
 // TRYAGAIN until the slot has arrived.
-TEST_F(RedisClusterTest, InTheMiddleOfAMigrationLocksAreTakenAndGivenBack) {
+TEST_F(RedisClusterTest, LocksAreAcquiredAndReleasedDuringAMigration) {
   const Locks locks = connect();
   const std::string tag = "{midway}";
   const std::size_t slot = cluster().slot_of(tag), from = owner_of(tag), to = other_than(from);
@@ -169,7 +169,7 @@ TEST_F(RedisClusterTest, InTheMiddleOfAMigrationLocksAreTakenAndGivenBack) {
   fair.join();
 }
 
-TEST_F(RedisClusterTest, KeysOfOneSlotAreTakenInOneStep) {
+TEST_F(RedisClusterTest, KeysOfOneSlotAreAcquiredInOneStep) {
   const Locks locks = connect();
   Lock same = locks.all_of({locks.lock("{all}:1"), locks.lock("{all}:2"), locks.lock("{all}:3")});
   auto client = cluster().node(owner_of("{all}")).client();
@@ -181,8 +181,8 @@ TEST_F(RedisClusterTest, KeysOfOneSlotAreTakenInOneStep) {
   EXPECT_TRUE(apart.acquire(1s).release());
 }
 
-// A replica has no replicas to ask, and says where to go all the same.
-TEST_F(RedisClusterTest, AReplicaIsAsGoodABeginningAsAMaster) {
+// A replica has no replicas of its own, but it redirects to the masters.
+TEST_F(RedisClusterTest, AReplicasAddressIsEnoughToConnect) {
   const std::size_t replica = cluster().replicas_of(cluster().masters().front()).front();
   const Locks locks =
       Locks::connect("redis+cluster://127.0.0.1:" + std::to_string(cluster().node(replica).port()),
@@ -192,7 +192,7 @@ TEST_F(RedisClusterTest, AReplicaIsAsGoodABeginningAsAMaster) {
   }
 }
 
-TEST_F(RedisClusterTest, NewGrantsFlowSoonAfterAKilledMasterWasReplaced) {
+TEST_F(RedisClusterTest, LocksAreGrantedSoonAfterAKilledMasterWasReplaced) {
   const Locks locks = connect();
   const std::string key = "killed";
   ASSERT_TRUE(locks.lock(key).try_acquire(1s).has_value());
@@ -206,7 +206,7 @@ TEST_F(RedisClusterTest, NewGrantsFlowSoonAfterAKilledMasterWasReplaced) {
   cluster().restore(master);
 }
 
-TEST_F(RedisClusterTest, AFrozenMasterIsLeftWhenAnotherIsElected) {
+TEST_F(RedisClusterTest, AFrozenMasterIsAbandonedWhenAnotherIsElected) {
   const Locks locks = connect();
   const std::string key = "frozen";
   ASSERT_TRUE(locks.lock(key).try_acquire(1s).has_value());
@@ -215,21 +215,21 @@ TEST_F(RedisClusterTest, AFrozenMasterIsLeftWhenAnotherIsElected) {
   cluster().node(master).stop();
   std::atomic<bool> over = false;
   std::atomic<SteadyClock::duration> granted{};
-  std::thread asker([&] {
+  std::thread waiter([&] {
     const Hold hold = locks.lock(key).acquire(20s);
     granted = SteadyClock::now().time_since_epoch();
   });
   auto client = cluster().node(replica).client();
   EXPECT_TRUE(eventually([&] { return client({"ROLE"}).list().front() == "master"; }));
   const auto elected = SteadyClock::now();
-  asker.join();
+  waiter.join();
   EXPECT_LT(granted.load() - elected.time_since_epoch(), 2s);
   over = true;
   cluster().restore(master);
 }
 
-// By default no node serves anything while somebody's slots are not served.
-TEST(RedisClusterDown, IsWaitedOutWhileThereIsTime) {
+// By default no node serves any key while some slots have no node.
+TEST(RedisClusterDown, RequestsWaitUntilTheClusterIsUp) {
   RedisCluster cluster({.replicas = 0, .config = {"cluster-require-full-coverage yes"}});
   const Locks locks = Locks::connect(cluster.uri(), {.command_timeout = 500ms});
   const std::string key = "down";
@@ -252,7 +252,7 @@ TEST(RedisClusterDown, IsWaitedOutWhileThereIsTime) {
   EXPECT_TRUE(hold.release());
 }
 
-TEST_F(RedisClusterTest, ANodeComesAndGoes) {
+TEST_F(RedisClusterTest, KeysAreFoundAfterANodeJoinsAndAfterItLeaves) {
   const Locks locks = connect();
   const std::string key = "guest";
   Hold hold = locks.lock(key).acquire();

@@ -1,4 +1,4 @@
-// The deployments that tests are run on do what they say: they fail over, heal and grow.
+// Tests the tests' own deployments: they fail over, heal and grow.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -19,7 +19,7 @@ std::string ask(const RedisServer& server, std::initializer_list<std::string_vie
   return server.client()(words).text();
 }
 
-TEST(RedisReplicatedFixture, OthersFollowWhoIsPromoted) {
+TEST(RedisReplicatedFixture, TheOtherServersFollowThePromotedOne) {
   Replicated servers({.replicas = 2, .password = "secret"});
   ask(servers.master(), {"SET", "k", "v"});
   servers.wait_until_synced();

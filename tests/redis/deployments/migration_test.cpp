@@ -1,5 +1,5 @@
-// A lock in the middle of a slot's migration: its keys are in two places, and no node knows which
-// of those that it lacks the other one has.
+// Locks during the migration of a slot: some keys are on one node, some on the other, and neither
+// node knows which keys the other one has.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Every Locks is a client of its own, and so a holder of its own.
+/// A reader with its own Locks, so each one is a different holder.
 class RedisClusterMigration : public ::testing::Test {
  protected:
   static RedisCluster& cluster() {
@@ -75,7 +75,7 @@ class RedisClusterMigration : public ::testing::Test {
         .client()({"CLUSTER", "GETKEYSINSLOT", std::to_string(slot_), "100"})
         .list();
   }
-  /// Asks for a WRITE while the slot is on its way. True: it was granted, or may have been.
+  /// Whether a WRITE is granted.
   bool write_is_granted() {
     return writer_.lock(key_, LockType::WRITE).try_acquire(0ms, 60s).has_value();
   }
@@ -87,8 +87,9 @@ class RedisClusterMigration : public ::testing::Test {
   Locks writer_ = connect();
 };
 
-// The importing node has the hash and one reader's timeout. The other reader's is still on its way.
-TEST_F(RedisClusterMigration, OnTheImportingNodeAReadersEndLeavesTheReadersWhoseTimeoutsAreToCome) {
+// The importing node has the hash and one reader's timeout. The other
+// reader's timeout has not arrived.
+TEST_F(RedisClusterMigration, AReleaseOnTheImportingNodeKeepsReadersWhoseTimeoutsAreMissing) {
   Reader one = read(), two = read(), three = read();
   begin();
   move({key_, one.timeout});
@@ -105,8 +106,8 @@ TEST_F(RedisClusterMigration, OnTheImportingNodeAReadersEndLeavesTheReadersWhose
   EXPECT_TRUE(write_is_granted());
 }
 
-// The source has the hash and one reader's timeout. The other reader's is with the importing node.
-TEST_F(RedisClusterMigration, OnTheSourceAReadersEndLeavesTheReadersWhoseTimeoutsHaveGone) {
+// The source has the hash and one reader's timeout. The other reader's has moved.
+TEST_F(RedisClusterMigration, AReleaseOnTheSourceKeepsReadersWhoseTimeoutsHaveMoved) {
   Reader one = read(), two = read();
   begin();
   move({two.timeout});
@@ -120,8 +121,8 @@ TEST_F(RedisClusterMigration, OnTheSourceAReadersEndLeavesTheReadersWhoseTimeout
   EXPECT_TRUE(write_is_granted());
 }
 
-// What nobody can tell now is told when the slot has arrived.
-TEST_F(RedisClusterMigration, AReaderWhoseOwnTimeoutIsElsewhereIsNotLost) {
+// The state of the reader is unknown until the slot has moved.
+TEST_F(RedisClusterMigration, AReaderWhoseTimeoutIsOnTheOtherNodeIsNotLost) {
   for (const bool hash_first : {true, false}) {
     SCOPED_TRACE(hash_first ? "the hash has moved" : "the timeout has moved");
     SetUp();
@@ -140,7 +141,7 @@ TEST_F(RedisClusterMigration, AReaderWhoseOwnTimeoutIsElsewhereIsNotLost) {
 }
 
 // A reader that died is still found out by the next one to leave, once a node has the whole slot.
-TEST_F(RedisClusterMigration, AReaderThatDiedIsForgottenWhenTheSlotHasArrived) {
+TEST_F(RedisClusterMigration, AnExpiredReaderIsDroppedOnceTheSlotHasMoved) {
   Reader one = read(), two = read(), dead = read();
   begin();
   cluster().node(from_).client()({"DEL", dead.timeout});  // as if its lease had ended
@@ -153,8 +154,8 @@ TEST_F(RedisClusterMigration, AReaderThatDiedIsForgottenWhenTheSlotHasArrived) {
   EXPECT_TRUE(write_is_granted());
 }
 
-// The queue is gone with its last dead waiter, and what is gone may be on the importing node.
-TEST_F(RedisClusterMigration, AFairHoldIsReleasedOnTheSourceThoughItsQueueEnds) {
+// The queue is deleted with its last expired waiter. A missing key may be on the importing node.
+TEST_F(RedisClusterMigration, AFairHoldIsReleasedOnTheSourceThoughItsQueueIsDeleted) {
   Hold hold = connect().lock(key_, LockType::FAIR).acquire(2s, 60s);
   auto client = cluster().node(from_).client();
   client({"RPUSH", "redisson_lock_queue:" + key_, "dead"});

@@ -1,4 +1,4 @@
-// Grants that wait until replicas have them.
+// Options::min_replicas: a grant waits until replicas confirm it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ class RedisReplicas : public ::testing::Test {
   Replicated servers_{{.replicas = 2}};
 };
 
-TEST_F(RedisReplicas, AGrantIsThereBeforeItIsGiven) {
+TEST_F(RedisReplicas, AGrantIsOnTheReplicaBeforeAcquireReturns) {
   const Locks locks = connect(2);
   auto first = servers_.replica(0).client(), second = servers_.replica(1).client();
   for (const LockType type :
@@ -42,7 +42,7 @@ TEST_F(RedisReplicas, AGrantIsThereBeforeItIsGiven) {
   }
 }
 
-TEST_F(RedisReplicas, AGrantThatTooFewConfirmedIsTakenBack) {
+TEST_F(RedisReplicas, AGrantThatTooFewConfirmedIsReleased) {
   const Locks locks = connect(2, 400ms);
   ASSERT_TRUE(locks.lock("warm").try_acquire().has_value());
   servers_.replica(0).stop();
@@ -60,14 +60,14 @@ TEST_F(RedisReplicas, AGrantThatTooFewConfirmedIsTakenBack) {
 
 // While one WAIT lasts the server does nothing else on the connection: once replicas are known to
 // be missing, a look must do.
-TEST_F(RedisReplicas, MissingReplicasHoldUpNeitherRenewalsNorReleases) {
+TEST_F(RedisReplicas, MissingReplicasDelayNeitherRenewalsNorReleases) {
   const Locks locks = connect(2, 1s);
   Hold hold = locks.lock("held").acquire(1s, 60s);
   servers_.replica(0).stop();
   EXPECT_THROW(static_cast<void>(locks.lock("k").acquire(1500ms)), BackendUnavailable);
   const auto began = std::chrono::steady_clock::now();
   for (int round = 0; round < 5; ++round) {
-    // Nobody can tell; or the last attempt's claim is still there, its release on the way.
+    // The outcome is unknown, or the last attempt still holds the key until its release arrives.
     EXPECT_THROW(static_cast<void>(locks.lock("k").acquire(10ms)), Error);
   }
   EXPECT_TRUE(hold.release());
@@ -84,7 +84,7 @@ TEST_F(RedisReplicas, ARenewalThatTooFewConfirmedMovesNoDeadline) {
   servers_.replica(0).resume();
 }
 
-TEST_F(RedisReplicas, AServerWithoutWaitIsRefusedAtTheStart) {
+TEST_F(RedisReplicas, AServerWithoutWaitIsRefused) {
   auto client = servers_.master().client();
   client({"ACL", "SETUSER", "plain", "on", "nopass", "~*", servers_.master().all_channels(),
           "+@all", "-wait"});
@@ -100,9 +100,10 @@ TEST_F(RedisReplicas, AServerWithoutWaitIsRefusedAtTheStart) {
 
 // Promise 4 of the design: without a replica's word a failover can forget a grant, and what checks
 // tokens is correct all the same.
-TEST_F(RedisReplicas, WhatAFailoverForgetsFencingTokensCatch) {
+TEST_F(RedisReplicas, FencingTokensDetectAHoldThatAFailoverForgot) {
   const Locks before = connect(0);
-  servers_.replica(0).client()({"REPLICAOF", "127.0.0.1", "1"});  // it hears of nothing any more
+  servers_.replica(0).client()(
+      {"REPLICAOF", "127.0.0.1", "1"});  // it replicates nothing from now on
   Hold forgotten = before.lock("k", LockType::FENCED).acquire(1s, 60s);
   servers_.master().kill();
   servers_.promote(0);
@@ -112,8 +113,8 @@ TEST_F(RedisReplicas, WhatAFailoverForgetsFencingTokensCatch) {
   EXPECT_GT(*second.fencing_token(), *forgotten.fencing_token());
 }
 
-// The same with a replica's word: what was not confirmed is not given.
-TEST_F(RedisReplicas, WithTheReplicasWordNoFailoverForgets) {
+// With min_replicas, a grant that no replica confirmed is not returned.
+TEST_F(RedisReplicas, AHoldThatReplicasConfirmedSurvivesAFailover) {
   const Locks before = connect(2, 400ms);
   servers_.replica(0).stop();
   EXPECT_THROW(static_cast<void>(before.lock("k", LockType::FENCED).acquire(600ms)),

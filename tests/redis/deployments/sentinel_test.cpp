@@ -1,4 +1,4 @@
-// Masters that sentinels look after: found, lost and found again.
+// Masters that sentinels monitor: found, lost and found again.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -45,7 +45,7 @@ TEST_F(RedisSentinel, AMasterIsFoundByItsName) {
   EXPECT_TRUE(hold.release());
 }
 
-TEST_F(RedisSentinel, WrongWordsForTheSentinelsAreNamed) {
+TEST_F(RedisSentinel, WrongSentinelSettingsAreNamed) {
   std::string uri = group().uri();
   const std::size_t name = uri.find("/orders");
   std::string other = uri;
@@ -75,7 +75,7 @@ TEST_F(RedisSentinel, WaitersAndHoldersFollowTheMasterWhenItIsReplaced) {
   EXPECT_LT(SteadyClock::now() - elected, 5s);
 }
 
-TEST_F(RedisSentinel, NewGrantsFlowSoonAfterAKilledMasterWasReplaced) {
+TEST_F(RedisSentinel, LocksAreGrantedSoonAfterAKilledMasterWasReplaced) {
   const Locks locks = connect();
   ASSERT_TRUE(locks.lock("warm").try_acquire(5s).has_value());
   const Election election = group().kill_master();
@@ -84,8 +84,8 @@ TEST_F(RedisSentinel, NewGrantsFlowSoonAfterAKilledMasterWasReplaced) {
   group().restore();
 }
 
-// It still answers, and promises what nobody keeps.
-TEST_F(RedisSentinel, AFrozenMasterIsLeftWhenAnotherIsElected) {
+// The frozen master would still grant locks after it thaws.
+TEST_F(RedisSentinel, AFrozenMasterIsAbandonedWhenAnotherIsElected) {
   const Locks locks = connect();
   ASSERT_TRUE(locks.lock("warm").try_acquire(5s).has_value());
   const std::uint16_t before = group().master_port();
@@ -101,7 +101,7 @@ TEST_F(RedisSentinel, AFrozenMasterIsLeftWhenAnotherIsElected) {
   group().restore();
 }
 
-TEST_F(RedisSentinel, ASentinelThatIsDownAndOneThatIsFrozenAreDoneWithout) {
+TEST_F(RedisSentinel, OneSentinelIsEnoughIfAnotherIsDownAndAThirdIsFrozen) {
   group().sentinel(0).kill();
   group().sentinel(1).stop();
   const Locks locks = connect();
@@ -110,7 +110,7 @@ TEST_F(RedisSentinel, ASentinelThatIsDownAndOneThatIsFrozenAreDoneWithout) {
 }
 
 // As one does that was cut off from the others before a failover, or set up wrongly.
-TEST_F(RedisSentinel, ASentinelThatSaysSomethingElseIsOutvoted) {
+TEST_F(RedisSentinel, ASentinelThatNamesAnotherMasterIsOutvoted) {
   SentinelGroup stranger({.replicas = 0,
                           .sentinels = 1,
                           .quorum = 1,

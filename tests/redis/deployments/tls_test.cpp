@@ -23,7 +23,7 @@ std::string uri_of(const std::string& scheme, const RedisServer& server, const s
          "?cafile=" + files.authority;
 }
 
-TEST(RedisTlsDeployments, ASentinelAndItsMaster) {
+TEST(RedisTlsDeployments, ASentinelAndItsMasterAreUsedOverTls) {
   RedisServer master({.tls = true});
   const Certificates& files = master.certificates();
   RedisServer sentinel(
@@ -38,7 +38,7 @@ TEST(RedisTlsDeployments, ASentinelAndItsMaster) {
   EXPECT_TRUE(hold.release());
 }
 
-TEST(RedisTlsDeployments, ACluster) {
+TEST(RedisTlsDeployments, AClusterIsUsedOverTls) {
   RedisServer node({.config = {"tls-cluster yes"}, .tls = true, .cluster = true});
   add_slots(node, 0, slot_count);
   await("the cluster", [&] {

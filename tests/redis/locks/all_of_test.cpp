@@ -30,9 +30,9 @@ class RedisAllOf : public ::testing::Test {
   }
   /// How many scripts the server has run.
   int scripts() {
-    const std::string told = client_({"INFO", "commandstats"}).text();
-    const std::size_t at = told.find("cmdstat_evalsha:calls=");
-    return at == std::string::npos ? 0 : std::stoi(told.substr(at + 22));
+    const std::string info = client_({"INFO", "commandstats"}).text();
+    const std::size_t at = info.find("cmdstat_evalsha:calls=");
+    return at == std::string::npos ? 0 : std::stoi(info.substr(at + 22));
   }
   [[nodiscard]] bool empty() { return client_({"KEYS", "*"}).list().empty(); }
 
@@ -40,7 +40,7 @@ class RedisAllOf : public ::testing::Test {
   RedisClient client_ = server_.client();
 };
 
-TEST_F(RedisAllOf, AreOneScriptToTakeAndNoneIsLeft) {
+TEST_F(RedisAllOf, AcquireTakesOneScriptAndReleaseLeavesNoKey) {
   const Locks locks = connect();
   {
     const Hold warm = all(locks).acquire();
@@ -54,7 +54,7 @@ TEST_F(RedisAllOf, AreOneScriptToTakeAndNoneIsLeft) {
   EXPECT_TRUE(empty());
 }
 
-TEST_F(RedisAllOf, WaitForWhoeverHasOneAndHoldNothingMeanwhile) {
+TEST_F(RedisAllOf, AWaiterHoldsNothingWhileOneKeyIsBusy) {
   const Locks locks = connect(), theirs = connect();
   Hold busy = theirs.lock("d", LockType::WRITE).acquire(0ms, 60s);
   auto mine = std::async(std::launch::async, [&] { return all(locks).acquire(40s, 30s); });
@@ -66,7 +66,7 @@ TEST_F(RedisAllOf, WaitForWhoeverHasOneAndHoldNothingMeanwhile) {
   EXPECT_EQ(client_({"KEYS", "*"}).list().size(), 5U);
 }
 
-TEST_F(RedisAllOf, FairOnesAreTakenOneByOneInTheirOrder) {
+TEST_F(RedisAllOf, FairKeysAreAcquiredOneByOneInOrder) {
   const Locks locks = connect(), theirs = connect();
   Hold busy = theirs.lock("d", LockType::FAIR).acquire(0ms, 60s);
   auto mine =
@@ -82,8 +82,8 @@ TEST_F(RedisAllOf, FairOnesAreTakenOneByOneInTheirOrder) {
   EXPECT_TRUE(empty());
 }
 
-// Held: c2; awaited: c1, whose server is killed meanwhile and comes back with what it had.
-TEST_F(RedisAllOf, SurviveTheRestartOfOneOfTheirServers) {
+// The server of the awaited key is killed and restarts with the data that it had.
+TEST_F(RedisAllOf, AWaitSurvivesTheRestartOfOneServer) {
   RedisServer other({.config = {"appendonly yes"}});
   const Locks here = connect(), there = Locks::connect(other.tcp_uri(), {.command_timeout = 500ms});
   const Locks theirs = Locks::connect(other.tcp_uri(), {.command_timeout = 500ms});
@@ -98,7 +98,7 @@ TEST_F(RedisAllOf, SurviveTheRestartOfOneOfTheirServers) {
     try {
       return busy.release() || true;
     } catch (const BackendUnavailable&) {
-      return true;  // and it is given back as soon as the server is there again
+      return true;  // it is released once the server is up again
     }
   }));
   {
@@ -110,7 +110,7 @@ TEST_F(RedisAllOf, SurviveTheRestartOfOneOfTheirServers) {
   EXPECT_TRUE(eventually([&] { return client({"KEYS", "*"}).list().empty(); }));
 }
 
-TEST_F(RedisAllOf, AnErrorIsAboutTheOneThatItIsAbout) {
+TEST_F(RedisAllOf, AnErrorNamesTheKeyThatFailed) {
   const Locks locks = connect();
   client_({"SET", "d", "mine"});
   try {

@@ -1,4 +1,4 @@
-// Options::announce: a LockTimeout says which method of which process on which host has the lock.
+// Options::announce: a LockTimeout names the holder's method, process and host.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -65,7 +65,7 @@ TEST_F(RedisAnnounce, ALockTimeoutNamesMethodHostAndProcess) {
   EXPECT_EQ(holder_as_seen_by(here).find(process() + ", owner "), 0U) << "no LOCKED holds it";
 }
 
-TEST_F(RedisAnnounce, IsReadByThoseWhoAnnounceAndOfThoseWhoDo) {
+TEST_F(RedisAnnounce, OnlyProcessesThatAnnounceReadAnnouncements) {
   const Locks silent = connect(false), speaking = connect(true);
   {
     const Hold hold = speaking.lock("k").acquire(0ms, 30s);
@@ -76,7 +76,7 @@ TEST_F(RedisAnnounce, IsReadByThoseWhoAnnounceAndOfThoseWhoDo) {
   EXPECT_EQ(holder_as_seen_by(speaking), silent.inspect("k").holders.at(0).id);
 }
 
-TEST_F(RedisAnnounce, NothingIsLeftOfAnyType) {
+TEST_F(RedisAnnounce, EveryTypeIsAnnouncedAndLeavesNoKey) {
   const Locks here = connect(true), there = connect(true);
   for (const LockType type :
        {LockType::REENTRANT, LockType::FAIR, LockType::READ, LockType::WRITE}) {
@@ -92,7 +92,7 @@ TEST_F(RedisAnnounce, NothingIsLeftOfAnyType) {
   EXPECT_THAT(keys(), IsEmpty()) << "the one who did not get it had announced himself too";
 }
 
-TEST_F(RedisAnnounce, LastsAsLongAsTheWatchdogRenews) {
+TEST_F(RedisAnnounce, TheWatchdogRenewsTheAnnouncement) {
   Recorder recorder;
   const Locks here = connect(true), there = connect(true, &recorder);
   const Hold hold = there.lock("k").acquire();
@@ -100,7 +100,7 @@ TEST_F(RedisAnnounce, LastsAsLongAsTheWatchdogRenews) {
   EXPECT_THAT(holder_as_seen_by(here), HasSubstr(process()));
 }
 
-TEST_F(RedisAnnounce, IsLeftOutWhereTheServerForbidsIt) {
+TEST_F(RedisAnnounce, LocksWorkWithoutAnnouncementsIfTheServerForbidsThem) {
   ASSERT_FALSE(client_({"ACL", "SETUSER", "default", "resetkeys", "~k", "~redisson_*"}).is_error());
   const Locks here = connect(true), there = connect(true);
   const Hold hold = there.lock("k").acquire(0ms, 30s);
@@ -108,7 +108,7 @@ TEST_F(RedisAnnounce, IsLeftOutWhereTheServerForbidsIt) {
   EXPECT_EQ(here.inspect("k").holders.at(0).announced, "");
 }
 
-TEST_F(RedisAnnounce, OutlivesForgottenScripts) {
+TEST_F(RedisAnnounce, AnAnnouncementIsMadeAfterTheScriptsWereFlushed) {
   const Locks here = connect(true), there = connect(true);
   work(there, LockType::WRITE, [] { return 0; });
   ASSERT_FALSE(client_({"SCRIPT", "FLUSH"}).is_error());

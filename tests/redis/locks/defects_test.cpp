@@ -1,5 +1,5 @@
-// Redisson's known defects that are its client's, by their numbers in its wire description. Those
-// of its scripts are in redis/scripts/defects_test.cpp.
+// Redisson's known defects that its client causes, by their numbers in its wire description. Those
+// that its scripts cause are in redis/scripts/defects_test.cpp.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -22,7 +22,7 @@ class RedissonClientDefects : public ::testing::Test {
   RedisServer server_;
 };
 
-TEST_F(RedissonClientDefects, D2_AReadThatEndsInsideAWriteLeavesItsWatchdogAtWork) {
+TEST_F(RedissonClientDefects, D2_AReadReleasedInsideAWriteKeepsTheWatchdogRunning) {
   constexpr auto period = 1500ms;
   Recorder recorder;
   const Locks ours = Locks::connect(server_.tcp_uri(), {.watchdog = period, .listener = &recorder});
@@ -37,7 +37,7 @@ TEST_F(RedissonClientDefects, D2_AReadThatEndsInsideAWriteLeavesItsWatchdogAtWor
   ours.close(1s);
 }
 
-TEST_F(RedissonClientDefects, D4_AWriteThatEndsWakesEveryReaderThatWaits) {
+TEST_F(RedissonClientDefects, D4_ReleasingAWriteWakesAllWaitingReaders) {
   const Locks holder = Locks::connect(server_.tcp_uri());
   std::array<Recorder, 2> recorders;
   const std::array<Locks, 2> readers{

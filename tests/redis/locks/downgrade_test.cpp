@@ -1,4 +1,4 @@
-// A WRITE that ends while READs inside it go on, on a real server: nothing of it stays behind.
+// Downgrades on a real server: a WRITE is released while READs inside it continue.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -29,11 +29,11 @@ class RedisDowngrade : public ::testing::Test {
   RedisClient client_ = server_.client();
 };
 
-// The server answers the downgrade when its caller has given up, and the READ ends meanwhile. What
-// was then given back was a WRITE, which is no more: the READ stayed for its whole lease.
-TEST_F(RedisDowngrade, OfAServerThatPausesLeavesNoRead) {
+// The server replies to the downgrade after its caller has given up and the READ was released. The
+// release then named a WRITE, which no longer existed, so the READ stayed for its whole lease.
+TEST_F(RedisDowngrade, ADowngradeOnAPausedServerLeavesNoRead) {
   const Locks locks = Locks::connect(server_.tcp_uri(), {.command_timeout = 300ms});
-  {  // the server knows the scripts from here on
+  {  // loads the scripts
     Hold write = locks.lock("k", LockType::WRITE).acquire(5s, 60s);
     const Hold read = locks.lock("k", LockType::READ).acquire(5s, 60s);
     EXPECT_TRUE(write.release());
@@ -54,7 +54,7 @@ TEST_F(RedisDowngrade, OfAServerThatPausesLeavesNoRead) {
   }
 }
 
-TEST_F(RedisDowngrade, ByTwoThreadsOfOneOwnerLeavesNoReadAndFailsNobody) {
+TEST_F(RedisDowngrade, ADowngradeByTwoThreadsOfOneOwnerSucceedsAndLeavesNoRead) {
   const Locks all = Locks::connect(server_.tcp_uri());
   for (int round = 0; round < 300; ++round) {
     const Locks locks = all.with_owner(Owner::make());
@@ -68,9 +68,9 @@ TEST_F(RedisDowngrade, ByTwoThreadsOfOneOwnerLeavesNoReadAndFailsNobody) {
   EXPECT_EQ(keys(), Names{});
 }
 
-// A server that does not know the scripts runs nothing of what was asked by digest, and answers: a
-// healthy server is no reason to be unavailable.
-TEST_F(RedisDowngrade, ByAServerThatForgotTheScriptsFailsNobody) {
+// A server without the scripts runs nothing and replies NOSCRIPT. That must not make a call
+// unavailable.
+TEST_F(RedisDowngrade, ADowngradeAfterTheScriptsWereFlushedSucceeds) {
   const Locks all = Locks::connect(server_.tcp_uri());
   for (int round = 0; round < 300; ++round) {
     const Locks locks = all.with_owner(Owner::make());
@@ -85,7 +85,7 @@ TEST_F(RedisDowngrade, ByAServerThatForgotTheScriptsFailsNobody) {
   EXPECT_EQ(keys(), Names{});
 }
 
-TEST_F(RedisDowngrade, AnyReleaseIsSureOnAServerThatForgotTheScripts) {
+TEST_F(RedisDowngrade, EveryReleaseAfterTheScriptsWereFlushedSucceeds) {
   const Locks locks = Locks::connect(server_.tcp_uri());
   for (const LockType type :
        {LockType::REENTRANT, LockType::FAIR, LockType::FENCED, LockType::READ, LockType::WRITE}) {

@@ -1,4 +1,4 @@
-// What is released when a program or a thread is already ending.
+// Releases while the program or the thread is already ending.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -55,13 +55,13 @@ class RedisLateRelease : public ::testing::TestWithParam<const char*> {
   RedisServer server_{{.tls = true}};
 };
 
-TEST_P(RedisLateRelease, GivesTheLockBackAndTheProgramEndsWell) {
+TEST_P(RedisLateRelease, ReleasesTheLockAndTheProgramExitsNormally) {
   EXPECT_EQ(run({}, server_.tcp_uri()), "");
 }
 
-TEST_P(RedisLateRelease, GivesTheLockBackOverTls) { EXPECT_EQ(run({}, tls_uri()), ""); }
+TEST_P(RedisLateRelease, ReleasesTheLockOverTls) { EXPECT_EQ(run({}, tls_uri()), ""); }
 
-TEST_P(RedisLateRelease, TouchesNothingThatIsGone) {
+TEST_P(RedisLateRelease, AccessesNoFreedMemory) {
   if (!has_valgrind()) GTEST_SKIP() << "there is no valgrind, or a sanitizer takes its place";
   EXPECT_EQ(run({"/usr/bin/valgrind", "--error-exitcode=9", "-q"}, server_.tcp_uri()), "");
 }

@@ -1,4 +1,4 @@
-// FAIR waiters that the server no longer hears of: what they leave behind, and for how long.
+// FAIR waiters that lose their connection: their places in the queue end in time.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -39,18 +39,18 @@ class RedisFairGhost : public ::testing::Test {
     return eventually([&] { return places() == count; });
   }
   void cut_off() {
-    gate_.refuse(true);
-    gate_.cut();
+    proxy_.refuse(true);
+    proxy_.cut();
   }
 
   RedisServer server_;
   RedisClient client_ = server_.client();
-  FaultProxy gate_{server_.port()};
+  FaultProxy proxy_{server_.port()};
   const Locks direct_ = Locks::connect(server_.tcp_uri());
-  const Locks gated_ = Locks::connect(gate_.uri(), {.command_timeout = 300ms});
+  const Locks gated_ = Locks::connect(proxy_.uri(), {.command_timeout = 300ms});
 };
 
-TEST_F(RedisFairGhost, OfAWaiterThatIsCutOffDelaysTheNextByFiveSecondsAtMost) {
+TEST_F(RedisFairGhost, AWaiterThatIsCutOffDelaysTheNextByFiveSecondsAtMost) {
   Hold hold = direct_.lock("k", LockType::FAIR).acquire(0ms, 60s);
   Granted ghost = waiting(gated_, 60s);
   ASSERT_TRUE(come_to(1));
@@ -64,15 +64,15 @@ TEST_F(RedisFairGhost, OfAWaiterThatIsCutOffDelaysTheNextByFiveSecondsAtMost) {
   gated_.close(0ms);
 }
 
-TEST_F(RedisFairGhost, OfAWaiterThatGaveUpWhileItWasCutOffIsTakenAwayWhenItIsBack) {
+TEST_F(RedisFairGhost, APlaceGivenUpWhileCutOffIsRemovedOnReconnection) {
   const Hold hold = direct_.lock("k", LockType::FAIR).acquire(0ms, 60s);
   Granted ghost = waiting(gated_, 1s);
   ASSERT_TRUE(come_to(1));
   cut_off();
   EXPECT_FALSE(ghost.get());
-  std::this_thread::sleep_for(2s);  // longer than the lease that it had asked for
+  std::this_thread::sleep_for(2s);  // longer than the lease that it requested
   EXPECT_EQ(places(), 1U);
-  gate_.refuse(false);
+  proxy_.refuse(false);
   EXPECT_TRUE(come_to(0)) << "its place is given up as soon as it can be";
 }
 

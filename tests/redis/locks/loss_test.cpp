@@ -1,5 +1,5 @@
-// Losses on a real server: by time before the server can grant to another, and on the server within
-// lease/3. Both owners may be inside meanwhile; fencing tokens keep the resource whole.
+// Losses on a real server. Expiry is detected before the server can grant to another owner. A loss
+// on the server is detected within lease/3; until then fencing tokens protect the resource.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -48,12 +48,12 @@ class RedisLoss : public ::testing::Test {
   RedisClient client_ = server_.client();
 };
 
-// The server says to the millisecond when the key expires, on the clock that system_clock reads.
+// When the key expires, to the millisecond. The server uses the same clock as system_clock.
 system_clock::time_point expiry_of(RedisClient& client, const std::string& key) {
   return system_clock::time_point(milliseconds(client({"PEXPIRETIME", key}).integer()));
 }
 
-// What lost() says at every instant from margin/2 before the server could grant to another.
+// Polls lost() from margin/2 before the instant at which the server could grant to another.
 void watch_one_lease(const Hold& hold, system_clock::time_point expiry, milliseconds margin,
                      std::atomic<int>& wrong, std::atomic<int>& judged) {
   bool was_held = false;
@@ -71,7 +71,7 @@ void watch_one_lease(const Hold& hold, system_clock::time_point expiry, millisec
   if (!was_held) ++wrong;
 }
 
-TEST_F(RedisLoss, ByTimeIsKnownBeforeTheServerCouldGrantToAnother) {
+TEST_F(RedisLoss, ExpiryIsKnownBeforeTheServerCouldGrantToAnother) {
   if (client_({"PEXPIRETIME", "nothing"}).is_error()) GTEST_SKIP() << "needs PEXPIRETIME: Redis 7";
   constexpr int runs = 1'000, threads = 8;
   constexpr milliseconds lease = 60ms, margin = 5ms;
@@ -97,7 +97,7 @@ TEST_F(RedisLoss, ByTimeIsKnownBeforeTheServerCouldGrantToAnother) {
   EXPECT_GE(judged, runs / threads * threads);
 }
 
-TEST_F(RedisLoss, ByTimeIsKnownThoughTheServerIsFrozen) {
+TEST_F(RedisLoss, ExpiryIsKnownThoughTheServerIsFrozen) {
   Recorder recorder(false);
   const Locks locks = connect(&recorder);
   Hold hold = locks.lock("k").acquire(0ms, 500ms);
@@ -109,14 +109,14 @@ TEST_F(RedisLoss, ByTimeIsKnownThoughTheServerIsFrozen) {
   EXPECT_TRUE(locks.lock("k").try_acquire(5s));
 }
 
-TEST_F(RedisLoss, ByTimeIsKnownThoughTheLinkIsDown) {
-  FaultProxy gate(server_.port());
+TEST_F(RedisLoss, ExpiryIsKnownThoughTheLinkIsDown) {
+  FaultProxy proxy(server_.port());
   Recorder recorder(false);
-  const Locks locks = Locks::connect(gate.uri(), {.command_timeout = 1s, .listener = &recorder});
+  const Locks locks = Locks::connect(proxy.uri(), {.command_timeout = 1s, .listener = &recorder});
   const Hold hold = locks.lock("k").acquire(0ms, 500ms);
   const std::stop_token stop = hold.stop_token();
-  gate.refuse(true);
-  gate.cut();
+  proxy.refuse(true);
+  proxy.cut();
   EXPECT_TRUE(eventually([&] { return hold.lost() && stop.stop_requested(); }));
   EXPECT_TRUE(recorder.await(Event::Kind::lost));
 }
@@ -128,8 +128,8 @@ struct Ending {
 
 class RedisLossOnTheServer : public RedisLoss, public ::testing::WithParamInterface<Ending> {};
 
-// Before the check both owners are inside; within lease/3 and a second the first one knows.
-TEST_P(RedisLossOnTheServer, IsNoticedWithinAThirdOfTheLease) {
+// Until the next check both owners are inside. The first learns of it within lease/3 and a second.
+TEST_P(RedisLossOnTheServer, IsDetectedWithinAThirdOfTheLease) {
   for (const bool watched : {false, true}) {
     SCOPED_TRACE(watched ? "watchdog" : "explicit lease");
     Recorder recorder(false);
@@ -178,7 +178,7 @@ INSTANTIATE_TEST_SUITE_P(By, RedisLossOnTheServer,
                          [](const auto& ending) { return std::string(ending.param.name); });
 
 // Whether the watchdog renews the hold or an explicit lease is verified.
-TEST_F(RedisLoss, AKeyReplacedByAnotherTypeIsNoticedWithinAThirdOfTheLease) {
+TEST_F(RedisLoss, AKeyReplacedByAnotherTypeIsDetectedWithinAThirdOfTheLease) {
   constexpr milliseconds third = 2s;
   const Locks locks = Locks::connect(server_.tcp_uri(), {.watchdog = 3 * third});
   std::vector<Hold> holds;
@@ -201,7 +201,7 @@ TEST_F(RedisLoss, AKeyReplacedByAnotherTypeIsNoticedWithinAThirdOfTheLease) {
   for (Hold& hold : holds) EXPECT_FALSE(hold.release()) << hold.key();
 }
 
-TEST_F(RedisLoss, AReleaseThatFindsAnotherTypeIsALossAndNoRefusal) {
+TEST_F(RedisLoss, AReleaseThatFindsAnotherTypeIsALossAndNotRefused) {
   const Locks locks = connect();
   for (const LockType type :
        {LockType::REENTRANT, LockType::FENCED, LockType::FAIR, LockType::READ, LockType::WRITE}) {

@@ -1,5 +1,5 @@
-// Locks where the system gives no thread: nothing is held that nobody would renew, and what is owed
-// is told as soon as there is a thread.
+// No thread can be created: no lock is taken that could not be renewed, and pending events are
+// reported as soon as there is a thread.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ class NoThread : public ::testing::TestWithParam<bool> {
   std::optional<RedisServer> server_;
 };
 
-TEST_P(NoThread, AnAcquireWithoutATimerIsAnErrorAndNothingIsHeld) {
+TEST_P(NoThread, AnAcquireWithoutATimerThreadThrowsAndHoldsNothing) {
   const Locks locks = Locks::connect(uri());
   const Locks others = Locks::connect(uri());
   const Lock together = locks.all_of({locks.lock("k"), locks.lock("l", LockType::WRITE)});
@@ -70,7 +70,7 @@ TEST_P(NoThread, AnAcquireWithoutATimerIsAnErrorAndNothingIsHeld) {
   }
 }
 
-TEST_P(NoThread, AHoldIsRenewedWhenThreadsCanBeMadeAgain) {
+TEST_P(NoThread, AHoldIsRenewedOnceThreadsCanBeCreatedAgain) {
   Recorder recorder;
   const Locks locks = Locks::connect(uri(), {.watchdog = 300ms, .listener = &recorder});
   {
@@ -84,11 +84,11 @@ TEST_P(NoThread, AHoldIsRenewedWhenThreadsCanBeMadeAgain) {
   locks.close(1s);
 }
 
-TEST_P(NoThread, ALossIsToldWithTheFirstThreadThatCanBeMade) {
+TEST_P(NoThread, ALossIsReportedWithTheFirstThreadThatCanBeCreated) {
   Recorder recorder(false);
   const Locks locks = Locks::connect(uri(), {.watchdog = 300ms, .listener = &recorder});
   Hold hold = locks.lock("k").acquire();
-  std::optional<NoThreads> none(std::in_place);  // on which to tell: the timer is there
+  std::optional<NoThreads> none(std::in_place);  // no thread to report on; the timer thread exists
   const Hold leased = locks.lock("l").acquire(1s, 300ms);
   const std::stop_token stop = hold.stop_token(), lease_over = leased.stop_token();
   // The clock alone makes it lost; it is told once the timer has seen that, and not before.
@@ -102,7 +102,7 @@ TEST_P(NoThread, ALossIsToldWithTheFirstThreadThatCanBeMade) {
   locks.close(1s);
 }
 
-TEST_P(NoThread, WhatIsQueuedIsToldWithTheFlushAtTheLatest) {
+TEST_P(NoThread, FlushReportsAllQueuedEvents) {
   Recorder recorder(false);
   const Locks locks = Locks::connect(uri(), {.listener = &recorder});
   {

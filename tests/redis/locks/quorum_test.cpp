@@ -34,12 +34,12 @@ class RedisQuorum : public ::testing::Test {
     return Locks::connect(uri, {.command_timeout = 500ms});
   }
 
-  /// The median of an acquire and its release, each on a key of its own; all must succeed.
+  /// The median time of an acquire and its release, each on a fresh key. All must succeed.
   static microseconds median_of(const Locks& locks, int times) {
     std::vector<microseconds> all;
-    for (int turn = 0; turn < times; ++turn) {
+    for (int round = 0; round < times; ++round) {
       const auto start = std::chrono::steady_clock::now();
-      Hold hold = locks.lock("order:" + std::to_string(turn)).acquire(10s, 30s);
+      Hold hold = locks.lock("order:" + std::to_string(round)).acquire(10s, 30s);
       EXPECT_TRUE(hold.release());
       all.push_back(
           std::chrono::duration_cast<microseconds>(std::chrono::steady_clock::now() - start));
@@ -74,7 +74,7 @@ class RedisQuorum : public ::testing::Test {
 
 constexpr int times = 1'000;
 
-TEST_F(RedisQuorum, TwoThatAreKilledAreNotMissed) {
+TEST_F(RedisQuorum, LocksWorkWithTwoOfFiveServersKilledAndFailWithThree) {
   const Locks locks = connect();
   const microseconds whole = median_of(locks, times);
   servers_[0]->kill();
@@ -83,7 +83,7 @@ TEST_F(RedisQuorum, TwoThatAreKilledAreNotMissed) {
   std::printf("median of an acquire and a release: %lld us with 5, %lld us with 3 of 5\n",
               static_cast<long long>(whole.count()), static_cast<long long>(reduced.count()));
   EXPECT_LE(reduced, 3 * whole);
-  const Locks late = connect();  // a minority may be absent at the start, too
+  const Locks late = connect();  // a minority may be down at the start, too
   EXPECT_TRUE(late.lock("k").try_acquire(5s, 30s));
   servers_[4]->kill();
   expect_failure(locks);
@@ -91,7 +91,7 @@ TEST_F(RedisQuorum, TwoThatAreKilledAreNotMissed) {
   EXPECT_TRUE(locks.lock("back").try_acquire(20s, 30s));
 }
 
-TEST_F(RedisQuorum, TwoThatAreStoppedAreNotMissed) {
+TEST_F(RedisQuorum, LocksWorkWithTwoOfFiveServersFrozenAndFailWithThree) {
   const Locks locks = connect();
   const microseconds whole = median_of(locks, times);
   servers_[1]->stop();
@@ -104,7 +104,7 @@ TEST_F(RedisQuorum, TwoThatAreStoppedAreNotMissed) {
   expect_failure(locks);
   for (const int server : {1, 2, 4}) servers_[static_cast<std::size_t>(server)]->resume();
   EXPECT_TRUE(locks.lock("back").try_acquire(20s, 30s));
-  // What they were asked while they were stopped runs now, and so does what gives it back.
+  // The resumed servers now run the acquires that they received, and then the releases.
   EXPECT_TRUE(eventually([&] {
     static_cast<void>(locks.lock("other").try_acquire(0ms, 30s));
     return empty_of_orders();

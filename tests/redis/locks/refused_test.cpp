@@ -1,4 +1,4 @@
-// What a refusal left on the server is given back, because a script may be refused after it wrote.
+// A refused acquire is released, because a script may be refused after it wrote a key.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 
 class RedisRefused : public ::testing::Test {
  protected:
-  /// A user who may do all but this.
+  /// Connects as a user that may run every command but this one.
   Locks without(std::string_view command) {
     const std::string rule = "-" + std::string(command);
     EXPECT_EQ(admin_({"ACL", "SETUSER", "app", "reset", "on", ">secret", "~*",
@@ -34,7 +34,7 @@ class RedisRefused : public ::testing::Test {
   RedisClient admin_ = server_.client();
 };
 
-TEST_F(RedisRefused, ALockWithoutATtlIsNeverLeft) {
+TEST_F(RedisRefused, ARefusedAcquireLeavesNoLockWithoutATtl) {
   const Locks locks = without("pexpire");
   for (const LockType type :
        {LockType::REENTRANT, LockType::FENCED, LockType::FAIR, LockType::READ, LockType::WRITE}) {
@@ -51,7 +51,7 @@ TEST_F(RedisRefused, ALockWithoutATtlIsNeverLeft) {
 }
 
 // The READ's timeout was written before its field was refused; with a lease of a minute.
-TEST_F(RedisRefused, AnAcquireThatWasRefusedMidwayIsReleased) {
+TEST_F(RedisRefused, AnAcquireRefusedMidwayIsReleased) {
   const Locks locks = without("hset");
   EXPECT_THROW(static_cast<void>(locks.lock("k", LockType::READ).try_acquire(0ms, 60s)),
                BackendRefused);
@@ -59,7 +59,7 @@ TEST_F(RedisRefused, AnAcquireThatWasRefusedMidwayIsReleased) {
 }
 
 // The first two members were taken before the third was refused.
-TEST_F(RedisRefused, SeveralAreAllGivenBackWhenOneOfThemIsRefused) {
+TEST_F(RedisRefused, AllKeysAreReleasedIfOneIsRefused) {
   const Locks locks = without("set");
   Lock all = locks.all_of({locks.lock("{k}:1"), locks.lock("{k}:2", LockType::WRITE),
                            locks.lock("{k}:3", LockType::READ)});

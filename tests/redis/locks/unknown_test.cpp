@@ -1,4 +1,4 @@
-// Calls whose answer never came: whatever they did is undone, in whatever order things arrive.
+// Calls whose reply never arrives are undone, in whatever order the commands reach the server.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -28,11 +28,11 @@ class RedisUnknown : public ::testing::TestWithParam<bool> {
   }
 
   [[nodiscard]] Locks connect() const {
-    return Locks::connect(gate_.uri(), {.command_timeout = 300ms});
+    return Locks::connect(proxy_.uri(), {.command_timeout = 300ms});
   }
   [[nodiscard]] bool there() { return client_({"EXISTS", "k"}).integer() == 1; }
 
-  // Ghosts come late: nothing may be there after a second, nor later.
+  // A delayed command may still arrive: no key may exist after a second, nor later.
   void expect_no_key() {
     std::this_thread::sleep_for(1s);
     EXPECT_TRUE(eventually([&] { return !there(); }));
@@ -42,69 +42,69 @@ class RedisUnknown : public ::testing::TestWithParam<bool> {
 
   RedisServer server_;
   RedisClient client_ = server_.client();
-  FaultProxy gate_{server_.port()};
+  FaultProxy proxy_{server_.port()};
 };
 
-TEST_P(RedisUnknown, AnAcquireWhoseAnswerIsLateIsUndone) {
+TEST_P(RedisUnknown, AnAcquireWhoseReplyIsLateIsReleased) {
   const Locks locks = connect();
-  gate_.hold(FaultProxy::Way::to_client);
+  proxy_.hold(FaultProxy::Direction::to_client);
   EXPECT_THROW(static_cast<void>(locks.lock("k").try_acquire(0ms, 30s)), BackendUnavailable);
-  EXPECT_TRUE(eventually([&] { return !there(); })) << "the release went out behind it";
-  gate_.pass(FaultProxy::Way::to_client);
+  EXPECT_TRUE(eventually([&] { return !there(); })) << "the release followed it";
+  proxy_.pass(FaultProxy::Direction::to_client);
   expect_no_key();
   EXPECT_TRUE(locks.lock("k").try_acquire(5s));
 }
 
 TEST_P(RedisUnknown, AnAcquireDelayedUntilAfterItsCompensationLeavesNoKey) {
   const Locks locks = connect();
-  gate_.hold(FaultProxy::Way::to_server);
+  proxy_.hold(FaultProxy::Direction::to_server);
   EXPECT_THROW(static_cast<void>(locks.lock("k").try_acquire(0ms, 30s)), BackendUnavailable);
-  gate_.cut_clients();
-  ASSERT_TRUE(eventually([&] { return gate_.connections() == 1; })) << "connected again";
-  std::this_thread::sleep_for(300ms);      // its compensation has gone through the new connection
-  gate_.pass(FaultProxy::Way::to_server);  // and now the acquire itself arrives
+  proxy_.cut_clients();
+  ASSERT_TRUE(eventually([&] { return proxy_.connections() == 1; })) << "connected again";
+  std::this_thread::sleep_for(300ms);  // its compensation has gone through the new connection
+  proxy_.pass(FaultProxy::Direction::to_server);  // now the acquire arrives
   expect_no_key();
 }
 
 TEST_P(RedisUnknown, AnAcquireDelayedUntilAfterTheReleaseOfItsNextAttemptLeavesNoKey) {
   const Locks locks = connect();
-  gate_.hold(FaultProxy::Way::to_server);
+  proxy_.hold(FaultProxy::Direction::to_server);
   std::optional<Hold> hold;
   std::thread caller([&] { hold = locks.lock("k").try_acquire(20s, 30s); });
-  std::this_thread::sleep_for(500ms);  // the first attempt's answer is overdue
-  gate_.cut_clients();
+  std::this_thread::sleep_for(500ms);  // the first attempt's reply is overdue
+  proxy_.cut_clients();
   caller.join();
   ASSERT_TRUE(hold) << "granted over the new connection";
   EXPECT_TRUE(hold->release());
-  gate_.pass(FaultProxy::Way::to_server);
+  proxy_.pass(FaultProxy::Direction::to_server);
   expect_no_key();
 }
 
-TEST_P(RedisUnknown, AReleaseWhoseAnswerIsLostFreesNothingOfALaterHold) {
+TEST_P(RedisUnknown, ADelayedReleaseDoesNotFreeALaterHold) {
   const Locks locks = connect();
   Hold hold = locks.lock("k").acquire(0ms, 30s);
-  gate_.hold(FaultProxy::Way::to_server);
+  proxy_.hold(FaultProxy::Direction::to_server);
   EXPECT_THROW(hold.release(), BackendUnavailable);
   EXPECT_TRUE(client_({"DEL", "k"}).integer() == 1) << "somebody forces it";
   const Locks direct = Locks::connect(server_.tcp_uri());
   const Hold later = direct.lock("k").acquire(0ms, 30s);
-  gate_.pass(FaultProxy::Way::to_server);
+  proxy_.pass(FaultProxy::Direction::to_server);
   std::this_thread::sleep_for(500ms);
   EXPECT_TRUE(there()) << "the delayed release was not for this hold";
 }
 
-TEST_P(RedisUnknown, NothingIsLeftOfACallAtAnyPointWhereTheConnectionIsCut) {
+TEST_P(RedisUnknown, ACallLeavesNoKeyWhereverTheConnectionIsCut) {
   const Locks locks = connect();
   for (int round = 0; round < 10; ++round) {
     std::thread cutter([&] {
       std::this_thread::sleep_for(std::chrono::microseconds(150 * round));
-      gate_.cut();
+      proxy_.cut();
     });
     try {
       std::optional<Hold> hold = locks.lock("k").try_acquire(5s, 30s);
       if (hold) hold->release();
     } catch (const BackendUnavailable&) {
-      // Nobody can tell; what counts is that nothing stays behind.
+      // The outcome is unknown. No key may be left.
     }
     cutter.join();
   }

@@ -1,4 +1,4 @@
-// A wait is a bound, whatever has become of the server.
+// A call ends at the end of its wait, whatever happens to the server.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using SteadyClock = std::chrono::steady_clock;
 
-/// What a call that must fail took, and what it said.
+/// The duration and the error text of a call that must fail.
 struct Failed {
   std::chrono::nanoseconds took{};
   std::string text{};
@@ -34,7 +34,7 @@ Failed failure_of(Call&& call) {
   const auto began = SteadyClock::now();
   try {
     call();
-    ADD_FAILURE() << "nobody could grant this";
+    ADD_FAILURE() << "granted without a server";
   } catch (const BackendUnavailable& error) {
     failed.text = error.what();
   }
@@ -44,7 +44,7 @@ Failed failure_of(Call&& call) {
 
 class RedisWaitBound : public ::testing::Test {
  protected:
-  /// A command may take so long that a call which waits for one is told from one that does not.
+  /// So long that the duration of a call shows whether it waited for a command.
   static constexpr std::chrono::milliseconds command_timeout = 5s;
 
   [[nodiscard]] static Locks connect(const std::string& uri) {
@@ -99,7 +99,7 @@ TEST_F(RedisWaitBound, AFrozenServerEndsWaitsInTime) {
   EXPECT_TRUE(eventually([&] { return client({"DBSIZE"}).integer() == 0; })) << "no ghost stays";
 }
 
-TEST_F(RedisWaitBound, WhatIsHeldOfSeveralIsGivenBackWithoutWaitingForTheServer) {
+TEST_F(RedisWaitBound, HeldKeysAreReleasedWithoutWaitingForTheServer) {
   const Locks locks = connect(server_.tcp_uri());
   const Locks others = connect(server_.tcp_uri());
   Hold busy = others.lock("b", LockType::FAIR).acquire(0ms, 30s);
@@ -113,7 +113,7 @@ TEST_F(RedisWaitBound, WhatIsHeldOfSeveralIsGivenBackWithoutWaitingForTheServer)
   try {
     EXPECT_FALSE(both.try_acquire(1s, 30s).has_value());
   } catch (const BackendUnavailable&) {
-    // Frozen before it had said that the second one is busy.
+    // The server froze before it replied that the second key is busy.
   }
   EXPECT_LT(SteadyClock::now() - began, 3s);
   freezes.join();
@@ -124,23 +124,23 @@ TEST_F(RedisWaitBound, WhatIsHeldOfSeveralIsGivenBackWithoutWaitingForTheServer)
 }
 
 TEST_F(RedisWaitBound, AConnectionThatIsKnownToBeDownEndsAWaitOfZeroBeforeACommandWould) {
-  FaultProxy gate(server_.port());
-  const Locks locks = connect(gate.uri());
-  gate.drop(FaultProxy::Way::to_server);
-  gate.drop(FaultProxy::Way::to_client);
-  gate.cut();
+  FaultProxy proxy(server_.port());
+  const Locks locks = connect(proxy.uri());
+  proxy.drop(FaultProxy::Direction::to_server);
+  proxy.drop(FaultProxy::Direction::to_client);
+  proxy.cut();
   // The first finds out that the connection is gone; the others know.
   EXPECT_LT(acquire(locks, LockType::REENTRANT, 1s).took, 3s);
   for (int call = 0; call < 3; ++call) {
     EXPECT_LT(acquire(locks, LockType::REENTRANT, 0ms).took, 2s);
   }
-  gate.pass(FaultProxy::Way::to_server);
-  gate.pass(FaultProxy::Way::to_client);
-  gate.cut();
+  proxy.pass(FaultProxy::Direction::to_server);
+  proxy.pass(FaultProxy::Direction::to_client);
+  proxy.cut();
   EXPECT_TRUE(locks.lock("k").try_acquire(20s).has_value());
 }
 
-TEST_F(RedisWaitBound, ManyAttemptsWhileTheServerIsDownLeaveNothingToBeGivenBack) {
+TEST_F(RedisWaitBound, ManyAttemptsWhileTheServerIsDownLeaveNothingToRelease) {
   const Locks locks = connect(server_.tcp_uri());
   server_.kill();
   for (int call = 0; call < 1'000; ++call) {

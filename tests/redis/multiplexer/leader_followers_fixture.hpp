@@ -27,7 +27,7 @@ class LeaderFollowersTest : public ::testing::Test {
     threads.begin_spin(thread);
     return thread;
   }
-  /// It leads, and yields the processor; `alone`: to nobody.
+  /// The leader yields the processor. `alone`: no other thread runs.
   void lead_and_yield(WaitingThread& thread, bool alone = false) {
     EXPECT_TRUE(threads.try_lead_spinning(thread));
     threads.begin_yield(thread);

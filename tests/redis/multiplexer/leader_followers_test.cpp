@@ -1,4 +1,4 @@
-// Which thread reads for all of them, and to whom leadership passes.
+// LeaderFollowers: which thread reads for all waiters, and which one leads next.
 #include "leader_followers_fixture.hpp"
 
 namespace latchkey::detail::redis {

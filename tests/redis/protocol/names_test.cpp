@@ -1,4 +1,4 @@
-// The names that a lock uses, and those that no lock may have.
+// The Redis names that a lock uses, and the names that a lock may not have.
 #include "redis/protocol/names.hpp"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ TEST(RedisNames, AFairWaiterHasAChannelOfItsOwn) {
             "redisson_lock__channel:{order:42}:6ad76760-e86c-4273-a5a4-ad3e58e61a2b:7");
 }
 
-TEST(RedisNames, ValidNames) {
+TEST(RedisNames, ValidNamesAreAccepted) {
   using namespace std::string_view_literals;
   for (const std::string_view name :
        {"a"sv, "order:42"sv, "{order}:42"sv, "x{y}z{"sv, "{a}}"sv, "}{a}"sv, "{{a}"sv, "a b\r\n"sv,

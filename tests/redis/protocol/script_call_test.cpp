@@ -1,4 +1,4 @@
-// Requests as bytes of RESP, without allocations.
+// Encodes requests as RESP, without allocations.
 #include "redis/protocol/script_call.hpp"
 
 #include <gtest/gtest.h>
@@ -59,7 +59,7 @@ std::vector<std::string> call(const Request& request, bool sharded = false,
 using Words = std::vector<std::string>;
 constexpr std::string_view owner = "6ad76760-e86c-4273-a5a4-ad3e58e61a2b:7";
 
-TEST(CommandBufferTest, IsRespAndBinarySafe) {
+TEST(CommandBufferTest, EncodesBinarySafeResp) {
   CommandBuffer buffer;
   buffer.begin(3);
   buffer.word("SET");

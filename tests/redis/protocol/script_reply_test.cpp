@@ -1,4 +1,4 @@
-// Replies as outcomes, also those that no script returns.
+// Parses replies into outcomes, also replies that no script returns.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -42,7 +42,7 @@ Outcome read(std::string_view bytes, Verb verb = Verb::acquire) {
 
 Outcome error(std::string_view text) { return read("-" + std::string(text) + "\r\n"); }
 
-TEST(ScriptReply, IntegersNilAndPairs) {
+TEST(ScriptReply, IntegersNilAndPairsAreParsed) {
   EXPECT_EQ(read(":0\r\n").kind, Kind::granted);
   EXPECT_EQ(read(":0\r\n").token, 0U);
   EXPECT_EQ(read(":1792000000000001\r\n").token, 1'792'000'000'000'001U);
@@ -51,16 +51,16 @@ TEST(ScriptReply, IntegersNilAndPairs) {
   const Outcome busy = read("*2\r\n:1500\r\n$7\r\nowner:1\r\n");
   EXPECT_EQ(busy.kind, Kind::busy);
   EXPECT_EQ(busy.retry_after, milliseconds(1'500));
-  EXPECT_EQ(busy.text, "owner:1");
+  EXPECT_EQ(busy.holder, "owner:1");
   EXPECT_EQ(read("*2\r\n:-1\r\n$13\r\nowner:1:write\r\n").retry_after, std::nullopt);
   EXPECT_EQ(read("*2\r\n:-1\r\n$13\r\nowner:1:write\r\n").holder, "owner:1");
   EXPECT_EQ(read("*2\r\n:0\r\n$0\r\n\r\n").retry_after, milliseconds(1));
 }
 
-TEST(ScriptReply, AnErrorIsAClauseWithTheServersText) {
-  const auto expect = [](std::string_view said, Kind kind, std::string_view text) {
-    const Outcome outcome = error(said);
-    EXPECT_EQ(outcome.kind, kind) << said;
+TEST(ScriptReply, ErrorsAreExplainedAndQuoteTheServersText) {
+  const auto expect = [](std::string_view reply, Kind kind, std::string_view text) {
+    const Outcome outcome = error(reply);
+    EXPECT_EQ(outcome.kind, kind) << reply;
     EXPECT_EQ(outcome.reason, text);
   };
   expect("WRONGTYPE Operation against a key holding the wrong kind of value", Kind::refused,
@@ -78,7 +78,7 @@ TEST(ScriptReply, AnErrorIsAClauseWithTheServersText) {
 
 TEST(ScriptReply, TheScriptsDigestAndLineAreRemoved) {
   // Redis 7 appends them to the error, Redis 6 prepends them.
-  for (const std::string_view said :
+  for (const std::string_view text :
        {"OOM command not allowed when used memory > 'maxmemory'. script: "
         "0123456789012345678901234567890123456789, on @user_script:12.",
         "ERR Error running script (call to f_0123456789012345678901234567890123456789): "
@@ -86,9 +86,9 @@ TEST(ScriptReply, TheScriptsDigestAndLineAreRemoved) {
         "ERR Error running script (call to f_0123456789012345678901234567890123456789): "
         "@user_script:12: @user_script: 12: -OOM command not allowed when used memory > "
         "'maxmemory'. "}) {
-    const Outcome outcome = error(said);
+    const Outcome outcome = error(text);
     EXPECT_EQ(outcome.kind, Kind::refused);
-    EXPECT_TRUE(outcome.reason.starts_with("the server is out of memory (")) << outcome.text;
+    EXPECT_TRUE(outcome.reason.starts_with("the server is out of memory (")) << outcome.reason;
     EXPECT_TRUE(outcome.reason.ends_with("OOM command not allowed when used memory > 'maxmemory')"))
         << outcome.reason;
   }
@@ -100,19 +100,19 @@ TEST(ScriptReply, ScriptErrorsOfRedis6MeanTheSame) {
       "@user_script:12: @user_script: 12: ";
   const Outcome replica = error(before + "-READONLY You can't write against a read only replica. ");
   EXPECT_EQ(replica.kind, Kind::unknown);
-  EXPECT_EQ(replica.text,
+  EXPECT_EQ(replica.reason,
             "the server is a replica, which grants nothing (READONLY You can't write against a "
             "read only replica)");
   const Outcome forbidden =
       error(before + "The user executing the script can't run this command or subcommand ");
   EXPECT_EQ(forbidden.kind, Kind::refused);
-  EXPECT_EQ(forbidden.text,
+  EXPECT_EQ(forbidden.reason,
             "the user of this connection lacks a permission (The user executing the script can't "
             "run this command or subcommand)");
 }
 
 TEST(ScriptReply, TransientErrorsAreUnknown) {
-  for (const std::string_view said :
+  for (const std::string_view text :
        {"LOADING Redis is loading the dataset in memory",
         "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",
         "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
@@ -121,9 +121,9 @@ TEST(ScriptReply, TransientErrorsAreUnknown) {
         "NOREPLICAS Not enough good replicas to write.",
         "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist",
         "NOSCRIPT No matching script. Please use EVAL."}) {
-    const Outcome outcome = error(said);
-    EXPECT_EQ(outcome.kind, Kind::unknown) << said;
-    EXPECT_NE(outcome.reason.find(said.substr(0, said.find(' '))), std::string::npos);
+    const Outcome outcome = error(text);
+    EXPECT_EQ(outcome.kind, Kind::unknown) << text;
+    EXPECT_NE(outcome.reason.find(text.substr(0, text.find(' '))), std::string::npos);
     EXPECT_FALSE(outcome.reason.ends_with('.'));
   }
 }

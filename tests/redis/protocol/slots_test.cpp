@@ -27,7 +27,7 @@ std::optional<SlotMap> read(std::string_view bytes) {
 }
 
 // The values of CLUSTER KEYSLOT in Redis 7.0.15.
-TEST(Slots, AreThoseOfRedis) {
+TEST(Slots, AreComputedAsRedisDoes) {
   EXPECT_EQ(slot_of("123456789"), 0x31C3);
   EXPECT_EQ(slot_of("somekey"), 11058);
   EXPECT_EQ(slot_of("foo{hash_tag}"), 2515);
@@ -44,7 +44,7 @@ TEST(Slots, OnlyTheFirstNonEmptyTagCounts) {
 }
 
 // All names of a lock have the same slot.
-TEST(Slots, AKeyAndItsChannelShareOne) {
+TEST(Slots, AKeyAndItsChannelHaveTheSameSlot) {
   EXPECT_EQ(slot_of("redisson_lock__channel:{order:42}"), slot_of("order:42"));
   EXPECT_EQ(slot_of("redisson_lock__channel:{a}b"), slot_of("{a}b"));
 }
@@ -97,7 +97,7 @@ TEST(Redirects, AreReadWithAnyKindOfAddress) {
             (Endpoint{"node-3.example", 6381}));
 }
 
-TEST(Redirects, TransientErrorsSayLater) {
+TEST(Redirects, TransientErrorsAreRetriedLater) {
   EXPECT_EQ(read_redirect("TRYAGAIN Multiple keys request during rehashing of slot", here).kind,
             Kind::later);
   EXPECT_EQ(read_redirect("CLUSTERDOWN Hash slot not served", here).kind, Kind::later);

@@ -1,14 +1,16 @@
-// The scripts and the lock table of the memory backend do the same, whatever they are asked.
+// Sends the same random requests to the scripts and to the memory backend's lock table, and
+// compares the outcomes.
 //
-// Where they differ, and what this test therefore does not ask or compare:
-// - an id is asked either as one of the plain types or as READ and WRITE: the scripts keep a plain
-//   hold and a READ in fields of the same name;
-// - a place in the FAIR queue ends in the table for each alone, by the queue_wait it asked with.
-// The
-//   scripts drop heads only, and a place behind others lives longer. Here waiters ask often enough;
-// - tokens: the table's rise over all keys together, Redis's for each key. Both rise;
-// - which reader is named as the holder: Redis's may be one whose lease ended while others read on;
-// - the clock: Redis's goes on by itself.
+// The two differ in these points, which this test avoids or does not compare:
+// - Types of one id. The scripts store a plain hold and a READ under the same field name, so an id
+//   uses either the plain types or READ and WRITE.
+// - Expiry in the FAIR queue. In the table each place ends with its own queue_wait. The scripts
+// drop
+//   only the head, so a later place lives longer. Here each waiter retries before its place ends.
+// - Tokens. They increase over all keys in the table, and per key in Redis.
+// - The holder that a busy reply names. Redis may name a reader whose lease ended while others
+// read.
+// - The clock. Redis has its own.
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
@@ -69,7 +71,8 @@ class Agreement : public ScriptTest {
                                      Verb::leave,   Verb::downgrade, Verb::expire};
     const Claim claim = any_claim();
     const bool force = below(40) == 0;
-    Request request = Asker::about(force ? Verb::force_release : verbs[below(std::size(verbs))],
+    Request request =
+        ScriptClient::make_request(force ? Verb::force_release : verbs[below(std::size(verbs))],
                                    claim.key, type_of(claim), id(claim.number), any_lease());
     const bool plain = !is_read_write(request.type);
     if (request.verb == Verb::downgrade) {
@@ -88,9 +91,9 @@ class Agreement : public ScriptTest {
   void ask_both(const Request& request) {
     SCOPED_TRACE(std::string(to_string(request.verb)) + ' ' + std::string(to_string(request.type)) +
                  ' ' + std::string(request.key) + " by " + std::to_string(request.id.number));
-    const LockInfo before = look(request.key);
+    const LockInfo before = inspect_table(request.key);
     const Outcome expected = table_->apply(request, now());
-    const Outcome outcome = asker.ask(request);
+    const Outcome outcome = client.send(request);
     ASSERT_EQ(outcome.kind, expected.kind) << outcome.reason;
     if (outcome.kind == Kind::busy) compare_busy(outcome, expected, before, request);
     if (outcome.kind == Kind::granted && request.type == LockType::FENCED &&
@@ -120,7 +123,7 @@ class Agreement : public ScriptTest {
     last = outcome.token;
   }
 
-  /// Keeps what the coordinator would know.
+  /// Records what the coordinator would know.
   void remember(const Request& request, const Outcome& outcome) {
     const auto key = std::ranges::find(all_keys, request.key);
     const Claim claim{*key, request.id.number};
@@ -134,9 +137,9 @@ class Agreement : public ScriptTest {
     }
   }
 
-  LockInfo look(std::string_view key) {
+  LockInfo inspect_table(std::string_view key) {
     LockInfo info;
-    Request request = Asker::about(Verb::inspect, key);
+    Request request = ScriptClient::make_request(Verb::inspect, key);
     request.info = &info;
     table_->apply(request, now());
     return info;
@@ -148,16 +151,16 @@ class Agreement : public ScriptTest {
       for (const HolderInfo& holder : info.holders) all.insert(holder.id);
       return all;
     };
-    const LockInfo expected = look(key), info = asker.inspect(key);
+    const LockInfo expected = inspect_table(key), info = client.inspect(key);
     EXPECT_EQ(info.locked, expected.locked);
     EXPECT_EQ(ids(info), ids(expected));
     EXPECT_EQ(info.queue, expected.queue);
     EXPECT_EQ(info.type, expected.type);
-    // Exclusion itself, whatever the table says.
+    // Mutual exclusion holds whatever the table contains.
     EXPECT_TRUE(info.holders.size() <= 1 || info.type == LockType::READ);
   }
 
-  /// Ten seconds go by, and every live waiter asks again.
+  /// Lets ten seconds pass. Then every live waiter retries.
   void pass_time() {
     pass(milliseconds(10'000));
     table_now_ += std::chrono::seconds(10);
@@ -165,8 +168,8 @@ class Agreement : public ScriptTest {
     std::vector<Claim> asking(waiting_.begin(), waiting_.end());
     std::ranges::shuffle(asking, random_);
     for (const Claim& claim : asking) {
-      Request request =
-          Asker::about(Verb::acquire, claim.key, LockType::FAIR, id(claim.number), any_lease());
+      Request request = ScriptClient::make_request(Verb::acquire, claim.key, LockType::FAIR,
+                                                   id(claim.number), any_lease());
       request.queue_wait = queue_wait;
       ask_both(request);
     }
@@ -177,9 +180,9 @@ class Agreement : public ScriptTest {
     for (const std::string_view key : all_keys) {
       for (std::uint64_t number = 1; number <= all_ids; ++number) {
         const Claim claim{key, number};
-        asker.tell(Verb::leave, key, type_of(claim), id(number));
+        client.send(Verb::leave, key, type_of(claim), id(number));
         if (is_read_write(type_of(claim)))
-          asker.tell(Verb::leave, key, LockType::WRITE, id(number));
+          client.send(Verb::leave, key, LockType::WRITE, id(number));
       }
     }
     for (const std::string& key : keys()) {
@@ -196,7 +199,7 @@ class Agreement : public ScriptTest {
   std::chrono::steady_clock::time_point real_start_;
 };
 
-TEST_F(Agreement, OfTheScriptsWithTheLockTable) {
+TEST_F(Agreement, ScriptsAndLockTableGiveTheSameOutcomes) {
   const char* const given = std::getenv("LATCHKEY_SEED");
   const std::uint64_t first =
       given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}() % 1'000'000;

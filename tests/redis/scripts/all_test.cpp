@@ -1,4 +1,4 @@
-// Several locks by one script on a real server: all of them in Redisson's layout, or nothing.
+// acquire_all on a real server: one script acquires all members in Redisson's layout, or none.
 #include <vector>
 
 #include "redis/scripts/script_fixture.hpp"
@@ -17,11 +17,11 @@ class AllScript : public ScriptTest {
     request.members = members;
     request.lease = length;
     request.tokens = tokens;
-    return asker.ask(request);
+    return client.send(request);
   }
 };
 
-TEST_F(AllScript, EachMemberIsWhatItsOwnScriptMakesOfIt) {
+TEST_F(AllScript, EachMemberIsStoredAsByItsOwnScript) {
   const Outcome outcome =
       acquire_all({{"plain", REENTRANT, id(1)}, {"{r}ead", READ, id(2)}, {"write", WRITE, id(3)}});
   EXPECT_EQ(outcome.kind, Kind::granted);
@@ -32,14 +32,14 @@ TEST_F(AllScript, EachMemberIsWhatItsOwnScriptMakesOfIt) {
   EXPECT_EQ(hash("{r}ead"), (Fields{{"mode", "read"}, {owner(2), "1"}}));
   EXPECT_EQ(hash("write"), (Fields{{"mode", "write"}, {owner(3) + ":write", "1"}}));
   for (const std::string& key : keys()) expect_ttl(key, lease);
-  EXPECT_EQ(asker.tell(Verb::release, "plain", REENTRANT, id(1)).kind, Kind::granted);
-  EXPECT_EQ(asker.tell(Verb::release, "{r}ead", READ, id(2)).kind, Kind::granted);
-  EXPECT_EQ(asker.tell(Verb::release, "write", WRITE, id(3)).kind, Kind::granted);
+  EXPECT_EQ(client.send(Verb::release, "plain", REENTRANT, id(1)).kind, Kind::granted);
+  EXPECT_EQ(client.send(Verb::release, "{r}ead", READ, id(2)).kind, Kind::granted);
+  EXPECT_EQ(client.send(Verb::release, "write", WRITE, id(3)).kind, Kind::granted);
   EXPECT_EQ(keys(), Names{});
 }
 
-TEST_F(AllScript, NothingIsTouchedWhereOneIsBusy) {
-  asker.acquire("b", REENTRANT, id(9), lease);
+TEST_F(AllScript, NothingIsChangedIfOneMemberIsBusy) {
+  client.acquire("b", REENTRANT, id(9), lease);
   const Outcome outcome =
       acquire_all({{"a", FENCED, id(1)}, {"b", REENTRANT, id(2)}, {"c", WRITE, id(3)}});
   EXPECT_EQ(outcome.kind, Kind::busy);
@@ -50,10 +50,10 @@ TEST_F(AllScript, NothingIsTouchedWhereOneIsBusy) {
   EXPECT_EQ(keys(), Names{"b"});
 }
 
-TEST_F(AllScript, EveryFamilyIsInTheWayOfEveryOther) {
+TEST_F(AllScript, OnlyReadersShareAKey) {
   for (const LockType held : {REENTRANT, FENCED, READ, WRITE}) {
     redis({"FLUSHALL"});
-    asker.acquire("k", held, id(9), lease);
+    client.acquire("k", held, id(9), lease);
     const Fields before = hash("k");
     for (const LockType type : {REENTRANT, FENCED, READ, WRITE}) {
       const bool shares = held == READ && type == READ;
@@ -61,7 +61,7 @@ TEST_F(AllScript, EveryFamilyIsInTheWayOfEveryOther) {
       EXPECT_EQ(outcome.kind, shares ? Kind::granted : Kind::busy)
           << to_string(held) << ' ' << to_string(type);
       if (shares) {
-        EXPECT_EQ(asker.tell(Verb::release, "k", READ, id(1)).kind, Kind::granted);
+        EXPECT_EQ(client.send(Verb::release, "k", READ, id(1)).kind, Kind::granted);
       } else {
         EXPECT_EQ(hash("k"), before);
         EXPECT_EQ(outcome.holder, owner(9));
@@ -70,7 +70,7 @@ TEST_F(AllScript, EveryFamilyIsInTheWayOfEveryOther) {
   }
 }
 
-TEST_F(AllScript, FencedMembersHaveOneTokenAboveAllBefore) {
+TEST_F(AllScript, FencedMembersShareOneTokenLargerThanAllEarlierOnes) {
   redis({"SET", "redisson_lock_token:{b}", "9000000000000000"});
   const std::vector<Member> members = {{"a", FENCED, id(1)}, {"b", FENCED, id(2)}};
   const Outcome outcome = acquire_all(members, lease, 5);
@@ -81,7 +81,7 @@ TEST_F(AllScript, FencedMembersHaveOneTokenAboveAllBefore) {
   EXPECT_EQ(acquire_all(members, lease, 5).token, outcome.token) << "asked again by the holder";
 }
 
-TEST_F(AllScript, AskedAgainTheLeasesStartAnewAndNeverGetShorter) {
+TEST_F(AllScript, ARepeatedAcquireRestartsTheLeasesAndNeverShortensThem) {
   const std::vector<Member> members = {{"a", REENTRANT, id(1)}, {"b", READ, id(2)}};
   acquire_all(members);
   EXPECT_EQ(acquire_all(members, 2 * lease).kind, Kind::granted);
@@ -92,14 +92,14 @@ TEST_F(AllScript, AskedAgainTheLeasesStartAnewAndNeverGetShorter) {
 }
 
 TEST_F(AllScript, AReadJoinsReadersAndKeepsTheLongestLease) {
-  asker.acquire("k", READ, id(9), 3 * lease);
+  client.acquire("k", READ, id(9), 3 * lease);
   EXPECT_EQ(acquire_all({{"k", READ, id(1)}, {"other", WRITE, id(2)}}).kind, Kind::granted);
   EXPECT_EQ(hash("k").size(), 3U);
   expect_ttl("k", 3 * lease);
   expect_ttl("{k}:" + owner(1) + ":rwlock_timeout:1", lease);
 }
 
-TEST_F(AllScript, AKeyOfAnotherTypeIsRefusedAndNothingIsTouched) {
+TEST_F(AllScript, AKeyOfAnotherTypeIsRefusedAndNothingIsChanged) {
   redis({"SET", "b", "mine"});
   const Outcome outcome = acquire_all({{"a", REENTRANT, id(1)}, {"b", WRITE, id(2)}});
   EXPECT_EQ(outcome.kind, Kind::refused);
@@ -107,7 +107,7 @@ TEST_F(AllScript, AKeyOfAnotherTypeIsRefusedAndNothingIsTouched) {
   EXPECT_EQ(keys(), Names{"b"});
 }
 
-TEST_F(AllScript, AThousandMembers) {
+TEST_F(AllScript, AThousandMembersAreAcquiredAtOnce) {
   std::vector<std::string> names;
   std::vector<Member> members;
   for (int index = 0; index < 1'000; ++index) names.push_back("k" + std::to_string(index));

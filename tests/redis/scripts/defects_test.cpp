@@ -1,5 +1,5 @@
-// Redisson's known defects, by their numbers in its wire description, as far as scripts decide
-// them. D2 and D4 are the client's: redis/locks/defects_test.cpp.
+// Redisson's known defects, by their numbers in its wire description, as far as the
+// scripts cause them. The client causes D2 and D4: see redis/locks/defects_test.cpp.
 #include "redis/scripts/redisson.hpp"
 #include "redis/scripts/script_fixture.hpp"
 
@@ -14,7 +14,7 @@ class RedissonDefects : public ScriptTest {
   static constexpr std::string_view queue_key = "redisson_lock_queue:{k}";
   static constexpr std::string_view scores_key = "redisson_lock_timeout:{k}";
   Kind fair(std::uint64_t number) {
-    return asker.acquire("k", LockType::FAIR, id(number), lease, queue_wait).kind;
+    return client.acquire("k", LockType::FAIR, id(number), lease, queue_wait).kind;
   }
 };
 
@@ -27,41 +27,41 @@ TEST_F(RedissonDefects, D1_AReadThatEndsDoesNotShortenTheWriteAroundIt) {
   EXPECT_LE(pttl("k"), 3'000) << "so it is with Redisson";
   redis({"DEL", "k"});
   // Ours never sends a READ inside its WRITE; what could arrive of one changes nothing.
-  asker.acquire("k", LockType::WRITE, id(1), lease);
-  EXPECT_EQ(asker.acquire("k", LockType::READ, id(1), milliseconds(3'000)).kind, Kind::busy);
-  EXPECT_EQ(asker.tell(Verb::release, "k", LockType::READ, id(1)).kind, Kind::gone);
-  EXPECT_EQ(asker.renew("k", LockType::READ, id(1), milliseconds(3'000)).kind, Kind::gone);
+  client.acquire("k", LockType::WRITE, id(1), lease);
+  EXPECT_EQ(client.acquire("k", LockType::READ, id(1), milliseconds(3'000)).kind, Kind::busy);
+  EXPECT_EQ(client.send(Verb::release, "k", LockType::READ, id(1)).kind, Kind::gone);
+  EXPECT_EQ(client.renew("k", LockType::READ, id(1), milliseconds(3'000)).kind, Kind::gone);
   expect_ttl("k", lease);
   // And the WRITE that ends around a READ gives it all that was left.
-  asker.downgrade("k", id(1), milliseconds(3'000));
+  client.downgrade("k", id(1), milliseconds(3'000));
   expect_ttl("k", lease);
 }
 
-TEST_F(RedissonDefects, D3_ADowngradeTellsTheReadersThatWait) {
-  Ear listener = ear({"redisson_rwlock:{k}"});
-  asker.acquire("k", LockType::WRITE, id(1), lease);
-  EXPECT_EQ(asker.acquire("k", LockType::READ, id(2), lease).kind, Kind::busy);
-  asker.downgrade("k", id(1), lease);
+TEST_F(RedissonDefects, D3_ADowngradeNotifiesWaitingReaders) {
+  Subscriber listener = subscribe({"redisson_rwlock:{k}"});
+  client.acquire("k", LockType::WRITE, id(1), lease);
+  EXPECT_EQ(client.acquire("k", LockType::READ, id(2), lease).kind, Kind::busy);
+  client.downgrade("k", id(1), lease);
   EXPECT_EQ(listener.next(), "redisson_rwlock:{k} 1");
-  EXPECT_EQ(asker.acquire("k", LockType::READ, id(2), lease).kind, Kind::granted);
+  EXPECT_EQ(client.acquire("k", LockType::READ, id(2), lease).kind, Kind::granted);
 }
 
-TEST_F(RedissonDefects, D5_AHeadWithoutAScoreIsPassed) {
+TEST_F(RedissonDefects, D5_AQueueHeadWithoutAScoreIsSkipped) {
   fair(1);
   fair(2);
   fair(3);
   redis({"DEL", scores_key});  // evicted for want of memory, or deleted by hand
-  asker.tell(Verb::release, "k", LockType::FAIR, id(1));
+  client.send(Verb::release, "k", LockType::FAIR, id(1));
   EXPECT_EQ(fair(3), Kind::granted);
   EXPECT_EQ(redis({"EXISTS", queue_key}).integer(), 0);
 }
 
-TEST_F(RedissonDefects, D6_WhoWaitsBehindADeadHeadIsToldForHowLong) {
+TEST_F(RedissonDefects, D6_AWaiterAfterADeadHeadLearnsHowLongToWait) {
   fair(1);
   fair(2);
   fair(3);
-  asker.tell(Verb::release, "k", LockType::FAIR, id(1));
-  const Outcome outcome = asker.acquire("k", LockType::FAIR, id(3), lease, queue_wait);
+  client.send(Verb::release, "k", LockType::FAIR, id(1));
+  const Outcome outcome = client.acquire("k", LockType::FAIR, id(3), lease, queue_wait);
   EXPECT_EQ(outcome.kind, Kind::busy);
   EXPECT_EQ(outcome.retry_after, milliseconds(1'000));
   pass(milliseconds(1));  // a score has a fraction of a ms
@@ -73,90 +73,90 @@ TEST_F(RedissonDefects, D6_WhoWaitsBehindADeadHeadIsToldForHowLong) {
   EXPECT_LE(polls, 5) << "the dead one had 5 s to come";
 }
 
-TEST_F(RedissonDefects, D7_WhoLeavesIsOutOfTheQueueAtOnce) {
+TEST_F(RedissonDefects, D7_LeaveRemovesTheWaiterFromTheQueueAtOnce) {
   fair(1);
   fair(2);
-  EXPECT_EQ(asker.tell(Verb::leave, "k", LockType::FAIR, id(2)).kind, Kind::granted);
+  EXPECT_EQ(client.send(Verb::leave, "k", LockType::FAIR, id(2)).kind, Kind::granted);
   EXPECT_EQ(redis({"EXISTS", queue_key, scores_key}).integer(), 0);
 }
 
-TEST_F(RedissonDefects, D8_AWaiterThatAsksKeepsItsPlaceHoweverLongItTakes) {
+TEST_F(RedissonDefects, D8_AWaiterThatKeepsTryingKeepsItsPlace) {
   fair(1);
   fair(2);
   fair(3);
   for (int times = 0; times < 100; ++times) {  // 1 000 s
     pass(milliseconds(10'000));
-    ASSERT_EQ(asker.renew("k", LockType::FAIR, id(1), lease).kind, Kind::granted);
+    ASSERT_EQ(client.renew("k", LockType::FAIR, id(1), lease).kind, Kind::granted);
     ASSERT_EQ(fair(2), Kind::busy);
     ASSERT_EQ(fair(3), Kind::busy);
   }
   EXPECT_EQ(redis({"LRANGE", queue_key, "0", "-1"}).list(), (Names{owner(2), owner(3)}));
 }
 
-TEST_F(RedissonDefects, D9_AnAcquireThatArrivesTwiceIsHeldOnce) {
+TEST_F(RedissonDefects, D9_AnAcquireExecutedTwiceCountsOnce) {
   for (const LockType type : all_types) {
     SCOPED_TRACE(to_string(type));
-    EXPECT_EQ(asker.acquire("k", type, id(1), lease, queue_wait).kind, Kind::granted);
-    EXPECT_EQ(asker.acquire("k", type, id(1), lease, queue_wait).kind, Kind::granted);
-    EXPECT_EQ(asker.inspect("k").holders.at(0).count, 1U);
-    EXPECT_EQ(asker.tell(Verb::release, "k", type, id(1)).kind, Kind::granted);
+    EXPECT_EQ(client.acquire("k", type, id(1), lease, queue_wait).kind, Kind::granted);
+    EXPECT_EQ(client.acquire("k", type, id(1), lease, queue_wait).kind, Kind::granted);
+    EXPECT_EQ(client.inspect("k").holders.at(0).count, 1U);
+    EXPECT_EQ(client.send(Verb::release, "k", type, id(1)).kind, Kind::granted);
     EXPECT_EQ(redis({"EXISTS", "k"}).integer(), 0);
   }
 }
 
-TEST_F(RedissonDefects, D10_ARenewalBehindTheReleaseRevivesNothing) {
+TEST_F(RedissonDefects, D10_ARenewalAfterTheReleaseDoesNotRecreateTheLock) {
   for (const LockType type : all_types) {
     SCOPED_TRACE(to_string(type));
-    asker.acquire("k", type, id(1), lease);
-    asker.tell(Verb::release, "k", type, id(1));
-    EXPECT_EQ(asker.renew("k", type, id(1), lease).kind, Kind::gone);
+    client.acquire("k", type, id(1), lease);
+    client.send(Verb::release, "k", type, id(1));
+    EXPECT_EQ(client.renew("k", type, id(1), lease).kind, Kind::gone);
     EXPECT_EQ(redis({"EXISTS", "k"}).integer(), 0);
-    asker.acquire("k", type, id(2), lease);
-    EXPECT_EQ(asker.renew("k", type, id(1), 2 * lease).kind, Kind::gone);
+    client.acquire("k", type, id(2), lease);
+    EXPECT_EQ(client.renew("k", type, id(1), 2 * lease).kind, Kind::gone);
     expect_ttl("k", lease);
-    asker.tell(Verb::release, "k", type, id(2));
+    client.send(Verb::release, "k", type, id(2));
   }
 }
 
-TEST_F(RedissonDefects, D11_AShorterLeaseTakesNothingFromALongerOne) {
+TEST_F(RedissonDefects, D11_AShorterLeaseDoesNotShortenALongerOne) {
   for (const LockType type : all_types) {
     SCOPED_TRACE(to_string(type));
-    asker.acquire("k", type, id(1), 10 * lease);
-    asker.acquire("k", type, id(1), lease);
-    asker.renew("k", type, id(1), lease);
+    client.acquire("k", type, id(1), 10 * lease);
+    client.acquire("k", type, id(1), lease);
+    client.renew("k", type, id(1), lease);
     expect_ttl("k", 10 * lease);
-    asker.tell(Verb::release, "k", type, id(1));
+    client.send(Verb::release, "k", type, id(1));
   }
 }
 
-TEST_F(RedissonDefects, D12_AHolderIsToldThatItsLockIsGone) {
+TEST_F(RedissonDefects, D12_AHolderLearnsThatItsLockIsGone) {
   for (const LockType type : all_types) {
     for (const std::string_view fate : {"deleted", "forced", "flushed", "another's"}) {
       SCOPED_TRACE(std::string(to_string(type)) + ' ' + std::string(fate));
-      asker.acquire("k", type, id(1), lease);
+      client.acquire("k", type, id(1), lease);
       if (fate == "deleted" || fate == "another's") redis({"DEL", "k"});
-      if (fate == "forced") asker.tell(Verb::force_release, "k");
+      if (fate == "forced") client.send(Verb::force_release, "k");
       if (fate == "flushed") redis({"FLUSHALL"});
-      if (fate == "another's") asker.acquire("k", type, id(2), lease);
-      EXPECT_EQ(asker.tell(Verb::verify, "k", type, id(1)).kind, Kind::gone);
-      EXPECT_EQ(asker.renew("k", type, id(1), lease).kind, Kind::gone);
-      EXPECT_EQ(asker.tell(Verb::release, "k", type, id(1)).kind, Kind::gone);
+      if (fate == "another's") client.acquire("k", type, id(2), lease);
+      EXPECT_EQ(client.send(Verb::verify, "k", type, id(1)).kind, Kind::gone);
+      EXPECT_EQ(client.renew("k", type, id(1), lease).kind, Kind::gone);
+      EXPECT_EQ(client.send(Verb::release, "k", type, id(1)).kind, Kind::gone);
       redis({"FLUSHALL"});
     }
   }
 }
 
-TEST_F(RedissonDefects, D14_ABusyLockWithoutAnEndIsNoToken) {
+TEST_F(RedissonDefects, D14_ABusyReplyOfALockWithoutATtlIsNotTakenForAToken) {
   redis({"HSET", "k", owner(9), "1"});  // {-1, -1} in Redisson's words, which it takes for a grant
-  const Outcome outcome = asker.acquire("k", LockType::FENCED, id(1), lease);
+  const Outcome outcome = client.acquire("k", LockType::FENCED, id(1), lease);
   EXPECT_EQ(outcome.kind, Kind::busy);
   EXPECT_EQ(outcome.retry_after, std::nullopt);
   EXPECT_EQ(outcome.token, 0U);
 }
 
-TEST_F(RedissonDefects, D14_TheTokensKeyNeverEndsAndTheLeaseIsTheOneAskedFor) {
+TEST_F(RedissonDefects, D14_TheTokenKeyHasNoTtlAndTheLeaseIsTheRequestedOne) {
   redis({"SET", "redisson_lock_token:{k}", "9000000000000000", "PX", "1000"});
-  EXPECT_EQ(asker.acquire("k", LockType::FENCED, id(1), 7 * lease).token, 9'000'000'000'000'001U);
+  EXPECT_EQ(client.acquire("k", LockType::FENCED, id(1), 7 * lease).token, 9'000'000'000'000'001U);
   EXPECT_EQ(pttl("redisson_lock_token:{k}"), -1);
   expect_ttl("k", 7 * lease);
 }
@@ -168,10 +168,10 @@ TEST_F(RedissonDefects, D18_ANameThatRedissonCouldNotReleaseInAClusterIsRefused)
 }
 
 TEST_F(RedissonDefects, D19_AReplicaConfirmsNoHold) {
-  for (const LockType type : all_types) asker.acquire(to_string(type), type, id(1), lease);
+  for (const LockType type : all_types) client.acquire(to_string(type), type, id(1), lease);
   redis({"REPLICAOF", "127.0.0.1", "1"});
   for (const LockType type : all_types) {
-    EXPECT_EQ(asker.tell(Verb::verify, to_string(type), type, id(1)).kind, Kind::unknown);
+    EXPECT_EQ(client.send(Verb::verify, to_string(type), type, id(1)).kind, Kind::unknown);
   }
 }
 

@@ -1,4 +1,4 @@
-// FAIR queues of ours and Java's waiters together, at random: who comes first is served first.
+// Random FAIR queues of C++ and Java waiters are served in order of arrival.
 #include <cstdlib>
 #include <iostream>
 #include <memory>
@@ -10,9 +10,9 @@
 namespace latchkey::tests {
 namespace {
 
-/// Redisson's scripts and ours on one key, as their clients would send them. Time passes in steps
-/// of 4 s, in which each waiter of ours asks once, as the coordinator does; Java's wait for as long
-/// as their callers said, 1 s to 30 min, and are told when it is their turn.
+/// Runs Redisson's scripts and ours on one key, as their clients would. Time passes in steps of 4
+/// s. In each step every C++ waiter tries once, as the coordinator does. A Java waiter waits for 1
+/// s to 30 min and tries when it is notified.
 class FairOrder : public ScriptTest {
  protected:
   struct Waiter {
@@ -33,7 +33,7 @@ class FairOrder : public ScriptTest {
     random_.seed(seed);
     line_.clear();
     holder_ = newcomer(false);
-    ASSERT_TRUE(asks(*holder_));
+    ASSERT_TRUE(try_acquire(*holder_));
   }
 
   std::unique_ptr<Waiter> newcomer(bool java) {
@@ -50,18 +50,17 @@ class FairOrder : public ScriptTest {
   }
 
   /// One attempt; true: granted.
-  bool asks(Waiter& who) {
+  bool try_acquire(Waiter& who) {
     if (who.java) return who.java->fair_lock("k", 60'000, who.wait, now_ms()).is_nil();
-    return asker.acquire("k", LockType::FAIR, id(who.number), lease, queue_wait).kind ==
+    return client.acquire("k", LockType::FAIR, id(who.number), lease, queue_wait).kind ==
            Kind::granted;
   }
 
   Names queue() { return redis({"LRANGE", "redisson_lock_queue:{k}", "0", "-1"}).list(); }
 
-  /// All of ours that live stand in the queue, in the order of their coming, and Java's between
-  /// them. Redisson drops those of Java's whose wait was fixed too long ago, or puts them to the
-  /// end.
-  void look() {
+  /// Expects all live C++ waiters in the queue in order of arrival. Redisson may drop a Java waiter
+  /// whose score has passed, or move it to the end.
+  void check_queue() {
     const Names there = queue();
     std::erase_if(line_, [&](const auto& each) {
       const bool gone = std::ranges::find(there, each->owner) == there.end();
@@ -81,11 +80,11 @@ class FairOrder : public ScriptTest {
   }
 
   void arrive() {
-    // An empty queue gets a Java waiter more often: nobody saw how long it waits for.
+    // An empty queue gets a Java waiter more often: no script knows how long that one will wait.
     auto waiter = newcomer(below(line_.empty() ? 4 : 2) != 0);
-    EXPECT_FALSE(asks(*waiter));
+    EXPECT_FALSE(try_acquire(*waiter));
     line_.push_back(std::move(waiter));
-    look();
+    check_queue();
   }
 
   void pass_four_seconds(bool held) {
@@ -108,14 +107,14 @@ class FairOrder : public ScriptTest {
       const bool stands =
           std::ranges::any_of(line_, [&](const auto& one) { return one.get() == each; });
       if (!stands || each->killed || (each->java && below(4) != 0)) continue;
-      if (!held && each == line_.front().get()) continue;  // it comes in serve()
-      if (asks(*each)) return came(*each, held);
-      look();
+      if (!held && each == line_.front().get()) continue;  // serve() grants it
+      if (try_acquire(*each)) return granted(*each, held);
+      check_queue();
     }
   }
 
-  /// It was granted: those in front of it were killed, and their time was over.
-  void came(Waiter& who, bool held) {
+  /// Expects that every waiter ahead of the granted one was killed and has expired.
+  void granted(Waiter& who, bool held) {
     const auto self =
         std::ranges::find_if(line_, [&](const auto& each) { return each.get() == &who; });
     const bool its_turn =
@@ -127,17 +126,17 @@ class FairOrder : public ScriptTest {
     holder_ = std::move(*whom);
     line_.erase(whom);
     ++served_;
-    look();
+    check_queue();
   }
 
-  /// The lock is given back, and whose turn it is comes, after others may have looked.
+  /// Releases the lock. The head acquires it, possibly after another waiter has arrived.
   void serve() {
     if (holder_->java) {
       holder_->java->fair_unlock("k", now_ms());
     } else {
-      asker.tell(Verb::release, "k", LockType::FAIR, id(holder_->number));
+      client.send(Verb::release, "k", LockType::FAIR, id(holder_->number));
     }
-    look();
+    check_queue();
     if (below(3) == 0 && !line_.empty()) arrive();
     const int before = served_;
     while (!HasFailure() && served_ == before) {
@@ -145,17 +144,17 @@ class FairOrder : public ScriptTest {
       Waiter& next = *line_.front();
       if (next.killed) {
         pass_the_killed();
-      } else if (asks(next)) {
+      } else if (try_acquire(next)) {
         take(line_.begin());
       } else {
         EXPECT_TRUE(next.java) << next.owner << ", whose turn it was";
-        look();  // Redisson dropped it
+        check_queue();  // Redisson dropped it
         EXPECT_TRUE(line_.empty() || line_.front().get() != &next) << next.owner;
       }
     }
   }
 
-  /// The lock is free and its first was killed: the others get it in time.
+  /// The lock is free and its head was killed: expects the others to acquire it in time.
   void pass_the_killed() {
     long long blocked = 0;
     const int before = served_;
@@ -167,17 +166,17 @@ class FairOrder : public ScriptTest {
           std::ranges::any_of(line_, [&](const auto& each) { return lives(each) && !each->java; });
       pass_four_seconds(false);
       if (served_ != before) return;
-      look_by_java();
+      drop_heads_by_java();
       const bool same = !line_.empty() && line_.front().get() == dead;
       blocked = same ? blocked + 4'000 : 0;
       EXPECT_LE(blocked, seen ? 8'000 : 1'900'000) << "a waiter that was killed blocks the lock";
     }
   }
 
-  /// Every script of Redisson's drops heads whose time is over.
-  void look_by_java() {
+  /// Every script of Redisson drops expired heads.
+  void drop_heads_by_java() {
     JavaClient(server.client(), java_owner(0)).fair_unlock("k", now_ms());
-    look();
+    check_queue();
   }
 
   void step() {
@@ -200,10 +199,10 @@ class FairOrder : public ScriptTest {
     if (one.java) {
       one.java->fair_give_up("k", one.wait);
     } else {
-      asker.tell(Verb::leave, "k", LockType::FAIR, id(one.number));
+      client.send(Verb::leave, "k", LockType::FAIR, id(one.number));
     }
     line_.erase(line_.begin() + at);
-    look();
+    check_queue();
   }
 
   int served_ = 0, moved_ = 0;
@@ -216,7 +215,7 @@ class FairOrder : public ScriptTest {
   int last_java_ = 0;
 };
 
-TEST_F(FairOrder, OfOursAndJavasWaitersIsThatOfTheirComing) {
+TEST_F(FairOrder, CppAndJavaWaitersAreServedInOrderOfArrival) {
   const char* const given = std::getenv("LATCHKEY_SEED");
   const std::uint64_t first =
       given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}() % 1'000'000;

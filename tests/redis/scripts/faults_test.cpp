@@ -1,4 +1,4 @@
-// Servers that refuse: no memory, no permission, no script, no master.
+// Servers that refuse scripts: out of memory, without permission, without the script, not a master.
 #include "redis/scripts/script_fixture.hpp"
 
 namespace latchkey::tests {
@@ -13,11 +13,11 @@ class ScriptsOutOfMemory : public ScriptTest {
   void fill_memory() { redis({"CONFIG", "SET", "maxmemory", "1"}); }
 };
 
-TEST_F(ScriptsOutOfMemory, AcquireIsRefusedInWordsAndLeavesNothing) {
+TEST_F(ScriptsOutOfMemory, AcquireIsRefusedWithASentenceAndLeavesNothing) {
   fill_memory();
   for (const LockType type : all_types) {
     SCOPED_TRACE(to_string(type));
-    const Outcome outcome = asker.acquire("k", type, id(1), lease, queue_wait);
+    const Outcome outcome = client.acquire("k", type, id(1), lease, queue_wait);
     EXPECT_EQ(outcome.kind, Kind::refused);
     EXPECT_EQ(outcome.reason,
               "the server is out of memory (OOM command not allowed when used memory > "
@@ -31,69 +31,69 @@ TEST_F(ScriptsOutOfMemory, HoldsAreRenewedVerifiedAndReleased) {
     SCOPED_TRACE(to_string(type));
     redis({"CONFIG", "SET", "maxmemory", "0"});
     redis({"FLUSHALL"});
-    ASSERT_EQ(asker.acquire("k", type, id(1), lease).kind, Kind::granted);
+    ASSERT_EQ(client.acquire("k", type, id(1), lease).kind, Kind::granted);
     fill_memory();
-    EXPECT_EQ(asker.renew("k", type, id(1), 2 * lease).kind, Kind::granted);
+    EXPECT_EQ(client.renew("k", type, id(1), 2 * lease).kind, Kind::granted);
     expect_ttl("k", 2 * lease);
-    EXPECT_EQ(asker.tell(Verb::verify, "k", type, id(1)).kind, Kind::granted);
-    EXPECT_EQ(asker.acquire("k", type, id(1), lease).kind, Kind::granted);  // asked again
-    EXPECT_EQ(asker.tell(Verb::release, "k", type, id(1)).kind, Kind::granted);
+    EXPECT_EQ(client.send(Verb::verify, "k", type, id(1)).kind, Kind::granted);
+    EXPECT_EQ(client.acquire("k", type, id(1), lease).kind, Kind::granted);  // repeated acquire
+    EXPECT_EQ(client.send(Verb::release, "k", type, id(1)).kind, Kind::granted);
     EXPECT_EQ(redis({"EXISTS", "k"}).integer(), 0);
   }
 }
 
-TEST_F(ScriptsOutOfMemory, WriteBecomesRead) {
-  Ear listener = ear({"redisson_rwlock:{k}"});
-  asker.acquire("k", LockType::WRITE, id(1), lease);
+TEST_F(ScriptsOutOfMemory, DowngradeSucceeds) {
+  Subscriber listener = subscribe({"redisson_rwlock:{k}"});
+  client.acquire("k", LockType::WRITE, id(1), lease);
   fill_memory();
-  EXPECT_EQ(asker.downgrade("k", id(1), lease).kind, Kind::granted);
+  EXPECT_EQ(client.downgrade("k", id(1), lease).kind, Kind::granted);
   EXPECT_EQ(listener.next(), "redisson_rwlock:{k} 1");
-  EXPECT_EQ(asker.tell(Verb::verify, "k", LockType::READ, id(1)).kind, Kind::granted);
-  EXPECT_EQ(asker.tell(Verb::release, "k", LockType::READ, id(1)).kind, Kind::granted);
+  EXPECT_EQ(client.send(Verb::verify, "k", LockType::READ, id(1)).kind, Kind::granted);
+  EXPECT_EQ(client.send(Verb::release, "k", LockType::READ, id(1)).kind, Kind::granted);
   EXPECT_EQ(keys(), Names{});
 }
 
-TEST_F(ScriptsOutOfMemory, FairLocksPassOnAndAreLeft) {
+TEST_F(ScriptsOutOfMemory, FairReleaseAndLeaveSucceed) {
   for (const std::uint64_t number : {1U, 2U, 3U}) {
-    asker.acquire("k", LockType::FAIR, id(number), lease, queue_wait);
+    client.acquire("k", LockType::FAIR, id(number), lease, queue_wait);
   }
-  const std::string turn = "redisson_lock__channel:{k}:" + owner(2);
-  Ear next = ear({turn});
+  const std::string channel = "redisson_lock__channel:{k}:" + owner(2);
+  Subscriber next = subscribe({channel});
   fill_memory();
-  EXPECT_EQ(asker.tell(Verb::release, "k", LockType::FAIR, id(1)).kind, Kind::granted);
-  EXPECT_EQ(next.next(), turn + " 0");
-  EXPECT_EQ(asker.tell(Verb::leave, "k", LockType::FAIR, id(2)).kind, Kind::granted);
-  EXPECT_EQ(asker.tell(Verb::leave, "k", LockType::FAIR, id(3)).kind, Kind::granted);
+  EXPECT_EQ(client.send(Verb::release, "k", LockType::FAIR, id(1)).kind, Kind::granted);
+  EXPECT_EQ(next.next(), channel + " 0");
+  EXPECT_EQ(client.send(Verb::leave, "k", LockType::FAIR, id(2)).kind, Kind::granted);
+  EXPECT_EQ(client.send(Verb::leave, "k", LockType::FAIR, id(3)).kind, Kind::granted);
   EXPECT_EQ(keys(), Names{});
 }
 
 using ScriptsWithoutPermission = ScriptTest;
 
-TEST_F(ScriptsWithoutPermission, ReleaseWorksWhereNoticesAreForbidden) {
+TEST_F(ScriptsWithoutPermission, ReleaseSucceedsIfPublishIsForbidden) {
   for (const bool by_command : {false, true}) {
-    Asker user = by_command ? as_user({"~*", server.all_channels(), "+@all", "-publish"})
-                            : as_user({"~*", "resetchannels", "+@all"});
+    ScriptClient user = by_command ? as_user({"~*", server.all_channels(), "+@all", "-publish"})
+                                   : as_user({"~*", "resetchannels", "+@all"});
     for (const LockType type : all_types) {
       SCOPED_TRACE(to_string(type));
       EXPECT_EQ(user.acquire("k", type, id(1), lease).kind, Kind::granted);
-      EXPECT_EQ(user.tell(Verb::release, "k", type, id(1)).kind, Kind::granted);
+      EXPECT_EQ(user.send(Verb::release, "k", type, id(1)).kind, Kind::granted);
       EXPECT_EQ(redis({"EXISTS", "k"}).integer(), 0);
     }
     user.acquire("k", LockType::WRITE, id(1), lease);
     EXPECT_EQ(user.downgrade("k", id(1), lease).kind, Kind::granted);
-    EXPECT_EQ(user.tell(Verb::force_release, "k").kind, Kind::granted);
+    EXPECT_EQ(user.send(Verb::force_release, "k").kind, Kind::granted);
   }
 }
 
 TEST_F(ScriptsWithoutPermission, APlainLockNeedsItsOwnKeyOnly) {
-  Asker user = as_user({"~order:*", "resetchannels", "+@all"});
+  ScriptClient user = as_user({"~order:*", "resetchannels", "+@all"});
   EXPECT_EQ(user.acquire("order:1", LockType::REENTRANT, id(1), lease).kind, Kind::granted);
   EXPECT_EQ(user.renew("order:1", LockType::REENTRANT, id(1), lease).kind, Kind::granted);
-  EXPECT_EQ(user.tell(Verb::release, "order:1", LockType::REENTRANT, id(1)).kind, Kind::granted);
+  EXPECT_EQ(user.send(Verb::release, "order:1", LockType::REENTRANT, id(1)).kind, Kind::granted);
 }
 
-TEST_F(ScriptsWithoutPermission, AForbiddenKeyIsRefusedInWords) {
-  Asker user = as_user({"~order:*", server.all_channels(), "+@all"});
+TEST_F(ScriptsWithoutPermission, AForbiddenKeyIsRefusedWithASentence) {
+  ScriptClient user = as_user({"~order:*", server.all_channels(), "+@all"});
   const Outcome outcome = user.acquire("customer:1", LockType::REENTRANT, id(1), lease);
   EXPECT_EQ(outcome.kind, Kind::refused);
   EXPECT_NE(outcome.reason.find("the user of this connection lacks a permission (NOPERM"),
@@ -101,10 +101,10 @@ TEST_F(ScriptsWithoutPermission, AForbiddenKeyIsRefusedInWords) {
       << outcome.reason;
 }
 
-TEST_F(ScriptsWithoutPermission, AForbiddenCommandIsRefusedInWordsAndLeavesNothing) {
-  Asker no_scripts = as_user({"~*", server.all_channels(), "+@all", "-evalsha"});
+TEST_F(ScriptsWithoutPermission, AForbiddenCommandIsRefusedWithASentenceAndLeavesNothing) {
+  ScriptClient no_scripts = as_user({"~*", server.all_channels(), "+@all", "-evalsha"});
   EXPECT_EQ(no_scripts.acquire("k", LockType::REENTRANT, id(1), lease).kind, Kind::refused);
-  Asker no_hash = as_user({"~*", server.all_channels(), "+@all", "-hset"});
+  ScriptClient no_hash = as_user({"~*", server.all_channels(), "+@all", "-hset"});
   const Outcome outcome = no_hash.acquire("k", LockType::REENTRANT, id(1), lease);
   EXPECT_EQ(outcome.kind, Kind::refused);
   EXPECT_NE(outcome.reason.find("permission"), std::string::npos) << outcome.reason;
@@ -117,15 +117,15 @@ using ScriptsForgotten = ScriptTest;
 TEST_F(ScriptsForgotten, AFlushedScriptIsSentAgain) {
   for (const LockType type : all_types) {
     SCOPED_TRACE(to_string(type));
-    ASSERT_EQ(asker.acquire("k", type, id(1), lease).kind, Kind::granted);
+    ASSERT_EQ(client.acquire("k", type, id(1), lease).kind, Kind::granted);
     redis({"SCRIPT", "FLUSH"});
-    EXPECT_EQ(asker.renew("k", type, id(1), lease).kind, Kind::granted);
+    EXPECT_EQ(client.renew("k", type, id(1), lease).kind, Kind::granted);
     redis({"SCRIPT", "FLUSH"});
-    EXPECT_EQ(asker.tell(Verb::release, "k", type, id(1)).kind, Kind::granted);
+    EXPECT_EQ(client.send(Verb::release, "k", type, id(1)).kind, Kind::granted);
   }
 }
 
-TEST_F(ScriptsForgotten, TheDigestIsTheServersOwn) {
+TEST_F(ScriptsForgotten, TheDigestEqualsTheServersDigest) {
   for (const auto* const script : detail::redis::scripts::all()) {
     EXPECT_EQ(redis({"SCRIPT", "LOAD", script->text}).text(), script->sha1) << script->name;
   }
@@ -135,27 +135,27 @@ TEST_F(ScriptsForgotten, TheDigestIsTheServersOwn) {
 TEST(ScriptsOnAReplica, NothingIsGrantedAndNoHoldIsConfirmed) {
   RedisServer server;
   RedisClient redis = server.client();
-  Asker asker(server.client());
+  ScriptClient client(server.client());
   const HoldId id{{1, 2}, 3};
   for (const LockType type : all_types) {
     const std::string key(to_string(type));
-    asker.acquire(key, type, id, std::chrono::minutes(1));
+    client.acquire(key, type, id, std::chrono::minutes(1));
   }
   redis({"REPLICAOF", "127.0.0.1", "1"});
   for (const LockType type : all_types) {
     SCOPED_TRACE(to_string(type));
     const std::string key(to_string(type));
     for (const Verb verb : {Verb::verify, Verb::release, Verb::leave}) {
-      const Outcome outcome = asker.tell(verb, key, type, id);
+      const Outcome outcome = client.send(verb, key, type, id);
       EXPECT_EQ(outcome.kind, Kind::unknown);
       EXPECT_TRUE(outcome.reason.starts_with("the server is a replica")) << outcome.reason;
     }
-    EXPECT_EQ(asker.renew(key, type, id, std::chrono::hours(1)).kind, Kind::unknown);
-    EXPECT_EQ(asker.renew(key, type, id, std::chrono::seconds(1)).kind, Kind::unknown);
-    EXPECT_EQ(asker.acquire("free", type, id, std::chrono::hours(1)).kind, Kind::unknown);
+    EXPECT_EQ(client.renew(key, type, id, std::chrono::hours(1)).kind, Kind::unknown);
+    EXPECT_EQ(client.renew(key, type, id, std::chrono::seconds(1)).kind, Kind::unknown);
+    EXPECT_EQ(client.acquire("free", type, id, std::chrono::hours(1)).kind, Kind::unknown);
   }
   redis({"REPLICAOF", "NO", "ONE"});
-  EXPECT_EQ(asker.tell(Verb::verify, "READ", LockType::READ, id).kind, Kind::granted);
+  EXPECT_EQ(client.send(Verb::verify, "READ", LockType::READ, id).kind, Kind::granted);
 }
 
 }  // namespace

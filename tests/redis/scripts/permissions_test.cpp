@@ -1,5 +1,5 @@
-// Each command of each script, forbidden: nothing stays that blocks a key for longer than the lease
-// asked for, and the refusal names the command.
+// Forbids each command of each script in turn. The refusal names the command, and no key stays
+// blocked for longer than the requested lease.
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -11,7 +11,7 @@ namespace {
 
 using detail::redis::Script;
 
-/// What a script calls, in lower case: read from its text, so that no command is forgotten.
+/// The commands that a script calls, in lower case, found in its text.
 std::set<std::string> commands_of(const Script& script) {
   std::set<std::string> commands;
   constexpr std::string_view call = "call('";
@@ -23,26 +23,26 @@ std::set<std::string> commands_of(const Script& script) {
     });
     commands.insert(std::move(command));
   }
-  commands.erase("spublish");  // as publish, and unknown before Redis 7
+  commands.erase("spublish");  // like publish, and unknown before Redis 7
   return commands;
 }
 
-/// A script goes on where these are refused, or never calls them where it is permitted the others.
+/// The script continues if this command is refused, or calls it only after another was refused.
 bool does_without(std::string_view script, std::string_view command) {
-  if (command == "publish") return true;  // it costs a notice
-  // head_left() of parts/fair_queue.lua, behind what counts.
+  if (command == "publish") return true;  // the notification is lost
+  // head_left() of parts/fair_queue.lua calls these after the essential steps.
   if (command == "persist" || (command == "lrange" && script != "inspect")) return true;
-  // It takes back what PEXPIRE was refused for.
+  // HDEL undoes an acquire whose PEXPIRE was refused.
   const bool one = script.starts_with("acquire") && script != "acquire_all";
   const bool drops_readers = script == "acquire_read" || script == "acquire_write";
   if (command == "hdel" && one && !drops_readers) return true;
-  // Of a reader without timeouts nothing is known then.
+  // Without EXISTS or HDEL the state of a reader without timeout keys is unknown.
   if (script == "release_read") return command == "exists";
   if (script == "expire_read") return command == "exists" || command == "hdel";
-  // What else is in parts/dead_readers.lua.
+  // The commands of parts/dead_readers.lua.
   const std::set<std::string_view> of_the_part{"exists", "hdel", "hlen", "hscan"};
   if (script == "inspect") return of_the_part.contains(command);
-  // The lock is free by then: the next in line polls.
+  // The lock is already free. The next waiter polls.
   const std::set<std::string_view> calls_next{"exists", "lindex", "lpop",  "time",
                                               "zadd",   "zrem",   "zscore"};
   if (script == "release_fair" || script == "force_release") return calls_next.contains(command);
@@ -68,41 +68,43 @@ class ScriptsWithoutACommand : public ScriptTest {
       return [this, type, number] { take(type, number); };
     };
     cases_.push_back({"several", several()});
-    cases_.push_back({"several, held", several(), [this] { asker.ask(several()); }});
+    cases_.push_back({"several, held", several(), [this] { client.send(several()); }});
     cases_.push_back({"several, among readers", several(), [this] {
                         take(LockType::READ, 2, "read");
                         take(LockType::READ, 3, "read");
-                        redis({"DEL", timeout_of(3, "read")});
+                        end_read_lease(3, "{read}");
                       }});
     const auto dead_readers = [this] {
       for (const std::uint64_t number : {2U, 3U}) {
         take(LockType::READ, number);
-        redis({"DEL", timeout_of(number, "k")});
+        end_read_lease(number);
       }
     };
     cases_.push_back({"acquire of WRITE, dead readers",
-                      Asker::about(Verb::acquire, "k", LockType::WRITE, id(1), lease),
+                      ScriptClient::make_request(Verb::acquire, "k", LockType::WRITE, id(1), lease),
                       dead_readers});
-    Request downgrade = Asker::about(Verb::downgrade, "k", LockType::WRITE, id(1), lease);
+    Request downgrade =
+        ScriptClient::make_request(Verb::downgrade, "k", LockType::WRITE, id(1), lease);
     cases_.push_back({"downgrade", downgrade, hold(LockType::WRITE, 1)});
     cases_.push_back({"downgrade again", downgrade, [this] {
                         take(LockType::WRITE, 1);
-                        asker.downgrade("k", id(1), lease);
+                        client.downgrade("k", id(1), lease);
                       }});
     for (const LockType type : {LockType::REENTRANT, LockType::FAIR, LockType::READ}) {
       const std::string of = " of " + std::string(to_string(type));
-      cases_.push_back({"force_release" + of, Asker::about(Verb::force_release, "k"), [this, type] {
+      cases_.push_back({"force_release" + of, ScriptClient::make_request(Verb::force_release, "k"),
+                        [this, type] {
                           take(type, 1);
                           take(type, 2);
                         }});
-      Request inspect = Asker::about(Verb::inspect, "k");
+      Request inspect = ScriptClient::make_request(Verb::inspect, "k");
       inspect.info = &info_;
       cases_.push_back({"inspect" + of, inspect, [this, type] {
                           take(type, 1);
                           take(type, 2);
                         }});
     }
-    Request list = Asker::about(Verb::list, "*");
+    Request list = ScriptClient::make_request(Verb::list, "*");
     list.names = &names_;
     cases_.push_back({"list", list, hold(LockType::REENTRANT, 1)});
   }
@@ -110,16 +112,16 @@ class ScriptsWithoutACommand : public ScriptTest {
   void add_cases_of(LockType type) {
     const std::string of = " of " + std::string(to_string(type));
     const auto request = [&](Verb verb) {
-      Request made = Asker::about(verb, "k", type, id(1), lease);
+      Request made = ScriptClient::make_request(verb, "k", type, id(1), lease);
       made.queue_wait = queue_wait;
       if (verb == Verb::expire) made.lease = lease / 4;
       return made;
     };
     const auto holds = [this, type] { take(type, 1); };
-    const auto among_others = [this, type] {  // which one of them has died
+    const auto among_others = [this, type] {  // one of which has expired
       take(type, 1);
       for (const std::uint64_t number : {2U, 3U, 4U}) take(type, number, "k", lease / 2);
-      redis({"DEL", timeout_of(3, "k")});
+      end_read_lease(3);
       redis({"ZADD", "redisson_lock_timeout:{k}", "XX", "1", owner(2)});
     };
     const auto is_last = [this, type] {
@@ -133,7 +135,7 @@ class ScriptsWithoutACommand : public ScriptTest {
     const auto is_next = [this, type] {
       take(type, 2);
       for (const std::uint64_t number : {1U, 3U}) take(type, number);
-      asker.tell(Verb::release, "k", type, id(2));
+      client.send(Verb::release, "k", type, id(2));
     };
     for (const Verb verb :
          {Verb::acquire, Verb::renew, Verb::verify, Verb::expire, Verb::release, Verb::leave}) {
@@ -160,29 +162,26 @@ class ScriptsWithoutACommand : public ScriptTest {
 
   void take(LockType type, std::uint64_t number, std::string_view key = "k",
             milliseconds length = lease) {
-    asker.acquire(key, type, id(number), length, queue_wait);
-  }
-  static std::string timeout_of(std::uint64_t number, const std::string& key) {
-    return "{" + key + "}:" + owner(number) + ":rwlock_timeout:1";
+    client.acquire(key, type, id(number), length, queue_wait);
   }
 
-  /// What latchkey sends behind a refusal, with no more rights than before.
-  void send_what_follows(Asker& user, const Request& request) {
+  /// Sends what latchkey sends after a refusal, as the same user.
+  void send_follow_up(ScriptClient& user, const Request& request) {
     if (request.verb == Verb::acquire) {
       const bool fair = request.type == LockType::FAIR;
-      user.tell(fair ? Verb::leave : Verb::release, "k", request.type, id(1));
+      user.send(fair ? Verb::leave : Verb::release, "k", request.type, id(1));
     } else if (request.verb == Verb::acquire_all) {
       for (const Member& each : members_) {
-        user.tell(Verb::release, each.key, each.type, each.id);
+        user.send(Verb::release, each.key, each.type, each.id);
       }
     } else if (request.verb == Verb::downgrade) {
-      user.tell(Verb::release, "k", LockType::WRITE, id(1));
+      user.send(Verb::release, "k", LockType::WRITE, id(1));
     } else {
-      user.ask(request);
+      user.send(request);
     }
   }
 
-  void expect_that_all_ends() {
+  void expect_every_key_expires() {
     for (const std::string& key : keys()) {
       // A token never ends, and places in a queue end by their scores.
       if (key.starts_with("redisson_lock_")) continue;
@@ -192,11 +191,11 @@ class ScriptsWithoutACommand : public ScriptTest {
     }
   }
 
-  void expect_that_nothing_blocks(const Request& request) {
-    expect_that_all_ends();
+  void expect_nothing_blocks(const Request& request) {
+    expect_every_key_expires();
     pass(std::chrono::minutes(20));
     const auto expect_free = [&](std::string_view key, LockType type) {
-      EXPECT_EQ(asker.acquire(key, type, id(99), lease, queue_wait).kind, Kind::granted) << key;
+      EXPECT_EQ(client.acquire(key, type, id(99), lease, queue_wait).kind, Kind::granted) << key;
     };
     if (request.verb != Verb::acquire_all) return expect_free("k", request.type);
     for (const Member& each : members_) expect_free(each.key, each.type);
@@ -221,19 +220,19 @@ TEST_F(ScriptsWithoutACommand, EachRefusalNamesTheCommandAndNothingBlocksBeyondT
       const std::string rule = "-" + command;
       redis({"FLUSHALL"});
       each.prepare();
-      Asker user = as_user({"~*", server.all_channels(), "+@all", rule});
-      const Outcome outcome = user.ask(each.request);
+      ScriptClient user = as_user({"~*", server.all_channels(), "+@all", rule});
+      const Outcome outcome = user.send(each.request);
       if (outcome.kind == Kind::refused) {
         refused.insert(std::string(script.name) + " " + command);
         EXPECT_NE(outcome.reason.find("lacks a permission, +" + command + " ("), std::string::npos)
             << outcome.reason;
         EXPECT_EQ(outcome.reason.find("User app"), std::string::npos) << outcome.reason;
         // The connection may be gone before more can be sent.
-        if (command != "hdel") expect_that_all_ends();
-        send_what_follows(user, each.request);
+        if (command != "hdel") expect_every_key_expires();
+        send_follow_up(user, each.request);
       }
-      // A user without HDEL is not let in: RedisStart says so.
-      if (command != "hdel") expect_that_nothing_blocks(each.request);
+      // connect() refuses a user without HDEL: see RedisStart.
+      if (command != "hdel") expect_nothing_blocks(each.request);
     }
   }
   for (const Script* const script : detail::redis::scripts::all()) {
@@ -246,12 +245,13 @@ TEST_F(ScriptsWithoutACommand, EachRefusalNamesTheCommandAndNothingBlocksBeyondT
   }
 }
 
-TEST_F(ScriptsWithoutACommand, AnAnnouncementThatIsRefusedLeavesNothingWithoutAnEnd) {
+TEST_F(ScriptsWithoutACommand, ARefusedAnnouncementLeavesNoKeyWithoutATtl) {
   for (const std::string& command : commands_of(detail::redis::scripts::announce)) {
     SCOPED_TRACE(command);
     redis({"FLUSHALL"});
     take(LockType::REENTRANT, 1);
-    Request request = Asker::about(Verb::acquire, "k", LockType::REENTRANT, id(1), lease);
+    Request request =
+        ScriptClient::make_request(Verb::acquire, "k", LockType::REENTRANT, id(1), lease);
     request.note = "somebody";
     detail::redis::CommandBuffer buffer;
     ASSERT_TRUE(append_note(buffer, request));

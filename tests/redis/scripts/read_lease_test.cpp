@@ -1,4 +1,4 @@
-// Leases of READs that end: dropped by a writer, or shortened by expire.
+// Leases of READs that expire, or that the expire script shortens.
 #include "redis/scripts/script_fixture.hpp"
 
 namespace latchkey::tests {
@@ -8,34 +8,28 @@ class ReadLeaseScripts : public ScriptTest {
  protected:
   static constexpr auto read = LockType::READ;
   static constexpr auto write = LockType::WRITE;
-
-  static std::string timeout(std::string_view tag, std::uint64_t number) {
-    return std::string(tag) + ":" + owner(number) + ":rwlock_timeout:1";
-  }
-  /// The reader's lease ends, while the hash lives on for the others.
-  void end_lease_of(std::uint64_t number) { redis({"DEL", timeout("{k}", number)}); }
 };
 
-// The hash lives as long as the longest lease that anybody asked for.
+// The hash may outlive its readers: it has the longest lease that was ever requested.
 TEST_F(ReadLeaseScripts, AWriterDropsReadersWhoseLeasesHaveEndedAndTakesTheLock) {
   for (std::uint64_t number = 1; number <= 20; ++number) {
-    asker.acquire("k", read, id(number), lease);
-    end_lease_of(number);
+    client.acquire("k", read, id(number), lease);
+    end_read_lease(number);
   }
-  Outcome outcome = asker.acquire("k", write, id(21), lease);
+  Outcome outcome = client.acquire("k", write, id(21), lease);
   for (int attempt = 1; attempt < 10 && outcome.kind == Kind::busy; ++attempt) {
-    EXPECT_EQ(outcome.retry_after, milliseconds(1)) << "it is asked again at once";
-    outcome = asker.acquire("k", write, id(21), lease);
+    EXPECT_EQ(outcome.retry_after, milliseconds(1)) << "the coordinator retries at once";
+    outcome = client.acquire("k", write, id(21), lease);
   }
   EXPECT_EQ(outcome.kind, Kind::granted);
   EXPECT_EQ(hash("k"), (Fields{{"mode", "write"}, {owner(21) + ":write", "1"}}));
 }
 
 TEST_F(ReadLeaseScripts, AWriterWaitsNoLongerThanTheLongestLeaseThatIsLeft) {
-  asker.acquire("k", read, id(1), 5 * lease);
-  asker.acquire("k", read, id(2), lease);
-  end_lease_of(1);
-  const Outcome outcome = asker.acquire("k", write, id(3), lease);
+  client.acquire("k", read, id(1), 5 * lease);
+  client.acquire("k", read, id(2), lease);
+  end_read_lease(1);
+  const Outcome outcome = client.acquire("k", write, id(3), lease);
   EXPECT_EQ(outcome.kind, Kind::busy);
   EXPECT_LE(outcome.retry_after.value_or(milliseconds(0)), lease);
   expect_ttl("k", lease);
@@ -43,15 +37,18 @@ TEST_F(ReadLeaseScripts, AWriterWaitsNoLongerThanTheLongestLeaseThatIsLeft) {
 }
 
 TEST_F(ReadLeaseScripts, ExpireShortensTheLeaseOfAReadAndOfItsHash) {
-  asker.acquire("k", read, id(1), 5 * lease);
-  asker.acquire("k", read, id(2), 2 * lease);
-  EXPECT_EQ(asker.ask(Asker::about(Verb::expire, "k", read, id(1), lease)).kind, Kind::granted);
-  expect_ttl(timeout("{k}", 1), lease);
+  client.acquire("k", read, id(1), 5 * lease);
+  client.acquire("k", read, id(2), 2 * lease);
+  EXPECT_EQ(client.send(ScriptClient::make_request(Verb::expire, "k", read, id(1), lease)).kind,
+            Kind::granted);
+  expect_ttl(timeout_key("{k}", 1), lease);
   expect_ttl("k", 2 * lease);
-  EXPECT_EQ(asker.ask(Asker::about(Verb::expire, "k", read, id(2), 9 * lease)).kind, Kind::granted)
+  EXPECT_EQ(client.send(ScriptClient::make_request(Verb::expire, "k", read, id(2), 9 * lease)).kind,
+            Kind::granted)
       << "never later than before";
-  expect_ttl(timeout("{k}", 2), 2 * lease);
-  EXPECT_EQ(asker.ask(Asker::about(Verb::expire, "k", read, id(3), lease)).kind, Kind::gone);
+  expect_ttl(timeout_key("{k}", 2), 2 * lease);
+  EXPECT_EQ(client.send(ScriptClient::make_request(Verb::expire, "k", read, id(3), lease)).kind,
+            Kind::gone);
 }
 
 }  // namespace

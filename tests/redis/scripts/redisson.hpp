@@ -1,4 +1,4 @@
-// What a Java client does to the same keys: Redisson's scripts, written from their description.
+// Redisson's scripts, rewritten from their description: what a Java client does to the keys.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace latchkey::tests {
 
-/// A Redisson client of one thread, as the server sees it: its owner, its scripts in their order of
-/// steps, and nothing of its waiting. `now` is the client's clock in epoch ms.
+/// One thread of a Redisson client, as the server sees it: it runs the scripts but does not wait.
+/// `now` is the client's clock in epoch ms.
 class JavaClient {
  public:
   JavaClient(RedisClient client, std::string owner)
@@ -19,7 +19,7 @@ class JavaClient {
 
   [[nodiscard]] const std::string& owner() const { return owner_; }
 
-  // RLock: nil is acquired; of an unlock, nil is "not the owner", 0 "held yet", 1 "free".
+  // RLock. lock: nil means acquired. unlock: nil means "not the owner", 0 "still held", 1 "free".
   Reply lock(const std::string& key, long long lease) {
     return eval(R"lua(
       if redis.call('exists', KEYS[1]) == 0 or redis.call('hexists', KEYS[1], ARGV[2]) == 1 then
@@ -161,7 +161,7 @@ class JavaClient {
                 fair_keys(key),
                 {"redisson_lock__channel:" + tag(key), owner_, "", std::to_string(now)});
   }
-  /// Its wait is over, or it was interrupted: all behind it come forward.
+  /// Ends a wait that timed out or was interrupted. All later waiters move up.
   Reply fair_give_up(const std::string& key, long long wait) {
     return eval(R"lua(
       local behind = false

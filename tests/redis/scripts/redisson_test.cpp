@@ -1,4 +1,4 @@
-// Our scripts and Redisson's on the same keys, in both directions.
+// Our scripts and Redisson's scripts on the same keys.
 #include "redis/scripts/redisson.hpp"
 #include "redis/scripts/script_fixture.hpp"
 
@@ -13,98 +13,100 @@ class RedissonScripts : public ScriptTest {
 
   JavaClient java(int number) { return {server.client(), java_owner(number)}; }
   Kind fair(std::uint64_t number) {
-    return asker.acquire("k", LockType::FAIR, id(number), lease, queue_wait).kind;
+    return client.acquire("k", LockType::FAIR, id(number), lease, queue_wait).kind;
   }
-  Reply fair(JavaClient& client) { return client.fair_lock("k", java_lease, java_wait, now_ms()); }
+  Reply fair(JavaClient& waiter) { return waiter.fair_lock("k", java_lease, java_wait, now_ms()); }
   Names queue() { return redis({"LRANGE", "redisson_lock_queue:{k}", "0", "-1"}).list(); }
-  static std::string turn(const std::string& who) { return "redisson_lock__channel:{k}:" + who; }
+  static std::string channel_of(const std::string& who) {
+    return "redisson_lock__channel:{k}:" + who;
+  }
 };
 
-TEST_F(RedissonScripts, PlainLocksExcludeEachOtherAndTell) {
+TEST_F(RedissonScripts, PlainLocksExcludeEachOtherAndNotify) {
   JavaClient other = java(1);
-  Ear listener = ear({"redisson_lock__channel:{k}"});
+  Subscriber listener = subscribe({"redisson_lock__channel:{k}"});
   for (const LockType type : {LockType::REENTRANT, LockType::FENCED, LockType::FAIR}) {
     SCOPED_TRACE(to_string(type));
     EXPECT_TRUE(other.lock("k", java_lease).is_nil());
-    const Outcome busy = asker.acquire("k", type, id(1), lease);
+    const Outcome busy = client.acquire("k", type, id(1), lease);
     EXPECT_EQ(busy.kind, Kind::busy);
-    EXPECT_EQ(busy.text, other.owner());
+    EXPECT_EQ(busy.holder, other.owner());
     EXPECT_LE(busy.retry_after.value_or(lease), milliseconds(java_lease));
     EXPECT_EQ(other.unlock("k").integer(), 1);
     EXPECT_EQ(listener.next(), "redisson_lock__channel:{k} 0");
-    EXPECT_EQ(asker.acquire("k", type, id(1), lease).kind, Kind::granted);
+    EXPECT_EQ(client.acquire("k", type, id(1), lease).kind, Kind::granted);
     EXPECT_GT(other.lock("k", java_lease).integer(), 0);
     EXPECT_TRUE(other.unlock("k").is_nil());
-    EXPECT_EQ(asker.tell(Verb::release, "k", type, id(1)).kind, Kind::granted);
+    EXPECT_EQ(client.send(Verb::release, "k", type, id(1)).kind, Kind::granted);
     EXPECT_EQ(listener.next(), "redisson_lock__channel:{k} 0");
   }
 }
 
-TEST_F(RedissonScripts, AJavaHolderIsAskedAfterEachSecond) {
+TEST_F(RedissonScripts, AJavaHolderIsPolledEverySecond) {
   JavaClient other = java(1);
   EXPECT_TRUE(fair(other).is_nil());
   for (const LockType type : {LockType::REENTRANT, LockType::FENCED, LockType::WRITE}) {
-    const Outcome busy = asker.acquire("k", type, id(1), lease);
-    EXPECT_EQ(busy.text, other.owner());
+    const Outcome busy = client.acquire("k", type, id(1), lease);
+    EXPECT_EQ(busy.holder, other.owner());
     EXPECT_EQ(busy.retry_after, milliseconds(1'000)) << "its release of a FAIR lock tells nobody";
   }
 }
 
-TEST_F(RedissonScripts, AReentrantJavaHolderIsNotReleasedByUs) {
+TEST_F(RedissonScripts, AReentrantJavaHolderIsNotReleasedByLatchkey) {
   JavaClient other = java(1);
   other.lock("k", java_lease);
   other.lock("k", java_lease);
-  EXPECT_EQ(asker.tell(Verb::release, "k", LockType::REENTRANT, id(1)).kind, Kind::gone);
-  EXPECT_EQ(asker.inspect("k").holders.at(0).count, 2U);
+  EXPECT_EQ(client.send(Verb::release, "k", LockType::REENTRANT, id(1)).kind, Kind::gone);
+  EXPECT_EQ(client.inspect("k").holders.at(0).count, 2U);
   EXPECT_EQ(other.unlock("k").integer(), 0);
-  EXPECT_EQ(asker.acquire("k", LockType::REENTRANT, id(1), lease).kind, Kind::busy);
+  EXPECT_EQ(client.acquire("k", LockType::REENTRANT, id(1), lease).kind, Kind::busy);
   EXPECT_EQ(other.unlock("k").integer(), 1);
 }
 
-TEST_F(RedissonScripts, ReadersOfBothLiveSideBySide) {
+TEST_F(RedissonScripts, JavaAndCppReadersHoldTogether) {
   JavaClient first = java(1), second = java(2);
-  Ear listener = ear({"redisson_rwlock:{k}"});
+  Subscriber listener = subscribe({"redisson_rwlock:{k}"});
   EXPECT_TRUE(first.read_lock("k", java_lease).is_nil());
-  EXPECT_EQ(asker.acquire("k", LockType::READ, id(1), lease).kind, Kind::granted);
+  EXPECT_EQ(client.acquire("k", LockType::READ, id(1), lease).kind, Kind::granted);
   EXPECT_TRUE(second.read_lock("k", java_lease).is_nil());
   EXPECT_EQ(first.read_unlock("k").integer(), 0);
-  expect_ttl("k", lease);  // Redisson found our timeout where it looks for it
+  expect_ttl("k", lease);  // Redisson found our timeout key
   EXPECT_EQ(second.read_unlock("k").integer(), 0);
-  EXPECT_EQ(asker.tell(Verb::verify, "k", LockType::READ, id(1)).kind, Kind::granted);
+  EXPECT_EQ(client.send(Verb::verify, "k", LockType::READ, id(1)).kind, Kind::granted);
   EXPECT_GT(first.write_lock("k", java_lease).integer(), 0);
-  EXPECT_TRUE(listener.quiet());
-  EXPECT_EQ(asker.tell(Verb::release, "k", LockType::READ, id(1)).kind, Kind::granted);
+  EXPECT_TRUE(listener.received_nothing_else());
+  EXPECT_EQ(client.send(Verb::release, "k", LockType::READ, id(1)).kind, Kind::granted);
   EXPECT_EQ(listener.next(), "redisson_rwlock:{k} 0");
   EXPECT_EQ(keys(), Names{});
 }
 
-TEST_F(RedissonScripts, OurReleaseLeavesJavasReaders) {
+TEST_F(RedissonScripts, AReleaseKeepsJavaReaders) {
   JavaClient other = java(1);
-  EXPECT_EQ(asker.acquire("k", LockType::READ, id(1), lease).kind, Kind::granted);
+  EXPECT_EQ(client.acquire("k", LockType::READ, id(1), lease).kind, Kind::granted);
   other.read_lock("k", java_lease);
   other.read_lock("k", java_lease);
-  EXPECT_EQ(asker.tell(Verb::release, "k", LockType::READ, id(1)).kind, Kind::granted);
+  EXPECT_EQ(client.send(Verb::release, "k", LockType::READ, id(1)).kind, Kind::granted);
   expect_ttl("k", milliseconds(java_lease));
   EXPECT_EQ(other.read_unlock("k").integer(), 0);
-  EXPECT_EQ(asker.acquire("k", LockType::WRITE, id(2), lease).kind, Kind::busy);
+  EXPECT_EQ(client.acquire("k", LockType::WRITE, id(2), lease).kind, Kind::busy);
   EXPECT_EQ(other.read_unlock("k").integer(), 1);
-  EXPECT_EQ(asker.acquire("k", LockType::WRITE, id(2), lease).kind, Kind::granted);
+  EXPECT_EQ(client.acquire("k", LockType::WRITE, id(2), lease).kind, Kind::granted);
 }
 
 TEST_F(RedissonScripts, WritersExcludeEachOther) {
   JavaClient other = java(1);
   EXPECT_TRUE(other.write_lock("k", java_lease).is_nil());
-  other.read_lock("k", java_lease);  // nested: its field is no reader whom we could join
+  other.read_lock("k", java_lease);  // nested: its field names no reader to share with
   for (const LockType type : {LockType::READ, LockType::WRITE}) {
-    const Outcome busy = asker.acquire("k", type, id(1), lease);
+    const Outcome busy = client.acquire("k", type, id(1), lease);
     EXPECT_EQ(busy.kind, Kind::busy);
-    EXPECT_EQ(busy.text, other.owner());
+    EXPECT_EQ(busy.holder, other.owner());
   }
   redis({"DEL", "k"});
-  EXPECT_EQ(asker.acquire("k", LockType::WRITE, id(1), lease).kind, Kind::granted);
+  EXPECT_EQ(client.acquire("k", LockType::WRITE, id(1), lease).kind, Kind::granted);
   EXPECT_GT(other.write_lock("k", java_lease).integer(), 0);
   EXPECT_GT(other.read_lock("k", java_lease).integer(), 0);
-  EXPECT_EQ(asker.downgrade("k", id(1), lease).kind, Kind::granted);
+  EXPECT_EQ(client.downgrade("k", id(1), lease).kind, Kind::granted);
   EXPECT_TRUE(other.read_lock("k", java_lease).is_nil());
 }
 
@@ -116,31 +118,32 @@ TEST_F(RedissonScripts, AMixedQueueIsServedInOrder) {
   fair(third);
   EXPECT_EQ(fair(4), Kind::busy);
   EXPECT_EQ(queue(), (Names{first.owner(), owner(2), third.owner(), owner(4)}));
-  Ear ears = ear({turn(first.owner()), turn(owner(2)), turn(third.owner()), turn(owner(4))});
+  Subscriber subscriber = subscribe({channel_of(first.owner()), channel_of(owner(2)),
+                                     channel_of(third.owner()), channel_of(owner(4))});
 
-  EXPECT_EQ(asker.tell(Verb::release, "k", LockType::FAIR, id(9)).kind, Kind::granted);
-  EXPECT_EQ(ears.next(), turn(first.owner()) + " 0");
+  EXPECT_EQ(client.send(Verb::release, "k", LockType::FAIR, id(9)).kind, Kind::granted);
+  EXPECT_EQ(subscriber.next(), channel_of(first.owner()) + " 0");
   EXPECT_EQ(fair(2), Kind::busy);
   EXPECT_GE(fair(third).integer(), 0);
   EXPECT_TRUE(fair(first).is_nil());
   EXPECT_EQ(first.fair_unlock("k", now_ms()).integer(), 1);
-  EXPECT_EQ(ears.next(), turn(owner(2)) + " 0");
+  EXPECT_EQ(subscriber.next(), channel_of(owner(2)) + " 0");
   EXPECT_EQ(fair(4), Kind::busy);
   EXPECT_EQ(fair(2), Kind::granted);
-  EXPECT_EQ(asker.tell(Verb::release, "k", LockType::FAIR, id(2)).kind, Kind::granted);
-  EXPECT_EQ(ears.next(), turn(third.owner()) + " 0");
+  EXPECT_EQ(client.send(Verb::release, "k", LockType::FAIR, id(2)).kind, Kind::granted);
+  EXPECT_EQ(subscriber.next(), channel_of(third.owner()) + " 0");
   EXPECT_TRUE(fair(third).is_nil());
   EXPECT_EQ(third.fair_unlock("k", now_ms()).integer(), 1);
-  EXPECT_EQ(ears.next(), turn(owner(4)) + " 0");
+  EXPECT_EQ(subscriber.next(), channel_of(owner(4)) + " 0");
   EXPECT_EQ(fair(4), Kind::granted);
-  EXPECT_EQ(asker.tell(Verb::release, "k", LockType::FAIR, id(4)).kind, Kind::granted);
+  EXPECT_EQ(client.send(Verb::release, "k", LockType::FAIR, id(4)).kind, Kind::granted);
   EXPECT_EQ(keys(), Names{});
 }
 
 /// Two Java waiters in front of ours, served one after the other at once after a hold of that long.
 class AfterALongHold : public RedissonScripts, public ::testing::WithParamInterface<int> {};
 
-TEST_P(AfterALongHold, OursKeepsItsPlaceThroughJavasGrants) {
+TEST_P(AfterALongHold, ACppWaiterKeepsItsPlaceThroughJavaGrants) {
   JavaClient first = java(1), second = java(2), late = java(3);
   EXPECT_EQ(fair(9), Kind::granted);
   fair(first);
@@ -149,14 +152,14 @@ TEST_P(AfterALongHold, OursKeepsItsPlaceThroughJavasGrants) {
   fair(late);
   for (int passed = 0; passed < GetParam(); passed += 5) {
     pass(milliseconds(5'000));
-    EXPECT_EQ(asker.renew("k", LockType::FAIR, id(9), lease).kind, Kind::granted);
+    EXPECT_EQ(client.renew("k", LockType::FAIR, id(9), lease).kind, Kind::granted);
     EXPECT_EQ(fair(1), Kind::busy);
   }
   pass(milliseconds(4'000));
-  EXPECT_EQ(asker.tell(Verb::release, "k", LockType::FAIR, id(9)).kind, Kind::granted);
-  for (JavaClient* client : {&first, &second}) {
-    EXPECT_TRUE(fair(*client).is_nil());
-    EXPECT_EQ(client->fair_unlock("k", now_ms()).integer(), 1);
+  EXPECT_EQ(client.send(Verb::release, "k", LockType::FAIR, id(9)).kind, Kind::granted);
+  for (JavaClient* waiter : {&first, &second}) {
+    EXPECT_TRUE(fair(*waiter).is_nil());
+    EXPECT_EQ(waiter->fair_unlock("k", now_ms()).integer(), 1);
   }
   EXPECT_EQ(queue(), (Names{owner(1), late.owner()}));
   EXPECT_EQ(fair(1), Kind::granted);
@@ -164,7 +167,7 @@ TEST_P(AfterALongHold, OursKeepsItsPlaceThroughJavasGrants) {
 
 INSTANTIATE_TEST_SUITE_P(RedissonScripts, AfterALongHold, ::testing::Values(0, 20, 60, 150, 280));
 
-TEST_F(RedissonScripts, AJavaHeadThatWaitedLongAlreadyTakesNoPlaceFromUs) {
+TEST_F(RedissonScripts, AJavaHeadThatHasWaitedLongCostsNoCppWaiterItsPlace) {
   // {its wait, how long it has waited when we come}
   for (const auto& [wait, waited] : {std::pair{600'000LL, 500'000},
                                      {300'000LL, 320'000},
@@ -183,7 +186,7 @@ TEST_F(RedissonScripts, AJavaHeadThatWaitedLongAlreadyTakesNoPlaceFromUs) {
     fair(late);
     pass(milliseconds(4'000));
     EXPECT_EQ(fair(1), Kind::busy);
-    EXPECT_EQ(asker.tell(Verb::release, "k", LockType::FAIR, id(9)).kind, Kind::granted);
+    EXPECT_EQ(client.send(Verb::release, "k", LockType::FAIR, id(9)).kind, Kind::granted);
     EXPECT_TRUE(first.fair_lock("k", java_lease, wait, now_ms()).is_nil());
     EXPECT_EQ(first.fair_unlock("k", now_ms()).integer(), 1);
     EXPECT_FALSE(fair(late).is_nil()) << "it came after us";
@@ -192,17 +195,17 @@ TEST_F(RedissonScripts, AJavaHeadThatWaitedLongAlreadyTakesNoPlaceFromUs) {
   }
 }
 
-TEST_F(RedissonScripts, JavaWithAShortWaitTakesNoPlaceFromUsEither) {
+TEST_F(RedissonScripts, AJavaHeadWithAShortWaitCostsNoCppWaiterItsPlace) {
   JavaClient other = java(1), late = java(2);
   EXPECT_EQ(fair(9), Kind::granted);
   for (const long long wait : {1'000, 10'000, 25'000, 60'000}) {
     redis({"FLUSHALL"});
-    EXPECT_EQ(asker.acquire("k", LockType::FAIR, id(9), milliseconds(1'000), {}).kind,
+    EXPECT_EQ(client.acquire("k", LockType::FAIR, id(9), milliseconds(1'000), {}).kind,
               Kind::granted);
     other.fair_lock("k", java_lease, wait, now_ms());
     EXPECT_EQ(fair(1), Kind::busy);
     fair(late);
-    EXPECT_EQ(asker.tell(Verb::release, "k", LockType::FAIR, id(9)).kind, Kind::granted);
+    EXPECT_EQ(client.send(Verb::release, "k", LockType::FAIR, id(9)).kind, Kind::granted);
     EXPECT_TRUE(other.fair_lock("k", java_lease, wait, now_ms()).is_nil()) << wait;
     EXPECT_EQ(other.fair_unlock("k", now_ms()).integer(), 1);
     EXPECT_EQ(fair(1), Kind::granted) << wait;
@@ -218,7 +221,7 @@ TEST_F(RedissonScripts, ScoresDoNotDriftInAQueueThatIsNeverEmpty) {
     EXPECT_GE(fair(next_java).integer(), 0);
     const std::uint64_t next = last + 1;
     EXPECT_EQ(fair(next), Kind::busy);
-    EXPECT_EQ(asker.tell(Verb::release, "k", LockType::FAIR, id(last)).kind, Kind::granted);
+    EXPECT_EQ(client.send(Verb::release, "k", LockType::FAIR, id(last)).kind, Kind::granted);
     EXPECT_TRUE(fair(next_java).is_nil());
     EXPECT_EQ(next_java.fair_unlock("k", now_ms()).integer(), 1);
     EXPECT_EQ(fair(next), Kind::granted);
@@ -229,14 +232,14 @@ TEST_F(RedissonScripts, ScoresDoNotDriftInAQueueThatIsNeverEmpty) {
   EXPECT_LE(score - now_ms(), lease.count() + 2 * java_wait);
 }
 
-TEST_F(RedissonScripts, TokensRiseAcrossBoth) {
+TEST_F(RedissonScripts, FencingTokensIncreaseAcrossJavaAndCpp) {
   JavaClient other = java(1);
   std::uint64_t last = 0;
   for (int round = 0; round < 3; ++round) {
-    const Outcome ours = asker.acquire("k", LockType::FENCED, id(1), lease);
+    const Outcome ours = client.acquire("k", LockType::FENCED, id(1), lease);
     EXPECT_GT(ours.token, last);
     EXPECT_EQ(other.fenced_lock("k", java_lease).list().at(1), "-1");
-    asker.tell(Verb::release, "k", LockType::FENCED, id(1));
+    client.send(Verb::release, "k", LockType::FENCED, id(1));
     last = std::stoull(other.fenced_lock("k", java_lease).list().at(1));
     EXPECT_GT(last, ours.token);
     other.unlock("k");

@@ -1,4 +1,4 @@
-// Requests of the seam, asked of a real server without a backend: what the scripts do, and no more.
+// Sends requests to a real server without a backend, to test the Lua scripts alone.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,17 +21,17 @@ using detail::redis::ChannelSettings;
 using std::chrono::milliseconds;
 using Kind = Outcome::Kind;
 
-/// Asks as a connection does: EVALSHA, and EVAL where the server does not know the script.
-class Asker {
+/// Sends a request as a connection does: by EVALSHA, and by EVAL if the server lacks the script.
+class ScriptClient {
  public:
-  explicit Asker(RedisClient client, ChannelSettings settings = {})
+  explicit ScriptClient(RedisClient client, ChannelSettings settings = {})
       : client_(std::move(client)), settings_(settings) {}
 
-  Outcome ask(const Request& request) {
-    const Reply reply = raw(request);
+  Outcome send(const Request& request) {
+    const Reply reply = send_for_reply(request);
     return detail::redis::read_outcome(request, reply.raw());
   }
-  Reply raw(const Request& request, std::uint64_t cursor = 0) {
+  Reply send_for_reply(const Request& request, std::uint64_t cursor = 0) {
     buffer_.clear();
     append_evalsha(buffer_, request, settings_, cursor);
     Reply reply = client_.send(buffer_.bytes());
@@ -43,44 +43,44 @@ class Asker {
 
   Outcome acquire(std::string_view key, LockType type, const HoldId& id, milliseconds lease,
                   milliseconds queue_wait = {}, std::uint32_t tokens = 1) {
-    Request request = about(Verb::acquire, key, type, id, lease);
+    Request request = make_request(Verb::acquire, key, type, id, lease);
     request.queue_wait = queue_wait;
     request.tokens = tokens;
-    return ask(request);
+    return send(request);
   }
   Outcome renew(std::string_view key, LockType type, const HoldId& id, milliseconds lease) {
-    return ask(about(Verb::renew, key, type, id, lease));
+    return send(make_request(Verb::renew, key, type, id, lease));
   }
   Outcome downgrade(std::string_view key, const HoldId& id, milliseconds lease) {
-    return ask(about(Verb::downgrade, key, LockType::WRITE, id, lease));
+    return send(make_request(Verb::downgrade, key, LockType::WRITE, id, lease));
   }
-  /// verify, release, leave, force_release.
-  Outcome tell(Verb verb, std::string_view key, LockType type = LockType::REENTRANT,
+  /// For verify, release, leave and force_release.
+  Outcome send(Verb verb, std::string_view key, LockType type = LockType::REENTRANT,
                const HoldId& id = {}) {
-    return ask(about(verb, key, type, id));
+    return send(make_request(verb, key, type, id));
   }
   LockInfo inspect(std::string_view key) {
     LockInfo info;
-    Request request = about(Verb::inspect, key);
+    Request request = make_request(Verb::inspect, key);
     request.info = &info;
-    EXPECT_EQ(ask(request).kind, Kind::granted);
+    EXPECT_EQ(send(request).kind, Kind::granted);
     return info;
   }
   std::vector<std::string> list(std::string_view pattern) {
     std::vector<std::string> names;
-    Request request = about(Verb::list, pattern);
+    Request request = make_request(Verb::list, pattern);
     request.names = &names;
     std::uint64_t cursor = 0;
     do {
-      const Reply page = raw(request, cursor);
+      const Reply page = send_for_reply(request, cursor);
       EXPECT_EQ(detail::redis::read_outcome(request, page.raw()).kind, Kind::granted);
       cursor = detail::redis::list_cursor(page.raw());
     } while (cursor != 0);
     return names;
   }
 
-  static Request about(Verb verb, std::string_view key, LockType type = LockType::REENTRANT,
-                       const HoldId& id = {}, milliseconds lease = {}) {
+  static Request make_request(Verb verb, std::string_view key, LockType type = LockType::REENTRANT,
+                              const HoldId& id = {}, milliseconds lease = {}) {
     Request request;
     request.verb = verb;
     request.key = key;
@@ -96,10 +96,10 @@ class Asker {
   detail::redis::CommandBuffer buffer_;
 };
 
-/// A subscriber, and what it heard.
-class Ear {
+/// Subscribes to channels and returns their messages one by one.
+class Subscriber {
  public:
-  Ear(const RedisServer& server, std::vector<std::string> channels, bool sharded = false)
+  Subscriber(const RedisServer& server, std::vector<std::string> channels, bool sharded = false)
       : client_(server.client()),
         publisher_(server.client()),
         channels_(std::move(channels)),
@@ -108,15 +108,15 @@ class Ear {
       client_({sharded ? "SSUBSCRIBE" : "SUBSCRIBE", channel});
     }
   }
-  /// "channel message" of the next one.
+  /// Waits for the next message and returns "channel message".
   std::string next() {
     const auto message = client_.receive(std::chrono::seconds(10));
     if (!message) return "nothing for 10 s";
     const auto texts = message->list();
     return texts.size() == 3 ? texts[1] + ' ' + texts[2] : "not a message";
   }
-  /// Nothing came that was not asked for by next(), and nothing will of what was done so far.
-  bool quiet() {
+  /// True if next() has returned every message that was published so far.
+  bool received_nothing_else() {
     publisher_({publish_, channels_.front(), "end"});
     return next() == channels_.front() + " end";
   }
@@ -135,14 +135,23 @@ class ScriptTest : public ::testing::Test {
   static constexpr milliseconds lease{60'000};
   static constexpr milliseconds queue_wait{15'000};
 
-  /// An id of a space that is the same in every run.
+  /// An id that is the same in every run.
   static HoldId id(std::uint64_t number) {
     return {{0x6ad76760e86c8273, 0xa5a4ad3e58e61a2b}, number};
   }
   static std::string owner(std::uint64_t number) { return id(number).text(); }
-  /// A Java client's thread.
+  /// The owner of a thread of a Java client.
   static std::string java_owner(int number) {
     return "0d7d1a6e-5b0c-4d3c-9a55-2f0e6f1c9b7a:" + std::to_string(number);
+  }
+
+  /// The key that a reader's lease ends with. `tag` is the lock's name in braces.
+  static std::string timeout_key(std::string_view tag, std::uint64_t number) {
+    return std::string(tag) + ":" + owner(number) + ":rwlock_timeout:1";
+  }
+  /// Ends the lease of one reader. The lock's hash stays.
+  void end_read_lease(std::uint64_t number, std::string_view tag = "{k}") {
+    redis({"DEL", timeout_key(tag, number)});
   }
 
   std::map<std::string, std::string> hash(std::string_view key) {
@@ -157,19 +166,19 @@ class ScriptTest : public ::testing::Test {
     return names;
   }
   long long pttl(std::string_view key) { return redis({"PTTL", key}).integer(); }
-  /// A key's time to live, give or take what a busy machine needs.
+  /// Expects a time to live of `expected`, or up to 5 s less on a busy machine.
   void expect_ttl(std::string_view key, milliseconds expected) {
     const long long left = pttl(key);
     EXPECT_LE(left, expected.count()) << key;
     EXPECT_GT(left, expected.count() - 5'000) << key;
   }
-  /// The server's clock.
+  /// The server's clock in epoch ms.
   long long now_ms() {
     const auto time = redis({"TIME"}).list();
     return std::stoll(time.at(0)) * 1000 + std::stoll(time.at(1)) / 1000;
   }
-  /// Lets time pass without waiting: everything that ends does so that much earlier. Scores say by
-  /// their fraction when they were written (lua/parts/fair_queue.lua), in steps of 4 s.
+  /// Simulates that time passes: shortens every time to live and lowers every score by `time`. The
+  /// fraction of a score says when it was written, in steps of 4 s (lua/parts/fair_queue.lua).
   void pass(milliseconds time) { let_pass(redis, time); }
   static void let_pass(RedisClient& redis, milliseconds time) {
     redis({"EVAL", R"lua(
@@ -194,7 +203,7 @@ class ScriptTest : public ::testing::Test {
       end)lua",
            "0", std::to_string(time.count())});
   }
-  /// A connection of a user with these rights only.
+  /// A connection of a user that has exactly these permissions.
   RedisClient client_of_user(std::initializer_list<std::string_view> rules) {
     std::vector<std::string_view> words{"ACL", "SETUSER", "app", "reset", "on", "nopass"};
     for (const std::string_view rule : rules) {
@@ -205,18 +214,18 @@ class ScriptTest : public ::testing::Test {
     buffer.begin(words.size());
     for (const std::string_view word : words) buffer.word(word);
     EXPECT_EQ(redis.send(buffer.bytes()).text(), "OK");
-    RedisClient client = server.client();
-    EXPECT_EQ(client({"AUTH", "app", "any"}).text(), "OK");
-    return client;
+    RedisClient user = server.client();
+    EXPECT_EQ(user({"AUTH", "app", "any"}).text(), "OK");
+    return user;
   }
-  Asker as_user(std::initializer_list<std::string_view> rules) {
-    return Asker(client_of_user(rules));
+  ScriptClient as_user(std::initializer_list<std::string_view> rules) {
+    return ScriptClient(client_of_user(rules));
   }
-  Ear ear(std::vector<std::string> channels) { return {server, std::move(channels)}; }
+  Subscriber subscribe(std::vector<std::string> channels) { return {server, std::move(channels)}; }
 
   RedisServer server;
   RedisClient redis = server.client();
-  Asker asker{server.client()};
+  ScriptClient client{server.client()};
 };
 
 using Fields = std::map<std::string, std::string>;

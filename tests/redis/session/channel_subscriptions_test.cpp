@@ -29,9 +29,9 @@ class ChannelSubscriptionsTest : public ::testing::Test {
     return request;
   }
   static std::vector<Command> commands(const CommandBuffer& buffer) {
-    testing::Spoken spoken;
-    spoken.hear(buffer.bytes());
-    return spoken.all();
+    testing::CommandParser parser;
+    parser.feed(buffer.bytes());
+    return parser.all();
   }
 
   RecordingSink sink, other;

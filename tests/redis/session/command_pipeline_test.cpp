@@ -95,7 +95,7 @@ TEST_F(CommandPipelineTest, ARequestWhoseLastByteWasSentIsDroppedWithTheConnecti
   EXPECT_NE(pipeline.next_to_write(), nullptr) << "the other one is written again";
 }
 
-TEST_F(CommandPipelineTest, RepliesOfAskingAndOfNotesBelongToNobody) {
+TEST_F(CommandPipelineTest, RepliesToAskingAndToNotesCompleteNoRequest) {
   push(Verb::acquire);
   push(Verb::acquire, 2);
   write();

@@ -18,11 +18,11 @@ constexpr const char* nobody = "9223372036854775807";
 TEST_F(SessionTest, RequestsWaitUntilTheHandshakeHasSettled) {
   submit(Verb::acquire, "a");
   connect();
-  EXPECT_THAT(heard(),
+  EXPECT_THAT(sent(),
               ElementsAre(ElementsAre("HELLO", "3", "SETNAME", "tester"), ElementsAre("INFO")));
   say(testing::hello_answer(11, "run"));
-  EXPECT_THAT(heard(), ElementsAre(ElementsAre("CLIENT", "KILL", "ID", nobody),
-                                   ElementsAre("HDEL", "latchkey_probe", "")));
+  EXPECT_THAT(sent(), ElementsAre(ElementsAre("CLIENT", "KILL", "ID", nobody),
+                                  ElementsAre("HDEL", "latchkey_probe", "")));
   say(":0\r\n:0\r\n");
   EXPECT_EQ(session.stage(), Session::Stage::up);
   EXPECT_TRUE(session.may_kill());
@@ -33,7 +33,7 @@ TEST_F(SessionTest, RequestsWaitUntilTheHandshakeHasSettled) {
 TEST_F(SessionTest, AServerThatMayEvictHeldLocksIsReportedByAWarning) {
   const auto warning_for = [this](std::string_view memory) {
     connect_after_pause();
-    heard();
+    sent();
     say(testing::hello_answer(11, "run", "master", memory));
     lose();
     return session.warning();
@@ -54,7 +54,7 @@ class LoginTest : public SessionTest {
 
 TEST_F(LoginTest, UserPasswordAndDatabase) {
   connect();
-  EXPECT_THAT(heard()[0], ElementsAre("HELLO", "3", "AUTH", "me", "secret", "SETNAME", "tester"));
+  EXPECT_THAT(sent()[0], ElementsAre("HELLO", "3", "AUTH", "me", "secret", "SETNAME", "tester"));
   say(testing::hello_answer(11, "run"));
   EXPECT_THAT(names(), ElementsAre("SELECT", "CLIENT", "HDEL"));
   say("+OK\r\n:0\r\n:0\r\n");
@@ -63,7 +63,7 @@ TEST_F(LoginTest, UserPasswordAndDatabase) {
 
 TEST_F(LoginTest, AWrongPasswordIsAPermanentFailureThatDoesNotContainIt) {
   connect();
-  heard();
+  sent();
   say("-WRONGPASS invalid username-password pair or user is disabled.\r\n");
   ASSERT_TRUE(session.trouble());
   EXPECT_TRUE(session.trouble()->permanent);
@@ -73,9 +73,9 @@ TEST_F(LoginTest, AWrongPasswordIsAPermanentFailureThatDoesNotContainIt) {
 
 TEST_F(LoginTest, AMissingDatabaseIsAPermanentFailure) {
   connect();
-  heard();
+  sent();
   say(testing::hello_answer(11, "run"));
-  heard();
+  sent();
   say("-ERR DB index is out of range\r\n:0\r\n");
   ASSERT_TRUE(session.trouble());
   EXPECT_TRUE(session.trouble()->permanent);
@@ -90,7 +90,7 @@ class PasswordTest : public SessionTest {
 
 TEST_F(PasswordTest, APasswordWithoutUserLogsInAsDefault) {
   connect();
-  EXPECT_THAT(heard()[0],
+  EXPECT_THAT(sent()[0],
               ElementsAre("HELLO", "3", "AUTH", "default", "secret", "SETNAME", "tester"));
 }
 
@@ -117,7 +117,7 @@ TEST_F(SessionTest, EachUnusableGreetingHasItsMessage) {
   for (const Greeting& greeting : greetings) {
     SCOPED_TRACE(greeting.answer);
     connect_after_pause();
-    heard();
+    sent();
     say(greeting.answer);
     ASSERT_TRUE(session.trouble());
     EXPECT_THAT(session.trouble()->text, HasSubstr(greeting.text));
@@ -150,7 +150,7 @@ TEST_F(SessionTest, AUserWithoutHdelIsRejectedAndOneWithoutTheProbesKeyIsNot) {
 
 TEST_F(SessionTest, AReplicaEndsTheHandshake) {
   connect();
-  heard();
+  sent();
   say(testing::hello_answer(11, "run", "replica"));
   ASSERT_TRUE(session.trouble());
   EXPECT_THAT(session.trouble()->text, HasSubstr("is a replica"));

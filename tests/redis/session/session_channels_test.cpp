@@ -15,7 +15,7 @@ constexpr auto released = Notification::Kind::released;
 TEST_F(SessionTest, ThePingCompletesASubscription) {
   bring_up();
   submit(Verb::subscribe, "k", 0);
-  const auto commands = heard();
+  const auto commands = sent();
   ASSERT_EQ(commands.size(), 2U);
   EXPECT_THAT(commands[0],
               ElementsAre("SUBSCRIBE", "redisson_lock__channel:{k}", "redisson_rwlock:{k}"));
@@ -37,7 +37,7 @@ TEST_F(SessionTest, AnErrorBeforeThePingRejectsTheSubscription) {
   bring_up();
   submit(Verb::subscribe, "k", 0);
   const Request& behind = submit(Verb::acquire, "k");
-  heard();
+  sent();
   say("-NOPERM User bob has no permissions to access one of the channels\r\n+PONG\r\n:0\r\n");
   ASSERT_EQ(sink.outcomes.size(), 2U);
   EXPECT_EQ(sink.outcomes[0].kind, Kind::refused);
@@ -50,43 +50,43 @@ constexpr const char* no_permission = "-NOPERM no permission for one of the chan
 TEST_F(SessionTest, ARejectedSubscriptionLeavesNoListener) {
   bring_up();
   submit(Verb::subscribe, "forbidden", 0);
-  heard();
+  sent();
   say(no_permission);
   EXPECT_FALSE(session.listens());
   submit(Verb::subscribe, "k", 0);
-  heard();
+  sent();
   say("+PONG\r\n");
   lose();
   connect_after_pause();
-  heard();
+  sent();
   say(testing::hello_answer(12, "run"));
-  EXPECT_THAT(heard().at(1), ElementsAre("SUBSCRIBE", ::testing::_, ::testing::_))
+  EXPECT_THAT(sent().at(1), ElementsAre("SUBSCRIBE", ::testing::_, ::testing::_))
       << "the channels of k and no others";
 }
 
 TEST_F(SessionTest, ARejectedSubscriptionKeepsTheOtherListenersOfItsChannel) {
   bring_up();
   submit(Verb::subscribe, "a", 0);
-  heard();
+  sent();
   say("+PONG\r\n");
   submit(Verb::subscribe, "{a}", 0);
-  heard();
+  sent();
   say("-BUSY a script runs\r\n-BUSY a script runs\r\n");
   say(testing::message("redisson_lock__channel:{a}", "0"));
   ASSERT_EQ(sink.notifications.size(), 1U);
   EXPECT_EQ(sink.notifications[0].key, "a");
   pass(1s);
-  EXPECT_THAT(heard(), ::testing::IsEmpty());
+  EXPECT_THAT(sent(), ::testing::IsEmpty());
 }
 
 TEST_F(SessionTest, AChannelLosesItsLastListenerDuringARejectionAndIsUnsubscribed) {
   bring_up();
   submit(Verb::subscribe, "a", 0);
-  heard();
+  sent();
   say("+PONG\r\n");
   submit(Verb::subscribe, "{a}", 0);
   submit(Verb::unsubscribe, "a", 0);
-  heard();
+  sent();
   say("-BUSY a script runs\r\n-BUSY a script runs\r\n+PONG\r\n");
   EXPECT_FALSE(session.listens());
   pass(1s);
@@ -96,10 +96,10 @@ TEST_F(SessionTest, AChannelLosesItsLastListenerDuringARejectionAndIsUnsubscribe
 TEST_F(SessionTest, AnUnsubscribeRejectedByABusyServerIsSentAgain) {
   bring_up();
   submit(Verb::subscribe, "k", 0);
-  heard();
+  sent();
   say("+PONG\r\n");
   submit(Verb::unsubscribe, "k", 0);
-  heard();
+  sent();
   say("-BUSY a script runs\r\n-BUSY a script runs\r\n");
   pass(1s);
   EXPECT_THAT(names(), ElementsAre("UNSUBSCRIBE", "PING", "UNSUBSCRIBE", "PING"));
@@ -108,19 +108,19 @@ TEST_F(SessionTest, AnUnsubscribeRejectedByABusyServerIsSentAgain) {
   EXPECT_EQ(names().size(), 4U);
   for (int channel = 0; channel < 2; ++channel) say("+PONG\r\n");
   pass(10s);
-  EXPECT_THAT(heard(), ::testing::IsEmpty());
+  EXPECT_THAT(sent(), ::testing::IsEmpty());
 }
 
 TEST_F(SessionTest, SubscriptionsRejectedInTheHandshakeAreRetriedOneByOne) {
   bring_up();
   submit(Verb::subscribe, "k", 0);
-  heard();
+  sent();
   say("+PONG\r\n");
   lose();
   connect_after_pause();
-  heard();
+  sent();
   say(testing::hello_answer(12, "run"));
-  heard();
+  sent();
   say(":0\r\n" + std::string(no_permission));
   ASSERT_EQ(session.stage(), Session::Stage::up);
   pass(1s);
@@ -129,7 +129,7 @@ TEST_F(SessionTest, SubscriptionsRejectedInTheHandshakeAreRetriedOneByOne) {
   say("+PONG\r\n" + std::string(no_permission));
   EXPECT_EQ(sink.notifications.size(), 1U) << "messages may have been missed";
   pass(1s);
-  EXPECT_THAT(heard(), ::testing::IsEmpty());
+  EXPECT_THAT(sent(), ::testing::IsEmpty());
   pass(10s);
   EXPECT_THAT(names(), ElementsAre("SUBSCRIBE", "PING")) << "it may be permitted by now";
 }
@@ -137,7 +137,7 @@ TEST_F(SessionTest, SubscriptionsRejectedInTheHandshakeAreRetriedOneByOne) {
 TEST_F(SessionTest, AForbiddenPingDoesNotRejectTheSubscription) {
   bring_up();
   submit(Verb::subscribe, "k", 0);
-  heard();
+  sent();
   say(testing::push("subscribe", "redisson_lock__channel:{k}", 1) +
       testing::push("subscribe", "redisson_rwlock:{k}", 2) + "-NOPERM no ping\r\n");
   ASSERT_EQ(sink.outcomes.size(), 1U);
@@ -147,7 +147,7 @@ TEST_F(SessionTest, AForbiddenPingDoesNotRejectTheSubscription) {
 TEST_F(SessionTest, NotificationsOfFairWaitersCarryTheirId) {
   bring_up();
   const Request& request = submit(Verb::subscribe, "k", 5, LockType::FAIR);
-  heard();
+  sent();
   say("+PONG\r\n");
   say(testing::message("redisson_lock__channel:{k}:" + request.id.text(), "0"));
   ASSERT_EQ(sink.notifications.size(), 1U);
@@ -158,7 +158,7 @@ TEST_F(SessionTest, KeysThatShareAChannelAreBothNotifiedAndUnsubscribedTogether)
   bring_up();
   submit(Verb::subscribe, "a", 0);
   submit(Verb::subscribe, "{a}", 0);
-  heard();
+  sent();
   say("+PONG\r\n+PONG\r\n");
   say(testing::message("redisson_lock__channel:{a}", "0"));
   EXPECT_EQ(sink.notifications.size(), 2U);

@@ -31,9 +31,9 @@ class SessionInCluster : public SessionTest {
 
   void bring_up_sharded() {
     connect();
-    heard();
+    sent();
     say(hello(11));
-    heard();
+    sent();
     say(":0\r\n:0\r\n");
     ASSERT_EQ(session.stage(), Session::Stage::up);
     EXPECT_THAT(names(), ElementsAre("CLUSTER"));
@@ -45,7 +45,7 @@ class SessionInCluster : public SessionTest {
   }
   void listen_to_k() {
     submit(Verb::subscribe, "k", 0);
-    heard();
+    sent();
     say(testing::push("ssubscribe", "redisson_lock__channel:{k}", 1) +
         testing::push("ssubscribe", "redisson_rwlock:{k}", 2) + "+PONG\r\n");
   }
@@ -61,7 +61,7 @@ class SessionInCluster : public SessionTest {
 
 TEST_F(SessionInCluster, AMovedRequestIsRedirectedWithItsDeadline) {
   const Request& asked = submit(Verb::acquire, "k");
-  heard();
+  sent();
   const auto delivered = deliveries("-MOVED 7629 10.0.0.2:7001\r\n");
   ASSERT_EQ(delivered.size(), 1U);
   EXPECT_EQ(delivered[0].type, Type::redirect);
@@ -76,7 +76,7 @@ TEST_F(SessionInCluster, AMovedRequestIsRedirectedWithItsDeadline) {
 TEST_F(SessionInCluster, ARedirectedAcquireThatItsReleaseFollowsIsOvertaken) {
   submit(Verb::acquire, "k");
   submit(Verb::release, "k");
-  heard();
+  sent();
   const auto delivered = deliveries("-TRYAGAIN later\r\n");
   ASSERT_EQ(delivered.size(), 1U);
   EXPECT_TRUE(delivered[0].overtaken);
@@ -95,7 +95,7 @@ TEST_F(SessionInCluster, AskingPrecedesTheCommandAndItsReplyIsDropped) {
 
 TEST_F(SessionInCluster, AMovedShardedSubscriptionIsRedirected) {
   const Request& asked = submit(Verb::subscribe, "k", 0);
-  const auto commands = heard();
+  const auto commands = sent();
   ASSERT_EQ(commands.size(), 2U);
   EXPECT_EQ(commands[0][0], "SSUBSCRIBE");
   const auto delivered = deliveries("-MOVED 7629 10.0.0.2:7001\r\n+PONG\r\n");
@@ -108,7 +108,7 @@ TEST_F(SessionInCluster, AMovedShardedSubscriptionIsRedirected) {
 TEST_F(SessionInCluster, AChannelThatTheServerDroppedIsSubscribedAgainAndRedirected) {
   listen_to_k();
   const Request& between = submit(Verb::unsubscribe, "other", 0);
-  heard();
+  sent();
   say(testing::push("sunsubscribe", "redisson_lock__channel:{k}", 0));
   EXPECT_THAT(names(), ElementsAre("SSUBSCRIBE", "PING"));
   const auto delivered =
@@ -123,7 +123,7 @@ TEST_F(SessionInCluster, AChannelThatTheServerDroppedIsSubscribedAgainAndRedirec
 TEST_F(SessionInCluster, AChannelThatTheServerDroppedConfirmsNoOtherSubscription) {
   listen_to_k();
   const Request& refused = submit(Verb::subscribe, "other", 0);
-  heard();
+  sent();
   say(testing::push("sunsubscribe", "redisson_lock__channel:{k}", 0) + "-NOPERM no\r\n+PONG\r\n");
   ASSERT_EQ(sink.outcomes.size(), 2U);
   EXPECT_EQ(sink.outcomes[1].request, &refused);
@@ -133,9 +133,9 @@ TEST_F(SessionInCluster, AChannelThatTheServerDroppedConfirmsNoOtherSubscription
 
 TEST_F(SessionInCluster, AChannelThatNoNodeServesIsRetried) {
   submit(Verb::subscribe, "k", 0);
-  heard();
+  sent();
   say("+PONG\r\n" + testing::push("sunsubscribe", "redisson_lock__channel:{k}", 0));
-  heard();
+  sent();
   say("-CLUSTERDOWN Hash slot not served\r\n+PONG\r\n");
   EXPECT_TRUE(names().empty());
   pass(150ms);
@@ -144,7 +144,7 @@ TEST_F(SessionInCluster, AChannelThatNoNodeServesIsRetried) {
 
 TEST_F(SessionInCluster, ChannelsMoveToAnotherSessionAndTheirListenersAreNotified) {
   submit(Verb::subscribe, "k", 0);
-  heard();
+  sent();
   say("+PONG\r\n");
   Session other(cluster_settings());
   session.move_channels([&](std::string_view) { return &other; }, now);
@@ -164,9 +164,9 @@ TEST_F(SessionInCluster, UnsentRequestsAreTakenOutInTheirOrder) {
   EXPECT_EQ(taken[1].request, &third);
   EXPECT_EQ(session.unanswered(), 1U);
   connect_after_pause();
-  heard();
+  sent();
   say(hello(12));
-  heard();
+  sent();
   say(":0\r\n");
   EXPECT_THAT(names(), Contains("EVALSHA b"));
   say(":0\r\n");
@@ -176,7 +176,7 @@ TEST_F(SessionInCluster, UnsentRequestsAreTakenOutInTheirOrder) {
 
 TEST_F(SessionInCluster, ASessionThatOnlyListensSendsPing) {
   submit(Verb::subscribe, "k", 0);
-  heard();
+  sent();
   say("+PONG\r\n");
   pass(1100ms);
   EXPECT_THAT(names(), ElementsAre("PING"));

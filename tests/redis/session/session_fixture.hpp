@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "command_parser.hpp"
 #include "redis/protocol/names.hpp"
 #include "redis/session/session.hpp"
-#include "spoken.hpp"
 
 namespace latchkey::detail::redis {
 
@@ -36,7 +36,8 @@ class RecordingSink final : public Sink {
   };
 
   void completed(Request& request, Outcome&& outcome) noexcept override {
-    outcomes.push_back({&request, outcome.kind, outcome.reason + outcome.holder, outcome.never_ran});
+    outcomes.push_back(
+        {&request, outcome.kind, outcome.reason + outcome.holder, outcome.never_ran});
   }
   void notified(const Notification& notification) noexcept override {
     notifications.push_back({notification.kind, std::string(notification.key), notification.id});
@@ -76,19 +77,19 @@ class SessionTest : public ::testing::Test {
   }
 
   /// Sends everything and returns the commands.
-  std::vector<Command> heard() {
+  std::vector<Command> sent() {
     while (session.anything_to_send()) {
       const std::string_view bytes = session.to_send();
-      spoken.hear(bytes);
+      parser.feed(bytes);
       session.sent(bytes.size());
     }
-    EXPECT_FALSE(spoken.garbled());
-    return spoken.all();
+    EXPECT_FALSE(parser.malformed());
+    return parser.all();
   }
   /// The names of the commands: of EVALSHA and EVAL the key, too.
   std::vector<std::string> names() {
     std::vector<std::string> all;
-    for (const Command& command : heard()) {
+    for (const Command& command : sent()) {
       const bool script = command[0].starts_with("EVAL") && command.size() > 3;
       all.push_back(script ? command[0] + " " + command[3] : command[0]);
     }
@@ -112,7 +113,7 @@ class SessionTest : public ::testing::Test {
   }
   void lose(std::string text = "lost") {
     session.failed(Failure{false, std::move(text)}, now);
-    spoken = {};
+    parser = {};
     drain();
   }
 
@@ -126,9 +127,9 @@ class SessionTest : public ::testing::Test {
     connect();
   }
   void settle(int client_number = 11, std::string_view run = "run", bool subscribes = false) {
-    heard();
+    sent();
     say(testing::hello_answer(client_number, run));
-    for (const Command& command : heard()) {
+    for (const Command& command : sent()) {
       // HDEL: on the first connection only
       if (command[0] == "CLIENT" || command[0] == "HDEL") say(":0\r\n");
     }
@@ -143,7 +144,7 @@ class SessionTest : public ::testing::Test {
   Clock::time_point now{1'000s};
   RecordingSink sink;
   std::deque<Request> requests;
-  testing::Spoken spoken;
+  testing::CommandParser parser;
   Session session;
 };
 

@@ -67,7 +67,7 @@ TEST_F(SessionTest, ANoteIsSentAgainWithARepeatedScript) {
   Request& noted = with_note(request(Verb::acquire, "noted"));
   Request* const one[] = {&noted};
   session.submit(one, sink, now);
-  heard();
+  sent();
   say("-NOSCRIPT No matching script\r\n:0\r\n");
   EXPECT_THAT(names(), ElementsAre("EVAL noted", "EVAL noted"));
   say(":0\r\n:1\r\n");
@@ -100,23 +100,23 @@ TEST_F(SessionTest, TheNextConnectionKillsThePreviousOne) {
   bring_up();
   lose();
   connect_after_pause();
-  heard();
+  sent();
   say(testing::hello_answer(12, "run"));
-  EXPECT_THAT(heard(), ElementsAre(ElementsAre("CLIENT", "KILL", "ID", "11")));
+  EXPECT_THAT(sent(), ElementsAre(ElementsAre("CLIENT", "KILL", "ID", "11")));
 }
 
 TEST_F(SessionTest, ThePreviousConnectionIsKilledAfterAnAttemptThatFailed) {
   bring_up();
   lose();
   connect_after_pause();
-  heard();
+  sent();
   say(testing::hello_answer(12, "run"));
-  heard();
+  sent();
   lose();
   connect_after_pause();
-  heard();
+  sent();
   say(testing::hello_answer(13, "run"));
-  EXPECT_THAT(heard(), ElementsAre(ElementsAre("CLIENT", "KILL", "ID", "11")));
+  EXPECT_THAT(sent(), ElementsAre(ElementsAre("CLIENT", "KILL", "ID", "11")));
 }
 
 // In another run of the server the id belongs to another client.
@@ -124,24 +124,24 @@ TEST_F(SessionTest, ARestartedServerIsAskedToKillNoClient) {
   bring_up();
   lose();
   connect_after_pause();
-  heard();
+  sent();
   say(testing::hello_answer(12, "another run"));
-  EXPECT_THAT(heard(), ElementsAre(ElementsAre("CLIENT", "KILL", "ID", nobody)));
+  EXPECT_THAT(sent(), ElementsAre(ElementsAre("CLIENT", "KILL", "ID", nobody)));
 }
 
 TEST_F(SessionTest, WithoutClientKillOrderIsNotPromised) {
   connect();
-  heard();
+  sent();
   say(testing::hello_answer(11, "run"));
-  heard();
+  sent();
   say("-NOPERM no\r\n:0\r\n");
   EXPECT_EQ(session.stage(), Session::Stage::up);
   EXPECT_FALSE(session.may_kill());
   lose();
   connect_after_pause();
-  heard();
+  sent();
   say(testing::hello_answer(12, "run"));
-  heard();
+  sent();
   say("-NOPERM no\r\n");
   EXPECT_EQ(session.stage(), Session::Stage::up);
 }
@@ -150,9 +150,9 @@ TEST_F(SessionTest, ClientKillThatIsForbiddenLaterIsAFailure) {
   bring_up();
   lose();
   connect_after_pause();
-  heard();
+  sent();
   say(testing::hello_answer(12, "run"));
-  heard();
+  sent();
   say("-NOPERM User bob has no permissions to run the 'client|kill' command\r\n");
   ASSERT_TRUE(session.trouble());
   EXPECT_THAT(session.trouble()->text, HasSubstr("no longer permits CLIENT KILL"));
@@ -161,12 +161,12 @@ TEST_F(SessionTest, ClientKillThatIsForbiddenLaterIsAFailure) {
 TEST_F(SessionTest, SubscriptionsAreRestoredBeforeRequestsAreSent) {
   bring_up();
   submit(Verb::subscribe, "k", 0);
-  heard();
+  sent();
   say("+PONG\r\n");
   lose();
   submit(Verb::acquire, "a");
   connect_after_pause();
-  heard();
+  sent();
   say(testing::hello_answer(12, "run"));
   EXPECT_THAT(names(), ElementsAre("CLIENT", "SUBSCRIBE", "PING"));
   say(":1\r\n" + testing::push("subscribe", "redisson_lock__channel:{k}", 1) +
@@ -182,13 +182,13 @@ TEST_F(SessionTest, SubscriptionsAreRestoredBeforeRequestsAreSent) {
 TEST_F(SessionTest, RejectedSubscriptionsDoNotPreventAConnection) {
   bring_up();
   submit(Verb::subscribe, "k", 0);
-  heard();
+  sent();
   say("+PONG\r\n");
   lose();
   connect_after_pause();
-  heard();
+  sent();
   say(testing::hello_answer(12, "run"));
-  heard();
+  sent();
   say(":1\r\n-NOPERM no channels\r\n");
   EXPECT_NE(session.stage(), Session::Stage::up);
   say("+PONG\r\n");
@@ -198,7 +198,7 @@ TEST_F(SessionTest, RejectedSubscriptionsDoNotPreventAConnection) {
 TEST_F(SessionTest, ASubscriptionInFlightIsUnknownAfterALoss) {
   bring_up();
   submit(Verb::subscribe, "k", 0);
-  heard();
+  sent();
   lose();
   ASSERT_EQ(sink.outcomes.size(), 1U);
   EXPECT_EQ(sink.outcomes[0].kind, Kind::unknown);
@@ -263,12 +263,12 @@ TEST_F(SessionTest, AListStartsAnewAfterALoss) {
   request(Verb::list, "*").names = &found;
   Request* const one[] = {&requests.back()};
   session.submit(one, sink, now);
-  heard();
+  sent();
   say("*2\r\n$2\r\n42\r\n$1\r\nb\r\n");
   lose();  // before the question for page 42 was sent
   connect_after_pause();
   settle();
-  const auto commands = heard();
+  const auto commands = sent();
   ASSERT_EQ(commands.size(), 1U);
   EXPECT_EQ(commands[0][3], "0");
 }
@@ -277,16 +277,16 @@ TEST_F(SessionTest, AForkedChildDropsTheStateOfItsParent) {
   bring_up();
   submit(Verb::acquire, "a");
   submit(Verb::subscribe, "k", 0);
-  heard();
+  sent();
   session.forget();
   drain();
   EXPECT_THAT(sink.outcomes, IsEmpty());
   EXPECT_EQ(session.unanswered(), 0U);
   EXPECT_FALSE(session.listens());
   connect();
-  heard();
+  sent();
   say(testing::hello_answer(12, "run"));
-  EXPECT_THAT(heard(), ElementsAre(ElementsAre("CLIENT", "KILL", "ID", nobody)))
+  EXPECT_THAT(sent(), ElementsAre(ElementsAre("CLIENT", "KILL", "ID", nobody)))
       << "never the parent's";
 }
 

@@ -29,7 +29,7 @@ TEST_F(SessionTest, RepliesMayBeSplitAnywhere) {
   const std::string answers = "*2\r\n:30000\r\n$5\r\nowner\r\n:0\r\n-OOM no\r\n";
   for (std::size_t cut = 1; cut < answers.size(); ++cut) {
     for (const char* key : {"a", "b", "c"}) submit(Verb::acquire, key);
-    heard();
+    sent();
     sink.outcomes.clear();
     say(answers.substr(0, cut));
     say(answers.substr(cut));
@@ -51,14 +51,14 @@ TEST_F(SessionTest, BytesBeingSentStayInPlace) {
   EXPECT_EQ(session.to_send().data(), leaving.data());
   session.sent(10);
   EXPECT_EQ(session.to_send(), before.substr(10));
-  spoken.hear(before.substr(0, 10));
+  parser.feed(before.substr(0, 10));
   EXPECT_EQ(names().size(), 101U);
 }
 
 TEST_F(SessionTest, AnOverdueRequestIsUnknownAndItsReplyIsDropped) {
   bring_up();
   submit(Verb::acquire, "a");
-  heard();
+  sent();
   pass(1999ms);
   EXPECT_TRUE(sink.outcomes.empty());
   EXPECT_EQ(session.due(), now + 1ms);
@@ -67,7 +67,7 @@ TEST_F(SessionTest, AnOverdueRequestIsUnknownAndItsReplyIsDropped) {
   EXPECT_EQ(sink.outcomes[0].kind, Kind::unknown);
   EXPECT_EQ(sink.outcomes[0].text, "no answer within 2000 ms");
   const Request& later_one = submit(Verb::verify, "a");
-  heard();
+  sent();
   say(":0\r\n");  // the late one's
   EXPECT_EQ(sink.outcomes.size(), 1U);
   say("_\r\n");
@@ -79,7 +79,7 @@ TEST_F(SessionTest, AnOverdueRequestIsUnknownAndItsReplyIsDropped) {
 TEST_F(SessionTest, ASilentServerIsGivenUpAfterTwoTimeouts) {
   bring_up();
   submit(Verb::acquire, "a");
-  heard();
+  sent();
   pass(3999ms);
   EXPECT_FALSE(session.trouble());
   EXPECT_EQ(session.due(), now + 1ms);
@@ -92,7 +92,7 @@ TEST_F(SessionTest, ASlowServerIsNotGivenUp) {
   bring_up();
   submit(Verb::acquire, "a");
   submit(Verb::acquire, "b");
-  heard();
+  sent();
   pass(3s);
   say(":0\r\n");
   pass(3s);
@@ -111,9 +111,9 @@ TEST_F(SessionTest, AnIdleServerIsNotGivenUp) {
 TEST_F(SessionTest, AfterNoscriptTheScriptsTextIsSent) {
   bring_up();
   const Request& request = submit(Verb::acquire, "a");
-  heard();
+  sent();
   say("-NOSCRIPT No matching script. Please use EVAL.\r\n");
-  const auto commands = heard();
+  const auto commands = sent();
   ASSERT_EQ(commands.size(), 1U);
   EXPECT_EQ(commands[0][0], "EVAL");
   EXPECT_EQ(commands[0][1], script_for(request).text);
@@ -126,7 +126,7 @@ TEST_F(SessionTest, AfterNoscriptTheScriptsTextIsSent) {
 TEST_F(SessionTest, AfterSeveralNoscriptsEachTextIsSent) {
   bring_up();
   for (const char* key : {"a", "b", "c"}) submit(Verb::acquire, key);
-  heard();
+  sent();
   say("-NOSCRIPT x\r\n-NOSCRIPT x\r\n-NOSCRIPT x\r\n");
   EXPECT_THAT(names(), ElementsAre("EVAL a", "EVAL b", "EVAL c"));
   say("-NOSCRIPT still\r\n:0\r\n:0\r\n");  // no third try
@@ -139,7 +139,7 @@ TEST_F(SessionTest, AfterNoscriptAnAcquireIsNotRepeatedAfterItsRelease) {
   submit(Verb::acquire, "a", 7);
   submit(Verb::acquire, "a", 8);
   submit(Verb::leave, "a", 7);
-  heard();
+  sent();
   say("-NOSCRIPT x\r\n-NOSCRIPT x\r\n-NOSCRIPT x\r\n");
   EXPECT_THAT(names(), ElementsAre("EVAL a", "EVAL a"));
   ASSERT_EQ(sink.outcomes.size(), 1U);
@@ -153,11 +153,11 @@ TEST_F(SessionTest, AListContinuesUntilItsLastPage) {
   request(Verb::list, "*").names = &found;
   Request* const one[] = {&requests.back()};
   session.submit(one, sink, now);
-  heard();
+  sent();
   pass(1900ms);
   say("*2\r\n$2\r\n42\r\n$1\r\nb\r\n");
   EXPECT_TRUE(sink.outcomes.empty());
-  const auto commands = heard();
+  const auto commands = sent();
   ASSERT_EQ(commands.size(), 1U);
   EXPECT_EQ(commands[0][3], "42");
   pass(1900ms);  // each page has its own time
@@ -207,7 +207,7 @@ TEST_F(SessionTest, AnUnexpectedReplyEndsTheConnection) {
 TEST_F(SessionTest, MalformedBytesEndTheConnection) {
   bring_up();
   submit(Verb::acquire, "a");
-  heard();
+  sent();
   say("hello\r\n");
   ASSERT_TRUE(session.trouble());
   EXPECT_FALSE(session.trouble()->permanent);
@@ -218,7 +218,7 @@ TEST_F(SessionTest, MalformedBytesEndTheConnection) {
 TEST_F(SessionTest, AnOversizedReplyEndsTheConnectionWithoutAllocating) {
   bring_up();
   submit(Verb::acquire, "a");
-  heard();
+  sent();
   say("*2000000000\r\n");
   EXPECT_TRUE(session.trouble());
 }
@@ -232,13 +232,13 @@ TEST_F(SessionTest, ReportsUnsentBytesAndTheServersBacklog) {
   EXPECT_FALSE(session.is_working());
   const std::size_t one = session.unsent();
   EXPECT_GT(one, 0U);
-  heard();
+  sent();
   EXPECT_EQ(session.unsent(), 0U);
   EXPECT_TRUE(session.is_working());
   EXPECT_EQ(session.backlog(), 0U) << "it works on that one";
   submit(Verb::acquire, "b", 2);
   EXPECT_EQ(session.backlog(), 0U);
-  heard();
+  sent();
   EXPECT_EQ(session.backlog(), one);
   say(":0\r\n");
   EXPECT_TRUE(session.is_working());
@@ -253,7 +253,7 @@ class SessionWithAReplica : public SessionTest,
 TEST_P(SessionWithAReplica, ReadonlyEndsTheConnection) {
   bring_up();
   submit(Verb::acquire, "k");
-  heard();
+  sent();
   say(GetParam());
   ASSERT_EQ(sink.outcomes.size(), 1U);
   EXPECT_EQ(sink.outcomes[0].kind, Kind::unknown);

@@ -80,7 +80,7 @@ TEST_F(SessionWaitingTest, APermanentFailureIsOneWarningAndRefusesAcquires) {
   bring_up();
   for (int attempt = 0; attempt < 3; ++attempt) {
     session.failed(Failure{true, "user or password is wrong"}, now);
-    spoken = {};
+    parser = {};
     submit(Verb::acquire, "k");
     drain();
     connect_after_pause();
@@ -102,9 +102,9 @@ TEST_F(SessionWaitingTest, APermanentFailureIsOneWarningAndRefusesAcquires) {
 TEST_F(SessionWaitingTest, WithoutARunIdNoConnectionIsKilled) {
   for (int connection = 0; connection < 2; ++connection) {
     connect_after_pause();
-    heard();
+    sent();
     say(hello_without_info());
-    const auto flight = heard();
+    const auto flight = sent();
     ASSERT_FALSE(flight.empty());
     EXPECT_EQ(flight[0], (testing::Command{"CLIENT", "KILL", "ID", nobody}));
     for (std::size_t answer = 0; answer < flight.size(); ++answer) say(":0\r\n");
@@ -120,9 +120,9 @@ TEST_F(SessionWaitingTest, ARunIdThatIsForbiddenLaterIsAFailure) {
   ASSERT_TRUE(session.may_kill());
   lose();
   connect_after_pause();
-  heard();
+  sent();
   say(hello_without_info());
-  const auto flight = heard();
+  const auto flight = sent();
   ASSERT_FALSE(flight.empty());
   EXPECT_EQ(flight[0], (testing::Command{"CLIENT", "KILL", "ID", nobody}));
   say(":0\r\n");

@@ -1,4 +1,4 @@
-// PrometheusListener: gauges, waits apart from round trips, and what an outage looks like.
+// PrometheusListener: gauges, waits without round trips, and outages.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <prometheus/text_serializer.h>
@@ -19,7 +19,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST_F(PrometheusTest, HoldsAndWaitersAreWhatThereIsNow) {
+TEST_F(PrometheusTest, HoldsAndWaitersAreCurrentCounts) {
   work(1, [&] {
     work(1, [&] { EXPECT_EQ(only("latchkey_holds").gauge.value, 1) << "a re-entry is no second"; });
     auto waiter = std::async(std::launch::async, [] { work(1, [] {}); });
@@ -59,16 +59,16 @@ TEST_F(PrometheusTest, CountersAndGaugesStayRightWhenEventsAreDropped) {
 }
 
 TEST_F(PrometheusTest, AScrapeShowsAnOutage) {
-  latchkey::tests::Weather weather;
+  latchkey::tests::Faults faults;
   auto backend =
-      std::make_unique<latchkey::tests::LinkedBackend>(weather, std::vector<Connection>{{}});
+      std::make_unique<latchkey::tests::LinkedBackend>(faults, std::vector<Connection>{{}});
   latchkey::tests::LinkedBackend& link = *backend;
   const Locks linked(std::move(backend), {.listener = &listener_});
   const auto pay = [&](int id) {
     LOCKED("prometheus pay:{id}", LockType::REENTRANT, 10ms, 10s)
         .in(linked)
         .named<"pay">() AROUND(id) {
-      weather.silent = true;
+      faults.silent = true;
     };
   };
   const auto scrape = [&] {
@@ -79,11 +79,11 @@ TEST_F(PrometheusTest, AScrapeShowsAnOutage) {
   EXPECT_THAT(scrape(), HasSubstr("latchkey_backend_up" + server + " 1\n"));
   EXPECT_THROW(pay(1), ReleaseUnconfirmed);
   EXPECT_THROW(pay(2), BackendUnavailable);
-  weather.silent = false;
-  weather.refusing = true;
-  EXPECT_THROW(pay(3), BackendRefused);  // what came of the second is still being given back
-  weather.refusing = false;
-  link.tell(Notification::Kind::link_down, {}, "the cable");
+  faults.silent = false;
+  faults.refusing = true;
+  EXPECT_THROW(pay(3), BackendRefused);  // the second acquire is still being released
+  faults.refusing = false;
+  link.notify(Notification::Kind::link_down, {}, "the cable");
   const std::string text = scrape();
   const std::string place = R"({method="pay",)";
   const auto outcome = [&](const char* what, int count) {
@@ -99,17 +99,17 @@ TEST_F(PrometheusTest, AScrapeShowsAnOutage) {
   EXPECT_THAT(text, HasSubstr("latchkey_holds" + place + "template=\"prometheus pay:{id}\"} 0\n"));
   EXPECT_THAT(text, HasSubstr("latchkey_backend_up" + server + " 0\n"));
   EXPECT_THAT(text, HasSubstr("latchkey_reconnects_total" + server + " 0\n"));
-  link.tell(Notification::Kind::link_up);
+  link.notify(Notification::Kind::link_up);
   const std::string after = scrape();
   EXPECT_THAT(after, HasSubstr("latchkey_backend_up" + server + " 1\n"));
   EXPECT_THAT(after, HasSubstr("latchkey_reconnects_total" + server + " 1\n"));
 }
 
-TEST_F(PrometheusTest, AnUncontendedRoundTripIsNoWait) {
+TEST_F(PrometheusTest, AnUncontendedAcquireIsNotCountedAsAWait) {
   using latchkey::testing::MockBackend;
   auto backend = std::make_unique<::testing::NiceMock<MockBackend>>(clock_);
   EXPECT_CALL(*backend, acquire(::testing::_)).WillOnce([&](const Request&) {
-    clock_.advance(7ms);  // the way to the server and back
+    clock_.advance(7ms);  // the round trip
     return MockBackend::granted();
   });
   const latchkey::testing::ScopedLocks mocked(std::move(backend),
@@ -125,7 +125,7 @@ TEST_F(PrometheusTest, MeasuresWaits) {
   auto backend = std::make_unique<::testing::NiceMock<MockBackend>>(clock_);
   EXPECT_CALL(*backend, acquire(::testing::_))
       .WillOnce([&](const Request&) {
-        clock_.advance(1ms);  // the way there and back, which is no waiting
+        clock_.advance(1ms);  // the round trip, which is not waiting
         return MockBackend::busy(5ms);
       })
       .WillOnce(::testing::Return(MockBackend::granted()));

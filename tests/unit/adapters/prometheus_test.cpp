@@ -1,5 +1,4 @@
-// PrometheusListener: every metric that docs/events.md names, with values that follow from the
-// time.
+// PrometheusListener: every metric of docs/events.md, with values computed from a manual clock.
 #include <latchkey/adapters/prometheus.hpp>
 
 #include <gmock/gmock.h>
@@ -30,7 +29,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
-TEST_F(PrometheusTest, LabelsArePlaceAndNeverTheKey) {
+TEST_F(PrometheusTest, LabelsNameTheCallAndNeverTheKey) {
   for (int id = 0; id < 100; ++id) work(id, [] {});
   for (const PrometheusListener::Metric& metric : PrometheusListener::metrics()) {
     const auto all = series(std::string(metric.name));
@@ -60,7 +59,7 @@ TEST_F(PrometheusTest, LabelsArePlaceAndNeverTheKey) {
 
 void never_called(int id) { LOCKED("prometheus never:{id}").named<"never">() AROUND(id){}; }
 
-TEST_F(PrometheusTest, APlaceThatWasNeverUsedStandsAtZero) {
+TEST_F(PrometheusTest, ASiteThatWasNeverCalledIsReportedAsZero) {
   if (registry_.Collect().empty()) never_called(1);  // never, and the compiler cannot know
   EXPECT_EQ(attempts("granted", "prometheus never:{id}"), 0);
   EXPECT_EQ(attempts("unavailable", "prometheus never:{id}"), 0);
@@ -71,7 +70,7 @@ TEST_F(PrometheusTest, APlaceThatWasNeverUsedStandsAtZero) {
 
 void named_late(int id) { LOCKED("prometheus late:{id}").named("late") AROUND(id){}; }
 
-TEST_F(PrometheusTest, ANameThatComesWithTheFirstCallReplacesTheMethods) {
+TEST_F(PrometheusTest, ANameGivenByTheFirstCallReplacesTheMethod) {
   named_late(1);
   EXPECT_EQ(at("latchkey_acquire_seconds", "prometheus late:{id}", {{"method", "late"}})
                 .histogram.sample_count,

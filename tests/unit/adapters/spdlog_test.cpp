@@ -97,21 +97,21 @@ TEST(SpdlogListener, WarnsOfTimeoutsAndLosses) {
 TEST(SpdlogListener, WritesAnOutage) {
   Log log(spdlog::level::info);
   SpdlogListener listener(log.logger);
-  tests::Weather weather;
+  tests::Faults faults;
   {
     auto backend = std::make_unique<tests::LinkedBackend>(
-        weather, std::vector<Connection>{{"node 1", true, {}}, {"node 2", false, "no route"}});
+        faults, std::vector<Connection>{{"node 1", true, {}}, {"node 2", false, "no route"}});
     tests::LinkedBackend& link = *backend;
     const Locks locks(std::move(backend), {.listener = &listener});
     Hold hold = locks.lock("k").acquire(0ms, 10s);
-    weather.silent = true;
+    faults.silent = true;
     EXPECT_THROW(hold.release(), ReleaseUnconfirmed);
-    link.tell(Notification::Kind::link_down, "node 1", "the cable");
+    link.notify(Notification::Kind::link_down, "node 1", "the cable");
     EXPECT_THROW(static_cast<void>(locks.lock("other").try_acquire()), BackendUnavailable);
-    weather.silent = false;
-    weather.refusing = true;
+    faults.silent = false;
+    faults.refusing = true;
     EXPECT_THROW(static_cast<void>(locks.lock("third").try_acquire()), BackendRefused);
-    link.tell(Notification::Kind::link_up, "node 1");
+    link.notify(Notification::Kind::link_up, "node 1");
     ASSERT_TRUE(locks.flush(tests::patience));
   }
   EXPECT_THAT(
@@ -128,7 +128,7 @@ TEST(SpdlogListener, WritesAnOutage) {
                   "warning connection_restored node 1 of linked"));
 }
 
-TEST(SpdlogListener, AsksForLossesOnlyWhereNothingElseIsWritten) {
+TEST(SpdlogListener, WantsOnlyLossesAtTheErrorLevel) {
   const Log log(spdlog::level::err);
   EXPECT_FALSE(SpdlogListener(log.logger).wants_everything());
   EXPECT_THROW(SpdlogListener(nullptr), std::invalid_argument);

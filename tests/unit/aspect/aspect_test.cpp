@@ -37,7 +37,7 @@ struct Step : Aspect {
   std::string name;
 };
 
-/// With state of its own: composed by reference where it is an lvalue.
+/// An aspect with state. It is composed by reference if it is an lvalue.
 struct Counter : Aspect {
   template <class Proceed>
   decltype(auto) around(JoinPoint&, Proceed&& proceed) {
@@ -55,7 +55,7 @@ struct Instead : Aspect {
   }
 };
 
-/// Keeps what the join point says.
+/// Calls a function with the join point.
 struct Looks : Aspect {
   explicit Looks(std::function<void(JoinPoint&)> see) : look(std::move(see)) {}
   template <class Proceed>
@@ -132,7 +132,7 @@ TEST_F(Aspects, Nest) {
             (std::vector<std::string>{"outer in", "inner in", "body 7", "inner out", "outer out"}));
 }
 
-TEST_F(Aspects, AreUsedWhereTheyAreWhenTheyAreLvalues) {
+TEST_F(Aspects, AreNotCopiedIfTheyAreLvalues) {
   service_.counted();
   service_.counted();
   EXPECT_EQ(service_.counter.calls, 2);
@@ -148,7 +148,7 @@ TEST_F(Aspects, MayKeepTheBodyFromRunning) {
   EXPECT_FALSE(ran);
 }
 
-TEST_F(Aspects, LetTheBodysExceptionThrough) {
+TEST_F(Aspects, LetTheBodysExceptionPass) {
   const auto failing = [] {
     return Step("x") AROUND()->int { throw std::runtime_error("body"); };
   };

@@ -107,7 +107,7 @@ TEST(Sites, TakeAFixedName) {
   EXPECT_EQ(site->method(), "site_names::Thing::fixed");
 }
 
-TEST(Sites, OutsideOfFunctionsAreNamedByTheirPlace) {
+TEST(Sites, OutsideOfFunctionsAreNamedByFileAndLine) {
   const auto all = latchkey::sites();
   const auto found = std::find_if(all.begin(), all.end(), [](const latchkey::Site& site) {
     return site.name().starts_with("site_test.cpp:");
@@ -131,7 +131,7 @@ TEST(Sites, AreOneForEachInstanceOfATemplate) {
   EXPECT_EQ(results, (std::set<std::string>{"int", "double"}));
 }
 
-TEST(Sites, TellTheirTextsToManyThreads) {
+TEST(Sites, AreReadByManyThreads) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([] {

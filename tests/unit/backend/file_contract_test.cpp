@@ -47,7 +47,7 @@ struct FileStore {
   int keys = 0;
 };
 
-TEST(FileBackend, LeavesNothingBehindAndTakesAnyKey) {
+TEST(FileBackend, TakesAnyKeyAndLeavesNoFile) {
   const Folder folder;
   const latchkey::Locks locks(
       std::make_unique<demo::FileBackend>(folder.path, latchkey::Clock::system()));
@@ -63,7 +63,7 @@ TEST(FileBackend, LeavesNothingBehindAndTakesAnyKey) {
   }
 }
 
-TEST(FileBackend, CannotTellWhereTheFolderIsGone) {
+TEST(FileBackend, IsUnavailableIfItsFolderIsGone) {
   latchkey::testing::ManualClock clock;
   Folder folder;
   const latchkey::Locks locks(std::make_unique<demo::FileBackend>(folder.path / "deep", clock),

@@ -1,4 +1,4 @@
-// The register of URI schemes, and the names of the seam.
+// The registry of URI schemes, and the names of verbs and capabilities.
 #include "backend/registry.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ std::string message(const std::string& scheme, BackendFactory factory) {
   return "";
 }
 
-TEST(Registry, FindsWhatWasRegisteredAndSortsIt) {
+TEST(Registry, ListsRegisteredBackendsSorted) {
   EXPECT_EQ(detail::find_backend_factory("t-zebra"), nullptr);
   register_backend("t-zebra", none);
   register_backend("t-ape", none);
@@ -34,7 +34,7 @@ TEST(Registry, FindsWhatWasRegisteredAndSortsIt) {
   EXPECT_EQ(std::count(schemes.begin(), schemes.end(), "memory"), 1);
 }
 
-TEST(Registry, SaysWhatIsWrong) {
+TEST(Registry, InvalidRegistrationsAreNamed) {
   register_backend("t-taken", none);
   EXPECT_EQ(message("t-taken", none), "the scheme 't-taken' has a backend already");
   EXPECT_EQ(message("memory", none), "the scheme 'memory' is latchkey's own: name another");

@@ -1,4 +1,4 @@
-// SimpleBackend: exceptions, the order of one key, keys at once, forks.
+// SimpleBackend: exceptions, order per key, concurrent keys, forks.
 #include <latchkey/simple_backend.hpp>
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ using Kind = Outcome::Kind;
 
 constexpr std::chrono::milliseconds lease = std::chrono::seconds(30);
 
-/// Does for each acquire what the test says.
+/// Calls the test's function for each acquire.
 class Scripted final : public SimpleBackend {
  public:
   explicit Scripted(std::function<void(const Request&)> script) : script_(std::move(script)) {}
@@ -47,37 +47,37 @@ Probe over(std::function<void(const Request&)> script) {
   return Probe(std::make_unique<Scripted>(std::move(script)), {});
 }
 
-TEST(SimpleBackend, ExceptionsAreIgnoranceAndRefusedIsANo) {
+TEST(SimpleBackend, ExceptionsAreUnknownOutcomesAndRefusedIsARefusal) {
   Probe broken = over([](const Request& request) {
     if (request.key == "late") throw std::runtime_error("no answer within 2 s");
     if (request.key == "no") throw SimpleBackend::Refused("the table is read-only");
     throw 42;
   });
-  const auto ask = [&](const char* key) {
+  const auto acquire = [&](const char* key) {
     return broken.acquire(key, LockType::REENTRANT, broken.fresh_id(), lease);
   };
-  EXPECT_EQ(ask("late").kind, Kind::unknown);
-  EXPECT_EQ(ask("late").reason, "no answer within 2 s");
-  EXPECT_EQ(ask("no").kind, Kind::refused);
-  EXPECT_EQ(ask("no").reason, "the table is read-only");
-  EXPECT_EQ(ask("odd").kind, Kind::unknown);
-  EXPECT_EQ(ask("odd").reason, "the backend threw something that is no std::exception");
+  EXPECT_EQ(acquire("late").kind, Kind::unknown);
+  EXPECT_EQ(acquire("late").reason, "no answer within 2 s");
+  EXPECT_EQ(acquire("no").kind, Kind::refused);
+  EXPECT_EQ(acquire("no").reason, "the table is read-only");
+  EXPECT_EQ(acquire("odd").kind, Kind::unknown);
+  EXPECT_EQ(acquire("odd").reason, "the backend threw something that is no std::exception");
 }
 
-TEST(SimpleBackend, WhatIsNotWrittenIsNotOffered) {
+TEST(SimpleBackend, RequestsThatAreNotOverriddenAreRefused) {
   Probe plain = over([](const Request&) {});
   EXPECT_EQ(plain.downgrade("k", plain.fresh_id(), lease).kind, Kind::refused);
-  const Outcome refused = plain.tell(Verb::force_release, "k");
+  const Outcome refused = plain.send(Verb::force_release, "k");
   EXPECT_EQ(refused.kind, Kind::refused);
-  EXPECT_EQ(refused.text, "force_release is not offered");
-  EXPECT_EQ(plain.tell(Verb::acquire_all, "").kind, Kind::refused);
-  EXPECT_EQ(plain.tell(Verb::list, "*").kind, Kind::refused);
-  EXPECT_EQ(plain.tell(Verb::subscribe, "k").kind, Kind::granted);
-  EXPECT_EQ(plain.tell(Verb::verify, "k").kind, Kind::granted);
-  EXPECT_EQ(plain.tell(Verb::leave, "k").kind, Kind::gone) << "the default releases";
+  EXPECT_EQ(refused.reason, "force_release is not offered");
+  EXPECT_EQ(plain.send(Verb::acquire_all, "").kind, Kind::refused);
+  EXPECT_EQ(plain.send(Verb::list, "*").kind, Kind::refused);
+  EXPECT_EQ(plain.send(Verb::subscribe, "k").kind, Kind::granted);
+  EXPECT_EQ(plain.send(Verb::verify, "k").kind, Kind::granted);
+  EXPECT_EQ(plain.send(Verb::leave, "k").kind, Kind::gone) << "the default releases";
 }
 
-TEST(SimpleBackend, KeysRunAtOnceAndOneKeyNever) {
+TEST(SimpleBackend, KeysRunConcurrentlyAndEachKeySerially) {
   constexpr std::size_t keys = 2, each = 50;
   std::latch both(keys);
   std::array<std::atomic<int>, keys> inside{};
@@ -117,7 +117,7 @@ TEST(SimpleBackend, KeysRunAtOnceAndOneKeyNever) {
   EXPECT_EQ(broken, 0);
 }
 
-TEST(SimpleBackend, AnyThreadsWorkWakesADriverAsleep) {
+TEST(SimpleBackend, ASubmitByAnotherThreadWakesASleepingDriver) {
   Scripted backend([](const Request&) {});
   struct Wake final : Sink {
     void completed(Request&, Outcome&&) noexcept override { done = true; }
@@ -151,8 +151,8 @@ TEST(SimpleBackend, AForkedChildStartsEmpty) {
       backend.forget_parent();
       backend.drive(Parker::mine(), Clock::system().now());
       probe.backend().forget_parent();
-      const bool told = probe.tell(Verb::inspect, "k").kind == Kind::granted;
-      ::_exit(told ? 0 : 1);
+      const bool granted = probe.send(Verb::inspect, "k").kind == Kind::granted;
+      ::_exit(granted ? 0 : 1);
     }
     backend.forget_parent();  // the request goes with this scope
     return forked;

@@ -1,4 +1,4 @@
-// A third party's backend over a map: what SimpleBackend is made for.
+// A third party's backend over a map, written with SimpleBackend.
 #pragma once
 
 #include <map>
@@ -10,7 +10,7 @@
 
 namespace toy {
 
-/// The service: one map for all connections, with time of its own.
+/// The service: one map and one clock for all connections.
 struct Store {
   struct Row {
     latchkey::HoldId owner;

@@ -1,4 +1,4 @@
-// Who is held still during a fork, and in which order; and the mutex made for it.
+// The order in which participants are locked around a fork, and the mutex for it.
 #include "core/at_fork.hpp"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ struct Named final : ForkParticipant {
   std::string& said;
 };
 
-TEST(AtFork, GoesDownTheLevelsAndUpAgain) {
+TEST(AtFork, CallsLevelsInOrderBeforeAForkAndInReverseAfterIt) {
   std::string log;
   Named first('a', log), second('b', log), locks('c', log), gone('d', log);
   register_fork_participant(ForkLevel::backend, first);
@@ -50,7 +50,7 @@ void expect_free(SmallMutex& mutex) LATCHKEY_NO_THREAD_SAFETY_ANALYSIS {
   mutex.unlock();
 }
 
-TEST(SmallMutex, ExcludesAlsoWhereManySleep) {
+TEST(SmallMutex, ExcludesManySleepingThreads) {
   SmallMutex mutex;
   long counter = 0;
   std::vector<std::thread> threads;

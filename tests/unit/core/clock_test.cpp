@@ -53,16 +53,17 @@ TEST(Clock, WaitsUntilADeadlineAndNotLonger) {
   EXPECT_TRUE(lock.owns_lock());
 }
 
-// The boot clock goes on while the machine sleeps, what one sleeps on does not.
-TEST(Clock, NobodySleepsLongerThanASecondWithoutALookAtTheBootTime) {
+// The boot clock advances while the machine is suspended. The clock of a sleeping thread does not.
+TEST(Clock, SleepersCheckTheBootClockOnceASecond) {
   std::mutex mutex;
   std::condition_variable condition;
   std::unique_lock lock(mutex);
   Clock& clock = Clock::system();
   std::atomic<bool> back = false;
   std::thread helper([&] {
-    for (int turn = 0; turn < 500 && !back; ++turn) std::this_thread::sleep_for(milliseconds(10));
-    condition.notify_all();  // so that it does not hang where it fails
+    for (int round = 0; round < 500 && !back; ++round)
+      std::this_thread::sleep_for(milliseconds(10));
+    condition.notify_all();  // so that a failure does not hang
   });
   const auto began = clock.now();
   clock.wait_until(lock, condition, began + std::chrono::hours(1));

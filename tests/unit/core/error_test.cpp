@@ -1,4 +1,4 @@
-// What latchkey's errors say, word by word.
+// The texts of latchkey's errors, word for word.
 #include <latchkey/error.hpp>
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ TEST(Error, LockTimeoutSaysHowLongAndWhoHolds) {
   EXPECT_EQ(timeout.holder(), "me:7");
 }
 
-TEST(Error, EachNamesTheLock) {
+TEST(Error, EveryErrorNamesTheLock) {
   EXPECT_EQ(std::string(LockLost(site).what()),
             lock +
                 " was lost before it was released: its lease ended or the backend no longer had "

@@ -19,7 +19,7 @@ struct Record {
   void reset() noexcept { value = 0; }
 };
 
-TEST(KeyTable, DoesWhatAMapDoes) {
+TEST(KeyTable, BehavesLikeAMap) {
   std::mt19937_64 random(42);
   KeyTable<Record> table;
   std::map<std::string, int> model;
@@ -60,7 +60,7 @@ TEST(KeyTable, RecyclesRecords) {
   EXPECT_EQ(second.key.view(), other);
 }
 
-TEST(InlineString, IsWhatItWasGivenAtEveryLength) {
+TEST(InlineString, KeepsItsTextAtEveryLength) {
   for (std::size_t size = 0; size <= 2 * InlineString::short_size; ++size) {
     std::string text;
     for (std::size_t at = 0; at < size; ++at) text += static_cast<char>('a' + at % 26);
@@ -80,7 +80,7 @@ TEST(InlineString, IsWhatItWasGivenAtEveryLength) {
   }
 }
 
-TEST(KeyTable, VisitsEverythingALittleAtATime) {
+TEST(KeyTable, VisitsAllRecordsInSteps) {
   KeyTable<Record> table;
   std::set<std::string> missing;
   for (int index = 0; index < 1'000; ++index) {
@@ -88,13 +88,13 @@ TEST(KeyTable, VisitsEverythingALittleAtATime) {
     table.insert(key, hash_key(key));
     missing.insert(key);
   }
-  for (int turn = 0; turn < 1'024; ++turn) {
+  for (int round = 0; round < 1'024; ++round) {
     table.visit_some([&](Record& record) { missing.erase(std::string(record.key)); });
   }
   EXPECT_TRUE(missing.empty());
 }
 
-TEST(HashKey, TellsSimilarKeysApart) {
+TEST(HashKey, HashesSimilarKeysDifferently) {
   std::set<std::size_t> hashes, low, high;
   for (std::size_t length = 0; length < 40; ++length) {
     for (char last : {'a', 'b'}) hashes.insert(hash_key(std::string(length, 'x') + last));

@@ -1,4 +1,4 @@
-// Parking: no unpark is lost, and an alarm stands in for the parker's own sleep.
+// Parker: no unpark is lost, and an armed alarm is notified instead of a parked thread.
 #include <latchkey/parker.hpp>
 
 #include <gtest/gtest.h>
@@ -11,12 +11,12 @@
 namespace latchkey {
 namespace {
 
-struct Bell final : Parker::Alarm {
+struct CountingAlarm final : Parker::Alarm {
   Parker::Wake ring() noexcept override {
-    ++rings;
+    ++count;
     return {};
   }
-  int rings = 0;
+  int count = 0;
 };
 
 TEST(Parker, RemembersAnUnparkThatCameFirst) {
@@ -56,17 +56,17 @@ TEST(Parker, NoUnparkIsLost) {
   other.join();
 }
 
-TEST(Parker, AnAlarmRingsInsteadWhileItIsArmed) {
+TEST(Parker, AnUnparkNotifiesTheArmedAlarmInstead) {
   Parker parker;
-  Bell bell;
+  CountingAlarm alarm;
   parker.unpark();
-  EXPECT_FALSE(parker.arm(bell)) << "an unpark came first: do not sleep";
-  EXPECT_TRUE(parker.arm(bell));
+  EXPECT_FALSE(parker.arm(alarm)) << "an unpark came first: do not sleep";
+  EXPECT_TRUE(parker.arm(alarm));
   parker.unpark();
-  EXPECT_EQ(bell.rings, 1);
+  EXPECT_EQ(alarm.count, 1);
   EXPECT_TRUE(parker.disarm());
   parker.unpark();
-  EXPECT_EQ(bell.rings, 1);
+  EXPECT_EQ(alarm.count, 1);
   EXPECT_TRUE(parker.park_until(Clock::system(), Clock::never()));
 }
 

@@ -1,4 +1,4 @@
-// Spare records of a thread, and short lists on its stack.
+// ThreadCache and SmallVector.
 #include "core/thread_cache.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ struct Counted {
   static inline std::atomic<int> alive = 0;
 };
 
-TEST(ThreadCache, GivesBackTheLatestAsNewAndKeepsFew) {
+TEST(ThreadCache, ReusesTheLatestObjectAndKeepsFew) {
   std::thread([] {
     Counted& first = ThreadCache<Counted>::take();
     first.value = 7;

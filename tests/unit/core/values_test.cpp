@@ -66,7 +66,7 @@ TEST(HoldId, SpacesAreRandomUuidsOfVersion8) {
   }
 }
 
-TEST(Owner, OfAThreadStaysAndIsNeverGivenAgain) {
+TEST(Owner, OfAThreadIsConstantAndNeverReused) {
   EXPECT_EQ(Owner::this_thread(), Owner::this_thread());
   std::set<Owner> seen{Owner::this_thread()};
   for (int round = 0; round < 200; ++round) {

@@ -18,7 +18,7 @@ namespace {
 using latchkey::Aspect;
 using latchkey::JoinPoint;
 
-/// Writes down where it was.
+/// Records the method that it was called for.
 struct Noted : Aspect {
   explicit Noted(std::vector<std::string>& places) : list(&places) {}
 

@@ -254,7 +254,7 @@ class Annotations : public ::testing::Test {
   latchkey::testing::ScopedLocks scope_{latchkey::Locks::connect("memory:")};
 };
 
-TEST_F(Annotations, DoWhatThePageSays) {
+TEST_F(Annotations, BehaveAsThePageSays) {
   const page::Account account{1};
   EXPECT_EQ(page::deposit(account, 5).sum, 5);
   EXPECT_EQ(page::deposit_by_hand(account, 5).sum, 10);
@@ -312,7 +312,7 @@ std::string content(const std::string& path) {
   return text.str();
 }
 
-TEST_F(Annotations, StandHereWordForWord) {
+TEST_F(Annotations, ThisFileContainsEverySnippetOfThePage) {
   const std::string page = content("docs/annotations.md");
   const std::string source = content("tests/unit/decorate/docs_annotations_test.cpp");
   ASSERT_FALSE(page.empty());

@@ -1,4 +1,4 @@
-// Without the short macros, where somebody else has their names.
+// The long forms of the macros, for programs that use the short names for something else.
 #define LATCHKEY_NO_SHORT_MACROS
 #define LOCKED belongs to another library
 #define KEYS this is too
@@ -32,7 +32,7 @@ struct Counter {
   int count = 0;
 };
 
-TEST(LongForms, DoWhatTheShortOnesDo) {
+TEST(LongForms, BehaveLikeTheShortForms) {
   const latchkey::testing::ScopedLocks scope(latchkey::Locks::connect("memory:"));
   Counter counter;
   EXPECT_EQ(counter.around(), 1);

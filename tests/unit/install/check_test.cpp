@@ -1,4 +1,4 @@
-// Policy files checked against the program: what is wrong, where, and what would be right.
+// Checks policy files against the program: each error has its place and a remedy.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -46,8 +46,8 @@ std::string line_of_pay() {
   return "no site";
 }
 
-/// Twelve mistakes of the kinds that a policy file invites, told at once.
-TEST(Check, TellsTwelvePlantedMistakesAtOnce) {
+/// A file with twelve typical errors, which are reported together.
+TEST(Check, ReportsTwelvePlantedErrorsAtOnce) {
   const std::vector<std::string> found = mistakes(R"(backends:
   main: "memory:"
   other: memry://x
@@ -92,14 +92,14 @@ rules:
           "22:5 duplicate word 'wait'; first in line 21"));
 }
 
-TEST(Check, AFileThatIsNotThere) {
+TEST(Check, AMissingFileIsAnError) {
   const std::vector<PolicyError> errors = check("/no/such/latchkey.yaml");
   ASSERT_EQ(errors.size(), 1U);
   EXPECT_STREQ(errors.front().what(),
                "/no/such/latchkey.yaml: cannot be read: No such file or directory");
 }
 
-TEST(Check, TheMostSpecificRuleWinsAndATieIsAMistake) {
+TEST(Check, TheMostSpecificRuleWinsAndATieIsAnError) {
   const std::string both =
       memory + money + "rules:\n  Till::de*: {wait: 1s}\n  \"*::deposit\": {wait: 2s}\n";
   EXPECT_THAT(only_mistake(both),
@@ -111,7 +111,7 @@ TEST(Check, TheMostSpecificRuleWinsAndATieIsAMistake) {
             "");
 }
 
-TEST(Check, AStrategyFitsTheResultOrTheFileIsRefused) {
+TEST(Check, AStrategyMustFitTheResultType) {
   const auto rule = [](const char* words) { return memory + money + "rules:\n  " + words + "\n"; };
   EXPECT_EQ(only_mistake(rule("Till::peek: {on_timeout: skip, on_unavailable: skip}")), "");
   EXPECT_EQ(only_mistake(rule("Till::during: {on_timeout: skip}")), "");
@@ -126,7 +126,7 @@ TEST(Check, AStrategyFitsTheResultOrTheFileIsRefused) {
   EXPECT_EQ(only_mistake(rule("Till::close: {on_timeout: skip, on_lost: report}")), "");
 }
 
-TEST(Check, AScopeGetsNothingThatNeedsABody) {
+TEST(Check, AScopeTakesNoStrategyThatNeedsABody) {
   const auto rule = [](const char* words) { return memory + money + "rules:\n  " + words + "\n"; };
   EXPECT_EQ(
       only_mistake(rule("Till::browse: {wait: 1s, lease: 5s, hold_for: 1s, on_lost: report}")), "");
@@ -141,14 +141,14 @@ TEST(Check, AScopeGetsNothingThatNeedsABody) {
               HasSubstr("its Hold tells the listener of a loss, so say 'report'"));
 }
 
-TEST(Check, DefaultsAreHeldAgainstWhatSaysNothingInCode) {
+TEST(Check, DefaultsAreCheckedAgainstMethodsWithoutOwnSettings) {
   EXPECT_THAT(only_mistake(memory + money + "defaults: {on_timeout: skip}\n"),
               AllOf(HasSubstr("6:24 'skip' does not fit till::Till::deposit"),
                     Not(HasSubstr("Till::count")), Not(HasSubstr("Till::close"))));
   EXPECT_EQ(only_mistake(memory + money + "defaults: {on_timeout: raise, wait: 1s}\n"), "");
 }
 
-TEST(Check, AKeyIsOfOneLockAndFitsItsMethod) {
+TEST(Check, AKeyMustFitItsMethodAndBelongToOneLock) {
   const auto rule = [](const char* words) { return memory + money + "rules:\n  " + words + "\n"; };
   EXPECT_THAT(only_mistake(rule("Till::move: {key: all}")),
               HasSubstr("takes several locks: a rule cannot say which of them gets this key"));
@@ -174,7 +174,7 @@ TEST(Check, LockedByNeedsItsPolicyAndAKey) {
             "");
 }
 
-TEST(Check, ADurationIsHeldAgainstTheOthers) {
+TEST(Check, DurationsAreCheckedAgainstEachOther) {
   const std::string rule =
       memory + money + "rules:\n  Till::deposit: {policy: money, hold_for: 3s, lease: 2s}\n";
   EXPECT_THAT(only_mistake(rule), HasSubstr("7:44 'hold_for' is longer than the lease"));

@@ -121,7 +121,7 @@ std::string row(const detail::PolicyWord& word) {
   return cell(word.in_defaults) + cell(word.in_policies) + cell(word.in_rules) + "\n";
 }
 
-TEST(DocsPolicies, EveryWordHasItsRow) {
+TEST(DocsPolicies, EveryWordHasARow) {
   const std::string page = content("docs/policies.md");
   for (const std::string_view section : detail::sections) {
     EXPECT_THAT(page, HasSubstr("| `" + std::string(section) + "` | "));
@@ -148,7 +148,7 @@ TEST(DocsPolicies, EveryWordHasItsRow) {
 }
 
 /// Each first cell of the table of what YAML surprises with is refused, each last one is not.
-TEST(DocsPolicies, WhatYamlSurprisesWithIsRefusedAndThePagesWayIsNot) {
+TEST(DocsPolicies, YamlPitfallsAreRejectedAndThePagesSpellingIsNot) {
   const std::string page = content("docs/policies.md");
   std::istringstream table(page.substr(page.find("| written | read by YAML as |")));
   std::string line;

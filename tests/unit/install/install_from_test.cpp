@@ -1,4 +1,4 @@
-// Policies from a file, in force: each in a child, because what is installed stays installed.
+// install_from(). Each test runs in a child process, because a policy stays installed.
 #include <latchkey/install.hpp>
 
 #include <gtest/gtest.h>
@@ -107,7 +107,7 @@ rules:
             "");
 }
 
-TEST(InstallFrom, NamedBackendsArePlacesOfTheirOwn) {
+TEST(InstallFrom, NamedBackendsAreSeparate) {
   EXPECT_EQ(in_child([](Findings& findings) {
               ::setenv("LATCHKEY_TEST_SPACE", "memory:policies-b", 1);
               const PolicyText file(R"(
@@ -175,14 +175,14 @@ rules:
             "");
 }
 
-TEST(InstallFrom, LockedByWithoutAFileSaysWhatToWrite) {
+TEST(InstallFrom, LockedByWithoutAFileNamesTheMissingCall) {
   const testing::ScopedLocks scope(Locks::connect("memory:"));
   const std::string sentence = sentence_of<NotConfigured>([] { Till().pay(account); });
   EXPECT_TRUE(has(sentence, "LOCKED_BY(\"money\")")) << sentence;
   EXPECT_TRUE(has(sentence, "latchkey::install_from(\"latchkey.yaml\")")) << sentence;
 }
 
-TEST(InstallFrom, ThrowsAllMistakesAndInstallsNothing) {
+TEST(InstallFrom, ThrowsAllErrorsAndInstallsNothing) {
   EXPECT_EQ(
       in_child([](Findings& findings) {
         const PolicyText bad("backends: {main: \"memory:\"}\nbackend: man\nrulez: {}\n" + money);
@@ -210,7 +210,7 @@ TEST(InstallFrom, ThrowsAllMistakesAndInstallsNothing) {
       "");
 }
 
-TEST(InstallFrom, AUriThatMakesNoSenseIsAMistakeAndNoSecretIsShown) {
+TEST(InstallFrom, AMalformedUriIsAnErrorWithoutItsSecrets) {
   EXPECT_EQ(
       in_child([](Findings& findings) {
         ::setenv("LATCHKEY_TEST_SECRET", "hunter2", 1);

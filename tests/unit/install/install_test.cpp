@@ -69,7 +69,7 @@ TEST(Connect, KnowsMemory) {
   EXPECT_NE(locks.describe().find("memory"), std::string::npos);
 }
 
-TEST(Connect, SaysWhichSchemesItKnows) {
+TEST(Connect, ListsTheKnownSchemes) {
   const std::string sentence = sentence_of<std::invalid_argument>(
       [] { static_cast<void>(Locks::connect("rediss-typo://user:secret@host")); });
   EXPECT_NE(sentence.find("unknown scheme 'rediss-typo:'; expected one of "), std::string::npos)
@@ -81,12 +81,12 @@ TEST(Connect, SaysWhichSchemesItKnows) {
   EXPECT_NE(bare.find("no scheme before a colon"), std::string::npos) << bare;
 }
 
-latchkey::tests::Weather weather;
+latchkey::tests::Faults faults;
 
 TEST(Connect, UsesWhatWasRegistered) {
   latchkey::register_backend("install-test", [](std::string_view, const latchkey::Options&) {
     return std::unique_ptr<latchkey::Backend>(
-        std::make_unique<latchkey::tests::FailingBackend>(weather));
+        std::make_unique<latchkey::tests::FailingBackend>(faults));
   });
   EXPECT_EQ(Locks::connect("install-test:x").describe(), "failing");
 }

@@ -1,4 +1,4 @@
-// The same file read again: what may change changes at once, what may not is refused.
+// Reloads a policy file: allowed changes apply at once, others are refused.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -25,7 +25,7 @@ std::string with_rule(const std::string& words) {
   return memory + money + "rules:\n  Till::deposit:\n" + words;
 }
 
-/// "line:column" of each mistake; "" where the file is taken.
+/// "line:column" of each error; "" if the file is accepted.
 std::string refused(const PolicyText& file, const std::string& text, const char* part) {
   file.write(text);
   try {
@@ -41,7 +41,7 @@ std::string refused(const PolicyText& file, const std::string& text, const char*
   }
 }
 
-TEST(Reload, ChangesWhatMayChange) {
+TEST(Reload, AppliesChangesThatNeedNoRestart) {
   EXPECT_EQ(in_child([](Findings& findings) {
               const PolicyText file(with_rule("    lease: 100s\n"));
               install_from(file.path());
@@ -59,7 +59,7 @@ TEST(Reload, ChangesWhatMayChange) {
             "");
 }
 
-TEST(Reload, ACallInFlightKeepsWhatItBeganWith) {
+TEST(Reload, ACallInFlightKeepsItsPolicy) {
   EXPECT_EQ(in_child([](Findings& findings) {
               const auto rule = [](const char* word) {
                 return memory + money + "rules: {Till::during: {on_lost: " + word + "}}\n";

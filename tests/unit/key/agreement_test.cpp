@@ -1,4 +1,4 @@
-// The compiled key and the parsed one give the same text, or the same sentence, for any arguments.
+// The compiled key and the parsed one give the same text or the same error for any arguments.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -83,7 +83,7 @@ std::string contents(const std::string& path) {
   return text.str();
 }
 
-TEST(DocsKeys, EverySnippetOfThePageStandsInThisFile) {
+TEST(DocsKeys, ThisFileContainsEverySnippetOfThePage) {
   const std::string self = contents(__FILE__);
   const std::string folder = std::string(__FILE__).substr(0, std::string(__FILE__).find("tests/"));
   const std::string page = contents(folder + "docs/keys.md");

@@ -1,5 +1,5 @@
-// Leaves whose text is made: bytes, chrono's types, and types with latchkey_key. Each is asked of
-// the compiled key and of the parsed one.
+// Values whose text is computed: bytes, chrono's types, and types with latchkey_key. Each test runs
+// the compiled key and the parsed one.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -20,7 +20,7 @@ namespace shop {
 enum class Color { RED, BLUE };
 std::string latchkey_key(Color color) { return color == Color::RED ? "red" : "b:lue"; }
 
-// No hook of its own, and none that is somebody else's: an int converts to Money.
+// Has no hook, and must not use Money's, to which an int converts.
 enum Plain { ZERO, ONE };
 
 struct Money {
@@ -98,7 +98,7 @@ TEST(KeyMadeText, BytesAreLowerCaseHexadecimal) {
   EXPECT_EQ(text<"{a}">(std::make_optional(uuid)), "dead0009");
 }
 
-TEST(KeyMadeText, BytesAreStillAContainer) {
+TEST(KeyMadeText, BytesCanBeIndexedAndCounted) {
   const std::vector<unsigned char> bytes{7, 255};
   EXPECT_EQ(text<"{a[1]}">(bytes), "255");
   EXPECT_EQ(text<"{size(a)}">(bytes), "2");
@@ -130,7 +130,7 @@ TEST(KeyMadeText, EqualInstantsHaveOneTextWhateverTheirUnit) {
   EXPECT_EQ(text<"{a}">(sys_days{12000y / 3 / 1}), "+120000301T000000Z");
 }
 
-TEST(KeyMadeText, EveryDayOfThreeCenturiesIsWrittenAsTheCalendarSays) {
+TEST(KeyMadeText, EveryDayOfThreeCenturiesIsWrittenAsItsDate) {
   for (sys_days day = 1800y / 1 / 1; day < sys_days{2100y / 1 / 1}; day += days(1)) {
     const year_month_day date(day);
     char expected[40];
@@ -143,7 +143,7 @@ TEST(KeyMadeText, EveryDayOfThreeCenturiesIsWrittenAsTheCalendarSays) {
   }
 }
 
-TEST(KeyMadeText, OfAnotherClockTheTimeSinceItsBeginningCounts) {
+TEST(KeyMadeText, ATimeOfAnotherClockIsWrittenAsTheTimeSinceItsEpoch) {
   EXPECT_EQ(text<"{a}">(steady_clock::time_point(5ms)), "0.005s");
 }
 
@@ -163,7 +163,7 @@ TEST(KeyMadeText, AHookIsFoundForTemplatesAndDerivedTypesAndNeverThroughAConvers
   EXPECT_EQ(text<"{a}">(shop::ONE), "1");
 }
 
-TEST(KeyMadeText, AHookMayGiveNothing) {
+TEST(KeyMadeText, AHookThatReturnsAnEmptyTextUsesTheDefault) {
   EXPECT_EQ(text<"{a}">(shop::Handle{1}), "handle");
   EXPECT_EQ(text<"{a ?: 'none'}">(shop::Handle{}), "none");
   EXPECT_EQ(text<"{a}">(shop::UserId{}),
@@ -184,7 +184,7 @@ struct Box {
   LATCHKEY_REFLECT(Box);
 };
 
-TEST(KeyMadeText, WhatCannotBeAKeyInAFileNamesTheHook) {
+TEST(KeyMadeText, TheErrorForATypeWithoutATextNamesTheHook) {
   try {
     static_cast<void>(bind_key(parse_key("{a}"), schema_of<"a", Box>()));
     FAIL() << "a whole object made a key";

@@ -1,4 +1,4 @@
-// Every sentence about keys that a user can meet at run time, read word by word.
+// Every error text about keys that a user can get at run time, word for word.
 #include <gtest/gtest.h>
 
 #include <latchkey/error.hpp>
@@ -35,7 +35,7 @@ std::string of_binding(std::string_view text) {
   return sentence([&] { bind_key(parse_key(text), schema_of<Names, Args...>()); });
 }
 
-TEST(KeyMessages, MistakesInTheTextNameTheWordItsColumnAndWhatWouldBeRight) {
+TEST(KeyMessages, SyntaxErrorsNameTheWordItsColumnAndWhatWasExpected) {
   const std::pair<std::string_view, std::string_view> cases[] = {
       {"", "a key must not be empty"},
       {"a:{b.c",
@@ -98,7 +98,7 @@ TEST(KeyMessages, MistakesInTheTextNameTheWordItsColumnAndWhatWouldBeRight) {
                                                     "bytes");
 }
 
-TEST(KeyMessages, KeysThatDoNotFitNameWhatWouldFit) {
+TEST(KeyMessages, KeysThatDoNotFitTheArgumentsNameWhatWouldFit) {
   const auto account = [](std::string_view text) { return of_binding<"account", Account>(text); };
   EXPECT_EQ(
       (of_binding<"account, amount", Account, int>("k:{acount.id}")),
@@ -155,7 +155,7 @@ TEST(KeyMessages, KeysThatDoNotFitNameWhatWouldFit) {
       "text's bytes");
 }
 
-TEST(KeyMessages, ValuesThatGiveNoTextNameTheKeyAndThePath) {
+TEST(KeyMessages, ValuesWithoutATextAreReportedWithTheKeyAndThePath) {
   KeyBuffer out;
   Account account;
   EXPECT_EQ(sentence([&] { Key<"k:{a.limit}">::render<"a">(out, account); }),

@@ -121,7 +121,7 @@ TEST(KeyParser, LimitsDepthAndLength) {
   EXPECT_EQ(at_run_time(std::string(max_template_size + 1, 'x')), TEMPLATE_IS_TOO_LONG);
 }
 
-TEST(KeyParser, NeverNeedsMoreNodesThanItAskedFor) {
+TEST(KeyParser, NeverUsesMoreNodesThanItReserved) {
   // The densest there is: two bytes for two nodes, none for the root.
   for (const char* text : {"''+a", "''''''''''''''+a", "{a}", "a", "{{{{{{", "a?:b", "#a+'''a'"}) {
     const std::string key = text;

@@ -35,7 +35,7 @@ TEST(KeyRender, LiteralTextNeedsNoArguments) {
   EXPECT_EQ((rendered<"{'#'}1", "">()), "#1");
 }
 
-TEST(KeyRender, Integers) {
+TEST(KeyRender, IntegersAreRenderedInDecimal) {
   EXPECT_EQ(rendered<"{a}">(0), "0");
   EXPECT_EQ(rendered<"{a}">(-1), "-1");
   EXPECT_EQ(rendered<"{a}">(std::numeric_limits<std::int64_t>::min()), "-9223372036854775808");
@@ -51,7 +51,7 @@ TEST(KeyRender, Integers) {
   }
 }
 
-TEST(KeyRender, OtherLeaves) {
+TEST(KeyRender, BooleansCharactersEnumsAndTextsAreRendered) {
   EXPECT_EQ(rendered<"{a}">(true), "true");
   EXPECT_EQ(rendered<"{a}">(false), "false");
   EXPECT_EQ(rendered<"{a}">('x'), "x");
@@ -73,7 +73,7 @@ TEST(KeyRender, LooksThroughPointersOptionalsAndWrappers) {
   EXPECT_EQ(rendered<"{a[1]}">(std::optional(std::vector<int>{1, 2})), "2");
 }
 
-TEST(KeyRender, ContainersAndMaps) {
+TEST(KeyRender, ElementsOfContainersAndMapsAreRendered) {
   EXPECT_EQ(rendered<"{a[1]}">(std::array<int, 2>{5, 6}), "6");
   EXPECT_EQ(rendered<"{a[0]}">(std::set<int>{9, 8}), "8");
   EXPECT_EQ(rendered<"{a[1]}">(std::vector<bool>{false, true}), "true");
@@ -112,7 +112,7 @@ TEST(KeyRender, TheTemplatesOwnTextIsNeverEscaped) {
   EXPECT_EQ(rendered<"'user:' + #a">("x:y"), "user:x%3Ay");
 }
 
-TEST(KeyRender, Functions) {
+TEST(KeyRender, FunctionsAndModuloAreApplied) {
   EXPECT_EQ(rendered<"{lower(a)}">("MiXed/É"), "mixed%2FÉ");
   EXPECT_EQ(rendered<"{upper(a)}">("a/b"), "A%2FB");
   EXPECT_EQ(rendered<"{upper(lower(a))}">("aB"), "AB");
@@ -123,7 +123,7 @@ TEST(KeyRender, Functions) {
   EXPECT_EQ(rendered<"{a % 7}">(std::numeric_limits<std::int64_t>::min()), "6");
 }
 
-TEST(KeyRender, HashIsAWireFormat) {
+TEST(KeyRender, HashValuesNeverChange) {
   // Computed by an independent implementation; docs/keys.md shows them too.
   static_assert(key_hash("") == 17280346270528514342U);
   static_assert(key_hash("a") == 9413272369427828315U);
@@ -144,7 +144,7 @@ TEST(KeyRender, HashIsAWireFormat) {
             std::to_string(key_hash(std::string(5000, 'x'))));
 }
 
-TEST(KeyRender, DefaultsStepInForWhatIsAbsentOrEmpty) {
+TEST(KeyRender, DefaultsReplaceAbsentAndEmptyValues) {
   EXPECT_EQ(rendered<"{a ?: 'none'}">(std::optional<int>{}), "none");
   EXPECT_EQ(rendered<"{a ?: 'none'}">(std::optional<int>{3}), "3");
   EXPECT_EQ(rendered<"{a ?: 'none'}">(""), "none");

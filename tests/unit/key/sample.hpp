@@ -1,4 +1,4 @@
-// Types that the tests of keys render from: one of each kind that a key can walk into.
+// Types that the tests of keys render: one of each kind that a key can access.
 #pragma once
 
 #include <chrono>
@@ -27,7 +27,7 @@ struct Address {
   LATCHKEY_REFLECT(Address);
 };
 
-// Its text is what the hook says.
+// The hook returns its text.
 struct Tone {
   std::string text;
 };
@@ -72,7 +72,7 @@ class Customer {
   Account account_;
 };
 
-// A stranger's type, told by the hook.
+// A third party's type. The hook returns its text.
 struct Order {
   int number = 0;
   [[nodiscard]] int day() const { return number % 7; }

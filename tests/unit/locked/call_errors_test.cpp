@@ -89,7 +89,7 @@ TEST_F(CallErrors, LockLostNamesMethodTemplateLeaseAndHowLongItWasHeld) {
   EXPECT_TRUE(error.body_ran);
 }
 
-TEST_F(CallErrors, LockLostOfSeveralKeysSaysTheSame) {
+TEST_F(CallErrors, LockLostOfSeveralKeysNamesTheSame) {
   try {
     charge_all(locks, {1, 2}, [&] { clock.advance(12s); });
     FAIL();
@@ -133,7 +133,7 @@ TEST_F(CallErrors, AnEmptyListOfKeysNamesItsTemplate) {
                            "'account:\\{ids\\[\\*\\]\\}'; the body did not run"));
 }
 
-TEST_F(CallErrors, WriteInsideReadNamesTheOuterMethodAndTheCure) {
+TEST_F(CallErrors, WriteInsideReadNamesTheOuterMethodAndTheRemedy) {
   const int id = 1;
   const auto report = [&] {
     LOCKED("account:{id}", LockType::READ).in(locks).named("report") AROUND(id) {
@@ -172,13 +172,13 @@ class SilentCalls : public ::testing::Test {
   }
 
   tests::Recorder recorder;
-  tests::Weather weather;
-  Locks locks{std::make_unique<tests::FailingBackend>(weather),
+  tests::Faults faults;
+  Locks locks{std::make_unique<tests::FailingBackend>(faults),
               {.unavailable_after = 200ms, .listener = &recorder}};
 };
 
 TEST_F(SilentCalls, ABackendThatWasDownBeforeTheBodySaysThatItDidNotRun) {
-  weather.silent = true;
+  faults.silent = true;
   const Thrown error = thrown_by([&] { pay([] { FAIL(); }); });
   EXPECT_FALSE(error.body_ran);
   EXPECT_TRUE(error.unavailable);
@@ -192,7 +192,7 @@ TEST_F(SilentCalls, ABackendThatWasDownBeforeTheBodySaysThatItDidNotRun) {
 }
 
 TEST_F(SilentCalls, ABackendThatDiesWhileTheBodyRunsSaysThatItRan) {
-  const Thrown error = thrown_by([&] { pay([&] { weather.silent = true; }); });
+  const Thrown error = thrown_by([&] { pay([&] { faults.silent = true; }); });
   EXPECT_TRUE(error.body_ran);
   EXPECT_TRUE(error.unavailable);
   EXPECT_TRUE(error.release_unconfirmed);
@@ -200,15 +200,15 @@ TEST_F(SilentCalls, ABackendThatDiesWhileTheBodyRunsSaysThatItRan) {
               MatchesRegex("pay \\(.*\\): the release of the REENTRANT lock 'k' on failing was not "
                            "confirmed: the line is dead; the lock ends at the latest with its "
                            "lease; key template 'k', lease 10000 ms; the body ran"));
-  weather.silent = false;
+  faults.silent = false;
 }
 
 TEST_F(SilentCalls, ARefusedReleaseSaysThatTheBodyRan) {
-  const Thrown error = thrown_by([&] { pay([&] { weather.refusing = true; }); });
+  const Thrown error = thrown_by([&] { pay([&] { faults.refusing = true; }); });
   EXPECT_TRUE(error.body_ran);
   EXPECT_FALSE(error.unavailable);
   EXPECT_THAT(error.sentence, EndsWith("; the body ran"));
-  weather.refusing = false;
+  faults.refusing = false;
 }
 
 TEST_F(SilentCalls, OnUnavailableSkipKeepsTheResultOfABodyThatRan) {
@@ -217,39 +217,39 @@ TEST_F(SilentCalls, OnUnavailableSkipKeepsTheResultOfABodyThatRan) {
         .in(locks)
         .on_unavailable(skip) AROUND()
         ->std::optional<int> {
-      weather.silent = true;
+      faults.silent = true;
       return 7;
     };
   };
   EXPECT_EQ(skipping(), 7) << "the body ran, and skip is for bodies that did not";
   ASSERT_TRUE(recorder.await(Event::Kind::release_unconfirmed)) << "but the listener knows";
   EXPECT_EQ(skipping(), std::nullopt) << "this one did not run";
-  weather.silent = false;
+  faults.silent = false;
 }
 
 TEST_F(SilentCalls, AnErrorThatLeavesAnOuterBodySaysThatItRan) {
-  weather.silent = false;
+  faults.silent = false;
   const auto outer = [&] {
     LOCKED("outer").in(locks)AROUND() {
-      weather.silent = true;
+      faults.silent = true;
       pay([] {});
     };
   };
   const Thrown error = thrown_by(outer);
   EXPECT_TRUE(error.body_ran) << "a repeated call does the work of outer's body again";
   EXPECT_THAT(error.sentence, AllOf(StartsWith("pay ("), EndsWith("; the body did not run")));
-  weather.silent = false;
+  faults.silent = false;
 }
 
 TEST_F(SilentCalls, OtherErrorsOfABodyPassAsTheyAre) {
   EXPECT_THROW(pay([] { throw std::runtime_error("mine"); }), std::runtime_error);
 }
 
-TEST_F(SilentCalls, WhatIsReleasedByHandIsUnconfirmedToo) {
+TEST_F(SilentCalls, AnExplicitReleaseIsUnconfirmedToo) {
   Hold hold = locks.lock("k").acquire();
   Lock lock = locks.lock("l");
   lock.lock();
-  weather.silent = true;
+  faults.silent = true;
   for (const bool by_hold : {true, false}) {
     const auto release = [&] { by_hold ? hold.release() : lock.release(); };
     const Thrown error = thrown_by(release);
@@ -258,7 +258,7 @@ TEST_F(SilentCalls, WhatIsReleasedByHandIsUnconfirmedToo) {
     EXPECT_THAT(error.sentence, EndsWith("was not confirmed: the line is dead; the lock ends at "
                                          "the latest with its lease"));
   }
-  weather.silent = false;
+  faults.silent = false;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Which results are taken for work that is done.
+// Which result types mean that the work is complete when the call returns.
 #include <latchkey/completes_at_return.hpp>
 
 #include <gtest/gtest.h>

@@ -58,7 +58,7 @@ std::string unindented(const std::string& text) {
   return result;
 }
 
-TEST(DocsOperations, TheSnippetOfThePageRuns) {
+TEST(DocsOperations, TheSnippetRunsAsThePageSays) {
   const std::string page = content("docs/operations.md");
   const std::size_t from = page.find("```cpp\n") + 7;
   const std::string snippet = page.substr(from, page.find("```", from) - from);

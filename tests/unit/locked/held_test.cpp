@@ -1,4 +1,4 @@
-// What the calling thread's decorated calls hold.
+// current_hold() and assert_held(): the holds of the calling thread's decorated calls.
 #include <latchkey/held.hpp>
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ class Held : public ::testing::Test {
   latchkey::testing::ScopedLocks scope_{latchkey::Locks::connect("memory:")};
 };
 
-TEST_F(Held, IsNothingOutsideOfACall) {
+TEST_F(Held, IsNullOutsideOfADecoratedCall) {
   EXPECT_EQ(latchkey::current_hold(), nullptr);
   const latchkey::Hold own = scope_.locks().acquire("mine", {});
   EXPECT_THROW(latchkey::assert_held("mine"), latchkey::NotHeld) << "only decorated calls count";
@@ -36,7 +36,7 @@ TEST_F(Held, IsTheInnermostCallOfThisThread) {
   };
 }
 
-TEST_F(Held, AssertsKeysOfAllCallsFurtherOut) {
+TEST_F(Held, AssertsKeysOfAllEnclosingCalls) {
   const Account account{4};
   LOCKED("account:{account.id}") AROUND(account) {
     LOCKED("inner") AROUND() {
@@ -55,7 +55,7 @@ TEST_F(Held, AssertsKeysOfAllCallsFurtherOut) {
   };
 }
 
-TEST_F(Held, DoesNotCountWhatWasLost) {
+TEST_F(Held, DoesNotCountLostHolds) {
   LOCKED("lost").on_lost(latchkey::report) AROUND() {
     EXPECT_TRUE(latchkey::current_hold()->release());
     try {

@@ -38,7 +38,7 @@ struct Account {
 
 class Here : public ::testing::Test {
  protected:
-  /// Somebody else, who does not wait, gets the key.
+  /// Whether another owner acquires the key without waiting.
   [[nodiscard]] bool is_free(const std::string& key) const {
     return std::async(std::launch::async,
                       [&] { return locks().lock(key).try_acquire().has_value(); })
@@ -230,11 +230,11 @@ TEST_F(Here, AnErrorNamesTheScopeAndItsKeyTemplate) {
   }
 }
 
-TEST_F(Here, AReleaseOfAHoldIsNoBodyThatRan) {
-  latchkey::tests::Weather weather;
-  const latchkey::Locks failing(std::make_unique<latchkey::tests::FailingBackend>(weather), {});
+TEST_F(Here, AnUnconfirmedReleaseSaysThatNoBodyRan) {
+  latchkey::tests::Faults faults;
+  const latchkey::Locks failing(std::make_unique<latchkey::tests::FailingBackend>(faults), {});
   auto hold = LOCKED("k").in(failing)HERE();
-  weather.silent = true;
+  faults.silent = true;
   try {
     hold.release();
     FAIL() << "nobody confirmed it";
@@ -254,7 +254,7 @@ TEST_F(Here, WaitsCanBeCancelled) {
                latchkey::Cancelled);
 }
 
-TEST_F(Here, WithoutAMacroItIsTheSame) {
+TEST_F(Here, TheFormWithoutMacrosDoesTheSame) {
   const Account account;
   const auto place = [] { return std::source_location::current(); };
   auto hold =
@@ -264,7 +264,7 @@ TEST_F(Here, WithoutAMacroItIsTheSame) {
   EXPECT_EQ(hold.type(), LockType::READ);
 }
 
-TEST_F(Here, OfAThreadThatEndsMayOutliveItsLocals) {
+TEST_F(Here, MayOutliveTheLocalsOfAnEndingThread) {
   std::thread([&] {
     thread_local std::optional<Hold> last;
     last.emplace(LOCKED("late") HERE());

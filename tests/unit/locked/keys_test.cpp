@@ -50,7 +50,7 @@ TEST_F(KeysTest, AreAllHeldInsideAndNoneAfterwards) {
   EXPECT_TRUE(locks.list().empty());
 }
 
-TEST_F(KeysTest, OfNoElementAreAKeyError) { EXPECT_THROW(all({}), KeyError); }
+TEST_F(KeysTest, AnEmptyListIsAKeyError) { EXPECT_THROW(all({}), KeyError); }
 
 TEST_F(KeysTest, MixWithStarsAndOtherArguments) {
   const auto work = [&](const std::vector<int>& ids, int extra) {
@@ -59,7 +59,7 @@ TEST_F(KeysTest, MixWithStarsAndOtherArguments) {
   EXPECT_EQ(work({2, 1}, 4), (Names{"app:a:1", "app:a:2", "app:b:4", "app:c"}));
 }
 
-TEST_F(KeysTest, ABusyOneIsATimeoutAndNothingStaysLocked) {
+TEST_F(KeysTest, ABusyKeyTimesOutAndNothingStaysLocked) {
   const Hold theirs = locks.with_owner(Owner::make()).lock("account:3").acquire();
   try {
     move({7}, {3});
@@ -70,7 +70,7 @@ TEST_F(KeysTest, ABusyOneIsATimeoutAndNothingStaysLocked) {
   EXPECT_EQ(locks.list(), Names{"app:account:3"});
 }
 
-TEST_F(KeysTest, StrategiesHoldForAllOfThem) {
+TEST_F(KeysTest, StrategiesApplyToAllKeysTogether) {
   const Hold theirs = locks.with_owner(Owner::make()).lock("b").acquire();
   bool ran = false;
   LOCKED(KEYS("a", "b"), LockType::WRITE, 0ms).on_timeout(skip) AROUND() { ran = true; };
@@ -81,7 +81,7 @@ TEST_F(KeysTest, StrategiesHoldForAllOfThem) {
   EXPECT_EQ(given, 7);
 }
 
-TEST_F(KeysTest, OneHoldStandsForAll) {
+TEST_F(KeysTest, OneHoldCoversAllKeys) {
   LOCKED(KEYS("a", "b"), LockType::WRITE, 0ms, 10s) AROUND() {
     ASSERT_NE(current_hold(), nullptr);
     EXPECT_EQ(current_hold()->key(), "app:a, app:b");
@@ -98,7 +98,7 @@ TEST_F(KeysTest, OneHoldStandsForAll) {
   };
 }
 
-TEST_F(KeysTest, ALossOfOneIsALossOfAll) {
+TEST_F(KeysTest, LosingOneKeyLosesAll) {
   try {
     LOCKED(KEYS("a", "b"), LockType::WRITE, 0ms, 3s) AROUND() {
       clock.advance(3s);
@@ -110,7 +110,7 @@ TEST_F(KeysTest, ALossOfOneIsALossOfAll) {
   }
 }
 
-TEST_F(KeysTest, HoldForKeepsAllOfThem) {
+TEST_F(KeysTest, HoldForKeepsAllKeys) {
   LOCKED(KEYS("a", "b"), LockType::WRITE, 0ms, 30s).hold_for(5s) AROUND() { clock.advance(2s); };
   EXPECT_EQ(locks.list(), (Names{"app:a", "app:b"}));
   ASSERT_TRUE(clock.await_sleepers(1));
@@ -119,20 +119,20 @@ TEST_F(KeysTest, HoldForKeepsAllOfThem) {
   EXPECT_TRUE(locks.list().empty());
 }
 
-TEST_F(KeysTest, ASiteSaysWhatItLocks) {
+TEST_F(KeysTest, ASiteListsTheKeysThatItLocks) {
   move({1}, {2});
   const SiteList known = sites();
-  const bool told = std::any_of(known.begin(), known.end(), [](const Site& site) {
+  const bool registered = std::any_of(known.begin(), known.end(), [](const Site& site) {
     return site.notes() != nullptr && site.notes()->text == "account:{from.id}, account:{to.id}";
   });
-  EXPECT_TRUE(told);
+  EXPECT_TRUE(registered);
 }
 
 TEST_F(KeysTest, OppositeDirectionsNeverDeadlock) {
   const Locks real = Locks::connect("memory:");
   int money[2] = {100, 100};
   const auto transfer = [&](int from, int to) {
-    for (int turn = 0; turn < 300; ++turn) {
+    for (int round = 0; round < 300; ++round) {
       LOCKED(KEYS("account:{0}", "account:{1}"), LockType::WRITE, forever, 30s)
           .in(real)AROUND(from, to) {
         --money[from];

@@ -1,4 +1,4 @@
-// Options::check_order: who is told of which order, and what does not count.
+// Options::check_order: which orders are reported, to whom, and which are ignored.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ using testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::IsEmpty;
 
-// What was seen is the process's: each test has keys of its own.
+// The order graph belongs to the process, so each test uses different keys.
 
 void one_within(const std::string& outer, const std::string& inner) {
   LOCKED("order {outer}:1", LockType::WRITE) AROUND(outer, inner) {
@@ -37,7 +37,7 @@ void other_within(const std::string& outer, const std::string& inner) {
   };
 }
 
-TEST(LockOrder, BothOrdersAreToldWithBothSites) {
+TEST(LockOrder, OppositeOrdersAreReportedWithBothSites) {
   const ScopedLocks locks;
   one_within("a", "b");
   EXPECT_THAT(locks.order_reports(), IsEmpty());
@@ -65,7 +65,7 @@ void nested(const std::string& outer, const std::string& inner, latchkey::Wait w
   };
 }
 
-TEST(LockOrder, DoesNotCountReentriesAndWhoDoesNotWait) {
+TEST(LockOrder, IgnoresReentriesAndAttemptsWithoutAWait) {
   const ScopedLocks locks;
   nested("a", "b", 3s);
   nested("b", "b", 3s);
@@ -80,7 +80,7 @@ void unchecked(int outer, int inner) {
   LOCKED("unchecked:{outer}") AROUND(outer, inner) { LOCKED("unchecked:{inner}") AROUND(inner){}; };
 }
 
-TEST(LockOrder, IsOnlyCheckedWhereItIsAskedFor) {
+TEST(LockOrder, IsCheckedOnlyIfTheOptionIsSet) {
   latchkey::testing::Recorder recorder;
   const ScopedLocks locks(Locks::connect("memory:", {.listener = &recorder}));
   unchecked(1, 2);
@@ -89,19 +89,23 @@ TEST(LockOrder, IsOnlyCheckedWhereItIsAskedFor) {
   EXPECT_EQ(recorder.count(Event::Kind::order), 0U);
 }
 
-void unheard(int outer, int inner) {
-  LOCKED("unheard:{outer}") AROUND(outer, inner) { LOCKED("unheard:{inner}") AROUND(inner){}; };
+void without_listener(int outer, int inner) {
+  LOCKED("without_listener:{outer}") AROUND(outer, inner) {
+    LOCKED("without_listener:{inner}") AROUND(inner){};
+  };
 }
 
-TEST(LockOrder, IsSaidToStandardErrorWhereNobodyListens) {
+TEST(LockOrder, IsPrintedToStandardErrorWithoutAListener) {
   const ScopedLocks locks(Locks::connect("memory:", {.check_order = true}));
   std::ostringstream said;
   std::streambuf* const before = std::clog.rdbuf(said.rdbuf());
-  unheard(1, 2);
-  unheard(2, 1);
+  without_listener(1, 2);
+  without_listener(2, 1);
   std::clog.rdbuf(before);
-  EXPECT_THAT(said.str(), HasSubstr("latchkey: two keys of one kind are taken in descending order: "
-                                    "'unheard:1' of 'unheard:{inner}' by unheard ("));
+  EXPECT_THAT(
+      said.str(),
+      HasSubstr("latchkey: two keys of one kind are taken in descending order: "
+                "'without_listener:1' of 'without_listener:{inner}' by without_listener ("));
 }
 
 }  // namespace

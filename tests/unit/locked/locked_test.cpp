@@ -1,4 +1,4 @@
-// LOCKED around bodies and on callables: what a call promises when nothing else is said.
+// LOCKED around bodies and on callables, with the default strategies.
 #include <latchkey/locked.hpp>
 
 #include <gtest/gtest.h>
@@ -91,7 +91,7 @@ TEST_F(Locked, GivesTheResultExactly) {
   EXPECT_TRUE(locks_.list().empty());
 }
 
-TEST_F(Locked, TakesTheTypeThatWasSaid) {
+TEST_F(Locked, UsesTheGivenType) {
   LOCKED("typed", LockType::FENCED) AROUND() {
     EXPECT_EQ(latchkey::current_hold()->type(), LockType::FENCED);
     EXPECT_TRUE(latchkey::current_hold()->fencing_token().has_value());
@@ -153,7 +153,7 @@ TEST_F(Locked, ThrowsLockLostAfterTheBody) {
   EXPECT_TRUE(finished);
 }
 
-TEST_F(Locked, LetsTheBodysExceptionWinOverALoss) {
+TEST_F(Locked, ThrowsTheBodysExceptionRatherThanLockLost) {
   const auto losing = [&] {
     LOCKED("lost") AROUND() {
       locks_.force_release("lost");
@@ -173,7 +173,7 @@ TEST_F(Locked, DestroysAnImmovableResultWhoseLockWasLost) {
   EXPECT_THROW(static_cast<void>(losing()), latchkey::LockLost);
 }
 
-TEST_F(Locked, ReportsALossWhereThatWasSaid) {
+TEST_F(Locked, ReportsALossIfOnLostIsReport) {
   const int result = LOCKED("lost").on_lost(latchkey::report) AROUND() {
     locks_.force_release("lost");
     return 3;
@@ -189,7 +189,7 @@ TEST_F(Locked, IsReentrant) {
   EXPECT_FALSE(is_locked("again"));
 }
 
-TEST_F(Locked, RefusesReentryWhereThatWasSaid) {
+TEST_F(Locked, RefusesReentryIfConfigured) {
   LOCKED("again") AROUND() {
     const auto inner = [] { LOCKED("again").reentry(latchkey::refuse) AROUND(){}; };
     EXPECT_THROW(inner(), latchkey::WouldDeadlock);
@@ -209,7 +209,7 @@ TEST_F(Locked, EndsItsWaitWithTheStopToken) {
   EXPECT_THROW(waiting(), latchkey::Cancelled);
 }
 
-TEST_F(Locked, GoesToTheLocksThatWereSaid) {
+TEST_F(Locked, UsesTheGivenLocks) {
   const latchkey::Locks elsewhere = latchkey::Locks::connect("memory:");
   LOCKED("there").in(elsewhere)AROUND() {
     EXPECT_FALSE(is_locked("there"));
@@ -234,7 +234,7 @@ TEST_F(Locked, GoesToTheLocksThatWereSaid) {
   }
 }
 
-TEST_F(Locked, GivesItsSiteItsNameAndItsKey) {
+TEST_F(Locked, RegistersItsSiteWithNameAndKey) {
   (LOCKED("named:{0}").named("from a call")([](int) {}))(1);
   [[maybe_unused]] auto fixed = LOCKED("fixed:{0}").named<"from the start">()([](int) {});
   int found = 0;
@@ -268,7 +268,7 @@ TEST_F(Locked, CanBeMadeByHand) {
   EXPECT_EQ(result, 1);
 }
 
-TEST_F(Locked, KeepsTheKeyForWhatRemainsOfHoldFor) {
+TEST_F(Locked, KeepsTheKeyUntilHoldForHasPassed) {
   LOCKED("brief", LockType::REENTRANT, 1s, 30s).hold_for(10s) AROUND(){};
   EXPECT_TRUE(is_locked("brief"));
   LOCKED("slow", LockType::REENTRANT, 1s, 30s).hold_for(5ms) AROUND() {
@@ -279,15 +279,15 @@ TEST_F(Locked, KeepsTheKeyForWhatRemainsOfHoldFor) {
   EXPECT_THROW(too_long(), std::invalid_argument);
 }
 
-TEST_F(Locked, SaysWhenNobodyCanTell) {
-  latchkey::tests::Weather weather;
-  const latchkey::Locks failing(std::make_unique<latchkey::tests::FailingBackend>(weather));
-  weather.silent = true;
+TEST_F(Locked, ThrowsBackendUnavailableIfTheBackendIsSilent) {
+  latchkey::tests::Faults faults;
+  const latchkey::Locks failing(std::make_unique<latchkey::tests::FailingBackend>(faults));
+  faults.silent = true;
   const auto call = [&] {
     LOCKED("k", LockType::REENTRANT, 10ms).in(failing)AROUND() { FAIL(); };
   };
   EXPECT_THROW(call(), latchkey::BackendUnavailable);
-  weather.silent = false;
+  faults.silent = false;
 }
 
 }  // namespace

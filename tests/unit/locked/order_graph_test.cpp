@@ -1,4 +1,4 @@
-// The order of lock classes without locks: what is a circle, what is descending, what is said.
+// OrderGraph without locks: cycles, descending keys, and the reports.
 #include "locked/order_graph.hpp"
 
 #include <gmock/gmock.h>
@@ -48,8 +48,8 @@ class OrderGraphTest : public ::testing::Test {
   OrderGraph graph_;
 };
 
-TEST_F(OrderGraphTest, SaysNothingOfOneOrder) {
-  for (int turn = 0; turn < 3; ++turn) {
+TEST_F(OrderGraphTest, ReportsNothingForOneOrder) {
+  for (int round = 0; round < 3; ++round) {
     EXPECT_EQ(take("a", "b"), std::nullopt);
     EXPECT_EQ(take("b", "c"), std::nullopt);
     EXPECT_EQ(take("a", "c"), std::nullopt);
@@ -66,7 +66,7 @@ TEST_F(OrderGraphTest, NamesBothSitesOfBothOrdersOnce) {
   EXPECT_EQ(take("a", "b"), std::nullopt);
 }
 
-TEST_F(OrderGraphTest, FindsCirclesOfThree) {
+TEST_F(OrderGraphTest, FindsCyclesOfThree) {
   EXPECT_EQ(take("a", "b"), std::nullopt);
   EXPECT_EQ(take("b", "c"), std::nullopt);
   const auto report = take("c", "a");
@@ -76,17 +76,17 @@ TEST_F(OrderGraphTest, FindsCirclesOfThree) {
   EXPECT_THAT(*report, HasSubstr("; 'c' by "));
 }
 
-TEST_F(OrderGraphTest, PlacesHaveNothingToDoWithEachOther) {
+TEST_F(OrderGraphTest, KeysOfDifferentBackendsAreUnrelated) {
   EXPECT_EQ(take("a", "b"), std::nullopt);
   EXPECT_EQ(take("b", "a", "elsewhere"), std::nullopt);
 }
 
-TEST_F(OrderGraphTest, NamesOfArgumentsMakeNoOtherClass) {
+TEST_F(OrderGraphTest, TemplatesThatDifferInArgumentNamesAreOneClass) {
   EXPECT_EQ(take("account:{from.id}", "log"), std::nullopt);
   EXPECT_TRUE(take("log", "'account:' + #to.id"));
 }
 
-TEST_F(OrderGraphTest, KeysOfOneClassAscend) {
+TEST_F(OrderGraphTest, KeysOfOneClassMustAscend) {
   EXPECT_EQ(keys("k:1", "k:2"), std::nullopt);
   EXPECT_EQ(keys("k:2", "k:3"), std::nullopt);
   const auto report = keys("k:2", "k:1");
@@ -109,7 +109,7 @@ TEST_F(OrderGraphTest, KeysMayAscendByBytes) {
   EXPECT_TRUE(keys("k:9", "k:10")) << "one order for all, whichever";
 }
 
-TEST(ShapeOf, LeavesOutWhatStandsInBraces) {
+TEST(ShapeOf, OmitsTheTextInBraces) {
   EXPECT_EQ(shape_of("account:{account.id}"), "account:{}");
   EXPECT_EQ(shape_of("{a}:{b}"), "{}:{}");
   EXPECT_EQ(shape_of("a{{b}}c"), "a{b}c");
@@ -119,7 +119,7 @@ TEST(ShapeOf, LeavesOutWhatStandsInBraces) {
   EXPECT_EQ(shape_of("'updateKey'"), "updateKey");
 }
 
-TEST(BeforeByNumbers, IsAnOrder) {
+TEST(BeforeByNumbers, IsAStrictWeakOrder) {
   const std::vector<std::string> ascending = {"",    "1",  "01",   "2",    "10",    "a",
                                               "a1",  "a2", "a2b",  "a10",  "a10b1", "a10b10",
                                               "a11", "b",  "b0:1", "b0:2", "b1",    "\xC3\xA4"};

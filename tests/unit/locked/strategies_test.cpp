@@ -1,4 +1,4 @@
-// What a call does instead, as its strategies say.
+// Strategies: what a call does if its lock is busy, unavailable or lost.
 #include <latchkey/strategy.hpp>
 
 #include <gtest/gtest.h>
@@ -54,7 +54,7 @@ class Strategies : public ::testing::Test {
  protected:
   void make_busy() { other_.emplace(locks_.with_owner(latchkey::Owner::make()).acquire("k", {})); }
 
-  latchkey::tests::Weather weather_;
+  latchkey::tests::Faults faults_;
   latchkey::Locks locks_ = latchkey::Locks::connect("memory:");
   latchkey::testing::ScopedLocks scope_{locks_};
   std::optional<latchkey::Hold> other_;
@@ -63,7 +63,7 @@ class Strategies : public ::testing::Test {
 
 #define BUSY_CALL LOCKED("k", LockType::REENTRANT, 1ms, 10s)
 
-TEST_F(Strategies, SkipGivesNothingWhereThatCanBeTold) {
+TEST_F(Strategies, SkipReturnsAnEmptyOptionalOrANullPointer) {
   make_busy();
   BUSY_CALL.on_timeout(latchkey::skip) AROUND() { ++ran_; };
   const auto optional = BUSY_CALL.on_timeout(latchkey::skip) AROUND() {
@@ -123,13 +123,13 @@ TEST_F(Strategies, FallbackIsCalledWithTheArgumentsOrWithNone) {
     return ran_;
   };
   EXPECT_EQ(&without, &elsewhere);
-  bool told = false;
-  BUSY_CALL.on_timeout(latchkey::fallback([&] { told = true; })) AROUND() { ++ran_; };
-  EXPECT_TRUE(told);
+  bool called = false;
+  BUSY_CALL.on_timeout(latchkey::fallback([&] { called = true; })) AROUND() { ++ran_; };
+  EXPECT_TRUE(called);
   EXPECT_EQ(ran_, 0);
 }
 
-TEST_F(Strategies, AreNotUsedWhereTheLockIsFree) {
+TEST_F(Strategies, AreNotUsedIfTheLockIsFree) {
   const int result = BUSY_CALL.on_timeout(latchkey::skip_with(-1))
                          .on_unavailable(latchkey::skip_with(-2)) AROUND() {
     return ++ran_;
@@ -149,8 +149,8 @@ TEST_F(Strategies, RunUnlockedRunsWithoutAHold) {
 }
 
 TEST_F(Strategies, UnavailableIsNotATimeout) {
-  const latchkey::Locks failing(std::make_unique<latchkey::tests::FailingBackend>(weather_));
-  weather_.silent = true;
+  const latchkey::Locks failing(std::make_unique<latchkey::tests::FailingBackend>(faults_));
+  faults_.silent = true;
   const int result = BUSY_CALL.in(failing)
                          .on_timeout(latchkey::skip_with(-1))
                          .on_unavailable(latchkey::skip_with(-2)) AROUND() {
@@ -162,54 +162,54 @@ TEST_F(Strategies, UnavailableIsNotATimeout) {
   };
   EXPECT_THROW(raising(), latchkey::BackendUnavailable);
   EXPECT_EQ(ran_, 0);
-  weather_.silent = false;
+  faults_.silent = false;
 }
 
 TEST_F(Strategies, AnUnconfirmedReleaseFollowsOnLost) {
-  const latchkey::Locks failing(std::make_unique<latchkey::tests::FailingBackend>(weather_));
+  const latchkey::Locks failing(std::make_unique<latchkey::tests::FailingBackend>(faults_));
   const auto raising = [&] {
     return BUSY_CALL.in(failing)AROUND() {
-      weather_.silent = true;
+      faults_.silent = true;
       return ++ran_;
     };
   };
   EXPECT_THROW(raising(), latchkey::BackendUnavailable);
   EXPECT_EQ(ran_, 1);
-  weather_.silent = false;
+  faults_.silent = false;
   latchkey::tests::Recorder recorder(false);
-  const latchkey::Locks heard(std::make_unique<latchkey::tests::FailingBackend>(weather_),
-                              {.listener = &recorder});
-  const int reported = LOCKED("another").in(heard).on_lost(latchkey::report) AROUND() {
-    weather_.silent = true;
+  const latchkey::Locks listening(std::make_unique<latchkey::tests::FailingBackend>(faults_),
+                                  {.listener = &recorder});
+  const int reported = LOCKED("another").in(listening).on_lost(latchkey::report) AROUND() {
+    faults_.silent = true;
     return ++ran_;
   };
   EXPECT_EQ(reported, 2);
-  weather_.silent = false;
+  faults_.silent = false;
   const int too_slow =
-      LOCKED("a third").in(heard).on_lost(latchkey::report).hold_for(1ms) AROUND() {
+      LOCKED("a third").in(listening).on_lost(latchkey::report).hold_for(1ms) AROUND() {
     std::this_thread::sleep_for(2ms);
-    weather_.silent = true;
+    faults_.silent = true;
     return ++ran_;
   };
   EXPECT_EQ(too_slow, 3);
-  weather_.silent = false;
+  faults_.silent = false;
   ASSERT_TRUE(recorder.await(latchkey::Event::Kind::unlock_error, 2));
   EXPECT_EQ(recorder.of(latchkey::Event::Kind::unlock_error).front().key, "another");
   EXPECT_EQ(recorder.of(latchkey::Event::Kind::unlock_error).back().key, "a third");
 }
 
-TEST_F(Strategies, NoThrowTellsTheListenerWhatItHides) {
+TEST_F(Strategies, NoThrowReportsHiddenErrorsToTheListener) {
   latchkey::tests::Recorder recorder(false);
-  const auto heard = latchkey::Locks::connect("memory:", {.listener = &recorder});
+  const auto listening = latchkey::Locks::connect("memory:", {.listener = &recorder});
   const std::string empty;
-  LOCKED("key:{empty}", LockType::WRITE).in(heard).no_throw() AROUND(empty) noexcept {};
+  LOCKED("key:{empty}", LockType::WRITE).in(listening).no_throw() AROUND(empty) noexcept {};
   ASSERT_TRUE(recorder.await(latchkey::Event::Kind::hidden_error));
   const latchkey::Event hidden = recorder.of(latchkey::Event::Kind::hidden_error).front();
   EXPECT_EQ(hidden.type, LockType::WRITE);
   EXPECT_NE(hidden.text.find("empty"), std::string::npos) << hidden.text;
 }
 
-TEST_F(Strategies, HoldForGoesByTheClockOfItsLocks) {
+TEST_F(Strategies, HoldForUsesTheClockOfItsLocks) {
   latchkey::tests::ManualLocks manual;
   LOCKED("k", LockType::REENTRANT, 0ms, 1h).in(manual.locks).hold_for(10min) AROUND() {
     manual.clock.advance(9min);

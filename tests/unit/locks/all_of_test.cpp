@@ -1,4 +1,4 @@
-// Several locks as one: all or none, in one order, lost and given back together.
+// all_of(): several locks that are acquired, lost and released together.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ class AllOfTest : public ::testing::Test, public ManualLocks {
   }
 };
 
-TEST_F(AllOfTest, HoldsAllAndGivesAllBack) {
+TEST_F(AllOfTest, AcquiresAllAndReleasesAll) {
   Hold hold = both().acquire(1s, 30s);
   EXPECT_TRUE(locked("a") && locked("b"));
   EXPECT_FALSE(hold.lost());
@@ -64,7 +64,7 @@ TEST_F(AllOfTest, ADestructorReleasesToo) {
   EXPECT_EQ(recorder.count(Kind::unlock_error), 0U);
 }
 
-TEST_F(AllOfTest, TypesAndPlacesMayDiffer) {
+TEST_F(AllOfTest, TypesAndBackendsMayDiffer) {
   const Locks elsewhere = Locks::connect("memory:", {.clock = &clock});
   Lock all = locks.all_of({locks.lock("k", LockType::FAIR), elsewhere.lock("k", LockType::READ),
                            locks.lock("j", LockType::FENCED)});
@@ -79,7 +79,7 @@ TEST_F(AllOfTest, TypesAndPlacesMayDiffer) {
   EXPECT_TRUE(locks.list().empty() && elsewhere.list().empty());
 }
 
-TEST_F(AllOfTest, ASetThatIsNoSetIsAKeyError) {
+TEST_F(AllOfTest, AnInvalidSetIsAKeyError) {
   EXPECT_EQ(sentence([&] { static_cast<void>(locks.all_of({})); }),
             "several locks at once need at least 1 key: there is none");
   EXPECT_EQ(
@@ -104,7 +104,7 @@ TEST_F(AllOfTest, ASetThatIsNoSetIsAKeyError) {
   EXPECT_EQ(all.key(), "0, 1, 10, 100, 101 and 995 more");
 }
 
-TEST_F(AllOfTest, OneThatIsNamedTwiceIsTakenOnce) {
+TEST_F(AllOfTest, AKeyThatIsNamedTwiceIsAcquiredOnce) {
   Lock one = locks.all_of({locks.lock("k"), locks.lock("k")});
   EXPECT_EQ(one.key(), "k");
   const Hold hold = locks.all_of({one, locks.lock("j"), one, locks.all_of({one})}).acquire();
@@ -112,7 +112,7 @@ TEST_F(AllOfTest, OneThatIsNamedTwiceIsTakenOnce) {
   EXPECT_EQ(locks.inspect("k").holders.size(), 1U);
 }
 
-TEST_F(AllOfTest, NothingStaysLockedWhereOneIsBusy) {
+TEST_F(AllOfTest, NothingStaysLockedIfOneKeyIsBusy) {
   for (const LockType type : {LockType::WRITE, LockType::FAIR}) {  // together, and in order
     const Hold theirs = another().lock("b", type).acquire();
     EXPECT_FALSE(both(type).try_acquire());
@@ -163,7 +163,7 @@ TEST_F(AllOfTest, IsALockForStandardGuards) {
   EXPECT_FALSE(locked("a"));
 }
 
-TEST_F(AllOfTest, IsLostAsSoonAsOneIs) {
+TEST_F(AllOfTest, IsLostAsSoonAsOneKeyIs) {
   Hold hold = both().acquire(0ms, 9s);
   const std::stop_token stop = hold.stop_token();
   ASSERT_TRUE(locks.force_release("b"));
@@ -178,7 +178,7 @@ TEST_F(AllOfTest, IsLostAsSoonAsOneIs) {
 }
 
 // A callback that wanted a mutex of the releasing thread was a deadlock.
-TEST(AllOfStopCallbacks, AreNotWaitedForByARelease) {
+TEST(AllOfStopCallbacks, AreNotAwaitedByARelease) {
   for (const bool by_destructor : {false, true}) {
     const Locks locks = Locks::connect("memory:");
     Hold hold = locks.all_of({locks.lock("a"), locks.lock("b")}).acquire(0ms, 30s);
@@ -203,7 +203,7 @@ TEST(AllOfStopCallbacks, AreNotWaitedForByARelease) {
   }
 }
 
-TEST(AllOfStopCallbacks, AreNotWaitedForByTheLastHoldOfAPlace) {
+TEST(AllOfStopCallbacks, AreNotAwaitedByTheLastHoldOfItsLocks) {
   std::timed_mutex mine;
   std::atomic<bool> began = false;
   std::promise<void> ended;
@@ -224,13 +224,13 @@ TEST(AllOfStopCallbacks, AreNotWaitedForByTheLastHoldOfAPlace) {
   EXPECT_EQ(end.wait_for(tests::patience), std::future_status::ready);
 }
 
-TEST_F(AllOfTest, ATokenThatIsAskedForAfterALossIsStopped) {
+TEST_F(AllOfTest, AStopTokenTakenAfterALossIsStopped) {
   Hold hold = locks.all_of({locks.lock("a"), locks.lock("b")}).acquire(0ms, 1s);
   clock.advance(2s);
   EXPECT_TRUE(hold.stop_token().stop_requested());
 }
 
-TEST_F(AllOfTest, ExtendsAll) {
+TEST_F(AllOfTest, ExtendMovesTheDeadlineOfAllKeys) {
   Hold hold = both().acquire(0ms, 3s);
   clock.advance(1s);
   EXPECT_TRUE(hold.extend(60s));
@@ -240,7 +240,7 @@ TEST_F(AllOfTest, ExtendsAll) {
   EXPECT_TRUE(locked("a") && locked("b"));
 }
 
-TEST_F(AllOfTest, AHoldKeepsItsPlacesAlive) {
+TEST_F(AllOfTest, AHoldKeepsItsBackendsAlive) {
   std::optional<Hold> hold;
   {
     const Locks one = Locks::connect("memory:", {.clock = &clock});
@@ -251,19 +251,19 @@ TEST_F(AllOfTest, AHoldKeepsItsPlacesAlive) {
   EXPECT_TRUE(hold->release());
 }
 
-TEST(AllOf, ABackendThatNobodyCanReachIsUnavailable) {
-  tests::Weather weather;
-  const Locks locks(std::make_unique<tests::FailingBackend>(weather));
+TEST(AllOf, AnUnreachableBackendIsUnavailable) {
+  tests::Faults faults;
+  const Locks locks(std::make_unique<tests::FailingBackend>(faults));
   Lock all = locks.all_of({locks.lock("a"), locks.lock("b")});
-  weather.silent = true;
+  faults.silent = true;
   EXPECT_THROW(static_cast<void>(all.try_acquire()), BackendUnavailable);
-  weather.silent = false;
-  weather.refusing = true;
+  faults.silent = false;
+  faults.refusing = true;
   Lock others = locks.all_of({locks.lock("c"), locks.lock("d")});
   EXPECT_THROW(static_cast<void>(others.try_acquire()), BackendRefused);
-  weather.refusing = false;
+  faults.refusing = false;
   Hold hold = all.acquire(10s, 30s);
-  weather.silent = true;
+  faults.silent = true;
   EXPECT_THROW(hold.release(), BackendUnavailable);
 }
 

@@ -1,4 +1,4 @@
-// Several locks as one while somebody else has one of them: waits, and their ends.
+// all_of() while another owner holds one of the keys: waits, and how they end.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -31,7 +31,7 @@ class AllOfWaits : public ::testing::Test, public ManualLocks {
 
 // What is held must not run out while the rest is awaited, however much longer that takes, and all
 // have the full lease in the end.
-TEST_F(AllOfWaits, WhatIsHeldIsRenewedWhileTheRestIsAwaited) {
+TEST_F(AllOfWaits, HeldKeysAreRenewedWhileTheOthersAreAwaited) {
   Hold theirs = another().lock("b", LockType::FAIR).acquire(0ms, 1h);
   Lock all = both(LockType::FAIR);
   auto mine = std::async(std::launch::async, [&] { return all.acquire(10min, 3s); });
@@ -46,12 +46,12 @@ TEST_F(AllOfWaits, WhatIsHeldIsRenewedWhileTheRestIsAwaited) {
   Hold hold = mine.get();
   EXPECT_EQ(hold.remaining(), 2'970ms);
   EXPECT_TRUE(locked("a") && locked("b"));
-  // From now on it is an explicit lease, which nobody renews.
+  // From now on it has an explicit lease, which is not renewed.
   clock.advance(3s);
   EXPECT_TRUE(hold.lost());
 }
 
-TEST_F(AllOfWaits, WhatIsLostMeanwhileIsTakenAgain) {
+TEST_F(AllOfWaits, AKeyLostDuringTheWaitIsAcquiredAgain) {
   Hold theirs = another().lock("b", LockType::FAIR).acquire(0ms, 1h);
   Lock all = both(LockType::FAIR);
   auto mine = std::async(std::launch::async, [&] { return all.acquire(10min, 3s); });
@@ -101,12 +101,12 @@ class Opposite : public ::testing::TestWithParam<const char*> {
  protected:
   static Locks open(const char* how) {
     if (std::string_view(how) == "memory") return Locks::connect("memory:");
-    static tests::Weather fair;
+    static tests::Faults fair;
     return Locks(std::make_unique<tests::FailingBackend>(fair));
   }
 };
 
-// The memory backend takes all in one step; the other polls, and offers no such step.
+// The memory backend acquires all keys in one request. The other backend has no such request.
 INSTANTIATE_TEST_SUITE_P(Together, Opposite, ::testing::Values("memory", "one_by_one"),
                          [](const auto& tested) { return std::string(tested.param); });
 
@@ -116,7 +116,7 @@ TEST_P(Opposite, DirectionsNeverDeadlock) {
   const int turns = std::string_view(GetParam()) == "memory" ? 500 : 40;
   const auto transfer = [&](int from, int to) {
     Lock both = locks.all_of({locks.lock(std::to_string(from)), locks.lock(std::to_string(to))});
-    for (int turn = 0; turn < turns; ++turn) {
+    for (int round = 0; round < turns; ++round) {
       const Hold hold = both.acquire(forever, 30s);
       --money[from];
       ++money[to];

@@ -42,7 +42,7 @@ INSTANTIATE_TEST_SUITE_P(EveryType, CancelTest,
                                            LockType::WRITE, LockType::FENCED),
                          [](const auto& tested) { return std::string(to_string(tested.param)); });
 
-TEST_P(CancelTest, BeforeTheWait) {
+TEST_P(CancelTest, CancelBeforeTheWaitEndsIt) {
   std::stop_source stop;
   stop.request_stop();
   const LockType blocking = GetParam() == LockType::READ ? LockType::WRITE : GetParam();
@@ -54,8 +54,8 @@ TEST_P(CancelTest, BeforeTheWait) {
   EXPECT_TRUE(locks.inspect("k").queue.empty());
 }
 
-// A free lock was granted on most ways to it, although nobody wanted it any more.
-TEST_P(CancelTest, BeforeTheCallNothingIsAsked) {
+// Most calls granted a free lock although they were already cancelled.
+TEST_P(CancelTest, CancelBeforeTheCallSendsNothing) {
   std::stop_source stop;
   stop.request_stop();
   Attempt once = attempt(stop);
@@ -72,47 +72,47 @@ TEST_P(CancelTest, BeforeTheCallNothingIsAsked) {
   EXPECT_THROW(static_cast<void>(locks.acquire("k", attempt(stop))), Cancelled) << "re-entry";
 }
 
-/// Counts what it is asked, and answers nothing.
+/// Counts requests and never replies.
 class CountingBackend final : public Backend {
  public:
-  explicit CountingBackend(std::atomic<std::size_t>& asked) : asked_(asked) {}
+  explicit CountingBackend(std::atomic<std::size_t>& requests_sent) : requests_(requests_sent) {}
   [[nodiscard]] Capabilities capabilities() const noexcept override { return {}; }
   [[nodiscard]] std::string describe() const override { return "counting"; }
   void submit(std::span<Request* const> requests, Sink& /*sink*/) override {
-    asked_ += requests.size();
+    requests_ += requests.size();
   }
   void drive(Parker& parker, Clock::time_point until) override {
     parker.park_until(Clock::system(), until);
   }
 
  private:
-  std::atomic<std::size_t>& asked_;
+  std::atomic<std::size_t>& requests_;
 };
 
-TEST(CancelBeforeTheCall, NoBackendIsAsked) {
+TEST(CancelBeforeTheCall, SendsNoRequest) {
   std::stop_source stop;
   stop.request_stop();
   Attempt made;
   made.cancel = stop.get_token();
-  std::atomic<std::size_t> asked = 0;
+  std::atomic<std::size_t> requests_sent = 0;
   std::vector<std::unique_ptr<Backend>> servers;
   for (int server = 0; server < 3; ++server) {
-    servers.push_back(std::make_unique<CountingBackend>(asked));
+    servers.push_back(std::make_unique<CountingBackend>(requests_sent));
   }
-  const Locks one(std::make_unique<CountingBackend>(asked));
+  const Locks one(std::make_unique<CountingBackend>(requests_sent));
   const Locks quorum(make_quorum(std::move(servers)));
   const std::vector<std::string> keys{"a", "b"};
   for (const Locks& each : {one, quorum}) {
     EXPECT_THROW(static_cast<void>(each.acquire("k", made)), Cancelled);
-    EXPECT_EQ(asked, 0U) << each.describe();
+    EXPECT_EQ(requests_sent, 0U) << each.describe();
     EXPECT_THROW(static_cast<void>(each.try_acquire("k", made)), Cancelled);
-    EXPECT_EQ(asked, 0U) << each.describe();
+    EXPECT_EQ(requests_sent, 0U) << each.describe();
     EXPECT_THROW(static_cast<void>(each.acquire_all(keys, made)), Cancelled);
-    EXPECT_EQ(asked, 0U) << each.describe();
+    EXPECT_EQ(requests_sent, 0U) << each.describe();
   }
 }
 
-TEST_P(CancelTest, DuringTheWait) {
+TEST_P(CancelTest, CancelDuringTheWaitEndsIt) {
   std::stop_source stop;
   const LockType blocking = GetParam() == LockType::READ ? LockType::WRITE : GetParam();
   Hold theirs = another().lock("k", blocking).acquire();
@@ -125,11 +125,11 @@ TEST_P(CancelTest, DuringTheWait) {
   stop.request_stop();
   first.get();
   EXPECT_TRUE(theirs.release());
-  EXPECT_TRUE(second.get().release());  // and the cancelled one is in nobody's way
+  EXPECT_TRUE(second.get().release());  // the cancelled waiter blocks no other
   EXPECT_TRUE(locks.list().empty());
 }
 
-TEST_P(CancelTest, AfterTheWaitItIsNothing) {
+TEST_P(CancelTest, CancelAfterTheWaitHasNoEffect) {
   std::stop_source stop;
   Hold hold = locks.acquire("k", attempt(stop));
   stop.request_stop();
@@ -138,16 +138,16 @@ TEST_P(CancelTest, AfterTheWaitItIsNothing) {
 }
 
 // The token may be used at the very moment at which the wait ends by itself.
-TEST_P(CancelTest, RacesWithTheEndOfTheWait) {
+TEST_P(CancelTest, CancelMayRaceWithTheEndOfTheWait) {
   const Locks real = Locks::connect("memory:");
   const LockType blocking = GetParam() == LockType::READ ? LockType::WRITE : GetParam();
   const Hold theirs = real.with_owner(Owner::make()).lock("k", blocking).acquire();
-  for (int turn = 0; turn < 100; ++turn) {
+  for (int round = 0; round < 100; ++round) {
     std::stop_source stop;
     Attempt made = attempt(stop);
     made.wait = 1ms;
     std::thread canceller([&] {
-      std::this_thread::sleep_for(std::chrono::microseconds(900 + 3 * turn));
+      std::this_thread::sleep_for(std::chrono::microseconds(900 + 3 * round));
       stop.request_stop();
     });
     try {

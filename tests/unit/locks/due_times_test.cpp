@@ -1,4 +1,4 @@
-// When the timer thread may sleep, and until when.
+// DueTimes: how long the timer thread may sleep.
 #include "locks/space/due_times.hpp"
 
 #include <gtest/gtest.h>
@@ -57,7 +57,7 @@ TEST(DueTimes, AnEarlierTimeWakesTheSleeper) {
   EXPECT_TRUE(woken(times));
 }
 
-TEST(DueTimes, ATimeAfterTheSleepsEndWakesNobody) {
+TEST(DueTimes, ATimeAfterTheEndOfTheSleepWakesNoThread) {
   DueTimes times;
   times.lower(3, start + seconds(1));
   EXPECT_EQ(times.prepare_sleep(), start + seconds(1));

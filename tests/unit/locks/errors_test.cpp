@@ -1,4 +1,4 @@
-// Every sentence that a lock throws, word for word: key, type, backend, and who is in the way.
+// Every error text of a lock, word for word: key, type, backend and holder.
 #include <latchkey/error.hpp>
 
 #include <gtest/gtest.h>
@@ -62,7 +62,7 @@ std::string keep_busy(const Locks& locks, const std::function<std::string()>& me
   return LOCKED("busy", LockType::FAIR).in(locks)AROUND(meanwhile) { return meanwhile(); };
 }
 
-TEST_F(ErrorsTest, LockTimeoutNamesTheMethodAndTheThreadThatHoldAndSinceWhen) {
+TEST_F(ErrorsTest, LockTimeoutNamesTheHoldersMethodThreadAndTime) {
   const std::string sentence = keep_busy(locks, [&] {
     clock.advance(1500ms);
     return sentence_of([&] { static_cast<void>(another().lock("busy").acquire(0ms)); });
@@ -146,8 +146,8 @@ TEST_F(ErrorsTest, MessagesNameTheKeyWithItsPrefix) {
 class SilenceTest : public ::testing::Test {
  protected:
   tests::Recorder recorder;
-  tests::Weather weather;
-  Locks locks{std::make_unique<tests::FailingBackend>(weather),
+  tests::Faults faults;
+  Locks locks{std::make_unique<tests::FailingBackend>(faults),
               {.unavailable_after = 200ms, .listener = &recorder}};
   const std::string unknown =
       "nobody can tell who holds the REENTRANT lock 'k' on failing: the line is dead";
@@ -164,58 +164,58 @@ class SilenceTest : public ::testing::Test {
 };
 
 TEST_F(SilenceTest, EndsAWaitAsUnavailable) {
-  weather.silent = true;
+  faults.silent = true;
   EXPECT_TRUE(
       says_unknown(sentence_of([&] { static_cast<void>(locks.lock("k").acquire(100ms)); })));
 }
 
 TEST_F(SilenceTest, EndsASingleAttemptAsUnavailable) {
-  weather.silent = true;
+  faults.silent = true;
   EXPECT_TRUE(
       says_unknown(sentence_of([&] { static_cast<void>(locks.lock("k").try_acquire(0ms)); })));
   EXPECT_THROW(locks.lock("other").try_lock(), BackendUnavailable);
 }
 
-TEST_F(SilenceTest, EndsEvenForever) {
-  weather.silent = true;
+TEST_F(SilenceTest, EndsAnEndlessWaitAsUnavailable) {
+  faults.silent = true;
   EXPECT_TRUE(says_unknown(sentence_of([&] { locks.lock("k").lock(); })));
 }
 
-TEST_F(SilenceTest, IsWaitedOut) {
-  weather.silent = true;
+TEST_F(SilenceTest, ThatEndsDuringTheWaitGrantsTheLock) {
+  faults.silent = true;
   auto waiter = std::async(std::launch::async, [&] { return locks.lock("k").acquire(10s); });
   std::this_thread::sleep_for(20ms);
-  weather.silent = false;
+  faults.silent = false;
   EXPECT_TRUE(waiter.get().release());
 }
 
-TEST_F(SilenceTest, OfAReleaseIsSaid) {
+TEST_F(SilenceTest, OfAReleaseIsReported) {
   Lock lock = locks.lock("k");
   lock.lock();
-  weather.silent = true;
+  faults.silent = true;
   EXPECT_EQ(sentence_of([&] { lock.release(); }), unconfirmed);
   EXPECT_EQ(sentence_of([&] { lock.release(); }),
             "the REENTRANT lock 'k' on failing is not held by this owner by lock(): nothing to "
             "unlock");
-  weather.silent = false;
+  faults.silent = false;
   EXPECT_TRUE(lock.try_lock_for(10s));  // the release was sent again
-  weather.silent = true;
+  faults.silent = true;
   lock.unlock();
   ASSERT_TRUE(recorder.await(Kind::unlock_error));
   EXPECT_EQ(recorder.of(Kind::unlock_error)[0].text, unconfirmed);
-  weather.silent = false;
+  faults.silent = false;
 }
 
-TEST_F(SilenceTest, OfRenewalsEndsInALoss) {
+TEST_F(SilenceTest, OfRenewalsLosesTheHold) {
   latchkey::testing::ManualClock clock;
-  const Locks quick{std::make_unique<tests::FailingBackend>(weather, clock),
+  const Locks quick{std::make_unique<tests::FailingBackend>(faults, clock),
                     {.clock = &clock, .listener = &recorder}};
   Hold hold = quick.lock("k").acquire();
-  weather.silent = true;
+  faults.silent = true;
   ASSERT_TRUE(clock.await_sleepers(1));
   clock.advance(10s);
   for (int second = 0; second < 19; ++second) {  // it is tried again every second
-    ASSERT_TRUE(tests::eventually([&] { return weather.renewals == second + 1; }));
+    ASSERT_TRUE(tests::eventually([&] { return faults.renewals == second + 1; }));
     ASSERT_TRUE(clock.await_sleepers(1));
     EXPECT_FALSE(hold.lost());
     clock.advance(1s);
@@ -225,32 +225,32 @@ TEST_F(SilenceTest, OfRenewalsEndsInALoss) {
   ASSERT_TRUE(recorder.await(Kind::lost));
   EXPECT_TRUE(hold.lost());
   EXPECT_FALSE(hold.extend(1s));
-  weather.silent = false;
+  faults.silent = false;
   EXPECT_FALSE(hold.release());
   // The release of a lost hold is sent, and not waited for.
   EXPECT_TRUE(tests::eventually([&] { return quick.lock("k").try_lock(); }));
 }
 
-TEST_F(SilenceTest, OfAnExtendIsSaidAndTheHoldGoesOn) {
+TEST_F(SilenceTest, OfAnExtendIsReportedAndTheHoldStays) {
   Hold hold = locks.lock("k").acquire(0ms, 10s);
-  weather.silent = true;
+  faults.silent = true;
   EXPECT_EQ(sentence_of([&] { hold.extend(20s); }), unknown);
   EXPECT_FALSE(hold.lost());
-  weather.silent = false;
+  faults.silent = false;
   EXPECT_TRUE(hold.extend(20s));
   EXPECT_TRUE(hold.release());
 }
 
-TEST_F(SilenceTest, RefusalsAreSaidAtOnce) {
-  weather.refusing = true;
+TEST_F(SilenceTest, RefusalsAreReportedAtOnce) {
+  faults.refusing = true;
   EXPECT_EQ(sentence_of([&] { locks.lock("k").lock(); }),
             "the backend refused the REENTRANT lock 'k' on failing: not allowed");
-  weather.refusing = false;
+  faults.refusing = false;
   Hold hold = locks.lock("k").acquire();
-  weather.refusing = true;
+  faults.refusing = true;
   EXPECT_EQ(sentence_of([&] { hold.release(); }),
             "the backend refused the REENTRANT lock 'k' on failing: not allowed");
-  weather.refusing = false;
+  faults.refusing = false;
 }
 
 }  // namespace

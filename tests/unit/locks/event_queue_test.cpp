@@ -1,4 +1,4 @@
-// What is kept for a listener that is slow, and what is only counted.
+// EventQueue: the events that a slow listener still gets, and those that are only counted.
 #include "locks/listener/event_queue.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What each event carries: place, durations, holder; and several listeners in the place of one.
+// The fields of each event: call site, durations, holder; and several listeners.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -37,7 +37,7 @@ void deposit(const Locks& locks, int id, Body&& body) {
   };
 }
 
-TEST_F(EventsTest, OfSeveralKeysCarryThePlaceThatAskedToo) {
+TEST_F(EventsTest, OfSeveralKeysCarryTheCallSiteToo) {
   for (const LockType type : {LockType::WRITE, LockType::FAIR}) {  // in one step, and one by one
     LOCKED(KEYS("a", "b"), type, 3s, 10s).in(locks).named("transfer") AROUND(){};
   }
@@ -45,7 +45,7 @@ TEST_F(EventsTest, OfSeveralKeysCarryThePlaceThatAskedToo) {
   for (const Event& event : recorder.of(Kind::granted)) EXPECT_EQ(event.method(), "transfer");
 }
 
-TEST_F(EventsTest, CarryThePlaceThatAsked) {
+TEST_F(EventsTest, CarryTheCallSite) {
   deposit(locks, 1, [] {});
   EXPECT_THROW(deposit(locks, 2, [&] { clock.advance(10s); }), LockLost);
   const Hold hold = another().lock("account:3").acquire();
@@ -78,14 +78,14 @@ TEST_F(EventsTest, CarryDurations) {
   EXPECT_EQ(released.left, 5'900ms);
 }
 
-TEST_F(EventsTest, OfALossHaveNothingLeft) {
+TEST_F(EventsTest, OfALossHaveNoRemainingTime) {
   EXPECT_THROW(deposit(locks, 1, [&] { clock.advance(12s); }), LockLost);
   const Event lost = first(Kind::lost);
   EXPECT_EQ(lost.held, 12s);
   EXPECT_EQ(lost.left, 0s);
 }
 
-TEST_F(EventsTest, OfARenewalSayHowLateItIs) {
+TEST_F(EventsTest, OfARenewalCarryItsDelay) {
   const Hold hold = locks.lock("k").acquire();
   pass(10s);
   pass(13s);
@@ -113,21 +113,21 @@ TEST_F(EventsTest, NameTheHolder) {
   }
 }
 
-TEST_F(EventsTest, NameNobodyWhereALockIsKept) {
+TEST_F(EventsTest, NameNoHolderWhileHoldForKeepsTheLock) {
   const auto kept = [&] { LOCKED("kept").in(locks).hold_for(5s) AROUND(){}; };
   kept();
   EXPECT_FALSE(another().lock("kept").try_acquire());
   EXPECT_EQ(first(Kind::timeout).holder, "nobody: it is kept, or being given back");
 }
 
-TEST_F(EventsTest, AllComeBeforeAFlushReturns) {
-  for (int turn = 0; turn < 100; ++turn) deposit(locks, turn, [] {});
+TEST_F(EventsTest, AllArriveBeforeFlushReturns) {
+  for (int round = 0; round < 100; ++round) deposit(locks, round, [] {});
   ASSERT_TRUE(locks.flush(10s));
   EXPECT_EQ(recorder.count(Kind::released), 100U);
   EXPECT_TRUE(Locks::connect("memory:").flush(0ms)) << "nobody listens";
 }
 
-TEST(ListenersTest, AllHearEverythingThoughOneThrows) {
+TEST(ListenersTest, AllReceiveEveryEventThoughOneThrows) {
   class Throwing final : public Listener {
    public:
     void on_event(const Event&) override { throw std::runtime_error("no"); }
@@ -153,7 +153,7 @@ std::string content(const char* name) {
 }
 
 // A page that lists all events but one is worse than none.
-TEST(DocsEvents, EveryEventHasItsRow) {
+TEST(DocsEvents, EveryEventHasARow) {
   const std::string text = content("docs/events.md");
   int kinds = 0;
   for (int number = 0;; ++number, ++kinds) {
@@ -181,7 +181,7 @@ class Alarm final : public latchkey::Listener {
 };
 // clang-format on
 
-TEST(DocsEvents, TheListenerOfThePageWorks) {
+TEST(DocsEvents, TheListenerOfThePageReceivesEvents) {
   const std::string text = content("docs/events.md"),
                     source = content("tests/unit/locks/events_test.cpp");
   const std::size_t from = text.find("```cpp\n") + 7;

@@ -1,4 +1,4 @@
-// Forks at each state: the parent still holds, the child owns nothing and locks anew.
+// Forks in each state: the parent keeps its holds, the child owns nothing and can lock.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -12,7 +12,7 @@
 #include <latchkey/locks.hpp>
 
 #include "support/child.hpp"
-#include "support/tally.hpp"
+#include "support/event_counter.hpp"
 #include "unit/locks/shared_store.hpp"
 
 namespace latchkey {
@@ -28,20 +28,21 @@ std::string space_of(const Locks& locks, std::string_view key) {
 }
 
 /// The child's Locks are as good as new: exclusion, waiting, renewal, the timer, the notifier.
-void expect_new_locks_work(Findings& findings, const Locks& locks, const tests::Tally& tally) {
+void expect_new_locks_work(Findings& findings, const Locks& locks,
+                           const tests::EventCounter& counter) {
   Lock lock = locks.lock("child");
   {
     const std::scoped_lock guard{lock};
     CHILD_EXPECT(findings, locks.inspect("child").locked);
     std::thread([&] { CHILD_EXPECT(findings, !lock.try_lock_for(1ms)); }).join();
   }
-  const std::size_t losses = tally.count(Kind::lost);
+  const std::size_t losses = counter.count(Kind::lost);
   Hold hold = locks.lock("child").acquire(forever, 30ms);
   std::thread([&] {
-    const std::scoped_lock guard{lock};  // waits for the lease that nobody renews
+    const std::scoped_lock guard{lock};  // waits for a lease that is not renewed
   }).join();
   CHILD_EXPECT(findings, hold.lost());
-  CHILD_EXPECT(findings, tally.await(Kind::lost, losses + 1));
+  CHILD_EXPECT(findings, counter.await(Kind::lost, losses + 1));
   CHILD_EXPECT(findings, !hold.release());
 }
 
@@ -52,13 +53,13 @@ class ForkTest : public ::testing::Test {
     EXPECT_FALSE(locks->with_owner(Owner::make()).lock(std::string(key)).try_lock());
   }
 
-  tests::Tally tally;
-  std::optional<Locks> locks = Locks::connect("memory:", {.listener = &tally});
+  tests::EventCounter counter;
+  std::optional<Locks> locks = Locks::connect("memory:", {.listener = &counter});
 };
 
-TEST_F(ForkTest, Idle) {
+TEST_F(ForkTest, ChildOfAnIdleParentLocks) {
   EXPECT_EQ(in_child([&](Findings& findings) {
-              expect_new_locks_work(findings, *locks, tally);
+              expect_new_locks_work(findings, *locks, counter);
               locks.reset();
             }),
             "");
@@ -66,7 +67,7 @@ TEST_F(ForkTest, Idle) {
   EXPECT_TRUE(locks->lock("k").release());
 }
 
-TEST_F(ForkTest, HoldingByHold) {
+TEST_F(ForkTest, ForkWhileAHoldIsHeld) {
   std::optional<Hold> hold = locks->lock("k").acquire();
   const std::stop_token token = hold->stop_token();
   const std::string ours = space_of(*locks, "k");
@@ -82,7 +83,7 @@ TEST_F(ForkTest, HoldingByHold) {
               const Hold mine = locks->lock("mine").acquire();
               CHILD_EXPECT(findings, space_of(*locks, "mine") != ours);
               CHILD_EXPECT(findings, space_of(*locks, "k") == ours);
-              expect_new_locks_work(findings, *locks, tally);
+              expect_new_locks_work(findings, *locks, counter);
             }),
             "");
   expect_parent_holds("k");
@@ -90,7 +91,7 @@ TEST_F(ForkTest, HoldingByHold) {
   EXPECT_TRUE(hold->release());
 }
 
-TEST_F(ForkTest, HoldingByLock) {
+TEST_F(ForkTest, ForkWhileALockIsHeld) {
   Lock lock = locks->lock("k");
   const std::scoped_lock guard{lock};
   EXPECT_EQ(in_child([&](Findings& findings) {
@@ -100,13 +101,13 @@ TEST_F(ForkTest, HoldingByLock) {
                 findings.expect(false, "it released what the parent holds");
               } catch (const NotOwner&) {
               }
-              expect_new_locks_work(findings, *locks, tally);
+              expect_new_locks_work(findings, *locks, counter);
             }),
             "");
   expect_parent_holds("k");
 }
 
-TEST_F(ForkTest, DestructorsInTheChildFreeNothingOfTheParents) {
+TEST_F(ForkTest, DestructorsInTheChildReleaseNothingOfTheParent) {
   const tests::SharedWord store;
   std::optional<Locks> shared{std::in_place, std::make_unique<tests::SharedStore>(store)};
   std::optional<Lock> lock = shared->lock("k");
@@ -142,17 +143,17 @@ TEST_F(ForkTest, InheritedHoldsOutliveTheChildsLocks) {
   expect_parent_holds("k");
 }
 
-TEST_F(ForkTest, Waiting) {
+TEST_F(ForkTest, ForkWhileAThreadWaits) {
   std::size_t attempts = 0;
   for (const LockType type : {LockType::REENTRANT, LockType::FAIR, LockType::WRITE}) {
     Lock lock = locks->lock("k", type);
     lock.lock();
     std::thread waiter([&] { const std::scoped_lock guard{lock}; });
-    ASSERT_TRUE(tally.await(Kind::attempt, attempts += 2));
+    ASSERT_TRUE(counter.await(Kind::attempt, attempts += 2));
     std::this_thread::sleep_for(5ms);  // so that it sleeps, most times
     EXPECT_EQ(in_child([&](Findings& findings) {
                 CHILD_EXPECT(findings, !lock.try_lock());
-                expect_new_locks_work(findings, *locks, tally);
+                expect_new_locks_work(findings, *locks, counter);
                 locks.reset();
               }),
               "");
@@ -162,13 +163,13 @@ TEST_F(ForkTest, Waiting) {
   EXPECT_TRUE(locks->list().empty());
 }
 
-TEST_F(ForkTest, Renewing) {
-  const Locks quick = Locks::connect("memory:", {.watchdog = 90ms, .listener = &tally});
+TEST_F(ForkTest, ForkWhileTheWatchdogRenews) {
+  const Locks quick = Locks::connect("memory:", {.watchdog = 90ms, .listener = &counter});
   std::vector<Hold> holds;
   for (int number = 0; number < 50; ++number) {
     holds.push_back(quick.lock("k" + std::to_string(number)).acquire());
   }
-  for (int turn = 0; turn < 20; ++turn) {
+  for (int round = 0; round < 20; ++round) {
     EXPECT_EQ(in_child([&](Findings& findings) {
                 CHILD_EXPECT(findings, holds[7].lost());
                 const Hold mine = quick.lock("mine").acquire();
@@ -177,19 +178,19 @@ TEST_F(ForkTest, Renewing) {
               }),
               "");
   }
-  // On a machine that stands still for 90 ms a hold may be lost; silently freed is none.
-  EXPECT_GE(tally.count(Kind::renewed), 50U);
+  // A machine that pauses for 90 ms may lose a hold, but then it reports the loss.
+  EXPECT_GE(counter.count(Kind::renewed), 50U);
 }
 
-TEST_F(ForkTest, ThreadsThatLockAndEndMeanwhile) {
+TEST_F(ForkTest, ForkWhileThreadsLockAndEnd) {
   std::atomic<bool> leave{false};
   std::vector<std::thread> threads;
   for (int number = 0; number < 4; ++number) {
     threads.emplace_back([&, number] {
-      for (int turn = 0; !leave; ++turn) {
-        Lock lock = locks->lock("k" + std::to_string(turn % 3),
+      for (int round = 0; !leave; ++round) {
+        Lock lock = locks->lock("k" + std::to_string(round % 3),
                                 number == 0 ? LockType::FAIR : LockType::REENTRANT);
-        if (turn % 16 == 0) {
+        if (round % 16 == 0) {
           std::thread([&] { const std::scoped_lock guard{lock}; }).join();
         } else {
           const std::scoped_lock guard{lock};
@@ -198,11 +199,11 @@ TEST_F(ForkTest, ThreadsThatLockAndEndMeanwhile) {
     });
   }
   const Hold hold = locks->lock("held").acquire();
-  for (int turn = 0; turn < 40; ++turn) {
+  for (int round = 0; round < 40; ++round) {
     const std::string found = in_child([&](Findings& findings) {
       CHILD_EXPECT(findings, hold.lost());
       CHILD_EXPECT(findings, !locks->lock("held").try_lock());
-      expect_new_locks_work(findings, *locks, tally);
+      expect_new_locks_work(findings, *locks, counter);
       locks.reset();
     });
     EXPECT_EQ(found, "");
@@ -213,14 +214,14 @@ TEST_F(ForkTest, ThreadsThatLockAndEndMeanwhile) {
   expect_parent_holds("held");
 }
 
-TEST_F(ForkTest, AChildsChild) {
+TEST_F(ForkTest, AGrandchildLocks) {
   const Hold hold = locks->lock("k").acquire();
   EXPECT_EQ(in_child([&](Findings& findings) {
               const Hold mine = locks->lock("mine").acquire();
               const std::string found = in_child([&](Findings& deeper) {
                 CHILD_EXPECT(deeper, hold.lost() && mine.lost());
                 CHILD_EXPECT(deeper, !locks->lock("mine").try_lock());
-                expect_new_locks_work(deeper, *locks, tally);
+                expect_new_locks_work(deeper, *locks, counter);
               });
               CHILD_EXPECT(findings, found.empty());
               CHILD_EXPECT(findings, !mine.lost());

@@ -1,4 +1,4 @@
-// Hold: each row of its state table, and what its holder can ask for.
+// Hold: each row of its state table, and its operations.
 #include <latchkey/hold.hpp>
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ void expect_empty(Hold& hold) {
   EXPECT_TRUE(hold.stop_token().stop_requested());
 }
 
-TEST_F(HoldTest, HeldThenReleasedThenEmpty) {
+TEST_F(HoldTest, IsHeldThenReleasedThenEmpty) {
   Hold hold = locks.lock("k", LockType::FAIR).acquire(0ms, 10s);
   EXPECT_FALSE(hold.lost());
   EXPECT_EQ(hold.key(), "k");
@@ -51,7 +51,7 @@ TEST_F(HoldTest, HeldThenReleasedThenEmpty) {
   EXPECT_FALSE(locks.inspect("k").locked);
 }
 
-TEST_F(HoldTest, LostByItsDeadlineThenEmpty) {
+TEST_F(HoldTest, IsLostAtItsDeadlineThenEmpty) {
   Hold hold = locks.lock("k").acquire(0ms, 10s);
   clock.advance(10s - 100ms - 1ns);
   EXPECT_FALSE(hold.lost());
@@ -65,10 +65,10 @@ TEST_F(HoldTest, LostByItsDeadlineThenEmpty) {
   EXPECT_TRUE(recorder.await(Kind::lost));
 }
 
-TEST_F(HoldTest, LostByTheBackendThenEmpty) {
+TEST_F(HoldTest, IsLostByTheBackendThenEmpty) {
   Hold hold = locks.lock("k").acquire(0ms, 9s);
   ASSERT_TRUE(locks.force_release("k"));
-  EXPECT_FALSE(hold.lost());  // nobody has looked yet
+  EXPECT_FALSE(hold.lost());  // not detected yet
   pass(3s);
   ASSERT_TRUE(recorder.await(Kind::lost));
   EXPECT_TRUE(hold.lost());
@@ -77,7 +77,7 @@ TEST_F(HoldTest, LostByTheBackendThenEmpty) {
   expect_empty(hold);
 }
 
-TEST_F(HoldTest, AReleaseThatFindsNothingSaysFalseAndTellsTheListener) {
+TEST_F(HoldTest, ReleaseOfALostHoldReturnsFalseAndNotifiesTheListener) {
   Hold hold = locks.lock("k").acquire(0ms, 9s);
   ASSERT_TRUE(locks.force_release("k"));
   EXPECT_FALSE(hold.release());
@@ -85,10 +85,10 @@ TEST_F(HoldTest, AReleaseThatFindsNothingSaysFalseAndTellsTheListener) {
   expect_empty(hold);
 }
 
-TEST_F(HoldTest, MovedFromIsEmpty) {
+TEST_F(HoldTest, IsEmptyAfterAMove) {
   Hold first = locks.lock("a").acquire();
   Hold second = std::move(first);
-  expect_empty(first);  // NOLINT: what a moved-from hold is, is said
+  expect_empty(first);  // NOLINT: a moved-from hold is empty
   EXPECT_FALSE(second.lost());
   Hold third = locks.lock("b").acquire();
   third = std::move(second);  // releases what it held
@@ -100,7 +100,7 @@ TEST_F(HoldTest, MovedFromIsEmpty) {
   EXPECT_FALSE(third.lost());
 }
 
-TEST_F(HoldTest, DestroyedOnAnotherThread) {
+TEST_F(HoldTest, MayBeDestroyedOnAnotherThread) {
   auto made = std::async(std::launch::async, [&] { return locks.lock("k").acquire(); });
   Hold hold = made.get();
   EXPECT_FALSE(hold.lost());
@@ -109,7 +109,7 @@ TEST_F(HoldTest, DestroyedOnAnotherThread) {
   EXPECT_EQ(recorder.count(Kind::abandoned), 0U);
 }
 
-TEST_F(HoldTest, ExtendMovesTheDeadlineAndNeverBack) {
+TEST_F(HoldTest, ExtendMovesTheDeadlineForwardOnly) {
   Hold hold = locks.lock("k").acquire(0ms, 10s);
   EXPECT_TRUE(hold.extend(60s));
   EXPECT_EQ(hold.remaining(), 60s - 600ms);
@@ -135,14 +135,14 @@ TEST_F(HoldTest, ReleaseAfterKeepsTheKeyForThatLong) {
   EXPECT_FALSE(next.get().lost());
 }
 
-TEST_F(HoldTest, TheLeaseEndsALingerThatIsLonger) {
+TEST_F(HoldTest, ReleaseAfterEndsWithTheLeaseAtTheLatest) {
   EXPECT_TRUE(locks.lock("k").acquire(0ms, 2s).release_after(1h));
   pass(2s);
   EXPECT_TRUE(tests::eventually([&] { return !locks.inspect("k").locked; }));
   EXPECT_EQ(recorder.count(Kind::lost), 0U);
 }
 
-TEST_F(HoldTest, AStopTokenAskedForBeforeTheLossIsStoppedByIt) {
+TEST_F(HoldTest, AStopTokenTakenBeforeTheLossIsStoppedByIt) {
   Hold hold = locks.lock("k").acquire(0ms, 10s);
   const std::stop_token token = hold.stop_token();
   std::promise<std::thread::id> stopped;
@@ -156,7 +156,7 @@ TEST_F(HoldTest, AStopTokenAskedForBeforeTheLossIsStoppedByIt) {
   EXPECT_TRUE(token.stop_requested());
 }
 
-TEST_F(HoldTest, AStopTokenAskedForAfterTheLossIsStopped) {
+TEST_F(HoldTest, AStopTokenTakenAfterTheLossIsStopped) {
   Hold hold = locks.lock("k").acquire(0ms, 10s);
   clock.advance(10s);
   ASSERT_TRUE(hold.lost());
@@ -175,8 +175,8 @@ TEST_F(HoldTest, AReleaseDoesNotRequestAStop) {
 
 TEST_F(HoldTest, FencingTokensRise) {
   std::uint64_t last = 0;
-  for (int turn = 0; turn < 200; ++turn) {
-    Hold hold = (turn % 2 == 0 ? locks : another()).lock("k", LockType::FENCED).acquire();
+  for (int round = 0; round < 200; ++round) {
+    Hold hold = (round % 2 == 0 ? locks : another()).lock("k", LockType::FENCED).acquire();
     ASSERT_GT(hold.fencing_token().value_or(0), last);
     last = *hold.fencing_token();
   }
@@ -186,14 +186,14 @@ TEST_F(HoldTest, FencingTokensRise) {
   EXPECT_EQ(locks.inspect("k").fencing_token, outer.fencing_token());
 }
 
-TEST_F(HoldTest, OtherTypesGiveNoToken) {
+TEST_F(HoldTest, OnlyFencedHoldsHaveAToken) {
   for (const LockType type :
        {LockType::REENTRANT, LockType::FAIR, LockType::READ, LockType::WRITE}) {
     EXPECT_EQ(locks.lock("k", type).acquire().fencing_token(), std::nullopt);
   }
 }
 
-TEST_F(HoldTest, EachHoldIsUndoneOnceInAnyOrder) {
+TEST_F(HoldTest, ReentrantHoldsMayBeReleasedInAnyOrder) {
   Hold outer = locks.lock("k").acquire(0ms, 30s);
   Hold inner = locks.lock("k").acquire(0ms, 10s);
   EXPECT_TRUE(outer.release());

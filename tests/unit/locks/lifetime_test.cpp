@@ -1,4 +1,4 @@
-// What lives how long: Locks, handles, holds, threads, and the last word about each.
+// Lifetimes of Locks, handles, holds and threads.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -21,7 +21,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using tests::FailingBackend;
-using tests::Weather;
+using tests::Faults;
 using Kind = Event::Kind;
 
 TEST(LifetimeTest, AHoldOutlivesItsLocksAndItsLock) {
@@ -46,8 +46,8 @@ TEST(LifetimeTest, AHoldOutlivesItsLocksAndItsLock) {
   EXPECT_FALSE(elsewhere.inspect("k").locked);
 }
 
-TEST(LifetimeTest, ManyHoldsGoInAnyOrderOnAnyThread) {
-  for (int turn = 0; turn < 50; ++turn) {
+TEST(LifetimeTest, ManyHoldsAreDestroyedInAnyOrderOnAnyThread) {
+  for (int round = 0; round < 50; ++round) {
     std::optional<Locks> locks = Locks::connect("memory:");
     std::vector<Hold> holds;
     for (int number = 0; number < 8; ++number) {
@@ -62,8 +62,8 @@ TEST(LifetimeTest, ManyHoldsGoInAnyOrderOnAnyThread) {
   }
 }
 
-// What was queued then was told to a listener that had outlived all that it had to.
-TEST(LifetimeTest, TheLastReferenceMayGoWithinAListener) {
+// Events that were queued then were delivered to a listener that was already destroyed.
+TEST(LifetimeTest, TheLastReferenceMayBeDestroyedWithinAListener) {
   class Dropping final : public Listener {
    public:
     void on_event(const Event& event) override {
@@ -84,14 +84,14 @@ TEST(LifetimeTest, TheLastReferenceMayGoWithinAListener) {
   listener.locks = Locks::connect("memory:", {.listener = &listener});
   listener.hold = listener.locks->lock("k").acquire();
   listener.locks->lock("nobody's").unlock();
-  for (int turn = 0; turn < 10; ++turn) listener.locks->lock("other").acquire().release();
+  for (int round = 0; round < 10; ++round) listener.locks->lock("other").acquire().release();
   listener.go_on.set_value();
   ASSERT_EQ(listener.done.get_future().wait_for(tests::patience), std::future_status::ready);
   std::this_thread::sleep_for(20ms);  // it has returned, most times
   EXPECT_EQ(listener.told, listener.after);
 }
 
-TEST(LifetimeTest, TheLastReferenceMayGoWithinAStopCallback) {
+TEST(LifetimeTest, TheLastReferenceMayBeDestroyedWithinAStopCallback) {
   std::promise<void> done;
   std::optional<Locks> locks = Locks::connect("memory:");
   std::optional<Hold> hold = locks->lock("k").acquire(forever, 20ms);
@@ -103,13 +103,13 @@ TEST(LifetimeTest, TheLastReferenceMayGoWithinAStopCallback) {
   EXPECT_EQ(done.get_future().wait_for(tests::patience), std::future_status::ready);
 }
 
-TEST(LifetimeTest, LocksMayGoWhileTheTimerWorks) {
-  for (int turn = 0; turn < 20; ++turn) {
+TEST(LifetimeTest, LocksMayBeDestroyedWhileTheTimerRuns) {
+  for (int round = 0; round < 20; ++round) {
     const Locks locks = Locks::connect("memory:", {.watchdog = 30ms});
     for (int number = 0; number < 20; ++number) {
       locks.with_owner(Owner::make()).lock("k" + std::to_string(number)).lock();
     }
-    std::this_thread::sleep_for(std::chrono::microseconds(9'000 + 100 * turn));
+    std::this_thread::sleep_for(std::chrono::microseconds(9'000 + 100 * round));
   }
 }
 
@@ -118,7 +118,7 @@ std::size_t threads_of_this_process() {
   return static_cast<std::size_t>(std::distance(begin(all), end(all)));
 }
 
-TEST(LifetimeTest, NoThreadRunsBeforeTheFirstHoldAndNoneIsLeft) {
+TEST(LifetimeTest, NoThreadRunsBeforeTheFirstHoldOrAfterTheLastLocks) {
   const std::size_t before = threads_of_this_process();
   {
     tests::Recorder recorder(false);
@@ -135,16 +135,16 @@ TEST(LifetimeTest, NoThreadRunsBeforeTheFirstHoldAndNoneIsLeft) {
   EXPECT_TRUE(tests::eventually([&] { return threads_of_this_process() == before; }));
 }
 
-// The listener was told through a space that had gone with its last hold.
-TEST(LifetimeTest, TheLastHoldsFailedReleaseIsTold) {
+// The event was reported through a space that was destroyed with its last hold.
+TEST(LifetimeTest, AFailedReleaseOfTheLastHoldIsReported) {
   tests::Recorder recorder;
-  Weather weather;
+  Faults faults;
   std::optional<Hold> hold;
   {
-    const Locks locks{std::make_unique<FailingBackend>(weather), {.listener = &recorder}};
+    const Locks locks{std::make_unique<FailingBackend>(faults), {.listener = &recorder}};
     hold = locks.lock("k").acquire();
   }
-  weather.silent = true;
+  faults.silent = true;
   hold.reset();
   ASSERT_TRUE(recorder.await(Kind::unlock_error));
   const Event event = recorder.of(Kind::unlock_error)[0];
@@ -156,20 +156,20 @@ TEST(LifetimeTest, TheLastHoldsFailedReleaseIsTold) {
 }
 
 // The space went with its Locks under a thread that still waited for its release.
-TEST(LifetimeTest, LocksMayGoWhileAHoldIsBeingReleased) {
-  Weather weather;
-  std::optional<Locks> locks{std::in_place, std::make_unique<FailingBackend>(weather)};
+TEST(LifetimeTest, LocksMayBeDestroyedWhileAHoldIsReleased) {
+  Faults faults;
+  std::optional<Locks> locks{std::in_place, std::make_unique<FailingBackend>(faults)};
   Hold hold = locks->lock("k").acquire();
-  weather.releases_hang = true;
+  faults.releases_hang = true;
   std::thread releasing([&] { EXPECT_TRUE(hold.release()); });
-  ASSERT_TRUE(tests::eventually([&] { return weather.hanging == 1; }));
+  ASSERT_TRUE(tests::eventually([&] { return faults.hanging == 1; }));
   locks.reset();
-  weather.releases_hang = false;
+  faults.releases_hang = false;
   releasing.join();
 }
 
-// The exception of std::thread left a call behind that pointed to its caller's stack.
-TEST(LifetimeTest, WithoutAThreadToBeHadNothingIsTakenAndLaterAllIs) {
+// After an exception of std::thread a call stayed registered that pointed to its caller's stack.
+TEST(LifetimeTest, AcquireThrowsWhileNoThreadCanBeCreatedAndWorksLater) {
   if (!tests::NoThreads::possible()) GTEST_SKIP() << "threads cannot be refused here";
   tests::Recorder recorder(false);
   latchkey::testing::ManualClock clock;

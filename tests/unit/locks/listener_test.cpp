@@ -1,4 +1,4 @@
-// Listeners: one thread of their own, and nothing that they do harms a lock.
+// Listeners run on their own thread, and nothing that they do affects a lock.
 #include <latchkey/listener.hpp>
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ class Blocking final : public Listener {
   std::shared_future<void> opened_ = open_.get_future().share();
 };
 
-TEST(ListenerTest, IsToldWhatHappensInItsOrder) {
+TEST(ListenerTest, ReceivesEventsInOrder) {
   tests::Recorder recorder;
   const Locks locks = Locks::connect("memory:", {.listener = &recorder});
   locks.lock("k", LockType::FENCED).acquire(0ms, 10s).release();
@@ -60,7 +60,7 @@ TEST(ListenerTest, IsToldWhatHappensInItsOrder) {
   EXPECT_FALSE(recorder.threads().contains(std::this_thread::get_id()));
 }
 
-TEST(ListenerTest, IsToldOnceOfEveryAcquireThatWaits) {
+TEST(ListenerTest, ReceivesOneEventForEveryAcquireThatWaits) {
   tests::Recorder recorder;
   const Locks locks = Locks::connect("memory:waits", {.listener = &recorder});
   const Locks elsewhere = Locks::connect("memory:waits");
@@ -77,7 +77,7 @@ TEST(ListenerTest, IsToldOnceOfEveryAcquireThatWaits) {
   EXPECT_EQ(recorder.count(Kind::waiting), 2U);
 }
 
-TEST(ListenerTest, ThatWantsLossesOnlyIsToldNothingElse) {
+TEST(ListenerTest, ThatWantsLossesOnlyReceivesNothingElse) {
   latchkey::testing::ManualClock clock;
   tests::Recorder recorder(false);
   const Locks locks = Locks::connect("memory:", {.clock = &clock, .listener = &recorder});
@@ -91,21 +91,21 @@ TEST(ListenerTest, ThatWantsLossesOnlyIsToldNothingElse) {
   EXPECT_EQ(recorder.count(Kind::attempt) + recorder.count(Kind::granted), 0U);
 }
 
-TEST(ListenerTest, ThatThrowsHarmsNobody) {
+TEST(ListenerTest, ThatThrowsDisturbsNoCaller) {
   class Throwing final : public Listener {
    public:
     void on_event(const Event&) override {
-      ++told;
+      ++calls;
       throw std::runtime_error("no");
     }
-    std::atomic<int> told{0};
+    std::atomic<int> calls{0};
   } listener;
   const Locks locks = Locks::connect("memory:", {.listener = &listener});
-  for (int turn = 0; turn < 10; ++turn) locks.lock("k").acquire().release();
-  EXPECT_TRUE(tests::eventually([&] { return listener.told == 30; }));
+  for (int round = 0; round < 10; ++round) locks.lock("k").acquire().release();
+  EXPECT_TRUE(tests::eventually([&] { return listener.calls == 30; }));
 }
 
-TEST(ListenerTest, ThatBlocksHarmsNobodyAndLearnsHowMuchItMissed) {
+TEST(ListenerTest, ThatBlocksDelaysNoCallerAndReceivesTheNumberOfDroppedEvents) {
   Blocking listener;
   latchkey::testing::ManualClock clock;
   {
@@ -113,7 +113,7 @@ TEST(ListenerTest, ThatBlocksHarmsNobodyAndLearnsHowMuchItMissed) {
     locks.lock("first").unlock();
     ASSERT_TRUE(tests::eventually([&] { return listener.entered(); }));
     Lock lock = locks.lock("k");
-    for (int turn = 0; turn < 3'000; ++turn) {
+    for (int round = 0; round < 3'000; ++round) {
       lock.lock();
       lock.unlock();
     }
@@ -126,27 +126,27 @@ TEST(ListenerTest, ThatBlocksHarmsNobodyAndLearnsHowMuchItMissed) {
     for (Hold& hold : holds) EXPECT_FALSE(hold.release());
     for (int number = 0; number < 20; ++number) locks.lock("nobody's").unlock();
     listener.open();
-  }  // the last of the Locks waits until all is told
-  tests::Recorder& told = listener.recorder;
-  EXPECT_EQ(told.count(Kind::lost), 20U);
-  EXPECT_EQ(told.count(Kind::unlock_error), 21U);
+  }  // the destructor waits until all events are delivered
+  tests::Recorder& recorder = listener.recorder;
+  EXPECT_EQ(recorder.count(Kind::lost), 20U);
+  EXPECT_EQ(recorder.count(Kind::unlock_error), 21U);
   std::uint64_t sum = 0;
-  for (const Event& note : told.of(Kind::dropped)) sum += note.count;
+  for (const Event& note : recorder.of(Kind::dropped)) sum += note.count;
   for (const Kind kind : {Kind::attempt, Kind::granted, Kind::released, Kind::renewed}) {
-    sum += told.count(kind);
+    sum += recorder.count(kind);
   }
-  EXPECT_EQ(sum, 3 * 3'000U + 2 * 20U + told.count(Kind::renewed));
-  EXPECT_GE(told.count(Kind::dropped), 1U);
+  EXPECT_EQ(sum, 3 * 3'000U + 2 * 20U + recorder.count(Kind::renewed));
+  EXPECT_GE(recorder.count(Kind::dropped), 1U);
 }
 
-// What came after the dropped events was told before them.
-TEST(ListenerTest, LearnsOfMissedEventsWhereTheyAreMissing) {
+// Events after the dropped ones were reported before their number.
+TEST(ListenerTest, ReceivesTheNumberOfDroppedEventsInTheirPlace) {
   Blocking listener;
   {
     const Locks locks = Locks::connect("memory:", {.listener = &listener});
     locks.lock("first").unlock();
     ASSERT_TRUE(tests::eventually([&] { return listener.entered(); }));
-    for (int turn = 0; turn < 1'500; ++turn) locks.lock("k").acquire().release();
+    for (int round = 0; round < 1'500; ++round) locks.lock("k").acquire().release();
     listener.open();
   }
   const auto dropped = listener.recorder.of(Kind::dropped);
@@ -164,11 +164,11 @@ TEST(ListenerTest, LearnsOfMissedEventsWhereTheyAreMissing) {
   EXPECT_TRUE(listener.recorder.last_was(Kind::dropped));
 }
 
-TEST(ListenerTest, IsToldEverythingBeforeACloseReturnsAndNothingAfterwards) {
+TEST(ListenerTest, ReceivesEverythingBeforeCloseReturnsAndNothingAfterwards) {
   auto listener = std::make_unique<tests::Recorder>();
   const Locks locks = Locks::connect("memory:", {.listener = listener.get()});
   Hold late = locks.lock("late").acquire();
-  for (int turn = 0; turn < 100; ++turn) locks.lock("k").acquire().release();
+  for (int round = 0; round < 100; ++round) locks.lock("k").acquire().release();
   locks.close(0ms);
   EXPECT_EQ(listener->count(Kind::released), 100U);
   EXPECT_EQ(listener->count(Kind::lost), 1U);

@@ -1,5 +1,4 @@
-// Lock as std::mutex's users know it: guards, timed attempts, counting, and what is not the
-// owner's.
+// Lock as a mutex: guards, timed attempts, re-entry, and unlocks by other owners.
 #include <latchkey/lock.hpp>
 
 #include <gtest/gtest.h>
@@ -60,7 +59,7 @@ TEST_F(LockTest, ScopedLockOfSeveralInAnyOrderNeverDeadlocks) {
   int counter = 0;
   const auto work = [&](const char* first, const char* second, const char* third) {
     Lock a = locks.lock(first), b = locks.lock(second), c = locks.lock(third);
-    for (int turn = 0; turn < 200; ++turn) {
+    for (int round = 0; round < 200; ++round) {
       const std::scoped_lock guard{a, b, c};
       ++counter;
     }
@@ -92,7 +91,7 @@ TEST_F(LockTest, OneHandleServesManyThreads) {
   std::vector<std::thread> threads;
   for (int number = 0; number < 4; ++number) {
     threads.emplace_back([&] {
-      for (int turn = 0; turn < 500; ++turn) {
+      for (int round = 0; round < 500; ++round) {
         const std::scoped_lock guard{lock};
         ++counter;
       }
@@ -130,7 +129,7 @@ TEST_F(LockTest, ATimedAttemptEndsWithTheRelease) {
   waiter.join();
 }
 
-TEST_F(LockTest, AMomentLongPastIsOneAttemptAndNoOverflow) {
+TEST_F(LockTest, ADeadlineInThePastIsOneAttemptWithoutOverflow) {
   Lock lock = locks.lock("k");
   EXPECT_TRUE(lock.try_lock_until(std::chrono::system_clock::time_point::min()));
   Lock theirs = another().lock("k");
@@ -140,7 +139,7 @@ TEST_F(LockTest, AMomentLongPastIsOneAttemptAndNoOverflow) {
   lock.unlock();
 }
 
-TEST_F(LockTest, UnlocksOfNobodysLockAreToldToTheListener) {
+TEST_F(LockTest, UnlockOfAFreeLockIsReportedToTheListener) {
   Lock lock = locks.lock("k", LockType::FAIR);
   lock.unlock();
   ASSERT_TRUE(recorder.await(Kind::unlock_error));
@@ -152,7 +151,7 @@ TEST_F(LockTest, UnlocksOfNobodysLockAreToldToTheListener) {
   EXPECT_TRUE(locks.list().empty());
 }
 
-TEST_F(LockTest, NobodyUnlocksWhatAnotherLocked) {
+TEST_F(LockTest, UnlockByAnotherOwnerFails) {
   Lock lock = locks.lock("k");
   lock.lock();
   EXPECT_THROW(another().lock("k").release(), NotOwner);
@@ -161,7 +160,7 @@ TEST_F(LockTest, NobodyUnlocksWhatAnotherLocked) {
   EXPECT_TRUE(lock.release());
 }
 
-TEST_F(LockTest, UnlockNeverEndsAHoldAndAHoldNeverEndsALock) {
+TEST_F(LockTest, UnlockReleasesNoHoldAndAHoldUnlocksNoLock) {
   Lock lock = locks.lock("k");
   {
     const Hold hold = lock.acquire();
@@ -178,7 +177,7 @@ TEST_F(LockTest, UnlockNeverEndsAHoldAndAHoldNeverEndsALock) {
   EXPECT_FALSE(locks.inspect("k").locked);
 }
 
-TEST_F(LockTest, ReleaseOfALostLockSaysFalse) {
+TEST_F(LockTest, ReleaseOfALostLockReturnsFalse) {
   Lock lock = locks.lock("k");
   lock.lock();
   pass(31s);  // too late for any renewal

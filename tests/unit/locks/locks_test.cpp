@@ -32,7 +32,7 @@ std::string sentence_of(Call&& call) {
   return "nothing was thrown";
 }
 
-TEST(LocksTest, ThePrefixStandsBeforeEveryKey) {
+TEST(LocksTest, ThePrefixIsPrependedToEveryKey) {
   const Locks bare = Locks::connect("memory:prefixed");
   const Locks locks = Locks::connect("memory:prefixed", {.prefix = "shop:"});
   Lock lock = locks.lock("a");
@@ -98,9 +98,9 @@ TEST(LocksTest, OptionsOutOfRangeAreNamed) {
   EXPECT_EQ(refused({.prefix = std::string(1'024, 'x')}), "Options::prefix is shorter than 1 KiB");
 }
 
-TEST(LocksTest, ATypeThatIsNotOfferedIsRefusedBeforeAnythingIsAsked) {
-  tests::Weather weather;
-  const Locks locks{std::make_unique<tests::FailingBackend>(weather)};
+TEST(LocksTest, AnUnsupportedTypeIsRefusedBeforeARequestIsSent) {
+  tests::Faults faults;
+  const Locks locks{std::make_unique<tests::FailingBackend>(faults)};
   EXPECT_EQ(sentence_of<std::invalid_argument>(
                 [&] { static_cast<void>(locks.lock("k", LockType::FAIR)); }),
             "failing offers no FAIR locks");
@@ -111,14 +111,14 @@ TEST(LocksTest, ATypeThatIsNotOfferedIsRefusedBeforeAnythingIsAsked) {
   EXPECT_THROW(static_cast<void>(locks.inspect("k")), BackendRefused);
 }
 
-TEST(LocksTest, Describe) {
+TEST(LocksTest, DescribeNamesTheBackend) {
   EXPECT_EQ(Locks::connect("memory:").describe(), "memory:");
   EXPECT_EQ(Locks::connect("memory:bank").describe(), "memory:bank");
 }
 
 class AdministrationTest : public ::testing::Test, public ManualLocks {};
 
-TEST_F(AdministrationTest, InspectTellsHoldersQueueAndToken) {
+TEST_F(AdministrationTest, InspectReportsHoldersQueueAndToken) {
   const LockInfo nobody = locks.inspect("k");
   EXPECT_EQ(nobody.key, "k");
   EXPECT_FALSE(nobody.locked);
@@ -144,7 +144,7 @@ TEST_F(AdministrationTest, InspectTellsHoldersQueueAndToken) {
   EXPECT_TRUE(locks.inspect("k").queue.empty());
 }
 
-TEST_F(AdministrationTest, ListTellsWhatIsLockedNow) {
+TEST_F(AdministrationTest, ListReturnsLockedKeys) {
   const Hold a = locks.lock("order:1").acquire(), b = locks.lock("order:2").acquire(0ms, 10s);
   const Hold c = locks.lock("cart:1").acquire();
   EXPECT_EQ(locks.list(), (Names{"cart:1", "order:1", "order:2"}));
@@ -154,14 +154,14 @@ TEST_F(AdministrationTest, ListTellsWhatIsLockedNow) {
   EXPECT_EQ(locks.list("order:*"), Names{"order:1"});
 }
 
-TEST_F(AdministrationTest, ForceReleaseSaysWhetherAnybodyHeld) {
+TEST_F(AdministrationTest, ForceReleaseReturnsWhetherTheKeyWasHeld) {
   EXPECT_FALSE(locks.force_release("k"));
   const Hold hold = locks.lock("k").acquire();
   EXPECT_TRUE(locks.force_release("k"));
   EXPECT_FALSE(locks.force_release("k"));
 }
 
-TEST_F(AdministrationTest, WithOwnerIsTheSameLocks) {
+TEST_F(AdministrationTest, WithOwnerSharesTheLocks) {
   const Locks other = another();
   EXPECT_EQ(other.describe(), locks.describe());
   const Hold hold = other.lock("k").acquire();
@@ -171,7 +171,7 @@ TEST_F(AdministrationTest, WithOwnerIsTheSameLocks) {
 
 class CloseTest : public ::testing::Test, public ManualLocks {};
 
-TEST_F(CloseTest, EndsWaitersAndRefusesNewcomers) {
+TEST_F(CloseTest, EndsWaitsAndRefusesNewCalls) {
   std::optional<Hold> hold = locks.lock("k").acquire();
   std::vector<std::future<void>> waiters;
   for (const LockType type : {LockType::REENTRANT, LockType::FAIR, LockType::READ}) {
@@ -192,7 +192,7 @@ TEST_F(CloseTest, EndsWaitersAndRefusesNewcomers) {
   locks.close(1h);  // once more: nothing to wait for
 }
 
-TEST_F(CloseTest, TakesWhatIsHeldAfterTheDrain) {
+TEST_F(CloseTest, EndsHoldsAfterTheDrain) {
   Hold hold = locks.lock("k").acquire();
   const std::stop_token token = hold.stop_token();
   Lock lock = locks.lock("l");
@@ -228,7 +228,7 @@ TEST_F(CloseTest, TwoThreadsMayCloseAtOnce) {
   two.get();
 }
 
-TEST_F(CloseTest, ALingeringKeyStaysLockedForAsLongAsWasAsked) {
+TEST_F(CloseTest, AKeyKeptByHoldForStaysLockedForThatTime) {
   EXPECT_TRUE(locks.lock("k").acquire(0ms, 30s).release_after(20s));
   locks.close(0ms);
   EXPECT_FALSE(locks.list().empty());

@@ -1,4 +1,4 @@
-// Losses: reported to the listener under every guard, and the program goes on.
+// Losses are reported to the listener under every guard, and the program continues.
 #include <gtest/gtest.h>
 
 #include <future>
@@ -37,11 +37,11 @@ class LossTest : public ::testing::Test, public ManualLocks {
     EXPECT_EQ(losses[0].text, "its lease ended");
     EXPECT_EQ(recorder.count(Kind::unlock_error), 0U);
     EXPECT_TRUE(locks.list().empty());
-    EXPECT_TRUE(locks.lock("k").try_acquire().has_value());  // life goes on
+    EXPECT_TRUE(locks.lock("k").try_acquire().has_value());  // the key can be locked again
   }
 };
 
-TEST_F(LossTest, UnderScopedLock) {
+TEST_F(LossTest, IsReportedOnceUnderScopedLock) {
   Lock lock = locks.lock("k");
   {
     const std::scoped_lock guard{lock};
@@ -50,7 +50,7 @@ TEST_F(LossTest, UnderScopedLock) {
   expect_one_loss(LockType::REENTRANT);
 }
 
-TEST_F(LossTest, UnderUniqueLock) {
+TEST_F(LossTest, IsReportedOnceUnderUniqueLock) {
   ReadWriteLock lock = locks.read_write("k");
   {
     const std::unique_lock guard{lock};
@@ -59,7 +59,7 @@ TEST_F(LossTest, UnderUniqueLock) {
   expect_one_loss(LockType::WRITE);
 }
 
-TEST_F(LossTest, UnderSharedLock) {
+TEST_F(LossTest, IsReportedOnceUnderSharedLock) {
   ReadWriteLock lock = locks.read_write("k");
   {
     const std::shared_lock guard{lock};
@@ -68,7 +68,7 @@ TEST_F(LossTest, UnderSharedLock) {
   expect_one_loss(LockType::READ);
 }
 
-TEST_F(LossTest, ForcedReleaseIsNoticedWithinAThirdOfTheWatchdogsPeriod) {
+TEST_F(LossTest, ForcedReleaseIsDetectedWithinAThirdOfTheWatchdogsPeriod) {
   const Hold hold = locks.lock("k").acquire();
   ASSERT_TRUE(locks.force_release("k"));
   pass(10s);
@@ -77,7 +77,7 @@ TEST_F(LossTest, ForcedReleaseIsNoticedWithinAThirdOfTheWatchdogsPeriod) {
   EXPECT_EQ(recorder.of(Kind::lost)[0].text, "the backend no longer had it");
 }
 
-TEST_F(LossTest, ForcedReleaseIsNoticedWithinAThirdOfAnExplicitLease) {
+TEST_F(LossTest, ForcedReleaseIsDetectedWithinAThirdOfAnExplicitLease) {
   const Locks here = Locks::connect("memory:forced", {.clock = &clock, .listener = &recorder});
   const Locks elsewhere = Locks::connect("memory:forced", {.clock = &clock});
   const Hold hold = here.lock("k").acquire(0ms, 30min);
@@ -91,7 +91,7 @@ TEST_F(LossTest, ForcedReleaseIsNoticedWithinAThirdOfAnExplicitLease) {
   EXPECT_TRUE(theirs.release());
 }
 
-TEST_F(LossTest, ForcedReleaseIsNoticedThoughTheDeadlineWasExtended) {
+TEST_F(LossTest, ForcedReleaseIsDetectedThoughTheDeadlineWasExtended) {
   Hold hold = locks.lock("k").acquire(0ms, 30s);
   EXPECT_TRUE(hold.extend(90s));
   ASSERT_TRUE(locks.force_release("k"));
@@ -100,7 +100,7 @@ TEST_F(LossTest, ForcedReleaseIsNoticedThoughTheDeadlineWasExtended) {
   EXPECT_TRUE(hold.lost());
 }
 
-TEST_F(LossTest, ForcedReleaseOfAllReadersIsToldOfEach) {
+TEST_F(LossTest, ForcedReleaseOfAllReadersIsReportedForEach) {
   const Hold one = locks.lock("k", LockType::READ).acquire();
   const Hold two = another().lock("k", LockType::READ).acquire();
   ASSERT_TRUE(locks.force_release("k"));
@@ -109,7 +109,7 @@ TEST_F(LossTest, ForcedReleaseOfAllReadersIsToldOfEach) {
   EXPECT_TRUE(one.lost() && two.lost());
 }
 
-TEST_F(LossTest, ALossEndsAllThatShareTheHold) {
+TEST_F(LossTest, ALossEndsAllReentriesOfTheHold) {
   Lock lock = locks.lock("k");
   lock.lock();
   Hold hold = lock.acquire();
@@ -127,7 +127,7 @@ TEST_F(LossTest, AWaiterOfTheSameProcessIsBoundedByTheLease) {
   const Hold hold = locks.lock("k").acquire(0ms, 10s);
   auto waiter = std::async(std::launch::async, [&] { return locks.lock("k").acquire(); });
   ASSERT_TRUE(clock.await_sleepers(2));
-  clock.advance(9'900ms);  // the holder believes no longer, the backend does yet
+  clock.advance(9'900ms);  // lost for the holder, still held in the backend
   EXPECT_TRUE(hold.lost());
   ASSERT_TRUE(clock.await_sleepers(2));
   clock.advance(100ms);

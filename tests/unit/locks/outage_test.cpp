@@ -1,4 +1,4 @@
-// A backend that is down is seen: events of attempts, releases and connections.
+// The events of a backend that is down: attempts, releases and connections.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ using ::testing::ElementsAre;
 class OutageTest : public ::testing::Test {
  protected:
   Locks make(std::vector<Connection> connections, Startup startup = Startup::require) {
-    auto made = std::make_unique<tests::LinkedBackend>(weather, std::move(connections));
+    auto made = std::make_unique<tests::LinkedBackend>(faults, std::move(connections));
     backend = made.get();
     return Locks(std::move(made),
                  {.unavailable_after = 100ms, .startup = startup, .listener = &recorder});
@@ -54,14 +54,14 @@ class OutageTest : public ::testing::Test {
   }
 
   const int one = 1;
-  tests::Weather weather;
+  tests::Faults faults;
   tests::Recorder recorder;
   tests::LinkedBackend* backend = nullptr;
   Locks locks = make({{}});
 };
 
-TEST_F(OutageTest, AnAcquireThatNobodyAnswersIsAnEvent) {
-  weather.silent = true;
+TEST_F(OutageTest, AnAcquireWithoutAReplyIsAnEvent) {
+  faults.silent = true;
   EXPECT_THROW(pay(), BackendUnavailable);
   const Event event = only(Kind::unavailable);
   EXPECT_EQ(event.key, "pay:1");
@@ -72,7 +72,7 @@ TEST_F(OutageTest, AnAcquireThatNobodyAnswersIsAnEvent) {
 }
 
 TEST_F(OutageTest, ARefusedAcquireIsAnEvent) {
-  weather.refusing = true;
+  faults.refusing = true;
   EXPECT_THROW(pay(), BackendRefused);
   EXPECT_EQ(only(Kind::refused).text, "not allowed");
 }
@@ -80,12 +80,12 @@ TEST_F(OutageTest, ARefusedAcquireIsAnEvent) {
 TEST_F(OutageTest, AnUnconfirmedReleaseIsAnEventAndTheEndOfItsHold) {
   {
     const Hold hold = locks.lock("k").acquire(0ms, 10s);
-    weather.silent = true;
+    faults.silent = true;
   }
   const Event event = only(Kind::release_unconfirmed);
   EXPECT_EQ(event.key, "k");
   EXPECT_EQ(event.text, "the line is dead");
-  weather.silent = false;
+  faults.silent = false;
   // The release is repeated until it is answered, and then another gets in.
   EXPECT_NO_THROW(static_cast<void>(locks.lock("k").acquire(10s)));
   EXPECT_TRUE(locks.flush(tests::patience));
@@ -93,14 +93,14 @@ TEST_F(OutageTest, AnUnconfirmedReleaseIsAnEventAndTheEndOfItsHold) {
   EXPECT_EQ(recorder.count(Kind::released), 1U) << "of the second hold only";
 }
 
-TEST_F(OutageTest, OfAnOutageExactlyOneLossAndOneReturnAreTold) {
+TEST_F(OutageTest, AnOutageIsReportedOnceAsLostAndOnceAsRestored) {
   pay();
   using Session = Notification::Kind;
-  backend->tell(Session::link_up);  // something was missed: no return without a loss
-  backend->tell(Session::link_down, {}, "the server closed the connection");
-  backend->tell(Session::link_down, {}, "again");
-  backend->tell(Session::link_up);
-  backend->tell(Session::link_up);
+  backend->notify(Session::link_up);  // something was missed: no return without a loss
+  backend->notify(Session::link_down, {}, "the server closed the connection");
+  backend->notify(Session::link_down, {}, "again");
+  backend->notify(Session::link_up);
+  backend->notify(Session::link_up);
   const Event lost = only(Kind::connection_lost);
   EXPECT_EQ(lost.text, "the server closed the connection");
   EXPECT_EQ(lost.backend, "linked");
@@ -109,18 +109,18 @@ TEST_F(OutageTest, OfAnOutageExactlyOneLossAndOneReturnAreTold) {
   EXPECT_EQ(only(Kind::connection_restored).server, "linked");
 }
 
-TEST_F(OutageTest, EachServerHasItsOwn) {
+TEST_F(OutageTest, OutagesOfEachServerAreReportedSeparately) {
   pay();
   using Session = Notification::Kind;
-  backend->tell(Session::link_down, "a", "gone");
-  backend->tell(Session::link_down, "b", "gone too");
-  backend->tell(Session::link_up, "a");
+  backend->notify(Session::link_down, "a", "gone");
+  backend->notify(Session::link_down, "b", "gone too");
+  backend->notify(Session::link_up, "a");
   EXPECT_TRUE(locks.flush(tests::patience));
   EXPECT_EQ(recorder.count(Kind::connection_lost), 2U);
   EXPECT_EQ(only(Kind::connection_restored).server, "a");
 }
 
-TEST_F(OutageTest, ConnectionsAreToldWhenTheLocksAreMade) {
+TEST_F(OutageTest, ConnectionsAreReportedWhenTheLocksAreMade) {
   ASSERT_TRUE(locks.flush(tests::patience));
   recorder.clear();
   const Locks two = make({{"a", true, {}}, {"b", false, "nobody listens there"}});
@@ -129,49 +129,49 @@ TEST_F(OutageTest, ConnectionsAreToldWhenTheLocksAreMade) {
   EXPECT_EQ(recorder.of(Kind::connection_lost).at(0).server, "b");
   EXPECT_EQ(recorder.of(Kind::connection_lost).at(0).text, "nobody listens there");
   two.lock("k").acquire().release();
-  backend->tell(Notification::Kind::link_up, "b");
+  backend->notify(Notification::Kind::link_up, "b");
   ASSERT_TRUE(two.flush(tests::patience));
   EXPECT_EQ(recorder.of(Kind::connection_restored).at(0).server, "b");
 }
 
-TEST_F(OutageTest, WhatWasAllowedToBeDownIsConnectedOnceItIsThereAndNotLost) {
+TEST_F(OutageTest, AServerThatWasAllowedToBeDownIsReportedAsConnectedOnceItIsUp) {
   ASSERT_TRUE(locks.flush(tests::patience));
   recorder.clear();
   const Locks two =
       make({{"a", false, "nobody listens there"}, {"b", false, {}}}, Startup::allow_down);
   two.lock("k").acquire().release();
   using Session = Notification::Kind;
-  backend->tell(Session::link_up, "a");
-  backend->tell(Session::link_up, "a");
+  backend->notify(Session::link_up, "a");
+  backend->notify(Session::link_up, "a");
   ASSERT_TRUE(two.flush(tests::patience));
   EXPECT_EQ(only(Kind::connected).server, "a");
   EXPECT_EQ(recorder.count(Kind::connection_lost), 0U);
   EXPECT_EQ(recorder.count(Kind::connection_restored), 0U);
-  backend->tell(Session::link_down, "a", "gone");
-  backend->tell(Session::link_down, "b", "gone too");  // it came without a word
-  backend->tell(Session::link_up, "b");
+  backend->notify(Session::link_down, "a", "gone");
+  backend->notify(Session::link_down, "b", "gone too");  // its connection was never reported
+  backend->notify(Session::link_up, "b");
   ASSERT_TRUE(two.flush(tests::patience));
   EXPECT_EQ(recorder.count(Kind::connection_lost), 2U);
   EXPECT_EQ(recorder.of(Kind::connection_restored).at(0).server, "b");
   EXPECT_EQ(recorder.count(Kind::connected), 1U);
 }
 
-TEST_F(OutageTest, WhoWantsNoRoutineIsToldOfErrorsAndConnections) {
+TEST_F(OutageTest, AListenerWithoutRoutineEventsReceivesErrorsAndConnections) {
   tests::Recorder terse(false);
-  auto made = std::make_unique<tests::LinkedBackend>(weather, std::vector<Connection>{{}});
+  auto made = std::make_unique<tests::LinkedBackend>(faults, std::vector<Connection>{{}});
   tests::LinkedBackend& link = *made;
   const Locks quiet(std::move(made), {.listener = &terse});
   {
     const Hold hold = quiet.lock("k").acquire(0ms, 10s);
-    weather.silent = true;
+    faults.silent = true;
   }
-  link.tell(Notification::Kind::link_down);
+  link.notify(Notification::Kind::link_down);
   EXPECT_THROW(static_cast<void>(quiet.lock("other").try_acquire()), BackendUnavailable);
-  weather.silent = false;
-  weather.refusing = true;
+  faults.silent = false;
+  faults.refusing = true;
   EXPECT_THROW(static_cast<void>(quiet.lock("third").try_acquire()), BackendRefused);
-  weather.refusing = false;
-  link.tell(Notification::Kind::link_up);
+  faults.refusing = false;
+  link.notify(Notification::Kind::link_up);
   ASSERT_TRUE(quiet.flush(tests::patience));
   std::vector<Kind> all;
   for (const Event& event : terse.events()) {
@@ -219,7 +219,7 @@ TEST_F(AttemptsTest, EachEndsWithExactlyOneOutcome) {
   });
 }
 
-TEST_F(AttemptsTest, OnlyTheTimeInWhichOthersWereInTheWayIsContended) {
+TEST_F(AttemptsTest, OnlyTimeSpentWaitingForOthersIsContended) {
   locks.lock("free").acquire().release();
   const Hold hold = another().lock("k").acquire(0ms, 1h);
   const auto skipping = clock.skip_waits();
@@ -232,9 +232,9 @@ TEST_F(AttemptsTest, OnlyTheTimeInWhichOthersWereInTheWayIsContended) {
   EXPECT_EQ(recorder.of(Kind::timeout).at(0).contended, 2s);
 }
 
-TEST_F(AttemptsTest, AHoldThatIsLostIsNotToldAsReleasedToo) {
+TEST_F(AttemptsTest, ALostHoldIsNotReportedAsReleasedToo) {
   Hold hold = locks.lock("k").acquire(0ms, 10s);
-  clock.advance(9'950ms);  // within the margin: the backend has it yet
+  clock.advance(9'950ms);  // within the margin: the backend still holds it
   EXPECT_FALSE(hold.release());
   ASSERT_TRUE(locks.flush(tests::patience));
   EXPECT_EQ(recorder.count(Kind::lost), 1U);
@@ -262,7 +262,7 @@ class ForgetfulBackend final : public Backend {
   std::unique_ptr<Backend> inner_ = detail::make_memory_backend("memory:forgetful", {});
 };
 
-TEST(Outage, AnUnsubscribeThatFoundNoMemoryIsSentAgain) {
+TEST(Outage, AnUnsubscribeThatFailedForLackOfMemoryIsSentAgain) {
   const Locks others = Locks::connect("memory:forgetful");
   auto made = std::make_unique<ForgetfulBackend>();
   const ForgetfulBackend& backend = *made;

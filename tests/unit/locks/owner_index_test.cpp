@@ -1,4 +1,4 @@
-// Entries are found by their owner, in the order in which they came.
+// OwnerIndex finds entries by owner, in the order of insertion.
 #include "locks/coordinator/owner_index.hpp"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ std::vector<const Entry*> found(const OwnerIndex<Entry>& index, Owner owner) {
   return all;
 }
 
-TEST(OwnerIndexTest, AnEmptyIndexFindsNobody) {
+TEST(OwnerIndexTest, AnEmptyIndexFindsNothing) {
   const OwnerIndex<Entry> index;
   EXPECT_EQ(index.first(Owner::make()), nullptr);
 }

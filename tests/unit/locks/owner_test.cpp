@@ -1,4 +1,4 @@
-// Whose lock it is: threads, short threads, and owners that threads share.
+// Owners: threads, short-lived threads, and owners that threads share.
 #include <latchkey/owner.hpp>
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ TEST_F(OwnerTest, TenThousandShortThreadsNeverReenter) {
   Lock lock = locks.lock("k");
   std::thread([&] { lock.lock(); }).join();  // its owner has ended, its lease has not
   std::set<std::uint64_t> numbers;
-  for (int turn = 0; turn < 10'000; ++turn) {
+  for (int round = 0; round < 10'000; ++round) {
     std::thread([&] {
       EXPECT_FALSE(lock.try_lock());
       numbers.insert(Owner::this_thread().number());
@@ -44,7 +44,7 @@ TEST_F(OwnerTest, TenThousandShortThreadsExcludeEachOther) {
     ++counter;
     --inside;
   };
-  for (int turn = 0; turn < 2'500; ++turn) {
+  for (int round = 0; round < 2'500; ++round) {
     std::thread a(visit), b(visit), c(visit), d(visit);
     a.join();
     b.join();

@@ -1,4 +1,4 @@
-// READ and WRITE of one key: who excludes whom, READ inside WRITE, and what never ends.
+// READ and WRITE of one key: exclusion, READ inside WRITE, and deadlocks.
 #include <latchkey/read_write_lock.hpp>
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ TEST_F(ReadWriteLockTest, ReadersShareAndAWriterIsAlone) {
   EXPECT_EQ(recorder.count(Kind::unlock_error), 0U);
 }
 
-TEST_F(ReadWriteLockTest, TimedAttempts) {
+TEST_F(ReadWriteLockTest, TimedAttemptsEndAtTheirDeadline) {
   ReadWriteLock mine = locks.read_write("k"), theirs = another().read_write("k");
   std::shared_lock reader{mine, 1s};
   EXPECT_TRUE(reader.owns_lock());
@@ -79,7 +79,7 @@ TEST_F(ReadWriteLockTest, AReadInsideOnesOwnWriteIsGranted) {
   EXPECT_EQ(locks.inspect("k").type, LockType::WRITE);
 }
 
-TEST_F(ReadWriteLockTest, WhenTheWriteEndsFirstTheReadLetsReadersIn) {
+TEST_F(ReadWriteLockTest, AWriteReleasedBeforeItsReadAdmitsReaders) {
   ReadWriteLock lock = locks.read_write("k"), theirs = another().read_write("k");
   lock.lock();
   Hold read = lock.read().acquire();
@@ -98,7 +98,7 @@ TEST_F(ReadWriteLockTest, WhenTheWriteEndsFirstTheReadLetsReadersIn) {
   theirs.unlock();
 }
 
-TEST_F(ReadWriteLockTest, AReadLeftOfAWriteIsStillRenewed) {
+TEST_F(ReadWriteLockTest, AReadThatOutlivesItsWriteIsStillRenewed) {
   ReadWriteLock lock = locks.read_write("k");
   lock.lock();
   lock.lock_shared();

@@ -1,4 +1,4 @@
-// A backend for one key whose store a forked child shares with its parent, as they would a server.
+// A backend for one key. A forked child shares its store with the parent, as with a server.
 #pragma once
 
 #include <sys/mman.h>

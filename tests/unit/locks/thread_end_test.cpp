@@ -1,4 +1,4 @@
-// Threads that end while they hold by lock(): reported, no longer renewed, and free in the end.
+// A thread that ends while it holds a lock: the lock is reported, not renewed, and expires.
 #include <gtest/gtest.h>
 
 #include <future>
@@ -21,7 +21,7 @@ using Kind = Event::Kind;
 
 class ThreadEndTest : public ::testing::Test, public ManualLocks {};
 
-TEST_F(ThreadEndTest, IsReportedAndTheLeaseRunsOut) {
+TEST_F(ThreadEndTest, WithALockHeldIsReportedAndTheLeaseExpires) {
   Lock lock = locks.lock("k");
   std::uint64_t owner = 0;
   std::thread([&] {
@@ -59,10 +59,10 @@ TEST_F(ThreadEndTest, SharedLocksAreReportedToo) {
   lock.unlock();
 }
 
-TEST_F(ThreadEndTest, WhatWasUnlockedIsNotReported) {
+TEST_F(ThreadEndTest, UnlockedLocksAreNotReported) {
   std::thread([&] {
     Lock lock = locks.lock("k");
-    for (int turn = 0; turn < 3; ++turn) {
+    for (int round = 0; round < 3; ++round) {
       const std::scoped_lock guard{lock};
       EXPECT_TRUE(lock.try_lock());
       lock.unlock();
@@ -81,7 +81,7 @@ TEST_F(ThreadEndTest, IsReportedThoughTheThreadUnlockedWhatItDidNotHold) {
   EXPECT_TRUE(recorder.await(Kind::abandoned));
 }
 
-TEST_F(ThreadEndTest, HoldsGoOnWithoutTheirThread) {
+TEST_F(ThreadEndTest, HoldsOutliveTheirThread) {
   std::optional<Hold> hold;
   std::thread([&] { hold = locks.lock("k").acquire(); }).join();
   for (int third = 0; third < 6; ++third) pass(10s);
@@ -90,7 +90,7 @@ TEST_F(ThreadEndTest, HoldsGoOnWithoutTheirThread) {
   EXPECT_TRUE(hold->release());
 }
 
-TEST_F(ThreadEndTest, AHoldBesideTheLockGoesOn) {
+TEST_F(ThreadEndTest, AHoldOutlivesItsThreadThoughTheLockOfTheSameKeyDoesNot) {
   std::optional<Hold> hold;
   std::thread([&] {
     Lock lock = locks.lock("k");
@@ -104,7 +104,7 @@ TEST_F(ThreadEndTest, AHoldBesideTheLockGoesOn) {
   EXPECT_FALSE(locks.inspect("k").locked);
 }
 
-TEST_F(ThreadEndTest, AnOwnerOfItsOwnGoesOn) {
+TEST_F(ThreadEndTest, LocksOfAnExplicitOwnerOutliveTheThread) {
   const Locks ours = another();
   std::thread([&] { ours.lock("k").lock(); }).join();
   for (int third = 0; third < 6; ++third) pass(10s);
@@ -120,8 +120,8 @@ struct Late {
 };
 thread_local Late late;
 
-// The thread's locals go after its function returned, and the oldest of them last of all.
-TEST_F(ThreadEndTest, ThreadLocalsMayUnlockYet) {
+// Thread locals are destroyed after the thread's function returned, the oldest one last.
+TEST_F(ThreadEndTest, DestructorsOfThreadLocalsMayStillUnlock) {
   std::thread([&] {
     late.lock = locks.lock("k");  // before the thread has locked anything
     late.lock->lock();
@@ -133,14 +133,14 @@ TEST_F(ThreadEndTest, ThreadLocalsMayUnlockYet) {
   EXPECT_EQ(recorder.count(Kind::unlock_error), 0U);
 }
 
-TEST_F(ThreadEndTest, OutlivesItsLocks) {
+TEST_F(ThreadEndTest, MayComeAfterTheEndOfTheLocks) {
   std::thread([] {
     const Locks brief = Locks::connect("memory:");
     brief.lock("k").lock();
   }).join();
 }
 
-TEST_F(ThreadEndTest, ManyAtOnce) {
+TEST_F(ThreadEndTest, OfManyThreadsAtOnceIsReportedForEach) {
   std::vector<std::thread> threads;
   for (int number = 0; number < 32; ++number) {
     threads.emplace_back([&, number] { locks.lock("k" + std::to_string(number % 40)).lock(); });

@@ -30,7 +30,7 @@ TEST_F(DeadlineTest, IsTheLeaseWithoutItsMargin) {
   EXPECT_EQ(locks.lock("k").acquire().remaining(), 29'700ms);  // the watchdog's period
 }
 
-TEST_F(DeadlineTest, ComesToTheNanosecond) {
+TEST_F(DeadlineTest, IsExactToTheNanosecond) {
   const Hold hold = locks.lock("k").acquire(0ms, 500ms);
   clock.advance(495ms - 1ns);
   EXPECT_FALSE(hold.lost());
@@ -39,7 +39,7 @@ TEST_F(DeadlineTest, ComesToTheNanosecond) {
   EXPECT_TRUE(hold.lost());
 }
 
-TEST_F(DeadlineTest, ComesBeforeTheBackendLetsAnotherIn) {
+TEST_F(DeadlineTest, ComesBeforeTheBackendCanGrantToAnother) {
   const Hold hold = locks.lock("k").acquire(0ms, 500ms);
   clock.advance(497ms);
   EXPECT_TRUE(hold.lost());
@@ -69,7 +69,7 @@ TEST_F(DeadlineTest, AReentrySendsNothingWhileTwoThirdsRemain) {
   EXPECT_EQ(recorder.count(Kind::renewed), 0U);
 }
 
-TEST_F(DeadlineTest, AReentryThatAsksForMoreAwaitsOneRenewal) {
+TEST_F(DeadlineTest, AReentryWithALongerLeaseAwaitsOneRenewal) {
   const Hold outer = locks.lock("k").acquire(0ms, 10s);
   const Hold inner = locks.lock("k").acquire(0ms, 60s);
   EXPECT_EQ(inner.remaining(), 59'400ms);
@@ -104,7 +104,7 @@ TEST_F(WatchdogTest, RenewsEveryThirdOfItsPeriod) {
   EXPECT_EQ(hold.remaining(), 29'700ms);
 }
 
-TEST_F(WatchdogTest, OutlivesManyPeriods) {
+TEST_F(WatchdogTest, KeepsAHoldForManyPeriods) {
   Lock lock = locks.lock("k", LockType::WRITE);
   lock.lock();
   Hold read = locks.lock("r", LockType::READ).acquire();
@@ -138,7 +138,7 @@ TEST_F(WatchdogTest, AFrozenProcessFindsItsHoldsLost) {
   EXPECT_EQ(recorder.count(Kind::renewed), 0U);
 }
 
-TEST(WatchdogPeriodTest, IsTheOptions) {
+TEST(WatchdogPeriodTest, IsTakenFromTheOptions) {
   latchkey::testing::ManualClock clock;
   tests::Recorder recorder;
   const Locks locks =

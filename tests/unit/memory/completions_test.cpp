@@ -1,4 +1,4 @@
-// Outcomes on their way: order, stealing, threads that end, what is dropped.
+// Completions: order, stealing, threads that end, dropped outcomes.
 #include "memory/completions.hpp"
 
 #include <gtest/gtest.h>
@@ -54,7 +54,7 @@ TEST_F(CompletionsTest, AreDeliveredInTheOrderOfSubmission) {
   EXPECT_FALSE(completions.deliver_mine());
 }
 
-TEST_F(CompletionsTest, WhatASinkSubmitsIsDeliveredBeforeItsThreadLeaves) {
+TEST_F(CompletionsTest, SubmittedByASinkAreDeliveredBeforeItsThreadReturns) {
   std::function<void()> more = [&] { push({7}); };
   sink.then = &more;
   push({1, 2});
@@ -62,7 +62,7 @@ TEST_F(CompletionsTest, WhatASinkSubmitsIsDeliveredBeforeItsThreadLeaves) {
   EXPECT_EQ(sink.seen, (std::vector<std::uint64_t>{1, 2, 7}));
 }
 
-TEST_F(CompletionsTest, OfAThreadThatEndedAreDeliveredByAnother) {
+TEST_F(CompletionsTest, OfAnEndedThreadAreDeliveredByAnother) {
   std::thread([&] { push({3}); }).join();
   EXPECT_TRUE(completions.deliver_mine() || completions.deliver_others());
   EXPECT_EQ(sink.seen, (std::vector<std::uint64_t>{3}));

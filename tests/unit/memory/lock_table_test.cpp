@@ -1,4 +1,4 @@
-// The lock table against a naive model, and what it leaves behind.
+// Compares the lock table with a naive model, and checks that it frees its records.
 #include "memory/lock_table.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ using Kind = Outcome::Kind;
 
 constexpr auto start = Clock::time_point(std::chrono::hours(1'000));
 
-struct Heard final : Subscriber {
+struct RecordingSubscriber final : Subscriber {
   struct Note {
     std::string key;
     std::uint64_t id;
@@ -100,11 +100,11 @@ void expect_same_state(LockTable& table, naive::Store& model, const Request& ask
   seen.clear();
   for (const auto& each : queue) seen += each + ' ';
   EXPECT_EQ(seen, texts(numbers(key.queue), false));
-  // Exclusion itself, whatever the model says.
+  // Mutual exclusion holds whatever the model contains.
   EXPECT_TRUE(info.holders.size() <= 1 || info.type == LockType::READ);
 }
 
-TEST(LockTable, DoesWhatTheNaiveModelDoes) {
+TEST(LockTable, BehavesLikeTheNaiveModel) {
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     World world(seed);
@@ -115,21 +115,22 @@ TEST(LockTable, DoesWhatTheNaiveModelDoes) {
     for (int step = 0; step < 300; ++step) {
       SCOPED_TRACE("step " + std::to_string(step));
       now += world.step();
-      const Request ask = world.request();
-      SCOPED_TRACE(std::string(to_string(ask.verb)) + ' ' + std::string(to_string(ask.type)) +
-                   " of " + std::string(ask.key) + " by " + std::to_string(ask.id.number));
-      const auto expected = model.apply(ask, now);
-      const Outcome outcome = table.apply(ask, now);
+      const Request request = world.request();
+      SCOPED_TRACE(std::string(to_string(request.verb)) + ' ' +
+                   std::string(to_string(request.type)) + " of " + std::string(request.key) +
+                   " by " + std::to_string(request.id.number));
+      const auto expected = model.apply(request, now);
+      const Outcome outcome = table.apply(request, now);
       ASSERT_EQ(outcome.kind, expected.kind);
       EXPECT_EQ(outcome.retry_after, expected.retry_after);
-      if (outcome.kind == Kind::granted && ask.type == LockType::FENCED &&
-          ask.verb == Verb::acquire) {
+      if (outcome.kind == Kind::granted && request.type == LockType::FENCED &&
+          request.verb == Verb::acquire) {
         // A holder's token stays; every other one is larger than all before.
         const bool known = tokens.contains(outcome.token);
         EXPECT_TRUE(known || tokens.empty() || outcome.token > *tokens.rbegin());
         tokens.insert(outcome.token);
       }
-      expect_same_state(table, model, ask, now);
+      expect_same_state(table, model, request, now);
       if (::testing::Test::HasFailure()) return;
     }
   }
@@ -138,34 +139,34 @@ TEST(LockTable, DoesWhatTheNaiveModelDoes) {
 TEST(LockTable, FindsAHoldOfItsOwnTypeOnly) {
   LockTable table;
   const LockType read = LockType::READ, write = LockType::WRITE;
-  const auto ask = [&](Verb verb, LockType type) {
+  const auto send = [&](Verb verb, LockType type) {
     return table.apply(about(verb, "a", 1, type), start).kind;
   };
-  EXPECT_EQ(ask(Verb::acquire, write), Kind::granted);
+  EXPECT_EQ(send(Verb::acquire, write), Kind::granted);
   for (const Verb verb : {Verb::renew, Verb::verify, Verb::release, Verb::leave}) {
-    EXPECT_EQ(ask(verb, read), Kind::gone) << to_string(verb) << " of a WRITE as READ";
+    EXPECT_EQ(send(verb, read), Kind::gone) << to_string(verb) << " of a WRITE as READ";
   }
-  EXPECT_EQ(ask(Verb::downgrade, write), Kind::granted);
+  EXPECT_EQ(send(Verb::downgrade, write), Kind::granted);
   for (const Verb verb : {Verb::renew, Verb::verify, Verb::release}) {
-    EXPECT_EQ(ask(verb, write), Kind::gone) << to_string(verb) << " of a READ as WRITE";
+    EXPECT_EQ(send(verb, write), Kind::gone) << to_string(verb) << " of a READ as WRITE";
   }
-  EXPECT_EQ(ask(Verb::verify, read), Kind::granted);
-  EXPECT_EQ(ask(Verb::leave, write), Kind::granted) << "leave ends whatever came of a WRITE";
+  EXPECT_EQ(send(Verb::verify, read), Kind::granted);
+  EXPECT_EQ(send(Verb::leave, write), Kind::granted) << "leave ends whatever came of a WRITE";
   EXPECT_EQ(table.size(), 0U);
 }
 
-TEST(LockTable, LeavesNothingBehind) {
+TEST(LockTable, IsEmptyOnceAllOwnersHaveLeft) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     World world(seed);
     LockTable table;
-    Heard ear;
+    RecordingSubscriber subscriber;
     Clock::time_point now = start;
     for (int step = 0; step < 200; ++step) {
       table.apply(world.request(), now += world.step());
     }
     for (const char* key : {"a", "b", "c"}) {
-      table.apply(about(Verb::subscribe, key, 0), now, &ear);
-      table.apply(about(Verb::unsubscribe, key, 0), now, &ear);
+      table.apply(about(Verb::subscribe, key, 0), now, &subscriber);
+      table.apply(about(Verb::unsubscribe, key, 0), now, &subscriber);
       for (std::uint64_t id = 1; id <= 4; ++id) {
         table.apply(about(Verb::leave, key, id), now);
         table.apply(about(Verb::leave, key, id, LockType::WRITE), now);
@@ -175,7 +176,7 @@ TEST(LockTable, LeavesNothingBehind) {
   }
 }
 
-TEST(LockTable, DropsExpiredKeysThatNobodyTouches) {
+TEST(LockTable, DropsExpiredKeysThatNoRequestNames) {
   LockTable table;
   std::string key;
   constexpr int crowd = 10'000;
@@ -193,7 +194,7 @@ TEST(LockTable, DropsExpiredKeysThatNobodyTouches) {
 
 TEST(LockTable, ForgettingASubscriberEndsItsSubscriptions) {
   LockTable table;
-  Heard one, other;
+  RecordingSubscriber one, other;
   table.apply(about(Verb::subscribe, "a", 0), start, &one);
   table.apply(about(Verb::subscribe, "a", 0), start, &one);  // twice is once
   table.apply(about(Verb::subscribe, "a", 0), start, &other);
@@ -206,51 +207,51 @@ TEST(LockTable, ForgettingASubscriberEndsItsSubscriptions) {
   EXPECT_EQ(table.size(), 0U);
 }
 
-TEST(LockTable, TellsOfAReleaseExactlyWhenTheKeyComesFree) {
+TEST(LockTable, NotifiesExactlyWhenTheKeyBecomesFree) {
   LockTable table;
-  Heard ear;
-  table.apply(about(Verb::subscribe, "a", 0), start, &ear);
+  RecordingSubscriber subscriber;
+  table.apply(about(Verb::subscribe, "a", 0), start, &subscriber);
   table.apply(about(Verb::acquire, "a", 1, LockType::READ), start);
   table.apply(about(Verb::acquire, "a", 2, LockType::READ), start);
   table.apply(about(Verb::release, "a", 1, LockType::READ), start);
-  EXPECT_TRUE(ear.notes.empty()) << "a reader is left";
+  EXPECT_TRUE(subscriber.notes.empty()) << "a reader is left";
   table.apply(about(Verb::release, "a", 2, LockType::READ), start);
-  EXPECT_EQ(ear.notes.size(), 1U);
+  EXPECT_EQ(subscriber.notes.size(), 1U);
   table.apply(about(Verb::acquire, "a", 3, LockType::WRITE), start);
   table.apply(about(Verb::downgrade, "a", 3, LockType::WRITE), start);
-  EXPECT_EQ(ear.notes.size(), 2U) << "readers may join";
+  EXPECT_EQ(subscriber.notes.size(), 2U) << "readers may join";
   table.apply(about(Verb::force_release, "a", 0), start);
-  EXPECT_EQ(ear.notes.size(), 3U);
+  EXPECT_EQ(subscriber.notes.size(), 3U);
   table.apply(about(Verb::acquire, "a", 4), start);
   table.apply(about(Verb::verify, "a", 4), start + std::chrono::hours(1));
-  EXPECT_EQ(ear.notes.size(), 4U) << "an expired hold was dropped";
+  EXPECT_EQ(subscriber.notes.size(), 4U) << "an expired hold was dropped";
 }
 
-TEST(LockTable, AQueueTellsItsFirst) {
+TEST(LockTable, AQueueNotifiesItsFirstWaiter) {
   LockTable table;
-  Heard ear;
+  RecordingSubscriber subscriber;
   const auto fair = LockType::FAIR;
   const milliseconds lease(1'000), wait(500);
   table.apply(about(Verb::acquire, "a", 1, fair, lease), start);
   for (std::uint64_t id = 2; id <= 3; ++id) {
     table.apply(about(Verb::acquire, "a", id, fair, lease, wait), start);
-    table.apply(about(Verb::subscribe, "a", id, fair), start, &ear);
+    table.apply(about(Verb::subscribe, "a", id, fair), start, &subscriber);
   }
   table.apply(about(Verb::release, "a", 1, fair), start);
-  ASSERT_EQ(ear.notes.size(), 1U);
-  EXPECT_EQ(ear.notes[0].id, 2U);
-  // The place of the first ends: whoever asks next finds that out, and the second is told.
+  ASSERT_EQ(subscriber.notes.size(), 1U);
+  EXPECT_EQ(subscriber.notes[0].id, 2U);
+  // The place of the first waiter ends. The next acquire finds that out and notifies the second.
   table.apply(about(Verb::acquire, "a", 3, fair, lease, milliseconds(2'000)), start);
   const Outcome busy = table.apply(about(Verb::acquire, "a", 4, fair, lease), start + wait);
   EXPECT_EQ(busy.kind, Kind::busy);
-  EXPECT_EQ(busy.text, "") << "nobody holds it";
-  ASSERT_EQ(ear.notes.size(), 2U);
-  EXPECT_EQ(ear.notes[1].id, 3U);
+  EXPECT_EQ(busy.holder, "") << "nobody holds it";
+  ASSERT_EQ(subscriber.notes.size(), 2U);
+  EXPECT_EQ(subscriber.notes[1].id, 3U);
   EXPECT_EQ(table.apply(about(Verb::acquire, "a", 3, fair, lease), start + wait).kind,
             Kind::granted);
 }
 
-TEST(LockTable, TokensOutliveTheirRecords) {
+TEST(LockTable, TokensIncreaseAfterTheirRecordsAreDropped) {
   LockTable table;
   const auto fenced = LockType::FENCED;
   const Outcome first = table.apply(about(Verb::acquire, "a", 1, fenced), start);
@@ -259,11 +260,11 @@ TEST(LockTable, TokensOutliveTheirRecords) {
   EXPECT_EQ(table.size(), 0U);
   Request block = about(Verb::acquire, "a", 2, fenced);
   block.tokens = 10;
-  // Also where the clock has gone back.
+  // Also after the clock went back.
   EXPECT_EQ(table.apply(block, start - std::chrono::hours(1)).token, first.token + 10);
 }
 
-TEST(LockTable, ListsWhatIsLocked) {
+TEST(LockTable, ListsLockedKeys) {
   LockTable table;
   for (const char* key : {"b:2", "a:1", "b:1"}) table.apply(about(Verb::acquire, key, 1), start);
   std::vector<std::string> names{"kept"};

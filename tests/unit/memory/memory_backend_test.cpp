@@ -1,4 +1,4 @@
-// The memory backend: URIs, spaces, many threads, forks, and what is left behind.
+// The memory backend: URIs, spaces, many threads, forks, and freed memory.
 #include "memory/memory_backend.hpp"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ Probe connect(std::string_view uri, const Options& options = {}) {
   return Probe(make_memory_backend(uri, options), options);
 }
 
-TEST(MemoryBackend, AnUnnamedSpaceIsOnesOwnAndANamedOneShared) {
+TEST(MemoryBackend, AnUnnamedSpaceIsPrivateAndANamedOneShared) {
   Probe one = connect("memory:"), other = connect("memory:");
   Probe shared = connect("memory:t-shared"), too = connect("memory:t-shared");
   for (Probe* probe : {&one, &other, &shared}) {
@@ -40,7 +40,7 @@ TEST(MemoryBackend, AnUnnamedSpaceIsOnesOwnAndANamedOneShared) {
   EXPECT_EQ(too.backend().describe(), "memory:t-shared");
 }
 
-TEST(MemoryBackend, ANamedSpaceGoesWithItsLastConnection) {
+TEST(MemoryBackend, ANamedSpaceEndsWithItsLastConnection) {
   {
     Probe one = connect("memory:t-going");
     EXPECT_EQ(one.acquire("k", LockType::WRITE, one.fresh_id(), lease).kind, Kind::granted);
@@ -49,7 +49,7 @@ TEST(MemoryBackend, ANamedSpaceGoesWithItsLastConnection) {
   EXPECT_EQ(next.acquire("k", LockType::WRITE, next.fresh_id(), lease).kind, Kind::granted);
 }
 
-TEST(MemoryBackend, SaysWhatIsWrongWithAUri) {
+TEST(MemoryBackend, InvalidUrisAreNamed) {
   const auto message = [](std::string_view uri, const Options& options = {}) -> std::string {
     try {
       static_cast<void>(make_memory_backend(uri, options));
@@ -66,14 +66,14 @@ TEST(MemoryBackend, SaysWhatIsWrongWithAUri) {
             "the space 'memory:t-clock' is open with another clock: leases need one for all");
 }
 
-TEST(MemoryBackend, ADriverAsleepIsWokenByANotification) {
+TEST(MemoryBackend, ANotificationWakesASleepingDriver) {
   testing::ManualClock clock;  // which stands still: only the notification can end the drive
   const Options options{.clock = &clock};
   Probe holder = connect("memory:t-wake", options), waiter = connect("memory:t-wake", options);
   for (int round = 0; round < 200; ++round) {
     const HoldId id = holder.fresh_id();
     ASSERT_EQ(holder.acquire("k", LockType::WRITE, id, lease).kind, Kind::granted);
-    ASSERT_EQ(waiter.tell(Verb::subscribe, "k", LockType::WRITE).kind, Kind::granted);
+    ASSERT_EQ(waiter.send(Verb::subscribe, "k", LockType::WRITE).kind, Kind::granted);
     std::vector<Probe::Note> heard;
     std::thread asleep([&] {
       // A drive may end for an unpark that was meant for what its thread did before.
@@ -84,33 +84,33 @@ TEST(MemoryBackend, ADriverAsleepIsWokenByANotification) {
     });
     // At every second round the release comes when the driver is surely asleep.
     EXPECT_TRUE(round % 2 != 0 || clock.await_sleepers(1));
-    ASSERT_EQ(holder.tell(Verb::release, "k", LockType::WRITE, id).kind, Kind::granted);
+    ASSERT_EQ(holder.send(Verb::release, "k", LockType::WRITE, id).kind, Kind::granted);
     asleep.join();
     EXPECT_EQ(heard.size(), 1U);
   }
 }
 
-TEST(MemoryBackend, AClosedConnectionHearsNothingAndLeavesNothing) {
+TEST(MemoryBackend, AClosedConnectionReceivesNothingAndLeavesNothing) {
   Probe one = connect("memory:t-closed");
   const HoldId id = one.fresh_id();
   {
     Probe listener = connect("memory:t-closed");
-    EXPECT_EQ(listener.tell(Verb::subscribe, "k").kind, Kind::granted);
+    EXPECT_EQ(listener.send(Verb::subscribe, "k").kind, Kind::granted);
     EXPECT_EQ(memory_records(one.backend()), 1U);
   }
   EXPECT_EQ(memory_records(one.backend()), 0U);
   EXPECT_EQ(one.acquire("k", LockType::WRITE, id, lease).kind, Kind::granted);
-  EXPECT_EQ(one.tell(Verb::release, "k", LockType::WRITE, id).kind, Kind::granted);
+  EXPECT_EQ(one.send(Verb::release, "k", LockType::WRITE, id).kind, Kind::granted);
   EXPECT_EQ(memory_records(one.backend()), 0U);
 }
 
-TEST(MemoryBackend, AFloodOfNotificationsBecomesOneWord) {
+TEST(MemoryBackend, TooManyNotificationsAreReplacedByOneLinkUp) {
   Probe one = connect("memory:t-flood"), slow = connect("memory:t-flood");
-  EXPECT_EQ(slow.tell(Verb::subscribe, "k").kind, Kind::granted);
+  EXPECT_EQ(slow.send(Verb::subscribe, "k").kind, Kind::granted);
   for (int round = 0; round < 5'000; ++round) {
     const HoldId id = one.fresh_id();
     one.acquire("k", LockType::REENTRANT, id, lease);
-    one.tell(Verb::release, "k", LockType::REENTRANT, id);
+    one.send(Verb::release, "k", LockType::REENTRANT, id);
   }
   const auto notes = slow.notes();
   ASSERT_EQ(notes.size(), 4'097U);
@@ -138,14 +138,14 @@ struct Guarded {
 
 void visit(Probe& mine, std::string_view key, LockType type, Guarded& guarded) {
   const HoldId id = mine.fresh_id();
-  mine.tell(Verb::subscribe, key, type, id);
+  mine.send(Verb::subscribe, key, type, id);
   while (mine.acquire(key, type, id, lease, lease).kind != Kind::granted) {
     const auto poll = Clock::system().now() + milliseconds(50);
     mine.backend().drive(Parker::mine(), poll);
   }
   type == LockType::READ ? guarded.read() : guarded.write();
-  mine.tell(Verb::release, key, type, id);
-  mine.tell(Verb::unsubscribe, key, type, id);
+  mine.send(Verb::release, key, type, id);
+  mine.send(Verb::unsubscribe, key, type, id);
 }
 
 /// One connection each, all types, few keys.
@@ -184,7 +184,7 @@ TEST(MemoryBackend, ASteadyStateAllocatesNothing) {
     const HoldId id = one.fresh_id();
     one.acquire(key, LockType::FENCED, id, lease);
     one.renew(key, LockType::FENCED, id, lease);
-    one.tell(Verb::release, key, LockType::FENCED, id);
+    one.send(Verb::release, key, LockType::FENCED, id);
   };
   for (int warm = 0; warm < 1'000; ++warm) round();
   const std::size_t before = ::mallinfo2().uordblks;
@@ -192,7 +192,7 @@ TEST(MemoryBackend, ASteadyStateAllocatesNothing) {
   EXPECT_EQ(::mallinfo2().uordblks, before);
 }
 
-/// Runs `check` in a child; true where it said so.
+/// Runs `check` in a child and returns its result.
 bool in_child(const std::function<bool()>& check) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(check() ? 0 : 1);
@@ -205,14 +205,14 @@ TEST(MemoryBackend, AfterAForkTheParentHoldsAndTheChildIsBusy) {
   Probe one = connect("memory:t-fork");
   const HoldId id = one.fresh_id();
   ASSERT_EQ(one.acquire("held", LockType::WRITE, id, lease).kind, Kind::granted);
-  ASSERT_EQ(one.tell(Verb::subscribe, "held", LockType::WRITE).kind, Kind::granted);
+  ASSERT_EQ(one.send(Verb::subscribe, "held", LockType::WRITE).kind, Kind::granted);
   std::atomic<bool> stop = false;
   std::thread busy([&] {  // so that forks come at any moment
     Probe mine = connect("memory:t-fork");
     while (!stop) {
       const HoldId each = mine.fresh_id();
       mine.acquire("other", LockType::WRITE, each, lease);
-      mine.tell(Verb::release, "other", LockType::WRITE, each);
+      mine.send(Verb::release, "other", LockType::WRITE, each);
     }
   });
   for (int fork = 0; fork < 20; ++fork) {
@@ -221,13 +221,13 @@ TEST(MemoryBackend, AfterAForkTheParentHoldsAndTheChildIsBusy) {
       const HoldId mine{HoldId::new_space(), 1};
       return one.acquire("held", LockType::WRITE, mine, lease).kind == Kind::busy &&
              one.acquire("free", LockType::WRITE, mine, lease).kind == Kind::granted &&
-             one.tell(Verb::release, "held", LockType::WRITE, id).kind == Kind::granted &&
+             one.send(Verb::release, "held", LockType::WRITE, id).kind == Kind::granted &&
              one.notes().empty();  // the subscription was the parent's
     }));
   }
   stop = true;
   busy.join();
-  EXPECT_EQ(one.tell(Verb::release, "held", LockType::WRITE, id).kind, Kind::granted);
+  EXPECT_EQ(one.send(Verb::release, "held", LockType::WRITE, id).kind, Kind::granted);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Locks as one would write them without a thought for speed: what the table is compared with.
+// The simplest implementation of the locks. The tests compare the lock table with it.
 #pragma once
 
 #include <algorithm>
@@ -114,7 +114,7 @@ class Store {
     return holder.type == LockType::READ && ask.type == LockType::READ;
   }
 
-  // The first two ask again when what is in their way may have ended, or sooner.
+  // The first two waiters retry when the holder or the waiter ahead may have ended, or sooner.
   static std::chrono::milliseconds retry_of(const Key& key, std::size_t before,
                                             Clock::time_point again, Clock::time_point now) {
     Clock::time_point end{};
@@ -160,7 +160,7 @@ class Store {
     if (!in_the_way.empty()) {
       Clock::time_point end{};
       for (const Entry& entry : in_the_way) end = std::max(end, entry.ends);
-      // A reader that holds and asks for WRITE is in its own way, and so are the other readers.
+      // All readers block a WRITE, also a reader that requests it itself.
       for (const Entry& holder : key.holders) end = std::max(end, holder.ends);
       return {Outcome::Kind::busy, std::chrono::ceil<std::chrono::milliseconds>(end - now)};
     }

@@ -16,7 +16,7 @@ TEST(MethodPattern, NamesMethodsWithoutTheirOuterNamespaces) {
   EXPECT_FALSE(names_method("*", ""));
 }
 
-TEST(MethodPattern, AStarStandsForAnyLettersButColons) {
+TEST(MethodPattern, AStarMatchesAnyTextWithoutColons) {
   EXPECT_TRUE(names_method("Bank::*", "shop::Bank::find"));
   EXPECT_TRUE(names_method("Bank::f*d", "Bank::fd"));
   EXPECT_TRUE(names_method("*::find", "shop::Bank::find"));
@@ -28,7 +28,7 @@ TEST(MethodPattern, AStarStandsForAnyLettersButColons) {
   EXPECT_FALSE(names_method("Bank::*x", "Bank::find"));
 }
 
-TEST(MethodPattern, TheMoreSpecificNamesLess) {
+TEST(MethodPattern, TheMoreSpecificPatternMatchesLess) {
   EXPECT_TRUE(is_more_specific("Bank::find", "Bank::*"));
   EXPECT_TRUE(is_more_specific("Bank::*", "*"));
   EXPECT_TRUE(is_more_specific("Bank::f*", "Bank::*"));

@@ -1,4 +1,4 @@
-// Policy files for tests: written to a folder of the test's own.
+// Policy files for tests, each in a temporary folder.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ class PolicyText {
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
-  /// All of it or nothing: who reads it meanwhile sees the text before or this one.
+  /// Replaces the file atomically: a concurrent reader sees the old text or the new one.
   void write(const std::string& text) const {
     const std::string whole = path_ + ".new";
     std::ofstream(whole, std::ios::binary) << text;

@@ -1,4 +1,4 @@
-// latchkey.yaml as text: times, words, secrets, and what YAML surprises with.
+// Reads latchkey.yaml: durations, words, secrets, and the pitfalls of YAML.
 #include "policy/reader.hpp"
 
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@ std::optional<std::string> environment(const std::string& name) {
   return std::nullopt;
 }
 
-std::vector<std::string> told(const std::string& text, PolicyFile* file = nullptr) {
+std::vector<std::string> errors_of(const std::string& text, PolicyFile* file = nullptr) {
   Problems problems;
   PolicyFile read = read_policies(text, environment, problems);
   if (file != nullptr) *file = read;
@@ -41,8 +41,9 @@ std::vector<std::string> told(const std::string& text, PolicyFile* file = nullpt
 
 TEST(PolicyReader, SecretsAreEncodedWithinAUriAndNeverShown) {
   PolicyFile file;
-  EXPECT_THAT(told("backends: {a: \"redis://:${PASSWORD}@h\", b: \"${URL}\"}\nbackend: a\n", &file),
-              IsEmpty());
+  EXPECT_THAT(
+      errors_of("backends: {a: \"redis://:${PASSWORD}@h\", b: \"${URL}\"}\nbackend: a\n", &file),
+      IsEmpty());
   ASSERT_EQ(file.backends.size(), 2U);
   EXPECT_EQ(file.backends[0].uri.value, "redis://:p%40ss%20word@h");
   EXPECT_EQ(file.backends[1].uri.value, "redis://h:1/?x=a b");
@@ -50,19 +51,20 @@ TEST(PolicyReader, SecretsAreEncodedWithinAUriAndNeverShown) {
             "at redis://:${PASSWORD}@h (${PASSWORD})");
 }
 
-TEST(PolicyReader, SecretsThatAreNotThereAreMistakes) {
+TEST(PolicyReader, MissingSecretsAreErrors) {
   EXPECT_THAT(
-      told("backends:\n  a: r://${NONE}\n  b: r://${EMPTY}\n  c: \"r://${OPEN\"\n  d: r://${a b}\n"
-           "backend: a\n"),
+      errors_of(
+          "backends:\n  a: r://${NONE}\n  b: r://${EMPTY}\n  c: \"r://${OPEN\"\n  d: r://${a b}\n"
+          "backend: a\n"),
       ElementsAre("2:6 '${NONE}' is not set: export NONE before the program starts",
                   HasSubstr("3:6 '${EMPTY}' is not set"), HasSubstr("4:6 '${' is never closed"),
                   HasSubstr("5:6 '${...}' takes the name of an environment variable")));
 }
 
-TEST(PolicyReader, EveryLineThatIsNoYamlIsToldAndTheRestIsRead) {
+TEST(PolicyReader, EveryLineThatIsNotYamlIsReportedAndTheRestIsRead) {
   EXPECT_THAT(
-      told("rules:\n  a:\n    key: 'x' + #y\n    wait: \"3s\n    lease: 1x\n  *::b:\n"
-           "    key: a: b\n    wait: {x}:{y}\n\t  lease: 3s\n    type: @x\n    hold_for: 9\n"),
+      errors_of("rules:\n  a:\n    key: 'x' + #y\n    wait: \"3s\n    lease: 1x\n  *::b:\n"
+                "    key: a: b\n    wait: {x}:{y}\n\t  lease: 3s\n    type: @x\n    hold_for: 9\n"),
       UnorderedElementsAre(
           HasSubstr("3:10 YAML ends this value at its second quote, before '+ #y'"),
           HasSubstr("4:11 the quote before this value is never closed"),
@@ -75,9 +77,9 @@ TEST(PolicyReader, EveryLineThatIsNoYamlIsToldAndTheRestIsRead) {
           HasSubstr("11:15 'hold_for': missing unit in '9'; expected 9s")));
 }
 
-TEST(PolicyReader, SaysWhereAWordBelongs) {
-  EXPECT_THAT(told("defaults: {key: x, unlocked: dangerously, policy: y,\n"
-                   "           on_timeout: run_unlocked_dangerously}\nrulse: {}\n"),
+TEST(PolicyReader, NamesTheSectionsWhereAWordIsAllowed) {
+  EXPECT_THAT(errors_of("defaults: {key: x, unlocked: dangerously, policy: y,\n"
+                        "           on_timeout: run_unlocked_dangerously}\nrulse: {}\n"),
               UnorderedElementsAre(
                   "1:12 'key' is not allowed here; expected in policies and rules only",
                   "1:20 'unlocked' is not allowed here; expected in policies and rules only",
@@ -87,10 +89,10 @@ TEST(PolicyReader, SaysWhereAWordBelongs) {
                   "3:1 unknown section 'rulse'; did you mean 'rules'?"));
 }
 
-TEST(PolicyReader, SaysWhatIsEmptyOrOfTheWrongShape) {
+TEST(PolicyReader, NamesEmptyAndWronglyStructuredValues) {
   EXPECT_THAT(
-      told("rules:\n  a:\n  b: 3s\n  c:\n    wait:\n    key: [x]\n    type:\n      y: z\n"
-           "prefix: a #b\n"),
+      errors_of("rules:\n  a:\n  b: 3s\n  c:\n    wait:\n    key: [x]\n    type:\n      y: z\n"
+                "prefix: a #b\n"),
       UnorderedElementsAre("2:3 'a': no words; expected them indented below it",
                            "3:6 'b': no words; expected them indented below it",
                            "5:5 'wait': empty; expected a value",
@@ -99,25 +101,26 @@ TEST(PolicyReader, SaysWhatIsEmptyOrOfTheWrongShape) {
                            HasSubstr("9:9 YAML ends 'a' before the #")));
 }
 
-TEST(PolicyReader, RefusesAliasesAndSecondDocuments) {
-  EXPECT_THAT(told("backends: &x {a: \"memory:\"}\npolicies: *x\n"),
+TEST(PolicyReader, RejectsAliasesAndSecondDocuments) {
+  EXPECT_THAT(errors_of("backends: &x {a: \"memory:\"}\npolicies: *x\n"),
               ElementsAre(HasSubstr("2:11 * repeats what & marked")));
-  EXPECT_THAT(told("backend: a\nbackends: {a: b}\n---\nx: y\n"),
+  EXPECT_THAT(errors_of("backend: a\nbackends: {a: b}\n---\nx: y\n"),
               ElementsAre(HasSubstr(" a policy file is one YAML document")));
-  EXPECT_THAT(told("- a\n"),
+  EXPECT_THAT(errors_of("- a\n"),
               ElementsAre("1:1 not a policy file; expected backends, defaults, policies "
                           "and rules"));
 }
 
 TEST(PolicyReader, SeveralBackendsNeedADefault) {
-  EXPECT_THAT(told("backends: {a: \"memory:\", b: \"memory:\"}\n"),
+  EXPECT_THAT(errors_of("backends: {a: \"memory:\", b: \"memory:\"}\n"),
               ElementsAre("1:12 several backends and no default; expected the one that "
                           "calls use, as in backend: a"));
 }
 
-TEST(PolicyReader, WaitsAndLeasesEndInTheirOwnWays) {
+TEST(PolicyReader, WaitsAndLeasesHaveTheirOwnValuesAndBounds) {
   EXPECT_THAT(
-      told("rules: {a: {wait: watchdog, lease: forever}, b: {lease: 9ms, wait: 99999999999d}}\n"),
+      errors_of(
+          "rules: {a: {wait: watchdog, lease: forever}, b: {lease: 9ms, wait: 99999999999d}}\n"),
       UnorderedElementsAre(HasSubstr("'watchdog' is a lease; did you mean 'forever'?"),
                            HasSubstr("'forever' is a wait; did you mean 'watchdog'?"),
                            HasSubstr("is too short; expected at least 10ms"),

@@ -1,4 +1,4 @@
-// docs/latchkey.schema.json says what the reader accepts: it is what these tables print.
+// docs/latchkey.schema.json accepts what the reader accepts: these tables generate it.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -101,7 +101,7 @@ TEST(Schema, IsWhatTheReaderAccepts) {
   EXPECT_EQ(text.str(), schema()) << "write what this test expects to docs/latchkey.schema.json";
 }
 
-TEST(Schema, ItsTimesAreTheReaders) {
+TEST(Schema, AcceptsTheSameDurationsAsTheReader) {
   const std::regex pattern(time_pattern);
   for (const char* time : {"0s", "250ms", "3s", "5m", "2h", "1d", "3", "-3s", "3 s", "s", "",
                            "3sec", "1.5s", "0x3s", "3S", "+3s", " 3s", "3s "}) {

@@ -1,4 +1,4 @@
-// Decorated methods that the tests' policy files speak of.
+// Decorated methods that the tests' policy files name.
 #pragma once
 
 #include <chrono>

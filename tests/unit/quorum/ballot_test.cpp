@@ -1,4 +1,4 @@
-// What a majority says: all votes of five, in all stages of the count.
+// Ballot: all combinations of five votes, after each vote.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ Outcome said(Kind kind, std::string text = {}) {
   return outcome;
 }
 
-/// Calls `visit` with every way in which five servers may vote with these four answers.
+/// Calls `visit` with every combination of these four replies by five servers.
 template <class Visit>
 void each_vote(const std::array<Kind, 4>& kinds, Visit&& visit) {
   for (unsigned number = 0; number < 1'024; ++number) {
@@ -85,7 +85,7 @@ TEST(Ballot, AReleaseNeedsAMajorityThatAnswers) {
   });
 }
 
-TEST(Ballot, IsDecidedWithoutTheRest) {
+TEST(Ballot, IsDecidedByTheFirstMajority) {
   Ballot ballot(Verb::acquire, 5);
   for (const std::size_t server : {4U, 0U}) {
     ballot.vote(server, said(Kind::granted));
@@ -93,10 +93,10 @@ TEST(Ballot, IsDecidedWithoutTheRest) {
   }
   ballot.vote(2, said(Kind::granted));
   EXPECT_EQ(ballot.decision(names)->kind, Kind::granted);
-  EXPECT_TRUE(ballot.may_hold(1)) << "it was asked, and nobody knows";
+  EXPECT_TRUE(ballot.may_hold(1)) << "it got the request, and its reply is unknown";
 }
 
-TEST(Ballot, ABusyMajorityEndsWithTheLeasesThatMustEnd) {
+TEST(Ballot, ABusyMajorityRetriesWhenEnoughLeasesHaveEnded) {
   Ballot ballot(Verb::acquire, 5);
   const int ends[] = {70, 30, 50, 90};
   for (std::size_t at = 0; at < 4; ++at) {
@@ -111,7 +111,7 @@ TEST(Ballot, ABusyMajorityEndsWithTheLeasesThatMustEnd) {
   EXPECT_EQ(outcome->retry_after, std::chrono::milliseconds(50)) << "two more make a majority";
 }
 
-TEST(Ballot, IgnoranceSaysWhichServersSaidWhat) {
+TEST(Ballot, AnUnknownOutcomeListsTheReplyOfEachServer) {
   Ballot ballot(Verb::acquire, 5);
   ballot.vote(0, said(Kind::granted));
   ballot.vote(1, said(Kind::unknown, "connection refused"));

@@ -20,22 +20,24 @@ using namespace std::chrono_literals;
 
 class QuorumGate : public ::testing::Test {
  protected:
-  using Ways = tests::Ways<3>;
+  using ConnectionStates = tests::ConnectionStates<3>;
 
-  [[nodiscard]] Locks process(Ways& ways) { return Locks(make_quorum(ways.to(stores_), {})); }
+  [[nodiscard]] Locks process(ConnectionStates& states) {
+    return Locks(make_quorum(states.connect(stores_), {}));
+  }
 
   std::array<tests::Store, 3> stores_;
 };
 
-TEST_F(QuorumGate, AWriteIsGrantedAmongReadersOfOtherProcessesThatOverlapAllTheTime) {
+TEST_F(QuorumGate, AWriteIsGrantedAmongReadersThatOverlapAllTheTime) {
   constexpr int readers = 4;
-  std::array<Ways, readers> ways;
+  std::array<ConnectionStates, readers> states;
   std::atomic<bool> over = false;
   std::atomic<int> reading = 0, reads = 0, gaps = 0;
   std::vector<std::thread> threads;
   for (int reader = 0; reader < readers; ++reader) {
     threads.emplace_back([&, reader] {
-      const Locks locks = process(ways[static_cast<std::size_t>(reader)]);
+      const Locks locks = process(states[static_cast<std::size_t>(reader)]);
       while (!over) {
         auto hold = locks.lock("k", LockType::READ).try_acquire(200ms, 10s);
         if (!hold) continue;
@@ -47,7 +49,7 @@ TEST_F(QuorumGate, AWriteIsGrantedAmongReadersOfOtherProcessesThatOverlapAllTheT
     });
   }
   EXPECT_TRUE(tests::eventually([&] { return reads > 20; }));
-  Ways mine;
+  ConnectionStates mine;
   const Locks locks = process(mine);
   EXPECT_TRUE(locks.lock("k", LockType::WRITE).try_acquire(20s, 10s).has_value());
   const int before = reads;
@@ -57,11 +59,11 @@ TEST_F(QuorumGate, AWriteIsGrantedAmongReadersOfOtherProcessesThatOverlapAllTheT
 }
 
 TEST_F(QuorumGate, AWriterThatGivesUpLeavesTheGateOpenSoon) {
-  Ways ways, theirs;
-  const Locks locks = process(ways), others = process(theirs);
+  ConnectionStates states, theirs;
+  const Locks locks = process(states), others = process(theirs);
   const Hold read = others.lock("k", LockType::READ).acquire(0ms, 60s);
   EXPECT_FALSE(locks.lock("k", LockType::WRITE).try_acquire(2s, 10s));
-  Ways third;
+  ConnectionStates third;
   EXPECT_TRUE(process(third).lock("k", LockType::READ).try_acquire(10s, 10s).has_value());
 }
 

@@ -1,4 +1,4 @@
-// What a quorum asks of each of its servers, request by request.
+// The requests that a quorum sends to each of its servers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -37,9 +37,9 @@ class QuorumOfMocks : public ::testing::Test {
     locks_.emplace(make_quorum(std::move(all)));
   }
 
-  /// The server answers so, and the id that it was asked with is kept.
+  /// Makes the server reply `answer` to an acquire, and stores the id of the acquire.
   void on_acquire(std::size_t server, Outcome answer, HoldId& id) {
-    // Whose answer is not needed may be asked later, or never.
+    // A server whose reply is not needed may get the request later, or never.
     EXPECT_CALL(*servers_[server], acquire(_))
         .Times(::testing::AtMost(1))
         .WillOnce([&id, answer](const Request& request) {
@@ -52,7 +52,7 @@ class QuorumOfMocks : public ::testing::Test {
   std::optional<Locks> locks_;
 };
 
-TEST_F(QuorumOfMocks, AFailedAttemptIsGivenBackWhereItMayBeAndNeverUsedAgain) {
+TEST_F(QuorumOfMocks, AFailedAttemptIsReleasedWhereverItMayHoldAndItsIdIsNotReused) {
   std::array<HoldId, 3> first{}, second{};
   on_acquire(0, MockBackend::granted(), first[0]);
   on_acquire(1, MockBackend::unknown("the line is dead"), first[1]);
@@ -73,8 +73,8 @@ TEST_F(QuorumOfMocks, AFailedAttemptIsGivenBackWhereItMayBeAndNeverUsedAgain) {
     EXPECT_CALL(*server, verify(_)).Times(::testing::AnyNumber());
   }
   EXPECT_TRUE(locks_->lock("k").try_acquire(0ms, 30s));
-  // A server that the majority did without may be asked to the last, and what the mocks write to
-  // must be there for that long.
+  // A server that the majority did not need may get requests until the end, so the variables that
+  // the mocks write to must outlive the locks.
   locks_->close(1s);
   locks_.reset();
   EXPECT_TRUE(given_back[0]);
@@ -85,7 +85,7 @@ TEST_F(QuorumOfMocks, AFailedAttemptIsGivenBackWhereItMayBeAndNeverUsedAgain) {
   }
 }
 
-TEST_F(QuorumOfMocks, ARefusalOfAMajorityIsARefusal) {
+TEST_F(QuorumOfMocks, ARefusalByAMajorityIsRefused) {
   for (const std::size_t server : {0U, 2U}) {
     EXPECT_CALL(*servers_[server], acquire(_))
         .WillOnce(Return(MockBackend::refused("not allowed")));
@@ -98,10 +98,10 @@ TEST_F(QuorumOfMocks, ARefusalOfAMajorityIsARefusal) {
   }
 }
 
-TEST_F(QuorumOfMocks, WhatOneServerThrowsIsItsAlone) {
+TEST_F(QuorumOfMocks, AnExceptionOfOneServerAffectsNoOther) {
   EXPECT_CALL(*servers_[1], acquire(_))
       .WillOnce(::testing::Throw(std::runtime_error("the disk is full")))
-      .WillRepeatedly(Return(MockBackend::granted()));  // as it is asked again
+      .WillRepeatedly(Return(MockBackend::granted()));  // it gets the request again
   EXPECT_CALL(*servers_[1], renew(_)).WillOnce(Return(MockBackend::gone()));
   Hold hold = locks_->lock("k").acquire(0ms, 30s);
   EXPECT_TRUE(hold.extend(60s));

@@ -1,4 +1,4 @@
-// Locks over five servers of which any may be down, frozen, slow, or without its memory.
+// Locks over five servers. Each of them may be down, frozen, slow, or restarted empty.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,12 +23,12 @@ namespace {
 
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
-using tests::Way;
+using tests::ConnectionState;
 
 class QuorumTest : public ::testing::Test {
  protected:
-  [[nodiscard]] Locks connect(tests::Ways<5>& ways, Options options = {}) {
-    return Locks(make_quorum(ways.to(stores_), options), options);
+  [[nodiscard]] Locks connect(tests::ConnectionStates<5>& states, Options options = {}) {
+    return Locks(make_quorum(states.connect(stores_), options), options);
   }
   [[nodiscard]] int locked(std::string_view key) {
     int count = 0;
@@ -37,44 +37,45 @@ class QuorumTest : public ::testing::Test {
   }
 
   std::array<tests::Store, 5> stores_;
-  tests::Ways<5> ways_, their_ways_;
+  tests::ConnectionStates<5> states_, their_states_;
 };
 
-TEST_F(QuorumTest, HoldsOnAllAndGivesBackOnAll) {
-  const Locks locks = connect(ways_);
+TEST_F(QuorumTest, AcquiresAndReleasesOnAllServers) {
+  const Locks locks = connect(states_);
   Hold hold = locks.lock("k").acquire(0ms, 30s);
   EXPECT_TRUE(tests::eventually([&] { return locked("k") == 5; }));
-  EXPECT_FALSE(connect(their_ways_).lock("k").try_acquire());
+  EXPECT_FALSE(connect(their_states_).lock("k").try_acquire());
   EXPECT_TRUE(hold.extend(60s));
   EXPECT_TRUE(hold.release());
-  EXPECT_TRUE(connect(their_ways_).lock("k").try_acquire());
+  EXPECT_TRUE(connect(their_states_).lock("k").try_acquire());
 }
 
-// The server that missed the downgrade was asked to give back a READ, and kept its WRITE.
-TEST_F(QuorumTest, AReadThatOneServerHasAsAWriteYetIsGivenBackThereToo) {
-  const Locks locks = connect(ways_);
+// A server that missed the downgrade was sent the release of a READ and kept its WRITE.
+TEST_F(QuorumTest, AReadIsReleasedOnAServerThatMissedItsDowngrade) {
+  const Locks locks = connect(states_);
   Hold write = locks.lock("k", LockType::WRITE).acquire(0ms, 30s);
   Hold read = locks.lock("k", LockType::READ).acquire(0ms, 30s);
   ASSERT_TRUE(tests::eventually([&] { return locked("k") == 5; }));
-  ways_.way[1] = Way::down;
+  states_[1] = ConnectionState::down;
   EXPECT_TRUE(write.release());
-  ways_.way[1] = Way::open;
+  states_[1] = ConnectionState::open;
   EXPECT_TRUE(read.release());
   EXPECT_TRUE(tests::eventually([&] { return locked("k") == 0; }));
 }
 
-// Every set of servers, in every kind of trouble. A minority is not even noticed; of a majority
-// each failure says who said what, and nothing stays behind where an answer can come.
-TEST_F(QuorumTest, EverySetOfServersInEveryTrouble) {
-  const Locks locks = connect(ways_);
-  for (const Way trouble : {Way::down, Way::frozen, Way::slow}) {
+// Tries every set of servers with every fault. A faulty minority changes nothing. With a faulty
+// majority the error lists the reply of each server, and no key is left on those that reply.
+TEST_F(QuorumTest, OnlyAMajorityOfFaultyServersMakesCallsFail) {
+  const Locks locks = connect(states_);
+  for (const ConnectionState trouble :
+       {ConnectionState::down, ConnectionState::frozen, ConnectionState::slow}) {
     for (unsigned mask = 0; mask < 32; ++mask) {
       SCOPED_TRACE("mask " + std::to_string(mask) + ", trouble " +
                    std::to_string(static_cast<int>(trouble)));
       const std::string key =
           "k" + std::to_string(32 * static_cast<int>(trouble)) + "." + std::to_string(mask);
-      ways_.set(mask, trouble);
-      const bool works = trouble == Way::slow || std::popcount(mask) <= 2;
+      states_.set(mask, trouble);
+      const bool works = trouble == ConnectionState::slow || std::popcount(mask) <= 2;
       const auto start = std::chrono::steady_clock::now();
       try {
         std::optional<Hold> hold = locks.lock(key).try_acquire(0ms, 10s);
@@ -86,13 +87,14 @@ TEST_F(QuorumTest, EverySetOfServersInEveryTrouble) {
       } catch (const BackendUnavailable& error) {
         EXPECT_FALSE(works) << error.what();
         EXPECT_THAT(error.what(), HasSubstr(" of 5 servers answered, 3 are needed: server1 "));
-        EXPECT_THAT(error.what(), HasSubstr(trouble == Way::down ? "gave no answer (connection"
-                                                                 : "gave no answer (within 50 ms"));
+        EXPECT_THAT(error.what(),
+                    HasSubstr(trouble == ConnectionState::down ? "gave no answer (connection"
+                                                               : "gave no answer (within 50 ms"));
       }
       EXPECT_LT(std::chrono::steady_clock::now() - start, 3s);
-      ways_.set(Way::open);
+      states_.set(ConnectionState::open);
       EXPECT_TRUE(tests::eventually([&] {
-        // Whoever waits drives: also the releases that are still under way.
+        // A waiting call drives the connections, so it completes the remaining releases, too.
         static_cast<void>(locks.lock("other").try_acquire(0ms, 10s));
         return locked(key) == 0;
       }));
@@ -100,9 +102,9 @@ TEST_F(QuorumTest, EverySetOfServersInEveryTrouble) {
   }
 }
 
-TEST_F(QuorumTest, AMinorityThatWasGrantedIsGivenBack) {
-  const Locks locks = connect(ways_), theirs = connect(their_ways_);
-  their_ways_.set(0b00011, Way::down);
+TEST_F(QuorumTest, AGrantOfAMinorityIsReleased) {
+  const Locks locks = connect(states_), theirs = connect(their_states_);
+  their_states_.set(0b00011, ConnectionState::down);
   const Hold busy = theirs.lock("k").acquire(0ms, 30s);
   EXPECT_EQ(locked("k"), 3);
   EXPECT_THROW(static_cast<void>(locks.lock("k").acquire(0ms, 30s)), LockTimeout);
@@ -113,9 +115,9 @@ TEST_F(QuorumTest, AMinorityThatWasGrantedIsGivenBack) {
 }
 
 // Without another request: the next may be long in coming, and the lease is.
-TEST_F(QuorumTest, AMinorityThatWasGrantedIsGivenBackBeforeTheAttemptIsTold) {
-  const Locks locks = connect(ways_), theirs = connect(their_ways_);
-  their_ways_.set(0b00011, Way::down);
+TEST_F(QuorumTest, AGrantOfAMinorityIsReleasedBeforeTheAttemptFails) {
+  const Locks locks = connect(states_), theirs = connect(their_states_);
+  their_states_.set(0b00011, ConnectionState::down);
   const Hold busy = theirs.lock("k").acquire(0ms, 30s);
   ASSERT_EQ(locked("k"), 3);
   for (int attempt = 0; attempt < 20; ++attempt) {
@@ -127,29 +129,29 @@ TEST_F(QuorumTest, AMinorityThatWasGrantedIsGivenBackBeforeTheAttemptIsTold) {
 // The story that RedLock is known to fail: a server forgets its grant and gives it to another.
 TEST_F(QuorumTest, AHoldThatAServerForgotIsLostToTheNextMajority) {
   tests::Recorder recorder;
-  const Locks first = connect(ways_, {.watchdog = 900ms, .listener = &recorder});
-  const Locks second = connect(their_ways_);
-  ways_.set(0b11000, Way::down);
+  const Locks first = connect(states_, {.watchdog = 900ms, .listener = &recorder});
+  const Locks second = connect(their_states_);
+  states_.set(0b11000, ConnectionState::down);
   Hold mine = first.lock("k").acquire(0ms);
   EXPECT_EQ(locked("k"), 3);
   stores_[2].restart_empty();
-  their_ways_.set(0b00011, Way::down);
+  their_states_.set(0b00011, ConnectionState::down);
   const Hold theirs = second.lock("k").acquire(0ms, 30s);
   EXPECT_EQ(locked("k"), 5);
-  ways_.set(Way::open);
+  states_.set(ConnectionState::open);
   EXPECT_TRUE(recorder.await(Event::Kind::lost));
   EXPECT_TRUE(mine.lost());
   EXPECT_FALSE(mine.release());
   EXPECT_FALSE(theirs.lost());
-  // What was left of it on {1,2} is given back, so that the next one finds them free.
+  // Its remaining holds on {1,2} are released, so the next acquire finds them free.
   EXPECT_TRUE(tests::eventually([&] {
     static_cast<void>(first.lock("other").try_acquire(0ms, 10s));
     return locked("k") == 3;
   }));
 }
 
-TEST_F(QuorumTest, AServerThatForgotIsAskedAgainAndCountsFromTheNextRenewal) {
-  const Locks locks = connect(ways_);
+TEST_F(QuorumTest, AServerThatForgotItsGrantCountsAgainAfterTheNextRenewal) {
+  const Locks locks = connect(states_);
   Hold hold = locks.lock("k").acquire(0ms, 30s);
   ASSERT_TRUE(tests::eventually([&] { return locked("k") == 5; }));
   stores_[0].restart_empty();
@@ -161,14 +163,14 @@ TEST_F(QuorumTest, AServerThatForgotIsAskedAgainAndCountsFromTheNextRenewal) {
   }));
   stores_[2].restart_empty();
   stores_[3].restart_empty();
-  EXPECT_TRUE(hold.extend(50s)) << "two that forgot, and two that had been asked again";
+  EXPECT_TRUE(hold.extend(50s)) << "two that forgot, and two that were acquired again";
   for (tests::Store& store : stores_) store.restart_empty();
   EXPECT_FALSE(hold.extend(60s));
   EXPECT_TRUE(hold.lost());
 }
 
 TEST_F(QuorumTest, ReadersShareAndWritersDoNot) {
-  const Locks one = connect(ways_), other = connect(their_ways_);
+  const Locks one = connect(states_), other = connect(their_states_);
   {
     const Hold reader = one.lock("k", LockType::READ).acquire(0ms, 30s);
     EXPECT_TRUE(other.lock("k", LockType::READ).try_acquire(0ms, 30s));
@@ -177,8 +179,8 @@ TEST_F(QuorumTest, ReadersShareAndWritersDoNot) {
   EXPECT_TRUE(other.lock("k", LockType::WRITE).try_acquire(5s, 30s));
 }
 
-TEST_F(QuorumTest, WhatItCannotGiveItSays) {
-  const Locks locks = connect(ways_);
+TEST_F(QuorumTest, UnsupportedTypesAndRequestsAreRefused) {
+  const Locks locks = connect(states_);
   for (const LockType type : {LockType::FAIR, LockType::FENCED}) {
     try {
       static_cast<void>(locks.lock("k", type));
@@ -197,7 +199,7 @@ TEST_F(QuorumTest, WhatItCannotGiveItSays) {
   }
 }
 
-TEST_F(QuorumTest, IsOddAndAtLeastThree) {
+TEST_F(QuorumTest, NeedsAnOddNumberOfAtLeastThreeServers) {
   for (const char* const uri : {"quorum:", "quorum:memory:", "quorum:memory:a memory:b",
                                 "quorum:memory:a  memory:b memory:c memory:d"}) {
     EXPECT_THROW(static_cast<void>(Locks::connect(uri)), std::invalid_argument) << uri;
@@ -211,28 +213,28 @@ TEST_F(QuorumTest, IsOddAndAtLeastThree) {
 }
 
 TEST_F(QuorumTest, TakesBackendsOfAnyKind) {
-  tests::Weather weather;
-  std::vector<std::unique_ptr<Backend>> mixed = ways_.to(stores_);
+  tests::Faults faults;
+  std::vector<std::unique_ptr<Backend>> mixed = states_.connect(stores_);
   mixed.resize(4);
-  mixed.push_back(std::make_unique<tests::FailingBackend>(weather));
+  mixed.push_back(std::make_unique<tests::FailingBackend>(faults));
   const Locks locks(make_quorum(std::move(mixed)));
   EXPECT_THROW(static_cast<void>(locks.lock("k", LockType::READ)), std::invalid_argument);
-  weather.silent = true;
+  faults.silent = true;
   Hold hold = locks.lock("k").acquire(0ms, 30s);
-  weather.silent = false;
+  faults.silent = false;
   EXPECT_TRUE(hold.release());
 }
 
 TEST_F(QuorumTest, ManyThreadsExcludeEachOther) {
-  const Locks one = connect(ways_), other = connect(their_ways_);
-  ways_.way[1] = Way::frozen;
-  their_ways_.way[4] = Way::down;
+  const Locks one = connect(states_), other = connect(their_states_);
+  states_[1] = ConnectionState::frozen;
+  their_states_[4] = ConnectionState::down;
   int counter = 0;
   std::vector<std::thread> crowd;
   for (int number = 0; number < 4; ++number) {
     crowd.emplace_back([&, number] {
       const Locks& locks = number % 2 == 0 ? one : other;
-      for (int turn = 0; turn < 25; ++turn) {
+      for (int round = 0; round < 25; ++round) {
         const Hold hold = locks.lock("k").acquire(60s, 30s);
         ++counter;
       }

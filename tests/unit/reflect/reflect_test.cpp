@@ -146,7 +146,7 @@ struct Chain {
   LATCHKEY_REFLECT(Chain);
 };
 
-TEST(TypeInfo, TellsFieldsOfDeclaredTypesOnly) {
+TEST(TypeInfo, ListsFieldsOfDeclaredTypesOnly) {
   EXPECT_TRUE(type_info<Address>().declared);
   ASSERT_EQ(type_info<Address>().field_count, 2U);
   EXPECT_EQ(type_info<Address>().fields[0].name, "zip");
@@ -156,7 +156,7 @@ TEST(TypeInfo, TellsFieldsOfDeclaredTypesOnly) {
   EXPECT_TRUE((type_info<std::pair<int, int>>().declared));
 }
 
-TEST(TypeInfo, MayLeadBackToItself) {
+TEST(TypeInfo, MayBeRecursive) {
   const TypeInfo& chain = type_info<Chain>();
   EXPECT_EQ(chain.fields[1].type->target, &chain);
 }

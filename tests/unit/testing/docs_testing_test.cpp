@@ -87,7 +87,7 @@ TEST(Bank, AddsToTheLedgerUnderTheLock) {
   EXPECT_THAT(locks, Not(HoldsLock("account:42")));
 }
 
-TEST(Bank, SaysSoWhenTheLeaseEndsUnderTheWork) {
+TEST(Bank, ThrowsLockLostIfTheLeaseEndsDuringTheWork) {
   ManualClock clock;
   const ScopedLocks locks({.clock = &clock});
   NiceMock<MockLedger> ledger;
@@ -95,7 +95,7 @@ TEST(Bank, SaysSoWhenTheLeaseEndsUnderTheWork) {
   EXPECT_THROW(Bank(ledger).deposit({42}, 10), latchkey::LockLost);
 }
 
-TEST(Watchdog, RenewsWhatIsHeldForLong) {
+TEST(Watchdog, RenewsALongHold) {
   ManualClock clock;
   const ScopedLocks locks({.clock = &clock});
   const latchkey::Hold hold = locks.locks().lock("report").acquire();
@@ -116,7 +116,7 @@ TEST(Bank, GivesUpAfterThreeSeconds) {
   EXPECT_THROW(Bank(ledger).deposit({42}, 10), latchkey::LockTimeout);
 }
 
-TEST(Bank, ChangesNothingWhereNobodyCanTell) {
+TEST(Bank, ChangesNothingIfTheBackendIsUnavailable) {
   ManualClock clock;
   auto backend = std::make_unique<NiceMock<MockBackend>>(clock);
   EXPECT_CALL(*backend, acquire(RequestFor("account:42", LockType::WRITE)))

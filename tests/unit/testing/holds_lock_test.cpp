@@ -1,4 +1,4 @@
-// HoldsLock: holds, places, and what it says of them.
+// HoldsLock: matches holds and Locks, and explains a mismatch.
 #include <latchkey/testing/holds_lock.hpp>
 
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ std::string explanation(const HoldsLockMatcher& matcher, const Subject& subject)
   return listener.str();
 }
 
-TEST(HoldsLock, LooksAtAHold) {
+TEST(HoldsLock, MatchesAHold) {
   ManualClock clock;
   const Locks locks = Locks::connect("memory:", {.clock = &clock});
   Hold hold = locks.lock("k", LockType::FAIR).acquire(0ms, 10s);
@@ -39,14 +39,14 @@ TEST(HoldsLock, LooksAtAHold) {
   EXPECT_EQ(explanation(HoldsLock("k"), hold), "which is empty");
 }
 
-TEST(HoldsLock, SaysNoOfNothing) {
+TEST(HoldsLock, DoesNotMatchNull) {
   const Hold* const nothing = nullptr;
   EXPECT_THAT(nothing, Not(HoldsLock("k")));
   EXPECT_EQ(explanation(HoldsLock("k"), nothing),
             "which is null: no decorated call of this thread holds anything");
 }
 
-TEST(HoldsLock, LooksAtAPlace) {
+TEST(HoldsLock, MatchesLocks) {
   const Locks locks = Locks::connect("memory:", {.prefix = "p:"});
   EXPECT_THAT(locks, Not(HoldsLock("k")));
   EXPECT_EQ(explanation(HoldsLock("k"), locks), "where nobody holds 'p:k'");

@@ -1,4 +1,4 @@
-// A clock that moves only when it is told to.
+// ManualClock: a clock that moves only when a test advances it.
 #include <latchkey/testing/manual_clock.hpp>
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::seconds;
 
-TEST(ManualClock, StandsStillUntilItIsMoved) {
+TEST(ManualClock, StandsStillUntilItIsAdvanced) {
   ManualClock clock;
   const auto start = clock.now();
   EXPECT_EQ(start, ManualClock().now()) << "the same in each run";
@@ -54,7 +54,7 @@ TEST(ManualClock, WakesEverySleeper) {
   EXPECT_EQ(clock.sleepers(), 0U);
 }
 
-TEST(ManualClock, SaysWhoSleeps) {
+TEST(ManualClock, CountsSleepers) {
   ManualClock clock;
   EXPECT_FALSE(clock.await_sleepers(1, std::chrono::milliseconds(1)));
   std::mutex mutex;
@@ -72,7 +72,7 @@ TEST(ManualClock, SaysWhoSleeps) {
   EXPECT_EQ(clock.sleepers(), 0U);
 }
 
-TEST(ManualClock, SkipsTheWaitsOfTheThreadThatSaysSo) {
+TEST(ManualClock, SkipsTheWaitsOfTheThreadThatAskedForIt) {
   ManualClock clock;
   const auto start = clock.now();
   std::mutex mutex;

@@ -1,4 +1,4 @@
-// MockBackend: what it grants by default, and how a test says otherwise.
+// MockBackend: it grants by default, and a test sets other outcomes.
 #include <latchkey/testing/mock_backend.hpp>
 
 #include <gmock/gmock.h>
@@ -50,7 +50,7 @@ TEST(MockBackend, GrantsEverything) {
   EXPECT_EQ(locks.describe(), "mock:");
 }
 
-TEST(MockBackend, SaysWhatItIsTold) {
+TEST(MockBackend, ReturnsTheGivenOutcomes) {
   Mocked mocked;
   {
     const InSequence in_order;
@@ -87,7 +87,7 @@ TEST(MockBackend, MayTakeALockAway) {
   EXPECT_TRUE(hold.lost());
 }
 
-TEST(MockBackend, OffersWhatItIsTold) {
+TEST(MockBackend, OffersTheGivenCapabilities) {
   Mocked mocked;
   mocked.backend.offer({});
   const Locks locks = mocked.locks();

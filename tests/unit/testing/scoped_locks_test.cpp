@@ -1,4 +1,4 @@
-// ScopedLocks: whose Locks count, what they remember, and when they fail a test.
+// ScopedLocks: nesting, recorded events, and failing a test that breaks the lock order.
 #include <latchkey/testing/scoped_locks.hpp>
 
 #include <gmock/gmock.h>
@@ -41,7 +41,7 @@ TEST(ScopedLocks, NestAndEnd) {
   EXPECT_THAT(outer.taken(), ElementsAre(Taken{"work:2", LockType::FAIR}));
 }
 
-TEST(ScopedLocks, RememberWhoTookWhatUntilTheyForget) {
+TEST(ScopedLocks, RecordWhatWasTakenUntilForgotten) {
   const ScopedLocks locks({.prefix = "test:"});
   work(1);
   const auto events = locks.events();
@@ -66,7 +66,7 @@ TEST(ScopedLocks, PassEventsOn) {
   EXPECT_THAT(recorder.taken(), ElementsAre(Taken{"work:1", LockType::FAIR}));
 }
 
-TEST(ScopedLocks, OfTheTestsOwnLocksRememberNothing) {
+TEST(ScopedLocks, RecordNothingForLocksOfTheTest) {
   const ScopedLocks locks(Locks::connect("memory:"));
   work(1);
   EXPECT_THROW(static_cast<void>(locks.taken()), std::logic_error);

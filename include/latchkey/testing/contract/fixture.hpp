@@ -30,7 +30,7 @@ class Contract : public ::testing::Test {
   static constexpr milliseconds lease = 4 * unit;
   static constexpr milliseconds long_lease = 400 * unit;
 
-  /// False where verify says granted without asking, as SimpleBackend's own does.
+  /// False if verify returns granted without checking, as SimpleBackend's default does.
   static constexpr bool verifies = [] {
     if constexpr (requires { Store::verifies; }) {
       return bool{Store::verifies};

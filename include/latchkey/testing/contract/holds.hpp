@@ -1,4 +1,4 @@
-// The backend contract: who may hold, for how long, and how it ends.
+// The backend contract of holds: exclusion, leases, and how a hold ends.
 #pragma once
 
 #include <latchkey/testing/contract/fixture.hpp>
@@ -22,10 +22,10 @@ TYPED_TEST_P(BackendHolds, ExclusiveTypesHaveOneHolder) {
       EXPECT_GT(*refused.retry_after, milliseconds(0));
       EXPECT_LE(*refused.retry_after, this->long_lease);
     }
-    EXPECT_TRUE(refused.text.empty() || refused.text == first.text()) << refused.text;
-    EXPECT_EQ(one.tell(Verb::release, key, type, first).kind, Kind::granted);
+    EXPECT_TRUE(refused.holder.empty() || refused.holder == first.text()) << refused.holder;
+    EXPECT_EQ(one.send(Verb::release, key, type, first).kind, Kind::granted);
     EXPECT_EQ(other.acquire(key, type, second, this->long_lease).kind, Kind::granted);
-    EXPECT_EQ(other.tell(Verb::release, key, type, second).kind, Kind::granted);
+    EXPECT_EQ(other.send(Verb::release, key, type, second).kind, Kind::granted);
   }
 }
 
@@ -37,9 +37,9 @@ TYPED_TEST_P(BackendHolds, ReadersShareAndAWriterDoesNot) {
   EXPECT_EQ(other.acquire(this->name, LockType::READ, second, this->long_lease).kind,
             Kind::granted);
   EXPECT_EQ(other.acquire(this->name, LockType::WRITE, writer, this->long_lease).kind, Kind::busy);
-  EXPECT_EQ(one.tell(Verb::release, this->name, LockType::READ, reader).kind, Kind::granted);
+  EXPECT_EQ(one.send(Verb::release, this->name, LockType::READ, reader).kind, Kind::granted);
   EXPECT_EQ(other.acquire(this->name, LockType::WRITE, writer, this->long_lease).kind, Kind::busy);
-  EXPECT_EQ(other.tell(Verb::release, this->name, LockType::READ, second).kind, Kind::granted);
+  EXPECT_EQ(other.send(Verb::release, this->name, LockType::READ, second).kind, Kind::granted);
   EXPECT_EQ(other.acquire(this->name, LockType::WRITE, writer, this->long_lease).kind,
             Kind::granted);
   EXPECT_EQ(one.acquire(this->name, LockType::READ, one.fresh_id(), this->long_lease).kind,
@@ -62,12 +62,12 @@ TYPED_TEST_P(BackendHolds, AHolderIsGrantedAgainWithANewLease) {
       EXPECT_EQ(other.acquire(key, type, other.fresh_id(), this->lease).kind, Kind::busy);
     }
     // Granted twice is held once: one release ends it.
-    EXPECT_EQ(one.tell(Verb::release, key, type, id).kind, Kind::granted);
+    EXPECT_EQ(one.send(Verb::release, key, type, id).kind, Kind::granted);
     EXPECT_EQ(other.acquire(key, type, other.fresh_id(), this->long_lease).kind, Kind::granted);
   }
 }
 
-TYPED_TEST_P(BackendHolds, AnotherFamilyIsBusy) {
+TYPED_TEST_P(BackendHolds, AnotherTypeOfAHeldKeyIsBusy) {
   Probe one = this->connect(), other = this->connect();
   LATCHKEY_DETAIL_OFFERED(one.offers().read_write && one.offers().reentrant, "two families");
   const HoldId plain = one.fresh_id();
@@ -76,14 +76,14 @@ TYPED_TEST_P(BackendHolds, AnotherFamilyIsBusy) {
   for (const LockType type : {LockType::READ, LockType::WRITE}) {
     EXPECT_EQ(other.acquire(this->name, type, other.fresh_id(), this->lease).kind, Kind::busy);
   }
-  EXPECT_EQ(one.tell(Verb::release, this->name, LockType::REENTRANT, plain).kind, Kind::granted);
+  EXPECT_EQ(one.send(Verb::release, this->name, LockType::REENTRANT, plain).kind, Kind::granted);
   const HoldId reader = one.fresh_id();
   EXPECT_EQ(one.acquire(this->name, LockType::READ, reader, this->long_lease).kind, Kind::granted);
   EXPECT_EQ(other.acquire(this->name, LockType::REENTRANT, other.fresh_id(), this->lease).kind,
             Kind::busy);
 }
 
-TYPED_TEST_P(BackendHolds, ALeaseEnds) {
+TYPED_TEST_P(BackendHolds, AnExpiredLeaseFreesTheKey) {
   Probe one = this->connect(), other = this->connect();
   for (const LockType type : this->types(one.offers())) {
     SCOPED_TRACE(to_string(type));
@@ -93,12 +93,12 @@ TYPED_TEST_P(BackendHolds, ALeaseEnds) {
     this->pass(this->lease + this->unit);
     EXPECT_EQ(one.renew(key, type, late, this->lease).kind, Kind::gone);
     EXPECT_EQ(other.acquire(key, type, next, this->long_lease).kind, Kind::granted);
-    EXPECT_EQ(one.tell(Verb::release, key, type, late).kind, Kind::gone);
+    EXPECT_EQ(one.send(Verb::release, key, type, late).kind, Kind::gone);
     EXPECT_EQ(other.renew(key, type, next, this->long_lease).kind, Kind::granted);
   }
 }
 
-TYPED_TEST_P(BackendHolds, RenewProlongsAndNeverShortens) {
+TYPED_TEST_P(BackendHolds, RenewExtendsTheLeaseAndNeverShortensIt) {
   Probe one = this->connect(), other = this->connect();
   for (const LockType type : this->types(one.offers())) {
     SCOPED_TRACE(to_string(type));
@@ -114,46 +114,46 @@ TYPED_TEST_P(BackendHolds, RenewProlongsAndNeverShortens) {
   }
 }
 
-TYPED_TEST_P(BackendHolds, VerifyTellsAndChangesNothing) {
+TYPED_TEST_P(BackendHolds, VerifyReportsTheHoldAndChangesNothing) {
   LATCHKEY_DETAIL_OFFERED(this->verifies, "verify that asks the store");
   Probe one = this->connect(), other = this->connect();
   for (const LockType type : this->types(one.offers())) {
     SCOPED_TRACE(to_string(type));
     const std::string key = this->store.fresh_key();
     const HoldId id = one.fresh_id();
-    EXPECT_EQ(one.tell(Verb::verify, key, type, id).kind, Kind::gone);
+    EXPECT_EQ(one.send(Verb::verify, key, type, id).kind, Kind::gone);
     EXPECT_EQ(one.acquire(key, type, id, this->lease).kind, Kind::granted);
-    EXPECT_EQ(one.tell(Verb::verify, key, type, id).kind, Kind::granted);
-    EXPECT_EQ(other.tell(Verb::verify, key, type, other.fresh_id()).kind, Kind::gone);
+    EXPECT_EQ(one.send(Verb::verify, key, type, id).kind, Kind::granted);
+    EXPECT_EQ(other.send(Verb::verify, key, type, other.fresh_id()).kind, Kind::gone);
     this->pass(this->lease + this->unit);
-    EXPECT_EQ(one.tell(Verb::verify, key, type, id).kind, Kind::gone);
+    EXPECT_EQ(one.send(Verb::verify, key, type, id).kind, Kind::gone);
   }
 }
 
-TYPED_TEST_P(BackendHolds, AReleaseIsOnlyOfItsOwnId) {
+TYPED_TEST_P(BackendHolds, AReleaseFreesItsOwnIdOnly) {
   Probe one = this->connect(), other = this->connect();
   for (const LockType type : this->types(one.offers())) {
     SCOPED_TRACE(to_string(type));
     const std::string key = this->store.fresh_key();
     const HoldId id = one.fresh_id();
-    EXPECT_EQ(one.tell(Verb::release, key, type, id).kind, Kind::gone);
+    EXPECT_EQ(one.send(Verb::release, key, type, id).kind, Kind::gone);
     EXPECT_EQ(one.acquire(key, type, id, this->long_lease).kind, Kind::granted);
-    EXPECT_EQ(other.tell(Verb::release, key, type, other.fresh_id()).kind, Kind::gone);
+    EXPECT_EQ(other.send(Verb::release, key, type, other.fresh_id()).kind, Kind::gone);
     EXPECT_EQ(one.renew(key, type, id, this->long_lease).kind, Kind::granted);
-    EXPECT_EQ(one.tell(Verb::release, key, type, id).kind, Kind::granted);
-    EXPECT_EQ(one.tell(Verb::release, key, type, id).kind, Kind::gone);
+    EXPECT_EQ(one.send(Verb::release, key, type, id).kind, Kind::granted);
+    EXPECT_EQ(one.send(Verb::release, key, type, id).kind, Kind::gone);
   }
 }
 
-TYPED_TEST_P(BackendHolds, LeaveEndsWhateverCameOfAnAcquire) {
+TYPED_TEST_P(BackendHolds, LeaveByTheHolderReleases) {
   Probe one = this->connect(), other = this->connect();
   for (const LockType type : this->types(one.offers())) {
     SCOPED_TRACE(to_string(type));
     const std::string key = this->store.fresh_key();
     const HoldId id = one.fresh_id();
-    EXPECT_EQ(one.tell(Verb::leave, key, type, id).kind, Kind::gone);
+    EXPECT_EQ(one.send(Verb::leave, key, type, id).kind, Kind::gone);
     EXPECT_EQ(one.acquire(key, type, id, this->long_lease).kind, Kind::granted);
-    EXPECT_EQ(one.tell(Verb::leave, key, type, id).kind, Kind::granted);
+    EXPECT_EQ(one.send(Verb::leave, key, type, id).kind, Kind::granted);
     EXPECT_EQ(other.acquire(key, type, other.fresh_id(), this->long_lease).kind, Kind::granted);
   }
 }
@@ -170,21 +170,21 @@ TYPED_TEST_P(BackendHolds, DowngradeTurnsAWriteIntoARead) {
             Kind::granted);
   EXPECT_EQ(other.acquire(this->name, LockType::WRITE, other.fresh_id(), this->lease).kind,
             Kind::busy);
-  EXPECT_EQ(one.tell(Verb::release, this->name, LockType::READ, id).kind, Kind::granted);
+  EXPECT_EQ(one.send(Verb::release, this->name, LockType::READ, id).kind, Kind::granted);
 }
 
-TYPED_TEST_P(BackendHolds, LeaveOfAWriteEndsTheReadThatItHasBecome) {
+TYPED_TEST_P(BackendHolds, LeaveOfAWriteReleasesItsDowngradedRead) {
   Probe one = this->connect(), other = this->connect();
   LATCHKEY_DETAIL_OFFERED(one.offers().read_write, "READ and WRITE");
   const HoldId id = one.fresh_id();
   EXPECT_EQ(one.acquire(this->name, LockType::WRITE, id, this->long_lease).kind, Kind::granted);
   EXPECT_EQ(one.downgrade(this->name, id, this->long_lease).kind, Kind::granted);
-  EXPECT_EQ(one.tell(Verb::leave, this->name, LockType::WRITE, id).kind, Kind::granted);
+  EXPECT_EQ(one.send(Verb::leave, this->name, LockType::WRITE, id).kind, Kind::granted);
   EXPECT_EQ(other.acquire(this->name, LockType::WRITE, other.fresh_id(), this->lease).kind,
             Kind::granted);
 }
 
-TYPED_TEST_P(BackendHolds, AcquireAllTakesEachMemberAsItsType) {
+TYPED_TEST_P(BackendHolds, AcquireAllHoldsEachMemberByItsType) {
   Probe one = this->connect(), other = this->connect();
   const Capabilities offered = one.offers();
   LATCHKEY_DETAIL_OFFERED(offered.one_step == Capabilities::OneStep::all,
@@ -203,16 +203,16 @@ TYPED_TEST_P(BackendHolds, AcquireAllTakesEachMemberAsItsType) {
   all.verb = Verb::acquire_all;
   all.members = members;
   all.lease = this->long_lease;
-  const Outcome busy = one.ask(all);
+  const Outcome busy = one.send(all);
   EXPECT_EQ(busy.kind, Kind::busy);
   EXPECT_EQ(busy.busy_member, 1U);
-  EXPECT_FALSE(busy.text.empty());
-  EXPECT_EQ(other.tell(Verb::release, keys[1], LockType::READ, second).kind, Kind::granted);
-  const Outcome granted = one.ask(all);
+  EXPECT_FALSE(busy.holder.empty());
+  EXPECT_EQ(other.send(Verb::release, keys[1], LockType::READ, second).kind, Kind::granted);
+  const Outcome granted = one.send(all);
   EXPECT_EQ(granted.kind, Kind::granted);
   EXPECT_GT(granted.token, 0U);
   // Asked again, since the answer may have been lost: nothing changes.
-  const Outcome again = one.ask(all);
+  const Outcome again = one.send(all);
   EXPECT_EQ(again.kind, Kind::granted);
   EXPECT_EQ(again.token, granted.token);
   for (const Member& member : members) {
@@ -221,7 +221,7 @@ TYPED_TEST_P(BackendHolds, AcquireAllTakesEachMemberAsItsType) {
               Kind::busy);
   }
   for (const Member& member : members) {
-    EXPECT_EQ(one.tell(Verb::release, member.key, member.type, member.id).kind, Kind::granted);
+    EXPECT_EQ(one.send(Verb::release, member.key, member.type, member.id).kind, Kind::granted);
   }
   const HoldId next = other.fresh_id();
   const Outcome later = other.acquire(keys[2], LockType::FENCED, next, this->long_lease);
@@ -245,14 +245,14 @@ TYPED_TEST_P(BackendHolds, AcquireAllTakesAllOrNothing) {
   all.verb = Verb::acquire_all;
   all.members = members;
   all.lease = this->long_lease;
-  const Outcome refused = one.ask(all);
+  const Outcome refused = one.send(all);
   EXPECT_EQ(refused.kind, Kind::busy);
   EXPECT_EQ(refused.busy_member, 1U);
   const HoldId passing = other.fresh_id();
   EXPECT_EQ(other.acquire(keys[0], LockType::REENTRANT, passing, this->lease).kind, Kind::granted);
-  EXPECT_EQ(other.tell(Verb::release, keys[0], LockType::REENTRANT, passing).kind, Kind::granted);
-  EXPECT_EQ(other.tell(Verb::release, keys[1], LockType::REENTRANT, blocker).kind, Kind::granted);
-  EXPECT_EQ(one.ask(all).kind, Kind::granted);
+  EXPECT_EQ(other.send(Verb::release, keys[0], LockType::REENTRANT, passing).kind, Kind::granted);
+  EXPECT_EQ(other.send(Verb::release, keys[1], LockType::REENTRANT, blocker).kind, Kind::granted);
+  EXPECT_EQ(one.send(all).kind, Kind::granted);
   for (const Member& member : members) {
     EXPECT_EQ(one.renew(member.key, member.type, member.id, this->long_lease).kind, Kind::granted);
   }
@@ -260,10 +260,11 @@ TYPED_TEST_P(BackendHolds, AcquireAllTakesAllOrNothing) {
 
 REGISTER_TYPED_TEST_SUITE_P(BackendHolds, ExclusiveTypesHaveOneHolder,
                             ReadersShareAndAWriterDoesNot, AHolderIsGrantedAgainWithANewLease,
-                            AnotherFamilyIsBusy, ALeaseEnds, RenewProlongsAndNeverShortens,
-                            VerifyTellsAndChangesNothing, AReleaseIsOnlyOfItsOwnId,
-                            LeaveEndsWhateverCameOfAnAcquire, DowngradeTurnsAWriteIntoARead,
-                            LeaveOfAWriteEndsTheReadThatItHasBecome,
-                            AcquireAllTakesEachMemberAsItsType, AcquireAllTakesAllOrNothing);
+                            AnotherTypeOfAHeldKeyIsBusy, AnExpiredLeaseFreesTheKey,
+                            RenewExtendsTheLeaseAndNeverShortensIt,
+                            VerifyReportsTheHoldAndChangesNothing, AReleaseFreesItsOwnIdOnly,
+                            LeaveByTheHolderReleases, DowngradeTurnsAWriteIntoARead,
+                            LeaveOfAWriteReleasesItsDowngradedRead,
+                            AcquireAllHoldsEachMemberByItsType, AcquireAllTakesAllOrNothing);
 
 }  // namespace latchkey::testing::contract

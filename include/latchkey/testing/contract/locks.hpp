@@ -1,4 +1,4 @@
-// The backend contract: what the user of Locks sees.
+// The backend contract, as the user of Locks sees it.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ class BackendLocks : public Contract<Store> {
 
   Locks locks() { return Locks(this->store.backend(), this->store.options()); }
 
-  /// Runs `call` on a thread of its own while time passes, until it has returned.
+  /// Runs `call` on another thread and lets time pass until it has returned.
   template <class Call>
   void while_time_passes(Call call) {
     auto done = std::async(std::launch::async, std::move(call));
@@ -66,7 +66,7 @@ TYPED_TEST_P(BackendLocks, ReentryIsCounted) {
   }
 }
 
-TYPED_TEST_P(BackendLocks, AnotherTypeWouldDeadlockButAReadInsideOnesWrite) {
+TYPED_TEST_P(BackendLocks, AnotherTypeWouldDeadlockExceptAReadInsideAWrite) {
   Locks one = this->locks();
   Probe probe = this->connect();
   LATCHKEY_DETAIL_OFFERED(probe.offers().read_write && probe.offers().reentrant, "READ and WRITE");
@@ -86,7 +86,7 @@ TYPED_TEST_P(BackendLocks, AnotherTypeWouldDeadlockButAReadInsideOnesWrite) {
   EXPECT_THROW(static_cast<void>(both.write().try_acquire(this->no_wait)), WouldDeadlock);
 }
 
-TYPED_TEST_P(BackendLocks, AWriteThatEndsFirstLeavesItsRead) {
+TYPED_TEST_P(BackendLocks, AWriteReleasedFirstKeepsItsRead) {
   Locks one = this->locks(), other = this->locks();
   Probe probe = this->connect();
   LATCHKEY_DETAIL_OFFERED(probe.offers().read_write, "READ and WRITE");
@@ -100,7 +100,7 @@ TYPED_TEST_P(BackendLocks, AWriteThatEndsFirstLeavesItsRead) {
   EXPECT_TRUE(theirs.write().try_acquire(this->no_wait, this->long_lease));
 }
 
-TYPED_TEST_P(BackendLocks, LockAndHoldAreCountedApart) {
+TYPED_TEST_P(BackendLocks, LocksAndHoldsAreCountedSeparately) {
   Locks one = this->locks(), other = this->locks();
   Lock lock = one.lock(this->name);
   lock.lock();
@@ -116,7 +116,7 @@ TYPED_TEST_P(BackendLocks, LockAndHoldAreCountedApart) {
   EXPECT_TRUE(theirs.release());
 }
 
-TYPED_TEST_P(BackendLocks, ATimeoutSaysWhatWasBusyAndForHowLong) {
+TYPED_TEST_P(BackendLocks, ATimeoutNamesTheBusyLockAndTheWait) {
   Locks one = this->locks(), other = this->locks();
   const Hold hold = one.lock(this->name).acquire(this->no_wait, this->long_lease);
   this->while_time_passes([&] {
@@ -133,7 +133,7 @@ TYPED_TEST_P(BackendLocks, ATimeoutSaysWhatWasBusyAndForHowLong) {
   });
 }
 
-TYPED_TEST_P(BackendLocks, AWaiterGetsWhatIsReleased) {
+TYPED_TEST_P(BackendLocks, AReleaseGrantsTheLockToAWaiter) {
   Locks one = this->locks(), other = this->locks();
   Probe probe = this->connect();
   for (const LockType type : this->exclusive(probe.offers())) {
@@ -153,7 +153,7 @@ TYPED_TEST_P(BackendLocks, AWaiterGetsWhatIsReleased) {
   }
 }
 
-TYPED_TEST_P(BackendLocks, FairLeasesThatEndArePassedOnInOrderAndInTime) {
+TYPED_TEST_P(BackendLocks, ExpiredFairLeasesArePassedOnInOrderAndInTime) {
   Locks one = this->locks(), other = this->locks();
   Probe probe = this->connect();
   LATCHKEY_DETAIL_OFFERED(probe.offers().fair && probe.offers().administration, "FAIR, inspect");
@@ -180,7 +180,7 @@ TYPED_TEST_P(BackendLocks, FairLeasesThatEndArePassedOnInOrderAndInTime) {
   this->while_time_passes([&] {
     for (std::thread& each : waiters) each.join();
   });
-  for (std::size_t at = 0; at < owners; ++at) {  // nobody releases: each lease runs out
+  for (std::size_t at = 0; at < owners; ++at) {  // no owner releases: each lease expires
     EXPECT_TRUE(holds[at]) << at;
     EXPECT_GE(granted[at], last) << at << " came before its turn";
     EXPECT_LT(granted[at] - last, in_time) << at;
@@ -188,8 +188,8 @@ TYPED_TEST_P(BackendLocks, FairLeasesThatEndArePassedOnInOrderAndInTime) {
   }
 }
 
-// LOCKED's hold_for. The process that asked for it may have ended long before.
-TYPED_TEST_P(BackendLocks, WhatStaysLockedAfterAReleaseEndsInTimeWithoutItsLocks) {
+// hold_for of LOCKED. The process that set it may have ended long before.
+TYPED_TEST_P(BackendLocks, AKeyKeptByHoldForIsFreedInTimeWithoutItsLocks) {
   Locks other = this->locks();
   Probe probe = this->connect();
   LATCHKEY_DETAIL_OFFERED(probe.offers().expires, "expire");
@@ -241,7 +241,7 @@ TYPED_TEST_P(BackendLocks, ExtendMovesTheDeadline) {
   EXPECT_TRUE(hold.release());
 }
 
-TYPED_TEST_P(BackendLocks, ThreadsOfOneLocksAreOwnersOfTheirOwn) {
+TYPED_TEST_P(BackendLocks, EachThreadIsAnOwner) {
   Locks one = this->locks();
   const Hold hold = one.lock(this->name).acquire(this->no_wait, this->long_lease);
   std::thread([&] {
@@ -250,7 +250,7 @@ TYPED_TEST_P(BackendLocks, ThreadsOfOneLocksAreOwnersOfTheirOwn) {
   }).join();
 }
 
-TYPED_TEST_P(BackendLocks, AdministrationThroughLocks) {
+TYPED_TEST_P(BackendLocks, LocksInspectListAndForceRelease) {
   Locks one = this->locks();
   Probe probe = this->connect();
   LATCHKEY_DETAIL_OFFERED(probe.offers().administration, "inspect, list and force_release");
@@ -264,12 +264,12 @@ TYPED_TEST_P(BackendLocks, AdministrationThroughLocks) {
 }
 
 REGISTER_TYPED_TEST_SUITE_P(BackendLocks, TwoLocksExcludeEachOther, ReentryIsCounted,
-                            AnotherTypeWouldDeadlockButAReadInsideOnesWrite,
-                            AWriteThatEndsFirstLeavesItsRead, LockAndHoldAreCountedApart,
-                            ATimeoutSaysWhatWasBusyAndForHowLong, AWaiterGetsWhatIsReleased,
-                            FairLeasesThatEndArePassedOnInOrderAndInTime,
-                            WhatStaysLockedAfterAReleaseEndsInTimeWithoutItsLocks,
+                            AnotherTypeWouldDeadlockExceptAReadInsideAWrite,
+                            AWriteReleasedFirstKeepsItsRead, LocksAndHoldsAreCountedSeparately,
+                            ATimeoutNamesTheBusyLockAndTheWait, AReleaseGrantsTheLockToAWaiter,
+                            ExpiredFairLeasesArePassedOnInOrderAndInTime,
+                            AKeyKeptByHoldForIsFreedInTimeWithoutItsLocks,
                             AHoldIsLostWhenItsLeaseEnds, ExtendMovesTheDeadline,
-                            ThreadsOfOneLocksAreOwnersOfTheirOwn, AdministrationThroughLocks);
+                            EachThreadIsAnOwner, LocksInspectListAndForceRelease);
 
 }  // namespace latchkey::testing::contract

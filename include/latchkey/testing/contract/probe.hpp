@@ -1,4 +1,4 @@
-// One connection to a backend, asked one thing at a time.
+// A connection to a backend that sends one request at a time.
 #pragma once
 
 #include <array>
@@ -15,11 +15,11 @@
 
 namespace latchkey::testing {
 
-/// Speaks to the seam as a coordinator does, and waits for each answer: for tests of backends.
-/// One thread at a time.
+/// Sends requests to a backend as a coordinator does, and waits for each outcome. For tests of
+/// backends. Not thread-safe.
 class Probe final : public Sink {
  public:
-  /// What a notification said.
+  /// A received notification.
   struct Note {
     Notification::Kind kind;
     std::string key;
@@ -37,11 +37,11 @@ class Probe final : public Sink {
   [[nodiscard]] Capabilities offers() const noexcept { return backend_->capabilities(); }
   [[nodiscard]] Backend& backend() noexcept { return *backend_; }
 
-  /// An id that this probe never gave before.
+  /// An id that this probe has not returned before.
   [[nodiscard]] HoldId fresh_id() noexcept { return {space_, ++last_number_}; }
 
-  /// Submits, drives until it is completed, and gives the outcome.
-  Outcome ask(Request request) {
+  /// Submits the request, drives until it is completed, and returns the outcome.
+  Outcome send(Request request) {
     Waiting waiting;
     request.context = &waiting;
     request.sent = clock_.now();
@@ -54,45 +54,45 @@ class Probe final : public Sink {
   Outcome acquire(std::string_view key, LockType type, const HoldId& id,
                   std::chrono::milliseconds lease, std::chrono::milliseconds queue_wait = {},
                   std::uint32_t tokens = 1) {
-    Request request = about(Verb::acquire, key, id, type);
+    Request request = make_request(Verb::acquire, key, id, type);
     request.lease = lease;
     request.queue_wait = queue_wait;
     request.tokens = tokens;
-    return ask(request);
+    return send(request);
   }
   Outcome renew(std::string_view key, LockType type, const HoldId& id,
                 std::chrono::milliseconds lease) {
-    Request request = about(Verb::renew, key, id, type);
+    Request request = make_request(Verb::renew, key, id, type);
     request.lease = lease;
-    return ask(request);
+    return send(request);
   }
   Outcome downgrade(std::string_view key, const HoldId& id, std::chrono::milliseconds lease) {
-    Request request = about(Verb::downgrade, key, id, LockType::WRITE);
+    Request request = make_request(Verb::downgrade, key, id, LockType::WRITE);
     request.lease = lease;
-    return ask(request);
+    return send(request);
   }
-  /// verify, release, leave, subscribe, unsubscribe, force_release.
-  Outcome tell(Verb verb, std::string_view key, LockType type = LockType::REENTRANT,
+  /// For verify, release, leave, subscribe, unsubscribe and force_release.
+  Outcome send(Verb verb, std::string_view key, LockType type = LockType::REENTRANT,
                const HoldId& id = {}) {
-    return ask(about(verb, key, id, type));
+    return send(make_request(verb, key, id, type));
   }
   LockInfo inspect(std::string_view key) {
     LockInfo info;
-    Request request = about(Verb::inspect, key, {}, LockType::REENTRANT);
+    Request request = make_request(Verb::inspect, key, {}, LockType::REENTRANT);
     request.info = &info;
-    ask(request);
+    send(request);
     return info;
   }
   std::vector<std::string> list(std::string_view pattern) {
     std::vector<std::string> names;
-    Request request = about(Verb::list, pattern, {}, LockType::REENTRANT);
+    Request request = make_request(Verb::list, pattern, {}, LockType::REENTRANT);
     request.names = &names;
-    ask(request);
+    send(request);
     return names;
   }
 
-  /// The notifications that came so far, and after `patience` (real time) at the latest: returns as
-  /// soon as there is one. They are told once only.
+  /// Returns the notifications that arrived since the last call. If there are none, waits up to
+  /// `patience` (real time) for the first one.
   std::vector<Note> notes(std::chrono::milliseconds patience = std::chrono::milliseconds(0)) {
     const auto end = std::chrono::steady_clock::now() + patience;
     do {
@@ -109,7 +109,7 @@ class Probe final : public Sink {
     int completions = 0;
   };
 
-  static Request about(Verb verb, std::string_view key, const HoldId& id, LockType type) {
+  static Request make_request(Verb verb, std::string_view key, const HoldId& id, LockType type) {
     Request request;
     request.verb = verb;
     request.key = key;

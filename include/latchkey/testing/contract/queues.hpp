@@ -17,23 +17,23 @@ class BackendQueues : public Contract<Store> {
 };
 TYPED_TEST_SUITE_P(BackendQueues);
 
-TYPED_TEST_P(BackendQueues, FairServesInTheOrderOfAsking) {
+TYPED_TEST_P(BackendQueues, FairServesInOrderOfArrival) {
   Probe one = this->connect(), other = this->connect();
   LATCHKEY_DETAIL_OFFERED(one.offers().fair, "FAIR");
   const HoldId ids[] = {one.fresh_id(), other.fresh_id(), one.fresh_id()};
-  const auto ask = [&](Probe& who, const HoldId& id) {
+  const auto acquire = [&](Probe& who, const HoldId& id) {
     return who.acquire(this->name, LockType::FAIR, id, this->long_lease, this->queue_wait).kind;
   };
-  EXPECT_EQ(ask(one, ids[0]), Kind::granted);
-  EXPECT_EQ(ask(other, ids[1]), Kind::busy);
-  EXPECT_EQ(ask(one, ids[2]), Kind::busy);
-  EXPECT_EQ(ask(other, ids[1]), Kind::busy);  // asking again changes no place
-  EXPECT_EQ(one.tell(Verb::release, this->name, LockType::FAIR, ids[0]).kind, Kind::granted);
-  EXPECT_EQ(ask(one, ids[2]), Kind::busy);
-  EXPECT_EQ(ask(one, one.fresh_id()), Kind::busy);
-  EXPECT_EQ(ask(other, ids[1]), Kind::granted);
-  EXPECT_EQ(other.tell(Verb::release, this->name, LockType::FAIR, ids[1]).kind, Kind::granted);
-  EXPECT_EQ(ask(one, ids[2]), Kind::granted);
+  EXPECT_EQ(acquire(one, ids[0]), Kind::granted);
+  EXPECT_EQ(acquire(other, ids[1]), Kind::busy);
+  EXPECT_EQ(acquire(one, ids[2]), Kind::busy);
+  EXPECT_EQ(acquire(other, ids[1]), Kind::busy);  // a retry does not change its place
+  EXPECT_EQ(one.send(Verb::release, this->name, LockType::FAIR, ids[0]).kind, Kind::granted);
+  EXPECT_EQ(acquire(one, ids[2]), Kind::busy);
+  EXPECT_EQ(acquire(one, one.fresh_id()), Kind::busy);
+  EXPECT_EQ(acquire(other, ids[1]), Kind::granted);
+  EXPECT_EQ(other.send(Verb::release, this->name, LockType::FAIR, ids[1]).kind, Kind::granted);
+  EXPECT_EQ(acquire(one, ids[2]), Kind::granted);
 }
 
 TYPED_TEST_P(BackendQueues, FairAttemptWithoutWaitTakesNoPlace) {
@@ -43,12 +43,12 @@ TYPED_TEST_P(BackendQueues, FairAttemptWithoutWaitTakesNoPlace) {
   EXPECT_EQ(one.acquire(this->name, LockType::FAIR, holder, this->long_lease).kind, Kind::granted);
   EXPECT_EQ(other.acquire(this->name, LockType::FAIR, other.fresh_id(), this->lease).kind,
             Kind::busy);
-  EXPECT_EQ(one.tell(Verb::release, this->name, LockType::FAIR, holder).kind, Kind::granted);
+  EXPECT_EQ(one.send(Verb::release, this->name, LockType::FAIR, holder).kind, Kind::granted);
   EXPECT_EQ(one.acquire(this->name, LockType::FAIR, one.fresh_id(), this->lease).kind,
             Kind::granted);
 }
 
-TYPED_TEST_P(BackendQueues, FairSkipsAFirstWhoNoLongerAsks) {
+TYPED_TEST_P(BackendQueues, FairSkipsAFirstWaiterThatStoppedTrying) {
   Probe one = this->connect(), other = this->connect();
   LATCHKEY_DETAIL_OFFERED(one.offers().fair, "FAIR");
   const HoldId holder = one.fresh_id(), dead = other.fresh_id(), next = one.fresh_id();
@@ -57,7 +57,7 @@ TYPED_TEST_P(BackendQueues, FairSkipsAFirstWhoNoLongerAsks) {
   EXPECT_EQ(other.acquire(this->name, type, dead, this->long_lease, this->lease).kind, Kind::busy);
   EXPECT_EQ(one.acquire(this->name, type, next, this->long_lease, this->queue_wait).kind,
             Kind::busy);
-  EXPECT_EQ(one.tell(Verb::release, this->name, type, holder).kind, Kind::granted);
+  EXPECT_EQ(one.send(Verb::release, this->name, type, holder).kind, Kind::granted);
   EXPECT_EQ(one.acquire(this->name, type, next, this->long_lease, this->queue_wait).kind,
             Kind::busy);
   this->pass(this->lease + this->unit);
@@ -65,7 +65,7 @@ TYPED_TEST_P(BackendQueues, FairSkipsAFirstWhoNoLongerAsks) {
             Kind::granted);
 }
 
-TYPED_TEST_P(BackendQueues, FairLeaveGivesThePlaceUp) {
+TYPED_TEST_P(BackendQueues, FairLeaveGivesUpThePlace) {
   Probe one = this->connect(), other = this->connect();
   LATCHKEY_DETAIL_OFFERED(one.offers().fair, "FAIR");
   const HoldId holder = one.fresh_id(), leaver = other.fresh_id(), next = one.fresh_id();
@@ -75,8 +75,8 @@ TYPED_TEST_P(BackendQueues, FairLeaveGivesThePlaceUp) {
             Kind::busy);
   EXPECT_EQ(one.acquire(this->name, type, next, this->long_lease, this->queue_wait).kind,
             Kind::busy);
-  EXPECT_EQ(one.tell(Verb::release, this->name, type, holder).kind, Kind::granted);
-  EXPECT_EQ(other.tell(Verb::leave, this->name, type, leaver).kind, Kind::granted);
+  EXPECT_EQ(one.send(Verb::release, this->name, type, holder).kind, Kind::granted);
+  EXPECT_EQ(other.send(Verb::leave, this->name, type, leaver).kind, Kind::granted);
   EXPECT_EQ(one.acquire(this->name, type, next, this->long_lease, this->queue_wait).kind,
             Kind::granted);
 }
@@ -94,37 +94,37 @@ TYPED_TEST_P(BackendQueues, FencingTokensOnlyRise) {
   };
   const HoldId first = one.fresh_id();
   next(one, first, 1);
-  EXPECT_EQ(one.tell(Verb::release, this->name, type, first).kind, Kind::granted);
+  EXPECT_EQ(one.send(Verb::release, this->name, type, first).kind, Kind::granted);
   next(other, other.fresh_id(), 100);
   this->pass(this->lease + this->unit);  // the lease ends
   next(one, one.fresh_id(), 3);
   if (one.offers().administration) {
-    EXPECT_EQ(other.tell(Verb::force_release, this->name).kind, Kind::granted);
+    EXPECT_EQ(other.send(Verb::force_release, this->name).kind, Kind::granted);
     next(other, other.fresh_id(), 1);
   }
 }
 
-TYPED_TEST_P(BackendQueues, SubscribersHearOfAReleaseByAnotherConnection) {
+TYPED_TEST_P(BackendQueues, AReleaseByAnotherConnectionNotifiesSubscribers) {
   Probe one = this->connect(), other = this->connect();
   LATCHKEY_DETAIL_OFFERED(one.offers().pushes, "notifications");
   const auto type = one.offers().read_write ? LockType::WRITE : LockType::REENTRANT;
   const HoldId holder = one.fresh_id();
   EXPECT_EQ(one.acquire(this->name, type, holder, this->long_lease).kind, Kind::granted);
-  EXPECT_EQ(other.tell(Verb::subscribe, this->name, type).kind, Kind::granted);
+  EXPECT_EQ(other.send(Verb::subscribe, this->name, type).kind, Kind::granted);
   EXPECT_TRUE(other.notes().empty());
-  EXPECT_EQ(one.tell(Verb::release, this->name, type, holder).kind, Kind::granted);
+  EXPECT_EQ(one.send(Verb::release, this->name, type, holder).kind, Kind::granted);
   const auto notes = other.notes(this->patience);
   ASSERT_EQ(notes.size(), 1U);
   EXPECT_EQ(notes[0].kind, Notification::Kind::released);
   EXPECT_EQ(notes[0].key, this->name);
-  EXPECT_EQ(other.tell(Verb::unsubscribe, this->name, type).kind, Kind::granted);
+  EXPECT_EQ(other.send(Verb::unsubscribe, this->name, type).kind, Kind::granted);
   const HoldId again = one.fresh_id();
   EXPECT_EQ(one.acquire(this->name, type, again, this->long_lease).kind, Kind::granted);
-  EXPECT_EQ(one.tell(Verb::release, this->name, type, again).kind, Kind::granted);
+  EXPECT_EQ(one.send(Verb::release, this->name, type, again).kind, Kind::granted);
   EXPECT_TRUE(other.notes(this->silence).empty());
 }
 
-TYPED_TEST_P(BackendQueues, FairTellsTheFirstOnly) {
+TYPED_TEST_P(BackendQueues, FairNotifiesTheFirstWaiterOnly) {
   Probe one = this->connect(), other = this->connect(), third = this->connect();
   LATCHKEY_DETAIL_OFFERED(one.offers().pushes && one.offers().fair, "notifications of FAIR");
   const auto type = LockType::FAIR;
@@ -133,25 +133,25 @@ TYPED_TEST_P(BackendQueues, FairTellsTheFirstOnly) {
   for (auto [who, id] : {std::pair{&other, next}, std::pair{&third, last}}) {
     EXPECT_EQ(who->acquire(this->name, type, id, this->long_lease, this->queue_wait).kind,
               Kind::busy);
-    EXPECT_EQ(who->tell(Verb::subscribe, this->name, type, id).kind, Kind::granted);
+    EXPECT_EQ(who->send(Verb::subscribe, this->name, type, id).kind, Kind::granted);
   }
-  EXPECT_EQ(one.tell(Verb::release, this->name, type, holder).kind, Kind::granted);
+  EXPECT_EQ(one.send(Verb::release, this->name, type, holder).kind, Kind::granted);
   const auto notes = other.notes(this->patience);
   ASSERT_EQ(notes.size(), 1U);
   EXPECT_EQ(notes[0].id, next);
   EXPECT_TRUE(third.notes(this->silence).empty());
-  // The first leaves a free lock: it is the turn of the next one, who is told.
-  EXPECT_EQ(other.tell(Verb::leave, this->name, type, next).kind, Kind::granted);
+  // The first waiter leaves while the lock is free: the next one is notified.
+  EXPECT_EQ(other.send(Verb::leave, this->name, type, next).kind, Kind::granted);
   const auto later_notes = third.notes(this->patience);
   ASSERT_EQ(later_notes.size(), 1U);
   EXPECT_EQ(later_notes[0].id, last);
 }
 
-TYPED_TEST_P(BackendQueues, AdministrationSeesAndEndsHolds) {
+TYPED_TEST_P(BackendQueues, InspectReportsAndForceReleaseEndsHolds) {
   Probe one = this->connect(), other = this->connect();
   LATCHKEY_DETAIL_OFFERED(one.offers().administration, "inspect, list and force_release");
   EXPECT_FALSE(other.inspect(this->name).locked);
-  EXPECT_EQ(other.tell(Verb::force_release, this->name).kind, Kind::gone);
+  EXPECT_EQ(other.send(Verb::force_release, this->name).kind, Kind::gone);
   const HoldId id = one.fresh_id();
   EXPECT_EQ(one.acquire(this->name, LockType::REENTRANT, id, this->long_lease).kind, Kind::granted);
   const LockInfo info = other.inspect(this->name);
@@ -163,15 +163,15 @@ TYPED_TEST_P(BackendQueues, AdministrationSeesAndEndsHolds) {
   EXPECT_LE(info.holders[0].left.value_or(this->long_lease), this->long_lease);
   const auto names = other.list(this->name.substr(0, this->name.size() - 1) + "?");
   EXPECT_NE(std::find(names.begin(), names.end(), this->name), names.end());
-  EXPECT_EQ(other.tell(Verb::force_release, this->name).kind, Kind::granted);
+  EXPECT_EQ(other.send(Verb::force_release, this->name).kind, Kind::granted);
   EXPECT_EQ(one.renew(this->name, LockType::REENTRANT, id, this->lease).kind, Kind::gone);
   EXPECT_TRUE(other.list(this->name).empty());
 }
 
-REGISTER_TYPED_TEST_SUITE_P(BackendQueues, FairServesInTheOrderOfAsking,
-                            FairAttemptWithoutWaitTakesNoPlace, FairSkipsAFirstWhoNoLongerAsks,
-                            FairLeaveGivesThePlaceUp, FencingTokensOnlyRise,
-                            SubscribersHearOfAReleaseByAnotherConnection, FairTellsTheFirstOnly,
-                            AdministrationSeesAndEndsHolds);
+REGISTER_TYPED_TEST_SUITE_P(BackendQueues, FairServesInOrderOfArrival,
+                            FairAttemptWithoutWaitTakesNoPlace,
+                            FairSkipsAFirstWaiterThatStoppedTrying, FairLeaveGivesUpThePlace,
+                            FencingTokensOnlyRise, AReleaseByAnotherConnectionNotifiesSubscribers,
+                            FairNotifiesTheFirstWaiterOnly, InspectReportsAndForceReleaseEndsHolds);
 
 }  // namespace latchkey::testing::contract

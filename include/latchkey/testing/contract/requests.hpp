@@ -53,7 +53,7 @@ class BackendRequests : public Contract<Store> {
 };
 TYPED_TEST_SUITE_P(BackendRequests);
 
-TYPED_TEST_P(BackendRequests, EachIsCompletedOnceAndThoseOfOneThreadInOrder) {
+TYPED_TEST_P(BackendRequests, EachIsCompletedOnceAndInOrderForOneThread) {
   using Entry = CountingSink::Entry;
   const auto backend = this->store.backend();
   CountingSink sink;
@@ -96,7 +96,7 @@ TYPED_TEST_P(BackendRequests, AnotherThreadMayDrive) {
   EXPECT_EQ(entry.kind, Kind::granted);
 }
 
-TYPED_TEST_P(BackendRequests, ADriveEndsWithItsTimeOrItsParker) {
+TYPED_TEST_P(BackendRequests, ADriveEndsAtItsDeadlineOrWhenUnparked) {
   const auto backend = this->store.backend();
   backend->drive(Parker::mine(), this->clock().now());
   Parker::mine().unpark();
@@ -113,7 +113,7 @@ TYPED_TEST_P(BackendRequests, ManyThreadsDriveOneConnection) {
   const auto space = HoldId::new_space();
   std::atomic<std::uint64_t> number = 0;
   std::atomic<int> inside = 0, overlaps = 0, granted = 0, lost = 0;
-  const auto ask = [&](Verb verb, const HoldId& id) {
+  const auto send = [&](Verb verb, const HoldId& id) {
     Entry entry;
     this->fill(entry, verb, id, this->name);
     Request* const one[] = {&entry.request};
@@ -126,12 +126,12 @@ TYPED_TEST_P(BackendRequests, ManyThreadsDriveOneConnection) {
     all.emplace_back([&] {
       for (int round = 0; round < rounds; ++round) {
         const HoldId id{space, ++number};
-        if (ask(Verb::acquire, id) != Kind::granted) continue;
+        if (send(Verb::acquire, id) != Kind::granted) continue;
         ++granted;
         if (inside.fetch_add(1) != 0) ++overlaps;
         std::this_thread::yield();
         inside.fetch_sub(1);
-        if (ask(Verb::release, id) != Kind::granted) ++lost;
+        if (send(Verb::release, id) != Kind::granted) ++lost;
       }
     });
   }
@@ -141,8 +141,8 @@ TYPED_TEST_P(BackendRequests, ManyThreadsDriveOneConnection) {
   EXPECT_EQ(lost, 0);
 }
 
-REGISTER_TYPED_TEST_SUITE_P(BackendRequests, EachIsCompletedOnceAndThoseOfOneThreadInOrder,
-                            AnotherThreadMayDrive, ADriveEndsWithItsTimeOrItsParker,
+REGISTER_TYPED_TEST_SUITE_P(BackendRequests, EachIsCompletedOnceAndInOrderForOneThread,
+                            AnotherThreadMayDrive, ADriveEndsAtItsDeadlineOrWhenUnparked,
                             ManyThreadsDriveOneConnection);
 
 }  // namespace latchkey::testing::contract

@@ -53,7 +53,7 @@ class MultiKeyCaller {
   enum class Operation : std::uint8_t { acquire, extend, release };
 
   static constexpr std::uint32_t most_keys = 16;
-  /// The time a thread takes to go on: a server cannot lose its data and grant again within it.
+  /// The time a thread takes to continue. A server cannot lose its data and grant again within it.
   static constexpr std::chrono::microseconds reaction_time{2};
 
   /// One of its keys.

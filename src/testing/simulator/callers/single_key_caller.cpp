@@ -145,7 +145,7 @@ void SingleKeyCaller::end_thread() {
   }
   context_.handle(
       key_, [&](Coordinator& its, EventContext& context) { its.owner_ended(owner_, context); });
-  // Another thread goes on with what it holds as Hold objects.
+  // Another thread continues with the Hold objects.
   rest(context_.world.random.between({}, milliseconds(50)));
 }
 

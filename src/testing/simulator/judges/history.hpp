@@ -49,7 +49,7 @@ struct ClientHistory {
   Clock::duration disturbed_at = never_happened;
   Clock::duration awake_since{};
   std::vector<int> open_releases;              ///< by key
-  std::vector<Clock::duration> stalled_since;  ///< by key: the local queue waits for nobody
+  std::vector<Clock::duration> stalled_since;  ///< by key: the local queue waits without a reason
   bool closing = false;
 };
 
@@ -80,7 +80,7 @@ struct KeyHistory {
   std::uint64_t faults = 0;  ///< of the store
   std::uint64_t token = 0;   ///< the last one that was issued
 
-  // Only in scenarios without faults, where the store's answers say who holds.
+  // Only in scenarios without faults: there the store's replies determine the holder.
   std::vector<Holder> holders;
   std::vector<Holder> queue;  ///< FAIR, in the order of the first attempts
   Clock::duration free_since = never_happened;

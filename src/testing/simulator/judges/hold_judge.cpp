@@ -87,7 +87,7 @@ void HoldJudge::check_lease(GrantedHold& hold, const ClientHistory& client) {
   hold.deadline = deadline;
 }
 
-// The queue may wait for nobody for 10 ms, which is what a timer takes.
+// The queue may wait without a reason for 10 ms, which a timer may take.
 void HoldJudge::check_local_queue(std::uint32_t client, std::uint32_t key, bool waiting) {
   const ClientHistory& its = history_.clients[client];
   Clock::duration& since = history_.clients[client].stalled_since[key];

@@ -20,7 +20,7 @@ void LossJudge::store_fault(std::uint32_t key) {
 void LossJudge::check(const ScheduledEvent& event) {
   const std::uint32_t key = event.index;
   const KeyHistory& history = history_.keys[key];
-  if (event.epoch >> 32 != history.faults) return;  // a later fault has checks of its own
+  if (event.epoch >> 32 != history.faults) return;  // a later fault schedules its own checks
   for (const GrantedHold& hold : history.holds) {
     const bool it = hold.client == event.client && hold.number == (event.epoch & 0xFFFF'FFFF);
     if (!it || !history_.is_live(hold)) continue;

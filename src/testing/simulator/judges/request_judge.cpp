@@ -108,7 +108,7 @@ void RequestJudge::check_token(KeyHistory& key, KeyHistory::Holder holder, std::
   attempt.token = key.token = token;
 }
 
-// A hold that nobody has and nobody will release stays for its whole lease.
+// A hold without a holder and without a pending release stays for its whole lease.
 void RequestJudge::check_not_left(std::uint32_t client, const Request& request,
                                   std::string_view when) {
   if (request.id.number == 0 || !store_.names(request.key, request.id)) return;

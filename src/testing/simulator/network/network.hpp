@@ -25,8 +25,8 @@ class Network {
   void submit(std::uint32_t client, Request& request);
   /// Carries the request out without any delay. For scenarios with immediate answers.
   Outcome apply_at_once(std::uint32_t client, const Request& request);
-  /// A new process, whose hold ids begin with `space`, has a connection of its own. What its
-  /// predecessor awaits reaches nobody.
+  /// Connects a new process, whose hold ids begin with `space`. Replies to its predecessor are
+  /// dropped.
   void replace_process(std::uint32_t client, std::array<std::uint64_t, 2> space);
 
   // --- scheduled events ---

@@ -104,7 +104,7 @@ class Store {
 /// The lock table of the memory backend. A restart empties it.
 [[nodiscard]] std::unique_ptr<Store> make_table_store(const Clock::duration& truth);
 
-/// A store of the user's, behind backends of the user's.
+/// A store that the user wrote, accessed through backends that the user wrote.
 [[nodiscard]] std::unique_ptr<Store> make_backend_store(const Clock::duration& truth,
                                                         const testing::MakeStore& make);
 

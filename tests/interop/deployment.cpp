@@ -1,5 +1,5 @@
-// Where C++ and Java meet: which servers are started, and what they say of keys and channels.
-#include "interop/place.hpp"
+// Starts the servers that C++ and Java share, and queries them about keys and channels.
+#include "interop/deployment.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,15 +15,15 @@
 namespace latchkey::tests {
 namespace {
 
-ShardedPubSub sharded_of(const std::string& word) {
-  if (word == "ON") return ShardedPubSub::ON;
-  return word == "OFF" ? ShardedPubSub::OFF : ShardedPubSub::AUTO;
+ShardedPubSub sharded_of(const std::string& mode) {
+  if (mode == "ON") return ShardedPubSub::ON;
+  return mode == "OFF" ? ShardedPubSub::OFF : ShardedPubSub::AUTO;
 }
 
-class ServerPlace final : public Place {
+class ServerDeployment final : public Deployment {
  public:
-  explicit ServerPlace(std::unique_ptr<RedisServer> server = std::make_unique<RedisServer>())
-      : Place(server->tcp_uri(), server->tcp_uri(), ""), server_(std::move(server)) {}
+  explicit ServerDeployment(std::unique_ptr<RedisServer> server = std::make_unique<RedisServer>())
+      : Deployment(server->tcp_uri(), server->tcp_uri(), ""), server_(std::move(server)) {}
 
   std::vector<std::string> keys(const std::string& name) const override { return {name}; }
   RedisClient master_of(const std::string& /*key*/) const override { return server_->client(); }
@@ -38,10 +38,10 @@ class ServerPlace final : public Place {
   std::unique_ptr<RedisServer> server_;
 };
 
-class ClusterPlace final : public Place {
+class ClusterDeployment final : public Deployment {
  public:
-  explicit ClusterPlace(const std::string& sharded)
-      : Place(cluster().uri(), addresses(), sharded) {}
+  explicit ClusterDeployment(const std::string& sharded)
+      : Deployment(cluster().uri(), addresses(), sharded) {}
 
   std::vector<std::string> keys(const std::string& name) const override {
     std::vector<std::string> names;
@@ -76,36 +76,36 @@ class ClusterPlace final : public Place {
   }
 };
 
-std::unique_ptr<Place> make(Where where) {
-  switch (where) {
-    case Where::server: return std::make_unique<ServerPlace>();
-    case Where::cluster_auto: return std::make_unique<ClusterPlace>("AUTO");
-    case Where::cluster_on: return std::make_unique<ClusterPlace>("ON");
-    case Where::cluster_off: return std::make_unique<ClusterPlace>("OFF");
+std::unique_ptr<Deployment> make(DeploymentKind kind) {
+  switch (kind) {
+    case DeploymentKind::server: return std::make_unique<ServerDeployment>();
+    case DeploymentKind::cluster_auto: return std::make_unique<ClusterDeployment>("AUTO");
+    case DeploymentKind::cluster_on: return std::make_unique<ClusterDeployment>("ON");
+    case DeploymentKind::cluster_off: return std::make_unique<ClusterDeployment>("OFF");
   }
-  throw std::logic_error("no such place");
+  throw std::logic_error("unknown kind of deployment");
 }
 
-/// Ended before main is.
-class Places : public ::testing::Environment {
+/// All deployments that were started. gtest ends them before main returns.
+class Deployments : public ::testing::Environment {
  public:
   void TearDown() override {
     all.clear();
     cluster.reset();
   }
   inline static std::optional<RedisCluster> cluster;
-  inline static std::map<Where, std::unique_ptr<Place>> all;
+  inline static std::map<DeploymentKind, std::unique_ptr<Deployment>> all;
 };
-const auto* const places = ::testing::AddGlobalTestEnvironment(new Places);
+const auto* const deployments = ::testing::AddGlobalTestEnvironment(new Deployments);
 
-/// A pattern: of a FAIR lock, each who waits has one.
+/// The pattern of the channels that notify waiters. Each waiter of a FAIR lock has its own channel.
 std::string channels_of(const std::string& key, LockType type) {
   const std::string tag = key.find('{') == std::string::npos ? '{' + key + '}' : key;
   if (type == LockType::READ || type == LockType::WRITE) return "redisson_rwlock:" + tag;
   return "redisson_lock__channel:" + tag + (type == LockType::FAIR ? ":*" : "");
 }
 
-/// How many connections listen to channels of which `pattern` is true.
+/// How many connections subscribe to the channels that match `pattern`.
 std::size_t count(RedisClient& node, const char* names, const char* numbers,
                   const std::string& pattern) {
   std::size_t sum = 0;
@@ -117,38 +117,39 @@ std::size_t count(RedisClient& node, const char* names, const char* numbers,
 
 }  // namespace
 
-Place::Place(std::string uri, std::string addresses, std::string sharded)
+Deployment::Deployment(std::string uri, std::string addresses, std::string sharded)
     : uri_(std::move(uri)),
       addresses_(std::move(addresses)),
-      sharded_word_(std::move(sharded)),
-      sharded_(sharded_of(sharded_word_)) {
-  renew_java();
+      sharded_mode_(std::move(sharded)),
+      sharded_(sharded_of(sharded_mode_)) {
+  restart_java();
 }
 
-Place& Place::at(Where where) {
-  std::unique_ptr<Place>& place = Places::all[where];
-  if (!place) place = make(where);
-  return *place;
+Deployment& Deployment::of(DeploymentKind kind) {
+  std::unique_ptr<Deployment>& deployment = Deployments::all[kind];
+  if (!deployment) deployment = make(kind);
+  return *deployment;
 }
 
-RedisCluster& Place::cluster() {
-  if (!Places::cluster) Places::cluster.emplace();
-  return *Places::cluster;
+RedisCluster& Deployment::cluster() {
+  if (!Deployments::cluster) Deployments::cluster.emplace();
+  return *Deployments::cluster;
 }
 
-Locks Place::connect(Options options) const {
+Locks Deployment::connect(Options options) const {
   options.watchdog = watchdog_period;
   options.sharded = sharded_;
   return Locks::connect(uri_, std::move(options));
 }
 
-Place::Listeners Place::listeners(RedisClient& node, const std::string& key, LockType type) {
+Deployment::Listeners Deployment::listeners(RedisClient& node, const std::string& key,
+                                            LockType type) {
   const std::string pattern = channels_of(key, type);
   return {.plain = count(node, "CHANNELS", "NUMSUB", pattern),
           .sharded = count(node, "SHARDCHANNELS", "SHARDNUMSUB", pattern)};
 }
 
-Place::Listeners Place::listeners(const std::string& key, LockType type) const {
+Deployment::Listeners Deployment::listeners(const std::string& key, LockType type) const {
   Listeners sum;
   for (RedisClient& node : nodes()) {
     const Listeners here = listeners(node, key, type);

@@ -12,12 +12,12 @@ namespace latchkey::testing {
 
 using Command = std::vector<std::string>;
 
-/// Collects bytes and returns complete commands. Malformed bytes set `garbled`.
-class Spoken {
+/// Collects bytes and returns complete commands. Malformed bytes set `malformed`.
+class CommandParser {
  public:
-  void hear(std::string_view bytes) { bytes_ += bytes; }
+  void feed(std::string_view bytes) { bytes_ += bytes; }
 
-  [[nodiscard]] bool garbled() const noexcept { return garbled_; }
+  [[nodiscard]] bool malformed() const noexcept { return malformed_; }
 
   std::optional<Command> next() {
     std::size_t at = 0;
@@ -29,7 +29,7 @@ class Spoken {
       if (!size || bytes_.size() < at + *size + 2) return std::nullopt;
       command.emplace_back(bytes_, at, *size);
       at += *size + 2;
-      if (bytes_.compare(at - 2, 2, "\r\n") != 0) garbled_ = true;
+      if (bytes_.compare(at - 2, 2, "\r\n") != 0) malformed_ = true;
     }
     bytes_.erase(0, at);
     return command;
@@ -45,18 +45,18 @@ class Spoken {
   /// `*3\r\n`; empty: not all of it is here.
   std::optional<std::size_t> number(std::size_t& at, char sign) {
     const std::size_t end = bytes_.find("\r\n", at);
-    if (garbled_ || end == std::string::npos) return std::nullopt;
+    if (malformed_ || end == std::string::npos) return std::nullopt;
     std::size_t value = 0;
     const char* const first = bytes_.data() + at + 1;
     const char* const last = bytes_.data() + end;
-    garbled_ = bytes_[at] != sign || std::from_chars(first, last, value).ptr != last;
+    malformed_ = bytes_[at] != sign || std::from_chars(first, last, value).ptr != last;
     at = end + 2;
-    if (garbled_) return std::nullopt;
+    if (malformed_) return std::nullopt;
     return value;
   }
 
   std::string bytes_;
-  bool garbled_ = false;
+  bool malformed_ = false;
 };
 
 /// `text` as a bulk string.

@@ -11,7 +11,7 @@
 
 namespace latchkey::tests {
 
-class Tally final : public Listener {
+class EventCounter final : public Listener {
  public:
   void on_event(const Event& event) override { ++counts_[static_cast<std::size_t>(event.kind)]; }
 
