@@ -50,6 +50,12 @@ class Parker {
   /// Ends the current or the next park. Any thread may call it; it never blocks for long.
   void unpark() noexcept;
 
+  /// How often unpark was called so far. A backend that drives several others compares it, because
+  /// each of them may consume an unpark.
+  [[nodiscard]] std::uint64_t unparks() const noexcept {
+    return unparks_.load(std::memory_order_acquire);
+  }
+
   /// Makes unpark ring `alarm` from now on. Returns false if an unpark came first: the caller must
   /// not block (the unpark is consumed). For the parking thread only, which must disarm before it
   /// reuses the alarm's object.
@@ -69,6 +75,7 @@ class Parker {
   std::condition_variable awake_;
   Alarm* alarm_ = nullptr;
   bool unparked_ = false;
+  std::atomic<std::uint64_t> unparks_{0};
 };
 
 }  // namespace latchkey

@@ -26,6 +26,7 @@ void Parker::unpark() noexcept {
   {
     const std::lock_guard lock(mutex_);
     unparked_ = true;
+    unparks_.fetch_add(1, std::memory_order_release);
     if (alarm_ != nullptr) {
       wake = alarm_->ring();
     } else {

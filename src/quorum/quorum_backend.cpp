@@ -255,9 +255,11 @@ QuorumBackend::Round QuorumBackend::round() {
   return made;
 }
 
-// Polls all servers with a pending reply, blocks in one of them for a short time, and returns: a
-// server's drive may have consumed a wake-up that was meant for the caller.
+// Polls all servers with a pending reply, blocks in one of them for a short time, and returns. A
+// poll may consume an unpark that is meant for the caller, so the unparks are counted.
 void QuorumBackend::drive(Parker& parker, Clock::time_point until) {
+  const std::uint64_t unparks = parker.unparks();
+  if (parker.park_until(clock_, Clock::time_point::min())) return;
   Later now_due;
   {
     const Lock lock(mutex_);
@@ -268,13 +270,10 @@ void QuorumBackend::drive(Parker& parker, Clock::time_point until) {
   carry_out(now_due);
   if (told_ != before) return;
   const Round due = round();
-  if (due.servers.empty()) {
-    parker.park_until(clock_, until);
-    return;
-  }
+  if (due.servers.empty()) return static_cast<void>(parker.park_until(clock_, until));
   const std::span others = std::span(due.servers).subspan(due.undecided ? 1 : 0);
   for (const std::size_t server : others) servers_[server]->drive(parker, clock_.now());
-  if (told_ != before) return;
+  if (told_ != before || parker.unparks() != unparks) return;
   const Clock::time_point now = clock_.now();
   if (due.undecided) {
     const auto end = std::min({until, due.deadline, later(now, slice)});

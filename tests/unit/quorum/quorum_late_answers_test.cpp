@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -29,7 +31,13 @@ class AnsweringServer final : public Backend {
   void submit(std::span<Request* const> requests, Sink& sink) override {
     for (Request* const request : requests) unanswered_.push_back({request, &sink});
   }
-  void drive(Parker& /*parker*/, Clock::time_point /*until*/) override {}
+  void drive(Parker& parker, Clock::time_point /*until*/) override {
+    ++drives;
+    if (on_drive) on_drive(parker);
+  }
+
+  int drives = 0;
+  std::function<void(Parker&)> on_drive;
 
   [[nodiscard]] std::vector<Verb> unanswered() const {
     std::vector<Verb> verbs;
@@ -126,6 +134,36 @@ TEST_F(QuorumLateAnswers, ARepairThatIsGrantedAfterTheReleaseIsGivenBack) {
   servers_[0]->answer(Verb::release, Kind::gone);
   servers_[0]->answer(Verb::acquire, Kind::granted);
   EXPECT_EQ(servers_[0]->unanswered(), std::vector{Verb::release});
+}
+
+struct UnparkingSink final : Sink {
+  void completed(Request& /*request*/, Outcome&& /*outcome*/) noexcept override { parker.unpark(); }
+  void notified(const Notification& /*notification*/) noexcept override {}
+  Parker& parker = Parker::mine();
+};
+
+// Another thread delivers the decisive reply while this one polls a server, and the poll consumes
+// the unpark. The thread then slept in the next server, in manual time for ever.
+TEST_F(QuorumLateAnswers, AnUnparkThatAPollConsumesEndsTheDrive) {
+  UnparkingSink sink;
+  Request request;
+  request.verb = Verb::acquire;
+  request.key = "k";
+  request.id = {{1, 2}, 4};
+  request.lease = 30s;
+  Request* const one[] = {&request};
+  quorum_->submit(one, sink);
+  servers_[1]->on_drive = [&](Parker& parker) {
+    std::thread([&] {
+      servers_[1]->answer(Verb::acquire, Kind::granted);
+      servers_[2]->answer(Verb::acquire, Kind::granted);
+    }).join();
+    EXPECT_TRUE(parker.park_until(Clock::system(), Clock::time_point::min()));
+  };
+  quorum_->drive(sink.parker, Clock::system().now() + 30s);
+  EXPECT_EQ(servers_[1]->drives, 1);
+  EXPECT_EQ(servers_[0]->drives, 0) << "the server in which it would block";
+  servers_[0]->answer(Verb::acquire, Kind::granted);
 }
 
 }  // namespace
