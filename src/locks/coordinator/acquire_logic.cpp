@@ -35,9 +35,10 @@ void AcquireLogic::acquire(Call& call) {
   call.kind = Call::Kind::acquire;
   if (reports(Event::Kind::attempt)) report(Event::Kind::attempt, call);
   if (shard().closed) return answer(call, Answer::closed);
-  if (!state_.holds.empty()) context_.read_again();  // deadlines are compared with the time
-  if (RemoteHold* const hold = state_.holds.live_hold_of(call.owner, context_)) {
-    return reenter(call, *hold);
+  if (!state_.holds.empty()) {
+    context_.read_again();  // deadlines are compared with the time
+    RemoteHold* const hold = state_.holds.live_hold_of(call.owner, context_);
+    if (hold != nullptr) return reenter(call, *hold);
   }
   enqueue(call);
 }

@@ -71,6 +71,7 @@ void KeyEvent::answer_release(Call& call, const RemoteHold& hold, const Outcome&
 
 void KeyEvent::answer_deadlock(Call& call, LockType held_as, const RemoteHold& hold) {
   call.held_as = held_as;
+  call.holder = "";
   try {
     if (hold.origin.site != nullptr) call.holder = hold.origin.site->where();
   } catch (const std::bad_alloc&) {
@@ -148,7 +149,7 @@ void KeyEvent::report(Event::Kind kind, const Call& call) noexcept {
     } else if (kind == Event::Kind::timeout) {
       event.holder = call.holder;
     } else {
-      event.text = call.reason;
+      event.text = kind == Event::Kind::would_deadlock ? call.holder : call.reason;
     }
     context_.out.effects_for_others().events.push_back(std::move(event));
   } catch (const std::bad_alloc&) {

@@ -67,6 +67,7 @@ class BatchAcquire::BatchRequest final : public DirectRequest {
       ShardLock lock(shard);
       Outcome its;
       its.kind = outcome.kind;
+      its.never_ran = outcome.never_ran;
       space_.driver().handle(shard, lock, home, [&](EventContext& event) {
         home.completed(claim->acquire_request, its, event);
       });
@@ -130,6 +131,7 @@ bool BatchAcquire::submit(BatchRequest& request) {
       return true;
     } catch (const std::bad_alloc&) {
       outcome.reason = "out of memory";  // short enough to need none
+      outcome.never_ran = true;
     }
   }
   complete_all(locks, request, outcome);
@@ -169,6 +171,7 @@ void BatchAcquire::complete_all(ShardLocks& locks, const BatchRequest& request,
     Item& item = items_[request.items()[index]];
     Outcome its;
     its.kind = outcome.kind;
+    its.never_ran = outcome.never_ran;
     if (item.type == LockType::FENCED) its.token = outcome.token;
     if (outcome.kind != Outcome::Kind::busy || outcome.busy_member == index) {
       try {

@@ -241,6 +241,15 @@ TEST_F(AttemptsTest, ALostHoldIsNotReportedAsReleasedToo) {
   EXPECT_EQ(recorder.count(Kind::released), 0U);
 }
 
+TEST_F(OutageTest, AWouldDeadlockEventNamesTheMethodThatHolds) {
+  locks = Locks::connect("memory:", {.listener = &recorder});
+  LOCKED("k:{0}", LockType::READ).in(locks).named("outer") AROUND(one) {
+    Lock write = locks.lock("k:1", LockType::WRITE);
+    EXPECT_THROW(static_cast<void>(write.try_acquire()), WouldDeadlock);
+  };
+  EXPECT_THAT(only(Kind::would_deadlock).text, ::testing::StartsWith("outer"));
+}
+
 /// The memory backend. The first unsubscribe finds no memory to be sent.
 class ForgetfulBackend final : public Backend {
  public:
