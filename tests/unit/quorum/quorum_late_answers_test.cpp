@@ -44,8 +44,8 @@ class AnsweringServer final : public Backend {
     for (const auto& [request, sink] : unanswered_) verbs.push_back(request->verb);
     return verbs;
   }
-  /// Answers the oldest unanswered request of this verb.
-  void answer(Verb verb, Kind kind) {
+  /// Replies to the oldest unanswered request of this verb.
+  void reply(Verb verb, Kind kind) {
     const auto found =
         std::ranges::find(unanswered_, verb, [](const auto& each) { return each.first->verb; });
     ASSERT_NE(found, unanswered_.end()) << "not asked for: " << to_string(verb);
@@ -89,14 +89,14 @@ class QuorumLateAnswers : public ::testing::Test {
   /// All servers but the first grant it, which is a majority.
   void majority_grants(Verb verb) {
     sink_.kind = Kind::unknown;
-    servers_[1]->answer(verb, Kind::granted);
-    servers_[2]->answer(verb, Kind::granted);
+    servers_[1]->reply(verb, Kind::granted);
+    servers_[2]->reply(verb, Kind::granted);
     EXPECT_EQ(sink_.kind, Kind::granted) << to_string(verb);
   }
   /// Holds on all servers. The renewal is granted by all but the first, which has not answered it.
   void hold_and_renew() {
     submit(acquire_, Verb::acquire);
-    servers_[0]->answer(Verb::acquire, Kind::granted);
+    servers_[0]->reply(Verb::acquire, Kind::granted);
     majority_grants(Verb::acquire);
     submit(renew_, Verb::renew);
     majority_grants(Verb::renew);
@@ -110,29 +110,29 @@ class QuorumLateAnswers : public ::testing::Test {
 
 TEST_F(QuorumLateAnswers, AServerThatForgotIsAskedForTheHoldAgain) {
   hold_and_renew();
-  servers_[0]->answer(Verb::renew, Kind::gone);
+  servers_[0]->reply(Verb::renew, Kind::gone);
   EXPECT_EQ(servers_[0]->unanswered(), std::vector{Verb::acquire});
 }
 
 TEST_F(QuorumLateAnswers, AServerThatForgotIsNotAskedAgainAfterTheRelease) {
   hold_and_renew();
   submit(release_, Verb::release);
-  servers_[0]->answer(Verb::renew, Kind::gone);
+  servers_[0]->reply(Verb::renew, Kind::gone);
   EXPECT_EQ(servers_[0]->unanswered(), std::vector{Verb::release})
       << "the release not yet answered";
   majority_grants(Verb::release);
-  servers_[0]->answer(Verb::release, Kind::gone);
+  servers_[0]->reply(Verb::release, Kind::gone);
   EXPECT_TRUE(servers_[0]->unanswered().empty());
 }
 
 TEST_F(QuorumLateAnswers, ARepairThatIsGrantedAfterTheReleaseIsGivenBack) {
   hold_and_renew();
-  servers_[0]->answer(Verb::renew, Kind::gone);
+  servers_[0]->reply(Verb::renew, Kind::gone);
   submit(release_, Verb::release);
   majority_grants(Verb::release);
   // The release has overtaken the acquire.
-  servers_[0]->answer(Verb::release, Kind::gone);
-  servers_[0]->answer(Verb::acquire, Kind::granted);
+  servers_[0]->reply(Verb::release, Kind::gone);
+  servers_[0]->reply(Verb::acquire, Kind::granted);
   EXPECT_EQ(servers_[0]->unanswered(), std::vector{Verb::release});
 }
 
@@ -155,15 +155,15 @@ TEST_F(QuorumLateAnswers, AnUnparkThatAPollConsumesEndsTheDrive) {
   quorum_->submit(one, sink);
   servers_[1]->on_drive = [&](Parker& parker) {
     std::thread([&] {
-      servers_[1]->answer(Verb::acquire, Kind::granted);
-      servers_[2]->answer(Verb::acquire, Kind::granted);
+      servers_[1]->reply(Verb::acquire, Kind::granted);
+      servers_[2]->reply(Verb::acquire, Kind::granted);
     }).join();
     EXPECT_TRUE(parker.park_until(Clock::system(), Clock::time_point::min()));
   };
   quorum_->drive(sink.parker, Clock::system().now() + 30s);
   EXPECT_EQ(servers_[1]->drives, 1);
   EXPECT_EQ(servers_[0]->drives, 0) << "the server in which it would block";
-  servers_[0]->answer(Verb::acquire, Kind::granted);
+  servers_[0]->reply(Verb::acquire, Kind::granted);
 }
 
 }  // namespace
