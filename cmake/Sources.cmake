@@ -1,5 +1,5 @@
 # Sets latchkey_sources, the sources of the library, and latchkey_testing_sources, those of the
-# testing kit. List a new file here, except in src/locks, whose files are found by a pattern.
+# testing kit. List a new file here.
 set(latchkey_sources
   src/aspect/join_point.cpp
   src/aspect/site.cpp
@@ -41,6 +41,44 @@ set(latchkey_sources
   src/locked/order_graph.cpp
   src/locked/outcomes.cpp
   src/locked/site_policy.cpp
+  src/locks/coordinator/acquire_logic.cpp
+  src/locks/coordinator/coordinator.cpp
+  src/locks/coordinator/hold_table.cpp
+  src/locks/coordinator/key_event.cpp
+  src/locks/coordinator/lease_logic.cpp
+  src/locks/coordinator/release_logic.cpp
+  src/locks/coordinator/remote_hold.cpp
+  src/locks/coordinator/subscription_logic.cpp
+  src/locks/coordinator/wait_logic.cpp
+  src/locks/coordinator/wait_times.cpp
+  src/locks/hold/hold.cpp
+  src/locks/hold/multi_hold.cpp
+  src/locks/hold/scope_holds.cpp
+  src/locks/hold/single_hold.cpp
+  src/locks/listener/event_queue.cpp
+  src/locks/listener/listener.cpp
+  src/locks/listener/listeners.cpp
+  src/locks/listener/notifier.cpp
+  src/locks/listener/reporter.cpp
+  src/locks/lock.cpp
+  src/locks/locks.cpp
+  src/locks/multi/batch_acquire.cpp
+  src/locks/multi/lock_set.cpp
+  src/locks/multi/multi_acquire.cpp
+  src/locks/multi/multi_acquire_plan.cpp
+  src/locks/multi/multi_lock.cpp
+  src/locks/space/announcement.cpp
+  src/locks/space/blocking_call.cpp
+  src/locks/space/call_error.cpp
+  src/locks/space/direct_request.cpp
+  src/locks/space/due_times.cpp
+  src/locks/space/error_context.cpp
+  src/locks/space/lease_timer.cpp
+  src/locks/space/lifetime.cpp
+  src/locks/space/live_spaces.cpp
+  src/locks/space/lock_space.cpp
+  src/locks/space/lock_space_calls.cpp
+  src/locks/space/shard_driver.cpp
   src/memory/completions.cpp
   src/memory/glob.cpp
   src/memory/inbox.cpp
@@ -99,9 +137,6 @@ set(latchkey_sources
   src/redis/session/session_replies.cpp
   src/redis/uri/redis_uri.cpp
   src/redis/uri/redis_uri_parse.cpp)
-file(GLOB_RECURSE latchkey_locks_sources RELATIVE "${PROJECT_SOURCE_DIR}" CONFIGURE_DEPENDS
-  src/locks/*.cpp)
-list(APPEND latchkey_sources ${latchkey_locks_sources})
 list(TRANSFORM latchkey_sources PREPEND "${PROJECT_SOURCE_DIR}/")
 list(APPEND latchkey_sources "${LATCHKEY_LUA_SOURCE}")
 

@@ -18,7 +18,7 @@
 namespace latchkey::detail {
 namespace {
 
-bool is_about_ears(const Request& request) noexcept {
+bool is_about_notifications(const Request& request) noexcept {
   return request.verb == Verb::subscribe || request.verb == Verb::unsubscribe;
 }
 
@@ -33,7 +33,7 @@ class MemoryBackend final : public Backend, private ForkParticipant {
   MemoryBackend& operator=(const MemoryBackend&) = delete;
   ~MemoryBackend() override {
     unregister_fork_participant(*this);
-    forget_ears();
+    forget_subscribers();
   }
 
   Capabilities capabilities() const noexcept override {
@@ -65,7 +65,7 @@ class MemoryBackend final : public Backend, private ForkParticipant {
   };
 
   SinkSubscriber& subscriber_of(Sink& sink);
-  void forget_ears() noexcept;
+  void forget_subscribers() noexcept;
   bool deliver() noexcept;
 
   void prepare() noexcept LATCHKEY_FORK_HANDLER override {
@@ -89,8 +89,9 @@ class MemoryBackend final : public Backend, private ForkParticipant {
 void MemoryBackend::submit(std::span<Request* const> requests, Sink& sink) {
   // Everything that may throw comes first, before any request is carried out.
   Completions::Batch batch(requests.size());
-  const bool listens = std::any_of(requests.begin(), requests.end(),
-                                   [](const Request* request) { return is_about_ears(*request); });
+  const bool listens = std::any_of(requests.begin(), requests.end(), [](const Request* request) {
+    return is_about_notifications(*request);
+  });
   Subscriber* const subscriber = listens ? &subscriber_of(sink) : nullptr;
 
   Completion* completion = batch.first();
@@ -104,7 +105,7 @@ void MemoryBackend::submit(std::span<Request* const> requests, Sink& sink) {
 }
 
 bool MemoryBackend::answer(Request& request, Outcome& outcome, Sink& sink) {
-  space_->apply(request, is_about_ears(request) ? &subscriber_of(sink) : nullptr, outcome);
+  space_->apply(request, is_about_notifications(request) ? &subscriber_of(sink) : nullptr, outcome);
   return true;
 }
 
@@ -147,13 +148,13 @@ MemoryBackend::SinkSubscriber& MemoryBackend::subscriber_of(Sink& sink) {
   return *subscribers_.emplace_back(std::make_unique<SinkSubscriber>(inbox_, sink));
 }
 
-void MemoryBackend::forget_ears() noexcept {
+void MemoryBackend::forget_subscribers() noexcept {
   for (const auto& subscriber : subscribers_) space_->forget(*subscriber);
   subscribers_.clear();
 }
 
 void MemoryBackend::forget_parent() noexcept {
-  forget_ears();
+  forget_subscribers();
   completions_.drop_all();
   inbox_.drop_all();
 }

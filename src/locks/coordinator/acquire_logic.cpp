@@ -77,8 +77,8 @@ void AcquireLogic::count(Call& call, RemoteHold& hold) {
   if (!call.by_lock) ++shard().hold_objects;
   if (!call.lease.is_watchdog()) return;
   if (hold.watchdogs++ == 0) {
-    const Clock::time_point last = std::max(hold.granted_at, hold.check_sent);
-    hold.check_at = std::min(hold.check_at, later(last, hold.period(settings().watchdog) / 3));
+    const Clock::time_point last = std::max(hold.granted_at, hold.check_request.sent);
+    hold.check_at = std::min(hold.check_at, later(last, check_interval(hold)));
     state_.holds.due_by(hold.check_at);
   }
 }
@@ -152,8 +152,7 @@ void AcquireLogic::announce(RemoteHold& claim) {
     if (claim.origin.site != nullptr) text = claim.origin.site->where() + ' ';
     claim.announce(std::move(text) + settings().announcement);
   } catch (const std::bad_alloc&) {
-    claim.note.clear();
-    claim.set_note();
+    claim.announce({});
   }
 }
 
@@ -168,14 +167,13 @@ void AcquireLogic::send_acquire(RemoteHold& claim) {
   request.lease = claim.lease;
   request.queue_wait = makes_one_attempt(call) ? milliseconds(0) : queue_wait;
   request.in_flight = true;
-  claim.sent = request.sent;
   // A place in a FAIR queue may outlive the lease.
   const bool queues = claim.type == LockType::FAIR;
   const milliseconds stays = queues ? std::max(claim.lease, request.queue_wait) : claim.lease;
-  claim.expires_at = std::max(claim.expires_at, later(claim.sent, stays));
+  claim.expires_at = std::max(claim.expires_at, later(claim.acquire_request.sent, stays));
   claim.poll_at = Clock::never();
   claim.retry_requested = false;
-  if (call.last_reply != LastReply::unknown) call.silent_since = claim.sent;
+  if (call.last_reply != LastReply::unknown) call.silent_since = claim.acquire_request.sent;
   if (!call.bundled) submit(request);
   set_alarm(call);
 }
@@ -211,16 +209,16 @@ void AcquireLogic::on_late_reply(RemoteHold& claim, const Outcome& outcome) {
   const bool queued = outcome.kind == Outcome::Kind::busy && claim.type == LockType::FAIR;
   const bool left_something =
       outcome.kind == Outcome::Kind::granted || queued || outcome.kind == Outcome::Kind::refused;
-  const bool copy_may_run = claim.attempts == RemoteHold::Attempts::unanswered && !in_order;
   if (claim.release_request.in_flight) claim.release_again = left_something && !in_order;
   const bool released = claim.presence == RemoteHold::Presence::released;
-  if (released && (left_something || copy_may_run)) return ReleaseLogic(*this).send_release(claim);
+  if (released && (left_something || copy_may_run(claim)))
+    return ReleaseLogic(*this).send_release(claim);
   ReleaseLogic(*this).erase_if_done(claim);
 }
 
 void AcquireLogic::establish(RemoteHold& claim, Outcome& outcome) {
   Call& call = *claim.call;
-  const Clock::time_point deadline = end_of_lease(claim.sent, claim.lease);
+  const Clock::time_point deadline = end_of_lease(claim.acquire_request.sent, claim.lease);
   if (deadline <= now()) return restart_after_late_grant(claim);
   state_.holds.set_held(claim);
   claim.call = nullptr;
@@ -230,7 +228,7 @@ void AcquireLogic::establish(RemoteHold& claim, Outcome& outcome) {
   claim.deadline.store(deadline.time_since_epoch().count(), std::memory_order_release);
   state_.waiters.remove(call);
   count(call, claim);
-  claim.check_at = later(claim.sent, claim.period(settings().watchdog) / 3);
+  claim.check_at = later(claim.acquire_request.sent, check_interval(claim));
   state_.holds.due_by(claim.due());
   answer(call, Answer::granted);
   join_same_owner(claim);

@@ -22,7 +22,6 @@ class HoldTable {
   using Stage = RemoteHold::Stage;
 
   [[nodiscard]] bool empty() const noexcept { return holds_.empty(); }
-  [[nodiscard]] RemoteHold* first() const noexcept { return holds_.first(); }
   /// Visits each hold; the visitor may erase it.
   template <class Visit>
   void for_each(Visit&& visit) {

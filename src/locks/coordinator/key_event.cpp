@@ -75,7 +75,7 @@ void KeyEvent::answer_deadlock(Call& call, LockType held_as, const RemoteHold& h
   try {
     if (hold.origin.site != nullptr) call.holder = hold.origin.site->where();
   } catch (const std::bad_alloc&) {
-    call.holder = "";  // the error then names no method
+    // The error then names no method.
   }
   answer(call, Answer::would_deadlock);
 }
@@ -108,42 +108,42 @@ void KeyEvent::name_holder(Call& call) noexcept {
   }
 }
 
-void KeyEvent::report(Event::Kind kind, const RemoteHold& hold, std::string_view text) noexcept {
+template <class Fill>
+void KeyEvent::report(Event::Kind kind, LockType type, Owner owner, const Origin& origin,
+                      Fill&& fill) noexcept {
   try {
     Event event;
     event.kind = kind;
-    event.type = hold.type;
+    event.type = type;
     event.key = state_.key;
-    event.owner = hold.owner.number();
-    event.origin = hold.origin;
-    event.held = now() - hold.granted_at;
-    event.lease = hold.lease;
-    event.left = std::max(hold.deadline_point() - now(), Clock::duration{});
-    if (kind == Event::Kind::renewed) event.late = now() - hold.check_was_due;
-    if (hold.token != 0) event.fencing_token = hold.token;
-    event.text = text;
+    event.owner = owner.number();
+    event.origin = origin;
+    fill(event);
     context_.out.effects_for_others().events.push_back(std::move(event));
   } catch (const std::bad_alloc&) {
     ++context_.out.unreported;
   }
 }
 
+// Of a hold: how long it is held, and how its lease stands.
+void KeyEvent::report(Event::Kind kind, const RemoteHold& hold, std::string_view text) noexcept {
+  report(kind, hold.type, hold.owner, hold.origin, [&](Event& event) {
+    describe_lease(event, hold);
+    event.held = now() - hold.granted_at;
+    if (kind == Event::Kind::renewed) event.late = now() - hold.check_was_due;
+    event.text = text;
+  });
+}
+
+// Of an acquire: how long it took, and what came of it.
 void KeyEvent::report(Event::Kind kind, const Call& call) noexcept {
-  try {
-    Event event;
-    event.kind = kind;
-    event.type = call.type;
-    event.key = state_.key;
-    event.owner = call.owner.number();
+  report(kind, call.type, call.owner, call.origin, [&](Event& event) {
     event.ticket = call.ticket;
-    event.origin = call.origin;
     event.waited = now() - call.asked;
     if (call.waits && kind != Event::Kind::waiting) event.contended = now() - call.waiting_since;
     if (kind == Event::Kind::granted) {
       event.count = call.hold->local_holds();
-      if (call.hold->token != 0) event.fencing_token = call.hold->token;
-      event.lease = call.hold->lease;
-      event.left = std::max(call.hold->deadline_point() - now(), Clock::duration{});
+      describe_lease(event, *call.hold);
     } else if (kind == Event::Kind::waiting) {
       event.holder = holder_of(call);
     } else if (kind == Event::Kind::timeout) {
@@ -151,10 +151,13 @@ void KeyEvent::report(Event::Kind kind, const Call& call) noexcept {
     } else {
       event.text = kind == Event::Kind::would_deadlock ? call.holder : call.reason;
     }
-    context_.out.effects_for_others().events.push_back(std::move(event));
-  } catch (const std::bad_alloc&) {
-    ++context_.out.unreported;
-  }
+  });
+}
+
+void KeyEvent::describe_lease(Event& event, const RemoteHold& hold) {
+  if (hold.token != 0) event.fencing_token = hold.token;
+  event.lease = hold.lease;
+  event.left = std::max(hold.deadline_point() - now(), Clock::duration{});
 }
 
 // A thread that is woken at once looks at the answer when it has the mutex.

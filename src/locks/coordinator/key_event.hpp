@@ -43,7 +43,6 @@ class KeyEvent {
     const Events wanted = settings().events;
     return wanted == Events::everything || (wanted == Events::losses && !is_routine(kind));
   }
-  /// An event that there is no memory for is counted.
   void report(Event::Kind kind, const RemoteHold& hold, std::string_view text = {}) noexcept;
   void report(Event::Kind kind, const Call& call) noexcept;
 
@@ -56,6 +55,16 @@ class KeyEvent {
   /// A hold of this process that a call of `type` must wait for.
   [[nodiscard]] const RemoteHold* blocker_of(LockType type) {
     return state_.holds.blocker_of(type, settings().in_order, context_);
+  }
+
+  /// The time between two checks of a hold.
+  [[nodiscard]] Clock::duration check_interval(const RemoteHold& hold) const noexcept {
+    return hold.period(settings().watchdog) / 3;
+  }
+  /// A copy of an unanswered acquire may run after the release, because the backend does not keep
+  /// the order.
+  [[nodiscard]] bool copy_may_run(const RemoteHold& hold) const noexcept {
+    return hold.attempts == RemoteHold::Attempts::unanswered && !settings().in_order;
   }
 
   // --- requests ---
@@ -96,6 +105,11 @@ class KeyEvent {
 
  private:
   void explain(Call& call);
+  /// `fill` sets what is particular to the event. Without memory the event is counted.
+  template <class Fill>
+  void report(Event::Kind kind, LockType type, Owner owner, const Origin& origin,
+              Fill&& fill) noexcept;
+  void describe_lease(Event& event, const RemoteHold& hold);
   static void wake_now(Call& call) noexcept;
   void set_alarm_of_sleeper(Call& call);
   [[nodiscard]] std::string holder_of(const Call& call);

@@ -66,9 +66,8 @@ void LeaseLogic::send_check(RemoteHold& hold, Verb verb, milliseconds lease) {
   prepare(hold.check_request, verb, hold);
   hold.check_request.lease = lease;
   hold.check_request.in_flight = true;
-  hold.check_sent = hold.check_request.sent;
-  hold.check_was_due = std::min(hold.check_at, hold.check_sent);
-  hold.expires_at = std::max(hold.expires_at, later(hold.check_sent, lease));
+  hold.check_was_due = std::min(hold.check_at, hold.check_request.sent);
+  hold.expires_at = std::max(hold.expires_at, later(hold.check_request.sent, lease));
   hold.check_at = Clock::never();
   if (state_.holds.due() <= now()) state_.find_due();  // the due time was this check's
   submit(hold.check_request);
@@ -98,16 +97,16 @@ void LeaseLogic::on_check_reply(RemoteHold& hold, Outcome& outcome) {
 
 void LeaseLogic::on_renewed(RemoteHold& hold) {
   if (hold.check_request.verb == Verb::renew) {
-    hold.move_deadline(hold.check_sent, hold.check_request.lease);
+    hold.move_deadline(hold.check_request.sent, hold.check_request.lease);
     if (reports(Event::Kind::renewed)) report(Event::Kind::renewed, hold);
   }
-  hold.check_at = later(hold.check_sent, interval_of(hold));
+  hold.check_at = later(hold.check_request.sent, check_interval(hold));
 }
 
 void LeaseLogic::retry_check(RemoteHold& hold) {
   constexpr Clock::duration least = milliseconds(10);
   constexpr Clock::duration most = std::chrono::seconds(1);
-  hold.check_at = later(now(), std::clamp(interval_of(hold) / 10, least, most));
+  hold.check_at = later(now(), std::clamp(check_interval(hold) / 10, least, most));
 }
 
 void LeaseLogic::answer_renewals(RemoteHold& hold, const Outcome& outcome) {
@@ -213,8 +212,8 @@ void LeaseLogic::on_downgrade_reply(RemoteHold& hold, const Outcome& outcome) {
   }
   if (granted) {
     become_read(hold);
-    hold.move_deadline(hold.check_sent, hold.check_request.lease);
-    hold.check_at = later(hold.check_sent, interval_of(hold));
+    hold.move_deadline(hold.check_request.sent, hold.check_request.lease);
+    hold.check_at = later(hold.check_request.sent, check_interval(hold));
   } else {
     hold.check_at = later(now(), milliseconds(50));
   }
@@ -251,9 +250,7 @@ void LeaseLogic::on_downgrade_reply_while_releasing(RemoteHold& hold, const Outc
 // A late copy of the acquire would make a WRITE of it once more, which the release must find.
 void LeaseLogic::become_read(RemoteHold& hold) noexcept {
   state_.holds.set_read(hold);
-  const bool copy_may_run =
-      hold.attempts == RemoteHold::Attempts::unanswered && !settings().in_order;
-  hold.downgrade = copy_may_run ? Downgrade::unsure : Downgrade::none;
+  hold.downgrade = copy_may_run(hold) ? Downgrade::unsure : Downgrade::none;
 }
 
 void LeaseLogic::on_notification(RemoteHold& hold, Notification::Kind kind) {

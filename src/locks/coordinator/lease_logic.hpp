@@ -47,9 +47,6 @@ class LeaseLogic : public KeyEvent {
   void on_downgrade_reply_while_releasing(RemoteHold& hold, const Outcome& outcome);
   void become_read(RemoteHold& hold) noexcept;
   void request_stop(RemoteHold& hold) noexcept;
-  [[nodiscard]] Clock::duration interval_of(const RemoteHold& hold) const noexcept {
-    return Clock::duration(hold.period(settings().watchdog) / 3);
-  }
 };
 
 }  // namespace latchkey::detail

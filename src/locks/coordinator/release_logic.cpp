@@ -154,9 +154,7 @@ void ReleaseLogic::on_release_reply(RemoteHold& hold, Outcome& outcome) {
 
 // A copy of an unanswered attempt may run after this release, unless the backend keeps the order.
 void ReleaseLogic::repeat_or_erase(RemoteHold& hold, bool confirmed) {
-  const bool copy_may_run =
-      hold.attempts == RemoteHold::Attempts::unanswered && !settings().in_order;
-  if ((confirmed && !copy_may_run) || now() >= hold.expires_at) return erase_if_done(hold);
+  if ((confirmed && !copy_may_run(hold)) || now() >= hold.expires_at) return erase_if_done(hold);
   hold.repeat_at = std::min(later(now(), repeat_pause), hold.expires_at);
   state_.holds.due_by(hold.repeat_at);
 }

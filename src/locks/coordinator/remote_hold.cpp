@@ -33,9 +33,9 @@ void RemoteHold::move_deadline(Clock::time_point sent_at,
   lease = granted;
 }
 
-void RemoteHold::announce(std::string text) {
+void RemoteHold::announce(std::string text) noexcept {
   note = std::move(text);
-  set_note();
+  acquire_request.note = check_request.note = release_request.note = note;
 }
 
 void RemoteHold::reset() noexcept {
@@ -52,7 +52,7 @@ void RemoteHold::reset() noexcept {
   renewals.clear();
   locks[0] = locks[1] = holds[0] = holds[1] = watchdogs = pins = 0;
   wanted = poll_pause = std::chrono::milliseconds(0);
-  granted_at = expires_at = check_sent = Clock::time_point{};
+  granted_at = expires_at = check_request.sent = Clock::time_point{};
   check_at = poll_at = repeat_at = retain_until = Clock::never();
   acquire_request.in_flight = check_request.in_flight = release_request.in_flight = false;
   subscription.stage = Subscription::Stage::off;

@@ -119,14 +119,12 @@ class RemoteHold {
 
   // The acquire.
   HoldRequest acquire_request{};
-  Clock::time_point sent{};  ///< when it was sent
   Clock::time_point poll_at = Clock::never();
   std::chrono::milliseconds poll_pause{};
   bool retry_requested = false;  ///< the key may have been freed while it was in flight
 
   // The renewal; also verify, downgrade and expire.
   HoldRequest check_request{};
-  Clock::time_point check_sent{};
   Clock::time_point check_was_due{};
   Clock::time_point check_at = Clock::never();
 
@@ -163,8 +161,7 @@ class RemoteHold {
   [[nodiscard]] bool was_held() const noexcept { return granted_at != Clock::time_point{}; }
   /// Its local holds hold it as this.
   [[nodiscard]] LockType local_type() const noexcept {
-    const bool reads = downgrade == Downgrade::wanted || downgrade == Downgrade::sent;
-    return reads ? LockType::READ : type;
+    return awaits_downgrade() ? LockType::READ : type;
   }
   /// The WRITE has ended locally and the backend has not confirmed that it is a READ.
   [[nodiscard]] bool awaits_downgrade() const noexcept {
@@ -195,13 +192,15 @@ class RemoteHold {
   /// Never back: a deadline only moves when an answer arrives.
   void move_deadline(Clock::time_point sent_at, std::chrono::milliseconds granted) noexcept;
   /// From now on its requests carry this.
-  void announce(std::string text);
-  void set_note() noexcept {
-    acquire_request.note = check_request.note = release_request.note = note;
-  }
+  void announce(std::string text) noexcept;
   /// As new, for the pool.
   void reset() noexcept;
 };
+
+/// The claim of a waiting call; null: it has none, or waits for a hold of its owner to be renewed.
+[[nodiscard]] inline RemoteHold* claim_of(const Call& call) noexcept {
+  return call.hold != nullptr && call.hold->call == &call ? call.hold : nullptr;
+}
 
 /// The end of a lease that was requested at `sent`, as its holder counts it: a hundredth of the
 /// lease, at least 5 ms, is kept back, so the holder stops believing before the backend does.

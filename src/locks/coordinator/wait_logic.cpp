@@ -80,8 +80,9 @@ void WaitLogic::end_wait(Call& call) {
 
 void WaitLogic::give_up(Call& call, Answer result) {
   state_.waiters.remove(call);
-  RemoteHold* const claim = std::exchange(call.hold, nullptr);
-  if (claim != nullptr && claim->call == &call) ReleaseLogic(*this).abandon(*claim);
+  RemoteHold* const claim = claim_of(call);
+  call.hold = nullptr;
+  if (claim != nullptr) ReleaseLogic(*this).abandon(*claim);
   if (result == Answer::busy && (call.wants_holder_name || reports(Event::Kind::timeout))) {
     name_holder(call);
   }
@@ -115,8 +116,8 @@ bool WaitLogic::front_outcome_unknown(Call& call) {
 
 void WaitLogic::tick(Call& call) {
   if (now() >= end_of_wait(call, settings())) return give_up_waiting(call);
-  RemoteHold* const claim = call.hold;
-  const bool polls = claim != nullptr && claim->call == &call && !claim->acquire_request.in_flight;
+  RemoteHold* const claim = claim_of(call);
+  const bool polls = claim != nullptr && !claim->acquire_request.in_flight;
   if (polls && now() >= claim->poll_at) return AcquireLogic(*this).send_acquire(*claim);
   set_alarm(call);
 }

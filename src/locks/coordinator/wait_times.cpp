@@ -7,14 +7,6 @@
 #include "locks/coordinator/remote_hold.hpp"
 
 namespace latchkey::detail {
-namespace {
-
-/// The claim of the call; null: it has none, or waits for a hold of its owner to be renewed.
-const RemoteHold* claim_of(const Call& call) noexcept {
-  return call.hold != nullptr && call.hold->call == &call ? call.hold : nullptr;
-}
-
-}  // namespace
 
 Clock::time_point end_of_wait(const Call& call, const CoordinatorSettings& settings) noexcept {
   using LastReply = Call::LastReply;

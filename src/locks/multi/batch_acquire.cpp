@@ -54,7 +54,7 @@ class BatchAcquire::BatchRequest final : public DirectRequest {
     claims_.push_back(item.claim);
     items_.push_back(index);
     // No member's deadline counts from later than this, nor does the backend's lease.
-    sent = std::max(sent, item.claim->sent);
+    sent = std::max(sent, item.claim->acquire_request.sent);
   }
   [[nodiscard]] std::span<const Member> list() const noexcept { return members_; }
   /// The index of each member among all items.

@@ -11,8 +11,6 @@ namespace latchkey::detail::redis {
 namespace {
 
 /// The id of no client.
-const std::string nobody = "9223372036854775807";
-
 std::string hello_without_info() {
   const std::string hello = testing::hello_answer(11, "run");
   return hello.substr(0, hello.find('=')) + "-NOPERM this user has no permissions\r\n";
@@ -25,6 +23,13 @@ class SessionWaitingTest : public SessionTest {
     failure.nothing_listens = true;
     session.failed(failure, now);
     drain();
+  }
+  /// Connects to a server that forbids INFO. Returns the commands that follow its greeting.
+  auto connect_without_info() {
+    connect_after_pause();
+    sent();
+    say(hello_without_info());
+    return sent();
   }
 };
 
@@ -101,12 +106,9 @@ TEST_F(SessionWaitingTest, APermanentFailureIsOneWarningAndRefusesAcquires) {
 // If INFO is forbidden, the server may be another run than the one that assigned the client id.
 TEST_F(SessionWaitingTest, WithoutARunIdNoConnectionIsKilled) {
   for (int connection = 0; connection < 2; ++connection) {
-    connect_after_pause();
-    sent();
-    say(hello_without_info());
-    const auto flight = sent();
+    const auto flight = connect_without_info();
     ASSERT_FALSE(flight.empty());
-    EXPECT_EQ(flight[0], (testing::Command{"CLIENT", "KILL", "ID", nobody}));
+    EXPECT_EQ(flight[0], (testing::Command{"CLIENT", "KILL", "ID", no_client}));
     for (std::size_t answer = 0; answer < flight.size(); ++answer) say(":0\r\n");
     ASSERT_EQ(session.stage(), Session::Stage::up);
     EXPECT_FALSE(session.may_kill()) << "so releases are repeated";
@@ -119,12 +121,9 @@ TEST_F(SessionWaitingTest, ARunIdThatIsForbiddenLaterIsAFailure) {
   bring_up();
   ASSERT_TRUE(session.may_kill());
   lose();
-  connect_after_pause();
-  sent();
-  say(hello_without_info());
-  const auto flight = sent();
+  const auto flight = connect_without_info();
   ASSERT_FALSE(flight.empty());
-  EXPECT_EQ(flight[0], (testing::Command{"CLIENT", "KILL", "ID", nobody}));
+  EXPECT_EQ(flight[0], (testing::Command{"CLIENT", "KILL", "ID", no_client}));
   say(":0\r\n");
   ASSERT_TRUE(session.trouble());
   EXPECT_THAT(session.trouble()->text, ::testing::HasSubstr("no longer says its run_id"));
