@@ -6,7 +6,7 @@
 namespace latchkey::detail {
 namespace {
 
-constexpr std::size_t most_spare = 64;
+constexpr std::size_t most_spare_completions = 64;
 
 // Trivially destructible, so that it can be used while a thread's other thread_local objects are
 // destroyed: one of them may contain a hold. The reaper marks the time from which nothing is
@@ -41,7 +41,7 @@ Completion* take_spare() {
 }
 
 void give_back(Completion* completion) noexcept {
-  if (pool.reaped || pool.size >= most_spare) {
+  if (pool.reaped || pool.size >= most_spare_completions) {
     delete completion;
     return;
   }

@@ -8,7 +8,7 @@
 namespace latchkey::detail {
 namespace {
 
-constexpr std::size_t most_spare = 64;
+constexpr std::size_t most_spare_notes = 64;
 constexpr std::size_t largest_spare_key = 256;
 
 }  // namespace
@@ -80,7 +80,7 @@ void Inbox::give_back(Note* first) noexcept {
   const std::lock_guard lock(mutex_);
   while (first != nullptr) {
     Note* const note = std::exchange(first, first->next);
-    if (spares_ >= most_spare || note->key.capacity() > largest_spare_key) {
+    if (spares_ >= most_spare_notes || note->key.capacity() > largest_spare_key) {
       delete note;
     } else {
       note->next = std::exchange(spare_, note);

@@ -6,13 +6,13 @@
 namespace latchkey::detail {
 namespace {
 
-constexpr std::size_t none = std::string_view::npos;
+constexpr std::size_t npos = std::string_view::npos;
 
 /// Greedy matching that backtracks to the last * only, which then takes one letter more.
 bool fits(std::string_view pattern, std::string_view text) {
   std::size_t p = 0;
   std::size_t t = 0;
-  std::size_t star = none;
+  std::size_t star = npos;
   std::size_t from = 0;
   while (t < text.size()) {
     if (p < pattern.size() && pattern[p] == '*') {
@@ -21,7 +21,7 @@ bool fits(std::string_view pattern, std::string_view text) {
     } else if (p < pattern.size() && pattern[p] == text[t]) {
       ++p;
       ++t;
-    } else if (star != none && !text.substr(from).starts_with("::")) {
+    } else if (star != npos && !text.substr(from).starts_with("::")) {
       p = star + 1;
       t = ++from;
     } else {
@@ -39,7 +39,7 @@ bool names_method(std::string_view pattern, std::string_view method) {
   while (true) {
     if (fits(pattern, method)) return true;
     const std::size_t colons = method.find("::");
-    if (colons == none) return false;
+    if (colons == npos) return false;
     method.remove_prefix(colons + 2);
   }
 }

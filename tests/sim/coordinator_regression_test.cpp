@@ -13,12 +13,6 @@ using namespace std::chrono_literals;
 using enum LockType;
 using Caller = Script::Caller;
 
-CoordinatorSettings unordered() {
-  CoordinatorSettings settings;
-  settings.in_order = false;
-  return settings;
-}
-
 // The next tick was due in the past while a verify was under way, so the timer thread spun.
 TEST(CoordinatorRegression, WatchdogReentryDuringAVerifyIsNotDueAtOnce) {
   Script script;

@@ -12,12 +12,6 @@ using namespace std::chrono_literals;
 using enum LockType;
 using Caller = Script::Caller;
 
-CoordinatorSettings unordered() {
-  CoordinatorSettings settings;
-  settings.in_order = false;
-  return settings;
-}
-
 TEST(Coordinator, UncontendedLockSendsOneAcquireAndOneRelease) {
   Script script;
   Caller& call = script.acquire(REENTRANT, 3s, 30s);

@@ -19,6 +19,13 @@ namespace latchkey::sim {
 using std::chrono::milliseconds;
 using Kind = Outcome::Kind;
 
+/// The settings of a backend whose requests may overtake each other.
+inline CoordinatorSettings unordered() {
+  CoordinatorSettings settings;
+  settings.in_order = false;
+  return settings;
+}
+
 /// One process with one key. Time moves only in `pass`. `sent()` shows what the coordinator
 /// submitted: the verb, the number of the hold, and for verbs with a lease its milliseconds.
 ///

@@ -30,7 +30,7 @@ Reply checked(Reply reply) {
   return reply;
 }
 
-std::uint16_t port_in(const std::string& text) {
+std::uint16_t port_of(const std::string& text) {
   return static_cast<std::uint16_t>(std::stoul(text));
 }
 
@@ -105,7 +105,7 @@ std::size_t SentinelGroup::index_at(std::uint16_t port) {
 std::uint16_t SentinelGroup::master_port_of(RedisServer& sentinel) {
   const Reply reply =
       checked(sentinel.client()({"SENTINEL", "get-master-addr-by-name", options_.name}));
-  return reply.is_nil() ? std::uint16_t{0} : port_in(reply.list().at(1));
+  return reply.is_nil() ? std::uint16_t{0} : port_of(reply.list().at(1));
 }
 
 std::uint16_t SentinelGroup::master_port() {
@@ -224,7 +224,7 @@ std::string SentinelGroup::unknown_server_to(RedisServer& sentinel, std::uint16_
   const Reply reply = checked(sentinel.client()({"SENTINEL", "REPLICAS", options_.name}));
   for (std::size_t at = 0; at < reply.raw().elements; ++at) {
     Fields said = fields_of(*reply.raw().element[at]);
-    if (!server_at(port_in(said["port"])).serves()) continue;
+    if (!server_at(port_of(said["port"])).serves()) continue;
     const std::string replica = "to a sentinel, the replica " + said["port"];
     if (said["flags"] != "slave") return replica + " is " + said["flags"];
     if (said["master-port"] != std::to_string(master)) return replica + " has another master";

@@ -18,7 +18,7 @@
 namespace latchkey::cli {
 namespace {
 
-struct PolicyWords {
+struct PolicyOptions {
   std::string file{};
   std::string sites{};
   std::string method{};
@@ -27,15 +27,15 @@ struct PolicyWords {
 
 void print(const std::string& text) { std::fputs(text.c_str(), stdout); }
 
-detail::LoadedPolicies load(const PolicyWords& words) {
-  if (words.sites.empty()) return detail::load_policies(words.file);
-  return detail::load_policies(words.file, SitesFile(words.sites).program());
+detail::LoadedPolicies load(const PolicyOptions& options) {
+  if (options.sites.empty()) return detail::load_policies(options.file);
+  return detail::load_policies(options.file, SitesFile(options.sites).program());
 }
 
-int check(const PolicyWords& words) {
-  const auto errors = detail::errors_of(words.file, load(words).problems);
+int check(const PolicyOptions& options) {
+  const auto errors = detail::errors_of(options.file, load(options).problems);
   for (const PolicyError& error : errors) {
-    if (words.json) {
+    if (options.json) {
       const nlohmann::ordered_json line{{"file", error.file()},
                                         {"line", error.line()},
                                         {"column", error.column()},
@@ -48,28 +48,29 @@ int check(const PolicyWords& words) {
   return errors.empty() ? exit_code::success : exit_code::failure;
 }
 
-int explain(const PolicyWords& words) {
-  const SitesFile sites(words.sites);
-  const detail::LoadedPolicies loaded = detail::load_policies(words.file, sites.program());
-  detail::throw_problems(words.file, loaded.problems);
-  const auto explanations = explain_policies(loaded.file, sites.program().places, words.method);
+int explain(const PolicyOptions& options) {
+  const SitesFile sites(options.sites);
+  const detail::LoadedPolicies loaded = detail::load_policies(options.file, sites.program());
+  detail::throw_problems(options.file, loaded.problems);
+  const auto explanations = explain_policies(loaded.file, sites.program().places, options.method);
   if (explanations.empty()) {
-    throw UsageError("'" + words.method + "': no decorated method has this name in " + words.sites);
+    throw UsageError("'" + options.method + "': no decorated method has this name in " +
+                     options.sites);
   }
   for (const Explanation& each : explanations) {
-    print(words.json ? explanation_json(each) + '\n' : explanation_text(each));
+    print(options.json ? explanation_json(each) + '\n' : explanation_text(each));
   }
   return exit_code::success;
 }
 
-std::shared_ptr<PolicyWords> add_words(CLI::App& command) {
-  auto words = std::make_shared<PolicyWords>();
-  command.add_option("file", words->file, "The policy file")->required()->type_name("FILE");
+std::shared_ptr<PolicyOptions> add_options(CLI::App& command) {
+  auto options = std::make_shared<PolicyOptions>();
+  command.add_option("file", options->file, "The policy file")->required()->type_name("FILE");
   command
-      .add_option("--sites,-s", words->sites, "What the program wrote with latchkey::dump_sites")
+      .add_option("--sites,-s", options->sites, "What the program wrote with latchkey::dump_sites")
       ->type_name("FILE");
-  command.add_flag("--json", words->json, "One JSON object on each line");
-  return words;
+  command.add_flag("--json", options->json, "One JSON object on each line");
+  return options;
 }
 
 }  // namespace
@@ -77,21 +78,21 @@ std::shared_ptr<PolicyWords> add_words(CLI::App& command) {
 void add_check(CLI::App& app, Action& action) {
   CLI::App* const command = app.add_subcommand(
       "check", "Print every mistake of a policy file; exit status 1 if there is one");
-  const auto words = add_words(*command);
+  const auto options = add_options(*command);
   command->footer(
       "Without --sites only the file itself is checked: rules are not matched with methods.");
-  command->callback([words, &action] { action = [words] { return check(*words); }; });
+  command->callback([options, &action] { action = [options] { return check(*options); }; });
 }
 
 void add_explain(CLI::App& app, Action& action) {
   CLI::App* const command = app.add_subcommand(
       "explain", "Print what a policy file says of a method, and which rule says so");
-  const auto words = add_words(*command);
+  const auto options = add_options(*command);
   command->get_option("--sites")->required();
-  command->add_option("method", words->method, "A decorated method, such as Bank::deposit")
+  command->add_option("method", options->method, "A decorated method, such as Bank::deposit")
       ->required()
       ->type_name("METHOD");
-  command->callback([words, &action] { action = [words] { return explain(*words); }; });
+  command->callback([options, &action] { action = [options] { return explain(*options); }; });
 }
 
 }  // namespace latchkey::cli

@@ -7,12 +7,10 @@
 
 namespace latchkey::detail {
 
-using Stage = Subscription::Stage;
-
 // Without memory for the request the waiter polls, and each poll subscribes again.
 void SubscriptionLogic::subscribe(Subscription& subscription, RemoteHold* claim) {
   if (!can_submit()) return;
-  subscription.stage = Stage::subscribing;
+  subscription.stage = Subscription::Stage::subscribing;
   subscription.retry_at = Clock::never();
   OwnedRequest& request = subscription.request;
   request.verb = Verb::subscribe;
@@ -27,7 +25,7 @@ void SubscriptionLogic::subscribe(Subscription& subscription, RemoteHold* claim)
 
 void SubscriptionLogic::unsubscribe(Subscription& subscription) {
   if (!can_submit()) return retry_unsubscribe(subscription);
-  subscription.stage = Stage::unsubscribing;
+  subscription.stage = Subscription::Stage::unsubscribing;
   subscription.retry_at = Clock::never();
   subscription.request.verb = Verb::unsubscribe;
   subscription.request.sent = now();
@@ -37,14 +35,14 @@ void SubscriptionLogic::unsubscribe(Subscription& subscription) {
 // No unsubscribe was sent, so the backend may still deliver. A call that waits before the retry
 // subscribes again.
 void SubscriptionLogic::retry_unsubscribe(Subscription& subscription) {
-  subscription.stage = Stage::off;
+  subscription.stage = Subscription::Stage::off;
   subscription.retry_at = later(now(), repeat_pause);
   state_.holds.due_by(subscription.retry_at);
 }
 
 void SubscriptionLogic::on_subscription_reply(RemoteHold* claim, const Outcome& outcome) {
   Subscription& subscription = claim != nullptr ? claim->subscription : state_.subscription;
-  const bool subscribing = subscription.stage == Stage::subscribing;
+  const bool subscribing = subscription.stage == Subscription::Stage::subscribing;
   if (subscribing && outcome.kind == Outcome::Kind::unknown) {
     return unsubscribe(subscription);  // the server may have subscribed
   }
@@ -54,7 +52,7 @@ void SubscriptionLogic::on_subscription_reply(RemoteHold* claim, const Outcome& 
     return;
   }
   const bool subscribed = subscribing && outcome.kind == Outcome::Kind::granted;
-  subscription.stage = subscribed ? Stage::on : Stage::off;
+  subscription.stage = subscribed ? Subscription::Stage::on : Subscription::Stage::off;
   if (claim != nullptr) return on_reply_for_claim(*claim, subscribed);
   // A release between "busy" and here was not delivered: attempt again, then sleep.
   if (subscribed || !subscribing) WaitLogic(*this).retry_queue_now();

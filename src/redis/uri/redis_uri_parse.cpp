@@ -16,24 +16,23 @@
 namespace latchkey::detail::redis {
 namespace {
 
-using Transport = RedisUri::Transport;
 using Deployment = RedisUri::Deployment;
 using Endpoint = RedisUri::Endpoint;
 
 struct Scheme {
   std::string_view prefix;
-  Transport transport;
+  RedisUri::Transport transport;
   Deployment deployment;
 };
 
 constexpr std::array schemes{
-    Scheme{"redis://", Transport::tcp, Deployment::server},
-    Scheme{"rediss://", Transport::tls, Deployment::server},
-    Scheme{"redis+unix://", Transport::unix_socket, Deployment::server},
-    Scheme{"redis+sentinel://", Transport::tcp, Deployment::sentinel},
-    Scheme{"rediss+sentinel://", Transport::tls, Deployment::sentinel},
-    Scheme{"redis+cluster://", Transport::tcp, Deployment::cluster},
-    Scheme{"rediss+cluster://", Transport::tls, Deployment::cluster},
+    Scheme{"redis://", RedisUri::Transport::tcp, Deployment::server},
+    Scheme{"rediss://", RedisUri::Transport::tls, Deployment::server},
+    Scheme{"redis+unix://", RedisUri::Transport::unix_socket, Deployment::server},
+    Scheme{"redis+sentinel://", RedisUri::Transport::tcp, Deployment::sentinel},
+    Scheme{"rediss+sentinel://", RedisUri::Transport::tls, Deployment::sentinel},
+    Scheme{"redis+cluster://", RedisUri::Transport::tcp, Deployment::cluster},
+    Scheme{"rediss+cluster://", RedisUri::Transport::tls, Deployment::cluster},
 };
 constexpr std::uint16_t sentinel_port = 26'379;
 
@@ -184,7 +183,7 @@ struct Option {
   [[nodiscard]] bool fits(const RedisUri& uri) const noexcept {
     switch (where) {
       case Where::everywhere: break;
-      case Where::tls: return uri.transport == Transport::tls;
+      case Where::tls: return uri.transport == RedisUri::Transport::tls;
       case Where::sentinel: return uri.deployment == Deployment::sentinel;
     }
     return true;
@@ -208,7 +207,7 @@ std::string known_options(const RedisUri& uri) {
     names += names.empty() ? "" : ", ";
     names += option.name;
   }
-  return uri.transport == Transport::unix_socket ? names + ", db" : names;
+  return uri.transport == RedisUri::Transport::unix_socket ? names + ", db" : names;
 }
 
 void parse_option(std::string_view text, std::string_view scheme, RedisUri& uri) {
@@ -216,7 +215,7 @@ void parse_option(std::string_view text, std::string_view scheme, RedisUri& uri)
   const std::string_view name = text.substr(0, sign);
   const std::string_view value =
       sign == std::string_view::npos ? std::string_view() : text.substr(sign + 1);
-  const bool is_database = name == "db" && uri.transport == Transport::unix_socket;
+  const bool is_database = name == "db" && uri.transport == RedisUri::Transport::unix_socket;
   const auto* const option =
       std::ranges::find_if(options, [&](const Option& each) { return each.name == name; });
   const bool known = option != options.end() && option->fits(uri);
@@ -279,7 +278,7 @@ RedisUri RedisUri::parse(std::string_view text) {
   if (path.find('#') != std::string_view::npos || endpoint.find(' ') != std::string_view::npos) {
     refuse("a Redis URI has neither a '#' nor a space in it: they are %23 and %20");
   }
-  if (uri.transport == Transport::unix_socket) {
+  if (uri.transport == RedisUri::Transport::unix_socket) {
     parse_socket(endpoint, path, uri);
   } else {
     parse_endpoints(endpoint, uri);

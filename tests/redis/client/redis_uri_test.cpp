@@ -16,7 +16,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using Endpoint = RedisUri::Endpoint;
-using Transport = RedisUri::Transport;
 
 std::string refusal_of(std::string_view text) {
   try {
@@ -29,7 +28,7 @@ std::string refusal_of(std::string_view text) {
 
 TEST(RedisUri, HostPortAndDatabase) {
   const RedisUri uri = RedisUri::parse("redis://example.org:7000/3");
-  EXPECT_EQ(uri.transport, Transport::tcp);
+  EXPECT_EQ(uri.transport, RedisUri::Transport::tcp);
   EXPECT_EQ(uri.endpoint.host, "example.org");
   EXPECT_EQ(uri.endpoint.port, 7000);
   EXPECT_EQ(uri.database, 3);
@@ -65,7 +64,7 @@ TEST(RedisUri, Ipv6AddressesAreBracketed) {
 
 TEST(RedisUri, UnixSockets) {
   const RedisUri uri = RedisUri::parse("redis+unix:///tmp/a%20b.sock?db=2&client_name=me");
-  EXPECT_EQ(uri.transport, Transport::unix_socket);
+  EXPECT_EQ(uri.transport, RedisUri::Transport::unix_socket);
   EXPECT_EQ(uri.path, "/tmp/a b.sock");
   EXPECT_EQ(uri.database, 2);
   EXPECT_EQ(uri.client_name, "me");
@@ -76,7 +75,7 @@ TEST(RedisUri, UnixSockets) {
 TEST(RedisUri, TlsOptions) {
   const RedisUri uri = RedisUri::parse(
       "rediss://h?cafile=/etc/ca.pem&cert=/c.pem&key=/k.pem&servername=redis.example.org");
-  EXPECT_EQ(uri.transport, Transport::tls);
+  EXPECT_EQ(uri.transport, RedisUri::Transport::tls);
   EXPECT_EQ(uri.ca_file, "/etc/ca.pem");
   EXPECT_EQ(uri.certificate_file, "/c.pem");
   EXPECT_EQ(uri.key_file, "/k.pem");
@@ -169,7 +168,7 @@ TEST(RedisUri, SentinelsAndTheirMaster) {
 TEST(RedisUri, NodesOfACluster) {
   const RedisUri uri = RedisUri::parse("rediss+cluster://:pw@h1,h2:7000?cafile=/ca");
   EXPECT_EQ(uri.deployment, RedisUri::Deployment::cluster);
-  EXPECT_EQ(uri.transport, Transport::tls);
+  EXPECT_EQ(uri.transport, RedisUri::Transport::tls);
   EXPECT_THAT(uri.endpoints, ElementsAre(Endpoint{"h1", 6379}, Endpoint{"h2", 7000}));
   EXPECT_EQ(uri.describe(), "rediss+cluster://h1:6379,h2:7000");
 }

@@ -7,17 +7,17 @@
 #include <vector>
 
 #include "support/allocations.hpp"
+#include "support/lock_types.hpp"
 
 namespace latchkey::detail::redis {
 namespace {
 
 using namespace std::string_view_literals;
+using tests::all_types;
 
 constexpr Verb scripted[] = {Verb::acquire, Verb::renew,        Verb::verify, Verb::downgrade,
                              Verb::expire,  Verb::release,      Verb::leave,  Verb::inspect,
                              Verb::list,    Verb::force_release};
-constexpr LockType all_types[] = {LockType::REENTRANT, LockType::FENCED, LockType::FAIR,
-                                  LockType::READ, LockType::WRITE};
 
 Request about(Verb verb, std::string_view key, LockType type = LockType::REENTRANT) {
   Request request;

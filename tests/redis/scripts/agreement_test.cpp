@@ -5,11 +5,11 @@
 // - Types of one id. The scripts store a plain hold and a READ under the same field name, so an id
 //   uses either the plain types or READ and WRITE.
 // - Expiry in the FAIR queue. In the table each place ends with its own queue_wait. The scripts
-// drop
-//   only the head, so a later place lives longer. Here each waiter retries before its place ends.
+//   drop only the head, so a later place lives longer. Here each waiter retries before its place
+//   ends.
 // - Tokens. They increase over all keys in the table, and per key in Redis.
-// - The holder that a busy reply names. Redis may name a reader whose lease ended while others
-// read.
+// - The holder that a busy reply names. Redis may name a reader whose lease ended while
+//   others read.
 // - The clock. Redis has its own.
 #include <algorithm>
 #include <cstdlib>
@@ -20,14 +20,13 @@
 
 #include "memory/lock_table.hpp"
 #include "redis/scripts/script_fixture.hpp"
+#include "support/lock_types.hpp"
 
 namespace latchkey::tests {
 namespace {
 
 constexpr std::string_view all_keys[] = {"a", "{b}c", "c:1"};
 constexpr std::uint64_t ids_per_type = 3;
-constexpr LockType all_types[] = {LockType::REENTRANT, LockType::FENCED, LockType::FAIR,
-                                  LockType::READ, LockType::WRITE};
 constexpr std::uint64_t all_ids = ids_per_type * std::size(all_types);
 
 /// What an id is: its type, and whether the coordinator would let it wait for a key.

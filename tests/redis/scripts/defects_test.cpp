@@ -2,12 +2,10 @@
 // scripts cause them. The client causes D2 and D4: see redis/locks/defects_test.cpp.
 #include "redis/scripts/redisson.hpp"
 #include "redis/scripts/script_fixture.hpp"
+#include "support/lock_types.hpp"
 
 namespace latchkey::tests {
 namespace {
-
-constexpr LockType all_types[] = {LockType::REENTRANT, LockType::FENCED, LockType::FAIR,
-                                  LockType::READ, LockType::WRITE};
 
 class RedissonDefects : public ScriptTest {
  protected:

@@ -1,11 +1,9 @@
 // Servers that refuse scripts: out of memory, without permission, without the script, not a master.
 #include "redis/scripts/script_fixture.hpp"
+#include "support/lock_types.hpp"
 
 namespace latchkey::tests {
 namespace {
-
-constexpr LockType all_types[] = {LockType::REENTRANT, LockType::FENCED, LockType::FAIR,
-                                  LockType::READ, LockType::WRITE};
 
 class ScriptsOutOfMemory : public ScriptTest {
  protected:

@@ -13,15 +13,13 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-constexpr const char* nobody = "9223372036854775807";
-
 TEST_F(SessionTest, RequestsWaitUntilTheHandshakeHasSettled) {
   submit(Verb::acquire, "a");
   connect();
   EXPECT_THAT(sent(),
               ElementsAre(ElementsAre("HELLO", "3", "SETNAME", "tester"), ElementsAre("INFO")));
   say(testing::hello_answer(11, "run"));
-  EXPECT_THAT(sent(), ElementsAre(ElementsAre("CLIENT", "KILL", "ID", nobody),
+  EXPECT_THAT(sent(), ElementsAre(ElementsAre("CLIENT", "KILL", "ID", no_client),
                                   ElementsAre("HDEL", "latchkey_probe", "")));
   say(":0\r\n:0\r\n");
   EXPECT_EQ(session.stage(), Session::Stage::up);

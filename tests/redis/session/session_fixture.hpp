@@ -20,6 +20,9 @@ using namespace std::chrono_literals;
 using testing::Command;
 using Kind = Outcome::Kind;
 
+/// Whom CLIENT KILL names while there is no lost connection to end.
+inline constexpr const char* no_client = "9223372036854775807";
+
 /// Records outcomes and notifications.
 class RecordingSink final : public Sink {
  public:

@@ -11,8 +11,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr const char* nobody = "9223372036854775807";
-
 TEST_F(SessionTest, AfterALossSentRequestsAreUnknownAndUnsentOnesWait) {
   bring_up();
   const Request& whole = submit(Verb::acquire, "whole");
@@ -126,7 +124,7 @@ TEST_F(SessionTest, ARestartedServerIsAskedToKillNoClient) {
   connect_after_pause();
   sent();
   say(testing::hello_answer(12, "another run"));
-  EXPECT_THAT(sent(), ElementsAre(ElementsAre("CLIENT", "KILL", "ID", nobody)));
+  EXPECT_THAT(sent(), ElementsAre(ElementsAre("CLIENT", "KILL", "ID", no_client)));
 }
 
 TEST_F(SessionTest, WithoutClientKillOrderIsNotPromised) {
@@ -286,7 +284,7 @@ TEST_F(SessionTest, AForkedChildDropsTheStateOfItsParent) {
   connect();
   sent();
   say(testing::hello_answer(12, "run"));
-  EXPECT_THAT(sent(), ElementsAre(ElementsAre("CLIENT", "KILL", "ID", nobody)))
+  EXPECT_THAT(sent(), ElementsAre(ElementsAre("CLIENT", "KILL", "ID", no_client)))
       << "never the parent's";
 }
 

@@ -1,0 +1,11 @@
+// The types of lock that a server knows.
+#pragma once
+
+#include <latchkey/lock_type.hpp>
+
+namespace latchkey::tests {
+
+inline constexpr LockType all_types[] = {LockType::REENTRANT, LockType::FENCED, LockType::FAIR,
+                                         LockType::READ, LockType::WRITE};
+
+}  // namespace latchkey::tests
