@@ -100,8 +100,8 @@ format-check:
 
 tidy:
 	@scripts/deps.sh clang
-	@mkdir -p build && $(call configure,clang)
-	@scripts/tidy.sh build/clang
+	@mkdir -p build && $(call configure,tidy)
+	@scripts/tidy.sh build/tidy
 
 install:
 	@scripts/deps.sh build

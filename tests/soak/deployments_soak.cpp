@@ -1,6 +1,8 @@
 // Processes that lock while masters are replaced and slots move. A judge in shared memory, outside
 // of Redis, counts violations.
 #include <gtest/gtest.h>
+#include <sys/types.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -226,10 +228,17 @@ void fail_over_and_count(const std::string& uri, FailOver&& fail_over) {
   const Locks others = Locks::connect(uri, options(0));
   const auto use = [&] {
     Hold hold = locks.lock("used").acquire(20s);
-    std::thread waiter([&] { static_cast<void>(others.lock("used").acquire(20s)); });
+    std::atomic<pid_t> waiter_id{0};
+    std::thread waiter([&] {
+      waiter_id = gettid();
+      static_cast<void>(others.lock("used").acquire(20s));
+    });
     std::this_thread::sleep_for(20ms);
     hold.release();
     waiter.join();
+    // A joined thread may be among the process' tasks for a moment more.
+    const std::string task = "/proc/self/task/" + std::to_string(waiter_id);
+    EXPECT_TRUE(tests::eventually([&] { return !std::filesystem::exists(task); }));
   };
   use();
   const int sockets_before = sockets(), threads_before = threads();
