@@ -34,7 +34,7 @@ Clock::time_point Reactor::next_deadline(const MultiplexerState& state) noexcept
   for (const auto& connection : state.router->connections()) {
     at = std::min(at, connection->session.due());
     if (connection->session.stage() != Session::Stage::down) {
-      at = std::min(at, connection->connector->due());
+      at = std::min(at, connection->connector_due);
     }
   }
   return at;
@@ -91,7 +91,7 @@ void Reactor::handle_deadlines_of(MultiplexerState& state, ServerConnection& con
   if (session.wants_connection(now) && state.router->keeps(connection)) {
     session.connecting(now);
     connect(state, connection, ConnectStep::start);
-  } else if (session.stage() != Session::Stage::down && connection.connector->due() <= now) {
+  } else if (session.stage() != Session::Stage::down && connection.connector_due <= now) {
     if (session.stage() == Session::Stage::connecting) {
       connect(state, connection, ConnectStep::resume);
     } else {
@@ -112,6 +112,7 @@ void Reactor::connect(MultiplexerState& state, ServerConnection& connection, Con
   } catch (const std::bad_alloc&) {
     io = Io::broken(no_memory());
   }
+  connection.connector_due = connection.connector->due();
   switch (io.kind) {
     case Io::Kind::moved: connection.session.connected(); return;
     case Io::Kind::blocked: return;
@@ -130,6 +131,7 @@ void Reactor::check_route(MultiplexerState& state, ServerConnection& connection)
   } catch (const std::bad_alloc&) {
     rerouted = no_memory();
   }
+  connection.connector_due = connection.connector->due();
   if (rerouted) disconnect(state, connection, *std::move(rerouted));
 }
 

@@ -2,8 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
@@ -11,7 +13,10 @@
 
 #include <latchkey/error.hpp>
 #include <latchkey/locks.hpp>
+#include <latchkey/parker.hpp>
+#include <latchkey/testing/backend_contract.hpp>
 
+#include "redis/redis_backend.hpp"
 #include "support/recorder.hpp"
 #include "support/refusal.hpp"
 #include "support/sentinel_group.hpp"
@@ -55,6 +60,53 @@ TEST_F(RedisSentinel, WrongSentinelSettingsAreNamed) {
   EXPECT_THAT(refusal_of(stranger), HasSubstr("sentinel_password"));
   EXPECT_THAT(refusal_of("redis://127.0.0.1:" + std::to_string(group().sentinel(0).port())),
               HasSubstr("password"));
+}
+
+// A thread that submits reads when the connector is due, while the leader connects and changes
+// that: a race for ThreadSanitizer to find.
+TEST_F(RedisSentinel, RequestsAreSubmittedWhileTheLeaderConnects) {
+  using Entry = testing::contract::CountingSink::Entry;
+  const auto backend = detail::redis::make_redis_backend(group().uri(), {.command_timeout = 500ms});
+  testing::contract::CountingSink sink;
+  std::atomic<bool> over{false};
+  std::atomic<int> completed{0};
+  std::thread leader([&] {
+    while (!over) backend->drive(Parker::mine(), Clock::system().now() + 10ms);
+  });
+  std::thread submitter([&] {
+    std::vector<std::unique_ptr<Entry>> entries(2'000);
+    while (!over) {
+      for (auto& entry : entries) {
+        if (entry != nullptr && entry->completions == 0) continue;
+        if (entry != nullptr) ++completed;
+        entry = std::make_unique<Entry>();
+        entry->parker = &Parker::mine();
+        Request& request = entry->request;
+        request.verb = Verb::verify;
+        request.id = {{1, 2}, 3};
+        request.key = "k";
+        request.context = entry.get();
+        request.sent = Clock::system().now();
+        Request* const one[] = {&request};
+        backend->submit(one, sink);
+        std::this_thread::yield();
+      }
+    }
+    EXPECT_TRUE(eventually([&] {
+      backend->drive(Parker::mine(), Clock::system().now() + 10ms);
+      return std::ranges::all_of(
+          entries, [](const auto& entry) { return entry == nullptr || entry->completions == 1; });
+    }));
+  });
+  auto client = group().master().client_tcp();
+  for (int time = 0; time < 50; ++time) {
+    const int before = completed;
+    client({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
+    EXPECT_TRUE(eventually([&] { return completed > before + 100; }));
+  }
+  over = true;
+  submitter.join();
+  leader.join();
 }
 
 TEST_F(RedisSentinel, WaitersAndHoldersFollowTheMasterWhenItIsReplaced) {
