@@ -47,9 +47,9 @@ demo:
 
 test:
 	@scripts/deps.sh test
-	$(call build,dev)
-	$(call verify,dev)
-	$(call ctest,dev)
+	$(call build,test)
+	$(call verify,test)
+	$(call ctest,test)
 
 asan:
 	@scripts/deps.sh clang
@@ -74,13 +74,13 @@ fuzz:
 
 interop:
 	@scripts/deps.sh test
-	@mkdir -p build && $(call configure,dev)
-	@scripts/interop.sh build/dev
+	@mkdir -p build && $(call configure,test)
+	@scripts/interop.sh build/test
 
 soak:
 	@scripts/deps.sh test
-	$(call build,dev)
-	@LATCHKEY_SOAK=$(SOAK) ctest --test-dir build/dev -V --no-tests=error -L '^soak$$'
+	$(call build,test)
+	@LATCHKEY_SOAK=$(SOAK) ctest --test-dir build/test -V --no-tests=error -L '^soak$$'
 
 bench:
 	@scripts/deps.sh bench

@@ -38,6 +38,8 @@ if [[ $kind != add_subdirectory ]]; then
   cmake --install "$build" --prefix "$work/prefix" >"$log"
   # CMAKE_PREFIX_PATH stands for a prefix the system knows; the consumer needs no other variable.
   arguments=("-DCMAKE_PREFIX_PATH=$work/prefix")
+else
+  arguments=(-DLATCHKEY_UNITY=ON)  # the library is built once more
 fi
 {
   cmake -G Ninja -S "$project" -B "$work/build" \
