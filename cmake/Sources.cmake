@@ -147,7 +147,6 @@ set(latchkey_testing_sources
   src/testing/recorder.cpp
   src/testing/scoped_locks.cpp
   src/testing/simulator.cpp
-  src/testing/simulator/callers/multi_key_batch.cpp
   src/testing/simulator/callers/multi_key_caller.cpp
   src/testing/simulator/callers/multi_key_calls.cpp
   src/testing/simulator/callers/single_key_caller.cpp

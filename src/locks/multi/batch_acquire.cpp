@@ -4,14 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <bitset>
-#include <exception>
 #include <memory>
-#include <new>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
+#include "locks/multi/batch_steps.hpp"
 #include "locks/space/direct_request.hpp"
 #include "locks/space/lock_space.hpp"
 #include "locks/space/shard_driver.hpp"
@@ -39,46 +37,73 @@ class BatchAcquire::ShardLocks {
   std::array<std::optional<ShardLock>, ShardDriver::shard_count> locks_;  // without the heap
 };
 
-/// The acquire_all of those items that have a claim. If its outcome arrives after the wait is over,
-/// each coordinator learns it, and gives back what was granted.
+/// If its outcome arrives after the wait is over, each coordinator learns it, and gives back what
+/// was granted.
 class BatchAcquire::BatchRequest final : public DirectRequest {
  public:
-  BatchRequest(LockSpace& space, std::size_t count) : space_(space) {
-    members_.reserve(count);
-    claims_.reserve(count);
-    items_.reserve(count);
-  }
+  BatchRequest(LockSpace& space, std::size_t count) : claims(count), space_(space) {}
 
-  void add(const Item& item, std::size_t index) noexcept {
-    members_.push_back({item.claim->home->key.view(), item.type, item.claim->id});
-    claims_.push_back(item.claim);
-    items_.push_back(index);
-    // No member's deadline counts from later than this, nor does the backend's lease.
-    sent = std::max(sent, item.claim->acquire_request.sent);
-  }
-  [[nodiscard]] std::span<const Member> list() const noexcept { return members_; }
-  /// The index of each member among all items.
-  [[nodiscard]] std::span<const std::size_t> items() const noexcept { return items_; }
+  BatchClaims claims;
 
   void answered_late() noexcept override {
-    for (RemoteHold* const claim : claims_) {
-      Coordinator& home = *claim->home;
+    complete_late(claims, outcome, [&](RemoteHold& claim, Outcome& its) {
+      Coordinator& home = *claim.home;
       Shard& shard = space_.driver().shard_of(home.hash);
       ShardLock lock(shard);
-      Outcome its;
-      its.kind = outcome.kind;
-      its.never_ran = outcome.never_ran;
       space_.driver().handle(shard, lock, home, [&](EventContext& event) {
-        home.completed(claim->acquire_request, its, event);
+        home.completed(claim.acquire_request, its, event);
       });
-    }
+    });
   }
 
  private:
   LockSpace& space_;
-  std::vector<Member> members_;
-  std::vector<RemoteHold*> claims_;  ///< under way, so their addresses do not change
-  std::vector<std::size_t> items_;
+};
+
+/// Brings the events of BatchSteps, with the mutexes of all keys held.
+class BatchAcquire::Host {
+ public:
+  explicit Host(BatchAcquire& batch) noexcept
+      : batch_(batch), locks_(batch.space_.driver(), batch.items_) {}
+
+  const Call& start_claim(std::size_t index) {
+    Item& item = batch_.items_[index];
+    BlockingCall& call = *item.call;
+    Attempt its = batch_.attempt_;
+    its.type = item.type;
+    call.want(item.owner, its);
+    if (batch_.by_lock_) call.want_by_lock();
+    call.limit_to_batch();
+    Shard& shard = driver().shard_of(item.hash);
+    ShardLock& lock = locks_.of(shard);
+    call.start_acquire(shard, lock, {item.key, item.hash, shard});
+    return call.call();
+  }
+
+  void complete(std::size_t index, RemoteHold& claim, Outcome& outcome) {
+    Item& item = batch_.items_[index];
+    Shard& shard = driver().shard_of(item.hash);
+    ShardLock& lock = locks_.of(shard);
+    item.call->complete(shard, lock, claim, outcome);
+  }
+
+  void give_up(std::size_t index, RemoteHold& claim) {
+    Item& item = batch_.items_[index];
+    Shard& shard = driver().shard_of(item.hash);
+    ShardLock& lock = locks_.of(shard);
+    item.call->give_up(shard, lock, claim);
+  }
+
+  bool answers_at_once(Request& request, Outcome& outcome) {
+    return driver().answer(request, outcome);
+  }
+  void submit(Request& request) { driver().submit(request); }
+
+ private:
+  [[nodiscard]] ShardDriver& driver() noexcept { return batch_.space_.driver(); }
+
+  BatchAcquire& batch_;
+  ShardLocks locks_;
 };
 
 bool BatchAcquire::is_possible(const LockSpace& space, std::span<const Item> items) {
@@ -95,108 +120,23 @@ void BatchAcquire::run(Clock::time_point until) {
   for (Item& item : items_) item.hash = hash_key(item.key);
   require_parker();
   auto request = std::make_unique<BatchRequest>(space_, items_.size());
-  if (!submit(*request)) return;
-  if (!space_.direct_requests().wait(*request, until)) {
-    give_up(*request);
-    return space_.direct_requests().abandon(std::move(request));
+  request->parker = &Parker::mine();
+  if (!start(*request)) return;
+  const bool answered = space_.direct_requests().wait(*request, until);
+  {
+    Host host(*this);
+    BatchSteps steps(host, request->claims);
+    if (answered) return steps.complete(request->outcome);
+    steps.give_up();
   }
-  ShardLocks locks(space_.driver(), items_);
-  complete_all(locks, *request, request->outcome);
+  space_.direct_requests().abandon(std::move(request));
 }
 
 // False: every call is answered already.
-bool BatchAcquire::submit(BatchRequest& request) {
-  ShardLocks locks(space_.driver(), items_);
-  bool first_everywhere = false;
-  std::exception_ptr failure;
-  try {
-    first_everywhere = enqueue_all(locks);
-  } catch (const std::bad_alloc&) {
-    failure = std::current_exception();  // the places that were taken must be left again
-  }
-  for (std::size_t index = 0; index < items_.size(); ++index) {
-    if (items_[index].claim != nullptr) request.add(items_[index], index);
-  }
-  Outcome outcome;
-  outcome.kind = Outcome::Kind::busy;
-  outcome.busy_member = static_cast<std::uint32_t>(request.list().size());  // none of these
-  if (!first_everywhere) complete_all(locks, request, outcome);
-  if (failure) std::rethrow_exception(failure);
-  if (!first_everywhere || request.list().empty()) return false;
-  prepare(request);
-  outcome = Outcome{};
-  if (!space_.driver().answer(request, outcome)) {
-    try {
-      space_.driver().submit(request);
-      return true;
-    } catch (const std::bad_alloc&) {
-      outcome.reason = "out of memory";  // short enough to need none
-      outcome.never_ran = true;
-    }
-  }
-  complete_all(locks, request, outcome);
-  return false;
-}
-
-// Each call takes its place in its key's queue. False: another call is in front of one of them, or
-// one was answered otherwise.
-bool BatchAcquire::enqueue_all(ShardLocks& locks) {
-  for (Item& item : items_) {
-    BlockingCall& call = *item.call;
-    Attempt its = attempt_;
-    its.type = item.type;
-    call.want(item.owner, its);
-    if (by_lock_) call.want_by_lock();
-    call.limit_to_batch();
-    Shard& shard = space_.driver().shard_of(item.hash);
-    ShardLock& lock = locks.of(shard);
-    call.start_acquire(shard, lock, {item.key, item.hash, shard});
-    if (call.pending()) item.claim = call.call().hold;
-    if (!call.pending() && call.answer() != Answer::granted) return false;
-  }
-  return true;
-}
-
-void BatchAcquire::prepare(BatchRequest& request) const {
-  request.verb = Verb::acquire_all;
-  request.members = request.list();
-  request.key = request.members.front().key;
-  request.lease = attempt_.lease.length(space_.options().watchdog);
-  request.parker = &Parker::mine();
-}
-
-void BatchAcquire::complete_all(ShardLocks& locks, const BatchRequest& request,
-                                const Outcome& outcome) {
-  for (std::size_t index = 0; index < request.items().size(); ++index) {
-    Item& item = items_[request.items()[index]];
-    Outcome its;
-    its.kind = outcome.kind;
-    its.never_ran = outcome.never_ran;
-    if (item.type == LockType::FENCED) its.token = outcome.token;
-    if (outcome.kind != Outcome::Kind::busy || outcome.busy_member == index) {
-      try {
-        its.holder = outcome.holder;
-        its.reason = outcome.reason;
-      } catch (const std::bad_alloc&) {
-        its.holder.clear();  // the error then names no holder
-        its.reason.clear();
-      }
-      its.retry_after = outcome.retry_after;
-    }
-    Shard& shard = space_.driver().shard_of(item.hash);
-    ShardLock& lock = locks.of(shard);
-    item.call->complete(shard, lock, *item.claim, its);
-  }
-}
-
-// The wait is over. Each coordinator gives back what may come of the request.
-void BatchAcquire::give_up(const BatchRequest& request) {
-  ShardLocks locks(space_.driver(), items_);
-  for (const std::size_t index : request.items()) {
-    Shard& shard = space_.driver().shard_of(items_[index].hash);
-    ShardLock& lock = locks.of(shard);
-    items_[index].call->give_up(shard, lock, *items_[index].claim);
-  }
+bool BatchAcquire::start(BatchRequest& request) {
+  Host host(*this);
+  return BatchSteps(host, request.claims)
+      .start(items_.size(), request, attempt_.lease.length(space_.options().watchdog));
 }
 
 }  // namespace latchkey::detail

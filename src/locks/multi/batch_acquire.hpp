@@ -12,13 +12,11 @@
 
 namespace latchkey::detail {
 
-/// Acquires several keys of one space by one acquire_all.
+/// Acquires several keys of one space by one acquire_all, as BatchSteps decides.
 ///
 /// With the mutexes of all keys held, each key's call takes its place in the local queue. If it is
 /// first in every queue, the request is submitted before the mutexes are unlocked: so this request,
-/// too, reaches the backend in the order of the decisions. Each key's coordinator is brought the
-/// outcome as the answer to an acquire of its own: it counts the hold, or gives back what may have
-/// been granted.
+/// too, reaches the backend in the order of the decisions.
 class BatchAcquire {
  public:
   /// One of the keys. `call` is new, and has the answer afterwards; Answer::pending: the key was
@@ -28,8 +26,7 @@ class BatchAcquire {
     std::string_view key;  ///< with its prefix; distinct in all of them
     LockType type;
     Owner owner;
-    std::size_t hash = 0;         ///< BatchAcquire's own
-    RemoteHold* claim = nullptr;  ///< BatchAcquire's own
+    std::size_t hash = 0;  ///< BatchAcquire's own
   };
 
   /// `items` are of `space`.
@@ -46,12 +43,9 @@ class BatchAcquire {
  private:
   class ShardLocks;
   class BatchRequest;
+  class Host;
 
-  bool submit(BatchRequest& request);
-  bool enqueue_all(ShardLocks& locks);
-  void prepare(BatchRequest& request) const;
-  void complete_all(ShardLocks& locks, const BatchRequest& request, const Outcome& outcome);
-  void give_up(const BatchRequest& request);
+  [[nodiscard]] bool start(BatchRequest& request);
 
   LockSpace& space_;
   std::span<Item> items_;

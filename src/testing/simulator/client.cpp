@@ -185,8 +185,9 @@ void Client::after_event(Process&, Coordinator& coordinator) {
   context_.holds.after_event(context_.client, key);
   context_.holds.check_local_queue(context_.client, key, waits_locally(key));
   const Clock::time_point due = coordinator.due();
-  if (due == Clock::never() || due == coordinator.due_at) return;
+  if (due == coordinator.due_at) return;
   coordinator.due_at = due;
+  if (due == Clock::never()) return;
   context_.schedule_at(due, Due::coordinator_timer, key, 0);
 }
 

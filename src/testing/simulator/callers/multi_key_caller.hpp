@@ -2,20 +2,23 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <latchkey/owner.hpp>
 
-#include "locks/multi/multi_acquire_plan.hpp"
+#include "locks/multi/batch_steps.hpp"
+#include "locks/multi/multi_acquire_steps.hpp"
 #include "testing/simulator/callers/caller_context.hpp"
 
 namespace latchkey::sim {
 
-/// Carries out a MultiAcquirePlan as MultiAcquire and BatchAcquire do, holds all keys for a while
+/// Acquires all keys by the steps that MultiAcquire and BatchAcquire take, holds them for a while
 /// and releases them.
 class MultiKeyCaller {
  public:
@@ -44,13 +47,33 @@ class MultiKeyCaller {
   void stop();
   void forget() noexcept { keys_.clear(); }
 
-  [[nodiscard]] bool idle() const noexcept { return !plan_; }
+  [[nodiscard]] bool idle() const noexcept { return stage_ == Stage::idle; }
   /// It has a call or a request for `key` under way.
   [[nodiscard]] bool acts_on(std::uint32_t key) const noexcept;
 
+  // --- the host of MultiAcquireSteps ---
+  [[nodiscard]] Clock::time_point now() const noexcept { return context_.clock.now(); }
+  [[nodiscard]] Clock::time_point now_of(std::size_t) const noexcept { return now(); }
+  [[nodiscard]] const Call* call_of(std::size_t member) const noexcept;
+  void forget_call(std::size_t member) noexcept { keys_[member].call.reset(); }
+  void start_batch(const std::vector<std::size_t>& missing, Clock::time_point until);
+  void start_acquire(std::size_t member, Clock::time_point until);
+  void start_extend(std::size_t member, RemoteHold& hold, milliseconds lease);
+  void start_release(std::size_t member, RemoteHold& hold);
+  static void pin(std::size_t /*member*/, RemoteHold& hold) { Coordinator::pin(hold); }
+  void unpin(std::size_t member, RemoteHold& hold);
+
+  // --- the host of BatchSteps ---
+  const Call& start_claim(std::size_t item);
+  void complete(std::size_t item, RemoteHold& claim, Outcome& outcome);
+  void give_up(std::size_t item, RemoteHold& claim);
+  bool answers_at_once(Request& request, Outcome& outcome);
+  void submit(Request& request);
+
  private:
-  using Plan = detail::MultiAcquirePlan;
-  enum class Operation : std::uint8_t { acquire, extend, release };
+  using Steps = detail::MultiAcquireSteps<MultiKeyCaller>;
+  using Plan = Steps::Plan;
+  enum class Stage : std::uint8_t { idle, before_step, in_step, holding, releasing };
 
   static constexpr std::uint32_t most_keys = 16;
   /// The time a thread takes to continue. A server cannot lose its data and grant again within it.
@@ -61,60 +84,51 @@ class MultiKeyCaller {
     std::uint32_t key = 0;
     LockType type = LockType::REENTRANT;
     std::optional<Call> call;
-    bool under_way = false;       ///< the call
-    bool acquiring = false;       ///< the call acquires
-    RemoteHold* claim = nullptr;  ///< part of the request for several keys
-    RemoteHold* hold = nullptr;
-    bool pinned = false;
+    bool under_way = false;  ///< the call
+    bool acquiring = false;  ///< the call acquires
     std::uint64_t timer_epoch = 0;
   };
 
   /// One request for several keys.
   struct Batch {
+    explicit Batch(std::vector<std::size_t> keys)
+        : positions(std::move(keys)), claims(positions.size()) {}
+    std::vector<std::size_t> positions;  ///< among the caller's keys
+    detail::BatchClaims claims;
     Request request;
-    std::vector<Member> members;
-    std::vector<RemoteHold*> claims;
   };
 
-  // --- the plan (multi_key_caller.cpp) ---
-  void make_plan();
+  // --- the steps (multi_key_caller.cpp) ---
+  void begin();
   void choose_keys();
   void start_step();
-  void set_deadline();
-  void finish_step();
-  void finish_batch_step();
-  void finish_fill();
-  void finish_plan();
+  void set_deadline(Clock::time_point end);
+  void finish_acquire();
+  void release();
   [[nodiscard]] bool waits() const noexcept;
 
-  // --- calls, one for each key (multi_key_calls.cpp) ---
-  void start_call(Key& key, Operation operation);
-  void extend_all();
-  void release_all();
+  // --- calls and batches (multi_key_calls.cpp) ---
+  Call& make_call(Key& key);
+  template <class Bring>
+  void bring(Key& key, Bring&& event);
   void call_woken(std::uint32_t position);
-  void record_grant(Key& key, bool pinned);
-  void unpin(Key& key);
-
-  // --- the request for several keys (multi_key_batch.cpp) ---
-  void start_batch();
-  bool claim_all();
-  void submit_batch();
-  void finish_batch(const Outcome& outcome);
-  void abandon_batch();
+  void record_grant(Key& key);
+  void leave_releases();
   bool answered_late(const Request& request, const Outcome& outcome);
+  [[nodiscard]] GrantedHold* grant_of(const Key& key);
 
   CallerContext& context_;
   std::uint32_t index_;
   Owner owner_;
-  std::optional<Plan> plan_;
+  Stage stage_ = Stage::idle;
   std::deque<Key> keys_;  // coordinators refer to their calls
+  std::optional<Steps> steps_;
   Lease lease_ = watchdog;
   Clock::time_point until_{};
   milliseconds grace_{};                           // see Call::grace
   std::unique_ptr<Batch> batch_;                   // the last one
   std::vector<std::unique_ptr<Batch>> abandoned_;  // not answered yet
   bool batch_open_ = false;                        // its outcome is awaited
-  bool step_started_ = false;                      // a step of the plan is being carried out
   std::uint64_t step_epoch_ = 0;
   std::uint64_t deadline_epoch_ = 0;
 };
