@@ -1,4 +1,4 @@
-// Acquires that the backend refuses: whatever they may have written is released.
+// Acquires that the backend refuses. The coordinator releases what they may have written.
 #include <chrono>
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 using enum LockType;
 using Caller = Script::Caller;
 
-// A script may write before it fails, and keys without a TTL would block for ever.
+// A script may have written a key before it failed, and a key without a TTL blocks for ever.
 TEST(CoordinatorRefused, RefusedAcquireIsReleasedUntilTheReleaseIsConfirmed) {
   Script script;
   Caller& call = script.acquire(REENTRANT, 0ms, 30s);

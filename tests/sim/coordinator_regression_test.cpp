@@ -1,5 +1,5 @@
-// Each bug that the simulator found in the coordinator, as the shortest schedule that shows it. The
-// comment of a test says what went wrong.
+// The bugs that the simulator found in the coordinator, each as the shortest schedule that shows
+// it. The comment of a test says what went wrong.
 #include <chrono>
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 using enum LockType;
 using Caller = Script::Caller;
 
-// The next tick was due in the past while a verify was under way, so the timer thread spun.
+// While a verify was in flight, the next tick was due in the past, so the timer thread spun.
 TEST(CoordinatorRegression, WatchdogReentryDuringAVerifyIsNotDueAtOnce) {
   Script script;
   const Owner owner = Owner::make();
@@ -26,7 +26,7 @@ TEST(CoordinatorRegression, WatchdogReentryDuringAVerifyIsNotDueAtOnce) {
   script.pass(1s);  // fails if ticks do not stop
 }
 
-// The release of the WRITE waited for the next check, a third of the lease later.
+// The release of the WRITE was delayed until the next check, a third of the lease later.
 TEST(CoordinatorRegression, DowngradeIsSentOnceThePrecedingVerifyIsAnswered) {
   Script script;
   const Owner owner = Owner::make();
@@ -59,7 +59,7 @@ TEST(CoordinatorRegression, ReleaseBeforeTheDowngradeAnswersBothReleases) {
   EXPECT_TRUE(script.idle());
 }
 
-// The release of the READs overtook the downgrade, and the release of the WRITE was unavailable.
+// The release of the READ overtook the downgrade. The release of the WRITE ended as unavailable.
 TEST(CoordinatorRegression, DowngradeOfAReleasedHoldCountsAsGranted) {
   Script script(unordered());
   const Owner owner = Owner::make();
@@ -73,7 +73,7 @@ TEST(CoordinatorRegression, DowngradeOfAReleasedHoldCountsAsGranted) {
   EXPECT_EQ(end_of_write.answer, Answer::granted);
 }
 
-// The release named the WRITE but the store had a READ, which stayed for its whole lease.
+// The release named the WRITE, but the store had a READ, which stayed until its lease expired.
 TEST(CoordinatorRegression, LastReadReleasedDuringADowngradeSendsLeave) {
   for (const Kind answered : {Kind::granted, Kind::unknown, Kind::refused}) {
     Script script;
@@ -94,7 +94,7 @@ TEST(CoordinatorRegression, LastReadReleasedDuringADowngradeSendsLeave) {
   }
 }
 
-// The renewal named the WRITE but the store had a READ. The outcome was `gone`, so the READ was
+// The renewal named the WRITE, but the store had a READ. The outcome was `gone`, so the READ was
 // never released.
 TEST(CoordinatorRegression, ExtendAfterAnUnknownDowngradeRepeatsTheDowngradeFirst) {
   Script script;
@@ -114,7 +114,7 @@ TEST(CoordinatorRegression, ExtendAfterAnUnknownDowngradeRepeatsTheDowngradeFirs
   script.release(read);
 }
 
-// The caller learned that the backend was unavailable, without the reason.
+// The release of the WRITE ended as unavailable without a reason.
 TEST(CoordinatorRegression, UnknownDowngradeIsAnsweredByTheReleaseAfterIt) {
   for (const Kind release : {Kind::granted, Kind::unknown}) {
     Script script;
@@ -140,7 +140,7 @@ TEST(CoordinatorRegression, UnknownDowngradeIsAnsweredByTheReleaseAfterIt) {
   }
 }
 
-// The extend waited for the next check and was unavailable although nothing failed.
+// The extend was delayed until the next check and ended as unavailable although nothing had failed.
 TEST(CoordinatorRegression, ExtendDuringADowngradeIsSentAfterIt) {
   Script script;
   const Owner owner = Owner::make();
@@ -156,7 +156,7 @@ TEST(CoordinatorRegression, ExtendDuringADowngradeIsSentAfterIt) {
   EXPECT_EQ(extend.answer, Answer::granted);
 }
 
-// The store had a READ while a thread of the owner was granted the WRITE.
+// A thread of the owner was granted the WRITE although the store had only a READ.
 TEST(CoordinatorRegression, WriteReenteredBeforeTheDowngradeStaysAWrite) {
   Script script;
   const Owner owner = Owner::make();
@@ -187,7 +187,7 @@ TEST(CoordinatorRegression, WriteReentryPendingAtTheDowngradeIsADeadlock) {
   EXPECT_EQ(again.held_as, READ);
 }
 
-// Each extend postponed the next check, so frequent ones kept the watchdog from renewing.
+// Each extend postponed the next check, so frequent extends kept the watchdog from renewing.
 TEST(CoordinatorRegression, WatchdogRenewsDespiteFrequentShortExtends) {
   Script script;
   Caller& held = script.acquire(REENTRANT, 1s, watchdog);
@@ -201,7 +201,8 @@ TEST(CoordinatorRegression, WatchdogRenewsDespiteFrequentShortExtends) {
   script.release(held);
 }
 
-// The hold of an attempt that ran after its release stayed for a whole lease.
+// The attempt ran after its release, and the hold that it was granted stayed until the lease
+// expired.
 TEST(CoordinatorRegression, ReleaseThatOvertookItsAttemptIsRepeated) {
   Script script(unordered());
   Caller& call = script.acquire(REENTRANT, 5s, 30s);
@@ -214,7 +215,7 @@ TEST(CoordinatorRegression, ReleaseThatOvertookItsAttemptIsRepeated) {
   EXPECT_TRUE(script.idle());
 }
 
-// A place in a FAIR queue stayed in the same way and blocked all others for 15 s.
+// The attempt ran after its leave, and its place in the FAIR queue blocked all others for 15 s.
 TEST(CoordinatorRegression, LeaveThatOvertookItsAttemptIsRepeated) {
   for (const bool attempt_answered_first : {true, false}) {
     Script script(unordered());
@@ -229,7 +230,7 @@ TEST(CoordinatorRegression, LeaveThatOvertookItsAttemptIsRepeated) {
   }
 }
 
-// The attempt was never answered, and after the reply to the release nothing removed its hold.
+// The attempt had no reply and may have run after its release. Nothing removed its hold then.
 TEST(CoordinatorRegression, AttemptUnknownAfterItsReleaseIsReleasedUntilItsLeaseExpires) {
   Script script(unordered());
   Caller& call = script.acquire(REENTRANT, 5s, 3s);
@@ -247,8 +248,9 @@ TEST(CoordinatorRegression, AttemptUnknownAfterItsReleaseIsReleasedUntilItsLease
   EXPECT_TRUE(script.idle());
 }
 
-// Without a caller nothing drove the backend. If it had more to do for the release, such as sending
-// a script in full, it did not, and a place in a FAIR queue blocked others for 15 s.
+// No thread drove the backend after the caller had left. If the release needed a second command,
+// such as the script in full, that command was not sent, and a place in a FAIR queue blocked others
+// for 15 s.
 TEST(CoordinatorRegression, ReleaseWithoutACallerKeepsTheTimerThreadDriving) {
   Script script;
   Caller& call = script.acquire(REENTRANT, 5s, 30s);
@@ -264,8 +266,8 @@ TEST(CoordinatorRegression, ReleaseWithoutACallerKeepsTheTimerThreadDriving) {
   EXPECT_TRUE(script.idle());
 }
 
-// The leave was repeated only for the length of the lease, so the place stayed and blocked the
-// next.
+// The leave was repeated only until the end of the lease. The place in the queue lasted longer and
+// blocked the next waiter.
 TEST(CoordinatorRegression, UnknownLeaveIsRepeatedUntilTheQueuePlaceExpires) {
   Script script;
   Caller& call = script.acquire(FAIR, 5s, 1s);

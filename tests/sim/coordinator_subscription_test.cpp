@@ -25,7 +25,7 @@ TEST(CoordinatorRegression, AnUnsubscribeThatWasNeverSentIsSentAgain) {
     Script script;
     Caller& call = script.acquire(type, forever, 30s);
     script.answer(Script::busy(20s));
-    script.answer(Kind::granted);  // of the subscribe
+    script.answer(Kind::granted);  // the reply to the subscribe
     script.answer(Kind::granted);
     ASSERT_EQ(call.answer, Answer::granted);
     (void)script.sent();
@@ -48,7 +48,7 @@ TEST(CoordinatorRegression, AWaiterSubscribesAfterAnUnsubscribeThatWasNeverSent)
   Script script;
   Caller& held = script.acquire(REENTRANT, forever, 30s);
   script.answer(Script::busy(20s));
-  script.answer(Kind::granted);  // of the subscribe
+  script.answer(Kind::granted);  // the reply to the subscribe
   script.answer(Kind::granted);
   script.answer(Verb::unsubscribe, never_sent());
   script.release(held);

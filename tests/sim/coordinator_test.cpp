@@ -163,7 +163,7 @@ TEST(Coordinator, SafetyPollIntervalDoublesUpToFiveSeconds) {
   script.answer(Kind::granted);
   script.answer(Script::of(Kind::busy));
   (void)script.sent();
-  // The interval of 1 s ended with the first "busy". Each interval varies by a fifth.
+  // The first "busy" used the interval of 1 s, the second begins that of 2 s. Each varies by 20 %.
   for (const milliseconds pause : {2s, 4s, 5s, 5s}) {
     script.pass(pause * 4 / 5 - 1ms);
     EXPECT_EQ(script.sent(), "");

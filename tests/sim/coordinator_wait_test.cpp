@@ -1,4 +1,4 @@
-// A wait is an upper bound.
+// The wait of an acquire is an upper bound, except for a short grace for the first reply.
 #include <chrono>
 #include <string>
 

@@ -1,4 +1,4 @@
-// Every schedule of two clients: requests and replies are dropped, leases end at every point.
+// Runs every schedule of two clients with a few dropped messages and expired leases.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -18,8 +18,8 @@ namespace {
 
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
-/// Enumerates all paths through a tree of choices, depth first. Each run reveals the tree below the
-/// path that it takes.
+/// Enumerates all paths through a tree of choices, depth first. A run discovers the choices on its
+/// own path.
 class Choices {
  public:
   std::size_t choose(std::size_t count) {

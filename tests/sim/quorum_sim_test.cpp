@@ -1,5 +1,5 @@
-// Simulated quorums. Messages are late, lost and out of order, servers freeze, and servers lose
-// their memory and come back after the longest lease.
+// Simulated quorums: messages are delayed, lost and reordered, and servers freeze, or restart
+// without their data and stay away for the longest lease.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +29,8 @@ using Kind = Outcome::Kind;
 
 constexpr milliseconds longest_lease{2'000};
 const std::array<std::string, 2> keys{"k", "rw"};
-const std::string gate = "latchkey_writer:{rw}";  // closed by a WRITE that waits
+// A WRITE that is not granted closes it to new READs.
+const std::string gate = "latchkey_writer:{rw}";
 
 struct SimulatedServer {
   std::unique_ptr<detail::LockTable> table = std::make_unique<detail::LockTable>();
@@ -77,7 +78,7 @@ class SimulatedConnection final : public Backend {
     });
   }
 
-  /// The server carries out what has arrived.
+  /// The server executes the requests that have arrived.
   void run() {
     for (Message& one : messages_) {
       if (one.ran || one.runs_at > truth_.now || server_.frozen_until > truth_.now) continue;
@@ -225,7 +226,7 @@ void disturb(Truth& truth, std::deque<SimulatedServer>& servers, Clock::duration
   one.absent_until = truth.now + absence;
 }
 
-/// `absence`: how long a server that lost its memory stays away.
+/// `absence`: how long a server that restarts without its data stays away.
 Result run(std::uint64_t seed, Clock::duration absence) {
   Truth truth(seed);
   std::deque<SimulatedServer> servers(truth.random.pick({3U, 5U}));
@@ -268,7 +269,7 @@ TEST(QuorumSimulation, AbsentServersNeverAllowTwoHolders) {
   EXPECT_GT(losses, seeds);
 }
 
-// The control: it shows why the guarantee demands the absence.
+// The control: without the absence the guarantee does not hold.
 TEST(QuorumSimulation, ServerThatForgetsAndReturnsAtOnceAllowsTwoHolders) {
   std::uint64_t seed = 1;
   while (seed <= 200 && run(seed, 0ms).violation.empty()) ++seed;

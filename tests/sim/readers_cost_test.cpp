@@ -1,4 +1,4 @@
-// How the time for many readers of one key grows with their number.
+// The time that readers of one key take grows in proportion to their number.
 #include <algorithm>
 #include <chrono>
 #include <deque>
@@ -55,7 +55,7 @@ class ReaderQueue final : private ProcessHost {
     });
   }
 
-  // The coordinator asks for the READs only once the WRITE has ended.
+  // Grants every request: the coordinator requests the READs only after the WRITE has ended.
   bool answers_at_once(Process&, Request&, Outcome& outcome) override {
     outcome.kind = Outcome::Kind::granted;
     return true;
@@ -84,8 +84,8 @@ double shortest_seconds(std::size_t readers) {
   return least;
 }
 
-// Eight times the readers take eight times as long. Looking at each hold for each reader would take
-// 64 times as long, looking at each hold for each waiter and event 512 times.
+// Eight times as many readers take 8 times as long. A visit to each hold for each reader would take
+// 64 times as long, and a visit to each hold for each waiter and event 512 times.
 TEST(ReadersOfOneKey, TakeTimeProportionalToTheirNumber) {
   static_cast<void>(shortest_seconds(1'600));  // warms caches and pools
   const double few = shortest_seconds(200), many = shortest_seconds(1'600);

@@ -48,12 +48,12 @@ class Script final : private ProcessHost {
       ADD_FAILURE() << "a coordinator is left after every request was answered";
   }
 
-  /// A call and what became of it.
+  /// A call and its results.
   struct Caller : Call {
     bool granted = false;  ///< it holds until unlock or release
     bool released = false;
     int answers = 0;
-    int wakes = 0;  ///< also without an answer
+    int wakes = 0;  ///< including those without an answer
   };
 
   Caller& acquire(LockType type, Wait wait, Lease lease, Owner owner = Owner::this_thread()) {
@@ -92,7 +92,7 @@ class Script final : private ProcessHost {
     handle([&](Coordinator& its, EventContext& one) { its.cancel(call, one); });
   }
 
-  /// The thread of `owner` ends. The test must not unlock what it held by lock().
+  /// The thread of `owner` ends. The test must not unlock what that thread held by lock().
   void end_owner(Owner owner) {
     for (const auto& call : calls_) {
       if (call->by_lock && call->owner == owner) call->released = true;
@@ -151,7 +151,7 @@ class Script final : private ProcessHost {
   [[nodiscard]] std::string events() { return std::exchange(events_, {}); }
   [[nodiscard]] std::size_t open() const noexcept { return open_.size(); }
   [[nodiscard]] bool idle() const noexcept { return process_->idle(); }
-  /// Something is due for the timer thread, which drives the backend until then.
+  /// Whether the coordinator has a due time, until which the timer thread drives the backend.
   [[nodiscard]] bool timer_is_needed() {
     Coordinator* const its = process_->find(key);
     return its != nullptr && its->due() != Clock::never();

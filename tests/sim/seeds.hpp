@@ -18,13 +18,13 @@ inline constexpr std::uint64_t usual_seeds = 10'000;
 inline constexpr std::uint64_t usual_seeds = 10'000;
 #endif
 
-/// How many: LATCHKEY_SIM_SEEDS, or what a run in CI has time for.
+/// The number of seeds: LATCHKEY_SIM_SEEDS, or as many as a CI run has time for.
 inline std::uint64_t seeds() {
   const char* const text = std::getenv("LATCHKEY_SIM_SEEDS");
   return text != nullptr ? std::strtoull(text, nullptr, 10) : usual_seeds;
 }
 
-/// LATCHKEY_SIM_FIRST, so that a nightly run can continue after the last one.
+/// The first seed: LATCHKEY_SIM_FIRST, so that a nightly run can continue after the previous one.
 inline std::uint64_t first_seed() {
   const char* const text = std::getenv("LATCHKEY_SIM_FIRST");
   return text != nullptr ? std::strtoull(text, nullptr, 10) : 1;

@@ -1,4 +1,4 @@
-// Thousands of seeds of the simulator. A seed that fails is printed with its trace.
+// Runs the simulator with many seeds. A seed that fails is printed with its trace.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

@@ -72,7 +72,7 @@ SimulationSettings toy_with(Flaw flaw) {
   return {.store = [flaw](Clock& clock) { return std::make_unique<ToyStore>(clock, flaw); }};
 }
 
-/// The first violation; empty if so many seeds show none.
+/// The first violation; empty if `most_seeds` seeds show none.
 std::string violation_of(Flaw flaw, std::uint64_t most_seeds) {
   for (std::uint64_t seed = 1; seed <= most_seeds; ++seed) {
     const SimulationReport report = simulate(seed, toy_with(flaw));

@@ -31,10 +31,10 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr int processes = 4;
-/// Short leases, because a failover may forget a release.
+/// Leases are short, because a failover may lose a release.
 constexpr Size workload_size{.threads = 4, .keys = 20, .lease = 5s, .disturbed = true};
 
-/// A wait outlasts a failover.
+/// Options with which an acquire that waits outlasts a failover.
 Options options(int replicas) {
   return {
       .watchdog = 3s, .command_timeout = 500ms, .unavailable_after = 60s, .min_replicas = replicas};
@@ -62,7 +62,7 @@ void run_under(const std::string& uri, int replicas, int least, Disturb&& distur
   int times = 0;
   while (times < least || SteadyClock::now() < end) {
     disturb(times++);
-    std::this_thread::sleep_for(1500ms);  // all is well for a while
+    std::this_thread::sleep_for(1500ms);  // a while without disturbance
   }
   *over = true;
   EXPECT_TRUE(children.join());
@@ -76,7 +76,7 @@ void run_under(const std::string& uri, int replicas, int least, Disturb&& distur
   for (const auto& visits : statistics->visits) EXPECT_GT(visits, 0U);
 }
 
-// All replicas confirm each grant, so whichever is promoted has it.
+// All replicas confirm each grant, so whichever replica is promoted has it.
 TEST(DeploymentsSoak, SentinelFailoversLoseNoUpdate) {
   tests::SentinelGroup group;
   run_under(group.uri(), 2, 2, [&](int time) {
@@ -108,8 +108,8 @@ TEST(DeploymentsSoak, ClusterFailoversLoseNoUpdate) {
   });
 }
 
-/// Counts the threads inside one lock. Sequentially consistent, so of two that meet one sees the
-/// other.
+/// Counts the threads inside one lock. The atomics are sequentially consistent, so of two threads
+/// that are inside at the same time at least one sees the other.
 struct Inside {
   std::atomic<int> readers{0}, writers{0}, most_readers{0};
   std::atomic<bool> moving{false};
@@ -137,8 +137,8 @@ struct Inside {
   }
 };
 
-/// Holds READs so long that they overlap, and a WRITE from time to time.
-/// Leases are far longer: none may be lost.
+/// Holds READs for so long that they overlap, and a WRITE from time to time. Leases are far longer
+/// than these holds, so none may be lost.
 void read_and_write(const Locks& locks, Inside& inside, const std::string& key, unsigned seed,
                     const std::atomic<bool>& over) {
   const auto use = [&](LockType type, unsigned its_seed) {
@@ -188,7 +188,7 @@ TEST(DeploymentsSoak, SlotMigrationNeverAdmitsAWriterBesideAReader) {
     while (cluster.move_keys(slot, from, to, 1) > 0) std::this_thread::sleep_for(20ms);
     inside->moving = false;
     cluster.end_migration(slot, from, to);
-    std::this_thread::sleep_for(50ms);  // readers come back
+    std::this_thread::sleep_for(50ms);  // readers acquire again
   }
   *over = true;
   EXPECT_TRUE(children.join());
@@ -216,12 +216,13 @@ int sockets() {
   }));
 }
 
-/// How often, of fifty times in a minute.
+/// The number of failovers: 50 per minute of the soak, at least 3.
 int failovers() {
   return std::max<int>(3, static_cast<int>(50 * length_of_soak() / std::chrono::seconds(60)));
 }
 
-/// Holders, waiters and those that are woken, before and after each of many failovers.
+/// Acquires, waits and wakes a waiter after each of many failovers. Afterwards the process must
+/// have no more threads and sockets than before.
 template <class FailOver>
 void fail_over_and_count(const std::string& uri, FailOver&& fail_over) {
   const Locks locks = Locks::connect(uri, options(0));
@@ -236,7 +237,7 @@ void fail_over_and_count(const std::string& uri, FailOver&& fail_over) {
     std::this_thread::sleep_for(20ms);
     hold.release();
     waiter.join();
-    // A joined thread may be among the process' tasks for a moment more.
+    // A joined thread may remain among the process' tasks for a moment.
     const std::string task = "/proc/self/task/" + std::to_string(waiter_id);
     EXPECT_TRUE(tests::eventually([&] { return !std::filesystem::exists(task); }));
   };
@@ -248,7 +249,7 @@ void fail_over_and_count(const std::string& uri, FailOver&& fail_over) {
   }
   use();
   EXPECT_EQ(threads(), threads_before);
-  // A connection to a node that serves no key any more is closed by the next thread that polls.
+  // The next thread that polls closes connections to nodes that no longer serve a key.
   EXPECT_TRUE(tests::eventually([&] {
     use();
     return sockets() <= sockets_before;

@@ -1,4 +1,4 @@
-// Checks the order of FAIR grants by the listener's events.
+// A listener that checks the order of FAIR grants.
 #pragma once
 
 #include <cstdint>

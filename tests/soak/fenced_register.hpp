@@ -6,7 +6,7 @@
 
 namespace latchkey::soak {
 
-/// A number that anybody may write. Owns no heap.
+/// A number that accepts every write. Allocates nothing, so processes can share it.
 class PlainRegister {
  public:
   [[nodiscard]] std::uint64_t read() const { return value_; }
@@ -15,7 +15,7 @@ class PlainRegister {
     value_ = value;
   }
 
-  /// Every write adds one to what was read, so what is missing was overwritten.
+  /// Every write adds one to the number that was read, so lost() writes were overwritten.
   [[nodiscard]] std::uint64_t writes() const { return writes_; }
   [[nodiscard]] std::uint64_t lost() const { return writes_ - value_; }
 
@@ -24,11 +24,11 @@ class PlainRegister {
 };
 
 /// A number that rejects writes with a smaller token than an earlier access had. Reads present a
-/// token, too. Uses no heap.
+/// token, too. Allocates nothing, so processes can share it.
 ///
-/// Token and number share one word, so that a process that is stopped at any instruction leaves
-/// neither a locked mutex nor half a write: 24 bits of number and the low 40 bits of the token,
-/// which last for twelve days at one token per microsecond.
+/// Token and number share one word, so a process that is stopped at any instruction leaves neither
+/// a locked mutex nor half a write. The word has 24 bits of the number and the low 40 bits of the
+/// token, which wrap around after twelve days at one token per microsecond.
 class FencedRegister {
  public:
   std::uint64_t read(std::uint64_t token) {

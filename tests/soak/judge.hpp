@@ -15,10 +15,11 @@ struct alignas(64) KeyState {
   // Guarded only by the key's lock, so that ThreadSanitizer reports a race.
   std::uint64_t last_token = 0;
   std::uint64_t plain_updates = 0;
-  /// Loaded, then stored: without the lock updates are lost, but it is no data race.
+  /// Incremented by a load and a store: without the lock updates are lost, but there is no data
+  /// race.
   std::atomic<std::uint64_t> updates{0};
 
-  // The judge's own.
+  // Counted independently of the lock.
   std::atomic<std::uint64_t> writers{0};  ///< inside now
   std::atomic<std::uint64_t> readers{0};
   std::atomic<std::uint64_t> updates_made{0};
@@ -31,13 +32,13 @@ struct Violations {
   std::atomic<std::uint64_t> lost_updates{0};
 };
 
-/// Uses relaxed memory order only: ordering is the task of the lock. It uses no heap, so that it
-/// can lie in memory that processes share.
+/// Uses only relaxed memory order, because ordering is the task of the lock. Allocates nothing, so
+/// processes can share it.
 class Judge {
  public:
   static constexpr std::size_t key_count = 100;
 
-  /// An exclusive visit. `guarded`: also accesses what would be a data race without the lock.
+  /// An exclusive visit. `guarded`: a lock is held, so the data without atomics is accessed, too.
   void visit_alone(std::size_t number, std::uint64_t token, bool guarded) {
     KeyState& state = keys_[number];
     if (state.writers.fetch_add(1, relaxed) != 0 || state.readers.load(relaxed) != 0) {
@@ -68,7 +69,7 @@ class Judge {
     state.readers.fetch_sub(1, relaxed);
   }
 
-  /// After all threads were joined.
+  /// Counts the lost updates. Must be called after all threads were joined.
   void settle() {
     for (const KeyState& state : keys_) {
       const std::uint64_t made = state.updates_made.load();
@@ -81,7 +82,7 @@ class Judge {
  private:
   static constexpr auto relaxed = std::memory_order_relaxed;
 
-  /// As long as a short body takes.
+  /// Takes as long as a short body under a lock.
   static void dwell(const KeyState& state) {
     for (int step = 0; step < 20; ++step) static_cast<void>(state.writers.load(relaxed));
   }
@@ -89,11 +90,11 @@ class Judge {
   std::array<KeyState, key_count> keys_{};
 };
 
-/// Each key has one type for the whole run: a fifth of the keys each.
+/// The type of a key, which it keeps for the whole run. Each type has a fifth of the keys.
 inline LockType type_of(std::size_t key) {
   constexpr LockType types[] = {LockType::REENTRANT, LockType::FAIR, LockType::WRITE,
                                 LockType::FENCED, LockType::READ};
-  return types[key % 5];  // READ: now and then a WRITE of the same key
+  return types[key % 5];  // a READ key is sometimes acquired as WRITE
 }
 
 }  // namespace latchkey::soak

@@ -30,10 +30,10 @@ constexpr bool sanitized = false;
 constexpr bool sanitized = false;
 #endif
 
-/// Bytes on the heap if the system's allocator is in use.
+/// Allocated bytes; 0 under a sanitizer, which has its own heap.
 std::size_t heap_in_use() { return sanitized ? 0 : ::mallinfo2().uordblks; }
 
-/// Waits for what was left to linger.
+/// Waits until the holds that release_after keeps have ended. False if that takes 10 s.
 bool empties(const Locks& locks) {
   for (int round = 0; round < 2'000 && !locks.list().empty(); ++round) {
     std::this_thread::sleep_for(5ms);
@@ -58,8 +58,8 @@ TEST(MemorySoak, ThreadsLoseNoUpdateAndLeaveNothing) {
     Workload workload(&locks_by_type, judge, statistics, seed());
     workload.run(until_sample);
     EXPECT_TRUE(empties(locks_by_type.plain));
-    std::this_thread::sleep_for(50ms);  // the notifier delivers the rest
-    // A queue that grows once under load is no leak: a leak grows in every phase.
+    std::this_thread::sleep_for(50ms);  // the notifier thread delivers the last events
+    // A queue that grows once under load is not a leak: a leak grows in every phase.
     const auto grows = [&] {
       heap_early = heap_in_use();
       workload.run(length - until_sample);

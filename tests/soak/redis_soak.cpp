@@ -1,4 +1,4 @@
-// Four processes on one Redis server. The judge is in memory that they share.
+// Four processes on one Redis server. The judge is in memory that the processes share.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -78,8 +78,8 @@ TEST(RedisSoak, JudgeDetectsOverlapsWithoutALock) {
   EXPECT_GT(judge->violations.lost_updates, 0U);
 }
 
-/// Processes with leases of 200 ms. The holder is stopped for longer than its lease again and
-/// again, so that it writes late.
+/// Processes with leases of 200 ms. The holder is repeatedly stopped for longer than its lease, so
+/// that it writes after another process has acquired the lock.
 class Stopped {
  public:
   void run(const std::string& uri, std::chrono::milliseconds length) {

@@ -1,7 +1,8 @@
-// Policies reloaded under load: at least 10 000 times in 60 s.
+// Reloads policies under load: at least 10 000 times if the soak lasts 60 s or longer.
 //
-// Each version of the file sets the wait, the lease and the hold_for of two methods to one number.
-// A call must see values of one version, and the versions that a thread sees must never decrease.
+// Each version of the file sets the wait and the lease of three methods to one number, and for one
+// of them also the hold_for. A policy must have the values of one version, and the versions that a
+// thread sees must never decrease.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -28,12 +29,12 @@ using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// So far apart that the margin and the time since the grant make no difference.
+/// The leases of two versions differ by so much that the time since the grant makes no difference.
 constexpr seconds first_lease = 1'000'000s;
 constexpr seconds step = 100s;
 
 std::int64_t version_of(milliseconds remaining) {
-  // The deadline is a hundredth of the lease before its end.
+  // The local deadline precedes the end of the lease by a hundredth of the lease.
   const double lease = static_cast<double>(remaining.count()) / 0.99;
   const double over = lease - static_cast<double>(milliseconds(first_lease).count());
   return static_cast<std::int64_t>(over / static_cast<double>(milliseconds(step).count()) + 0.5);
@@ -50,7 +51,8 @@ struct Desk {
       return version_of(latchkey::current_hold()->remaining());
     };
   }
-  /// Only its policy is read: a hold_for as long as its lease would keep its key for ever.
+  /// Only the policy is read. A call would keep the key for ever, as its hold_for is as long as its
+  /// lease.
   static void never_called() { LOCKED("never") AROUND(){}; }
 };
 
@@ -87,7 +89,7 @@ class Load {
     }
   }
 
-  /// Looks at the words of one policy side by side.
+  /// Checks that the three settings of one policy are of the same version.
   void look() {
     const detail::PolicySlot* const slot = slot_of("Desk::never_called");
     while (!stop) {
@@ -115,7 +117,8 @@ TEST(ReloadSoak, PolicyReloadsAreAtomicAndLoseNoUpdate) {
   std::vector<std::thread> threads;
   for (int key = 0; key < 3; ++key) threads.emplace_back([&load, key] { load.call(key); });
   threads.emplace_back([&load] { load.look(); });
-  // Another thread reloads, too. The last reload must have read the last text.
+  // This thread reloads concurrently. The newest text must be in effect once the main thread has
+  // reloaded, whichever thread read it.
   threads.emplace_back([&load] {
     while (!load.stop) {
       reload();

@@ -1,5 +1,5 @@
-// The settings of the soak tests, from the environment: LATCHKEY_SOAK is the length ("500ms", "5s",
-// "60s"), and LATCHKEY_SEED seeds the random order of visits.
+// Reads the settings of the soak tests from the environment: LATCHKEY_SOAK is the length ("500ms",
+// "5s", "2min"), and LATCHKEY_SEED seeds the random order of visits.
 #pragma once
 
 #include <chrono>

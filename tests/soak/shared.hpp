@@ -75,7 +75,8 @@ class Children {
 
   [[nodiscard]] const std::vector<pid_t>& ids() const noexcept { return ids_; }
 
-  /// Waits for all of them. True if each ended with status 0 within `limit`; the others are killed.
+  /// Waits for all children, and kills those that still run after `limit`. True if each child ended
+  /// with status 0.
   bool join(std::chrono::seconds limit = length_of_join()) {
     const auto end = std::chrono::steady_clock::now() + limit;
     bool all_succeeded = true;

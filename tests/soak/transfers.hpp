@@ -35,10 +35,10 @@ struct Vault {
   std::atomic<std::uint64_t> transfers{0}, overlaps{0}, lost{0}, in_vain{0};
 };
 
-/// Threads that move money between two to five accounts each time, until the end.
+/// Threads that repeatedly move money between two to five accounts.
 class Clerks {
  public:
-  /// The number of an account selects the one of `locks` that has its lock.
+  /// The lock of account n is at locks[n % locks.size()].
   Clerks(std::vector<Locks> locks, Vault& vault, std::uint64_t seed)
       : locks_(std::move(locks)), vault_(vault), seed_(seed) {}
 
@@ -74,14 +74,14 @@ class Clerks {
                                                            LockType::WRITE));
     }
     try {
-      // Without a bound: only FAIR distributes a key between processes, and a process whose own
-      // threads queue for it may keep it for long.
+      // Waits without a limit: the locks are not FAIR, so a process whose own threads queue for a
+      // key may keep the key from other processes for long.
       Hold hold =
           locks_.front().all_of(std::move(locks)).acquire(forever, std::chrono::seconds(30));
       move_between(chosen);
       if (!hold.release()) ++vault_.lost;
     } catch (const BackendUnavailable&) {
-      ++vault_.in_vain;  // before the transfer, or after it: the locks are released later
+      ++vault_.in_vain;  // in acquire or in release; the locks are released later
     }
   }
 

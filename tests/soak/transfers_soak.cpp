@@ -22,7 +22,7 @@ using tests::RedisServer;
 constexpr int threads = 8;
 constexpr int processes = 4;
 
-/// LATCHKEY_SOAK, or a third of it if it is short, since three tests use it.
+/// The length of one test: LATCHKEY_SOAK if it is 30 s or longer, otherwise a third of it.
 std::chrono::milliseconds length() {
   const std::chrono::milliseconds whole = length_of_soak();
   return whole >= 30s ? whole : whole / 3;

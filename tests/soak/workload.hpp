@@ -1,4 +1,5 @@
-// Many threads that lock many keys by every kind of call that latchkey offers.
+// Many threads that lock many keys by lock(), try_lock_for() and acquire(), nested and as other
+// owners.
 #pragma once
 
 #include <array>
@@ -53,7 +54,7 @@ inline void print(const Statistics& statistics) {
               static_cast<unsigned long long>(statistics.unavailable.load()));
 }
 
-/// The Locks of FAIR keys and of all others, which may be the same.
+/// The Locks for FAIR keys and for all other keys. Both may be the same.
 struct LocksByType {
   Locks plain;
   Locks fair;
@@ -65,9 +66,9 @@ struct LocksByType {
 struct Size {
   int threads = 64;
   std::size_t keys = Judge::key_count;
-  /// Long enough for a slow machine and for ThreadSanitizer.
+  /// Long enough for a slow machine or ThreadSanitizer: no hold may be lost.
   std::chrono::milliseconds lease = 60s;
-  /// Servers restart, so BackendUnavailable is expected.
+  /// Servers fail during the run, so BackendUnavailable is expected.
   bool disturbed = false;
 };
 

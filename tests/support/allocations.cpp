@@ -1,4 +1,4 @@
-// Counting versions of malloc and its relatives, which replace those of glibc.
+// Replaces malloc, calloc and realloc of glibc by versions that count their calls.
 #include "support/allocations.hpp"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -20,7 +20,7 @@ class Maker {
              "-days", "1", "-subj", "/CN=" + name, "-keyout", file(name + ".key"), "-out",
              file(name + ".pem")});
   }
-  /// Creates both, signed by an authority.
+  /// Creates name.pem and name.key, signed by an authority.
   void signed_by(const std::string& authority, const std::string& name,
                  const std::string& alternative_names) const {
     openssl({"req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj",

@@ -6,8 +6,8 @@
 
 namespace latchkey::tests {
 
-/// An authority, a server and a client certificate that it signed, and an authority that signed
-/// neither. All are files of one folder and valid for a day.
+/// The paths of an authority, of a server and a client certificate that it signed, and of an
+/// authority that signed neither. All files are in one folder, and valid for a day.
 class Certificates {
  public:
   /// `server_names` is a subjectAltName of OpenSSL: "DNS:localhost,IP:127.0.0.1". Throws

@@ -15,7 +15,7 @@
 
 namespace latchkey::tests {
 
-/// Collects failures in a child, which cannot use those of gtest.
+/// Collects failures in a forked child, in which the expectations of gtest do not work.
 class Findings {
  public:
   void expect(bool holds, const char* what) {
@@ -32,8 +32,8 @@ class Findings {
 #define CHILD_EXPECT(findings, condition) (findings).expect((condition), #condition)
 
 #ifdef __SANITIZE_ADDRESS__
-// GCC 12's AddressSanitizer does not lock its allocator for a fork, so that a child may inherit it
-// locked for ever.
+// How many children in_child() starts, at most, until one does not hang. GCC 12's AddressSanitizer
+// does not lock its allocator for a fork, so a child may inherit it locked for ever.
 inline constexpr int children = 4;
 #else
 inline constexpr int children = 1;
@@ -69,7 +69,8 @@ std::string in_one_child(Look&& look) {
   return "the child exits with " + std::to_string(WEXITSTATUS(status));
 }
 
-/// Runs `look(findings)` in a forked child. Empty if all was as expected, otherwise what happened.
+/// Runs `look(findings)` in a forked child. Empty if all expectations were met, otherwise what
+/// happened.
 template <class Look>
 std::string in_child(Look&& look) {
   std::string found = in_one_child(look);

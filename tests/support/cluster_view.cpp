@@ -8,12 +8,13 @@
 namespace latchkey::tests {
 namespace {
 
-/// "127.0.0.1:30001@40001,host". The address is empty while it is unknown.
+/// The port in "127.0.0.1:30001@40001,host". The part before the colon is empty while it is
+/// unknown.
 std::uint16_t port_in(const std::string& address) {
   return static_cast<std::uint16_t>(std::stoul(address.substr(address.find(':') + 1)));
 }
 
-/// "0-5460" or "7". "[7->-id]" is a slot that migrates; it counts for its current owner.
+/// Adds "0-5460" or "7". Ignores "[7->-id]", a slot that migrates: its owner also lists it as "7".
 void add_slots(std::bitset<slot_count>& slots, const std::string& range) {
   if (range.starts_with('[')) return;
   const std::size_t dash = range.find('-');

@@ -1,4 +1,4 @@
-// CLUSTER NODES as one node of a cluster replies to it.
+// One node's reply to CLUSTER NODES.
 #pragma once
 
 #include <bitset>
@@ -12,24 +12,24 @@ namespace latchkey::tests {
 
 inline constexpr std::size_t slot_count = 16384;
 
-/// A line of CLUSTER NODES.
+/// A line of CLUSTER NODES. `failing`: the node that replied, at least, cannot reach this one.
+/// `unknown`: this one is in the handshake, or has no known address.
 struct ClusterMember {
   std::string id;
   std::uint16_t port = 0;
   bool myself = false, master = false, failing = false, unknown = false, connected = false;
-  bool addressed = false;   ///< a node learns its own address from the first that it meets
-  std::string master_id{};  ///< of a replica
+  bool addressed = false;   ///< false until a node has learned its own address from another one
+  std::string master_id{};  ///< a replica's master
   std::bitset<slot_count> slots{};
 
-  /// Whether it is the same node in the same role.
+  /// Whether both lines describe the same node with the same role and slots.
   [[nodiscard]] bool agrees_with(const ClusterMember& other) const {
     return id == other.id && port == other.port && master == other.master &&
            master_id == other.master_id && slots == other.slots;
   }
 };
 
-/// All lines of one node's CLUSTER NODES. `unknown` counts nodes in the handshake, `failing` those
-/// that this node, at least, cannot reach.
+/// All lines of one node's CLUSTER NODES.
 class ClusterView {
  public:
   explicit ClusterView(std::string_view cluster_nodes);

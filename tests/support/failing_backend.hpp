@@ -1,4 +1,4 @@
-// A backend in memory whose replies a test suppresses or delays.
+// A backend in memory that fails or delays requests as a test demands.
 #pragma once
 
 #include <atomic>
@@ -13,12 +13,12 @@
 
 namespace latchkey::tests {
 
-/// The faults, which the test sets. Outlives the backend.
+/// The faults, which the test sets, and counters. Must outlive the backend.
 struct Faults {
   std::atomic<bool> silent{false};         ///< every outcome is unknown
   std::atomic<bool> refusing{false};       ///< every request is refused
-  std::atomic<bool> releases_hang{false};  ///< for as long as this is true
-  std::atomic<int> hanging{0};
+  std::atomic<bool> releases_hang{false};  ///< releases wait while this is true
+  std::atomic<int> hanging{0};             ///< releases that have begun and not ended
   std::atomic<int> renewals{0};
 };
 

@@ -42,7 +42,7 @@ void close_socket(int& socket, bool reset) {
   socket = -1;
 }
 
-// False if the connection has ended.
+// False if the connection has failed.
 bool read_into(ProxyStream& stream, int from, Time now) {
   std::array<char, 16'384> bytes{};
   while (stream.reads()) {

@@ -23,7 +23,7 @@ namespace latchkey::tests {
 ///
 /// | call     | effect on the bytes of that direction                                        |
 /// |----------|------------------------------------------------------------------------------|
-/// | hold     | kept, on open connections only; also after their client has disconnected     |
+/// | hold     | kept, on open connections only, even after their client has disconnected     |
 /// | pass     | kept bytes are forwarded, and all rules are removed                          |
 /// | delay    | each piece is forwarded this much later                                      |
 /// | drop     | discarded                                                                    |
@@ -52,10 +52,10 @@ class FaultProxy {
   void cut();
   /// Resets the connections to the clients only. Kept bytes can still be passed to the server.
   void cut_clients();
-  /// Whether new connections are closed at once.
+  /// Whether new connections are reset at once.
   void refuse(bool yes);
 
-  /// How many connections clients have open, and how many they ever made.
+  /// How many connections clients have open, and how many they have made that were not refused.
   [[nodiscard]] std::size_t connections();
   [[nodiscard]] std::size_t made();
 
@@ -78,7 +78,7 @@ class FaultProxy {
   std::uint16_t port_ = 0;
   int listener_ = -1;
   int wake_ = -1;
-  ProxyRules rules_[2];  // of new connections
+  ProxyRules rules_[2];  // apply to new connections
   bool refusing_ = false;
   bool ending_ = false;
   std::size_t made_ = 0;

@@ -16,10 +16,10 @@ struct ProxyRules {
   bool dropping = false;
   bool frozen = false;
   std::chrono::milliseconds delay{0};
-  std::size_t fragment = 0;  ///< 0: whole pieces
+  std::size_t fragment = 0;  ///< 0: pieces are not split
 };
 
-/// The bytes under way and the rules for them. Does no I/O.
+/// The bytes that were read and not yet written, and the rules for them. Does no I/O.
 class ProxyStream {
  public:
   using Time = std::chrono::steady_clock::time_point;

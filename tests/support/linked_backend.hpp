@@ -14,7 +14,7 @@
 
 namespace latchkey::tests {
 
-/// Forwards to a FailingBackend. Notifies the sink of the last submit as the test demands.
+/// Forwards to a FailingBackend. The test calls notify() to report a lost or restored connection.
 class LinkedBackend final : public Backend {
  public:
   explicit LinkedBackend(Faults& faults, std::vector<Connection> connections)
@@ -38,7 +38,7 @@ class LinkedBackend final : public Backend {
  private:
   FailingBackend inner_;
   std::vector<Connection> connections_;
-  std::atomic<Sink*> sink_ = nullptr;  ///< of the last submit, which may be the timer thread's
+  std::atomic<Sink*> sink_ = nullptr;  ///< of the last submit; the timer thread submits, too
 };
 
 }  // namespace latchkey::tests

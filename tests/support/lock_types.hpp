@@ -1,4 +1,4 @@
-// The types of lock that a server knows.
+// All lock types.
 #pragma once
 
 #include <latchkey/lock_type.hpp>

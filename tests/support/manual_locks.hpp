@@ -13,10 +13,10 @@ struct ManualLocks {
   Recorder recorder;
   Locks locks = Locks::connect("memory:", {.clock = &clock, .listener = &recorder});
 
-  /// Another owner than this thread.
+  /// The same Locks for another owner than this thread.
   [[nodiscard]] Locks another() const { return locks.with_owner(Owner::make()); }
 
-  /// Advances the clock once the timer thread sleeps, and lets it handle what is due.
+  /// Advances the clock once the timer thread sleeps, and returns when it has handled what is due.
   void pass(Clock::duration length) {
     clock.await_sleepers(1);
     clock.advance(length);

@@ -1,4 +1,4 @@
-// In-process lock servers that a test disconnects, freezes, delays and empties.
+// In-process lock servers that a test disconnects, freezes, slows down and restarts empty.
 #pragma once
 
 #include <array>

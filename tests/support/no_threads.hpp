@@ -1,4 +1,4 @@
-// A system on which no thread can be created.
+// Makes the creation of threads fail.
 #pragma once
 
 #include <pthread.h>
@@ -9,8 +9,8 @@
 
 namespace latchkey::tests {
 
-/// While it lives no thread can be created in this process: the default stack size is larger than
-/// any memory.
+/// While this object exists, no thread can be created in this process: the default stack size is
+/// larger than any memory.
 class NoThreads {
  public:
   NoThreads() {

@@ -1,4 +1,4 @@
-// Waiting for state changes of servers that send no notification.
+// Waiting for state changes that servers do not announce.
 #pragma once
 
 #include <poll.h>
@@ -12,13 +12,13 @@ namespace latchkey::tests {
 
 /// Another server became the master.
 struct Election {
-  std::size_t index;                           ///< of the new one
+  std::size_t index;                           ///< of the new master
   std::chrono::steady_clock::time_point seen;  ///< when a server or sentinel first reported it
 };
 
-/// Calls `missing` every 5 ms until it returns "", which means that nothing is missing any more. A
-/// std::runtime_error that it throws counts as an answer. Throws std::runtime_error with the last
-/// answer after 30 s.
+/// Calls `missing` every 5 ms until it returns "": nothing is missing any more. If it throws a
+/// std::runtime_error, the text of the error counts as what is missing. After 30 s throws a
+/// std::runtime_error that contains what is missing.
 template <class Missing>
 void await(const std::string& what, Missing&& missing) {
   constexpr std::chrono::seconds limit{30};

@@ -9,9 +9,9 @@
 
 namespace latchkey::tests {
 
-/// A running program. The destructor kills it by its id and waits for its end. It also ends with
-/// the thread that started it, so that a test that dies leaves nothing behind. Every wait throws
-/// std::runtime_error after two minutes.
+/// A running program. The destructor kills it by its id and waits for its end. The program also
+/// ends with the thread that started it, so a test that dies leaves no process behind. Every wait
+/// throws std::runtime_error after two minutes.
 class Process {
  public:
   /// Appends the program's output to `log`. Throws std::runtime_error if no process can be started.
@@ -28,10 +28,10 @@ class Process {
   void stop() const;
   void resume() const;
 
-  /// Waits for its end. Returns its exit status, or 128 plus the number of the signal that ended
-  /// it.
+  /// Waits for the end of the program. Returns its exit status, or 128 plus the number of the
+  /// signal that ended it.
   int wait();
-  /// What wait() returns, if it has ended. Does not wait.
+  /// Does not wait. If the program has ended: what wait() returns.
   std::optional<int> ended();
 
  private:

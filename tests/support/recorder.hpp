@@ -29,7 +29,7 @@ class Recorder final : public latchkey::testing::Recorder {
     const auto all = events();
     return !all.empty() && all.back().kind == kind;
   }
-  /// The threads that called it.
+  /// The threads that called on_event.
   std::set<std::thread::id> threads() {
     const std::lock_guard lock(mutex_);
     return threads_;

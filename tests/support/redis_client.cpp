@@ -80,7 +80,7 @@ std::optional<Reply> RedisClient::receive(std::chrono::milliseconds patience) {
   const bool silent = result != REDIS_OK && context_->err == REDIS_ERR_IO && errno == EAGAIN;
   if (result != REDIS_OK && !silent) throw std::runtime_error(context_->errstr);
   if (silent) {
-    context_->err = 0;  // nothing was read: the connection is as it was
+    context_->err = 0;  // nothing was read, so the connection still works
     context_->errstr[0] = '\0';
   }
   set_patience(usual_patience);

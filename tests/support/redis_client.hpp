@@ -23,7 +23,7 @@ class Reply {
   [[nodiscard]] bool is_nil() const { return reply_->type == REDIS_REPLY_NIL; }
   [[nodiscard]] bool is_error() const { return reply_->type == REDIS_REPLY_ERROR; }
   [[nodiscard]] bool is_array() const { return reply_->type == REDIS_REPLY_ARRAY; }
-  /// 0 if it is not an integer.
+  /// 0 if the reply is not an integer.
   [[nodiscard]] long long integer() const { return reply_->integer; }
   /// The text of a string, status or error, an integer in decimal, otherwise "".
   [[nodiscard]] std::string text() const;
@@ -45,9 +45,9 @@ class RedisClient {
   static RedisClient tcp(const std::string& host, std::uint16_t port);
 
   Reply operator()(std::initializer_list<std::string_view> words);
-  /// A command as bytes.
+  /// Sends a command that is already encoded.
   Reply send(std::string_view command);
-  /// The next message, such as a push. Nothing if none arrives in time.
+  /// The next message, such as a push. Empty if none arrives in time.
   std::optional<Reply> receive(std::chrono::milliseconds patience);
 
  private:

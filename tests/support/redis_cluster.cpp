@@ -37,7 +37,7 @@ std::size_t RedisCluster::start_node() {
 }
 
 void add_slots(const RedisServer& node, std::size_t first, std::size_t end) {
-  constexpr std::size_t at_once = 4'096;  // a line has 64 KB at most
+  constexpr std::size_t at_once = 4'096;  // an inline command has at most 64 KB
   while (first < end) {
     std::string command = "CLUSTER ADDSLOTS";
     for (const std::size_t stop = std::min(first + at_once, end); first < stop; ++first) {
@@ -57,7 +57,7 @@ void RedisCluster::introduce(std::size_t index, std::size_t to) {
   send(index, {"CLUSTER", "MEET", "127.0.0.1", std::to_string(node(to).port())});
 }
 
-// Each node gets a different epoch, so that no two have to resolve a conflict when they meet.
+// Each node gets a different epoch, so that no two nodes have a conflict to resolve when they meet.
 void RedisCluster::share_slots() {
   const std::size_t masters = options_.masters;
   for (std::size_t index = 0; index < nodes_.size(); ++index) {

@@ -18,9 +18,9 @@ namespace latchkey::tests {
 
 struct RedisClusterOptions {
   std::size_t masters = 3;
-  /// For each master.
+  /// The number of replicas of each master.
   std::size_t replicas = 1;
-  /// How long a node may be silent.
+  /// How long a node may be silent before the others regard it as failed.
   std::chrono::milliseconds node_timeout{1000};
   /// The password of all nodes: letters and digits.
   std::string password{};
@@ -28,7 +28,8 @@ struct RedisClusterOptions {
   std::vector<std::string> config{};
 };
 
-/// Assigns the slots from `first` until `end` to the node, one by one: Redis 6 has no ranges.
+/// Assigns the slots `first` to `end` - 1 to the node. Lists each slot, because Redis 6 has no
+/// ranges.
 void add_slots(const RedisServer& node, std::size_t first, std::size_t end);
 
 /// Nodes that share the slots evenly. When the constructor returns, all nodes agree on the owners
@@ -43,14 +44,14 @@ class RedisCluster {
  public:
   explicit RedisCluster(RedisClusterOptions options = {});
 
-  /// redis+cluster://127.0.0.1:p1,127.0.0.1:p2,127.0.0.1:p3, with the password: three nodes or
-  /// less.
+  /// redis+cluster://127.0.0.1:p1,127.0.0.1:p2,127.0.0.1:p3, with the password. Names at most three
+  /// nodes.
   [[nodiscard]] std::string uri() const;
 
   /// Throws if the node was removed.
   [[nodiscard]] RedisServer& node(std::size_t index);
   [[nodiscard]] const std::string& id(std::size_t index) const { return nodes_.at(index).id; }
-  /// Indexes in order: of all nodes that serve, of masters that own slots, of a master's replicas.
+  /// Sorted indexes: of all nodes that serve, of masters that own slots, of a master's replicas.
   [[nodiscard]] std::vector<std::size_t> serving() const;
   [[nodiscard]] std::vector<std::size_t> masters();
   [[nodiscard]] std::vector<std::size_t> replicas_of(std::size_t master);
@@ -61,8 +62,8 @@ class RedisCluster {
   /// As one node reports it.
   [[nodiscard]] ClusterView view(std::size_t index);
 
-  /// All three steps; back when all nodes know the new owner. Without a slot's last key gone, the
-  /// third step is refused.
+  /// Migrates a slot: begin_migration, move_keys, end_migration. Returns when all nodes know the
+  /// new owner. end_migration throws if the old owner still has keys of the slot.
   void migrate_slot(std::size_t slot, std::size_t from, std::size_t to);
   void begin_migration(std::size_t slot, std::size_t from, std::size_t to);
   std::size_t move_keys(std::size_t slot, std::size_t from, std::size_t to,
@@ -76,14 +77,14 @@ class RedisCluster {
   /// Kills a master that has a replica. Returns when all others agree on its successor. Waits first
   /// as above.
   Election kill_master(std::size_t master);
-  /// Starts or resumes a node, and waits as wait_until_ready(). The node is a replica then if
+  /// Starts or resumes a node, and calls wait_until_ready(). Afterwards the node is a replica if
   /// another one replaced it.
   void restore(std::size_t index);
 
   /// Adds an empty master. Returns its index.
   std::size_t add_node();
   /// Moves a node's slots to the other masters, makes all others forget it, and ends it. All nodes
-  /// must serve. Its replicas follow its slots.
+  /// must serve. Its replicas become replicas of another master.
   void remove_node(std::size_t index);
 
   /// Waits until all nodes that serve know each other, agree on the owners of slots and report the
@@ -94,7 +95,7 @@ class RedisCluster {
   struct Node {
     std::unique_ptr<RedisServer> server;
     std::string id;
-    std::chrono::steady_clock::time_point replaced{}, elected{};  ///< when last
+    std::chrono::steady_clock::time_point replaced{}, elected{};  ///< when this last happened
   };
 
   std::size_t start_node();

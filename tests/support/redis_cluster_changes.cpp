@@ -74,8 +74,8 @@ Election RedisCluster::await_successor(std::size_t master, std::size_t slot,
 }
 
 // Masters vote for a successor of one master only once in two node timeouts. Redis 7.0 also counts
-// the votes of a replica's last election for its next one within 4 s: the replica would then
-// consider itself a master for some milliseconds, against all other nodes.
+// the votes of a replica's last election for its next one if that follows within 4 s. The replica
+// would then consider itself a master for some milliseconds although no other node does.
 void RedisCluster::let_elections_age(std::size_t master, std::size_t replica) {
   const auto votes = 2 * options_.node_timeout;
   const auto candidacy = std::max<std::chrono::milliseconds>(2 * votes, std::chrono::seconds(4));
@@ -90,7 +90,7 @@ Election RedisCluster::fail_over(std::size_t replica) {
   const std::size_t master = index_of(master_id);
   const std::size_t slot = first_slot_of(master);
   let_elections_age(master, replica);
-  // A replica gives up silently after 5 s.
+  // A replica silently gives up a failover after 5 s.
   constexpr std::chrono::milliseconds limit{5500};
   std::chrono::steady_clock::time_point next{};
   return await_successor(master, slot, [&] {
@@ -127,15 +127,16 @@ void RedisCluster::remove_node(std::size_t index) {
   wait_until_ready();
   give_slots_away(index);
   for (const std::size_t other : serving()) {
-    // Newer servers pass FORGET on, so the others may reply that they do not know the node.
+    // Newer servers propagate FORGET, so later ones may reply that they do not know the node.
     if (other != index) node(other).client()({"CLUSTER", "FORGET", id(index)});
   }
   nodes_.at(index).server.reset();
   wait_until_ready();
 }
 
-// There are thousands of slots, and all nodes save each step; newer nodes first replicate it. So
-// each step moves many slots, and only their new owner announces the move to the other masters.
+// There are thousands of slots, and nodes save each change to disk; newer nodes first replicate it.
+// So several connections move slots at the same time, and the other masters learn of the change
+// from the new owner only.
 void RedisCluster::give_slots_away(std::size_t index) {
   constexpr std::size_t ways_to_each = 8;
   std::vector<std::size_t> takers = masters();

@@ -55,9 +55,9 @@ bool is_free(std::uint16_t port) {
   return bound;
 }
 
-/// A port that is free now, and so is the port of the bus. It lies outside the kernel's range for
-/// clients: a client that connects to a server that is down could otherwise occupy the server's
-/// port or connect to itself.
+/// A port that is free now. `with_bus`: its bus port is free, too. It lies outside the kernel's
+/// range of client ports: otherwise a client that connects to a stopped server could occupy the
+/// server's port or connect to itself.
 std::uint16_t free_port(bool with_bus = false) {
   static std::atomic<unsigned> next = std::random_device{}();
   constexpr unsigned lowest = 12'000, highest = 32'000, bus = 10'000;
@@ -91,7 +91,7 @@ RedisServer::~RedisServer() {
   std::filesystem::remove_all(folder_, ignored);
 }
 
-// Another process may take the port before the server does.
+// Tries several ports, because another process may take a free port before the server does.
 void RedisServer::start_on_free_ports() {
   for (int attempt = 1;; ++attempt) {
     port_ = free_port(options_.cluster);
@@ -125,7 +125,7 @@ void RedisServer::write_config() const {
 bool RedisServer::answers() const {
   try {
     const Reply reply = client()({"PING"});
-    // The reply is an error while data is loaded. A demand for a password is an answer.
+    // The reply is an error while the server loads its data. NOAUTH means that it is ready.
     return !reply.is_error() || reply.text().starts_with("NOAUTH");
   } catch (const std::runtime_error&) {
     return false;
@@ -168,7 +168,7 @@ void RedisServer::start() {
       log << "the server does not answer; its log:\n" << std::ifstream(folder_ / "log").rdbuf();
       throw std::runtime_error(log.str());
     }
-    ::poll(nullptr, 0, 2);  // a server does not announce that it listens
+    ::poll(nullptr, 0, 2);  // a server does not report when it begins to listen
   }
 }
 

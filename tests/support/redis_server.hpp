@@ -15,7 +15,7 @@
 namespace latchkey::tests {
 
 struct RedisServerOptions {
-  /// Further lines of redis.conf: "maxmemory 10mb".
+  /// Further lines of redis.conf, such as "maxmemory 10mb".
   std::vector<std::string> config{};
   /// Also listens with TLS; certificates for `tls_names` are made.
   bool tls = false;
@@ -25,19 +25,19 @@ struct RedisServerOptions {
   std::string password{};
   /// A node of a cluster. Its bus port is its port plus 10 000, as other nodes expect.
   bool cluster = false;
-  /// After the name of the file: "--sentinel".
+  /// Arguments after the name of the file, such as "--sentinel".
   std::vector<std::string> arguments{};
 };
 
 /// Starts a server in a temporary folder, on a Unix socket there and on a free port of 127.0.0.1.
 /// The server replies to commands when the constructor returns. It has no persistence unless
-/// configured. The destructor kills it by its id and deletes the folder; it also ends with the
-/// thread that started it.
+/// configured. The destructor kills it by its id and deletes the folder. The server also ends with
+/// the thread that started it.
 ///
 /// redis.conf is written once, so that what the server writes there (CONFIG REWRITE, the state of a
 /// sentinel) survives start().
 ///
-/// The program is $LATCHKEY_REDIS_SERVER, or redis-server, or valkey-server. Without any the
+/// The program is $LATCHKEY_REDIS_SERVER, or redis-server, or valkey-server. If there is none, the
 /// constructor throws a std::runtime_error that says what to install.
 class RedisServer {
  public:
@@ -51,10 +51,10 @@ class RedisServer {
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
   [[nodiscard]] std::uint16_t tls_port() const noexcept { return tls_port_; }
   [[nodiscard]] const Certificates& certificates() const { return *certificates_; }
-  /// 602 is Redis 6.2. For Valkey, the version of Redis that it is compatible with.
+  /// 602 means Redis 6.2. For Valkey: the version of Redis that it is compatible with.
   [[nodiscard]] int version() const;
-  /// The ACL rule that permits all channels. Redis before 6.2 has none, so there it is a rule
-  /// without effect, if it stands before the rules that forbid something.
+  /// The ACL rule that permits all channels. Redis before 6.2 has no such rule: there it is
+  /// "+@all", which must precede the rules that forbid commands.
   [[nodiscard]] std::string_view all_channels() const { return version() < 602 ? "+@all" : "&*"; }
   [[nodiscard]] pid_t id() const noexcept { return process_->id(); }
 
@@ -65,7 +65,7 @@ class RedisServer {
   [[nodiscard]] RedisClient client() const;
   [[nodiscard]] RedisClient client_tcp() const;
 
-  /// It runs, and is not stopped.
+  /// Whether the server runs and is not stopped.
   [[nodiscard]] bool serves() const { return !stopped_ && process_ && !process_->ended(); }
 
   void stop();         ///< SIGSTOP

@@ -9,7 +9,7 @@
 
 namespace latchkey::tests {
 
-/// The text of the error; "taken" if there is none.
+/// The text of the error of Locks::connect; "taken" if there is none.
 inline std::string refusal_of(const std::string& uri, const Options& options = {}) {
   try {
     const Locks locks = Locks::connect(uri, options);

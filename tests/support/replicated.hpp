@@ -14,7 +14,7 @@ struct ReplicatedOptions {
   std::size_t replicas = 1;
   /// The password of all servers.
   std::string password{};
-  /// Lines of redis.conf for each of them.
+  /// Lines of redis.conf for each server.
   std::vector<std::string> config{};
 };
 
@@ -25,18 +25,20 @@ class Replicated {
   explicit Replicated(ReplicatedOptions options = {});
 
   [[nodiscard]] std::size_t size() const noexcept { return servers_.size(); }
-  /// In the order of their start, the first master first.
+  /// Servers are numbered in the order of their start, the first master first.
   [[nodiscard]] RedisServer& server(std::size_t index) { return *servers_.at(index); }
   [[nodiscard]] RedisServer& master() { return server(master_); }
-  /// The servers without the master, in the same order.
+  /// The servers except the current master, in the same order.
   [[nodiscard]] RedisServer& replica(std::size_t index);
 
   /// Promotes replica(index) and makes all other running servers follow it. Does not wait until
-  /// they do. What the replica had not received is lost.
+  /// they do. Data that the replica has not received is lost.
   void promote(std::size_t index);
-  /// Starts killed servers and resumes stopped ones. All follow master() then, in sync.
+  /// Starts killed servers and resumes stopped ones. Returns when all follow master() and are in
+  /// sync.
   void restore();
-  /// Waits until each replica that serves follows the master and has all data that it has now.
+  /// Waits until each replica that serves follows the master and has all data that the master has
+  /// now.
   void wait_until_synced();
 
  private:

@@ -23,7 +23,7 @@ long long number(const std::string& text) { return text.empty() ? -1 : std::stol
 }  // namespace
 
 std::vector<std::string> replication_config() {
-  // Where a snapshot is sent without a file, a replica is called online a second before it is.
+  // With diskless replication, the master reports a replica as online a second before it is.
   return {"repl-diskless-sync no", "repl-timeout 5", "repl-ping-replica-period 1"};
 }
 

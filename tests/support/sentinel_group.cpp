@@ -14,7 +14,7 @@ namespace {
 
 using Fields = std::map<std::string, std::string>;
 
-/// A reply of names and values in turns.
+/// The fields of a reply in which names and values alternate.
 Fields fields_of(const redisReply& reply) {
   Fields fields;
   for (std::size_t at = 0; at + 1 < reply.elements; at += 2) {
@@ -71,10 +71,11 @@ void SentinelGroup::start_sentinels() {
   }
 }
 
-// A sentinel forgets this when it ends. It makes a replica again of a master that it does not know
-// to be elected, after four times the greeting; while a failover, which looks at replicas once in a
-// second, must not take longer. Tilt is what one falls into that was stopped for 2 s: for half a
-// minute it would do nothing.
+// Shortens the periods of a sentinel, which forgets them when it ends. `greeting` is the period in
+// which sentinels publish their view of the master. A sentinel demotes a master of whose election
+// it has not heard after four of these periods, so four must last longer than a failover, which
+// checks replicas once per second. A sentinel that was stopped for 2 s enters TILT mode, in which
+// it would do nothing for 30 s.
 void SentinelGroup::hurry(RedisServer& sentinel, std::chrono::milliseconds greeting) {
   checked(sentinel.client()({"SENTINEL", "DEBUG", "PING-PERIOD", "300", "INFO-PERIOD", "300",
                              "ASK-PERIOD", "200", "TILT-PERIOD", "500", "MIN-LINK-RECONNECT-PERIOD",
@@ -147,7 +148,8 @@ Election SentinelGroup::fail_over() {
   const auto serves = [](const auto& sentinel) { return sentinel->serves(); };
   RedisServer& sentinel = **std::ranges::find_if(sentinels_, serves);
   std::chrono::steady_clock::time_point next{};
-  // It refuses while it has no news of the replicas or is about something else, and may give up.
+  // The sentinel refuses while it has no recent data of the replicas or another failover is in
+  // progress, and it may abandon a failover.
   return await_election(master().port(), [&] {
     const auto now = std::chrono::steady_clock::now();
     if (now < next) return;
@@ -197,7 +199,7 @@ std::string SentinelGroup::for_each_sentinel(
   return {};
 }
 
-// As the sentinels would, some seconds later, with a master of former times.
+// Makes former masters replicas at once. The sentinels would do so some seconds later.
 void SentinelGroup::demote_all_but(std::uint16_t master) {
   for (std::size_t index = 0; index < size(); ++index) {
     const RedisServer& each = server(index);

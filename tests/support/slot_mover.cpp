@@ -27,7 +27,7 @@ SlotMover::SlotMover(const SlotPlace& from, const SlotPlace& to,
   for (const RedisServer* const each : others) others_.push_back({each, each->client()});
 }
 
-// The new node comes first, because the old one redirects clients to it at once.
+// Prepares the new node first, because the old one redirects clients to it at once.
 void SlotMover::begin(std::size_t slot) {
   const std::string number = std::to_string(slot);
   check(to_({"CLUSTER", "SETSLOT", number, "IMPORTING", from_id_}));
@@ -70,8 +70,8 @@ void SlotMover::end(std::size_t slot) {
   for (Node& each : others_) assign(each, slot);
 }
 
-// A node that already knows of the change may refuse: a master without slots becomes a replica and
-// closes its connections.
+// A node that already knows the new owner may refuse, and a master that has lost all slots becomes
+// a replica and closes its connections. Neither is an error.
 void SlotMover::assign(Node& node, std::size_t slot) {
   const std::string number = std::to_string(slot);
   const Reply reply = node.client({"CLUSTER", "SETSLOT", number, "NODE", to_id_});

@@ -30,9 +30,8 @@ class SlotMover {
 
   /// From now on the old node replies ASK for keys that it does not have.
   void begin(std::size_t slot);
-  /// Moves at most this many keys. Returns how many.
+  /// Moves at most `most` keys. Returns how many were moved.
   std::size_t move_keys(std::size_t slot, std::size_t most = all);
-  /// Moves these keys.
   void migrate(const std::vector<std::string>& keys);
   /// From now on the old node replies MOVED. All keys must have been moved.
   void end(std::size_t slot);

@@ -10,14 +10,14 @@ using namespace std::chrono_literals;
 
 class AdaptiveSpinTest : public ::testing::Test {
  protected:
-  /// One of `spinning_threads` threads spins for `length`.
+  /// One of `spinning_threads` threads spins for `length`. Advances the clock.
   AdaptiveSpin::Attempt attempt(Clock::duration length, std::uint32_t yields = 1'000,
                                 std::uint32_t spinning_threads = 1) {
     const Clock::time_point begin = now;
     now += length;
     return {begin, now, yields, spinning_threads};
   }
-  /// It spins as long as it may, in vain.
+  /// A thread spins for the longest time allowed, without success.
   void fail() { spin.record_failure(attempt(AdaptiveSpin::max_spin)); }
   void succeed(int times) {
     while (times-- > 0) spin.record_success(attempt(20us));
@@ -82,7 +82,7 @@ TEST_F(AdaptiveSpinTest, ChargesOnlyTheYieldsWhileOtherThreadsRan) {
   EXPECT_TRUE(should_spin());
 }
 
-// The reply had come and the thread did not run: another one needed the processor.
+// The reply arrived, but the thread did not run because another one needed the processor.
 TEST_F(AdaptiveSpinTest, ALateSuccessIsChargedTheTimeBeyondItsLimit) {
   spin.record_success(attempt(AdaptiveSpin::max_spin + 3 * AdaptiveSpin::grace_per_thread, 1, 3));
   EXPECT_TRUE(should_spin()) << "it is in time, with three spinning threads";

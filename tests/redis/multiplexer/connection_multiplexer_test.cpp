@@ -127,7 +127,6 @@ TEST(ConnectionMultiplexer, InvalidBytesMakeTheOutcomeUnknownAndTheNextConnectio
   EXPECT_EQ(requests.execute(Verb::acquire), Kind::granted);
 }
 
-// Whatever a peer sends, each request is completed exactly once.
 TEST(ConnectionMultiplexer, CorruptedRepliesCompleteEachRequestExactlyOnce) {
   std::minstd_rand chance{7};
   const ScriptedPeer peer(
@@ -215,8 +214,8 @@ TEST(ConnectionMultiplexer, AThreadThatSleepsInDriveDoesNotDelayOthers) {
   waiter.join();
 }
 
-// The submitting thread does not wait; the one in drive delivers the outcome, in time even if the
-// peer does not answer.
+// The submitting thread does not drive the backend. Another thread delivers the outcome: with the
+// reply, or at the deadline if the peer does not answer.
 TEST(ConnectionMultiplexer, AnotherThreadInDriveDeliversTheOutcomeOfARequest) {
   std::atomic<bool> answers = true;
   const ScriptedPeer peer([&](const Command& command) -> std::optional<std::string> {
@@ -238,7 +237,7 @@ TEST(ConnectionMultiplexer, AnotherThreadInDriveDeliversTheOutcomeOfARequest) {
     EXPECT_EQ(entry.kind, answered ? Kind::granted : Kind::unknown);
   }
   stop = true;
-  Entry last;  // ends the last call of drive
+  Entry last;  // ends the other thread's last call of drive
   answers = true;
   requests.fill(last, Verb::acquire);
   requests.submit(last);

@@ -1,4 +1,4 @@
-// Threads sleep on one futex: each wake-up arrives, alone or in a batch.
+// Threads that sleep on one futex receive each wake-up, sent alone or in a batch.
 #include "redis/multiplexer/futex_wait_set.hpp"
 
 #include <gtest/gtest.h>
@@ -44,7 +44,8 @@ TEST(FutexWaitSet, ASleepReturnsAtOnceIfThereIsAReason) {
   EXPECT_EQ(waiter.take_reasons(), Waiter::unparked);
 }
 
-// With more sleepers than bits, some wake for others and go back to sleep.
+// 40 sleepers share 32 bits, so a wake-up for one thread may also wake another, which goes back to
+// sleep.
 TEST(FutexWaitSet, EveryWakeUpArrivesOneByOneAndInBatches) {
   constexpr int sleepers = 40, rounds = 200;
   FutexWaitSet wait_set;

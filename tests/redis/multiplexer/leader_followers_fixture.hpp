@@ -12,8 +12,7 @@ namespace latchkey::detail::redis {
 
 class LeaderFollowersTest : public ::testing::Test {
  protected:
-  /// A thread that has entered and tried to lead. It awaits a reply while `last_request` is more
-  /// than `answered`.
+  /// Adds a thread, which tries to lead. It awaits a reply while `last_request` > `answered`.
   WaitingThread& enter(std::uint64_t last_request = 0) {
     WaitingThread& thread = entered.emplace_back(parkers.emplace_back(), wait_set);
     thread.last_request = last_request;
@@ -21,23 +20,24 @@ class LeaderFollowersTest : public ::testing::Test {
     threads.try_lead(thread, answered);
     return thread;
   }
-  /// One that spins, and has not tried to lead since.
+  /// Adds a thread that spins and has not tried to lead since it began to spin.
   WaitingThread& enter_spinning(std::uint64_t last_request) {
     WaitingThread& thread = enter(last_request);
     threads.begin_spin(thread);
     return thread;
   }
-  /// The leader yields the processor. `alone`: no other thread runs.
+  /// The thread becomes the leader and yields the processor. `alone`: no other thread runs
+  /// meanwhile.
   void lead_and_yield(WaitingThread& thread, bool alone = false) {
     EXPECT_TRUE(threads.try_lead_spinning(thread));
     threads.begin_yield(thread);
     threads.end_yield(thread, alone);
   }
-  /// It falls asleep: the leader in poll(2), others on the futex.
+  /// The thread falls asleep: the leader in poll(2), a follower on the futex.
   void sleep(WaitingThread& thread) {
     if (threads.is_leader(thread)) threads.begin_poll(thread, generation);
   }
-  /// It wakes and tries to lead. True: it was interrupted.
+  /// The thread wakes up and tries to lead. True if it was interrupted.
   bool wake(WaitingThread& thread) {
     const bool interrupted = was_interrupted(thread);
     if (thread.state == WaitingThread::State::polling) threads.end_poll(thread);

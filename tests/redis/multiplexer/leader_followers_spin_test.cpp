@@ -68,7 +68,7 @@ TEST_F(LeaderFollowersTest, AnInterruptReachesTheNextSpinningLeader) {
   EXPECT_TRUE(was_interrupted(two)) << "before it sleeps";
 }
 
-// The spinning leader yielded and the processor had other work: leadership must not wait for it.
+// The processor runs other threads after the spinning leader has yielded.
 TEST_F(LeaderFollowersTest, TheBackupLeaderReplacesASpinningLeaderThatDoesNotReturn) {
   WaitingThread& lost = enter_spinning(1);
   WaitingThread& other = enter_spinning(2);

@@ -78,7 +78,7 @@ TEST_F(LeaderFollowersTest, ACallerTakesLeadershipFromAnIdleLeaderWithoutWakingI
 }
 
 TEST_F(LeaderFollowersTest, ALeaderThatWorksKeepsLeadership) {
-  WaitingThread& timer = enter();  // it does not sleep
+  WaitingThread& timer = enter();  // stays awake
   WaitingThread& caller = enter(1);
   EXPECT_TRUE(threads.is_leader(timer));
   EXPECT_FALSE(threads.is_leader(caller));
@@ -98,7 +98,7 @@ TEST_F(LeaderFollowersTest, LeadershipPassesToTheNewestThreadThatAwaitsAReply) {
   EXPECT_TRUE(was_interrupted(third));
   EXPECT_FALSE(was_interrupted(second));
   EXPECT_FALSE(was_interrupted(idle));
-  answered = 3;  // both have their replies now
+  answered = 3;  // the second and the third have their replies now
   leave(third);
   EXPECT_FALSE(threads.is_leader(second));
 }
@@ -107,7 +107,7 @@ TEST_F(LeaderFollowersTest, LeadershipStaysVacantForTheNextCallerIfNothingIsExpe
   WaitingThread& timer = enter();
   sleep(timer);
   WaitingThread& caller = enter(1);
-  wake(timer);  // now it sleeps as the backup leader
+  wake(timer);  // it sleeps as the backup leader now
   EXPECT_TRUE(threads.watches_as_backup(timer));
   answered = 1;
   leave(caller);
@@ -146,7 +146,7 @@ TEST_F(LeaderFollowersTest, TheBackupLeaderLeadsOnceNoCallerHasComeForAPeriod) {
   WaitingThread& next = enter(2);
   answered = 2;
   leave(next);
-  wake(timer);  // a caller has come since the last time
+  wake(timer);  // a caller has come during this period
   EXPECT_FALSE(threads.is_leader(timer));
   wake(timer);
   EXPECT_TRUE(threads.is_leader(timer));
@@ -172,7 +172,7 @@ TEST_F(LeaderFollowersTest, ALeaderThatDeliveredAndAwaitsAReplyIsExpectedToRetur
   EXPECT_FALSE(was_interrupted(other));
   WaitingThread& again = enter(1);
   EXPECT_TRUE(threads.is_leader(again));
-  // It does not return: the backup leader takes over after a period.
+  // This time the leader does not return, so the backup leader takes over after a period.
   leave(again, true, true);
   wake(other);
   wake(other);

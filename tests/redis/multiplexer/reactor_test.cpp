@@ -1,4 +1,4 @@
-// The connections of a multiplexer as its reactor sees them.
+// When the generation of a reactor's connections changes.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -16,9 +16,9 @@ namespace {
 
 using testing::ScriptedPeer;
 
-// A thread that sleeps in poll does not poll a connection made meanwhile. What that connection
-// receives would stay unread until the poll ends, unless the new generation tells that the thread
-// must be interrupted.
+// A thread that sleeps in poll does not poll a connection that is made meanwhile. The new
+// generation shows that the thread must be interrupted: otherwise the data of the connection stays
+// unread until the poll ends.
 TEST(Reactor, ANewConnectionIsANewGeneration) {
   const ScriptedPeer peer(ScriptedPeer::proper);
   const RedisUri uri = RedisUri::parse(peer.uri());

@@ -1,4 +1,4 @@
-// Parses replies into outcomes, also replies that no script returns.
+// Parses replies into outcomes, including replies that no script returns.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -18,7 +18,7 @@ struct FreeReply {
 };
 using ReplyPointer = std::unique_ptr<redisReply, FreeReply>;
 
-/// Parses bytes of a server with hiredis.
+/// Parses a server's reply with hiredis.
 ReplyPointer parse(std::string_view bytes) {
   redisReader* const reader = redisReaderCreate();
   void* reply = nullptr;
@@ -146,7 +146,7 @@ TEST(ScriptReply, MalformedRepliesHaveAnOutcome) {
     }
   }
   EXPECT_EQ(read("*2\r\n:1\r\n$1\r\na\r\n", Verb::release).kind, Kind::unknown);
-  // The outer structure is that of an inspect, the inner one is not.
+  // The outer array is like that of an inspect, its elements are not.
   EXPECT_EQ(read("*4\r\n:1\r\n:2\r\n:3\r\n:4\r\n", Verb::inspect).kind, Kind::granted);
 }
 

@@ -43,7 +43,6 @@ TEST(Slots, OnlyTheFirstNonEmptyTagCounts) {
   EXPECT_NE(slot_of("foo{bar"), slot_of("bar"));
 }
 
-// All names of a lock have the same slot.
 TEST(Slots, AKeyAndItsChannelHaveTheSameSlot) {
   EXPECT_EQ(slot_of("redisson_lock__channel:{order:42}"), slot_of("order:42"));
   EXPECT_EQ(slot_of("redisson_lock__channel:{a}b"), slot_of("{a}b"));

@@ -1,4 +1,4 @@
-// Parses the commands of a client, with no code of the library.
+// Parses a client's commands and composes a server's replies, without code of the library.
 #pragma once
 
 #include <charconv>
@@ -42,7 +42,8 @@ class CommandParser {
   }
 
  private:
-  /// `*3\r\n`; empty: not all of it is here.
+  /// Parses a header such as `*3\r\n` and moves `at` past it. Empty if it is incomplete or
+  /// malformed.
   std::optional<std::size_t> number(std::size_t& at, char sign) {
     const std::size_t end = bytes_.find("\r\n", at);
     if (malformed_ || end == std::string::npos) return std::nullopt;
@@ -64,7 +65,7 @@ inline std::string bulk(std::string_view text) {
   return "$" + std::to_string(text.size()) + "\r\n" + std::string(text) + "\r\n";
 }
 
-/// The replies to HELLO 3 and INFO. `memory` is a part of the latter.
+/// The replies to HELLO 3 and INFO. `memory` is appended to the INFO.
 inline std::string hello_answer(int client_number, std::string_view run,
                                 std::string_view role = "master", std::string_view memory = {},
                                 std::string_view mode = "standalone") {

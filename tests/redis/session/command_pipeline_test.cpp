@@ -28,7 +28,7 @@ class CommandPipelineTest : public ::testing::Test {
     pipeline.push().start(request, sink, now + timeout);
     return request;
   }
-  /// Writes all commands as so many bytes each.
+  /// Writes `bytes` as a bulk string for each command.
   void write(std::string_view bytes = "0123456789") {
     while (InFlightCommand* const command = pipeline.next_to_write()) {
       pipeline.stream().word(bytes);

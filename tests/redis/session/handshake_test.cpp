@@ -1,4 +1,4 @@
-// The handshake, and the messages of handshakes that fail.
+// The handshake, and the error messages of handshakes that fail.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 class ReconnectPolicyTest : public ::testing::Test {
  protected:
-  /// Fails one attempt and passes the pause after it.
+  /// Fails one attempt, advances the clock to the next one and returns the pause between them.
   Clock::duration pause_after_failure(bool wanted) {
     policy.failed(Failure{false, "lost"}, now, wanted);
     const Clock::duration pause = policy.next_attempt_at() - now;

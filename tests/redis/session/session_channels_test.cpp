@@ -1,4 +1,4 @@
-// A session that is up: subscriptions and notifications.
+// Subscriptions and notifications of an established session.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

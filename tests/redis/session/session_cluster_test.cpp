@@ -39,7 +39,7 @@ class SessionInCluster : public SessionTest {
     EXPECT_THAT(names(), ElementsAre("CLUSTER"));
     say("*0\r\n");
   }
-  /// With the answer to PUBSUB SHARDNUMSUB.
+  /// The replies to HELLO 3, INFO and PUBSUB SHARDNUMSUB.
   static std::string hello(int number) {
     return testing::hello_answer(number, "run", "master", "", "cluster") + "%0\r\n";
   }
@@ -49,7 +49,7 @@ class SessionInCluster : public SessionTest {
     say(testing::push("ssubscribe", "redisson_lock__channel:{k}", 1) +
         testing::push("ssubscribe", "redisson_rwlock:{k}", 2) + "+PONG\r\n");
   }
-  /// The deliveries for the router after these bytes.
+  /// Receives `bytes` and returns the deliveries that result.
   std::vector<Delivery> deliveries(std::string_view bytes) {
     session.received(bytes, now);
     std::vector<Delivery> all;
@@ -104,7 +104,7 @@ TEST_F(SessionInCluster, AMovedShardedSubscriptionIsRedirected) {
   EXPECT_EQ(delivered[0].request, &asked);
 }
 
-// The server ends the subscriptions of a slot that moves, whatever command is in flight.
+// When a slot moves, its old node ends the subscriptions of the slot, whatever is in flight.
 TEST_F(SessionInCluster, AChannelThatTheServerDroppedIsSubscribedAgainAndRedirected) {
   listen_to_k();
   const Request& between = submit(Verb::unsubscribe, "other", 0);
@@ -119,7 +119,8 @@ TEST_F(SessionInCluster, AChannelThatTheServerDroppedIsSubscribedAgainAndRedirec
   EXPECT_EQ(delivered[1].request, nullptr);
 }
 
-// Otherwise the reply would be matched to another command.
+// A push that ends a subscription must not count as the reply to a subscribe in flight: later
+// replies would be matched to the wrong commands.
 TEST_F(SessionInCluster, AChannelThatTheServerDroppedConfirmsNoOtherSubscription) {
   listen_to_k();
   const Request& refused = submit(Verb::subscribe, "other", 0);

@@ -1,4 +1,5 @@
-// A Session whose server is played by the test.
+// A fixture with a Session. The test reads the session's commands and composes the server's
+// replies.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +21,7 @@ using namespace std::chrono_literals;
 using testing::Command;
 using Kind = Outcome::Kind;
 
-/// Whom CLIENT KILL names while there is no lost connection to end.
+/// The client id that CLIENT KILL names while there is no lost connection to kill.
 inline constexpr const char* no_client = "9223372036854775807";
 
 /// Records outcomes and notifications.
@@ -79,7 +80,7 @@ class SessionTest : public ::testing::Test {
     return made;
   }
 
-  /// Sends everything and returns the commands.
+  /// Takes all bytes that the session wants to send and returns their commands.
   std::vector<Command> sent() {
     while (session.anything_to_send()) {
       const std::string_view bytes = session.to_send();
@@ -89,7 +90,7 @@ class SessionTest : public ::testing::Test {
     EXPECT_FALSE(parser.malformed());
     return parser.all();
   }
-  /// The names of the commands: of EVALSHA and EVAL the key, too.
+  /// The names of the commands that are sent. EVALSHA and EVAL are followed by the key.
   std::vector<std::string> names() {
     std::vector<std::string> all;
     for (const Command& command : sent()) {
@@ -133,7 +134,7 @@ class SessionTest : public ::testing::Test {
     sent();
     say(testing::hello_answer(client_number, run));
     for (const Command& command : sent()) {
-      // HDEL: on the first connection only
+      // HDEL is sent on the first connection only.
       if (command[0] == "CLIENT" || command[0] == "HDEL") say(":0\r\n");
     }
     if (subscribes) say("+PONG\r\n");

@@ -73,7 +73,8 @@ TEST_F(SessionTest, ANoteIsSentAgainWithARepeatedScript) {
   EXPECT_EQ(sink.outcomes[0].kind, Kind::granted);
 }
 
-// The request was sent whole and is not sent again. The note has no reply on the next connection.
+// The request was sent completely and is not sent again, so the next connection has no reply to its
+// note.
 TEST_F(SessionTest, APartlySentNoteIsLostWithTheConnection) {
   bring_up();
   Request& noted = with_note(request(Verb::release, "noted"));
@@ -210,7 +211,7 @@ TEST_F(SessionTest, AWaitingRequestEndsAtItsDeadlineWithTheReasonOfTheOutage) {
   ASSERT_EQ(sink.outcomes.size(), 1U);
   EXPECT_EQ(sink.outcomes[0].kind, Kind::unknown);
   EXPECT_EQ(sink.outcomes[0].text, "connect: Connection refused");
-  // It is never sent.
+  // The request is never sent.
   connect_after_pause();
   settle();
   EXPECT_THAT(names(), IsEmpty());
@@ -225,7 +226,7 @@ TEST_F(SessionTest, PausesBetweenAttemptsGrowAndStayShortWhileARequestWaits) {
     session.failed(Failure{false, "refused"}, now);
     EXPECT_FALSE(session.wants_connection(now));
     requests.back().sent = now;
-    submit(Verb::renew, "a");  // somebody waits all the time
+    submit(Verb::renew, "a");  // a request waits all the time
     drain();
     longest = std::max(longest, session.due() - now);
   }
@@ -263,7 +264,7 @@ TEST_F(SessionTest, AListStartsAnewAfterALoss) {
   session.submit(one, sink, now);
   sent();
   say("*2\r\n$2\r\n42\r\n$1\r\nb\r\n");
-  lose();  // before the question for page 42 was sent
+  lose();  // before the next page, at cursor 42, was requested
   connect_after_pause();
   settle();
   const auto commands = sent();

@@ -1,4 +1,4 @@
-// A session that is up: order, deadlines, scripts.
+// Order, deadlines and scripts of an established session.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -68,7 +68,7 @@ TEST_F(SessionTest, AnOverdueRequestIsUnknownAndItsReplyIsDropped) {
   EXPECT_EQ(sink.outcomes[0].text, "no answer within 2000 ms");
   const Request& later_one = submit(Verb::verify, "a");
   sent();
-  say(":0\r\n");  // the late one's
+  say(":0\r\n");  // the reply to the overdue request
   EXPECT_EQ(sink.outcomes.size(), 1U);
   say("_\r\n");
   ASSERT_EQ(sink.outcomes.size(), 2U);
@@ -129,7 +129,7 @@ TEST_F(SessionTest, AfterSeveralNoscriptsEachTextIsSent) {
   sent();
   say("-NOSCRIPT x\r\n-NOSCRIPT x\r\n-NOSCRIPT x\r\n");
   EXPECT_THAT(names(), ElementsAre("EVAL a", "EVAL b", "EVAL c"));
-  say("-NOSCRIPT still\r\n:0\r\n:0\r\n");  // no third try
+  say("-NOSCRIPT still\r\n:0\r\n:0\r\n");  // no third attempt
   ASSERT_EQ(sink.outcomes.size(), 3U);
   EXPECT_EQ(sink.outcomes[0].kind, Kind::unknown);
 }
@@ -160,7 +160,7 @@ TEST_F(SessionTest, AListContinuesUntilItsLastPage) {
   const auto commands = sent();
   ASSERT_EQ(commands.size(), 1U);
   EXPECT_EQ(commands[0][3], "42");
-  pass(1900ms);  // each page has its own time
+  pass(1900ms);  // each page has its own timeout
   say("*3\r\n$1\r\n0\r\n$1\r\na\r\n$1\r\nb\r\n");
   ASSERT_EQ(sink.outcomes.size(), 1U);
   EXPECT_THAT(found, ElementsAre("a", "b"));

@@ -10,7 +10,7 @@
 namespace latchkey::detail::redis {
 namespace {
 
-/// The id of no client.
+/// The replies to HELLO 3 and INFO of a server that forbids INFO.
 std::string hello_without_info() {
   const std::string hello = testing::hello_answer(11, "run");
   return hello.substr(0, hello.find('=')) + "-NOPERM this user has no permissions\r\n";
@@ -103,7 +103,7 @@ TEST_F(SessionWaitingTest, APermanentFailureIsOneWarningAndRefusesAcquires) {
             1);
 }
 
-// If INFO is forbidden, the server may be another run than the one that assigned the client id.
+// If INFO is forbidden, the server may have restarted since it assigned the client id.
 TEST_F(SessionWaitingTest, WithoutARunIdNoConnectionIsKilled) {
   for (int connection = 0; connection < 2; ++connection) {
     const auto flight = connect_without_info();
@@ -116,7 +116,7 @@ TEST_F(SessionWaitingTest, WithoutARunIdNoConnectionIsKilled) {
   }
 }
 
-// Coordinators rely on the order that CLIENT KILL keeps, so no release is repeated.
+// The attempt fails, because coordinators already rely on CLIENT KILL to keep requests in order.
 TEST_F(SessionWaitingTest, ARunIdThatIsForbiddenLaterIsAFailure) {
   bring_up();
   ASSERT_TRUE(session.may_kill());

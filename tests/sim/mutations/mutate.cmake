@@ -6,7 +6,7 @@
 #
 #   @@ <file, from the root of the repository>
 #   <<<<
-#   <text that stands in the file exactly once>
+#   <text that occurs in the file exactly once>
 #   ====
 #   <text that replaces it, in which `mutated("<name>")` selects the wrong behaviour>
 #   >>>>
@@ -26,7 +26,7 @@ macro(cut text mark before)
   string(SUBSTRING "${${text}}" ${position} -1 ${text})
 endmacro()
 
-# Replaces `old`, which must stand in the copy of `file` exactly once.
+# Replaces `old`, which must occur in the copy of `file` exactly once.
 function(change file old new)
   set(copy "${OUTPUT_DIR}/${file}")
   if(EXISTS "${copy}")

@@ -1,11 +1,11 @@
-// Which mutation is active. The copies of the sources that mutate.cmake makes include this.
+// Selects the active mutation. mutate.cmake adds an include of this file to its copies of sources.
 #pragma once
 
 #include <string_view>
 
 namespace latchkey::tests {
 
-/// The name of the active mutation; empty: none, and the copies behave as the sources.
+/// The name of the active mutation. If empty, the copies behave like the sources.
 inline std::string_view active_mutation;
 
 inline bool mutated(std::string_view name) noexcept { return name == active_mutation; }
