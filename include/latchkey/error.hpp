@@ -1,5 +1,5 @@
-// All exceptions of latchkey. A definite reply of the backend is a return value; an unknown outcome
-// and a rejection are exceptions.
+// All exceptions of latchkey. `try_` functions return whether the lock is busy; an unknown outcome
+// and a rejection are always exceptions.
 #pragma once
 
 #include <latchkey/cxx20.hpp>

@@ -103,8 +103,8 @@ struct Event {
 ///
 /// on_event is called on the notifier thread, one event at a time. Events of one key arrive in the
 /// order in which they happened. on_event may be slow, may throw and may use locks: no lock waits
-/// for it. Events beyond a queue of 4096 are dropped and counted, except losses, reports, errors
-/// and connection events, which are never dropped.
+/// for it. Events beyond a queue of 4096 are dropped and counted, except losses, reports, errors,
+/// and lost or restored connections, which are not dropped if on_event is slow.
 ///
 /// A listener must outlive the Locks and their holds, or a `close` of these Locks: both wait until
 /// all events are delivered. Installed Locks are never destroyed, so their listener must live as

@@ -173,7 +173,7 @@ struct [[nodiscard("latchkey: LOCKED(...) alone locks nothing: write LOCKED(...)
     }
   }
 
-  /// Form (c) for a LOCKED in parentheses: makes a callable that locks at every call.
+  /// `(LOCKED(...))(function)`: makes a callable that locks at every call.
   template <class Function>
   auto operator()(Function&& function) const {
     return detail::decorate_at<Where>(Locked(*this), std::forward<Function>(function));

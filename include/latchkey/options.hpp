@@ -12,7 +12,7 @@ namespace latchkey {
 class Clock;
 class Listener;
 
-/// Whether wake-ups in a Redis cluster use SPUBLISH. AUTO decides as Redisson does.
+/// Whether waiters are notified by SPUBLISH in a Redis cluster. AUTO decides as Redisson does.
 enum class ShardedPubSub : std::uint8_t { AUTO, ON, OFF };
 
 /// Whether Locks can be made while their server is down.

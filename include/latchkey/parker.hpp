@@ -50,8 +50,8 @@ class Parker {
   /// Ends the current or the next park. Any thread may call it; it never blocks for long.
   void unpark() noexcept;
 
-  /// How often unpark was called so far. A backend that drives several others compares it, because
-  /// each of them may consume an unpark.
+  /// How often unpark was called so far. A backend that drives several others compares this number
+  /// before and after, because each of them may consume an unpark.
   [[nodiscard]] std::uint64_t unparks() const noexcept {
     return unparks_.load(std::memory_order_acquire);
   }

@@ -23,9 +23,10 @@ namespace latchkey {
 /// | debug | waiting, granted, cancelled, closed, released                 |
 /// | trace | attempt, renewed                                              |
 ///
-/// Keys are logged unchanged. If the logger's level excludes warnings when the Locks are made, only
-/// losses, reports and errors are requested; otherwise the level may change at any time. Exceptions
-/// of the logger are harmless, and its sinks may block. Thread-safe if the logger is.
+/// Keys are logged unchanged. If the logger's level excludes warnings when the Locks are made, it
+/// receives only losses, reports, errors, and lost or restored connections; otherwise the level may
+/// change at any time. Exceptions of the logger are harmless, and its sinks may block. Thread-safe
+/// if the logger is.
 class SpdlogListener final : public Listener {
  public:
   explicit SpdlogListener(std::shared_ptr<spdlog::logger> logger);

@@ -125,7 +125,7 @@ class LockedCall {
 
   [[nodiscard]] Hold* hold() noexcept { return hold_ ? &*hold_ : nullptr; }
   [[nodiscard]] const Hold* hold() const noexcept { return hold_ ? &*hold_ : nullptr; }
-  /// Empty if several keys are held: the hold has them.
+  /// Empty if several keys are held: hold() lists them.
   [[nodiscard]] std::string_view key() const noexcept { return key_; }
   /// Whether the hold includes `key`, which is given without the prefix.
   [[nodiscard]] bool covers(std::string_view key) const;

@@ -179,7 +179,8 @@ struct [[nodiscard]] LockOptions {
     return std::move(*this);
   }
 
-  /// Form (c): a callable with the same parameters and result that locks at every call.
+  /// `LOCKED(...)(function)`: a callable with the same parameters and result that locks at every
+  /// call.
   template <class Function>
   detail::Applied<LockOptions, std::decay_t<Function>> operator()(Function&& function) && {
     return {std::move(*this), std::forward<Function>(function)};

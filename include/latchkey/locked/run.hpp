@@ -1,4 +1,4 @@
-// Enters the lock, runs the body and leaves.
+// Acquires the lock, runs the body and releases the lock.
 #pragma once
 
 #include <exception>

@@ -83,8 +83,7 @@ constexpr std::array<std::string_view, sizeof...(I)> names_of(std::index_sequenc
 
 }  // namespace detail
 
-/// count, name<I>(), get<I>(object). T is a class of shape OBJECT, without
-/// const.
+/// A type with count, name<I>() and get<I>(object). T is a class of shape OBJECT, without const.
 template <class T>
 using fields_t = std::remove_pointer_t<decltype(detail::fields_of<T>())>;
 

@@ -19,8 +19,8 @@ enum class Shape : unsigned char {
   CHARACTER,  // a leaf: one byte of text
   TEXT,       // a leaf: whatever converts to std::string_view, character arrays, char pointers
   TIME,       // a leaf: durations and time points of chrono that count whole ticks
-  POINTER,    // looked through: pointers, smart pointers, optionals, expected
-  REFERENCE,  // looked through, always there: std::reference_wrapper
+  POINTER,    // followed to its target: pointers, smart pointers, optionals, expected
+  REFERENCE,  // followed to its target, which always exists: std::reference_wrapper
   SEQUENCE,   // indexed by number
   MAP,        // indexed by its key
   OBJECT,     // has fields, or may have

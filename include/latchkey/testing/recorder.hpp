@@ -34,7 +34,7 @@ class Recorder : public Listener {
   /// How long, in real time, a test waits for something that must happen before it fails.
   static constexpr std::chrono::seconds patience{20};
 
-  /// If `everything` is false: losses, reports and errors only.
+  /// If `everything` is false: losses, reports, errors, and lost or restored connections only.
   explicit Recorder(bool everything = true) noexcept : everything_(everything) {}
 
   void on_event(const Event& event) override;

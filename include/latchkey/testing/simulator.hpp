@@ -51,9 +51,10 @@ struct SimulationReport {
 /// Runs latchkey's own coordinators against the store: two or three processes with up to four
 /// callers each, on one or more keys. The seed decides every fault: messages are lost, duplicated,
 /// late and out of order, connections break, processes freeze and crash, the server restarts and
-/// its clock jumps. A judge checks every grant and every reply without trusting either side. It
-/// detects two holders at once, a deadline later than the replies allow, a token that does not
-/// rise, an undetected loss, a call that never ends, and anything left in the store.
+/// its clock jumps. The simulator checks every grant and every reply by its own records, not by
+/// those of the library or the store. It detects two holders at once, a deadline later than the
+/// replies allow, a token that does not rise, an undetected loss, a call that never ends, and
+/// anything left in the store.
 ///
 /// The run uses the lock types that the store offers. The same seed gives the same run on every
 /// machine, as long as the store depends only on its requests and its clock. A seed that fails is

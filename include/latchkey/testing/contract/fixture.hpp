@@ -1,4 +1,4 @@
-// What all parts of the backend contract stand on.
+// The fixture that all parts of the backend contract share.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -61,7 +61,7 @@ TYPED_TEST_P(BackendHolds, AHolderIsGrantedAgainWithANewLease) {
     if (type != LockType::READ) {
       EXPECT_EQ(other.acquire(key, type, other.fresh_id(), this->lease).kind, Kind::busy);
     }
-    // Granted twice is held once: one release ends it.
+    // Two grants to one id are one hold: one release ends it.
     EXPECT_EQ(one.send(Verb::release, key, type, id).kind, Kind::granted);
     EXPECT_EQ(other.acquire(key, type, other.fresh_id(), this->long_lease).kind, Kind::granted);
   }
@@ -211,7 +211,7 @@ TYPED_TEST_P(BackendHolds, AcquireAllHoldsEachMemberByItsType) {
   const Outcome granted = one.send(all);
   EXPECT_EQ(granted.kind, Kind::granted);
   EXPECT_GT(granted.token, 0U);
-  // Asked again, since the answer may have been lost: nothing changes.
+  // Repeated, as if the reply had been lost: nothing changes.
   const Outcome again = one.send(all);
   EXPECT_EQ(again.kind, Kind::granted);
   EXPECT_EQ(again.token, granted.token);

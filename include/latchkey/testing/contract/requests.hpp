@@ -1,4 +1,4 @@
-// The backend contract: how requests travel.
+// The backend contract: order and completion of requests.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace latchkey::testing::contract {
 
-/// Counts what comes back for each request. Thread-safe.
+/// Counts the completions of each request. Thread-safe.
 class CountingSink final : public Sink {
  public:
   struct Entry {
@@ -58,7 +58,7 @@ TYPED_TEST_P(BackendRequests, EachIsCompletedOnceAndInOrderForOneThread) {
   const auto backend = this->store.backend();
   CountingSink sink;
   const HoldId id{HoldId::new_space(), 1};
-  // Each sees what the one before it did, so the outcomes tell the order of the attempts.
+  // Each attempt depends on the one before it, so the outcomes show the order of the attempts.
   constexpr std::array verbs = {Verb::release, Verb::acquire, Verb::renew,
                                 Verb::release, Verb::renew,   Verb::release};
   constexpr std::array expected = {Kind::gone,    Kind::granted, Kind::granted,
