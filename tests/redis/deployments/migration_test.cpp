@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 class RedisClusterMigration : public ::testing::Test {
  protected:
   static RedisCluster& cluster() {
-    static RedisCluster one({.masters = 3, .replicas = 0});
+    static RedisCluster one({.masters = 3, .replicas = 0, .node_timeout = 15s});
     return one;
   }
   void SetUp() override {
