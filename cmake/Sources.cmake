@@ -1,5 +1,5 @@
-# Sets latchkey_sources, the sources of the library, and latchkey_testing_sources, those of the
-# testing kit. List a new file here.
+# Sets latchkey_sources and latchkey_headers, those of the library, and latchkey_testing_sources and
+# latchkey_testing_headers, those of the testing kit. List a new file here.
 set(latchkey_sources
   src/aspect/join_point.cpp
   src/aspect/site.cpp
@@ -163,3 +163,107 @@ set(latchkey_testing_sources
   src/testing/simulator/store/backend_store.cpp
   src/testing/simulator/store/table_store.cpp)
 list(TRANSFORM latchkey_testing_sources PREPEND "${PROJECT_SOURCE_DIR}/")
+
+set(latchkey_headers
+  include/latchkey/aspect.hpp
+  include/latchkey/aspect/call.hpp
+  include/latchkey/aspect/decorated.hpp
+  include/latchkey/attempt.hpp
+  include/latchkey/backend.hpp
+  include/latchkey/clock.hpp
+  include/latchkey/completes_at_return.hpp
+  include/latchkey/cxx20.hpp
+  include/latchkey/decorate.hpp
+  include/latchkey/decorate/decorated.hpp
+  include/latchkey/decorate/macros.hpp
+  include/latchkey/decorate/preprocessor.hpp
+  include/latchkey/decorate/words.hpp
+  include/latchkey/default_locks.hpp
+  include/latchkey/error.hpp
+  include/latchkey/fixed_string.hpp
+  include/latchkey/held.hpp
+  include/latchkey/hold.hpp
+  include/latchkey/hold_id.hpp
+  include/latchkey/install.hpp
+  include/latchkey/join_point.hpp
+  include/latchkey/key.hpp
+  include/latchkey/key/arguments.hpp
+  include/latchkey/key/bytes.hpp
+  include/latchkey/key/cursor.hpp
+  include/latchkey/key/decimal.hpp
+  include/latchkey/key/failure.hpp
+  include/latchkey/key/hash.hpp
+  include/latchkey/key/interpreter.hpp
+  include/latchkey/key/key_buffer.hpp
+  include/latchkey/key/mistake.hpp
+  include/latchkey/key/node.hpp
+  include/latchkey/key/parsed_key.hpp
+  include/latchkey/key/parser.hpp
+  include/latchkey/key/path_parser.hpp
+  include/latchkey/key/read.hpp
+  include/latchkey/key/refusal.hpp
+  include/latchkey/key/refuse.hpp
+  include/latchkey/key/schema.hpp
+  include/latchkey/key/separation.hpp
+  include/latchkey/key/tree.hpp
+  include/latchkey/key/value.hpp
+  include/latchkey/key/write.hpp
+  include/latchkey/latchkey.hpp
+  include/latchkey/lease.hpp
+  include/latchkey/listener.hpp
+  include/latchkey/listeners.hpp
+  include/latchkey/lock.hpp
+  include/latchkey/lock_info.hpp
+  include/latchkey/lock_type.hpp
+  include/latchkey/locked.hpp
+  include/latchkey/locked/checks.hpp
+  include/latchkey/locked/condition.hpp
+  include/latchkey/locked/key_set.hpp
+  include/latchkey/locked/key_text.hpp
+  include/latchkey/locked/locked_call.hpp
+  include/latchkey/locked/options.hpp
+  include/latchkey/locked/outcomes.hpp
+  include/latchkey/locked/run.hpp
+  include/latchkey/locked/scope.hpp
+  include/latchkey/locked/settings.hpp
+  include/latchkey/locked/site_policy.hpp
+  include/latchkey/locks.hpp
+  include/latchkey/name_list.hpp
+  include/latchkey/options.hpp
+  include/latchkey/owner.hpp
+  include/latchkey/parker.hpp
+  include/latchkey/policy.hpp
+  include/latchkey/quorum.hpp
+  include/latchkey/read_write_lock.hpp
+  include/latchkey/reflect.hpp
+  include/latchkey/reflect/aggregate.hpp
+  include/latchkey/reflect/bit_field.hpp
+  include/latchkey/reflect/fields.hpp
+  include/latchkey/reflect/made_text.hpp
+  include/latchkey/reflect/object.hpp
+  include/latchkey/reflect/shape.hpp
+  include/latchkey/reflect/type_info.hpp
+  include/latchkey/reflect/type_name.hpp
+  include/latchkey/registry.hpp
+  include/latchkey/simple_backend.hpp
+  include/latchkey/site.hpp
+  include/latchkey/strategy.hpp
+  include/latchkey/wait.hpp)
+list(TRANSFORM latchkey_headers PREPEND "${PROJECT_SOURCE_DIR}/")
+
+set(latchkey_testing_headers
+  include/latchkey/testing.hpp
+  include/latchkey/testing/backend_contract.hpp
+  include/latchkey/testing/contract/fixture.hpp
+  include/latchkey/testing/contract/holds.hpp
+  include/latchkey/testing/contract/locks.hpp
+  include/latchkey/testing/contract/probe.hpp
+  include/latchkey/testing/contract/queues.hpp
+  include/latchkey/testing/contract/requests.hpp
+  include/latchkey/testing/holds_lock.hpp
+  include/latchkey/testing/manual_clock.hpp
+  include/latchkey/testing/mock_backend.hpp
+  include/latchkey/testing/recorder.hpp
+  include/latchkey/testing/scoped_locks.hpp
+  include/latchkey/testing/simulator.hpp)
+list(TRANSFORM latchkey_testing_headers PREPEND "${PROJECT_SOURCE_DIR}/")

@@ -53,6 +53,29 @@ TEST(Tidy, NoPrivateWordInScriptsAndPages) {
 TEST(Tidy, ClassesAreInFewFiles) { expect_none(classes_are_in_few_files(tree())); }
 TEST(Tidy, FoldersAreSmall) { expect_none(folders_are_small(tree())); }
 
+std::string text_of(const std::string& path) {
+  std::ifstream file(std::string(LATCHKEY_SOURCE_DIR) + '/' + path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// A test that no build file lists would never run.
+TEST(Tidy, EverySourceIsListed) {
+  const std::string library = text_of("cmake/Sources.cmake") + text_of("cmake/CommandLine.cmake");
+  const std::string tests = text_of("tests/Sources.cmake") + text_of("tests/CMakeLists.txt");
+  const std::regex elsewhere("/adapters/|^tests/(compile_fail|consumer|fuzz)/");
+  Findings missing;
+  for (const SourceFile& file : tree()) {
+    const bool source = file.path.ends_with(".cpp") || file.path.starts_with("include/");
+    if (!source || std::regex_search(file.path, elsewhere)) continue;
+    const bool is_test = file.path.starts_with("tests/");
+    if (!is_test && !file.path.starts_with("src/") && !file.path.starts_with("include/")) continue;
+    const std::string entry = is_test ? file.path.substr(6) : file.path;
+    const std::string& listed = is_test ? tests : library;
+    if (listed.find(entry) == std::string::npos) missing.push_back(file.path + " is not listed");
+  }
+  expect_none(missing);
+}
+
 bool is_a_test(const std::string& suite, const std::string& name) {
   const std::regex there("TEST(_F|_P)?\\(" + suite + ",\\s*" + name + "\\)");
   return std::ranges::any_of(tree(), [&](const SourceFile& file) {

@@ -1,0 +1,225 @@
+# Sets <program>_sources of each test program, and those of the library that they share. List a new
+# file here.
+set(latchkey_tests_sources
+  unit/adapters/prometheus_outage_test.cpp
+  unit/adapters/prometheus_test.cpp
+  unit/adapters/spdlog_test.cpp
+  unit/aspect/aspect_test.cpp
+  unit/aspect/site_test.cpp
+  unit/aspect/spelling_test.cpp
+  unit/backend/file_contract_test.cpp
+  unit/backend/registry_test.cpp
+  unit/backend/simple_backend_test.cpp
+  unit/backend/simple_contract_test.cpp
+  unit/core/at_fork_test.cpp
+  unit/core/clock_test.cpp
+  unit/core/error_test.cpp
+  unit/core/key_table_test.cpp
+  unit/core/name_list_test.cpp
+  unit/core/parker_test.cpp
+  unit/core/thread_cache_test.cpp
+  unit/core/values_test.cpp
+  unit/decorate/decorated_test.cpp
+  unit/decorate/docs_annotations_test.cpp
+  unit/decorate/long_forms_test.cpp
+  unit/decorate/preprocessor_test.cpp
+  unit/install/check_test.cpp
+  unit/install/docs_policies_test.cpp
+  unit/install/install_from_test.cpp
+  unit/install/install_test.cpp
+  unit/install/reload_test.cpp
+  unit/key/agreement_test.cpp
+  unit/key/docs_keys_test.cpp
+  unit/key/injective_test.cpp
+  unit/key/made_text_test.cpp
+  unit/key/messages_test.cpp
+  unit/key/parser_test.cpp
+  unit/key/render_test.cpp
+  unit/locked/call_errors_test.cpp
+  unit/locked/completes_at_return_test.cpp
+  unit/locked/docs_operations_test.cpp
+  unit/locked/held_test.cpp
+  unit/locked/here_test.cpp
+  unit/locked/keys_test.cpp
+  unit/locked/lock_order_test.cpp
+  unit/locked/locked_test.cpp
+  unit/locked/order_graph_test.cpp
+  unit/locked/strategies_test.cpp
+  unit/locks/all_of_test.cpp
+  unit/locks/all_of_waits_test.cpp
+  unit/locks/cancel_test.cpp
+  unit/locks/due_times_test.cpp
+  unit/locks/errors_test.cpp
+  unit/locks/event_queue_test.cpp
+  unit/locks/events_test.cpp
+  unit/locks/fork_test.cpp
+  unit/locks/hold_test.cpp
+  unit/locks/lifetime_test.cpp
+  unit/locks/listener_test.cpp
+  unit/locks/lock_test.cpp
+  unit/locks/locks_test.cpp
+  unit/locks/loss_test.cpp
+  unit/locks/outage_test.cpp
+  unit/locks/owner_index_test.cpp
+  unit/locks/owner_test.cpp
+  unit/locks/read_write_lock_test.cpp
+  unit/locks/thread_end_test.cpp
+  unit/locks/timing_test.cpp
+  unit/memory/completions_test.cpp
+  unit/memory/glob_test.cpp
+  unit/memory/lock_table_test.cpp
+  unit/memory/memory_backend_test.cpp
+  unit/memory/memory_contract_test.cpp
+  unit/policy/method_pattern_test.cpp
+  unit/policy/reader_test.cpp
+  unit/policy/schema_test.cpp
+  unit/quorum/ballot_test.cpp
+  unit/quorum/quorum_contract_test.cpp
+  unit/quorum/quorum_gate_test.cpp
+  unit/quorum/quorum_late_answers_test.cpp
+  unit/quorum/quorum_mock_test.cpp
+  unit/quorum/quorum_test.cpp
+  unit/reflect/reflect_test.cpp
+  unit/testing/docs_testing_test.cpp
+  unit/testing/holds_lock_test.cpp
+  unit/testing/manual_clock_test.cpp
+  unit/testing/mock_backend_test.cpp
+  unit/testing/scoped_locks_test.cpp)
+
+set(latchkey_redis_sources
+  redis/client/commands_test.cpp
+  redis/client/fork_test.cpp
+  redis/client/outage_events_test.cpp
+  redis/client/redis_contract_test.cpp
+  redis/client/redis_uri_test.cpp
+  redis/client/refused_subscribe_test.cpp
+  redis/client/restart_test.cpp
+  redis/client/sentinel_resolver_test.cpp
+  redis/client/start_test.cpp
+  redis/client/startup_test.cpp
+  redis/client/tls_test.cpp
+  redis/client/waiting_test.cpp
+  redis/deployments/cluster_test.cpp
+  redis/deployments/contract_test.cpp
+  redis/deployments/fixtures_test.cpp
+  redis/deployments/migration_test.cpp
+  redis/deployments/replicas_test.cpp
+  redis/deployments/sentinel_test.cpp
+  redis/deployments/tls_test.cpp
+  redis/locks/all_of_test.cpp
+  redis/locks/announce_test.cpp
+  redis/locks/defects_test.cpp
+  redis/locks/downgrade_test.cpp
+  redis/locks/exit_test.cpp
+  redis/locks/fair_ghost_test.cpp
+  redis/locks/loss_test.cpp
+  redis/locks/no_thread_test.cpp
+  redis/locks/quorum_test.cpp
+  redis/locks/refused_test.cpp
+  redis/locks/seeds_test.cpp
+  redis/locks/unknown_test.cpp
+  redis/locks/wait_bound_test.cpp
+  redis/multiplexer/adaptive_spin_test.cpp
+  redis/multiplexer/connection_multiplexer_test.cpp
+  redis/multiplexer/futex_wait_set_test.cpp
+  redis/multiplexer/leader_followers_spin_test.cpp
+  redis/multiplexer/leader_followers_test.cpp
+  redis/multiplexer/reactor_test.cpp
+  redis/protocol/names_test.cpp
+  redis/protocol/script_call_test.cpp
+  redis/protocol/script_reply_test.cpp
+  redis/protocol/slots_test.cpp
+  redis/scripts/administration_test.cpp
+  redis/scripts/agreement_test.cpp
+  redis/scripts/all_test.cpp
+  redis/scripts/defects_test.cpp
+  redis/scripts/fair_order_test.cpp
+  redis/scripts/fair_test.cpp
+  redis/scripts/fair_time_test.cpp
+  redis/scripts/faults_test.cpp
+  redis/scripts/permissions_test.cpp
+  redis/scripts/plain_test.cpp
+  redis/scripts/read_lease_test.cpp
+  redis/scripts/read_write_test.cpp
+  redis/scripts/redisson_test.cpp
+  redis/session/channel_subscriptions_test.cpp
+  redis/session/command_pipeline_test.cpp
+  redis/session/handshake_test.cpp
+  redis/session/reconnect_policy_test.cpp
+  redis/session/replica_acknowledgement_test.cpp
+  redis/session/session_channels_test.cpp
+  redis/session/session_cluster_test.cpp
+  redis/session/session_loss_test.cpp
+  redis/session/session_replicas_test.cpp
+  redis/session/session_test.cpp
+  redis/session/session_waiting_test.cpp)
+
+set(latchkey_sim_sources
+  sim/coordinator_hold_test.cpp
+  sim/coordinator_refused_test.cpp
+  sim/coordinator_regression_test.cpp
+  sim/coordinator_subscription_test.cpp
+  sim/coordinator_test.cpp
+  sim/coordinator_wait_test.cpp
+  sim/exhaustive_test.cpp
+  sim/multi_acquire_plan_test.cpp
+  sim/quorum_sim_test.cpp
+  sim/readers_cost_test.cpp
+  sim/simulator_test.cpp
+  sim/store_test.cpp)
+
+set(latchkey_sim_mutations_sources
+  sim/mutations/mutation_test.cpp)
+
+set(latchkey_soak_sources
+  soak/deployments_soak.cpp
+  soak/memory_soak.cpp
+  soak/redis_soak.cpp
+  soak/reload_soak.cpp
+  soak/transfers_soak.cpp)
+
+set(latchkey_seeds_sources
+  seeds/embedded_seeds_test.cpp)
+
+set(latchkey_exhaustion_sources
+  exhaustion/locks_test.cpp
+  exhaustion/scarce_memory.cpp)
+
+set(latchkey_cli_tests_sources
+  cli/look_test.cpp
+  cli/policy_test.cpp
+  cli/run_fixture.cpp
+  cli/run_loss_test.cpp
+  cli/run_signals_test.cpp
+  cli/run_terminal_test.cpp
+  cli/run_test.cpp
+  cli/stop_schedule_test.cpp)
+
+set(latchkey_tidy_sources
+  tidy/plain_code.cpp
+  tidy/rules.cpp
+  tidy/rules_test.cpp
+  tidy/source_file.cpp
+  tidy/tree_test.cpp)
+
+set(latchkey_interop_sources
+  interop/cluster_test.cpp
+  interop/deployment.cpp
+  interop/interop.cpp
+  interop/interop_test.cpp
+  interop/java_peer.cpp)
+
+set(latchkey_test_support_sources
+  support/allocations.cpp
+  support/certificates.cpp
+  support/cluster_view.cpp
+  support/fault_proxy.cpp
+  support/process.cpp
+  support/redis_client.cpp
+  support/redis_cluster.cpp
+  support/redis_cluster_changes.cpp
+  support/redis_server.cpp
+  support/replicated.cpp
+  support/replication.cpp
+  support/sentinel_group.cpp
+  support/slot_mover.cpp)
