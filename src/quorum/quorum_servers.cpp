@@ -13,12 +13,15 @@ namespace latchkey::detail::quorum {
 Capabilities QuorumBackend::capabilities() const noexcept {
   Capabilities offered;
   offered.read_write = offered.in_order = offered.expires = true;
+  offered.replica_acknowledgement = true;
   for (const auto& server : servers_) {
     const Capabilities its = server->capabilities();
     offered.reentrant = offered.reentrant && its.reentrant;
     offered.read_write = offered.read_write && its.read_write;
     offered.in_order = offered.in_order && its.in_order;
     offered.expires = offered.expires && its.expires;
+    offered.replica_acknowledgement =
+        offered.replica_acknowledgement && its.replica_acknowledgement;
   }
   return offered;
 }
@@ -71,7 +74,7 @@ void QuorumBackend::notified(std::size_t server, const Notification& notificatio
     Notification its = notification;
     its.server = name;
     for (Sink* const sink : sinks) {
-      ++told_;
+      ++completions_;
       sink->notified(its);
     }
   } catch (const std::bad_alloc&) {

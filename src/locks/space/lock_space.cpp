@@ -34,6 +34,17 @@ Options checked(Options options) {
   return options;
 }
 
+/// What the options need, the backend must offer.
+Capabilities checked(const Backend& backend, const Options& options) {
+  const Capabilities offered = backend.capabilities();
+  if (options.min_replicas > 0 && !offered.replica_acknowledgement) {
+    throw std::invalid_argument(backend.describe() +
+                                " cannot wait for replicas: Options::min_replicas is " +
+                                std::to_string(options.min_replicas) + "; expected 0");
+  }
+  return offered;
+}
+
 CoordinatorSettings settings_for(const Options& options, const Capabilities& capabilities,
                                  CoordinatorSettings::Events events) {
   CoordinatorSettings settings;
@@ -61,7 +72,7 @@ LockSpace::LockSpace(std::unique_ptr<Backend> backend, const Options& options)
       options_(checked(options)),
       clock_(options.clock != nullptr ? *options.clock : Clock::system()),
       backend_(std::move(backend)),
-      capabilities_(backend_->capabilities()),
+      capabilities_(checked(*backend_, options_)),
       reporter_(options_, *backend_, due_times_),
       settings_(settings_for(options_, capabilities_, reporter_.wanted())),
       exact_times_(settings_.events == CoordinatorSettings::Events::everything ||
