@@ -108,7 +108,7 @@ class Locks {
 
   /// Publishes an event to the listener, after all earlier events. For aspects that keep an error
   /// from their caller. Does nothing without a listener.
-  void tell(const Event& event) const noexcept;
+  void publish(const Event& event) const noexcept;
 
   /// Waits until the listener has received all events so far, at most `patience` of real time.
   /// Returns false if it has not, or if the listener itself makes this call.

@@ -106,7 +106,7 @@ Closed::Closed(LockSite site) : LockError(site, "the Locks of " + about(site) + 
 // Without a key the error is about the backend itself, for example when Locks are made.
 BackendUnavailable::BackendUnavailable(LockSite site, const std::string& reason)
     : LockError(site, (site.key.empty() ? site.backend + " cannot be used now: "
-                                        : "nobody can tell who holds " + about(site) + ": ") +
+                                        : "the state of " + about(site) + " is unknown: ") +
                           reason) {}
 
 BackendUnavailable::BackendUnavailable(LockSite site, const std::string& reason, Release)

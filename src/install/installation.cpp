@@ -94,7 +94,7 @@ void Installation::warn() const {
   event.text =
       path_ + " lets these run without their lock: " +
       (without_lock_ | ranges::views::join(std::string_view(", ")) | ranges::to<std::string>());
-  default_->tell(event);
+  default_->publish(event);
 }
 
 namespace {

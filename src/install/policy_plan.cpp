@@ -62,7 +62,7 @@ class Planner {
     try {
       static_cast<void>(parse_key(words.key->value));
     } catch (const KeyError& error) {
-      tell(words.key->at, error.what());
+      report(words.key->at, error.what());
     }
   }
 
@@ -100,16 +100,16 @@ class Planner {
       std::vector<std::string_view> right;
       right.reserve(file_.policies.size());
       for (const NamedPolicy& policy : file_.policies) right.push_back(policy.name.value);
-      tell(file_.policies_at, "unknown policy " + quoted_word(name) + " in LOCKED_BY of " +
-                                  lock.place.where + nearest_words(name, right));
+      report(file_.policies_at, "unknown policy " + quoted_word(name) + " in LOCKED_BY of " +
+                                    lock.place.where + nearest_words(name, right));
       return false;
     }
     if (rule == nullptr) lock.at = own->name.at;
     layers.all.push_back(&own->words);
     const bool reported = own->words.key_is_wrong;
     if (!reported && !layers.find(&PolicyWords::key) && !layers.find(&PolicyWords::unlocked)) {
-      tell(own->name.at, "the policy " + quoted_word(name) + " has no key, which LOCKED_BY of " +
-                             lock.place.where + " needs");
+      report(own->name.at, "the policy " + quoted_word(name) + " has no key, which LOCKED_BY of " +
+                               lock.place.where + " needs");
     }
     return true;
   }
@@ -118,18 +118,18 @@ class Planner {
     const auto type = layers.find(&PolicyWords::type);
     const bool own_key = lock.key && !lock.place.facts->by_policy;
     if (!lock.place.alone && (own_key || (type && !lock.place.facts->by_policy))) {
-      tell(own_key ? lock.key->at : type->at,
-           lock.place.where +
-               " takes several locks: a rule cannot say which of them "
-               "gets this " +
-               (own_key ? "key" : "type"));
+      report(own_key ? lock.key->at : type->at,
+             lock.place.where +
+                 " takes several locks: a rule cannot say which of them "
+                 "gets this " +
+                 (own_key ? "key" : "type"));
     }
     // A malformed key has been reported already, for all sites.
     if (!lock.key || !is_usable(lock.key->value)) return;
     try {
       lock.bound.emplace(bind_key(parse_key(lock.key->value), lock.place.facts->arguments));
     } catch (const KeyError& error) {
-      tell(lock.key->at, std::string(error.what()) + "; for " + lock.place.where);
+      report(lock.key->at, std::string(error.what()) + "; for " + lock.place.where);
     }
   }
 
@@ -149,7 +149,7 @@ class Planner {
     const auto lost = layers.find(&PolicyWords::on_lost);
     if (timeout) fit(timeout->value, *timeout, lock);
     if (unavailable) fit(unavailable->value, *unavailable, lock);
-    if (lost && lost->value == OnLost::RAISE && facts.never_throws) tell_throws(lost->at, lock);
+    if (lost && lost->value == OnLost::RAISE && facts.never_throws) report_throws(lost->at, lock);
     // The defaults apply if neither the policy nor the code sets the option.
     const auto& defaults = file_.defaults;
     if (defaults.on_timeout && !timeout && !facts.says_timeout && !facts.never_throws) {
@@ -163,17 +163,17 @@ class Planner {
   template <class Strategy>
   void fit(Strategy strategy, const Located<Strategy>& said, const PlannedLock& lock) {
     if (strategy == Strategy::SKIP && !lock.place.facts->can_be_skipped) {
-      tell(said.at, "'skip' does not fit " + lock.place.where + ", which returns " +
-                        lock.place.result_type +
-                        ": void, a pointer, std::optional or an expected can say that nothing "
-                        "happened; say 'raise' here, or skip_with(value) in code");
+      report(said.at, "'skip' does not fit " + lock.place.where + ", which returns " +
+                          lock.place.result_type +
+                          ": void, a pointer, std::optional or an expected can say that nothing "
+                          "happened; say 'raise' here, or skip_with(value) in code");
     }
-    if (strategy == Strategy::RAISE && lock.place.facts->never_throws) tell_throws(said.at, lock);
+    if (strategy == Strategy::RAISE && lock.place.facts->never_throws) report_throws(said.at, lock);
   }
 
-  void tell_throws(Place at, const PlannedLock& lock) {
-    tell(at, "'raise' does not fit " + lock.place.where +
-                 ", of which .no_throw() is said: skip or report does");
+  void report_throws(Place at, const PlannedLock& lock) {
+    report(at, "'raise' does not fit " + lock.place.where +
+                   ", which is declared .no_throw(); expected skip or report");
   }
 
   /// The reader has compared the words of one group already.
@@ -182,8 +182,8 @@ class Planner {
     const auto lease = layers.find(&PolicyWords::lease);
     if (!time || !lease || lease->value.is_watchdog()) return;
     if (time->value <= lease->value.length(std::chrono::milliseconds(0))) return;
-    tell(time->at,
-         "'hold_for' is longer than the lease, which ends it earlier; expected a longer lease");
+    report(time->at,
+           "'hold_for' is longer than the lease, which ends it earlier; expected a longer lease");
   }
 
   /// HERE has no body that could run without the lock, and the destructor of its Hold cannot throw.
@@ -193,15 +193,14 @@ class Planner {
     const auto timeout = layers.find(&PolicyWords::on_timeout);
     const auto lost = layers.find(&PolicyWords::on_lost);
     if (const auto unlocked = layers.find(&PolicyWords::unlocked)) {
-      tell(unlocked->at,
-           "'unlocked' does not fit " + where + ": a scope has a Hold or it is not entered");
+      report(unlocked->at, "'unlocked' does not fit " + where + ": HERE always takes its lock");
     }
     if (timeout && timeout->value == OnTimeout::RUN_UNLOCKED_DANGEROUSLY) {
-      tell(timeout->at, "'run_unlocked_dangerously' does not fit " + where + ": say 'raise'");
+      report(timeout->at, "'run_unlocked_dangerously' does not fit " + where + ": say 'raise'");
     }
     if (lost && lost->value == OnLost::RAISE) {
-      tell(lost->at, "'raise' does not fit " + where +
-                         ": its Hold tells the listener of a loss, so say 'report'");
+      report(lost->at, "'raise' does not fit " + where +
+                           ": its Hold tells the listener of a loss, so say 'report'");
     }
   }
 
@@ -214,7 +213,7 @@ class Planner {
   }
 
   /// Reports a mistake once, though a rule may name many sites.
-  void tell(Place at, std::string sentence) {
+  void report(Place at, std::string sentence) {
     for (const Problem& known : problems_) {
       if (known.at.line == at.line && known.at.column == at.column && known.sentence == sentence) {
         return;

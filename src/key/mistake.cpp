@@ -38,7 +38,8 @@ std::string_view what_is_wrong(SyntaxError mistake) {
     case SyntaxError::VALUES_WITH_NO_SEPARATOR_BETWEEN:
       return "could run into the value before it: put one of : / , | # or a space between them, or "
              "raw(...) around one";
-    case SyntaxError::NESTED_TOO_DEEPLY: return "is nested too deeply: parentheses end at 32";
+    case SyntaxError::NESTED_TOO_DEEPLY:
+      return "is nested too deeply: parentheses nest at most 31 deep";
     default: return {};
   }
 }

@@ -22,7 +22,7 @@ OrderGraph& graph() {
 
 std::string place_of(const Locks& locks) { return locks.describe() + " " + locks.options().prefix; }
 
-void tell(const Locks& locks, const LockedCall& call, LockType type, std::string text) {
+void publish_warning(const Locks& locks, const LockedCall& call, LockType type, std::string text) {
   Event event;
   event.kind = Event::Kind::order;
   event.type = type;
@@ -30,7 +30,7 @@ void tell(const Locks& locks, const LockedCall& call, LockType type, std::string
   event.owner = Owner::this_thread().number();
   event.origin = call.origin();
   event.text = std::move(text);
-  locks.tell(event);
+  locks.publish(event);
 }
 
 }  // namespace
@@ -53,7 +53,7 @@ void check_lock_order(const LockedCall& call, const LockTerms& terms, const Lock
     const std::string its_place = place_of(*each->locks());
     std::optional<std::string> report =
         graph().add({its_place, each->key(), each->origin()}, inner);
-    if (report) tell(locks, call, terms.type, std::move(*report));
+    if (report) publish_warning(locks, call, terms.type, std::move(*report));
   }
 }
 

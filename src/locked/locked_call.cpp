@@ -100,7 +100,7 @@ Entry LockedCall::acquire(const Locks& locks) {
 
 Hold LockedCall::take_hold() {
   // Not reached: a policy that would run a HERE without its lock is rejected when it is loaded.
-  if (!hold_) throw std::logic_error("a HERE went on without its lock");
+  if (!hold_) throw std::logic_error("internal error: HERE continued without its lock");
   Hold hold = std::move(*hold_);
   hold_.reset();
   const bool lingers = terms_->hold_for.count() != 0;
@@ -168,7 +168,7 @@ void tell_hidden(const Locks* locks, LockType type, const Site& site, std::strin
     // Errors about locks contain the method already.
     if (!what.starts_with(site.name())) event.text = std::string(site.name()) + ": ";
     event.text += what;
-    locks->tell(event);
+    locks->publish(event);
   } catch (...) {
     // Without Locks there is no listener; without memory there is no event.
   }

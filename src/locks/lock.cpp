@@ -30,7 +30,8 @@ Lock& Lock::operator=(Lock&&) noexcept = default;
 Lock::~Lock() = default;
 
 void Lock::lock() {
-  if (!try_lock_within(forever)) throw std::logic_error("a wait without an end ended as busy");
+  if (!try_lock_within(forever))
+    throw std::logic_error("internal error: a wait without a limit timed out");
 }
 
 bool Lock::try_lock() { return try_lock_within(std::chrono::milliseconds(0)); }

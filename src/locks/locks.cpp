@@ -191,7 +191,9 @@ bool Locks::flush(std::chrono::milliseconds patience) const {
 
 Clock& Locks::clock() const noexcept { return space_->space().clock(); }
 
-void Locks::tell(const Event& event) const noexcept { space_->space().reporter().publish(event); }
+void Locks::publish(const Event& event) const noexcept {
+  space_->space().reporter().publish(event);
+}
 
 std::string Locks::describe() const { return space_->space().describe(); }
 

@@ -21,7 +21,7 @@ class Reader {
   PolicyFile read(const YamlNode& root) {
     if (root.broken) return std::move(file_);
     if (root.kind != YamlNode::Kind::map) {
-      words_.tell({1, 1}, "not a policy file; expected backends, defaults, policies and rules");
+      words_.report({1, 1}, "not a policy file; expected backends, defaults, policies and rules");
       return std::move(file_);
     }
     const YamlNode whole{.kind = YamlNode::Kind::text, .text = "the file"};
@@ -54,8 +54,8 @@ class Reader {
                                words_.words(entry->first, entry->second, &PolicyWord::in_rules)});
       }
     } else {
-      words_.tell(name.at,
-                  "unknown section " + quoted_word(name.text) + nearest_words(name.text, sections));
+      words_.report(name.at, "unknown section " + quoted_word(name.text) +
+                                 nearest_words(name.text, sections));
     }
   }
 
@@ -78,7 +78,7 @@ class Reader {
     if (file_.backend) {
       known_backend(*file_.backend);
     } else if (file_.backends.size() > 1) {
-      words_.tell(
+      words_.report(
           file_.backends.front().name.at,
           "several backends and no default; expected the one that calls use, as in backend: " +
               file_.backends.front().name.value);
@@ -97,8 +97,8 @@ class Reader {
     std::vector<std::string_view> right;
     right.reserve(file_.backends.size());
     for (const BackendEntry& entry : file_.backends) right.push_back(entry.name.value);
-    words_.tell(name.at,
-                "unknown backend " + quoted_word(name.value) + nearest_words(name.value, right));
+    words_.report(name.at,
+                  "unknown backend " + quoted_word(name.value) + nearest_words(name.value, right));
   }
 
   void known_policy(const Located<std::string>& name) {
@@ -106,8 +106,8 @@ class Reader {
     std::vector<std::string_view> right;
     right.reserve(file_.policies.size());
     for (const NamedPolicy& policy : file_.policies) right.push_back(policy.name.value);
-    words_.tell(name.at,
-                "unknown policy " + quoted_word(name.value) + nearest_words(name.value, right));
+    words_.report(name.at,
+                  "unknown policy " + quoted_word(name.value) + nearest_words(name.value, right));
   }
 
   const Environment& environment_;

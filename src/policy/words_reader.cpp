@@ -54,7 +54,7 @@ Place place_of(const YamlNode& name, const YamlNode& value) {
 WordsReader::WordsReader(std::string_view text, Problems& problems)
     : lines_(split_lines(text)), problems_(problems) {}
 
-void WordsReader::tell(Place at, std::string sentence) {
+void WordsReader::report(Place at, std::string sentence) {
   problems_.push_back({at, std::move(sentence)});
 }
 
@@ -68,23 +68,23 @@ std::vector<const std::pair<YamlNode, YamlNode>*> WordsReader::entries(const Yam
   std::vector<const std::pair<YamlNode, YamlNode>*> all;
   if (map.broken) return all;
   if (map.kind != YamlNode::Kind::map) {
-    tell(place_of(name, map),
-         quoted_word(name.text) + ": no words; expected them indented below it");
+    report(place_of(name, map),
+           quoted_word(name.text) + ": no words; expected them indented below it");
     return all;
   }
   for (const auto& entry : map.entries) {
     if (entry.first.broken) continue;
     if (entry.first.kind != YamlNode::Kind::text || entry.first.text.empty()) {
-      tell(entry.first.at,
-           "not a word; expected quotes around a name that begins with { [ * & or ?");
+      report(entry.first.at,
+             "not a word; expected quotes around a name that begins with { [ * & or ?");
       continue;
     }
     const auto earlier = std::find_if(all.begin(), all.end(), [&](const auto* known) {
       return known->first.text == entry.first.text;
     });
     if (earlier != all.end()) {
-      tell(entry.first.at, "duplicate word " + quoted_word(entry.first.text) + "; first in line " +
-                               std::to_string((*earlier)->first.at.line));
+      report(entry.first.at, "duplicate word " + quoted_word(entry.first.text) +
+                                 "; first in line " + std::to_string((*earlier)->first.at.line));
       continue;
     }
     all.push_back(&entry);
@@ -106,23 +106,24 @@ void WordsReader::no_text(const YamlNode& name, const YamlNode& value) {
   const std::string word = quoted_word(name.text);
   const Place at = place_of(name, value);
   if (value.kind == YamlNode::Kind::map && value.flow) {
-    return tell(at, "YAML reads {...} after " + word + " as a map: quote it, as in \"{user.id}\"");
+    return report(at,
+                  "YAML reads {...} after " + word + " as a map: quote it, as in \"{user.id}\"");
   }
   if (value.kind == YamlNode::Kind::list && value.flow) {
-    return tell(at, "YAML reads [...] after " + word + " as a list: quote it");
+    return report(at, "YAML reads [...] after " + word + " as a list: quote it");
   }
   if (value.kind == YamlNode::Kind::map || value.kind == YamlNode::Kind::list) {
-    return tell(at, word + ": several lines of words; expected one text");
+    return report(at, word + ": several lines of words; expected one text");
   }
   const std::size_t behind = static_cast<std::size_t>(name.at.column) + name.text.size();
   const std::string_view own = line(name.at);
   const std::size_t comment = behind < own.size() ? own.find('#', behind) : std::string_view::npos;
   if (comment != std::string_view::npos) {
-    return tell(
+    return report(
         {name.at.line, static_cast<int>(comment) + 1},
         "YAML takes # after " + word + " for a comment: quote the value, as in \"#user.id\"");
   }
-  tell(at, word + ": empty; expected a value");
+  report(at, word + ": empty; expected a value");
 }
 
 /// YAML reads `key: user #id` as the key `user`.
@@ -130,9 +131,9 @@ void WordsReader::check_cut(const YamlNode& name, const YamlNode& value) {
   if (value.quoted || (name.text != "key" && name.text != "prefix")) return;
   const auto behind = static_cast<std::size_t>(value.at.column - 1) + value.text.size();
   if (has_comment_behind(line(value.at), behind)) {
-    tell(value.at, "YAML ends " + quoted_word(value.text) +
-                       " before the #: quote the whole value, or put a blank after the # of a "
-                       "comment");
+    report(value.at, "YAML ends " + quoted_word(value.text) +
+                         " before the #: quote the whole value, or put a blank after the # of a "
+                         "comment");
   }
 }
 
@@ -160,7 +161,7 @@ void WordsReader::word(PolicyWords& words, const YamlNode& name, const YamlNode&
   const bool unsafe =
       words.on_timeout && words.on_timeout->value == OnTimeout::RUN_UNLOCKED_DANGEROUSLY;
   if (name.text == "on_timeout" && unsafe && where == &PolicyWord::in_defaults) {
-    tell(
+    report(
         said->at,
         "'run_unlocked_dangerously' is not allowed in defaults; expected at the methods concerned");
     words.on_timeout.reset();
@@ -172,12 +173,12 @@ void WordsReader::unknown_word(const YamlNode& name, Where where) {
   for (const PolicyWord& word : policy_words) {
     if (word.name == name.text) {
       const char* const place = word.in_policies ? "policies and rules" : "rules";
-      return tell(name.at,
-                  quoted_word(name.text) + " is not allowed here; expected in " + place + " only");
+      return report(
+          name.at, quoted_word(name.text) + " is not allowed here; expected in " + place + " only");
     }
     if (word.*where) right.push_back(word.name);
   }
-  tell(name.at, "unknown word " + quoted_word(name.text) + nearest_words(name.text, right));
+  report(name.at, "unknown word " + quoted_word(name.text) + nearest_words(name.text, right));
 }
 
 template <class Value>
@@ -196,18 +197,18 @@ Perhaps<Time> WordsReader::time(const YamlNode& name, const Located<std::string>
   const std::string before = quoted_word(name.text) + ": ";
   if (said.value == Endless<Time>::word) return Located<Time>{Endless<Time>::value, said.at};
   if (!Endless<Time>::word.empty() && said.value == Endless<Time>::word_of_other) {
-    tell(said.at, before + Endless<Time>::sentence);
+    report(said.at, before + Endless<Time>::sentence);
     return std::nullopt;
   }
   const Duration length = parse_duration(said.value);
   if (const auto* mistake = std::get_if<std::string>(&length)) {
     const std::string word(Endless<Time>::word);
-    tell(said.at, before + *mistake + (word.empty() ? word : ", or '" + word + "'"));
+    report(said.at, before + *mistake + (word.empty() ? word : ", or '" + word + "'"));
     return std::nullopt;
   }
   const milliseconds time = std::get<milliseconds>(length);
   if (std::is_same_v<Time, Lease> && time < shortest_lease) {
-    tell(said.at, before + quoted_word(said.value) + " is too short; expected at least 10ms");
+    report(said.at, before + quoted_word(said.value) + " is too short; expected at least 10ms");
     return std::nullopt;
   }
   return Located<Time>{Time(time), said.at};
@@ -222,16 +223,16 @@ Perhaps<Value> WordsReader::one_of_spellings(const YamlNode& name,
     right.push_back(spelling);
   }
   const bool in_code = said.value.starts_with("skip_with") || said.value.starts_with("fallback");
-  tell(said.at, quoted_word(name.text) + ": unknown value " + quoted_word(said.value) +
-                    nearest_words(said.value, right) + std::string(in_code ? needs_code : ""));
+  report(said.at, quoted_word(name.text) + ": unknown value " + quoted_word(said.value) +
+                      nearest_words(said.value, right) + std::string(in_code ? needs_code : ""));
   return std::nullopt;
 }
 
 void WordsReader::check_hold_for(const PolicyWords& words) {
   if (!words.hold_for || !words.lease || words.lease->value.is_watchdog()) return;
   if (words.hold_for->value > words.lease->value.length(milliseconds(0))) {
-    tell(words.hold_for->at,
-         "'hold_for' is longer than the lease, which ends it earlier; expected a longer lease");
+    report(words.hold_for->at,
+           "'hold_for' is longer than the lease, which ends it earlier; expected a longer lease");
   }
 }
 

@@ -29,7 +29,7 @@ class WordsReader {
   [[nodiscard]] std::vector<const std::pair<YamlNode, YamlNode>*> entries(const YamlNode& name,
                                                                           const YamlNode& map);
 
-  void tell(Place at, std::string sentence);
+  void report(Place at, std::string sentence);
 
  private:
   void word(PolicyWords& words, const YamlNode& name, const YamlNode& value, Where where);

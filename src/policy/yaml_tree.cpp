@@ -32,8 +32,8 @@ class Builder : public YAML::EventHandler {
   void OnNull(const YAML::Mark& mark, YAML::anchor_t) override { add({.at = place_of(mark)}); }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
     problems_.push_back({place_of(mark),
-                         "* repeats what & marked, which policies do not do: write it out, or "
-                         "quote a pattern that begins with *"});
+                         "an alias (*name) is not supported here: write the value out, or quote a "
+                         "pattern that begins with *"});
     add({.at = place_of(mark), .broken = true});
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t,

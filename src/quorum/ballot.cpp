@@ -114,11 +114,11 @@ Outcome Ballot::ignorance(const std::vector<std::string>& names) const {
     outcome.reason += server == 0 ? ": " : "; ";
     outcome.reason += names[server] + " ";
     if (!vote) {
-      outcome.reason += "was not waited for";
+      outcome.reason += "has not answered yet";
       continue;
     }
     switch (vote->kind) {
-      case Kind::granted: outcome.reason += "says yes"; break;
+      case Kind::granted: outcome.reason += "granted"; break;
       case Kind::busy: outcome.reason += "is busy"; break;
       case Kind::gone: outcome.reason += "does not have it"; break;
       case Kind::unknown: outcome.reason += "gave no answer"; break;

@@ -17,7 +17,7 @@ constexpr milliseconds idle_slice{5};
 
 }  // namespace
 
-constinit thread_local unsigned QuorumBackend::told_ = 0;
+constinit thread_local unsigned QuorumBackend::completions_ = 0;
 
 milliseconds QuorumBackend::patience(Verb verb, milliseconds lease) noexcept {
   const milliseconds most = verb == Verb::acquire ? milliseconds(50) : milliseconds(1'000);
@@ -48,7 +48,7 @@ void QuorumBackend::submit(std::span<Request* const> requests, Sink& sink) {
   {
     const Lock lock(mutex_);
     if (std::ranges::find(sinks_, &sink) == sinks_.end()) sinks_.push_back(&sink);
-    if (!owed_.empty()) compensate(later);
+    if (!compensations_.empty()) compensate(later);
     if (!writers_.empty()) forget_writers();
     for (Request* const request : requests) begin(*request, sink, later);
   }
@@ -183,7 +183,7 @@ void QuorumBackend::completed(Request& request, Outcome&& outcome) noexcept {
       one.shut[sub_request.server] = outcome.kind == Outcome::Kind::busy;
     }
     if (Operation* const waiting = std::exchange(one.released_for, nullptr)) {
-      if (--waiting->giving_back == 0) tell(*waiting, later);
+      if (--waiting->giving_back == 0) complete(*waiting, later);
       end_if_done(*waiting, later);
     }
     end_if_done(one, later);
@@ -201,7 +201,7 @@ void QuorumBackend::expire(Later& later) {
   for (Operation& one : operations_) {
     if (!one.awaited() || now < one.deadline) continue;
     if (one.decided) {
-      tell(one, later);
+      complete(one, later);
     } else {
       one.ballot.close(one.patience);
       decide(one, later);
@@ -228,7 +228,7 @@ void QuorumBackend::carry_out(Later& later) noexcept {
       servers_[server]->submit(sub_requests[server], from_[server]);
   }
   for (Answer& answer : later.answers) {
-    ++told_;
+    ++completions_;
     answer.sink->completed(*answer.request, std::move(answer.outcome));
   }
 }
@@ -266,14 +266,14 @@ void QuorumBackend::drive(Parker& parker, Clock::time_point until) {
     std::swap(now_due.answers, answers_);
     expire(now_due);
   }
-  const unsigned before = told_;
+  const unsigned before = completions_;
   carry_out(now_due);
-  if (told_ != before) return;
+  if (completions_ != before) return;
   const Round due = round();
   if (due.servers.empty()) return static_cast<void>(parker.park_until(clock_, until));
   const std::span others = std::span(due.servers).subspan(due.undecided ? 1 : 0);
   for (const std::size_t server : others) servers_[server]->drive(parker, clock_.now());
-  if (told_ != before || parker.unparks() != unparks) return;
+  if (completions_ != before || parker.unparks() != unparks) return;
   const Clock::time_point now = clock_.now();
   if (due.undecided) {
     const auto end = std::min({until, due.deadline, later(now, slice)});
@@ -287,7 +287,7 @@ void QuorumBackend::forget_parent() noexcept {
   for (const auto& server : servers_) server->forget_parent();
   known_.clear();
   operations_.clear();
-  owed_.clear();
+  compensations_.clear();
   writers_.clear();
   answers_.clear();
   sinks_.clear();

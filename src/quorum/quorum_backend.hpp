@@ -122,7 +122,7 @@ class QuorumBackend final : public Backend, private ForkParticipant {
   void forget_writers();
   void decide(Operation& one, Later& later);
   void settle(Operation& one, const Outcome& outcome, Later& later);
-  void tell(Operation& one, Later& later);
+  void complete(Operation& one, Later& later);
   Operation& give_back(const Operation& of, std::size_t server, Later& later);
   void repair(const Operation& of, std::size_t server, Later& later);
   void follow_up(const SubRequest& sub_request, const Outcome& outcome, Later& later);
@@ -151,7 +151,7 @@ class QuorumBackend final : public Backend, private ForkParticipant {
   [[nodiscard]] std::string name_of(std::size_t server, std::string_view within) const;
 
   /// Counts this thread's calls of sinks, to find out whether a server's drive made one.
-  static constinit thread_local unsigned told_;
+  static constinit thread_local unsigned completions_;
 
   std::vector<Answers> from_;  ///< one for each server, like all `by server` members
   std::vector<std::unique_ptr<Backend>> servers_;
@@ -163,7 +163,7 @@ class QuorumBackend final : public Backend, private ForkParticipant {
   std::uint64_t last_id_ = 0;
   std::unordered_map<HoldId, Known, Hash> known_;
   std::list<Operation> operations_;
-  std::vector<Compensation> owed_;
+  std::vector<Compensation> compensations_;
   std::unordered_map<HoldId, Writer, Hash> writers_;
   std::vector<Sink*> sinks_;     ///< all sinks that ever submitted
   std::vector<Answer> answers_;  ///< outcomes that need no server

@@ -58,12 +58,12 @@ void QuorumBackend::decide(Operation& one, Later& later) {
   }
   one.outcome = std::move(*outcome);
   settle(one, one.outcome, later);
-  if (one.giving_back == 0) return tell(one, later);
+  if (one.giving_back == 0) return complete(one, later);
   const auto now = clock_.now();
   one.deadline = latchkey::later(now, patience(Verb::acquire, one.lease));
 }
 
-void QuorumBackend::tell(Operation& one, Later& later) {
+void QuorumBackend::complete(Operation& one, Later& later) {
   if (one.asked == nullptr) return;
   later.answers.push_back({std::exchange(one.asked, nullptr), one.sink, std::move(one.outcome)});
 }
@@ -127,8 +127,8 @@ void QuorumBackend::follow_up(const SubRequest& sub_request, const Outcome& outc
       const Clock::time_point now = clock_.now();
       const Clock::time_point until = latchkey::later(sub_request.sent, one.lease);
       if (now >= until) return;
-      owed_.push_back({sub_request.server, sub_request.verb, one.id, one.wire, one.key,
-                       sub_request.type, one.lease, until, now + repeat_pause});
+      compensations_.push_back({sub_request.server, sub_request.verb, one.id, one.wire, one.key,
+                                sub_request.type, one.lease, until, now + repeat_pause});
       return;
     }
     default: return;
@@ -154,17 +154,16 @@ void QuorumBackend::repair(const Operation& of, std::size_t server, Later& later
 
 void QuorumBackend::compensate(Later& later) {
   const Clock::time_point now = clock_.now();
-  for (const Compensation& compensations : owed_) {
-    if (compensations.at > now || compensations.until <= now) continue;
-    Operation& made =
-        operation(compensations.verb, compensations.id, compensations.wire, compensations.key,
-                  compensations.type,
-                  std::chrono::duration_cast<std::chrono::milliseconds>(compensations.until - now));
-    send_to(made, compensations.server);
+  for (const Compensation& compensation : compensations_) {
+    if (compensation.at > now || compensation.until <= now) continue;
+    Operation& made = operation(
+        compensation.verb, compensation.id, compensation.wire, compensation.key, compensation.type,
+        std::chrono::duration_cast<std::chrono::milliseconds>(compensation.until - now));
+    send_to(made, compensation.server);
     later.start.push_back(&made);
   }
-  std::erase_if(owed_, [now](const Compensation& compensations) {
-    return compensations.at <= now || compensations.until <= now;
+  std::erase_if(compensations_, [now](const Compensation& compensation) {
+    return compensation.at <= now || compensation.until <= now;
   });
 }
 

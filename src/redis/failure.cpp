@@ -58,7 +58,8 @@ Failure closed_by_server(bool greeted) {
 Failure not_redis(std::string_view why, bool greeted) {
   const std::string text = " (" + std::string(why) + ")";
   if (greeted) return transient("the connection carried bytes that are no RESP3" + text);
-  return permanent("what answers there is no Redis server" + text);
+  return permanent("the server at this address does not speak the Redis protocol" + text +
+                   "; check host, port and TLS");
 }
 
 Failure certificate_refused(std::string_view name, std::string_view why) {
@@ -80,7 +81,7 @@ Failure no_memory() { return transient("out of memory"); }
 Failure hello_refused(const redisReply& reply, bool logs_in) {
   const std::string text = error_text(reply);
   if (text.starts_with("NOAUTH")) {
-    return permanent(logs_in ? "the server took neither user nor password: " + text
+    return permanent(logs_in ? "the server asks for a password although the URI has one: " + text
                              : "the server asks for a password, and the URI has none");
   }
   if (text.starts_with("WRONGPASS")) return permanent("user or password is wrong: " + text);
@@ -143,9 +144,9 @@ Failure sentinel_refused(const redisReply& reply, bool logs_in) {
 Failure master_refused(std::string_view master, const redisReply& reply) {
   const std::string text = reply.type == REDIS_REPLY_ERROR ? error_text(reply) : "no address";
   if (text.starts_with("ERR No such master")) {
-    return permanent("it looks after no master named '" + std::string(master) + "'");
+    return permanent("it monitors no master named '" + std::string(master) + "'");
   }
-  return permanent("it does not say where '" + std::string(master) + "' is: " + text);
+  return permanent("it returned no address for the master '" + std::string(master) + "': " + text);
 }
 
 Failure database_refused(int database, const redisReply& reply) {
@@ -162,8 +163,9 @@ Failure release_refused(const redisReply& reply) {
 
 Failure no_run() {
   return permanent(
-      "the server no longer says its run_id in INFO, as it did at the start, so nobody knows whose "
-      "connection CLIENT KILL would end");
+      "INFO no longer returns the server's run_id, as it did at the start, so CLIENT KILL could "
+      "end "
+      "another client's connection; allow +info for this user");
 }
 
 Failure kill_refused(const redisReply& reply) {

@@ -83,11 +83,12 @@ ScopedLocks::~ScopedLocks() {
 ScopedLocks::Witness& ScopedLocks::witness() const {
   if (witness_ == nullptr) {
     throw std::logic_error(
-        "these ScopedLocks were given Locks, which tell nobody what is taken: give their Options a "
+        "these ScopedLocks were given Locks without a recorder: set Options::listener to a "
         "testing::Recorder, or let ScopedLocks make the Locks");
   }
   if (!locks_.flush(Recorder::patience)) {
-    throw std::logic_error("the listener was not told all events in time: does one block?");
+    throw std::logic_error(
+        "the listener did not get all events in time: does one of its calls block?");
   }
   return *witness_;
 }

@@ -4,12 +4,9 @@
 #include <cstddef>
 #include <string_view>
 
-namespace latchkey::detail {
+#include <latchkey/key/bytes.hpp>
 
-consteval bool is_word_letter(char letter) {
-  return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
-         (letter >= '0' && letter <= '9') || letter == '_';
-}
+namespace latchkey::detail {
 
 /// Whether `text` contains `word` as a whole word outside of angle brackets.
 consteval bool has_word(std::string_view word, std::string_view text) {
@@ -19,8 +16,8 @@ consteval bool has_word(std::string_view word, std::string_view text) {
     if (text[at] == '>') --depth;
     if (depth != 0 || !text.substr(at).starts_with(word)) continue;
     const std::size_t end = at + word.size();
-    const bool begins = at == 0 || !is_word_letter(text[at - 1]);
-    if (begins && (end == text.size() || !is_word_letter(text[end]))) return true;
+    const bool begins = at == 0 || !is_name_byte(text[at - 1]);
+    if (begins && (end == text.size() || !is_name_byte(text[end]))) return true;
   }
   return false;
 }

@@ -26,11 +26,9 @@ void LeaseTimer::start(std::string_view key, LockType type) {
   } catch (const std::system_error& error) {
     throw BackendUnavailable(
         {std::string(key), type, backend_.describe()},
-        "it was not asked for, since no thread can be made that would renew it and report its "
-        "loss (" +
+        "nothing was requested, because the thread that renews locks cannot be created (" +
             error.code().message() +
-            "): raise the limit on threads (ulimit -u, the "
-            "cgroup's pids.max) or use fewer");
+            "): raise the limit on threads (ulimit -u, the cgroup's pids.max) or use fewer");
   }
 }
 

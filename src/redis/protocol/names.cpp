@@ -41,7 +41,7 @@ std::optional<std::string> refuse_name(std::string_view key) {
   for (const std::string_view prefix : side_prefixes) {
     if (key.starts_with(prefix)) {
       return join({"the name '", key, "' begins with '", prefix,
-                   "', which is kept for what a lock needs beside its key: choose another"});
+                   "', which is reserved for the keys beside a lock: choose another"});
     }
   }
   return std::nullopt;

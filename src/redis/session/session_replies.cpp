@@ -144,8 +144,10 @@ bool Session::on_unknown_script(InFlightCommand& command, Delivery& delivery) {
     repeat_front(InFlightCommand::Kind::script_text, command.cursor);
     return false;
   }
-  delivery.outcome = outcome_of(Outcome::Kind::unknown,
-                                "the server did not know the script, and a release was behind");
+  delivery.outcome =
+      outcome_of(Outcome::Kind::unknown,
+                 "the server had lost the script, and a release followed in the same pipeline; "
+                 "try again");
   pipeline_.pop();
   return true;
 }

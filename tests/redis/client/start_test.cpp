@@ -207,7 +207,7 @@ TEST_P(RedisStrangers, OtherProtocolsAreRefusedWithASentence) {
 INSTANTIATE_TEST_SUITE_P(
     Start, RedisStrangers,
     ::testing::Values(Stranger{"Http", "HTTP/1.1 400 Bad Request\r\n\r\n", Result::refused,
-                               "what answers there is no Redis server"},
+                               "the server at this address does not speak the Redis protocol"},
                       Stranger{"Resp2Only", "-ERR unknown command `HELLO`\r\n", Result::refused,
                                "speaks no RESP3, Redis >= 6 or Valkey does"},
                       Stranger{"Memcached", "ERROR\r\n", Result::refused, "is no Redis server"}),

@@ -55,7 +55,7 @@ TEST_F(RedisSentinel, WrongSentinelSettingsAreNamed) {
   const std::size_t name = uri.find("/orders");
   std::string other = uri;
   other.replace(name, 7, "/nobody");
-  EXPECT_THAT(refusal_of(other), HasSubstr("it looks after no master named 'nobody'"));
+  EXPECT_THAT(refusal_of(other), HasSubstr("it monitors no master named 'nobody'"));
   std::string stranger = uri.substr(0, uri.find('?'));
   EXPECT_THAT(refusal_of(stranger), HasSubstr("sentinel_password"));
   EXPECT_THAT(refusal_of("redis://127.0.0.1:" + std::to_string(group().sentinel(0).port())),

@@ -126,7 +126,8 @@ TEST_F(SessionWaitingTest, ARunIdThatIsForbiddenLaterIsAFailure) {
   EXPECT_EQ(flight[0], (testing::Command{"CLIENT", "KILL", "ID", no_client}));
   say(":0\r\n");
   ASSERT_TRUE(session.trouble());
-  EXPECT_THAT(session.trouble()->text, ::testing::HasSubstr("no longer says its run_id"));
+  EXPECT_THAT(session.trouble()->text,
+              ::testing::HasSubstr("no longer returns the server's run_id"));
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ TEST(Error, EveryErrorNamesTheLock) {
             "the wait for " + lock + " was cancelled by its stop token");
   EXPECT_EQ(std::string(Closed(site).what()), "the Locks of " + lock + " are closed");
   EXPECT_EQ(std::string(BackendUnavailable(site, "no answer").what()),
-            "nobody can tell who holds " + lock + ": no answer");
+            "the state of " + lock + " is unknown: no answer");
   EXPECT_EQ(std::string(BackendRefused(site, "NOPERM").what()),
             "the backend refused " + lock + ": NOPERM");
   EXPECT_EQ(std::string(Closed({"k", LockType::FAIR, ""}).what()),

@@ -122,7 +122,7 @@ TEST(Check, AStrategyMustFitTheResultType) {
   EXPECT_THAT(only_mistake(rule("Till::close: {on_timeout: raise}")),
               HasSubstr("7:29 'raise' does not fit till::Till::close"));
   EXPECT_THAT(only_mistake(rule("Till::close: {on_lost: raise}")),
-              HasSubstr(".no_throw() is said"));
+              HasSubstr("is declared .no_throw()"));
   EXPECT_EQ(only_mistake(rule("Till::close: {on_timeout: skip, on_lost: report}")), "");
 }
 

@@ -92,7 +92,7 @@ TEST(KeyMessages, SyntaxErrorsNameTheWordItsColumnAndWhatWasExpected) {
   const std::string deep = std::string(40, '(') + "a";
   EXPECT_EQ(of_parsing("#a+" + deep), "key '#a+" + deep +
                                           "', column 36: '(' is nested too deeply: parentheses "
-                                          "end at 32");
+                                          "nest at most 31 deep");
   EXPECT_EQ(of_parsing(std::string(5000, 'x')), "key '" + std::string(64, 'x') +
                                                     "': the template begun so is longer than 4096 "
                                                     "bytes");

@@ -183,12 +183,10 @@ TEST_F(SilentCalls, ABackendThatWasDownBeforeTheBodySaysThatItDidNotRun) {
   EXPECT_FALSE(error.body_ran);
   EXPECT_TRUE(error.unavailable);
   EXPECT_FALSE(error.release_unconfirmed);
-  EXPECT_THAT(
-      error.sentence,
-      MatchesRegex(
-          "pay \\(.*\\): nobody can tell who holds the REENTRANT lock 'k' on "
-          "failing: the line is dead; waited [0-9]+ ms; key template 'k', lease 10000 ms; the body "
-          "did not run"));
+  EXPECT_THAT(error.sentence, MatchesRegex("pay \\(.*\\): the state of the REENTRANT lock 'k' on "
+                                           "failing is unknown: the line is dead; waited [0-9]+ "
+                                           "ms; key template 'k', lease 10000 ms; the body "
+                                           "did not run"));
 }
 
 TEST_F(SilentCalls, ABackendThatDiesWhileTheBodyRunsSaysThatItRan) {

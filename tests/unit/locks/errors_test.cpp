@@ -150,7 +150,7 @@ class SilenceTest : public ::testing::Test {
   Locks locks{std::make_unique<tests::FailingBackend>(faults),
               {.unavailable_after = 200ms, .listener = &recorder}};
   const std::string unknown =
-      "nobody can tell who holds the REENTRANT lock 'k' on failing: the line is dead";
+      "the state of the REENTRANT lock 'k' on failing is unknown: the line is dead";
   [[nodiscard]] ::testing::AssertionResult says_unknown(const std::string& sentence) const {
     const auto begin = unknown + "; waited ";
     if (sentence.starts_with(begin) && sentence.ends_with(" ms")) {

@@ -103,7 +103,7 @@ TEST(PolicyReader, NamesEmptyAndWronglyStructuredValues) {
 
 TEST(PolicyReader, RejectsAliasesAndSecondDocuments) {
   EXPECT_THAT(errors_of("backends: &x {a: \"memory:\"}\npolicies: *x\n"),
-              ElementsAre(HasSubstr("2:11 * repeats what & marked")));
+              ElementsAre(HasSubstr("2:11 an alias (*name) is not supported here")));
   EXPECT_THAT(errors_of("backend: a\nbackends: {a: b}\n---\nx: y\n"),
               ElementsAre(HasSubstr(" a policy file is one YAML document")));
   EXPECT_THAT(errors_of("- a\n"),

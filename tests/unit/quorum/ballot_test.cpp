@@ -122,7 +122,7 @@ TEST(Ballot, AnUnknownOutcomeListsTheReplyOfEachServer) {
   EXPECT_EQ(outcome->kind, Kind::unknown);
   EXPECT_EQ(
       outcome->reason,
-      "1 of 5 servers answered, 3 are needed: a says yes; b gave no answer (connection "
+      "1 of 5 servers answered, 3 are needed: a granted; b gave no answer (connection "
       "refused); c refuses (no permission); d gave no answer (within 50 ms); e gave no answer "
       "(within 50 ms)");
 }

@@ -16,7 +16,7 @@ class Connection final : private Sink {
  public:
   Connection(std::unique_ptr<Backend> backend, detail::Subscriber* subscriber)
       : backend_(std::move(backend)), subscriber_(subscriber) {
-    if (backend_ == nullptr) throw std::invalid_argument("a SimulatedStore connected to nothing");
+    if (backend_ == nullptr) throw std::invalid_argument("SimulatedStore::connect returned null");
   }
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -71,7 +71,7 @@ class BackendStore final : public Store {
  public:
   BackendStore(const Clock::duration& truth, const testing::MakeStore& make)
       : Store(truth), store_(make(clock())) {
-    if (store_ == nullptr) throw std::invalid_argument("MakeStore made nothing");
+    if (store_ == nullptr) throw std::invalid_argument("the MakeStore function returned null");
     offered_ = connection_of(nullptr).offers();
   }
 
