@@ -210,7 +210,8 @@ INSTANTIATE_TEST_SUITE_P(
                                "the server at this address does not speak the Redis protocol"},
                       Stranger{"Resp2Only", "-ERR unknown command `HELLO`\r\n", Result::refused,
                                "speaks no RESP3, Redis >= 6 or Valkey does"},
-                      Stranger{"Memcached", "ERROR\r\n", Result::refused, "is no Redis server"}),
+                      Stranger{"Memcached", "ERROR\r\n", Result::refused,
+                               "does not speak the Redis protocol"}),
     [](const auto& tested) { return tested.param.name; });
 
 TEST(RedisStrangersThatHangUp, PeersThatCloseTheConnectionAreRefusedWithASentence) {

@@ -64,7 +64,7 @@ TEST(RedisNames, ReservedPrefixesAreRejected) {
     const auto refusal = refuse_name(name);
     ASSERT_TRUE(refusal) << name;
     EXPECT_NE(refusal->find(name), std::string::npos);
-    EXPECT_NE(refusal->find("is kept for what a lock needs beside its key: choose another"),
+    EXPECT_NE(refusal->find("is reserved for the keys beside a lock: choose another"),
               std::string::npos)
         << *refusal;
   }

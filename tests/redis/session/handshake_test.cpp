@@ -107,10 +107,10 @@ TEST_F(SessionTest, EachUnusableGreetingHasItsMessage) {
       {"-NOPERM User bob has no permissions to run the 'hello' command\r\n",
        "NOPERM this user has no permissions", true},
       {"-ERR max number of clients reached\r\n", "takes no more clients", false},
-      {"HTTP/1.1 400 Bad Request\r\n\r\n", "is no Redis server", true},
-      {"SSH-2.0-OpenSSH_9.2\r\n", "is no Redis server", true},
-      {"+OK\r\n", "is no Redis server", true},
-      {"*1\r\n$5\r\nhello\r\n", "is no Redis server", true},
+      {"HTTP/1.1 400 Bad Request\r\n\r\n", "does not speak the Redis protocol", true},
+      {"SSH-2.0-OpenSSH_9.2\r\n", "does not speak the Redis protocol", true},
+      {"+OK\r\n", "does not speak the Redis protocol", true},
+      {"*1\r\n$5\r\nhello\r\n", "does not speak the Redis protocol", true},
   };
   for (const Greeting& greeting : greetings) {
     SCOPED_TRACE(greeting.answer);

@@ -144,7 +144,7 @@ TEST_F(SessionTest, AfterNoscriptAnAcquireIsNotRepeatedAfterItsRelease) {
   EXPECT_THAT(names(), ElementsAre("EVAL a", "EVAL a"));
   ASSERT_EQ(sink.outcomes.size(), 1U);
   EXPECT_EQ(sink.outcomes[0].kind, Kind::unknown);
-  EXPECT_THAT(sink.outcomes[0].text, HasSubstr("a release was behind"));
+  EXPECT_THAT(sink.outcomes[0].text, HasSubstr("a release followed"));
 }
 
 TEST_F(SessionTest, AListContinuesUntilItsLastPage) {
