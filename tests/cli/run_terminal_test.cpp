@@ -72,9 +72,9 @@ TEST_F(CliRunTerminal, StopsAndContinuesWithTheCommandByCtrlZ) {
   // The shell waits by itself: a child that is stopped between vfork and exec would keep it from
   // stopping.
   run({"mkfifo", folder_.file("go")});
-  AtTerminal tool(latchkey_run(uri(), {"-k", "a"},
-                               "touch " + folder_.file("ready") + "; read line < " +
-                                   folder_.file("go") + "; exit 4"));
+  AtTerminal tool(latchkey_run(
+      uri(), {"-k", "a"},
+      "touch " + folder_.file("ready") + "; read line < " + folder_.file("go") + "; exit 4"));
   await_file("ready");
   tool.type("\x1a");
   EXPECT_TRUE(WIFSTOPPED(tool.wait(WUNTRACED)));
