@@ -126,6 +126,8 @@ class QuorumBackend final : public Backend, private ForkParticipant {
   Operation& give_back(const Operation& of, std::size_t server, Later& later);
   void repair(const Operation& of, std::size_t server, Later& later);
   void follow_up(const SubRequest& sub_request, const Outcome& outcome, Later& later);
+  /// An operation has not been decided in time.
+  [[nodiscard]] bool any_overdue();
   void expire(Later& later);
   void end_if_done(Operation& one, Later& later);
   /// How long to wait for the servers' replies. An acquire does not wait for a slow server, which

@@ -1,4 +1,5 @@
-// A quorum as one backend: its description, and notifications of the servers.
+// A quorum as one backend: its description, notifications of the servers, and fork.
+#include <algorithm>
 #include <mutex>
 #include <new>
 #include <string>
@@ -80,6 +81,19 @@ void QuorumBackend::notified(std::size_t server, const Notification& notificatio
   } catch (const std::bad_alloc&) {
     // This notification is lost; the connection's next change is reported.
   }
+}
+
+void QuorumBackend::forget_parent() noexcept {
+  for (const auto& server : servers_) server->forget_parent();
+  known_.clear();
+  operations_.clear();
+  compensations_.clear();
+  writers_.clear();
+  answers_.clear();
+  sinks_.clear();
+  std::ranges::fill(awaited_, 0U);
+  std::ranges::fill(slow_, 0U);
+  space_ = HoldId::new_space();
 }
 
 }  // namespace latchkey::detail::quorum

@@ -166,5 +166,22 @@ TEST_F(QuorumLateAnswers, AnUnparkThatAPollConsumesEndsTheDrive) {
   servers_[0]->reply(Verb::acquire, Kind::granted);
 }
 
+// A thread that gets no processor for longer than servers may take must not overlook what they
+// have replied meanwhile. On quorums of memory backends, which reply at once, calls ended as
+// unavailable on a busy machine.
+TEST_F(QuorumLateAnswers, RepliesThatHaveArrivedCountAlthoughTheirTimeIsOver) {
+  acquire_.sent = Clock::system().now() - 10s;
+  submit(acquire_, Verb::acquire);
+  for (const std::size_t server : {0U, 1U}) {
+    servers_[server]->on_drive = [this, server](Parker&) {
+      servers_[server]->on_drive = nullptr;
+      servers_[server]->reply(Verb::acquire, Kind::granted);
+    };
+  }
+  quorum_->drive(Parker::mine(), Clock::system().now() + 30s);
+  EXPECT_EQ(sink_.kind, Kind::granted);
+  servers_[2]->reply(Verb::acquire, Kind::granted);
+}
+
 }  // namespace
 }  // namespace latchkey::detail::quorum
