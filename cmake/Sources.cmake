@@ -91,7 +91,7 @@ set(latchkey_sources
   src/policy/nearest.cpp
   src/policy/reader.cpp
   src/policy/secrets.cpp
-  src/policy/words_reader.cpp
+  src/policy/settings_reader.cpp
   src/policy/yaml_lines.cpp
   src/policy/yaml_tree.cpp
   src/quorum/ballot.cpp
@@ -137,7 +137,6 @@ set(latchkey_sources
   src/redis/session/session_replies.cpp
   src/redis/uri/redis_uri.cpp
   src/redis/uri/redis_uri_parse.cpp)
-list(TRANSFORM latchkey_sources PREPEND "${PROJECT_SOURCE_DIR}/")
 list(APPEND latchkey_sources "${LATCHKEY_LUA_SOURCE}")
 
 set(latchkey_testing_sources
@@ -162,7 +161,6 @@ set(latchkey_testing_sources
   src/testing/simulator/simulation.cpp
   src/testing/simulator/store/backend_store.cpp
   src/testing/simulator/store/table_store.cpp)
-list(TRANSFORM latchkey_testing_sources PREPEND "${PROJECT_SOURCE_DIR}/")
 
 set(latchkey_headers
   include/latchkey/aspect.hpp
@@ -249,7 +247,6 @@ set(latchkey_headers
   include/latchkey/site.hpp
   include/latchkey/strategy.hpp
   include/latchkey/wait.hpp)
-list(TRANSFORM latchkey_headers PREPEND "${PROJECT_SOURCE_DIR}/")
 
 set(latchkey_testing_headers
   include/latchkey/testing.hpp
@@ -266,4 +263,3 @@ set(latchkey_testing_headers
   include/latchkey/testing/recorder.hpp
   include/latchkey/testing/scoped_locks.hpp
   include/latchkey/testing/simulator.hpp)
-list(TRANSFORM latchkey_testing_headers PREPEND "${PROJECT_SOURCE_DIR}/")

@@ -1,4 +1,4 @@
-// Converts words of the command line to values.
+// Converts arguments of the command line to values.
 #include "cli/parse.hpp"
 
 #include <range/v3/range/conversion.hpp>
@@ -12,7 +12,7 @@
 
 #include "cli/connection.hpp"
 #include "policy/duration.hpp"
-#include "policy/words.hpp"
+#include "policy/settings.hpp"
 
 namespace latchkey::cli {
 
@@ -53,14 +53,15 @@ LockType parse_type(const std::string& text) {
                     ranges::views::join(std::string_view(", ")) | ranges::to<std::string>()));
 }
 
-std::vector<std::string> parse_keys(const std::vector<std::string>& words) {
+std::vector<std::string> parse_keys(const std::vector<std::string>& arguments) {
   std::vector<std::string> keys;
-  for (const std::string& word : words) {
+  for (const std::string& argument : arguments) {
     for (std::size_t from = 0;;) {
-      const std::size_t comma = word.find(',', from);
-      keys.push_back(word.substr(from, comma - from));
+      const std::size_t comma = argument.find(',', from);
+      keys.push_back(argument.substr(from, comma - from));
       if (keys.back().empty()) {
-        throw UsageError("--key '" + word + "': an empty key; expected names with commas between");
+        throw UsageError("--key '" + argument +
+                         "': an empty key; expected names with commas between");
       }
       if (comma == std::string::npos) break;
       from = comma + 1;

@@ -42,7 +42,7 @@ class Installation {
   void reload();
 
  private:
-  /// The words that select the lock of a LOCKED. They stay as they were first loaded.
+  /// The settings that select the lock of a LOCKED. They stay as they were first loaded.
   struct Guard {
     std::optional<std::string> key{};
     std::optional<std::string> backend{};

@@ -10,19 +10,19 @@
 
 #include "install/rule_match.hpp"
 #include "policy/nearest.hpp"
-#include "policy/words.hpp"
+#include "policy/settings.hpp"
 
 namespace latchkey::detail {
 namespace {
 
-/// Groups of words in the order of precedence: the first one that has a word wins.
+/// Groups of settings in the order of precedence: the first one that has a setting wins.
 struct Layers {
-  std::vector<const PolicyWords*> all{};
+  std::vector<const PolicySettings*> all{};
 
   template <class T>
-  [[nodiscard]] Perhaps<T> find(Perhaps<T> PolicyWords::* word) const {
-    for (const PolicyWords* words : all) {
-      if (words->*word) return words->*word;
+  [[nodiscard]] Perhaps<T> find(Perhaps<T> PolicySettings::* setting) const {
+    for (const PolicySettings* settings : all) {
+      if (settings->*setting) return settings->*setting;
     }
     return std::nullopt;
   }
@@ -34,8 +34,8 @@ Policy policy_of(const Layers& layers) {
     if (member.merged == nullptr) return;
     if (const auto said = layers.find(member.said)) policy.*member.merged = said->value;
   };
-  for (const PolicyWord& word : policy_words) std::visit(merge, word.member);
-  policy.unlocked = layers.find(&PolicyWords::unlocked).has_value();
+  for (const PolicySetting& setting : policy_settings) std::visit(merge, setting.member);
+  policy.unlocked = layers.find(&PolicySettings::unlocked).has_value();
   return policy;
 }
 
@@ -44,8 +44,8 @@ class Planner {
   Planner(const PolicyFile& file, Problems& problems) : file_(file), problems_(problems) {}
 
   void check_keys() {
-    for (const NamedPolicy& policy : file_.policies) check_key(policy.words);
-    for (const Rule& rule : file_.rules) check_key(rule.words);
+    for (const NamedPolicy& policy : file_.policies) check_key(policy.settings);
+    for (const Rule& rule : file_.rules) check_key(rule.settings);
   }
 
   PolicyPlan plan(const std::vector<LockPlace>& places) {
@@ -57,12 +57,12 @@ class Planner {
 
  private:
   /// A key must be well-formed even if no site uses it.
-  void check_key(const PolicyWords& words) {
-    if (!words.key) return;
+  void check_key(const PolicySettings& settings) {
+    if (!settings.key) return;
     try {
-      static_cast<void>(parse_key(words.key->value));
+      static_cast<void>(parse_key(settings.key->value));
     } catch (const KeyError& error) {
-      report(words.key->at, error.what());
+      report(settings.key->at, error.what());
     }
   }
 
@@ -71,14 +71,14 @@ class Planner {
     PlannedLock lock{.place = place};
     if (rule != nullptr) {
       lock.at = rule->pattern.at;
-      layers.all.push_back(&rule->words);
-      if (rule->words.policy) add(layers, file_.find_policy(rule->words.policy->value));
+      layers.all.push_back(&rule->settings);
+      if (rule->settings.policy) add(layers, file_.find_policy(rule->settings.policy->value));
     }
     if (place.facts->by_policy && !add_own_policy(layers, lock, rule)) return;
     lock.over = policy_of(layers);
     lock.defaults = policy_of({{&file_.defaults}});
-    lock.key = layers.find(&PolicyWords::key);
-    lock.backend = layers.find(&PolicyWords::backend);
+    lock.key = layers.find(&PolicySettings::key);
+    lock.backend = layers.find(&PolicySettings::backend);
     check_which_lock(layers, lock);
     check_strategies(layers, lock);
     check_hold_for(layers);
@@ -89,7 +89,7 @@ class Planner {
   }
 
   static void add(Layers& layers, const NamedPolicy* policy) {
-    if (policy != nullptr) layers.all.push_back(&policy->words);
+    if (policy != nullptr) layers.all.push_back(&policy->settings);
   }
 
   /// For LOCKED_BY. False: there is no such policy.
@@ -105,9 +105,10 @@ class Planner {
       return false;
     }
     if (rule == nullptr) lock.at = own->name.at;
-    layers.all.push_back(&own->words);
-    const bool reported = own->words.key_is_wrong;
-    if (!reported && !layers.find(&PolicyWords::key) && !layers.find(&PolicyWords::unlocked)) {
+    layers.all.push_back(&own->settings);
+    const bool reported = own->settings.key_is_wrong;
+    if (!reported && !layers.find(&PolicySettings::key) &&
+        !layers.find(&PolicySettings::unlocked)) {
       report(own->name.at, "the policy " + quoted_word(name) + " has no key, which LOCKED_BY of " +
                                lock.place.where + " needs");
     }
@@ -115,7 +116,7 @@ class Planner {
   }
 
   void check_which_lock(const Layers& layers, PlannedLock& lock) {
-    const auto type = layers.find(&PolicyWords::type);
+    const auto type = layers.find(&PolicySettings::type);
     const bool own_key = lock.key && !lock.place.facts->by_policy;
     if (!lock.place.alone && (own_key || (type && !lock.place.facts->by_policy))) {
       report(own_key ? lock.key->at : type->at,
@@ -144,9 +145,9 @@ class Planner {
 
   void check_strategies(const Layers& layers, const PlannedLock& lock) {
     const LockFacts& facts = *lock.place.facts;
-    const auto timeout = layers.find(&PolicyWords::on_timeout);
-    const auto unavailable = layers.find(&PolicyWords::on_unavailable);
-    const auto lost = layers.find(&PolicyWords::on_lost);
+    const auto timeout = layers.find(&PolicySettings::on_timeout);
+    const auto unavailable = layers.find(&PolicySettings::on_unavailable);
+    const auto lost = layers.find(&PolicySettings::on_lost);
     if (timeout) fit(timeout->value, *timeout, lock);
     if (unavailable) fit(unavailable->value, *unavailable, lock);
     if (lost && lost->value == OnLost::RAISE && facts.never_throws) report_throws(lost->at, lock);
@@ -176,10 +177,10 @@ class Planner {
                    ", which is declared .no_throw(); expected skip or report");
   }
 
-  /// The reader has compared the words of one group already.
+  /// The reader has compared the settings of one group already.
   void check_hold_for(const Layers& layers) {
-    const auto time = layers.find(&PolicyWords::hold_for);
-    const auto lease = layers.find(&PolicyWords::lease);
+    const auto time = layers.find(&PolicySettings::hold_for);
+    const auto lease = layers.find(&PolicySettings::lease);
     if (!time || !lease || lease->value.is_watchdog()) return;
     if (time->value <= lease->value.length(std::chrono::milliseconds(0))) return;
     report(time->at,
@@ -190,9 +191,9 @@ class Planner {
   void check_scope(const Layers& layers, const PlannedLock& lock) {
     if (!lock.place.facts->for_scope) return;
     const std::string where = lock.place.where + ", which takes its lock for a scope by HERE";
-    const auto timeout = layers.find(&PolicyWords::on_timeout);
-    const auto lost = layers.find(&PolicyWords::on_lost);
-    if (const auto unlocked = layers.find(&PolicyWords::unlocked)) {
+    const auto timeout = layers.find(&PolicySettings::on_timeout);
+    const auto lost = layers.find(&PolicySettings::on_lost);
+    if (const auto unlocked = layers.find(&PolicySettings::unlocked)) {
       report(unlocked->at, "'unlocked' does not fit " + where + ": HERE always takes its lock");
     }
     if (timeout && timeout->value == OnTimeout::RUN_UNLOCKED_DANGEROUSLY) {

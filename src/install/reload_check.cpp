@@ -18,13 +18,13 @@ std::string name_of(const BackendEntry* entry) {
 
 }  // namespace
 
-void refuse_change(const char* word, const std::string& method,
+void refuse_change(const char* setting, const std::string& method,
                    const std::optional<std::string>& before, const Perhaps<std::string>& now,
                    Place otherwise, Problems& problems) {
   const auto value = now ? std::optional(now->value) : std::nullopt;
   if (value == before) return;
   const std::string whose = method.empty() ? std::string() : " of " + method;
-  problems.push_back({now ? now->at : otherwise, quoted_word(word) + whose + " changes from " +
+  problems.push_back({now ? now->at : otherwise, quoted_word(setting) + whose + " changes from " +
                                                      or_nothing(before) + " to " +
                                                      or_nothing(value) + needs_a_restart});
 }

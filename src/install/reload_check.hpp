@@ -11,8 +11,8 @@ namespace latchkey::detail {
 /// Backends and prefix of a file against those of the file that is in force.
 void refuse_other_backends(const PolicyFile& before, const PolicyFile& now, Problems& problems);
 
-/// Checks one word of one method. `before` and `now` are its values in the file, if any.
-void refuse_change(const char* word, const std::string& method,
+/// Checks one setting of one method. `before` and `now` are its values in the file, if any.
+void refuse_change(const char* setting, const std::string& method,
                    const std::optional<std::string>& before, const Perhaps<std::string>& now,
                    Place otherwise, Problems& problems);
 

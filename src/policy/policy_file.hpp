@@ -1,4 +1,4 @@
-// latchkey.yaml as it was written: every word with its place.
+// latchkey.yaml as it was written: every value with its place.
 #pragma once
 
 #include <chrono>
@@ -32,8 +32,8 @@ struct Problem {
 };
 using Problems = std::vector<Problem>;
 
-/// The words of defaults, of a named policy or of a rule.
-struct PolicyWords {
+/// The settings of defaults, of a named policy or of a rule.
+struct PolicySettings {
   Perhaps<std::string> key{};
   Perhaps<std::string> policy{};  ///< a rule's: everything else from that named policy
   Perhaps<std::string> backend{};
@@ -62,19 +62,19 @@ struct BackendEntry {
 
 struct NamedPolicy {
   Located<std::string> name{};
-  PolicyWords words{};
+  PolicySettings settings{};
 };
 
 struct Rule {
   Located<std::string> pattern{};
-  PolicyWords words{};
+  PolicySettings settings{};
 };
 
 struct PolicyFile {
   std::vector<BackendEntry> backends{};
   Perhaps<std::string> backend{};  ///< the default one
   Perhaps<std::string> prefix{};
-  PolicyWords defaults{};
+  PolicySettings defaults{};
   std::vector<NamedPolicy> policies{};
   std::vector<Rule> rules{};
   Place policies_at{};

@@ -1,4 +1,4 @@
-// From the text of latchkey.yaml to its words.
+// From the text of latchkey.yaml to its settings.
 #include "policy/reader.hpp"
 
 #include <string>
@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "policy/nearest.hpp"
-#include "policy/words.hpp"
-#include "policy/words_reader.hpp"
+#include "policy/settings.hpp"
+#include "policy/settings_reader.hpp"
 #include "policy/yaml_tree.hpp"
 
 namespace latchkey::detail {
@@ -16,16 +16,16 @@ namespace {
 class Reader {
  public:
   Reader(std::string_view text, const Environment& environment, Problems& problems)
-      : environment_(environment), problems_(problems), words_(text, problems) {}
+      : environment_(environment), problems_(problems), reader_(text, problems) {}
 
   PolicyFile read(const YamlNode& root) {
     if (root.broken) return std::move(file_);
     if (root.kind != YamlNode::Kind::map) {
-      words_.report({1, 1}, "not a policy file; expected backends, defaults, policies and rules");
+      reader_.report({1, 1}, "not a policy file; expected backends, defaults, policies and rules");
       return std::move(file_);
     }
     const YamlNode whole{.kind = YamlNode::Kind::text, .text = "the file"};
-    for (const auto* entry : words_.entries(whole, root)) section(entry->first, entry->second);
+    for (const auto* entry : reader_.entries(whole, root)) section(entry->first, entry->second);
     check_backends();
     return std::move(file_);
   }
@@ -35,35 +35,36 @@ class Reader {
     if (name.text == "backends") {
       backends(name, value);
     } else if (name.text == "backend") {
-      file_.backend = words_.text(name, value);
+      file_.backend = reader_.text(name, value);
     } else if (name.text == "prefix") {
-      file_.prefix = words_.text(name, value);
+      file_.prefix = reader_.text(name, value);
     } else if (name.text == "defaults") {
-      file_.defaults = words_.words(name, value, &PolicyWord::in_defaults);
+      file_.defaults = reader_.settings(name, value, &PolicySetting::in_defaults);
     } else if (name.text == "policies") {
       file_.policies_at = name.at;
-      for (const auto* entry : words_.entries(name, value)) {
+      for (const auto* entry : reader_.entries(name, value)) {
         file_.policies.push_back(
             {{entry->first.text, entry->first.at},
-             words_.words(entry->first, entry->second, &PolicyWord::in_policies)});
+             reader_.settings(entry->first, entry->second, &PolicySetting::in_policies)});
       }
     } else if (name.text == "rules") {
       file_.rules_at = name.at;
-      for (const auto* entry : words_.entries(name, value)) {
-        file_.rules.push_back({{entry->first.text, entry->first.at},
-                               words_.words(entry->first, entry->second, &PolicyWord::in_rules)});
+      for (const auto* entry : reader_.entries(name, value)) {
+        file_.rules.push_back(
+            {{entry->first.text, entry->first.at},
+             reader_.settings(entry->first, entry->second, &PolicySetting::in_rules)});
       }
     } else {
-      words_.report(name.at, "unknown section " + quoted_word(name.text) +
-                                 nearest_words(name.text, sections));
+      reader_.report(name.at, "unknown section " + quoted_word(name.text) +
+                                  nearest_words(name.text, sections));
     }
   }
 
   void backends(const YamlNode& name, const YamlNode& value) {
-    for (const auto* entry : words_.entries(name, value)) {
+    for (const auto* entry : reader_.entries(name, value)) {
       BackendEntry backend;
       backend.name = {entry->first.text, entry->first.at};
-      if (const Perhaps<std::string> uri = words_.text(entry->first, entry->second)) {
+      if (const Perhaps<std::string> uri = reader_.text(entry->first, entry->second)) {
         Expanded expanded = expand_secrets(uri->value, uri->at, environment_, problems_);
         backend.uri = {std::move(expanded.text), uri->at};
         backend.secrets = std::move(expanded.secrets);
@@ -78,17 +79,17 @@ class Reader {
     if (file_.backend) {
       known_backend(*file_.backend);
     } else if (file_.backends.size() > 1) {
-      words_.report(
+      reader_.report(
           file_.backends.front().name.at,
           "several backends and no default; expected the one that calls use, as in backend: " +
               file_.backends.front().name.value);
     }
     for (const NamedPolicy& policy : file_.policies) {
-      if (policy.words.backend) known_backend(*policy.words.backend);
+      if (policy.settings.backend) known_backend(*policy.settings.backend);
     }
     for (const Rule& rule : file_.rules) {
-      if (rule.words.backend) known_backend(*rule.words.backend);
-      if (rule.words.policy) known_policy(*rule.words.policy);
+      if (rule.settings.backend) known_backend(*rule.settings.backend);
+      if (rule.settings.policy) known_policy(*rule.settings.policy);
     }
   }
 
@@ -97,8 +98,8 @@ class Reader {
     std::vector<std::string_view> right;
     right.reserve(file_.backends.size());
     for (const BackendEntry& entry : file_.backends) right.push_back(entry.name.value);
-    words_.report(name.at,
-                  "unknown backend " + quoted_word(name.value) + nearest_words(name.value, right));
+    reader_.report(name.at,
+                   "unknown backend " + quoted_word(name.value) + nearest_words(name.value, right));
   }
 
   void known_policy(const Located<std::string>& name) {
@@ -106,13 +107,13 @@ class Reader {
     std::vector<std::string_view> right;
     right.reserve(file_.policies.size());
     for (const NamedPolicy& policy : file_.policies) right.push_back(policy.name.value);
-    words_.report(name.at,
-                  "unknown policy " + quoted_word(name.value) + nearest_words(name.value, right));
+    reader_.report(name.at,
+                   "unknown policy " + quoted_word(name.value) + nearest_words(name.value, right));
   }
 
   const Environment& environment_;
   Problems& problems_;
-  WordsReader words_;
+  SettingsReader reader_;
   PolicyFile file_{};
 };
 

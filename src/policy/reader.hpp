@@ -1,4 +1,4 @@
-// From the text of latchkey.yaml to its words, with every mistake that the text alone shows.
+// From the text of latchkey.yaml to its settings, with every mistake that the text alone shows.
 #pragma once
 
 #include <string_view>

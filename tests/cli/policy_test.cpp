@@ -140,7 +140,7 @@ TEST_F(CliPolicy, ExplainNamesTheRuleOfEachSetting) {
       << log();
   EXPECT_EQ(log().find("skip"), std::string::npos) << log();
   EXPECT_EQ(run(with_sites({"explain", "Bank::find", "--json"})), 0) << log();
-  EXPECT_EQ(nlohmann::json::parse(log())["words"][1]["value"], "skip") << log();
+  EXPECT_EQ(nlohmann::json::parse(log())["settings"][1]["value"], "skip") << log();
   EXPECT_EQ(run(with_sites({"explain", "Bank::none"})), 64);
 }
 

@@ -10,17 +10,17 @@
 
 #include "install/rule_match.hpp"
 #include "policy/method_pattern.hpp"
-#include "policy/words.hpp"
+#include "policy/settings.hpp"
 
 namespace latchkey::cli {
 namespace {
 
-using detail::PolicyWords;
+using detail::PolicySettings;
 using std::chrono::milliseconds;
 
 struct Layer {
   std::string name;
-  const PolicyWords* words;
+  const PolicySettings* settings;
 };
 
 std::string text_of(const std::string& text) { return text; }
@@ -45,12 +45,12 @@ std::string text_of(Value value) {
 
 /// Adds a setting from the first layer that sets it.
 template <class T>
-void add_word(Explanation& to, std::string_view word, const std::vector<Layer>& layers,
-              detail::Perhaps<T> PolicyWords::* member) {
+void add_setting(Explanation& to, std::string_view setting, const std::vector<Layer>& layers,
+                 detail::Perhaps<T> PolicySettings::* member) {
   for (const Layer& layer : layers) {
-    const detail::Perhaps<T>& said = layer.words->*member;
+    const detail::Perhaps<T>& said = layer.settings->*member;
     if (!said) continue;
-    to.words.push_back({std::string(word), text_of(said->value), layer.name, said->at.line});
+    to.settings.push_back({std::string(setting), text_of(said->value), layer.name, said->at.line});
     return;
   }
 }
@@ -60,12 +60,12 @@ std::vector<Layer> layers_of(const detail::PolicyFile& file, const detail::LockP
   std::vector<Layer> layers;
   const auto add_policy = [&](const std::string& name) {
     if (const detail::NamedPolicy* const policy = file.find_policy(name)) {
-      layers.push_back({"policy '" + name + "'", &policy->words});
+      layers.push_back({"policy '" + name + "'", &policy->settings});
     }
   };
   if (rule != nullptr) {
-    layers.push_back({"rule '" + rule->pattern.value + "'", &rule->words});
-    if (rule->words.policy) add_policy(rule->words.policy->value);
+    layers.push_back({"rule '" + rule->pattern.value + "'", &rule->settings});
+    if (rule->settings.policy) add_policy(rule->settings.policy->value);
   }
   if (place.facts->by_policy) add_policy(place.text);
   layers.push_back({"defaults", &file.defaults});
@@ -75,12 +75,12 @@ std::vector<Layer> layers_of(const detail::PolicyFile& file, const detail::LockP
 Explanation explain(const std::vector<Layer>& layers, const detail::LockPlace& place) {
   const char* const macro = place.facts->by_policy ? "LOCKED_BY" : "LOCKED";
   Explanation explanation{place.where, fmt::format("{}(\"{}\")", macro, place.text), {}};
-  for (const detail::PolicyWord& word : detail::policy_words) {
-    if (word.name == "policy") continue;  // the layers show it
+  for (const detail::PolicySetting& setting : detail::policy_settings) {
+    if (setting.name == "policy") continue;  // the layers show it
     const auto add = [&](const auto& member) {
-      add_word(explanation, word.name, layers, member.said);
+      add_setting(explanation, setting.name, layers, member.said);
     };
-    std::visit(add, word.member);
+    std::visit(add, setting.member);
   }
   return explanation;
 }
@@ -104,25 +104,26 @@ std::vector<Explanation> explain_policies(const detail::PolicyFile& file,
 
 std::string explanation_text(const Explanation& explanation) {
   std::string text = fmt::format("{}: {}\n", explanation.where, explanation.lock);
-  for (const ExplainedWord& word : explanation.words) {
-    const std::string value = word.word + ": " + word.value;
-    const char* const limit = word.said_by == "defaults" ? ", unless the code says otherwise" : "";
-    text += fmt::format("  {:<32}  {}, line {}{}\n", value, word.said_by, word.line, limit);
+  for (const ExplainedSetting& setting : explanation.settings) {
+    const std::string value = setting.name + ": " + setting.value;
+    const char* const limit =
+        setting.said_by == "defaults" ? ", unless the code says otherwise" : "";
+    text += fmt::format("  {:<32}  {}, line {}{}\n", value, setting.said_by, setting.line, limit);
   }
-  if (explanation.words.empty()) text += "  the file says nothing of it\n";
+  if (explanation.settings.empty()) text += "  the file says nothing of it\n";
   return text;
 }
 
 std::string explanation_json(const Explanation& explanation) {
-  nlohmann::ordered_json words = nlohmann::ordered_json::array();
-  for (const ExplainedWord& word : explanation.words) {
-    words.push_back({{"word", word.word},
-                     {"value", word.value},
-                     {"said_by", word.said_by},
-                     {"line", word.line}});
+  nlohmann::ordered_json settings = nlohmann::ordered_json::array();
+  for (const ExplainedSetting& setting : explanation.settings) {
+    settings.push_back({{"setting", setting.name},
+                        {"value", setting.value},
+                        {"said_by", setting.said_by},
+                        {"line", setting.line}});
   }
   return nlohmann::ordered_json{
-      {"where", explanation.where}, {"lock", explanation.lock}, {"words", std::move(words)}}
+      {"where", explanation.where}, {"lock", explanation.lock}, {"settings", std::move(settings)}}
       .dump();
 }
 

@@ -10,8 +10,8 @@
 namespace latchkey::cli {
 
 /// One effective setting.
-struct ExplainedWord {
-  std::string word;
+struct ExplainedSetting {
+  std::string name;
   std::string value;
   std::string said_by;  ///< "rule 'Bank::*'", "policy 'money'", "defaults"
   int line = 0;
@@ -20,8 +20,8 @@ struct ExplainedWord {
 /// One LOCKED of one method.
 struct Explanation {
   std::string where;
-  std::string lock;                  ///< `LOCKED("account:{account.id}")`
-  std::vector<ExplainedWord> words;  ///< those that the file sets
+  std::string lock;                        ///< `LOCKED("account:{account.id}")`
+  std::vector<ExplainedSetting> settings;  ///< those that the file sets
 };
 
 /// Explains every LOCKED of the methods that `method` names, with the syntax of a rule. Settings
@@ -32,7 +32,7 @@ struct Explanation {
     const std::string& method);
 
 [[nodiscard]] std::string explanation_text(const Explanation& explanation);
-/// One JSON object on one line: where, lock, words [word, value, said_by, line].
+/// One JSON object on one line: where, lock, settings [setting, value, said_by, line].
 [[nodiscard]] std::string explanation_json(const Explanation& explanation);
 
 }  // namespace latchkey::cli

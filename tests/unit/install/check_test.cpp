@@ -79,7 +79,7 @@ rules:
           "7:10 YAML takes # after 'key' for a comment: quote the value, as in \"#user.id\"",
           "8:12 'lease': missing unit in '30'; expected 30s, or 'watchdog'",
           "11:10 YAML reads {...} after 'key' as a map: quote it, as in \"{user.id}\"",
-          HasSubstr("12:5 unknown word 'wiat'; did you mean 'wait'?"),
+          HasSubstr("12:5 unknown key 'wiat'; did you mean 'wait'?"),
           HasSubstr("13:17 'skip' does not fit"),
           HasSubstr("15:10 YAML ends this value at its second quote, before '+ #account.id'"),
           HasSubstr("16:11 'type': unknown value 'WRTE'; did you mean 'WRITE'?"),
@@ -89,7 +89,7 @@ rules:
           "account; "
           "for till::Till::pay (till.hpp:" +
               line_of_pay() + ")",
-          "22:5 duplicate word 'wait'; first in line 21"));
+          "22:5 duplicate key 'wait'; first in line 21"));
 }
 
 TEST(Check, AMissingFileIsAnError) {

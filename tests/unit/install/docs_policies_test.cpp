@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "policy/words.hpp"
+#include "policy/settings.hpp"
 #include "unit/policy/policy_text.hpp"
 
 // clang-format off: the page's own lines
@@ -57,7 +57,7 @@ void start() {
 
 void verify() {
   for (const latchkey::PolicyError& error : latchkey::check("latchkey.yaml")) {
-    std::cerr << error.what() << '\n';  // latchkey.yaml:12:5: unknown word 'wiat'; …
+    std::cerr << error.what() << '\n';  // latchkey.yaml:12:5: unknown key 'wiat'; …
   }
 }
 
@@ -116,22 +116,22 @@ TEST(DocsPolicies, TheFileLoads) {
 }
 
 /// "yes" or "" per column, as the page prints them.
-std::string row(const detail::PolicyWord& word) {
+std::string row(const detail::PolicySetting& setting) {
   const auto cell = [](bool may) { return may ? std::string(" yes |") : std::string(" |"); };
-  return cell(word.in_defaults) + cell(word.in_policies) + cell(word.in_rules) + "\n";
+  return cell(setting.in_defaults) + cell(setting.in_policies) + cell(setting.in_rules) + "\n";
 }
 
-TEST(DocsPolicies, EveryWordHasARow) {
+TEST(DocsPolicies, EverySettingHasARow) {
   const std::string page = content("docs/policies.md");
   for (const std::string_view section : detail::sections) {
     EXPECT_THAT(page, HasSubstr("| `" + std::string(section) + "` | "));
   }
-  for (const detail::PolicyWord& word : detail::policy_words) {
+  for (const detail::PolicySetting& setting : detail::policy_settings) {
     const std::size_t at =
-        page.find("| `" + std::string(word.name) + "` | ", page.find("## Words"));
-    ASSERT_NE(at, std::string::npos) << word.name;
+        page.find("| `" + std::string(setting.name) + "` | ", page.find("## The settings"));
+    ASSERT_NE(at, std::string::npos) << setting.name;
     const std::string line = page.substr(at, page.find('\n', at) + 1 - at);
-    EXPECT_TRUE(line.ends_with(" |" + row(word))) << line;
+    EXPECT_TRUE(line.ends_with(" |" + row(setting))) << line;
   }
   const auto values = [&](const auto& names) {
     std::string text;

@@ -93,11 +93,11 @@ TEST(PolicyReader, NamesEmptyAndWronglyStructuredValues) {
   EXPECT_THAT(
       errors_of("rules:\n  a:\n  b: 3s\n  c:\n    wait:\n    key: [x]\n    type:\n      y: z\n"
                 "prefix: a #b\n"),
-      UnorderedElementsAre("2:3 'a': no words; expected them indented below it",
-                           "3:6 'b': no words; expected them indented below it",
+      UnorderedElementsAre("2:3 'a': no settings; expected them indented below it",
+                           "3:6 'b': no settings; expected them indented below it",
                            "5:5 'wait': empty; expected a value",
                            HasSubstr("6:10 YAML reads [...] after 'key' as a list"),
-                           HasSubstr("8:7 'type': several lines of words; expected one text"),
+                           HasSubstr("8:7 'type': several lines; expected one text"),
                            HasSubstr("9:9 YAML ends 'a' before the #")));
 }
 

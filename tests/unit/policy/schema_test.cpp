@@ -11,7 +11,7 @@
 #include <variant>
 
 #include "policy/duration.hpp"
-#include "policy/words.hpp"
+#include "policy/settings.hpp"
 
 namespace latchkey::detail {
 namespace {
@@ -33,29 +33,29 @@ std::string a_time(std::string_view or_word = {}) {
   return "{\"anyOf\": [{\"const\": \"" + std::string(or_word) + "\"}, " + time + "]}";
 }
 
-std::string schema_of(const WordMember<std::string>&) {
+std::string schema_of(const SettingMember<std::string>&) {
   return R"({"type": "string", "minLength": 1})";
 }
-std::string schema_of(const WordMember<Wait>&) { return a_time(endless_wait); }
-std::string schema_of(const WordMember<Lease>&) { return a_time(endless_lease); }
-std::string schema_of(const WordMember<std::chrono::milliseconds>&) { return a_time(); }
+std::string schema_of(const SettingMember<Wait>&) { return a_time(endless_wait); }
+std::string schema_of(const SettingMember<Lease>&) { return a_time(endless_lease); }
+std::string schema_of(const SettingMember<std::chrono::milliseconds>&) { return a_time(); }
 template <class Value>
-std::string schema_of(const WordMember<Value>&) {
+std::string schema_of(const SettingMember<Value>&) {
   return one_of(Spellings<Value>::names);
 }
 
-std::string words(bool PolicyWord::* where, const std::string& indent) {
+std::string words(bool PolicySetting::* where, const std::string& indent) {
   std::string text = indent + "\"type\": \"object\",\n" + indent +
                      "\"additionalProperties\": false,\n" + indent + "\"properties\": {";
   bool first = true;
-  for (const PolicyWord& word : policy_words) {
-    if (!(word.*where)) continue;
+  for (const PolicySetting& setting : policy_settings) {
+    if (!(setting.*where)) continue;
     std::string value =
-        std::visit([](const auto& member) { return schema_of(member); }, word.member);
-    if (word.name == "on_timeout" && where == &PolicyWord::in_defaults) {
+        std::visit([](const auto& member) { return schema_of(member); }, setting.member);
+    if (setting.name == "on_timeout" && where == &PolicySetting::in_defaults) {
       value = R"({"enum": ["raise", "skip"]})";
     }
-    text += (first ? "\n" : ",\n") + indent + "  \"" + std::string(word.name) + "\": " + value;
+    text += (first ? "\n" : ",\n") + indent + "  \"" + std::string(setting.name) + "\": " + value;
     first = false;
   }
   return text + "\n" + indent + "}\n";
@@ -87,9 +87,9 @@ std::string schema() {
     first = false;
   }
   text += "\n  },\n  \"$defs\": {\n    \"defaults\": {\n";
-  text += words(&PolicyWord::in_defaults, "      ") + "    },\n    \"policy\": {\n";
-  text += words(&PolicyWord::in_policies, "      ") + "    },\n    \"rule\": {\n";
-  return text + words(&PolicyWord::in_rules, "      ") + "    }\n  }\n}\n";
+  text += words(&PolicySetting::in_defaults, "      ") + "    },\n    \"policy\": {\n";
+  text += words(&PolicySetting::in_policies, "      ") + "    },\n    \"rule\": {\n";
+  return text + words(&PolicySetting::in_rules, "      ") + "    }\n  }\n}\n";
 }
 
 TEST(Schema, IsWhatTheReaderAccepts) {

@@ -1,4 +1,4 @@
-// Every word of latchkey.yaml. The reader accepts these, and the schema and the documentation list
+// Every key of latchkey.yaml. The reader accepts these, and the schema and the documentation list
 // them.
 #pragma once
 
@@ -64,44 +64,52 @@ struct Spellings<bool> {
   static constexpr const auto& names = unlocked_names;
 };
 
-/// Where the value of a word is stored: as the file says it, and in the policy of a lock. The
-/// second is null for a word that selects the lock or the policy.
+/// Where the value of a setting is stored: as the file says it, and in the policy of a lock. The
+/// second is null for a setting that selects the lock or the policy.
 template <class Type>
-struct WordMember {
+struct SettingMember {
   using Value = Type;
-  Perhaps<Value> PolicyWords::* said;
+  Perhaps<Value> PolicySettings::* said;
   std::optional<Value> Policy::* merged = nullptr;
 };
 
-/// One word of a policy and where it may stand.
-struct PolicyWord {
+/// One setting of a policy and where it may stand.
+struct PolicySetting {
   std::string_view name;
   bool in_defaults;
   bool in_policies;
   bool in_rules;
-  std::variant<WordMember<std::string>, WordMember<LockType>, WordMember<Wait>, WordMember<Lease>,
-               WordMember<std::chrono::milliseconds>, WordMember<OnTimeout>,
-               WordMember<OnUnavailable>, WordMember<OnLost>, WordMember<bool>>
+  std::variant<SettingMember<std::string>, SettingMember<LockType>, SettingMember<Wait>,
+               SettingMember<Lease>, SettingMember<std::chrono::milliseconds>,
+               SettingMember<OnTimeout>, SettingMember<OnUnavailable>, SettingMember<OnLost>,
+               SettingMember<bool>>
       member;
 };
 
-/// The one list of the words: reader, merge, `latchkey check`, schema and documentation use it.
-inline constexpr std::array policy_words{
-    PolicyWord{"policy", false, false, true, WordMember<std::string>{&PolicyWords::policy}},
-    PolicyWord{"key", false, true, true, WordMember<std::string>{&PolicyWords::key}},
-    PolicyWord{"type", true, true, true, WordMember<LockType>{&PolicyWords::type, &Policy::type}},
-    PolicyWord{"wait", true, true, true, WordMember<Wait>{&PolicyWords::wait, &Policy::wait}},
-    PolicyWord{"lease", true, true, true, WordMember<Lease>{&PolicyWords::lease, &Policy::lease}},
-    PolicyWord{"hold_for", true, true, true,
-               WordMember<std::chrono::milliseconds>{&PolicyWords::hold_for, &Policy::hold_for}},
-    PolicyWord{"backend", false, true, true, WordMember<std::string>{&PolicyWords::backend}},
-    PolicyWord{"on_timeout", true, true, true,
-               WordMember<OnTimeout>{&PolicyWords::on_timeout, &Policy::on_timeout}},
-    PolicyWord{"on_unavailable", true, true, true,
-               WordMember<OnUnavailable>{&PolicyWords::on_unavailable, &Policy::on_unavailable}},
-    PolicyWord{"on_lost", true, true, true,
-               WordMember<OnLost>{&PolicyWords::on_lost, &Policy::on_lost}},
-    PolicyWord{"unlocked", false, true, true, WordMember<bool>{&PolicyWords::unlocked}},
+/// The one list of the settings: reader, merge, `latchkey check`, schema and documentation use it.
+inline constexpr std::array policy_settings{
+    PolicySetting{"policy", false, false, true,
+                  SettingMember<std::string>{&PolicySettings::policy}},
+    PolicySetting{"key", false, true, true, SettingMember<std::string>{&PolicySettings::key}},
+    PolicySetting{"type", true, true, true,
+                  SettingMember<LockType>{&PolicySettings::type, &Policy::type}},
+    PolicySetting{"wait", true, true, true,
+                  SettingMember<Wait>{&PolicySettings::wait, &Policy::wait}},
+    PolicySetting{"lease", true, true, true,
+                  SettingMember<Lease>{&PolicySettings::lease, &Policy::lease}},
+    PolicySetting{
+        "hold_for", true, true, true,
+        SettingMember<std::chrono::milliseconds>{&PolicySettings::hold_for, &Policy::hold_for}},
+    PolicySetting{"backend", false, true, true,
+                  SettingMember<std::string>{&PolicySettings::backend}},
+    PolicySetting{"on_timeout", true, true, true,
+                  SettingMember<OnTimeout>{&PolicySettings::on_timeout, &Policy::on_timeout}},
+    PolicySetting{
+        "on_unavailable", true, true, true,
+        SettingMember<OnUnavailable>{&PolicySettings::on_unavailable, &Policy::on_unavailable}},
+    PolicySetting{"on_lost", true, true, true,
+                  SettingMember<OnLost>{&PolicySettings::on_lost, &Policy::on_lost}},
+    PolicySetting{"unlocked", false, true, true, SettingMember<bool>{&PolicySettings::unlocked}},
 };
 
 }  // namespace latchkey::detail

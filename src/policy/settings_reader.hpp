@@ -1,4 +1,4 @@
-// Reads single words, and the words of one policy.
+// Reads single settings, and the settings of one policy.
 #pragma once
 
 #include <span>
@@ -7,20 +7,20 @@
 #include <vector>
 
 #include "policy/policy_file.hpp"
-#include "policy/words.hpp"
+#include "policy/settings.hpp"
 #include "policy/yaml_tree.hpp"
 
 namespace latchkey::detail {
 
-class WordsReader {
+class SettingsReader {
  public:
   /// `text` is that of the whole file and outlives this.
-  WordsReader(std::string_view text, Problems& problems);
+  SettingsReader(std::string_view text, Problems& problems);
 
-  /// Which of defaults, policies and rules the words stand in.
-  using Where = bool PolicyWord::*;
-  /// `name` is the node that the words belong to; error texts quote it.
-  [[nodiscard]] PolicyWords words(const YamlNode& name, const YamlNode& map, Where where);
+  /// Which of defaults, policies and rules the settings stand in.
+  using Where = bool PolicySetting::*;
+  /// `name` is the node that the settings belong to; error texts quote it.
+  [[nodiscard]] PolicySettings settings(const YamlNode& name, const YamlNode& map, Where where);
 
   /// The text of `value`, the value of `name`. Reports a problem if it is not a text.
   [[nodiscard]] Perhaps<std::string> text(const YamlNode& name, const YamlNode& value);
@@ -32,7 +32,7 @@ class WordsReader {
   void report(Place at, std::string sentence);
 
  private:
-  void word(PolicyWords& words, const YamlNode& name, const YamlNode& value, Where where);
+  void setting(PolicySettings& settings, const YamlNode& name, const YamlNode& value, Where where);
   template <class Value>
   [[nodiscard]] Perhaps<Value> parse(const YamlNode& name, const Located<std::string>& said);
   template <class Time>
@@ -40,10 +40,10 @@ class WordsReader {
   template <class Value>
   [[nodiscard]] Perhaps<Value> one_of_spellings(const YamlNode& name,
                                                 const Located<std::string>& said);
-  void unknown_word(const YamlNode& name, Where where);
+  void unknown_setting(const YamlNode& name, Where where);
   void no_text(const YamlNode& name, const YamlNode& value);
   void check_cut(const YamlNode& name, const YamlNode& value);
-  void check_hold_for(const PolicyWords& words);
+  void check_hold_for(const PolicySettings& settings);
   [[nodiscard]] std::string_view line(Place at) const;
 
   std::vector<std::string_view> lines_;
