@@ -16,7 +16,7 @@
 
 #include "redis/protocol/script_call.hpp"
 #include "side_by_side.hpp"
-#include "support/redis_server.hpp"
+#include "support/servers/redis_server.hpp"
 
 namespace {
 

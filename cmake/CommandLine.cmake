@@ -32,7 +32,6 @@ set(latchkey_cli_sources
   src/cli/run/run_command.cpp
   src/cli/run/signal_inbox.cpp
   src/cli/run/terminal.cpp)
-list(TRANSFORM latchkey_cli_sources PREPEND "${PROJECT_SOURCE_DIR}/")
 add_executable(latchkey_cli ${latchkey_cli_sources})
 latchkey_compile_as_own(latchkey_cli)
 target_include_directories(latchkey_cli PRIVATE "${PROJECT_SOURCE_DIR}/src")

@@ -211,15 +211,15 @@ set(latchkey_interop_sources
 
 set(latchkey_test_support_sources
   support/allocations.cpp
-  support/certificates.cpp
-  support/cluster_view.cpp
-  support/fault_proxy.cpp
   support/process.cpp
-  support/redis_client.cpp
-  support/redis_cluster.cpp
-  support/redis_cluster_changes.cpp
-  support/redis_server.cpp
-  support/replicated.cpp
-  support/replication.cpp
-  support/sentinel_group.cpp
-  support/slot_mover.cpp)
+  support/servers/certificates.cpp
+  support/servers/cluster_view.cpp
+  support/servers/fault_proxy.cpp
+  support/servers/redis_client.cpp
+  support/servers/redis_cluster.cpp
+  support/servers/redis_cluster_changes.cpp
+  support/servers/redis_server.cpp
+  support/servers/replicated.cpp
+  support/servers/replication.cpp
+  support/servers/sentinel_group.cpp
+  support/servers/slot_mover.cpp)

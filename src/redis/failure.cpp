@@ -164,8 +164,7 @@ Failure release_refused(const redisReply& reply) {
 Failure no_run() {
   return permanent(
       "INFO no longer returns the server's run_id, as it did at the start, so CLIENT KILL could "
-      "end "
-      "another client's connection; allow +info for this user");
+      "end another client's connection; allow +info for this user");
 }
 
 Failure kill_refused(const redisReply& reply) {

@@ -9,7 +9,7 @@
 
 #include "cli/tool.hpp"
 #include "support/polling.hpp"
-#include "support/redis_server.hpp"
+#include "support/servers/redis_server.hpp"
 
 namespace latchkey::tests {
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/run_fixture.hpp"
+#include "support/stalls.hpp"
 
 namespace latchkey::tests {
 namespace {
@@ -71,10 +72,11 @@ TEST_F(CliRunLoss, LetsTheCommandContinueIfOnLostIsReport) {
 }
 
 TEST_F(CliRunLoss, KillsACommandThatIgnoresTermBeforeItsLeaseEnds) {
+  const Stalls stalls;
   const auto before = steady_clock::now();
   Victim victim = start_stubborn(server(), "v", {"-k", "a", "--lease", "3s"});
   EXPECT_EQ(victim.tool->wait(), 76);
-  EXPECT_LT(steady_clock::now() - before, std::chrono::seconds(4));
+  EXPECT_LT(steady_clock::now() - before, std::chrono::seconds(4) + stalls.total());
   for (const pid_t process : victim.processes) EXPECT_FALSE(alive(process));
 }
 
@@ -97,6 +99,7 @@ TEST_F(CliRunLoss, LeavesNoProcessAliveAfterTheDeadlineWhateverHappensToTheServe
     if (round % 3 == 0) own.kill();
     if (round % 3 == 1) own.stop();
     if (round % 3 == 2) own.client()({"FLUSHALL"});
+    const Stalls stalls;
     const auto last_deadline = steady_clock::now() + lease;
     while (steady_clock::now() < last_deadline) ::poll(nullptr, 0, 10);
     // On a busy machine a tool may be late, and a process that was killed be there for a moment.
@@ -105,7 +108,8 @@ TEST_F(CliRunLoss, LeavesNoProcessAliveAfterTheDeadlineWhateverHappensToTheServe
         return std::ranges::any_of(victim.processes, [](pid_t process) { return alive(process); });
       });
     };
-    while (!none_alive() && steady_clock::now() < last_deadline + std::chrono::seconds(1)) {
+    const auto limit = [&] { return last_deadline + std::chrono::seconds(1) + stalls.total(); };
+    while (!none_alive() && steady_clock::now() < limit()) {
       ::poll(nullptr, 0, 10);
     }
     EXPECT_TRUE(none_alive()) << what;

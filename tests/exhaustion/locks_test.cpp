@@ -16,7 +16,7 @@
 
 #include "exhaustion/scarce_memory.hpp"
 #include "support/recorder.hpp"
-#include "support/redis_server.hpp"
+#include "support/servers/redis_server.hpp"
 
 namespace latchkey::tests {
 namespace {

@@ -226,7 +226,7 @@ class Play {
   }
 
   void receive(std::size_t most) {
-    if (session_.stage() != Session::Stage::greeting && session_.stage() != Session::Stage::up)
+    if (session_.stage() != Session::Stage::handshake && session_.stage() != Session::Stage::up)
       return;
     const std::size_t count = std::min(most, answers_.size());
     session_.received(std::span(answers_).first(count), now_);

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "support/redis_server.hpp"
+#include "support/servers/redis_server.hpp"
 
 namespace latchkey::tests {
 namespace {

@@ -11,8 +11,8 @@
 #include <latchkey/locks.hpp>
 
 #include "interop/java_peer.hpp"
-#include "support/redis_client.hpp"
-#include "support/redis_cluster.hpp"
+#include "support/servers/redis_client.hpp"
+#include "support/servers/redis_cluster.hpp"
 
 namespace latchkey::tests {
 

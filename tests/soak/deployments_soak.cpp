@@ -22,8 +22,8 @@
 #include "soak/shared.hpp"
 #include "soak/workload.hpp"
 #include "support/recorder.hpp"
-#include "support/redis_cluster.hpp"
-#include "support/sentinel_group.hpp"
+#include "support/servers/redis_cluster.hpp"
+#include "support/servers/sentinel_group.hpp"
 
 namespace latchkey::soak {
 namespace {
@@ -35,9 +35,11 @@ constexpr int processes = 4;
 constexpr Size workload_size{.threads = 4, .keys = 20, .lease = 5s, .disturbed = true};
 
 /// Options with which an acquire that waits outlasts a failover.
-Options options(int replicas) {
-  return {
-      .watchdog = 3s, .command_timeout = 500ms, .unavailable_after = 60s, .min_replicas = replicas};
+Options options(int replicas, std::chrono::milliseconds command_timeout = 500ms) {
+  return {.watchdog = 3s,
+          .command_timeout = command_timeout,
+          .unavailable_after = 60s,
+          .min_replicas = replicas};
 }
 
 /// Runs a workload in each of several processes and calls `disturb` again and again.
@@ -171,7 +173,7 @@ TEST(DeploymentsSoak, SlotMigrationNeverAdmitsAWriterBesideAReader) {
   Children children;
   for (unsigned number = 0; number < processes; ++number) {
     children.start([&, number] {
-      const Locks locks = Locks::connect(cluster.uri(), options(0));
+      const Locks locks = Locks::connect(cluster.uri(), options(0, 10s));
       read_and_write(locks, *inside, key, first_seed + 1'000 * number, *over);
       locks.close(5s);
     });

@@ -10,7 +10,7 @@
 #include "soak/settings.hpp"
 #include "soak/shared.hpp"
 #include "soak/workload.hpp"
-#include "support/redis_server.hpp"
+#include "support/servers/redis_server.hpp"
 
 namespace latchkey::soak {
 namespace {

@@ -99,7 +99,7 @@ class Load {
                          words.wait->length() == *words.hold_for &&
                          words.lease->length(0ms) == *words.hold_for;
       if (!whole) ++wrong;
-      ++looks;
+      ++reads;
     }
   }
 
@@ -107,7 +107,7 @@ class Load {
   std::atomic<std::int64_t> written{0};
   std::atomic<std::uint64_t> wrong{0};
   std::atomic<std::uint64_t> calls{0};
-  std::atomic<std::uint64_t> looks{0};
+  std::atomic<std::uint64_t> reads{0};
 };
 
 TEST(ReloadSoak, PolicyReloadsAreAtomicAndLoseNoUpdate) {
@@ -140,12 +140,12 @@ TEST(ReloadSoak, PolicyReloadsAreAtomicAndLoseNoUpdate) {
   }
   load.stop = true;
   for (std::thread& thread : threads) thread.join();
-  std::printf("%lld reloads, %llu calls, %llu looks\n", static_cast<long long>(version),
+  std::printf("%lld reloads, %llu calls, %llu reads\n", static_cast<long long>(version),
               static_cast<unsigned long long>(load.calls),
-              static_cast<unsigned long long>(load.looks));
+              static_cast<unsigned long long>(load.reads));
   EXPECT_EQ(load.wrong, 0U);
   EXPECT_GT(load.calls, 0U);
-  EXPECT_GT(load.looks, 0U);
+  EXPECT_GT(load.reads, 0U);
   EXPECT_GT(version, 10);
   if (length >= 60s) {
     EXPECT_GE(version, least);

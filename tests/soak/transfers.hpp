@@ -32,7 +32,7 @@ struct Vault {
 
   std::array<std::int64_t, accounts> balances{};
   std::array<std::atomic<int>, accounts> inside{};  ///< threads that work on each account now
-  std::atomic<std::uint64_t> transfers{0}, overlaps{0}, lost{0}, in_vain{0};
+  std::atomic<std::uint64_t> transfers{0}, overlaps{0}, lost{0}, failed{0};
 };
 
 /// Threads that repeatedly move money between two to five accounts.
@@ -81,7 +81,7 @@ class Clerks {
       move_between(chosen);
       if (!hold.release()) ++vault_.lost;
     } catch (const BackendUnavailable&) {
-      ++vault_.in_vain;  // in acquire or in release; the locks are released later
+      ++vault_.failed;  // in acquire or in release; the locks are released later
     }
   }
 

@@ -10,7 +10,7 @@
 #include "soak/shared.hpp"
 #include "soak/transfers.hpp"
 #include "support/recorder.hpp"
-#include "support/redis_server.hpp"
+#include "support/servers/redis_server.hpp"
 
 namespace latchkey::soak {
 namespace {
@@ -29,9 +29,9 @@ std::chrono::milliseconds length() {
 }
 
 void expect_exact(const Vault& vault) {
-  std::printf("%llu transfers, %llu in vain\n",
+  std::printf("%llu transfers, %llu failed\n",
               static_cast<unsigned long long>(vault.transfers.load()),
-              static_cast<unsigned long long>(vault.in_vain.load()));
+              static_cast<unsigned long long>(vault.failed.load()));
   EXPECT_GT(vault.transfers, 0U);
   EXPECT_EQ(vault.sum(), Vault::opening * static_cast<std::int64_t>(Vault::accounts));
   EXPECT_EQ(vault.overlaps, 0U);
@@ -69,7 +69,7 @@ TEST(Transfers, BetweenFourProcessesOnRedisKeepTheTotal) {
   run_processes(uris, *vault, length(), children);
   ASSERT_TRUE(children.join());
   expect_exact(*vault);
-  EXPECT_EQ(vault->in_vain, 0U);
+  EXPECT_EQ(vault->failed, 0U);
   EXPECT_TRUE(server.client()({"KEYS", "*"}).list().empty());
 }
 

@@ -35,7 +35,7 @@ int exit_status(int status) {
 
 /// Polls `condition` every millisecond. Throws std::runtime_error after two minutes.
 template <class Condition>
-void await(Condition&& condition) {
+void await_child(Condition&& condition) {
   constexpr std::chrono::minutes limit{2};
   const auto end = std::chrono::steady_clock::now() + limit;
   while (!condition()) {
@@ -79,7 +79,7 @@ void Process::resume() const {
 }
 
 void Process::await_state(int states) const {
-  await([&] {
+  await_child([&] {
     siginfo_t found{};
     const int result = ::waitid(P_PID, static_cast<id_t>(id_), &found, states | WNOWAIT | WNOHANG);
     return result != 0 || found.si_pid == id_;
@@ -87,7 +87,7 @@ void Process::await_state(int states) const {
 }
 
 int Process::wait() {
-  await([&] { return ended().has_value(); });
+  await_child([&] { return ended().has_value(); });
   return *status_;
 }
 

@@ -218,7 +218,6 @@ Findings classes_are_in_few_files(const std::vector<SourceFile>& files) {
   Findings findings;
   for (const auto& [name, paths] : definitions) {
     if (paths.size() <= most_files_of_a_class) continue;
-    if (std::ranges::find(spread_classes, name) != spread_classes.end()) continue;
     findings.push_back(name + ": defined in " + std::to_string(paths.size()) +
                        " files; expected at most " + std::to_string(most_files_of_a_class));
   }
@@ -235,6 +234,28 @@ Findings folders_are_small(const std::vector<SourceFile>& files) {
     findings.push_back(folder + ": " + std::to_string(count) + " files; expected at most " +
                        std::to_string(most_files_of_a_folder));
   }
+  return findings;
+}
+
+Findings typical_files_and_functions_are_short(const std::vector<SourceFile>& files) {
+  std::vector<std::size_t> file_lines;
+  std::vector<std::size_t> function_lines;
+  for (const SourceFile& file : files) {
+    file_lines.push_back(file.lines().size());
+    for (const Function& function : file.functions()) function_lines.push_back(function.lines);
+  }
+  Findings findings;
+  const auto check = [&](std::string what, std::vector<std::size_t> lengths, std::size_t most) {
+    if (lengths.empty()) return;
+    const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
+    std::ranges::nth_element(lengths, middle);
+    if (*middle <= most) return;
+    findings.push_back("the median length of a " + std::move(what) + " is " +
+                       std::to_string(*middle) + " lines; expected at most " +
+                       std::to_string(most));
+  };
+  check("file", std::move(file_lines), most_lines_of_the_median_file);
+  check("function", std::move(function_lines), most_lines_of_the_median_function);
   return findings;
 }
 

@@ -25,5 +25,6 @@ Findings uses_no_private_word(const SourceFile& file);
 // These look at all files at once.
 Findings classes_are_in_few_files(const std::vector<SourceFile>& files);
 Findings folders_are_small(const std::vector<SourceFile>& files);
+Findings typical_files_and_functions_are_short(const std::vector<SourceFile>& files);
 
 }  // namespace latchkey::tidy

@@ -180,5 +180,20 @@ TEST(TidyRules, AFolderHasAtMostThirtyFiles) {
   EXPECT_EQ(folders_are_small(files), Findings{"src/core: 31 files; expected at most 30"});
 }
 
+TEST(TidyRules, TheMedianFileAndTheMedianFunctionAreShort) {
+  const auto long_file = [](const char* name) {
+    std::string text = "void f() {\n";
+    for (std::size_t line = 0; line < most_lines_of_the_median_file; ++line) text += "  g();\n";
+    return file(name, text + "}\n");
+  };
+  std::vector<SourceFile> files{file("src/core/a.cpp", "void f() {\n}\n"),
+                                long_file("src/core/b.cpp")};
+  files.push_back(file("src/core/c.cpp", "void f() {\n}\n"));
+  EXPECT_TRUE(typical_files_and_functions_are_short(files).empty());
+  files.push_back(long_file("src/core/d.cpp"));
+  files.push_back(long_file("src/core/e.cpp"));
+  EXPECT_EQ(typical_files_and_functions_are_short(files).size(), 2U);
+}
+
 }  // namespace
 }  // namespace latchkey::tidy

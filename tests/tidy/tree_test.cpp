@@ -52,6 +52,9 @@ TEST(Tidy, NoPrivateWordInScriptsAndPages) {
 }
 TEST(Tidy, ClassesAreInFewFiles) { expect_none(classes_are_in_few_files(tree())); }
 TEST(Tidy, FoldersAreSmall) { expect_none(folders_are_small(tree())); }
+TEST(Tidy, TypicalFilesAndFunctionsAreShort) {
+  expect_none(typical_files_and_functions_are_short(tree()));
+}
 
 std::string text_of(const std::string& path) {
   std::ifstream file(std::string(LATCHKEY_SOURCE_DIR) + '/' + path);

@@ -14,7 +14,7 @@
 ///       void pass(std::chrono::milliseconds time);      // lets time pass: manually, or by waiting
 ///       latchkey::Options options();                    // for the Locks; its clock is the store's
 ///
-///       // Optional: leases are multiples of this; 50 ms by default. A small unit makes the suite
+///       // Optional: leases are multiples of this; 100 ms by default. A small unit makes the suite
 ///       // fast, a large one makes it reliable in real time on a busy machine.
 ///       static constexpr auto unit = std::chrono::milliseconds(20);
 ///       // Optional: false if verify trusts the lease, as that of SimpleBackend does.

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <exception>
 #include <new>
-#include <utility>
 #include <vector>
 
 #include <latchkey/backend.hpp>

@@ -100,15 +100,16 @@ ServerConnection* ClusterRouter::owner_of(const Request& request) const noexcept
   return owners_[slot_of(key_of(request))];
 }
 
-// Channels and unsent requests go to the new owners of their slots. `heir` is the new owner of the
-// loser's first slot.
-void ClusterRouter::move_off(ServerConnection& loser, ServerConnection* heir, TimePoint now) {
+// Channels and unsent requests go to the new owners of their slots. `successor` is the new owner of
+// the loser's first slot.
+void ClusterRouter::move_off(ServerConnection& loser, ServerConnection* successor, TimePoint now) {
   const auto owner_of_channel = [&](std::string_view name) -> Session* {
     ServerConnection* const owner = owners_[slot_of(name)];
     return owner != nullptr ? &owner->session : nullptr;
   };
   loser.session.move_channels(owner_of_channel, now);
-  if (loser.served && loser.slots == 0 && heir != nullptr) heir->session.inherit(loser.session);
+  if (loser.served && loser.slots == 0 && successor != nullptr)
+    successor->session.inherit(loser.session);
   loser.served = loser.slots > 0;
   move_requests_off(loser, now);
 }

@@ -25,8 +25,7 @@ namespace latchkey::detail::redis {
 /// * A thread that sleeps in poll(2) becomes leader without being woken, unless connections have
 ///   changed since it fell asleep: it does not poll the new ones.
 /// * If no thread awaits a reply but replies or messages are expected, another thread leads at
-/// once.
-///   If nothing is expected, leadership stays vacant: the next caller takes it at no cost.
+///   once. If nothing is expected, leadership stays vacant: the next caller takes it at no cost.
 /// * One follower, the *backup leader*, wakes up periodically while callers come and go. Once no
 ///   caller has come for a period, it takes over a leadership that is vacant or held by a spinning
 ///   thread, and stops watching if another thread leads. So events that the rules above missed are

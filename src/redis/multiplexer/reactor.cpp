@@ -18,7 +18,7 @@ void Reactor::add_descriptors(const MultiplexerState& state, PollSet& set) {
     switch (connection->session.stage()) {
       case Session::Stage::down: break;
       case Session::Stage::connecting: connection->connector->wait_for(set, io); break;
-      case Session::Stage::greeting:
+      case Session::Stage::handshake:
       case Session::Stage::up:
         set.add(connection->transport.fd(),
                 static_cast<short>(connection->write_blocked ? POLLIN | POLLOUT : POLLIN), io);

@@ -233,7 +233,7 @@ void Session::end(InFlightCommand& command, Outcome::Kind kind, std::string_view
 }
 
 CommandPipeline::Lane Session::lane() const noexcept {
-  if (stage_ == Stage::greeting) return CommandPipeline::Lane::handshake;
+  if (stage_ == Stage::handshake) return CommandPipeline::Lane::handshake;
   if (stage_ == Stage::up && !trouble_) return CommandPipeline::Lane::commands;
   return CommandPipeline::Lane::closed;
 }

@@ -32,8 +32,8 @@ namespace latchkey::detail::redis {
 /// |------------|------------|-------------------|--------|---------------------------------------|
 /// | down       |            |                   | down   | requests wait until wants_connection  |
 /// |            |            |                   |        | holds and `connecting` is called      |
-/// | connecting | greeting   |                   | down   | the owner connects a socket           |
-/// | greeting   |            | up                | down   | the handshake                         |
+/// | connecting | handshake  |                   | down   | the owner connects a socket           |
+/// | handshake  |            | up                | down   | the handshake                         |
 /// | up         |            |                   | down   | commands go out, replies come in      |
 ///
 /// After `failed` a request whose last byte was sent ends as unknown, because it may have run. A
@@ -62,7 +62,7 @@ class Session {
     int min_replicas = 0;
     RedisUri::Endpoint endpoint{};  ///< of this node; in a cluster only
   };
-  enum class Stage : std::uint8_t { down, connecting, greeting, up };
+  enum class Stage : std::uint8_t { down, connecting, handshake, up };
   using TimePoint = Clock::time_point;
 
   /// Throws std::bad_alloc.
@@ -124,7 +124,7 @@ class Session {
   [[nodiscard]] std::size_t backlog() const noexcept { return pipeline_.server_backlog(); }
   /// Bytes that wait to be sent.
   [[nodiscard]] std::size_t unsent() const noexcept {
-    return pipeline_.unsent_bytes(stage_ == Stage::greeting);
+    return pipeline_.unsent_bytes(stage_ == Stage::handshake);
   }
 
   // --- time ---
@@ -226,7 +226,7 @@ class Session {
   bool serves_ = true;   ///< the node has slots, or there is one server
   bool was_up_ = false;  ///< sinks may miss something whenever the connection comes up again
   TimePoint now_{};
-  TimePoint settle_until_{};      ///< connecting and greeting
+  TimePoint settle_until_{};      ///< connecting and handshake
   TimePoint last_received_at_{};  ///< up
 };
 

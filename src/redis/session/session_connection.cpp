@@ -30,7 +30,7 @@ void Session::connecting(TimePoint now) noexcept {
 }
 
 void Session::connected() noexcept {
-  stage_ = Stage::greeting;
+  stage_ = Stage::handshake;
   pipeline_.handshake().clear();
   try {
     reader_.reset();
@@ -111,7 +111,7 @@ void Session::tick(TimePoint now) noexcept {
   now_ = std::max(now_, now);
   expire_requests(now);
   if (trouble_) return;
-  const bool settling = stage_ == Stage::connecting || stage_ == Stage::greeting;
+  const bool settling = stage_ == Stage::connecting || stage_ == Stage::handshake;
   if (settling && now >= settle_until_) trouble_ = silence(settings_.timeout);
   if (stage_ == Stage::up && now >= dead_at()) trouble_ = dead(2 * settings_.timeout);
   try {
@@ -190,7 +190,7 @@ Session::TimePoint Session::due() const noexcept {
   switch (stage_) {
     case Stage::down: return std::min(at, reconnect_.next_attempt_at());
     case Stage::connecting:
-    case Stage::greeting: return std::min(at, settle_until_);
+    case Stage::handshake: return std::min(at, settle_until_);
     case Stage::up: return std::min({at, dead_at(), ping_at(), retries_at()});
   }
   return at;

@@ -37,7 +37,7 @@ bool Session::next(Delivery& delivery) noexcept {
   for (;;) {
     delivery.type = Delivery::Type::sink_event;
     if (deliveries_.next(delivery)) return true;
-    if (trouble_ || (stage_ != Stage::greeting && stage_ != Stage::up)) return false;
+    if (trouble_ || (stage_ != Stage::handshake && stage_ != Stage::up)) return false;
     const redisReply* const reply = reader_.next();
     if (reply == nullptr) {
       const std::string_view error = reader_.error();
@@ -58,7 +58,7 @@ bool Session::on_reply(const redisReply& reply, Delivery& delivery) {
     on_push(reply);
     return false;
   }
-  if (stage_ == Stage::greeting) {
+  if (stage_ == Stage::handshake) {
     on_handshake_reply(reply);
     return false;
   }
@@ -252,7 +252,7 @@ void Session::on_push(const redisReply& push) {
 // a change, the server has ended a subscription on its own: the slot of a sharded channel moves to
 // another node. The reply to a new subscription says to which.
 void Session::on_channel_push(std::string_view kind, std::string_view channel) {
-  if (stage_ == Stage::greeting) return handshake_.on_channels_confirmed();
+  if (stage_ == Stage::handshake) return handshake_.on_channels_confirmed();
   const bool unsubscribed = kind.find("unsubscribe") != std::string_view::npos;
   if (pipeline_.awaits_reply()) {
     InFlightCommand& oldest = pipeline_.front();

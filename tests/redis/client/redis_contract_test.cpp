@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "redis/redis_backend.hpp"
-#include "support/redis_server.hpp"
+#include "support/servers/redis_server.hpp"
 
 namespace latchkey::tests {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "redis/redis_backend.hpp"
 #include "support/recorder.hpp"
-#include "support/redis_server.hpp"
+#include "support/servers/redis_server.hpp"
 
 namespace latchkey::tests {
 namespace {

@@ -11,7 +11,7 @@
 #include <latchkey/error.hpp>
 #include <latchkey/locks.hpp>
 
-#include "support/redis_server.hpp"
+#include "support/servers/redis_server.hpp"
 
 namespace latchkey::tests {
 namespace {

@@ -10,8 +10,8 @@
 #include <thread>
 
 #include "redis/redis_backend.hpp"
-#include "support/redis_cluster.hpp"
-#include "support/sentinel_group.hpp"
+#include "support/servers/redis_cluster.hpp"
+#include "support/servers/sentinel_group.hpp"
 
 namespace latchkey::tests {
 namespace {

@@ -7,10 +7,10 @@
 #include <string>
 #include <string_view>
 
-#include "support/redis_cluster.hpp"
-#include "support/replicated.hpp"
-#include "support/replication.hpp"
-#include "support/sentinel_group.hpp"
+#include "support/servers/redis_cluster.hpp"
+#include "support/servers/replicated.hpp"
+#include "support/servers/replication.hpp"
+#include "support/servers/sentinel_group.hpp"
 
 namespace latchkey::tests {
 namespace {
@@ -91,9 +91,9 @@ TEST(RedisClusterFixture, ASlotMovesWithItsKeysAndNodesComeAndGo) {
   EXPECT_EQ(cluster.owner_of(slot), to);
 
   cluster.remove_node(to);
-  const std::size_t heir = cluster.owner_of(slot);
-  EXPECT_EQ(ask(cluster.node(heir), {"GET", "k"}), "v");
-  EXPECT_EQ(cluster.view(heir).members().size(), 3U);
+  const std::size_t new_owner = cluster.owner_of(slot);
+  EXPECT_EQ(ask(cluster.node(new_owner), {"GET", "k"}), "v");
+  EXPECT_EQ(cluster.view(new_owner).members().size(), 3U);
   EXPECT_THROW(static_cast<void>(cluster.node(to)), std::runtime_error);
 }
 

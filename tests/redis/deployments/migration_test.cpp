@@ -12,7 +12,7 @@
 #include <latchkey/locks.hpp>
 
 #include "support/recorder.hpp"
-#include "support/redis_cluster.hpp"
+#include "support/servers/redis_cluster.hpp"
 
 namespace latchkey::tests {
 namespace {
@@ -37,7 +37,7 @@ class RedisClusterMigration : public ::testing::Test {
     for (const std::size_t node : cluster().masters()) cluster().node(node).client()({"FLUSHALL"});
   }
 
-  static Locks connect() { return Locks::connect(cluster().uri(), {.command_timeout = 300ms}); }
+  static Locks connect() { return Locks::connect(cluster().uri()); }
 
   /// A reader, its connection and its timeout key.
   struct Reader {

@@ -8,8 +8,8 @@
 #include <latchkey/locks.hpp>
 
 #include "support/polling.hpp"
-#include "support/redis_cluster.hpp"
-#include "support/redis_server.hpp"
+#include "support/servers/redis_cluster.hpp"
+#include "support/servers/redis_server.hpp"
 
 namespace latchkey::tests {
 namespace {

@@ -11,7 +11,7 @@
 #include <latchkey/locks.hpp>
 
 #include "support/recorder.hpp"
-#include "support/redis_server.hpp"
+#include "support/servers/redis_server.hpp"
 
 namespace latchkey::tests {
 namespace {
@@ -85,8 +85,8 @@ TEST_F(RedisAllOf, FairKeysAreAcquiredOneByOneInOrder) {
 // The server of the awaited key is killed and restarts with the data that it had.
 TEST_F(RedisAllOf, AWaitSurvivesTheRestartOfOneServer) {
   RedisServer other({.config = {"appendonly yes"}});
-  const Locks here = connect(), there = Locks::connect(other.tcp_uri(), {.command_timeout = 500ms});
-  const Locks theirs = Locks::connect(other.tcp_uri(), {.command_timeout = 500ms});
+  const Locks here = connect(), there = Locks::connect(other.tcp_uri(), {.command_timeout = 2s});
+  const Locks theirs = Locks::connect(other.tcp_uri(), {.command_timeout = 2s});
   Hold busy = theirs.lock("b").acquire(0ms, 60s);
   auto mine = std::async(std::launch::async, [&] {
     return here.all_of({here.lock("a"), there.lock("b"), here.lock("c")}).acquire(60s, 30s);

@@ -12,8 +12,8 @@
 #include <latchkey/locks.hpp>
 
 #include "support/recorder.hpp"
-#include "support/redis_client.hpp"
-#include "support/redis_server.hpp"
+#include "support/servers/redis_client.hpp"
+#include "support/servers/redis_server.hpp"
 
 namespace latchkey::tests {
 namespace {

@@ -10,7 +10,7 @@
 #include <latchkey/locks.hpp>
 
 #include "support/recorder.hpp"
-#include "support/redis_server.hpp"
+#include "support/servers/redis_server.hpp"
 
 namespace latchkey::tests {
 namespace {

@@ -16,7 +16,7 @@
 
 #include "support/process.hpp"
 #include "support/recorder.hpp"
-#include "support/redis_server.hpp"
+#include "support/servers/redis_server.hpp"
 
 namespace latchkey::tests {
 namespace {

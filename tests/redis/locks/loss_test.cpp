@@ -14,9 +14,10 @@
 #include <latchkey/error.hpp>
 #include <latchkey/locks.hpp>
 
-#include "support/fault_proxy.hpp"
 #include "support/recorder.hpp"
-#include "support/redis_server.hpp"
+#include "support/servers/fault_proxy.hpp"
+#include "support/servers/redis_server.hpp"
+#include "support/stalls.hpp"
 
 namespace latchkey::tests {
 namespace {
@@ -147,6 +148,7 @@ TEST_P(RedisLossOnTheServer, IsDetectedWithinAThirdOfTheLease) {
     ASSERT_TRUE(store.write(*hold.fencing_token()));
 
     GetParam().end(server_, others);
+    const Stalls stalls;
     const auto ended = std::chrono::steady_clock::now();
     const Hold second = others.lock(key, LockType::FENCED).acquire(10s, 10s);
     ASSERT_TRUE(second.fencing_token());
@@ -154,7 +156,7 @@ TEST_P(RedisLossOnTheServer, IsDetectedWithinAThirdOfTheLease) {
     EXPECT_FALSE(store.write(*hold.fencing_token())) << "the first owner's late write";
 
     EXPECT_TRUE(eventually([&] { return hold.lost() && stop.stop_requested(); }));
-    EXPECT_LT(std::chrono::steady_clock::now() - ended, lease / 3 + 1s);
+    EXPECT_LT(std::chrono::steady_clock::now() - ended, lease / 3 + 1s + stalls.total());
     EXPECT_TRUE(recorder.await(Event::Kind::lost));
     EXPECT_FALSE(hold.release());
     EXPECT_FALSE(second.lost()) << "the late release frees nothing of the second owner";
@@ -197,10 +199,11 @@ TEST_F(RedisLoss, AKeyReplacedByAnotherTypeIsDetectedWithinAThirdOfTheLease) {
     client_({"DEL", key});
     client_({number % 4 < 2 ? "SET" : "RPUSH", key, "x"});
   }
+  const Stalls stalls;
   const auto replaced = std::chrono::steady_clock::now();
   EXPECT_TRUE(eventually(
       [&] { return std::ranges::all_of(holds, [](const Hold& hold) { return hold.lost(); }); }));
-  EXPECT_LT(std::chrono::steady_clock::now() - replaced, third + 1s);
+  EXPECT_LT(std::chrono::steady_clock::now() - replaced, third + 1s + stalls.total());
   for (Hold& hold : holds) EXPECT_FALSE(hold.release()) << hold.key();
 }
 

@@ -16,7 +16,7 @@
 
 #include "support/no_threads.hpp"
 #include "support/recorder.hpp"
-#include "support/redis_server.hpp"
+#include "support/servers/redis_server.hpp"
 
 namespace latchkey::tests {
 namespace {
@@ -73,7 +73,7 @@ TEST_P(NoThread, AnAcquireWithoutATimerThreadThrowsAndHoldsNothing) {
 
 TEST_P(NoThread, AHoldIsRenewedOnceThreadsCanBeCreatedAgain) {
   Recorder recorder;
-  const Locks locks = Locks::connect(uri(), {.watchdog = 300ms, .listener = &recorder});
+  const Locks locks = Locks::connect(uri(), {.watchdog = 1s, .listener = &recorder});
   {
     const NoThreads none;
     EXPECT_THROW(static_cast<void>(locks.lock("k").acquire()), BackendUnavailable);

@@ -1,6 +1,6 @@
 // The locker's scenarios on a real server.
 #include "seeds/locker.hpp"
-#include "support/redis_server.hpp"
+#include "support/servers/redis_server.hpp"
 
 namespace latchkey::tests {
 namespace {

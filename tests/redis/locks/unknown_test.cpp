@@ -9,9 +9,9 @@
 #include <latchkey/error.hpp>
 #include <latchkey/locks.hpp>
 
-#include "support/fault_proxy.hpp"
 #include "support/recorder.hpp"
-#include "support/redis_server.hpp"
+#include "support/servers/fault_proxy.hpp"
+#include "support/servers/redis_server.hpp"
 
 namespace latchkey::tests {
 namespace {
@@ -28,7 +28,7 @@ class RedisUnknown : public ::testing::TestWithParam<bool> {
   }
 
   [[nodiscard]] Locks connect() const {
-    return Locks::connect(proxy_.uri(), {.command_timeout = 300ms});
+    return Locks::connect(proxy_.uri(), {.command_timeout = 1s});
   }
   [[nodiscard]] bool there() { return client_({"EXISTS", "k"}).integer() == 1; }
 
@@ -71,7 +71,7 @@ TEST_P(RedisUnknown, AnAcquireDelayedUntilAfterTheReleaseOfItsNextAttemptLeavesN
   proxy_.hold(FaultProxy::Direction::to_server);
   std::optional<Hold> hold;
   std::thread caller([&] { hold = locks.lock("k").try_acquire(20s, 30s); });
-  std::this_thread::sleep_for(500ms);  // the first attempt's reply is overdue
+  std::this_thread::sleep_for(1200ms);  // the first attempt's reply is overdue
   proxy_.cut_clients();
   caller.join();
   ASSERT_TRUE(hold) << "granted over the new connection";

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "redis/scripts/script_fixture.hpp"
+#include "support/lock_types.hpp"
 
 namespace latchkey::tests {
 namespace {
@@ -60,10 +61,7 @@ struct Case {
 class ScriptsWithoutACommand : public ScriptTest {
  protected:
   ScriptsWithoutACommand() {
-    for (const LockType type :
-         {LockType::REENTRANT, LockType::FENCED, LockType::FAIR, LockType::READ, LockType::WRITE}) {
-      add_cases_of(type);
-    }
+    for (const LockType type : all_types) add_cases_of(type);
     const auto hold = [this](LockType type, std::uint64_t number) {
       return [this, type, number] { take(type, number); };
     };

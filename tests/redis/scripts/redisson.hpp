@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "redis/protocol/command_buffer.hpp"
-#include "support/redis_client.hpp"
+#include "support/servers/redis_client.hpp"
 
 namespace latchkey::tests {
 

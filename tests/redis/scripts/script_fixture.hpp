@@ -13,7 +13,7 @@
 #include <latchkey/backend.hpp>
 
 #include "redis/protocol/script_call.hpp"
-#include "support/redis_server.hpp"
+#include "support/servers/redis_server.hpp"
 
 namespace latchkey::tests {
 

@@ -92,14 +92,14 @@ TEST_F(PasswordTest, APasswordWithoutUserLogsInAsDefault) {
               ElementsAre("HELLO", "3", "AUTH", "default", "secret", "SETNAME", "tester"));
 }
 
-struct Greeting {
+struct HelloReply {
   const char* answer;
   const char* text;
   bool refused;
 };
 
 TEST_F(SessionTest, EachUnusableGreetingHasItsMessage) {
-  constexpr Greeting greetings[] = {
+  constexpr HelloReply replies[] = {
       {"-NOAUTH HELLO must be called with the client already authenticated\r\n",
        "asks for a password, and the URI has none", true},
       {"-ERR unknown command `HELLO`, with args beginning with: `3`,\r\n", "speaks no RESP3", true},
@@ -112,15 +112,15 @@ TEST_F(SessionTest, EachUnusableGreetingHasItsMessage) {
       {"+OK\r\n", "does not speak the Redis protocol", true},
       {"*1\r\n$5\r\nhello\r\n", "does not speak the Redis protocol", true},
   };
-  for (const Greeting& greeting : greetings) {
-    SCOPED_TRACE(greeting.answer);
+  for (const HelloReply& reply : replies) {
+    SCOPED_TRACE(reply.answer);
     connect_after_pause();
     sent();
-    say(greeting.answer);
+    say(reply.answer);
     ASSERT_TRUE(session.trouble());
-    EXPECT_THAT(session.trouble()->text, HasSubstr(greeting.text));
+    EXPECT_THAT(session.trouble()->text, HasSubstr(reply.text));
     EXPECT_THAT(session.trouble()->text, Not(HasSubstr("bob")));
-    EXPECT_EQ(session.trouble()->permanent, greeting.refused);
+    EXPECT_EQ(session.trouble()->permanent, reply.refused);
     session.failed(*session.trouble(), now);
   }
 }

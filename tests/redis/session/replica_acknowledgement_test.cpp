@@ -92,9 +92,9 @@ TEST_F(ReplicaAcknowledgementTest, TooFewReplicasLeaveAReleaseGrantedAndRemember
   EXPECT_EQ(sink.outcomes[0].kind, Kind::granted);
   ASSERT_EQ(replicas.unreplicated_releases().size(), 1U);
   EXPECT_EQ(replicas.unreplicated_releases()[0].request().key, "k");
-  ReplicaAcknowledgement heir(2, 2000ms);
-  heir.adopt_releases(replicas);
-  EXPECT_EQ(heir.unreplicated_releases().size(), 1U);
+  ReplicaAcknowledgement successor(2, 2000ms);
+  successor.adopt_releases(replicas);
+  EXPECT_EQ(successor.unreplicated_releases().size(), 1U);
   replicas.require();
   ASSERT_TRUE(replicas.start_wait(now));
   reply(2);

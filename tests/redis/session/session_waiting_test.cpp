@@ -24,7 +24,7 @@ class SessionWaitingTest : public SessionTest {
     session.failed(failure, now);
     drain();
   }
-  /// Connects to a server that forbids INFO. Returns the commands that follow its greeting.
+  /// Connects to a server that forbids INFO. Returns the commands that follow its handshake.
   auto connect_without_info() {
     connect_after_pause();
     sent();

@@ -56,8 +56,8 @@ struct Instead : Aspect {
 };
 
 /// Calls a function with the join point.
-struct Looks : Aspect {
-  explicit Looks(std::function<void(JoinPoint&)> see) : look(std::move(see)) {}
+struct Observer : Aspect {
+  explicit Observer(std::function<void(JoinPoint&)> see) : look(std::move(see)) {}
   template <class Proceed>
   decltype(auto) around(JoinPoint& point, Proceed&& proceed) const {
     look(point);
@@ -175,7 +175,7 @@ TEST_F(Aspects, SeeTheCall) {
   const int number = 5;
   std::string word = "five";
   int seen = 0;
-  const Looks looks([&](JoinPoint& point) {
+  const Observer observer([&](JoinPoint& point) {
     ++seen;
     EXPECT_EQ(point.argument_count(), 2u);
     EXPECT_EQ(point.argument_name(1), "word");
@@ -204,7 +204,7 @@ TEST_F(Aspects, SeeTheCall) {
           << error.what();
     }
   });
-  const long result = looks AROUND(number, word) { return 9L + number; };
+  const long result = observer AROUND(number, word) { return 9L + number; };
   EXPECT_EQ(result, 14);
   EXPECT_EQ(seen, 1);
 }

@@ -33,7 +33,7 @@ struct MemoryInManualTime {
 };
 
 struct MemoryInRealTime {
-  static constexpr milliseconds unit{30};
+  static constexpr milliseconds unit{100};
 
   std::unique_ptr<Backend> backend() { return latchkey::detail::make_memory_backend(uri, {}); }
   std::string fresh_key() { return fresh("key"); }

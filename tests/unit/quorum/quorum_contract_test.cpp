@@ -43,7 +43,7 @@ struct QuorumInManualTime {
 };
 
 struct QuorumInRealTime {
-  static constexpr milliseconds unit{30};
+  static constexpr milliseconds unit{100};
 
   std::unique_ptr<Backend> backend() { return quorum_of(5, uri, {}); }
   std::string fresh_key() { return fresh("key"); }

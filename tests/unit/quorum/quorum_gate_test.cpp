@@ -10,8 +10,8 @@
 #include <latchkey/locks.hpp>
 #include <latchkey/quorum.hpp>
 
-#include "support/many_servers.hpp"
 #include "support/recorder.hpp"
+#include "support/servers/many_servers.hpp"
 
 namespace latchkey {
 namespace {

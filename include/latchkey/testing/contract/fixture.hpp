@@ -24,7 +24,7 @@ class Contract : public ::testing::Test {
     if constexpr (requires { Store::unit; }) {
       return milliseconds(Store::unit);
     } else {
-      return milliseconds(50);
+      return milliseconds(100);
     }
   }();
   static constexpr milliseconds lease = 4 * unit;

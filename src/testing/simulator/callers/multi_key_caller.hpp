@@ -115,7 +115,9 @@ class MultiKeyCaller {
   void record_grant(Key& key);
   void leave_releases();
   bool answered_late(const Request& request, const Outcome& outcome);
-  [[nodiscard]] GrantedHold* grant_of(const Key& key);
+  [[nodiscard]] bool owns(const GrantedHold& hold) const noexcept {
+    return hold.client == context_.client && hold.owner == owner_.number();
+  }
 
   CallerContext& context_;
   std::uint32_t index_;

@@ -55,9 +55,8 @@ void MultiKeyCaller::start_extend(std::size_t member, RemoteHold& hold, millisec
 
 void MultiKeyCaller::start_release(std::size_t member, RemoteHold& hold) {
   Key& key = keys_[member];
-  std::erase_if(context_.history.keys[key.key].holds, [&](const GrantedHold& each) {
-    return each.client == context_.client && each.owner == owner_.number();
-  });
+  std::erase_if(context_.history.keys[key.key].holds,
+                [&](const GrantedHold& each) { return owns(each); });
   Call& call = make_call(key);
   bring(key, [&](Coordinator& its, EventContext& context) {
     its.release(hold, key.type, lease_.is_watchdog(), Clock::time_point::min(), &call, context);
@@ -125,17 +124,11 @@ void MultiKeyCaller::record_grant(Key& key) {
   context_.holds.granted(key.key, hold);
 }
 
-GrantedHold* MultiKeyCaller::grant_of(const Key& key) {
-  auto& holds = context_.history.keys[key.key].holds;
-  const auto found = std::ranges::find_if(holds, [&](const GrantedHold& each) {
-    return each.client == context_.client && each.owner == owner_.number();
-  });
-  return found == holds.end() ? nullptr : &*found;
-}
-
 void MultiKeyCaller::unpin(std::size_t member, RemoteHold& hold) {
   Coordinator::unpin(hold);
-  if (GrantedHold* const grant = grant_of(keys_[member])) grant->pinned = false;
+  for (GrantedHold& each : context_.history.keys[keys_[member].key].holds) {
+    if (owns(each)) each.pinned = false;
+  }
 }
 
 // --- requests for several keys ---

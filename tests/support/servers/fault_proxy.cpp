@@ -1,5 +1,5 @@
 // FaultProxy: one thread polls all sockets.
-#include "support/fault_proxy.hpp"
+#include "support/servers/fault_proxy.hpp"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "support/certificates.hpp"
 #include "support/process.hpp"
-#include "support/redis_client.hpp"
+#include "support/servers/certificates.hpp"
+#include "support/servers/redis_client.hpp"
 
 namespace latchkey::tests {
 

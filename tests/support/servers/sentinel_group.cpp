@@ -1,5 +1,5 @@
 // Sentinels and the servers that they monitor.
-#include "support/sentinel_group.hpp"
+#include "support/servers/sentinel_group.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -7,7 +7,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "support/replication.hpp"
+#include "support/servers/replication.hpp"
 
 namespace latchkey::tests {
 namespace {
@@ -34,7 +34,7 @@ std::uint16_t port_of(const std::string& text) {
   return static_cast<std::uint16_t>(std::stoul(text));
 }
 
-constexpr std::chrono::milliseconds usual_greeting{700};
+constexpr std::chrono::milliseconds usual_publish_period{700};
 
 }  // namespace
 
@@ -45,7 +45,7 @@ SentinelGroup::SentinelGroup(SentinelGroupOptions options)
                 .config = options_.config}) {
   start_sentinels();
   wait_until_ready();
-  for (const auto& each : sentinels_) hurry(*each, usual_greeting);
+  for (const auto& each : sentinels_) shorten_periods(*each, usual_publish_period);
 }
 
 void SentinelGroup::start_sentinels() {
@@ -67,19 +67,20 @@ void SentinelGroup::start_sentinels() {
       .config = config, .password = options_.sentinel_password, .arguments = {"--sentinel"}};
   while (sentinels_.size() < options_.sentinels) {
     sentinels_.push_back(std::make_unique<RedisServer>(sentinel));
-    hurry(*sentinels_.back(), std::chrono::milliseconds(200));
+    shorten_periods(*sentinels_.back(), std::chrono::milliseconds(200));
   }
 }
 
-// Shortens the periods of a sentinel, which forgets them when it ends. `greeting` is the period in
-// which sentinels publish their view of the master. A sentinel demotes a master of whose election
-// it has not heard after four of these periods, so four must last longer than a failover, which
-// checks replicas once per second. A sentinel that was stopped for 2 s enters TILT mode, in which
-// it would do nothing for 30 s.
-void SentinelGroup::hurry(RedisServer& sentinel, std::chrono::milliseconds greeting) {
+// Shortens the periods of a sentinel, which forgets them when it ends. `publish_period` is the
+// period in which sentinels publish their view of the master. A sentinel demotes a master of whose
+// election it has not heard after four of these periods, so four must last longer than a failover,
+// which checks replicas once per second. A sentinel that was stopped for 2 s enters TILT mode, in
+// which it would do nothing for 30 s.
+void SentinelGroup::shorten_periods(RedisServer& sentinel,
+                                    std::chrono::milliseconds publish_period) {
   checked(sentinel.client()({"SENTINEL", "DEBUG", "PING-PERIOD", "300", "INFO-PERIOD", "300",
                              "ASK-PERIOD", "200", "TILT-PERIOD", "500", "MIN-LINK-RECONNECT-PERIOD",
-                             "1000", "PUBLISH-PERIOD", std::to_string(greeting.count())}));
+                             "1000", "PUBLISH-PERIOD", std::to_string(publish_period.count())}));
 }
 
 std::string SentinelGroup::uri() const {
@@ -169,7 +170,7 @@ void SentinelGroup::restore() {
   for (std::size_t index = 0; index < size(); ++index) server(index).serve_again();
   for (const auto& each : sentinels_) {
     each->serve_again();
-    hurry(*each, usual_greeting);
+    shorten_periods(*each, usual_publish_period);
   }
   wait_until_ready();
 }

@@ -1,11 +1,11 @@
 // SlotMover: migrates a hash slot from one node of a cluster to another.
-#include "support/slot_mover.hpp"
+#include "support/servers/slot_mover.hpp"
 
 #include <algorithm>
 #include <stdexcept>
 
 #include "redis/protocol/command_buffer.hpp"
-#include "support/cluster_view.hpp"
+#include "support/servers/cluster_view.hpp"
 
 namespace latchkey::tests {
 namespace {
@@ -16,7 +16,7 @@ void check(const Reply& reply) {
 
 }  // namespace
 
-SlotMover::SlotMover(const SlotPlace& from, const SlotPlace& to,
+SlotMover::SlotMover(const SlotOwner& from, const SlotOwner& to,
                      const std::vector<const RedisServer*>& others, std::string password)
     : from_id_(from.id),
       to_id_(to.id),

@@ -1,10 +1,10 @@
 // RedisCluster: creation, growth, and waiting until its nodes agree.
-#include "support/redis_cluster.hpp"
+#include "support/servers/redis_cluster.hpp"
 
 #include <algorithm>
 #include <stdexcept>
 
-#include "support/replication.hpp"
+#include "support/servers/replication.hpp"
 
 namespace latchkey::tests {
 
@@ -14,7 +14,7 @@ RedisCluster::RedisCluster(RedisClusterOptions options) : options_(std::move(opt
   for (std::size_t index = 0; index < nodes_.size(); ++index) {
     for (std::size_t to = index + 1; to < nodes_.size(); ++to) introduce(index, to);
   }
-  await("nodes that know each other", [&] { return stranger(); });
+  await("nodes that know each other", [&] { return missing_link(); });
   assign_replicas();
   wait_until_ready();
 }
@@ -148,14 +148,14 @@ void RedisCluster::wait_until_ready() {
   });
 }
 
-std::string RedisCluster::stranger() {
+std::string RedisCluster::missing_link() {
   for (const std::size_t index : serving()) {
-    if (std::string missing = stranger_in(view(index)); !missing.empty()) return missing;
+    if (std::string missing = missing_link_in(view(index)); !missing.empty()) return missing;
   }
   return {};
 }
 
-std::string RedisCluster::stranger_in(const ClusterView& view) {
+std::string RedisCluster::missing_link_in(const ClusterView& view) {
   const std::string node = "to " + view.myself().id + ", ";
   std::size_t count = 0;
   for (const Node& each : nodes_) {
@@ -177,7 +177,7 @@ std::string RedisCluster::disagreement() {
     views.push_back(view(index));
     if (info_field(info, "cluster_state") != "ok") return id(index) + "'s state is not ok";
     if (!views.back().whole()) return "to " + id(index) + ", slots have no owner";
-    if (std::string missing = stranger_in(views.back()); !missing.empty()) return missing;
+    if (std::string missing = missing_link_in(views.back()); !missing.empty()) return missing;
   }
   for (const ClusterView& one : views) {
     for (const ClusterView& other : views) {

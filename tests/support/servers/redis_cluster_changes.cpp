@@ -4,7 +4,7 @@
 #include <future>
 #include <stdexcept>
 
-#include "support/redis_cluster.hpp"
+#include "support/servers/redis_cluster.hpp"
 
 namespace latchkey::tests {
 

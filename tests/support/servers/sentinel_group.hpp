@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "support/polling.hpp"
-#include "support/redis_server.hpp"
-#include "support/replicated.hpp"
+#include "support/servers/redis_server.hpp"
+#include "support/servers/replicated.hpp"
 
 namespace latchkey::tests {
 
@@ -76,7 +76,7 @@ class SentinelGroup {
  private:
   [[nodiscard]] std::size_t index_at(std::uint16_t port);
   void start_sentinels();
-  void hurry(RedisServer& sentinel, std::chrono::milliseconds greeting);
+  void shorten_periods(RedisServer& sentinel, std::chrono::milliseconds publish_period);
   [[nodiscard]] std::uint16_t master_port_of(RedisServer& sentinel);
   Election await_election(std::uint16_t before, const std::function<void()>& retry);
   void demote_all_but(std::uint16_t master);

@@ -7,13 +7,13 @@
 #include <utility>
 #include <vector>
 
-#include "support/redis_client.hpp"
-#include "support/redis_server.hpp"
+#include "support/servers/redis_client.hpp"
+#include "support/servers/redis_server.hpp"
 
 namespace latchkey::tests {
 
 /// The source or the target of a move.
-struct SlotPlace {
+struct SlotOwner {
   const RedisServer& server;
   std::string id;  ///< as in CLUSTER NODES
 };
@@ -25,7 +25,7 @@ class SlotMover {
   static constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
 
   /// `others` are the other masters; `password` is that of `to`.
-  SlotMover(const SlotPlace& from, const SlotPlace& to,
+  SlotMover(const SlotOwner& from, const SlotOwner& to,
             const std::vector<const RedisServer*>& others, std::string password);
 
   /// From now on the old node replies ASK for keys that it does not have.

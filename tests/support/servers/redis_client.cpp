@@ -1,5 +1,5 @@
 // RedisClient: a minimal Redis client.
-#include "support/redis_client.hpp"
+#include "support/servers/redis_client.hpp"
 
 #include <stdexcept>
 

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "support/fault_proxy_stream.hpp"
+#include "support/servers/fault_proxy_stream.hpp"
 
 namespace latchkey::tests {
 

@@ -1,8 +1,8 @@
 // A master and its replicas.
-#include "support/replicated.hpp"
+#include "support/servers/replicated.hpp"
 
 #include "support/polling.hpp"
-#include "support/replication.hpp"
+#include "support/servers/replication.hpp"
 
 namespace latchkey::tests {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "support/redis_server.hpp"
+#include "support/servers/redis_server.hpp"
 
 namespace latchkey::tests {
 

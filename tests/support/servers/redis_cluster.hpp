@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "support/cluster_view.hpp"
 #include "support/polling.hpp"
-#include "support/redis_server.hpp"
-#include "support/slot_mover.hpp"
+#include "support/servers/cluster_view.hpp"
+#include "support/servers/redis_server.hpp"
+#include "support/servers/slot_mover.hpp"
 
 namespace latchkey::tests {
 
@@ -112,8 +112,8 @@ class RedisCluster {
                            const std::function<void()>& retry);
   void let_elections_age(std::size_t master, std::size_t replica);
   void give_slots_away(std::size_t index);
-  [[nodiscard]] std::string stranger();
-  [[nodiscard]] std::string stranger_in(const ClusterView& view);
+  [[nodiscard]] std::string missing_link();
+  [[nodiscard]] std::string missing_link_in(const ClusterView& view);
   [[nodiscard]] std::string disagreement();
   [[nodiscard]] std::string lagging_replica();
 

@@ -1,5 +1,5 @@
 // Replication as the servers report it.
-#include "support/replication.hpp"
+#include "support/servers/replication.hpp"
 
 #include <sstream>
 #include <stdexcept>

@@ -1,5 +1,5 @@
 // ClusterView: parses CLUSTER NODES.
-#include "support/cluster_view.hpp"
+#include "support/servers/cluster_view.hpp"
 
 #include <algorithm>
 #include <sstream>

@@ -1,5 +1,5 @@
 // Creates certificates for the TLS server of a test.
-#include "support/certificates.hpp"
+#include "support/servers/certificates.hpp"
 
 #include <fstream>
 
