@@ -2,6 +2,7 @@
 #include "support/servers/redis_cluster.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <stdexcept>
 
 #include "support/servers/replication.hpp"
@@ -14,7 +15,7 @@ RedisCluster::RedisCluster(RedisClusterOptions options) : options_(std::move(opt
   for (std::size_t index = 0; index < nodes_.size(); ++index) {
     for (std::size_t to = index + 1; to < nodes_.size(); ++to) introduce(index, to);
   }
-  await("nodes that know each other", [&] { return missing_link(); });
+  await_links();
   assign_replicas();
   wait_until_ready();
 }
@@ -55,6 +56,30 @@ void RedisCluster::send(std::size_t index, std::initializer_list<std::string_vie
 
 void RedisCluster::introduce(std::size_t index, std::size_t to) {
   send(index, {"CLUSTER", "MEET", "127.0.0.1", std::to_string(node(to).port())});
+}
+
+// A node forgets a handshake that takes longer than a second, as it may on a busy machine.
+void RedisCluster::await_links() {
+  constexpr std::chrono::seconds pause{3};
+  auto repeat_at = std::chrono::steady_clock::now() + pause;
+  await("nodes that know each other", [&] {
+    std::string missing = missing_link();
+    if (!missing.empty() && std::chrono::steady_clock::now() >= repeat_at) {
+      introduce_unknown();
+      repeat_at = std::chrono::steady_clock::now() + pause;
+    }
+    return missing;
+  });
+}
+
+void RedisCluster::introduce_unknown() {
+  for (const std::size_t index : serving()) {
+    const ClusterView known = view(index);
+    for (const std::size_t to : serving()) {
+      const ClusterMember* const member = known.find(id(to));
+      if (member == nullptr || member->unknown) introduce(index, to);
+    }
+  }
 }
 
 // Each node gets a different epoch, so that no two nodes have a conflict to resolve when they meet.

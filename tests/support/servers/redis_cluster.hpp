@@ -101,6 +101,8 @@ class RedisCluster {
   std::size_t start_node();
   void send(std::size_t index, std::initializer_list<std::string_view> words);
   void introduce(std::size_t index, std::size_t to);
+  void introduce_unknown();
+  void await_links();
   void share_slots();
   void assign_replicas();
   [[nodiscard]] std::size_t index_of(std::string_view id) const;

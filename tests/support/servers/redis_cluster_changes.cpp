@@ -119,6 +119,7 @@ std::size_t RedisCluster::add_node() {
   const std::vector<std::size_t> others = serving();
   const std::size_t added = start_node();
   for (const std::size_t index : others) introduce(index, added);
+  await_links();
   wait_until_ready();
   return added;
 }
