@@ -16,6 +16,7 @@
 
 #include "interop/deployment.hpp"
 #include "support/recorder.hpp"
+#include "support/stalls.hpp"
 
 namespace latchkey::tests {
 
@@ -61,8 +62,9 @@ class InteropTest : public ::testing::Test {
 
   /// Prints the median and expects that a notification woke the waiter: it neither slept until the
   /// lease of 30 s ended nor polled.
-  static void expect_woken(std::string_view who, std::vector<Duration> times);
+  void expect_woken(std::string_view who, std::vector<Duration> times) const;
 
+  const Stalls stalls_;
   Deployment& deployment_;
   Locks locks_;
 };

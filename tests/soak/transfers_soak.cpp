@@ -44,7 +44,8 @@ void run_processes(const std::vector<std::string>& uris, Vault& vault,
     children.start([&uris, &vault, length, number] {
       std::vector<Locks> locks;
       for (const std::string& uri : uris) {
-        locks.push_back(Locks::connect(uri, {.command_timeout = 500ms}));
+        locks.push_back(
+            Locks::connect(uri, {.command_timeout = 5s, .startup = Startup::allow_down}));
       }
       Clerks(locks, vault, seed() + 1'000 * static_cast<std::uint64_t>(number))
           .run(threads, length);

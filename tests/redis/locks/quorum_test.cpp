@@ -35,16 +35,23 @@ class RedisQuorum : public ::testing::Test {
     return Locks::connect(uri, {.command_timeout = command_timeout});
   }
 
-  /// The median time of an acquire and its release, each on a fresh key. All must succeed.
+  /// The median time of an acquire and its release, each on a fresh key. All must be granted. One
+  /// release in a hundred may be unconfirmed: a stopped machine stops all servers.
   static microseconds median_of(const Locks& locks, int times) {
     std::vector<microseconds> all;
+    int unconfirmed = 0;
     for (int round = 0; round < times; ++round) {
       const auto start = std::chrono::steady_clock::now();
       Hold hold = locks.lock("order:" + std::to_string(round)).acquire(10s, 30s);
-      EXPECT_TRUE(hold.release());
+      try {
+        EXPECT_TRUE(hold.release());
+      } catch (const BackendUnavailable&) {
+        ++unconfirmed;
+      }
       all.push_back(
           std::chrono::duration_cast<microseconds>(std::chrono::steady_clock::now() - start));
     }
+    EXPECT_LE(unconfirmed, times / 100);
     std::ranges::nth_element(all, all.begin() + times / 2);
     return all[static_cast<std::size_t>(times / 2)];
   }
