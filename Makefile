@@ -31,7 +31,7 @@ own_sources = $(shell git ls-files -co --exclude-standard '*.cpp' '*.hpp')
 configure = cmake --preset $(1) >build/$(1).log 2>&1 || { cat build/$(1).log; exit 1; }
 build = @mkdir -p build && $(call configure,$(1)) && cmake --build build/$(1) -- $(NINJA)
 verify = @cmake --build build/$(1) --target all_verify_interface_header_sets -- $(NINJA)
-ctest = @ctest --test-dir build/$(1) --output-on-failure --no-tests=error -j3
+ctest = @scripts/run_tests.sh build/$(1)
 
 help:
 	@awk '!/^#/ { exit } { sub(/^# ?/, ""); print }' Makefile
