@@ -16,6 +16,7 @@ namespace latchkey::tests {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 class RedisReplicas : public ::testing::Test {
@@ -51,7 +52,8 @@ TEST_F(RedisReplicas, AGrantThatTooFewConfirmedIsReleased) {
     static_cast<void>(locks.lock("k", LockType::FENCED).acquire(700ms));
     ADD_FAILURE() << "given with one replica out of two";
   } catch (const BackendUnavailable& error) {
-    EXPECT_THAT(error.what(), HasSubstr("only 1 of 2 replicas confirmed it within"));
+    // The second attempt waits for 10 ms only, in which a busy machine may run neither replica.
+    EXPECT_THAT(error.what(), ContainsRegex("only [01] of 2 replicas confirmed it within"));
   }
   auto client = servers_.master().client();
   EXPECT_TRUE(eventually([&] { return client({"EXISTS", "k"}).integer() == 0; }));
