@@ -255,32 +255,31 @@ QuorumBackend::Round QuorumBackend::round() {
   return made;
 }
 
-bool QuorumBackend::any_overdue() {
-  const Clock::time_point now = clock_.now();
-  const Lock lock(mutex_);
-  return std::ranges::any_of(operations_, [&](const Operation& one) {
-    return one.awaited() && !one.decided && now >= one.deadline;
-  });
-}
-
-// Polls all servers with a pending reply, blocks in one of them for a short time, and returns. A
-// poll may consume an unpark that is meant for the caller, so the unparks are counted.
+// What has arrived counts, even if this thread had no processor for a while: the servers are
+// driven before anything expires.
 void QuorumBackend::drive(Parker& parker, Clock::time_point until) {
   const std::uint64_t unparks = parker.unparks();
   if (parker.park_until(clock_, Clock::time_point::min())) return;
   const unsigned before = completions_;
-  // This thread may have had no processor for a while: what has arrived meanwhile counts.
-  if (any_overdue()) {
-    for (const std::size_t server : round().servers) servers_[server]->drive(parker, clock_.now());
-  }
-  Later now_due;
+  Later due;
   {
     const Lock lock(mutex_);
-    std::swap(now_due.answers, answers_);
-    expire(now_due);
+    std::swap(due.answers, answers_);
   }
-  carry_out(now_due);
-  if (completions_ != before || parker.unparks() != unparks) return;
+  carry_out(due);
+  if (completions_ == before) drive_servers(parker, until, unparks);
+  Later expired;
+  {
+    const Lock lock(mutex_);
+    expire(expired);
+  }
+  carry_out(expired);
+}
+
+// Polls all servers with a pending reply, blocks in one of them for a short time, and returns. A
+// poll may consume an unpark that is meant for the caller, so the unparks are counted.
+void QuorumBackend::drive_servers(Parker& parker, Clock::time_point until, std::uint64_t unparks) {
+  const unsigned before = completions_;
   const Round due = round();
   if (due.servers.empty()) return static_cast<void>(parker.park_until(clock_, until));
   const std::span others = std::span(due.servers).subspan(due.undecided ? 1 : 0);

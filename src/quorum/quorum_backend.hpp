@@ -126,8 +126,6 @@ class QuorumBackend final : public Backend, private ForkParticipant {
   Operation& give_back(const Operation& of, std::size_t server, Later& later);
   void repair(const Operation& of, std::size_t server, Later& later);
   void follow_up(const SubRequest& sub_request, const Outcome& outcome, Later& later);
-  /// An operation has not been decided in time.
-  [[nodiscard]] bool any_overdue();
   void expire(Later& later);
   void end_if_done(Operation& one, Later& later);
   /// How long to wait for the servers' replies. An acquire does not wait for a slow server, which
@@ -136,6 +134,8 @@ class QuorumBackend final : public Backend, private ForkParticipant {
                                                           std::chrono::milliseconds lease) noexcept;
   [[nodiscard]] bool live(const Operation& one) const;
   void carry_out(Later& later) noexcept;
+  /// `unparks`: how often the parker was unparked before the drive began.
+  void drive_servers(Parker& parker, Clock::time_point until, std::uint64_t unparks);
 
   /// The servers with a pending reply: first those that an undecided operation waits for and that
   /// are not slow.

@@ -19,6 +19,7 @@ namespace latchkey::tests {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using SteadyClock = std::chrono::steady_clock;
@@ -74,7 +75,7 @@ TEST_F(RedisWaitBound, AServerThatIsDownEndsAWaitOfZeroAtOnceAndOthersInTime) {
     const Failed second = acquire(locks, type, 1s);
     EXPECT_GE(second.took, 1s);
     EXPECT_LT(second.undisturbed(), 3s);
-    EXPECT_THAT(second.text, HasSubstr("Connection refused; waited 1"));
+    EXPECT_THAT(second.text, ContainsRegex("Connection refused; waited 1[0-9]{3} ms"));
   }
   server_.start();
   EXPECT_TRUE(locks.lock("k").try_acquire(10s).has_value());
