@@ -44,6 +44,7 @@ set(latchkey_sources
   src/locks/coordinator/acquire_logic.cpp
   src/locks/coordinator/coordinator.cpp
   src/locks/coordinator/hold_table.cpp
+  src/locks/coordinator/immediate_logic.cpp
   src/locks/coordinator/key_event.cpp
   src/locks/coordinator/lease_logic.cpp
   src/locks/coordinator/release_logic.cpp

@@ -20,6 +20,13 @@ namespace {
 
 constinit thread_local LockedCall* innermost_call = nullptr;
 
+/// Converts to what `make` returns, so that std::optional::emplace constructs it in place.
+template <class Make>
+struct InPlace {
+  Make make;
+  operator Hold() const { return make(); }  // NOLINT: it stands for the hold
+};
+
 }  // namespace
 
 LockedCall* LockedCall::innermost() noexcept { return innermost_call; }
@@ -40,17 +47,33 @@ void LockedCall::end() noexcept {
   hold_.reset();
 }
 
-template <class Acquire>
-Entry LockedCall::enter_by(Acquire acquire, std::string_view key_template, Site& site) {
+template <class Take, class TryTake>
+Entry LockedCall::enter_by(const Take& take, const TryTake& try_take, std::string_view key_template,
+                           Site& site) {
   site.give_name(terms_->name);
-  origin_.site = &site;
-  if (origin_.key_template.empty()) origin_.key_template = key_template;
+  if (!origin_.key_template.empty()) key_template = origin_.key_template;  // the policy's
+  const Origin origin{&site, key_template};
+  origin_ = origin;
   if (terms_->unlocked) {
     link();
     return Entry::held;
   }
   if (locks_ == nullptr) locks_ = &default_locks();
   if (terms_->hold_for.count() != 0) entered_ = locks_->clock().now();
+  Attempt attempt{terms_->type, terms_->wait, terms_->lease, {}, terms_->reentry, origin};
+  if (cancel_ != nullptr) attempt.cancel = *cancel_;
+  // Only a nested call can violate a lock order; for other calls this test is the whole cost.
+  if (innermost_call != nullptr) check_lock_order(*this, *terms_, *innermost_call);
+  const auto acquire = [&] {
+    if (terms_->raises_timeout) {
+      hold_.emplace(InPlace{[&] { return take(attempt); }});
+    } else {
+      hold_ = try_take(attempt);
+      if (!hold_) return Entry::timeout;
+    }
+    link();
+    return Entry::held;
+  };
   if (terms_->raises_unavailable) return acquire();
   try {
     return acquire();
@@ -60,17 +83,17 @@ Entry LockedCall::enter_by(Acquire acquire, std::string_view key_template, Site&
 }
 
 Entry LockedCall::enter(std::string_view key, std::string_view key_template, Site& site) {
-  return enter_by(
-      [&] {
-        key_ = key;
-        return acquire(*locks_);
-      },
-      key_template, site);
+  key_ = key;
+  return enter_by([&](const Attempt& attempt) { return locks_->acquire(key, attempt); },
+                  [&](const Attempt& attempt) { return locks_->try_acquire(key, attempt); },
+                  key_template, site);
 }
 
 Entry LockedCall::enter_all(const std::vector<std::string>& keys, std::string_view key_template,
                             Site& site) {
-  return enter_by([&] { return acquire_all(keys); }, key_template, site);
+  return enter_by([&](const Attempt& attempt) { return locks_->acquire_all(keys, attempt); },
+                  [&](const Attempt& attempt) { return locks_->try_acquire_all(keys, attempt); },
+                  key_template, site);
 }
 
 Entry LockedCall::decide(Entry entry) noexcept {
@@ -81,21 +104,6 @@ Entry LockedCall::decide(Entry entry) noexcept {
   if (entry == Entry::timeout && terms_->skips_timeout) return Entry::skipped_timeout;
   if (entry == Entry::unavailable && terms_->skips_unavailable) return Entry::skipped_unavailable;
   return entry;
-}
-
-Entry LockedCall::acquire(const Locks& locks) {
-  Attempt attempt{terms_->type, terms_->wait, terms_->lease, {}, terms_->reentry, origin_};
-  if (cancel_ != nullptr) attempt.cancel = *cancel_;
-  // Only a nested call can violate a lock order; for other calls this test is the whole cost.
-  if (innermost_call != nullptr) check_lock_order(*this, *terms_, *innermost_call);
-  if (terms_->raises_timeout) {
-    hold_.emplace(locks.acquire(key_, attempt));
-  } else {
-    hold_ = locks.try_acquire(key_, attempt);
-    if (!hold_) return Entry::timeout;
-  }
-  link();
-  return Entry::held;
 }
 
 Hold LockedCall::take_hold() {

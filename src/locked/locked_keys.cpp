@@ -21,20 +21,6 @@ Entry LockedCall::enter_by_policy(const SitePolicy& policy, KeyBuffer& key,
   return enter(key.view(), policy.key_text, site);
 }
 
-Entry LockedCall::acquire_all(const std::vector<std::string>& keys) {
-  Attempt attempt{terms_->type, terms_->wait, terms_->lease, {}, terms_->reentry, origin_};
-  if (cancel_ != nullptr) attempt.cancel = *cancel_;
-  if (innermost() != nullptr) check_lock_order(*this, *terms_, *innermost());
-  if (terms_->raises_timeout) {
-    hold_.emplace(locks_->acquire_all(keys, attempt));
-  } else {
-    hold_ = locks_->try_acquire_all(keys, attempt);
-    if (!hold_) return Entry::timeout;
-  }
-  link();
-  return Entry::held;
-}
-
 bool LockedCall::covers(std::string_view key) const {
   if (!hold_) return false;
   if (!key_.empty()) return key_ == key;

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <mutex>
+#include <new>
 #include <string>
 #include <string_view>
 
@@ -62,5 +64,27 @@ class MemorySpace final : private ForkParticipant {
   Clock& clock_;
   const std::string name_;
 };
+
+// Inline: part of every uncontended call.
+inline void MemorySpace::apply(const Request& request, Subscriber* subscriber,
+                               Outcome& outcome) noexcept {
+  const bool dated = request.sent != Clock::time_point{};
+  const Clock::time_point now = dated ? request.sent : clock_.now();
+  try {
+    if (request.verb == Verb::acquire_all) {
+      apply_to_several(request, now, outcome);
+    } else if (request.verb == Verb::list) {
+      list(request, now, outcome);
+    } else {
+      const std::size_t hash = request.hash != 0 ? request.hash : hash_key(request.key);
+      Shard& shard = shards_[shard_of(hash)];
+      const std::lock_guard lock(shard.mutex);
+      shard.table.apply(request, hash, now, subscriber, outcome);
+    }
+  } catch (const std::bad_alloc&) {
+    outcome = Outcome{};
+    outcome.reason = "no memory left";  // short enough to need no allocation
+  }
+}
 
 }  // namespace latchkey::detail

@@ -138,10 +138,9 @@ class LockedCall {
  private:
   [[nodiscard]] const SitePolicy* take(std::uint32_t slot) noexcept;
   [[nodiscard]] Entry decide(Entry entry) noexcept;
-  template <class Acquire>
-  [[nodiscard]] Entry enter_by(Acquire acquire, std::string_view key_template, Site& site);
-  [[nodiscard]] Entry acquire(const Locks& locks);
-  [[nodiscard]] Entry acquire_all(const std::vector<std::string>& keys);
+  template <class Take, class TryTake>
+  [[nodiscard]] Entry enter_by(const Take& take, const TryTake& try_take,
+                               std::string_view key_template, Site& site);
   void release(std::chrono::milliseconds linger);
   void link() noexcept;
   void unlink() noexcept;

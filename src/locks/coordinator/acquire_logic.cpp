@@ -9,6 +9,7 @@
 #include <latchkey/site.hpp>
 
 #include "core/thread_cache.hpp"
+#include "locks/coordinator/immediate_logic.hpp"
 #include "locks/coordinator/lease_logic.hpp"
 #include "locks/coordinator/release_logic.hpp"
 #include "locks/coordinator/subscription_logic.hpp"
@@ -16,20 +17,9 @@
 #include "locks/coordinator/wait_times.hpp"
 
 namespace latchkey::detail {
-namespace {
 
 using std::chrono::milliseconds;
 using LastReply = Call::LastReply;
-
-/// How long a place in a FAIR queue lives without a request. A waiter sends one at least every 5 s,
-/// so a place outlives three lost requests. (Redisson's default is 5 minutes.)
-constexpr milliseconds queue_wait{15'000};
-
-bool makes_one_attempt(const Call& call) noexcept {
-  return !call.forever && call.until <= call.asked;
-}
-
-}  // namespace
 
 void AcquireLogic::acquire(Call& call) {
   call.kind = Call::Kind::acquire;
@@ -39,6 +29,8 @@ void AcquireLogic::acquire(Call& call) {
     context_.read_again();  // deadlines are compared with the time
     RemoteHold* const hold = state_.holds.live_hold_of(call.owner, context_);
     if (hold != nullptr) return reenter(call, *hold);
+  } else if (ImmediateLogic(*this).acquire(call)) {
+    return;
   }
   enqueue(call);
 }
@@ -71,18 +63,6 @@ void AcquireLogic::join_same_owner(RemoteHold& hold) {
   }
 }
 
-void AcquireLogic::count(Call& call, RemoteHold& hold) {
-  auto& local_holds = call.by_lock ? hold.locks : hold.holds;
-  ++local_holds[is_shared(call.type) ? 1 : 0];
-  if (!call.by_lock) ++shard().hold_objects;
-  if (!call.lease.is_watchdog()) return;
-  if (hold.watchdogs++ == 0) {
-    const Clock::time_point last = std::max(hold.granted_at, hold.check_request.sent);
-    hold.check_at = std::min(hold.check_at, later(last, check_interval(hold)));
-    state_.holds.due_by(hold.check_at);
-  }
-}
-
 void AcquireLogic::enqueue(Call& call) {
   call.hold = nullptr;
   call.ticket = shard().ticket();
@@ -94,8 +74,16 @@ void AcquireLogic::enqueue(Call& call) {
   }
   const bool waits = call.hold == nullptr && call.answer == Answer::pending;
   // A call for one attempt that is queued behind another of this process gets its answer at once.
-  if (waits && makes_one_attempt(call)) return WaitLogic(*this).give_up_waiting(call);
+  if (waits && call.makes_one_attempt()) return WaitLogic(*this).give_up_waiting(call);
   if (waits) WaitLogic(*this).report_waiting(call);
+  set_alarm(call);
+}
+
+void AcquireLogic::enqueue_started(Call& call, Outcome* outcome) {
+  RemoteHold& claim = *call.hold;
+  state_.waiters.push_back(call);
+  state_.waiters.started(call);
+  outcome != nullptr ? on_acquire_reply(claim, *outcome) : submit(claim.acquire_request);
   set_alarm(call);
 }
 
@@ -138,7 +126,7 @@ void AcquireLogic::make_claim(Call& call) {
   claim.origin = call.origin;
   claim.lease = call.lease.length(settings().watchdog);
   claim.call = &call;
-  announce(claim);
+  if (!settings().announcement.empty()) announce(claim);
   call.hold = &claim;
   state_.holds.add_claim(claim);
 }
@@ -146,7 +134,6 @@ void AcquireLogic::make_claim(Call& call) {
 // Others may read of the holder: "Bank::deposit (bank.cpp:12) on web-3, process 7". Without memory
 // for that text they read its id only.
 void AcquireLogic::announce(RemoteHold& claim) {
-  if (settings().announcement.empty()) return;
   try {
     std::string text;
     if (claim.origin.site != nullptr) text = claim.origin.site->where() + ' ';
@@ -162,19 +149,8 @@ void AcquireLogic::send_acquire(RemoteHold& claim) {
     claim.poll_at = later(now(), repeat_pause);
     return set_alarm(call);
   }
-  RemoteHold::HoldRequest& request = claim.acquire_request;
-  prepare(request, Verb::acquire, claim);
-  request.lease = claim.lease;
-  request.queue_wait = makes_one_attempt(call) ? milliseconds(0) : queue_wait;
-  request.in_flight = true;
-  // A place in a FAIR queue may outlive the lease.
-  const bool queues = claim.type == LockType::FAIR;
-  const milliseconds stays = queues ? std::max(claim.lease, request.queue_wait) : claim.lease;
-  claim.expires_at = std::max(claim.expires_at, later(claim.acquire_request.sent, stays));
-  claim.poll_at = Clock::never();
-  claim.retry_requested = false;
-  if (call.last_reply != LastReply::unknown) call.silent_since = claim.acquire_request.sent;
-  if (!call.bundled) submit(request);
+  prepare_acquire(claim);
+  if (!call.bundled) submit(claim.acquire_request);
   set_alarm(call);
 }
 
@@ -220,16 +196,8 @@ void AcquireLogic::establish(RemoteHold& claim, Outcome& outcome) {
   Call& call = *claim.call;
   const Clock::time_point deadline = end_of_lease(claim.acquire_request.sent, claim.lease);
   if (deadline <= now()) return restart_after_late_grant(claim);
-  state_.holds.set_held(claim);
-  claim.call = nullptr;
-  claim.token = outcome.token;
-  claim.granted_at = now();
-  claim.poll_at = Clock::never();
-  claim.deadline.store(deadline.time_since_epoch().count(), std::memory_order_release);
   state_.waiters.remove(call);
-  count(call, claim);
-  claim.check_at = later(claim.acquire_request.sent, check_interval(claim));
-  state_.holds.due_by(claim.due());
+  hold(claim, outcome.token, deadline);
   answer(call, Answer::granted);
   join_same_owner(claim);
   SubscriptionLogic subscriptions(*this);

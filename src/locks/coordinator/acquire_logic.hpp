@@ -1,6 +1,11 @@
 // The decisions about acquiring a lock.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <utility>
+
 #include <latchkey/backend.hpp>
 
 #include "locks/coordinator/key_event.hpp"
@@ -24,21 +29,78 @@ class AcquireLogic : public KeyEvent {
   void dispatch_waiters() {
     if (state_.waiters.next_to_start() != nullptr) dispatch_front();
   }
+  /// The first attempt of a call that is not in the queue has been made. `outcome`: its reply,
+  /// which is no grant in time; null: it has to be submitted.
+  void enqueue_started(Call& call, Outcome* outcome);
+  /// A new claim of `call`. Throws std::bad_alloc before anything is changed.
+  void make_claim(Call& call);
+  /// The request of one more attempt under the id of `claim`, to be sent now.
+  void prepare_acquire(RemoteHold& claim);
+  /// The claim is granted until `deadline`, and is its call's hold.
+  void hold(RemoteHold& claim, std::uint64_t token, Clock::time_point deadline);
   /// One more attempt under the id of `claim`.
   void send_acquire(RemoteHold& claim);
   /// One more local hold, of `call`.
   void count(Call& call, RemoteHold& hold);
 
  private:
+  /// How long a place in a FAIR queue lives without a request. A waiter sends one at least every
+  /// 5 s, so a place outlives three lost requests. (Redisson's default is 5 minutes.)
+  static constexpr std::chrono::seconds queue_wait{15};
+
   void reenter(Call& call, RemoteHold& hold);
   void join_same_owner(RemoteHold& hold);
   void dispatch_front();
   void start_attempt(Call& call);
-  void make_claim(Call& call);
   void announce(RemoteHold& claim);
   void on_late_reply(RemoteHold& claim, const Outcome& outcome);
   void establish(RemoteHold& claim, Outcome& outcome);
   void restart_after_late_grant(RemoteHold& claim);
 };
+
+// --- part of every uncontended call ---
+
+inline void AcquireLogic::prepare_acquire(RemoteHold& claim) {
+  Call& call = *claim.call;
+  RemoteHold::HoldRequest& request = claim.acquire_request;
+  prepare(request, Verb::acquire, claim);
+  request.lease = claim.lease;
+  request.queue_wait = call.makes_one_attempt() ? std::chrono::milliseconds(0) : queue_wait;
+  request.in_flight = true;
+  // A place in a FAIR queue may outlive the lease.
+  const bool queues = claim.type == LockType::FAIR;
+  const std::chrono::milliseconds stays =
+      queues ? std::max(claim.lease, request.queue_wait) : claim.lease;
+  claim.expires_at = std::max(claim.expires_at, later(request.sent, stays));
+  claim.poll_at = Clock::never();
+  claim.retry_requested = false;
+  if (call.last_reply != Call::LastReply::unknown) call.silent_since = request.sent;
+}
+
+inline void AcquireLogic::hold(RemoteHold& claim, std::uint64_t token, Clock::time_point deadline) {
+  Call& call = *std::exchange(claim.call, nullptr);
+  claim.acquire_request.in_flight = false;
+  claim.note_attempt(RemoteHold::Attempts::ran);
+  state_.holds.set_held(claim);
+  claim.token = token;
+  claim.granted_at = now();
+  claim.poll_at = Clock::never();
+  claim.deadline.store(deadline.time_since_epoch().count(), std::memory_order_release);
+  count(call, claim);
+  claim.check_at = later(claim.acquire_request.sent, check_interval(claim));
+  state_.holds.due_by(claim.due());
+}
+
+inline void AcquireLogic::count(Call& call, RemoteHold& hold) {
+  auto& local_holds = call.by_lock ? hold.locks : hold.holds;
+  ++local_holds[is_shared(call.type) ? 1 : 0];
+  if (!call.by_lock) ++shard().hold_objects;
+  if (!call.lease.is_watchdog()) return;
+  if (hold.watchdogs++ == 0) {
+    const Clock::time_point last = std::max(hold.granted_at, hold.check_request.sent);
+    hold.check_at = std::min(hold.check_at, later(last, check_interval(hold)));
+    state_.holds.due_by(hold.check_at);
+  }
+}
 
 }  // namespace latchkey::detail

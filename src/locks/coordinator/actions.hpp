@@ -28,6 +28,9 @@ struct Actions {
   std::unique_ptr<Effects> effects;  ///< null: none
   std::size_t unreported = 0;        ///< events that no memory was left for
 
+  [[nodiscard]] bool empty() const noexcept {
+    return submits.empty() && wakes.empty() && effects == nullptr && unreported == 0;
+  }
   Effects& effects_for_others() {
     if (effects == nullptr) effects = std::make_unique<Effects>();
     return *effects;

@@ -99,6 +99,8 @@ struct Call {
     until = later(now, wait);
   }
 
+  [[nodiscard]] bool makes_one_attempt() const noexcept { return !forever && until <= asked; }
+
   /// A wait is a bound: a little is added to it for the first answer, so that a wait shorter than a
   /// round trip is not in vain. A wait of zero makes one attempt, which takes as long as a command
   /// may.

@@ -30,6 +30,10 @@ struct KeyState {
   HoldTable holds;
   Subscription subscription;  ///< to the key's channel
 
+  /// Nothing is held, waited for, subscribed to or in flight.
+  [[nodiscard]] bool idle() const noexcept {
+    return holds.empty() && waiters.empty() && subscription.ended();
+  }
   /// No tick is due before `holds.due()` after this.
   void find_due() noexcept {
     holds.find_due();
@@ -110,10 +114,7 @@ class Coordinator : private KeyState {
   [[nodiscard]] Clock::time_point alarm_of(const Call& call) const noexcept {
     return detail::alarm_of(call, *shard->settings);
   }
-  /// Nothing is held, waited for or in flight: the record can go.
-  [[nodiscard]] bool idle() const noexcept {
-    return holds.empty() && waiters.empty() && subscription.ended();
-  }
+  using KeyState::idle;  ///< the record can go
   /// Some local hold is left.
   [[nodiscard]] bool held() const noexcept { return holds.any_held(); }
   /// The same, or the reply to a release, or to what precedes one, is awaited.

@@ -1,11 +1,22 @@
 // One event's time and the actions it brings.
 #pragma once
 
+#include <latchkey/backend.hpp>
 #include <latchkey/clock.hpp>
 
 #include "locks/coordinator/actions.hpp"
 
 namespace latchkey::detail {
+
+/// Answers a request within the call if its backend is in the same process.
+class ImmediateBackend {
+ public:
+  /// False: it did not touch the request, which is submitted then. `outcome` is newly made.
+  [[nodiscard]] virtual bool answer(Request& request, Outcome& outcome) noexcept = 0;
+
+ protected:
+  ~ImmediateBackend() = default;
+};
 
 /// Handed through the coordinator with each event. The time is read when it is first asked for, and
 /// once: many events never need it, and reading a clock costs as much as a hash look-up.
@@ -27,6 +38,8 @@ class EventContext {
   /// The call whose own thread brings this event. It is not among the wakes: the thread looks at
   /// its answer, and asks for its alarm, before it lets go of the mutex.
   const Call* caller = nullptr;
+  /// Null: every request goes to `out`.
+  ImmediateBackend* immediate = nullptr;
 
  private:
   static constexpr Clock::time_point unread = Clock::time_point::min();

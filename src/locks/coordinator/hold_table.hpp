@@ -55,6 +55,11 @@ class HoldTable {
     hold.type = LockType::READ;
     ++blockers(hold);
   }
+  /// Gives a hold in stage `held` back to the pool.
+  void erase_held(RemoteHold& hold) noexcept {
+    held_.erase(hold);
+    erase(hold);
+  }
   /// Gives a hold that is being released back to the pool.
   void erase(RemoteHold& hold) noexcept;
   void clear() noexcept;
@@ -72,6 +77,9 @@ class HoldTable {
                                              EventContext& event) const noexcept {
     const bool any = blockers_[0] != 0 || (!is_shared(type) && blockers_[1] != 0);
     return any ? find_blocker(type, in_order, event) : nullptr;
+  }
+  [[nodiscard]] bool contains_only(const RemoteHold& hold) const noexcept {
+    return holds_.first() == &hold && hold.next == nullptr;
   }
   /// Some local hold is left.
   [[nodiscard]] bool any_held() const noexcept;

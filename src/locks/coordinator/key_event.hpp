@@ -21,6 +21,11 @@ class KeyEvent {
  public:
   KeyEvent(Coordinator& home, EventContext& context) noexcept
       : home_(home), state_(home), context_(context) {}
+  /// Made from two references instead of copied as a block: a block that is read right after its
+  /// parts were written waits until they have reached the cache.
+  KeyEvent(const KeyEvent& event) noexcept : KeyEvent(event.home_, event.context_) {}
+  KeyEvent& operator=(const KeyEvent&) = delete;
+  ~KeyEvent() = default;
 
   // --- answers to calls ---
   /// The call ends. Its thread is woken, unless it is the one that brings this event.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "locks/coordinator/acquire_logic.hpp"
+#include "locks/coordinator/immediate_logic.hpp"
 #include "locks/coordinator/lease_logic.hpp"
 #include "locks/coordinator/subscription_logic.hpp"
 
@@ -40,6 +41,8 @@ void ReleaseLogic::release(RemoteHold& hold, LockType type, bool watched,
 
 // The hold at the backend ends with the last local hold.
 void ReleaseLogic::drop_local_hold(RemoteHold& hold, Clock::time_point retain_until, Call* call) {
+  const bool lingers = retain_until > now();
+  if (call != nullptr && !lingers && ImmediateLogic(*this).release(hold, *call)) return;
   const bool lost = hold.is_lost(now());
   if (hold.local_holds() > 0) return drop_one_of_several(hold, lost, call);
   if (lost) {
@@ -51,7 +54,7 @@ void ReleaseLogic::drop_local_hold(RemoteHold& hold, Clock::time_point retain_un
     answer(*std::exchange(hold.downgrade_waiter, nullptr), Answer::granted);
   }
   if (!hold.renewals.empty()) LeaseLogic(*this).fail_renewals(hold);
-  if (!lost && retain_until > now()) return retain(hold, retain_until, call);
+  if (!lost && lingers) return retain(hold, retain_until, call);
   end(hold, call);
   AcquireLogic(*this).dispatch_waiters();
   SubscriptionLogic(*this).unsubscribe_if_unused();

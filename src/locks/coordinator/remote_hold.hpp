@@ -174,6 +174,14 @@ class RemoteHold {
   [[nodiscard]] bool downgrade_in_flight() const noexcept {
     return check_request.in_flight && check_request.verb == Verb::downgrade;
   }
+  /// Held, without a local hold, and nothing about it is under way, in doubt or waited for: its
+  /// release is the last that happens to it.
+  [[nodiscard]] bool is_settled() const noexcept {
+    return stage == Stage::held && local_holds() == 0 && !has_request_in_flight() &&
+           attempts == Attempts::ran && presence == Presence::possible &&
+           downgrade == Downgrade::none && subscription.ended() && renewals.empty() &&
+           downgrade_waiter == nullptr;
+  }
   /// A claim that is given up must be released, for an acquire may have left something.
   [[nodiscard]] bool may_be_at_backend() const noexcept {
     if (acquire_request.in_flight || attempts >= Attempts::refused) return true;

@@ -15,10 +15,9 @@ namespace {
 
 using detail::with_held;
 
-/// What a Hold of several keys owns; null for one key.
-std::unique_ptr<detail::MultiHold> owned_by(const detail::Held& held) noexcept {
-  auto* const* const several = std::get_if<detail::MultiHold*>(&held);
-  return std::unique_ptr<detail::MultiHold>(several != nullptr ? *several : nullptr);
+/// What a Hold of several keys owns.
+std::unique_ptr<detail::MultiHold> owned_by(const detail::Held& several) noexcept {
+  return std::unique_ptr<detail::MultiHold>(*std::get_if<detail::MultiHold*>(&several));
 }
 
 }  // namespace
@@ -97,16 +96,20 @@ bool Hold::give_back(std::chrono::milliseconds linger, const detail::ErrorContex
   if (scope_ != nullptr) linger = std::max(linger, end_scope());
   if (is_empty()) return false;
   const detail::Held released = std::exchange(held_, detail::Held());
-  const auto owned = owned_by(released);
-  return with_held(released, terms_, [&](auto& held) { return held.release(linger, context); });
+  if (auto* const* const remote = std::get_if<detail::RemoteHold*>(&released)) {
+    return detail::SingleHold(**remote, terms_).release(linger, context);
+  }
+  return owned_by(released)->release(linger, context);
 }
 
 void Hold::release_quietly_after(std::chrono::milliseconds linger) noexcept {
   if (scope_ != nullptr) linger = std::max(linger, end_scope());
   if (is_empty()) return;
   const detail::Held released = std::exchange(held_, detail::Held());
-  const auto owned = owned_by(released);
-  with_held(released, terms_, [&](auto& held) { held.release_quietly(linger); });
+  if (auto* const* const remote = std::get_if<detail::RemoteHold*>(&released)) {
+    return detail::SingleHold(**remote, terms_).release_quietly(linger);
+  }
+  owned_by(released)->release_quietly(linger);
 }
 
 }  // namespace latchkey

@@ -17,6 +17,7 @@ void BlockingCall::bring(Shard& shard, ShardLock& lock, Coordinator& home, Bring
   Actions actions;
   EventContext context(space_.clock(), actions, call_.asked);
   context.caller = &call_;
+  context.immediate = &space_.driver();
   event(context);
   space_.driver().perform(shard, lock, home, context);
   pending_ = call_.answer == Answer::pending;
@@ -76,7 +77,6 @@ void BlockingCall::start_extend(RemoteHold& hold, LockType type, std::chrono::mi
 
 void BlockingCall::start_release(RemoteHold& hold, HoldTerms terms,
                                  std::chrono::milliseconds linger) {
-  require_parker();
   const Clock::time_point linger_until = begin_release(terms, linger);
   Coordinator& home = *hold.home;
   order_before_release(home.key.view(), terms.type);

@@ -62,7 +62,7 @@ class BlockingCall {
   /// Without an answer at `until` it ends as unavailable.
   void start_extend(RemoteHold& hold, LockType type, std::chrono::milliseconds lease,
                     Clock::time_point until = Clock::never());
-  /// The key stays locked for `linger` longer. Throws std::bad_alloc before anything is changed.
+  /// The key stays locked for `linger` longer. The thread has a parker.
   void start_release(RemoteHold& hold, HoldTerms terms, std::chrono::milliseconds linger);
   /// For a thread that cannot wait, because it has no memory for a parker: the timer thread sees to
   /// the release.

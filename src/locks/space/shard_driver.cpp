@@ -9,7 +9,6 @@
 
 #include "core/mutex.hpp"
 #include "locks/listener/reporter.hpp"
-#include "locks/space/closers.hpp"
 #include "locks/space/leak_intentionally.hpp"
 
 namespace latchkey::detail {
@@ -31,7 +30,7 @@ void ShardDriver::drop_all() noexcept {
   }
 }
 
-void ShardDriver::perform(Shard& shard, ShardLock& lock, Coordinator& home, EventContext& context) {
+void ShardDriver::carry_out(ShardLock& lock, Coordinator& home, EventContext& context) {
   Actions& actions = context.out;
   if (!actions.submits.empty()) submit(home, context);
   for (Call* const call : actions.wakes) wake(*call, lock);
@@ -40,13 +39,6 @@ void ShardDriver::perform(Shard& shard, ShardLock& lock, Coordinator& home, Even
     for (std::stop_source& stop : actions.effects->stops) to_.reporter.post(std::move(stop));
   }
   if (actions.unreported > 0) to_.reporter.count_unreported(actions.unreported);
-  if (home.idle()) {
-    shard.timers.remove(home);
-    shard.table.erase(home);
-  } else {
-    schedule(shard, home);
-  }
-  to_.closers.wake();
 }
 
 // What the backend answers at once goes straight back to the coordinator, whose next requests join
@@ -99,13 +91,6 @@ void ShardDriver::wake(Call& call, ShardLock& lock) {
   call.waking = false;
   if (call.answer != Answer::pending) call.done.store(true, std::memory_order_release);
   if (parker != nullptr && parker != Parker::mine_if_any()) lock.unpark_after_unlock(*parker);
-}
-
-void ShardDriver::schedule(Shard& shard, Coordinator& home) {
-  const Clock::time_point due = home.due();
-  if (due == home.due_at) return;
-  shard.timers.update(home, due);
-  to_.due_times.note(index_of(shard) / group_size, due);
 }
 
 void ShardDriver::drive(Parker& parker, Clock::time_point until) noexcept {

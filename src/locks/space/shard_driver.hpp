@@ -11,19 +11,19 @@
 #include <latchkey/clock.hpp>
 
 #include "core/key_table.hpp"
+#include "locks/space/closers.hpp"
 #include "locks/space/due_times.hpp"
 #include "locks/space/shard.hpp"
 
 namespace latchkey::detail {
 
-class Closers;
 class LockSpace;
 class Reporter;
 
 /// Brings every event to its key's coordinator under the shard's mutex, and carries out the actions
 /// before the mutex is unlocked: requests reach the backend in the order of the decisions.
 /// Thread-safe.
-class ShardDriver {
+class ShardDriver final : public ImmediateBackend {
  public:
   static constexpr std::size_t shard_bits = 8;
   static constexpr std::size_t shard_count = std::size_t{1} << shard_bits;
@@ -85,9 +85,23 @@ class ShardDriver {
   }
   /// Carries out the actions of one event of `home`, which may be gone afterwards.
   void perform(Shard& shard, ShardLock& lock, Coordinator& home, EventContext& context)
-      LATCHKEY_REQUIRES(shard.mutex);
+      LATCHKEY_REQUIRES(shard.mutex) {
+    if (!context.out.empty()) carry_out(lock, home, context);
+    if (home.idle()) {
+      shard.timers.remove(home);
+      shard.table.erase(home);
+    } else {
+      schedule(shard, home);
+    }
+    to_.closers.wake();
+  }
   /// From now on the timer thread brings `home` its ticks when they are due.
-  void schedule(Shard& shard, Coordinator& home) LATCHKEY_REQUIRES(shard.mutex);
+  void schedule(Shard& shard, Coordinator& home) LATCHKEY_REQUIRES(shard.mutex) {
+    const Clock::time_point due = home.due();
+    if (due == home.due_at) return;
+    shard.timers.update(home, due);
+    to_.due_times.note(index_of(shard) / group_size, due);
+  }
 
   void completed(Request& request, Outcome& outcome) noexcept;
   void notified(const Notification& notification) noexcept;
@@ -99,8 +113,8 @@ class ShardDriver {
   // --- the backend ---
   /// Lends the calling thread to the backend. Without memory for that, the thread sleeps a moment.
   void drive(Parker& parker, Clock::time_point until) noexcept;
-  /// Backend::answer; without memory for it, the request ends as unknown.
-  [[nodiscard]] bool answer(Request& request, Outcome& outcome) noexcept;
+  /// Without memory for the answer, the request ends as unknown.
+  [[nodiscard]] bool answer(Request& request, Outcome& outcome) noexcept override;
   void submit(Request& request) {
     Request* const one[] = {&request};
     to_.backend.submit(one, to_.sink);
@@ -119,6 +133,7 @@ class ShardDriver {
  private:
   static constexpr std::size_t group_size = shard_count / DueTimes::groups;
 
+  void carry_out(ShardLock& lock, Coordinator& home, EventContext& context);
   inline void submit(Coordinator& home, EventContext& context);
   static void wake(Call& call, ShardLock& lock);
 
