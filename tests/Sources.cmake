@@ -156,6 +156,7 @@ set(latchkey_redis_sources
 
 set(latchkey_sim_sources
   sim/coordinator_hold_test.cpp
+  sim/coordinator_immediate_test.cpp
   sim/coordinator_refused_test.cpp
   sim/coordinator_regression_test.cpp
   sim/coordinator_subscription_test.cpp

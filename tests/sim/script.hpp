@@ -71,20 +71,22 @@ class Script final : private ProcessHost {
   }
 
   Caller& unlock(Caller& held) {
-    Caller& call = fresh(held.owner, held.type);
+    Waiter& call = fresh(held.owner, held.type);
     held.released = true;
-    handle([&](Coordinator& its, EventContext& one) { its.unlock(call, one); });
+    handle([&](Coordinator& its, EventContext& one) { its.unlock(call, one); }, call);
     return call;
   }
 
   /// `keep`: how much of hold_for remains.
   Caller& release(Caller& held, milliseconds keep = milliseconds(0)) {
-    Caller& call = fresh(held.owner, held.type);
+    Waiter& call = fresh(held.owner, held.type);
     held.released = true;
     const auto until = keep.count() > 0 ? now() + keep : Clock::time_point::min();
-    handle([&](Coordinator& its, EventContext& one) {
-      its.release(*held.hold, held.type, held.lease.is_watchdog(), until, &call, one);
-    });
+    handle(
+        [&](Coordinator& its, EventContext& one) {
+          its.release(*held.hold, held.type, held.lease.is_watchdog(), until, &call, one);
+        },
+        call);
     return call;
   }
 
@@ -123,6 +125,15 @@ class Script final : private ProcessHost {
     outcome.retry_after = retry_after;
     return outcome;
   }
+
+  /// From now on the backend is in the same process: it answers each request at once with the next
+  /// of these outcomes, then with granted.
+  void answer_at_once(std::deque<Kind> kinds) {
+    at_once_ = true;
+    next_kinds_ = std::move(kinds);
+  }
+  /// The requests answered at once since the last call.
+  [[nodiscard]] std::string answered() { return std::exchange(answered_, {}); }
 
   void notify(Notification::Kind kind, std::uint64_t number = 0) {
     Notification notification;
@@ -184,7 +195,7 @@ class Script final : private ProcessHost {
     call.forever = wait.is_forever();
     call.set_grace(wait.length(), process_->settings().command_timeout);
     call.until = call.forever ? Clock::never() : later(call.asked, wait.length());
-    handle([&](Coordinator& its, EventContext& one) { its.acquire(call, one); });
+    handle([&](Coordinator& its, EventContext& one) { its.acquire(call, one); }, call);
     call.wakes_at = call.wake_at;
     return call;
   }
@@ -192,6 +203,11 @@ class Script final : private ProcessHost {
   template <class Do>
   void handle(Do&& event) {
     process_->handle(process_->at(key), std::forward<Do>(event));
+  }
+  /// The event of a call, brought by its own thread if the backend answers at once.
+  template <class Do>
+  void handle(Do&& event, Waiter& call) {
+    process_->handle(process_->at(key), std::forward<Do>(event), at_once_ ? &call : nullptr);
   }
 
   void answer_at(std::deque<Request*>::iterator place, Outcome outcome) {
@@ -220,12 +236,26 @@ class Script final : private ProcessHost {
 
   void submitted(Process&, Request& request) override {
     open_.push_back(&request);
-    if (!sent_.empty()) sent_ += ", ";
-    sent_ += to_string(request.verb);
-    if (request.id.number != 0) sent_ += " " + std::to_string(request.id.number);
+    describe(request, sent_);
+  }
+
+  bool answers_at_once(Process&, Request& request, Outcome& outcome) override {
+    if (!at_once_) return false;
+    describe(request, answered_);
+    outcome.kind = Kind::granted;
+    if (next_kinds_.empty()) return true;
+    outcome.kind = next_kinds_.front();
+    next_kinds_.pop_front();
+    return true;
+  }
+
+  static void describe(const Request& request, std::string& list) {
+    if (!list.empty()) list += ", ";
+    list += to_string(request.verb);
+    if (request.id.number != 0) list += " " + std::to_string(request.id.number);
     const bool leased = request.verb == Verb::acquire || request.verb == Verb::renew ||
                         request.verb == Verb::downgrade;
-    if (leased) sent_ += " " + std::to_string(request.lease.count());
+    if (leased) list += " " + std::to_string(request.lease.count());
   }
 
   void woken(Process&, Call& call) override {
@@ -247,7 +277,10 @@ class Script final : private ProcessHost {
   std::unique_ptr<Process> process_;
   std::vector<std::unique_ptr<Waiter>> calls_;
   std::deque<Request*> open_;
+  bool at_once_ = false;
+  std::deque<Kind> next_kinds_;
   std::string sent_;
+  std::string answered_;
   std::string events_;
 };
 

@@ -47,7 +47,7 @@ class ProcessHost {
 
 /// Has a coordinator for each key in use and drops it when it is idle. Carries out all actions of
 /// one event before the next event.
-class Process {
+class Process final : private detail::ImmediateBackend {
  public:
   Process(std::uint32_t its_number, Clock& clock, const CoordinatorSettings& settings,
           std::uint64_t seed, ProcessHost& host, std::uint64_t first_id = 1);
@@ -75,6 +75,7 @@ class Process {
     Actions actions;
     EventContext context(clock_, actions, clock_.now());
     context.caller = caller;
+    if (caller != nullptr) context.immediate = this;
     event(coordinator, context);
     carry_out(coordinator, context, caller);
   }
@@ -103,6 +104,9 @@ class Process {
   std::size_t stops = 0;
 
  private:
+  [[nodiscard]] bool answer(Request& request, Outcome& outcome) noexcept override {
+    return host_.answers_at_once(*this, request, outcome);
+  }
   void carry_out(Coordinator& coordinator, EventContext& context, Call* caller);
   void complete_at_once(Coordinator& coordinator, EventContext& context);
   void tear_down_once(Coordinator& coordinator, Clock::time_point now, bool first);
