@@ -43,6 +43,7 @@ set(latchkey_sources
   src/locked/site_policy.cpp
   src/locks/coordinator/acquire_logic.cpp
   src/locks/coordinator/coordinator.cpp
+  src/locks/coordinator/hand_off_logic.cpp
   src/locks/coordinator/hold_table.cpp
   src/locks/coordinator/immediate_logic.cpp
   src/locks/coordinator/key_event.cpp

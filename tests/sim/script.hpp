@@ -22,7 +22,15 @@ using Kind = Outcome::Kind;
 /// The settings of a backend whose requests may overtake each other.
 inline CoordinatorSettings unordered() {
   CoordinatorSettings settings;
+  settings.cohort = milliseconds(0);
   settings.in_order = false;
+  return settings;
+}
+
+/// Every hold is released at the backend.
+inline CoordinatorSettings without_cohorts() {
+  CoordinatorSettings settings;
+  settings.cohort = milliseconds(0);
   return settings;
 }
 
@@ -35,7 +43,7 @@ inline CoordinatorSettings unordered() {
 ///     script.answer(Kind::granted);
 class Script final : private ProcessHost {
  public:
-  explicit Script(CoordinatorSettings settings = {})
+  explicit Script(CoordinatorSettings settings = without_cohorts())
       : clock_(truth_, std::chrono::seconds(1'000)),
         process_(new Process(0, clock_, settings, 1, *this)) {}
 

@@ -52,8 +52,6 @@ void AcquireLogic::reenter(Call& call, RemoteHold& hold) {
   LeaseLogic(*this).wait_for_renewal(call, hold);
 }
 
-// Two threads that share an Owner: after the grant to one, the waiting calls of the others
-// re-enter.
 void AcquireLogic::join_same_owner(RemoteHold& hold) {
   while (Call* const waiting = state_.waiters.first_of_owner(hold.owner)) {
     state_.waiters.remove(*waiting);
@@ -126,6 +124,9 @@ void AcquireLogic::make_claim(Call& call) {
   claim.origin = call.origin;
   claim.lease = call.lease.length(settings().watchdog);
   claim.call = &call;
+  const bool others_wait = state_.waiters.front() == &call && call.next != nullptr;
+  const bool reserves = call.type == LockType::FENCED && !call.bundled && others_wait;
+  claim.acquire_request.tokens = reserves ? block_of_tokens : 1;
   if (!settings().announcement.empty()) announce(claim);
   call.hold = &claim;
   state_.holds.add_claim(claim);

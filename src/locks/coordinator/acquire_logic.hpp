@@ -42,17 +42,22 @@ class AcquireLogic : public KeyEvent {
   void send_acquire(RemoteHold& claim);
   /// One more local hold, of `call`.
   void count(Call& call, RemoteHold& hold);
+  /// Two threads share an Owner: after the grant to one, the waiting calls of the others re-enter.
+  void join_same_owner(RemoteHold& hold);
+  /// What others may read of the holder.
+  void announce(RemoteHold& claim);
 
  private:
   /// How long a place in a FAIR queue lives without a request. A waiter sends one at least every
   /// 5 s, so a place outlives three lost requests. (Redisson's default is 5 minutes.)
   static constexpr std::chrono::seconds queue_wait{15};
+  /// How many fencing tokens a FENCED claim reserves if other calls of this process wait. A claim
+  /// never changes its number: a repeated attempt is answered with the token of the first.
+  static constexpr std::uint32_t block_of_tokens = 64;
 
   void reenter(Call& call, RemoteHold& hold);
-  void join_same_owner(RemoteHold& hold);
   void dispatch_front();
   void start_attempt(Call& call);
-  void announce(RemoteHold& claim);
   void on_late_reply(RemoteHold& claim, const Outcome& outcome);
   void establish(RemoteHold& claim, Outcome& outcome);
   void restart_after_late_grant(RemoteHold& claim);
@@ -77,12 +82,14 @@ inline void AcquireLogic::prepare_acquire(RemoteHold& claim) {
   if (call.last_reply != Call::LastReply::unknown) call.silent_since = request.sent;
 }
 
+// The reply names the last of the tokens that were reserved; this call gets the first.
 inline void AcquireLogic::hold(RemoteHold& claim, std::uint64_t token, Clock::time_point deadline) {
   Call& call = *std::exchange(claim.call, nullptr);
   claim.acquire_request.in_flight = false;
   claim.note_attempt(RemoteHold::Attempts::ran);
   state_.holds.set_held(claim);
-  claim.token = token;
+  claim.spare_tokens = token > 0 ? claim.acquire_request.tokens - 1 : 0;
+  claim.token = token - claim.spare_tokens;
   claim.granted_at = now();
   claim.poll_at = Clock::never();
   claim.deadline.store(deadline.time_since_epoch().count(), std::memory_order_release);

@@ -17,6 +17,8 @@ struct CoordinatorSettings {
   std::chrono::milliseconds watchdog = std::chrono::seconds(30);
   std::chrono::milliseconds command_timeout = std::chrono::seconds(2);
   std::chrono::milliseconds unavailable_after = std::chrono::seconds(10);
+  /// For how long the calls of this process may hand one hold on. 0: never.
+  std::chrono::milliseconds cohort{5};
   bool pushes = true;
   bool in_order = true;
   bool expires = false;

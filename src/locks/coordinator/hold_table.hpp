@@ -39,6 +39,11 @@ class HoldTable {
     held_.insert(claim);
     ++blockers(claim);
   }
+  void change_owner(RemoteHold& held, Owner owner) noexcept {
+    held_.erase(held);
+    held.owner = owner;
+    held_.insert(held);
+  }
   void set_retained(RemoteHold& hold) noexcept {
     held_.erase(hold);
     hold.stage = Stage::retained;

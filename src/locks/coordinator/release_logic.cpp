@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "locks/coordinator/acquire_logic.hpp"
+#include "locks/coordinator/hand_off_logic.hpp"
 #include "locks/coordinator/immediate_logic.hpp"
 #include "locks/coordinator/lease_logic.hpp"
 #include "locks/coordinator/subscription_logic.hpp"
@@ -45,6 +46,7 @@ void ReleaseLogic::drop_local_hold(RemoteHold& hold, Clock::time_point retain_un
   if (call != nullptr && !lingers && ImmediateLogic(*this).release(hold, *call)) return;
   const bool lost = hold.is_lost(now());
   if (hold.local_holds() > 0) return drop_one_of_several(hold, lost, call);
+  if (!lost && !lingers && HandOffLogic(*this).hand_over(hold, call)) return;
   if (lost) {
     LeaseLogic(*this).declare_lost(hold, "its lease ended");
     if (call != nullptr) answer_lost(*std::exchange(call, nullptr), hold);

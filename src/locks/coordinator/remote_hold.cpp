@@ -50,7 +50,7 @@ void RemoteHold::reset() noexcept {
   stop_pending = end_reported = retry_requested = release_again = expires_at_backend = false;
   call = release_waiter = downgrade_waiter = nullptr;
   renewals.clear();
-  locks[0] = locks[1] = holds[0] = holds[1] = watchdogs = pins = 0;
+  locks[0] = locks[1] = holds[0] = holds[1] = watchdogs = pins = hand_offs = spare_tokens = 0;
   wanted = poll_pause = std::chrono::milliseconds(0);
   granted_at = expires_at = check_request.sent = Clock::time_point{};
   check_at = poll_at = repeat_at = retain_until = Clock::never();

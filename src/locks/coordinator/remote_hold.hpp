@@ -110,6 +110,11 @@ class RemoteHold {
   std::uint32_t watchdogs = 0;      ///< those of all these that the watchdog renews
   std::uint32_t pins = 0;  ///< acquires of several keys that still wait for others: it is renewed
 
+  // The cohort: the calls that have held under this id in turn.
+  std::uint32_t hand_offs = 0;      ///< from each to the next
+  std::uint32_t spare_tokens = 0;   ///< FENCED: reserved and not given to a call yet
+  Clock::time_point cohort_ends{};  ///< from the first hand-off on
+
   // The lease.
   std::chrono::milliseconds lease{};   ///< last granted, or being requested
   std::chrono::milliseconds wanted{};  ///< the renewal to send next asks for this; 0: none

@@ -8,12 +8,14 @@ namespace latchkey::sim {
 
 using std::chrono::milliseconds;
 
-// The order of the draws is part of what a seed means. The chance of a downgrade scenario is drawn
-// from a copy of the generator, so that it does not change the other seeds.
+// The order of the draws is part of what a seed means. The chance of a downgrade scenario and the
+// length of cohorts are drawn from a copy of the generator, so that they do not change the other
+// draws.
 Scenario Scenario::draw(Random& random) {
   Random copy = random;
   Scenario it = draw_any(random);
   if (copy.below(9) == 0) it.favour_downgrades();
+  it.settings.cohort = copy.pick({milliseconds(0), milliseconds(5), milliseconds(100)});
   return it;
 }
 

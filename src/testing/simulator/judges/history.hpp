@@ -39,7 +39,8 @@ struct GrantedHold {
 struct AttemptRecord {
   Clock::time_point latest_deadline = Clock::time_point::min();  ///< by the store's answers
   Clock::duration submitted_at{};
-  std::uint64_t token = 0;
+  std::uint64_t token = 0;   ///< the last of those that were reserved
+  std::uint64_t tokens = 1;  ///< how many were reserved
   bool release_submitted = false;
 };
 
@@ -77,8 +78,9 @@ struct KeyHistory {
   std::vector<Retained> retained;
   std::vector<Waiter> waiters;
   Clock::duration fault_at = never_happened;
-  std::uint64_t faults = 0;  ///< of the store
-  std::uint64_t token = 0;   ///< the last one that was issued
+  std::uint64_t faults = 0;       ///< of the store
+  std::uint64_t token = 0;        ///< the last one that was issued
+  std::uint64_t shown_token = 0;  ///< the last one that a caller got
 
   // Only in scenarios without faults: there the store's replies determine the holder.
   std::vector<Holder> holders;

@@ -24,12 +24,24 @@ void HoldJudge::granted(std::uint32_t key, GrantedHold hold) {
     hold.excused = other.excused;
   }
   check_exclusion(history, hold);
-  const bool fenced = hold.type == LockType::FENCED && !hold.excused;
-  if (fenced && hold.hold->token != attempt.token) {
-    world_.fail("the caller's token is not that of the store");
-  }
+  if (hold.type == LockType::FENCED && !hold.excused) check_token(history, hold, attempt);
   if (!history_.is_live(hold)) world_.fail("granted what is lost already: " + hold.name());
   history.holds.push_back(hold);
+}
+
+// The calls of one process may hold under one id in turn, each with a token of the block that the
+// store gave for that id.
+void HoldJudge::check_token(KeyHistory& history, const GrantedHold& hold,
+                            const AttemptRecord& attempt) {
+  const std::uint64_t token = hold.hold->token;
+  const bool reentered = std::ranges::any_of(
+      history.holds, [&](const GrantedHold& other) { return other.shares_id_with(hold); });
+  const bool reserved = attempt.token - attempt.tokens < token && token <= attempt.token;
+  if (!reserved) world_.fail("the caller's token is not one of those that the store gave");
+  if (reentered ? token != history.shown_token : token <= history.shown_token) {
+    world_.fail("a caller's token did not rise");
+  }
+  history.shown_token = token;
 }
 
 void HoldJudge::check_exclusion(const KeyHistory& history, const GrantedHold& hold) {

@@ -33,6 +33,7 @@ class HoldJudge {
   void check_local_queue(std::uint32_t client, std::uint32_t key, bool waiting);
 
  private:
+  void check_token(KeyHistory& history, const GrantedHold& hold, const AttemptRecord& attempt);
   void check_exclusion(const KeyHistory& history, const GrantedHold& hold);
   void check_lease(GrantedHold& hold, const ClientHistory& client);
   [[nodiscard]] bool blocks_local_queue(std::uint32_t client, std::uint32_t key) const;

@@ -41,7 +41,13 @@ void RequestJudge::submitted_one(std::uint32_t client, const Request& request, b
   if (request.id.number == 0 || request.verb == Verb::unsubscribe) return;
   if (gives_back(request.verb)) return check_release(client, request, closing);
   AttemptRecord& attempt = history_.attempt(client, request.id.number);
-  if (request.verb == Verb::acquire) attempt.submitted_at = world_.now;
+  if (request.verb == Verb::acquire) {
+    if (attempt.submitted_at != Clock::duration{} && attempt.tokens != request.tokens) {
+      world_.fail("a repeated acquire reserves another number of tokens");
+    }
+    attempt.submitted_at = world_.now;
+    attempt.tokens = request.tokens;
+  }
   if (attempt.release_submitted) {
     world_.fail(std::string(to_string(request.verb)) +
                 " was sent after its release: " + name({client, request.id.number}));

@@ -1,0 +1,59 @@
+// The decisions about handing a hold from one call of this process to the next.
+#include "locks/coordinator/hand_off_logic.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <stop_token>
+
+#include "locks/coordinator/acquire_logic.hpp"
+
+namespace latchkey::detail {
+
+bool HandOffLogic::hand_over(RemoteHold& hold, Call* releaser) {
+  Call* const next = state_.waiters.front();
+  if (next == nullptr || !suits(hold, *next) || cohort_has_ended(hold)) return false;
+  if (reports(Event::Kind::released)) report(Event::Kind::released, hold);
+  if (releaser != nullptr) answer(*releaser, Answer::granted);
+
+  AcquireLogic acquiring(*this);
+  state_.waiters.remove(*next);
+  state_.holds.change_owner(hold, next->owner);
+  hold.stop = std::stop_source(std::nostopstate);
+  hold.granted_at = now();
+  ++hold.hand_offs;
+  if (hold.type == LockType::FENCED) {
+    ++hold.token;
+    --hold.spare_tokens;
+  }
+  hold.origin = next->origin;
+  if (!settings().announcement.empty()) acquiring.announce(hold);
+  next->hold = &hold;
+  acquiring.count(*next, hold);
+  answer(*next, Answer::granted);
+  acquiring.join_same_owner(hold);
+  return true;
+}
+
+// The hold ends no later than the next call asked for, and two thirds of what it asked for remain,
+// which is also what a re-entry needs to be granted without a renewal.
+bool HandOffLogic::suits(const RemoteHold& hold, const Call& next) {
+  const bool exclusive = hold.type == LockType::REENTRANT || hold.type == LockType::WRITE ||
+                         hold.type == LockType::FENCED;
+  if (!exclusive || next.type != hold.type || next.hold != nullptr || shard().closed) return false;
+  if (!hold.is_settled() || hold.pins > 0) return false;
+  if (hold.type == LockType::FENCED && hold.spare_tokens == 0) return false;
+  const std::chrono::milliseconds wanted = next.lease.length(settings().watchdog);
+  const Clock::duration left = hold.deadline_point() - now();
+  return hold.lease <= wanted && left * 3 >= Clock::duration(wanted) * 2;
+}
+
+// The cohort begins with the grant of its first hold, which ends here.
+bool HandOffLogic::cohort_has_ended(RemoteHold& hold) {
+  if (hold.hand_offs == 0) {
+    const Clock::duration longest = std::min(settings().cohort, hold.lease / 10);
+    hold.cohort_ends = later(hold.granted_at, longest);
+  }
+  return now() >= hold.cohort_ends || hold.hand_offs >= most_hand_offs;
+}
+
+}  // namespace latchkey::detail
