@@ -155,6 +155,7 @@ set(latchkey_redis_sources
   redis/session/session_waiting_test.cpp)
 
 set(latchkey_sim_sources
+  sim/coordinator_hand_off_test.cpp
   sim/coordinator_hold_test.cpp
   sim/coordinator_immediate_test.cpp
   sim/coordinator_refused_test.cpp

@@ -41,7 +41,7 @@ inline CoordinatorSettings without_cohorts() {
 ///     Call& call = script.acquire(LockType::REENTRANT, 3s, 30s);
 ///     EXPECT_EQ(script.sent(), "acquire 1 30000");
 ///     script.answer(Kind::granted);
-class Script final : private ProcessHost {
+class Script : private ProcessHost {
  public:
   explicit Script(CoordinatorSettings settings = without_cohorts())
       : clock_(truth_, std::chrono::seconds(1'000)),
