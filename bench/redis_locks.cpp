@@ -2,8 +2,6 @@
 // scripts.
 #include <latchkey/latchkey.hpp>
 
-#include <latchkey_hiredis/hiredis.h>
-
 #include <fmt/format.h>
 
 #include <charconv>
@@ -14,7 +12,9 @@
 #include <thread>
 #include <vector>
 
+#include "blocking_connection.hpp"
 #include "redis/protocol/script_call.hpp"
+#include "redisson_scripts.hpp"
 #include "side_by_side.hpp"
 #include "support/servers/redis_server.hpp"
 
@@ -24,6 +24,7 @@ using namespace std::chrono_literals;
 using latchkey::LockType;
 namespace bench = latchkey::bench;
 namespace wire = latchkey::detail::redis;
+using bench::BlockingConnection;
 using latchkey::tests::RedisServer;
 
 constexpr int most_threads = 128;
@@ -54,36 +55,6 @@ struct Cycle {
   std::string key, acquire, acquire_text, release, release_text;
 };
 
-/// Plain hiredis: a blocking connection.
-class Blocking {
- public:
-  explicit Blocking(std::uint16_t port) : context_(redisConnect("127.0.0.1", port)) {
-    if (context_ == nullptr || context_->err != 0) throw std::runtime_error("no connection");
-    redisEnableKeepAlive(context_.get());
-  }
-
-  void send(const std::string& command) {
-    redisAppendFormattedCommand(context_.get(), command.data(), command.size());
-  }
-  void await() {
-    void* reply = nullptr;
-    if (redisGetReply(context_.get(), &reply) != REDIS_OK) throw std::runtime_error("no reply");
-    const bool good = static_cast<redisReply*>(reply)->type == REDIS_REPLY_INTEGER;
-    freeReplyObject(reply);
-    if (!good) throw std::runtime_error("a cycle was refused");
-  }
-  void call(const std::string& command) {
-    send(command);
-    await();
-  }
-
- private:
-  struct Free {
-    void operator()(redisContext* context) const { redisFree(context); }
-  };
-  std::unique_ptr<redisContext, Free> context_;
-};
-
 /// Splits the operations among threads; `call(thread)` is one cycle of that thread.
 template <class Call>
 auto on_threads(int threads, Call call) {
@@ -108,18 +79,18 @@ class Contest {
       : locks_(latchkey::Locks::connect(server.tcp_uri())), pipelined_(server.port()) {
     for (int number = 0; number < most_threads; ++number) {
       cycles_.emplace_back(number);
-      connections_.push_back(std::make_unique<Blocking>(server.port()));
+      connections_.push_back(std::make_unique<BlockingConnection>(server.port()));
       handles_.push_back(locks_.lock(cycles_.back().key));
     }
-    connections_[0]->call(cycles_[0].acquire_text);  // the server knows the scripts now
-    connections_[0]->call(cycles_[0].release_text);
+    connections_[0]->expect_number(cycles_[0].acquire_text);  // the server knows the scripts now
+    connections_[0]->expect_number(cycles_[0].release_text);
   }
 
   void ours(int thread) { handles_[static_cast<std::size_t>(thread)].try_acquire(); }
   void theirs(int thread) {
     const auto index = static_cast<std::size_t>(thread);
-    connections_[index]->call(cycles_[index].acquire);
-    connections_[index]->call(cycles_[index].release);
+    connections_[index]->expect_number(cycles_[index].acquire);
+    connections_[index]->expect_number(cycles_[index].release);
   }
   /// One connection, 64 deep: 64 acquires, then their 64 releases.
   void pipelined(int operations) {
@@ -129,7 +100,7 @@ class Contest {
         for (std::size_t index = 0; index < depth; ++index) {
           pipelined_.send(release ? cycles_[index].release : cycles_[index].acquire);
         }
-        for (int index = 0; index < depth; ++index) pipelined_.await();
+        for (int index = 0; index < depth; ++index) pipelined_.await_number();
       }
     }
   }
@@ -149,33 +120,10 @@ class Contest {
  private:
   latchkey::Locks locks_;
   std::vector<Cycle> cycles_;
-  std::vector<std::unique_ptr<Blocking>> connections_;
+  std::vector<std::unique_ptr<BlockingConnection>> connections_;
   std::vector<latchkey::Lock> handles_;
-  Blocking pipelined_;
+  BlockingConnection pipelined_;
 };
-
-/// Redisson's scripts for a plain lock, step by step, with the latch of its unlock.
-constexpr const char* redisson_lock = R"lua(
-  if redis.call('exists', KEYS[1]) == 0 or redis.call('hexists', KEYS[1], ARGV[2]) == 1 then
-    redis.call('hincrby', KEYS[1], ARGV[2], 1)
-    redis.call('pexpire', KEYS[1], ARGV[1])
-    return nil
-  end
-  return redis.call('pttl', KEYS[1]))lua";
-constexpr const char* redisson_unlock = R"lua(
-  local done = redis.call('get', KEYS[3])
-  if done ~= false then return tonumber(done) end
-  if redis.call('hexists', KEYS[1], ARGV[3]) == 0 then return nil end
-  local count = redis.call('hincrby', KEYS[1], ARGV[3], -1)
-  if count > 0 then
-    redis.call('pexpire', KEYS[1], ARGV[2])
-    redis.call('set', KEYS[3], 0, 'px', ARGV[5])
-    return 0
-  end
-  redis.call('del', KEYS[1])
-  redis.call(ARGV[4], KEYS[2], ARGV[1])
-  redis.call('set', KEYS[3], 1, 'px', ARGV[5])
-  return 1)lua";
 
 /// Microseconds of server time for client commands since the last call.
 double server_time(latchkey::tests::RedisClient& client) {
@@ -196,8 +144,8 @@ double server_time(latchkey::tests::RedisClient& client) {
 bool server_time_per_pair(const RedisServer& server, Contest& contest) {
   constexpr int pairs = 5'000;
   auto client = server.client();
-  const std::string lock = client({"SCRIPT", "LOAD", redisson_lock}).text();
-  const std::string unlock = client({"SCRIPT", "LOAD", redisson_unlock}).text();
+  const std::string lock = client({"SCRIPT", "LOAD", bench::redisson_lock}).text();
+  const std::string unlock = client({"SCRIPT", "LOAD", bench::redisson_unlock}).text();
   std::vector<double> ratios;
   for (int round = 0; round < 5; ++round) {
     server_time(client);

@@ -53,6 +53,7 @@ set(latchkey_sources
   src/locks/coordinator/subscription_logic.cpp
   src/locks/coordinator/wait_logic.cpp
   src/locks/coordinator/wait_times.cpp
+  src/locks/coordinator/yield_logic.cpp
   src/locks/hold/hold.cpp
   src/locks/hold/multi_hold.cpp
   src/locks/hold/scope_holds.cpp

@@ -5,7 +5,8 @@
 -- ARGV[2]  channel of plain locks
 -- ARGV[3]  1: publish with SPUBLISH
 --
--- Returns  0: it was held and is free
+-- Returns  number: it was held and is free; how many connections were notified (0: none, or the
+--                  server forbids it)
 --          nil: this owner did not hold it; nothing changed
 --
 -- HDEL comes first: it works while the server is out of memory, and if PUBLISH is forbidden. A hash
@@ -14,9 +15,10 @@
 if redis.call('HDEL', KEYS[1], ARGV[1]) == 0 then
   return false
 end
+local notified
 if ARGV[3] == '1' then
-  redis.pcall('SPUBLISH', ARGV[2], 0)
+  notified = redis.pcall('SPUBLISH', ARGV[2], 0)
 else
-  redis.pcall('PUBLISH', ARGV[2], 0)
+  notified = redis.pcall('PUBLISH', ARGV[2], 0)
 end
-return 0
+return type(notified) == 'number' and notified or 0

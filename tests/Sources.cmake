@@ -163,6 +163,7 @@ set(latchkey_sim_sources
   sim/coordinator_subscription_test.cpp
   sim/coordinator_test.cpp
   sim/coordinator_wait_test.cpp
+  sim/coordinator_yield_test.cpp
   sim/exhaustive_test.cpp
   sim/multi_acquire_plan_test.cpp
   sim/quorum_sim_test.cpp

@@ -111,6 +111,9 @@ struct Outcome {
   /// busy: try again after this time at the latest: by then the holder's lease has ended, or
   /// something may have changed without a notification. Empty: neither is known.
   std::optional<std::chrono::milliseconds> retry_after{};
+  /// granted, release: how many subscribers to the key were notified that it is free, the sink's
+  /// own among them. 0: none, or it is not known.
+  std::uint32_t notified = 0;
   /// busy, acquire_all: the index of the first member that is busy.
   std::uint32_t busy_member = 0;
   std::string holder{};  ///< busy: the holder, if it is known

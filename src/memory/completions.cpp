@@ -48,6 +48,7 @@ void give_back(Completion* completion) noexcept {
   if (!pool.watched) watch_pool();
   completion->outcome.kind = Outcome::Kind::unknown;
   completion->outcome.token = 0;
+  completion->outcome.notified = 0;
   completion->outcome.holder.clear();
   completion->outcome.reason.clear();
   completion->outcome.retry_after.reset();

@@ -120,7 +120,8 @@ void LockTable::apply_to_any(const Request& request, std::size_t hash, Clock::ti
   } else {
     outcome.kind = act(*record, request, now, subscriber);
   }
-  settle(*record, before, now);
+  const std::uint32_t notified = settle(*record, before, now);
+  if (request.verb == Verb::release) outcome.notified = notified;
 }
 
 Kind LockTable::act(LockRecord& record, const Request& request, Clock::time_point now,

@@ -148,7 +148,8 @@ class LockTable {
                     Subscriber* subscriber, Outcome& outcome);
 
   static Before snapshot(const LockRecord& record) noexcept;
-  void settle(LockRecord& record, const Before& before, Clock::time_point now) noexcept;
+  /// Returns the number of the key's subscribers that were notified.
+  std::uint32_t settle(LockRecord& record, const Before& before, Clock::time_point now) noexcept;
   void sweep(Clock::time_point now) noexcept {
     if (records_.size() != 0) drop_some_ended(now);
   }

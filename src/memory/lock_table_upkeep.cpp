@@ -40,7 +40,9 @@ LockTable::Before LockTable::snapshot(const LockRecord& record) noexcept {
   return {record.mode, record.queue.empty() ? HoldId{} : record.queue.front().id};
 }
 
-void LockTable::settle(LockRecord& record, const Before& before, Clock::time_point now) noexcept {
+std::uint32_t LockTable::settle(LockRecord& record, const Before& before,
+                                Clock::time_point now) noexcept {
+  std::uint32_t notified = 0;
   const bool free = record.mode == Mode::free;
   const bool came_free = free && before.mode != Mode::free;
   const bool opened = came_free || (record.mode == Mode::read && before.mode == Mode::write);
@@ -59,10 +61,12 @@ void LockTable::settle(LockRecord& record, const Before& before, Clock::time_poi
       const bool of_the_key = subscription.id.number == 0;
       if (of_the_key ? !opened : !(next && subscription.id == first)) continue;
       notification.id = subscription.id;
+      if (of_the_key) ++notified;
       subscription.subscriber->notify(notification);
     }
   }
   if (record.idle()) records_.erase(record);
+  return notified;
 }
 
 void LockTable::drop_some_ended(Clock::time_point now) noexcept {

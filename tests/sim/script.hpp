@@ -34,6 +34,13 @@ inline CoordinatorSettings without_cohorts() {
   return settings;
 }
 
+/// Calls of the process hand a hold on for 5 ms.
+inline CoordinatorSettings with_cohorts() {
+  CoordinatorSettings settings;
+  settings.cohort = milliseconds(5);
+  return settings;
+}
+
 /// One process with one key. Time moves only in `pass`. `sent()` shows what the coordinator
 /// submitted: the verb, the number of the hold, and for verbs with a lease its milliseconds.
 ///

@@ -15,6 +15,7 @@
 #include "locks/coordinator/subscription_logic.hpp"
 #include "locks/coordinator/wait_logic.hpp"
 #include "locks/coordinator/wait_times.hpp"
+#include "locks/coordinator/yield_logic.hpp"
 
 namespace latchkey::detail {
 
@@ -95,6 +96,7 @@ void AcquireLogic::dispatch_front() {
   };
   if (waiters.next_to_start() != waiters.front() && !next_reads()) return;
   if (blocker_of(waiters.next_to_start()->type) != nullptr) return;
+  if (YieldLogic(*this).asks() && !waiters.next_to_start()->makes_one_attempt()) return;
   do {
     start_attempt(*waiters.next_to_start());
   } while (next_reads());
@@ -108,7 +110,8 @@ void AcquireLogic::start_attempt(Call& call) {
     call.reason = "out of memory";
     return WaitLogic(*this).give_up(call, Answer::unavailable);
   }
-  send_acquire(*call.hold);
+  YieldLogic yield(*this);
+  yield.yields(call) ? yield.postpone(*call.hold) : send_acquire(*call.hold);
 }
 
 // Everything that may throw std::bad_alloc comes before the first change.

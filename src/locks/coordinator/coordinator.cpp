@@ -8,12 +8,14 @@
 #include "locks/coordinator/release_logic.hpp"
 #include "locks/coordinator/subscription_logic.hpp"
 #include "locks/coordinator/wait_logic.hpp"
+#include "locks/coordinator/yield_logic.hpp"
 
 namespace latchkey::detail {
 
 void Coordinator::reset() noexcept {
   due_at = Clock::never();
   holds.reset_due();
+  yielding = {};
 }
 
 void Coordinator::acquire(Call& call, EventContext& context) {
@@ -85,6 +87,7 @@ void Coordinator::tick(EventContext& context) {
     leases.tick(hold);
   });
   waiters.for_each([&](Call& call) { waiting.tick(call); });
+  YieldLogic(*this, context).tick();
   if (context.now() >= subscription.retry_at) {
     SubscriptionLogic(*this, context).unsubscribe(subscription);
   }

@@ -1,6 +1,7 @@
 // The state machine of one key: every decision that latchkey makes about a lock.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 
@@ -18,6 +19,7 @@
 #include "locks/coordinator/subscription.hpp"
 #include "locks/coordinator/wait_queues.hpp"
 #include "locks/coordinator/wait_times.hpp"
+#include "locks/coordinator/yielding.hpp"
 
 namespace latchkey::detail {
 
@@ -29,15 +31,18 @@ struct KeyState {
   WaitQueues waiters;
   HoldTable holds;
   Subscription subscription;  ///< to the key's channel
+  Yielding yielding;          ///< to other processes
 
-  /// Nothing is held, waited for, subscribed to or in flight.
+  /// Nothing is held, waited for, subscribed to or in flight, and nobody else goes first.
   [[nodiscard]] bool idle() const noexcept {
-    return holds.empty() && waiters.empty() && subscription.ended();
+    return holds.empty() && waiters.empty() && subscription.ended() &&
+           yielding.stage == Yielding::Stage::off;
   }
   /// No tick is due before `holds.due()` after this.
   void find_due() noexcept {
     holds.find_due();
     holds.due_by(subscription.retry_at);
+    holds.due_by(yielding.kept_until());
   }
 };
 
@@ -46,8 +51,9 @@ struct KeyState {
 /// random numbers, are equal. Blocking threads drive it through LockSpace, the simulator through a
 /// virtual network.
 ///
-/// The decisions are made by five classes, each for one event: AcquireLogic, WaitLogic, LeaseLogic,
-/// ReleaseLogic and SubscriptionLogic.
+/// The decisions are made by eight classes, each for one event: AcquireLogic, WaitLogic,
+/// LeaseLogic, ReleaseLogic and SubscriptionLogic; ImmediateLogic for a backend in the same
+/// process, HandOffLogic for the next call of this process, YieldLogic for other processes.
 ///
 /// Invariants (docs/architecture.md):
 /// * an id is requested, held and released once; after its release was sent, nothing is sent for it
@@ -108,7 +114,7 @@ class Coordinator : private KeyState {
   // --- questions ---
   /// When a tick is due for the holds, or a little earlier; each call has its own alarm.
   [[nodiscard]] Clock::time_point due() const noexcept {
-    return holds.empty() ? subscription.retry_at : holds.due();
+    return holds.empty() ? std::min(subscription.retry_at, yielding.kept_until()) : holds.due();
   }
   /// When the thread of a pending call must bring a tick.
   [[nodiscard]] Clock::time_point alarm_of(const Call& call) const noexcept {

@@ -10,6 +10,7 @@
 #include "locks/coordinator/immediate_logic.hpp"
 #include "locks/coordinator/lease_logic.hpp"
 #include "locks/coordinator/subscription_logic.hpp"
+#include "locks/coordinator/yield_logic.hpp"
 
 namespace latchkey::detail {
 
@@ -57,6 +58,7 @@ void ReleaseLogic::drop_local_hold(RemoteHold& hold, Clock::time_point retain_un
   }
   if (!hold.renewals.empty()) LeaseLogic(*this).fail_renewals(hold);
   if (!lost && lingers) return retain(hold, retain_until, call);
+  YieldLogic(*this).before_release(hold);
   end(hold, call);
   AcquireLogic(*this).dispatch_waiters();
   SubscriptionLogic(*this).unsubscribe_if_unused();
@@ -144,6 +146,7 @@ void ReleaseLogic::on_release_reply(RemoteHold& hold, Outcome& outcome) {
   const bool confirmed =
       outcome.kind == Outcome::Kind::granted || outcome.kind == Outcome::Kind::gone;
   if (confirmed) hold.presence = Presence::released;
+  YieldLogic(*this).on_release_reply(hold, outcome);
   if (hold.stage == Stage::held) return;  // the Locks were closed while it was held
   if (hold.was_held()) report_end(hold, outcome);
   if (hold.downgrade_waiter != nullptr && !hold.downgrade_in_flight()) {

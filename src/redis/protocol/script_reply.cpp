@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -225,6 +226,19 @@ bool read_page(const redisReply& reply, std::vector<std::string>& names) {
   return true;
 }
 
+/// The number of connections that a release notified, or a fencing token.
+Outcome read_number(const Request& request, std::uint64_t number) {
+  constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
+  Outcome outcome;
+  outcome.kind = Kind::granted;
+  if (request.verb == Verb::release) {
+    outcome.notified = static_cast<std::uint32_t>(std::min(number, most));
+  } else {
+    outcome.token = number;
+  }
+  return outcome;
+}
+
 bool read_array(const Request& request, const redisReply& reply, Outcome& outcome) {
   outcome.kind = Kind::granted;
   switch (request.verb) {
@@ -263,9 +277,7 @@ Outcome read_outcome(const Request& request, const redisReply& reply) {
   Outcome outcome;
   switch (reply.type) {
     case REDIS_REPLY_INTEGER:
-      outcome.kind = Kind::granted;
-      outcome.token = static_cast<std::uint64_t>(std::max(reply.integer, 0LL));
-      return outcome;
+      return read_number(request, static_cast<std::uint64_t>(std::max(reply.integer, 0LL)));
     case REDIS_REPLY_NIL: outcome.kind = Kind::gone; return outcome;
     case REDIS_REPLY_ARRAY:
       if (read_array(request, reply, outcome)) return outcome;

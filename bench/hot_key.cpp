@@ -1,0 +1,219 @@
+// One key that several processes want at the same time, compared with Redisson's command sequence
+// on hiredis.
+#include <latchkey/latchkey.hpp>
+
+#include <fmt/format.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "redisson_by_hand.hpp"
+#include "side_by_side.hpp"
+#include "support/servers/redis_server.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+using latchkey::LockType;
+using latchkey::tests::RedisServer;
+namespace bench = latchkey::bench;
+
+constexpr int server_core = 0, client_core = 1;
+constexpr auto window = 1s;
+constexpr const char* key = "hot";
+
+/// What one process did in the window.
+struct Work {
+  std::uint64_t grants = 0;
+  std::chrono::nanoseconds longest_wait{};
+};
+
+/// How many processes of how many threads, and how long each holds the lock.
+struct Load {
+  int processes;
+  int threads;
+  std::chrono::microseconds inside;
+};
+
+void spend(std::chrono::microseconds time) {
+  if (time.count() == 0) return;
+  for (const auto end = Clock::now() + time; Clock::now() < end;) {
+  }
+}
+
+/// One thread locks and unlocks until the window ends.
+template <class Lock>
+Work work_until(Clock::time_point end, std::chrono::microseconds inside, Lock& lock) {
+  Work work;
+  for (Clock::time_point asked = Clock::now(); asked < end; asked = Clock::now()) {
+    lock.lock();
+    work.longest_wait = std::max<std::chrono::nanoseconds>(work.longest_wait, Clock::now() - asked);
+    ++work.grants;
+    spend(inside);
+    lock.unlock();
+  }
+  return work;
+}
+
+/// `make(thread)` is the lock of one thread. The window begins when `start` says so.
+template <class Make, class Start>
+Work run_threads(const Load& load, Make make, Start start) {
+  std::vector<Work> works(static_cast<std::size_t>(load.threads));
+  std::vector<std::thread> threads;
+  std::atomic<int> ready{0};
+  std::atomic<Clock::rep> end{0};
+  for (std::size_t thread = 0; thread < works.size(); ++thread) {
+    threads.emplace_back([&, thread] {
+      auto lock = make(thread);
+      ++ready;
+      end.wait(0);
+      works[thread] = work_until(Clock::time_point(Clock::duration(end)), load.inside, *lock);
+    });
+  }
+  while (ready < load.threads) std::this_thread::sleep_for(1ms);
+  start();
+  end = (Clock::now() + window).time_since_epoch().count();
+  end.notify_all();
+  Work sum;
+  for (std::size_t thread = 0; thread < works.size(); ++thread) {
+    threads[thread].join();
+    sum.grants += works[thread].grants;
+    sum.longest_wait = std::max(sum.longest_wait, works[thread].longest_wait);
+  }
+  return sum;
+}
+
+using Run = Work (*)(const RedisServer&, const Load&, int process, void (*start)());
+
+Work run_latchkey(const RedisServer& server, const Load& load, int /*process*/, void (*start)()) {
+  latchkey::Locks locks = latchkey::Locks::connect(server.tcp_uri());
+  const auto make = [&](std::size_t) { return std::make_unique<latchkey::Lock>(locks.lock(key)); };
+  return run_threads(load, make, start);
+}
+
+Work run_redisson_by_hand(const RedisServer& server, const Load& load, int process,
+                          void (*start)()) {
+  bench::RedissonChannel channel(server.port(), "redisson_lock__channel:{hot}");
+  const auto make = [&](std::size_t thread) {
+    return std::make_unique<bench::RedissonByHand>(
+        server.port(), key, fmt::format("process-{}:{}", process, thread), channel);
+  };
+  return run_threads(load, make, start);
+}
+
+/// The pipe through which the parent starts all processes at once, for the child.
+int start_pipe = -1;
+void await_start() {
+  char byte;
+  if (::read(start_pipe, &byte, 1) != 1) std::abort();
+}
+
+/// Runs the load in processes of its own.
+std::vector<Work> run_processes(Run run, const RedisServer& server, const Load& load) {
+  std::array<int, 2> go{}, results{};
+  if (::pipe(go.data()) != 0 || ::pipe(results.data()) != 0) throw std::runtime_error("no pipe");
+  std::vector<pid_t> children;
+  for (int process = 0; process < load.processes; ++process) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      start_pipe = go[0];
+      const Work work = run(server, load, process, await_start);
+      const bool told = ::write(results[1], &work, sizeof work) == sizeof work;
+      ::_exit(told ? 0 : 1);
+    }
+    children.push_back(child);
+  }
+  std::this_thread::sleep_for(300ms);  // all threads of all processes have their connections
+  const std::string bytes(children.size(), 'g');
+  if (::write(go[1], bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) {
+    throw std::runtime_error("no start");
+  }
+  std::vector<Work> works(children.size());
+  for (Work& work : works) {
+    if (::read(results[0], &work, sizeof work) != sizeof work)
+      throw std::runtime_error("no result");
+  }
+  for (const pid_t child : children) ::waitpid(child, nullptr, 0);
+  for (const int end : {go[0], go[1], results[0], results[1]}) ::close(end);
+  return works;
+}
+
+struct Summary {
+  double rate = 0;     ///< grants per second, of all processes
+  double share = 0;    ///< of the slowest process, of what the fastest got
+  double longest = 0;  ///< wait, in ms
+};
+
+Summary summary_of(const std::vector<Work>& works) {
+  Summary summary;
+  double least = 1e18, most = 0;
+  for (const Work& work : works) {
+    const auto grants = static_cast<double>(work.grants);
+    summary.rate += grants;
+    least = std::min(least, grants);
+    most = std::max(most, grants);
+    summary.longest = std::max(
+        summary.longest, std::chrono::duration<double, std::milli>(work.longest_wait).count());
+  }
+  summary.share = most > 0 ? least / most : 0;
+  return summary;
+}
+
+double median_of(const std::vector<Summary>& rounds, double Summary::* value) {
+  std::vector<double> values;
+  for (const Summary& round : rounds) values.push_back(round.*value);
+  return bench::median(values);
+}
+
+/// Prints one line. `limit`: the least multiple of the peer's rate.
+bool compare(const RedisServer& server, const Load& load, double limit) {
+  constexpr int rounds = 5;
+  std::vector<Summary> ours, theirs;
+  std::vector<double> ratios, waits;
+  for (int round = 0; round < rounds; ++round) {
+    ours.push_back(summary_of(run_processes(run_latchkey, server, load)));
+    theirs.push_back(summary_of(run_processes(run_redisson_by_hand, server, load)));
+    ratios.push_back(ours.back().rate / theirs.back().rate);
+    waits.push_back(ours.back().longest / theirs.back().longest);
+  }
+  const double ratio = bench::median(ratios), share = median_of(ours, &Summary::share);
+  constexpr double least_share = 0.5;
+  const bool held = ratio >= limit && share >= least_share;
+  const auto name = fmt::format("{} x {} threads, {} us inside", load.processes, load.threads,
+                                load.inside.count());
+  fmt::print(
+      "{:<30} {:>9.0f} {:>9.0f} {:>7.1f} >= {:<4.1f} {:>8.2f} >= {:.1f} {:>8.2f} {:>9.1f} "
+      "{:>8.2f}  {}\n",
+      name, median_of(ours, &Summary::rate), median_of(theirs, &Summary::rate), ratio, limit, share,
+      least_share, median_of(theirs, &Summary::share), median_of(ours, &Summary::longest),
+      bench::median(waits), held ? "ok" : "MISSED");
+  std::fflush(stdout);
+  return held;
+}
+
+}  // namespace
+
+int main() {
+  bench::pin_to(server_core);
+  const RedisServer server;
+  bench::pin_to(client_core);
+  fmt::print("{:<30} {:>9} {:>9} {:>15} {:>15} {:>8} {:>9} {:>8}\n", "grants per s, by Redisson's",
+             "latchkey", "by hand", "ratio", "slowest share", "by hand", "wait, ms", "ratio");
+  bool held = compare(server, {1, 8, 0us}, 10.0);
+  held &= compare(server, {2, 4, 0us}, 10.0);
+  held &= compare(server, {2, 4, 50us}, 1.0);
+  held &= compare(server, {4, 4, 0us}, 5.0);
+  held &= compare(server, {4, 1, 0us}, 0.5);
+  return held ? 0 : 1;
+}

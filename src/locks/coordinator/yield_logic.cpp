@@ -1,0 +1,67 @@
+// The decisions about letting other processes take a key first.
+#include "locks/coordinator/yield_logic.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "locks/coordinator/subscription_logic.hpp"
+#include "locks/coordinator/wait_logic.hpp"
+
+namespace latchkey::detail {
+namespace {
+
+using std::chrono::milliseconds;
+using Stage = Yielding::Stage;
+
+bool is_exclusive(LockType type) noexcept { return type != LockType::FAIR && !is_shared(type); }
+
+/// A process that was notified sends its attempt after half a round trip, which takes another half,
+/// and its thread has to wake up in between.
+Clock::duration time_to_take(Clock::duration round_trip) noexcept {
+  constexpr Clock::duration least = milliseconds(1), most = milliseconds(250);
+  return std::clamp(2 * round_trip, least, most);
+}
+
+}  // namespace
+
+void YieldLogic::before_release(const RemoteHold& hold) {
+  Yielding& yielding = state_.yielding;
+  const bool asks = is_exclusive(hold.type) && hold.presence == RemoteHold::Presence::possible &&
+                    state_.waiters.next_to_start() != nullptr && settings().pushes &&
+                    settings().cohort.count() > 0 && now() >= yielding.alone_until;
+  if (asks) yielding.stage = Stage::asking;
+}
+
+// The subscription of this process is among those that were notified.
+void YieldLogic::on_release_reply(const RemoteHold& hold, const Outcome& outcome) {
+  if (!is_exclusive(hold.type)) return;
+  Yielding& yielding = state_.yielding;
+  const Subscription::Stage own = state_.subscription.stage;
+  const bool subscribed = own == Subscription::Stage::on || own == Subscription::Stage::subscribing;
+  const bool others = settings().cohort.count() > 0 && outcome.notified > (subscribed ? 1U : 0U);
+  if (others) {
+    yielding.stage = Stage::yielding;
+    yielding.until = later(now(), time_to_take(now() - hold.release_request.sent));
+    return;
+  }
+  if (yielding.stage == Stage::asking) yielding.stage = Stage::off;
+  yielding.alone_until = later(now(), settings().cohort);
+}
+
+void YieldLogic::tick() {
+  if (now() >= state_.yielding.kept_until()) state_.yielding.stage = Stage::off;
+}
+
+// It counts as busy: others have the key, or are about to.
+void YieldLogic::postpone(RemoteHold& claim) {
+  Call& call = *claim.call;
+  call.last_reply = Call::LastReply::busy;
+  claim.poll_at = state_.yielding.until;
+  WaitLogic(*this).report_waiting(call);
+  if (settings().pushes && state_.subscription.stage == Subscription::Stage::off) {
+    SubscriptionLogic(*this).subscribe(state_.subscription, nullptr);
+  }
+  set_alarm(call);
+}
+
+}  // namespace latchkey::detail

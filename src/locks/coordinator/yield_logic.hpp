@@ -1,0 +1,36 @@
+// The decisions about letting other processes take a key first.
+#pragma once
+
+#include <latchkey/backend.hpp>
+
+#include "locks/coordinator/key_event.hpp"
+
+namespace latchkey::detail {
+
+/// When a release asks whether other processes wait, and how long the calls of this process then
+/// let them go first. Not for FAIR, whose queue the backend keeps. One event of one key.
+class YieldLogic : public KeyEvent {
+ public:
+  using KeyEvent::KeyEvent;
+  explicit YieldLogic(const KeyEvent& event) noexcept : KeyEvent(event) {}
+
+  /// `hold` is about to be released. Whether the next attempt may follow at once.
+  void before_release(const RemoteHold& hold);
+  /// Its reply.
+  void on_release_reply(const RemoteHold& hold, const Outcome& outcome);
+  void tick();
+
+  /// No attempt starts before the reply to the release in flight.
+  [[nodiscard]] bool asks() const noexcept {
+    return state_.yielding.stage == Yielding::Stage::asking;
+  }
+  /// Whether `call` must let others go first.
+  [[nodiscard]] bool yields(const Call& call) noexcept {
+    if (state_.yielding.stage == Yielding::Stage::off) return false;
+    return call.type != LockType::FAIR && !call.makes_one_attempt() && state_.yielding.is_on(now());
+  }
+  /// The first attempt of `claim` is sent at the end of the yield.
+  void postpone(RemoteHold& claim);
+};
+
+}  // namespace latchkey::detail

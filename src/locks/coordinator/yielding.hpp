@@ -1,0 +1,40 @@
+// Whether this process lets others take a key first.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include <latchkey/clock.hpp>
+
+namespace latchkey::detail {
+
+/// What one process knows of the other processes that want a key. Without it the process that
+/// releases would always win: its next attempt can go out with the release, and the attempts of
+/// others only after they were notified.
+///
+/// | stage    | meaning                                                       | next stages        |
+/// |----------|---------------------------------------------------------------|--------------------|
+/// | off      | attempts are sent as they come                                | asking, yielding   |
+/// | asking   | a release is in flight, whose reply says whether others were  | off, yielding      |
+/// |          | notified: until then no attempt starts                        |                    |
+/// | yielding | others were notified: attempts wait until `until`, or until   | off, asking        |
+/// |          | the key is released again                                     |                    |
+struct Yielding {
+  enum class Stage : std::uint8_t { off, asking, yielding };
+  Stage stage = Stage::off;
+  /// No attempt starts before.
+  Clock::time_point until{};
+  /// Others were looked for a moment ago, and there were none: until then a release does not ask.
+  Clock::time_point alone_until{};
+
+  [[nodiscard]] bool is_on(Clock::time_point now) const noexcept {
+    return stage == Stage::yielding && now < until;
+  }
+  /// The record of the key is kept until then. It is later than `until`, so that a hot key does not
+  /// set the timer anew with each release.
+  [[nodiscard]] Clock::time_point kept_until() const noexcept {
+    return stage == Stage::yielding ? later(until, std::chrono::seconds(1)) : Clock::never();
+  }
+};
+
+}  // namespace latchkey::detail

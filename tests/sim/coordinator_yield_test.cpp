@@ -1,0 +1,180 @@
+// Other processes that wait for a key go first.
+#include <chrono>
+
+#include <gtest/gtest.h>
+
+#include "sim/script.hpp"
+
+namespace latchkey::sim {
+namespace {
+
+using namespace std::chrono_literals;
+using enum LockType;
+using Caller = Script::Caller;
+
+/// A release that notified so many subscribers.
+Outcome notified(std::uint32_t subscribers) {
+  Outcome outcome = Script::of(Kind::granted);
+  outcome.notified = subscribers;
+  return outcome;
+}
+
+/// One call holds for as long as a cohort lasts, another waits.
+class TwoCalls : public Script {
+ public:
+  explicit TwoCalls(LockType type = REENTRANT, LockType next = REENTRANT)
+      : Script(with_cohorts()), holder_(&acquire(type, 3s, 30s, Owner::make())) {
+    answer(Kind::granted);
+    waiter_ = &acquire(next, 3s, 30s, Owner::make());
+    pass(5ms);
+    (void)sent();
+  }
+  [[nodiscard]] Caller& holder() const { return *holder_; }
+  [[nodiscard]] Caller& waiter() const { return *waiter_; }
+
+ private:
+  Caller* holder_;
+  Caller* waiter_;
+};
+
+TEST(CoordinatorYield, TheReplyToAReleaseSaysWhetherTheNextAttemptMayStart) {
+  TwoCalls script;
+  script.release(script.holder());
+  EXPECT_EQ(script.sent(), "release 1");
+  script.answer(notified(0));
+  EXPECT_EQ(script.sent(), "acquire 2 30000");
+  script.answer(Kind::granted);
+  EXPECT_EQ(script.waiter().answer, Answer::granted);
+}
+
+TEST(CoordinatorYield, NextToNobodyAnAttemptFollowsTheReleaseAtOnceForFiveMilliseconds) {
+  TwoCalls script(WRITE, REENTRANT);  // of another type, so there is no cohort
+  script.release(script.holder());
+  script.answer(notified(0));
+  script.answer(Kind::granted);
+  Caller& third = script.acquire(WRITE, 3s, 30s, Owner::make());
+  (void)script.sent();
+  script.pass(4ms);
+  script.release(script.waiter());
+  EXPECT_EQ(script.sent(), "release 2, acquire 3 30000");
+  script.answer(notified(0));
+  script.answer(Kind::granted);
+  Caller& fourth = script.acquire(REENTRANT, 3s, 30s, Owner::make());
+  script.pass(5ms);
+  (void)script.sent();
+  script.release(third);
+  EXPECT_EQ(script.sent(), "release 3");
+  script.answer(notified(0));
+  EXPECT_EQ(script.sent(), "acquire 4 30000");
+  script.answer(Kind::granted);
+  EXPECT_EQ(fourth.answer, Answer::granted);
+}
+
+TEST(CoordinatorYield, ProcessesThatWereNotifiedGoFirst) {
+  TwoCalls script;
+  script.release(script.holder());
+  EXPECT_EQ(script.sent(), "release 1");
+  script.answer(notified(1));
+  EXPECT_EQ(script.sent(), "subscribe");
+  script.answer(Kind::granted);
+  EXPECT_EQ(script.sent(), "");
+  script.notify(Notification::Kind::released);  // the other process has had its turn
+  EXPECT_EQ(script.sent(), "acquire 2 30000");
+  script.answer(Kind::granted);
+  EXPECT_EQ(script.waiter().answer, Answer::granted);
+  while (script.open() > 0) script.answer(Kind::granted);
+}
+
+TEST(CoordinatorYield, IfNobodyTakesTheKeyTheNextAttemptStartsAfterTwoRoundTrips) {
+  TwoCalls script;
+  script.release(script.holder());
+  script.pass(3ms);
+  script.answer(notified(1));
+  script.answer(Kind::granted);  // the subscription
+  (void)script.sent();
+  script.pass(5ms);
+  EXPECT_EQ(script.sent(), "");
+  script.pass(1ms);
+  EXPECT_EQ(script.sent(), "acquire 2 30000");
+  script.answer(Kind::granted);
+  while (script.open() > 0) script.answer(Kind::granted);
+}
+
+TEST(CoordinatorYield, ItsOwnSubscriptionIsNobodyElse) {
+  Script script(with_cohorts());
+  Caller& holder = script.acquire(REENTRANT, 3s, 30s, Owner::make());
+  script.answer(Kind::busy);
+  script.answer(Kind::granted);  // the subscription
+  script.answer(Kind::granted);
+  EXPECT_EQ(holder.answer, Answer::granted);
+  EXPECT_EQ(script.sent(), "acquire 1 30000, subscribe, acquire 1 30000, unsubscribe");
+  script.answer(Outcome{});  // nobody knows whether it is still subscribed
+  script.release(holder);
+  while (script.open() > 0) script.answer(notified(0));
+  EXPECT_TRUE(script.idle());
+}
+
+TEST(CoordinatorYield, AFreshCallDoesNotPassThem) {
+  Script script(with_cohorts());
+  Caller& holder = script.acquire(REENTRANT, 3s, 30s, Owner::make());
+  script.answer(Kind::granted);
+  script.release(holder);
+  script.answer(notified(1));
+  (void)script.sent();
+  Caller& fresh = script.acquire(REENTRANT, 3s, 30s, Owner::make());
+  EXPECT_EQ(script.sent(), "subscribe");
+  script.answer(Kind::granted);
+  script.pass(1ms);
+  EXPECT_EQ(script.sent(), "acquire 2 30000");
+  script.answer(Kind::granted);
+  EXPECT_EQ(fresh.answer, Answer::granted);
+  while (script.open() > 0) script.answer(Kind::granted);
+}
+
+TEST(CoordinatorYield, AnAttemptThatDoesNotWaitIsMadeAtOnce) {
+  Script script(with_cohorts());
+  Caller& holder = script.acquire(REENTRANT, 3s, 30s, Owner::make());
+  script.answer(Kind::granted);
+  script.release(holder);
+  script.answer(notified(1));
+  (void)script.sent();
+  script.acquire(REENTRANT, 0ms, 30s, Owner::make());
+  EXPECT_EQ(script.sent(), "acquire 2 30000");
+  script.answer(Kind::busy);
+}
+
+TEST(CoordinatorYield, AWaitThatEndsMeanwhileIsBusy) {
+  Script script(with_cohorts());
+  Caller& holder = script.acquire(REENTRANT, 3s, 30s, Owner::make());
+  script.answer(Kind::granted);
+  script.release(holder);
+  script.pass(10ms);
+  script.answer(notified(1));
+  Caller& fresh = script.acquire(REENTRANT, 5ms, 30s, Owner::make());
+  script.pass(5ms);
+  EXPECT_EQ(fresh.answer, Answer::busy);
+  while (script.open() > 0) script.answer(Kind::granted);
+}
+
+TEST(CoordinatorYield, TheKeyIsForgottenASecondLater) {
+  Script script(with_cohorts());
+  Caller& holder = script.acquire(REENTRANT, 3s, 30s, Owner::make());
+  script.answer(Kind::granted);
+  script.release(holder);
+  script.answer(notified(1));
+  EXPECT_FALSE(script.idle());
+  script.pass(1'001ms);
+  EXPECT_TRUE(script.idle());
+}
+
+TEST(CoordinatorYield, AnUnansweredReleaseHoldsNobodyUp) {
+  TwoCalls script;
+  script.release(script.holder());
+  EXPECT_EQ(script.sent(), "release 1");
+  script.answer(Kind::unknown);
+  EXPECT_EQ(script.sent(), "acquire 2 30000");
+  while (script.open() > 0) script.answer(Kind::granted);
+}
+
+}  // namespace
+}  // namespace latchkey::sim
