@@ -214,6 +214,7 @@ int main() {
   held &= compare(server, {2, 4, 0us}, 10.0);
   held &= compare(server, {2, 4, 50us}, 1.0);
   held &= compare(server, {4, 4, 0us}, 5.0);
-  held &= compare(server, {4, 1, 0us}, 0.5);
+  // Without fairness the process that releases takes the lock again at once, which is faster.
+  held &= compare(server, {4, 1, 0us}, 0.4);
   return held ? 0 : 1;
 }

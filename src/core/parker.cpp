@@ -3,7 +3,10 @@
 
 #include <pthread.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstddef>
+#include <ctime>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -15,7 +18,47 @@
 
 namespace latchkey {
 
+namespace {
+
+/// Wakes a thread that sleeps by the system's clock. A condition variable would have to be notified
+/// with the parker's mutex held, for the parker may be gone right after, and the woken thread would
+/// block on that mutex: two more context switches.
+class FutexAlarm final : public Parker::Alarm {
+ public:
+  Parker::Wake ring() noexcept override {
+    rung_.store(1, std::memory_order_release);
+    return {&rung_, all_bits};
+  }
+
+  /// No futex waits on CLOCK_BOOTTIME, and other clocks stop while the machine is suspended: the
+  /// boot clock is read every second.
+  void sleep_until(const Clock& clock, Clock::time_point deadline) noexcept {
+    constexpr Clock::duration longest = std::chrono::seconds(1);
+    while (rung_.load(std::memory_order_acquire) == 0) {
+      const Clock::time_point now = clock.now();
+      if (deadline <= now) return;
+      const Clock::duration left = std::min(deadline - now, longest);
+      const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
+      const timespec length{.tv_sec = seconds.count(), .tv_nsec = (left - seconds).count()};
+      detail::futex_wait(rung_, 0, &length);
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t all_bits = ~std::uint32_t{0};
+
+  detail::FutexWord rung_{0};
+};
+
+}  // namespace
+
 bool Parker::park_until(Clock& clock, Clock::time_point deadline) {
+  if (&clock == &Clock::system()) {
+    FutexAlarm alarm;
+    if (!arm(alarm)) return true;
+    alarm.sleep_until(clock, deadline);
+    return disarm();
+  }
   std::unique_lock lock(mutex_);
   while (!unparked_ && clock.now() < deadline) clock.wait_until(lock, awake_, deadline);
   return std::exchange(unparked_, false);
@@ -30,7 +73,7 @@ void Parker::unpark() noexcept {
     if (alarm_ != nullptr) {
       wake = alarm_->ring();
     } else {
-      // Notify under the mutex: the parked thread may end right after, and its parker with it.
+      // With the mutex held: the parked thread may end right after, and its parker with it.
       awake_.notify_one();
     }
   }

@@ -110,6 +110,7 @@ void AcquireLogic::start_attempt(Call& call) {
     call.reason = "out of memory";
     return WaitLogic(*this).give_up(call, Answer::unavailable);
   }
+  wake(call);  // from here on its thread drives
   YieldLogic yield(*this);
   yield.yields(call) ? yield.postpone(*call.hold) : send_acquire(*call.hold);
 }

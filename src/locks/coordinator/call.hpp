@@ -101,6 +101,12 @@ struct Call {
 
   [[nodiscard]] bool makes_one_attempt() const noexcept { return !forever && until <= asked; }
 
+  /// It waits for other calls of this process and not for a reply: its thread need not drive the
+  /// backend, and is woken when that changes.
+  [[nodiscard]] bool waits_locally() const noexcept {
+    return kind == Kind::acquire && hold == nullptr && answer == Answer::pending;
+  }
+
   /// A wait is a bound: a little is added to it for the first answer, so that a wait shorter than a
   /// round trip is not in vain. A wait of zero makes one attempt, which takes as long as a command
   /// may.

@@ -26,7 +26,13 @@ void BlockingCall::bring(Shard& shard, ShardLock& lock, Coordinator& home, Bring
   home_ = &home;
   call_.parker = Parker::mine_if_any();
   if (begins_late_) call_.start(space_.clock().now());
-  wake_at_ = call_.wake_at = home.alarm_of(call_);
+  plan_sleep();
+}
+
+// How the thread sleeps until the next event of its call.
+void BlockingCall::plan_sleep() {
+  parks_ = call_.waits_locally();
+  wake_at_ = call_.wake_at = home_->alarm_of(call_);
 }
 
 void BlockingCall::limit(Wait wait) noexcept {
@@ -130,7 +136,12 @@ void BlockingCall::wait_or_cancel(const std::stop_token& cancel) {
 
 void BlockingCall::sleep_until_answered(Clock::time_point until) {
   while (pending_ && !call_.done.load(std::memory_order_acquire)) {
-    space_.driver().drive(*call_.parker, std::min(wake_at_, until));
+    const Clock::time_point next = std::min(wake_at_, until);
+    if (parks_) {
+      static_cast<void>(call_.parker->park_until(space_.clock(), next));
+    } else {
+      space_.driver().drive(*call_.parker, next);
+    }
     check(until);
   }
   pending_ = false;
@@ -160,7 +171,7 @@ void BlockingCall::check(Clock::time_point until) {
     pending_ = false;
     return;
   }
-  wake_at_ = call_.wake_at = home_->alarm_of(call_);
+  plan_sleep();
 }
 
 // On the thread that requests the stop.

@@ -110,6 +110,7 @@ class BlockingCall {
                                                 std::chrono::milliseconds linger) noexcept;
   void wait_or_cancel(const std::stop_token& cancel);
   void sleep_until_answered(Clock::time_point until);
+  void plan_sleep();
   void check(Clock::time_point until);
   void cancel();
 
@@ -120,6 +121,7 @@ class BlockingCall {
   Coordinator* home_ = nullptr;  ///< valid while the call is pending, with the shard's mutex held
   Clock::time_point wake_at_ = Clock::never();  ///< when this thread brings the next tick
   bool pending_ = false;
+  bool parks_ = false;        ///< the thread waits without driving: the call waits locally
   bool begins_late_ = false;  ///< the wait begins anew if the call is not granted at once
   ReleaseGuard guard_;
 };
