@@ -112,6 +112,7 @@ set(latchkey_redis_sources
   redis/locks/downgrade_test.cpp
   redis/locks/exit_test.cpp
   redis/locks/fair_ghost_test.cpp
+  redis/locks/hot_key_test.cpp
   redis/locks/loss_test.cpp
   redis/locks/no_thread_test.cpp
   redis/locks/quorum_test.cpp

@@ -85,6 +85,22 @@ TEST(CoordinatorYield, ProcessesThatWereNotifiedGoFirst) {
   while (script.open() > 0) script.answer(Kind::granted);
 }
 
+// Found by the simulator, seed 136499.
+TEST(CoordinatorYield, AReleaseBetweenBusyAndTheSubscriptionIsNotMissed) {
+  TwoCalls script;
+  script.release(script.holder());
+  script.pass(100ms);  // a slow round trip: the yield lasts for 200 ms
+  script.answer(notified(1));
+  EXPECT_EQ(script.sent(), "release 1, subscribe");
+  script.notify(Notification::Kind::link_up);
+  EXPECT_EQ(script.sent(), "acquire 2 30000");
+  script.answer(Verb::acquire, Kind::busy);
+  script.answer(Verb::subscribe, Kind::granted);
+  EXPECT_EQ(script.sent(), "acquire 2 30000");
+  script.answer(Kind::granted);
+  while (script.open() > 0) script.answer(Kind::granted);
+}
+
 TEST(CoordinatorYield, IfNobodyTakesTheKeyTheNextAttemptStartsAfterTwoRoundTrips) {
   TwoCalls script;
   script.release(script.holder());

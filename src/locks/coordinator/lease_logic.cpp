@@ -29,6 +29,7 @@ void LeaseLogic::wait_for_renewal(Call& call, RemoteHold& hold) {
   call.silent_since = now();
   hold.renewals.push_back(call);
   renew(hold, call.want);
+  set_alarm(call);
   wake(call);  // from here on its thread drives
 }
 

@@ -48,16 +48,14 @@ void SubscriptionLogic::on_subscription_reply(RemoteHold* claim, const Outcome& 
   }
   if (!subscribing && outcome.never_ran) {
     retry_unsubscribe(subscription);
-    if (claim == nullptr) WaitLogic(*this).retry_queue_now();
+    if (claim == nullptr) WaitLogic(*this).retry_what_was_busy();
     return;
   }
   const bool subscribed = subscribing && outcome.kind == Outcome::Kind::granted;
   subscription.stage = subscribed ? Subscription::Stage::on : Subscription::Stage::off;
   if (claim != nullptr) return on_reply_for_claim(*claim, subscribed);
-  // A release between "busy" and here was not delivered: attempt again, then sleep. While the calls
-  // of this process yield, their first attempt comes later.
-  const bool yields = state_.yielding.is_on(now());
-  if ((subscribed && !yields) || !subscribing) WaitLogic(*this).retry_queue_now();
+  // A release between "busy" and here was not delivered: attempt again, then sleep.
+  if (subscribed || !subscribing) WaitLogic(*this).retry_what_was_busy();
   unsubscribe_if_unused();
 }
 

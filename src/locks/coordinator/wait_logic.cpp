@@ -61,11 +61,22 @@ void WaitLogic::retry_now(RemoteHold& claim) {
   }
 }
 
-void WaitLogic::retry_queue_now() {
+template <class Which>
+void WaitLogic::retry_queue(Which which) {
   for (Call* call = state_.waiters.front(); call != nullptr && call->hold != nullptr;
        call = call->next) {
-    retry_now(*call->hold);
+    if (which(*call->hold)) retry_now(*call->hold);
   }
+}
+
+void WaitLogic::retry_queue_now() {
+  retry_queue([](const RemoteHold&) { return true; });
+}
+
+void WaitLogic::retry_what_was_busy() {
+  retry_queue([](const RemoteHold& claim) {
+    return claim.attempts != RemoteHold::Attempts::none || claim.acquire_request.in_flight;
+  });
 }
 
 void WaitLogic::cancel(Call& call) {

@@ -28,8 +28,12 @@ class WaitLogic : public KeyEvent {
   /// The key may have been freed: attempts again, now or when the attempt in flight is answered.
   void retry_now(RemoteHold& claim);
   void retry_queue_now();
+  /// The same, for claims that have made an attempt: others are still to make their first.
+  void retry_what_was_busy();
 
  private:
+  template <class Which>
+  void retry_queue(Which which);
   [[nodiscard]] bool front_outcome_unknown(Call& call);
 };
 
