@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
-#include "blocking_connection.hpp"
 #include "redis/protocol/script_call.hpp"
+#include "redis_connection.hpp"
 #include "redisson_scripts.hpp"
 #include "side_by_side.hpp"
 #include "support/servers/redis_server.hpp"

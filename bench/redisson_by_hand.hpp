@@ -10,7 +10,7 @@
 #include <string>
 #include <thread>
 
-#include "blocking_connection.hpp"
+#include "redis_connection.hpp"
 #include "redisson_scripts.hpp"
 
 namespace latchkey::bench {

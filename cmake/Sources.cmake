@@ -41,19 +41,19 @@ set(latchkey_sources
   src/locked/order_graph.cpp
   src/locked/outcomes.cpp
   src/locked/site_policy.cpp
-  src/locks/coordinator/acquire_logic.cpp
+  src/locks/coordinator/logic/acquire_logic.cpp
   src/locks/coordinator/coordinator.cpp
-  src/locks/coordinator/hand_off_logic.cpp
+  src/locks/coordinator/logic/hand_off_logic.cpp
   src/locks/coordinator/hold_table.cpp
-  src/locks/coordinator/immediate_logic.cpp
-  src/locks/coordinator/key_event.cpp
-  src/locks/coordinator/lease_logic.cpp
-  src/locks/coordinator/release_logic.cpp
+  src/locks/coordinator/logic/immediate_logic.cpp
+  src/locks/coordinator/logic/key_event.cpp
+  src/locks/coordinator/logic/lease_logic.cpp
+  src/locks/coordinator/logic/release_logic.cpp
   src/locks/coordinator/remote_hold.cpp
-  src/locks/coordinator/subscription_logic.cpp
-  src/locks/coordinator/wait_logic.cpp
+  src/locks/coordinator/logic/subscription_logic.cpp
+  src/locks/coordinator/logic/wait_logic.cpp
   src/locks/coordinator/wait_times.cpp
-  src/locks/coordinator/yield_logic.cpp
+  src/locks/coordinator/logic/yield_logic.cpp
   src/locks/hold/hold.cpp
   src/locks/hold/multi_hold.cpp
   src/locks/hold/scope_holds.cpp

@@ -113,7 +113,7 @@ struct Outcome {
   std::optional<std::chrono::milliseconds> retry_after{};
   /// granted, release: how many subscribers to the key were notified that it is free, the sink's
   /// own among them. 0: none, or it is not known.
-  std::uint32_t notified = 0;
+  std::uint64_t notified = 0;
   /// busy, acquire_all: the index of the first member that is busy.
   std::uint32_t busy_member = 0;
   std::string holder{};  ///< busy: the holder, if it is known

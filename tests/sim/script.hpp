@@ -19,18 +19,17 @@ namespace latchkey::sim {
 using std::chrono::milliseconds;
 using Kind = Outcome::Kind;
 
-/// The settings of a backend whose requests may overtake each other.
-inline CoordinatorSettings unordered() {
-  CoordinatorSettings settings;
-  settings.cohort = milliseconds(0);
-  settings.in_order = false;
-  return settings;
-}
-
 /// Every hold is released at the backend.
 inline CoordinatorSettings without_cohorts() {
   CoordinatorSettings settings;
   settings.cohort = milliseconds(0);
+  return settings;
+}
+
+/// The same for a backend whose requests may overtake each other.
+inline CoordinatorSettings unordered() {
+  CoordinatorSettings settings = without_cohorts();
+  settings.in_order = false;
   return settings;
 }
 
@@ -257,10 +256,8 @@ class Script : private ProcessHost {
   bool answers_at_once(Process&, Request& request, Outcome& outcome) override {
     if (!at_once_) return false;
     describe(request, answered_);
-    outcome.kind = Kind::granted;
-    if (next_kinds_.empty()) return true;
-    outcome.kind = next_kinds_.front();
-    next_kinds_.pop_front();
+    outcome.kind = next_kinds_.empty() ? Kind::granted : next_kinds_.front();
+    if (!next_kinds_.empty()) next_kinds_.pop_front();
     return true;
   }
 

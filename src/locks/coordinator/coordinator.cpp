@@ -3,12 +3,12 @@
 
 #include <utility>
 
-#include "locks/coordinator/acquire_logic.hpp"
-#include "locks/coordinator/lease_logic.hpp"
-#include "locks/coordinator/release_logic.hpp"
-#include "locks/coordinator/subscription_logic.hpp"
-#include "locks/coordinator/wait_logic.hpp"
-#include "locks/coordinator/yield_logic.hpp"
+#include "locks/coordinator/logic/acquire_logic.hpp"
+#include "locks/coordinator/logic/lease_logic.hpp"
+#include "locks/coordinator/logic/release_logic.hpp"
+#include "locks/coordinator/logic/subscription_logic.hpp"
+#include "locks/coordinator/logic/wait_logic.hpp"
+#include "locks/coordinator/logic/yield_logic.hpp"
 
 namespace latchkey::detail {
 

@@ -12,13 +12,13 @@ namespace latchkey::detail {
 /// releases would always win: its next attempt can go out with the release, and the attempts of
 /// others only after they were notified.
 ///
-/// | stage    | meaning                                                       | next stages        |
-/// |----------|---------------------------------------------------------------|--------------------|
-/// | off      | attempts are sent as they come                                | asking, yielding   |
-/// | asking   | a release is in flight, whose reply says whether others were  | off, yielding      |
-/// |          | notified: until then no attempt starts                        |                    |
-/// | yielding | others were notified: attempts wait until `until`, or until   | off, asking        |
-/// |          | the key is released again                                     |                    |
+/// | stage    | meaning                                                      | next stages      |
+/// |----------|--------------------------------------------------------------|------------------|
+/// | off      | attempts are sent as they come                               | asking, yielding |
+/// | asking   | a release is in flight, whose reply says whether others were | off, yielding    |
+/// |          | notified: until then no attempt starts                       |                  |
+/// | yielding | others were notified: attempts wait until `until`, or until  | off, asking      |
+/// |          | the key is released again                                    |                  |
 struct Yielding {
   enum class Stage : std::uint8_t { off, asking, yielding };
   Stage stage = Stage::off;

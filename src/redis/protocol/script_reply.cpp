@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -227,16 +226,10 @@ bool read_page(const redisReply& reply, std::vector<std::string>& names) {
 }
 
 /// The number of connections that a release notified, or a fencing token.
-Outcome read_number(const Request& request, std::uint64_t number) {
-  constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
-  Outcome outcome;
+void read_number(const Request& request, long long number, Outcome& outcome) {
   outcome.kind = Kind::granted;
-  if (request.verb == Verb::release) {
-    outcome.notified = static_cast<std::uint32_t>(std::min(number, most));
-  } else {
-    outcome.token = number;
-  }
-  return outcome;
+  (request.verb == Verb::release ? outcome.notified : outcome.token) =
+      static_cast<std::uint64_t>(std::max(number, 0LL));
 }
 
 bool read_array(const Request& request, const redisReply& reply, Outcome& outcome) {
@@ -277,7 +270,8 @@ Outcome read_outcome(const Request& request, const redisReply& reply) {
   Outcome outcome;
   switch (reply.type) {
     case REDIS_REPLY_INTEGER:
-      return read_number(request, static_cast<std::uint64_t>(std::max(reply.integer, 0LL)));
+      read_number(request, reply.integer, outcome);
+      return outcome;
     case REDIS_REPLY_NIL: outcome.kind = Kind::gone; return outcome;
     case REDIS_REPLY_ARRAY:
       if (read_array(request, reply, outcome)) return outcome;

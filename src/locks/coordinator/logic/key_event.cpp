@@ -1,5 +1,5 @@
 // What all decisions about one event of one key share.
-#include "locks/coordinator/key_event.hpp"
+#include "locks/coordinator/logic/key_event.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,11 +1,11 @@
 // The decisions about handing a hold from one call of this process to the next.
-#include "locks/coordinator/hand_off_logic.hpp"
+#include "locks/coordinator/logic/hand_off_logic.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <stop_token>
 
-#include "locks/coordinator/acquire_logic.hpp"
+#include "locks/coordinator/logic/acquire_logic.hpp"
 
 namespace latchkey::detail {
 

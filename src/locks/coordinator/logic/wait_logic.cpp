@@ -1,13 +1,13 @@
 // The decisions about waiting for a lock.
-#include "locks/coordinator/wait_logic.hpp"
+#include "locks/coordinator/logic/wait_logic.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
-#include "locks/coordinator/acquire_logic.hpp"
-#include "locks/coordinator/release_logic.hpp"
-#include "locks/coordinator/subscription_logic.hpp"
+#include "locks/coordinator/logic/acquire_logic.hpp"
+#include "locks/coordinator/logic/release_logic.hpp"
+#include "locks/coordinator/logic/subscription_logic.hpp"
 #include "locks/coordinator/wait_times.hpp"
 
 namespace latchkey::detail {

@@ -5,7 +5,7 @@
 #include <latchkey/clock.hpp>
 #include <latchkey/owner.hpp>
 
-#include "locks/coordinator/key_event.hpp"
+#include "locks/coordinator/logic/key_event.hpp"
 
 namespace latchkey::detail {
 

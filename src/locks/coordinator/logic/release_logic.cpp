@@ -1,16 +1,16 @@
 // The decisions about releasing a lock.
-#include "locks/coordinator/release_logic.hpp"
+#include "locks/coordinator/logic/release_logic.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
-#include "locks/coordinator/acquire_logic.hpp"
-#include "locks/coordinator/hand_off_logic.hpp"
-#include "locks/coordinator/immediate_logic.hpp"
-#include "locks/coordinator/lease_logic.hpp"
-#include "locks/coordinator/subscription_logic.hpp"
-#include "locks/coordinator/yield_logic.hpp"
+#include "locks/coordinator/logic/acquire_logic.hpp"
+#include "locks/coordinator/logic/hand_off_logic.hpp"
+#include "locks/coordinator/logic/immediate_logic.hpp"
+#include "locks/coordinator/logic/lease_logic.hpp"
+#include "locks/coordinator/logic/subscription_logic.hpp"
+#include "locks/coordinator/logic/yield_logic.hpp"
 
 namespace latchkey::detail {
 

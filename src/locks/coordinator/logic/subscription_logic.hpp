@@ -3,7 +3,7 @@
 
 #include <latchkey/backend.hpp>
 
-#include "locks/coordinator/key_event.hpp"
+#include "locks/coordinator/logic/key_event.hpp"
 
 namespace latchkey::detail {
 

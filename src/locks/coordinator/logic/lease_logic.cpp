@@ -1,13 +1,13 @@
 // The decisions about the lease of a hold.
-#include "locks/coordinator/lease_logic.hpp"
+#include "locks/coordinator/logic/lease_logic.hpp"
 
 #include <algorithm>
 #include <new>
 #include <utility>
 
-#include "locks/coordinator/acquire_logic.hpp"
-#include "locks/coordinator/release_logic.hpp"
-#include "locks/coordinator/subscription_logic.hpp"
+#include "locks/coordinator/logic/acquire_logic.hpp"
+#include "locks/coordinator/logic/release_logic.hpp"
+#include "locks/coordinator/logic/subscription_logic.hpp"
 
 namespace latchkey::detail {
 

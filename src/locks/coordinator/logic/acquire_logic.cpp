@@ -1,5 +1,5 @@
 // The decisions about acquiring a lock.
-#include "locks/coordinator/acquire_logic.hpp"
+#include "locks/coordinator/logic/acquire_logic.hpp"
 
 #include <algorithm>
 #include <new>
@@ -9,13 +9,13 @@
 #include <latchkey/site.hpp>
 
 #include "core/thread_cache.hpp"
-#include "locks/coordinator/immediate_logic.hpp"
-#include "locks/coordinator/lease_logic.hpp"
-#include "locks/coordinator/release_logic.hpp"
-#include "locks/coordinator/subscription_logic.hpp"
-#include "locks/coordinator/wait_logic.hpp"
+#include "locks/coordinator/logic/immediate_logic.hpp"
+#include "locks/coordinator/logic/lease_logic.hpp"
+#include "locks/coordinator/logic/release_logic.hpp"
+#include "locks/coordinator/logic/subscription_logic.hpp"
+#include "locks/coordinator/logic/wait_logic.hpp"
 #include "locks/coordinator/wait_times.hpp"
-#include "locks/coordinator/yield_logic.hpp"
+#include "locks/coordinator/logic/yield_logic.hpp"
 
 namespace latchkey::detail {
 

@@ -1,9 +1,9 @@
 // The decisions about notifications.
-#include "locks/coordinator/subscription_logic.hpp"
+#include "locks/coordinator/logic/subscription_logic.hpp"
 
-#include "locks/coordinator/lease_logic.hpp"
-#include "locks/coordinator/release_logic.hpp"
-#include "locks/coordinator/wait_logic.hpp"
+#include "locks/coordinator/logic/lease_logic.hpp"
+#include "locks/coordinator/logic/release_logic.hpp"
+#include "locks/coordinator/logic/wait_logic.hpp"
 
 namespace latchkey::detail {
 

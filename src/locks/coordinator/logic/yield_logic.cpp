@@ -1,11 +1,11 @@
 // The decisions about letting other processes take a key first.
-#include "locks/coordinator/yield_logic.hpp"
+#include "locks/coordinator/logic/yield_logic.hpp"
 
 #include <algorithm>
 #include <chrono>
 
-#include "locks/coordinator/subscription_logic.hpp"
-#include "locks/coordinator/wait_logic.hpp"
+#include "locks/coordinator/logic/subscription_logic.hpp"
+#include "locks/coordinator/logic/wait_logic.hpp"
 
 namespace latchkey::detail {
 namespace {

@@ -1,10 +1,10 @@
 // The decisions about a key that one call of this process uses.
-#include "locks/coordinator/immediate_logic.hpp"
+#include "locks/coordinator/logic/immediate_logic.hpp"
 
 #include <new>
 
-#include "locks/coordinator/acquire_logic.hpp"
-#include "locks/coordinator/release_logic.hpp"
+#include "locks/coordinator/logic/acquire_logic.hpp"
+#include "locks/coordinator/logic/release_logic.hpp"
 
 namespace latchkey::detail {
 
