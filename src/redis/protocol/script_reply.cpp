@@ -269,9 +269,7 @@ std::string_view server_words(std::string_view text) noexcept {
 Outcome read_outcome(const Request& request, const redisReply& reply) {
   Outcome outcome;
   switch (reply.type) {
-    case REDIS_REPLY_INTEGER:
-      read_number(request, reply.integer, outcome);
-      return outcome;
+    case REDIS_REPLY_INTEGER: read_number(request, reply.integer, outcome); return outcome;
     case REDIS_REPLY_NIL: outcome.kind = Kind::gone; return outcome;
     case REDIS_REPLY_ARRAY:
       if (read_array(request, reply, outcome)) return outcome;

@@ -14,8 +14,8 @@
 #include "locks/coordinator/logic/release_logic.hpp"
 #include "locks/coordinator/logic/subscription_logic.hpp"
 #include "locks/coordinator/logic/wait_logic.hpp"
-#include "locks/coordinator/wait_times.hpp"
 #include "locks/coordinator/logic/yield_logic.hpp"
+#include "locks/coordinator/wait_times.hpp"
 
 namespace latchkey::detail {
 
