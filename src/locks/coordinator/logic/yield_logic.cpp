@@ -11,7 +11,6 @@ namespace latchkey::detail {
 namespace {
 
 using std::chrono::milliseconds;
-using Stage = Yielding::Stage;
 
 bool is_exclusive(LockType type) noexcept { return type != LockType::FAIR && !is_shared(type); }
 
@@ -29,7 +28,7 @@ void YieldLogic::before_release(const RemoteHold& hold) {
   const bool asks = is_exclusive(hold.type) && hold.presence == RemoteHold::Presence::possible &&
                     state_.waiters.next_to_start() != nullptr && settings().pushes &&
                     settings().cohort.count() > 0 && now() >= yielding.alone_until;
-  if (asks) yielding.stage = Stage::asking;
+  if (asks) yielding.stage = Yielding::Stage::asking;
 }
 
 // The subscription of this process is among those that were notified.
@@ -40,16 +39,16 @@ void YieldLogic::on_release_reply(const RemoteHold& hold, const Outcome& outcome
   const bool subscribed = own == Subscription::Stage::on || own == Subscription::Stage::subscribing;
   const bool others = settings().cohort.count() > 0 && outcome.notified > (subscribed ? 1U : 0U);
   if (others) {
-    yielding.stage = Stage::yielding;
+    yielding.stage = Yielding::Stage::yielding;
     yielding.until = later(now(), time_to_take(now() - hold.release_request.sent));
     return;
   }
-  if (yielding.stage == Stage::asking) yielding.stage = Stage::off;
+  if (yielding.stage == Yielding::Stage::asking) yielding.stage = Yielding::Stage::off;
   yielding.alone_until = later(now(), settings().cohort);
 }
 
 void YieldLogic::tick() {
-  if (now() >= state_.yielding.kept_until()) state_.yielding.stage = Stage::off;
+  if (now() >= state_.yielding.kept_until()) state_.yielding.stage = Yielding::Stage::off;
 }
 
 // It counts as busy: others have the key, or are about to.
