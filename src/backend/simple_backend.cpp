@@ -14,25 +14,6 @@
 namespace latchkey {
 namespace {
 
-struct Job {
-  Request* request;
-  Sink* sink;
-};
-
-/// The requests of one key. A lane is in the list of ready lanes while it has jobs and none of them
-/// runs.
-struct Lane {
-  detail::InlineString key;
-  std::size_t hash = 0;
-  Lane* next = nullptr;
-  std::deque<Job> jobs;
-  bool running = false;
-  bool in_line = false;
-  Lane* next_ready = nullptr;
-
-  void reset() noexcept {}  // a lane is empty when it is erased
-};
-
 Outcome make(Outcome::Kind kind, std::string reason = {}) {
   Outcome outcome;
   outcome.kind = kind;
@@ -49,6 +30,25 @@ Outcome not_offered(const Request& request) {
 /// Thread-safe; locked during a fork.
 class SimpleBackend::Queue final : private detail::ForkParticipant {
  public:
+  struct Job {
+    Request* request;
+    Sink* sink;
+  };
+
+  /// The requests of one key. A lane is in the list of ready lanes while it has jobs and none of
+  /// them runs.
+  struct Lane {
+    detail::InlineString key;
+    std::size_t hash = 0;
+    Lane* next = nullptr;
+    std::deque<Job> jobs;
+    bool running = false;
+    bool in_line = false;
+    Lane* next_ready = nullptr;
+
+    void reset() noexcept {}  // a lane is empty when it is erased
+  };
+
   Queue() { register_fork_participant(detail::ForkLevel::backend, *this); }
   Queue(const Queue&) = delete;
   Queue& operator=(const Queue&) = delete;
@@ -164,9 +164,9 @@ void SimpleBackend::submit(std::span<Request* const> requests, Sink& sink) {
 }
 
 void SimpleBackend::drive(Parker& parker, Clock::time_point until) {
-  Job job{};
+  Queue::Job job{};
   detail::ParkedThreads::Waiter me{parker};
-  Lane* lane = queue_->take_or_wait(job, me);
+  Queue::Lane* lane = queue_->take_or_wait(job, me);
   if (lane == nullptr) {
     // No work until a request is submitted or another driver finishes with a key: both wake this
     // thread.
