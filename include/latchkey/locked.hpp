@@ -131,12 +131,7 @@ struct [[nodiscard("latchkey: LOCKED(...) alone locks nothing: write LOCKED(...)
       }
     };
     if constexpr (Options::always_runs) {
-      detail::Entry entry{};
-      try {  // not in a function, of which each place in the program would have one
-        entry = enter();
-      } catch (const KeyError& error) {
-        locked.name(error, call.own_site(), shown);
-      }
+      const detail::Entry entry = detail::enter_named(locked, call, shown, enter);
       if constexpr (detail::can_be_skipped<Result>()) {
         // Only a policy can let such a call continue without its lock.
         if (entry != detail::Entry::held && locked.decided(entry) != detail::Entry::held) {
