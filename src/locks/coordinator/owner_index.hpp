@@ -16,7 +16,7 @@ template <class Entry>
 class OwnerIndex {
  public:
   void insert(Entry& entry) noexcept {
-    if (++size_ > entries_per_bucket * buckets()) grow();
+    if (++size_ > (many_ == nullptr ? most_in_one_chain : 2 * buckets())) grow();
     append(entry);
   }
 
@@ -43,7 +43,7 @@ class OwnerIndex {
   }
 
  private:
-  static constexpr std::size_t entries_per_bucket = 8;
+  static constexpr std::size_t most_in_one_chain = 8;
 
   [[nodiscard]] std::size_t buckets() const noexcept { return mask_ + 1; }
   [[nodiscard]] Entry*& chain(Owner owner) noexcept {
