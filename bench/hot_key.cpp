@@ -13,6 +13,9 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <latch>
+#include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -71,17 +74,17 @@ template <class Make, class Start>
 Work run_threads(const Load& load, Make make, Start start) {
   std::vector<Work> works(static_cast<std::size_t>(load.threads));
   std::vector<std::thread> threads;
-  std::atomic<int> ready{0};
+  std::latch ready(load.threads);
   std::atomic<Clock::rep> end{0};
   for (std::size_t thread = 0; thread < works.size(); ++thread) {
     threads.emplace_back([&, thread] {
       auto lock = make(thread);
-      ++ready;
+      ready.count_down();
       end.wait(0);
       works[thread] = work_until(Clock::time_point(Clock::duration(end)), load.inside, *lock);
     });
   }
-  while (ready < load.threads) std::this_thread::sleep_for(1ms);
+  ready.wait();
   start();
   end = (Clock::now() + window).time_since_epoch().count();
   end.notify_all();
@@ -112,21 +115,25 @@ Work run_redisson_by_hand(const RedisServer& server, const Load& load, int proce
   return run_threads(load, make, start);
 }
 
-/// The pipe through which the parent starts all processes at once, for the child.
-int start_pipe = -1;
+/// The ends for the child: it says that it is ready, and the parent starts all at once.
+int ready_pipe = -1, start_pipe = -1;
 void await_start() {
-  char byte;
-  if (::read(start_pipe, &byte, 1) != 1) std::abort();
+  char byte = 'r';
+  if (::write(ready_pipe, &byte, 1) != 1 || ::read(start_pipe, &byte, 1) != 1) std::abort();
 }
 
 /// Runs the load in processes of its own.
 std::vector<Work> run_processes(Run run, const RedisServer& server, const Load& load) {
-  std::array<int, 2> go{}, results{};
-  if (::pipe(go.data()) != 0 || ::pipe(results.data()) != 0) throw std::runtime_error("no pipe");
+  std::array<std::array<int, 2>, 3> pipes{};
+  for (auto& each : pipes) {
+    if (::pipe(each.data()) != 0) throw std::runtime_error("no pipe");
+  }
+  const auto& [ready, go, results] = pipes;
   std::vector<pid_t> children;
   for (int process = 0; process < load.processes; ++process) {
     const pid_t child = ::fork();
     if (child == 0) {
+      ready_pipe = ready[1];
       start_pipe = go[0];
       const Work work = run(server, load, process, await_start);
       const bool told = ::write(results[1], &work, sizeof work) == sizeof work;
@@ -134,7 +141,10 @@ std::vector<Work> run_processes(Run run, const RedisServer& server, const Load& 
     }
     children.push_back(child);
   }
-  std::this_thread::sleep_for(300ms);  // all threads of all processes have their connections
+  for (std::size_t child = 0; child < children.size(); ++child) {
+    char byte;
+    if (::read(ready[0], &byte, 1) != 1) throw std::runtime_error("no process");
+  }
   const std::string bytes(children.size(), 'g');
   if (::write(go[1], bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) {
     throw std::runtime_error("no start");
@@ -145,7 +155,9 @@ std::vector<Work> run_processes(Run run, const RedisServer& server, const Load& 
       throw std::runtime_error("no result");
   }
   for (const pid_t child : children) ::waitpid(child, nullptr, 0);
-  for (const int end : {go[0], go[1], results[0], results[1]}) ::close(end);
+  for (const auto& each : pipes) {
+    for (const int end : each) ::close(end);
+  }
   return works;
 }
 
