@@ -2,13 +2,10 @@
 #include <latchkey/locked/locked_call.hpp>
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <latchkey/error.hpp>
 #include <latchkey/locks.hpp>
-
-#include "locked/lock_order.hpp"
 
 namespace latchkey::detail {
 

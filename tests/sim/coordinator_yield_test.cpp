@@ -37,6 +37,19 @@ class TwoCalls : public Script {
   Caller* waiter_;
 };
 
+/// A call has released the key, which notified another process `round_trip` later.
+class OthersWait : public Script {
+ public:
+  explicit OthersWait(milliseconds round_trip = 0ms) : Script(with_cohorts()) {
+    Caller& holder = acquire(REENTRANT, 3s, 30s, Owner::make());
+    answer(Kind::granted);
+    release(holder);
+    pass(round_trip);
+    answer(notified(1));
+    (void)sent();
+  }
+};
+
 TEST(CoordinatorYield, TheReplyToAReleaseSaysWhetherTheNextAttemptMayStart) {
   TwoCalls script;
   script.release(script.holder());
@@ -131,12 +144,7 @@ TEST(CoordinatorYield, ItsOwnSubscriptionIsNobodyElse) {
 }
 
 TEST(CoordinatorYield, AFreshCallDoesNotPassThem) {
-  Script script(with_cohorts());
-  Caller& holder = script.acquire(REENTRANT, 3s, 30s, Owner::make());
-  script.answer(Kind::granted);
-  script.release(holder);
-  script.answer(notified(1));
-  (void)script.sent();
+  OthersWait script;
   Caller& fresh = script.acquire(REENTRANT, 3s, 30s, Owner::make());
   EXPECT_EQ(script.sent(), "subscribe");
   script.answer(Kind::granted);
@@ -148,24 +156,14 @@ TEST(CoordinatorYield, AFreshCallDoesNotPassThem) {
 }
 
 TEST(CoordinatorYield, AnAttemptThatDoesNotWaitIsMadeAtOnce) {
-  Script script(with_cohorts());
-  Caller& holder = script.acquire(REENTRANT, 3s, 30s, Owner::make());
-  script.answer(Kind::granted);
-  script.release(holder);
-  script.answer(notified(1));
-  (void)script.sent();
+  OthersWait script;
   script.acquire(REENTRANT, 0ms, 30s, Owner::make());
   EXPECT_EQ(script.sent(), "acquire 2 30000");
   script.answer(Kind::busy);
 }
 
 TEST(CoordinatorYield, AWaitThatEndsMeanwhileIsBusy) {
-  Script script(with_cohorts());
-  Caller& holder = script.acquire(REENTRANT, 3s, 30s, Owner::make());
-  script.answer(Kind::granted);
-  script.release(holder);
-  script.pass(10ms);
-  script.answer(notified(1));
+  OthersWait script(10ms);
   Caller& fresh = script.acquire(REENTRANT, 5ms, 30s, Owner::make());
   script.pass(5ms);
   EXPECT_EQ(fresh.answer, Answer::busy);
@@ -173,11 +171,7 @@ TEST(CoordinatorYield, AWaitThatEndsMeanwhileIsBusy) {
 }
 
 TEST(CoordinatorYield, TheKeyIsForgottenASecondLater) {
-  Script script(with_cohorts());
-  Caller& holder = script.acquire(REENTRANT, 3s, 30s, Owner::make());
-  script.answer(Kind::granted);
-  script.release(holder);
-  script.answer(notified(1));
+  OthersWait script;
   EXPECT_FALSE(script.idle());
   script.pass(1'001ms);
   EXPECT_TRUE(script.idle());

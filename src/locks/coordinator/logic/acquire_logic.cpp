@@ -44,8 +44,7 @@ void AcquireLogic::reenter(Call& call, RemoteHold& hold) {
     return answer_deadlock(call, held_as, hold);
   }
   call.want = call.lease.length(settings().watchdog);
-  const Clock::duration left = hold.deadline_point() - now();
-  if (hold.watchdogs > 0 || call.bundled || left * 3 >= Clock::duration(call.want) * 2) {
+  if (hold.watchdogs > 0 || call.bundled || two_thirds_remain(hold, call.want)) {
     call.hold = &hold;
     count(call, hold);
     return answer(call, Answer::granted);

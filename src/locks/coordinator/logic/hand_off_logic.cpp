@@ -37,14 +37,12 @@ bool HandOffLogic::hand_over(RemoteHold& hold, Call* releaser) {
 // The hold ends no later than the next call asked for, and two thirds of what it asked for remain,
 // which is also what a re-entry needs to be granted without a renewal.
 bool HandOffLogic::suits(const RemoteHold& hold, const Call& next) {
-  const bool exclusive = hold.type == LockType::REENTRANT || hold.type == LockType::WRITE ||
-                         hold.type == LockType::FENCED;
-  if (!exclusive || next.type != hold.type || next.hold != nullptr || shard().closed) return false;
+  if (!is_raced_for(hold.type) || next.type != hold.type || next.hold != nullptr) return false;
+  if (shard().closed) return false;
   if (!hold.is_settled() || hold.pins > 0) return false;
   if (hold.type == LockType::FENCED && hold.spare_tokens == 0) return false;
   const std::chrono::milliseconds wanted = next.lease.length(settings().watchdog);
-  const Clock::duration left = hold.deadline_point() - now();
-  return hold.lease <= wanted && left * 3 >= Clock::duration(wanted) * 2;
+  return hold.lease <= wanted && two_thirds_remain(hold, wanted);
 }
 
 // The cohort begins with the grant of its first hold, which ends here.

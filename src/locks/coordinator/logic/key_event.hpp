@@ -62,6 +62,14 @@ class KeyEvent {
     return state_.holds.blocker_of(type, settings().in_order, context_);
   }
 
+  /// One holder at a time, and no queue at the backend: the processes race for it.
+  [[nodiscard]] static bool is_raced_for(LockType type) noexcept {
+    return type != LockType::FAIR && !is_shared(type);
+  }
+  /// A call that asked for `wanted` may share or take over the hold, and nothing has to be sent.
+  [[nodiscard]] bool two_thirds_remain(const RemoteHold& hold, std::chrono::milliseconds wanted) {
+    return (hold.deadline_point() - now()) * 3 >= Clock::duration(wanted) * 2;
+  }
   /// The time between two checks of a hold.
   [[nodiscard]] Clock::duration check_interval(const RemoteHold& hold) const noexcept {
     return hold.period(settings().watchdog) / 3;

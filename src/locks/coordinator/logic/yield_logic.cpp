@@ -12,8 +12,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-bool is_exclusive(LockType type) noexcept { return type != LockType::FAIR && !is_shared(type); }
-
 /// A process that was notified sends its attempt after half a round trip, which takes another half,
 /// and its thread has to wake up in between.
 Clock::duration time_to_take(Clock::duration round_trip) noexcept {
@@ -25,7 +23,7 @@ Clock::duration time_to_take(Clock::duration round_trip) noexcept {
 
 void YieldLogic::before_release(const RemoteHold& hold) {
   Yielding& yielding = state_.yielding;
-  const bool asks = is_exclusive(hold.type) && hold.presence == RemoteHold::Presence::possible &&
+  const bool asks = is_raced_for(hold.type) && hold.presence == RemoteHold::Presence::possible &&
                     state_.waiters.next_to_start() != nullptr && settings().pushes &&
                     settings().cohort.count() > 0 && now() >= yielding.alone_until;
   if (asks) yielding.stage = Yielding::Stage::asking;
@@ -33,7 +31,7 @@ void YieldLogic::before_release(const RemoteHold& hold) {
 
 // The subscription of this process is among those that were notified.
 void YieldLogic::on_release_reply(const RemoteHold& hold, const Outcome& outcome) {
-  if (!is_exclusive(hold.type)) return;
+  if (!is_raced_for(hold.type)) return;
   Yielding& yielding = state_.yielding;
   const Subscription::Stage own = state_.subscription.stage;
   const bool subscribed = own == Subscription::Stage::on || own == Subscription::Stage::subscribing;
