@@ -76,6 +76,11 @@ struct type_has_a_bit_field_write_LATCHKEY_FIELDS_with_a_getter_for_it {
 };
 
 template <FixedString Word, class Type>
+struct type_has_more_than_64_fields_write_LATCHKEY_FIELDS_with_those_that_keys_use {
+  static constexpr bool value = false;
+};
+
+template <FixedString Word, class Type>
 struct type_has_a_base_write_LATCHKEY_FIELDS {
   static constexpr bool value = false;
 };

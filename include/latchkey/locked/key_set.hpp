@@ -1,7 +1,6 @@
 // The keys of one LOCKED: a single key, the keys of KEYS, or those of [*].
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <iterator>
@@ -19,8 +18,13 @@ namespace latchkey::detail {
 /// The keys in `Texts`, the result of key_text(): one key, or several joined.
 template <FixedString Texts>
 struct KeySet {
-  static constexpr std::size_t count =
-      1 + static_cast<std::size_t>(std::ranges::count(Texts.view(), between_keys));
+  static constexpr std::size_t count = [] {
+    std::size_t keys = 1;
+    for (const char letter : Texts.view()) {
+      if (letter == between_keys) ++keys;
+    }
+    return keys;
+  }();
 
   static consteval std::string_view part(std::size_t index) {
     std::string_view rest = Texts.view();

@@ -19,7 +19,13 @@ enum class AggregateFault : unsigned char {
   HAS_A_BASE,
   HAS_AN_ARRAY,
   HAS_A_BIT_FIELD,
+  HAS_TOO_MANY_FIELDS,
 };
+
+/// The fields of a larger aggregate must be declared. PFR needs one function for each number of
+/// fields, and their parameters alone are a megabyte of source for its own limit of 200.
+/// cmake/rewrite_pfr.cmake drops the functions above this limit.
+inline constexpr std::size_t max_fields = 64;
 
 namespace pfr = ::latchkey::third_party::pfr;
 
@@ -65,6 +71,8 @@ constexpr AggregateFault fault_of() {
     return AggregateFault::NONE;
   } else if constexpr (StartsWithABase<T>) {
     return AggregateFault::HAS_A_BASE;
+  } else if constexpr (pfr::tuple_size_v<T> > max_fields) {
+    return AggregateFault::HAS_TOO_MANY_FIELDS;
   } else if constexpr (has_array<T>(std::make_index_sequence<pfr::tuple_size_v<T>>{})) {
     return AggregateFault::HAS_AN_ARRAY;
   } else if constexpr (has_bit_field<T, pfr::tuple_size_v<T>>()) {
