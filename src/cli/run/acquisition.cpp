@@ -35,6 +35,8 @@ void Acquisition::acquire(const RunOptions& options, const Place& place,
     Options connect_options;
     connect_options.watchdog = options.watchdog_period;
     connect_options.announce = true;
+    // A server that is down may come up while the wait lasts.
+    connect_options.startup = Startup::allow_down;
     locks.emplace(connect(place, std::move(connect_options)).with_owner(Owner::make()));
     Attempt attempt;
     attempt.type = options.type;
