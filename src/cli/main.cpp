@@ -21,6 +21,12 @@
 namespace latchkey::cli {
 namespace {
 
+constexpr const char* exit_statuses = R"(Exit status:
+  0 success                1 not locked, or an error in a policy file
+  64 wrong usage           69 the backend did not answer
+  70 a system call failed  77 the backend refused the request
+latchkey run has more: latchkey run --help)";
+
 int dispatch(int count, char** words) {
   // Made first, so that every thread inherits its mask and no signal is missed.
   const SignalInbox signals;
@@ -31,11 +37,12 @@ int dispatch(int count, char** words) {
   CLI::App app("Distributed locks for shell scripts and operators", "latchkey");
   app.set_version_flag("--version", LATCHKEY_CLI_VERSION);
   app.require_subcommand(1);
+  app.footer(exit_statuses);
   Action action;
   add_run(app, command, signals, action);
-  add_ping(app, action);
   add_show(app, action);
   add_unlock(app, action);
+  add_ping(app, action);
   add_check(app, action);
   add_explain(app, action);
   add_manual(app, action);
