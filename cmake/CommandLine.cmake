@@ -14,6 +14,11 @@ latchkey_need(TARGET fmt::fmt "fmt (for the command line tool, LATCHKEY_CLI)" "l
 set(latchkey_cli_sources
   src/cli/connection.cpp
   src/cli/connection_words.cpp
+  src/cli/list/list_command.cpp
+  src/cli/list/pacer.cpp
+  src/cli/list/progress_line.cpp
+  src/cli/list/scan.cpp
+  src/cli/list/scan_words.cpp
   src/cli/look/lock_text.cpp
   src/cli/look/look_commands.cpp
   src/cli/main.cpp

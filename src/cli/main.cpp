@@ -11,6 +11,7 @@
 
 #include "cli/connection.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/list/list_command.hpp"
 #include "cli/look/look_commands.hpp"
 #include "cli/manual/manual.hpp"
 #include "cli/message.hpp"
@@ -40,6 +41,7 @@ int dispatch(int count, char** words) {
   app.footer(exit_statuses);
   Action action;
   add_run(app, command, signals, action);
+  add_list(app, action);
   add_show(app, action);
   add_unlock(app, action);
   add_ping(app, action);
