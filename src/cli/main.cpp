@@ -18,6 +18,7 @@
 #include "cli/policy/policy_commands.hpp"
 #include "cli/run/run_command.hpp"
 #include "cli/run/signal_inbox.hpp"
+#include "cli/top/top_command.hpp"
 
 namespace latchkey::cli {
 namespace {
@@ -43,6 +44,7 @@ int dispatch(int count, char** words) {
   add_run(app, command, signals, action);
   add_list(app, action);
   add_show(app, action);
+  add_top(app, signals, action);
   add_unlock(app, action);
   add_ping(app, action);
   add_check(app, action);
@@ -53,7 +55,8 @@ int dispatch(int count, char** words) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? exit_code::success : exit_code::usage;
   }
-  if (!app.got_subcommand("run")) signals.restore();  // a signal ends the others at once
+  const bool reads_signals = app.got_subcommand("run") || app.got_subcommand("top");
+  if (!reads_signals) signals.restore();  // a signal ends the others at once
   return action();
 }
 
