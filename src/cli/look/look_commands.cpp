@@ -77,7 +77,7 @@ int unlock(const LookWords& words) {
   if (words.force != words.owner.empty()) {
     throw UsageError(
         "unlock takes the lock from its holder, which goes on working until it finds out; expected "
-        "either --owner ID, for that holder only, or --force");
+        "--force, or --owner ID for one holder only");
   }
   const bool was_held = release(words, connect(choose_place(words.connection)));
   if (words.json) {

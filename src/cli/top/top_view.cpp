@@ -115,8 +115,8 @@ std::size_t rows_on_screen(Size size) noexcept {
 std::vector<std::string> screen_lines(const TopView& view, Size size) {
   std::vector<std::string> lines;
   const auto add = [&](std::string_view text) { lines.push_back(cell(text, size.columns)); };
-  add(fmt::format("latchkey top: {}, every {}{}", view.backend, short_duration(view.interval),
-                  view.paused ? " (paused)" : ""));
+  add(fmt::format("latchkey top, {}: {}",
+                  view.paused ? "paused" : "every " + short_duration(view.interval), view.backend));
   add(summary(view));
   add(order_line(view));
   lines.push_back("\x1b[7m" + column_heads(size.columns) + "\x1b[0m");
