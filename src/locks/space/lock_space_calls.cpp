@@ -141,6 +141,7 @@ void LockSpace::administer_all(std::span<const Request> requests) {
 
 Outcome::Kind LockSpace::kind_or_throw(const DirectRequest& answered) const {
   LockSite site{std::string(answered.key), answered.type, describe()};
+  if (answered.verb == Verb::list) site.key.clear();  // a pattern: the error is about no lock
   const Outcome& outcome = answered.outcome;
   switch (outcome.kind) {
     case Outcome::Kind::granted:
