@@ -106,7 +106,7 @@ TEST_F(CliList, ABackendThatCannotListSaysSo) {
   const std::string quorum = "quorum:" + uri() + ' ' + second.unix_uri() + ' ' + third.unix_uri();
   const std::vector<std::string> said = lines({"ls", quorum}, 77);
   ASSERT_THAT(said, SizeIs(1));
-  EXPECT_THAT(said[0], HasSubstr("a quorum offers no list: ask its servers one by one"));
+  EXPECT_THAT(said[0], HasSubstr(" refused: a quorum offers no list: ask its servers one by one"));
   EXPECT_THAT(lines({"top", "--once", quorum}, 77), SizeIs(1));
   EXPECT_THAT(lines({"ls", "memory:"}), IsEmpty());
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <sstream>
@@ -40,6 +41,9 @@ TEST_F(CliRunOutage, Is69AfterTheWaitWhenTheServerStaysDown) {
   EXPECT_GE(waited, 1500ms);
   EXPECT_LT(waited, 3s + stalls.total());
   EXPECT_NE(log().find("127.0.0.1:1"), std::string::npos) << log();
+  std::filesystem::remove(folder_.file("log"));
+  EXPECT_EQ(run(latchkey_run(nobody, {"-k", "a", "--wait", "100ms", "--quiet"}, "exit 3")), 69);
+  EXPECT_EQ(log(), "");
   const auto again = steady_clock::now();
   EXPECT_EQ(run(latchkey_run(nobody, {"-k", "a", "--wait", "0"}, "exit 3")), 69);
   EXPECT_LT(steady_clock::now() - again, 1s + stalls.total());
@@ -54,7 +58,7 @@ TEST_F(CliRunOutage, ASignalEndsTheWaitForAServerThatIsDown) {
 
 /// Increments a number in a file that checks fencing tokens: it rejects a reader and a writer whose
 /// token is smaller than one that it has seen.
-constexpr const char* increment = R"(#!/bin/sh
+constexpr const char* fenced_increment = R"(#!/bin/sh
 exec 9>gate
 flock 9
 read number fence < state
@@ -72,7 +76,7 @@ echo "$LATCHKEY_FENCE" >> accepted
 class CliRunFailover : public CliRun {
  protected:
   void SetUp() override {
-    std::ofstream(folder_.file("increment")) << increment;
+    std::ofstream(folder_.file("increment")) << fenced_increment;
     std::ofstream(folder_.file("state")) << "0 0\n";
     std::ofstream(folder_.file("accepted"));
     ::chmod(folder_.file("increment").c_str(), 0700);

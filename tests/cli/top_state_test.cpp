@@ -23,7 +23,7 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using Keys = std::vector<std::string>;
 
-constexpr ObservedLocks::TimePoint start{1000s};
+constexpr ObservedLocks::TimePoint begin{1000s};
 
 LockInfo held(const std::string& key, const std::string& holder, std::chrono::milliseconds left) {
   LockInfo info;
@@ -47,7 +47,7 @@ ListPage waited_for(const Keys& names, const std::vector<std::uint64_t>& waiters
 }
 
 LockRow row_of(const ObservedLocks& locks, const std::string& key,
-               ObservedLocks::TimePoint now = start) {
+               ObservedLocks::TimePoint now = begin) {
   for (LockRow& row : locks.rows({}, now)) {
     if (row.key == key) return row;
   }
@@ -55,29 +55,29 @@ LockRow row_of(const ObservedLocks& locks, const std::string& key,
 }
 
 TEST(Pacer, SpendsNoMoreThanItsRate) {
-  Pacer pacer(1'000, 100ms, start);
-  EXPECT_EQ(pacer.available(start), 100U);
+  Pacer pacer(1'000, 100ms, begin);
+  EXPECT_EQ(pacer.available(begin), 100U);
   pacer.spend(300);  // a debt
-  EXPECT_EQ(pacer.available(start), 0U);
-  EXPECT_EQ(pacer.due(), start + 201ms);
-  EXPECT_EQ(pacer.available(start + 200ms), 0U);
-  EXPECT_EQ(pacer.available(start + 201ms), 1U);
-  EXPECT_EQ(pacer.available(start + 1h), 1'000U) << "no more than a second's worth is saved up";
+  EXPECT_EQ(pacer.available(begin), 0U);
+  EXPECT_EQ(pacer.due(), begin + 201ms);
+  EXPECT_EQ(pacer.available(begin + 200ms), 0U);
+  EXPECT_EQ(pacer.available(begin + 201ms), 1U);
+  EXPECT_EQ(pacer.available(begin + 1h), 1'000U) << "no more than a second's worth is saved up";
 }
 
 TEST(ObservedLocks, CountsTheTimeOfAHolderFromWhenItIsFirstSeen) {
   ObservedLocks locks;
   locks.found(Keys{"a"});
   EXPECT_EQ(row_of(locks, "a").held, std::nullopt);
-  locks.inspected(std::vector{held("a", "x:1", 30s)}, start);
-  EXPECT_EQ(row_of(locks, "a", start + 5s).held, 5s);
+  locks.inspected(std::vector{held("a", "x:1", 30s)}, begin);
+  EXPECT_EQ(row_of(locks, "a", begin + 5s).held, 5s);
   EXPECT_TRUE(row_of(locks, "a").held_longer);
-  EXPECT_EQ(row_of(locks, "a", start + 5s).left, 25s);
-  EXPECT_EQ(row_of(locks, "a", start + 1h).left, 0s);
-  locks.inspected(std::vector{held("a", "x:1", 30s)}, start + 10s);
-  EXPECT_EQ(row_of(locks, "a", start + 10s).held, 10s);
-  locks.inspected(std::vector{held("a", "x:2", 30s)}, start + 20s);
-  EXPECT_EQ(row_of(locks, "a", start + 21s).held, 1s);
+  EXPECT_EQ(row_of(locks, "a", begin + 5s).left, 25s);
+  EXPECT_EQ(row_of(locks, "a", begin + 1h).left, 0s);
+  locks.inspected(std::vector{held("a", "x:1", 30s)}, begin + 10s);
+  EXPECT_EQ(row_of(locks, "a", begin + 10s).held, 10s);
+  locks.inspected(std::vector{held("a", "x:2", 30s)}, begin + 20s);
+  EXPECT_EQ(row_of(locks, "a", begin + 21s).held, 1s);
   EXPECT_FALSE(row_of(locks, "a").held_longer);
 }
 
@@ -112,7 +112,7 @@ TEST(ObservedLocks, ForgetsLocksThatAreFreeAndThatAScanDoesNotFind) {
   ObservedLocks locks;
   locks.found(Keys{"a", "b"});
   locks.awaited(waited_for({"c"}, {1}));
-  locks.inspected(std::vector{unlocked("a"), held("b", "x:1", 30s), unlocked("c")}, start);
+  locks.inspected(std::vector{unlocked("a"), held("b", "x:1", 30s), unlocked("c")}, begin);
   EXPECT_EQ(locks.size(), 2U);
   EXPECT_EQ(row_of(locks, "c").type, "free") << "somebody still waits for it";
   locks.end_scan();
@@ -130,7 +130,7 @@ TEST(ObservedLocks, SaysWhichTypeALockHas) {
   fair.queue.emplace_back("x:2");
   fenced.fencing_token = 7;
   write.type = LockType::WRITE;
-  locks.inspected(std::vector{held("plain", "x:1", 30s), fair, fenced, write}, start);
+  locks.inspected(std::vector{held("plain", "x:1", 30s), fair, fenced, write}, begin);
   EXPECT_EQ(row_of(locks, "plain").type, "REENTRANT");
   EXPECT_EQ(row_of(locks, "fair").type, "FAIR");
   EXPECT_EQ(row_of(locks, "fair").waiters, 1U);
@@ -142,11 +142,11 @@ TEST(LockRow, IsOrderedByEachColumn) {
   ObservedLocks locks;
   locks.found(Keys{"a", "b", "c"});
   locks.awaited(waited_for({"b", "c"}, {1, 5}));
-  locks.inspected(std::vector{held("a", "x:1", 10s), held("c", "x:1", 5s)}, start);
-  locks.inspected(std::vector{held("b", "x:1", 20s)}, start + 1s);
+  locks.inspected(std::vector{held("a", "x:1", 10s), held("c", "x:1", 5s)}, begin);
+  locks.inspected(std::vector{held("b", "x:1", 20s)}, begin + 1s);
   const auto keys = [&](SortKey key, bool reverse = false, const std::string& filter = {}) {
     Keys all;
-    for (const LockRow& row : locks.rows({key, reverse, filter}, start + 2s))
+    for (const LockRow& row : locks.rows({key, reverse, filter}, begin + 2s))
       all.push_back(row.key);
     return all;
   };

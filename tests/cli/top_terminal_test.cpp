@@ -153,7 +153,7 @@ TEST_F(CliTopTerminal, ShowsThatTheServerIsGoneAndGoesOnWhenItIsBack) {
       folder_, 100, 30, LATCHKEY_TOOL " top --interval 500ms " + own.unix_uri() + "; exec cat");
   terminal.await_text("q quit");
   own.kill();
-  terminal.await_text("is unkn");
+  terminal.await_text("cannot be used now: ");
   own.start();
   terminal.await_text("q quit");
 }

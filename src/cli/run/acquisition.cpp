@@ -8,6 +8,8 @@
 #include <latchkey/error.hpp>
 #include <latchkey/owner.hpp>
 
+#include "cli/silent_listener.hpp"
+
 namespace latchkey::cli {
 
 Acquisition::Acquisition(const RunOptions& options, const WakeEvent& done) {
@@ -37,6 +39,7 @@ void Acquisition::acquire(const RunOptions& options, const Place& place,
     connect_options.announce = true;
     // A server that is down may come up while the wait lasts.
     connect_options.startup = Startup::allow_down;
+    if (options.quiet) connect_options.listener = silent_listener();
     locks.emplace(connect(place, std::move(connect_options)).with_owner(Owner::make()));
     Attempt attempt;
     attempt.type = options.type;

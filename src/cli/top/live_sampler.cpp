@@ -7,8 +7,11 @@
 #include <latchkey/error.hpp>
 
 namespace latchkey::cli {
+namespace {
 
 using SteadyClock = std::chrono::steady_clock;
+
+}  // namespace
 
 LiveSampler::LiveSampler(const Locks& locks, const TopOptions& options, const WakeEvent& sampled)
     : options_(options),

@@ -14,6 +14,7 @@
 
 #include "cli/exit_code.hpp"
 #include "cli/run/wake_event.hpp"
+#include "cli/silent_listener.hpp"
 #include "cli/top/full_screen.hpp"
 #include "cli/top/live_sampler.hpp"
 #include "cli/top/top_controls.hpp"
@@ -123,7 +124,10 @@ class Top {
 }  // namespace
 
 int run_top(const TopOptions& options, const SignalInbox& signals) {
-  return Top(connect(choose_place(options.connection)), options, signals).run();
+  Options connect_options;
+  connect_options.listener = silent_listener();  // stderr is the screen
+  const Locks locks = connect(choose_place(options.connection), std::move(connect_options));
+  return Top(locks, options, signals).run();
 }
 
 }  // namespace latchkey::cli
