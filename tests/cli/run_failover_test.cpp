@@ -9,6 +9,7 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "cli/run_fixture.hpp"
@@ -19,6 +20,7 @@ namespace latchkey::tests {
 namespace {
 
 using namespace std::chrono_literals;
+using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 using CliRunOutage = CliRun;
@@ -47,6 +49,22 @@ TEST_F(CliRunOutage, Is69AfterTheWaitWhenTheServerStaysDown) {
   const auto again = steady_clock::now();
   EXPECT_EQ(run(latchkey_run(nobody, {"-k", "a", "--wait", "0"}, "exit 3")), 69);
   EXPECT_LT(steady_clock::now() - again, 1s + stalls.total());
+}
+
+TEST_F(CliRunOutage, AServerThatIsSilentFromTheStartDoesNotProlongTheWait) {
+  RedisServer own;
+  own.stop();
+  for (const auto& [wait, least, most] :
+       {std::tuple{"0", 0ms, 1000ms}, std::tuple{"500ms", 500ms, 1500ms},
+        std::tuple{"3s", 3000ms, 4000ms}}) {
+    const Stalls stalls;
+    const auto start = steady_clock::now();
+    EXPECT_EQ(run(latchkey_run(own.unix_uri(), {"-k", "a", "--wait", wait}, "exit 3")), 69);
+    const auto waited = steady_clock::now() - start;
+    EXPECT_GE(waited, least) << wait;
+    EXPECT_LT(waited, milliseconds(most) + stalls.total()) << wait;
+  }
+  own.resume();
 }
 
 TEST_F(CliRunOutage, ASignalEndsTheWaitForAServerThatIsDown) {
