@@ -101,7 +101,7 @@ TEST_F(CliLook, UnlockNeedsExactlyOneOfOwnerAndForce) {
 }
 
 TEST_F(CliLook, HelpHasExamplesAndExitStatuses) {
-  for (const char* command : {"run", "ls", "show", "top", "unlock", "ping"}) {
+  for (const char* command : {"run", "ls", "show", "top", "unlock", "ping", "check", "explain"}) {
     std::filesystem::remove(folder_.file("log"));
     EXPECT_EQ(run(latchkey({command, "--help"})), 0);
     EXPECT_NE(log().find("Examples:"), std::string::npos) << command << "\n" << log();
