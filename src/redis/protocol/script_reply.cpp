@@ -95,13 +95,14 @@ std::string commands_in_line(std::string_view script, std::size_t number) {
 }
 
 /// The permission that the user lacks, such as ", +pexpire". Redis before 7.2 reports the line of
-/// the script and not the command that it rejected.
+/// the script and not the command that it rejected. Of a subcommand, as in "pubsub|channels", the
+/// command is named: the scripts use several.
 std::string missing_permission(const Request& request, std::string_view error) {
   if (error.find("run th") == std::string_view::npos) return {};  // the permission for a key
   constexpr std::string_view names = "to run the '";
   if (const std::size_t at = error.find(names); at != std::string_view::npos) {
     const std::string_view rest = error.substr(at + names.size());
-    return ", +" + std::string(rest.substr(0, rest.find('\'')));
+    return ", +" + std::string(rest.substr(0, rest.find_first_of("'|")));
   }
   const std::size_t line = number_after("@user_script:", error);
   if (line == 0) return {};
