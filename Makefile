@@ -85,7 +85,7 @@ soak:
 bench:
 	@scripts/deps.sh bench
 	$(call build,release)
-	@missed=; for program in build/release/bench/bench_* bench/compile_time.sh; do \
+	@missed=; for program in build/release/bench/bench_* bench/*.sh; do \
 	  [ -f $$program ] || continue; \
 	  echo "== $${program##*/}"; $$program || missed="$$missed $${program##*/}"; \
 	done; [ -z "$$missed" ] || { echo "limits missed:$$missed"; exit 1; }

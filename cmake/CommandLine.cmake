@@ -14,6 +14,11 @@ latchkey_need(TARGET fmt::fmt "fmt (for the command line tool, LATCHKEY_CLI)" "l
 set(latchkey_cli_sources
   src/cli/connection.cpp
   src/cli/connection_words.cpp
+  src/cli/list/list_command.cpp
+  src/cli/list/pacer.cpp
+  src/cli/list/progress_line.cpp
+  src/cli/list/scan.cpp
+  src/cli/list/scan_words.cpp
   src/cli/look/lock_text.cpp
   src/cli/look/look_commands.cpp
   src/cli/main.cpp
@@ -31,7 +36,17 @@ set(latchkey_cli_sources
   src/cli/run/run.cpp
   src/cli/run/run_command.cpp
   src/cli/run/signal_inbox.cpp
-  src/cli/run/terminal.cpp)
+  src/cli/run/terminal.cpp
+  src/cli/top/full_screen.cpp
+  src/cli/top/live_sampler.cpp
+  src/cli/top/lock_row.cpp
+  src/cli/top/observed_locks.cpp
+  src/cli/top/sampler.cpp
+  src/cli/top/top.cpp
+  src/cli/top/top_command.cpp
+  src/cli/top/top_controls.cpp
+  src/cli/top/top_once.cpp
+  src/cli/top/top_view.cpp)
 add_executable(latchkey_cli ${latchkey_cli_sources})
 latchkey_compile_as_own(latchkey_cli)
 target_include_directories(latchkey_cli PRIVATE "${PROJECT_SOURCE_DIR}/src")

@@ -121,7 +121,9 @@ set(latchkey_sources
   src/redis/multiplexer/reactor.cpp
   src/redis/multiplexer/waiter.cpp
   src/redis/multiplexer/write_batcher.cpp
+  src/redis/protocol/administration_reply.cpp
   src/redis/protocol/names.cpp
+  src/redis/protocol/note_call.cpp
   src/redis/protocol/reply_arena.cpp
   src/redis/protocol/reply_reader.cpp
   src/redis/protocol/script_call.cpp
@@ -214,6 +216,7 @@ set(latchkey_headers
   include/latchkey/listener.hpp
   include/latchkey/listeners.hpp
   include/latchkey/lock.hpp
+  include/latchkey/list_page.hpp
   include/latchkey/lock_info.hpp
   include/latchkey/lock_type.hpp
   include/latchkey/locked.hpp

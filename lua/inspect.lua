@@ -5,10 +5,14 @@
 -- KEYS[3]  the time until which each waiter counts
 -- KEYS[4]  the last fencing token
 -- ARGV[1]  tag: the lock's name, in braces unless it contains one
+-- ARGV[2]  channel of plain locks
+-- ARGV[3]  channel of READ and WRITE
+-- ARGV[4]  1: waiters subscribe with SSUBSCRIBE
 --
--- Returns  {mode or '', token or '', holders, queue}: holders is a flat list of owner, count, ms left
---          (-1: without end), note or ''; a writer's owner ends in ":write". Expired readers and
---          waiters are omitted, and so are READs inside a WRITE.
+-- Returns  {mode or '', token or '', holders, queue, subscribers}: holders is a flat list of owner,
+--          count, ms left (-1: without end), note or ''; a writer's owner ends in ":write". Expired
+--          readers and waiters are omitted, and so are READs inside a WRITE. subscribers is the
+--          number of connections that listen for a release, -1: the server forbids to count them.
 
 --#include parts/dead_readers.lua
 
@@ -38,4 +42,16 @@ for _, owner in ipairs(redis.call('LRANGE', KEYS[2], 0, -1)) do
     queue[#queue + 1] = owner
   end
 end
-return {mode, redis.call('GET', KEYS[4]) or '', holders, queue}
+
+-- Waiters subscribe to both channels; those of FAIR, and Redisson's, to one of them.
+local listening
+if ARGV[4] == '1' then
+  listening = redis.pcall('PUBSUB', 'SHARDNUMSUB', ARGV[2], ARGV[3])
+else
+  listening = redis.pcall('PUBSUB', 'NUMSUB', ARGV[2], ARGV[3])
+end
+local subscribers = -1
+if not listening.err then
+  subscribers = math.max(tonumber(listening[2]), tonumber(listening[4]))
+end
+return {mode, redis.call('GET', KEYS[4]) or '', holders, queue, subscribers}

@@ -190,14 +190,20 @@ set(latchkey_exhaustion_sources
   exhaustion/scarce_memory.cpp)
 
 set(latchkey_cli_tests_sources
+  cli/list_test.cpp
   cli/look_test.cpp
   cli/policy_test.cpp
+  cli/run_failover_test.cpp
   cli/run_fixture.cpp
   cli/run_loss_test.cpp
   cli/run_signals_test.cpp
   cli/run_terminal_test.cpp
   cli/run_test.cpp
-  cli/stop_schedule_test.cpp)
+  cli/stop_schedule_test.cpp
+  cli/terminal_emulator.cpp
+  cli/top_load_test.cpp
+  cli/top_state_test.cpp
+  cli/top_terminal_test.cpp)
 
 set(latchkey_tidy_sources
   tidy/plain_code.cpp

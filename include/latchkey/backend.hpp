@@ -14,6 +14,7 @@
 
 #include <latchkey/clock.hpp>
 #include <latchkey/hold_id.hpp>
+#include <latchkey/list_page.hpp>
 #include <latchkey/lock_info.hpp>
 #include <latchkey/lock_type.hpp>
 #include <latchkey/parker.hpp>
@@ -45,7 +46,7 @@ namespace latchkey {
 /// | unsubscribe   | ends these notifications                                  | granted       |
 /// | inspect       | fills `info`                                              | granted       |
 /// | list          | appends the locked keys that match the glob `key` to      | granted       |
-/// |               | `names`                                                   |               |
+/// |               | `names`; with `part`, those of one part of the listing    |               |
 /// | force_release | ends every hold of the key, whoever the holders are       | granted, gone |
 ///
 /// Each may also end as `unknown` (no reply: it may run, may have run, or may never run) or as
@@ -68,6 +69,19 @@ enum class Verb : std::uint8_t {
 
 /// The name of the verb, for messages and traces.
 [[nodiscard]] std::string_view to_string(Verb verb) noexcept;
+
+/// The part of a listing that a `list` requests. A backend that lists everything at once may leave
+/// it unchanged, unless `awaited` is set. The same object may be used for one part after another:
+/// `waiters` then grows like the names.
+struct ListPart {
+  ListCursor cursor{};         ///< where the part begins; then: where the next one begins
+  std::uint32_t budget = 256;  ///< about how many keys to examine, or to list if `awaited`
+  /// List the keys that are waited for, the most waiters first, instead of the locked ones.
+  bool awaited = false;
+  std::vector<std::uint64_t> waiters{};  ///< awaited: by name, how many wait
+  std::uint64_t examined = 0;            ///< about how many keys were examined
+  std::uint64_t total = 0;               ///< about how many keys there are; 0: not known
+};
 
 /// One member of an acquire_all.
 struct Member {
@@ -94,6 +108,7 @@ struct Request {
   std::span<const Member> members{};          ///< acquire_all
   LockInfo* info = nullptr;                   ///< inspect
   std::vector<std::string>* names = nullptr;  ///< list
+  ListPart* part = nullptr;                   ///< list; null: the whole listing
   /// A time that the submitter read before it submitted: a lease granted in the same process may
   /// count from here, never from earlier.
   Clock::time_point sent{};

@@ -22,6 +22,9 @@ struct HoldId {
   /// 36 characters of UUID, a colon, and the number in decimal.
   [[nodiscard]] std::string text() const;
 
+  /// The id with that text. Empty: the text is not that of an id, in exactly this format.
+  [[nodiscard]] static std::optional<HoldId> parse(std::string_view text) noexcept;
+
   /// A random UUID for new Locks. Its version is 8 (RFC 9562), which distinguishes latchkey's ids
   /// from Redisson's, whose UUIDs have version 4. Throws what std::random_device throws.
   [[nodiscard]] static std::array<std::uint64_t, 2> new_space();

@@ -31,6 +31,9 @@ struct LockInfo {
   std::vector<HolderInfo> holders;
   /// Owners that wait in the backend's own queue (FAIR), in the order of the queue.
   std::vector<std::string> queue;
+  /// How many connections are subscribed to the lock's notifications: one for each process that
+  /// waits, or one for each waiter. Empty: the backend cannot tell.
+  std::optional<std::uint64_t> subscribers{};
   /// The last fencing token given for the key, if there is one.
   std::optional<std::uint64_t> fencing_token;
 };

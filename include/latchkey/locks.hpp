@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <latchkey/attempt.hpp>
+#include <latchkey/list_page.hpp>
 #include <latchkey/lock.hpp>
 #include <latchkey/lock_info.hpp>
 #include <latchkey/options.hpp>
@@ -84,11 +85,27 @@ class Locks {
   /// The same Locks with another owner; see Owner.
   [[nodiscard]] Locks with_owner(Owner owner) const;
 
-  /// The backend's state of `key`. inspect, list and force_release throw BackendUnavailable and
-  /// BackendRefused.
+  /// The backend's state of `key`. This function and those down to force_release throw
+  /// BackendUnavailable and BackendRefused.
   [[nodiscard]] LockInfo inspect(std::string_view key) const;
+  /// The same for several keys at once: the requests share one trip to the server. In the order of
+  /// `keys`.
+  [[nodiscard]] std::vector<LockInfo> inspect_all(std::span<const std::string> keys) const;
   /// The locked keys that match the glob `pattern` (`*`, `?`, `[…]`), with their prefix.
   [[nodiscard]] std::vector<std::string> list(std::string_view pattern = "*") const;
+  /// A part of list(), for stores with many keys: examines about `budget` keys, beginning at
+  /// `from`. Continue at ListPage::next.
+  [[nodiscard]] ListPage list_page(std::string_view pattern, ListCursor from = {},
+                                   std::uint32_t budget = 256) const;
+  /// The keys that match `pattern` and that somebody waits for, most waiters first, at most
+  /// `budget` of each server: without examining other keys. Throws BackendRefused also if the
+  /// backend has no such list.
+  [[nodiscard]] ListPage list_awaited(std::string_view pattern = "*", ListCursor from = {},
+                                      std::uint32_t budget = 256) const;
+  /// Ends the hold with the id `holder`, as HolderInfo::id shows it, and no other. Returns false if
+  /// that holder does not hold the lock. It notices the loss at its next check. Throws
+  /// std::invalid_argument if `holder` is not an id.
+  bool release_holder(std::string_view key, std::string_view holder) const;
   /// Ends every hold of the lock, whoever the holders are. Returns false if nobody held it. A
   /// holder notices the loss at its next check.
   bool force_release(std::string_view key) const;
@@ -120,6 +137,8 @@ class Locks {
  private:
   friend class detail::LockSpace;
   Locks(std::shared_ptr<detail::SpaceRef> space, std::optional<Owner> owner);
+  [[nodiscard]] ListPage list_part(std::string_view pattern, ListCursor from, std::uint32_t budget,
+                                   bool awaited) const;
   [[nodiscard]] detail::LockSet several(std::span<const std::string> keys, LockType type) const;
 
   std::shared_ptr<detail::SpaceRef> space_;

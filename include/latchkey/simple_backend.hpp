@@ -108,7 +108,9 @@ class SimpleBackend : public Backend {
   /// The WRITE of `id` becomes a READ. Override it if you offer READ and WRITE; the default returns
   /// refused.
   virtual Outcome downgrade(const Request& request);
-  /// Fill `*request.info`, append to `*request.names`, end all holds. Override them if you offer
+  /// Fill `*request.info`, append to `*request.names`, end all holds. `list` may ignore
+  /// `request.part` and list everything: it is never asked for a part of another kind. Override
+  /// them if you offer
   /// `administration`; the defaults return refused.
   virtual Outcome inspect(const Request& request);
   virtual Outcome list(const Request& request);

@@ -211,7 +211,10 @@ Outcome SimpleBackend::call(const Request& request) {
     case Verb::subscribe:
     case Verb::unsubscribe: return granted();  // no notification will follow: waiters poll
     case Verb::inspect: return inspect(request);
-    case Verb::list: return list(request);
+    case Verb::list: {
+      const bool awaited = request.part != nullptr && request.part->awaited;
+      return awaited ? not_offered(request) : list(request);
+    }
     case Verb::force_release: return force_release(request);
     case Verb::expire:
     case Verb::acquire_all: break;

@@ -11,15 +11,23 @@
 
 #include "cli/connection.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/list/list_command.hpp"
 #include "cli/look/look_commands.hpp"
 #include "cli/manual/manual.hpp"
 #include "cli/message.hpp"
 #include "cli/policy/policy_commands.hpp"
 #include "cli/run/run_command.hpp"
 #include "cli/run/signal_inbox.hpp"
+#include "cli/top/top_command.hpp"
 
 namespace latchkey::cli {
 namespace {
+
+constexpr const char* exit_statuses = R"(Exit status:
+  0 success                1 not locked, or an error in a policy file
+  64 wrong usage           69 the backend did not answer
+  70 a system call failed  77 the backend refused the request
+latchkey run has more: latchkey run --help)";
 
 int dispatch(int count, char** words) {
   // Made first, so that every thread inherits its mask and no signal is missed.
@@ -31,11 +39,14 @@ int dispatch(int count, char** words) {
   CLI::App app("Distributed locks for shell scripts and operators", "latchkey");
   app.set_version_flag("--version", LATCHKEY_CLI_VERSION);
   app.require_subcommand(1);
+  app.footer(exit_statuses);
   Action action;
   add_run(app, command, signals, action);
-  add_ping(app, action);
+  add_list(app, action);
   add_show(app, action);
+  add_top(app, signals, action);
   add_unlock(app, action);
+  add_ping(app, action);
   add_check(app, action);
   add_explain(app, action);
   add_manual(app, action);
@@ -44,7 +55,8 @@ int dispatch(int count, char** words) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? exit_code::success : exit_code::usage;
   }
-  if (!app.got_subcommand("run")) signals.restore();  // a signal ends the others at once
+  const bool reads_signals = app.got_subcommand("run") || app.got_subcommand("top");
+  if (!reads_signals) signals.restore();  // a signal ends the others at once
   return action();
 }
 

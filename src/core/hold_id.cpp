@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <random>
+#include <system_error>
 
 #include "core/uuid_text.hpp"
 
@@ -16,6 +17,20 @@ std::string HoldId::text() const {
   *end++ = ':';
   end = std::to_chars(end, text.data() + text.size(), number).ptr;
   return {text.data(), end};
+}
+
+std::optional<HoldId> HoldId::parse(std::string_view text) noexcept {
+  if (text.size() <= detail::uuid_text_size) return std::nullopt;
+  HoldId id;
+  const auto uuid = detail::read_uuid(text.substr(0, detail::uuid_text_size));
+  if (!uuid || text[detail::uuid_text_size] != ':') return std::nullopt;
+  id.space = *uuid;
+  const char* const end = text.data() + text.size();
+  const char* const digits = text.data() + detail::uuid_text_size + 1;
+  const auto [stop, error] = std::from_chars(digits, end, id.number);
+  const bool has_zeros = end - digits > 1 && *digits == '0';
+  if (error != std::errc() || stop != end || has_zeros) return std::nullopt;
+  return id;
 }
 
 std::array<std::uint64_t, 2> HoldId::new_space() {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace latchkey::detail {
@@ -20,6 +21,23 @@ inline char* write_uuid(char* out, const std::array<std::uint64_t, 2>& uuid) noe
     *out++ = digits[(half >> (4 * (15 - at % 16))) & 0xF];
   }
   return out;
+}
+
+/// The inverse of write_uuid. Empty: the text is not exactly what it writes.
+inline std::optional<std::array<std::uint64_t, 2>> read_uuid(std::string_view text) noexcept {
+  std::array<std::uint64_t, 2> uuid{};
+  std::size_t digits = 0;
+  for (const char letter : text) {
+    const auto digit = std::string_view("0123456789abcdef").find(letter);
+    if (digit == std::string_view::npos) continue;
+    if (digits >= 32) return std::nullopt;
+    uuid[digits / 16] = (uuid[digits / 16] << 4) | digit;
+    ++digits;
+  }
+  std::array<char, uuid_text_size> exact{};
+  write_uuid(exact.data(), uuid);
+  if (std::string_view(exact.data(), exact.size()) != text) return std::nullopt;
+  return uuid;
 }
 
 }  // namespace latchkey::detail

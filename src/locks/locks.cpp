@@ -1,6 +1,7 @@
 // The functions of Locks: validating keys and types, and handing the rest to the space.
 #include <latchkey/locks.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <utility>
@@ -51,6 +52,12 @@ std::string escaped(std::string_view prefix) {
     glob += byte;
   }
   return glob;
+}
+
+/// The pattern with the prefix. Throws KeyError like FullKey.
+std::string glob_of(std::string_view prefix, std::string_view pattern) {
+  const FullKey fits(prefix, pattern);
+  return escaped(prefix) + std::string(pattern);
 }
 
 void require_offered(const detail::LockSpace& space, LockType type) {
@@ -160,17 +167,82 @@ LockInfo Locks::inspect(std::string_view key) const {
   return info;
 }
 
+std::vector<LockInfo> Locks::inspect_all(std::span<const std::string> keys) const {
+  std::vector<LockInfo> infos(keys.size());
+  std::vector<Request> requests(keys.size());
+  for (std::size_t index = 0; index < keys.size(); ++index) {
+    const FullKey full(space_->space().options().prefix, keys[index]);
+    infos[index].key = std::string(full.view());
+    requests[index].verb = Verb::inspect;
+    requests[index].info = &infos[index];
+  }
+  // The reply overwrites the info's key, so the requests' keys are texts of their own.
+  std::vector<std::string> names;
+  names.reserve(keys.size());
+  for (std::size_t index = 0; index < keys.size(); ++index) {
+    requests[index].key = names.emplace_back(infos[index].key);
+  }
+  space_->space().administer_all(requests);
+  return infos;
+}
+
+ListPage Locks::list_part(std::string_view pattern, ListCursor from, std::uint32_t budget,
+                          bool awaited) const {
+  ListPage page;
+  const std::string glob = glob_of(space_->space().options().prefix, pattern);
+  ListPart part{from, budget, awaited};
+  Request request;
+  request.verb = Verb::list;
+  request.key = glob;
+  request.names = &page.names;
+  request.part = &part;
+  space_->space().administer(request);
+  page.waiters = std::move(part.waiters);
+  page.next = part.cursor;
+  page.examined = part.examined;
+  page.total = part.total;
+  return page;
+}
+
+ListPage Locks::list_page(std::string_view pattern, ListCursor from, std::uint32_t budget) const {
+  return list_part(pattern, from, budget, false);
+}
+
+ListPage Locks::list_awaited(std::string_view pattern, ListCursor from,
+                             std::uint32_t budget) const {
+  return list_part(pattern, from, budget, true);
+}
+
 std::vector<std::string> Locks::list(std::string_view pattern) const {
   std::vector<std::string> names;
-  const std::string& prefix = space_->space().options().prefix;
-  const FullKey fits(prefix, pattern);
-  const std::string glob = escaped(prefix) + std::string(pattern);
+  const std::string glob = glob_of(space_->space().options().prefix, pattern);
   Request request;
   request.verb = Verb::list;
   request.key = glob;
   request.names = &names;
   space_->space().administer(request);
   return names;
+}
+
+// The release of a FAIR lock frees a REENTRANT one as well, and notifies the first in the queue.
+bool Locks::release_holder(std::string_view key, std::string_view holder) const {
+  const std::optional<HoldId> id = HoldId::parse(holder);
+  if (!id) {
+    throw std::invalid_argument("'" + std::string(holder) +
+                                "' is not the id of a holder; expected <uuid>:<number>");
+  }
+  const LockInfo info = inspect(key);
+  const auto held = std::ranges::find(info.holders, holder, &HolderInfo::id);
+  if (held == info.holders.end()) return false;
+  detail::LockSpace& space = space_->space();
+  const bool plain = info.type == LockType::REENTRANT;
+  Request request;
+  request.verb = Verb::release;
+  request.key = info.key;
+  request.type = plain && space.capabilities().fair ? LockType::FAIR : info.type;
+  request.id = *id;
+  request.note = held->announced;
+  return space.administer(request) == Outcome::Kind::granted;
 }
 
 bool Locks::force_release(std::string_view key) const {

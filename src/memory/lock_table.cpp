@@ -65,6 +65,7 @@ void describe(const LockRecord& record, Clock::time_point now, LockInfo& info) {
     if (holder.token != 0) info.fencing_token = holder.token;
   }
   for (const LockRecord::Place& place : record.queue) info.queue.push_back(place.id.text());
+  info.subscribers = record.subscriptions.size();
 }
 
 // How often a waiter tries again: the first two in the queue every second, because the holder may

@@ -79,15 +79,20 @@ void LockTable::drop_some_ended(Clock::time_point now) noexcept {
 }
 
 void LockTable::list(const Request& request, Clock::time_point now) {
+  const bool awaited = request.part != nullptr && request.part->awaited;
   const auto first = static_cast<std::ptrdiff_t>(request.names->size());
   records_.for_each([&](LockRecord& record) {
     const Before before = snapshot(record);
     record.purge(now);
-    if (!record.holders.empty() && glob_matches(request.key, record.key)) {
+    const std::size_t waiters = std::max(record.subscriptions.size(), record.queue.size());
+    if ((awaited ? waiters > 0 : !record.holders.empty()) &&
+        glob_matches(request.key, record.key)) {
       request.names->emplace_back(record.key.view());
+      if (awaited) request.part->waiters.push_back(waiters);
     }
     settle(record, before, now);
   });
+  if (request.part != nullptr) return;
   // The table's order is that of hashes, which is arbitrary.
   std::sort(request.names->begin() + first, request.names->end());
 }

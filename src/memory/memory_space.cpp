@@ -2,12 +2,18 @@
 #include "memory/memory_space.hpp"
 #include "core/never_destroyed.hpp"
 
+#include <range/v3/algorithm/sort.hpp>
+#include <range/v3/view/subrange.hpp>
+#include <range/v3/view/zip.hpp>
+
 #include <algorithm>
 #include <bitset>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <new>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 
 namespace latchkey::detail {
@@ -50,6 +56,17 @@ class NamedSpaces final : private ForkParticipant {
   std::mutex mutex_;
   std::map<std::string, std::weak_ptr<MemorySpace>, std::less<>> spaces_;
 };
+
+/// Sorts the names by their waiters, and drops those beyond the part's budget. Names that the
+/// request found in the list stay in front.
+void keep_most_awaited(std::vector<std::string>& names, ListPart& part) {
+  const auto first = names.end() - static_cast<std::ptrdiff_t>(part.waiters.size());
+  const auto both = ranges::views::zip(part.waiters, ranges::subrange(first, names.end()));
+  ranges::sort(both, std::greater(), [](const auto& entry) { return std::get<0>(entry); });
+  const std::size_t kept = std::min<std::size_t>(part.waiters.size(), part.budget);
+  names.erase(first + static_cast<std::ptrdiff_t>(kept), names.end());
+  part.waiters.resize(kept);
+}
 
 }  // namespace
 
@@ -100,7 +117,25 @@ void MemorySpace::apply_to_several(const Request& request, Clock::time_point now
   LockTable::acquire_all(request, now, table_of, outcome);
 }
 
+// A part of the locked keys is some shards; that of the awaited ones is all shards.
+void MemorySpace::list_part(const Request& request, Clock::time_point now, Outcome& outcome) {
+  ListPart& part = *request.part;
+  std::uint64_t at = part.cursor.position;
+  part.examined = 0;
+  for (; at < shard_count && (part.awaited || part.examined < part.budget); ++at) {
+    Shard& shard = shards_[at];
+    const std::lock_guard lock(shard.mutex);
+    part.examined += shard.table.size();
+    outcome = shard.table.apply(request, now);
+  }
+  outcome.kind = Outcome::Kind::granted;
+  part.cursor.position = at < shard_count ? at : 0;
+  part.total = part.awaited ? part.waiters.size() : size();
+  if (part.awaited) keep_most_awaited(*request.names, part);
+}
+
 void MemorySpace::list(const Request& request, Clock::time_point now, Outcome& outcome) {
+  if (request.part != nullptr) return list_part(request, now, outcome);
   const auto first = static_cast<std::ptrdiff_t>(request.names->size());
   for (Shard& shard : shards_) {
     const std::lock_guard lock(shard.mutex);

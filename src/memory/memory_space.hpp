@@ -55,6 +55,7 @@ class MemorySpace final : private ForkParticipant {
   static std::size_t shard_of(std::size_t hash) noexcept { return hash >> (64 - shard_bits); }
   void apply_to_several(const Request& request, Clock::time_point now, Outcome& outcome);
   void list(const Request& request, Clock::time_point now, Outcome& outcome);
+  void list_part(const Request& request, Clock::time_point now, Outcome& outcome);
 
   void prepare() noexcept LATCHKEY_FORK_HANDLER override;
   void parent() noexcept LATCHKEY_FORK_HANDLER override;

@@ -1,6 +1,7 @@
 // `latchkey ping`, `show` and `unlock`, the operator's commands.
 #include <nlohmann/json.hpp>
 
+#include <filesystem>
 #include <string>
 
 #include "cli/run_fixture.hpp"
@@ -13,6 +14,7 @@ using nlohmann::json;
 class CliLook : public CliRun {
  protected:
   json run_json(std::vector<std::string> words) {
+    std::filesystem::remove(folder_.file("log"));
     words.emplace_back("--json");
     status_ = run(latchkey(std::move(words)));
     return json::parse(log());
@@ -59,6 +61,53 @@ TEST_F(CliLook, UnlockNeedsForceToReleaseTheLock) {
   EXPECT_EQ(run(latchkey({"unlock", "a", "--force", uri()})), 0);
   EXPECT_EQ(server().client()({"EXISTS", "a"}).integer(), 0);
   EXPECT_EQ(run(latchkey({"unlock", "a", "--force", uri()})), 1);
+}
+
+TEST_F(CliLook, UnlockTakesTheLockFromTheNamedOwnerOnly) {
+  for (const char* type : {"reentrant", "fair", "read", "write", "fenced"}) {
+    const Holder other(*this, "a", type);
+    const std::string owner = run_json({"show", "a", uri()})["holders"][0]["id"];
+    const std::string stranger = "6ad76760-e86c-8273-a5a4-ad3e58e61a2b:7";
+    EXPECT_EQ(run_json({"unlock", "a", "--owner", stranger, uri()})["released"], false);
+    EXPECT_EQ(status_, 1) << type;
+    EXPECT_EQ(server().client()({"EXISTS", "a"}).integer(), 1) << type;
+    EXPECT_EQ(run_json({"unlock", "a", "--owner", owner, uri()})["released"], true);
+    EXPECT_EQ(status_, 0) << type;
+    EXPECT_EQ(server().client()({"EXISTS", "a"}).integer(), 0) << type;
+    EXPECT_EQ(run(latchkey({"unlock", "a", "--owner", owner, uri()})), 1) << type;
+    EXPECT_NE(log().find("'a' is not locked by " + owner), std::string::npos) << log();
+    std::filesystem::remove(folder_.file("held"));
+  }
+}
+
+TEST_F(CliLook, UnlockByOwnerWakesTheNextWaiter) {
+  const Holder other(*this, "a", "fair");
+  Process next = start({"-k", "a", "-t", "fair", "--watchdog", "5m"}, "exit 0");
+  await("a place in the queue", [] {
+    return server().client()({"LLEN", "redisson_lock_queue:{a}"}).integer() == 1 ? "" : "none";
+  });
+  const std::string owner = run_json({"show", "a", uri()})["holders"][0]["id"];
+  EXPECT_EQ(run(latchkey({"unlock", "a", "--owner", owner, uri()})), 0);
+  EXPECT_EQ(next.wait(), 0);
+}
+
+TEST_F(CliLook, UnlockNeedsExactlyOneOfOwnerAndForce) {
+  EXPECT_EQ(run(latchkey({"unlock", "a", "--force", "--owner", "x:1", uri()})), 64);
+  EXPECT_NE(log().find("expected --force, or --owner ID"), std::string::npos) << log();
+  EXPECT_EQ(run(latchkey({"unlock", "a", "--owner", "me", uri()})), 64);
+  EXPECT_NE(log().find("--owner 'me' is not the id of a holder; expected <uuid>:<number>"),
+            std::string::npos)
+      << log();
+}
+
+TEST_F(CliLook, HelpHasExamplesAndExitStatuses) {
+  for (const char* command : {"run", "ls", "show", "top", "unlock", "ping", "check", "explain"}) {
+    std::filesystem::remove(folder_.file("log"));
+    EXPECT_EQ(run(latchkey({command, "--help"})), 0);
+    EXPECT_NE(log().find("Examples:"), std::string::npos) << command << "\n" << log();
+  }
+  EXPECT_EQ(run(latchkey({"--help"})), 0);
+  EXPECT_NE(log().find("70 a system call failed"), std::string::npos) << log();
 }
 
 TEST_F(CliLook, PingTakesAndReleasesALock) {

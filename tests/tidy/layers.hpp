@@ -42,6 +42,7 @@ inline constexpr std::array places{
     Place{"include/latchkey/cxx20.hpp", core},
     Place{"include/latchkey/error.hpp", core},
     Place{"include/latchkey/lock_type.hpp", core},
+    Place{"include/latchkey/list_page.hpp", core},
     Place{"include/latchkey/lock_info.hpp", core},
     Place{"include/latchkey/owner.hpp", core},
     Place{"include/latchkey/clock.hpp", core},

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
 namespace latchkey::cli {
 
 using std::chrono::milliseconds;
@@ -12,6 +14,11 @@ std::string duration_text(const std::optional<milliseconds>& length) {
   if (!length) return "no end";
   if (*length < std::chrono::seconds(1)) return fmt::format("{} ms", length->count());
   return fmt::format("{:.1f} s", std::chrono::duration<double>(*length).count());
+}
+
+std::optional<std::uint64_t> waiters(const LockInfo& info) {
+  if (!info.subscribers && info.queue.empty()) return std::nullopt;
+  return std::max<std::uint64_t>(info.queue.size(), info.subscribers.value_or(0));
 }
 
 std::string lock_text(const LockInfo& info) {
@@ -23,6 +30,9 @@ std::string lock_text(const LockInfo& info) {
     if (holder.count != 1) text += fmt::format(", {} times", holder.count);
     if (!holder.announced.empty()) text += fmt::format(": {}", holder.announced);
     text += '\n';
+  }
+  if (const auto waiting = waiters(info); waiting.value_or(0) > 0) {
+    text += fmt::format("  {} waiting\n", *waiting);
   }
   for (const std::string& waiter : info.queue) text += fmt::format("  queued: {}\n", waiter);
   if (info.fencing_token) text += fmt::format("  last fencing token: {}\n", *info.fencing_token);
@@ -42,6 +52,8 @@ std::string lock_json(const LockInfo& info) {
   json["type"] = nullptr;
   if (info.locked) json["type"] = to_string(info.type);
   json["holders"] = std::move(holders);
+  json["waiters"] = nullptr;
+  if (const auto waiting = waiters(info)) json["waiters"] = *waiting;
   json["queue"] = info.queue;
   json["fencing_token"] = nullptr;
   if (info.fencing_token) json["fencing_token"] = *info.fencing_token;

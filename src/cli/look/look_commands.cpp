@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -23,11 +24,24 @@
 namespace latchkey::cli {
 namespace {
 
+constexpr const char* show_examples = R"(Examples:
+  latchkey show order:42 redis://127.0.0.1
+  latchkey show order:42 --json | jq -r '.holders[].id')";
+
+constexpr const char* unlock_examples = R"(Examples:
+  latchkey unlock order:42 --owner 0b1c7d1e-6c5e-8f0a-9d55-3c1f1a2b3c4d:17 redis://127.0.0.1
+  latchkey unlock order:42 --force redis://127.0.0.1)";
+
+constexpr const char* ping_examples = R"(Examples:
+  latchkey ping redis://127.0.0.1
+  latchkey ping --count 100 --json redis://127.0.0.1)";
+
 struct LookWords {
   ConnectionOptions connection{};
   std::string key{};
   bool json = false;
   bool force = false;
+  std::string owner{};
   int count = 3;
 };
 
@@ -50,18 +64,27 @@ int show(const LookWords& words) {
   return info.locked ? exit_code::success : exit_code::failure;
 }
 
-int unlock(const LookWords& words) {
-  if (!words.force) {
-    throw UsageError(
-        "unlock takes the lock from its holder, which goes on working until it finds "
-        "out; expected --force");
+bool release(const LookWords& words, const Locks& locks) {
+  if (words.force) return locks.force_release(words.key);
+  try {
+    return locks.release_holder(words.key, words.owner);
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(std::string("--owner ") + error.what());
   }
-  const Locks locks = connect(choose_place(words.connection));
-  const bool was_held = locks.force_release(words.key);
+}
+
+int unlock(const LookWords& words) {
+  if (words.force != words.owner.empty()) {
+    throw UsageError(
+        "unlock takes the lock from its holder, which goes on working until it finds out; expected "
+        "--force, or --owner ID for one holder only");
+  }
+  const bool was_held = release(words, connect(choose_place(words.connection)));
   if (words.json) {
     print(nlohmann::ordered_json{{"key", words.key}, {"released", was_held}}.dump() + '\n');
   } else if (!was_held) {
-    print_message("'" + words.key + "' is not locked");
+    print_message("'" + words.key + "' is not locked" +
+                  (words.force ? std::string() : " by " + words.owner));
   }
   return was_held ? exit_code::success : exit_code::failure;
 }
@@ -110,6 +133,7 @@ void add_ping(CLI::App& app, Action& action) {
       ->check(CLI::Range(1, 1'000'000))
       ->type_name("N")
       ->capture_default_str();
+  command->footer(ping_examples);
   command->callback([words, &action] { action = [words] { return ping(*words); }; });
 }
 
@@ -117,16 +141,23 @@ void add_show(CLI::App& app, Action& action) {
   CLI::App* const command = app.add_subcommand(
       "show", "Show who holds a lock, for how long, and who queues; exit status 1: not locked");
   const auto words = add_words(*command, true);
+  command->footer(show_examples);
   command->callback([words, &action] { action = [words] { return show(*words); }; });
 }
 
 void add_unlock(CLI::App& app, Action& action) {
   CLI::App* const command = app.add_subcommand(
-      "unlock", "Take a lock from whoever holds it; exit status 1: it was not locked");
+      "unlock", "Take a lock from its holder; exit status 1: it was not locked, or not by ID");
   const auto words = add_words(*command, true);
   command->add_flag(
       "--force", words->force,
-      "Required: its holder is notified at its next check, a third of its lease later");
+      "From all its holders, whoever they are; they notice at their next check, a third of their "
+      "lease later");
+  command
+      ->add_option("--owner", words->owner,
+                   "From this holder only: its id, as show prints it; it notices at its next check")
+      ->type_name("ID");
+  command->footer(unlock_examples);
   command->callback([words, &action] { action = [words] { return unlock(*words); }; });
 }
 

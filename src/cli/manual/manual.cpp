@@ -165,6 +165,7 @@ std::string manual_page(CLI::App& app) {
       ".SH COMMANDS\n",
       LATCHKEY_CLI_VERSION, roff(app.get_description()));
   for (const CommandWords& command : command_words(app)) write_command(page, command);
+  page += fmt::format(".SH EXIT STATUS\n.nf\n{}\n.fi\n", roff(app.get_footer()));
   page +=
       ".SH ENVIRONMENT\n.TP\nLATCHKEY_URI\nThe backend, where neither a URI nor "
       "\\-\\-config names one.\n";

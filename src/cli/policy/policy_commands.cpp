@@ -18,6 +18,15 @@
 namespace latchkey::cli {
 namespace {
 
+constexpr const char* check_examples = R"(Examples:
+  latchkey check latchkey.yaml
+  latchkey check latchkey.yaml --sites sites.json
+
+Without --sites only the file itself is checked: rules are not matched with methods.)";
+
+constexpr const char* explain_examples = R"(Examples:
+  latchkey explain latchkey.yaml Bank::deposit --sites sites.json)";
+
 struct PolicyOptions {
   std::string file{};
   std::string sites{};
@@ -79,8 +88,7 @@ void add_check(CLI::App& app, Action& action) {
   CLI::App* const command = app.add_subcommand(
       "check", "Print every mistake of a policy file; exit status 1 if there is one");
   const auto options = add_options(*command);
-  command->footer(
-      "Without --sites only the file itself is checked: rules are not matched with methods.");
+  command->footer(check_examples);
   command->callback([options, &action] { action = [options] { return check(*options); }; });
 }
 
@@ -89,6 +97,7 @@ void add_explain(CLI::App& app, Action& action) {
       "explain", "Print what a policy file says of a method, and which rule says so");
   const auto options = add_options(*command);
   command->get_option("--sites")->required();
+  command->footer(explain_examples);
   command->add_option("method", options->method, "A decorated method, such as Bank::deposit")
       ->required()
       ->type_name("METHOD");

@@ -1,6 +1,7 @@
 // Acquires on a separate thread, so that the main loop continues to read signals.
 #include "cli/run/acquisition.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -8,15 +9,37 @@
 #include <latchkey/error.hpp>
 #include <latchkey/owner.hpp>
 
+#include "cli/silent_listener.hpp"
+
 namespace latchkey::cli {
 
-Acquisition::Acquisition(const RunOptions& options, const WakeEvent& done) {
+using std::chrono::milliseconds;
+using SteadyClock = std::chrono::steady_clock;
+
+Acquisition::Acquisition(const RunOptions& options, const WakeEvent& done) : wait_(options.wait) {
   Place place = choose_place(options.connection);
   thread_ = std::jthread(
       [this, &options, &done, place = std::move(place)](const std::stop_token& cancelled) {
         acquire(options, place, cancelled);
         done.set();
       });
+}
+
+SteadyClock::time_point Acquisition::connect_deadline() const {
+  // A wait of zero is one attempt, which has this time as in the library.
+  constexpr milliseconds shortest{250};
+  if (wait_.is_forever()) return SteadyClock::time_point::max();
+  return start_ + std::max(wait_.length(), shortest);
+}
+
+bool Acquisition::give_up_connecting() noexcept {
+  Stage expected = Stage::CONNECTING;
+  return stage_.compare_exchange_strong(expected, Stage::GIVEN_UP);
+}
+
+Wait Acquisition::wait_left() const {
+  if (wait_.is_forever()) return wait_;
+  return wait_.length() - std::chrono::floor<milliseconds>(SteadyClock::now() - start_);
 }
 
 void Acquisition::abandon() {
@@ -35,10 +58,15 @@ void Acquisition::acquire(const RunOptions& options, const Place& place,
     Options connect_options;
     connect_options.watchdog = options.watchdog_period;
     connect_options.announce = true;
+    // A server that is down may come up while the wait lasts.
+    connect_options.startup = Startup::allow_down;
+    if (options.quiet) connect_options.listener = silent_listener();
     locks.emplace(connect(place, std::move(connect_options)).with_owner(Owner::make()));
+    Stage expected = Stage::CONNECTING;
+    if (!stage_.compare_exchange_strong(expected, Stage::CONNECTED)) return;
     Attempt attempt;
     attempt.type = options.type;
-    attempt.wait = options.wait;
+    attempt.wait = wait_left();
     attempt.lease = options.lease;
     attempt.cancel = cancelled;
     hold.emplace(options.keys.size() == 1 ? locks->acquire(options.keys.front(), attempt)

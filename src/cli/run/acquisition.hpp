@@ -1,6 +1,8 @@
 // Acquires on a separate thread, so that the main loop continues to read signals.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -23,6 +25,13 @@ class Acquisition {
   Acquisition& operator=(const Acquisition&) = delete;
   ~Acquisition() = default;
 
+  /// When the wait is over if there is no connection by then; time_point::max(): never.
+  [[nodiscard]] std::chrono::steady_clock::time_point connect_deadline() const;
+  /// True: there is no connection yet, nothing was sent, and nothing will be. The thread may still
+  /// be connecting, which cannot be interrupted. False: there is a connection, and the acquire ends
+  /// by itself.
+  [[nodiscard]] bool give_up_connecting() noexcept;
+
   /// Ends the acquire and releases its result: the place in a queue, or the lock.
   void abandon();
 
@@ -33,7 +42,15 @@ class Acquisition {
   std::string reason{};
 
  private:
+  enum class Stage : unsigned char { CONNECTING, CONNECTED, GIVEN_UP };
+
   void acquire(const RunOptions& options, const Place& place, const std::stop_token& cancelled);
+  /// What is left of the wait: connecting counts against it.
+  [[nodiscard]] Wait wait_left() const;
+
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  const Wait wait_;
+  std::atomic<Stage> stage_{Stage::CONNECTING};
 
   std::jthread thread_;  // the last member: it uses the others
 };

@@ -4,8 +4,10 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <exception>
 #include <iterator>
 #include <optional>
@@ -37,14 +39,41 @@ std::optional<int> terminating_signal(const SignalInbox& signals) {
   return ends;
 }
 
-/// Waits until the acquire has ended, or a signal ends the tool.
-std::optional<int> await(const WakeEvent& acquired, const SignalInbox& signals) {
+using SteadyClock = std::chrono::steady_clock;
+
+/// The timeout of a poll that ends at `deadline`.
+int timeout_until(SteadyClock::time_point deadline) {
+  if (deadline == SteadyClock::time_point::max()) return -1;
+  constexpr milliseconds longest = std::chrono::hours(24);
+  const auto left = std::chrono::ceil<milliseconds>(deadline - SteadyClock::now());
+  return static_cast<int>(std::clamp(left, milliseconds(0), longest).count());
+}
+
+/// Waits until the acquire has ended, or a signal ends the tool. Ends the process if the wait is
+/// over before there is a connection: the thread that connects cannot be interrupted.
+std::optional<int> await(const RunOptions& options, Acquisition& acquisition,
+                         const WakeEvent& acquired, const SignalInbox& signals) {
+  SteadyClock::time_point deadline = acquisition.connect_deadline();
   for (;;) {
     pollfd events[] = {{signals.descriptor(), POLLIN, 0}, {acquired.descriptor(), POLLIN, 0}};
-    ::poll(events, std::size(events), -1);
+    ::poll(events, std::size(events), timeout_until(deadline));
     if (const std::optional<int> signal = terminating_signal(signals)) return signal;
     if ((events[1].revents & POLLIN) != 0) return std::nullopt;
+    if (SteadyClock::now() < deadline) continue;
+    if (acquisition.give_up_connecting()) {
+      if (!options.quiet) print_message("the backend did not answer for the whole wait");
+      std::_Exit(exit_code::unavailable);
+    }
+    deadline = SteadyClock::time_point::max();  // there is a connection
   }
+}
+
+/// Leaves the queue, or releases the lock. Returns the exit status.
+int leave(Acquisition& acquisition, int signal) {
+  const int status = exit_code::signal_base + signal;
+  if (acquisition.give_up_connecting()) std::_Exit(status);
+  acquisition.abandon();
+  return status;
 }
 
 std::string joined(const std::vector<std::string>& keys) {
@@ -111,11 +140,8 @@ int run_child(const RunOptions& options, Hold& hold, const SignalInbox& signals)
 int run_under_lock(const RunOptions& options, const SignalInbox& signals) {
   const WakeEvent acquired;
   Acquisition acquisition(options, acquired);
-  std::optional<int> signal = await(acquired, signals);
-  if (signal) {
-    acquisition.abandon();
-    return exit_code::signal_base + *signal;
-  }
+  std::optional<int> signal = await(options, acquisition, acquired, signals);
+  if (signal) return leave(acquisition, *signal);
   if (!acquisition.hold) {
     if (!options.quiet) print_message(acquisition.reason);
     return acquisition.exit_code;
@@ -125,10 +151,7 @@ int run_under_lock(const RunOptions& options, const SignalInbox& signals) {
     return exit_code::lost;
   }
   signal = terminating_signal(signals);
-  if (signal) {
-    acquisition.abandon();
-    return exit_code::signal_base + *signal;
-  }
+  if (signal) return leave(acquisition, *signal);
   return run_child(options, *acquisition.hold, signals);
 }
 

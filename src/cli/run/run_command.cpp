@@ -20,8 +20,9 @@ constexpr const char* examples = R"(Examples:
   latchkey run --key account:1,account:2 --type write --lease 30s -- ./transfer
 
 Exit status: that of the command, 128+n where signal n ended it, and
-  64 wrong usage         69 the backend gave no answer   75 busy for the whole wait
-  76 the lock was lost   77 the backend said no          126, 127 as the shell says it)";
+  64 wrong usage              69 the backend gave no answer   70 a system call failed
+  75 busy for the whole wait  76 the lock was lost            77 the backend said no
+  126, 127 as the shell says it)";
 
 struct RunWords {
   ConnectionOptions connection{};

@@ -11,7 +11,7 @@
 
 namespace latchkey::cli {
 
-/// Readable after the first set(). Thread-safe.
+/// Readable after the first set(), until reset(). Thread-safe.
 class WakeEvent {
  public:
   /// Throws std::system_error.
@@ -24,6 +24,10 @@ class WakeEvent {
   void set() const noexcept {
     const std::uint64_t one = 1;
     [[maybe_unused]] const ssize_t written = ::write(descriptor_.get(), &one, sizeof one);
+  }
+  void reset() const noexcept {
+    std::uint64_t count = 0;
+    [[maybe_unused]] const ssize_t got = ::read(descriptor_.get(), &count, sizeof count);
   }
   [[nodiscard]] int descriptor() const noexcept { return descriptor_.get(); }
 

@@ -3,16 +3,34 @@
 
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "core/mutex.hpp"
 #include "locks/space/shard_driver.hpp"
 
 namespace latchkey::detail {
 
+void DirectRequests::prepare(DirectRequest& request) {
+  request.context = nullptr;
+  request.sent = clock_.now();
+  request.parker = &Parker::mine();
+}
+
+void DirectRequests::run_all(std::span<const std::unique_ptr<DirectRequest>> requests) {
+  std::vector<Request*> all;
+  all.reserve(requests.size());
+  for (const auto& request : requests) {
+    prepare(*request);
+    all.push_back(request.get());
+  }
+  driver_.submit(all);
+  for (const auto& request : requests) {
+    [[maybe_unused]] const bool answered = wait(*request, Clock::never());
+  }
+}
+
 bool DirectRequests::run(std::unique_ptr<DirectRequest>& request, Clock::time_point until) {
-  request->context = nullptr;
-  request->sent = clock_.now();
-  request->parker = &Parker::mine();
+  prepare(*request);
   driver_.submit(*request);
   if (wait(*request, until)) return true;
   abandon(std::move(request));

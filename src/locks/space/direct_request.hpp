@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -76,6 +77,8 @@ class DirectRequests {
   /// Submits `request` and waits for its outcome. False: there is none at `until`, and the request
   /// is abandoned.
   bool run(std::unique_ptr<DirectRequest>& request, Clock::time_point until);
+  /// Submits all requests in one step and waits for the outcomes of all.
+  void run_all(std::span<const std::unique_ptr<DirectRequest>> requests);
   /// Waits for the outcome of a request that was submitted already.
   [[nodiscard]] bool wait(const DirectRequest& request, Clock::time_point until);
   /// `request` was submitted, and its caller waits no longer.
@@ -90,6 +93,7 @@ class DirectRequests {
   void unlock_after_fork() noexcept LATCHKEY_FORK_HANDLER { mutex_.unlock(); }
 
  private:
+  void prepare(DirectRequest& request);
   void finish(DirectRequest& abandoned) noexcept;
 
   ShardDriver& driver_;

@@ -65,8 +65,10 @@ class LockSpace final : public Sink, public ForkParticipant {
                            LockType type) const {
     if (cancel.stop_requested()) throw Cancelled({std::string(key), type, describe()});
   }
-  /// inspect, list or force_release.
+  /// inspect, list or force_release, or the release of somebody else's hold.
   Outcome::Kind administer(const Request& request);
+  /// Several of them at once. Throws if one of them failed.
+  void administer_all(std::span<const Request> requests);
   void close(std::chrono::milliseconds drain);
 
   // --- the parts ---
@@ -110,6 +112,8 @@ class LockSpace final : public Sink, public ForkParticipant {
   void acquire(BlockingCall& call, std::string_view key, Owner owner, const Attempt& attempt);
   bool release(BlockingCall& call, RemoteHold& hold, HoldTerms terms,
                std::chrono::milliseconds linger, const ErrorContext* context);
+  /// Throws unless it was granted or is gone.
+  Outcome::Kind kind_or_throw(const DirectRequest& answered) const;
   void wait_while(bool (Coordinator::*condition)() const, Clock::time_point until, Parker& parker);
 
   const std::uint64_t number_;  ///< never reused, unlike an address

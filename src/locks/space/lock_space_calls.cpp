@@ -125,8 +125,24 @@ Outcome::Kind LockSpace::administer(const Request& request) {
   auto asked = std::make_unique<DirectRequest>();
   static_cast<Request&>(*asked) = request;
   static_cast<void>(direct_requests_.run(asked, Clock::never()));
-  LockSite site{std::string(request.key), request.type, describe()};
-  const Outcome& outcome = asked->outcome;
+  return kind_or_throw(*asked);
+}
+
+void LockSpace::administer_all(std::span<const Request> requests) {
+  const SanitizerPause pause;
+  std::vector<std::unique_ptr<DirectRequest>> asked;
+  asked.reserve(requests.size());
+  for (const Request& request : requests) {
+    static_cast<Request&>(*asked.emplace_back(std::make_unique<DirectRequest>())) = request;
+  }
+  direct_requests_.run_all(asked);
+  for (const auto& each : asked) kind_or_throw(*each);
+}
+
+Outcome::Kind LockSpace::kind_or_throw(const DirectRequest& answered) const {
+  LockSite site{std::string(answered.key), answered.type, describe()};
+  if (answered.verb == Verb::list) site.key.clear();  // a pattern: the error is about no lock
+  const Outcome& outcome = answered.outcome;
   switch (outcome.kind) {
     case Outcome::Kind::granted:
     case Outcome::Kind::gone: return outcome.kind;

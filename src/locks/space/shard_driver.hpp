@@ -119,6 +119,7 @@ class ShardDriver final : public ImmediateBackend {
     Request* const one[] = {&request};
     to_.backend.submit(one, to_.sink);
   }
+  void submit(std::span<Request* const> requests) { to_.backend.submit(requests, to_.sink); }
 
   // --- the end ---
   /// From now on every acquire ends as closed.

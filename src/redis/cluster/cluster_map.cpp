@@ -96,8 +96,13 @@ void ClusterRouter::set_owners(std::vector<ServerConnection*> owners, TimePoint 
   }
 }
 
+std::uint16_t ClusterRouter::slot_for(const Request& request) const noexcept {
+  if (request.part == nullptr) return slot_of(key_of(request));
+  return static_cast<std::uint16_t>(request.part->cursor.part % owners_.size());
+}
+
 ServerConnection* ClusterRouter::owner_of(const Request& request) const noexcept {
-  return owners_[slot_of(key_of(request))];
+  return owners_[slot_for(request)];
 }
 
 // Channels and unsent requests go to the new owners of their slots. `successor` is the new owner of

@@ -29,6 +29,17 @@ bool acquires(const Request& request, const HoldId& id) noexcept {
          std::ranges::any_of(request.members, [&](const Member& each) { return each.id == id; });
 }
 
+/// A request for the whole listing, which all masters answer in part.
+bool lists_all(const Request& request) noexcept {
+  return request.verb == Verb::list && request.part == nullptr;
+}
+
+/// The outcome of one part of a listing.
+bool ended_part(const Delivery& delivery) noexcept {
+  return delivery.request != nullptr && delivery.request->part != nullptr &&
+         delivery.outcome.kind == Outcome::Kind::granted;
+}
+
 }  // namespace
 
 // Every request that is accepted has an outcome: if memory runs out, it is unknown.
@@ -50,7 +61,7 @@ void ClusterRouter::reserve_completions(std::size_t more) {
 }
 
 void ClusterRouter::route(const QueuedRequest& request, TimePoint now) {
-  if (request.request->verb == Verb::list) return start_listing(request, now);
+  if (lists_all(*request.request)) return start_listing(request, now);
   if (is_release(request.request->verb)) drop_overtaken(*request.request);
   ServerConnection* const owner = owner_of(*request.request);
   if (owner == nullptr) return route_without_owner(request, now);
@@ -69,9 +80,9 @@ void ClusterRouter::route_without_owner(const QueuedRequest& request, TimePoint 
     }
   }
   delay(request, now,
-        has_map_ ? "no node of the cluster serves slot " +
-                       std::to_string(slot_of(key_of(*request.request)))
-                 : "no node of the cluster has said yet which has which keys");
+        has_map_
+            ? "no node of the cluster serves slot " + std::to_string(slot_for(*request.request))
+            : "no node of the cluster has said yet which has which keys");
 }
 
 // Why no node can be reached; null: a node can be reached, or is being connected to.
@@ -148,7 +159,10 @@ bool ClusterRouter::next(Delivery& delivery, TimePoint now) noexcept {
     const auto has_one = [&](const auto& each) { return each->session.next(delivery); };
     if (std::ranges::none_of(connections_, has_one)) return false;
     const bool is_event = delivery.type == Delivery::Type::sink_event;
-    if (is_event && delivery.sink != &part_sink_) return true;
+    if (is_event && delivery.sink != &part_sink_) {
+      if (ended_part(delivery)) go_to_next_master(*delivery.request->part);
+      return true;
+    }
     on_delivery(delivery, now);
   }
 }
@@ -219,6 +233,22 @@ void ClusterRouter::on_part_listed(const Delivery& delivery) noexcept {
   if (--listing->unanswered > 0) return;
   completions_.push_back({listing->request, listing->sink, std::move(listing->outcome)});
   std::erase_if(listings_, [&](const Listing& each) { return &each == listing; });
+}
+
+// A listing in parts goes from master to master. The cursor's part is a slot of the master that is
+// listed; the next master is the one with the next larger first slot.
+void ClusterRouter::go_to_next_master(ListPart& part) noexcept {
+  const auto serves = [](const auto& each) { return each->slots > 0; };
+  part.total *= static_cast<std::uint64_t>(std::ranges::count_if(connections_, serves));
+  if (part.cursor.position != 0) return;
+  for (auto slot = part.cursor.part + 1U; slot < owners_.size(); ++slot) {
+    const auto begin = owners_.begin();
+    const auto here = begin + static_cast<std::ptrdiff_t>(slot);
+    if (*here == nullptr || *here == *(here - 1) || std::find(begin, here, *here) != here) continue;
+    part.cursor.part = slot;
+    return;
+  }
+  part.cursor = {};
 }
 
 bool ClusterRouter::has_news() const noexcept {

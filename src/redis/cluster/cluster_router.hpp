@@ -92,6 +92,7 @@ class ClusterRouter final : public Router {
   void on_redirect(const Delivery& delivery, TimePoint now);
   void start_listing(const QueuedRequest& request, TimePoint now);
   void on_part_listed(const Delivery& delivery) noexcept;
+  void go_to_next_master(ListPart& part) noexcept;
 
   // the slot map (cluster_map.cpp)
   ServerConnection& connection_to(const RedisUri::Endpoint& endpoint);
@@ -100,6 +101,7 @@ class ClusterRouter final : public Router {
   void set_owners(std::vector<ServerConnection*> owners, TimePoint now);
   void move_off(ServerConnection& loser, ServerConnection* heir, TimePoint now);
   void move_requests_off(ServerConnection& loser, TimePoint now);
+  [[nodiscard]] std::uint16_t slot_for(const Request& request) const noexcept;
   [[nodiscard]] ServerConnection* owner_of(const Request& request) const noexcept;
   void want_map(TimePoint now) noexcept;
   void query_map(TimePoint now);

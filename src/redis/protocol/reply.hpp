@@ -3,7 +3,11 @@
 
 #include <latchkey_hiredis/hiredis.h>
 
+#include <algorithm>
+#include <chrono>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace latchkey::detail::redis {
@@ -17,6 +21,21 @@ namespace latchkey::detail::redis {
 [[nodiscard]] inline std::span<redisReply* const> elements_of(const redisReply& reply) noexcept {
   if (reply.type != REDIS_REPLY_ARRAY) return {};
   return {reply.element, reply.elements};
+}
+
+/// The owner in the field of a lock; that of a WRITE is `owner:write`.
+[[nodiscard]] inline std::string owner_of(const redisReply& reply) {
+  std::string_view text = text_of(reply);
+  if (constexpr std::string_view mark = ":write"; text.ends_with(mark)) {
+    text.remove_suffix(mark.size());
+  }
+  return std::string(text);
+}
+
+/// A time in ms, at least 1; negative numbers mean that it has no end.
+[[nodiscard]] inline std::optional<std::chrono::milliseconds> time_left(long long left) noexcept {
+  if (left < 0) return std::nullopt;
+  return std::chrono::milliseconds(std::max(left, 1LL));
 }
 
 }  // namespace latchkey::detail::redis

@@ -26,8 +26,11 @@ enum class Word : std::uint8_t {
   plain_channel,
   rw_channel,
   sharded,
+  plain_channels,  // what the channels of all plain locks begin with
+  rw_channels,
   cursor,
   pattern,
+  budget,
 };
 using enum Word;
 
@@ -69,8 +72,12 @@ constexpr Call leave_write(scripts::release_read, 2,
                            {lock, reader, owner, tag, rw_channel, sharded, writer});
 constexpr Call leave_fair(scripts::leave_fair, 3,
                           {lock, queue, timeouts, owner, plain_channel, sharded});
-constexpr Call inspect(scripts::inspect, 4, {lock, queue, timeouts, token, tag});
+constexpr Call inspect(scripts::inspect, 4,
+                       {lock, queue, timeouts, token, tag, plain_channel, rw_channel, sharded});
 constexpr Call list(scripts::list, 0, {cursor, pattern});
+constexpr Call list_page(scripts::list_page, 0, {cursor, pattern, budget});
+constexpr Call list_awaited(scripts::list_awaited, 0,
+                            {pattern, budget, plain_channels, rw_channels, sharded});
 constexpr Call force_release(scripts::force_release, 3,
                              {lock, queue, timeouts, tag, plain_channel, rw_channel, sharded});
 
@@ -100,6 +107,11 @@ constexpr Calls expiries{&expire, &expire, &expire_read, &expire_write};
 constexpr Calls releases{&release, &release_fair, &release_read, &release_write};
 constexpr Calls leaves{&release, &leave_fair, &release_read, &leave_write};
 
+const Call& list_for(const Request& request) noexcept {
+  if (request.part == nullptr) return list;
+  return request.part->awaited ? list_awaited : list_page;
+}
+
 const Call& call_for(const Request& request) noexcept {
   const LockType type = request.type;
   switch (request.verb) {
@@ -111,7 +123,7 @@ const Call& call_for(const Request& request) noexcept {
     case Verb::release: return releases.of(type);
     case Verb::leave: return leaves.of(type);
     case Verb::inspect: return inspect;
-    case Verb::list: return list;
+    case Verb::list: return list_for(request);
     case Verb::force_release: return force_release;
     case Verb::acquire_all:
     case Verb::subscribe:
@@ -152,7 +164,11 @@ class ArgumentWriter {
       case wait: return buffer_.number(request_.queue_wait.count());
       case tokens: return buffer_.number(std::max<std::uint32_t>(1, request_.tokens));
       case sharded: return buffer_.word(settings_.sharded_publish ? "1" : "0");
-      case cursor: return buffer_.number(page_);
+      case plain_channels: return buffer_.word(lock_channel_prefix);
+      case rw_channels: return buffer_.word(rw_channel_prefix);
+      case cursor:
+        return buffer_.number(request_.part != nullptr ? request_.part->cursor.position : page_);
+      case budget: return buffer_.number(std::max<std::uint32_t>(1, request_.part->budget));
     }
   }
 
@@ -255,43 +271,6 @@ void append_eval(CommandBuffer& buffer, const Request& request, const ChannelSet
   }
   const Call& call = call_for(request);
   append(buffer, "EVAL", call.script->text, call, {buffer, request, settings, cursor});
-}
-
-// The note of an acquire is stored by a script, which stores nothing if the lock was busy.
-bool append_note(CommandBuffer& buffer, const Request& request) {
-  const Tag tag(request.key);
-  const OwnerText owner(request.id);
-  const auto note_key = [&] {
-    buffer.word({holder_prefix, tag.open(), tag.name, tag.close(), ":", owner});
-  };
-  switch (request.verb) {
-    case Verb::acquire:
-      buffer.begin(8);
-      buffer.word("EVAL");
-      buffer.word(scripts::announce.text);
-      buffer.word("2");
-      buffer.word(request.key);
-      note_key();
-      buffer.word({owner, request.type == LockType::WRITE ? ":write" : ""});
-      buffer.word(request.note);
-      buffer.number(request.lease.count());
-      return true;
-    case Verb::renew:
-    case Verb::downgrade:
-    case Verb::expire:
-      buffer.begin(3);
-      buffer.word("PEXPIRE");
-      note_key();
-      buffer.number(request.lease.count());
-      return true;
-    case Verb::release:
-    case Verb::leave:
-      buffer.begin(2);
-      buffer.word("DEL");
-      note_key();
-      return true;
-    default: return false;
-  }
 }
 
 }  // namespace latchkey::detail::redis

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "redis/protocol/administration_reply.hpp"
 #include "redis/protocol/reply.hpp"
 #include "redis/protocol/script_call.hpp"
 
@@ -15,20 +16,6 @@ namespace {
 using Kind = Outcome::Kind;
 using std::chrono::milliseconds;
 using Replies = std::span<redisReply* const>;
-
-/// The field of a WRITE is `owner:write`.
-std::string owner_of(const redisReply& reply) {
-  std::string_view text = text_of(reply);
-  if (constexpr std::string_view mark = ":write"; text.ends_with(mark)) {
-    text.remove_suffix(mark.size());
-  }
-  return std::string(text);
-}
-
-std::optional<milliseconds> time_left(long long left) noexcept {
-  if (left < 0) return std::nullopt;
-  return milliseconds(std::max(left, 1LL));
-}
 
 /// The outcome of errors with this prefix. Transient errors are `unknown`, although the script did
 /// not run: the caller then asks again while its wait lasts, and does not believe a hold to be
@@ -108,13 +95,14 @@ std::string commands_in_line(std::string_view script, std::size_t number) {
 }
 
 /// The permission that the user lacks, such as ", +pexpire". Redis before 7.2 reports the line of
-/// the script and not the command that it rejected.
+/// the script and not the command that it rejected. Of a subcommand, as in "pubsub|channels", the
+/// command is named: the scripts use several.
 std::string missing_permission(const Request& request, std::string_view error) {
   if (error.find("run th") == std::string_view::npos) return {};  // the permission for a key
   constexpr std::string_view names = "to run the '";
   if (const std::size_t at = error.find(names); at != std::string_view::npos) {
     const std::string_view rest = error.substr(at + names.size());
-    return ", +" + std::string(rest.substr(0, rest.find('\'')));
+    return ", +" + std::string(rest.substr(0, rest.find_first_of("'|")));
   }
   const std::size_t line = number_after("@user_script:", error);
   if (line == 0) return {};
@@ -189,42 +177,6 @@ bool read_busy_member(Replies replies, Outcome& outcome) {
   return read_busy(replies.first(2), outcome);
 }
 
-/// {mode, token, {owner, count, ms, note, ...}, {owner, ...}}
-bool read_info(Replies replies, LockInfo& info) {
-  if (replies.size() != 4) return false;
-  const std::string_view mode = text_of(*replies[0]), token = text_of(*replies[1]);
-  info.type = mode == "read"    ? LockType::READ
-              : mode == "write" ? LockType::WRITE
-                                : LockType::REENTRANT;
-  std::uint64_t last = 0;
-  if (std::from_chars(token.data(), token.data() + token.size(), last).ptr != token.data()) {
-    info.fencing_token = last;
-  }
-  const Replies holders = elements_of(*replies[2]);
-  for (std::size_t at = 0; at + 3 < holders.size(); at += 4) {
-    info.holders.push_back(
-        {owner_of(*holders[at]), static_cast<std::uint32_t>(holders[at + 1]->integer),
-         time_left(holders[at + 2]->integer), std::string(text_of(*holders[at + 3]))});
-  }
-  info.locked = !info.holders.empty();
-  for (const redisReply* const waiter : elements_of(*replies[3])) {
-    info.queue.emplace_back(text_of(*waiter));
-  }
-  return true;
-}
-
-/// {cursor, name, ...}
-bool read_page(const redisReply& reply, std::vector<std::string>& names) {
-  const Replies replies = elements_of(reply);
-  if (replies.empty()) return false;
-  for (const redisReply* const name : replies.subspan(1)) names.emplace_back(text_of(*name));
-  if (list_cursor(reply) == 0) {
-    std::ranges::sort(names);
-    names.erase(std::unique(names.begin(), names.end()), names.end());
-  }
-  return true;
-}
-
 /// The number of connections that a release notified, or a fencing token.
 void read_number(const Request& request, long long number, Outcome& outcome) {
   outcome.kind = Kind::granted;
@@ -240,8 +192,8 @@ bool read_array(const Request& request, const redisReply& reply, Outcome& outcom
     case Verb::inspect:
       *request.info = LockInfo{};
       request.info->key = request.key;
-      return read_info(elements_of(reply), *request.info);
-    case Verb::list: return read_page(reply, *request.names);
+      return read_info(reply, *request.info);
+    case Verb::list: return read_names(reply, request);
     default: return false;
   }
 }
@@ -280,15 +232,6 @@ Outcome read_outcome(const Request& request, const redisReply& reply) {
   outcome = Outcome{};
   outcome.reason = "the server answered with what no script of latchkey's returns";
   return outcome;
-}
-
-std::uint64_t list_cursor(const redisReply& reply) noexcept {
-  const Replies replies = elements_of(reply);
-  if (replies.empty()) return 0;
-  const std::string_view text = text_of(*replies[0]);
-  std::uint64_t cursor = 0;
-  std::from_chars(text.data(), text.data() + text.size(), cursor);
-  return cursor;
 }
 
 bool is_noscript(const redisReply& reply) noexcept {

@@ -19,7 +19,7 @@ extern const Script acquire, acquire_all, acquire_fair, acquire_fenced, acquire_
 extern const Script renew, renew_read, verify, verify_read, downgrade;
 extern const Script expire, expire_read;
 extern const Script release, release_fair, release_read, release_write, leave_fair;
-extern const Script inspect, list, force_release, announce;
+extern const Script inspect, list, list_page, list_awaited, force_release, announce;
 
 /// Every file of lua/, sorted by name.
 [[nodiscard]] std::span<const Script* const> all() noexcept;

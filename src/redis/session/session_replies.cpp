@@ -123,7 +123,7 @@ bool Session::on_script_reply(const redisReply& reply, InFlightCommand& command,
     delivery.outcome = outcome_of(Outcome::Kind::unknown, "out of memory");
   }
   const bool granted = delivery.outcome.kind == Outcome::Kind::granted;
-  const bool may_have_pages = request->verb == Verb::list && granted;
+  const bool may_have_pages = request->verb == Verb::list && request->part == nullptr && granted;
   if (const std::uint64_t cursor = may_have_pages ? list_cursor(reply) : 0; cursor != 0) {
     command.deadline = later(last_received_at_, settings_.timeout);  // each page has its own
     repeat_front(InFlightCommand::Kind::script, cursor);

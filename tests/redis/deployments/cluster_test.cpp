@@ -88,6 +88,14 @@ TEST_F(RedisClusterTest, ListAndInspectAndForceReleaseSeeAllNodes) {
   }
   std::ranges::sort(names);
   EXPECT_EQ(locks.list("listed:*"), names);
+  std::vector<std::string> of_pages;
+  for (ListPage page;;) {
+    page = locks.list_page("listed:*", page.next, 4);
+    of_pages.insert(of_pages.end(), page.names.begin(), page.names.end());
+    if (page.next == ListCursor{}) break;
+  }
+  std::ranges::sort(of_pages);
+  EXPECT_EQ(of_pages, names);
   EXPECT_TRUE(locks.inspect("listed:7").locked);
   EXPECT_TRUE(locks.force_release("listed:7"));
   EXPECT_FALSE(locks.inspect("listed:7").locked);

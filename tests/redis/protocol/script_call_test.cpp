@@ -127,6 +127,20 @@ TEST(ScriptCall, AListContinuesAtItsCursor) {
       (Words{"EVALSHA", std::string(scripts::list.sha1), "0", "18446744073709551615", "order:*"}));
 }
 
+TEST(ScriptCall, APartOfAListHasItsCursorAndBudget) {
+  Request request = about(Verb::list, "order:*");
+  ListPart part;
+  part.cursor.position = 42;
+  part.budget = 100;
+  request.part = &part;
+  EXPECT_EQ(call(request),
+            (Words{"EVALSHA", std::string(scripts::list_page.sha1), "0", "42", "order:*", "100"}));
+  part.awaited = true;
+  EXPECT_EQ(call(request, true),
+            (Words{"EVALSHA", std::string(scripts::list_awaited.sha1), "0", "order:*", "100",
+                   "redisson_lock__channel:", "redisson_rwlock:", "1"}));
+}
+
 TEST(ScriptCall, MembersAreEncodedInOrder) {
   const HoldId id = about(Verb::acquire, "k", LockType::READ).id;
   const Member members[] = {
@@ -146,6 +160,13 @@ TEST(ScriptCall, EveryScriptIsUsed) {
                                   &script_for(about(Verb::acquire_all, "k", LockType::READ))};
   for (const Verb verb : scripted) {
     for (const LockType type : all_types) used.push_back(&script_for(about(verb, "k", type)));
+  }
+  for (const bool awaited : {false, true}) {
+    ListPart part;
+    part.awaited = awaited;
+    Request list = about(Verb::list, "k");
+    list.part = &part;
+    used.push_back(&script_for(list));
   }
   for (const Script* const script : scripts::all()) {
     EXPECT_NE(std::find(used.begin(), used.end(), script), used.end()) << script->name;

@@ -165,6 +165,27 @@ TEST(ScriptReply, APageOfAListHasTheNextCursor) {
   EXPECT_EQ(list_cursor(*parse("-ERR no\r\n")), 0U);
 }
 
+TEST(ScriptReply, APartOfAListHasTheNumberOfKeys) {
+  std::vector<std::string> names;
+  ListPart part;
+  Request request;
+  request.verb = Verb::list;
+  request.names = &names;
+  request.part = &part;
+  EXPECT_EQ(read_outcome(request, *parse("*3\r\n$2\r\n17\r\n:900\r\n$1\r\nb\r\n")).kind,
+            Kind::granted);
+  EXPECT_EQ(part.cursor.position, 17U);
+  EXPECT_EQ(part.examined, 256U);
+  EXPECT_EQ(part.total, 900U);
+  part.awaited = true;
+  EXPECT_EQ(read_outcome(request, *parse("*4\r\n$1\r\n0\r\n:1\r\n$1\r\na\r\n:7\r\n")).kind,
+            Kind::granted);
+  EXPECT_EQ(part.cursor, ListCursor{});
+  EXPECT_EQ(part.waiters, std::vector<std::uint64_t>{7});
+  EXPECT_EQ(names, (std::vector<std::string>{"b", "a"}));
+  EXPECT_EQ(read_outcome(request, *parse("*1\r\n$1\r\n0\r\n")).kind, Kind::unknown);
+}
+
 TEST(ScriptReply, GrantedAndGoneAllocateNothing) {
   if (!tests::counts_allocations()) GTEST_SKIP() << "the sanitizer's heap is not counted";
   const auto granted = parse(":1792000000000001\r\n"), gone = parse("_\r\n");

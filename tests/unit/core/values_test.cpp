@@ -55,6 +55,20 @@ TEST(HoldId, HasRedissonsShape) {
   EXPECT_EQ(id.text(), "01234567-89ab-cdef-fedc-ba9876543210:18446744073709551615");
 }
 
+TEST(HoldId, ParsesExactlyItsOwnText) {
+  const HoldId id{{0x0123456789abcdef, 0xfedcba9876543210}, 18'446'744'073'709'551'615U};
+  EXPECT_EQ(HoldId::parse(id.text()), id);
+  const std::string uuid = "01234567-89ab-cdef-fedc-ba9876543210";
+  EXPECT_EQ(HoldId::parse(uuid + ":0"), (HoldId{{id.space}, 0}));
+  for (const std::string& wrong :
+       {std::string(), std::string("me"), uuid, uuid + ":", uuid + ":x", uuid + ":-1", uuid + ":01",
+        uuid + ":1 ", uuid + "1:1", "0" + uuid + ":1", uuid + ";1", uuid + ":18446744073709551616",
+        std::string("0123456789ab-cdef-fedc-ba9876543210-1234:1"),
+        std::string("01234567-89AB-cdef-fedc-ba9876543210:1")}) {
+    EXPECT_EQ(HoldId::parse(wrong), std::nullopt) << wrong;
+  }
+}
+
 TEST(HoldId, SpacesAreRandomUuidsOfVersion8) {
   std::set<std::string> seen;
   for (int round = 0; round < 100; ++round) {

@@ -263,6 +263,30 @@ TYPED_TEST_P(BackendLocks, LocksInspectListAndForceRelease) {
   EXPECT_FALSE(hold.release());
 }
 
+TYPED_TEST_P(BackendLocks, ReleaseHolderEndsTheHoldOfThatHolderOnly) {
+  Locks one = this->locks(), other = this->locks();
+  Probe probe = this->connect();
+  LATCHKEY_DETAIL_OFFERED(probe.offers().administration, "inspect, list and force_release");
+  for (const LockType type :
+       {LockType::REENTRANT, LockType::FAIR, LockType::WRITE, LockType::READ, LockType::FENCED}) {
+    if (!probe.offers().offers(type)) continue;
+    const std::string stranger = HoldId{{1, 2}, 3}.text();
+    EXPECT_FALSE(other.release_holder(this->name, stranger)) << to_string(type);
+    Hold hold = one.lock(this->name, type).acquire(this->no_wait, this->long_lease);
+    EXPECT_FALSE(other.release_holder(this->name, stranger)) << to_string(type);
+    EXPECT_THROW(other.release_holder(this->name, "me"), std::invalid_argument);
+    const std::vector<LockInfo> infos =
+        other.inspect_all(std::vector<std::string>{this->name, this->name + ".free"});
+    ASSERT_EQ(infos.size(), 2U);
+    EXPECT_TRUE(infos[0].locked) << to_string(type);
+    EXPECT_FALSE(infos[1].locked) << to_string(type);
+    EXPECT_TRUE(other.release_holder(this->name, hold.id())) << to_string(type);
+    EXPECT_FALSE(other.release_holder(this->name, hold.id())) << to_string(type);
+    EXPECT_FALSE(other.inspect(this->name).locked) << to_string(type);
+    EXPECT_FALSE(hold.release()) << to_string(type);
+  }
+}
+
 REGISTER_TYPED_TEST_SUITE_P(BackendLocks, TwoLocksExcludeEachOther, ReentryIsCounted,
                             AnotherTypeWouldDeadlockExceptAReadInsideAWrite,
                             AWriteReleasedFirstKeepsItsRead, LocksAndHoldsAreCountedSeparately,
@@ -270,6 +294,7 @@ REGISTER_TYPED_TEST_SUITE_P(BackendLocks, TwoLocksExcludeEachOther, ReentryIsCou
                             ExpiredFairLeasesArePassedOnInOrderAndInTime,
                             AKeyKeptByHoldForIsFreedInTimeWithoutItsLocks,
                             AHoldIsLostWhenItsLeaseEnds, ExtendMovesTheDeadline,
-                            EachThreadIsAnOwner, LocksInspectListAndForceRelease);
+                            EachThreadIsAnOwner, LocksInspectListAndForceRelease,
+                            ReleaseHolderEndsTheHoldOfThatHolderOnly);
 
 }  // namespace latchkey::testing::contract

@@ -91,6 +91,14 @@ class Probe final : public Sink {
     return names;
   }
 
+  /// Appends the names of one part of a listing.
+  Outcome list(std::string_view pattern, ListPart& part, std::vector<std::string>& names) {
+    Request request = make_request(Verb::list, pattern, {}, LockType::REENTRANT);
+    request.names = &names;
+    request.part = &part;
+    return send(request);
+  }
+
   /// Returns the notifications that arrived since the last call. If there are none, waits up to
   /// `patience` (real time) for the first one.
   std::vector<Note> notes(std::chrono::milliseconds patience = std::chrono::milliseconds(0)) {

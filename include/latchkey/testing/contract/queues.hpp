@@ -168,10 +168,97 @@ TYPED_TEST_P(BackendQueues, InspectReportsAndForceReleaseEndsHolds) {
   EXPECT_TRUE(other.list(this->name).empty());
 }
 
+TYPED_TEST_P(BackendQueues, PagesOfAListContainAllOfIt) {
+  Probe one = this->connect(), other = this->connect();
+  LATCHKEY_DETAIL_OFFERED(one.offers().administration, "inspect, list and force_release");
+  std::vector<std::string> keys;
+  for (const char* end : {"", ".1", ".2", ".3", ".4", ".5"}) keys.push_back(this->name + end);
+  for (const std::string& key : keys) {
+    EXPECT_EQ(one.acquire(key, LockType::REENTRANT, one.fresh_id(), this->long_lease).kind,
+              Kind::granted);
+  }
+  ListPart part;
+  part.budget = 2;
+  std::vector<std::string> names;
+  int pages = 0;
+  do {
+    EXPECT_EQ(other.list(this->name + "*", part, names).kind, Kind::granted);
+  } while (part.cursor != ListCursor{} && ++pages < 1'000'000);
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  EXPECT_EQ(names, keys);
+  for (const std::string& key : keys) {
+    EXPECT_EQ(other.send(Verb::force_release, key).kind, Kind::granted);
+  }
+}
+
+TYPED_TEST_P(BackendQueues, AwaitedKeysAreListedWithTheNumberOfWaiters) {
+  Probe one = this->connect(), other = this->connect(), third = this->connect();
+  LATCHKEY_DETAIL_OFFERED(one.offers().administration && one.offers().pushes,
+                          "a list of the keys that are awaited");
+  const HoldId holder = one.fresh_id();
+  EXPECT_EQ(one.acquire(this->name, LockType::REENTRANT, holder, this->long_lease).kind,
+            Kind::granted);
+  const auto waiters = [&](const std::string& pattern) {
+    ListPart part;
+    std::vector<std::string> names;
+    do {
+      part.awaited = true;
+      EXPECT_EQ(one.list(pattern, part, names).kind, Kind::granted);
+    } while (part.cursor != ListCursor{});
+    EXPECT_EQ(names.size(), part.waiters.size());
+    const auto at = std::find(names.begin(), names.end(), this->name);
+    const auto index = static_cast<std::size_t>(at - names.begin());
+    return at == names.end() ? 0 : part.waiters.at(index);
+  };
+  EXPECT_EQ(waiters("*"), 0U);
+  EXPECT_EQ(one.inspect(this->name).subscribers.value_or(0), 0U);
+  for (Probe* const who : {&other, &third}) {
+    EXPECT_EQ(who->send(Verb::subscribe, this->name, LockType::REENTRANT).kind, Kind::granted);
+  }
+  EXPECT_EQ(waiters("*"), 2U);
+  EXPECT_EQ(waiters(this->name.substr(0, this->name.size() - 1) + "?"), 2U);
+  EXPECT_EQ(waiters(this->name + "?"), 0U);
+  EXPECT_EQ(one.inspect(this->name).subscribers.value_or(2), 2U);
+  EXPECT_EQ(other.send(Verb::unsubscribe, this->name, LockType::REENTRANT).kind, Kind::granted);
+  EXPECT_EQ(waiters("*"), 1U);
+  EXPECT_EQ(third.send(Verb::unsubscribe, this->name, LockType::REENTRANT).kind, Kind::granted);
+  EXPECT_EQ(waiters("*"), 0U);
+}
+
+TYPED_TEST_P(BackendQueues, AwaitedFairKeysCountThePlacesInTheQueue) {
+  Probe one = this->connect(), other = this->connect();
+  LATCHKEY_DETAIL_OFFERED(one.offers().administration && one.offers().pushes && one.offers().fair,
+                          "a list of the FAIR keys that are awaited");
+  EXPECT_EQ(one.acquire(this->name, LockType::FAIR, one.fresh_id(), this->long_lease).kind,
+            Kind::granted);
+  const HoldId waiting[] = {other.fresh_id(), other.fresh_id(), other.fresh_id()};
+  for (const HoldId& id : waiting) {
+    EXPECT_EQ(
+        other.acquire(this->name, LockType::FAIR, id, this->long_lease, this->queue_wait).kind,
+        Kind::busy);
+    EXPECT_EQ(other.send(Verb::subscribe, this->name, LockType::FAIR, id).kind, Kind::granted);
+  }
+  ListPart part;
+  std::vector<std::string> names;
+  part.awaited = true;
+  do {
+    EXPECT_EQ(one.list(this->name, part, names).kind, Kind::granted);
+  } while (part.cursor != ListCursor{});
+  EXPECT_EQ(names, std::vector<std::string>{this->name});
+  EXPECT_EQ(part.waiters, std::vector<std::uint64_t>{3});
+  for (const HoldId& id : waiting) {
+    EXPECT_EQ(other.send(Verb::unsubscribe, this->name, LockType::FAIR, id).kind, Kind::granted);
+    EXPECT_EQ(other.send(Verb::leave, this->name, LockType::FAIR, id).kind, Kind::granted);
+  }
+}
+
 REGISTER_TYPED_TEST_SUITE_P(BackendQueues, FairServesInOrderOfArrival,
                             FairAttemptWithoutWaitTakesNoPlace,
                             FairSkipsAFirstWaiterThatStoppedTrying, FairLeaveGivesUpThePlace,
                             FencingTokensOnlyRise, AReleaseByAnotherConnectionNotifiesSubscribers,
-                            FairNotifiesTheFirstWaiterOnly, InspectReportsAndForceReleaseEndsHolds);
+                            FairNotifiesTheFirstWaiterOnly, InspectReportsAndForceReleaseEndsHolds,
+                            PagesOfAListContainAllOfIt, AwaitedKeysAreListedWithTheNumberOfWaiters,
+                            AwaitedFairKeysCountThePlacesInTheQueue);
 
 }  // namespace latchkey::testing::contract

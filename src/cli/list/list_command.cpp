@@ -1,0 +1,151 @@
+// `latchkey ls`: which locks are held.
+#include "cli/list/list_command.hpp"
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <thread>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "cli/connection.hpp"
+#include "cli/connection_words.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/list/pacer.hpp"
+#include "cli/list/progress_line.hpp"
+#include "cli/list/scan.hpp"
+#include "cli/list/scan_words.hpp"
+#include "cli/look/lock_text.hpp"
+#include "cli/message.hpp"
+
+namespace latchkey::cli {
+namespace {
+
+constexpr const char* examples = R"(Examples:
+  latchkey ls redis://127.0.0.1
+  latchkey ls 'order:*' --long redis://127.0.0.1
+  latchkey ls --all --rate 100000 --json redis://127.0.0.1 | jq -r .key
+
+ls scans the server in small steps, 20000 keys a second, and stops after 100000 keys unless --all
+is given. Exit status: 0, also if there is no lock.)";
+
+struct ListWords {
+  ConnectionOptions connection{};
+  std::string pattern = "*";
+  ScanWords scan{20'000, 100'000};
+  bool json = false;
+  bool details = false;
+};
+
+bool is_uri(const std::string& text) {
+  return text.find("://") != std::string::npos || text.starts_with("memory:") ||
+         text.starts_with("quorum:");
+}
+
+/// Both positional arguments are optional, and only one of them is a URI.
+void tell_apart(std::string& pattern, std::string& uri) {
+  if (!is_uri(pattern)) return;
+  std::swap(pattern, uri);
+  if (pattern.empty()) pattern = "*";
+}
+
+/// What an inspect costs a server, in keys that a scan examines (measured).
+constexpr std::uint64_t keys_per_inspect = 10;
+
+std::string keys_json(const std::vector<std::string>& keys) {
+  std::string text;
+  for (const std::string& key : keys) {
+    const nlohmann::ordered_json json{{"key", key}};
+    text += json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+  }
+  return text;
+}
+
+std::string keys_text(const std::vector<std::string>& keys) {
+  std::string text;
+  for (const std::string& key : keys) text += key + '\n';
+  return text;
+}
+
+/// Prints each lock of a scan once.
+class Printer {
+ public:
+  Printer(const Locks& locks, const ListWords& words) : locks_(locks), words_(words) {}
+
+  /// Returns what it cost the server, in keys of a scan.
+  std::uint64_t print(std::vector<std::string> keys) {
+    std::erase_if(keys, [this](const std::string& key) { return !printed_.insert(key).second; });
+    if (words_.details) return print_details(std::move(keys));
+    const std::string text = words_.json ? keys_json(keys) : keys_text(keys);
+    std::fputs(text.c_str(), stdout);
+    return 0;
+  }
+
+ private:
+  std::uint64_t print_details(std::vector<std::string> keys) {
+    const std::size_t prefix = locks_.options().prefix.size();
+    for (std::string& key : keys) key.erase(0, prefix);  // which inspect adds
+    for (const LockInfo& info : locks_.inspect_all(keys)) {
+      if (!info.locked) continue;  // released since the scan
+      const std::string text = words_.json ? lock_json(info) + '\n' : lock_text(info);
+      std::fputs(text.c_str(), stdout);
+    }
+    return keys.size() * keys_per_inspect;
+  }
+
+  const Locks& locks_;
+  const ListWords& words_;
+  std::unordered_set<std::string> printed_;
+};
+
+int list(const ListWords& words) {
+  const Locks locks = connect(choose_place(words.connection));
+  Scan scan(locks, words.pattern, words.scan.most());
+  Printer printer(locks, words);
+  ProgressLine progress;
+  using Clock = std::chrono::steady_clock;
+  Pacer pacer(words.scan.rate, std::chrono::milliseconds(100), Clock::now());
+  while (!scan.ended()) {
+    std::this_thread::sleep_until(pacer.due());
+    const std::uint64_t before = scan.examined();
+    std::vector<std::string> keys = scan.next(Scan::page_size);
+    progress.clear();
+    pacer.spend(scan.examined() - before + printer.print(std::move(keys)));
+    progress.show(scan.progress());
+    static_cast<void>(pacer.available(Clock::now()));
+  }
+  progress.clear();
+  if (!scan.complete()) {
+    print_message("there may be more locks: " + scan.progress() +
+                  "; expected --all to scan the rest, or a larger --limit");
+  }
+  return exit_code::success;
+}
+
+}  // namespace
+
+void add_list(CLI::App& app, Action& action) {
+  CLI::App* const command = app.add_subcommand("ls", "List the locks that are held");
+  const auto words = std::make_shared<ListWords>();
+  command
+      ->add_option("pattern", words->pattern,
+                   "Which locks: * is any text, ? any byte, [a-c] one of these")
+      ->type_name("PATTERN");
+  add_connection_words(*command, words->connection);
+  add_scan_words(*command, words->scan);
+  command->add_flag("--long,-l", words->details, "Also who holds each lock, and who waits");
+  command->add_flag("--json", words->json, "One JSON object on one line for each lock");
+  command->footer(examples);
+  command->callback([words, &action] {
+    tell_apart(words->pattern, words->connection.uri);
+    action = [words] { return list(*words); };
+  });
+}
+
+}  // namespace latchkey::cli

@@ -1,0 +1,15 @@
+// `latchkey ls`: which locks are held.
+#pragma once
+
+#include "cli/action.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace latchkey::cli {
+
+/// Adds the command to `app`, and sets `action` if it is chosen.
+void add_list(CLI::App& app, Action& action);
+
+}  // namespace latchkey::cli

@@ -1,0 +1,25 @@
+// A line on stderr that shows progress, if stderr is a terminal.
+#pragma once
+
+#include <string_view>
+
+namespace latchkey::cli {
+
+/// Shows one line at a time and removes it at the end.
+class ProgressLine {
+ public:
+  ProgressLine() noexcept;
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+  ~ProgressLine() { clear(); }
+
+  void show(std::string_view text);
+  /// Before anything else is printed.
+  void clear() noexcept;
+
+ private:
+  bool at_terminal_;
+  bool shown_ = false;
+};
+
+}  // namespace latchkey::cli

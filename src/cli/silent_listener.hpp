@@ -1,0 +1,21 @@
+// A listener for commands whose stderr belongs to something else.
+#pragma once
+
+#include <latchkey/listener.hpp>
+
+namespace latchkey::cli {
+
+/// Drops all events: without a listener, warnings go to stderr.
+class SilentListener final : public Listener {
+ public:
+  void on_event(const Event& /*event*/) override {}
+  [[nodiscard]] bool wants_everything() const noexcept override { return false; }
+};
+
+/// For Options::listener. It outlives all Locks.
+inline Listener* silent_listener() noexcept {
+  static SilentListener one;
+  return &one;
+}
+
+}  // namespace latchkey::cli

@@ -1,0 +1,85 @@
+// One line of `latchkey top`, and the order of the lines.
+#include "cli/top/lock_row.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <compare>
+#include <tuple>
+
+#include "cli/connection.hpp"
+
+namespace latchkey::cli {
+namespace {
+
+constexpr std::array sort_keys = {SortKey::CONTENTION, SortKey::WAITERS, SortKey::HELD,
+                                  SortKey::LEFT, SortKey::NAME};
+
+/// Most interesting rows first, so larger numbers precede smaller ones; except for the lease, whose
+/// end is near, and the name.
+std::weak_ordering compare(const LockRow& one, const LockRow& other, SortKey key) {
+  using std::chrono::milliseconds;
+  switch (key) {
+    case SortKey::CONTENTION:
+      return std::tuple(other.contention, other.waiters) <=>
+             std::tuple(one.contention, one.waiters);
+    case SortKey::WAITERS: return other.waiters <=> one.waiters;
+    case SortKey::HELD:
+      return other.held.value_or(milliseconds(-1)) <=> one.held.value_or(milliseconds(-1));
+    case SortKey::LEFT:
+      return one.left.value_or(milliseconds::max()) <=> other.left.value_or(milliseconds::max());
+    case SortKey::NAME: break;
+  }
+  return std::weak_ordering::equivalent;
+}
+
+template <class Length>
+nlohmann::ordered_json number_or_null(const std::optional<Length>& length) {
+  return length ? nlohmann::ordered_json(length->count()) : nlohmann::ordered_json(nullptr);
+}
+
+}  // namespace
+
+bool fits(const LockRow& row, const RowOrder& order) {
+  return row.key.find(order.filter) != std::string::npos ||
+         row.holder.find(order.filter) != std::string::npos;
+}
+
+bool precedes(const LockRow& one, const LockRow& other, const RowOrder& order) {
+  auto compared = compare(one, other, order.key);
+  if (compared == 0 && order.key == SortKey::NAME) compared = one.key <=> other.key;
+  if (compared != 0) return order.reverse ? compared > 0 : compared < 0;
+  return one.key < other.key;
+}
+
+const char* to_string(SortKey key) noexcept {
+  switch (key) {
+    case SortKey::CONTENTION: return "contention";
+    case SortKey::WAITERS: return "waiters";
+    case SortKey::HELD: return "held";
+    case SortKey::LEFT: return "left";
+    case SortKey::NAME: break;
+  }
+  return "key";
+}
+
+SortKey parse_sort_key(const std::string& text) {
+  for (const SortKey key : sort_keys) {
+    if (text == to_string(key)) return key;
+  }
+  throw UsageError("--sort '" + text +
+                   "': unknown column; expected contention, waiters, held, left or key");
+}
+
+std::string row_json(const LockRow& row) {
+  nlohmann::ordered_json json{{"key", row.key}, {"type", row.type}, {"holder", row.holder}};
+  json["holders"] = row.holders;
+  json["held_ms"] = number_or_null(row.held);
+  json["held_longer"] = row.held_longer;
+  json["lease_left_ms"] = number_or_null(row.left);
+  json["waiters"] = row.waiters;
+  json["contention_percent"] = row.contention;
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+}  // namespace latchkey::cli

@@ -1,0 +1,86 @@
+// Asks the backend for what `latchkey top` shows, within a budget.
+#include "cli/top/sampler.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <latchkey/error.hpp>
+
+namespace latchkey::cli {
+namespace {
+
+/// Beyond these the rows are not worth what they cost the server.
+constexpr std::uint32_t most_awaited_keys = 1'000;
+/// How many locks are queried each second: about 0.3 % of a core of a Redis server.
+constexpr std::uint64_t inspections_per_second = 100;
+/// How many keys that are waited for are listed each second: the same.
+constexpr std::uint64_t awaited_per_second = 500;
+constexpr std::chrono::milliseconds first_burst{1'000};
+
+}  // namespace
+
+Sampler::Sampler(Locks locks, const TopOptions& options)
+    : locks_(std::move(locks)),
+      options_(options),
+      scan_(locks_, options.pattern, options.scan.most()),
+      scan_pacer_(options.scan.rate, first_burst, std::chrono::steady_clock::now()),
+      inspect_pacer_(inspections_per_second, first_burst, std::chrono::steady_clock::now()),
+      awaited_pacer_(awaited_per_second, first_burst, std::chrono::steady_clock::now()) {}
+
+ListPage Sampler::all_awaited() {
+  ListPage all;
+  do {
+    ListPage page = locks_.list_awaited(options_.pattern, all.next, most_awaited_keys);
+    all.names.insert(all.names.end(), page.names.begin(), page.names.end());
+    all.waiters.insert(all.waiters.end(), page.waiters.begin(), page.waiters.end());
+    all.total += page.total;
+    all.next = page.next;
+  } while (all.next != ListCursor{});
+  return all;
+}
+
+// What this costs grows with the number of keys that are waited for. A backend that cannot tell who
+// waits still has locks to show.
+std::optional<ListPage> Sampler::query_awaited(TimePoint now) {
+  if (!knows_waiters_ || awaited_pacer_.available(now) == 0) return std::nullopt;
+  try {
+    ListPage all = all_awaited();
+    awaited_pacer_.spend(std::max<std::uint64_t>(all.total, 1));
+    return all;
+  } catch (const BackendRefused&) {
+    knows_waiters_ = false;
+    return std::nullopt;
+  }
+}
+
+void Sampler::query_keys(Sample& sample, TimePoint now) {
+  sample.awaited = query_awaited(now);
+  sample.knows_waiters = knows_waiters_;
+  continue_scan(sample, now);
+}
+
+void Sampler::continue_scan(Sample& sample, TimePoint now) {
+  for (std::uint64_t budget = scan_pacer_.available(now); budget > 0 && !scan_.ended();) {
+    const std::vector<std::string> keys = scan_.next(budget);
+    sample.found.insert(sample.found.end(), keys.begin(), keys.end());
+    const std::uint64_t cost = std::min(budget, Scan::page_size);
+    scan_pacer_.spend(cost);
+    budget -= cost;
+  }
+  sample.progress = scan_.progress();
+  sample.scan_ended = scan_.ended();
+  sample.scan_complete = scan_.complete();
+  if (scan_.ended()) scan_ = Scan(locks_, options_.pattern, options_.scan.most());
+}
+
+std::size_t Sampler::inspections(TimePoint now) { return inspect_pacer_.available(now); }
+
+void Sampler::query_state(Sample& sample, std::span<const std::string> keys) {
+  std::vector<std::string> names(keys.begin(), keys.end());
+  const std::size_t prefix = locks_.options().prefix.size();
+  for (std::string& name : names) name.erase(0, prefix);  // which inspect adds
+  inspect_pacer_.spend(names.size());
+  sample.infos = locks_.inspect_all(names);
+}
+
+}  // namespace latchkey::cli

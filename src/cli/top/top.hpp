@@ -1,0 +1,12 @@
+// `latchkey top`: the locks of a backend, live.
+#pragma once
+
+#include "cli/run/signal_inbox.hpp"
+#include "cli/top/top_options.hpp"
+
+namespace latchkey::cli {
+
+/// Returns the exit status. Throws UsageError, BackendUnavailable, BackendRefused.
+[[nodiscard]] int run_top(const TopOptions& options, const SignalInbox& signals);
+
+}  // namespace latchkey::cli

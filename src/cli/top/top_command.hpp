@@ -1,0 +1,16 @@
+// The options of `latchkey top`.
+#pragma once
+
+#include "cli/action.hpp"
+#include "cli/run/signal_inbox.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace latchkey::cli {
+
+/// Adds the command to `app`, and sets `action` if it is chosen. `signals` must outlive `action`.
+void add_top(CLI::App& app, const SignalInbox& signals, Action& action);
+
+}  // namespace latchkey::cli

@@ -1,0 +1,11 @@
+// `latchkey top --once`: one table on stdout.
+#pragma once
+
+#include "cli/top/top_options.hpp"
+
+namespace latchkey::cli {
+
+/// Returns the exit status. Throws UsageError, BackendUnavailable, BackendRefused.
+[[nodiscard]] int print_top(const TopOptions& options);
+
+}  // namespace latchkey::cli

@@ -1,0 +1,25 @@
+// The settings of `latchkey top`.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+
+#include "cli/connection.hpp"
+#include "cli/list/scan_words.hpp"
+#include "cli/top/lock_row.hpp"
+
+namespace latchkey::cli {
+
+struct TopOptions {
+  ConnectionOptions connection{};
+  std::string pattern = "*";
+  ScanWords scan{1'000, 100'000};
+  RowOrder order{};
+  std::chrono::milliseconds interval = std::chrono::seconds(2);
+  std::size_t rows = 50;  ///< of a single table
+  bool once = false;
+  bool json = false;
+};
+
+}  // namespace latchkey::cli
