@@ -61,16 +61,25 @@ std::string describe(const Workload& load) {
                      load.load(), libraries);
 }
 
+/// A failure shows in the measurements, too: it need not end the run.
+void warm_up(Contest& contest, const Workload& load) {
+  fmt::print("warming up {}\n", describe(load));
+  std::fflush(stdout);
+  try {
+    contest.warm_up(load);
+  } catch (const WorkerFailed& failure) {
+    fmt::print("  {}\n", failure.what());
+  }
+}
+
 /// Every process uses every lock type once, so that Java's compiler has seen all of it.
 void warm_up(Contest& contest) {
-  fmt::print("warming up\n");
-  std::fflush(stdout);
   for (const Library library : all_libraries) {
-    contest.warm_up({Group::own, LockType::REENTRANT, {library}, 32, 0});
+    warm_up(contest, {Group::own, LockType::REENTRANT, {library}, 32, 0});
     for (const LockType type :
          {LockType::REENTRANT, LockType::WRITE, LockType::FENCED, LockType::FAIR}) {
       if (has(library, type)) {
-        contest.warm_up({Group::hot, type, std::vector<Library>(4, library), 4, 0});
+        warm_up(contest, {Group::hot, type, std::vector<Library>(4, library), 4, 0});
       }
     }
   }

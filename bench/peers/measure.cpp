@@ -62,19 +62,24 @@ std::vector<Section> read_trace(const std::string& path, std::size_t process) {
 Contest::Contest(Commands commands, Timing timing)
     : commands_(std::move(commands)), timing_(timing), server_(start_server()) {}
 
+template <class Run>
+auto Contest::attempt(const Workload& load, Run run) -> decltype(run()) {
+  try {
+    return run();
+  } catch (const WorkerFailed&) {
+    for (const Library library : load.processes) workers_.erase(library);
+    throw;
+  }
+}
+
 void Contest::warm_up(const Workload& load) {
   const bool java = load.library() == Library::redisson;
   const auto length = java ? timing_.jvm_warm_up : timing_.measured;
-  run(load, {length, std::chrono::milliseconds(0), {}});
+  attempt(load, [&] { return run(load, {length, std::chrono::milliseconds(0), {}}); });
 }
 
 Sample Contest::measure(const Workload& load) {
-  try {
-    return measure_once(load);
-  } catch (const WorkerFailed&) {
-    restart_workers_of(load);
-    throw;
-  }
+  return attempt(load, [&] { return measure_once(load); });
 }
 
 std::string Contest::server_version() const {
@@ -95,11 +100,6 @@ Contest::Workers Contest::workers_of(const Workload& load) {
     result.push_back(running[index].get());
   }
   return result;
-}
-
-void Contest::restart_workers_of(const Workload& load) {
-  for (const Library library : load.processes) workers_.erase(library);
-  warm_up(load);
 }
 
 std::vector<Work> Contest::run(const Workload& load, const Timing& timing) {

@@ -44,7 +44,8 @@ class Contest {
  public:
   Contest(Commands commands, Timing timing);
 
-  /// Starts what the workload needs, and lets it work without being measured.
+  /// Starts what the workload needs, and lets it work without being measured. Throws
+  /// WorkerFailed as measure does.
   void warm_up(const Workload& load);
   /// Throws WorkerFailed, after which the next call starts the workload's workers again.
   Sample measure(const Workload& load);
@@ -55,7 +56,9 @@ class Contest {
   using Workers = std::vector<Worker*>;
 
   Workers workers_of(const Workload& load);
-  void restart_workers_of(const Workload& load);
+  /// Ends the workload's workers if `run` throws WorkerFailed.
+  template <class Run>
+  auto attempt(const Workload& load, Run run) -> decltype(run());
   std::vector<Work> run(const Workload& load, const Timing& timing);
   Sample measure_once(const Workload& load);
   double round_trip_us();

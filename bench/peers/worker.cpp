@@ -59,7 +59,7 @@ Worker::Worker(const std::vector<std::string>& command) {
 
 Worker::~Worker() {
   ::close(input_);
-  if (!ends_within(id_, std::chrono::seconds(5))) {
+  if (!ends_within(id_, std::chrono::seconds(2))) {
     ::kill(id_, SIGKILL);
     ::waitpid(id_, nullptr, 0);
   }

@@ -28,7 +28,7 @@ struct WorkerFailed : std::runtime_error {
 };
 
 /// Talks to a worker by lines through pipes, as README.md describes. The destructor closes the
-/// worker's input, which ends it, and kills it by its id if it does not end within 5 s.
+/// worker's input, which ends it, and kills it by its id if it does not end within 2 s.
 class Worker {
  public:
   explicit Worker(const std::vector<std::string>& command);

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/go-redsync/redsync/v4"
 	pool "github.com/go-redsync/redsync/v4/redis/rueidis"
@@ -35,9 +36,11 @@ func connect(library, uri string) (locker, error) {
 
 // connectRueidislock keeps one key per lock: the default, a majority of three keys, is for three
 // servers and sends three times as many commands. NOLOOP is the setting for Redis 7.0.5 and later.
+// With it, an acquire that takes longer than TryNextAfter is undone, and its waiter then misses the
+// message of its own process and waits for ever; so the default of 20 ms is raised.
 func connectRueidislock(client rueidis.ClientOption) (locker, error) {
 	locks, err := rueidislock.NewLocker(rueidislock.LockerOption{
-		ClientOption: client, KeyMajority: 1, NoLoopTracking: true,
+		ClientOption: client, KeyMajority: 1, NoLoopTracking: true, TryNextAfter: 5 * time.Second,
 	})
 	if err != nil {
 		return nil, err
