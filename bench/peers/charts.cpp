@@ -11,10 +11,10 @@
 namespace latchkey::bench {
 namespace {
 
-std::vector<Series> a_series_of_each_library(std::size_t groups) {
+std::vector<Series> a_series_of_each_library() {
   std::vector<Series> series;
   for (const Library library : all_libraries) {
-    series.push_back({std::string(to_string(library)), std::vector<double>(groups, 0)});
+    series.push_back({std::string(to_string(library)), {}});
   }
   return series;
 }
@@ -25,13 +25,13 @@ std::vector<Panel> panels_by_type(const GroupResults& group, Value value, Label 
   std::vector<Panel> panels;
   for (const Result& result : group.results) {
     const std::string type(to_string(result.load.type));
-    if (panels.empty() || panels.back().title != type) panels.push_back({type});
+    if (panels.empty() || panels.back().title != type) {
+      panels.push_back({type, {}, a_series_of_each_library()});
+    }
     Panel& panel = panels.back();
     if (panel.groups.empty() || panel.groups.back() != label(result)) {
       panel.groups.push_back(label(result));
     }
-    panel.series.resize(std::size(all_libraries));
-    panel.series = panel.series.front().name.empty() ? a_series_of_each_library(0) : panel.series;
     for (Series& series : panel.series) series.values.resize(panel.groups.size());
     const auto library = static_cast<std::size_t>(result.load.library());
     panel.series[library].values.back() = value(result);
@@ -64,10 +64,10 @@ std::string hand_off_plot(const GroupResults& group) {
     return result.median_of([](const Sample& sample) { return sample.hand_off->trips; });
   };
   const auto type = [](const Result& result) { return std::string(to_string(result.load.type)); };
-  GroupResults all = group;
-  std::vector<Panel> panels = panels_by_type(all, trips, type);
-  Panel joined{"median, in round trips"};
-  joined.series = a_series_of_each_library(0);
+  std::vector<Panel> panels = panels_by_type(group, trips, type);
+  Panel joined{"median, in round trips (logarithmic)"};
+  joined.logarithmic = true;
+  joined.series = a_series_of_each_library();
   for (const Panel& panel : panels) {
     joined.groups.push_back(panel.title);
     for (std::size_t each = 0; each < joined.series.size(); ++each) {

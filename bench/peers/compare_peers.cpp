@@ -102,13 +102,13 @@ void measure(Contest& contest, Result& result, int round) {
 void write(const Settings& settings, const Contest& contest,
            const std::vector<GroupResults>& groups) {
   replace_part(settings.page, "machine",
-               fmt::format("* Machine: {}\n* Versions: Redis {}, {}\n* {} rounds, each of {} ms "
-                           "after {} ms of warm-up; medians of the rounds\n",
-                           machine(), contest.server_version(), settings.versions, settings.rounds,
-                           settings.timing.measured.count(), settings.timing.warm_up.count()));
+               fmt::format("* Machine: {}\n* Versions: Redis {}, {}\n", machine(),
+                           contest.server_version(), settings.versions));
+  const std::string caption = fmt::format("Medians of {} rounds of {} ms:\n\n", settings.rounds,
+                                          settings.timing.measured.count());
   std::filesystem::create_directories(settings.plots);
   for (const GroupResults& group : groups) {
-    replace_part(settings.page, to_string(group.group), table_of(group));
+    replace_part(settings.page, to_string(group.group), caption + table_of(group));
     std::ofstream(settings.plots / fmt::format("{}.svg", to_string(group.group))) << plot_of(group);
   }
 }

@@ -137,11 +137,11 @@ Sample Contest::measure_once(const Workload& load) {
     sum.pairs += work.pairs;
     sum.grants += work.grants;
     sum.waited += work.waited;
-    sum.longest = std::max(sum.longest, work.longest);
     sum.waits += work.waits;
     const std::chrono::duration<double> length = timing_.measured;
     sample.rates.push_back(static_cast<double>(work.grants) / length.count());
     sample.rate += sample.rates.back();
+    sample.waits_ms.push_back(static_cast<double>(work.longest.count()) / 1e6);
   }
   if (sum.pairs == 0) throw WorkerFailed("no process was granted the lock");
   const auto [slowest, fastest] = std::minmax_element(sample.rates.begin(), sample.rates.end());
@@ -150,7 +150,7 @@ Sample Contest::measure_once(const Workload& load) {
   sample.p99_us = sum.waits.quantile(0.99) / 1e3;
   const auto grants = static_cast<double>(std::max<std::uint64_t>(sum.grants, 1));
   sample.mean_us = static_cast<double>(sum.waited.count()) / 1e3 / grants;
-  sample.longest_ms = static_cast<double>(sum.longest.count()) / 1e6;
+  sample.longest_ms = *std::ranges::max_element(sample.waits_ms);
   sample.server_us = seconds * 1e6 / static_cast<double>(sum.pairs);
   if (load.group == Group::hand_off) sample.hand_off = hand_off(works.size());
   return sample;

@@ -27,10 +27,11 @@ struct HandOff {
 struct Sample {
   double rate = 0;  ///< grants per second of all processes
   double p50_us = 0, p99_us = 0, mean_us = 0;
-  double longest_ms = 0;      ///< wait
-  double share = 0;           ///< of the slowest process, relative to the fastest
-  double server_us = 0;       ///< processor time of the server for an acquire and its release
-  std::vector<double> rates;  ///< of each process
+  double longest_ms = 0;           ///< wait
+  double share = 0;                ///< of the slowest process, relative to the fastest
+  double server_us = 0;            ///< processor time of the server for an acquire and its release
+  std::vector<double> rates{};     ///< of each process
+  std::vector<double> waits_ms{};  ///< the longest of each process
   std::optional<HandOff> hand_off{};
 };
 

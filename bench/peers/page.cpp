@@ -103,19 +103,34 @@ std::string hand_off_table(const GroupResults& group) {
     const auto of = [&](double HandOff::* value) {
       return result.median_of([&](const Sample& sample) { return (*sample.hand_off).*value; });
     };
-    text += row({std::string(to_string(result.load.type)),
-                 std::string(to_string(result.load.library())), microseconds(of(&HandOff::us)),
-                 ratio(of(&HandOff::trips)), microseconds(of(&HandOff::round_trip_us)),
-                 fmt::format("{:.0f} %", 100 * of(&HandOff::part)), rate(result.rate()),
-                 longest(result), share(result)});
+    const bool changed = of(&HandOff::part) > 0;
+    text += row(
+        {std::string(to_string(result.load.type)), std::string(to_string(result.load.library())),
+         changed ? microseconds(of(&HandOff::us)) : "none",
+         changed ? ratio(of(&HandOff::trips)) : "", microseconds(of(&HandOff::round_trip_us)),
+         fmt::format("{:.0f} %", 100 * of(&HandOff::part)), rate(result.rate()), longest(result),
+         share(result)});
   }
   return text;
 }
 
+/// The longest wait of all processes of one library.
+std::string longest_of(const Result& result, Library library) {
+  return fmt::format("{:.1f} ms", result.median_of([&](const Sample& sample) {
+    double longest = 0;
+    for (std::size_t each = 0; each < sample.waits_ms.size(); ++each) {
+      if (result.load.processes[each] == library) {
+        longest = std::max(longest, sample.waits_ms[each]);
+      }
+    }
+    return longest;
+  }));
+}
+
 std::string mixed_table(const GroupResults& group) {
-  std::string text =
-      header({"type", "processes × threads, inside", "latchkey 1", "latchkey 2", "Redisson 1",
-              "Redisson 2", "fastest ÷ slowest", "p99", "longest wait"});
+  std::string text = header({"type", "processes × threads, inside", "latchkey 1", "latchkey 2",
+                             "Redisson 1", "Redisson 2", "fastest ÷ slowest",
+                             "longest wait, latchkey", "longest wait, Redisson"});
   for (const Result& result : group.results) {
     Cells cells{std::string(to_string(result.load.type)), result.load.load()};
     for (std::size_t process = 0; process < result.load.processes.size(); ++process) {
@@ -123,8 +138,8 @@ std::string mixed_table(const GroupResults& group) {
     }
     const double part = result.median_of([](const Sample& sample) { return sample.share; });
     cells.push_back(part > 0 ? ratio(1 / part) : "∞");
-    cells.push_back(median_us(result, &Sample::p99_us));
-    cells.push_back(longest(result));
+    cells.push_back(longest_of(result, Library::latchkey));
+    cells.push_back(longest_of(result, Library::redisson));
     text += row(cells);
   }
   return text;

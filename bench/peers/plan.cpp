@@ -80,6 +80,7 @@ bool has(Library library, LockType type) {
 
 std::string Workload::load() const {
   if (group == Group::own) return std::to_string(threads);
+  if (group == Group::mixed) return fmt::format("2 + 2 × {}, {} µs", threads, inside_us);
   return fmt::format("{} × {}, {} µs", processes.size(), threads, inside_us);
 }
 
