@@ -14,6 +14,17 @@ jars=build/interop
 peers=build/peers
 go_log=$peers/go.log
 
+declare -A option=(
+  [rounds]=5 [measure-ms]=1000 [jvm-warm-up-ms]=8000 [groups]=own,hot,hand-off,mixed
+  [page]=docs/benchmarks.md [plots]=docs/benchmarks)
+while (($#)); do
+  name=${1#--}
+  [[ -n ${option[$name]:-} && $# -ge 2 ]] ||
+    { echo "bench_peers.sh: unexpected '$1'; expected one of ${!option[*]} and its value"; exit 1; }
+  option[$name]=$2
+  shift 2
+done
+
 skip() { echo "bench-peers skipped: $*"; exit 0; }
 command -v go >/dev/null || skip "there is no go (Debian: golang)"
 command -v javac >/dev/null || skip "there is no javac (Debian: default-jdk-headless)"
@@ -34,15 +45,6 @@ printf '%s\n' "latchkey $commit (GCC $(g++ -dumpfullversion)), Redisson ${rediss
 (Java $java_version), rueidislock $(go_version github.com/redis/rueidis), redsync \
 $(go_version github.com/go-redsync/redsync/v4) on rueidis ($(go env GOVERSION))" >"$peers/versions"
 
-declare -A option=([rounds]=5 [measure-ms]=1000 [jvm-warm-up-ms]=8000 [groups]=own,hot,hand-off,mixed
-                   [page]=docs/benchmarks.md [plots]=docs/benchmarks)
-while (($#)); do
-  name=${1#--}
-  [[ -n ${option[$name]:-} && $# -ge 2 ]] ||
-    { echo "bench_peers.sh: unexpected '$1'; expected one of ${!option[*]} and its value"; exit 1; }
-  option[$name]=$2
-  shift 2
-done
 arguments=(--latchkey "$build/bench/peers/latchkey_peer" --go "$peers/go_worker"
            --classpath "$peers/classes:$jars/*" --versions "$peers/versions")
 for name in "${!option[@]}"; do arguments+=("--$name" "${option[$name]}"); done

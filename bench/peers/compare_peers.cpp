@@ -1,6 +1,7 @@
 // Runs the same workloads in latchkey, Redisson, rueidislock and redsync, and writes the tables and
 // plots of docs/benchmarks.md.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <chrono>
 #include <csignal>
@@ -8,6 +9,7 @@
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -90,8 +92,8 @@ void measure(Contest& contest, Result& result, int round) {
   std::fflush(stdout);
   try {
     const Sample sample = contest.measure(result.load);
-    fmt::print(" {:>8.0f}/s  p99 {:>8.0f} us  longest {:>7.1f} ms  share {:.2f}\n", sample.rate,
-               sample.p99_us, sample.longest_ms, sample.share);
+    fmt::print(" {:>8.0f}/s  p99 {:>8.0f} us  share {:.2f}  longest waits {::.1f} ms\n",
+               sample.rate, sample.p99_us, sample.share, sample.waits_ms);
     result.samples.push_back(sample);
   } catch (const WorkerFailed& failure) {
     fmt::print(" {}\n", failure.what());
@@ -99,11 +101,13 @@ void measure(Contest& contest, Result& result, int round) {
   }
 }
 
-void write(const Settings& settings, const Contest& contest,
+void write(const Settings& settings, const std::string& server_version, double others,
            const std::vector<GroupResults>& groups) {
-  replace_part(settings.page, "machine",
-               fmt::format("* Machine: {}\n* Versions: Redis {}, {}\n", machine(),
-                           contest.server_version(), settings.versions));
+  replace_part(
+      settings.page, "machine",
+      fmt::format("* Machine: {}\n* Versions: Redis {}, {}\n* Other programs used {:.0f} % of "
+                  "the processors during the run\n",
+                  machine(), server_version, settings.versions, 100 * others));
   const std::string caption = fmt::format("Medians of {} rounds of {} ms:\n\n", settings.rounds,
                                           settings.timing.measured.count());
   std::filesystem::create_directories(settings.plots);
@@ -115,8 +119,9 @@ void write(const Settings& settings, const Contest& contest,
 
 /// Each round measures everything once, with the libraries of a workload one after another.
 void run(const Settings& settings) {
-  Contest contest(settings.commands, settings.timing);
-  warm_up(contest);
+  const OtherPrograms others;
+  auto contest = std::make_unique<Contest>(settings.commands, settings.timing);
+  warm_up(*contest);
   std::vector<GroupResults> groups;
   for (const Group group : all_groups) {
     if (!settings.wants(group)) continue;
@@ -125,10 +130,12 @@ void run(const Settings& settings) {
   }
   for (int round = 0; round < settings.rounds; ++round) {
     for (GroupResults& group : groups) {
-      for (Result& result : group.results) measure(contest, result, round);
+      for (Result& result : group.results) measure(*contest, result, round);
     }
   }
-  write(settings, contest, groups);
+  const std::string server_version = contest->server_version();
+  contest.reset();  // its processes end, so that their time counts as our own
+  write(settings, server_version, others.part(), groups);
 }
 
 }  // namespace
