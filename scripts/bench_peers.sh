@@ -26,7 +26,7 @@ while (($#)); do
 done
 
 skip() { echo "bench-peers skipped: $*"; exit 0; }
-command -v go >/dev/null || skip "there is no go (Debian: golang)"
+command -v go >/dev/null || skip "there is no go (1.26 or newer)"
 command -v javac >/dev/null || skip "there is no javac (Debian: default-jdk-headless)"
 reason=$(scripts/redisson.sh "$jars") || skip "$reason"
 mkdir -p "$peers/classes"
