@@ -3,6 +3,7 @@
 #   make demo      build the example bank and run it
 #   make test      build everything and run every test
 #   make bench     side-by-side benchmarks
+#   make bench-peers  the same workloads in Redisson, rueidislock and redsync: needs java, mvn, go
 #   make soak      64 threads on 100 keys for 60 s: LATCHKEY_SOAK=60s
 #   make asan tsan the tests under AddressSanitizer+UBSan, under ThreadSanitizer (clang 19)
 #   make fuzz      each fuzzer for FUZZ=600s, and what its corpus covers
@@ -13,7 +14,7 @@
 #   make deps      install all dependencies    make clean
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench soak format format-check tidy asan tsan messages fuzz interop
+.PHONY: help demo test bench bench-peers soak format format-check tidy asan tsan messages fuzz interop
 .PHONY: install deps clean
 
 PREFIX ?= /usr/local
@@ -22,6 +23,8 @@ SOAK ?= 60s
 FUZZ ?= 600s
 # How long each soak runs as one of the tests.
 export LATCHKEY_SOAK ?= 5s
+# Options of scripts/bench_peers.sh, such as PEERS="--rounds 1 --measure-ms 200 --groups own".
+PEERS ?=
 # Arguments of `make demo`, such as ARGS="--backend memory:".
 ARGS ?=
 
@@ -89,6 +92,11 @@ bench:
 	  [ -f $$program ] || continue; \
 	  echo "== $${program##*/}"; $$program || missed="$$missed $${program##*/}"; \
 	done; [ -z "$$missed" ] || { echo "limits missed:$$missed"; exit 1; }
+
+bench-peers:
+	@scripts/deps.sh bench
+	@mkdir -p build && $(call configure,release)
+	@scripts/bench_peers.sh build/release $(PEERS)
 
 format:
 	@scripts/deps.sh clang

@@ -9,17 +9,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 build=$1
 jars=build/interop
 
-skip() { echo "interop skipped: $*"; exit 0; }
-for tool in java mvn; do
-  command -v "$tool" >/dev/null || skip "there is no $tool (Debian: default-jdk-headless maven)"
-done
-if [[ ! -e $jars/complete || tests/interop/pom.xml -nt $jars/complete ]]; then
-  mkdir -p "$jars"
-  mvn -q -B -f tests/interop/pom.xml dependency:copy-dependencies \
-    -DoutputDirectory="$PWD/$jars" >"$jars/log" 2>&1 ||
-    skip "Maven could not get Redisson, see $jars/log"
-  touch "$jars/complete"
-fi
+reason=$(scripts/redisson.sh "$jars") || { echo "interop skipped: $reason"; exit 0; }
 cmake --build "$build" --target latchkey_interop -- --quiet
 
 # The tests mostly wait, so they run in two halves in parallel.

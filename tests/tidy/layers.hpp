@@ -135,7 +135,9 @@ inline constexpr std::array third_parties{
     ThirdParty{"benchmark/", "bench", {"bench/"}},
     ThirdParty{
         "fmt/", "bench, examples and the command line tool", {"bench/", "examples/", "src/cli/"}},
-    ThirdParty{"nlohmann/", "the command line tool", {"src/cli/", "tests/cli/"}},
+    ThirdParty{"nlohmann/",
+               "the command line tool and bench/peers",
+               {"src/cli/", "tests/cli/", "bench/peers/"}},
     ThirdParty{"CLI/", "examples and the command line tool", {"examples/", "src/cli/"}},
 };
 
