@@ -9,7 +9,7 @@
 // Covers: src/redis/session/replica_acknowledgement.cpp src/redis/session/delivery_queue.cpp
 // Covers: src/redis/session/channel_subscriptions.cpp src/redis/session/reconnect_policy.cpp
 // Covers: src/redis/cluster/slots.cpp src/redis/protocol/reply_reader.cpp
-// Covers: src/redis/protocol/script_reply.cpp
+// Covers: src/redis/protocol/script_reply.cpp src/redis/protocol/administration_reply.cpp
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -52,6 +52,7 @@ void require(bool promise) {
 struct Asked : Request {
   LockInfo found{};
   std::vector<std::string> listed{};
+  latchkey::ListPart page{};
   std::array<latchkey::Member, 2> both{};
   int ends = 0;
 };
@@ -150,6 +151,10 @@ class Play {
     made.sent = now_;
     made.info = &made.found;
     made.names = &made.listed;
+    if (made.verb == Verb::list && moves_.below(2) == 0) {
+      made.part = &made.page;
+      made.page.awaited = moves_.below(2) == 0;
+    }
     if (made.verb == Verb::acquire && made.id.number == 3) {
       made.verb = Verb::acquire_all;
       made.both = {{{made.key, made.type, made.id}, {"a", LockType::REENTRANT, {{1, 2}, 2}}}};

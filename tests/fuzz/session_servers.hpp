@@ -13,7 +13,7 @@
 namespace latchkey::fuzz {
 
 /// Replies to a script, usual and unusual ones.
-inline constexpr std::array<std::string_view, 24> script_answers{
+inline constexpr std::array<std::string_view, 31> script_answers{
     ":1\r\n",
     ":0\r\n",
     "_\r\n",
@@ -29,8 +29,19 @@ inline constexpr std::array<std::string_view, 24> script_answers{
     "*1\r\n$1\r\n0\r\n",
     "*3\r\n$2\r\n17\r\n$1\r\na\r\n$1\r\nb\r\n",
     "*2\r\n$1\r\n0\r\n$1\r\na\r\n",
-    "*4\r\n$4\r\nread\r\n$2\r\n12\r\n*3\r\n$3\r\nu:1\r\n:1\r\n:900\r\n*1\r\n$3\r\nu:2\r\n",
-    "*4\r\n$5\r\nwrite\r\n$0\r\n\r\n*3\r\n$9\r\nu:1:write\r\n:2\r\n:-1\r\n*0\r\n",
+    "*4\r\n$4\r\nread\r\n$2\r\n12\r\n*4\r\n$3\r\nu:1\r\n:1\r\n:900\r\n$1\r\nn\r\n*1\r\n$3\r\nu:"
+    "2\r\n",
+    "*4\r\n$5\r\nwrite\r\n$0\r\n\r\n*4\r\n$9\r\nu:1:write\r\n:2\r\n:-1\r\n$0\r\n\r\n*0\r\n",
+    "*5\r\n$0\r\n\r\n$2\r\n12\r\n*0\r\n*0\r\n:3\r\n",
+    "*6\r\n$1\r\n0\r\n:9\r\n$1\r\na\r\n:2\r\n$1\r\nb\r\n:1\r\n",
+    "*2\r\n:1500\r\n$38\r\n4f1c2d3e-0a1b-4c2d-8e3f-001122334455:7\r\n",
+    "*3\r\n:1500\r\n$3\r\nu:1\r\n:1\r\n",
+    "-NOPERM User u has no permissions to run the 'pexpire' command script: f00, on "
+    "@user_script:1.\r\n",
+    "-ERR The user executing the script can't run this command or subcommand script: f00, on "
+    "@user_script:9.\r\n",
+    "-ERR Error running script (call to f_1): @user_script:5: @user_script: 5: -NOPERM this "
+    "user has no permissions to run this command \r\n",
     "*0\r\n",
     "#t\r\n",
     ",1.5\r\n",
