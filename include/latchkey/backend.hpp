@@ -129,6 +129,9 @@ struct Outcome {
   /// granted, release: how many subscribers to the key were notified that it is free, the sink's
   /// own among them. 0: none, or it is not known.
   std::uint64_t notified = 0;
+  /// busy: the holder is a client of another library, such as Redisson. While such clients take
+  /// part in a key, few calls of a process take it over from one another without the backend.
+  bool holder_is_foreign = false;
   /// busy, acquire_all: the index of the first member that is busy.
   std::uint32_t busy_member = 0;
   std::string holder{};  ///< busy: the holder, if it is known

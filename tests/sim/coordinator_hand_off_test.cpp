@@ -99,6 +99,29 @@ TEST(CoordinatorHandOff, ACohortEndsAfterAThousandHandOffs) {
   script.answer(Kind::granted);
 }
 
+// Redisson's threads ask the server for each call, so a long cohort would starve them.
+TEST(CoordinatorHandOff, ACohortHasTwoCallsIfRedissonHeldTheKeyInTheLastSecond) {
+  for (const milliseconds since : {0ms, 1'001ms}) {
+    Script script(with_cohorts());
+    Caller& first = script.acquire(REENTRANT, 3s, 30s, Owner::make());
+    Outcome held_by_redisson = Script::busy(30s);
+    held_by_redisson.holder_is_foreign = true;
+    script.answer(held_by_redisson);
+    script.answer(Verb::subscribe, Kind::granted);
+    script.pass(since);
+    script.notify(Notification::Kind::released);
+    script.answer(Verb::acquire, Kind::granted);
+    EXPECT_EQ(first.answer, Answer::granted);
+    Caller& second = script.acquire(REENTRANT, 3s, 30s, Owner::make());
+    script.release(first);
+    EXPECT_EQ(second.answer, Answer::granted);
+    Caller& third = script.acquire(REENTRANT, 3s, 30s, Owner::make());
+    script.release(second);
+    EXPECT_EQ(third.answer, since > 1s ? Answer::granted : Answer::pending);
+    while (script.open() > 0) script.answer(Kind::granted);
+  }
+}
+
 TEST(CoordinatorHandOff, FairAndReadHoldsAreReleased) {
   Script fair(with_cohorts());
   Caller& first = fair.acquire(FAIR, 3s, 30s, Owner::make());

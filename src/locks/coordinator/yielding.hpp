@@ -26,6 +26,8 @@ struct Yielding {
   Clock::time_point until{};
   /// Others were looked for a moment ago, and there were none: until then a release does not ask.
   Clock::time_point alone_until{};
+  /// A client of another library held the key a moment ago: until then it counts as one that waits.
+  Clock::time_point foreign_until{};
 
   [[nodiscard]] bool is_on(Clock::time_point now) const noexcept {
     return stage == Stage::yielding && now < until;

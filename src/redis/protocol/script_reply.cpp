@@ -164,6 +164,7 @@ bool read_busy(Replies replies, Outcome& outcome) {
   outcome.retry_after = time_left(replies[0]->integer);
   outcome.holder = owner_of(*replies[1]);
   if (is_redissons(outcome.holder)) {
+    outcome.holder_is_foreign = true;
     outcome.retry_after =
         std::min(outcome.retry_after.value_or(redisson_poll_interval), redisson_poll_interval);
   }

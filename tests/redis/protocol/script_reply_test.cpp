@@ -57,6 +57,19 @@ TEST(ScriptReply, IntegersNilAndPairsAreParsed) {
   EXPECT_EQ(read("*2\r\n:0\r\n$0\r\n\r\n").retry_after, milliseconds(1));
 }
 
+// The owner's UUID of a Redisson client has version 4, latchkey's has version 8.
+TEST(ScriptReply, BusyTellsWhetherTheHolderIsARedissonClient) {
+  const auto held_by = [](std::string_view uuid) {
+    return read("*2\r\n:30000\r\n$38\r\n" + std::string(uuid) + ":7\r\n");
+  };
+  const Outcome redisson = held_by("4f1c2d3e-0a1b-4c2d-8e3f-001122334455");
+  EXPECT_TRUE(redisson.holder_is_foreign);
+  EXPECT_EQ(redisson.retry_after, milliseconds(1'000));
+  const Outcome latchkey = held_by("4f1c2d3e-0a1b-8c2d-8e3f-001122334455");
+  EXPECT_FALSE(latchkey.holder_is_foreign);
+  EXPECT_EQ(latchkey.retry_after, milliseconds(30'000));
+}
+
 TEST(ScriptReply, ErrorsAreExplainedAndQuoteTheServersText) {
   const auto expect = [](std::string_view reply, Kind kind, std::string_view text) {
     const Outcome outcome = error(reply);

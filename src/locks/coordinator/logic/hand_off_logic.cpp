@@ -51,7 +51,9 @@ bool HandOffLogic::cohort_has_ended(RemoteHold& hold) {
     const Clock::duration longest = std::min(settings().cohort, hold.lease / 10);
     hold.cohort_ends = later(hold.granted_at, longest);
   }
-  return now() >= hold.cohort_ends || hold.hand_offs >= most_hand_offs;
+  const bool foreign = now() < state_.yielding.foreign_until;
+  const std::uint32_t most = foreign ? most_beside_foreign : most_hand_offs;
+  return now() >= hold.cohort_ends || hold.hand_offs >= most;
 }
 
 }  // namespace latchkey::detail

@@ -26,6 +26,8 @@ class HandOffLogic : public KeyEvent {
  private:
   /// A cohort has at most one more call than this.
   static constexpr std::uint32_t most_hand_offs = 1'000;
+  /// While clients of other libraries take part, which need the backend for each call.
+  static constexpr std::uint32_t most_beside_foreign = 1;
 
   [[nodiscard]] bool suits(const RemoteHold& hold, const Call& next);
   [[nodiscard]] bool cohort_has_ended(RemoteHold& hold);

@@ -8,6 +8,7 @@
 #include "locks/coordinator/logic/acquire_logic.hpp"
 #include "locks/coordinator/logic/release_logic.hpp"
 #include "locks/coordinator/logic/subscription_logic.hpp"
+#include "locks/coordinator/logic/yield_logic.hpp"
 #include "locks/coordinator/wait_times.hpp"
 
 namespace latchkey::detail {
@@ -19,6 +20,7 @@ using LastReply = Call::LastReply;
 void WaitLogic::wait_for_release(RemoteHold& claim, const Outcome& outcome) {
   Call& call = *claim.call;
   call.last_reply = LastReply::busy;
+  if (outcome.holder_is_foreign) YieldLogic(*this).on_foreign_holder();
   if (now() >= end_of_wait(call, settings())) return give_up(call, Answer::busy);
   report_waiting(call);
   if (claim.retry_requested) return AcquireLogic(*this).send_acquire(claim);

@@ -45,6 +45,10 @@ void YieldLogic::on_release_reply(const RemoteHold& hold, const Outcome& outcome
   yielding.alone_until = later(now(), settings().cohort);
 }
 
+void YieldLogic::on_foreign_holder() noexcept {
+  state_.yielding.foreign_until = later(now(), std::chrono::seconds(1));
+}
+
 void YieldLogic::tick() {
   if (now() >= state_.yielding.kept_until()) state_.yielding.stage = Yielding::Stage::off;
 }

@@ -19,6 +19,8 @@ class YieldLogic : public KeyEvent {
   /// Its reply.
   void on_release_reply(const RemoteHold& hold, const Outcome& outcome);
   void tick();
+  /// An attempt found the key held by a client of another library.
+  void on_foreign_holder() noexcept;
 
   /// No attempt starts before the reply to the release in flight.
   [[nodiscard]] bool asks() const noexcept {
