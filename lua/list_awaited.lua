@@ -10,7 +10,7 @@
 --
 -- A waiter is subscribed to a channel of the key: one connection for each process, and one channel
 -- for each waiter of FAIR. The name in the channel has braces if the key has none; the lock `{a}` is
--- therefore listed as `a` unless only `{a}` exists.
+-- therefore listed as `a` unless only `{a}` exists. PUBSUB CHANNELS visits all channels of the server.
 
 local owner_glob = '????????-????-????-????-????????????:*'
 local owner_pattern = '^(.+):(%x+%-%x+%-%x+%-%x+%-%x+:%-?%d+)$'
@@ -32,7 +32,7 @@ end
 
 local function name_of(text)
   local inner = text:match('^{([^{}]+)}$')
-  if not inner or redis.call('EXISTS', inner) == 0 and redis.call('EXISTS', text) == 1 then
+  if not inner or redis.pcall('EXISTS', inner) == 0 and redis.pcall('EXISTS', text) == 1 then
     return text
   end
   return inner

@@ -26,7 +26,9 @@ struct ListPage {
   std::vector<std::uint64_t> waiters;
   ListCursor next;             ///< where the next page begins; a new one: this was the last page
   std::uint64_t examined = 0;  ///< about how many keys of the backend this page examined
-  std::uint64_t total = 0;     ///< about how many keys the backend has; 0: not known
+  /// About how many keys the backend has; 0: not known. In a listing of the keys that are waited
+  /// for: how many of them this page's server has.
+  std::uint64_t total = 0;
 };
 
 }  // namespace latchkey

@@ -242,6 +242,9 @@ bool Locks::release_holder(std::string_view key, std::string_view holder) const 
   request.type = plain && space.capabilities().fair ? LockType::FAIR : info.type;
   request.id = *id;
   request.note = held->announced;
+  if (space.administer(request) == Outcome::Kind::granted) return true;
+  if (info.type != LockType::WRITE) return false;
+  request.type = LockType::READ;  // it may have been downgraded since
   return space.administer(request) == Outcome::Kind::granted;
 }
 

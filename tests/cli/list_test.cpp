@@ -100,7 +100,7 @@ TEST_F(CliList, ShowsItsProgressAtATerminal) {
   terminal.press({"C-c"});
 }
 
-TEST_F(CliList, ABackendThatCannotListSaysSo) {
+TEST_F(CliList, ABackendThatCannotListIsAnErrorInOneLine) {
   RedisServer second;
   RedisServer third;
   const std::string quorum = "quorum:" + uri() + ' ' + second.unix_uri() + ' ' + third.unix_uri();
@@ -137,10 +137,28 @@ TEST_F(CliList, TopOnceIsOneTable) {
   EXPECT_EQ(row["waiters"], 1);
 }
 
-TEST_F(CliList, TopIsToldWrongly) {
+TEST_F(CliList, TopOnceFiltersByTheHolderToo) {
+  make_locks(3);
+  const Holder other(*this, "a", "reentrant");
+  const std::string holder =
+      json::parse(lines({"show", "a", "--json", uri()}).at(0))["holders"][0]["announced"];
+  const std::vector<std::string> rows = lines({"top", "--json", "--filter", holder, uri()});
+  ASSERT_THAT(rows, SizeIs(1));
+  EXPECT_EQ(json::parse(rows[0])["key"], "a");
+}
+
+TEST_F(CliList, APatternMayLookLikeAUri) {
+  make_locks(1);
+  EXPECT_THAT(lines({"ls", "memory:*", uri()}), IsEmpty());
+  EXPECT_THAT(lines({"ls", uri()}), SizeIs(1));
+}
+
+TEST_F(CliList, InvalidOptionsOfTopExitWith64) {
   EXPECT_THAT(lines({"top", uri()}, 64).at(0), HasSubstr("expected --once or --json"));
   EXPECT_THAT(lines({"top", "--once", "--sort", "age", uri()}, 64).at(0),
               HasSubstr("expected contention, waiters, held, left or key"));
+  EXPECT_THAT(lines({"top", "--once", "--sort", "held", uri()}, 64).at(0),
+              HasSubstr("expected contention, waiters, left or key"));
   EXPECT_THAT(lines({"top", "--interval", "10ms", uri()}, 64).at(0),
               HasSubstr("expected 500ms or more"));
   EXPECT_THAT(lines({"top", "redis://127.0.0.1:1", "--once"}, 69), SizeIs(1));

@@ -80,7 +80,7 @@ TEST_F(CliLook, UnlockTakesTheLockFromTheNamedOwnerOnly) {
   }
 }
 
-TEST_F(CliLook, UnlockByOwnerWakesTheNextWaiter) {
+TEST_F(CliLook, UnlockByOwnerLetsTheNextWaiterIn) {
   const Holder other(*this, "a", "fair");
   Process next = start({"-k", "a", "-t", "fair", "--watchdog", "5m"}, "exit 0");
   await("a place in the queue", [] {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -67,9 +68,21 @@ TEST_F(CliRunOutage, AServerThatIsSilentFromTheStartDoesNotProlongTheWait) {
   own.resume();
 }
 
-TEST_F(CliRunOutage, ASignalEndsTheWaitForAServerThatIsDown) {
+/// Why it is not so yet; empty: the process reads its signals by itself, and so blocks SIGTERM.
+std::string blocks_sigterm(pid_t process) {
+  std::ifstream status("/proc/" + std::to_string(process) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (!line.starts_with("SigBlk:")) continue;
+    const std::uint64_t blocked = std::stoull(line.substr(7), nullptr, 16);
+    return ((blocked >> (SIGTERM - 1)) & 1U) != 0 ? "" : "SIGTERM is not blocked";
+  }
+  return "no status";
+}
+
+TEST_F(CliRunOutage, SigtermWhileTheServerIsDownExitsWith143) {
   const std::string nobody = "redis://127.0.0.1:1";
   Process tool(latchkey_run(nobody, {"-k", "a"}, "exit 3"), folder_.file("log"));
+  await("its own handling of signals", [&] { return blocks_sigterm(tool.id()); });
   tool.signal(SIGTERM);
   EXPECT_EQ(tool.wait(), 128 + SIGTERM);
 }

@@ -65,6 +65,20 @@ TEST(Pacer, SpendsNoMoreThanItsRate) {
   EXPECT_EQ(pacer.available(begin + 1h), 1'000U) << "no more than a second's worth is saved up";
 }
 
+TEST(ObservedLocks, WaitersThatAnInspectionFoundAreForgottenWithTheNextList) {
+  ObservedLocks locks;
+  locks.found(Keys{"a"});
+  LockInfo info = held("a", "x:1", 30s);
+  info.queue = {"x:2", "x:3"};
+  locks.inspected(std::vector{info}, begin);
+  EXPECT_EQ(row_of(locks, "a").waiters, 2U);
+  info.queue = {"x:3"};
+  locks.inspected(std::vector{info}, begin);
+  EXPECT_EQ(row_of(locks, "a").waiters, 1U);
+  locks.awaited(waited_for({}, {}));
+  EXPECT_EQ(row_of(locks, "a").waiters, 0U);
+}
+
 TEST(ObservedLocks, CountsTheTimeOfAHolderFromWhenItIsFirstSeen) {
   ObservedLocks locks;
   locks.found(Keys{"a"});
@@ -185,7 +199,7 @@ TEST(TopControls, UnderstandKeysAndSequencesInPieces) {
 
 TEST(TopView, FillsAScreenOfAnySize) {
   std::vector<LockRow> rows(100);
-  for (LockRow& row : rows) row.key = std::string(300, 'k') + "\x1b[2J";
+  for (LockRow& row : rows) row.key.assign(300, 'k').append("\x1b[2J");
   TopView view;
   view.rows = rows;
   for (const Size size : {Size{80, 24}, Size{200, 60}, Size{20, 3}, Size{1, 1}}) {

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <unordered_set>
@@ -50,7 +51,7 @@ bool is_uri(const std::string& text) {
 
 /// Both positional arguments are optional, and only one of them is a URI.
 void tell_apart(std::string& pattern, std::string& uri) {
-  if (!is_uri(pattern)) return;
+  if (!is_uri(pattern) || is_uri(uri)) return;
   std::swap(pattern, uri);
   if (pattern.empty()) pattern = "*";
 }
@@ -121,6 +122,9 @@ int list(const ListWords& words) {
     static_cast<void>(pacer.available(Clock::now()));
   }
   progress.clear();
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    throw std::runtime_error("cannot write the list to stdout");
+  }
   if (!scan.complete()) {
     print_message("there may be more locks: " + scan.progress() +
                   "; expected --all to scan the rest, or a larger --limit");

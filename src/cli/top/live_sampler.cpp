@@ -39,7 +39,13 @@ void LiveSampler::run(const std::stop_token& stopped) {
 
 void LiveSampler::sample() {
   Sampler::Sample sample;
-  sampler_.query_keys(sample, SteadyClock::now());
+  try {
+    sampler_.query_keys(sample, SteadyClock::now());
+  } catch (const LockError&) {
+    const std::lock_guard lock(mutex_);
+    locks_.found(sample.found);  // the scan goes on after these
+    throw;
+  }
   std::vector<std::string> keys;
   {
     const std::lock_guard lock(mutex_);

@@ -51,11 +51,10 @@ void ObservedLocks::end_scan() {
 }
 
 void ObservedLocks::awaited(const ListPage& page) {
-  for (const std::string& key : awaited_) {
-    if (const auto lock = locks_.find(key); lock != locks_.end()) lock->second.waiters = 0;
-  }
+  for (auto& [key, lock] : locks_) lock.waiters = lock.listed = 0;
   for (std::size_t index = 0; index < page.names.size(); ++index) {
-    at(page.names[index]).waiters = page.waiters[index];
+    Lock& lock = at(page.names[index]);
+    lock.waiters = lock.listed = page.waiters[index];
   }
   awaited_ = page.names;  // of several servers, so not in order
   std::ranges::sort(awaited_, std::greater(),
@@ -75,7 +74,7 @@ void ObservedLocks::update(Lock& lock, const LockInfo& info, TimePoint now) {
   }
   lock.info = info;
   lock.inspected_at = now;
-  lock.waiters = std::max(lock.waiters, waiters(info).value_or(0));
+  lock.waiters = std::max(lock.listed, waiters(info).value_or(0));
 }
 
 void ObservedLocks::inspected(std::span<const LockInfo> infos, TimePoint now) {

@@ -52,6 +52,7 @@ class ObservedLocks {
     TimePoint held_since{};       ///< when this holder was first seen
     bool since_is_exact = false;  ///< the lock was seen with another holder, or free, before
     std::uint64_t waiters = 0;
+    std::uint64_t listed = 0;   ///< as many as the last list of awaited keys had
     std::uint64_t samples = 0;  ///< one bit for each sample, the last one lowest: somebody waited
     unsigned sampled = 0;       ///< how many of the bits are valid
     unsigned scan = 0;          ///< the scan that found it last

@@ -16,6 +16,8 @@ constexpr std::uint64_t inspections_per_second = 100;
 /// How many keys that are waited for are listed each second: the same.
 constexpr std::uint64_t awaited_per_second = 500;
 constexpr std::chrono::milliseconds first_burst{1'000};
+/// A sample ends after this time, so that the screen shows what it has found.
+constexpr std::chrono::milliseconds longest_scan{200};
 
 }  // namespace
 
@@ -60,7 +62,9 @@ void Sampler::query_keys(Sample& sample, TimePoint now) {
 }
 
 void Sampler::continue_scan(Sample& sample, TimePoint now) {
-  for (std::uint64_t budget = scan_pacer_.available(now); budget > 0 && !scan_.ended();) {
+  const TimePoint end = now + longest_scan;
+  for (std::uint64_t budget = scan_pacer_.available(now);
+       budget > 0 && !scan_.ended() && std::chrono::steady_clock::now() < end;) {
     const std::vector<std::string> keys = scan_.next(budget);
     sample.found.insert(sample.found.end(), keys.begin(), keys.end());
     const std::uint64_t cost = std::min(budget, Scan::page_size);
@@ -80,7 +84,22 @@ void Sampler::query_state(Sample& sample, std::span<const std::string> keys) {
   const std::size_t prefix = locks_.options().prefix.size();
   for (std::string& name : names) name.erase(0, prefix);  // which inspect adds
   inspect_pacer_.spend(names.size());
-  sample.infos = locks_.inspect_all(names);
+  try {
+    sample.infos = locks_.inspect_all(names);
+  } catch (const BackendRefused&) {  // at least one of them: the others have a state
+    for (const std::string& name : names) query_one(sample, name);
+  }
+  // A holder, and a place in the queue, costs about a tenth of a query.
+  for (const LockInfo& info : sample.infos) {
+    inspect_pacer_.spend((info.holders.size() + info.queue.size()) / 10);
+  }
+}
+
+void Sampler::query_one(Sample& sample, const std::string& name) {
+  try {
+    sample.infos.push_back(locks_.inspect(name));
+  } catch (const BackendRefused&) {  // not a lock, or not for this user: it stays without a state
+  }
 }
 
 }  // namespace latchkey::cli

@@ -38,7 +38,8 @@ class Top {
 
   int run() {
     const int status = loop();
-    screen_.leave();  // before the sampler ends, which may wait for a server
+    screen_.leave();     // before the sampler ends, which may wait for a server
+    signals_.restore();  // a signal ends the process at once
     return status;
   }
 
@@ -71,10 +72,26 @@ class Top {
     return std::nullopt;
   }
 
+  // SIGTSTP and not SIGSTOP: the kernel ignores it if nobody could continue this process.
   void stop() {
     screen_.leave();
-    ::raise(SIGSTOP);
+    sigset_t stop;
+    ::sigemptyset(&stop);
+    ::sigaddset(&stop, SIGTSTP);
+    ::raise(SIGTSTP);
+    ::pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);
+    ::pthread_sigmask(SIG_BLOCK, &stop, nullptr);
+    await_foreground();
     screen_.enter();
+  }
+
+  // In the background the terminal is another program's.
+  static void await_foreground() {
+    for (;;) {
+      const pid_t front = ::tcgetpgrp(STDIN_FILENO);
+      if (front == -1 || front == ::getpgrp()) return;
+      ::raise(SIGSTOP);
+    }
   }
 
   void read_keys() {

@@ -43,8 +43,10 @@ void print_rows(const TopOptions& options, std::span<const LockRow> rows) {
 /// Queries the locks in the order in which they would be shown, as far as that is known.
 void query_rows(const TopOptions& options, Sampler& sampler, ObservedLocks& locks) {
   std::vector<std::string> keys;
-  for (const LockRow& row : locks.rows(options.order, SteadyClock::now())) keys.push_back(row.key);
-  const bool needs_all = options.order.key == SortKey::HELD || options.order.key == SortKey::LEFT;
+  RowOrder order = options.order;
+  order.filter.clear();  // it may match a holder, which is not known yet
+  for (const LockRow& row : locks.rows(order, SteadyClock::now())) keys.push_back(row.key);
+  const bool needs_all = order.key == SortKey::LEFT || !options.order.filter.empty();
   if (!needs_all) keys.resize(std::min(keys.size(), options.rows));
   std::span<const std::string> rest = keys;
   while (!rest.empty()) {

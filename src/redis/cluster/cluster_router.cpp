@@ -239,7 +239,10 @@ void ClusterRouter::on_part_listed(const Delivery& delivery) noexcept {
 // listed; the next master is the one with the next larger first slot.
 void ClusterRouter::go_to_next_master(ListPart& part) noexcept {
   const auto serves = [](const auto& each) { return each->slots > 0; };
-  part.total *= static_cast<std::uint64_t>(std::ranges::count_if(connections_, serves));
+  const bool of_all_masters = !part.awaited;  // a page of awaited keys counts those of its master
+  if (of_all_masters) {
+    part.total *= static_cast<std::uint64_t>(std::ranges::count_if(connections_, serves));
+  }
   if (part.cursor.position != 0) return;
   for (auto slot = part.cursor.part + 1U; slot < owners_.size(); ++slot) {
     const auto begin = owners_.begin();
