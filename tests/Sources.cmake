@@ -193,6 +193,7 @@ set(latchkey_cli_tests_sources
   cli/list_test.cpp
   cli/look_test.cpp
   cli/policy_test.cpp
+  cli/run_backends_test.cpp
   cli/run_failover_test.cpp
   cli/run_fixture.cpp
   cli/run_loss_test.cpp
