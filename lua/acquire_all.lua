@@ -4,7 +4,7 @@
 -- ARGV[1]  lease, ms
 -- ARGV[2]  how many tokens to reserve
 -- ARGV     then for each member: REENTRANT, FENCED, READ or WRITE; owner (WRITE: followed by
---          ":write"); READ: tag
+--          ":write"); READ and WRITE: tag
 --
 -- Returns  0: granted, and no FENCED member
 --          token: granted, the last of those reserved; the same for all FENCED members
@@ -15,6 +15,7 @@
 
 --#include parts/holder.lua
 --#include parts/dead_readers.lua
+--#include parts/waiting_writer.lua
 
 local lease = tonumber(ARGV[1])
 local members, key, word = {}, 1, 3
@@ -25,7 +26,7 @@ while word <= #ARGV do
     member.beside = KEYS[key]
     key = key + 1
   end
-  if member.type == 'READ' then
+  if member.type == 'READ' or member.type == 'WRITE' then
     member.tag = ARGV[word]
     word = word + 1
   end
@@ -59,6 +60,10 @@ for index, member in ipairs(members) do
   end
   if member.type == 'READ' then
     look_at_read(member)
+    local kept = kept_for_writer(member.tag)
+    if member.joins and kept > 0 then
+      return {kept, holder(member.lock), index - 1}
+    end
   end
   if member.type == 'FENCED' then
     local last = tonumber(redis.call('GET', member.beside) or 0) or 0
@@ -102,6 +107,9 @@ for _, member in ipairs(members) do
     return false
   elseif not member.free and member.left < longest then
     redis.call('PEXPIRE', member.lock, longest)
+  end
+  if member.type == 'WRITE' then
+    redis.pcall('DEL', waiting_writer(member.tag))
   end
 end
 return token

@@ -12,9 +12,16 @@
 -- As acquire.lua, with a field for the mode. Each reader's lease is a key of its own, and the hash
 -- lives as long as the longest one. The next Redisson reader that unlocks would remove a reader
 -- without such a key. The hash of a plain lock has no mode, so the lock is busy. The client counts a
--- READ inside the owner's own WRITE itself and sends nothing.
+-- READ inside the owner's own WRITE itself and sends nothing. A new READ lets a WRITE that waits go
+-- first.
+
+--#include parts/waiting_writer.lua
+local kept = kept_for_writer(ARGV[3])
 
 if redis.call('EXISTS', KEYS[1]) == 0 then
+  if kept > 0 then
+    return {kept, ''}
+  end
   redis.call('SET', KEYS[2], 1, 'PX', ARGV[1])
   redis.call('HSET', KEYS[1], 'mode', 'read', ARGV[2], 1)
   if redis.pcall('PEXPIRE', KEYS[1], ARGV[1]) == 1 then
@@ -35,6 +42,9 @@ end
 local own = redis.call('PTTL', KEYS[2])
 local lease = math.max(tonumber(ARGV[1]), own)
 local joins = own == -2 or redis.call('HEXISTS', KEYS[1], ARGV[2]) == 0
+if joins and kept > 0 then
+  return {kept, holder(KEYS[1])}
+end
 local dead = dead_readers(KEYS[1], ARGV[3], ARGV[2])
 if joins then
   redis.call('SET', KEYS[2], 1, 'PX', lease)

@@ -4,6 +4,7 @@
 -- ARGV[1]  lease, ms
 -- ARGV[2]  owner, followed by ":write"
 -- ARGV[3]  tag: the lock's name, in braces if it has none
+-- ARGV[4]  for how long to keep new READs out if READs hold the lock, ms; 0: not at all
 --
 -- Returns  0: granted
 --          {ms, owner}: busy, for at most this time (-1: without end)
@@ -13,9 +14,12 @@
 -- the hash lives as long as the longest lease that any reader asked for. In a crowd it looks at a part
 -- of the readers only; {1, owner} then asks for another attempt at once.
 
+--#include parts/waiting_writer.lua
+
 local function take()
   redis.call('HSET', KEYS[1], 'mode', 'write', ARGV[2], 1)
   if redis.pcall('PEXPIRE', KEYS[1], ARGV[1]) == 1 then
+    redis.pcall('DEL', waiting_writer(ARGV[3]))
     return 0
   end
   redis.call('HDEL', KEYS[1], 'mode', ARGV[2])
@@ -43,6 +47,10 @@ if redis.call('HGET', KEYS[1], 'mode') == 'read' then
     left = longest
   elseif not all and #dead > 0 then
     left = 1
+  end
+  local keep = tonumber(ARGV[4])
+  if keep > kept_for_writer(ARGV[3]) then
+    redis.pcall('SET', waiting_writer(ARGV[3]), ARGV[2], 'PX', keep)
   end
   return {left, holder(KEYS[1])}
 end

@@ -116,6 +116,7 @@ set(latchkey_redis_sources
   redis/locks/loss_test.cpp
   redis/locks/no_thread_test.cpp
   redis/locks/quorum_test.cpp
+  redis/locks/read_write_turns_test.cpp
   redis/locks/refused_test.cpp
   redis/locks/seeds_test.cpp
   redis/locks/unknown_test.cpp

@@ -100,7 +100,8 @@ struct Request {
   std::size_t hash = 0;      ///< for latchkey's own use: the key's hash, if it is known already
   HoldId id;
   std::chrono::milliseconds lease{};  ///< acquire, acquire_all, renew, downgrade, expire
-  /// acquire, FAIR: how long the place in the queue lasts unless the acquire is repeated.
+  /// acquire, FAIR: how long the place in the queue lasts unless the acquire is repeated. WRITE:
+  /// for how long new READs are kept out if READs hold the lock, unless the acquire is repeated.
   std::chrono::milliseconds queue_wait{};
   /// acquire, renew, downgrade, release, leave: a description of the holder for people, to be kept
   /// while it holds, if the backend can store it; empty: none.

@@ -201,15 +201,22 @@ void LockTable::acquire(LockRecord& record, const Request& request, Clock::time_
 
   const bool joins = wanted == Mode::read && record.mode == Mode::read;
   bool free = record.mode == Mode::free || joins;
+  if (free && wanted == Mode::read && record.is_kept_for_writer()) {
+    return set_busy(outcome, record, record.kept_for_writer, now);
+  }
   if (request.type == LockType::FAIR) {
     const auto place = find_id(record.queue, request.id);
     free = free && (record.queue.empty() || place == record.queue.begin());
     if (!free) return queue_up(record, request, now, outcome);
     if (place != record.queue.end()) record.queue.erase(place);
   } else if (!free) {
+    if (wanted == Mode::write && record.mode == Mode::read && request.queue_wait.count() > 0) {
+      record.keep_for_writer(later(now, request.queue_wait));
+    }
     set_busy(outcome, record, last_end(record), now);
     return;
   }
+  if (wanted == Mode::write) record.kept_for_writer = Clock::time_point::min();
 
   outcome.token = fenced ? next_token(request.tokens, now) : 0;
   record.hold(request.id, later(now, request.lease), outcome.token, wanted);
@@ -251,6 +258,10 @@ bool LockTable::blocks(const Member& member, std::size_t hash, Clock::time_point
   const bool joins = wanted == Mode::read && record->mode == Mode::read;
   bool blocked = record->mode != Mode::free && !mine && !joins;
   Clock::time_point end = last_end(*record);
+  if (!blocked && !mine && wanted == Mode::read && record->is_kept_for_writer()) {
+    blocked = true;
+    end = record->kept_for_writer;
+  }
   if (member.type == LockType::FAIR && !mine && !record->queue.empty() &&
       record->queue.front().id != member.id) {
     blocked = true;
@@ -282,6 +293,7 @@ void LockTable::take(const Member& member, std::size_t hash, Clock::time_point e
     remove_place(*record, member.id);
     record->hold(member.id, ends, fenced ? token : 0, LockRecord::mode_of(member.type));
   }
+  if (member.type == LockType::WRITE) record->kept_for_writer = Clock::time_point::min();
   if (fenced) last_token_ = std::max(last_token_, token);
 }
 

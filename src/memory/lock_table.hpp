@@ -24,7 +24,7 @@ class Subscriber {
 };
 
 /// The state of one key: holders, queue and subscriptions. For the table's own use; a record exists
-/// only while one of the three is not empty.
+/// only while one of the three is not empty, or a WRITE keeps READs out.
 struct LockRecord {
   struct Holder {
     HoldId id;
@@ -52,6 +52,8 @@ struct LockRecord {
   Mode mode = Mode::free;  // free exactly if there are no holders
   /// No holder and no place in the queue ends before this: until then there is nothing to purge.
   Clock::time_point first_end = Clock::never();
+  /// A WRITE waits: new READs are kept out until then. The minimum: none waits.
+  Clock::time_point kept_for_writer = Clock::time_point::min();
   std::vector<Holder> holders;
   std::vector<Place> queue;
   std::vector<Subscription> subscriptions;
@@ -62,6 +64,13 @@ struct LockRecord {
     first_end = std::min(first_end, ends);
   }
   void enqueue(const HoldId& id, Clock::time_point ends);
+  void keep_for_writer(Clock::time_point until) noexcept {
+    kept_for_writer = std::max(kept_for_writer, until);
+    first_end = std::min(first_end, kept_for_writer);
+  }
+  [[nodiscard]] bool is_kept_for_writer() const noexcept {
+    return kept_for_writer != Clock::time_point::min();
+  }
   /// If the lock is free, limits the place of the first in the queue to `called_wait` from now.
   void call_first(Clock::time_point now) noexcept;
   static constexpr std::chrono::seconds called_wait{5};
@@ -71,11 +80,11 @@ struct LockRecord {
   void reset() noexcept;
   [[nodiscard]] bool held_by_nobody_but(const HoldId& id, LockType type,
                                         Clock::time_point now) const noexcept {
-    return holders.size() == 1 && queue.empty() && subscriptions.empty() && first_end > now &&
-           holders.front().id == id && mode == mode_of(type);
+    return holders.size() == 1 && queue.empty() && subscriptions.empty() && !is_kept_for_writer() &&
+           first_end > now && holders.front().id == id && mode == mode_of(type);
   }
   [[nodiscard]] bool idle() const noexcept {
-    return holders.empty() && queue.empty() && subscriptions.empty();
+    return holders.empty() && queue.empty() && subscriptions.empty() && !is_kept_for_writer();
   }
 
  private:
@@ -97,6 +106,7 @@ struct LockRecord {
 ///   the first ends at most 5 s after a FAIR request found or left the lock free. Of FAIR requests
 ///   only the first in the queue may take a free lock; REENTRANT, FENCED, READ and WRITE bypass the
 ///   queue.
+/// - A WRITE that READs keep waiting keeps new READs out for `queue_wait` after its last attempt.
 /// - Fencing tokens: max(previous + n, now in µs). `previous` is that of the whole table, so that
 ///   no state of a key must be kept. An acquire_all gives all its FENCED members the same token; if
 ///   their holders repeat it, they get the token that they have.

@@ -15,7 +15,8 @@ void LockRecord::drop_ended(Clock::time_point now) noexcept {
   std::erase_if(holders, ended);
   std::erase_if(queue, ended);
   if (holders.empty()) mode = Mode::free;
-  first_end = Clock::never();
+  if (kept_for_writer <= now) kept_for_writer = Clock::time_point::min();
+  first_end = is_kept_for_writer() ? kept_for_writer : Clock::never();
   for (const Holder& holder : holders) first_end = std::min(first_end, holder.ends);
   for (const Place& place : queue) first_end = std::min(first_end, place.ends);
 }
@@ -23,6 +24,7 @@ void LockRecord::drop_ended(Clock::time_point now) noexcept {
 void LockRecord::reset() noexcept {
   mode = Mode::free;
   first_end = Clock::never();
+  kept_for_writer = Clock::time_point::min();
   const auto empty = [](auto& list) {
     // A spare record keeps the usual capacity, not that of a rare crowd.
     if (list.capacity() > 64) {

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "fuzz/moves.hpp"
+#include "fuzz/session_requests.hpp"
 #include "fuzz/session_servers.hpp"
 #include "redis/session/command_parser.hpp"
 #include "redis/session/session.hpp"
@@ -43,35 +44,6 @@ using latchkey::Sink;
 using latchkey::Verb;
 using namespace latchkey::fuzz;
 namespace testing = latchkey::testing;
-
-void require(bool promise) {
-  if (!promise) std::abort();
-}
-
-/// A request, and how many outcomes it has had.
-struct Asked : Request {
-  LockInfo found{};
-  std::vector<std::string> listed{};
-  latchkey::ListPart page{};
-  std::array<latchkey::Member, 2> both{};
-  int ends = 0;
-};
-
-class Ends final : public Sink {
- public:
-  void completed(Request& request, Outcome&& outcome) noexcept override {
-    require(++static_cast<Asked&>(request).ends == 1);
-    const bool explains =
-        outcome.kind == Outcome::Kind::unknown || outcome.kind == Outcome::Kind::refused;
-    require(!explains || !outcome.reason.empty());
-  }
-  void notified(const Notification& notification) noexcept override {
-    const bool of_link = notification.kind == Notification::Kind::link_up ||
-                         notification.kind == Notification::Kind::link_down ||
-                         notification.kind == Notification::Kind::warning;
-    require(of_link == notification.key.empty());
-  }
-};
 
 /// Client, connection and server of one input.
 class Play {

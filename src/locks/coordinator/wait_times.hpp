@@ -35,6 +35,10 @@ inline constexpr PauseRange plain_poll{std::chrono::milliseconds(10),
 inline constexpr PauseRange retry_poll{std::chrono::milliseconds(50),
                                        std::chrono::milliseconds(1'000)};
 
+/// How long a WRITE that waits keeps new READs of all processes out with one attempt. It attempts
+/// again at half of this time.
+inline constexpr std::chrono::milliseconds writer_precedence{1'000};
+
 /// Plus or minus 20 %, so that the waiters of many processes do not poll in step.
 [[nodiscard]] Clock::duration spread(std::chrono::milliseconds pause,
                                      CoordinatorContext& context) noexcept;

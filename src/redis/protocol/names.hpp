@@ -23,6 +23,7 @@ namespace latchkey::detail::redis {
 /// | redisson_lock_queue:tag(N)        | FAIR: owners that wait                                  |
 /// | redisson_lock_timeout:tag(N)      | FAIR: until when each counts, epoch ms                  |
 /// | redisson_lock_token:tag(N)        | FENCED: the last token                                  |
+/// | latchkey_waiting_writer:tag(N)    | a WRITE waits: new READs are kept out; latchkey only    |
 /// | latchkey_holder:tag(N):owner      | the holder's description of itself; latchkey only       |
 /// | redisson_lock__channel:tag(N)     | channel: released. FAIR: followed by `:owner`, the      |
 /// |                                   | channel of one waiter                                   |

@@ -51,7 +51,7 @@ constexpr Call acquire_fair(scripts::acquire_fair, 3,
                             {lock, queue, timeouts, lease, owner, wait, plain_channel, sharded});
 constexpr Call acquire_fenced(scripts::acquire_fenced, 2, {lock, token, lease, owner, tokens});
 constexpr Call acquire_read(scripts::acquire_read, 2, {lock, reader, lease, owner, tag});
-constexpr Call acquire_write(scripts::acquire_write, 1, {lock, lease, writer, tag});
+constexpr Call acquire_write(scripts::acquire_write, 1, {lock, lease, writer, tag, wait});
 constexpr Call renew(scripts::renew, 1, {lock, lease, owner});
 constexpr Call renew_read(scripts::renew_read, 2, {lock, reader, lease, owner});
 constexpr Call renew_write(scripts::renew, 1, {lock, lease, writer});
@@ -203,6 +203,7 @@ Extent extent_of(LockType type) noexcept {
   switch (type) {
     case LockType::FENCED: return {2, 2};
     case LockType::READ: return {2, 3};
+    case LockType::WRITE: return {1, 3};
     default: return {1, 2};
   }
 }
@@ -244,7 +245,8 @@ void append_all(CommandBuffer& buffer, std::string_view command, std::string_vie
     ArgumentWriter writer(buffer, one, settings, 0);
     buffer.word(to_string(member.type));
     writer.write(member.type == LockType::WRITE ? Word::writer : owner);
-    if (member.type == LockType::READ) writer.write(tag);
+    const bool read_write = member.type == LockType::READ || member.type == LockType::WRITE;
+    if (read_write) writer.write(tag);
   }
 }
 

@@ -149,10 +149,10 @@ TEST(ScriptCall, MembersAreEncodedInOrder) {
   all.members = members;
   all.tokens = 0;
   const std::string one(owner);
-  EXPECT_EQ(call(all),
-            (Words{"EVALSHA", std::string(scripts::acquire_all.sha1), "5", "k",
-                   "redisson_lock_token:{k}", "{a}b", "{a}b:" + one + ":rwlock_timeout:1", "w",
-                   "30000", "1", "FENCED", one, "READ", one, "{a}b", "WRITE", one + ":write"}));
+  EXPECT_EQ(call(all), (Words{"EVALSHA", std::string(scripts::acquire_all.sha1), "5", "k",
+                              "redisson_lock_token:{k}", "{a}b",
+                              "{a}b:" + one + ":rwlock_timeout:1", "w", "30000", "1", "FENCED", one,
+                              "READ", one, "{a}b", "WRITE", one + ":write", "{w}"}));
 }
 
 TEST(ScriptCall, EveryScriptIsUsed) {

@@ -27,6 +27,7 @@ struct Entry {
 
 struct Key {
   std::vector<Entry> holders, queue;
+  Clock::time_point kept_for_writer{};  // later than now: a WRITE keeps new READs out
 };
 
 inline bool plain(LockType type) { return type != LockType::READ && type != LockType::WRITE; }
@@ -157,11 +158,21 @@ class Store {
         return {Outcome::Kind::busy, retry_of(key, before, pace, now)};
       }
     }
+    const bool read = ask.type == LockType::READ;
+    if (in_the_way.empty() && !again && read && key.kept_for_writer > now) {
+      return {Outcome::Kind::busy,
+              std::chrono::ceil<std::chrono::milliseconds>(key.kept_for_writer - now)};
+    }
     if (!in_the_way.empty()) {
       Clock::time_point end{};
       for (const Entry& entry : in_the_way) end = std::max(end, entry.ends);
       // All readers block a WRITE, also a reader that requests it itself.
       for (const Entry& holder : key.holders) end = std::max(end, holder.ends);
+      const bool by_reads = key.holders.front().type == LockType::READ;
+      if (ask.type == LockType::WRITE && by_reads && ask.queue_wait.count() > 0) {
+        key.kept_for_writer =
+            std::max<Clock::time_point>(key.kept_for_writer, now + ask.queue_wait);
+      }
       return {Outcome::Kind::busy, std::chrono::ceil<std::chrono::milliseconds>(end - now)};
     }
     if (again) {
@@ -169,6 +180,7 @@ class Store {
     } else {
       key.holders.push_back({id, ask.type, now + ask.lease});
       if (ask.type == LockType::FAIR) remove(key.queue, id);
+      if (ask.type == LockType::WRITE) key.kept_for_writer = {};
     }
     return {Outcome::Kind::granted};
   }

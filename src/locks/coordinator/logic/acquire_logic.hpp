@@ -9,6 +9,7 @@
 #include <latchkey/backend.hpp>
 
 #include "locks/coordinator/logic/key_event.hpp"
+#include "locks/coordinator/wait_times.hpp"
 
 namespace latchkey::detail {
 
@@ -51,6 +52,8 @@ class AcquireLogic : public KeyEvent {
   /// How long a place in a FAIR queue lives without a request. A waiter sends one at least every
   /// 5 s, so a place outlives three lost requests. (Redisson's default is 5 minutes.)
   static constexpr std::chrono::seconds queue_wait{15};
+  /// How long the request of `call` counts as waiting without another one.
+  [[nodiscard]] std::chrono::milliseconds queue_wait_of(const Call& call);
   /// How many fencing tokens a FENCED claim reserves if other calls of this process wait. A claim
   /// never changes its number: a repeated attempt is answered with the token of the first.
   static constexpr std::uint32_t block_of_tokens = 64;
@@ -70,7 +73,7 @@ inline void AcquireLogic::prepare_acquire(RemoteHold& claim) {
   RemoteHold::HoldRequest& request = claim.acquire_request;
   prepare(request, Verb::acquire, claim);
   request.lease = claim.lease;
-  request.queue_wait = call.makes_one_attempt() ? std::chrono::milliseconds(0) : queue_wait;
+  request.queue_wait = queue_wait_of(call);
   request.in_flight = true;
   // A place in a FAIR queue may outlive the lease.
   const bool queues = claim.type == LockType::FAIR;
@@ -80,6 +83,16 @@ inline void AcquireLogic::prepare_acquire(RemoteHold& claim) {
   claim.poll_at = Clock::never();
   claim.retry_requested = false;
   if (call.last_reply != Call::LastReply::unknown) call.silent_since = request.sent;
+}
+
+// A WRITE keeps new READs out no longer than it waits itself.
+inline std::chrono::milliseconds AcquireLogic::queue_wait_of(const Call& call) {
+  using std::chrono::milliseconds;
+  if (call.makes_one_attempt()) return milliseconds(0);
+  if (call.type != LockType::WRITE) return queue_wait;
+  if (call.forever) return writer_precedence;
+  const auto left = std::chrono::floor<milliseconds>(call.until - now());
+  return std::clamp<milliseconds>(left, milliseconds(0), writer_precedence);
 }
 
 // The reply names the last of the tokens that were reserved; this call gets the first.

@@ -31,6 +31,10 @@ void WaitLogic::wait_for_release(RemoteHold& claim, const Outcome& outcome) {
   }
   claim.poll_pause = (settings().pushes ? safety_poll : plain_poll).next(claim.poll_pause);
   Clock::duration pause = spread(claim.poll_pause, shard());
+  const bool precedes = claim.acquire_request.queue_wait == writer_precedence;
+  if (call.type == LockType::WRITE && precedes) {
+    pause = std::min<Clock::duration>(pause, writer_precedence / 2);
+  }
   if (outcome.retry_after) {
     pause = std::min<Clock::duration>(pause, std::max(*outcome.retry_after, milliseconds(1)));
   }

@@ -86,6 +86,8 @@ struct KeyHistory {
   std::vector<Holder> holders;
   std::vector<Holder> queue;  ///< FAIR, in the order of the first attempts
   Clock::duration free_since = never_happened;
+  /// Until then a WRITE that waits may keep new READs out.
+  Clock::duration kept_for_writer = never_happened;
 };
 
 /// Written by callers and judges. It does not depend on what coordinators or the store say of

@@ -128,9 +128,12 @@ void RequestJudge::follow(KeyHistory& key, KeyHistory::Holder holder, const Requ
   if (request.verb == Verb::acquire && granted) {
     if (request.type == LockType::FAIR) check_order(key, holder);
     check_promptness(key);
+    if (request.type == LockType::WRITE) key.kept_for_writer = never_happened;
     if (std::ranges::find(key.holders, holder) == key.holders.end()) key.holders.push_back(holder);
   } else if (request.verb == Verb::acquire && queues) {
     if (std::ranges::find(key.queue, holder) == key.queue.end()) key.queue.push_back(holder);
+  } else if (request.verb == Verb::acquire && request.type == LockType::WRITE) {
+    key.kept_for_writer = std::max(key.kept_for_writer, world_.now + request.queue_wait);
   } else if (gives_back(request.verb)) {
     std::erase(key.queue, holder);
     const bool held = std::erase(key.holders, holder) > 0;
@@ -140,7 +143,8 @@ void RequestJudge::follow(KeyHistory& key, KeyHistory::Holder holder, const Requ
 
 // A lost wake-up leaves the lock free until a waiter's safety poll, 1 s later.
 void RequestJudge::check_promptness(KeyHistory& key) {
-  const Clock::duration since = std::exchange(key.free_since, never_happened);
+  const Clock::duration free = std::exchange(key.free_since, never_happened);
+  const Clock::duration since = free == never_happened ? free : std::max(free, key.kept_for_writer);
   const Clock::duration bound = 10 * world_.scenario.slowest + milliseconds(20);
   const bool prompt = since == never_happened || world_.now - since <= bound;
   if (prompt || !world_.scenario.settings.pushes) return;
