@@ -79,6 +79,11 @@ class KeyEvent {
   [[nodiscard]] bool copy_may_run(const RemoteHold& hold) const noexcept {
     return hold.attempts == RemoteHold::Attempts::unanswered && !settings().in_order;
   }
+  /// The same, of the acquire of a WRITE that has become a READ: the backend may have both in turn.
+  [[nodiscard]] bool may_be_write_again(const RemoteHold& hold) const noexcept {
+    return hold.type == LockType::READ && hold.acquire_request.type == LockType::WRITE &&
+           !settings().in_order;
+  }
 
   // --- requests ---
   /// False: there is no memory for one more. It is sent at a later tick.

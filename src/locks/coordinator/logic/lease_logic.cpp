@@ -81,7 +81,7 @@ void LeaseLogic::on_check_reply(RemoteHold& hold, Outcome& outcome) {
   if (hold.stage != Stage::held) return ReleaseLogic(*this).erase_if_done(hold);
   if (hold.is_marked_lost()) return;
   if (outcome.kind == Outcome::Kind::gone) {
-    hold.presence = Presence::gone;
+    if (!may_be_write_again(hold)) hold.presence = Presence::gone;
     return declare_lost(hold, "the backend no longer had it");
   }
   const bool granted = outcome.kind == Outcome::Kind::granted;

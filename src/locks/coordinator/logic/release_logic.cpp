@@ -129,10 +129,7 @@ void ReleaseLogic::send_release(RemoteHold& hold) {
     return state_.holds.due_by(hold.repeat_at);
   }
   const bool queued = hold.type == LockType::FAIR && !hold.was_held();
-  // If requests may overtake each other, a copy of the acquire may make a WRITE of it once more.
-  const bool downgraded = hold.type == LockType::READ &&
-                          hold.acquire_request.type == LockType::WRITE && !settings().in_order;
-  const bool unsure = hold.type_is_unsure() || downgraded;
+  const bool unsure = hold.type_is_unsure() || may_be_write_again(hold);
   prepare(hold.release_request, queued || unsure ? Verb::leave : Verb::release, hold);
   if (unsure) hold.release_request.type = LockType::WRITE;
   hold.release_request.in_flight = true;

@@ -39,8 +39,9 @@ struct GrantedHold {
 struct AttemptRecord {
   Clock::time_point latest_deadline = Clock::time_point::min();  ///< by the store's answers
   Clock::duration submitted_at{};
-  std::uint64_t token = 0;   ///< the last of those that were reserved
-  std::uint64_t tokens = 1;  ///< how many were reserved
+  std::uint64_t token = 0;          ///< the last of those that were reserved
+  std::uint64_t earlier_token = 0;  ///< the one before, if a copy of the request was given others
+  std::uint64_t tokens = 1;         ///< how many were reserved
   bool release_submitted = false;
 };
 

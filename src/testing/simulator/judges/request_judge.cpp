@@ -74,9 +74,16 @@ void RequestJudge::applied(std::uint32_t client, const Request& request, const O
     check_not_left(client, request, "its release was carried out");
   }
   const bool checks = request.verb == Verb::renew || request.verb == Verb::verify;
-  if (checks && awaited && outcome.kind == Outcome::Kind::gone) {
+  if (checks && awaited && outcome.kind == Outcome::Kind::gone && !is_write_again(request)) {
     check_not_left(client, request, "its holder will learn that it is gone");
   }
+}
+
+// A READ that was a WRITE: a late copy of its acquire took the WRITE once more. The release at the
+// end of the local hold finds it.
+bool RequestJudge::is_write_again(const Request& request) {
+  return request.type == LockType::READ && !world_.scenario.settings.in_order &&
+         store_.holds_as(LockType::WRITE, request.key, request.id);
 }
 
 void RequestJudge::applied_one(std::uint32_t client, const Request& request,
@@ -111,6 +118,7 @@ void RequestJudge::check_token(KeyHistory& key, KeyHistory::Holder holder, std::
   AttemptRecord& attempt = history_.attempt(holder.client, holder.number);
   if (attempt.token == token) return;
   if (token <= key.token) world_.fail("a fencing token did not rise");
+  attempt.earlier_token = attempt.token;
   attempt.token = key.token = token;
 }
 

@@ -26,6 +26,7 @@ class RequestJudge {
 
  private:
   void submitted_one(std::uint32_t client, const Request& request, bool closing);
+  [[nodiscard]] bool is_write_again(const Request& request);
   void applied_one(std::uint32_t client, const Request& request, const Outcome& outcome);
   void answered_one(std::uint32_t client, const Request& request, const Outcome& outcome);
   void check_release(std::uint32_t client, const Request& request, bool closing);

@@ -62,9 +62,12 @@ class Store {
   /// Whether `id` holds `key`, by a lock of any type.
   [[nodiscard]] bool holds(std::string_view key, const HoldId& id) {
     for (const LockType type : {LockType::REENTRANT, LockType::READ, LockType::WRITE}) {
-      if (grants(Verb::verify, key, id, type)) return true;
+      if (holds_as(type, key, id)) return true;
     }
     return false;
+  }
+  [[nodiscard]] bool holds_as(LockType type, std::string_view key, const HoldId& id) {
+    return grants(Verb::verify, key, id, type);
   }
   /// Whether the store lists `id` among the holders of `key`. False if it cannot list them.
   [[nodiscard]] bool names(std::string_view key, const HoldId& id) {
