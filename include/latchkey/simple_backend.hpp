@@ -109,9 +109,8 @@ class SimpleBackend : public Backend {
   /// refused.
   virtual Outcome downgrade(const Request& request);
   /// Fill `*request.info`, append to `*request.names`, end all holds. `list` may ignore
-  /// `request.part` and list everything: it is never asked for a part of another kind. Override
-  /// them if you offer
-  /// `administration`; the defaults return refused.
+  /// `request.part` and list everything. Override them if you offer `administration`; the defaults
+  /// return refused.
   virtual Outcome inspect(const Request& request);
   virtual Outcome list(const Request& request);
   virtual Outcome force_release(const Request& request);
