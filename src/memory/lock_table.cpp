@@ -78,18 +78,6 @@ LockRecord::Subscription subscription_of(const Request& request, Subscriber* sub
 
 }  // namespace
 
-void LockRecord::call_first(Clock::time_point now) noexcept {
-  if (mode != Mode::free || queue.empty()) return;
-  Clock::time_point& ends = queue.front().ends;
-  ends = std::min(ends, later(now, called_wait));
-  first_end = std::min(first_end, ends);
-}
-
-void LockRecord::enqueue(const HoldId& id, Clock::time_point ends) {
-  queue.push_back({id, ends});
-  first_end = std::min(first_end, ends);
-}
-
 void LockTable::apply_to_any(const Request& request, std::size_t hash, Clock::time_point now,
                              Subscriber* subscriber, Outcome& outcome) {
   if (request.verb != Verb::acquire) sweep(now);  // for an acquire, take() has done this

@@ -21,6 +21,18 @@ void LockRecord::drop_ended(Clock::time_point now) noexcept {
   for (const Place& place : queue) first_end = std::min(first_end, place.ends);
 }
 
+void LockRecord::call_first(Clock::time_point now) noexcept {
+  if (mode != Mode::free || queue.empty()) return;
+  Clock::time_point& ends = queue.front().ends;
+  ends = std::min(ends, later(now, called_wait));
+  first_end = std::min(first_end, ends);
+}
+
+void LockRecord::enqueue(const HoldId& id, Clock::time_point ends) {
+  queue.push_back({id, ends});
+  first_end = std::min(first_end, ends);
+}
+
 void LockRecord::reset() noexcept {
   mode = Mode::free;
   first_end = Clock::never();

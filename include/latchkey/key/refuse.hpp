@@ -57,8 +57,8 @@ constexpr auto refused_member() {
   } else if constexpr (reflect::fields_fault<T>() == AggregateFault::HAS_A_BIT_FIELD) {
     return key_error::type_has_a_bit_field_write_LATCHKEY_FIELDS_with_a_getter_for_it<Word, T>{};
   } else if constexpr (reflect::fields_fault<T>() == AggregateFault::HAS_TOO_MANY_FIELDS) {
-    return key_error::
-        type_has_more_than_64_fields_write_LATCHKEY_FIELDS_with_those_that_keys_use<Word, T>{};
+    return key_error::type_has_more_than_64_fields_write_LATCHKEY_FIELDS_with_those_that_keys_use<
+        Word, T>{};
   } else if constexpr (reflect::fields_fault<T>() == AggregateFault::HAS_A_BASE) {
     return key_error::type_has_a_base_write_LATCHKEY_FIELDS<Word, T>{};
   } else if constexpr (reflect::fields_fault<T>() == AggregateFault::HAS_AN_ARRAY) {

@@ -59,28 +59,6 @@ TEST_F(ReadWriteScripts, BusyNamesAHolderWithoutTheFieldsSuffix) {
   EXPECT_EQ(outcome.holder, owner(3));
 }
 
-TEST_F(ReadWriteScripts, AWriteThatWaitsForReadsKeepsNewReadsOut) {
-  client.acquire("k", read, id(1), lease);
-  const Outcome waits = client.acquire("k", write, id(2), lease, milliseconds(10'000));
-  EXPECT_EQ(waits.kind, Kind::busy);
-  EXPECT_EQ(redis({"GET", "latchkey_waiting_writer:{k}"}).text(), owner(2) + ":write");
-  expect_ttl("latchkey_waiting_writer:{k}", milliseconds(10'000));
-  EXPECT_EQ(client.acquire("k", read, id(3), lease).kind, Kind::busy);
-  EXPECT_EQ(client.acquire("k", read, id(1), lease).kind, Kind::granted) << "it holds already";
-  client.send(Verb::release, "k", read, id(1));
-  const Outcome next = client.acquire("k", read, id(3), lease);
-  EXPECT_EQ(next.kind, Kind::busy) << "the lock is free, and it is the WRITE's turn";
-  EXPECT_GT(next.retry_after.value_or(milliseconds(0)), milliseconds(5'000));
-  EXPECT_EQ(client.acquire("k", write, id(2), lease).kind, Kind::granted);
-  EXPECT_EQ(keys(), Names{"k"});
-}
-
-TEST_F(ReadWriteScripts, AWriteThatDoesNotWaitKeepsNobodyOut) {
-  client.acquire("k", read, id(1), lease);
-  EXPECT_EQ(client.acquire("k", write, id(2), lease).kind, Kind::busy);
-  EXPECT_EQ(client.acquire("k", read, id(3), lease).kind, Kind::granted);
-}
-
 TEST_F(ReadWriteScripts, APlainLockBlocksThoughItsHashHasNoMode) {
   for (const LockType plain : {LockType::REENTRANT, LockType::FAIR, LockType::FENCED}) {
     redis({"FLUSHALL"});
