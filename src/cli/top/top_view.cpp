@@ -36,7 +36,10 @@ std::string short_duration(milliseconds length) {
   using std::chrono::seconds;
   const auto total = std::chrono::floor<seconds>(length).count();
   if (length < seconds(1)) return fmt::format("{}ms", length.count());
-  if (total < 60) return fmt::format("{:.1f}s", static_cast<double>(length.count() / 100) / 10);
+  if (total < 60) {
+    const auto tenths = length.count() / 100;
+    return fmt::format("{}.{}s", tenths / 10, tenths % 10);
+  }
   if (total < 3'600) return fmt::format("{}m{:02}s", total / 60, total % 60);
   if (total < 86'400) return fmt::format("{}h{:02}m", total / 3'600, total / 60 % 60);
   return fmt::format("{}d", total / 86'400);
