@@ -4,11 +4,14 @@
 // Covers: src/key include/latchkey/key/cursor.hpp include/latchkey/key/interpreter.hpp
 // Covers: include/latchkey/key/parser.hpp include/latchkey/key/path_parser.hpp
 // Covers: include/latchkey/key/write.hpp
+#include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
 #include <memory>
+#include <ratio>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,16 +21,52 @@
 
 #include "unit/key/sample.hpp"
 
+namespace sample {
+
+struct Isbn {
+  std::uint8_t number = 0;
+  friend std::string latchkey_key(const Isbn& isbn) {
+    return std::string(isbn.number, '-') + std::to_string(isbn.number);
+  }
+};
+
+/// Values whose text is made while the key is rendered.
+struct Event {
+  std::chrono::sys_time<std::chrono::nanoseconds> instant{};
+  std::chrono::sys_days day{};
+  std::chrono::nanoseconds length{};
+  std::chrono::duration<std::int64_t, std::ratio<86'400>> age{};
+  std::array<std::byte, 16> id{};
+  Isbn isbn{};
+};
+LATCHKEY_REFLECT(Event);
+
+}  // namespace sample
+
 namespace {
 
 using latchkey::KeyBuffer;
 using sample::Account;
 using sample::Customer;
+using sample::Event;
 using sample::Order;
 
 struct Hidden {
   int id = 1;
 };
+
+Event event_for(std::uint8_t presence) {
+  const std::int64_t sign = presence % 2 == 0 ? 1 : -1;
+  const std::int64_t large = std::int64_t{1} << (presence % 62);
+  Event event;
+  event.instant += std::chrono::nanoseconds(sign * large);
+  event.day += std::chrono::days(sign * (large % 4'000'000));
+  event.length = std::chrono::nanoseconds(sign * large);
+  event.age = decltype(event.age)(sign * large);
+  event.id.fill(std::byte{presence});
+  event.isbn.number = presence;
+  return event;
+}
 
 Account account_for(std::uint8_t presence) {
   Account account;
@@ -66,12 +105,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto wrapped = std::cref(account);
   const double number = 1.5;
   const Hidden hidden;
+  const Event event = event_for(data[0]);
   const auto arguments = latchkey::argument_pointers(account, customer, order, wrapped, pointer,
-                                                     "li:t", number, hidden, account.days);
+                                                     "li:t", number, hidden, account.days, event);
   static constexpr latchkey::Schema schema =
-      latchkey::schema_of<"a, c, o, w, p, t, d, h, v", Account, Customer, Order,
+      latchkey::schema_of<"a, c, o, w, p, t, d, h, v, e", Account, Customer, Order,
                           std::reference_wrapper<const Account>, const Account*, char[5], double,
-                          Hidden, std::vector<int>>();
+                          Hidden, std::vector<int>, Event>();
   static constexpr latchkey::Schema nameless = latchkey::schema_of<"", Account>();
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
   try {

@@ -112,8 +112,8 @@ std::string zsh_completion(const std::vector<CommandWords>& commands) {
           if (letter == '[' || letter == ']' || letter == ':') description += '\\';
           description += letter;
         }
-        const std::string value = option.value.empty() ? "" : ":" + option.value + ":";
-        options += " " + shell_quoted(name + "[" + description + "]" + value);
+        const std::string value = option.value.empty() ? "" : fmt::format(":{}:", option.value);
+        options += ' ' + shell_quoted(fmt::format("{}[{}]{}", name, description, value));
       }
     }
     cases += fmt::format("    {}) _arguments{} '*:: :_normal' ;;\n", command.name, options);
