@@ -1,6 +1,7 @@
 # Sets <program>_sources of each test program, and those of the library that they share. List a new
 # file here.
 set(latchkey_tests_sources
+  support/allocations.cpp
   unit/adapters/prometheus_outage_test.cpp
   unit/adapters/prometheus_test.cpp
   unit/adapters/spdlog_test.cpp
@@ -68,6 +69,7 @@ set(latchkey_tests_sources
   unit/memory/completions_test.cpp
   unit/memory/glob_test.cpp
   unit/memory/lock_table_test.cpp
+  unit/memory/memory_allocations_test.cpp
   unit/memory/memory_backend_test.cpp
   unit/memory/memory_contract_test.cpp
   unit/policy/method_pattern_test.cpp
