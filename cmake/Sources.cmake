@@ -122,6 +122,8 @@ set(latchkey_sources
   src/redis/multiplexer/waiter.cpp
   src/redis/multiplexer/write_batcher.cpp
   src/redis/protocol/administration_reply.cpp
+  src/redis/protocol/check_answers.cpp
+  src/redis/protocol/check_batch.cpp
   src/redis/protocol/names.cpp
   src/redis/protocol/note_call.cpp
   src/redis/protocol/reply_arena.cpp
@@ -132,6 +134,7 @@ set(latchkey_sources
   src/redis/router.cpp
   src/redis/server_connection.cpp
   src/redis/session/channel_subscriptions.cpp
+  src/redis/session/check_batcher.cpp
   src/redis/session/command_pipeline.cpp
   src/redis/session/delivery_queue.cpp
   src/redis/session/handshake.cpp

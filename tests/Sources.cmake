@@ -129,6 +129,7 @@ set(latchkey_redis_sources
   redis/multiplexer/leader_followers_spin_test.cpp
   redis/multiplexer/leader_followers_test.cpp
   redis/multiplexer/reactor_test.cpp
+  redis/protocol/check_batch_test.cpp
   redis/protocol/names_test.cpp
   redis/protocol/script_call_test.cpp
   redis/protocol/script_reply_test.cpp
@@ -136,6 +137,7 @@ set(latchkey_redis_sources
   redis/scripts/administration_test.cpp
   redis/scripts/agreement_test.cpp
   redis/scripts/all_test.cpp
+  redis/scripts/check_batch_script_test.cpp
   redis/scripts/defects_test.cpp
   redis/scripts/fair_order_test.cpp
   redis/scripts/fair_test.cpp
@@ -153,6 +155,7 @@ set(latchkey_redis_sources
   redis/session/reconnect_policy_test.cpp
   redis/session/replica_acknowledgement_test.cpp
   redis/session/session_channels_test.cpp
+  redis/session/session_checks_test.cpp
   redis/session/session_cluster_test.cpp
   redis/session/session_loss_test.cpp
   redis/session/session_replicas_test.cpp
