@@ -164,6 +164,7 @@ set(latchkey_testing_sources
   src/testing/simulator/judges/loss_judge.cpp
   src/testing/simulator/judges/request_judge.cpp
   src/testing/simulator/network/network.cpp
+  src/testing/simulator/network/network_batches.cpp
   src/testing/simulator/process.cpp
   src/testing/simulator/scenario.cpp
   src/testing/simulator/simulation.cpp

@@ -110,6 +110,7 @@ set(latchkey_redis_sources
   redis/deployments/tls_test.cpp
   redis/locks/all_of_test.cpp
   redis/locks/announce_test.cpp
+  redis/locks/batched_checks_test.cpp
   redis/locks/defects_test.cpp
   redis/locks/downgrade_test.cpp
   redis/locks/exit_test.cpp
@@ -125,6 +126,7 @@ set(latchkey_redis_sources
   redis/locks/wait_bound_test.cpp
   redis/multiplexer/adaptive_spin_test.cpp
   redis/multiplexer/connection_multiplexer_test.cpp
+  redis/multiplexer/cork_test.cpp
   redis/multiplexer/futex_wait_set_test.cpp
   redis/multiplexer/leader_followers_spin_test.cpp
   redis/multiplexer/leader_followers_test.cpp
@@ -163,6 +165,7 @@ set(latchkey_redis_sources
   redis/session/session_waiting_test.cpp)
 
 set(latchkey_sim_sources
+  sim/check_times_test.cpp
   sim/coordinator_hand_off_test.cpp
   sim/coordinator_hold_test.cpp
   sim/coordinator_immediate_test.cpp
