@@ -119,6 +119,18 @@ TEST_F(SessionChecks, UnknownScriptIsSentAsText) {
   EXPECT_THAT(kinds(), ElementsAre(Kind::gone, Kind::granted));
 }
 
+TEST_F(SessionChecks, AreSentOneByOneIfTheTextOfTheScriptIsForbidden) {
+  submit(Verb::renew, "a", 1);
+  submit(Verb::renew, "b", 2);
+  sent();
+  say("-NOSCRIPT No matching script.\r\n");
+  sent();
+  say("-NOPERM this user has no permissions to run the 'eval' command\r\n");
+  EXPECT_THAT(calls(), ElementsAre("EVALSHA a", "EVALSHA b"));
+  say(":0\r\n:0\r\n");
+  EXPECT_THAT(kinds(), ElementsAre(Kind::granted, Kind::granted));
+}
+
 TEST_F(SessionChecks, OverdueOneEndsAndItsAnswerIsDropped) {
   submit(Verb::renew, "a", 1);
   now += 500ms;
