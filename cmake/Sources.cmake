@@ -122,6 +122,8 @@ set(latchkey_sources
   src/redis/multiplexer/waiter.cpp
   src/redis/multiplexer/write_batcher.cpp
   src/redis/protocol/administration_reply.cpp
+  src/redis/protocol/check_answers.cpp
+  src/redis/protocol/check_batch.cpp
   src/redis/protocol/names.cpp
   src/redis/protocol/note_call.cpp
   src/redis/protocol/reply_arena.cpp
@@ -132,6 +134,7 @@ set(latchkey_sources
   src/redis/router.cpp
   src/redis/server_connection.cpp
   src/redis/session/channel_subscriptions.cpp
+  src/redis/session/check_batcher.cpp
   src/redis/session/command_pipeline.cpp
   src/redis/session/delivery_queue.cpp
   src/redis/session/handshake.cpp
@@ -161,6 +164,7 @@ set(latchkey_testing_sources
   src/testing/simulator/judges/loss_judge.cpp
   src/testing/simulator/judges/request_judge.cpp
   src/testing/simulator/network/network.cpp
+  src/testing/simulator/network/network_batches.cpp
   src/testing/simulator/process.cpp
   src/testing/simulator/scenario.cpp
   src/testing/simulator/simulation.cpp

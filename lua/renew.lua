@@ -9,9 +9,6 @@
 --
 -- Works while the server is out of memory. Always writes, so that a replica never confirms a hold.
 
-if redis.call('HEXISTS', KEYS[1], ARGV[2]) == 0 then
-  return false
-end
-local left = redis.call('PTTL', KEYS[1])
-redis.call('PEXPIRE', KEYS[1], math.max(left, tonumber(ARGV[1])))
-return 0
+--#include parts/renew.lua
+
+return renew(KEYS[1], ARGV[2], ARGV[1])

@@ -11,12 +11,6 @@
 -- The hash lives as long as the longest lease. Redisson's renewal sets its TTL to 30 s, even if a
 -- latchkey lease is longer. Works while the server is out of memory and always writes: see renew.lua.
 
-local own = redis.call('PTTL', KEYS[2])
-if own == -2 or redis.call('HEXISTS', KEYS[1], ARGV[2]) == 0 then
-  return false
-end
-local lease = math.max(tonumber(ARGV[1]), own)
-local left = redis.call('PTTL', KEYS[1])
-redis.call('PEXPIRE', KEYS[1], math.max(lease, left))
-redis.call('PEXPIRE', KEYS[2], lease)
-return 0
+--#include parts/renew_read.lua
+
+return renew_read(KEYS[1], KEYS[2], ARGV[2], ARGV[1])

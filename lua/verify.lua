@@ -7,11 +7,8 @@
 --          nil: it does not
 --
 -- A replica must not reply, because its data may be stale, and a server may become a replica at any
--- time. Deleting a field that does not exist is a write: a replica rejects it, and a master changes
--- nothing.
+-- time.
 
-redis.call('HDEL', KEYS[1], '')
-if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
-  return false
-end
-return 0
+--#include parts/verify.lua
+
+return verify(KEYS[1], ARGV[1])

@@ -1,6 +1,7 @@
 # Sets <program>_sources of each test program, and those of the library that they share. List a new
 # file here.
 set(latchkey_tests_sources
+  support/allocations.cpp
   unit/adapters/prometheus_outage_test.cpp
   unit/adapters/prometheus_test.cpp
   unit/adapters/spdlog_test.cpp
@@ -68,6 +69,7 @@ set(latchkey_tests_sources
   unit/memory/completions_test.cpp
   unit/memory/glob_test.cpp
   unit/memory/lock_table_test.cpp
+  unit/memory/memory_allocations_test.cpp
   unit/memory/memory_backend_test.cpp
   unit/memory/memory_contract_test.cpp
   unit/policy/method_pattern_test.cpp
@@ -108,6 +110,7 @@ set(latchkey_redis_sources
   redis/deployments/tls_test.cpp
   redis/locks/all_of_test.cpp
   redis/locks/announce_test.cpp
+  redis/locks/batched_checks_test.cpp
   redis/locks/defects_test.cpp
   redis/locks/downgrade_test.cpp
   redis/locks/exit_test.cpp
@@ -123,10 +126,12 @@ set(latchkey_redis_sources
   redis/locks/wait_bound_test.cpp
   redis/multiplexer/adaptive_spin_test.cpp
   redis/multiplexer/connection_multiplexer_test.cpp
+  redis/multiplexer/cork_test.cpp
   redis/multiplexer/futex_wait_set_test.cpp
   redis/multiplexer/leader_followers_spin_test.cpp
   redis/multiplexer/leader_followers_test.cpp
   redis/multiplexer/reactor_test.cpp
+  redis/protocol/check_batch_test.cpp
   redis/protocol/names_test.cpp
   redis/protocol/script_call_test.cpp
   redis/protocol/script_reply_test.cpp
@@ -134,6 +139,7 @@ set(latchkey_redis_sources
   redis/scripts/administration_test.cpp
   redis/scripts/agreement_test.cpp
   redis/scripts/all_test.cpp
+  redis/scripts/check_batch_script_test.cpp
   redis/scripts/defects_test.cpp
   redis/scripts/fair_order_test.cpp
   redis/scripts/fair_test.cpp
@@ -151,6 +157,7 @@ set(latchkey_redis_sources
   redis/session/reconnect_policy_test.cpp
   redis/session/replica_acknowledgement_test.cpp
   redis/session/session_channels_test.cpp
+  redis/session/session_checks_test.cpp
   redis/session/session_cluster_test.cpp
   redis/session/session_loss_test.cpp
   redis/session/session_replicas_test.cpp
@@ -158,6 +165,7 @@ set(latchkey_redis_sources
   redis/session/session_waiting_test.cpp)
 
 set(latchkey_sim_sources
+  sim/check_times_test.cpp
   sim/coordinator_hand_off_test.cpp
   sim/coordinator_hold_test.cpp
   sim/coordinator_immediate_test.cpp

@@ -186,6 +186,9 @@ struct Capabilities {
   bool pushes = false;
   /// A request runs after all that were submitted before it, even if those ended as unknown.
   bool in_order = false;
+  /// Renewals and verifications that are sent together cost less than one by one: the holds of a
+  /// Locks are checked at common times, up to an eighth of the interval early.
+  bool batches_checks = false;
   /// Grants can wait for replicas.
   bool replica_acknowledgement = false;
   /// expire works: the time of LOCKED's hold_for ends at the backend even if the process ends
@@ -234,6 +237,11 @@ class Backend {
   /// by several threads one after the other under a mutex, are attempted in that order. Every
   /// request is completed exactly once, in any order, by a thread inside `drive`.
   virtual void submit(std::span<Request* const> requests, Sink& sink) = 0;
+
+  /// Between `cork` and `uncork` the calling thread submits many requests and does not drive: the
+  /// backend may keep them, to send them together (as TCP_CORK). Called in pairs.
+  virtual void cork() noexcept {}
+  virtual void uncork() noexcept {}
 
   /// Completes `request` immediately if that takes no longer than to queue it: for locks in the
   /// same process. Returns false if it did not touch the request: submit it then. Does not call the

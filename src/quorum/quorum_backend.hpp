@@ -41,6 +41,8 @@ class QuorumBackend final : public Backend, private ForkParticipant {
   std::string warning() const override;
   std::vector<Connection> connections() const override;
   void submit(std::span<Request* const> requests, Sink& sink) override;
+  void cork() noexcept override;
+  void uncork() noexcept override;
   void drive(Parker& parker, Clock::time_point until) override;
   void forget_parent() noexcept override;
 

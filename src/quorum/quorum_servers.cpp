@@ -21,10 +21,19 @@ Capabilities QuorumBackend::capabilities() const noexcept {
     offered.read_write = offered.read_write && its.read_write;
     offered.in_order = offered.in_order && its.in_order;
     offered.expires = offered.expires && its.expires;
+    offered.batches_checks = offered.batches_checks || its.batches_checks;
     offered.replica_acknowledgement =
         offered.replica_acknowledgement && its.replica_acknowledgement;
   }
   return offered;
+}
+
+void QuorumBackend::cork() noexcept {
+  for (const auto& server : servers_) server->cork();
+}
+
+void QuorumBackend::uncork() noexcept {
+  for (const auto& server : servers_) server->uncork();
 }
 
 std::string QuorumBackend::describe() const {

@@ -28,6 +28,7 @@ class RedisBackend final : public Backend {
     Capabilities offered;
     offered.fair = offered.read_write = offered.fenced = true;
     offered.pushes = offered.administration = offered.expires = true;
+    offered.batches_checks = true;
     // Without a cluster, one script may use keys of all slots.
     const bool cluster = connections_.uri().deployment == RedisUri::Deployment::cluster;
     offered.one_step = cluster ? Capabilities::OneStep::partition : Capabilities::OneStep::all;
@@ -48,6 +49,8 @@ class RedisBackend final : public Backend {
   void submit(std::span<Request* const> requests, Sink& sink) override {
     connections_.submit(requests, sink);
   }
+  void cork() noexcept override { connections_.cork(); }
+  void uncork() noexcept override { connections_.uncork(); }
   void drive(Parker& parker, Clock::time_point until) override {
     connections_.drive(parker, until);
   }

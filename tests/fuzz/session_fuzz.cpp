@@ -10,6 +10,7 @@
 // Covers: src/redis/session/channel_subscriptions.cpp src/redis/session/reconnect_policy.cpp
 // Covers: src/redis/cluster/slots.cpp src/redis/protocol/reply_reader.cpp
 // Covers: src/redis/protocol/script_reply.cpp src/redis/protocol/administration_reply.cpp
+// Covers: src/redis/session/check_batcher.cpp src/redis/protocol/check_batch.cpp
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -165,7 +166,24 @@ class Play {
     if (command[0] == "PUBSUB") return "%0\r\n";
     if (command[0] == "WAIT") return moves_.below(3) == 0 ? ":0\r\n" : ":1\r\n";
     if (command[0].ends_with("SUBSCRIBE")) return channel_answer(command);
+    if (is_batch(command) && moves_.below(4) != 0) return batch_answer(command);
     return std::string(script_answers[moves_.below(script_answers.size())]);
+  }
+
+  static bool is_batch(const testing::Command& command) {
+    return command.size() > 3 &&
+           (command[1] == scripts::check_batch.sha1 || command[1] == scripts::check_batch.text);
+  }
+  /// An answer for each check, or one more or less.
+  std::string batch_answer(const testing::Command& command) {
+    static constexpr std::array<std::string_view, 5> answers{":0\r\n", ":0\r\n", "_\r\n", ":1\r\n",
+                                                             "-ERR no\r\n"};
+    const std::size_t checks = (command.size() - 3 - std::stoul(command[2])) / 3;
+    require(checks > 1 && checks <= CheckAnswers::most);
+    const std::size_t count = moves_.below(4) == 0 ? checks - 1 + moves_.below(3) : checks;
+    std::string array = "*" + std::to_string(count) + "\r\n";
+    for (std::size_t left = count; left > 0; --left) array += answers[moves_.below(answers.size())];
+    return array;
   }
 
   [[nodiscard]] std::string_view mode() const {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include <latchkey/clock.hpp>
 #include <latchkey/hold_id.hpp>
 
 namespace latchkey::detail {
@@ -22,6 +23,9 @@ struct CoordinatorSettings {
   bool pushes = true;
   bool in_order = true;
   bool expires = false;
+  /// Holds are checked at common times, so that their checks are sent together.
+  bool common_checks = false;
+  Clock::duration check_phase{};  ///< the common times of this Locks come so long after others'
   /// Whom events are made for.
   enum class Events : std::uint8_t { nobody, losses, everything } events = Events::nobody;
   std::array<std::uint64_t, 2> space{};

@@ -1,6 +1,9 @@
 // One hold at the backend, and the local holds that share it.
 #include "locks/coordinator/remote_hold.hpp"
 
+#include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <utility>
 
 namespace latchkey::detail {
@@ -8,6 +11,14 @@ namespace latchkey::detail {
 Clock::time_point end_of_lease(Clock::time_point sent, std::chrono::milliseconds lease) noexcept {
   constexpr Clock::duration least = std::chrono::milliseconds(5);
   return later(sent, lease) - std::max(Clock::duration(lease) / 100, least);
+}
+
+Clock::time_point common_check_time(Clock::time_point at, Clock::duration interval,
+                                    Clock::duration phase) noexcept {
+  if (at == Clock::never()) return at;
+  const auto most = static_cast<std::uint64_t>(std::max<Clock::rep>(interval.count() / 8, 1));
+  const auto mask = static_cast<Clock::rep>(std::bit_floor(most) - 1);
+  return at - Clock::duration((at.time_since_epoch() - phase).count() & mask);
 }
 
 Clock::time_point RemoteHold::due() const noexcept {

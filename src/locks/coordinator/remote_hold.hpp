@@ -220,4 +220,10 @@ class RemoteHold {
 [[nodiscard]] Clock::time_point end_of_lease(Clock::time_point sent,
                                              std::chrono::milliseconds lease) noexcept;
 
+/// The last common time for checks until `at`. It is earlier by less than an eighth of `interval`,
+/// the time between two checks of a hold. The common times of a longer interval are among those of
+/// a shorter one: they are multiples of a power of two, plus `phase`.
+[[nodiscard]] Clock::time_point common_check_time(Clock::time_point at, Clock::duration interval,
+                                                  Clock::duration phase) noexcept;
+
 }  // namespace latchkey::detail

@@ -50,14 +50,21 @@ void LeaseTimer::run() {
   due_times_.wait_for_work();
   while (!ending_.load()) {
     const Clock::time_point now = clock_.now();
-    for (std::size_t group = 0; group < DueTimes::groups; ++group) {
-      if (due_times_.is_due(group, now)) driver_.tick_due(group, now);
-    }
+    tick_due(now);
     const Clock::time_point next = due_times_.prepare_sleep();
     if (next <= now) continue;
     driver_.drive(due_times_.parker(),
                   reporter_.has_thread() ? next : std::min(next, later(now, thread_pause)));
   }
+}
+
+// Renewals that are due at the same time are sent together.
+void LeaseTimer::tick_due(Clock::time_point now) {
+  backend_.cork();
+  for (std::size_t group = 0; group < DueTimes::groups; ++group) {
+    if (due_times_.is_due(group, now)) driver_.tick_due(group, now);
+  }
+  backend_.uncork();
 }
 
 // The parent's thread does not exist in the child: there is nothing to join.

@@ -23,7 +23,7 @@ class ShardDriver;
 class LeaseTimer {
  public:
   LeaseTimer(ShardDriver& driver, DueTimes& due_times, Reporter& reporter, Clock& clock,
-             const Backend& backend) noexcept
+             Backend& backend) noexcept
       : driver_(driver),
         due_times_(due_times),
         reporter_(reporter),
@@ -52,12 +52,13 @@ class LeaseTimer {
  private:
   void start(std::string_view key, LockType type);
   void run();
+  void tick_due(Clock::time_point now);
 
   ShardDriver& driver_;
   DueTimes& due_times_;
   Reporter& reporter_;
   Clock& clock_;
-  const Backend& backend_;
+  Backend& backend_;
   std::atomic<bool> running_{false};
   std::atomic<bool> ending_{false};
   SmallMutex mutex_;

@@ -56,6 +56,9 @@ CoordinatorSettings settings_for(const Options& options, const Capabilities& cap
   settings.expires = capabilities.expires;
   settings.events = events;
   settings.space = HoldId::new_space();
+  settings.common_checks = capabilities.batches_checks;
+  // Random, so that the processes of a machine do not check their holds at the same time.
+  settings.check_phase = Clock::duration(static_cast<Clock::rep>(settings.space[1] >> 16));
   if (options.announce) settings.announcement = announcement_of_this_process();
   settings.id_step = ShardDriver::shard_count;
   return settings;

@@ -68,12 +68,27 @@ void ConnectionMultiplexer::submit(std::span<Request* const> requests, Sink& sin
   if (thread_hint.delivering_for == number_) return;
   thread_hint.submitted_to = number_;
   thread_hint.last_request = state_.submitted;
+  if (!writer_.keeps(&thread_hint, requests.size())) flush();
+}
+
+// Without memory the requests are queued all the same: the leader sends them.
+void ConnectionMultiplexer::flush() noexcept {
   try {
     writer_.flush(state_);
   } catch (const std::bad_alloc&) {
-    // The requests are queued all the same: the leader sends them.
     state_.threads.interrupt_leader();
   }
+}
+
+void ConnectionMultiplexer::cork() noexcept {
+  const ScopedLock lock(state_.mutex);
+  writer_.cork(&thread_hint);
+}
+
+void ConnectionMultiplexer::uncork() noexcept {
+  const ScopedLock lock(state_.mutex);
+  writer_.uncork(&thread_hint);
+  flush();
 }
 
 void ConnectionMultiplexer::drive(Parker& parker, Clock::time_point until) {
@@ -167,7 +182,7 @@ void ConnectionMultiplexer::forget_parent() noexcept {
   }
   state_.router->forget();
   state_.threads.forget();
-  writer_.set_delivering(false);
+  writer_ = WriteBatcher();
   adaptive_spin_ = AdaptiveSpin();
   wake_fds_.clear();
   thread_hint = {};

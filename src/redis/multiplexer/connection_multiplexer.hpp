@@ -49,6 +49,9 @@ class ConnectionMultiplexer final : private ForkParticipant {
   /// The calling thread also sends the requests, unless another thread sends just now and takes
   /// them along, or they are held back for a larger batch.
   void submit(std::span<Request* const> requests, Sink& sink);
+  /// As Backend::cork. One thread at a time keeps its requests; those of another are sent at once.
+  void cork() noexcept;
+  void uncork() noexcept;
   /// As Backend::drive.
   void drive(Parker& parker, Clock::time_point until);
   void forget_parent() noexcept;
@@ -67,6 +70,7 @@ class ConnectionMultiplexer final : private ForkParticipant {
  private:
   class Participation;
 
+  void flush() noexcept LATCHKEY_REQUIRES(state_.mutex);
   /// Calls the sinks of everything that has arrived. True: there was something.
   bool deliver() LATCHKEY_REQUIRES(state_.mutex);
   [[nodiscard]] bool expects_more() const noexcept LATCHKEY_REQUIRES(state_.mutex);

@@ -16,8 +16,28 @@ namespace latchkey::detail::redis {
 /// their replies soon submit the next commands. The thread that delivers sends for all of them when
 /// it has finished; a spinning thread sends after its first yield or when it stops. To keep the
 /// server busy meanwhile, no more is held back than the server still has to process.
+///
+/// A thread that has corked the connections keeps what it submits until it has submitted 1 024
+/// requests, or uncorks. Requests of other threads take the kept ones along.
 class WriteBatcher {
  public:
+  // --- one thread that submits many requests; `thread` is an address of its own ---
+  void cork(const void* thread) noexcept {
+    if (corked_by_ == nullptr) corked_by_ = thread;
+    kept_ = 0;
+  }
+  void uncork(const void* thread) noexcept {
+    if (corked_by_ == thread) corked_by_ = nullptr;
+  }
+  /// Whether the thread need not send these requests now.
+  [[nodiscard]] bool keeps(const void* thread, std::size_t requests) noexcept {
+    if (corked_by_ != thread) return false;
+    kept_ += requests;
+    if (kept_ < most_kept) return true;
+    kept_ = 0;
+    return false;
+  }
+
   /// Sends everything unless it is better held back. Throws std::bad_alloc.
   void flush(MultiplexerState& state) LATCHKEY_REQUIRES(state.mutex);
   /// The same, but sends in any case if the request with this number has not been sent.
@@ -29,6 +49,8 @@ class WriteBatcher {
  private:
   /// A batch that is sent at once: six commands or so.
   static constexpr std::size_t full_batch = 1'500;
+  /// About 100 KB of renewals: the server works on them while more are submitted.
+  static constexpr std::size_t most_kept = 1'024;
 
   [[nodiscard]] bool holds_back(const MultiplexerState& state) const noexcept
       LATCHKEY_REQUIRES(state.mutex);
@@ -39,6 +61,8 @@ class WriteBatcher {
       LATCHKEY_REQUIRES(state.mutex, state.write_mutex);
 
   bool delivering_ = false;
+  const void* corked_by_ = nullptr;  ///< null: no thread
+  std::size_t kept_ = 0;             ///< how many requests it has kept
   std::size_t last_sender_ = 0;      ///< index of the connection that was served last
   std::uint64_t sent_requests_ = 0;  ///< the requests up to this number were sent
 };

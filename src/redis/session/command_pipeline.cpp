@@ -2,6 +2,8 @@
 #include "redis/session/command_pipeline.hpp"
 
 #include <algorithm>
+#include <new>
+#include <utility>
 
 #include "redis/session/requests.hpp"
 
@@ -14,19 +16,55 @@ void CommandPipeline::pop() noexcept {
 }
 
 // The slot that pop frees is the room that push needs.
-void CommandPipeline::requeue_front(InFlightCommand::Kind kind, std::uint64_t cursor) noexcept {
+void CommandPipeline::requeue_front(InFlightCommand::Kind kind, std::uint64_t cursor,
+                                    bool alone) noexcept {
   Request& request = *front().request;
   Sink& sink = *front().sink;
   const TimePoint deadline = front().deadline;
   const bool asking = front().asking;
   const std::uint8_t hops = front().hops;
+  const std::uint16_t slot = front().slot;
+  alone = alone || front().alone;
   pop();
   InFlightCommand& again = queue_.push();
   again.start(request, sink, deadline);
   again.kind = kind;
   again.cursor = cursor;
   again.asking = asking;
+  again.alone = alone;
   again.hops = hops;
+  again.slot = slot;
+}
+
+std::size_t CommandPipeline::batch_length() const noexcept {
+  const InFlightCommand& first = queue_[written_];
+  std::size_t length = 1;
+  if (!first.can_join_batch()) return length;
+  while (length < CheckAnswers::most && written_ + length < queue_.size()) {
+    const InFlightCommand& next = queue_[written_ + length];
+    if (!next.can_join_batch() || !next.joins(first)) break;
+    ++length;
+  }
+  return length;
+}
+
+// Checks of different holds may change places: a hold has one check under way at a time.
+void CommandPipeline::group_checks_by_slot() noexcept {
+  std::size_t end = written_;
+  while (end < queue_.size() && queue_[end].can_join_batch()) ++end;
+  if (end - written_ < 2) return;
+  try {
+    std::vector<InFlightCommand> checks(end - written_);
+    for (std::size_t index = 0; index < checks.size(); ++index) {
+      checks[index] = std::move(unwritten(index));
+    }
+    std::ranges::sort(checks, {}, &InFlightCommand::slot);
+    for (std::size_t index = 0; index < checks.size(); ++index) {
+      unwritten(index) = std::move(checks[index]);
+    }
+  } catch (const std::bad_alloc&) {
+    // Fewer of them are sent together.
+  }
 }
 
 bool CommandPipeline::front_is_overtaken() const noexcept {

@@ -38,8 +38,9 @@ class CommandPipeline {
   void reserve(std::size_t more) { queue_.reserve(more); }
   InFlightCommand& push() { return queue_.push(); }
   void pop() noexcept;
-  /// Moves the oldest command to the end, to be written anew. Needs no memory.
-  void requeue_front(InFlightCommand::Kind kind, std::uint64_t cursor) noexcept;
+  /// Moves the oldest command to the end, to be written anew. `alone`: in no batch. Needs no
+  /// memory.
+  void requeue_front(InFlightCommand::Kind kind, std::uint64_t cursor, bool alone = false) noexcept;
   [[nodiscard]] InFlightCommand& front() noexcept { return queue_[0]; }
   [[nodiscard]] const InFlightCommand& front() const noexcept { return queue_[0]; }
   [[nodiscard]] std::size_t size() const noexcept { return queue_.size(); }
@@ -54,6 +55,20 @@ class CommandPipeline {
   [[nodiscard]] InFlightCommand* next_to_write() noexcept {
     return written_ < queue_.size() ? &queue_[written_] : nullptr;
   }
+  [[nodiscard]] std::size_t unwritten_count() const noexcept { return queue_.size() - written_; }
+  [[nodiscard]] bool has_unwritten() const noexcept { return unwritten_count() > 0; }
+  /// Whether the newest command is a check that is not written, so that others may join it.
+  [[nodiscard]] bool ends_with_check() const noexcept {
+    return has_unwritten() && queue_[queue_.size() - 1].can_join_batch();
+  }
+  /// How many commands, from `next_to_write` on, one call can carry out; at least 1.
+  [[nodiscard]] std::size_t batch_length() const noexcept;
+  /// The one after `next_to_write` by `offset`.
+  [[nodiscard]] InFlightCommand& unwritten(std::size_t offset) noexcept {
+    return queue_[written_ + offset];
+  }
+  /// Sorts the checks that are to be written next by their slots. Without memory their order stays.
+  void group_checks_by_slot() noexcept;
   /// The command returned by `next_to_write` has all its bytes in the stream.
   void mark_written() noexcept { ++written_; }
   /// Where commands are appended.

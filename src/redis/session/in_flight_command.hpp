@@ -9,6 +9,8 @@
 
 #include <latchkey/backend.hpp>
 
+#include "redis/protocol/check_batch.hpp"
+
 namespace latchkey::detail::redis {
 
 /// One command, or one pair of SUBSCRIBE and PING: an element of the order in which replies arrive.
@@ -35,10 +37,13 @@ struct InFlightCommand {
   Verb verb;
   Kind kind;
   bool asking;                  ///< ASKING is sent before it
+  bool alone;                   ///< a check that is not to be part of a batch
   bool confirmed;               ///< channels: a push has confirmed the change
   std::uint8_t replies_before;  ///< replies of ASKING that precede its own
   std::uint8_t replies_after;   ///< replies of a note's command that follow its own
   std::uint8_t hops;            ///< how many nodes have redirected it
+  std::uint8_t batch;           ///< how many checks, this and the next ones, are one call
+  std::uint16_t slot;           ///< of the key of a check, in a cluster; otherwise 0
   std::string error;            ///< channels: the server's error
   std::string channel;          ///< internal_channel
 
@@ -56,6 +61,14 @@ struct InFlightCommand {
     reset(what, change, until);
   }
   [[nodiscard]] bool is_internal() const noexcept { return kind >= Kind::slots; }
+  /// Whether it can be sent together with other checks.
+  [[nodiscard]] bool can_join_batch() const noexcept {
+    return request != nullptr && is_check(verb) && !asking && !alone;
+  }
+  /// Whether one call can carry out both: each can join a batch.
+  [[nodiscard]] bool joins(const InFlightCommand& other) const noexcept {
+    return kind == other.kind && slot == other.slot;
+  }
 
   /// Whether the reply is the error of SUBSCRIBE or UNSUBSCRIBE, and not that of the PING after it.
   ///
@@ -74,8 +87,10 @@ struct InFlightCommand {
     verb = of;
     deadline = until;
     end = cursor = 0;
-    asking = confirmed = false;
+    asking = alone = confirmed = false;
     replies_before = replies_after = hops = 0;
+    batch = 1;
+    slot = 0;
     error.clear();
   }
 };

@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "redis/cluster/slots.hpp"
 #include "redis/protocol/names.hpp"
 #include "redis/session/requests.hpp"
 
@@ -64,6 +65,9 @@ void Session::enqueue(const QueuedRequest& request, bool asking) noexcept {
   command.start(*request.request, *request.sink, request.deadline);
   command.asking = asking;
   command.hops = request.hops;
+  if (settings_.login.cluster && is_check(command.verb)) {
+    command.slot = slot_of(request.request->key);
+  }
   if (request.request->verb == Verb::unsubscribe) {
     subscriptions_.remove(*request.request, *request.sink);
   }
@@ -71,22 +75,45 @@ void Session::enqueue(const QueuedRequest& request, bool asking) noexcept {
 }
 
 void Session::after_submit(TimePoint now) noexcept {
-  if (stage_ == Stage::up) return write_all();
+  if (stage_ == Stage::up) {
+    if (!pipeline_.ends_with_check()) write_all();
+    return;
+  }
   want_connection(now);
   const bool tries = stage_ != Stage::down || wants_connection(now);
   const Failure* const failure = reconnect_.last_failure();
   if (!tries && failure != nullptr && failure->is_certain()) end_failing_fast();
 }
 
+std::string_view Session::to_send() noexcept {
+  if (lane() == CommandPipeline::Lane::commands) write_all();
+  return pipeline_.to_send(lane());
+}
+
+bool Session::anything_to_send() const noexcept {
+  const bool writes = lane() == CommandPipeline::Lane::commands && pipeline_.has_unwritten();
+  return writes || pipeline_.anything_to_send(lane());
+}
+
 void Session::write_all() noexcept {
+  if (settings_.login.cluster) pipeline_.group_checks_by_slot();
   while (!trouble_) {
     InFlightCommand* const command = pipeline_.next_to_write();
     if (command == nullptr) break;
-    write(*command);
+    const std::size_t together = pipeline_.batch_length();
+    together > 1 ? write_together(together) : write(*command);
   }
   pipeline_.drop_unsendable();
   try {
     send_wait_if_due();
+  } catch (const std::bad_alloc&) {
+    trouble_ = no_memory();
+  }
+}
+
+void Session::write_together(std::size_t checks) noexcept {
+  try {
+    checks_.write(checks);
   } catch (const std::bad_alloc&) {
     trouble_ = no_memory();
   }
@@ -115,6 +142,7 @@ void Session::write(InFlightCommand& command) noexcept {
 
 void Session::append(InFlightCommand& command) {
   command.replies_before = command.replies_after = 0;
+  command.batch = 1;
   if (command.request == nullptr) {
     command.kind = InFlightCommand::Kind::nothing;
     return;

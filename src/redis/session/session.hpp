@@ -16,6 +16,7 @@
 #include "redis/protocol/reply_reader.hpp"
 #include "redis/protocol/script_call.hpp"
 #include "redis/session/channel_subscriptions.hpp"
+#include "redis/session/check_batcher.hpp"
 #include "redis/session/command_pipeline.hpp"
 #include "redis/session/delivery.hpp"
 #include "redis/session/delivery_queue.hpp"
@@ -42,6 +43,9 @@ namespace latchkey::detail::redis {
 /// While the server is known to be down, requests that fail fast (requests.hpp) end after 250 ms,
 /// or at once if nothing listens at the address or the server rejects this client.
 ///
+/// Checks (is_check) are written when bytes are sent, or before the next other request: until then
+/// others may join them.
+///
 /// | part                   | responsibility                                                |
 /// |------------------------|---------------------------------------------------------------|
 /// | CommandPipeline        | commands in flight, their bytes and deadlines                 |
@@ -49,6 +53,7 @@ namespace latchkey::detail::redis {
 /// | ReplicaAcknowledgement | WAIT, and what it confirms                                    |
 /// | ReconnectPolicy        | when to connect again                                         |
 /// | Handshake              | the first commands on a connection                            |
+/// | CheckBatcher           | checks that are sent as one call                              |
 /// | DeliveryQueue          | outcomes and notifications that sinks have not received yet   |
 class Session {
  public:
@@ -113,18 +118,18 @@ class Session {
 
   // --- bytes to send ---
   /// The bytes stay in place until `sent` or `failed` is called, also if requests are submitted.
-  [[nodiscard]] std::string_view to_send() noexcept { return pipeline_.to_send(lane()); }
-  [[nodiscard]] bool anything_to_send() const noexcept {
-    return pipeline_.anything_to_send(lane());
-  }
+  [[nodiscard]] std::string_view to_send() noexcept;
+  [[nodiscard]] bool anything_to_send() const noexcept;
   void sent(std::size_t count) noexcept { pipeline_.sent(count); }
   /// Whether the server has received a command that it has not replied to.
   [[nodiscard]] bool is_working() const noexcept { return pipeline_.is_server_busy(); }
   /// Bytes that the server has received after the command that it works on.
   [[nodiscard]] std::size_t backlog() const noexcept { return pipeline_.server_backlog(); }
-  /// Bytes that wait to be sent.
+  /// Bytes that wait to be sent; about so many if checks are not written yet.
   [[nodiscard]] std::size_t unsent() const noexcept {
-    return pipeline_.unsent_bytes(stage_ == Stage::handshake);
+    constexpr std::size_t bytes_of_check = 100;
+    return pipeline_.unsent_bytes(stage_ == Stage::handshake) +
+           pipeline_.unwritten_count() * bytes_of_check;
   }
 
   // --- time ---
@@ -165,6 +170,7 @@ class Session {
   void after_submit(TimePoint now) noexcept;
   void write_all() noexcept;
   void write(InFlightCommand& command) noexcept;
+  void write_together(std::size_t checks) noexcept;
   void append(InFlightCommand& command);
   void send_wait_if_due();
   template <class Append>
@@ -222,6 +228,7 @@ class Session {
   ReplicaAcknowledgement replicas_;
   ReconnectPolicy reconnect_;
   DeliveryQueue deliveries_;
+  CheckBatcher checks_{pipeline_, replicas_, deliveries_};
 
   bool serves_ = true;   ///< the node has slots, or there is one server
   bool was_up_ = false;  ///< sinks may miss something whenever the connection comes up again

@@ -76,6 +76,11 @@ bool Session::on_command_reply(const redisReply& reply, Delivery& delivery) {
     case CommandPipeline::ReplyFor::front: break;
   }
   InFlightCommand& command = pipeline_.front();
+  if (command.batch > 1) {
+    checks_.on_reply(reply);
+    write_all();
+    return false;
+  }
   delivery.request = command.request;
   delivery.sink = command.sink;
   if (command.is_internal()) return on_internal_reply(reply, command, delivery);

@@ -14,6 +14,7 @@ enum class Due : std::uint8_t {
   delivery,           ///< a request reaches the store
   reply,              ///< its outcome reaches the client
   timeout,            ///< the client stops waiting for the outcome
+  batch,              ///< a client sends the checks that it has submitted
   push,               ///< a notification reaches the client
   reconnect,          ///< a connection is back
   coordinator_timer,  ///< a coordinator's timer expires

@@ -8,14 +8,17 @@ namespace latchkey::sim {
 
 using std::chrono::milliseconds;
 
-// The order of the draws is part of what a seed means. The chance of a downgrade scenario and the
-// length of cohorts are drawn from a copy of the generator, so that they do not change the other
-// draws.
+// The order of the draws is part of what a seed means. The chance of a downgrade scenario, the
+// length of cohorts and what concerns common checks are drawn from a copy of the generator, so that
+// they do not change the other draws.
 Scenario Scenario::draw(Random& random) {
   Random copy = random;
   Scenario it = draw_any(random);
   if (copy.below(9) == 0) it.favour_downgrades();
   it.settings.cohort = copy.pick({milliseconds(0), milliseconds(5), milliseconds(100)});
+  it.settings.common_checks = !it.immediate && copy.percent(50);
+  it.settings.check_phase = copy.between({}, std::chrono::seconds(10));
+  if (it.settings.common_checks && copy.percent(20)) it.favour_batches();
   return it;
 }
 
@@ -75,6 +78,20 @@ void Scenario::favour_downgrades() {
   loss_percent = 10;
   delay_percent = 5;
   cut_rate = freeze_rate = crash_rate = jump_forward_rate = force_release_rate = 0;
+}
+
+// Several keys that a client holds for long, so that it checks them together, and a store that
+// drops one of them.
+void Scenario::favour_batches() {
+  keys = {Family::reentrant, Family::read_write, Family::fenced, Family::read_write};
+  callers = 4;
+  settings.watchdog = milliseconds(6'000);
+  fault_free = immediate = false;
+  holds_longer_than_leases = true;
+  loss_percent = duplicate_percent = delay_percent = 0;
+  cut_rate = freeze_rate = crash_rate = jump_forward_rate = migration_rate = 0;
+  jump_back_rate = restart_rate = 0;
+  force_release_rate = 10;
 }
 
 void Scenario::restrict_to(const Capabilities& offered) {

@@ -51,6 +51,7 @@ struct Scenario {
   [[nodiscard]] static Scenario draw_any(Random& random);
   void draw_faults(Random& random);
   void favour_downgrades();
+  void favour_batches();
 };
 
 }  // namespace latchkey::sim

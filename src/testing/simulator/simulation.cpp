@@ -73,6 +73,7 @@ void Simulation::dispatch(const ScheduledEvent& event) {
     case Due::delivery: return network_.deliver(event.index);
     case Due::reply: return network_.reply(event.index);
     case Due::timeout: return network_.time_out(event.index);
+    case Due::batch: return network_.send_batch(event);
     case Due::push: return network_.push(event);
     case Due::reconnect: return network_.reconnect(event);
     case Due::loss_check: return loss_judge_.check(event);

@@ -79,6 +79,9 @@ TEST_P(RedisCommands, AWarmLockAllocatesNothing) {
   const auto pair = [&] {
     lock.lock();
     lock.unlock();
+    Hold hold = lock.acquire(1s, 60s);
+    EXPECT_TRUE(hold.release());
+    EXPECT_TRUE(lock.try_acquire().has_value());
   };
   // Warms the caches up: a call record is allocated only while all earlier ones are in use.
   for (int round = 0; round < 200; ++round) pair();

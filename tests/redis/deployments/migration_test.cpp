@@ -11,6 +11,7 @@
 #include <latchkey/error.hpp>
 #include <latchkey/locks.hpp>
 
+#include "support/event_counter.hpp"
 #include "support/recorder.hpp"
 #include "support/servers/redis_cluster.hpp"
 
@@ -163,6 +164,32 @@ TEST_F(RedisClusterMigration, AFairHoldIsReleasedOnTheSourceThoughItsQueueIsDele
   begin();
   EXPECT_TRUE(hold.release());
   end();
+}
+
+// A call for keys of which the node has some and the other node has the others is rejected.
+TEST_F(RedisClusterMigration, HoldsOnBothNodesThatAreCheckedTogetherAreRenewed) {
+  constexpr std::size_t count = 40;
+  EventCounter events;
+  const Locks locks = Locks::connect(cluster().uri(), {.watchdog = 3s, .listener = &events});
+  std::vector<std::string> keys;
+  std::vector<Hold> holds;
+  for (std::size_t number = 0; number < count; ++number) {
+    keys.push_back(key_ + std::to_string(number));
+    const LockType type = number % 4 == 0 ? LockType::WRITE : LockType::REENTRANT;
+    holds.push_back(locks.lock(keys.back(), type).acquire(2s));
+  }
+  const auto renewed_twice = [&] {
+    const std::size_t before = events.count(Event::Kind::renewed);
+    return events.await(Event::Kind::renewed, before + 2 * count);
+  };
+  EXPECT_TRUE(renewed_twice());
+  begin();
+  keys.resize(count / 2);
+  move(keys);
+  EXPECT_TRUE(renewed_twice());
+  end();
+  EXPECT_TRUE(renewed_twice());
+  for (const Hold& each : holds) EXPECT_FALSE(each.lost());
 }
 
 }  // namespace

@@ -156,7 +156,8 @@ TEST(ScriptCall, MembersAreEncodedInOrder) {
 }
 
 TEST(ScriptCall, EveryScriptIsUsed) {
-  std::vector<const Script*> used{&scripts::announce,  // by append_note
+  std::vector<const Script*> used{&scripts::announce,     // by append_note
+                                  &scripts::check_batch,  // by append_check_batch
                                   &script_for(about(Verb::acquire_all, "k", LockType::READ))};
   for (const Verb verb : scripted) {
     for (const LockType type : all_types) used.push_back(&script_for(about(verb, "k", type)));

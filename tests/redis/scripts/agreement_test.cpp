@@ -92,7 +92,7 @@ class Agreement : public ScriptTest {
                  ' ' + std::string(request.key) + " by " + std::to_string(request.id.number));
     const LockInfo before = inspect_table(request.key);
     const Outcome expected = table_->apply(request, now());
-    const Outcome outcome = client.send(request);
+    const Outcome outcome = send(request);
     ASSERT_EQ(outcome.kind, expected.kind) << outcome.reason;
     if (outcome.kind == Kind::busy) compare_busy(outcome, expected, before, request);
     if (outcome.kind == Kind::granted && request.type == LockType::FENCED &&
@@ -101,6 +101,38 @@ class Agreement : public ScriptTest {
     }
     remember(request, outcome);
     compare_state(request.key);
+  }
+
+  /// A check is sent by itself, or among others.
+  Outcome send(const Request& request) {
+    if (!detail::redis::is_check(request.verb) || below(2) == 0) return client.send(request);
+    std::vector<Request> all;
+    const std::size_t place = below(4);
+    for (std::size_t index = 0; index < 4; ++index) {
+      const Claim claim = any_claim();
+      all.push_back(index == place ? request
+                                   : ScriptClient::make_request(Verb::verify, claim.key,
+                                                                type_of(claim), id(claim.number)));
+    }
+    const detail::redis::CheckAnswers answers =
+        client.check(std::vector<const Request*>{&all[0], &all[1], &all[2], &all[3]});
+    Outcome outcome;
+    for (std::size_t index = 0; index < 4; ++index) {
+      const Outcome its = outcome_of(answers.of(index));
+      if (index == place) {
+        outcome.kind = its.kind;
+      } else {
+        EXPECT_EQ(its.kind, table_->apply(all[index], now()).kind) << index;
+      }
+    }
+    return outcome;
+  }
+  static Outcome outcome_of(detail::redis::CheckAnswers::Answer answer) {
+    using Answer = detail::redis::CheckAnswers::Answer;
+    Outcome outcome;
+    if (answer == Answer::held) outcome.kind = Kind::granted;
+    if (answer == Answer::gone) outcome.kind = Kind::gone;
+    return outcome;
   }
 
   void compare_busy(const Outcome& outcome, const Outcome& expected, const LockInfo& before,

@@ -4,14 +4,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <map>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <latchkey/backend.hpp>
 
+#include "redis/protocol/check_batch.hpp"
 #include "redis/protocol/script_call.hpp"
 #include "support/servers/redis_server.hpp"
 
@@ -39,6 +43,13 @@ class ScriptClient {
     buffer_.clear();
     append_eval(buffer_, request, settings_, cursor);
     return client_.send(buffer_.bytes());
+  }
+
+  /// Renewals and verifications as one call.
+  detail::redis::CheckAnswers check(std::span<const Request* const> requests) {
+    buffer_.clear();
+    append_check_batch(buffer_, requests, true);
+    return detail::redis::read_check_answers(client_.send(buffer_.bytes()).raw());
   }
 
   Outcome acquire(std::string_view key, LockType type, const HoldId& id, milliseconds lease,
@@ -126,6 +137,22 @@ class Subscriber {
   std::vector<std::string> channels_;
   std::string publish_;
 };
+
+/// The commands that a script calls, in lower case, found in its text.
+inline std::set<std::string> commands_of(const detail::redis::Script& script) {
+  std::set<std::string> commands;
+  constexpr std::string_view call = "call('";
+  for (std::size_t at = 0; (at = script.text.find(call, at)) != std::string_view::npos;) {
+    at += call.size();
+    std::string command(script.text.substr(at, script.text.find('\'', at) - at));
+    std::ranges::transform(command, command.begin(), [](char each) {
+      return static_cast<char>(std::tolower(static_cast<unsigned char>(each)));
+    });
+    commands.insert(std::move(command));
+  }
+  commands.erase("spublish");  // like publish, and unknown before Redis 7
+  return commands;
+}
 
 class ScriptTest : public ::testing::Test {
  protected:

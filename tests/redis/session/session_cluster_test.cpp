@@ -73,6 +73,27 @@ TEST_F(SessionInCluster, AMovedRequestIsRedirectedWithItsDeadline) {
   EXPECT_EQ(session.unanswered(), 0U);
 }
 
+TEST_F(SessionInCluster, ChecksOfOneSlotAreOneCallAndEachIsRedirectedByItself) {
+  const Request& first = submit(Verb::renew, "{k}1", 1);
+  submit(Verb::renew, "other", 2);
+  submit(Verb::renew, "{k}2", 3);
+  EXPECT_THAT(names(), ElementsAre("EVALSHA {k}1", "EVALSHA other"));
+  EXPECT_TRUE(deliveries("-MOVED 7629 10.0.0.2:7001\r\n").empty());
+  EXPECT_THAT(names(), ElementsAre("EVALSHA {k}1", "EVALSHA {k}2"));
+  const auto delivered = deliveries(":0\r\n-MOVED 7629 10.0.0.2:7001\r\n:0\r\n");
+  ASSERT_EQ(delivered.size(), 3U);
+  EXPECT_EQ(delivered[1].type, Type::redirect);
+  EXPECT_EQ(delivered[1].request, &first);
+  EXPECT_EQ(session.unanswered(), 0U);
+}
+
+TEST_F(SessionInCluster, CheckAfterAskingIsInNoBatch) {
+  Request& asked = request(Verb::renew, "{k}1", 1);
+  session.resubmit({&asked, &sink, now + timeout, 1}, true, now);
+  submit(Verb::renew, "{k}2", 2);
+  EXPECT_THAT(names(), ElementsAre("ASKING", "EVALSHA {k}1", "EVALSHA {k}2"));
+}
+
 TEST_F(SessionInCluster, ARedirectedAcquireThatItsReleaseFollowsIsOvertaken) {
   submit(Verb::acquire, "k");
   submit(Verb::release, "k");

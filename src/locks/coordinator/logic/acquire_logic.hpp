@@ -107,7 +107,7 @@ inline void AcquireLogic::hold(RemoteHold& claim, std::uint64_t token, Clock::ti
   claim.poll_at = Clock::never();
   claim.deadline.store(deadline.time_since_epoch().count(), std::memory_order_release);
   count(call, claim);
-  claim.check_at = later(claim.acquire_request.sent, check_interval(claim));
+  claim.check_at = next_check(claim, claim.acquire_request.sent);
   state_.holds.due_by(claim.due());
 }
 
@@ -118,7 +118,7 @@ inline void AcquireLogic::count(Call& call, RemoteHold& hold) {
   if (!call.lease.is_watchdog()) return;
   if (hold.watchdogs++ == 0) {
     const Clock::time_point last = std::max(hold.granted_at, hold.check_request.sent);
-    hold.check_at = std::min(hold.check_at, later(last, check_interval(hold)));
+    hold.check_at = std::min(hold.check_at, next_check(hold, last));
     state_.holds.due_by(hold.check_at);
   }
 }

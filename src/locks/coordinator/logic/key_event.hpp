@@ -74,6 +74,14 @@ class KeyEvent {
   [[nodiscard]] Clock::duration check_interval(const RemoteHold& hold) const noexcept {
     return hold.period(settings().watchdog) / 3;
   }
+  /// When a hold is checked next whose lease was last requested, or verified, at `sent`.
+  [[nodiscard]] Clock::time_point next_check(const RemoteHold& hold,
+                                             Clock::time_point sent) const noexcept {
+    const Clock::duration interval = check_interval(hold);
+    const Clock::time_point at = later(sent, interval);
+    if (!settings().common_checks) return at;
+    return common_check_time(at, interval, settings().check_phase);
+  }
   /// A copy of an unanswered acquire may run after the release, because the backend does not keep
   /// the order.
   [[nodiscard]] bool copy_may_run(const RemoteHold& hold) const noexcept {

@@ -101,7 +101,7 @@ void LeaseLogic::on_renewed(RemoteHold& hold) {
     hold.move_deadline(hold.check_request.sent, hold.check_request.lease);
     if (reports(Event::Kind::renewed)) report(Event::Kind::renewed, hold);
   }
-  hold.check_at = later(hold.check_request.sent, check_interval(hold));
+  hold.check_at = next_check(hold, hold.check_request.sent);
 }
 
 void LeaseLogic::retry_check(RemoteHold& hold) {
@@ -214,7 +214,7 @@ void LeaseLogic::on_downgrade_reply(RemoteHold& hold, const Outcome& outcome) {
   if (granted) {
     become_read(hold);
     hold.move_deadline(hold.check_request.sent, hold.check_request.lease);
-    hold.check_at = later(hold.check_request.sent, check_interval(hold));
+    hold.check_at = next_check(hold, hold.check_request.sent);
   } else {
     hold.check_at = later(now(), milliseconds(50));
   }

@@ -32,6 +32,8 @@ void Network::submit(std::uint32_t client, Request& request) {
     return;
   }
   schedule(index, timeout, Due::timeout);
+  if (joins_batch(request)) return join_batch(connection, index);
+  send_batch(connection);
   send(connection, index);
 }
 
@@ -47,6 +49,7 @@ std::uint32_t Network::copy(std::uint32_t client, Request& request) {
   packet.request.members = packet.members;
   packet.epoch = connections_[client]->epoch;
   packet.applied = packet.dropped = false;
+  packet.together.clear();
   return index;
 }
 
@@ -70,13 +73,22 @@ Outcome Network::apply_at_once(std::uint32_t client, const Request& request) {
 }
 
 void Network::deliver(std::uint32_t index) {
-  Packet& packet = packets_[index];
+  const Packet& packet = packets_[index];
   const bool again = packet.applied && world_.scenario.settings.in_order;
-  if (!packet.dropped && !again) apply(index);
-  release(index);
+  if (!packet.together.empty()) {
+    deliver_batch(index);
+  } else if (!packet.dropped && !again) {
+    apply(index);
+  }
+  release_message(index);
 }
 
 void Network::apply(std::uint32_t index) {
+  if (carry_out(index)) send_reply(index);
+}
+
+/// Whether the client awaits the outcome.
+bool Network::carry_out(std::uint32_t index) {
   Packet& packet = packets_[index];
   Connection& connection = *connections_[packet.client];
   const Request& request = packet.request;
@@ -87,8 +99,14 @@ void Network::apply(std::uint32_t index) {
               request.id.number, static_cast<std::int64_t>(outcome.kind));
   const bool awaited = first && packet.original != nullptr;
   handler_.applied(packet.client, request, outcome, awaited);
-  if (!awaited) return;
-  packet.outcome = std::move(outcome);
+  if (awaited) packet.outcome = std::move(outcome);
+  return awaited;
+}
+
+void Network::send_reply(std::uint32_t index) {
+  const Packet& packet = packets_[index];
+  Connection& connection = *connections_[packet.client];
+  const Request& request = packet.request;
   if (!spared(request) && world_.random.percent(world_.scenario.loss_percent)) {
     handler_.disturbed(packet.client);
     world_.note(packet.client, "reply lost", to_string(request.verb), request.id.number);
@@ -99,10 +117,12 @@ void Network::apply(std::uint32_t index) {
 
 void Network::reply(std::uint32_t index) {
   Packet& packet = packets_[index];
-  if (packet.original != nullptr && packet.epoch == connections_[packet.client]->epoch) {
+  if (!packet.together.empty()) {
+    reply_to_batch(index);
+  } else if (packet.original != nullptr && packet.epoch == connections_[packet.client]->epoch) {
     complete(packet, std::move(packet.outcome));
   }
-  release(index);
+  release_message(index);
 }
 
 void Network::time_out(std::uint32_t index) {
@@ -154,6 +174,7 @@ void Network::disconnect(std::uint32_t client, Clock::duration length) {
   handler_.disturbed(client);
   world_.note(client, "disconnected");
   connection.up = false;
+  drop_batch(connection);
   std::size_t arrive = world_.random.below(connection.open.size() + 1);
   for (const std::uint32_t index : std::vector<std::uint32_t>(connection.open)) {
     Packet& packet = packets_[index];
@@ -198,6 +219,7 @@ void Network::replace_process(std::uint32_t client, std::array<std::uint64_t, 2>
     packet.dropped = packet.dropped || world_.random.percent(50) || is_subscription(packet.request);
   }
   connection.open.clear();
+  drop_batch(connection);
   ++connection.epoch;
   connection.subscriptions.clear();
   connection.up = true;
@@ -234,9 +256,19 @@ bool Network::dies_with_connection(const Packet& packet) const noexcept {
   return world_.scenario.settings.in_order || is_subscription(packet.request);
 }
 
+// A batch keeps its packets until the last of its messages has arrived.
 void Network::schedule(std::uint32_t index, Clock::duration delay, Due due) {
   ++packets_[index].events;
+  if (due != Due::timeout) {
+    for (const std::uint32_t each : packets_[index].together) ++packets_[each].events;
+  }
   world_.schedule_in(delay, due, packets_[index].client, index);
+}
+
+void Network::release_message(std::uint32_t index) {
+  const std::vector<std::uint32_t> together = packets_[index].together;
+  for (const std::uint32_t each : together) release(each);
+  release(index);
 }
 
 /// One of the packet's events occurred.

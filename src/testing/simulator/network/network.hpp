@@ -16,7 +16,8 @@ namespace latchkey::sim {
 /// If the scenario is in order, a connection behaves as TCP's: nothing is lost, duplicated or
 /// overtaken, and after the connection broke nothing that was sent on it reaches the store.
 /// Otherwise each message travels by itself. Subscriptions belong to the connection in both cases:
-/// they end with it and are restored with it.
+/// they end with it and are restored with it. If the scenario has common checks, those that a
+/// client submits together are one message, and so is the reply.
 class Network {
  public:
   Network(World& world, Store& store, NetworkHandler& handler);
@@ -32,6 +33,7 @@ class Network {
   // --- scheduled events ---
   void deliver(std::uint32_t packet);
   void reply(std::uint32_t packet);
+  void send_batch(const ScheduledEvent& event);
   void time_out(std::uint32_t packet);
   void push(const ScheduledEvent& event);
   void reconnect(const ScheduledEvent& event);
@@ -57,20 +59,34 @@ class Network {
     Clock::duration last_delivery{};
     Clock::duration last_reply{};
     std::vector<Request> subscriptions;
-    std::vector<std::uint32_t> open;  ///< packets that may still be answered or delivered
+    std::vector<std::uint32_t> open;    ///< packets that may still be answered or delivered
+    std::vector<std::uint32_t> checks;  ///< that are to be sent together
   };
 
   void send(Connection& connection, std::uint32_t index);
   void apply(std::uint32_t index);
+  bool carry_out(std::uint32_t index);
+  void send_reply(std::uint32_t index);
   void send_push(Connection& connection, const Notification& notification) noexcept;
   void record_subscription(Connection& connection, const Request& request);
   void complete(Packet& packet, Outcome outcome);
+
+  // network_batches.cpp
+  [[nodiscard]] bool joins_batch(const Request& request) const noexcept;
+  void join_batch(Connection& connection, std::uint32_t index);
+  void send_batch(Connection& connection);
+  void drop_batch(Connection& connection);
+  void deliver_batch(std::uint32_t first);
+  void reply_to_batch(std::uint32_t first);
+  void send_alone(std::uint32_t index);
+
   [[nodiscard]] Clock::duration delay(Connection& connection, Clock::duration& last, bool spared);
   [[nodiscard]] bool spared(const Request& request) const noexcept;
   [[nodiscard]] bool dies_with_connection(const Packet& packet) const noexcept;
 
   void schedule(std::uint32_t index, Clock::duration delay, Due due);
   void release(std::uint32_t index);
+  void release_message(std::uint32_t index);
   [[nodiscard]] std::uint32_t new_packet();
   [[nodiscard]] std::uint32_t copy(std::uint32_t client, Request& request);
 

@@ -6,6 +6,8 @@
 
 #include <latchkey/backend.hpp>
 
+#include "redis/protocol/check_answers.hpp"
+
 namespace latchkey::sim {
 
 /// The network's copy of a request. The original belongs to the submitter again once it is
@@ -15,6 +17,8 @@ struct Packet {
   std::vector<Member> members;  // those of an acquire_all
   Request* original = nullptr;  // null once completed
   Outcome outcome;
+  std::vector<std::uint32_t> together;    // the checks of a batch, of which this one is the first
+  detail::redis::CheckAnswers answers{};  // to them
   std::uint32_t client = 0;
   std::uint32_t events = 0;  // scheduled events that refer to it
   std::uint64_t epoch = 0;   // of the connection that it was submitted on

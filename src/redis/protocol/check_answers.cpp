@@ -1,0 +1,14 @@
+// What one call of lua/check_batch.lua says about each of its holds.
+#include "redis/protocol/check_answers.hpp"
+
+namespace latchkey::detail::redis {
+
+void CheckAnswers::add(Answer answer) noexcept {
+  if (count_ < most) answers_[count_++] = answer;
+}
+
+CheckAnswers::Answer CheckAnswers::of(std::size_t index) const noexcept {
+  return index < count_ ? answers_[index] : Answer::unclear;
+}
+
+}  // namespace latchkey::detail::redis

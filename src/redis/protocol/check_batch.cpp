@@ -1,0 +1,61 @@
+// Encodes several renewals and verifications as one call, and decodes its reply.
+#include "redis/protocol/check_batch.hpp"
+
+#include <cstddef>
+#include <string_view>
+
+#include "redis/protocol/names.hpp"
+#include "redis/protocol/reply.hpp"
+#include "redis/protocol/scripts.hpp"
+
+namespace latchkey::detail::redis {
+namespace {
+
+/// The name of the check in ARGV.
+std::string_view word_for(const Request& request) noexcept {
+  const bool reads = request.type == LockType::READ;
+  if (request.verb == Verb::renew) return reads ? "renew_read" : "renew";
+  return reads ? "verify_read" : "verify";
+}
+
+void append_keys(CommandBuffer& buffer, const Request& request) {
+  buffer.word(request.key);
+  if (request.type != LockType::READ) return;
+  const Tag tag(request.key);
+  const OwnerText owner(request.id);
+  buffer.word({tag.open(), tag.name, tag.close(), ":", owner, ":rwlock_timeout:1"});
+}
+
+void append_arguments(CommandBuffer& buffer, const Request& request) {
+  buffer.word(word_for(request));
+  buffer.number(request.lease.count());
+  buffer.word({OwnerText(request.id), request.type == LockType::WRITE ? ":write" : ""});
+}
+
+}  // namespace
+
+void append_check_batch(CommandBuffer& buffer, std::span<const Request* const> requests,
+                        bool with_text) {
+  std::size_t keys = 0;
+  for (const Request* const each : requests) keys += each->type == LockType::READ ? 2 : 1;
+  buffer.begin(3 + keys + 3 * requests.size());
+  buffer.word(with_text ? "EVAL" : "EVALSHA");
+  buffer.word(with_text ? scripts::check_batch.text : scripts::check_batch.sha1);
+  buffer.number(keys);
+  for (const Request* const each : requests) append_keys(buffer, *each);
+  for (const Request* const each : requests) append_arguments(buffer, *each);
+}
+
+CheckAnswers read_check_answers(const redisReply& reply) noexcept {
+  CheckAnswers answers;
+  for (const redisReply* const each : elements_of(reply)) {
+    const bool held = each->type == REDIS_REPLY_INTEGER && each->integer == 0;
+    const bool gone = each->type == REDIS_REPLY_NIL;
+    answers.add(held   ? CheckAnswers::Answer::held
+                : gone ? CheckAnswers::Answer::gone
+                       : CheckAnswers::Answer::unclear);
+  }
+  return answers;
+}
+
+}  // namespace latchkey::detail::redis

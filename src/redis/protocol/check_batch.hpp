@@ -1,0 +1,28 @@
+// Encodes several renewals and verifications as one call, and decodes its reply.
+#pragma once
+
+#include <latchkey_hiredis/hiredis.h>
+
+#include <span>
+
+#include <latchkey/backend.hpp>
+
+#include "redis/protocol/check_answers.hpp"
+#include "redis/protocol/command_buffer.hpp"
+
+namespace latchkey::detail::redis {
+
+/// Whether the verb is a check: it can be one of several in a batch.
+[[nodiscard]] constexpr bool is_check(Verb verb) noexcept {
+  return verb == Verb::renew || verb == Verb::verify;
+}
+
+/// Appends at most CheckAnswers::most checks as one EVALSHA, or EVAL if `with_text`. In a cluster
+/// all keys have one slot. A warm buffer allocates nothing.
+void append_check_batch(CommandBuffer& buffer, std::span<const Request* const> requests,
+                        bool with_text);
+
+/// The answers of the reply. All are unclear if the server rejected the call.
+[[nodiscard]] CheckAnswers read_check_answers(const redisReply& reply) noexcept;
+
+}  // namespace latchkey::detail::redis
