@@ -207,6 +207,7 @@ set(latchkey_headers
   include/latchkey/key/parsed_key.hpp
   include/latchkey/key/parser.hpp
   include/latchkey/key/path_parser.hpp
+  include/latchkey/key/plan.hpp
   include/latchkey/key/read.hpp
   include/latchkey/key/refusal.hpp
   include/latchkey/key/refuse.hpp
@@ -229,8 +230,10 @@ set(latchkey_headers
   include/latchkey/locked/key_set.hpp
   include/latchkey/locked/key_text.hpp
   include/latchkey/locked/locked_call.hpp
+  include/latchkey/locked/locked_site.hpp
   include/latchkey/locked/options.hpp
   include/latchkey/locked/outcomes.hpp
+  include/latchkey/locked/ready.hpp
   include/latchkey/locked/run.hpp
   include/latchkey/locked/scope.hpp
   include/latchkey/locked/settings.hpp
@@ -240,6 +243,7 @@ set(latchkey_headers
   include/latchkey/options.hpp
   include/latchkey/owner.hpp
   include/latchkey/parker.hpp
+  include/latchkey/placed_text.hpp
   include/latchkey/policy.hpp
   include/latchkey/quorum.hpp
   include/latchkey/read_write_lock.hpp

@@ -22,6 +22,8 @@ set(latchkey_tests_sources
   unit/core/values_test.cpp
   unit/decorate/decorated_test.cpp
   unit/decorate/docs_annotations_test.cpp
+  unit/decorate/inline_methods.cpp
+  unit/decorate/inline_methods_test.cpp
   unit/decorate/long_forms_test.cpp
   unit/decorate/preprocessor_test.cpp
   unit/install/check_test.cpp

@@ -11,6 +11,7 @@
 #include <latchkey/fixed_string.hpp>
 #include <latchkey/join_point.hpp>
 #include <latchkey/name_list.hpp>
+#include <latchkey/placed_text.hpp>
 #include <latchkey/site.hpp>
 
 namespace latchkey {
@@ -88,12 +89,79 @@ class Both : public Aspect {
   Inner inner_;
 };
 
-/// A decorator and its arguments, before the body.
-template <class Decorator, class Call>
-struct Ready {
+/// The part of Ready that does not depend on the place.
+template <class Decorator>
+struct ReadyCall {
   Decorator& decorator;
-  Call& call;
+  const void* const* addresses;
 };
+
+/// A decorator and the addresses of its arguments, before the body. A decorator may specialise it.
+template <class Decorator, class Where, class... Arguments>
+struct Ready : ReadyCall<Decorator> {
+  template <class Result>
+  using Here = SiteOf<std::remove_const_t<Decorator>, Result, Where, Arguments...>;
+
+  /// Registers the site of calls with this result, even if none is made.
+  template <class Result>
+  static void enroll() noexcept {
+    static_cast<void>(&Here<Result>::registered);
+  }
+
+  /// Runs the body. Its instantiation registers the site.
+  template <class Body>
+  [[nodiscard(
+      "latchkey: the result of this body is thrown away: write return LOCKED(...) AROUND(...) { "
+      "... }; or return nothing in the body")]] auto
+  operator&&(Body&& body) && -> decltype(body()) {
+    static_cast<void>(&Here<decltype(body())>::registered);
+    Call<Where, Arguments...> call{{Here<decltype(body())>::site, this->addresses}};
+    static_assert(std::is_same_v<decltype(this->decorator.around(call, body)), decltype(body())>,
+                  "latchkey: an aspect's `around` returns what `proceed()` returns, exactly: "
+                  "declare it decltype(auto) and write `return proceed();`");
+    return this->decorator.around(call, body);
+  }
+};
+
+/// The decorator of the Ready for a `Decorator`, which may be const.
+template <class Decorator>
+struct ReadyDecorator : std::type_identity<Decorator> {};
+
+template <class Decorator, class Where, class... Arguments>
+using ReadyFor = Ready<typename ReadyDecorator<Decorator>::type, Where, Arguments...>;
+
+template <class Where>
+consteval bool check_names() {
+  static_assert(are_names(text_of<Where>()),
+                "latchkey: AROUND takes the names of parameters or variables, separated by commas: "
+                "a key walks into them itself, as in LOCKED(\"account:{account.id}\") "
+                "AROUND(account)");
+  return true;
+}
+
+/// The expansion of AROUND(arguments). `Where` is a captureless callable that returns the names of
+/// the arguments, separated by commas, as a PlacedText; each place has its own type of it. The text
+/// is empty if the arguments are known by position only. An aggregate, so that no place has a
+/// function that makes it.
+template <class Where, class... Arguments>
+struct Given {
+  Addresses<Arguments...> addresses;
+  [[no_unique_address]] Where where;
+
+  /// `decorator && Given{...} && body`: binds weaker than `|`, so that a composition needs no
+  /// parentheses.
+  template <class Decorator>
+  [[gnu::always_inline]] friend auto operator&&(Decorator&& decorator, Given&& given) noexcept {
+    static_assert(check_names<Where>());
+    static_assert(is_aspect<Decorator>,
+                  "latchkey: what stands before AROUND is LOCKED(...) or another type that derives "
+                  "from latchkey::Aspect, or several of them joined by |");
+    return ReadyFor<std::remove_reference_t<Decorator>, Where, Arguments...>{
+        {decorator, given.addresses.all}};
+  }
+};
+template <class Where, class... Arguments>
+Given(Addresses<Arguments...>, Where) -> Given<Where, Arguments...>;
 
 }  // namespace detail
 
@@ -104,45 +172,12 @@ constexpr detail::Both<Outer, Inner> operator|(Outer&& outer, Inner&& inner) {
   return {std::forward<Outer>(outer), std::forward<Inner>(inner)};
 }
 
-/// The expansion of AROUND(arguments): the arguments, their names, and the location.
+/// AROUND(arguments) without the macro: the names of the arguments, a captureless callable that
+/// returns the source location, and the arguments.
 template <FixedString Names, class Where, class... Arguments>
 auto with_arguments(Where, Arguments&&... arguments) noexcept {
-  static_assert(detail::are_names(Names.view()),
-                "latchkey: AROUND takes the names of parameters or variables, separated by commas: "
-                "a key walks into them itself, as in LOCKED(\"account:{account.id}\") "
-                "AROUND(account)");
-  return detail::CallOf<Names, Where, std::remove_reference_t<Arguments>...>{{arguments...}};
+  using Named = detail::LiteralAt<Names, Where>;
+  return detail::Given<Named, std::remove_reference_t<Arguments>...>{{arguments...}, Named{}};
 }
-
-namespace detail {
-
-/// `decorator && with_arguments<...>(...) && body`: binds weaker than `|`, so that a composition
-/// needs no parentheses.
-template <class Decorator, FixedString Names, class Where, class Index, class... Arguments>
-auto operator&&(Decorator&& decorator, Call<Names, Where, Index, Arguments...>&& call) noexcept {
-  static_assert(is_aspect<Decorator>,
-                "latchkey: what stands before AROUND is LOCKED(...) or another type that derives "
-                "from latchkey::Aspect, or several of them joined by |");
-  return Ready<std::remove_reference_t<Decorator>, Call<Names, Where, Index, Arguments...>>{
-      decorator, call};
-}
-/// Runs the body. Its instantiation registers the site.
-template <class Decorator, class Call, class Body>
-[[nodiscard(
-    "latchkey: the result of this body is thrown away: write return LOCKED(...) AROUND(...) { ... "
-    "}; "
-    "or return nothing in the body")]] auto
-operator&&(Ready<Decorator, Call>&& ready, Body&& body) -> decltype(body()) {
-  using Here = SiteOf<Call, decltype(body()), std::remove_const_t<Decorator>>;
-  static_cast<void>(&Here::registered);
-  ready.call.at(Here::site);
-  static_assert(
-      std::is_same_v<decltype(ready.decorator.around(ready.call, body)), decltype(body())>,
-      "latchkey: an aspect's `around` returns what `proceed()` returns, exactly: declare "
-      "it decltype(auto) and write `return proceed();`");
-  return ready.decorator.around(ready.call, body);
-}
-
-}  // namespace detail
 
 }  // namespace latchkey

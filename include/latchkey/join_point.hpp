@@ -71,19 +71,19 @@ class JoinPoint {
   [[nodiscard]] std::size_t position_of(std::string_view name) const;
 
  protected:
-  explicit JoinPoint(const void* const* arguments) noexcept : arguments_(arguments) {}
+  JoinPoint(Site& site, const void* const* arguments) noexcept
+      : site_(&site), arguments_(arguments) {}
   ~JoinPoint() = default;
 
-  /// The site is set once the call's result type is known.
-  void at(Site& site) noexcept { site_ = &site; }
   [[nodiscard]] Site& own_site() const noexcept { return *site_; }
+  [[nodiscard]] const void* const* addresses() const noexcept { return arguments_; }
 
  private:
   [[nodiscard]] const void* find(std::size_t position, const detail::TypeTag& type) const noexcept;
   [[noreturn]] void mistaken(std::size_t position, const detail::TypeTag& wanted) const;
   [[noreturn]] void unknown(std::string_view name) const;
 
-  Site* site_ = nullptr;
+  Site* site_;
   const void* const* arguments_;
 };
 

@@ -101,13 +101,15 @@ constexpr std::string_view name_at(std::string_view names, std::size_t index) {
   return list.name();
 }
 
-/// The index of `name`, or not_found.
-constexpr std::size_t name_index(std::string_view names, std::string_view name) {
+/// The index of `name` if the list has `count` elements and contains it, or not_found.
+constexpr std::size_t name_position(std::string_view names, std::string_view name,
+                                    std::size_t count) {
   std::size_t index = 0;
+  std::size_t found = not_found;
   for (NameList list(names); list.next(); ++index) {
-    if (list.name() == name) return index;
+    if (found == not_found && list.name() == name) found = index;
   }
-  return not_found;
+  return index == count ? found : not_found;
 }
 
 /// True for "" and for identifiers separated by commas.

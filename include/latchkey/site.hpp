@@ -16,6 +16,13 @@ struct TypeTag {
   std::string_view spelling;  ///< as the compiler spells it
 };
 
+/// The types of a site, shared by sites with equal ones.
+struct SiteTypes {
+  const TypeTag* const* arguments;
+  std::size_t count;
+  const TypeTag* result;
+};
+
 struct SiteText;
 
 }  // namespace detail
@@ -47,15 +54,12 @@ struct SiteNote {
 class Site {
  public:
   constexpr Site(const std::source_location& place, const char* fixed_name, const char* names,
-                 const detail::TypeTag* const* argument_types, std::size_t argument_count,
-                 const detail::TypeTag& result_type, const SiteNote* notes) noexcept
+                 const detail::SiteTypes& types, const SiteNote* notes) noexcept
       : file_(place.file_name()),
         function_(place.function_name()),
         line_(place.line()),
         names_(names),
-        argument_types_(argument_types),
-        argument_count_(argument_count),
-        result_type_(&result_type),
+        types_(&types),
         notes_(notes),
         given_name_(fixed_name) {}
   Site(const Site&) = delete;
@@ -76,7 +80,7 @@ class Site {
   [[nodiscard]] std::string_view file() const noexcept { return file_; }
   [[nodiscard]] std::size_t line() const noexcept { return line_; }
 
-  [[nodiscard]] std::size_t argument_count() const noexcept { return argument_count_; }
+  [[nodiscard]] std::size_t argument_count() const noexcept { return types_->count; }
   /// Empty if arguments have positions only. Throws std::out_of_range.
   [[nodiscard]] std::string_view argument_name(std::size_t position) const;
   /// Without const and reference. Throws std::out_of_range.
@@ -110,9 +114,7 @@ class Site {
   const char* function_;
   std::size_t line_;
   const char* names_;
-  const detail::TypeTag* const* argument_types_;
-  std::size_t argument_count_;
-  const detail::TypeTag* result_type_;
+  const detail::SiteTypes* types_;
   const SiteNote* notes_;
   std::atomic<const char*> given_name_;
   mutable std::atomic<const detail::SiteText*> text_{nullptr};

@@ -15,8 +15,8 @@ std::size_t JoinPoint::position_of(std::string_view name) const {
 }
 
 const void* JoinPoint::find(std::size_t position, const detail::TypeTag& type) const noexcept {
-  if (position >= site_->argument_count_) return nullptr;
-  const detail::TypeTag& own = *site_->argument_types_[position];
+  if (position >= site_->types_->count) return nullptr;
+  const detail::TypeTag& own = *site_->types_->arguments[position];
   // A shared object may have its own tag of the same type; both have the same spelling.
   const bool same = &own == &type || own.spelling == type.spelling;
   return same ? arguments_[position] : nullptr;

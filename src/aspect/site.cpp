@@ -18,14 +18,14 @@ struct SiteText {
   explicit SiteText(const Site& site)
       : method(method_name(site.function_)),
         place(site.file().substr(site.file().rfind('/') + 1)),
-        result(type_text(site.result_type_->spelling)) {
+        result(type_text(site.types_->result->spelling)) {
     place += ':';
     place += std::to_string(site.line());
-    for (std::size_t i = 0; i < site.argument_count_; ++i) {
-      types.push_back(type_text(site.argument_types_[i]->spelling));
+    for (std::size_t i = 0; i < site.types_->count; ++i) {
+      types.push_back(type_text(site.types_->arguments[i]->spelling));
     }
     for (NameList list(site.names_); list.next();) names.emplace_back(list.name());
-    names.resize(site.argument_count_);
+    names.resize(site.types_->count);
   }
 
   std::string method;

@@ -97,21 +97,21 @@ void write_lock(std::ostream& out, const detail::LockPlace& place, TypeList& typ
   out << ",\"line\":" << place.line << ',';
   write_member(out, "result", place.result_type);
   out << ',';
-  write_member(out, place.facts->by_policy ? "policy" : "key", place.text);
+  write_member(out, place.traits.by_policy ? "policy" : "key", place.text);
   const std::pair<std::string_view, bool> facts[] = {
       {"alone", place.alone},
-      {"can_be_skipped", place.facts->can_be_skipped},
-      {"never_throws", place.facts->never_throws},
-      {"says_timeout", place.facts->says_timeout},
-      {"says_unavailable", place.facts->says_unavailable},
-      {"for_scope", place.facts->for_scope}};
+      {"can_be_skipped", place.traits.can_be_skipped},
+      {"never_throws", place.traits.never_throws},
+      {"says_timeout", place.traits.says_timeout},
+      {"says_unavailable", place.traits.says_unavailable},
+      {"for_scope", place.traits.for_scope}};
   for (const auto& [name, value] : facts) {
     out << ',';
     write_member(out, name, value);
   }
   out << ",\"arguments\":[";
   bool first = true;
-  for (const SchemaArgument& argument : place.facts->arguments) {
+  for (const SchemaArgument& argument : place.arguments) {
     out << (first ? "{" : ",{");
     first = false;
     write_member(out, "name", argument.name);

@@ -66,7 +66,7 @@ const SitePolicy* Installation::keep(const SitePolicy& policy) {
 void Installation::adopt(LoadedPolicies& loaded) {
   PolicyTable table;
   for (PlannedLock& lock : loaded.plan.locks) {
-    PolicySlot& slot = *lock.place.facts->slot;
+    PolicySlot& slot = *lock.place.slot;
     Guard& guard = guards_[&slot];
     if (guard.method.empty()) {
       guard.method = lock.place.where;
@@ -115,7 +115,7 @@ void Installation::refuse_other_guards(const LoadedPolicies& now, Problems& prob
   refuse_change("type", "the defaults", old_type ? type_text(old_type->value) : std::nullopt,
                 new_type ? type_word(new_type->value, new_type->at) : std::nullopt, top, problems);
   std::map<const PolicySlot*, const PlannedLock*> planned;
-  for (const PlannedLock& lock : now.plan.locks) planned[lock.place.facts->slot] = &lock;
+  for (const PlannedLock& lock : now.plan.locks) planned[lock.place.slot] = &lock;
   const auto compare = [&](const std::string& method, const Guard& guard, const PlannedLock* lock) {
     const Place at = lock != nullptr && lock->at.line > 0 ? lock->at : rules;
     const PlannedLock nothing{};

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <tuple>
+#include <vector>
 
+#include <latchkey/locked/locked_site.hpp>
 #include <latchkey/registry.hpp>
 #include <latchkey/site.hpp>
 
@@ -14,7 +16,16 @@ bool is_lock(const SiteNote& note) {
   return note.facts != nullptr && (note.kind == lock_kind || note.kind == lock_by_kind);
 }
 
+std::vector<SchemaArgument> arguments_of(const Site& site, const LockedSite& known) {
+  std::vector<SchemaArgument> arguments;
+  for (std::size_t i = 0; i < site.argument_count(); ++i) {
+    arguments.push_back({site.argument_name(i), known.argument_infos[i]});
+  }
+  return arguments;
+}
+
 LockPlace place_of(const Site& site, const SiteNote& note) {
+  const auto& known = *static_cast<const LockedSite*>(note.facts);
   return {.name = std::string(site.name()),
           .method = std::string(site.method()),
           .where = site.where(),
@@ -22,7 +33,9 @@ LockPlace place_of(const Site& site, const SiteNote& note) {
           .line = site.line(),
           .result_type = std::string(site.result_type()),
           .text = std::string(note.text),
-          .facts = static_cast<const LockFacts*>(note.facts)};
+          .traits = known.traits,
+          .arguments = arguments_of(site, known),
+          .slot = &known.slot};
 }
 
 }  // namespace

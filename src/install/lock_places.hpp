@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <latchkey/key/schema.hpp>
 #include <latchkey/locked/site_policy.hpp>
 
 namespace latchkey::detail {
@@ -18,8 +19,10 @@ struct LockPlace {
   std::size_t line = 0;
   std::string result_type;
   std::string text;  ///< the key template; LOCKED_BY: the name of the policy
-  const LockFacts* facts = nullptr;
-  bool alone = true;  ///< the only LOCKED of its site
+  LockTraits traits{};
+  std::vector<SchemaArgument> arguments;
+  PolicySlot* slot = nullptr;  ///< null: in another program
+  bool alone = true;           ///< the only LOCKED of its site
 };
 
 /// A program as a policy file sees it.

@@ -74,7 +74,7 @@ class Planner {
       layers.all.push_back(&rule->settings);
       if (rule->settings.policy) add(layers, file_.find_policy(rule->settings.policy->value));
     }
-    if (place.facts->by_policy && !add_own_policy(layers, lock, rule)) return;
+    if (place.traits.by_policy && !add_own_policy(layers, lock, rule)) return;
     lock.over = policy_of(layers);
     lock.defaults = policy_of({{&file_.defaults}});
     lock.key = layers.find(&PolicySettings::key);
@@ -117,8 +117,8 @@ class Planner {
 
   void check_which_lock(const Layers& layers, PlannedLock& lock) {
     const auto type = layers.find(&PolicySettings::type);
-    const bool own_key = lock.key && !lock.place.facts->by_policy;
-    if (!lock.place.alone && (own_key || (type && !lock.place.facts->by_policy))) {
+    const bool own_key = lock.key && !lock.place.traits.by_policy;
+    if (!lock.place.alone && (own_key || (type && !lock.place.traits.by_policy))) {
       report(own_key ? lock.key->at : type->at,
              lock.place.where +
                  " takes several locks: a rule cannot say which of them "
@@ -128,7 +128,7 @@ class Planner {
     // A malformed key has been reported already, for all sites.
     if (!lock.key || !is_usable(lock.key->value)) return;
     try {
-      lock.bound.emplace(bind_key(parse_key(lock.key->value), lock.place.facts->arguments));
+      lock.bound.emplace(bind_key(parse_key(lock.key->value), lock.place.arguments));
     } catch (const KeyError& error) {
       report(lock.key->at, std::string(error.what()) + "; for " + lock.place.where);
     }
@@ -144,32 +144,33 @@ class Planner {
   }
 
   void check_strategies(const Layers& layers, const PlannedLock& lock) {
-    const LockFacts& facts = *lock.place.facts;
+    const LockTraits& traits = lock.place.traits;
     const auto timeout = layers.find(&PolicySettings::on_timeout);
     const auto unavailable = layers.find(&PolicySettings::on_unavailable);
     const auto lost = layers.find(&PolicySettings::on_lost);
     if (timeout) fit(timeout->value, *timeout, lock);
     if (unavailable) fit(unavailable->value, *unavailable, lock);
-    if (lost && lost->value == OnLost::RAISE && facts.never_throws) report_throws(lost->at, lock);
+    if (lost && lost->value == OnLost::RAISE && traits.never_throws) report_throws(lost->at, lock);
     // The defaults apply if neither the policy nor the code sets the option.
     const auto& defaults = file_.defaults;
-    if (defaults.on_timeout && !timeout && !facts.says_timeout && !facts.never_throws) {
+    if (defaults.on_timeout && !timeout && !traits.says_timeout && !traits.never_throws) {
       fit(defaults.on_timeout->value, *defaults.on_timeout, lock);
     }
-    if (defaults.on_unavailable && !unavailable && !facts.says_unavailable && !facts.never_throws) {
+    if (defaults.on_unavailable && !unavailable && !traits.says_unavailable &&
+        !traits.never_throws) {
       fit(defaults.on_unavailable->value, *defaults.on_unavailable, lock);
     }
   }
 
   template <class Strategy>
   void fit(Strategy strategy, const Located<Strategy>& said, const PlannedLock& lock) {
-    if (strategy == Strategy::SKIP && !lock.place.facts->can_be_skipped) {
+    if (strategy == Strategy::SKIP && !lock.place.traits.can_be_skipped) {
       report(said.at, "'skip' does not fit " + lock.place.where + ", which returns " +
                           lock.place.result_type +
                           ": void, a pointer, std::optional or an expected can say that nothing "
                           "happened; say 'raise' here, or skip_with(value) in code");
     }
-    if (strategy == Strategy::RAISE && lock.place.facts->never_throws) report_throws(said.at, lock);
+    if (strategy == Strategy::RAISE && lock.place.traits.never_throws) report_throws(said.at, lock);
   }
 
   void report_throws(Place at, const PlannedLock& lock) {
@@ -189,7 +190,7 @@ class Planner {
 
   /// HERE has no body that could run without the lock, and the destructor of its Hold cannot throw.
   void check_scope(const Layers& layers, const PlannedLock& lock) {
-    if (!lock.place.facts->for_scope) return;
+    if (!lock.place.traits.for_scope) return;
     const std::string where = lock.place.where + ", which takes its lock for a scope by HERE";
     const auto timeout = layers.find(&PolicySettings::on_timeout);
     const auto lost = layers.find(&PolicySettings::on_lost);

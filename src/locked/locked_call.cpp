@@ -9,6 +9,7 @@
 #include <latchkey/default_locks.hpp>
 #include <latchkey/error.hpp>
 #include <latchkey/listener.hpp>
+#include <latchkey/locked/run.hpp>
 #include <latchkey/locks.hpp>
 
 #include "locked/lock_order.hpp"
@@ -82,10 +83,31 @@ Entry LockedCall::enter_by(const Take& take, const TryTake& try_take, std::strin
   }
 }
 
-Entry LockedCall::enter(std::string_view key, std::string_view key_template, Site& site) {
-  key_ = key;
-  return enter_by([&](const Attempt& attempt) { return locks_->acquire(key, attempt); },
-                  [&](const Attempt& attempt) { return locks_->try_acquire(key, attempt); },
+Entry LockedCall::enter(const LockedSite& known, Site& site, const void* const* arguments) {
+  try {
+    return decided(enter_unnamed(known, site, arguments));
+  } catch (const KeyError& error) {
+    name(error, site, known.note.text);
+  }
+}
+
+Entry LockedCall::enter_unnamed(const LockedSite& known, Site& site, const void* const* arguments) {
+  const SitePolicy* const policy = follow(known.slot);
+  if (policy != nullptr && policy->says_key()) {
+    return enter_by_policy(*policy, {arguments, site.argument_count()}, site);
+  }
+  if (known.render != nullptr) {
+    known.render(rendered_, known.key, arguments);
+    return enter_rendered(known.key.text, site);
+  }
+  if (known.render_all == nullptr) throw_not_configured(known.key.text);
+  return enter_all(known.render_all(arguments), known.key.text, site);
+}
+
+Entry LockedCall::enter_rendered(std::string_view key_template, Site& site) {
+  key_ = rendered_.view();
+  return enter_by([&](const Attempt& attempt) { return locks_->acquire(key_, attempt); },
+                  [&](const Attempt& attempt) { return locks_->try_acquire(key_, attempt); },
                   key_template, site);
 }
 
@@ -149,6 +171,15 @@ void LockedCall::release(std::chrono::milliseconds linger) {
   site.body_ran = true;
   context.describe(site);
   throw LockLost(std::move(site));
+}
+
+void rethrow_from_body() {
+  try {
+    throw;
+  } catch (Error& error) {
+    error.note_body_ran();
+    throw;
+  }
 }
 
 void LockedCall::name(const KeyError& error, Site& site, std::string_view key_template) {

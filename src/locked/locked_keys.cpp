@@ -9,13 +9,13 @@
 
 namespace latchkey::detail {
 
-Entry LockedCall::enter_by_policy(const SitePolicy& policy, KeyBuffer& key,
-                                  std::span<const void* const> arguments, Site& site) {
+Entry LockedCall::enter_by_policy(const SitePolicy& policy, std::span<const void* const> arguments,
+                                  Site& site) {
   if (!policy.over.unlocked && policy.key->many()) {
     return enter_all(policy.key->render_many(arguments), policy.key_text, site);
   }
-  if (!policy.over.unlocked) policy.key->render(key, arguments);
-  return enter(key.view(), policy.key_text, site);
+  if (!policy.over.unlocked) policy.key->render(rendered_, arguments);
+  return enter_rendered(policy.key_text, site);
 }
 
 bool LockedCall::covers(std::string_view key) const {

@@ -16,6 +16,7 @@
 #include <latchkey/decorate.hpp>
 #include <latchkey/held.hpp>
 #include <latchkey/install.hpp>
+#include <latchkey/locked/locked_site.hpp>
 #include <latchkey/locked/site_policy.hpp>
 #include <latchkey/site.hpp>
 
@@ -69,7 +70,7 @@ std::string version_text(std::int64_t version) {
 const detail::PolicySlot* slot_of(std::string_view method) {
   for (const Site& site : sites()) {
     if (site.name().ends_with(method)) {
-      return static_cast<const detail::LockFacts*>(site.notes()->facts)->slot;
+      return &static_cast<const detail::LockedSite*>(site.notes()->facts)->slot;
     }
   }
   return nullptr;

@@ -52,6 +52,7 @@ inline constexpr std::array places{
     Place{"include/latchkey/hold_id.hpp", core},
     Place{"include/latchkey/fixed_string.hpp", core},
     Place{"include/latchkey/name_list.hpp", core},
+    Place{"include/latchkey/placed_text.hpp", core},
     Place{"include/latchkey/reflect.hpp", reflect},
     Place{"include/latchkey/reflect/", reflect},
     Place{"include/latchkey/aspect.hpp", aspect},

@@ -2,12 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <source_location>
 #include <type_traits>
 #include <utility>
 
-#include <latchkey/fixed_string.hpp>
 #include <latchkey/join_point.hpp>
+#include <latchkey/placed_text.hpp>
 
 namespace latchkey::detail {
 
@@ -19,66 +20,60 @@ struct NoPlace {
   constexpr std::source_location operator()() const noexcept { return {}; }
 };
 
-/// The join point of one call with its argument types. Names and place are added by Call, so that
-/// calls with equal argument types share this class.
-template <class Indices, class... Arguments>
-class CallArguments;
+/// The arguments that AROUND names, by address. Calls with equal argument types share this class.
+template <class... Arguments>
+struct Addresses {
+  // NOLINTNEXTLINE(google-explicit-constructor): the macro writes it with braces
+  Addresses(const Arguments&... arguments) noexcept
+      : all{static_cast<const void*>(std::addressof(arguments))..., nullptr} {}
 
-template <std::size_t... Index, class... Arguments>
-class CallArguments<std::index_sequence<Index...>, Arguments...> : public JoinPoint {
+  const void* all[sizeof...(Arguments) + 1];
+};
+template <class... Arguments>
+Addresses(Arguments&&...) -> Addresses<std::remove_reference_t<Arguments>...>;
+
+/// The join point of one call with its argument types. Call adds the place.
+template <class... Arguments>
+class CallArguments : public JoinPoint {
  public:
   // NOLINTNEXTLINE(google-explicit-constructor): Call initialises it as an aggregate's base
-  CallArguments(Arguments&... arguments) noexcept
-      : JoinPoint(addresses_),
-        addresses_{static_cast<const void*>(std::addressof(arguments))..., nullptr} {}
+  CallArguments(Site& site, const void* const* addresses) noexcept : JoinPoint(site, addresses) {}
 
   /// Calls `function` with all arguments, each as const.
   template <class Function>
   decltype(auto) apply(Function&& function) const {
-    return function(*static_cast<const Arguments*>(addresses_[Index])...);
-  }
-
-  [[nodiscard]] const void* address(std::size_t position) const noexcept {
-    return addresses_[position];
+    return apply_at(function, std::index_sequence_for<Arguments...>());
   }
 
   template <template <class...> class Template>
   using with_arguments = Template<Arguments...>;
 
-  [[nodiscard]] const void* const* addresses() const noexcept { return addresses_; }
-
-  using JoinPoint::at;
+  using JoinPoint::addresses;
   using JoinPoint::own_site;
 
  private:
-  const void* addresses_[sizeof...(Arguments) + 1];
+  template <class Function, std::size_t... Index>
+  decltype(auto) apply_at(Function& function, std::index_sequence<Index...>) const {
+    return function(*static_cast<const Arguments*>(addresses()[Index])...);
+  }
 };
 
-/// One call, from the decorator to the body. `Where` is a captureless callable that returns the
-/// std::source_location; each place has its own type of it. `Names` are the names of the arguments,
-/// separated by commas; it is empty if the arguments are known by position only.
-template <FixedString Names, class Where, class Indices, class... Arguments>
-struct Call : CallArguments<Indices, Arguments...> {};
+/// One call, from the decorator to the body. `Where` as in Given.
+template <class Where, class... Arguments>
+struct Call : CallArguments<Arguments...> {};
 
-template <FixedString Names, class Where, class... Arguments>
-using CallOf = Call<Names, Where, std::index_sequence_for<Arguments...>, Arguments...>;
+template <class Result, class... Arguments>
+inline constexpr SiteTypes site_types{type_tags<Arguments...>, sizeof...(Arguments),
+                                      &type_tag<Result>};
 
-/// The site of all calls that have this call type, result type and decorator.
-template <class Call, class Result, class Decorator>
-struct SiteOf;
-
-template <FixedString Names, class Where, class Indices, class... Arguments, class Result,
-          class Decorator>
-struct SiteOf<Call<Names, Where, Indices, Arguments...>, Result, Decorator> {
+/// The site of all calls that have this decorator, result type, place and argument types.
+template <class Decorator, class Result, class Where, class... Arguments>
+struct SiteOf {
   static inline constinit Site site{
-      Where{}(),
-      Decorator::fixed_site_name(),
-      Names.data,
-      type_tags<Arguments...>,
-      sizeof...(Arguments),
-      type_tag<Result>,
-      Decorator::template site_notes<Call<Names, Where, Indices, Arguments...>, Result, nullptr>()};
-  // Registers the site. The initialiser runs before main because operator&& uses this variable.
+      Where{}().place, Decorator::fixed_site_name(), Where{}().text.data(),
+      site_types<Result, Arguments...>,
+      Decorator::template site_notes<Call<Where, Arguments...>, Result, nullptr>()};
+  // Registers the site. The initialiser runs before main because Ready uses this variable.
   static inline const bool registered = register_site(site);
 };
 

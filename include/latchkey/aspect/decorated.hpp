@@ -65,8 +65,8 @@ struct DecoratedBy {
     Callable(Decorator decorator, Function function)
         : decorator_(std::forward<Decorator>(decorator)), function_(std::move(function)) {
       // Registers the site even if the wrapper is never called.
-      using Call = CallOf<"", Where, std::remove_reference_t<Parameters>...>;
-      static_cast<void>(&SiteOf<Call, Result, std::remove_cvref_t<Decorator>>::registered);
+      ReadyFor<std::remove_reference_t<Decorator>, Where,
+               std::remove_reference_t<Parameters>...>::template enroll<Result>();
     }
 
     Result operator()(Parameters... parameters) const noexcept(NoThrow)
@@ -83,11 +83,13 @@ struct DecoratedBy {
    private:
     template <class D, class F>
     static Result run(D& decorator, F& function, std::remove_reference_t<Parameters>&... given) {
-      CallOf<"", Where, std::remove_reference_t<Parameters>...> call{{given...}};
+      const Addresses<std::remove_reference_t<Parameters>...> addresses{given...};
       auto body = [&]() noexcept(NoThrow) -> Result {
         return function(static_cast<Parameters&&>(given)...);
       };
-      return Ready<D, decltype(call)>{decorator, call} && body;
+      return ReadyFor<D, Where, std::remove_reference_t<Parameters>...>{
+                 {decorator, addresses.all}} &&
+             body;
     }
 
     Decorator decorator_;
@@ -95,10 +97,11 @@ struct DecoratedBy {
   };
 };
 
-template <class Where, class Decorator, class Function>
+/// `Place` returns the source location.
+template <class Place, class Decorator, class Function>
 auto decorate_at(Decorator&& decorator, Function&& function) {
   using Kept = std::decay_t<Function>;
-  using By = DecoratedBy<Decorator, Where, Kept>;
+  using By = DecoratedBy<Decorator, LiteralAt<"", Place>, Kept>;
   using Wrapper = typename CallSignature<Kept>::template apply<By::template Callable>;
   return Wrapper(std::forward<Decorator>(decorator), std::forward<Function>(function));
 }

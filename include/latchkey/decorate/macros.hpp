@@ -10,33 +10,44 @@
 /// A captureless callable of a unique type: makes a source location part of a type.
 #define LATCHKEY_DETAIL_HERE [] { return ::std::source_location::current(); }
 
+/// The same for a text and its place: `make` is a function that returns a PlacedText.
+#define LATCHKEY_DETAIL_PLACED(make, ...) [] { return ::latchkey::detail::make(__VA_ARGS__); }
+
+/// The arguments of AROUND and HERE, their names, and the place.
+#define LATCHKEY_DETAIL_GIVEN(type, ...)                                \
+  (::latchkey::detail::type{::latchkey::detail::Addresses{__VA_ARGS__}, \
+                            LATCHKEY_DETAIL_PLACED(placed, #__VA_ARGS__)})
+
 // The comments inside the macros are for users who write LOCKED in a place without expressions: the
 // compiler shows these lines in its error.
 // clang-format off
 
 /// LOCKED(key [, LockType [, wait [, lease]]]): see latchkey::Locked.
 #define LATCHKEY_LOCKED(LATCHKEY_key, ...)                                                         \
-  ::latchkey::locked<  /* inside a function: LOCKED(key) AROUND(arguments) { body } */             \
-      ::latchkey::detail::key_text(LATCHKEY_key)                                                   \
-  >(LATCHKEY_DETAIL_HERE)  /* inside a function: LOCKED(key) AROUND(arguments) { body } */         \
+  (::latchkey::detail::KeyAt{  /* inside a function: LOCKED(key) AROUND(arguments) { body } */     \
+      ::latchkey::detail::Checked<  /* inside a function: LOCKED(key) AROUND(arguments) { body } */\
+          ::latchkey::detail::is_key(LATCHKEY_key)>{},                                             \
+      LATCHKEY_DETAIL_PLACED(placed_key, LATCHKEY_key)                                             \
+  })  /* inside a function: LOCKED(key) AROUND(arguments) { body } */                              \
       * ::latchkey::terms(__VA_ARGS__)
 
 /// LOCKED_BY("money"): see latchkey::locked_by.
-#define LATCHKEY_LOCKED_BY(...)                                                               \
-  ::latchkey::locked_by<::latchkey::detail::policy_name(__VA_ARGS__)>(LATCHKEY_DETAIL_HERE) * \
-      ::latchkey::terms()
+#define LATCHKEY_LOCKED_BY(...)                                                     \
+  (::latchkey::detail::PolicyAt{                                                    \
+      ::latchkey::detail::Checked<::latchkey::detail::is_policy(__VA_ARGS__)>{},    \
+      LATCHKEY_DETAIL_PLACED(placed_policy, __VA_ARGS__)                            \
+  }) * ::latchkey::terms()
 
 /// aspect AROUND(arguments) { body }: see latchkey::with_arguments. The body's result type is
 /// deduced as for a lambda; `AROUND(account) -> const Receipt& { ... }` sets it.
 #define LATCHKEY_AROUND(...)                                                                       \
-  && ::latchkey::with_arguments<#__VA_ARGS__>(LATCHKEY_DETAIL_HERE __VA_OPT__(, ) __VA_ARGS__) &&  \
+  && LATCHKEY_DETAIL_GIVEN(Given __VA_OPT__(, ) __VA_ARGS__) &&                                    \
   [&]()  /* inside a function: LOCKED(key) AROUND(arguments) { body } */
 
 // clang-format on
 
 /// auto hold = LOCKED(...) HERE(arguments): see latchkey::for_scope.
-#define LATCHKEY_HERE(...) \
-  &&::latchkey::for_scope<#__VA_ARGS__>(LATCHKEY_DETAIL_HERE __VA_OPT__(, ) __VA_ARGS__)
+#define LATCHKEY_HERE(...) &&LATCHKEY_DETAIL_GIVEN(GivenForScope __VA_OPT__(, ) __VA_ARGS__)
 
 /// KEYS("a:{x}", "b:{y}"): several keys for one LOCKED.
 #define LATCHKEY_KEYS(...) ::latchkey::detail::keys(__VA_ARGS__)

@@ -1,36 +1,26 @@
-// The arguments of one call, by position, and the argument that a path begins with.
+// The paths of a key, resolved for the argument types of one call.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
-#include <latchkey/fixed_string.hpp>
 #include <latchkey/key/node.hpp>
 #include <latchkey/key/read.hpp>
+#include <latchkey/key/tree.hpp>
 #include <latchkey/name_list.hpp>
+#include <latchkey/placed_text.hpp>
 
 namespace latchkey::detail {
 
-template <std::size_t I, class T>
-struct BoundArgument {
-  const T& value;
+template <std::size_t Index, class First, class... More>
+struct TypeAt : TypeAt<Index - 1, More...> {};
+template <class First, class... More>
+struct TypeAt<0, First, More...> {
+  using type = First;
 };
-
-template <class Indexes, class... Args>
-struct BoundArguments;
-
-template <std::size_t... I, class... Args>
-struct BoundArguments<std::index_sequence<I...>, Args...> : BoundArgument<I, Args>... {};
-
-template <class... Args>
-using Arguments = BoundArguments<std::index_sequence_for<Args...>, Args...>;
-
-template <std::size_t I, class T>
-LATCHKEY_DETAIL_INLINE const T& argument_at(const BoundArgument<I, T>& argument) {
-  return argument.value;
-}
 
 /// The position of the argument that a path begins with, or not_found.
 constexpr std::size_t argument_position(const Node& path, std::string_view word,
@@ -39,21 +29,40 @@ constexpr std::size_t argument_position(const Node& path, std::string_view word,
     return path.number < count ? static_cast<std::size_t>(path.number) : not_found;
   }
   // If there is not one name for each argument, a name could select the wrong argument.
-  return name_count(names) == count ? name_index(names, word) : not_found;
+  return name_position(names, word, count);
 }
 
-/// The path's Value, or a type that describes why the path does not fit.
-template <class Tree, std::uint16_t Path, bool Counting, FixedString Names, class... Args>
-LATCHKEY_DETAIL_INLINE auto read_path(
-    const BoundArguments<std::index_sequence_for<Args...>, Args...>& arguments,
-    const Reading& reading) {
+/// Reads the path from the argument of type T at `Position`. All keys that have this path share it.
+template <class Path, bool Counting, std::size_t Position, class T>
+struct ArgumentPath {
+  static constexpr bool value = true;  // as a result of checking a key: the path fits
+  using Start = At<Path, Path::root, Path::node(Path::root).first, Counting>;
+
+  LATCHKEY_DETAIL_INLINE static Value read_from(const void* const* arguments,
+                                                const Reading& reading) {
+    return read<Start>(*static_cast<const T*>(arguments[Position]), reading);
+  }
+};
+
+/// An ArgumentPath, or a type that describes why the path does not fit.
+template <class Tree, std::uint16_t Index, bool Counting, class Names, class... Args>
+consteval auto resolve() {
+  constexpr const Node& node = Tree::parsed.nodes[Index];
   constexpr std::size_t at =
-      argument_position(Tree::node(Path), Tree::word(Path), Names.view(), sizeof...(Args));
+      argument_position(node, Tree::word(Index), text_of<Names>(), sizeof...(Args));
   if constexpr (at < sizeof...(Args)) {
-    return read<At<Tree, Path, Tree::node(Path).first, Counting>>(argument_at<at>(arguments),
-                                                                  reading);
+    using Path = PathTree<path_key<path_key_size(node)>(Tree::text, node), node.use>;
+    using T = typename TypeAt<at, Args...>::type;
+    using Found = ArgumentPath<Path, Counting, at, T>;
+    using Result = decltype(read<typename Found::Start>(std::declval<const T&>(),
+                                                        std::declval<const Reading&>()));
+    if constexpr (Result::value) {
+      return Found{};
+    } else {
+      return Result{};
+    }
   } else {
-    return refused_argument<Tree, Path, Names, sizeof...(Args)>();
+    return refused_argument<Tree, Index, spelled<Names>, sizeof...(Args)>();
   }
 }
 

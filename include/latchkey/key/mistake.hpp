@@ -114,7 +114,6 @@ consteval auto syntax_of() {
     return error::nothing_separates_this_value_from_the_one_before<Word, T>{};
   if constexpr (M == NESTED_TOO_DEEPLY) return error::nested_too_deeply<Word, T>{};
   // clang-format on
-  if constexpr (M == NONE) return RightSyntax{};
 }
 
 /// The run-time error message: the template, the word, its position and the correction.

@@ -87,7 +87,7 @@ constexpr auto refused_leaf() {
 }
 
 template <class Tree, std::uint16_t Path, FixedString Names, std::size_t Count>
-constexpr auto refused_argument() {
+consteval auto refused_argument() {
   constexpr std::size_t named = name_count(Names.view());
   constexpr auto word = Tree::template shown_word<Path>;
   if constexpr (Tree::node(Path).kind == NodeKind::POSITION) {

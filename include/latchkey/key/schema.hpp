@@ -35,6 +35,9 @@ struct SchemaData<std::index_sequence<I...>, Names, Args...> {
       named ? name_at(Names.view(), I) : std::string_view{}, &reflect::type_info<Args>()}...};
 };
 
+template <class... Args>
+inline constexpr const reflect::TypeInfo* type_infos[] = {&reflect::type_info<Args>()..., nullptr};
+
 }  // namespace detail
 
 /// `Names` as for Key::check. Costs one object for each argument type of the program, and for types

@@ -1,6 +1,7 @@
 // The argument of `.when`.
 #pragma once
 
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include <latchkey/fixed_string.hpp>
 #include <latchkey/key.hpp>
 #include <latchkey/locked/outcomes.hpp>
+#include <latchkey/placed_text.hpp>
 
 namespace latchkey::detail {
 
@@ -47,12 +49,18 @@ struct WhenSaid {
 /// `.when<"{account.frozen}">()`: a key expression that renders to true or false.
 template <FixedString Expression>
 struct WhenKey {
-  template <FixedString Names, class Where, class Indices, class... Arguments>
-  [[nodiscard]] bool holds(const Call<Names, Where, Indices, Arguments...>& call) const {
+  template <class Where, class... Arguments>
+  [[nodiscard]] bool holds(const Call<Where, Arguments...>& call) const {
+    using Text = Literal<Expression>;
+    using Plan = decltype(plan_key<Tree<Text>, Where, std::remove_cv_t<Arguments>...>(
+        typename Tree<Text>::Slots(), typename Tree<Text>::Pieces()));
+    static_cast<void>(sizeof(typename Plan::Verdict::fits_the_arguments*));
+    static_assert(!CompiledKey<Text>::many,
+                  "the key has [*], so it is many keys: render_many() gives them");
     KeyBuffer text;
-    call.apply([&](const auto&... arguments) {
-      Key<Expression>::template render<Names>(text, arguments...);
-    });
+    if constexpr (Plan::Verdict::value) {
+      Plan::Shape::render(text, CompiledKey<Text>::data, call.addresses());
+    }
     return truth_of(text.view(), Expression.view());
   }
 };

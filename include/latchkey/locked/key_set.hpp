@@ -1,21 +1,46 @@
 // The keys of one LOCKED: a single key, the keys of KEYS, or those of [*].
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <latchkey/fixed_string.hpp>
 #include <latchkey/key.hpp>
 #include <latchkey/locked/key_text.hpp>
+#include <latchkey/locked/locked_site.hpp>
+#include <latchkey/placed_text.hpp>
 
 namespace latchkey::detail {
 
-/// The keys in `Texts`, the result of key_text(): one key, or several joined.
+/// A key for arguments of these types. The key's errors appear here.
+template <class Text, class Names, class... Arguments>
+struct OneKey {
+  using Tree = detail::Tree<Text>;
+  using Right = typename SyntaxOf<Tree>::type::is_a_key;
+  using Plan = decltype(plan_key<Tree, Names, Arguments...>(typename Tree::Slots(),
+                                                            typename Tree::Pieces()));
+  static constexpr std::size_t node_count = Tree::parse.node_count + 1U;
+
+  static consteval LockedKey key() {
+    static_cast<void>(sizeof(typename Plan::Verdict::fits_the_arguments*));
+    LockedKey key;
+    key.shown = Tree::text;
+    key.key = {Tree::text, Tree::parsed.nodes, Tree::parse.root};
+    if constexpr (Plan::Verdict::value && Tree::parse.star != 0) {
+      key.render_all = &CompiledKey<Text>::template render_many<Names, Arguments...>;
+    } else if constexpr (Plan::Verdict::value) {
+      key.render = &Plan::Shape::render;
+    }
+    return key;
+  }
+};
+
+/// The keys of KEYS.
 template <FixedString Texts>
 struct KeySet {
   static constexpr std::size_t count = [] {
@@ -34,15 +59,6 @@ struct KeySet {
   template <std::size_t Index>
   static constexpr FixedString<part(Index).size()> text{part(Index)};
 
-  /// It may render to more than one key.
-  static constexpr bool several = [] {
-    if constexpr (count > 1) {
-      return true;
-    } else {
-      return Key<Texts>::many;
-    }
-  }();
-
   /// For messages: separated by commas.
   static constexpr auto shown = [] {
     FixedString<Texts.size() + count - 1> result;
@@ -53,25 +69,78 @@ struct KeySet {
     }
     return result;
   }();
+  /// For events: separated by spaces.
+  static constexpr auto spaced = [] {
+    auto result = Texts;
+    for (std::size_t at = 0; at < result.size(); ++at) {
+      if (result.data[at] == between_keys) result.data[at] = ' ';
+    }
+    return result;
+  }();
 
   /// All keys, in the order in which they are written; empty if [*] selects no element.
-  template <FixedString Names, class... Arguments>
-  static std::vector<std::string> render(const Arguments&... arguments) {
+  template <class Names, class... Arguments>
+  static std::vector<std::string> render(const void* const* arguments) {
     std::vector<std::string> keys;
-    render_parts<Names>(keys, std::make_index_sequence<count>{}, arguments...);
+    render_parts<Names, Arguments...>(keys, arguments, std::make_index_sequence<count>{});
     return keys;
   }
 
  private:
-  template <FixedString Names, std::size_t... Index, class... Arguments>
-  static void render_parts(std::vector<std::string>& keys, std::index_sequence<Index...>,
-                           const Arguments&... arguments) {
-    (add(keys, Key<text<Index>>::template render_many<Names>(arguments...)), ...);
+  template <class Names, class... Arguments, std::size_t... Index>
+  static void render_parts(std::vector<std::string>& keys, const void* const* arguments,
+                           std::index_sequence<Index...>) {
+    (add(keys,
+         CompiledKey<Literal<text<Index>>>::template render_many<Names, Arguments...>(arguments)),
+     ...);
   }
   static void add(std::vector<std::string>& keys, std::vector<std::string>&& more) {
     keys.insert(keys.end(), std::make_move_iterator(more.begin()),
                 std::make_move_iterator(more.end()));
   }
 };
+
+template <class Set, class Names, class... Arguments>
+struct SeveralKeys {
+  static constexpr std::size_t node_count = 1;
+
+  static consteval LockedKey key() {
+    LockedKey key;
+    key.render_all = &Set::template render<Names, Arguments...>;
+    key.shown = Set::shown.view();
+    key.key.text = Set::spaced.view();
+    return key;
+  }
+};
+
+/// Marks a LOCKED_BY. Its text is the name of a policy and not a key.
+template <class Text>
+struct ByPolicy : Text {};
+
+template <class Text>
+struct PolicyName {
+  static constexpr std::size_t node_count = 1;
+
+  static consteval LockedKey key() {
+    LockedKey key;
+    key.shown = key.key.text = text_of<Text>();
+    return key;
+  }
+};
+
+/// The key or keys that `Text`, the lambda of LOCKED, returns.
+template <class Text, class Placed, class Names, class... Arguments>
+struct LockedKeyFor : OneKey<Text, Names, Arguments...> {};
+template <class Text, class Placed, class Names, class... Arguments>
+struct LockedKeyFor<ByPolicy<Text>, Placed, Names, Arguments...> : PolicyName<Text> {};
+template <class Text, std::size_t N, class Names, class... Arguments>
+struct LockedKeyFor<Text, PlacedKeys<N>, Names, Arguments...>
+    : std::conditional_t<
+          KeySet<Text{}().joined>::count == 1,
+          OneKey<Literal<KeySet<Text{}().joined>::template text<0>>, Names, Arguments...>,
+          SeveralKeys<KeySet<Text{}().joined>, Names, Arguments...>> {};
+
+template <class Text, class Names, class... Arguments>
+using LockedKeyOf = LockedKeyFor<Text, decltype(Text{}()), Names, Arguments...>;
 
 }  // namespace latchkey::detail

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <source_location>
 #include <string_view>
 
 #include <latchkey/fixed_string.hpp>
+#include <latchkey/placed_text.hpp>
 
 namespace latchkey::detail {
 
@@ -13,16 +15,6 @@ inline constexpr bool never = false;
 
 /// Separates the keys of KEYS in their joined text. No key contains it.
 inline constexpr char between_keys = '\0';
-
-/// The keys of KEYS separated by spaces, for messages.
-template <FixedString Text>
-inline constexpr auto shown_keys = [] {
-  auto shown = Text;
-  for (std::size_t at = 0; at < shown.size(); ++at) {
-    if (shown.data[at] == between_keys) shown.data[at] = ' ';
-  }
-  return shown;
-}();
 
 /// Not constexpr: a call of it is a compile error, and its name is the message.
 void a_key_has_no_zero_byte();
@@ -72,55 +64,94 @@ inline constexpr bool is_key_list = false;
 template <std::size_t N>
 inline constexpr bool is_key_list<KeyList<N>> = true;
 
-/// Returns a literal unchanged and KEYS as its joined texts; anything else is a compile error.
+/// What the lambda of LOCKED(KEYS(...)) returns.
 template <std::size_t N>
-consteval FixedString<N - 1> key_text(const char (&literal)[N]) {
-  return checked_key(literal);
+struct PlacedKeys {
+  FixedString<N> joined;
+  std::source_location place;
+};
+
+/// Whether LOCKED can have this key: a literal or KEYS; anything else is a compile error. The macro
+/// asks before it writes the key into a lambda, where the error would be about captures.
+template <std::size_t N>
+consteval bool is_key(const char (&)[N]) {
+  return true;
 }
 template <std::size_t N>
-consteval FixedString<N> key_text(const KeyList<N>& list) {
-  return list.joined;
+consteval bool is_key(const KeyList<N>&) {
+  return true;
 }
 template <class T>
   requires(!is_key_list<T>)
-consteval FixedString<3> key_text(const T&) {
+consteval bool is_key(const T&) {
   static_assert(never<T>,
                 "latchkey: the key of LOCKED is a literal, checked when it is compiled, as in "
                 "LOCKED(\"account:{account.id}\"); what changes goes into braces");
-  return "key";
+  return true;
 }
 template <class T = void>
-consteval FixedString<3> key_text() {
+consteval bool is_key() {
   static_assert(never<T>, "latchkey: LOCKED needs a key, as in LOCKED(\"account:{account.id}\")");
-  return "key";
+  return true;
 }
 
-/// The argument of LOCKED_BY: the name of a policy, as a literal.
+/// The result of the lambda of LOCKED. The default argument is the place of the call.
 template <std::size_t N>
-consteval FixedString<N - 1> policy_name(const char (&literal)[N]) {
+consteval PlacedText placed_key(
+    const char (&literal)[N], const std::source_location& place = std::source_location::current()) {
+  const std::string_view text(literal, N - 1);
+  if (text.find(between_keys) != std::string_view::npos) a_key_has_no_zero_byte();
+  return {text, place};
+}
+template <std::size_t N>
+consteval PlacedKeys<N> placed_key(
+    const KeyList<N>& list, const std::source_location& place = std::source_location::current()) {
+  return {list.joined, place};
+}
+/// After an error of is_key().
+template <class... T>
+consteval PlacedText placed_key(const T&...) {
+  return {"key", {}};
+}
+
+/// Whether LOCKED_BY can have this argument: the name of a policy, as a literal.
+template <std::size_t N>
+consteval bool is_policy(const char (&)[N]) {
   static_assert(N > 1,
                 "latchkey: LOCKED_BY needs the name of a policy, as in LOCKED_BY(\"money\")");
-  return FixedString<N - 1>(literal);
+  return true;
 }
 template <class T>
-consteval FixedString<1> policy_name(const T&) {
+consteval bool is_policy(const T&) {
   static_assert(never<T>,
                 "latchkey: LOCKED_BY takes the name of a policy as a literal, as in "
                 "LOCKED_BY(\"money\"): it is looked up when latchkey.yaml is loaded");
-  return "?";
+  return true;
 }
 template <class First, class Second, class... Rest>
-consteval FixedString<1> policy_name(const First&, const Second&, const Rest&...) {
+consteval bool is_policy(const First&, const Second&, const Rest&...) {
   static_assert(never<First>,
                 "latchkey: LOCKED_BY takes the name of a policy and nothing else: key, type, wait "
                 "and lease stand in latchkey.yaml, under policies");
-  return "?";
+  return true;
 }
 template <class T = void>
-consteval FixedString<1> policy_name() {
+consteval bool is_policy() {
   static_assert(never<T>,
                 "latchkey: LOCKED_BY needs the name of a policy, as in LOCKED_BY(\"money\")");
-  return "?";
+  return true;
+}
+
+/// The result of the lambda of LOCKED_BY.
+template <std::size_t N>
+consteval PlacedText placed_policy(
+    const char (&literal)[N], const std::source_location& place = std::source_location::current()) {
+  return {{literal, N - 1}, place};
+}
+/// After an error of is_policy().
+template <class... T>
+consteval PlacedText placed_policy(const T&...) {
+  return {"?", {}};
 }
 
 }  // namespace latchkey::detail

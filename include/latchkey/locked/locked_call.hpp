@@ -14,6 +14,7 @@
 #include <latchkey/clock.hpp>
 #include <latchkey/hold.hpp>
 #include <latchkey/key/key_buffer.hpp>
+#include <latchkey/locked/locked_site.hpp>
 #include <latchkey/locked/site_policy.hpp>
 #include <latchkey/site.hpp>
 
@@ -70,9 +71,10 @@ enum class Entry : std::uint8_t {
 /// Lives on the stack around the body, linked to the enclosing calls of the same thread.
 class LockedCall {
  public:
-  /// `locks` null: the default Locks. `cancel` null: nothing ends the wait early.
-  LockedCall(const LockTerms& terms, const Locks* locks, const std::stop_token* cancel) noexcept
-      : terms_(&terms), locks_(locks), cancel_(cancel), hold_() {}
+  /// `options` outlives this object.
+  template <class Options>
+  explicit LockedCall(const Options& options) noexcept
+      : terms_(&options.terms), locks_(options.locks()), cancel_(options.stop_token()), hold_() {}
   LockedCall(const LockedCall&) = delete;
   LockedCall& operator=(const LockedCall&) = delete;
   /// After an exception of the body: releases, and reports errors to the listener instead of
@@ -81,24 +83,10 @@ class LockedCall {
     if (linked_) end();
   }
 
-  /// Applies the current policy of this place to this call and returns it; null: there is none.
-  const SitePolicy* follow(const PolicySlot& slot) noexcept {
-    const std::uint32_t number = slot.load(std::memory_order_relaxed);
-    return number == 0 ? nullptr : take(number);
-  }
-
-  /// Acquires `key`, which must outlive this object and was rendered from `key_template` or from
-  /// the policy's template. Throws what Locks::acquire throws, and NotConfigured. Returns timeout
-  /// or unavailable instead if the terms do not raise it.
-  [[nodiscard]] Entry enter(std::string_view key, std::string_view key_template, Site& site);
-
-  /// Like enter(), for several keys at once. Throws KeyError if `keys` is empty.
-  [[nodiscard]] Entry enter_all(const std::vector<std::string>& keys, std::string_view key_template,
-                                Site& site);
-  /// Like enter(), for the policy's key, which is rendered into `key` if the policy has one.
-  /// Requires policy.says_key().
-  [[nodiscard]] Entry enter_by_policy(const SitePolicy& policy, KeyBuffer& key,
-                                      std::span<const void* const> arguments, Site& site);
+  /// Renders the key or keys of `known`, or those of its current policy, and acquires them. Throws
+  /// what Locks::acquire throws, NotConfigured, and KeyError with the method in its message.
+  /// Returns timeout or unavailable instead if the terms do not raise it; decided() was applied.
+  [[nodiscard]] Entry enter(const LockedSite& known, Site& site, const void* const* arguments);
 
   /// Applies the policy's strategy to an outcome of enter().
   [[nodiscard]] Entry decided(Entry entry) noexcept {
@@ -136,7 +124,18 @@ class LockedCall {
   [[nodiscard]] static LockedCall* innermost() noexcept;
 
  private:
+  [[nodiscard]] const SitePolicy* follow(const PolicySlot& slot) noexcept {
+    const std::uint32_t number = slot.load(std::memory_order_relaxed);
+    return number == 0 ? nullptr : take(number);
+  }
   [[nodiscard]] const SitePolicy* take(std::uint32_t slot) noexcept;
+  [[nodiscard]] Entry enter_unnamed(const LockedSite& known, Site& site,
+                                    const void* const* arguments);
+  [[nodiscard]] Entry enter_by_policy(const SitePolicy& policy,
+                                      std::span<const void* const> arguments, Site& site);
+  [[nodiscard]] Entry enter_rendered(std::string_view key_template, Site& site);
+  [[nodiscard]] Entry enter_all(const std::vector<std::string>& keys, std::string_view key_template,
+                                Site& site);
   [[nodiscard]] Entry decide(Entry entry) noexcept;
   template <class Take, class TryTake>
   [[nodiscard]] Entry enter_by(const Take& take, const TryTake& try_take,
@@ -147,8 +146,9 @@ class LockedCall {
   void end() noexcept;
 
   const LockTerms* terms_;
-  const Locks* locks_;
-  const std::stop_token* cancel_;
+  const Locks* locks_;             // null: the default Locks
+  const std::stop_token* cancel_;  // null: nothing ends the wait early
+  KeyBuffer rendered_;
   std::string_view key_{};  // empty for several keys: the hold has them
   Origin origin_{};
   // Destroyed by end() and leave(), which are out of line; an engaged hold is always linked.

@@ -28,55 +28,35 @@ class LeaveAtEnd {
   int exceptions_ = std::uncaught_exceptions();
 };
 
-/// Calls `enter` and adds the method to its KeyErrors.
-template <class Call, class Enter>
-Entry enter_named(LockedCall& locked, const Call& call, std::string_view key_template,
-                  Enter& enter) {
-  try {
-    return enter();
-  } catch (const KeyError& error) {
-    locked.name(error, call.own_site(), key_template);
-  }
-}
-
-/// Calls `enter` if the condition of the options holds, and catches errors if the options never
-/// throw.
-template <class Options, class Call, class Enter>
-Entry enter_if_wanted(const Options& options, LockedCall& locked, const Call& call,
-                      std::string_view key_template, Enter& enter) {
-  const auto enter_wanted = [&]() -> Entry {
+/// Enters if the condition of the options holds, and catches errors if the options never throw.
+template <class Options, class Call>
+Entry enter_if_wanted(const Options& options, LockedCall& locked, const LockedSite& known,
+                      const Call& call) {
+  const auto ask = [&]() -> Entry {
     if constexpr (!Options::always_asked) {
-      if (!options.condition().holds(call)) return Entry::unneeded;
+      try {
+        if (!options.condition().holds(call)) return Entry::unneeded;
+      } catch (const KeyError& error) {
+        locked.name(error, call.own_site(), known.note.text);
+      }
     }
-    return enter();
+    return locked.enter(known, call.own_site(), call.addresses());
   };
-  const auto ask = [&] { return enter_named(locked, call, key_template, enter_wanted); };
   if constexpr (Options::never_throws) {
     try {
       return ask();
     } catch (...) {
-      return LockedCall::failed(options.locks(), options.terms.type, call.own_site());
+      return locked.decided(
+          LockedCall::failed(options.locks(), options.terms.type, call.own_site()));
     }
   } else {
     return ask();
   }
 }
 
-/// Runs the body. An error of latchkey that leaves the body, for example from a nested decorated
-/// call, is marked with note_body_ran().
-template <class Proceed>
-decltype(auto) run_body(Proceed& proceed) {
-  if constexpr (noexcept(proceed())) {
-    return proceed();
-  } else {
-    try {
-      return proceed();
-    } catch (Error& error) {
-      error.note_body_ran();
-      throw;
-    }
-  }
-}
+/// For the handler around a body: an error of latchkey that leaves the body, for example from a
+/// nested decorated call, is marked with note_body_ran(), and thrown again.
+[[noreturn]] void rethrow_from_body();
 
 /// The result if the body did not run.
 template <class Result, class Options, class Call>

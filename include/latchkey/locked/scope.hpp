@@ -11,11 +11,12 @@
 #include <latchkey/locked/locked_call.hpp>
 #include <latchkey/locked/options.hpp>
 #include <latchkey/name_list.hpp>
+#include <latchkey/placed_text.hpp>
 #include <latchkey/strategy.hpp>
 
 namespace latchkey {
 
-template <FixedString KeyTemplate, class Where, class Options>
+template <class Text, class Settings>
 struct Locked;
 
 namespace detail {
@@ -24,10 +25,10 @@ namespace detail {
 template <class Where>
 struct ForScope : Where {};
 
-template <class Call>
+template <class Where>
 inline constexpr bool is_for_scope = false;
-template <FixedString Names, class Where, class Indices, class... Arguments>
-inline constexpr bool is_for_scope<Call<Names, ForScope<Where>, Indices, Arguments...>> = true;
+template <class Where>
+inline constexpr bool is_for_scope<ForScope<Where>> = true;
 
 /// The compile errors for a wrong HERE.
 template <class Options>
@@ -71,27 +72,46 @@ struct ScopeOf {
                 "body }");
   using Result = Hold;
 };
-template <FixedString KeyTemplate, class Where, class Options>
-struct ScopeOf<Locked<KeyTemplate, Where, Options>> : CheckScope<Options> {};
+template <class Text, class Settings>
+struct ScopeOf<Locked<Text, Settings>> : CheckScope<LockOptions<Settings>> {};
 
-/// `LOCKED(...) && for_scope<...>(...)`: acquires. Its instantiation registers the site.
-template <class Decorator, FixedString Names, class Where, class Indices, class... Arguments>
+/// The expansion of HERE(arguments). `Where` as in Given.
+template <class Where, class... Arguments>
+struct GivenForScope {
+  Addresses<Arguments...> addresses;
+  [[no_unique_address]] Where where;
+};
+template <class Where, class... Arguments>
+GivenForScope(Addresses<Arguments...>, Where) -> GivenForScope<Where, Arguments...>;
+
+template <class Where>
+consteval bool check_scope_names() {
+  static_assert(are_names(text_of<Where>()),
+                "latchkey: HERE takes the names of parameters or variables, separated by commas: a "
+                "key walks into them itself, as in LOCKED(\"account:{account.id}\") "
+                "HERE(account)");
+  return true;
+}
+
+/// `LOCKED(...) && GivenForScope{...}`: acquires. Its instantiation registers the site.
+template <class Decorator, class Where, class... Arguments>
 [[nodiscard(
     "latchkey: HERE holds the lock for as long as its result lives: auto hold = LOCKED(...) "
     "HERE(...)")]] auto
-operator&&(Decorator&& decorator, Call<Names, ForScope<Where>, Indices, Arguments...>&& call) ->
+operator&&(Decorator&& decorator, GivenForScope<Where, Arguments...>&& given) ->
     typename ScopeOf<std::remove_cvref_t<Decorator>>::Result {
+  static_assert(check_scope_names<Where>());
   using Result = typename ScopeOf<std::remove_cvref_t<Decorator>>::Result;
-  return Ready<std::remove_reference_t<Decorator>,
-               Call<Names, ForScope<Where>, Indices, Arguments...>>{decorator, call} &&
+  return ReadyFor<std::remove_reference_t<Decorator>, ForScope<Where>, Arguments...>{
+             {decorator, given.addresses.all}} &&
          TakeHold<Result>{};
 }
 
 }  // namespace detail
 
-/// The expansion of HERE(arguments): the arguments, their names, and the location. Without the
-/// macro: `latchkey::locked<"account:{account.id}">(place) * latchkey::terms(LockType::WRITE) &&
-/// latchkey::for_scope<"account">(place, account)`.
+/// HERE(arguments) without the macro: the names of the arguments, a captureless callable that
+/// returns the source location, and the arguments: `latchkey::locked<"account:{account.id}">(place)
+/// * latchkey::terms(LockType::WRITE) && latchkey::for_scope<"account">(place, account)`.
 ///
 /// The result is the Hold. With on_timeout(skip) or on_unavailable(skip) it is a
 /// std::optional<Hold>, which is empty if the lock was not acquired. Throws what a call of LOCKED
@@ -99,12 +119,9 @@ operator&&(Decorator&& decorator, Call<Names, ForScope<Where>, Indices, Argument
 /// as the Hold lives.
 template <FixedString Names, class Where, class... Arguments>
 auto for_scope(Where, Arguments&&... arguments) noexcept {
-  static_assert(detail::are_names(Names.view()),
-                "latchkey: HERE takes the names of parameters or variables, separated by commas: a "
-                "key walks into them itself, as in LOCKED(\"account:{account.id}\") "
-                "HERE(account)");
-  return detail::CallOf<Names, detail::ForScope<Where>, std::remove_reference_t<Arguments>...>{
-      {arguments...}};
+  using Named = detail::LiteralAt<Names, Where>;
+  return detail::GivenForScope<Named, std::remove_reference_t<Arguments>...>{{arguments...},
+                                                                             Named{}};
 }
 
 }  // namespace latchkey

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -45,18 +46,12 @@ using PolicyTable = std::vector<const SitePolicy*>;
 /// previous table; null: none. A table must never be destroyed.
 const PolicyTable* publish_policies(const PolicyTable* table) noexcept;
 
-/// The slot of one LOCKED at one site.
-template <class Decorator, class Call, class Result>
-inline constinit PolicySlot policy_slot{0};
-
 /// The kinds of SiteNote whose `facts` point to LockFacts.
 inline constexpr std::string_view lock_kind = "LOCKED";
 inline constexpr std::string_view lock_by_kind = "LOCKED_BY";
 
-/// The facts that a policy is checked against, for each LOCKED of a site.
-struct LockFacts {
-  PolicySlot* slot;
-  Schema arguments;
+/// What a LOCKED and its body can do.
+struct LockTraits {
   bool by_policy;         ///< LOCKED_BY: the note's text names the policy
   bool can_be_skipped;    ///< the result can express that the body did not run
   bool never_throws;      ///< no_throw() was called

@@ -67,13 +67,13 @@ std::vector<Layer> layers_of(const detail::PolicyFile& file, const detail::LockP
     layers.push_back({"rule '" + rule->pattern.value + "'", &rule->settings});
     if (rule->settings.policy) add_policy(rule->settings.policy->value);
   }
-  if (place.facts->by_policy) add_policy(place.text);
+  if (place.traits.by_policy) add_policy(place.text);
   layers.push_back({"defaults", &file.defaults});
   return layers;
 }
 
 Explanation explain(const std::vector<Layer>& layers, const detail::LockPlace& place) {
-  const char* const macro = place.facts->by_policy ? "LOCKED_BY" : "LOCKED";
+  const char* const macro = place.traits.by_policy ? "LOCKED_BY" : "LOCKED";
   Explanation explanation{place.where, fmt::format("{}(\"{}\")", macro, place.text), {}};
   for (const detail::PolicySetting& setting : detail::policy_settings) {
     if (setting.name == "policy") continue;  // the layers show it

@@ -2,6 +2,7 @@
 #include "cli/policy/sites_file.hpp"
 
 #include <fstream>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -51,20 +52,11 @@ struct SitesFile::Reader {
   }
 
   void read_lock(const json& from) const {
-    std::vector<SchemaArgument>& arguments = file.arguments_.emplace_back();
+    std::vector<SchemaArgument> arguments;
     for (const json& argument : from.at("arguments")) {
       arguments.push_back({keep(argument.at("name")), type(argument.at("type"))});
     }
     const bool by_policy = from.contains("policy");
-    const detail::LockFacts& facts = file.facts_.emplace_back(
-        detail::LockFacts{.slot = nullptr,
-                          .arguments = arguments,
-                          .by_policy = by_policy,
-                          .can_be_skipped = from.at("can_be_skipped").get<bool>(),
-                          .never_throws = from.at("never_throws").get<bool>(),
-                          .says_timeout = from.at("says_timeout").get<bool>(),
-                          .says_unavailable = from.at("says_unavailable").get<bool>(),
-                          .for_scope = from.at("for_scope").get<bool>()});
     file.program_.places.push_back(
         {.name = from.at("name").get<std::string>(),
          .method = from.at("method").get<std::string>(),
@@ -73,7 +65,13 @@ struct SitesFile::Reader {
          .line = from.at("line").get<std::size_t>(),
          .result_type = from.at("result").get<std::string>(),
          .text = from.at(by_policy ? "policy" : "key").get<std::string>(),
-         .facts = &facts,
+         .traits = {.by_policy = by_policy,
+                    .can_be_skipped = from.at("can_be_skipped").get<bool>(),
+                    .never_throws = from.at("never_throws").get<bool>(),
+                    .says_timeout = from.at("says_timeout").get<bool>(),
+                    .says_unavailable = from.at("says_unavailable").get<bool>(),
+                    .for_scope = from.at("for_scope").get<bool>()},
+         .arguments = std::move(arguments),
          .alone = from.at("alone").get<bool>()});
   }
 };

@@ -30,8 +30,6 @@ class SitesFile {
   std::deque<std::string> names_;
   std::vector<reflect::TypeInfo> types_;
   std::deque<std::vector<reflect::FieldInfo>> fields_;
-  std::deque<std::vector<SchemaArgument>> arguments_;
-  std::deque<detail::LockFacts> facts_;
 };
 
 }  // namespace latchkey::cli

@@ -12,7 +12,7 @@ namespace {
 using latchkey::detail::are_names;
 using latchkey::detail::name_at;
 using latchkey::detail::name_count;
-using latchkey::detail::name_index;
+using latchkey::detail::name_position;
 using latchkey::detail::NameList;
 using latchkey::detail::not_found;
 
@@ -48,10 +48,15 @@ TEST(NameList, IgnoresCommasWithinBracketsAndQuotes) {
 TEST(NameList, IsSearchedByPositionAndByName) {
   static_assert(name_count("account, amount") == 2);
   static_assert(name_at("account, amount", 1) == "amount");
-  static_assert(name_index("account, amount", "amount") == 1);
-  static_assert(name_index("account, amount", "amoun") == not_found);
+  static_assert(name_position("account, amount", "amount", 2) == 1);
+  static_assert(name_position("account, amount", "amoun", 2) == not_found);
   static_assert(name_count("") == 0);
-  static_assert(name_index("", "") == not_found);
+  static_assert(name_position("", "", 0) == not_found);
+}
+
+TEST(NameList, FindsNothingIfItsLengthIsNotTheExpectedOne) {
+  static_assert(name_position("account, amount", "account", 1) == not_found);
+  static_assert(name_position("account, amount", "amount", 3) == not_found);
 }
 
 TEST(AreNames, IsTrueForIdentifiersOnly) {

@@ -1,0 +1,66 @@
+// What is known of one LOCKED at one site before any call.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <latchkey/key/interpreter.hpp>
+#include <latchkey/key/key_buffer.hpp>
+#include <latchkey/key/node.hpp>
+#include <latchkey/locked/site_policy.hpp>
+#include <latchkey/placed_text.hpp>
+#include <latchkey/site.hpp>
+
+namespace latchkey::detail {
+
+/// How the key of a LOCKED is rendered. Both functions are null for LOCKED_BY.
+struct LockedKey {
+  void (*render)(KeyBuffer& out, const KeyData& key, const void* const* arguments) = nullptr;
+  /// For several keys, instead of `render`.
+  std::vector<std::string> (*render_all)(const void* const* arguments) = nullptr;
+  KeyData key{};             ///< its text is the template in events: several, separated by spaces
+  std::string_view shown{};  ///< for messages and listings: several, separated by commas
+};
+
+/// The site of calls that no other aspect surrounds, with what is known of the LOCKED. A LOCKED
+/// inside another aspect has one that is not registered. Constant-initialised; of its own members
+/// only `slot` changes.
+struct LockedSite : Site {
+  constexpr LockedSite(const PlacedText& names, const char* fixed_name, const SiteTypes& types,
+                       const reflect::TypeInfo* const* infos, const LockedKey& known,
+                       const LockTraits& can) noexcept
+      : Site(names.place, fixed_name, names.text.data(), types, &note),
+        render(known.render),
+        render_all(known.render_all),
+        key(known.key),
+        note{can.by_policy ? lock_by_kind : lock_kind, known.shown, nullptr, this},
+        argument_infos(infos),
+        traits(can) {}
+
+  void (*render)(KeyBuffer& out, const KeyData& key, const void* const* arguments);
+  std::vector<std::string> (*render_all)(const void* const* arguments);
+  KeyData key;
+  SiteNote note;  ///< without those of aspects inside the LOCKED
+  const reflect::TypeInfo* const* argument_infos;
+  LockTraits traits;
+  mutable PolicySlot slot{0};  ///< written when policies are loaded
+};
+
+/// Holds the nodes of its key.
+template <std::size_t NodeCount>
+struct LockedSiteOf : LockedSite {
+  constexpr LockedSiteOf(const PlacedText& names, const char* fixed_name, const SiteTypes& types,
+                         const reflect::TypeInfo* const* infos, const LockedKey& known,
+                         const LockTraits& can) noexcept
+      : LockedSite(names, fixed_name, types, infos, known, can) {
+    if (render == nullptr) return;
+    for (std::size_t index = 0; index < NodeCount; ++index) nodes[index] = key.nodes[index];
+    key.nodes = nodes;
+  }
+
+  Node nodes[NodeCount]{};
+};
+
+}  // namespace latchkey::detail

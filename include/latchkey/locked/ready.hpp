@@ -1,0 +1,161 @@
+// One LOCKED at one place: its site, and the call of its body.
+#pragma once
+
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <latchkey/aspect.hpp>
+#include <latchkey/error.hpp>
+#include <latchkey/key/schema.hpp>
+#include <latchkey/locked/checks.hpp>
+#include <latchkey/locked/key_set.hpp>
+#include <latchkey/locked/locked_call.hpp>
+#include <latchkey/locked/locked_site.hpp>
+#include <latchkey/locked/options.hpp>
+#include <latchkey/locked/outcomes.hpp>
+#include <latchkey/locked/run.hpp>
+#include <latchkey/locked/scope.hpp>
+#include <latchkey/site.hpp>
+#include <latchkey/strategy.hpp>
+
+namespace latchkey::detail {
+
+template <class Text>
+inline constexpr bool is_by_policy = false;
+template <class Text>
+inline constexpr bool is_by_policy<ByPolicy<Text>> = true;
+
+template <class Options, class Result, class Text, class Where>
+inline constexpr LockTraits lock_traits{
+    .by_policy = is_by_policy<Text>,
+    .can_be_skipped = can_be_skipped<Result>(),
+    .never_throws = Options::never_throws,
+    .says_timeout = !std::is_same_v<typename Options::Timeout, Raise>,
+    .says_unavailable = !std::is_same_v<typename Options::Unavailable, Raise>,
+    .for_scope = is_for_scope<Where>};
+
+/// The part of Locked that does not depend on the place.
+template <class Settings>
+struct LockedAspect : Aspect {
+  LockOptions<Settings> options;
+
+  static constexpr const char* fixed_site_name() noexcept {
+    return LockOptions<Settings>::fixed_name();
+  }
+};
+
+/// The part of Ready that does not depend on the place.
+template <class Settings>
+struct LockedReady {
+  const LockedAspect<Settings>& decorator;
+  const void* const* addresses;
+  Site* outer = nullptr;  ///< of the aspect around this LOCKED
+};
+
+/// Marks a LOCKED inside another aspect, which has the site of the call.
+template <class Where>
+struct Inside : Where {};
+template <class Where>
+inline constexpr bool is_inside = false;
+template <class Where>
+inline constexpr bool is_inside<Inside<Where>> = true;
+
+template <class Text, class Settings>
+struct ReadyDecorator<const Locked<Text, Settings>> : std::type_identity<Locked<Text, Settings>> {};
+
+/// The call of a LOCKED. Everything here exists once per place: what does not depend on the types
+/// of the place is in LockedCall.
+template <class Text, class Settings, class Where, class... Arguments>
+struct Ready<Locked<Text, Settings>, Where, Arguments...> : LockedReady<Settings> {
+  using Options = LockOptions<Settings>;
+
+  template <class Result>
+  static inline constinit LockedSiteOf<
+      LockedKeyOf<Text, Where, std::remove_cv_t<Arguments>...>::node_count>
+      site{Where{}(),
+           Options::fixed_name(),
+           site_types<Result, Arguments...>,
+           type_infos<std::remove_cv_t<Arguments>...>,
+           LockedKeyOf<Text, Where, std::remove_cv_t<Arguments>...>::key(),
+           lock_traits<Options, Result, Text, Where>};
+  template <class Result>
+  static inline const bool registered = register_site(site<Result>);
+
+  template <class Result>
+  static void enroll() noexcept {
+    static_cast<void>(&registered<Result>);
+  }
+
+  /// Runs the body under the lock.
+  template <class Body>
+  [[nodiscard(
+        "latchkey: the result of this body is thrown away: write return LOCKED(...) AROUND(...) { "
+        "... }; or return nothing in the body"),
+    gnu::always_inline]] auto
+  operator&&(Body&& body) && -> decltype(body()) {
+    using Result = decltype(body());
+    static_assert(check<Result, Options, noexcept(body()), std::remove_cv_t<Arguments>...>());
+    if constexpr (!is_inside<Where>) static_cast<void>(&registered<Result>);
+    LockedCall locked(this->decorator.options);
+    if constexpr (Options::always_runs && !can_be_skipped<Result>()) {
+      static_cast<void>(locked.enter(site<Result>, is_inside<Where> ? *this->outer : site<Result>,
+                                     this->addresses));
+    } else if constexpr (Options::always_runs) {
+      // Only a policy can let such a call continue without its lock.
+      const Entry entry = locked.enter(site<Result>, is_inside<Where> ? *this->outer : site<Result>,
+                                       this->addresses);
+      if (entry != Entry::held) return skipped<Result>(entry);
+    } else {
+      const Call<Where, Arguments...> call{
+          {is_inside<Where> ? *this->outer : site<Result>, this->addresses}};
+      const Entry entry = enter_if_wanted(this->decorator.options, locked, site<Result>, call);
+      if constexpr (can_be_skipped<Result>()) {
+        if (entry == Entry::skipped_timeout || entry == Entry::skipped_unavailable) {
+          return skipped<Result>(entry);
+        }
+      }
+      if (entry == Entry::unneeded || (Options::can_run_unlocked && entry == Entry::timeout)) {
+        locked.enter_unlocked();
+      } else if (entry != Entry::held) {
+        return run_nothing<Result>(this->decorator.options, entry, call);
+      }
+    }
+    try {
+      if constexpr (std::is_void_v<Result>) {
+        body();
+        locked.leave();
+      } else if constexpr (std::is_reference_v<Result>) {
+        Result result = body();
+        locked.leave();
+        return static_cast<Result>(result);
+      } else if constexpr (std::is_move_constructible_v<Result>) {
+        Result result = body();
+        locked.leave();
+        return result;
+      } else {
+        const LeaveAtEnd leave(locked);
+        return body();
+      }
+    } catch (const Error&) {
+      rethrow_from_body();
+    }
+  }
+};
+
+/// A LOCKED inside another aspect.
+template <class Decorator, class Call>
+struct InsideOf;
+template <class Text, class Settings, class Where, class... Arguments>
+struct InsideOf<Locked<Text, Settings>, Call<Where, Arguments...>> {
+  using type = Ready<Locked<Text, Settings>, Inside<Where>, Arguments...>;
+  using Key = LockedKeyOf<Text, Inside<Where>, std::remove_cv_t<Arguments>...>;
+  static constexpr std::string_view kind = is_by_policy<Text> ? lock_by_kind : lock_kind;
+};
+
+/// The note of a LOCKED around other aspects that have notes.
+template <class Inside, class Result, const SiteNote* Inner>
+inline constexpr SiteNote outer_note{Inside::kind, Inside::Key::key().shown, Inner,
+                                     &Inside::type::template site<Result>};
+
+}  // namespace latchkey::detail
