@@ -53,15 +53,14 @@ Entry LockedCall::enter_by(const Take& take, const TryTake& try_take, std::strin
                            Site& site) {
   site.give_name(terms_->name);
   if (!origin_.key_template.empty()) key_template = origin_.key_template;  // the policy's
-  const Origin origin{&site, key_template};
-  origin_ = origin;
+  origin_ = Origin{&site, key_template};
   if (terms_->unlocked) {
     link();
     return Entry::held;
   }
   if (locks_ == nullptr) locks_ = &default_locks();
   if (terms_->hold_for.count() != 0) entered_ = locks_->clock().now();
-  Attempt attempt{terms_->type, terms_->wait, terms_->lease, {}, terms_->reentry, origin};
+  Attempt attempt{terms_->type, terms_->wait, terms_->lease, {}, terms_->reentry, origin_};
   if (cancel_ != nullptr) attempt.cancel = *cancel_;
   // Only a nested call can violate a lock order; for other calls this test is the whole cost.
   if (innermost_call != nullptr) check_lock_order(*this, *terms_, *innermost_call);
@@ -83,7 +82,9 @@ Entry LockedCall::enter_by(const Take& take, const TryTake& try_take, std::strin
   }
 }
 
-Entry LockedCall::enter(const LockedSite& known, Site& site, const void* const* arguments) {
+// Flattened: a call takes every step of it.
+[[gnu::flatten]] Entry LockedCall::enter(const LockedSite& known, Site& site,
+                                         const void* const* arguments) {
   try {
     return decided(enter_unnamed(known, site, arguments));
   } catch (const KeyError& error) {
@@ -139,7 +140,7 @@ Hold LockedCall::take_hold() {
                            lingers ? entered_ + terms_->hold_for : Clock::time_point{});
 }
 
-void LockedCall::leave() {
+[[gnu::flatten]] void LockedCall::leave() {
   unlink();
   if (!hold_) return;  // it ran unlocked
   std::chrono::milliseconds linger{0};
