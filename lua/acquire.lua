@@ -12,7 +12,7 @@
 -- Any other value under the name makes the lock busy, also a READ or WRITE.
 
 if redis.call('EXISTS', KEYS[1]) == 0 then
-  redis.call('HSET', KEYS[1], ARGV[2], 1)
+  redis.call('HSET', KEYS[1], ARGV[2], '1')
   if redis.pcall('PEXPIRE', KEYS[1], ARGV[1]) == 1 then
     return 0
   end

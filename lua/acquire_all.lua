@@ -81,8 +81,8 @@ end
 
 local function take_read(member)
   if member.joins then
-    redis.call('SET', member.beside, 1, 'PX', member.longest)
-    redis.call('HSET', member.lock, 'mode', 'read', member.owner, 1)
+    redis.call('SET', member.beside, '1', 'PX', member.longest)
+    redis.call('HSET', member.lock, 'mode', 'read', member.owner, '1')
   else
     redis.call('PEXPIRE', member.beside, member.longest)
   end
@@ -97,9 +97,9 @@ for _, member in ipairs(members) do
   if member.type == 'READ' then
     take_read(member)
   elseif member.free and member.type == 'WRITE' then
-    redis.call('HSET', member.lock, 'mode', 'write', member.owner, 1)
+    redis.call('HSET', member.lock, 'mode', 'write', member.owner, '1')
   elseif member.free then
-    redis.call('HSET', member.lock, member.owner, 1)
+    redis.call('HSET', member.lock, member.owner, '1')
   end
   if member.free and redis.pcall('PEXPIRE', member.lock, longest) ~= 1 then
     redis.call('HDEL', member.lock, 'mode', member.owner)

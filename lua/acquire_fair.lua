@@ -24,11 +24,11 @@
 local lock, queue, timeouts = KEYS[1], KEYS[2], KEYS[3]
 local owner = ARGV[2]
 local held = redis.call('EXISTS', lock) == 1
-local first = redis.call('LINDEX', queue, 0)
+local first = redis.call('LINDEX', queue, '0')
 local now, head, score
 
 local function take()
-  redis.call('HSET', lock, owner, 1)
+  redis.call('HSET', lock, owner, '1')
   if redis.pcall('PEXPIRE', lock, ARGV[1]) == 1 then
     return 0
   end
@@ -71,7 +71,7 @@ now = now or server_ms()
 if not held then
   score = cut_to_grace(timeouts, head, score, now)
   if head ~= first then
-    publish(ARGV[4] .. ':' .. head, 0, ARGV[5])
+    publish(ARGV[4] .. ':' .. head, '0', ARGV[5])
   end
 end
 
@@ -93,7 +93,7 @@ if wait > 0 then
   end
   local written = wait < 8000 and now or math.floor(now / 4000) * 4000 -- as precise as the mark
   redis.call('ZADD', timeouts, marked(written + wait + (room or 0), now), owner)
-  local last = redis.call('ZRANGE', timeouts, -1, -1, 'WITHSCORES')[2]
+  local last = redis.call('ZRANGE', timeouts, '-1', '-1', 'WITHSCORES')[2]
   local keep = math.floor(last - now) + 3600000
   if redis.call('PTTL', queue) < keep - 1800000 then
     redis.call('PEXPIRE', queue, keep)

@@ -33,7 +33,7 @@ if not held or token < 1 then
   redis.call('SET', KEYS[2], string.format('%.0f', token))
 end
 if not held then
-  redis.call('HSET', KEYS[1], ARGV[2], 1)
+  redis.call('HSET', KEYS[1], ARGV[2], '1')
   if redis.pcall('PEXPIRE', KEYS[1], ARGV[1]) ~= 1 then
     redis.call('HDEL', KEYS[1], ARGV[2])
     redis.call('PEXPIRE', KEYS[1], ARGV[1]) -- see acquire.lua

@@ -22,8 +22,8 @@ if redis.call('EXISTS', KEYS[1]) == 0 then
   if kept > 0 then
     return {kept, ''}
   end
-  redis.call('SET', KEYS[2], 1, 'PX', ARGV[1])
-  redis.call('HSET', KEYS[1], 'mode', 'read', ARGV[2], 1)
+  redis.call('SET', KEYS[2], '1', 'PX', ARGV[1])
+  redis.call('HSET', KEYS[1], 'mode', 'read', ARGV[2], '1')
   if redis.pcall('PEXPIRE', KEYS[1], ARGV[1]) == 1 then
     return 0
   end
@@ -47,8 +47,8 @@ if joins and kept > 0 then
 end
 local dead = dead_readers(KEYS[1], ARGV[3], ARGV[2])
 if joins then
-  redis.call('SET', KEYS[2], 1, 'PX', lease)
-  redis.call('HSET', KEYS[1], ARGV[2], 1)
+  redis.call('SET', KEYS[2], '1', 'PX', lease)
+  redis.call('HSET', KEYS[1], ARGV[2], '1')
 else
   redis.call('PEXPIRE', KEYS[2], lease)
 end

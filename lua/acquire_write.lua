@@ -17,7 +17,7 @@
 --#include parts/waiting_writer.lua
 
 local function take()
-  redis.call('HSET', KEYS[1], 'mode', 'write', ARGV[2], 1)
+  redis.call('HSET', KEYS[1], 'mode', 'write', ARGV[2], '1')
   if redis.pcall('PEXPIRE', KEYS[1], ARGV[1]) == 1 then
     redis.pcall('DEL', waiting_writer(ARGV[3]))
     return 0

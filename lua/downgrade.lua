@@ -22,8 +22,8 @@ local writer = ARGV[2] .. ':write'
 if redis.call('HEXISTS', KEYS[1], writer) == 1 then
   lease = math.max(lease, left)
   redis.call('PEXPIRE', KEYS[1], lease)
-  redis.call('SET', KEYS[2], 1, 'PX', lease)
-  redis.call('HSET', KEYS[1], 'mode', 'read', ARGV[2], 1)
+  redis.call('SET', KEYS[2], '1', 'PX', lease)
+  redis.call('HSET', KEYS[1], 'mode', 'read', ARGV[2], '1')
   redis.call('HDEL', KEYS[1], writer)
 else
   local own = redis.call('PTTL', KEYS[2])
@@ -36,5 +36,5 @@ else
     redis.call('PEXPIRE', KEYS[1], lease)
   end
 end
-publish(ARGV[3], 1, ARGV[4])
+publish(ARGV[3], '1', ARGV[4])
 return 0

@@ -34,7 +34,7 @@ if not mode then
   -- The lock is free. If a command fails from here on, waiters are not notified, and poll.
   pcall(call_next, KEYS[2], KEYS[3], ARGV[2], ARGV[4])
   if redis.pcall('EXISTS', KEYS[2]) == 1 then -- waiters for a plain lock, too
-    publish(ARGV[2], 0, ARGV[4])
+    publish(ARGV[2], '0', ARGV[4])
   end
   return 0
 end
@@ -44,5 +44,5 @@ for at = 1, #entries, 2 do
     redis.pcall('DEL', ARGV[1] .. ':' .. entries[at] .. ':rwlock_timeout:' .. hold)
   end
 end
-publish(ARGV[3], mode == 'write' and 1 or 0, ARGV[4])
+publish(ARGV[3], mode == 'write' and '1' or '0', ARGV[4])
 return 0

@@ -37,7 +37,7 @@ end
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-for _, owner in ipairs(redis.call('LRANGE', KEYS[2], 0, -1)) do
+for _, owner in ipairs(redis.call('LRANGE', KEYS[2], '0', '-1')) do
   if tonumber(redis.call('ZSCORE', KEYS[3], owner) or 0) > now then
     queue[#queue + 1] = owner
   end

@@ -17,9 +17,9 @@
 --#include parts/fair_queue.lua
 
 local left = redis.call('PTTL', KEYS[1])
-local first = redis.call('LINDEX', KEYS[2], 0) == ARGV[1]
+local first = redis.call('LINDEX', KEYS[2], '0') == ARGV[1]
 local held = redis.call('HDEL', KEYS[1], ARGV[1]) == 1
-local queued = redis.call('LREM', KEYS[2], 0, ARGV[1]) > 0
+local queued = redis.call('LREM', KEYS[2], '0', ARGV[1]) > 0
 if redis.call('ZREM', KEYS[3], ARGV[1]) == 0 and not queued and not held then
   return false
 end

@@ -9,7 +9,7 @@
 
 --#include parts/lock_hash.lua
 
-local page = redis.call('SCAN', ARGV[1], 'MATCH', ARGV[2], 'COUNT', 256, 'TYPE', 'hash')
+local page = redis.call('SCAN', ARGV[1], 'MATCH', ARGV[2], 'COUNT', '256', 'TYPE', 'hash')
 local found = {page[1]}
 for _, key in ipairs(page[2]) do
   if is_lock(key) then

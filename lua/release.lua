@@ -17,8 +17,8 @@ if redis.call('HDEL', KEYS[1], ARGV[1]) == 0 then
 end
 local notified
 if ARGV[3] == '1' then
-  notified = redis.pcall('SPUBLISH', ARGV[2], 0)
+  notified = redis.pcall('SPUBLISH', ARGV[2], '0')
 else
-  notified = redis.pcall('PUBLISH', ARGV[2], 0)
+  notified = redis.pcall('PUBLISH', ARGV[2], '0')
 end
 return type(notified) == 'number' and notified or 0

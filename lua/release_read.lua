@@ -28,7 +28,7 @@ end
 
 if ARGV[5] and redis.call('HDEL', KEYS[1], ARGV[5]) == 1 then -- like release_write.lua
   redis.call('DEL', KEYS[1])
-  publish(ARGV[3], 1, ARGV[4])
+  publish(ARGV[3], '1', ARGV[4])
   return 0
 end
 if redis.call('HDEL', KEYS[1], ARGV[1]) == 0 then
@@ -39,7 +39,7 @@ local held = redis.call('DEL', KEYS[2]) == 1
 fields = fields - 1 - drop_readers(KEYS[1], dead)
 if fields <= 1 then -- the mode
   redis.call('DEL', KEYS[1])
-  publish(ARGV[3], 0, ARGV[4])
+  publish(ARGV[3], '0', ARGV[4])
 elseif all and longest > 0 and longest < left then
   redis.call('PEXPIRE', KEYS[1], longest)
 end

@@ -17,8 +17,8 @@ end
 redis.call('DEL', KEYS[1])
 local notified
 if ARGV[3] == '1' then
-  notified = redis.pcall('SPUBLISH', ARGV[2], 1)
+  notified = redis.pcall('SPUBLISH', ARGV[2], '1')
 else
-  notified = redis.pcall('PUBLISH', ARGV[2], 1)
+  notified = redis.pcall('PUBLISH', ARGV[2], '1')
 end
 return type(notified) == 'number' and notified or 0

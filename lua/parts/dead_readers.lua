@@ -37,7 +37,7 @@ end
 local function dead_readers(lock, tag, own)
   local total = redis.call('HLEN', lock)
   local chance = tonumber(redis.call('TIME')[2])
-  local entries = redis.call('HSCAN', lock, chance, 'COUNT', 18)[2]
+  local entries = redis.call('HSCAN', lock, chance, 'COUNT', '18')[2]
   local count = #entries / 2
   local dead, longest = {}, -1
   for step = 0, math.min(count, 18) - 1 do

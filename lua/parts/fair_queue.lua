@@ -43,7 +43,7 @@ end
 -- never expire. Returns the head and its score, or false.
 local function live_head(queue, timeouts, now)
   while true do
-    local head = redis.call('LINDEX', queue, 0)
+    local head = redis.call('LINDEX', queue, '0')
     if not head then
       return false
     end
@@ -79,24 +79,24 @@ local function call_next(queue, timeouts, channel, sharded)
       channel = channel .. ':' .. head
     end
   end
-  publish(channel, 0, sharded)
+  publish(channel, '0', sharded)
 end
 
 -- After a latchkey waiter has left the queue of a lock that is held for `left` ms more. If that is a
 -- short time, the new head is notified, because its next call would come too late. Keys that only
 -- Redisson waiters use get no TTL, as Redisson creates them.
 local function head_left(queue, timeouts, left, channel, sharded)
-  local head = redis.call('LINDEX', queue, 0)
+  local head = redis.call('LINDEX', queue, '0')
   if not head then
     return
   end
   if left >= 0 and left < 5000 then
-    publish(channel .. ':' .. head, 0, sharded)
+    publish(channel .. ':' .. head, '0', sharded)
   end
-  if is_ours(head) or is_ours(redis.call('LINDEX', queue, -1)) then
+  if is_ours(head) or is_ours(redis.call('LINDEX', queue, '-1')) then
     return
   end
-  for _, owner in ipairs(redis.call('LRANGE', queue, 0, -1)) do
+  for _, owner in ipairs(redis.call('LRANGE', queue, '0', '-1')) do
     if is_ours(owner) then
       return
     end
