@@ -53,14 +53,15 @@ Entry LockedCall::enter_by(const Take& take, const TryTake& try_take, std::strin
                            Site& site) {
   site.give_name(terms_->name);
   if (!origin_.key_template.empty()) key_template = origin_.key_template;  // the policy's
-  origin_ = Origin{&site, key_template};
+  const Origin origin{&site, key_template};
+  origin_ = origin;
   if (terms_->unlocked) {
     link();
     return Entry::held;
   }
   if (locks_ == nullptr) locks_ = &default_locks();
   if (terms_->hold_for.count() != 0) entered_ = locks_->clock().now();
-  Attempt attempt{terms_->type, terms_->wait, terms_->lease, {}, terms_->reentry, origin_};
+  Attempt attempt{terms_->type, terms_->wait, terms_->lease, {}, terms_->reentry, origin};
   if (cancel_ != nullptr) attempt.cancel = *cancel_;
   // Only a nested call can violate a lock order; for other calls this test is the whole cost.
   if (innermost_call != nullptr) check_lock_order(*this, *terms_, *innermost_call);
@@ -82,9 +83,7 @@ Entry LockedCall::enter_by(const Take& take, const TryTake& try_take, std::strin
   }
 }
 
-// Flattened: a call takes every step of it.
-[[gnu::flatten]] Entry LockedCall::enter(const LockedSite& known, Site& site,
-                                         const void* const* arguments) {
+Entry LockedCall::enter(const LockedSite& known, Site& site, const void* const* arguments) {
   try {
     return decided(enter_unnamed(known, site, arguments));
   } catch (const KeyError& error) {
@@ -140,7 +139,7 @@ Hold LockedCall::take_hold() {
                            lingers ? entered_ + terms_->hold_for : Clock::time_point{});
 }
 
-[[gnu::flatten]] void LockedCall::leave() {
+void LockedCall::leave() {
   unlink();
   if (!hold_) return;  // it ran unlocked
   std::chrono::milliseconds linger{0};
