@@ -14,6 +14,8 @@ namespace latchkey::detail {
 struct PlacedText {
   std::string_view text;  ///< ends with a NUL that it does not count
   std::source_location place;
+
+  [[nodiscard]] constexpr const char* c_str() const noexcept { return text.data(); }
 };
 
 /// Its default argument is the place of the call.

@@ -18,6 +18,7 @@ bool is_lock(const SiteNote& note) {
 
 std::vector<SchemaArgument> arguments_of(const Site& site, const LockedSite& known) {
   std::vector<SchemaArgument> arguments;
+  arguments.reserve(site.argument_count());
   for (std::size_t i = 0; i < site.argument_count(); ++i) {
     arguments.push_back({site.argument_name(i), known.argument_infos[i]});
   }

@@ -31,7 +31,7 @@ struct LockedSite : Site {
   constexpr LockedSite(const PlacedText& names, const char* fixed_name, const SiteTypes& types,
                        const reflect::TypeInfo* const* infos, const LockedKey& known,
                        const LockTraits& can) noexcept
-      : Site(names.place, fixed_name, names.text.data(), types, &note),
+      : Site(names.place, fixed_name, names.c_str(), types, &note),
         render(known.render),
         render_all(known.render_all),
         key(known.key),
