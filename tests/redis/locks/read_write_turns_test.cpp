@@ -19,8 +19,18 @@ using namespace std::chrono_literals;
 /// Clients with a connection each, as in processes of their own.
 class ReadWriteTurns : public ::testing::Test {
  protected:
-  /// A thread of `client` locks again and again until stop_after(). A hold takes 2 ms, so that the
+  /// Threads of a process lock again and again until stop_after(). A hold takes 2 ms, so that the
   /// READs of several threads overlap without a gap.
+  void start_process(int threads, LockType type, std::atomic<std::uint64_t>& grants) {
+    const Locks client = Locks::connect(server_.unix_uri());
+    for (int thread = 0; thread < threads; ++thread) start(client, type, grants);
+  }
+  void stop_after(std::chrono::milliseconds time) {
+    std::this_thread::sleep_for(time);
+    threads_.clear();
+  }
+
+ private:
   void start(const Locks& client, LockType type, std::atomic<std::uint64_t>& grants) {
     threads_.emplace_back([&grants, client, type](const std::stop_token& stopped) {
       while (!stopped.stop_requested()) {
@@ -30,13 +40,7 @@ class ReadWriteTurns : public ::testing::Test {
       }
     });
   }
-  void stop_after(std::chrono::milliseconds time) {
-    std::this_thread::sleep_for(time);
-    threads_.clear();
-  }
-  [[nodiscard]] Locks client() const { return Locks::connect(server_.unix_uri()); }
 
- private:
   RedisServer server_;
   std::vector<std::jthread> threads_;
 };
@@ -44,11 +48,8 @@ class ReadWriteTurns : public ::testing::Test {
 // Without turns the WRITE is granted only if all eight READs happen to have ended.
 TEST_F(ReadWriteTurns, OverlappingReadsDoNotStarveAWrite) {
   std::atomic<std::uint64_t> reads{0}, writes{0};
-  const std::vector<Locks> readers{client(), client()};
-  for (const Locks& reader : readers) {
-    for (int thread = 0; thread < 4; ++thread) start(reader, LockType::READ, reads);
-  }
-  start(client(), LockType::WRITE, writes);
+  for (int process = 0; process < 2; ++process) start_process(4, LockType::READ, reads);
+  start_process(1, LockType::WRITE, writes);
   stop_after(2s);
   EXPECT_GE(writes * 4 * 8, reads) << "a quarter of a turn for each turn of eight READs";
   EXPECT_GE(reads, 100U);
@@ -56,11 +57,8 @@ TEST_F(ReadWriteTurns, OverlappingReadsDoNotStarveAWrite) {
 
 TEST_F(ReadWriteTurns, WritesOfTwoProcessesDoNotStarveAReader) {
   std::atomic<std::uint64_t> reads{0}, writes{0};
-  const std::vector<Locks> writers{client(), client()};
-  for (const Locks& writer : writers) {
-    for (int thread = 0; thread < 2; ++thread) start(writer, LockType::WRITE, writes);
-  }
-  start(client(), LockType::READ, reads);
+  for (int process = 0; process < 2; ++process) start_process(2, LockType::WRITE, writes);
+  start_process(1, LockType::READ, reads);
   stop_after(2s);
   EXPECT_GE(reads * 4 * 4, writes);
 }

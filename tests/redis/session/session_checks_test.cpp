@@ -189,22 +189,7 @@ TEST_F(SessionChecks, NotesAreExtendedAfterTheCall) {
 
 class SessionChecksWithReplicas : public SessionChecks {
  protected:
-  SessionChecksWithReplicas()
-      : SessionChecks([] {
-          Session::Settings settings;
-          settings.login.client_name = "tester";
-          settings.login.replicas = true;
-          settings.timeout = 2s;
-          settings.seed = 7;
-          settings.min_replicas = 1;
-          return settings;
-        }()) {
-    connect();
-    sent();
-    say(testing::hello_answer(11, "run") + ":1\r\n");
-    sent();
-    say(":0\r\n:0\r\n");
-  }
+  SessionChecksWithReplicas() : SessionChecks(with_replicas(1)) { connect_with_replicas(1); }
 };
 
 TEST_F(SessionChecksWithReplicas, RenewalsAwaitTheReplicas) {

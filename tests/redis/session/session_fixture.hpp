@@ -61,6 +61,27 @@ class SessionTest : public ::testing::Test {
             .login = std::move(login), .timeout = timeout, .channels = {}, .seed = 7}) {}
   explicit SessionTest(Session::Settings settings) : session(std::move(settings)) {}
 
+  /// Of a session whose grants `least` replicas must confirm.
+  static Session::Settings with_replicas(int least) {
+    return {.login = {.user = "",
+                      .password = "",
+                      .client_name = "tester",
+                      .database = 0,
+                      .replicas = true},
+            .timeout = timeout,
+            .channels = {},
+            .seed = 7,
+            .min_replicas = least};
+  }
+  /// The server has so many replicas, and has answered the first WAIT.
+  void connect_with_replicas(int count) {
+    connect();
+    sent();
+    say(testing::hello_answer(11, "run") + ":" + std::to_string(count) + "\r\n");
+    sent();
+    say(":0\r\n:0\r\n");
+  }
+
   Request& request(Verb verb, std::string_view key, std::uint64_t number = 1,
                    LockType type = LockType::REENTRANT) {
     Request& made = requests.emplace_back();

@@ -12,22 +12,7 @@ using ::testing::HasSubstr;
 
 class SessionWithReplicas : public SessionTest {
  protected:
-  SessionWithReplicas()
-      : SessionTest([] {
-          Session::Settings settings;
-          settings.login.client_name = "tester";
-          settings.login.replicas = true;
-          settings.timeout = 2s;
-          settings.seed = 7;
-          settings.min_replicas = 2;
-          return settings;
-        }()) {
-    connect();
-    sent();
-    say(testing::hello_answer(11, "run") + ":2\r\n");
-    sent();
-    say(":0\r\n:0\r\n");
-  }
+  SessionWithReplicas() : SessionTest(with_replicas(2)) { connect_with_replicas(2); }
 };
 
 TEST_F(SessionWithReplicas, OneWaitCoversAllCommandsBeforeIt) {
