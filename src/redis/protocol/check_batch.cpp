@@ -23,13 +23,13 @@ void append_keys(CommandBuffer& buffer, const Request& request) {
   if (request.type != LockType::READ) return;
   const Tag tag(request.key);
   const OwnerText owner(request.id);
-  buffer.word({tag.open(), tag.name, tag.close(), ":", owner, ":rwlock_timeout:1"});
+  buffer.word({tag.open(), tag.name, tag.close(), ":", owner, reader_suffix});
 }
 
 void append_arguments(CommandBuffer& buffer, const Request& request) {
   buffer.word(word_for(request));
   buffer.number(request.lease.count());
-  buffer.word({OwnerText(request.id), request.type == LockType::WRITE ? ":write" : ""});
+  buffer.word({OwnerText(request.id), request.type == LockType::WRITE ? writer_suffix : ""});
 }
 
 }  // namespace

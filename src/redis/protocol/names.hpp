@@ -63,6 +63,11 @@ class OwnerText {
   std::size_t size_;
 };
 
+/// What follows tag(N) and the owner in the name of the key with the lease of one reader.
+inline constexpr std::string_view reader_suffix = ":rwlock_timeout:1";
+/// What follows the owner in the field of a WRITE.
+inline constexpr std::string_view writer_suffix = ":write";
+
 /// The channels that a waiter subscribes to. Every message means that the lock was released.
 ///
 /// | type   | channels                                                                          |

@@ -156,10 +156,9 @@ class ArgumentWriter {
       case rw_channel: return derived(rw_channel_prefix);
       case tag: return derived("");
       case reader:
-        return buffer_.word(
-            {tag_.open(), tag_.name, tag_.close(), ":", owner_, ":rwlock_timeout:1"});
+        return buffer_.word({tag_.open(), tag_.name, tag_.close(), ":", owner_, reader_suffix});
       case owner: return buffer_.word(owner_);
-      case writer: return buffer_.word({owner_, ":write"});
+      case writer: return buffer_.word({owner_, writer_suffix});
       case lease: return buffer_.number(request_.lease.count());
       case wait: return buffer_.number(request_.queue_wait.count());
       case tokens: return buffer_.number(std::max<std::uint32_t>(1, request_.tokens));
