@@ -1,8 +1,8 @@
 -- Part: a WRITE that waits for READs to end keeps new READs out, so that they do not starve it.
 --
 -- Each attempt of the WRITE sets this mark, a key with a TTL that ends no later than its wait. A WRITE
--- that waits longer repeats its attempt before the mark ends. The key is not among KEYS, so a command may fail: the slot is moving, or the user
--- lacks a permission. Then nobody is kept out.
+-- that waits longer repeats its attempt before the mark ends. The key is not among KEYS, so a command
+-- may fail: the slot is moving, or the user lacks a permission. Then nobody is kept out.
 local function waiting_writer(tag)
   return 'latchkey_waiting_writer:' .. tag
 end

@@ -46,7 +46,7 @@ using PolicyTable = std::vector<const SitePolicy*>;
 /// previous table; null: none. A table must never be destroyed.
 const PolicyTable* publish_policies(const PolicyTable* table) noexcept;
 
-/// The kinds of SiteNote whose `facts` point to LockFacts.
+/// The kinds of SiteNote whose `facts` point to a LockedSite.
 inline constexpr std::string_view lock_kind = "LOCKED";
 inline constexpr std::string_view lock_by_kind = "LOCKED_BY";
 
