@@ -86,6 +86,7 @@ set(latchkey_sources
   src/memory/glob.cpp
   src/memory/inbox.cpp
   src/memory/lock_table.cpp
+  src/memory/lock_table_processes.cpp
   src/memory/lock_table_upkeep.cpp
   src/memory/memory_backend.cpp
   src/memory/memory_space.cpp
@@ -266,6 +267,7 @@ set(latchkey_testing_headers
   include/latchkey/testing.hpp
   include/latchkey/testing/backend_contract.hpp
   include/latchkey/testing/contract/fixture.hpp
+  include/latchkey/testing/contract/grants.hpp
   include/latchkey/testing/contract/holds.hpp
   include/latchkey/testing/contract/locks.hpp
   include/latchkey/testing/contract/probe.hpp

@@ -43,6 +43,8 @@ end
 
 --#include parts/holder.lua
 --#include parts/publish.lua
+--#include parts/fencing_token.lua
+--#include parts/process_queue.lua
 --#include parts/fair_queue.lua
 
 if first then

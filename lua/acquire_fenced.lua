@@ -1,45 +1,60 @@
--- Takes a FENCED lock with tokens larger than any before, or says who is in the way.
+-- Takes a FENCED lock with tokens larger than any before, or returns the holder and its remaining
+-- lease.
 --
 -- KEYS[1]  the lock
 -- KEYS[2]  the last token given for it
 -- ARGV[1]  lease, ms
 -- ARGV[2]  owner
 -- ARGV[3]  how many tokens to reserve
+-- ARGV[4]  tag: the lock's name, in braces unless it contains one
+-- ARGV[5]  1: if busy, take a place in the process queue
+-- ARGV[6]  1: publish with SPUBLISH
 --
 -- Returns  token: granted, the last of those reserved; 1 or more
---          {ms, owner}: busy, for at most this time (-1: without end)
+--          {ms, owner, place}: as in acquire.lua
 --
--- A token is the larger of the last one's successor and the server's clock in µs, so tokens increase
--- even if the server loses all data. If the holder calls again the token stays, because no other
--- owner can have taken one meanwhile. The token's key never expires: SET without a TTL also removes
--- the TTL that a Redisson client gave it.
+-- If the holder calls again the token stays, because no other owner can have taken one meanwhile.
 
---#include parts/holder.lua
+local lock, owner, tag = KEYS[1], ARGV[2], ARGV[4]
 
-local held = redis.call('EXISTS', KEYS[1]) == 1
-local left = held and redis.call('PTTL', KEYS[1])
-if held and (redis.call('HEXISTS', KEYS[1], ARGV[2]) == 0 or
-             redis.call('HEXISTS', KEYS[1], 'mode') == 1) then
-  return {left, holder(KEYS[1])}
-end
+--#include parts/fencing_token.lua
 
-local token = tonumber(redis.call('GET', KEYS[2]) or 0) or 0
-if not held or token < 1 then
-  local time = redis.call('TIME')
-  token = math.max(token + ARGV[3], time[1] * 1000000 + time[2])
-  if token >= 9007199254740992 then
-    return redis.error_reply('ERR the fencing token has reached 2^53, beyond which Lua cannot count')
+local function take()
+  local token = new_token(KEYS[2], tonumber(ARGV[3]))
+  if type(token) ~= 'number' then
+    return token
   end
-  redis.call('SET', KEYS[2], string.format('%.0f', token))
-end
-if not held then
-  redis.call('HSET', KEYS[1], ARGV[2], '1')
-  if redis.pcall('PEXPIRE', KEYS[1], ARGV[1]) ~= 1 then
-    redis.call('HDEL', KEYS[1], ARGV[2])
-    redis.call('PEXPIRE', KEYS[1], ARGV[1]) -- see acquire.lua
+  redis.call('HSET', lock, owner, '1')
+  if redis.pcall('PEXPIRE', lock, ARGV[1]) ~= 1 then
+    redis.call('HDEL', lock, owner)
+    redis.call('PEXPIRE', lock, ARGV[1]) -- see acquire.lua
     return false
   end
-elseif left < tonumber(ARGV[1]) then
-  redis.call('PEXPIRE', KEYS[1], ARGV[1])
+  return token
+end
+
+local queue = 'latchkey_process_queue:' .. tag .. (lock == tag and ':' or '')
+if redis.pcall('EXISTS', lock, queue) == 0 then
+  return take()
+end
+
+--#include parts/holder.lua
+--#include parts/process_queue.lua
+
+if redis.call('EXISTS', lock) == 0 and not grant_first(lock, tag, ARGV[6], owner) then
+  local taken = take()
+  leave_process_queue(lock, tag, owner)
+  return taken
+end
+local left = redis.call('PTTL', lock)
+if redis.call('HEXISTS', lock, owner) == 0 or redis.call('HEXISTS', lock, 'mode') == 1 then
+  return {left, holder(lock), ARGV[5] == '1' and take_place(lock, tag, owner, ARGV[1], ARGV[3]) or 0}
+end
+local token = tonumber(redis.call('GET', KEYS[2]) or '0') or 0
+if token < 1 then -- the key was deleted while the lock was held
+  token = new_token(KEYS[2], tonumber(ARGV[3]))
+end
+if left < tonumber(ARGV[1]) then
+  redis.call('PEXPIRE', lock, ARGV[1])
 end
 return token

@@ -3,61 +3,75 @@
 -- KEYS[1]  the lock
 -- ARGV[1]  lease, ms
 -- ARGV[2]  owner, followed by ":write"
--- ARGV[3]  tag: the lock's name, in braces if it has none
+-- ARGV[3]  tag: the lock's name, in braces unless it contains one
 -- ARGV[4]  for how long to keep new READs out if READs hold the lock, ms; 0: not at all
+-- ARGV[5]  1: if busy, take a place in the process queue
+-- ARGV[6]  1: publish with SPUBLISH
 --
 -- Returns  0: granted
---          {ms, owner}: busy, for at most this time (-1: without end)
+--          {ms, owner, place}: as in acquire.lua
 --
 -- As acquire.lua, with a field for the mode. The hash of a plain lock has no mode, so the lock is
 -- busy; Redisson's script would treat it as free. The script drops readers whose leases have ended:
 -- the hash lives as long as the longest lease that any reader asked for. In a crowd it looks at a part
--- of the readers only; {1, owner} then asks for another attempt at once.
+-- of the readers only; {1, owner, place} then asks for another attempt at once.
+
+local lock, owner, tag = KEYS[1], ARGV[2], ARGV[3]
 
 --#include parts/waiting_writer.lua
 
 local function take()
-  redis.call('HSET', KEYS[1], 'mode', 'write', ARGV[2], '1')
-  if redis.pcall('PEXPIRE', KEYS[1], ARGV[1]) == 1 then
-    redis.pcall('DEL', waiting_writer(ARGV[3]))
+  redis.call('HSET', lock, 'mode', 'write', owner, '1')
+  if redis.pcall('PEXPIRE', lock, ARGV[1]) == 1 then
+    redis.pcall('DEL', waiting_writer(tag))
     return 0
   end
-  redis.call('HDEL', KEYS[1], 'mode', ARGV[2])
-  redis.call('PEXPIRE', KEYS[1], ARGV[1]) -- see acquire.lua
+  redis.call('HDEL', lock, 'mode', owner)
+  redis.call('PEXPIRE', lock, ARGV[1]) -- see acquire.lua
   return false
 end
 
-if redis.call('EXISTS', KEYS[1]) == 0 then
+local queue = 'latchkey_process_queue:' .. tag .. (lock == tag and ':' or '')
+if redis.pcall('EXISTS', lock, queue) == 0 then
   return take()
 end
 
 --#include parts/holder.lua
 --#include parts/dead_readers.lua
+--#include parts/fencing_token.lua
+--#include parts/process_queue.lua
 
-local left = redis.call('PTTL', KEYS[1])
-if redis.call('HGET', KEYS[1], 'mode') == 'read' then
-  local fields = redis.call('HLEN', KEYS[1])
-  local dead, longest, all = dead_readers(KEYS[1], ARGV[3], ARGV[2])
-  if fields - drop_readers(KEYS[1], dead) <= 1 then -- the mode
-    redis.call('DEL', KEYS[1])
-    return take()
+-- Drops readers that are dead, and keeps new ones out. Returns whether another attempt may find more
+-- dead readers.
+local function look_at_readers()
+  local left = redis.call('PTTL', lock)
+  local fields = redis.call('HLEN', lock)
+  local dead, longest, all = dead_readers(lock, tag, owner)
+  if fields - drop_readers(lock, dead) <= 1 then -- the mode
+    redis.call('DEL', lock)
+    return false
   end
   if all and longest > 0 and longest < left then
-    redis.call('PEXPIRE', KEYS[1], longest)
-    left = longest
-  elseif not all and #dead > 0 then
-    left = 1
+    redis.call('PEXPIRE', lock, longest)
   end
   local keep = tonumber(ARGV[4])
-  if keep > kept_for_writer(ARGV[3]) then
-    redis.pcall('SET', waiting_writer(ARGV[3]), ARGV[2], 'PX', keep)
+  if keep > kept_for_writer(tag) then
+    redis.pcall('SET', waiting_writer(tag), owner, 'PX', keep)
   end
-  return {left, holder(KEYS[1])}
+  return not all and #dead > 0
 end
-if redis.call('HEXISTS', KEYS[1], ARGV[2]) == 0 then
-  return {left, holder(KEYS[1])}
+
+local again = redis.call('HGET', lock, 'mode') == 'read' and look_at_readers()
+if redis.call('EXISTS', lock) == 0 and not grant_first(lock, tag, ARGV[6], owner) then
+  local taken = take()
+  leave_process_queue(lock, tag, owner)
+  return taken
+end
+local left = again and 1 or redis.call('PTTL', lock)
+if redis.call('HEXISTS', lock, owner) == 0 then
+  return {left, holder(lock), ARGV[5] == '1' and take_place(lock, tag, owner, ARGV[1], '0') or 0}
 end
 if left < tonumber(ARGV[1]) then
-  redis.call('PEXPIRE', KEYS[1], ARGV[1])
+  redis.call('PEXPIRE', lock, ARGV[1])
 end
 return 0

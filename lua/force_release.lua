@@ -15,6 +15,8 @@
 -- Waiters are notified as by a release. The queue stays, and its first waiter is next.
 
 --#include parts/publish.lua
+--#include parts/fencing_token.lua
+--#include parts/process_queue.lua
 --#include parts/fair_queue.lua
 
 local entries = redis.call('HGETALL', KEYS[1])
@@ -32,7 +34,7 @@ end
 redis.call('DEL', KEYS[1])
 if not mode then
   -- The lock is free. If a command fails from here on, waiters are not notified, and poll.
-  pcall(call_next, KEYS[2], KEYS[3], ARGV[2], ARGV[4])
+  pcall(call_next, KEYS[1], KEYS[2], KEYS[3], ARGV[2], ARGV[4])
   if redis.pcall('EXISTS', KEYS[2]) == 1 then -- waiters for a plain lock, too
     publish(ARGV[2], '0', ARGV[4])
   end
@@ -44,5 +46,5 @@ for at = 1, #entries, 2 do
     redis.pcall('DEL', ARGV[1] .. ':' .. entries[at] .. ':rwlock_timeout:' .. hold)
   end
 end
-publish(ARGV[3], mode == 'write' and '1' or '0', ARGV[4])
+pass_on(KEYS[1], ARGV[1], '', publish(ARGV[3], mode == 'write' and '1' or '0', ARGV[4]), ARGV[4])
 return 0

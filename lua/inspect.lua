@@ -43,7 +43,8 @@ for _, owner in ipairs(redis.call('LRANGE', KEYS[2], '0', '-1')) do
   end
 end
 
--- Waiters subscribe to both channels; those of FAIR, and Redisson's, to one of them.
+-- The processes in the queue have channels of their own. Others listen to both channels; those of
+-- FAIR, and Redisson's, to one of them.
 local listening
 if ARGV[4] == '1' then
   listening = redis.pcall('PUBSUB', 'SHARDNUMSUB', ARGV[2], ARGV[3])
@@ -52,6 +53,8 @@ else
 end
 local subscribers = -1
 if not listening.err then
-  subscribers = math.max(tonumber(listening[2]), tonumber(listening[4]))
+  local waiting = redis.pcall('LLEN', 'latchkey_process_queue:' .. ARGV[1] .. (KEYS[1] == ARGV[1] and ':' or ''))
+  waiting = type(waiting) == 'number' and waiting or 0
+  subscribers = math.max(tonumber(listening[2]), tonumber(listening[4]), waiting)
 end
 return {mode, redis.call('GET', KEYS[4]) or '', holders, queue, subscribers}

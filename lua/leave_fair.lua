@@ -14,6 +14,8 @@
 -- lease is about to end.
 
 --#include parts/publish.lua
+--#include parts/fencing_token.lua
+--#include parts/process_queue.lua
 --#include parts/fair_queue.lua
 
 local left = redis.call('PTTL', KEYS[1])
@@ -25,7 +27,7 @@ if redis.call('ZREM', KEYS[3], ARGV[1]) == 0 and not queued and not held then
 end
 -- The owner has left. If a command fails from here on, waiters are not notified, and poll.
 if held or (first and left == -2) then
-  pcall(call_next, KEYS[2], KEYS[3], ARGV[2], ARGV[3])
+  pcall(call_next, KEYS[1], KEYS[2], KEYS[3], ARGV[2], ARGV[3])
 end
 if queued then
   pcall(head_left, KEYS[2], KEYS[3], first and not held and left or -1, ARGV[2], ARGV[3])

@@ -12,8 +12,8 @@
 -- for each waiter of FAIR. The name in the channel has braces if the key has none; the lock `{a}` is
 -- therefore listed as `a` unless only `{a}` exists. PUBSUB CHANNELS visits all channels of the server.
 
-local owner_glob = '????????-????-????-????-????????????:*'
-local owner_pattern = '^(.+):(%x+%-%x+%-%x+%-%x+%-%x+:%-?%d+)$'
+local own_glob = '????????-????-????-????-????????????*'
+local own_pattern = '^(.+):%x+%-%x+%-%x+%-%x+%-%x+:?%-?%d*$'
 local plain, shared, pattern = ARGV[3], ARGV[4], ARGV[1]
 
 local function channels(glob)
@@ -55,22 +55,23 @@ if pattern == '*' then
 else
   for _, each in ipairs({{'{' .. pattern .. '}', false}, {pattern, true}}) do
     collect(plain .. each[1], each[2])
-    collect(plain .. each[1] .. ':' .. owner_glob, each[2])
+    collect(plain .. each[1] .. ':' .. own_glob, each[2])
     collect(shared .. each[1], each[2])
   end
 end
 
--- By the text in the channel: connections on a shared channel, and waiters with one of their own.
+-- By the text in the channel: connections on a shared channel, and waiters with one of their own,
+-- those of FAIR and the processes in the process queue.
 local connections, queued, texts = {}, {}, {}
 local function count(channel, number)
   local text = channel:sub(#(channel:sub(1, #plain) == plain and plain or shared) + 1)
-  local of_fair = text:match(owner_pattern)
-  local key = of_fair or text
+  local waited_for = text:match(own_pattern)
+  local key = waited_for or text
   if not connections[key] then
     connections[key], queued[key] = 0, 0
     texts[#texts + 1] = key
   end
-  if of_fair then
+  if waited_for then
     queued[key] = queued[key] + number
   else
     connections[key] = math.max(connections[key], number)

@@ -1,24 +1,34 @@
--- Releases a REENTRANT or FENCED lock.
+-- Releases a REENTRANT or FENCED lock, and grants it to the process that waits the longest.
 --
 -- KEYS[1]  the lock
 -- ARGV[1]  owner
--- ARGV[2]  channel of plain locks
+-- ARGV[2]  tag: the lock's name, in braces unless it contains one
 -- ARGV[3]  1: publish with SPUBLISH
 --
--- Returns  number: it was held and is free; how many connections were notified (0: none, or the
---                  server forbids it)
+-- Returns  number: it was held and this owner holds it no more; how many connections were notified
+--                  that it is free (0: none, a process in the queue has it, or the server forbids it)
 --          nil: this owner did not hold it; nothing changed
 --
 -- HDEL comes first: it works while the server is out of memory, and if PUBLISH is forbidden. A hash
 -- without fields does not exist any more. Idempotent, because an owner is never used again.
 
-if redis.call('HDEL', KEYS[1], ARGV[1]) == 0 then
+local lock, tag = KEYS[1], ARGV[2]
+
+if redis.call('HDEL', lock, ARGV[1]) == 0 then
   return false
 end
 local notified
 if ARGV[3] == '1' then
-  notified = redis.pcall('SPUBLISH', ARGV[2], '0')
+  notified = redis.pcall('SPUBLISH', 'redisson_lock__channel:' .. tag, '0')
 else
-  notified = redis.pcall('PUBLISH', ARGV[2], '0')
+  notified = redis.pcall('PUBLISH', 'redisson_lock__channel:' .. tag, '0')
 end
-return type(notified) == 'number' and notified or 0
+local queue = 'latchkey_process_queue:' .. tag .. (lock == tag and ':' or '')
+if redis.pcall('EXISTS', queue) ~= 1 then
+  return type(notified) == 'number' and notified or 0
+end
+
+--#include parts/fencing_token.lua
+--#include parts/process_queue.lua
+
+return pass_on(lock, tag, ARGV[1], notified, ARGV[3])

@@ -19,7 +19,9 @@ if redis.call('HDEL', KEYS[1], ARGV[1]) == 0 then
 end
 
 --#include parts/publish.lua
+--#include parts/fencing_token.lua
+--#include parts/process_queue.lua
 --#include parts/fair_queue.lua
 
-pcall(call_next, KEYS[2], KEYS[3], ARGV[2], ARGV[3])
+pcall(call_next, KEYS[1], KEYS[2], KEYS[3], ARGV[2], ARGV[3])
 return 0

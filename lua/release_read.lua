@@ -1,4 +1,4 @@
--- Releases a READ. The last reader frees the lock. The leave of a WRITE that may have been downgraded
+-- Releases a READ. The last reader frees the lock, as in release.lua. The leave of a WRITE that may have been downgraded
 -- to a READ releases the one that exists.
 --
 -- KEYS[1]  the lock
@@ -18,6 +18,8 @@
 
 --#include parts/publish.lua
 --#include parts/dead_readers.lua
+--#include parts/fencing_token.lua
+--#include parts/process_queue.lua
 
 local fields = redis.call('HLEN', KEYS[1])
 local dead, longest, all, left = {}, -1, false, -1
@@ -28,7 +30,7 @@ end
 
 if ARGV[5] and redis.call('HDEL', KEYS[1], ARGV[5]) == 1 then -- like release_write.lua
   redis.call('DEL', KEYS[1])
-  publish(ARGV[3], '1', ARGV[4])
+  pass_on(KEYS[1], ARGV[2], ARGV[1], publish(ARGV[3], '1', ARGV[4]), ARGV[4])
   return 0
 end
 if redis.call('HDEL', KEYS[1], ARGV[1]) == 0 then
@@ -39,7 +41,7 @@ local held = redis.call('DEL', KEYS[2]) == 1
 fields = fields - 1 - drop_readers(KEYS[1], dead)
 if fields <= 1 then -- the mode
   redis.call('DEL', KEYS[1])
-  publish(ARGV[3], '0', ARGV[4])
+  pass_on(KEYS[1], ARGV[2], ARGV[1], publish(ARGV[3], '0', ARGV[4]), ARGV[4])
 elseif all and longest > 0 and longest < left then
   redis.call('PEXPIRE', KEYS[1], longest)
 end

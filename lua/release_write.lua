@@ -1,24 +1,32 @@
--- Releases a WRITE.
+-- Releases a WRITE, and grants the lock to the process that waits the longest.
 --
 -- KEYS[1]  the lock
 -- ARGV[1]  owner, followed by ":write"
--- ARGV[2]  channel of READ and WRITE
+-- ARGV[2]  tag: the lock's name, in braces unless it contains one
 -- ARGV[3]  1: publish with SPUBLISH
 --
--- Returns  number: it was held and is free; how many connections were notified (0: none, or the
---                  server forbids it)
---          nil: this owner did not hold it; nothing changed
+-- Returns  as release.lua
 --
 -- Like release.lua. The message 1 wakes all readers of a Redisson client, 0 only one waiter.
 
-if redis.call('HDEL', KEYS[1], ARGV[1]) == 0 then
+local lock, tag = KEYS[1], ARGV[2]
+
+if redis.call('HDEL', lock, ARGV[1]) == 0 then
   return false
 end
-redis.call('DEL', KEYS[1])
+redis.call('DEL', lock)
 local notified
 if ARGV[3] == '1' then
-  notified = redis.pcall('SPUBLISH', ARGV[2], '1')
+  notified = redis.pcall('SPUBLISH', 'redisson_rwlock:' .. tag, '1')
 else
-  notified = redis.pcall('PUBLISH', ARGV[2], '1')
+  notified = redis.pcall('PUBLISH', 'redisson_rwlock:' .. tag, '1')
 end
-return type(notified) == 'number' and notified or 0
+local queue = 'latchkey_process_queue:' .. tag .. (lock == tag and ':' or '')
+if redis.pcall('EXISTS', queue) ~= 1 then
+  return type(notified) == 'number' and notified or 0
+end
+
+--#include parts/fencing_token.lua
+--#include parts/process_queue.lua
+
+return pass_on(lock, tag, ARGV[1], notified, ARGV[3])

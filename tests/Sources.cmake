@@ -149,6 +149,7 @@ set(latchkey_redis_sources
   redis/scripts/faults_test.cpp
   redis/scripts/permissions_test.cpp
   redis/scripts/plain_test.cpp
+  redis/scripts/process_queue_test.cpp
   redis/scripts/read_lease_test.cpp
   redis/scripts/read_write_test.cpp
   redis/scripts/redisson_test.cpp
@@ -168,6 +169,7 @@ set(latchkey_redis_sources
 
 set(latchkey_sim_sources
   sim/check_times_test.cpp
+  sim/coordinator_grant_test.cpp
   sim/coordinator_hand_off_test.cpp
   sim/coordinator_hold_test.cpp
   sim/coordinator_immediate_test.cpp

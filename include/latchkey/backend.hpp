@@ -28,7 +28,8 @@ namespace latchkey {
 /// | acquire       | grants {key, type} to `id` for `lease`, or reports the    | granted, busy |
 /// |               | holder. Repeated by a holder: the lease starts anew, the  |               |
 /// |               | token stays. FAIR enters (or keeps) its place in the      |               |
-/// |               | queue if busy                                             |               |
+/// |               | queue if busy; the other exclusive types do so if         |               |
+/// |               | `queues` is set, and may be granted by a notification     |               |
 /// | acquire_all   | acquires all of `members` or none                         | granted, busy |
 /// | renew         | the lease of `id` ends in `lease` from now; never earlier | granted, gone |
 /// |               | than before                                               |               |
@@ -103,6 +104,10 @@ struct Request {
   /// acquire, FAIR: how long the place in the queue lasts unless the acquire is repeated. WRITE:
   /// for how long new READs are kept out if READs hold the lock, unless the acquire is repeated.
   std::chrono::milliseconds queue_wait{};
+  /// acquire of REENTRANT, FENCED and WRITE: if busy, the process waits in line at the backend, if
+  /// that offers `grants`, and a release may grant the lock to `id`. leave: so the acquire was,
+  /// with the same lease and tokens. subscribe: to these grants, of the process in `id`.
+  bool queues = false;
   /// acquire, renew, downgrade, release, leave: a description of the holder for people, to be kept
   /// while it holds, if the backend can store it; empty: none.
   std::string_view note{};
@@ -130,6 +135,9 @@ struct Outcome {
   /// granted, release: how many subscribers to the key were notified that it is free, the sink's
   /// own among them. 0: none, or it is not known.
   std::uint64_t notified = 0;
+  /// busy, of a request that queues: the number of its place in line, which the grant repeats. 0:
+  /// it is not in line.
+  std::uint64_t place = 0;
   /// busy: the holder is a client of another library, such as Redisson. While such clients take
   /// part in a key, few calls of a process take it over from one another without the backend.
   bool holder_is_foreign = false;
@@ -145,6 +153,7 @@ struct Outcome {
 struct Notification {
   enum class Kind : std::uint8_t {
     released,   ///< `key` may be free: its waiters try again (FAIR: `id` is next)
+    granted,    ///< a release granted `key` to `id`, for its lease or `grant_lease` if that is less
     gone,       ///< `id` no longer holds `key`
     link_down,  ///< no key, no id: replies will not arrive for a while
     link_up,    ///< the connection is back: notifications may have been missed, holds may be gone
@@ -154,9 +163,15 @@ struct Notification {
   Kind kind = Kind::released;
   std::string_view key{};
   HoldId id{};
+  std::uint64_t place = 0;    ///< granted: Outcome::place of the acquire
+  std::uint64_t token = 0;    ///< granted: as in Outcome
   std::string_view server{};  ///< link_down, link_up: which of several servers; empty: there is one
   std::string_view text{};    ///< link_down, link_up: the reason, as a clause without a full stop
 };
+
+/// For how long a release grants a lock to a process that waits in line, at most. A process that
+/// learns of it renews; one that was killed or is frozen keeps the others waiting no longer.
+inline constexpr std::chrono::seconds grant_lease{3};
 
 /// The state of one connection of a backend when its Locks are made.
 struct Connection {
@@ -184,6 +199,8 @@ struct Capabilities {
   enum class OneStep : std::uint8_t { none, partition, all } one_step = OneStep::none;
   /// Subscriptions deliver notifications; without this, waiters poll.
   bool pushes = false;
+  /// A release grants the lock to the process that waits in line the longest (Request::queues).
+  bool grants = false;
   /// A request runs after all that were submitted before it, even if those ended as unknown.
   bool in_order = false;
   /// Renewals and verifications that are sent together cost less than one by one: the holds of a

@@ -69,17 +69,18 @@ local function cut_to_grace(timeouts, head, score, now)
   return grace
 end
 
--- After a release: notifies the head or, if the queue is empty, all waiters for a plain lock.
-local function call_next(queue, timeouts, channel, sharded)
+-- After a release: notifies the head. If the queue is empty, the waiters for a plain lock are next.
+local function call_next(lock, queue, timeouts, channel, sharded)
   if redis.call('EXISTS', queue) == 1 then
     local now = server_ms()
     local head, score = live_head(queue, timeouts, now)
     if head then
       cut_to_grace(timeouts, head, score, now)
-      channel = channel .. ':' .. head
+      return publish(channel .. ':' .. head, '0', sharded)
     end
   end
-  publish(channel, '0', sharded)
+  local tag = channel:sub(#'redisson_lock__channel:' + 1)
+  pass_on(lock, tag, '', publish(channel, '0', sharded), sharded)
 end
 
 -- After a latchkey waiter has left the queue of a lock that is held for `left` ms more. If that is a

@@ -38,6 +38,8 @@ void Inbox::put(Sink& sink, const Notification& notification) noexcept {
   if (kept) {
     note->kind = notification.kind;
     note->id = notification.id;
+    note->place = notification.place;
+    note->token = notification.token;
     note->sink = &sink;
     note->next = nullptr;
     *end_ = note;
@@ -59,7 +61,11 @@ bool Inbox::deliver() noexcept {
     missed = std::exchange(missed_, nullptr);
   }
   for (const Note* note = first; note != nullptr; note = note->next) {
-    note->sink->notified({.kind = note->kind, .key = note->key, .id = note->id});
+    note->sink->notified({.kind = note->kind,
+                          .key = note->key,
+                          .id = note->id,
+                          .place = note->place,
+                          .token = note->token});
   }
   if (missed != nullptr) {
     missed->notified({.kind = Notification::Kind::link_up, .key = {}, .id = {}});

@@ -46,6 +46,7 @@ class Inbox {
     std::string key;
     Notification::Kind kind;
     HoldId id;
+    std::uint64_t place, token;
     Sink* sink;
     Note* next = nullptr;
   };

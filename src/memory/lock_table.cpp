@@ -17,10 +17,6 @@ auto find_id(List& list, const HoldId& id) noexcept {
 
 Kind granted_if(bool yes) noexcept { return yes ? Kind::granted : Kind::gone; }
 
-milliseconds left_until(Clock::time_point end, Clock::time_point now) noexcept {
-  return std::chrono::ceil<milliseconds>(end - now);
-}
-
 void prolong(Clock::time_point& end, Clock::time_point now, milliseconds length) noexcept {
   end = std::max(end, later(now, length));
 }
@@ -30,16 +26,9 @@ void set_busy(Outcome& outcome, const LockRecord& record, Clock::time_point end,
               Clock::time_point now) {
   outcome.kind = Kind::busy;
   if (end != Clock::never()) {
-    outcome.retry_after = std::max(milliseconds(1), left_until(end, now));
+    outcome.retry_after = std::max(milliseconds(1), std::chrono::ceil<milliseconds>(end - now));
   }
   outcome.holder = record.holders.empty() ? std::string() : record.holders.front().id.text();
-}
-
-/// When the last of the holders' leases ends.
-Clock::time_point last_end(const LockRecord& record) noexcept {
-  Clock::time_point last = Clock::time_point::min();
-  for (const LockRecord::Holder& holder : record.holders) last = std::max(last, holder.ends);
-  return last;
 }
 
 bool remove_holder(LockRecord& record, const HoldId& id) noexcept {
@@ -50,22 +39,12 @@ bool remove_holder(LockRecord& record, const HoldId& id) noexcept {
   return true;
 }
 
-bool remove_place(LockRecord& record, const HoldId& id) noexcept {
-  return std::erase_if(record.queue, [&](const auto& place) { return place.id == id; }) != 0;
+auto is_of(const HoldId& id) noexcept {
+  return [id](const auto& entry) { return entry.id == id; };
 }
 
-void describe(const LockRecord& record, Clock::time_point now, LockInfo& info) {
-  info.locked = !record.holders.empty();
-  if (record.mode == Mode::read) info.type = LockType::READ;
-  if (record.mode == Mode::write) info.type = LockType::WRITE;
-  for (const LockRecord::Holder& holder : record.holders) {
-    HolderInfo& holder_info = info.holders.emplace_back();
-    holder_info.id = holder.id.text();
-    if (holder.ends != Clock::never()) holder_info.left = left_until(holder.ends, now);
-    if (holder.token != 0) info.fencing_token = holder.token;
-  }
-  for (const LockRecord::Place& place : record.queue) info.queue.push_back(place.id.text());
-  info.subscribers = record.subscriptions.size();
+bool remove_place(LockRecord& record, const HoldId& id) noexcept {
+  return std::erase_if(record.queue, [&](const auto& place) { return place.id == id; }) != 0;
 }
 
 // How often a waiter tries again: the first two in the queue every second, because the holder may
@@ -73,7 +52,18 @@ void describe(const LockRecord& record, Clock::time_point now, LockInfo& info) {
 constexpr milliseconds pace_in_front{1'000}, pace_behind{4'000};
 
 LockRecord::Subscription subscription_of(const Request& request, Subscriber* subscriber) noexcept {
-  return {subscriber, request.type == LockType::FAIR ? request.id : HoldId{}};
+  const bool of_one = request.type == LockType::FAIR || request.queues;
+  return {subscriber, of_one ? request.id : HoldId{}, request.queues};
+}
+
+/// The request may free the lock, and the process queue is next. A FAIR lock has a queue before it.
+bool may_pass_on(const Request& request, const LockRecord& record) noexcept {
+  switch (request.verb) {
+    case Verb::release:
+    case Verb::leave: return request.type != LockType::FAIR || record.queue.empty();
+    case Verb::force_release: return true;
+    default: return false;
+  }
 }
 
 }  // namespace
@@ -104,13 +94,17 @@ void LockTable::apply_to_any(const Request& request, std::size_t hash, Clock::ti
   }
   const Before before = snapshot(*record);
   record->purge(now);
+  const bool was_free = record->mode == Mode::free;
   if (request.verb == Verb::acquire) {
     acquire(*record, request, now, outcome);
   } else {
     outcome.kind = act(*record, request, now, subscriber);
   }
+  const bool passes = !was_free && record->mode == Mode::free && !record->processes.empty() &&
+                      may_pass_on(request, *record);
   const std::uint32_t notified = settle(*record, before, now);
   if (request.verb == Verb::release) outcome.notified = notified;
+  if (passes) pass_on(*record, request.id, notified, now);
 }
 
 Kind LockTable::act(LockRecord& record, const Request& request, Clock::time_point now,
@@ -140,7 +134,8 @@ Kind LockTable::act(LockRecord& record, const Request& request, Clock::time_poin
     }
     case Verb::leave: {
       const bool first = !record.queue.empty() && record.queue.front().id == request.id;
-      const bool queued = remove_place(record, request.id);
+      bool queued = remove_place(record, request.id);
+      if (request.queues) queued |= std::erase_if(record.processes, is_of(request.id)) != 0;
       // A WRITE may have become a READ.
       const bool downgraded = request.type == LockType::WRITE && record.mode == Mode::read;
       const bool released = (held || downgraded) && remove_holder(record, request.id);
@@ -157,7 +152,7 @@ Kind LockTable::act(LockRecord& record, const Request& request, Clock::time_poin
     case Verb::unsubscribe:
       std::erase(record.subscriptions, subscription_of(request, subscriber));
       return Kind::granted;
-    case Verb::inspect: describe(record, now, *request.info); return Kind::granted;
+    case Verb::inspect: record.describe(now, *request.info); return Kind::granted;
     case Verb::force_release: {
       const bool any = !record.holders.empty();
       const bool plain = record.mode == Mode::plain;
@@ -197,11 +192,16 @@ void LockTable::acquire(LockRecord& record, const Request& request, Clock::time_
     free = free && (record.queue.empty() || place == record.queue.begin());
     if (!free) return queue_up(record, request, now, outcome);
     if (place != record.queue.end()) record.queue.erase(place);
-  } else if (!free) {
+  } else if (free && wanted != Mode::read && !record.processes.empty()) {
+    free = !grant_first(record, request.id, now);
+    if (free) std::erase_if(record.processes, is_of(request.id));
+  }
+  if (!free) {
     if (wanted == Mode::write && record.mode == Mode::read && request.queue_wait.count() > 0) {
       record.keep_for_writer(later(now, request.queue_wait));
     }
-    set_busy(outcome, record, last_end(record), now);
+    set_busy(outcome, record, record.last_end(), now);
+    if (request.queues) outcome.place = take_place(record, request, now);
     return;
   }
   if (wanted == Mode::write) record.kept_for_writer = Clock::time_point::min();
@@ -218,7 +218,7 @@ void LockTable::queue_up(LockRecord& record, const Request& request, Clock::time
                          Outcome& outcome) {
   if (record.mode == Mode::free) record.call_first(now);
   auto place = find_id(record.queue, request.id);
-  Clock::time_point end = last_end(record);
+  Clock::time_point end = record.last_end();
   for (auto ahead = record.queue.begin(); ahead != place; ++ahead) end = std::max(end, ahead->ends);
   if (place != record.queue.end()) {
     prolong(place->ends, now, request.queue_wait);
@@ -229,7 +229,7 @@ void LockTable::queue_up(LockRecord& record, const Request& request, Clock::time
     return set_busy(outcome, record, end, now);
   }
   const auto before = place - record.queue.begin();
-  if (before < 2 && record.mode != Mode::free) end = last_end(record);
+  if (before < 2 && record.mode != Mode::free) end = record.last_end();
   const Clock::time_point again = later(now, before < 2 ? pace_in_front : pace_behind);
   set_busy(outcome, record, before < 2 ? std::min(end, again) : again, now);
 }
@@ -245,7 +245,7 @@ bool LockTable::blocks(const Member& member, std::size_t hash, Clock::time_point
       record->mode == wanted && find_id(record->holders, member.id) != record->holders.end();
   const bool joins = wanted == Mode::read && record->mode == Mode::read;
   bool blocked = record->mode != Mode::free && !mine && !joins;
-  Clock::time_point end = last_end(*record);
+  Clock::time_point end = record->last_end();
   if (!blocked && !mine && wanted == Mode::read && record->is_kept_for_writer()) {
     blocked = true;
     end = record->kept_for_writer;

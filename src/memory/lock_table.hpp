@@ -35,9 +35,18 @@ struct LockRecord {
     HoldId id;
     Clock::time_point ends;
   };
+  /// A process that waits in line, by its attempt.
+  struct Process {
+    HoldId id;
+    LockType type;
+    std::chrono::milliseconds lease;
+    std::uint32_t tokens;
+    std::uint64_t place;
+  };
   struct Subscription {
     Subscriber* subscriber;
-    HoldId id;  // number 0: for the key; else (FAIR) for this id in the queue
+    HoldId id;            // number 0: for the key; else (FAIR) for this id in the queue
+    bool grants = false;  // what is granted to the processes of `id.space`
     friend bool operator==(const Subscription&, const Subscription&) noexcept = default;
   };
   enum class Mode : std::uint8_t { free, plain, write, read };
@@ -56,6 +65,8 @@ struct LockRecord {
   Clock::time_point kept_for_writer = Clock::time_point::min();
   std::vector<Holder> holders;
   std::vector<Place> queue;
+  std::vector<Process> processes;  // the process queue
+  Clock::time_point processes_end = Clock::never();
   std::vector<Subscription> subscriptions;
 
   void hold(const HoldId& id, Clock::time_point ends, std::uint64_t token, Mode as) {
@@ -78,16 +89,20 @@ struct LockRecord {
     if (first_end <= now) drop_ended(now);
   }
   void reset() noexcept;
+  /// When the last of the holders' leases ends.
+  [[nodiscard]] Clock::time_point last_end() const noexcept;
+  void describe(Clock::time_point now, LockInfo& info) const;
   [[nodiscard]] bool held_by_nobody_but(const HoldId& id, LockType type,
                                         Clock::time_point now) const noexcept {
-    return holders.size() == 1 && queue.empty() && subscriptions.empty() && !is_kept_for_writer() &&
-           first_end > now && holders.front().id == id && mode == mode_of(type);
+    return holders.size() == 1 && nobody_waits() && first_end > now && holders.front().id == id &&
+           mode == mode_of(type);
   }
-  [[nodiscard]] bool idle() const noexcept {
-    return holders.empty() && queue.empty() && subscriptions.empty() && !is_kept_for_writer();
-  }
+  [[nodiscard]] bool idle() const noexcept { return holders.empty() && nobody_waits(); }
 
  private:
+  [[nodiscard]] bool nobody_waits() const noexcept {
+    return queue.empty() && processes.empty() && subscriptions.empty() && !is_kept_for_writer();
+  }
   void drop_ended(Clock::time_point now) noexcept;
 };
 
@@ -106,6 +121,11 @@ struct LockRecord {
 ///   the first ends at most 5 s after a FAIR request found or left the lock free. Of FAIR requests
 ///   only the first in the queue may take a free lock; REENTRANT, FENCED, READ and WRITE bypass the
 ///   queue.
+/// - The process queue: an acquire with `queues` that is busy keeps its place or gets the last; all
+///   places end 10 s after the last attempt. Whatever frees the lock grants it to the first process
+///   that subscribes to grants, for at most `grant_lease`, unless others subscribe to the key: then
+///   these and the first are notified. An acquire that finds the lock free grants it to the first,
+///   too, unless that is itself.
 /// - A WRITE that READs keep waiting keeps new READs out for `queue_wait` after its last attempt.
 /// - Fencing tokens: max(previous + n, now in µs). `previous` is that of the whole table, so that
 ///   no state of a key must be kept. An acquire_all gives all its FENCED members the same token; if
@@ -168,6 +188,10 @@ class LockTable {
   Outcome::Kind act(LockRecord& record, const Request& request, Clock::time_point now,
                     Subscriber* subscriber);
   void acquire(LockRecord& record, const Request& request, Clock::time_point now, Outcome& outcome);
+  std::uint64_t take_place(LockRecord& record, const Request& request, Clock::time_point now);
+  bool grant_first(LockRecord& record, const HoldId& until, Clock::time_point now);
+  void pass_on(LockRecord& record, const HoldId& releaser, std::uint32_t notified,
+               Clock::time_point now);
   static void queue_up(LockRecord& record, const Request& request, Clock::time_point now,
                        Outcome& outcome);
   void list(const Request& request, Clock::time_point now);
@@ -181,6 +205,7 @@ class LockTable {
 
   KeyTable<LockRecord> records_;
   std::uint64_t last_token_ = 0;
+  std::uint64_t last_place_ = 0;
 };
 
 inline bool LockTable::take(const Request& request, std::size_t hash, Clock::time_point now) {

@@ -1,5 +1,6 @@
 // Maintenance of the lock table beside the request itself: expiry, notifications, lists.
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <type_traits>
 
@@ -16,9 +17,34 @@ void LockRecord::drop_ended(Clock::time_point now) noexcept {
   std::erase_if(queue, ended);
   if (holders.empty()) mode = Mode::free;
   if (kept_for_writer <= now) kept_for_writer = Clock::time_point::min();
+  if (processes_end <= now) processes.clear();
+  if (processes.empty()) processes_end = Clock::never();
   first_end = is_kept_for_writer() ? kept_for_writer : Clock::never();
+  first_end = std::min(first_end, processes_end);
   for (const Holder& holder : holders) first_end = std::min(first_end, holder.ends);
   for (const Place& place : queue) first_end = std::min(first_end, place.ends);
+}
+
+Clock::time_point LockRecord::last_end() const noexcept {
+  Clock::time_point last = Clock::time_point::min();
+  for (const Holder& holder : holders) last = std::max(last, holder.ends);
+  return last;
+}
+
+void LockRecord::describe(Clock::time_point now, LockInfo& info) const {
+  info.locked = !holders.empty();
+  if (mode == Mode::read) info.type = LockType::READ;
+  if (mode == Mode::write) info.type = LockType::WRITE;
+  for (const Holder& holder : holders) {
+    HolderInfo& its = info.holders.emplace_back();
+    its.id = holder.id.text();
+    if (holder.ends != Clock::never()) {
+      its.left = std::chrono::ceil<std::chrono::milliseconds>(holder.ends - now);
+    }
+    if (holder.token != 0) info.fencing_token = holder.token;
+  }
+  for (const Place& place : queue) info.queue.push_back(place.id.text());
+  info.subscribers = subscriptions.size();
 }
 
 void LockRecord::call_first(Clock::time_point now) noexcept {
@@ -37,6 +63,7 @@ void LockRecord::reset() noexcept {
   mode = Mode::free;
   first_end = Clock::never();
   kept_for_writer = Clock::time_point::min();
+  processes_end = Clock::never();
   const auto empty = [](auto& list) {
     // A spare record keeps the usual capacity, not that of a rare crowd.
     if (list.capacity() > 64) {
@@ -47,6 +74,7 @@ void LockRecord::reset() noexcept {
   };
   empty(holders);
   empty(queue);
+  empty(processes);
   empty(subscriptions);
 }
 
@@ -72,6 +100,7 @@ std::uint32_t LockTable::settle(LockRecord& record, const Before& before,
     notification.kind = Notification::Kind::released;
     notification.key = record.key;
     for (const LockRecord::Subscription& subscription : record.subscriptions) {
+      if (subscription.grants) continue;
       const bool of_the_key = subscription.id.number == 0;
       if (of_the_key ? !opened : !(next && subscription.id == first)) continue;
       notification.id = subscription.id;

@@ -40,7 +40,8 @@ class MemoryBackend final : public Backend, private ForkParticipant {
     Capabilities offered;
     offered.fair = offered.read_write = offered.fenced = true;
     offered.one_step = Capabilities::OneStep::all;
-    offered.pushes = offered.in_order = offered.administration = offered.expires = true;
+    offered.pushes = offered.grants = offered.in_order = offered.administration = offered.expires =
+        true;
     return offered;
   }
 

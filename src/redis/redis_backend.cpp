@@ -33,6 +33,7 @@ class RedisBackend final : public Backend {
     const bool cluster = connections_.uri().deployment == RedisUri::Deployment::cluster;
     offered.one_step = cluster ? Capabilities::OneStep::partition : Capabilities::OneStep::all;
     offered.replica_acknowledgement = replicas_;
+    offered.grants = !replicas_;  // no replica has confirmed what a release grants
     offered.in_order = connections_.keeps_order();
     return offered;
   }

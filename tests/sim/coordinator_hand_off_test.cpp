@@ -145,12 +145,28 @@ TEST(CoordinatorHandOff, ACallOfAnotherTypeTakesNothingOver) {
   }
 }
 
-TEST(CoordinatorHandOff, ACallThatAskedForLessOrForMuchMoreTakesNothingOver) {
-  for (const auto lease : {29s, 45s}) {
-    Cohort script(REENTRANT);
-    script.wait(REENTRANT, lease);
-    script.expect_released_at_the_backend();
-  }
+TEST(CoordinatorHandOff, ACallThatAskedForLessTakesNothingOver) {
+  Cohort script(REENTRANT);
+  script.wait(REENTRANT, 29s);
+  script.expect_released_at_the_backend();
+}
+
+TEST(CoordinatorHandOff, ACallThatAskedForMoreIsRenewedToItsLease) {
+  Cohort script(REENTRANT, 2s);
+  Caller& next = script.wait(REENTRANT, 45s);
+  script.pass(1ms);
+  EXPECT_EQ(script.release(script.holder()).answer, Answer::granted);
+  EXPECT_EQ(next.answer, Answer::granted);
+  script.pass(500ms);
+  EXPECT_EQ(script.sent(), "renew 1 45000");
+  script.answer(Kind::granted);
+  EXPECT_GT(script.left(next), 44s);
+}
+
+TEST(CoordinatorHandOff, NothingIsTakenOverThatEndsWithinASecondAndHalfOfTheLease) {
+  Cohort script(REENTRANT, 1s);
+  script.wait(REENTRANT, 45s);
+  script.expect_released_at_the_backend();
 }
 
 TEST(CoordinatorHandOff, TheNextCallsWatchdogRenews) {

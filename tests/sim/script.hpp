@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/script_settings.hpp"
 #include "testing/simulator/process.hpp"
 #include "testing/simulator/sim_clock.hpp"
 
@@ -18,27 +19,6 @@ namespace latchkey::sim {
 
 using std::chrono::milliseconds;
 using Kind = Outcome::Kind;
-
-/// Every hold is released at the backend.
-inline CoordinatorSettings without_cohorts() {
-  CoordinatorSettings settings;
-  settings.cohort = milliseconds(0);
-  return settings;
-}
-
-/// The same for a backend whose requests may overtake each other.
-inline CoordinatorSettings unordered() {
-  CoordinatorSettings settings = without_cohorts();
-  settings.in_order = false;
-  return settings;
-}
-
-/// Calls of the process hand a hold on for 5 ms.
-inline CoordinatorSettings with_cohorts() {
-  CoordinatorSettings settings;
-  settings.cohort = milliseconds(5);
-  return settings;
-}
 
 /// One process with one key. Time moves only in `pass`. `sent()` shows what the coordinator
 /// submitted: the verb, the number of the hold, and for verbs with a lease its milliseconds.
@@ -158,6 +138,17 @@ class Script : private ProcessHost {
     process_->notified(notification);
   }
 
+  /// A release grants the key to the claim with this number.
+  void grant(std::uint64_t number, std::uint64_t place, std::uint64_t token = 0) {
+    Notification notification;
+    notification.kind = Notification::Kind::granted;
+    notification.key = key;
+    notification.id = {process_->settings().space, number};
+    notification.place = place;
+    notification.token = token;
+    process_->notified(notification);
+  }
+
   /// Lets time pass. Each tick that becomes due is delivered at its time.
   void pass(milliseconds length) {
     const Clock::time_point end = now() + length;
@@ -174,6 +165,8 @@ class Script : private ProcessHost {
   /// The requests submitted since the last call.
   [[nodiscard]] std::string sent() { return std::exchange(sent_, {}); }
   [[nodiscard]] std::string events() { return std::exchange(events_, {}); }
+  /// Whether the request submitted last asks for a place in the process queue.
+  [[nodiscard]] bool last_request_queues() const { return open_.back()->queues; }
   [[nodiscard]] std::size_t open() const noexcept { return open_.size(); }
   [[nodiscard]] bool idle() const noexcept { return process_->idle(); }
   /// Whether the coordinator has a due time, until which the timer thread drives the backend.

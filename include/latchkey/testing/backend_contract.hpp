@@ -1,6 +1,7 @@
 // The contract of backends, as a test suite for yours.
 #pragma once
 
+#include <latchkey/testing/contract/grants.hpp>
 #include <latchkey/testing/contract/holds.hpp>
 #include <latchkey/testing/contract/locks.hpp>
 #include <latchkey/testing/contract/queues.hpp>
@@ -28,6 +29,7 @@
   namespace latchkey::testing::contract {                       \
   INSTANTIATE_TYPED_TEST_SUITE_P(Name, BackendHolds, Store);    \
   INSTANTIATE_TYPED_TEST_SUITE_P(Name, BackendQueues, Store);   \
+  INSTANTIATE_TYPED_TEST_SUITE_P(Name, BackendGrants, Store);   \
   INSTANTIATE_TYPED_TEST_SUITE_P(Name, BackendRequests, Store); \
   INSTANTIATE_TYPED_TEST_SUITE_P(Name, BackendLocks, Store);    \
   }                                                             \

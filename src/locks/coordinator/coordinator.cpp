@@ -16,6 +16,8 @@ void Coordinator::reset() noexcept {
   due_at = Clock::never();
   holds.reset_due();
   yielding = {};
+  grants_unused_until = Clock::never();
+  grants_refused_until = {};
 }
 
 void Coordinator::acquire(Call& call, EventContext& context) {
@@ -65,7 +67,8 @@ void Coordinator::completed(Request& request, Outcome& outcome, EventContext& co
     case Verb::leave: return ReleaseLogic(*this, context).on_release_reply(*hold, outcome);
     case Verb::subscribe:
     case Verb::unsubscribe:
-      return SubscriptionLogic(*this, context).on_subscription_reply(hold, outcome);
+      return SubscriptionLogic(*this, context)
+          .on_subscription_reply(static_cast<OwnedRequest&>(request), outcome);
     case Verb::inspect:
     case Verb::list:
     case Verb::force_release: return;  // no coordinator sends these
@@ -88,9 +91,7 @@ void Coordinator::tick(EventContext& context) {
   });
   waiters.for_each([&](Call& call) { waiting.tick(call); });
   YieldLogic(*this, context).tick();
-  if (context.now() >= subscription.retry_at) {
-    SubscriptionLogic(*this, context).unsubscribe(subscription);
-  }
+  SubscriptionLogic(*this, context).tick();
   find_due();
 }
 

@@ -31,18 +31,26 @@ struct KeyState {
   WaitQueues waiters;
   HoldTable holds;
   Subscription subscription;  ///< to the key's channel
-  Yielding yielding;          ///< to other processes
+  Subscription grants;        ///< to what the backend grants this process
+  /// Nobody waits for grants: the subscription to them ends then, unless somebody waits again.
+  Clock::time_point grants_unused_until = Clock::never();
+  /// The backend refused that subscription: until then waiters listen to the key's channel.
+  Clock::time_point grants_refused_until{};
+  Yielding yielding;  ///< to other processes
 
   /// Nothing is held, waited for, subscribed to or in flight, and nobody else goes first.
   [[nodiscard]] bool idle() const noexcept {
-    return holds.empty() && waiters.empty() && subscription.ended() &&
+    return holds.empty() && waiters.empty() && subscription.ended() && grants.ended() &&
            yielding.stage == Yielding::Stage::off;
+  }
+  [[nodiscard]] Clock::time_point due_without_holds() const noexcept {
+    return std::min(
+        {subscription.retry_at, grants.retry_at, grants_unused_until, yielding.kept_until()});
   }
   /// No tick is due before `holds.due()` after this.
   void find_due() noexcept {
     holds.find_due();
-    holds.due_by(subscription.retry_at);
-    holds.due_by(yielding.kept_until());
+    holds.due_by(due_without_holds());
   }
 };
 
@@ -114,7 +122,7 @@ class Coordinator : private KeyState {
   // --- questions ---
   /// When a tick is due for the holds, or a little earlier; each call has its own alarm.
   [[nodiscard]] Clock::time_point due() const noexcept {
-    return holds.empty() ? std::min(subscription.retry_at, yielding.kept_until()) : holds.due();
+    return holds.empty() ? due_without_holds() : holds.due();
   }
   /// When the thread of a pending call must bring a tick.
   [[nodiscard]] Clock::time_point alarm_of(const Call& call) const noexcept {

@@ -21,6 +21,7 @@ struct CoordinatorSettings {
   /// For how long the calls of this process may hand one hold on. 0: never.
   std::chrono::milliseconds cohort{5};
   bool pushes = true;
+  bool grants = false;  ///< the backend keeps a queue of processes (Capabilities::grants)
   bool in_order = true;
   bool expires = false;
   /// Holds are checked at common times, so that their checks are sent together.

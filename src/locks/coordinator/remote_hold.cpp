@@ -62,6 +62,8 @@ void RemoteHold::reset() noexcept {
   call = release_waiter = downgrade_waiter = nullptr;
   renewals.clear();
   locks[0] = locks[1] = holds[0] = holds[1] = watchdogs = pins = hand_offs = spare_tokens = 0;
+  place = 0;
+  release_request.queues = false;
   wanted = poll_pause = std::chrono::milliseconds(0);
   granted_at = expires_at = check_request.sent = Clock::time_point{};
   check_at = poll_at = repeat_at = retain_until = Clock::never();

@@ -127,6 +127,10 @@ class RemoteHold {
   Clock::time_point poll_at = Clock::never();
   std::chrono::milliseconds poll_pause{};
   bool retry_requested = false;  ///< the key may have been freed while it was in flight
+  /// The number of its place in the backend's process queue, and when the last attempt that was
+  /// answered with it was sent: a grant is not older. 0: it has no place.
+  std::uint64_t place = 0;
+  Clock::time_point place_sent{};
 
   // The renewal; also verify, downgrade and expire.
   HoldRequest check_request{};
@@ -190,7 +194,7 @@ class RemoteHold {
   /// A claim that is given up must be released, for an acquire may have left something.
   [[nodiscard]] bool may_be_at_backend() const noexcept {
     if (acquire_request.in_flight || attempts >= Attempts::refused) return true;
-    return type == LockType::FAIR && attempts == Attempts::ran;
+    return (type == LockType::FAIR || acquire_request.queues) && attempts == Attempts::ran;
   }
   /// The length of the lease that its next renewal asks for.
   [[nodiscard]] std::chrono::milliseconds period(

@@ -26,6 +26,9 @@ struct Yielding {
   Clock::time_point until{};
   /// Others were looked for a moment ago, and there were none: until then a release does not ask.
   Clock::time_point alone_until{};
+  /// Others that are not in the backend's process queue waited a moment ago: until then a release
+  /// asks whether they do.
+  Clock::time_point others_until{};
   /// A client of another library held the key a moment ago: until then it counts as one that waits.
   Clock::time_point foreign_until{};
 

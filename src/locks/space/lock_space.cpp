@@ -52,6 +52,7 @@ CoordinatorSettings settings_for(const Options& options, const Capabilities& cap
   settings.command_timeout = options.command_timeout;
   settings.unavailable_after = options.unavailable_after;
   settings.pushes = capabilities.pushes;
+  settings.grants = capabilities.pushes && capabilities.grants;
   settings.in_order = capabilities.in_order;
   settings.expires = capabilities.expires;
   settings.events = events;

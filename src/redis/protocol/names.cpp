@@ -10,8 +10,9 @@
 namespace latchkey::detail::redis {
 namespace {
 
-constexpr std::array side_prefixes = {queue_prefix,        timeout_prefix,    token_prefix,
-                                      lock_channel_prefix, rw_channel_prefix, holder_prefix};
+constexpr std::array side_prefixes = {queue_prefix,         timeout_prefix,       token_prefix,
+                                      lock_channel_prefix,  rw_channel_prefix,    holder_prefix,
+                                      process_queue_prefix, waiting_writer_prefix};
 
 std::string join(std::initializer_list<std::string_view> pieces) {
   std::string text;
@@ -54,12 +55,18 @@ OwnerText::OwnerText(const HoldId& id) noexcept {
   size_ = static_cast<std::size_t>(end - text_.data());
 }
 
-Channels channels_of(std::string_view key, LockType type, const HoldId& id) {
+Channels channels_of(const Request& request) {
+  const std::string_view key = request.key;
   const Tag tag(key);
   Channels channels;
   channels.names[0] = join({lock_channel_prefix, tag.open(), key, tag.close()});
-  if (type == LockType::FAIR) {
-    channels.names[1] = join({channels.names[0], ":", OwnerText(id)});
+  if (request.queues) {
+    const OwnerText owner(request.id);
+    channels.names[0] += ':';
+    channels.names[0] += std::string_view(owner).substr(0, uuid_text_size);
+    channels.count = 1;
+  } else if (request.type == LockType::FAIR) {
+    channels.names[1] = join({channels.names[0], ":", OwnerText(request.id)});
   } else {
     channels.names[1] = join({rw_channel_prefix, tag.open(), key, tag.close()});
   }

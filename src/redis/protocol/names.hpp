@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -23,10 +24,12 @@ namespace latchkey::detail::redis {
 /// | redisson_lock_queue:tag(N)        | FAIR: owners that wait                                  |
 /// | redisson_lock_timeout:tag(N)      | FAIR: until when each counts, epoch ms                  |
 /// | redisson_lock_token:tag(N)        | FENCED: the last token                                  |
+/// | latchkey_process_queue:tag(N)     | processes that wait in line; followed by `:` if N       |
+/// |                                   | contains a brace; latchkey only                         |
 /// | latchkey_waiting_writer:tag(N)    | a WRITE waits: new READs are kept out; latchkey only    |
 /// | latchkey_holder:tag(N):owner      | the holder's description of itself; latchkey only       |
 /// | redisson_lock__channel:tag(N)     | channel: released. FAIR: followed by `:owner`, the      |
-/// |                                   | channel of one waiter                                   |
+/// |                                   | channel of one waiter; by `:uuid`, that of one process  |
 /// | redisson_rwlock:tag(N)            | channel: READ or WRITE released                         |
 struct Tag {
   explicit Tag(std::string_view key) noexcept
@@ -42,6 +45,8 @@ inline constexpr std::string_view queue_prefix = "redisson_lock_queue:";
 inline constexpr std::string_view timeout_prefix = "redisson_lock_timeout:";
 inline constexpr std::string_view token_prefix = "redisson_lock_token:";
 inline constexpr std::string_view holder_prefix = "latchkey_holder:";
+inline constexpr std::string_view process_queue_prefix = "latchkey_process_queue:";
+inline constexpr std::string_view waiting_writer_prefix = "latchkey_waiting_writer:";
 inline constexpr std::string_view lock_channel_prefix = "redisson_lock__channel:";
 inline constexpr std::string_view rw_channel_prefix = "redisson_rwlock:";
 
@@ -76,11 +81,18 @@ inline constexpr std::string_view writer_suffix = ":write";
 /// |        | waiter's own                                                                      |
 /// | others | that of plain locks, and that of READ and WRITE: the holder may be of either kind |
 ///
+/// A subscription to grants (Request::queues) is to the channel of the process only.
+///
 /// Two keys may share a channel, because tag(`a`) = tag(`{a}`). The release of one key then makes
 /// the waiters of the other one ask in vain.
 struct Channels {
   std::array<std::string, 2> names;
+  std::size_t count = 2;
+
+  [[nodiscard]] std::span<const std::string> all() const noexcept {
+    return std::span(names).first(count);
+  }
 };
-[[nodiscard]] Channels channels_of(std::string_view key, LockType type, const HoldId& id);
+[[nodiscard]] Channels channels_of(const Request& request);
 
 }  // namespace latchkey::detail::redis

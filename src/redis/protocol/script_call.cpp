@@ -21,6 +21,7 @@ enum class Word : std::uint8_t {
   owner,
   writer,  // the owner as the field of a WRITE
   wait,
+  queues,
   tokens,
   tag,
   plain_channel,
@@ -46,12 +47,14 @@ struct Call {
   std::array<Word, 8> words{};
 };
 
-constexpr Call acquire(scripts::acquire, 1, {lock, lease, owner});
+constexpr Call acquire(scripts::acquire, 1, {lock, lease, owner, tag, queues, sharded});
 constexpr Call acquire_fair(scripts::acquire_fair, 3,
                             {lock, queue, timeouts, lease, owner, wait, plain_channel, sharded});
-constexpr Call acquire_fenced(scripts::acquire_fenced, 2, {lock, token, lease, owner, tokens});
+constexpr Call acquire_fenced(scripts::acquire_fenced, 2,
+                              {lock, token, lease, owner, tokens, tag, queues, sharded});
 constexpr Call acquire_read(scripts::acquire_read, 2, {lock, reader, lease, owner, tag});
-constexpr Call acquire_write(scripts::acquire_write, 1, {lock, lease, writer, tag, wait});
+constexpr Call acquire_write(scripts::acquire_write, 1,
+                             {lock, lease, writer, tag, wait, queues, sharded});
 constexpr Call renew(scripts::renew, 1, {lock, lease, owner});
 constexpr Call renew_read(scripts::renew_read, 2, {lock, reader, lease, owner});
 constexpr Call renew_write(scripts::renew, 1, {lock, lease, writer});
@@ -62,12 +65,14 @@ constexpr Call downgrade(scripts::downgrade, 2, {lock, reader, lease, owner, rw_
 constexpr Call expire(scripts::expire, 1, {lock, lease, owner});
 constexpr Call expire_read(scripts::expire_read, 2, {lock, reader, lease, owner, tag});
 constexpr Call expire_write(scripts::expire, 1, {lock, lease, writer});
-constexpr Call release(scripts::release, 1, {lock, owner, plain_channel, sharded});
+constexpr Call release(scripts::release, 1, {lock, owner, tag, sharded});
 constexpr Call release_fair(scripts::release_fair, 3,
                             {lock, queue, timeouts, owner, plain_channel, sharded});
 constexpr Call release_read(scripts::release_read, 2,
                             {lock, reader, owner, tag, rw_channel, sharded});
-constexpr Call release_write(scripts::release_write, 1, {lock, writer, rw_channel, sharded});
+constexpr Call release_write(scripts::release_write, 1, {lock, writer, tag, sharded});
+constexpr Call leave_queue(scripts::leave, 1, {lock, owner, tag, sharded});
+constexpr Call leave_queue_write(scripts::leave, 1, {lock, writer, tag, sharded});
 constexpr Call leave_write(scripts::release_read, 2,
                            {lock, reader, owner, tag, rw_channel, sharded, writer});
 constexpr Call leave_fair(scripts::leave_fair, 3,
@@ -106,6 +111,7 @@ constexpr Calls checks{&verify, &verify, &verify_read, &verify_write};
 constexpr Calls expiries{&expire, &expire, &expire_read, &expire_write};
 constexpr Calls releases{&release, &release_fair, &release_read, &release_write};
 constexpr Calls leaves{&release, &leave_fair, &release_read, &leave_write};
+constexpr Calls leaves_of_queue{&leave_queue, &leave_fair, &release_read, &leave_queue_write};
 
 const Call& list_for(const Request& request) noexcept {
   if (request.part == nullptr) return list;
@@ -121,7 +127,7 @@ const Call& call_for(const Request& request) noexcept {
     case Verb::downgrade: return downgrade;
     case Verb::expire: return expiries.of(type);
     case Verb::release: return releases.of(type);
-    case Verb::leave: return leaves.of(type);
+    case Verb::leave: return (request.queues ? leaves_of_queue : leaves).of(type);
     case Verb::inspect: return inspect;
     case Verb::list: return list_for(request);
     case Verb::force_release: return force_release;
@@ -161,6 +167,7 @@ class ArgumentWriter {
       case writer: return buffer_.word({owner_, writer_suffix});
       case lease: return buffer_.number(request_.lease.count());
       case wait: return buffer_.number(request_.queue_wait.count());
+      case queues: return buffer_.word(request_.queues ? "1" : "0");
       case tokens: return buffer_.number(std::max<std::uint32_t>(1, request_.tokens));
       case sharded: return buffer_.word(settings_.sharded_publish ? "1" : "0");
       case plain_channels: return buffer_.word(lock_channel_prefix);

@@ -157,9 +157,16 @@ bool is_redissons(std::string_view owner) noexcept {
 /// holds it.
 constexpr milliseconds redisson_poll_interval{1'000};
 
-/// {ms, owner}
+/// {ms, owner} or {ms, owner, place}
 bool read_busy(Replies replies, Outcome& outcome) {
-  if (replies.size() != 2 || replies[0]->type != REDIS_REPLY_INTEGER) return false;
+  if (replies.size() < 2 || replies.size() > 3) return false;
+  if (replies[0]->type != REDIS_REPLY_INTEGER || replies[1]->type == REDIS_REPLY_INTEGER) {
+    return false;
+  }
+  if (replies.size() == 3) {
+    if (replies[2]->type != REDIS_REPLY_INTEGER) return false;
+    outcome.place = static_cast<std::uint64_t>(std::max(replies[2]->integer, 0LL));
+  }
   outcome.kind = Kind::busy;
   outcome.retry_after = time_left(replies[0]->integer);
   outcome.holder = owner_of(*replies[1]);

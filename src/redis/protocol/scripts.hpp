@@ -18,7 +18,7 @@ namespace scripts {
 extern const Script acquire, acquire_all, acquire_fair, acquire_fenced, acquire_read, acquire_write;
 extern const Script renew, renew_read, verify, verify_read, check_batch, downgrade;
 extern const Script expire, expire_read;
-extern const Script release, release_fair, release_read, release_write, leave_fair;
+extern const Script release, release_fair, release_read, release_write, leave, leave_fair;
 extern const Script inspect, list, list_page, list_awaited, force_release, announce;
 
 /// Every file of lua/, sorted by name.

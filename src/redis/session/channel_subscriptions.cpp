@@ -9,18 +9,19 @@
 namespace latchkey::detail::redis {
 namespace {
 
-/// The waiter that a notification is for: a FAIR lock notifies one waiter, all others every one.
+/// The waiter that a notification is for: a FAIR lock notifies one waiter, all others every one. Of
+/// grants, whose message names the waiter, the process.
 HoldId listener_id(const Request& request) {
-  return request.type == LockType::FAIR ? request.id : HoldId{};
+  return request.type == LockType::FAIR || request.queues ? request.id : HoldId{};
 }
 
 }  // namespace
 
 void ChannelSubscriptions::add(const Request& request, Sink& sink) {
-  const Listener listener{&sink, std::string(request.key), listener_id(request)};
-  const Channels channels = channels_of(request.key, request.type, request.id);
+  const Listener listener{&sink, std::string(request.key), listener_id(request), request.queues};
+  const Channels channels = channels_of(request);
   try {
-    for (const std::string& channel : channels.names) {
+    for (const std::string& channel : channels.all()) {
       std::vector<Listener>& all = channels_[channel];
       if (std::ranges::find(all, listener) == all.end()) all.push_back(listener);
     }
@@ -60,12 +61,14 @@ std::string_view ChannelSubscriptions::command_for(Verb verb) const noexcept {
 void ChannelSubscriptions::remove(const Request& request, Sink& sink) noexcept {
   const auto drop_from = [&](std::vector<Listener>& listeners) {
     std::erase_if(listeners, [&](const Listener& each) {
-      return each.sink == &sink && each.key == request.key && each.id == listener_id(request);
+      return each.sink == &sink && each.key == request.key && each.id == listener_id(request) &&
+             each.grants == request.queues;
     });
     return listeners.empty();
   };
   try {
-    for (const std::string& channel : channels_of(request.key, request.type, request.id).names) {
+    const Channels channels = channels_of(request);
+    for (const std::string& channel : channels.all()) {
       const auto found = channels_.find(channel);
       if (found != channels_.end() && drop_from(found->second)) channels_.erase(found);
     }
@@ -85,7 +88,8 @@ const std::vector<ChannelSubscriptions::Listener>* ChannelSubscriptions::listene
 
 void ChannelSubscriptions::append_change(CommandBuffer& buffer, const Request& request) const {
   const bool subscribes = request.verb == Verb::subscribe;
-  const auto names = channels_of(request.key, request.type, request.id).names;
+  const Channels channels = channels_of(request);
+  const std::span<const std::string> names = channels.all();
   const auto changes = [&](const std::string& channel) {
     return subscribes || !channels_.contains(channel);
   };

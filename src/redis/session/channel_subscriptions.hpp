@@ -28,7 +28,8 @@ class ChannelSubscriptions {
   struct Listener {
     Sink* sink;
     std::string key;
-    HoldId id;  ///< FAIR: the waiter that the channel belongs to; otherwise none
+    HoldId id;  ///< FAIR: the waiter that the channel belongs to; grants: its process; or none
+    bool grants = false;  ///< the channel's messages are grants to waiters of one process
 
     friend bool operator==(const Listener&, const Listener&) = default;
   };

@@ -25,7 +25,8 @@ struct Delivery {
   Notification::Kind kind = Notification::Kind::released;
   std::string key{};
   HoldId id{};
-  std::string server{}, text{};  ///< link_down and link_up
+  std::uint64_t place = 0, token = 0;  ///< granted
+  std::string server{}, text{};        ///< link_down and link_up
 
   // redirect
   Redirect redirect{};

@@ -2,7 +2,9 @@
 #include "redis/session/delivery_queue.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <new>
+#include <system_error>
 #include <utility>
 
 namespace latchkey::detail::redis {
@@ -17,6 +19,24 @@ void assign_if_possible(std::string& to, std::string_view from) noexcept {
   }
 }
 
+/// What a message on the channel of a process says (lua/parts/process_queue.lua). A number 0: the
+/// first waiter shall try again.
+struct Grant {
+  std::uint64_t number = 0, place = 0, token = 0;
+};
+
+Grant read_grant(std::string_view message) noexcept {
+  Grant grant;
+  for (std::uint64_t* const field : {&grant.number, &grant.place, &grant.token}) {
+    const auto [end, error] =
+        std::from_chars(message.data(), message.data() + message.size(), *field);
+    if (error != std::errc()) return {};
+    message.remove_prefix(static_cast<std::size_t>(end - message.data()));
+    if (!message.empty()) message.remove_prefix(1);
+  }
+  return grant;
+}
+
 bool is_about_connection(Notification::Kind kind) noexcept {
   return kind == Notification::Kind::link_down || kind == Notification::Kind::link_up;
 }
@@ -27,7 +47,13 @@ void Delivery::hand_over() noexcept {
   if (request != nullptr) {
     sink->completed(*request, std::move(outcome));
   } else {
-    sink->notified({.kind = kind, .key = key, .id = id, .server = server, .text = text});
+    sink->notified({.kind = kind,
+                    .key = key,
+                    .id = id,
+                    .place = place,
+                    .token = token,
+                    .server = server,
+                    .text = text});
   }
 }
 
@@ -55,7 +81,8 @@ void DeliveryQueue::notify_all(Notification::Kind kind, std::string_view text) n
   }
 }
 
-void DeliveryQueue::notify_released(const std::vector<ChannelSubscriptions::Listener>& listeners) {
+void DeliveryQueue::notify(const std::vector<ChannelSubscriptions::Listener>& listeners,
+                           std::string_view message) {
   for (const ChannelSubscriptions::Listener& each : listeners) {
     notifications_.reserve(1 + 2 * sinks_.size());
     QueuedNotification& queued = notifications_.push();
@@ -63,6 +90,13 @@ void DeliveryQueue::notify_released(const std::vector<ChannelSubscriptions::List
     queued.kind = Notification::Kind::released;
     queued.id = each.id;
     queued.text.clear();
+    if (each.grants) {
+      const Grant grant = read_grant(message);
+      if (grant.number != 0) queued.kind = Notification::Kind::granted;
+      queued.id.number = grant.number;
+      queued.place = grant.place;
+      queued.token = grant.token;
+    }
     try {
       queued.key = each.key;
     } catch (const std::bad_alloc&) {
@@ -91,6 +125,8 @@ void DeliveryQueue::take_notification(Delivery& delivery) noexcept {
   delivery.kind = queued.kind;
   std::swap(delivery.key, queued.key);
   delivery.id = queued.id;
+  delivery.place = queued.place;
+  delivery.token = queued.token;
   delivery.server.clear();
   delivery.text.clear();
   if (is_about_connection(queued.kind)) {

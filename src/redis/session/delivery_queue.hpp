@@ -39,8 +39,10 @@ class DeliveryQueue {
 
   void complete(const Completion& completion, std::string_view text) noexcept;
   void notify_all(Notification::Kind kind, std::string_view text = {}) noexcept;
-  /// Reports a release to the listeners of a channel. Throws std::bad_alloc.
-  void notify_released(const std::vector<ChannelSubscriptions::Listener>& listeners);
+  /// Reports a release, or a grant that `message` describes, to the listeners of a channel. Throws
+  /// std::bad_alloc.
+  void notify(const std::vector<ChannelSubscriptions::Listener>& listeners,
+              std::string_view message);
 
   /// Moves the next entry into `delivery`. False: the queue is empty.
   [[nodiscard]] bool next(Delivery& delivery) noexcept;
@@ -64,7 +66,8 @@ class DeliveryQueue {
     Notification::Kind kind;
     std::string key;
     HoldId id;
-    std::string text;  ///< link_down and link_up: why
+    std::uint64_t place = 0, token = 0;  ///< granted
+    std::string text;                    ///< link_down and link_up: why
   };
 
   void take_notification(Delivery& delivery) noexcept;

@@ -200,7 +200,7 @@ bool Session::on_internal_channel_reply(const redisReply& reply, InFlightCommand
   if (subscribed && redirected_by(command.error, command, delivery)) return true;
   pipeline_.pop();
   // The listeners have missed what was published before the subscription.
-  if (subscribed && !rejected && listeners != nullptr) deliveries_.notify_released(*listeners);
+  if (subscribed && !rejected && listeners != nullptr) deliveries_.notify(*listeners, "0");
   return false;
 }
 
@@ -226,7 +226,8 @@ bool Session::redirected_by(std::string_view error, InFlightCommand& command, De
 void Session::on_channels_rejected(const InFlightCommand& command) {
   const Request& request = *command.request;
   if (command.verb == Verb::subscribe) subscriptions_.remove(request, *command.sink);
-  for (const std::string& name : channels_of(request.key, request.type, request.id).names) {
+  const Channels channels = channels_of(request);
+  for (const std::string& name : channels.all()) {
     if (subscriptions_.listeners(name) == nullptr) retry_channel(name);
   }
 }
@@ -250,7 +251,7 @@ void Session::on_push(const redisReply& push) {
   }
   if ((kind != "message" && kind != "smessage") || push.elements < 3) return;
   const auto* const listeners = subscriptions_.listeners(channel);
-  if (listeners != nullptr) deliveries_.notify_released(*listeners);
+  if (listeners != nullptr) deliveries_.notify(*listeners, text_of(*push.element[2]));
 }
 
 // Pushes keep the order of replies, so this one belongs to the oldest command. If that is not such

@@ -35,6 +35,7 @@ Scenario Scenario::draw_any(Random& random) {
   it.settings.unavailable_after = milliseconds(3'000);
   it.settings.in_order = random.percent(50);
   it.settings.pushes = random.percent(80);
+  it.settings.grants = random.percent(80);
   it.settings.events = detail::CoordinatorSettings::Events::losses;
   it.drift = random.percent(50) ? 3'000 : 0;
   it.slowest = random.pick({milliseconds(1), milliseconds(5), milliseconds(20)});
@@ -111,6 +112,7 @@ void Scenario::restrict_to(const Capabilities& offered) {
     if (!fits(family)) family = *std::find_if(all.begin(), all.end() - 1, fits);
   }
   settings.pushes = settings.pushes && offered.pushes;
+  settings.grants = settings.grants && settings.pushes && offered.grants;
   if (!offered.administration) force_release_rate = 0;
 }
 

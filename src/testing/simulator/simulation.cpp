@@ -105,11 +105,16 @@ void Simulation::applied(std::uint32_t client, const Request& request, const Out
   request_judge_.applied(client, request, outcome, awaited);
 }
 
+void Simulation::granted(std::uint32_t client, const Notification& notification) {
+  request_judge_.granted(client, notification);
+}
+
 void Simulation::answered(std::uint32_t client, Request& request, Outcome outcome) {
   clients_[client].answered(request, std::move(outcome));
 }
 
 void Simulation::notified(std::uint32_t client, const Notification& notification) {
+  request_judge_.notified(client, notification);
   clients_[client].notified(notification);
 }
 

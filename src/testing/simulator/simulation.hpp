@@ -43,6 +43,7 @@ class Simulation final : private NetworkHandler {
   // --- NetworkHandler ---
   void applied(std::uint32_t client, const Request& request, const Outcome& outcome,
                bool awaited) override;
+  void granted(std::uint32_t client, const Notification& notification) override;
   void answered(std::uint32_t client, Request& request, Outcome outcome) override;
   void notified(std::uint32_t client, const Notification& notification) override;
   void disturbed(std::uint32_t client) override;

@@ -19,23 +19,41 @@ TEST(RedisNames, OwnerIsTheTextOfTheId) {
   EXPECT_EQ(std::string_view(OwnerText({{0, 1}, 2})), "00000000-0000-0000-0000-000000000001:2");
 }
 
+Request subscribe(std::string_view key, LockType type) {
+  Request request;
+  request.verb = Verb::subscribe;
+  request.key = key;
+  request.type = type;
+  request.id = id(7);
+  return request;
+}
+
 TEST(RedisNames, AKeyHasAPlainAndAReadWriteChannel) {
   for (const LockType type :
        {LockType::REENTRANT, LockType::FENCED, LockType::READ, LockType::WRITE}) {
-    const Channels channels = channels_of("order:42", type, id(7));
+    const Channels channels = channels_of(subscribe("order:42", type));
     EXPECT_EQ(channels.names[0], "redisson_lock__channel:{order:42}");
     EXPECT_EQ(channels.names[1], "redisson_rwlock:{order:42}");
   }
-  const Channels tagged = channels_of("{order}:42", LockType::WRITE, id(7));
+  const Channels tagged = channels_of(subscribe("{order}:42", LockType::WRITE));
   EXPECT_EQ(tagged.names[0], "redisson_lock__channel:{order}:42");
   EXPECT_EQ(tagged.names[1], "redisson_rwlock:{order}:42");
 }
 
 TEST(RedisNames, AFairWaiterHasAChannelOfItsOwn) {
-  const Channels channels = channels_of("order:42", LockType::FAIR, id(7));
+  const Channels channels = channels_of(subscribe("order:42", LockType::FAIR));
   EXPECT_EQ(channels.names[0], "redisson_lock__channel:{order:42}");
   EXPECT_EQ(channels.names[1],
             "redisson_lock__channel:{order:42}:6ad76760-e86c-4273-a5a4-ad3e58e61a2b:7");
+}
+
+TEST(RedisNames, AProcessInTheQueueHasAChannelOfItsOwn) {
+  Request request = subscribe("order:42", LockType::REENTRANT);
+  request.queues = true;
+  const Channels channels = channels_of(request);
+  ASSERT_EQ(channels.all().size(), 1U);
+  EXPECT_EQ(channels.names[0],
+            "redisson_lock__channel:{order:42}:6ad76760-e86c-4273-a5a4-ad3e58e61a2b");
 }
 
 TEST(RedisNames, ValidNamesAreAccepted) {

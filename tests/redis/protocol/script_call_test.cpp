@@ -82,8 +82,9 @@ TEST(CommandBufferTest, SentBytesAreDropped) {
 }
 
 TEST(ScriptCall, AcquireContainsDigestKeyLeaseAndOwner) {
-  EXPECT_EQ(call(about(Verb::acquire, "k")), (Words{"EVALSHA", std::string(scripts::acquire.sha1),
-                                                    "1", "k", "30000", std::string(owner)}));
+  EXPECT_EQ(call(about(Verb::acquire, "k")),
+            (Words{"EVALSHA", std::string(scripts::acquire.sha1), "1", "k", "30000",
+                   std::string(owner), "{k}", "0", "0"}));
 }
 
 TEST(ScriptCall, EvalContainsTheTextAndTheSameArguments) {
@@ -116,7 +117,7 @@ TEST(ScriptCall, KeysFollowTheTagRule) {
                    std::string(owner), "{a}b", "redisson_rwlock:{a}b", "0"}));
   const Words fenced = call(about(Verb::acquire, "k", LockType::FENCED));
   EXPECT_EQ(fenced[4], "redisson_lock_token:{k}");
-  EXPECT_EQ(fenced.back(), "1");
+  EXPECT_EQ(fenced[7], "1");
   EXPECT_EQ(call(about(Verb::verify, "k", LockType::WRITE)).back(),
             std::string(owner).append(":write"));
 }
@@ -162,6 +163,9 @@ TEST(ScriptCall, EveryScriptIsUsed) {
   for (const Verb verb : scripted) {
     for (const LockType type : all_types) used.push_back(&script_for(about(verb, "k", type)));
   }
+  Request leave = about(Verb::leave, "k");
+  leave.queues = true;
+  used.push_back(&script_for(leave));
   for (const bool awaited : {false, true}) {
     ListPart part;
     part.awaited = awaited;

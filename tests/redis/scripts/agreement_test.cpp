@@ -36,6 +36,14 @@ struct Claim {
   friend auto operator<=>(const Claim&, const Claim&) = default;
 };
 
+/// A process that listens to what both grant it. Which token a FENCED grant has is not known.
+struct Grants final : detail::Subscriber {
+  void notify(const Notification& notification) noexcept override {
+    if (notification.kind == Notification::Kind::granted) keys.emplace(notification.key);
+  }
+  std::set<std::string> keys;
+};
+
 class Agreement : public ScriptTest {
  protected:
   std::uint64_t below(std::uint64_t end) { return random_() % end; }
@@ -47,10 +55,26 @@ class Agreement : public ScriptTest {
     waiting_.clear();
     downgraded_.clear();
     last_token_.clear();
+    granted_.keys.clear();
     table_now_ = Clock::time_point(std::chrono::hours(1'000));
     real_start_ = std::chrono::steady_clock::now();
+    for (const std::string_view key : all_keys) {
+      Request request =
+          ScriptClient::make_request(Verb::subscribe, key, LockType::REENTRANT, {id(1).space, 0});
+      request.queues = true;
+      table_->apply(request, now(), &granted_);
+    }
   }
 
+  static std::vector<std::string> grant_channels() {
+    std::vector<std::string> channels;
+    for (const std::string_view key : all_keys) {
+      const bool tagged = key.find('{') != std::string_view::npos;
+      channels.push_back("redisson_lock__channel:" + (tagged ? "" : std::string("{")) +
+                         std::string(key) + (tagged ? "" : "}") + ":" + id(1).text().substr(0, 36));
+    }
+    return channels;
+  }
   static bool is_read_write(LockType type) {
     return type == LockType::READ || type == LockType::WRITE;
   }
@@ -82,6 +106,9 @@ class Agreement : public ScriptTest {
       request.type = request.type == LockType::READ ? LockType::WRITE : LockType::READ;
     }
     if (request.verb == Verb::acquire && below(4) != 0) request.queue_wait = queue_wait;
+    const bool waits = request.verb == Verb::acquire || request.verb == Verb::leave;
+    const bool exclusive = request.type != LockType::FAIR && request.type != LockType::READ;
+    request.queues = waits && exclusive && below(3) != 0;
     return request;
   }
 
@@ -95,6 +122,7 @@ class Agreement : public ScriptTest {
     const Outcome outcome = send(request);
     ASSERT_EQ(outcome.kind, expected.kind) << outcome.reason;
     if (outcome.kind == Kind::busy) compare_busy(outcome, expected, before, request);
+    EXPECT_EQ(outcome.place != 0, expected.place != 0);
     if (outcome.kind == Kind::granted && request.type == LockType::FENCED &&
         request.verb == Verb::acquire) {
       compare_token(outcome, request, before);
@@ -150,7 +178,8 @@ class Agreement : public ScriptTest {
   void compare_token(const Outcome& outcome, const Request& request, const LockInfo& before) {
     std::uint64_t& last = last_token_[std::string(request.key)];
     const bool again = !before.holders.empty();
-    EXPECT_TRUE(again ? outcome.token == last : outcome.token > last) << outcome.token;
+    const bool any = again && granted_.keys.erase(std::string(request.key)) > 0;
+    EXPECT_TRUE(again ? any || outcome.token == last : outcome.token > last) << outcome.token;
     last = outcome.token;
   }
 
@@ -211,14 +240,17 @@ class Agreement : public ScriptTest {
     for (const std::string_view key : all_keys) {
       for (std::uint64_t number = 1; number <= all_ids; ++number) {
         const Claim claim{key, number};
-        client.send(Verb::leave, key, type_of(claim), id(number));
-        if (is_read_write(type_of(claim)))
-          client.send(Verb::leave, key, LockType::WRITE, id(number));
+        Request leave = ScriptClient::make_request(Verb::leave, key, type_of(claim), id(number));
+        if (is_read_write(leave.type)) client.send(leave);
+        if (is_read_write(leave.type)) leave.type = LockType::WRITE;
+        client.send(leave);
+        leave.queues = leave.type != LockType::FAIR;
+        client.send(leave);
       }
     }
     for (const std::string& key : keys()) {
       const long long left = pttl(key);
-      const bool ends_by_itself = key.starts_with("latchkey_waiting_writer:") && left != -1;
+      const bool ends_by_itself = key.starts_with("latchkey_") && left != -1;
       EXPECT_TRUE(ends_by_itself || key.starts_with("redisson_lock_token:"))
           << key << " stayed behind";
       EXPECT_LE(left, queue_wait.count()) << key;
@@ -227,6 +259,9 @@ class Agreement : public ScriptTest {
 
  private:
   std::mt19937_64 random_;
+  Grants granted_;
+  std::vector<std::string> channels_ = grant_channels();
+  Subscriber listener_ = subscribe(channels_);
   std::optional<detail::LockTable> table_;
   std::set<Claim> waiting_, downgraded_;
   std::map<std::string, std::uint64_t> last_token_;

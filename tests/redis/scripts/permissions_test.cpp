@@ -1,6 +1,7 @@
 // Forbids each command of each script in turn. The refusal names the command, and no key stays
 // blocked for longer than the requested lease.
 #include <functional>
+#include <map>
 #include <set>
 
 #include "redis/scripts/script_fixture.hpp"
@@ -11,9 +12,33 @@ namespace {
 
 using detail::redis::Script;
 
+/// Without one of the commands that only parts/process_queue.lua calls in a script, nobody has a
+/// place in the queue, or the lock is not granted to the first.
+bool is_of_process_queue(std::string_view script, std::string_view command) {
+  using Commands = std::set<std::string_view>;
+  static const std::map<std::string_view, Commands> all{
+      {"acquire", {"del", "get", "lindex", "lrem", "rpush", "set", "time"}},
+      {"acquire_fair", {"del", "get", "lrem", "set"}},
+      {"acquire_fenced", {"del", "lindex", "lrem", "rpush"}},
+      {"acquire_write", {"get", "lindex", "lrem", "rpush"}},
+      {"force_release", {"get", "hdel", "hset", "lrem", "pexpire", "rpush", "set"}},
+      {"inspect", {"llen"}},
+      {"leave", {"exists", "get", "hset", "lindex", "lrem", "pexpire", "rpush", "set", "time"}},
+      {"leave_fair", {"del", "get", "hset", "pexpire", "rpush", "set"}},
+      {"release",
+       {"del", "exists", "get", "hset", "lindex", "lrem", "pexpire", "rpush", "set", "time"}},
+      {"release_fair", {"del", "get", "hset", "lrem", "pexpire", "rpush", "set"}},
+      {"release_read", {"get", "hset", "lindex", "lrem", "rpush", "set"}},
+      {"release_write",
+       {"exists", "get", "hset", "lindex", "lrem", "pexpire", "rpush", "set", "time"}}};
+  const auto found = all.find(script);
+  return found != all.end() && found->second.contains(command);
+}
+
 /// The script continues if this command is refused, or calls it only after another was refused.
 bool does_without(std::string_view script, std::string_view command) {
   if (command == "publish") return true;  // the notification is lost
+  if (is_of_process_queue(script, command)) return true;
   // head_left() of parts/fair_queue.lua calls these after the essential steps.
   if (command == "persist" || (command == "lrange" && script != "inspect")) return true;
   // HDEL undoes an acquire whose PEXPIRE was refused.
@@ -106,6 +131,8 @@ class ScriptsWithoutACommand : public ScriptTest {
     const auto request = [&](Verb verb) {
       Request made = ScriptClient::make_request(verb, "k", type, id(1), lease);
       made.queue_wait = queue_wait;
+      const bool waits = verb == Verb::acquire || verb == Verb::leave;
+      made.queues = waits && type != LockType::FAIR && type != LockType::READ;
       if (verb == Verb::expire) made.lease = lease / 4;
       return made;
     };
@@ -129,6 +156,10 @@ class ScriptsWithoutACommand : public ScriptTest {
       for (const std::uint64_t number : {1U, 3U}) take(type, number);
       client.send(Verb::release, "k", type, id(2));
     };
+    const auto is_queued = [this, request] {
+      take(request(Verb::release).type, 2);
+      client.send(request(Verb::acquire));
+    };
     for (const Verb verb :
          {Verb::acquire, Verb::renew, Verb::verify, Verb::expire, Verb::release, Verb::leave}) {
       const std::string name = std::string(to_string(verb)) + of;
@@ -136,6 +167,7 @@ class ScriptsWithoutACommand : public ScriptTest {
       cases_.push_back({name + ", held", request(verb), holds});
       cases_.push_back({name + ", among others", request(verb), among_others});
       cases_.push_back({name + ", last in line", request(verb), is_last});
+      cases_.push_back({name + ", in the process queue", request(verb), is_queued});
       cases_.push_back({name + ", next in line", request(verb), is_next});
       cases_.push_back({name + ", with a shorter hash", request(verb), shortened});
       cases_.push_back({name + ", busy", request(verb), [this] { take(LockType::WRITE, 9); }});
@@ -161,7 +193,9 @@ class ScriptsWithoutACommand : public ScriptTest {
   void send_follow_up(ScriptClient& user, const Request& request) {
     if (request.verb == Verb::acquire) {
       const bool fair = request.type == LockType::FAIR;
-      user.send(fair ? Verb::leave : Verb::release, "k", request.type, id(1));
+      Request follow_up = request;
+      follow_up.verb = fair || request.queues ? Verb::leave : Verb::release;
+      user.send(follow_up);
     } else if (request.verb == Verb::acquire_all) {
       for (const Member& each : members_) {
         user.send(Verb::release, each.key, each.type, each.id);

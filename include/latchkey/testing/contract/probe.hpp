@@ -24,6 +24,7 @@ class Probe final : public Sink {
     Notification::Kind kind;
     std::string key;
     HoldId id;
+    std::uint64_t place, token;  ///< granted
   };
 
   Probe(std::unique_ptr<Backend> backend, const Options& options)
@@ -132,7 +133,8 @@ class Probe final : public Sink {
     ++waiting.completions;
   }
   void notified(const Notification& notification) noexcept override {
-    notes_.push_back({notification.kind, std::string(notification.key), notification.id});
+    notes_.push_back({notification.kind, std::string(notification.key), notification.id,
+                      notification.place, notification.token});
   }
 
   std::unique_ptr<Backend> backend_;

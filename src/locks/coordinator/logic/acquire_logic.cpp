@@ -170,7 +170,9 @@ void AcquireLogic::on_acquire_reply(RemoteHold& claim, Outcome& outcome) {
   }
   Call* const call = claim.call;
   if (call == nullptr) return on_late_reply(claim, outcome);
-  if (outcome.kind == Outcome::Kind::granted) return establish(claim, outcome);
+  if (outcome.kind == Outcome::Kind::granted) {
+    return establish(claim, outcome.token, end_of_lease(claim.acquire_request.sent, claim.lease));
+  }
   call->holder = std::move(outcome.holder);
   call->reason = std::move(outcome.reason);
   switch (outcome.kind) {
@@ -196,12 +198,23 @@ void AcquireLogic::on_late_reply(RemoteHold& claim, const Outcome& outcome) {
   ReleaseLogic(*this).erase_if_done(claim);
 }
 
-void AcquireLogic::establish(RemoteHold& claim, Outcome& outcome) {
+// The grant is not older than the last attempt that was answered with the claim's place. The lease
+// that the call asked for begins with a renewal, which a short hold does not need.
+void AcquireLogic::on_granted(RemoteHold& claim, std::uint64_t token) {
+  const auto lease = std::min<milliseconds>(claim.lease, grant_lease);
+  const Clock::time_point deadline = end_of_lease(claim.place_sent, lease);
+  claim.place = 0;
+  establish(claim, token, deadline);
+  if (claim.stage != RemoteHold::Stage::held) return;
+  claim.check_at = Clock::never();  // it counted from the last attempt
+  LeaseLogic(*this).renew_soon(claim, claim.lease);
+}
+
+void AcquireLogic::establish(RemoteHold& claim, std::uint64_t token, Clock::time_point deadline) {
   Call& call = *claim.call;
-  const Clock::time_point deadline = end_of_lease(claim.acquire_request.sent, claim.lease);
   if (deadline <= now()) return restart_after_late_grant(claim);
   state_.waiters.remove(call);
-  hold(claim, outcome.token, deadline);
+  hold(claim, token, deadline);
   answer(call, Answer::granted);
   join_same_owner(claim);
   SubscriptionLogic subscriptions(*this);

@@ -22,6 +22,8 @@ class AcquireLogic : public KeyEvent {
   // --- events ---
   void acquire(Call& call);
   void on_acquire_reply(RemoteHold& claim, Outcome& outcome);
+  /// A release has granted the lock to `claim`, which waits in the backend's process queue.
+  void on_granted(RemoteHold& claim, std::uint64_t token);
 
   // --- for the other decisions ---
   /// The call waits in the queue of its type.
@@ -57,12 +59,15 @@ class AcquireLogic : public KeyEvent {
   /// How many fencing tokens a FENCED claim reserves if other calls of this process wait. A claim
   /// never changes its number: a repeated attempt is answered with the token of the first.
   static constexpr std::uint32_t block_of_tokens = 64;
+  /// A claim with a shorter lease does not wait in the process queue: a grant counts from its last
+  /// attempt, and would leave too little of it.
+  static constexpr std::chrono::seconds least_queued_lease{1};
 
   void reenter(Call& call, RemoteHold& hold);
   void dispatch_front();
   void start_attempt(Call& call);
   void on_late_reply(RemoteHold& claim, const Outcome& outcome);
-  void establish(RemoteHold& claim, Outcome& outcome);
+  void establish(RemoteHold& claim, std::uint64_t token, Clock::time_point deadline);
   void restart_after_late_grant(RemoteHold& claim);
 };
 
@@ -74,6 +79,8 @@ inline void AcquireLogic::prepare_acquire(RemoteHold& claim) {
   prepare(request, Verb::acquire, claim);
   request.lease = claim.lease;
   request.queue_wait = queue_wait_of(call);
+  request.queues = settings().grants && is_raced_for(claim.type) && !call.bundled &&
+                   !call.makes_one_attempt() && claim.lease >= least_queued_lease;
   request.in_flight = true;
   // A place in a FAIR queue may outlive the lease.
   const bool queues = claim.type == LockType::FAIR;

@@ -6,6 +6,7 @@
 #include <stop_token>
 
 #include "locks/coordinator/logic/acquire_logic.hpp"
+#include "locks/coordinator/logic/lease_logic.hpp"
 
 namespace latchkey::detail {
 
@@ -29,20 +30,22 @@ bool HandOffLogic::hand_over(RemoteHold& hold, Call* releaser) {
   if (!settings().announcement.empty()) acquiring.announce(hold);
   next->hold = &hold;
   acquiring.count(*next, hold);
+  const std::chrono::milliseconds wanted = next->lease.length(settings().watchdog);
+  if (!two_thirds_remain(hold, wanted)) LeaseLogic(*this).renew_soon(hold, wanted);
   answer(*next, Answer::granted);
   acquiring.join_same_owner(hold);
   return true;
 }
 
-// The hold ends no later than the next call asked for, and two thirds of what it asked for remain,
-// which is also what a re-entry needs to be granted without a renewal.
+// The hold ends no later than the next call asked for, and enough remains for a renewal.
 bool HandOffLogic::suits(const RemoteHold& hold, const Call& next) {
   if (!is_raced_for(hold.type) || next.type != hold.type || next.hold != nullptr) return false;
   if (shard().closed) return false;
   if (!hold.is_settled() || hold.pins > 0) return false;
   if (hold.type == LockType::FENCED && hold.spare_tokens == 0) return false;
   const std::chrono::milliseconds wanted = next.lease.length(settings().watchdog);
-  return hold.lease <= wanted && two_thirds_remain(hold, wanted);
+  const Clock::duration enough = std::min<Clock::duration>(wanted / 2, std::chrono::seconds(1));
+  return hold.lease <= wanted && hold.deadline_point() - now() >= enough;
 }
 
 // The cohort begins with the grant of its first hold, which ends here.

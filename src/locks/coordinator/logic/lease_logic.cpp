@@ -46,6 +46,12 @@ void LeaseLogic::renew(RemoteHold& hold, milliseconds lease) {
   if (!hold.check_request.in_flight) downgrade(hold);
 }
 
+void LeaseLogic::renew_soon(RemoteHold& hold, milliseconds lease) {
+  hold.wanted = std::max(hold.wanted, lease);
+  hold.check_at = std::min(hold.check_at, later(now(), (hold.deadline_point() - now()) / 4));
+  state_.holds.due_by(hold.check_at);
+}
+
 void LeaseLogic::check(RemoteHold& hold) {
   if (hold.awaits_downgrade()) return downgrade(hold);
   const bool watched = hold.watchdogs > 0;

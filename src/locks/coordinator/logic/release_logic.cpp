@@ -128,7 +128,9 @@ void ReleaseLogic::send_release(RemoteHold& hold) {
     hold.repeat_at = later(now(), repeat_pause);
     return state_.holds.due_by(hold.repeat_at);
   }
-  const bool queued = hold.type == LockType::FAIR && !hold.was_held();
+  hold.release_request.queues = hold.acquire_request.queues && !hold.was_held();
+  const bool queued =
+      (hold.type == LockType::FAIR || hold.release_request.queues) && !hold.was_held();
   const bool unsure = hold.type_is_unsure() || may_be_write_again(hold);
   prepare(hold.release_request, queued || unsure ? Verb::leave : Verb::release, hold);
   if (unsure) hold.release_request.type = LockType::WRITE;

@@ -1,6 +1,7 @@
 // The decisions about notifications.
 #include "locks/coordinator/logic/subscription_logic.hpp"
 
+#include "locks/coordinator/logic/acquire_logic.hpp"
 #include "locks/coordinator/logic/lease_logic.hpp"
 #include "locks/coordinator/logic/release_logic.hpp"
 #include "locks/coordinator/logic/wait_logic.hpp"
@@ -9,6 +10,18 @@ namespace latchkey::detail {
 
 // Without memory for the request the waiter polls, and each poll subscribes again.
 void SubscriptionLogic::subscribe(Subscription& subscription, RemoteHold* claim) {
+  const LockType type = claim != nullptr ? claim->type : LockType::REENTRANT;
+  send_subscribe(subscription, claim, type,
+                 claim != nullptr ? claim->id : HoldId{settings().space, 0});
+}
+
+void SubscriptionLogic::subscribe_to_grants() {
+  state_.grants.request.queues = true;
+  send_subscribe(state_.grants, nullptr, LockType::REENTRANT, HoldId{settings().space, 0});
+}
+
+void SubscriptionLogic::send_subscribe(Subscription& subscription, RemoteHold* claim, LockType type,
+                                       const HoldId& id) {
   if (!can_submit()) return;
   subscription.stage = Subscription::Stage::subscribing;
   subscription.retry_at = Clock::never();
@@ -17,8 +30,8 @@ void SubscriptionLogic::subscribe(Subscription& subscription, RemoteHold* claim)
   request.key = state_.key;
   request.context = &home_;
   request.sent = now();
-  request.type = claim != nullptr ? claim->type : LockType::REENTRANT;
-  request.id = claim != nullptr ? claim->id : HoldId{settings().space, 0};
+  request.type = type;
+  request.id = id;
   request.hold = claim;
   submit(request);
 }
@@ -40,8 +53,10 @@ void SubscriptionLogic::retry_unsubscribe(Subscription& subscription) {
   state_.holds.due_by(subscription.retry_at);
 }
 
-void SubscriptionLogic::on_subscription_reply(RemoteHold* claim, const Outcome& outcome) {
-  Subscription& subscription = claim != nullptr ? claim->subscription : state_.subscription;
+void SubscriptionLogic::on_subscription_reply(const OwnedRequest& request, const Outcome& outcome) {
+  RemoteHold* const claim = request.hold;
+  Subscription& own = request.queues ? state_.grants : state_.subscription;
+  Subscription& subscription = claim != nullptr ? claim->subscription : own;
   const bool subscribing = subscription.stage == Subscription::Stage::subscribing;
   if (subscribing && outcome.kind == Outcome::Kind::unknown) {
     return unsubscribe(subscription);  // the server may have subscribed
@@ -54,6 +69,10 @@ void SubscriptionLogic::on_subscription_reply(RemoteHold* claim, const Outcome& 
   const bool subscribed = subscribing && outcome.kind == Outcome::Kind::granted;
   subscription.stage = subscribed ? Subscription::Stage::on : Subscription::Stage::off;
   if (claim != nullptr) return on_reply_for_claim(*claim, subscribed);
+  if (&subscription == &state_.grants && outcome.kind == Outcome::Kind::refused) {
+    state_.grants_refused_until = later(now(), std::chrono::seconds(5));
+    WaitLogic(*this).retry_what_was_busy();
+  }
   // A release between "busy" and here was not delivered: attempt again, then sleep.
   if (subscribed || !subscribing) WaitLogic(*this).retry_what_was_busy();
   unsubscribe_if_unused();
@@ -66,8 +85,35 @@ void SubscriptionLogic::on_reply_for_claim(RemoteHold& claim, bool subscribed) {
   ReleaseLogic(*this).erase_if_done(claim);
 }
 
+// The subscription may be used again before, and then stays.
+void SubscriptionLogic::unsubscribe_from_grants_later() {
+  if (state_.grants_unused_until != Clock::never()) return;
+  state_.grants_unused_until = later(now(), grants_stay);
+  state_.holds.due_by(state_.grants_unused_until);
+}
+
+void SubscriptionLogic::tick() {
+  if (now() >= state_.subscription.retry_at) unsubscribe(state_.subscription);
+  if (now() >= state_.grants.retry_at) unsubscribe(state_.grants);
+  if (now() < state_.grants_unused_until) return;
+  state_.grants_unused_until = Clock::never();
+  const bool on = state_.grants.stage == Subscription::Stage::on;
+  if (on && !state_.waiters.front_has_started()) unsubscribe(state_.grants);
+}
+
+// A claim that gave up has sent its release. A reply on its way may say more than the grant.
+void SubscriptionLogic::on_granted(const Notification& notification) {
+  state_.holds.for_each([&](RemoteHold& hold) {
+    if (hold.id != notification.id || hold.call == nullptr) return;
+    if (hold.stage != RemoteHold::Stage::claim || hold.place != notification.place) return;
+    if (hold.acquire_request.in_flight) return WaitLogic(*this).retry_now(hold);
+    AcquireLogic(*this).on_granted(hold, notification.token);
+  });
+}
+
 void SubscriptionLogic::on_notification(const Notification& notification) {
   using Kind = Notification::Kind;
+  if (notification.kind == Kind::granted) return on_granted(notification);
   if (notification.kind == Kind::link_down || notification.kind == Kind::warning) return;
   const bool about_one = notification.id.number != 0;
   if (notification.kind != Kind::link_up && !about_one) return WaitLogic(*this).retry_queue_now();

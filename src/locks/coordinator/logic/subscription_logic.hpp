@@ -17,19 +17,32 @@ class SubscriptionLogic : public KeyEvent {
   // --- events ---
   void on_notification(const Notification& notification);
   /// The reply to a subscribe or an unsubscribe; `claim` is null if it was about the key.
-  void on_subscription_reply(RemoteHold* claim, const Outcome& outcome);
+  void on_subscription_reply(const OwnedRequest& request, const Outcome& outcome);
 
   // --- for the other decisions ---
   /// `claim`: whose channel it is; null: the key's.
   void subscribe(Subscription& subscription, RemoteHold* claim);
+  /// To what the backend grants this process.
+  void subscribe_to_grants();
   void unsubscribe(Subscription& subscription);
-  /// Leaves the key's channel if no call talks to the backend.
+  /// Leaves the key's channels if no call talks to the backend: that of grants a while later, as
+  /// the next call of a hot key comes soon.
   void unsubscribe_if_unused() {
-    const bool on = state_.subscription.stage == Subscription::Stage::on;
-    if (on && !state_.waiters.front_has_started()) unsubscribe(state_.subscription);
+    using Stage = Subscription::Stage;
+    if (state_.waiters.front_has_started()) return;
+    if (state_.subscription.stage == Stage::on) unsubscribe(state_.subscription);
+    if (state_.grants.stage == Stage::on) unsubscribe_from_grants_later();
   }
+  /// Sends what is due about the key's channels.
+  void tick();
 
  private:
+  static constexpr std::chrono::seconds grants_stay{1};
+
+  void send_subscribe(Subscription& subscription, RemoteHold* claim, LockType type,
+                      const HoldId& id);
+  void unsubscribe_from_grants_later();
+  void on_granted(const Notification& notification);
   void retry_unsubscribe(Subscription& subscription);
   void on_reply_for_claim(RemoteHold& claim, bool subscribed);
 };

@@ -21,25 +21,40 @@ void WaitLogic::wait_for_release(RemoteHold& claim, const Outcome& outcome) {
   Call& call = *claim.call;
   call.last_reply = LastReply::busy;
   if (outcome.holder_is_foreign) YieldLogic(*this).on_foreign_holder();
+  if (outcome.place != 0) claim.place_sent = claim.acquire_request.sent;
+  claim.place = outcome.place;
   if (now() >= end_of_wait(call, settings())) return give_up(call, Answer::busy);
   report_waiting(call);
   if (claim.retry_requested) return AcquireLogic(*this).send_acquire(claim);
-  const bool fair = call.type == LockType::FAIR;
-  Subscription& channel = fair ? claim.subscription : state_.subscription;
-  if (settings().pushes && channel.stage == Subscription::Stage::off) {
-    SubscriptionLogic(*this).subscribe(channel, fair ? &claim : nullptr);
-  }
+  listen(claim, outcome);
   claim.poll_pause = (settings().pushes ? safety_poll : plain_poll).next(claim.poll_pause);
   Clock::duration pause = spread(claim.poll_pause, shard());
   const bool precedes = claim.acquire_request.queue_wait == writer_precedence;
   if (call.type == LockType::WRITE && precedes) {
     pause = std::min<Clock::duration>(pause, writer_precedence / 2);
   }
+  if (claim.place != 0) pause = std::min<Clock::duration>(pause, queued_poll_of(claim));
   if (outcome.retry_after) {
     pause = std::min<Clock::duration>(pause, std::max(*outcome.retry_after, milliseconds(1)));
   }
   claim.poll_at = later(now(), pause);
   set_alarm(call);
+}
+
+// A claim in the process queue is told what concerns it, except the release of a client of another
+// library.
+void WaitLogic::listen(RemoteHold& claim, const Outcome& outcome) {
+  if (!settings().pushes) return;
+  using Stage = Subscription::Stage;
+  SubscriptionLogic subscriptions(*this);
+  const bool fair = claim.type == LockType::FAIR;
+  if (claim.place != 0 && now() >= state_.grants_refused_until) {
+    state_.grants_unused_until = Clock::never();
+    if (state_.grants.stage == Stage::off) subscriptions.subscribe_to_grants();
+    if (!outcome.holder_is_foreign) return;
+  }
+  Subscription& channel = fair ? claim.subscription : state_.subscription;
+  if (channel.stage == Stage::off) subscriptions.subscribe(channel, fair ? &claim : nullptr);
 }
 
 void WaitLogic::wait_for_answer(RemoteHold& claim) {

@@ -32,6 +32,13 @@ class WaitLogic : public KeyEvent {
   void retry_what_was_busy();
 
  private:
+  void listen(RemoteHold& claim, const Outcome& outcome);
+  /// The time between two attempts of a claim in the process queue. A grant counts from the last of
+  /// them, and for no longer than its lease.
+  [[nodiscard]] Clock::duration queued_poll_of(const RemoteHold& claim) noexcept {
+    constexpr std::chrono::milliseconds most{1'000};
+    return spread(std::min(most, claim.lease / 4), shard());
+  }
   template <class Which>
   void retry_queue(Which which);
   [[nodiscard]] bool front_outcome_unknown(Call& call);

@@ -12,6 +12,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
+/// For how long it is assumed that those who waited do so again.
+constexpr std::chrono::seconds remembered{1};
+
 /// A process that was notified sends its attempt after half a round trip, which takes another half,
 /// and its thread has to wake up in between.
 Clock::duration time_to_take(Clock::duration round_trip) noexcept {
@@ -25,7 +28,8 @@ void YieldLogic::before_release(const RemoteHold& hold) {
   Yielding& yielding = state_.yielding;
   const bool asks = is_raced_for(hold.type) && hold.presence == RemoteHold::Presence::possible &&
                     state_.waiters.next_to_start() != nullptr && settings().pushes &&
-                    settings().cohort.count() > 0 && now() >= yielding.alone_until;
+                    settings().cohort.count() > 0 && now() >= yielding.alone_until &&
+                    (!settings().grants || now() < yielding.others_until);
   if (asks) yielding.stage = Yielding::Stage::asking;
 }
 
@@ -37,6 +41,7 @@ void YieldLogic::on_release_reply(const RemoteHold& hold, const Outcome& outcome
   const bool subscribed = own == Subscription::Stage::on || own == Subscription::Stage::subscribing;
   const bool others = settings().cohort.count() > 0 && outcome.notified > (subscribed ? 1U : 0U);
   if (others) {
+    yielding.others_until = later(now(), remembered);
     yielding.stage = Yielding::Stage::yielding;
     yielding.until = later(now(), time_to_take(now() - hold.release_request.sent));
     return;
@@ -46,7 +51,7 @@ void YieldLogic::on_release_reply(const RemoteHold& hold, const Outcome& outcome
 }
 
 void YieldLogic::on_foreign_holder() noexcept {
-  state_.yielding.foreign_until = later(now(), std::chrono::seconds(1));
+  state_.yielding.foreign_until = state_.yielding.others_until = later(now(), remembered);
 }
 
 void YieldLogic::tick() {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "testing/simulator/process.hpp"
@@ -38,10 +39,16 @@ struct GrantedHold {
 /// What was submitted and answered for one hold id.
 struct AttemptRecord {
   Clock::time_point latest_deadline = Clock::time_point::min();  ///< by the store's answers
-  Clock::duration submitted_at{};
+  Clock::duration submitted_at{};   ///< what the store lost before does not excuse a conflict
   std::uint64_t token = 0;          ///< the last of those that were reserved
   std::uint64_t earlier_token = 0;  ///< the one before, if a copy of the request was given others
   std::uint64_t tokens = 1;         ///< how many were reserved
+  LockType type = LockType::REENTRANT;
+  Clock::duration lease{};
+  /// When the last attempt that was answered with a place in the process queue was sent.
+  Clock::time_point place_sent = Clock::time_point::min();
+  std::uint64_t place = 0;
+  std::vector<std::pair<std::uint64_t, Clock::duration>> grants;  ///< by releases: place, when
   bool release_submitted = false;
 };
 

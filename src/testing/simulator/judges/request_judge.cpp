@@ -47,6 +47,8 @@ void RequestJudge::submitted_one(std::uint32_t client, const Request& request, b
     }
     attempt.submitted_at = world_.now;
     attempt.tokens = request.tokens;
+    attempt.type = request.type;
+    attempt.lease = request.lease;
   }
   if (attempt.release_submitted) {
     world_.fail(std::string(to_string(request.verb)) +
@@ -96,6 +98,39 @@ void RequestJudge::applied_one(std::uint32_t client, const Request& request,
     if (outcome.token != 0) check_token(key, holder, outcome.token);
   }
   if (world_.scenario.fault_free) follow(key, holder, request, granted);
+}
+
+// A release granted the lock to a client in the process queue.
+void RequestJudge::granted(std::uint32_t client, const Notification& notification) {
+  KeyHistory& key = history_.keys[world_.key_index(notification.key)];
+  const KeyHistory::Holder holder{client, notification.id.number};
+  AttemptRecord& attempt = history_.attempt(client, notification.id.number);
+  attempt.grants.emplace_back(notification.place, world_.now);
+  check_grant(key, holder, attempt.type);
+  if (notification.token != 0) check_token(key, holder, notification.token);
+  if (!world_.scenario.fault_free) return;
+  key.free_since = never_happened;
+  if (attempt.type == LockType::WRITE) key.kept_for_writer = never_happened;
+  if (std::ranges::find(key.holders, holder) == key.holders.end()) key.holders.push_back(holder);
+}
+
+// The grant is as old as the last attempt that was answered with its place, or younger.
+void RequestJudge::notified(std::uint32_t client, const Notification& notification) {
+  if (notification.kind != Notification::Kind::granted) return;
+  AttemptRecord& attempt = history_.attempt(client, notification.id.number);
+  if (attempt.place != notification.place) return;
+  for (const auto& [place, at] : attempt.grants) {
+    if (place == notification.place) attempt.submitted_at = at;
+  }
+  allow_deadline(attempt, attempt.place_sent,
+                 std::min<Clock::duration>(attempt.lease, grant_lease));
+}
+
+void RequestJudge::allow_deadline(AttemptRecord& attempt, Clock::time_point sent,
+                                  Clock::duration lease) {
+  const Clock::duration least = milliseconds(5);
+  attempt.latest_deadline =
+      std::max(attempt.latest_deadline, sent + lease - std::max(lease / 100, least));
 }
 
 void RequestJudge::check_grant(const KeyHistory& key, KeyHistory::Holder holder, LockType type) {
@@ -180,12 +215,15 @@ void RequestJudge::answered_one(std::uint32_t client, const Request& request,
   if (gives_back(request.verb)) --history_.clients[client].open_releases[key];
   const bool leases = request.verb == Verb::acquire || request.verb == Verb::renew ||
                       request.verb == Verb::downgrade;
-  if (!leases || outcome.kind != Outcome::Kind::granted) return;
+  if (!leases) return;
   AttemptRecord& attempt = history_.attempt(client, request.id.number);
-  const Clock::duration least = milliseconds(5);
-  const Clock::duration margin = std::max(Clock::duration(request.lease) / 100, least);
-  attempt.latest_deadline =
-      std::max(attempt.latest_deadline, request.sent + request.lease - margin);
+  if (outcome.place != 0) {
+    attempt.place = outcome.place;
+    attempt.place_sent = request.sent;
+  }
+  if (outcome.kind == Outcome::Kind::granted) {
+    allow_deadline(attempt, request.sent, request.lease);
+  }
 }
 
 }  // namespace latchkey::sim

@@ -22,9 +22,12 @@ class RequestJudge {
   void submitted(std::uint32_t client, const Request& request, bool closing);
   /// The store carried it out. `awaited`: the client may still learn the outcome.
   void applied(std::uint32_t client, const Request& request, const Outcome& outcome, bool awaited);
+  void granted(std::uint32_t client, const Notification& notification);
+  void notified(std::uint32_t client, const Notification& notification);
   void answered(std::uint32_t client, const Request& request, const Outcome& outcome);
 
  private:
+  static void allow_deadline(AttemptRecord& attempt, Clock::time_point sent, Clock::duration lease);
   void submitted_one(std::uint32_t client, const Request& request, bool closing);
   [[nodiscard]] bool is_write_again(const Request& request);
   void applied_one(std::uint32_t client, const Request& request, const Outcome& outcome);

@@ -148,22 +148,28 @@ void Network::complete(Packet& packet, Outcome outcome) {
   handler_.answered(client, original, std::move(outcome));
 }
 
-// The event's index holds the key in its low byte and the number of the hold in the others.
 void Network::send_push(Connection& connection, const Notification& notification) noexcept {
+  if (notification.kind == Notification::Kind::granted) {
+    handler_.granted(connection.client, notification);
+  }
   const bool lost = !world_.faults_stopped && world_.random.percent(world_.scenario.loss_percent);
   if (lost) return;
-  const auto number = static_cast<std::uint32_t>(notification.id.number);
+  if (free_pushes_.empty()) {
+    free_pushes_.push_back(static_cast<std::uint32_t>(pushes_.size()));
+    pushes_.emplace_back();
+  }
+  const std::uint32_t index = free_pushes_.back();
+  free_pushes_.pop_back();
+  pushes_[index] = notification;
+  pushes_[index].key = world_.keys[world_.key_index(notification.key)];
   world_.schedule_in(delay(connection, connection.last_reply, false), Due::push, connection.client,
-                     world_.key_index(notification.key) + (number << 8), connection.epoch);
+                     index, connection.epoch);
 }
 
 void Network::push(const ScheduledEvent& event) {
-  const Connection& connection = *connections_[event.client];
-  if (event.epoch != connection.epoch) return;
-  Notification notification;
-  notification.key = world_.keys[event.index & 0xFF];
-  notification.id.number = event.index >> 8;
-  if (notification.id.number != 0) notification.id.space = connection.id_space;
+  const Notification notification = pushes_[event.index];
+  free_pushes_.push_back(event.index);
+  if (event.epoch != connections_[event.client]->epoch) return;
   handler_.notified(event.client, notification);
 }
 
@@ -230,7 +236,7 @@ void Network::replace_process(std::uint32_t client, std::array<std::uint64_t, 2>
 void Network::record_subscription(Connection& connection, const Request& request) {
   if (!is_subscription(request)) return;
   std::erase_if(connection.subscriptions, [&](const Request& each) {
-    return each.key == request.key && each.id == request.id;
+    return each.key == request.key && each.id == request.id && each.queues == request.queues;
   });
   if (request.verb == Verb::subscribe) connection.subscriptions.push_back(request);
 }

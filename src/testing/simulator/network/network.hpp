@@ -95,7 +95,9 @@ class Network {
   NetworkHandler& handler_;
   std::vector<std::unique_ptr<Connection>> connections_;  // one for each client
   std::vector<Packet> packets_;
-  std::vector<std::uint32_t> free_;  // indices of unused packets
+  std::vector<std::uint32_t> free_;   // indices of unused packets
+  std::vector<Notification> pushes_;  // on their way, or unused
+  std::vector<std::uint32_t> free_pushes_;
 };
 
 }  // namespace latchkey::sim

@@ -82,8 +82,15 @@ class Store {
     return std::any_of(info.holders.begin(), info.holders.end(),
                        [&](const HolderInfo& holder) { return holder.id == text; });
   }
-  /// True if somebody held it.
-  bool force_release(std::string_view key) { return grants(Verb::force_release, key, {}); }
+  [[nodiscard]] bool is_locked(std::string_view key) {
+    LockInfo info;
+    Request request;
+    request.verb = Verb::inspect;
+    request.key = key;
+    request.info = &info;
+    return apply(request, nullptr).kind == Outcome::Kind::granted && info.locked;
+  }
+  void force_release(std::string_view key) { (void)grants(Verb::force_release, key, {}); }
 
   void jump(Clock::duration length) noexcept { clock_.jump(length); }
 

@@ -41,6 +41,7 @@ class TableStore final : public Store {
   [[nodiscard]] Capabilities offers() const noexcept override {
     Capabilities all;
     all.fair = all.read_write = all.fenced = all.pushes = all.administration = true;
+    all.grants = true;
     return all;
   }
 

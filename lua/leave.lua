@@ -1,0 +1,33 @@
+-- Undoes an acquire of a REENTRANT or FENCED lock, or of a WRITE that cannot have become a READ,
+-- whatever its result was: leaves the process queue, or releases the lock.
+--
+-- KEYS[1]  the lock
+-- ARGV[1]  owner; that of a WRITE ends in ":write"
+-- ARGV[2]  tag: the lock's name, in braces unless it contains one
+-- ARGV[3]  1: publish with SPUBLISH
+--
+-- Returns  0: the owner had a place or the lock, and has neither any more
+--          nil: the owner had neither; nothing changed
+
+--#include parts/fencing_token.lua
+--#include parts/process_queue.lua
+
+local lock, owner, tag = KEYS[1], ARGV[1], ARGV[2]
+
+local queued = leave_process_queue(lock, tag, owner)
+if redis.call('HDEL', lock, owner) == 0 then
+  return queued and 0
+end
+local channel, message = 'redisson_lock__channel:', '0'
+if owner:sub(-6) == ':write' then
+  redis.call('DEL', lock)
+  channel, message = 'redisson_rwlock:', '1'
+end
+local notified
+if ARGV[3] == '1' then
+  notified = redis.pcall('SPUBLISH', channel .. tag, message)
+else
+  notified = redis.pcall('PUBLISH', channel .. tag, message)
+end
+pass_on(lock, tag, owner, notified, ARGV[3])
+return 0

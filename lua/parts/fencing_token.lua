@@ -1,0 +1,15 @@
+-- Part: reserves fencing tokens. A token is the larger of the last one's successor and the server's
+-- clock in µs, so tokens increase even if the server loses all data. The key never expires: SET
+-- without a TTL also removes the TTL that a Redisson client gave it.
+--
+-- Returns the last of the tokens, or an error as a table. Raises the errors of commands.
+local function new_token(key, tokens)
+  local last = tonumber(redis.call('GET', key) or '0') or 0
+  local time = redis.call('TIME')
+  local token = math.max(last + tokens, time[1] * 1000000 + time[2])
+  if token >= 9007199254740992 then
+    return redis.error_reply('ERR the fencing token has reached 2^53, beyond which Lua cannot count')
+  end
+  redis.call('SET', key, string.format('%.0f', token))
+  return token
+end

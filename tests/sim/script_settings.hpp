@@ -1,0 +1,40 @@
+// The settings of scripted coordinators.
+#pragma once
+
+#include <chrono>
+
+#include "locks/coordinator/coordinator_context.hpp"
+
+namespace latchkey::sim {
+
+using detail::CoordinatorSettings;
+
+/// Every hold is released at the backend.
+inline CoordinatorSettings without_cohorts() {
+  CoordinatorSettings settings;
+  settings.cohort = std::chrono::milliseconds(0);
+  return settings;
+}
+
+/// The same for a backend whose requests may overtake each other.
+inline CoordinatorSettings unordered() {
+  CoordinatorSettings settings = without_cohorts();
+  settings.in_order = false;
+  return settings;
+}
+
+/// Calls of the process hand a hold on for 5 ms.
+inline CoordinatorSettings with_cohorts() {
+  CoordinatorSettings settings;
+  settings.cohort = std::chrono::milliseconds(5);
+  return settings;
+}
+
+/// With cohorts, and a backend that keeps a process queue.
+inline CoordinatorSettings with_grants() {
+  CoordinatorSettings settings = with_cohorts();
+  settings.grants = true;
+  return settings;
+}
+
+}  // namespace latchkey::sim
