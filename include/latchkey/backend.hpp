@@ -105,8 +105,8 @@ struct Request {
   /// for how long new READs are kept out if READs hold the lock, unless the acquire is repeated.
   std::chrono::milliseconds queue_wait{};
   /// acquire of REENTRANT, FENCED and WRITE: if busy, the process waits in line at the backend, if
-  /// that offers `grants`, and a release may grant the lock to `id`. leave: so the acquire was,
-  /// with the same lease and tokens. subscribe: to these grants, of the process in `id`.
+  /// that offers `grants`, and a release may grant the lock to `id`. leave: so did the acquire.
+  /// subscribe: to what is granted to the process in `id`.
   bool queues = false;
   /// acquire, renew, downgrade, release, leave: a description of the holder for people, to be kept
   /// while it holds, if the backend can store it; empty: none.

@@ -62,6 +62,8 @@ class AcquireLogic : public KeyEvent {
   /// A claim with a shorter lease does not wait in the process queue: a grant counts from its last
   /// attempt, and would leave too little of it.
   static constexpr std::chrono::seconds least_queued_lease{1};
+  /// A place in the process queue lasts for at most 10 s after the last attempt, and then a grant.
+  static constexpr std::chrono::seconds process_queue_stay = std::chrono::seconds(10) + grant_lease;
 
   void reenter(Call& call, RemoteHold& hold);
   void dispatch_front();
@@ -82,10 +84,10 @@ inline void AcquireLogic::prepare_acquire(RemoteHold& claim) {
   request.queues = settings().grants && is_raced_for(claim.type) && !call.bundled &&
                    !call.makes_one_attempt() && claim.lease >= least_queued_lease;
   request.in_flight = true;
-  // A place in a FAIR queue may outlive the lease.
-  const bool queues = claim.type == LockType::FAIR;
-  const std::chrono::milliseconds stays =
-      queues ? std::max(claim.lease, request.queue_wait) : claim.lease;
+  // A place in a queue may outlive the lease.
+  std::chrono::milliseconds stays = claim.lease;
+  if (claim.type == LockType::FAIR) stays = std::max(stays, request.queue_wait);
+  if (request.queues) stays = std::max<std::chrono::milliseconds>(stays, process_queue_stay);
   claim.expires_at = std::max(claim.expires_at, later(request.sent, stays));
   claim.poll_at = Clock::never();
   claim.retry_requested = false;
