@@ -56,12 +56,14 @@ LockRecord::Subscription subscription_of(const Request& request, Subscriber* sub
   return {subscriber, of_one ? request.id : HoldId{}, request.queues};
 }
 
-/// The request may free the lock, and the process queue is next. A FAIR lock has a queue before it.
-bool may_pass_on(const Request& request, const LockRecord& record) noexcept {
+/// The request, after which the lock is free, grants it to the process queue. The queue of FAIR
+/// comes first. `held`: how the lock was held before.
+bool passes_on(const Request& request, Mode held, const LockRecord& record) noexcept {
+  const bool nobody_fair = record.queue.empty();
   switch (request.verb) {
     case Verb::release:
-    case Verb::leave: return request.type != LockType::FAIR || record.queue.empty();
-    case Verb::force_release: return true;
+    case Verb::leave: return request.type != LockType::FAIR || nobody_fair;
+    case Verb::force_release: return held != Mode::plain || nobody_fair;
     default: return false;
   }
 }
@@ -94,17 +96,20 @@ void LockTable::apply_to_any(const Request& request, std::size_t hash, Clock::ti
   }
   const Before before = snapshot(*record);
   record->purge(now);
-  const bool was_free = record->mode == Mode::free;
+  const Mode held = record->mode;
+  const bool first_leaves = held == Mode::free && request.verb == Verb::leave &&
+                            !record->queue.empty() && record->queue.front().id == request.id;
   if (request.verb == Verb::acquire) {
     acquire(*record, request, now, outcome);
   } else {
     outcome.kind = act(*record, request, now, subscriber);
   }
-  const bool passes = !was_free && record->mode == Mode::free && !record->processes.empty() &&
-                      may_pass_on(request, *record);
+  const bool freed = (held != Mode::free || first_leaves) && record->mode == Mode::free;
+  const bool passes = freed && !record->processes.empty() && passes_on(request, held, *record);
   const std::uint32_t notified = settle(*record, before, now);
   if (request.verb == Verb::release) outcome.notified = notified;
-  if (passes) pass_on(*record, request.id, notified, now);
+  const HoldId releaser = request.verb == Verb::force_release ? HoldId{} : request.id;
+  if (passes) pass_on(*record, releaser, notified, now);
 }
 
 Kind LockTable::act(LockRecord& record, const Request& request, Clock::time_point now,
@@ -136,8 +141,9 @@ Kind LockTable::act(LockRecord& record, const Request& request, Clock::time_poin
       const bool first = !record.queue.empty() && record.queue.front().id == request.id;
       bool queued = remove_place(record, request.id);
       if (request.queues) queued |= std::erase_if(record.processes, is_of(request.id)) != 0;
-      // A WRITE may have become a READ.
-      const bool downgraded = request.type == LockType::WRITE && record.mode == Mode::read;
+      // A WRITE may have become a READ, unless it has only waited.
+      const bool downgraded =
+          request.type == LockType::WRITE && record.mode == Mode::read && !request.queues;
       const bool released = (held || downgraded) && remove_holder(record, request.id);
       if ((first || released) && request.type == LockType::FAIR) record.call_first(now);
       return granted_if(released || queued);
