@@ -50,9 +50,9 @@ TEST(CoordinatorGrant, AHoldThatLastsIsRenewedToTheLeaseThatTheCallAskedFor) {
   for (const Lease lease : {Lease(30s), Lease(watchdog)}) {
     InLine script(REENTRANT, lease);
     script.grant(1, 7);
-    script.pass(700ms);
+    script.pass(49ms);
     EXPECT_EQ(script.sent(), "");
-    script.pass(100ms);
+    script.pass(1ms);
     EXPECT_EQ(script.sent(), "renew 1 30000");
     script.answer(Kind::granted);
     EXPECT_GT(script.left(script.waiter()), 29s);

@@ -157,7 +157,7 @@ TEST(CoordinatorHandOff, ACallThatAskedForMoreIsRenewedToItsLease) {
   script.pass(1ms);
   EXPECT_EQ(script.release(script.holder()).answer, Answer::granted);
   EXPECT_EQ(next.answer, Answer::granted);
-  script.pass(500ms);
+  script.pass(50ms);
   EXPECT_EQ(script.sent(), "renew 1 45000");
   script.answer(Kind::granted);
   EXPECT_GT(script.left(next), 44s);

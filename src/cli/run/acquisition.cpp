@@ -48,6 +48,12 @@ void Acquisition::abandon() {
   if (locks) locks->close(std::chrono::milliseconds(0));
 }
 
+// What the release of another process grants lasts for 3 s at first, which looks like a lock that
+// is about to end.
+void Acquisition::ensure_lease(Hold& acquired, milliseconds lease) {
+  if (acquired.remaining() < lease / 2) acquired.extend(lease);
+}
+
 void Acquisition::acquire(const RunOptions& options, const Place& place,
                           const std::stop_token& cancelled) {
   const auto fail = [this](int code, const std::exception& error) {
@@ -69,8 +75,10 @@ void Acquisition::acquire(const RunOptions& options, const Place& place,
     attempt.wait = wait_left();
     attempt.lease = options.lease;
     attempt.cancel = cancelled;
-    hold.emplace(options.keys.size() == 1 ? locks->acquire(options.keys.front(), attempt)
-                                          : locks->acquire_all(options.keys, attempt));
+    Hold acquired = options.keys.size() == 1 ? locks->acquire(options.keys.front(), attempt)
+                                             : locks->acquire_all(options.keys, attempt);
+    ensure_lease(acquired, options.lease.length(options.watchdog_period));
+    hold.emplace(std::move(acquired));
   } catch (const LockTimeout& busy) {
     fail(options.conflict_exit_code, busy);
   } catch (const BackendRefused& refusal) {

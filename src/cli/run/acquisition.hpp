@@ -45,6 +45,8 @@ class Acquisition {
   enum class Stage : unsigned char { CONNECTING, CONNECTED, GIVEN_UP };
 
   void acquire(const RunOptions& options, const Place& place, const std::stop_token& cancelled);
+  /// The command starts with the lease that was asked for. Throws BackendUnavailable.
+  static void ensure_lease(Hold& acquired, std::chrono::milliseconds lease);
   /// What is left of the wait: connecting counts against it.
   [[nodiscard]] Wait wait_left() const;
 

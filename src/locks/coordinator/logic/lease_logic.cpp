@@ -47,8 +47,10 @@ void LeaseLogic::renew(RemoteHold& hold, milliseconds lease) {
 }
 
 void LeaseLogic::renew_soon(RemoteHold& hold, milliseconds lease) {
+  constexpr Clock::duration most = milliseconds(50);
+  const Clock::duration pause = std::min(most, (hold.deadline_point() - now()) / 4);
   hold.wanted = std::max(hold.wanted, lease);
-  hold.check_at = std::min(hold.check_at, later(now(), (hold.deadline_point() - now()) / 4));
+  hold.check_at = std::min(hold.check_at, later(now(), pause));
   state_.holds.due_by(hold.check_at);
 }
 

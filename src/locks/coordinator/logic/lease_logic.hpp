@@ -27,7 +27,8 @@ class LeaseLogic : public KeyEvent {
   // --- for the other decisions ---
   /// The call is answered when a renewal has reached `call.want`.
   void wait_for_renewal(Call& call, RemoteHold& hold);
-  /// The hold is renewed to `lease` when a quarter of what is left has passed, if it is still held.
+  /// The hold is renewed to `lease` in 50 ms, or when a quarter of what is left has passed, if it
+  /// is still held then: most holds of a hot key are not.
   void renew_soon(RemoteHold& hold, std::chrono::milliseconds lease);
   /// The hold is no longer there to be renewed: extends end, re-entries become acquires.
   void fail_renewals(RemoteHold& hold);
