@@ -157,8 +157,10 @@ TEST_F(Strategies, UnavailableIsNotATimeout) {
     return ++ran_;
   };
   EXPECT_EQ(result, -2);
+  // Another Locks: a call of the first would wait for the release of what that call may have taken.
+  const latchkey::Locks raises(std::make_unique<latchkey::tests::FailingBackend>(faults_));
   const auto raising = [&] {
-    return BUSY_CALL.in(failing).on_timeout(latchkey::skip_with(-1)) AROUND() { return ++ran_; };
+    return BUSY_CALL.in(raises).on_timeout(latchkey::skip_with(-1)) AROUND() { return ++ran_; };
   };
   EXPECT_THROW(raising(), latchkey::BackendUnavailable);
   EXPECT_EQ(ran_, 0);
