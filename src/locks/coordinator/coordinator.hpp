@@ -59,9 +59,10 @@ struct KeyState {
 /// random numbers, are equal. Blocking threads drive it through LockSpace, the simulator through a
 /// virtual network.
 ///
-/// The decisions are made by eight classes, each for one event: AcquireLogic, WaitLogic,
-/// LeaseLogic, ReleaseLogic and SubscriptionLogic; ImmediateLogic for a backend in the same
-/// process, HandOffLogic for the next call of this process, YieldLogic for other processes.
+/// The decisions are made by nine classes, each for one event: AcquireLogic, WaitLogic, LeaseLogic,
+/// ReleaseLogic and SubscriptionLogic; ImmediateLogic for a backend in the same process,
+/// HandOffLogic for the next call of this process, JoinLogic for READs that share a hold,
+/// YieldLogic for other processes.
 ///
 /// Invariants (docs/architecture.md):
 /// * an id is requested, held and released once; after its release was sent, nothing is sent for it
@@ -103,8 +104,8 @@ class Coordinator : private KeyState {
   void extend(RemoteHold& hold, std::chrono::milliseconds lease, Call& call, EventContext& context);
   /// From here on, until the same number of unpins, a hold with a fixed lease is renewed, too: it
   /// is part of an acquire of several keys that waits for the others.
-  static void pin(RemoteHold& hold) noexcept { ++hold.pins; }
-  static void unpin(RemoteHold& hold) noexcept { --hold.pins; }
+  static void pin(RemoteHold& hold) noexcept { ++hold.at_backend().pins; }
+  static void unpin(RemoteHold& hold) noexcept { --hold.at_backend().pins; }
   /// A thread ended: what it holds by lock() expires.
   void owner_ended(Owner owner, EventContext& context);
 

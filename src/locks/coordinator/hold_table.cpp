@@ -14,6 +14,7 @@ void HoldTable::erase(RemoteHold& hold) noexcept {
 void HoldTable::clear() noexcept {
   while (RemoteHold* const hold = holds_.pop_front()) ThreadCache<RemoteHold>::give_back(*hold);
   held_.clear();
+  joinable_ = nullptr;
   blockers_[0] = blockers_[1] = 0;
 }
 
@@ -29,6 +30,7 @@ const RemoteHold* HoldTable::find_blocker(LockType type, bool in_order,
   for (const RemoteHold* hold = holds_.first(); hold != nullptr; hold = hold->next) {
     const bool both_read = is_shared(type) && is_shared(hold->type);
     if (both_read || hold->stage == Stage::claim) continue;
+    if (hold->joiners > 0 && hold->local_holds() == 0) continue;  // those who joined it follow
     if (hold->stage == Stage::releasing) {
       if (hold->release_request.in_flight && !in_order) return hold;
       continue;
@@ -40,7 +42,7 @@ const RemoteHold* HoldTable::find_blocker(LockType type, bool in_order,
 
 bool HoldTable::any_held() const noexcept {
   for (const RemoteHold* hold = holds_.first(); hold != nullptr; hold = hold->next) {
-    const bool present = hold->presence == RemoteHold::Presence::possible;
+    const bool present = hold->at_backend().presence == RemoteHold::Presence::possible;
     if (hold->stage == Stage::held && hold->local_holds() > 0 && present) return true;
   }
   return false;

@@ -22,14 +22,10 @@ class HoldTable {
   using Stage = RemoteHold::Stage;
 
   [[nodiscard]] bool empty() const noexcept { return holds_.empty(); }
-  /// Visits each hold; the visitor may erase it.
+  /// Visits each hold; the visitor may erase any of them.
   template <class Visit>
   void for_each(Visit&& visit) {
-    for (RemoteHold* hold = holds_.first(); hold != nullptr;) {
-      RemoteHold& each = *hold;
-      hold = hold->next;
-      visit(each);
-    }
+    holds_.for_each(visit);
   }
 
   // --- changes ---
@@ -44,12 +40,19 @@ class HoldTable {
     held.owner = owner;
     held_.insert(held);
   }
+  /// A READ that was granted: others may join it.
+  void set_joinable(RemoteHold& held) noexcept { joinable_ = &held; }
+  void end_joining(const RemoteHold& hold) noexcept {
+    if (joinable_ == &hold) joinable_ = nullptr;
+  }
   void set_retained(RemoteHold& hold) noexcept {
+    end_joining(hold);
     held_.erase(hold);
     hold.stage = Stage::retained;
     hold.owner = Owner::nobody();
   }
   void set_releasing(RemoteHold& hold) noexcept {
+    end_joining(hold);
     if (hold.stage == Stage::claim) ++blockers(hold);
     if (hold.stage == Stage::held) held_.erase(hold);
     hold.stage = Stage::releasing;
@@ -62,6 +65,7 @@ class HoldTable {
   }
   /// Gives a hold in stage `held` back to the pool.
   void erase_held(RemoteHold& hold) noexcept {
+    end_joining(hold);
     held_.erase(hold);
     erase(hold);
   }
@@ -75,6 +79,8 @@ class HoldTable {
   [[nodiscard]] static RemoteHold* next_of_owner(const RemoteHold& hold) noexcept {
     return OwnerIndex<RemoteHold>::next(hold);
   }
+  /// The READ that was granted last, in stage `held`; null: none.
+  [[nodiscard]] RemoteHold* joinable() const noexcept { return joinable_; }
   [[nodiscard]] RemoteHold* live_hold_of(Owner owner, EventContext& event) const noexcept;
   /// A hold of this process that a call of `type` must wait for, at most until its deadline; null:
   /// none. `in_order`: an acquire that is sent after a release finds the lock free.
@@ -106,7 +112,8 @@ class HoldTable {
   }
 
   IntrusiveList<RemoteHold> holds_;
-  OwnerIndex<RemoteHold> held_;         ///< those in stage `held`
+  OwnerIndex<RemoteHold> held_;  ///< those in stage `held`
+  RemoteHold* joinable_ = nullptr;
   std::uint32_t blockers_[2] = {0, 0};  ///< all but claims: exclusive, shared
   Clock::time_point due_ = Clock::never();
 };

@@ -62,6 +62,9 @@ void RemoteHold::reset() noexcept {
   call = release_waiter = downgrade_waiter = nullptr;
   renewals.clear();
   locks[0] = locks[1] = holds[0] = holds[1] = watchdogs = pins = hand_offs = spare_tokens = 0;
+  joined = nullptr;
+  joiners = 0;
+  keep_until = Clock::time_point{};
   place = 0;
   release_request.queues = false;
   wanted = poll_pause = std::chrono::milliseconds(0);

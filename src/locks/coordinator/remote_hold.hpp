@@ -110,10 +110,15 @@ class RemoteHold {
   std::uint32_t watchdogs = 0;      ///< those of all these that the watchdog renews
   std::uint32_t pins = 0;  ///< acquires of several keys that still wait for others: it is renewed
 
-  // The cohort: the calls that have held under this id in turn.
+  // READs of several owners that share one hold at the backend.
+  RemoteHold* joined = nullptr;  ///< held: the hold whose id and lease it shares; it sends nothing
+  std::uint32_t joiners = 0;     ///< held: the holds that have joined it, and have not ended
+  Clock::time_point keep_until{};  ///< the last of them to end is retained until then
+
+  // The cohort: the calls that have held under this id, in turn or, READs, together.
   std::uint32_t hand_offs = 0;      ///< from each to the next
   std::uint32_t spare_tokens = 0;   ///< FENCED: reserved and not given to a call yet
-  Clock::time_point cohort_ends{};  ///< from the first hand-off on
+  Clock::time_point cohort_ends{};  ///< from the first hand-off on; of a READ: from the grant on
 
   // The lease.
   std::chrono::milliseconds lease{};   ///< last granted, or being requested
@@ -149,6 +154,14 @@ class RemoteHold {
   Subscription subscription{};  ///< FAIR: each claim has a channel of its own
 
   // --- questions ---
+  /// The hold that has the lease and sends the requests: itself, unless it has joined another.
+  [[nodiscard]] RemoteHold& at_backend() noexcept { return joined != nullptr ? *joined : *this; }
+  [[nodiscard]] const RemoteHold& at_backend() const noexcept {
+    return joined != nullptr ? *joined : *this;
+  }
+  [[nodiscard]] bool is_shared_by_owners() const noexcept {
+    return joined != nullptr || joiners > 0;
+  }
   [[nodiscard]] std::uint32_t exclusive_holds() const noexcept { return locks[0] + holds[0]; }
   [[nodiscard]] std::uint32_t shared_holds() const noexcept { return locks[1] + holds[1]; }
   [[nodiscard]] std::uint32_t local_holds() const noexcept {

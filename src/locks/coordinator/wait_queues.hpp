@@ -19,6 +19,8 @@ class WaitQueues {
   [[nodiscard]] bool empty() const noexcept { return queue_.empty() && fair_.empty(); }
   /// The first of the calls that are not FAIR; null: there are none.
   [[nodiscard]] Call* front() const noexcept { return queue_.first(); }
+  /// The last of them.
+  [[nodiscard]] Call* back() const noexcept { return queue_.last(); }
   /// The first of these that has sent no request; null: all have.
   [[nodiscard]] Call* next_to_start() const noexcept { return next_to_start_; }
   [[nodiscard]] Call* first_of_owner(Owner owner) const noexcept { return waiting_.first(owner); }
@@ -49,16 +51,11 @@ class WaitQueues {
   [[nodiscard]] Call* any() const noexcept {
     return queue_.first() != nullptr ? queue_.first() : fair_.first();
   }
-  /// Visits each call; the visitor may remove it.
+  /// Visits each call; the visitor may remove any of them.
   template <class Visit>
   void for_each(Visit&& visit) {
-    for (IntrusiveList<Call>* list : {&queue_, &fair_}) {
-      for (Call* call = list->first(); call != nullptr;) {
-        Call& each = *call;
-        call = call->next;
-        visit(each);
-      }
-    }
+    queue_.for_each(visit);
+    fair_.for_each(visit);
   }
 
  private:

@@ -10,6 +10,7 @@
 
 #include "core/thread_cache.hpp"
 #include "locks/coordinator/logic/immediate_logic.hpp"
+#include "locks/coordinator/logic/join_logic.hpp"
 #include "locks/coordinator/logic/lease_logic.hpp"
 #include "locks/coordinator/logic/release_logic.hpp"
 #include "locks/coordinator/logic/subscription_logic.hpp"
@@ -85,7 +86,8 @@ void AcquireLogic::enqueue_started(Call& call, Outcome* outcome) {
   set_alarm(call);
 }
 
-// The same holds of this process block each READ, so all READs are dispatched after one look.
+// The same holds of this process block each READ, so all READs are dispatched after one look. One
+// of them makes the attempts, and the others join its hold.
 void AcquireLogic::dispatch_front() {
   WaitQueues& waiters = state_.waiters;
   const bool reads = waiters.front()->type == LockType::READ;
@@ -97,8 +99,20 @@ void AcquireLogic::dispatch_front() {
   if (blocker_of(waiters.next_to_start()->type) != nullptr) return;
   if (YieldLogic(*this).asks() && !waiters.next_to_start()->makes_one_attempt()) return;
   do {
-    start_attempt(*waiters.next_to_start());
+    Call& next = *waiters.next_to_start();
+    if (next.type == LockType::READ && JoinLogic(*this).join(next)) continue;
+    if (awaits_neighbour(next)) return;
+    start_attempt(next);
   } while (next_reads());
+}
+
+// A READ joins the READ in front of it when that is granted. A call for one attempt has no time for
+// that; it starts the attempts of those in front of it as well.
+bool AcquireLogic::awaits_neighbour(const Call& next) {
+  const WaitQueues& waiters = state_.waiters;
+  if (next.type != LockType::READ || &next == waiters.front()) return false;
+  if (settings().cohort == Clock::duration::zero()) return false;
+  return !waiters.front()->bundled && !next.bundled && !waiters.back()->makes_one_attempt();
 }
 
 void AcquireLogic::start_attempt(Call& call) {
@@ -215,6 +229,7 @@ void AcquireLogic::establish(RemoteHold& claim, std::uint64_t token, Clock::time
   if (deadline <= now()) return restart_after_late_grant(claim);
   state_.waiters.remove(call);
   hold(claim, token, deadline);
+  if (is_shared(claim.type)) JoinLogic(*this).offer(claim);
   answer(call, Answer::granted);
   join_same_owner(claim);
   SubscriptionLogic subscriptions(*this);

@@ -67,6 +67,7 @@ class AcquireLogic : public KeyEvent {
 
   void reenter(Call& call, RemoteHold& hold);
   void dispatch_front();
+  [[nodiscard]] bool awaits_neighbour(const Call& next);
   void start_attempt(Call& call);
   void on_late_reply(RemoteHold& claim, const Outcome& outcome);
   void establish(RemoteHold& claim, std::uint64_t token, Clock::time_point deadline);
@@ -125,10 +126,12 @@ inline void AcquireLogic::count(Call& call, RemoteHold& hold) {
   ++local_holds[is_shared(call.type) ? 1 : 0];
   if (!call.by_lock) ++shard().hold_objects;
   if (!call.lease.is_watchdog()) return;
-  if (hold.watchdogs++ == 0) {
-    const Clock::time_point last = std::max(hold.granted_at, hold.check_request.sent);
-    hold.check_at = std::min(hold.check_at, next_check(hold, last));
-    state_.holds.due_by(hold.check_at);
+  if (hold.joined != nullptr) ++hold.watchdogs;
+  RemoteHold& renewed = hold.at_backend();
+  if (renewed.watchdogs++ == 0) {
+    const Clock::time_point last = std::max(renewed.granted_at, renewed.check_request.sent);
+    renewed.check_at = std::min(renewed.check_at, next_check(renewed, last));
+    state_.holds.due_by(renewed.check_at);
   }
 }
 

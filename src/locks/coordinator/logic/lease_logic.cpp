@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "locks/coordinator/logic/acquire_logic.hpp"
+#include "locks/coordinator/logic/join_logic.hpp"
 #include "locks/coordinator/logic/release_logic.hpp"
 #include "locks/coordinator/logic/subscription_logic.hpp"
 
@@ -24,11 +25,12 @@ void LeaseLogic::extend(RemoteHold& hold, milliseconds lease, Call& call) {
 }
 
 void LeaseLogic::wait_for_renewal(Call& call, RemoteHold& hold) {
+  RemoteHold& renewed = hold.at_backend();
   call.hold = &hold;
-  call.list = &hold.renewals;
+  call.list = &renewed.renewals;
   call.silent_since = now();
-  hold.renewals.push_back(call);
-  renew(hold, call.want);
+  renewed.renewals.push_back(call);
+  renew(renewed, call.want);
   set_alarm(call);
   wake(call);  // from here on its thread drives
 }
@@ -107,6 +109,7 @@ void LeaseLogic::on_check_reply(RemoteHold& hold, Outcome& outcome) {
 void LeaseLogic::on_renewed(RemoteHold& hold) {
   if (hold.check_request.verb == Verb::renew) {
     hold.move_deadline(hold.check_request.sent, hold.check_request.lease);
+    if (hold.joiners > 0) JoinLogic(*this).on_renewed(hold);
     if (reports(Event::Kind::renewed)) report(Event::Kind::renewed, hold);
   }
   hold.check_at = next_check(hold, hold.check_request.sent);
@@ -141,7 +144,7 @@ bool LeaseLogic::answer_renewal(Call& call, RemoteHold& hold, const Outcome& out
   hold.renewals.remove(call);
   call.list = nullptr;
   if (reached) {
-    if (acquires) AcquireLogic(*this).count(call, hold);
+    if (acquires) AcquireLogic(*this).count(call, *call.hold);
     answer(call, Answer::granted);
   } else {
     call.reason = std::string_view(outcome.reason);
@@ -152,7 +155,14 @@ bool LeaseLogic::answer_renewal(Call& call, RemoteHold& hold, const Outcome& out
 }
 
 void LeaseLogic::fail_renewals(RemoteHold& hold) {
-  while (Call* const call = hold.renewals.pop_front()) {
+  IntrusiveList<Call>& renewals = hold.at_backend().renewals;
+  const auto first = [&] {
+    Call* call = renewals.first();
+    while (call != nullptr && call->hold != &hold) call = call->next;
+    return call;
+  };
+  while (Call* const call = first()) {
+    renewals.remove(*call);
     call->list = nullptr;
     call->hold = nullptr;
     if (call->kind != Call::Kind::acquire) {
@@ -166,14 +176,20 @@ void LeaseLogic::fail_renewals(RemoteHold& hold) {
 }
 
 void LeaseLogic::declare_lost(RemoteHold& hold, std::string_view reason) {
-  if (hold.lost.exchange(true, std::memory_order_acq_rel)) return;
+  if (!mark_lost(hold, reason)) return;
+  if (hold.joiners > 0) JoinLogic(*this).on_lost(hold, reason);
+  if (Call* const call = std::exchange(hold.downgrade_waiter, nullptr)) answer_lost(*call, hold);
+  fail_renewals(hold);
+  AcquireLogic(*this).dispatch_waiters();
+}
+
+bool LeaseLogic::mark_lost(RemoteHold& hold, std::string_view reason) {
+  if (hold.lost.exchange(true, std::memory_order_acq_rel)) return false;
   hold.check_at = Clock::never();
   hold.wanted = milliseconds(0);
   if (hold.stop.stop_possible()) request_stop(hold);
   if (reports(Event::Kind::lost)) report(Event::Kind::lost, hold, reason);
-  if (Call* const call = std::exchange(hold.downgrade_waiter, nullptr)) answer_lost(*call, hold);
-  fail_renewals(hold);
-  AcquireLogic(*this).dispatch_waiters();
+  return true;
 }
 
 void LeaseLogic::request_stop(RemoteHold& hold) noexcept {
@@ -263,6 +279,7 @@ void LeaseLogic::become_read(RemoteHold& hold) noexcept {
 }
 
 void LeaseLogic::on_notification(RemoteHold& hold, Notification::Kind kind) {
+  if (hold.joined != nullptr) return;  // what it has joined is told, too
   if (kind == Notification::Kind::gone) {
     hold.presence = Presence::gone;
     declare_lost(hold, "the backend took it away");

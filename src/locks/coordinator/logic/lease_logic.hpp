@@ -32,6 +32,8 @@ class LeaseLogic : public KeyEvent {
   void renew_soon(RemoteHold& hold, std::chrono::milliseconds lease);
   /// The hold is no longer there to be renewed: extends end, re-entries become acquires.
   void fail_renewals(RemoteHold& hold);
+  /// Its holder learns that the hold is lost. False: it knows already.
+  bool mark_lost(RemoteHold& hold, std::string_view reason);
   void declare_lost(RemoteHold& hold, std::string_view reason);
   /// The WRITE has ended and READs inside it go on: the backend makes a READ of the same id of it.
   void downgrade(RemoteHold& hold);

@@ -8,6 +8,7 @@
 #include "locks/coordinator/logic/acquire_logic.hpp"
 #include "locks/coordinator/logic/hand_off_logic.hpp"
 #include "locks/coordinator/logic/immediate_logic.hpp"
+#include "locks/coordinator/logic/join_logic.hpp"
 #include "locks/coordinator/logic/lease_logic.hpp"
 #include "locks/coordinator/logic/subscription_logic.hpp"
 #include "locks/coordinator/logic/yield_logic.hpp"
@@ -28,7 +29,7 @@ void ReleaseLogic::unlock(Call& call) {
   }
   if (newest == nullptr) return answer(call, Answer::not_owner);
   --newest->locks[mode];
-  --newest->watchdogs;  // the watchdog renews every lock()
+  drop_watchdogs(*newest, 1);  // the watchdog renews every lock()
   drop_local_hold(*newest, Clock::time_point::min(), &call);
 }
 
@@ -37,17 +38,33 @@ void ReleaseLogic::release(RemoteHold& hold, LockType type, bool watched,
   if (call != nullptr) call->kind = Call::Kind::release;
   --hold.holds[is_shared(type) ? 1 : 0];
   --shard().hold_objects;
-  if (watched) --hold.watchdogs;
+  if (watched) drop_watchdogs(hold, 1);
   drop_local_hold(hold, retain_until, call);
 }
 
 // The hold at the backend ends with the last local hold.
 void ReleaseLogic::drop_local_hold(RemoteHold& hold, Clock::time_point retain_until, Call* call) {
+  retain_until = std::max(retain_until, hold.keep_until);
   const bool lingers = retain_until > now();
   if (call != nullptr && !lingers && ImmediateLogic(*this).release(hold, *call)) return;
   const bool lost = hold.is_lost(now());
   if (hold.local_holds() > 0) return drop_one_of_several(hold, lost, call);
   if (!lost && !lingers && HandOffLogic(*this).hand_over(hold, call)) return;
+  if (!hold.is_shared_by_owners()) return end_local_holds(hold, retain_until, call);
+  RemoteHold* const last = JoinLogic(*this).leave(hold, retain_until, call);
+  if (last != nullptr) end_local_holds(*last, last->keep_until, call);
+}
+
+void ReleaseLogic::drop_watchdogs(RemoteHold& hold, std::uint32_t count) noexcept {
+  hold.watchdogs -= count;
+  if (hold.joined != nullptr) hold.joined->watchdogs -= count;
+}
+
+// Nobody of this process holds it any more.
+void ReleaseLogic::end_local_holds(RemoteHold& hold, Clock::time_point retain_until, Call* call) {
+  const bool lost = hold.is_lost(now());
+  const bool lingers = retain_until > now();
+  state_.holds.end_joining(hold);  // a renewal that fails becomes an acquire
   if (lost) {
     LeaseLogic(*this).declare_lost(hold, "its lease ended");
     if (call != nullptr) answer_lost(*std::exchange(call, nullptr), hold);
@@ -236,7 +253,7 @@ void ReleaseLogic::owner_ended(Owner owner) {
     if (reports(Event::Kind::abandoned)) {
       report(Event::Kind::abandoned, hold, "its thread ended while it held by lock()");
     }
-    hold.watchdogs -= locks;
+    drop_watchdogs(hold, locks);
     hold.locks[0] = hold.locks[1] = 0;
     if (hold.local_holds() == 0) drop_local_hold(hold, hold.deadline_point(), nullptr);
   });
@@ -250,6 +267,7 @@ void ReleaseLogic::close(RemoteHold& hold) {
     return end(hold, nullptr);
   }
   if (hold.stage != Stage::held || hold.presence != Presence::possible) return;
+  if (hold.joined != nullptr) return;  // what it has joined is closed, too
   LeaseLogic(*this).declare_lost(hold, "its Locks were closed");
   send_release(hold);
 }

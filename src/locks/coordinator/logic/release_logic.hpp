@@ -42,6 +42,8 @@ class ReleaseLogic : public KeyEvent {
 
  private:
   void drop_local_hold(RemoteHold& hold, Clock::time_point retain_until, Call* call);
+  void end_local_holds(RemoteHold& hold, Clock::time_point retain_until, Call* call);
+  static void drop_watchdogs(RemoteHold& hold, std::uint32_t count) noexcept;
   void drop_one_of_several(RemoteHold& hold, bool lost, Call* call);
   void retain(RemoteHold& hold, Clock::time_point until, Call* call);
   void repeat_or_erase(RemoteHold& hold, bool confirmed);

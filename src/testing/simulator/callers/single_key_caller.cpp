@@ -139,7 +139,7 @@ void SingleKeyCaller::end_thread() {
     if (!hold.by_lock) continue;
     auto& holds = context_.history.keys[key_].holds;
     holds.erase(std::ranges::find_if(holds, [&](const GrantedHold& other) {
-      return other.shares_id_with(hold) && other.by_lock;
+      return other.shares_id_with(hold) && other.owner == hold.owner && other.by_lock;
     }));
     context_.holds.retained(key_, hold, hold.hold->deadline_point());
   }

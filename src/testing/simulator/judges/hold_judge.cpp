@@ -20,7 +20,10 @@ void HoldJudge::granted(std::uint32_t key, GrantedHold hold) {
   hold.excused = history.fault_at >= attempt.submitted_at;
   for (const GrantedHold& other : history.holds) {
     if (!other.shares_id_with(hold)) continue;
-    if (other.owner != hold.owner) world_.fail("a hold was re-entered by another owner");
+    const bool both_shared = is_shared(other.type) && is_shared(hold.type);
+    if (other.owner != hold.owner && !both_shared) {
+      world_.fail("a hold was re-entered by another owner");
+    }
     hold.excused = other.excused;
   }
   check_exclusion(history, hold);
@@ -69,7 +72,9 @@ void HoldJudge::waited(std::uint32_t client, Clock::time_point until, millisecon
 
 void HoldJudge::retained(std::uint32_t key, const GrantedHold& hold, Clock::time_point until) {
   KeyHistory& history = history_.keys[key];
-  const auto same = [&](const GrantedHold& other) { return other.shares_id_with(hold); };
+  const auto same = [&](const GrantedHold& other) {
+    return other.shares_id_with(hold) && other.owner == hold.owner;
+  };
   if (std::ranges::any_of(history.holds, same)) return;
   std::erase_if(history.retained, [&](const KeyHistory::Retained& each) {
     return each.until <= history_.clients[each.client].clock->now();

@@ -41,8 +41,8 @@ void LossJudge::check(const ScheduledEvent& event) {
 // A third of the lease, 1 % for the drift of clocks, and time for the answer to the check.
 Clock::duration LossJudge::detection_time(const GrantedHold& hold) const {
   const Scenario& scenario = world_.scenario;
-  const milliseconds lease =
-      hold.hold->watchdogs > 0 ? scenario.settings.watchdog : hold.hold->lease;
+  const RemoteHold& remote = hold.hold->at_backend();
+  const milliseconds lease = remote.watchdogs > 0 ? scenario.settings.watchdog : remote.lease;
   const Clock::duration answer = scenario.settings.command_timeout + milliseconds(100);
   return Clock::duration(lease) / 3 * 101 / 100 + answer;
 }

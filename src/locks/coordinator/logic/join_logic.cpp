@@ -1,0 +1,127 @@
+// The decisions about READs of one process that share one hold at the backend.
+#include "locks/coordinator/logic/join_logic.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+#include <utility>
+
+#include "core/thread_cache.hpp"
+#include "locks/coordinator/logic/acquire_logic.hpp"
+#include "locks/coordinator/logic/lease_logic.hpp"
+
+namespace latchkey::detail {
+
+using Stage = RemoteHold::Stage;
+
+void JoinLogic::offer(RemoteHold& hold) noexcept {
+  hold.cohort_ends =
+      later(hold.granted_at, std::min<Clock::duration>(settings().cohort, hold.lease / 10));
+  state_.holds.set_joinable(hold);
+}
+
+bool JoinLogic::join(Call& call) {
+  RemoteHold* const hold = state_.holds.joinable();
+  if (hold == nullptr || !suits(*hold, call)) return false;
+  RemoteHold* joiner = nullptr;
+  try {
+    joiner = &make_joiner(call, *hold);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  AcquireLogic acquiring(*this);
+  state_.waiters.remove(call);
+  call.hold = joiner;
+  acquiring.count(call, *joiner);
+  const std::chrono::milliseconds wanted = call.lease.length(settings().watchdog);
+  if (!two_thirds_remain(*hold, wanted)) LeaseLogic(*this).renew_soon(*hold, wanted);
+  answer(call, Answer::granted);
+  acquiring.join_same_owner(*joiner);
+  return true;
+}
+
+// Its type at the backend is certain, and enough of the lease remains for a renewal.
+bool JoinLogic::suits(const RemoteHold& hold, const Call& call) {
+  if (call.bundled || call.hold != nullptr || shard().closed) return false;
+  if (now() >= hold.cohort_ends || hold.is_lost(now())) return false;
+  const bool is_read = hold.acquire_request.type == LockType::READ;
+  const bool answered = hold.attempts == RemoteHold::Attempts::ran;
+  if (!is_read || !answered || hold.presence != RemoteHold::Presence::possible) return false;
+  const std::chrono::milliseconds wanted = call.lease.length(settings().watchdog);
+  const Clock::duration enough = std::min<Clock::duration>(wanted / 2, std::chrono::seconds(1));
+  return hold.deadline_point() - now() >= enough;
+}
+
+RemoteHold& JoinLogic::make_joiner(const Call& call, RemoteHold& hold) {
+  RemoteHold& joiner = ThreadCache<RemoteHold>::take();
+  joiner.home = &home_;
+  joiner.space = shard().space;
+  joiner.id = hold.id;
+  joiner.type = LockType::READ;
+  joiner.owner = call.owner;
+  joiner.origin = call.origin;
+  joiner.lease = hold.lease;
+  joiner.attempts = RemoteHold::Attempts::ran;
+  joiner.granted_at = now();
+  joiner.deadline.store(hold.deadline.load(std::memory_order_relaxed), std::memory_order_release);
+  joiner.joined = &hold;
+  ++hold.joiners;
+  state_.holds.add_claim(joiner);
+  state_.holds.set_held(joiner);
+  state_.holds.due_by(joiner.due());
+  return joiner;
+}
+
+// A renewal that fails becomes an acquire, which may join.
+RemoteHold* JoinLogic::leave(RemoteHold& hold, Clock::time_point retain_until, Call*& call) {
+  RemoteHold& shared = hold.at_backend();
+  LeaseLogic leases(*this);
+  if (hold.is_lost(now())) {
+    leases.declare_lost(hold, "its lease ended");
+    if (call != nullptr) answer_lost(*std::exchange(call, nullptr), hold);
+  } else {
+    leases.fail_renewals(hold);
+    shared.keep_until =
+        std::max(shared.keep_until, std::min(retain_until, shared.deadline_point()));
+  }
+  const bool is_joiner = hold.joined != nullptr;
+  const bool is_last = is_joiner && shared.joiners == 1 && shared.local_holds() == 0;
+  if (!is_last && !hold.is_marked_lost()) {
+    if (reports(Event::Kind::released)) report(Event::Kind::released, hold);
+    if (call != nullptr) answer(*std::exchange(call, nullptr), Answer::granted);
+  }
+  if (!is_joiner) {
+    state_.holds.change_owner(shared, Owner::nobody());
+    return nullptr;
+  }
+  if (is_last) take_place_of(shared, hold);
+  --shared.joiners;
+  state_.holds.erase_held(hold);
+  return is_last ? &shared : nullptr;
+}
+
+// What is reported of the end is about the last holder.
+void JoinLogic::take_place_of(RemoteHold& hold, const RemoteHold& last) {
+  state_.holds.change_owner(hold, last.owner);
+  hold.origin = last.origin;
+  hold.granted_at = last.granted_at;
+}
+
+void JoinLogic::on_renewed(RemoteHold& hold) {
+  const Clock::rep deadline = hold.deadline.load(std::memory_order_relaxed);
+  state_.holds.for_each([&](RemoteHold& each) {
+    if (each.joined != &hold) return;
+    each.deadline.store(deadline, std::memory_order_release);
+    each.lease = hold.lease;
+  });
+}
+
+void JoinLogic::on_lost(RemoteHold& hold, std::string_view reason) {
+  LeaseLogic leases(*this);
+  state_.holds.for_each([&](RemoteHold& each) {
+    if (each.joined == &hold) leases.mark_lost(each, reason);
+  });
+  while (Call* const call = hold.renewals.first()) leases.fail_renewals(*call->hold);
+}
+
+}  // namespace latchkey::detail

@@ -1,0 +1,304 @@
+// READs of one process share one hold at the backend.
+#include <chrono>
+
+#include <gtest/gtest.h>
+
+#include "sim/script.hpp"
+
+namespace latchkey::sim {
+namespace {
+
+using namespace std::chrono_literals;
+using enum LockType;
+using Caller = Script::Caller;
+
+/// A READ that holds under id 1, and others that join it.
+class Readers : public Script {
+ public:
+  explicit Readers(Lease lease = 30s, CoordinatorSettings settings = with_cohorts())
+      : Script(settings), first_(&acquire(READ, 3s, lease, Owner::make())) {
+    Script::answer(Kind::granted);
+    (void)sent();
+    (void)events();
+  }
+
+  Caller& ask(LockType type, Lease lease = 30s, Wait wait = 3s) {
+    return acquire(type, wait, lease, Owner::make());
+  }
+  Caller& join(Lease lease = 30s) {
+    Caller& reader = ask(READ, lease);
+    EXPECT_EQ(reader.answer, Answer::granted);
+    EXPECT_EQ(sent(), "");
+    return reader;
+  }
+  [[nodiscard]] Caller& first() const { return *first_; }
+
+  void expect_given_back() {
+    EXPECT_EQ(sent(), "release 1");
+    Script::answer(Kind::granted);
+    EXPECT_TRUE(idle());
+  }
+
+ private:
+  Caller* first_;
+};
+
+TEST(CoordinatorJoin, TheLastReaderGivesTheHoldBack) {
+  Readers script;
+  Caller& second = script.join();
+  Caller& third = script.join();
+  EXPECT_EQ(script.release(script.first()).answer, Answer::granted);
+  EXPECT_EQ(script.release(third).answer, Answer::granted);
+  EXPECT_EQ(script.sent(), "");
+  Caller& last = script.release(second);
+  EXPECT_EQ(last.answer, Answer::pending);
+  script.expect_given_back();
+  EXPECT_EQ(last.answer, Answer::granted);
+}
+
+TEST(CoordinatorJoin, EachReaderIsReportedAsGrantedAndReleasedOnce) {
+  CoordinatorSettings settings = with_cohorts();
+  settings.events = CoordinatorSettings::Events::everything;
+  Readers script(30s, settings);
+  Caller& second = script.join();
+  EXPECT_EQ(script.events(), "attempt, granted");
+  script.release(script.first());
+  EXPECT_EQ(script.events(), "released");
+  script.release(second);
+  script.answer(Kind::granted);
+  EXPECT_EQ(script.events(), "released");
+}
+
+TEST(CoordinatorJoin, AHoldCanBeJoinedForFiveMilliseconds) {
+  Readers script;
+  script.pass(4ms);
+  script.release(script.join());
+  script.pass(1ms);
+  script.ask(READ);
+  EXPECT_EQ(script.sent(), "acquire 2 30000");
+  script.answer(Kind::granted);
+}
+
+TEST(CoordinatorJoin, AHoldCanBeJoinedForATenthOfItsLease) {
+  Readers script(20ms);
+  script.pass(2ms);
+  script.ask(READ, 20ms);
+  EXPECT_EQ(script.sent(), "acquire 2 20");
+  script.answer(Kind::granted);
+}
+
+TEST(CoordinatorJoin, OneOfSeveralWaitingReadersRequestsForAll) {
+  Script script(with_cohorts());
+  Caller& first = script.acquire(READ, 3s, 30s, Owner::make());
+  Caller& second = script.acquire(READ, 3s, 30s, Owner::make());
+  Caller& writer = script.acquire(WRITE, 3s, 30s, Owner::make());
+  Caller& behind = script.acquire(READ, 3s, 30s, Owner::make());
+  EXPECT_EQ(script.sent(), "acquire 1 30000");
+  script.answer(Kind::granted);
+  EXPECT_EQ(first.answer, Answer::granted);
+  EXPECT_EQ(second.answer, Answer::granted);
+  EXPECT_EQ(writer.answer, Answer::pending);
+  EXPECT_EQ(behind.answer, Answer::pending);
+  script.release(first);
+  EXPECT_EQ(script.sent(), "");
+  script.release(second);
+  EXPECT_EQ(script.sent(), "release 1, acquire 2 30000");
+  script.answer(Kind::granted);
+  script.answer(Kind::granted);
+  EXPECT_EQ(writer.answer, Answer::granted);
+  script.release(writer);
+  while (script.open() > 0) script.answer(Kind::granted);
+  EXPECT_EQ(behind.answer, Answer::granted);
+}
+
+TEST(CoordinatorJoin, TheNextReaderRequestsIfTheFirstGivesUp) {
+  Script script(with_cohorts());
+  Caller& first = script.acquire(READ, 3s, 30s, Owner::make());
+  Caller& second = script.acquire(READ, 3s, 30s, Owner::make());
+  script.answer(Kind::busy);
+  script.answer(Verb::subscribe, Kind::granted);
+  script.answer(Kind::busy);
+  (void)script.sent();
+  script.cancel(first);
+  EXPECT_EQ(script.sent(), "acquire 2 30000");
+  script.answer(Kind::granted);
+  EXPECT_EQ(second.answer, Answer::granted);
+  EXPECT_EQ(first.answer, Answer::cancelled);
+  script.release(second);
+  while (script.open() > 0) script.answer(Kind::granted);
+}
+
+TEST(CoordinatorJoin, ACallForOneAttemptMakesItsOwn) {
+  Script script(with_cohorts());
+  Caller& first = script.acquire(READ, 3s, 30s, Owner::make());
+  Caller& second = script.acquire(READ, 0s, 30s, Owner::make());
+  EXPECT_EQ(script.sent(), "acquire 1 30000, acquire 2 30000");
+  EXPECT_EQ(second.answer, Answer::pending);
+  script.answer(Kind::busy);
+  EXPECT_EQ(first.answer, Answer::pending);
+  script.answer(Verb::acquire, Kind::granted);
+  EXPECT_EQ(second.answer, Answer::granted);
+  EXPECT_EQ(first.answer, Answer::pending);
+  script.answer(Verb::subscribe, Kind::granted);
+  script.answer(Verb::acquire, Kind::granted);
+  EXPECT_EQ(first.answer, Answer::granted);
+  script.release(first);
+  script.release(second);
+  while (script.open() > 0) script.answer(Kind::granted);
+}
+
+TEST(CoordinatorJoin, AnOwnerThatHasReleasedMayWaitForAWrite) {
+  Readers script;
+  Caller& second = script.join();
+  const Owner owner = script.first().owner;
+  script.release(script.first());
+  Caller& writer = script.acquire(WRITE, 3s, 30s, owner);
+  EXPECT_EQ(writer.answer, Answer::pending);
+  EXPECT_EQ(script.acquire(WRITE, 3s, 30s, second.owner).answer, Answer::would_deadlock);
+  script.release(second);
+  EXPECT_EQ(script.sent(), "release 1, acquire 2 30000");
+  script.answer(Kind::granted);
+  script.answer(Kind::granted);
+  EXPECT_EQ(writer.answer, Answer::granted);
+  script.release(writer);
+  while (script.open() > 0) script.answer(Kind::granted);
+}
+
+TEST(CoordinatorJoin, AllAreLostWhenTheBackendNoLongerHasTheHold) {
+  Readers script;
+  Caller& second = script.join();
+  Caller& third = script.join();
+  script.release(script.first());
+  script.notify(Notification::Kind::gone, 1);
+  EXPECT_TRUE(script.lost(second));
+  EXPECT_TRUE(script.lost(third));
+  EXPECT_EQ(script.release(second).answer, Answer::lost);
+  EXPECT_EQ(script.release(third).answer, Answer::lost);
+  EXPECT_EQ(script.sent(), "");
+  EXPECT_TRUE(script.idle());
+}
+
+TEST(CoordinatorJoin, AllAreLostWhenTheLeaseEnds) {
+  Readers script(1s);
+  Caller& second = script.join(1s);
+  script.pass(333ms);
+  script.answer(Kind::granted);  // verified
+  script.pass(333ms);
+  script.answer(Kind::granted);
+  script.pass(324ms);
+  EXPECT_TRUE(script.lost(script.first()));
+  EXPECT_TRUE(script.lost(second));
+  (void)script.sent();
+  EXPECT_EQ(script.release(script.first()).answer, Answer::lost);
+  EXPECT_EQ(script.release(second).answer, Answer::lost);
+  EXPECT_EQ(script.sent(), "release 1");
+  script.answer(Kind::gone);
+  EXPECT_TRUE(script.idle());
+}
+
+TEST(CoordinatorJoin, TheLeaseIsTheLongestThatOneOfThemAskedFor) {
+  Readers script(10s);
+  Caller& second = script.join(30s);
+  EXPECT_EQ(script.left(second), 9'900ms);
+  script.pass(50ms);
+  EXPECT_EQ(script.sent(), "renew 1 30000");
+  script.answer(Kind::granted);
+  EXPECT_EQ(script.left(second), 29'700ms);
+  EXPECT_EQ(script.left(script.first()), 29'700ms);
+  script.release(script.first());
+  script.release(second);
+  script.expect_given_back();
+}
+
+TEST(CoordinatorJoin, TheWatchdogRenewsAsLongAsOneOfThemIsRenewedByIt) {
+  Readers script(30s);
+  Caller& second = script.join(watchdog);
+  script.release(script.first());
+  script.pass(10s);
+  EXPECT_EQ(script.sent(), "renew 1 30000");
+  script.answer(Kind::granted);
+  EXPECT_EQ(script.left(second), 29'700ms);
+  script.release(second);
+  script.expect_given_back();
+}
+
+TEST(CoordinatorJoin, WithoutAWatchdogTheHoldIsVerified) {
+  Readers script(30s);
+  Caller& second = script.join(watchdog);
+  script.release(second);
+  script.pass(10s);
+  EXPECT_EQ(script.sent(), "verify 1");
+  script.answer(Kind::granted);
+  script.release(script.first());
+  script.expect_given_back();
+}
+
+TEST(CoordinatorJoin, AnExtendOfOneMovesTheDeadlineOfAll) {
+  Readers script;
+  Caller& second = script.join();
+  Caller& extend = script.extend(second, 60s);
+  EXPECT_EQ(script.sent(), "renew 1 60000");
+  script.answer(Kind::granted);
+  EXPECT_EQ(extend.answer, Answer::granted);
+  EXPECT_EQ(script.left(second), 59'400ms);
+  EXPECT_EQ(script.left(script.first()), 59'400ms);
+  script.release(script.first());
+  script.release(second);
+  script.expect_given_back();
+}
+
+TEST(CoordinatorJoin, AnExtendOfAReaderThatReleasesIsAnsweredAsLost) {
+  Readers script;
+  Caller& second = script.join();
+  Caller& extend = script.extend(second, 60s);
+  script.release(second);
+  EXPECT_EQ(extend.answer, Answer::lost);
+  script.answer(Kind::granted);
+  (void)script.sent();
+  script.release(script.first());
+  script.expect_given_back();
+}
+
+TEST(CoordinatorJoin, HoldForOfOneKeepsTheKeyAfterTheLast) {
+  Readers script;
+  Caller& second = script.join();
+  script.release(script.first(), 100ms);
+  script.pass(10ms);
+  script.release(second);
+  EXPECT_EQ(script.sent(), "");
+  script.pass(90ms);
+  script.expect_given_back();
+}
+
+TEST(CoordinatorJoin, CloseIsALossForAll) {
+  Readers script;
+  Caller& second = script.join();
+  script.close();
+  EXPECT_EQ(script.sent(), "release 1");
+  EXPECT_TRUE(script.lost(script.first()));
+  EXPECT_TRUE(script.lost(second));
+  script.answer(Kind::granted);
+  EXPECT_EQ(script.release(second).answer, Answer::lost);
+  EXPECT_EQ(script.release(script.first()).answer, Answer::lost);
+  EXPECT_TRUE(script.idle());
+}
+
+TEST(CoordinatorJoin, AReaderWhoseHoldWasAWriteIsNotJoined) {
+  Script script(with_cohorts());
+  const Owner owner = Owner::make();
+  Caller& write = script.acquire(WRITE, 3s, 30s, owner);
+  script.answer(Kind::granted);
+  Caller& read = script.acquire(READ, 3s, 30s, owner);
+  script.release(write);
+  script.answer(Verb::downgrade, Kind::granted);
+  (void)script.sent();
+  Caller& other = script.acquire(READ, 3s, 30s, Owner::make());
+  EXPECT_EQ(script.sent(), "acquire 2 30000");
+  script.answer(Kind::granted);
+  script.release(read);
+  script.release(other);
+  while (script.open() > 0) script.answer(Kind::granted);
+}
+
+}  // namespace
+}  // namespace latchkey::sim
