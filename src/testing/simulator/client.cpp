@@ -105,17 +105,27 @@ void Client::crash() {
 }
 
 void Client::tear_down() {
-  std::vector<std::pair<std::string, GrantedHold>> left;
+  struct LeftHold {
+    std::string key;
+    GrantedHold hold;
+    Owner owner;  // another unlock of this owner may end `hold`
+  };
+  std::vector<LeftHold> left;
   for (std::size_t key = 0; key < context_.world.keys.size(); ++key) {
     for (const GrantedHold& hold : context_.history.keys[key].holds) {
-      if (hold.client == context_.client) left.emplace_back(context_.world.keys[key], hold);
+      if (hold.client != context_.client) continue;
+      left.push_back({context_.world.keys[key], hold, hold.hold->owner});
     }
   }
   context_.history.crashed(context_.client);
   for (SingleKeyCaller& caller : callers_) caller.stop();
   for (MultiKeyCaller& caller : multi_callers_) caller.stop();
-  for (const auto& [key, hold] : left) {
-    context_.process->abandon(key, *hold.hold, hold.type, hold.by_lock, hold.by_watchdog);
+  for (const auto& [key, hold, owner] : left) {
+    if (hold.by_lock) {
+      context_.process->abandon(key, owner, hold.type);
+    } else {
+      context_.process->abandon(key, *hold.hold, hold.type, hold.by_watchdog);
+    }
   }
   if (!context_.process->tear_down()) {
     context_.world.fail("something is left although all was answered");

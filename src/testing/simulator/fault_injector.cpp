@@ -56,7 +56,8 @@ void FaultInjector::restart_server() {
     network_.disconnect(client, world_.random.between({}, milliseconds(300)));
   }
   store_.restart();
-  store_.jump(milliseconds(1));  // no server restarts in less: its fencing tokens go on from the time
+  store_.jump(
+      milliseconds(1));  // no server restarts in less: its fencing tokens go on from the time
   all_keys_lost();
 }
 

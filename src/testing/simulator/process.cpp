@@ -113,21 +113,26 @@ void Process::close() {
   for (Coordinator* const each : all()) handle(*each, end);
 }
 
-void Process::abandon(std::string_view key, RemoteHold& hold, LockType type, bool by_lock,
-                      bool by_watchdog) {
+template <class Do>
+void Process::end_hold(std::string_view key, Do&& event) {
   context_.closed = true;
-  Coordinator& coordinator = at(key);
   Actions actions;
   EventContext context(clock_, actions, clock_.now());
-  if (by_lock) {
-    Call& call = *last_calls_.emplace_back(std::make_unique<Call>());
-    call.owner = hold.owner;
-    call.type = type;
-    coordinator.unlock(call, context);
-  } else {
-    coordinator.release(hold, type, by_watchdog, Clock::time_point::min(), nullptr, context);
-  }
+  event(at(key), context);
   open_.insert(open_.end(), actions.submits.begin(), actions.submits.end());
+}
+
+void Process::abandon(std::string_view key, Owner owner, LockType type) {
+  Call& call = *last_calls_.emplace_back(std::make_unique<Call>());
+  call.owner = owner;
+  call.type = type;
+  end_hold(key, [&](Coordinator& its, EventContext& context) { its.unlock(call, context); });
+}
+
+void Process::abandon(std::string_view key, RemoteHold& hold, LockType type, bool by_watchdog) {
+  end_hold(key, [&](Coordinator& its, EventContext& context) {
+    its.release(hold, type, by_watchdog, Clock::time_point::min(), nullptr, context);
+  });
 }
 
 void Process::abandon(RemoteHold& claim) {

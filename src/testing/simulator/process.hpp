@@ -89,9 +89,10 @@ class Process final : private detail::ImmediateBackend {
   [[nodiscard]] bool idle() const noexcept { return coordinators_.empty() && open_.empty(); }
 
   // --- the end of a process ---
-  /// Releases what a caller was granted that is no more. Only before `tear_down`.
-  void abandon(std::string_view key, RemoteHold& hold, LockType type, bool by_lock,
-               bool by_watchdog);
+  /// Undoes one lock() of an owner, or releases what a caller was granted, that is no more. Only
+  /// before `tear_down`.
+  void abandon(std::string_view key, Owner owner, LockType type);
+  void abandon(std::string_view key, RemoteHold& hold, LockType type, bool by_watchdog);
 
   /// Answers the request of one member of a request for several keys. Only before `tear_down`.
   void abandon(RemoteHold& claim);
@@ -111,6 +112,8 @@ class Process final : private detail::ImmediateBackend {
   void complete_at_once(Coordinator& coordinator, EventContext& context);
   void tear_down_once(Coordinator& coordinator, Clock::time_point now, bool first);
   void drop_if_idle(Coordinator& coordinator);
+  template <class Do>
+  void end_hold(std::string_view key, Do&& event);
   [[nodiscard]] std::vector<Coordinator*> all() const;
 
   Clock& clock_;
