@@ -43,6 +43,7 @@ set(latchkey_sources
   src/locked/site_policy.cpp
   src/locks/coordinator/logic/acquire_logic.cpp
   src/locks/coordinator/coordinator.cpp
+  src/locks/coordinator/logic/downgrade_logic.cpp
   src/locks/coordinator/logic/hand_off_logic.cpp
   src/locks/coordinator/hold_table.cpp
   src/locks/coordinator/logic/immediate_logic.cpp
@@ -87,7 +88,7 @@ set(latchkey_sources
   src/memory/glob.cpp
   src/memory/inbox.cpp
   src/memory/lock_table.cpp
-  src/memory/lock_table_processes.cpp
+  src/memory/lock_table_queues.cpp
   src/memory/lock_table_upkeep.cpp
   src/memory/memory_backend.cpp
   src/memory/memory_space.cpp

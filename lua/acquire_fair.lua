@@ -10,8 +10,8 @@
 -- ARGV[5]  1: publish with SPUBLISH
 --
 -- Returns  0: granted, the place is given up
---          {ms, owner}: busy, ask again after this time (-1: without end); the owner is empty if
---          the lock is free and other waiters come first
+--          {ms, owner, now}: busy, ask again after this time (-1: without end); the owner is empty if
+--          the lock is free and other waiters come first; now: the epoch ms, 0: it has no place
 --
 -- A waiter that calls again keeps its place and gets a new score: now, plus ARGV[3], plus the room
 -- for what Redisson subtracts (parts/fair_queue.lua). Redisson sets a score once, and so drops
@@ -19,7 +19,7 @@
 --
 -- The keys of the queue expire an hour after the last score, so that killed waiters leave nothing.
 -- Waiters call again in time: the first two every second, because they must know the holder's lease
--- and may receive no notification; the others every 4 s.
+-- and may receive no notification; the others every 2 s, because a grant counts from the last call.
 
 local lock, queue, timeouts = KEYS[1], KEYS[2], KEYS[3]
 local owner = ARGV[2]
@@ -80,9 +80,13 @@ end
 local wait = tonumber(ARGV[3])
 local place
 if wait > 0 then
-  place = redis.call('LPOS', queue, owner)
-  local own = place and redis.call('ZSCORE', timeouts, owner)
-  place = place or redis.call('RPUSH', queue, owner) - 1
+  local own = redis.call('ZSCORE', timeouts, owner)
+  if own then
+    place = redis.call('LPOS', queue, owner)
+  end
+  if not place then
+    place = redis.call('RPUSH', queue, owner) - 1
+  end
   local room
   if place > 0 then
     room = own and room_of(tonumber(own), now, wait)
@@ -94,7 +98,8 @@ if wait > 0 then
     end
   end
   local written = wait < 8000 and now or math.floor(now / 4000) * 4000 -- as precise as the mark
-  redis.call('ZADD', timeouts, marked(written + wait + (room or 0), now), owner)
+  local listens = tonumber(ARGV[1]) >= fair_grant_lease
+  redis.call('ZADD', timeouts, marked(written + wait + (room or 0), now, listens), owner)
   local last = redis.call('ZRANGE', timeouts, '-1', '-1', 'WITHSCORES')[2]
   local keep = math.floor(last - now) + 3600000
   if redis.call('PTTL', queue) < keep - 1800000 then
@@ -111,7 +116,7 @@ elseif place == 1 and left ~= -1 then
   left = left + 100 -- the first waiter asks first
 end
 if place then
-  local pace = place < 2 and 1000 or 4000
+  local pace = place < 2 and 1000 or 2000
   left = (left == -1 or place > 1) and pace or math.min(left, pace)
 end
-return {left, held and holder(lock) or ''}
+return {left, held and holder(lock) or '', place and now or 0}

@@ -16,6 +16,9 @@ local lock, owner, tag = KEYS[1], ARGV[1], ARGV[2]
 
 local queued = leave_process_queue(lock, tag, owner)
 if redis.call('HDEL', lock, owner) == 0 then
+  if queued and redis.pcall('EXISTS', lock) == 0 then
+    grant_first(lock, tag, ARGV[3]) -- a release may have notified only the one that leaves
+  end
   return queued and 0
 end
 local channel, message = 'redisson_lock__channel:', '0'

@@ -1,4 +1,4 @@
--- Releases a FAIR lock and notifies the first waiter in the queue.
+-- Releases a FAIR lock, and grants it to the first waiter in the queue or notifies it.
 --
 -- KEYS[1]  the lock
 -- KEYS[2]  the queue

@@ -29,7 +29,7 @@ namespace latchkey {
 /// |               | holder. Repeated by a holder: the lease starts anew, the  |               |
 /// |               | token stays. FAIR enters (or keeps) its place in the      |               |
 /// |               | queue if busy; the other exclusive types do so if         |               |
-/// |               | `queues` is set, and may be granted by a notification     |               |
+/// |               | `queues` is set. Both may be granted by a notification    |               |
 /// | acquire_all   | acquires all of `members` or none                         | granted, busy |
 /// | renew         | the lease of `id` ends in `lease` from now; never earlier | granted, gone |
 /// |               | than before                                               |               |
@@ -135,8 +135,9 @@ struct Outcome {
   /// granted, release: how many subscribers to the key were notified that it is free, the sink's
   /// own among them. 0: none, or it is not known.
   std::uint64_t notified = 0;
-  /// busy, of a request that queues: the number of its place in line, which the grant repeats. 0:
-  /// it is not in line.
+  /// busy, of a request that queues: the number of its place in line, which the grant repeats.
+  /// FAIR: when this reply was made, as a number that only rises; a grant with a smaller one is
+  /// older than the reply. 0: it is not in line.
   std::uint64_t place = 0;
   /// busy: the holder is a client of another library, such as Redisson. While such clients take
   /// part in a key, few calls of a process take it over from one another without the backend.
@@ -152,9 +153,10 @@ struct Outcome {
 /// An event that the backend publishes without a request.
 struct Notification {
   enum class Kind : std::uint8_t {
-    released,   ///< `key` may be free: its waiters try again (FAIR: `id` is next)
-    granted,    ///< a release granted `key` to `id`, for its lease or `grant_lease` if that is less
-    gone,       ///< `id` no longer holds `key`
+    released,  ///< `key` may be free: its waiters try again (FAIR: `id` is next)
+    granted,   ///< a release granted `key` to `id`, for its lease or `grant_lease` if that is less;
+               ///< FAIR: for `fair_grant_lease`
+    gone,      ///< `id` no longer holds `key`
     link_down,  ///< no key, no id: replies will not arrive for a while
     link_up,    ///< the connection is back: notifications may have been missed, holds may be gone
     warning,    ///< no key, no id: the text of `Backend::warning` has changed
@@ -163,7 +165,7 @@ struct Notification {
   Kind kind = Kind::released;
   std::string_view key{};
   HoldId id{};
-  std::uint64_t place = 0;    ///< granted: Outcome::place of the acquire
+  std::uint64_t place = 0;    ///< granted: Outcome::place of the acquire; FAIR: when it was granted
   std::uint64_t token = 0;    ///< granted: as in Outcome
   std::string_view server{};  ///< link_down, link_up: which of several servers; empty: there is one
   std::string_view text{};    ///< link_down, link_up: the reason, as a clause without a full stop
@@ -172,6 +174,8 @@ struct Notification {
 /// For how long a release grants a lock to a process that waits in line, at most. A process that
 /// learns of it renews; one that was killed or is frozen keeps the others waiting no longer.
 inline constexpr std::chrono::seconds grant_lease{3};
+/// The same for FAIR, whose waiters ask less often: every 2 s.
+inline constexpr std::chrono::seconds fair_grant_lease{5};
 
 /// The state of one connection of a backend when its Locks are made.
 struct Connection {

@@ -8,11 +8,16 @@
 -- new waiter of latchkey computes its room from the predecessor's score. For that it must know when
 -- the score, or the latchkey score that it was derived from, was written. The fraction of the ms, the
 -- mark, contains this time in steps of 4 s modulo 2047 (2 h 16 min): Redisson adds whole ms and so
--- keeps the fraction. The score of a Redisson waiter that came to an empty queue has no mark.
+-- keeps the fraction. The score of a Redisson waiter that came to an empty queue has no mark. The last
+-- bit of the fraction of a latchkey waiter says that it may be granted the lock for fair_grant_lease.
 
 -- How long Redisson waiters may have waited before the first latchkey waiter came, in ms. Their
 -- scores do not contain it.
 local unseen = 1800000
+
+-- How long a release grants the lock to the first waiter, in ms: it renews, and one that is frozen
+-- keeps the others waiting no longer than this. A waiter that asks for less takes the lock itself.
+local fair_grant_lease = 5000
 
 local function server_ms()
   local time = redis.call('TIME')
@@ -24,13 +29,17 @@ local function is_ours(owner)
   return owner:sub(15, 15) == '8'
 end
 
-local function marked(score, now)
-  return math.floor(score) + (math.floor(now / 4000) % 2047 + 1) / 2048
+local function marked(score, now, grantable)
+  return math.floor(score) + (math.floor(now / 4000) % 2047 + 1) / 2048 + (grantable and 1 / 4096 or 0)
+end
+
+local function is_grantable(score)
+  return score * 4096 % 2 == 1
 end
 
 -- The room of a score; nil: it has no mark.
 local function room_of(score, now, life)
-  local mark = score % 1 * 2048
+  local mark = math.floor(score % 1 * 2048)
   if mark == 0 then
     return nil
   end
@@ -65,22 +74,8 @@ local function cut_to_grace(timeouts, head, score, now)
     return score
   end
   -- The score of a Redisson waiter loses its mark, because its wait time is not known any more.
-  redis.call('ZADD', timeouts, ours and marked(grace, now) or grace, head)
+  redis.call('ZADD', timeouts, ours and marked(grace, now, is_grantable(score)) or grace, head)
   return grace
-end
-
--- After a release: notifies the head. If the queue is empty, the waiters for a plain lock are next.
-local function call_next(lock, queue, timeouts, channel, sharded)
-  if redis.call('EXISTS', queue) == 1 then
-    local now = server_ms()
-    local head, score = live_head(queue, timeouts, now)
-    if head then
-      cut_to_grace(timeouts, head, score, now)
-      return publish(channel .. ':' .. head, '0', sharded)
-    end
-  end
-  local tag = channel:sub(#'redisson_lock__channel:' + 1)
-  pass_on(lock, tag, '', publish(channel, '0', sharded), sharded)
 end
 
 -- After a latchkey waiter has left the queue of a lock that is held for `left` ms more. If that is a
@@ -104,4 +99,42 @@ local function head_left(queue, timeouts, left, channel, sharded)
   end
   redis.pcall('PERSIST', queue)
   redis.pcall('PERSIST', timeouts)
+end
+
+-- Writes the hold of the head, a waiter of latchkey that listens, and notifies it. The message is
+-- "number time 0": a waiter accepts no grant that is older than the last reply to its attempts, which
+-- contains the time as well. Returns whether the head has the lock.
+local function grant_head(lock, queue, timeouts, head, score, now, channel, sharded)
+  local its_channel = channel .. ':' .. head
+  if not is_ours(head) or not is_grantable(score) or not is_heard(its_channel, sharded) or
+     redis.pcall('HSET', lock, head, '1') ~= 1 then
+    return false
+  end
+  local message = head:match('%d+$') .. ' ' .. string.format('%.0f', now) .. ' 0'
+  if redis.pcall('PEXPIRE', lock, fair_grant_lease) ~= 1 or not tell(its_channel, message, sharded) then
+    redis.pcall('HDEL', lock, head)
+    return false
+  end
+  redis.pcall('LPOP', queue)
+  redis.pcall('ZREM', timeouts, head)
+  head_left(queue, timeouts, fair_grant_lease, channel, sharded)
+  return true
+end
+
+-- After a release: grants the lock to the head, or notifies it. If the queue is empty, the waiters
+-- for a plain lock are next.
+local function call_next(lock, queue, timeouts, channel, sharded)
+  if redis.call('EXISTS', queue) == 1 then
+    local now = server_ms()
+    local head, score = live_head(queue, timeouts, now)
+    if head and grant_head(lock, queue, timeouts, head, score, now, channel, sharded) then
+      return
+    end
+    if head then
+      cut_to_grace(timeouts, head, score, now)
+      return publish(channel .. ':' .. head, '0', sharded)
+    end
+  end
+  local tag = channel:sub(#'redisson_lock__channel:' + 1)
+  pass_on(lock, tag, '', publish(channel, '0', sharded), sharded)
 end

@@ -23,15 +23,23 @@ local function process_queue(lock, tag)
   return 'latchkey_process_queue:' .. tag .. (lock == tag and ':' or '')
 end
 
-local function tell_process(tag, owner, message, sharded)
-  local channel = 'redisson_lock__channel:' .. tag .. ':' .. owner:sub(1, 36)
-  local heard
+local function channel_of(tag, owner)
+  return 'redisson_lock__channel:' .. tag .. ':' .. owner:sub(1, 36)
+end
+
+-- Whether somebody is subscribed to the channel at this server. A message also reaches those who are
+-- subscribed at another one, as long as they do not know that it is no longer the master: they must
+-- not read of a grant that is undone because nobody received it here.
+local function is_heard(channel, sharded)
+  local heard = redis.pcall('PUBSUB', sharded == '1' and 'SHARDNUMSUB' or 'NUMSUB', channel)
+  return type(heard[2]) == 'number' and heard[2] > 0
+end
+
+local function tell(channel, message, sharded)
   if sharded == '1' then
-    heard = redis.pcall('SPUBLISH', channel, message)
-  else
-    heard = redis.pcall('PUBLISH', channel, message)
+    return type(redis.pcall('SPUBLISH', channel, message)) == 'number'
   end
-  return type(heard) == 'number' and heard > 0
+  return type(redis.pcall('PUBLISH', channel, message)) == 'number'
 end
 
 -- The entry of this owner; nil: it has no place. A reader is the owner of the WRITE that it was.
@@ -111,20 +119,23 @@ local function grant_first(lock, tag, sharded, until_owner)
       return false
     end
     local owner, lease, tokens, place = entry:match('^(%S+) (%d+) (%d+) (%d+)$')
-    if owner == until_owner or redis.pcall('LREM', queue, '1', entry) ~= 1 then
+    if not owner or owner == until_owner or redis.pcall('LREM', queue, '1', entry) ~= 1 then
       return false
     end
-    lease = math.min(tonumber(lease or '0'), grant_lease)
-    local token = owner and grant(lock, tag, owner, lease, tonumber(tokens))
-    if not token then
+    local channel = channel_of(tag, owner)
+    if is_heard(channel, sharded) then
+      lease = math.min(tonumber(lease), grant_lease)
+      local token = grant(lock, tag, owner, lease, tonumber(tokens))
+      if not token then
+        return false
+      end
+      local number = owner:match('^:(%d+)', 37)
+      if tell(channel, number .. ' ' .. place .. ' ' .. string.format('%.0f', token), sharded) then
+        return true
+      end
+      redis.pcall('HDEL', lock, 'mode', owner)
       return false
     end
-    local number = owner:match('^:(%d+)', 37)
-    local message = number .. ' ' .. place .. ' ' .. string.format('%.0f', token)
-    if tell_process(tag, owner, message, sharded) then
-      return true
-    end
-    redis.pcall('HDEL', lock, 'mode', owner)
   end
 end
 
@@ -142,7 +153,7 @@ local function pass_on(lock, tag, releaser, notified, sharded)
   end
   local first = redis.pcall('LINDEX', process_queue(lock, tag), '0')
   if type(first) == 'string' then
-    tell_process(tag, first, '0', sharded)
+    tell(channel_of(tag, first), '0', sharded)
   end
   return notified
 end

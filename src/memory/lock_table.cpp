@@ -21,16 +21,6 @@ void prolong(Clock::time_point& end, Clock::time_point now, milliseconds length)
   end = std::max(end, later(now, length));
 }
 
-/// Sets busy until `end`; the text names the first holder, and is empty if only the queue blocks.
-void set_busy(Outcome& outcome, const LockRecord& record, Clock::time_point end,
-              Clock::time_point now) {
-  outcome.kind = Kind::busy;
-  if (end != Clock::never()) {
-    outcome.retry_after = std::max(milliseconds(1), std::chrono::ceil<milliseconds>(end - now));
-  }
-  outcome.holder = record.holders.empty() ? std::string() : record.holders.front().id.text();
-}
-
 bool remove_holder(LockRecord& record, const HoldId& id) noexcept {
   const auto holder = find_id(record.holders, id);
   if (holder == record.holders.end()) return false;
@@ -46,10 +36,6 @@ auto is_of(const HoldId& id) noexcept {
 bool remove_place(LockRecord& record, const HoldId& id) noexcept {
   return std::erase_if(record.queue, [&](const auto& place) { return place.id == id; }) != 0;
 }
-
-// How often a waiter tries again: the first two in the queue every second, because the holder may
-// change and its lease may be short; the others every 4 s.
-constexpr milliseconds pace_in_front{1'000}, pace_behind{4'000};
 
 LockRecord::Subscription subscription_of(const Request& request, Subscriber* subscriber) noexcept {
   const bool of_one = request.type == LockType::FAIR || request.queues;
@@ -69,6 +55,15 @@ bool passes_on(const Request& request, Mode held, const LockRecord& record) noex
 }
 
 }  // namespace
+
+void LockTable::set_busy(Outcome& outcome, const LockRecord& record, Clock::time_point end,
+                         Clock::time_point now) {
+  outcome.kind = Kind::busy;
+  if (end != Clock::never()) {
+    outcome.retry_after = std::max(milliseconds(1), std::chrono::ceil<milliseconds>(end - now));
+  }
+  outcome.holder = record.holders.empty() ? std::string() : record.holders.front().id.text();
+}
 
 void LockTable::apply_to_any(const Request& request, std::size_t hash, Clock::time_point now,
                              Subscriber* subscriber, Outcome& outcome) {
@@ -105,7 +100,10 @@ void LockTable::apply_to_any(const Request& request, std::size_t hash, Clock::ti
     outcome.kind = act(*record, request, now, subscriber);
   }
   const bool freed = (held != Mode::free || first_leaves) && record->mode == Mode::free;
-  const bool passes = freed && !record->processes.empty() && passes_on(request, held, *record);
+  const bool leaves = request.verb == Verb::leave && request.queues && held == Mode::free &&
+                      outcome.kind == Kind::granted;
+  const bool passes =
+      ((freed && passes_on(request, held, *record)) || leaves) && !record->processes.empty();
   const std::uint32_t notified = settle(*record, before, now);
   if (request.verb == Verb::release) outcome.notified = notified;
   const HoldId releaser = request.verb == Verb::force_release ? HoldId{} : request.id;
@@ -134,7 +132,7 @@ Kind LockTable::act(LockRecord& record, const Request& request, Clock::time_poin
       return granted_if(held);
     case Verb::release: {
       const bool released = held && remove_holder(record, request.id);
-      if (released && request.type == LockType::FAIR) record.call_first(now);
+      if (released && request.type == LockType::FAIR) call_next(record, now);
       return granted_if(released);
     }
     case Verb::leave: {
@@ -145,7 +143,7 @@ Kind LockTable::act(LockRecord& record, const Request& request, Clock::time_poin
       const bool downgraded =
           request.type == LockType::WRITE && record.mode == Mode::read && !request.queues;
       const bool released = (held || downgraded) && remove_holder(record, request.id);
-      if ((first || released) && request.type == LockType::FAIR) record.call_first(now);
+      if ((first || released) && request.type == LockType::FAIR) call_next(record, now);
       return granted_if(released || queued);
     }
     case Verb::subscribe:
@@ -164,7 +162,7 @@ Kind LockTable::act(LockRecord& record, const Request& request, Clock::time_poin
       const bool plain = record.mode == Mode::plain;
       record.holders.clear();
       record.mode = Mode::free;
-      if (plain) record.call_first(now);
+      if (plain) call_next(record, now);
       return granted_if(any);
     }
     case Verb::acquire:
@@ -217,27 +215,6 @@ void LockTable::acquire(LockRecord& record, const Request& request, Clock::time_
   if (fenced) last_token_ = outcome.token;
   outcome.kind = Kind::granted;
   return;
-}
-
-// Busy: a FAIR waiter enters the queue or keeps its place.
-void LockTable::queue_up(LockRecord& record, const Request& request, Clock::time_point now,
-                         Outcome& outcome) {
-  if (record.mode == Mode::free) record.call_first(now);
-  auto place = find_id(record.queue, request.id);
-  Clock::time_point end = record.last_end();
-  for (auto ahead = record.queue.begin(); ahead != place; ++ahead) end = std::max(end, ahead->ends);
-  if (place != record.queue.end()) {
-    prolong(place->ends, now, request.queue_wait);
-  } else if (request.queue_wait > milliseconds::zero()) {
-    record.enqueue(request.id, later(now, request.queue_wait));
-    place = record.queue.end() - 1;
-  } else {
-    return set_busy(outcome, record, end, now);
-  }
-  const auto before = place - record.queue.begin();
-  if (before < 2 && record.mode != Mode::free) end = record.last_end();
-  const Clock::time_point again = later(now, before < 2 ? pace_in_front : pace_behind);
-  set_busy(outcome, record, before < 2 ? std::min(end, again) : again, now);
 }
 
 bool LockTable::blocks(const Member& member, std::size_t hash, Clock::time_point now,

@@ -34,6 +34,7 @@ struct LockRecord {
   struct Place {
     HoldId id;
     Clock::time_point ends;
+    bool grantable;  ///< the lease it asks for is not less than that of a grant
   };
   /// A process that waits in line, by its attempt.
   struct Process {
@@ -74,7 +75,7 @@ struct LockRecord {
     mode = as;
     first_end = std::min(first_end, ends);
   }
-  void enqueue(const HoldId& id, Clock::time_point ends);
+  void enqueue(const Place& place);
   void keep_for_writer(Clock::time_point until) noexcept {
     kept_for_writer = std::max(kept_for_writer, until);
     first_end = std::min(first_end, kept_for_writer);
@@ -118,9 +119,10 @@ struct LockRecord {
 /// - No request except expire, release, leave and force_release shortens a lease; a repeated
 ///   acquire or downgrade does not.
 /// - FAIR: a place in the queue ends `queue_wait` after its owner's last attempt, and the place of
-///   the first ends at most 5 s after a FAIR request found or left the lock free. Of FAIR requests
-///   only the first in the queue may take a free lock; REENTRANT, FENCED, READ and WRITE bypass the
-///   queue.
+///   the first ends at most 5 s after a FAIR request found or left the lock free. Whatever frees
+///   the lock grants it to the first for `fair_grant_lease` if that one subscribes. Of FAIR
+///   requests only the first in the queue may take a free lock; REENTRANT, FENCED, READ and WRITE
+///   bypass the queue.
 /// - The process queue: an acquire with `queues` that is busy keeps its place or gets the last; all
 ///   places end 10 s after the last attempt. Whatever frees the lock grants it to the first process
 ///   that subscribes to grants, for at most `grant_lease`, unless others subscribe to the key: then
@@ -192,6 +194,11 @@ class LockTable {
   bool grant_first(LockRecord& record, const HoldId& until, Clock::time_point now);
   void pass_on(LockRecord& record, const HoldId& releaser, std::uint32_t notified,
                Clock::time_point now);
+  /// Sets busy until `end`; the text names the first holder, and is empty if only a queue blocks.
+  static void set_busy(Outcome& outcome, const LockRecord& record, Clock::time_point end,
+                       Clock::time_point now);
+  /// A FAIR request freed the lock, or the first in the queue has left.
+  static void call_next(LockRecord& record, Clock::time_point now);
   static void queue_up(LockRecord& record, const Request& request, Clock::time_point now,
                        Outcome& outcome);
   void list(const Request& request, Clock::time_point now);

@@ -54,9 +54,9 @@ void LockRecord::call_first(Clock::time_point now) noexcept {
   first_end = std::min(first_end, ends);
 }
 
-void LockRecord::enqueue(const HoldId& id, Clock::time_point ends) {
-  queue.push_back({id, ends});
-  first_end = std::min(first_end, ends);
+void LockRecord::enqueue(const Place& place) {
+  queue.push_back(place);
+  first_end = std::min(first_end, place.ends);
 }
 
 void LockRecord::reset() noexcept {

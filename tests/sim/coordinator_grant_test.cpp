@@ -217,5 +217,44 @@ TEST(CoordinatorGrant, NoPlaceIsTakenForOneAttemptNorForALeaseBelowASecond) {
   queued.answer(Kind::granted);
 }
 
+// The place of a FAIR waiter is the time of the last reply to its attempts.
+TEST(CoordinatorGrant, AFairWaiterIsGrantedForFiveSecondsAtFirst) {
+  InLine script(FAIR);
+  script.pass(300ms);
+  script.grant(1, 8);
+  EXPECT_EQ(script.waiter().answer, Answer::granted);
+  EXPECT_EQ(script.sent(), "unsubscribe 1");
+  EXPECT_EQ(script.left(script.waiter()), 5s - 50ms - 300ms);
+  script.pass(50ms);
+  EXPECT_EQ(script.sent(), "renew 1 30000");
+  script.answer(Kind::granted);
+  script.answer(Kind::granted);
+}
+
+TEST(CoordinatorGrant, AFairWaiterIgnoresAGrantThatIsOlderThanTheLastReply) {
+  InLine script(FAIR);
+  script.grant(1, 6);
+  EXPECT_EQ(script.waiter().answer, Answer::pending);
+  EXPECT_EQ(script.sent(), "");
+  script.cancel(script.waiter());
+  while (script.open() > 0) script.answer(Kind::gone);
+}
+
+TEST(CoordinatorGrant, AFairWaiterAsksForTheHoldIfLittleOfTheGrantIsLeft) {
+  InLine script(FAIR);
+  for (int step = 0; step < 42; ++step) {
+    script.pass(100ms);
+    while (script.open() > 0) script.answer(Kind::unknown);
+  }
+  (void)script.sent();
+  script.grant(1, 8);
+  EXPECT_EQ(script.waiter().answer, Answer::pending);
+  EXPECT_EQ(script.sent(), "acquire 1 30000");
+  script.answer(Kind::granted);
+  EXPECT_EQ(script.waiter().answer, Answer::granted);
+  EXPECT_EQ(script.left(script.waiter()), 29'700ms);
+  while (script.open() > 0) script.answer(Kind::granted);
+}
+
 }  // namespace
 }  // namespace latchkey::sim

@@ -59,9 +59,9 @@ struct KeyState {
 /// random numbers, are equal. Blocking threads drive it through LockSpace, the simulator through a
 /// virtual network.
 ///
-/// The decisions are made by nine classes, each for one event: AcquireLogic, WaitLogic, LeaseLogic,
-/// ReleaseLogic and SubscriptionLogic; ImmediateLogic for a backend in the same process,
-/// HandOffLogic for the next call of this process, JoinLogic for READs that share a hold,
+/// The decisions are made by ten classes, each for one event: AcquireLogic, WaitLogic, LeaseLogic,
+/// ReleaseLogic, DowngradeLogic and SubscriptionLogic; ImmediateLogic for a backend in the same
+/// process, HandOffLogic for the next call of this process, JoinLogic for READs that share a hold,
 /// YieldLogic for other processes.
 ///
 /// Invariants (docs/architecture.md):

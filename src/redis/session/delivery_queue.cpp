@@ -19,8 +19,8 @@ void assign_if_possible(std::string& to, std::string_view from) noexcept {
   }
 }
 
-/// What a message on the channel of a process says (lua/parts/process_queue.lua). A number 0: the
-/// first waiter shall try again.
+/// What a message on the channel of a process, or of a FAIR waiter, says (process_queue.lua and
+/// fair_queue.lua in lua/parts). A number 0: the first waiter shall try again.
 struct Grant {
   std::uint64_t number = 0, place = 0, token = 0;
 };
@@ -90,10 +90,11 @@ void DeliveryQueue::notify(const std::vector<ChannelSubscriptions::Listener>& li
     queued.kind = Notification::Kind::released;
     queued.id = each.id;
     queued.text.clear();
-    if (each.grants) {
+    const bool is_fair_waiter = each.id.number != 0;
+    if (each.grants || is_fair_waiter) {
       const Grant grant = read_grant(message);
       if (grant.number != 0) queued.kind = Notification::Kind::granted;
-      queued.id.number = grant.number;
+      if (!is_fair_waiter) queued.id.number = grant.number;
       queued.place = grant.place;
       queued.token = grant.token;
     }

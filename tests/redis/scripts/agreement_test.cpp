@@ -18,31 +18,13 @@
 #include <random>
 #include <set>
 
-#include "memory/lock_table.hpp"
+#include "redis/scripts/agreement_owners.hpp"
 #include "redis/scripts/script_fixture.hpp"
-#include "support/lock_types.hpp"
 
 namespace latchkey::tests {
 namespace {
 
-constexpr std::string_view all_keys[] = {"a", "{b}c", "c:1"};
-constexpr std::uint64_t ids_per_type = 3;
-constexpr std::uint64_t all_ids = ids_per_type * std::size(all_types);
-
-/// What an id is: its type, and whether the coordinator would let it wait for a key.
-struct Claim {
-  std::string_view key;
-  std::uint64_t number;
-  friend auto operator<=>(const Claim&, const Claim&) = default;
-};
-
-/// A process that listens to what both grant it. Which token a FENCED grant has is not known.
-struct Grants final : detail::Subscriber {
-  void notify(const Notification& notification) noexcept override {
-    if (notification.kind == Notification::Kind::granted) keys.emplace(notification.key);
-  }
-  std::set<std::string> keys;
-};
+using namespace agreement;
 
 class Agreement : public ScriptTest {
  protected:
@@ -63,6 +45,10 @@ class Agreement : public ScriptTest {
           ScriptClient::make_request(Verb::subscribe, key, LockType::REENTRANT, {id(1).space, 0});
       request.queues = true;
       table_->apply(request, now(), &granted_);
+      for (const std::uint64_t number : listening()) {
+        table_->apply(ScriptClient::make_request(Verb::subscribe, key, LockType::FAIR, id(number)),
+                      now(), &granted_);
+      }
     }
   }
 
@@ -70,8 +56,11 @@ class Agreement : public ScriptTest {
     std::vector<std::string> channels;
     for (const std::string_view key : all_keys) {
       const bool tagged = key.find('{') != std::string_view::npos;
-      channels.push_back("redisson_lock__channel:" + (tagged ? "" : std::string("{")) +
-                         std::string(key) + (tagged ? "" : "}") + ":" + id(1).text().substr(0, 36));
+      const std::string channel = "redisson_lock__channel:" + (tagged ? "" : std::string("{")) +
+                                  std::string(key) + (tagged ? "" : "}") + ":";
+      channels.push_back(channel + id(1).text().substr(0, 36));
+      for (const std::uint64_t number : listening())
+        channels.push_back(channel + id(number).text());
     }
     return channels;
   }

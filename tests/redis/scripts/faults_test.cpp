@@ -59,7 +59,7 @@ TEST_F(ScriptsOutOfMemory, FairReleaseAndLeaveSucceed) {
   Subscriber next = subscribe({channel});
   fill_memory();
   EXPECT_EQ(client.send(Verb::release, "k", LockType::FAIR, id(1)).kind, Kind::granted);
-  EXPECT_EQ(next.next(), channel + " 0");
+  EXPECT_TRUE(next.next().starts_with(channel + " 2 "));
   EXPECT_EQ(client.send(Verb::leave, "k", LockType::FAIR, id(2)).kind, Kind::granted);
   EXPECT_EQ(client.send(Verb::leave, "k", LockType::FAIR, id(3)).kind, Kind::granted);
   EXPECT_EQ(keys(), Names{});

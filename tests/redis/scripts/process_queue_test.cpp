@@ -86,6 +86,18 @@ TEST_F(ProcessQueueScripts, AGrantLastsForThreeSecondsOrTheLeaseIfThatIsLess) {
   EXPECT_LE(pttl("k"), 1'000);
 }
 
+TEST_F(ProcessQueueScripts, ALeaverGrantsTheFreeLockToTheNext) {
+  Subscriber second = subscribe({channel(2)}), third = subscribe({channel(3)});
+  Subscriber java = subscribe({"redisson_lock__channel:{k}"});
+  wait(1);
+  wait(2);
+  const std::uint64_t place = wait(3).place;
+  release(1);  // somebody else listens: the second is told, and gives up
+  EXPECT_EQ(second.next(), channel(2) + " 0");
+  EXPECT_EQ(leave(2).kind, Kind::granted);
+  EXPECT_EQ(third.next(), grant(3, place));
+}
+
 TEST_F(ProcessQueueScripts, AProcessThatDoesNotListenIsSkipped) {
   Subscriber third = subscribe({channel(3)});
   wait(1);

@@ -215,8 +215,13 @@ void AcquireLogic::on_late_reply(RemoteHold& claim, const Outcome& outcome) {
 // The grant is not older than the last attempt that was answered with the claim's place. The lease
 // that the call asked for begins with a renewal, which a short hold does not need.
 void AcquireLogic::on_granted(RemoteHold& claim, std::uint64_t token) {
-  const auto lease = std::min<milliseconds>(claim.lease, grant_lease);
+  const bool fair = claim.type == LockType::FAIR;
+  const auto lease = std::min<milliseconds>(claim.lease, fair ? fair_grant_lease : grant_lease);
   const Clock::time_point deadline = end_of_lease(claim.place_sent, lease);
+  const bool little_left =
+      fair && deadline - now() < std::min<milliseconds>(lease / 2, std::chrono::seconds(1));
+  // The attempt finds the hold, and a backend that offers no grants confirms it.
+  if (little_left || !settings().grants) return WaitLogic(*this).retry_now(claim);
   claim.place = 0;
   establish(claim, token, deadline);
   if (claim.stage != RemoteHold::Stage::held) return;

@@ -22,7 +22,7 @@ class AcquireLogic : public KeyEvent {
   // --- events ---
   void acquire(Call& call);
   void on_acquire_reply(RemoteHold& claim, Outcome& outcome);
-  /// A release has granted the lock to `claim`, which waits in the backend's process queue.
+  /// A release has granted the lock to `claim`, which waits in a queue of the backend.
   void on_granted(RemoteHold& claim, std::uint64_t token);
 
   // --- for the other decisions ---
@@ -87,7 +87,12 @@ inline void AcquireLogic::prepare_acquire(RemoteHold& claim) {
   request.in_flight = true;
   // A place in a queue may outlive the lease.
   std::chrono::milliseconds stays = claim.lease;
-  if (claim.type == LockType::FAIR) stays = std::max(stays, request.queue_wait);
+  if (claim.type == LockType::FAIR) {
+    std::chrono::milliseconds place = request.queue_wait;
+    if (settings().pushes)
+      place += fair_grant_lease;  // a release may grant at the end of the place
+    stays = std::max(stays, place);
+  }
   if (request.queues) stays = std::max<std::chrono::milliseconds>(stays, process_queue_stay);
   claim.expires_at = std::max(claim.expires_at, later(request.sent, stays));
   claim.poll_at = Clock::never();

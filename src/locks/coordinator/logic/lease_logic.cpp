@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "locks/coordinator/logic/acquire_logic.hpp"
+#include "locks/coordinator/logic/downgrade_logic.hpp"
 #include "locks/coordinator/logic/join_logic.hpp"
 #include "locks/coordinator/logic/release_logic.hpp"
 #include "locks/coordinator/logic/subscription_logic.hpp"
@@ -13,7 +14,6 @@
 namespace latchkey::detail {
 
 using std::chrono::milliseconds;
-using Downgrade = RemoteHold::Downgrade;
 using Presence = RemoteHold::Presence;
 using Stage = RemoteHold::Stage;
 
@@ -45,7 +45,7 @@ void LeaseLogic::renew(RemoteHold& hold, milliseconds lease) {
     return send_check(hold, Verb::renew, lease);
   }
   hold.wanted = std::max(hold.wanted, lease);
-  if (!hold.check_request.in_flight) downgrade(hold);
+  if (!hold.check_request.in_flight) DowngradeLogic(*this).send(hold);
 }
 
 void LeaseLogic::renew_soon(RemoteHold& hold, milliseconds lease) {
@@ -57,7 +57,7 @@ void LeaseLogic::renew_soon(RemoteHold& hold, milliseconds lease) {
 }
 
 void LeaseLogic::check(RemoteHold& hold) {
-  if (hold.awaits_downgrade()) return downgrade(hold);
+  if (hold.awaits_downgrade()) return DowngradeLogic(*this).send(hold);
   const bool watched = hold.watchdogs > 0;
   const milliseconds period = hold.period(settings().watchdog);
   if (hold.wanted.count() > 0) {
@@ -86,7 +86,8 @@ void LeaseLogic::send_check(RemoteHold& hold, Verb verb, milliseconds lease) {
 
 void LeaseLogic::on_check_reply(RemoteHold& hold, Outcome& outcome) {
   hold.check_request.in_flight = false;
-  if (hold.check_request.verb == Verb::downgrade) return on_downgrade_reply(hold, outcome);
+  if (hold.check_request.verb == Verb::downgrade)
+    return DowngradeLogic(*this).on_reply(hold, outcome);
   if (hold.stage == Stage::retained) return ReleaseLogic(*this).on_expire_reply(hold, outcome);
   if (hold.stage != Stage::held) return ReleaseLogic(*this).erase_if_done(hold);
   if (hold.is_marked_lost()) return;
@@ -102,7 +103,7 @@ void LeaseLogic::on_check_reply(RemoteHold& hold, Outcome& outcome) {
   granted ? on_renewed(hold) : retry_check(hold);
   state_.holds.due_by(hold.check_at);
   answer_renewals(hold, outcome);
-  cancel_downgrade_of_reentered(hold);
+  DowngradeLogic(*this).cancel_if_reentered(hold);
   if (granted && (hold.wanted.count() > 0 || hold.awaits_downgrade())) check(hold);
 }
 
@@ -201,81 +202,6 @@ void LeaseLogic::request_stop(RemoteHold& hold) noexcept {
     hold.check_at = later(now(), milliseconds(100));
     state_.holds.due_by(hold.check_at);
   }
-}
-
-void LeaseLogic::downgrade(RemoteHold& hold) {
-  if (hold.check_request.in_flight) return;  // it is sent after that reply
-  for (Call* call = hold.renewals.first(); call != nullptr;) {
-    Call& waiting = *std::exchange(call, call->next);
-    if (waiting.kind != Call::Kind::acquire || is_shared(waiting.type)) continue;
-    // From here on the hold may be a READ, which no WRITE enters.
-    hold.renewals.remove(waiting);
-    waiting.list = nullptr;
-    answer_deadlock(waiting, LockType::READ, hold);
-  }
-  hold.downgrade = Downgrade::sent;
-  send_check(hold, Verb::downgrade, hold.period(settings().watchdog));
-}
-
-// Another thread of the owner re-entered before the downgrade was sent: the WRITE goes on.
-void LeaseLogic::cancel_downgrade_of_reentered(RemoteHold& hold) {
-  if (!hold.awaits_downgrade() || hold.exclusive_holds() == 0) return;
-  hold.downgrade = Downgrade::none;
-  Call* const call = std::exchange(hold.downgrade_waiter, nullptr);
-  if (call != nullptr) answer(*call, Answer::granted);
-}
-
-void LeaseLogic::on_downgrade_reply(RemoteHold& hold, const Outcome& outcome) {
-  const bool granted = outcome.kind == Outcome::Kind::granted;
-  if (hold.stage == Stage::releasing) return on_downgrade_reply_while_releasing(hold, outcome);
-  Call* const call = std::exchange(hold.downgrade_waiter, nullptr);
-  if (hold.stage == Stage::retained) return on_downgrade_reply_while_retained(hold, outcome, call);
-  if (outcome.kind == Outcome::Kind::gone || hold.is_lost(now())) {
-    if (call != nullptr) answer_lost(*call, hold);
-    if (outcome.kind == Outcome::Kind::gone) hold.presence = Presence::gone;
-    return declare_lost(hold, "the backend no longer had it");
-  }
-  if (granted) {
-    become_read(hold);
-    hold.move_deadline(hold.check_request.sent, hold.check_request.lease);
-    hold.check_at = next_check(hold, hold.check_request.sent);
-  } else {
-    hold.check_at = later(now(), milliseconds(50));
-  }
-  state_.holds.due_by(hold.check_at);
-  if (call != nullptr) answer_release(*call, hold, outcome);
-  if (!granted) answer_renewals(hold, outcome);
-  if (granted && hold.wanted.count() > 0) check(hold);
-  AcquireLogic(*this).dispatch_waiters();
-}
-
-void LeaseLogic::on_downgrade_reply_while_retained(RemoteHold& hold, const Outcome& outcome,
-                                                   Call* call) {
-  if (outcome.kind == Outcome::Kind::granted) become_read(hold);
-  ReleaseLogic release(*this);
-  release.send_expire(hold);
-  if (!hold.check_request.in_flight) release.answer_retained(hold, Answer::granted);
-  if (call != nullptr) answer_release(*call, hold, outcome);
-  AcquireLogic(*this).dispatch_waiters();
-}
-
-// The READs ended before the reply. Their release ends a WRITE as well, so if the outcome of the
-// downgrade is unknown, the reply to the release says whether the WRITE is over. A downgrade that
-// the release has overtaken finds nothing.
-void LeaseLogic::on_downgrade_reply_while_releasing(RemoteHold& hold, const Outcome& outcome) {
-  const bool over = outcome.kind == Outcome::Kind::granted || outcome.kind == Outcome::Kind::gone ||
-                    hold.presence == Presence::released;
-  if (hold.downgrade_waiter != nullptr && (over || !hold.release_request.in_flight)) {
-    Call& call = *std::exchange(hold.downgrade_waiter, nullptr);
-    over ? answer(call, Answer::granted) : answer_release(call, hold, outcome);
-  }
-  ReleaseLogic(*this).erase_if_done(hold);
-}
-
-// A late copy of the acquire would make a WRITE of it once more, which the release must find.
-void LeaseLogic::become_read(RemoteHold& hold) noexcept {
-  state_.holds.set_read(hold);
-  hold.downgrade = copy_may_run(hold) ? Downgrade::unsure : Downgrade::none;
 }
 
 void LeaseLogic::on_notification(RemoteHold& hold, Notification::Kind kind) {

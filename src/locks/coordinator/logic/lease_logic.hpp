@@ -35,22 +35,17 @@ class LeaseLogic : public KeyEvent {
   /// Its holder learns that the hold is lost. False: it knows already.
   bool mark_lost(RemoteHold& hold, std::string_view reason);
   void declare_lost(RemoteHold& hold, std::string_view reason);
-  /// The WRITE has ended and READs inside it go on: the backend makes a READ of the same id of it.
-  void downgrade(RemoteHold& hold);
   void send_check(RemoteHold& hold, Verb verb, std::chrono::milliseconds lease);
+  /// The check that is due or wanted.
+  void check(RemoteHold& hold);
+  /// The reply to the check of `hold`, for the calls that wait for a renewal.
+  void answer_renewals(RemoteHold& hold, const Outcome& outcome);
 
  private:
   void renew(RemoteHold& hold, std::chrono::milliseconds lease);
-  void check(RemoteHold& hold);
   void on_renewed(RemoteHold& hold);
   void retry_check(RemoteHold& hold);
-  void answer_renewals(RemoteHold& hold, const Outcome& outcome);
   bool answer_renewal(Call& call, RemoteHold& hold, const Outcome& outcome);
-  void cancel_downgrade_of_reentered(RemoteHold& hold);
-  void on_downgrade_reply(RemoteHold& hold, const Outcome& outcome);
-  void on_downgrade_reply_while_retained(RemoteHold& hold, const Outcome& outcome, Call* call);
-  void on_downgrade_reply_while_releasing(RemoteHold& hold, const Outcome& outcome);
-  void become_read(RemoteHold& hold) noexcept;
   void request_stop(RemoteHold& hold) noexcept;
 };
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "locks/coordinator/logic/acquire_logic.hpp"
+#include "locks/coordinator/logic/downgrade_logic.hpp"
 #include "locks/coordinator/logic/hand_off_logic.hpp"
 #include "locks/coordinator/logic/immediate_logic.hpp"
 #include "locks/coordinator/logic/join_logic.hpp"
@@ -86,7 +87,7 @@ void ReleaseLogic::drop_one_of_several(RemoteHold& hold, bool lost, Call* call) 
   if (write_ended && !lost && !hold.awaits_downgrade()) {
     hold.downgrade = RemoteHold::Downgrade::wanted;
     hold.downgrade_waiter = call;
-    return LeaseLogic(*this).downgrade(hold);
+    return DowngradeLogic(*this).send(hold);
   }
   if (call == nullptr) return;
   lost ? answer_lost(*call, hold) : answer(*call, Answer::granted);

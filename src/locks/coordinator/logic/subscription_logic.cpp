@@ -101,11 +101,17 @@ void SubscriptionLogic::tick() {
   if (on && !state_.waiters.front_has_started()) unsubscribe(state_.grants);
 }
 
+// Not a grant that came before the last reply, by which the claim had its place still, or again.
+bool SubscriptionLogic::is_awaited(const RemoteHold& claim, const Notification& grant) noexcept {
+  if (claim.place == 0) return false;
+  return claim.type == LockType::FAIR ? grant.place >= claim.place : grant.place == claim.place;
+}
+
 // A claim that gave up has sent its release. A reply on its way may say more than the grant.
 void SubscriptionLogic::on_granted(const Notification& notification) {
   state_.holds.for_each([&](RemoteHold& hold) {
     if (hold.id != notification.id || hold.call == nullptr) return;
-    if (hold.stage != RemoteHold::Stage::claim || hold.place != notification.place) return;
+    if (hold.stage != RemoteHold::Stage::claim || !is_awaited(hold, notification)) return;
     if (hold.acquire_request.in_flight) return WaitLogic(*this).retry_now(hold);
     AcquireLogic(*this).on_granted(hold, notification.token);
   });

@@ -33,7 +33,8 @@ void WaitLogic::wait_for_release(RemoteHold& claim, const Outcome& outcome) {
   if (call.type == LockType::WRITE && precedes) {
     pause = std::min<Clock::duration>(pause, writer_precedence / 2);
   }
-  if (claim.place != 0) pause = std::min<Clock::duration>(pause, queued_poll_of(claim));
+  const bool fair = claim.type == LockType::FAIR;  // the reply says when to poll
+  if (claim.place != 0 && !fair) pause = std::min<Clock::duration>(pause, queued_poll_of(claim));
   if (outcome.retry_after) {
     pause = std::min<Clock::duration>(pause, std::max(*outcome.retry_after, milliseconds(1)));
   }
@@ -48,7 +49,7 @@ void WaitLogic::listen(RemoteHold& claim, const Outcome& outcome) {
   using Stage = Subscription::Stage;
   SubscriptionLogic subscriptions(*this);
   const bool fair = claim.type == LockType::FAIR;
-  if (claim.place != 0 && now() >= state_.grants_refused_until) {
+  if (claim.place != 0 && !fair && now() >= state_.grants_refused_until) {
     state_.grants_unused_until = Clock::never();
     if (state_.grants.stage == Stage::off) subscriptions.subscribe_to_grants();
     if (!outcome.holder_is_foreign) return;

@@ -92,7 +92,8 @@ struct KeyHistory {
 
   // Only in scenarios without faults: there the store's replies determine the holder.
   std::vector<Holder> holders;
-  std::vector<Holder> queue;  ///< FAIR, in the order of the first attempts
+  std::vector<Holder> queue;               ///< FAIR, in the order of the first attempts
+  std::vector<Holder> granted_by_release;  ///< FAIR, while the release is carried out
   Clock::duration free_since = never_happened;
   /// Until then a WRITE that waits may keep new READs out.
   Clock::duration kept_for_writer = never_happened;

@@ -109,6 +109,7 @@ void RequestJudge::granted(std::uint32_t client, const Notification& notificatio
   check_grant(key, holder, attempt.type);
   if (notification.token != 0) check_token(key, holder, notification.token);
   if (!world_.scenario.fault_free) return;
+  if (attempt.type == LockType::FAIR) key.granted_by_release.push_back(holder);
   key.free_since = never_happened;
   if (attempt.type == LockType::WRITE) key.kept_for_writer = never_happened;
   if (std::ranges::find(key.holders, holder) == key.holders.end()) key.holders.push_back(holder);
@@ -118,12 +119,13 @@ void RequestJudge::granted(std::uint32_t client, const Notification& notificatio
 void RequestJudge::notified(std::uint32_t client, const Notification& notification) {
   if (notification.kind != Notification::Kind::granted) return;
   AttemptRecord& attempt = history_.attempt(client, notification.id.number);
-  if (attempt.place != notification.place) return;
+  const bool fair = attempt.type == LockType::FAIR;
+  if (fair ? attempt.place > notification.place : attempt.place != notification.place) return;
   for (const auto& [place, at] : attempt.grants) {
     if (place == notification.place) attempt.submitted_at = at;
   }
   allow_deadline(attempt, attempt.place_sent,
-                 std::min<Clock::duration>(attempt.lease, grant_lease));
+                 std::min<Clock::duration>(attempt.lease, fair ? fair_grant_lease : grant_lease));
 }
 
 void RequestJudge::allow_deadline(AttemptRecord& attempt, Clock::time_point sent,
@@ -169,10 +171,11 @@ void RequestJudge::follow(KeyHistory& key, KeyHistory::Holder holder, const Requ
                           bool granted) {
   const bool queues = request.type == LockType::FAIR && request.queue_wait.count() > 0;
   if (request.verb == Verb::acquire && granted) {
-    if (request.type == LockType::FAIR) check_order(key, holder);
+    const bool has_it = std::ranges::find(key.holders, holder) != key.holders.end();
+    if (request.type == LockType::FAIR && !has_it) check_order(key, holder);
     check_promptness(key);
     if (request.type == LockType::WRITE) key.kept_for_writer = never_happened;
-    if (std::ranges::find(key.holders, holder) == key.holders.end()) key.holders.push_back(holder);
+    if (!has_it) key.holders.push_back(holder);
   } else if (request.verb == Verb::acquire && queues) {
     if (std::ranges::find(key.queue, holder) == key.queue.end()) key.queue.push_back(holder);
   } else if (request.verb == Verb::acquire && request.type == LockType::WRITE) {
@@ -181,6 +184,9 @@ void RequestJudge::follow(KeyHistory& key, KeyHistory::Holder holder, const Requ
     std::erase(key.queue, holder);
     const bool held = std::erase(key.holders, holder) > 0;
     if (granted && held && key.holders.empty()) key.free_since = world_.now;
+  }
+  for (const KeyHistory::Holder each : std::exchange(key.granted_by_release, {})) {
+    check_order(key, each);
   }
 }
 

@@ -1,4 +1,4 @@
-// The process queue of the lock table: the rules of lua/parts/process_queue.lua.
+// The queues of the lock table: the rules of process_queue.lua and fair_queue.lua in lua/parts.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -7,6 +7,19 @@
 
 namespace latchkey::detail {
 namespace {
+
+using std::chrono::milliseconds;
+using Mode = LockRecord::Mode;
+
+// How often a waiter tries again: the first two in the queue every second, because the holder may
+// change and its lease may be short; the others every 2 s, because a grant counts from then.
+constexpr milliseconds pace_in_front{1'000}, pace_behind{2'000};
+
+/// The time as a number that only rises: no grant is older than a reply with a smaller one.
+std::uint64_t number_of(Clock::time_point now) noexcept {
+  const auto time = std::chrono::floor<milliseconds>(now.time_since_epoch()).count();
+  return time > 0 ? static_cast<std::uint64_t>(time) : 1;
+}
 
 /// All places end this long after the last attempt of any process. Waiters try again every second.
 constexpr std::chrono::seconds processes_life{10};
@@ -19,6 +32,8 @@ LockRecord::Subscription* subscription_to_grants(LockRecord& record, const HoldI
 }
 
 }  // namespace
+
+// --- the process queue ---
 
 std::uint64_t LockTable::take_place(LockRecord& record, const Request& request,
                                     Clock::time_point now) {
@@ -80,6 +95,51 @@ void LockTable::pass_on(LockRecord& record, const HoldId& releaser, std::uint32_
   notification.key = record.key;
   notification.id = first->id;
   first->subscriber->notify(notification);
+}
+
+// --- the queue of FAIR ---
+
+// Busy: a FAIR waiter enters the queue or keeps its place.
+void LockTable::queue_up(LockRecord& record, const Request& request, Clock::time_point now,
+                         Outcome& outcome) {
+  if (record.mode == Mode::free) record.call_first(now);
+  auto place = std::find_if(record.queue.begin(), record.queue.end(),
+                            [&](const auto& each) { return each.id == request.id; });
+  Clock::time_point end = record.last_end();
+  for (auto ahead = record.queue.begin(); ahead != place; ++ahead) end = std::max(end, ahead->ends);
+  if (place != record.queue.end()) {
+    place->ends = std::max(place->ends, later(now, request.queue_wait));
+  } else if (request.queue_wait > milliseconds::zero()) {
+    record.enqueue({request.id, later(now, request.queue_wait), false});
+    place = record.queue.end() - 1;
+  } else {
+    return set_busy(outcome, record, end, now);
+  }
+  place->grantable = request.lease >= fair_grant_lease;
+  const auto before = place - record.queue.begin();
+  if (before < 2 && record.mode != Mode::free) end = record.last_end();
+  if (request.queue_wait > milliseconds::zero()) outcome.place = number_of(now);
+  const Clock::time_point again = later(now, before < 2 ? pace_in_front : pace_behind);
+  set_busy(outcome, record, before < 2 ? std::min(end, again) : again, now);
+}
+
+// Grants the free lock to the first in the queue if it listens; if not, that one has to take it
+// soon.
+void LockTable::call_next(LockRecord& record, Clock::time_point now) {
+  if (record.mode != Mode::free || record.queue.empty()) return;
+  const HoldId first = record.queue.front().id;
+  const auto its = std::find_if(record.subscriptions.begin(), record.subscriptions.end(),
+                                [&](const auto& each) { return !each.grants && each.id == first; });
+  const bool grantable = record.queue.front().grantable && its != record.subscriptions.end();
+  if (!grantable) return record.call_first(now);
+  record.queue.erase(record.queue.begin());
+  record.hold(first, later(now, fair_grant_lease), 0, Mode::plain);
+  Notification notification;
+  notification.kind = Notification::Kind::granted;
+  notification.key = record.key;
+  notification.id = first;
+  notification.place = number_of(now);
+  its->subscriber->notify(notification);
 }
 
 }  // namespace latchkey::detail
