@@ -73,9 +73,8 @@ TEST(CoordinatorJoin, EachReaderIsReportedAsGrantedAndReleasedOnce) {
 
 TEST(CoordinatorJoin, AHoldCanBeJoinedForFiveMillisecondsOrATenthOfItsLease) {
   for (const milliseconds lease : {30'000ms, 20ms}) {
-    const milliseconds window = std::min<milliseconds>(5ms, lease / 10);
     Readers script(lease);
-    script.pass(window - 1ms);
+    script.pass(std::min<milliseconds>(5ms, lease / 10) - 1ms);
     script.release(script.join(lease));
     script.pass(1ms);
     script.ask(READ, lease);
