@@ -154,7 +154,7 @@ class Store {
         } else {
           key.queue.push_back({id, ask.type, now + ask.queue_wait});
         }
-        const auto pace = now + std::chrono::seconds(before < 2 ? 1 : 4);
+        const auto pace = now + std::chrono::seconds(before < 2 ? 1 : 2);
         return {Outcome::Kind::busy, retry_of(key, before, pace, now)};
       }
     }
