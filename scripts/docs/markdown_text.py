@@ -43,7 +43,8 @@ def join_rows(row: str, more: str) -> str:
     first, second = row.strip("|").split("|"), more.strip("|").split("|")
     if len(first) != len(second):
         raise ValueError(f"a table row has other columns than the row before: {more}")
-    return "|" + "|".join(f" {f'{a.strip()} {b.strip()}'.strip()} " for a, b in zip(first, second)) + "|"
+    cells = (f"{a.strip()} {b.strip()}".strip() for a, b in zip(first, second))
+    return "| " + " | ".join(cells) + " |"
 
 
 def escape(line: str) -> str:

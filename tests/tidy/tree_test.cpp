@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "rules.hpp"
+#include "snippets.hpp"
 #include "source_file.hpp"
 
 namespace latchkey::tidy {
@@ -49,6 +50,20 @@ TEST(Tidy, NoPrivateWordInScriptsAndPages) {
   const std::vector<SourceFile> pages = read_prose(LATCHKEY_SOURCE_DIR);
   ASSERT_GT(pages.size(), 10U) << "the pages were not found";
   for (const SourceFile& page : pages) expect_none(uses_no_private_word(page));
+}
+TEST(Tidy, EverySnippetOfThePagesIsCompiled) {
+  std::vector<SourceFile> sources;
+  std::ranges::copy_if(tree(), std::back_inserter(sources), [](const SourceFile& file) {
+    return file.path.starts_with("tests/") || file.path.starts_with("examples/");
+  });
+  Findings findings;
+  std::size_t count = 0;
+  for (const SourceFile& page : read_prose(LATCHKEY_SOURCE_DIR)) {
+    count += snippets_of(page).size();
+    std::ranges::copy(snippets_are_compiled(page, sources), std::back_inserter(findings));
+  }
+  expect_none(findings);
+  EXPECT_GT(count, 40U) << "the snippets were not found";
 }
 TEST(Tidy, ClassesAreInFewFiles) { expect_none(classes_are_in_few_files(tree())); }
 TEST(Tidy, FoldersAreSmall) { expect_none(folders_are_small(tree())); }
