@@ -9,7 +9,6 @@ if (location.protocol === "file:") {
     constructor(url) {
       this.frame = document.createElement("iframe");
       this.frame.hidden = true;
-      const loaded = new Promise((resolve) => this.frame.addEventListener("load", resolve));
       document.body.append(this.frame);
       const inside = this.frame.contentWindow;
       this.receive = (event) => {
@@ -20,8 +19,9 @@ if (location.protocol === "file:") {
       inside.document.write(
         "<!doctype html><script>postMessage = (data) => parent.postMessage(data, '*');</" +
           `script><script src="${new URL(url, location.href)}"></` + "script>");
+      // The empty page has loaded already; what counts is the page with the script.
+      this.loaded = new Promise((resolve) => this.frame.addEventListener("load", resolve));
       inside.document.close();
-      this.loaded = loaded;
     }
 
     postMessage(data) {

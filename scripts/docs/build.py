@@ -168,6 +168,7 @@ def build_site(root: pathlib.Path, out: pathlib.Path, zensical: str,
     if errors := run_zensical(zensical, out):
         return errors
     own_worker(html)
+    (html / "404.html").unlink()  # its links work only at the root of a server
     return links.check(html)
 
 
