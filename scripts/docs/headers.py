@@ -27,6 +27,7 @@ class Declaration:
     line: int = 0
     blank_before: bool = True  # an empty line or a comment separates it from the one before
     members: list["Declaration"] = field(default_factory=list)
+    note: str = ""  # the `///<` comment of a function: belongs to its signature
 
 
 def clean(signature: str) -> str:
@@ -102,7 +103,9 @@ class Reader:
     def trailing(self, into: list[Declaration]) -> None:
         """`///< text` describes the declaration before it; `//` lines below may continue it."""
         text = self.scanner.rest_of_line()[4:].strip()
-        if into:
+        if into and into[-1].kind == "function":
+            into[-1].note = text
+        elif into:
             into[-1].doc = text
 
     def macro(self, into: list[Declaration], hidden: bool) -> None:

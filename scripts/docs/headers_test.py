@@ -5,7 +5,7 @@ import tempfile
 import unittest
 
 from headers import read
-from markdown_text import prose
+from markdown_text import link_names, prose
 from reference import Reference, groups
 
 HEADER = '''// A lock.
@@ -31,6 +31,7 @@ class [[nodiscard("write { and } and ;")]] Lock {
     return wait.count() > 0 && "}" != nullptr;  // NOLINT(a comment that ends with a parenthesis)
   }
   int limit = f(1'000);  ///< how many
+  int left();  ///< limit - taken
 
  private:
   int a_;
@@ -57,7 +58,7 @@ class Headers(unittest.TestCase):
         self.assertEqual([self.lock.name, self.kind.name, self.macro.name],
                          ["Lock", "Kind", "LATCHKEY_LOCKED"])
         self.assertEqual([each.name for each in self.lock.members],
-                         ["Lock", "lock", "try_lock", "try_lock_for", "limit"])
+                         ["Lock", "lock", "try_lock", "try_lock_for", "limit", "left"])
 
     def test_signatures_have_no_body_attribute_or_initializer_list(self):
         self.assertEqual(self.lock.signature, "class Lock")
@@ -70,6 +71,8 @@ class Headers(unittest.TestCase):
         self.assertEqual(self.lock.members[1].doc, "Waits.")
         self.assertEqual(self.lock.members[2].doc, "")
         self.assertEqual(self.lock.members[4].doc, "how many")
+        self.assertEqual((self.lock.members[5].doc, self.lock.members[5].note),
+                         ("", "limit - taken"))
         self.assertEqual([(each.name, each.doc) for each in self.kind.members],
                          [("one", "the first"), ("two", "")])
 
@@ -88,8 +91,15 @@ class Prose(unittest.TestCase):
                          "| a | b |\n|---|---|\n| x | one two |")
 
     def test_characters_of_markup_are_text(self):
-        self.assertEqual(prose("a vector<int> for [*], `x<y>`"),
-                         "a vector&lt;int> for [\\*], `x<y>`")
+        self.assertEqual(prose("a vector<int> for [*], `x<y\n>z`, __FILE__"),
+                         "a vector&lt;int> for [\\*], `x<y\n>z`, \\_\\_FILE\\_\\_")
+
+    def test_qualified_names_are_links(self):
+        anchors = {"Lock::lock": "locks.md#lock", "Lock": "locks.md#Lock"}
+        text = "Lock::lock(), `Lock::lock` and latchkey::Lock, not `Lock::lock x`\n\n## Lock::lock"
+        self.assertEqual(link_names(text, anchors, "locks.md"),
+                         "[`Lock::lock()`](#lock), [`Lock::lock`](#lock) and "
+                         "[`latchkey::Lock`](#Lock), not `Lock::lock x`\n\n## Lock::lock")
 
 
 class WholeReference(unittest.TestCase):

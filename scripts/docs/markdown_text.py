@@ -17,13 +17,13 @@ def prose(doc: str) -> str:
         if example:
             out += ["```cpp", *"\n".join(example).rstrip().split("\n"), "```", ""]
             example = []
-        if line.startswith("|") and out and is_continued_row(line):
+        if line.startswith("|") and out and is_continued_row(line, out[-1]):
             out[-1] = join_rows(out[-1], line)
         else:
-            out.append(line if line.startswith("|") else escape(line))
+            out.append(line)
     if example:
         out += ["```cpp", *"\n".join(example).rstrip().split("\n"), "```"]
-    text = "\n".join(out).strip("\n")
+    text = escape("\n".join(out).strip("\n"))
     return re.sub(r"\bdocs/(\w+)\.md\b", r"[\1.md](../\1.md)", text)
 
 
@@ -35,8 +35,11 @@ def example_indented(doc: str) -> str:
     return re.sub(r"^\\code\n(.*?)^\\endcode$", indent, doc, flags=re.S | re.M)
 
 
-def is_continued_row(line: str) -> bool:
-    return line.split("|")[1].strip() == "" and set(line) - set("|-: ") != set()
+def is_continued_row(line: str, before: str) -> bool:
+    """Whether a row continues the one before: its first cell is empty, or that one's is open."""
+    if not before.startswith("|") or set(line) - set("|-: ") == set():
+        return False
+    return line.split("|")[1].strip() == "" or before.split("|")[1].strip().endswith(",")
 
 
 def join_rows(row: str, more: str) -> str:
@@ -47,44 +50,32 @@ def join_rows(row: str, more: str) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def escape(line: str) -> str:
-    """Outside of `code`: characters that Markdown would read as markup."""
-    parts = re.split(r"(`[^`]*`)", line)
+def escape(text: str) -> str:
+    """Escapes what Markdown would read as markup, except in code blocks and in `code`."""
+    parts = re.split(r"(^```cpp\n.*?^```$|`[^`]*`)", text, flags=re.S | re.M)
     for at in range(0, len(parts), 2):
-        parts[at] = parts[at].replace("<", "&lt;")
+        parts[at] = parts[at].replace("<", "&lt;").replace("__", "\\_\\_")
         parts[at] = re.sub(r"(?<=\S)\*|\*(?=\S)", r"\\*", parts[at])
     return "".join(parts)
+
+
+NAME = r"(?:\w+::)+\w+(?:\(\))?"
 
 
 def link_names(text: str, anchors: dict[str, str], page: str) -> str:
     """Qualified names such as Locks::connect become links, except in code blocks and headings."""
     def link(match: re.Match) -> str:
-        name = match.group("name")
-        target = anchors.get(name) or anchors.get(name.removeprefix("latchkey::"))
+        name = match.group().strip("`")
+        plain = name.removesuffix("()")
+        target = anchors.get(plain) or anchors.get(plain.removeprefix("latchkey::"))
         if not target:
             return match.group()
         file, anchor = target.split("#")
-        return f"[`{match.group('text')}`]({'' if file == page else file}#{anchor})"
+        return f"[`{name}`]({'' if file == page else file}#{anchor})"
 
-    name = r"(?P<name>(?:\w+::)+\w+)"
-    bare = name.replace("?P<name>", "?P<bare>")
-    pattern = re.compile(rf"(?P<tick>`)(?P<text>{name}(?:\(\))?)`"
-                         rf"|(?<![\w:`\[/<]){bare}(?![\w:`])")
-
-    def replace(match: re.Match) -> str:
-        if match.group("tick"):
-            return link(match)
-        target = anchors.get(match.group("bare"))
-        if not target:
-            return match.group()
-        file, anchor = target.split("#")
-        return f"[`{match.group('bare')}`]({'' if file == page else file}#{anchor})"
-
-    fenced = False
-    lines = text.split("\n")
-    for at, line in enumerate(lines):
-        fenced ^= line.startswith("```")
-        if not fenced and not line.startswith(("```", "#", "`#include")):
-            parts = re.split(r"(`[^`]*`)", line)
-            lines[at] = "".join(pattern.sub(replace, part) for part in parts)
-    return "\n".join(lines)
+    parts = re.split(r"(^```cpp\n.*?^```$|^#[^\n]*$|^`#include[^\n]*$)", text, flags=re.S | re.M)
+    for at in range(0, len(parts), 2):
+        parts[at] = re.sub(rf"`{NAME}`|`[^`]*`|(?<![\w:/]){NAME}(?![\w:(])", lambda match:
+                           link(match) if re.fullmatch(rf"`?{NAME}`?", match.group())
+                           else match.group(), parts[at])
+    return "".join(parts)

@@ -2,6 +2,7 @@
 
 import pathlib
 import re
+import textwrap
 
 from headers import Declaration, read
 from markdown_text import link_names, prose
@@ -93,16 +94,18 @@ class Page:
 
     def top_level(self, header: str, group: list[Declaration]) -> None:
         first = group[0]
-        name = first.name.removeprefix("LATCHKEY_") if first.kind == "macro" else first.name
-        if first.kind == "macro" and "BACKEND_CONTRACT" in first.name or name in (
-                "FIELDS", "REFLECT"):
-            name = first.name  # it has no short form
+        name, usage, doc = first.name, "", first.doc
+        if first.kind == "macro":
+            name, usage, doc = macro_parts(first)
         anchor = self.heading(2, f"`{name}`", "", name)
         if name not in [each for each, _ in self.entries]:
             self.entries.append((name, anchor))
-        self.code(group)
+        if usage:
+            self.lines += ["```cpp", usage, "```", "", f"`{first.name}`"]
+        else:
+            self.code(group)
         self.lines += [f"`#include <latchkey/{header}>`", "{ .header }", ""]
-        self.doc(first.doc)
+        self.doc(doc)
         if first.kind in TYPE_KINDS:
             self.members(first, first.name)
 
@@ -114,6 +117,9 @@ class Page:
         variables = [each for each in members if each.kind == "variable"]
         self.table([(f"`{' '.join(each.signature.split())}`", each.doc) for each in variables],
                    "member")
+        for each in variables:
+            self.reference.anchors.setdefault(full_name(scope, each),
+                                              self.reference.anchors[scope.replace(" ", "::")])
         others = [each for each in members if each.kind != "variable" and not copies(each, of)]
         all_groups = groups(others)
         plain = [each for group in all_groups if not group[0].doc
@@ -123,13 +129,17 @@ class Page:
             for each in plain:
                 self.reference.anchors.setdefault(full_name(scope, each),
                                                   self.reference.anchors[scope.replace(" ", "::")])
+        before = ""
         for group in all_groups:
             if group[0] not in plain:
-                self.member(group, scope)
+                self.member(group, scope, names_of(group) == before)
+                before = names_of(group)
 
-    def member(self, group: list[Declaration], scope: str) -> None:
+    def member(self, group: list[Declaration], scope: str, is_overload: bool) -> None:
+        """An overload stands below the heading of the one before it."""
         first = group[0]
-        self.heading(3, names_of(group), scope, first.name)
+        if not is_overload:
+            self.heading(3, names_of(group), scope, first.name)
         for each in group[1:]:
             self.reference.anchors.setdefault(full_name(scope, each),
                                               self.reference.anchors[full_name(scope, first)])
@@ -144,9 +154,14 @@ class Page:
         self.lines += ["```cpp"]
         for each in group:
             end = "" if each.kind == "macro" else ";"
+            end += f"  // {each.note}" if each.note else ""
             text = each.signature
             if each.kind == "enum" and not any(member.doc for member in each.members):
-                text += " { " + ", ".join(member.name for member in each.members) + " }"
+                names = ", ".join(member.name for member in each.members)
+                text = "\n".join(textwrap.wrap(f"{text} {{ {names} }}", 90,
+                                               subsequent_indent="    "))
+                self.lines.append(text + end)
+                continue
             self.lines.append(dedent(text) + end)
         self.lines += ["```", ""]
 
@@ -188,6 +203,20 @@ def names_of(group: list[Declaration]) -> str:
         f"`{each.name}`" if each.kind != "function" or each.name.startswith("operator")
         else f"`{each.name}()`" for each in group)
     return ", ".join(names)
+
+
+def macro_parts(macro: Declaration) -> tuple[str, str, str]:
+    """A macro's short name, how it is used, and what its comment says after that.
+
+    A comment such as `LOCKED(key): see Locked.` begins with the use. A macro whose comment does not
+    has no short name.
+    """
+    name = macro.name.removeprefix("LATCHKEY_")
+    match = re.match(r"(.*?[)}])(?:: |\n\n)(.*)", macro.doc, re.S)
+    if not match or f"{name}(" not in match.group(1) or macro.name in match.group(1):
+        return macro.name, "", macro.doc
+    rest = match.group(2)
+    return name, match.group(1), rest[:1].upper() + rest[1:]
 
 
 def spelled(name: str) -> str:
