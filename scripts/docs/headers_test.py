@@ -91,8 +91,8 @@ class Prose(unittest.TestCase):
                          "| a | b |\n|---|---|\n| x | one two |")
 
     def test_characters_of_markup_are_text(self):
-        self.assertEqual(prose("a vector<int> for [*], `x<y\n>z`, __FILE__"),
-                         "a vector&lt;int> for [\\*], `x<y\n>z`, \\_\\_FILE\\_\\_")
+        self.assertEqual(prose("a **vector<int>** for [*], `x<y\n>z`, __FILE__"),
+                         "a **vector&lt;int>** for [\\*], `x<y\n>z`, \\_\\_FILE\\_\\_")
 
     def test_qualified_names_are_links(self):
         anchors = {"Lock::lock": "locks.md#lock", "Lock": "locks.md#Lock"}

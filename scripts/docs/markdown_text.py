@@ -55,7 +55,7 @@ def escape(text: str) -> str:
     parts = re.split(r"(^```cpp\n.*?^```$|`[^`]*`)", text, flags=re.S | re.M)
     for at in range(0, len(parts), 2):
         parts[at] = parts[at].replace("<", "&lt;").replace("__", "\\_\\_")
-        parts[at] = re.sub(r"(?<=\S)\*|\*(?=\S)", r"\\*", parts[at])
+        parts[at] = re.sub(r"(?<!\*)((?<=\S)\*|\*(?=\S))(?!\*)", r"\\*", parts[at])
     return "".join(parts)
 
 
