@@ -29,6 +29,8 @@ set(latchkey_tests_sources
   unit/docs/migrating_test.cpp
   unit/docs/operating_test.cpp
   unit/docs/readme_test.cpp
+  unit/docs/reference_backend_test.cpp
+  unit/docs/reference_test.cpp
   unit/install/check_test.cpp
   unit/install/docs_policies_test.cpp
   unit/install/install_from_test.cpp

@@ -70,9 +70,36 @@ std::vector<Snippet> snippets_of(const SourceFile& page) {
   return result;
 }
 
-Findings snippets_are_compiled(const SourceFile& page, const std::vector<SourceFile>& sources) {
+std::vector<Snippet> examples_of(const SourceFile& header) {
+  constexpr std::string_view indented = "///     ";
+  std::vector<Snippet> result;
+  std::size_t number = 0;
+  bool may_begin = false;  // the line before was empty, or \code
+  bool marked = false;     // between \code and \endcode
+  bool inside = false;
+  for (const std::string_view line : header.lines()) {
+    ++number;
+    const std::string_view comment = without_indentation(line);
+    const bool ends = comment == "/// \\endcode" || !comment.starts_with("///");
+    const bool is_code = !ends && (marked || comment.starts_with(indented));
+    if (is_code && (inside || may_begin)) {
+      if (!inside) result.push_back({header.path, number, {}});
+      inside = true;
+      const std::string_view code = without_indentation(comment.substr(3));
+      if (!code.empty()) result.back().lines.emplace_back(code);
+    } else if (comment != "///") {
+      inside = false;
+    }
+    marked = !ends && (marked || comment == "/// \\code");
+    may_begin = marked || comment == "///";
+  }
+  return result;
+}
+
+Findings snippets_are_compiled(const std::vector<Snippet>& snippets,
+                               const std::vector<SourceFile>& sources) {
   Findings findings;
-  for (const Snippet& snippet : snippets_of(page)) {
+  for (const Snippet& snippet : snippets) {
     const bool found = std::ranges::any_of(
         sources, [&](const SourceFile& source) { return contains(source, snippet.lines); });
     if (found) continue;

@@ -1,4 +1,4 @@
-// The C++ snippets of a page, and whether a test compiles each of them.
+// The C++ snippets of a page or header, and whether a test compiles each of them.
 #pragma once
 
 #include <string>
@@ -19,8 +19,13 @@ struct Snippet {
 /// a script, which compiles it, is left out.
 std::vector<Snippet> snippets_of(const SourceFile& page);
 
+/// The examples in the `///` comments of a header: what is indented by four after an empty line, or
+/// stands between \code and \endcode.
+std::vector<Snippet> examples_of(const SourceFile& header);
+
 /// A finding for each snippet whose lines do not stand one after the other, in whatever
 /// indentation, in one of the `sources`. A `…` in a snippet stands for any text of that line.
-Findings snippets_are_compiled(const SourceFile& page, const std::vector<SourceFile>& sources);
+Findings snippets_are_compiled(const std::vector<Snippet>& snippets,
+                               const std::vector<SourceFile>& sources);
 
 }  // namespace latchkey::tidy

@@ -33,15 +33,35 @@ TEST(Snippets, AreTheCppBlocksThatNoScriptCompiles) {
             (std::vector<std::string>{"auto lock = locks.lock(\"a\");", "lock.lock();"}));
 }
 
+TEST(Snippets, AreExamplesInTheCommentsOfAHeader) {
+  const SourceFile header{"include/latchkey/a.hpp",
+                          "/// Use it:\n"
+                          "///\n"
+                          "///     auto lock = a();\n"
+                          "///\n"
+                          "///       lock.lock();\n"
+                          "/// And more:\n"
+                          "///     not an example\n"
+                          "/// \\code\n"
+                          "/// b();\n"
+                          "/// \\endcode\n"
+                          "void c();\n"};
+  const std::vector<Snippet> all = examples_of(header);
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].line, 3U);
+  EXPECT_EQ(all[0].lines, (std::vector<std::string>{"auto lock = a();", "lock.lock();"}));
+  EXPECT_EQ(all[1].lines, std::vector<std::string>{"b();"});
+}
+
 TEST(Snippets, MayHaveAnotherIndentationInASource) {
   const std::string text = "void f() {\n    auto lock = locks.lock(\"a\");\n    lock.lock();\n}\n";
-  EXPECT_TRUE(snippets_are_compiled(page(page_text), source(text)).empty());
+  EXPECT_TRUE(snippets_are_compiled(snippets_of(page(page_text)), source(text)).empty());
 }
 
 TEST(Snippets, AreFoundIfALineDiffersIsMissingOrStandsElsewhere) {
   for (const char* text : {"auto lock = locks.lock(\"b\");\nlock.lock();\n", "lock.lock();\n",
                            "auto lock = locks.lock(\"a\");\nint x;\nlock.lock();\n", ""}) {
-    EXPECT_EQ(snippets_are_compiled(page(page_text), source(text)),
+    EXPECT_EQ(snippets_are_compiled(snippets_of(page(page_text)), source(text)),
               Findings{"docs/page.md:4: no source contains this snippet; expected its lines in a "
                        "test, such as tests/unit/docs"})
         << text;
@@ -50,9 +70,12 @@ TEST(Snippets, AreFoundIfALineDiffersIsMissingOrStandsElsewhere) {
 
 TEST(Snippets, AnEllipsisStandsForAnyText) {
   const SourceFile shown = page("```cpp\nreturn f() { … };  // all\n```\n");
-  EXPECT_TRUE(snippets_are_compiled(shown, source("return f() { g(); };  // all\n")).empty());
-  EXPECT_FALSE(snippets_are_compiled(shown, source("return f() { g(); };  // none\n")).empty());
-  EXPECT_FALSE(snippets_are_compiled(shown, source("return h() { g(); };  // all\n")).empty());
+  EXPECT_TRUE(
+      snippets_are_compiled(snippets_of(shown), source("return f() { g(); };  // all\n")).empty());
+  EXPECT_FALSE(
+      snippets_are_compiled(snippets_of(shown), source("return f() { g(); };  // none\n")).empty());
+  EXPECT_FALSE(
+      snippets_are_compiled(snippets_of(shown), source("return h() { g(); };  // all\n")).empty());
 }
 
 }  // namespace
