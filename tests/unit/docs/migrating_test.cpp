@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <chrono>
 #include <map>
 #include <mutex>
@@ -33,7 +32,7 @@ struct UserVO {
 
 std::vector<int> packed;
 std::vector<int> paid;
-std::array<long, 100> balances{};
+long balances[100] = {};
 
 void pack(const Order& order) { packed.push_back(order.id); }
 void pay(int order) { paid.push_back(order); }
@@ -55,7 +54,7 @@ class Accounts {
 
   std::mutex map_mutex_;
   std::map<int, std::mutex> mutexes_;
-  std::array<long, 100> balances_{};
+  long balances_[100] = {};
 };
 
 class LockedAccounts {
@@ -65,7 +64,7 @@ class LockedAccounts {
   }
 
  private:
-  std::array<long, 100> balances_{};
+  long balances_[100] = {};
 };
 
 long deposit_by_hand(const latchkey::Locks& locks, int id, long amount) {
