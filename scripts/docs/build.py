@@ -22,7 +22,7 @@ ROOT_PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md",
               "CHANGELOG.md": "changelog.md", "SECURITY.md": "security.md"}
 LANGUAGES = {".cpp": "cpp", ".hpp": "cpp", ".lua": "lua", ".sh": "sh", ".yaml": "yaml",
              ".txt": "cmake", ".json": "json"}
-LINK = re.compile(r"(?P<before>!?\[[^\]\n]*\]\()(?P<target>[^)\s]+)(?P<after>\))")
+LINK = re.compile(r"(?P<image>!?)\[(?P<text>[^\]\n]*)\]\((?P<target>[^)\s]+)\)")
 
 
 class Stage:
@@ -66,6 +66,9 @@ class Stage:
         fenced = False
         for number, line in enumerate((self.root / name).read_text().split("\n"), 1):
             fenced ^= line.lstrip().startswith("```")
+            if not fenced and line.startswith("|"):
+                # Hosts of repositories want `|` escaped in code of tables, Python-Markdown does not.
+                line = re.sub(r"`[^`]*`", lambda match: match.group().replace("\\|", "|"), line)
             if not fenced:
                 line = LINK.sub(lambda match: self.link(match, name, place, number), line)
             out.append(line)
@@ -81,7 +84,15 @@ class Stage:
             return match.group()
         to = self.place_of(path.resolve().relative_to(self.root).as_posix())
         up = "../" * place.count("/")
-        return match["before"] + up + to + (f"#{anchor}" if anchor else "") + match["after"]
+        text = match["text"]
+        if path.suffix == ".md" and text in (target, path.name):
+            text = self.title(path)  # the site shows no file names
+        return f"{match['image']}[{text}]({up}{to}{'#' + anchor if anchor else ''})"
+
+    @staticmethod
+    def title(page: pathlib.Path) -> str:
+        """The first heading of a page."""
+        return re.search(r"^# (.*)$", page.read_text(), re.M).group(1)
 
     def place_of(self, name: str) -> str:
         """Where a file of the repository is on the site; source files become pages."""
@@ -160,7 +171,9 @@ def build_site(root: pathlib.Path, out: pathlib.Path, zensical: str,
     stage = Stage(root, pages)
     stage.run()
     for name, text in reference.items():
-        stage.write(f"reference/{name}", text)
+        named = re.sub(r"\[(\w+\.md)\]\(\.\./\1\)", lambda match:
+                       f"[{stage.title(root / 'docs' / match[1])}](../{match[1]})", text)
+        stage.write(f"reference/{name}", named)
     config = listed_pages(root, (root / SITE / "zensical.toml").read_text())
     if errors := stage.errors + unlisted_pages(pages, config):
         return errors

@@ -39,7 +39,8 @@ class SmallSite(unittest.TestCase):
         (self.root / "docs/site/zensical.toml").write_text(CONFIG)
         (self.root / "README.md").write_text("# x\n\n[keys](docs/keys.md#two)\n")
         self.page = self.root / "docs/keys.md"
-        self.page.write_text("# Keys\n\n## Two\n\n[home](../README.md), [lock](../src/lock.cpp)\n")
+        self.page.write_text("# Keys\n\n## Two\n\n[home](../README.md), [lock](../src/lock.cpp)\n\n"
+            "[README.md](../README.md)\n\n| a |\n|---|\n| `b \\| c` |\n")
 
     def build(self) -> str:
         return "\n".join(build_site(self.root, self.root / "out", os.environ["ZENSICAL"], {}))
@@ -54,17 +55,19 @@ class SmallSite(unittest.TestCase):
         html = self.root / "out/html"
         self.assertIn('href="keys.html#two"', (html / "index.html").read_text())
         self.assertTrue((html / "source/src/lock.cpp.html").exists())
+        self.assertIn('<a href="index.html">x</a>', (html / "keys.html").read_text())
+        self.assertIn("<code>b | c</code>", (html / "keys.html").read_text())
         self.assertNotIn("unpkg", (html / "index.html").read_text())
 
     def test_a_link_to_no_page_fails(self):
-        self.assertIn("docs/keys.md:7: dead link to 'nowhere.md'",
+        self.assertIn("docs/keys.md:13: dead link to 'nowhere.md'",
                       self.append("[gone](nowhere.md)"))
 
     def test_a_link_to_no_source_file_fails(self):
         self.assertIn("dead link to '../src/nowhere.cpp'", self.append("[x](../src/nowhere.cpp)"))
 
     def test_a_link_to_no_heading_fails(self):
-        self.assertIn("keys.md:7:16: anchor does not exist: [gone](keys.md#three)",
+        self.assertIn("keys.md:13:16: anchor does not exist: [gone](keys.md#three)",
                       self.append("[gone](keys.md#three)"))
 
     def test_a_link_in_html_fails(self):

@@ -253,6 +253,9 @@ def groups(declarations: list[Declaration]) -> list[list[Declaration]]:
                  and (result[-1][0].kind == each.kind or result[-1][0].kind in TYPE_KINDS))
         if joins and result[-1][0].kind in TYPE_KINDS and each.kind != "variable":
             joins = False
+        if joins and each.name != result[-1][0].name and (
+                each.signature.startswith("template") or each.signature.endswith("override")):
+            joins = False  # a function of another kind: the comment is not about it
         if joins:
             result[-1].append(each)
         else:
