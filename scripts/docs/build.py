@@ -67,7 +67,7 @@ class Stage:
         for number, line in enumerate((self.root / name).read_text().split("\n"), 1):
             fenced ^= line.lstrip().startswith("```")
             if not fenced and line.startswith("|"):
-                # Hosts of repositories want `|` escaped in code of tables, Python-Markdown does not.
+                # Repository hosts want `|` escaped in code of tables, Python-Markdown does not.
                 line = re.sub(r"`[^`]*`", lambda match: match.group().replace("\\|", "|"), line)
             if not fenced:
                 line = LINK.sub(lambda match: self.link(match, name, place, number), line)
