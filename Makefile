@@ -9,13 +9,14 @@
 #   make fuzz      each fuzzer for FUZZ=600s, and what its corpus covers
 #   make interop   the same locks from C++ and from real Redisson; needs a JDK and Maven
 #   make messages  what clang says about programs that must not compile
+#   make docs      the documentation site: build/docs/html/index.html
 #   make format    reformat the sources        make tidy  static analysis
 #   make install   the library and the command line tool: PREFIX=/usr/local, DESTDIR=
 #   make deps      install all dependencies    make clean
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test bench bench-peers soak format format-check tidy asan tsan messages fuzz interop
-.PHONY: install deps clean
+.PHONY: install deps docs clean
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -79,6 +80,11 @@ interop:
 	@scripts/deps.sh test
 	@mkdir -p build && $(call configure,test)
 	@scripts/interop.sh build/test
+
+docs:
+	@scripts/deps.sh docs
+	@scripts/docs.sh check
+	@scripts/docs.sh build
 
 soak:
 	@scripts/deps.sh test

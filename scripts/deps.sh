@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what a make target needs on Debian 12; does nothing if it is installed already.
 #
-#   scripts/deps.sh [build|demo|test|bench|clang|fuzz|all]...     default: all
+#   scripts/deps.sh [build|demo|test|bench|clang|fuzz|docs|all]...     default: all
 #
 # hiredis >= 1.1 and Boost.PFR >= 2.2 are newer than Debian 12: unless the system has them, they are
 # downloaded from Debian 13's archive into build/deps with a separate apt configuration, so that the
@@ -24,6 +24,7 @@ testing=(libgtest-dev libgmock-dev libboost1.81-dev libhiredis-dev redis-server 
 bench=(libbenchmark-dev libfmt-dev redis-server)
 clang=(clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev)
 fuzz=(llvm-19)
+docs=(python3 python3-venv)
 
 say() { printf 'deps: %s\n' "$*" >&2; }
 fail() { say "$*"; exit 1; }
@@ -35,8 +36,8 @@ as_root() {
 }
 
 wanted() {
-  printf '%s\n' "${base[@]}"
   local group
+  [[ $* == docs ]] || printf '%s\n' "${base[@]}"  # the site is built without a compiler
   for group in "$@"; do
     case $group in
       build) ;;
@@ -45,8 +46,10 @@ wanted() {
       bench) printf '%s\n' "${bench[@]}" ;;
       clang) printf '%s\n' "${demo[@]}" "${testing[@]}" "${clang[@]}" ;;
       fuzz) printf '%s\n' "${demo[@]}" "${testing[@]}" "${clang[@]}" "${fuzz[@]}" ;;
-      all) printf '%s\n' "${demo[@]}" "${testing[@]}" "${bench[@]}" "${clang[@]}" "${fuzz[@]}" ;;
-      *) fail "no group named '$group' (build, demo, test, bench, clang, fuzz, all)" ;;
+      docs) printf '%s\n' "${docs[@]}" ;;
+      all) printf '%s\n' "${demo[@]}" "${testing[@]}" "${bench[@]}" "${clang[@]}" "${fuzz[@]}" \
+             "${docs[@]}" ;;
+      *) fail "no group named '$group' (build, demo, test, bench, clang, fuzz, docs, all)" ;;
     esac
   done
 }
@@ -220,6 +223,7 @@ command -v apt-get >/dev/null ||
   fail "this script knows Debian only; README.md lists what latchkey needs"
 (($#)) || set -- all
 install_system_packages "$@"
+[[ $* != docs ]] || exit 0
 provide_newer_libraries
 if wants_tests "$@"; then
   provide_valkey

@@ -26,6 +26,11 @@ set(latchkey_tests_sources
   unit/decorate/inline_methods_test.cpp
   unit/decorate/long_forms_test.cpp
   unit/decorate/preprocessor_test.cpp
+  unit/docs/migrating_test.cpp
+  unit/docs/operating_test.cpp
+  unit/docs/readme_test.cpp
+  unit/docs/reference_backend_test.cpp
+  unit/docs/reference_test.cpp
   unit/install/check_test.cpp
   unit/install/docs_policies_test.cpp
   unit/install/install_from_test.cpp
@@ -225,6 +230,8 @@ set(latchkey_tidy_sources
   tidy/plain_code.cpp
   tidy/rules.cpp
   tidy/rules_test.cpp
+  tidy/snippets.cpp
+  tidy/snippets_test.cpp
   tidy/source_file.cpp
   tidy/tree_test.cpp)
 

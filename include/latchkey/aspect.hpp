@@ -20,7 +20,7 @@ namespace latchkey {
 ///
 ///     template <class Proceed>
 ///     decltype(auto) around(latchkey::JoinPoint& point, Proceed&& proceed) {
-///       ...                  // before
+///       note(point.name());  // before
 ///       return proceed();    // the body's result, exactly: a reference stays one
 ///     }
 ///

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "rules.hpp"
+#include "snippets.hpp"
 #include "source_file.hpp"
 
 namespace latchkey::tidy {
@@ -49,6 +50,23 @@ TEST(Tidy, NoPrivateWordInScriptsAndPages) {
   const std::vector<SourceFile> pages = read_prose(LATCHKEY_SOURCE_DIR);
   ASSERT_GT(pages.size(), 10U) << "the pages were not found";
   for (const SourceFile& page : pages) expect_none(uses_no_private_word(page));
+}
+TEST(Tidy, EverySnippetOfPagesAndHeadersIsCompiled) {
+  std::vector<SourceFile> sources;
+  std::ranges::copy_if(tree(), std::back_inserter(sources), [](const SourceFile& file) {
+    return file.path.starts_with("tests/") || file.path.starts_with("examples/");
+  });
+  std::vector<Snippet> snippets;
+  for (const SourceFile& page : read_prose(LATCHKEY_SOURCE_DIR)) {
+    std::ranges::move(snippets_of(page), std::back_inserter(snippets));
+  }
+  EXPECT_GT(snippets.size(), 40U) << "the snippets of the pages were not found";
+  for (const SourceFile& file : tree()) {
+    if (!file.path.starts_with("include/")) continue;
+    std::ranges::move(examples_of(file), std::back_inserter(snippets));
+  }
+  EXPECT_GT(snippets.size(), 50U) << "the examples of the headers were not found";
+  expect_none(snippets_are_compiled(snippets, sources));
 }
 TEST(Tidy, ClassesAreInFewFiles) { expect_none(classes_are_in_few_files(tree())); }
 TEST(Tidy, FoldersAreSmall) { expect_none(folders_are_small(tree())); }
