@@ -27,11 +27,9 @@ class InlineString {
   InlineString& operator=(std::string_view text) {
     if (text.size() <= short_size) [[likely]] {
       copy_short(short_.data(), text.data(), text.size());
-      if (long_ != nullptr) long_.reset();
+      drop_long();
     } else {
-      auto copy = std::make_unique<char[]>(text.size());
-      std::memcpy(copy.get(), text.data(), text.size());
-      long_ = std::move(copy);
+      copy_long(text);
     }
     size_ = static_cast<std::uint32_t>(text.size());
     return *this;
@@ -39,7 +37,7 @@ class InlineString {
 
   void clear() noexcept {
     size_ = 0;
-    if (long_ != nullptr) long_.reset();
+    drop_long();
   }
 
   [[nodiscard]] const char* data() const noexcept {
@@ -51,11 +49,24 @@ class InlineString {
 
   friend bool operator==(const InlineString& left, std::string_view right) noexcept {
     if (left.size_ != right.size()) return false;
-    if (left.long_ != nullptr) return std::memcmp(left.long_.get(), right.data(), left.size_) == 0;
-    return equal_short(left.short_, right);
+    if (left.long_ == nullptr) [[likely]] {
+      return equal_short(left.short_, right);
+    }
+    return std::memcmp(left.long_.get(), right.data(), left.size_) == 0;
   }
 
  private:
+  [[gnu::noinline]] void copy_long(std::string_view text) {
+    auto copy = std::make_unique<char[]>(text.size());
+    std::memcpy(copy.get(), text.data(), text.size());
+    long_ = std::move(copy);
+  }
+  void drop_long() noexcept {
+    if (long_ != nullptr) [[unlikely]] {
+      long_.reset();
+    }
+  }
+
   template <class Word>
   static Word load(const char* from) noexcept {
     Word word;

@@ -106,10 +106,21 @@ class KeyTable {
   void erase(Record& record) noexcept {
     Record** place = &chain(record.hash & mask_);
     while (*place != &record) place = &(*place)->next;
-    *place = record.next;
-    --size_;
-    record.key.clear();
-    ThreadCache<Record>::give_back(record);
+    erase_at(place);
+  }
+
+  /// Erases the key's record if it has one that `may_go(const Record&)`. Returns whether it did.
+  template <class Condition>
+  bool erase_if(std::string_view key, std::size_t hash, Condition&& may_go) noexcept {
+    Record** place = &chain(hash & mask_);
+    for (; *place != nullptr; place = &(*place)->next) {
+      Record& record = **place;
+      if (record.hash != hash || record.key != key) continue;
+      if (!may_go(record)) return false;
+      erase_at(place);
+      return true;
+    }
+    return false;
   }
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
@@ -138,6 +149,14 @@ class KeyTable {
     return mask_ == 0 ? only_ : many_[bucket];
   }
 
+  void erase_at(Record** place) noexcept {
+    Record& record = **place;
+    *place = record.next;
+    --size_;
+    record.key.clear();
+    ThreadCache<Record>::give_back(record);
+  }
+
   static Record& named(std::string_view key) {
     Record& record = ThreadCache<Record>::take();
     try {
@@ -158,7 +177,7 @@ class KeyTable {
     }
   }
 
-  void grow() {
+  [[gnu::noinline]] void grow() {
     const std::size_t mask = 4 * mask_ + 3;
     auto larger = std::make_unique<Record*[]>(mask + 1);
     for (std::size_t bucket = 0; bucket <= mask_; ++bucket) {

@@ -88,7 +88,7 @@ struct Listed {
 };
 
 // The number outlives the list entry: destructors that run later may still lock.
-std::uint64_t number_of_this_thread() {
+[[gnu::cold, gnu::noinline]] std::uint64_t number_of_this_thread() {
   thread_local const Listed listed;
   return listed.number;
 }
@@ -96,7 +96,11 @@ std::uint64_t number_of_this_thread() {
 }  // namespace
 
 Owner Owner::this_thread() noexcept {
-  thread_local const std::uint64_t number = number_of_this_thread();
+  // Constant-initialised: a thread_local with a constructor is looked after at each use.
+  static constinit thread_local std::uint64_t number = 0;
+  if (number == 0) [[unlikely]] {
+    number = number_of_this_thread();
+  }
   return Owner(number);
 }
 

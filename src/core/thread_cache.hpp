@@ -22,13 +22,15 @@ class ThreadCache {
 
   /// A record in its initial state. Throws std::bad_alloc.
   [[nodiscard]] static Record& take() {
-    if (spares.first == nullptr) return *new Record;
+    if (spares.first == nullptr) [[unlikely]] {
+      return *new Record;
+    }
     --spares.size;
     return *std::exchange(spares.first, spares.first->next);
   }
 
   static void give_back(Record& record) noexcept {
-    if (spares.size >= spares.room && !make_room()) {
+    if (spares.size >= spares.room && !make_room()) [[unlikely]] {
       delete &record;
       return;
     }
@@ -56,7 +58,7 @@ class ThreadCache {
     }
   };
 
-  static bool make_room() noexcept {
+  [[gnu::noinline]] static bool make_room() noexcept {
     if (spares.reaped || spares.room != 0) return false;
     thread_local const Reaper reaper;
     static_cast<void>(reaper);

@@ -153,6 +153,12 @@ class LockTable {
   void apply(const Request& request, std::size_t hash, Clock::time_point now,
              Subscriber* subscriber, Outcome& outcome);
 
+  /// An uncontended acquire: of a key that has no record, and not FENCED. False: nothing is done.
+  /// Throws std::bad_alloc and then nobody holds the key.
+  bool take(const Request& request, std::size_t hash, Clock::time_point now);
+  /// An uncontended release: of a key that has one holder, and no waiters. False: nothing is done.
+  bool give_back(const Request& request, std::size_t hash, Clock::time_point now) noexcept;
+
   /// An acquire_all of keys in several tables; `table_of(hash)` returns the table of a key.
   template <class TableOf>
   static void acquire_all(const Request& request, Clock::time_point now, TableOf&& table_of,
@@ -172,10 +178,6 @@ class LockTable {
     HoldId first;
   };
 
-  // Fast paths for the most frequent cases: acquiring a key without a record, and releasing a key
-  // that has one owner and no waiters. Return false if they did nothing.
-  bool take(const Request& request, std::size_t hash, Clock::time_point now);
-  bool give_back(const Request& request, std::size_t hash, Clock::time_point now) noexcept;
   void apply_to_any(const Request& request, std::size_t hash, Clock::time_point now,
                     Subscriber* subscriber, Outcome& outcome);
 
@@ -215,7 +217,10 @@ class LockTable {
   std::uint64_t last_place_ = 0;
 };
 
-inline bool LockTable::take(const Request& request, std::size_t hash, Clock::time_point now) {
+// Not inlined: as parts of one function their variables would not fit into the registers.
+
+[[gnu::noinline]] inline bool LockTable::take(const Request& request, std::size_t hash,
+                                              Clock::time_point now) {
   sweep(now);
   if (request.type == LockType::FENCED || records_.find(request.key, hash) != nullptr) return false;
   LockRecord& record = records_.insert(request.key, hash);
@@ -223,12 +228,11 @@ inline bool LockTable::take(const Request& request, std::size_t hash, Clock::tim
   return true;
 }
 
-inline bool LockTable::give_back(const Request& request, std::size_t hash,
-                                 Clock::time_point now) noexcept {
-  LockRecord* const record = records_.find(request.key, hash);
-  if (record == nullptr || !record->held_by_nobody_but(request.id, request.type, now)) return false;
-  records_.erase(*record);
-  return true;
+[[gnu::noinline]] inline bool LockTable::give_back(const Request& request, std::size_t hash,
+                                                   Clock::time_point now) noexcept {
+  return records_.erase_if(request.key, hash, [&](const LockRecord& record) {
+    return record.held_by_nobody_but(request.id, request.type, now);
+  });
 }
 
 inline void LockTable::apply(const Request& request, std::size_t hash, Clock::time_point now,

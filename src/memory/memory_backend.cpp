@@ -106,7 +106,11 @@ void MemoryBackend::submit(std::span<Request* const> requests, Sink& sink) {
 }
 
 bool MemoryBackend::answer(Request& request, Outcome& outcome, Sink& sink) {
-  space_->apply(request, is_about_notifications(request) ? &subscriber_of(sink) : nullptr, outcome);
+  Subscriber* subscriber = nullptr;
+  if (is_about_notifications(request)) [[unlikely]] {
+    subscriber = &subscriber_of(sink);
+  }
+  space_->apply(request, subscriber, outcome);
   return true;
 }
 

@@ -89,6 +89,27 @@ MemorySpace::MemorySpace(std::string_view name, Clock& clock) : clock_(clock), n
 
 MemorySpace::~MemorySpace() { unregister_fork_participant(*this); }
 
+void MemorySpace::apply_any(const Request& request, Subscriber* subscriber,
+                            Outcome& outcome) noexcept {
+  const bool dated = request.sent != Clock::time_point{};
+  const Clock::time_point now = dated ? request.sent : clock_.now();
+  try {
+    if (request.verb == Verb::acquire_all) {
+      apply_to_several(request, now, outcome);
+    } else if (request.verb == Verb::list) {
+      list(request, now, outcome);
+    } else {
+      const std::size_t hash = request.hash != 0 ? request.hash : hash_key(request.key);
+      Shard& shard = shards_[shard_of(hash)];
+      const std::lock_guard lock(shard.mutex);
+      shard.table.apply(request, hash, now, subscriber, outcome);
+    }
+  } catch (const std::bad_alloc&) {
+    outcome = Outcome{};
+    outcome.reason = "no memory left";  // short enough to need no allocation
+  }
+}
+
 void MemorySpace::apply_to_several(const Request& request, Clock::time_point now,
                                    Outcome& outcome) {
   std::bitset<shard_count> wanted;

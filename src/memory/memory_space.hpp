@@ -53,6 +53,10 @@ class MemorySpace final : private ForkParticipant {
   };
 
   static std::size_t shard_of(std::size_t hash) noexcept { return hash >> (64 - shard_bits); }
+  /// True: an acquire or a release that nobody contends for; it is granted. False: nothing is done.
+  /// Throws std::bad_alloc and then grants nothing.
+  bool apply_uncontended(const Request& request);
+  void apply_any(const Request& request, Subscriber* subscriber, Outcome& outcome) noexcept;
   void apply_to_several(const Request& request, Clock::time_point now, Outcome& outcome);
   void list(const Request& request, Clock::time_point now, Outcome& outcome);
   void list_part(const Request& request, Clock::time_point now, Outcome& outcome);
@@ -67,25 +71,33 @@ class MemorySpace final : private ForkParticipant {
 };
 
 // Inline: part of every uncontended call.
-inline void MemorySpace::apply(const Request& request, Subscriber* subscriber,
-                               Outcome& outcome) noexcept {
-  const bool dated = request.sent != Clock::time_point{};
-  const Clock::time_point now = dated ? request.sent : clock_.now();
+
+inline bool MemorySpace::apply_uncontended(const Request& request) {
+  if (request.sent == Clock::time_point{} || request.hash == 0) return false;
+  Shard& shard = shards_[shard_of(request.hash)];
+  if (request.verb == Verb::acquire) {
+    const std::lock_guard lock(shard.mutex);
+    return shard.table.take(request, request.hash, request.sent);
+  }
+  if (request.verb == Verb::release) {
+    const std::lock_guard lock(shard.mutex);
+    return shard.table.give_back(request, request.hash, request.sent);
+  }
+  return false;
+}
+
+[[gnu::always_inline]] inline void MemorySpace::apply(const Request& request,
+                                                      Subscriber* subscriber,
+                                                      Outcome& outcome) noexcept {
   try {
-    if (request.verb == Verb::acquire_all) {
-      apply_to_several(request, now, outcome);
-    } else if (request.verb == Verb::list) {
-      list(request, now, outcome);
-    } else {
-      const std::size_t hash = request.hash != 0 ? request.hash : hash_key(request.key);
-      Shard& shard = shards_[shard_of(hash)];
-      const std::lock_guard lock(shard.mutex);
-      shard.table.apply(request, hash, now, subscriber, outcome);
+    if (apply_uncontended(request)) {
+      outcome.kind = Outcome::Kind::granted;
+      return;
     }
   } catch (const std::bad_alloc&) {
-    outcome = Outcome{};
-    outcome.reason = "no memory left";  // short enough to need no allocation
+    // Nothing is granted.
   }
+  apply_any(request, subscriber, outcome);
 }
 
 }  // namespace latchkey::detail

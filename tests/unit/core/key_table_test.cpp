@@ -35,8 +35,12 @@ TEST(KeyTable, BehavesLikeAMap) {
       model[name] = made.value = step + 1;
     } else {
       ASSERT_EQ(found->value, model[name]);
+      const bool odd = found->value % 2 != 0;
+      ASSERT_EQ(table.erase_if(name, hash, [](const Record& each) { return each.value % 2 != 0; }),
+                odd);
+      if (!odd) table.erase(*found);
+      ASSERT_FALSE(table.erase_if(name, hash, [](const Record&) { return true; }));
       model.erase(name);
-      table.erase(*found);
     }
     ASSERT_EQ(table.size(), model.size());
   }
