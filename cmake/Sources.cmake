@@ -46,8 +46,8 @@ set(latchkey_sources
   src/locks/coordinator/logic/downgrade_logic.cpp
   src/locks/coordinator/logic/hand_off_logic.cpp
   src/locks/coordinator/hold_table.cpp
-  src/locks/coordinator/logic/immediate_logic.cpp
   src/locks/coordinator/logic/join_logic.cpp
+  src/locks/coordinator/logic/key_logic.cpp
   src/locks/coordinator/logic/key_event.cpp
   src/locks/coordinator/logic/lease_logic.cpp
   src/locks/coordinator/logic/release_logic.cpp

@@ -48,9 +48,11 @@ void LockedCall::end() noexcept {
   hold_.reset();
 }
 
+// Inlined: part of every call.
 template <class Take, class TryTake>
-Entry LockedCall::enter_by(const Take& take, const TryTake& try_take, std::string_view key_template,
-                           Site& site) {
+[[gnu::always_inline]] inline Entry LockedCall::enter_by(const Take& take, const TryTake& try_take,
+                                                         std::string_view key_template,
+                                                         Site& site) {
   site.give_name(terms_->name);
   if (!origin_.key_template.empty()) key_template = origin_.key_template;  // the policy's
   const Origin origin{&site, key_template};
@@ -83,6 +85,13 @@ Entry LockedCall::enter_by(const Take& take, const TryTake& try_take, std::strin
   }
 }
 
+Entry LockedCall::enter_rendered(std::string_view key_template, Site& site) {
+  key_ = rendered_.view();
+  return enter_by([&](const Attempt& attempt) { return locks_->acquire(key_, attempt); },
+                  [&](const Attempt& attempt) { return locks_->try_acquire(key_, attempt); },
+                  key_template, site);
+}
+
 Entry LockedCall::enter(const LockedSite& known, Site& site, const void* const* arguments) {
   try {
     return decided(enter_unnamed(known, site, arguments));
@@ -102,13 +111,6 @@ Entry LockedCall::enter_unnamed(const LockedSite& known, Site& site, const void*
   }
   if (known.render_all == nullptr) throw_not_configured(known.key.text);
   return enter_all(known.render_all(arguments), known.key.text, site);
-}
-
-Entry LockedCall::enter_rendered(std::string_view key_template, Site& site) {
-  key_ = rendered_.view();
-  return enter_by([&](const Attempt& attempt) { return locks_->acquire(key_, attempt); },
-                  [&](const Attempt& attempt) { return locks_->try_acquire(key_, attempt); },
-                  key_template, site);
 }
 
 Entry LockedCall::enter_all(const std::vector<std::string>& keys, std::string_view key_template,
@@ -139,6 +141,26 @@ Hold LockedCall::take_hold() {
                            lingers ? entered_ + terms_->hold_for : Clock::time_point{});
 }
 
+namespace {
+
+// The body released the hold itself, or this process is a forked child. Lock::key() has the prefix.
+[[noreturn, gnu::noinline]] void throw_lost(const Locks& locks, LockType type, std::string_view key,
+                                            const ErrorContext& context) {
+  LockSite site{{}, type, locks.describe()};
+  if (!key.empty()) site.key = locks.lock(std::string(key), type).key();
+  site.body_ran = true;
+  context.describe(site);
+  throw LockLost(std::move(site));
+}
+
+}  // namespace
+
+// Inlined: part of every call.
+[[gnu::always_inline]] inline void LockedCall::release(std::chrono::milliseconds linger) {
+  const ErrorContext context{origin_, terms_->lease};
+  if (!hold_->give_back(linger, &context)) throw_lost(*locks_, terms_->type, key_, context);
+}
+
 void LockedCall::leave() {
   unlink();
   if (!hold_) return;  // it ran unlocked
@@ -159,18 +181,6 @@ void LockedCall::leave() {
     hold_->release_quietly_after(linger);
   }
   hold_.reset();
-}
-
-void LockedCall::release(std::chrono::milliseconds linger) {
-  const ErrorContext context{origin_, terms_->lease};
-  if (hold_->give_back(linger, &context)) return;
-  // The body released the hold itself, or this process is a forked child. Lock::key() has the
-  // prefix.
-  LockSite site{{}, terms_->type, locks_->describe()};
-  if (!key_.empty()) site.key = locks_->lock(std::string(key_), terms_->type).key();
-  site.body_ran = true;
-  context.describe(site);
-  throw LockLost(std::move(site));
 }
 
 void rethrow_from_body() {

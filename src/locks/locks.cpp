@@ -23,11 +23,7 @@ constexpr std::size_t longest_key = 1024;
 class FullKey {
  public:
   FullKey(std::string_view prefix, std::string_view key) {
-    if (key.empty()) throw KeyError("a key has at least 1 byte: this one is empty");
-    if (prefix.size() + key.size() > longest_key) {
-      throw KeyError("a key has at most 1024 bytes: '" + std::string(key.substr(0, 32)) +
-                     "...' has " + std::to_string(prefix.size() + key.size()));
-    }
+    check(prefix, key);
     if (prefix.empty()) {
       view_ = key;
       return;
@@ -39,10 +35,36 @@ class FullKey {
 
   [[nodiscard]] std::string_view view() const noexcept { return view_; }
 
+  static void check(std::string_view prefix, std::string_view key) {
+    if (key.empty() || prefix.size() + key.size() > longest_key) [[unlikely]] {
+      refuse(prefix, key);
+    }
+  }
+
  private:
+  [[noreturn, gnu::noinline]] static void refuse(std::string_view prefix, std::string_view key) {
+    if (key.empty()) throw KeyError("a key has at least 1 byte: this one is empty");
+    throw KeyError("a key has at most 1024 bytes: '" + std::string(key.substr(0, 32)) +
+                   "...' has " + std::to_string(prefix.size() + key.size()));
+  }
+
   std::array<char, longest_key> bytes_;  // NOLINT: only what view_ shows is ever written or read
   std::string_view view_;
 };
+
+/// Calls `use` with the prefix and the key, joined. Without a prefix this needs no buffer.
+template <class Use>
+auto with_full_key(std::string_view prefix, std::string_view key, const Use& use) {
+  if (prefix.empty()) [[likely]] {
+    FullKey::check(prefix, key);
+    return use(key);
+  }
+  const auto join = [&]() __attribute__((noinline)) {
+    const FullKey full(prefix, key);
+    return use(full.view());
+  };
+  return join();
+}
 
 /// The prefix as a glob that matches nothing but itself.
 std::string escaped(std::string_view prefix) {
@@ -100,17 +122,18 @@ ReadWriteLock Locks::read_write(std::string key) const {
 Hold Locks::acquire(std::string_view key, const Attempt& attempt) const {
   detail::LockSpace& space = space_->space();
   require_offered(space, attempt.type);
-  const FullKey full(space.options().prefix, key);
   const Owner owner = owner_ ? *owner_ : Owner::this_thread();
-  return space.acquire(full.view(), owner, attempt);
+  return with_full_key(space.options().prefix, key,
+                       [&](std::string_view full) { return space.acquire(full, owner, attempt); });
 }
 
 std::optional<Hold> Locks::try_acquire(std::string_view key, const Attempt& attempt) const {
   detail::LockSpace& space = space_->space();
   require_offered(space, attempt.type);
-  const FullKey full(space.options().prefix, key);
   const Owner owner = owner_ ? *owner_ : Owner::this_thread();
-  return space.try_acquire(full.view(), owner, attempt);
+  return with_full_key(space.options().prefix, key, [&](std::string_view full) {
+    return space.try_acquire(full, owner, attempt);
+  });
 }
 
 Lock Locks::all_of(std::vector<Lock> locks) const {

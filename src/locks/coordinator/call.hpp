@@ -37,21 +37,25 @@ enum class Answer : std::uint8_t {
   refused,      ///< the backend said no
 };
 
+/// What an acquire asks for, whether or not it waits.
+struct AcquireTerms {
+  Owner owner = Owner::nobody();
+  LockType type = LockType::REENTRANT;
+  bool by_lock = false;  ///< counts as lock() rather than as a Hold
+  Reentry reentry = Reentry::count;
+  Lease lease = watchdog;
+  Origin origin{};
+};
+
 /// An acquire, an extend or a release under way. It lives on its caller's stack and belongs to the
 /// coordinator from the event that brings it until `answer` is no longer pending.
-struct Call {
+struct Call : AcquireTerms {
   enum class Kind : std::uint8_t { acquire, extend, release };
   /// The last reply of the backend to this call's requests.
   enum class LastReply : std::uint8_t { none, busy, unknown };
 
   // The request.
-  Owner owner = Owner::nobody();
-  LockType type = LockType::REENTRANT;
-  Lease lease = watchdog;
-  bool by_lock = false;  ///< counts as lock() rather than as a Hold
-  Reentry reentry = Reentry::count;
   bool wants_holder_name = false;  ///< a timeout shall name the holder
-  Origin origin{};
   /// One attempt of a batch of keys: the call gets a claim, and the batch sends one request for all
   /// of its claims.
   bool bundled = false;

@@ -50,6 +50,10 @@ void Coordinator::extend(RemoteHold& hold, std::chrono::milliseconds lease, Call
   LeaseLogic(*this, context).extend(hold, lease, call);
 }
 
+void Coordinator::withdraw(RemoteHold& claim, EventContext& context) {
+  ReleaseLogic(*this, context).abandon(claim);
+}
+
 void Coordinator::owner_ended(Owner owner, EventContext& context) {
   ReleaseLogic(*this, context).owner_ended(owner);
 }

@@ -62,7 +62,7 @@ struct KeyState {
 /// The decisions are made by ten classes, each for one event: AcquireLogic, WaitLogic, LeaseLogic,
 /// ReleaseLogic, DowngradeLogic and SubscriptionLogic; ImmediateLogic for a backend in the same
 /// process, HandOffLogic for the next call of this process, JoinLogic for READs that share a hold,
-/// YieldLogic for other processes.
+/// YieldLogic for other processes. What they share is in KeyLogic, and in KeyEvent for an event.
 ///
 /// Invariants (docs/architecture.md):
 /// * an id is requested, held and released once; after its release was sent, nothing is sent for it
@@ -109,6 +109,17 @@ class Coordinator : private KeyState {
   /// A thread ended: what it holds by lock() expires.
   void owner_ended(Owner owner, EventContext& context);
 
+  // --- a backend in the same process: one attempt, or one release, without a call ---
+  /// Only for an idle key. No listener is told of it. Returns the claim: held, or not granted, and
+  /// then to be withdrawn. Null: there is no memory for one.
+  [[nodiscard]] RemoteHold* acquire_at_once(const AcquireTerms& terms, ImmediateBackend& backend,
+                                            Clock::time_point now) noexcept;
+  void withdraw(RemoteHold& claim, EventContext& context);
+  /// Undoes what one Hold was granted, if it is the last of `hold`. No listener is told of it.
+  /// False: nothing is undone, and the same release has to follow.
+  [[nodiscard]] bool release_at_once(RemoteHold& hold, ImmediateBackend& backend,
+                                     Clock::time_point now) noexcept;
+
   // --- events: the backend ---
   void completed(Request& request, Outcome& outcome, EventContext& context);
   void notified(const Notification& notification, EventContext& context);
@@ -136,7 +147,7 @@ class Coordinator : private KeyState {
   [[nodiscard]] bool unfinished() const noexcept { return holds.any_unfinished(); }
 
  private:
-  friend class KeyEvent;
+  friend class KeyLogic;
 };
 
 }  // namespace latchkey::detail

@@ -5,12 +5,6 @@
 
 namespace latchkey::detail {
 
-void HoldTable::erase(RemoteHold& hold) noexcept {
-  --blockers(hold);
-  holds_.remove(hold);
-  ThreadCache<RemoteHold>::give_back(hold);
-}
-
 void HoldTable::clear() noexcept {
   while (RemoteHold* const hold = holds_.pop_front()) ThreadCache<RemoteHold>::give_back(*hold);
   held_.clear();

@@ -8,6 +8,7 @@
 #include <latchkey/lock_type.hpp>
 #include <latchkey/owner.hpp>
 
+#include "core/thread_cache.hpp"
 #include "locks/coordinator/event_context.hpp"
 #include "locks/coordinator/intrusive_list.hpp"
 #include "locks/coordinator/owner_index.hpp"
@@ -70,7 +71,11 @@ class HoldTable {
     erase(hold);
   }
   /// Gives a hold that is being released back to the pool.
-  void erase(RemoteHold& hold) noexcept;
+  void erase(RemoteHold& hold) noexcept {
+    --blockers(hold);
+    holds_.remove(hold);
+    ThreadCache<RemoteHold>::give_back(hold);
+  }
   void clear() noexcept;
 
   // --- questions ---

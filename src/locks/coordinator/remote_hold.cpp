@@ -44,36 +44,16 @@ void RemoteHold::move_deadline(Clock::time_point sent_at,
   lease = granted;
 }
 
+void RemoteHold::note_attempt(const Outcome& reply) noexcept {
+  if (reply.never_ran) return;
+  const bool unknown = reply.kind == Outcome::Kind::unknown;
+  const bool refused = reply.kind == Outcome::Kind::refused;
+  note_attempt(unknown ? Attempts::unanswered : refused ? Attempts::refused : Attempts::ran);
+}
+
 void RemoteHold::announce(std::string text) noexcept {
   note = std::move(text);
   acquire_request.note = check_request.note = release_request.note = note;
-}
-
-void RemoteHold::reset() noexcept {
-  deadline.store(0, std::memory_order_relaxed);
-  lost.store(false, std::memory_order_relaxed);
-  token = 0;
-  stop = std::stop_source(std::nostopstate);
-  stage = Stage::claim;
-  attempts = Attempts::none;
-  presence = Presence::possible;
-  downgrade = Downgrade::none;
-  stop_pending = end_reported = retry_requested = release_again = expires_at_backend = false;
-  call = release_waiter = downgrade_waiter = nullptr;
-  renewals.clear();
-  locks[0] = locks[1] = holds[0] = holds[1] = watchdogs = pins = hand_offs = spare_tokens = 0;
-  joined = nullptr;
-  joiners = 0;
-  keep_until = Clock::time_point{};
-  place = 0;
-  release_request.queues = false;
-  wanted = poll_pause = std::chrono::milliseconds(0);
-  granted_at = expires_at = check_request.sent = Clock::time_point{};
-  check_at = poll_at = repeat_at = retain_until = Clock::never();
-  acquire_request.in_flight = check_request.in_flight = release_request.in_flight = false;
-  subscription.stage = Subscription::Stage::off;
-  subscription.retry_at = Clock::never();
-  if (!note.empty()) announce({});
 }
 
 }  // namespace latchkey::detail

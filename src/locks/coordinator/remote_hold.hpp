@@ -196,13 +196,12 @@ class RemoteHold {
   [[nodiscard]] bool downgrade_in_flight() const noexcept {
     return check_request.in_flight && check_request.verb == Verb::downgrade;
   }
-  /// Held, without a local hold, and nothing about it is under way, in doubt or waited for: its
+  /// Held, and nothing about it is under way, in doubt or waited for: without a local hold, its
   /// release is the last that happens to it.
   [[nodiscard]] bool is_settled() const noexcept {
-    return stage == Stage::held && local_holds() == 0 && !has_request_in_flight() &&
-           attempts == Attempts::ran && presence == Presence::possible &&
-           downgrade == Downgrade::none && subscription.ended() && renewals.empty() &&
-           downgrade_waiter == nullptr;
+    return stage == Stage::held && !has_request_in_flight() && attempts == Attempts::ran &&
+           presence == Presence::possible && downgrade == Downgrade::none && subscription.ended() &&
+           renewals.empty() && downgrade_waiter == nullptr && keep_until == Clock::time_point{};
   }
   /// A claim that is given up must be released, for an acquire may have left something.
   [[nodiscard]] bool may_be_at_backend() const noexcept {
@@ -219,6 +218,8 @@ class RemoteHold {
 
   // --- changes ---
   void note_attempt(Attempts at_least) noexcept { attempts = std::max(attempts, at_least); }
+  /// The same, of the attempt that has this reply.
+  void note_attempt(const Outcome& reply) noexcept;
   /// Never back: a deadline only moves when an answer arrives.
   void move_deadline(Clock::time_point sent_at, std::chrono::milliseconds granted) noexcept;
   /// From now on its requests carry this.
@@ -226,6 +227,34 @@ class RemoteHold {
   /// As new, for the pool.
   void reset() noexcept;
 };
+
+// Inline: part of every uncontended call.
+inline void RemoteHold::reset() noexcept {
+  deadline.store(0, std::memory_order_relaxed);
+  lost.store(false, std::memory_order_relaxed);
+  token = 0;
+  stop = std::stop_source(std::nostopstate);
+  stage = Stage::claim;
+  attempts = Attempts::none;
+  presence = Presence::possible;
+  downgrade = Downgrade::none;
+  stop_pending = end_reported = retry_requested = release_again = expires_at_backend = false;
+  call = release_waiter = downgrade_waiter = nullptr;
+  renewals.clear();
+  locks[0] = locks[1] = holds[0] = holds[1] = watchdogs = pins = hand_offs = spare_tokens = 0;
+  joined = nullptr;
+  joiners = 0;
+  keep_until = Clock::time_point{};
+  place = 0;
+  release_request.queues = false;
+  wanted = poll_pause = std::chrono::milliseconds(0);
+  granted_at = expires_at = check_request.sent = Clock::time_point{};
+  check_at = poll_at = repeat_at = retain_until = Clock::never();
+  acquire_request.in_flight = check_request.in_flight = release_request.in_flight = false;
+  subscription.stage = Subscription::Stage::off;
+  subscription.retry_at = Clock::never();
+  if (!note.empty()) announce({});
+}
 
 /// The claim of a waiting call; null: it has none, or waits for a hold of its owner to be renewed.
 [[nodiscard]] inline RemoteHold* claim_of(const Call& call) noexcept {

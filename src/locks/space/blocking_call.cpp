@@ -17,7 +17,7 @@ void BlockingCall::bring(Shard& shard, ShardLock& lock, Coordinator& home, Bring
   Actions actions;
   EventContext context(space_.clock(), actions, call_.asked);
   context.caller = &call_;
-  context.immediate = &space_.driver();
+  if (space_.driver().answers_at_once()) context.immediate = &space_.driver();
   event(context);
   space_.driver().perform(shard, lock, home, context);
   pending_ = call_.answer == Answer::pending;

@@ -81,6 +81,7 @@ LockSpace::LockSpace(std::unique_ptr<Backend> backend, const Options& options)
       settings_(settings_for(options_, capabilities_, reporter_.wanted())),
       exact_times_(settings_.events == CoordinatorSettings::Events::everything ||
                    options_.command_timeout < std::chrono::milliseconds(100)),
+      reports_grants_(settings_.events == CoordinatorSettings::Events::everything),
       driver_({clock_, *backend_, *this, reporter_, closers_, due_times_}),
       timer_(driver_, due_times_, reporter_, clock_, *backend_),
       direct_requests_(driver_, clock_) {

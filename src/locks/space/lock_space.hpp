@@ -91,6 +91,13 @@ class LockSpace final : public Sink, public ForkParticipant {
     const bool long_enough = lease.length(options_.watchdog) >= std::chrono::seconds(1);
     return long_enough && !exact_times_ ? clock_.recent() : clock_.now();
   }
+  /// The time of the release of `hold`. It may be a tick early while the hold has a second left:
+  /// then the hold is not lost either way, as the backend keeps it for longer still.
+  [[nodiscard]] Clock::time_point release_time(const RemoteHold& hold) const noexcept {
+    const Clock::time_point recent = exact_times_ ? clock_.now() : clock_.recent();
+    const bool long_enough = hold.deadline_point() - recent >= std::chrono::seconds(1);
+    return long_enough || exact_times_ ? recent : clock_.now();
+  }
 
   // --- lifetime ---
   void detach();                   ///< the last Locks or Lock is gone
@@ -109,7 +116,13 @@ class LockSpace final : public Sink, public ForkParticipant {
  private:
   ~LockSpace();
 
+  /// Null: the call has to be brought to the key's coordinator. False: so has the release.
+  RemoteHold* acquire_at_once(std::string_view key, Owner owner, const Attempt& attempt);
+  bool release_at_once(RemoteHold& hold, HoldTerms terms, std::chrono::milliseconds linger);
+  Hold acquire_by_call(std::string_view key, Owner owner, const Attempt& attempt);
   void acquire(BlockingCall& call, std::string_view key, Owner owner, const Attempt& attempt);
+  bool release_by_call(RemoteHold& hold, HoldTerms terms, std::chrono::milliseconds linger,
+                       const ErrorContext* context);
   bool release(BlockingCall& call, RemoteHold& hold, HoldTerms terms,
                std::chrono::milliseconds linger, const ErrorContext* context);
   /// Throws unless it was granted or is gone.
@@ -127,6 +140,7 @@ class LockSpace final : public Sink, public ForkParticipant {
   /// A tick of the clock matters: to a listener, whose events say how long each hold lasted, and
   /// to commands whose timeout is a few ticks.
   const bool exact_times_;
+  const bool reports_grants_;  ///< the listener is told of attempts, grants and releases
   Closers closers_;
   ShardDriver driver_;
   LeaseTimer timer_;

@@ -26,6 +26,28 @@ bool can_wait() noexcept {
 
 }  // namespace
 
+[[gnu::always_inline]] inline RemoteHold* LockSpace::acquire_at_once(std::string_view key,
+                                                                     Owner owner,
+                                                                     const Attempt& attempt) {
+  if (reports_grants_ || !driver_.answers_at_once()) return nullptr;
+  const SanitizerPause pause;
+  timer_.require_running(key, attempt.type);
+  const KeyPlace place = driver_.place_of(key);
+  const AcquireTerms terms{owner,           attempt.type,  false,
+                           attempt.reentry, attempt.lease, attempt.origin};
+  RemoteHold* const hold = driver_.acquire_at_once(place, terms, acquire_time(attempt.lease));
+  if (hold != nullptr) order_after_grant(key, attempt.type);
+  return hold;
+}
+
+[[gnu::always_inline]] inline bool LockSpace::release_at_once(RemoteHold& hold, HoldTerms terms,
+                                                              std::chrono::milliseconds linger) {
+  if (reports_grants_ || !driver_.answers_at_once() || linger.count() > 0) return false;
+  const SanitizerPause pause;
+  order_before_release(hold.home->key.view(), terms.type);
+  return driver_.release_at_once(hold, release_time(hold));
+}
+
 void LockSpace::acquire(BlockingCall& call, std::string_view key, Owner owner,
                         const Attempt& attempt) {
   const KeyPlace place = driver_.place_of(key);
@@ -38,6 +60,13 @@ void LockSpace::acquire(BlockingCall& call, std::string_view key, Owner owner,
 
 Hold LockSpace::acquire(std::string_view key, Owner owner, const Attempt& attempt) {
   refuse_if_cancelled(attempt.cancel, key, attempt.type);
+  if (RemoteHold* const hold = acquire_at_once(key, owner, attempt)) [[likely]] {
+    return Hold(hold, {attempt.type, attempt.lease.is_watchdog()});
+  }
+  return acquire_by_call(key, owner, attempt);
+}
+
+Hold LockSpace::acquire_by_call(std::string_view key, Owner owner, const Attempt& attempt) {
   BlockingCall call(*this);
   call.want_holder_name();
   acquire(call, key, owner, attempt);
@@ -48,11 +77,13 @@ Hold LockSpace::acquire(std::string_view key, Owner owner, const Attempt& attemp
 std::optional<Hold> LockSpace::try_acquire(std::string_view key, Owner owner,
                                            const Attempt& attempt) {
   refuse_if_cancelled(attempt.cancel, key, attempt.type);
+  const HoldTerms terms{attempt.type, attempt.lease.is_watchdog()};
+  if (RemoteHold* const hold = acquire_at_once(key, owner, attempt)) return Hold(hold, terms);
   BlockingCall call(*this);
   acquire(call, key, owner, attempt);
   if (call.answer() == Answer::busy) return std::nullopt;
   if (call.answer() != Answer::granted) throw_answer(*this, call.call(), key);
-  return Hold(call.call().hold, {attempt.type, attempt.lease.is_watchdog()});
+  return Hold(call.call().hold, terms);
 }
 
 bool LockSpace::lock(std::string_view key, LockType type, Owner owner, Wait wait) {
@@ -88,12 +119,18 @@ bool LockSpace::release(BlockingCall& call, RemoteHold& hold, HoldTerms terms,
 
 bool LockSpace::release(RemoteHold& hold, HoldTerms terms, std::chrono::milliseconds linger,
                         const ErrorContext* context) {
+  return release_at_once(hold, terms, linger) || release_by_call(hold, terms, linger, context);
+}
+
+bool LockSpace::release_by_call(RemoteHold& hold, HoldTerms terms, std::chrono::milliseconds linger,
+                                const ErrorContext* context) {
   BlockingCall call(*this);
   return release(call, hold, terms, linger, context);
 }
 
 void LockSpace::release_quietly(RemoteHold& hold, HoldTerms terms,
                                 std::chrono::milliseconds linger) noexcept {
+  if (release_at_once(hold, terms, linger)) return;
   BlockingCall call(*this);  // keeps the space until the error is reported
   try {
     static_cast<void>(release(call, hold, terms, linger, nullptr));

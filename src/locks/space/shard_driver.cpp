@@ -74,14 +74,16 @@ void ShardDriver::submit(Coordinator& home, EventContext& context) {
   }
 }
 
-bool ShardDriver::answer(Request& request, Outcome& outcome) noexcept {
-  try {
-    return to_.backend.answer(request, outcome, to_.sink);
-  } catch (const std::bad_alloc&) {
-    outcome = Outcome{};
-    outcome.reason = "out of memory";
-    return true;
-  }
+bool ShardDriver::out_of_memory(Outcome& outcome) noexcept {
+  outcome = Outcome{};
+  outcome.reason = "out of memory";
+  return true;
+}
+
+void ShardDriver::withdraw(Shard& shard, ShardLock& lock, Coordinator& home, RemoteHold* claim) {
+  handle(shard, lock, home, [&](EventContext& context) {
+    if (claim != nullptr) home.withdraw(*claim, context);
+  });
 }
 
 // The caller may destroy the call as soon as it sees `done`: after that only the parker is used,

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <span>
 #include <string_view>
 
@@ -11,6 +13,8 @@
 #include <latchkey/clock.hpp>
 
 #include "core/key_table.hpp"
+#include "core/mutex.hpp"
+#include "locks/coordinator/logic/immediate_logic.hpp"
 #include "locks/space/closers.hpp"
 #include "locks/space/due_times.hpp"
 #include "locks/space/shard.hpp"
@@ -72,6 +76,19 @@ class ShardDriver final : public ImmediateBackend {
     return made;
   }
 
+  // --- a backend in the same process ---
+  /// False once an acquire was not answered at once, for then none is.
+  [[nodiscard]] bool answers_at_once() const noexcept {
+    return answers_at_once_.load(std::memory_order_relaxed);
+  }
+  /// Acquires a key that no call of this process uses, if no listener is told of grants. Null: it
+  /// is not granted, and nothing is changed.
+  [[nodiscard]] RemoteHold* acquire_at_once(const KeyPlace& place, const AcquireTerms& terms,
+                                            Clock::time_point now);
+  /// Undoes what one Hold was granted if it is the last one and nobody waits for the key. False:
+  /// nothing is undone, and the same release has to follow.
+  [[nodiscard]] bool release_at_once(RemoteHold& hold, Clock::time_point now) noexcept;
+
   // --- events ---
   /// `bring(EventContext&)` brings one event that is not a call's to `home`. The coordinator may be
   /// gone afterwards.
@@ -87,13 +104,7 @@ class ShardDriver final : public ImmediateBackend {
   void perform(Shard& shard, ShardLock& lock, Coordinator& home, EventContext& context)
       LATCHKEY_REQUIRES(shard.mutex) {
     if (!context.out.empty()) carry_out(lock, home, context);
-    if (home.idle()) {
-      shard.timers.remove(home);
-      shard.table.erase(home);
-    } else {
-      schedule(shard, home);
-    }
-    to_.closers.wake();
+    erase_if_idle(shard, home);
   }
   /// From now on the timer thread brings `home` its ticks when they are due.
   void schedule(Shard& shard, Coordinator& home) LATCHKEY_REQUIRES(shard.mutex) {
@@ -114,7 +125,15 @@ class ShardDriver final : public ImmediateBackend {
   /// Lends the calling thread to the backend. Without memory for that, the thread sleeps a moment.
   void drive(Parker& parker, Clock::time_point until) noexcept;
   /// Without memory for the answer, the request ends as unknown.
-  [[nodiscard]] bool answer(Request& request, Outcome& outcome) noexcept override;
+  [[nodiscard]] bool answer(Request& request, Outcome& outcome) noexcept override {
+    try {
+      if (to_.backend.answer(request, outcome, to_.sink)) return true;
+      if (request.verb == Verb::acquire) note_unanswered();
+      return false;
+    } catch (const std::bad_alloc&) {
+      return out_of_memory(outcome);
+    }
+  }
   void submit(Request& request) {
     Request* const one[] = {&request};
     to_.backend.submit(one, to_.sink);
@@ -134,13 +153,58 @@ class ShardDriver final : public ImmediateBackend {
  private:
   static constexpr std::size_t group_size = shard_count / DueTimes::groups;
 
+  /// After an event of `home`, or one that was decided at once.
+  void erase_if_idle(Shard& shard, Coordinator& home) LATCHKEY_REQUIRES(shard.mutex) {
+    if (home.idle()) {
+      shard.timers.remove(home);
+      shard.table.erase(home);
+    } else {
+      schedule(shard, home);
+    }
+    to_.closers.wake();
+  }
+  /// A claim that was not granted at once, or null.
+  void withdraw(Shard& shard, ShardLock& lock, Coordinator& home, RemoteHold* claim)
+      LATCHKEY_REQUIRES(shard.mutex);
+  static bool out_of_memory(Outcome& outcome) noexcept;
+  void note_unanswered() noexcept {
+    if (answers_at_once()) answers_at_once_.store(false, std::memory_order_relaxed);
+  }
   void carry_out(ShardLock& lock, Coordinator& home, EventContext& context);
   inline void submit(Coordinator& home, EventContext& context);
   static void wake(Call& call, ShardLock& lock);
 
   Surroundings to_;
+  std::atomic<bool> answers_at_once_{true};
   std::array<Shard, shard_count> shards_;
 };
+
+// --- inline: an uncontended lock in this process is little else ---
+
+inline RemoteHold* ShardDriver::acquire_at_once(const KeyPlace& place, const AcquireTerms& terms,
+                                                Clock::time_point now) {
+  Shard& shard = place.shard;
+  ShardLock lock(shard);
+  if (shard.context.closed || shard.table.find(place.key, place.hash) != nullptr) return nullptr;
+  Coordinator& home = shard.table.insert(place.key, place.hash);
+  home.start(shard.context);
+  RemoteHold* const hold = home.acquire_at_once(terms, *this, now);
+  if (hold == nullptr || hold->stage != RemoteHold::Stage::held) [[unlikely]] {
+    withdraw(shard, lock, home, hold);
+    return nullptr;
+  }
+  schedule(shard, home);
+  return hold;
+}
+
+inline bool ShardDriver::release_at_once(RemoteHold& hold, Clock::time_point now) noexcept {
+  Coordinator& home = *hold.home;
+  Shard& shard = shard_of(home.hash);
+  const ScopedLock lock(shard.mutex);
+  if (shard.detached || !home.release_at_once(hold, *this, now)) return false;
+  erase_if_idle(shard, home);
+  return true;
+}
 
 template <class Visit>
 void ShardDriver::for_each_coordinator(Visit&& visit) {

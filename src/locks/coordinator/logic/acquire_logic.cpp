@@ -3,12 +3,8 @@
 
 #include <algorithm>
 #include <new>
-#include <string>
 #include <utility>
 
-#include <latchkey/site.hpp>
-
-#include "core/thread_cache.hpp"
 #include "locks/coordinator/logic/immediate_logic.hpp"
 #include "locks/coordinator/logic/join_logic.hpp"
 #include "locks/coordinator/logic/lease_logic.hpp"
@@ -31,10 +27,35 @@ void AcquireLogic::acquire(Call& call) {
     context_.read_again();  // deadlines are compared with the time
     RemoteHold* const hold = state_.holds.live_hold_of(call.owner, context_);
     if (hold != nullptr) return reenter(call, *hold);
-  } else if (ImmediateLogic(*this).acquire(call)) {
-    return;
+  } else if (context_.immediate != nullptr && !call.bundled && state_.idle()) {
+    if (start_at_once(call)) return;
   }
   enqueue(call);
+}
+
+// A call that is not granted at once waits with the claim that it has already.
+bool AcquireLogic::start_at_once(Call& call) {
+  Outcome outcome;
+  ImmediateLogic immediate(home_, *context_.immediate, now());
+  RemoteHold* const claim = immediate.acquire(call, outcome);
+  if (claim == nullptr) return false;
+  call.hold = claim;
+  call.ticket = shard().ticket();
+  if (claim->stage == RemoteHold::Stage::held) {
+    answer(call, Answer::granted);
+    return true;
+  }
+  claim->call = &call;
+  call.silent_since = now();
+  state_.waiters.push_back(call);
+  state_.waiters.started(call);
+  if (claim->attempts == RemoteHold::Attempts::none) {
+    send_acquire(*claim);
+  } else {
+    on_acquire_reply(*claim, outcome);
+  }
+  set_alarm(call);
+  return true;
 }
 
 void AcquireLogic::reenter(Call& call, RemoteHold& hold) {
@@ -75,14 +96,6 @@ void AcquireLogic::enqueue(Call& call) {
   // A call for one attempt that is queued behind another of this process gets its answer at once.
   if (waits && call.makes_one_attempt()) return WaitLogic(*this).give_up_waiting(call);
   if (waits) WaitLogic(*this).report_waiting(call);
-  set_alarm(call);
-}
-
-void AcquireLogic::enqueue_started(Call& call, Outcome* outcome) {
-  RemoteHold& claim = *call.hold;
-  state_.waiters.push_back(call);
-  state_.waiters.started(call);
-  outcome != nullptr ? on_acquire_reply(claim, *outcome) : submit(claim.acquire_request);
   set_alarm(call);
 }
 
@@ -131,34 +144,46 @@ void AcquireLogic::start_attempt(Call& call) {
 // Everything that may throw std::bad_alloc comes before the first change.
 void AcquireLogic::make_claim(Call& call) {
   if (!can_submit()) throw std::bad_alloc();
-  RemoteHold& claim = ThreadCache<RemoteHold>::take();
+  RemoteHold& claim = KeyLogic::make_claim(call);
   state_.waiters.started(call);
-  claim.home = &home_;
-  claim.space = shard().space;
-  claim.id = shard().fresh_id();
-  claim.type = call.type;
-  claim.owner = call.owner;
-  claim.origin = call.origin;
-  claim.lease = call.lease.length(settings().watchdog);
   claim.call = &call;
   const bool others_wait = state_.waiters.front() == &call && call.next != nullptr;
   const bool reserves = call.type == LockType::FENCED && !call.bundled && others_wait;
-  claim.acquire_request.tokens = reserves ? block_of_tokens : 1;
-  if (!settings().announcement.empty()) announce(claim);
+  if (reserves) claim.acquire_request.tokens = block_of_tokens;
   call.hold = &claim;
-  state_.holds.add_claim(claim);
 }
 
-// Others may read of the holder: "Bank::deposit (bank.cpp:12) on web-3, process 7". Without memory
-// for that text they read its id only.
-void AcquireLogic::announce(RemoteHold& claim) {
-  try {
-    std::string text;
-    if (claim.origin.site != nullptr) text = claim.origin.site->where() + ' ';
-    claim.announce(std::move(text) + settings().announcement);
-  } catch (const std::bad_alloc&) {
-    claim.announce({});
+void AcquireLogic::prepare_acquire(RemoteHold& claim) {
+  Call& call = *claim.call;
+  RemoteHold::HoldRequest& request = claim.acquire_request;
+  prepare(request, Verb::acquire, claim);
+  request.lease = claim.lease;
+  request.queue_wait = queue_wait_of(call);
+  request.queues = settings().grants && is_raced_for(claim.type) && !call.bundled &&
+                   !call.makes_one_attempt() && claim.lease >= least_queued_lease;
+  request.in_flight = true;
+  // A place in a queue may outlive the lease.
+  std::chrono::milliseconds stays = claim.lease;
+  if (claim.type == LockType::FAIR) {
+    std::chrono::milliseconds place = request.queue_wait;
+    if (settings().pushes) place += fair_grant_lease;  // by a release, at the end of the place
+    stays = std::max(stays, place);
   }
+  if (request.queues) stays = std::max<std::chrono::milliseconds>(stays, process_queue_stay);
+  claim.expires_at = std::max(claim.expires_at, later(request.sent, stays));
+  claim.poll_at = Clock::never();
+  claim.retry_requested = false;
+  if (call.last_reply != Call::LastReply::unknown) call.silent_since = request.sent;
+}
+
+// A WRITE keeps new READs out no longer than it waits itself.
+std::chrono::milliseconds AcquireLogic::queue_wait_of(const Call& call) {
+  using std::chrono::milliseconds;
+  if (call.makes_one_attempt()) return milliseconds(0);
+  if (call.type != LockType::WRITE) return queue_wait;
+  if (call.forever) return writer_precedence;
+  const auto left = std::chrono::floor<milliseconds>(call.until - now());
+  return std::clamp<milliseconds>(left, milliseconds(0), writer_precedence);
 }
 
 void AcquireLogic::send_acquire(RemoteHold& claim) {
@@ -173,15 +198,8 @@ void AcquireLogic::send_acquire(RemoteHold& claim) {
 }
 
 void AcquireLogic::on_acquire_reply(RemoteHold& claim, Outcome& outcome) {
-  using Attempts = RemoteHold::Attempts;
   claim.acquire_request.in_flight = false;
-  if (!outcome.never_ran) {
-    const bool unknown = outcome.kind == Outcome::Kind::unknown;
-    const bool refused = outcome.kind == Outcome::Kind::refused;
-    claim.note_attempt(unknown   ? Attempts::unanswered
-                       : refused ? Attempts::refused
-                                 : Attempts::ran);
-  }
+  claim.note_attempt(outcome);
   Call* const call = claim.call;
   if (call == nullptr) return on_late_reply(claim, outcome);
   if (outcome.kind == Outcome::Kind::granted) {
@@ -233,7 +251,10 @@ void AcquireLogic::establish(RemoteHold& claim, std::uint64_t token, Clock::time
   Call& call = *claim.call;
   if (deadline <= now()) return restart_after_late_grant(claim);
   state_.waiters.remove(call);
-  hold(claim, token, deadline);
+  claim.call = nullptr;
+  claim.poll_at = Clock::never();
+  grant(claim, call, token, deadline, now());
+  state_.holds.due_by(claim.subscription.retry_at);
   if (is_shared(claim.type)) JoinLogic(*this).offer(claim);
   answer(call, Answer::granted);
   join_same_owner(claim);

@@ -27,9 +27,9 @@ bool HandOffLogic::hand_over(RemoteHold& hold, Call* releaser) {
     --hold.spare_tokens;
   }
   hold.origin = next->origin;
-  if (!settings().announcement.empty()) acquiring.announce(hold);
+  if (!settings().announcement.empty()) announce(hold);
   next->hold = &hold;
-  acquiring.count(*next, hold);
+  count(*next, hold);
   const std::chrono::milliseconds wanted = next->lease.length(settings().watchdog);
   if (!two_thirds_remain(hold, wanted)) LeaseLogic(*this).renew_soon(hold, wanted);
   answer(*next, Answer::granted);

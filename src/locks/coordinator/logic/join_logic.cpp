@@ -32,7 +32,7 @@ bool JoinLogic::join(Call& call) {
   AcquireLogic acquiring(*this);
   state_.waiters.remove(call);
   call.hold = joiner;
-  acquiring.count(call, *joiner);
+  count(call, *joiner);
   const std::chrono::milliseconds wanted = call.lease.length(settings().watchdog);
   if (!two_thirds_remain(*hold, wanted)) LeaseLogic(*this).renew_soon(*hold, wanted);
   answer(call, Answer::granted);

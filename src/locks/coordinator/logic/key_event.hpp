@@ -11,16 +11,16 @@
 
 #include "locks/coordinator/coordinator.hpp"
 #include "locks/coordinator/event_context.hpp"
+#include "locks/coordinator/logic/key_logic.hpp"
 #include "locks/event_kinds.hpp"
 
 namespace latchkey::detail {
 
 /// One event that a coordinator handles: the state of its key, the time, and the actions that the
 /// decisions bring. The logic classes derive from it; each is made for one event, on the stack.
-class KeyEvent {
+class KeyEvent : public KeyLogic {
  public:
-  KeyEvent(Coordinator& home, EventContext& context) noexcept
-      : home_(home), state_(home), context_(context) {}
+  KeyEvent(Coordinator& home, EventContext& context) noexcept : KeyLogic(home), context_(context) {}
   /// Made from two references instead of copied as a block: a block that is read right after its
   /// parts were written waits until they have reached the cache.
   KeyEvent(const KeyEvent& event) noexcept : KeyEvent(event.home_, event.context_) {}
@@ -53,10 +53,6 @@ class KeyEvent {
 
  protected:
   [[nodiscard]] Clock::time_point now() noexcept { return context_.now(); }
-  [[nodiscard]] CoordinatorContext& shard() const noexcept { return *state_.shard; }
-  [[nodiscard]] const CoordinatorSettings& settings() const noexcept {
-    return *state_.shard->settings;
-  }
   /// A hold of this process that a call of `type` must wait for.
   [[nodiscard]] const RemoteHold* blocker_of(LockType type) {
     return state_.holds.blocker_of(type, settings().in_order, context_);
@@ -69,18 +65,6 @@ class KeyEvent {
   /// A call that asked for `wanted` may share or take over the hold, and nothing has to be sent.
   [[nodiscard]] bool two_thirds_remain(const RemoteHold& hold, std::chrono::milliseconds wanted) {
     return (hold.deadline_point() - now()) * 3 >= Clock::duration(wanted) * 2;
-  }
-  /// The time between two checks of a hold.
-  [[nodiscard]] Clock::duration check_interval(const RemoteHold& hold) const noexcept {
-    return hold.period(settings().watchdog) / 3;
-  }
-  /// When a hold is checked next whose lease was last requested, or verified, at `sent`.
-  [[nodiscard]] Clock::time_point next_check(const RemoteHold& hold,
-                                             Clock::time_point sent) const noexcept {
-    const Clock::duration interval = check_interval(hold);
-    const Clock::time_point at = later(sent, interval);
-    if (!settings().common_checks) return at;
-    return common_check_time(at, interval, settings().check_phase);
   }
   /// A copy of an unanswered acquire may run after the release, because the backend does not keep
   /// the order.
@@ -100,14 +84,7 @@ class KeyEvent {
   void submit(Request& request) { context_.out.submits.push_back(&request); }
   /// Fills in what all requests about a hold have in common.
   void prepare(OwnedRequest& request, Verb verb, RemoteHold& hold) {
-    request.verb = verb;
-    request.type = hold.type;
-    request.key = state_.key;
-    request.hash = state_.hash;
-    request.id = hold.id;
-    request.sent = now();
-    request.context = &home_;
-    request.hold = &hold;
+    KeyLogic::prepare(request, verb, hold, now());
   }
 
   // --- the calls' threads ---
@@ -125,8 +102,6 @@ class KeyEvent {
     if (&call != context_.caller) set_alarm_of_sleeper(call);
   }
 
-  Coordinator& home_;
-  KeyState& state_;
   EventContext& context_;
 
  private:

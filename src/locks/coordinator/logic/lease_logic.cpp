@@ -145,7 +145,7 @@ bool LeaseLogic::answer_renewal(Call& call, RemoteHold& hold, const Outcome& out
   hold.renewals.remove(call);
   call.list = nullptr;
   if (reached) {
-    if (acquires) AcquireLogic(*this).count(call, *call.hold);
+    if (acquires) count(call, *call.hold);
     answer(call, Answer::granted);
   } else {
     call.reason = std::string_view(outcome.reason);

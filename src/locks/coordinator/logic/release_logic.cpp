@@ -47,7 +47,7 @@ void ReleaseLogic::release(RemoteHold& hold, LockType type, bool watched,
 void ReleaseLogic::drop_local_hold(RemoteHold& hold, Clock::time_point retain_until, Call* call) {
   retain_until = std::max(retain_until, hold.keep_until);
   const bool lingers = retain_until > now();
-  if (call != nullptr && !lingers && ImmediateLogic(*this).release(hold, *call)) return;
+  if (call != nullptr && !lingers && release_at_once(hold, *call)) return;
   const bool lost = hold.is_lost(now());
   if (hold.local_holds() > 0) return drop_one_of_several(hold, lost, call);
   if (!lost && !lingers && HandOffLogic(*this).hand_over(hold, call)) return;
@@ -80,6 +80,23 @@ void ReleaseLogic::end_local_holds(RemoteHold& hold, Clock::time_point retain_un
   end(hold, call);
   AcquireLogic(*this).dispatch_waiters();
   SubscriptionLogic(*this).unsubscribe_if_unused();
+}
+
+bool ReleaseLogic::release_at_once(RemoteHold& hold, Call& call) {
+  if (context_.immediate == nullptr || hold.local_holds() > 0) return false;
+  Outcome outcome;
+  if (!ImmediateLogic(home_, *context_.immediate, now()).release(hold, outcome)) return false;
+  if (outcome.kind == Outcome::Kind::granted) {
+    if (reports(Event::Kind::released)) report(Event::Kind::released, hold);
+    answer(call, Answer::granted);
+    state_.holds.erase_held(hold);
+  } else {
+    state_.holds.set_releasing(hold);
+    hold.release_waiter = &call;
+    hold.check_at = Clock::never();
+    on_release_reply(hold, outcome);
+  }
+  return true;
 }
 
 void ReleaseLogic::drop_one_of_several(RemoteHold& hold, bool lost, Call* call) {

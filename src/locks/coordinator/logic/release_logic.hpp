@@ -44,6 +44,8 @@ class ReleaseLogic : public KeyEvent {
   void drop_local_hold(RemoteHold& hold, Clock::time_point retain_until, Call* call);
   void end_local_holds(RemoteHold& hold, Clock::time_point retain_until, Call* call);
   static void drop_watchdogs(RemoteHold& hold, std::uint32_t count) noexcept;
+  /// False: nothing was done, and it is released as usual.
+  [[nodiscard]] bool release_at_once(RemoteHold& hold, Call& call);
   void drop_one_of_several(RemoteHold& hold, bool lost, Call* call);
   void retain(RemoteHold& hold, Clock::time_point until, Call* call);
   void repeat_or_erase(RemoteHold& hold, bool confirmed);

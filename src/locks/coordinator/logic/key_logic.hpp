@@ -1,0 +1,107 @@
+// What the decisions about one key share that need no event.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+#include <latchkey/backend.hpp>
+#include <latchkey/clock.hpp>
+
+#include "core/thread_cache.hpp"
+#include "locks/coordinator/coordinator.hpp"
+
+namespace latchkey::detail {
+
+/// The state of one key, and the steps of a claim from its beginning to its grant. The logic
+/// classes derive from it; each is made for one decision, on the stack.
+class KeyLogic {
+ public:
+  explicit KeyLogic(Coordinator& home) noexcept : home_(home), state_(home) {}
+  KeyLogic(const KeyLogic&) = delete;
+  KeyLogic& operator=(const KeyLogic&) = delete;
+  ~KeyLogic() = default;
+
+ protected:
+  [[nodiscard]] CoordinatorContext& shard() const noexcept { return *state_.shard; }
+  [[nodiscard]] const CoordinatorSettings& settings() const noexcept {
+    return *state_.shard->settings;
+  }
+
+  /// The time between two checks of a hold.
+  [[nodiscard]] Clock::duration check_interval(const RemoteHold& hold) const noexcept {
+    return hold.period(settings().watchdog) / 3;
+  }
+  /// When a hold is checked next whose lease was last requested, or verified, at `sent`.
+  [[nodiscard]] Clock::time_point next_check(const RemoteHold& hold,
+                                             Clock::time_point sent) const noexcept {
+    const Clock::duration interval = check_interval(hold);
+    const Clock::time_point at = later(sent, interval);
+    if (!settings().common_checks) return at;
+    return common_check_time(at, interval, settings().check_phase);
+  }
+
+  /// Fills in what all requests about a hold have in common.
+  void prepare(OwnedRequest& request, Verb verb, RemoteHold& hold, Clock::time_point now) {
+    request.verb = verb;
+    request.type = hold.type;
+    request.key = state_.key;
+    request.hash = state_.hash;
+    request.id = hold.id;
+    request.sent = now;
+    request.context = &home_;
+    request.hold = &hold;
+  }
+
+  /// A new claim. Throws std::bad_alloc before anything is changed.
+  [[nodiscard]] RemoteHold& make_claim(const AcquireTerms& terms) {
+    RemoteHold& claim = ThreadCache<RemoteHold>::take();
+    claim.home = &home_;
+    claim.space = shard().space;
+    claim.id = shard().fresh_id();
+    claim.type = terms.type;
+    claim.owner = terms.owner;
+    claim.origin = terms.origin;
+    claim.lease = terms.lease.length(settings().watchdog);
+    claim.acquire_request.tokens = 1;
+    if (!settings().announcement.empty()) announce(claim);
+    state_.holds.add_claim(claim);
+    return claim;
+  }
+  /// What others may read of the holder.
+  void announce(RemoteHold& claim) const;
+
+  /// The claim is granted until `deadline`, and has one local hold. `token` is the last of those
+  /// that were reserved; this hold gets the first.
+  void grant(RemoteHold& claim, const AcquireTerms& terms, std::uint64_t token,
+             Clock::time_point deadline, Clock::time_point now) {
+    claim.note_attempt(RemoteHold::Attempts::ran);
+    state_.holds.set_held(claim);
+    claim.spare_tokens = token > 0 ? claim.acquire_request.tokens - 1 : 0;
+    claim.token = token - claim.spare_tokens;
+    claim.granted_at = now;
+    claim.deadline.store(deadline.time_since_epoch().count(), std::memory_order_release);
+    count(terms, claim);
+    claim.check_at = next_check(claim, claim.acquire_request.sent);
+    state_.holds.due_by(std::min(deadline, claim.check_at));
+  }
+  /// One more local hold.
+  void count(const AcquireTerms& terms, RemoteHold& hold) {
+    auto& local_holds = terms.by_lock ? hold.locks : hold.holds;
+    ++local_holds[is_shared(terms.type) ? 1 : 0];
+    if (!terms.by_lock) ++shard().hold_objects;
+    if (!terms.lease.is_watchdog()) return;
+    if (hold.joined != nullptr) ++hold.watchdogs;
+    RemoteHold& renewed = hold.at_backend();
+    if (renewed.watchdogs++ == 0) {
+      const Clock::time_point last = std::max(renewed.granted_at, renewed.check_request.sent);
+      renewed.check_at = std::min(renewed.check_at, next_check(renewed, last));
+      state_.holds.due_by(renewed.check_at);
+    }
+  }
+
+  Coordinator& home_;
+  KeyState& state_;
+};
+
+}  // namespace latchkey::detail
