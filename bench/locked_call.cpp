@@ -1,5 +1,10 @@
 // The cost of a LOCKED call on the memory backend, compared with the map of mutexes that it
 // replaces.
+//
+// Both render the key as text, wait at most 3 s and leave nothing behind for a key that nobody
+// uses. LOCKED also counts re-entry by owner, ends the lease after 30 s and says so (Hold::lost, a
+// stop token), reports to a listener, applies policies, and lists and force-releases its locks. The
+// map does none of this.
 #include <latchkey/latchkey.hpp>
 
 #include <fmt/format.h>
@@ -66,7 +71,7 @@ int main() {
 
   fmt::print("{:<44} {:>11} {:>11}   {}\n", "", "latchkey", "mutex map", "ratio (spread)");
   bench::pin_to(0);
-  bool held = bench::compare("LOCKED, 1 thread, uncontended", 200'000, 1.5, one(ours), one(peer));
+  bool held = bench::compare("LOCKED, 1 thread, uncontended", 200'000, 1.2, one(ours), one(peer));
   bench::unpin();
   held &= bench::compare("LOCKED, 8 threads, distinct keys", 400'000, 1.0, on_threads(8, ours),
                          on_threads(8, peer));
