@@ -41,6 +41,10 @@ set(latchkey_sources
   src/locked/order_graph.cpp
   src/locked/outcomes.cpp
   src/locked/site_policy.cpp
+  src/locks/async/async_acquire.cpp
+  src/locks/async/async_call.cpp
+  src/locks/async/async_multi_acquire.cpp
+  src/locks/async/async_release.cpp
   src/locks/coordinator/logic/acquire_logic.cpp
   src/locks/coordinator/coordinator.cpp
   src/locks/coordinator/logic/hand_off_logic.cpp
@@ -82,6 +86,7 @@ set(latchkey_sources
   src/locks/space/lock_space.cpp
   src/locks/space/lock_space_calls.cpp
   src/locks/space/shard_driver.cpp
+  src/locks/space/started_call.cpp
   src/memory/completions.cpp
   src/memory/glob.cpp
   src/memory/inbox.cpp

@@ -24,6 +24,7 @@ class MultiAcquire;
 class ScopeHolds;
 struct ScopeHold;
 class LockedCall;
+class HoldAccess;
 struct ErrorContext;
 
 /// What a Hold refers to: its share of the backend's hold of one key, or the holds of several keys,
@@ -34,6 +35,7 @@ using Held = std::variant<RemoteHold*, MultiHold*>;
 struct HoldTerms {
   LockType type = LockType::REENTRANT;
   bool watchdog = false;
+  bool detached = false;  ///< its destructor does not wait for the backend's reply
 };
 }  // namespace detail
 
@@ -122,6 +124,7 @@ class [[nodiscard(
   friend class detail::MultiAcquire;
   friend class detail::ScopeHolds;
   friend class detail::LockedCall;
+  friend class detail::HoldAccess;
 
   Hold(detail::Held held, detail::HoldTerms terms) noexcept : held_(held), terms_(terms) {}
 

@@ -9,6 +9,7 @@
 #include "core/mutex.hpp"
 #include "core/sanitizer_pause.hpp"
 #include "core/thread_order.hpp"
+#include "locks/async/async_call.hpp"
 #include "locks/space/call_error.hpp"
 #include "locks/space/lock_space.hpp"
 
@@ -42,7 +43,7 @@ Hold LockSpace::acquire(std::string_view key, Owner owner, const Attempt& attemp
   call.want_holder_name();
   acquire(call, key, owner, attempt);
   if (call.answer() != Answer::granted) throw_answer(*this, call.call(), key);
-  return Hold(call.call().hold, {attempt.type, attempt.lease.is_watchdog()});
+  return hold_of(call.call());
 }
 
 std::optional<Hold> LockSpace::try_acquire(std::string_view key, Owner owner,
@@ -52,7 +53,11 @@ std::optional<Hold> LockSpace::try_acquire(std::string_view key, Owner owner,
   acquire(call, key, owner, attempt);
   if (call.answer() == Answer::busy) return std::nullopt;
   if (call.answer() != Answer::granted) throw_answer(*this, call.call(), key);
-  return Hold(call.call().hold, {attempt.type, attempt.lease.is_watchdog()});
+  return hold_of(call.call());
+}
+
+Hold LockSpace::hold_of(const Call& granted) {
+  return Hold(granted.hold, {granted.type, granted.lease.is_watchdog()});
 }
 
 bool LockSpace::lock(std::string_view key, LockType type, Owner owner, Wait wait) {
@@ -94,6 +99,7 @@ bool LockSpace::release(RemoteHold& hold, HoldTerms terms, std::chrono::millisec
 
 void LockSpace::release_quietly(RemoteHold& hold, HoldTerms terms,
                                 std::chrono::milliseconds linger) noexcept {
+  if (terms.detached) return DetachedRelease::start(*this, hold, terms, linger);
   BlockingCall call(*this);  // keeps the space until the error is reported
   try {
     static_cast<void>(release(call, hold, terms, linger, nullptr));

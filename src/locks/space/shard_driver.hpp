@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -119,6 +120,9 @@ class ShardDriver final : public ImmediateBackend {
     Request* const one[] = {&request};
     to_.backend.submit(one, to_.sink);
   }
+  /// From now on the timer thread drives the backend after each submit: it serves calls that no
+  /// thread waits for, and the backend has no LoopDriver.
+  void lend_timer_thread() noexcept { lends_timer_.store(true, std::memory_order_relaxed); }
   void submit(std::span<Request* const> requests) { to_.backend.submit(requests, to_.sink); }
 
   // --- the end ---
@@ -139,6 +143,7 @@ class ShardDriver final : public ImmediateBackend {
   static void wake(Call& call, ShardLock& lock);
 
   Surroundings to_;
+  std::atomic<bool> lends_timer_{false};
   std::array<Shard, shard_count> shards_;
 };
 
