@@ -121,6 +121,7 @@ set(latchkey_sources
   src/redis/multiplexer/connection_multiplexer.cpp
   src/redis/multiplexer/connection_multiplexer_status.cpp
   src/redis/multiplexer/connection_multiplexer_wait.cpp
+  src/redis/multiplexer/event_loop.cpp
   src/redis/multiplexer/futex_wait_set.cpp
   src/redis/multiplexer/leader_followers.cpp
   src/redis/multiplexer/make_router.cpp
@@ -245,6 +246,7 @@ set(latchkey_headers
   include/latchkey/locked/settings.hpp
   include/latchkey/locked/site_policy.hpp
   include/latchkey/locks.hpp
+  include/latchkey/loop_driver.hpp
   include/latchkey/name_list.hpp
   include/latchkey/options.hpp
   include/latchkey/owner.hpp

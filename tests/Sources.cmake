@@ -130,6 +130,7 @@ set(latchkey_redis_sources
   redis/multiplexer/connection_multiplexer_test.cpp
   redis/multiplexer/cork_test.cpp
   redis/multiplexer/futex_wait_set_test.cpp
+  redis/multiplexer/leader_followers_loop_test.cpp
   redis/multiplexer/leader_followers_spin_test.cpp
   redis/multiplexer/leader_followers_test.cpp
   redis/multiplexer/reactor_test.cpp

@@ -63,6 +63,7 @@ inline constexpr std::array places{
     Place{"include/latchkey/key/", key},
     Place{"include/latchkey/policy.hpp", policy},
     Place{"include/latchkey/backend.hpp", backend},
+    Place{"include/latchkey/loop_driver.hpp", backend},
     Place{"include/latchkey/simple_backend.hpp", backend},
     Place{"include/latchkey/registry.hpp", backend},
     Place{"include/latchkey/options.hpp", backend},
