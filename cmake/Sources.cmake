@@ -286,3 +286,15 @@ set(latchkey_testing_headers
   include/latchkey/testing/recorder.hpp
   include/latchkey/testing/scoped_locks.hpp
   include/latchkey/testing/simulator.hpp)
+
+set(latchkey_asio_sources
+  src/asio/acquire_operation.cpp
+  src/asio/context_operations.cpp
+  src/asio/context_service.cpp
+  src/asio/loop_wait.cpp
+  src/asio/operation.cpp
+  src/asio/release_operation.cpp)
+
+set(latchkey_asio_headers
+  include/latchkey/asio.hpp
+  include/latchkey/asio/initiation.hpp)

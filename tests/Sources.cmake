@@ -168,6 +168,13 @@ set(latchkey_redis_sources
   redis/session/session_test.cpp
   redis/session/session_waiting_test.cpp)
 
+set(latchkey_asio_tests_sources
+  asio/acquire_test.cpp
+  asio/backends_test.cpp
+  asio/cancellation_test.cpp
+  asio/context_test.cpp
+  asio/load_test.cpp)
+
 set(latchkey_sim_sources
   sim/check_times_test.cpp
   sim/coordinator_grant_test.cpp
