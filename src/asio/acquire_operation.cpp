@@ -33,6 +33,10 @@ class AcquireOperation final : public Operation {
     handler_.connect(*this);
   }
 
+  [[nodiscard]] const std::shared_ptr<SpaceRef>& space() const noexcept {
+    return LockAccess::space(lock_);
+  }
+
   void cancel() noexcept override {
     if (one_) one_->cancel();
     if (several_) several_->cancel();
@@ -91,10 +95,10 @@ class AcquireOperation final : public Operation {
 template <class Signature>
 void start(AnyHandler<Signature>&& handler, const HandlerContext& context, Lock&& lock, Wait wait,
            Lease lease) {
-  const std::shared_ptr<SpaceRef> space = LockAccess::space(lock);
   auto made = std::make_unique<AcquireOperation<Signature>>(std::move(handler), context,
                                                             std::move(lock), wait, lease);
-  Operation::start(*made.release(), space, context);
+  AcquireOperation<Signature>& operation = *made.release();
+  Operation::start(operation, operation.space(), context);
 }
 
 }  // namespace

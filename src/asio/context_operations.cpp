@@ -7,6 +7,7 @@
 #include <boost/asio/strand.hpp>
 #include <boost/asio/thread_pool.hpp>
 
+#include "core/mutex.hpp"
 #include "core/sanitizer_pause.hpp"
 
 namespace latchkey::detail {
@@ -66,17 +67,15 @@ bool ContextOperations::runs_on_this_thread() const noexcept {
          ::latchkey::detail::runs_on_this_thread(executor_);
 }
 
-void ContextOperations::add(Operation& operation) noexcept {
+bool ContextOperations::add(Operation& operation) noexcept {
+  bool listed = false;
   {
     const ScopedLock lock(mutex_);
-    operation.listed = !shut_down_;
-    if (operation.listed) operations_.push_back(operation);
+    operation.listed = listed = !shut_down_;
+    if (listed) operations_.push_back(operation);
   }
   if (loop_ != nullptr) loop_->add_user();
-}
-
-void ContextOperations::wait() noexcept {
-  if (loop_ != nullptr) loop_->wait();
+  return listed;
 }
 
 // Posted with the mutex held: the context cannot shut down meanwhile. If it has shut down, the

@@ -9,7 +9,7 @@
 #include "asio/context_service.hpp"
 #include "asio/loop_wait.hpp"
 #include "asio/operation.hpp"
-#include "core/mutex.hpp"
+#include "core/small_mutex.hpp"
 #include "core/thread_annotations.hpp"
 #include "locks/coordinator/intrusive_list.hpp"
 #include "locks/space/space_ref.hpp"
@@ -21,8 +21,7 @@ namespace latchkey::detail {
 /// Thread-safe.
 class ContextOperations final : public SpaceAttachment, public ContextPart {
  public:
-  /// `space` is null if no Locks and no Lock of it is left. Throws NotConfigured if the backend
-  /// needs a thread pool and has none.
+  /// `space` is null if no Locks and no Lock of it is left. May throw.
   static std::shared_ptr<ContextOperations> of(const std::shared_ptr<SpaceRef>& space,
                                                const HandlerContext& context);
 
@@ -30,9 +29,8 @@ class ContextOperations final : public SpaceAttachment, public ContextPart {
   ContextOperations(const void* subject, boost::asio::any_io_executor executor,
                     std::shared_ptr<LoopWait> loop) noexcept;
 
-  void add(Operation& operation) noexcept;
-  /// After an operation was started that is pending.
-  void wait() noexcept;
+  /// The work of the operation is under way. False: the context has shut down.
+  bool add(Operation& operation) noexcept;
   /// The operation has ended: its handler is posted, unless the context has shut down.
   void deliver(Operation& operation) noexcept;
 
@@ -46,7 +44,7 @@ class ContextOperations final : public SpaceAttachment, public ContextPart {
   const void* const subject_;
   const boost::asio::any_io_executor executor_;  ///< of the context
   const std::shared_ptr<LoopWait> loop_;         ///< null: the timer thread drives the backend
-  mutable Mutex mutex_;
+  SmallMutex mutex_;
   std::atomic<bool> shut_down_ = false;  ///< written with the mutex held
   IntrusiveList<Operation> operations_ LATCHKEY_GUARDED_BY(mutex_);
 };

@@ -38,8 +38,12 @@ void LoopWait::rely_on_threads(LockSpace& space) {
 
 std::shared_ptr<LoopWait> LoopWait::of_pool(SpaceRef& space) {
   if (!space.space().backend().attempts_block()) return nullptr;
-  auto found = space.attachment(&pool_subject, [] { return nullptr; });
-  if (found != nullptr) return std::static_pointer_cast<LoopWait>(found);
+  return std::static_pointer_cast<LoopWait>(
+      space.attachment(&pool_subject, [] { return nullptr; }));
+}
+
+void LoopWait::require_pool(SpaceRef& space) {
+  if (!space.space().backend().attempts_block() || of_pool(space) != nullptr) return;
   throw NotConfigured("the attempts of " + space.space().describe() +
                       " block, so asynchronous operations need a thread pool for them: call "
                       "latchkey::use_thread_pool(locks, pool) first");
@@ -62,6 +66,7 @@ LoopWait::LoopWait(const std::shared_ptr<SpaceRef>& space, std::unique_ptr<LoopD
 void LoopWait::add_user() noexcept {
   const ScopedLock lock(mutex_);
   ++users_;
+  if (stage_ == Stage::idle) start_waiting();
 }
 
 void LoopWait::remove_user() noexcept {
@@ -70,11 +75,6 @@ void LoopWait::remove_user() noexcept {
   stage_ = Stage::cancelling;
   descriptor_->cancel();
   driver_->leave();
-}
-
-void LoopWait::wait() noexcept {
-  const ScopedLock lock(mutex_);
-  if (stage_ == Stage::idle && users_ > 0) start_waiting();
 }
 
 // Without memory the threads inside Backend::drive do the work: the timer thread is always there.

@@ -37,9 +37,11 @@ class LoopWait final : public SpaceAttachment,
                                         const boost::asio::any_io_executor& executor);
   /// No context waits for the backend: the threads inside Backend::drive do the work.
   static void rely_on_threads(LockSpace& space);
-  /// For a backend whose attempts block: the one of its thread pool. Null: no such backend. Throws
-  /// NotConfigured if there is no pool.
+  /// For a backend whose attempts block: the one of its thread pool. Null: no such backend, or no
+  /// pool.
   static std::shared_ptr<LoopWait> of_pool(SpaceRef& space);
+  /// Throws NotConfigured if the attempts of the backend block and there is no pool.
+  static void require_pool(SpaceRef& space);
   /// From now on `executor`, of a thread pool, runs these attempts.
   static void use_pool(const std::shared_ptr<SpaceRef>& space,
                        const boost::asio::any_io_executor& executor);
@@ -48,11 +50,9 @@ class LoopWait final : public SpaceAttachment,
            const boost::asio::any_io_executor& executor);
   ~LoopWait() override { close(); }
 
-  /// An operation is pending.
+  /// An operation is pending, and has submitted its requests: waits, unless it does already.
   void add_user() noexcept;
   void remove_user() noexcept;
-  /// Waits, unless it does already. After the operation has submitted its requests.
-  void wait() noexcept;
 
   // --- SpaceAttachment, ContextPart ---
   [[nodiscard]] bool is_for(const void* subject) const noexcept override;

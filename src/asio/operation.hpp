@@ -2,6 +2,8 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <utility>
@@ -50,8 +52,12 @@ class Operation : protected AsyncObserver {
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
 
-  /// Starts a new operation, whose first reference it takes over. `space` is null if no Locks and
-  /// no Lock of it is left.
+  /// From spare memory of the thread, if it is one of Asio's.
+  static void* operator new(std::size_t size);
+  static void operator delete(void* memory, std::size_t size) noexcept;
+
+  /// Starts a new operation, whose first reference it takes over. `space`, which may belong to the
+  /// operation, is null if no Locks and no Lock of it is left.
   static void start(Operation& made, const std::shared_ptr<SpaceRef>& space,
                     const HandlerContext& context);
 
@@ -89,15 +95,23 @@ class Operation : protected AsyncObserver {
  private:
   class Posted;
 
+  static void prepare(const std::shared_ptr<SpaceRef>& space, const HandlerContext& context);
+  void record(const std::shared_ptr<SpaceRef>& space, const HandlerContext& context);
   void ended() noexcept override;
+  void deliver() noexcept;
+
+  /// Whether start_work has returned, and whether the work has ended.
+  enum class Progress : std::uint8_t { starting, started, ended };
 
   void drop() noexcept {
     if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
 
   std::atomic<unsigned> references_{1};
-  boost::asio::any_io_executor executor_;  ///< posts; keeps its context from running out of work
-  std::shared_ptr<ContextOperations> operations_{};
+  std::atomic<Progress> progress_{Progress::starting};
+  boost::asio::any_io_executor executor_;
+  boost::asio::any_io_executor work_{};  ///< pending: keeps the context from running out of work
+  std::shared_ptr<ContextOperations> operations_{};  ///< null: the work has ended at once
 };
 
 }  // namespace latchkey::detail

@@ -219,7 +219,7 @@ TEST_F(AsioAcquire, BlockingAcquireInACoroutineIsReportedOnce) {
     EXPECT_FALSE(locks.lock("k").try_acquire(5ms));
   }(reported));
   EXPECT_TRUE(reported.flush(patience));
-  EXPECT_EQ(recorder.count(Event::Kind::warning), 1U);
+  ASSERT_EQ(recorder.count(Event::Kind::warning), 1U);
   const Event warning = recorder.of(Event::Kind::warning).front();
   EXPECT_NE(std::string(warning.text).find("use co_await latchkey::async_acquire"),
             std::string::npos);

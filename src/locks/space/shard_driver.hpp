@@ -122,7 +122,9 @@ class ShardDriver final : public ImmediateBackend {
   }
   /// From now on the timer thread drives the backend after each submit: it serves calls that no
   /// thread waits for, and the backend has no LoopDriver.
-  void lend_timer_thread() noexcept { lends_timer_.store(true, std::memory_order_relaxed); }
+  void lend_timer_thread() noexcept {
+    if (!lends_timer_.exchange(true)) to_.due_times.wake();
+  }
   void submit(std::span<Request* const> requests) { to_.backend.submit(requests, to_.sink); }
 
   // --- the end ---

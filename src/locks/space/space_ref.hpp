@@ -2,12 +2,14 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "core/mutex.hpp"
 #include "core/sanitizer_pause.hpp"
+#include "core/small_mutex.hpp"
 #include "core/thread_annotations.hpp"
 #include "locks/space/lock_space.hpp"
 
@@ -43,6 +45,10 @@ class SpaceRef {
 
   [[nodiscard]] LockSpace& space() const noexcept { return *space_; }
 
+  /// Something has been attached.
+  [[nodiscard]] bool has_attachments() const noexcept {
+    return attached_.load(std::memory_order_relaxed);
+  }
   /// The attachment for `subject`, which `make` makes if there is none; null if it returns null.
   template <class Make>
   std::shared_ptr<SpaceAttachment> attachment(const void* subject, Make&& make) {
@@ -54,6 +60,7 @@ class SpaceRef {
     std::shared_ptr<SpaceAttachment> made = make();
     if (made == nullptr) return nullptr;
     attachments_.push_back(made);
+    attached_.store(true, std::memory_order_relaxed);
     space_->watch_for_blocked_loops();
     return made;
   }
@@ -72,7 +79,8 @@ class SpaceRef {
   }
 
   LockSpace* space_;
-  Mutex mutex_;
+  std::atomic<bool> attached_{false};
+  SmallMutex mutex_;
   std::vector<std::shared_ptr<SpaceAttachment>> attachments_ LATCHKEY_GUARDED_BY(mutex_);
 };
 
