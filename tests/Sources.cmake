@@ -185,6 +185,7 @@ set(latchkey_sim_sources
   sim/coordinator_regression_test.cpp
   sim/coordinator_subscription_test.cpp
   sim/coordinator_test.cpp
+  sim/coordinator_unattended_test.cpp
   sim/coordinator_wait_test.cpp
   sim/coordinator_yield_test.cpp
   sim/exhaustive_test.cpp

@@ -17,6 +17,8 @@
 #include <boost/asio/strand.hpp>
 
 #include "asio/fixture.hpp"
+#include "support/recorder.hpp"
+#include "support/servers/redis_server.hpp"
 
 namespace latchkey::tests {
 namespace {
@@ -150,6 +152,18 @@ TEST(AsioStorm, LeavesNothingInMemory) {
     EXPECT_EQ(storm.granted + storm.cancelled, 100'000U);
     EXPECT_TRUE(locks.list().empty());
   }
+}
+
+TEST(AsioStorm, LeavesNothingOnRedis) {
+  const RedisServer server;
+  asio::io_context context;
+  const Locks locks = Locks::connect(server.unix_uri());
+  CancellationStorm storm(locks, 20'000);
+  storm.run(context, 2);
+  EXPECT_EQ(storm.granted + storm.cancelled, 20'000U);
+  auto client = server.client();
+  EXPECT_TRUE(eventually([&] { return client({"DBSIZE"}).integer() == 0; }));
+  EXPECT_TRUE(eventually([&] { return client({"PUBSUB", "CHANNELS"}).list().empty(); }));
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
-#include <cstdlib>
 #include <filesystem>
 #include <iterator>
 #include <string>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "asio/fixture.hpp"
+#include "soak/settings.hpp"
 #include "support/servers/redis_server.hpp"
 
 namespace latchkey::tests {
@@ -75,18 +75,12 @@ TEST(AsioLoad, SumsAreExactOnRedis) {
   }
 }
 
-/// How long the mixed tests run: $LATCHKEY_SOAK in seconds.
-std::chrono::seconds soak_time() {
-  const char* const text = std::getenv("LATCHKEY_SOAK");
-  return std::chrono::seconds(text != nullptr ? std::atoi(text) : 2);
-}
-
 /// Coroutines and blocking threads that want the same few keys over one connection.
 class MixedLoad {
  public:
   explicit MixedLoad(Locks locks) : locks_(std::move(locks)) {}
 
-  void run(std::chrono::seconds length) {
+  void run(std::chrono::milliseconds length) {
     end_ = std::chrono::steady_clock::now() + length;
     asio::io_context context;
     for (std::size_t index = 0; index < 8; ++index) {
@@ -156,7 +150,7 @@ class MixedLoad {
 // A lost wake-up would be found by the next poll, a second later.
 void expect_no_lost_wake_up(const Locks& locks) {
   MixedLoad load(locks);
-  load.run(soak_time());
+  load.run(soak::length_of_soak());
   EXPECT_GT(load.by_coroutines, 100U);
   EXPECT_GT(load.by_threads, 100U);
   EXPECT_LT(load.longest_wait(), 900ms);
