@@ -182,6 +182,7 @@ set(latchkey_headers
   include/latchkey/aspect.hpp
   include/latchkey/aspect/call.hpp
   include/latchkey/aspect/decorated.hpp
+  include/latchkey/aspect/method_frame.hpp
   include/latchkey/attempt.hpp
   include/latchkey/backend.hpp
   include/latchkey/clock.hpp
@@ -232,6 +233,7 @@ set(latchkey_headers
   include/latchkey/lock_info.hpp
   include/latchkey/lock_type.hpp
   include/latchkey/locked.hpp
+  include/latchkey/locked/body_kind.hpp
   include/latchkey/locked/checks.hpp
   include/latchkey/locked/condition.hpp
   include/latchkey/locked/key_set.hpp
@@ -291,10 +293,18 @@ set(latchkey_asio_sources
   src/asio/acquire_operation.cpp
   src/asio/context_operations.cpp
   src/asio/context_service.cpp
+  src/asio/coroutine_call.cpp
+  src/asio/coroutine_executor.cpp
+  src/asio/coroutine_run.cpp
   src/asio/loop_wait.cpp
   src/asio/operation.cpp
   src/asio/release_operation.cpp)
 
 set(latchkey_asio_headers
   include/latchkey/asio.hpp
-  include/latchkey/asio/initiation.hpp)
+  include/latchkey/asio/async.hpp
+  include/latchkey/asio/coroutine_call.hpp
+  include/latchkey/asio/coroutine_run.hpp
+  include/latchkey/asio/initiation.hpp
+  include/latchkey/asio/locked_coroutine.hpp
+  include/latchkey/asio/operation_awaiter.hpp)

@@ -173,7 +173,11 @@ set(latchkey_asio_tests_sources
   asio/backends_test.cpp
   asio/cancellation_test.cpp
   asio/context_test.cpp
-  asio/load_test.cpp)
+  asio/load_test.cpp
+  asio/locked_method_test.cpp
+  asio/locked_owner_test.cpp
+  asio/locked_strategies_test.cpp
+  asio/locked_test.cpp)
 
 set(latchkey_sim_sources
   sim/check_times_test.cpp

@@ -4,7 +4,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <latchkey/asio.hpp>
+#include <latchkey/asio/async.hpp>
 
 #include "asio/handler_slot.hpp"
 #include "asio/loop_wait.hpp"
@@ -25,11 +25,11 @@ class AcquireOperation final : public Operation {
   using Result = std::conditional_t<may_be_busy, std::optional<Hold>, Hold>;
 
   AcquireOperation(AnyHandler<Signature>&& handler, const HandlerContext& context, Lock&& lock,
-                   Wait wait, Lease lease)
-      : Operation(context.executor), handler_(std::move(handler)), lock_(std::move(lock)) {
-    attempt_.type = lock_.type();
-    attempt_.wait = wait;
-    attempt_.lease = lease;
+                   Attempt&& attempt)
+      : Operation(context.executor),
+        handler_(std::move(handler)),
+        lock_(std::move(lock)),
+        attempt_(std::move(attempt)) {
     handler_.connect(*this);
   }
 
@@ -87,16 +87,16 @@ class AcquireOperation final : public Operation {
 
   HandlerSlot<Signature> handler_;
   const Lock lock_;
-  Attempt attempt_;
+  const Attempt attempt_;
   std::optional<AsyncAcquire> one_;
   std::unique_ptr<AsyncMultiAcquire> several_;
 };
 
 template <class Signature>
-void start(AnyHandler<Signature>&& handler, const HandlerContext& context, Lock&& lock, Wait wait,
-           Lease lease) {
+void start(AnyHandler<Signature>&& handler, const HandlerContext& context, Lock&& lock,
+           Attempt&& attempt) {
   auto made = std::make_unique<AcquireOperation<Signature>>(std::move(handler), context,
-                                                            std::move(lock), wait, lease);
+                                                            std::move(lock), std::move(attempt));
   AcquireOperation<Signature>& operation = *made.release();
   Operation::start(operation, operation.space(), context);
 }
@@ -104,13 +104,13 @@ void start(AnyHandler<Signature>&& handler, const HandlerContext& context, Lock&
 }  // namespace
 
 void initiate(AnyHandler<AcquireSignature>&& handler, HandlerContext&& context, Lock&& lock,
-              Wait wait, Lease lease) {
-  start(std::move(handler), context, std::move(lock), wait, lease);
+              Attempt attempt) {
+  start(std::move(handler), context, std::move(lock), std::move(attempt));
 }
 
 void initiate(AnyHandler<TryAcquireSignature>&& handler, HandlerContext&& context, Lock&& lock,
-              Wait wait, Lease lease) {
-  start(std::move(handler), context, std::move(lock), wait, lease);
+              Attempt attempt) {
+  start(std::move(handler), context, std::move(lock), std::move(attempt));
 }
 
 }  // namespace latchkey::detail

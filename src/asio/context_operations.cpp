@@ -7,6 +7,7 @@
 #include <boost/asio/strand.hpp>
 #include <boost/asio/thread_pool.hpp>
 
+#include "asio/coroutine_executor.hpp"
 #include "core/mutex.hpp"
 #include "core/sanitizer_pause.hpp"
 
@@ -42,8 +43,9 @@ std::shared_ptr<ContextOperations> ContextOperations::of(const std::shared_ptr<S
   const SanitizerPause pause;
   const bool known = context.context != nullptr;
   const void* const subject = known ? static_cast<const void*>(context.context) : &unknown_context;
+  const asio::any_io_executor executor = CoroutineExecutor::outermost(context.executor);
   const auto make = [&](std::shared_ptr<LoopWait> loop) {
-    auto made = std::make_shared<ContextOperations>(subject, context.executor, std::move(loop));
+    auto made = std::make_shared<ContextOperations>(subject, executor, std::move(loop));
     if (known) ContextService::add(*context.context, made);
     return made;
   };
@@ -51,7 +53,7 @@ std::shared_ptr<ContextOperations> ContextOperations::of(const std::shared_ptr<S
   std::shared_ptr<LoopWait> loop = LoopWait::of_pool(*space);
   auto found = space->attachment(subject, [&] {
     if (loop != nullptr) return make(std::move(loop));
-    if (known) return make(LoopWait::make(space, context.executor));
+    if (known) return make(LoopWait::make(space, executor));
     LoopWait::rely_on_threads(space->space());
     return make(nullptr);
   });

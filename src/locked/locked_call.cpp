@@ -32,6 +32,10 @@ struct InPlace {
 
 LockedCall* LockedCall::innermost() noexcept { return innermost_call; }
 
+LockedCall* LockedCall::exchange_innermost(LockedCall* call) noexcept {
+  return std::exchange(innermost_call, call);
+}
+
 void LockedCall::link() noexcept {
   outer_ = innermost_call;
   innermost_call = this;
@@ -139,14 +143,17 @@ Hold LockedCall::take_hold() {
                            lingers ? entered_ + terms_->hold_for : Clock::time_point{});
 }
 
+std::chrono::milliseconds LockedCall::linger() const {
+  using std::chrono::milliseconds;
+  if (terms_->hold_for.count() == 0) return milliseconds(0);
+  const auto left = terms_->hold_for - (locks_->clock().now() - entered_);
+  return std::max(milliseconds(0), std::chrono::ceil<milliseconds>(left));
+}
+
 void LockedCall::leave() {
   unlink();
   if (!hold_) return;  // it ran unlocked
-  std::chrono::milliseconds linger{0};
-  if (terms_->hold_for.count() != 0) {
-    const auto left = terms_->hold_for - (locks_->clock().now() - entered_);
-    linger = std::max(linger, std::chrono::ceil<std::chrono::milliseconds>(left));
-  }
+  const std::chrono::milliseconds linger = this->linger();
   if (terms_->raises_loss) {
     try {
       release(linger);
@@ -163,9 +170,12 @@ void LockedCall::leave() {
 
 void LockedCall::release(std::chrono::milliseconds linger) {
   const ErrorContext context{origin_, terms_->lease};
-  if (hold_->give_back(linger, &context)) return;
-  // The body released the hold itself, or this process is a forked child. Lock::key() has the
-  // prefix.
+  if (!hold_->give_back(linger, &context)) throw_lost();
+}
+
+// The body released the hold itself, or this process is a forked child. Lock::key() has the prefix.
+void LockedCall::throw_lost() const {
+  const ErrorContext context{origin_, terms_->lease};
   LockSite site{{}, terms_->type, locks_->describe()};
   if (!key_.empty()) site.key = locks_->lock(std::string(key_), terms_->type).key();
   site.body_ran = true;

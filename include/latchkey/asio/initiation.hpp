@@ -3,6 +3,7 @@
 
 #include <latchkey/cxx20.hpp>
 
+#include <chrono>
 #include <exception>
 #include <optional>
 #include <type_traits>
@@ -16,6 +17,7 @@
 #include <boost/asio/query.hpp>
 #include <boost/asio/system_executor.hpp>
 
+#include <latchkey/attempt.hpp>
 #include <latchkey/hold.hpp>
 #include <latchkey/lock.hpp>
 
@@ -45,12 +47,31 @@ HandlerContext context_of(const Executor& executor) {
   return made;
 }
 
-/// Starts the operation and returns. `wait` and `lease` as in Lock::acquire.
+/// How a decorated call releases.
+struct DecoratedRelease {
+  std::chrono::milliseconds linger{0};  ///< the key stays locked for so long
+  Origin origin{};                      ///< for errors
+  Lease lease = watchdog;
+};
+
+/// Starts the operation and returns.
 void initiate(AnyHandler<AcquireSignature>&& handler, HandlerContext&& context, Lock&& lock,
-              Wait wait, Lease lease);
+              Attempt attempt);
 void initiate(AnyHandler<TryAcquireSignature>&& handler, HandlerContext&& context, Lock&& lock,
-              Wait wait, Lease lease);
+              Attempt attempt);
 void initiate(AnyHandler<ReleaseSignature>&& handler, HandlerContext&& context, Hold&& hold);
+/// Completes with LockLost if the hold had been lost; with false if there was nothing to release.
+void initiate(AnyHandler<ReleaseSignature>&& handler, HandlerContext&& context, Hold&& hold,
+              DecoratedRelease terms);
+
+/// The acquire of `lock`, which is no decorated call.
+inline Attempt attempt_of(const Lock& lock, Wait wait, Lease lease) noexcept {
+  Attempt attempt;
+  attempt.type = lock.type();
+  attempt.wait = wait;
+  attempt.lease = lease;
+  return attempt;
+}
 
 /// What async_initiate calls. A type of its own instead of a lambda: GCC 12 destroys some lambdas
 /// of a co_await expression twice.

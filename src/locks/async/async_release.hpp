@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <list>
 #include <memory>
@@ -22,11 +23,12 @@ class AsyncRelease {
   explicit AsyncRelease(AsyncObserver& observer) noexcept : observer_(observer) {}
 
   /// True: pending; the observer will be told. False: it has ended. `hold` is empty afterwards, and
-  /// is released in any case. Throws std::bad_alloc.
-  bool start(Hold& hold);
+  /// is released in any case. The key stays locked for at least `linger`. Throws std::bad_alloc.
+  bool start(Hold& hold, std::chrono::milliseconds linger);
 
-  /// After the end: false if it had been lost. Throws what Hold::release throws.
-  [[nodiscard]] bool result();
+  /// After the end: false if it had been lost, or was empty. Throws what Hold::release throws.
+  /// `context` as for Hold::give_back.
+  [[nodiscard]] bool result(const ErrorContext* context);
 
  private:
   /// The release of one key.
