@@ -173,6 +173,7 @@ set(latchkey_asio_tests_sources
   asio/backends_test.cpp
   asio/cancellation_test.cpp
   asio/context_test.cpp
+  asio/contract_test.cpp
   asio/load_test.cpp
   asio/locked_method_test.cpp
   asio/locked_owner_test.cpp
