@@ -98,7 +98,8 @@ std::string fresh(const char* what) {
 }
 
 struct Memory : OnOneThread {
-  static constexpr milliseconds unit{200};
+  /// Time passes by this much each 10 ms, so a hand-off may take half a second of real time.
+  static constexpr milliseconds unit{20};
 
   std::unique_ptr<Backend> backend() { return detail::make_memory_backend(uri, options()); }
   std::string fresh_key() { return fresh("key"); }
