@@ -168,6 +168,12 @@ set(latchkey_redis_sources
   redis/session/session_test.cpp
   redis/session/session_waiting_test.cpp)
 
+set(latchkey_asio_asan_sources
+  asio/locked_method_test.cpp
+  asio/locked_owner_test.cpp
+  asio/locked_strategies_test.cpp
+  asio/locked_test.cpp)
+
 set(latchkey_asio_tests_sources
   asio/acquire_test.cpp
   asio/backends_test.cpp

@@ -39,8 +39,8 @@
 
 namespace latchkey::detail {
 
-/// GCC before 13 does: aggregates, and lambdas that capture by copy.
-#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 13
+/// GCC 12 does: aggregates, and lambdas that capture by copy. Those before 15 count as it does.
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 15
 inline constexpr bool destroys_temporaries_twice = true;
 #else
 inline constexpr bool destroys_temporaries_twice = false;
