@@ -31,8 +31,9 @@ struct ErrorContext;
 /// which it owns. src/locks/hold/held.hpp gives both one interface.
 using Held = std::variant<RemoteHold*, MultiHold*>;
 
-/// What one Hold was granted for. Its release undoes exactly that.
-struct HoldTerms {
+/// What one Hold was granted for. Its release undoes exactly that. Aligned to be passed in one
+/// register.
+struct alignas(4) HoldTerms {
   LockType type = LockType::REENTRANT;
   bool watchdog = false;
   bool detached = false;  ///< its destructor does not wait for the backend's reply
