@@ -279,6 +279,7 @@ set(latchkey_testing_headers
   include/latchkey/testing/contract/grants.hpp
   include/latchkey/testing/contract/holds.hpp
   include/latchkey/testing/contract/locks.hpp
+  include/latchkey/testing/contract/locks_fixture.hpp
   include/latchkey/testing/contract/probe.hpp
   include/latchkey/testing/contract/queues.hpp
   include/latchkey/testing/contract/requests.hpp

@@ -20,7 +20,7 @@ std::shared_ptr<CoroutineCall> CoroutineCall::running() {
 }
 
 LockedCall* CoroutineCall::visible() noexcept {
-  switch (stage_) {
+  switch (stage_.load()) {
     case Stage::waiting: return outer_ == nullptr ? nullptr : outer_->visible();
     case Stage::running: return &call_;
     case Stage::ended: break;

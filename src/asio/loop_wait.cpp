@@ -52,8 +52,8 @@ void LoopWait::require_pool(SpaceRef& space) {
 void LoopWait::use_pool(const std::shared_ptr<SpaceRef>& space,
                         const boost::asio::any_io_executor& executor) {
   if (!space->space().backend().attempts_block()) return;
-  const std::shared_ptr<LoopWait> made = make(space, executor);
-  space->attachment(&pool_subject, [&] { return made; });
+  std::shared_ptr<LoopWait> made = make(space, executor);
+  space->attachment(&pool_subject, [&] { return std::move(made); });
 }
 
 LoopWait::LoopWait(const std::shared_ptr<SpaceRef>& space, std::unique_ptr<LoopDriver> driver,
