@@ -1,18 +1,26 @@
 # Adapters: each is a target of its own, built only if the library that it adapts to is found.
 #   latchkey_adapter(<name> <package> <target>): latchkey::<name>, LATCHKEY_ADAPTERS
+# Its files are latchkey_<name>_sources and latchkey_<name>_headers of Sources.cmake or, without
+# these, one of each in the folders of the adapters.
 set(LATCHKEY_ADAPTERS "")
 
 function(latchkey_adapter name package target)
+  separate_arguments(package)
   find_package(${package} QUIET)
   if(NOT TARGET ${target})
     return()
   endif()
-  latchkey_library(latchkey_${name} ${name} "${PROJECT_SOURCE_DIR}/src/adapters/${name}.cpp"
-    "${PROJECT_SOURCE_DIR}/include/latchkey/adapters/${name}.hpp")
+  if(NOT latchkey_${name}_sources)
+    set(latchkey_${name}_sources "${PROJECT_SOURCE_DIR}/src/adapters/${name}.cpp")
+    set(latchkey_${name}_headers "${PROJECT_SOURCE_DIR}/include/latchkey/adapters/${name}.hpp")
+  endif()
+  latchkey_library(latchkey_${name} ${name}
+    "${latchkey_${name}_sources}" "${latchkey_${name}_headers}")
   target_link_libraries(latchkey_${name} PUBLIC latchkey ${target})
   list(APPEND LATCHKEY_ADAPTERS "${name}")
   set(LATCHKEY_ADAPTERS "${LATCHKEY_ADAPTERS}" PARENT_SCOPE)
 endfunction()
 
+latchkey_adapter(asio "Boost 1.81" Boost::headers)
 latchkey_adapter(spdlog spdlog spdlog::spdlog)
 latchkey_adapter(prometheus prometheus-cpp prometheus-cpp::core)

@@ -41,6 +41,10 @@ set(latchkey_sources
   src/locked/order_graph.cpp
   src/locked/outcomes.cpp
   src/locked/site_policy.cpp
+  src/locks/async/async_acquire.cpp
+  src/locks/async/async_call.cpp
+  src/locks/async/async_multi_acquire.cpp
+  src/locks/async/async_release.cpp
   src/locks/coordinator/logic/acquire_logic.cpp
   src/locks/coordinator/coordinator.cpp
   src/locks/coordinator/logic/downgrade_logic.cpp
@@ -84,6 +88,7 @@ set(latchkey_sources
   src/locks/space/lock_space.cpp
   src/locks/space/lock_space_calls.cpp
   src/locks/space/shard_driver.cpp
+  src/locks/space/started_call.cpp
   src/memory/completions.cpp
   src/memory/glob.cpp
   src/memory/inbox.cpp
@@ -118,6 +123,7 @@ set(latchkey_sources
   src/redis/multiplexer/connection_multiplexer.cpp
   src/redis/multiplexer/connection_multiplexer_status.cpp
   src/redis/multiplexer/connection_multiplexer_wait.cpp
+  src/redis/multiplexer/event_loop.cpp
   src/redis/multiplexer/futex_wait_set.cpp
   src/redis/multiplexer/leader_followers.cpp
   src/redis/multiplexer/make_router.cpp
@@ -178,6 +184,7 @@ set(latchkey_headers
   include/latchkey/aspect.hpp
   include/latchkey/aspect/call.hpp
   include/latchkey/aspect/decorated.hpp
+  include/latchkey/aspect/method_frame.hpp
   include/latchkey/attempt.hpp
   include/latchkey/backend.hpp
   include/latchkey/clock.hpp
@@ -228,6 +235,7 @@ set(latchkey_headers
   include/latchkey/lock_info.hpp
   include/latchkey/lock_type.hpp
   include/latchkey/locked.hpp
+  include/latchkey/locked/body_kind.hpp
   include/latchkey/locked/checks.hpp
   include/latchkey/locked/condition.hpp
   include/latchkey/locked/key_set.hpp
@@ -242,6 +250,7 @@ set(latchkey_headers
   include/latchkey/locked/settings.hpp
   include/latchkey/locked/site_policy.hpp
   include/latchkey/locks.hpp
+  include/latchkey/loop_driver.hpp
   include/latchkey/name_list.hpp
   include/latchkey/options.hpp
   include/latchkey/owner.hpp
@@ -272,6 +281,7 @@ set(latchkey_testing_headers
   include/latchkey/testing/contract/grants.hpp
   include/latchkey/testing/contract/holds.hpp
   include/latchkey/testing/contract/locks.hpp
+  include/latchkey/testing/contract/locks_fixture.hpp
   include/latchkey/testing/contract/probe.hpp
   include/latchkey/testing/contract/queues.hpp
   include/latchkey/testing/contract/requests.hpp
@@ -281,3 +291,23 @@ set(latchkey_testing_headers
   include/latchkey/testing/recorder.hpp
   include/latchkey/testing/scoped_locks.hpp
   include/latchkey/testing/simulator.hpp)
+
+set(latchkey_asio_sources
+  src/asio/acquire_operation.cpp
+  src/asio/context_operations.cpp
+  src/asio/context_service.cpp
+  src/asio/coroutine_call.cpp
+  src/asio/coroutine_executor.cpp
+  src/asio/coroutine_run.cpp
+  src/asio/loop_wait.cpp
+  src/asio/operation.cpp
+  src/asio/release_operation.cpp)
+
+set(latchkey_asio_headers
+  include/latchkey/asio.hpp
+  include/latchkey/asio/async.hpp
+  include/latchkey/asio/coroutine_call.hpp
+  include/latchkey/asio/coroutine_run.hpp
+  include/latchkey/asio/initiation.hpp
+  include/latchkey/asio/locked_coroutine.hpp
+  include/latchkey/asio/operation_awaiter.hpp)

@@ -21,7 +21,7 @@ base=(build-essential cmake ninja-build ccache librange-v3-dev libyaml-cpp-dev l
 demo=(prometheus-cpp-dev)
 testing=(libgtest-dev libgmock-dev libboost1.81-dev libhiredis-dev redis-server libspdlog-dev curl
          tmux valgrind)
-bench=(libbenchmark-dev libfmt-dev redis-server)
+bench=(libbenchmark-dev libboost1.81-dev libfmt-dev redis-server)
 clang=(clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev)
 fuzz=(llvm-19)
 docs=(python3 python3-venv)

@@ -135,6 +135,7 @@ set(latchkey_redis_sources
   redis/multiplexer/connection_multiplexer_test.cpp
   redis/multiplexer/cork_test.cpp
   redis/multiplexer/futex_wait_set_test.cpp
+  redis/multiplexer/leader_followers_loop_test.cpp
   redis/multiplexer/leader_followers_spin_test.cpp
   redis/multiplexer/leader_followers_test.cpp
   redis/multiplexer/reactor_test.cpp
@@ -172,6 +173,24 @@ set(latchkey_redis_sources
   redis/session/session_test.cpp
   redis/session/session_waiting_test.cpp)
 
+set(latchkey_asio_asan_sources
+  asio/locked_method_test.cpp
+  asio/locked_owner_test.cpp
+  asio/locked_strategies_test.cpp
+  asio/locked_test.cpp)
+
+set(latchkey_asio_tests_sources
+  asio/acquire_test.cpp
+  asio/backends_test.cpp
+  asio/cancellation_test.cpp
+  asio/context_test.cpp
+  asio/contract_test.cpp
+  asio/load_test.cpp
+  asio/locked_method_test.cpp
+  asio/locked_owner_test.cpp
+  asio/locked_strategies_test.cpp
+  asio/locked_test.cpp)
+
 set(latchkey_sim_sources
   sim/check_times_test.cpp
   sim/coordinator_grant_test.cpp
@@ -183,6 +202,7 @@ set(latchkey_sim_sources
   sim/coordinator_regression_test.cpp
   sim/coordinator_subscription_test.cpp
   sim/coordinator_test.cpp
+  sim/coordinator_unattended_test.cpp
   sim/coordinator_wait_test.cpp
   sim/coordinator_yield_test.cpp
   sim/exhaustive_test.cpp

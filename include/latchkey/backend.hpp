@@ -17,6 +17,7 @@
 #include <latchkey/list_page.hpp>
 #include <latchkey/lock_info.hpp>
 #include <latchkey/lock_type.hpp>
+#include <latchkey/loop_driver.hpp>
 #include <latchkey/parker.hpp>
 
 namespace latchkey {
@@ -276,6 +277,13 @@ class Backend {
   /// woken. Only these threads make progress for the backend: a thread that needs progress must
   /// drive.
   virtual void drive(Parker& parker, Clock::time_point until) = 0;
+
+  /// For an event loop that waits for outcomes. Null: there is none; the threads in `drive` do
+  /// the work. Throws std::bad_alloc.
+  [[nodiscard]] virtual std::unique_ptr<LoopDriver> make_loop_driver() { return nullptr; }
+
+  /// Attempts block the thread that drives: an event loop needs other threads for them.
+  [[nodiscard]] virtual bool attempts_block() const noexcept { return false; }
 
   /// Called in the child after a fork, while no other thread exists: drops everything that belongs
   /// to the parent (closes sockets without sending a byte) and every request under way,

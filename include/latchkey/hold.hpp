@@ -24,16 +24,19 @@ class MultiAcquire;
 class ScopeHolds;
 struct ScopeHold;
 class LockedCall;
+class HoldAccess;
 struct ErrorContext;
 
 /// What a Hold refers to: its share of the backend's hold of one key, or the holds of several keys,
 /// which it owns. src/locks/hold/held.hpp gives both one interface.
 using Held = std::variant<RemoteHold*, MultiHold*>;
 
-/// What one Hold was granted for. Its release undoes exactly that.
-struct HoldTerms {
+/// What one Hold was granted for. Its release undoes exactly that. Aligned to be passed in one
+/// register.
+struct alignas(4) HoldTerms {
   LockType type = LockType::REENTRANT;
   bool watchdog = false;
+  bool detached = false;  ///< its destructor does not wait for the backend's reply
 };
 }  // namespace detail
 
@@ -122,6 +125,7 @@ class [[nodiscard(
   friend class detail::MultiAcquire;
   friend class detail::ScopeHolds;
   friend class detail::LockedCall;
+  friend class detail::HoldAccess;
 
   Hold(detail::Held held, detail::HoldTerms terms) noexcept : held_(held), terms_(terms) {}
 

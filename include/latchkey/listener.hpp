@@ -35,8 +35,8 @@ struct Event {
     abandoned,            ///< a thread ended while it held by lock(): the lease expires by itself
     unlock_error,         ///< unlock() or a destructor could not throw an error; `text`: which
     hidden_error,  ///< no_throw() kept an error from a decorated call's caller; `text`: which
-    /// A policy file lets methods run without their lock, or a server may evict held locks; `text`:
-    /// the details. Without a listener it goes to std::clog.
+    /// A policy file lets methods run without their lock, a server may evict held locks, or a
+    /// coroutine blocked its thread; `text`: the details. Without a listener: std::clog.
     warning,
     /// Options::check_order: two locks are taken in both orders; `text`: where. Without a listener
     /// it goes to std::clog.

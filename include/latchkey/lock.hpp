@@ -17,6 +17,7 @@
 namespace latchkey {
 
 namespace detail {
+class LockAccess;
 class LockSet;
 class SpaceRef;
 }  // namespace detail
@@ -77,6 +78,7 @@ class Lock {
 
  private:
   friend class Locks;
+  friend class detail::LockAccess;
   Lock(std::shared_ptr<detail::SpaceRef> space, std::string key, LockType type,
        std::optional<Owner> owner);
   Lock(std::shared_ptr<detail::SpaceRef> space, std::shared_ptr<const detail::LockSet> several);

@@ -63,6 +63,10 @@ struct [[nodiscard("latchkey: LOCKED(...) alone locks nothing: write LOCKED(...)
   template <class Where, class... Arguments, class Proceed>
   auto around(detail::Call<Where, Arguments...>& call, Proceed&& proceed) const
       -> decltype(proceed()) {
+    static_assert(!detail::BodyKind<decltype(proceed())>::is_coroutine,
+                  "latchkey: an aspect returns before the coroutine that it is around has run, so "
+                  "nothing is composed with LOCKED(...) around a coroutine: nest the coroutines "
+                  "instead");
     return detail::Ready<Locked, detail::Inside<Where>, Arguments...>{
                {*this, call.addresses(), &call.own_site()}} &&
            proceed;
@@ -101,6 +105,11 @@ namespace detail {
 template <bool Right>
 struct Checked {};
 
+// The compile error for `co_await LOCKED(...) AROUND(...)`: static_assert takes a literal.
+#define LATCHKEY_DETAIL_PARENTHESES                                                        \
+  "latchkey: co_await binds to LOCKED(...) alone: put the whole in parentheses: co_await " \
+  "(LOCKED(...) AROUND(arguments) -> asio::awaitable<T> { ... })"
+
 /// A key template, before `*` adds its terms. An aggregate, so that no place has a function that
 /// makes it. `*` binds weaker than the member calls on the terms, and stronger than `|`.
 template <class Text>
@@ -117,6 +126,17 @@ struct KeyAt {
     return decorate_at<PlaceOf<Text>>(key * std::move(applied.options),
                                       std::move(applied.function));
   }
+
+  /// Never called, never awaited: the promise of a coroutine tries one of the two, and deduces its
+  /// result.
+  template <class Awaiting>
+  auto operator()(Awaiting&&) const {
+    static_assert(never<Awaiting>, LATCHKEY_DETAIL_PARENTHESES);
+  }
+  template <class T = Text>
+  void operator co_await() const {
+    static_assert(never<T>, LATCHKEY_DETAIL_PARENTHESES);
+  }
 };
 template <class Text>
 KeyAt(Checked<true>, Text) -> KeyAt<Text>;
@@ -131,9 +151,21 @@ struct PolicyAt {
   friend auto operator*(PolicyAt, Options&& options) {
     return KeyAt<ByPolicy<Text>>{} * std::move(options);
   }
+
+  /// As in KeyAt.
+  template <class Awaiting>
+  auto operator()(Awaiting&&) const {
+    static_assert(never<Awaiting>, LATCHKEY_DETAIL_PARENTHESES);
+  }
+  template <class T = Text>
+  void operator co_await() const {
+    static_assert(never<T>, LATCHKEY_DETAIL_PARENTHESES);
+  }
 };
 template <class Text>
 PolicyAt(Checked<true>, Text) -> PolicyAt<Text>;
+
+#undef LATCHKEY_DETAIL_PARENTHESES
 
 }  // namespace detail
 

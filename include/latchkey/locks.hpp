@@ -26,6 +26,7 @@ class Clock;
 struct Event;
 
 namespace detail {
+class LockAccess;
 class LockSet;
 class LockSpace;
 }  // namespace detail
@@ -135,6 +136,7 @@ class Locks {
   [[nodiscard]] std::string describe() const;
 
  private:
+  friend class detail::LockAccess;
   friend class detail::LockSpace;
   Locks(std::shared_ptr<detail::SpaceRef> space, std::optional<Owner> owner);
   [[nodiscard]] ListPage list_part(std::string_view pattern, ListCursor from, std::uint32_t budget,

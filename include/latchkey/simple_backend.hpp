@@ -87,6 +87,8 @@ class SimpleBackend : public Backend {
   void submit(std::span<Request* const> requests, Sink& sink) final;
   void drive(Parker& parker, Clock::time_point until) final;
   void forget_parent() noexcept final;
+  [[nodiscard]] std::unique_ptr<LoopDriver> make_loop_driver() final;
+  [[nodiscard]] bool attempts_block() const noexcept final { return true; }
 
  protected:
   /// Grants the key to `id` for `lease`, or returns busy. Repeated by a holder: granted, the lease
@@ -127,8 +129,12 @@ class SimpleBackend : public Backend {
   [[nodiscard]] static Outcome gone();
 
  private:
+  struct Job;
+  struct Lane;
+  class Loop;
   class Queue;
 
+  void run(Lane& lane, const Job& job) noexcept;
   Outcome attempt(const Request& request) noexcept;
   Outcome call(const Request& request);
 

@@ -1,15 +1,13 @@
 // A backend made of three blocking functions: queues per key, driven by the waiting threads.
 #include <latchkey/simple_backend.hpp>
 
-#include <deque>
-#include <mutex>
+#include <algorithm>
 #include <utility>
 
 #include <latchkey/error.hpp>
 
-#include "core/at_fork.hpp"
-#include "core/key_table.hpp"
-#include "core/parked_threads.hpp"
+#include "backend/simple_loop.hpp"
+#include "backend/simple_queue.hpp"
 
 namespace latchkey {
 namespace {
@@ -27,134 +25,29 @@ Outcome not_offered(const Request& request) {
 
 }  // namespace
 
-/// Thread-safe; locked during a fork.
-class SimpleBackend::Queue final : private detail::ForkParticipant {
- public:
-  struct Job {
-    Request* request;
-    Sink* sink;
-  };
+void SimpleBackend::Queue::add(Loop& loop) {
+  const std::lock_guard lock(mutex_);
+  if (std::ranges::find(loops_, &loop) == loops_.end()) loops_.push_back(&loop);
+  if (first_ready_ != nullptr) loop.tell_of_work();
+}
 
-  /// The requests of one key. A lane is in the list of ready lanes while it has jobs and none of
-  /// them runs.
-  struct Lane {
-    detail::InlineString key;
-    std::size_t hash = 0;
-    Lane* next = nullptr;
-    std::deque<Job> jobs;
-    bool running = false;
-    bool in_line = false;
-    Lane* next_ready = nullptr;
+void SimpleBackend::Queue::remove(Loop& loop) {
+  const std::lock_guard lock(mutex_);
+  std::erase(loops_, &loop);
+}
 
-    void reset() noexcept {}  // a lane is empty when it is erased
-  };
+SimpleBackend::Lane* SimpleBackend::Queue::take(Job& job, Loop& loop) {
+  const std::lock_guard lock(mutex_);
+  loop.clear();
+  Lane* const lane = take_locked(job);
+  if (first_ready_ != nullptr) loop.tell_of_work();
+  return lane;
+}
 
-  Queue() { register_fork_participant(detail::ForkLevel::backend, *this); }
-  Queue(const Queue&) = delete;
-  Queue& operator=(const Queue&) = delete;
-  ~Queue() { unregister_fork_participant(*this); }
-
-  /// Adds all of them or, if it throws std::bad_alloc, none.
-  void add(std::span<Request* const> requests, Sink& sink) {
-    const std::lock_guard lock(mutex_);
-    std::size_t added = 0;
-    try {
-      for (; added < requests.size(); ++added) {
-        lane_for(*requests[added]).jobs.push_back({requests[added], &sink});
-      }
-    } catch (...) {
-      while (added > 0) lane_for(*requests[--added]).jobs.pop_back();
-      lanes_.for_each([&](Lane& lane) {
-        if (lane.jobs.empty() && !lane.running) lanes_.erase(lane);
-      });
-      throw;
-    }
-    for (const Request* request : requests) line_up(lane_for(*request));
-    parked_.wake_one();
-  }
-
-  /// Returns a lane whose first job the caller must run now; null: there is no work.
-  Lane* take(Job& job) {
-    const std::lock_guard lock(mutex_);
-    return take_locked(job);
-  }
-
-  /// Like take(), but if there is no work it adds the driver to the list of parked threads.
-  Lane* take_or_wait(Job& job, detail::ParkedThreads::Waiter& driver) {
-    const std::lock_guard lock(mutex_);
-    Lane* const lane = take_locked(job);
-    if (lane == nullptr) parked_.add(driver);
-    return lane;
-  }
-
-  /// Removes the driver from that list. It may have been woken just now and still return to its
-  /// caller, so remaining work is passed to another driver.
-  void leave(detail::ParkedThreads::Waiter& driver) {
-    const std::lock_guard lock(mutex_);
-    parked_.remove(driver);
-    if (first_ready_ != nullptr) parked_.wake_one();
-  }
-
-  void done(Lane& lane) {
-    const std::lock_guard lock(mutex_);
-    lane.running = false;
-    if (lane.jobs.empty()) {
-      lanes_.erase(lane);
-    } else {
-      line_up(lane);
-      parked_.wake_one();
-    }
-  }
-
-  void drop_all() noexcept {
-    const std::lock_guard lock(mutex_);
-    lanes_.for_each([&](Lane& lane) {
-      lane.jobs.clear();
-      lane.running = lane.in_line = false;
-      lanes_.erase(lane);
-    });
-    first_ready_ = last_ready_ = nullptr;
-    parked_.clear();
-  }
-
- private:
-  /// Requests without a key (list) or with several (acquire_all) share the lane of that text.
-  Lane& lane_for(const Request& request) {
-    const std::size_t hash = detail::hash_key(request.key);
-    Lane* const lane = lanes_.find(request.key, hash);
-    return lane != nullptr ? *lane : lanes_.insert(request.key, hash);
-  }
-
-  void line_up(Lane& lane) noexcept {
-    if (lane.running || std::exchange(lane.in_line, true)) return;
-    lane.next_ready = nullptr;
-    (last_ready_ == nullptr ? first_ready_ : last_ready_->next_ready) = &lane;
-    last_ready_ = &lane;
-  }
-
-  Lane* take_locked(Job& job) {
-    Lane* const lane = first_ready_;
-    if (lane == nullptr) return nullptr;
-    first_ready_ = lane->next_ready;
-    if (first_ready_ == nullptr) last_ready_ = nullptr;
-    job = lane->jobs.front();
-    lane->jobs.pop_front();
-    lane->in_line = false;
-    lane->running = true;
-    if (first_ready_ != nullptr) parked_.wake_one();
-    return lane;
-  }
-
-  void prepare() noexcept override { mutex_.lock(); }
-  void parent() noexcept override { mutex_.unlock(); }
-  void child() noexcept override { mutex_.unlock(); }
-
-  std::mutex mutex_;
-  detail::KeyTable<Lane> lanes_;  // all below: guarded by mutex_
-  Lane* first_ready_ = nullptr;
-  Lane* last_ready_ = nullptr;
-  detail::ParkedThreads parked_;
-};
+void SimpleBackend::Queue::wake_one() noexcept {
+  parked_.wake_one();
+  if (!loops_.empty()) loops_.front()->tell_of_work();
+}
 
 SimpleBackend::SimpleBackend(Clock& clock) : clock_(clock), queue_(std::make_unique<Queue>()) {}
 SimpleBackend::~SimpleBackend() = default;
@@ -164,9 +57,9 @@ void SimpleBackend::submit(std::span<Request* const> requests, Sink& sink) {
 }
 
 void SimpleBackend::drive(Parker& parker, Clock::time_point until) {
-  Queue::Job job{};
+  Job job{};
   detail::ParkedThreads::Waiter me{parker};
-  Queue::Lane* lane = queue_->take_or_wait(job, me);
+  Lane* lane = queue_->take_or_wait(job, me);
   if (lane == nullptr) {
     // No work until a request is submitted or another driver finishes with a key: both wake this
     // thread.
@@ -175,10 +68,18 @@ void SimpleBackend::drive(Parker& parker, Clock::time_point until) {
     if (unparked) lane = queue_->take(job);
     if (lane == nullptr) return;
   }
+  run(*lane, job);
+}
+
+void SimpleBackend::run(Lane& lane, const Job& job) noexcept {
   Outcome outcome = attempt(*job.request);
   // The lane continues first: the sink may take long.
-  queue_->done(*lane);
+  queue_->done(lane);
   job.sink->completed(*job.request, std::move(outcome));
+}
+
+std::unique_ptr<LoopDriver> SimpleBackend::make_loop_driver() {
+  return std::make_unique<Loop>(*this);
 }
 
 void SimpleBackend::forget_parent() noexcept {

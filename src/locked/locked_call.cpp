@@ -32,6 +32,10 @@ struct InPlace {
 
 LockedCall* LockedCall::innermost() noexcept { return innermost_call; }
 
+LockedCall* LockedCall::exchange_innermost(LockedCall* call) noexcept {
+  return std::exchange(innermost_call, call);
+}
+
 void LockedCall::link() noexcept {
   outer_ = innermost_call;
   innermost_call = this;
@@ -141,34 +145,23 @@ Hold LockedCall::take_hold() {
                            lingers ? entered_ + terms_->hold_for : Clock::time_point{});
 }
 
-namespace {
-
-// The body released the hold itself, or this process is a forked child. Lock::key() has the prefix.
-[[noreturn, gnu::noinline]] void throw_lost(const Locks& locks, LockType type, std::string_view key,
-                                            const ErrorContext& context) {
-  LockSite site{{}, type, locks.describe()};
-  if (!key.empty()) site.key = locks.lock(std::string(key), type).key();
-  site.body_ran = true;
-  context.describe(site);
-  throw LockLost(std::move(site));
+std::chrono::milliseconds LockedCall::linger() const {
+  using std::chrono::milliseconds;
+  if (terms_->hold_for.count() == 0) return milliseconds(0);
+  const auto left = terms_->hold_for - (locks_->clock().now() - entered_);
+  return std::max(milliseconds(0), std::chrono::ceil<milliseconds>(left));
 }
-
-}  // namespace
 
 // Inlined: part of every call.
 [[gnu::always_inline]] inline void LockedCall::release(std::chrono::milliseconds linger) {
   const ErrorContext context{origin_, terms_->lease};
-  if (!hold_->give_back(linger, &context)) throw_lost(*locks_, terms_->type, key_, context);
+  if (!hold_->give_back(linger, &context)) throw_lost();
 }
 
 void LockedCall::leave() {
   unlink();
   if (!hold_) return;  // it ran unlocked
-  std::chrono::milliseconds linger{0};
-  if (terms_->hold_for.count() != 0) {
-    const auto left = terms_->hold_for - (locks_->clock().now() - entered_);
-    linger = std::max(linger, std::chrono::ceil<std::chrono::milliseconds>(left));
-  }
+  const std::chrono::milliseconds linger = this->linger();
   if (terms_->raises_loss) {
     try {
       release(linger);
@@ -181,6 +174,16 @@ void LockedCall::leave() {
     hold_->release_quietly_after(linger);
   }
   hold_.reset();
+}
+
+// The body released the hold itself, or this process is a forked child. Lock::key() has the prefix.
+void LockedCall::throw_lost() const {
+  const ErrorContext context{origin_, terms_->lease};
+  LockSite site{{}, terms_->type, locks_->describe()};
+  if (!key_.empty()) site.key = locks_->lock(std::string(key_), terms_->type).key();
+  site.body_ran = true;
+  context.describe(site);
+  throw LockLost(std::move(site));
 }
 
 void rethrow_from_body() {

@@ -95,7 +95,10 @@ namespace {
 std::shared_ptr<detail::SpaceRef> make_space(std::unique_ptr<Backend> backend,
                                              const Options& options) {
   const detail::SanitizerPause pause;
-  return std::make_shared<detail::SpaceRef>(new detail::LockSpace(std::move(backend), options));
+  auto made =
+      std::make_shared<detail::SpaceRef>(new detail::LockSpace(std::move(backend), options));
+  made->space().set_reference(made);
+  return made;
 }
 
 }  // namespace

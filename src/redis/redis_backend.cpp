@@ -9,6 +9,7 @@
 
 #include "redis/cluster/slots.hpp"
 #include "redis/multiplexer/connection_multiplexer.hpp"
+#include "redis/multiplexer/event_loop.hpp"
 
 namespace latchkey::detail::redis {
 namespace {
@@ -54,6 +55,9 @@ class RedisBackend final : public Backend {
   void uncork() noexcept override { connections_.uncork(); }
   void drive(Parker& parker, Clock::time_point until) override {
     connections_.drive(parker, until);
+  }
+  std::unique_ptr<LoopDriver> make_loop_driver() override {
+    return std::make_unique<ConnectionMultiplexer::EventLoop>(connections_);
   }
   void forget_parent() noexcept override { connections_.forget_parent(); }
 

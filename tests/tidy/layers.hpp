@@ -28,6 +28,7 @@ inline constexpr Layer decorate{"decorate", 6};
 inline constexpr Layer install{"install", 6};
 inline constexpr Layer testing{"testing", 7};
 inline constexpr Layer adapters{"adapters", 7};
+inline constexpr Layer asio{"asio", 7};
 inline constexpr Layer cli{"cli", 7};
 inline constexpr Layer everything{"everything", 8};
 
@@ -63,6 +64,7 @@ inline constexpr std::array places{
     Place{"include/latchkey/key/", key},
     Place{"include/latchkey/policy.hpp", policy},
     Place{"include/latchkey/backend.hpp", backend},
+    Place{"include/latchkey/loop_driver.hpp", backend},
     Place{"include/latchkey/simple_backend.hpp", backend},
     Place{"include/latchkey/registry.hpp", backend},
     Place{"include/latchkey/options.hpp", backend},
@@ -84,6 +86,8 @@ inline constexpr std::array places{
     Place{"include/latchkey/decorate/", decorate},
     Place{"include/latchkey/install.hpp", install},
     Place{"include/latchkey/adapters/", adapters},
+    Place{"include/latchkey/asio.hpp", asio},
+    Place{"include/latchkey/asio/", asio},
     Place{"include/latchkey/testing/", testing},
     Place{"include/latchkey/testing.hpp", testing},
     Place{"include/latchkey/latchkey.hpp", everything},
@@ -100,6 +104,7 @@ inline constexpr std::array places{
     Place{"src/locked/", locked},
     Place{"src/install/", install},
     Place{"src/adapters/", adapters},
+    Place{"src/asio/", asio},
     Place{"src/testing/", testing},
     Place{"src/cli/", cli},
 };
@@ -122,7 +127,9 @@ inline constexpr std::array third_parties{
     ThirdParty{"latchkey/third_party/",
                "the reflect layer",
                {"include/latchkey/reflect", "src/reflect/", "tests/"}},
-    ThirdParty{"boost/", "no file of latchkey's", {"tests/consumer/"}},
+    ThirdParty{"boost/",
+               "src/asio and what uses it",
+               {"include/latchkey/asio", "src/asio/", "tests/", "examples/", "bench/"}},
     ThirdParty{"range/v3/", ".cpp files", {"src/", "tests/", "examples/", "bench/"}, true},
     ThirdParty{"yaml-cpp/", "the policy reader", {"src/policy/"}},
     ThirdParty{

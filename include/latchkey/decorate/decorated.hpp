@@ -2,6 +2,7 @@
 #pragma once
 
 #include <latchkey/aspect.hpp>
+#include <latchkey/aspect/method_frame.hpp>
 #include <latchkey/decorate/macros.hpp>
 #include <latchkey/decorate/preprocessor.hpp>
 #include <latchkey/decorate/words.hpp>
@@ -87,10 +88,21 @@
       LATCHKEY_DETAIL_SAID(LATCHKEY_DETAIL_SAY, LATCHKEY_DETAIL_KEEP specifiers) {                \
     static_cast<void>(static_cast<LATCHKEY_DETAIL_SCOPE(name)*>(nullptr));                        \
     return decorators && LATCHKEY_DETAIL_WITH(LATCHKEY_DETAIL_NAMES(__VA_ARGS__)) &&              \
-           [&]() LATCHKEY_DETAIL_SAID(LATCHKEY_DETAIL_SAY_OF_LAMBDA,                              \
-                                      LATCHKEY_DETAIL_KEEP specifiers) -> decltype(auto) {        \
-      return LATCHKEY_DETAIL_BODY(name)(LATCHKEY_DETAIL_TAG(name)() __VA_OPT__(, )                \
-                                            LATCHKEY_DETAIL_FORWARDS(__VA_ARGS__));               \
+           [&]<class LatchkeyFrame = ::latchkey::detail::NoFrame>(                                \
+               [[maybe_unused]] const LatchkeyFrame& latchkey_frame = {})                         \
+               LATCHKEY_DETAIL_SAID(LATCHKEY_DETAIL_SAY_OF_LAMBDA,                                \
+                                    LATCHKEY_DETAIL_KEEP specifiers) -> decltype(auto) {          \
+      if constexpr (LatchkeyFrame::owns_arguments) {                                              \
+        return latchkey_frame.template call<LATCHKEY_DETAIL_TYPES(__VA_ARGS__)>(                  \
+            [&](auto&&... latchkey_moved) -> decltype(auto) {                                     \
+              return LATCHKEY_DETAIL_BODY(name)(                                                  \
+                  LATCHKEY_DETAIL_TAG(name)(),                                                    \
+                  static_cast<decltype(latchkey_moved)>(latchkey_moved)...);                      \
+            });                                                                                   \
+      } else {                                                                                    \
+        return LATCHKEY_DETAIL_BODY(name)(LATCHKEY_DETAIL_TAG(name)() __VA_OPT__(, )              \
+                                              LATCHKEY_DETAIL_FORWARDS(__VA_ARGS__));             \
+      }                                                                                           \
     };                                                                                            \
   }                                                                                               \
   struct LATCHKEY_DETAIL_SCOPE(name);                                                             \
@@ -118,6 +130,7 @@
 // The parts of `(const Account&) account`.
 #define LATCHKEY_DETAIL_PARAMETER(item) LATCHKEY_DETAIL_KEEP item
 #define LATCHKEY_DETAIL_NAME(item) LATCHKEY_DETAIL_EAT item
+#define LATCHKEY_DETAIL_TYPE(item) decltype(LATCHKEY_DETAIL_EAT item)
 #define LATCHKEY_DETAIL_FORWARD(item) LATCHKEY_DETAIL_FORWARD_NOW(LATCHKEY_DETAIL_EAT item)
 #define LATCHKEY_DETAIL_FORWARD_NOW(name) static_cast<decltype(name)&&>(name)
 #define LATCHKEY_DETAIL_PARAMETERS(...)                                   \
@@ -130,6 +143,8 @@
                       __VA_OPT__(, ) __VA_ARGS__)
 #define LATCHKEY_DETAIL_NAMES(...) \
   LATCHKEY_DETAIL_MAP(LATCHKEY_DETAIL_NAME, LATCHKEY_DETAIL_COMMA __VA_OPT__(, ) __VA_ARGS__)
+#define LATCHKEY_DETAIL_TYPES(...) \
+  LATCHKEY_DETAIL_MAP(LATCHKEY_DETAIL_TYPE, LATCHKEY_DETAIL_COMMA __VA_OPT__(, ) __VA_ARGS__)
 #define LATCHKEY_DETAIL_FORWARDS(...) \
   LATCHKEY_DETAIL_MAP(LATCHKEY_DETAIL_FORWARD, LATCHKEY_DETAIL_COMMA __VA_OPT__(, ) __VA_ARGS__)
 

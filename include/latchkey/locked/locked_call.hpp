@@ -122,8 +122,12 @@ class LockedCall {
   [[nodiscard]] const Origin& origin() const noexcept { return origin_; }
   [[nodiscard]] const Locks* locks() const noexcept { return locks_; }
   [[nodiscard]] static LockedCall* innermost() noexcept;
+  /// Returns the one before. For calls whose bodies move between threads.
+  static LockedCall* exchange_innermost(LockedCall* call) noexcept;
 
  private:
+  friend class CoroutineCall;
+
   [[nodiscard]] const SitePolicy* follow(const PolicySlot& slot) noexcept {
     const std::uint32_t number = slot.load(std::memory_order_relaxed);
     return number == 0 ? nullptr : take(number);
@@ -131,6 +135,11 @@ class LockedCall {
   [[nodiscard]] const SitePolicy* take(std::uint32_t slot) noexcept;
   [[nodiscard]] Entry enter_unnamed(const LockedSite& known, Site& site,
                                     const void* const* arguments);
+  /// Everything before the acquire, for a coroutine. Several keys are returned.
+  [[nodiscard]] std::vector<std::string> prepare(const LockedSite& known, Site& site,
+                                                 const void* const* arguments);
+  [[nodiscard]] std::vector<std::string> render(const LockedSite& known, const SitePolicy* policy,
+                                                std::span<const void* const> arguments);
   [[nodiscard]] Entry enter_by_policy(const SitePolicy& policy,
                                       std::span<const void* const> arguments, Site& site);
   [[nodiscard]] Entry enter_rendered(std::string_view key_template, Site& site);
@@ -140,7 +149,9 @@ class LockedCall {
   template <class Take, class TryTake>
   [[nodiscard]] Entry enter_by(const Take& take, const TryTake& try_take,
                                std::string_view key_template, Site& site);
+  [[nodiscard]] std::chrono::milliseconds linger() const;
   void release(std::chrono::milliseconds linger);
+  [[noreturn]] void throw_lost() const;
   void link() noexcept;
   void unlink() noexcept;
   void end() noexcept;

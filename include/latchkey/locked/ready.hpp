@@ -1,13 +1,17 @@
 // One LOCKED at one place: its site, and the call of its body.
 #pragma once
 
+#include <cstddef>
+#include <new>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
 #include <latchkey/aspect.hpp>
 #include <latchkey/error.hpp>
 #include <latchkey/key/schema.hpp>
+#include <latchkey/locked/body_kind.hpp>
 #include <latchkey/locked/checks.hpp>
 #include <latchkey/locked/key_set.hpp>
 #include <latchkey/locked/locked_call.hpp>
@@ -29,7 +33,7 @@ inline constexpr bool is_by_policy<ByPolicy<Text>> = true;
 template <class Options, class Result, class Text, class Where>
 inline constexpr LockTraits lock_traits{
     .by_policy = is_by_policy<Text>,
-    .can_be_skipped = can_be_skipped<Result>(),
+    .can_be_skipped = can_be_skipped<BodyResult<Result>>(),
     .never_throws = Options::never_throws,
     .says_timeout = !std::is_same_v<typename Options::Timeout, Raise>,
     .says_unavailable = !std::is_same_v<typename Options::Unavailable, Raise>,
@@ -45,12 +49,30 @@ struct LockedAspect : Aspect {
   }
 };
 
+/// Room for what a coroutine awaits: it must live until the end of the expression, as the Ready
+/// does. Other bodies leave it uninitialised.
+class OperationRoom {
+ public:
+  OperationRoom() noexcept {}  // NOLINT(*-member-init,modernize-use-equals-default): costs nothing
+
+  template <class Operation, class... Arguments>
+  Operation* emplace(Arguments&&... arguments) noexcept {
+    static_assert(sizeof(Operation) <= sizeof(bytes_) &&
+                  std::is_trivially_destructible_v<Operation>);
+    return ::new (static_cast<void*>(bytes_)) Operation(std::forward<Arguments>(arguments)...);
+  }
+
+ private:
+  alignas(void*) std::byte bytes_[3 * sizeof(void*)];
+};
+
 /// The part of Ready that does not depend on the place.
 template <class Settings>
 struct LockedReady {
   const LockedAspect<Settings>& decorator;
   const void* const* addresses;
   Site* outer = nullptr;  ///< of the aspect around this LOCKED
+  [[no_unique_address]] OperationRoom operation{};
 };
 
 /// Marks a LOCKED inside another aspect, which has the site of the call.
@@ -69,6 +91,7 @@ struct ReadyDecorator<const Locked<Text, Settings>> : std::type_identity<Locked<
 template <class Text, class Settings, class Where, class... Arguments>
 struct Ready<Locked<Text, Settings>, Where, Arguments...> : LockedReady<Settings> {
   using Options = LockOptions<Settings>;
+  using CallOfPlace = Call<Where, Arguments...>;
 
   template <class Result>
   static inline constinit LockedSiteOf<
@@ -91,9 +114,38 @@ struct Ready<Locked<Text, Settings>, Where, Arguments...> : LockedReady<Settings
   template <class Body>
   [[nodiscard(
         "latchkey: the result of this body is thrown away: write return LOCKED(...) AROUND(...) { "
-        "... }; or return nothing in the body"),
+        "... }; or return nothing in the body; a coroutine is awaited: co_await (LOCKED(...) "
+        "AROUND(...) -> asio::awaitable<T> { ... })"),
     gnu::always_inline]] auto
-  operator&&(Body&& body) && -> decltype(body()) {
+  operator&&(Body&& body) && ->
+      typename BodyKind<decltype(body())>::template Answer<Ready, std::remove_reference_t<Body>> {
+    if constexpr (BodyKind<decltype(body())>::is_coroutine) {
+      enroll<decltype(body())>();
+      return BodyKind<decltype(body())>::run(*this, body);
+    } else {
+      return run(body);
+    }
+  }
+
+  /// Checks the options against a coroutine with this result.
+  template <class Result>
+  static consteval bool check_coroutine() {
+    return check<Result, Options, false, std::remove_cv_t<Arguments>...>();
+  }
+  /// Of a DECORATED, whose parameters are its own.
+  [[nodiscard]] std::tuple<Arguments...> take_arguments() const {
+    return take_at(std::index_sequence_for<Arguments...>());
+  }
+
+ private:
+  template <std::size_t... Index>
+  std::tuple<Arguments...> take_at(std::index_sequence<Index...>) const {
+    return std::tuple<Arguments...>(
+        std::move(*static_cast<Arguments*>(const_cast<void*>(this->addresses[Index])))...);
+  }
+
+  template <class Body>
+  [[gnu::always_inline]] auto run(Body& body) -> decltype(body()) {
     using Result = decltype(body());
     static_assert(check<Result, Options, noexcept(body()), std::remove_cv_t<Arguments>...>());
     if constexpr (!is_inside<Where>) static_cast<void>(&registered<Result>);

@@ -20,6 +20,8 @@
 ///       static constexpr auto unit = std::chrono::milliseconds(20);
 ///       // Optional: false if verify trusts the lease, as that of SimpleBackend does.
 ///       static constexpr bool verifies = false;
+///       // Optional: an object with the functions of Locks, which acquires in another way.
+///       auto surface(latchkey::Locks locks);
 ///     };
 ///     LATCHKEY_BACKEND_CONTRACT(Sql, SqlStore)
 ///

@@ -10,6 +10,7 @@
 
 #include "core/small_vector.hpp"
 #include "locks/coordinator/call.hpp"
+#include "locks/coordinator/completed_calls.hpp"
 
 namespace latchkey::detail {
 
@@ -25,11 +26,13 @@ struct Effects {
 struct Actions {
   SmallVector<Request*, 4> submits;
   SmallVector<Call*, 4> wakes;       ///< answered, or to look at `wake_at` again
+  CompletedCalls completed;          ///< answered calls that no thread waits for
   std::unique_ptr<Effects> effects;  ///< null: none
   std::size_t unreported = 0;        ///< events that no memory was left for
 
   [[nodiscard]] bool empty() const noexcept {
-    return submits.empty() && wakes.empty() && effects == nullptr && unreported == 0;
+    return submits.empty() && wakes.empty() && completed.empty() && effects == nullptr &&
+           unreported == 0;
   }
   Effects& effects_for_others() {
     if (effects == nullptr) effects = std::make_unique<Effects>();

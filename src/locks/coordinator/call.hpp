@@ -23,6 +23,17 @@ namespace latchkey::detail {
 
 class RemoteHold;
 
+/// Is told the answer of a call that no thread waits for.
+class CallCompletion {
+ public:
+  /// Called once, with no mutex held, by the thread whose event answered the call. The coordinator
+  /// no longer knows the call then.
+  virtual void answered() noexcept = 0;
+
+ protected:
+  ~CallCompletion() = default;
+};
+
 /// What the coordinator answers to a call.
 enum class Answer : std::uint8_t {
   pending,
@@ -47,8 +58,9 @@ struct AcquireTerms {
   Origin origin{};
 };
 
-/// An acquire, an extend or a release under way. It lives on its caller's stack and belongs to the
-/// coordinator from the event that brings it until `answer` is no longer pending.
+/// An acquire, an extend or a release under way. It lives on its caller's stack, or in the
+/// asynchronous operation that started it, and belongs to the coordinator from the event that
+/// brings it until `answer` is no longer pending.
 struct Call : AcquireTerms {
   enum class Kind : std::uint8_t { acquire, extend, release };
   /// The last reply of the backend to this call's requests.
@@ -67,6 +79,8 @@ struct Call : AcquireTerms {
   /// How long after `until` the answer to the first attempt is waited for.
   std::chrono::milliseconds grace{};
   Parker* parker = nullptr;  ///< where the caller sleeps
+  /// Not null: no thread waits for the call. The timer thread brings its ticks.
+  CallCompletion* completion = nullptr;
 
   // The answer. Written under the mutex of the key's shard, and read by the caller after it has
   // seen `done`, which is set last.
@@ -94,8 +108,9 @@ struct Call : AcquireTerms {
   Clock::time_point waiting_since{};    ///< if `waits`
   Kind kind = Kind::acquire;
   LastReply last_reply = LastReply::none;
-  bool waits = false;   ///< the event `waiting` was reported
-  bool waking = false;  ///< among the wakes of this event
+  bool waits = false;              ///< the event `waiting` was reported
+  bool waking = false;             ///< among the wakes, or the completed calls, of this event
+  Call* next_completed = nullptr;  ///< of CompletedCalls
 
   /// The wait begins.
   void start(Clock::time_point now) noexcept {

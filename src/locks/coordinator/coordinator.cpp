@@ -15,6 +15,7 @@ namespace latchkey::detail {
 void Coordinator::reset() noexcept {
   due_at = Clock::never();
   holds.reset_due();
+  unattended_due = Clock::never();
   yielding = {};
   grants_unused_until = Clock::never();
   grants_refused_until = {};
@@ -87,6 +88,7 @@ void Coordinator::tick(EventContext& context) {
   WaitLogic waiting(*this, context);
   LeaseLogic leases(*this, context);
   holds.reset_due();
+  unattended_due = Clock::never();
   holds.for_each([&](RemoteHold& hold) {
     for (Call* call = hold.renewals.first(); call != nullptr;) {
       waiting.tick(*std::exchange(call, call->next));

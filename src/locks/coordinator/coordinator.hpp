@@ -37,6 +37,8 @@ struct KeyState {
   /// The backend refused that subscription: until then waiters listen to the key's channel.
   Clock::time_point grants_refused_until{};
   Yielding yielding;  ///< to other processes
+  /// When a tick is due for the calls that no thread waits for; it may be too early.
+  Clock::time_point unattended_due = Clock::never();
 
   /// Nothing is held, waited for, subscribed to or in flight, and nobody else goes first.
   [[nodiscard]] bool idle() const noexcept {
@@ -46,6 +48,9 @@ struct KeyState {
   [[nodiscard]] Clock::time_point due_without_holds() const noexcept {
     return std::min(
         {subscription.retry_at, grants.retry_at, grants_unused_until, yielding.kept_until()});
+  }
+  void tick_unattended_by(Clock::time_point at) noexcept {
+    unattended_due = std::min(unattended_due, at);
   }
   /// No tick is due before `holds.due()` after this.
   void find_due() noexcept {
@@ -132,14 +137,17 @@ class Coordinator : private KeyState {
   void drop() noexcept;                   ///< the end: no backend is left that could reply
 
   // --- questions ---
-  /// When a tick is due for the holds, or a little earlier; each call has its own alarm.
+  /// When a tick is due for the holds and the calls that no thread waits for, or a little earlier;
+  /// each other call has its own alarm.
   [[nodiscard]] Clock::time_point due() const noexcept {
-    return holds.empty() ? due_without_holds() : holds.due();
+    return std::min(holds.empty() ? due_without_holds() : holds.due(), unattended_due);
   }
   /// When the thread of a pending call must bring a tick.
   [[nodiscard]] Clock::time_point alarm_of(const Call& call) const noexcept {
     return detail::alarm_of(call, *shard->settings);
   }
+  /// No thread waits for the pending call: a tick is due by its alarm.
+  void attend(const Call& call) noexcept { tick_unattended_by(alarm_of(call)); }
   using KeyState::idle;  ///< the record can go
   /// Some local hold is left.
   [[nodiscard]] bool held() const noexcept { return holds.any_held(); }

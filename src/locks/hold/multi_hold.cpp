@@ -146,6 +146,7 @@ bool MultiHold::release(std::chrono::milliseconds linger, const ErrorContext* co
 }
 
 void MultiHold::release_quietly(std::chrono::milliseconds linger) noexcept {
+  if (holds_.front().terms().detached) return release_each_quietly(holds_, linger);
   std::list<Part> parts;
   std::span<SingleHold> left(holds_);
   try {

@@ -34,6 +34,7 @@ class MultiHold {
   void add(const SingleHold& hold) noexcept { holds_.push_back(hold); }
 
   [[nodiscard]] std::string_view key() const noexcept { return name_; }
+  [[nodiscard]] std::span<SingleHold> members() noexcept { return holds_; }
   [[nodiscard]] bool covers(std::string_view prefix, std::string_view key) const noexcept;
   /// The ids of all, separated by commas.
   [[nodiscard]] std::string id() const;

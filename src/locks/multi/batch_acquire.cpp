@@ -27,6 +27,18 @@ class BatchAcquire::ShardLocks {
     }
   }
 
+  ShardLocks(const ShardLocks&) = delete;
+  ShardLocks& operator=(const ShardLocks&) = delete;
+  ~ShardLocks() {
+    CompletedCalls completed;
+    for (std::optional<ShardLock>& each : locks_) {
+      if (!each) continue;
+      completed.append(each->take_completed());
+      each.reset();
+    }
+    completed.notify_all();
+  }
+
   /// The lock of `shard`, which is one of them: its mutex is held.
   [[nodiscard]] ShardLock& of(const Shard& shard) noexcept LATCHKEY_ASSERT_CAPABILITY(shard.mutex) {
     return *locks_[driver_.index_of(shard)];

@@ -22,11 +22,13 @@ bool only_refused(const Call& call) noexcept {
 }
 
 /// The holder that was in the way, with what it has announced of itself (Options::announce). If one
-/// inspect does not tell, the owner's id must do: the caller waits for its LockTimeout.
+/// inspect does not tell, the owner's id must do: the caller waits for its LockTimeout. A call that
+/// no thread waits for does not inspect, which would block its executor.
 std::string holder_of(LockSpace& space, const Call& call, std::string_view key) {
   std::string holder(call.holder.view());
   const bool announces = space.options().announce && space.capabilities().administration;
-  if (!announces || holder.empty() || call.holder_is_local) return holder;
+  if (!announces || call.completion != nullptr || holder.empty() || call.holder_is_local)
+    return holder;
   auto request = std::make_unique<DirectRequest>();
   request->verb = Verb::inspect;
   request->key = request->own_key = key;

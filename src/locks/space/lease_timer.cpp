@@ -13,6 +13,7 @@
 #include "core/mutex.hpp"
 #include "locks/listener/reporter.hpp"
 #include "locks/space/leak_intentionally.hpp"
+#include "locks/space/lock_space.hpp"
 #include "locks/space/shard_driver.hpp"
 
 namespace latchkey::detail {
@@ -43,8 +44,27 @@ void LeaseTimer::stop() noexcept {
   if (ended.joinable()) ended.join();
 }
 
+// The mutex is unlocked before the thread can delete the space, and this timer with it.
+void LeaseTimer::delete_when_ended(LockSpace& space) noexcept {
+  const ScopedLock lock(mutex_);
+  unused_ = &space;
+  ending_.store(true);
+  due_times_.wake();
+}
+
 void LeaseTimer::run() {
   const SanitizerPause pause;
+  run_until_ending();
+  LockSpace* unused = nullptr;
+  {
+    const ScopedLock lock(mutex_);
+    unused = unused_;
+    if (unused != nullptr) thread_.detach();
+  }
+  delete unused;
+}
+
+void LeaseTimer::run_until_ending() {
   // How often the thread looks again whether there is a thread that can deliver events.
   constexpr std::chrono::milliseconds thread_pause{500};
   due_times_.wait_for_work();

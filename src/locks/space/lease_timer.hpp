@@ -15,6 +15,7 @@
 
 namespace latchkey::detail {
 
+class LockSpace;
 class Reporter;
 class ShardDriver;
 
@@ -44,6 +45,8 @@ class LeaseTimer {
 
   /// Joins the thread.
   void stop() noexcept;
+  /// The thread, which runs, ends and deletes `space`, which nobody else uses any more.
+  void delete_when_ended(LockSpace& space) noexcept;
 
   void lock_for_fork() noexcept LATCHKEY_FORK_HANDLER { mutex_.lock(); }
   void unlock_after_fork() noexcept LATCHKEY_FORK_HANDLER { mutex_.unlock(); }
@@ -52,6 +55,7 @@ class LeaseTimer {
  private:
   void start(std::string_view key, LockType type);
   void run();
+  void run_until_ending();
   void tick_due(Clock::time_point now);
 
   ShardDriver& driver_;
@@ -63,6 +67,7 @@ class LeaseTimer {
   std::atomic<bool> ending_{false};
   SmallMutex mutex_;
   std::thread thread_ LATCHKEY_GUARDED_BY(mutex_);
+  LockSpace* unused_ LATCHKEY_GUARDED_BY(mutex_) = nullptr;  ///< the space to delete
 };
 
 }  // namespace latchkey::detail

@@ -1,6 +1,8 @@
 // Counting what keeps a detached space alive.
 #include "locks/space/lifetime.hpp"
 
+#include <utility>
+
 #include "core/mutex.hpp"
 #include "locks/space/lock_space.hpp"
 #include "locks/space/shard_driver.hpp"
@@ -18,12 +20,20 @@ bool Lifetime::detach(ShardDriver& driver) {
 }
 
 void ReleaseGuard::drop() noexcept {
-  if (shard_ != nullptr) {
-    const ScopedLock lock(shard_->mutex);
-    --shard_->releasing_threads;
-    counted_ = shard_->detached;
+  if (uncount()) space_->drop_reference();
+}
+
+void ReleaseGuard::drop_later() noexcept {
+  if (uncount()) space_->drop_reference_later();
+}
+
+bool ReleaseGuard::uncount() noexcept {
+  if (Shard* const shard = std::exchange(shard_, nullptr)) {
+    const ScopedLock lock(shard->mutex);
+    --shard->releasing_threads;
+    counted_ = shard->detached;
   }
-  if (counted_) space_->drop_reference();
+  return std::exchange(counted_, false);
 }
 
 }  // namespace latchkey::detail

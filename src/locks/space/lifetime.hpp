@@ -36,6 +36,9 @@ class ReleaseGuard {
   ~ReleaseGuard() {
     if (shard_ != nullptr || counted_) drop();
   }
+  /// What the destructor does, for a thread that may be inside the space's backend: if nothing else
+  /// keeps the space, the timer thread deletes it.
+  void drop_later() noexcept;
 
   /// The coordinator has taken the hold back, which keeps the space no longer.
   void hold_released(LockSpace& space, const Shard& shard) noexcept LATCHKEY_REQUIRES(shard.mutex) {
@@ -50,6 +53,8 @@ class ReleaseGuard {
 
  private:
   void drop() noexcept;
+  /// True: Lifetime has counted the hold, or this thread.
+  [[nodiscard]] bool uncount() noexcept;
 
   LockSpace* space_ = nullptr;
   Shard* shard_ = nullptr;  ///< not null: its releasing_threads counts this thread

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <new>
 #include <stdexcept>
 #include <utility>
 
 #include "locks/space/announcement.hpp"
 #include "locks/space/live_spaces.hpp"
+#include "locks/space/space_ref.hpp"
 
 namespace latchkey::detail {
 namespace {
@@ -112,6 +114,24 @@ bool LockSpace::takes_in_one_step(std::span<const std::string_view> keys) const 
       keys, [&](std::string_view key) { return backend_->same_partition(keys.front(), key); });
 }
 
+void LockSpace::report_blocked_loop(const Call& call) noexcept {
+  if (call.kind != Call::Kind::acquire) return;
+  const std::shared_ptr<SpaceRef> locks = reference();
+  if (locks == nullptr || !locks->runs_loop_on_this_thread()) return;
+  if (!watches_loops_.exchange(false)) return;
+  try {
+    Event event;
+    event.kind = Event::Kind::warning;
+    event.type = call.type;
+    event.text =
+        "a coroutine waited for a lock by a blocking function, so every coroutine of its thread "
+        "waited; use co_await latchkey::async_acquire";
+    reporter_.publish(event);
+  } catch (const std::bad_alloc&) {
+    reporter_.count_unreported(1);
+  }
+}
+
 void LockSpace::completed(Request& request, Outcome&& outcome) noexcept {
   if (request.context == nullptr) {
     return direct_requests_.completed(static_cast<DirectRequest&>(request), std::move(outcome));
@@ -152,6 +172,10 @@ void LockSpace::detach() {
 
 void LockSpace::drop_reference() noexcept {
   if (lifetime_.drop()) delete this;
+}
+
+void LockSpace::drop_reference_later() noexcept {
+  if (lifetime_.drop()) timer_.delete_when_ended(*this);
 }
 
 void LockSpace::owner_ended(Owner owner) {

@@ -1,6 +1,7 @@
 // What Locks, Lock and Hold share.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <latchkey/attempt.hpp>
 #include <latchkey/backend.hpp>
@@ -31,6 +33,8 @@
 
 namespace latchkey::detail {
 
+class SpaceRef;
+
 /// All locks of one backend, as one process sees them. It is composed of
 ///
 /// | part           | what it does                                                             |
@@ -38,6 +42,7 @@ namespace latchkey::detail {
 /// | ShardDriver    | owns the coordinators; brings them events and carries out their actions  |
 /// | LeaseTimer     | the timer thread, which sleeps until the next of DueTimes                |
 /// | BlockingCall   | how one thread waits for one call; made for each call                    |
+/// | AsyncCall      | a call that no thread waits for                                          |
 /// | DirectRequests | requests that no coordinator makes                                       |
 /// | Reporter       | events for the listener                                                  |
 /// | Closers        | the threads inside close                                                 |
@@ -71,6 +76,16 @@ class LockSpace final : public Sink, public ForkParticipant {
   void administer_all(std::span<const Request> requests);
   void close(std::chrono::milliseconds drain);
 
+  // --- event loops ---
+  /// From now on a call that blocks a thread of an event loop is reported, once.
+  void watch_for_blocked_loops() noexcept { watches_loops_.store(true, std::memory_order_relaxed); }
+  /// The calling thread is about to sleep until `call` is answered.
+  void before_sleep(const Call& call) noexcept {
+    if (watches_loops_.load(std::memory_order_relaxed)) [[unlikely]] {
+      report_blocked_loop(call);
+    }
+  }
+
   // --- the parts ---
   [[nodiscard]] ShardDriver& driver() noexcept { return driver_; }
   [[nodiscard]] LeaseTimer& timer() noexcept { return timer_; }
@@ -81,6 +96,7 @@ class LockSpace final : public Sink, public ForkParticipant {
   [[nodiscard]] const Options& options() const noexcept { return options_; }
   [[nodiscard]] const Capabilities& capabilities() const noexcept { return capabilities_; }
   [[nodiscard]] Clock& clock() const noexcept { return clock_; }
+  [[nodiscard]] Backend& backend() const noexcept { return *backend_; }
   [[nodiscard]] std::string describe() const { return backend_->describe(); }
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
   /// Whether the backend takes all these keys by one request.
@@ -100,9 +116,16 @@ class LockSpace final : public Sink, public ForkParticipant {
   }
 
   // --- lifetime ---
+  /// What Locks and Lock share; null: none of them is left.
+  [[nodiscard]] std::shared_ptr<SpaceRef> reference() const noexcept { return reference_.lock(); }
+  void set_reference(std::weak_ptr<SpaceRef> reference) noexcept {
+    reference_ = std::move(reference);
+  }
   void detach();                   ///< the last Locks or Lock is gone
   void drop_reference() noexcept;  ///< one of those that Lifetime counts
-  void owner_ended(Owner owner);   ///< a thread ended while it held by lock()
+  /// The same on a thread that may be inside the backend: the timer thread deletes the space.
+  void drop_reference_later() noexcept;
+  void owner_ended(Owner owner);  ///< a thread ended while it held by lock()
 
   // --- Sink: on any thread that drives ---
   void completed(Request& request, Outcome&& outcome) noexcept override;
@@ -114,8 +137,11 @@ class LockSpace final : public Sink, public ForkParticipant {
   void child() noexcept LATCHKEY_FORK_HANDLER override;
 
  private:
+  friend class LeaseTimer;
   ~LockSpace();
 
+  static Hold hold_of(const Call& granted);
+  void report_blocked_loop(const Call& call) noexcept;
   /// Null: the call has to be brought to the key's coordinator. False: so has the release.
   RemoteHold* acquire_at_once(std::string_view key, Owner owner, const Attempt& attempt);
   bool release_at_once(RemoteHold& hold, HoldTerms terms, std::chrono::milliseconds linger);
@@ -146,6 +172,8 @@ class LockSpace final : public Sink, public ForkParticipant {
   LeaseTimer timer_;
   DirectRequests direct_requests_;
   Lifetime lifetime_;
+  std::weak_ptr<SpaceRef> reference_;
+  std::atomic<bool> watches_loops_{false};
 };
 
 }  // namespace latchkey::detail

@@ -9,6 +9,7 @@
 #include "core/mutex.hpp"
 #include "core/sanitizer_pause.hpp"
 #include "core/thread_order.hpp"
+#include "locks/async/async_call.hpp"
 #include "locks/space/call_error.hpp"
 #include "locks/space/lock_space.hpp"
 
@@ -71,7 +72,7 @@ Hold LockSpace::acquire_by_call(std::string_view key, Owner owner, const Attempt
   call.want_holder_name();
   acquire(call, key, owner, attempt);
   if (call.answer() != Answer::granted) throw_answer(*this, call.call(), key);
-  return Hold(call.call().hold, {attempt.type, attempt.lease.is_watchdog()});
+  return hold_of(call.call());
 }
 
 std::optional<Hold> LockSpace::try_acquire(std::string_view key, Owner owner,
@@ -83,7 +84,11 @@ std::optional<Hold> LockSpace::try_acquire(std::string_view key, Owner owner,
   acquire(call, key, owner, attempt);
   if (call.answer() == Answer::busy) return std::nullopt;
   if (call.answer() != Answer::granted) throw_answer(*this, call.call(), key);
-  return Hold(call.call().hold, terms);
+  return hold_of(call.call());
+}
+
+Hold LockSpace::hold_of(const Call& granted) {
+  return Hold(granted.hold, {granted.type, granted.lease.is_watchdog()});
 }
 
 bool LockSpace::lock(std::string_view key, LockType type, Owner owner, Wait wait) {
@@ -130,6 +135,7 @@ bool LockSpace::release_by_call(RemoteHold& hold, HoldTerms terms, std::chrono::
 
 void LockSpace::release_quietly(RemoteHold& hold, HoldTerms terms,
                                 std::chrono::milliseconds linger) noexcept {
+  if (terms.detached) return DetachedRelease::start(*this, hold, terms, linger);
   if (release_at_once(hold, terms, linger)) return;
   BlockingCall call(*this);  // keeps the space until the error is reported
   try {

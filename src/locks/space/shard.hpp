@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include <latchkey/parker.hpp>
 
@@ -9,6 +10,7 @@
 #include "core/small_mutex.hpp"
 #include "core/small_vector.hpp"
 #include "core/thread_annotations.hpp"
+#include "locks/coordinator/completed_calls.hpp"
 #include "locks/coordinator/coordinator.hpp"
 #include "locks/space/timers.hpp"
 
@@ -29,7 +31,8 @@ struct alignas(64) Shard {
 static_assert(sizeof(Shard) == 128);
 
 /// Locks a shard's mutex. Threads that an event wakes are unparked after the unlock: a thread that
-/// is woken earlier blocks on the mutex at once, which costs two more context switches.
+/// is woken earlier blocks on the mutex at once, which costs two more context switches. Completions
+/// are told after the unlock because they may start other calls.
 class LATCHKEY_SCOPED_CAPABILITY ShardLock {
  public:
   explicit ShardLock(Shard& shard) noexcept LATCHKEY_ACQUIRE(shard.mutex) : mutex_(shard.mutex) {
@@ -40,6 +43,7 @@ class LATCHKEY_SCOPED_CAPABILITY ShardLock {
   ~ShardLock() LATCHKEY_RELEASE() {
     mutex_.unlock();
     for (Parker* const each : woken_) each->unpark();
+    completed_.notify_all();
   }
 
   /// `parker` must never be destroyed, which holds for every thread's own (Parker::mine).
@@ -51,9 +55,16 @@ class LATCHKEY_SCOPED_CAPABILITY ShardLock {
     }
   }
 
+  void notify_after_unlock(CompletedCalls&& completed) noexcept {
+    completed_.append(std::move(completed));
+  }
+  /// For a thread that holds other shards' mutexes, too: it notifies these calls itself.
+  [[nodiscard]] CompletedCalls take_completed() noexcept { return std::move(completed_); }
+
  private:
   SmallMutex& mutex_;
   SmallVector<Parker*, 4> woken_;
+  CompletedCalls completed_;
 };
 
 /// What a key's hash leads to.

@@ -34,6 +34,7 @@ void ShardDriver::carry_out(ShardLock& lock, Coordinator& home, EventContext& co
   Actions& actions = context.out;
   if (!actions.submits.empty()) submit(home, context);
   for (Call* const call : actions.wakes) wake(*call, lock);
+  lock.notify_after_unlock(std::move(actions.completed));
   if (actions.effects != nullptr) {
     for (Event& event : actions.effects->events) to_.reporter.post(std::move(event));
     for (std::stop_source& stop : actions.effects->stops) to_.reporter.post(std::move(stop));
@@ -62,7 +63,9 @@ void ShardDriver::submit(Coordinator& home, EventContext& context) {
     requests.shorten(unanswered);
     if (unanswered == 0) return;
     try {
-      return to_.backend.submit({requests.data(), unanswered}, to_.sink);
+      to_.backend.submit({requests.data(), unanswered}, to_.sink);
+      if (lends_timer_.load(std::memory_order_relaxed)) to_.due_times.wake();
+      return;
     } catch (const std::bad_alloc&) {
       for (index = 0; index < unanswered; ++index) {
         Outcome outcome;

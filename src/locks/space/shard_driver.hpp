@@ -138,6 +138,11 @@ class ShardDriver final : public ImmediateBackend {
     Request* const one[] = {&request};
     to_.backend.submit(one, to_.sink);
   }
+  /// From now on the timer thread drives the backend after each submit: it serves calls that no
+  /// thread waits for, and the backend has no LoopDriver.
+  void lend_timer_thread() noexcept {
+    if (!lends_timer_.exchange(true)) to_.due_times.wake();
+  }
   void submit(std::span<Request* const> requests) { to_.backend.submit(requests, to_.sink); }
 
   // --- the end ---
@@ -176,6 +181,7 @@ class ShardDriver final : public ImmediateBackend {
 
   Surroundings to_;
   std::atomic<bool> answers_at_once_{true};
+  std::atomic<bool> lends_timer_{false};
   std::array<Shard, shard_count> shards_;
 };
 

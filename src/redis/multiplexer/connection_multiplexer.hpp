@@ -37,6 +37,8 @@ namespace latchkey::detail::redis {
 /// | FutexWaitSet   | how threads without leadership sleep and are woken       |
 class ConnectionMultiplexer final : private ForkParticipant {
  public:
+  class EventLoop;
+
   /// Throws std::invalid_argument if the URI names files that cannot be used.
   ConnectionMultiplexer(RedisUri uri, const Options& options);
   ConnectionMultiplexer(const ConnectionMultiplexer&) = delete;
@@ -105,7 +107,7 @@ class ConnectionMultiplexer final : private ForkParticipant {
   WriteBatcher writer_ LATCHKEY_GUARDED_BY(state_.mutex);
   AdaptiveSpin adaptive_spin_ LATCHKEY_GUARDED_BY(state_.mutex);
   WakeFdPool wake_fds_ LATCHKEY_GUARDED_BY(state_.mutex);
-  FutexWaitSet wait_set_;  ///< thread-safe, except for the slots that it assigns
+  FutexWaitSet wait_set_;  ///< thread-safe
 };
 
 }  // namespace latchkey::detail::redis

@@ -22,10 +22,12 @@ class FutexWaitSet {
   using Slots = std::uint32_t;
   using Word = std::atomic<std::uint32_t>;
 
-  /// A slot for one thread. Not thread-safe.
+  /// A slot for one thread. Two that are assigned at the same time may be equal. Thread-safe.
   [[nodiscard]] Slots assign_slot() noexcept {
-    last_slot_ = last_slot_ << 1 | last_slot_ >> 31;
-    return last_slot_;
+    const Slots last = last_slot_.load(std::memory_order_relaxed);
+    const Slots next = last << 1 | last >> 31;
+    last_slot_.store(next, std::memory_order_relaxed);
+    return next;
   }
 
   /// Returns once `reasons` is not 0, at the latest at `until`. Thread-safe.
@@ -59,7 +61,7 @@ class FutexWaitSet {
 
  private:
   Word word_ = 0;  ///< changes with every wake-up, so that no thread sleeps through one
-  Slots last_slot_ = 1;
+  std::atomic<Slots> last_slot_ = 1;
 };
 
 }  // namespace latchkey::detail::redis

@@ -22,6 +22,7 @@ void LeaderFollowers::enter(WaitingThread& thread, std::uint64_t answered) noexc
 bool LeaderFollowers::try_lead(WaitingThread& thread, std::uint64_t answered) noexcept {
   assert(!thread.is_spinning() && thread.state != State::polling);
   const bool quiet = std::exchange(thread.seen_arrivals, arrivals_) == arrivals_;
+  if (thread.event_loop) ++arrivals_;
   if (is_leader(thread) || takes_over(thread, quiet, answered)) {
     become_leader(thread);
     thread.state = State::leading;
@@ -29,6 +30,7 @@ bool LeaderFollowers::try_lead(WaitingThread& thread, std::uint64_t answered) no
     return true;
   }
   thread.state = State::following;
+  if (thread.event_loop) return false;
   if (backup_leader_ == nullptr) {
     become_watching_backup(thread);
   } else if (backup_leader_ == &thread && quiet) {
@@ -43,8 +45,14 @@ bool LeaderFollowers::takes_over(const WaitingThread& thread, bool quiet,
   const bool is_new = thread.state == State::entering;
   const bool claims = is_new || (watches_as_backup(thread) && quiet);
   if (leader_ == nullptr) return claims;
+  if (leader_->event_loop) {
+    const bool needs_reply = is_new && !thread.event_loop && thread.awaits_reply(answered);
+    return !leader_->is_busy_leading() && (needs_reply || (claims && !is_new));
+  }
   // A leader that yields may have to wait for the processor; one that is alone returns soon.
-  if (leader_->state == State::spinning) return claims && !(is_new && leader_->alone);
+  if (leader_->state == State::spinning) {
+    return claims && !(is_new && leader_->alone) && !thread.event_loop;
+  }
   return is_new && !leader_->is_busy_leading() && !leader_->awaits_reply(answered);
 }
 
@@ -121,16 +129,24 @@ void LeaderFollowers::remove(WaitingThread& thread) noexcept {
   if (thread.previous != nullptr) thread.previous->next = thread.next;
   if (thread.next != nullptr) thread.next->previous = thread.previous;
   if (newest_ == &thread) newest_ = thread.next;
+  thread.next = thread.previous = nullptr;  // an event loop enters again
   if (backup_leader_ == &thread) backup_leader_ = nullptr;
   if (leader_ == &thread) leader_ = nullptr;
 }
 
 Parker::Wake LeaderFollowers::pass_leadership(const LeaveContext& context) noexcept {
   WaitingThread* polling = nullptr;
+  WaitingThread* loop = nullptr;
   for (WaitingThread* each = newest_; each != nullptr; each = each->next) {
-    if (each->awaits_reply(context.answered)) return promote(*each);
-    if (polling == nullptr && each->state == State::polling) polling = each;
+    if (each->event_loop) {
+      loop = each;
+    } else if (each->awaits_reply(context.answered)) {
+      return promote(*each);
+    } else if (polling == nullptr && each->state == State::polling) {
+      polling = each;
+    }
   }
+  if (loop != nullptr) return promote(*loop);
   if (polling != nullptr && polling->polled_generation != context.generation) {
     return promote(*polling);
   }

@@ -26,6 +26,9 @@ namespace latchkey::detail::redis {
 ///   changed since it fell asleep: it does not poll the new ones.
 /// * If no thread awaits a reply but replies or messages are expected, another thread leads at
 ///   once. If nothing is expected, leadership stays vacant: the next caller takes it at no cost.
+/// * An event loop counts as a thread that sleeps in poll(2). It leads if no thread awaits a reply,
+///   and any thread that does takes over: a loop may be busy with something else. So does the
+///   backup leader, once the loop has not come for a period.
 /// * One follower, the *backup leader*, wakes up periodically while callers come and go. Once no
 ///   caller has come for a period, it takes over a leadership that is vacant or held by a spinning
 ///   thread, and stops watching if another thread leads. So events that the rules above missed are

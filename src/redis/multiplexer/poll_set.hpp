@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
+#include <span>
 #include <vector>
 
 #include "core/thread_cache.hpp"
@@ -64,6 +65,7 @@ class PollSet {
   [[nodiscard]] std::size_t size() const noexcept { return fds_.size(); }
   /// What the last poll reported, as revents of poll(2).
   [[nodiscard]] short events(std::size_t index) const noexcept { return fds_[index].revents; }
+  [[nodiscard]] std::span<const pollfd> descriptors() const noexcept { return fds_; }
   [[nodiscard]] Source source(std::size_t index) const noexcept { return sources_[index]; }
 
  private:

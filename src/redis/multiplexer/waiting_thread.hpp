@@ -55,6 +55,8 @@ struct WaitingThread {
   Parker& parker;
   Waiter waiter;
   State state = State::entering;
+  /// It stands for an event loop, which polls the descriptors together with others and may be late.
+  bool event_loop = false;
   /// Spinning: the last yield let no other thread run, so nobody else needs this processor.
   bool alone = false;
   /// How many requests all threads had submitted after the last one of this thread.

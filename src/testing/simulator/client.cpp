@@ -52,6 +52,7 @@ void Client::handle(const ScheduledEvent& event) {
     case Due::caller_cancel: return callers_[event.index].cancel(event.epoch);
     case Due::multi_step: return multi_callers_[event.index].step(event.epoch);
     case Due::multi_deadline: return multi_callers_[event.index].deadline(event.epoch);
+    case Due::multi_cancel: return multi_callers_[event.index].cancel(event.epoch);
     case Due::multi_timer: return multi_callers_[callers_timer()].timer(event.index, event.epoch);
     default: return;
   }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <future>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -11,63 +10,49 @@
 
 #include <latchkey/error.hpp>
 #include <latchkey/locks.hpp>
-#include <latchkey/testing/contract/fixture.hpp>
+#include <latchkey/testing/contract/locks_fixture.hpp>
 
 namespace latchkey::testing::contract {
 
-template <class Store>
-class BackendLocks : public Contract<Store> {
- protected:
-  static constexpr milliseconds no_wait{0};
-
-  Locks locks() { return Locks(this->store.backend(), this->store.options()); }
-
-  /// Runs `call` on another thread and lets time pass until it has returned.
-  template <class Call>
-  void while_time_passes(Call call) {
-    auto done = std::async(std::launch::async, std::move(call));
-    while (done.wait_for(milliseconds(10)) != std::future_status::ready) this->pass(this->unit);
-    done.get();
-  }
-};
 TYPED_TEST_SUITE_P(BackendLocks);
 
 TYPED_TEST_P(BackendLocks, TwoLocksExcludeEachOther) {
-  Locks one = this->locks(), other = this->locks();
+  auto one = this->locks(), other = this->locks();
   Probe probe = this->connect();
   for (const LockType type : this->exclusive(probe.offers())) {
     SCOPED_TRACE(to_string(type));
     const std::string key = this->store.fresh_key();
     {
-      const Hold hold = one.lock(key, type).acquire(this->no_wait, this->long_lease);
+      Hold hold = one.lock(key, type).acquire(this->no_wait, this->long_lease);
       EXPECT_FALSE(hold.lost());
       EXPECT_EQ(hold.type(), type);
       EXPECT_EQ(hold.fencing_token().has_value(), type == LockType::FENCED);
       EXPECT_FALSE(other.lock(key, type).try_acquire(this->no_wait, this->long_lease));
+      this->leave_scope(hold);
     }
-    EXPECT_TRUE(other.lock(key, type).try_acquire(this->no_wait, this->long_lease));
+    EXPECT_TRUE(this->takes(other.lock(key, type)));
   }
 }
 
 TYPED_TEST_P(BackendLocks, ReentryIsCounted) {
-  Locks one = this->locks(), other = this->locks();
+  auto one = this->locks(), other = this->locks();
   Probe probe = this->connect();
   for (const LockType type : this->exclusive(probe.offers())) {
     SCOPED_TRACE(to_string(type));
     const std::string key = this->store.fresh_key();
-    Lock lock = one.lock(key, type);
+    auto lock = one.lock(key, type);
     Hold outer = lock.acquire(this->no_wait, this->long_lease);
     Hold inner = lock.acquire(this->no_wait, this->long_lease);
     EXPECT_EQ(inner.fencing_token(), outer.fencing_token());
     EXPECT_TRUE(inner.release());
     EXPECT_FALSE(other.lock(key, type).try_acquire(this->no_wait, this->long_lease));
     EXPECT_TRUE(outer.release());
-    EXPECT_TRUE(other.lock(key, type).try_acquire(this->no_wait, this->long_lease));
+    EXPECT_TRUE(this->takes(other.lock(key, type)));
   }
 }
 
 TYPED_TEST_P(BackendLocks, AnotherTypeWouldDeadlockExceptAReadInsideAWrite) {
-  Locks one = this->locks();
+  auto one = this->locks();
   Probe probe = this->connect();
   LATCHKEY_DETAIL_OFFERED(probe.offers().read_write && probe.offers().reentrant, "READ and WRITE");
   {
@@ -75,7 +60,7 @@ TYPED_TEST_P(BackendLocks, AnotherTypeWouldDeadlockExceptAReadInsideAWrite) {
     EXPECT_THROW(static_cast<void>(one.lock(this->name, LockType::READ).try_acquire(this->no_wait)),
                  WouldDeadlock);
   }
-  ReadWriteLock both = one.read_write(this->name);
+  auto both = one.read_write(this->name);
   {
     Hold write = both.write().acquire(this->no_wait, this->long_lease);
     Hold read = both.read().acquire(this->no_wait, this->long_lease);
@@ -87,22 +72,22 @@ TYPED_TEST_P(BackendLocks, AnotherTypeWouldDeadlockExceptAReadInsideAWrite) {
 }
 
 TYPED_TEST_P(BackendLocks, AWriteReleasedFirstKeepsItsRead) {
-  Locks one = this->locks(), other = this->locks();
+  auto one = this->locks(), other = this->locks();
   Probe probe = this->connect();
   LATCHKEY_DETAIL_OFFERED(probe.offers().read_write, "READ and WRITE");
-  ReadWriteLock mine = one.read_write(this->name), theirs = other.read_write(this->name);
+  auto mine = one.read_write(this->name), theirs = other.read_write(this->name);
   Hold write = mine.write().acquire(this->no_wait, this->long_lease);
   Hold read = mine.read().acquire(this->no_wait, this->long_lease);
   EXPECT_TRUE(write.release());
   EXPECT_FALSE(theirs.write().try_acquire(this->no_wait, this->long_lease));
-  EXPECT_TRUE(theirs.read().try_acquire(this->no_wait, this->long_lease));
+  EXPECT_TRUE(this->takes(theirs.read()));
   EXPECT_TRUE(read.release());
-  EXPECT_TRUE(theirs.write().try_acquire(this->no_wait, this->long_lease));
+  EXPECT_TRUE(this->takes(theirs.write()));
 }
 
 TYPED_TEST_P(BackendLocks, LocksAndHoldsAreCountedSeparately) {
-  Locks one = this->locks(), other = this->locks();
-  Lock lock = one.lock(this->name);
+  auto one = this->locks(), other = this->locks();
+  auto lock = one.lock(this->name);
   lock.lock();
   {
     Hold hold = lock.acquire(this->no_wait, this->long_lease);
@@ -111,13 +96,13 @@ TYPED_TEST_P(BackendLocks, LocksAndHoldsAreCountedSeparately) {
     EXPECT_FALSE(hold.lost());
     EXPECT_FALSE(other.lock(this->name).try_lock());
   }
-  Lock theirs = other.lock(this->name);
+  auto theirs = other.lock(this->name);
   EXPECT_TRUE(theirs.try_lock());
   EXPECT_TRUE(theirs.release());
 }
 
 TYPED_TEST_P(BackendLocks, ATimeoutNamesTheBusyLockAndTheWait) {
-  Locks one = this->locks(), other = this->locks();
+  auto one = this->locks(), other = this->locks();
   const Hold hold = one.lock(this->name).acquire(this->no_wait, this->long_lease);
   this->while_time_passes([&] {
     try {
@@ -134,7 +119,7 @@ TYPED_TEST_P(BackendLocks, ATimeoutNamesTheBusyLockAndTheWait) {
 }
 
 TYPED_TEST_P(BackendLocks, AReleaseGrantsTheLockToAWaiter) {
-  Locks one = this->locks(), other = this->locks();
+  auto one = this->locks(), other = this->locks();
   Probe probe = this->connect();
   for (const LockType type : this->exclusive(probe.offers())) {
     SCOPED_TRACE(to_string(type));
@@ -154,7 +139,7 @@ TYPED_TEST_P(BackendLocks, AReleaseGrantsTheLockToAWaiter) {
 }
 
 TYPED_TEST_P(BackendLocks, ExpiredFairLeasesArePassedOnInOrderAndInTime) {
-  Locks one = this->locks(), other = this->locks();
+  auto one = this->locks(), other = this->locks();
   Probe probe = this->connect();
   LATCHKEY_DETAIL_OFFERED(probe.offers().fair && probe.offers().administration, "FAIR, inspect");
   const Options options = this->store.options();
@@ -167,7 +152,7 @@ TYPED_TEST_P(BackendLocks, ExpiredFairLeasesArePassedOnInOrderAndInTime) {
   std::vector<std::thread> waiters;
   for (std::size_t at = 0; at < owners; ++at) {
     waiters.emplace_back([&, at] {
-      Locks& locks = at % 2 == 0 ? other : one;
+      auto& locks = at % 2 == 0 ? other : one;
       holds[at] = locks.lock(this->name, LockType::FAIR).try_acquire(owners * in_time, this->lease);
       granted[at] = clock.now();
     });
@@ -190,7 +175,7 @@ TYPED_TEST_P(BackendLocks, ExpiredFairLeasesArePassedOnInOrderAndInTime) {
 
 // hold_for of LOCKED. The process that set it may have ended long before.
 TYPED_TEST_P(BackendLocks, AKeyKeptByHoldForIsFreedInTimeWithoutItsLocks) {
-  Locks other = this->locks();
+  auto other = this->locks();
   Probe probe = this->connect();
   LATCHKEY_DETAIL_OFFERED(probe.offers().expires, "expire");
   for (const bool closes : {false, true}) {
@@ -199,7 +184,7 @@ TYPED_TEST_P(BackendLocks, AKeyKeptByHoldForIsFreedInTimeWithoutItsLocks) {
       const std::string key = this->store.fresh_key();
       Clock::time_point released;
       {
-        Locks one = this->locks();
+        auto one = this->locks();
         Hold hold = one.lock(key, type).acquire(this->no_wait);
         released = other.clock().now();
         EXPECT_TRUE(hold.release_after(this->lease));
@@ -210,13 +195,13 @@ TYPED_TEST_P(BackendLocks, AKeyKeptByHoldForIsFreedInTimeWithoutItsLocks) {
       const bool busy = !other.lock(key, next).try_acquire(this->no_wait, this->long_lease);
       EXPECT_TRUE(busy || other.clock().now() - released >= this->lease);
       this->pass(this->lease + this->unit);
-      EXPECT_TRUE(other.lock(key, next).try_acquire(this->no_wait, this->long_lease));
+      EXPECT_TRUE(this->takes(other.lock(key, next)));
     }
   }
 }
 
 TYPED_TEST_P(BackendLocks, AHoldIsLostWhenItsLeaseEnds) {
-  Locks one = this->locks(), other = this->locks();
+  auto one = this->locks(), other = this->locks();
   Hold hold = one.lock(this->name).acquire(this->no_wait, this->lease);
   EXPECT_GT(hold.remaining(), milliseconds(0));
   this->pass(this->lease + this->unit);
@@ -230,7 +215,7 @@ TYPED_TEST_P(BackendLocks, AHoldIsLostWhenItsLeaseEnds) {
 }
 
 TYPED_TEST_P(BackendLocks, ExtendMovesTheDeadline) {
-  Locks one = this->locks(), other = this->locks();
+  auto one = this->locks(), other = this->locks();
   Hold hold = one.lock(this->name).acquire(this->no_wait, this->lease);
   EXPECT_TRUE(hold.extend(this->long_lease));
   EXPECT_TRUE(hold.extend(this->lease));  // never shortens
@@ -242,7 +227,7 @@ TYPED_TEST_P(BackendLocks, ExtendMovesTheDeadline) {
 }
 
 TYPED_TEST_P(BackendLocks, EachThreadIsAnOwner) {
-  Locks one = this->locks();
+  auto one = this->locks();
   const Hold hold = one.lock(this->name).acquire(this->no_wait, this->long_lease);
   std::thread([&] {
     EXPECT_FALSE(one.lock(this->name).try_acquire(this->no_wait, this->lease));
@@ -251,7 +236,7 @@ TYPED_TEST_P(BackendLocks, EachThreadIsAnOwner) {
 }
 
 TYPED_TEST_P(BackendLocks, LocksInspectListAndForceRelease) {
-  Locks one = this->locks();
+  auto one = this->locks();
   Probe probe = this->connect();
   LATCHKEY_DETAIL_OFFERED(probe.offers().administration, "inspect, list and force_release");
   Hold hold = one.lock(this->name).acquire(this->no_wait, this->long_lease);
@@ -264,7 +249,7 @@ TYPED_TEST_P(BackendLocks, LocksInspectListAndForceRelease) {
 }
 
 TYPED_TEST_P(BackendLocks, ReleaseHolderEndsTheHoldOfThatHolderOnly) {
-  Locks one = this->locks(), other = this->locks();
+  auto one = this->locks(), other = this->locks();
   Probe probe = this->connect();
   LATCHKEY_DETAIL_OFFERED(probe.offers().administration, "inspect, list and force_release");
   for (const LockType type :

@@ -169,6 +169,7 @@ void KeyEvent::wake_now(Call& call) noexcept {
 void KeyEvent::set_alarm_of_sleeper(Call& call) {
   if (call.answer != Answer::pending) return;
   const Clock::time_point at = alarm_of(call, settings());
+  if (call.completion != nullptr) return state_.tick_unattended_by(at);
   const bool earlier = at < call.wake_at;
   call.wake_at = at;
   if (earlier) wake(call);

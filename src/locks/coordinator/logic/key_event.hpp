@@ -89,7 +89,8 @@ class KeyEvent : public KeyLogic {
 
   // --- the calls' threads ---
   void wake(Call& call) {
-    if (&call == context_.caller || std::exchange(call.waking, true)) return;
+    if (&call == context_.caller || call.completion != nullptr) return complete(call);
+    if (std::exchange(call.waking, true)) return;
     if (context_.out.wakes.make_room()) {
       context_.out.wakes.push_back(&call);
     } else {
@@ -106,6 +107,11 @@ class KeyEvent : public KeyLogic {
 
  private:
   void explain(Call& call);
+  /// Of a call that no thread waits for only the answer is news.
+  void complete(Call& call) noexcept {
+    const bool is_news = &call != context_.caller && call.answer != Answer::pending;
+    if (is_news && !std::exchange(call.waking, true)) context_.out.completed.push_back(call);
+  }
   /// `fill` sets what is particular to the event. Without memory the event is counted.
   template <class Fill>
   void report(Event::Kind kind, LockType type, Owner owner, const Origin& origin,

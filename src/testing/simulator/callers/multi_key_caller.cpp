@@ -69,6 +69,27 @@ void MultiKeyCaller::begin() {
                  .asked = now(),
                  .until = until_});
   context_.note("acquires several", {}, keys_.size(), wait.length().count());
+  cancelled_ = false;
+  ++acquire_epoch_;
+  if (!random.percent(20)) return;
+  context_.world.schedule_in(random.between({}, milliseconds(600)), Due::multi_cancel,
+                             context_.client, index_, acquire_epoch_);
+}
+
+void MultiKeyCaller::cancel(std::uint64_t epoch) {
+  if (epoch != acquire_epoch_ || stage_ == Stage::idle) return;
+  context_.note("cancels several", {}, index_);
+  cancelled_ = true;
+  if (stage_ == Stage::in_step) cancel_wait();
+}
+
+// Of the steps only the wait for one key can be cancelled.
+void MultiKeyCaller::cancel_wait() {
+  if (!cancelled_ || steps_->plan().step() != Plan::Step::await) return;
+  Key& key = keys_[steps_->plan().member()];
+  if (!key.under_way) return;
+  context_.handle(key.key,
+                  [&](Coordinator& its, EventContext& context) { its.cancel(*key.call, context); });
 }
 
 void MultiKeyCaller::start_step() {
@@ -76,6 +97,7 @@ void MultiKeyCaller::start_step() {
   const bool attempts = steps_->plan().step() == Plan::Step::attempt;
   set_deadline(later(attempts ? steps_->plan().until() : until_, grace_));
   steps_->start();
+  cancel_wait();
   if (!waits()) rest(reaction_time);
 }
 
@@ -89,6 +111,7 @@ void MultiKeyCaller::set_deadline(Clock::time_point end) {
 // Either all keys are held, and released after a while, or none is held.
 void MultiKeyCaller::finish_acquire() {
   World& world = context_.world;
+  ++acquire_epoch_;
   const bool granted = steps_->plan().answer() == Answer::granted;
   context_.note("acquired several", {}, index_, granted ? 1 : 0);
   if (until_ != Clock::never()) context_.holds.waited(context_.client, until_, grace_);
@@ -142,6 +165,7 @@ bool MultiKeyCaller::acts_on(std::uint32_t key) const noexcept {
 // The client answers for what it holds; its claims are never answered.
 void MultiKeyCaller::stop() {
   ++step_epoch_;
+  ++acquire_epoch_;
   for (Key& key : keys_) {
     ++key.timer_epoch;
     key.under_way = false;

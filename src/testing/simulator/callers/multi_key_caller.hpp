@@ -32,6 +32,7 @@ class MultiKeyCaller {
   void step(std::uint64_t epoch);
   void timer(std::uint32_t timer_index, std::uint64_t epoch);
   void deadline(std::uint64_t epoch);
+  void cancel(std::uint64_t epoch);
 
   /// Which caller's timer a `timer_index` is.
   [[nodiscard]] static std::uint32_t caller_of(std::uint32_t timer_index) noexcept {
@@ -103,6 +104,7 @@ class MultiKeyCaller {
   void choose_keys();
   void start_step();
   void set_deadline(Clock::time_point end);
+  void cancel_wait();
   void finish_acquire();
   void release();
   [[nodiscard]] bool waits() const noexcept;
@@ -133,6 +135,8 @@ class MultiKeyCaller {
   bool batch_open_ = false;                        // its outcome is awaited
   std::uint64_t step_epoch_ = 0;
   std::uint64_t deadline_epoch_ = 0;
+  std::uint64_t acquire_epoch_ = 0;
+  bool cancelled_ = false;  ///< the acquire
 };
 
 }  // namespace latchkey::sim

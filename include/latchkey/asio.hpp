@@ -1,0 +1,12 @@
+// Locks for Boost.Asio: acquires, releases and decorated coroutines that block no thread. Needs
+// Boost.Asio >= 1.26 (Boost 1.81) and the target latchkey::asio.
+//
+// LOCKED(...) AROUND(...) -> asio::awaitable<T> { body } and DECORATED(LOCKED(...),
+// asio::awaitable<T>, ...) run a coroutine under a lock; async_acquire, async_try_acquire and
+// async_release take any completion token. See docs/coroutines.md.
+#pragma once
+
+#include <latchkey/cxx20.hpp>
+
+#include <latchkey/asio/async.hpp>
+#include <latchkey/asio/locked_coroutine.hpp>

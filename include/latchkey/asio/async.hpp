@@ -1,0 +1,65 @@
+// Acquires and releases with any completion token of Boost.Asio.
+#pragma once
+
+#include <latchkey/cxx20.hpp>
+
+#include <utility>
+
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/thread_pool.hpp>
+
+#include <latchkey/asio/initiation.hpp>
+#include <latchkey/hold.hpp>
+#include <latchkey/lock.hpp>
+#include <latchkey/locks.hpp>
+
+namespace latchkey {
+
+// * The handler is posted to the token's associated executor; it never runs inside the function
+//   that starts the operation, nor inside a release.
+// * An error is an exception_ptr: the exception that the function of the same name of Lock or Hold
+//   throws, or Cancelled.
+// * All three cancellation types end a wait with Cancelled. A grant that arrives after that is
+//   given back. A cancellation that arrives after the grant has no effect.
+// * An operation without an owner of its own has a new one: two operations of one coroutine exclude
+//   each other. To re-enter, make an Owner and use `locks.with_owner(owner)` for all of them.
+// * The destructor of the Hold sends the release and does not wait for its reply.
+// * The threads that run the token's execution context also do the I/O. If the context is
+//   destroyed, its pending operations end without calling their handlers.
+
+/// Lock::acquire, also for a lock of several keys. Completes with `Hold`.
+template <boost::asio::completion_token_for<detail::AcquireSignature> Token>
+auto async_acquire(Lock lock, Wait wait, Lease lease, Token&& token) {
+  const Attempt attempt = detail::attempt_of(lock, wait, lease);
+  return boost::asio::async_initiate<Token, detail::AcquireSignature>(
+      detail::Initiation<detail::AcquireSignature>(), token, std::move(lock), attempt);
+}
+/// Waits without a limit. The watchdog renews the lease.
+template <boost::asio::completion_token_for<detail::AcquireSignature> Token>
+auto async_acquire(Lock lock, Token&& token) {
+  return async_acquire(std::move(lock), forever, watchdog, std::forward<Token>(token));
+}
+
+/// Lock::try_acquire. Completes with `std::optional<Hold>`, which is empty if the lock was busy for
+/// the whole wait.
+template <boost::asio::completion_token_for<detail::TryAcquireSignature> Token>
+auto async_try_acquire(Lock lock, Wait wait, Lease lease, Token&& token) {
+  const Attempt attempt = detail::attempt_of(lock, wait, lease);
+  return boost::asio::async_initiate<Token, detail::TryAcquireSignature>(
+      detail::Initiation<detail::TryAcquireSignature>(), token, std::move(lock), attempt);
+}
+
+/// Hold::release. Completes with `bool`: false if the hold had been lost. It cannot be cancelled.
+template <boost::asio::completion_token_for<detail::ReleaseSignature> Token>
+auto async_release(Hold hold, Token&& token) {
+  return boost::asio::async_initiate<Token, detail::ReleaseSignature>(
+      detail::Initiation<detail::ReleaseSignature>(), token, std::move(hold));
+}
+
+/// From now on `pool` runs the attempts of these Locks' backend, which block their threads: a
+/// SimpleBackend. Without a pool, asynchronous operations on such a backend end with NotConfigured.
+/// Does nothing for other backends. Call it once, before the first operation; the pool must outlive
+/// the operations.
+void use_thread_pool(const Locks& locks, boost::asio::thread_pool& pool);
+
+}  // namespace latchkey

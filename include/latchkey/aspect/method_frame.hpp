@@ -1,0 +1,69 @@
+// The arguments of a DECORATED whose body is a coroutine.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace latchkey::detail {
+
+/// The body of a DECORATED is called without a frame: it takes the method's own arguments.
+struct NoFrame {
+  static constexpr bool owns_arguments = false;
+};
+
+/// Owns no arguments: a call of the body with it checks whether a frame could.
+struct FrameCheck {
+  static constexpr bool owns_arguments = true;
+
+  /// `Declared` are the parameters' types as they are written.
+  template <class... Declared, class Function>
+  auto call(Function&&) const {
+    static_assert(
+        (!std::is_reference_v<Declared> && ...),
+        "latchkey: DECORATED: a coroutine may run when an argument that it takes by reference is "
+        "dead: take it by value, as in (Account) account; a pointer or a std::reference_wrapper "
+        "says that its caller keeps it alive");
+    return std::bool_constant<(!std::is_reference_v<Declared> && ...)>();
+  }
+};
+
+/// Owns the arguments, which the body takes when it is called.
+template <class... Values>
+class MethodFrame {
+ public:
+  static constexpr bool owns_arguments = true;
+
+  explicit MethodFrame(std::tuple<Values...>& values) noexcept
+      : MethodFrame(values, std::index_sequence_for<Values...>()) {}
+
+  /// By address, as Addresses keeps them.
+  [[nodiscard]] const void* const* addresses() const noexcept { return addresses_; }
+
+  template <class... Declared, class Function>
+  decltype(auto) call(Function&& function) const {
+    return call_at<Declared...>(function, std::index_sequence_for<Declared...>());
+  }
+
+ private:
+  template <std::size_t... Index>
+  MethodFrame(std::tuple<Values...>& values, std::index_sequence<Index...>) noexcept
+      : values_(values),
+        addresses_{static_cast<const void*>(std::addressof(std::get<Index>(values)))..., nullptr} {}
+
+  template <class... Declared, class Function, std::size_t... Index>
+  decltype(auto) call_at(Function& function, std::index_sequence<Index...>) const {
+    return function(static_cast<Declared&&>(std::get<Index>(values_))...);
+  }
+
+  std::tuple<Values...>& values_;
+  const void* addresses_[sizeof...(Values) + 1];
+};
+
+/// Whether it is the body of a DECORATED, which can be called with a frame.
+template <class Body>
+inline constexpr bool is_method_body = std::is_class_v<Body> && !requires { &Body::operator(); };
+
+}  // namespace latchkey::detail

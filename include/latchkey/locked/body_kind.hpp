@@ -1,0 +1,21 @@
+// What a LOCKED does with its body.
+#pragma once
+
+namespace latchkey::detail {
+
+/// Decides by what a body returns: by default the body runs under the lock, and its result is that
+/// of the call. latchkey/asio.hpp specialises it for coroutines of Asio.
+template <class Returned>
+struct BodyKind {
+  static constexpr bool is_coroutine = false;
+  /// What the body yields when its work is done.
+  using Result = Returned;
+  /// What `LOCKED(...) AROUND(...) { body }` is.
+  template <class Ready, class Body>
+  using Answer = Returned;
+};
+
+template <class Returned>
+using BodyResult = typename BodyKind<Returned>::Result;
+
+}  // namespace latchkey::detail

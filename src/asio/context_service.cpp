@@ -1,0 +1,29 @@
+// What ends together with an execution context.
+#include "asio/context_service.hpp"
+
+#include <utility>
+
+namespace latchkey::detail {
+
+boost::asio::execution_context::id ContextService::id;
+
+void ContextService::add(boost::asio::execution_context& context,
+                         const std::shared_ptr<ContextPart>& part) {
+  auto& service = boost::asio::use_service<ContextService>(context);
+  const ScopedLock lock(service.mutex_);
+  std::erase_if(service.parts_, [](const auto& each) { return each.expired(); });
+  service.parts_.push_back(part);
+}
+
+void ContextService::shutdown() {
+  std::vector<std::weak_ptr<ContextPart>> parts;
+  {
+    const ScopedLock lock(mutex_);
+    parts = std::move(parts_);
+  }
+  for (const auto& each : parts) {
+    if (const auto part = each.lock()) part->context_shuts_down();
+  }
+}
+
+}  // namespace latchkey::detail

@@ -1,0 +1,41 @@
+// What ends together with an execution context.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <boost/asio/execution_context.hpp>
+
+#include "core/mutex.hpp"
+#include "core/thread_annotations.hpp"
+
+namespace latchkey::detail {
+
+class ContextPart {
+ public:
+  /// On the thread that destroys the context. No thread runs it any more.
+  virtual void context_shuts_down() noexcept = 0;
+
+ protected:
+  ~ContextPart() = default;
+};
+
+/// Belongs to one execution context, and tells its parts that it shuts down.
+class ContextService final : public boost::asio::execution_context::service {
+ public:
+  using key_type = ContextService;
+  static boost::asio::execution_context::id id;
+
+  explicit ContextService(boost::asio::execution_context& context) : service(context) {}
+
+  static void add(boost::asio::execution_context& context,
+                  const std::shared_ptr<ContextPart>& part);
+
+ private:
+  void shutdown() override;
+
+  Mutex mutex_;
+  std::vector<std::weak_ptr<ContextPart>> parts_ LATCHKEY_GUARDED_BY(mutex_);
+};
+
+}  // namespace latchkey::detail

@@ -1,0 +1,70 @@
+// One call under LOCKED whose body is a coroutine, as code inside the body finds it.
+#include <latchkey/asio/coroutine_call.hpp>
+
+#include <latchkey/error.hpp>
+#include <latchkey/locks.hpp>
+
+#include "locked/lock_order.hpp"
+
+namespace latchkey::detail {
+
+CoroutineCall*& CoroutineCall::innermost_running() noexcept {
+  constinit static thread_local CoroutineCall* innermost = nullptr;
+  return innermost;
+}
+
+std::shared_ptr<CoroutineCall> CoroutineCall::running() {
+  CoroutineCall* const innermost = innermost_running();
+  if (innermost == nullptr || innermost->stage_ == Stage::ended) return nullptr;
+  return innermost->shared_from_this();
+}
+
+LockedCall* CoroutineCall::visible() noexcept {
+  switch (stage_.load()) {
+    case Stage::waiting: return outer_ == nullptr ? nullptr : outer_->visible();
+    case Stage::running: return &call_;
+    case Stage::ended: break;
+  }
+  return nullptr;
+}
+
+// A frame that is destroyed with its context is not run by this coroutine's executor.
+void CoroutineCall::change_stage(Stage stage) noexcept {
+  stage_ = stage;
+  if (innermost_running() == this) LockedCall::exchange_innermost(visible());
+}
+
+void CoroutineCall::prepare(const LockedSite& known, Site& site, const void* const* arguments) {
+  keys_ = call_.prepare(known, site, arguments);
+  if (call_.terms_->unlocked) return;
+  if (LockedCall* const outer = visible()) check_lock_order(call_, *call_.terms_, *outer);
+}
+
+Lock CoroutineCall::lock() const {
+  const LockType type = call_.terms_->type;
+  if (!call_.key_.empty()) return call_.locks_->lock(std::string(call_.key_), type);
+  std::vector<Lock> members;
+  members.reserve(keys_.size());
+  for (const std::string& key : keys_) members.push_back(call_.locks_->lock(key, type));
+  return call_.locks_->all_of(std::move(members));
+}
+
+Attempt CoroutineCall::attempt() const noexcept {
+  const LockTerms& terms = *call_.terms_;
+  return {terms.type, terms.wait, terms.lease, {}, terms.reentry, call_.origin_};
+}
+
+void CoroutineCall::enter(std::optional<Hold> hold) noexcept {
+  if (hold) call_.hold_.emplace(std::move(*hold));
+  call_.outer_ = visible();
+  change_stage(Stage::running);
+}
+
+std::optional<Hold> CoroutineCall::leave() noexcept {
+  change_stage(Stage::ended);
+  std::optional<Hold> hold = std::move(call_.hold_);
+  call_.hold_.reset();
+  return hold;
+}
+
+}  // namespace latchkey::detail

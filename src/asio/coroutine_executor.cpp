@@ -1,0 +1,16 @@
+// The executor of a coroutine under LOCKED.
+#include "asio/coroutine_executor.hpp"
+
+#include <boost/asio/strand.hpp>
+
+namespace latchkey::detail {
+
+namespace asio = boost::asio;
+
+asio::any_io_executor CoroutineExecutor::outermost(const asio::any_io_executor& executor) {
+  const auto* const of_coroutine = executor.target<CoroutineExecutor>();
+  if (of_coroutine == nullptr) return executor;
+  return of_coroutine->inner().target<asio::strand<asio::any_io_executor>>()->get_inner_executor();
+}
+
+}  // namespace latchkey::detail

@@ -1,0 +1,141 @@
+// How an execution context waits for the backend of one space.
+#include "asio/loop_wait.hpp"
+
+#include <new>
+#include <utility>
+
+#include <boost/asio/execution/context.hpp>
+#include <boost/asio/query.hpp>
+
+#include <latchkey/error.hpp>
+
+#include "core/sanitizer_pause.hpp"
+
+namespace latchkey::detail {
+namespace {
+
+/// What the attachment of a thread pool belongs to.
+constexpr char pool_subject = 0;
+
+}  // namespace
+
+std::shared_ptr<LoopWait> LoopWait::make(const std::shared_ptr<SpaceRef>& space,
+                                         const boost::asio::any_io_executor& executor) {
+  std::unique_ptr<LoopDriver> driver = space->space().backend().make_loop_driver();
+  if (driver == nullptr) {
+    space->space().driver().lend_timer_thread();
+    return nullptr;
+  }
+  auto made = std::make_shared<LoopWait>(space, std::move(driver), executor);
+  ContextService::add(boost::asio::query(executor, boost::asio::execution::context), made);
+  return made;
+}
+
+// With a LoopDriver the timer thread, which is always inside drive, notices replies by itself.
+void LoopWait::rely_on_threads(LockSpace& space) {
+  if (space.backend().make_loop_driver() == nullptr) space.driver().lend_timer_thread();
+}
+
+std::shared_ptr<LoopWait> LoopWait::of_pool(SpaceRef& space) {
+  if (!space.space().backend().attempts_block()) return nullptr;
+  return std::static_pointer_cast<LoopWait>(
+      space.attachment(&pool_subject, [] { return nullptr; }));
+}
+
+void LoopWait::require_pool(SpaceRef& space) {
+  if (!space.space().backend().attempts_block() || of_pool(space) != nullptr) return;
+  throw NotConfigured("the attempts of " + space.space().describe() +
+                      " block, so asynchronous operations need a thread pool for them: call "
+                      "latchkey::use_thread_pool(locks, pool) first");
+}
+
+void LoopWait::use_pool(const std::shared_ptr<SpaceRef>& space,
+                        const boost::asio::any_io_executor& executor) {
+  if (!space->space().backend().attempts_block()) return;
+  std::shared_ptr<LoopWait> made = make(space, executor);
+  space->attachment(&pool_subject, [&] { return std::move(made); });
+}
+
+LoopWait::LoopWait(const std::shared_ptr<SpaceRef>& space, std::unique_ptr<LoopDriver> driver,
+                   const boost::asio::any_io_executor& executor)
+    : space_(space),
+      blocks_(space->space().backend().attempts_block()),
+      driver_(std::move(driver)),
+      descriptor_(std::in_place, executor, driver_->descriptor()) {}
+
+void LoopWait::add_user() noexcept {
+  const ScopedLock lock(mutex_);
+  ++users_;
+  if (stage_ == Stage::idle) start_waiting();
+}
+
+void LoopWait::remove_user() noexcept {
+  const ScopedLock lock(mutex_);
+  if (--users_ > 0 || stage_ != Stage::waiting) return;
+  stage_ = Stage::cancelling;
+  descriptor_->cancel();
+  driver_->leave();
+}
+
+// Without memory the threads inside Backend::drive do the work: the timer thread is always there.
+void LoopWait::start_waiting() noexcept {
+  try {
+    driver_->join();
+    descriptor_->async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                            [self = shared_from_this()](const boost::system::error_code& error) {
+                              self->on_wait_ended(!error);
+                            });
+    stage_ = Stage::waiting;
+  } catch (const std::bad_alloc&) {
+    driver_->leave();
+  }
+}
+
+// The space must outlive what happens here, and may end with it.
+void LoopWait::on_wait_ended(bool readable) noexcept {
+  const SanitizerPause pause;
+  const std::shared_ptr<SpaceRef> space = space_.lock();
+  ScopedLock lock(mutex_);
+  if (space == nullptr || stage_ == Stage::closed) return;
+  stage_ = Stage::idle;
+  if (blocks_) {
+    if (users_ > 0) start_waiting();
+    lock.unlock();
+    if (readable) drive();
+    lock.lock();
+    return;
+  }
+  if (readable && users_ > 0) {
+    stage_ = Stage::driving;
+    lock.unlock();
+    drive();
+    lock.lock();
+    stage_ = Stage::idle;
+  }
+  users_ > 0 ? start_waiting() : driver_->leave();
+}
+
+void LoopWait::drive() noexcept {
+  try {
+    driver_->drive();
+  } catch (const std::bad_alloc&) {
+    return;  // the next wait goes on
+  }
+}
+
+bool LoopWait::is_for(const void* subject) const noexcept {
+  const ScopedLock lock(mutex_);
+  return stage_ == Stage::closed ? subject == nullptr : subject == &pool_subject;
+}
+
+// The descriptor is the driver's, which closes it.
+void LoopWait::close() noexcept {
+  const ScopedLock lock(mutex_);
+  if (stage_ == Stage::closed) return;
+  stage_ = Stage::closed;
+  descriptor_->release();
+  descriptor_.reset();
+  driver_.reset();
+}
+
+}  // namespace latchkey::detail

@@ -1,0 +1,79 @@
+// How an execution context waits for the backend of one space.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+
+#include <latchkey/loop_driver.hpp>
+
+#include "asio/context_service.hpp"
+#include "core/mutex.hpp"
+#include "core/thread_annotations.hpp"
+#include "locks/space/space_ref.hpp"
+
+namespace latchkey::detail {
+
+/// Waits with Asio for a LoopDriver while somebody uses it, and drives it. A context without
+/// pending operations does not wait, so that `run` can return. Thread-safe.
+///
+/// | stage      | meaning                                          | next stages         |
+/// |------------|--------------------------------------------------|---------------------|
+/// | idle       | nothing is waited for                            | waiting, closed     |
+/// | waiting    | the descriptor is waited for                     | driving, cancelling |
+/// | cancelling | the last user has gone; the wait ends soon       | idle, closed        |
+/// | driving    | a thread of the context drives the backend       | idle                |
+/// | closed     | the context or the space has ended               |                     |
+class LoopWait final : public SpaceAttachment,
+                       public ContextPart,
+                       public std::enable_shared_from_this<LoopWait> {
+ public:
+  /// Null: the backend has no LoopDriver. Throws std::bad_alloc.
+  static std::shared_ptr<LoopWait> make(const std::shared_ptr<SpaceRef>& space,
+                                        const boost::asio::any_io_executor& executor);
+  /// No context waits for the backend: the threads inside Backend::drive do the work.
+  static void rely_on_threads(LockSpace& space);
+  /// For a backend whose attempts block: the one of its thread pool. Null: no such backend, or no
+  /// pool.
+  static std::shared_ptr<LoopWait> of_pool(SpaceRef& space);
+  /// Throws NotConfigured if the attempts of the backend block and there is no pool.
+  static void require_pool(SpaceRef& space);
+  /// From now on `executor`, of a thread pool, runs these attempts.
+  static void use_pool(const std::shared_ptr<SpaceRef>& space,
+                       const boost::asio::any_io_executor& executor);
+
+  LoopWait(const std::shared_ptr<SpaceRef>& space, std::unique_ptr<LoopDriver> driver,
+           const boost::asio::any_io_executor& executor);
+  ~LoopWait() override { close(); }
+
+  /// An operation is pending, and has submitted its requests: waits, unless it does already.
+  void add_user() noexcept;
+  void remove_user() noexcept;
+
+  // --- SpaceAttachment, ContextPart ---
+  [[nodiscard]] bool is_for(const void* subject) const noexcept override;
+  void space_ends() noexcept override { close(); }
+  void context_shuts_down() noexcept override { close(); }
+
+ private:
+  enum class Stage : std::uint8_t { idle, waiting, cancelling, driving, closed };
+
+  void start_waiting() noexcept LATCHKEY_REQUIRES(mutex_);
+  void on_wait_ended(bool readable) noexcept;
+  void drive() noexcept;
+  void close() noexcept;
+
+  const std::weak_ptr<SpaceRef> space_;
+  const bool blocks_;                   ///< several threads may drive at once, and each blocks
+  std::unique_ptr<LoopDriver> driver_;  ///< null: closed
+  mutable Mutex mutex_;
+  Stage stage_ LATCHKEY_GUARDED_BY(mutex_) = Stage::idle;
+  std::size_t users_ LATCHKEY_GUARDED_BY(mutex_) = 0;
+  std::optional<boost::asio::posix::stream_descriptor> descriptor_ LATCHKEY_GUARDED_BY(mutex_);
+};
+
+}  // namespace latchkey::detail

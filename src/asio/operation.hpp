@@ -1,0 +1,117 @@
+// One asynchronous operation.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <utility>
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include <latchkey/asio/initiation.hpp>
+
+#include "locks/async/async_call.hpp"
+
+namespace latchkey::detail {
+
+class ContextOperations;
+class SpaceRef;
+
+/// From its initiation until its handler runs.
+///
+/// | event                  | what happens                                                       |
+/// |------------------------|--------------------------------------------------------------------|
+/// | start                  | the work starts; if it has ended at once, the handler is posted    |
+/// | the work ends          | the handler is posted to its executor                              |
+/// | cancel                 | the work is asked to end                                           |
+/// | the posted handler     | the result is taken, and the handler called                        |
+/// | the context shuts down | the handler is destroyed, and the work is asked to end             |
+///
+/// Counts its references: one of the work or, after that, of the posted handler; one of the
+/// handler's cancellation slot.
+class Operation : protected AsyncObserver {
+ public:
+  /// Owns one reference.
+  class Reference {
+   public:
+    explicit Reference(Operation& adopted) noexcept : operation_(&adopted) {}
+    Reference(Reference&& other) noexcept : operation_(std::exchange(other.operation_, nullptr)) {}
+    Reference& operator=(Reference&&) = delete;
+    ~Reference() {
+      if (operation_ != nullptr) operation_->drop();
+    }
+    explicit operator bool() const noexcept { return operation_ != nullptr; }
+    [[nodiscard]] Operation& operator*() const noexcept { return *operation_; }
+
+   private:
+    Operation* operation_;
+  };
+
+  Operation(const Operation&) = delete;
+  Operation& operator=(const Operation&) = delete;
+
+  /// From spare memory of the thread, if it is one of Asio's.
+  static void* operator new(std::size_t size);
+  static void operator delete(void* memory, std::size_t size) noexcept;
+
+  /// Starts a new operation, whose first reference it takes over. `space`, which may belong to the
+  /// operation, is null if no Locks and no Lock of it is left.
+  static void start(Operation& made, const std::shared_ptr<SpaceRef>& space,
+                    const HandlerContext& context);
+
+  [[nodiscard]] Reference share() noexcept {
+    references_.fetch_add(1, std::memory_order_relaxed);
+    return Reference(*this);
+  }
+  /// On any thread, while somebody has a reference.
+  virtual void cancel() noexcept = 0;
+
+  // --- by ContextOperations ---
+  /// Posts the handler, which takes over the work's reference.
+  void post() noexcept;
+  /// The handler cannot be called any more: destroys it and asks the work to end.
+  virtual void abandon() noexcept = 0;
+
+  // Of the list of its ContextOperations, and guarded by its mutex:
+  Operation* previous = nullptr;
+  Operation* next = nullptr;
+  bool listed = false;
+
+ protected:
+  explicit Operation(const boost::asio::any_io_executor& executor);
+  virtual ~Operation();
+
+  /// True: pending, and `ended` will be called. May throw.
+  virtual bool start_work() = 0;
+  /// Takes the result, drops `self` and calls the handler.
+  virtual void complete(Reference self) = 0;
+
+  [[nodiscard]] AsyncObserver& observer() noexcept { return *this; }
+
+  std::exception_ptr failure_{};  ///< start_work threw
+
+ private:
+  class Posted;
+
+  static void prepare(const std::shared_ptr<SpaceRef>& space, const HandlerContext& context);
+  void record(const std::shared_ptr<SpaceRef>& space, const HandlerContext& context);
+  void ended() noexcept override;
+  void deliver() noexcept;
+
+  /// Whether start_work has returned, and whether the work has ended.
+  enum class Progress : std::uint8_t { starting, started, ended };
+
+  void drop() noexcept {
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
+
+  std::atomic<unsigned> references_{1};
+  std::atomic<Progress> progress_{Progress::starting};
+  boost::asio::any_io_executor executor_;
+  boost::asio::any_io_executor work_{};  ///< pending: keeps the context from running out of work
+  std::shared_ptr<ContextOperations> operations_{};  ///< null: the work has ended at once
+};
+
+}  // namespace latchkey::detail

@@ -1,0 +1,82 @@
+// async_release.
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <latchkey/asio/async.hpp>
+
+#include "asio/handler_slot.hpp"
+#include "asio/operation.hpp"
+#include "locks/async/access.hpp"
+#include "locks/async/async_release.hpp"
+#include "locks/space/error_context.hpp"
+#include "locks/space/space_ref.hpp"
+
+namespace latchkey::detail {
+namespace {
+
+class ReleaseOperation final : public Operation {
+ public:
+  ReleaseOperation(AnyHandler<ReleaseSignature>&& handler, const HandlerContext& context,
+                   Hold&& hold, std::optional<DecoratedRelease> terms = {})
+      : Operation(context.executor),
+        handler_(std::move(handler)),
+        hold_(std::move(hold)),
+        terms_(terms) {}
+
+  void cancel() noexcept override {}
+  void abandon() noexcept override { static_cast<void>(handler_.take()); }
+
+ private:
+  bool start_work() override {
+    return release_.start(hold_, terms_ ? terms_->linger : std::chrono::milliseconds(0));
+  }
+
+  [[nodiscard]] bool result() {
+    if (!terms_) return release_.result(nullptr);
+    const ErrorContext context{terms_->origin, terms_->lease};
+    return release_.result(&context);
+  }
+
+  void complete(Reference self) override {
+    AnyHandler<ReleaseSignature> handler = handler_.take();
+    std::exception_ptr error = std::exchange(failure_, nullptr);
+    bool held = false;
+    try {
+      if (!error) held = result();
+    } catch (...) {
+      error = std::current_exception();
+    }
+    {
+      const Reference dropped = std::move(self);
+    }
+    std::move(handler)(std::move(error), held);
+  }
+
+  HandlerSlot<ReleaseSignature> handler_;
+  Hold hold_;
+  const std::optional<DecoratedRelease> terms_;
+  AsyncRelease release_{observer()};
+};
+
+void start(AnyHandler<ReleaseSignature>&& handler, const HandlerContext& context, Hold&& hold,
+           std::optional<DecoratedRelease> terms) {
+  const std::shared_ptr<SpaceRef> space = HoldAccess::space(hold);
+  auto made =
+      std::make_unique<ReleaseOperation>(std::move(handler), context, std::move(hold), terms);
+  Operation::start(*made.release(), space, context);
+}
+
+}  // namespace
+
+void initiate(AnyHandler<ReleaseSignature>&& handler, HandlerContext&& context, Hold&& hold) {
+  start(std::move(handler), context, std::move(hold), std::nullopt);
+}
+
+void initiate(AnyHandler<ReleaseSignature>&& handler, HandlerContext&& context, Hold&& hold,
+              DecoratedRelease terms) {
+  start(std::move(handler), context, std::move(hold), terms);
+}
+
+}  // namespace latchkey::detail

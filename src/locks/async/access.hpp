@@ -1,0 +1,64 @@
+// What asynchronous operations need of Lock and Hold.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include <latchkey/hold.hpp>
+#include <latchkey/lock.hpp>
+#include <latchkey/locks.hpp>
+
+#include "locks/hold/held.hpp"
+#include "locks/hold/scope_holds.hpp"
+#include "locks/space/lock_space.hpp"
+
+namespace latchkey::detail {
+
+class LockAccess {
+ public:
+  [[nodiscard]] static const std::shared_ptr<SpaceRef>& space(const Locks& locks) noexcept {
+    return locks.space_;
+  }
+  [[nodiscard]] static const std::shared_ptr<SpaceRef>& space(const Lock& lock) noexcept {
+    return lock.space_;
+  }
+  /// Null: the lock of one key.
+  [[nodiscard]] static const std::shared_ptr<const LockSet>& several(const Lock& lock) noexcept {
+    return lock.several_;
+  }
+  /// The owner that the lock was made with; empty: none.
+  [[nodiscard]] static std::optional<Owner> owner(const Lock& lock) noexcept { return lock.owner_; }
+};
+
+class HoldAccess {
+ public:
+  [[nodiscard]] static Hold make(Held held, HoldTerms terms) noexcept { return Hold(held, terms); }
+  [[nodiscard]] static Hold make_empty() noexcept { return Hold(Held(), HoldTerms()); }
+  [[nodiscard]] static bool is_empty(const Hold& hold) noexcept { return hold.is_empty(); }
+
+  /// Of the first key; null: no Locks and no Lock of it is left, or the hold is empty.
+  [[nodiscard]] static std::shared_ptr<SpaceRef> space(const Hold& hold) noexcept {
+    if (hold.is_empty()) return nullptr;
+    if (MultiHold* const* const several = std::get_if<MultiHold*>(&hold.held_)) {
+      return (*several)->members().front().remote().space->reference();
+    }
+    return std::get<RemoteHold*>(hold.held_)->space->reference();
+  }
+
+  /// What a hold that is given up held, and for how long the key has to stay locked. The hold is
+  /// empty afterwards.
+  struct Taken {
+    Held held{};
+    HoldTerms terms{};
+    std::chrono::milliseconds linger{};
+  };
+  [[nodiscard]] static Taken take(Hold& hold) noexcept {
+    const auto linger = hold.scope_ != nullptr ? hold.end_scope() : std::chrono::milliseconds(0);
+    return {std::exchange(hold.held_, Held()), hold.terms_, linger};
+  }
+};
+
+}  // namespace latchkey::detail

@@ -1,0 +1,107 @@
+// An acquire of several keys that no thread waits for.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <latchkey/attempt.hpp>
+#include <latchkey/hold.hpp>
+
+#include "locks/async/async_call.hpp"
+#include "locks/multi/lock_set.hpp"
+#include "locks/multi/multi_acquire_steps.hpp"
+
+namespace latchkey::detail {
+
+/// MultiAcquireSteps decides; this makes the calls to the members' coordinators. It takes the keys
+/// one by one, in their order.
+///
+/// The answers arrive on any threads, and a cancellation as well. Each is an event; a thread that
+/// brings one while no other is handled runs the steps, and handles those that arrive meanwhile. So
+/// no mutex is held while a step calls a coordinator, and a thread that leaves its event to another
+/// does not touch this object again.
+///
+/// Started at most once. It must not be destroyed while it is pending. Grants that nobody takes are
+/// given back by the destructor.
+class AsyncMultiAcquire {
+ public:
+  /// `owner` is that of the members that have none.
+  AsyncMultiAcquire(std::shared_ptr<const LockSet> set, const Attempt& attempt, Owner owner,
+                    AsyncObserver& observer);
+  AsyncMultiAcquire(const AsyncMultiAcquire&) = delete;
+  AsyncMultiAcquire& operator=(const AsyncMultiAcquire&) = delete;
+  ~AsyncMultiAcquire() { steps_.give_back(); }
+
+  /// As AsyncAcquire.
+  bool start();
+  void cancel();
+  std::optional<Hold> take();
+  [[noreturn]] void fail_busy() { fail(); }
+
+  // --- the host of MultiAcquireSteps ---
+  [[nodiscard]] Clock::time_point now() const noexcept { return now_of(0); }
+  [[nodiscard]] Clock::time_point now_of(std::size_t member) const noexcept;
+  [[nodiscard]] const Call* call_of(std::size_t member) const noexcept;
+  void forget_call(std::size_t member) noexcept { parts_[member].call.reset(); }
+  void start_batch(const std::vector<std::size_t>& missing, Clock::time_point until);
+  void start_acquire(std::size_t member, Clock::time_point until);
+  void start_extend(std::size_t member, RemoteHold& hold, std::chrono::milliseconds lease);
+  void start_release(std::size_t member, RemoteHold& hold);
+  void pin(std::size_t member, RemoteHold& hold) noexcept;
+  void unpin(std::size_t member, RemoteHold& hold) noexcept;
+
+ private:
+  class KeyCall final : public AsyncCall {
+   public:
+    KeyCall(LockSpace& space, AsyncMultiAcquire& whole) noexcept
+        : AsyncCall(space), whole_(whole) {}
+
+   private:
+    void answered() noexcept override { whole_.bring(one_answer); }
+
+    AsyncMultiAcquire& whole_;
+  };
+  struct Part {
+    const LockMember* lock = nullptr;
+    LockSpace* space = nullptr;
+    Owner owner = Owner::nobody();
+    std::optional<KeyCall> call{};  ///< the last acquire or extend
+  };
+  enum class Progress : std::uint8_t { waits, ended };
+  /// The lower half counts events, the upper half the answers among them.
+  using Events = std::uint64_t;
+  static constexpr Events one_event = 1;
+  static constexpr Events one_answer = (Events{1} << 32) + one_event;
+
+  void bring(Events event) noexcept;
+  [[nodiscard]] Progress handle(Events brought) noexcept;
+  [[nodiscard]] Progress advance() noexcept;
+  void run_step();
+  [[noreturn]] void fail();
+  [[nodiscard]] Clock::time_point by_clock_of(const LockSpace& space,
+                                              Clock::time_point at) const noexcept;
+
+  const std::shared_ptr<const LockSet> set_;
+  const Attempt attempt_;
+  AsyncObserver& observer_;
+  std::vector<Part> parts_;
+  MultiAcquireSteps<AsyncMultiAcquire> steps_;
+  Clock::time_point asked_;
+  Clock::time_point until_;
+  std::chrono::milliseconds grace_{};  ///< Call::grace
+  // Of the thread that handles events:
+  std::size_t unanswered_ = 0;  ///< calls of the step
+  bool step_started_ = false;
+  std::exception_ptr failure_{};  ///< a step threw
+
+  std::atomic<Events> events_{0};  ///< that were not handled yet; stays above 0 at the end
+  std::atomic<bool> cancel_requested_{false};
+};
+
+}  // namespace latchkey::detail

@@ -1,0 +1,58 @@
+// A release that no thread waits for and whose result is wanted.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <list>
+#include <memory>
+#include <optional>
+
+#include <latchkey/hold.hpp>
+
+#include "locks/async/access.hpp"
+#include "locks/async/async_call.hpp"
+#include "locks/hold/multi_hold.hpp"
+
+namespace latchkey::detail {
+
+/// Gives back what a Hold of one key or of several held. Started once. It must not be destroyed
+/// while it is pending.
+class AsyncRelease {
+ public:
+  explicit AsyncRelease(AsyncObserver& observer) noexcept : observer_(observer) {}
+
+  /// True: pending; the observer will be told. False: it has ended. `hold` is empty afterwards, and
+  /// is released in any case. The key stays locked for at least `linger`. Throws std::bad_alloc.
+  bool start(Hold& hold, std::chrono::milliseconds linger);
+
+  /// After the end: false if it had been lost, or was empty. Throws what Hold::release throws.
+  /// `context` as for Hold::give_back.
+  [[nodiscard]] bool result(const ErrorContext* context);
+
+ private:
+  /// The release of one key.
+  class Part final : public AsyncCall {
+   public:
+    Part(AsyncRelease& whole, const SingleHold& hold);
+
+   private:
+    void answered() noexcept override { whole_.part_ended(); }
+
+    AsyncRelease& whole_;
+  };
+
+  void start(Part& part, const SingleHold& hold, std::chrono::milliseconds linger);
+  void start_one_of_several(const SingleHold& hold, std::chrono::milliseconds linger);
+  void part_ended() noexcept;
+
+  AsyncObserver& observer_;
+  std::optional<Part> one_;
+  std::list<Part> parts_;  ///< of several keys
+  std::unique_ptr<MultiHold> several_;
+  std::atomic<std::size_t> pending_{
+      1};              ///< parts without an answer, and one while they are started
+  bool lost_ = false;  ///< a part belonged to the parent of a fork
+};
+
+}  // namespace latchkey::detail

@@ -1,0 +1,113 @@
+// One call to a coordinator: what is wanted, and the event that brings it.
+#pragma once
+
+#include <chrono>
+#include <string_view>
+
+#include <latchkey/attempt.hpp>
+#include <latchkey/hold.hpp>
+#include <latchkey/owner.hpp>
+#include <latchkey/wait.hpp>
+
+#include "core/thread_annotations.hpp"
+#include "locks/coordinator/call.hpp"
+#include "locks/space/error_context.hpp"
+#include "locks/space/lifetime.hpp"
+#include "locks/space/shard.hpp"
+
+namespace latchkey::detail {
+
+class LockSpace;
+
+/// What BlockingCall and AsyncCall share: a call is described, and start… brings its event to the
+/// key's coordinator. Each start… returns whether the call is still pending. It is started at most
+/// once.
+class StartedCall {
+ public:
+  StartedCall(const StartedCall&) = delete;
+  StartedCall& operator=(const StartedCall&) = delete;
+
+  // --- an acquire: what is wanted, how long it may take, and its start ---
+  void want(Owner owner, const Attempt& attempt) noexcept {
+    call_.owner = owner;
+    call_.type = attempt.type;
+    call_.lease = attempt.lease;
+    call_.reentry = attempt.reentry;
+    call_.origin = attempt.origin;
+  }
+  /// Counts as lock() instead of as a Hold.
+  void want_by_lock() noexcept { call_.by_lock = true; }
+  /// A LockTimeout shall name the holder.
+  void want_holder_name() noexcept { call_.wants_holder_name = true; }
+  /// The wait begins when the call is known not to be granted at once.
+  void limit(Wait wait) noexcept;
+  /// Part of a longer wait; `grace` is Call::grace.
+  void limit(Clock::time_point until, std::chrono::milliseconds grace) noexcept;
+  /// One attempt, made by one request together with others.
+  void limit_to_batch() noexcept;
+  bool start_acquire(const KeyPlace& place);
+  /// The same for a caller that holds the mutexes of several keys, and has a parker already.
+  bool start_acquire(Shard& shard, ShardLock& lock, const KeyPlace& place)
+      LATCHKEY_REQUIRES(shard.mutex);
+
+  // --- the other calls ---
+  /// Without an answer at `until` it ends as unavailable.
+  bool start_extend(RemoteHold& hold, LockType type, std::chrono::milliseconds lease,
+                    Clock::time_point until = Clock::never());
+  /// The key stays locked for `linger` longer. A thread that waits for it has a parker.
+  bool start_release(RemoteHold& hold, HoldTerms terms, std::chrono::milliseconds linger);
+  /// Nobody waits for the answer: the timer thread sees to the release.
+  void release_without_waiting(RemoteHold& hold, HoldTerms terms, std::chrono::milliseconds linger);
+  bool start_unlock(const KeyPlace& place, LockType type, Owner owner);
+
+  /// Ends the wait of a pending acquire. On any thread.
+  void cancel();
+
+  [[nodiscard]] LockSpace& space() const noexcept { return space_; }
+  [[nodiscard]] const Call& call() const noexcept { return call_; }
+  [[nodiscard]] Answer answer() const noexcept { return call_.answer; }
+
+  /// Throws the error that `answer` stands for, about `key`, which was asked for at `asked`.
+  /// `context` as for throw_answer.
+  [[noreturn]] void fail(Answer answer, std::string_view key, Clock::time_point asked,
+                         const ErrorContext* context = nullptr);
+
+ protected:
+  explicit StartedCall(LockSpace& space) noexcept : space_(space) {}
+  ~StartedCall() = default;
+
+  /// How the thread of a pending call sleeps until the next event of its call. For a call that no
+  /// thread waits for: when the timer thread brings that event.
+  void plan_wait(Shard& shard) LATCHKEY_REQUIRES(shard.mutex);
+  /// The space may be deleted once the call ends; see ReleaseGuard::drop_later.
+  void drop_space_later() noexcept { guard_.drop_later(); }
+
+  LockSpace& space_;
+  Call call_;
+  Shard* shard_ = nullptr;
+  Coordinator* home_ = nullptr;  ///< valid while the call is pending, with the shard's mutex held
+  Clock::time_point wake_at_ = Clock::never();  ///< when the call's thread brings the next tick
+  bool pending_ = false;
+  bool parks_ = false;  ///< the thread waits without driving: the call waits locally
+
+ private:
+  template <class Bring>
+  bool bring(Shard& shard, ShardLock& lock, Coordinator& home, Bring&& event)
+      LATCHKEY_REQUIRES(shard.mutex);
+  void prepare_to_wait();
+  [[nodiscard]] Clock::time_point begin_release(HoldTerms terms,
+                                                std::chrono::milliseconds linger) noexcept;
+
+  bool begins_late_ = false;  ///< the wait begins anew if the call is not granted at once
+  ReleaseGuard guard_;
+};
+
+/// Makes the calling thread's parker. Before a call is started that may have to wait: what a wait
+/// needs must not be missing then. Throws std::bad_alloc.
+inline void require_parker() {
+  if (Parker::mine_if_any() == nullptr) [[unlikely]] {
+    static_cast<void>(Parker::mine());
+  }
+}
+
+}  // namespace latchkey::detail

@@ -1,0 +1,105 @@
+// Execution contexts that end, and what keeps them running.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/thread_pool.hpp>
+
+#include "asio/fixture.hpp"
+#include "support/servers/redis_server.hpp"
+
+namespace latchkey::tests {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Sets a flag when it is destroyed.
+struct Witness {
+  explicit Witness(bool& destroyed) noexcept : flag(&destroyed) {}
+  Witness(Witness&& other) noexcept : flag(std::exchange(other.flag, nullptr)) {}
+  Witness& operator=(Witness&&) = delete;
+  ~Witness() {
+    if (flag != nullptr) *flag = true;
+  }
+  bool* flag;
+};
+
+void expect_pending_operations_to_end_with_their_context(const Locks& locks) {
+  bool destroyed = false;
+  std::optional<Hold> theirs = locks.lock("k").acquire();
+  {
+    asio::io_context context;
+    async_acquire(locks.lock("k"),
+                  asio::bind_executor(context, [witness = Witness(destroyed)](auto, Hold) {
+                    ADD_FAILURE() << "the handler was called";
+                  }));
+    context.run_for(10ms);
+    EXPECT_FALSE(destroyed);
+  }
+  EXPECT_TRUE(destroyed);
+  theirs.reset();
+  EXPECT_TRUE(locks.lock("k").try_acquire(5s));
+}
+
+TEST(AsioContext, EndsWithPendingOperationsInMemory) {
+  expect_pending_operations_to_end_with_their_context(Locks::connect("memory:"));
+}
+
+TEST(AsioContext, EndsWithPendingOperationsOnRedis) {
+  const RedisServer server;
+  expect_pending_operations_to_end_with_their_context(Locks::connect(server.unix_uri()));
+}
+
+TEST(AsioContext, EndsWithAnUncalledGrant) {
+  const Locks locks = Locks::connect("memory:");
+  {
+    asio::io_context context;
+    async_acquire(locks.lock("k"), asio::bind_executor(context, [](auto, Hold) {}));
+  }
+  EXPECT_TRUE(locks.lock("k").try_acquire(5s));
+}
+
+TEST(AsioContext, RunReturnsWhenNoOperationIsLeft) {
+  const RedisServer server;
+  const Locks locks = Locks::connect(server.unix_uri());
+  asio::io_context context;
+  for (int round = 0; round < 3; ++round) {
+    run(context, [](Locks locks) -> asio::awaitable<void> {
+      Hold hold = co_await async_acquire(locks.lock("k"), asio::use_awaitable);
+      EXPECT_TRUE(co_await async_release(std::move(hold), asio::use_awaitable));
+    }(locks));
+  }
+}
+
+TEST(AsioContext, LocksMayEndBeforeTheContext) {
+  const RedisServer server;
+  asio::io_context context;
+  for (int round = 0; round < 3; ++round) {
+    run(context, [](Locks locks) -> asio::awaitable<void> {
+      const Hold hold = co_await async_acquire(locks.lock("k"), asio::use_awaitable);
+    }(Locks::connect(server.unix_uri())));
+  }
+}
+
+TEST(AsioContext, ThreadPoolRunsCoroutines) {
+  const Locks locks = Locks::connect("memory:");
+  asio::thread_pool pool(2);
+  int sum = 0;
+  for (int each = 0; each < 100; ++each) {
+    asio::co_spawn(
+        pool,
+        [](Locks locks, int& sum) -> asio::awaitable<void> {
+          const Hold hold = co_await async_acquire(locks.lock("k"), asio::use_awaitable);
+          ++sum;
+        }(locks, sum),
+        asio::detached);
+  }
+  pool.join();
+  EXPECT_EQ(sum, 100);
+}
+
+}  // namespace
+}  // namespace latchkey::tests

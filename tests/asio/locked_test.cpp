@@ -1,0 +1,186 @@
+// LOCKED around coroutines: results, arguments and strategies.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "asio/locked_fixture.hpp"
+
+namespace latchkey::tests {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Account {
+  int id = 0;
+};
+
+using AsioLocked = AsioLockedTest;
+
+TEST_F(AsioLocked, BodyRunsUnderTheLockAndGivesItsResult) {
+  run(context, [](Locks locks) -> asio::awaitable<void> {
+    const Account account{7};
+    const std::string result =
+        co_await (LOCKED("account:{account.id}", LockType::WRITE, 1s, 30s) AROUND(account)
+                      ->asio::awaitable<std::string> {
+                        EXPECT_EQ(holders_of(locks, "account:7"), 1U);
+                        co_await pause();
+                        EXPECT_EQ(holders_of(locks, "account:7"), 1U);
+                        co_return "done";
+                      });
+    EXPECT_EQ(result, "done");
+    EXPECT_EQ(holders_of(locks, "account:7"), 0U);
+  }(locks));
+}
+
+TEST_F(AsioLocked, ResultMayBeVoidOrMoveOnly) {
+  run(context, []() -> asio::awaitable<void> {
+    int runs = 0;
+    co_await (LOCKED("k") AROUND()->asio::awaitable<void> {
+      ++runs;
+      co_return;
+    });
+    EXPECT_EQ(runs, 1);
+    const auto value = co_await (LOCKED("k") AROUND()->asio::awaitable<std::unique_ptr<int>> {
+      co_return std::make_unique<int>(5);
+    });
+    EXPECT_EQ(*value, 5);
+  }());
+}
+
+TEST_F(AsioLocked, ResultNeedsNoDefaultConstructor) {
+  struct Receipt {
+    explicit Receipt(int given) : number(given) {}
+    int number;
+  };
+  run(context, []() -> asio::awaitable<void> {
+    const Receipt receipt =
+        co_await (LOCKED("k") AROUND()->asio::awaitable<Receipt> { co_return Receipt(3); });
+    EXPECT_EQ(receipt.number, 3);
+  }());
+}
+
+TEST_F(AsioLocked, BodiesExcludeEachOtherOnOneThread) {
+  int inside = 0;
+  int runs = 0;
+  for (int each = 0; each < 20; ++each) {
+    asio::co_spawn(
+        context,
+        [](int& inside, int& runs) -> asio::awaitable<void> {
+          co_await (LOCKED("k", LockType::REENTRANT, 10s) AROUND()->asio::awaitable<void> {
+            EXPECT_EQ(inside++, 0);
+            co_await pause();
+            --inside;
+            ++runs;
+          });
+        }(inside, runs),
+        rethrow);
+  }
+  context.run();
+  EXPECT_EQ(runs, 20);
+}
+
+TEST_F(AsioLocked, ExceptionOfTheBodyReleasesTheLock) {
+  run(context, [](Locks locks) -> asio::awaitable<void> {
+    try {
+      co_await (LOCKED("k") AROUND()->asio::awaitable<void> {
+        co_await pause();
+        throw std::runtime_error("of the body");
+      });
+      ADD_FAILURE() << "the exception was lost";
+    } catch (const std::runtime_error& error) {
+      EXPECT_STREQ(error.what(), "of the body");
+    }
+    EXPECT_EQ(holders_of(locks, "k"), 0U);
+  }(locks));
+}
+
+TEST_F(AsioLocked, ErrorsSayWhetherTheBodyRan) {
+  run(context, [](Locks locks) -> asio::awaitable<void> {
+    const Hold theirs = locks.lock("busy").acquire();
+    try {
+      co_await (LOCKED("outer") AROUND()->asio::awaitable<void> {
+        co_await (LOCKED("busy", LockType::REENTRANT, 5ms) AROUND()->asio::awaitable<void> {
+          ADD_FAILURE() << "the body ran without its lock";
+          co_return;
+        });
+      });
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const LockTimeout& error) {
+      EXPECT_EQ(error.key(), "busy");
+      EXPECT_TRUE(error.body_ran()) << "the outer one has";
+      EXPECT_NE(error.method().find("ErrorsSayWhetherTheBodyRan"), std::string::npos)
+          << error.method();
+    }
+  }(locks));
+}
+
+TEST_F(AsioLocked, SeveralKeysAreHeldTogether) {
+  run(context, [](Locks locks) -> asio::awaitable<void> {
+    const Account from{1};
+    const Account to{2};
+    const std::vector<int> ids{3, 4};
+    co_await (LOCKED(KEYS("account:{from.id}", "account:{to.id}", "account:{ids[*]}"),
+                     LockType::WRITE) AROUND(from, to, ids)
+                  ->asio::awaitable<void> {
+                    for (const char* key : {"account:1", "account:2", "account:3", "account:4"}) {
+                      EXPECT_EQ(holders_of(locks, key), 1U) << key;
+                      EXPECT_NO_THROW(assert_held(key));
+                    }
+                    co_return;
+                  });
+    EXPECT_TRUE(locks.list().empty());
+  }(locks));
+}
+
+TEST_F(AsioLocked, KeyErrorIsThrownBeforeTheBody) {
+  run(context, []() -> asio::awaitable<void> {
+    const std::string empty;
+    EXPECT_THROW(co_await (LOCKED("k:{empty}") AROUND(empty)->asio::awaitable<void> {
+                   ADD_FAILURE() << "the body ran";
+                   co_return;
+                 }),
+                 KeyError);
+  }());
+}
+
+TEST_F(AsioLocked, NothingInstalledIsAnError) {
+  const ::latchkey::testing::ScopedLocks other(locks);
+  run(context, []() -> asio::awaitable<void> {
+    EXPECT_THROW(co_await (LOCKED_BY("unknown") AROUND()->asio::awaitable<void> { co_return; }),
+                 NotConfigured);
+  }());
+}
+
+TEST_F(AsioLocked, HandedOnOwnerReenters) {
+  run(context, [](Locks mine) -> asio::awaitable<void> {
+    int depth = 0;
+    co_await (LOCKED("k").in(mine)AROUND()->asio::awaitable<void> {
+      ++depth;
+      co_await (LOCKED("k", LockType::REENTRANT, 0ms).in(mine)AROUND()->asio::awaitable<void> {
+        ++depth;
+        co_await pause();
+      });
+      EXPECT_EQ(holders_of(mine, "k"), 1U);
+      EXPECT_THROW(co_await (LOCKED("k", LockType::REENTRANT, 0ms)
+                                 .in(mine)
+                                 .reentry(refuse) AROUND()
+                                 ->asio::awaitable<void> { co_return; }),
+                   WouldDeadlock);
+    });
+    EXPECT_EQ(depth, 2);
+    EXPECT_EQ(holders_of(mine, "k"), 0U);
+  }(locks.with_owner(Owner::make())));
+}
+
+TEST_F(AsioLocked, HoldForKeepsTheKeyLocked) {
+  run(context, [](Locks locks) -> asio::awaitable<void> {
+    co_await (LOCKED("k").hold_for(10s) AROUND()->asio::awaitable<void> { co_return; });
+    EXPECT_FALSE(co_await async_try_acquire(locks.lock("k"), 0ms, 30s, asio::use_awaitable));
+  }(locks));
+}
+
+}  // namespace
+}  // namespace latchkey::tests

@@ -1,0 +1,16 @@
+// expect: a LOCKED around a coroutine is awaited where it stands
+#include <latchkey/asio.hpp>
+#include <latchkey/latchkey.hpp>
+
+#include <boost/asio/awaitable.hpp>
+
+namespace asio = boost::asio;
+
+struct Account {
+  int id;
+};
+
+void call() {
+  const auto function = LOCKED("account:{0}")([](int id) -> asio::awaitable<int> { co_return id; });
+  static_cast<void>(function(1));
+}

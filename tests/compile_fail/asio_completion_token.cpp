@@ -1,0 +1,17 @@
+// expect: a LOCKED around a coroutine is awaited where it stands
+#include <latchkey/asio.hpp>
+#include <latchkey/latchkey.hpp>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/detached.hpp>
+
+namespace asio = boost::asio;
+
+struct Account {
+  int id;
+};
+
+void call(Account account) {
+  (LOCKED("account:{account.id}") AROUND(account)->asio::awaitable<void> { co_return; })(
+      asio::detached);
+}

@@ -1,0 +1,24 @@
+// expect-gcc: this compiler destroys some temporaries of a co_await expression twice
+// expect-clang: clang destroys them once
+#include <latchkey/asio.hpp>
+#include <latchkey/latchkey.hpp>
+
+#include <string>
+
+#include <boost/asio/awaitable.hpp>
+
+namespace asio = boost::asio;
+
+struct Account {
+  int id;
+};
+
+#ifdef __clang__
+#error "clang destroys them once"
+#endif
+
+asio::awaitable<std::string> call(Account account) {
+  co_return co_await (LOCKED("account:{account.id}")
+                          .on_timeout(latchkey::skip_with(std::string("busy"))) AROUND(account)
+                          ->asio::awaitable<std::string> { co_return "ran"; });
+}

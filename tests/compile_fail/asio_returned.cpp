@@ -1,0 +1,18 @@
+// expect: a LOCKED around a coroutine is awaited where it stands
+// No coroutine: the argument would be dead when the body runs.
+#include <latchkey/asio.hpp>
+#include <latchkey/latchkey.hpp>
+
+#include <boost/asio/awaitable.hpp>
+
+namespace asio = boost::asio;
+
+struct Account {
+  int id;
+};
+
+asio::awaitable<int> call(Account account) {
+  return LOCKED("account:{account.id}") AROUND(account)->asio::awaitable<int> {
+    co_return account.id;
+  };
+}

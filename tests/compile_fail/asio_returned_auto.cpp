@@ -1,0 +1,17 @@
+// expect: a LOCKED around a coroutine is awaited where it stands
+#include <latchkey/asio.hpp>
+#include <latchkey/latchkey.hpp>
+
+#include <boost/asio/awaitable.hpp>
+
+namespace asio = boost::asio;
+
+struct Account {
+  int id;
+};
+
+auto call(Account account) {
+  return LOCKED("account:{account.id}") AROUND(account)->asio::awaitable<int> {
+    co_return account.id;
+  };
+}

@@ -1,0 +1,17 @@
+// expect: co_await binds to LOCKED\(\.\.\.\) alone: put the whole in parentheses
+#include <latchkey/asio.hpp>
+#include <latchkey/latchkey.hpp>
+
+#include <boost/asio/awaitable.hpp>
+
+namespace asio = boost::asio;
+
+struct Account {
+  int id;
+};
+
+asio::awaitable<int> call(Account account) {
+  co_return co_await LOCKED("account:{account.id}") AROUND(account)->asio::awaitable<int> {
+    co_return account.id;
+  };
+}
