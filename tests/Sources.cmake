@@ -176,6 +176,7 @@ set(latchkey_redis_sources
 set(latchkey_asio_asan_sources
   asio/locked_method_test.cpp
   asio/locked_owner_test.cpp
+  asio/locked_policy_test.cpp
   asio/locked_strategies_test.cpp
   asio/locked_test.cpp)
 
@@ -188,6 +189,7 @@ set(latchkey_asio_tests_sources
   asio/load_test.cpp
   asio/locked_method_test.cpp
   asio/locked_owner_test.cpp
+  asio/locked_policy_test.cpp
   asio/locked_strategies_test.cpp
   asio/locked_test.cpp)
 

@@ -146,14 +146,6 @@ TEST_F(AsioLocked, KeyErrorIsThrownBeforeTheBody) {
   }());
 }
 
-TEST_F(AsioLocked, NothingInstalledIsAnError) {
-  const ::latchkey::testing::ScopedLocks other(locks);
-  run(context, []() -> asio::awaitable<void> {
-    EXPECT_THROW(co_await (LOCKED_BY("unknown") AROUND()->asio::awaitable<void> { co_return; }),
-                 NotConfigured);
-  }());
-}
-
 TEST_F(AsioLocked, HandedOnOwnerReenters) {
   run(context, [](Locks mine) -> asio::awaitable<void> {
     int depth = 0;
