@@ -186,6 +186,7 @@ set(latchkey_asio_tests_sources
   asio/cancellation_test.cpp
   asio/context_test.cpp
   asio/contract_test.cpp
+  asio/docs_test.cpp
   asio/load_test.cpp
   asio/locked_method_test.cpp
   asio/locked_owner_test.cpp

@@ -61,11 +61,15 @@ TOPICS = [
           {"key.hpp": None, "key/parsed_key.hpp": None, "key/schema.hpp": None,
            "key/key_buffer.hpp": {"KeyBuffer", "max_key_size"}, "key/hash.hpp": None,
            "reflect/fields.hpp": {"tag", "Field", "FieldList"}}),
+    Topic("coroutines", "Coroutines",
+          "Locks for Boost.Asio: target `latchkey::asio`. [Coroutines](../coroutines.md) describes "
+          "how to use them.",
+          {"asio/async.hpp": None}),
     Topic("backends", "Backends",
           "Where locks are kept: the simple interface for a store of your own, the full one, and "
           "the clock.",
-          {"simple_backend.hpp": None, "backend.hpp": None, "clock.hpp": None,
-           "parker.hpp": None}),
+          {"simple_backend.hpp": None, "backend.hpp": None, "loop_driver.hpp": None,
+           "clock.hpp": None, "parker.hpp": None}),
     Topic("testing", "Testing kit",
           "Target `latchkey::testing`. [Testing](../testing.md) shows how to use it.",
           {"testing/scoped_locks.hpp": None, "testing/recorder.hpp": None,
@@ -75,7 +79,7 @@ TOPICS = [
 ]
 
 # Headers and folders whose declarations are not for users, although they are outside of `detail`.
-INTERNAL = {"key/", "testing/contract/", "reflect/", "decorate/preprocessor.hpp", "locked/",
+INTERNAL = {"key/", "asio/", "testing/contract/", "reflect/", "decorate/preprocessor.hpp", "locked/",
             "aspect/"}
 
 # Members that only other headers use, of types whose other members are shown.

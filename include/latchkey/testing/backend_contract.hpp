@@ -20,10 +20,11 @@
 ///       static constexpr auto unit = std::chrono::milliseconds(20);
 ///       // Optional: false if verify trusts the lease, as that of SimpleBackend does.
 ///       static constexpr bool verifies = false;
-///       // Optional: an object with the functions of Locks, which acquires in another way.
-///       auto surface(latchkey::Locks locks);
 ///     };
 ///     LATCHKEY_BACKEND_CONTRACT(Sql, SqlStore)
+///
+/// A store may have a function `surface(Locks)` that returns an object with the functions of Locks,
+/// which acquires in another way, such as by asynchronous operations.
 ///
 /// Each test creates its own SqlStore. Tests of what `Backend::capabilities` does not offer are
 /// skipped with "not offered: …". The test program links latchkey::testing.
