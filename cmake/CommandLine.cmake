@@ -54,9 +54,8 @@ target_link_libraries(latchkey_cli PRIVATE
   latchkey CLI11::CLI11 nlohmann_json::nlohmann_json fmt::fmt)
 # They take seconds to read: once for all files.
 target_precompile_headers(latchkey_cli PRIVATE <CLI/CLI.hpp> <nlohmann/json.hpp>)
-target_compile_definitions(latchkey_cli PRIVATE LATCHKEY_CLI_VERSION="${PROJECT_VERSION}")
 set_target_properties(latchkey_cli PROPERTIES OUTPUT_NAME latchkey)
-install(TARGETS latchkey_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+install(TARGETS latchkey_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT tool)
 
 # The manual page and the completions are printed by the tool itself.
 set(latchkey_cli_share "${PROJECT_BINARY_DIR}/share")
@@ -67,9 +66,16 @@ add_custom_command(TARGET latchkey_cli POST_BUILD
   COMMAND latchkey_cli completion zsh > "${latchkey_cli_share}/_latchkey"
   COMMAND latchkey_cli completion fish > "${latchkey_cli_share}/latchkey.fish"
   VERBATIM)
-install(FILES "${latchkey_cli_share}/latchkey.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+set(latchkey_cli_manual "${latchkey_cli_share}/latchkey.1")
+if(LATCHKEY_PACKAGES)  # Debian compresses manual pages
+  add_custom_command(TARGET latchkey_cli POST_BUILD COMMAND gzip -9nfk "${latchkey_cli_manual}" VERBATIM)
+  string(APPEND latchkey_cli_manual ".gz")
+endif()
+install(FILES "${latchkey_cli_manual}" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1"
+  COMPONENT tool)
 install(FILES "${latchkey_cli_share}/latchkey.bash" RENAME latchkey
-  DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
-install(FILES "${latchkey_cli_share}/_latchkey" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" COMPONENT tool)
+install(FILES "${latchkey_cli_share}/_latchkey"
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions" COMPONENT tool)
 install(FILES "${latchkey_cli_share}/latchkey.fish"
-  DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d" COMPONENT tool)

@@ -1,27 +1,69 @@
-# Installs latchkey so that find_package(latchkey CONFIG) finds it without setting any variable.
+# Installs latchkey so that find_package(latchkey CONFIG) and pkg-config find it without setting any
+# variable. The install components become packages (cmake/Packages.cmake): runtime is the shared
+# library, tool the command line tool, dev everything else.
 include(CMakePackageConfigHelpers)
 
 set(config_dir "${CMAKE_INSTALL_LIBDIR}/cmake/latchkey")
 
-install(TARGETS latchkey EXPORT latchkey-targets FILE_SET HEADERS)
-install(DIRECTORY "${LATCHKEY_PFR_INCLUDE}/latchkey/third_party"
-  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/latchkey")
-install(EXPORT latchkey-targets NAMESPACE latchkey:: DESTINATION "${config_dir}")
+# latchkey_install(<name behind latchkey-> <target>...): with a file of targets of its own, which the
+# configuration file includes if their dependencies are found.
+function(latchkey_install name)
+  install(TARGETS ${ARGN} EXPORT latchkey-${name}
+    ARCHIVE COMPONENT dev
+    LIBRARY COMPONENT runtime NAMELINK_COMPONENT dev
+    FILE_SET HEADERS COMPONENT dev)
+  install(EXPORT latchkey-${name} NAMESPACE latchkey:: DESTINATION "${config_dir}" COMPONENT dev)
+endfunction()
 
-if(TARGET latchkey_testing)
-  install(TARGETS latchkey_testing EXPORT latchkey-testing-targets FILE_SET HEADERS)
-  install(EXPORT latchkey-testing-targets NAMESPACE latchkey:: DESTINATION "${config_dir}")
+latchkey_install(targets latchkey latchkey_testing_core)
+if(TARGET latchkey_shared)
+  latchkey_install(shared-targets latchkey_shared)
 endif()
-
+if(TARGET latchkey_testing)
+  latchkey_install(testing-targets latchkey_testing)
+endif()
 foreach(adapter IN LISTS LATCHKEY_ADAPTERS)
-  install(TARGETS latchkey_${adapter} EXPORT latchkey-${adapter}-targets FILE_SET HEADERS)
-  install(EXPORT latchkey-${adapter}-targets NAMESPACE latchkey:: DESTINATION "${config_dir}")
+  latchkey_install(${adapter}-targets latchkey_${adapter})
 endforeach()
+
+install(DIRECTORY "${LATCHKEY_PFR_INCLUDE}/latchkey/third_party"
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/latchkey" COMPONENT dev)
 
 configure_package_config_file(cmake/latchkey-config.cmake.in
   "${PROJECT_BINARY_DIR}/latchkey-config.cmake" INSTALL_DESTINATION "${config_dir}")
+# While the major number is 0, each minor number may break programs.
+set(compatibility SameMajorVersion)
+if(PROJECT_VERSION_MAJOR EQUAL 0)
+  set(compatibility SameMinorVersion)
+endif()
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/latchkey-config-version.cmake"
-  COMPATIBILITY SameMinorVersion)
+  COMPATIBILITY ${compatibility})
 install(FILES
   "${PROJECT_BINARY_DIR}/latchkey-config.cmake"
-  "${PROJECT_BINARY_DIR}/latchkey-config-version.cmake" DESTINATION "${config_dir}")
+  "${PROJECT_BINARY_DIR}/latchkey-config-version.cmake"
+  DESTINATION "${config_dir}" COMPONENT dev)
+
+# pkg-config finds the prefix from the place of the file, so the installed tree may be moved.
+set(pc_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX
+  BASE_DIRECTORY "${CMAKE_INSTALL_PREFIX}/${pc_dir}" OUTPUT_VARIABLE LATCHKEY_PC_PREFIX)
+set(LATCHKEY_PC_REQUIRES "")
+if(LATCHKEY_POLICIES)
+  list(APPEND LATCHKEY_PC_REQUIRES yaml-cpp)
+endif()
+if(LATCHKEY_TLS)
+  list(APPEND LATCHKEY_PC_REQUIRES "openssl >= 3")
+endif()
+list(JOIN LATCHKEY_PC_REQUIRES ", " LATCHKEY_PC_REQUIRES)
+# What a program that links the static library needs is private if there is a shared one.
+set(LATCHKEY_PC_PRIVATE "")
+if(LATCHKEY_SHARED)
+  set(LATCHKEY_PC_PRIVATE ".private")
+endif()
+configure_file(cmake/latchkey.pc.in "${PROJECT_BINARY_DIR}/latchkey.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/latchkey.pc" DESTINATION "${pc_dir}" COMPONENT dev)
+
+install(DIRECTORY ops DESTINATION "${CMAKE_INSTALL_DATADIR}/latchkey" COMPONENT tool)
+if(NOT LATCHKEY_PACKAGES)  # Debian's packages have it in a place of Debian's
+  install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DATADIR}/licenses/latchkey" COMPONENT dev)
+endif()

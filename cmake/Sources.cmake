@@ -1,5 +1,6 @@
-# Sets latchkey_sources and latchkey_headers, those of the library, and latchkey_testing_sources and
-# latchkey_testing_headers, those of the testing kit. List a new file here.
+# Sets latchkey_sources and latchkey_headers, those of the library; latchkey_testing_core_sources and
+# latchkey_testing_core_headers, those of the testing kit without GoogleMock; latchkey_testing_sources
+# and latchkey_testing_headers, those with it. List a new file here.
 set(latchkey_sources
   src/aspect/join_point.cpp
   src/aspect/site.cpp
@@ -15,6 +16,7 @@ set(latchkey_sources
   src/core/parker.cpp
   src/core/small_mutex.cpp
   src/core/thread_order.cpp
+  src/core/version.cpp
   src/install/connect.cpp
   src/install/dump_sites.cpp
   src/install/install.cpp
@@ -100,11 +102,7 @@ set(latchkey_sources
   src/policy/duration.cpp
   src/policy/method_pattern.cpp
   src/policy/nearest.cpp
-  src/policy/reader.cpp
   src/policy/secrets.cpp
-  src/policy/settings_reader.cpp
-  src/policy/yaml_lines.cpp
-  src/policy/yaml_tree.cpp
   src/quorum/ballot.cpp
   src/quorum/make_quorum.cpp
   src/quorum/quorum_backend.cpp
@@ -117,7 +115,6 @@ set(latchkey_sources
   src/redis/connect/sentinel_resolver.cpp
   src/redis/connect/sentinel_session.cpp
   src/redis/connect/tcp_connector.cpp
-  src/redis/connect/tls.cpp
   src/redis/connect/transport.cpp
   src/redis/failure.cpp
   src/redis/multiplexer/connection_multiplexer.cpp
@@ -155,11 +152,28 @@ set(latchkey_sources
   src/redis/uri/redis_uri.cpp
   src/redis/uri/redis_uri_parse.cpp)
 list(APPEND latchkey_sources "${LATCHKEY_LUA_SOURCE}")
+if(LATCHKEY_POLICIES)
+  list(APPEND latchkey_sources
+    src/policy/reader.cpp
+    src/policy/settings_reader.cpp
+    src/policy/yaml_lines.cpp
+    src/policy/yaml_tree.cpp)
+else()
+  list(APPEND latchkey_sources src/policy/no_reader.cpp)
+endif()
+if(LATCHKEY_TLS)
+  list(APPEND latchkey_sources src/redis/connect/tls.cpp)
+else()
+  list(APPEND latchkey_sources src/redis/connect/no_tls.cpp)
+endif()
 
 set(latchkey_testing_sources
+  src/testing/mock_backend.cpp)
+
+set(latchkey_testing_core_sources
+  src/testing/failure.cpp
   src/testing/holds_lock.cpp
   src/testing/manual_clock.cpp
-  src/testing/mock_backend.cpp
   src/testing/recorder.cpp
   src/testing/scoped_locks.cpp
   src/testing/simulator.cpp
@@ -272,6 +286,7 @@ set(latchkey_headers
   include/latchkey/simple_backend.hpp
   include/latchkey/site.hpp
   include/latchkey/strategy.hpp
+  include/latchkey/version.hpp
   include/latchkey/wait.hpp)
 
 set(latchkey_testing_headers
@@ -285,9 +300,13 @@ set(latchkey_testing_headers
   include/latchkey/testing/contract/probe.hpp
   include/latchkey/testing/contract/queues.hpp
   include/latchkey/testing/contract/requests.hpp
+  include/latchkey/testing/mock_backend.hpp)
+
+set(latchkey_testing_core_headers
+  include/latchkey/testing/core.hpp
+  include/latchkey/testing/failure.hpp
   include/latchkey/testing/holds_lock.hpp
   include/latchkey/testing/manual_clock.hpp
-  include/latchkey/testing/mock_backend.hpp
   include/latchkey/testing/recorder.hpp
   include/latchkey/testing/scoped_locks.hpp
   include/latchkey/testing/simulator.hpp)

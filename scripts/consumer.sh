@@ -1,9 +1,15 @@
 #!/usr/bin/env bash
-# Builds and runs a consumer project: by add_subdirectory, by find_package after install, or the
-# program that README.md prints, also by find_package after install; and a program under
-# ThreadSanitizer.
+# Builds and runs a program that uses latchkey, in one of the ways in which programs take it:
 #
-#   scripts/consumer.sh <add_subdirectory|find_package|readme|thread_order> <work dir> <latchkey's build dir> <C++ compiler>
+#   add_subdirectory  the checkout as it is after `make deps`
+#   fetch_content     a copy of the sources without dependencies, by FetchContent; LATCHKEY_DEPS says
+#                     where those are, and yaml-cpp and OpenSSL are left out
+#   find_package      after installation
+#   pkg_config        after installation, without CMake: the program that README.md prints
+#   readme            after installation: the project that README.md prints
+#   thread_order      after installation: a program under ThreadSanitizer
+#
+#   scripts/consumer.sh <one of these> <work dir> <latchkey's build dir> <C++ compiler>
 set -euo pipefail
 kind=$1
 work=$2
@@ -20,26 +26,68 @@ readme_block() {
     inside' "$root/README.md"
 }
 
+# Writes the project that README.md prints into the folder $1.
+readme_project() {
+  mkdir "$1"
+  for file in CMakeLists.txt main.cpp output; do
+    readme_block "$file" >"$1/$file"
+    [[ -s $1/$file ]] || { echo "README.md: no block after '<!-- consumer: $file -->'"; exit 1; }
+  done
+}
+
+# needs <program> <library>: whether the program is linked with that shared library.
+needs() { readelf -d "$1" | grep -q "NEEDED.*\[lib$2\.so"; }
+
 mkdir -p "$work"
-rm -rf "$work/build" "$work/prefix" "$work/project"
+rm -rf "$work/build" "$work/prefix" "$work/project" "$work/source"
 project=$root/tests/consumer/$kind
 flags=${LATCHKEY_CONSUMER_FLAGS:-}
 arguments=()
-if [[ $kind == readme ]]; then
+case $kind in
+  add_subdirectory)
+    arguments=(-DLATCHKEY_UNITY=ON)  # the library is built once more
+    ;;
+  fetch_content)
+    mkdir "$work/source"
+    cp -r "$root"/{CMakeLists.txt,LICENSE,cmake,debug,include,lua,ops,src} "$work/source"
+    export LATCHKEY_DEPS=${LATCHKEY_DEPS:-$root/build/deps}
+    arguments=(-DLATCHKEY_UNITY=ON "-DLATCHKEY_FOLDER=$work/source"
+      -DCMAKE_DISABLE_FIND_PACKAGE_yaml-cpp=ON -DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON)
+    ;;
+  *)
+    cmake --install "$build" --prefix "$work/prefix" >"$log"
+    # CMAKE_PREFIX_PATH stands for a prefix the system knows; the consumer needs no other variable.
+    arguments=("-DCMAKE_PREFIX_PATH=$work/prefix")
+    ;;
+esac
+if [[ $kind == readme || $kind == pkg_config ]]; then
   project=$work/project
   flags="-Wall -Wextra -Werror $flags"
-  mkdir "$project"
-  for file in CMakeLists.txt main.cpp output; do
-    readme_block "$file" >"$project/$file"
-    [[ -s $project/$file ]] || { echo "README.md: no block after '<!-- consumer: $file -->'"; exit 1; }
-  done
+  readme_project "$project"
 fi
-if [[ $kind != add_subdirectory ]]; then
-  cmake --install "$build" --prefix "$work/prefix" >"$log"
-  # CMAKE_PREFIX_PATH stands for a prefix the system knows; the consumer needs no other variable.
-  arguments=("-DCMAKE_PREFIX_PATH=$work/prefix")
-else
-  arguments=(-DLATCHKEY_UNITY=ON)  # the library is built once more
+
+if [[ $kind == pkg_config ]]; then
+  PKG_CONFIG_PATH=$(dirname "$(find "$work/prefix" -name latchkey.pc)")
+  library_dir=$(dirname "$PKG_CONFIG_PATH")
+  export PKG_CONFIG_PATH
+  version=$("$root/scripts/version.sh")
+  pkg-config --exact-version="$version" latchkey
+  # The shared library is taken if it is there; the static one is named by its file.
+  read -ra shared < <(pkg-config --cflags --libs latchkey)
+  read -ra static < <(pkg-config --static --cflags --libs latchkey | sed 's/-llatchkey/-l:liblatchkey.a/')
+  for linkage in shared static; do
+    declare -n libraries=$linkage
+    # shellcheck disable=SC2086  # several flags
+    "$CXX" -std=c++20 $flags "$project/main.cpp" -o "$work/project/$linkage" "${libraries[@]}"
+    echo "running $linkage"
+    LD_LIBRARY_PATH=$library_dir "$work/project/$linkage" | diff "$project/output" -
+  done
+  if [[ -e $library_dir/liblatchkey.so ]]; then
+    needs "$project/shared" latchkey || { echo "liblatchkey.so was not taken"; exit 1; }
+    if needs "$project/shared" ssl; then echo "the program itself links OpenSSL"; exit 1; fi
+  fi
+  if needs "$project/static" latchkey; then echo "liblatchkey.a was not taken"; exit 1; fi
+  exit
 fi
 {
   cmake -G Ninja -S "$project" -B "$work/build" \
@@ -59,6 +107,14 @@ if [[ $kind == thread_order ]]; then
   status=0
   "$work/build/thread_order" unlocked >"$work/unlocked" 2>&1 || status=$?
   [[ $status == 66 ]] || { echo "a race that no lock orders was not reported"; exit 1; }
+  exit
+fi
+if [[ $kind == fetch_content ]]; then
+  cd "$work"
+  "$work/build/memory_only"
+  for library in ssl crypto yaml-cpp hiredis; do
+    if needs "$work/build/memory_only" $library; then echo "the program links $library"; exit 1; fi
+  done
   exit
 fi
 for program in "$work"/build/consumer*; do

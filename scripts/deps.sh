@@ -2,6 +2,7 @@
 # Installs what a make target needs on Debian 12; does nothing if it is installed already.
 #
 #   scripts/deps.sh [build|demo|test|bench|clang|fuzz|docs|all]...     default: all
+#   scripts/deps.sh newer      only what is newer than Debian 12, into build/deps: needs no root
 #
 # hiredis >= 1.1 and Boost.PFR >= 2.2 are newer than Debian 12: unless the system has them, they are
 # downloaded from Debian 13's archive into build/deps with a separate apt configuration, so that the
@@ -11,7 +12,7 @@
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-deps=$root/build/deps
+deps=${LATCHKEY_DEPS:-$root/build/deps}
 newer_suite=trixie
 valkey_suite=bookworm-backports
 redis6_suite=bullseye
@@ -20,7 +21,7 @@ base=(build-essential cmake ninja-build ccache librange-v3-dev libyaml-cpp-dev l
       libcli11-dev libfmt-dev nlohmann-json3-dev)
 demo=(prometheus-cpp-dev)
 testing=(libgtest-dev libgmock-dev libboost1.81-dev libhiredis-dev redis-server libspdlog-dev curl
-         tmux valgrind)
+         doctest-dev gdb jq pkg-config tmux valgrind)
 bench=(libbenchmark-dev libboost1.81-dev libfmt-dev redis-server)
 clang=(clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev)
 fuzz=(llvm-19)
@@ -179,7 +180,7 @@ system_has_new_hiredis() {
 
 provide_newer_libraries() {
   local packages=()
-  system_has_new_hiredis || [[ -e $deps/root/usr/include/hiredis/hiredis_ssl.h ]] ||
+  system_has_new_hiredis || [[ -e $deps/root/usr/include/hiredis/hiredis.h ]] ||
     packages+=(libhiredis-dev)
   system_has_new_pfr || [[ -e $deps/include/latchkey/third_party/pfr.hpp ]] ||
     packages+=(libboost1.88-dev)
@@ -219,13 +220,27 @@ provide_redis6() {
   chmod +x "$folder/redis-server"
 }
 
+# Its package would start a service; the tests need the two programs only.
+provide_prometheus() {
+  if command -v prometheus >/dev/null || [[ -x $deps/prometheus/usr/bin/prometheus ]]; then
+    return 0
+  fi
+  unpack "$(. /etc/os-release && printf '%s' "$VERSION_CODENAME")" "$deps/prometheus" prometheus ||
+    say "no Prometheus: its part of the test of ops/ is left out"
+}
+
 command -v apt-get >/dev/null ||
   fail "this script knows Debian only; README.md lists what latchkey needs"
 (($#)) || set -- all
+if [[ $* == newer ]]; then
+  provide_newer_libraries
+  exit
+fi
 install_system_packages "$@"
 [[ $* != docs ]] || exit 0
 provide_newer_libraries
 if wants_tests "$@"; then
   provide_valkey
   provide_redis6
+  provide_prometheus
 fi

@@ -20,6 +20,7 @@ set(latchkey_tests_sources
   unit/core/parker_test.cpp
   unit/core/thread_cache_test.cpp
   unit/core/values_test.cpp
+  unit/core/version_test.cpp
   unit/decorate/decorated_test.cpp
   unit/decorate/docs_annotations_test.cpp
   unit/decorate/inline_methods.cpp

@@ -1,39 +1,40 @@
-# hiredis >= 1.1 with hiredis_ssl, linked in with renamed symbols: a program that uses latchkey may
-# link any hiredis as well.
+# hiredis >= 1.1, linked in with renamed symbols: a program that uses latchkey may link any hiredis as
+# well.
 #
-# Gives LATCHKEY_HIREDIS_OBJECT (both libraries in one object file, every symbol renamed to
-# latchkey_<symbol>) and LATCHKEY_HIREDIS_INCLUDE (the directory of <latchkey_hiredis/hiredis.h> and
-# <latchkey_hiredis/hiredis_ssl.h>, which rename in the same way).
+# Gives LATCHKEY_HIREDIS_OBJECT (the library as one object file, every symbol renamed to
+# latchkey_<symbol>) and LATCHKEY_HIREDIS_INCLUDE (the directory of <latchkey_hiredis/hiredis.h>,
+# which renames in the same way).
 
-# The newest of the candidates is used; Debian 12's own 0.14 is too old.
-set(places /usr/local /usr "${LATCHKEY_DEPS}/root/usr")
-foreach(place IN LISTS places)
-  set(header "${place}/include/hiredis/hiredis.h")
-  if(NOT EXISTS "${header}" OR NOT EXISTS "${place}/include/hiredis/hiredis_ssl.h")
+# The first that is new enough is used; Debian 12's own 0.14 is too old.
+latchkey_roots(roots hiredis HIREDIS)
+foreach(root IN LISTS roots)
+  set(header "${root}/include/hiredis/hiredis.h")
+  if(NOT EXISTS "${header}")
     continue()
   endif()
   file(STRINGS "${header}" version REGEX "#define HIREDIS_(MAJOR|MINOR) ")
   list(TRANSFORM version REPLACE "[^0-9]" "")
   list(JOIN version "." version)
-  file(GLOB archives "${place}/lib/libhiredis*.a" "${place}/lib/*/libhiredis*.a"
-    "${place}/lib64/libhiredis*.a")
-  list(LENGTH archives count)
-  if(version VERSION_GREATER_EQUAL 1.1 AND count EQUAL 2)
-    set(LATCHKEY_HIREDIS_ROOT "${place}")
-    set(LATCHKEY_HIREDIS_ARCHIVES ${archives})
+  file(GLOB archives "${root}/lib/libhiredis.a" "${root}/lib/*/libhiredis.a"
+    "${root}/lib64/libhiredis.a" "${root}/lib/libhiredis_static.a")
+  if(version VERSION_GREATER_EQUAL 1.1 AND archives)
+    set(LATCHKEY_HIREDIS_ROOT "${root}")
+    list(GET archives 0 LATCHKEY_HIREDIS_ARCHIVE)
     break()
   endif()
 endforeach()
-latchkey_need(FILE "${LATCHKEY_HIREDIS_ROOT}" "hiredis >= 1.1 with its static libraries"
-  "libhiredis-dev, taken from Debian 13")
+list(JOIN roots ", " roots)
+latchkey_need(FILE "${LATCHKEY_HIREDIS_ROOT}"
+  "hiredis >= 1.1 with its static library (libhiredis.a), and looked in ${roots}"
+  "libhiredis-dev, taken from Debian 13" hiredis_ROOT)
 
 set(LATCHKEY_HIREDIS_INCLUDE "${PROJECT_BINARY_DIR}/third_party/hiredis")
 set(renames "${LATCHKEY_HIREDIS_INCLUDE}/latchkey_hiredis")
 set(LATCHKEY_HIREDIS_OBJECT "${PROJECT_BINARY_DIR}/third_party/hiredis.o")
 
-# Renames every global symbol of the two libraries and every struct of their headers: otherwise C++
-# sees two definitions of one type in a program with two versions.
-execute_process(COMMAND "${CMAKE_NM}" --defined-only -g -P ${LATCHKEY_HIREDIS_ARCHIVES}
+# Renames every global symbol of the library and every struct of its headers: otherwise C++ sees two
+# definitions of one type in a program with two versions.
+execute_process(COMMAND "${CMAKE_NM}" --defined-only -g -P ${LATCHKEY_HIREDIS_ARCHIVE}
   OUTPUT_VARIABLE listing ERROR_QUIET COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "(^|\n)[A-Za-z_][A-Za-z0-9_]* [A-TV-Z] " symbols "${listing}")
 list(TRANSFORM symbols REPLACE "^[\n]*([A-Za-z0-9_]+) .*$" "\\1")
@@ -56,17 +57,15 @@ set(defines ${symbols} ${structs})
 list(TRANSFORM defines REPLACE "^(.+)$" "#define \\1 latchkey_\\1")
 list(JOIN defines "\n" defines)
 file(CONFIGURE OUTPUT "${renames}/rename.h" CONTENT "#pragma once\n${defines}\n" @ONLY)
-foreach(header hiredis hiredis_ssl)
-  file(CONFIGURE OUTPUT "${renames}/${header}.h" @ONLY CONTENT
+file(CONFIGURE OUTPUT "${renames}/hiredis.h" @ONLY CONTENT
 "#pragma once
 #include <latchkey_hiredis/rename.h>
-#include \"${LATCHKEY_HIREDIS_ROOT}/include/hiredis/${header}.h\"
+#include \"${LATCHKEY_HIREDIS_ROOT}/include/hiredis/hiredis.h\"
 ")
-endforeach()
 
 add_custom_command(OUTPUT "${LATCHKEY_HIREDIS_OBJECT}"
-  COMMAND "${CMAKE_LINKER}" -r --whole-archive ${LATCHKEY_HIREDIS_ARCHIVES}
+  COMMAND "${CMAKE_LINKER}" -r --whole-archive ${LATCHKEY_HIREDIS_ARCHIVE}
     -o "${LATCHKEY_HIREDIS_OBJECT}"
   COMMAND "${CMAKE_OBJCOPY}" "--redefine-syms=${renames}/symbols.map" "${LATCHKEY_HIREDIS_OBJECT}"
-  DEPENDS ${LATCHKEY_HIREDIS_ARCHIVES} "${renames}/symbols.map"
+  DEPENDS ${LATCHKEY_HIREDIS_ARCHIVE} "${renames}/symbols.map"
   COMMENT "Renaming hiredis's symbols" VERBATIM)

@@ -1,18 +1,25 @@
-# Boost.PFR >= 2.2 under latchkey's own name, from the system's Boost >= 1.84 or from build/deps.
-# Gives LATCHKEY_PFR_INCLUDE: the directory of <latchkey/third_party/pfr.hpp>.
+# Boost.PFR >= 2.2 under latchkey's own name, from a Boost >= 1.84 or, renamed already, from
+# LATCHKEY_DEPS. Gives LATCHKEY_PFR_INCLUDE: the directory of <latchkey/third_party/pfr.hpp>.
 
-find_file(LATCHKEY_SYSTEM_PFR_CORE_NAME boost/pfr/core_name.hpp)
-mark_as_advanced(LATCHKEY_SYSTEM_PFR_CORE_NAME)
+latchkey_roots(roots Boost BOOST PFR)
+set(boost_include "")
+foreach(root IN LISTS roots)
+  # A Boost that was unpacked and not installed has its headers in its topmost folder.
+  foreach(include "${root}/include" "${root}")
+    if(NOT boost_include AND EXISTS "${include}/boost/pfr/core_name.hpp")
+      set(boost_include "${include}")
+    endif()
+  endforeach()
+endforeach()
 
-if(LATCHKEY_SYSTEM_PFR_CORE_NAME)
+if(boost_include)
   set(LATCHKEY_PFR_INCLUDE "${PROJECT_BINARY_DIR}/third_party/pfr")
-  cmake_path(GET LATCHKEY_SYSTEM_PFR_CORE_NAME PARENT_PATH boost_root)
-  cmake_path(GET boost_root PARENT_PATH boost_root)
-  cmake_path(GET boost_root PARENT_PATH boost_root)
-  execute_process(COMMAND "${CMAKE_COMMAND}" "-DFROM=${boost_root}" "-DTO=${LATCHKEY_PFR_INCLUDE}"
+  execute_process(COMMAND "${CMAKE_COMMAND}" "-DFROM=${boost_include}" "-DTO=${LATCHKEY_PFR_INCLUDE}"
     -P "${CMAKE_CURRENT_LIST_DIR}/../rewrite_pfr.cmake" COMMAND_ERROR_IS_FATAL ANY)
 else()
   set(LATCHKEY_PFR_INCLUDE "${LATCHKEY_DEPS}/include")
 endif()
+list(JOIN roots ", " roots)
 latchkey_need(FILE "${LATCHKEY_PFR_INCLUDE}/latchkey/third_party/pfr.hpp"
-  "Boost.PFR >= 2.2" "libboost-dev >= 1.84, taken from Debian 13")
+  "Boost >= 1.84 (its Boost.PFR), and looked in ${roots}"
+  "libboost-dev >= 1.84, taken from Debian 13" Boost_ROOT)

@@ -18,4 +18,5 @@
 #include <latchkey/reflect.hpp>
 #include <latchkey/registry.hpp>
 #include <latchkey/site.hpp>
+#include <latchkey/version.hpp>
 #endif

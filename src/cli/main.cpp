@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <latchkey/error.hpp>
+#include <latchkey/version.hpp>
 
 #include "cli/connection.hpp"
 #include "cli/exit_code.hpp"
@@ -37,7 +38,7 @@ int dispatch(int count, char** words) {
   const std::vector<std::string> command(separator == end ? end : separator + 1, end);
 
   CLI::App app("Distributed locks for shell scripts and operators", "latchkey");
-  app.set_version_flag("--version", LATCHKEY_CLI_VERSION);
+  app.set_version_flag("--version", std::string(version()));
   app.require_subcommand(1);
   app.footer(exit_statuses);
   Action action;

@@ -1,14 +1,13 @@
 // Replaces the default Locks for one scope of a test.
 #include <latchkey/testing/scoped_locks.hpp>
 
-#include <gtest/gtest.h>
-
 #include <exception>
 #include <mutex>
 #include <stdexcept>
 #include <utility>
 
 #include <latchkey/default_locks.hpp>
+#include <latchkey/testing/failure.hpp>
 
 namespace latchkey::testing {
 
@@ -73,10 +72,10 @@ ScopedLocks::~ScopedLocks() {
   try {
     locks_.close(std::chrono::milliseconds(0));
     for (const std::string& report : witness_->take_reports()) {
-      ADD_FAILURE() << "lock order: " << report;
+      report_failure("lock order: " + report);
     }
   } catch (const std::exception& error) {
-    ADD_FAILURE() << "the end of the ScopedLocks failed: " << error.what();
+    report_failure(std::string("the end of the ScopedLocks failed: ") + error.what());
   }
 }
 

@@ -22,3 +22,12 @@ if(TARGET latchkey::asio)
   target_compile_options(consumer_asio PRIVATE ${consumer_options})
   target_link_libraries(consumer_asio PRIVATE latchkey::asio)
 endif()
+
+# The testing kit for other frameworks than GoogleTest.
+find_path(doctest_include doctest/doctest.h)
+if(doctest_include)
+  add_executable(consumer_doctest "${CMAKE_CURRENT_LIST_DIR}/consumer_doctest.cpp")
+  target_compile_options(consumer_doctest PRIVATE ${consumer_options})
+  target_include_directories(consumer_doctest SYSTEM PRIVATE "${doctest_include}")
+  target_link_libraries(consumer_doctest PRIVATE latchkey::testing_core)
+endif()

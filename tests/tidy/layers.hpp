@@ -54,6 +54,7 @@ inline constexpr std::array places{
     Place{"include/latchkey/fixed_string.hpp", core},
     Place{"include/latchkey/name_list.hpp", core},
     Place{"include/latchkey/placed_text.hpp", core},
+    Place{"include/latchkey/version.hpp", core},
     Place{"include/latchkey/reflect.hpp", reflect},
     Place{"include/latchkey/reflect/", reflect},
     Place{"include/latchkey/aspect.hpp", aspect},
@@ -141,6 +142,7 @@ inline constexpr std::array third_parties{
                "its adapter, and whoever serves it",
                {"src/adapters/prometheus", "tests/unit/adapters/", "examples/bank/metrics.cpp"}},
     ThirdParty{"benchmark/", "bench", {"bench/"}},
+    ThirdParty{"doctest/", "a consumer's tests", {"tests/consumer/"}},
     ThirdParty{
         "fmt/", "bench, examples and the command line tool", {"bench/", "examples/", "src/cli/"}},
     ThirdParty{"nlohmann/",

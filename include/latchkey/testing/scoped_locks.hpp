@@ -8,6 +8,7 @@
 #include <latchkey/backend.hpp>
 #include <latchkey/locks.hpp>
 #include <latchkey/options.hpp>
+#include <latchkey/testing/failure.hpp>
 #include <latchkey/testing/recorder.hpp>
 
 namespace latchkey::testing {
@@ -22,8 +23,8 @@ namespace latchkey::testing {
 ///     }
 ///
 /// Locks that it created itself check the lock order (Options::check_order): a violation fails the
-/// test at the end of the scope, unless the test has read it with order_reports. They are closed at
-/// the end of the scope, so that what is still held is lost.
+/// test (testing/failure.hpp) at the end of the scope, unless the test has read it with
+/// order_reports. They are closed at the end of the scope, so that what is still held is lost.
 class [[nodiscard]] ScopedLocks {
  public:
   /// New Locks in memory. A listener in `options` receives all events, too.

@@ -8,6 +8,8 @@
 #include <memory>
 #include <sstream>
 
+#include <latchkey/version.hpp>
+
 #include "cli/connection.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/manual/command_words.hpp"
@@ -163,7 +165,7 @@ std::string manual_page(CLI::App& app) {
       ".SH NAME\nlatchkey \\- {}\n"
       ".SH SYNOPSIS\n.B latchkey\n.I COMMAND\n[OPTIONS]\n"
       ".SH COMMANDS\n",
-      LATCHKEY_CLI_VERSION, roff(app.get_description()));
+      version(), roff(app.get_description()));
   for (const CommandWords& command : command_words(app)) write_command(page, command);
   page += fmt::format(".SH EXIT STATUS\n.nf\n{}\n.fi\n", roff(app.get_footer()));
   page +=

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <openssl/bio.h>
 #include <openssl/err.h>
+#include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <sys/socket.h>
 
@@ -84,6 +85,10 @@ bool is_ip_address(const std::string& name) noexcept {
 }
 
 }  // namespace
+
+void TlsContext::Free::operator()(SSL_CTX* context) const noexcept { SSL_CTX_free(context); }
+
+void TlsSession::Free::operator()(SSL* session) const noexcept { SSL_free(session); }
 
 TlsContext::TlsContext(const RedisUri& uri) : context_(SSL_CTX_new(TLS_client_method())) {
   if (context_ == nullptr) throw std::bad_alloc();

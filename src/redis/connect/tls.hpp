@@ -1,8 +1,6 @@
 // TLS to a Redis server, with OpenSSL.
 #pragma once
 
-#include <openssl/ssl.h>
-
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -13,6 +11,10 @@
 #include "redis/connect/io.hpp"
 #include "redis/uri/redis_uri.hpp"
 
+// OpenSSL's names of its types. Only tls.cpp includes its headers: no_tls.cpp does without OpenSSL.
+struct ssl_ctx_st;  // NOLINT(readability-identifier-naming)
+struct ssl_st;      // NOLINT(readability-identifier-naming)
+
 namespace latchkey::detail::redis {
 
 /// Certificates and keys of a URI, read once.
@@ -21,17 +23,18 @@ namespace latchkey::detail::redis {
 /// which event it waits, and it needs a hiredis context, which latchkey does not have.
 class TlsContext {
  public:
-  /// Throws std::invalid_argument if a file cannot be used: the option, the file and the reason.
+  /// Throws std::invalid_argument if a file cannot be used: the option, the file and the reason;
+  /// and if latchkey was built without OpenSSL.
   explicit TlsContext(const RedisUri& uri);
 
-  [[nodiscard]] SSL_CTX& get() const noexcept { return *context_; }
+  [[nodiscard]] ssl_ctx_st& get() const noexcept { return *context_; }
 
  private:
   struct Free {
-    void operator()(SSL_CTX* context) const noexcept { SSL_CTX_free(context); }
+    void operator()(ssl_ctx_st* context) const noexcept;
   };
 
-  std::unique_ptr<SSL_CTX, Free> context_;
+  std::unique_ptr<ssl_ctx_st, Free> context_;
 };
 
 /// One TLS session over a connected, non-blocking socket. One thread may read while another writes:
@@ -60,7 +63,7 @@ class TlsSession {
 
  private:
   struct Free {
-    void operator()(SSL* session) const noexcept { SSL_free(session); }
+    void operator()(ssl_st* session) const noexcept;
   };
 
   Io result(int returned, std::size_t count, const char* doing);
@@ -69,7 +72,7 @@ class TlsSession {
   SmallMutex mutex_;
   int socket_;
   const std::string name_;
-  std::unique_ptr<SSL, Free> session_;
+  std::unique_ptr<ssl_st, Free> session_;
   bool wants_to_write_ = false;
 };
 

@@ -1,0 +1,9 @@
+// What tests of a service need, without GoogleMock: target latchkey::testing_core.
+#pragma once
+
+#include <latchkey/cxx20.hpp>
+
+#include <latchkey/testing/failure.hpp>
+#include <latchkey/testing/manual_clock.hpp>
+#include <latchkey/testing/recorder.hpp>
+#include <latchkey/testing/scoped_locks.hpp>

@@ -1,0 +1,15 @@
+// The version of the library, as text.
+#include <latchkey/version.hpp>
+
+#define LATCHKEY_DETAIL_QUOTE(x) #x
+#define LATCHKEY_DETAIL_VERSION(major, minor, patch) \
+  LATCHKEY_DETAIL_QUOTE(major) "." LATCHKEY_DETAIL_QUOTE(minor) "." LATCHKEY_DETAIL_QUOTE(patch)
+
+namespace latchkey {
+
+std::string_view version() noexcept {
+  return LATCHKEY_DETAIL_VERSION(LATCHKEY_VERSION_MAJOR, LATCHKEY_VERSION_MINOR,
+                                 LATCHKEY_VERSION_PATCH);
+}
+
+}  // namespace latchkey
