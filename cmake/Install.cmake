@@ -63,6 +63,8 @@ endif()
 configure_file(cmake/latchkey.pc.in "${PROJECT_BINARY_DIR}/latchkey.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/latchkey.pc" DESTINATION "${pc_dir}" COMPONENT dev)
 
+install(FILES debug/latchkey_printers.py debug/latchkey.skip
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/latchkey/gdb" COMPONENT dev)
 install(DIRECTORY ops DESTINATION "${CMAKE_INSTALL_DATADIR}/latchkey" COMPONENT tool)
 if(NOT LATCHKEY_PACKAGES)  # Debian's packages have it in a place of Debian's
   install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DATADIR}/licenses/latchkey" COMPONENT dev)
