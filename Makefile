@@ -11,12 +11,15 @@
 #   make messages  what clang says about programs that must not compile
 #   make docs      the documentation site: build/docs/html/index.html
 #   make format    reformat the sources        make tidy  static analysis
+#   make packages  .deb packages, tried in a clean Debian; as root     make conan  the Conan package
+#   make routes    every way to take latchkey, in a clean Debian, with a stopwatch; as root
+#   make abi       the ABI of the shared library beside that of the last tag
 #   make install   the library and the command line tool: PREFIX=/usr/local, DESTDIR=
 #   make deps      install all dependencies    make clean
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test bench bench-peers soak format format-check tidy asan tsan messages fuzz interop
-.PHONY: install deps docs clean
+.PHONY: install packages conan routes abi deps docs clean
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -121,10 +124,27 @@ install:
 	@scripts/deps.sh build
 	@mkdir -p build
 	@cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX) -DLATCHKEY_BENCH=OFF \
-	  -DLATCHKEY_EXAMPLES=OFF -B build/install >build/install.log 2>&1 || \
+	  -DLATCHKEY_EXAMPLES=OFF -DLATCHKEY_UNITY=ON -B build/install >build/install.log 2>&1 || \
 	  { cat build/install.log; exit 1; }
 	@cmake --build build/install -- $(NINJA)
 	@DESTDIR=$(DESTDIR) cmake --install build/install --prefix $(PREFIX)
+
+packages:
+	@scripts/deps.sh packages
+	@scripts/packages.sh deb
+	@scripts/packages.sh routes deb
+
+conan:
+	@scripts/deps.sh build
+	@scripts/packages.sh conan
+
+routes:
+	@scripts/deps.sh packages
+	@scripts/packages.sh routes
+
+abi:
+	@scripts/deps.sh packages
+	@scripts/packages.sh abi
 
 clean:
 	@find build -mindepth 1 -maxdepth 1 ! -name deps -exec rm -rf {} + 2>/dev/null || true

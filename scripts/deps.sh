@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what a make target needs on Debian 12; does nothing if it is installed already.
 #
-#   scripts/deps.sh [build|demo|test|bench|clang|fuzz|docs|all]...     default: all
+#   scripts/deps.sh [build|demo|test|bench|clang|fuzz|docs|packages|all]...     default: all
 #   scripts/deps.sh newer      only what is newer than Debian 12, into build/deps: needs no root
 #
 # hiredis >= 1.1 and Boost.PFR >= 2.2 are newer than Debian 12: unless the system has them, they are
@@ -26,6 +26,7 @@ bench=(libbenchmark-dev libboost1.81-dev libfmt-dev redis-server)
 clang=(clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev)
 fuzz=(llvm-19)
 docs=(python3 python3-venv)
+packages=(libgtest-dev libgmock-dev libspdlog-dev lintian debootstrap abigail-tools)
 
 say() { printf 'deps: %s\n' "$*" >&2; }
 fail() { say "$*"; exit 1; }
@@ -48,9 +49,14 @@ wanted() {
       clang) printf '%s\n' "${demo[@]}" "${testing[@]}" "${clang[@]}" ;;
       fuzz) printf '%s\n' "${demo[@]}" "${testing[@]}" "${clang[@]}" "${fuzz[@]}" ;;
       docs) printf '%s\n' "${docs[@]}" ;;
-      all) printf '%s\n' "${demo[@]}" "${testing[@]}" "${bench[@]}" "${clang[@]}" "${fuzz[@]}" \
-             "${docs[@]}" ;;
-      *) fail "no group named '$group' (build, demo, test, bench, clang, fuzz, docs, all)" ;;
+      packages) printf '%s\n' "${demo[@]}" "${packages[@]}" ;;
+      all)
+        printf '%s\n' "${demo[@]}" "${testing[@]}" "${bench[@]}" "${clang[@]}" "${fuzz[@]}" \
+          "${docs[@]}" "${packages[@]}"
+        ;;
+      *)
+        fail "no group named '$group' (build, demo, test, bench, clang, fuzz, docs, packages, all)"
+        ;;
     esac
   done
 }

@@ -8,6 +8,7 @@ set(latchkey_tests_sources
   unit/aspect/aspect_test.cpp
   unit/aspect/site_test.cpp
   unit/aspect/spelling_test.cpp
+  unit/aspect/tracing_test.cpp
   unit/backend/file_contract_test.cpp
   unit/backend/registry_test.cpp
   unit/backend/simple_backend_test.cpp

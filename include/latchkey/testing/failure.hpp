@@ -20,8 +20,9 @@ using FailureReporter = void (*)(const std::string& sentence);
 /// main, or in a fixture that all tests share:
 ///
 ///     report_failures_to([](const std::string& sentence) { FAIL_CHECK(sentence); });  // Catch2
-///     report_failures_to([](const std::string& sentence) { ADD_FAIL_CHECK(sentence); });  //
-///     doctest
+///     report_failures_to([](const std::string& sentence) {
+///       ADD_FAIL_CHECK_AT(__FILE__, __LINE__, sentence);  // doctest
+///     });
 ///
 /// Until then, or after a null, a failure is written to stderr and ends the program, so that it is
 /// never overlooked.
