@@ -64,6 +64,17 @@ if [[ $kind == readme || $kind == pkg_config ]]; then
   readme_project "$project"
 fi
 
+if [[ $kind == fetch_content ]]; then
+  # A library that *_ROOT names is looked for there and nowhere else.
+  if hiredis_ROOT=/nowhere cmake -G Ninja -S "$project" -B "$work/build" "${arguments[@]}" >"$log" 2>&1; then
+    echo "hiredis_ROOT=/nowhere was ignored"
+    exit 1
+  fi
+  tr -s ' \n' ' ' <"$log" |
+    grep -q 'latchkey needs hiredis >= 1.1 .* looked in /nowhere: .* or set hiredis_ROOT to the folder' ||
+    { cat "$log"; exit 1; }
+  rm -rf "$work/build"
+fi
 if [[ $kind == pkg_config ]]; then
   PKG_CONFIG_PATH=$(dirname "$(find "$work/prefix" -name latchkey.pc)")
   library_dir=$(dirname "$PKG_CONFIG_PATH")
