@@ -40,7 +40,7 @@ TOPICS = [
           "The locks that decorated calls use, and the file that changes their settings. "
           "[Policies](../policies.md) describes the file.",
           {"install.hpp": None, "default_locks.hpp": None, "policy.hpp": None,
-           "registry.hpp": None}),
+           "registry.hpp": None, "version.hpp": None}),
     Topic("errors", "Errors",
           "All exceptions. [How an acquire ends](../guarantees.md#how-an-acquire-ends) says which "
           "call throws which.",
@@ -72,7 +72,7 @@ TOPICS = [
            "clock.hpp": None, "parker.hpp": None}),
     Topic("testing", "Testing kit",
           "Target `latchkey::testing`. [Testing](../testing.md) shows how to use it.",
-          {"testing/scoped_locks.hpp": None, "testing/recorder.hpp": None,
+          {"testing/failure.hpp": None, "testing/scoped_locks.hpp": None, "testing/recorder.hpp": None,
            "testing/holds_lock.hpp": None, "testing/manual_clock.hpp": None,
            "testing/mock_backend.hpp": None, "testing/backend_contract.hpp": None,
            "testing/simulator.hpp": None}),

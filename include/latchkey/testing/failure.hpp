@@ -17,12 +17,8 @@ using FailureReporter = void (*)(const std::string& sentence);
 
 /// Names the function that fails a test, for all threads. Programs that link latchkey::testing
 /// report to GoogleTest from the start. Programs that link latchkey::testing_core name theirs in
-/// main, or in a fixture that all tests share:
-///
-///     report_failures_to([](const std::string& sentence) { FAIL_CHECK(sentence); });  // Catch2
-///     report_failures_to([](const std::string& sentence) {
-///       ADD_FAIL_CHECK_AT(__FILE__, __LINE__, sentence);  // doctest
-///     });
+/// main, or in a fixture that all tests share: a function that calls `FAIL_CHECK(sentence)` with
+/// Catch2, or `ADD_FAIL_CHECK_AT(__FILE__, __LINE__, sentence)` with doctest.
 ///
 /// Until then, or after a null, a failure is written to stderr and ends the program, so that it is
 /// never overlooked.
