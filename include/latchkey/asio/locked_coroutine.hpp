@@ -217,7 +217,7 @@ class LockedOperation {
 template <class Ready, class Returned, class Options, class Body, class... Arguments>
 Returned run_method(Options options, Body body, std::tuple<Arguments...> values) {
   MethodFrame<Arguments...> frame(values);
-  const auto call = [&body, &frame]() -> Returned { return body(frame); };
+  const auto call = [&body, &frame]() -> Returned { return body(&frame); };
   using Call = std::remove_const_t<decltype(call)>;
   LockedOperation<Ready, const Call> operation(options, frame.addresses(), call);
   co_return co_await std::move(operation);
@@ -246,7 +246,7 @@ struct BodyKind<boost::asio::awaitable<T>> {
           "option before AROUND of a coroutine must be trivially destructible: give skip_with a "
           "literal, fallback a lambda that captures by reference, and .in an lvalue; or declare "
           "the method with DECORATED");
-    } else if constexpr (!decltype(body(std::declval<FrameCheck&>()))::value) {
+    } else if constexpr (!decltype(body(std::declval<FrameCheck*>()))::value) {
       return nobodys<Answer<Ready, Body>>();
     }
     if constexpr (is_method_body<Body>) {

@@ -9,15 +9,8 @@
 
 namespace latchkey::detail {
 
-/// The body of a DECORATED is called without a frame: it takes the method's own arguments.
-struct NoFrame {
-  static constexpr bool owns_arguments = false;
-};
-
 /// Owns no arguments: a call of the body with it checks whether a frame could.
 struct FrameCheck {
-  static constexpr bool owns_arguments = true;
-
   /// `Declared` are the parameters' types as they are written.
   template <class... Declared, class Function>
   auto call(Function&&) const {
@@ -34,8 +27,6 @@ struct FrameCheck {
 template <class... Values>
 class MethodFrame {
  public:
-  static constexpr bool owns_arguments = true;
-
   explicit MethodFrame(std::tuple<Values...>& values) noexcept
       : MethodFrame(values, std::index_sequence_for<Values...>()) {}
 
@@ -62,7 +53,8 @@ class MethodFrame {
   const void* addresses_[sizeof...(Values) + 1];
 };
 
-/// Whether it is the body of a DECORATED, which can be called with a frame.
+/// Whether it is the body of a DECORATED: it takes the method's own arguments, or those of a frame
+/// whose address it is called with.
 template <class Body>
 inline constexpr bool is_method_body = std::is_class_v<Body> && !requires { &Body::operator(); };
 

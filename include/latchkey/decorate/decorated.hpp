@@ -88,17 +88,17 @@
       LATCHKEY_DETAIL_SAID(LATCHKEY_DETAIL_SAY, LATCHKEY_DETAIL_KEEP specifiers) {                \
     static_cast<void>(static_cast<LATCHKEY_DETAIL_SCOPE(name)*>(nullptr));                        \
     return decorators && LATCHKEY_DETAIL_WITH(LATCHKEY_DETAIL_NAMES(__VA_ARGS__)) &&              \
-           [&]<class LatchkeyFrame = ::latchkey::detail::NoFrame>(                                \
-               [[maybe_unused]] const LatchkeyFrame& latchkey_frame = {})                         \
+           [&](auto... latchkey_frame)                                                            \
                LATCHKEY_DETAIL_SAID(LATCHKEY_DETAIL_SAY_OF_LAMBDA,                                \
                                     LATCHKEY_DETAIL_KEEP specifiers) -> decltype(auto) {          \
-      if constexpr (LatchkeyFrame::owns_arguments) {                                              \
-        return latchkey_frame.template call<LATCHKEY_DETAIL_TYPES(__VA_ARGS__)>(                  \
-            [&](auto&&... latchkey_moved) -> decltype(auto) {                                     \
-              return LATCHKEY_DETAIL_BODY(name)(                                                  \
-                  LATCHKEY_DETAIL_TAG(name)(),                                                    \
-                  static_cast<decltype(latchkey_moved)>(latchkey_moved)...);                      \
-            });                                                                                   \
+      if constexpr (sizeof...(latchkey_frame) != 0) {                                             \
+        return (latchkey_frame->template call<LATCHKEY_DETAIL_TYPES(__VA_ARGS__)>(                \
+                    [&](auto&&... latchkey_moved) -> decltype(auto) {                             \
+                      return LATCHKEY_DETAIL_BODY(name)(                                          \
+                          LATCHKEY_DETAIL_TAG(name)(),                                            \
+                          static_cast<decltype(latchkey_moved)>(latchkey_moved)...);              \
+                    }),                                                                           \
+                ...);                                                                             \
       } else {                                                                                    \
         return LATCHKEY_DETAIL_BODY(name)(LATCHKEY_DETAIL_TAG(name)() __VA_OPT__(, )              \
                                               LATCHKEY_DETAIL_FORWARDS(__VA_ARGS__));             \

@@ -114,38 +114,9 @@ struct Ready<Locked<Text, Settings>, Where, Arguments...> : LockedReady<Settings
   template <class Body>
   [[nodiscard(
         "latchkey: the result of this body is thrown away: write return LOCKED(...) AROUND(...) { "
-        "... }; or return nothing in the body; a coroutine is awaited: co_await (LOCKED(...) "
-        "AROUND(...) -> asio::awaitable<T> { ... })"),
+        "... }; or return nothing in the body"),
     gnu::always_inline]] auto
-  operator&&(Body&& body) && ->
-      typename BodyKind<decltype(body())>::template Answer<Ready, std::remove_reference_t<Body>> {
-    if constexpr (BodyKind<decltype(body())>::is_coroutine) {
-      enroll<decltype(body())>();
-      return BodyKind<decltype(body())>::run(*this, body);
-    } else {
-      return run(body);
-    }
-  }
-
-  /// Checks the options against a coroutine with this result.
-  template <class Result>
-  static consteval bool check_coroutine() {
-    return check<Result, Options, false, std::remove_cv_t<Arguments>...>();
-  }
-  /// Of a DECORATED, whose parameters are its own.
-  [[nodiscard]] std::tuple<Arguments...> take_arguments() const {
-    return take_at(std::index_sequence_for<Arguments...>());
-  }
-
- private:
-  template <std::size_t... Index>
-  std::tuple<Arguments...> take_at(std::index_sequence<Index...>) const {
-    return std::tuple<Arguments...>(
-        std::move(*static_cast<Arguments*>(const_cast<void*>(this->addresses[Index])))...);
-  }
-
-  template <class Body>
-  [[gnu::always_inline]] auto run(Body& body) -> decltype(body()) {
+  operator&&(Body&& body) && -> decltype(body()) {
     using Result = decltype(body());
     static_assert(check<Result, Options, noexcept(body()), std::remove_cv_t<Arguments>...>());
     if constexpr (!is_inside<Where>) static_cast<void>(&registered<Result>);
@@ -192,6 +163,35 @@ struct Ready<Locked<Text, Settings>, Where, Arguments...> : LockedReady<Settings
     } catch (const Error&) {
       rethrow_from_body();
     }
+  }
+
+  /// For a body that is a coroutine.
+  template <class Body>
+    requires BodyKind<std::invoke_result_t<Body&>>::is_coroutine
+  [[nodiscard(
+      "latchkey: nothing has run yet: a coroutine is awaited: co_await (LOCKED(...) AROUND(...) -> "
+      "asio::awaitable<T> { ... })")]] auto
+  operator&&(Body&& body) && -> typename BodyKind<std::invoke_result_t<Body&>>::template Answer<
+      Ready, std::remove_reference_t<Body>> {
+    enroll<std::invoke_result_t<Body&>>();
+    return BodyKind<std::invoke_result_t<Body&>>::run(*this, body);
+  }
+
+  /// Checks the options against a coroutine with this result.
+  template <class Result>
+  static consteval bool check_coroutine() {
+    return check<Result, Options, false, std::remove_cv_t<Arguments>...>();
+  }
+  /// Of a DECORATED, whose parameters are its own.
+  [[nodiscard]] std::tuple<Arguments...> take_arguments() const {
+    return take_at(std::index_sequence_for<Arguments...>());
+  }
+
+ private:
+  template <std::size_t... Index>
+  std::tuple<Arguments...> take_at(std::index_sequence<Index...>) const {
+    return std::tuple<Arguments...>(
+        std::move(*static_cast<Arguments*>(const_cast<void*>(this->addresses[Index])))...);
   }
 };
 
