@@ -48,12 +48,24 @@ std::size_t SlotMover::move_keys(std::size_t slot, std::size_t most) {
   return moved;
 }
 
+// What waiters of latchkey leave beside a lock may be on both nodes, because scripts do not name it
+// as a key. A lock never is.
 void SlotMover::migrate(const std::vector<std::string>& keys) {
+  std::vector<std::string> locks, beside;
+  for (const std::string& key : keys) {
+    (key.starts_with("latchkey_") ? beside : locks).push_back(key);
+  }
+  if (!locks.empty()) send_migrate(locks, false);
+  if (!beside.empty()) send_migrate(beside, true);
+}
+
+void SlotMover::send_migrate(const std::vector<std::string>& keys, bool replace) {
   detail::redis::CommandBuffer command;
-  command.begin(7 + (password_.empty() ? 0U : 2U) + keys.size());
+  command.begin(7 + (replace ? 1U : 0U) + (password_.empty() ? 0U : 2U) + keys.size());
   for (const char* const word : {"MIGRATE", "127.0.0.1"}) command.word(word);
   command.word(to_port_);
   for (const char* const word : {"", "0", "5000"}) command.word(word);
+  if (replace) command.word("REPLACE");
   if (!password_.empty()) {
     command.word("AUTH");
     command.word(password_);

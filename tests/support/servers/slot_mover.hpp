@@ -39,6 +39,7 @@ class SlotMover {
   void move(std::size_t slot) { begin(slot), move_keys(slot), end(slot); }
 
  private:
+  void send_migrate(const std::vector<std::string>& keys, bool replace);
   struct Node {
     const RedisServer* server;
     RedisClient client;
