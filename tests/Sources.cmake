@@ -176,6 +176,7 @@ set(latchkey_redis_sources
   redis/session/session_waiting_test.cpp)
 
 set(latchkey_asio_asan_sources
+  asio/load_test.cpp
   asio/locked_method_test.cpp
   asio/locked_owner_test.cpp
   asio/locked_policy_test.cpp

@@ -256,5 +256,21 @@ TEST(CoordinatorGrant, AFairWaiterAsksForTheHoldIfLittleOfTheGrantIsLeft) {
   while (script.open() > 0) script.answer(Kind::granted);
 }
 
+// Found by the simulator: the place was not known yet, so the grant was ignored until the next
+// poll.
+TEST(CoordinatorGrant, AGrantThatOvertakesTheReplyToTheFirstAttemptIsNotIgnored) {
+  for (const LockType type : {REENTRANT, FAIR}) {
+    Script script(with_grants());
+    Caller& waiter = script.acquire(type, 3s, 30s);
+    (void)script.sent();
+    script.grant(1, 8);
+    EXPECT_EQ(waiter.answer, Answer::pending);
+    script.answer(busy_at(7));
+    EXPECT_EQ(script.sent(), "acquire 1 30000");
+    script.answer(Verb::acquire, Kind::granted);
+    EXPECT_EQ(waiter.answer, Answer::granted);
+  }
+}
+
 }  // namespace
 }  // namespace latchkey::sim

@@ -111,8 +111,10 @@ bool SubscriptionLogic::is_awaited(const RemoteHold& claim, const Notification& 
 void SubscriptionLogic::on_granted(const Notification& notification) {
   state_.holds.for_each([&](RemoteHold& hold) {
     if (hold.id != notification.id || hold.call == nullptr) return;
-    if (hold.stage != RemoteHold::Stage::claim || !is_awaited(hold, notification)) return;
+    if (hold.stage != RemoteHold::Stage::claim) return;
+    // The reply may be older than the grant, and the first to tell of the place.
     if (hold.acquire_request.in_flight) return WaitLogic(*this).retry_now(hold);
+    if (!is_awaited(hold, notification)) return;
     AcquireLogic(*this).on_granted(hold, notification.token);
   });
 }

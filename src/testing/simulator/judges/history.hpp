@@ -94,6 +94,8 @@ struct KeyHistory {
   std::vector<Holder> holders;
   std::vector<Holder> queue;               ///< FAIR, in the order of the first attempts
   std::vector<Holder> granted_by_release;  ///< FAIR, while the release is carried out
+  /// What releases granted, and when, until the client knows.
+  std::vector<std::pair<Holder, Clock::duration>> unnoticed;
   Clock::duration free_since = never_happened;
   /// Until then a WRITE that waits may keep new READs out.
   Clock::duration kept_for_writer = never_happened;

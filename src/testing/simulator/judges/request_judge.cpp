@@ -110,6 +110,7 @@ void RequestJudge::granted(std::uint32_t client, const Notification& notificatio
   if (notification.token != 0) check_token(key, holder, notification.token);
   if (!world_.scenario.fault_free) return;
   if (attempt.type == LockType::FAIR) key.granted_by_release.push_back(holder);
+  key.unnoticed.emplace_back(holder, world_.now);
   key.free_since = never_happened;
   if (attempt.type == LockType::WRITE) key.kept_for_writer = never_happened;
   if (std::ranges::find(key.holders, holder) == key.holders.end()) key.holders.push_back(holder);
@@ -188,6 +189,7 @@ void RequestJudge::follow(KeyHistory& key, KeyHistory::Holder holder, const Requ
   for (const KeyHistory::Holder each : std::exchange(key.granted_by_release, {})) {
     check_order(key, each);
   }
+  check_grants_are_noticed(key);
 }
 
 // A lost wake-up leaves the lock free until a waiter's safety poll, 1 s later.
@@ -201,6 +203,23 @@ void RequestJudge::check_promptness(KeyHistory& key) {
     if (waiter.since >= since) continue;
     world_.fail("client " + std::to_string(waiter.client) + " waited although the lock was free");
   }
+}
+
+// Nobody would give back what was granted to a call that had given up without leaving the queue.
+void RequestJudge::check_grants_are_noticed(KeyHistory& key) {
+  const Clock::duration bound = 10 * world_.scenario.slowest + milliseconds(20);
+  std::erase_if(key.unnoticed, [&](const auto& each) {
+    const auto& [holder, since] = each;
+    const auto is_it = [&](const auto& hold) {
+      return hold.client == holder.client && hold.number == holder.number;
+    };
+    if (history_.attempt(holder.client, holder.number).release_submitted) return true;
+    if (std::ranges::any_of(key.holds, is_it) || std::ranges::any_of(key.retained, is_it)) {
+      return true;
+    }
+    if (world_.now - since > bound) world_.fail("a release granted to nobody: " + name(holder));
+    return world_.now - since > bound;
+  });
 }
 
 void RequestJudge::check_order(KeyHistory& key, KeyHistory::Holder holder) {

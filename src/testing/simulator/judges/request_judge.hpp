@@ -40,6 +40,7 @@ class RequestJudge {
   // --- scenarios without faults ---
   void follow(KeyHistory& key, KeyHistory::Holder holder, const Request& request, bool granted);
   void check_promptness(KeyHistory& key);
+  void check_grants_are_noticed(KeyHistory& key);
   void check_order(KeyHistory& key, KeyHistory::Holder holder);
 
   World& world_;
