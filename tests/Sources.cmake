@@ -203,6 +203,7 @@ set(latchkey_sim_sources
   sim/coordinator_hand_off_test.cpp
   sim/coordinator_hold_test.cpp
   sim/coordinator_immediate_test.cpp
+  sim/coordinator_join_lease_test.cpp
   sim/coordinator_join_test.cpp
   sim/coordinator_refused_test.cpp
   sim/coordinator_regression_test.cpp

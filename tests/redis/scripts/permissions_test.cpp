@@ -130,7 +130,7 @@ class ScriptsWithoutACommand : public ScriptTest {
 
   void add_cases_of(LockType type) {
     const std::string of = " of " + std::string(to_string(type));
-    const auto request = [&](Verb verb) {
+    const auto request = [type](Verb verb) {
       Request made = ScriptClient::make_request(verb, "k", type, id(1), lease);
       made.queue_wait = queue_wait;
       const bool waits = verb == Verb::acquire || verb == Verb::leave;

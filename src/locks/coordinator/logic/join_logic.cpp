@@ -23,13 +23,17 @@ void JoinLogic::offer(RemoteHold& hold) noexcept {
 bool JoinLogic::join(Call& call) {
   RemoteHold* const hold = state_.holds.joinable();
   if (hold == nullptr || !suits(*hold, call)) return false;
+  AcquireLogic acquiring(*this);
+  if (RemoteHold* const own = state_.holds.live_hold_of(call.owner, context_)) {
+    acquiring.join_same_owner(*own);  // a thread with the same owner has just joined
+    return true;
+  }
   RemoteHold* joiner = nullptr;
   try {
     joiner = &make_joiner(call, *hold);
   } catch (const std::bad_alloc&) {
     return false;
   }
-  AcquireLogic acquiring(*this);
   state_.waiters.remove(call);
   call.hold = joiner;
   count(call, *joiner);

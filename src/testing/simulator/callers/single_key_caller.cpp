@@ -123,12 +123,12 @@ void SingleKeyCaller::release(const GrantedHold& chosen) {
   rest(world.random.between({}, milliseconds(5)));
 }
 
-/// unlock() counts per owner: what was locked last is unlocked first.
+/// unlock() counts per owner: what was locked last is unlocked first. A READ that joins a hold has
+/// that one's number, which may be less than that of a hold that the owner has lost.
 GrantedHold SingleKeyCaller::last_locked(const GrantedHold& like) const {
   GrantedHold last = like;
   for (const GrantedHold& other : holds_of_owner()) {
-    const bool alike = other.by_lock && is_shared(other.type) == is_shared(last.type);
-    if (alike && other.number > last.number) last = other;
+    if (other.by_lock && is_shared(other.type) == is_shared(last.type)) last = other;
   }
   return last;
 }
