@@ -172,6 +172,21 @@ TEST(CoordinatorJoin, CallsOfOneOwnerThatLostTheirHoldJoinOnce) {
   while (script.open() > 0) script.answer(Kind::granted);
 }
 
+// Found by the simulator: it re-entered the hold that was ending, again and again.
+TEST(CoordinatorJoin, ARenewalThatItsOwnersReleaseEndsBecomesAnAcquireThatJoins) {
+  Script script(with_cohorts());
+  const Owner owner = Owner::make();
+  Caller& first = script.acquire(READ, 3s, 10s, Owner::make());
+  Caller& second = script.acquire(READ, 3s, 10s, owner);
+  script.answer(Kind::granted);
+  Caller& longer = script.acquire(READ, 3s, 30s, owner);
+  EXPECT_EQ(longer.answer, Answer::pending);
+  script.release(second);
+  EXPECT_EQ(longer.answer, Answer::granted);
+  EXPECT_NE(longer.hold, first.hold);
+  while (script.open() > 0) script.answer(Kind::granted);
+}
+
 TEST(CoordinatorJoin, AReaderWhoseHoldWasAWriteIsNotJoined) {
   Script script(with_cohorts());
   const Owner owner = Owner::make();

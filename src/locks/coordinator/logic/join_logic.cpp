@@ -24,7 +24,7 @@ bool JoinLogic::join(Call& call) {
   RemoteHold* const hold = state_.holds.joinable();
   if (hold == nullptr || !suits(*hold, call)) return false;
   AcquireLogic acquiring(*this);
-  if (RemoteHold* const own = state_.holds.live_hold_of(call.owner, context_)) {
+  if (RemoteHold* const own = other_hold_of(call.owner)) {
     acquiring.join_same_owner(*own);  // a thread with the same owner has just joined
     return true;
   }
@@ -42,6 +42,15 @@ bool JoinLogic::join(Call& call) {
   answer(call, Answer::granted);
   acquiring.join_same_owner(*joiner);
   return true;
+}
+
+// Not the one whose end makes an acquire of a renewal.
+RemoteHold* JoinLogic::other_hold_of(Owner owner) {
+  RemoteHold* hold = state_.holds.held_by(owner);
+  while (hold != nullptr && (hold->local_holds() == 0 || hold->is_lost(now()))) {
+    hold = HoldTable::next_of_owner(*hold);
+  }
+  return hold;
 }
 
 // Its type at the backend is certain, and enough of the lease remains for a renewal.

@@ -31,6 +31,7 @@ class JoinLogic : public KeyEvent {
   void on_lost(RemoteHold& hold, std::string_view reason);
 
  private:
+  [[nodiscard]] RemoteHold* other_hold_of(Owner owner);
   [[nodiscard]] bool suits(const RemoteHold& hold, const Call& call);
   [[nodiscard]] RemoteHold& make_joiner(const Call& call, RemoteHold& hold);
   void take_place_of(RemoteHold& hold, const RemoteHold& last);

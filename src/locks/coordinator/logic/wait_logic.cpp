@@ -113,12 +113,12 @@ void WaitLogic::end_wait(Call& call) {
 
 void WaitLogic::give_up(Call& call, Answer result) {
   state_.waiters.remove(call);
+  if (result == Answer::busy && (call.wants_holder_name || reports(Event::Kind::timeout))) {
+    name_holder(call);  // before the release of its own claim looks like a holder
+  }
   RemoteHold* const claim = claim_of(call);
   call.hold = nullptr;
   if (claim != nullptr) ReleaseLogic(*this).abandon(*claim);
-  if (result == Answer::busy && (call.wants_holder_name || reports(Event::Kind::timeout))) {
-    name_holder(call);
-  }
   answer(call, result);
   AcquireLogic(*this).dispatch_waiters();
   SubscriptionLogic(*this).unsubscribe_if_unused();
