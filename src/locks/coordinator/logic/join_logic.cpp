@@ -9,6 +9,7 @@
 #include "core/thread_cache.hpp"
 #include "locks/coordinator/logic/acquire_logic.hpp"
 #include "locks/coordinator/logic/lease_logic.hpp"
+#include "locks/coordinator/logic/subscription_logic.hpp"
 
 namespace latchkey::detail {
 
@@ -26,6 +27,7 @@ bool JoinLogic::join(Call& call) {
   AcquireLogic acquiring(*this);
   if (RemoteHold* const own = other_hold_of(call.owner)) {
     acquiring.join_same_owner(*own);  // a thread with the same owner has just joined
+    SubscriptionLogic(*this).unsubscribe_if_unused();
     return true;
   }
   RemoteHold* joiner = nullptr;
@@ -41,6 +43,7 @@ bool JoinLogic::join(Call& call) {
   if (!two_thirds_remain(*hold, wanted)) LeaseLogic(*this).renew_soon(*hold, wanted);
   answer(call, Answer::granted);
   acquiring.join_same_owner(*joiner);
+  SubscriptionLogic(*this).unsubscribe_if_unused();
   return true;
 }
 
