@@ -35,6 +35,7 @@ end
 
 --#include parts/holder.lua
 --#include parts/fencing_token.lua
+--#include parts/publish.lua
 --#include parts/process_queue.lua
 
 if redis.call('EXISTS', lock) == 0 and not grant_first(lock, tag, ARGV[5], owner) then

@@ -39,6 +39,7 @@ if redis.pcall('EXISTS', lock, queue) == 0 then
 end
 
 --#include parts/holder.lua
+--#include parts/publish.lua
 --#include parts/process_queue.lua
 
 if redis.call('EXISTS', lock) == 0 and not grant_first(lock, tag, ARGV[6], owner) then

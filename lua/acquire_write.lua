@@ -39,6 +39,7 @@ end
 --#include parts/holder.lua
 --#include parts/dead_readers.lua
 --#include parts/fencing_token.lua
+--#include parts/publish.lua
 --#include parts/process_queue.lua
 
 -- Drops readers that are dead, and keeps new ones out. Returns whether another attempt may find more

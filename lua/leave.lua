@@ -10,6 +10,7 @@
 --          nil: the owner had neither; nothing changed
 
 --#include parts/fencing_token.lua
+--#include parts/publish.lua
 --#include parts/process_queue.lua
 
 local lock, owner, tag = KEYS[1], ARGV[1], ARGV[2]
@@ -26,11 +27,5 @@ if owner:sub(-6) == ':write' then
   redis.call('DEL', lock)
   channel, message = 'redisson_rwlock:', '1'
 end
-local notified
-if ARGV[3] == '1' then
-  notified = redis.pcall('SPUBLISH', channel .. tag, message)
-else
-  notified = redis.pcall('PUBLISH', channel .. tag, message)
-end
-pass_on(lock, tag, owner, notified, ARGV[3])
+pass_on(lock, tag, owner, publish(channel .. tag, message, ARGV[3]), ARGV[3])
 return 0

@@ -29,6 +29,7 @@ if redis.pcall('EXISTS', queue) ~= 1 then
 end
 
 --#include parts/fencing_token.lua
+--#include parts/publish.lua
 --#include parts/process_queue.lua
 
 return pass_on(lock, tag, ARGV[1], notified, ARGV[3])

@@ -111,7 +111,8 @@ local function grant_head(lock, queue, timeouts, head, score, now, channel, shar
     return false
   end
   local message = head:match('%d+$') .. ' ' .. string.format('%.0f', now) .. ' 0'
-  if redis.pcall('PEXPIRE', lock, fair_grant_lease) ~= 1 or not tell(its_channel, message, sharded) then
+  if redis.pcall('PEXPIRE', lock, fair_grant_lease) ~= 1 or
+     publish(its_channel, message, sharded) == 0 then
     redis.pcall('HDEL', lock, head)
     return false
   end

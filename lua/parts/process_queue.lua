@@ -35,13 +35,6 @@ local function is_heard(channel, sharded)
   return type(heard[2]) == 'number' and heard[2] > 0
 end
 
-local function tell(channel, message, sharded)
-  if sharded == '1' then
-    return type(redis.pcall('SPUBLISH', channel, message)) == 'number'
-  end
-  return type(redis.pcall('PUBLISH', channel, message)) == 'number'
-end
-
 -- The entry of this owner; nil: it has no place. A reader is the owner of the WRITE that it was.
 local function place_of(lock, tag, owner)
   local entries = redis.pcall('LRANGE', process_queue(lock, tag), '0', '-1')
@@ -130,7 +123,8 @@ local function grant_first(lock, tag, sharded, until_owner)
         return false
       end
       local number = owner:match('^:(%d+)', 37)
-      if tell(channel, number .. ' ' .. place .. ' ' .. string.format('%.0f', token), sharded) then
+      local message = number .. ' ' .. place .. ' ' .. string.format('%.0f', token)
+      if publish(channel, message, sharded) > 0 then
         return true
       end
       redis.pcall('HDEL', lock, 'mode', owner)
@@ -153,7 +147,7 @@ local function pass_on(lock, tag, releaser, notified, sharded)
   end
   local first = redis.pcall('LINDEX', process_queue(lock, tag), '0')
   if type(first) == 'string' then
-    tell(channel_of(tag, first), '0', sharded)
+    publish(channel_of(tag, first), '0', sharded)
   end
   return notified
 end

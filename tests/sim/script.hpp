@@ -200,7 +200,7 @@ class Script : private ProcessHost {
     call.lease = lease;
     call.by_lock = by_lock;
     call.forever = wait.is_forever();
-    call.set_grace(wait.length(), process_->settings().command_timeout);
+    call.grace = Call::grace_of(wait.length(), process_->settings().command_timeout);
     call.until = call.forever ? Clock::never() : later(call.asked, wait.length());
     handle([&](Coordinator& its, EventContext& one) { its.acquire(call, one); }, call);
     call.wakes_at = call.wake_at;

@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "core/mutex.hpp"
 #include "core/sanitizer_pause.hpp"
 #include "core/thread_order.hpp"
 #include "locks/async/access.hpp"
@@ -29,9 +28,7 @@ AsyncMultiAcquire::AsyncMultiAcquire(std::shared_ptr<const LockSet> set, const A
   }
   asked_ = now();
   until_ = attempt.wait.is_forever() ? Clock::never() : later(asked_, attempt.wait.length());
-  Call call;
-  call.set_grace(attempt.wait.length(), parts_.front().space->options().command_timeout);
-  grace_ = call.grace;
+  grace_ = Call::grace_of(attempt.wait.length(), parts_.front().space->options().command_timeout);
 }
 
 bool AsyncMultiAcquire::start() {
@@ -157,13 +154,11 @@ void AsyncMultiAcquire::start_release(std::size_t member, RemoteHold& hold) {
 }
 
 void AsyncMultiAcquire::pin(std::size_t member, RemoteHold& hold) noexcept {
-  const ScopedLock lock(parts_[member].space->driver().shard_of(hold.home->hash).mutex);
-  Coordinator::pin(hold);
+  parts_[member].space->driver().pin(hold);
 }
 
 void AsyncMultiAcquire::unpin(std::size_t member, RemoteHold& hold) noexcept {
-  const ScopedLock lock(parts_[member].space->driver().shard_of(hold.home->hash).mutex);
-  Coordinator::unpin(hold);
+  parts_[member].space->driver().unpin(hold);
 }
 
 // --- time ---

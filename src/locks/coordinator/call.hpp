@@ -129,10 +129,10 @@ struct Call : AcquireTerms {
   /// A wait is a bound: a little is added to it for the first answer, so that a wait shorter than a
   /// round trip is not in vain. A wait of zero makes one attempt, which takes as long as a command
   /// may.
-  void set_grace(std::chrono::milliseconds its_wait,
-                 std::chrono::milliseconds command_timeout) noexcept {
+  [[nodiscard]] static std::chrono::milliseconds grace_of(
+      std::chrono::milliseconds wait, std::chrono::milliseconds command_timeout) noexcept {
     constexpr std::chrono::milliseconds little{40};
-    grace = its_wait.count() == 0 ? command_timeout : std::min(little, command_timeout);
+    return wait.count() == 0 ? command_timeout : std::min(little, command_timeout);
   }
 };
 

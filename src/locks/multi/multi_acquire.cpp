@@ -8,7 +8,6 @@
 
 #include <latchkey/error.hpp>
 
-#include "core/mutex.hpp"
 #include "core/thread_order.hpp"
 #include "locks/hold/multi_hold.hpp"
 #include "locks/space/lock_space.hpp"
@@ -31,9 +30,7 @@ MultiAcquire::MultiAcquire(const LockSet& set, const Attempt& attempt, bool by_l
   }
   asked_ = now();
   until_ = attempt.wait.is_forever() ? Clock::never() : later(asked_, attempt.wait.length());
-  Call call;
-  call.set_grace(attempt.wait.length(), parts_.front().space->options().command_timeout);
-  grace_ = call.grace;
+  grace_ = Call::grace_of(attempt.wait.length(), parts_.front().space->options().command_timeout);
 }
 
 Answer MultiAcquire::run() {
@@ -137,13 +134,11 @@ void MultiAcquire::start_release(std::size_t member, RemoteHold& hold) {
 }
 
 void MultiAcquire::pin(std::size_t member, RemoteHold& hold) noexcept {
-  const ScopedLock lock(parts_[member].space->driver().shard_of(hold.home->hash).mutex);
-  Coordinator::pin(hold);
+  parts_[member].space->driver().pin(hold);
 }
 
 void MultiAcquire::unpin(std::size_t member, RemoteHold& hold) noexcept {
-  const ScopedLock lock(parts_[member].space->driver().shard_of(hold.home->hash).mutex);
-  Coordinator::unpin(hold);
+  parts_[member].space->driver().unpin(hold);
 }
 
 // --- the end ---

@@ -52,6 +52,15 @@ class ShardDriver final : public ImmediateBackend {
   [[nodiscard]] Shard& shard_of(std::size_t hash) noexcept {
     return shards_[hash >> (64 - shard_bits)];
   }
+  /// Coordinator::pin and unpin, from any thread.
+  void pin(RemoteHold& hold) noexcept {
+    const ScopedLock lock(shard_of(hold.home->hash).mutex);
+    Coordinator::pin(hold);
+  }
+  void unpin(RemoteHold& hold) noexcept {
+    const ScopedLock lock(shard_of(hold.home->hash).mutex);
+    Coordinator::unpin(hold);
+  }
   [[nodiscard]] std::size_t index_of(const Shard& shard) const noexcept {
     return static_cast<std::size_t>(&shard - shards_.data());
   }

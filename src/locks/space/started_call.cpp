@@ -46,7 +46,7 @@ void StartedCall::prepare_to_wait() {
 void StartedCall::limit(Wait wait) noexcept {
   call_.forever = wait.is_forever();
   call_.wait = wait.length();
-  call_.set_grace(call_.wait, space_.options().command_timeout);
+  call_.grace = Call::grace_of(call_.wait, space_.options().command_timeout);
   call_.start(space_.acquire_time(call_.lease));
   begins_late_ = true;
 }

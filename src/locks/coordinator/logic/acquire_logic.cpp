@@ -236,8 +236,7 @@ void AcquireLogic::on_granted(RemoteHold& claim, std::uint64_t token) {
   const bool fair = claim.type == LockType::FAIR;
   const auto lease = std::min<milliseconds>(claim.lease, fair ? fair_grant_lease : grant_lease);
   const Clock::time_point deadline = end_of_lease(claim.place_sent, lease);
-  const bool little_left =
-      fair && deadline - now() < std::min<milliseconds>(lease / 2, std::chrono::seconds(1));
+  const bool little_left = fair && !enough_remains(deadline, lease);
   // The attempt finds the hold, and a backend that offers no grants confirms it.
   if (little_left || !settings().grants) return WaitLogic(*this).retry_now(claim);
   claim.place = 0;

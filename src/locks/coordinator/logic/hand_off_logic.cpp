@@ -30,8 +30,7 @@ bool HandOffLogic::hand_over(RemoteHold& hold, Call* releaser) {
   if (!settings().announcement.empty()) announce(hold);
   next->hold = &hold;
   count(*next, hold);
-  const std::chrono::milliseconds wanted = next->lease.length(settings().watchdog);
-  if (!two_thirds_remain(hold, wanted)) LeaseLogic(*this).renew_soon(hold, wanted);
+  LeaseLogic(*this).renew_soon_for(*next, hold);
   answer(*next, Answer::granted);
   acquiring.join_same_owner(hold);
   return true;
@@ -44,16 +43,12 @@ bool HandOffLogic::suits(const RemoteHold& hold, const Call& next) {
   if (!hold.is_settled() || hold.pins > 0) return false;
   if (hold.type == LockType::FENCED && hold.spare_tokens == 0) return false;
   const std::chrono::milliseconds wanted = next.lease.length(settings().watchdog);
-  const Clock::duration enough = std::min<Clock::duration>(wanted / 2, std::chrono::seconds(1));
-  return hold.lease <= wanted && hold.deadline_point() - now() >= enough;
+  return hold.lease <= wanted && enough_remains(hold.deadline_point(), wanted);
 }
 
 // The cohort begins with the grant of its first hold, which ends here.
 bool HandOffLogic::cohort_has_ended(RemoteHold& hold) {
-  if (hold.hand_offs == 0) {
-    const Clock::duration longest = std::min(settings().cohort, hold.lease / 10);
-    hold.cohort_ends = later(hold.granted_at, longest);
-  }
+  if (hold.hand_offs == 0) hold.cohort_ends = end_of_cohort(hold);
   const bool foreign = now() < state_.yielding.foreign_until;
   const std::uint32_t most = foreign ? most_beside_foreign : most_hand_offs;
   return now() >= hold.cohort_ends || hold.hand_offs >= most;

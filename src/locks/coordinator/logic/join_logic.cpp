@@ -16,35 +16,34 @@ namespace latchkey::detail {
 using Stage = RemoteHold::Stage;
 
 void JoinLogic::offer(RemoteHold& hold) noexcept {
-  hold.cohort_ends =
-      later(hold.granted_at, std::min<Clock::duration>(settings().cohort, hold.lease / 10));
+  hold.cohort_ends = end_of_cohort(hold);
   state_.holds.set_joinable(hold);
 }
 
 bool JoinLogic::join(Call& call) {
   RemoteHold* const hold = state_.holds.joinable();
   if (hold == nullptr || !suits(*hold, call)) return false;
-  AcquireLogic acquiring(*this);
-  if (RemoteHold* const own = other_hold_of(call.owner)) {
-    acquiring.join_same_owner(*own);  // a thread with the same owner has just joined
-    SubscriptionLogic(*this).unsubscribe_if_unused();
-    return true;
-  }
+  RemoteHold* mine = other_hold_of(call.owner);  // a thread with the same owner has just joined
+  if (mine == nullptr) mine = join(call, *hold);
+  if (mine == nullptr) return false;
+  AcquireLogic(*this).join_same_owner(*mine);
+  SubscriptionLogic(*this).unsubscribe_if_unused();
+  return true;
+}
+
+RemoteHold* JoinLogic::join(Call& call, RemoteHold& hold) {
   RemoteHold* joiner = nullptr;
   try {
-    joiner = &make_joiner(call, *hold);
+    joiner = &make_joiner(call, hold);
   } catch (const std::bad_alloc&) {
-    return false;
+    return nullptr;
   }
   state_.waiters.remove(call);
   call.hold = joiner;
   count(call, *joiner);
-  const std::chrono::milliseconds wanted = call.lease.length(settings().watchdog);
-  if (!two_thirds_remain(*hold, wanted)) LeaseLogic(*this).renew_soon(*hold, wanted);
+  LeaseLogic(*this).renew_soon_for(call, hold);
   answer(call, Answer::granted);
-  acquiring.join_same_owner(*joiner);
-  SubscriptionLogic(*this).unsubscribe_if_unused();
-  return true;
+  return joiner;
 }
 
 // Not the one whose end makes an acquire of a renewal.
@@ -63,9 +62,7 @@ bool JoinLogic::suits(const RemoteHold& hold, const Call& call) {
   const bool is_read = hold.acquire_request.type == LockType::READ;
   const bool answered = hold.attempts == RemoteHold::Attempts::ran;
   if (!is_read || !answered || hold.presence != RemoteHold::Presence::possible) return false;
-  const std::chrono::milliseconds wanted = call.lease.length(settings().watchdog);
-  const Clock::duration enough = std::min<Clock::duration>(wanted / 2, std::chrono::seconds(1));
-  return hold.deadline_point() - now() >= enough;
+  return enough_remains(hold.deadline_point(), call.lease.length(settings().watchdog));
 }
 
 RemoteHold& JoinLogic::make_joiner(const Call& call, RemoteHold& hold) {

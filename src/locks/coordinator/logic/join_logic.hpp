@@ -33,6 +33,8 @@ class JoinLogic : public KeyEvent {
  private:
   [[nodiscard]] RemoteHold* other_hold_of(Owner owner);
   [[nodiscard]] bool suits(const RemoteHold& hold, const Call& call);
+  /// The new hold of `call`; null: there is no memory for it.
+  [[nodiscard]] RemoteHold* join(Call& call, RemoteHold& hold);
   [[nodiscard]] RemoteHold& make_joiner(const Call& call, RemoteHold& hold);
   void take_place_of(RemoteHold& hold, const RemoteHold& last);
 };

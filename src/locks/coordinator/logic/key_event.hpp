@@ -66,6 +66,15 @@ class KeyEvent : public KeyLogic {
   [[nodiscard]] bool two_thirds_remain(const RemoteHold& hold, std::chrono::milliseconds wanted) {
     return (hold.deadline_point() - now()) * 3 >= Clock::duration(wanted) * 2;
   }
+  /// A call that asked for `wanted` may begin with a hold until `deadline`: enough is left for a
+  /// renewal to be answered.
+  [[nodiscard]] bool enough_remains(Clock::time_point deadline, std::chrono::milliseconds wanted) {
+    return deadline - now() >= std::min<Clock::duration>(wanted / 2, std::chrono::seconds(1));
+  }
+  /// The end of the cohort that begins with the grant of `hold`.
+  [[nodiscard]] Clock::time_point end_of_cohort(const RemoteHold& hold) const noexcept {
+    return later(hold.granted_at, std::min<Clock::duration>(settings().cohort, hold.lease / 10));
+  }
   /// A copy of an unanswered acquire may run after the release, because the backend does not keep
   /// the order.
   [[nodiscard]] bool copy_may_run(const RemoteHold& hold) const noexcept {

@@ -56,6 +56,11 @@ void LeaseLogic::renew_soon(RemoteHold& hold, milliseconds lease) {
   state_.holds.due_by(hold.check_at);
 }
 
+void LeaseLogic::renew_soon_for(const Call& call, RemoteHold& hold) {
+  const milliseconds wanted = call.lease.length(settings().watchdog);
+  if (!two_thirds_remain(hold, wanted)) renew_soon(hold, wanted);
+}
+
 void LeaseLogic::check(RemoteHold& hold) {
   if (hold.awaits_downgrade()) return DowngradeLogic(*this).send(hold);
   const bool watched = hold.watchdogs > 0;

@@ -59,9 +59,7 @@ void MultiKeyCaller::begin() {
                               : Lease(random.pick({milliseconds(1'000), milliseconds(5'000)}));
   const Wait wait = pick_wait(random);
   until_ = wait.is_forever() ? Clock::never() : later(now(), wait.length());
-  Call call;
-  call.set_grace(wait.length(), context_.world.scenario.settings.command_timeout);
-  grace_ = call.grace;
+  grace_ = Call::grace_of(wait.length(), context_.world.scenario.settings.command_timeout);
   steps_.emplace(*this, keys_.size(), lease_);
   steps_->begin({.members = keys_.size(),
                  .one_step = !fair && random.percent(60),

@@ -69,7 +69,7 @@ void SingleKeyCaller::acquire(LockType type, bool by_lock) {
   call.by_lock = by_lock;
   call.reentry = world.random.percent(3) ? Reentry::refuse : Reentry::count;
   call.forever = wait.is_forever();
-  call.set_grace(wait.length(), world.scenario.settings.command_timeout);
+  call.grace = Call::grace_of(wait.length(), world.scenario.settings.command_timeout);
   call.until = call.forever ? Clock::never() : later(call.asked, wait.length());
   context_.note(by_lock ? "locks" : "acquires", to_string(type), index_, wait.length().count());
   context_.history.starts_waiting(key_, {context_.client, index_, world.now});
