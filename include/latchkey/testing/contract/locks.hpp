@@ -95,6 +95,7 @@ TYPED_TEST_P(BackendLocks, LocksAndHoldsAreCountedSeparately) {
     EXPECT_THROW(lock.release(), NotOwner);  // never what acquire() gave
     EXPECT_FALSE(hold.lost());
     EXPECT_FALSE(other.lock(this->name).try_lock());
+    this->leave_scope(hold);
   }
   auto theirs = other.lock(this->name);
   EXPECT_TRUE(theirs.try_lock());
