@@ -135,12 +135,12 @@ set(latchkey_redis_sources
   redis/locks/wait_bound_test.cpp
   redis/multiplexer/adaptive_spin_test.cpp
   redis/multiplexer/connection_multiplexer_test.cpp
-  redis/multiplexer/cork_test.cpp
   redis/multiplexer/futex_wait_set_test.cpp
   redis/multiplexer/leader_followers_loop_test.cpp
   redis/multiplexer/leader_followers_spin_test.cpp
   redis/multiplexer/leader_followers_test.cpp
   redis/multiplexer/reactor_test.cpp
+  redis/multiplexer/write_batcher_test.cpp
   redis/protocol/check_batch_test.cpp
   redis/protocol/names_test.cpp
   redis/protocol/script_call_test.cpp

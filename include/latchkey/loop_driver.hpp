@@ -35,8 +35,13 @@ class LoopDriver {
   virtual void join() = 0;
 
   /// Does what is to be done and calls the sinks. Does not block, unless the backend's attempts
-  /// block (Backend::attempts_block). Throws std::bad_alloc.
+  /// block (Backend::attempts_block). Throws std::bad_alloc. What the calling thread submits from
+  /// now on may be held back until `flush`, as long as the backend has something else to do.
   virtual void drive() = 0;
+
+  /// After each `drive`, on any thread: what the sinks scheduled has run. Sends what was submitted
+  /// meanwhile, together. Calls no sink.
+  virtual void flush() noexcept {}
 
   /// The loop no longer waits. Not during `drive`.
   virtual void leave() noexcept = 0;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <boost/asio/execution/context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/query.hpp>
 
 #include <latchkey/error.hpp>
@@ -61,6 +62,7 @@ LoopWait::LoopWait(const std::shared_ptr<SpaceRef>& space, std::unique_ptr<LoopD
     : space_(space),
       blocks_(space->space().backend().attempts_block()),
       driver_(std::move(driver)),
+      executor_(executor),
       descriptor_(std::in_place, executor, driver_->descriptor()) {}
 
 void LoopWait::add_user() noexcept {
@@ -105,14 +107,41 @@ void LoopWait::on_wait_ended(bool readable) noexcept {
     lock.lock();
     return;
   }
-  if (readable && users_ > 0) {
-    stage_ = Stage::driving;
-    lock.unlock();
-    drive();
-    lock.lock();
-    stage_ = Stage::idle;
-  }
+  if (!readable || users_ == 0) return wait_again();
+  stage_ = Stage::driving;
+  lock.unlock();
+  drive();
+  lock.lock();
+  stage_ = Stage::handling;
+  lock.unlock();
+  post_handlers_end();
+}
+
+void LoopWait::wait_again() noexcept {
+  stage_ = Stage::idle;
   users_ > 0 ? start_waiting() : driver_->leave();
+}
+
+// Behind the handlers that `drive` has posted: what they submit is sent together, and whether
+// somebody waits is known then.
+void LoopWait::post_handlers_end() noexcept {
+  const auto end = [self = shared_from_this()] { self->on_handlers_ended(); };
+  try {
+    boost::asio::post(executor_, end);
+  } catch (const std::bad_alloc&) {
+    end();
+  }
+}
+
+void LoopWait::on_handlers_ended() noexcept {
+  const SanitizerPause pause;
+  const std::shared_ptr<SpaceRef> space = space_.lock();
+  ScopedLock lock(mutex_);
+  if (space == nullptr || stage_ == Stage::closed) return;
+  lock.unlock();
+  driver_->flush();
+  lock.lock();
+  wait_again();
 }
 
 void LoopWait::drive() noexcept {

@@ -26,7 +26,8 @@ namespace latchkey::detail {
 /// | idle       | nothing is waited for                            | waiting, closed     |
 /// | waiting    | the descriptor is waited for                     | driving, cancelling |
 /// | cancelling | the last user has gone; the wait ends soon       | idle, closed        |
-/// | driving    | a thread of the context drives the backend       | idle                |
+/// | driving    | a thread of the context drives the backend       | handling            |
+/// | handling   | the context runs the handlers of what ended then | idle                |
 /// | closed     | the context or the space has ended               |                     |
 class LoopWait final : public SpaceAttachment,
                        public ContextPart,
@@ -60,16 +61,20 @@ class LoopWait final : public SpaceAttachment,
   void context_shuts_down() noexcept override { close(); }
 
  private:
-  enum class Stage : std::uint8_t { idle, waiting, cancelling, driving, closed };
+  enum class Stage : std::uint8_t { idle, waiting, cancelling, driving, handling, closed };
 
   void start_waiting() noexcept LATCHKEY_REQUIRES(mutex_);
   void on_wait_ended(bool readable) noexcept;
+  void wait_again() noexcept LATCHKEY_REQUIRES(mutex_);
   void drive() noexcept;
+  void post_handlers_end() noexcept;
+  void on_handlers_ended() noexcept;
   void close() noexcept;
 
   const std::weak_ptr<SpaceRef> space_;
   const bool blocks_;                   ///< several threads may drive at once, and each blocks
   std::unique_ptr<LoopDriver> driver_;  ///< null: closed
+  const boost::asio::any_io_executor executor_;
   mutable Mutex mutex_;
   Stage stage_ LATCHKEY_GUARDED_BY(mutex_) = Stage::idle;
   std::size_t users_ LATCHKEY_GUARDED_BY(mutex_) = 0;

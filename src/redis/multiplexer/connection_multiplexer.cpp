@@ -68,8 +68,10 @@ void ConnectionMultiplexer::submit(std::span<Request* const> requests, Sink& sin
   if (thread_hint.delivering_for == number_) return;
   thread_hint.submitted_to = number_;
   thread_hint.last_request = state_.submitted;
-  if (!writer_.keeps(&thread_hint, requests.size())) flush();
+  if (!writer_.keeps(state_, &thread_hint, requests.size())) flush();
 }
+
+const void* ConnectionMultiplexer::calling_thread() noexcept { return &thread_hint; }
 
 // Without memory the requests are queued all the same: the leader sends them.
 void ConnectionMultiplexer::flush() noexcept {
@@ -94,6 +96,7 @@ void ConnectionMultiplexer::uncork() noexcept {
 void ConnectionMultiplexer::drive(Parker& parker, Clock::time_point until) {
   Participation self(*this, parker,
                      thread_hint.submitted_to == number_ ? thread_hint.last_request : 0);
+  if (writer_.end_handlers(&thread_hint)) flush();  // a handler blocks
   for (bool over = false;; over = clock_.now() >= until) {
     if (state_.threads.try_lead(self.thread, state_.answered())) {
       reactor_.handle_deadlines(state_);

@@ -73,6 +73,8 @@ class ConnectionMultiplexer final : private ForkParticipant {
   class Participation;
 
   void flush() noexcept LATCHKEY_REQUIRES(state_.mutex);
+  /// An address of its own for each thread.
+  [[nodiscard]] static const void* calling_thread() noexcept;
   /// Calls the sinks of everything that has arrived. True: there was something.
   bool deliver() LATCHKEY_REQUIRES(state_.mutex);
   [[nodiscard]] bool expects_more() const noexcept LATCHKEY_REQUIRES(state_.mutex);

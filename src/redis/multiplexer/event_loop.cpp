@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <chrono>
 #include <new>
+#include <utility>
 
 namespace latchkey::detail::redis {
 namespace {
@@ -75,6 +76,16 @@ void ConnectionMultiplexer::EventLoop::drive() {
   }
 }
 
+void ConnectionMultiplexer::EventLoop::flush() noexcept {
+  const ScopedLock lock(multiplexer_.state_.mutex);
+  end_handlers();
+}
+
+void ConnectionMultiplexer::EventLoop::end_handlers() noexcept {
+  const void* const thread = std::exchange(handlers_thread_, nullptr);
+  if (thread != nullptr && multiplexer_.writer_.end_handlers(thread)) multiplexer_.flush();
+}
+
 void ConnectionMultiplexer::EventLoop::leave() noexcept {
   Parker::Wake wake;
   {
@@ -86,6 +97,7 @@ void ConnectionMultiplexer::EventLoop::leave() noexcept {
 
 Parker::Wake ConnectionMultiplexer::EventLoop::end() noexcept {
   joined_ = false;
+  end_handlers();
   unwatch_connections();
   return multiplexer_.state_.threads.leave(thread_,
                                            {.answered = multiplexer_.state_.answered(),
@@ -110,7 +122,10 @@ void ConnectionMultiplexer::EventLoop::work() {
   }
   if (has_events) multiplexer_.reactor_.handle_events(multiplexer_.state_, polled);
   multiplexer_.reactor_.handle_deadlines(multiplexer_.state_);
-  multiplexer_.deliver();
+  if (multiplexer_.deliver()) {
+    handlers_thread_ = calling_thread();
+    multiplexer_.writer_.begin_handlers(handlers_thread_);
+  }
   multiplexer_.writer_.flush(multiplexer_.state_);
 }
 

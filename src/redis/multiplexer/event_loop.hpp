@@ -26,6 +26,7 @@ class ConnectionMultiplexer::EventLoop final : public LoopDriver {
   [[nodiscard]] int descriptor() const noexcept override { return epoll_.get(); }
   void join() override;
   void drive() override;
+  void flush() noexcept override;
   void leave() noexcept override;
 
  private:
@@ -33,6 +34,7 @@ class ConnectionMultiplexer::EventLoop final : public LoopDriver {
   [[nodiscard]] Parker::Wake end() noexcept LATCHKEY_REQUIRES(multiplexer_.state_.mutex);
   [[nodiscard]] bool try_lead() LATCHKEY_REQUIRES(multiplexer_.state_.mutex);
   void work() LATCHKEY_REQUIRES(multiplexer_.state_.mutex);
+  void end_handlers() noexcept LATCHKEY_REQUIRES(multiplexer_.state_.mutex);
   /// Waits for the connections if the loop leads.
   void rest() LATCHKEY_REQUIRES(multiplexer_.state_.mutex);
   void watch_connections() LATCHKEY_REQUIRES(multiplexer_.state_.mutex);
@@ -48,8 +50,9 @@ class ConnectionMultiplexer::EventLoop final : public LoopDriver {
   FileDescriptor wake_fd_;
   FileDescriptor timer_;
   Clock::time_point timer_due_ = Clock::never();
-  std::vector<pollfd> watched_;           ///< the connections in the epoll instance
-  std::uint64_t watched_generation_ = 0;  ///< Reactor::generation when they were added
+  std::vector<pollfd> watched_;            ///< the connections in the epoll instance
+  std::uint64_t watched_generation_ = 0;   ///< Reactor::generation when they were added
+  const void* handlers_thread_ = nullptr;  ///< it runs handlers; null: it has finished
   bool joined_ = false;
 };
 

@@ -8,6 +8,15 @@
 
 namespace latchkey::detail::redis {
 
+bool WriteBatcher::keeps(const MultiplexerState& state, const void* thread,
+                         std::size_t requests) noexcept {
+  if (corked_by_ != thread) return handlers_of_ == thread && servers_are_busy(state);
+  kept_ += requests;
+  if (kept_ < most_kept) return true;
+  kept_ = 0;
+  return false;
+}
+
 void WriteBatcher::flush(MultiplexerState& state) {
   if (!holds_back(state)) send_all(state);
 }
@@ -17,7 +26,10 @@ void WriteBatcher::flush_request(MultiplexerState& state, std::uint64_t request)
 }
 
 bool WriteBatcher::holds_back(const MultiplexerState& state) const noexcept {
-  if (!delivering_ && state.threads.spinning_threads() == 0) return false;
+  return (delivering_ || state.threads.spinning_threads() > 0) && servers_are_busy(state);
+}
+
+bool WriteBatcher::servers_are_busy(const MultiplexerState& state) noexcept {
   return std::ranges::all_of(state.router->connections(), [](const auto& connection) {
     const std::size_t unsent = connection->session.unsent();
     return !connection->can_send() ||

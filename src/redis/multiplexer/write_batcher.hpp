@@ -17,6 +17,10 @@ namespace latchkey::detail::redis {
 /// it has finished; a spinning thread sends after its first yield or when it stops. To keep the
 /// server busy meanwhile, no more is held back than the server still has to process.
 ///
+/// The same holds for the thread of an event loop from when it has delivered replies until it has
+/// run their handlers. Requests of other threads are sent meanwhile, because a handler may take
+/// long.
+///
 /// A thread that has corked the connections keeps what it submits until it has submitted 1 024
 /// requests, or uncorks. Requests of other threads take the kept ones along.
 class WriteBatcher {
@@ -29,14 +33,18 @@ class WriteBatcher {
   void uncork(const void* thread) noexcept {
     if (corked_by_ == thread) corked_by_ = nullptr;
   }
-  /// Whether the thread need not send these requests now.
-  [[nodiscard]] bool keeps(const void* thread, std::size_t requests) noexcept {
-    if (corked_by_ != thread) return false;
-    kept_ += requests;
-    if (kept_ < most_kept) return true;
-    kept_ = 0;
-    return false;
+  // --- an event loop's thread, which runs the handlers of what it has delivered ---
+  void begin_handlers(const void* thread) noexcept { handlers_of_ = thread; }
+  /// False: it has ended already.
+  bool end_handlers(const void* thread) noexcept {
+    if (handlers_of_ != thread) return false;
+    handlers_of_ = nullptr;
+    return true;
   }
+
+  /// Whether the thread need not send now, after it has submitted these requests.
+  [[nodiscard]] bool keeps(const MultiplexerState& state, const void* thread,
+                           std::size_t requests) noexcept LATCHKEY_REQUIRES(state.mutex);
 
   /// Sends everything unless it is better held back. Throws std::bad_alloc.
   void flush(MultiplexerState& state) LATCHKEY_REQUIRES(state.mutex);
@@ -54,6 +62,8 @@ class WriteBatcher {
 
   [[nodiscard]] bool holds_back(const MultiplexerState& state) const noexcept
       LATCHKEY_REQUIRES(state.mutex);
+  [[nodiscard]] static bool servers_are_busy(const MultiplexerState& state) noexcept
+      LATCHKEY_REQUIRES(state.mutex);
   void send_all(MultiplexerState& state) LATCHKEY_REQUIRES(state.mutex);
   [[nodiscard]] ServerConnection* next_sendable(const MultiplexerState& state) noexcept
       LATCHKEY_REQUIRES(state.mutex);
@@ -61,10 +71,11 @@ class WriteBatcher {
       LATCHKEY_REQUIRES(state.mutex, state.write_mutex);
 
   bool delivering_ = false;
-  const void* corked_by_ = nullptr;  ///< null: no thread
-  std::size_t kept_ = 0;             ///< how many requests it has kept
-  std::size_t last_sender_ = 0;      ///< index of the connection that was served last
-  std::uint64_t sent_requests_ = 0;  ///< the requests up to this number were sent
+  const void* corked_by_ = nullptr;    ///< null: no thread
+  std::size_t kept_ = 0;               ///< how many requests it has kept
+  const void* handlers_of_ = nullptr;  ///< null: no thread
+  std::size_t last_sender_ = 0;        ///< index of the connection that was served last
+  std::uint64_t sent_requests_ = 0;    ///< the requests up to this number were sent
 };
 
 }  // namespace latchkey::detail::redis
