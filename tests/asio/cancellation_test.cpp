@@ -158,9 +158,9 @@ TEST(AsioStorm, LeavesNothingOnRedis) {
   const RedisServer server;
   asio::io_context context;
   const Locks locks = Locks::connect(server.unix_uri());
-  CancellationStorm storm(locks, 20'000);
+  CancellationStorm storm(locks, 100'000);
   storm.run(context, 2);
-  EXPECT_EQ(storm.granted + storm.cancelled, 20'000U);
+  EXPECT_EQ(storm.granted + storm.cancelled, 100'000U);
   auto client = server.client();
   EXPECT_TRUE(eventually([&] { return client({"DBSIZE"}).integer() == 0; }));
   EXPECT_TRUE(eventually([&] { return client({"PUBSUB", "CHANNELS"}).list().empty(); }));
