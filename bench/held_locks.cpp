@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
-#include <charconv>
 #include <chrono>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
+#include "command_statistics.hpp"
 #include "side_by_side.hpp"
 #include "support/servers/redis_server.hpp"
 
@@ -35,26 +35,6 @@ std::chrono::duration<double> processor_time() {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
   };
   return std::chrono::duration<double>(seconds(used.ru_utime) + seconds(used.ru_stime));
-}
-
-/// What the server did for the commands of one name.
-struct CommandStatistics {
-  double calls = 0;
-  double microseconds = 0;
-};
-
-CommandStatistics statistics(RedisClient& client, std::string_view command) {
-  const std::string text = client({"INFO", "commandstats"}).text();
-  const std::size_t line = text.find("cmdstat_" + std::string(command) + ":");
-  CommandStatistics found;
-  if (line == std::string::npos) return found;
-  const auto number = [&](std::string_view name, double& value) {
-    const std::size_t at = text.find(name, line) + name.size();
-    std::from_chars(text.data() + at, text.data() + text.size(), value);
-  };
-  number("calls=", found.calls);
-  number("usec=", found.microseconds);
-  return found;
 }
 
 bool report(std::string_view what, double value, double limit) {
@@ -92,8 +72,8 @@ int main() {
   const auto spent = processor_time();
   std::this_thread::sleep_for(intervals * interval);
   const double used = (processor_time() - spent) / (intervals * interval);
-  const CommandStatistics scripts = statistics(client, "evalsha");
-  const double renewals = statistics(client, "hexists").calls;  // one in each
+  const bench::CommandStatistics scripts = bench::statistics(client, "evalsha");
+  const double renewals = bench::statistics(client, "hexists").calls;  // one in each
 
   fmt::print("{} locks, watchdog {} s, {:.0f} renewals by {:.0f} scripts in {} s\n", locks_held,
              watchdog.count(), renewals, scripts.calls, (intervals * interval).count());

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -12,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "command_statistics.hpp"
 #include "redis/protocol/script_call.hpp"
 #include "redis_connection.hpp"
 #include "redisson_scripts.hpp"
@@ -127,18 +127,10 @@ class Contest {
 
 /// Microseconds of server time for client commands since the last call.
 double server_time(latchkey::tests::RedisClient& client) {
-  const std::string text = client({"INFO", "commandstats"}).text();
-  double sum = 0;
-  for (const std::string_view command : {"cmdstat_eval:", "cmdstat_evalsha:"}) {
-    const std::size_t at = text.find(command);
-    if (at == std::string::npos) continue;
-    const std::size_t value = text.find("usec=", at) + 5;
-    double spent = 0;
-    std::from_chars(text.data() + value, text.data() + text.size(), spent);
-    sum += spent;
-  }
+  const double spent = bench::statistics(client, "eval").microseconds +
+                       bench::statistics(client, "evalsha").microseconds;
   client({"CONFIG", "RESETSTAT"});
-  return sum;
+  return spent;
 }
 
 bool server_time_per_pair(const RedisServer& server, Contest& contest) {

@@ -82,7 +82,7 @@ local place
 if wait > 0 then
   local own = redis.call('ZSCORE', timeouts, owner)
   if own then
-    place = redis.call('LPOS', queue, owner)
+    place = redis.call('LPOS', queue, owner, 'RANK', '-1') -- a new waiter asks most
   end
   if not place then
     place = redis.call('RPUSH', queue, owner) - 1

@@ -125,16 +125,14 @@ end
 -- After a release: grants the lock to the head, or notifies it. If the queue is empty, the waiters
 -- for a plain lock are next.
 local function call_next(lock, queue, timeouts, channel, sharded)
-  if redis.call('EXISTS', queue) == 1 then
-    local now = server_ms()
-    local head, score = live_head(queue, timeouts, now)
-    if head and grant_head(lock, queue, timeouts, head, score, now, channel, sharded) then
-      return
-    end
-    if head then
-      cut_to_grace(timeouts, head, score, now)
-      return publish(channel .. ':' .. head, '0', sharded)
-    end
+  local now = server_ms()
+  local head, score = live_head(queue, timeouts, now)
+  if head and grant_head(lock, queue, timeouts, head, score, now, channel, sharded) then
+    return
+  end
+  if head then
+    cut_to_grace(timeouts, head, score, now)
+    return publish(channel .. ':' .. head, '0', sharded)
   end
   local tag = channel:sub(#'redisson_lock__channel:' + 1)
   pass_on(lock, tag, '', publish(channel, '0', sharded), sharded)
