@@ -186,6 +186,7 @@ set(latchkey_testing_core_sources
   src/testing/simulator/judges/hold_judge.cpp
   src/testing/simulator/judges/loss_judge.cpp
   src/testing/simulator/judges/request_judge.cpp
+  src/testing/simulator/judges/turn_judge.cpp
   src/testing/simulator/network/network.cpp
   src/testing/simulator/network/network_batches.cpp
   src/testing/simulator/process.cpp

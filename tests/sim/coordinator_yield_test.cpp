@@ -40,7 +40,9 @@ class TwoCalls : public Script {
 /// A call has released the key, which notified another process `round_trip` later.
 class OthersWait : public Script {
  public:
-  explicit OthersWait(milliseconds round_trip = 0ms) : Script(with_cohorts()) {
+  explicit OthersWait(milliseconds round_trip = 0ms,
+                      const CoordinatorSettings& settings = with_cohorts())
+      : Script(settings) {
     Caller& holder = acquire(REENTRANT, 3s, 30s, Owner::make());
     answer(Kind::granted);
     release(holder);
@@ -152,6 +154,20 @@ TEST(CoordinatorYield, AFreshCallDoesNotPassThem) {
   EXPECT_EQ(script.sent(), "acquire 2 30000");
   script.answer(Kind::granted);
   EXPECT_EQ(fresh.answer, Answer::granted);
+  while (script.open() > 0) script.answer(Kind::granted);
+}
+
+// Found by the judge of turns: next to a process queue a client of another library starved.
+TEST(CoordinatorYield, AFreshCallWaitsForTheReplyToTheReleaseAlthoughNobodyWaitedHere) {
+  OthersWait script(0ms, with_grants());
+  script.pass(2ms);
+  Caller& holder = script.acquire(REENTRANT, 3s, 30s, Owner::make());
+  script.answer(Kind::granted);
+  script.release(holder);
+  script.acquire(REENTRANT, 3s, 30s, Owner::make());
+  EXPECT_EQ(script.sent(), "acquire 2 30000, release 2");
+  script.answer(notified(1));
+  EXPECT_EQ(script.sent(), "subscribe");
   while (script.open() > 0) script.answer(Kind::granted);
 }
 

@@ -13,7 +13,8 @@ Client::Client(const Environment& environment, std::uint32_t number)
   const Scenario& scenario = context_.world.scenario;
   context_.history.clients[number].clock = &context_.clock;
   start_process(1);
-  for (std::uint32_t index = 0; index < scenario.callers; ++index) {
+  const std::uint32_t callers = scenario.is_foreign(number) ? 1 : scenario.callers;
+  for (std::uint32_t index = 0; index < callers; ++index) {
     const bool shares = scenario.shares_owners && index % 2 == 1;
     callers_.emplace_back(context_, index, shares ? callers_.back().owner() : Owner::make());
   }
@@ -31,6 +32,10 @@ std::int64_t Client::random_drift(World& world) {
 void Client::start_process(std::uint64_t first_id) {
   CoordinatorSettings settings = context_.world.scenario.settings;
   settings.space = {++context_.world.processes, context_.client};
+  if (context_.world.scenario.is_foreign(context_.client)) {
+    settings.grants = false;
+    settings.cohort = milliseconds(0);
+  }
   context_.network.replace_process(context_.client, settings.space);
   context_.process = std::make_unique<Process>(context_.client, context_.clock, settings,
                                                context_.world.random.next(), host(), first_id);

@@ -19,6 +19,7 @@ Scenario Scenario::draw(Random& random) {
   it.settings.common_checks = !it.immediate && copy.percent(50);
   it.settings.check_phase = copy.between({}, std::chrono::seconds(10));
   if (it.settings.common_checks && copy.percent(20)) it.favour_batches();
+  if (copy.percent(6)) it.favour_contention(copy);
   return it;
 }
 
@@ -93,6 +94,21 @@ void Scenario::favour_batches() {
   cut_rate = freeze_rate = crash_rate = jump_forward_rate = migration_rate = 0;
   jump_back_rate = restart_rate = 0;
   force_release_rate = 10;
+}
+
+// Processes that want one key all the time, on a good network. One of them may be Redisson's.
+void Scenario::favour_contention(Random& random) {
+  keys = {random.pick({Family::reentrant, Family::fenced, Family::fair})};
+  contended = fault_free = true;
+  immediate = multi_key = shares_owners = holds_longer_than_leases = false;
+  settings.pushes = settings.grants = true;
+  settings.watchdog = milliseconds(6'000);  // long enough for a place in the process queue
+  settings.cohort = milliseconds(5);
+  foreign = static_cast<std::uint32_t>(random.below(2));
+  drift = 0;
+  loss_percent = duplicate_percent = delay_percent = 0;
+  cut_rate = freeze_rate = crash_rate = jump_forward_rate = migration_rate = 0;
+  jump_back_rate = restart_rate = force_release_rate = 0;
 }
 
 void Scenario::restrict_to(const Capabilities& offered) {

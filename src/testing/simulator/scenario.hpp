@@ -29,6 +29,9 @@ struct Scenario {
   bool shares_owners = false;  ///< two callers of a client are one owner
   bool multi_key = false;      ///< some callers take several keys at once
   bool holds_longer_than_leases = true;
+  /// Every caller asks for the one key again as soon as it has released it.
+  bool contended = false;
+  std::uint32_t foreign = 0;  ///< the last clients: like Redisson, they have no process queue
 
   unsigned loss_percent = 0;       ///< of requests, and of replies
   unsigned duplicate_percent = 0;  ///< of requests
@@ -44,6 +47,10 @@ struct Scenario {
 
   [[nodiscard]] static Scenario draw(Random& random);
 
+  [[nodiscard]] bool is_foreign(std::uint32_t client) const noexcept {
+    return client >= clients - foreign;
+  }
+
   /// Replaces what the store does not offer.
   void restrict_to(const Capabilities& offered);
 
@@ -52,6 +59,7 @@ struct Scenario {
   void draw_faults(Random& random);
   void favour_downgrades();
   void favour_batches();
+  void favour_contention(Random& random);
 };
 
 }  // namespace latchkey::sim

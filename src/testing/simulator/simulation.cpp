@@ -26,9 +26,11 @@ Simulation::Simulation(std::uint64_t seed, bool keeps_text, const testing::MakeS
       hold_judge_(world_, history_),
       request_judge_(world_, history_, *store_),
       loss_judge_(world_, history_, *store_),
+      turn_judge_(world_, history_),
       faults_(world_, *store_, network_, loss_judge_, clients_) {
   world_.scenario.restrict_to(store_->offers());
-  const Environment environment{world_, history_, hold_judge_, request_judge_, network_};
+  const Environment environment{world_,         history_,    hold_judge_,
+                                request_judge_, turn_judge_, network_};
   for (std::uint32_t client = 0; client < world_.scenario.clients; ++client) {
     clients_.emplace_back(environment, client);
   }

@@ -13,6 +13,7 @@
 #include "testing/simulator/judges/hold_judge.hpp"
 #include "testing/simulator/judges/loss_judge.hpp"
 #include "testing/simulator/judges/request_judge.hpp"
+#include "testing/simulator/judges/turn_judge.hpp"
 #include "testing/simulator/network/network.hpp"
 #include "testing/simulator/store/store.hpp"
 #include "testing/simulator/world.hpp"
@@ -55,6 +56,7 @@ class Simulation final : private NetworkHandler {
   HoldJudge hold_judge_;
   RequestJudge request_judge_;
   LossJudge loss_judge_;
+  TurnJudge turn_judge_;
   std::deque<Client> clients_;
   FaultInjector faults_;
 };

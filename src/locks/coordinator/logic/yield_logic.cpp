@@ -24,12 +24,15 @@ Clock::duration time_to_take(Clock::duration round_trip) noexcept {
 
 }  // namespace
 
+// With a process queue only others matter, and a call that comes before the reply lets them go
+// first, too.
 void YieldLogic::before_release(const RemoteHold& hold) {
   Yielding& yielding = state_.yielding;
+  const bool one_waits = state_.waiters.next_to_start() != nullptr;
   const bool asks = is_raced_for(hold.type) && hold.presence == RemoteHold::Presence::possible &&
-                    state_.waiters.next_to_start() != nullptr && settings().pushes &&
-                    settings().cohort.count() > 0 && now() >= yielding.alone_until &&
-                    (!settings().grants || now() < yielding.others_until);
+                    settings().pushes && settings().cohort.count() > 0 &&
+                    now() >= yielding.alone_until &&
+                    (settings().grants ? now() < yielding.others_until : one_waits);
   if (asks) yielding.stage = Yielding::Stage::asking;
 }
 

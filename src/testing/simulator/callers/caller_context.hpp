@@ -9,6 +9,7 @@
 #include "testing/simulator/judges/history.hpp"
 #include "testing/simulator/judges/hold_judge.hpp"
 #include "testing/simulator/judges/request_judge.hpp"
+#include "testing/simulator/judges/turn_judge.hpp"
 #include "testing/simulator/network/network.hpp"
 #include "testing/simulator/process.hpp"
 #include "testing/simulator/sim_clock.hpp"
@@ -22,6 +23,7 @@ struct Environment {
   History& history;
   HoldJudge& holds;
   RequestJudge& requests;
+  TurnJudge& turns;
   Network& network;
 };
 

@@ -16,7 +16,7 @@ void SingleKeyCaller::step(std::uint64_t epoch) {
   if (epoch != step_epoch_) return;
   std::vector<GrantedHold> mine = holds_of_owner();
   std::erase_if(mine, [&](const GrantedHold& hold) { return hold.caller != index_; });
-  if (!mine.empty()) return use(mine);
+  if (!mine.empty()) return context_.world.scenario.contended ? release(mine.back()) : use(mine);
   if (!context_.world.faults_stopped) acquire_any();
 }
 
@@ -63,9 +63,11 @@ Call& SingleKeyCaller::new_call(Operation operation) {
 void SingleKeyCaller::acquire(LockType type, bool by_lock) {
   World& world = context_.world;
   Call& call = new_call(Operation::acquire);
-  const Wait wait = by_lock && world.random.percent(50) ? Wait(forever) : pick_wait(world.random);
+  const bool contends = world.scenario.contended;
+  const bool is_patient = contends || (by_lock && world.random.percent(50));
+  const Wait wait = is_patient ? Wait(forever) : pick_wait(world.random);
   call.type = type;
-  call.lease = by_lock ? Lease(watchdog) : pick_lease(world.random);
+  call.lease = by_lock || contends ? Lease(watchdog) : pick_lease(world.random);
   call.by_lock = by_lock;
   call.reentry = world.random.percent(3) ? Reentry::refuse : Reentry::count;
   call.forever = wait.is_forever();
@@ -75,7 +77,7 @@ void SingleKeyCaller::acquire(LockType type, bool by_lock) {
   context_.history.starts_waiting(key_, {context_.client, index_, world.now});
   context_.handle(
       key_, [&](Coordinator& its, EventContext& context) { its.acquire(call, context); }, &call);
-  if (idle() || !world.random.percent(10)) return;
+  if (idle() || contends || !world.random.percent(10)) return;
   world.schedule_in(world.random.between({}, milliseconds(600)), Due::caller_cancel,
                     context_.client, index_, step_epoch_);
 }
@@ -105,11 +107,12 @@ void SingleKeyCaller::release(const GrantedHold& chosen) {
   may_be_lost_ = !hold.by_watchdog;
   context_.note(hold.by_lock ? "unlocks" : "releases", to_string(hold.type), hold.number);
   Clock::time_point retain_until = Clock::time_point::min();
-  if (!hold.by_lock && !world.faults_stopped && world.random.percent(15)) {
+  const bool contends = world.scenario.contended;
+  if (!hold.by_lock && !contends && !world.faults_stopped && world.random.percent(15)) {
     retain_until = context_.clock.now() + world.random.between({}, milliseconds(300));
     context_.holds.retained(key_, hold, retain_until);
   }
-  const bool waits = hold.by_lock || world.random.percent(80);
+  const bool waits = hold.by_lock || contends || world.random.percent(80);
   Call* const waiting = waits ? &call : nullptr;
   context_.handle(
       key_,
@@ -200,7 +203,8 @@ void SingleKeyCaller::answered() {
     world.fail("an answer that a good network does not explain");
   }
   release_unconfirmed_ = done == Operation::release && call.answer == Answer::unavailable;
-  rest(world.random.between({}, milliseconds(20)));
+  const Clock::duration longest = milliseconds(world.scenario.contended ? 1 : 20);
+  rest(world.random.between({}, longest));
 }
 
 void SingleKeyCaller::record_grant() {
@@ -215,6 +219,7 @@ void SingleKeyCaller::record_grant() {
   hold.by_lock = call_->by_lock;
   hold.by_watchdog = call_->lease.is_watchdog();
   context_.holds.granted(key_, hold);
+  context_.turns.granted(key_, hold);
 }
 
 void SingleKeyCaller::stop() noexcept {
