@@ -4,6 +4,7 @@
 // LOCKED(...) AROUND(...) -> asio::awaitable<T> { body } and DECORATED(LOCKED(...),
 // asio::awaitable<T>, ...) run a coroutine under a lock; async_acquire, async_try_acquire and
 // async_release take any completion token. See docs/coroutines.md.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey/cxx20.hpp>

@@ -1,4 +1,5 @@
 // Aspects: code that runs around a body, and its composition.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey/cxx20.hpp>

@@ -1,4 +1,5 @@
 // The options of one acquire.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,5 @@
 // The interface between locks and the service that keeps them.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey/cxx20.hpp>

@@ -1,4 +1,5 @@
 // The clock: the only source of time, and of waiting for a time, in latchkey.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,5 @@
 // Whether a body has finished its work when it returns.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey/cxx20.hpp>

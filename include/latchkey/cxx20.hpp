@@ -1,4 +1,5 @@
 // Rejects an older standard with a one-sentence error.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #if __cplusplus < 202002L

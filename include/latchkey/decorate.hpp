@@ -1,4 +1,5 @@
 // The macros of latchkey, with their long and their short names.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey/cxx20.hpp>

@@ -1,4 +1,5 @@
 // The Locks of decorated calls without `.in(...)`.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey/cxx20.hpp>

@@ -1,5 +1,6 @@
 // All exceptions of latchkey. `try_` functions return whether the lock is busy; an unknown outcome
 // and a rejection are always exceptions.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey/cxx20.hpp>

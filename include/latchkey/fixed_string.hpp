@@ -1,4 +1,5 @@
 // A string that can be a template argument: key templates, argument names, field names.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

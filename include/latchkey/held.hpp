@@ -1,4 +1,5 @@
 // The holds of the calling thread's decorated calls.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey/cxx20.hpp>

@@ -1,4 +1,5 @@
 // Hold: a lock that is held.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey/cxx20.hpp>

@@ -1,4 +1,5 @@
 // The id of one hold at the backend.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
 // Installs the Locks that decorated calls use.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey/cxx20.hpp>

@@ -1,4 +1,5 @@
 // JoinPoint: one decorated call, as an aspect sees it.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

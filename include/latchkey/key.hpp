@@ -1,4 +1,5 @@
 // Key templates that are rendered from a call's arguments. docs/keys.md describes the language.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey/cxx20.hpp>

@@ -1,4 +1,5 @@
 // The umbrella header: locks, decorated methods and their errors.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey/cxx20.hpp>

@@ -1,4 +1,5 @@
 // How long a lock may be held before the backend may grant it to another owner.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <chrono>

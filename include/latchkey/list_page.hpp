@@ -1,4 +1,5 @@
 // A part of a listing of locks.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // Events of locks, and the listener that receives them.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey/cxx20.hpp>

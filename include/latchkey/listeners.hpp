@@ -1,4 +1,5 @@
 // Several listeners combined into one.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <initializer_list>

@@ -1,4 +1,5 @@
 // A handle to one lock.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey/cxx20.hpp>

@@ -1,4 +1,5 @@
 // The backend's information about a key.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,5 @@
 // The five lock types.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>

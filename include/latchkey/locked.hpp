@@ -1,4 +1,5 @@
 // LOCKED: the aspect that runs a body under a lock.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey/cxx20.hpp>

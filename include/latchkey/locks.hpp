@@ -1,4 +1,5 @@
 // A connection to the backend that keeps locks.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey/cxx20.hpp>

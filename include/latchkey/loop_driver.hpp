@@ -1,4 +1,5 @@
 // LoopDriver: drives a backend from an event loop.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey/cxx20.hpp>

@@ -1,4 +1,5 @@
 // The argument names of a decorated call, as the text that #__VA_ARGS__ gives.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // The options of Locks.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey/cxx20.hpp>

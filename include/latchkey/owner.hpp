@@ -1,4 +1,5 @@
 // The owner of a lock: the unit of re-entry.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <compare>

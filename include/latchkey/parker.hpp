@@ -1,4 +1,5 @@
 // Parker: blocks one thread until another thread wakes it.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
 // A text of a macro and the place where it is written, as the type of a captureless lambda.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // The settings of a policy, without the lock that they apply to.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <chrono>

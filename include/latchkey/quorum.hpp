@@ -1,4 +1,5 @@
 // A backend that combines several independent servers (RedLock).
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey/cxx20.hpp>

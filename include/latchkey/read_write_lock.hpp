@@ -1,4 +1,5 @@
 // The READ and the WRITE lock of one key, with the interface of std::shared_mutex.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey/cxx20.hpp>

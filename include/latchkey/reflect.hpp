@@ -1,4 +1,5 @@
 // Level 1: reflection of the types that keys are made from. It does not depend on keys.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey/cxx20.hpp>

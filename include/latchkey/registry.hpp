@@ -1,4 +1,5 @@
 // The registry of backends by URI scheme.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <memory>

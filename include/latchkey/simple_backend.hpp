@@ -1,4 +1,5 @@
 // SimpleBackend: the base class for a backend of your own, made of three blocking functions.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey/cxx20.hpp>

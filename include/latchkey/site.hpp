@@ -1,4 +1,5 @@
 // Site: a decorated place in the source code, known before main.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
 // The strategies of a decorated call that did not get its lock or lost it.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // Everything that tests of a service need, with GoogleMock: target latchkey::testing.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey/cxx20.hpp>

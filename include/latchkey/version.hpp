@@ -1,5 +1,6 @@
 // The version of latchkey: that of these headers, and that of the library that the program runs
 // with.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey/cxx20.hpp>

@@ -1,4 +1,5 @@
 // How long an acquire may wait.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <chrono>

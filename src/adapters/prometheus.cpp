@@ -1,4 +1,5 @@
 // Metric families, a series for each decorated place, and the effect of each event on them.
+// SPDX-License-Identifier: BSL-1.0
 #include <latchkey/adapters/prometheus.hpp>
 
 #include <prometheus/counter.h>

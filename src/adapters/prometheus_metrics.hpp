@@ -1,4 +1,5 @@
 // The names of all metrics, and their help texts.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
 // The text of a log line.
+// SPDX-License-Identifier: BSL-1.0
 #include <latchkey/adapters/spdlog.hpp>
 
 #include <spdlog/fmt/fmt.h>

@@ -1,4 +1,5 @@
 // async_acquire and async_try_acquire.
+// SPDX-License-Identifier: BSL-1.0
 #include <memory>
 #include <optional>
 #include <type_traits>

@@ -1,4 +1,5 @@
 // The pending operations of one space in one execution context.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
 // What ends together with an execution context.
+// SPDX-License-Identifier: BSL-1.0
 #include "asio/context_service.hpp"
 
 #include <utility>

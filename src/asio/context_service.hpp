@@ -1,4 +1,5 @@
 // What ends together with an execution context.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <memory>

@@ -1,4 +1,5 @@
 // The executor of a coroutine under LOCKED.
+// SPDX-License-Identifier: BSL-1.0
 #include "asio/coroutine_executor.hpp"
 
 #include <boost/asio/strand.hpp>

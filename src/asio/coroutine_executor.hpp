@@ -1,4 +1,5 @@
 // The executor of a coroutine under LOCKED.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <memory>

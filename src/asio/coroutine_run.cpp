@@ -1,4 +1,5 @@
 // Runs a LOCKED whose body is a coroutine.
+// SPDX-License-Identifier: BSL-1.0
 #include <latchkey/asio/coroutine_run.hpp>
 
 #include <boost/asio/async_result.hpp>

@@ -1,4 +1,5 @@
 // The handler of an operation, and its cancellation slot.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <utility>

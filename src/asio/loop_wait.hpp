@@ -1,4 +1,5 @@
 // How an execution context waits for the backend of one space.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // One asynchronous operation.
+// SPDX-License-Identifier: BSL-1.0
 #include "asio/operation.hpp"
 
 #include <new>

@@ -1,4 +1,5 @@
 // async_release.
+// SPDX-License-Identifier: BSL-1.0
 #include <chrono>
 #include <memory>
 #include <optional>

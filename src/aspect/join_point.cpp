@@ -1,4 +1,5 @@
 // JoinPoint: gives an aspect the arguments of a call by name or position.
+// SPDX-License-Identifier: BSL-1.0
 #include <latchkey/join_point.hpp>
 
 #include <stdexcept>

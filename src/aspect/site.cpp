@@ -1,4 +1,5 @@
 // Site: the list of all sites, and their texts.
+// SPDX-License-Identifier: BSL-1.0
 #include <latchkey/site.hpp>
 
 #include <memory>

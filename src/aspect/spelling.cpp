@@ -1,4 +1,5 @@
 // Parses the names that GCC and clang give to lambdas, and rewrites their spellings of types.
+// SPDX-License-Identifier: BSL-1.0
 #include "aspect/spelling.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Normalises the compilers' spellings of functions and types.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
 // Names and defaults of the backend interface.
+// SPDX-License-Identifier: BSL-1.0
 #include <latchkey/backend.hpp>
 
 namespace latchkey {

@@ -1,4 +1,5 @@
 // The registry of backends by URI scheme.
+// SPDX-License-Identifier: BSL-1.0
 #include "backend/registry.hpp"
 #include "core/never_destroyed.hpp"
 

@@ -1,4 +1,5 @@
 // Finds the backend for a URI scheme.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <array>

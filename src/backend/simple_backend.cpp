@@ -1,4 +1,5 @@
 // A backend made of three blocking functions: queues per key, driven by the waiting threads.
+// SPDX-License-Identifier: BSL-1.0
 #include <latchkey/simple_backend.hpp>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // An event loop whose threads run the attempts of a SimpleBackend.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <sys/eventfd.h>

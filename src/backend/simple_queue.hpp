@@ -1,4 +1,5 @@
 // The requests of a SimpleBackend that wait for a thread.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey/simple_backend.hpp>

@@ -1,4 +1,5 @@
 // The action of a command, which runs after the command line is parsed.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <functional>

@@ -1,4 +1,5 @@
 // Chooses the backend of a command and connects to it.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <stdexcept>

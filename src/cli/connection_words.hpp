@@ -1,4 +1,5 @@
 // The options that every command has: the backend that it uses.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 namespace CLI {

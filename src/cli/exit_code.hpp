@@ -1,4 +1,5 @@
 // The exit statuses of the command line tool: one for each reason, from sysexits.h if it has one.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 namespace latchkey::cli {

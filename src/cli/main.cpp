@@ -1,4 +1,5 @@
 // latchkey: locks for shell scripts and operators.
+// SPDX-License-Identifier: BSL-1.0
 #include <CLI/CLI.hpp>
 
 #include <algorithm>

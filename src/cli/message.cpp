@@ -1,4 +1,5 @@
 // Messages for the user: one line each, on stderr.
+// SPDX-License-Identifier: BSL-1.0
 #include "cli/message.hpp"
 
 #include <unistd.h>

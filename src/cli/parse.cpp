@@ -1,4 +1,5 @@
 // Converts arguments of the command line to values.
+// SPDX-License-Identifier: BSL-1.0
 #include "cli/parse.hpp"
 
 #include <range/v3/range/conversion.hpp>

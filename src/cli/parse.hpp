@@ -1,4 +1,5 @@
 // Converts words of the command line to values.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,5 @@
 // A listener for commands whose stderr belongs to something else.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey/listener.hpp>

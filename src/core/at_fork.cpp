@@ -1,4 +1,5 @@
 // The one pthread_atfork registration of latchkey.
+// SPDX-License-Identifier: BSL-1.0
 #include "core/at_fork.hpp"
 #include "core/never_destroyed.hpp"
 

@@ -1,4 +1,5 @@
 // Locking of mutexes around a fork, level by level.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // The system clock: CLOCK_BOOTTIME.
+// SPDX-License-Identifier: BSL-1.0
 #include <latchkey/clock.hpp>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // The messages of latchkey's errors.
+// SPDX-License-Identifier: BSL-1.0
 #include <latchkey/error.hpp>
 
 #include <utility>

@@ -1,4 +1,5 @@
 // A file descriptor that closes itself.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <unistd.h>

@@ -1,4 +1,5 @@
 // Linux futexes: a thread blocks while a word has a value.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <linux/futex.h>

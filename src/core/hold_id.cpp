@@ -1,4 +1,5 @@
 // The text of hold ids, and new UUIDs.
+// SPDX-License-Identifier: BSL-1.0
 #include <latchkey/hold_id.hpp>
 
 #include <array>

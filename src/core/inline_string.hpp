@@ -1,4 +1,5 @@
 // A string with inline storage, for the key of a record.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <array>

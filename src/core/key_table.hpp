@@ -1,4 +1,5 @@
 // A hash table from keys to intrusive records, small enough to have thousands of tables.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cassert>

@@ -1,4 +1,5 @@
 // A string that is empty most of the time.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <memory>

@@ -1,4 +1,5 @@
 // std::mutex and a scoped lock, annotated for clang's thread safety analysis.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <mutex>

@@ -1,4 +1,5 @@
 // An object that lives as long as the process.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <new>

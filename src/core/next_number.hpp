@@ -1,4 +1,5 @@
 // Numbers that identify objects of a process.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
 // Owner numbers from one counter, never reused, and the threads that they belong to.
+// SPDX-License-Identifier: BSL-1.0
 #include <latchkey/owner.hpp>
 
 #include <sys/syscall.h>

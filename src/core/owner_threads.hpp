@@ -1,4 +1,5 @@
 // The system thread of an owner, for debugging.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <optional>

@@ -1,4 +1,5 @@
 // The threads that block inside a backend's drive.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey/parker.hpp>

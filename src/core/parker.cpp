@@ -1,4 +1,5 @@
 // Parking and unparking a thread.
+// SPDX-License-Identifier: BSL-1.0
 #include <latchkey/parker.hpp>
 
 #include <pthread.h>

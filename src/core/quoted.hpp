@@ -1,4 +1,5 @@
 // Puts a word in quotes, for messages.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
 // Support for programs under ThreadSanitizer that use a latchkey built without it.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #if defined(__SANITIZE_THREAD__)

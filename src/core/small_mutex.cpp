@@ -1,4 +1,5 @@
 // The slow paths of SmallMutex: waiting for the mutex, and waking a waiter.
+// SPDX-License-Identifier: BSL-1.0
 #include "core/small_mutex.hpp"
 
 #include <linux/membarrier.h>

@@ -1,4 +1,5 @@
 // A mutex of eight bytes with an inlined uncontended path.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
 // A vector whose first elements are stored inline.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Annotations of what a mutex guards, for clang's -Wthread-safety.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// Clang's Thread Safety Analysis, https://clang.llvm.org/docs/ThreadSafetyAnalysis.html. Empty for

@@ -1,4 +1,5 @@
 // Spare records of the calling thread.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // Reports to ThreadSanitizer the order that locks establish between threads.
+// SPDX-License-Identifier: BSL-1.0
 #include "core/thread_order.hpp"
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // Reports to ThreadSanitizer the order that locks establish between threads.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,5 @@
 // A UUID as the usual 36 characters.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <array>

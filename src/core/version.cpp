@@ -1,4 +1,5 @@
 // The version of the library, as text.
+// SPDX-License-Identifier: BSL-1.0
 #include <latchkey/version.hpp>
 
 #define LATCHKEY_DETAIL_QUOTE(x) #x

@@ -1,4 +1,5 @@
 // Locks::connect: from a URI to a backend.
+// SPDX-License-Identifier: BSL-1.0
 #include <range/v3/range/conversion.hpp>
 #include <range/v3/view/cache1.hpp>
 #include <range/v3/view/join.hpp>

@@ -1,4 +1,5 @@
 // The decorated methods of this program as JSON, for `latchkey check --sites`.
+// SPDX-License-Identifier: BSL-1.0
 #include <map>
 #include <ostream>
 #include <string_view>

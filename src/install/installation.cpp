@@ -1,4 +1,5 @@
 // The backends and the policies of one file, in force.
+// SPDX-License-Identifier: BSL-1.0
 #include "install/installation.hpp"
 
 #include <range/v3/range/conversion.hpp>

@@ -1,4 +1,5 @@
 // The backends and the policies of one file, in force.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <deque>

@@ -1,4 +1,5 @@
 // The decorated methods of this program.
+// SPDX-License-Identifier: BSL-1.0
 #include "install/lock_places.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // The decorated methods that policies are checked against: this program's, or another's.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

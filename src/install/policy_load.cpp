@@ -1,4 +1,5 @@
 // A policy file read and checked against the program.
+// SPDX-License-Identifier: BSL-1.0
 #include "install/policy_load.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // The effect of a policy file on each LOCKED of the program.
+// SPDX-License-Identifier: BSL-1.0
 #include "install/policy_plan.hpp"
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // The effect of a policy file on each LOCKED of the program.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <optional>

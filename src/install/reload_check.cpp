@@ -1,4 +1,5 @@
 // The settings that a reload may not change.
+// SPDX-License-Identifier: BSL-1.0
 #include "install/reload_check.hpp"
 
 #include "policy/nearest.hpp"

@@ -1,4 +1,5 @@
 // The settings that a reload may not change: those that select the lock of a method.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <optional>

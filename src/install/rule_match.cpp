@@ -1,4 +1,5 @@
 // Selects the rule of a policy file that applies to a method.
+// SPDX-License-Identifier: BSL-1.0
 #include "install/rule_match.hpp"
 
 #include <range/v3/algorithm/all_of.hpp>

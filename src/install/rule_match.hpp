@@ -1,4 +1,5 @@
 // Selects the rule of a policy file that applies to a method.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <vector>

@@ -1,4 +1,5 @@
 // The beginning of every error message about a key.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

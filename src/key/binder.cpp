@@ -1,4 +1,5 @@
 // Binds a parsed key to a schema, with the error messages for keys that do not fit.
+// SPDX-License-Identifier: BSL-1.0
 #include "key/binder.hpp"
 
 #include <range/v3/range/conversion.hpp>

@@ -1,4 +1,5 @@
 // Checks whether a parsed key fits a schema, as key.hpp does at compile time for a key in code.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // Reads the values of bound keys at run time, as read.hpp does in compiled code.
+// SPDX-License-Identifier: BSL-1.0
 #include <array>
 
 #include <latchkey/error.hpp>

@@ -1,4 +1,5 @@
 // The error messages for keys that cannot be rendered from a call's arguments.
+// SPDX-License-Identifier: BSL-1.0
 #include <latchkey/key/failure.hpp>
 
 #include <string>

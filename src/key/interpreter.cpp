@@ -1,4 +1,5 @@
 // Renders keys from syntax trees and values.
+// SPDX-License-Identifier: BSL-1.0
 #include <latchkey/key/interpreter.hpp>
 
 #include <latchkey/key/failure.hpp>

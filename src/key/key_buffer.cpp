@@ -1,4 +1,5 @@
 // The heap storage of KeyBuffer.
+// SPDX-License-Identifier: BSL-1.0
 #include <latchkey/key/key_buffer.hpp>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // The error messages for syntax errors in a key.
+// SPDX-License-Identifier: BSL-1.0
 #include <latchkey/key/mistake.hpp>
 
 #include "key/about.hpp"

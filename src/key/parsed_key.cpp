@@ -1,4 +1,5 @@
 // Parses keys from files, with the error messages for keys that cannot be parsed.
+// SPDX-License-Identifier: BSL-1.0
 #include <latchkey/key/parsed_key.hpp>
 
 #include <algorithm>

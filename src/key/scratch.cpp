@@ -1,4 +1,5 @@
 // Storage for texts that must outlive the getters that returned them.
+// SPDX-License-Identifier: BSL-1.0
 #include <cstring>
 #include <memory>
 #include <string>

@@ -1,4 +1,5 @@
 // The canonical text of a duration and of a point in time.
+// SPDX-License-Identifier: BSL-1.0
 #include <algorithm>
 #include <cstring>
 

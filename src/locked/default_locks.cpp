@@ -1,4 +1,5 @@
 // The Locks of decorated calls without `.in(...)`.
+// SPDX-License-Identifier: BSL-1.0
 #include <latchkey/default_locks.hpp>
 
 #include <atomic>

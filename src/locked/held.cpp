@@ -1,4 +1,5 @@
 // The holds of the calling thread's decorated calls.
+// SPDX-License-Identifier: BSL-1.0
 #include <latchkey/held.hpp>
 
 #include <string>

@@ -1,4 +1,5 @@
 // Reports nested calls to the order graph, and its findings to the listener.
+// SPDX-License-Identifier: BSL-1.0
 #include "locked/lock_order.hpp"
 
 #include <optional>

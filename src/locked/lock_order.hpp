@@ -1,4 +1,5 @@
 // Finds locks that are acquired in both orders before two threads deadlock.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 namespace latchkey::detail {

@@ -1,4 +1,5 @@
 // One call under LOCKED: the part that does not depend on types.
+// SPDX-License-Identifier: BSL-1.0
 #include <latchkey/locked/locked_call.hpp>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // One call under LOCKED with several keys, or with the keys of a policy.
+// SPDX-License-Identifier: BSL-1.0
 #include <latchkey/locked/locked_call.hpp>
 
 #include <string>

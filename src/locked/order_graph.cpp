@@ -1,4 +1,5 @@
 // The order of lock classes: edges, cycles, and the keys of one class.
+// SPDX-License-Identifier: BSL-1.0
 #include "locked/order_graph.hpp"
 
 #include <algorithm>

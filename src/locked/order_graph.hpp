@@ -1,4 +1,5 @@
 // Which lock classes were acquired within which others, and where that was first seen.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // The type-independent part of the results of calls whose body did not run.
+// SPDX-License-Identifier: BSL-1.0
 #include <latchkey/locked/outcomes.hpp>
 
 #include <stdexcept>

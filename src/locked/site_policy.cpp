@@ -1,4 +1,5 @@
 // How a call finds its policy, and what the policy changes.
+// SPDX-License-Identifier: BSL-1.0
 #include <latchkey/locked/site_policy.hpp>
 
 #include <optional>

@@ -1,4 +1,5 @@
 // The properties of each kind of event.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <array>

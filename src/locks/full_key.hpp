@@ -1,4 +1,5 @@
 // The key of a lock as the backend sees it.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
 // The calls of a Lock: one key by its space, several keys together.
+// SPDX-License-Identifier: BSL-1.0
 #include <latchkey/lock.hpp>
 
 #include <utility>

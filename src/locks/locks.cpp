@@ -1,4 +1,5 @@
 // The functions of Locks: validating keys and types, and handing the rest to the space.
+// SPDX-License-Identifier: BSL-1.0
 #include <latchkey/locks.hpp>
 
 #include <algorithm>

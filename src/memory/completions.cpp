@@ -1,4 +1,5 @@
 // Outcomes that wait for delivery.
+// SPDX-License-Identifier: BSL-1.0
 #include "memory/completions.hpp"
 
 #include <utility>

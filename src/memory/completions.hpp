@@ -1,4 +1,5 @@
 // Outcomes that wait for delivery.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <array>

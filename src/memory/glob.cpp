@@ -1,4 +1,5 @@
 // Glob patterns over keys.
+// SPDX-License-Identifier: BSL-1.0
 #include "memory/glob.hpp"
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // Notifications that wait for delivery.
+// SPDX-License-Identifier: BSL-1.0
 #include "memory/inbox.hpp"
 
 #include <mutex>

@@ -1,4 +1,5 @@
 // The store of the memory backend as a pure state machine.
+// SPDX-License-Identifier: BSL-1.0
 #include "memory/lock_table.hpp"
 
 #include <chrono>

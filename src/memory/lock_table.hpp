@@ -1,4 +1,5 @@
 // The store of the memory backend as a pure state machine.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // The queues of the lock table: the rules of process_queue.lua and fair_queue.lua in lua/parts.
+// SPDX-License-Identifier: BSL-1.0
 #include <algorithm>
 #include <chrono>
 #include <cstdint>

@@ -1,4 +1,5 @@
 // Maintenance of the lock table beside the request itself: expiry, notifications, lists.
+// SPDX-License-Identifier: BSL-1.0
 #include <algorithm>
 #include <chrono>
 #include <cstddef>

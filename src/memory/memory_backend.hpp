@@ -1,4 +1,5 @@
 // The embedded backend: locks within one process.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

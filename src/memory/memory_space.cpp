@@ -1,4 +1,5 @@
 // One space of locks inside the process.
+// SPDX-License-Identifier: BSL-1.0
 #include "memory/memory_space.hpp"
 #include "core/never_destroyed.hpp"
 

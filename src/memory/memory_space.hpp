@@ -1,4 +1,5 @@
 // One space of locks inside the process.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <array>

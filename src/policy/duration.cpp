@@ -1,4 +1,5 @@
 // Durations as a policy file spells them.
+// SPDX-License-Identifier: BSL-1.0
 #include "policy/duration.hpp"
 
 #include <array>

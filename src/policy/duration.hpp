@@ -1,4 +1,5 @@
 // Durations as a policy file spells them: 250ms, 3s, 5m, 2h, 1d.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,5 @@
 // Patterns that name methods.
+// SPDX-License-Identifier: BSL-1.0
 #include "policy/method_pattern.hpp"
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // Patterns that name methods: Bank::deposit, Bank::*, *::balance.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,5 @@
 // The right words that are nearest to a wrong one.
+// SPDX-License-Identifier: BSL-1.0
 #include "policy/nearest.hpp"
 
 #include <range/v3/range/conversion.hpp>

@@ -1,4 +1,5 @@
 // Stands in for reader.cpp in a build without yaml-cpp (LATCHKEY_POLICIES=OFF).
+// SPDX-License-Identifier: BSL-1.0
 #include "policy/reader.hpp"
 
 namespace latchkey::detail {

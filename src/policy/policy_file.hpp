@@ -1,4 +1,5 @@
 // latchkey.yaml as it was written: every value with its place.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,5 @@
 // From the text of latchkey.yaml to its settings.
+// SPDX-License-Identifier: BSL-1.0
 #include "policy/reader.hpp"
 
 #include <string>

@@ -1,4 +1,5 @@
 // From the text of latchkey.yaml to its settings, with every mistake that the text alone shows.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,5 @@
 // ${NAME} in a URI.
+// SPDX-License-Identifier: BSL-1.0
 #include "policy/secrets.hpp"
 
 #include <cctype>

@@ -1,4 +1,5 @@
 // ${NAME} in a URI: what comes from the environment and is never shown.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <functional>

@@ -1,5 +1,6 @@
 // Every key of latchkey.yaml. The reader accepts these, and the schema and the documentation list
 // them.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
 // Reads single values, and the settings of one policy.
+// SPDX-License-Identifier: BSL-1.0
 #include "policy/settings_reader.hpp"
 
 #include <algorithm>

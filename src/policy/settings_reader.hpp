@@ -1,4 +1,5 @@
 // Reads single settings, and the settings of one policy.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <span>

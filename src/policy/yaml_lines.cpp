@@ -1,4 +1,5 @@
 // Checks single lines of YAML for common pitfalls.
+// SPDX-License-Identifier: BSL-1.0
 #include "policy/yaml_lines.hpp"
 
 #include <cstddef>

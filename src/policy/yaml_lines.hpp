@@ -1,4 +1,5 @@
 // Checks single lines of YAML for common pitfalls of keys and URIs.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <optional>

@@ -1,4 +1,5 @@
 // YAML as a plain tree with positions. Only this file uses yaml-cpp.
+// SPDX-License-Identifier: BSL-1.0
 #include "policy/yaml_tree.hpp"
 
 #include <yaml-cpp/eventhandler.h>

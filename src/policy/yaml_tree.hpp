@@ -1,4 +1,5 @@
 // YAML as a plain tree with positions, and an error text for each common pitfall.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <string>

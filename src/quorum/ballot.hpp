@@ -1,4 +1,5 @@
 // The outcome of one request, from the replies of several servers.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,5 @@
 // Combines backends into a quorum.
+// SPDX-License-Identifier: BSL-1.0
 #include <latchkey/quorum.hpp>
 
 #include <stdexcept>

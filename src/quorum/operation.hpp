@@ -1,4 +1,5 @@
 // One request and its sub-requests to several servers.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <chrono>

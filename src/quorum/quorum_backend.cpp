@@ -1,4 +1,5 @@
 // A quorum as one backend: requests in, sub-requests out, replies back.
+// SPDX-License-Identifier: BSL-1.0
 #include "quorum/quorum_backend.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // A quorum of servers as one backend.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <array>

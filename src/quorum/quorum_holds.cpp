@@ -3,6 +3,7 @@
 // The gate lets a WRITE in although READs overlap. It is a second key beside each key with READs:
 // an acquire of a READ also acquires the gate as a READ and releases it at once. A WRITE that stays
 // busy for a second acquires the gate as a WRITE; READs then count as busy until it has got in.
+// SPDX-License-Identifier: BSL-1.0
 #include <algorithm>
 #include <chrono>
 #include <string>

@@ -1,4 +1,5 @@
 // A quorum as one backend: its description, notifications of the servers, and fork.
+// SPDX-License-Identifier: BSL-1.0
 #include <algorithm>
 #include <mutex>
 #include <new>

@@ -1,4 +1,5 @@
 // The backend for a deployment of Redis.
+// SPDX-License-Identifier: BSL-1.0
 #include "redis/redis_backend.hpp"
 
 #include <string>

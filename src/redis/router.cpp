@@ -1,4 +1,5 @@
 // Which of several servers a request goes to, if there is one.
+// SPDX-License-Identifier: BSL-1.0
 #include "redis/router.hpp"
 
 #include <utility>

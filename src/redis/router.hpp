@@ -1,4 +1,5 @@
 // Which of several servers a request goes to.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // The connection to one server: session, transport and connector.
+// SPDX-License-Identifier: BSL-1.0
 #include "redis/server_connection.hpp"
 
 #include <utility>

@@ -1,4 +1,5 @@
 // The connection to one server: session, transport and connector.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

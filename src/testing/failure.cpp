@@ -1,4 +1,5 @@
 // How the testing kit fails a test.
+// SPDX-License-Identifier: BSL-1.0
 #include <latchkey/testing/failure.hpp>
 
 #include <atomic>

@@ -1,4 +1,5 @@
 // What HoldsLock checks, and how it explains the result.
+// SPDX-License-Identifier: BSL-1.0
 #include <latchkey/testing/holds_lock.hpp>
 
 #include <ostream>

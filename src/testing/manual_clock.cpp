@@ -1,4 +1,5 @@
 // The manual clock: sleeping and waking.
+// SPDX-License-Identifier: BSL-1.0
 #include <latchkey/testing/manual_clock.hpp>
 
 #include <algorithm>

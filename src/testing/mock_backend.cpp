@@ -1,4 +1,5 @@
 // The default actions of the mock, and how requests are printed.
+// SPDX-License-Identifier: BSL-1.0
 #include <latchkey/testing/mock_backend.hpp>
 
 #include <utility>

@@ -1,4 +1,5 @@
 // Records events and answers queries about them.
+// SPDX-License-Identifier: BSL-1.0
 #include <latchkey/testing/recorder.hpp>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Replaces the default Locks for one scope of a test.
+// SPDX-License-Identifier: BSL-1.0
 #include <latchkey/testing/scoped_locks.hpp>
 
 #include <exception>

@@ -1,4 +1,5 @@
 // The public function of the simulator.
+// SPDX-License-Identifier: BSL-1.0
 #include <latchkey/testing/simulator.hpp>
 
 #include "testing/simulator/simulation.hpp"

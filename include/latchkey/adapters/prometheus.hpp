@@ -1,4 +1,5 @@
 // Events as Prometheus metrics: target latchkey::prometheus.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <memory>

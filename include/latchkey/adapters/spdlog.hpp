@@ -1,4 +1,5 @@
 // Events as log lines: target latchkey::spdlog.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <memory>

@@ -1,4 +1,5 @@
 // Acquires and releases with any completion token of Boost.Asio.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey/cxx20.hpp>

@@ -1,4 +1,5 @@
 // One call under LOCKED whose body is a coroutine, as code inside the body finds it.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
 // Runs a LOCKED whose body is a coroutine.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // What a completion token's handler becomes: an asynchronous operation of the library.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey/cxx20.hpp>

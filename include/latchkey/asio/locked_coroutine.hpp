@@ -1,4 +1,5 @@
 // LOCKED around a body that is a coroutine of Asio.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey/cxx20.hpp>

@@ -1,4 +1,5 @@
 // How a coroutine of Asio awaits a LOCKED.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <coroutine>

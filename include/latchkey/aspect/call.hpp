@@ -1,4 +1,5 @@
 // The join point of one call with the static types of its arguments, made by AROUND(arguments).
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

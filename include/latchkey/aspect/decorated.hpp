@@ -1,4 +1,5 @@
 // Applies an aspect to a callable: every call of the result runs under the aspect.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <source_location>

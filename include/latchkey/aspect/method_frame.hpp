@@ -1,4 +1,5 @@
 // The arguments of a DECORATED whose body is a coroutine.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // DECORATED: applies an aspect to a method at its declaration. The body follows the macro.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey/aspect.hpp>

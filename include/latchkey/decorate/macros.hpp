@@ -1,4 +1,5 @@
 // LOCKED, AROUND, HERE, KEYS, ASSERT_HELD: macros that parse their arguments and forward them.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <source_location>

@@ -1,4 +1,5 @@
 // The preprocessor part of DECORATED: lists of up to 17 items, and texts in parentheses.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 // NOLINTBEGIN(cppcoreguidelines-macro-usage,bugprone-macro-parentheses): only macros can do this

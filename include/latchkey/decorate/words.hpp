@@ -1,4 +1,5 @@
 // Searches in the text of DECORATED's arguments.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

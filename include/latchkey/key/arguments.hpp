@@ -1,4 +1,5 @@
 // The paths of a key, resolved for the argument types of one call.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // Classes of bytes in keys: names, digits, braces, and bytes that values escape.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <array>

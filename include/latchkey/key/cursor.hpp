@@ -1,4 +1,5 @@
 // The state that all parts of the parser share: position, nodes, and the first error.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // Integers as decimal text.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <bit>

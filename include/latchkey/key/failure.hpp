@@ -1,4 +1,5 @@
 // Why a value has no text, found while a key is rendered.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // The hash of key texts: FNV-1a 64 finished with fmix64. A wire format: its values never change.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

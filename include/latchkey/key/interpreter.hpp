@@ -1,4 +1,5 @@
 // Renders a key from its syntax tree and the values of its paths, for compiled and parsed keys.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // The buffer that keys are rendered into.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // Syntax errors of keys, for the compiler's messages and for run time.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
 // A parsed key: nodes in one flat array that refer to spans of the template's text.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // Keys from a file: parsed, then bound to a call's schema, then rendered for each call.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // The only parser of keys: for templates in code at compile time, for policy files when they are
 // loaded. It does not depend on arguments, types or rendering.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

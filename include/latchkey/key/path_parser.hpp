@@ -1,4 +1,5 @@
 // The lower half of the parser: paths, numbers and quoted texts.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

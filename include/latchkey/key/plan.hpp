@@ -1,5 +1,6 @@
 // How a key is rendered from the arguments of one call. The functions depend on the paths and the
 // order of a key's pieces and not on its text, so that similar keys share them.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

@@ -2,6 +2,7 @@
 // result is a type from refusal.hpp instead of a Value. The same functions, used only for their
 // result types, therefore check the key, and the compile error appears at the check and not deep
 // inside them.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // Errors in the paths of keys in code. The name of each type describes the error. Both compilers
 // show it in the line of the error, with the wrong word and all right ones as template arguments.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

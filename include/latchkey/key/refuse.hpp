@@ -1,4 +1,5 @@
 // Adds the right words to a wrong one. Instantiated for wrong keys only.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

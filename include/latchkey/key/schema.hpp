@@ -1,5 +1,6 @@
 // The arguments of a call as data. The key of a policy file is checked against it when the file is
 // loaded, before any call.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <array>

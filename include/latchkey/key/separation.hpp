@@ -1,4 +1,5 @@
 // Detects adjacent values that make a key ambiguous: ("ab", "c") and ("a", "bc").
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // The syntax tree of a key as a compile-time constant: parsed once per template.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

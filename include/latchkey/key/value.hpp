@@ -1,4 +1,5 @@
 // The value of a path: read once for each call, then written wherever the key uses it.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

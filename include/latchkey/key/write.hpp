@@ -1,5 +1,6 @@
 // Writes values as bytes of a key: escapes, letter case, numbers. Shared by compiled and parsed
 // keys.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

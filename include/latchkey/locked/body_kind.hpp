@@ -1,4 +1,5 @@
 // What a LOCKED does with its body.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 namespace latchkey::detail {

@@ -1,4 +1,5 @@
 // The compile errors for a wrong LOCKED.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <type_traits>

@@ -1,4 +1,5 @@
 // The argument of `.when`.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <string_view>

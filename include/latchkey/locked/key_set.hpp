@@ -1,4 +1,5 @@
 // The keys of one LOCKED: a single key, the keys of KEYS, or those of [*].
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

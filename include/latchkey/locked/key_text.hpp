@@ -1,4 +1,5 @@
 // The texts that LOCKED accepts as a key.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

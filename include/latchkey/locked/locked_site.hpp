@@ -1,4 +1,5 @@
 // What is known of one LOCKED at one site before any call.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

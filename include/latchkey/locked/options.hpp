@@ -1,4 +1,5 @@
 // The options after LOCKED(...): .in, .when, .named, .on_timeout and so on.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <chrono>

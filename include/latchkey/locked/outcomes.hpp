@@ -1,4 +1,5 @@
 // Which strategies are possible for a result type, and the result if the body did not run.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // One LOCKED at one place: its site, and the call of its body.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // Acquires the lock, runs the body and releases the lock.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <exception>

@@ -1,4 +1,5 @@
 // HERE: the hold of a LOCKED for the rest of a scope.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <optional>

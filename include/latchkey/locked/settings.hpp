@@ -1,4 +1,5 @@
 // The options of a LOCKED whose types determine what is compiled: a list with one type for each.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

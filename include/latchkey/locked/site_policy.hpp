@@ -1,4 +1,5 @@
 // The policy of one LOCKED at one site, and how a call finds it.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
 // The field names of plain aggregates, by Boost.PFR. Only this file includes it.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

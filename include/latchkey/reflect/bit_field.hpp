@@ -1,4 +1,5 @@
 // Detects a bit-field in an aggregate. References cannot bind to bit-fields.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // How a type declares its fields: LATCHKEY_FIELDS, LATCHKEY_REFLECT, and the hook that they use.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

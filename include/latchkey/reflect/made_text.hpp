@@ -1,4 +1,5 @@
 // Values whose text is made on demand: types with latchkey_key, bytes, chrono's types.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

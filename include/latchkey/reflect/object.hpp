@@ -1,4 +1,5 @@
 // The fields of a type, however they are declared. All code that reads fields uses this interface.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <array>

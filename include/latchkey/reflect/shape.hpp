@@ -1,5 +1,6 @@
 // How a key can use a type: as a value, through indirection, by index or by field name. Everything
 // is deduced from the operations of a type, so no header of a standard container is needed.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <concepts>

@@ -1,6 +1,7 @@
 // Types as data, for keys that are known only at run time. Instantiated for the types of a call's
 // arguments. A type that does not declare its fields is opaque, so that no large type is
 // instantiated.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

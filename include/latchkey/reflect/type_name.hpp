@@ -1,4 +1,5 @@
 // The name of a type as the compiler spells it: for messages, never for decisions.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,5 @@
 // The contract of backends, as a test suite for yours.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey/testing/contract/grants.hpp>

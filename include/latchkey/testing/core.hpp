@@ -1,4 +1,5 @@
 // What tests of a service need, without GoogleMock: target latchkey::testing_core.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey/cxx20.hpp>

@@ -1,4 +1,5 @@
 // How the testing kit fails a test: by GoogleTest, or by the test framework that you name.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey/cxx20.hpp>

@@ -1,4 +1,5 @@
 // A matcher for held locks.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <iosfwd>

@@ -1,4 +1,5 @@
 // A clock that moves only when a test advances it.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <atomic>

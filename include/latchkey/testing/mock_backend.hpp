@@ -1,4 +1,5 @@
 // A backend whose outcomes a test decides.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <gmock/gmock.h>

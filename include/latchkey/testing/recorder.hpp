@@ -1,4 +1,5 @@
 // A listener that records events, for tests.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,5 @@
 // Runs latchkey against your store under lost messages, frozen processes and jumping clocks.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>

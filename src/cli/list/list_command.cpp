@@ -1,4 +1,5 @@
 // `latchkey ls`: which locks are held.
+// SPDX-License-Identifier: BSL-1.0
 #include "cli/list/list_command.hpp"
 
 #include <fmt/format.h>

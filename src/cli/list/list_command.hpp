@@ -1,4 +1,5 @@
 // `latchkey ls`: which locks are held.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include "cli/action.hpp"

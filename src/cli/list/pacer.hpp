@@ -1,4 +1,5 @@
 // Limits how much work per second a command gives to a server.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,5 @@
 // A line on stderr that shows progress, if stderr is a terminal.
+// SPDX-License-Identifier: BSL-1.0
 #include "cli/list/progress_line.hpp"
 
 #include <unistd.h>

@@ -1,4 +1,5 @@
 // A line on stderr that shows progress, if stderr is a terminal.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <string_view>

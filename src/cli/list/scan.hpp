@@ -1,4 +1,5 @@
 // One scan of a backend's keys for locks, page by page, within a limit.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // The options of the commands that scan a keyspace: how much of it, and how fast.
+// SPDX-License-Identifier: BSL-1.0
 #include "cli/list/scan_words.hpp"
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,5 @@
 // The options of the commands that scan a keyspace: how much of it, and how fast.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // The state of a lock as text, for people and for programs.
+// SPDX-License-Identifier: BSL-1.0
 #include "cli/look/lock_text.hpp"
 
 #include <fmt/format.h>

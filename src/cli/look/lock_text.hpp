@@ -1,4 +1,5 @@
 // The state of a lock as text, for people and for programs.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <chrono>

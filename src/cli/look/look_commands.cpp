@@ -1,4 +1,5 @@
 // The operator's commands: ping, show, unlock.
+// SPDX-License-Identifier: BSL-1.0
 #include "cli/look/look_commands.hpp"
 
 #include <fmt/format.h>

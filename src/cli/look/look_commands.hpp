@@ -1,4 +1,5 @@
 // The operator's commands: ping, show, unlock.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include "cli/action.hpp"

@@ -1,4 +1,5 @@
 // The options of a command, as declared to CLI11.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <string>

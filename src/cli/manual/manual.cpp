@@ -1,4 +1,5 @@
 // The manual page and the shell completions, generated from the texts of --help.
+// SPDX-License-Identifier: BSL-1.0
 #include "cli/manual/manual.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // The effective settings of a method from a policy file, with the part of the file that sets each.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <string>

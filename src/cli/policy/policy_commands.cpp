@@ -1,4 +1,5 @@
 // The commands for policy files: check and explain.
+// SPDX-License-Identifier: BSL-1.0
 #include "cli/policy/policy_commands.hpp"
 
 #include <fmt/format.h>

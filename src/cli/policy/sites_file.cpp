@@ -1,4 +1,5 @@
 // The decorated methods of another program, as written by latchkey::dump_sites.
+// SPDX-License-Identifier: BSL-1.0
 #include "cli/policy/sites_file.hpp"
 
 #include <fstream>

@@ -1,4 +1,5 @@
 // Acquires on a separate thread, so that the main loop continues to read signals.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
 // A timer for poll(2) that includes the time during which the machine is suspended.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <sys/timerfd.h>

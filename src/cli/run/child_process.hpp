@@ -1,4 +1,5 @@
 // The command that runs under the lock.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <sys/types.h>

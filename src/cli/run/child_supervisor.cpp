@@ -1,4 +1,5 @@
 // Supervises the child from its start to the end of its last descendant.
+// SPDX-License-Identifier: BSL-1.0
 #include "cli/run/child_supervisor.hpp"
 
 #include <poll.h>

@@ -1,4 +1,5 @@
 // Supervises the child from its start to the end of its last descendant.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <functional>

@@ -1,4 +1,5 @@
 // The descendants of this process.
+// SPDX-License-Identifier: BSL-1.0
 #include "cli/run/descendants.hpp"
 
 #include <dirent.h>

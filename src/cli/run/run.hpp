@@ -1,4 +1,5 @@
 // `latchkey run`: a command under a lock.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include "cli/run/run_options.hpp"

@@ -1,4 +1,5 @@
 // The options of `latchkey run`.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
 // The settings of `latchkey run`.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <chrono>

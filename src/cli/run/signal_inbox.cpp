@@ -1,4 +1,5 @@
 // Signals as data: blocked from the start of the process and read by the main loop.
+// SPDX-License-Identifier: BSL-1.0
 #include "cli/run/signal_inbox.hpp"
 
 #include <sys/signalfd.h>

@@ -1,4 +1,5 @@
 // Signals as data: blocked from the start of the process and read by the main loop.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <csignal>

@@ -1,4 +1,5 @@
 // When a child whose lock is about to end gets SIGTERM, and when SIGKILL.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <algorithm>

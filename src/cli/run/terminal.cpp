@@ -1,4 +1,5 @@
 // The controlling terminal and its foreground process group.
+// SPDX-License-Identifier: BSL-1.0
 #include "cli/run/terminal.hpp"
 
 #include <unistd.h>

@@ -1,4 +1,5 @@
 // The controlling terminal and its foreground process group.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <sys/types.h>

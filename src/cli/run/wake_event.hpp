@@ -1,4 +1,5 @@
 // An eventfd: any thread or stop callback wakes the loop that polls it.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <sys/eventfd.h>

@@ -1,4 +1,5 @@
 // The terminal while a program uses all of it.
+// SPDX-License-Identifier: BSL-1.0
 #include "cli/top/full_screen.hpp"
 
 #include <sys/ioctl.h>

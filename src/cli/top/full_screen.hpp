@@ -1,4 +1,5 @@
 // The terminal while a program uses all of it.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <termios.h>

@@ -1,4 +1,5 @@
 // Samples the backend on a separate thread, so that the screen never waits for a server.
+// SPDX-License-Identifier: BSL-1.0
 #include "cli/top/live_sampler.hpp"
 
 #include <chrono>

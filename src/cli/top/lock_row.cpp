@@ -1,4 +1,5 @@
 // One line of `latchkey top`, and the order of the lines.
+// SPDX-License-Identifier: BSL-1.0
 #include "cli/top/lock_row.hpp"
 
 #include <nlohmann/json.hpp>

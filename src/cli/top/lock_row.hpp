@@ -1,4 +1,5 @@
 // One line of `latchkey top`, and the order of the lines.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <chrono>

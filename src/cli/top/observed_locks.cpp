@@ -1,4 +1,5 @@
 // What `latchkey top` has seen of each lock so far.
+// SPDX-License-Identifier: BSL-1.0
 #include "cli/top/observed_locks.hpp"
 
 #include <algorithm>

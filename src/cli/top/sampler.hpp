@@ -1,4 +1,5 @@
 // Asks the backend for what `latchkey top` shows, within a budget.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <chrono>

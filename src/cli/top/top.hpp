@@ -1,4 +1,5 @@
 // `latchkey top`: the locks of a backend, live.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include "cli/run/signal_inbox.hpp"

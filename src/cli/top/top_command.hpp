@@ -1,4 +1,5 @@
 // The options of `latchkey top`.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include "cli/action.hpp"

@@ -1,4 +1,5 @@
 // What the user of `latchkey top` has typed.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

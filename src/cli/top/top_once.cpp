@@ -1,4 +1,5 @@
 // `latchkey top --once`: one table on stdout.
+// SPDX-License-Identifier: BSL-1.0
 #include "cli/top/top_once.hpp"
 
 #include <sys/ioctl.h>

@@ -1,4 +1,5 @@
 // `latchkey top --once`: one table on stdout.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include "cli/top/top_options.hpp"

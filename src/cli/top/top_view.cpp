@@ -1,4 +1,5 @@
 // The screen of `latchkey top` as lines of text.
+// SPDX-License-Identifier: BSL-1.0
 #include "cli/top/top_view.hpp"
 
 #include <fmt/format.h>

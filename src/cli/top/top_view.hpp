@@ -1,4 +1,5 @@
 // The screen of `latchkey top` as lines of text.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <chrono>

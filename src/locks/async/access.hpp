@@ -1,4 +1,5 @@
 // What asynchronous operations need of Lock and Hold.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,5 @@
 // An acquire of one key that no thread waits for.
+// SPDX-License-Identifier: BSL-1.0
 #include "locks/async/async_acquire.hpp"
 
 #include "core/sanitizer_pause.hpp"

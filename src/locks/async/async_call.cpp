@@ -1,4 +1,5 @@
 // A release that nobody waits for.
+// SPDX-License-Identifier: BSL-1.0
 #include "locks/async/async_call.hpp"
 
 #include <new>

@@ -1,4 +1,5 @@
 // An acquire of several keys that no thread waits for.
+// SPDX-License-Identifier: BSL-1.0
 #include "locks/async/async_multi_acquire.hpp"
 
 #include <utility>

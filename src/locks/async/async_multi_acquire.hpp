@@ -1,4 +1,5 @@
 // An acquire of several keys that no thread waits for.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <atomic>

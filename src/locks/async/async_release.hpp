@@ -1,4 +1,5 @@
 // A release that no thread waits for and whose result is wanted.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <atomic>

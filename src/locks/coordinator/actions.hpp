@@ -1,4 +1,5 @@
 // What a coordinator wants done.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <memory>

@@ -1,4 +1,5 @@
 // One caller that waits for the coordinator.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Answered calls that no thread waits for.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <utility>

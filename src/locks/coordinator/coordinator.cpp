@@ -1,4 +1,5 @@
 // The events of one key, and which decisions they need.
+// SPDX-License-Identifier: BSL-1.0
 #include "locks/coordinator/coordinator.hpp"
 
 #include <utility>

@@ -1,4 +1,5 @@
 // The state machine of one key: every decision that latchkey makes about a lock.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // What the coordinators of one shard share.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <array>

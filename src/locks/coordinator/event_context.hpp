@@ -1,4 +1,5 @@
 // One event's time and the actions it brings.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey/backend.hpp>

@@ -1,4 +1,5 @@
 // A doubly linked list whose nodes belong to somebody else.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 namespace latchkey::detail {

@@ -1,4 +1,5 @@
 // Finds what belongs to one owner among many.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // One hold at the backend, and the local holds that share it.
+// SPDX-License-Identifier: BSL-1.0
 #include "locks/coordinator/remote_hold.hpp"
 
 #include <algorithm>

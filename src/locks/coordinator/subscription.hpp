@@ -1,4 +1,5 @@
 // How far the subscription to one channel has come.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>

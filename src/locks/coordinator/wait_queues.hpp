@@ -1,4 +1,5 @@
 // The calls of one process that wait for one key.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <utility>

@@ -1,4 +1,5 @@
 // How long a waiting call sleeps, and when it ends.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,5 @@
 // Whether this process lets others take a key first.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,5 @@
 // One interface for the hold of one key and the hold of several.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,5 @@
 // Hold: what its holder can ask and do.
+// SPDX-License-Identifier: BSL-1.0
 #include <latchkey/hold.hpp>
 
 #include <algorithm>

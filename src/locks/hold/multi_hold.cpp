@@ -1,4 +1,5 @@
 // What a Hold of several keys holds.
+// SPDX-License-Identifier: BSL-1.0
 #include "locks/hold/multi_hold.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // What a Hold of several keys holds.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,5 @@
 // The list of each thread's scopes, across thread ends and forks.
+// SPDX-License-Identifier: BSL-1.0
 #include "locks/hold/scope_holds.hpp"
 
 #include <algorithm>

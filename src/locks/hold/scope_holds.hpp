@@ -1,4 +1,5 @@
 // What the scopes of one thread hold through HERE.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <string>

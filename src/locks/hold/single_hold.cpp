@@ -1,4 +1,5 @@
 // What a Hold of one key holds.
+// SPDX-License-Identifier: BSL-1.0
 #include "locks/hold/single_hold.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Keeping what must be delivered when the listener is slow or memory is short.
+// SPDX-License-Identifier: BSL-1.0
 #include "locks/listener/event_queue.hpp"
 
 #include <algorithm>

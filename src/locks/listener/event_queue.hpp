@@ -1,4 +1,5 @@
 // What the notifier thread has yet to deliver.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
 // The names of events.
+// SPDX-License-Identifier: BSL-1.0
 #include <latchkey/listener.hpp>
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // Forwarding events to several listeners.
+// SPDX-License-Identifier: BSL-1.0
 #include <latchkey/listeners.hpp>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // The thread that calls the listener.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <atomic>

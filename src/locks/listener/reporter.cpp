@@ -1,4 +1,5 @@
 // Composing events that no coordinator makes, and handing all of them to the notifier.
+// SPDX-License-Identifier: BSL-1.0
 #include "locks/listener/reporter.hpp"
 
 #include <algorithm>

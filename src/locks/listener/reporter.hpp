@@ -1,4 +1,5 @@
 // What a space reports to its listener.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,5 @@
 // One request for several keys.
+// SPDX-License-Identifier: BSL-1.0
 #include "locks/multi/batch_acquire.hpp"
 
 #include <algorithm>

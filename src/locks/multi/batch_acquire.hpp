@@ -1,4 +1,5 @@
 // One request for several keys.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

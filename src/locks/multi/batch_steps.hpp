@@ -1,4 +1,5 @@
 // The steps of one request for several keys.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <algorithm>

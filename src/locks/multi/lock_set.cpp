@@ -1,4 +1,5 @@
 // Sorting several locks, and refusing sets that contradict themselves.
+// SPDX-License-Identifier: BSL-1.0
 #include "locks/multi/lock_set.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Several locks in the order in which every thread acquires them.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

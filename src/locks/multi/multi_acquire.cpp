@@ -1,4 +1,5 @@
 // One blocking acquire of several locks.
+// SPDX-License-Identifier: BSL-1.0
 #include "locks/multi/multi_acquire.hpp"
 
 #include <algorithm>

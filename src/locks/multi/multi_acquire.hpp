@@ -1,4 +1,5 @@
 // One blocking acquire of several locks.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <chrono>

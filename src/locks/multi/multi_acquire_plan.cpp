@@ -1,4 +1,5 @@
 // The decisions of an acquire of several locks.
+// SPDX-License-Identifier: BSL-1.0
 #include "locks/multi/multi_acquire_plan.hpp"
 
 namespace latchkey::detail {

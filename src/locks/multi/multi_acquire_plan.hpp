@@ -1,4 +1,5 @@
 // The decisions of an acquire of several locks: what to request next, and when to give all back.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // The steps of an acquire of several locks.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <algorithm>

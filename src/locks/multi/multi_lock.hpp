@@ -1,4 +1,5 @@
 // What a Lock of several keys does.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <optional>

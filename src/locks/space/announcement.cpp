@@ -1,4 +1,5 @@
 // The host's name and the process id.
+// SPDX-License-Identifier: BSL-1.0
 #include "locks/space/announcement.hpp"
 
 #include <unistd.h>

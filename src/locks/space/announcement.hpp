@@ -1,4 +1,5 @@
 // How a process describes itself to those who wait for its locks elsewhere.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <string>

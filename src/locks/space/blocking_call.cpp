@@ -1,4 +1,5 @@
 // Waiting for the answer of a call.
+// SPDX-License-Identifier: BSL-1.0
 #include "locks/space/blocking_call.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // How one thread waits for one call.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <stop_token>

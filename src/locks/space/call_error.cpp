@@ -1,4 +1,5 @@
 // Making exceptions of answers.
+// SPDX-License-Identifier: BSL-1.0
 #include "locks/space/call_error.hpp"
 
 #include <chrono>

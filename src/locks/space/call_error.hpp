@@ -1,4 +1,5 @@
 // The exceptions of calls.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,5 @@
 // The threads inside LockSpace::close.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
 // Waiting for requests that no coordinator makes.
+// SPDX-License-Identifier: BSL-1.0
 #include "locks/space/direct_request.hpp"
 
 #include <memory>

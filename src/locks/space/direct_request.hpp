@@ -1,4 +1,5 @@
 // Requests that no coordinator makes.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <atomic>

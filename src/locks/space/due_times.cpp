@@ -1,4 +1,5 @@
 // The atomics between the threads that handle events and the timer thread.
+// SPDX-License-Identifier: BSL-1.0
 #include "locks/space/due_times.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // When the timer thread has to look at which shards.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <array>

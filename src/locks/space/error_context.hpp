@@ -1,4 +1,5 @@
 // What errors say of the decorated call that they come from.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <string>

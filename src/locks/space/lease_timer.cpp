@@ -1,4 +1,5 @@
 // The loop of the timer thread.
+// SPDX-License-Identifier: BSL-1.0
 #include "locks/space/lease_timer.hpp"
 #include "core/sanitizer_pause.hpp"
 

@@ -1,4 +1,5 @@
 // The timer thread.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <atomic>

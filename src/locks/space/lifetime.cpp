@@ -1,4 +1,5 @@
 // Counting what keeps a detached space alive.
+// SPDX-License-Identifier: BSL-1.0
 #include "locks/space/lifetime.hpp"
 
 #include <utility>

@@ -1,4 +1,5 @@
 // How long a space lives without a Locks or a Lock.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
 // Notifying spaces that a thread has ended while it held a lock.
+// SPDX-License-Identifier: BSL-1.0
 #include "locks/space/live_spaces.hpp"
 
 #include <pthread.h>

@@ -1,4 +1,5 @@
 // What a thread that ends while it holds a lock leaves behind.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey/owner.hpp>

@@ -1,4 +1,5 @@
 // A space from its construction to its end.
+// SPDX-License-Identifier: BSL-1.0
 #include "locks/space/lock_space.hpp"
 #include "core/sanitizer_pause.hpp"
 

@@ -1,4 +1,5 @@
 // What Locks, Lock and Hold share.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <atomic>

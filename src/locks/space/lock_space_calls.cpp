@@ -1,4 +1,5 @@
 // The calls of Locks, Lock and Hold.
+// SPDX-License-Identifier: BSL-1.0
 #include <algorithm>
 #include <memory>
 #include <new>

@@ -1,4 +1,5 @@
 // One mutex's worth of keys.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // Carrying out what coordinators decide.
+// SPDX-License-Identifier: BSL-1.0
 #include "locks/space/shard_driver.hpp"
 
 #include <algorithm>

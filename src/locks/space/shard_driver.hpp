@@ -1,4 +1,5 @@
 // All coordinators of a space, in shards: events in, actions out.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
 // How Locks and Lock keep their space alive.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Bringing the event of a call.
+// SPDX-License-Identifier: BSL-1.0
 #include "locks/space/started_call.hpp"
 
 #include <algorithm>

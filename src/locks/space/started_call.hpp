@@ -1,4 +1,5 @@
 // One call to a coordinator: what is wanted, and the event that brings it.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <chrono>

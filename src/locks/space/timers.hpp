@@ -1,4 +1,5 @@
 // Coordinators by the time at which they are due.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

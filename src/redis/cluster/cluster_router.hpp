@@ -1,4 +1,5 @@
 // Which node of a cluster a request goes to.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

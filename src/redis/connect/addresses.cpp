@@ -1,4 +1,5 @@
 // The network addresses of a server.
+// SPDX-License-Identifier: BSL-1.0
 #include "redis/connect/addresses.hpp"
 
 #include <netdb.h>

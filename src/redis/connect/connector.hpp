@@ -1,4 +1,5 @@
 // How a connection to the server that grants locks is made.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <optional>

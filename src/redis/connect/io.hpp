@@ -1,4 +1,5 @@
 // The result of one attempt to read, write or connect.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // Stands in for tls.cpp in a build without OpenSSL (LATCHKEY_TLS=OFF).
+// SPDX-License-Identifier: BSL-1.0
 #include <stdexcept>
 #include <utility>
 

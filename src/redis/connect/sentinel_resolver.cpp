@@ -1,4 +1,5 @@
 // Connects to the master that sentinels name.
+// SPDX-License-Identifier: BSL-1.0
 #include "redis/connect/sentinel_resolver.hpp"
 
 #include <algorithm>

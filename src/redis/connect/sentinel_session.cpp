@@ -1,4 +1,5 @@
 // The connection to one sentinel, and which server it names as the master.
+// SPDX-License-Identifier: BSL-1.0
 #include "redis/connect/sentinel_session.hpp"
 
 #include <poll.h>

@@ -1,4 +1,5 @@
 // Connects a transport to one server.
+// SPDX-License-Identifier: BSL-1.0
 #include "redis/connect/tcp_connector.hpp"
 
 #include <poll.h>

@@ -1,4 +1,5 @@
 // Connects a transport to one server.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // TLS to a Redis server, with OpenSSL.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

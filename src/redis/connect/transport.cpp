@@ -1,4 +1,5 @@
 // A byte stream to a server: TCP, a Unix socket, or TLS over TCP.
+// SPDX-License-Identifier: BSL-1.0
 #include "redis/connect/transport.hpp"
 
 #include <netinet/in.h>

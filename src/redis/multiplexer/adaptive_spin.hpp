@@ -1,4 +1,5 @@
 // Decides whether a thread spins before it sleeps.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // The connections to the servers of one deployment: requests in, replies out.
+// SPDX-License-Identifier: BSL-1.0
 #include "redis/multiplexer/connection_multiplexer.hpp"
 
 #include <algorithm>

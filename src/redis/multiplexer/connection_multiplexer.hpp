@@ -1,4 +1,5 @@
 // The connections to the servers of one deployment, shared by all threads of the process.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <chrono>

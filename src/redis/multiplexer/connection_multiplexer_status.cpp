@@ -1,4 +1,5 @@
 // The connections to the servers of one deployment: what is reported about them.
+// SPDX-License-Identifier: BSL-1.0
 #include <algorithm>
 #include <string>
 #include <vector>

@@ -1,4 +1,5 @@
 // The connections to the servers of one deployment: how a thread waits, as leader or follower.
+// SPDX-License-Identifier: BSL-1.0
 #include <poll.h>
 #include <sys/eventfd.h>
 

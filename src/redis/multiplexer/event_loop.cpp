@@ -1,4 +1,5 @@
 // An event loop that takes part in a ConnectionMultiplexer.
+// SPDX-License-Identifier: BSL-1.0
 #include "redis/multiplexer/event_loop.hpp"
 
 #include <sys/epoll.h>

@@ -1,4 +1,5 @@
 // One futex on which all threads of a ConnectionMultiplexer sleep.
+// SPDX-License-Identifier: BSL-1.0
 #include "redis/multiplexer/futex_wait_set.hpp"
 
 #include <chrono>

@@ -1,4 +1,5 @@
 // One futex on which all threads of a ConnectionMultiplexer sleep.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
 // Chooses the one waiting thread that reads for all of them.
+// SPDX-License-Identifier: BSL-1.0
 #include "redis/multiplexer/leader_followers.hpp"
 
 #include <cassert>

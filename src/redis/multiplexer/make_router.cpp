@@ -1,4 +1,5 @@
 // Makes the router for a deployment of Redis.
+// SPDX-License-Identifier: BSL-1.0
 #include "redis/multiplexer/make_router.hpp"
 
 #include <random>

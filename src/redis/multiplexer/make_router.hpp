@@ -1,4 +1,5 @@
 // Makes the router for a deployment of Redis.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <memory>

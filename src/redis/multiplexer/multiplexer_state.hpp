@@ -1,4 +1,5 @@
 // What the parts of a ConnectionMultiplexer share, and the mutexes that guard it.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <algorithm>

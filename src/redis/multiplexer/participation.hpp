@@ -1,4 +1,5 @@
 // One call of ConnectionMultiplexer::drive.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // The file descriptors that one thread polls.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <poll.h>

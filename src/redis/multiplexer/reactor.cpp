@@ -1,4 +1,5 @@
 // Watches the connections and handles their events.
+// SPDX-License-Identifier: BSL-1.0
 #include "redis/multiplexer/reactor.hpp"
 
 #include <poll.h>

@@ -1,4 +1,5 @@
 // How a thread inside a ConnectionMultiplexer sleeps, and what wakes it.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
 // One thread inside ConnectionMultiplexer::drive.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>

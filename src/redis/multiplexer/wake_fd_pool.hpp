@@ -1,4 +1,5 @@
 // Spare eventfds for threads that sleep in poll(2).
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <sys/eventfd.h>

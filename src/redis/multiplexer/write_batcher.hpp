@@ -1,4 +1,5 @@
 // Sends the commands of several threads together.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

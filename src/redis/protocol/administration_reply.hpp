@@ -1,4 +1,5 @@
 // Decodes the replies of inspect and list.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey_hiredis/hiredis.h>

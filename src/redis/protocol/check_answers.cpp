@@ -1,4 +1,5 @@
 // What one call of lua/check_batch.lua says about each of its holds.
+// SPDX-License-Identifier: BSL-1.0
 #include "redis/protocol/check_answers.hpp"
 
 namespace latchkey::detail::redis {

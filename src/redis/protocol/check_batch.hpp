@@ -1,4 +1,5 @@
 // Encodes several renewals and verifications as one call, and decodes its reply.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey_hiredis/hiredis.h>

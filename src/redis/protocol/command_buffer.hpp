@@ -1,4 +1,5 @@
 // Commands for Redis as bytes, in a buffer that is reused.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <charconv>

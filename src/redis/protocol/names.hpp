@@ -1,4 +1,5 @@
 // The names that a lock uses in Redis: keys, channels, owners.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
 // Encodes the commands that keep a holder's note beside its lock.
+// SPDX-License-Identifier: BSL-1.0
 #include "redis/protocol/script_call.hpp"
 
 namespace latchkey::detail::redis {

@@ -1,4 +1,5 @@
 // Reads numbers.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <charconv>

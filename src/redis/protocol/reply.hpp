@@ -1,4 +1,5 @@
 // Access to the parts of a reply.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey_hiredis/hiredis.h>

@@ -1,4 +1,5 @@
 // Memory for one reply at a time.
+// SPDX-License-Identifier: BSL-1.0
 #include "redis/protocol/reply_arena.hpp"
 
 #include <new>

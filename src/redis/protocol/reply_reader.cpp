@@ -1,4 +1,5 @@
 // Parses the bytes that a Redis server sends.
+// SPDX-License-Identifier: BSL-1.0
 #include "redis/protocol/reply_reader.hpp"
 
 #include <algorithm>

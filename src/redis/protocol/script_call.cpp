@@ -1,4 +1,5 @@
 // Encodes requests: the only place that knows the order of the scripts' arguments.
+// SPDX-License-Identifier: BSL-1.0
 #include "redis/protocol/script_call.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Encodes requests as commands for Redis, and decodes replies as outcomes.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey_hiredis/hiredis.h>

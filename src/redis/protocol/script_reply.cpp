@@ -1,4 +1,5 @@
 // Decodes replies as outcomes.
+// SPDX-License-Identifier: BSL-1.0
 #include <algorithm>
 #include <cctype>
 #include <charconv>

@@ -1,4 +1,5 @@
 // The Lua scripts of lua/, embedded by the build with their digests (cmake/LuaScripts.cmake).
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <span>

@@ -1,4 +1,5 @@
 // Who listens to which channel.
+// SPDX-License-Identifier: BSL-1.0
 #include "redis/session/channel_subscriptions.hpp"
 
 #include <algorithm>

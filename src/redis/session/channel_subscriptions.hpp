@@ -1,4 +1,5 @@
 // Who listens to which channel.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

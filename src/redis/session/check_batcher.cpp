@@ -1,4 +1,5 @@
 // Checks that are sent as one call.
+// SPDX-License-Identifier: BSL-1.0
 #include "redis/session/check_batcher.hpp"
 
 #include <array>

@@ -1,4 +1,5 @@
 // Checks that are sent as one call.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey_hiredis/hiredis.h>

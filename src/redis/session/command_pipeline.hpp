@@ -1,4 +1,5 @@
 // The commands of one connection: their order, their bytes and their deadlines.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

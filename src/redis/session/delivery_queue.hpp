@@ -1,4 +1,5 @@
 // What a session has to deliver to sinks: outcomes of requests, and notifications.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // The first commands on a new connection.
+// SPDX-License-Identifier: BSL-1.0
 #include "redis/session/handshake.hpp"
 
 #include <limits>

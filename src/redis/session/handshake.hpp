@@ -1,4 +1,5 @@
 // The first commands on a new connection.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey_hiredis/hiredis.h>

@@ -1,4 +1,5 @@
 // A command that waits to be sent or for its reply.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey_hiredis/hiredis.h>

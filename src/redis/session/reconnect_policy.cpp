@@ -1,4 +1,5 @@
 // When the next attempt to connect to a server is made.
+// SPDX-License-Identifier: BSL-1.0
 #include "redis/session/reconnect_policy.hpp"
 
 #include <algorithm>

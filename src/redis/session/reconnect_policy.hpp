@@ -1,4 +1,5 @@
 // When the next attempt to connect to a server is made.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // Grants that count only after replicas have confirmed them.
+// SPDX-License-Identifier: BSL-1.0
 #include "redis/session/replica_acknowledgement.hpp"
 
 #include <algorithm>

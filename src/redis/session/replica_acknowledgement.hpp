@@ -1,4 +1,5 @@
 // Grants that count only after replicas have confirmed them.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey_hiredis/hiredis.h>

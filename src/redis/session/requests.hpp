@@ -1,4 +1,5 @@
 // Properties of requests that routers and sessions ask for.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,5 @@
 // A queue in one array.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // The session with one Redis server: requests become commands.
+// SPDX-License-Identifier: BSL-1.0
 #include "redis/session/session.hpp"
 
 #include <algorithm>

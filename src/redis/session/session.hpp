@@ -1,4 +1,5 @@
 // The session with one Redis server, without socket, thread, mutex or clock.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,5 @@
 // The session with one Redis server: connections that come and go, and deadlines.
+// SPDX-License-Identifier: BSL-1.0
 #include <algorithm>
 #include <chrono>
 #include <new>

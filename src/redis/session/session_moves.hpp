@@ -1,4 +1,5 @@
 // What a session of a cluster hands to others: requests and channels.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <string_view>

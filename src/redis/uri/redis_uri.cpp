@@ -1,4 +1,5 @@
 // Servers and login, as a Redis URI names them.
+// SPDX-License-Identifier: BSL-1.0
 #include "redis/uri/redis_uri.hpp"
 
 namespace latchkey::detail::redis {

@@ -1,4 +1,5 @@
 // Servers and login, as a Redis URI names them.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // Parses Redis URIs.
+// SPDX-License-Identifier: BSL-1.0
 #include "redis/uri/redis_uri.hpp"
 
 #include <sys/un.h>

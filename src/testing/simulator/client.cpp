@@ -1,4 +1,5 @@
 // The life of a simulated client, and the events of its coordinators.
+// SPDX-License-Identifier: BSL-1.0
 #include "testing/simulator/client.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // One simulated client: a process with its clock and its callers.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>

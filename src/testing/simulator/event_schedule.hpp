@@ -1,4 +1,5 @@
 // The future events of a simulation.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // Chooses and injects faults.
+// SPDX-License-Identifier: BSL-1.0
 #include "testing/simulator/fault_injector.hpp"
 
 namespace latchkey::sim {

@@ -1,4 +1,5 @@
 // The faults of a simulation: connections, processes and the server.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // Drives the coordinators of one simulated process.
+// SPDX-License-Identifier: BSL-1.0
 #include "testing/simulator/process.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // One client process without threads: its coordinators, driven as LockSpace drives them.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>

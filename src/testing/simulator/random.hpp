@@ -1,4 +1,5 @@
 // The random numbers of a simulation: its only source of chance.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>

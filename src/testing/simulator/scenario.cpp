@@ -1,4 +1,5 @@
 // Draws scenarios.
+// SPDX-License-Identifier: BSL-1.0
 #include "testing/simulator/scenario.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // What one seed simulates: the processes, their network and the faults.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,5 @@
 // The clock of one simulated process: simulated time plus an origin and a drift.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <condition_variable>

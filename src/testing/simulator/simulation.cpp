@@ -1,4 +1,5 @@
 // The event loop of a simulation.
+// SPDX-License-Identifier: BSL-1.0
 #include "testing/simulator/simulation.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // One run: clients, a network, a store and faults, all from one seed.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // The record of everything that happened in a simulation.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <chrono>

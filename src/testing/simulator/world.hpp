@@ -1,4 +1,5 @@
 // What every part of a simulation shares: time, chance, keys, the schedule, the trace, the verdict.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // The fixture that all parts of the backend contract share.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // The backend contract: the process queue.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <utility>

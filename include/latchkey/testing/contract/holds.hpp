@@ -1,4 +1,5 @@
 // The backend contract of holds: exclusion, leases, and how a hold ends.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey/testing/contract/fixture.hpp>

@@ -1,4 +1,5 @@
 // The backend contract, as the user of Locks sees it.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // How the contract's tests call Locks.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <gtest/gtest.h>

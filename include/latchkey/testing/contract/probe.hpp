@@ -1,4 +1,5 @@
 // A connection to a backend that sends one request at a time.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
 // The backend contract: the FAIR queue, fencing tokens, notifications, administration.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <algorithm>

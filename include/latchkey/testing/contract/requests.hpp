@@ -1,4 +1,5 @@
 // The backend contract: order and completion of requests.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <array>

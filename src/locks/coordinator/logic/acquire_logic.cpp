@@ -1,4 +1,5 @@
 // The decisions about acquiring a lock.
+// SPDX-License-Identifier: BSL-1.0
 #include "locks/coordinator/logic/acquire_logic.hpp"
 
 #include <algorithm>

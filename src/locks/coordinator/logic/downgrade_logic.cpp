@@ -1,4 +1,5 @@
 // The decisions about a WRITE that becomes a READ.
+// SPDX-License-Identifier: BSL-1.0
 #include "locks/coordinator/logic/downgrade_logic.hpp"
 
 #include <utility>

@@ -1,4 +1,5 @@
 // The decisions about a WRITE that becomes a READ.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include "locks/coordinator/logic/key_event.hpp"

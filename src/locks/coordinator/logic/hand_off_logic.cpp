@@ -1,4 +1,5 @@
 // The decisions about handing a hold from one call of this process to the next.
+// SPDX-License-Identifier: BSL-1.0
 #include "locks/coordinator/logic/hand_off_logic.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // The decisions about a key that one call of this process uses.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <new>

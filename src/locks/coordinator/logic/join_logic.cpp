@@ -1,4 +1,5 @@
 // The decisions about READs of one process that share one hold at the backend.
+// SPDX-License-Identifier: BSL-1.0
 #include "locks/coordinator/logic/join_logic.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // What all decisions about one event of one key share.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
 // What the decisions about one key share that need no event.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // The decisions about the lease of a hold.
+// SPDX-License-Identifier: BSL-1.0
 #include "locks/coordinator/logic/lease_logic.hpp"
 
 #include <algorithm>

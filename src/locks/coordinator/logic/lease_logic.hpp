@@ -1,4 +1,5 @@
 // The decisions about the lease of a hold.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,5 @@
 // The decisions about releasing a lock.
+// SPDX-License-Identifier: BSL-1.0
 #include "locks/coordinator/logic/release_logic.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // The decisions about notifications.
+// SPDX-License-Identifier: BSL-1.0
 #include "locks/coordinator/logic/subscription_logic.hpp"
 
 #include "locks/coordinator/logic/acquire_logic.hpp"

@@ -1,4 +1,5 @@
 // The decisions about notifications.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey/backend.hpp>

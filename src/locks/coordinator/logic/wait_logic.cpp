@@ -1,4 +1,5 @@
 // The decisions about waiting for a lock.
+// SPDX-License-Identifier: BSL-1.0
 #include "locks/coordinator/logic/wait_logic.hpp"
 
 #include <algorithm>

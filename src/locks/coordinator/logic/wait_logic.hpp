@@ -1,4 +1,5 @@
 // The decisions about waiting for a lock.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey/backend.hpp>

@@ -1,4 +1,5 @@
 // The decisions about letting other processes take a key first.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey/backend.hpp>

@@ -1,4 +1,5 @@
 // The random choices of a caller: type, lease and wait.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>

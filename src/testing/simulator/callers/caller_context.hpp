@@ -1,4 +1,5 @@
 // What the callers of one simulated process share.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>

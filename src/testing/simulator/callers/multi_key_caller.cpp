@@ -1,4 +1,5 @@
 // The steps of a caller of several keys.
+// SPDX-License-Identifier: BSL-1.0
 #include "testing/simulator/callers/multi_key_caller.hpp"
 
 #include <algorithm>

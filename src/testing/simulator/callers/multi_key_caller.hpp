@@ -1,4 +1,5 @@
 // A simulated thread that takes several keys at once.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,5 @@
 // The calls of a caller of several keys, one for each key, and its requests for several keys.
+// SPDX-License-Identifier: BSL-1.0
 #include <algorithm>
 #include <utility>
 

@@ -1,4 +1,5 @@
 // The operations of a caller of one key.
+// SPDX-License-Identifier: BSL-1.0
 #include "testing/simulator/callers/single_key_caller.hpp"
 
 #include <algorithm>

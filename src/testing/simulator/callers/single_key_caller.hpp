@@ -1,4 +1,5 @@
 // A simulated thread that uses one key at a time.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // Keeps the history of a simulation.
+// SPDX-License-Identifier: BSL-1.0
 #include "testing/simulator/judges/history.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // What the judges know of a simulation: every attempt, every hold and every key.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>

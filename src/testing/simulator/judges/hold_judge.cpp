@@ -1,4 +1,5 @@
 // The promises about holds and waits.
+// SPDX-License-Identifier: BSL-1.0
 #include "testing/simulator/judges/hold_judge.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Judges what callers are granted, how long it lasts and how long they wait for it.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>

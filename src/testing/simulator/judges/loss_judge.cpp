@@ -1,4 +1,5 @@
 // Promise 3.
+// SPDX-License-Identifier: BSL-1.0
 #include "testing/simulator/judges/loss_judge.hpp"
 
 #include <string>

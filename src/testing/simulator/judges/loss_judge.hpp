@@ -1,4 +1,5 @@
 // Judges whether holders notice that the store dropped their holds.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // The promises about requests, grants of the store, and tokens.
+// SPDX-License-Identifier: BSL-1.0
 #include "testing/simulator/judges/request_judge.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Judges the requests that clients send and what the store makes of them.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // The simulated network: requests to the store, their outcomes, and pushes.
+// SPDX-License-Identifier: BSL-1.0
 #include "testing/simulator/network/network.hpp"
 
 #include <algorithm>

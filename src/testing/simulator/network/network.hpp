@@ -1,4 +1,5 @@
 // The connections between clients and the store: delay, loss, duplication, reordering, outages.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <array>

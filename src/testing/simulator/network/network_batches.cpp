@@ -1,4 +1,5 @@
 // The simulated network: checks of one client that travel as one call.
+// SPDX-License-Identifier: BSL-1.0
 #include <utility>
 #include <vector>
 

@@ -1,4 +1,5 @@
 // The receiver of what the simulated network delivers.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // One request on its way through the simulated network.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>

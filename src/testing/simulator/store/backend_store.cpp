@@ -1,4 +1,5 @@
 // A store of the user's, reached through the user's backends.
+// SPDX-License-Identifier: BSL-1.0
 #include <map>
 #include <memory>
 #include <stdexcept>

@@ -1,4 +1,5 @@
 // The lock server of a simulation, and its clock.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // The lock table of the memory backend as a store, some of whose keys may be moving to another
 // node.
+// SPDX-License-Identifier: BSL-1.0
 #include <algorithm>
 #include <cstdint>
 #include <map>
