@@ -31,7 +31,7 @@ function(latchkey_embed_lua folder output)
 "// Made by cmake/LuaScripts.cmake from lua/: change it there.
 #include \"redis/protocol/scripts.hpp\"
 
-namespace latchkey::detail::redis::scripts {
+namespace latchkey::inline v1::detail::redis::scripts {
 
 ${definitions}
 std::span<const Script* const> all() noexcept {
@@ -39,7 +39,7 @@ std::span<const Script* const> all() noexcept {
   return scripts;
 }
 
-}  // namespace latchkey::detail::redis::scripts
+}  // namespace latchkey::inline v1::detail::redis::scripts
 ")
 endfunction()
 

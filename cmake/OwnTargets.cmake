@@ -12,6 +12,8 @@ function(latchkey_library target name sources headers)
     # them in position-independent code too, as clang does.
     target_compile_options(${target} PRIVATE
       $<$<CXX_COMPILER_ID:GNU>:-fno-semantic-interposition>)
+    # What a public header declares leaves the shared library (#pragma GCC visibility), nothing else.
+    set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET hidden)
   else()
     set(scope INTERFACE)
     add_library(${target} INTERFACE)

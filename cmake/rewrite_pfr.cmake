@@ -3,7 +3,8 @@
 #   cmake -DFROM=<dir with boost/pfr.hpp> -DTO=<include dir> -P rewrite_pfr.cmake
 #
 # boost::pfr becomes latchkey::third_party::pfr, <boost/pfr/...> becomes
-# <latchkey/third_party/pfr/...>, and every macro BOOST_PFR_... becomes LATCHKEY_PFR_...
+# <latchkey/third_party/pfr/...>, and every macro BOOST_PFR_... becomes LATCHKEY_PFR_... The ABI's
+# namespace lets two versions of latchkey bring two of PFR.
 # The names in PFR's own parser of function signatures are rewritten too, so that field names are
 # correct.
 #
@@ -32,7 +33,7 @@ list(APPEND headers pfr.hpp)
 foreach(header IN LISTS headers)
   # Reading by configure_file's rules would lose semicolons and brackets; file(READ) keeps them.
   file(READ "${FROM}/boost/${header}" text)
-  string(REPLACE "namespace boost {" "namespace latchkey::third_party {" text "${text}")
+  string(REPLACE "namespace boost {" "namespace latchkey::inline v1::third_party {" text "${text}")
   string(REPLACE "boost::pfr" "latchkey::third_party::pfr" text "${text}")
   string(REPLACE "boost/pfr" "latchkey/third_party/pfr" text "${text}")
   string(REPLACE "BOOST_PFR_" "LATCHKEY_PFR_" text "${text}")

@@ -70,7 +70,8 @@ class HoldPrinter(Printer):
         kind = name_of(self.value["terms_"]["type"])
         try:
             if int(variant["_M_index"]) == 1:
-                several = gdb.lookup_type("latchkey::detail::MultiHold").pointer()
+                own_namespace = self.value.type.strip_typedefs().unqualified().name.rsplit("::", 1)[0]
+                several = gdb.lookup_type(own_namespace + "::detail::MultiHold").pointer()
                 return f"Hold({quoted(pointer.cast(several)['name_'])}, {kind})"
             remote = pointer.dereference()
             key = inline_text(remote["home"]["key"])

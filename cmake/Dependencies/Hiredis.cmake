@@ -2,8 +2,8 @@
 # well.
 #
 # Gives LATCHKEY_HIREDIS_OBJECT (the library as one object file, every symbol renamed to
-# latchkey_<symbol>) and LATCHKEY_HIREDIS_INCLUDE (the directory of <latchkey_hiredis/hiredis.h>,
-# which renames in the same way).
+# latchkey_v1_<symbol>, after the namespace of the ABI) and LATCHKEY_HIREDIS_INCLUDE (the directory of
+# <latchkey_hiredis/hiredis.h>, which renames in the same way).
 
 # The first that is new enough is used; Debian 12's own 0.14 is too old.
 latchkey_roots(roots hiredis HIREDIS)
@@ -50,11 +50,11 @@ endforeach()
 list(REMOVE_DUPLICATES structs)
 list(REMOVE_ITEM structs ${symbols})
 
-list(TRANSFORM symbols REPLACE "^(.+)$" "\\1 latchkey_\\1" OUTPUT_VARIABLE pairs)
+list(TRANSFORM symbols REPLACE "^(.+)$" "\\1 latchkey_v1_\\1" OUTPUT_VARIABLE pairs)
 list(JOIN pairs "\n" pairs)
 file(CONFIGURE OUTPUT "${renames}/symbols.map" CONTENT "${pairs}\n" @ONLY)
 set(defines ${symbols} ${structs})
-list(TRANSFORM defines REPLACE "^(.+)$" "#define \\1 latchkey_\\1")
+list(TRANSFORM defines REPLACE "^(.+)$" "#define \\1 latchkey_v1_\\1")
 list(JOIN defines "\n" defines)
 file(CONFIGURE OUTPUT "${renames}/rename.h" CONTENT "#pragma once\n${defines}\n" @ONLY)
 file(CONFIGURE OUTPUT "${renames}/hiredis.h" @ONLY CONTENT

@@ -15,7 +15,8 @@
 #include <latchkey/placed_text.hpp>
 #include <latchkey/site.hpp>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 
 /// The empty base of every aspect. An aspect is any type that derives from it and has
 ///
@@ -181,4 +182,5 @@ auto with_arguments(Where, Arguments&&... arguments) noexcept {
   return detail::Given<Named, std::remove_reference_t<Arguments>...>{{arguments...}, Named{}};
 }
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

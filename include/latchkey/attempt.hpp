@@ -11,7 +11,8 @@
 #include <latchkey/lock_type.hpp>
 #include <latchkey/wait.hpp>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 
 class Site;
 
@@ -41,4 +42,5 @@ struct Attempt {
   Origin origin{};
 };
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

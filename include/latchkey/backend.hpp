@@ -21,7 +21,8 @@
 #include <latchkey/loop_driver.hpp>
 #include <latchkey/parker.hpp>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 
 /// The operations of a backend. Each is one attempt; a backend retries nothing.
 ///
@@ -292,4 +293,5 @@ class Backend {
   virtual void forget_parent() noexcept {}
 };
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

@@ -8,7 +8,8 @@
 #include <ratio>
 #include <type_traits>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 
 /// Time as leases need it: it never jumps, and it continues while the machine is suspended.
 ///
@@ -64,4 +65,5 @@ constexpr Clock::time_point later(Clock::time_point start,
   return Clock::time_point(Clock::duration(sum));
 }
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

@@ -9,7 +9,8 @@
 #include <type_traits>
 #include <utility>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 namespace detail {
 
 template <class R>
@@ -166,4 +167,5 @@ constexpr bool guess_completes() {
 
 }  // namespace detail
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

@@ -4,7 +4,8 @@
 
 #include <latchkey/cxx20.hpp>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 
 class Locks;
 
@@ -27,4 +28,5 @@ namespace detail {
 const Locks* override_default(const Locks* locks) noexcept;
 
 }  // namespace detail
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

@@ -16,7 +16,8 @@
 
 #include <latchkey/lock_type.hpp>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 
 /// The context of an error: key, lock type and backend (scheme, host, port, database; never a user
 /// name or a password).
@@ -187,4 +188,5 @@ class NotConfigured : public Error {
   using Error::Error;
 };
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

@@ -5,7 +5,8 @@
 #include <cstddef>
 #include <string_view>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 
 /// Implicit from a string literal, so that `Key<"account:{account.id}">` compiles. The members are
 /// public only because a structural type requires it.
@@ -32,4 +33,5 @@ struct FixedString {
 template <std::size_t N>
 FixedString(const char (&)[N]) -> FixedString<N - 1>;
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

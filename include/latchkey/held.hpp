@@ -11,7 +11,8 @@
 #include <latchkey/hold.hpp>
 #include <latchkey/key.hpp>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 
 /// The hold of the innermost decorated call that this thread is in. Null outside of decorated calls
 /// and in a call that runs without its lock (`.when` returned false, run_unlocked_dangerously).
@@ -40,4 +41,5 @@ void assert_held(const Arguments&... arguments) {
   }
 }
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

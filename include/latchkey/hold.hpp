@@ -15,7 +15,8 @@
 
 #include <latchkey/lock_type.hpp>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 
 namespace detail {
 class RemoteHold;
@@ -145,4 +146,5 @@ class [[nodiscard(
   detail::ScopeHold* scope_ = nullptr;  // not null: made by HERE
 };
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

@@ -8,7 +8,8 @@
 #include <string>
 #include <string_view>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 
 /// `<uuid of the Locks>:<number>`: the id of one hold at the backend. An id is never used again
 /// after a release was sent for it.
@@ -38,4 +39,5 @@ struct HoldId {
   }
 };
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

@@ -12,7 +12,8 @@
 #include <latchkey/locks.hpp>
 #include <latchkey/options.hpp>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 
 /// Makes every decorated call without `.in(...)` use `locks`. Call it once per process, early in
 /// main: a second call throws std::logic_error and changes nothing, because calls under the first
@@ -48,4 +49,5 @@ void dump_sites(std::ostream& out);
 /// install_from was not called. Thread-safe.
 void reload();
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

@@ -10,7 +10,8 @@
 #include <latchkey/reflect/type_name.hpp>
 #include <latchkey/site.hpp>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 
 namespace detail {
 
@@ -88,4 +89,5 @@ class JoinPoint {
   const void* const* arguments_;
 };
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

@@ -19,7 +19,8 @@
 #include <latchkey/key/tree.hpp>
 #include <latchkey/placed_text.hpp>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 
 namespace detail {
 
@@ -109,4 +110,5 @@ struct Key {
   }
 };
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

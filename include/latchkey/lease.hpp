@@ -5,7 +5,8 @@
 #include <chrono>
 #include <stdexcept>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 
 /// A lease without an end: the process renews it every third of `Options::watchdog` while it lives.
 struct Watchdog {};
@@ -47,4 +48,5 @@ class Lease {
   std::chrono::milliseconds length_;  // 0: the watchdog renews it
 };
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 
 /// A position in a listing. A new one is the start; a page that returns a new one was the last.
 /// What its members mean is the backend's own.
@@ -32,4 +33,5 @@ struct ListPage {
   std::uint64_t total = 0;
 };
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

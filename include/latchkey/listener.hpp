@@ -15,7 +15,8 @@
 #include <latchkey/lock_type.hpp>
 #include <latchkey/owner.hpp>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 
 /// One event of one lock.
 struct Event {
@@ -121,4 +122,5 @@ class Listener {
   [[nodiscard]] virtual bool wants_everything() const noexcept { return true; }
 };
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

@@ -7,7 +7,8 @@
 
 #include <latchkey/listener.hpp>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 
 /// Passes every event to each of its listeners:
 ///
@@ -28,4 +29,5 @@ class Listeners final : public Listener {
   std::vector<Listener*> listeners_;
 };
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

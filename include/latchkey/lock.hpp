@@ -15,7 +15,8 @@
 #include <latchkey/owner.hpp>
 #include <latchkey/wait.hpp>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 
 namespace detail {
 class LockAccess;
@@ -94,4 +95,5 @@ class Lock {
   std::shared_ptr<const detail::LockSet> several_{};  // null: one lock, `key_`
 };
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

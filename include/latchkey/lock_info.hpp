@@ -10,7 +10,8 @@
 
 #include <latchkey/lock_type.hpp>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 
 /// One holder, as the backend reports it.
 struct HolderInfo {
@@ -39,4 +40,5 @@ struct LockInfo {
   std::optional<std::uint64_t> fencing_token;
 };
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

@@ -6,7 +6,8 @@
 #include <optional>
 #include <string_view>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 
 /// How a key is locked.
 ///
@@ -46,4 +47,5 @@ constexpr std::optional<LockType> parse_lock_type(std::string_view name) noexcep
   return std::nullopt;
 }
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

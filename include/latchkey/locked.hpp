@@ -20,7 +20,8 @@
 #include <latchkey/site.hpp>
 #include <latchkey/strategy.hpp>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 namespace detail {
 
 /// Declared for a conversion that is never instantiated.
@@ -198,4 +199,5 @@ LockOptions<> terms(const Terms&... said) {
   }
 }
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

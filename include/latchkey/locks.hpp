@@ -20,7 +20,8 @@
 #include <latchkey/owner.hpp>
 #include <latchkey/read_write_lock.hpp>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 
 class Backend;
 class Clock;
@@ -148,4 +149,5 @@ class Locks {
   std::optional<Owner> owner_;
 };
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

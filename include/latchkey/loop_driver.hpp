@@ -4,7 +4,8 @@
 
 #include <latchkey/cxx20.hpp>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 
 /// One event loop that waits for one backend: the reactor of POSA2, seen by the loop. It must not
 /// block, so it does not call Backend::drive; it waits for one descriptor, together with everything
@@ -48,4 +49,5 @@ class LoopDriver {
   virtual void leave() noexcept = 0;
 };
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

@@ -5,7 +5,8 @@
 #include <cstddef>
 #include <string_view>
 
-namespace latchkey::detail {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1::detail {
 
 inline constexpr std::size_t not_found = static_cast<std::size_t>(-1);
 
@@ -121,4 +122,5 @@ constexpr bool are_names(std::string_view text) {
   return true;
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail
+#pragma GCC visibility pop

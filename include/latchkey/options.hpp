@@ -8,7 +8,8 @@
 #include <cstdint>
 #include <string>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 
 class Clock;
 class Listener;
@@ -63,4 +64,5 @@ struct Options {
   Listener* listener = nullptr;
 };
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

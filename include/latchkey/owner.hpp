@@ -5,7 +5,8 @@
 #include <compare>
 #include <cstdint>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 
 /// Identifies who holds a lock. If an owner acquires a key that it holds already, the hold is
 /// counted once more; another owner waits.
@@ -37,4 +38,5 @@ class Owner {
   std::uint64_t number_;
 };
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

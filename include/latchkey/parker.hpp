@@ -9,7 +9,8 @@
 
 #include <latchkey/clock.hpp>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 
 /// One thread parks, any thread unparks. An unpark before the park is remembered, so none is lost.
 ///
@@ -79,4 +80,5 @@ class Parker {
   std::atomic<std::uint64_t> unparks_{0};
 };
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

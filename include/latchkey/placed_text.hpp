@@ -8,7 +8,8 @@
 
 #include <latchkey/fixed_string.hpp>
 
-namespace latchkey::detail {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1::detail {
 
 /// What the lambda of a macro returns. The type of the lambda stands for the text and the place in
 /// templates, so that the names of their instances do not spell the text.
@@ -52,4 +53,5 @@ consteval std::string_view text_of() {
 template <class Text>
 inline constexpr FixedString<text_of<Text>().size()> spelled{text_of<Text>()};
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail
+#pragma GCC visibility pop

@@ -10,7 +10,8 @@
 #include <latchkey/lock_type.hpp>
 #include <latchkey/wait.hpp>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 
 /// The strategies that a file can name. Strategies that need a value or a function exist only in
 /// code.
@@ -33,4 +34,5 @@ struct Policy {
   friend bool operator==(const Policy&, const Policy&) noexcept = default;
 };
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

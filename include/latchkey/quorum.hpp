@@ -10,7 +10,8 @@
 #include <latchkey/backend.hpp>
 #include <latchkey/options.hpp>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 
 /// Makes a backend over an odd number of others, at least 3, of any kind. A lock is held if a
 /// majority of them grants it. A minority may therefore be down, silent or slow, or may have lost
@@ -48,4 +49,5 @@ namespace latchkey {
 [[nodiscard]] std::unique_ptr<Backend> make_quorum(std::vector<std::unique_ptr<Backend>> servers,
                                                    const Options& options = {});
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

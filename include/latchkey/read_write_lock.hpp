@@ -9,7 +9,8 @@
 
 #include <latchkey/lock.hpp>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 
 /// Meets SharedTimedLockable: std::shared_lock takes the READ lock, std::unique_lock the WRITE
 /// lock. As with Lock, copies are the same lock, and the unlocks never throw.
@@ -51,4 +52,5 @@ class ReadWriteLock {
   Lock write_;
 };
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

@@ -9,7 +9,8 @@
 
 #include <latchkey/options.hpp>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 
 class Backend;
 
@@ -26,4 +27,5 @@ void register_backend(std::string scheme, BackendFactory factory);
 /// The known schemes, sorted: the built-in ones and the registered ones.
 [[nodiscard]] std::vector<std::string> backend_schemes();
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

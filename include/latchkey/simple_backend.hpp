@@ -14,7 +14,8 @@
 
 #include <latchkey/backend.hpp>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 
 /// Derive from it and write `acquire`, `renew` and `release` for your store. Everything else of
 /// latchkey works over it: queues, re-entry, watchdog, LOCKED. Waiters poll, because there are no
@@ -143,4 +144,5 @@ class SimpleBackend : public Backend {
   std::unique_ptr<Queue> queue_;
 };
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

@@ -8,7 +8,8 @@
 #include <string>
 #include <string_view>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 
 namespace detail {
 
@@ -167,4 +168,5 @@ class SiteList {
 /// when it is loaded. A shared object with decorated sites must stay loaded.
 [[nodiscard]] SiteList sites() noexcept;
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

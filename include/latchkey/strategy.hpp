@@ -6,7 +6,8 @@
 #include <type_traits>
 #include <utility>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 
 /// Why a body did not run.
 enum class NotRun : std::uint8_t {
@@ -53,4 +54,5 @@ constexpr Fallback<std::decay_t<Function>> fallback(Function&& function) {
   return {std::forward<Function>(function)};
 }
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

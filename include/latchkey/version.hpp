@@ -17,10 +17,12 @@
 #define LATCHKEY_VERSION \
   (LATCHKEY_VERSION_MAJOR * 10000 + LATCHKEY_VERSION_MINOR * 100 + LATCHKEY_VERSION_PATCH)
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 
 /// The version of the library that the program runs with, such as "1.2.3". With a shared library it
 /// may be later than LATCHKEY_VERSION, which is that of the headers the program was compiled with.
 [[nodiscard]] std::string_view version() noexcept;
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

@@ -4,7 +4,8 @@
 
 #include <chrono>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 
 /// A wait without a limit: `locks.lock("k").acquire(latchkey::forever)`. It lasts as long as the
 /// backend replies: after `Options::unavailable_after` without any reply the call ends with
@@ -44,4 +45,5 @@ class Wait {
   std::chrono::milliseconds length_;
 };
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

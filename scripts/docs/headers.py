@@ -139,7 +139,7 @@ class Reader:
             scanner.blank = True
             return text
         doc, blank = self.take_doc()
-        if end == "{" and (match := re.match(r"(?:inline\s+)?namespace\s*([\w:]*)", text)):
+        if end == "{" and (match := re.match(r"(?:inline\s+)?namespace\b\s*(.*)", text)):
             inner = hidden or bool(re.search(r"\b(detail|contract)\b", match.group(1)))
             self.scope(into, "public", inner or not match.group(1))
             return access

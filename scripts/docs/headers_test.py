@@ -10,7 +10,8 @@ from reference import Reference, groups
 
 HEADER = '''// A lock.
 #pragma once
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 namespace detail {
 /// Not for users.
 struct Hidden {};
@@ -46,7 +47,13 @@ enum class Kind : int {
 /// LOCKED(key): see Lock.
 #define LATCHKEY_LOCKED(LATCHKEY_key, ...) \\
   something(LATCHKEY_key)
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+
+namespace latchkey::inline v1::detail {
+/// Not for users either.
+struct AlsoHidden {};
+}  // namespace latchkey::inline v1::detail
+#pragma GCC visibility pop
 '''
 
 

@@ -22,7 +22,7 @@
 #include "adapters/prometheus_metrics.hpp"
 #include "locks/event_kinds.hpp"
 
-namespace latchkey {
+namespace latchkey::inline v1 {
 namespace {
 
 using namespace detail::metrics;  // NOLINT(google-build-using-namespace): our own names
@@ -269,4 +269,4 @@ void PrometheusListener::on_event(const Event& event) { series_->count(event); }
 
 std::span<const Metric> PrometheusListener::metrics() noexcept { return all_metrics; }
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1

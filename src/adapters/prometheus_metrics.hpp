@@ -6,7 +6,7 @@
 
 #include <latchkey/adapters/prometheus.hpp>
 
-namespace latchkey::detail::metrics {
+namespace latchkey::inline v1::detail::metrics {
 
 using Metric = PrometheusListener::Metric;
 
@@ -46,4 +46,4 @@ inline constexpr std::array all_metrics{attempts, acquire,    wait,    waiters, 
                                         hold,     used,       lag,     lost,    unconfirmed,
                                         up,       reconnects, reports, dropped};
 
-}  // namespace latchkey::detail::metrics
+}  // namespace latchkey::inline v1::detail::metrics

@@ -12,7 +12,7 @@
 
 #include "locks/event_kinds.hpp"
 
-namespace latchkey {
+namespace latchkey::inline v1 {
 namespace {
 
 using Kind = Event::Kind;
@@ -86,4 +86,4 @@ bool SpdlogListener::wants_everything() const noexcept {
   return logger_->should_log(spdlog::level::warn);
 }
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1

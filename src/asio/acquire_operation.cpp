@@ -15,7 +15,7 @@
 #include "locks/async/async_multi_acquire.hpp"
 #include "locks/space/space_ref.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 /// Completes with a Hold or, if `Signature` is that of async_try_acquire, with an optional one.
@@ -114,12 +114,12 @@ void initiate(AnyHandler<TryAcquireSignature>&& handler, HandlerContext&& contex
   start(std::move(handler), context, std::move(lock), std::move(attempt));
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail
 
-namespace latchkey {
+namespace latchkey::inline v1 {
 
 void use_thread_pool(const Locks& locks, boost::asio::thread_pool& pool) {
   detail::LoopWait::use_pool(detail::LockAccess::space(locks), pool.get_executor());
 }
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1

@@ -12,7 +12,7 @@
 #include "core/mutex.hpp"
 #include "core/sanitizer_pause.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 namespace asio = boost::asio;
 
@@ -120,4 +120,4 @@ void ContextOperations::context_shuts_down() noexcept {
   }
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

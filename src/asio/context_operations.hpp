@@ -15,7 +15,7 @@
 #include "locks/coordinator/intrusive_list.hpp"
 #include "locks/space/space_ref.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// Keeps the operations whose handlers run in one context, so that no handler is posted to a
 /// context that is gone, and lets a context wait for the backend while there are operations.
@@ -50,4 +50,4 @@ class ContextOperations final : public SpaceAttachment, public ContextPart {
   IntrusiveList<Operation> operations_ LATCHKEY_GUARDED_BY(mutex_);
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 boost::asio::execution_context::id ContextService::id;
 
@@ -27,4 +27,4 @@ void ContextService::shutdown() {
   }
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -10,7 +10,7 @@
 #include "core/mutex.hpp"
 #include "core/thread_annotations.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 class ContextPart {
  public:
@@ -39,4 +39,4 @@ class ContextService final : public boost::asio::execution_context::service {
   std::vector<std::weak_ptr<ContextPart>> parts_ LATCHKEY_GUARDED_BY(mutex_);
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -7,7 +7,7 @@
 
 #include "locked/lock_order.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 CoroutineCall*& CoroutineCall::innermost_running() noexcept {
   constinit static thread_local CoroutineCall* innermost = nullptr;
@@ -68,4 +68,4 @@ std::optional<Hold> CoroutineCall::leave() noexcept {
   return hold;
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

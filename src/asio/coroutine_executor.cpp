@@ -4,7 +4,7 @@
 
 #include <boost/asio/strand.hpp>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 namespace asio = boost::asio;
 
@@ -14,4 +14,4 @@ asio::any_io_executor CoroutineExecutor::outermost(const asio::any_io_executor& 
   return of_coroutine->inner().target<asio::strand<asio::any_io_executor>>()->get_inner_executor();
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -12,7 +12,7 @@
 
 #include <latchkey/asio/coroutine_call.hpp>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// Runs what an executor runs, with the call as the innermost of the thread. Asio resumes a
 /// coroutine by its executor, on whichever thread.
@@ -60,4 +60,4 @@ class CoroutineExecutor {
   std::shared_ptr<CoroutineCall> call_;
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

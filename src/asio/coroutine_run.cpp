@@ -16,7 +16,7 @@
 
 #include "asio/coroutine_executor.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 namespace asio = boost::asio;
 
@@ -148,4 +148,4 @@ void CoroutineRun::end() noexcept {
   static_cast<void>(call_->leave());
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

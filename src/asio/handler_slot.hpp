@@ -8,7 +8,7 @@
 
 #include "asio/operation.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 template <class Signature>
 class HandlerSlot {
@@ -41,4 +41,4 @@ class HandlerSlot {
   AnyHandler<Signature> handler_;
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -13,7 +13,7 @@
 
 #include "core/sanitizer_pause.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 /// What the attachment of a thread pool belongs to.
@@ -168,4 +168,4 @@ void LoopWait::close() noexcept {
   driver_.reset();
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -17,7 +17,7 @@
 #include "core/thread_annotations.hpp"
 #include "locks/space/space_ref.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// Waits with Asio for a LoopDriver while somebody uses it, and drives it. A context without
 /// pending operations does not wait, so that `run` can return. Thread-safe.
@@ -82,4 +82,4 @@ class LoopWait final : public SpaceAttachment,
   std::optional<boost::asio::posix::stream_descriptor> descriptor_ LATCHKEY_GUARDED_BY(mutex_);
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -14,7 +14,7 @@
 #include "asio/context_operations.hpp"
 #include "asio/loop_wait.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 namespace asio = boost::asio;
 
@@ -101,4 +101,4 @@ void Operation::post() noexcept {
   }
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -15,7 +15,7 @@
 
 #include "locks/async/async_call.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 class ContextOperations;
 class SpaceRef;
@@ -115,4 +115,4 @@ class Operation : protected AsyncObserver {
   std::shared_ptr<ContextOperations> operations_{};  ///< null: the work has ended at once
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -14,7 +14,7 @@
 #include "locks/space/error_context.hpp"
 #include "locks/space/space_ref.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 class ReleaseOperation final : public Operation {
@@ -80,4 +80,4 @@ void initiate(AnyHandler<ReleaseSignature>&& handler, HandlerContext&& context, 
   start(std::move(handler), context, std::move(hold), terms);
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -7,7 +7,7 @@
 
 #include "aspect/spelling.hpp"
 
-namespace latchkey {
+namespace latchkey::inline v1 {
 
 std::size_t JoinPoint::position_of(std::string_view name) const {
   std::size_t position = 0;
@@ -46,4 +46,4 @@ void JoinPoint::unknown(std::string_view wanted) const {
                               "'; it has: " + (known.empty() ? "none" : known));
 }
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1

@@ -11,7 +11,7 @@
 
 #include "aspect/spelling.hpp"
 
-namespace latchkey {
+namespace latchkey::inline v1 {
 namespace detail {
 
 /// The texts of a site, made once, on first use.
@@ -88,4 +88,4 @@ bool register_site(Site& site) noexcept {
 
 SiteList sites() noexcept { return SiteList(detail::first_site.load(std::memory_order_acquire)); }
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1

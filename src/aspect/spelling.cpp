@@ -7,7 +7,7 @@
 #include <cctype>
 #include <cstddef>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 constexpr std::size_t none = std::string_view::npos;
@@ -124,4 +124,4 @@ std::string type_text(std::string_view spelling) {
   return text;
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// Returns the function that contains the lambda named by `function`, without result, parameters,
 /// template arguments, qualifiers and lambdas: "bank::Bank::deposit". Empty if no function contains
@@ -16,4 +16,4 @@ namespace latchkey::detail {
 /// "const Receipt&".
 [[nodiscard]] std::string type_text(std::string_view spelling);
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

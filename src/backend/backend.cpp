@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <latchkey/backend.hpp>
 
-namespace latchkey {
+namespace latchkey::inline v1 {
 
 std::string_view to_string(Verb verb) noexcept {
   switch (verb) {
@@ -36,4 +36,4 @@ bool Capabilities::offers(LockType type) const noexcept {
   return false;
 }
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace latchkey {
+namespace latchkey::inline v1 {
 namespace {
 
 struct Entry {
@@ -79,4 +79,4 @@ BackendFactory detail::find_backend_factory(std::string_view scheme) noexcept {
   return found ? place->factory : nullptr;
 }
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1

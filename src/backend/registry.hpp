@@ -9,7 +9,7 @@
 
 #include <latchkey/registry.hpp>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// latchkey's own schemes, which others cannot register. The table of Locks::connect has those that
 /// this version serves.
@@ -23,4 +23,4 @@ inline constexpr std::array<std::string_view, 9> own_schemes{
 /// The schemes that were registered. Thread-safe.
 [[nodiscard]] std::vector<std::string> registered_schemes();
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -10,7 +10,7 @@
 #include "backend/simple_loop.hpp"
 #include "backend/simple_queue.hpp"
 
-namespace latchkey {
+namespace latchkey::inline v1 {
 namespace {
 
 Outcome make(Outcome::Kind kind, std::string reason = {}) {
@@ -149,4 +149,4 @@ Outcome SimpleBackend::busy(std::optional<std::chrono::milliseconds> retry_after
 
 Outcome SimpleBackend::gone() { return make(Outcome::Kind::gone); }
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1

@@ -12,7 +12,7 @@
 #include "backend/simple_queue.hpp"
 #include "core/file_descriptor.hpp"
 
-namespace latchkey {
+namespace latchkey::inline v1 {
 
 /// Each drive runs one attempt, which blocks. Several threads may drive at once.
 class SimpleBackend::Loop final : public LoopDriver {
@@ -45,4 +45,4 @@ class SimpleBackend::Loop final : public LoopDriver {
   detail::FileDescriptor work_;
 };
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1

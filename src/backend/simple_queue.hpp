@@ -13,7 +13,7 @@
 #include "core/key_table.hpp"
 #include "core/parked_threads.hpp"
 
-namespace latchkey {
+namespace latchkey::inline v1 {
 
 struct SimpleBackend::Job {
   Request* request;
@@ -154,4 +154,4 @@ class SimpleBackend::Queue final : private detail::ForkParticipant {
   std::vector<Loop*> loops_;  ///< that have joined
 };
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1

@@ -4,9 +4,9 @@
 
 #include <functional>
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 /// Returns the exit status.
 using Action = std::function<int()>;
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

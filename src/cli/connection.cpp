@@ -10,7 +10,7 @@
 #include "policy/reader.hpp"
 #include "policy/secrets.hpp"
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 namespace {
 
 std::string read_file(const std::string& path) {
@@ -64,4 +64,4 @@ Locks connect(const Place& place, Options options) {
   }
 }
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

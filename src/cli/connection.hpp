@@ -7,7 +7,7 @@
 
 #include <latchkey/locks.hpp>
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 /// An invalid command line, or an invalid file that it names: exit status 64.
 class UsageError : public std::invalid_argument {
@@ -35,4 +35,4 @@ struct Place {
 /// Throws UsageError, BackendUnavailable, BackendRefused.
 [[nodiscard]] Locks connect(const Place& place, Options options = {});
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

@@ -6,7 +6,7 @@
 
 #include "cli/connection.hpp"
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 void add_connection_words(CLI::App& command, ConnectionOptions& options) {
   command
@@ -22,4 +22,4 @@ void add_connection_words(CLI::App& command, ConnectionOptions& options) {
       ->type_name("TEXT");
 }
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

@@ -6,11 +6,11 @@ namespace CLI {
 class App;
 }
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 struct ConnectionOptions;
 
 /// Adds the URI, --config and --prefix to a command. `options` must outlive it.
 void add_connection_words(CLI::App& command, ConnectionOptions& options);
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

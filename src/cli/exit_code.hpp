@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 /// Exit statuses of the tool itself. In all other cases `latchkey run` ends as its child: with the
 /// child's status, or 128 + the number of the signal that ended it.
@@ -20,4 +20,4 @@ inline constexpr int not_found = 127;       ///< as in a shell
 inline constexpr int signal_base = 128;     ///< 128 + n: signal n
 }  // namespace exit_code
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

@@ -22,7 +22,7 @@
 #include "cli/run/signal_inbox.hpp"
 #include "cli/top/top_command.hpp"
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 namespace {
 
 constexpr const char* exit_statuses = R"(Exit status:
@@ -85,6 +85,6 @@ int main_status(int count, char** words) noexcept {
   }
 }
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli
 
 int main(int count, char** words) { return latchkey::cli::main_status(count, words); }

@@ -7,7 +7,7 @@
 #include <new>
 #include <string>
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 void print_message(std::string_view text) noexcept {
   try {
@@ -27,4 +27,4 @@ void print_message(std::string_view text) noexcept {
   }
 }
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

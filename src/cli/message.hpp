@@ -4,10 +4,10 @@
 
 #include <string_view>
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 /// Writes `latchkey: <text>` and a newline to stderr in one write(2), so that lines of several
 /// processes do not mix. A stderr that is closed is ignored.
 void print_message(std::string_view text) noexcept;
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

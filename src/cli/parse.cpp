@@ -15,7 +15,7 @@
 #include "policy/duration.hpp"
 #include "policy/settings.hpp"
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 std::chrono::milliseconds parse_duration(const std::string& option, const std::string& text) {
   const detail::Duration parsed = detail::parse_duration(text);
@@ -71,4 +71,4 @@ std::vector<std::string> parse_keys(const std::vector<std::string>& arguments) {
   return keys;
 }
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

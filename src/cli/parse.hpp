@@ -10,7 +10,7 @@
 #include <latchkey/lock_type.hpp>
 #include <latchkey/wait.hpp>
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 /// Each function throws UsageError with `option`, the wrong word and the expected ones.
 [[nodiscard]] std::chrono::milliseconds parse_duration(const std::string& option,
@@ -24,4 +24,4 @@ namespace latchkey::cli {
 /// Splits each word at its commas. Empty keys are an error.
 [[nodiscard]] std::vector<std::string> parse_keys(const std::vector<std::string>& words);
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

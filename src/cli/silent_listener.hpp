@@ -4,7 +4,7 @@
 
 #include <latchkey/listener.hpp>
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 /// Drops all events: without a listener, warnings go to stderr.
 class SilentListener final : public Listener {
@@ -19,4 +19,4 @@ inline Listener* silent_listener() noexcept {
   return &one;
 }
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

@@ -11,7 +11,7 @@
 #include <ranges>
 #include <vector>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 struct Entry {
@@ -69,4 +69,4 @@ void unregister_fork_participant(ForkParticipant& participant) noexcept {
   std::erase_if(all.entries, [&](const Entry& entry) { return entry.participant == &participant; });
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

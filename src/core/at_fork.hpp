@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// An object whose mutexes a fork must lock first, so that the child gets a consistent copy of the
 /// data that they guard.
@@ -34,4 +34,4 @@ void register_fork_participant(ForkLevel level, ForkParticipant& participant);
 /// participant that is not registered. The rule about mutexes is the same.
 void unregister_fork_participant(ForkParticipant& participant) noexcept;
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <ctime>
 
-namespace latchkey {
+namespace latchkey::inline v1 {
 namespace {
 
 Clock::time_point read(clockid_t clock) noexcept {
@@ -51,4 +51,4 @@ Clock& Clock::system() noexcept {
   return clock;
 }
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1

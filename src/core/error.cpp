@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace latchkey {
+namespace latchkey::inline v1 {
 namespace {
 
 std::string about(const LockSite& site) {
@@ -139,4 +139,4 @@ std::vector<PolicyError> PolicyError::all() const {
   return all_ != nullptr ? *all_ : std::vector<PolicyError>{*this};
 }
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1

@@ -6,7 +6,7 @@
 
 #include <utility>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 class FileDescriptor {
  public:
@@ -29,4 +29,4 @@ class FileDescriptor {
   int number_ = -1;
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

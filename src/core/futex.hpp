@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <ctime>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 using FutexWord = std::atomic<std::uint32_t>;
 static_assert(sizeof(FutexWord) == 4, "a futex is 4 bytes");
@@ -38,4 +38,4 @@ inline void futex_wake_bits(FutexWord& word, std::uint32_t bits) noexcept {
             bits);
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -9,7 +9,7 @@
 
 #include "core/uuid_text.hpp"
 
-namespace latchkey {
+namespace latchkey::inline v1 {
 
 std::string HoldId::text() const {
   constexpr std::size_t most_digits = 20;
@@ -43,4 +43,4 @@ std::array<std::uint64_t, 2> HoldId::new_space() {
   return space;
 }
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1

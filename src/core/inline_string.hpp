@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// Stores up to 64 bytes inline, next to the record's other data; longer texts are on the heap.
 /// Neither copyable nor movable. Compared with std::string, assigning and comparing a short text
@@ -120,4 +120,4 @@ class InlineString {
   std::array<char, short_size> short_;  // NOLINT: only the first size_ bytes are ever read
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

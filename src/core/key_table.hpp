@@ -13,7 +13,7 @@
 #include "core/inline_string.hpp"
 #include "core/thread_cache.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// The hash that selects a key's record (low bits) and shard (high bits). It is valid within one
 /// process only and must not be stored.
@@ -203,4 +203,4 @@ class KeyTable {
   std::uint32_t size_ = 0;
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// A single null pointer while empty: cheaper to construct and to destroy than a std::string, which
 /// matters in an uncontended call. If memory is exhausted it stays empty.
@@ -48,4 +48,4 @@ class LazyString {
   std::unique_ptr<std::string> text_;
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -6,7 +6,7 @@
 
 #include "core/thread_annotations.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// std::mutex, as a capability. Lockable.
 class LATCHKEY_CAPABILITY("mutex") Mutex {
@@ -63,4 +63,4 @@ class LATCHKEY_SCOPED_CAPABILITY ScopedUnlock {
   M& mutex_;
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -4,7 +4,7 @@
 
 #include <new>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// For function-local statics that threads and other statics use until the process ends. The object
 /// is in place and not on the heap: ThreadSanitizer sees the writes of `new` but, in a library
@@ -23,4 +23,4 @@ class NeverDestroyed {
   alignas(T) unsigned char place_[sizeof(T)];
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// A number that is never reused in this process, unlike an address. The first one is 1.
 [[nodiscard]] inline std::uint64_t next_number() noexcept {
@@ -13,4 +13,4 @@ namespace latchkey::detail {
   return ++last;
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -14,7 +14,7 @@
 #include "core/never_destroyed.hpp"
 #include "core/owner_threads.hpp"
 
-namespace latchkey {
+namespace latchkey::inline v1 {
 namespace {
 
 std::uint64_t next_number() noexcept {
@@ -112,4 +112,4 @@ namespace detail {
 std::optional<long> thread_of(Owner owner) noexcept { return Threads::all().find(owner.number()); }
 
 }  // namespace detail
-}  // namespace latchkey
+}  // namespace latchkey::inline v1

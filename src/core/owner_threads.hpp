@@ -6,10 +6,10 @@
 
 #include <latchkey/owner.hpp>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// The system's thread id (gettid); empty if the owner is not a thread or its thread has ended.
 /// Thread-safe.
 [[nodiscard]] std::optional<long> thread_of(Owner owner) noexcept;
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

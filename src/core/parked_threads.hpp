@@ -4,7 +4,7 @@
 
 #include <latchkey/parker.hpp>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// A list of threads that block in drive and can be woken to look for work. The owner's mutex
 /// guards it and is held during every call. A driver therefore cannot leave the list during a
@@ -52,4 +52,4 @@ class ParkedThreads {
   Waiter* woken_ = nullptr;
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -17,7 +17,7 @@
 #include "core/futex.hpp"
 #include "core/never_destroyed.hpp"
 
-namespace latchkey {
+namespace latchkey::inline v1 {
 
 namespace {
 
@@ -102,7 +102,7 @@ namespace {
 
 constinit thread_local Parker* borrowed = nullptr;
 
-extern "C" void give_parker_back(void* parker);
+void give_parker_back(void* parker);
 
 /// The parkers of threads that have ended, for reuse by new threads.
 class Spares final : private detail::ForkParticipant {
@@ -180,4 +180,4 @@ Parker& Parker::mine() {
 
 Parker* Parker::mine_if_any() noexcept { return borrowed; }
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1

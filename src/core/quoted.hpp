@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 inline std::string quoted(std::string_view text) {
   std::string result = "'";
@@ -13,4 +13,4 @@ inline std::string quoted(std::string_view text) {
   return result += '\'';
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -20,7 +20,7 @@ extern "C" {
 // NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 #endif
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// A program under ThreadSanitizer may use a library that was built without it. The sanitizer then
 /// does not see the atomics and futexes that order accesses to the library's own memory. It does
@@ -63,4 +63,4 @@ class SanitizerResumption {
   ~SanitizerResumption() { pause_sanitizer(); }
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

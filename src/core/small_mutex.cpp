@@ -11,7 +11,7 @@
 
 #include "core/futex.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 constexpr int attempts_before_sleep = 40;
@@ -49,4 +49,4 @@ void SmallMutex::wake_one() noexcept {
   futex_wake(asleep_);
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -7,7 +7,7 @@
 
 #include "core/thread_annotations.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// For the many mutexes of a sharded table, each held for less than a microsecond. Lockable.
 ///
@@ -64,4 +64,4 @@ class LATCHKEY_CAPABILITY("mutex") SmallMutex {
   std::atomic<std::uint32_t> asleep_ = 0;  ///< 1: a thread sleeps, or is about to
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

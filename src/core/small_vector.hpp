@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// The first `room` elements need no heap memory. Elements are contiguous: data() to data() +
 /// size().
@@ -73,4 +73,4 @@ class SmallVector {
   std::unique_ptr<std::vector<Element>> many_;  // all elements, if there are more than `room`
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

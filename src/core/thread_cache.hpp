@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// Keeps a few spare records of one kind for each thread. A thread reuses the records that it
 /// released while they are still in its processor's cache, and unrelated threads do not contend for
@@ -70,4 +70,4 @@ class ThreadCache {
   static constinit inline thread_local Spares spares{};
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -6,7 +6,7 @@
 
 #include "core/key_table.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 // Addresses for the sanitizer; nothing reads or writes them.
@@ -31,4 +31,4 @@ void tell_sanitizer_of_release(std::string_view key, LockType type) noexcept {
   __tsan_release(type == LockType::READ ? &place.read : &place.written);
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -14,7 +14,7 @@ extern "C" {
 }
 // NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 void tell_sanitizer_of_grant(std::string_view key, LockType type) noexcept;
 void tell_sanitizer_of_release(std::string_view key, LockType type) noexcept;
@@ -43,4 +43,4 @@ inline void order_before_release(std::string_view key, LockType type) noexcept {
   }
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

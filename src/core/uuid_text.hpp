@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 inline constexpr std::size_t uuid_text_size = 36;
 
@@ -41,4 +41,4 @@ inline std::optional<std::array<std::uint64_t, 2>> read_uuid(std::string_view te
   return uuid;
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -6,11 +6,11 @@
 #define LATCHKEY_DETAIL_VERSION(major, minor, patch) \
   LATCHKEY_DETAIL_QUOTE(major) "." LATCHKEY_DETAIL_QUOTE(minor) "." LATCHKEY_DETAIL_QUOTE(patch)
 
-namespace latchkey {
+namespace latchkey::inline v1 {
 
 std::string_view version() noexcept {
   return LATCHKEY_DETAIL_VERSION(LATCHKEY_VERSION_MAJOR, LATCHKEY_VERSION_MINOR,
                                  LATCHKEY_VERSION_PATCH);
 }
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1

@@ -23,7 +23,7 @@
 #include "memory/memory_backend.hpp"
 #include "redis/redis_backend.hpp"
 
-namespace latchkey {
+namespace latchkey::inline v1 {
 namespace {
 
 struct Scheme {
@@ -107,4 +107,4 @@ Locks Locks::connect(std::string_view uri, Options options) {
   return Locks(std::move(backend), std::move(options));
 }
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1

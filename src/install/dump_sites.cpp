@@ -10,7 +10,7 @@
 
 #include "install/lock_places.hpp"
 
-namespace latchkey {
+namespace latchkey::inline v1 {
 namespace {
 
 using reflect::TypeInfo;
@@ -141,4 +141,4 @@ void dump_sites(std::ostream& out) {
   out << "}\n";
 }
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1

@@ -12,7 +12,7 @@
 #include "install/installation.hpp"
 #include "install/policy_load.hpp"
 
-namespace latchkey {
+namespace latchkey::inline v1 {
 namespace {
 
 /// Serialises loads, so that the last one to begin is the one in force.
@@ -61,4 +61,4 @@ void reload() {
   from_file->reload();
 }
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1

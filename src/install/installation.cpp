@@ -15,7 +15,7 @@
 #include "install/reload_check.hpp"
 #include "policy/secrets.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 /// A LOCKED gets its number from the first policy that names it, and keeps it. Concurrent callers
@@ -148,4 +148,4 @@ void Installation::reload() {
   warn();
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

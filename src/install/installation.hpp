@@ -17,7 +17,7 @@
 
 #include "install/policy_load.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// Never destroyed once its policies were in force, because calls may read them at any time. It
 /// grows with the number of different policies that were ever loaded, not with the number of loads:
@@ -69,4 +69,4 @@ class Installation {
   std::vector<std::string> without_lock_{};
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

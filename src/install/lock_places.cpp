@@ -10,7 +10,7 @@
 #include <latchkey/registry.hpp>
 #include <latchkey/site.hpp>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 bool is_lock(const SiteNote& note) {
@@ -58,4 +58,4 @@ Program this_program() {
   return {std::move(places), backend_schemes()};
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

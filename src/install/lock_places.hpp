@@ -9,7 +9,7 @@
 #include <latchkey/key/schema.hpp>
 #include <latchkey/locked/site_policy.hpp>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// One LOCKED or LOCKED_BY of one site.
 struct LockPlace {
@@ -35,4 +35,4 @@ struct Program {
 /// The program that this code is part of.
 [[nodiscard]] Program this_program();
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -17,7 +17,7 @@
 #include "policy/reader.hpp"
 #include "policy/secrets.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 void check_scheme(const BackendEntry& backend, const std::vector<std::string>& known,
@@ -106,4 +106,4 @@ void throw_problems(const std::string& path, Problems problems) {
   if (!problems.empty()) throw PolicyError(errors_of(path, std::move(problems)));
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -10,7 +10,7 @@
 #include "install/policy_plan.hpp"
 #include "policy/policy_file.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 struct LoadedPolicies {
   bool readable = false;  ///< the file could be opened and read
@@ -34,4 +34,4 @@ void throw_problems(const std::string& path, Problems problems);
 /// The scheme of a URI; empty if it has none.
 [[nodiscard]] std::string scheme_of(const std::string& uri);
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

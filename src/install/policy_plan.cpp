@@ -13,7 +13,7 @@
 #include "policy/nearest.hpp"
 #include "policy/settings.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 /// Groups of settings in the order of precedence: the first one that has a setting wins.
@@ -241,4 +241,4 @@ void check_keys(const PolicyFile& file, Problems& problems) {
   Planner(file, problems).check_keys();
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -11,7 +11,7 @@
 #include "install/lock_places.hpp"
 #include "policy/policy_file.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// Everything in the file that applies to one LOCKED.
 struct PlannedLock {
@@ -36,4 +36,4 @@ struct PolicyPlan {
 /// The mistakes in keys that the file alone shows.
 void check_keys(const PolicyFile& file, Problems& problems);
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

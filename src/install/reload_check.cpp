@@ -4,7 +4,7 @@
 
 #include "policy/nearest.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 constexpr const char* needs_a_restart = ", which needs a restart: calls in flight hold the other";
@@ -59,4 +59,4 @@ void refuse_other_backends(const PolicyFile& before, const PolicyFile& now, Prob
   refuse_change("prefix", {}, old_prefix, now.prefix, top, problems);
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

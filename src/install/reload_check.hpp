@@ -7,7 +7,7 @@
 
 #include "policy/policy_file.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// Backends and prefix of a file against those of the file that is in force.
 void refuse_other_backends(const PolicyFile& before, const PolicyFile& now, Problems& problems);
@@ -17,4 +17,4 @@ void refuse_change(const char* setting, const std::string& method,
                    const std::optional<std::string>& before, const Perhaps<std::string>& now,
                    Place otherwise, Problems& problems);
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -19,7 +19,7 @@
 #include "policy/method_pattern.hpp"
 #include "policy/nearest.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 bool names(const Rule& rule, const LockPlace& place) {
@@ -116,4 +116,4 @@ std::vector<const Rule*> match_rules(const std::vector<Rule>& rules,
   return matched;
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -7,7 +7,7 @@
 #include "install/lock_places.hpp"
 #include "policy/policy_file.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// For each place the most specific rule that names its method, null if none does. A rule that
 /// names no method is a problem, and so are two rules of which neither is more specific.
@@ -15,4 +15,4 @@ namespace latchkey::detail {
                                                    const std::vector<LockPlace>& places,
                                                    Problems& problems);
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

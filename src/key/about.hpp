@@ -8,7 +8,7 @@
 
 #include "core/quoted.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 inline std::string about_key(std::string_view key_template) {
   return "key " + quoted(key_template) + ": ";
@@ -19,4 +19,4 @@ inline std::string about_key(std::string_view key_template, std::size_t at) {
   return "key " + quoted(key_template) + ", column " + std::to_string(at + 1) + ": ";
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

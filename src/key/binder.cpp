@@ -13,7 +13,7 @@
 
 #include "key/about.hpp"
 
-namespace latchkey {
+namespace latchkey::inline v1 {
 namespace detail {
 namespace {
 
@@ -208,4 +208,4 @@ BoundKey bind_key(ParsedKey key, Schema schema) {
   return bound;
 }
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1

@@ -9,7 +9,7 @@
 
 #include <latchkey/key/parsed_key.hpp>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 class Binder {
  public:
@@ -36,4 +36,4 @@ class Binder {
   Schema schema_;
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -7,7 +7,7 @@
 
 #include "key/about.hpp"
 
-namespace latchkey {
+namespace latchkey::inline v1 {
 namespace detail {
 namespace {
 
@@ -168,4 +168,4 @@ std::vector<std::string> BoundKey::render_many(std::span<const void* const> argu
   return keys;
 }
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1

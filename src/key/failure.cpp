@@ -9,7 +9,7 @@
 
 #include "key/about.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 std::string_view what_is_wrong(Reason reason) {
@@ -37,4 +37,4 @@ void throw_too_long(std::string_view key_template) {
                  std::to_string(max_key_size) + " bytes");
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -5,7 +5,7 @@
 #include <latchkey/key/failure.hpp>
 #include <latchkey/key/write.hpp>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 class Interpreter {
@@ -120,4 +120,4 @@ void require_value(const KeyData& key, std::uint16_t path, const Value& value) {
   if (value.reason != Reason::NONE) refuse_key(key, {path, value.reason});
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

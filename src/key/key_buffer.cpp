@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace latchkey {
+namespace latchkey::inline v1 {
 
 bool KeyBuffer::grow(std::size_t count) {
   // A number requests more room than it needs, so the limit allows for that; size() finds keys that
@@ -23,4 +23,4 @@ bool KeyBuffer::grow(std::size_t count) {
   return true;
 }
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1

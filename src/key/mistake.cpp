@@ -4,7 +4,7 @@
 
 #include "key/about.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 // The error of the wrong word and the correction. The caller puts the word before it.
@@ -77,4 +77,4 @@ std::string sentence_of(const Parse& parse, std::string_view key_template) {
   return sentence += what_is_wrong(parse.mistake);
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -8,7 +8,7 @@
 #include <latchkey/key/mistake.hpp>
 #include <latchkey/key/parser.hpp>
 
-namespace latchkey {
+namespace latchkey::inline v1 {
 
 ParsedKey parse_key(std::string_view text) {
   ParsedKey key;
@@ -22,4 +22,4 @@ ParsedKey parse_key(std::string_view text) {
   return key;
 }
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1

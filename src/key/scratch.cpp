@@ -7,7 +7,7 @@
 
 #include <latchkey/key/value.hpp>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 struct Scratch::Block {
   std::string text;
@@ -29,4 +29,4 @@ void Scratch::release() noexcept {
   while (blocks_ != nullptr) delete std::exchange(blocks_, blocks_->next);
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

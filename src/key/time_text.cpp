@@ -5,7 +5,7 @@
 
 #include <latchkey/reflect/made_text.hpp>
 
-namespace latchkey::reflect {
+namespace latchkey::inline v1::reflect {
 namespace {
 
 // Holds the product of a 64-bit count and a 64-bit period.
@@ -119,4 +119,4 @@ TimeText instant_text(Ticks since_1970) noexcept {
   return out.text;
 }
 
-}  // namespace latchkey::reflect
+}  // namespace latchkey::inline v1::reflect

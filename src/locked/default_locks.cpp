@@ -7,7 +7,7 @@
 #include <latchkey/error.hpp>
 #include <latchkey/locks.hpp>
 
-namespace latchkey {
+namespace latchkey::inline v1 {
 namespace {
 
 constinit std::atomic<const Locks*> installed{nullptr};
@@ -38,4 +38,4 @@ const Locks* override_default(const Locks* locks) noexcept {
 }
 
 }  // namespace detail
-}  // namespace latchkey
+}  // namespace latchkey::inline v1

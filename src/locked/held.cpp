@@ -9,7 +9,7 @@
 
 #include "locks/hold/scope_holds.hpp"
 
-namespace latchkey {
+namespace latchkey::inline v1 {
 
 Hold* current_hold() noexcept {
   detail::LockedCall* const call = detail::LockedCall::innermost();
@@ -35,4 +35,4 @@ void assert_held(std::string_view key) {
   throw NotHeld({std::string(key), type, {}}, lost);
 }
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1

@@ -12,7 +12,7 @@
 
 #include "locked/order_graph.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 OrderGraph& graph() {
@@ -58,4 +58,4 @@ void check_lock_order(const LockedCall& call, const LockTerms& terms, const Lock
   }
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

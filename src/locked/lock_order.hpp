@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 class LockedCall;
 struct LockTerms;
@@ -13,4 +13,4 @@ struct LockTerms;
 /// orders. Thread-safe. The record is kept for the whole process.
 void check_lock_order(const LockedCall& call, const LockTerms& terms, const LockedCall& innermost);
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

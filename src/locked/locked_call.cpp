@@ -17,7 +17,7 @@
 #include "locks/hold/scope_holds.hpp"
 #include "locks/space/error_context.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 constinit thread_local LockedCall* innermost_call = nullptr;
@@ -248,4 +248,4 @@ Entry LockedCall::failed(const Locks* locks, LockType type, const Site& site) no
   return Entry::unavailable;
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

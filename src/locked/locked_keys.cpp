@@ -9,7 +9,7 @@
 #include <latchkey/error.hpp>
 #include <latchkey/locks.hpp>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 Entry LockedCall::enter_by_policy(const SitePolicy& policy, std::span<const void* const> arguments,
                                   Site& site) {
@@ -64,4 +64,4 @@ bool LockedCall::covers(std::string_view key) const {
   return hold_->covers(locks_->lock(std::string(key), terms_->type).key());
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -11,7 +11,7 @@
 
 #include "core/quoted.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 /// Keeps literal text and replaces everything else by "{}".
@@ -137,4 +137,4 @@ std::string OrderGraph::taken_within(Class outer, Class inner) const {
   return by(edge.inner) + " within " + by(edge.outer);
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

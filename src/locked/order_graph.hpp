@@ -14,7 +14,7 @@
 
 #include <latchkey/attempt.hpp>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// One lock for the order check. Keys with the same shape in the same place form one class.
 struct OrderedLock {
@@ -73,4 +73,4 @@ class OrderGraph {
 /// Compares by bytes, but consecutive digits as one number: "a:9" before "a:10".
 [[nodiscard]] bool before_by_numbers(std::string_view left, std::string_view right) noexcept;
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -9,7 +9,7 @@
 #include <latchkey/locked/condition.hpp>
 #include <latchkey/locked/options.hpp>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 std::exception_ptr error_of(Entry why) {
   return std::make_exception_ptr(
@@ -35,4 +35,4 @@ bool truth_of(std::string_view text, std::string_view expression) {
                  "': it must be true or false");
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

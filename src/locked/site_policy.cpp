@@ -9,7 +9,7 @@
 #include <latchkey/error.hpp>
 #include <latchkey/locked/locked_call.hpp>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 constinit std::atomic<const PolicyTable*> in_force{nullptr};
@@ -81,4 +81,4 @@ void throw_not_configured(std::string_view policy) {
                       std::string(policy) + "' among the policies of that file");
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -9,7 +9,7 @@
 
 #include <latchkey/listener.hpp>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// The kinds that a listener treats alike.
 enum class EventCategory : std::uint8_t {
@@ -82,4 +82,4 @@ constexpr const EventTraits& traits_of(Event::Kind kind) noexcept {
 
 constexpr bool is_routine(Event::Kind kind) noexcept { return traits_of(kind).is_routine; }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -10,7 +10,7 @@
 
 #include <latchkey/error.hpp>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 inline constexpr std::size_t longest_key = 1024;
 
@@ -61,4 +61,4 @@ auto with_full_key(std::string_view prefix, std::string_view key, const Use& use
   return join();
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

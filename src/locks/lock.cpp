@@ -12,7 +12,7 @@
 #include "locks/space/lock_space.hpp"
 #include "locks/space/space_ref.hpp"
 
-namespace latchkey {
+namespace latchkey::inline v1 {
 
 Lock::Lock(std::shared_ptr<detail::SpaceRef> space, std::string key, LockType type,
            std::optional<Owner> owner)
@@ -93,4 +93,4 @@ std::optional<Hold> Lock::try_acquire(Wait wait, Lease lease) {
   return space_->space().try_acquire(key_, owner(), attempt);
 }
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1

@@ -14,7 +14,7 @@
 #include "locks/space/lock_space.hpp"
 #include "locks/space/space_ref.hpp"
 
-namespace latchkey {
+namespace latchkey::inline v1 {
 namespace {
 
 using detail::FullKey;
@@ -252,4 +252,4 @@ void Locks::publish(const Event& event) const noexcept {
 
 std::string Locks::describe() const { return space_->space().describe(); }
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1

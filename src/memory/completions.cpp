@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 constexpr std::size_t most_spare_completions = 64;
@@ -146,4 +146,4 @@ void Completions::drop_all() noexcept {
   }
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -8,7 +8,7 @@
 
 #include <latchkey/backend.hpp>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// One outcome that a sink has not received yet.
 struct Completion {
@@ -73,4 +73,4 @@ class Completions {
   std::array<Stripe, stripe_count> stripes_;
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

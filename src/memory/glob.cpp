@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 /// Matches one byte against the set after a `[`; moves `at` past the `]`.
@@ -64,4 +64,4 @@ bool glob_matches(std::string_view pattern, std::string_view text) noexcept {
   return at == pattern.size();
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -6,7 +6,7 @@
 #include <new>
 #include <utility>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 constexpr std::size_t most_spare_notes = 64;
@@ -114,4 +114,4 @@ void Inbox::drop_all() noexcept {
   parked_.clear();
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

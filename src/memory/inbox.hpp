@@ -11,7 +11,7 @@
 #include "core/parked_threads.hpp"
 #include "core/small_mutex.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// The notifications of one connection, and its parked drivers; a new notification wakes one of
 /// them. Thread-safe. Notes are recycled: a steady state allocates nothing.
@@ -66,4 +66,4 @@ class Inbox {
   std::atomic<std::size_t> waiting_ = 0;  // written under mutex_
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 using Mode = LockRecord::Mode;
@@ -275,4 +275,4 @@ std::uint64_t LockTable::next_token(std::uint32_t tokens, Clock::time_point now)
   return time > 0 ? std::max(next, static_cast<std::uint64_t>(time)) : next;
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -12,7 +12,7 @@
 
 #include "core/key_table.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// Receives notifications about keys. Called from within the request that caused the notification:
 /// it must not call the table, and the key is valid only during the call.
@@ -273,4 +273,4 @@ void LockTable::acquire_all(const Request& request, Clock::time_point now, Table
   outcome.token = token;
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -6,7 +6,7 @@
 
 #include "memory/lock_table.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 using std::chrono::milliseconds;
@@ -143,4 +143,4 @@ void LockTable::call_next(LockRecord& record, Clock::time_point now) {
   its->subscriber->notify(notification);
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -8,7 +8,7 @@
 #include "memory/glob.hpp"
 #include "memory/lock_table.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 using Mode = LockRecord::Mode;
 
@@ -149,4 +149,4 @@ void LockTable::forget(const Subscriber& subscriber) noexcept {
   });
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -16,7 +16,7 @@
 #include "memory/inbox.hpp"
 #include "memory/memory_space.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 bool is_about_notifications(const Request& request) noexcept {
@@ -182,4 +182,4 @@ std::size_t memory_records(Backend& memory_backend) {
   return dynamic_cast<MemoryBackend&>(memory_backend).records();
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -9,7 +9,7 @@
 #include <latchkey/backend.hpp>
 #include <latchkey/options.hpp>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// "memory:" is a new space each time. "memory:name" is one space that all connections of this
 /// process with that name share; it lives as long as the last of them. The space's clock is
@@ -28,4 +28,4 @@ namespace latchkey::detail {
 /// The number of keys with a record in the space of that backend; for tests.
 [[nodiscard]] std::size_t memory_records(Backend& memory_backend);
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -17,7 +17,7 @@
 #include <tuple>
 #include <utility>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 /// The named spaces that are open.
@@ -193,4 +193,4 @@ void MemorySpace::parent() noexcept {
 // The child has a complete copy. Holds of the parent remain in it: busy until their leases end.
 void MemorySpace::child() noexcept { parent(); }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

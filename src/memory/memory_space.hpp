@@ -17,7 +17,7 @@
 #include "core/thread_annotations.hpp"
 #include "memory/lock_table.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// A lock table in shards, so that unrelated keys do not contend. Thread-safe.
 ///
@@ -101,4 +101,4 @@ inline bool MemorySpace::apply_uncontended(const Request& request) {
   apply_any(request, subscriber, outcome);
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -9,7 +9,7 @@
 
 #include "policy/nearest.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 using std::chrono::milliseconds;
@@ -48,4 +48,4 @@ Duration parse_duration(std::string_view text) {
   return "unknown unit " + quoted_word(unit) + " in " + quoted_word(text) + forms;
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

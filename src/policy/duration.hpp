@@ -7,7 +7,7 @@
 #include <string_view>
 #include <variant>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// A time, or the error text.
 using Duration = std::variant<std::chrono::milliseconds, std::string>;
@@ -15,4 +15,4 @@ using Duration = std::variant<std::chrono::milliseconds, std::string>;
 /// A whole number of at most ten years and a unit, with nothing else.
 [[nodiscard]] Duration parse_duration(std::string_view text);
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

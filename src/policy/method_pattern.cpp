@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 constexpr std::size_t npos = std::string_view::npos;
@@ -50,4 +50,4 @@ bool is_more_specific(std::string_view special, std::string_view general) {
   return names_method(general, special) && !names_method(special, general);
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// True if `pattern` names the method, with its namespaces or without some of the outer ones:
 /// Bank::* names shop::Bank::open. A * stands for any letters but ::, none included.
@@ -13,4 +13,4 @@ namespace latchkey::detail {
 /// True if `general` names every method that `special` names, and not conversely.
 [[nodiscard]] bool is_more_specific(std::string_view special, std::string_view general);
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

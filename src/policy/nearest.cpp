@@ -13,7 +13,7 @@
 
 #include "core/quoted.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 constexpr std::size_t longest_compared = 64;
@@ -82,4 +82,4 @@ std::string quoted_word(std::string_view word) {
   return quoted(text);
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// How many letters are inserted, removed, changed or swapped with their neighbour; upper and lower
 /// case are the same.
@@ -21,4 +21,4 @@ namespace latchkey::detail {
 /// 'word', shortened to what a sentence can bear, control bytes shown as ?.
 [[nodiscard]] std::string quoted_word(std::string_view word);
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "policy/reader.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 PolicyFile read_policies(std::string_view /*text*/, const Environment& /*environment*/,
                          Problems& problems) {
@@ -12,4 +12,4 @@ PolicyFile read_policies(std::string_view /*text*/, const Environment& /*environ
   return {};
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -9,7 +9,7 @@
 
 #include <latchkey/policy.hpp>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// Lines and columns count from 1; 0: the file has no such place.
 struct Place {
@@ -101,4 +101,4 @@ struct PolicyFile {
   }
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

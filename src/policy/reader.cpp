@@ -11,7 +11,7 @@
 #include "policy/settings_reader.hpp"
 #include "policy/yaml_tree.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 class Reader {
@@ -126,4 +126,4 @@ PolicyFile read_policies(std::string_view text, const Environment& environment,
   return Reader(text, environment, problems).read(root);
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

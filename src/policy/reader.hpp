@@ -7,10 +7,10 @@
 #include "policy/policy_file.hpp"
 #include "policy/secrets.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// Mistakes are appended to `problems`, in no particular order, and left out of the result.
 [[nodiscard]] PolicyFile read_policies(std::string_view text, const Environment& environment,
                                        Problems& problems);
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -8,7 +8,7 @@
 
 #include "policy/nearest.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 std::string percent_encoded(std::string_view text) {
@@ -88,4 +88,4 @@ std::string without_secrets(std::string text, const std::vector<Secret>& secrets
   return text;
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

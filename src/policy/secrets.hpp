@@ -10,7 +10,7 @@
 
 #include "policy/policy_file.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// Returns the value of an environment variable, or nothing if it is not set.
 using Environment = std::function<std::optional<std::string>(const std::string& name)>;
@@ -32,4 +32,4 @@ struct Expanded {
 /// `text` with the values of secrets shown as ${NAME} again.
 [[nodiscard]] std::string without_secrets(std::string text, const std::vector<Secret>& secrets);
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -15,7 +15,7 @@
 
 #include "policy/policy_file.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 inline constexpr std::array<std::string_view, 6> sections{"backends", "backend",  "prefix",
                                                           "defaults", "policies", "rules"};
@@ -113,4 +113,4 @@ inline constexpr std::array policy_settings{
     PolicySetting{"unlocked", false, true, true, SettingMember<bool>{&PolicySettings::unlocked}},
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -12,7 +12,7 @@
 #include "policy/nearest.hpp"
 #include "policy/yaml_lines.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 using std::chrono::milliseconds;
@@ -239,4 +239,4 @@ void SettingsReader::check_hold_for(const PolicySettings& settings) {
   }
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

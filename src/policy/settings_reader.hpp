@@ -11,7 +11,7 @@
 #include "policy/settings.hpp"
 #include "policy/yaml_tree.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 class SettingsReader {
  public:
@@ -51,4 +51,4 @@ class SettingsReader {
   Problems& problems_;
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

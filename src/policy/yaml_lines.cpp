@@ -6,7 +6,7 @@
 
 #include "policy/nearest.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 constexpr std::size_t none = std::string_view::npos;
@@ -143,4 +143,4 @@ bool has_comment_behind(std::string_view line, std::size_t begin) {
   return false;
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -9,7 +9,7 @@
 
 #include "policy/policy_file.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// One line as `indent key: value`, as far as it has that shape. Offsets are in bytes.
 struct YamlLine {
@@ -32,4 +32,4 @@ struct YamlLine {
 
 [[nodiscard]] std::vector<std::string_view> split_lines(std::string_view text);
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -13,7 +13,7 @@
 
 #include "policy/yaml_lines.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 /// Replaces a value whose mistake has been reported.
@@ -201,4 +201,4 @@ YamlNode read_yaml(std::string_view text, Problems& problems) {
   }
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -9,7 +9,7 @@
 
 #include "policy/policy_file.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 struct YamlNode {
   enum class Kind { null, text, list, map } kind = Kind::null;
@@ -26,4 +26,4 @@ struct YamlNode {
 /// reported and removed, then the rest is read again.
 [[nodiscard]] YamlNode read_yaml(std::string_view text, Problems& problems);
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

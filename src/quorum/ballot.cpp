@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <string_view>
 
-namespace latchkey::detail::quorum {
+namespace latchkey::inline v1::detail::quorum {
 namespace {
 
 Outcome of_kind(Outcome::Kind kind) {
@@ -131,4 +131,4 @@ Outcome Ballot::ignorance(const std::vector<std::string>& names) const {
   return outcome;
 }
 
-}  // namespace latchkey::detail::quorum
+}  // namespace latchkey::inline v1::detail::quorum

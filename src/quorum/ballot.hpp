@@ -10,7 +10,7 @@
 
 #include <latchkey/backend.hpp>
 
-namespace latchkey::detail::quorum {
+namespace latchkey::inline v1::detail::quorum {
 
 /// Collects the outcomes of one request, one from each server, until the joint outcome cannot
 /// change whatever the remaining servers reply. No thread, no clock.
@@ -49,4 +49,4 @@ class Ballot {
   std::vector<std::optional<Outcome>> votes_;
 };
 
-}  // namespace latchkey::detail::quorum
+}  // namespace latchkey::inline v1::detail::quorum

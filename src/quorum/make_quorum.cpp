@@ -8,7 +8,7 @@
 
 #include "quorum/quorum_backend.hpp"
 
-namespace latchkey {
+namespace latchkey::inline v1 {
 
 std::unique_ptr<Backend> make_quorum(std::vector<std::unique_ptr<Backend>> servers,
                                      const Options& options) {
@@ -20,4 +20,4 @@ std::unique_ptr<Backend> make_quorum(std::vector<std::unique_ptr<Backend>> serve
   return std::make_unique<detail::quorum::QuorumBackend>(std::move(servers), clock);
 }
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1

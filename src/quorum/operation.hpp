@@ -14,7 +14,7 @@
 
 #include "quorum/ballot.hpp"
 
-namespace latchkey::detail::quorum {
+namespace latchkey::inline v1::detail::quorum {
 
 struct Operation;
 
@@ -60,4 +60,4 @@ struct Operation {
   std::list<Operation>::iterator place{};  ///< its position in the list of operations
 };
 
-}  // namespace latchkey::detail::quorum
+}  // namespace latchkey::inline v1::detail::quorum

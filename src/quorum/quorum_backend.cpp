@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-namespace latchkey::detail::quorum {
+namespace latchkey::inline v1::detail::quorum {
 namespace {
 
 using std::chrono::milliseconds;
@@ -295,4 +295,4 @@ void QuorumBackend::drive_servers(Parker& parker, Clock::time_point until, std::
   }
 }
 
-}  // namespace latchkey::detail::quorum
+}  // namespace latchkey::inline v1::detail::quorum

@@ -23,7 +23,7 @@
 #include "core/thread_annotations.hpp"
 #include "quorum/operation.hpp"
 
-namespace latchkey::detail::quorum {
+namespace latchkey::inline v1::detail::quorum {
 
 /// The backend described in include/latchkey/quorum.hpp.
 ///
@@ -176,4 +176,4 @@ class QuorumBackend final : public Backend, private ForkParticipant {
   std::vector<std::size_t> awaited_;  ///< by server: sub-requests without a reply
 };
 
-}  // namespace latchkey::detail::quorum
+}  // namespace latchkey::inline v1::detail::quorum

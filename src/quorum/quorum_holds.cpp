@@ -13,7 +13,7 @@
 
 #include "quorum/quorum_backend.hpp"
 
-namespace latchkey::detail::quorum {
+namespace latchkey::inline v1::detail::quorum {
 
 using Kind = Outcome::Kind;
 
@@ -227,4 +227,4 @@ void QuorumBackend::forget_writers() {
   std::erase_if(writers_, [&](const auto& each) { return now - each.second.seen > gate_lease; });
 }
 
-}  // namespace latchkey::detail::quorum
+}  // namespace latchkey::inline v1::detail::quorum

@@ -10,7 +10,7 @@
 
 #include "quorum/quorum_backend.hpp"
 
-namespace latchkey::detail::quorum {
+namespace latchkey::inline v1::detail::quorum {
 
 Capabilities QuorumBackend::capabilities() const noexcept {
   Capabilities offered;
@@ -106,4 +106,4 @@ void QuorumBackend::forget_parent() noexcept {
   space_ = HoldId::new_space();
 }
 
-}  // namespace latchkey::detail::quorum
+}  // namespace latchkey::inline v1::detail::quorum

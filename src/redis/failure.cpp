@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <system_error>
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 namespace {
 
 Failure permanent(std::string text) { return {true, std::move(text), false}; }
@@ -173,4 +173,4 @@ Failure kill_refused(const redisReply& reply) {
                    error_text(reply));
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// Why there is no connection. The text is a clause without a full stop. It contains neither user
 /// nor password.
@@ -63,4 +63,4 @@ struct Failure {
 /// HDEL, which every release needs, is forbidden.
 [[nodiscard]] Failure release_refused(const redisReply& reply);
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

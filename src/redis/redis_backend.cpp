@@ -12,7 +12,7 @@
 #include "redis/multiplexer/connection_multiplexer.hpp"
 #include "redis/multiplexer/event_loop.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 namespace {
 
 class RedisBackend final : public Backend {
@@ -78,4 +78,4 @@ std::unique_ptr<Backend> make_redis_member(std::string_view uri, const Options& 
   return std::make_unique<RedisBackend>(RedisUri::parse(uri), options, true);
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

@@ -8,7 +8,7 @@
 #include <latchkey/backend.hpp>
 #include <latchkey/options.hpp>
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// Connects to the servers of the URI (see RedisUri), so that a mistake is found at the start and
 /// not at the first lock. May block for `options.command_timeout`. Throws std::invalid_argument if
@@ -22,4 +22,4 @@ namespace latchkey::detail::redis {
 [[nodiscard]] std::unique_ptr<Backend> make_redis_member(std::string_view uri,
                                                          const Options& options);
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 SingleServerRouter::SingleServerRouter(std::unique_ptr<ServerConnection> connection)
     : connection_(*connection) {
@@ -32,4 +32,4 @@ Router::Start SingleServerRouter::start(Failure& why) {
 
 void SingleServerRouter::forget() noexcept { connection_.session.forget(); }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

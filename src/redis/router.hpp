@@ -14,7 +14,7 @@
 #include "redis/server_connection.hpp"
 #include "redis/session/session.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// Chooses a server for each request of one deployment. Sans-I/O, like the sessions that it owns;
 /// protected by the mutex of ConnectionMultiplexer.
@@ -87,4 +87,4 @@ class SingleServerRouter final : public Router {
   ServerConnection& connection_;
 };
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

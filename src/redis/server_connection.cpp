@@ -7,7 +7,7 @@
 #include "redis/connect/sentinel_resolver.hpp"
 #include "redis/connect/tcp_connector.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 namespace {
 
 std::unique_ptr<Connector> make_connector(const RedisUri& uri, Transport& transport,
@@ -28,4 +28,4 @@ ServerConnection::ServerConnection(RedisUri server, const TlsContext* tls,
       transport(tls, 2 * settings.timeout),
       connector(make_connector(uri, transport, tls, settings.timeout)) {}
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

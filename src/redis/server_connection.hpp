@@ -16,7 +16,7 @@
 #include "redis/session/session.hpp"
 #include "redis/uri/redis_uri.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// What belongs to one connection. The mutexes of ConnectionMultiplexer protect it.
 struct ServerConnection {
@@ -44,4 +44,4 @@ struct ServerConnection {
   }
 };
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-namespace latchkey::testing {
+namespace latchkey::inline v1::testing {
 namespace {
 
 constinit std::atomic<FailureReporter> current = nullptr;
@@ -25,4 +25,4 @@ void report_failure(const std::string& sentence) {
   std::abort();
 }
 
-}  // namespace latchkey::testing
+}  // namespace latchkey::inline v1::testing

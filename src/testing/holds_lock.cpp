@@ -4,7 +4,7 @@
 
 #include <ostream>
 
-namespace latchkey::testing {
+namespace latchkey::inline v1::testing {
 namespace {
 
 /// GoogleMock may pass a null stream to a matcher.
@@ -64,4 +64,4 @@ void HoldsLockMatcher::DescribeNegationTo(std::ostream* out) const {
       "'");
 }
 
-}  // namespace latchkey::testing
+}  // namespace latchkey::inline v1::testing

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-namespace latchkey::testing {
+namespace latchkey::inline v1::testing {
 
 // Not zero, so that code that confuses a default time with "now" fails. A thousand days, so that
 // tests may subtract without reaching negative times.
@@ -93,4 +93,4 @@ bool ManualClock::await_sleepers(std::size_t count, std::chrono::milliseconds pa
   return changed_.wait_for(guard, patience, [&] { return asleep() >= count; });
 }
 
-}  // namespace latchkey::testing
+}  // namespace latchkey::inline v1::testing

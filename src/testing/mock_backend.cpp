@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace latchkey {
+namespace latchkey::inline v1 {
 
 void PrintTo(const Request& request, std::ostream* out) {
   *out << to_string(request.verb) << ' ' << to_string(request.type) << " '" << request.key
@@ -99,4 +99,4 @@ Outcome MockBackend::refused(std::string why) {
 }
 
 }  // namespace testing
-}  // namespace latchkey
+}  // namespace latchkey::inline v1

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <ostream>
 
-namespace latchkey::testing {
+namespace latchkey::inline v1::testing {
 
 std::ostream& operator<<(std::ostream& out, const Taken& taken) {
   return out << to_string(taken.type) << ' ' << taken.key;
@@ -57,4 +57,4 @@ std::size_t Recorder::counted(Event::Kind kind) const {
       std::ranges::count_if(events_, [&](const Event& event) { return event.kind == kind; }));
 }
 
-}  // namespace latchkey::testing
+}  // namespace latchkey::inline v1::testing

@@ -10,7 +10,7 @@
 #include <latchkey/default_locks.hpp>
 #include <latchkey/testing/failure.hpp>
 
-namespace latchkey::testing {
+namespace latchkey::inline v1::testing {
 
 /// Records events and forwards them.
 class ScopedLocks::Witness final : public Recorder {
@@ -101,4 +101,4 @@ std::vector<std::string> ScopedLocks::order_reports() const { return witness().t
 
 void ScopedLocks::forget() const { witness().clear(); }
 
-}  // namespace latchkey::testing
+}  // namespace latchkey::inline v1::testing

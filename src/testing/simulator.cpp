@@ -4,7 +4,7 @@
 
 #include "testing/simulator/simulation.hpp"
 
-namespace latchkey::testing {
+namespace latchkey::inline v1::testing {
 
 SimulationReport simulate(std::uint64_t seed, const SimulationSettings& settings) {
   SimulationReport report =
@@ -13,4 +13,4 @@ SimulationReport simulate(std::uint64_t seed, const SimulationSettings& settings
   return sim::Simulation(seed, true, settings.store).run(settings.steps);
 }
 
-}  // namespace latchkey::testing
+}  // namespace latchkey::inline v1::testing

@@ -7,7 +7,7 @@
 
 #include "sim/script.hpp"
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 
 /// A READ that holds under id 1, and others that join it.
 class Readers : public Script {
@@ -43,4 +43,4 @@ class Readers : public Script {
   Caller* first_;
 };
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim

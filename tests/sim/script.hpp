@@ -15,7 +15,7 @@
 #include "testing/simulator/process.hpp"
 #include "testing/simulator/sim_clock.hpp"
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 
 using std::chrono::milliseconds;
 using Kind = Outcome::Kind;
@@ -289,4 +289,4 @@ class Script : private ProcessHost {
   std::string events_;
 };
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim

@@ -5,7 +5,7 @@
 
 #include "locks/coordinator/coordinator_context.hpp"
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 
 using detail::CoordinatorSettings;
 
@@ -37,4 +37,4 @@ inline CoordinatorSettings with_grants() {
   return settings;
 }
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr std::uint64_t usual_seeds = 500;
@@ -30,4 +30,4 @@ inline std::uint64_t first_seed() {
   return text != nullptr ? std::strtoull(text, nullptr, 10) : 1;
 }
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim

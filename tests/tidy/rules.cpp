@@ -116,7 +116,12 @@ Findings third_parties_stay_in_their_layers(const SourceFile& file) {
 }
 
 Findings file_is_short(const SourceFile& file) {
-  const std::size_t count = file.lines().size();
+  const auto lines = file.lines();
+  // What every file of the library has (is_marked) says nothing about this one.
+  const auto counts = [](std::string_view line) {
+    return !line.starts_with("// SPDX-") && !line.starts_with("#pragma GCC visibility");
+  };
+  const auto count = static_cast<std::size_t>(std::ranges::count_if(lines, counts));
   if (count <= most_lines || file.gives_reason_for("long-file")) return {};
   return {
       at(file, count, std::to_string(count) + " lines, and no `// tidy: long-file because ...`")};
@@ -200,6 +205,27 @@ Findings uses_no_private_word(const SourceFile& file) {
     }
   }
   return findings;
+}
+
+Findings is_marked(const SourceFile& file) {
+  if (!is_library(file.path)) return {};
+  // The testing kit and the adapters are static libraries only.
+  static const std::regex shared("^include/latchkey/(?!testing|adapters/|asio)");
+  bool licence = false, opens = false, hides = false, bare = false;
+  for (const std::string_view line : file.lines()) {
+    licence = licence || line == "// SPDX-License-Identifier: BSL-1.0";
+    hides = hides || line == "#pragma GCC visibility push(default)";
+    if (!line.starts_with("namespace latchkey")) continue;
+    opens = true;
+    bare = bare || !line.starts_with("namespace latchkey::inline v");
+  }
+  std::string missing;
+  if (!licence) missing += " the licence,";
+  if (bare) missing += " the namespace of the ABI,";
+  if (opens && !hides && std::regex_search(file.path, shared)) missing += " the visibility,";
+  if (missing.empty()) return {};
+  missing.pop_back();
+  return {at(file, 1, "lacks" + missing + ": run scripts/mark_sources.sh")};
 }
 
 Findings classes_are_in_few_files(const std::vector<SourceFile>& files) {

@@ -21,6 +21,7 @@ Findings header_is_included_once(const SourceFile& file);
 Findings nothing_is_left_to_do(const SourceFile& file);
 Findings first_line_says_why(const SourceFile& file);
 Findings uses_no_private_word(const SourceFile& file);
+Findings is_marked(const SourceFile& file);  ///< as scripts/mark_sources.sh marks
 
 // These look at all files at once.
 Findings classes_are_in_few_files(const std::vector<SourceFile>& files);

@@ -195,5 +195,20 @@ TEST(TidyRules, TheMedianFileAndTheMedianFunctionAreShort) {
   EXPECT_EQ(typical_files_and_functions_are_short(files).size(), 2U);
 }
 
+TEST(TidyRules, ASourceOfTheLibraryIsMarked) {
+  const std::string licence = "// SPDX-License-Identifier: BSL-1.0\n";
+  const std::string open = "namespace latchkey::inline v1::detail {\n";
+  const std::string visible = "#pragma GCC visibility push(default)\n";
+  EXPECT_TRUE(is_marked(file("src/core/a.cpp", licence + open)).empty());
+  EXPECT_TRUE(is_marked(file("include/latchkey/a.hpp", licence + visible + open)).empty());
+  EXPECT_TRUE(is_marked(file("include/latchkey/testing/a.hpp", licence + open)).empty());
+  EXPECT_TRUE(is_marked(file("tests/unit/a.cpp", "")).empty());
+  EXPECT_EQ(is_marked(file("include/latchkey/a.hpp", "namespace latchkey {\n")),
+            Findings{"include/latchkey/a.hpp:1: lacks the licence, the namespace of the ABI, the "
+                     "visibility: run scripts/mark_sources.sh"});
+  EXPECT_EQ(is_marked(file("include/latchkey/a.hpp", licence + open)).size(), 1U);
+  EXPECT_EQ(is_marked(file("src/core/a.cpp", open)).size(), 1U);
+}
+
 }  // namespace
 }  // namespace latchkey::tidy

@@ -12,7 +12,7 @@ namespace prometheus {
 class Registry;
 }  // namespace prometheus
 
-namespace latchkey {
+namespace latchkey::inline v1 {
 
 /// Counts and measures events of locks, in a registry of prometheus-cpp; docs/events.md lists the
 /// metrics. The labels are the key template and the method: there are as many series as LOCKED in
@@ -45,4 +45,4 @@ class PrometheusListener final : public Listener {
   std::unique_ptr<Series> series_;
 };
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1

@@ -10,7 +10,7 @@ namespace spdlog {
 class logger;
 }  // namespace spdlog
 
-namespace latchkey {
+namespace latchkey::inline v1 {
 
 /// Writes one line for each event: kind, type, key, method, times, holder.
 ///
@@ -40,4 +40,4 @@ class SpdlogListener final : public Listener {
   std::shared_ptr<spdlog::logger> logger_;
 };
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1

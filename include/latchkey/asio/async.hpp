@@ -14,7 +14,7 @@
 #include <latchkey/lock.hpp>
 #include <latchkey/locks.hpp>
 
-namespace latchkey {
+namespace latchkey::inline v1 {
 
 // * The handler is posted to the token's associated executor; it never runs inside the function
 //   that starts the operation, nor inside a release.
@@ -63,4 +63,4 @@ auto async_release(Hold hold, Token&& token) {
 /// the operations.
 void use_thread_pool(const Locks& locks, boost::asio::thread_pool& pool);
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1

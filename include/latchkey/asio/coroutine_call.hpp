@@ -16,7 +16,7 @@
 #include <latchkey/lock.hpp>
 #include <latchkey/locked/locked_call.hpp>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// Kept alive by its coroutine and by the executors of the coroutine, which make it the innermost
 /// call of each thread that resumes the coroutine, for as long as the coroutine runs there.
@@ -89,4 +89,4 @@ class CoroutineCall : public std::enable_shared_from_this<CoroutineCall> {
   std::atomic<Stage> stage_{Stage::waiting};
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -20,7 +20,7 @@
 #include <latchkey/hold.hpp>
 #include <latchkey/locked/locked_call.hpp>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// The part that does not depend on types. The coroutine is one of its own (co_spawn), on a strand
 /// of its own, so that a cancellation reaches exactly the body: one of the coroutine that awaits
@@ -131,4 +131,4 @@ class CoroutineRunOf<void> final : public CoroutineRun {
   std::exception_ptr error{};
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -22,7 +22,7 @@
 #include <latchkey/hold.hpp>
 #include <latchkey/lock.hpp>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 using AcquireSignature = void(std::exception_ptr, Hold);
 using TryAcquireSignature = void(std::exception_ptr, std::optional<Hold>);
@@ -86,4 +86,4 @@ struct Initiation {
   }
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

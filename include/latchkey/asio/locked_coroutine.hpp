@@ -38,7 +38,7 @@
   "coroutine would leave its arguments dead: in a class declare it as DECORATED(LOCKED(...), " \
   "asio::awaitable<T>, name, (type) argument)"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// GCC 12 does: aggregates, and lambdas that capture by copy. Those before 15 count as it does.
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 15
@@ -260,6 +260,6 @@ struct BodyKind<boost::asio::awaitable<T>> {
   }
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail
 
 #undef LATCHKEY_DETAIL_AWAIT_IT

@@ -8,7 +8,7 @@
 
 #include <boost/asio/awaitable.hpp>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 template <class Ready, class Body>
 class LockedOperation;
@@ -52,4 +52,4 @@ auto operator co_await(AsyncOperation<Parts...>&& operation) noexcept {
   return OperationAwaiter<AsyncOperation<Parts...>>(operation);
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

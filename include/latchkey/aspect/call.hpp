@@ -11,7 +11,8 @@
 #include <latchkey/join_point.hpp>
 #include <latchkey/placed_text.hpp>
 
-namespace latchkey::detail {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1::detail {
 
 template <class... Arguments>
 inline constexpr const TypeTag* type_tags[] = {&type_tag<std::remove_cv_t<Arguments>>..., nullptr};
@@ -78,4 +79,5 @@ struct SiteOf {
   static inline const bool registered = register_site(site);
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail
+#pragma GCC visibility pop

@@ -8,7 +8,8 @@
 
 #include <latchkey/aspect.hpp>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 
 namespace detail {
 
@@ -125,4 +126,5 @@ auto decorate(Decorator&& aspect, Function&& function, Where = {}) {
                                     std::forward<Function>(function));
 }
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

@@ -8,7 +8,8 @@
 #include <type_traits>
 #include <utility>
 
-namespace latchkey::detail {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1::detail {
 
 /// Owns no arguments: a call of the body with it checks whether a frame could.
 struct FrameCheck {
@@ -59,4 +60,5 @@ class MethodFrame {
 template <class Body>
 inline constexpr bool is_method_body = std::is_class_v<Body> && !requires { &Body::operator(); };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail
+#pragma GCC visibility pop

@@ -7,7 +7,8 @@
 
 #include <latchkey/key/bytes.hpp>
 
-namespace latchkey::detail {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1::detail {
 
 /// Whether `text` contains `word` as a whole word outside of angle brackets.
 consteval bool has_word(std::string_view word, std::string_view text) {
@@ -34,4 +35,5 @@ consteval bool has_default(std::string_view text) {
   return false;
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail
+#pragma GCC visibility pop

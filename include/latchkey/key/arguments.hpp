@@ -14,7 +14,8 @@
 #include <latchkey/name_list.hpp>
 #include <latchkey/placed_text.hpp>
 
-namespace latchkey::detail {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1::detail {
 
 template <std::size_t Index, class First, class... More>
 struct TypeAt : TypeAt<Index - 1, More...> {};
@@ -67,4 +68,5 @@ consteval auto resolve() {
   }
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail
+#pragma GCC visibility pop

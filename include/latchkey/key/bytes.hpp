@@ -5,7 +5,8 @@
 #include <array>
 #include <cstddef>
 
-namespace latchkey::detail {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1::detail {
 
 constexpr bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
 
@@ -57,4 +58,5 @@ constexpr char upper(char byte) {
   return byte >= 'a' && byte <= 'z' ? static_cast<char>(byte - 'a' + 'A') : byte;
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail
+#pragma GCC visibility pop

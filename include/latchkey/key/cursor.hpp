@@ -9,7 +9,8 @@
 #include <latchkey/key/bytes.hpp>
 #include <latchkey/key/node.hpp>
 
-namespace latchkey::detail {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1::detail {
 
 class Cursor {
  protected:
@@ -79,4 +80,5 @@ class Cursor {
   Parse parse_;
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail
+#pragma GCC visibility pop

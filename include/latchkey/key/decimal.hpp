@@ -6,7 +6,8 @@
 #include <cstdint>
 #include <cstring>
 
-namespace latchkey::detail {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1::detail {
 
 inline constexpr std::size_t max_decimal_size = 20;
 
@@ -95,4 +96,5 @@ constexpr Integer integer_from(T value) {
   }
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail
+#pragma GCC visibility pop

@@ -6,7 +6,8 @@
 #include <cstdint>
 #include <string_view>
 
-namespace latchkey::detail {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1::detail {
 
 enum class Reason : std::uint8_t {
   NONE,
@@ -30,4 +31,5 @@ struct Failure {
 /// Throws KeyError: the rendered key is longer than max_key_size.
 [[noreturn]] void throw_too_long(std::string_view key_template);
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail
+#pragma GCC visibility pop

@@ -6,7 +6,8 @@
 #include <cstdint>
 #include <string_view>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 namespace detail {
 
 // Consumes bytes incrementally, so that a text of any length is hashed without being stored.
@@ -42,4 +43,5 @@ constexpr std::uint64_t key_hash(std::string_view text) {
   return hash.finished();
 }
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

@@ -9,7 +9,8 @@
 #include <latchkey/key/node.hpp>
 #include <latchkey/key/value.hpp>
 
-namespace latchkey::detail {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1::detail {
 
 /// A view of a parsed key.
 struct KeyData {
@@ -31,4 +32,5 @@ void render_key(KeyBuffer& out, const KeyData& key, const Value* values);
 /// Throws KeyError if `value`, of the path at node `path`, is absent.
 void require_value(const KeyData& key, std::uint16_t path, const Value& value);
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail
+#pragma GCC visibility pop

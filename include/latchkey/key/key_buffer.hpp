@@ -6,7 +6,8 @@
 #include <cstring>
 #include <string_view>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 
 inline constexpr std::size_t max_key_size = 1024;
 
@@ -60,4 +61,5 @@ class KeyBuffer {
   char inline_[inline_size];
 };
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

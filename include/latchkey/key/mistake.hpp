@@ -8,7 +8,8 @@
 #include <latchkey/fixed_string.hpp>
 #include <latchkey/key/node.hpp>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 
 /// None of these has members: an invalid template requests a type from one of them, and both
 /// compilers show its name, the wrong word and the template in the line of the error.
@@ -121,4 +122,5 @@ consteval auto syntax_of() {
 std::string sentence_of(const Parse& parse, std::string_view key_template);
 
 }  // namespace detail
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

@@ -6,7 +6,8 @@
 #include <cstdint>
 #include <string_view>
 
-namespace latchkey::detail {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1::detail {
 
 enum class NodeKind : std::uint8_t {
   TEXT,        // the template's own bytes
@@ -97,4 +98,5 @@ inline constexpr std::size_t max_template_size = 4096;
 /// the text, except node 0 and the root.
 constexpr std::size_t node_capacity(std::size_t template_size) { return template_size + 3; }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail
+#pragma GCC visibility pop

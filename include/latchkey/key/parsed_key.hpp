@@ -14,7 +14,8 @@
 #include <latchkey/key/node.hpp>
 #include <latchkey/key/schema.hpp>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 namespace detail {
 class Binder;
 }  // namespace detail
@@ -115,4 +116,5 @@ class BoundKey {
 /// makes no key.
 BoundKey bind_key(ParsedKey key, Schema schema);
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

@@ -10,7 +10,8 @@
 #include <latchkey/key/path_parser.hpp>
 #include <latchkey/key/separation.hpp>
 
-namespace latchkey::detail {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1::detail {
 
 class Parser : PathParser {
  public:
@@ -228,4 +229,5 @@ class Parser : PathParser {
   int depth_ = 0;
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail
+#pragma GCC visibility pop

@@ -9,7 +9,8 @@
 
 #include <latchkey/key/cursor.hpp>
 
-namespace latchkey::detail {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1::detail {
 
 class PathParser : protected Cursor {
  protected:
@@ -119,4 +120,5 @@ class PathParser : protected Cursor {
   }
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail
+#pragma GCC visibility pop

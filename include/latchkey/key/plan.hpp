@@ -16,7 +16,8 @@
 #include <latchkey/key/value.hpp>
 #include <latchkey/key/write.hpp>
 
-namespace latchkey::detail {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1::detail {
 
 /// The results of resolve() for all paths of a key, by slot.
 template <class... Paths>
@@ -127,4 +128,5 @@ consteval auto plan_key(std::index_sequence<Slot...>, std::index_sequence<Piece.
                  KeyShape<Paths, piece_of(Tree::parsed.nodes, Tree::parse.root, Piece)...>>{};
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail
+#pragma GCC visibility pop

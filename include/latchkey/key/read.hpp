@@ -18,7 +18,8 @@
 
 #define LATCHKEY_DETAIL_INLINE [[gnu::always_inline]] inline
 
-namespace latchkey::detail {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1::detail {
 
 /// The position in a path: the path and its next step (0: none is left). `Kept`: the current value
 /// is a getter's result, which ends with the call. `Counting`: [*] is counted and not followed.
@@ -238,4 +239,5 @@ LATCHKEY_DETAIL_INLINE auto read(const T& value, const Reading& reading) {
   }
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail
+#pragma GCC visibility pop

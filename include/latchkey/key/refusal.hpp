@@ -7,7 +7,8 @@
 
 #include <latchkey/fixed_string.hpp>
 
-namespace latchkey::key_error {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1::key_error {
 
 // Each has its own `value`: GCC's message names the class that declares it and not a derived one.
 struct Fits {
@@ -141,4 +142,5 @@ struct a_star_takes_each_element_of_a_container {
   static constexpr bool value = false;
 };
 
-}  // namespace latchkey::key_error
+}  // namespace latchkey::inline v1::key_error
+#pragma GCC visibility pop

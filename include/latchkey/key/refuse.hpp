@@ -14,7 +14,8 @@
 #include <latchkey/name_list.hpp>
 #include <latchkey/reflect.hpp>
 
-namespace latchkey::detail {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1::detail {
 
 template <FixedString Names, std::size_t I>
 inline constexpr FixedString<name_at(Names.view(), I).size()> shown_name{name_at(Names.view(), I)};
@@ -102,4 +103,5 @@ consteval auto refused_argument() {
   }
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail
+#pragma GCC visibility pop

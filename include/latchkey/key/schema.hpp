@@ -14,7 +14,8 @@
 #include <latchkey/name_list.hpp>
 #include <latchkey/reflect/type_info.hpp>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 
 struct SchemaArgument {
   std::string_view name;  // empty if only its position is known
@@ -54,4 +55,5 @@ std::array<const void*, sizeof...(Args)> argument_pointers(const Args&... args) 
   return {static_cast<const void*>(&args)...};
 }
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

@@ -8,7 +8,8 @@
 #include <latchkey/key/bytes.hpp>
 #include <latchkey/key/node.hpp>
 
-namespace latchkey::detail {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1::detail {
 
 class Separation {
  public:
@@ -73,4 +74,5 @@ class Separation {
   std::uint16_t touching_ = 0;
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail
+#pragma GCC visibility pop

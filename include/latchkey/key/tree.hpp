@@ -13,7 +13,8 @@
 #include <latchkey/key/parser.hpp>
 #include <latchkey/placed_text.hpp>
 
-namespace latchkey::detail {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1::detail {
 
 template <std::size_t Capacity>
 struct ParsedTemplate {
@@ -133,4 +134,5 @@ struct PathTree : Tree<Literal<Path>> {
   }
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail
+#pragma GCC visibility pop

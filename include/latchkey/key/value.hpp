@@ -10,7 +10,8 @@
 #include <latchkey/key/failure.hpp>
 #include <latchkey/reflect/shape.hpp>
 
-namespace latchkey::detail {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1::detail {
 
 /// `reason` is NONE if there is a value; it is `text` if `is_text` is true, else `integer`.
 struct Value {
@@ -50,4 +51,5 @@ class Scratch {
   char inline_[64];
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail
+#pragma GCC visibility pop

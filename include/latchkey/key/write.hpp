@@ -13,7 +13,8 @@
 #include <latchkey/key/hash.hpp>
 #include <latchkey/key/key_buffer.hpp>
 
-namespace latchkey::detail {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1::detail {
 
 enum class Letters : std::uint8_t { KEPT, LOWER, UPPER };
 
@@ -146,4 +147,5 @@ inline void put_integer(KeyBuffer& out, Integer value) {
   out.commit(sign + write_decimal(place + sign, value.magnitude));
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail
+#pragma GCC visibility pop

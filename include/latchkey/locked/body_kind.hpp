@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-namespace latchkey::detail {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1::detail {
 
 /// Decides by what a body returns: by default the body runs under the lock, and its result is that
 /// of the call. latchkey/asio.hpp specialises it for coroutines of Asio.
@@ -19,4 +20,5 @@ struct BodyKind {
 template <class Returned>
 using BodyResult = typename BodyKind<Returned>::Result;
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail
+#pragma GCC visibility pop

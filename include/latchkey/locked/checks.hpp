@@ -8,7 +8,8 @@
 #include <latchkey/locked/outcomes.hpp>
 #include <latchkey/wait.hpp>
 
-namespace latchkey::detail {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1::detail {
 
 /// Checks one strategy against one result type. All sites with the same two share it. The
 /// compiler's lines around the message name the result: `CheckStrategy<int, latchkey::Skip>`.
@@ -184,4 +185,5 @@ inline LockTerms make_terms(LockType type, Wait wait, Lease lease) {
           .says_lease = true};
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail
+#pragma GCC visibility pop

@@ -12,7 +12,8 @@
 #include <latchkey/locked/outcomes.hpp>
 #include <latchkey/placed_text.hpp>
 
-namespace latchkey::detail {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1::detail {
 
 /// No `.when`: the call always locks.
 struct Always {};
@@ -66,4 +67,5 @@ struct WhenKey {
   }
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail
+#pragma GCC visibility pop

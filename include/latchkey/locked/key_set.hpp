@@ -16,7 +16,8 @@
 #include <latchkey/locked/locked_site.hpp>
 #include <latchkey/placed_text.hpp>
 
-namespace latchkey::detail {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1::detail {
 
 /// A key for arguments of these types. The key's errors appear here.
 template <class Text, class Names, class... Arguments>
@@ -144,4 +145,5 @@ struct LockedKeyFor<Text, PlacedKeys<N>, Names, Arguments...>
 template <class Text, class Names, class... Arguments>
 using LockedKeyOf = LockedKeyFor<Text, decltype(Text{}()), Names, Arguments...>;
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail
+#pragma GCC visibility pop

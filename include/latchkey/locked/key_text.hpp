@@ -9,7 +9,8 @@
 #include <latchkey/fixed_string.hpp>
 #include <latchkey/placed_text.hpp>
 
-namespace latchkey::detail {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1::detail {
 
 template <class T>
 inline constexpr bool never = false;
@@ -155,4 +156,5 @@ consteval PlacedText placed_policy(const T&...) {
   return {"?", {}};
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail
+#pragma GCC visibility pop

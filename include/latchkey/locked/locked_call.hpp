@@ -19,7 +19,8 @@
 #include <latchkey/locked/site_policy.hpp>
 #include <latchkey/site.hpp>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 
 class KeyError;
 class Locks;
@@ -178,4 +179,5 @@ class LockedCall {
 };
 
 }  // namespace detail
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

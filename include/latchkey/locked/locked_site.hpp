@@ -14,7 +14,8 @@
 #include <latchkey/placed_text.hpp>
 #include <latchkey/site.hpp>
 
-namespace latchkey::detail {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1::detail {
 
 /// How the key of a LOCKED is rendered. Both functions are null for LOCKED_BY.
 struct LockedKey {
@@ -64,4 +65,5 @@ struct LockedSiteOf : LockedSite {
   Node nodes[NodeCount]{};
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail
+#pragma GCC visibility pop

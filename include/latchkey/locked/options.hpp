@@ -16,7 +16,8 @@
 #include <latchkey/locked/settings.hpp>
 #include <latchkey/strategy.hpp>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 namespace detail {
 
 /// Throws std::invalid_argument if the lease is shorter.
@@ -212,4 +213,5 @@ struct [[nodiscard]] LockOptions {
   }
 };
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

@@ -12,7 +12,8 @@
 #include <latchkey/locked/locked_call.hpp>
 #include <latchkey/strategy.hpp>
 
-namespace latchkey::detail {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1::detail {
 
 template <class S>
 inline constexpr bool is_skip_with = false;
@@ -142,4 +143,5 @@ R answer(const Strategy& strategy, Entry why, const Call& call) {
   }
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail
+#pragma GCC visibility pop

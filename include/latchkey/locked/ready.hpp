@@ -24,7 +24,8 @@
 #include <latchkey/site.hpp>
 #include <latchkey/strategy.hpp>
 
-namespace latchkey::detail {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1::detail {
 
 template <class Text>
 inline constexpr bool is_by_policy = false;
@@ -211,4 +212,5 @@ template <class Inside, class Result, const SiteNote* Inner>
 inline constexpr SiteNote outer_note{Inside::kind, Inside::Key::key().shown, Inner,
                                      &Inside::type::template site<Result>};
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail
+#pragma GCC visibility pop

@@ -12,7 +12,8 @@
 #include <latchkey/locked/options.hpp>
 #include <latchkey/locked/outcomes.hpp>
 
-namespace latchkey::detail {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1::detail {
 
 /// Releases even if the result can be neither copied nor moved.
 class LeaveAtEnd {
@@ -74,4 +75,5 @@ Result run_nothing(const Options& options, Entry why, const Call& call) {
   std::terminate();
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail
+#pragma GCC visibility pop

@@ -15,7 +15,8 @@
 #include <latchkey/placed_text.hpp>
 #include <latchkey/strategy.hpp>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 
 template <class Text, class Settings>
 struct Locked;
@@ -125,4 +126,5 @@ auto for_scope(Where, Arguments&&... arguments) noexcept {
                                                                              Named{}};
 }
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

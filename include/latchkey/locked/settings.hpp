@@ -12,7 +12,8 @@
 #include <latchkey/locked/condition.hpp>
 #include <latchkey/strategy.hpp>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 
 class Locks;
 
@@ -113,4 +114,5 @@ struct Plain : Settings<InstalledLocks, Always, MethodName, Raise, Raise, RaiseB
                         NeverCancelled> {};
 
 }  // namespace detail
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

@@ -12,7 +12,8 @@
 #include <latchkey/key/schema.hpp>
 #include <latchkey/policy.hpp>
 
-namespace latchkey {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
 
 class Locks;
 
@@ -62,4 +63,5 @@ struct LockTraits {
 };
 
 }  // namespace detail
-}  // namespace latchkey
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

@@ -11,7 +11,8 @@
 #include <latchkey/third_party/pfr/core.hpp>
 #include <latchkey/third_party/pfr/core_name.hpp>
 
-namespace latchkey::reflect {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1::reflect {
 
 /// Why PFR cannot name a type's fields. PFR itself would fail with an error deep inside it.
 enum class AggregateFault : unsigned char {
@@ -104,4 +105,5 @@ struct AggregateFields {
   }
 };
 
-}  // namespace latchkey::reflect
+}  // namespace latchkey::inline v1::reflect
+#pragma GCC visibility pop

@@ -4,7 +4,8 @@
 
 #include <cstddef>
 
-namespace latchkey::reflect::detail {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1::reflect::detail {
 
 /// Accepts all members that a reference can bind to.
 template <class... Members>
@@ -99,4 +100,5 @@ constexpr bool has_bit_field() {
   return decltype(ask_for_bit_field<Count>(*static_cast<T*>(nullptr)))::value;
 }
 
-}  // namespace latchkey::reflect::detail
+}  // namespace latchkey::inline v1::reflect::detail
+#pragma GCC visibility pop

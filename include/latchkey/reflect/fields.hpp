@@ -9,7 +9,8 @@
 
 #include <latchkey/fixed_string.hpp>
 
-namespace latchkey::reflect {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1::reflect {
 
 /// Selects the hook: overload `latchkey_fields(latchkey::reflect::tag<T>)` beside T.
 template <class T>
@@ -87,7 +88,7 @@ using hook_t = typename detail::HookOf<T>::type;
 template <class T>
 concept Declared = std::is_class_v<T> && !std::is_void_v<hook_t<T>>;
 
-}  // namespace latchkey::reflect
+}  // namespace latchkey::inline v1::reflect
 
 // clang-format off
 #define LATCHKEY_DETAIL_PARENS ()
@@ -124,3 +125,4 @@ concept Declared = std::is_class_v<T> && !std::is_void_v<hook_t<T>>;
     return {};                                                               \
   }                                                                          \
   static_assert(true, "LATCHKEY_REFLECT ends with a semicolon")
+#pragma GCC visibility pop

@@ -11,7 +11,8 @@
 
 #include <latchkey/reflect/shape.hpp>
 
-namespace latchkey::reflect {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1::reflect {
 
 /// The source of a value's text.
 enum class TextFrom : unsigned char {
@@ -157,4 +158,5 @@ void with_made_text(const T& value, Receive&& receive) {
   }
 }
 
-}  // namespace latchkey::reflect
+}  // namespace latchkey::inline v1::reflect
+#pragma GCC visibility pop

@@ -12,7 +12,8 @@
 #include <latchkey/reflect/fields.hpp>
 #include <latchkey/reflect/shape.hpp>
 
-namespace latchkey::reflect {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1::reflect {
 namespace detail {
 
 // Accessed by position: a fold over the list needs one instantiation per type, not one per field.
@@ -133,4 +134,5 @@ constexpr AggregateFault fields_fault() {
   }
 }
 
-}  // namespace latchkey::reflect
+}  // namespace latchkey::inline v1::reflect
+#pragma GCC visibility pop

@@ -11,7 +11,8 @@
 
 #include <latchkey/reflect/fields.hpp>
 
-namespace latchkey::reflect {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1::reflect {
 
 enum class Shape : unsigned char {
   BOOLEAN,    // a leaf: true, false
@@ -225,4 +226,5 @@ auto find_in(const Map& map, const Key& key) {
   }
 }
 
-}  // namespace latchkey::reflect
+}  // namespace latchkey::inline v1::reflect
+#pragma GCC visibility pop

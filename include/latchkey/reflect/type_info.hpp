@@ -15,7 +15,8 @@
 #include <latchkey/reflect/shape.hpp>
 #include <latchkey/reflect/type_name.hpp>
 
-namespace latchkey::reflect {
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1::reflect {
 
 /// Receives a value while it lives: a getter may return one that ends with the call.
 struct Receiver {
@@ -222,4 +223,5 @@ constexpr const TypeInfo& type_info() {
   return detail::described_t<std::remove_cvref_t<T>>::info;
 }
 
-}  // namespace latchkey::reflect
+}  // namespace latchkey::inline v1::reflect
+#pragma GCC visibility pop

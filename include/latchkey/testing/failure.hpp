@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 #endif
 
-namespace latchkey::testing {
+namespace latchkey::inline v1::testing {
 
 /// Fails the test that runs now; the sentence says why. May be called in a destructor, so it does
 /// not throw.
@@ -35,4 +35,4 @@ inline const bool reports_to_googletest =
 }  // namespace detail
 #endif
 
-}  // namespace latchkey::testing
+}  // namespace latchkey::inline v1::testing

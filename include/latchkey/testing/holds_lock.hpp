@@ -12,7 +12,7 @@
 #include <latchkey/locks.hpp>
 #include <latchkey/testing/scoped_locks.hpp>
 
-namespace latchkey::testing {
+namespace latchkey::inline v1::testing {
 
 /// The GoogleMock matcher that HoldsLock returns.
 class HoldsLockMatcher {
@@ -55,4 +55,4 @@ class HoldsLockMatcher {
   return {std::move(key), type};
 }
 
-}  // namespace latchkey::testing
+}  // namespace latchkey::inline v1::testing

@@ -10,7 +10,7 @@
 
 #include <latchkey/clock.hpp>
 
-namespace latchkey::testing {
+namespace latchkey::inline v1::testing {
 
 /// Time for tests: leases expire, waits time out and the watchdog renews when the test advances it.
 ///
@@ -89,4 +89,4 @@ class ManualClock final : public Clock {
   std::vector<std::thread::id> skipping_;  // guarded by mutex_
 };
 
-}  // namespace latchkey::testing
+}  // namespace latchkey::inline v1::testing

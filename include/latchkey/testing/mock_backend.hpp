@@ -13,7 +13,7 @@
 #include <latchkey/clock.hpp>
 #include <latchkey/simple_backend.hpp>
 
-namespace latchkey::testing {
+namespace latchkey::inline v1::testing {
 
 /// A GoogleMock mock of SimpleBackend. By default it grants every request, so that a test states
 /// only the exceptions:
@@ -67,12 +67,12 @@ class MockBackend : public SimpleBackend {
 [[nodiscard]] ::testing::Matcher<const Request&> RequestFor(
     std::string key, std::optional<LockType> type = std::nullopt);
 
-}  // namespace latchkey::testing
+}  // namespace latchkey::inline v1::testing
 
-namespace latchkey {
+namespace latchkey::inline v1 {
 
 /// How GoogleTest prints them.
 void PrintTo(const Request& request, std::ostream* out);
 void PrintTo(const Outcome& outcome, std::ostream* out);
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1

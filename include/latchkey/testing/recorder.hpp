@@ -13,7 +13,7 @@
 #include <latchkey/listener.hpp>
 #include <latchkey/lock_type.hpp>
 
-namespace latchkey::testing {
+namespace latchkey::inline v1::testing {
 
 /// One lock that was taken.
 struct Taken {
@@ -64,4 +64,4 @@ class Recorder : public Listener {
   std::vector<Event> events_;
 };
 
-}  // namespace latchkey::testing
+}  // namespace latchkey::inline v1::testing

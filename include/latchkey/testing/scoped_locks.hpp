@@ -12,7 +12,7 @@
 #include <latchkey/testing/failure.hpp>
 #include <latchkey/testing/recorder.hpp>
 
-namespace latchkey::testing {
+namespace latchkey::inline v1::testing {
 
 /// While it lives, decorated calls of every thread use its Locks instead of the installed ones.
 /// Scopes nest; they end in reverse order, after the decorated calls that began in them.
@@ -62,4 +62,4 @@ class [[nodiscard]] ScopedLocks {
   const Locks* outer_;
 };
 
-}  // namespace latchkey::testing
+}  // namespace latchkey::inline v1::testing

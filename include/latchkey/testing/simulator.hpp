@@ -10,7 +10,7 @@
 #include <latchkey/backend.hpp>
 #include <latchkey/clock.hpp>
 
-namespace latchkey::testing {
+namespace latchkey::inline v1::testing {
 
 /// A store of your own for the simulator. It is empty when it is created, and one thread uses it.
 class SimulatedStore {
@@ -67,4 +67,4 @@ struct SimulationReport {
 [[nodiscard]] SimulationReport simulate(std::uint64_t seed,
                                         const SimulationSettings& settings = {});
 
-}  // namespace latchkey::testing
+}  // namespace latchkey::inline v1::testing

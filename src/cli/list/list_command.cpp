@@ -26,7 +26,7 @@
 #include "cli/look/lock_text.hpp"
 #include "cli/message.hpp"
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 namespace {
 
 constexpr const char* examples = R"(Examples:
@@ -153,4 +153,4 @@ void add_list(CLI::App& app, Action& action) {
   });
 }
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

@@ -8,9 +8,9 @@ namespace CLI {
 class App;
 }
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 /// Adds the command to `app`, and sets `action` if it is chosen.
 void add_list(CLI::App& app, Action& action);
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

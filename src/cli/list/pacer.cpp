@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 namespace {
 
 using Seconds = std::chrono::duration<double>;
@@ -26,4 +26,4 @@ Pacer::TimePoint Pacer::due() const {
   return at_ + std::chrono::ceil<std::chrono::milliseconds>(Seconds((1 - units_) / rate_));
 }
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <cstdint>
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 /// A budget that grows with time: `rate` units per second, at most one second's worth saved up.
 /// Costs may overdraw it; the debt delays what comes next. Not thread-safe.
@@ -28,4 +28,4 @@ class Pacer {
   TimePoint at_;
 };
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

@@ -6,7 +6,7 @@
 
 #include <cstdio>
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 ProgressLine::ProgressLine() noexcept : at_terminal_(::isatty(STDERR_FILENO) == 1) {}
 
@@ -21,4 +21,4 @@ void ProgressLine::clear() noexcept {
   shown_ = false;
 }
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 /// Shows one line at a time and removes it at the end.
 class ProgressLine {
@@ -23,4 +23,4 @@ class ProgressLine {
   bool shown_ = false;
 };
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

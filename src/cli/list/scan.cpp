@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 Scan::Scan(Locks locks, std::string pattern, std::uint64_t most)
     : locks_(std::move(locks)), pattern_(std::move(pattern)), most_(most) {}
@@ -30,4 +30,4 @@ std::string Scan::progress() const {
   return fmt::format("scanned {}% of about {} keys", percent, total_);
 }
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

@@ -8,7 +8,7 @@
 
 #include <latchkey/locks.hpp>
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 /// Scans the keyspace once. The caller decides when it asks for the next page.
 class Scan {
@@ -41,4 +41,4 @@ class Scan {
   bool complete_ = false;
 };
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

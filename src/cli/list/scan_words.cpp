@@ -4,7 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 void add_scan_words(CLI::App& command, ScanWords& words) {
   command.add_option("--rate", words.rate, "How many keys of the server to examine each second")
@@ -18,4 +18,4 @@ void add_scan_words(CLI::App& command, ScanWords& words) {
   command.add_flag("--all", words.all, "Examine all keys, however many there are");
 }
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

@@ -8,7 +8,7 @@ namespace CLI {
 class App;
 }
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 struct ScanWords {
   std::uint64_t rate;   ///< keys per second
@@ -22,4 +22,4 @@ struct ScanWords {
 /// outlive the command.
 void add_scan_words(CLI::App& command, ScanWords& words);
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 using std::chrono::milliseconds;
 
@@ -62,4 +62,4 @@ std::string lock_json(const LockInfo& info) {
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

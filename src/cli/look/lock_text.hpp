@@ -9,7 +9,7 @@
 
 #include <latchkey/lock_info.hpp>
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 /// Several lines, for a terminal.
 [[nodiscard]] std::string lock_text(const LockInfo& info);
@@ -24,4 +24,4 @@ namespace latchkey::cli {
 /// "28.4 s", "350 ms", "no end".
 [[nodiscard]] std::string duration_text(const std::optional<std::chrono::milliseconds>& length);
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

@@ -22,7 +22,7 @@
 #include "cli/look/lock_text.hpp"
 #include "cli/message.hpp"
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 namespace {
 
 constexpr const char* show_examples = R"(Examples:
@@ -162,4 +162,4 @@ void add_unlock(CLI::App& app, Action& action) {
   command->callback([words, &action] { action = [words] { return unlock(*words); }; });
 }
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

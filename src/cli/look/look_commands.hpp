@@ -8,11 +8,11 @@ namespace CLI {
 class App;
 }
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 /// Each adds its command to `app`, and sets `action` if that command is chosen.
 void add_ping(CLI::App& app, Action& action);
 void add_show(CLI::App& app, Action& action);
 void add_unlock(CLI::App& app, Action& action);
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

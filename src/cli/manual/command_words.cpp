@@ -4,7 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 namespace {
 
 OptionWords words_of(const CLI::Option& option) {
@@ -32,4 +32,4 @@ std::vector<CommandWords> command_words(CLI::App& app) {
   return commands;
 }
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

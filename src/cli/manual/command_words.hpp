@@ -9,7 +9,7 @@ namespace CLI {
 class App;
 }
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 struct OptionWords {
   std::vector<std::string> names{};  ///< "-k", "--key"
@@ -28,4 +28,4 @@ struct CommandWords {
 /// The subcommands of `app`, in the order in which they were added.
 [[nodiscard]] std::vector<CommandWords> command_words(CLI::App& app);
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

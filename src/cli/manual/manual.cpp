@@ -15,7 +15,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/manual/command_words.hpp"
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 namespace {
 
 /// Escapes text for roff, which interprets a backslash, a hyphen and a leading full stop.
@@ -204,4 +204,4 @@ void add_manual(CLI::App& app, Action& action) {
   });
 }
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

@@ -10,7 +10,7 @@ namespace CLI {
 class App;
 }
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 /// A manual page for section 1, in man(7) macros.
 [[nodiscard]] std::string manual_page(CLI::App& app);
@@ -21,4 +21,4 @@ namespace latchkey::cli {
 /// Adds the commands `man` and `completion SHELL`, which print them.
 void add_manual(CLI::App& app, Action& action);
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

@@ -13,7 +13,7 @@
 #include "policy/method_pattern.hpp"
 #include "policy/settings.hpp"
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 namespace {
 
 using detail::PolicySettings;
@@ -128,4 +128,4 @@ std::string explanation_json(const Explanation& explanation) {
       .dump();
 }
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

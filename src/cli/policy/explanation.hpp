@@ -8,7 +8,7 @@
 #include "install/lock_places.hpp"
 #include "policy/policy_file.hpp"
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 /// One effective setting.
 struct ExplainedSetting {
@@ -36,4 +36,4 @@ struct Explanation {
 /// One JSON object on one line: where, lock, settings [setting, value, said_by, line].
 [[nodiscard]] std::string explanation_json(const Explanation& explanation);
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

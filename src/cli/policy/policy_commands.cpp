@@ -16,7 +16,7 @@
 #include "cli/policy/sites_file.hpp"
 #include "install/policy_load.hpp"
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 namespace {
 
 constexpr const char* check_examples = R"(Examples:
@@ -105,4 +105,4 @@ void add_explain(CLI::App& app, Action& action) {
   command->callback([options, &action] { action = [options] { return explain(*options); }; });
 }
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

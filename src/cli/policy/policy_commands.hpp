@@ -8,10 +8,10 @@ namespace CLI {
 class App;
 }
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 /// Each adds its command to `app`, and sets `action` if that command is chosen.
 void add_check(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

@@ -9,7 +9,7 @@
 
 #include "cli/connection.hpp"
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 using nlohmann::json;
 
@@ -87,4 +87,4 @@ SitesFile::SitesFile(const std::string& path) {
   }
 }
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

@@ -11,7 +11,7 @@
 
 #include "install/lock_places.hpp"
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 /// Owns everything that its Program refers to. Operations on types that need a running program
 /// (reading a field) are absent.
@@ -33,4 +33,4 @@ class SitesFile {
   std::deque<std::vector<reflect::FieldInfo>> fields_;
 };
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

@@ -12,7 +12,7 @@
 
 #include "cli/silent_listener.hpp"
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 using std::chrono::milliseconds;
 using SteadyClock = std::chrono::steady_clock;
@@ -95,4 +95,4 @@ void Acquisition::acquire(const RunOptions& options, const Place& place,
   }
 }
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

@@ -15,7 +15,7 @@
 #include "cli/run/run_options.hpp"
 #include "cli/run/wake_event.hpp"
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 /// Connects, acquires, and then sets `done`. From then on the main thread may read the results.
 class Acquisition {
@@ -58,4 +58,4 @@ class Acquisition {
   std::jthread thread_;  // the last member: it uses the others
 };
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

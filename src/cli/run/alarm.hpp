@@ -15,7 +15,7 @@
 
 #include "core/file_descriptor.hpp"
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 class Alarm {
  public:
@@ -44,4 +44,4 @@ class Alarm {
   detail::FileDescriptor descriptor_;
 };
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

@@ -14,7 +14,7 @@
 #include "cli/exit_code.hpp"
 #include "core/file_descriptor.hpp"
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 namespace {
 
 std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
@@ -79,4 +79,4 @@ ChildProcess::ChildProcess(const Command& command, const SignalInbox& signals, b
 
 void ChildProcess::signal(int number) const noexcept { ::kill(-id_, number); }
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

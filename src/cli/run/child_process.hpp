@@ -9,7 +9,7 @@
 
 #include "cli/run/signal_inbox.hpp"
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 struct Command {
   std::vector<std::string> arguments;    ///< the first one is the program, searched in $PATH
@@ -43,4 +43,4 @@ class ChildProcess {
   pid_t id_ = -1;
 };
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

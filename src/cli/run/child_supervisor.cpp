@@ -11,7 +11,7 @@
 #include "cli/message.hpp"
 #include "cli/run/descendants.hpp"
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 namespace {
 
 using Phase = StopSchedule::Phase;
@@ -137,4 +137,4 @@ void ChildSupervisor::await_event() const {
   ::poll(events, std::size(events), -1);
 }
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

@@ -17,7 +17,7 @@
 #include "cli/run/terminal.hpp"
 #include "cli/run/wake_event.hpp"
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 /// Forwards signals to the child, ends it before the lock's deadline, does a shell's job control,
 /// and waits until no descendant is left.
@@ -58,4 +58,4 @@ class ChildSupervisor {
   std::stop_callback<std::function<void()>> on_loss_;  // the last member: it sets lock_lost_
 };
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

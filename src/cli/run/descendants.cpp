@@ -15,7 +15,7 @@
 #include <string>
 #include <unordered_map>
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 namespace {
 
 /// The parent of a living process; -1 if the process has ended.
@@ -60,4 +60,4 @@ std::vector<pid_t> descendants() {
   return found;
 }
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

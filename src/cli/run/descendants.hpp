@@ -6,7 +6,7 @@
 
 #include <vector>
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 /// Makes this process the new parent, instead of init, of every descendant whose parent ends, so
 /// that `descendants()` finds all of them.
@@ -16,4 +16,4 @@ void adopt_orphans() noexcept;
 /// meanwhile may be missing, so repeat the call until the result is empty.
 [[nodiscard]] std::vector<pid_t> descendants();
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

@@ -24,7 +24,7 @@
 
 extern char** environ;
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 namespace {
 
 using std::chrono::milliseconds;
@@ -156,4 +156,4 @@ int run_under_lock(const RunOptions& options, const SignalInbox& signals) {
   return run_child(options, *acquisition.hold, signals);
 }
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

@@ -5,7 +5,7 @@
 #include "cli/run/run_options.hpp"
 #include "cli/run/signal_inbox.hpp"
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 /// Acquires, runs the command, releases, and returns the tool's exit status. `signals` must be made
 /// before the first thread. Throws UsageError and std::system_error.
@@ -15,4 +15,4 @@ namespace latchkey::cli {
 /// OnLost::REPORT. The lock is released after the last descendant has ended.
 [[nodiscard]] int run_under_lock(const RunOptions& options, const SignalInbox& signals);
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

@@ -10,7 +10,7 @@
 #include "cli/parse.hpp"
 #include "cli/run/run.hpp"
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 namespace {
 
 using std::chrono::milliseconds;
@@ -121,4 +121,4 @@ void add_run(CLI::App& app, const std::vector<std::string>& command, const Signa
   });
 }
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

@@ -11,7 +11,7 @@ namespace CLI {
 class App;
 }
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 class SignalInbox;
 
@@ -19,4 +19,4 @@ class SignalInbox;
 void add_run(CLI::App& app, const std::vector<std::string>& command, const SignalInbox& signals,
              Action& action);
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

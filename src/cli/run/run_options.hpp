@@ -13,7 +13,7 @@
 #include "cli/connection.hpp"
 #include "cli/exit_code.hpp"
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 struct RunOptions {
   enum class OnLost : unsigned char {
@@ -35,4 +35,4 @@ struct RunOptions {
   std::vector<std::string> command{};
 };
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <system_error>
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 namespace {
 
 bool is_ignored(int signal) noexcept {
@@ -72,4 +72,4 @@ void SignalInbox::restore() const noexcept {
   ::sigprocmask(SIG_SETMASK, &inherited_mask_, nullptr);
 }
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

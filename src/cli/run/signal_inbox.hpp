@@ -7,7 +7,7 @@
 
 #include "core/file_descriptor.hpp"
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 /// The default action of a signal (signal(7), "standard signals").
 enum class DefaultAction : unsigned char { TERMINATE, STOP, NONE };
@@ -40,4 +40,4 @@ class SignalInbox {
   detail::FileDescriptor descriptor_;
 };
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

@@ -7,7 +7,7 @@
 
 #include <latchkey/clock.hpp>
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 /// A state machine without a clock or a process: from the time and the lock's deadline it computes
 /// the action that is due.
@@ -64,4 +64,4 @@ class StopSchedule {
   Clock::time_point kill_at_{};
 };
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 Terminal::Terminal() noexcept {
   termios modes{};
@@ -25,4 +25,4 @@ void Terminal::take_back(bool restore_modes) const noexcept {
   if (restore_modes) ::tcsetattr(STDIN_FILENO, TCSADRAIN, &*modes_);
 }
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

@@ -7,7 +7,7 @@
 
 #include <optional>
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 /// Makes a child's group the terminal's foreground group and takes the foreground back, as a shell
 /// does for its jobs. Does nothing without a terminal on stdin. Call give_to and take_back only if
@@ -26,4 +26,4 @@ class Terminal {
   std::optional<termios> modes_;
 };
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

@@ -10,7 +10,7 @@
 
 #include "core/file_descriptor.hpp"
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 /// Readable after the first set(), until reset(). Thread-safe.
 class WakeEvent {
@@ -36,4 +36,4 @@ class WakeEvent {
   detail::FileDescriptor descriptor_;
 };
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

@@ -11,7 +11,7 @@
 
 #include "cli/connection.hpp"
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 namespace {
 
 void write_all(std::string_view text) noexcept {
@@ -73,4 +73,4 @@ std::string FullScreen::typed() const {
   return count > 0 ? std::string(bytes.data(), static_cast<std::size_t>(count)) : std::string();
 }
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

@@ -9,7 +9,7 @@
 
 #include "cli/top/top_view.hpp"
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 /// Shows the alternate screen without echo and cursor, and restores the terminal when it is
 /// destroyed or suspended.
@@ -36,4 +36,4 @@ class FullScreen {
   bool entered_ = false;
 };
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

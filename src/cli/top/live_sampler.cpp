@@ -7,7 +7,7 @@
 
 #include <latchkey/error.hpp>
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
@@ -94,4 +94,4 @@ void LiveSampler::pause(bool paused) {
   changed_.notify_all();
 }
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

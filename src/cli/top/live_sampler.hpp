@@ -16,7 +16,7 @@
 #include "cli/top/sampler.hpp"
 #include "cli/top/top_options.hpp"
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 /// Takes a sample in each interval, and sets `sampled` after each. Thread-safe.
 class LiveSampler {
@@ -66,4 +66,4 @@ class LiveSampler {
   std::jthread thread_;  // the last member: it uses the others
 };
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

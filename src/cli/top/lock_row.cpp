@@ -10,7 +10,7 @@
 
 #include "cli/connection.hpp"
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 namespace {
 
 constexpr std::array sort_keys = {SortKey::CONTENTION, SortKey::WAITERS, SortKey::HELD,
@@ -83,4 +83,4 @@ std::string row_json(const LockRow& row) {
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

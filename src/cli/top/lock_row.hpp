@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 /// What is known about a lock. Empty optionals: not known (yet).
 struct LockRow {
@@ -47,4 +47,4 @@ struct RowOrder {
 /// held_longer, lease_left_ms, waiters, contention_percent.
 [[nodiscard]] std::string row_json(const LockRow& row);
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

@@ -11,7 +11,7 @@
 
 #include "cli/look/lock_text.hpp"
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 namespace {
 
 using std::chrono::milliseconds;
@@ -152,4 +152,4 @@ std::vector<LockRow> ObservedLocks::rows(const RowOrder& order, TimePoint now) c
   return rows;
 }
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

@@ -16,7 +16,7 @@
 
 #include "cli/top/lock_row.hpp"
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 /// The locks that a scan has found or that somebody waits for, with a history of each. It decides
 /// without I/O: the caller brings what the backend replied, and the time. Not thread-safe.
@@ -72,4 +72,4 @@ class ObservedLocks {
   unsigned scan_ = 1;
 };
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

@@ -7,7 +7,7 @@
 
 #include <latchkey/error.hpp>
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 namespace {
 
 /// Beyond these the rows are not worth what they cost the server.
@@ -103,4 +103,4 @@ void Sampler::query_one(Sample& sample, const std::string& name) {
   }
 }
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

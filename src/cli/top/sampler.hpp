@@ -16,7 +16,7 @@
 #include "cli/top/observed_locks.hpp"
 #include "cli/top/top_options.hpp"
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 /// Each sample queries the keys that somebody waits for, without a scan; then the state of the
 /// locks on the screen and of as many others as the budget allows; and continues the scan. A sample
@@ -64,4 +64,4 @@ class Sampler {
   bool knows_waiters_ = true;
 };
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

@@ -21,7 +21,7 @@
 #include "cli/top/top_controls.hpp"
 #include "cli/top/top_view.hpp"
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 namespace {
 
 /// The main loop: waits for keys, signals and samples, and draws after each of them.
@@ -148,4 +148,4 @@ int run_top(const TopOptions& options, const SignalInbox& signals) {
   return Top(locks, options, signals).run();
 }
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

@@ -5,9 +5,9 @@
 #include "cli/run/signal_inbox.hpp"
 #include "cli/top/top_options.hpp"
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 /// Returns the exit status. Throws UsageError, BackendUnavailable, BackendRefused.
 [[nodiscard]] int run_top(const TopOptions& options, const SignalInbox& signals);
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

@@ -12,7 +12,7 @@
 #include "cli/top/top.hpp"
 #include "cli/top/top_once.hpp"
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 namespace {
 
 constexpr const char* examples = R"(Examples:
@@ -104,4 +104,4 @@ void add_top(CLI::App& app, const SignalInbox& signals, Action& action) {
   });
 }
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

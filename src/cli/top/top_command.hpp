@@ -9,9 +9,9 @@ namespace CLI {
 class App;
 }
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 /// Adds the command to `app`, and sets `action` if it is chosen. `signals` must outlive `action`.
 void add_top(CLI::App& app, const SignalInbox& signals, Action& action);
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 namespace {
 
 constexpr char escape = '\x1b';
@@ -74,4 +74,4 @@ void TopControls::limit_rows(std::size_t rows) noexcept {
   first_ = std::min(first_, rows == 0 ? 0 : rows - 1);
 }
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

@@ -8,7 +8,7 @@
 
 #include "cli/top/lock_row.hpp"
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 /// Interprets keys. Escape sequences may arrive in pieces.
 class TopControls {
@@ -41,4 +41,4 @@ class TopControls {
   std::string sequence_;  ///< of an escape sequence that is not complete
 };
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

@@ -19,7 +19,7 @@
 #include "cli/top/sampler.hpp"
 #include "cli/top/top_view.hpp"
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
@@ -92,4 +92,4 @@ int print_top(const TopOptions& options) {
   return exit_code::success;
 }
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

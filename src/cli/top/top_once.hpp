@@ -4,9 +4,9 @@
 
 #include "cli/top/top_options.hpp"
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 /// Returns the exit status. Throws UsageError, BackendUnavailable, BackendRefused.
 [[nodiscard]] int print_top(const TopOptions& options);
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

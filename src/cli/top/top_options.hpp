@@ -10,7 +10,7 @@
 #include "cli/list/scan_words.hpp"
 #include "cli/top/lock_row.hpp"
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 struct TopOptions {
   ConnectionOptions connection{};
@@ -23,4 +23,4 @@ struct TopOptions {
   bool json = false;
 };
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

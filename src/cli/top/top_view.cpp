@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 namespace {
 
 using std::chrono::milliseconds;
@@ -140,4 +140,4 @@ std::string table_text(std::span<const LockRow> rows, std::size_t columns) {
   return text + '\n';
 }
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

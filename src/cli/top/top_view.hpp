@@ -10,7 +10,7 @@
 
 #include "cli/top/lock_row.hpp"
 
-namespace latchkey::cli {
+namespace latchkey::inline v1::cli {
 
 struct Size {
   std::size_t columns = 80;
@@ -42,4 +42,4 @@ struct TopView {
 /// The column heads and all rows, for a pipe or a file.
 [[nodiscard]] std::string table_text(std::span<const LockRow> rows, std::size_t columns);
 
-}  // namespace latchkey::cli
+}  // namespace latchkey::inline v1::cli

@@ -16,7 +16,7 @@
 #include "locks/hold/scope_holds.hpp"
 #include "locks/space/lock_space.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 class LockAccess {
  public:
@@ -62,4 +62,4 @@ class HoldAccess {
   }
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

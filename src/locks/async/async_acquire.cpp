@@ -8,7 +8,7 @@
 #include "locks/space/call_error.hpp"
 #include "locks/space/lock_space.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 HoldTerms terms_of(const Call& call) noexcept {
@@ -41,4 +41,4 @@ std::optional<Hold> AsyncAcquire::take() {
 
 void AsyncAcquire::fail_busy() { throw_answer(space(), call(), key_); }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

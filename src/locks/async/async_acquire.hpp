@@ -11,7 +11,7 @@
 
 #include "locks/async/async_call.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// Started at most once. It must not be destroyed while it is pending. A grant that nobody takes is
 /// given back by the destructor.
@@ -41,4 +41,4 @@ class AsyncAcquire final : private AsyncCall {
   bool taken_ = false;
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -10,7 +10,7 @@
 #include "locks/space/call_error.hpp"
 #include "locks/space/lock_space.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 /// A release that keeps no record of itself.
@@ -50,4 +50,4 @@ void DetachedRelease::report() noexcept {
   }
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -8,7 +8,7 @@
 
 #include "locks/space/started_call.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// One call to a coordinator whose answer is told to `answered` instead of a waiting thread. If
 /// start… returns false, the call has its answer already and `answered` is not called.
@@ -46,4 +46,4 @@ class DetachedRelease final : public AsyncCall {
   void report() noexcept;
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -12,7 +12,7 @@
 #include "locks/space/lock_space.hpp"
 #include "locks/space/space_ref.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 AsyncMultiAcquire::AsyncMultiAcquire(std::shared_ptr<const LockSet> set, const Attempt& attempt,
                                      Owner owner, AsyncObserver& observer)
@@ -173,4 +173,4 @@ Clock::time_point AsyncMultiAcquire::now_of(std::size_t member) const noexcept {
   return parts_[member].space->clock().now();
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -18,7 +18,7 @@
 #include "locks/multi/lock_set.hpp"
 #include "locks/multi/multi_acquire_steps.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// MultiAcquireSteps decides; this makes the calls to the members' coordinators. It takes the keys
 /// one by one, in their order.
@@ -105,4 +105,4 @@ class AsyncMultiAcquire {
   std::atomic<bool> cancel_requested_{false};
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

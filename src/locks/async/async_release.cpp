@@ -8,7 +8,7 @@
 #include "locks/space/call_error.hpp"
 #include "locks/space/lock_space.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 AsyncRelease::Part::Part(AsyncRelease& whole, const SingleHold& hold)
     : AsyncCall(*hold.remote().space), whole_(whole) {}
@@ -62,4 +62,4 @@ bool AsyncRelease::result(const ErrorContext* context) {
   return all;
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -15,7 +15,7 @@
 #include "locks/async/async_call.hpp"
 #include "locks/hold/multi_hold.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// Gives back what a Hold of one key or of several held. Started once. It must not be destroyed
 /// while it is pending.
@@ -56,4 +56,4 @@ class AsyncRelease {
   bool lost_ = false;  ///< a part belonged to the parent of a fork
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

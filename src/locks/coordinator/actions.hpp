@@ -13,7 +13,7 @@
 #include "locks/coordinator/call.hpp"
 #include "locks/coordinator/completed_calls.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// What other threads must do or report; few events bring any.
 struct Effects {
@@ -41,4 +41,4 @@ struct Actions {
   }
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -16,11 +16,11 @@
 #include "core/lazy_string.hpp"
 #include "locks/coordinator/intrusive_list.hpp"
 
-namespace latchkey {
+namespace latchkey::inline v1 {
 class Parker;
 }
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 class RemoteHold;
 
@@ -137,4 +137,4 @@ struct Call : AcquireTerms {
   }
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

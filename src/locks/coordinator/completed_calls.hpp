@@ -6,7 +6,7 @@
 
 #include "locks/coordinator/call.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// Calls whose completions are still to be told, in the order of their answers. Needs no memory.
 class CompletedCalls {
@@ -45,4 +45,4 @@ class CompletedCalls {
   Call* last_ = nullptr;
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -11,7 +11,7 @@
 #include "locks/coordinator/logic/wait_logic.hpp"
 #include "locks/coordinator/logic/yield_logic.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 void Coordinator::reset() noexcept {
   due_at = Clock::never();
@@ -124,4 +124,4 @@ void Coordinator::inherit() noexcept {
 
 void Coordinator::drop() noexcept { holds.clear(); }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -22,7 +22,7 @@
 #include "locks/coordinator/wait_times.hpp"
 #include "locks/coordinator/yielding.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// What one process knows of one key. The decisions read and change it.
 struct KeyState {
@@ -159,4 +159,4 @@ class Coordinator : private KeyState {
   friend class KeyLogic;
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

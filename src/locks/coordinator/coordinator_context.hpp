@@ -10,7 +10,7 @@
 #include <latchkey/clock.hpp>
 #include <latchkey/hold_id.hpp>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 class LockSpace;
 
@@ -74,4 +74,4 @@ class CoordinatorContext {
   std::uint64_t tickets_ = 0;
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

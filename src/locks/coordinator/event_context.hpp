@@ -7,7 +7,7 @@
 
 #include "locks/coordinator/actions.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// Answers a request within the call if its backend is in the same process.
 class ImmediateBackend {
@@ -49,4 +49,4 @@ class EventContext {
   Clock::time_point now_ = unread;
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

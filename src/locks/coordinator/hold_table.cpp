@@ -4,7 +4,7 @@
 
 #include "core/thread_cache.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 void HoldTable::clear() noexcept {
   while (RemoteHold* const hold = holds_.pop_front()) ThreadCache<RemoteHold>::give_back(*hold);
@@ -58,4 +58,4 @@ void HoldTable::find_due() noexcept {
   }
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -15,7 +15,7 @@
 #include "locks/coordinator/owner_index.hpp"
 #include "locks/coordinator/remote_hold.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// The claims and holds of one key, in the order in which they were made. A lookup by owner and the
 /// question whether anything blocks a call take constant time on average.
@@ -124,4 +124,4 @@ class HoldTable {
   Clock::time_point due_ = Clock::never();
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

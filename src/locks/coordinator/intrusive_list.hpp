@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// Lists nodes that carry their own `previous` and `next`; a node is in one list at a time. Owns
 /// nothing and allocates nothing.
@@ -70,4 +70,4 @@ class IntrusiveList {
   Visitor* visitors_ = nullptr;
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

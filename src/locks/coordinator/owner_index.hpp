@@ -8,7 +8,7 @@
 
 #include <latchkey/owner.hpp>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// Chains of entries by owner, so that a lookup takes constant time on average however many owners
 /// there are. Entries carry `owner`, which stays as it is while they are here, and `same_bucket`.
@@ -87,4 +87,4 @@ class OwnerIndex {
   std::size_t size_ = 0;
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 Clock::time_point end_of_lease(Clock::time_point sent, std::chrono::milliseconds lease) noexcept {
   constexpr Clock::duration least = std::chrono::milliseconds(5);
@@ -57,4 +57,4 @@ void RemoteHold::announce(std::string text) noexcept {
   acquire_request.note = check_request.note = release_request.note = note;
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

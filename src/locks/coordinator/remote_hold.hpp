@@ -18,7 +18,7 @@
 #include "locks/coordinator/intrusive_list.hpp"
 #include "locks/coordinator/subscription.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 class Coordinator;
 class LockSpace;
@@ -273,4 +273,4 @@ inline void RemoteHold::reset() noexcept {
 [[nodiscard]] Clock::time_point common_check_time(Clock::time_point at, Clock::duration interval,
                                                   Clock::duration phase) noexcept;
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

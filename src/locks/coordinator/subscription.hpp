@@ -7,7 +7,7 @@
 #include <latchkey/backend.hpp>
 #include <latchkey/clock.hpp>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 class RemoteHold;
 
@@ -40,4 +40,4 @@ struct Subscription {
   }
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -11,7 +11,7 @@
 #include "locks/coordinator/intrusive_list.hpp"
 #include "locks/coordinator/owner_index.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// Two queues. Of the calls of all types but FAIR only the first sends requests, and with a READ
 /// the READs next to it. Each FAIR call sends its own, for its place in the queue is the backend's.
@@ -66,4 +66,4 @@ class WaitQueues {
   OwnerIndex<Call> waiting_;  ///< both, by owner
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

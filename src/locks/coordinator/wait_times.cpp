@@ -7,7 +7,7 @@
 
 #include "locks/coordinator/remote_hold.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 Clock::time_point end_of_wait(const Call& call, const CoordinatorSettings& settings) noexcept {
   using LastReply = Call::LastReply;
@@ -39,4 +39,4 @@ Clock::duration spread(std::chrono::milliseconds pause, CoordinatorContext& cont
   return Clock::duration(pause) * percent / 100;
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -9,7 +9,7 @@
 #include "locks/coordinator/call.hpp"
 #include "locks/coordinator/coordinator_context.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// The end of the wait. An acquire that awaits the answer to its first attempt gets a little longer
 /// (Call::grace).
@@ -44,4 +44,4 @@ inline constexpr std::chrono::milliseconds writer_precedence{1'000};
 [[nodiscard]] Clock::duration spread(std::chrono::milliseconds pause,
                                      CoordinatorContext& context) noexcept;
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -7,7 +7,7 @@
 
 #include <latchkey/clock.hpp>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// What one process knows of the other processes that want a key. Without it the process that
 /// releases would always win: its next attempt can go out with the release, and the attempts of
@@ -43,4 +43,4 @@ struct Yielding {
   }
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -17,7 +17,7 @@
 #include "locks/hold/multi_hold.hpp"
 #include "locks/hold/single_hold.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// What SingleHold and MultiHold both offer, with the meaning that Hold documents.
 template <class H>
@@ -46,4 +46,4 @@ auto with_held(const Held& held, HoldTerms terms, Action&& action) {
   return action(single);
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -11,7 +11,7 @@
 #include "locks/hold/held.hpp"
 #include "locks/hold/scope_holds.hpp"
 
-namespace latchkey {
+namespace latchkey::inline v1 {
 namespace {
 
 using detail::with_held;
@@ -113,4 +113,4 @@ void Hold::release_quietly_after(std::chrono::milliseconds linger) noexcept {
   owned_by(released)->release_quietly(linger);
 }
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1

@@ -12,7 +12,7 @@
 #include "locks/space/blocking_call.hpp"
 #include "locks/space/lock_space.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// The extend or the release of one of the holds.
 struct MultiHold::Part {
@@ -161,4 +161,4 @@ void MultiHold::release_quietly(std::chrono::milliseconds linger) noexcept {
   }
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -21,7 +21,7 @@
 #include "core/thread_annotations.hpp"
 #include "locks/hold/single_hold.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 class LockSpace;
 
@@ -75,4 +75,4 @@ class MultiHold {
   std::deque<std::stop_callback<ForwardStop>> forwards_ LATCHKEY_GUARDED_BY(mutex_);
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

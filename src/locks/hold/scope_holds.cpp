@@ -12,7 +12,7 @@
 #include "core/thread_cache.hpp"
 #include "locks/hold/held.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 // Trivially destructible, so that a Hold in another thread_local object may outlive them.
@@ -141,4 +141,4 @@ ScopeHolds::Found ScopeHolds::find(std::string_view key, LockType& type) {
   return found;
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

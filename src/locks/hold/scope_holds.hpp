@@ -12,7 +12,7 @@
 #include "core/mutex.hpp"
 #include "core/thread_annotations.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 class ScopeHolds;
 
@@ -65,4 +65,4 @@ class ScopeHolds {
   bool thread_ended_ LATCHKEY_GUARDED_BY(mutex_) = false;
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -7,7 +7,7 @@
 #include "locks/coordinator/coordinator.hpp"
 #include "locks/space/lock_space.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 std::string_view SingleHold::key() const noexcept { return remote_->home->key.view(); }
 
@@ -56,4 +56,4 @@ void SingleHold::release_quietly(std::chrono::milliseconds linger) noexcept {
   if (!inherited()) remote_->space->release_quietly(*remote_, terms_, linger);
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

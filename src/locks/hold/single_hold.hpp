@@ -14,7 +14,7 @@
 
 #include "locks/coordinator/remote_hold.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 struct ErrorContext;
 
@@ -52,4 +52,4 @@ class SingleHold {
   HoldTerms terms_;
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

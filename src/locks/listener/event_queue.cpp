@@ -8,7 +8,7 @@
 
 #include "locks/event_kinds.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 std::array<std::stop_source, EventQueue::spares> EventQueue::no_stops() {
   return []<std::size_t... each>(std::index_sequence<each...>) {
@@ -102,4 +102,4 @@ EventQueue::Item EventQueue::take() noexcept {
   return item;
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -11,7 +11,7 @@
 
 #include <latchkey/listener.hpp>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// Events for a listener and stops to be requested, in the order in which they came. Routine events
 /// beyond `most_events` are dropped and counted; losses, errors and stops are not. The number of
@@ -63,4 +63,4 @@ class EventQueue {
   std::vector<Event::Missed> missed_;  ///< of `dropped_`; an entry for each place and kind
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

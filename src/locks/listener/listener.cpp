@@ -8,7 +8,7 @@
 
 #include "locks/event_kinds.hpp"
 
-namespace latchkey {
+namespace latchkey::inline v1 {
 
 std::string_view to_string(Event::Kind kind) noexcept {
   const auto number = static_cast<std::size_t>(kind);
@@ -19,4 +19,4 @@ std::string_view Event::method() const {
   return origin.site != nullptr ? origin.site->name() : std::string_view();
 }
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace latchkey {
+namespace latchkey::inline v1 {
 
 Listeners::Listeners(std::initializer_list<Listener*> listeners) : listeners_(listeners) {
   std::erase(listeners_, nullptr);
@@ -25,4 +25,4 @@ bool Listeners::wants_everything() const noexcept {
                      [](const Listener* each) { return each->wants_everything(); });
 }
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1

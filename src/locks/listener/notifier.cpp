@@ -13,7 +13,7 @@
 #include "locks/listener/event_queue.hpp"
 #include "locks/space/leak_intentionally.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// What the notifier shares with its thread.
 struct Notifier::State {
@@ -185,4 +185,4 @@ void Notifier::forget_parent() noexcept {
   state_ = std::make_shared<State>();
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -13,7 +13,7 @@
 
 #include "core/thread_annotations.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// Delivers events to a listener and requests stops, one at a time, on a thread of its own that
 /// starts with the first of them. Thread-safe; post never blocks and never calls user code.
@@ -63,4 +63,4 @@ class Notifier {
   std::atomic<bool> lacks_thread_{false};
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

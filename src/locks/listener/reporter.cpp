@@ -13,7 +13,7 @@
 #include "locks/event_kinds.hpp"
 #include "locks/space/due_times.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 using Events = CoordinatorSettings::Events;
@@ -155,4 +155,4 @@ void Reporter::forget_parent() noexcept {
   mutex_.unlock();
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

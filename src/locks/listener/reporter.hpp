@@ -19,7 +19,7 @@
 #include "locks/coordinator/coordinator_context.hpp"
 #include "locks/listener/notifier.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 class DueTimes;
 
@@ -83,4 +83,4 @@ class Reporter {
   std::vector<Down> down_ LATCHKEY_GUARDED_BY(mutex_);
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

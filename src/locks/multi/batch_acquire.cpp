@@ -15,7 +15,7 @@
 #include "locks/space/lock_space.hpp"
 #include "locks/space/shard_driver.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// The mutexes of all keys, locked in the order in which a fork locks them.
 class BatchAcquire::ShardLocks {
@@ -152,4 +152,4 @@ bool BatchAcquire::start(BatchRequest& request) {
       .start(items_.size(), request, attempt_.lease.length(space_.options().watchdog));
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -11,7 +11,7 @@
 
 #include "locks/space/blocking_call.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// Acquires several keys of one space by one acquire_all, as BatchSteps decides.
 ///
@@ -54,4 +54,4 @@ class BatchAcquire {
   bool by_lock_;
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -16,7 +16,7 @@
 #include "locks/coordinator/coordinator.hpp"
 #include "locks/coordinator/remote_hold.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// The members of one acquire_all: of each key that is not held yet, a claim in its local queue. It
 /// lives until the outcome arrives, which may be after the call has ended.
@@ -165,4 +165,4 @@ void complete_late(const BatchClaims& claims, const Outcome& outcome, Complete&&
   }
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

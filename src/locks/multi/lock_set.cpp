@@ -11,7 +11,7 @@
 
 #include "locks/space/space_ref.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 bool same_lock(const LockMember& left, const LockMember& right) noexcept {
@@ -78,4 +78,4 @@ std::string LockSet::name() const {
   return text;
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

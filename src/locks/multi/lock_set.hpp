@@ -12,7 +12,7 @@
 #include <latchkey/lock_type.hpp>
 #include <latchkey/owner.hpp>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 class SpaceRef;
 class LockSpace;
@@ -45,4 +45,4 @@ class LockSet {
   std::vector<LockMember> members_;
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

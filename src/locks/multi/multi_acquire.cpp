@@ -14,7 +14,7 @@
 #include "locks/space/lock_space.hpp"
 #include "locks/space/space_ref.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 MultiAcquire::MultiAcquire(const LockSet& set, const Attempt& attempt, bool by_lock)
     : set_(set),
@@ -204,4 +204,4 @@ Clock::time_point MultiAcquire::now_of(std::size_t member) const noexcept {
   return parts_[member].space->clock().now();
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -15,7 +15,7 @@
 #include "locks/multi/multi_acquire_steps.hpp"
 #include "locks/space/blocking_call.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// One call: MultiAcquireSteps decides, this makes the calls to the members' coordinators on the
 /// caller's thread and waits for them. The destructor releases what is held and was neither taken
@@ -84,4 +84,4 @@ class MultiAcquire {
   std::chrono::milliseconds grace_{};  ///< Call::grace
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "locks/multi/multi_acquire_plan.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 constexpr unsigned failures_together = 3;
@@ -99,4 +99,4 @@ void MultiAcquirePlan::begin_again(Answer answer, std::size_t member,
   give_back(Step::await, 0);
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

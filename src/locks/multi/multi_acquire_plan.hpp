@@ -9,7 +9,7 @@
 
 #include "locks/coordinator/call.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// One acquire of several locks, whose members are numbered in the order of their LockSet. Like the
 /// coordinator it decides without doing: it has no thread, no socket and no clock. The members'
@@ -74,4 +74,4 @@ class MultiAcquirePlan {
   Answer answer_ = Answer::pending;
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -16,7 +16,7 @@
 #include "locks/coordinator/remote_hold.hpp"
 #include "locks/multi/multi_acquire_plan.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// Carries out a MultiAcquirePlan: the calls that each step starts, and what their answers mean for
 /// the plan. `Host`, which is MultiAcquire or the simulator's caller, makes the calls and waits for
@@ -184,4 +184,4 @@ class MultiAcquireSteps {
   std::optional<Plan> plan_;
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

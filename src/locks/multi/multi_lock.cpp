@@ -10,7 +10,7 @@
 #include "locks/space/lock_space.hpp"
 #include "locks/space/space_ref.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 Attempt of_type(const Attempt& attempt, LockType type) {
@@ -107,4 +107,4 @@ bool unlock_together(const LockSet& set) {
   return all;
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -8,7 +8,7 @@
 #include <latchkey/hold.hpp>
 #include <latchkey/wait.hpp>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 class LockSet;
 
@@ -21,4 +21,4 @@ std::optional<Hold> try_acquire_together(const LockSet& set, const Attempt& atte
 bool lock_together(const LockSet& set, Wait wait);
 bool unlock_together(const LockSet& set);
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

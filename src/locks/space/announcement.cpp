@@ -6,7 +6,7 @@
 
 #include <array>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 std::string announcement_of_this_process() {
   std::array<char, 256> host{};
@@ -15,4 +15,4 @@ std::string announcement_of_this_process() {
          std::to_string(::getpid());
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -4,9 +4,9 @@
 
 #include <string>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// "on web-3, process 4711" (Options::announce).
 [[nodiscard]] std::string announcement_of_this_process();
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

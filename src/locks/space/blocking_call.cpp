@@ -7,7 +7,7 @@
 #include "locks/space/lock_space.hpp"
 #include "locks/space/shard_driver.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 void BlockingCall::wait_or_cancel(const std::stop_token& cancel) {
   if (!cancel.stop_possible()) return sleep_until_answered(Clock::never());
@@ -76,4 +76,4 @@ void BlockingCall::give_up(Shard& shard, ShardLock& lock, RemoteHold& claim) {
   pending_ = false;
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -8,7 +8,7 @@
 #include "core/thread_annotations.hpp"
 #include "locks/space/started_call.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// One call to a coordinator, in two halves: start… brings the event, wait or finish lends the
 /// calling thread to the backend until the coordinator has answered. A thread that needs several
@@ -51,4 +51,4 @@ class BlockingCall : private SanitizerPause, public StartedCall {
   void check(Clock::time_point until);
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

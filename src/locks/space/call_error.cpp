@@ -12,7 +12,7 @@
 #include "locks/space/direct_request.hpp"
 #include "locks/space/lock_space.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 /// The call would have been granted without .reentry(refuse).
@@ -74,4 +74,4 @@ void throw_answer(LockSpace& space, const Call& call, std::string_view key,
   throw BackendUnavailable(std::move(site), reason);
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -7,7 +7,7 @@
 #include "locks/coordinator/call.hpp"
 #include "locks/space/error_context.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 class LockSpace;
 
@@ -25,4 +25,4 @@ inline bool done_or_throw(LockSpace& space, const Call& call,
   throw_answer(space, call, call.key, context);
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

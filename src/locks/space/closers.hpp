@@ -11,7 +11,7 @@
 #include "core/thread_annotations.hpp"
 #include "locks/coordinator/intrusive_list.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// Wakes the threads that are inside LockSpace::close whenever a coordinator has handled an event:
 /// each looks again whether anything is still held. Thread-safe.
@@ -65,4 +65,4 @@ class Closers {
   IntrusiveList<Entry> entries_ LATCHKEY_GUARDED_BY(mutex_);
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -9,7 +9,7 @@
 #include "core/mutex.hpp"
 #include "locks/space/shard_driver.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 void DirectRequests::prepare(DirectRequest& request) {
   request.context = nullptr;
@@ -79,4 +79,4 @@ void DirectRequests::drop_all() noexcept {
   while (abandoned_ != nullptr) delete std::exchange(abandoned_, abandoned_->next_abandoned);
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

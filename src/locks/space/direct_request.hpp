@@ -14,7 +14,7 @@
 #include "core/small_mutex.hpp"
 #include "core/thread_annotations.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 class ShardDriver;
 
@@ -103,4 +103,4 @@ class DirectRequests {
   DirectRequest* abandoned_ LATCHKEY_GUARDED_BY(mutex_) = nullptr;
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -6,7 +6,7 @@
 
 #include "locks/space/leak_intentionally.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 // Either this thread sees how long the timer thread sleeps, or the timer thread sees the new time
 // before it sleeps: both write first and read afterwards, in the one order of sequential
@@ -55,4 +55,4 @@ void DueTimes::forget_parent() {
   for (DueTime& group : next_due_) group.at.store(ticks(Clock::never()));
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

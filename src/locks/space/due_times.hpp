@@ -10,7 +10,7 @@
 #include <latchkey/clock.hpp>
 #include <latchkey/parker.hpp>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// For each group of shards a time before which nothing in the group is due, and the sleep of the
 /// timer thread until the earliest of these times. Thread-safe without a mutex.
@@ -63,4 +63,4 @@ class DueTimes {
   std::unique_ptr<Parker> parker_ = std::make_unique<Parker>();
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -6,7 +6,7 @@
 
 #include <latchkey/site.hpp>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 void ErrorContext::describe(LockSite& site) const {
   if (origin.site == nullptr) return;
@@ -19,4 +19,4 @@ void ErrorContext::describe(LockSite& site) const {
                     : std::to_string(lease.length(std::chrono::milliseconds(0)).count()) + " ms";
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -8,7 +8,7 @@
 #include <latchkey/error.hpp>
 #include <latchkey/lease.hpp>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// A decorated call, for errors that are thrown in it. Its texts are composed only for an error.
 struct ErrorContext {
@@ -19,4 +19,4 @@ struct ErrorContext {
   void describe(LockSite& site) const;
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

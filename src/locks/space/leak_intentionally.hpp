@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// Keeps `object` for ever, reachable for a leak checker. Called by the only thread of a forked
 /// child.
@@ -13,4 +13,4 @@ inline void leak_intentionally(const void* object) {
   leaked.push_back(object);
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -17,7 +17,7 @@
 #include "locks/space/lock_space.hpp"
 #include "locks/space/shard_driver.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 void LeaseTimer::start(std::string_view key, LockType type) {
   try {
@@ -95,4 +95,4 @@ void LeaseTimer::forget_parent() {
   mutex_.unlock();
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -14,7 +14,7 @@
 #include "core/thread_annotations.hpp"
 #include "locks/space/due_times.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 class LockSpace;
 class Reporter;
@@ -71,4 +71,4 @@ class LeaseTimer {
   LockSpace* unused_ LATCHKEY_GUARDED_BY(mutex_) = nullptr;  ///< the space to delete
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -8,7 +8,7 @@
 #include "locks/space/lock_space.hpp"
 #include "locks/space/shard_driver.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 bool Lifetime::detach(ShardDriver& driver) {
   references_.store(1);
@@ -37,4 +37,4 @@ bool ReleaseGuard::uncount() noexcept {
   return std::exchange(counted_, false);
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -8,7 +8,7 @@
 #include "core/thread_annotations.hpp"
 #include "locks/space/shard.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 class LockSpace;
 class ShardDriver;
@@ -62,4 +62,4 @@ class ReleaseGuard {
   bool counted_ = false;    ///< Lifetime counts the hold, or this thread
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -14,7 +14,7 @@
 #include "core/thread_annotations.hpp"
 #include "locks/space/lock_space.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 struct Registry final : ForkParticipant {
@@ -58,7 +58,7 @@ struct Counts {
 
 constinit thread_local Counts* mine = nullptr;
 
-extern "C" void end_counts(void* ended) {
+void end_counts(void* ended) {
   const std::unique_ptr<const Counts> counts(static_cast<Counts*>(ended));
   mine = nullptr;
   for (const Count& count : counts->per_space) {
@@ -117,4 +117,4 @@ void ThreadLocks::given_back(const LockSpace& space) noexcept {
   all.pop_back();
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

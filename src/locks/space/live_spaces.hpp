@@ -4,7 +4,7 @@
 
 #include <latchkey/owner.hpp>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 class LockSpace;
 
@@ -24,4 +24,4 @@ class ThreadLocks {
   static void given_back(const LockSpace& space) noexcept;
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -13,7 +13,7 @@
 #include "locks/space/live_spaces.hpp"
 #include "locks/space/space_ref.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 std::uint64_t next_number() noexcept {
@@ -215,4 +215,4 @@ void LockSpace::child() noexcept {
   driver_.forget_parent();
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

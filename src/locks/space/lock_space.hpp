@@ -32,7 +32,7 @@
 #include "locks/space/lifetime.hpp"
 #include "locks/space/shard_driver.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 class SpaceRef;
 
@@ -177,4 +177,4 @@ class LockSpace final : public Sink, public ForkParticipant {
   std::atomic<bool> watches_loops_{false};
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

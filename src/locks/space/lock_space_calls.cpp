@@ -14,7 +14,7 @@
 #include "locks/space/call_error.hpp"
 #include "locks/space/lock_space.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 bool can_wait() noexcept {
@@ -197,4 +197,4 @@ Outcome::Kind LockSpace::kind_or_throw(const DirectRequest& answered) const {
   throw BackendUnavailable(std::move(site), outcome.reason);
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -15,7 +15,7 @@
 #include "locks/coordinator/coordinator.hpp"
 #include "locks/space/timers.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// The coordinators of the keys whose hashes begin alike, and the mutex that guards them. There are
 /// many more shards than threads, so two threads seldom write to the same one.
@@ -75,4 +75,4 @@ struct KeyPlace {
   Shard& shard;
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

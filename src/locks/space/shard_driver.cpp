@@ -12,7 +12,7 @@
 #include "locks/listener/reporter.hpp"
 #include "locks/space/leak_intentionally.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 void ShardDriver::start(LockSpace& space, const CoordinatorSettings& settings) {
   std::mt19937_64 seeds(std::random_device{}());
@@ -195,4 +195,4 @@ void ShardDriver::forget_parent() noexcept {
   }
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -20,7 +20,7 @@
 #include "locks/space/due_times.hpp"
 #include "locks/space/shard.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 class LockSpace;
 class Reporter;
@@ -233,4 +233,4 @@ void ShardDriver::for_each_coordinator(Visit&& visit) {
   }
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -14,7 +14,7 @@
 #include "core/thread_annotations.hpp"
 #include "locks/space/lock_space.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// What another module keeps for a space, such as its event loops.
 class SpaceAttachment {
@@ -85,4 +85,4 @@ class SpaceRef {
   std::vector<std::shared_ptr<SpaceAttachment>> attachments_ LATCHKEY_GUARDED_BY(mutex_);
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -9,7 +9,7 @@
 #include "locks/space/lock_space.hpp"
 #include "locks/space/shard_driver.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 // The call is its thread's own until the mutex is unlocked: what a wait needs is only prepared if
 // the call is still pending.
@@ -155,4 +155,4 @@ void StartedCall::fail(Answer answer, std::string_view key, Clock::time_point as
   throw_answer(space_, call_, key, context);
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -16,7 +16,7 @@
 #include "locks/space/lifetime.hpp"
 #include "locks/space/shard.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 class LockSpace;
 
@@ -111,4 +111,4 @@ inline void require_parker() {
   }
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

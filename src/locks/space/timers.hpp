@@ -10,7 +10,7 @@
 
 #include "locks/coordinator/coordinator.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// Two places for a coordinator that is due some time, so that a lock which is taken and released
 /// long before anything is due costs no sorting: a list of the fresh ones in no order, and a binary
@@ -109,4 +109,4 @@ class Timers {
   std::vector<Coordinator*> heap_;
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -9,7 +9,7 @@
 #include "redis/session/requests.hpp"
 #include "redis/session/session_moves.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 namespace {
 
 using namespace std::chrono_literals;
@@ -220,4 +220,4 @@ Router::Start ClusterRouter::start(Failure& why) {
   return in_progress || !has_map_ ? Start::in_progress : Start::settled;
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

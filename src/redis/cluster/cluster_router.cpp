@@ -8,7 +8,7 @@
 
 #include "redis/session/requests.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 namespace {
 
 using namespace std::chrono_literals;
@@ -294,4 +294,4 @@ void ClusterRouter::forget() noexcept {
   query_at_ = {};
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

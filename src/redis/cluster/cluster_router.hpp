@@ -17,7 +17,7 @@
 #include "redis/session/session.hpp"
 #include "redis/uri/redis_uri.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// One connection to each master. Requests and subscriptions go to the owner of their key's slot.
 ///
@@ -130,4 +130,4 @@ class ClusterRouter final : public Router {
   ListingPartSink part_sink_;
 };
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

@@ -9,7 +9,7 @@
 #include "redis/protocol/number.hpp"
 #include "redis/protocol/reply.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 namespace {
 
 constexpr std::array<std::uint16_t, 256> crc16_table = [] {
@@ -109,4 +109,4 @@ Redirect read_redirect(std::string_view error, const RedisUri::Endpoint& from) {
   return redirect;
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

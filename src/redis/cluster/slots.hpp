@@ -12,7 +12,7 @@
 
 #include "redis/uri/redis_uri.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 inline constexpr std::size_t slot_count = 16'384;
 
@@ -53,4 +53,4 @@ struct Redirect {
 /// `from` as above. Other errors are Kind::none.
 [[nodiscard]] Redirect read_redirect(std::string_view error, const RedisUri::Endpoint& from);
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

@@ -13,7 +13,7 @@
 #include <thread>
 #include <utility>
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 namespace {
 
 struct Free {
@@ -98,4 +98,4 @@ std::optional<Lookup::Answer> Lookup::answer() {
   return std::exchange(shared_->answer, std::nullopt);
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

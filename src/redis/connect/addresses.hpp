@@ -15,7 +15,7 @@
 #include "redis/failure.hpp"
 #include "redis/uri/redis_uri.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 struct Address {
   sockaddr_storage storage{};
@@ -55,4 +55,4 @@ class Lookup {
   std::shared_ptr<Shared> shared_;
 };
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

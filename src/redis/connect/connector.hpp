@@ -10,7 +10,7 @@
 #include "redis/failure.hpp"
 #include "redis/multiplexer/poll_set.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// Finds the server and connects a transport to it, for each connection anew: a host name is looked
 /// up, or sentinels are queried for the master. Never blocks. One thread at a time.
@@ -54,4 +54,4 @@ class Connector {
   virtual void abandon() noexcept { cancel(); }
 };
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

@@ -8,7 +8,7 @@
 
 #include "redis/failure.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 struct Io {
   enum class Kind : std::uint8_t {
@@ -28,4 +28,4 @@ struct Io {
   Failure failure;
 };
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

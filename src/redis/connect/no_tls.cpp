@@ -5,7 +5,7 @@
 
 #include "redis/connect/tls.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 namespace {
 
 constexpr const char* why =
@@ -35,4 +35,4 @@ Io TlsSession::write(std::string_view /*bytes*/) { return Io::broken(handshake_f
 
 void TlsSession::send_close_notify() noexcept {}
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 namespace {
 
 using namespace std::chrono_literals;
@@ -144,4 +144,4 @@ void SentinelResolver::abandon() noexcept {
   decide_at_ = Clock::never();
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

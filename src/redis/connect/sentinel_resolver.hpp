@@ -12,7 +12,7 @@
 #include "redis/connect/transport.hpp"
 #include "redis/uri/redis_uri.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// Queries all sentinels at once. If they disagree, the highest config epoch is right, by the
 /// sentinels' own rule, so one that is cut off from the others does no harm. The resolver waits for
@@ -53,4 +53,4 @@ class SentinelResolver final : public Connector {
   Clock::time_point decide_at_ = Clock::never();  ///< when to decide without further answers
 };
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

@@ -13,7 +13,7 @@
 #include "redis/protocol/reply.hpp"
 #include "redis/session/handshake.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 namespace {
 
 using namespace std::chrono_literals;
@@ -215,4 +215,4 @@ void SentinelSession::abandon() noexcept {
   out_.clear();
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

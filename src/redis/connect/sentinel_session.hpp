@@ -19,7 +19,7 @@
 #include "redis/protocol/reply_reader.hpp"
 #include "redis/uri/redis_uri.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// Queries a sentinel for the master, and queries again when the sentinel publishes a failover.
 /// Never blocks. One thread at a time.
@@ -113,4 +113,4 @@ class SentinelSession {
   Failure failure_;
 };
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

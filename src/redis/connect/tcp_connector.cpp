@@ -8,7 +8,7 @@
 #include <utility>
 #include <variant>
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 TcpConnector::TcpConnector(const RedisUri& uri, Transport& transport)
     : uri_(uri),
@@ -80,4 +80,4 @@ void TcpConnector::wait_for(PollSet& set, PollSet::Source source) const {
   set.add(transport_.fd(), transport_.wanted(), source);
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

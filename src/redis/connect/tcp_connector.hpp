@@ -12,7 +12,7 @@
 #include "redis/connect/transport.hpp"
 #include "redis/uri/redis_uri.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// Looks the host name up and tries its addresses one after the other. The addresses are kept until
 /// none of them could be connected to, so a server that returns to its address costs no look-up.
@@ -41,4 +41,4 @@ class TcpConnector final : public Connector {
   std::unique_ptr<Lookup> lookup_;
 };
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

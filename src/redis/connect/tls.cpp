@@ -15,7 +15,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 namespace {
 
 // OpenSSL's socket BIO writes with write(2), which raises SIGPIPE if the peer is gone. This BIO
@@ -186,4 +186,4 @@ void TlsSession::send_close_notify() noexcept {
   ERR_clear_error();
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

@@ -16,7 +16,7 @@
 struct ssl_ctx_st;  // NOLINT(readability-identifier-naming)
 struct ssl_st;      // NOLINT(readability-identifier-naming)
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// Certificates and keys of a URI, read once.
 ///
@@ -77,4 +77,4 @@ class TlsSession {
   bool wants_to_write_ = false;
 };
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 namespace {
 
 void set_option(int socket, int level, int name, int value) noexcept {
@@ -114,4 +114,4 @@ void Transport::unlock_after_fork() noexcept {
   if (session_ != nullptr) session_->mutex().unlock();
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

@@ -16,7 +16,7 @@
 #include "redis/connect/io.hpp"
 #include "redis/connect/tls.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// Never blocks. One thread may read while another writes. All other functions are called by one
 /// thread while no thread reads or writes.
@@ -62,4 +62,4 @@ class Transport {
   std::unique_ptr<TlsSession> session_;
 };
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

@@ -8,7 +8,7 @@
 
 #include <latchkey/clock.hpp>
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// The waiting strategy of threads whose reply is under way. A nearby server answers sooner than a
 /// thread falls asleep and is woken: on a virtual machine, waking an idle processor alone costs
@@ -87,4 +87,4 @@ class AdaptiveSpin {
   TimePoint retry_at_{};
 };
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

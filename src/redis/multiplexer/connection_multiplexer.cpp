@@ -9,7 +9,7 @@
 #include "redis/multiplexer/make_router.hpp"
 #include "redis/multiplexer/participation.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 namespace {
 
 /// What the calling thread did last. It only guides decisions: nothing goes wrong if it is stale.
@@ -192,4 +192,4 @@ void ConnectionMultiplexer::forget_parent() noexcept {
   thread_hint = {};
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

@@ -23,7 +23,7 @@
 #include "redis/multiplexer/write_batcher.hpp"
 #include "redis/uri/redis_uri.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// Sends the requests of all threads over one connection per server and delivers the replies. It
 /// has no thread of its own: the threads that wait in `drive` do the I/O. Thread-safe.
@@ -113,4 +113,4 @@ class ConnectionMultiplexer final : private ForkParticipant {
   FutexWaitSet wait_set_;  ///< thread-safe
 };
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

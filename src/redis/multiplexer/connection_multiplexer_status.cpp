@@ -6,7 +6,7 @@
 
 #include "redis/multiplexer/connection_multiplexer.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 bool ConnectionMultiplexer::keeps_order() const noexcept {
   const ScopedLock lock(state_.mutex);
@@ -49,4 +49,4 @@ std::vector<Connection> ConnectionMultiplexer::connections() const {
   return all;
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

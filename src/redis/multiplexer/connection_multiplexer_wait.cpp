@@ -11,7 +11,7 @@
 #include "redis/multiplexer/connection_multiplexer.hpp"
 #include "redis/multiplexer/participation.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 namespace {
 
 constexpr auto max_unwakeable_sleep = std::chrono::milliseconds(5);
@@ -153,4 +153,4 @@ Waiter::Reasons ConnectionMultiplexer::poll_until(WaitingThread& thread, PollSet
   return reasons;
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

@@ -13,7 +13,7 @@
 #include <new>
 #include <utility>
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 namespace {
 
 // The bits of poll(2) and epoll(7) are the same.
@@ -187,4 +187,4 @@ void ConnectionMultiplexer::EventLoop::clear_wake_ups() noexcept {
   if (::read(timer_.get(), &expirations, sizeof expirations) > 0) timer_due_ = Clock::never();
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

@@ -13,7 +13,7 @@
 #include "core/file_descriptor.hpp"
 #include "redis/multiplexer/connection_multiplexer.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// LeaderFollowers counts the loop as a thread that sleeps in poll(2). While it leads, an epoll
 /// instance contains the descriptors of all connections; otherwise it contains only those by which
@@ -57,4 +57,4 @@ class ConnectionMultiplexer::EventLoop final : public LoopDriver {
   bool joined_ = false;
 };
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

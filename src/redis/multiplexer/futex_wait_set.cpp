@@ -9,7 +9,7 @@
 #include "core/futex.hpp"
 #include "redis/multiplexer/waiter.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 namespace {
 
 constinit thread_local FutexWaitSet::WakeBatch* innermost_batch = nullptr;
@@ -56,4 +56,4 @@ void FutexWaitSet::WakeBatch::wake_all() noexcept {
   futex_wake_bits(wait_set_.word_, slots);
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

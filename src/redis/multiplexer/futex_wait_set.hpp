@@ -8,7 +8,7 @@
 #include <latchkey/clock.hpp>
 #include <latchkey/parker.hpp>
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// All threads sleep on one futex, each with a bit of its own (FUTEX_WAIT_BITSET), so one system
 /// call wakes every thread whose reply has come. If each thread were woken by a call of its own, it
@@ -65,4 +65,4 @@ class FutexWaitSet {
   std::atomic<Slots> last_slot_ = 1;
 };
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

@@ -5,7 +5,7 @@
 #include <cassert>
 #include <utility>
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 namespace {
 
 using State = WaitingThread::State;
@@ -171,4 +171,4 @@ void LeaderFollowers::interrupt_leader() noexcept {
   interrupted_ = spinning_threads_ > 0;
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

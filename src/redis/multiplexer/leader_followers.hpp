@@ -9,7 +9,7 @@
 
 #include "redis/multiplexer/waiting_thread.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// Leader/followers (POSA2) among the threads that wait in a ConnectionMultiplexer: the *leader*
 /// sleeps in poll(2), reads, and delivers replies to all threads; *followers* sleep until their own
@@ -107,4 +107,4 @@ class LeaderFollowers {
   std::uint64_t arrivals_ = 0;  ///< threads that awaited a reply when they entered
 };
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

@@ -8,7 +8,7 @@
 
 #include "redis/cluster/cluster_router.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 namespace {
 
 Session::Settings session_settings(const RedisUri& uri, const Options& options) {
@@ -44,4 +44,4 @@ std::unique_ptr<Router> make_router(const RedisUri& uri, const Options& options,
       std::make_unique<ServerConnection>(uri, tls, std::move(settings)));
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

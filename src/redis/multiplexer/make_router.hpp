@@ -10,10 +10,10 @@
 #include "redis/router.hpp"
 #include "redis/uri/redis_uri.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// With the first connections, which are still down. `tls` outlives the router; null: no TLS.
 [[nodiscard]] std::unique_ptr<Router> make_router(const RedisUri& uri, const Options& options,
                                                   const TlsContext* tls);
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

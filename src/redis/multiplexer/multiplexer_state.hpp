@@ -13,7 +13,7 @@
 #include "redis/multiplexer/leader_followers.hpp"
 #include "redis/router.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// A thread locks the mutexes in this order:
 ///
@@ -42,4 +42,4 @@ struct MultiplexerState {
   std::uint64_t submitted LATCHKEY_GUARDED_BY(mutex) = 0;  ///< requests
 };
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

@@ -10,7 +10,7 @@
 #include "core/thread_annotations.hpp"
 #include "redis/multiplexer/connection_multiplexer.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// The calling thread takes part in leader/followers while this lives. It holds the multiplexer's
 /// mutex meanwhile, except during system calls and calls of sinks, and passes leadership on in the
@@ -31,4 +31,4 @@ class LATCHKEY_SCOPED_CAPABILITY ConnectionMultiplexer::Participation {
   bool delivered = false;  ///< it called sinks, and leaves
 };
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

@@ -13,7 +13,7 @@
 
 #include "core/thread_cache.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// Descriptors for poll(2), and the connection that each of them belongs to. Connections may come
 /// and go during the poll, so they are identified by number.
@@ -82,4 +82,4 @@ class PollSet {
   std::vector<Source> sources_;
 };
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

@@ -10,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 void Reactor::add_descriptors(const MultiplexerState& state, PollSet& set) {
   using Purpose = PollSet::Purpose;
@@ -188,4 +188,4 @@ void Reactor::remove_idle(MultiplexerState& state) {
   }
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

@@ -14,7 +14,7 @@
 #include "redis/multiplexer/poll_set.hpp"
 #include "redis/server_connection.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// The reactor (POSA2) of one ConnectionMultiplexer: it knows which descriptors to poll and until
 /// when, and handles the events and deadlines. Only the leader handles them. A handler unlocks the
@@ -67,4 +67,4 @@ class Reactor {
   std::array<char, 16'384> buffer_{};  ///< holds the largest TLS record
 };
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

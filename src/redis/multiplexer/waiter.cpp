@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <chrono>
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 Parker::Wake Waiter::add(Reasons reason) noexcept {
   const Reasons before = reasons_.fetch_or(reason, std::memory_order_acq_rel);
@@ -27,4 +27,4 @@ Clock::duration sleep_slice(const Clock& clock, Clock::time_point until) noexcep
   return until <= now ? Clock::duration::zero() : std::min(until - now, longest);
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

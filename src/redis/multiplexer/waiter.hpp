@@ -10,7 +10,7 @@
 
 #include "redis/multiplexer/futex_wait_set.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// The sleep of one thread: on the wait set's futex or, with a wake-up descriptor (an eventfd), in
 /// poll(2). A thread is woken for two reasons, which its parker alone could not tell apart: its
@@ -63,4 +63,4 @@ class Waiter final : public Parker::Alarm {
 /// and a test moves its clock by hand.
 [[nodiscard]] Clock::duration sleep_slice(const Clock& clock, Clock::time_point until) noexcept;
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

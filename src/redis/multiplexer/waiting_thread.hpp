@@ -8,7 +8,7 @@
 
 #include "redis/multiplexer/waiter.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// A thread that waits in a ConnectionMultiplexer. LeaderFollowers decides which one leads; the
 /// state says what the thread itself does. Only calls of LeaderFollowers by the thread itself
@@ -70,4 +70,4 @@ struct WaitingThread {
   WaitingThread* previous = nullptr;  ///< entered after this one
 };
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

@@ -10,7 +10,7 @@
 
 #include "core/file_descriptor.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// Lends wake-up descriptors and keeps those that come back. Not thread-safe.
 class WakeFdPool {
@@ -38,4 +38,4 @@ class WakeFdPool {
   std::vector<FileDescriptor> spare_;
 };
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 bool WriteBatcher::keeps(const MultiplexerState& state, const void* thread,
                          std::size_t requests) noexcept {
@@ -78,4 +78,4 @@ void WriteBatcher::send(MultiplexerState& state, ServerConnection& connection) {
   state.threads.interrupt_leader();  // it polls until the socket is writable, or reads the rest
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

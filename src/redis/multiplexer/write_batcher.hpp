@@ -8,7 +8,7 @@
 #include "core/thread_annotations.hpp"
 #include "redis/multiplexer/multiplexer_state.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// Sends what connections have to send, with one system call for many commands: that costs a
 /// fraction of one call for each, here and at the server.
@@ -79,4 +79,4 @@ class WriteBatcher {
   std::uint64_t sent_requests_ = 0;    ///< the requests up to this number were sent
 };
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

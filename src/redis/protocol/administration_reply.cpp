@@ -12,7 +12,7 @@
 #include "redis/protocol/reply.hpp"
 #include "redis/protocol/script_call.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 namespace {
 
 using Replies = std::span<redisReply* const>;
@@ -99,4 +99,4 @@ std::uint64_t list_cursor(const redisReply& reply) noexcept {
   return cursor;
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

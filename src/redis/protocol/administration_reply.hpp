@@ -6,7 +6,7 @@
 
 #include <latchkey/backend.hpp>
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// Fills `info`. False: no script returns such a reply.
 [[nodiscard]] bool read_info(const redisReply& reply, LockInfo& info);
@@ -15,4 +15,4 @@ namespace latchkey::detail::redis {
 /// the names and removes duplicates. False: no script returns such a reply.
 [[nodiscard]] bool read_names(const redisReply& reply, const Request& request);
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

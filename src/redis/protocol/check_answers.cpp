@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "redis/protocol/check_answers.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 void CheckAnswers::add(Answer answer) noexcept {
   if (count_ < most) answers_[count_++] = answer;
@@ -12,4 +12,4 @@ CheckAnswers::Answer CheckAnswers::of(std::size_t index) const noexcept {
   return index < count_ ? answers_[index] : Answer::unclear;
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

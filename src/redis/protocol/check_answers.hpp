@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// The answers of one call, in the order of its requests.
 class CheckAnswers {
@@ -32,4 +32,4 @@ class CheckAnswers {
   std::size_t count_ = 0;
 };
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

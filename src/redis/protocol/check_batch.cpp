@@ -9,7 +9,7 @@
 #include "redis/protocol/reply.hpp"
 #include "redis/protocol/scripts.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 namespace {
 
 /// The name of the check in ARGV.
@@ -59,4 +59,4 @@ CheckAnswers read_check_answers(const redisReply& reply) noexcept {
   return answers;
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

@@ -11,7 +11,7 @@
 #include "redis/protocol/check_answers.hpp"
 #include "redis/protocol/command_buffer.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// Whether the verb is a check: it can be one of several in a batch.
 [[nodiscard]] constexpr bool is_check(Verb verb) noexcept {
@@ -26,4 +26,4 @@ void append_check_batch(CommandBuffer& buffer, std::span<const Request* const> r
 /// The answers of the reply. All are unclear if the server rejected the call.
 [[nodiscard]] CheckAnswers read_check_answers(const redisReply& reply) noexcept;
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// Appends commands in RESP (`*2\r\n$3\r\nGET\r\n$1\r\nk\r\n`). Keeps its memory, so that a warm
 /// buffer allocates nothing. Binary safe. One thread at a time.
@@ -79,4 +79,4 @@ class CommandBuffer {
   std::size_t sent_ = 0;
 };
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

@@ -8,7 +8,7 @@
 
 #include "core/uuid_text.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 namespace {
 
 constexpr std::array side_prefixes = {queue_prefix,         timeout_prefix,       token_prefix,
@@ -74,4 +74,4 @@ Channels channels_of(const Request& request) {
   return channels;
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

@@ -12,7 +12,7 @@
 #include <latchkey/backend.hpp>
 #include <latchkey/hold_id.hpp>
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// Redisson's rule for all names derived from the lock's key N: tag(N) is N if N contains a brace,
 /// and {N} otherwise, so that all of them have the same hash slot.
@@ -96,4 +96,4 @@ struct Channels {
 };
 [[nodiscard]] Channels channels_of(const Request& request);
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "redis/protocol/script_call.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 // The note of an acquire is stored by a script, which stores nothing if the lock was busy.
 bool append_note(CommandBuffer& buffer, const Request& request) {
@@ -41,4 +41,4 @@ bool append_note(CommandBuffer& buffer, const Request& request) {
   }
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

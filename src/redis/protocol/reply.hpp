@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// The text of a string, a status or an error; "" for other types.
 [[nodiscard]] inline std::string_view text_of(const redisReply& reply) noexcept {
@@ -39,4 +39,4 @@ namespace latchkey::detail::redis {
   return std::chrono::milliseconds(std::max(left, 1LL));
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

@@ -4,7 +4,7 @@
 
 #include <new>
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 void* ReplyArena::allocate(std::size_t size) noexcept {
   if (size > most_bytes_ - allocated_) return nullptr;
@@ -22,4 +22,4 @@ void ReplyArena::clear() noexcept {
   allocated_ = 0;
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <memory_resource>
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// Allocates memory that is freed all at once. Small replies fit into a buffer of its own; the
 /// memory of large ones returns to the system.
@@ -30,4 +30,4 @@ class ReplyArena {
   std::size_t most_bytes_;
 };
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

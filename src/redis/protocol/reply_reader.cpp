@@ -6,7 +6,7 @@
 #include <cstring>
 #include <new>
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 namespace {
 
 // hiredis calls these functions to create redisReply objects. They do what hiredis's own functions
@@ -140,4 +140,4 @@ std::string_view ReplyReader::error() const noexcept {
   return reader_->err != 0 ? std::string_view(reader_->errstr) : std::string_view();
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

@@ -11,7 +11,7 @@
 
 #include "redis/protocol/reply_arena.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// The parser of hiredis with an arena for its objects: a warm reader allocates nothing for a small
 /// reply. Replies and pushes keep the order of their bytes, however the bytes are split. One thread
@@ -50,4 +50,4 @@ class ReplyReader {
   std::unique_ptr<redisReader, Free> reader_;
 };
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

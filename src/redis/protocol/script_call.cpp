@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <initializer_list>
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 namespace {
 
 /// The elements of KEYS and ARGV, named as in the first lines of the scripts in lua/.
@@ -282,4 +282,4 @@ void append_eval(CommandBuffer& buffer, const Request& request, const ChannelSet
   append(buffer, "EVAL", call.script->text, call, {buffer, request, settings, cursor});
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

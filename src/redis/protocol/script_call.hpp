@@ -12,7 +12,7 @@
 #include "redis/protocol/names.hpp"
 #include "redis/protocol/scripts.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// Settings that all commands of a connection share.
 struct ChannelSettings {
@@ -52,4 +52,4 @@ bool append_note(CommandBuffer& buffer, const Request& request);
 /// The cursor of the next page of a `list`; 0: this was the last one.
 [[nodiscard]] std::uint64_t list_cursor(const redisReply& reply) noexcept;
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

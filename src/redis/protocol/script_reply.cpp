@@ -11,7 +11,7 @@
 #include "redis/protocol/reply.hpp"
 #include "redis/protocol/script_call.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 namespace {
 
 using Kind = Outcome::Kind;
@@ -247,4 +247,4 @@ bool is_noscript(const redisReply& reply) noexcept {
   return reply.type == REDIS_REPLY_ERROR && text_of(reply).starts_with("NOSCRIPT");
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

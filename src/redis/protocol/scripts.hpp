@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// A file of lua/: `text` for EVAL, `sha1` for EVALSHA.
 struct Script {
@@ -26,4 +26,4 @@ extern const Script inspect, list, list_page, list_awaited, force_release, annou
 [[nodiscard]] std::span<const Script* const> all() noexcept;
 
 }  // namespace scripts
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

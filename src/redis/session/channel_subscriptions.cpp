@@ -7,7 +7,7 @@
 
 #include "redis/protocol/names.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 namespace {
 
 /// The waiter that a notification is for: a FAIR lock notifies one waiter, all others every one. Of
@@ -143,4 +143,4 @@ ChannelSubscriptions::TimePoint ChannelSubscriptions::retries_at() const noexcep
   return retries_.empty() ? Clock::never() : retries_at_;
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

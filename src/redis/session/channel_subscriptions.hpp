@@ -16,7 +16,7 @@
 
 #include "redis/protocol/command_buffer.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// The subscriptions that are wanted, whether the server knows of them yet or not. A channel may
 /// serve several keys, and a key listens to several channels (names.hpp). One thread at a time.
@@ -101,4 +101,4 @@ class ChannelSubscriptions {
   TimePoint retries_at_{};
 };
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

@@ -6,7 +6,7 @@
 
 #include "redis/protocol/script_call.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 using Kind = InFlightCommand::Kind;
 using Answer = CheckAnswers::Answer;
@@ -67,4 +67,4 @@ void CheckBatcher::complete(const InFlightCommand& command, Answer answer) {
   }
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

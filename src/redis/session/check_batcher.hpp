@@ -12,7 +12,7 @@
 #include "redis/session/delivery_queue.hpp"
 #include "redis/session/replica_acknowledgement.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// Writes checks of a session that follow one another as one call of lua/check_batch.lua, and gives
 /// each of them its own outcome. Pure; one thread at a time.
@@ -42,4 +42,4 @@ class CheckBatcher {
   DeliveryQueue& deliveries_;
 };
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

@@ -8,7 +8,7 @@
 
 #include "redis/session/requests.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 void CommandPipeline::pop() noexcept {
   queue_.pop();
@@ -159,4 +159,4 @@ CommandPipeline::TimePoint CommandPipeline::next_expiry(bool is_up) const noexce
   return is_up ? queue_[first_live_].deadline : waiting_expiry_;
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

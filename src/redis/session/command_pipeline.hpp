@@ -15,7 +15,7 @@
 #include "redis/session/in_flight_command.hpp"
 #include "redis/session/ring_queue.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// Commands in the order in which they are sent and their replies arrive. Pure; one thread at a
 /// time.
@@ -193,4 +193,4 @@ void CommandPipeline::expire_waiting(TimePoint now, DeadlineOf&& deadline_of, En
   });
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

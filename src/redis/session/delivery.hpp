@@ -9,7 +9,7 @@
 
 #include "redis/cluster/slots.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// One result of a session. The caller reuses one object, so that its strings keep their memory.
 struct Delivery {
@@ -49,4 +49,4 @@ struct QueuedRequest {
   std::uint8_t hops;  ///< how many nodes have redirected it
 };
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

@@ -8,7 +8,7 @@
 #include <system_error>
 #include <utility>
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 namespace {
 
 /// Without memory the text is empty: an event that says less is better than none.
@@ -156,4 +156,4 @@ void DeliveryQueue::clear() noexcept {
   notifications_.clear();
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

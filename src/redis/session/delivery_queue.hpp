@@ -15,7 +15,7 @@
 #include "redis/session/delivery.hpp"
 #include "redis/session/ring_queue.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// Queues what sinks will be called with, because a session calls no sink itself. Notifications are
 /// delivered before outcomes. One thread at a time.
@@ -80,4 +80,4 @@ class DeliveryQueue {
   RingQueue<QueuedNotification> notifications_;
 };
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

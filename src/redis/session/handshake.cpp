@@ -8,7 +8,7 @@
 
 #include "redis/protocol/reply.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 namespace {
 
 /// The value of `key` in a map; null: there is none.
@@ -189,4 +189,4 @@ Handshake::Step Handshake::on_kill(const redisReply& reply) {
   return Step::in_progress;
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

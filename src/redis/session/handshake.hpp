@@ -18,7 +18,7 @@
 #include "redis/protocol/command_buffer.hpp"
 #include "redis/session/channel_subscriptions.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// HELLO 3, with AUTH if there is a user or a password.
 void append_hello(CommandBuffer& out, std::string_view user, std::string_view password,
@@ -125,4 +125,4 @@ class Handshake {
   Failure failure_;
 };
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

@@ -12,7 +12,7 @@
 
 #include "redis/protocol/check_batch.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// One command, or one pair of SUBSCRIBE and PING: an element of the order in which replies arrive.
 struct InFlightCommand {
@@ -96,4 +96,4 @@ struct InFlightCommand {
   }
 };
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 namespace {
 
 using namespace std::chrono_literals;
@@ -67,4 +67,4 @@ void ReconnectPolicy::reset() noexcept {
   outage_.reset();
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

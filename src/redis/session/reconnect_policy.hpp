@@ -10,7 +10,7 @@
 
 #include "redis/failure.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// Exponential backoff with jitter, and what is known about the current outage. Pure; one thread at
 /// a time.
@@ -72,4 +72,4 @@ class ReconnectPolicy {
   std::optional<Outage> outage_;
 };
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

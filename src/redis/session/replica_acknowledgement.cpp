@@ -8,7 +8,7 @@
 #include "redis/failure.hpp"
 #include "redis/session/requests.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 namespace {
 
 using namespace std::chrono_literals;
@@ -138,4 +138,4 @@ void ReplicaAcknowledgement::clear() noexcept {
   unreplicated_releases_.clear();
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

@@ -17,7 +17,7 @@
 
 #include "redis/session/delivery_queue.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// Decides when WAIT is sent and what its reply means for the grants before it. Pure; one thread at
 /// a time.
@@ -104,4 +104,4 @@ class ReplicaAcknowledgement {
   std::deque<UnreplicatedRelease> unreplicated_releases_;
 };
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

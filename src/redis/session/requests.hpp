@@ -6,7 +6,7 @@
 
 #include <latchkey/backend.hpp>
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// The key that decides which server a request goes to.
 [[nodiscard]] inline std::string_view key_of(const Request& request) noexcept {
@@ -32,4 +32,4 @@ namespace latchkey::detail::redis {
   return verb == Verb::release || verb == Verb::leave;
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

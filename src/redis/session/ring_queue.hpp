@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// First in, first out. Slots are reused as they are, so that strings in them keep their memory and
 /// a warm queue allocates nothing. After `push` the caller sets every member.
@@ -55,4 +55,4 @@ class RingQueue {
   std::size_t size_ = 0;
 };
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

@@ -10,7 +10,7 @@
 #include "redis/protocol/names.hpp"
 #include "redis/session/requests.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 namespace {
 
 /// Why a request must not be sent; empty: it may.
@@ -279,4 +279,4 @@ void Session::forget() noexcept {
   deliveries_.clear();
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

@@ -25,7 +25,7 @@
 #include "redis/session/reconnect_policy.hpp"
 #include "redis/session/replica_acknowledgement.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// Turns requests into commands and replies into outcomes, over one connection after the other.
 /// Sans-I/O: the owner connects, moves bytes, passes the time and calls sinks.
@@ -238,4 +238,4 @@ class Session {
   TimePoint last_received_at_{};  ///< up
 };
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

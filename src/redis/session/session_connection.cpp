@@ -8,7 +8,7 @@
 #include "redis/session/requests.hpp"
 #include "redis/session/session.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 namespace {
 
 using namespace std::chrono_literals;
@@ -197,4 +197,4 @@ Session::TimePoint Session::due() const noexcept {
   return at;
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

@@ -8,7 +8,7 @@
 
 #include "redis/session/session.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 template <class Moves>
 std::vector<QueuedRequest> Session::take_unsent(Moves&& moves) {
@@ -31,4 +31,4 @@ void Session::move_channels(OwnerOf&& owner_of, TimePoint now) {
   }
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

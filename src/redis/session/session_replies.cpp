@@ -9,7 +9,7 @@
 #include "redis/protocol/reply.hpp"
 #include "redis/session/session.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 namespace {
 
 using namespace std::chrono_literals;
@@ -271,4 +271,4 @@ void Session::on_channel_push(std::string_view kind, std::string_view channel) {
   send_channel_change(Verb::subscribe, name, last_received_at_);
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "redis/uri/redis_uri.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 std::string RedisUri::Endpoint::text() const {
   const bool bare_ipv6 = host.find(':') != std::string::npos;
@@ -42,4 +42,4 @@ RedisUri RedisUri::sentinel_at(const Endpoint& where) const {
   return uri;
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 /// The parts of a Redis URI.
 ///
@@ -79,4 +79,4 @@ struct RedisUri {
   std::string server_name;
 };
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

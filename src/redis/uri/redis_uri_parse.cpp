@@ -14,7 +14,7 @@
 #include "core/quoted.hpp"
 #include "redis/protocol/number.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 namespace {
 
 using Deployment = RedisUri::Deployment;
@@ -291,4 +291,4 @@ RedisUri RedisUri::parse(std::string_view text) {
   return uri;
 }
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

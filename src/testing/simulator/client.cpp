@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 
 Client::Client(const Environment& environment, std::uint32_t number)
     : context_(environment, number, random_drift(environment.world)) {
@@ -221,4 +221,4 @@ bool Client::waits_locally(std::uint32_t key) const {
   return waits;
 }
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim

@@ -9,7 +9,7 @@
 #include "testing/simulator/callers/multi_key_caller.hpp"
 #include "testing/simulator/callers/single_key_caller.hpp"
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 
 /// Starts, freezes and crashes the process, and connects its coordinators with the callers, the
 /// network and the judges.
@@ -68,4 +68,4 @@ class Client final : private ProcessHost {
   std::uint64_t losses_ = 0;
 };
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim

@@ -8,7 +8,7 @@
 
 #include <latchkey/clock.hpp>
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 
 /// Everything that can be due.
 enum class Due : std::uint8_t {
@@ -63,4 +63,4 @@ class EventSchedule {
   std::uint64_t order_ = 0;
 };
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim

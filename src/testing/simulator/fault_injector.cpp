@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "testing/simulator/fault_injector.hpp"
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 
 void FaultInjector::step() {
   Random& random = world_.random;
@@ -66,4 +66,4 @@ void FaultInjector::all_keys_lost() {
   for (std::uint32_t key = 0; key < world_.keys.size(); ++key) losses_.store_fault(key);
 }
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim

@@ -11,7 +11,7 @@
 #include "testing/simulator/store/store.hpp"
 #include "testing/simulator/world.hpp"
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 
 /// Injects at most one fault per step, at the rates of the scenario.
 class FaultInjector {
@@ -36,4 +36,4 @@ class FaultInjector {
   std::deque<Client>& clients_;
 };
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim

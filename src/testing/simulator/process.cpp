@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 namespace {
 
 Outcome gone() {
@@ -186,4 +186,4 @@ void Process::drop_if_idle(Coordinator& coordinator) {
   coordinators_.erase(place);
 }
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim

@@ -16,7 +16,7 @@
 #include "locks/coordinator/coordinator_context.hpp"
 #include "locks/coordinator/event_context.hpp"
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 
 using detail::Actions;
 using detail::Answer;
@@ -127,4 +127,4 @@ class Process final : private detail::ImmediateBackend {
   std::vector<std::unique_ptr<Call>> last_calls_;  // of callers that are no more
 };
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim

@@ -8,7 +8,7 @@
 
 #include <latchkey/clock.hpp>
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 
 /// The splitmix64 generator. The same seed gives the same numbers on every machine, which the
 /// distributions of the standard library do not guarantee.
@@ -45,4 +45,4 @@ class Random {
   std::uint64_t state_;
 };
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim

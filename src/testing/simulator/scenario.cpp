@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <initializer_list>
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 
 using std::chrono::milliseconds;
 
@@ -133,4 +133,4 @@ void Scenario::restrict_to(const Capabilities& offered) {
   if (!offered.administration) force_release_rate = 0;
 }
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim

@@ -11,7 +11,7 @@
 #include "locks/coordinator/coordinator_context.hpp"
 #include "testing/simulator/random.hpp"
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 
 /// Drawn from the seed before the run begins. Probabilities are in percent, rates in faults per
 /// 1000 steps.
@@ -63,4 +63,4 @@ struct Scenario {
   void favour_contention(Random& random);
 };
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim

@@ -8,7 +8,7 @@
 
 #include <latchkey/clock.hpp>
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 
 /// Follows `truth`, the time of the simulation. Nothing blocks in a simulation, so wait_until
 /// returns at once.
@@ -40,4 +40,4 @@ class SimClock final : public Clock {
   std::int64_t drift_;
 };
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim

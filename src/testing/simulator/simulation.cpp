@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 namespace {
 
 /// More than a run without faults takes to come to rest.
@@ -123,4 +123,4 @@ void Simulation::notified(std::uint32_t client, const Notification& notification
 
 void Simulation::disturbed(std::uint32_t client) { history_.disturbed(client, world_.now); }
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim

@@ -19,7 +19,7 @@
 #include "testing/simulator/store/store.hpp"
 #include "testing/simulator/world.hpp"
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 
 using Report = testing::SimulationReport;
 
@@ -62,4 +62,4 @@ class Simulation final : private NetworkHandler {
   FaultInjector faults_;
 };
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim

@@ -9,7 +9,7 @@
 
 #include <latchkey/clock.hpp>
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 
 /// A hash of all that happened, and on request also its text. Two runs are equal if their hashes
 /// are equal; a seed that fails is run again for the text.
@@ -58,4 +58,4 @@ class Trace {
   std::string text_;
 };
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim

@@ -17,7 +17,7 @@
 #include "testing/simulator/scenario.hpp"
 #include "testing/simulator/trace.hpp"
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 
 using std::chrono::milliseconds;
 
@@ -63,4 +63,4 @@ class World {
   std::uint64_t processes = 0;  ///< started so far
 };
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim

@@ -23,7 +23,7 @@
 
 #include "redis/session/command_parser.hpp"
 
-namespace latchkey::testing {
+namespace latchkey::inline v1::testing {
 
 /// Listens on its own Unix socket and serves one connection after the other. It replies to the
 /// handshake as Redis does, and to every other command with the result of `answer`. `send_as` sets
@@ -181,4 +181,4 @@ class ScriptedPeer {
   std::thread thread_;
 };
 
-}  // namespace latchkey::testing
+}  // namespace latchkey::inline v1::testing

@@ -8,7 +8,7 @@
 
 #include "redis/multiplexer/leader_followers.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 class LeaderFollowersTest : public ::testing::Test {
  protected:
@@ -59,4 +59,4 @@ class LeaderFollowersTest : public ::testing::Test {
   std::uint64_t generation = 0;
 };
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

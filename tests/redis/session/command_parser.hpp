@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace latchkey::testing {
+namespace latchkey::inline v1::testing {
 
 using Command = std::vector<std::string>;
 
@@ -85,4 +85,4 @@ inline std::string message(std::string_view channel, std::string_view text) {
   return ">3\r\n" + bulk("message") + bulk(channel) + bulk(text);
 }
 
-}  // namespace latchkey::testing
+}  // namespace latchkey::inline v1::testing

@@ -15,7 +15,7 @@
 #include "redis/protocol/names.hpp"
 #include "redis/session/session.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::inline v1::detail::redis {
 
 using namespace std::chrono_literals;
 using testing::Command;
@@ -173,4 +173,4 @@ class SessionTest : public ::testing::Test {
   Session session;
 };
 
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::inline v1::detail::redis

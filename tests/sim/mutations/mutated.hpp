@@ -12,9 +12,9 @@ inline bool mutated(std::string_view name) noexcept { return name == active_muta
 
 }  // namespace latchkey::tests
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 using tests::mutated;
 }
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 using tests::mutated;
 }

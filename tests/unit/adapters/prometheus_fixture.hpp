@@ -16,7 +16,7 @@
 #include <latchkey/testing/manual_clock.hpp>
 #include <latchkey/testing/scoped_locks.hpp>
 
-namespace latchkey {
+namespace latchkey::inline v1 {
 
 using namespace std::chrono_literals;
 
@@ -70,4 +70,4 @@ void work(int id, Body&& body) {
   LOCKED("prometheus:{id}", LockType::WRITE, 3s, 10s).named<"work">() AROUND(id) { body(); };
 }
 
-}  // namespace latchkey
+}  // namespace latchkey::inline v1

@@ -9,8 +9,11 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include <latchkey/hold.hpp>
+#include <latchkey/lock_type.hpp>
 #include <latchkey/reflect.hpp>
 
 namespace latchkey::reflect {
@@ -137,6 +140,10 @@ static_assert(shape_of<std::chrono::seconds> == Shape::TIME);
 
 static_assert(type_name<int>() == "int");
 static_assert(type_name<Base>().ends_with("Base"));
+// Without the namespace of the ABI, wherever it stands.
+static_assert(type_name<latchkey::Hold>() == "latchkey::Hold");
+static_assert(type_name<std::map<latchkey::LockType, std::optional<latchkey::Hold>>>().find(
+                  "v1::") == std::string_view::npos);
 
 struct OnlyDeclared;
 

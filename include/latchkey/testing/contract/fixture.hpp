@@ -11,7 +11,7 @@
 
 #include <latchkey/testing/contract/probe.hpp>
 
-namespace latchkey::testing::contract {
+namespace latchkey::inline v1::testing::contract {
 
 using Kind = Outcome::Kind;
 using std::chrono::milliseconds;
@@ -63,7 +63,7 @@ class Contract : public ::testing::Test {
   const std::string name = store.fresh_key();
 };
 
-}  // namespace latchkey::testing::contract
+}  // namespace latchkey::inline v1::testing::contract
 
 /// Ends the case, reported as not offered: it neither passed nor failed.
 #define LATCHKEY_DETAIL_OFFERED(condition, what) \

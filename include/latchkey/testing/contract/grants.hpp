@@ -6,7 +6,7 @@
 
 #include <latchkey/testing/contract/fixture.hpp>
 
-namespace latchkey::testing::contract {
+namespace latchkey::inline v1::testing::contract {
 
 template <class Store>
 class BackendGrants : public Contract<Store> {
@@ -75,4 +75,4 @@ TYPED_TEST_P(BackendGrants, AProcessThatLeftTheQueueIsGrantedNothing) {
 REGISTER_TYPED_TEST_SUITE_P(BackendGrants, AReleaseGrantsToTheProcessThatWaitsTheLongest,
                             AProcessThatLeftTheQueueIsGrantedNothing);
 
-}  // namespace latchkey::testing::contract
+}  // namespace latchkey::inline v1::testing::contract

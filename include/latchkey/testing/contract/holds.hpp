@@ -4,7 +4,7 @@
 
 #include <latchkey/testing/contract/fixture.hpp>
 
-namespace latchkey::testing::contract {
+namespace latchkey::inline v1::testing::contract {
 
 template <class Store>
 class BackendHolds : public Contract<Store> {};
@@ -268,4 +268,4 @@ REGISTER_TYPED_TEST_SUITE_P(BackendHolds, ExclusiveTypesHaveOneHolder,
                             LeaveOfAWriteReleasesItsDowngradedRead,
                             AcquireAllHoldsEachMemberByItsType, AcquireAllTakesAllOrNothing);
 
-}  // namespace latchkey::testing::contract
+}  // namespace latchkey::inline v1::testing::contract

@@ -13,7 +13,7 @@
 #include <latchkey/locks.hpp>
 #include <latchkey/testing/contract/locks_fixture.hpp>
 
-namespace latchkey::testing::contract {
+namespace latchkey::inline v1::testing::contract {
 
 TYPED_TEST_SUITE_P(BackendLocks);
 
@@ -284,4 +284,4 @@ REGISTER_TYPED_TEST_SUITE_P(BackendLocks, TwoLocksExcludeEachOther, ReentryIsCou
                             EachThreadIsAnOwner, LocksInspectListAndForceRelease,
                             ReleaseHolderEndsTheHoldOfThatHolderOnly);
 
-}  // namespace latchkey::testing::contract
+}  // namespace latchkey::inline v1::testing::contract

@@ -12,7 +12,7 @@
 #include <latchkey/locks.hpp>
 #include <latchkey/testing/contract/fixture.hpp>
 
-namespace latchkey::testing::contract {
+namespace latchkey::inline v1::testing::contract {
 
 template <class Store>
 class BackendLocks : public Contract<Store> {
@@ -55,4 +55,4 @@ class BackendLocks : public Contract<Store> {
   }
 };
 
-}  // namespace latchkey::testing::contract
+}  // namespace latchkey::inline v1::testing::contract

@@ -14,7 +14,7 @@
 #include <latchkey/backend.hpp>
 #include <latchkey/options.hpp>
 
-namespace latchkey::testing {
+namespace latchkey::inline v1::testing {
 
 /// Sends requests to a backend as a coordinator does, and waits for each outcome. For tests of
 /// backends. Not thread-safe.
@@ -145,4 +145,4 @@ class Probe final : public Sink {
   std::vector<Note> notes_;
 };
 
-}  // namespace latchkey::testing
+}  // namespace latchkey::inline v1::testing

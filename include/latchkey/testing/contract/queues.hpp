@@ -6,7 +6,7 @@
 
 #include <latchkey/testing/contract/fixture.hpp>
 
-namespace latchkey::testing::contract {
+namespace latchkey::inline v1::testing::contract {
 
 template <class Store>
 class BackendQueues : public Contract<Store> {
@@ -262,4 +262,4 @@ REGISTER_TYPED_TEST_SUITE_P(BackendQueues, FairServesInOrderOfArrival,
                             PagesOfAListContainAllOfIt, AwaitedKeysAreListedWithTheNumberOfWaiters,
                             AwaitedFairKeysCountThePlacesInTheQueue);
 
-}  // namespace latchkey::testing::contract
+}  // namespace latchkey::inline v1::testing::contract

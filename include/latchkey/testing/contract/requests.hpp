@@ -8,7 +8,7 @@
 
 #include <latchkey/testing/contract/fixture.hpp>
 
-namespace latchkey::testing::contract {
+namespace latchkey::inline v1::testing::contract {
 
 /// Counts the completions of each request. Thread-safe.
 class CountingSink final : public Sink {
@@ -146,4 +146,4 @@ REGISTER_TYPED_TEST_SUITE_P(BackendRequests, EachIsCompletedOnceAndInOrderForOne
                             AnotherThreadMayDrive, ADriveEndsAtItsDeadlineOrWhenUnparked,
                             ManyThreadsDriveOneConnection);
 
-}  // namespace latchkey::testing::contract
+}  // namespace latchkey::inline v1::testing::contract

@@ -15,7 +15,7 @@
 #include "locks/coordinator/logic/yield_logic.hpp"
 #include "locks/coordinator/wait_times.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 using std::chrono::milliseconds;
 using LastReply = Call::LastReply;
@@ -279,4 +279,4 @@ void AcquireLogic::restart_after_late_grant(RemoteHold& claim) {
   start_attempt(call);
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

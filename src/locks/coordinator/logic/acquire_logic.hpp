@@ -12,7 +12,7 @@
 #include "locks/coordinator/logic/key_event.hpp"
 #include "locks/coordinator/wait_times.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// Re-entry, the local queues and the attempts at the backend. One event of one key.
 class AcquireLogic : public KeyEvent {
@@ -68,4 +68,4 @@ class AcquireLogic : public KeyEvent {
   void restart_after_late_grant(RemoteHold& claim);
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

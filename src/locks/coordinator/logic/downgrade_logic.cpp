@@ -8,7 +8,7 @@
 #include "locks/coordinator/logic/lease_logic.hpp"
 #include "locks/coordinator/logic/release_logic.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 using std::chrono::milliseconds;
 using Downgrade = RemoteHold::Downgrade;
@@ -89,4 +89,4 @@ void DowngradeLogic::become_read(RemoteHold& hold) noexcept {
   hold.downgrade = copy_may_run(hold) ? Downgrade::unsure : Downgrade::none;
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

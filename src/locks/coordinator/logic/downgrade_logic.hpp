@@ -4,7 +4,7 @@
 
 #include "locks/coordinator/logic/key_event.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// A WRITE whose local holds have ended while READs inside it go on: the backend makes a READ of
 /// the same id of it. One event of one key.
@@ -25,4 +25,4 @@ class DowngradeLogic : public KeyEvent {
   void become_read(RemoteHold& hold) noexcept;
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

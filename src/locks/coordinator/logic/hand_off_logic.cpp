@@ -9,7 +9,7 @@
 #include "locks/coordinator/logic/acquire_logic.hpp"
 #include "locks/coordinator/logic/lease_logic.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 bool HandOffLogic::hand_over(RemoteHold& hold, Call* releaser) {
   Call* const next = state_.waiters.front();
@@ -55,4 +55,4 @@ bool HandOffLogic::cohort_has_ended(RemoteHold& hold) {
   return now() >= hold.cohort_ends || hold.hand_offs >= most;
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

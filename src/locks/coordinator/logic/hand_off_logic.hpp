@@ -6,7 +6,7 @@
 
 #include "locks/coordinator/logic/key_event.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// Cohort hand-off: the call that has waited longest in this process takes over the hold that
 /// another one releases, and the backend is not asked. A cohort, the calls that hold under one id
@@ -34,4 +34,4 @@ class HandOffLogic : public KeyEvent {
   [[nodiscard]] bool cohort_has_ended(RemoteHold& hold);
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

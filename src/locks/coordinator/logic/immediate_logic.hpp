@@ -9,7 +9,7 @@
 #include "locks/coordinator/event_context.hpp"
 #include "locks/coordinator/logic/key_logic.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// What AcquireLogic and ReleaseLogic would decide, in fewer steps, if a backend in the same
 /// process answers at once and no other call of this process needs the key: no call that waits, no
@@ -88,4 +88,4 @@ class ImmediateLogic : public KeyLogic {
   return true;
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -12,7 +12,7 @@
 #include "locks/coordinator/logic/lease_logic.hpp"
 #include "locks/coordinator/logic/subscription_logic.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 using Stage = RemoteHold::Stage;
 
@@ -138,4 +138,4 @@ void JoinLogic::on_lost(RemoteHold& hold, std::string_view reason) {
   while (Call* const call = hold.renewals.first()) leases.fail_renewals(*call->hold);
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

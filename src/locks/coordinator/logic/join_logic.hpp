@@ -6,7 +6,7 @@
 
 #include "locks/coordinator/logic/key_event.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// A READ joins the hold that another READ of this process was granted shortly before, instead of
 /// requesting one of its own. It is a hold with an owner of its own, and has the id and the lease
@@ -40,4 +40,4 @@ class JoinLogic : public KeyEvent {
   void take_place_of(RemoteHold& hold, const RemoteHold& last);
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

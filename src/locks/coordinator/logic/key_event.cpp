@@ -14,7 +14,7 @@
 #include "core/owner_threads.hpp"
 #include "locks/coordinator/wait_times.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 std::optional<Event::Kind> event_of(Answer answer) noexcept {
@@ -176,4 +176,4 @@ void KeyEvent::set_alarm_of_sleeper(Call& call) {
   if (earlier) wake(call);
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

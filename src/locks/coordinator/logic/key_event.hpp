@@ -15,7 +15,7 @@
 #include "locks/coordinator/logic/key_logic.hpp"
 #include "locks/event_kinds.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// One event that a coordinator handles: the state of its key, the time, and the actions that the
 /// decisions bring. The logic classes derive from it; each is made for one event, on the stack.
@@ -132,4 +132,4 @@ class KeyEvent : public KeyLogic {
   [[nodiscard]] std::string holder_of(const Call& call);
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -8,7 +8,7 @@
 
 #include <latchkey/site.hpp>
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 // Others may read of the holder: "Bank::deposit (bank.cpp:12) on web-3, process 7". Without memory
 // for that text they read its id only.
@@ -22,4 +22,4 @@ void KeyLogic::announce(RemoteHold& claim) const {
   }
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

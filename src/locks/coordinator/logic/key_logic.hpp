@@ -12,7 +12,7 @@
 #include "core/thread_cache.hpp"
 #include "locks/coordinator/coordinator.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// The state of one key, and the steps of a claim from its beginning to its grant. The logic
 /// classes derive from it; each is made for one decision, on the stack.
@@ -105,4 +105,4 @@ class KeyLogic {
   KeyState& state_;
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -12,7 +12,7 @@
 #include "locks/coordinator/logic/release_logic.hpp"
 #include "locks/coordinator/logic/subscription_logic.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 using std::chrono::milliseconds;
 using Presence = RemoteHold::Presence;
@@ -240,4 +240,4 @@ void LeaseLogic::tick(RemoteHold& hold) {
   }
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -9,7 +9,7 @@
 
 #include "locks/coordinator/logic/key_event.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// Renewal, verification, downgrade and loss. One event of one key.
 class LeaseLogic : public KeyEvent {
@@ -53,4 +53,4 @@ class LeaseLogic : public KeyEvent {
   void request_stop(RemoteHold& hold) noexcept;
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

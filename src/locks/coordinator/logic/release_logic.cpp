@@ -15,7 +15,7 @@
 #include "locks/coordinator/logic/subscription_logic.hpp"
 #include "locks/coordinator/logic/yield_logic.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 using std::chrono::milliseconds;
 using Presence = RemoteHold::Presence;
@@ -291,4 +291,4 @@ void ReleaseLogic::close(RemoteHold& hold) {
   send_release(hold);
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

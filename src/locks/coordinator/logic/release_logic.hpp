@@ -8,7 +8,7 @@
 
 #include "locks/coordinator/logic/key_event.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// Release, retention after it, claims that were given up, and the unknown outcome. One event of
 /// one key.
@@ -53,4 +53,4 @@ class ReleaseLogic : public KeyEvent {
   void report_end(RemoteHold& hold, const Outcome& outcome);
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

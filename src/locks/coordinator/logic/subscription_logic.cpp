@@ -7,7 +7,7 @@
 #include "locks/coordinator/logic/release_logic.hpp"
 #include "locks/coordinator/logic/wait_logic.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 // Without memory for the request the waiter polls, and each poll subscribes again.
 void SubscriptionLogic::subscribe(Subscription& subscription, RemoteHold* claim) {
@@ -136,4 +136,4 @@ void SubscriptionLogic::on_notification(const Notification& notification) {
   });
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -6,7 +6,7 @@
 
 #include "locks/coordinator/logic/key_event.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// When a key's channel, or that of a FAIR waiter, is subscribed to, and what a notification
 /// brings. One event of one key.
@@ -49,4 +49,4 @@ class SubscriptionLogic : public KeyEvent {
   void on_reply_for_claim(RemoteHold& claim, bool subscribed);
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -12,7 +12,7 @@
 #include "locks/coordinator/logic/yield_logic.hpp"
 #include "locks/coordinator/wait_times.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 using std::chrono::milliseconds;
 using LastReply = Call::LastReply;
@@ -156,4 +156,4 @@ void WaitLogic::tick(Call& call) {
   set_alarm(call);
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -6,7 +6,7 @@
 
 #include "locks/coordinator/logic/key_event.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// How long a call sleeps, when it attempts again, when it gives up and with which answer. One
 /// event of one key.
@@ -45,4 +45,4 @@ class WaitLogic : public KeyEvent {
   [[nodiscard]] bool front_outcome_unknown(Call& call);
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -8,7 +8,7 @@
 #include "locks/coordinator/logic/subscription_logic.hpp"
 #include "locks/coordinator/logic/wait_logic.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 using std::chrono::milliseconds;
@@ -74,4 +74,4 @@ void YieldLogic::postpone(RemoteHold& claim) {
   set_alarm(call);
 }
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

@@ -6,7 +6,7 @@
 
 #include "locks/coordinator/logic/key_event.hpp"
 
-namespace latchkey::detail {
+namespace latchkey::inline v1::detail {
 
 /// When a release asks whether other processes wait, and how long the calls of this process then
 /// let them go first. Not for FAIR, whose queue the backend keeps. One event of one key.
@@ -36,4 +36,4 @@ class YieldLogic : public KeyEvent {
   void postpone(RemoteHold& claim);
 };
 
-}  // namespace latchkey::detail
+}  // namespace latchkey::inline v1::detail

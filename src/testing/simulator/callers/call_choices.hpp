@@ -10,7 +10,7 @@
 
 #include "testing/simulator/world.hpp"
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 
 /// One of the types by which the scenario locks this key.
 [[nodiscard]] inline LockType pick_type(World& world, std::uint32_t key) {
@@ -37,4 +37,4 @@ namespace latchkey::sim {
       {milliseconds(0), milliseconds(0), milliseconds(50), milliseconds(500), milliseconds(4'000)});
 }
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim

@@ -16,7 +16,7 @@
 #include "testing/simulator/sim_clock.hpp"
 #include "testing/simulator/world.hpp"
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 
 /// The parts of a simulation that clients and their callers act on.
 struct Environment {
@@ -56,4 +56,4 @@ struct CallerContext : Environment {
   std::uint64_t grants = 0;          ///< calls that were granted
 };
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim

@@ -7,7 +7,7 @@
 
 #include "testing/simulator/callers/call_choices.hpp"
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 
 void MultiKeyCaller::rest(Clock::duration length) {
   context_.world.schedule_in(length, Due::multi_step, context_.client, index_, ++step_epoch_);
@@ -177,4 +177,4 @@ void MultiKeyCaller::stop() {
   }
 }
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim

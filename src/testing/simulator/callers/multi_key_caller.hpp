@@ -17,7 +17,7 @@
 #include "locks/multi/multi_acquire_steps.hpp"
 #include "testing/simulator/callers/caller_context.hpp"
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 
 /// Acquires all keys by the steps that MultiAcquire and BatchAcquire take, holds them for a while
 /// and releases them.
@@ -140,4 +140,4 @@ class MultiKeyCaller {
   bool cancelled_ = false;  ///< the acquire
 };
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim

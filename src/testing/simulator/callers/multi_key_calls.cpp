@@ -5,7 +5,7 @@
 
 #include "testing/simulator/callers/multi_key_caller.hpp"
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 namespace {
 
 /// Distinguishes callers of several keys from the client's other callers.
@@ -208,4 +208,4 @@ bool MultiKeyCaller::answered_late(const Request& request, const Outcome& outcom
   return true;
 }
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim

@@ -7,7 +7,7 @@
 
 #include "testing/simulator/callers/call_choices.hpp"
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 
 void SingleKeyCaller::rest(Clock::duration length) {
   context_.world.schedule_in(length, Due::caller_step, context_.client, index_, ++step_epoch_);
@@ -249,4 +249,4 @@ void SingleKeyCaller::remove(const GrantedHold& hold) {
   }));
 }
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim

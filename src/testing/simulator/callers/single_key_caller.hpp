@@ -10,7 +10,7 @@
 
 #include "testing/simulator/callers/caller_context.hpp"
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 
 /// Acquires, re-enters, extends, waits and releases at random.
 class SingleKeyCaller {
@@ -71,4 +71,4 @@ class SingleKeyCaller {
   bool release_unconfirmed_ = false;  ///< the outcome of its last release is unknown
 };
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim

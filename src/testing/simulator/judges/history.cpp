@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 
 History::History(std::size_t client_count, std::size_t key_count)
     : clients(client_count), keys(key_count) {
@@ -65,4 +65,4 @@ void History::stops_waiting(std::uint32_t key, std::uint32_t client, std::uint32
   });
 }
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim

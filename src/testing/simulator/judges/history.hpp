@@ -10,7 +10,7 @@
 #include "testing/simulator/process.hpp"
 #include "testing/simulator/sim_clock.hpp"
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 
 inline constexpr Clock::duration never_happened = Clock::duration::min();
 
@@ -125,4 +125,4 @@ class History {
   std::vector<KeyHistory> keys;
 };
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 namespace {
 
 bool conflict(const GrantedHold& left, const GrantedHold& right) noexcept {
@@ -140,4 +140,4 @@ bool HoldJudge::blocks_local_queue(std::uint32_t client, std::uint32_t key) cons
          });
 }
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim

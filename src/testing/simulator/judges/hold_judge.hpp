@@ -7,7 +7,7 @@
 #include "testing/simulator/judges/history.hpp"
 #include "testing/simulator/world.hpp"
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 
 /// Fails the run if two callers hold at once, a hold outlives its lease, a lost hold comes back, a
 /// wait exceeds its bound, or the local queue waits for nobody.
@@ -43,4 +43,4 @@ class HoldJudge {
   History& history_;
 };
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim

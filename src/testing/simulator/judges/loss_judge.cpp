@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 
 // The event's epoch holds the number of the fault in its high half and that of the hold in its low
 // half.
@@ -48,4 +48,4 @@ Clock::duration LossJudge::detection_time(const GrantedHold& hold) const {
   return Clock::duration(lease) / 3 * 101 / 100 + answer;
 }
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim

@@ -8,7 +8,7 @@
 #include "testing/simulator/store/store.hpp"
 #include "testing/simulator/world.hpp"
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 
 /// Promise 3: a hold that ends early at the store is reported lost within a third of its lease. The
 /// promise holds for clients that the network does not disturb meanwhile.
@@ -32,4 +32,4 @@ class LossJudge {
   Store& store_;
 };
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 namespace {
 
 bool gives_back(Verb verb) noexcept { return verb == Verb::release || verb == Verb::leave; }
@@ -252,4 +252,4 @@ void RequestJudge::answered_one(std::uint32_t client, const Request& request,
   }
 }
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim

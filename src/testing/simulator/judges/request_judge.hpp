@@ -9,7 +9,7 @@
 #include "testing/simulator/store/store.hpp"
 #include "testing/simulator/world.hpp"
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 
 /// Fails the run if a request is sent out of order, the store grants what somebody holds, tokens do
 /// not rise, or the store keeps a hold that nobody will release. A request for several keys counts
@@ -49,4 +49,4 @@ class RequestJudge {
   Store& store_;
 };
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 namespace {
 
 bool is_subscription(const Request& request) noexcept {
@@ -296,4 +296,4 @@ std::uint32_t Network::new_packet() {
   return index;
 }
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim

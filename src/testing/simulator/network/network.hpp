@@ -12,7 +12,7 @@
 #include "testing/simulator/store/store.hpp"
 #include "testing/simulator/world.hpp"
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 
 /// If the scenario is in order, a connection behaves as TCP's: nothing is lost, duplicated or
 /// overtaken, and after the connection broke nothing that was sent on it reaches the store.
@@ -101,4 +101,4 @@ class Network {
   std::vector<std::uint32_t> free_pushes_;
 };
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim

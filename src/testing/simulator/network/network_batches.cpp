@@ -5,7 +5,7 @@
 
 #include "testing/simulator/network/network.hpp"
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 
 using detail::redis::CheckAnswers;
 using Answer = CheckAnswers::Answer;
@@ -95,4 +95,4 @@ void Network::send_alone(std::uint32_t index) {
   send(connection, again);
 }
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim

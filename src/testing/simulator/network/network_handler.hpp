@@ -6,7 +6,7 @@
 
 #include <latchkey/backend.hpp>
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 
 class NetworkHandler {
  public:
@@ -25,4 +25,4 @@ class NetworkHandler {
   ~NetworkHandler() = default;
 };
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim

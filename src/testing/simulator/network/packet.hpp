@@ -9,7 +9,7 @@
 
 #include "redis/protocol/check_answers.hpp"
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 
 /// The network's copy of a request. The original belongs to the submitter again once it is
 /// completed; the copy may reach the store later, or twice.
@@ -27,4 +27,4 @@ struct Packet {
   bool dropped = false;      // it never reaches the store
 };
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim

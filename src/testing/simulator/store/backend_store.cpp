@@ -9,7 +9,7 @@
 
 #include "testing/simulator/store/store.hpp"
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 namespace {
 
 /// One connection. It drives each request to its end as soon as it is submitted.
@@ -134,4 +134,4 @@ std::unique_ptr<Store> make_backend_store(const Clock::duration& truth,
   return std::make_unique<BackendStore>(truth, make);
 }
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim

@@ -16,7 +16,7 @@
 #include "memory/lock_table.hpp"
 #include "testing/simulator/random.hpp"
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 
 /// The store's clock: simulated time plus an origin. Faults make it jump.
 class StoreClock final : public Clock {
@@ -119,4 +119,4 @@ class Store {
 [[nodiscard]] std::unique_ptr<Store> make_backend_store(const Clock::duration& truth,
                                                         const testing::MakeStore& make);
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim

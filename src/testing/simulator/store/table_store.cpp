@@ -10,7 +10,7 @@
 
 #include "testing/simulator/store/store.hpp"
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 namespace {
 
 /// The rule of lua/parts/dead_readers.lua: a reader is dead if its timeout is missing and this node
@@ -157,4 +157,4 @@ std::unique_ptr<Store> make_table_store(const Clock::duration& truth) {
   return std::make_unique<TableStore>(truth);
 }
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim
