@@ -126,6 +126,14 @@ if [[ $kind == fetch_content ]]; then
   done
   exit
 fi
+# The testing kit without GoogleMock neither reads nor links it.
+for kind in doctest catch2; do
+  [[ -x $work/build/consumer_$kind ]] || continue
+  used=$(ninja -C "$work/build" -t deps | sed -n "/consumer_$kind\.cpp\.o:/,/^$/p")
+  [[ $used == *latchkey/testing/core.hpp* ]] || { echo "what does consumer_$kind.cpp include?"; exit 1; }
+  used+=$(ninja -C "$work/build" -t commands "consumer_$kind")
+  if grep -E 'gtest|gmock|googletest' <<<"$used"; then echo "consumer_$kind uses GoogleMock"; exit 1; fi
+done
 for program in "$work"/build/consumer*; do
   [[ -x $program && -f $program ]] || continue
   echo "running ${program##*/}"

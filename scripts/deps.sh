@@ -21,7 +21,7 @@ base=(build-essential cmake ninja-build ccache librange-v3-dev libyaml-cpp-dev l
       libcli11-dev libfmt-dev nlohmann-json3-dev)
 demo=(prometheus-cpp-dev)
 testing=(libgtest-dev libgmock-dev libboost1.81-dev libhiredis-dev redis-server libspdlog-dev curl
-         doctest-dev gdb jq pkg-config tmux valgrind)
+         catch2 doctest-dev gdb jq pkg-config tmux valgrind)
 bench=(libbenchmark-dev libboost1.81-dev libfmt-dev redis-server)
 clang=(clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev)
 fuzz=(llvm-19)

@@ -142,6 +142,7 @@ inline constexpr std::array third_parties{
                "its adapter, and whoever serves it",
                {"src/adapters/prometheus", "tests/unit/adapters/", "examples/bank/metrics.cpp"}},
     ThirdParty{"benchmark/", "bench", {"bench/"}},
+    ThirdParty{"catch2/", "a consumer's tests", {"tests/consumer/"}},
     ThirdParty{"doctest/", "a consumer's tests", {"tests/consumer/"}},
     ThirdParty{
         "fmt/", "bench, examples and the command line tool", {"bench/", "examples/", "src/cli/"}},
