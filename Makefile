@@ -140,6 +140,7 @@ conan:
 
 routes:
 	@scripts/deps.sh packages
+	@scripts/packages.sh deb
 	@scripts/packages.sh routes
 
 abi:

@@ -196,7 +196,9 @@ provide_newer_libraries() {
   if [[ " ${packages[*]} " == *" libboost"* ]]; then
     cmake -DFROM="$deps/root/usr/include" -DTO="$deps/include.new" \
       -P "$root/cmake/rewrite_pfr.cmake"
-    rm -rf "$deps/include" "$deps"/root/usr/include/boost "$deps"/root/usr/share
+    # Without the headers, what CMake reads would say that there is a Boost.
+    rm -rf "$deps/include" "$deps"/root/usr/include/boost "$deps"/root/usr/share \
+      "$deps"/root/usr/lib/*/cmake/*oost*
     mv "$deps/include.new" "$deps/include"
   fi
 }

@@ -5,7 +5,7 @@
 #   scripts/packages.sh root     a clean Debian 12 in build/clean_root.tar.gz, by debootstrap; as root
 #   scripts/packages.sh routes [route]...   in copies of the clean root, from nothing to a running
 #                                program: add_subdirectory fetch_content find_package pkg_config conan
-#                                deb; prints the time of each; as root
+#                                deb; prints the minutes and the commands of each; as root
 #   scripts/packages.sh conan    `conan create .` without a remote
 #   scripts/packages.sh abi [commit]   compares the shared library with that of the last tag, by abidiff
 set -euo pipefail
@@ -44,7 +44,8 @@ make_root() {
   rm -rf build/clean_root
 }
 
-# A copy of the clean root with the sources in /latchkey, and the newer libraries in /deps.
+# In a copy of the clean root with the sources in /latchkey. It reaches the network as this machine
+# does: by the same name servers and proxies, with the same certificate authorities.
 try_route() {
   local route=$1 clean=$root/build/clean_$1 status=0
   rm -rf "$clean"
@@ -52,16 +53,28 @@ try_route() {
   tar -C "$clean" -xzf build/clean_root.tar.gz
   cp /etc/resolv.conf "$clean/etc/resolv.conf"
   cp /etc/apt/sources.list "$clean/etc/apt/" 2>/dev/null || true
-  mkdir "$clean/latchkey" "$clean/deps"
+  cp /etc/ssl/certs/ca-certificates.crt "$clean/etc/ssl/certs/"
+  mkdir "$clean/latchkey"
   git ls-files -co --exclude-standard -z | xargs -0 cp --parents -t "$clean/latchkey"
-  cp -r "$deps/include" "$deps/root" "$clean/deps/"
   if [[ $route == deb ]]; then cp "$work"/packages/*.deb "$clean/latchkey"; fi
   env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
+    PIP_CERT=/etc/ssl/certs/ca-certificates.crt \
     ${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} \
     chroot "$clean" /latchkey/scripts/try_route.sh "$route" >"build/route_$route.log" 2>&1 || status=$?
   rm -rf "$clean"
   ((status == 0)) || { tail -n 40 "build/route_$route.log"; say "the route $route failed"; return 1; }
-  grep '^route: ' "build/route_$route.log"
+  say "$route works"
+}
+
+# The routes of this run, the minutes of each, and the commands that a user would type.
+table_of_routes() {
+  local minutes='{ printf "%-18s %13.1f %9.1f %9.1f\n", $2, $3 / 60, $4 / 60, ($3 + $4) / 60 }' route
+  printf '\n%-18s %13s %9s %9s\n' minutes "what it needs" latchkey together
+  for route in "$@"; do awk "/^route: / $minutes" "build/route_$route.log"; done
+  for route in "$@"; do
+    printf '\n%s\n' "$route"
+    sed -n 's/^step: /  /p' "build/route_$route.log"
+  done
 }
 
 make_conan() {
@@ -84,8 +97,9 @@ library_of() {
 
 compare_abi() {
   command -v abidiff >/dev/null || skip "There is no abidiff (make deps installs abigail-tools)."
-  local before=${1:-}
-  [[ -n $before ]] || before=$(git describe --tags --abbrev=0 --match 'v[0-9]*' 2>/dev/null) ||
+  local before=${1:-} now=HEAD
+  git diff --quiet HEAD && now=HEAD^  # this may be a tagged commit itself
+  [[ -n $before ]] || before=$(git describe --tags --abbrev=0 --match 'v[0-9]*' "$now" 2>/dev/null) ||
     skip "There is no tag v<version> yet to compare with."
   git cat-file -e "$before:cmake/SharedLibrary.cmake" 2>/dev/null ||
     skip "$before has no shared library to compare with."
@@ -116,6 +130,7 @@ case ${1:-} in
     make_root
     [[ " $* " != *" deb "* || -d $work/packages ]] || make_deb
     for route in "$@"; do try_route "$route"; done
+    table_of_routes "$@"
     ;;
   conan) make_conan ;;
   abi) compare_abi "${2:-}" ;;

@@ -1,15 +1,19 @@
 #!/usr/bin/env bash
-# Goes one way from nothing to a running program, as a new user would: in a clean Debian 12, of which
-# this is the only script that runs, with latchkey in /latchkey and libraries newer than Debian 12 in
-# /deps. scripts/packages.sh calls it; it prints `route: <name>: <times>`.
+# Goes one way from nothing to a running program, as a new user would: in a clean Debian 12 with
+# latchkey in /latchkey. scripts/packages.sh calls it; it prints `step: <command>` before each command
+# that a user would type, and `route: <name> <seconds for what latchkey needs> <seconds for the rest>`
+# at the end.
 set -euo pipefail
 route=$1
-export DEBIAN_FRONTEND=noninteractive LATCHKEY_DEPS=/deps
-say() { printf 'route: %s\n' "$*"; }
+export DEBIAN_FRONTEND=noninteractive
 
+step() {
+  printf 'step: %s\n' "$*"
+  "$@"
+}
 install_packages() {
   apt-get update -qq
-  apt-get install -y -qq --no-install-recommends "$@"
+  step apt-get install -y -qq --no-install-recommends "$@"
 }
 compiler=(g++ cmake ninja-build)
 libraries=(librange-v3-dev libyaml-cpp-dev libssl-dev)
@@ -25,58 +29,73 @@ done
 cd /bank
 
 build_and_run() {
-  cmake -G Ninja -B build -DCMAKE_BUILD_TYPE=Release "$@"
-  cmake --build build
-  [[ $(./build/bank) == 2000 ]]
+  step cmake -G Ninja -B build -DCMAKE_BUILD_TYPE=Release
+  step cmake --build build
+  runs build/bank
+}
+build_without_cmake() {
+  echo "step: g++ -std=c++20 -O2 main.cpp -o bank \$(pkg-config --cflags --libs latchkey)"
+  # shellcheck disable=SC2046  # several words
+  g++ -std=c++20 -O2 main.cpp -o bank $(pkg-config --cflags --libs latchkey)
+  runs ./bank
+}
+# take <CMake command>...: instead of find_package in the project's CMakeLists.txt.
+take() {
+  printf "step: CMakeLists.txt: '%s' instead of 'find_package(latchkey REQUIRED)'\n" "$*"
+  printf '%s\n' "$@" >taken
+  sed -i -e '/^find_package(latchkey REQUIRED)$/{r taken' -e 'd}' CMakeLists.txt
+}
+runs() {
+  echo "step: $1"
+  [[ $("$1") == 2000 ]]
 }
 
-# A new version must not need what only this machine has.
 case $route in
   add_subdirectory | fetch_content | find_package) install_packages "${compiler[@]}" "${libraries[@]}" ;;
   pkg_config) install_packages "${compiler[@]}" "${libraries[@]}" pkg-config ;;
   conan) install_packages "${compiler[@]}" make "${libraries[@]}" python3-venv ;;
   deb) install_packages g++ pkg-config ;;
 esac
+# The .deb packages bring hiredis and Boost.PFR; for all others they are newer than Debian 12.
+[[ $route == deb ]] || step /latchkey/scripts/deps.sh newer
 prepared=$SECONDS
 
 case $route in
   add_subdirectory)
-    sed -i 's|find_package(latchkey REQUIRED)|add_subdirectory(/latchkey latchkey)|' CMakeLists.txt
+    take "add_subdirectory(/latchkey latchkey)"
     build_and_run
     ;;
   fetch_content)
-    sed -i 's|find_package(latchkey REQUIRED)|include(FetchContent)\
-FetchContent_Declare(latchkey SOURCE_DIR /latchkey)\
-FetchContent_MakeAvailable(latchkey)|' CMakeLists.txt
+    take "include(FetchContent)" "FetchContent_Declare(latchkey SOURCE_DIR /latchkey)" \
+      "FetchContent_MakeAvailable(latchkey)"
     build_and_run
     ;;
   find_package | pkg_config)
-    cmake -G Ninja -S /latchkey -B /tmp/latchkey -DCMAKE_BUILD_TYPE=Release -DLATCHKEY_UNITY=ON \
+    step cmake -G Ninja -S /latchkey -B /tmp/latchkey -DCMAKE_BUILD_TYPE=Release -DLATCHKEY_UNITY=ON \
       -DLATCHKEY_CLI=OFF -DLATCHKEY_TESTS=OFF -DLATCHKEY_EXAMPLES=OFF
-    cmake --build /tmp/latchkey
-    cmake --install /tmp/latchkey
+    step cmake --build /tmp/latchkey
+    step cmake --install /tmp/latchkey
     if [[ $route == find_package ]]; then
       build_and_run
     else
-      # shellcheck disable=SC2046  # several words
-      g++ -std=c++20 -O2 main.cpp -o bank $(pkg-config --cflags --libs latchkey)
-      [[ $(./bank) == 2000 ]]
+      build_without_cmake
     fi
     ;;
   conan)
-    python3 -m venv /venv
-    /venv/bin/pip --quiet install conan
+    step python3 -m venv /venv
+    step /venv/bin/pip --quiet install conan
     PATH=/venv/bin:$PATH
-    conan profile detect
-    conan create /latchkey --no-remote -s compiler.cppstd=20
+    step conan profile detect
+    export LATCHKEY_DEPS=/latchkey/build/deps
+    echo "step: export LATCHKEY_DEPS=$LATCHKEY_DEPS"
+    step conan create /latchkey --no-remote -s compiler.cppstd=20
     ;;
   deb)
-    apt-get install -y -qq --no-install-recommends /latchkey/*.deb
-    g++ -std=c++20 -O2 main.cpp -o bank $(pkg-config --cflags --libs latchkey)
-    [[ $(./bank) == 2000 ]]
-    latchkey --version
-    apt-get install -y -qq --no-install-recommends cmake ninja-build
+    step apt-get install -y -qq --no-install-recommends /latchkey/*.deb
+    build_without_cmake
+    step latchkey --version
+    step apt-get install -y -qq --no-install-recommends cmake ninja-build
     build_and_run
     ;;
 esac
-say "$route: $((SECONDS - prepared)) s, after $prepared s for the compiler and Debian's libraries"
+echo "route: $route $prepared $((SECONDS - prepared))"
