@@ -28,14 +28,17 @@ provide_zensical() {
   cp "$scripts/requirements.txt" "$python/requirements.txt"
 }
 
-# A new profile for each run; the options keep Chromium from contacting other hosts.
+# The page is in a frame, which may be narrower than Chromium's narrowest window. A new profile for
+# each run; the options keep Chromium from contacting other hosts.
 screenshot() {
   local page=$1 width=$2 height=$3 file=$4 profile
   profile=$(mktemp -d)
+  printf '<body style="margin:0"><iframe style="border:0;width:%dpx;height:%dpx" src="file://%s">' \
+    "$width" "$height" "$page" >"$profile/frame.html"
   chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
     --disable-background-networking --disable-component-update --disable-sync --hide-scrollbars \
-    --user-data-dir="$profile" --window-size="$width,$height" --screenshot="$file" \
-    "file://$page" >/dev/null 2>&1
+    --user-data-dir="$profile/profile" --window-size="$width,$height" --screenshot="$file" \
+    "file://$profile/frame.html" >/dev/null 2>&1
   rm -rf "$profile"
 }
 
@@ -45,8 +48,8 @@ screenshots() {
   find "$out/html" -name '*.html' ! -path '*/source/*' | sort | while read -r page; do
     name=${page#"$out/html/"}
     name=${name//\//-}
-    screenshot "$page" 1280 2400 "$to/${name%.html}-desk.png"
-    screenshot "$page" 500 2400 "$to/${name%.html}-phone.png"  # Chromium's narrowest window
+    screenshot "$page" 1440 2400 "$to/${name%.html}-desk.png"
+    screenshot "$page" 390 2400 "$to/${name%.html}-phone.png"
     say "${name%.html}"
   done
 }
