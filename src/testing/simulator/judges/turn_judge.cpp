@@ -1,11 +1,12 @@
 // How often others come first.
+// SPDX-License-Identifier: BSL-1.0
 #include "testing/simulator/judges/turn_judge.hpp"
 
 #include <algorithm>
 #include <string>
 #include <utility>
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 
 void TurnJudge::granted(std::uint32_t key, const GrantedHold& hold) {
   if (!world_.scenario.contended || world_.faults_stopped) return;
@@ -33,4 +34,4 @@ unsigned TurnJudge::most_turns_of_others(std::uint32_t client) const noexcept {
   return races ? 64 : 16;
 }
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim

@@ -1,4 +1,5 @@
 // Judges whether a process that waits gets its turn.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,7 @@
 #include "testing/simulator/judges/history.hpp"
 #include "testing/simulator/world.hpp"
 
-namespace latchkey::sim {
+namespace latchkey::inline v1::sim {
 
 /// Fails the run if the store grants the contended key to other clients too often while a client
 /// waits for it: that client starves. What the calls of one client hand over among themselves is
@@ -34,4 +35,4 @@ class TurnJudge {
   std::vector<Client> clients_;
 };
 
-}  // namespace latchkey::sim
+}  // namespace latchkey::inline v1::sim
