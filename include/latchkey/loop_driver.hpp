@@ -41,9 +41,14 @@ class LoopDriver {
   /// now on may be held back until `flush`, as long as the backend has something else to do.
   virtual void drive() = 0;
 
+  /// What the loop does next.
+  enum class Next : unsigned char {
+    wait,   ///< for the descriptor
+    drive,  ///< at once, behind what else it has to do: a reply is expected very soon
+  };
   /// After each `drive`, on any thread: what the sinks scheduled has run. Sends what was submitted
   /// meanwhile, together. Calls no sink.
-  virtual void flush() noexcept {}
+  virtual Next flush() noexcept { return Next::wait; }
 
   /// The loop no longer waits. Not during `drive`.
   virtual void leave() noexcept = 0;

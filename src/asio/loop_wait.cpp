@@ -111,8 +111,12 @@ void LoopWait::on_wait_ended(bool readable) noexcept {
   if (!readable || users_ == 0) return wait_again();
   stage_ = Stage::driving;
   lock.unlock();
+  drive_and_handle();
+}
+
+void LoopWait::drive_and_handle() noexcept {
   drive();
-  lock.lock();
+  ScopedLock lock(mutex_);
   stage_ = Stage::handling;
   lock.unlock();
   post_handlers_end();
@@ -140,9 +144,12 @@ void LoopWait::on_handlers_ended() noexcept {
   ScopedLock lock(mutex_);
   if (space == nullptr || stage_ == Stage::closed) return;
   lock.unlock();
-  driver_->flush();
+  const LoopDriver::Next next = driver_->flush();
   lock.lock();
-  wait_again();
+  if (next == LoopDriver::Next::wait || users_ == 0) return wait_again();
+  stage_ = Stage::driving;
+  lock.unlock();
+  drive_and_handle();
 }
 
 void LoopWait::drive() noexcept {

@@ -28,7 +28,7 @@ namespace latchkey::inline v1::detail {
 /// | waiting    | the descriptor is waited for                     | driving, cancelling |
 /// | cancelling | the last user has gone; the wait ends soon       | idle, closed        |
 /// | driving    | a thread of the context drives the backend       | handling            |
-/// | handling   | the context runs the handlers of what ended then | idle                |
+/// | handling   | the context runs the handlers of what ended then | idle, driving       |
 /// | closed     | the context or the space has ended               |                     |
 class LoopWait final : public SpaceAttachment,
                        public ContextPart,
@@ -67,6 +67,7 @@ class LoopWait final : public SpaceAttachment,
   void start_waiting() noexcept LATCHKEY_REQUIRES(mutex_);
   void on_wait_ended(bool readable) noexcept;
   void wait_again() noexcept LATCHKEY_REQUIRES(mutex_);
+  void drive_and_handle() noexcept;
   void drive() noexcept;
   void post_handlers_end() noexcept;
   void on_handlers_ended() noexcept;

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <chrono>
 #include <new>
+#include <thread>
 #include <utility>
 
 namespace latchkey::inline v1::detail::redis {
@@ -77,9 +78,32 @@ void ConnectionMultiplexer::EventLoop::drive() {
   }
 }
 
-void ConnectionMultiplexer::EventLoop::flush() noexcept {
+LoopDriver::Next ConnectionMultiplexer::EventLoop::flush() noexcept {
   const ScopedLock lock(multiplexer_.state_.mutex);
   end_handlers();
+  return joined_ && spins() ? Next::drive : Next::wait;
+}
+
+bool ConnectionMultiplexer::EventLoop::spins() {
+  AdaptiveSpin& account = multiplexer_.adaptive_spin_;
+  const bool awaits_reply = multiplexer_.state_.router->outstanding() > 0;
+  const bool may = awaits_reply && multiplexer_.state_.threads.is_leader(thread_) &&
+                   &multiplexer_.clock_ == &Clock::system();
+  if (!spin_) {
+    const Clock::time_point now = multiplexer_.clock_.now();
+    if (may && account.should_spin(now)) spin_ = AdaptiveSpin::Attempt{now, now, 0, 0};
+    return spin_.has_value();
+  }
+  {
+    const ScopedUnlock unlocked(multiplexer_.state_.mutex);
+    std::this_thread::yield();
+  }
+  spin_->end = multiplexer_.clock_.now();
+  ++spin_->yields;
+  if (may && spin_->end < later(spin_->begin, AdaptiveSpin::max_spin)) return true;
+  account.record_failure(*spin_);
+  spin_.reset();
+  return false;
 }
 
 void ConnectionMultiplexer::EventLoop::end_handlers() noexcept {
@@ -98,6 +122,7 @@ void ConnectionMultiplexer::EventLoop::leave() noexcept {
 
 Parker::Wake ConnectionMultiplexer::EventLoop::end() noexcept {
   joined_ = false;
+  spin_.reset();
   end_handlers();
   unwatch_connections();
   return multiplexer_.state_.threads.leave(thread_,
@@ -124,6 +149,8 @@ void ConnectionMultiplexer::EventLoop::work() {
   if (has_events) multiplexer_.reactor_.handle_events(multiplexer_.state_, polled);
   multiplexer_.reactor_.handle_deadlines(multiplexer_.state_);
   if (multiplexer_.deliver()) {
+    if (spin_) multiplexer_.adaptive_spin_.record_success(*spin_);
+    spin_.reset();
     handlers_thread_ = calling_thread();
     multiplexer_.writer_.begin_handlers(handlers_thread_);
   }

@@ -5,12 +5,14 @@
 #include <poll.h>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include <latchkey/loop_driver.hpp>
 #include <latchkey/parker.hpp>
 
 #include "core/file_descriptor.hpp"
+#include "redis/multiplexer/adaptive_spin.hpp"
 #include "redis/multiplexer/connection_multiplexer.hpp"
 
 namespace latchkey::inline v1::detail::redis {
@@ -27,7 +29,7 @@ class ConnectionMultiplexer::EventLoop final : public LoopDriver {
   [[nodiscard]] int descriptor() const noexcept override { return epoll_.get(); }
   void join() override;
   void drive() override;
-  void flush() noexcept override;
+  Next flush() noexcept override;
   void leave() noexcept override;
 
  private:
@@ -35,6 +37,8 @@ class ConnectionMultiplexer::EventLoop final : public LoopDriver {
   [[nodiscard]] Parker::Wake end() noexcept LATCHKEY_REQUIRES(multiplexer_.state_.mutex);
   [[nodiscard]] bool try_lead() LATCHKEY_REQUIRES(multiplexer_.state_.mutex);
   void work() LATCHKEY_REQUIRES(multiplexer_.state_.mutex);
+  /// Instead of a sleep, see AdaptiveSpin: a yield, and `drive` again.
+  [[nodiscard]] bool spins() LATCHKEY_REQUIRES(multiplexer_.state_.mutex);
   void end_handlers() noexcept LATCHKEY_REQUIRES(multiplexer_.state_.mutex);
   /// Waits for the connections if the loop leads.
   void rest() LATCHKEY_REQUIRES(multiplexer_.state_.mutex);
@@ -51,9 +55,10 @@ class ConnectionMultiplexer::EventLoop final : public LoopDriver {
   FileDescriptor wake_fd_;
   FileDescriptor timer_;
   Clock::time_point timer_due_ = Clock::never();
-  std::vector<pollfd> watched_;            ///< the connections in the epoll instance
-  std::uint64_t watched_generation_ = 0;   ///< Reactor::generation when they were added
-  const void* handlers_thread_ = nullptr;  ///< it runs handlers; null: it has finished
+  std::vector<pollfd> watched_;                  ///< the connections in the epoll instance
+  std::uint64_t watched_generation_ = 0;         ///< Reactor::generation when they were added
+  const void* handlers_thread_ = nullptr;        ///< it runs handlers; null: it has finished
+  std::optional<AdaptiveSpin::Attempt> spin_{};  ///< empty: it does not spin
   bool joined_ = false;
 };
 

@@ -182,6 +182,17 @@ TEST_F(WriteBatcherOfALoop, AHandlerThatBlocksSendsWhatItHasSubmitted) {
   EXPECT_THAT(calls(), ElementsAre("1", "1", "1", "2"));
 }
 
+TEST_F(WriteBatcherOfALoop, TheLoopDrivesAgainForAMomentWhileAReplyIsExpected) {
+  EXPECT_EQ(loop().flush(), LoopDriver::Next::wait) << "nothing is expected";
+  submit_all();
+  EXPECT_EQ(loop().flush(), LoopDriver::Next::drive);
+  const auto begin = Clock::system().now();
+  while (loop().flush() == LoopDriver::Next::drive) {  // without drive no reply arrives
+    ASSERT_LT(Clock::system().now() - begin, 10s);
+  }
+  expect_granted();
+}
+
 TEST_F(WriteBatcherOfALoop, ALoopThatLeavesSendsWhatItHasSubmitted) {
   submit_all();
   loop().leave();
