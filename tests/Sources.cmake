@@ -224,6 +224,7 @@ set(latchkey_sim_mutations_sources
 
 set(latchkey_soak_sources
   soak/deployments_soak.cpp
+  soak/disturbed_soak.cpp
   soak/memory_soak.cpp
   soak/redis_soak.cpp
   soak/reload_soak.cpp
@@ -264,10 +265,12 @@ set(latchkey_tidy_sources
 
 set(latchkey_interop_sources
   interop/cluster_test.cpp
+  interop/contest.cpp
   interop/deployment.cpp
   interop/interop.cpp
   interop/interop_test.cpp
-  interop/java_peer.cpp)
+  interop/java_peer.cpp
+  interop/turns_test.cpp)
 
 set(latchkey_test_support_sources
   support/allocations.cpp

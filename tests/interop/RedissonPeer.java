@@ -1,11 +1,19 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.redisson.Redisson;
 import org.redisson.api.RFencedLock;
 import org.redisson.api.RLock;
@@ -17,14 +25,15 @@ import org.redisson.config.ShardedSubscriptionMode;
  * Does with Redisson's locks what lines on standard input say, and answers with a line each.
  *
  * <pre>
- *   request   TAG ACTOR VERB TYPE KEY [NUMBER...]
+ *   request   TAG ACTOR VERB TYPE KEY [ARGUMENT...]
  *   answer    TAG RESULT            in the order in which the actors finish
  * </pre>
  *
  * An actor is a thread of its own, so an owner of its own. Types: plain, fair, read, write, fenced.
  * Verbs: lock LEASE (-1: watchdog), try WAIT LEASE, token LEASE (fenced), unlock, force, count,
- * locked, ttl. Times are in milliseconds. Arguments: the server's URI, and the watchdog's period; or
- * URIs of a cluster's nodes with commas between them, the same, and the ShardedSubscriptionMode.
+ * locked, ttl, contend MICROSECONDS NUMBER FILE. Other times are in milliseconds. Arguments: the
+ * server's URI, and the watchdog's period; or URIs of a cluster's nodes with commas between them,
+ * the same, and the ShardedSubscriptionMode.
  */
 public final class RedissonPeer {
   private final RedissonClient client;
@@ -92,8 +101,91 @@ public final class RedissonPeer {
         return Boolean.toString(lock.isLocked());
       case "ttl":
         return Long.toString(lock.remainTimeToLive());
+      case "contend":
+        return new Contest(words[7])
+            .contend(lock, Integer.parseInt(words[6]), Long.parseLong(words[5]));
       default:
         throw new IllegalArgumentException("no verb " + words[2]);
+    }
+  }
+
+  /** Contends for a lock: see tests/interop/contest.hpp, whose words have these numbers. */
+  private static final class Contest {
+    private static final VarHandle WORDS =
+        MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.nativeOrder());
+    private static final int PHASE = 0, UPDATES = 1, OCCUPANT = 2, OVERLAPS = 3;
+    private static final int LAST_TOKEN = 4, STALE_TOKENS = 5, CONTENDERS = 6;
+    private static final int WARM_GRANTS = 0, GRANTS = 1, LONGEST_WAIT = 2, OF_ONE = 3;
+    private static final long MEASURED = 1, OVER = 2;
+
+    private final ByteBuffer words;
+
+    Contest(String path) throws Exception {
+      try (FileChannel file =
+          FileChannel.open(Path.of(path), StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+        words = file.map(FileChannel.MapMode.READ_WRITE, 0, file.size());
+      }
+    }
+
+    private long get(int word) {
+      return (long) WORDS.getVolatile(words, 8 * word);
+    }
+
+    private void set(int word, long value) {
+      WORDS.setVolatile(words, 8 * word, value);
+    }
+
+    private void add(int word) {
+      long before = (long) WORDS.getAndAdd(words, 8 * word, 1L);
+    }
+
+    /** Takes the lock. Returns its token, 0 if it has none; null: it waited in vain. */
+    private static Long take(RLock lock) throws Exception {
+      if (lock instanceof RFencedLock) {
+        return ((RFencedLock) lock).tryLockAndGetToken(20_000, 30_000, TimeUnit.MILLISECONDS);
+      }
+      return lock.tryLock(20_000, 30_000, TimeUnit.MILLISECONDS) ? 0L : null;
+    }
+
+    String contend(RLock lock, int number, long inside) throws Exception {
+      int own = CONTENDERS + OF_ONE * number;
+      while (get(PHASE) != OVER) {
+        long asked = System.nanoTime();
+        Long token = take(lock);
+        if (token == null) {
+          return "an acquire waited for 20 s in vain";
+        }
+        long waited = System.nanoTime() - asked;
+        if (get(PHASE) == MEASURED) {
+          add(own + GRANTS);
+          set(own + LONGEST_WAIT, Math.max(get(own + LONGEST_WAIT), waited));
+        } else {
+          add(own + WARM_GRANTS);
+        }
+        visit(number + 1, token, inside);
+        lock.unlock();
+      }
+      return "true";
+    }
+
+    private void visit(long id, long token, long inside) {
+      if ((long) WORDS.getAndSet(words, 8 * OCCUPANT, id) != 0) {
+        add(OVERLAPS);
+      }
+      long seen = get(UPDATES);
+      if (token != 0 && token <= get(LAST_TOKEN)) {
+        add(STALE_TOKENS);
+      }
+      if (token != 0) {
+        set(LAST_TOKEN, token);
+      }
+      if (inside > 0) {
+        LockSupport.parkNanos(1_000 * inside);
+      }
+      set(UPDATES, seen + 1);
+      if ((long) WORDS.getAndSet(words, 8 * OCCUPANT, 0L) != id) {
+        add(OVERLAPS);
+      }
     }
   }
 

@@ -6,7 +6,6 @@
 #include <thread>
 
 namespace latchkey::tests {
-namespace {
 
 using namespace std::chrono_literals;
 
@@ -20,8 +19,6 @@ std::string java_word(LockType type) {
   }
   return "";
 }
-
-}  // namespace
 
 std::string name_of(DeploymentKind kind) {
   switch (kind) {

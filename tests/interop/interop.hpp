@@ -88,6 +88,9 @@ class Exclusive : public InteropTest,
   const LockType wanted_ = std::get<Kind>(GetParam()).wanted;
 };
 
+/// What JavaPeer calls a type.
+std::string java_word(LockType type);
+
 /// The mode in the names of tests: "", "AUTO", "ON" or "OFF".
 std::string name_of(DeploymentKind kind);
 

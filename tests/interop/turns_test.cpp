@@ -1,0 +1,171 @@
+// Two C++ and two Java processes that contend for one key: what each is granted, and who waits.
+// SPDX-License-Identifier: BSL-1.0
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <future>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "interop/contest.hpp"
+#include "interop/interop.hpp"
+#include "support/child.hpp"
+#include "support/polling.hpp"
+#include "support/stalls.hpp"
+
+namespace latchkey::tests {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::microseconds;
+
+constexpr std::size_t threads = 2;  // of each of the four processes
+
+/// What the threads of a process got while the contest was measured.
+struct Share {
+  std::uint64_t grants = 0;
+  std::chrono::nanoseconds longest_wait{};
+};
+
+/// The first two processes are C++, the others Java.
+using Shares = std::array<Share, 4>;
+
+/// Processes that contend with two threads each, of a lock type and with a time inside.
+class TurnsWithJava : public InteropTest,
+                      public ::testing::WithParamInterface<std::tuple<LockType, microseconds>> {
+ protected:
+  static void SetUpTestSuite() {
+    second_java_ = std::make_unique<JavaPeer>(Deployment::of(DeploymentKind::server).addresses(),
+                                              watchdog_period);
+  }
+  static void TearDownTestSuite() { second_java_.reset(); }
+
+  TurnsWithJava() : InteropTest(DeploymentKind::server) {}
+
+  /// Measures for `window` and for as long as the machine stalls meanwhile, when all are warm.
+  Shares run(std::chrono::milliseconds window, std::uint64_t warm) {
+    std::vector<std::future<std::string>> cpp = start_cpp_processes(),
+                                          java = start_java_processes();
+    EXPECT_TRUE(eventually([&] { return least_warm() >= warm; })) << least_warm();
+    const Stalls stalls;
+    contest_->phase = Contest::measured;
+    const auto begun = std::chrono::steady_clock::now();
+    while (std::chrono::steady_clock::now() - begun - stalls.total() < window) {
+      std::this_thread::sleep_for(10ms);
+    }
+    contest_->phase = Contest::over;
+    for (auto& process : cpp) EXPECT_EQ(process.get(), "");
+    for (auto& thread : java) EXPECT_EQ(thread.get(), "true");
+    stalled_ = stalls.total();
+    return shares();
+  }
+
+  /// How many grants there were, in all phases.
+  [[nodiscard]] std::uint64_t grants() const {
+    std::uint64_t sum = 0;
+    for (const auto& contender : contest_->contenders) {
+      sum += contender.warm_grants + contender.grants;
+    }
+    return sum;
+  }
+
+  Contest contest_;
+  std::chrono::nanoseconds stalled_{};
+
+ private:
+  std::vector<std::future<std::string>> start_cpp_processes() {
+    std::vector<std::future<std::string>> processes;
+    for (std::size_t first : {std::size_t{0}, threads}) {
+      processes.push_back(std::async(std::launch::async, [this, first] {
+        return in_child([&](Findings& findings) {
+          const Locks locks = deployment_.connect();
+          std::vector<std::future<std::string>> running;
+          for (std::size_t thread = 0; thread < threads; ++thread) {
+            running.push_back(std::async(std::launch::async, [&, number = first + thread] {
+              return contest_.contend(locks.lock(key(), type_), number, inside_);
+            }));
+          }
+          for (auto& each : running) {
+            const std::string failed = each.get();
+            findings.expect(failed.empty(), failed.c_str());
+          }
+        });
+      }));
+    }
+    return processes;
+  }
+
+  std::vector<std::future<std::string>> start_java_processes() {
+    std::vector<std::future<std::string>> running;
+    for (std::size_t number = 2 * threads; number < 4 * threads; ++number) {
+      JavaPeer& peer = number < 3 * threads ? deployment_.java() : *second_java_;
+      running.push_back(peer.start("contender" + std::to_string(number),
+                                   "contend " + java_word(type_) + ' ' + key() + ' ' +
+                                       std::to_string(inside_.count()) + ' ' +
+                                       std::to_string(number) + ' ' + contest_.path()));
+    }
+    return running;
+  }
+
+  [[nodiscard]] std::uint64_t least_warm() const {
+    const auto& all = contest_->contenders;
+    return std::min_element(all.begin(), all.end(),
+                            [](const auto& one, const auto& other) {
+                              return one.warm_grants < other.warm_grants;
+                            })
+        ->warm_grants;
+  }
+
+  [[nodiscard]] Shares shares() const {
+    Shares shares;
+    for (std::size_t number = 0; number < contest_->contenders.size(); ++number) {
+      const auto& contender = contest_->contenders[number];
+      Share& share = shares.at(number / threads);
+      share.grants += contender.grants;
+      share.longest_wait =
+          std::max(share.longest_wait, std::chrono::nanoseconds(contender.longest_wait_ns.load()));
+    }
+    return shares;
+  }
+
+  [[nodiscard]] static std::string key() { return name(); }
+
+  inline static std::unique_ptr<JavaPeer> second_java_;
+  const LockType type_ = std::get<0>(GetParam());
+  const microseconds inside_ = std::get<1>(GetParam());
+};
+
+TEST_P(TurnsWithJava, EachProcessIsGrantedAQuarterOfWhatAnotherIsAndNobodyWaitsForASecond) {
+  const Shares shares = run(1s, 100);
+  std::printf("    %s:", name().c_str());
+  for (const Share& share : shares) {
+    std::printf(" %llu (%.0f ms)", static_cast<unsigned long long>(share.grants),
+                std::chrono::duration<double, std::milli>(share.longest_wait).count());
+  }
+  std::printf("; stalled %.0f ms\n", std::chrono::duration<double, std::milli>(stalled_).count());
+
+  EXPECT_EQ(contest_->updates, grants()) << "updates were lost";
+  EXPECT_EQ(contest_->overlaps, 0U);
+  EXPECT_EQ(contest_->stale_tokens, 0U);
+  const auto fewer = [](const Share& one, const Share& other) { return one.grants < other.grants; };
+  const auto [least, most] = std::minmax_element(shares.begin(), shares.end(), fewer);
+  EXPECT_GE(4 * least->grants, most->grants);
+  for (const Share& share : shares) EXPECT_LT(share.longest_wait, 1s + stalled_);
+}
+
+INSTANTIATE_TEST_SUITE_P(Server, TurnsWithJava,
+                         ::testing::Combine(::testing::Values(LockType::REENTRANT, LockType::WRITE,
+                                                              LockType::FENCED, LockType::FAIR),
+                                            ::testing::Values(0us, 1'000us)),
+                         [](const auto& each) {
+                           return std::string(to_string(std::get<0>(each.param))) + '_' +
+                                  std::to_string(std::get<1>(each.param).count()) + "us";
+                         });
+
+}  // namespace
+}  // namespace latchkey::tests

@@ -1,0 +1,151 @@
+// Four processes on one key of a Redis server, some of which are stopped and killed all the time.
+// SPDX-License-Identifier: BSL-1.0
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <latchkey/error.hpp>
+#include <latchkey/locks.hpp>
+
+#include "soak/disturbed_visits.hpp"
+#include "soak/settings.hpp"
+#include "soak/shared.hpp"
+#include "support/servers/redis_server.hpp"
+
+namespace latchkey::soak {
+namespace {
+
+using namespace std::chrono_literals;
+using tests::RedisServer;
+using Steady = std::chrono::steady_clock;
+
+/// Four processes, and what is done to them. Null `uri`: without locks.
+class Disturbed {
+ public:
+  static constexpr auto lease = 400ms;
+
+  Disturbed(const std::string* uri, LockType type) : uri_(uri), type_(type) {}
+
+  void run(std::chrono::milliseconds length) {
+    end_ = Steady::now() + length;
+    for (auto& each : children_) start(each);
+    while (Steady::now() < end_) disturb_one();
+    for (auto& each : children_) EXPECT_TRUE(each->join());
+  }
+
+  Shared<DisturbedVisits> visits;
+  int stops = 0, kills = 0;
+
+ private:
+  static constexpr int processes = 4, threads = 2;
+
+  void disturb_one() {
+    std::optional<Children>& child = children_[random_() % processes];
+    const pid_t id = child->ids().front();
+    ::poll(nullptr, 0, static_cast<int>(20 + random_() % 80));
+    if (random_() % 4 == 0) {
+      child.reset();  // kills it
+      start(child);
+      ++kills;
+      return;
+    }
+    // Shorter and longer than a lease.
+    ::kill(id, SIGSTOP);
+    ::poll(nullptr, 0, static_cast<int>(50 + random_() % 750));
+    ::kill(id, SIGCONT);
+    ++stops;
+  }
+
+  void start(std::optional<Children>& child) {
+    child.emplace();
+    const auto its_seed = static_cast<std::uint64_t>(random_());
+    child->start([&, its_seed] { work(its_seed); });
+  }
+
+  void work(std::uint64_t its_seed) {
+    std::optional<Locks> locks;
+    if (uri_ != nullptr) locks = Locks::connect(*uri_);
+    std::vector<std::jthread> running;
+    for (int number = 0; number < threads; ++number) {
+      running.emplace_back([&, number] {
+        std::minstd_rand random(static_cast<unsigned>(its_seed) + static_cast<unsigned>(number));
+        DisturbedVisits::Place& place = visits->new_place();
+        while (Steady::now() < end_) visit(locks, place, random);
+      });
+    }
+  }
+
+  void visit(const std::optional<Locks>& locks, DisturbedVisits::Place& place,
+             std::minstd_rand& random) {
+    const auto dwell = [&] { std::this_thread::sleep_for(random() % 1'000 * 1us); };
+    const bool reads = type_ == LockType::WRITE && random() % 2 == 0;
+    if (!locks) return visits->visit(place, reads, Steady::now() + lease, 0, dwell);
+    try {
+      Lock lock = locks->lock("disturbed", reads ? LockType::READ : type_);
+      const std::optional<Hold> hold = lock.try_acquire(1s, lease);
+      if (!hold) return;
+      const Steady::time_point held = Steady::now();  // before the hold is asked
+      visits->visit(place, reads, held + hold->remaining(), hold->fencing_token().value_or(0),
+                    dwell);
+    } catch (const BackendUnavailable&) {
+      return;  // the process was stopped, and heard no answer in time
+    }
+  }
+
+  const std::string* const uri_;
+  const LockType type_;
+  std::minstd_rand random_{static_cast<unsigned>(seed())};
+  Steady::time_point end_;
+  std::array<std::optional<Children>, processes> children_;
+};
+
+class DisturbedSoak : public ::testing::TestWithParam<LockType> {};
+
+/// All of the time for each type, or a part if there is little.
+std::chrono::milliseconds length_of_type() {
+  const std::chrono::milliseconds length = length_of_soak();
+  return length >= 20s ? length : length / 2;
+}
+
+TEST_P(DisturbedSoak, StoppedAndKilledProcessesCauseNoOverlapAndLoseNoUpdate) {
+  const RedisServer server;
+  const std::string uri = server.tcp_uri();
+  Disturbed disturbed(&uri, GetParam());
+  disturbed.run(length_of_type());
+  const DisturbedVisits& visits = *disturbed.visits;
+  std::printf("%d stops, %d kills, %llu visits, %llu ended after their deadline\n", disturbed.stops,
+              disturbed.kills, static_cast<unsigned long long>(visits.visits),
+              static_cast<unsigned long long>(visits.late));
+  EXPECT_EQ(visits.overlaps, 0U);
+  EXPECT_EQ(visits.lost_updates, 0U);
+  EXPECT_EQ(visits.stale_tokens, 0U);
+  EXPECT_GT(visits.visits, 0U);
+  Lock lock = Locks::connect(uri).lock("disturbed");
+  EXPECT_TRUE(lock.try_acquire(2 * Disturbed::lease + 1s)) << "what the killed held is not free";
+}
+
+// A READ is the other half of WRITE.
+INSTANTIATE_TEST_SUITE_P(Types, DisturbedSoak,
+                         ::testing::Values(LockType::REENTRANT, LockType::FAIR, LockType::WRITE,
+                                           LockType::FENCED),
+                         [](const auto& each) { return std::string(to_string(each.param)); });
+
+TEST(DisturbedSoakJudge, DetectsOverlapsWithoutALock) {
+  Disturbed disturbed(nullptr, LockType::REENTRANT);
+  disturbed.run(1s);
+  EXPECT_GT(disturbed.visits->overlaps, 0U);
+  EXPECT_GT(disturbed.visits->lost_updates, 0U);
+}
+
+}  // namespace
+}  // namespace latchkey::soak
