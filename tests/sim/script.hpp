@@ -138,6 +138,12 @@ class Script : private ProcessHost {
     process_->notified(notification);
   }
 
+  /// A release leaves the key free, and notifies others and the first in line, this process.
+  void notify_first_in_line() {
+    process_->notified(
+        {.kind = Notification::Kind::released, .key = key, .id = {process_->settings().space, 0}});
+  }
+
   /// A release grants the key to the claim with this number.
   void grant(std::uint64_t number, std::uint64_t place, std::uint64_t token = 0) {
     Notification notification;

@@ -137,6 +137,9 @@ class RemoteHold {
   /// answered with it was sent: a grant is not older. 0: it has no place.
   std::uint64_t place = 0;
   Clock::time_point place_sent{};
+  std::uint64_t yielded_place = 0;  ///< the place in which it let others go first
+  Clock::time_point yields_until{};
+  bool behind_foreign = false;  ///< a client of another library had the key at the last attempt
 
   // The renewal; also verify, downgrade and expire.
   HoldRequest check_request{};
@@ -246,7 +249,8 @@ inline void RemoteHold::reset() noexcept {
   joined = nullptr;
   joiners = 0;
   keep_until = Clock::time_point{};
-  place = 0;
+  place = yielded_place = 0;
+  behind_foreign = false;
   release_request.queues = false;
   wanted = poll_pause = std::chrono::milliseconds(0);
   granted_at = expires_at = check_request.sent = Clock::time_point{};

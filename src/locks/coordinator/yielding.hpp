@@ -30,6 +30,7 @@ struct Yielding {
   /// Others that are not in the backend's process queue waited a moment ago: until then a release
   /// asks whether they do.
   Clock::time_point others_until{};
+  Clock::duration round_trip{};  ///< of the last release
   /// A client of another library held the key a moment ago: until then it counts as one that waits.
   Clock::time_point foreign_until{};
 

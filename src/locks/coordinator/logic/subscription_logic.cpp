@@ -6,6 +6,7 @@
 #include "locks/coordinator/logic/lease_logic.hpp"
 #include "locks/coordinator/logic/release_logic.hpp"
 #include "locks/coordinator/logic/wait_logic.hpp"
+#include "locks/coordinator/logic/yield_logic.hpp"
 
 namespace latchkey::inline v1::detail {
 
@@ -125,7 +126,12 @@ void SubscriptionLogic::on_notification(const Notification& notification) {
   if (notification.kind == Kind::granted) return on_granted(notification);
   if (notification.kind == Kind::link_down || notification.kind == Kind::warning) return;
   const bool about_one = notification.id.number != 0;
-  if (notification.kind != Kind::link_up && !about_one) return WaitLogic(*this).retry_queue_now();
+  if (notification.kind != Kind::link_up && !about_one) {
+    // The first in line is told of a release on its process's channel if others were told as well.
+    const bool first_in_line = notification.id == HoldId{settings().space, 0};
+    if (first_in_line && notification.id != HoldId{}) YieldLogic(*this).on_others_notified();
+    return WaitLogic(*this).on_released();
+  }
   state_.holds.for_each([&](RemoteHold& hold) {
     if (about_one && hold.id != notification.id) return;
     if (hold.stage == RemoteHold::Stage::claim) {

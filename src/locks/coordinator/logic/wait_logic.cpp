@@ -22,6 +22,7 @@ void WaitLogic::wait_for_release(RemoteHold& claim, const Outcome& outcome) {
   Call& call = *claim.call;
   call.last_reply = LastReply::busy;
   if (outcome.holder_is_foreign) YieldLogic(*this).on_foreign_holder();
+  claim.behind_foreign = outcome.holder_is_foreign;
   if (outcome.place != 0) claim.place_sent = claim.acquire_request.sent;
   claim.place = outcome.place;
   if (now() >= end_of_wait(call, settings())) return give_up(call, Answer::busy);
@@ -92,8 +93,8 @@ void WaitLogic::retry_queue(Which which) {
   }
 }
 
-void WaitLogic::retry_queue_now() {
-  retry_queue([](const RemoteHold&) { return true; });
+void WaitLogic::on_released() {
+  retry_queue([&](RemoteHold& claim) { return !YieldLogic(*this).lets_others_first(claim); });
 }
 
 void WaitLogic::retry_what_was_busy() {

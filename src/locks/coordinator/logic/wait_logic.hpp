@@ -28,7 +28,7 @@ class WaitLogic : public KeyEvent {
   void give_up_waiting(Call& call);
   /// The key may have been freed: attempts again, now or when the attempt in flight is answered.
   void retry_now(RemoteHold& claim);
-  void retry_queue_now();
+  void on_released();
   /// The same, for claims that have made an attempt: others are still to make their first.
   void retry_what_was_busy();
 

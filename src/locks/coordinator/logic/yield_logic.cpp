@@ -41,17 +41,34 @@ void YieldLogic::before_release(const RemoteHold& hold) {
 void YieldLogic::on_release_reply(const RemoteHold& hold, const Outcome& outcome) {
   if (!is_raced_for(hold.type)) return;
   Yielding& yielding = state_.yielding;
+  yielding.round_trip = now() - hold.release_request.sent;
   const Subscription::Stage own = state_.subscription.stage;
   const bool subscribed = own == Subscription::Stage::on || own == Subscription::Stage::subscribing;
   const bool others = settings().cohort.count() > 0 && outcome.notified > (subscribed ? 1U : 0U);
   if (others) {
     yielding.others_until = later(now(), remembered);
     yielding.stage = Yielding::Stage::yielding;
-    yielding.until = later(now(), time_to_take(now() - hold.release_request.sent));
+    yielding.until = later(now(), time_to_take(yielding.round_trip));
     return;
   }
   if (yielding.stage == Yielding::Stage::asking) yielding.stage = Yielding::Stage::off;
   yielding.alone_until = later(now(), settings().cohort);
+}
+
+void YieldLogic::on_others_notified() noexcept {
+  state_.yielding.others_until = later(now(), remembered);
+}
+
+// A claim that also listens to the key's channel is told twice of each release.
+bool YieldLogic::lets_others_first(RemoteHold& claim) {
+  const bool in_line = claim.place != 0 && is_raced_for(claim.type) && claim.call != nullptr;
+  const bool others = now() < state_.yielding.others_until && !claim.behind_foreign;
+  if (!in_line || !others || claim.acquire_request.in_flight) return false;
+  if (claim.yielded_place == claim.place) return now() < claim.yields_until;
+  claim.yielded_place = claim.place;
+  claim.yields_until = claim.poll_at = later(now(), time_to_take(state_.yielding.round_trip));
+  set_alarm(*claim.call);
+  return true;
 }
 
 void YieldLogic::on_foreign_holder() noexcept {
@@ -68,7 +85,9 @@ void YieldLogic::postpone(RemoteHold& claim) {
   call.last_reply = Call::LastReply::busy;
   claim.poll_at = state_.yielding.until;
   WaitLogic(*this).report_waiting(call);
-  if (settings().pushes && state_.subscription.stage == Subscription::Stage::off) {
+  // In a process queue it would count as one of the others.
+  const bool listens = settings().pushes && !settings().grants;
+  if (listens && state_.subscription.stage == Subscription::Stage::off) {
     SubscriptionLogic(*this).subscribe(state_.subscription, nullptr);
   }
   set_alarm(call);
