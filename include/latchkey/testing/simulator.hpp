@@ -54,8 +54,9 @@ struct SimulationReport {
 /// late and out of order, connections break, processes freeze and crash, the server restarts and
 /// its clock jumps. The simulator checks every grant and every reply by its own records, not by
 /// those of the library or the store. It detects two holders at once, a deadline later than the
-/// replies allow, a token that does not rise, an undetected loss, a call that never ends, a process
-/// that starves at a contended key, and anything left in the store.
+/// replies allow, a token that does not rise, an undetected loss, a call that never ends, and
+/// anything left in the store. If the store grants by releases (Capabilities::grants), it also
+/// detects a process that starves at a contended key.
 ///
 /// The run uses the lock types that the store offers. The same seed gives the same run on every
 /// machine, as long as the store depends only on its requests and its clock. A seed that fails is

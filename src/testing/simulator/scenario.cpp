@@ -130,6 +130,10 @@ void Scenario::restrict_to(const Capabilities& offered) {
   }
   settings.pushes = settings.pushes && offered.pushes;
   settings.grants = settings.grants && settings.pushes && offered.grants;
+  if (contended && !settings.grants) {  // without a queue of processes turns have no bound
+    contended = false;
+    foreign = 0;
+  }
   if (!offered.administration) force_release_rate = 0;
 }
 
