@@ -254,5 +254,25 @@ TEST(CoordinatorYield, AnUnansweredReleaseHoldsNobodyUp) {
   while (script.open() > 0) script.answer(Kind::granted);
 }
 
+// Redisson got four times as many grants: none of two threads in turn had another one behind it.
+TEST(CoordinatorYield, TwoFencedThreadsInTurnHandOverBesideAnotherLibrary) {
+  Script script(with_cohorts());
+  Caller& first = script.acquire(FENCED, 3s, 30s, Owner::make());
+  Outcome foreign = Script::busy(30s);
+  foreign.holder_is_foreign = true;
+  script.answer(foreign);
+  script.answer(Verb::subscribe, Kind::granted);
+  script.answer(Script::of(Kind::granted, 10));
+  Caller& second = script.acquire(FENCED, 3s, 30s, Owner::make());
+  script.release(first);
+  script.answer(Verb::release, Kind::granted);
+  Caller& third = script.acquire(FENCED, 3s, 30s, Owner::make());
+  script.answer(Verb::acquire, Script::of(Kind::granted, 100));
+  script.release(second);
+  EXPECT_EQ(third.answer, Answer::granted);
+  EXPECT_EQ(third.hold->token, 38U);
+  while (script.open() > 0) script.answer(Kind::granted);
+}
+
 }  // namespace
 }  // namespace latchkey::sim

@@ -148,7 +148,10 @@ void AcquireLogic::make_claim(Call& call) {
   RemoteHold& claim = KeyLogic::make_claim(call);
   state_.waiters.started(call);
   claim.call = &call;
-  const bool others_wait = state_.waiters.front() == &call && call.next != nullptr;
+  // Of two threads in turn none has the other one behind it at this moment, but has waited for it.
+  // Beside clients of other libraries the hold is handed over once.
+  const bool in_turn = call.waits && now() < state_.yielding.foreign_until;
+  const bool others_wait = state_.waiters.front() == &call && (call.next != nullptr || in_turn);
   const bool reserves = call.type == LockType::FENCED && !call.bundled && others_wait;
   if (reserves) claim.acquire_request.tokens = block_of_tokens;
   call.hold = &claim;
