@@ -19,6 +19,9 @@ void HoldJudge::granted(std::uint32_t key, GrantedHold hold) {
   const AttemptRecord& attempt = history_.attempt(hold.client, hold.number);
   hold.deadline = hold.hold->deadline_point();
   hold.excused = history.fault_at >= attempt.submitted_at;
+  std::erase_if(history.unnoticed, [&](const auto& grant) {
+    return grant.first == KeyHistory::Holder{hold.client, hold.number};
+  });
   for (const GrantedHold& other : history.holds) {
     if (!other.shares_id_with(hold)) continue;
     const bool both_shared = is_shared(other.type) && is_shared(hold.type);
