@@ -101,8 +101,10 @@ bool ContextOperations::is_for(const void* subject) const noexcept {
   return shut_down_ ? subject == nullptr : subject == subject_;
 }
 
-// Each operation keeps the space: none is left.
+// Each operation keeps the space: none is left. A handler of the loop may be left, and must not
+// keep its driver, which has to end before the backend.
 void ContextOperations::space_ends() noexcept {
+  if (loop_ != nullptr) loop_->space_ends();
   const ScopedLock lock(mutex_);
   shut_down_ = true;
 }
