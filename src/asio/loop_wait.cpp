@@ -108,17 +108,17 @@ void LoopWait::on_wait_ended(bool readable) noexcept {
     lock.lock();
     return;
   }
-  if (!readable || users_ == 0) return wait_again();
-  stage_ = Stage::driving;
-  lock.unlock();
-  drive_and_handle();
+  readable&& users_ > 0 ? drive_and_handle() : wait_again();
 }
 
 void LoopWait::drive_and_handle() noexcept {
+  stage_ = Stage::driving;
+  const ScopedUnlock unlocked(mutex_);
   drive();
-  ScopedLock lock(mutex_);
-  stage_ = Stage::handling;
-  lock.unlock();
+  {
+    const ScopedLock lock(mutex_);
+    stage_ = Stage::handling;
+  }
   post_handlers_end();
 }
 
@@ -146,10 +146,7 @@ void LoopWait::on_handlers_ended() noexcept {
   lock.unlock();
   const LoopDriver::Next next = driver_->flush();
   lock.lock();
-  if (next == LoopDriver::Next::wait || users_ == 0) return wait_again();
-  stage_ = Stage::driving;
-  lock.unlock();
-  drive_and_handle();
+  next == LoopDriver::Next::drive&& users_ > 0 ? drive_and_handle() : wait_again();
 }
 
 void LoopWait::drive() noexcept {

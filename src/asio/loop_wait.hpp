@@ -67,7 +67,7 @@ class LoopWait final : public SpaceAttachment,
   void start_waiting() noexcept LATCHKEY_REQUIRES(mutex_);
   void on_wait_ended(bool readable) noexcept;
   void wait_again() noexcept LATCHKEY_REQUIRES(mutex_);
-  void drive_and_handle() noexcept;
+  void drive_and_handle() noexcept LATCHKEY_REQUIRES(mutex_);
   void drive() noexcept;
   void post_handlers_end() noexcept;
   void on_handlers_ended() noexcept;

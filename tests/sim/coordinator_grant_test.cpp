@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/script.hpp"
+#include "sim/in_line.hpp"
 
 namespace latchkey::sim {
 namespace {
@@ -11,28 +11,6 @@ namespace {
 using namespace std::chrono_literals;
 using enum LockType;
 using Caller = Script::Caller;
-
-Outcome busy_at(std::uint64_t place) {
-  Outcome outcome = Script::busy(30s);
-  outcome.place = place;
-  return outcome;
-}
-
-/// A call whose second attempt, after the subscription, was answered with place 7.
-class InLine : public Script {
- public:
-  explicit InLine(LockType type = REENTRANT, Lease lease = 30s, Wait wait = 20s)
-      : Script(with_grants()), waiter_(&acquire(type, wait, lease, Owner::make())) {
-    answer(busy_at(7));
-    answer(Verb::subscribe, Kind::granted);
-    answer(busy_at(7));
-    (void)sent();
-  }
-  [[nodiscard]] Caller& waiter() const { return *waiter_; }
-
- private:
-  Caller* waiter_;
-};
 
 TEST(CoordinatorGrant, AGrantEndsTheWaitAndCountsFromTheLastAttempt) {
   for (const LockType type : {REENTRANT, WRITE, FENCED}) {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/script.hpp"
+#include "sim/in_line.hpp"
 
 namespace latchkey::sim {
 namespace {
@@ -173,47 +173,23 @@ TEST(CoordinatorYield, AFreshCallWaitsForTheReplyToTheReleaseAlthoughNobodyWaite
   while (script.open() > 0) script.answer(Kind::granted);
 }
 
-/// A call that is the first in line.
-class FirstInLine : public Script {
- public:
-  FirstInLine() : Script(settings()) {
-    acquire(REENTRANT, 20s, 30s);
-    answer(busy_at_seven());
-    answer(Verb::subscribe, Kind::granted);
-    answer(busy_at_seven());
-    (void)sent();
-  }
-  static Outcome busy_at_seven() {
-    Outcome outcome = Script::busy(30s);
-    outcome.place = 7;
-    return outcome;
-  }
-
- private:
-  static CoordinatorSettings settings() {
-    CoordinatorSettings all = with_grants();
-    all.space = {1, 2};
-    return all;
-  }
-};
-
 // Redisson starved beside two processes that held the key for a millisecond each.
 TEST(CoordinatorYield, TheFirstInLineLetsOthersGoFirstOnce) {
-  FirstInLine script;
+  InLine script;
   script.notify_first_in_line();
   script.notify(Notification::Kind::released);  // on the key's channel, of the same release
   EXPECT_EQ(script.sent(), "");
   script.pass(1ms);
   EXPECT_EQ(script.sent(), "acquire 1 30000");
-  script.answer(FirstInLine::busy_at_seven());
+  script.answer(busy_at(7));
   script.notify_first_in_line();
   EXPECT_EQ(script.sent(), "acquire 1 30000");
   while (script.open() > 0) script.answer(Kind::granted);
 }
 
 TEST(CoordinatorYield, TheFirstInLineDoesNotLetOthersGoFirstWhoHadTheKey) {
-  FirstInLine script;
-  Outcome foreign = FirstInLine::busy_at_seven();
+  InLine script;
+  Outcome foreign = busy_at(7);
   foreign.holder_is_foreign = true;
   script.notify(Notification::Kind::link_up);  // it asks who has the key
   script.answer(foreign);

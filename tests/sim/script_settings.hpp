@@ -34,6 +34,7 @@ inline CoordinatorSettings with_cohorts() {
 inline CoordinatorSettings with_grants() {
   CoordinatorSettings settings = with_cohorts();
   settings.grants = true;
+  settings.space = {1, 2};
   return settings;
 }
 

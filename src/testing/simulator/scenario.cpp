@@ -91,9 +91,7 @@ void Scenario::favour_batches() {
   settings.watchdog = milliseconds(6'000);
   fault_free = immediate = false;
   holds_longer_than_leases = true;
-  loss_percent = duplicate_percent = delay_percent = 0;
-  cut_rate = freeze_rate = crash_rate = jump_forward_rate = migration_rate = 0;
-  jump_back_rate = restart_rate = 0;
+  clear_faults();
   force_release_rate = 10;
 }
 
@@ -107,9 +105,13 @@ void Scenario::favour_contention(Random& random) {
   settings.cohort = milliseconds(5);
   foreign = static_cast<std::uint32_t>(random.below(2));
   drift = 0;
+  clear_faults();
+}
+
+void Scenario::clear_faults() {
   loss_percent = duplicate_percent = delay_percent = 0;
-  cut_rate = freeze_rate = crash_rate = jump_forward_rate = migration_rate = 0;
-  jump_back_rate = restart_rate = force_release_rate = 0;
+  cut_rate = freeze_rate = crash_rate = jump_forward_rate = jump_back_rate = 0;
+  restart_rate = force_release_rate = migration_rate = 0;
 }
 
 void Scenario::restrict_to(const Capabilities& offered) {

@@ -58,6 +58,7 @@ struct Scenario {
  private:
   [[nodiscard]] static Scenario draw_any(Random& random);
   void draw_faults(Random& random);
+  void clear_faults();
   void favour_downgrades();
   void favour_batches();
   void favour_contention(Random& random);

@@ -11,11 +11,9 @@
 
 #include <latchkey/error.hpp>
 #include <latchkey/locks.hpp>
-#include <latchkey/testing/backend_contract.hpp>
 
 #include "redis/client/scripted_peer.hpp"
-#include "redis/redis_backend.hpp"
-#include "support/recorder.hpp"
+#include "redis/multiplexer/requests.hpp"
 
 namespace latchkey::tests {
 namespace {
@@ -23,55 +21,11 @@ namespace {
 using namespace std::chrono_literals;
 using testing::Command;
 using testing::ScriptedPeer;
-using Entry = testing::contract::CountingSink::Entry;
 using Kind = Outcome::Kind;
 using SendAs = ScriptedPeer::SendAs;
 using ::testing::HasSubstr;
 
 std::string busy_reply() { return "*2\r\n:5\r\n$5\r\nowner\r\n"; }
-
-class Requests {
- public:
-  explicit Requests(const std::string& uri, std::chrono::milliseconds timeout = 2s)
-      : backend(detail::redis::make_redis_backend(uri, {.command_timeout = timeout})) {}
-
-  /// Submits a request, waits for its reply and returns the outcome.
-  Kind execute(Verb verb) {
-    Entry entry;
-    fill(entry, verb);
-    submit(entry);
-    wait_for(entry);
-    return entry.kind;
-  }
-  /// Repeats an acquire, which ends early while the server is known to be down.
-  bool eventually_granted() {
-    return eventually([&] { return execute(Verb::acquire) == Kind::granted; });
-  }
-  void fill(Entry& entry, Verb verb) {
-    entry.request.verb = verb;
-    entry.request.key = "key";
-    entry.request.id = {{1, 2}, ++last_number_};
-    entry.request.lease = 30s;
-    entry.request.context = &entry;
-    entry.request.sent = Clock::system().now();
-    entry.parker = &Parker::mine();
-  }
-  void submit(Entry& entry) {
-    Request* const one[] = {&entry.request};
-    backend->submit(one, sink);
-  }
-  void wait_for(const Entry& entry) {
-    while (entry.completions.load(std::memory_order_acquire) == 0) {
-      backend->drive(Parker::mine(), Clock::never());
-    }
-  }
-
-  const std::unique_ptr<Backend> backend;
-  testing::contract::CountingSink sink;
-
- private:
-  std::atomic<std::uint64_t> last_number_ = 0;
-};
 
 class EveryCut : public ::testing::TestWithParam<SendAs> {};
 

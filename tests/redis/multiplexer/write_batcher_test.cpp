@@ -11,38 +11,24 @@
 #include <thread>
 #include <vector>
 
-#include <latchkey/testing/backend_contract.hpp>
-
 #include "redis/client/scripted_peer.hpp"
-#include "redis/redis_backend.hpp"
+#include "redis/multiplexer/requests.hpp"
 
 namespace latchkey::tests {
 namespace {
 
 using namespace std::chrono_literals;
 using testing::Command;
-using testing::ScriptedPeer;
-using Entry = testing::contract::CountingSink::Entry;
 using ::testing::ElementsAre;
+using testing::ScriptedPeer;
 
 class WriteBatcher : public ::testing::Test {
  protected:
-  void submit(Entry& entry, Verb verb, std::uint64_t number, std::string_view key = "k") {
-    entry.request.verb = verb;
-    entry.request.key = key;
-    entry.request.id = {{1, 2}, number};
-    entry.request.lease = 30s;
-    entry.request.context = &entry;
-    entry.request.sent = Clock::system().now();
-    entry.parker = &Parker::mine();
-    Request* const one[] = {&entry.request};
-    backend_->submit(one, sink_);
+  void submit(Entry& entry, Verb verb, std::string_view key = "key") {
+    requests_.fill(entry, verb, key);
+    requests_.submit(entry);
   }
-  void wait_for(const Entry& entry) {
-    while (entry.completions.load(std::memory_order_acquire) == 0) {
-      backend_->drive(Parker::mine(), Clock::never());
-    }
-  }
+  void wait_for(const Entry& entry) { requests_.wait_for(entry); }
   /// How many keys each script had.
   std::vector<std::string> calls() {
     const std::lock_guard lock(mutex_);
@@ -65,19 +51,17 @@ class WriteBatcher : public ::testing::Test {
   std::vector<std::string> calls_;
   const ScriptedPeer peer_{[this](const Command& command) { return reply_to(command); },
                            ScriptedPeer::SendAs::it_is};
-  const std::unique_ptr<Backend> backend_ =
-      detail::redis::make_redis_backend(peer_.uri(), {.command_timeout = 2s});
-  testing::contract::CountingSink sink_;
+  Requests requests_{peer_.uri()};
 
  protected:
-  Backend& backend() { return *backend_; }
+  Backend& backend() { return *requests_.backend; }
 };
 
 TEST_F(WriteBatcher, ChecksAreOneCallWhenTheThreadUncorks) {
   std::array<Entry, 3> checks;
   backend().cork();
-  for (std::size_t index = 0; index < checks.size(); ++index) {
-    submit(checks[index], Verb::renew, index);
+  for (Entry& each : checks) {
+    submit(each, Verb::renew);
   }
   backend().uncork();
   for (const Entry& each : checks) {
@@ -91,10 +75,10 @@ TEST_F(WriteBatcher, RequestsOfOtherThreadsAreSentAtOnceAndTakeTheKeptOnesAlong)
   std::array<Entry, 2> checks;
   Entry acquire;
   backend().cork();
-  submit(checks[0], Verb::renew, 1);
-  submit(checks[1], Verb::verify, 2);
+  submit(checks[0], Verb::renew);
+  submit(checks[1], Verb::verify);
   std::thread([&] {
-    submit(acquire, Verb::acquire, 3);
+    submit(acquire, Verb::acquire);
     wait_for(acquire);
   }).join();
   EXPECT_THAT(calls(), ElementsAre("2", "1")) << "in the order in which they were submitted";
@@ -105,8 +89,8 @@ TEST_F(WriteBatcher, RequestsOfOtherThreadsAreSentAtOnceAndTakeTheKeptOnesAlong)
 TEST_F(WriteBatcher, ManyRequestsAreNotKept) {
   std::array<Entry, 1'024> checks;
   backend().cork();
-  for (std::size_t index = 0; index < checks.size(); ++index) {
-    submit(checks[index], Verb::renew, index);
+  for (Entry& each : checks) {
+    submit(each, Verb::renew);
   }
   for (const Entry& each : checks) wait_for(each);
   EXPECT_THAT(calls(), ::testing::Each("128"));
@@ -119,7 +103,7 @@ class WriteBatcherOfALoop : public WriteBatcher {
  protected:
   WriteBatcherOfALoop() {
     loop_->join();
-    submit(first_, Verb::acquire, 1);
+    submit(first_, Verb::acquire);
     while (first_.completions.load(std::memory_order_acquire) == 0) {
       pollfd wanted{.fd = loop_->descriptor(), .events = POLLIN, .revents = 0};
       ::poll(&wanted, 1, 10'000);
@@ -130,10 +114,10 @@ class WriteBatcherOfALoop : public WriteBatcher {
   /// What a handler submits. The server processes the first request, and has the second one, which
   /// is long, so the renewals may be held back.
   void submit_all() {
-    submit(acquires_[0], Verb::acquire, 2, long_key_);
-    submit(acquires_[1], Verb::acquire, 3, long_key_);
-    for (std::size_t index = 0; index < renewals_.size(); ++index) {
-      submit(renewals_[index], Verb::renew, index + 4);
+    submit(acquires_[0], Verb::acquire, long_key_);
+    submit(acquires_[1], Verb::acquire, long_key_);
+    for (Entry& each : renewals_) {
+      submit(each, Verb::renew);
     }
   }
   void expect_granted() {
@@ -168,7 +152,7 @@ TEST_F(WriteBatcherOfALoop, RequestsOfOtherThreadsAreSentAtOnceAndTakeTheKeptOne
   submit_all();
   Entry acquire;
   std::thread([&] {
-    submit(acquire, Verb::acquire, 9);
+    submit(acquire, Verb::acquire);
     wait_for(acquire);
   }).join();
   EXPECT_THAT(calls(), ElementsAre("1", "1", "1", "2", "1"));

@@ -129,7 +129,7 @@ void SubscriptionLogic::on_notification(const Notification& notification) {
   if (notification.kind != Kind::link_up && !about_one) {
     // The first in line is told of a release on its process's channel if others were told as well.
     const bool first_in_line = notification.id == HoldId{settings().space, 0};
-    if (first_in_line && notification.id != HoldId{}) YieldLogic(*this).on_others_notified();
+    if (first_in_line) YieldLogic(*this).on_others_notified();
     return WaitLogic(*this).on_released();
   }
   state_.holds.for_each([&](RemoteHold& hold) {

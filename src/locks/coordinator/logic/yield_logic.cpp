@@ -46,7 +46,7 @@ void YieldLogic::on_release_reply(const RemoteHold& hold, const Outcome& outcome
   const bool subscribed = own == Subscription::Stage::on || own == Subscription::Stage::subscribing;
   const bool others = settings().cohort.count() > 0 && outcome.notified > (subscribed ? 1U : 0U);
   if (others) {
-    yielding.others_until = later(now(), remembered);
+    on_others_notified();
     yielding.stage = Yielding::Stage::yielding;
     yielding.until = later(now(), time_to_take(yielding.round_trip));
     return;

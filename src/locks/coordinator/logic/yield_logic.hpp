@@ -35,8 +35,7 @@ class YieldLogic : public KeyEvent {
   /// The first attempt of `claim` is sent at the end of the yield.
   void postpone(RemoteHold& claim);
 
-  /// A release has notified this process, the first in line, together with others that have no
-  /// place in the process queue.
+  /// A release has notified others, which have no place in the process queue.
   void on_others_notified() noexcept;
   /// The key was released. Whether `claim`, the first in line, waits before it tries to take it:
   /// clients of other libraries take longer to try, and would never be first. Once for each place,
