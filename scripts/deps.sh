@@ -86,23 +86,23 @@ keep_disabled() {
 }
 
 install_system_packages() {
-  local packages
-  mapfile -t packages < <(wanted "$@" | sort -u)
-  mapfile -t packages < <(missing "${packages[@]}")
-  ((${#packages[@]})) || return 0
-  say "installing ${packages[*]}"
+  local needed
+  mapfile -t needed < <(wanted "$@" | sort -u)
+  mapfile -t needed < <(missing "${needed[@]}")
+  ((${#needed[@]})) || return 0
+  say "installing ${needed[*]}"
   local log
   log=$(mktemp)
   keep_services_stopped
   if ! { as_root apt-get update -qq &&
          as_root env DEBIAN_FRONTEND=noninteractive \
-           apt-get install -y -qq --no-install-recommends "${packages[@]}"; } >"$log" 2>&1; then
+           apt-get install -y -qq --no-install-recommends "${needed[@]}"; } >"$log" 2>&1; then
     cat "$log" >&2
     rm -f "$log"
     fail "apt-get could not install them"
   fi
   rm -f "$log"
-  [[ " ${packages[*]} " != *" redis-server "* ]] || keep_disabled redis-server
+  [[ " ${needed[*]} " != *" redis-server "* ]] || keep_disabled redis-server
 }
 
 # The archive that this system uses for Debian: the mirror that its administrator chose.

@@ -17,6 +17,7 @@ mkdir -p build
 
 say() { printf 'packages: %s\n' "$*"; }
 skip() { say "$* The step is left out."; exit 0; }
+fail() { say "$*"; exit 1; }
 quietly() { local log=$1; shift; "$@" >"$log" 2>&1 || { cat "$log"; exit 1; }; }
 
 make_deb() {
@@ -26,7 +27,7 @@ make_deb() {
   cmake --build "$work" -- --quiet
   rm -rf "$work/packages"
   (cd "$work" && quietly "$work/cpack.log" cpack)
-  command -v lintian >/dev/null || skip "There is no lintian (make deps installs it)."
+  command -v lintian >/dev/null || fail "There is no lintian: make deps installs it."
   # A package that is never uploaded closes no bug of Debian's; everything else is an error.
   lintian --fail-on error,warning --suppress-tags initial-upload-closes-no-bugs "$work"/packages/*.deb
   say "$(find "$work/packages" -maxdepth 1 -name '*.deb' | wc -l) packages, nothing for lintian to say"
@@ -34,7 +35,7 @@ make_deb() {
 
 make_root() {
   [[ $(id -u) == 0 ]] || skip "debootstrap needs root."
-  command -v debootstrap >/dev/null || skip "There is no debootstrap (make deps installs it)."
+  command -v debootstrap >/dev/null || fail "There is no debootstrap: make deps installs it."
   [[ -e build/clean_root.tar.gz ]] && return
   rm -rf build/clean_root
   quietly build/debootstrap.log debootstrap --variant=minbase --include=ca-certificates \
@@ -95,12 +96,18 @@ library_of() {
   cmake --build "$2" --target latchkey_shared -- --quiet
 }
 
+# The last tag v<version> or, in a clone without tags, the commit "Version <version>".
+last_release() {
+  git describe --tags --abbrev=0 --match 'v[0-9]*' "$1" 2>/dev/null ||
+    git log -1 --format=%h --extended-regexp --grep='^Version [0-9]+\.[0-9]+\.[0-9]+$' "$1"
+}
+
 compare_abi() {
-  command -v abidiff >/dev/null || skip "There is no abidiff (make deps installs abigail-tools)."
+  command -v abidiff >/dev/null || fail "There is no abidiff: make deps installs abigail-tools."
   local before=${1:-} now=HEAD
   git diff --quiet HEAD && now=HEAD^  # this may be a tagged commit itself
-  [[ -n $before ]] || before=$(git describe --tags --abbrev=0 --match 'v[0-9]*' "$now" 2>/dev/null) ||
-    skip "There is no tag v<version> yet to compare with."
+  [[ -n $before ]] || before=$(last_release "$now")
+  [[ -n $before ]] || skip "There is no release yet to compare with."
   git cat-file -e "$before:cmake/SharedLibrary.cmake" 2>/dev/null ||
     skip "$before has no shared library to compare with."
   rm -rf build/abi_before
