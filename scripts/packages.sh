@@ -99,7 +99,8 @@ library_of() {
 # The last tag v<version> or, in a clone without tags, the commit "Version <version>".
 last_release() {
   git describe --tags --abbrev=0 --match 'v[0-9]*' "$1" 2>/dev/null ||
-    git log -1 --format=%h --extended-regexp --grep='^Version [0-9]+\.[0-9]+\.[0-9]+$' "$1"
+    git log -1 --format=%h --extended-regexp --grep='^Version [0-9]+\.[0-9]+\.[0-9]+$' "$1" \
+      2>/dev/null || true
 }
 
 compare_abi() {
