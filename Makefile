@@ -2,6 +2,7 @@
 #
 #   make demo      build the example bank and run it
 #   make test      build everything and run every test
+#   make test-stores  the tests of the other stores on their servers, which make deps-stores installs
 #   make bench     side-by-side benchmarks
 #   make bench-peers  the same workloads in Redisson, rueidislock and redsync: needs java, mvn, go
 #   make soak      64 threads on 100 keys for 60 s: LATCHKEY_SOAK=60s
@@ -18,8 +19,8 @@
 #   make deps      install all dependencies    make clean
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench bench-peers soak format format-check tidy asan tsan messages fuzz interop
-.PHONY: install packages conan routes abi deps docs clean
+.PHONY: help demo test test-stores deps-stores bench bench-peers soak format format-check tidy asan tsan
+.PHONY: messages fuzz interop install packages conan routes abi deps docs clean
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -56,17 +57,25 @@ test:
 	@scripts/deps.sh test
 	$(call build,test)
 	$(call verify,test)
-	$(call ctest,test)
+	$(call ctest,test) -LE '^stores$$'
+
+deps-stores:
+	@scripts/deps.sh stores
+
+test-stores: deps-stores
+	@mkdir -p build && $(call configure,test)
+	@cmake --build build/test --target store_tests -- $(NINJA)
+	$(call ctest,test) -L '^stores$$'
 
 asan:
 	@scripts/deps.sh clang
 	$(call build,asan)
-	$(call ctest,asan) -LE '^(consumer|compile_fail|tidy)$$'
+	$(call ctest,asan) -LE '^(consumer|compile_fail|tidy|stores)$$'
 
 tsan:
 	@scripts/deps.sh clang
 	$(call build,tsan)
-	$(call ctest,tsan) -LE '^(consumer|compile_fail|tidy)$$'
+	$(call ctest,tsan) -LE '^(consumer|compile_fail|tidy|stores)$$'
 
 messages:
 	@scripts/deps.sh clang

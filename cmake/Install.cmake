@@ -22,7 +22,7 @@ endif()
 if(TARGET latchkey_testing)
   latchkey_install(testing-targets latchkey_testing)
 endif()
-foreach(adapter IN LISTS LATCHKEY_ADAPTERS)
+foreach(adapter IN LISTS LATCHKEY_ADAPTERS LATCHKEY_STORES)
   latchkey_install(${adapter}-targets latchkey_${adapter})
 endforeach()
 

@@ -6,8 +6,11 @@ set(latchkey_sources
   src/aspect/site.cpp
   src/aspect/spelling.cpp
   src/backend/backend.cpp
+  src/backend/capabilities.cpp
+  src/backend/connection/reconnect_policy.cpp
   src/backend/registry.cpp
   src/backend/simple_backend.cpp
+  src/backend/uri/uri_syntax.cpp
   src/core/at_fork.cpp
   src/core/clock.cpp
   src/core/error.cpp
@@ -144,13 +147,16 @@ set(latchkey_sources
   src/redis/session/command_pipeline.cpp
   src/redis/session/delivery_queue.cpp
   src/redis/session/handshake.cpp
-  src/redis/session/reconnect_policy.cpp
   src/redis/session/replica_acknowledgement.cpp
   src/redis/session/session.cpp
   src/redis/session/session_connection.cpp
   src/redis/session/session_replies.cpp
   src/redis/uri/redis_uri.cpp
-  src/redis/uri/redis_uri_parse.cpp)
+  src/redis/uri/redis_uri_parse.cpp
+  src/stores/driver/descriptor_set.cpp
+  src/stores/driver/driven_backend.cpp
+  src/stores/driver/driven_loop.cpp
+  src/stores/driver/outbox.cpp)
 list(APPEND latchkey_sources "${LATCHKEY_LUA_SOURCE}")
 if(LATCHKEY_POLICIES)
   list(APPEND latchkey_sources
@@ -202,6 +208,7 @@ set(latchkey_headers
   include/latchkey/aspect/method_frame.hpp
   include/latchkey/attempt.hpp
   include/latchkey/backend.hpp
+  include/latchkey/capabilities.hpp
   include/latchkey/clock.hpp
   include/latchkey/completes_at_return.hpp
   include/latchkey/cxx20.hpp
@@ -301,6 +308,7 @@ set(latchkey_testing_headers
   include/latchkey/testing/contract/probe.hpp
   include/latchkey/testing/contract/queues.hpp
   include/latchkey/testing/contract/requests.hpp
+  include/latchkey/testing/contract/sessions.hpp
   include/latchkey/testing/mock_backend.hpp)
 
 set(latchkey_testing_core_headers

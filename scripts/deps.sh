@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what a make target needs on Debian 12; does nothing if it is installed already.
 #
-#   scripts/deps.sh [build|demo|test|bench|clang|fuzz|docs|packages|all]...     default: all
+#   scripts/deps.sh [build|demo|test|bench|clang|fuzz|docs|stores|packages|all]...     default: all
 #   scripts/deps.sh newer      only what is newer than Debian 12, into build/deps: needs no root
 #
 # hiredis >= 1.1 and Boost.PFR >= 2.2 are newer than Debian 12: unless the system has them, they are
@@ -26,6 +26,10 @@ bench=(libbenchmark-dev libboost1.81-dev libfmt-dev redis-server)
 clang=(clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev)
 fuzz=(llvm-19)
 docs=(python3 python3-venv)
+# The client libraries and the servers of other stores.
+stores=(libgtest-dev libgmock-dev pkg-config libpq-dev postgresql pgbouncer libmariadb-dev mariadb-server
+        libzookeeper-st-dev zookeeper default-jre-headless libcurl4-openssl-dev etcd-server etcd-client
+        libmongoc-dev)
 packages=(libgtest-dev libgmock-dev libspdlog-dev lintian debootstrap abigail-tools)
 
 say() { printf 'deps: %s\n' "$*" >&2; }
@@ -49,13 +53,14 @@ wanted() {
       clang) printf '%s\n' "${demo[@]}" "${testing[@]}" "${clang[@]}" ;;
       fuzz) printf '%s\n' "${demo[@]}" "${testing[@]}" "${clang[@]}" "${fuzz[@]}" ;;
       docs) printf '%s\n' "${docs[@]}" ;;
+      stores) printf '%s\n' "${demo[@]}" "${testing[@]}" "${stores[@]}" ;;
       packages) printf '%s\n' "${demo[@]}" "${packages[@]}" ;;
       all)
         printf '%s\n' "${demo[@]}" "${testing[@]}" "${bench[@]}" "${clang[@]}" "${fuzz[@]}" \
-          "${docs[@]}" "${packages[@]}"
+          "${docs[@]}" "${stores[@]}" "${packages[@]}"
         ;;
       *)
-        fail "no group named '$group' (build, demo, test, bench, clang, fuzz, docs, packages, all)"
+        fail "no group named '$group' (build, demo, test, bench, clang, fuzz, docs, stores, packages, all)"
         ;;
     esac
   done
@@ -70,8 +75,8 @@ missing() {
   done
 }
 
-# redis-server is for the tests, which start their own servers: its installation must not start one
-# on the usual port, now or at the next boot. Debian runs the policy script, if there is one.
+# The servers are for the tests, which start their own: their installation must not start one on the
+# usual port, now or at the next boot. Debian runs the policy script, if there is one.
 policy=/usr/sbin/policy-rc.d
 keep_services_stopped() {
   [[ ! -e $policy ]] || return 0
@@ -102,7 +107,10 @@ install_system_packages() {
     fail "apt-get could not install them"
   fi
   rm -f "$log"
-  [[ " ${needed[*]} " != *" redis-server "* ]] || keep_disabled redis-server
+  local service
+  for service in redis-server postgresql pgbouncer mariadb zookeeper etcd; do
+    [[ " ${needed[*]} " != *" $service"* ]] || keep_disabled "$service"
+  done
 }
 
 # The archive that this system uses for Debian: the mirror that its administrator chose.

@@ -10,6 +10,7 @@ set(latchkey_tests_sources
   unit/aspect/spelling_test.cpp
   unit/aspect/tracing_test.cpp
   unit/backend/file_contract_test.cpp
+  unit/backend/reconnect_policy_test.cpp
   unit/backend/registry_test.cpp
   unit/backend/simple_backend_test.cpp
   unit/backend/simple_contract_test.cpp
@@ -165,7 +166,6 @@ set(latchkey_redis_sources
   redis/session/channel_subscriptions_test.cpp
   redis/session/command_pipeline_test.cpp
   redis/session/handshake_test.cpp
-  redis/session/reconnect_policy_test.cpp
   redis/session/replica_acknowledgement_test.cpp
   redis/session/session_channels_test.cpp
   redis/session/session_checks_test.cpp

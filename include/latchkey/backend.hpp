@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include <latchkey/capabilities.hpp>
 #include <latchkey/clock.hpp>
 #include <latchkey/hold_id.hpp>
 #include <latchkey/list_page.hpp>
@@ -196,32 +197,6 @@ class Sink {
 
  protected:
   ~Sink() = default;
-};
-
-/// The features of a backend. Queried once, when the Locks are made.
-struct Capabilities {
-  bool reentrant = true, fair = false, read_write = false, fenced = false;
-  /// acquire_all works for any keys (all), for keys of one partition (Backend::same_partition), or
-  /// not at all (none).
-  enum class OneStep : std::uint8_t { none, partition, all } one_step = OneStep::none;
-  /// Subscriptions deliver notifications; without this, waiters poll.
-  bool pushes = false;
-  /// A release grants the lock to the process that waits in line the longest (Request::queues).
-  bool grants = false;
-  /// A request runs after all that were submitted before it, even if those ended as unknown.
-  bool in_order = false;
-  /// Renewals and verifications that are sent together cost less than one by one: the holds of a
-  /// Locks are checked at common times, up to an eighth of the interval early.
-  bool batches_checks = false;
-  /// Grants can wait for replicas.
-  bool replica_acknowledgement = false;
-  /// expire works: the time of LOCKED's hold_for ends at the backend even if the process ends
-  /// before.
-  bool expires = false;
-  /// inspect, list and force_release work.
-  bool administration = false;
-
-  [[nodiscard]] bool offers(LockType type) const noexcept;
 };
 
 /// One connection to a service that keeps locks.

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <latchkey/attempt.hpp>
+#include <latchkey/capabilities.hpp>
 #include <latchkey/list_page.hpp>
 #include <latchkey/lock.hpp>
 #include <latchkey/lock_info.hpp>
@@ -136,6 +137,8 @@ class Locks {
 
   /// Scheme, host, port and database, for messages.
   [[nodiscard]] std::string describe() const;
+  /// What the backend offers: lock types, and the leases that it takes.
+  [[nodiscard]] Capabilities capabilities() const noexcept;
 
  private:
   friend class detail::LockAccess;

@@ -10,7 +10,7 @@
 // Semantic versioning (CHANGELOG.md): a program that compiles and links with one version does so
 // with every later one of the same major number. While that is 0, a new minor number may break it.
 #define LATCHKEY_VERSION_MAJOR 0
-#define LATCHKEY_VERSION_MINOR 1
+#define LATCHKEY_VERSION_MINOR 2
 #define LATCHKEY_VERSION_PATCH 0
 
 /// The version of the headers as one number: 10203 is 1.2.3.

@@ -25,15 +25,4 @@ std::string_view to_string(Verb verb) noexcept {
 
 bool Backend::answer(Request& /*request*/, Outcome& /*outcome*/, Sink& /*sink*/) { return false; }
 
-bool Capabilities::offers(LockType type) const noexcept {
-  switch (type) {
-    case LockType::REENTRANT: return reentrant;
-    case LockType::FAIR: return fair;
-    case LockType::READ:
-    case LockType::WRITE: return read_write;
-    case LockType::FENCED: return fenced;
-  }
-  return false;
-}
-
 }  // namespace latchkey::inline v1

@@ -54,6 +54,10 @@ void register_backend(std::string scheme, BackendFactory factory) {
   if (std::find(own.begin(), own.end(), scheme) != own.end()) {
     throw std::invalid_argument("the scheme '" + scheme + "' is latchkey's own: name another");
   }
+  if (const detail::StoreScheme* const store = detail::find_store(scheme)) {
+    throw std::invalid_argument("the scheme '" + scheme + "' is that of " +
+                                std::string(store->target) + ": name another");
+  }
   if (factory == nullptr) {
     throw std::invalid_argument("the backend factory for '" + scheme + "' is a null pointer");
   }
@@ -63,6 +67,20 @@ void register_backend(std::string scheme, BackendFactory factory) {
     throw std::invalid_argument("the scheme '" + scheme + "' has a backend already");
   }
   registry().entries.insert(place, {std::move(scheme), factory});
+}
+
+void detail::register_store(std::string_view scheme, BackendFactory factory) {
+  const std::lock_guard lock(registry().mutex);
+  const auto place = registry().place_of(scheme);
+  if (place != registry().entries.end() && place->scheme == scheme) return;
+  registry().entries.insert(place, {std::string(scheme), factory});
+}
+
+const detail::StoreScheme* detail::find_store(std::string_view scheme) noexcept {
+  const auto* const found =
+      std::find_if(store_schemes.begin(), store_schemes.end(),
+                   [&](const StoreScheme& one) { return one.scheme == scheme; });
+  return found == store_schemes.end() ? nullptr : found;
 }
 
 std::vector<std::string> detail::registered_schemes() {

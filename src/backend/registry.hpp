@@ -17,6 +17,24 @@ inline constexpr std::array<std::string_view, 9> own_schemes{
     "memory",     "quorum", "redis",          "redis+cluster",  "redis+sentinel",
     "redis+unix", "rediss", "rediss+cluster", "rediss+sentinel"};
 
+/// A store outside this library: a target of its own, which brings its client library.
+struct StoreScheme {
+  std::string_view scheme, target, function;
+};
+inline constexpr std::array store_schemes{
+    StoreScheme{"etcd", "latchkey::etcd", "latchkey::register_etcd"},
+    StoreScheme{"mongodb", "latchkey::mongodb", "latchkey::register_mongodb"},
+    StoreScheme{"mysql", "latchkey::mysql", "latchkey::register_mysql"},
+    StoreScheme{"postgresql", "latchkey::postgresql", "latchkey::register_postgresql"},
+    StoreScheme{"zookeeper", "latchkey::zookeeper", "latchkey::register_zookeeper"},
+};
+
+/// register_backend for one of these; again: no effect. Throws std::bad_alloc. Thread-safe.
+void register_store(std::string_view scheme, BackendFactory factory);
+
+/// Which target a program links to use `scheme`; null: it belongs to no such store.
+[[nodiscard]] const StoreScheme* find_store(std::string_view scheme) noexcept;
+
 /// The factory registered for `scheme`; null if there is none. Thread-safe.
 [[nodiscard]] BackendFactory find_backend_factory(std::string_view scheme) noexcept;
 

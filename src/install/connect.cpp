@@ -69,6 +69,11 @@ std::unique_ptr<Backend> make_backend(std::string_view uri, const Options& optio
   if (known == built_in.end()) {
     const BackendFactory make = detail::find_backend_factory(scheme);
     if (make != nullptr) return make(uri, options);
+    if (const detail::StoreScheme* const store = detail::find_store(scheme)) {
+      throw std::invalid_argument("the scheme '" + std::string(scheme) + ":' needs " +
+                                  std::string(store->target) + ": link it and call " +
+                                  std::string(store->function) + "() before");
+    }
     throw std::invalid_argument("unknown scheme '" + std::string(scheme) + ":'; expected one of " +
                                 known_schemes());
   }

@@ -55,6 +55,20 @@ void Installation::connect(LoadedPolicies& loaded) {
   }
   throw_problems(path_, std::move(problems));
   default_ = &locks_.at(loaded.file.default_backend()->name.value);
+  check_leases(loaded.plan);
+}
+
+/// Each lease of the file fits the backend that keeps its locks.
+void Installation::check_leases(const PolicyPlan& plan) const {
+  Problems problems;
+  for (const PlannedLock& lock : plan.locks) {
+    if (!lock.lease) continue;
+    const Locks& locks = lock.backend ? locks_.at(lock.backend->value) : *default_;
+    const std::string why =
+        locks.capabilities().why_not(lock.lease->value.length(options_.watchdog));
+    if (!why.empty()) problems.push_back({lock.lease->at, locks.describe() + ' ' + why});
+  }
+  throw_problems(path_, std::move(problems));
 }
 
 /// The kept policy that equals `policy`.
@@ -143,6 +157,7 @@ void Installation::reload() {
   refuse_other_backends(file_, loaded.file, problems);
   refuse_other_guards(loaded, problems);
   throw_problems(path_, std::move(problems));
+  check_leases(loaded.plan);
   adopt(loaded);
   publish();
   warn();

@@ -80,6 +80,8 @@ class Planner {
     lock.defaults = policy_of({{&file_.defaults}});
     lock.key = layers.find(&PolicySettings::key);
     lock.backend = layers.find(&PolicySettings::backend);
+    lock.lease = layers.find(&PolicySettings::lease);
+    if (!lock.lease) lock.lease = file_.defaults.lease;
     check_which_lock(layers, lock);
     check_strategies(layers, lock);
     check_hold_for(layers);

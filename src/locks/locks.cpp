@@ -36,16 +36,6 @@ std::string glob_of(std::string_view prefix, std::string_view pattern) {
   return escaped(prefix) + std::string(pattern);
 }
 
-void require_offered(const detail::LockSpace& space, LockType type) {
-  if (space.capabilities().offers(type)) return;
-  throw std::invalid_argument(space.describe() + " offers no " + std::string(to_string(type)) +
-                              " locks");
-}
-
-}  // namespace
-
-namespace {
-
 std::shared_ptr<detail::SpaceRef> make_space(std::unique_ptr<Backend> backend,
                                              const Options& options) {
   const detail::SanitizerPause pause;
@@ -65,7 +55,7 @@ Locks::Locks(std::shared_ptr<detail::SpaceRef> space, std::optional<Owner> owner
 
 Lock Locks::lock(std::string key, LockType type) const {
   const detail::LockSpace& space = space_->space();
-  require_offered(space, type);
+  space.require_offered(type);
   const FullKey full(space.options().prefix, key);
   if (!space.options().prefix.empty()) key = std::string(full.view());
   return Lock(space_, std::move(key), type, owner_);
@@ -78,7 +68,7 @@ ReadWriteLock Locks::read_write(std::string key) const {
 
 Hold Locks::acquire(std::string_view key, const Attempt& attempt) const {
   detail::LockSpace& space = space_->space();
-  require_offered(space, attempt.type);
+  space.require_offered(attempt.type);
   const Owner owner = owner_ ? *owner_ : Owner::this_thread();
   return with_full_key(space.options().prefix, key,
                        [&](std::string_view full) { return space.acquire(full, owner, attempt); });
@@ -86,7 +76,7 @@ Hold Locks::acquire(std::string_view key, const Attempt& attempt) const {
 
 std::optional<Hold> Locks::try_acquire(std::string_view key, const Attempt& attempt) const {
   detail::LockSpace& space = space_->space();
-  require_offered(space, attempt.type);
+  space.require_offered(attempt.type);
   const Owner owner = owner_ ? *owner_ : Owner::this_thread();
   return with_full_key(space.options().prefix, key, [&](std::string_view full) {
     return space.try_acquire(full, owner, attempt);
@@ -114,7 +104,7 @@ Lock Locks::all_of(std::vector<Lock> locks) const {
 
 detail::LockSet Locks::several(std::span<const std::string> keys, LockType type) const {
   const detail::LockSpace& space = space_->space();
-  require_offered(space, type);
+  space.require_offered(type);
   std::vector<detail::LockMember> members;
   members.reserve(keys.size());
   for (const std::string& key : keys) {
@@ -249,6 +239,8 @@ Clock& Locks::clock() const noexcept { return space_->space().clock(); }
 void Locks::publish(const Event& event) const noexcept {
   space_->space().reporter().publish(event);
 }
+
+Capabilities Locks::capabilities() const noexcept { return space_->space().capabilities(); }
 
 std::string Locks::describe() const { return space_->space().describe(); }
 

@@ -22,6 +22,10 @@ Capabilities QuorumBackend::capabilities() const noexcept {
     offered.read_write = offered.read_write && its.read_write;
     offered.in_order = offered.in_order && its.in_order;
     offered.expires = offered.expires && its.expires;
+    offered.min_lease = std::max(offered.min_lease, its.min_lease);
+    offered.max_lease = std::min(offered.max_lease, its.max_lease);
+    offered.lease_granularity = std::max(offered.lease_granularity, its.lease_granularity);
+    if (its.lifetime == Capabilities::Lifetime::per_session) offered.lifetime = its.lifetime;
     offered.batches_checks = offered.batches_checks || its.batches_checks;
     offered.replica_acknowledgement =
         offered.replica_acknowledgement && its.replica_acknowledgement;

@@ -1,4 +1,4 @@
-// Why a server cannot be used: the one place where errors of the system and of servers become text.
+// The failures of Redis: the one place where errors of the system and of servers become text.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -8,19 +8,9 @@
 #include <string>
 #include <string_view>
 
+#include "backend/connection/failure.hpp"
+
 namespace latchkey::inline v1::detail::redis {
-
-/// Why there is no connection. The text is a clause without a full stop. It contains neither user
-/// nor password.
-struct Failure {
-  /// The server rejects this client, and will until somebody changes a configuration.
-  bool permanent = false;
-  std::string text;
-  bool nothing_listens = false;  ///< the system refuses the connection at once
-
-  /// Whether it is in vain to wait a moment for a connection.
-  [[nodiscard]] bool is_certain() const noexcept { return permanent || nothing_listens; }
-};
 
 /// The text of an error reply without the name of the user, which NOPERM contains.
 [[nodiscard]] std::string error_text(const redisReply& reply);

@@ -7,6 +7,7 @@
 #include <latchkey/testing/contract/locks.hpp>
 #include <latchkey/testing/contract/queues.hpp>
 #include <latchkey/testing/contract/requests.hpp>
+#include <latchkey/testing/contract/sessions.hpp>
 
 /// Tests a store of yours against the whole contract, by requests and through Locks:
 ///
@@ -21,6 +22,9 @@
 ///       static constexpr auto unit = std::chrono::milliseconds(20);
 ///       // Optional: false if verify trusts the lease, as that of SimpleBackend does.
 ///       static constexpr bool verifies = false;
+///       // Only for Capabilities::Lifetime::per_session: ends the session of this connection at the
+///       // server, as if the process had been frozen for longer than the session lasts.
+///       void end_session(latchkey::Backend& backend);
 ///     };
 ///     LATCHKEY_BACKEND_CONTRACT(Sql, SqlStore)
 ///
@@ -35,6 +39,7 @@
   INSTANTIATE_TYPED_TEST_SUITE_P(Name, BackendQueues, Store);   \
   INSTANTIATE_TYPED_TEST_SUITE_P(Name, BackendGrants, Store);   \
   INSTANTIATE_TYPED_TEST_SUITE_P(Name, BackendRequests, Store); \
+  INSTANTIATE_TYPED_TEST_SUITE_P(Name, BackendSessions, Store); \
   INSTANTIATE_TYPED_TEST_SUITE_P(Name, BackendLocks, Store);    \
   }                                                             \
   static_assert(true, "so that the macro ends with a semicolon")

@@ -26,6 +26,7 @@ AsyncMultiAcquire::AsyncMultiAcquire(std::shared_ptr<const LockSet> set, const A
     parts_[index].lock = &lock;
     parts_[index].space = &lock.space->space();
     parts_[index].owner = lock.owner.value_or(owner);
+    parts_[index].space->require_offered(attempt.lease);
   }
   asked_ = now();
   until_ = attempt.wait.is_forever() ? Clock::never() : later(asked_, attempt.wait.length());

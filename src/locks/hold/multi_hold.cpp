@@ -100,7 +100,9 @@ void MultiHold::ForwardStop::operator()() noexcept { space.reporter().post(std::
 bool MultiHold::extend(std::chrono::milliseconds lease) {
   std::list<Part> parts;
   for (const SingleHold& hold : holds_) {
-    if (!hold.inherited()) parts.emplace_back(hold);
+    if (hold.inherited()) continue;
+    hold.remote().space->require_offered(Lease(lease));
+    parts.emplace_back(hold);
   }
   for (Part& part : parts) {
     part.call.start_extend(part.hold.remote(), part.hold.terms().type, lease);

@@ -28,6 +28,7 @@ MultiAcquire::MultiAcquire(const LockSet& set, const Attempt& attempt, bool by_l
     parts_[index].lock = &lock;
     parts_[index].space = &lock.space->space();
     parts_[index].owner = lock.owner.value_or(me);
+    parts_[index].space->require_offered(attempt.lease);
   }
   asked_ = now();
   until_ = attempt.wait.is_forever() ? Clock::never() : later(asked_, attempt.wait.length());

@@ -45,7 +45,16 @@ Capabilities checked(const Backend& backend, const Options& options) {
                                 " cannot wait for replicas: Options::min_replicas is " +
                                 std::to_string(options.min_replicas) + "; expected 0");
   }
+  if (const std::string why = offered.why_not(options.watchdog); !why.empty()) {
+    throw std::invalid_argument(backend.describe() + ' ' + why + " (Options::watchdog)");
+  }
   return offered;
+}
+
+bool limits_leases(const Capabilities& offered) noexcept {
+  const Capabilities anything;
+  return offered.min_lease > anything.min_lease || offered.max_lease < anything.max_lease ||
+         offered.lease_granularity > anything.lease_granularity;
 }
 
 CoordinatorSettings settings_for(const Options& options, const Capabilities& capabilities,
@@ -80,6 +89,7 @@ LockSpace::LockSpace(std::unique_ptr<Backend> backend, const Options& options)
       clock_(options.clock != nullptr ? *options.clock : Clock::system()),
       backend_(std::move(backend)),
       capabilities_(checked(*backend_, options_)),
+      limits_leases_(limits_leases(capabilities_)),
       reporter_(options_, *backend_, due_times_),
       settings_(settings_for(options_, capabilities_, reporter_.wanted())),
       exact_times_(settings_.events == CoordinatorSettings::Events::everything ||
@@ -103,6 +113,17 @@ LockSpace::~LockSpace() {
   backend_.reset();  // no request is under way from here on
   direct_requests_.drop_all();
   driver_.drop_all();
+}
+
+void LockSpace::require_offered(LockType type) const {
+  if (capabilities_.offers(type)) return;
+  throw std::invalid_argument(describe() + " offers no " + std::string(to_string(type)) + " locks");
+}
+
+void LockSpace::require_offered(std::chrono::milliseconds lease) const {
+  if (const std::string why = capabilities_.why_not(lease); !why.empty()) {
+    throw std::invalid_argument(describe() + ' ' + why);
+  }
 }
 
 bool LockSpace::takes_in_one_step(std::span<const std::string_view> keys) const noexcept {

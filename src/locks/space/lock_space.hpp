@@ -100,6 +100,12 @@ class LockSpace final : public Sink, public ForkParticipant {
   [[nodiscard]] Backend& backend() const noexcept { return *backend_; }
   [[nodiscard]] std::string describe() const { return backend_->describe(); }
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
+  /// Throws std::invalid_argument with a sentence unless the backend offers the type, the lease.
+  void require_offered(LockType type) const;
+  void require_offered(const Lease& lease) const {
+    if (limits_leases_) [[unlikely]]
+      require_offered(lease.length(options_.watchdog));
+  }
   /// Whether the backend takes all these keys by one request.
   [[nodiscard]] bool takes_in_one_step(std::span<const std::string_view> keys) const noexcept;
   /// The time from which an acquire counts its lease. It may be a tick early if the lease is so
@@ -147,6 +153,7 @@ class LockSpace final : public Sink, public ForkParticipant {
   RemoteHold* acquire_at_once(std::string_view key, Owner owner, const Attempt& attempt);
   bool release_at_once(RemoteHold& hold, HoldTerms terms, std::chrono::milliseconds linger);
   Hold acquire_by_call(std::string_view key, Owner owner, const Attempt& attempt);
+  void require_offered(std::chrono::milliseconds lease) const;
   void acquire(BlockingCall& call, std::string_view key, Owner owner, const Attempt& attempt);
   bool release_by_call(RemoteHold& hold, HoldTerms terms, std::chrono::milliseconds linger,
                        const ErrorContext* context);
@@ -161,6 +168,7 @@ class LockSpace final : public Sink, public ForkParticipant {
   Clock& clock_;
   std::unique_ptr<Backend> backend_;
   const Capabilities capabilities_;
+  const bool limits_leases_;  ///< more than Lease does
   DueTimes due_times_;
   Reporter reporter_;
   CoordinatorSettings settings_;

@@ -31,6 +31,7 @@ bool can_wait() noexcept {
 [[gnu::always_inline]] inline RemoteHold* LockSpace::acquire_at_once(std::string_view key,
                                                                      Owner owner,
                                                                      const Attempt& attempt) {
+  require_offered(attempt.lease);
   if (reports_grants_ || !driver_.answers_at_once()) return nullptr;
   const SanitizerPause pause;
   timer_.require_running(key, attempt.type);
@@ -149,6 +150,7 @@ void LockSpace::release_quietly(RemoteHold& hold, HoldTerms terms,
 }
 
 bool LockSpace::extend(RemoteHold& hold, LockType type, std::chrono::milliseconds lease) {
+  require_offered(Lease(lease));
   BlockingCall call(*this);
   call.start_extend(hold, type, lease);
   call.wait();

@@ -44,6 +44,15 @@ void StartedCall::prepare_to_wait() {
   if (call_.completion == nullptr) require_parker();
 }
 
+void StartedCall::want(Owner owner, const Attempt& attempt) {
+  space_.require_offered(attempt.lease);
+  call_.owner = owner;
+  call_.type = attempt.type;
+  call_.lease = attempt.lease;
+  call_.reentry = attempt.reentry;
+  call_.origin = attempt.origin;
+}
+
 void StartedCall::limit(Wait wait) noexcept {
   call_.forever = wait.is_forever();
   call_.wait = wait.length();

@@ -29,13 +29,8 @@ class StartedCall {
   StartedCall& operator=(const StartedCall&) = delete;
 
   // --- an acquire: what is wanted, how long it may take, and its start ---
-  void want(Owner owner, const Attempt& attempt) noexcept {
-    call_.owner = owner;
-    call_.type = attempt.type;
-    call_.lease = attempt.lease;
-    call_.reentry = attempt.reentry;
-    call_.origin = attempt.origin;
-  }
+  /// Throws std::invalid_argument for a lease that the backend does not offer.
+  void want(Owner owner, const Attempt& attempt);
   /// Counts as lock() instead of as a Hold.
   void want_by_lock() noexcept { call_.by_lock = true; }
   /// A LockTimeout shall name the holder.

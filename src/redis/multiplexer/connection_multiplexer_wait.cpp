@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/sleep_slice.hpp"
 #include "redis/multiplexer/connection_multiplexer.hpp"
 #include "redis/multiplexer/participation.hpp"
 

@@ -1,6 +1,7 @@
 // One futex on which all threads of a ConnectionMultiplexer sleep.
 // SPDX-License-Identifier: BSL-1.0
 #include "redis/multiplexer/futex_wait_set.hpp"
+#include "core/sleep_slice.hpp"
 
 #include <chrono>
 #include <ctime>

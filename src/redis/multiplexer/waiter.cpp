@@ -4,9 +4,6 @@
 
 #include <sys/eventfd.h>
 
-#include <algorithm>
-#include <chrono>
-
 namespace latchkey::inline v1::detail::redis {
 
 Parker::Wake Waiter::add(Reasons reason) noexcept {
@@ -16,15 +13,6 @@ Parker::Wake Waiter::add(Reasons reason) noexcept {
   if (wake_fd < 0) return wait_set_.wake(slot_);
   ::eventfd_write(wake_fd, 1);
   return {};
-}
-
-Clock::duration sleep_slice(const Clock& clock, Clock::time_point until) noexcept {
-  using namespace std::chrono_literals;
-  const bool is_system_clock = &clock == &Clock::system();
-  // poll(2) and futexes do not count the time for which the machine was suspended.
-  const Clock::duration longest = is_system_clock ? Clock::duration(1s) : Clock::duration(10ms);
-  const Clock::time_point now = clock.now();
-  return until <= now ? Clock::duration::zero() : std::min(until - now, longest);
 }
 
 }  // namespace latchkey::inline v1::detail::redis

@@ -58,9 +58,4 @@ class Waiter final : public Parker::Alarm {
   std::atomic<bool> awake_ = false;
 };
 
-/// How long a thread that waits for `until` may sleep before it looks at the clock again. The
-/// kernel's timeouts do not follow latchkey's clocks: they differ while the machine is suspended,
-/// and a test moves its clock by hand.
-[[nodiscard]] Clock::duration sleep_slice(const Clock& clock, Clock::time_point until) noexcept;
-
 }  // namespace latchkey::inline v1::detail::redis

@@ -22,7 +22,7 @@
 #include "redis/session/delivery.hpp"
 #include "redis/session/delivery_queue.hpp"
 #include "redis/session/handshake.hpp"
-#include "redis/session/reconnect_policy.hpp"
+#include "backend/connection/reconnect_policy.hpp"
 #include "redis/session/replica_acknowledgement.hpp"
 
 namespace latchkey::inline v1::detail::redis {

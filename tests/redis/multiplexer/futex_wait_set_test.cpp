@@ -1,5 +1,6 @@
 // Threads that sleep on one futex receive each wake-up, sent alone or in a batch.
 #include "redis/multiplexer/futex_wait_set.hpp"
+#include "core/sleep_slice.hpp"
 
 #include <gtest/gtest.h>
 

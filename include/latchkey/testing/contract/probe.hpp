@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -31,10 +32,12 @@ class Probe final : public Sink {
   Probe(std::unique_ptr<Backend> backend, const Options& options)
       : backend_(std::move(backend)),
         clock_(options.clock != nullptr ? *options.clock : Clock::system()),
-        space_(HoldId::new_space()) {}
+        space_(HoldId::new_space()) {
+    probes().push_back(this);
+  }
   Probe(const Probe&) = delete;
   Probe& operator=(const Probe&) = delete;
-  ~Probe() = default;
+  ~Probe() { std::erase(probes(), this); }
 
   [[nodiscard]] Capabilities offers() const noexcept { return backend_->capabilities(); }
   [[nodiscard]] Backend& backend() noexcept { return *backend_; }
@@ -113,11 +116,34 @@ class Probe final : public Sink {
 
   void drive() { backend_->drive(Parker::mine(), later(clock_.now(), std::chrono::seconds(10))); }
 
+  /// Drives the probes of this thread for `time`, in real time, as the threads of their processes
+  /// would, if the holds of one live as long as a session. False: none do.
+  static bool drive_sessions(std::chrono::milliseconds time) {
+    const auto lives_by_session = [](const Probe* probe) {
+      return probe->offers().lifetime == Capabilities::Lifetime::per_session;
+    };
+    if (std::none_of(probes().begin(), probes().end(), lives_by_session)) return false;
+    const auto end = std::chrono::steady_clock::now() + time;
+    while (std::chrono::steady_clock::now() < end) {
+      for (Probe* const probe : probes()) {
+        probe->backend_->drive(Parker::mine(),
+                               later(probe->clock_.now(), std::chrono::milliseconds(2)));
+      }
+    }
+    return true;
+  }
+
  private:
   struct Waiting {
     Outcome outcome;
     int completions = 0;
   };
+
+  /// Those of this thread.
+  static std::vector<Probe*>& probes() {
+    static thread_local std::vector<Probe*> all;
+    return all;
+  }
 
   static Request make_request(Verb verb, std::string_view key, const HoldId& id, LockType type) {
     Request request;

@@ -5,9 +5,9 @@
 #include <chrono>
 #include <set>
 
-#include "redis/session/reconnect_policy.hpp"
+#include "backend/connection/reconnect_policy.hpp"
 
-namespace latchkey::detail::redis {
+namespace latchkey::detail {
 namespace {
 
 using namespace std::chrono_literals;
@@ -106,4 +106,4 @@ TEST_F(ReconnectPolicyTest, AConnectionEndsTheOutage) {
 }
 
 }  // namespace
-}  // namespace latchkey::detail::redis
+}  // namespace latchkey::detail

@@ -1,11 +1,11 @@
 // When the next attempt to connect to a server is made.
 // SPDX-License-Identifier: BSL-1.0
-#include "redis/session/reconnect_policy.hpp"
+#include "backend/connection/reconnect_policy.hpp"
 
 #include <algorithm>
 #include <utility>
 
-namespace latchkey::inline v1::detail::redis {
+namespace latchkey::inline v1::detail {
 namespace {
 
 using namespace std::chrono_literals;
@@ -67,4 +67,4 @@ void ReconnectPolicy::reset() noexcept {
   outage_.reset();
 }
 
-}  // namespace latchkey::inline v1::detail::redis
+}  // namespace latchkey::inline v1::detail

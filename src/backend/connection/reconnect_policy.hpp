@@ -8,9 +8,9 @@
 
 #include <latchkey/clock.hpp>
 
-#include "redis/failure.hpp"
+#include "backend/connection/failure.hpp"
 
-namespace latchkey::inline v1::detail::redis {
+namespace latchkey::inline v1::detail {
 
 /// Exponential backoff with jitter, and what is known about the current outage. Pure; one thread at
 /// a time.
@@ -72,4 +72,4 @@ class ReconnectPolicy {
   std::optional<Outage> outage_;
 };
 
-}  // namespace latchkey::inline v1::detail::redis
+}  // namespace latchkey::inline v1::detail

@@ -1,0 +1,43 @@
+// Which lock types and leases a backend offers.
+// SPDX-License-Identifier: BSL-1.0
+#include <latchkey/capabilities.hpp>
+
+namespace latchkey::inline v1 {
+namespace {
+
+using std::chrono::milliseconds;
+
+std::string text_of(milliseconds time) {
+  const bool whole_seconds = time % std::chrono::seconds(1) == time.zero();
+  return whole_seconds ? std::to_string(time.count() / 1000) + " s"
+                       : std::to_string(time.count()) + " ms";
+}
+
+}  // namespace
+
+bool Capabilities::offers(LockType type) const noexcept {
+  switch (type) {
+    case LockType::REENTRANT: return reentrant;
+    case LockType::FAIR: return fair;
+    case LockType::READ:
+    case LockType::WRITE: return read_write;
+    case LockType::FENCED: return fenced;
+  }
+  return false;
+}
+
+std::string Capabilities::why_not(milliseconds lease) const {
+  if (offers(lease)) return {};
+  const std::string offered = "offers no lease of " + text_of(lease) + ": ";
+  if (lease < min_lease) return offered + "its least is " + text_of(min_lease);
+  if (lease % lease_granularity != lease.zero()) {
+    return offered + "its leases are multiples of " + text_of(lease_granularity);
+  }
+  if (lifetime == Lifetime::per_session) {
+    return offered + "its session lasts " + text_of(max_lease) +
+           ", and no hold outlives it; ask for a longer session in the URI or a shorter lease";
+  }
+  return offered + "its longest is " + text_of(max_lease);
+}
+
+}  // namespace latchkey::inline v1

@@ -1,0 +1,21 @@
+// Why a server cannot be used.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <string>
+
+namespace latchkey::inline v1::detail {
+
+/// Why there is no connection. The text is a clause without a full stop. It contains neither user
+/// nor password.
+struct Failure {
+  /// The server rejects this client, and will until somebody changes a configuration.
+  bool permanent = false;
+  std::string text;
+  bool nothing_listens = false;  ///< the system refuses the connection at once
+
+  /// Whether it is in vain to wait a moment for a connection.
+  [[nodiscard]] bool is_certain() const noexcept { return permanent || nothing_listens; }
+};
+
+}  // namespace latchkey::inline v1::detail

@@ -1,0 +1,64 @@
+// What the URIs of all stores have in common.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace latchkey::inline v1::detail {
+
+struct UriEndpoint {
+  std::string host;  ///< without brackets
+  std::uint16_t port = 0;
+
+  /// `host:port`, an IPv6 address in brackets.
+  [[nodiscard]] std::string text() const;
+  friend bool operator==(const UriEndpoint&, const UriEndpoint&) = default;
+};
+
+/// `[user][:password]@hosts/path?options`, the parts of RFC 3986. Hosts, path and options are not
+/// decoded yet.
+struct UriParts {
+  std::string user, password;
+  std::string_view hosts;
+  std::string_view path;     ///< empty, or with its '/'
+  std::string_view options;  ///< without the '?'
+  bool has_options = false;
+};
+
+/// `name=value`, not decoded yet.
+struct UriOption {
+  std::string_view name, value;
+};
+
+/// Reads the URIs of one store, whose name appears in messages. All members throw
+/// std::invalid_argument with one sentence, which contains neither user nor password.
+class UriSyntax {
+ public:
+  /// `store`: such as "Redis"; `example`: a URI.
+  constexpr UriSyntax(std::string_view store, std::string_view example) noexcept
+      : store_(store), example_(example) {}
+
+  /// `text` begins behind the "://".
+  [[nodiscard]] UriParts split(std::string_view text) const;
+  /// Percent-decoded. `part` names the part for the message.
+  [[nodiscard]] std::string decoded(std::string_view text, std::string_view part) const;
+  /// `host[:port]`.
+  [[nodiscard]] UriEndpoint endpoint(std::string_view text, std::uint16_t default_port) const;
+  /// Separated by commas.
+  [[nodiscard]] std::vector<UriEndpoint> endpoints(std::string_view text,
+                                                   std::uint16_t default_port) const;
+  /// Separated by '&', each with a value.
+  [[nodiscard]] std::vector<UriOption> options(std::string_view text) const;
+  /// For an option that the store does not know. `known`: those that it does.
+  [[noreturn]] void refuse_option(std::string_view name, std::string_view known) const;
+
+ private:
+  [[nodiscard]] std::uint16_t port(std::string_view text) const;
+
+  std::string_view store_, example_;
+};
+
+}  // namespace latchkey::inline v1::detail

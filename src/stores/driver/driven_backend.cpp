@@ -1,0 +1,192 @@
+// Threads and event loops that wait for a store's client.
+// SPDX-License-Identifier: BSL-1.0
+#include "stores/driver/driven_backend.hpp"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+
+#include <array>
+#include <ctime>
+#include <new>
+#include <utility>
+
+#include <latchkey/error.hpp>
+
+#include "core/sleep_slice.hpp"
+#include "stores/driver/driven_loop.hpp"
+
+namespace latchkey::inline v1::detail::stores {
+
+DrivenBackend::DrivenBackend(std::unique_ptr<StoreClient> client, const Options& options)
+    : timeout_(options.command_timeout),
+      clock_(options.clock != nullptr ? *options.clock : Clock::system()),
+      client_(std::move(client)),
+      capabilities_(client_->capabilities()),
+      description_(client_->describe()) {
+  register_fork_participant(ForkLevel::backend, *this);
+}
+
+DrivenBackend::~DrivenBackend() { unregister_fork_participant(*this); }
+
+void DrivenBackend::start(bool may_be_absent) {
+  const Clock::time_point until = later(clock_.now(), timeout_);
+  const ScopedLock lock(mutex_);
+  for (;;) {
+    work();
+    const StoreClient::Start state = client_->start_state();
+    if (state == StoreClient::Start::up) return;
+    const bool over = clock_.now() >= until;
+    if (!over && state == StoreClient::Start::connecting) {
+      poll(until);
+      continue;
+    }
+    const Failure* const known = client_->failure();
+    const Failure failure =
+        known != nullptr
+            ? *known
+            : Failure{false, "no answer for " + std::to_string(timeout_.count()) + " ms"};
+    LockSite site{{}, {}, description_};
+    if (failure.permanent) throw BackendRefused(std::move(site), failure.text);
+    if (may_be_absent) return;
+    throw BackendUnavailable(std::move(site), failure.text);
+  }
+}
+
+std::string DrivenBackend::warning() const {
+  const ScopedLock lock(mutex_);
+  return client_->warning();
+}
+
+std::vector<Connection> DrivenBackend::connections() const {
+  const ScopedLock lock(mutex_);
+  Outbox& outbox = client_->outbox();
+  outbox.reported(outbox.is_up());
+  const Failure* const failure = client_->failure();
+  return {{.server = {},
+           .up = outbox.is_up(),
+           .why = outbox.is_up() || failure == nullptr ? std::string() : failure->text}};
+}
+
+void DrivenBackend::submit(std::span<Request* const> requests, Sink& sink) {
+  const ScopedLock lock(mutex_);
+  client_->outbox().know(sink);
+  client_->submit(requests, sink);
+  wake_driver();
+}
+
+void DrivenBackend::drive(Parker& parker, Clock::time_point until) {
+  const ScopedLock lock(mutex_);
+  for (bool over = false;; over = clock_.now() >= until) {
+    if ((led_ ? deliver() : work()) || over) break;
+    if (led_ ? follow(parker, until) : lead(parker, until)) break;
+  }
+  if (!led_) followers_.wake_one();
+}
+
+bool DrivenBackend::work() {
+  client_->advance(clock_.now());
+  return deliver();
+}
+
+// One thread at a time, so that the sinks learn of events in their order.
+bool DrivenBackend::deliver() {
+  if (delivering_) return false;
+  delivering_ = true;
+  bool any = false;
+  Delivery delivery;
+  while (client_->outbox().take(delivery)) {
+    const ScopedUnlock unlocked(mutex_);
+    delivery.hand_over();
+    any = true;
+  }
+  delivering_ = false;
+  return any;
+}
+
+bool DrivenBackend::lead(Parker& parker, Clock::time_point until) {
+  if (!parker.arm(doorbell_)) return true;
+  led_ = true;
+  poll(until);
+  led_ = false;
+  return parker.disarm();
+}
+
+bool DrivenBackend::follow(Parker& parker, Clock::time_point until) {
+  ParkedThreads::Waiter me{parker};
+  followers_.add(me);
+  bool unparked = false;
+  {
+    const ScopedUnlock unlocked(mutex_);
+    unparked = parker.park_until(clock_, until);
+  }
+  followers_.remove(me);
+  return unparked;
+}
+
+void DrivenBackend::poll(Clock::time_point until) {
+  if (!client_->outbox().empty() && !delivering_) return;
+  polls_until_ = std::min(until, client_->due());
+  const Clock::duration length = sleep_slice(clock_, polls_until_);
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(length);
+  const timespec timeout{.tv_sec = seconds.count(), .tv_nsec = (length - seconds).count()};
+  std::array<pollfd, 2> wanted{
+      pollfd{.fd = client_->descriptors().descriptor(), .events = POLLIN, .revents = 0},
+      pollfd{.fd = doorbell_.descriptor(), .events = POLLIN, .revents = 0}};
+  {
+    const ScopedUnlock unlocked(mutex_);
+    ::ppoll(wanted.data(), wanted.size(), &timeout, nullptr);
+  }
+  if (wanted[1].revents != 0) doorbell_.clear();
+}
+
+void DrivenBackend::wake_driver() {
+  const bool has_news = !client_->outbox().empty() && !delivering_;
+  if (led_) {
+    if (has_news || client_->due() < polls_until_) doorbell_.ring();
+  } else if (!loops_.empty()) {
+    if (has_news || client_->due() < loops_.front()->timer_due()) loops_.front()->wake();
+  } else {
+    followers_.wake_one();
+  }
+}
+
+std::unique_ptr<LoopDriver> DrivenBackend::make_loop_driver() {
+  return std::make_unique<EventLoop>(*this);
+}
+
+// An allocation or a descriptor that is not to be had ends a child that has just begun.
+void DrivenBackend::forget_parent() noexcept {
+  const ScopedLock lock(mutex_);
+  client_->abandon();
+  client_->descriptors().renew();
+  client_->outbox().forget();
+  doorbell_.renew();
+  led_ = delivering_ = false;
+  followers_.clear();
+  loops_.clear();
+}
+
+DrivenBackend::Doorbell::Doorbell() { renew(); }
+
+void DrivenBackend::Doorbell::renew() {
+  event_ = FileDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!event_.valid()) throw std::bad_alloc();
+}
+
+Parker::Wake DrivenBackend::Doorbell::ring() noexcept {
+  ::eventfd_write(event_.get(), 1);
+  return {};
+}
+
+void DrivenBackend::Doorbell::clear() noexcept {
+  eventfd_t count = 0;
+  ::eventfd_read(event_.get(), &count);
+}
+
+std::unique_ptr<Backend> drive_client(std::unique_ptr<StoreClient> client, const Options& options) {
+  auto backend = std::make_unique<DrivenBackend>(std::move(client), options);
+  backend->start(options.startup == Startup::allow_down);
+  return backend;
+}
+
+}  // namespace latchkey::inline v1::detail::stores

@@ -1,0 +1,93 @@
+// A backend whose client is driven by the threads that wait.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <latchkey/backend.hpp>
+#include <latchkey/options.hpp>
+
+#include "core/at_fork.hpp"
+#include "core/mutex.hpp"
+#include "core/parked_threads.hpp"
+#include "core/thread_annotations.hpp"
+#include "stores/driver/store_client.hpp"
+
+namespace latchkey::inline v1::detail::stores {
+
+/// Drives a StoreClient by the threads inside `drive` (Leader/Followers, POSA2): one of them, the
+/// leader, waits for the client's descriptors; the others park until a sink or the leader wakes
+/// them. An event loop waits for the same descriptors. Thread-safe.
+class DrivenBackend final : public Backend, private ForkParticipant {
+ public:
+  class EventLoop;
+
+  DrivenBackend(std::unique_ptr<StoreClient> client, const Options& options);
+  DrivenBackend(const DrivenBackend&) = delete;
+  DrivenBackend& operator=(const DrivenBackend&) = delete;
+  ~DrivenBackend() override;
+
+  /// Waits for the first connection, for command_timeout at most. Throws BackendRefused or, unless
+  /// `may_be_absent`, BackendUnavailable.
+  void start(bool may_be_absent);
+
+  [[nodiscard]] Capabilities capabilities() const noexcept override { return capabilities_; }
+  [[nodiscard]] std::string describe() const override { return description_; }
+  [[nodiscard]] std::string warning() const override;
+  [[nodiscard]] std::vector<Connection> connections() const override;
+  void submit(std::span<Request* const> requests, Sink& sink) override;
+  void drive(Parker& parker, Clock::time_point until) override;
+  [[nodiscard]] std::unique_ptr<LoopDriver> make_loop_driver() override;
+  void forget_parent() noexcept override;
+
+ private:
+  /// Wakes the thread that polls.
+  class Doorbell final : public Parker::Alarm {
+   public:
+    Doorbell();
+    Parker::Wake ring() noexcept override;
+    void clear() noexcept;
+    void renew();
+    [[nodiscard]] int descriptor() const noexcept { return event_.get(); }
+
+   private:
+    FileDescriptor event_;
+  };
+
+  /// Calls the sinks of everything that has arrived. True: there was something.
+  bool deliver() LATCHKEY_REQUIRES(mutex_);
+  /// Lets the client do what it can, and delivers. True: there was something.
+  bool work() LATCHKEY_REQUIRES(mutex_);
+  /// True: the parker was unparked.
+  bool lead(Parker& parker, Clock::time_point until) LATCHKEY_REQUIRES(mutex_);
+  bool follow(Parker& parker, Clock::time_point until) LATCHKEY_REQUIRES(mutex_);
+  void poll(Clock::time_point until) LATCHKEY_REQUIRES(mutex_);
+  /// What is to be done must be done earlier than those who wait know.
+  void wake_driver() LATCHKEY_REQUIRES(mutex_);
+
+  void prepare() noexcept LATCHKEY_FORK_HANDLER override { mutex_.lock(); }
+  void parent() noexcept LATCHKEY_FORK_HANDLER override { mutex_.unlock(); }
+  void child() noexcept LATCHKEY_FORK_HANDLER override { mutex_.unlock(); }
+
+  const std::chrono::milliseconds timeout_;
+  Clock& clock_;
+  mutable Mutex mutex_;
+  const std::unique_ptr<StoreClient> client_;  ///< what it points to: guarded by mutex_
+  const Capabilities capabilities_;
+  const std::string description_;
+  Doorbell doorbell_;
+  bool led_ LATCHKEY_GUARDED_BY(mutex_) = false;         ///< a thread polls
+  bool delivering_ LATCHKEY_GUARDED_BY(mutex_) = false;  ///< a thread calls sinks
+  Clock::time_point polls_until_ LATCHKEY_GUARDED_BY(mutex_) = Clock::never();
+  ParkedThreads followers_ LATCHKEY_GUARDED_BY(mutex_);
+  std::vector<EventLoop*> loops_ LATCHKEY_GUARDED_BY(mutex_);  ///< that have joined
+};
+
+/// The backend of this client, connected; throws what DrivenBackend::start throws.
+[[nodiscard]] std::unique_ptr<Backend> drive_client(std::unique_ptr<StoreClient> client,
+                                                    const Options& options);
+
+}  // namespace latchkey::inline v1::detail::stores

@@ -1,0 +1,65 @@
+// The client of one store, without threads and without waiting.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include <latchkey/backend.hpp>
+
+#include "backend/connection/failure.hpp"
+#include "stores/driver/descriptor_set.hpp"
+#include "stores/driver/outbox.hpp"
+
+namespace latchkey::inline v1::detail::stores {
+
+/// What a DrivenBackend drives: a client library that reads and writes without blocking. It turns
+/// requests into the store's commands and replies into deliveries. It never waits, and starts no
+/// thread. DrivenBackend calls it under a mutex, so one thread at a time.
+///
+/// | member    | called                                                  | may do I/O            |
+/// |-----------|---------------------------------------------------------|-----------------------|
+/// | submit    | by a caller                                             | send without blocking |
+/// | advance   | when `descriptors` has something, when it is due, and   | all without blocking  |
+/// |           | whenever a thread comes to drive                        |                       |
+/// | abandon   | in a forked child                                       | none                  |
+class StoreClient {
+ public:
+  StoreClient() = default;
+  StoreClient(const StoreClient&) = delete;
+  StoreClient& operator=(const StoreClient&) = delete;
+  virtual ~StoreClient() = default;
+
+  [[nodiscard]] virtual Capabilities capabilities() const noexcept = 0;
+  /// As in Backend.
+  [[nodiscard]] virtual std::string describe() const = 0;
+  [[nodiscard]] virtual std::string warning() const { return {}; }
+
+  /// The first connection.
+  enum class Start : std::uint8_t { connecting, up, failed };
+  [[nodiscard]] virtual Start start_state() const noexcept = 0;
+  /// Why the store cannot be used; null: no attempt has failed since it was up.
+  [[nodiscard]] virtual const Failure* failure() const noexcept = 0;
+
+  /// Takes all requests, or none if it throws std::bad_alloc. Each is completed once, through the
+  /// outbox.
+  virtual void submit(std::span<Request* const> requests, Sink& sink) = 0;
+  /// Reads, writes, connects, and does what is due at `now`. Throws std::bad_alloc.
+  virtual void advance(Clock::time_point now) = 0;
+  /// When `advance` has something to do without an event of a descriptor.
+  [[nodiscard]] virtual Clock::time_point due() const noexcept = 0;
+  /// Closes nothing that the parent uses and sends nothing: every request under way is forgotten,
+  /// every connection replaced by a new one. `Outbox::forget` and `DescriptorSet::renew` are called
+  /// by DrivenBackend.
+  virtual void abandon() noexcept = 0;
+
+  [[nodiscard]] Outbox& outbox() noexcept { return outbox_; }
+  [[nodiscard]] DescriptorSet& descriptors() noexcept { return descriptors_; }
+
+ protected:
+  Outbox outbox_;
+  DescriptorSet descriptors_;
+};
+
+}  // namespace latchkey::inline v1::detail::stores
