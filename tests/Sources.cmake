@@ -9,6 +9,7 @@ set(latchkey_tests_sources
   unit/aspect/site_test.cpp
   unit/aspect/spelling_test.cpp
   unit/aspect/tracing_test.cpp
+  unit/backend/capabilities_test.cpp
   unit/backend/file_contract_test.cpp
   unit/backend/reconnect_policy_test.cpp
   unit/backend/registry_test.cpp
@@ -92,6 +93,8 @@ set(latchkey_tests_sources
   unit/quorum/quorum_mock_test.cpp
   unit/quorum/quorum_test.cpp
   unit/reflect/reflect_test.cpp
+  unit/stores/driven_backend_test.cpp
+  unit/stores/uri_syntax_test.cpp
   unit/testing/docs_testing_test.cpp
   unit/testing/holds_lock_test.cpp
   unit/testing/manual_clock_test.cpp

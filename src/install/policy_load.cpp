@@ -13,6 +13,7 @@
 
 #include <latchkey/registry.hpp>
 
+#include "backend/registry.hpp"
 #include "policy/nearest.hpp"
 #include "policy/reader.hpp"
 #include "policy/secrets.hpp"
@@ -25,6 +26,7 @@ void check_scheme(const BackendEntry& backend, const std::vector<std::string>& k
   if (backend.uri.value.empty()) return;  // already reported
   const std::string scheme = scheme_of(backend.uri.value);
   if (std::find(known.begin(), known.end(), scheme) != known.end()) return;
+  if (find_store(scheme) != nullptr) return;  // the program links it, or fails to connect
   const std::vector<std::string_view> right(known.begin(), known.end());
   // The value of a secret may be a password or a part of one.
   const bool secret = std::any_of(backend.secrets.begin(), backend.secrets.end(),

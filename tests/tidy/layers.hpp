@@ -23,6 +23,7 @@ inline constexpr Layer locks{"locks", 4};
 inline constexpr Layer memory{"memory", 4};
 inline constexpr Layer redis{"redis", 4};
 inline constexpr Layer quorum{"quorum", 4};
+inline constexpr Layer stores{"stores", 4};
 inline constexpr Layer locked{"locked", 5};
 inline constexpr Layer decorate{"decorate", 6};
 inline constexpr Layer install{"install", 6};
@@ -65,6 +66,7 @@ inline constexpr std::array places{
     Place{"include/latchkey/key/", key},
     Place{"include/latchkey/policy.hpp", policy},
     Place{"include/latchkey/backend.hpp", backend},
+    Place{"include/latchkey/capabilities.hpp", backend},
     Place{"include/latchkey/loop_driver.hpp", backend},
     Place{"include/latchkey/simple_backend.hpp", backend},
     Place{"include/latchkey/registry.hpp", backend},
@@ -77,6 +79,11 @@ inline constexpr std::array places{
     Place{"include/latchkey/locks.hpp", locks},
     Place{"include/latchkey/read_write_lock.hpp", locks},
     Place{"include/latchkey/quorum.hpp", quorum},
+    Place{"include/latchkey/etcd.hpp", stores},
+    Place{"include/latchkey/mongodb.hpp", stores},
+    Place{"include/latchkey/mysql.hpp", stores},
+    Place{"include/latchkey/postgresql.hpp", stores},
+    Place{"include/latchkey/zookeeper.hpp", stores},
     Place{"include/latchkey/completes_at_return.hpp", locked},
     Place{"include/latchkey/default_locks.hpp", locked},
     Place{"include/latchkey/held.hpp", locked},
@@ -102,6 +109,7 @@ inline constexpr std::array places{
     Place{"src/memory/", memory},
     Place{"src/redis/", redis},
     Place{"src/quorum/", quorum},
+    Place{"src/stores/", stores},
     Place{"src/locked/", locked},
     Place{"src/install/", install},
     Place{"src/adapters/", adapters},
@@ -147,8 +155,13 @@ inline constexpr std::array third_parties{
     ThirdParty{
         "fmt/", "bench, examples and the command line tool", {"bench/", "examples/", "src/cli/"}},
     ThirdParty{"nlohmann/",
-               "the command line tool and bench/peers",
-               {"src/cli/", "tests/cli/", "bench/peers/"}},
+               "the command line tool, the etcd store and bench",
+               {"src/cli/", "src/stores/etcd/", "tests/cli/", "tests/stores/", "bench/peers/"}},
+    ThirdParty{"curl/", "the etcd store", {"src/stores/etcd/"}},
+    ThirdParty{"mongoc/", "the MongoDB store", {"src/stores/mongodb/", "bench/stores/"}},
+    ThirdParty{
+        "mysql/", "the MySQL store", {"src/stores/mysql/", "tests/stores/", "bench/stores/"}},
+    ThirdParty{"zookeeper/", "the ZooKeeper store", {"src/stores/zookeeper/", "tests/stores/"}},
     ThirdParty{"CLI/", "examples and the command line tool", {"examples/", "src/cli/"}},
 };
 

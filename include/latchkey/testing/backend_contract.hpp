@@ -22,14 +22,14 @@
 ///       static constexpr auto unit = std::chrono::milliseconds(20);
 ///       // Optional: false if verify trusts the lease, as that of SimpleBackend does.
 ///       static constexpr bool verifies = false;
-///       // Only for Capabilities::Lifetime::per_session: ends the session of this connection at the
-///       // server, as if the process had been frozen for longer than the session lasts.
-///       void end_session(latchkey::Backend& backend);
 ///     };
 ///     LATCHKEY_BACKEND_CONTRACT(Sql, SqlStore)
 ///
 /// A store may have a function `surface(Locks)` that returns an object with the functions of Locks,
 /// which acquires in another way, such as by asynchronous operations.
+///
+/// A store of Capabilities::Lifetime::per_session has a function `end_session(Backend&)`: it ends
+/// the session of this connection at the server, as if the process had been frozen for too long.
 ///
 /// Each test creates its own SqlStore. Tests of what `Backend::capabilities` does not offer are
 /// skipped with "not offered: …". The test program links latchkey::testing.

@@ -34,10 +34,19 @@ TEST(Registry, ListsRegisteredBackendsSorted) {
   EXPECT_EQ(std::count(schemes.begin(), schemes.end(), "memory"), 1);
 }
 
+TEST(Registry, AStoreIsRegisteredOnce) {
+  detail::register_store("t-store", none);
+  detail::register_store("t-store", none);
+  EXPECT_EQ(detail::find_backend_factory("t-store"), &none);
+  EXPECT_EQ(detail::find_store("mysql")->target, "latchkey::mysql");
+  EXPECT_EQ(detail::find_store("memory"), nullptr);
+}
+
 TEST(Registry, InvalidRegistrationsAreNamed) {
   register_backend("t-taken", none);
   EXPECT_EQ(message("t-taken", none), "the scheme 't-taken' has a backend already");
   EXPECT_EQ(message("memory", none), "the scheme 'memory' is latchkey's own: name another");
+  EXPECT_EQ(message("etcd", none), "the scheme 'etcd' is that of latchkey::etcd: name another");
   EXPECT_EQ(message("t-null", nullptr), "the backend factory for 't-null' is a null pointer");
   for (const char* scheme : {"", "Redis", "1st", "a:", "a b"}) {
     EXPECT_NE(message(scheme, none).find("is no URI scheme"), std::string::npos) << scheme;

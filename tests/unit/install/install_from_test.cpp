@@ -16,6 +16,7 @@
 #include <latchkey/error.hpp>
 #include <latchkey/locks.hpp>
 #include <latchkey/registry.hpp>
+#include <latchkey/testing/mock_backend.hpp>
 #include <latchkey/testing/scoped_locks.hpp>
 
 #include "support/child.hpp"
@@ -230,6 +231,26 @@ TEST(InstallFrom, AMalformedUriIsAnErrorWithoutItsSecrets) {
         }
       }),
       "");
+}
+
+TEST(InstallFrom, ALeaseThatTheBackendDoesNotOfferIsAnErrorAtItsPlace) {
+  EXPECT_EQ(in_child([](Findings& findings) {
+              register_backend("brief", [](std::string_view, const Options&) {
+                auto backend = std::make_unique<::testing::NiceMock<testing::MockBackend>>();
+                Capabilities offered;
+                offered.max_lease = 60s;
+                backend->offer(offered);
+                return std::unique_ptr<Backend>(std::move(backend));
+              });
+              const PolicyText file("backends: {main: \"brief:\"}\npolicies:\n  money: " +
+                                    std::string("{key: a, lease: 5m}\n"));
+              const std::string sentence =
+                  sentence_of<PolicyError>([&] { install_from(file.path()); });
+              CHILD_EXPECT(findings, has(sentence, ":3:26"));
+              CHILD_EXPECT(findings,
+                           has(sentence, "mock: offers no lease of 300 s: its longest is 60 s"));
+            }),
+            "");
 }
 
 }  // namespace

@@ -81,6 +81,13 @@ TEST(Connect, ListsTheKnownSchemes) {
   EXPECT_NE(bare.find("no scheme before a colon"), std::string::npos) << bare;
 }
 
+TEST(Connect, AStoreThatIsNotLinkedIsNamedWithItsTarget) {
+  EXPECT_EQ(sentence_of<std::invalid_argument>(
+                [] { static_cast<void>(Locks::connect("postgresql://user:secret@host")); }),
+            "the scheme 'postgresql:' needs latchkey::postgresql: link it and call "
+            "latchkey::register_postgresql() before");
+}
+
 latchkey::tests::Faults faults;
 
 TEST(Connect, UsesWhatWasRegistered) {
