@@ -12,6 +12,8 @@
 
 namespace latchkey::inline v1::detail::redis {
 
+using Failure = ConnectionFailure;
+
 /// The text of an error reply without the name of the user, which NOPERM contains.
 [[nodiscard]] std::string error_text(const redisReply& reply);
 

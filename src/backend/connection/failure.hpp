@@ -8,7 +8,7 @@ namespace latchkey::inline v1::detail {
 
 /// Why there is no connection. The text is a clause without a full stop. It contains neither user
 /// nor password.
-struct Failure {
+struct ConnectionFailure {
   /// The server rejects this client, and will until somebody changes a configuration.
   bool permanent = false;
   std::string text;

@@ -39,7 +39,7 @@ void ReconnectPolicy::connected(TimePoint now) noexcept {
   outage_.reset();
 }
 
-void ReconnectPolicy::failed(Failure failure, TimePoint now, bool wanted) noexcept {
+void ReconnectPolicy::failed(ConnectionFailure failure, TimePoint now, bool wanted) noexcept {
   const std::optional<TimePoint> up_since = std::exchange(up_since_, std::nullopt);
   if (up_since && now - *up_since >= stable_after) attempts_ = 0;
   const TimePoint since = outage_ ? outage_->since : now;

@@ -38,14 +38,14 @@ class ReconnectPolicy {
   /// The connection is up. The outage is over.
   void connected(TimePoint now) noexcept;
   /// An attempt failed, or the connection ended. `wanted`: something waits for it.
-  void failed(Failure failure, TimePoint now, bool wanted) noexcept;
+  void failed(ConnectionFailure failure, TimePoint now, bool wanted) noexcept;
 
   /// Why the server cannot be reached; null: it can, or no attempt has failed yet.
-  [[nodiscard]] const Failure* last_failure() const noexcept {
+  [[nodiscard]] const ConnectionFailure* last_failure() const noexcept {
     return outage_ ? &outage_->failure : nullptr;
   }
   /// Whether the last attempt failed for the same reason.
-  [[nodiscard]] bool repeats(const Failure& failure) const noexcept {
+  [[nodiscard]] bool repeats(const ConnectionFailure& failure) const noexcept {
     return outage_ && outage_->failure.text == failure.text;
   }
   /// When a request that fails fast (requests.hpp) and was submitted at `submitted` gives up: 250
@@ -57,7 +57,7 @@ class ReconnectPolicy {
 
  private:
   struct Outage {
-    Failure failure;  ///< of the last attempt
+    ConnectionFailure failure;  ///< of the last attempt
     TimePoint since;
     TimePoint failed_at;
   };

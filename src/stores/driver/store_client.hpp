@@ -14,6 +14,8 @@
 
 namespace latchkey::inline v1::detail::stores {
 
+using Failure = ConnectionFailure;
+
 /// What a DrivenBackend drives: a client library that reads and writes without blocking. It turns
 /// requests into the store's commands and replies into deliveries. It never waits, and starts no
 /// thread. DrivenBackend calls it under a mutex, so one thread at a time.

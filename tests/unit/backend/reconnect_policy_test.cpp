@@ -16,7 +16,7 @@ class ReconnectPolicyTest : public ::testing::Test {
  protected:
   /// Fails one attempt, advances the clock to the next one and returns the pause between them.
   Clock::duration pause_after_failure(bool wanted) {
-    policy.failed(Failure{false, "lost"}, now, wanted);
+    policy.failed(ConnectionFailure{false, "lost"}, now, wanted);
     const Clock::duration pause = policy.next_attempt_at() - now;
     now = policy.next_attempt_at();
     return pause;
@@ -59,7 +59,7 @@ TEST_F(ReconnectPolicyTest, PausesVary) {
 
 TEST_F(ReconnectPolicyTest, ACallerShortensThePauseOfAnIdleConnection) {
   for (int attempt = 0; attempt < 10; ++attempt) pause_after_failure(false);
-  policy.failed(Failure{false, "lost"}, now, false);
+  policy.failed(ConnectionFailure{false, "lost"}, now, false);
   ASSERT_GT(policy.next_attempt_at(), now + 240ms);
   policy.want(now);
   policy.hasten();
@@ -88,21 +88,21 @@ TEST_F(ReconnectPolicyTest, AConnectionThatLastedShorterCountsAsAFailedAttempt) 
 
 TEST_F(ReconnectPolicyTest, RequestsGiveUp250MillisecondsAfterTheServerIsKnownToBeDown) {
   EXPECT_EQ(policy.gives_up_at(now), Clock::never());
-  policy.failed(Failure{false, "lost"}, now, true);
+  policy.failed(ConnectionFailure{false, "lost"}, now, true);
   EXPECT_EQ(policy.gives_up_at(now - 5s), now + 250ms) << "submitted before the outage";
   EXPECT_EQ(policy.gives_up_at(now + 1s), now + 1250ms) << "submitted during the outage";
-  policy.failed(Failure{false, "still lost"}, now + 100ms, true);
+  policy.failed(ConnectionFailure{false, "still lost"}, now + 100ms, true);
   EXPECT_EQ(policy.gives_up_at(now - 5s), now + 250ms) << "the outage began with the first failure";
 }
 
 TEST_F(ReconnectPolicyTest, AConnectionEndsTheOutage) {
-  policy.failed(Failure{true, "wrong password"}, now, true);
+  policy.failed(ConnectionFailure{true, "wrong password"}, now, true);
   ASSERT_NE(policy.last_failure(), nullptr);
-  EXPECT_TRUE(policy.repeats(Failure{true, "wrong password"}));
-  EXPECT_FALSE(policy.repeats(Failure{true, "no RESP3"}));
+  EXPECT_TRUE(policy.repeats(ConnectionFailure{true, "wrong password"}));
+  EXPECT_FALSE(policy.repeats(ConnectionFailure{true, "no RESP3"}));
   policy.connected(now);
   EXPECT_EQ(policy.last_failure(), nullptr);
-  EXPECT_FALSE(policy.repeats(Failure{true, "wrong password"}));
+  EXPECT_FALSE(policy.repeats(ConnectionFailure{true, "wrong password"}));
 }
 
 }  // namespace

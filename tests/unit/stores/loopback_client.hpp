@@ -33,7 +33,7 @@ class LoopbackClient final : public detail::stores::StoreClient {
   }
   [[nodiscard]] std::string describe() const override { return "loopback:"; }
   [[nodiscard]] Start start_state() const noexcept override { return start; }
-  [[nodiscard]] const detail::Failure* failure() const noexcept override {
+  [[nodiscard]] const detail::stores::Failure* failure() const noexcept override {
     return start == Start::failed ? &failed : nullptr;
   }
 
@@ -70,7 +70,7 @@ class LoopbackClient final : public detail::stores::StoreClient {
   void answer_now() noexcept { ::eventfd_write(replies_.get(), 1); }
 
   Start start = Start::up;
-  detail::Failure failed{};
+  detail::stores::Failure failed{};
   bool answers = true;
   std::atomic<Clock::time_point> alarm = Clock::never();
   std::atomic<int> alarms = 0;
