@@ -68,7 +68,7 @@ TOPICS = [
     Topic("backends", "Backends",
           "Where locks are kept: the simple interface for a store of your own, the full one, and "
           "the clock.",
-          {"simple_backend.hpp": None, "backend.hpp": None, "loop_driver.hpp": None,
+          {"simple_backend.hpp": None, "backend.hpp": None, "capabilities.hpp": None, "loop_driver.hpp": None,
            "clock.hpp": None, "parker.hpp": None}),
     Topic("testing", "Testing kit",
           "Target `latchkey::testing`. [Testing](../testing.md) shows how to use it.",
