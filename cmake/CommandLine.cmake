@@ -52,6 +52,30 @@ latchkey_compile_as_own(latchkey_cli)
 target_include_directories(latchkey_cli PRIVATE "${PROJECT_SOURCE_DIR}/src")
 target_link_libraries(latchkey_cli PRIVATE
   latchkey CLI11::CLI11 nlohmann_json::nlohmann_json fmt::fmt)
+# The tool knows every store that was built.
+option(LATCHKEY_CLI_STORES "Link the stores into the command line tool" ON)
+set(latchkey_includes "")
+set(latchkey_calls "")
+if(LATCHKEY_CLI_STORES)
+  foreach(store IN LISTS LATCHKEY_STORES)
+    target_link_libraries(latchkey_cli PRIVATE latchkey::${store})
+    string(APPEND latchkey_includes "#include <latchkey/${store}.hpp>\n")
+    string(APPEND latchkey_calls "  register_${store}();\n")
+  endforeach()
+endif()
+file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/generated/cli_stores.cpp" @ONLY CONTENT
+"// Made by cmake/CommandLine.cmake: the stores that the command line tool was built with.
+#include \"cli/stores.hpp\"
+
+@latchkey_includes@
+namespace latchkey::inline v1::cli {
+
+void register_stores() {
+@latchkey_calls@}
+
+}  // namespace latchkey::inline v1::cli
+")
+target_sources(latchkey_cli PRIVATE "${PROJECT_BINARY_DIR}/generated/cli_stores.cpp")
 # They take seconds to read: once for all files.
 target_precompile_headers(latchkey_cli PRIVATE <CLI/CLI.hpp> <nlohmann/json.hpp>)
 set_target_properties(latchkey_cli PROPERTIES OUTPUT_NAME latchkey)

@@ -20,6 +20,7 @@
 #include "cli/policy/policy_commands.hpp"
 #include "cli/run/run_command.hpp"
 #include "cli/run/signal_inbox.hpp"
+#include "cli/stores.hpp"
 #include "cli/top/top_command.hpp"
 
 namespace latchkey::inline v1::cli {
@@ -34,6 +35,7 @@ latchkey run has more: latchkey run --help)";
 int dispatch(int count, char** words) {
   // Made first, so that every thread inherits its mask and no signal is missed.
   const SignalInbox signals;
+  register_stores();
   char** const end = words + count;
   char** const separator = std::find(words, end, std::string("--"));
   const std::vector<std::string> command(separator == end ? end : separator + 1, end);
