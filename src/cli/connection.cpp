@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "backend/registry.hpp"
 #include "policy/reader.hpp"
 #include "policy/secrets.hpp"
 
@@ -37,6 +38,14 @@ Place place_in(const std::string& path) {
   return {backend->uri.value, file.prefix ? file.prefix->value : std::string()};
 }
 
+void refuse_absent_store(const std::string& uri) {
+  const std::string scheme = uri.substr(0, uri.find(':'));
+  const detail::StoreScheme* const store = detail::find_store(scheme);
+  if (store == nullptr || detail::find_backend_factory(scheme) != nullptr) return;
+  throw UsageError("this latchkey was built without " + std::string(store->target) + ", which '" +
+                   scheme + ":' needs: build it where that store's client library is installed");
+}
+
 }  // namespace
 
 Place choose_place(const ConnectionOptions& options) {
@@ -57,6 +66,7 @@ Place choose_place(const ConnectionOptions& options) {
 
 Locks connect(const Place& place, Options options) {
   options.prefix = place.prefix;
+  refuse_absent_store(place.uri);
   try {
     return Locks::connect(place.uri, std::move(options));
   } catch (const std::invalid_argument& error) {
