@@ -1,0 +1,27 @@
+// Locks in MongoDB: the target latchkey::mongodb.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <latchkey/cxx20.hpp>
+
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
+
+/// Makes `Locks::connect` accept
+/// `mongodb://[user:password@]host[:port][,host…]/database[?option=value&…]`.
+///
+/// User and password are percent-encoded. The options are libmongoc's, such as `replicaSet`,
+/// `authSource`, `tls` and `tlsCAFile`, and two of latchkey's own:
+///
+/// | option       | meaning                                                                   |
+/// |--------------|---------------------------------------------------------------------------|
+/// | `collection` | the collection of the locks; by default `latchkey_locks`                  |
+/// | `schema`     | `latchkey` (default), or `shedlock`: shares names with ShedLock services; |
+/// |              | REENTRANT only, collection `shedLock`                                     |
+///
+/// Attempts block the thread that waits for them, each command for Options::command_timeout at
+/// most. Waiters poll. Call it from main. Idempotent; thread-safe.
+void register_mongodb();
+
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

@@ -1,0 +1,130 @@
+// The commands of one request.
+// SPDX-License-Identifier: BSL-1.0
+#include "stores/mongodb/attempt.hpp"
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "stores/mongodb/failure.hpp"
+
+namespace latchkey::inline v1::detail::mongodb {
+namespace {
+
+constexpr std::uint32_t duplicate_key = MONGOC_ERROR_DUPLICATE_KEY;
+
+/// The reply of a command that was executed may still report that its write failed.
+void check_write(const bson_t& reply) {
+  if (text_at(reply, "writeConcernError.errmsg")) {
+    throw NoAnswer("too few members of the replica set confirmed the write", true);
+  }
+  if (const auto why = text_at(reply, "writeErrors.0.errmsg")) {
+    throw Rejected("the server refuses the write: " + *why);
+  }
+}
+
+}  // namespace
+
+Attempt::~Attempt() {
+  if (client_) pool_.give_back(std::move(client_));
+}
+
+Bson Attempt::run(const char* name, const char* database, const Bson& command, bool writes,
+                  bool* duplicate) {
+  using Steady = std::chrono::steady_clock;
+  const Steady::time_point sent = Steady::now();
+  bson_t raw;
+  bson_error_t error{};
+  const bool good =
+      writes ? ::mongoc_client_write_command_with_opts(&client_->get(), database, &command.get(),
+                                                       nullptr, &raw, &error)
+             : ::mongoc_client_read_command_with_opts(&client_->get(), database, &command.get(),
+                                                      nullptr, nullptr, &raw, &error);
+  Bson reply(raw);
+  ::bson_destroy(&raw);
+  if (good) {
+    if (writes) check_write(reply.get());
+    return reply;
+  }
+  if (duplicate != nullptr && is_answer(error) && error.code == duplicate_key) {
+    *duplicate = true;
+    return reply;
+  }
+  if (!is_answer(error)) pool_.discard(std::move(client_));
+  raise(error, {name, settings().database + "." + settings().collection,
+                std::chrono::duration_cast<std::chrono::milliseconds>(Steady::now() - sent),
+                settings().timeout});
+}
+
+Date Attempt::now() {
+  const Bson reply = run("hello", "admin", doc("hello", 1), false);
+  if (const auto time = date_at(reply.get(), "localTime")) return *time;
+  throw Rejected("the server's reply to hello has no localTime");
+}
+
+std::optional<Bson> Attempt::find(const Bson& filter) {
+  const Bson command =
+      doc("find", settings().collection, "filter", filter, "limit", 1, "singleBatch", true);
+  const Bson reply = run("find", settings().database.c_str(), command, false);
+  return document_at(reply.get(), "cursor.firstBatch.0");
+}
+
+std::vector<Bson> Attempt::find_all(const Bson& filter) {
+  const char* const database = settings().database.c_str();
+  Bson reply = run("find", database, doc("find", settings().collection, "filter", filter), false);
+  std::vector<Bson> all =
+      documents_at(reply.get(), "cursor.firstBatch").value_or(std::vector<Bson>{});
+  for (;;) {
+    const std::int64_t cursor = integer_at(reply.get(), "cursor.id").value_or(0);
+    if (cursor == 0) return all;
+    reply = run("getMore", database, doc("getMore", cursor, "collection", settings().collection),
+                false);
+    auto more = documents_at(reply.get(), "cursor.nextBatch").value_or(std::vector<Bson>{});
+    for (Bson& each : more) all.push_back(std::move(each));
+  }
+}
+
+Modified Attempt::send_modify(const Bson& filter, const Bson& update, bool inserts) {
+  Bson command =
+      doc("findAndModify", settings().collection, "query", filter, "update", update, "new", true);
+  if (inserts) command.append_flag("upsert", true);
+  Modified result;
+  const Bson reply = run("findAndModify", settings().database.c_str(), command, true,
+                         inserts ? &result.duplicate : nullptr);
+  if (!result.duplicate) result.after = document_at(reply.get(), "value");
+  return result;
+}
+
+Modified Attempt::modify(const Bson& filter, const Bson& update) {
+  return send_modify(filter, update, false);
+}
+
+Modified Attempt::modify_or_insert(const Bson& filter, const Bson& update) {
+  return send_modify(filter, update, true);
+}
+
+bool Attempt::remove(const Bson& filter) {
+  const Bson command = doc("delete", settings().collection, "deletes",
+                           std::vector<Bson>{doc("q", filter, "limit", 1)});
+  const Bson reply = run("delete", settings().database.c_str(), command, true);
+  return integer_at(reply.get(), "n").value_or(0) > 0;
+}
+
+void Attempt::check_server() {
+  const Bson reply = run("hello", "admin", doc("hello", 1), false);
+  if (text_at(reply.get(), "msg") == "isdbgrid") {
+    throw Rejected(
+        "this is the mongos of a sharded cluster, whose servers measure leases by several clocks; "
+        "expected a replica set or a single server");
+  }
+  if (!flag_at(reply.get(), "isWritablePrimary").value_or(false)) {
+    throw NoAnswer("the server is not a primary; name all members of the replica set", false);
+  }
+  // Permissions, by commands that match nothing: keys are never empty.
+  const Bson nothing = doc("_id", "");
+  static_cast<void>(find(nothing));
+  static_cast<void>(modify(nothing, doc("$set", doc("owner", ""))));
+  static_cast<void>(remove(nothing));
+}
+
+}  // namespace latchkey::inline v1::detail::mongodb

@@ -1,0 +1,142 @@
+// Builds BSON documents and reads them.
+// SPDX-License-Identifier: BSL-1.0
+#include "stores/mongodb/bson.hpp"
+
+#include <stdexcept>
+
+namespace latchkey::inline v1::detail::mongodb {
+namespace {
+
+int length(std::string_view text) { return static_cast<int>(text.size()); }
+
+void check(bool appended) {
+  if (!appended) throw std::length_error("a BSON document would be too large");
+}
+
+std::optional<bson_iter_t> find(const bson_t& document, const char* path) {
+  bson_iter_t whole, found;
+  if (!::bson_iter_init(&whole, &document)) return std::nullopt;
+  if (!::bson_iter_find_descendant(&whole, path, &found)) return std::nullopt;
+  return found;
+}
+
+Bson embedded(const bson_iter_t& at) {
+  const std::uint8_t* data = nullptr;
+  std::uint32_t size = 0;
+  if (BSON_ITER_HOLDS_ARRAY(&at)) {
+    ::bson_iter_array(&at, &size, &data);
+  } else {
+    ::bson_iter_document(&at, &size, &data);
+  }
+  bson_t view;
+  if (data == nullptr || !::bson_init_static(&view, data, size)) return {};
+  return Bson(view);
+}
+
+}  // namespace
+
+void Bson::swap(Bson& other) noexcept {
+  // bson_steal empties its source and expects an uninitialized destination.
+  bson_t mine;
+  ::bson_steal(&mine, &value_);
+  ::bson_steal(&value_, &other.value_);
+  ::bson_steal(&other.value_, &mine);
+}
+
+void Bson::append(std::string_view name, const Bson& value) {
+  check(::bson_append_document(&value_, name.data(), length(name), &value.get()));
+}
+
+void Bson::append(std::string_view name, const std::vector<Bson>& array) {
+  Bson elements;
+  for (const Bson& element : array) {
+    elements.append(std::to_string(::bson_count_keys(&elements.get())), element);
+  }
+  check(::bson_append_array(&value_, name.data(), length(name), &elements.get()));
+}
+
+void Bson::append(std::string_view name, std::string_view value) {
+  check(::bson_append_utf8(&value_, name.data(), length(name), value.data(), length(value)));
+}
+
+void Bson::append(std::string_view name, std::int64_t value) {
+  check(::bson_append_int64(&value_, name.data(), length(name), value));
+}
+
+void Bson::append(std::string_view name, Date value) {
+  check(::bson_append_date_time(&value_, name.data(), length(name), value.milliseconds));
+}
+
+void Bson::append(std::string_view name, Key value) {
+  const std::string_view bytes = value.bytes;
+  if (::bson_utf8_validate(bytes.data(), bytes.size(), false)) return append(name, bytes);
+  check(::bson_append_binary(&value_, name.data(), length(name), BSON_SUBTYPE_BINARY,
+                             reinterpret_cast<const std::uint8_t*>(bytes.data()),
+                             static_cast<std::uint32_t>(bytes.size())));
+}
+
+void Bson::append_flag(std::string_view name, bool value) {
+  check(::bson_append_bool(&value_, name.data(), length(name), value));
+}
+
+Bson absent() { return doc("$exists", false); }
+Bson present() { return doc("$exists", true); }
+
+std::optional<std::string> text_at(const bson_t& document, const char* path) {
+  const auto found = find(document, path);
+  if (!found || !BSON_ITER_HOLDS_UTF8(&*found)) return std::nullopt;
+  std::uint32_t size = 0;
+  const char* const text = ::bson_iter_utf8(&*found, &size);
+  return std::string(text, size);
+}
+
+std::optional<std::int64_t> integer_at(const bson_t& document, const char* path) {
+  const auto found = find(document, path);
+  if (!found || !BSON_ITER_HOLDS_NUMBER(&*found)) return std::nullopt;
+  return ::bson_iter_as_int64(&*found);
+}
+
+std::optional<Date> date_at(const bson_t& document, const char* path) {
+  const auto found = find(document, path);
+  if (!found || !BSON_ITER_HOLDS_DATE_TIME(&*found)) return std::nullopt;
+  return Date{::bson_iter_date_time(&*found)};
+}
+
+std::optional<bool> flag_at(const bson_t& document, const char* path) {
+  const auto found = find(document, path);
+  if (!found || !BSON_ITER_HOLDS_BOOL(&*found)) return std::nullopt;
+  return ::bson_iter_bool(&*found);
+}
+
+std::optional<Bson> document_at(const bson_t& document, const char* path) {
+  const auto found = find(document, path);
+  if (!found || !BSON_ITER_HOLDS_DOCUMENT(&*found)) return std::nullopt;
+  return embedded(*found);
+}
+
+std::optional<std::vector<Bson>> documents_at(const bson_t& document, const char* path) {
+  const auto found = find(document, path);
+  if (!found || !BSON_ITER_HOLDS_ARRAY(&*found)) return std::nullopt;
+  const Bson array = embedded(*found);
+  std::vector<Bson> documents;
+  bson_iter_t each;
+  if (!::bson_iter_init(&each, &array.get())) return documents;
+  while (::bson_iter_next(&each)) {
+    if (BSON_ITER_HOLDS_DOCUMENT(&each)) documents.push_back(embedded(each));
+  }
+  return documents;
+}
+
+std::optional<std::string> key_of(const bson_t& document) {
+  const auto found = find(document, "_id");
+  if (!found) return std::nullopt;
+  if (BSON_ITER_HOLDS_UTF8(&*found)) return text_at(document, "_id");
+  if (!BSON_ITER_HOLDS_BINARY(&*found)) return std::nullopt;
+  bson_subtype_t type = BSON_SUBTYPE_BINARY;
+  std::uint32_t size = 0;
+  const std::uint8_t* data = nullptr;
+  ::bson_iter_binary(&*found, &type, &size, &data);
+  return std::string(reinterpret_cast<const char*>(data), size);
+}
+
+}  // namespace latchkey::inline v1::detail::mongodb

@@ -1,0 +1,172 @@
+// The verbs of exclusive holds on documents of latchkey's own layout.
+// SPDX-License-Identifier: BSL-1.0
+#include "stores/mongodb/lock_operations.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "stores/mongodb/failure.hpp"
+
+namespace latchkey::inline v1::detail::mongodb {
+
+using Kind = Outcome::Kind;
+
+namespace {
+
+/// The smallest fencing token of a moment: microseconds since 1970.
+constexpr std::int64_t first_token(Date now) noexcept { return now.milliseconds * 1'000; }
+
+/// {$unset: …} of the fields of an exclusive hold.
+Bson without_holder() { return doc("owner", "", "type", "", "since", "", "lease", ""); }
+
+Bson without_holds() {
+  Bson fields = without_holder();
+  append_fields(fields, "readers", "", "writer", "");
+  return fields;
+}
+
+}  // namespace
+
+std::optional<LockDocument> LockOperation::read() {
+  if (auto found = attempt_.find(doc("_id", key_))) return LockDocument(std::move(*found));
+  return std::nullopt;
+}
+
+Bson LockOperation::free_key() const {
+  return doc("_id", key_, "owner", absent(), "readers", absent());
+}
+
+Bson LockOperation::grant(std::optional<std::int64_t> fence, bool replaces_readers) const {
+  Bson fields = doc("owner", owner_, "type", to_string(request_.type), "lease", lease());
+  if (fence) fields.append("fence", *fence);
+  Bson update = doc("$set", fields, "$currentDate", doc("since", true));
+  if (replaces_readers) update.append("$unset", doc("readers", "", "writer", ""));
+  return update;
+}
+
+Answer LockOperation::granted(const Bson& after) const {
+  Answer answer{.kind = Kind::granted};
+  if (fenced()) {
+    answer.token = static_cast<std::uint64_t>(integer_at(after.get(), "fence").value_or(0));
+  }
+  return answer;
+}
+
+// The usual case: nobody holds the key. One command; two for FENCED, whose tokens are times.
+std::optional<Answer> LockOperation::try_free_key() {
+  Bson filter = free_key();
+  std::optional<std::int64_t> fence;
+  if (fenced()) {
+    const std::int64_t first = first_token(attempt_.now());
+    fence = first + request_.tokens - 1;
+    filter.append("$or",
+                  std::vector<Bson>{doc("fence", absent()), doc("fence", doc("$lt", first))});
+  }
+  const Modified result = attempt_.modify_or_insert(filter, grant(fence, false));
+  if (!result.after) return std::nullopt;
+  return granted(*result.after);
+}
+
+Answer LockOperation::acquire() {
+  for (int round = 0; round < most_rounds; ++round) {
+    if (auto answer = try_free_key()) return std::move(*answer);
+    const auto document = read();
+    if (!document) continue;
+    const Date now = attempt_.now();
+    const bool mine = document->holder && document->holder->owner == owner_;
+    if (!mine && document->held(now)) return busy(*document, now);
+    if (auto answer = take_over(*document, now)) return std::move(*answer);
+  }
+  return {.kind = Kind::busy, .retry_after = std::chrono::milliseconds(1)};
+}
+
+// One's own hold, or one whose lease has ended, or a free key whose fence is ahead of the clock.
+std::optional<Answer> LockOperation::take_over(const LockDocument& document, Date now) {
+  const bool mine = document.holder && document.holder->owner == owner_;
+  std::optional<std::int64_t> fence;
+  if (fenced() && !mine) {
+    const std::int64_t last = document.fence.value_or(0);
+    fence = std::max(last + request_.tokens, first_token(now) + request_.tokens - 1);
+  }
+  const Modified result =
+      attempt_.modify(document.unchanged(key_), grant(fence, document.readers.has_value()));
+  if (!result.after) return std::nullopt;
+  return granted(*result.after);
+}
+
+Answer LockOperation::busy(const LockDocument& document, Date now) {
+  Answer answer{.kind = Kind::busy};
+  answer.retry_after = std::chrono::milliseconds(
+      std::max<std::int64_t>(document.ends().milliseconds - now.milliseconds, 1));
+  if (document.holder) {
+    answer.holder = document.holder->owner;
+  } else if (request_.type == LockType::WRITE && request_.queue_wait.count() > 0) {
+    announce_writer(document, now);
+  }
+  return answer;
+}
+
+Answer LockOperation::renew() {
+  for (int round = 0; round < most_rounds; ++round) {
+    const auto found = attempt_.find(doc("_id", key_, "owner", owner_));
+    if (!found) return {};
+    const LockDocument document(*found);
+    const Date now = attempt_.now();
+    if (ended(document.ends(), now)) return {};
+    if (document.ends() > in(now, request_.lease)) return {.kind = Kind::granted};
+    const Modified result =
+        attempt_.modify(document.unchanged(key_),
+                        doc("$set", doc("lease", lease()), "$currentDate", doc("since", true)));
+    if (result.after) return {.kind = Kind::granted};
+  }
+  throw NoAnswer("too many clients change this lock at once", false);
+}
+
+Answer LockOperation::verify() {
+  const auto found = attempt_.find(doc("_id", key_, "owner", owner_));
+  if (!found || ended(LockDocument(*found).ends(), attempt_.now())) return {};
+  return {.kind = Kind::granted};
+}
+
+bool LockOperation::remove_holds(const Bson& filter) {
+  Bson without_fence(filter.get());
+  without_fence.append("fence", absent());
+  if (!fenced() && attempt_.remove(without_fence)) return true;
+  if (attempt_.modify(filter, doc("$unset", without_holds())).after) return true;
+  return fenced() && attempt_.remove(without_fence);
+}
+
+Answer LockOperation::release() {
+  const bool held = remove_holds(doc("_id", key_, "owner", owner_));
+  return {.kind = held ? Kind::granted : Kind::gone};
+}
+
+Answer LockOperation::downgrade() {
+  for (int round = 0; round < most_rounds; ++round) {
+    const auto found = attempt_.find(doc("_id", key_, "owner", owner_));
+    if (!found) return {};
+    const LockDocument document(*found);
+    const Date now = attempt_.now();
+    if (ended(document.ends(), now)) return {};
+    const Reader reader{owner_, std::max(document.ends(), in(now, request_.lease))};
+    const Modified result = attempt_.modify(
+        document.unchanged(key_),
+        doc("$set", doc("readers", documents_of({reader})), "$unset", without_holder()));
+    if (result.after) return {.kind = Kind::granted};
+  }
+  throw NoAnswer("too many clients change this lock at once", false);
+}
+
+Answer LockOperation::force_release() {
+  for (int round = 0; round < most_rounds; ++round) {
+    const auto document = read();
+    if (!document || (!document->holder && !document->readers)) return {};
+    const bool held = document->held(attempt_.now());
+    if (remove_holds(document->unchanged(key_))) {
+      return {.kind = held ? Kind::granted : Kind::gone};
+    }
+  }
+  throw NoAnswer("too many clients change this lock at once", false);
+}
+
+}  // namespace latchkey::inline v1::detail::mongodb

@@ -1,0 +1,80 @@
+// The verbs of exclusive holds on documents of latchkey's own layout.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <latchkey/backend.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "stores/mongodb/attempt.hpp"
+#include "stores/mongodb/lock_document.hpp"
+
+namespace latchkey::inline v1::detail::mongodb {
+
+/// The answer to one request.
+struct Answer {
+  Outcome::Kind kind = Outcome::Kind::gone;
+  std::uint64_t token = 0;
+  std::optional<std::chrono::milliseconds> retry_after{};
+  std::string holder{};
+};
+
+/// How often an operation starts again because another client changed the document between its read
+/// and its write.
+inline constexpr int most_rounds = 32;
+
+/// The key whose document is read and changed, and by whom.
+///
+/// A decision about a lease compares the document with the server's clock, read after it; the
+/// write that follows matches only if the document is unchanged. So a decision is never older than
+/// the document that it is about.
+class LockOperation {
+ public:
+  LockOperation(Attempt& attempt, const Request& request)
+      : attempt_(attempt), request_(request), key_{request.key}, owner_(request.id.text()) {}
+
+  [[nodiscard]] Answer acquire();
+  [[nodiscard]] Answer renew();
+  [[nodiscard]] Answer verify();
+  [[nodiscard]] Answer release();
+  [[nodiscard]] Answer downgrade();
+  [[nodiscard]] Answer force_release();
+
+  // READ, in reader_operations.cpp.
+  [[nodiscard]] Answer acquire_read();
+  [[nodiscard]] Answer renew_read();
+  [[nodiscard]] Answer verify_read();
+  [[nodiscard]] Answer release_read();
+
+ private:
+  [[nodiscard]] std::optional<LockDocument> read();
+  [[nodiscard]] Bson free_key() const;
+  [[nodiscard]] Bson grant_fields() const;
+  /// An update that makes `id` the holder.
+  [[nodiscard]] Bson grant(std::optional<std::int64_t> fence, bool replaces_readers) const;
+  [[nodiscard]] std::optional<Answer> try_free_key();
+  [[nodiscard]] std::optional<Answer> take_over(const LockDocument& document, Date now);
+  [[nodiscard]] Answer busy(const LockDocument& document, Date now);
+  [[nodiscard]] bool fenced() const noexcept { return request_.type == LockType::FENCED; }
+  [[nodiscard]] Answer granted(const Bson& after) const;
+  [[nodiscard]] std::int64_t lease() const noexcept { return request_.lease.count(); }
+  [[nodiscard]] Date in(Date now, std::chrono::milliseconds time) const noexcept {
+    return {now.milliseconds + time.count()};
+  }
+  /// Deletes a document that nobody holds any more, or what it says of holds if it has a fence.
+  bool remove_holds(const Bson& filter);
+
+  [[nodiscard]] std::optional<Answer> try_first_read();
+  [[nodiscard]] std::optional<Answer> join_readers(const LockDocument& document, Date now);
+  bool replace_readers(const LockDocument& document, const std::vector<Reader>& readers);
+  void announce_writer(const LockDocument& document, Date now);
+
+  Attempt& attempt_;
+  const Request& request_;
+  const Key key_;
+  const std::string owner_;
+};
+
+}  // namespace latchkey::inline v1::detail::mongodb

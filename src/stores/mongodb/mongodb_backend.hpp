@@ -1,0 +1,74 @@
+// Locks in a collection of latchkey's own layout.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <latchkey/simple_backend.hpp>
+
+#include <string>
+
+#include "stores/mongodb/attempt.hpp"
+#include "stores/mongodb/client_pool.hpp"
+#include "stores/mongodb/failure.hpp"
+#include "stores/mongodb/lock_operations.hpp"
+#include "stores/mongodb/mongodb_uri.hpp"
+
+namespace latchkey::inline v1::detail::mongodb {
+
+/// What both layouts have in common: the clients, failures, fork.
+class MongoBackend : public SimpleBackend {
+ public:
+  MongoBackend(Settings settings, Clock& clock);
+
+  [[nodiscard]] std::string describe() const override { return pool_.settings().description; }
+
+  /// Throws BackendRefused and BackendUnavailable.
+  void check_server();
+
+ protected:
+  /// Calls `work(attempt)`, which returns an Answer, and makes its outcome.
+  template <class Work>
+  [[nodiscard]] Outcome attempt(Work&& work);
+  [[nodiscard]] static Outcome outcome_of(Answer&& answer);
+  [[nodiscard]] ClientPool& pool() noexcept { return pool_; }
+
+  void forked() noexcept override { pool_.forget_clients(); }
+
+ private:
+  ClientPool pool_;
+};
+
+/// REENTRANT, READ, WRITE and FENCED on documents as in lock_document.hpp.
+class DocumentBackend final : public MongoBackend {
+ public:
+  using MongoBackend::MongoBackend;
+
+  [[nodiscard]] Capabilities capabilities() const noexcept override;
+
+ protected:
+  Outcome acquire(const Request& request) override;
+  Outcome renew(const Request& request) override;
+  Outcome verify(const Request& request) override;
+  Outcome downgrade(const Request& request) override;
+  Outcome release(const Request& request) override;
+  Outcome leave(const Request& request) override;
+  Outcome inspect(const Request& request) override;
+  Outcome list(const Request& request) override;
+  Outcome force_release(const Request& request) override;
+};
+
+template <class Work>
+Outcome MongoBackend::attempt(Work&& work) {
+  try {
+    Attempt commands(pool_);
+    return outcome_of(work(commands));
+  } catch (const NoAnswer& failure) {
+    Outcome outcome;
+    outcome.reason = failure.what();
+    outcome.never_ran = !failure.may_have_run();
+    return outcome;
+  } catch (const Rejected& failure) {
+    throw Refused(failure.what());
+  }
+}
+
+}  // namespace latchkey::inline v1::detail::mongodb

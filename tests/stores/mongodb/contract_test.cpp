@@ -1,0 +1,45 @@
+// The contract of every backend, on FerretDB.
+// SPDX-License-Identifier: BSL-1.0
+#include <latchkey/testing/backend_contract.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "ferretdb_server.hpp"
+
+namespace latchkey::tests {
+namespace {
+
+struct OwnLayout {
+  std::unique_ptr<Backend> backend() { return connect_mongodb(shared_ferretdb().uri()); }
+  std::string fresh_key() { return next_key("key:"); }
+  // Leases on a real server take real time.
+  void pass(std::chrono::milliseconds time) { std::this_thread::sleep_for(time); }
+  Options options() { return {}; }
+};
+
+/// Keys that are no UTF-8.
+struct BinaryKeys : OwnLayout {
+  std::string fresh_key() { return next_key("k\xff:"); }
+};
+
+struct ShedLockLayout : OwnLayout {
+  std::unique_ptr<Backend> backend() {
+    return connect_mongodb(shared_ferretdb().uri("?schema=shedlock"));
+  }
+};
+
+}  // namespace
+}  // namespace latchkey::tests
+
+#ifdef LATCHKEY_FERRETDB
+LATCHKEY_BACKEND_CONTRACT(MongoDb, ::latchkey::tests::OwnLayout);
+LATCHKEY_BACKEND_CONTRACT(MongoDbBinaryKeys, ::latchkey::tests::BinaryKeys);
+LATCHKEY_BACKEND_CONTRACT(MongoDbShedLock, ::latchkey::tests::ShedLockLayout);
+#else
+TEST(MongoDbContract, NeedsFerretDb) { NEEDS_FERRETDB(); }
+#endif
