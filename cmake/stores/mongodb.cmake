@@ -8,7 +8,7 @@ if(NOT TARGET PkgConfig::latchkey_mongoc)
 endif()
 set(latchkey_mongodb_folder "${PROJECT_SOURCE_DIR}/src/stores/mongodb")
 latchkey_store(mongodb PkgConfig::latchkey_mongoc
-  "${latchkey_mongodb_folder}/attempt.cpp;${latchkey_mongodb_folder}/bson.cpp;\
+  "${latchkey_mongodb_folder}/commands.cpp;${latchkey_mongodb_folder}/bson.cpp;\
 ${latchkey_mongodb_folder}/client_pool.cpp;${latchkey_mongodb_folder}/failure.cpp;\
 ${latchkey_mongodb_folder}/lock_document.cpp;${latchkey_mongodb_folder}/lock_operations.cpp;\
 ${latchkey_mongodb_folder}/mongodb.cpp;${latchkey_mongodb_folder}/mongodb_backend.cpp;\

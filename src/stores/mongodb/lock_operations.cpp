@@ -28,7 +28,7 @@ Bson without_holds() {
 }  // namespace
 
 std::optional<LockDocument> LockOperation::read() {
-  if (auto found = attempt_.find(doc("_id", key_))) return LockDocument(std::move(*found));
+  if (auto found = commands_.find(doc("_id", key_))) return LockDocument(std::move(*found));
   return std::nullopt;
 }
 
@@ -57,12 +57,12 @@ std::optional<Answer> LockOperation::try_free_key() {
   Bson filter = free_key();
   std::optional<std::int64_t> fence;
   if (fenced()) {
-    const std::int64_t first = first_token(attempt_.now());
+    const std::int64_t first = first_token(commands_.now());
     fence = first + request_.tokens - 1;
     filter.append("$or",
                   std::vector<Bson>{doc("fence", absent()), doc("fence", doc("$lt", first))});
   }
-  const Modified result = attempt_.modify_or_insert(filter, grant(fence, false));
+  const Modified result = commands_.modify_or_insert(filter, grant(fence, false));
   if (!result.after) return std::nullopt;
   return granted(*result.after);
 }
@@ -72,7 +72,7 @@ Answer LockOperation::acquire() {
     if (auto answer = try_free_key()) return std::move(*answer);
     const auto document = read();
     if (!document) continue;
-    const Date now = attempt_.now();
+    const Date now = commands_.now();
     const bool mine = document->holder && document->holder->owner == owner_;
     if (!mine && document->held(now)) return busy(*document, now);
     if (auto answer = take_over(*document, now)) return std::move(*answer);
@@ -89,7 +89,7 @@ std::optional<Answer> LockOperation::take_over(const LockDocument& document, Dat
     fence = std::max(last + request_.tokens, first_token(now) + request_.tokens - 1);
   }
   const Modified result =
-      attempt_.modify(document.unchanged(key_), grant(fence, document.readers.has_value()));
+      commands_.modify(document.unchanged(key_), grant(fence, document.readers.has_value()));
   if (!result.after) return std::nullopt;
   return granted(*result.after);
 }
@@ -108,32 +108,32 @@ Answer LockOperation::busy(const LockDocument& document, Date now) {
 
 Answer LockOperation::renew() {
   for (int round = 0; round < most_rounds; ++round) {
-    const auto found = attempt_.find(doc("_id", key_, "owner", owner_));
+    const auto found = commands_.find(doc("_id", key_, "owner", owner_));
     if (!found) return {};
     const LockDocument document(*found);
-    const Date now = attempt_.now();
+    const Date now = commands_.now();
     if (ended(document.ends(), now)) return {};
     if (document.ends() > in(now, request_.lease)) return {.kind = Kind::granted};
     const Modified result =
-        attempt_.modify(document.unchanged(key_),
-                        doc("$set", doc("lease", lease()), "$currentDate", doc("since", true)));
+        commands_.modify(document.unchanged(key_),
+                         doc("$set", doc("lease", lease()), "$currentDate", doc("since", true)));
     if (result.after) return {.kind = Kind::granted};
   }
   throw NoAnswer("too many clients change this lock at once", false);
 }
 
 Answer LockOperation::verify() {
-  const auto found = attempt_.find(doc("_id", key_, "owner", owner_));
-  if (!found || ended(LockDocument(*found).ends(), attempt_.now())) return {};
+  const auto found = commands_.find(doc("_id", key_, "owner", owner_));
+  if (!found || ended(LockDocument(*found).ends(), commands_.now())) return {};
   return {.kind = Kind::granted};
 }
 
 bool LockOperation::remove_holds(const Bson& filter) {
   Bson without_fence(filter.get());
   without_fence.append("fence", absent());
-  if (!fenced() && attempt_.remove(without_fence)) return true;
-  if (attempt_.modify(filter, doc("$unset", without_holds())).after) return true;
-  return fenced() && attempt_.remove(without_fence);
+  if (!fenced() && commands_.remove(without_fence)) return true;
+  if (commands_.modify(filter, doc("$unset", without_holds())).after) return true;
+  return fenced() && commands_.remove(without_fence);
 }
 
 Answer LockOperation::release() {
@@ -143,13 +143,13 @@ Answer LockOperation::release() {
 
 Answer LockOperation::downgrade() {
   for (int round = 0; round < most_rounds; ++round) {
-    const auto found = attempt_.find(doc("_id", key_, "owner", owner_));
+    const auto found = commands_.find(doc("_id", key_, "owner", owner_));
     if (!found) return {};
     const LockDocument document(*found);
-    const Date now = attempt_.now();
+    const Date now = commands_.now();
     if (ended(document.ends(), now)) return {};
     const Reader reader{owner_, std::max(document.ends(), in(now, request_.lease))};
-    const Modified result = attempt_.modify(
+    const Modified result = commands_.modify(
         document.unchanged(key_),
         doc("$set", doc("readers", documents_of({reader})), "$unset", without_holder()));
     if (result.after) return {.kind = Kind::granted};
@@ -161,12 +161,31 @@ Answer LockOperation::force_release() {
   for (int round = 0; round < most_rounds; ++round) {
     const auto document = read();
     if (!document || (!document->holder && !document->readers)) return {};
-    const bool held = document->held(attempt_.now());
+    const bool held = document->held(commands_.now());
     if (remove_holds(document->unchanged(key_))) {
       return {.kind = held ? Kind::granted : Kind::gone};
     }
   }
   throw NoAnswer("too many clients change this lock at once", false);
+}
+
+void LockOperation::remove_ended(const LockDocument& document) {
+  static_cast<void>(remove_holds(document.unchanged(key_)));
+}
+
+void remove_ended_holds(Commands& commands) {
+  constexpr std::int64_t most = 1'000;
+  const Date now = commands.now();
+  const Bson granted_before =
+      doc("$or", std::vector<Bson>{doc("since", doc("$lt", now)), doc("readers", present())});
+  for (const Bson& each : commands.find_all(granted_before, most)) {
+    const LockDocument document(each);
+    const auto key = key_of(each.get());
+    if (!key || document.held(now)) continue;
+    Request request;
+    request.key = *key;
+    LockOperation(commands, request).remove_ended(document);
+  }
 }
 
 }  // namespace latchkey::inline v1::detail::mongodb

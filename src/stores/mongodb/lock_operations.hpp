@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "stores/mongodb/attempt.hpp"
+#include "stores/mongodb/commands.hpp"
 #include "stores/mongodb/lock_document.hpp"
 
 namespace latchkey::inline v1::detail::mongodb {
@@ -32,8 +32,8 @@ inline constexpr int most_rounds = 32;
 /// the document that it is about.
 class LockOperation {
  public:
-  LockOperation(Attempt& attempt, const Request& request)
-      : attempt_(attempt), request_(request), key_{request.key}, owner_(request.id.text()) {}
+  LockOperation(Commands& commands, const Request& request)
+      : commands_(commands), request_(request), key_{request.key}, owner_(request.id.text()) {}
 
   [[nodiscard]] Answer acquire();
   [[nodiscard]] Answer renew();
@@ -41,6 +41,8 @@ class LockOperation {
   [[nodiscard]] Answer release();
   [[nodiscard]] Answer downgrade();
   [[nodiscard]] Answer force_release();
+  /// Deletes a document whose holds have ended, unless it has changed.
+  void remove_ended(const LockDocument& document);
 
   // READ, in reader_operations.cpp.
   [[nodiscard]] Answer acquire_read();
@@ -71,10 +73,13 @@ class LockOperation {
   bool replace_readers(const LockDocument& document, const std::vector<Reader>& readers);
   void announce_writer(const LockDocument& document, Date now);
 
-  Attempt& attempt_;
+  Commands& commands_;
   const Request& request_;
   const Key key_;
   const std::string owner_;
 };
+
+/// Deletes up to 1 000 documents that killed processes left. Their leases have ended.
+void remove_ended_holds(Commands& commands);
 
 }  // namespace latchkey::inline v1::detail::mongodb

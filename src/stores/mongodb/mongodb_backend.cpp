@@ -41,10 +41,12 @@ void fill(LockInfo& info, const LockDocument& document, Date now) {
 MongoBackend::MongoBackend(Settings settings, Clock& clock)
     : SimpleBackend(clock), pool_(std::move(settings)) {}
 
-void MongoBackend::check_server() {
+void MongoBackend::start() {
   LockSite site{.key = {}, .backend = describe()};
   try {
-    Attempt(pool_).check_server();
+    Commands commands(pool_);
+    commands.check_server();
+    clean_up(commands);
   } catch (const NoAnswer& failure) {
     throw BackendUnavailable(std::move(site), failure.what());
   } catch (const Rejected& failure) {
@@ -68,32 +70,32 @@ Capabilities DocumentBackend::capabilities() const noexcept {
 }
 
 Outcome DocumentBackend::acquire(const Request& request) {
-  return attempt([&](Attempt& commands) {
+  return attempt([&](Commands& commands) {
     LockOperation operation(commands, request);
     return is_shared(request.type) ? operation.acquire_read() : operation.acquire();
   });
 }
 
 Outcome DocumentBackend::renew(const Request& request) {
-  return attempt([&](Attempt& commands) {
+  return attempt([&](Commands& commands) {
     LockOperation operation(commands, request);
     return is_shared(request.type) ? operation.renew_read() : operation.renew();
   });
 }
 
 Outcome DocumentBackend::verify(const Request& request) {
-  return attempt([&](Attempt& commands) {
+  return attempt([&](Commands& commands) {
     LockOperation operation(commands, request);
     return is_shared(request.type) ? operation.verify_read() : operation.verify();
   });
 }
 
 Outcome DocumentBackend::downgrade(const Request& request) {
-  return attempt([&](Attempt& commands) { return LockOperation(commands, request).downgrade(); });
+  return attempt([&](Commands& commands) { return LockOperation(commands, request).downgrade(); });
 }
 
 Outcome DocumentBackend::release(const Request& request) {
-  return attempt([&](Attempt& commands) {
+  return attempt([&](Commands& commands) {
     LockOperation operation(commands, request);
     return is_shared(request.type) ? operation.release_read() : operation.release();
   });
@@ -103,11 +105,11 @@ Outcome DocumentBackend::leave(const Request& request) {
   Outcome outcome = release(request);
   if (request.type != LockType::WRITE || outcome.kind != Outcome::Kind::gone) return outcome;
   return attempt(
-      [&](Attempt& commands) { return LockOperation(commands, request).release_read(); });
+      [&](Commands& commands) { return LockOperation(commands, request).release_read(); });
 }
 
 Outcome DocumentBackend::inspect(const Request& request) {
-  return attempt([&](Attempt& commands) {
+  return attempt([&](Commands& commands) {
     request.info->key = request.key;
     if (auto found = commands.find(doc("_id", Key{request.key}))) {
       fill(*request.info, LockDocument(std::move(*found)), commands.now());
@@ -117,7 +119,7 @@ Outcome DocumentBackend::inspect(const Request& request) {
 }
 
 Outcome DocumentBackend::list(const Request& request) {
-  return attempt([&](Attempt& commands) {
+  return attempt([&](Commands& commands) {
     const auto documents = commands.find_all(
         doc("$or", std::vector<Bson>{doc("owner", present()), doc("readers", present())}));
     const Date now = commands.now();
@@ -133,7 +135,7 @@ Outcome DocumentBackend::list(const Request& request) {
 
 Outcome DocumentBackend::force_release(const Request& request) {
   return attempt(
-      [&](Attempt& commands) { return LockOperation(commands, request).force_release(); });
+      [&](Commands& commands) { return LockOperation(commands, request).force_release(); });
 }
 
 }  // namespace latchkey::inline v1::detail::mongodb

@@ -6,8 +6,8 @@
 
 #include <string>
 
-#include "stores/mongodb/attempt.hpp"
 #include "stores/mongodb/client_pool.hpp"
+#include "stores/mongodb/commands.hpp"
 #include "stores/mongodb/failure.hpp"
 #include "stores/mongodb/lock_operations.hpp"
 #include "stores/mongodb/mongodb_uri.hpp"
@@ -22,14 +22,17 @@ class MongoBackend : public SimpleBackend {
   [[nodiscard]] std::string describe() const override { return pool_.settings().description; }
 
   /// Throws BackendRefused and BackendUnavailable.
-  void check_server();
+  void start();
 
  protected:
-  /// Calls `work(attempt)`, which returns an Answer, and makes its outcome.
+  /// Calls `work(commands)`, which returns an Answer, and makes its outcome.
   template <class Work>
   [[nodiscard]] Outcome attempt(Work&& work);
   [[nodiscard]] static Outcome outcome_of(Answer&& answer);
   [[nodiscard]] ClientPool& pool() noexcept { return pool_; }
+
+  /// Called once the server was found good.
+  virtual void clean_up(Commands& /*commands*/) {}
 
   void forked() noexcept override { pool_.forget_clients(); }
 
@@ -45,6 +48,7 @@ class DocumentBackend final : public MongoBackend {
   [[nodiscard]] Capabilities capabilities() const noexcept override;
 
  protected:
+  void clean_up(Commands& commands) override { remove_ended_holds(commands); }
   Outcome acquire(const Request& request) override;
   Outcome renew(const Request& request) override;
   Outcome verify(const Request& request) override;
@@ -59,7 +63,7 @@ class DocumentBackend final : public MongoBackend {
 template <class Work>
 Outcome MongoBackend::attempt(Work&& work) {
   try {
-    Attempt commands(pool_);
+    Commands commands(pool_);
     return outcome_of(work(commands));
   } catch (const NoAnswer& failure) {
     Outcome outcome;

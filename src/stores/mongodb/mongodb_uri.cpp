@@ -22,8 +22,9 @@ constexpr UriSyntax syntax("MongoDB", "mongodb://127.0.0.1:27017/locks");
 }
 
 /// Options that libmongoc knows by other means than its option tables.
-constexpr std::array<std::string_view, 3> special{"authmechanismproperties", "readpreferencetags",
-                                                  "safe"};
+constexpr std::array<std::string_view, 9> special{
+    "appname", "authmechanism",    "authmechanismproperties", "authsource", "compressors",
+    "journal", "readconcernlevel", "readpreferencetags",      "w"};
 
 /// latchkey sets these from Options::command_timeout.
 constexpr std::array<std::string_view, 4> timeouts{

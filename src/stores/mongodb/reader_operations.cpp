@@ -12,9 +12,9 @@ using Kind = Outcome::Kind;
 
 // The usual case: nobody holds the key.
 std::optional<Answer> LockOperation::try_first_read() {
-  const Reader reader{owner_, in(attempt_.now(), request_.lease)};
+  const Reader reader{owner_, in(commands_.now(), request_.lease)};
   const Modified result =
-      attempt_.modify_or_insert(free_key(), doc("$set", doc("readers", documents_of({reader}))));
+      commands_.modify_or_insert(free_key(), doc("$set", doc("readers", documents_of({reader}))));
   if (!result.after) return std::nullopt;
   return Answer{.kind = Kind::granted};
 }
@@ -26,7 +26,7 @@ Answer LockOperation::acquire_read() {
       if (auto answer = try_first_read()) return std::move(*answer);
       continue;
     }
-    const Date now = attempt_.now();
+    const Date now = commands_.now();
     if (document->holder && document->held(now)) return busy(*document, now);
     if (auto answer = join_readers(*document, now)) return std::move(*answer);
   }
@@ -55,14 +55,14 @@ bool LockOperation::replace_readers(const LockDocument& document,
   if (document.holder) {
     update.append("$unset", doc("owner", "", "type", "", "since", "", "lease", ""));
   }
-  return attempt_.modify(document.unchanged(key_), update).after.has_value();
+  return commands_.modify(document.unchanged(key_), update).after.has_value();
 }
 
 // New READs stay out until then. Those that hold are not touched.
 void LockOperation::announce_writer(const LockDocument& document, Date now) {
   const Date until = in(now, request_.queue_wait);
   if (document.writer && *document.writer >= until) return;
-  static_cast<void>(attempt_.modify(document.unchanged(key_), doc("$set", doc("writer", until))));
+  static_cast<void>(commands_.modify(document.unchanged(key_), doc("$set", doc("writer", until))));
 }
 
 Answer LockOperation::renew_read() {
@@ -70,7 +70,7 @@ Answer LockOperation::renew_read() {
     const auto document = read();
     const Reader* const mine = document ? document->find_reader(owner_) : nullptr;
     if (mine == nullptr) return {};
-    const Date now = attempt_.now();
+    const Date now = commands_.now();
     if (ended(mine->ends, now)) return {};
     const Date until = in(now, request_.lease);
     if (mine->ends >= until) return {.kind = Kind::granted};
@@ -87,7 +87,7 @@ Answer LockOperation::renew_read() {
 Answer LockOperation::verify_read() {
   const auto document = read();
   const Reader* const mine = document ? document->find_reader(owner_) : nullptr;
-  if (mine == nullptr || ended(mine->ends, attempt_.now())) return {};
+  if (mine == nullptr || ended(mine->ends, commands_.now())) return {};
   return {.kind = Kind::granted};
 }
 

@@ -35,7 +35,7 @@ Answer busy(const Bson& document, Date now) {
 
 // The server's clock, read before the write. A write that is delayed grants a shorter lease, never
 // a longer one.
-Answer acquire_by(Attempt& commands, const Request& request) {
+Answer acquire_by(Commands& commands, const Request& request) {
   const Date now = commands.now();
   const Bson fields =
       doc("lockUntil", in(now, request.lease), "lockedAt", now, "lockedBy", request.id.text());
@@ -59,11 +59,11 @@ Capabilities ShedLockBackend::capabilities() const noexcept {
 }
 
 Outcome ShedLockBackend::acquire(const Request& request) {
-  return attempt([&](Attempt& commands) { return acquire_by(commands, request); });
+  return attempt([&](Commands& commands) { return acquire_by(commands, request); });
 }
 
 Outcome ShedLockBackend::renew(const Request& request) {
-  return attempt([&](Attempt& commands) {
+  return attempt([&](Commands& commands) {
     const Date now = commands.now();
     const Bson update = doc("$max", doc("lockUntil", in(now, request.lease)));
     return answer_if(commands.modify(own_hold(request, now), update).after.has_value());
@@ -71,7 +71,7 @@ Outcome ShedLockBackend::renew(const Request& request) {
 }
 
 Outcome ShedLockBackend::verify(const Request& request) {
-  return attempt([&](Attempt& commands) {
+  return attempt([&](Commands& commands) {
     const Date now = commands.now();
     return answer_if(commands.find(own_hold(request, now)).has_value());
   });
@@ -79,7 +79,7 @@ Outcome ShedLockBackend::verify(const Request& request) {
 
 // ShedLock itself filters by _id alone, and so ends the hold of whoever came after it.
 Outcome ShedLockBackend::release(const Request& request) {
-  return attempt([&](Attempt& commands) {
+  return attempt([&](Commands& commands) {
     const Date now = commands.now();
     const Bson update = doc("$set", doc("lockUntil", Date{now.milliseconds - 1}));
     return answer_if(commands.modify(own_hold(request, now), update).after.has_value());
@@ -87,7 +87,7 @@ Outcome ShedLockBackend::release(const Request& request) {
 }
 
 Outcome ShedLockBackend::inspect(const Request& request) {
-  return attempt([&](Attempt& commands) {
+  return attempt([&](Commands& commands) {
     LockInfo& info = *request.info;
     info.key = request.key;
     const auto found = commands.find(doc("_id", Key{request.key}));
@@ -105,7 +105,7 @@ Outcome ShedLockBackend::inspect(const Request& request) {
 }
 
 Outcome ShedLockBackend::list(const Request& request) {
-  return attempt([&](Attempt& commands) {
+  return attempt([&](Commands& commands) {
     const Date now = commands.now();
     for (const Bson& each : commands.find_all(doc("lockUntil", later_than(now)))) {
       const auto key = key_of(each.get());
@@ -116,7 +116,7 @@ Outcome ShedLockBackend::list(const Request& request) {
 }
 
 Outcome ShedLockBackend::force_release(const Request& request) {
-  return attempt([&](Attempt& commands) {
+  return attempt([&](Commands& commands) {
     const Date now = commands.now();
     const Bson update = doc("$set", doc("lockUntil", Date{now.milliseconds - 1}));
     const Bson held = doc("_id", Key{request.key}, "lockUntil", later_than(now));

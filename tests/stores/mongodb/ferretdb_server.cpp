@@ -20,7 +20,7 @@
 #include <latchkey/mongodb.hpp>
 
 #include "backend/registry.hpp"
-#include "stores/mongodb/attempt.hpp"
+#include "stores/mongodb/commands.hpp"
 #include "stores/mongodb/failure.hpp"
 
 namespace latchkey::tests {
@@ -92,7 +92,7 @@ std::string FerretServer::uri(const std::string& options) const {
 bool FerretServer::answers() const {
   try {
     Shell shell(uri());
-    static_cast<void>(detail::mongodb::Attempt(*shell).now());
+    static_cast<void>(detail::mongodb::Commands(*shell).now());
     return true;
   } catch (const detail::mongodb::NoAnswer&) {
     return false;
@@ -141,7 +141,7 @@ Shell::Shell(const std::string& uri)
     : pool_(detail::mongodb::parse_uri(uri, std::chrono::seconds(2))) {}
 
 std::size_t Shell::count() {
-  return detail::mongodb::Attempt(pool_).find_all(detail::mongodb::Bson()).size();
+  return detail::mongodb::Commands(pool_).find_all(detail::mongodb::Bson()).size();
 }
 
 }  // namespace latchkey::tests

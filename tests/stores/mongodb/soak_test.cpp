@@ -1,1 +1,151 @@
-// placeholder
+// Four processes with eight threads each on a few keys, some of which are killed all the time, and
+// a server that is killed and started again.
+// SPDX-License-Identifier: BSL-1.0
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <latchkey/error.hpp>
+#include <latchkey/locks.hpp>
+#include <latchkey/mongodb.hpp>
+
+#include "ferretdb_server.hpp"
+#include "soak/disturbed_visits.hpp"
+#include "soak/settings.hpp"
+#include "soak/shared.hpp"
+#include "stores/mongodb/commands.hpp"
+
+namespace latchkey::tests {
+namespace {
+
+using namespace std::chrono_literals;
+using soak::Children;
+using soak::DisturbedVisits;
+using soak::Shared;
+using Steady = std::chrono::steady_clock;
+
+constexpr auto lease = 1'000ms;
+constexpr std::array types{LockType::REENTRANT, LockType::WRITE, LockType::FENCED};
+
+std::string key_of(std::size_t index) { return std::string("soak ") + std::to_string(index); }
+
+class MongoSoak {
+ public:
+  explicit MongoSoak(FerretServer& server) : server_(server) {}
+
+  void run(std::chrono::milliseconds length) {
+    const Steady::time_point begin = Steady::now();
+    end_ = begin + length;
+    for (auto& each : children_) start(each);
+    bool restarted = false;
+    while (Steady::now() < end_) {
+      ::poll(nullptr, 0, static_cast<int>(200 + random_() % 300));
+      std::optional<Children>& child = children_[random_() % processes];
+      child.reset();  // kills it
+      start(child);
+      ++kills;
+      if (!restarted && Steady::now() - begin > length / 2) {
+        server_.kill();
+        server_.start();
+        restarted = true;
+      }
+    }
+    for (auto& each : children_) EXPECT_TRUE(each->join());
+  }
+
+  std::array<Shared<DisturbedVisits>, types.size()> visits;
+  int kills = 0;
+
+ private:
+  static constexpr int processes = 4, threads = 8;
+
+  void start(std::optional<Children>& child) {
+    child.emplace();
+    child->start([&, seed = static_cast<unsigned>(random_())] { work(seed); });
+  }
+
+  void work(unsigned seed) {
+    std::optional<Locks> locks;
+    while (!locks && Steady::now() < end_) {
+      try {
+        locks = Locks::connect(server_.uri());
+      } catch (const BackendUnavailable&) {
+        ::poll(nullptr, 0, 50);  // the server is about to be started again
+      }
+    }
+    if (!locks) return;
+    std::vector<std::jthread> running;
+    for (unsigned number = 0; number < threads; ++number) {
+      running.emplace_back([&, number] {
+        std::minstd_rand random(seed + number);
+        std::array<DisturbedVisits::Place*, types.size()> places{};
+        for (std::size_t at = 0; at < types.size(); ++at) places[at] = &visits[at]->new_place();
+        while (Steady::now() < end_) {
+          const std::size_t at = random() % types.size();
+          visit(*locks, at, *places[at], random);
+        }
+      });
+    }
+  }
+
+  void visit(const Locks& locks, std::size_t at, DisturbedVisits::Place& place,
+             std::minstd_rand& random) {
+    const bool reads = types[at] == LockType::WRITE && random() % 2 == 0;
+    try {
+      Lock lock = locks.lock(key_of(at), reads ? LockType::READ : types[at]);
+      const std::optional<Hold> hold = lock.try_acquire(1s, lease);
+      if (!hold) return;
+      const Steady::time_point held = Steady::now();  // before the hold is asked
+      visits[at]->visit(place, reads, held + hold->remaining(), hold->fencing_token().value_or(0),
+                        [&] { std::this_thread::sleep_for(random() % 1'000 * 1us); });
+    } catch (const BackendUnavailable&) {
+      return;  // the server was killed
+    }
+  }
+
+  FerretServer& server_;
+  std::minstd_rand random_{static_cast<unsigned>(soak::seed())};
+  Steady::time_point end_;
+  std::array<std::optional<Children>, processes> children_;
+};
+
+TEST(MongoDbSoak, KilledProcessesAndAKilledServerCauseNoOverlapAndLoseNoUpdate) {
+  NEEDS_FERRETDB();
+  register_mongodb();
+  FerretServer server;
+  MongoSoak soak(server);
+  soak.run(soak::length_of_soak());
+  std::uint64_t all = 0;
+  for (std::size_t at = 0; at < types.size(); ++at) {
+    SCOPED_TRACE(to_string(types[at]));
+    const DisturbedVisits& visits = *soak.visits[at];
+    all += visits.visits;
+    EXPECT_EQ(visits.overlaps, 0U);
+    EXPECT_EQ(visits.lost_updates, 0U);
+    EXPECT_EQ(visits.stale_tokens, 0U);
+    EXPECT_GT(visits.visits, 0U);
+    Lock lock = Locks::connect(server.uri()).lock(key_of(at), types[at]);
+    EXPECT_TRUE(lock.try_acquire(lease + 1s)) << "what the killed held is not free";
+  }
+  std::printf("%d kills, %llu visits\n", soak.kills, static_cast<unsigned long long>(all));
+  // Only the counter of the fenced key stays.
+  detail::mongodb::Bson anything;
+  Shell shell(server.uri());
+  const auto left = detail::mongodb::Commands(*shell).find_all(anything);
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(detail::mongodb::key_of(left.front().get()), key_of(2));
+  EXPECT_FALSE(detail::mongodb::text_at(left.front().get(), "owner"));
+}
+
+}  // namespace
+}  // namespace latchkey::tests

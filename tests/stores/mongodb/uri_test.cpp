@@ -1,1 +1,97 @@
-// placeholder
+// mongodb: URIs and the sentences about wrong ones.
+// SPDX-License-Identifier: BSL-1.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <stdexcept>
+#include <string>
+
+#include "stores/mongodb/mongodb_uri.hpp"
+
+namespace latchkey::tests {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace detail::mongodb;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string refusal(const std::string& uri) {
+  try {
+    static_cast<void>(parse_uri(uri, 2s));
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return {};
+}
+
+std::string option(const Settings& settings, const char* name) {
+  return std::to_string(::mongoc_uri_get_option_as_int32(settings.uri.get(), name, -1));
+}
+
+TEST(MongoDbUri, OwnOptionsAreTakenAndTheRestIsLibmongocs) {
+  const Settings settings = parse_uri(
+      "mongodb://alice:s%40cret@h1:27018,h2/bank?collection=my%20locks&replicaSet=rs0"
+      "&authSource=admin",
+      1'500ms);
+  EXPECT_EQ(settings.database, "bank");
+  EXPECT_EQ(settings.collection, "my locks");
+  EXPECT_EQ(settings.layout, Layout::latchkey);
+  EXPECT_EQ(settings.description, "mongodb://h1:27018,h2:27017/bank");
+  EXPECT_STREQ(::mongoc_uri_get_username(settings.uri.get()), "alice");
+  EXPECT_STREQ(::mongoc_uri_get_password(settings.uri.get()), "s@cret");
+  EXPECT_STREQ(::mongoc_uri_get_replica_set(settings.uri.get()), "rs0");
+  EXPECT_STREQ(::mongoc_uri_get_auth_source(settings.uri.get()), "admin");
+}
+
+TEST(MongoDbUri, TheDefaultsAreMajorityOneAttemptAndTheCommandTimeout) {
+  const Settings settings = parse_uri("mongodb://h/bank", 1'500ms);
+  EXPECT_EQ(settings.collection, "latchkey_locks");
+  for (const char* const name : {MONGOC_URI_CONNECTTIMEOUTMS, MONGOC_URI_SOCKETTIMEOUTMS,
+                                 MONGOC_URI_SERVERSELECTIONTIMEOUTMS}) {
+    EXPECT_EQ(option(settings, name), "1500") << name;
+  }
+  const auto* const uri = settings.uri.get();
+  EXPECT_FALSE(::mongoc_uri_get_option_as_bool(uri, MONGOC_URI_RETRYWRITES, true));
+  const mongoc_write_concern_t* const concern = ::mongoc_uri_get_write_concern(uri);
+  EXPECT_TRUE(::mongoc_write_concern_get_wmajority(concern));
+  EXPECT_EQ(::mongoc_write_concern_get_wtimeout(concern), 1'500);
+}
+
+TEST(MongoDbUri, WhatTheUriSaysOfWritesIsKept) {
+  const Settings settings = parse_uri("mongodb://h/bank?w=2&retryWrites=true", 2s);
+  EXPECT_EQ(::mongoc_write_concern_get_w(::mongoc_uri_get_write_concern(settings.uri.get())), 2);
+  EXPECT_TRUE(::mongoc_uri_get_option_as_bool(settings.uri.get(), MONGOC_URI_RETRYWRITES, false));
+}
+
+TEST(MongoDbUri, ShedLocksCollectionIsTheDefaultOfItsSchema) {
+  const Settings settings = parse_uri("mongodb://h/bank?schema=shedlock", 2s);
+  EXPECT_EQ(settings.layout, Layout::shedlock);
+  EXPECT_EQ(settings.collection, "shedLock");
+}
+
+TEST(MongoDbUri, AWrongUriIsOneSentenceThatNamesTheWordAndTheCure) {
+  EXPECT_THAT(refusal("mongodb://h"), HasSubstr("names no database; expected mongodb://"));
+  EXPECT_THAT(refusal("mongodb://h/db?schema=spring"),
+              HasSubstr("unknown schema 'spring'; expected latchkey or shedlock"));
+  EXPECT_THAT(refusal("mongodb://h/db?colection=x"),
+              HasSubstr("unknown option 'colection'; expected collection, schema"));
+  EXPECT_THAT(refusal("mongodb://h/db?socketTimeoutMS=5"),
+              HasSubstr("'socketTimeoutMS' is not offered; set Options::command_timeout"));
+  EXPECT_THAT(refusal("mongodb://h/db?collection=a$b"), HasSubstr("the collection 'a$b'"));
+  EXPECT_THAT(refusal("mongodb://h/db?w=0"), HasSubstr("leave it out for w=majority"));
+  EXPECT_THAT(refusal("mongodb://h:port/db"), HasSubstr("expected mongodb://"));
+}
+
+TEST(MongoDbUri, NoSentenceContainsUserOrPassword) {
+  for (const char* const rest :
+       {"@h", "@h:port/db", "@h/db?schema=x", "@h/db?what=x", "%zz@h/db", "@", "@@h/db?w=0"}) {
+    const std::string text = refusal(std::string("mongodb://alice:secret") + rest);
+    EXPECT_THAT(text, AllOf(Not(HasSubstr("alice")), Not(HasSubstr("secret")), Not(""))) << rest;
+  }
+}
+
+}  // namespace
+}  // namespace latchkey::tests

@@ -1,6 +1,6 @@
 // The commands of one request.
 // SPDX-License-Identifier: BSL-1.0
-#include "stores/mongodb/attempt.hpp"
+#include "stores/mongodb/commands.hpp"
 
 #include <chrono>
 #include <string>
@@ -25,12 +25,12 @@ void check_write(const bson_t& reply) {
 
 }  // namespace
 
-Attempt::~Attempt() {
+Commands::~Commands() {
   if (client_) pool_.give_back(std::move(client_));
 }
 
-Bson Attempt::run(const char* name, const char* database, const Bson& command, bool writes,
-                  bool* duplicate) {
+Bson Commands::run(const char* name, const char* database, const Bson& command, bool writes,
+                   bool* duplicate) {
   using Steady = std::chrono::steady_clock;
   const Steady::time_point sent = Steady::now();
   bson_t raw;
@@ -56,22 +56,23 @@ Bson Attempt::run(const char* name, const char* database, const Bson& command, b
                 settings().timeout});
 }
 
-Date Attempt::now() {
+Date Commands::now() {
   const Bson reply = run("hello", "admin", doc("hello", 1), false);
   if (const auto time = date_at(reply.get(), "localTime")) return *time;
   throw Rejected("the server's reply to hello has no localTime");
 }
 
-std::optional<Bson> Attempt::find(const Bson& filter) {
+std::optional<Bson> Commands::find(const Bson& filter) {
   const Bson command =
       doc("find", settings().collection, "filter", filter, "limit", 1, "singleBatch", true);
   const Bson reply = run("find", settings().database.c_str(), command, false);
   return document_at(reply.get(), "cursor.firstBatch.0");
 }
 
-std::vector<Bson> Attempt::find_all(const Bson& filter) {
+std::vector<Bson> Commands::find_all(const Bson& filter, std::int64_t most) {
   const char* const database = settings().database.c_str();
-  Bson reply = run("find", database, doc("find", settings().collection, "filter", filter), false);
+  const Bson command = doc("find", settings().collection, "filter", filter, "limit", most);
+  Bson reply = run("find", database, command, false);
   std::vector<Bson> all =
       documents_at(reply.get(), "cursor.firstBatch").value_or(std::vector<Bson>{});
   for (;;) {
@@ -84,7 +85,7 @@ std::vector<Bson> Attempt::find_all(const Bson& filter) {
   }
 }
 
-Modified Attempt::send_modify(const Bson& filter, const Bson& update, bool inserts) {
+Modified Commands::send_modify(const Bson& filter, const Bson& update, bool inserts) {
   Bson command =
       doc("findAndModify", settings().collection, "query", filter, "update", update, "new", true);
   if (inserts) command.append_flag("upsert", true);
@@ -95,22 +96,22 @@ Modified Attempt::send_modify(const Bson& filter, const Bson& update, bool inser
   return result;
 }
 
-Modified Attempt::modify(const Bson& filter, const Bson& update) {
+Modified Commands::modify(const Bson& filter, const Bson& update) {
   return send_modify(filter, update, false);
 }
 
-Modified Attempt::modify_or_insert(const Bson& filter, const Bson& update) {
+Modified Commands::modify_or_insert(const Bson& filter, const Bson& update) {
   return send_modify(filter, update, true);
 }
 
-bool Attempt::remove(const Bson& filter) {
+bool Commands::remove(const Bson& filter) {
   const Bson command = doc("delete", settings().collection, "deletes",
                            std::vector<Bson>{doc("q", filter, "limit", 1)});
   const Bson reply = run("delete", settings().database.c_str(), command, true);
   return integer_at(reply.get(), "n").value_or(0) > 0;
 }
 
-void Attempt::check_server() {
+void Commands::check_server() {
   const Bson reply = run("hello", "admin", doc("hello", 1), false);
   if (text_at(reply.get(), "msg") == "isdbgrid") {
     throw Rejected(

@@ -21,17 +21,18 @@ struct Modified {
 
 /// Sends the commands of one request, each on the same connection, and waits for their replies. All
 /// members that send throw NoAnswer and Rejected.
-class Attempt {
+class Commands {
  public:
-  explicit Attempt(ClientPool& pool) : pool_(pool), client_(pool.take()) {}
-  Attempt(const Attempt&) = delete;
-  Attempt& operator=(const Attempt&) = delete;
-  ~Attempt();
+  explicit Commands(ClientPool& pool) : pool_(pool), client_(pool.take()) {}
+  Commands(const Commands&) = delete;
+  Commands& operator=(const Commands&) = delete;
+  ~Commands();
 
   /// The server's clock. Truncated, so it is never later than the clock.
   [[nodiscard]] Date now();
   [[nodiscard]] std::optional<Bson> find(const Bson& filter);
-  [[nodiscard]] std::vector<Bson> find_all(const Bson& filter);
+  /// `most`: 0 for no limit.
+  [[nodiscard]] std::vector<Bson> find_all(const Bson& filter, std::int64_t most = 0);
   /// findAndModify, which is atomic at the server.
   Modified modify(const Bson& filter, const Bson& update);
   /// The same; inserts a document if none matches.
