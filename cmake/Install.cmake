@@ -5,14 +5,19 @@ include(CMakePackageConfigHelpers)
 
 set(config_dir "${CMAKE_INSTALL_LIBDIR}/cmake/latchkey")
 
-# latchkey_install(<name behind latchkey-> <target>...): with a file of targets of its own, which the
-# configuration file includes if their dependencies are found.
+# latchkey_install(<name behind latchkey-> <target>... [COMPONENT <component>]): with a file of targets
+# of its own, which the configuration file includes if their dependencies are found.
 function(latchkey_install name)
-  install(TARGETS ${ARGN} EXPORT latchkey-${name}
-    ARCHIVE COMPONENT dev
+  cmake_parse_arguments(PARSE_ARGV 1 its "" COMPONENT "")
+  if(NOT its_COMPONENT)
+    set(its_COMPONENT dev)
+  endif()
+  install(TARGETS ${its_UNPARSED_ARGUMENTS} EXPORT latchkey-${name}
+    ARCHIVE COMPONENT ${its_COMPONENT}
     LIBRARY COMPONENT runtime NAMELINK_COMPONENT dev
-    FILE_SET HEADERS COMPONENT dev)
-  install(EXPORT latchkey-${name} NAMESPACE latchkey:: DESTINATION "${config_dir}" COMPONENT dev)
+    FILE_SET HEADERS COMPONENT ${its_COMPONENT})
+  install(EXPORT latchkey-${name} NAMESPACE latchkey:: DESTINATION "${config_dir}"
+    COMPONENT ${its_COMPONENT})
 endfunction()
 
 latchkey_install(targets latchkey latchkey_testing_core)
@@ -22,8 +27,11 @@ endif()
 if(TARGET latchkey_testing)
   latchkey_install(testing-targets latchkey_testing)
 endif()
-foreach(adapter IN LISTS LATCHKEY_ADAPTERS LATCHKEY_STORES)
+foreach(adapter IN LISTS LATCHKEY_ADAPTERS)
   latchkey_install(${adapter}-targets latchkey_${adapter})
+endforeach()
+foreach(store IN LISTS LATCHKEY_STORES)
+  latchkey_install(${store}-targets latchkey_${store} COMPONENT ${store})
 endforeach()
 
 install(DIRECTORY "${LATCHKEY_PFR_INCLUDE}/latchkey/third_party"
@@ -41,6 +49,7 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/latchkey-config-version.
 install(FILES
   "${PROJECT_BINARY_DIR}/latchkey-config.cmake"
   "${PROJECT_BINARY_DIR}/latchkey-config-version.cmake"
+  cmake/StoreLibraries.cmake
   DESTINATION "${config_dir}" COMPONENT dev)
 
 # pkg-config finds the prefix from the place of the file, so the installed tree may be moved.

@@ -15,6 +15,9 @@ endif()
 set(packaging "${PROJECT_SOURCE_DIR}/packaging/debian")
 set(latchkey_runtime "liblatchkey${latchkey_abi}")
 set(names runtime ${latchkey_runtime} dev liblatchkey-dev tool latchkey doc latchkey-doc)
+foreach(store IN LISTS LATCHKEY_STORES)
+  list(APPEND names ${store} liblatchkey-${store}-dev)
+endforeach()
 
 # Each package has a copyright and a changelog, and the time of both is that of the sources.
 set(revision 1)
@@ -57,7 +60,7 @@ set(CPACK_PACKAGE_DIRECTORY "${PROJECT_BINARY_DIR}/packages")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
-set(CPACK_COMPONENTS_ALL runtime dev tool doc)
+set(CPACK_COMPONENTS_ALL runtime dev tool doc ${LATCHKEY_STORES})
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_RELEASE ${revision})
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
@@ -82,6 +85,14 @@ latchkey_package(dev libdevel "distributed locks for C++ - development files"
   "and the files for CMake, pkg-config and gdb.")
 latchkey_package(tool utils "run commands under a distributed lock, watch and inspect locks"
   "This package contains the command line tool.")
+foreach(store IN LISTS LATCHKEY_STORES)
+  latchkey_package(${store} libdevel "distributed locks for C++ - locks in ${store}"
+    "This package contains the store ${store}: its header and static library.")
+  string(TOUPPER ${store} upper)
+  list(GET latchkey_${store}_needs 1 client)
+  set(CPACK_DEBIAN_${upper}_PACKAGE_DEPENDS
+    "liblatchkey-dev (= ${PROJECT_VERSION}-${revision}), ${client}, pkg-config")
+endforeach()
 latchkey_package(doc doc "distributed locks for C++ - documentation"
   "This package contains the documentation, the examples, a Grafana"
   "dashboard and alert rules for Prometheus.")

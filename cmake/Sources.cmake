@@ -95,7 +95,7 @@ set(latchkey_sources
   src/locks/space/shard_driver.cpp
   src/locks/space/started_call.cpp
   src/memory/completions.cpp
-  src/memory/glob.cpp
+  src/core/text/glob.cpp
   src/memory/inbox.cpp
   src/memory/lock_table.cpp
   src/memory/lock_table_queues.cpp

@@ -1,21 +1,23 @@
 # Stores: each is a target of its own, built only if its client library is found.
-#   latchkey_store(<name> <library target> <sources> <headers>): latchkey::<name>, LATCHKEY_STORES
-# Each file in cmake/stores looks for the library of one store and lists its sources.
+#   latchkey_store(<name> <sources> <headers>): latchkey::<name>, LATCHKEY_STORES
+# Each file in cmake/stores lists the sources of one store.
 option(LATCHKEY_STORES_WANTED "Build the stores whose client libraries are found" ON)
 set(LATCHKEY_STORES "")
 if(NOT LATCHKEY_STORES_WANTED)
   return()
 endif()
+include(StoreLibraries)
 
-function(latchkey_store name library sources headers)
-  latchkey_library(latchkey_${name} ${name} "${sources}" "${headers}")
-  target_link_libraries(latchkey_${name} PUBLIC latchkey PRIVATE ${library})
-  set(LATCHKEY_STORES "${LATCHKEY_STORES};${name}" PARENT_SCOPE)
-endfunction()
+macro(latchkey_store name sources headers)
+  latchkey_find_store_library(${name})
+  if(TARGET latchkey::${name}_client)
+    latchkey_library(latchkey_${name} ${name} "${sources}" "${headers}")
+    target_link_libraries(latchkey_${name} PUBLIC latchkey PRIVATE latchkey::${name}_client)
+    list(APPEND LATCHKEY_STORES ${name})
+  endif()
+endmacro()
 
-find_package(PkgConfig QUIET)
 file(GLOB stores CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/cmake/stores/*.cmake")
 foreach(store IN LISTS stores)
   include("${store}")
 endforeach()
-list(REMOVE_ITEM LATCHKEY_STORES "")

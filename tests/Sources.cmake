@@ -78,7 +78,7 @@ set(latchkey_tests_sources
   unit/locks/thread_end_test.cpp
   unit/locks/timing_test.cpp
   unit/memory/completions_test.cpp
-  unit/memory/glob_test.cpp
+  unit/core/glob_test.cpp
   unit/memory/lock_table_test.cpp
   unit/memory/memory_allocations_test.cpp
   unit/memory/memory_backend_test.cpp

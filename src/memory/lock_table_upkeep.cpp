@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "memory/glob.hpp"
+#include "core/text/glob.hpp"
 #include "memory/lock_table.hpp"
 
 namespace latchkey::inline v1::detail {

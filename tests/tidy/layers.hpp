@@ -158,7 +158,10 @@ inline constexpr std::array third_parties{
                "the command line tool, the etcd store and bench",
                {"src/cli/", "src/stores/etcd/", "tests/cli/", "tests/stores/", "bench/peers/"}},
     ThirdParty{"curl/", "the etcd store", {"src/stores/etcd/"}},
-    ThirdParty{"mongoc/", "the MongoDB store", {"src/stores/mongodb/", "bench/stores/"}},
+    ThirdParty{
+        "bson/", "the MongoDB store", {"src/stores/mongodb/", "tests/stores/", "bench/stores/"}},
+    ThirdParty{
+        "mongoc/", "the MongoDB store", {"src/stores/mongodb/", "tests/stores/", "bench/stores/"}},
     ThirdParty{
         "mysql/", "the MySQL store", {"src/stores/mysql/", "tests/stores/", "bench/stores/"}},
     ThirdParty{"zookeeper/", "the ZooKeeper store", {"src/stores/zookeeper/", "tests/stores/"}},

@@ -6,7 +6,7 @@
 
 #include <latchkey/error.hpp>
 
-#include "memory/glob.hpp"
+#include "core/text/glob.hpp"
 
 namespace latchkey::inline v1::detail::mongodb {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "memory/glob.hpp"
+#include "core/text/glob.hpp"
 
 namespace latchkey::inline v1::detail::mongodb {
 

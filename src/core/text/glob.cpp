@@ -1,6 +1,6 @@
 // Glob patterns over keys.
 // SPDX-License-Identifier: BSL-1.0
-#include "memory/glob.hpp"
+#include "core/text/glob.hpp"
 
 #include <cstddef>
 #include <utility>

@@ -1,5 +1,5 @@
 // Glob patterns.
-#include "memory/glob.hpp"
+#include "core/text/glob.hpp"
 
 #include <gtest/gtest.h>
 
