@@ -76,7 +76,7 @@ double hand_off(int times, Hold hold, Wait wait) {
     auto release = hold();
     Steady::time_point granted;
     std::thread waiter([&] { granted = wait(); });
-    std::this_thread::sleep_for(20ms + i * 7ms);
+    std::this_thread::sleep_for(20ms + i * 17ms);
     const Steady::time_point released = Steady::now();
     release();
     waiter.join();
@@ -125,10 +125,8 @@ void hand_offs(const std::string& uri) {
           return [&] { first.unlock("turn"); };
         },
         [&] {
-          // The pauses of a latchkey waiter that is not notified, without their jitter.
-          for (auto pause = 10ms; !second.lock("turn"); pause = std::min(2 * pause, 500ms)) {
-            std::this_thread::sleep_for(pause);
-          }
+          // ShedLock does not wait. This is what lock registries do: 100 ms between two attempts.
+          while (!second.lock("turn")) std::this_thread::sleep_for(100ms);
           const Steady::time_point granted = Steady::now();
           second.unlock("turn");
           return granted;

@@ -13,11 +13,10 @@ void check(bool appended) {
   if (!appended) throw std::length_error("a BSON document would be too large");
 }
 
-std::optional<bson_iter_t> find(const bson_t& document, const char* path) {
-  bson_iter_t whole, found;
-  if (!::bson_iter_init(&whole, &document)) return std::nullopt;
-  if (!::bson_iter_find_descendant(&whole, path, &found)) return std::nullopt;
-  return found;
+// No std::optional of an iterator: a template argument loses the alignment of libbson's types.
+bool find(const bson_t& document, const char* path, bson_iter_t& found) {
+  bson_iter_t whole;
+  return ::bson_iter_init(&whole, &document) && ::bson_iter_find_descendant(&whole, path, &found);
 }
 
 Bson embedded(const bson_iter_t& at) {
@@ -83,41 +82,41 @@ Bson absent() { return doc("$exists", false); }
 Bson present() { return doc("$exists", true); }
 
 std::optional<std::string> text_at(const bson_t& document, const char* path) {
-  const auto found = find(document, path);
-  if (!found || !BSON_ITER_HOLDS_UTF8(&*found)) return std::nullopt;
+  bson_iter_t found;
+  if (!find(document, path, found) || !BSON_ITER_HOLDS_UTF8(&found)) return std::nullopt;
   std::uint32_t size = 0;
-  const char* const text = ::bson_iter_utf8(&*found, &size);
+  const char* const text = ::bson_iter_utf8(&found, &size);
   return std::string(text, size);
 }
 
 std::optional<std::int64_t> integer_at(const bson_t& document, const char* path) {
-  const auto found = find(document, path);
-  if (!found || !BSON_ITER_HOLDS_NUMBER(&*found)) return std::nullopt;
-  return ::bson_iter_as_int64(&*found);
+  bson_iter_t found;
+  if (!find(document, path, found) || !BSON_ITER_HOLDS_NUMBER(&found)) return std::nullopt;
+  return ::bson_iter_as_int64(&found);
 }
 
 std::optional<Date> date_at(const bson_t& document, const char* path) {
-  const auto found = find(document, path);
-  if (!found || !BSON_ITER_HOLDS_DATE_TIME(&*found)) return std::nullopt;
-  return Date{::bson_iter_date_time(&*found)};
+  bson_iter_t found;
+  if (!find(document, path, found) || !BSON_ITER_HOLDS_DATE_TIME(&found)) return std::nullopt;
+  return Date{::bson_iter_date_time(&found)};
 }
 
 std::optional<bool> flag_at(const bson_t& document, const char* path) {
-  const auto found = find(document, path);
-  if (!found || !BSON_ITER_HOLDS_BOOL(&*found)) return std::nullopt;
-  return ::bson_iter_bool(&*found);
+  bson_iter_t found;
+  if (!find(document, path, found) || !BSON_ITER_HOLDS_BOOL(&found)) return std::nullopt;
+  return ::bson_iter_bool(&found);
 }
 
 std::optional<Bson> document_at(const bson_t& document, const char* path) {
-  const auto found = find(document, path);
-  if (!found || !BSON_ITER_HOLDS_DOCUMENT(&*found)) return std::nullopt;
-  return embedded(*found);
+  bson_iter_t found;
+  if (!find(document, path, found) || !BSON_ITER_HOLDS_DOCUMENT(&found)) return std::nullopt;
+  return embedded(found);
 }
 
 std::optional<std::vector<Bson>> documents_at(const bson_t& document, const char* path) {
-  const auto found = find(document, path);
-  if (!found || !BSON_ITER_HOLDS_ARRAY(&*found)) return std::nullopt;
-  const Bson array = embedded(*found);
+  bson_iter_t found;
+  if (!find(document, path, found) || !BSON_ITER_HOLDS_ARRAY(&found)) return std::nullopt;
+  const Bson array = embedded(found);
   std::vector<Bson> documents;
   bson_iter_t each;
   if (!::bson_iter_init(&each, &array.get())) return documents;
@@ -128,14 +127,14 @@ std::optional<std::vector<Bson>> documents_at(const bson_t& document, const char
 }
 
 std::optional<std::string> key_of(const bson_t& document) {
-  const auto found = find(document, "_id");
-  if (!found) return std::nullopt;
-  if (BSON_ITER_HOLDS_UTF8(&*found)) return text_at(document, "_id");
-  if (!BSON_ITER_HOLDS_BINARY(&*found)) return std::nullopt;
+  bson_iter_t found;
+  if (!find(document, "_id", found)) return std::nullopt;
+  if (BSON_ITER_HOLDS_UTF8(&found)) return text_at(document, "_id");
+  if (!BSON_ITER_HOLDS_BINARY(&found)) return std::nullopt;
   bson_subtype_t type = BSON_SUBTYPE_BINARY;
   std::uint32_t size = 0;
   const std::uint8_t* data = nullptr;
-  ::bson_iter_binary(&*found, &type, &size, &data);
+  ::bson_iter_binary(&found, &type, &size, &data);
   return std::string(reinterpret_cast<const char*>(data), size);
 }
 

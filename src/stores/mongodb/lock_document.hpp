@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -59,6 +60,14 @@ struct LockDocument {
 
 /// The documents of these readers.
 [[nodiscard]] std::vector<Bson> documents_of(const std::vector<Reader>& readers);
+
+/// When to try again a lock whose last hold ends at `end`. A release is not announced: not later
+/// than after 100 ms.
+[[nodiscard]] constexpr std::chrono::milliseconds retry_after(Date end, Date now) noexcept {
+  constexpr std::int64_t longest = 100;
+  return std::chrono::milliseconds(
+      std::clamp<std::int64_t>(end.milliseconds - now.milliseconds, 1, longest));
+}
 
 [[nodiscard]] constexpr bool ended(Date end, Date now) noexcept { return end < now; }
 

@@ -96,8 +96,7 @@ std::optional<Answer> LockOperation::take_over(const LockDocument& document, Dat
 
 Answer LockOperation::busy(const LockDocument& document, Date now) {
   Answer answer{.kind = Kind::busy};
-  answer.retry_after = std::chrono::milliseconds(
-      std::max<std::int64_t>(document.ends().milliseconds - now.milliseconds, 1));
+  answer.retry_after = mongodb::retry_after(document.ends(), now);
   if (document.holder) {
     answer.holder = document.holder->owner;
   } else if (request_.type == LockType::WRITE && request_.queue_wait.count() > 0) {

@@ -17,6 +17,10 @@ namespace {
 
 constexpr UriSyntax syntax("MongoDB", "mongodb://127.0.0.1:27017/locks");
 
+struct DestroyUri {
+  void operator()(mongoc_uri_t* uri) const noexcept { ::mongoc_uri_destroy(uri); }
+};
+
 [[noreturn]] void reject(const std::string& why) {
   throw std::invalid_argument("invalid MongoDB URI: " + why);
 }
@@ -139,7 +143,7 @@ Settings parse_uri(std::string_view uri, std::chrono::milliseconds command_timeo
   check_names(settings);
   bson_error_t error{};
   // libmongoc's message may repeat a part of the URI, which may be the password.
-  std::unique_ptr<mongoc_uri_t, Settings::Destroy> parsed(
+  std::unique_ptr<mongoc_uri_t, DestroyUri> parsed(
       ::mongoc_uri_new_with_error(text.c_str(), &error));
   if (!parsed) {
     const bool harmless = text.find('@') == std::string::npos;

@@ -19,9 +19,6 @@ enum class Layout : std::uint8_t {
 
 /// What a URI says.
 struct Settings {
-  struct Destroy {
-    void operator()(mongoc_uri_t* uri) const noexcept { ::mongoc_uri_destroy(uri); }
-  };
   std::shared_ptr<const mongoc_uri_t> uri;  ///< without latchkey's own options
   std::string database, collection;
   Layout layout = Layout::latchkey;

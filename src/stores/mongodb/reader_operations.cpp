@@ -37,8 +37,7 @@ Answer LockOperation::acquire_read() {
 std::optional<Answer> LockOperation::join_readers(const LockDocument& document, Date now) {
   const bool joined = document.find_reader(owner_) != nullptr;
   if (document.writer && *document.writer > now && !joined && document.held(now)) {
-    const auto wait = document.writer->milliseconds - now.milliseconds;
-    return Answer{.kind = Kind::busy, .retry_after = std::chrono::milliseconds(wait)};
+    return Answer{.kind = Kind::busy, .retry_after = retry_after(*document.writer, now)};
   }
   std::vector<Reader> readers;
   for (const Reader& each : document.readers.value_or(std::vector<Reader>{})) {
