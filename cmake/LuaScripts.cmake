@@ -1,4 +1,5 @@
-# Embeds lua/*.lua: gives LATCHKEY_LUA_SOURCE, which defines what src/redis/protocol/scripts.hpp declares.
+# Embeds lua/*.lua and lua/set/*.lua: gives LATCHKEY_LUA_SOURCE, which defines what
+# src/redis/protocol/scripts.hpp declares. The script of lua/set/<name>.lua is called set_<name>.
 #
 # A line `--#include parts/<name>.lua` is replaced by that file. The digest is what the server answers
 # to SCRIPT LOAD of the same text, so EVALSHA works from the first call on a server that knows it.
@@ -7,12 +8,17 @@ set(LATCHKEY_LUA_SOURCE "${PROJECT_BINARY_DIR}/generated/lua_scripts.cpp")
 
 function(latchkey_embed_lua folder output)
   file(GLOB scripts CONFIGURE_DEPENDS "${folder}/*.lua")
+  file(GLOB set_scripts CONFIGURE_DEPENDS "${folder}/set/*.lua")
+  list(APPEND scripts ${set_scripts})
   file(GLOB parts CONFIGURE_DEPENDS "${folder}/parts/*.lua")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${scripts} ${parts})
   set(definitions "")
   set(names "")
   foreach(path IN LISTS scripts)
     cmake_path(GET path STEM name)
+    if(path IN_LIST set_scripts)
+      string(PREPEND name set_)
+    endif()
     file(READ "${path}" text)
     foreach(part IN LISTS parts)
       cmake_path(GET part FILENAME part_name)

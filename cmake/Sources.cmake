@@ -135,10 +135,13 @@ set(latchkey_sources
   src/redis/protocol/check_batch.cpp
   src/redis/protocol/names.cpp
   src/redis/protocol/note_call.cpp
+  src/redis/protocol/owner_format.cpp
+  src/redis/protocol/redisson_layout.cpp
   src/redis/protocol/reply_arena.cpp
   src/redis/protocol/reply_reader.cpp
   src/redis/protocol/script_call.cpp
   src/redis/protocol/script_reply.cpp
+  src/redis/protocol/set_layout.cpp
   src/redis/redis_backend.cpp
   src/redis/router.cpp
   src/redis/server_connection.cpp

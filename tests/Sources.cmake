@@ -147,6 +147,7 @@ set(latchkey_redis_sources
   redis/multiplexer/write_batcher_test.cpp
   redis/protocol/check_batch_test.cpp
   redis/protocol/names_test.cpp
+  redis/protocol/owner_format_test.cpp
   redis/protocol/script_call_test.cpp
   redis/protocol/script_reply_test.cpp
   redis/protocol/slots_test.cpp
@@ -176,7 +177,13 @@ set(latchkey_redis_sources
   redis/session/session_loss_test.cpp
   redis/session/session_replicas_test.cpp
   redis/session/session_test.cpp
-  redis/session/session_waiting_test.cpp)
+  redis/session/session_waiting_test.cpp
+  redis/set/freeze_test.cpp
+  redis/set/quorum_contract_test.cpp
+  redis/set/set_contract_test.cpp
+  redis/set/set_locks_test.cpp
+  redis/set/set_permissions_test.cpp
+  redis/set/set_scripts_test.cpp)
 
 set(latchkey_asio_asan_sources
   asio/load_test.cpp

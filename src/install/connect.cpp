@@ -41,6 +41,8 @@ constexpr std::array built_in{
     Scheme{"redis+cluster", &detail::redis::make_redis_backend, &detail::redis::make_redis_member},
     Scheme{"rediss+cluster", &detail::redis::make_redis_backend, &detail::redis::make_redis_member},
     Scheme{"rediss", &detail::redis::make_redis_backend, &detail::redis::make_redis_member},
+    Scheme{"redis+set", &detail::redis::make_redis_backend, &detail::redis::make_redis_member},
+    Scheme{"rediss+set", &detail::redis::make_redis_backend, &detail::redis::make_redis_member},
     Scheme{"redis+unix", &detail::redis::make_redis_backend, &detail::redis::make_redis_member},
     Scheme{"redis+sentinel", &detail::redis::make_redis_backend, &detail::redis::make_redis_member},
     Scheme{"rediss+sentinel", &detail::redis::make_redis_backend,

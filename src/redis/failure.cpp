@@ -155,11 +155,9 @@ Failure database_refused(int database, const redisReply& reply) {
                    error_text(reply));
 }
 
-Failure release_refused(const redisReply& reply) {
-  return permanent(
-      "the user of this connection lacks a permission, +hdel, without which no lock can be given "
-      "back: " +
-      error_text(reply));
+Failure release_refused(std::string_view permission, const redisReply& reply) {
+  return permanent("the user of this connection lacks a permission, +" + std::string(permission) +
+                   ", without which no lock can be given back: " + error_text(reply));
 }
 
 Failure no_run() {

@@ -53,6 +53,6 @@ using Failure = ConnectionFailure;
 [[nodiscard]] Failure no_run();
 [[nodiscard]] Failure kill_refused(const redisReply& reply);
 /// HDEL, which every release needs, is forbidden.
-[[nodiscard]] Failure release_refused(const redisReply& reply);
+[[nodiscard]] Failure release_refused(std::string_view permission, const redisReply& reply);
 
 }  // namespace latchkey::inline v1::detail::redis

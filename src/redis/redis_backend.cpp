@@ -28,14 +28,17 @@ class RedisBackend final : public Backend {
 
   Capabilities capabilities() const noexcept override {
     Capabilities offered;
-    offered.fair = offered.read_write = offered.fenced = true;
+    const bool set = connections_.uri().locks == RedisUri::Locks::set;
+    offered.fenced = true;
+    offered.fair = offered.read_write = !set;
     offered.pushes = offered.administration = offered.expires = true;
     offered.batches_checks = true;
     // Without a cluster, one script may use keys of all slots.
     const bool cluster = connections_.uri().deployment == RedisUri::Deployment::cluster;
     offered.one_step = cluster ? Capabilities::OneStep::partition : Capabilities::OneStep::all;
     offered.replica_acknowledgement = replicas_;
-    offered.grants = !replicas_;  // no replica has confirmed what a release grants
+    // There are no queues of SET NX PX locks, and no replica has confirmed what a release grants.
+    offered.grants = !set && !replicas_;
     offered.in_order = connections_.keeps_order();
     return offered;
   }

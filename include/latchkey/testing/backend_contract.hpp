@@ -22,6 +22,8 @@
 ///       static constexpr auto unit = std::chrono::milliseconds(20);
 ///       // Optional: false if verify trusts the lease, as that of SimpleBackend does.
 ///       static constexpr bool verifies = false;
+///       // Optional: false if the store names holders by other texts than those of their ids.
+///       static constexpr bool shows_ids = true;
 ///     };
 ///     LATCHKEY_BACKEND_CONTRACT(Sql, SqlStore)
 ///

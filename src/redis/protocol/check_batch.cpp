@@ -7,7 +7,6 @@
 
 #include "redis/protocol/names.hpp"
 #include "redis/protocol/reply.hpp"
-#include "redis/protocol/scripts.hpp"
 
 namespace latchkey::inline v1::detail::redis {
 namespace {
@@ -27,24 +26,25 @@ void append_keys(CommandBuffer& buffer, const Request& request) {
   buffer.word({tag.open(), tag.name, tag.close(), ":", owner, reader_suffix});
 }
 
-void append_arguments(CommandBuffer& buffer, const Request& request) {
+void append_arguments(CommandBuffer& buffer, const Request& request, const Layout& layout) {
   buffer.word(word_for(request));
   buffer.number(request.lease.count());
-  buffer.word({OwnerText(request.id), request.type == LockType::WRITE ? writer_suffix : ""});
+  buffer.word(
+      {OwnerText(request.id, layout.owners), request.type == LockType::WRITE ? writer_suffix : ""});
 }
 
 }  // namespace
 
 void append_check_batch(CommandBuffer& buffer, std::span<const Request* const> requests,
-                        bool with_text) {
+                        bool with_text, const Layout& layout) {
   std::size_t keys = 0;
   for (const Request* const each : requests) keys += each->type == LockType::READ ? 2 : 1;
   buffer.begin(3 + keys + 3 * requests.size());
   buffer.word(with_text ? "EVAL" : "EVALSHA");
-  buffer.word(with_text ? scripts::check_batch.text : scripts::check_batch.sha1);
+  buffer.word(with_text ? layout.check_batch->text : layout.check_batch->sha1);
   buffer.number(keys);
   for (const Request* const each : requests) append_keys(buffer, *each);
-  for (const Request* const each : requests) append_arguments(buffer, *each);
+  for (const Request* const each : requests) append_arguments(buffer, *each, layout);
 }
 
 CheckAnswers read_check_answers(const redisReply& reply) noexcept {

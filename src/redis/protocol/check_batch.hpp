@@ -10,6 +10,7 @@
 
 #include "redis/protocol/check_answers.hpp"
 #include "redis/protocol/command_buffer.hpp"
+#include "redis/protocol/layout.hpp"
 
 namespace latchkey::inline v1::detail::redis {
 
@@ -21,7 +22,7 @@ namespace latchkey::inline v1::detail::redis {
 /// Appends at most CheckAnswers::most checks as one EVALSHA, or EVAL if `with_text`. In a cluster
 /// all keys have one slot. A warm buffer allocates nothing.
 void append_check_batch(CommandBuffer& buffer, std::span<const Request* const> requests,
-                        bool with_text);
+                        bool with_text, const Layout& layout = redisson_layout);
 
 /// The answers of the reply. All are unclear if the server rejected the call.
 [[nodiscard]] CheckAnswers read_check_answers(const redisReply& reply) noexcept;

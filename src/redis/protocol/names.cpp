@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "redis/protocol/names.hpp"
 
-#include <charconv>
 #include <cstdint>
 #include <initializer_list>
 
@@ -11,9 +10,10 @@
 namespace latchkey::inline v1::detail::redis {
 namespace {
 
-constexpr std::array side_prefixes = {queue_prefix,         timeout_prefix,       token_prefix,
-                                      lock_channel_prefix,  rw_channel_prefix,    holder_prefix,
-                                      process_queue_prefix, waiting_writer_prefix};
+constexpr std::array side_prefixes = {queue_prefix,         timeout_prefix,        token_prefix,
+                                      lock_channel_prefix,  rw_channel_prefix,     holder_prefix,
+                                      process_queue_prefix, waiting_writer_prefix, set_token_prefix,
+                                      set_channel_prefix};
 
 std::string join(std::initializer_list<std::string_view> pieces) {
   std::string text;
@@ -49,18 +49,11 @@ std::optional<std::string> refuse_name(std::string_view key) {
   return std::nullopt;
 }
 
-OwnerText::OwnerText(const HoldId& id) noexcept {
-  char* end = write_uuid(text_.data(), id.space);
-  *end++ = ':';
-  end = std::to_chars(end, text_.data() + text_.size(), id.number).ptr;
-  size_ = static_cast<std::size_t>(end - text_.data());
-}
-
-Channels channels_of(const Request& request) {
+Channels channels_of(const Request& request, const Layout& layout) {
   const std::string_view key = request.key;
   const Tag tag(key);
   Channels channels;
-  channels.names[0] = join({lock_channel_prefix, tag.open(), key, tag.close()});
+  channels.names[0] = join({layout.channel_prefix, tag.open(), key, tag.close()});
   if (request.queues) {
     const OwnerText owner(request.id);
     channels.names[0] += ':';
@@ -68,8 +61,10 @@ Channels channels_of(const Request& request) {
     channels.count = 1;
   } else if (request.type == LockType::FAIR) {
     channels.names[1] = join({channels.names[0], ":", OwnerText(request.id)});
+  } else if (layout.rw_channel_prefix.empty()) {
+    channels.count = 1;
   } else {
-    channels.names[1] = join({rw_channel_prefix, tag.open(), key, tag.close()});
+    channels.names[1] = join({layout.rw_channel_prefix, tag.open(), key, tag.close()});
   }
   return channels;
 }

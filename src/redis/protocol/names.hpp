@@ -10,7 +10,8 @@
 #include <string_view>
 
 #include <latchkey/backend.hpp>
-#include <latchkey/hold_id.hpp>
+
+#include "redis/protocol/layout.hpp"
 
 namespace latchkey::inline v1::detail::redis {
 
@@ -32,6 +33,15 @@ namespace latchkey::inline v1::detail::redis {
 /// | redisson_lock__channel:tag(N)     | channel: released. FAIR: followed by `:owner`, the      |
 /// |                                   | channel of one waiter; by `:uuid`, that of one process  |
 /// | redisson_rwlock:tag(N)            | channel: READ or WRITE released                         |
+///
+/// The names of a SET NX PX lock:
+///
+/// | name                              | contents                                                |
+/// |-----------------------------------|---------------------------------------------------------|
+/// | N                                 | the lock: a string, the owner                           |
+/// | latchkey_set_token:tag(N)         | FENCED: the last token                                  |
+/// | latchkey_holder:tag(N):owner      | as above                                                |
+/// | latchkey_set_channel:tag(N)       | channel: released                                       |
 struct Tag {
   explicit Tag(std::string_view key) noexcept
       : name(key), braced(key.find('{') != std::string_view::npos) {}
@@ -50,6 +60,8 @@ inline constexpr std::string_view process_queue_prefix = "latchkey_process_queue
 inline constexpr std::string_view waiting_writer_prefix = "latchkey_waiting_writer:";
 inline constexpr std::string_view lock_channel_prefix = "redisson_lock__channel:";
 inline constexpr std::string_view rw_channel_prefix = "redisson_rwlock:";
+inline constexpr std::string_view set_token_prefix = "latchkey_set_token:";
+inline constexpr std::string_view set_channel_prefix = "latchkey_set_channel:";
 
 /// Why no lock may have this name, as a clause; empty: the name is valid. Braces must form a hash
 /// tag
@@ -57,17 +69,6 @@ inline constexpr std::string_view rw_channel_prefix = "redisson_rwlock:";
 /// a cluster, and Redisson acquires such a lock and can never release it. The names in the table
 /// above are reserved as well.
 [[nodiscard]] std::optional<std::string> refuse_name(std::string_view key);
-
-/// HoldId::text() without an allocation.
-class OwnerText {
- public:
-  explicit OwnerText(const HoldId& id) noexcept;
-  operator std::string_view() const noexcept { return {text_.data(), size_}; }  // NOLINT
-
- private:
-  std::array<char, 36 + 1 + 20> text_;
-  std::size_t size_;
-};
 
 /// What follows tag(N) and the owner in the name of the key with the lease of one reader.
 inline constexpr std::string_view reader_suffix = ":rwlock_timeout:1";
@@ -80,7 +81,8 @@ inline constexpr std::string_view writer_suffix = ":write";
 /// |--------|-----------------------------------------------------------------------------------|
 /// | FAIR   | that of plain locks, on which REENTRANT and FENCED holders publish, and the       |
 /// |        | waiter's own                                                                      |
-/// | others | that of plain locks, and that of READ and WRITE: the holder may be of either kind |
+/// | others | that of plain locks, and that of READ and WRITE if the layout has these types: the |
+/// |        | holder may be of either kind                                                      |
 ///
 /// A subscription to grants (Request::queues) is to the channel of the process only.
 ///
@@ -94,6 +96,6 @@ struct Channels {
     return std::span(names).first(count);
   }
 };
-[[nodiscard]] Channels channels_of(const Request& request);
+[[nodiscard]] Channels channels_of(const Request& request, const Layout& layout = redisson_layout);
 
 }  // namespace latchkey::inline v1::detail::redis

@@ -5,9 +5,9 @@
 namespace latchkey::inline v1::detail::redis {
 
 // The note of an acquire is stored by a script, which stores nothing if the lock was busy.
-bool append_note(CommandBuffer& buffer, const Request& request) {
+bool append_note(CommandBuffer& buffer, const Request& request, const Layout& layout) {
   const Tag tag(request.key);
-  const OwnerText owner(request.id);
+  const OwnerText owner(request.id, layout.owners);
   const auto note_key = [&] {
     buffer.word({holder_prefix, tag.open(), tag.name, tag.close(), ":", owner});
   };
@@ -15,7 +15,7 @@ bool append_note(CommandBuffer& buffer, const Request& request) {
     case Verb::acquire:
       buffer.begin(8);
       buffer.word("EVAL");
-      buffer.word(scripts::announce.text);
+      buffer.word(layout.announce->text);
       buffer.word("2");
       buffer.word(request.key);
       note_key();

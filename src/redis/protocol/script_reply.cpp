@@ -15,7 +15,6 @@ namespace latchkey::inline v1::detail::redis {
 namespace {
 
 using Kind = Outcome::Kind;
-using std::chrono::milliseconds;
 using Replies = std::span<redisReply* const>;
 
 /// The outcome of errors with this prefix. Transient errors are `unknown`, although the script did
@@ -98,7 +97,7 @@ std::string commands_in_line(std::string_view script, std::size_t number) {
 /// The permission that the user lacks, such as ", +pexpire". Redis before 7.2 reports the line of
 /// the script and not the command that it rejected. Of a subcommand, as in "pubsub|channels", the
 /// command is named: the scripts use several.
-std::string missing_permission(const Request& request, std::string_view error) {
+std::string missing_permission(const Script& script, std::string_view error) {
   if (error.find("run th") == std::string_view::npos) return {};  // the permission for a key
   constexpr std::string_view names = "to run the '";
   if (const std::size_t at = error.find(names); at != std::string_view::npos) {
@@ -107,7 +106,7 @@ std::string missing_permission(const Request& request, std::string_view error) {
   }
   const std::size_t line = number_after("@user_script:", error);
   if (line == 0) return {};
-  const std::string commands = commands_in_line(script_for(request).text, line);
+  const std::string commands = commands_in_line(script.text, line);
   return commands.empty() ? commands : ", " + commands;
 }
 
@@ -122,7 +121,7 @@ std::string without_user(std::string_view words) {
   return text;
 }
 
-Outcome read_error(const Request& request, std::string_view text) {
+Outcome read_error(const Request& request, std::string_view text, const Layout& layout) {
   const std::string_view words = server_words(text);
   const auto* const meaning = std::ranges::find_if(
       meanings, [&](std::string_view prefix) { return words.starts_with(prefix); },
@@ -141,25 +140,15 @@ Outcome read_error(const Request& request, std::string_view text) {
   }
   outcome.reason = meaning->clause;
   const bool forbidden = meaning->clause == lacks_permission;
-  if (forbidden) outcome.reason += missing_permission(request, text);
+  if (forbidden) outcome.reason += missing_permission(script_for(request, layout), text);
   outcome.reason += " (";
   outcome.reason += forbidden ? without_user(words) : std::string(words);
   outcome.reason += ')';
   return outcome;
 }
 
-/// Redisson's UUIDs have version 4, latchkey's have version 8.
-bool is_redissons(std::string_view owner) noexcept {
-  return owner.size() > 36 && owner[13] == '-' && owner[14] == '4';
-}
-
-/// Redisson publishes the release of a FAIR lock to the first in its queue only. The lock's hash
-/// does not contain its type, so latchkey asks again after this time whenever a Redisson client
-/// holds it.
-constexpr milliseconds redisson_poll_interval{1'000};
-
 /// {ms, owner} or {ms, owner, place}
-bool read_busy(Replies replies, Outcome& outcome) {
+bool read_busy(Replies replies, const Layout& layout, Outcome& outcome) {
   if (replies.size() < 2 || replies.size() > 3) return false;
   if (replies[0]->type != REDIS_REPLY_INTEGER || replies[1]->type == REDIS_REPLY_INTEGER) {
     return false;
@@ -171,19 +160,18 @@ bool read_busy(Replies replies, Outcome& outcome) {
   outcome.kind = Kind::busy;
   outcome.retry_after = time_left(replies[0]->integer);
   outcome.holder = owner_of(*replies[1]);
-  if (is_redissons(outcome.holder)) {
+  if (const auto poll = layout.poll_interval(outcome.holder)) {
     outcome.holder_is_foreign = true;
-    outcome.retry_after =
-        std::min(outcome.retry_after.value_or(redisson_poll_interval), redisson_poll_interval);
+    outcome.retry_after = std::min(outcome.retry_after.value_or(*poll), *poll);
   }
   return true;
 }
 
 /// {ms, owner, member}
-bool read_busy_member(Replies replies, Outcome& outcome) {
+bool read_busy_member(Replies replies, const Layout& layout, Outcome& outcome) {
   if (replies.size() != 3 || replies[2]->type != REDIS_REPLY_INTEGER) return false;
   outcome.busy_member = static_cast<std::uint32_t>(replies[2]->integer);
-  return read_busy(replies.first(2), outcome);
+  return read_busy(replies.first(2), layout, outcome);
 }
 
 /// The number of connections that a release notified, or a fencing token.
@@ -193,11 +181,12 @@ void read_number(const Request& request, long long number, Outcome& outcome) {
       static_cast<std::uint64_t>(std::max(number, 0LL));
 }
 
-bool read_array(const Request& request, const redisReply& reply, Outcome& outcome) {
+bool read_array(const Request& request, const redisReply& reply, const Layout& layout,
+                Outcome& outcome) {
   outcome.kind = Kind::granted;
   switch (request.verb) {
-    case Verb::acquire: return read_busy(elements_of(reply), outcome);
-    case Verb::acquire_all: return read_busy_member(elements_of(reply), outcome);
+    case Verb::acquire: return read_busy(elements_of(reply), layout, outcome);
+    case Verb::acquire_all: return read_busy_member(elements_of(reply), layout, outcome);
     case Verb::inspect:
       *request.info = LockInfo{};
       request.info->key = request.key;
@@ -227,15 +216,15 @@ std::string_view server_words(std::string_view text) noexcept {
   return text;
 }
 
-Outcome read_outcome(const Request& request, const redisReply& reply) {
+Outcome read_outcome(const Request& request, const redisReply& reply, const Layout& layout) {
   Outcome outcome;
   switch (reply.type) {
     case REDIS_REPLY_INTEGER: read_number(request, reply.integer, outcome); return outcome;
     case REDIS_REPLY_NIL: outcome.kind = Kind::gone; return outcome;
     case REDIS_REPLY_ARRAY:
-      if (read_array(request, reply, outcome)) return outcome;
+      if (read_array(request, reply, layout, outcome)) return outcome;
       break;
-    case REDIS_REPLY_ERROR: return read_error(request, text_of(reply));
+    case REDIS_REPLY_ERROR: return read_error(request, text_of(reply), layout);
     default: break;
   }
   outcome = Outcome{};

@@ -7,9 +7,9 @@
 
 namespace latchkey::inline v1::detail::redis {
 
-/// A file of lua/: `text` for EVAL, `sha1` for EVALSHA.
+/// A file of lua/ or lua/set/: `text` for EVAL, `sha1` for EVALSHA.
 struct Script {
-  std::string_view name;  ///< the file's, without ".lua"
+  std::string_view name;  ///< the file's, without ".lua"; set_… if it is in lua/set
   std::string_view text;
   std::string_view sha1;  ///< 40 lower-case hexadecimal digits
 };
@@ -22,7 +22,12 @@ extern const Script expire, expire_read;
 extern const Script release, release_fair, release_read, release_write, leave, leave_fair;
 extern const Script inspect, list, list_page, list_awaited, force_release, announce;
 
-/// Every file of lua/, sorted by name.
+// For SET NX PX locks.
+extern const Script set_acquire, set_acquire_all, set_acquire_fenced;
+extern const Script set_renew, set_verify, set_check_batch, set_expire, set_release;
+extern const Script set_inspect, set_list, set_list_page, set_force_release, set_announce;
+
+/// Every script.
 [[nodiscard]] std::span<const Script* const> all() noexcept;
 
 }  // namespace scripts

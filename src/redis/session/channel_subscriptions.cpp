@@ -20,7 +20,7 @@ HoldId listener_id(const Request& request) {
 
 void ChannelSubscriptions::add(const Request& request, Sink& sink) {
   const Listener listener{&sink, std::string(request.key), listener_id(request), request.queues};
-  const Channels channels = channels_of(request);
+  const Channels channels = channels_of(request, layout_);
   try {
     for (const std::string& channel : channels.all()) {
       std::vector<Listener>& all = channels_[channel];
@@ -68,7 +68,7 @@ void ChannelSubscriptions::remove(const Request& request, Sink& sink) noexcept {
     return listeners.empty();
   };
   try {
-    const Channels channels = channels_of(request);
+    const Channels channels = channels_of(request, layout_);
     for (const std::string& channel : channels.all()) {
       const auto found = channels_.find(channel);
       if (found != channels_.end() && drop_from(found->second)) channels_.erase(found);
@@ -89,7 +89,7 @@ const std::vector<ChannelSubscriptions::Listener>* ChannelSubscriptions::listene
 
 void ChannelSubscriptions::append_change(CommandBuffer& buffer, const Request& request) const {
   const bool subscribes = request.verb == Verb::subscribe;
-  const Channels channels = channels_of(request);
+  const Channels channels = channels_of(request, layout_);
   const std::span<const std::string> names = channels.all();
   const auto changes = [&](const std::string& channel) {
     return subscribes || !channels_.contains(channel);

@@ -15,6 +15,7 @@
 #include <latchkey/backend.hpp>
 
 #include "redis/protocol/command_buffer.hpp"
+#include "redis/protocol/layout.hpp"
 
 namespace latchkey::inline v1::detail::redis {
 
@@ -35,6 +36,9 @@ class ChannelSubscriptions {
     friend bool operator==(const Listener&, const Listener&) = default;
   };
   using Channel = std::pair<std::string, std::vector<Listener>>;
+
+  explicit ChannelSubscriptions(const Layout& layout = redisson_layout) noexcept
+      : layout_(layout) {}
 
   /// SSUBSCRIBE and SUNSUBSCRIBE from now on.
   void use_sharded_channels(bool sharded) noexcept { sharded_ = sharded; }
@@ -95,6 +99,7 @@ class ChannelSubscriptions {
 
   [[nodiscard]] std::string_view command_for(Verb verb) const noexcept;
 
+  const Layout& layout_;
   std::unordered_map<std::string, std::vector<Listener>, Hash, std::equal_to<>> channels_;
   bool sharded_ = false;
   std::vector<std::string> retries_;

@@ -17,7 +17,8 @@ void CheckBatcher::write(std::size_t count) {
     requests[index] = pipeline_.unwritten(index).request;
   }
   InFlightCommand& first = pipeline_.unwritten(0);
-  append_check_batch(pipeline_.stream(), {requests.data(), count}, first.kind == Kind::script_text);
+  append_check_batch(pipeline_.stream(), {requests.data(), count}, first.kind == Kind::script_text,
+                     layout_);
   const std::uint64_t end = pipeline_.stream_end();
   first.replies_before = 0;
   first.replies_after = append_notes(count);
@@ -34,7 +35,7 @@ std::uint8_t CheckBatcher::append_notes(std::size_t count) {
   std::uint8_t notes = 0;
   for (std::size_t index = 0; index < count; ++index) {
     const Request& request = *pipeline_.unwritten(index).request;
-    if (!request.note.empty() && append_note(pipeline_.stream(), request)) ++notes;
+    if (!request.note.empty() && append_note(pipeline_.stream(), request, layout_)) ++notes;
   }
   return notes;
 }

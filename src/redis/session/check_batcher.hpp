@@ -24,8 +24,8 @@ class CheckBatcher {
  public:
   /// The parts of the session, which outlive this.
   CheckBatcher(CommandPipeline& pipeline, ReplicaAcknowledgement& replicas,
-               DeliveryQueue& deliveries) noexcept
-      : pipeline_(pipeline), replicas_(replicas), deliveries_(deliveries) {}
+               DeliveryQueue& deliveries, const Layout& layout) noexcept
+      : pipeline_(pipeline), replicas_(replicas), deliveries_(deliveries), layout_(layout) {}
 
   /// Writes the next `count` commands of the pipeline as one call. Throws std::bad_alloc.
   void write(std::size_t count);
@@ -40,6 +40,7 @@ class CheckBatcher {
   CommandPipeline& pipeline_;
   ReplicaAcknowledgement& replicas_;
   DeliveryQueue& deliveries_;
+  const Layout& layout_;
 };
 
 }  // namespace latchkey::inline v1::detail::redis

@@ -19,9 +19,6 @@ const redisReply* find(const redisReply& map, std::string_view key) noexcept {
   return nullptr;
 }
 
-/// A key that no lock and nothing else uses.
-constexpr std::string_view probe_key = "latchkey_probe";
-
 /// The value of the line "label:value" in an INFO; empty: there is no such line.
 std::string_view value_of(std::string_view label, std::string_view info) noexcept {
   for (std::size_t at = 0; (at = info.find(label, at)) != std::string_view::npos; ++at) {
@@ -41,6 +38,12 @@ std::string eviction_warning(std::string_view info) {
   if (limit.empty() || limit == "0" || policy.empty() || policy == "noeviction") return {};
   return "it may evict held locks when its memory is full: its maxmemory-policy is " +
          std::string(policy) + ", and noeviction would be right";
+}
+
+/// Whether the user lacks the permission for the command.
+bool is_forbidden(std::string_view command, std::string_view error) {
+  const std::string quoted = "'" + std::string(command) + "'";
+  return error.starts_with("NOPERM") && error.find(quoted) != std::string_view::npos;
 }
 
 }  // namespace
@@ -109,10 +112,9 @@ Handshake::Step Handshake::on_reply(const redisReply& reply, const ChannelSubscr
       if (on_kill(reply) == Step::failed) return Step::failed;
       break;
     case Command::remove:
-      // A user that lacks +hdel is rejected. One that only lacks access to this key is not.
-      if (error && text_of(reply).starts_with("NOPERM") &&
-          text_of(reply).find("'hdel'") != std::string_view::npos) {
-        return fail(release_refused(reply));
+      // A user that lacks the command is rejected. One that only lacks access to this key is not.
+      if (error && is_forbidden(login_.layout->release_permission, text_of(reply))) {
+        return fail(release_refused(login_.layout->release_permission, reply));
       }
       break;
     case Command::channels: break;
@@ -165,7 +167,8 @@ Handshake::Step Handshake::send_second_flight(const ChannelSubscriptions& wanted
   out.number(client_to_kill());
   expect(Command::kill);
   if (!may_kill_) {  // the first connection
-    out.command({"HDEL", probe_key, ""});
+    out.begin(login_.layout->release_probe.size());
+    for (const std::string_view word : login_.layout->release_probe) out.word(word);
     expect(Command::remove);
   }
   if (!sharded_ && wanted.append_all(out)) expect(Command::channels);

@@ -37,8 +37,8 @@ void append_hello(CommandBuffer& out, std::string_view user, std::string_view pa
 /// | 2      | SELECT database                              | unless it is 0                       |
 /// |        | CLIENT KILL ID of the previous connection    | commands that were sent on it do not |
 /// |        |                                              | run later                            |
-/// |        | HDEL of a field that does not exist          | first connection: the permission     |
-/// |        |                                              | without which no lock is released    |
+/// |        | HDEL of a field (SET NX PX: DEL of a key)    | first connection: the permission     |
+/// |        | that does not exist                          | without which no lock is released    |
 /// |        | SUBSCRIBE channels, PING                     | if there are channels that are not   |
 /// |        |                                              | sharded                              |
 ///
@@ -54,6 +54,7 @@ class Handshake {
     std::string cluster_uri{};  ///< suggested if the server turns out to be a node of a cluster
     ShardedPubSub sharded = ShardedPubSub::AUTO;  ///< cluster
     bool replicas = false;                        ///< grants wait for WAIT
+    const Layout* layout = &redisson_layout;
   };
   enum class Step : std::uint8_t { in_progress, settled, failed };
 

@@ -28,7 +28,7 @@ std::optional<std::string> reason_to_reject(const Request& request) {
 
 Session::Session(Settings settings)
     : settings_(std::move(settings)),
-      channel_settings_(settings_.channels),
+      call_settings_(settings_.calls),
       handshake_(settings_.login),
       replicas_(settings_.min_replicas, settings_.timeout),
       reconnect_(settings_.seed),
@@ -131,7 +131,8 @@ void Session::write(InFlightCommand& command) noexcept {
     command.end = pipeline_.stream_end();
     // The note's command does not count as part of its request: a note may get lost.
     const bool has_note = command.request != nullptr && !command.request->note.empty();
-    if (has_note && append_note(pipeline_.stream(), *command.request)) command.replies_after = 1;
+    if (has_note && append_note(pipeline_.stream(), *command.request, *call_settings_.layout))
+      command.replies_after = 1;
   } catch (const std::bad_alloc&) {
     // Half a command may be in the stream, so this connection is of no use any more.
     trouble_ = no_memory();
@@ -157,8 +158,8 @@ void Session::append(InFlightCommand& command) {
     case InFlightCommand::Kind::channels:
       return subscriptions_.append_change(out, *command.request);
     case InFlightCommand::Kind::script_text:
-      return append_eval(out, *command.request, channel_settings_, command.cursor);
-    default: return append_evalsha(out, *command.request, channel_settings_, command.cursor);
+      return append_eval(out, *command.request, call_settings_, command.cursor);
+    default: return append_evalsha(out, *command.request, call_settings_, command.cursor);
   }
 }
 
@@ -217,7 +218,7 @@ void Session::repeat_unreplicated_releases() {
   const auto& releases = replicas_.unreplicated_releases();
   for (const auto& each : releases) {
     send_internal(InFlightCommand::Kind::repeated_release, each.release.verb, now_,
-                  [&](CommandBuffer& out) { append_eval(out, each.request(), channel_settings_); });
+                  [&](CommandBuffer& out) { append_eval(out, each.request(), call_settings_); });
   }
   if (!releases.empty()) replicas_.require();
   send_wait_if_due();

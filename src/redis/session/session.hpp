@@ -62,7 +62,7 @@ class Session {
     Handshake::Login login;
     /// How long a command, or an attempt to connect with its handshake, may take.
     std::chrono::milliseconds timeout = std::chrono::seconds(2);
-    ChannelSettings channels{};
+    CallSettings calls{};
     std::uint64_t seed = 0;  ///< of the jitter between attempts to connect
     /// How many replicas must confirm a grant, a renewal, a downgrade and a release; 0: none.
     int min_replicas = 0;
@@ -218,18 +218,18 @@ class Session {
   void retry_channel(const std::string& channel);
 
   const Settings settings_;
-  ChannelSettings channel_settings_;
+  CallSettings call_settings_;
   Stage stage_ = Stage::down;
   std::optional<Failure> trouble_;
 
   Handshake handshake_;
   ReplyReader reader_;
   CommandPipeline pipeline_;
-  ChannelSubscriptions subscriptions_;
+  ChannelSubscriptions subscriptions_{*call_settings_.layout};
   ReplicaAcknowledgement replicas_;
   ReconnectPolicy reconnect_;
   DeliveryQueue deliveries_;
-  CheckBatcher checks_{pipeline_, replicas_, deliveries_};
+  CheckBatcher checks_{pipeline_, replicas_, deliveries_, *call_settings_.layout};
 
   bool serves_ = true;   ///< the node has slots, or there is one server
   bool was_up_ = false;  ///< sinks may miss something whenever the connection comes up again

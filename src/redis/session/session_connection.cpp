@@ -75,7 +75,7 @@ void Session::on_connection_up() {
 }
 
 void Session::join_cluster() {
-  channel_settings_.sharded_publish = handshake_.sharded();
+  call_settings_.sharded_publish = handshake_.sharded();
   subscriptions_.use_sharded_channels(handshake_.sharded());
   request_slots(last_received_at_);
   if (!handshake_.sharded()) return;

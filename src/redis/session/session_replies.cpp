@@ -124,7 +124,7 @@ bool Session::on_script_reply(const redisReply& reply, InFlightCommand& command,
     return on_unknown_script(command, delivery);
   }
   try {
-    delivery.outcome = read_outcome(*request, reply);
+    delivery.outcome = read_outcome(*request, reply, *call_settings_.layout);
   } catch (const std::bad_alloc&) {
     delivery.outcome = outcome_of(Outcome::Kind::unknown, "out of memory");
   }
@@ -227,7 +227,7 @@ bool Session::redirected_by(std::string_view error, InFlightCommand& command, De
 void Session::on_channels_rejected(const InFlightCommand& command) {
   const Request& request = *command.request;
   if (command.verb == Verb::subscribe) subscriptions_.remove(request, *command.sink);
-  const Channels channels = channels_of(request);
+  const Channels channels = channels_of(request, *call_settings_.layout);
   for (const std::string& name : channels.all()) {
     if (subscriptions_.listeners(name) == nullptr) retry_channel(name);
   }

@@ -14,6 +14,7 @@ std::string RedisUri::describe() const {
     return "redis+unix://" + path + (database != 0 ? "?db=" + std::to_string(database) : "");
   }
   std::string text = transport == Transport::tls ? "rediss" : "redis";
+  if (locks == Locks::set) text += "+set";
   if (deployment == Deployment::sentinel) text += "+sentinel";
   if (deployment == Deployment::cluster) text += "+cluster";
   text += "://";

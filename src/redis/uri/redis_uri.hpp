@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "redis/protocol/layout.hpp"
+
 namespace latchkey::inline v1::detail::redis {
 
 /// The parts of a Redis URI.
@@ -17,6 +19,8 @@ namespace latchkey::inline v1::detail::redis {
 ///     redis+sentinel://[user][:password]@host[:port][,host[:port]…]/master[/database][?…]
 ///     redis+cluster://[user][:password]@host[:port][,host[:port]…][?…]
 ///     rediss+sentinel://…, rediss+cluster://…      the same over TLS
+///     redis+set://[user][:password]@host[:port][/database][?format=redlock&…]
+///     rediss+set://…                               the same over TLS
 ///
 /// All parts are percent-decoded. An IPv6 address is enclosed in brackets. The hosts of
 /// redis+sentinel are sentinels. Those of redis+cluster are some nodes of the cluster, which name
@@ -32,9 +36,12 @@ namespace latchkey::inline v1::detail::redis {
 /// | cert, key         | rediss: this client's certificate and its private key | none             |
 /// |                   | (files)                                               |                  |
 /// | servername        | rediss: the name in the server's certificate          | the host         |
+/// | format            | redis+set: how owners are spelled: hold_id, redlock   | hold_id          |
+/// |                   | or redsync                                            |                  |
 struct RedisUri {
   enum class Transport : std::uint8_t { tcp, tls, unix_socket };
   enum class Deployment : std::uint8_t { server, sentinel, cluster };
+  enum class Locks : std::uint8_t { redisson, set };
   struct Endpoint {
     std::string host;  ///< without brackets
     std::uint16_t port = 6379;
@@ -58,16 +65,23 @@ struct RedisUri {
     return server_name.empty() ? endpoint.host : server_name;
   }
 
+  /// What locks look like on these servers.
+  [[nodiscard]] const Layout& layout() const noexcept {
+    return locks == Locks::set ? set_layout(owners) : redisson_layout;
+  }
+
   /// Whether there is a user or a password.
   [[nodiscard]] bool logs_in() const noexcept { return !user.empty() || !password.empty(); }
 
   Transport transport = Transport::tcp;
   Deployment deployment = Deployment::server;
-  Endpoint endpoint;                ///< server
-  std::vector<Endpoint> endpoints;  ///< sentinel, cluster: at least one
-  std::string master;               ///< sentinel: the name of the master
-  std::string path;                 ///< of the socket
-  std::string user;                 ///< empty: the server's default user
+  Locks locks = Locks::redisson;
+  OwnerFormat owners = OwnerFormat::hold_id;  ///< set
+  Endpoint endpoint;                          ///< server
+  std::vector<Endpoint> endpoints;            ///< sentinel, cluster: at least one
+  std::string master;                         ///< sentinel: the name of the master
+  std::string path;                           ///< of the socket
+  std::string user;                           ///< empty: the server's default user
   std::string password;
   int database = 0;
   std::string client_name = "latchkey";

@@ -6,13 +6,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <optional>
 #include <stdexcept>
 #include <utility>
 
 #include "core/quoted.hpp"
 #include "redis/protocol/number.hpp"
+#include "redis/uri/percent_decoding.hpp"
 
 namespace latchkey::inline v1::detail::redis {
 namespace {
@@ -24,6 +23,7 @@ struct Scheme {
   std::string_view prefix;
   RedisUri::Transport transport;
   Deployment deployment;
+  RedisUri::Locks locks = RedisUri::Locks::redisson;
 };
 
 constexpr std::array schemes{
@@ -34,44 +34,14 @@ constexpr std::array schemes{
     Scheme{"rediss+sentinel://", RedisUri::Transport::tls, Deployment::sentinel},
     Scheme{"redis+cluster://", RedisUri::Transport::tcp, Deployment::cluster},
     Scheme{"rediss+cluster://", RedisUri::Transport::tls, Deployment::cluster},
+    Scheme{"redis+set://", RedisUri::Transport::tcp, Deployment::server, RedisUri::Locks::set},
+    Scheme{"rediss+set://", RedisUri::Transport::tls, Deployment::server, RedisUri::Locks::set},
 };
 constexpr std::uint16_t sentinel_port = 26'379;
 
 constexpr int most_database = 1'000'000;
 
 [[noreturn]] void refuse(const std::string& sentence) { throw std::invalid_argument(sentence); }
-
-std::optional<unsigned> hex_value(char digit) noexcept {
-  unsigned value = 0;
-  const auto [end, error] = std::from_chars(&digit, &digit + 1, value, 16);
-  if (error != std::errc() || end != &digit + 1) return std::nullopt;
-  return value;
-}
-
-/// `what` names the part for the message, which must not contain a secret.
-std::string decoded(std::string_view text, std::string_view what) {
-  std::string plain;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    if (text[at] != '%') {
-      plain += text[at];
-      continue;
-    }
-    const auto high = at + 2 < text.size() ? hex_value(text[at + 1]) : std::nullopt;
-    const auto low = high ? hex_value(text[at + 2]) : std::nullopt;
-    if (!low) {
-      refuse("the " + std::string(what) +
-             " of the Redis URI has a '%' without two hexadecimal digits behind it: a percent sign "
-             "itself is %25");
-    }
-    plain += static_cast<char>(*high * 16 + *low);
-    at += 2;
-  }
-  // The system and OpenSSL would take a NUL for the end of the text.
-  if (plain.find('\0') != std::string::npos) {
-    refuse("the " + std::string(what) + " of the Redis URI has a NUL in it");
-  }
-  return plain;
-}
 
 int parse_database(std::string_view text) {
   int number = -1;
@@ -208,7 +178,15 @@ std::string known_options(const RedisUri& uri) {
     names += names.empty() ? "" : ", ";
     names += option.name;
   }
+  if (uri.locks == RedisUri::Locks::set) names += ", format";
   return uri.transport == RedisUri::Transport::unix_socket ? names + ", db" : names;
+}
+
+OwnerFormat parse_format(std::string_view text) {
+  if (text == "hold_id") return OwnerFormat::hold_id;
+  if (text == "redlock") return OwnerFormat::redlock;
+  if (text == "redsync") return OwnerFormat::redsync;
+  refuse("the format of a redis+set:// URI is hold_id, redlock or redsync, not " + quoted(text));
 }
 
 void parse_option(std::string_view text, std::string_view scheme, RedisUri& uri) {
@@ -216,17 +194,22 @@ void parse_option(std::string_view text, std::string_view scheme, RedisUri& uri)
   const std::string_view name = text.substr(0, sign);
   const std::string_view value =
       sign == std::string_view::npos ? std::string_view() : text.substr(sign + 1);
+  const bool is_format = name == "format" && uri.locks == RedisUri::Locks::set;
   const bool is_database = name == "db" && uri.transport == RedisUri::Transport::unix_socket;
   const auto* const option =
       std::ranges::find_if(options, [&](const Option& each) { return each.name == name; });
   const bool known = option != options.end() && option->fits(uri);
-  if (!known && !is_database) {
+  if (!known && !is_database && !is_format) {
     refuse(quoted(name) + " is no option of a " + std::string(scheme) +
            " URI: " + known_options(uri));
   }
   if (value.empty()) refuse("the option " + quoted(name) + " of the Redis URI has no value");
   if (is_database) {
     uri.database = parse_database(value);
+    return;
+  }
+  if (is_format) {
+    uri.owners = parse_format(value);
     return;
   }
   uri.*(option->value) = decoded(value, name);
@@ -255,12 +238,13 @@ RedisUri RedisUri::parse(std::string_view text) {
       schemes, [&](const Scheme& each) { return text.starts_with(each.prefix); });
   if (scheme == schemes.end()) {
     refuse(
-        "a Redis URI begins with redis://, rediss://, redis+unix://, redis+sentinel:// or "
-        "redis+cluster://");
+        "a Redis URI begins with redis://, rediss://, redis+unix://, redis+sentinel://, "
+        "redis+cluster:// or redis+set://");
   }
   RedisUri uri;
   uri.transport = scheme->transport;
   uri.deployment = scheme->deployment;
+  uri.locks = scheme->locks;
   std::string_view rest = text.substr(scheme->prefix.size());
   const std::string_view authority = rest.substr(0, rest.find_first_of("/?#"));
   rest.remove_prefix(authority.size());

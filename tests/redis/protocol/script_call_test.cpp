@@ -156,23 +156,30 @@ TEST(ScriptCall, MembersAreEncodedInOrder) {
                               "READ", one, "{a}b", "WRITE", one + ":write", "{w}"}));
 }
 
-TEST(ScriptCall, EveryScriptIsUsed) {
-  std::vector<const Script*> used{&scripts::announce,     // by append_note
-                                  &scripts::check_batch,  // by append_check_batch
-                                  &script_for(about(Verb::acquire_all, "k", LockType::READ))};
+void collect_used(const Layout& layout, std::vector<const Script*>& used) {
+  used.insert(used.end(), {layout.announce, layout.check_batch});
+  const auto use = [&](const Request& request) { used.push_back(&script_for(request, layout)); };
+  use(about(Verb::acquire_all, "k", LockType::READ));
   for (const Verb verb : scripted) {
-    for (const LockType type : all_types) used.push_back(&script_for(about(verb, "k", type)));
+    if (verb == Verb::downgrade && layout.rw_channel_prefix.empty()) continue;
+    for (const LockType type : all_types) use(about(verb, "k", type));
   }
   Request leave = about(Verb::leave, "k");
   leave.queues = true;
-  used.push_back(&script_for(leave));
+  use(leave);
   for (const bool awaited : {false, true}) {
     ListPart part;
     part.awaited = awaited;
     Request list = about(Verb::list, "k");
     list.part = &part;
-    used.push_back(&script_for(list));
+    use(list);
   }
+}
+
+TEST(ScriptCall, EveryScriptIsUsed) {
+  std::vector<const Script*> used;
+  collect_used(redisson_layout, used);
+  collect_used(set_layout(OwnerFormat::hold_id), used);
   for (const Script* const script : scripts::all()) {
     EXPECT_NE(std::find(used.begin(), used.end(), script), used.end()) << script->name;
     EXPECT_EQ(script->sha1.size(), 40U);

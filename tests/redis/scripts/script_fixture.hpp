@@ -21,19 +21,19 @@
 
 namespace latchkey::tests {
 
-using detail::redis::ChannelSettings;
+using detail::redis::CallSettings;
 using std::chrono::milliseconds;
 using Kind = Outcome::Kind;
 
 /// Sends a request as a connection does: by EVALSHA, and by EVAL if the server lacks the script.
 class ScriptClient {
  public:
-  explicit ScriptClient(RedisClient client, ChannelSettings settings = {})
+  explicit ScriptClient(RedisClient client, CallSettings settings = {})
       : client_(std::move(client)), settings_(settings) {}
 
   Outcome send(const Request& request) {
     const Reply reply = send_for_reply(request);
-    return detail::redis::read_outcome(request, reply.raw());
+    return detail::redis::read_outcome(request, reply.raw(), *settings_.layout);
   }
   Reply send_for_reply(const Request& request, std::uint64_t cursor = 0) {
     buffer_.clear();
@@ -48,7 +48,7 @@ class ScriptClient {
   /// Renewals and verifications as one call.
   detail::redis::CheckAnswers check(std::span<const Request* const> requests) {
     buffer_.clear();
-    append_check_batch(buffer_, requests, true);
+    append_check_batch(buffer_, requests, true, *settings_.layout);
     return detail::redis::read_check_answers(client_.send(buffer_.bytes()).raw());
   }
 
@@ -84,7 +84,8 @@ class ScriptClient {
     std::uint64_t cursor = 0;
     do {
       const Reply page = send_for_reply(request, cursor);
-      EXPECT_EQ(detail::redis::read_outcome(request, page.raw()).kind, Kind::granted);
+      EXPECT_EQ(detail::redis::read_outcome(request, page.raw(), *settings_.layout).kind,
+                Kind::granted);
       cursor = detail::redis::list_cursor(page.raw());
     } while (cursor != 0);
     return names;
@@ -103,7 +104,7 @@ class ScriptClient {
 
  private:
   RedisClient client_;
-  ChannelSettings settings_;
+  CallSettings settings_;
   detail::redis::CommandBuffer buffer_;
 };
 

@@ -130,7 +130,7 @@ TEST_F(SessionTest, AUserWithoutHdelIsRejectedAndOneWithoutTheProbesKeyIsNot) {
        {std::pair("-NOPERM User bob has no permissions to run the 'hdel' command\r\n", true),
         std::pair("-NOPERM No permissions to access a key\r\n", false)}) {
     SCOPED_TRACE(answer);
-    Session one({.login = {}, .timeout = timeout, .channels = {}, .seed = 7});
+    Session one({.login = {}, .timeout = timeout, .calls = {}, .seed = 7});
     one.connecting(now);
     one.connected();
     Delivery delivery;

@@ -58,7 +58,7 @@ class SessionTest : public ::testing::Test {
   explicit SessionTest(
       Handshake::Login login = {.user = "", .password = "", .client_name = "tester", .database = 0})
       : SessionTest(Session::Settings{
-            .login = std::move(login), .timeout = timeout, .channels = {}, .seed = 7}) {}
+            .login = std::move(login), .timeout = timeout, .calls = {}, .seed = 7}) {}
   explicit SessionTest(Session::Settings settings) : session(std::move(settings)) {}
 
   /// Of a session whose grants `least` replicas must confirm.
@@ -69,7 +69,7 @@ class SessionTest : public ::testing::Test {
                       .database = 0,
                       .replicas = true},
             .timeout = timeout,
-            .channels = {},
+            .calls = {},
             .seed = 7,
             .min_replicas = least};
   }

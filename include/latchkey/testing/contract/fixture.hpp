@@ -40,6 +40,15 @@ class Contract : public ::testing::Test {
     }
   }();
 
+  /// False if the store names holders by other texts than those of their ids.
+  static constexpr bool shows_ids = [] {
+    if constexpr (requires { Store::shows_ids; }) {
+      return bool{Store::shows_ids};
+    } else {
+      return true;
+    }
+  }();
+
   [[nodiscard]] Probe connect() { return Probe(store.backend(), store.options()); }
   /// Lets time pass. Where a live process ends its own holds, the probes do so meanwhile.
   void pass(milliseconds time) {

@@ -254,6 +254,7 @@ TYPED_TEST_P(BackendLocks, ReleaseHolderEndsTheHoldOfThatHolderOnly) {
   auto one = this->locks(), other = this->locks();
   Probe probe = this->connect();
   LATCHKEY_DETAIL_OFFERED(probe.offers().administration, "inspect, list and force_release");
+  LATCHKEY_DETAIL_OFFERED(this->shows_ids, "holders by their ids");
   for (const LockType type :
        {LockType::REENTRANT, LockType::FAIR, LockType::WRITE, LockType::READ, LockType::FENCED}) {
     if (!probe.offers().offers(type)) continue;
