@@ -296,3 +296,7 @@ set(latchkey_test_support_sources
   support/servers/replication.cpp
   support/servers/sentinel_group.cpp
   support/servers/slot_mover.cpp)
+
+set(latchkey_redis_set_sources
+  stores/redis_set/interop_test.cpp
+  stores/redis_set/lock_peer.cpp)
