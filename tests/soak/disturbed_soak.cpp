@@ -109,7 +109,12 @@ class Disturbed {
   std::array<std::optional<Children>, processes> children_;
 };
 
-class DisturbedSoak : public ::testing::TestWithParam<LockType> {};
+struct Tested {
+  LockType type;
+  const char* scheme = "redis";
+};
+
+class DisturbedSoak : public ::testing::TestWithParam<Tested> {};
 
 /// All of the time for each type, or a part if there is little.
 std::chrono::milliseconds length_of_type() {
@@ -119,8 +124,9 @@ std::chrono::milliseconds length_of_type() {
 
 TEST_P(DisturbedSoak, StoppedAndKilledProcessesCauseNoOverlapAndLoseNoUpdate) {
   const RedisServer server;
-  const std::string uri = server.tcp_uri();
-  Disturbed disturbed(&uri, GetParam());
+  const std::string uri =
+      std::string(GetParam().scheme) + "://127.0.0.1:" + std::to_string(server.port());
+  Disturbed disturbed(&uri, GetParam().type);
   disturbed.run(length_of_type());
   const DisturbedVisits& visits = *disturbed.visits;
   std::printf("%d stops, %d kills, %llu visits, %llu ended after their deadline\n", disturbed.stops,
@@ -136,9 +142,14 @@ TEST_P(DisturbedSoak, StoppedAndKilledProcessesCauseNoOverlapAndLoseNoUpdate) {
 
 // A READ is the other half of WRITE.
 INSTANTIATE_TEST_SUITE_P(Types, DisturbedSoak,
-                         ::testing::Values(LockType::REENTRANT, LockType::FAIR, LockType::WRITE,
-                                           LockType::FENCED),
-                         [](const auto& each) { return std::string(to_string(each.param)); });
+                         ::testing::Values(Tested{LockType::REENTRANT}, Tested{LockType::FAIR},
+                                           Tested{LockType::WRITE}, Tested{LockType::FENCED},
+                                           Tested{LockType::REENTRANT, "redis+set"},
+                                           Tested{LockType::FENCED, "redis+set"}),
+                         [](const auto& each) {
+                           const bool set = std::string(each.param.scheme) == "redis+set";
+                           return std::string(to_string(each.param.type)) + (set ? "_set" : "");
+                         });
 
 TEST(DisturbedSoakJudge, DetectsOverlapsWithoutALock) {
   Disturbed disturbed(nullptr, LockType::REENTRANT);

@@ -1,12 +1,18 @@
 // SET NX PX locks with a user that lacks one command: a clear refusal, and no lock for ever.
 #include "redis/scripts/script_fixture.hpp"
 
+#include <sstream>
 #include <string>
 #include <vector>
+
+#include <latchkey/locks.hpp>
+
+#include "support/recorder.hpp"
 
 namespace latchkey::tests {
 namespace {
 
+using namespace std::chrono_literals;
 using detail::redis::OwnerFormat;
 using detail::redis::Script;
 using detail::redis::set_layout;
@@ -66,6 +72,33 @@ TEST_F(SetPermissions, EachRefusalNamesTheCommandAndNoKeyLacksATtl) {
       }
     }
   }
+}
+
+// The rules of docs/stores/redis-set.md.
+TEST_F(SetPermissions, TheDocumentedRulesAreEnough) {
+  std::vector<std::string> rules{"ACL", "SETUSER", "app", "reset", "on", ">secret"};
+  if (server.version() >= 602)
+    rules.insert(rules.end(), {"resetchannels", "&latchkey_set_channel:*"});
+  std::istringstream words(
+      "~order:* ~latchkey_set_token:* ~latchkey_holder:* +hello +info +ping +select +client|kill "
+      "+eval +evalsha +subscribe +unsubscribe +publish +set +get +del +renamenx +pttl +pexpire "
+      "+time");
+  for (std::string word; words >> word;) rules.push_back(word);
+  detail::redis::CommandBuffer command;
+  command.begin(rules.size());
+  for (const std::string& rule : rules) command.word(rule);
+  ASSERT_EQ(redis.send(command.bytes()).text(), "OK");
+  const std::string uri = "redis+set://app:secret@127.0.0.1:" + std::to_string(server.port());
+  const Locks locks = Locks::connect(uri, {.announce = true});
+  const Locks other = Locks::connect(uri);
+  for (const LockType type : {LockType::REENTRANT, LockType::FENCED}) {
+    Hold hold = locks.lock("order:1", type).acquire(0ms, 30s);
+    EXPECT_TRUE(hold.extend(60s));
+    EXPECT_FALSE(other.lock("order:1", type).try_acquire(100ms, 30s));
+    EXPECT_TRUE(hold.release());
+  }
+  EXPECT_TRUE(locks.all_of({locks.lock("order:1"), locks.lock("order:2")}).try_acquire(1s, 30s));
+  EXPECT_TRUE(eventually([&] { return keys() == Names{"latchkey_set_token:{order:1}"}; }));
 }
 
 }  // namespace
