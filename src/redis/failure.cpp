@@ -114,6 +114,9 @@ Failure is_no_cluster() {
 }
 
 Failure is_cluster(std::string_view uri) {
+  if (uri.empty()) {
+    return permanent("the server is a node of a cluster, and redis+set:// is for one server only");
+  }
   return permanent("the server is a node of a cluster, which is another URI: " + std::string(uri));
 }
 

@@ -22,8 +22,10 @@ Session::Settings session_settings(const RedisUri& uri, const Options& options) 
   const bool tls = uri.transport == RedisUri::Transport::tls;
   const bool known = uri.deployment == RedisUri::Deployment::server &&
                      uri.transport != RedisUri::Transport::unix_socket;
-  settings.login.cluster_uri = std::string(tls ? "rediss+cluster://" : "redis+cluster://") +
-                               (known ? uri.endpoint.text() : "host:port");
+  if (uri.locks == RedisUri::Locks::redisson) {
+    settings.login.cluster_uri = std::string(tls ? "rediss+cluster://" : "redis+cluster://") +
+                                 (known ? uri.endpoint.text() : "host:port");
+  }
   settings.login.sharded = options.sharded;
   settings.login.layout = settings.calls.layout = &uri.layout();
   settings.login.replicas = options.min_replicas > 0;

@@ -55,8 +55,14 @@ const Call& call_for(const Request& request) noexcept {
 /// Other libraries publish no message when they release. redlock-py asks again after 200 ms, too.
 constexpr milliseconds foreign_poll_interval{200};
 
+/// latchkey's UUIDs have version 8 (HoldId::new_space). Others write a UUID and a number, too.
+bool is_own(std::string_view holder) noexcept {
+  const std::optional<HoldId> id = HoldId::parse(holder);
+  return id && (id->space[0] >> 12 & 0xF) == 8;
+}
+
 std::optional<milliseconds> interval_unless_own(std::string_view holder) noexcept {
-  if (HoldId::parse(holder)) return std::nullopt;
+  if (is_own(holder)) return std::nullopt;
   return foreign_poll_interval;
 }
 

@@ -51,7 +51,7 @@ class Handshake {
     int database = 0;
     /// The server is to be a node of a cluster, of any role: each one knows the slot map.
     bool cluster = false;
-    std::string cluster_uri{};  ///< suggested if the server turns out to be a node of a cluster
+    std::string cluster_uri{};  ///< suggested if the server is a node of a cluster; empty: none
     ShardedPubSub sharded = ShardedPubSub::AUTO;  ///< cluster
     bool replicas = false;                        ///< grants wait for WAIT
     const Layout* layout = &redisson_layout;

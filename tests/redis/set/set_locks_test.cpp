@@ -71,6 +71,12 @@ TEST_F(RedisSet, AUserThatCannotDeleteIsRefusedAtTheStart) {
               HasSubstr("lacks a permission, +del, without which no lock can be given back"));
 }
 
+TEST_F(RedisSet, ANodeOfAClusterIsRefused) {
+  const RedisServer node({.cluster = true});
+  EXPECT_THAT(message_of<BackendRefused>("redis+set://127.0.0.1:" + std::to_string(node.port())),
+              HasSubstr("a node of a cluster, and redis+set:// is for one server only"));
+}
+
 TEST_F(RedisSet, AWrongFormatIsAnErrorThatNamesTheRightOnes) {
   EXPECT_THAT(message_of<std::invalid_argument>(uri("", "?format=redlok")),
               AllOf(HasSubstr("hold_id, redlock or redsync"), HasSubstr("'redlok'")));

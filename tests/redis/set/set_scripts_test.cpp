@@ -48,7 +48,8 @@ TEST_F(SetScripts, BusyNamesTheHolderAndItsLease) {
 
 // Other libraries publish nothing when they release.
 TEST_F(SetScripts, AForeignValueIsBusyAndPolled) {
-  for (const char* const foreign : {"kGyD2zlQOGDL0NUTVBpgqw==", "not an owner", ""}) {
+  for (const char* const foreign :
+       {"kGyD2zlQOGDL0NUTVBpgqw==", "not an owner", "", "0d7d1a6e-5b0c-4d3c-9a55-2f0e6f1c9b7a:1"}) {
     redis({"SET", "k", foreign, "PX", "60000"});
     const Outcome outcome = set.acquire("k", plain, id(1), lease);
     EXPECT_EQ(outcome.kind, Kind::busy);
