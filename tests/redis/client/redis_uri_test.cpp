@@ -36,6 +36,21 @@ TEST(RedisUri, HostPortAndDatabase) {
   EXPECT_EQ(uri.client_name, "latchkey");
 }
 
+TEST(RedisUri, SetLocksHaveAFormat) {
+  const RedisUri uri = RedisUri::parse("redis+set://example.org/3");
+  EXPECT_EQ(uri.locks, RedisUri::Locks::set);
+  EXPECT_EQ(uri.owners, OwnerFormat::hold_id);
+  EXPECT_EQ(uri.describe(), "redis+set://example.org:6379/3");
+  EXPECT_EQ(RedisUri::parse("redis://h").locks, RedisUri::Locks::redisson);
+  const RedisUri tls = RedisUri::parse("rediss+set://h:7000?servername=x&format=redlock");
+  EXPECT_EQ(tls.transport, RedisUri::Transport::tls);
+  EXPECT_EQ(tls.tls_name(), "x");
+  EXPECT_EQ(tls.owners, OwnerFormat::redlock);
+  EXPECT_EQ(&tls.layout(), &set_layout(OwnerFormat::redlock));
+  EXPECT_THAT(refusal_of("redis+set://h?format=base64"), HasSubstr("'base64'"));
+  EXPECT_THAT(refusal_of("redis+set://h?formt=redlock"), HasSubstr("client_name, format"));
+}
+
 TEST(RedisUri, OmittedPartsHaveDefaults) {
   const RedisUri uri = RedisUri::parse("redis://localhost");
   EXPECT_EQ(uri.endpoint.port, 6379);
