@@ -17,6 +17,13 @@
 
 namespace latchkey::inline v1::detail::stores {
 
+namespace {
+
+/// After this time without a caller, a thread that awaits nothing leads.
+constexpr std::chrono::milliseconds stand_by{5};
+
+}  // namespace
+
 DrivenBackend::DrivenBackend(std::unique_ptr<StoreClient> client, const Options& options)
     : timeout_(options.command_timeout),
       clock_(options.clock != nullptr ? *options.clock : Clock::system()),
@@ -71,16 +78,30 @@ void DrivenBackend::submit(std::span<Request* const> requests, Sink& sink) {
   const ScopedLock lock(mutex_);
   client_->outbox().know(sink);
   client_->submit(requests, sink);
+  outstanding_ += requests.size();
   wake_driver();
 }
 
 void DrivenBackend::drive(Parker& parker, Clock::time_point until) {
   const ScopedLock lock(mutex_);
+  ++arrivals_;
+  std::uint64_t seen = arrivals_ - 1;
   for (bool over = false;; over = clock_.now() >= until) {
     if ((led_ ? deliver() : work()) || over) break;
-    if (led_ ? follow(parker, until) : lead(parker, until)) break;
+    // While callers come and go, each leads for itself; whoever awaits nothing is at hand.
+    const bool stands_by =
+        !led_ && !expects_something() && std::exchange(seen, arrivals_) != arrivals_;
+    if (led_        ? follow(parker, until)
+        : stands_by ? follow(parker, std::min(until, later(clock_.now(), stand_by)))
+                    : lead(parker, until)) {
+      break;
+    }
   }
-  if (!led_) followers_.wake_one();
+  if (!led_ && expects_something()) followers_.wake_one();
+}
+
+bool DrivenBackend::expects_something() const {
+  return outstanding_ > 0 || client_->awaits_events();
 }
 
 bool DrivenBackend::work() {
@@ -95,6 +116,7 @@ bool DrivenBackend::deliver() {
   bool any = false;
   Delivery delivery;
   while (client_->outbox().take(delivery)) {
+    if (delivery.request != nullptr) --outstanding_;
     const ScopedUnlock unlocked(mutex_);
     delivery.hand_over();
     any = true;
@@ -145,7 +167,7 @@ void DrivenBackend::wake_driver() {
     if (has_news || client_->due() < polls_until_) doorbell_.ring();
   } else if (!loops_.empty()) {
     if (has_news || client_->due() < loops_.front()->timer_due()) loops_.front()->wake();
-  } else {
+  } else if (has_news || client_->awaits_events()) {
     followers_.wake_one();
   }
 }
@@ -162,6 +184,7 @@ void DrivenBackend::forget_parent() noexcept {
   client_->outbox().forget();
   doorbell_.renew();
   led_ = delivering_ = false;
+  outstanding_ = 0;
   followers_.clear();
   loops_.clear();
 }

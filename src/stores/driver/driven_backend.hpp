@@ -65,6 +65,8 @@ class DrivenBackend final : public Backend, private ForkParticipant {
   bool lead(Parker& parker, Clock::time_point until) LATCHKEY_REQUIRES(mutex_);
   bool follow(Parker& parker, Clock::time_point until) LATCHKEY_REQUIRES(mutex_);
   void poll(Clock::time_point until) LATCHKEY_REQUIRES(mutex_);
+  /// A request is under way, or the store may report something without one.
+  [[nodiscard]] bool expects_something() const LATCHKEY_REQUIRES(mutex_);
   /// What is to be done must be done earlier than those who wait know.
   void wake_driver() LATCHKEY_REQUIRES(mutex_);
 
@@ -81,6 +83,8 @@ class DrivenBackend final : public Backend, private ForkParticipant {
   Doorbell doorbell_;
   bool led_ LATCHKEY_GUARDED_BY(mutex_) = false;         ///< a thread polls
   bool delivering_ LATCHKEY_GUARDED_BY(mutex_) = false;  ///< a thread calls sinks
+  std::uint64_t outstanding_ LATCHKEY_GUARDED_BY(mutex_) = 0;  ///< requests without an outcome
+  std::uint64_t arrivals_ LATCHKEY_GUARDED_BY(mutex_) = 0;     ///< calls of drive so far
   Clock::time_point polls_until_ LATCHKEY_GUARDED_BY(mutex_) = Clock::never();
   ParkedThreads followers_ LATCHKEY_GUARDED_BY(mutex_);
   std::vector<EventLoop*> loops_ LATCHKEY_GUARDED_BY(mutex_);  ///< that have joined

@@ -51,6 +51,9 @@ class StoreClient {
   virtual void advance(Clock::time_point now) = 0;
   /// When `advance` has something to do without an event of a descriptor.
   [[nodiscard]] virtual Clock::time_point due() const noexcept = 0;
+  /// Whether events may arrive that are no outcomes, such as grants: a thread that drives then
+  /// waits for them at once. Without them a thread that awaits nothing lets callers lead.
+  [[nodiscard]] virtual bool awaits_events() const noexcept { return true; }
   /// Closes nothing that the parent uses and sends nothing: every request under way is forgotten,
   /// every connection replaced by a new one. `Outbox::forget` and `DescriptorSet::renew` are called
   /// by DrivenBackend.

@@ -1,0 +1,17 @@
+# latchkey::etcd: locks in an etcd cluster, by libcurl with HTTP/2.
+set(latchkey_etcd_sources
+  src/stores/etcd/etcd_client.cpp
+  src/stores/etcd/etcd_link.cpp
+  src/stores/etcd/etcd_uri.cpp
+  src/stores/etcd/recipe/administration.cpp
+  src/stores/etcd/recipe/lock_queue.cpp
+  src/stores/etcd/recipe/lock_queue_acquire.cpp
+  src/stores/etcd/recipe/lock_queue_holds.cpp
+  src/stores/etcd/recipe/place.cpp
+  src/stores/etcd/register_etcd.cpp
+  src/stores/etcd/sessions.cpp
+  src/stores/etcd/transport/grpc_sockets.cpp
+  src/stores/etcd/transport/grpc_transfer.cpp
+  src/stores/etcd/transport/grpc_transport.cpp
+  src/stores/etcd/wire/messages.cpp)
+latchkey_store(etcd "${latchkey_etcd_sources}" include/latchkey/etcd.hpp)

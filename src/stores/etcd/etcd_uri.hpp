@@ -1,0 +1,29 @@
+// The URI of an etcd cluster.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/uri/uri_syntax.hpp"
+#include "stores/etcd/transport/grpc_transport.hpp"
+
+namespace latchkey::inline v1::detail::etcd {
+
+/// `etcd://[user:password@]host[:port][,…][/prefix][?session=45s]`, and `etcds://` with TLS.
+struct EtcdUri {
+  std::vector<UriEndpoint> endpoints;
+  std::string user, password;
+  std::string prefix;  ///< of every key: empty, or with its '/' at the end
+  std::chrono::seconds session{45};
+  TlsFiles tls;
+
+  /// Throws std::invalid_argument with one sentence.
+  [[nodiscard]] static EtcdUri parse(std::string_view text);
+  /// Without user and password.
+  [[nodiscard]] std::string describe() const;
+};
+
+}  // namespace latchkey::inline v1::detail::etcd

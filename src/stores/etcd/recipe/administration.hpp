@@ -1,0 +1,33 @@
+// What administrators ask of the locks in an etcd cluster.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "stores/etcd/recipe/lock_queue.hpp"
+
+namespace latchkey::inline v1::detail::etcd {
+
+/// inspect, list and force_release. They read and delete the keys of any process.
+class Administration {
+ public:
+  explicit Administration(RecipeContext& context) : context_(context) {}
+
+  [[nodiscard]] static bool serves(Verb verb) noexcept {
+    return verb == Verb::inspect || verb == Verb::list || verb == Verb::force_release;
+  }
+  void submit(Request& request, Sink& sink);
+
+ private:
+  void inspect(Request& request, Sink& sink);
+  void list(Request& request, Sink& sink);
+  void force_release(Request& request, Sink& sink);
+  void fail(Request& request, Sink& sink, const CallEnd& end);
+  /// The keys of the request's lock, the first one the holder's.
+  [[nodiscard]] std::string queue_of(const Request& request) const;
+
+  RecipeContext& context_;
+};
+
+}  // namespace latchkey::inline v1::detail::etcd

@@ -1,0 +1,229 @@
+// The queue of one lock: operations and places.
+// SPDX-License-Identifier: BSL-1.0
+#include "stores/etcd/recipe/lock_queue.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace latchkey::inline v1::detail::etcd {
+
+using Stage = Place::Stage;
+
+std::string marker_directory(const std::string& prefix) { return prefix + "latchkey.waiting/"; }
+
+LockQueue::LockQueue(RecipeContext& context, std::string name)
+    : context_(context),
+      name_(std::move(name)),
+      directory_(context.prefix + name_ + '/'),
+      directory_end_(end_of_prefix(directory_)) {}
+
+LockQueue::~LockQueue() {
+  for (Place& place : places_) stop_watching(place);
+  if (releases_watch_ != 0) context_.link.cancel(releases_watch_);
+}
+
+bool LockQueue::idle() const noexcept {
+  return !busy_ && operations_.empty() && places_.empty() && subscriptions_.empty();
+}
+
+void LockQueue::submit(Request& request, Sink& sink) {
+  operations_.push_back({Task::request, &request, &sink, request.id});
+  run();
+}
+
+void LockQueue::push(Task task, const HoldId& id) {
+  operations_.push_back({task, nullptr, nullptr, id});
+}
+
+void LockQueue::run() {
+  if (std::exchange(running_, true)) return;
+  while (!busy_ && !operations_.empty() && context_.link.is_up()) {
+    current_ = operations_.front();
+    operations_.pop_front();
+    busy_ = true;
+    start();
+  }
+  running_ = false;
+  if (idle()) context_.idle.push_back(name_);
+}
+
+void LockQueue::start() {
+  sessions_tried_ = 0;
+  switch (current_.task) {
+    case Task::request: return start_request();
+    case Task::promote: return promote();
+    case Task::expire: return expire();
+  }
+}
+
+void LockQueue::start_request() {
+  switch (current_.request->verb) {
+    case Verb::acquire: return acquire();
+    case Verb::renew:
+    case Verb::verify: return check_hold();
+    case Verb::release:
+    case Verb::leave: return end_hold();
+    case Verb::subscribe: return subscribe();
+    case Verb::unsubscribe: return unsubscribe();
+    case Verb::acquire_all:
+    case Verb::downgrade:
+    case Verb::expire:
+    case Verb::inspect:
+    case Verb::list:
+    case Verb::force_release: break;
+  }
+  Outcome outcome;
+  outcome.kind = Outcome::Kind::refused;
+  outcome.reason = "etcd does not offer " + std::string(to_string(current_.request->verb));
+  done(std::move(outcome));
+}
+
+void LockQueue::done(Outcome&& outcome) {
+  if (current_.request != nullptr) {
+    context_.outbox.complete(*current_.request, *current_.sink, std::move(outcome));
+  }
+  current_ = {};
+  current_place_ = nullptr;
+  busy_ = false;
+  run();
+}
+
+void LockQueue::done(Outcome::Kind kind) {
+  Outcome outcome;
+  outcome.kind = kind;
+  done(std::move(outcome));
+}
+
+Place* LockQueue::find(const HoldId& id) noexcept {
+  const auto found = std::ranges::find(places_, id, &Place::id);
+  return found == places_.end() ? nullptr : &*found;
+}
+
+Place& LockQueue::add_place(Session& session) {
+  Place& place = places_.emplace_back();
+  place.timer = context_.timers.end();
+  place.id = current_.request->id;
+  place.session = &session;
+  place.key = directory_ + session.hex;
+  ++session.keys;
+  return place;
+}
+
+void LockQueue::remove(Place& place) {
+  if (&place == current_place_) current_place_ = nullptr;
+  stop_watching(place);
+  set_end(place, Clock::never());
+  context_.sessions.release(*place.session);
+  places_.remove_if([&](const Place& one) { return &one == &place; });
+}
+
+void LockQueue::set_end(Place& place, Clock::time_point ends) {
+  place.ends = ends;
+  if (place.timer != context_.timers.end()) context_.timers.erase(place.timer);
+  place.timer = context_.timers.end();
+  if (ends == Clock::never()) return;
+  place.timer = context_.timers.emplace(ends, Expiry{this, place.id});
+}
+
+void LockQueue::on_expired(const HoldId& id) {
+  Place* const place = find(id);
+  if (place == nullptr) return;
+  place->timer = context_.timers.end();  // the caller has erased it
+  push(Task::expire, id);
+  run();
+}
+
+void LockQueue::watch_predecessor(Place& place, const std::string& key, std::int64_t revision) {
+  stop_watching(place);
+  place.first = false;
+  const HoldId id = place.id;
+  place.watch = context_.link.watch(
+      encode_watch(key, {}, revision + 1),
+      [this, id](std::string_view message) {
+        Place* const waiting = find(id);
+        const WatchReply reply = decode_watch(message);
+        if (waiting == nullptr || (reply.deleted.empty() && !reply.cancelled)) return;
+        stop_watching(*waiting);
+        waiting->first = true;
+        push(Task::promote, id);
+        run();
+      },
+      [this, id](CallEnd&&) {
+        if (Place* const waiting = find(id)) waiting->watch = 0;
+      });
+}
+
+void LockQueue::stop_watching(Place& place) noexcept {
+  if (place.watch != 0) context_.link.cancel(std::exchange(place.watch, 0));
+}
+
+void LockQueue::transact(Place& place, std::string transaction, Clock::time_point until,
+                         Clock::time_point asked, Then then) {
+  current_place_ = &place;
+  pending_ = {2, {}, Sessions::Assurance::given, std::move(then)};
+  const auto join = [this] {
+    if (--pending_.parts > 0) return;
+    const Then next = std::move(pending_.then);
+    next(std::move(pending_.end), pending_.assurance);
+  };
+  context_.link.call(Method::txn, std::move(transaction), [this, join](CallEnd&& end) {
+    pending_.end = std::move(end);
+    join();
+  });
+  context_.sessions.assure(*place.session, until, asked, [this, join](Sessions::Assurance result) {
+    pending_.assurance = result;
+    join();
+  });
+}
+
+std::string LockQueue::check(const Place& place) const {
+  Transaction transaction(place.key, {}, place.revision);
+  transaction.then_range({.key = directory_,
+                          .end = directory_end_,
+                          .order = Range::Order::last_created,
+                          .limit = 1,
+                          .max_create_revision = place.revision - 1,
+                          .keys_only = true});
+  return transaction.encode();
+}
+
+// All keys of the session are gone. Who waits enters the queue again; what an operation works on is
+// removed by its end.
+void LockQueue::on_session_lost(const Session& session) {
+  using Kind = Notification::Kind;
+  for (auto next = places_.begin(); next != places_.end();) {
+    Place& place = *next++;
+    if (place.session != &session) continue;
+    const bool told = place.stage == Stage::held || place.stage == Stage::waiting;
+    const Kind kind = place.stage == Stage::held ? Kind::gone : Kind::released;
+    if (told) context_.outbox.notify(*place.sink, kind, name_, place.id);
+    place.stage = Stage::over;
+    place.revision = 0;
+    if (&place != current_place_) remove(place);
+  }
+  if (idle()) context_.idle.push_back(name_);
+}
+
+// Down: what was not started will not be. Up: what may have changed meanwhile is looked at.
+void LockQueue::on_link(bool up) {
+  if (!up) {
+    for (Operation& one : std::exchange(operations_, {})) {
+      if (one.request == nullptr) continue;
+      const ConnectionFailure* const failure = context_.link.failure();
+      const std::string why = failure == nullptr ? "the connection was lost" : failure->text;
+      context_.outbox.complete_unknown(*one.request, *one.sink, why, true);
+    }
+    return;
+  }
+  for (const Place& place : places_) {
+    if (place.stage == Stage::waiting) push(Task::promote, place.id);
+    const bool over = place.stage == Stage::over || place.ends <= context_.clock.now();
+    if (over) push(Task::expire, place.id);
+  }
+  if (has_subscription(Subscription::To::releases) && releases_watch_ == 0) {
+    watch_releases(releases_seen_, false);
+  }
+  run();
+}
+
+}  // namespace latchkey::inline v1::detail::etcd

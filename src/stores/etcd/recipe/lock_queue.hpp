@@ -1,0 +1,136 @@
+// The queue of one lock, as this process takes part in it.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <list>
+#include <string>
+#include <vector>
+
+#include <latchkey/backend.hpp>
+
+#include "stores/driver/outbox.hpp"
+#include "stores/etcd/recipe/place.hpp"
+#include "stores/etcd/sessions.hpp"
+
+namespace latchkey::inline v1::detail::etcd {
+
+/// What the queues of all locks share.
+struct RecipeContext {
+  EtcdLink& link;
+  Sessions& sessions;
+  stores::Outbox& outbox;
+  Clock& clock;
+  const std::string prefix;
+  ExpiryTimers timers{};
+  std::vector<std::string> idle{};  ///< names of queues that may have nothing left
+};
+
+/// The recipe of Go's concurrency.Mutex: each place is a key under the lock's name with the lease
+/// of a session, the key with the lowest create revision holds the lock, and a place waits for the
+/// deletion of the key in front of it. The operations of one lock run one after the other.
+class LockQueue {
+ public:
+  LockQueue(RecipeContext& context, std::string name);
+  LockQueue(const LockQueue&) = delete;
+  LockQueue& operator=(const LockQueue&) = delete;
+  ~LockQueue();
+
+  void submit(Request& request, Sink& sink);
+  /// A place has reached its end.
+  void on_expired(const HoldId& id);
+  void on_session_lost(const Session& session);
+  void on_link(bool up);
+  [[nodiscard]] bool idle() const noexcept;
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  /// In a forked child: nothing is cancelled.
+  void forget() noexcept { places_.clear(); }
+
+ private:
+  enum class Task : std::uint8_t { request, promote, expire };
+  struct Operation {
+    Task task = Task::request;
+    Request* request = nullptr;
+    Sink* sink = nullptr;
+    HoldId id{};
+  };
+  struct Subscription {
+    enum class To : std::uint8_t { releases, grants, turn } to;
+    HoldId id;
+    Sink* sink;
+  };
+  using Then = std::function<void(CallEnd&&, Sessions::Assurance)>;
+
+  // --- one operation after the other ---
+  void push(Task task, const HoldId& id);
+  void run();
+  void start();
+  void start_request();
+  void done(Outcome&& outcome);
+  void done(Outcome::Kind kind);
+
+  // --- acquire ---
+  void acquire();
+  void enter(Place& place);
+  void on_tried(Place& place, TransactionReply&& reply);
+  void on_entered(Place& place, TransactionReply&& reply);
+  void check_again(Place& place);
+  void grant(Place& place);
+  void wait(Place& place, const KeyValue* predecessor, std::int64_t revision,
+            const KeyValue* holder);
+  void fail_acquire(Place& place, const CallEnd& end, Sessions::Assurance assurance);
+
+  // --- holds ---
+  void check_hold();
+  void end_hold();
+  void end_hold_of_another();
+  void promote();
+  void on_promoted(Place& place, TransactionReply&& reply);
+  void expire();
+
+  // --- notifications ---
+  void subscribe();
+  void unsubscribe();
+  void watch_releases(std::int64_t revision, bool completes);
+  [[nodiscard]] bool is_subscribed(const Place& place) const noexcept;
+  [[nodiscard]] bool has_subscription(Subscription::To to) const noexcept;
+
+  // --- places ---
+  Place* find(const HoldId& id) noexcept;
+  Place& add_place(Session& session);
+  void remove(Place& place);
+  void set_end(Place& place, Clock::time_point ends);
+  void watch_predecessor(Place& place, const std::string& key, std::int64_t revision);
+  void stop_watching(Place& place) noexcept;
+  /// Runs a transaction, and assures the session meanwhile.
+  void transact(Place& place, std::string transaction, Clock::time_point until,
+                Clock::time_point asked, Then then);
+  /// If the place still exists: the key in front of it, and the holder.
+  [[nodiscard]] std::string check(const Place& place) const;
+
+  RecipeContext& context_;
+  const std::string name_;
+  const std::string directory_, directory_end_;  ///< `<prefix><name>/`, and the end of its range
+  std::list<Place> places_;
+  std::deque<Operation> operations_;
+  Operation current_{};
+  Place* current_place_ = nullptr;
+  bool busy_ = false, running_ = false;
+  int sessions_tried_ = 0;
+  struct {
+    int parts = 0;
+    CallEnd end;
+    Sessions::Assurance assurance = Sessions::Assurance::given;
+    Then then;
+  } pending_;
+  std::vector<Subscription> subscriptions_;
+  CallId releases_watch_ = 0;
+  std::int64_t releases_seen_ = 0;
+  std::string marker_;  ///< shows others that this process waits for releases; empty: it does not
+};
+
+/// The keys that show who waits for a release without a place in the queue.
+[[nodiscard]] std::string marker_directory(const std::string& prefix);
+
+}  // namespace latchkey::inline v1::detail::etcd

@@ -1,0 +1,195 @@
+// The queue of one lock: acquire, grants and waiting.
+// SPDX-License-Identifier: BSL-1.0
+#include <algorithm>
+#include <utility>
+
+#include "stores/etcd/recipe/lock_queue.hpp"
+
+namespace latchkey::inline v1::detail::etcd {
+namespace {
+
+using std::chrono::milliseconds;
+using Stage = Place::Stage;
+using Assurance = Sessions::Assurance;
+
+/// How long a place of a process stays unless the acquire is repeated.
+constexpr milliseconds queued_stay = std::chrono::seconds(10);
+
+bool takes_place(const Request& request) noexcept {
+  return request.type == LockType::FAIR ? request.queue_wait.count() > 0 : request.queues;
+}
+
+milliseconds stay_of(const Request& request) noexcept {
+  return request.type == LockType::FAIR ? request.queue_wait : queued_stay;
+}
+
+std::string value_of(const Request& request) {
+  std::string value = request.id.text();
+  if (!request.note.empty()) value.append(" ").append(request.note);
+  return value;
+}
+
+const KeyValue* front_of(const TransactionReply& reply, std::size_t range) noexcept {
+  const bool any = range < reply.ranges.size() && !reply.ranges[range].found.empty();
+  return any ? &reply.ranges[range].found.front() : nullptr;
+}
+
+}  // namespace
+
+void LockQueue::acquire() {
+  if (Place* const place = find(current_.request->id)) {
+    return place->revision != 0 && place->stage != Stage::over ? check_again(*place)
+                                                               : enter(*place);
+  }
+  const auto unused = [this](const Session& session) {
+    return std::ranges::find(places_, &session, &Place::session) == places_.end();
+  };
+  context_.sessions.obtain(unused, [this](Session* session, CallEnd&& end) {
+    if (session != nullptr) return enter(add_place(*session));
+    Outcome outcome = outcome_of(end, directory_);
+    outcome.never_ran = true;
+    done(std::move(outcome));
+  });
+}
+
+// An attempt that takes no place puts its key only if there is none.
+void LockQueue::enter(Place& place) {
+  const Request& request = *current_.request;
+  place.sink = current_.sink;
+  place.type = request.type;
+  place.lease = request.lease;
+  place.tokens = request.tokens;
+  place.stage = Stage::unsettled;
+  const Range first{
+      .key = directory_, .end = directory_end_, .order = Range::Order::first_created, .limit = 1};
+  const bool queues = takes_place(request);
+  Transaction transaction =
+      queues ? Transaction(place.key, {}, 0) : Transaction(directory_, directory_end_, 0);
+  transaction.then_put(place.key, value_of(request), place.session->lease);
+  if (queues) {
+    transaction.then_range(first);
+    transaction.then_range({.key = directory_,
+                            .end = directory_end_,
+                            .order = Range::Order::last_created,
+                            .limit = 2,
+                            .keys_only = true});
+    transaction.else_range(first).else_range({.key = place.key, .keys_only = true});
+  } else {
+    transaction.else_range(first);
+  }
+  transact(place, transaction.encode(), later(request.sent, request.lease), {},
+           [this, &place, queues](CallEnd&& end, Assurance assurance) {
+             if (!end.ok() || assurance != Assurance::given) {
+               return fail_acquire(place, end, assurance);
+             }
+             TransactionReply reply = decode_transaction(end.reply);
+             queues ? on_entered(place, std::move(reply)) : on_tried(place, std::move(reply));
+           });
+}
+
+// The key may be the own one: of an acquire whose reply was lost.
+void LockQueue::on_tried(Place& place, TransactionReply&& reply) {
+  const KeyValue* const first = front_of(reply, 0);
+  if (reply.succeeded || (first != nullptr && first->key == place.key)) {
+    place.revision = reply.succeeded ? reply.revision : first->create_revision;
+    return grant(place);
+  }
+  Outcome outcome;
+  outcome.kind = Outcome::Kind::busy;
+  if (first != nullptr) {
+    HolderName holder = holder_of(*first);
+    outcome.holder_is_foreign = holder.foreign;
+    if (!holder.foreign) outcome.holder = std::move(holder.text);
+  }
+  remove(place);
+  done(std::move(outcome));
+}
+
+void LockQueue::on_entered(Place& place, TransactionReply&& reply) {
+  const KeyValue* const first = front_of(reply, 0);
+  const KeyValue* const own = front_of(reply, 1);
+  if (first == nullptr || own == nullptr) return done(Outcome::Kind::unknown);
+  place.revision = reply.succeeded ? reply.revision : own->create_revision;
+  if (first->key == place.key) return grant(place);
+  if (!reply.succeeded) return check_again(place);
+  wait(place, &reply.ranges[1].found.back(), reply.revision, first);
+}
+
+// A repeated acquire: of a holder, or of a place in the queue.
+void LockQueue::check_again(Place& place) {
+  const Request& request = *current_.request;
+  place.lease = request.lease;
+  place.sink = current_.sink;
+  transact(place, check(place), later(request.sent, request.lease), {},
+           [this, &place](CallEnd&& end, Assurance assurance) {
+             if (!end.ok() || assurance != Assurance::given) {
+               return fail_acquire(place, end, assurance);
+             }
+             const TransactionReply reply = decode_transaction(end.reply);
+             if (!reply.succeeded) {  // somebody has deleted the key
+               stop_watching(place);
+               place.revision = 0;
+               return enter(place);
+             }
+             const KeyValue* const predecessor = front_of(reply, 0);
+             predecessor == nullptr ? grant(place)
+                                    : wait(place, predecessor, reply.revision, nullptr);
+           });
+}
+
+void LockQueue::grant(Place& place) {
+  stop_watching(place);
+  place.stage = Stage::held;
+  place.first = false;
+  set_end(place, later(context_.clock.now(), place.lease));
+  Outcome outcome;
+  outcome.kind = Outcome::Kind::granted;
+  outcome.token = place.token();
+  done(std::move(outcome));
+}
+
+// FAIR counts replies, the other types count places: both by etcd's revisions.
+void LockQueue::wait(Place& place, const KeyValue* predecessor, std::int64_t revision,
+                     const KeyValue* holder) {
+  place.stage = Stage::waiting;
+  set_end(place, later(context_.clock.now(), stay_of(*current_.request)));
+  if (place.watch == 0) watch_predecessor(place, predecessor->key, revision);
+  Outcome outcome;
+  outcome.kind = Outcome::Kind::busy;
+  const bool fair = place.type == LockType::FAIR;
+  outcome.place = static_cast<std::uint64_t>(fair ? revision : place.revision);
+  if (holder != nullptr) {
+    HolderName name = holder_of(*holder);
+    outcome.holder_is_foreign = name.foreign;
+    if (!name.foreign) outcome.holder = std::move(name.text);
+  }
+  done(std::move(outcome));
+}
+
+// A lease that etcd no longer has: nothing ran, and another session serves.
+void LockQueue::fail_acquire(Place& place, const CallEnd& end, Assurance assurance) {
+  Session& session = *place.session;
+  const bool no_lease = end.status == GrpcStatus::not_found;
+  if (no_lease || (assurance == Assurance::lost)) {
+    context_.sessions.lose(session);
+    if (find(current_.request->id) != nullptr) remove(place);
+    if (no_lease && ++sessions_tried_ <= 2) return acquire();
+    CallEnd ended;
+    ended.status = GrpcStatus::unavailable;
+    ended.text = "the session ended";
+    return done(outcome_of(ended, directory_));
+  }
+  Outcome outcome = outcome_of(end, directory_);
+  if (end.ok()) outcome.reason = "no answer to the session's keep-alive";
+  const bool settled = outcome.never_ran || outcome.kind == Outcome::Kind::refused;
+  if (!settled) {
+    context_.sessions.retire(session);
+    if (place.revision == 0) place.stage = Stage::unsettled;
+    set_end(place, later(context_.clock.now(), std::max(place.lease, queued_stay)));
+  } else if (place.revision == 0) {
+    remove(place);
+  }
+  done(std::move(outcome));
+}
+
+}  // namespace latchkey::inline v1::detail::etcd

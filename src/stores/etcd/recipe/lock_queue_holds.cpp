@@ -1,0 +1,235 @@
+// The queue of one lock: holds, grants without a request, and subscriptions.
+// SPDX-License-Identifier: BSL-1.0
+#include <algorithm>
+#include <utility>
+
+#include "stores/etcd/recipe/lock_queue.hpp"
+
+namespace latchkey::inline v1::detail::etcd {
+namespace {
+
+using std::chrono::milliseconds;
+using Stage = Place::Stage;
+using Assurance = Sessions::Assurance;
+
+/// When the deletion of a key that failed is repeated.
+constexpr milliseconds repeat_pause = std::chrono::seconds(1);
+
+}  // namespace
+
+// A renewal proves that the session lasts as long as the lease; verify changes nothing.
+void LockQueue::check_hold() {
+  const Request& request = *current_.request;
+  Place* const place = find(request.id);
+  if (place == nullptr || place->stage != Stage::held) return done(Outcome::Kind::gone);
+  const bool renews = request.verb == Verb::renew;
+  const Clock::time_point until = renews ? later(request.sent, request.lease) : Clock::time_point{};
+  transact(*place, check(*place), until, {},
+           [this, place, renews](CallEnd&& end, Assurance assurance) {
+             if (assurance == Assurance::lost) {
+               if (current_place_ != nullptr) remove(*place);
+               return done(Outcome::Kind::gone);
+             }
+             if (!end.ok()) return done(outcome_of(end, directory_));
+             if (!decode_transaction(end.reply).succeeded) {
+               remove(*place);
+               return done(Outcome::Kind::gone);
+             }
+             if (assurance == Assurance::unknown) return done(Outcome::Kind::unknown);
+             const Clock::time_point ends = later(context_.clock.now(), current_.request->lease);
+             if (renews) set_end(*place, std::max(place->ends, ends));
+             done(Outcome::Kind::granted);
+           });
+}
+
+// The key belongs to this place alone, so its deletion needs no comparison.
+void LockQueue::end_hold() {
+  Place* const place = find(current_.request->id);
+  if (place == nullptr) {
+    if (current_.request->verb == Verb::release) return end_hold_of_another();
+    return done(Outcome::Kind::gone);
+  }
+  stop_watching(*place);
+  current_place_ = place;
+  const bool was_over = place->stage == Stage::over;
+  place->stage = Stage::over;
+  context_.link.call(Method::delete_range, encode_delete(place->key),
+                     [this, place, was_over](CallEnd&& end) {
+                       if (!end.ok()) {
+                         set_end(*place, later(context_.clock.now(), repeat_pause));
+                         return done(outcome_of(end, directory_));
+                       }
+                       const bool existed = decode_deleted(end.reply) > 0;
+                       remove(*place);
+                       done(existed && !was_over ? Outcome::Kind::granted : Outcome::Kind::gone);
+                     });
+}
+
+// The hold of another process, named by an administrator, or one that this process has forgotten.
+void LockQueue::end_hold_of_another() {
+  std::string request = encode_range({.key = directory_, .end = directory_end_});
+  context_.link.call(Method::range, std::move(request), [this](CallEnd&& end) {
+    if (!end.ok()) return done(outcome_of(end, directory_));
+    const std::string id = current_.request->id.text();
+    const RangeReply reply = decode_range(end.reply);
+    const auto found = std::ranges::find_if(
+        reply.found, [&](const KeyValue& key) { return holder_of(key).text == id; });
+    if (found == reply.found.end()) return done(Outcome::Kind::gone);
+    Transaction transaction(found->key, {}, found->create_revision);
+    context_.link.call(Method::txn, transaction.then_delete(found->key).encode(),
+                       [this](CallEnd&& deleted) {
+                         if (!deleted.ok()) return done(outcome_of(deleted, directory_));
+                         const bool existed = decode_transaction(deleted.reply).succeeded;
+                         done(existed ? Outcome::Kind::granted : Outcome::Kind::gone);
+                       });
+  });
+}
+
+// After the wait, the own key and its lease are looked at again before the lock counts as held
+// (etcd issue 11456): the session may have ended meanwhile.
+void LockQueue::promote() {
+  Place* const place = find(current_.id);
+  if (place == nullptr || place->stage != Stage::waiting) return done(Outcome::Kind::gone);
+  if (place->first && !is_subscribed(*place)) return done(Outcome::Kind::busy);
+  const Clock::time_point now = context_.clock.now();
+  transact(*place, check(*place), later(now, place->lease), now,
+           [this, place](CallEnd&& end, Assurance assurance) {
+             if (assurance == Assurance::lost) {
+               if (current_place_ != nullptr) remove(*place);
+             } else if (end.ok() && assurance == Assurance::given) {
+               on_promoted(*place, decode_transaction(end.reply));
+             }
+             done(Outcome::Kind::granted);
+           });
+}
+
+void LockQueue::on_promoted(Place& place, TransactionReply&& reply) {
+  if (!reply.succeeded) {  // somebody has deleted it: the waiter tries again
+    context_.outbox.notify(*place.sink, Notification::Kind::released, name_, place.id);
+    return remove(place);
+  }
+  const bool free = reply.ranges.empty() || reply.ranges[0].found.empty();
+  if (!free) return watch_predecessor(place, reply.ranges[0].found[0].key, reply.revision);
+  place.first = true;
+  if (!is_subscribed(place)) return;
+  const bool fair = place.type == LockType::FAIR;
+  const auto lease = std::min<milliseconds>(place.lease, fair ? fair_grant_lease : grant_lease);
+  place.stage = Stage::held;
+  place.first = false;
+  set_end(place, later(context_.clock.now(), lease));
+  const std::int64_t number = fair ? reply.revision : place.revision;
+  context_.outbox.notify_granted(*place.sink, name_, place.id, static_cast<std::uint64_t>(number),
+                                 place.token());
+}
+
+// The lease of a hold, or the stay of a place, is over, or a deletion is repeated.
+void LockQueue::expire() {
+  Place* const place = find(current_.id);
+  const Clock::time_point now = context_.clock.now();
+  if (place == nullptr || (place->stage != Stage::over && place->ends > now)) {
+    return done(Outcome::Kind::gone);
+  }
+  stop_watching(*place);
+  place->stage = Stage::over;
+  current_place_ = place;
+  context_.link.call(Method::delete_range, encode_delete(place->key), [this, place](CallEnd&& end) {
+    if (end.ok()) {
+      remove(*place);
+    } else {
+      set_end(*place, later(context_.clock.now(), repeat_pause));
+    }
+    done(Outcome::Kind::granted);
+  });
+}
+
+bool LockQueue::is_subscribed(const Place& place) const noexcept {
+  return std::ranges::any_of(subscriptions_, [&](const Subscription& one) {
+    if (one.to == Subscription::To::turn) return one.id == place.id;
+    return one.to == Subscription::To::grants && place.type != LockType::FAIR &&
+           one.id.space == place.id.space;
+  });
+}
+
+bool LockQueue::has_subscription(Subscription::To to) const noexcept {
+  return std::ranges::find(subscriptions_, to, &Subscription::to) != subscriptions_.end();
+}
+
+// Grants are told to whoever is known here; for releases etcd is asked to tell them, and a key
+// shows others that somebody waits.
+void LockQueue::subscribe() {
+  using To = Subscription::To;
+  const Request& request = *current_.request;
+  const To to = request.type == LockType::FAIR ? To::turn
+                : request.queues               ? To::grants
+                                               : To::releases;
+  const bool first = to == To::releases && !has_subscription(To::releases);
+  subscriptions_.push_back({to, request.id, current_.sink});
+  if (!first) {
+    for (const Place& place : places_) {
+      if (place.first && is_subscribed(place)) push(Task::promote, place.id);
+    }
+    return done(Outcome::Kind::granted);
+  }
+  const auto any = [](const Session&) { return true; };
+  context_.sessions.obtain(any, [this](Session* session, CallEnd&& failed) {
+    const auto fail = [this](const CallEnd& end) {
+      std::erase_if(subscriptions_, [](const auto& one) { return one.to == To::releases; });
+      done(outcome_of(end, directory_));
+    };
+    if (session == nullptr) return fail(failed);
+    marker_ = marker_directory(context_.prefix) + name_ + '/' + session->hex;
+    context_.link.call(Method::put, encode_put(marker_, {}, session->lease),
+                       [this, fail](CallEnd&& end) {
+                         if (!end.ok()) return fail(end);
+                         watch_releases(decode_transaction(end.reply).revision, true);
+                       });
+  });
+}
+
+void LockQueue::watch_releases(std::int64_t revision, bool completes) {
+  using To = Subscription::To;
+  releases_seen_ = revision;
+  releases_watch_ = context_.link.watch(
+      encode_watch(directory_, directory_end_, revision + 1),
+      [this, completes](std::string_view message) {
+        const WatchReply reply = decode_watch(message);
+        releases_seen_ = std::max(releases_seen_, reply.revision);
+        if (!reply.deleted.empty() || reply.cancelled) {
+          for (const Subscription& one : subscriptions_) {
+            if (one.to != To::releases) continue;
+            context_.outbox.notify(*one.sink, Notification::Kind::released, name_);
+          }
+        }
+        if (reply.created && completes) done(Outcome::Kind::granted);
+      },
+      [this, completes](CallEnd&& end) {
+        releases_watch_ = 0;
+        if (completes && busy_ && current_.request != nullptr &&
+            current_.request->verb == Verb::subscribe) {
+          done(outcome_of(end, directory_));
+        }
+      });
+}
+
+void LockQueue::unsubscribe() {
+  using To = Subscription::To;
+  const Request& request = *current_.request;
+  const To to = request.type == LockType::FAIR ? To::turn
+                : request.queues               ? To::grants
+                                               : To::releases;
+  const auto found = std::ranges::find_if(subscriptions_, [&](const Subscription& one) {
+    return one.to == to && one.sink == current_.sink &&
+           (to == To::releases || one.id == request.id);
+  });
+  if (found != subscriptions_.end()) subscriptions_.erase(found);
+  if (to != To::releases || marker_.empty() || has_subscription(To::releases)) {
+    return done(Outcome::Kind::granted);
+  }
+  if (releases_watch_ != 0) context_.link.cancel(std::exchange(releases_watch_, 0));
+  context_.link.call(Method::delete_range, encode_delete(std::exchange(marker_, {})),
+                     [this](CallEnd&& end) {
+                       end.ok() ? done(Outcome::Kind::granted) : done(outcome_of(end, directory_));
+                     });
+}
+
+}  // namespace latchkey::inline v1::detail::etcd

@@ -1,0 +1,76 @@
+// A key of this process in the queue of one lock.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include <latchkey/backend.hpp>
+
+#include "stores/etcd/sessions.hpp"
+#include "stores/etcd/wire/messages.hpp"
+
+namespace latchkey::inline v1::detail::etcd {
+
+class LockQueue;
+
+/// When places end by themselves, and of which lock.
+struct Expiry {
+  LockQueue* queue;
+  HoldId id;
+};
+using ExpiryTimers = std::multimap<Clock::time_point, Expiry>;
+
+/// One key `<name>/<lease>`: the place of one id in the queue of the lock, or its hold. Whoever has
+/// the lowest create revision holds the lock.
+///
+/// | stage     | the key                                            | next              |
+/// |-----------|----------------------------------------------------|-------------------|
+/// | unsettled | may exist: the acquire has no reply                | waiting or held   |
+/// |           |                                                    | by a repetition;  |
+/// |           |                                                    | over              |
+/// | waiting   | exists, behind another                             | held, over        |
+/// | held      | has the lowest create revision                     | over              |
+/// | over      | is to be deleted, or has ended with its session    | removed when etcd |
+/// |           |                                                    | has confirmed it  |
+struct Place {
+  enum class Stage : std::uint8_t { unsettled, waiting, held, over };
+
+  HoldId id;
+  LockType type = LockType::REENTRANT;
+  Sink* sink = nullptr;
+  Session* session = nullptr;
+  std::string key;
+  Stage stage = Stage::unsettled;
+  std::int64_t revision = 0;  ///< its create revision; 0: not known
+  std::uint32_t tokens = 1;
+  std::chrono::milliseconds lease{};
+  CallId watch = 0;    ///< for the deletion of its predecessor
+  bool first = false;  ///< its predecessor is gone, and it was not granted yet
+  Clock::time_point ends = Clock::never();
+  ExpiryTimers::iterator timer{};
+
+  /// The last one of the block: the create revision with room for 65 536 tokens behind it, so that
+  /// holds that pass among the threads of a process have numbers of their own.
+  [[nodiscard]] std::uint64_t token() const noexcept {
+    constexpr std::uint32_t most = 1U << 16U;
+    if (type != LockType::FENCED) return 0;
+    return (static_cast<std::uint64_t>(revision) << 16U) + std::min(tokens, most) - 1;
+  }
+};
+
+/// What a busy acquire says about the holder.
+struct HolderName {
+  std::string text;
+  bool foreign = false;  ///< not a hold of latchkey
+};
+[[nodiscard]] HolderName holder_of(const KeyValue& key);
+
+/// The outcome of a request whose call failed; `key` is named if access to it is not permitted.
+[[nodiscard]] Outcome outcome_of(const CallEnd& end, std::string_view key);
+
+}  // namespace latchkey::inline v1::detail::etcd

@@ -1,0 +1,94 @@
+// The leases of etcd that keep the keys of this process.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <functional>
+#include <list>
+#include <string>
+#include <vector>
+
+#include "stores/etcd/etcd_link.hpp"
+
+namespace latchkey::inline v1::detail::etcd {
+
+/// One lease of etcd. It serves any number of locks, each once: two keys of one lock have two.
+struct Session {
+  enum class Stage : std::uint8_t {
+    alive,
+    retiring,  ///< takes no further key, and is revoked when it has none: an acquire whose reply
+               ///< was lost may still run, and fails then
+    lost,      ///< etcd has ended it
+  };
+
+  std::int64_t lease = 0;
+  std::string hex;  ///< of the lease: the last part of its keys
+  Stage stage = Stage::alive;
+  std::size_t keys = 0;                 ///< that use it
+  Clock::time_point assured_until{};    ///< etcd does not end it before
+  Clock::time_point keep_alive_sent{};  ///< of the one under way
+  bool keeping_alive = false;
+};
+
+/// The sessions of one client. They are kept alive every quarter of their timeout by whoever
+/// drives.
+class Sessions {
+ public:
+  /// What is known of a session: it is alive as long as wished, lost, or there was no answer.
+  enum class Assurance : std::uint8_t { given, lost, unknown };
+  using OnAssured = std::function<void(Assurance)>;
+  /// Null: there is none, for the reason in the end of the call.
+  using OnSession = std::function<void(Session*, CallEnd&&)>;
+  using Suits = std::function<bool(const Session&)>;
+
+  /// `on_lost`: once for each session that etcd has ended.
+  Sessions(EtcdLink& link, Clock& clock, std::chrono::seconds timeout,
+           std::function<void(Session&)> on_lost);
+
+  /// A session that is alive and suits, perhaps a new one. Immediately if there is one.
+  void obtain(Suits suits, OnSession on_session);
+  /// That it is not ended before `until`; `asked`: an answer to what was sent before then does not
+  /// count. Immediately if that is known.
+  void assure(Session& session, Clock::time_point until, Clock::time_point asked,
+              OnAssured on_assured);
+  /// etcd has said that it has no such lease.
+  void lose(Session& session);
+  void retire(Session& session) noexcept { session.stage = Session::Stage::retiring; }
+  /// One key less.
+  void release(Session& session);
+
+  void advance(Clock::time_point now);
+  [[nodiscard]] Clock::time_point due() const noexcept;
+  void on_link_up();
+  void forget() noexcept;
+
+ private:
+  struct Wish {
+    Session* session;
+    Clock::time_point until, asked;
+    OnAssured on_assured;
+  };
+  struct Claim {
+    Suits suits;
+    OnSession on_session;
+  };
+
+  Session* find(const Suits& suits);
+  void grant();
+  void on_granted(CallEnd&& end, Clock::time_point sent);
+  void keep_alive(Session& session);
+  void on_kept_alive(Session& session, CallEnd&& end);
+  void answer_wishes(Session& session, bool answered);
+  void drop_unused(Clock::time_point now);
+  [[nodiscard]] Clock::time_point keep_alive_at(const Session& session) const noexcept;
+
+  EtcdLink& link_;
+  Clock& clock_;
+  const std::chrono::seconds timeout_;
+  const std::function<void(Session&)> on_lost_;
+  std::list<Session> sessions_;
+  std::vector<Claim> claims_;  ///< wait for the grant that is under way
+  std::vector<Wish> wishes_;
+  bool granting_ = false;
+};
+
+}  // namespace latchkey::inline v1::detail::etcd

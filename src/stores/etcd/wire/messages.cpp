@@ -1,0 +1,195 @@
+// Encodes and decodes etcd's messages; the field numbers are those of rpc.proto and kv.proto.
+// SPDX-License-Identifier: BSL-1.0
+#include "stores/etcd/wire/messages.hpp"
+
+#include <utility>
+
+#include "stores/etcd/wire/protobuf.hpp"
+
+namespace latchkey::inline v1::detail::etcd {
+namespace {
+
+std::int64_t decode_revision(std::string_view header) {
+  ProtobufReader reader(header);
+  while (reader.next()) {
+    if (reader.field() == 3) return reader.number();
+  }
+  return 0;
+}
+
+KeyValue decode_key_value(std::string_view message) {
+  KeyValue made;
+  ProtobufReader reader(message);
+  while (reader.next()) {
+    switch (reader.field()) {
+      case 1: made.key = reader.bytes(); break;
+      case 2: made.create_revision = reader.number(); break;
+      case 5: made.value = reader.bytes(); break;
+      case 6: made.lease = reader.number(); break;
+      default: break;
+    }
+  }
+  return made;
+}
+
+void decode_operation(std::string_view message, TransactionReply& reply) {
+  ProtobufReader reader(message);
+  while (reader.next()) {
+    if (reader.field() == 1) reply.ranges.push_back(decode_range(reader.bytes()));
+    if (reader.field() == 3) reply.deleted += decode_deleted(reader.bytes());
+  }
+}
+
+}  // namespace
+
+std::string end_of_prefix(std::string_view prefix) {
+  std::string end(prefix);
+  while (!end.empty()) {
+    const auto last = static_cast<unsigned char>(end.back());
+    end.pop_back();
+    if (last < 0xFF) {
+      end += static_cast<char>(last + 1);
+      return end;
+    }
+  }
+  return std::string(1, '\0');  // to the end of all keys
+}
+
+Transaction::Transaction(std::string_view key, std::string_view end, std::int64_t revision) {
+  constexpr std::int64_t create_revision = 1;
+  ProtobufWriter typed;
+  typed.number(2, create_revision).bytes(3, key).number(5, revision).bytes(64, end);
+  request_ = ProtobufWriter().message(1, typed.take()).take();
+}
+
+Transaction& Transaction::add(std::uint32_t branch, std::uint32_t kind,
+                              std::string_view operation) {
+  const std::string wrapped = ProtobufWriter().message(kind, operation).take();
+  request_ += ProtobufWriter().message(branch, wrapped).take();
+  return *this;
+}
+
+Transaction& Transaction::then_put(std::string_view key, std::string_view value,
+                                   std::int64_t lease) {
+  return add(2, 2, encode_put(key, value, lease));
+}
+Transaction& Transaction::then_delete(std::string_view key) {
+  return add(2, 3, encode_delete(key));
+}
+Transaction& Transaction::then_range(const Range& range) { return add(2, 1, encode_range(range)); }
+Transaction& Transaction::else_range(const Range& range) { return add(3, 1, encode_range(range)); }
+
+std::string encode_watch(std::string_view key, std::string_view end, std::int64_t revision) {
+  ProtobufWriter create;
+  create.bytes(1, key).bytes(2, end).number(3, revision);
+  create.message(5, std::string_view("\0", 1));  // packed: the filter NOPUT
+  return ProtobufWriter().message(1, create.take()).take();
+}
+std::string encode_put(std::string_view key, std::string_view value, std::int64_t lease) {
+  return ProtobufWriter().bytes(1, key).bytes(2, value).number(3, lease).take();
+}
+std::string encode_delete(std::string_view key) { return ProtobufWriter().bytes(1, key).take(); }
+std::string encode_range(const Range& range) {
+  using Order = Range::Order;
+  constexpr std::int64_t ascending = 1, descending = 2, by_create_revision = 2;
+  ProtobufWriter request;
+  request.bytes(1, range.key).bytes(2, range.end).number(3, range.limit);
+  if (range.order != Order::by_key) {
+    request.number(5, range.order == Order::first_created ? ascending : descending);
+    request.number(6, by_create_revision);
+  }
+  request.number(8, range.keys_only ? 1 : 0).number(13, range.max_create_revision);
+  return request.take();
+}
+std::string encode_grant(std::int64_t ttl) { return ProtobufWriter().number(1, ttl).take(); }
+std::string encode_lease(std::int64_t id) { return ProtobufWriter().number(1, id).take(); }
+std::string encode_login(std::string_view user, std::string_view password) {
+  return ProtobufWriter().bytes(1, user).bytes(2, password).take();
+}
+
+RangeReply decode_range(std::string_view message) {
+  RangeReply reply;
+  ProtobufReader reader(message);
+  while (reader.next()) {
+    if (reader.field() == 2) reply.found.push_back(decode_key_value(reader.bytes()));
+  }
+  return reply;
+}
+
+std::int64_t decode_deleted(std::string_view message) {
+  ProtobufReader reader(message);
+  while (reader.next()) {
+    if (reader.field() == 2) return reader.number();
+  }
+  return 0;
+}
+
+TransactionReply decode_transaction(std::string_view message) {
+  TransactionReply reply;
+  ProtobufReader reader(message);
+  while (reader.next()) {
+    switch (reader.field()) {
+      case 1: reply.revision = decode_revision(reader.bytes()); break;
+      case 2: reply.succeeded = reader.number() != 0; break;
+      case 3: decode_operation(reader.bytes(), reply); break;
+      default: break;
+    }
+  }
+  return reply;
+}
+
+LeaseReply decode_lease(std::string_view message) {
+  LeaseReply reply;
+  ProtobufReader reader(message);
+  while (reader.next()) {
+    if (reader.field() == 2) reply.id = reader.number();
+    if (reader.field() == 3) reply.ttl = reader.number();
+  }
+  return reply;
+}
+
+StatusReply decode_status(std::string_view message) {
+  StatusReply reply;
+  ProtobufReader reader(message);
+  while (reader.next()) {
+    if (reader.field() == 2) reply.version = reader.bytes();
+    if (reader.field() == 4) reply.has_leader = reader.number() != 0;
+  }
+  return reply;
+}
+
+WatchReply decode_watch(std::string_view message) {
+  constexpr std::int64_t deletion = 1;
+  WatchReply reply;
+  ProtobufReader reader(message);
+  while (reader.next()) {
+    switch (reader.field()) {
+      case 1: reply.revision = decode_revision(reader.bytes()); break;
+      case 3: reply.created = reader.number() != 0; break;
+      case 4: reply.cancelled = reader.number() != 0; break;
+      case 11: {
+        std::int64_t type = 0;
+        std::string key;
+        ProtobufReader event(reader.bytes());
+        while (event.next()) {
+          if (event.field() == 1) type = event.number();
+          if (event.field() == 2) key = decode_key_value(event.bytes()).key;
+        }
+        if (type == deletion) reply.deleted.push_back(std::move(key));
+        break;
+      }
+      default: break;
+    }
+  }
+  return reply;
+}
+
+std::string decode_token(std::string_view message) {
+  ProtobufReader reader(message);
+  while (reader.next()) {
+    if (reader.field() == 2) return std::string(reader.bytes());
+  }
+  return {};
+}
+
+}  // namespace latchkey::inline v1::detail::etcd

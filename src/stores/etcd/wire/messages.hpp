@@ -1,0 +1,98 @@
+// The messages of etcd's API version 3 that latchkey sends and receives.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace latchkey::inline v1::detail::etcd {
+
+/// The end of the range of all keys that begin with `prefix`.
+[[nodiscard]] std::string end_of_prefix(std::string_view prefix);
+
+struct KeyValue {
+  std::string key, value;
+  std::int64_t create_revision = 0, lease = 0;
+};
+
+/// RangeRequest: the key, or the keys up to `end`.
+struct Range {
+  enum class Order : std::uint8_t { by_key, first_created, last_created };
+
+  std::string_view key;
+  std::string_view end{};
+  Order order = Order::by_key;
+  std::int64_t limit = 0;  ///< 0: all
+  std::int64_t max_create_revision = 0;
+  bool keys_only = false;
+};
+struct RangeReply {
+  std::vector<KeyValue> found;
+};
+
+/// TxnRequest with one comparison. The operations are encoded as they are added.
+class Transaction {
+ public:
+  /// If the create revision of `key`, or of each key up to `end`, is `revision`. 0: it is absent.
+  Transaction(std::string_view key, std::string_view end, std::int64_t revision);
+
+  Transaction& then_put(std::string_view key, std::string_view value, std::int64_t lease);
+  Transaction& then_delete(std::string_view key);
+  Transaction& then_range(const Range& range);
+  Transaction& else_range(const Range& range);
+  [[nodiscard]] std::string encode() noexcept { return std::move(request_); }
+
+ private:
+  Transaction& add(std::uint32_t branch, std::uint32_t kind, std::string_view operation);
+
+  std::string request_;
+};
+struct TransactionReply {
+  std::int64_t revision = 0;
+  bool succeeded = false;
+  std::int64_t deleted = 0;
+  std::vector<RangeReply> ranges;  ///< in the order of the operations
+};
+
+struct LeaseReply {
+  std::int64_t id = 0;
+  std::int64_t ttl = 0;  ///< in seconds; 0 or less: there is no such lease
+};
+
+struct StatusReply {
+  std::string version;
+  bool has_leader = false;
+};
+
+/// WatchResponse: deletions, and the end of the watch.
+struct WatchReply {
+  std::int64_t revision = 0;
+  bool created = false;
+  bool cancelled = false;
+  std::vector<std::string> deleted;
+};
+
+/// Watches the deletions of a key, or of the keys up to `end`, from `revision` on.
+[[nodiscard]] std::string encode_watch(std::string_view key, std::string_view end,
+                                       std::int64_t revision);
+[[nodiscard]] std::string encode_put(std::string_view key, std::string_view value,
+                                     std::int64_t lease);
+[[nodiscard]] std::string encode_delete(std::string_view key);
+[[nodiscard]] std::string encode_range(const Range& range);
+[[nodiscard]] std::string encode_grant(std::int64_t ttl);
+[[nodiscard]] std::string encode_lease(std::int64_t id);
+[[nodiscard]] std::string encode_login(std::string_view user, std::string_view password);
+
+[[nodiscard]] RangeReply decode_range(std::string_view message);
+/// How many keys a DeleteRangeResponse says were deleted.
+[[nodiscard]] std::int64_t decode_deleted(std::string_view message);
+/// Of a PutResponse: its revision.
+[[nodiscard]] TransactionReply decode_transaction(std::string_view message);
+[[nodiscard]] LeaseReply decode_lease(std::string_view message);
+[[nodiscard]] StatusReply decode_status(std::string_view message);
+[[nodiscard]] WatchReply decode_watch(std::string_view message);
+[[nodiscard]] std::string decode_token(std::string_view message);
+
+}  // namespace latchkey::inline v1::detail::etcd

@@ -1,0 +1,52 @@
+// What the tests of etcd share.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include <latchkey/backend.hpp>
+#include <latchkey/locks.hpp>
+#include <latchkey/options.hpp>
+
+#include "etcd_server.hpp"
+#include "stores/driver/driven_backend.hpp"
+#include "stores/etcd/etcd_client.hpp"
+
+namespace latchkey::tests {
+
+/// One server for the tests that disturb no others; keys are never used twice.
+inline EtcdServer& shared_etcd() {
+  static EtcdServer running;
+  return running;
+}
+
+inline std::string fresh_etcd_key() {
+  static std::atomic<int> last{0};
+  return "key:" + std::to_string(++last);
+}
+
+inline std::unique_ptr<Backend> etcd_backend(const std::string& uri, const Options& options = {}) {
+  return detail::stores::drive_client(
+      std::make_unique<detail::etcd::EtcdClient>(detail::etcd::EtcdUri::parse(uri), options),
+      options);
+}
+
+inline Locks etcd_locks(const std::string& uri, const Options& options = {}) {
+  return Locks(etcd_backend(uri, options), options);
+}
+
+/// Polls until the condition holds, for ten seconds at most.
+template <class Condition>
+bool eventually(Condition&& condition) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() >= end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return true;
+}
+
+}  // namespace latchkey::tests

@@ -1,0 +1,126 @@
+// Four processes on a few keys of etcd, which are killed all the time, and the server once.
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <latchkey/error.hpp>
+#include <latchkey/locks.hpp>
+
+#include "etcd_fixture.hpp"
+#include "soak/disturbed_visits.hpp"
+#include "soak/settings.hpp"
+#include "soak/shared.hpp"
+
+namespace latchkey::tests {
+namespace {
+
+using namespace std::chrono_literals;
+using Steady = std::chrono::steady_clock;
+
+constexpr std::array types{LockType::REENTRANT, LockType::FAIR, LockType::FENCED};
+constexpr auto lease = 1s, session = 2s;
+
+struct Judges {
+  std::array<soak::DisturbedVisits, types.size()> of;
+};
+
+class EtcdSoak : public ::testing::Test {
+ protected:
+  static constexpr int processes = 4, threads = 8;
+
+  void work(std::uint64_t seed) {
+    Options options;
+    options.watchdog = lease;
+    Locks locks = etcd_locks(server_.uri("session=2s"), options);
+    std::vector<std::jthread> running;
+    for (int number = 0; number < threads; ++number) {
+      running.emplace_back([&, number] {
+        std::minstd_rand random(static_cast<unsigned>(seed) + static_cast<unsigned>(number));
+        std::array<soak::DisturbedVisits::Place*, types.size()> places{};
+        for (std::size_t at = 0; at < types.size(); ++at) places[at] = &judges_->of[at].new_place();
+        while (Steady::now() < end_) {
+          const std::size_t at = random() % types.size();
+          visit(locks, at, *places[at], random);
+        }
+      });
+    }
+  }
+
+  void visit(Locks& locks, std::size_t at, soak::DisturbedVisits::Place& place,
+             std::minstd_rand& random) {
+    try {
+      Lock lock = locks.lock("key:" + std::to_string(at), types[at]);
+      const std::optional<Hold> hold = lock.try_acquire(1s, lease);
+      if (!hold) return;
+      const Steady::time_point held = Steady::now();
+      judges_->of[at].visit(place, false, held + hold->remaining(),
+                            hold->fencing_token().value_or(0),
+                            [&] { std::this_thread::sleep_for(random() % 1'000 * 1us); });
+    } catch (const BackendUnavailable&) {
+      ::poll(nullptr, 0, 10);
+    }
+  }
+
+  void start(std::optional<soak::Children>& child) {
+    child.emplace();
+    const auto its_seed = static_cast<std::uint64_t>(random_());
+    child->start([this, its_seed] { work(its_seed); });
+  }
+
+  EtcdServer server_;
+  soak::Shared<Judges> judges_;
+  Steady::time_point end_;
+  std::minstd_rand random_{static_cast<unsigned>(soak::seed())};
+};
+
+TEST_F(EtcdSoak, KilledProcessesAndAKilledServerCauseNoOverlap) {
+  const auto length = soak::length_of_soak();
+  const Steady::time_point begin = Steady::now();
+  end_ = begin + length;
+  std::array<std::optional<soak::Children>, processes> children;
+  for (auto& each : children) start(each);
+  int kills = 0;
+  bool restarted = false;
+  while (Steady::now() < end_) {
+    // What a killed process held, and its places in the queues, block the others for a session.
+    ::poll(nullptr, 0, static_cast<int>(1'000 + random_() % 2'000));
+    if (!restarted && Steady::now() > begin + length / 2) {
+      server_.kill();
+      server_.start();
+      restarted = true;
+      continue;
+    }
+    auto& child = children[random_() % processes];
+    child.reset();  // kills it
+    start(child);
+    ++kills;
+  }
+  for (auto& each : children) EXPECT_TRUE(each->join());
+  Locks locks = etcd_locks(server_.uri("session=40s"));
+  const Steady::time_point ended = Steady::now();
+  for (std::size_t at = 0; at < types.size(); ++at) {
+    const soak::DisturbedVisits& visits = judges_->of[at];
+    std::printf("%s: %llu visits, %llu late\n", std::string(to_string(types[at])).c_str(),
+                static_cast<unsigned long long>(visits.visits),
+                static_cast<unsigned long long>(visits.late));
+    EXPECT_EQ(visits.overlaps, 0U);
+    EXPECT_EQ(visits.lost_updates, 0U);
+    EXPECT_EQ(visits.stale_tokens, 0U);
+    EXPECT_GT(visits.visits, 0U);
+    EXPECT_TRUE(locks.lock("key:" + std::to_string(at), types[at]).try_acquire(10s, 1s));
+    EXPECT_LT(Steady::now() - ended, session + 1s) << "what the killed held is not free in time";
+  }
+  std::printf("%d kills of processes, 1 of the server\n", kills);
+  EXPECT_TRUE(eventually([&] { return server_.keys("").empty(); })) << "keys are left";
+}
+
+}  // namespace
+}  // namespace latchkey::tests

@@ -1,0 +1,114 @@
+// What is wrong with a URI or a server is one clear sentence at the start.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <stdexcept>
+#include <string>
+
+#include <latchkey/error.hpp>
+#include <latchkey/etcd.hpp>
+#include <latchkey/locks.hpp>
+
+#include "etcd_fixture.hpp"
+
+namespace latchkey::tests {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string refusal(const std::string& uri) {
+  try {
+    static_cast<void>(etcd_backend(uri));
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+struct Wrong {
+  std::string uri, word;
+};
+
+TEST(EtcdUri, WhatIsWrongIsNamed) {
+  for (const auto& [uri, word] : {
+           Wrong{"etcd://", "etcd"},
+           Wrong{"etcd://host:port", "port"},
+           Wrong{"etcd://host/?session=1s", "at least 2 s"},
+           Wrong{"etcd://host/?session=2500ms", "2500ms"},
+           Wrong{"etcd://host/?sesion=5s", "sesion"},
+           Wrong{"etcd://host/?cafile=x", "etcds://"},
+           Wrong{"etcd://:secret@host", "needs a user"},
+       }) {
+    const std::string said = refusal(uri);
+    EXPECT_NE(said.find(word), std::string::npos) << uri << ": " << said;
+    EXPECT_EQ(said.find("secret"), std::string::npos);
+  }
+}
+
+TEST(EtcdUri, DescribesItselfWithoutThePassword) {
+  const auto uri = detail::etcd::EtcdUri::parse("etcd://me%40x:p%2Fw@h1,h2:1/locks/a?session=2min");
+  EXPECT_EQ(uri.describe(), "etcd://h1:2379,h2:1/locks/a");
+  EXPECT_EQ(uri.user, "me@x");
+  EXPECT_EQ(uri.password, "p/w");
+  EXPECT_EQ(uri.prefix, "locks/a/");
+  EXPECT_EQ(uri.session, 2min);
+}
+
+TEST(EtcdStart, SchemesAreRegisteredOnce) {
+  register_etcd();
+  register_etcd();
+  Locks locks = Locks::connect(shared_etcd().uri());
+  EXPECT_TRUE(locks.lock(fresh_etcd_key()).try_acquire(1s, 5s));
+}
+
+TEST(EtcdStart, ALeaseLongerThanTheSessionIsRefused) {
+  Locks locks = etcd_locks(shared_etcd().uri("session=40s"));
+  EXPECT_THROW(static_cast<void>(locks.lock(fresh_etcd_key()).try_acquire(0ms, 41s)),
+               std::invalid_argument);
+}
+
+TEST(EtcdStart, KeysHaveThePrefixOfTheUri) {
+  Locks locks = etcd_locks("etcd://" + shared_etcd().address() + "/my/locks");
+  const std::string key = fresh_etcd_key();
+  const Hold hold = locks.lock(key).acquire(1s, 5s);
+  EXPECT_EQ(shared_etcd().keys("my/locks/" + key + '/').size(), 1U);
+  EXPECT_EQ(locks.list("*"), std::vector<std::string>{key});
+}
+
+TEST(EtcdStart, AServerThatIsNotThereIsNamedAndTheNextOneServes) {
+  const std::string nobody = refusal("etcd://127.0.0.1:1");
+  EXPECT_NE(nobody.find("connection refused"), std::string::npos) << nobody;
+  const std::string one_of_two = refusal("etcd://127.0.0.1:1," + shared_etcd().address());
+  EXPECT_EQ(one_of_two, "accepted");
+  const std::string port = std::to_string(shared_etcd().port());
+  EXPECT_EQ(refusal("etcd://localhost:" + port), "accepted");
+}
+
+TEST(EtcdStart, UsersAndPermissions) {
+  EtcdServer server;
+  const auto with = [&](const std::string& login) { return "etcd://" + login + server.address(); };
+  EXPECT_NE(refusal(with("me:secret@")).find("no authentication enabled"), std::string::npos);
+  server.ctl({"user", "add", "root:top"});
+  server.ctl({"user", "grant-role", "root", "root"});
+  server.ctl({"user", "add", "me:secret"});
+  server.ctl({"role", "add", "locks"});
+  server.ctl({"role", "grant-permission", "locks", "readwrite", "--prefix=true", "mine:"});
+  server.ctl({"user", "grant-role", "me", "locks"});
+  server.ctl({"auth", "enable"});
+  EXPECT_NE(refusal(with("")).find("wants a user"), std::string::npos) << refusal(with(""));
+  const std::string wrong = refusal(with("me:wrong@"));
+  EXPECT_NE(wrong.find("rejects this user or this password"), std::string::npos) << wrong;
+  EXPECT_EQ(wrong.find("wrong@"), std::string::npos);
+  Locks locks = etcd_locks(with("me:secret@"));
+  EXPECT_TRUE(locks.lock("mine:1").try_acquire(1s, 5s));
+  try {
+    static_cast<void>(locks.lock("yours:1").try_acquire(1s, 5s));
+    ADD_FAILURE() << "granted without a permission";
+  } catch (const BackendRefused& refused) {
+    EXPECT_NE(std::string(refused.what()).find("denies access to 'yours:1/'"), std::string::npos)
+        << refused.what();
+  }
+}
+
+}  // namespace
+}  // namespace latchkey::tests
