@@ -233,7 +233,10 @@ Findings classes_are_in_few_files(const std::vector<SourceFile>& files) {
   std::map<std::string, std::set<std::string>> definitions;
   for (const SourceFile& file : files) {
     if (file.is_header() || !file.path.starts_with("src/")) continue;
-    const std::string folder = file.path.substr(0, file.path.find('/', sizeof "src/" - 1));
+    // Each store has a namespace of its own.
+    const std::size_t root =
+        file.path.starts_with("src/stores/") ? sizeof "src/stores/" - 1 : sizeof "src/" - 1;
+    const std::string folder = file.path.substr(0, file.path.find('/', root));
     for (const std::string_view line : file.lines()) {
       std::match_results<std::string_view::const_iterator> match;
       if (line.find("::") == std::string_view::npos || line.ends_with(';')) continue;

@@ -1,0 +1,145 @@
+// Locks as queues of ordered entries: the recipe of ZooKeeper and etcd.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <latchkey/backend.hpp>
+
+#include "stores/driver/outbox.hpp"
+#include "stores/queue_recipe/place.hpp"
+
+namespace latchkey::inline v1::detail::stores {
+
+/// The operations of a store that the recipe needs. Each starts one and returns; what came of it is
+/// told to the QueueRecipe. The store runs them in the order of the calls.
+class QueueStore {
+ public:
+  /// What the entries of this id are found by.
+  [[nodiscard]] virtual TicketOwner owner_of(const HoldId& id) const noexcept = 0;
+  /// Makes the entry of this place, then reads the entries of its line: `created` and, unless that
+  /// was refused, `listed` with this place.
+  virtual void create(Place& place) = 0;
+  /// Reads the entries: `listed`. `asker`: may be null.
+  virtual void list(Line& line, Place* asker) = 0;
+  /// `deleted` once the entry is deleted, also if it is already.
+  virtual void watch(Line& line, const std::string& name) = 0;
+  /// Deletes the entry of this place: `removed`.
+  virtual void remove(Place& place) = 0;
+  /// Checks whether the entry of this place exists: `checked`.
+  virtual void check(Place& place) = 0;
+  /// The entry of this place, a writer's, becomes a reader's at the same position, in one step:
+  /// `converted`.
+  virtual void convert(Place& place) = 0;
+
+ protected:
+  ~QueueStore() = default;
+};
+
+/// Why an operation did not run; empty: it did.
+using Refusal = std::string;
+
+/// The decisions of the recipe. Pure: it sees neither a connection nor a clock. One thread at a
+/// time. Members throw std::bad_alloc.
+class QueueRecipe {
+ public:
+  QueueRecipe(QueueStore& store, Outbox& outbox) : store_(store), outbox_(outbox) {}
+  QueueRecipe(const QueueRecipe&) = delete;
+  QueueRecipe& operator=(const QueueRecipe&) = delete;
+
+  /// The time of what is told next.
+  void set_now(Clock::time_point now) noexcept { now_ = now; }
+
+  // --- requests ---
+  /// acquire, renew, verify, downgrade, release, leave.
+  void submit(Request& request, Sink& sink);
+  /// FAIR: `id` is told when it is first, or no longer.
+  void listen(std::string_view key, const HoldId& id, bool on);
+
+  // --- what the store answers ---
+  void created(Place& place, const Refusal& refusal, Ticket ticket, std::uint64_t stamp);
+  void listed(Line& line, Place* asker, const Refusal& refusal, std::vector<Ticket> tickets);
+  void removed(Place& place, const Refusal& refusal, bool existed);
+  void checked(Place& place, const Refusal& refusal, bool exists, std::uint64_t stamp);
+  void converted(Place& place, const Refusal& refusal, bool existed, Ticket ticket);
+
+  // --- events ---
+  void deleted(Line& line, std::string_view name);
+  /// Operations that are under way are not answered. `why`: a clause.
+  void link_lost(const std::string& why);
+  /// The connection is back, with the session that it had.
+  void link_resumed();
+  /// All entries of this process are deleted.
+  void session_lost();
+  /// Does what is due.
+  void tick();
+
+  [[nodiscard]] Clock::time_point due() const noexcept {
+    return timers_.empty() ? Clock::never() : timers_.begin()->first;
+  }
+  /// Null: this process has no place there.
+  [[nodiscard]] Line* find(std::string_view key) noexcept;
+  [[nodiscard]] bool is_empty() const noexcept { return lines_.empty(); }
+  /// In a forked child.
+  void forget() noexcept;
+
+ private:
+  using Stage = Place::Stage;
+
+  Place& place_of(std::string_view key, const HoldId& id);
+  /// Erases the places of which nothing is left.
+  void sweep(Line& line);
+  void sweep_all();
+
+  // --- requests: the first job of a place ---
+  /// Begins jobs until one waits for the store.
+  void run(Place& place);
+  void begin(Place& place);
+  void begin_acquire(Place& place, const Request& request);
+  void begin_release(Place& place, Job& job);
+  void begin_check(Place& place, const Request& request);
+  /// The first job is an acquire.
+  [[nodiscard]] static bool acquires(const Place& place) noexcept;
+  [[nodiscard]] bool is_over(const Place& place) const noexcept {
+    return place.stage == Stage::held && now_ >= place.ends;
+  }
+  void complete(Place& place, Outcome&& outcome);
+  void complete(Place& place, Outcome::Kind kind);
+  void refuse(Place& place, const Refusal& refusal);
+  void grant(Place& place);
+  void wait_in_line(Place& place);
+  void busy(Place& place);
+
+  // --- the queue ---
+  void search(Place& place);
+  void settle(Place& place, const std::vector<Ticket>& tickets);
+  void evaluate(Place& place, const std::vector<Ticket>& tickets);
+  void become_first(Place& place);
+  void vanish(Place& place);
+  void remove(Place& place);
+  void read_again(Line& line);
+  void end_at(Place& place, Clock::time_point when);
+  [[nodiscard]] static std::uint64_t token_of(const Place& place) noexcept;
+
+  struct TextHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const noexcept {
+      return std::hash<std::string_view>{}(text);
+    }
+  };
+
+  QueueStore& store_;
+  Outbox& outbox_;
+  Clock::time_point now_{};
+  std::unordered_map<std::string, std::unique_ptr<Line>, TextHash, std::equal_to<>> lines_;
+  std::set<std::pair<Clock::time_point, Place*>> timers_;
+};
+
+}  // namespace latchkey::inline v1::detail::stores

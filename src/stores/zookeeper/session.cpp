@@ -1,0 +1,136 @@
+// One session with a ZooKeeper ensemble.
+// SPDX-License-Identifier: BSL-1.0
+#include "stores/zookeeper/session.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <new>
+#include <stdexcept>
+#include <utility>
+
+namespace latchkey::inline v1::detail::zookeeper {
+namespace {
+
+void ignore_log(const char* /*line*/) noexcept {}
+void ignore_login(int /*code*/, const void* /*data*/) noexcept {}
+
+}  // namespace
+
+Session::Session(const ZooKeeperUri& uri, Deleted on_event)
+    : open_(uri.open), on_event_(std::move(on_event)) {
+  handle_ = ::zookeeper_init2(uri.hosts().c_str(), &Session::on_event,
+                              static_cast<int>(uri.session.count()), nullptr, this,
+                              ZOO_NO_LOG_CLIENTENV, &ignore_log);
+  if (handle_ == nullptr) throw std::runtime_error("no server's name can be resolved");
+  // By default each call of zookeeper_interest resolves the names, and waits for that.
+  ::zoo_set_servers_resolution_delay(handle_, -1);
+  if (uri.user.empty()) return;
+  const std::string login = uri.user + ':' + uri.password;
+  ::zoo_add_auth(handle_, "digest", login.data(), static_cast<int>(login.size()), &ignore_login,
+                 nullptr);
+}
+
+Session::~Session() {
+  drop();
+  ::zookeeper_close(handle_);
+}
+
+Session::State Session::state() const noexcept {
+  const int state = ::zoo_state(handle_);
+  if (state == ZOO_CONNECTED_STATE) return State::connected;
+  if (state == ZOO_EXPIRED_SESSION_STATE) return State::expired;
+  return state == ZOO_AUTH_FAILED_STATE ? State::refused : State::connecting;
+}
+
+// The library reads one message at a time.
+void Session::process(short events) {
+  if (descriptor_ < 0 || events == 0) return;
+  int wanted = ((events & POLLOUT) != 0 ? ZOOKEEPER_WRITE : 0) |
+               ((events & (POLLIN | POLLERR | POLLHUP)) != 0 ? ZOOKEEPER_READ : 0);
+  if ((events & (POLLERR | POLLHUP)) != 0) wanted |= ZOOKEEPER_WRITE;  // a connect that failed
+  for (bool first = true;; first = false) {
+    errno = 0;
+    const int code = ::zookeeper_process(handle_, first ? wanted : ZOOKEEPER_READ);
+    if (is_broken_) {
+      is_broken_ = false;
+      break_connection();
+    }
+    if (code == ZOK && (wanted & ZOOKEEPER_READ) != 0) continue;
+    if (code != ZOK && code != ZNOTHING) fail(errno);
+    return;
+  }
+}
+
+short Session::interest(std::chrono::microseconds& wait) {
+  timeval time{};
+  int wanted = 0, descriptor = -1;
+  errno = 0;
+  const int code = ::zookeeper_interest(handle_, &descriptor, &wanted, &time);
+  if (code == ZOK) {
+    descriptor_ = descriptor;
+  } else {
+    fail(errno);
+  }
+  wait = std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);
+  return static_cast<short>(((wanted & ZOOKEEPER_READ) != 0 ? POLLIN : 0) |
+                            ((wanted & ZOOKEEPER_WRITE) != 0 ? POLLOUT : 0));
+}
+
+// After some errors the library leaves the connection open.
+void Session::fail(int error) noexcept {
+  const int state = ::zoo_state(handle_);
+  const bool is_open = state == ZOO_CONNECTED_STATE || state == ZOO_ASSOCIATING_STATE ||
+                       state == ZOO_CONNECTING_STATE;
+  if (is_open) return break_connection();
+  last_error_ = error;
+  descriptor_ = -1;
+  ++ended_;
+}
+
+void Session::break_connection() noexcept {
+  if (descriptor_ >= 0) ::shutdown(descriptor_, SHUT_RDWR);
+}
+
+void Session::drop() noexcept {
+  for (Operation* const operation : operations_) {
+    operation->session = nullptr;
+    operation->handler = nullptr;
+  }
+  operations_.clear();
+}
+
+// The library would say goodbye on the socket that the parent uses. It gets another one.
+void Session::leave_to_parent() noexcept {
+  if (descriptor_ < 0) return;
+  const int other = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (other >= 0) {
+    ::dup3(other, descriptor_, O_CLOEXEC);
+    ::close(other);
+  } else {
+    ::close(descriptor_);
+  }
+}
+
+std::chrono::milliseconds Session::timeout() const noexcept {
+  return std::chrono::milliseconds(::zoo_recv_timeout(handle_));
+}
+
+clientid_t Session::id() const noexcept { return *::zoo_client_id(handle_); }
+
+void Session::on_event(zhandle_t* /*handle*/, int type, int /*state*/, const char* path,
+                       void* context) noexcept {
+  auto& session = *static_cast<Session*>(context);
+  if (type == ZOO_SESSION_EVENT || path == nullptr) return;
+  try {
+    session.on_event_(path);
+  } catch (const std::bad_alloc&) {
+    session.is_broken_ = true;
+  }
+}
+
+}  // namespace latchkey::inline v1::detail::zookeeper

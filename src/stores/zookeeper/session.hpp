@@ -1,0 +1,122 @@
+// One session with a ZooKeeper ensemble.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <zookeeper/zookeeper.h>
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <latchkey/clock.hpp>
+
+#include "stores/zookeeper/zookeeper_uri.hpp"
+
+namespace latchkey::inline v1::detail::zookeeper {
+
+/// The reply to one operation.
+struct Reply {
+  int code = ZOK;
+  std::string path;                   ///< create: with the number that the server appended
+  std::int64_t created = 0;           ///< create, exists, get: czxid
+  std::vector<std::string> children;  ///< children
+  std::string data;                   ///< get
+};
+using Handler = std::function<void(Reply&&)>;
+
+/// Drives one handle of libzookeeper_st, which keeps the session over several connections. Never
+/// waits, except in the destructor, which ends the session: for 1.5 s if the server does not
+/// answer.
+///
+/// The library reports the operations of a lost connection when the next one is up. `drop` is
+/// earlier: what it drops is not reported.
+class Session {
+ public:
+  enum class State : std::uint8_t { connecting, connected, expired, refused };
+  using Deleted = std::function<void(std::string_view path)>;
+
+  /// `on_event`: a watched node changed. Throws std::runtime_error with a clause if no server's
+  /// name can be resolved.
+  Session(const ZooKeeperUri& uri, Deleted on_event);
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  ~Session();
+
+  // --- driving ---
+  [[nodiscard]] State state() const noexcept;
+  /// The descriptor that the library uses; -1: none.
+  [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
+  /// Reads and writes. `events`: those of poll(2). Calls handlers.
+  void process(short events);
+  /// What to wait for: connects, pings. `wait`: at most until then. Returns the events.
+  short interest(std::chrono::microseconds& wait);
+  /// How many connections, and attempts to connect, have ended.
+  [[nodiscard]] unsigned ended() const noexcept { return ended_; }
+  /// The error number of the one that ended last; 0: the server closed it.
+  [[nodiscard]] int last_error() const noexcept { return last_error_; }
+  /// Ends the connection, not the session.
+  void break_connection() noexcept;
+  /// Handlers of operations under way are not called.
+  void drop() noexcept;
+  /// In a forked child, before the destructor: nothing is sent to the server.
+  void leave_to_parent() noexcept;
+  [[nodiscard]] bool has_operations() const noexcept { return !operations_.empty(); }
+  /// When the oldest operation under way was sent.
+  [[nodiscard]] Clock::time_point oldest() const noexcept { return operations_.front()->sent; }
+  void set_now(Clock::time_point now) noexcept { now_ = now; }
+
+  [[nodiscard]] std::chrono::milliseconds timeout() const noexcept;
+  [[nodiscard]] clientid_t id() const noexcept;
+
+  // --- operations, which run in the order of the calls ---
+  enum class Mode : std::uint8_t { sequence, ephemeral, container };
+  void create(const std::string& path, std::string_view data, Mode mode, Handler handler);
+  void remove(const std::string& path, Handler handler);
+  void exists(const std::string& path, bool watch, Handler handler);
+  void get(const std::string& path, Handler handler);
+  void children(const std::string& path, bool watch, Handler handler);
+  /// Deletes one node and makes another one, in one step.
+  void replace(const std::string& path, const std::string& by, std::string_view data,
+               Handler handler);
+  /// Later reads see everything that was written before, by other connections too.
+  void sync(const std::string& path, Handler handler);
+
+ private:
+  struct Replacement {
+    std::string path, by, data;
+    std::vector<char> made;
+    zoo_op_t steps[2];
+    zoo_op_result_t results[2];
+  };
+  struct Operation {
+    Session* session;  ///< null: it was dropped
+    Handler handler;
+    Clock::time_point sent;
+    std::unique_ptr<Replacement> replacement{};
+  };
+
+  void fail(int error) noexcept;
+  Operation* begin(Handler handler);
+  void sent(Operation* operation, int code) noexcept;
+  static void finish(const void* data, Reply&& reply) noexcept;
+  static void on_event(zhandle_t* handle, int type, int state, const char* path,
+                       void* context) noexcept;
+  [[nodiscard]] const ACL_vector* acl() const noexcept;
+
+  zhandle_t* handle_ = nullptr;
+  const bool open_;
+  const Deleted on_event_;
+  int descriptor_ = -1;
+  int last_error_ = 0;
+  unsigned ended_ = 0;
+  Clock::time_point now_{};
+  bool is_broken_ = false;             ///< memory was missing for a reply
+  std::deque<Operation*> operations_;  ///< under way, the oldest first
+};
+
+}  // namespace latchkey::inline v1::detail::zookeeper

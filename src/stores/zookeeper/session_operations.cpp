@@ -1,0 +1,158 @@
+// The operations of a ZooKeeper session.
+// SPDX-License-Identifier: BSL-1.0
+#include <array>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "stores/zookeeper/session.hpp"
+
+namespace latchkey::inline v1::detail::zookeeper {
+namespace {
+
+/// The server appends ten digits to the path.
+constexpr std::size_t sequence_size = 16;
+
+/// It says nothing of the operation.
+bool ends_connection(int code) noexcept {
+  return code == ZCONNECTIONLOSS || code == ZOPERATIONTIMEOUT || code == ZSESSIONEXPIRED ||
+         code == ZSESSIONMOVED || code == ZCLOSING || code == ZTHROTTLEDOP || code == ZINVALIDSTATE;
+}
+
+}  // namespace
+
+Session::Operation* Session::begin(Handler handler) {
+  auto made = std::make_unique<Operation>(Operation{this, std::move(handler), now_});
+  operations_.push_back(made.get());
+  return made.release();  // the library gives it back to `finish`
+}
+
+// The library rejects an operation without taking it only if the handle is unusable or memory is
+// missing. The connection cannot go on without its reply.
+void Session::sent(Operation* operation, int code) noexcept {
+  if (code == ZOK) return;
+  std::erase(operations_, operation);
+  delete operation;
+  break_connection();
+}
+
+// Called by C code, which no exception may cross.
+void Session::finish(const void* data, Reply&& reply) noexcept {
+  std::unique_ptr<Operation> operation(static_cast<Operation*>(const_cast<void*>(data)));
+  Session* const session = operation->session;
+  if (session == nullptr) return;
+  if (session->operations_.front() == operation.get()) {
+    session->operations_.pop_front();
+  } else {
+    std::erase(session->operations_, operation.get());
+  }
+  if (ends_connection(reply.code)) return session->break_connection();
+  try {
+    operation->handler(std::move(reply));
+  } catch (const std::bad_alloc&) {
+    session->is_broken_ = true;
+  }
+}
+
+const ACL_vector* Session::acl() const noexcept {
+  return open_ ? &ZOO_OPEN_ACL_UNSAFE : &ZOO_CREATOR_ALL_ACL;
+}
+
+void Session::create(const std::string& path, std::string_view data, Mode mode, Handler handler) {
+  const int flags = mode == Mode::sequence    ? ZOO_EPHEMERAL_SEQUENTIAL
+                    : mode == Mode::ephemeral ? ZOO_EPHEMERAL
+                                              : ZOO_CONTAINER;
+  constexpr auto done = [](int code, const char* made, const Stat* stat, const void* context) {
+    Reply reply;
+    reply.code = code;
+    if (code == ZOK) {
+      reply.path = made;
+      reply.created = stat->czxid;
+    }
+    finish(context, std::move(reply));
+  };
+  Operation* const operation = begin(std::move(handler));
+  sent(operation, ::zoo_acreate2(handle_, path.c_str(), data.data(), static_cast<int>(data.size()),
+                                 acl(), flags, done, operation));
+}
+
+void Session::remove(const std::string& path, Handler handler) {
+  constexpr auto done = [](int code, const void* context) {
+    Reply reply;
+    reply.code = code;
+    finish(context, std::move(reply));
+  };
+  Operation* const operation = begin(std::move(handler));
+  sent(operation, ::zoo_adelete(handle_, path.c_str(), -1, done, operation));
+}
+
+void Session::exists(const std::string& path, bool watch, Handler handler) {
+  constexpr auto done = [](int code, const Stat* stat, const void* context) {
+    Reply reply;
+    reply.code = code;
+    if (code == ZOK) reply.created = stat->czxid;
+    finish(context, std::move(reply));
+  };
+  Operation* const operation = begin(std::move(handler));
+  sent(operation, ::zoo_aexists(handle_, path.c_str(), watch ? 1 : 0, done, operation));
+}
+
+void Session::get(const std::string& path, Handler handler) {
+  constexpr auto done = [](int code, const char* value, int size, const Stat* stat,
+                           const void* context) {
+    Reply reply;
+    reply.code = code;
+    if (code == ZOK) {
+      if (value != nullptr && size > 0) reply.data.assign(value, static_cast<std::size_t>(size));
+      reply.created = stat->czxid;
+    }
+    finish(context, std::move(reply));
+  };
+  Operation* const operation = begin(std::move(handler));
+  sent(operation, ::zoo_aget(handle_, path.c_str(), 0, done, operation));
+}
+
+void Session::children(const std::string& path, bool watch, Handler handler) {
+  constexpr auto done = [](int code, const String_vector* names, const void* context) {
+    Reply reply;
+    reply.code = code;
+    if (code == ZOK && names != nullptr) {
+      reply.children.assign(names->data, names->data + names->count);
+    }
+    finish(context, std::move(reply));
+  };
+  Operation* const operation = begin(std::move(handler));
+  sent(operation, ::zoo_aget_children(handle_, path.c_str(), watch ? 1 : 0, done, operation));
+}
+
+// The library reads and writes these texts until it reports.
+void Session::replace(const std::string& path, const std::string& by, std::string_view data,
+                      Handler handler) {
+  constexpr auto done = [](int code, const void* context) {
+    Reply reply;
+    reply.code = code;
+    finish(context, std::move(reply));
+  };
+  Operation* const operation = begin(std::move(handler));
+  operation->replacement =
+      std::make_unique<Replacement>(Replacement{path, by, std::string(data), {}, {}, {}});
+  Replacement& own = *operation->replacement;
+  own.made.resize(by.size() + sequence_size);
+  ::zoo_delete_op_init(&own.steps[0], own.path.c_str(), -1);
+  ::zoo_create_op_init(&own.steps[1], own.by.c_str(), own.data.data(),
+                       static_cast<int>(own.data.size()), acl(), ZOO_EPHEMERAL, own.made.data(),
+                       static_cast<int>(own.made.size()));
+  sent(operation, ::zoo_amulti(handle_, 2, own.steps, own.results, done, operation));
+}
+
+void Session::sync(const std::string& path, Handler handler) {
+  constexpr auto done = [](int code, const char* /*path*/, const void* context) {
+    Reply reply;
+    reply.code = code;
+    finish(context, std::move(reply));
+  };
+  Operation* const operation = begin(std::move(handler));
+  sent(operation, ::zoo_async(handle_, path.c_str(), done, operation));
+}
+
+}  // namespace latchkey::inline v1::detail::zookeeper

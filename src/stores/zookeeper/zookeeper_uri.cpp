@@ -1,0 +1,98 @@
+// The URI of a ZooKeeper ensemble.
+// SPDX-License-Identifier: BSL-1.0
+#include "stores/zookeeper/zookeeper_uri.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <stdexcept>
+#include <system_error>
+
+#include "core/quoted.hpp"
+#include "stores/zookeeper/key_path.hpp"
+
+namespace latchkey::inline v1::detail::zookeeper {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::string_view scheme = "zookeeper://";
+constexpr UriSyntax syntax("ZooKeeper", "zookeeper://zk1,zk2:2181,zk3/locks");
+constexpr std::uint16_t default_port = 2181;
+
+milliseconds parse_session(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [unit, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view name(unit, static_cast<std::size_t>(text.data() + text.size() - unit));
+  constexpr milliseconds least(100), most = std::chrono::hours(1);
+  if (error == std::errc() && number > 0 && number <= most.count() &&
+      (name == "s" || name == "ms")) {
+    const milliseconds time(name == "s" ? number * 1000 : number);
+    if (time >= least && time <= most) return time;
+  }
+  throw std::invalid_argument("the session of a ZooKeeper URI is a time from 100ms to 3600s, not " +
+                              quoted(text));
+}
+
+void set_option(ZooKeeperUri& uri, const UriOption& option) {
+  if (option.name == "session") {
+    uri.session = parse_session(option.value);
+  } else if (option.name == "acl") {
+    uri.open = option.value == "open";
+    if (!uri.open && option.value != "creator") {
+      throw std::invalid_argument("the acl of a ZooKeeper URI is open or creator, not " +
+                                  quoted(option.value));
+    }
+    if (!uri.open && uri.user.empty()) {
+      throw std::invalid_argument(
+          "acl=creator needs user and password in the ZooKeeper URI: "
+          "zookeeper://user:password@host/locks?acl=creator");
+    }
+  } else {
+    syntax.refuse_option(option.name, "there are session and acl");
+  }
+}
+
+}  // namespace
+
+ZooKeeperUri ZooKeeperUri::parse(std::string_view uri, milliseconds default_session) {
+  if (!uri.starts_with(scheme)) {
+    throw std::invalid_argument("a ZooKeeper URI begins with zookeeper://");
+  }
+  const UriParts parts = syntax.split(uri.substr(scheme.size()));
+  ZooKeeperUri parsed;
+  parsed.servers = syntax.endpoints(parts.hosts, default_port);
+  parsed.user = parts.user;
+  parsed.password = parts.password;
+  parsed.session = default_session;
+  parsed.open = parts.user.empty();
+  if (parts.user.empty() != parts.password.empty()) {
+    throw std::invalid_argument("a ZooKeeper URI has both user and password, or neither");
+  }
+  if (parts.user.find(':') != std::string::npos) {
+    throw std::invalid_argument("a user of ZooKeeper has no ':' in its name");
+  }
+  if (parts.path.size() > 1) {
+    parsed.folder = syntax.decoded(parts.path, "path");
+    if (parsed.folder.ends_with('/')) parsed.folder.pop_back();
+    // A path that would have to be encoded is not the one that others use.
+    if (path_of_key(std::string_view(parsed.folder).substr(1)) != parsed.folder.substr(1)) {
+      throw std::invalid_argument("the path of the ZooKeeper URI is no path of ZooKeeper: " +
+                                  quoted(parsed.folder));
+    }
+  }
+  if (parts.has_options) {
+    for (const UriOption& option : syntax.options(parts.options)) set_option(parsed, option);
+  }
+  return parsed;
+}
+
+std::string ZooKeeperUri::hosts() const {
+  std::string all;
+  for (const UriEndpoint& server : servers) all += (all.empty() ? "" : ",") + server.text();
+  return all;
+}
+
+std::string ZooKeeperUri::describe() const { return std::string(scheme) + hosts() + folder; }
+
+}  // namespace latchkey::inline v1::detail::zookeeper

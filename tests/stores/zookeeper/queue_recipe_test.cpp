@@ -1,0 +1,250 @@
+// The decisions of the recipe, without a store.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stores/queue_recipe/queue_recipe.hpp"
+
+namespace latchkey::tests {
+namespace {
+
+using namespace detail::stores;
+using namespace std::chrono_literals;
+using OutcomeKind = Outcome::Kind;
+using TicketKind = Ticket::Kind;
+
+Ticket ticket(std::uint32_t order, TicketKind kind = TicketKind::exclusive) {
+  Ticket made;
+  made.name = std::to_string(order);
+  made.order = order;
+  made.kind = kind;
+  made.owner = {1, order};
+  return made;
+}
+
+TEST(QueueRecipe, EachWaitsForTheNearestThatExcludesIt) {
+  const std::vector<Ticket> queue{ticket(1, TicketKind::read), ticket(2, TicketKind::write),
+                                  ticket(3, TicketKind::read), ticket(4, TicketKind::read),
+                                  ticket(5)};
+  EXPECT_EQ(predecessor(queue, queue[0]).ticket, nullptr);
+  EXPECT_EQ(predecessor(queue, queue[1]).ticket, &queue[0]);
+  EXPECT_TRUE(predecessor(queue, queue[1]).is_last);
+  EXPECT_EQ(predecessor(queue, queue[2]).ticket, &queue[1]);
+  EXPECT_EQ(predecessor(queue, queue[3]).ticket, &queue[1]);
+  EXPECT_EQ(predecessor(queue, queue[4]).ticket, &queue[3]);
+  EXPECT_EQ(holders(queue), std::vector<const Ticket*>{&queue[0]});
+}
+
+TEST(QueueRecipe, AWriterMayBecomeAReaderAtItsPosition) {
+  const std::vector<Ticket> queue{ticket(1, TicketKind::write), ticket(2)};
+  EXPECT_FALSE(predecessor(queue, queue[1]).is_last);
+}
+
+TEST(QueueRecipe, SequenceNumbersWrap) {
+  const std::vector<Ticket> queue{ticket(0x7FFFFFFF), ticket(0x80000000)};
+  EXPECT_EQ(predecessor(queue, queue[0]).ticket, nullptr);
+  EXPECT_EQ(predecessor(queue, queue[1]).ticket, &queue[0]);
+}
+
+/// Remembers what was started, and delivers what is completed.
+class RecipeTest : public ::testing::Test, public QueueStore, public Sink {
+ protected:
+  TicketOwner owner_of(const HoldId& id) const noexcept override { return {1, id.number}; }
+  void create(Place& place) override { log_.push_back("create"), place_ = &place; }
+  void list(Line& line, Place*) override { log_.push_back("list"), line_ = &line; }
+  void watch(Line&, const std::string& name) override { log_.push_back("watch " + name); }
+  void remove(Place& place) override { log_.push_back("remove"), place_ = &place; }
+  void check(Place& place) override { log_.push_back("check"), place_ = &place; }
+  void convert(Place& place) override { log_.push_back("convert"), place_ = &place; }
+
+  void completed(Request&, Outcome&& outcome) noexcept override {
+    outcomes_.push_back(std::move(outcome));
+  }
+  void notified(const Notification& notification) noexcept override {
+    notes_.push_back(notification.kind);
+  }
+
+  Request request(Verb verb, LockType type = LockType::REENTRANT) {
+    Request made;
+    made.verb = verb;
+    made.type = type;
+    made.key = "key";
+    made.id = {{1, 1}, 7};
+    made.lease = 1s;
+    return made;
+  }
+  void submit(Request& request) {
+    recipe_.submit(request, *this);
+    deliver();
+  }
+  void deliver() {
+    for (Delivery one; outbox_.take(one);) one.hand_over();
+  }
+  /// The node was made with the number 7; these are the nodes of the lock.
+  void made(std::vector<Ticket> tickets) {
+    Place& place = *place_;
+    recipe_.created(place, {}, ticket(7), 100);
+    listed(&place, std::move(tickets));
+  }
+  void listed(Place* asker, std::vector<Ticket> tickets) {
+    recipe_.listed(*recipe_.find("key"), asker, {}, std::move(tickets));
+    deliver();
+  }
+  std::vector<std::string> log() { return std::exchange(log_, {}); }
+  OutcomeKind outcome() {
+    EXPECT_EQ(outcomes_.size(), 1U);
+    const OutcomeKind kind = outcomes_.empty() ? OutcomeKind::unknown : outcomes_[0].kind;
+    outcomes_.clear();
+    return kind;
+  }
+
+  using Log = std::vector<std::string>;
+  Outbox outbox_;
+  QueueRecipe recipe_{*this, outbox_};
+  std::vector<std::string> log_;
+  std::vector<Outcome> outcomes_;
+  std::vector<Notification::Kind> notes_;
+  Place* place_ = nullptr;
+  Line* line_ = nullptr;
+};
+
+TEST_F(RecipeTest, AnAttemptThatDoesNotWaitDeletesItsEntryBeforeItIsBusy) {
+  Request acquire = request(Verb::acquire);
+  submit(acquire);
+  EXPECT_EQ(log(), Log{"create"});
+  made({ticket(3), ticket(7)});
+  EXPECT_EQ(log(), Log{"remove"});
+  EXPECT_TRUE(outcomes_.empty());
+  recipe_.removed(*place_, {}, true);
+  deliver();
+  EXPECT_EQ(outcome(), OutcomeKind::busy);
+  EXPECT_TRUE(recipe_.is_empty());
+}
+
+TEST_F(RecipeTest, TheLastPredecessorsDeletionGrantsWithoutAnotherLook) {
+  Request acquire = request(Verb::acquire);
+  acquire.queues = true;
+  submit(acquire);
+  made({ticket(3), ticket(7)});
+  EXPECT_EQ(outcome(), OutcomeKind::busy);
+  EXPECT_EQ(log(), (Log{"create", "watch 3"}));
+  recipe_.deleted(*recipe_.find("key"), "3");
+  deliver();
+  EXPECT_EQ(log(), Log{});
+  EXPECT_EQ(notes_, std::vector{Notification::Kind::granted});
+}
+
+TEST_F(RecipeTest, TheDeletionOfOneOfSeveralLeadsToALookAndTheNextWatch) {
+  Request acquire = request(Verb::acquire);
+  acquire.queues = true;
+  submit(acquire);
+  made({ticket(3), ticket(5), ticket(7)});
+  log();
+  recipe_.deleted(*recipe_.find("key"), "5");
+  EXPECT_EQ(log(), Log{"list"});
+  listed(nullptr, {ticket(3), ticket(7)});
+  EXPECT_EQ(log(), Log{"watch 3"});
+  EXPECT_TRUE(notes_.empty());
+}
+
+TEST_F(RecipeTest, ALeaseThatEndsDeletesTheEntry) {
+  recipe_.set_now(Clock::time_point(10s));
+  Request acquire = request(Verb::acquire), renew = request(Verb::renew);
+  submit(acquire);
+  made({ticket(7)});
+  EXPECT_EQ(outcome(), OutcomeKind::granted);
+  log();
+  EXPECT_EQ(recipe_.due(), Clock::time_point(11s));
+  recipe_.set_now(Clock::time_point(11s));
+  recipe_.tick();
+  EXPECT_EQ(log(), Log{"remove"});
+  submit(renew);
+  recipe_.removed(*place_, {}, true);
+  deliver();
+  EXPECT_EQ(outcome(), OutcomeKind::gone);
+  EXPECT_TRUE(recipe_.is_empty());
+}
+
+TEST_F(RecipeTest, ALostReplyIsUnknownAndTheReleaseFindsTheEntry) {
+  Request acquire = request(Verb::acquire), leave = request(Verb::leave);
+  submit(acquire);
+  recipe_.link_lost("cut");
+  deliver();
+  EXPECT_FALSE(outcomes_.at(0).never_ran);
+  EXPECT_EQ(outcome(), OutcomeKind::unknown);
+  log();
+  recipe_.link_resumed();
+  EXPECT_EQ(log(), Log{"list"});
+  listed(nullptr, {ticket(7)});
+  log();
+  submit(leave);
+  EXPECT_EQ(log(), Log{"remove"});
+  recipe_.removed(*place_, {}, true);
+  deliver();
+  EXPECT_EQ(outcome(), OutcomeKind::granted);
+  EXPECT_TRUE(recipe_.is_empty());
+}
+
+TEST_F(RecipeTest, ARepeatedAcquireAdoptsTheEntryWhoseReplyWasLost) {
+  Request acquire = request(Verb::acquire, LockType::FENCED), again = acquire;
+  submit(acquire);
+  recipe_.link_lost("cut");
+  deliver();
+  outcomes_.clear();
+  recipe_.link_resumed();
+  submit(again);
+  log();
+  Place& place = *recipe_.find("key")->places[0];
+  listed(&place, {ticket(7)});
+  EXPECT_EQ(log(), Log{"check"});
+  recipe_.checked(place, {}, true, 100);
+  deliver();
+  if (outcomes_.empty()) {
+    EXPECT_EQ(log(), Log{"list"});
+    listed(&place, {ticket(7)});
+  }
+  ASSERT_EQ(outcomes_.size(), 1U);
+  EXPECT_EQ(outcomes_[0].token, 100U * 256);
+  EXPECT_EQ(outcome(), OutcomeKind::granted);
+}
+
+TEST_F(RecipeTest, TheEndOfTheSessionTellsEachHold) {
+  Request acquire = request(Verb::acquire), verify = request(Verb::verify);
+  submit(acquire);
+  made({ticket(7)});
+  outcomes_.clear();
+  recipe_.link_lost("cut");
+  recipe_.session_lost();
+  deliver();
+  EXPECT_EQ(notes_, std::vector{Notification::Kind::gone});
+  EXPECT_TRUE(recipe_.is_empty());
+  submit(verify);
+  EXPECT_EQ(outcome(), OutcomeKind::gone);
+}
+
+TEST_F(RecipeTest, ADowngradeWhoseReplyWasLostStaysAHold) {
+  Request acquire = request(Verb::acquire, LockType::WRITE);
+  Request downgrade = request(Verb::downgrade, LockType::WRITE), again = downgrade;
+  submit(acquire);
+  Place& place = *place_;
+  recipe_.created(place, {}, ticket(7, TicketKind::write), 100);
+  listed(&place, {ticket(7, TicketKind::write)});
+  outcomes_.clear();
+  submit(downgrade);
+  recipe_.link_lost("cut");
+  deliver();
+  outcomes_.clear();
+  recipe_.link_resumed();
+  listed(nullptr, {ticket(7, TicketKind::read)});
+  submit(again);
+  recipe_.checked(place, {}, true, 100);
+  deliver();
+  EXPECT_EQ(outcome(), OutcomeKind::granted);
+}
+
+}  // namespace
+}  // namespace latchkey::tests

@@ -1,0 +1,142 @@
+// What Locks::connect says of URIs, users and servers; nodes and watches at the server.
+#include <algorithm>
+#include <future>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "fixture.hpp"
+#include "support/child.hpp"
+
+namespace latchkey::tests {
+namespace {
+
+using ZooKeeperStart = ZooKeeperTest;
+
+template <class Error, class Call>
+std::string message(Call&& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST_F(ZooKeeperStart, AMalformedUriIsOneSentence) {
+  const auto refusal = [](const std::string& uri) {
+    return message<std::invalid_argument>([&] { static_cast<void>(connect_zookeeper(uri)); });
+  };
+  EXPECT_NE(refusal("zookeeper://h?sesion=3s").find("'sesion' is no option"), std::string::npos);
+  EXPECT_NE(refusal("zookeeper://h?session=3").find("not '3'"), std::string::npos);
+  EXPECT_NE(refusal("zookeeper://h/a//b").find("no path of ZooKeeper"), std::string::npos);
+  EXPECT_NE(refusal("zookeeper://joe@h").find("both user and password"), std::string::npos);
+  EXPECT_NE(refusal("zookeeper://h?acl=creator").find("acl=creator needs user"), std::string::npos);
+  EXPECT_EQ(refusal("zookeeper://joe:secret@h?x=1").find("secret"), std::string::npos);
+}
+
+TEST_F(ZooKeeperStart, ASessionThatTheServerDoesNotOfferIsRefusedWithTheNearest) {
+  const auto refusal = [&](const std::string& session) {
+    return message<BackendRefused>(
+        [&] { static_cast<void>(connect_zookeeper(server().uri("/a?session=" + session), 1s)); });
+  };
+  EXPECT_NE(refusal("25s").find("the nearest is session=20s"), std::string::npos) << refusal("25s");
+  EXPECT_NE(refusal("100ms").find("the nearest is session=500ms"), std::string::npos);
+}
+
+TEST_F(ZooKeeperStart, AServerThatDoesNotListenIsUnavailable) {
+  const std::string why = message<BackendUnavailable>(
+      [] { static_cast<void>(connect_zookeeper("zookeeper://127.0.0.1:1/locks")); });
+  EXPECT_NE(why.find("connection refused"), std::string::npos) << why;
+}
+
+TEST_F(ZooKeeperStart, OtherUsersCannotUseTheNodesOfAUser) {
+  const std::string folder = fresh_folder();
+  const std::string host = server().address() + folder;
+  const Locks ours = connect_zookeeper("zookeeper://joe:p%40ss@" + host);
+  const Hold hold = ours.lock("key").acquire(1s);
+  EXPECT_EQ(ours.describe(), "zookeeper://" + host);
+  const std::string why = message<BackendRefused>(
+      [&] { static_cast<void>(connect_zookeeper("zookeeper://joe:wrong@" + host)); });
+  EXPECT_NE(why.find("check user and password"), std::string::npos) << why;
+  EXPECT_EQ(why.find("wrong"), std::string::npos) << why;
+  const Locks same = connect_zookeeper("zookeeper://joe:p%40ss@" + host);
+  EXPECT_FALSE(same.lock("key").try_acquire(0s));
+  // Without the folder's permission, but with that of its parent.
+  const Locks above = connect_zookeeper("zookeeper://" + server().address());
+  EXPECT_THROW(static_cast<void>(above.lock(folder.substr(1) + "/key").try_acquire(0s)),
+               BackendRefused);
+}
+
+TEST_F(ZooKeeperStart, NodesAreThoseOfCuratorAndEndWithTheLocks) {
+  const std::string folder = fresh_folder();
+  {
+    const Locks locks = connect_zookeeper(server().uri(folder));
+    const Hold plain = locks.lock("orders/42").acquire(1s);
+    const Hold read = locks.lock("order", LockType::READ).acquire(1s);
+    const Hold write = locks.lock("a%b", LockType::WRITE).acquire(1s);
+    const std::string dump = server().ask("dump");
+    EXPECT_NE(dump.find(folder + "/orders/42/_c_"), std::string::npos) << dump;
+    EXPECT_NE(dump.find("-lock-0000000000"), std::string::npos) << dump;
+    EXPECT_NE(dump.find("-__READ__0000000000"), std::string::npos) << dump;
+    EXPECT_NE(dump.find(folder + "/a%25b/_c_"), std::string::npos) << dump;
+    EXPECT_NE(dump.find("-__WRIT__0000000000"), std::string::npos) << dump;
+    EXPECT_EQ(locks.list("*").size(), 3U);
+  }
+  expect_nothing_left(server(), folder);
+  const Locks locks = connect_zookeeper(server().uri());
+  EXPECT_TRUE(locks.list(folder.substr(1) + "*").empty());
+}
+
+/// Each waiter watches the node before it, and no node has two watchers.
+TEST_F(ZooKeeperStart, WaitersWatchTheirPredecessorsOnly) {
+  const std::string folder = fresh_folder();
+  std::vector<Locks> all;
+  for (int number = 0; number < 5; ++number) {
+    all.push_back(connect_zookeeper(server().uri(folder)));
+  }
+  std::optional<Hold> hold = all[0].lock("key").acquire(1s);
+  std::vector<std::future<void>> waiters;
+  for (int number = 1; number < 5; ++number) {
+    waiters.push_back(std::async(std::launch::async, [&, number] {
+      const Hold next = all[static_cast<std::size_t>(number)].lock("key").acquire(20s);
+    }));
+    await("a waiter", [&] {
+      const auto queue = all[0].inspect("key").queue;
+      return queue.size() == static_cast<std::size_t>(number) ? "" : "missing";
+    });
+  }
+  std::this_thread::sleep_for(300ms);
+  std::istringstream lines(server().ask("wchp"));  // a path, then its sessions, one a line
+  int paths = 0, sessions = 0;
+  bool inside = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with('\t')) inside = line.starts_with(folder + "/key/_c_");
+    if (inside) ++(line.starts_with('\t') ? sessions : paths);
+  }
+  EXPECT_EQ(paths, 4);
+  EXPECT_EQ(sessions, 4);
+  hold.reset();
+  for (auto& waiter : waiters) waiter.get();
+}
+
+TEST_F(ZooKeeperStart, AForkedChildLeavesTheParentsSessionAlone) {
+  const std::string folder = fresh_folder();
+  const Locks locks = connect_zookeeper(server().uri(folder), 2s);
+  Hold hold = locks.lock("key").acquire(1s);
+  const std::string found = in_child([&](Findings& child) {
+    CHILD_EXPECT(child, !locks.lock("key").try_acquire(0s));
+    const auto own = locks.lock("own").try_acquire(1s);
+    CHILD_EXPECT(child, own.has_value());
+  });
+  EXPECT_EQ(found, "");
+  std::this_thread::sleep_for(3s);
+  EXPECT_FALSE(hold.lost());
+  EXPECT_TRUE(hold.release());
+}
+
+}  // namespace
+}  // namespace latchkey::tests
