@@ -14,6 +14,7 @@ latchkey_need(TARGET fmt::fmt "fmt (for the command line tool, LATCHKEY_CLI)" "l
 set(latchkey_cli_sources
   src/cli/connection.cpp
   src/cli/connection_words.cpp
+  src/cli/ddl/ddl_command.cpp
   src/cli/list/list_command.cpp
   src/cli/list/pacer.cpp
   src/cli/list/progress_line.cpp
@@ -47,7 +48,9 @@ set(latchkey_cli_sources
   src/cli/top/top_controls.cpp
   src/cli/top/top_once.cpp
   src/cli/top/top_view.cpp)
-add_executable(latchkey_cli ${latchkey_cli_sources})
+# The statements of `latchkey ddl`, without the stores' client libraries.
+add_executable(latchkey_cli ${latchkey_cli_sources}
+  "${LATCHKEY_POSTGRESQL_DDL_SOURCE}" "${LATCHKEY_MYSQL_DDL_SOURCE}")
 latchkey_compile_as_own(latchkey_cli)
 target_include_directories(latchkey_cli PRIVATE "${PROJECT_SOURCE_DIR}/src")
 target_link_libraries(latchkey_cli PRIVATE

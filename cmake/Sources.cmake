@@ -159,6 +159,7 @@ set(latchkey_sources
   src/stores/driver/descriptor_set.cpp
   src/stores/driver/driven_backend.cpp
   src/stores/driver/driven_loop.cpp
+  src/stores/driver/host_lookup.cpp
   src/stores/driver/outbox.cpp)
 list(APPEND latchkey_sources "${LATCHKEY_LUA_SOURCE}")
 if(LATCHKEY_POLICIES)

@@ -248,6 +248,7 @@ set(latchkey_exhaustion_sources
   exhaustion/scarce_memory.cpp)
 
 set(latchkey_cli_tests_sources
+  cli/ddl_test.cpp
   cli/list_test.cpp
   cli/look_test.cpp
   cli/policy_test.cpp

@@ -12,6 +12,7 @@
 #include <latchkey/version.hpp>
 
 #include "cli/connection.hpp"
+#include "cli/ddl/ddl_command.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/list/list_command.hpp"
 #include "cli/look/look_commands.hpp"
@@ -53,6 +54,7 @@ int dispatch(int count, char** words) {
   add_ping(app, action);
   add_check(app, action);
   add_explain(app, action);
+  add_ddl(app, action);
   add_manual(app, action);
   try {
     app.parse(static_cast<int>(separator - words), words);

@@ -164,6 +164,9 @@ inline constexpr std::array third_parties{
         "mongoc/", "the MongoDB store", {"src/stores/mongodb/", "tests/stores/", "bench/stores/"}},
     ThirdParty{
         "mysql/", "the MySQL store", {"src/stores/mysql/", "tests/stores/", "bench/stores/"}},
+    ThirdParty{"libpq-fe.h",
+               "the PostgreSQL store",
+               {"src/stores/postgresql/", "tests/stores/", "bench/stores/"}},
     ThirdParty{"zookeeper/", "the ZooKeeper store", {"src/stores/zookeeper/", "tests/stores/"}},
     ThirdParty{"CLI/", "examples and the command line tool", {"examples/", "src/cli/"}},
 };

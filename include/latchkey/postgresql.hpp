@@ -1,0 +1,29 @@
+// Locks in a PostgreSQL database.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <latchkey/cxx20.hpp>
+
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
+
+/// Makes `Locks::connect` accept
+/// `postgresql://[user[:password]@]host[:port][,host[:port]...][/database][?options]`. The host may
+/// be the folder of a Unix socket: postgresql:///database?host=/run/postgresql.
+///
+/// | option                                        | effect                                     |
+/// |-----------------------------------------------|--------------------------------------------|
+/// | `create=yes`                                  | creates latchkey's tables if they are      |
+/// |                                               | missing                                    |
+/// | `schema=shedlock`                             | uses ShedLock's table: REENTRANT only      |
+/// | `table=name`                                  | its name, with schema=shedlock             |
+/// | `pooler=session`                              | there is a pooler, in session mode         |
+/// | `sslmode`, `sslrootcert`, `sslcert`,          | as libpq defines them                      |
+/// | `sslkey`, `passfile`, `application_name`, …   |                                            |
+///
+/// Call it from main or from a function that main calls; again: no effect. Throws std::bad_alloc.
+/// Thread-safe.
+void register_postgresql();
+
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

@@ -1,0 +1,59 @@
+// The command ddl: prints the statements that make a store's tables.
+// SPDX-License-Identifier: BSL-1.0
+#include "cli/ddl/ddl_command.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "cli/connection.hpp"
+#include "cli/exit_code.hpp"
+#include "stores/mysql/ddl.hpp"
+#include "stores/postgresql/ddl.hpp"
+
+namespace latchkey::inline v1::cli {
+namespace {
+
+constexpr const char* examples = R"(Examples:
+  latchkey ddl postgresql | psql --dbname=locks
+  latchkey ddl mysql | mysql locks
+
+The statements may be run again: they create what is missing, and update functions.)";
+
+struct StoreDdl {
+  std::string_view store;
+  const std::string_view& text;
+};
+const std::array<StoreDdl, 2> all_ddl = {
+    {{"mysql", detail::mysql::ddl}, {"postgresql", detail::postgresql::ddl}}};
+
+int print_ddl(const std::string& store) {
+  const auto found = std::ranges::find(all_ddl, std::string_view(store), &StoreDdl::store);
+  if (found == all_ddl.end()) {
+    std::string known;
+    for (const StoreDdl& each : all_ddl) {
+      known += (known.empty() ? "" : ", ") + std::string(each.store);
+    }
+    throw UsageError("ddl '" + store + "': a store without tables; expected one of " + known);
+  }
+  std::fwrite(found->text.data(), 1, found->text.size(), stdout);
+  return exit_code::success;
+}
+
+}  // namespace
+
+void add_ddl(CLI::App& app, Action& action) {
+  CLI::App* const command =
+      app.add_subcommand("ddl", "Print the SQL statements that make a store's tables");
+  const auto store = std::make_shared<std::string>();
+  command->add_option("store", *store, "mysql or postgresql")->required()->type_name("STORE");
+  command->footer(examples);
+  command->callback([&action, store] { action = [store] { return print_ddl(*store); }; });
+}
+
+}  // namespace latchkey::inline v1::cli

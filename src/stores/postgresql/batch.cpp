@@ -1,0 +1,159 @@
+// Sends batches and reads their results.
+// SPDX-License-Identifier: BSL-1.0
+#include "stores/postgresql/batch.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace latchkey::inline v1::detail::postgresql {
+namespace {
+
+/// libpq writes whenever it has collected 8 KiB. One request may be longer, alone.
+constexpr std::size_t most_bytes = 7'000;
+constexpr std::size_t most_requests = 64;
+
+/// Requests that lock several keys, or rows of others, are alone in their transaction.
+bool is_alone(const QueuedRequest& queued) noexcept {
+  return queued.request == nullptr || queued.request->verb == Verb::acquire_all;
+}
+
+std::string_view key_of(const QueuedRequest& queued) noexcept {
+  return queued.request == nullptr ? std::string_view() : queued.request->key;
+}
+
+bool send_call(PGconn* connection, const Call& call) {
+  std::vector<const char*> values;
+  values.reserve(call.parameters.size());
+  for (const auto& each : call.parameters) values.push_back(each ? each->c_str() : nullptr);
+  return ::PQsendQueryPrepared(connection, call.statement, static_cast<int>(values.size()),
+                               values.data(), nullptr, nullptr, 0) == 1;
+}
+
+/// The server has undone the transaction, and another attempt may succeed.
+bool is_transient(std::string_view state) noexcept {
+  const std::string_view group = state.substr(0, 2);
+  return group == "40" || group == "53" || group == "55" || group == "57" || group == "58";
+}
+
+}  // namespace
+
+Call Batch::call_of(const QueuedRequest& queued) const {
+  if (queued.request == nullptr) return {"upkeep", {subscriptions_.channel()}};
+  const bool stays =
+      queued.request->verb == Verb::unsubscribe && subscriptions_.wanted(*queued.request);
+  return stays ? Call{} : layout_.call(*queued.request, subscriptions_.channel());
+}
+
+void Batch::choose(RequestQueue& queue, stores::Outbox& outbox) {
+  std::size_t bytes = 0;
+  while (!queue.empty() && entries_.size() < most_requests) {
+    const QueuedRequest queued = queue.front();
+    if (!entries_.empty() && is_alone(queued)) break;
+    Call call = call_of(queued);
+    bytes += call.size();
+    if (!entries_.empty() && bytes > most_bytes) break;
+    queue.pop_front();
+    if (call.statement == nullptr) {
+      outbox.complete(*queued.request, *queued.sink, Outcome::Kind::granted);
+      continue;
+    }
+    const std::size_t order = entries_.size();
+    entries_.push_back({queued, std::move(call), order, Entry::State::sent, {}});
+    if (is_alone(queued)) break;
+  }
+  std::ranges::sort(entries_, [](const Entry& one, const Entry& other) {
+    const auto ordering = key_of(one.queued) <=> key_of(other.queued);
+    return ordering < 0 || (ordering == 0 && one.order < other.order);
+  });
+}
+
+bool Batch::send(PGconn* connection, RequestQueue& queue, stores::Outbox& outbox) {
+  next_ = 0;
+  undone_ = false;
+  failure_.clear();
+  choose(queue, outbox);
+  if (entries_.empty()) return true;
+  for (const Entry& entry : entries_) {
+    if (!send_call(connection, entry.call)) return false;
+  }
+  return ::PQpipelineSync(connection) == 1;
+}
+
+Batch::Progress Batch::receive(PGconn* connection, RequestQueue& queue, stores::Outbox& outbox) {
+  int nothing = 0;  // one null result ends each statement
+  while (is_under_way() && ::PQisBusy(connection) == 0) {
+    const ResultHandle result(::PQgetResult(connection));
+    if (!result) {
+      if (++nothing > 2) return Progress::broken;
+      continue;
+    }
+    nothing = 0;
+    if (::PQresultStatus(result.get()) == PGRES_PIPELINE_SYNC) {
+      finish(queue, outbox);
+      return Progress::done;
+    }
+    on_result(result.get());
+  }
+  return ::PQstatus(connection) == CONNECTION_BAD ? Progress::broken : Progress::waiting;
+}
+
+void Batch::on_result(const PGresult* result) {
+  if (next_ == entries_.size()) {  // the commit
+    failure_ = error_text(result);
+    return;
+  }
+  Entry& entry = entries_[next_++];
+  switch (::PQresultStatus(result)) {
+    case PGRES_TUPLES_OK:
+      entry.state = Entry::State::succeeded;
+      if (entry.queued.request != nullptr) {
+        entry.outcome = layout_.outcome(*entry.queued.request, result);
+      } else {
+        upkeep_ = static_cast<std::uint64_t>(number_in(cell(result, 0, 0)));
+      }
+      break;
+    case PGRES_PIPELINE_ABORTED: entry.state = Entry::State::not_run; break;
+    default: on_error(entry, result); break;
+  }
+}
+
+void Batch::on_error(Entry& entry, const PGresult* result) {
+  undone_ = true;
+  entry.state = Entry::State::failed;
+  const bool transient = is_transient(sql_state(result));
+  entry.outcome.kind = transient ? Outcome::Kind::unknown : Outcome::Kind::refused;
+  entry.outcome.never_ran = true;
+  entry.outcome.reason = error_text(result);
+}
+
+// The request that failed is completed; the server has undone those before it, and skipped those
+// after it.
+void Batch::finish(RequestQueue& queue, stores::Outbox& outbox) {
+  if (!failure_.empty()) return fail(failure_, outbox);
+  std::ranges::sort(entries_, {}, &Entry::order);
+  std::vector<QueuedRequest> again;
+  for (Entry& entry : std::exchange(entries_, {})) {
+    if (entry.queued.request == nullptr) continue;  // upkeep is made again in time
+    if (undone_ && entry.state != Entry::State::failed) {
+      again.push_back(entry.queued);
+    } else {
+      outbox.complete(*entry.queued.request, *entry.queued.sink, std::move(entry.outcome));
+    }
+  }
+  queue.insert(queue.begin(), again.begin(), again.end());
+}
+
+void Batch::fail(const std::string& why, stores::Outbox& outbox) {
+  std::ranges::sort(entries_, {}, &Entry::order);
+  for (const Entry& entry : std::exchange(entries_, {})) {
+    if (entry.queued.request == nullptr) continue;
+    outbox.complete_unknown(*entry.queued.request, *entry.queued.sink, why, false);
+  }
+}
+
+void Batch::forget() noexcept {
+  entries_.clear();
+  upkeep_.reset();
+}
+
+}  // namespace latchkey::inline v1::detail::postgresql

@@ -1,0 +1,85 @@
+// Requests that are sent together, and their results.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <latchkey/backend.hpp>
+
+#include "stores/driver/outbox.hpp"
+#include "stores/postgresql/layout.hpp"
+#include "stores/postgresql/subscriptions.hpp"
+
+namespace latchkey::inline v1::detail::postgresql {
+
+/// A request that was submitted.
+struct QueuedRequest {
+  Request* request = nullptr;  ///< null: the upkeep of this connection
+  Sink* sink = nullptr;
+  Clock::time_point submitted{};
+};
+using RequestQueue = std::deque<QueuedRequest>;
+
+/// One transaction: the server runs the requests between two synchronisation points of the pipeline
+/// in one, and commits once for all of them (group commit). While a batch is under way, further
+/// requests wait for the next one.
+///
+/// The requests run in the order of their keys, so that batches of several clients do not wait for
+/// each other in a circle, and those of one key in the order of submission. The bytes of a batch
+/// fit into one write, so that a client which is stopped at any time leaves no transaction half
+/// sent. An outcome counts once the server has committed.
+class Batch {
+ public:
+  Batch(const Layout& layout, const Subscriptions& subscriptions)
+      : layout_(layout), subscriptions_(subscriptions) {}
+
+  [[nodiscard]] bool is_under_way() const noexcept { return !entries_.empty(); }
+  [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
+
+  /// Takes requests from the front of the queue and sends them. False: the connection is broken.
+  /// Throws std::bad_alloc.
+  [[nodiscard]] bool send(PGconn* connection, RequestQueue& queue, stores::Outbox& outbox);
+
+  enum class Progress { waiting, done, broken };
+  /// Reads results. done: all outcomes are in the outbox; requests that the server has not run
+  /// because another one failed are in the queue again.
+  [[nodiscard]] Progress receive(PGconn* connection, RequestQueue& queue, stores::Outbox& outbox);
+
+  /// Completes all as unknown.
+  void fail(const std::string& why, stores::Outbox& outbox);
+  void forget() noexcept;
+
+  /// The number of subscriptions that the last upkeep has found at the server; empty: none has been
+  /// made since the last call.
+  [[nodiscard]] std::optional<std::uint64_t> take_upkeep() noexcept {
+    return std::exchange(upkeep_, std::nullopt);
+  }
+
+ private:
+  struct Entry {
+    QueuedRequest queued;
+    Call call;
+    std::size_t order = 0;  ///< of submission
+    enum class State { sent, succeeded, failed, not_run } state = State::sent;
+    Outcome outcome{};
+  };
+
+  void choose(RequestQueue& queue, stores::Outbox& outbox);
+  [[nodiscard]] Call call_of(const QueuedRequest& queued) const;
+  void on_result(const PGresult* result);
+  void on_error(Entry& entry, const PGresult* result);
+  void finish(RequestQueue& queue, stores::Outbox& outbox);
+
+  const Layout& layout_;
+  const Subscriptions& subscriptions_;
+  std::vector<Entry> entries_;  ///< in the order of execution
+  std::size_t next_ = 0;        ///< whose result is read
+  bool undone_ = false;         ///< one has failed: the server has undone all
+  std::string failure_;         ///< an error that belongs to no request
+  std::optional<std::uint64_t> upkeep_;
+};
+
+}  // namespace latchkey::inline v1::detail::postgresql

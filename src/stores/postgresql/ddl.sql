@@ -1,0 +1,512 @@
+-- The tables and functions of latchkey's locks, version 1. Run it again to update them:
+--   latchkey ddl postgresql | psql <database>
+--
+-- One row of latchkey.lock is one hold. It is deleted when the hold ends, or after its lease has
+-- ended. All times are the server's. Each function that changes the rows of a name first takes a
+-- transaction-level advisory lock on that name, which serves as a mutex: it excludes others also
+-- while the name has no row, and it cannot outlive the transaction.
+BEGIN;
+SELECT pg_advisory_xact_lock(7809644666444609893);
+CREATE SCHEMA IF NOT EXISTS latchkey;
+
+CREATE TABLE IF NOT EXISTS latchkey.lock (
+  name text COLLATE "C" NOT NULL,
+  owner text COLLATE "C" NOT NULL,
+  mode text COLLATE "C" NOT NULL,    -- x: REENTRANT, FAIR or FENCED; w: WRITE; r: READ
+  ends timestamptz NOT NULL,
+  fence bigint NOT NULL,             -- the last fencing token of the hold; 0: none
+  note text,                         -- the holder, for people
+  PRIMARY KEY (name, owner)
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+
+-- The queue of a FAIR lock; and, with arrival 0, a WRITE that keeps new READs out.
+CREATE TABLE IF NOT EXISTS latchkey.place (
+  name text COLLATE "C" NOT NULL,
+  owner text COLLATE "C" NOT NULL,
+  arrival bigint NOT NULL,
+  until timestamptz NOT NULL,
+  session integer NOT NULL,          -- the server process of the last attempt
+  PRIMARY KEY (name, owner)
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+
+-- Who is notified of a release: one row for each process that waits, or for each waiter of FAIR.
+CREATE TABLE IF NOT EXISTS latchkey.waiter (
+  name text COLLATE "C" NOT NULL,
+  channel text COLLATE "C" NOT NULL, -- of NOTIFY
+  owner text COLLATE "C" NOT NULL,   -- FAIR: the waiter; otherwise empty
+  until timestamptz NOT NULL,
+  session integer NOT NULL,          -- the server process that listens
+  PRIMARY KEY (name, channel, owner)
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+
+CREATE SEQUENCE IF NOT EXISTS latchkey.arrival;
+-- One sequence for the fencing tokens of all names. It begins at the clock in microseconds, so that
+-- tokens rise even if the tables were deleted and created again.
+CREATE SEQUENCE IF NOT EXISTS latchkey.fence;
+SELECT setval('latchkey.fence', (date_part('epoch', clock_timestamp()) * 1000000)::bigint)
+  FROM latchkey.fence WHERE NOT is_called;
+
+CREATE OR REPLACE FUNCTION latchkey.version() RETURNS integer LANGUAGE sql IMMUTABLE
+AS 'SELECT 1';
+
+CREATE OR REPLACE FUNCTION latchkey.enter(its_name text) RETURNS timestamptz
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtextextended(its_name, 7809644666444609893));
+  RETURN clock_timestamp();
+END $$;
+
+CREATE OR REPLACE FUNCTION latchkey.later(moment timestamptz, ms bigint) RETURNS timestamptz
+LANGUAGE sql STABLE AS $$ SELECT moment + ms * interval '1 millisecond' $$;
+
+CREATE OR REPLACE FUNCTION latchkey.left_ms(ends timestamptz, moment timestamptz) RETURNS bigint
+LANGUAGE sql IMMUTABLE
+AS $$ SELECT greatest(1, ceil(date_part('epoch', ends - moment) * 1000)::bigint) $$;
+
+-- Reserves fencing tokens and returns the last one. Others may take numbers in between, for other
+-- names: all tokens of the block are larger than those given before.
+CREATE OR REPLACE FUNCTION latchkey.reserve(tokens integer) RETURNS bigint
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  last bigint := 0;
+BEGIN
+  FOR token IN 1..tokens LOOP
+    last := nextval('latchkey.fence');
+  END LOOP;
+  RETURN last;
+END $$;
+
+-- Whether a server process runs. Its number may be used again, which keeps a dead waiter's place a
+-- few seconds longer.
+CREATE OR REPLACE FUNCTION latchkey.runs(session integer) RETURNS boolean
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+  RETURN session = pg_backend_pid() OR EXISTS (SELECT FROM pg_stat_get_activity(session));
+END $$;
+
+-- Notifies those who wait for a name that may be free. The first of the FAIR queue has 5 s to take
+-- it. Returns how many processes were notified that wait in no queue.
+CREATE OR REPLACE FUNCTION latchkey.notify_waiters(its_name text, moment timestamptz)
+RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  notified integer;
+  first text;
+BEGIN
+  PERFORM pg_notify(w.channel, ' ' || its_name) FROM latchkey.waiter w
+    WHERE w.name = its_name AND w.owner = '' AND w.until > moment;
+  GET DIAGNOSTICS notified = ROW_COUNT;
+  SELECT p.owner INTO first FROM latchkey.place p
+    WHERE p.name = its_name AND p.arrival > 0 AND p.until > moment AND latchkey.runs(p.session)
+    ORDER BY p.arrival LIMIT 1;
+  IF FOUND THEN
+    UPDATE latchkey.place p SET until = latchkey.later(moment, 5000)
+      WHERE p.name = its_name AND p.owner = first AND p.until > latchkey.later(moment, 5000);
+    PERFORM pg_notify(w.channel, first || ' ' || its_name) FROM latchkey.waiter w
+      WHERE w.name = its_name AND w.owner = first;
+  END IF;
+  RETURN notified;
+END $$;
+
+-- The replies of the acquire functions: 'g <token>' granted, 'b <ms> <holder>' busy.
+CREATE OR REPLACE FUNCTION latchkey.acquire(
+  its_name text, its_owner text, its_mode text, lease bigint, tokens integer, its_note text)
+RETURNS text LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  moment timestamptz;
+  held record;
+  token bigint := 0;
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtextextended(its_name, 7809644666444609893));
+  moment := clock_timestamp();
+  SELECT l.owner, l.mode, l.ends, l.fence INTO held FROM latchkey.lock l WHERE l.name = its_name;
+  IF FOUND THEN
+    DELETE FROM latchkey.lock l WHERE l.name = its_name AND l.ends <= moment;
+    SELECT l.owner, l.mode, l.ends, l.fence INTO held FROM latchkey.lock l
+      WHERE l.name = its_name ORDER BY l.ends DESC LIMIT 1;
+    IF FOUND AND (held.owner <> its_owner OR held.mode <> its_mode) THEN
+      RETURN 'b ' || latchkey.left_ms(held.ends, moment) || ' ' || held.owner;
+    END IF;
+    IF FOUND THEN
+      token := held.fence;
+      IF tokens > 0 AND token = 0 THEN
+        token := latchkey.reserve(tokens);
+      END IF;
+      UPDATE latchkey.lock l SET ends = greatest(l.ends, latchkey.later(moment, lease)),
+        fence = token, note = coalesce(its_note, l.note)
+        WHERE l.name = its_name AND l.owner = its_owner;
+      RETURN 'g ' || token;
+    END IF;
+  END IF;
+  IF tokens > 0 THEN
+    token := latchkey.reserve(tokens);
+  END IF;
+  INSERT INTO latchkey.lock VALUES (its_name, its_owner, its_mode,
+    moment + lease * interval '1 millisecond', token, its_note);
+  RETURN 'g ' || token;
+END $$;
+
+-- A WRITE that waits for READs keeps new ones out for `wait` ms.
+CREATE OR REPLACE FUNCTION latchkey.acquire_write(
+  its_name text, its_owner text, lease bigint, wait bigint, its_note text)
+RETURNS text LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  moment timestamptz := latchkey.enter(its_name);
+  reply text := latchkey.acquire(its_name, its_owner, 'w', lease, 0, its_note);
+BEGIN
+  IF starts_with(reply, 'g') THEN
+    DELETE FROM latchkey.place p WHERE p.name = its_name AND p.arrival = 0;
+  ELSIF wait > 0 AND EXISTS (SELECT FROM latchkey.lock l WHERE l.name = its_name AND l.mode = 'r') THEN
+    INSERT INTO latchkey.place AS p
+      VALUES (its_name, its_owner, 0, latchkey.later(moment, wait), pg_backend_pid())
+      ON CONFLICT (name, owner) DO UPDATE SET until = greatest(p.until, excluded.until);
+  END IF;
+  RETURN reply;
+END $$;
+
+CREATE OR REPLACE FUNCTION latchkey.acquire_read(
+  its_name text, its_owner text, lease bigint, its_note text)
+RETURNS text LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  moment timestamptz := latchkey.enter(its_name);
+  held record;
+  writer record;
+BEGIN
+  DELETE FROM latchkey.lock l WHERE l.name = its_name AND l.ends <= moment;
+  SELECT l.owner, l.ends INTO held FROM latchkey.lock l
+    WHERE l.name = its_name AND l.mode <> 'r' LIMIT 1;
+  IF FOUND THEN
+    RETURN 'b ' || latchkey.left_ms(held.ends, moment) || ' ' || held.owner;
+  END IF;
+  UPDATE latchkey.lock l SET ends = greatest(l.ends, latchkey.later(moment, lease)),
+    note = coalesce(its_note, l.note) WHERE l.name = its_name AND l.owner = its_owner;
+  IF FOUND THEN
+    RETURN 'g 0';
+  END IF;
+  SELECT p.owner, p.until INTO writer FROM latchkey.place p
+    WHERE p.name = its_name AND p.arrival = 0 AND p.until > moment ORDER BY p.until DESC LIMIT 1;
+  IF FOUND THEN
+    RETURN 'b ' || latchkey.left_ms(writer.until, moment) || ' ';
+  END IF;
+  INSERT INTO latchkey.lock VALUES (its_name, its_owner, 'r', latchkey.later(moment, lease), 0, its_note);
+  RETURN 'g 0';
+END $$;
+
+-- `wait`: how long a place in the queue lasts unless the call is repeated, ms; 0: take no place.
+-- Waiters call again in time: the first two every second, the others every 2 s.
+CREATE OR REPLACE FUNCTION latchkey.acquire_fair(
+  its_name text, its_owner text, lease bigint, wait bigint, its_note text)
+RETURNS text LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  moment timestamptz := latchkey.enter(its_name);
+  held record;
+  is_held boolean;
+  head record;
+  has_head boolean;
+  dropped integer;
+  before bigint;
+  ms bigint;
+BEGIN
+  DELETE FROM latchkey.lock l WHERE l.name = its_name AND l.ends <= moment;
+  SELECT l.owner, l.mode, l.ends INTO held FROM latchkey.lock l
+    WHERE l.name = its_name ORDER BY l.ends DESC LIMIT 1;
+  is_held := FOUND;
+  IF is_held AND held.owner = its_owner AND held.mode = 'x' THEN
+    RETURN latchkey.acquire(its_name, its_owner, 'x', lease, 0, its_note);
+  END IF;
+  DELETE FROM latchkey.place p WHERE p.name = its_name AND p.until <= moment;
+  GET DIAGNOSTICS dropped = ROW_COUNT;
+  SELECT p.owner, p.until INTO head FROM latchkey.place p
+    WHERE p.name = its_name AND p.arrival > 0 AND latchkey.runs(p.session)
+    ORDER BY p.arrival LIMIT 1;
+  has_head := FOUND;
+  IF NOT is_held AND (NOT has_head OR head.owner = its_owner) THEN
+    DELETE FROM latchkey.place p WHERE p.name = its_name AND p.owner = its_owner;
+    INSERT INTO latchkey.lock
+      VALUES (its_name, its_owner, 'x', latchkey.later(moment, lease), 0, its_note);
+    IF has_head AND lease < 5000 THEN -- the next call of the new head would come too late
+      PERFORM latchkey.notify_head(its_name);
+    END IF;
+    RETURN 'g 0';
+  END IF;
+  IF NOT is_held THEN -- the head has 5 s to take it
+    head.until := least(head.until, latchkey.later(moment, 5000));
+    UPDATE latchkey.place p SET until = head.until
+      WHERE p.name = its_name AND p.owner = head.owner AND p.until > head.until;
+    IF dropped > 0 THEN
+      PERFORM latchkey.notify_head(its_name);
+    END IF;
+  END IF;
+  IF wait > 0 THEN
+    INSERT INTO latchkey.place
+      VALUES (its_name, its_owner, nextval('latchkey.arrival'), latchkey.later(moment, wait),
+        pg_backend_pid())
+      ON CONFLICT (name, owner) DO UPDATE SET until = excluded.until, session = excluded.session;
+    SELECT count(*) INTO before FROM latchkey.place p WHERE p.name = its_name AND p.arrival > 0
+      AND latchkey.runs(p.session) AND p.arrival < (SELECT o.arrival FROM latchkey.place o
+        WHERE o.name = its_name AND o.owner = its_owner);
+  END IF;
+  IF NOT is_held THEN
+    ms := latchkey.left_ms(head.until, moment);
+  ELSE
+    ms := latchkey.left_ms(held.ends, moment);
+    IF wait <= 0 AND has_head THEN
+      ms := greatest(ms, latchkey.left_ms(head.until, moment));
+    ELSIF before = 1 THEN
+      ms := ms + 100; -- the first waiter asks first
+    END IF;
+  END IF;
+  IF wait > 0 THEN
+    ms := CASE WHEN before > 1 THEN 2000 ELSE least(ms, 1000) END;
+  END IF;
+  RETURN 'b ' || ms || ' ' || CASE WHEN is_held THEN held.owner ELSE '' END;
+END $$;
+
+CREATE OR REPLACE FUNCTION latchkey.notify_head(its_name text) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+  PERFORM pg_notify(w.channel, w.owner || ' ' || its_name) FROM latchkey.waiter w
+    WHERE w.name = its_name AND w.owner = (SELECT p.owner FROM latchkey.place p
+      WHERE p.name = its_name AND p.arrival > 0 AND latchkey.runs(p.session)
+      ORDER BY p.arrival LIMIT 1);
+END $$;
+
+-- All or none. A busy member undoes those before it: 'b <ms> <member> <holder>'.
+CREATE OR REPLACE FUNCTION latchkey.acquire_all(
+  modes text[], names text[], owners text[], lease bigint, tokens integer)
+RETURNS text LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  reply text;
+  token bigint := 0;
+  fresh boolean := false;
+  its_fence bigint;
+BEGIN
+  FOR reply IN SELECT DISTINCT n COLLATE "C" AS each FROM unnest(names) n ORDER BY each LOOP
+    PERFORM latchkey.enter(reply);
+  END LOOP;
+  FOR member IN 1..cardinality(names) LOOP
+    reply := CASE modes[member]
+      WHEN 'r' THEN latchkey.acquire_read(names[member], owners[member], lease, NULL)
+      WHEN 'w' THEN latchkey.acquire_write(names[member], owners[member], lease, 0, NULL)
+      ELSE latchkey.acquire(names[member], owners[member], 'x', lease, 0, NULL) END;
+    IF starts_with(reply, 'b') THEN
+      RAISE EXCEPTION USING ERRCODE = 'LK001', MESSAGE = regexp_replace(reply, '^(b \d+) ',
+        '\1 ' || member - 1 || ' ');
+    END IF;
+    IF modes[member] = 'f' THEN
+      its_fence := substr(reply, 3)::bigint;
+      fresh := fresh OR its_fence = 0;
+      token := greatest(token, its_fence);
+    END IF;
+  END LOOP;
+  IF fresh THEN
+    token := latchkey.reserve(tokens);
+    FOR member IN 1..cardinality(names) LOOP
+      IF modes[member] = 'f' THEN
+        UPDATE latchkey.lock l SET fence = token
+          WHERE l.name = names[member] AND l.owner = owners[member];
+      END IF;
+    END LOOP;
+  END IF;
+  RETURN 'g ' || token;
+EXCEPTION WHEN SQLSTATE 'LK001' THEN
+  RETURN SQLERRM;
+END $$;
+
+-- These return whether the owner held it.
+CREATE OR REPLACE FUNCTION latchkey.renew(
+  its_name text, its_owner text, its_mode text, lease bigint, its_note text)
+RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  moment timestamptz := latchkey.enter(its_name);
+BEGIN
+  UPDATE latchkey.lock l SET ends = greatest(l.ends, latchkey.later(moment, lease)),
+    note = coalesce(its_note, l.note)
+    WHERE l.name = its_name AND l.owner = its_owner AND l.mode = its_mode AND l.ends > moment;
+  RETURN FOUND;
+END $$;
+
+CREATE OR REPLACE FUNCTION latchkey.verify(its_name text, its_owner text, its_mode text)
+RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+  RETURN EXISTS (SELECT FROM latchkey.lock l WHERE l.name = its_name AND l.owner = its_owner
+    AND l.mode = its_mode AND l.ends > clock_timestamp());
+END $$;
+
+CREATE OR REPLACE FUNCTION latchkey.expire(
+  its_name text, its_owner text, its_mode text, lease bigint)
+RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  moment timestamptz := latchkey.enter(its_name);
+BEGIN
+  UPDATE latchkey.lock l SET ends = least(l.ends, latchkey.later(moment, lease))
+    WHERE l.name = its_name AND l.owner = its_owner AND l.mode = its_mode AND l.ends > moment;
+  RETURN FOUND;
+END $$;
+
+CREATE OR REPLACE FUNCTION latchkey.downgrade(
+  its_name text, its_owner text, lease bigint, its_note text)
+RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  moment timestamptz := latchkey.enter(its_name);
+BEGIN
+  UPDATE latchkey.lock l SET mode = 'r', ends = greatest(l.ends, latchkey.later(moment, lease)),
+    note = coalesce(its_note, l.note)
+    WHERE l.name = its_name AND l.owner = its_owner AND l.mode <> 'x' AND l.ends > moment;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
+  PERFORM latchkey.notify_waiters(its_name, moment);
+  RETURN true;
+END $$;
+
+-- How many processes were notified; -1: this owner did not hold it.
+CREATE OR REPLACE FUNCTION latchkey.release(its_name text, its_owner text, its_mode text)
+RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  moment timestamptz;
+  ended timestamptz;
+  notified integer := 0;
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtextextended(its_name, 7809644666444609893));
+  moment := clock_timestamp();
+  DELETE FROM latchkey.lock l WHERE l.name = its_name AND l.owner = its_owner AND l.mode = its_mode
+    RETURNING l.ends INTO ended;
+  IF NOT FOUND THEN
+    RETURN -1;
+  END IF;
+  IF EXISTS (SELECT FROM latchkey.waiter w WHERE w.name = its_name) AND NOT (its_mode = 'r' AND
+      EXISTS (SELECT FROM latchkey.lock l WHERE l.name = its_name AND l.ends > moment)) THEN
+    notified := latchkey.notify_waiters(its_name, moment);
+  END IF;
+  RETURN CASE WHEN ended > moment THEN notified ELSE -1 END;
+END $$;
+
+-- Undoes an acquire, whatever its result was. The leave of a WRITE releases the READ as well that a
+-- downgrade has made of it.
+CREATE OR REPLACE FUNCTION latchkey.leave(its_name text, its_owner text, its_mode text)
+RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  moment timestamptz := latchkey.enter(its_name);
+  ended timestamptz;
+  place bigint;
+  held boolean;
+  first boolean := false;
+BEGIN
+  SELECT p.arrival, NOT EXISTS (SELECT FROM latchkey.place o WHERE o.name = its_name
+      AND o.arrival > 0 AND o.arrival < p.arrival AND latchkey.runs(o.session)) INTO place, first
+    FROM latchkey.place p WHERE p.name = its_name AND p.owner = its_owner;
+  IF FOUND THEN
+    DELETE FROM latchkey.place p WHERE p.name = its_name AND p.owner = its_owner;
+  END IF;
+  DELETE FROM latchkey.lock l WHERE l.name = its_name AND l.owner = its_owner
+    AND (l.mode = its_mode OR (its_mode = 'w' AND l.mode = 'r')) RETURNING l.ends INTO ended;
+  held := FOUND AND ended > moment;
+  IF ended IS NOT NULL OR (place IS NOT NULL AND first) THEN
+    IF NOT EXISTS (SELECT FROM latchkey.lock l
+        WHERE l.name = its_name AND l.ends > latchkey.later(moment, 5000)) OR place = 0 THEN
+      PERFORM latchkey.notify_waiters(its_name, moment);
+    END IF;
+  END IF;
+  RETURN held OR coalesce(place > 0, false);
+END $$;
+
+CREATE OR REPLACE FUNCTION latchkey.force_release(its_name text)
+RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  moment timestamptz := latchkey.enter(its_name);
+  held integer;
+BEGIN
+  DELETE FROM latchkey.lock l WHERE l.name = its_name AND l.ends <= moment;
+  DELETE FROM latchkey.lock l WHERE l.name = its_name;
+  GET DIAGNOSTICS held = ROW_COUNT;
+  IF held > 0 THEN
+    PERFORM latchkey.notify_waiters(its_name, moment);
+  END IF;
+  RETURN held > 0;
+END $$;
+
+CREATE OR REPLACE FUNCTION latchkey.subscribe(its_name text, its_channel text, its_owner text)
+RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  moment timestamptz := latchkey.enter(its_name);
+BEGIN
+  INSERT INTO latchkey.waiter
+    VALUES (its_name, its_channel, its_owner, moment + interval '60 seconds', pg_backend_pid())
+    ON CONFLICT (name, channel, owner)
+      DO UPDATE SET until = excluded.until, session = excluded.session;
+  RETURN true;
+END $$;
+
+CREATE OR REPLACE FUNCTION latchkey.unsubscribe(its_name text, its_channel text, its_owner text)
+RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+  PERFORM latchkey.enter(its_name);
+  DELETE FROM latchkey.waiter w
+    WHERE w.name = its_name AND w.channel = its_channel AND w.owner = its_owner;
+  RETURN FOUND;
+END $$;
+
+CREATE OR REPLACE FUNCTION latchkey.subscribe_all(its_channel text, names text[], owners text[])
+RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  each record;
+BEGIN
+  FOR each IN SELECT n COLLATE "C" AS name, o AS owner FROM unnest(names, owners) AS u(n, o)
+      ORDER BY 1 LOOP
+    PERFORM latchkey.subscribe(each.name, its_channel, each.owner);
+  END LOOP;
+  RETURN true;
+END $$;
+
+-- Every process calls this every few seconds: its subscriptions live on, and what has ended is
+-- deleted. Returns how many subscriptions it has. Waits for no row.
+CREATE OR REPLACE FUNCTION latchkey.upkeep(its_channel text) RETURNS bigint
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  subscriptions bigint;
+BEGIN
+  UPDATE latchkey.waiter w SET until = clock_timestamp() + interval '60 seconds'
+    WHERE w.channel = its_channel;
+  GET DIAGNOSTICS subscriptions = ROW_COUNT;
+  IF pg_try_advisory_xact_lock(7809644666444609894) THEN
+    DELETE FROM latchkey.lock WHERE ctid = ANY (ARRAY(SELECT l.ctid FROM latchkey.lock l
+      WHERE l.ends <= clock_timestamp() FOR UPDATE SKIP LOCKED));
+    DELETE FROM latchkey.place WHERE ctid = ANY (ARRAY(SELECT p.ctid FROM latchkey.place p
+      WHERE p.until <= clock_timestamp() FOR UPDATE SKIP LOCKED));
+    DELETE FROM latchkey.waiter WHERE ctid = ANY (ARRAY(SELECT w.ctid FROM latchkey.waiter w
+      WHERE w.until <= clock_timestamp() OR NOT latchkey.runs(w.session) FOR UPDATE SKIP LOCKED));
+  END IF;
+  RETURN subscriptions;
+END $$;
+
+-- kind: h a holder, q a place in the queue, s the number of subscribers (in ms).
+CREATE OR REPLACE FUNCTION latchkey.inspect(its_name text)
+RETURNS TABLE (kind text, id text, its_mode text, ms bigint, token bigint, its_note text)
+LANGUAGE sql VOLATILE AS $$
+  SELECT * FROM (SELECT 'h', l.owner, l.mode, latchkey.left_ms(l.ends, clock_timestamp()), l.fence,
+      l.note FROM latchkey.lock l WHERE l.name = its_name AND l.ends > clock_timestamp()
+      ORDER BY l.owner) holders
+  UNION ALL
+  SELECT * FROM (SELECT 'q', p.owner, '', 0::bigint, 0::bigint, NULL FROM latchkey.place p
+      WHERE p.name = its_name AND p.arrival > 0 AND p.until > clock_timestamp()
+      ORDER BY p.arrival) places
+  UNION ALL
+  SELECT 's', '', '', greatest(count(*) FILTER (WHERE w.owner = ''),
+      count(*) FILTER (WHERE w.owner <> '')), 0, NULL FROM latchkey.waiter w
+      WHERE w.name = its_name AND w.until > clock_timestamp()
+$$;
+
+CREATE OR REPLACE FUNCTION latchkey.list(pattern text) RETURNS TABLE (its_name text, waiters bigint)
+LANGUAGE sql VOLATILE AS $$
+  SELECT DISTINCT l.name, 0::bigint FROM latchkey.lock l WHERE l.ends > clock_timestamp()
+    AND l.name ~ pattern ORDER BY 1
+$$;
+
+CREATE OR REPLACE FUNCTION latchkey.list_awaited(pattern text)
+RETURNS TABLE (its_name text, waiters bigint)
+LANGUAGE sql VOLATILE AS $$
+  SELECT w.name, greatest(count(*) FILTER (WHERE w.owner = ''),
+    count(*) FILTER (WHERE w.owner <> '')) FROM latchkey.waiter w
+    WHERE w.until > clock_timestamp() AND w.name ~ pattern GROUP BY w.name ORDER BY 2 DESC, 1
+$$;
+COMMIT;

@@ -1,0 +1,85 @@
+// What the schemas share.
+// SPDX-License-Identifier: BSL-1.0
+#include "stores/postgresql/layout.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "stores/postgresql/own_layout.hpp"
+#include "stores/postgresql/shedlock_layout.hpp"
+
+namespace latchkey::inline v1::detail::postgresql {
+
+std::size_t Call::size() const noexcept {
+  // Bind, Describe and Execute with their lengths and names.
+  std::size_t bytes = 64;
+  for (const auto& parameter : parameters) bytes += 6 + (parameter ? parameter->size() : 0);
+  return bytes;
+}
+
+std::unique_ptr<Layout> Layout::make(const PostgresqlUri& uri) {
+  if (uri.schema == PostgresqlUri::Schema::shedlock) {
+    return std::make_unique<ShedlockLayout>(uri.table);
+  }
+  return std::make_unique<OwnLayout>();
+}
+
+std::string error_text(const PGresult* result) {
+  const std::string_view state = sql_state(result);
+  const char* const message = ::PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+  std::string text = message == nullptr ? "the server reports an error" : message;
+  if (state == "42501") text += "; grant the role what docs/stores/postgresql.md lists";
+  if (!state.empty()) text += " (SQLSTATE " + std::string(state) + ')';
+  return text;
+}
+
+std::string array_literal(std::span<const std::string_view> texts) {
+  std::string literal = "{";
+  for (const std::string_view text : texts) {
+    if (literal.size() > 1) literal += ',';
+    literal += '"';
+    for (const char one : text) {
+      if (one == '"' || one == '\\') literal += '\\';
+      literal += one;
+    }
+    literal += '"';
+  }
+  return literal += '}';
+}
+
+std::string milliseconds_text(std::chrono::milliseconds time) {
+  constexpr std::chrono::milliseconds longest = std::chrono::hours(24 * 365 * 100);
+  return std::to_string(std::min(time, longest).count());
+}
+
+std::int64_t number_in(std::string_view text) noexcept {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() ? number : 0;
+}
+
+bool is_utf8(std::string_view text) noexcept {
+  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
+  for (std::size_t at = 0; at < text.size();) {
+    const unsigned char first = byte(at);
+    if (first == 0) return false;
+    const std::size_t length = first < 0x80   ? 1
+                               : first < 0xC2 ? 0
+                               : first < 0xE0 ? 2
+                               : first < 0xF0 ? 3
+                               : first < 0xF5 ? 4
+                                              : 0;
+    if (length == 0 || at + length > text.size()) return false;
+    for (std::size_t more = 1; more < length; ++more) {
+      if (byte(at + more) >> 6U != 2) return false;
+    }
+    if ((first == 0xE0 && byte(at + 1) < 0xA0) || (first == 0xED && byte(at + 1) > 0x9F) ||
+        (first == 0xF0 && byte(at + 1) < 0x90) || (first == 0xF4 && byte(at + 1) > 0x8F)) {
+      return false;
+    }
+    at += length;
+  }
+  return true;
+}
+
+}  // namespace latchkey::inline v1::detail::postgresql

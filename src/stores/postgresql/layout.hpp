@@ -1,0 +1,76 @@
+// How locks are kept in a database: the SQL of requests, and what its results mean.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <latchkey/backend.hpp>
+
+#include "backend/connection/failure.hpp"
+#include "stores/postgresql/pg_handles.hpp"
+#include "stores/postgresql/postgresql_uri.hpp"
+
+namespace latchkey::inline v1::detail::postgresql {
+
+/// A prepared statement.
+struct Statement {
+  const char* name;
+  std::string sql;
+};
+
+/// One execution of a prepared statement.
+struct Call {
+  const char* statement = nullptr;  ///< null: nothing is to be executed, the request is granted
+  std::vector<std::optional<std::string>> parameters{};
+
+  [[nodiscard]] std::size_t size() const noexcept;
+};
+
+/// The SQL of one schema.
+class Layout {
+ public:
+  Layout() = default;
+  Layout(const Layout&) = delete;
+  Layout& operator=(const Layout&) = delete;
+  virtual ~Layout() = default;
+
+  [[nodiscard]] virtual Capabilities capabilities() const noexcept = 0;
+  [[nodiscard]] virtual std::span<const Statement> statements() const noexcept = 0;
+
+  /// A query whose first row says whether the tables can be used; `reject` reads it.
+  [[nodiscard]] virtual std::string check() const = 0;
+  struct Verdict {
+    std::optional<ConnectionFailure> failure{};
+    bool creatable = false;  ///< the tables are missing, or old
+  };
+  [[nodiscard]] virtual Verdict verdict(const PGresult* result) const = 0;
+
+  /// Why a request cannot be executed, as a clause; empty: it can.
+  [[nodiscard]] virtual std::string why_not(const Request& request) const = 0;
+  [[nodiscard]] virtual Call call(const Request& request, std::string_view channel) const = 0;
+  /// Reads the result of a call that succeeded.
+  [[nodiscard]] virtual Outcome outcome(const Request& request, const PGresult* result) const = 0;
+
+  [[nodiscard]] static std::unique_ptr<Layout> make(const PostgresqlUri& uri);
+};
+
+/// The clause for an error that the server reports for a statement.
+[[nodiscard]] std::string error_text(const PGresult* result);
+
+/// An array literal of PostgreSQL.
+[[nodiscard]] std::string array_literal(std::span<const std::string_view> texts);
+
+/// In ms, at most a hundred years.
+[[nodiscard]] std::string milliseconds_text(std::chrono::milliseconds time);
+
+/// A number in a cell; 0 if it is none.
+[[nodiscard]] std::int64_t number_in(std::string_view text) noexcept;
+
+[[nodiscard]] bool is_utf8(std::string_view text) noexcept;
+
+}  // namespace latchkey::inline v1::detail::postgresql

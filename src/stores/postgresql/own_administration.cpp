@@ -1,0 +1,107 @@
+// Reads the rows of inspect and list.
+// SPDX-License-Identifier: BSL-1.0
+#include "stores/postgresql/own_administration.hpp"
+
+#include "stores/postgresql/layout.hpp"
+
+namespace latchkey::inline v1::detail::postgresql {
+namespace {
+
+void append_literally(std::string& expression, char one) {
+  const auto code = static_cast<unsigned char>(one);
+  const bool plain = code >= 0x80 || (one >= '0' && one <= '9') || (one >= 'a' && one <= 'z') ||
+                     (one >= 'A' && one <= 'Z') || one == '_';
+  if (!plain) expression += '\\';
+  expression += one;
+}
+
+/// Appends the set that begins after `[`, and returns where it ends.
+std::size_t append_set(std::string& expression, std::string_view glob, std::size_t at) {
+  expression += '[';
+  if (at < glob.size() && glob[at] == '^') {
+    expression += '^';
+    ++at;
+  }
+  const std::size_t before = expression.size();
+  for (; at < glob.size() && glob[at] != ']'; ++at) {
+    if (glob[at] == '\\' && at + 1 < glob.size()) ++at;
+    if (glob[at] == '-') {
+      expression += '-';
+    } else {
+      append_literally(expression, glob[at]);
+    }
+  }
+  if (expression.size() == before) expression += "\\x01";  // no key matches an empty set
+  expression += ']';
+  return at;
+}
+
+}  // namespace
+
+std::string glob_expression(std::string_view glob) {
+  std::string expression = "^";
+  for (std::size_t at = 0; at < glob.size(); ++at) {
+    if (glob[at] == '*') {
+      expression += ".*";
+    } else if (glob[at] == '?') {
+      expression += '.';
+    } else if (glob[at] == '[') {
+      at = append_set(expression, glob, at + 1);
+    } else {
+      if (glob[at] == '\\' && at + 1 < glob.size()) ++at;
+      append_literally(expression, glob[at]);
+    }
+  }
+  return expression += '$';
+}
+
+void read_inspect(const Request& request, const PGresult* result) {
+  if (request.info == nullptr) return;
+  LockInfo& info = *request.info;
+  info = {};
+  info.key = request.key;
+  for (int row = 0; row < ::PQntuples(result); ++row) {
+    const std::string_view kind = cell(result, row, 0), id = cell(result, row, 1);
+    const std::int64_t number = number_in(cell(result, row, 3));
+    if (kind == "q") {
+      info.queue.emplace_back(id);
+    } else if (kind == "s") {
+      info.subscribers = static_cast<std::uint64_t>(number);
+    } else {
+      info.locked = true;
+      const std::string_view mode = cell(result, row, 2);
+      info.type = mode == "r"   ? LockType::READ
+                  : mode == "w" ? LockType::WRITE
+                                : LockType::REENTRANT;
+      HolderInfo& holder = info.holders.emplace_back();
+      holder.id = id;
+      holder.left = std::chrono::milliseconds(number);
+      holder.announced = cell(result, row, 5);
+      const std::int64_t token = number_in(cell(result, row, 4));
+      if (token > 0) info.fencing_token = static_cast<std::uint64_t>(token);
+    }
+  }
+}
+
+// The server's whole listing arrives at once, so there is one page.
+void read_list(const Request& request, const PGresult* result) {
+  if (request.names == nullptr) return;
+  ListPart* const part = request.part;
+  const bool awaited = part != nullptr && part->awaited;
+  const int rows = ::PQntuples(result);
+  std::uint32_t listed = 0;
+  for (int row = 0; row < rows; ++row) {
+    const std::string_view name = cell(result, row, 0);
+    if (awaited && listed == part->budget) break;
+    request.names->emplace_back(name);
+    if (awaited) {
+      part->waiters.push_back(static_cast<std::uint64_t>(number_in(cell(result, row, 1))));
+    }
+    ++listed;
+  }
+  if (part == nullptr) return;
+  part->cursor = {};
+  part->examined = part->total = static_cast<std::uint64_t>(rows);
+}
+
+}  // namespace latchkey::inline v1::detail::postgresql

@@ -1,0 +1,65 @@
+// The client of a PostgreSQL database.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <latchkey/options.hpp>
+
+#include "backend/connection/reconnect_policy.hpp"
+#include "stores/driver/store_client.hpp"
+#include "stores/postgresql/batch.hpp"
+#include "stores/postgresql/session.hpp"
+
+namespace latchkey::inline v1::detail::postgresql {
+
+/// One connection, on which batches of requests follow one another.
+class PostgresqlClient final : public stores::StoreClient {
+ public:
+  PostgresqlClient(PostgresqlUri uri, const Options& options);
+
+  [[nodiscard]] Capabilities capabilities() const noexcept override;
+  [[nodiscard]] std::string describe() const override { return uri_.describe(); }
+  [[nodiscard]] Start start_state() const noexcept override;
+  [[nodiscard]] const ConnectionFailure* failure() const noexcept override {
+    return policy_.last_failure();
+  }
+  void submit(std::span<Request* const> requests, Sink& sink) override;
+  void advance(Clock::time_point now) override;
+  [[nodiscard]] Clock::time_point due() const noexcept override;
+  void abandon() noexcept override;
+
+ private:
+  void connect(Clock::time_point now);
+  void go_up(Clock::time_point now);
+  void go_down(const ConnectionFailure& failure, Clock::time_point now);
+  /// Reads what has arrived, and sends the next batch.
+  void exchange(Clock::time_point now);
+  void read_notifications();
+  /// Those that the last upkeep has not found at the server.
+  [[nodiscard]] bool has_lost_subscriptions();
+  /// Sends a batch if none is under way, and it need not be larger.
+  [[nodiscard]] bool send(Clock::time_point now);
+  /// The callers of a batch that has ended usually submit at once again, and one commit for all
+  /// costs as much as one for the first of them: the next batch waits for as many requests, but
+  /// not longer than a tenth of what the commit took.
+  void plan_batch(std::size_t completed, Clock::time_point now);
+  /// Gives up requests that have waited too long for a connection.
+  void give_up(Clock::time_point now);
+  [[nodiscard]] Clock::time_point gives_up_at(const QueuedRequest& queued) const noexcept;
+
+  const PostgresqlUri uri_;
+  const std::chrono::milliseconds timeout_;
+  Clock& clock_;
+  const std::unique_ptr<Layout> layout_;
+  Subscriptions subscriptions_;
+  Session session_;
+  Batch batch_;
+  ReconnectPolicy policy_;
+  RequestQueue queue_;
+  Clock::time_point batch_ends_at_ = Clock::never();  ///< no reply until then: the link is down
+  Clock::time_point batch_sent_{};
+  std::size_t batch_size_ = 1;     ///< the next batch is sent as soon as it is that large
+  Clock::time_point batch_due_{};  ///< or at this time
+  Clock::time_point upkeep_at_ = Clock::never();
+};
+
+}  // namespace latchkey::inline v1::detail::postgresql

@@ -1,0 +1,240 @@
+// The connection's way to the first request.
+// SPDX-License-Identifier: BSL-1.0
+#include "stores/postgresql/session.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "stores/postgresql/connect_failure.hpp"
+
+namespace latchkey::inline v1::detail::postgresql {
+namespace {
+
+/// libpq would print them.
+void ignore_notice(void* /*context*/, const PGresult* /*notice*/) {}
+
+/// The arrays that PQconnectStartParams takes.
+class Parameters {
+ public:
+  void add(const char* name, std::string value) {
+    if (!value.empty()) all_.emplace_back(name, std::move(value));
+  }
+  [[nodiscard]] PGconn* connect() const {
+    std::vector<const char*> names, values;
+    for (const auto& [name, value] : all_) {
+      names.push_back(name.c_str());
+      values.push_back(value.c_str());
+    }
+    names.push_back(nullptr);
+    values.push_back(nullptr);
+    return ::PQconnectStartParams(names.data(), values.data(), 0);
+  }
+
+ private:
+  std::vector<std::pair<std::string, std::string>> all_;
+};
+
+}  // namespace
+
+Session::Session(const PostgresqlUri& uri, const Layout& layout, const Subscriptions& subscriptions,
+                 stores::DescriptorSet& descriptors, std::chrono::milliseconds timeout)
+    : uri_(uri),
+      layout_(layout),
+      subscriptions_(subscriptions),
+      descriptors_(descriptors),
+      timeout_(timeout) {}
+
+Session::~Session() { close(); }
+
+void Session::start(Clock::time_point now) {
+  ends_at_ = later(now, timeout_);
+  created_ = false;
+  std::vector<stores::HostLookup::Address> addresses;
+  for (const UriEndpoint& each : uri_.hosts) {
+    if (stores::is_plain_host(each.host)) addresses.push_back({each, each.host});
+  }
+  if (addresses.size() == uri_.hosts.size()) return connect(addresses);
+  lookup_ = std::make_unique<stores::HostLookup>(uri_.hosts);
+  descriptors_.watch(lookup_->descriptor(), POLLIN);
+  state_ = State::resolving;
+}
+
+std::optional<ConnectionFailure> Session::resolve() {
+  auto answer = lookup_->answer();
+  if (!answer) return std::nullopt;
+  descriptors_.forget(lookup_->descriptor());
+  lookup_.reset();
+  if (auto* const failure = std::get_if<ConnectionFailure>(&*answer)) return std::move(*failure);
+  connect(std::get<0>(*answer));
+  return std::nullopt;
+}
+
+void Session::connect(const std::vector<stores::HostLookup::Address>& addresses) {
+  std::string hosts, numbers, ports;
+  for (const auto& [endpoint, number] : addresses) {
+    const char* const comma = hosts.empty() ? "" : ",";
+    const bool is_path = endpoint.host.starts_with('/');
+    hosts += comma + endpoint.host;
+    numbers += comma + (is_path ? std::string() : number);
+    ports += comma + std::to_string(endpoint.port);
+  }
+  Parameters parameters;
+  parameters.add("host", hosts);
+  parameters.add("hostaddr", numbers.find_first_not_of(',') == std::string::npos ? "" : numbers);
+  parameters.add("port", ports);
+  parameters.add("user", uri_.user);
+  parameters.add("password", uri_.password);
+  parameters.add("dbname", uri_.database);
+  parameters.add("fallback_application_name", "latchkey");
+  parameters.add("client_encoding", "UTF8");
+  if (uri_.hosts.size() > 1) parameters.add("target_session_attrs", "read-write");
+  for (const auto& [name, value] : uri_.parameters) parameters.add(name.c_str(), value);
+  connection_.reset(parameters.connect());
+  if (!connection_) throw std::bad_alloc();
+  ::PQsetErrorVerbosity(connection_.get(), PQERRORS_SQLSTATE);
+  ::PQsetNoticeReceiver(connection_.get(), ignore_notice, nullptr);
+  state_ = State::connecting;
+  watch(POLLOUT);
+}
+
+void Session::watch(short events) {
+  watched_ = ::PQsocket(connection_.get());
+  if (watched_ >= 0) descriptors_.watch(watched_, events);
+}
+
+// libpq closes a broken connection's descriptor itself, and the next one may have its number.
+void Session::forget_descriptor() noexcept {
+  if (const int descriptor = std::exchange(watched_, -1); descriptor >= 0) {
+    descriptors_.forget(descriptor);
+  }
+}
+
+std::optional<ConnectionFailure> Session::advance(Clock::time_point now) {
+  if (state_ == State::down || state_ == State::up) return std::nullopt;
+  std::optional<ConnectionFailure> failure = step(now);
+  if (!failure && !is_up() && now >= ends_at_) {
+    const bool waits_for_old = state_ == State::ending_old;
+    failure = ConnectionFailure{
+        false, waits_for_old ? "the last session at the server does not end"
+                             : "no answer for " + std::to_string(timeout_.count()) + " ms"};
+  }
+  if (failure) close();
+  return failure;
+}
+
+std::optional<ConnectionFailure> Session::step(Clock::time_point now) {
+  for (State before = State::down; before != state_;) {
+    before = state_;
+    std::optional<ConnectionFailure> failure;
+    if (state_ == State::resolving) {
+      failure = resolve();
+    } else if (state_ == State::connecting) {
+      failure = poll_connection();
+    } else if (state_ == State::ending_old && now >= again_at_) {
+      again_at_ = Clock::never();
+      failure = query(State::ending_old, old_session_query());
+    } else if (!is_up()) {
+      if (!flush() || ::PQconsumeInput(connection_.get()) == 0) return lost();
+      if (state_ == State::restoring) {
+        failure = read_restored();
+      } else if (const ResultHandle found = result()) {
+        failure = read_result(found.get(), now);
+      }
+    }
+    if (failure) return failure;
+  }
+  return std::nullopt;
+}
+
+// libpq may change the descriptor with each step, and closes it itself.
+std::optional<ConnectionFailure> Session::poll_connection() {
+  PGconn* const connection = connection_.get();
+  if (::PQstatus(connection) == CONNECTION_BAD) {
+    return connect_failure(::PQerrorMessage(connection));
+  }
+  if (watched_ >= 0 && descriptors_.ready(watched_) == 0) return std::nullopt;
+  forget_descriptor();
+  const PostgresPollingStatusType status = ::PQconnectPoll(connection);
+  if (status == PGRES_POLLING_FAILED) return connect_failure(::PQerrorMessage(connection));
+  const bool done = status == PGRES_POLLING_OK;
+  watch(done || status == PGRES_POLLING_READING ? POLLIN : POLLOUT);
+  if (!done) return std::nullopt;
+  ::PQsetErrorVerbosity(connection, PQERRORS_DEFAULT);
+  ::PQsetnonblocking(connection, 1);
+  constexpr int oldest = 120000;
+  if (const int version = ::PQserverVersion(connection); version < oldest) {
+    return ConnectionFailure{true, "the server is PostgreSQL " + std::to_string(version / 10000) +
+                                       ", and latchkey needs PostgreSQL 12 or later"};
+  }
+  return query(State::identifying, identity_query());
+}
+
+std::optional<ConnectionFailure> Session::query(State next, const std::string& sql) {
+  state_ = next;
+  if (::PQsendQuery(connection_.get(), sql.c_str()) == 0 || !flush()) return lost();
+  return std::nullopt;
+}
+
+bool Session::flush() {
+  const int left = ::PQflush(connection_.get());
+  if (left < 0) return false;
+  if (::PQsocket(connection_.get()) != watched_ || watched_ < 0) return false;
+  watch(left > 0 ? static_cast<short>(POLLIN | POLLOUT) : POLLIN);
+  return true;
+}
+
+ResultHandle Session::result() {
+  while (::PQisBusy(connection_.get()) == 0) {
+    ResultHandle next(::PQgetResult(connection_.get()));
+    if (!next) return std::move(collected_);
+    const bool failed = collected_ && ::PQresultStatus(collected_.get()) == PGRES_FATAL_ERROR;
+    if (!failed) collected_ = std::move(next);
+  }
+  return nullptr;
+}
+
+ConnectionFailure Session::lost() const {
+  std::string why = connect_failure(::PQerrorMessage(connection_.get())).text;
+  return {false, "the connection ended: " + std::move(why)};
+}
+
+void Session::close() noexcept {
+  if (lookup_) descriptors_.forget(lookup_->descriptor());
+  lookup_.reset();
+  collected_.reset();
+  forget_descriptor();
+  connection_.reset();
+  state_ = State::down;
+  ends_at_ = again_at_ = Clock::never();
+}
+
+// PQfinish says goodbye to the server. The parent goes on with the same socket, so the goodbye goes
+// elsewhere.
+void Session::abandon() noexcept {
+  lookup_.reset();
+  const int descriptor = connection_ ? ::PQsocket(connection_.get()) : -1;
+  if (descriptor >= 0) {
+    const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (nowhere < 0 || ::dup2(nowhere, descriptor) < 0) {
+      static_cast<void>(connection_.release());  // better a leak than a word to the server
+      ::close(descriptor);
+    }
+    if (nowhere >= 0) ::close(nowhere);
+  }
+  collected_.reset();
+  connection_.reset();
+  watched_ = -1;
+  state_ = State::down;
+  ends_at_ = again_at_ = Clock::never();
+  mine_ = old_ = Identity{};
+}
+
+Clock::time_point Session::due() const noexcept {
+  if (state_ == State::down || state_ == State::up) return Clock::never();
+  return std::min(ends_at_, again_at_);
+}
+
+}  // namespace latchkey::inline v1::detail::postgresql

@@ -1,0 +1,150 @@
+// The statements on ShedLock's table.
+// SPDX-License-Identifier: BSL-1.0
+#include "stores/postgresql/shedlock_layout.hpp"
+
+#include <algorithm>
+
+#include <latchkey/hold_id.hpp>
+
+namespace latchkey::inline v1::detail::postgresql {
+namespace {
+
+constexpr std::string_view now = "timezone('utc', clock_timestamp())";
+constexpr std::size_t longest_name = 64;
+
+/// `@` is the table, `#` the server's time.
+std::string filled(std::string_view pattern, const std::string& table) {
+  std::string sql;
+  for (const char one : pattern) {
+    if (one == '@') {
+      sql += table;
+    } else if (one == '#') {
+      sql += now;
+    } else {
+      sql += one;
+    }
+  }
+  return sql;
+}
+
+std::size_t characters(std::string_view text) noexcept {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      text, [](char one) { return (static_cast<unsigned char>(one) >> 6U) != 2; }));
+}
+
+}  // namespace
+
+ShedlockLayout::ShedlockLayout(const std::string& table) : table_(table) {
+  // What one statement reads beside what it changes is the state before: the holder is for
+  // messages.
+  statements_ = {
+      {"acquire",
+       filled("WITH taken AS (INSERT INTO @ AS l (name, lock_until, locked_at, locked_by) VALUES "
+              "($1, # + $3::bigint * interval '1 millisecond', #, $2) ON CONFLICT (name) DO UPDATE "
+              "SET lock_until = greatest(CASE WHEN l.locked_by = $2 THEN l.lock_until END, "
+              "# + $3::bigint * interval '1 millisecond'), locked_at = #, locked_by = $2 "
+              "WHERE l.lock_until <= # OR l.locked_by = $2 RETURNING 1), "
+              "before AS (SELECT locked_by, lock_until FROM @ WHERE name = $1) "
+              "SELECT EXISTS (SELECT FROM taken), (SELECT locked_by FROM before), (SELECT "
+              "ceil(date_part('epoch', lock_until - #) * 1000)::bigint FROM before)",
+              table)},
+      {"renew",
+       filled("UPDATE @ SET lock_until = greatest(lock_until, # + $3::bigint * interval "
+              "'1 millisecond') WHERE name = $1 AND locked_by = $2 AND lock_until > # RETURNING 1",
+              table)},
+      {"expire", filled("UPDATE @ SET lock_until = least(lock_until, # + $3::bigint * interval "
+                        "'1 millisecond') WHERE name = $1 AND locked_by = $2 AND lock_until > # "
+                        "RETURNING 1",
+                        table)},
+      {"release", filled("UPDATE @ SET lock_until = # WHERE name = $1 AND locked_by = $2 AND "
+                         "lock_until > # RETURNING 1",
+                         table)},
+      {"verify",
+       filled("SELECT 1 FROM @ WHERE name = $1 AND locked_by = $2 AND lock_until > #", table)},
+  };
+}
+
+Capabilities ShedlockLayout::capabilities() const noexcept {
+  Capabilities offered;
+  offered.expires = offered.in_order = offered.batches_checks = true;
+  return offered;
+}
+
+std::string ShedlockLayout::check() const {
+  return filled(
+      "SELECT has_table_privilege('@', 'SELECT') AND has_table_privilege('@', 'INSERT') AND "
+      "has_table_privilege('@', 'UPDATE'), (SELECT count(name) + count(lock_until) + "
+      "count(locked_at) + count(locked_by) FROM @ WHERE false)",
+      table_);
+}
+
+Layout::Verdict ShedlockLayout::verdict(const PGresult* result) const {
+  const auto failure = [](std::string text) {
+    return Verdict{ConnectionFailure{true, std::move(text)}, false};
+  };
+  if (::PQresultStatus(result) != PGRES_TUPLES_OK) {
+    const std::string_view state = sql_state(result);
+    if (state == "42P01" || state == "3F000") {
+      return failure("the database lacks ShedLock's table " + table_ +
+                     "; create it as ShedLock's documentation says, or name another one with the "
+                     "option table");
+    }
+    if (state == "42703") {
+      return failure("the table " + table_ +
+                     " is not ShedLock's, which has the columns name, lock_until, locked_at and "
+                     "locked_by");
+    }
+    if (state != "42501") return {ConnectionFailure{false, error_text(result)}, false};
+  }
+  if (cell(result, 0, 0) != "t") {
+    return failure("the role may not use the table " + table_ +
+                   "; grant it SELECT, INSERT and UPDATE");
+  }
+  return {};
+}
+
+std::string ShedlockLayout::why_not(const Request& request) const {
+  if (!is_utf8(request.key)) {
+    return "PostgreSQL keeps keys as text, and this key is not UTF-8 without NUL";
+  }
+  const std::size_t length = characters(request.key);
+  if (length > longest_name) {
+    return "ShedLock's table has names of at most 64 characters, and this key has " +
+           std::to_string(length);
+  }
+  return {};
+}
+
+Call ShedlockLayout::call(const Request& request, std::string_view /*channel*/) const {
+  std::string name(request.key), owner = request.id.text();
+  std::string lease = milliseconds_text(request.lease);
+  switch (request.verb) {
+    case Verb::acquire: return {"acquire", {name, owner, lease}};
+    case Verb::renew: return {"renew", {name, owner, lease}};
+    case Verb::expire: return {"expire", {name, owner, lease}};
+    case Verb::verify: return {"verify", {name, owner}};
+    case Verb::release:
+    case Verb::leave: return {"release", {name, owner}};
+    default: return {};  // not offered: notifications, several keys, administration
+  }
+}
+
+Outcome ShedlockLayout::outcome(const Request& request, const PGresult* result) const {
+  Outcome outcome;
+  if (request.verb != Verb::acquire) {
+    outcome.kind = ::PQntuples(result) > 0 ? Outcome::Kind::granted : Outcome::Kind::gone;
+    return outcome;
+  }
+  if (cell(result, 0, 0) == "t") {
+    outcome.kind = Outcome::Kind::granted;
+    return outcome;
+  }
+  outcome.kind = Outcome::Kind::busy;
+  outcome.holder = cell(result, 0, 1);
+  outcome.holder_is_foreign = !HoldId::parse(outcome.holder);
+  const std::int64_t left = number_in(cell(result, 0, 2));
+  if (left > 0) outcome.retry_after = std::chrono::milliseconds(left);
+  return outcome;
+}
+
+}  // namespace latchkey::inline v1::detail::postgresql

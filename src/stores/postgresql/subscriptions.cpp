@@ -1,0 +1,57 @@
+// Adds, removes and serves listeners.
+// SPDX-License-Identifier: BSL-1.0
+#include "stores/postgresql/subscriptions.hpp"
+
+#include <algorithm>
+
+namespace latchkey::inline v1::detail::postgresql {
+
+Subscriptions::Listener Subscriptions::listener(const Request& request, Sink& sink) noexcept {
+  return {&sink, request.type == LockType::FAIR ? request.id : HoldId{}};
+}
+
+void Subscriptions::add(const Request& request, Sink& sink) {
+  std::vector<Listener>& all = keys_[std::string(request.key)];
+  const Listener added = listener(request, sink);
+  if (std::ranges::find(all, added) == all.end()) all.push_back(added);
+}
+
+void Subscriptions::remove(const Request& request, Sink& sink) noexcept {
+  const auto at = keys_.find(request.key);
+  if (at == keys_.end()) return;
+  std::erase(at->second, listener(request, sink));
+  if (at->second.empty()) keys_.erase(at);
+}
+
+bool Subscriptions::wanted(const Request& request) const {
+  const auto at = keys_.find(request.key);
+  if (at == keys_.end()) return false;
+  const HoldId id = request.type == LockType::FAIR ? request.id : HoldId{};
+  return std::ranges::find(at->second, id, &Listener::id) != at->second.end();
+}
+
+Subscriptions::Rows Subscriptions::rows() const {
+  Rows all;
+  for (const auto& [key, listeners] : keys_) {
+    for (const Listener& each : listeners) {
+      all.keys.push_back(key);
+      all.waiters.push_back(each.id == HoldId{} ? std::string() : each.id.text());
+    }
+  }
+  return all;
+}
+
+void Subscriptions::deliver(std::string_view payload, stores::Outbox& outbox) const {
+  const std::size_t space = payload.find(' ');
+  if (space == std::string_view::npos) return;
+  const std::string_view key = payload.substr(space + 1);
+  HoldId id;
+  if (space > 0) id = HoldId::parse(payload.substr(0, space)).value_or(HoldId{});
+  const auto at = keys_.find(key);
+  if (at == keys_.end()) return;
+  for (const Listener& each : at->second) {
+    if (each.id == id) outbox.notify(*each.sink, Notification::Kind::released, key, id);
+  }
+}
+
+}  // namespace latchkey::inline v1::detail::postgresql

@@ -1,0 +1,180 @@
+// Connection loss, restarts, freezes and kills of the server, under a hold and under a wait.
+// SPDX-License-Identifier: BSL-1.0
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include <latchkey/error.hpp>
+#include <latchkey/locks.hpp>
+
+#include "shared_server.hpp"
+#include "support/child.hpp"
+#include "support/polling.hpp"
+
+namespace latchkey::tests {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// What happens to the server or to the connection. Each returns when it is over.
+struct Fault {
+  const char* name;
+  void (*strike)(PostgresqlServer& server);
+};
+const Fault faults[] = {
+    {"Terminate",
+     [](PostgresqlServer& server) {
+       server.sql()(
+           "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = "
+           "'plain'");
+     }},
+    {"Restart",
+     [](PostgresqlServer& server) {
+       server.shut_down();
+       server.start();
+     }},
+    {"Kill",
+     [](PostgresqlServer& server) {
+       server.kill();
+       server.start();
+     }},
+    {"Freeze",
+     [](PostgresqlServer& server) {
+       server.stop();
+       std::this_thread::sleep_for(3s);  // longer than command_timeout
+       server.resume();
+     }},
+};
+
+/// Each fault has a server of its own.
+class PostgresqlFaults : public ::testing::TestWithParam<Fault> {
+ protected:
+  static void SetUpTestSuite() { server_ = new PostgresqlServer(); }
+  static void TearDownTestSuite() { delete server_; }
+
+  [[nodiscard]] Locks connect() const {
+    register_postgresql();
+    return Locks::connect(server_->uri());
+  }
+  void strike() { GetParam().strike(*server_); }
+  static void await_held(Hold& hold) {
+    await("the connection", [&] {
+      try {
+        return hold.extend(60s) ? std::string() : "lost";
+      } catch (const BackendUnavailable& error) {
+        return std::string(error.what());
+      }
+    });
+  }
+  void expect_nothing_left() {
+    Sql sql = server_->sql();
+    await("empty tables", [&] {
+      const std::string rows = sql.one(
+          "SELECT (SELECT count(*) FROM latchkey.lock) + (SELECT count(*) FROM "
+          "latchkey.place) + (SELECT count(*) FROM latchkey.waiter)");
+      return rows == "0" ? std::string() : rows + " rows";
+    });
+  }
+
+  static inline PostgresqlServer* server_ = nullptr;
+};
+
+TEST_P(PostgresqlFaults, AHoldOutlivesIt) {
+  for (const LockType type :
+       {LockType::REENTRANT, LockType::FAIR, LockType::WRITE, LockType::FENCED, LockType::READ}) {
+    SCOPED_TRACE(to_string(type));
+    const Locks locks = connect();
+    const std::string key = next_key("hold:");
+    Hold hold = locks.lock(key, type).acquire(0ms, 60s);
+    if (type == LockType::REENTRANT || type == LockType::READ) strike();
+    await_held(hold);
+    EXPECT_FALSE(hold.lost());
+    EXPECT_FALSE(connect().lock(key, LockType::WRITE).try_acquire(0ms, 1s));
+    EXPECT_TRUE(hold.release());
+    EXPECT_TRUE(connect().lock(key, type).try_acquire(0ms, 1s));
+  }
+  expect_nothing_left();
+}
+
+TEST_P(PostgresqlFaults, AWaiterGetsTheLockAfterIt) {
+  for (const LockType type : {LockType::REENTRANT, LockType::FAIR}) {
+    SCOPED_TRACE(to_string(type));
+    const Locks mine = connect(), theirs = connect();
+    const std::string key = next_key("wait:");
+    std::optional<Hold> hold = mine.lock(key, type).acquire(0ms, 60s);
+    auto waiter = std::async(std::launch::async, [&] {
+      const Hold next = theirs.lock(key, type).acquire(forever, 10s);
+      return !next.lost();
+    });
+    Sql sql = server_->sql();
+    await("a waiter", [&] {
+      return sql.one("SELECT count(*) FROM latchkey.waiter WHERE name = '" + key + "'") == "0"
+                 ? std::string("none")
+                 : std::string();
+    });
+    strike();
+    await_held(*hold);
+    EXPECT_TRUE(hold->release());
+    EXPECT_EQ(waiter.wait_for(20s), std::future_status::ready);
+    EXPECT_TRUE(waiter.get());
+  }
+  expect_nothing_left();
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, PostgresqlFaults, ::testing::ValuesIn(faults),
+                         [](const auto& each) { return std::string(each.param.name); });
+
+TEST(PostgresqlFork, AChildHasItsOwnConnectionAndDoesNotTouchItsParents) {
+  register_postgresql();
+  const Locks locks = Locks::connect(shared_server().uri());
+  const std::string key = next_key("fork:");
+  std::optional<Hold> hold = locks.lock(key).acquire();
+  Sql sql = shared_server().sql();
+  const std::string sessions =
+      "SELECT string_agg(pid::text, ' ' ORDER BY pid) FROM pg_stat_activity WHERE usename = "
+      "'plain'";
+  const std::string before = sql.one(sessions);
+  EXPECT_EQ(in_child([&](Findings& findings) {
+              CHILD_EXPECT(findings, hold->lost());
+              CHILD_EXPECT(findings, !locks.lock(key).try_acquire().has_value());
+              CHILD_EXPECT(findings, locks.lock(key + ".child").try_acquire().has_value());
+              hold.reset();
+            }),
+            "");
+  await("the end of the child's session",
+        [&] { return sql.one(sessions) == before ? std::string() : "still there"; });
+  EXPECT_FALSE(hold->lost());
+  EXPECT_TRUE(hold->extend(60s));
+  EXPECT_TRUE(hold->release());
+}
+
+TEST(PostgresqlFaults2, ASessionThatIsStuckInTheServerDoesNotBlockOthersForLong) {
+  register_postgresql();
+  const Locks locks = Locks::connect(shared_server().uri());
+  const std::string key = next_key("stuck:");
+  Sql other = shared_server().sql();
+  other("BEGIN; SELECT latchkey.enter('" + key + "')");
+  const auto before = std::chrono::steady_clock::now();
+  auto blocked = std::async(std::launch::async, [&] {
+    try {
+      return std::string(locks.lock(key).try_acquire(0ms, 10s) ? "granted" : "busy");
+    } catch (const BackendUnavailable& error) {
+      return std::string(error.what());
+    }
+  });
+  EXPECT_TRUE(locks.lock(next_key("free:")).try_acquire(3s, 10s));
+  const std::string why = blocked.get();
+  EXPECT_NE(why.find("lock timeout"), std::string::npos) << why;
+  EXPECT_LT(std::chrono::steady_clock::now() - before, 4s);
+  other("ROLLBACK");
+  EXPECT_TRUE(locks.lock(key).try_acquire(0ms, 10s));
+}
+
+}  // namespace
+}  // namespace latchkey::tests
