@@ -1,0 +1,155 @@
+// The requests of a connection: what waits, and what is under way.
+// SPDX-License-Identifier: BSL-1.0
+#include "stores/mysql/batch.hpp"
+
+#include <algorithm>
+#include <ranges>
+#include <span>
+#include <utility>
+
+#include "stores/mysql/server_errors.hpp"
+
+namespace latchkey::inline v1::detail::mysql {
+namespace {
+
+constexpr std::size_t longest_batch = 64;
+/// A request whose transactions are undone so often has an outcome: unknown.
+constexpr int most_deadlocks = 5;
+
+/// The transaction was undone, and would succeed another time.
+bool is_transient(unsigned error) noexcept {
+  return error == deadlock || error == lock_wait_timeout || error == interrupted;
+}
+
+/// Stable, in place, and fast for the few that one transaction has.
+template <class Entries, class KeyOf>
+void sort_by_key(Entries& entries, KeyOf key_of) {
+  for (auto at = entries.begin(); at != entries.end(); ++at) {
+    std::rotate(std::ranges::upper_bound(entries.begin(), at, key_of(*at), {}, key_of), at, at + 1);
+  }
+}
+
+}  // namespace
+
+void Batch::add(std::span<Request* const> requests, Sink& sink, TimePoint now) {
+  std::vector<Entry> entries;
+  entries.reserve(requests.size());
+  for (Request* const request : requests) entries.push_back({request, &sink, now});
+  sent_.reserve(longest_batch);
+  waiting_.insert(waiting_.end(), entries.begin(), entries.end());
+}
+
+std::string Batch::send() {
+  const std::size_t most = singles_ > 0 ? 1 : longest_batch;
+  const auto count = static_cast<std::ptrdiff_t>(std::min(most, waiting_.size()));
+  std::vector<Entry> entries(waiting_.begin(), waiting_.begin() + count);
+  const auto key_of = [](const Entry& entry) { return entry.request->key; };
+  sort_by_key(entries, key_of);
+  std::string text;
+  for (std::size_t index = 0; index < entries.size(); ++index) {
+    const bool alone =
+        (index == 0 || key_of(entries[index - 1]) != key_of(entries[index])) &&
+        (index + 1 == entries.size() || key_of(entries[index + 1]) != key_of(entries[index]));
+    append(text, entries[index], alone);
+  }
+  // One statement is a transaction of its own.
+  const bool is_one = entries.size() == 1 && entries.front().takes_shortcut;
+  std::string begin = undo_ ? "ROLLBACK;" : "";
+  if (!is_one) begin += "BEGIN;";
+  text = begin + text + (is_one ? "" : ";COMMIT");
+  results_before_ = (undo_ ? 1U : 0U) + (is_one ? 0U : 1U);
+  waiting_.erase(waiting_.begin(), waiting_.begin() + count);
+  if (singles_ > 0) --singles_;
+  sent_ = std::move(entries);
+  undo_ = false;
+  return text;
+}
+
+void Batch::append(std::string& text, Entry& entry, bool alone) const {
+  if (!text.empty()) text += ';';
+  entry.takes_shortcut =
+      entry.takes_shortcut && alone && layout_.append_shortcut(text, *entry.request);
+  entry.results = entry.takes_shortcut ? 1 : layout_.append(text, *entry.request);
+}
+
+void Batch::finish(const std::vector<StatementResult>& results, const SqlError& error,
+                   stores::Outbox& outbox) {
+  std::vector<Entry> entries = std::exchange(sent_, {});
+  if (error.number != 0) return undo(std::move(entries), results.size(), error, outbox);
+  std::vector<Entry> missed;
+  std::size_t at = results_before_;
+  for (Entry& entry : entries) {
+    const auto own = std::span(results).subspan(at, entry.results);
+    at += entry.results;
+    if (!entry.takes_shortcut) {
+      const auto with_rows = std::ranges::find_if(own, [](const auto& one) { return one.rows; });
+      outbox.complete(*entry.request, *entry.sink,
+                      layout_.outcome(*entry.request, *with_rows->rows));
+    } else if (own.front().changed == 1) {
+      outbox.complete(*entry.request, *entry.sink, Outcome::Kind::granted);
+    } else {
+      entry.takes_shortcut = false;
+      missed.push_back(entry);
+    }
+  }
+  send_again(std::move(missed), false);
+}
+
+// Nothing of the transaction has happened.
+void Batch::undo(std::vector<Entry>&& entries, std::size_t results, const SqlError& error,
+                 stores::Outbox& outbox) {
+  undo_ = true;
+  std::size_t all = results_before_;
+  for (const Entry& entry : entries) all += entry.results;
+  const bool at_commit = results == all;
+  if (entries.size() == 1) return fail_one(entries.front(), error, at_commit, outbox);
+  if (!at_commit || is_transient(error.number)) return send_again(std::move(entries), true);
+  for (Entry& entry : entries) fail_one(entry, error, at_commit, outbox);
+}
+
+// Those of one key keep their order.
+void Batch::send_again(std::vector<Entry>&& entries, bool singly) {
+  if (singly || singles_ > 0) singles_ += entries.size();
+  waiting_.insert(waiting_.begin(), entries.begin(), entries.end());
+}
+
+void Batch::fail_one(Entry& entry, const SqlError& error, bool at_commit, stores::Outbox& outbox) {
+  if (error.number == deadlock && ++entry.deadlocks < most_deadlocks) {
+    std::vector<Entry> again{entry};
+    return send_again(std::move(again), true);
+  }
+  if (error.number == lock_wait_timeout) {
+    return outbox.complete_unknown(*entry.request, *entry.sink,
+                                   "another transaction has locked the row of the key for too long",
+                                   true);
+  }
+  if (is_transient(error.number) || at_commit) {
+    return outbox.complete_unknown(*entry.request, *entry.sink, error_text(error),
+                                   is_transient(error.number));
+  }
+  const std::string meaning = layout_.meaning(error);
+  outbox.refuse(*entry.request, *entry.sink, meaning.empty() ? error_text(error) : meaning);
+}
+
+void Batch::lose(const std::string& why, stores::Outbox& outbox) {
+  for (const Entry& entry : std::exchange(sent_, {})) {
+    outbox.complete_unknown(*entry.request, *entry.sink, why, false);
+  }
+  undo_ = false;
+}
+
+void Batch::refuse_waiting(const std::string& why, stores::Outbox& outbox) {
+  for (const Entry& entry : std::exchange(waiting_, {})) {
+    outbox.refuse(*entry.request, *entry.sink, why);
+  }
+  singles_ = 0;
+}
+
+void Batch::forget() noexcept {
+  waiting_.clear();
+  sent_.clear();
+  singles_ = 0;
+  undo_ = false;
+}
+
+}  // namespace latchkey::inline v1::detail::mysql

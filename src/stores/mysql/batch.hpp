@@ -1,0 +1,96 @@
+// The requests of a connection: what waits, and what is under way.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <latchkey/backend.hpp>
+
+#include "stores/driver/outbox.hpp"
+#include "stores/mysql/layout.hpp"
+
+namespace latchkey::inline v1::detail::mysql {
+
+/// Sends what waits as one transaction, so that many requests cost one round trip and one commit.
+/// In it they are sorted by key: transactions lock the rows of keys in one order, and never wait
+/// for each other in a circle. Requests for one key keep their order.
+///
+/// A request that is the only one for its key in a transaction takes its shortcut, if it has one.
+/// If that changes nothing, the request goes again, before all that wait, and without the shortcut.
+///
+/// A server error undoes the whole transaction. Its requests have not run, and go again, each in a
+/// transaction of its own, so that only the one that fails has the error as its outcome.
+class Batch {
+ public:
+  using TimePoint = Clock::time_point;
+
+  explicit Batch(const Layout& layout) : layout_(layout) {}
+
+  /// All or none. Throws std::bad_alloc.
+  void add(std::span<Request* const> requests, Sink& sink, TimePoint now);
+  [[nodiscard]] bool has_waiting() const noexcept { return !waiting_.empty(); }
+  [[nodiscard]] bool is_under_way() const noexcept { return !sent_.empty(); }
+
+  /// The text of the next transaction, which is then under way.
+  [[nodiscard]] std::string send();
+  /// The transaction is over.
+  void finish(const std::vector<StatementResult>& results, const SqlError& error,
+              stores::Outbox& outbox);
+  /// The connection was lost: nobody knows whether the transaction ran.
+  void lose(const std::string& why, stores::Outbox& outbox);
+
+  /// Completes what has waited in vain. `gives_up_at(request, submitted)`: until when it waits.
+  template <class GivesUpAt>
+  void expire(TimePoint now, GivesUpAt gives_up_at, const std::string& why,
+              stores::Outbox& outbox) {
+    std::erase_if(waiting_, [&](const Entry& entry) {
+      if (gives_up_at(*entry.request, entry.submitted) > now) return false;
+      outbox.complete_unknown(*entry.request, *entry.sink, why, true);
+      return true;
+    });
+  }
+  /// When the next one gives up.
+  template <class GivesUpAt>
+  [[nodiscard]] TimePoint expires_at(GivesUpAt gives_up_at) const noexcept {
+    TimePoint first = Clock::never();
+    for (const Entry& entry : waiting_) {
+      first = std::min(first, gives_up_at(*entry.request, entry.submitted));
+    }
+    return first;
+  }
+  /// The server will not serve until somebody changes a configuration.
+  void refuse_waiting(const std::string& why, stores::Outbox& outbox);
+  /// In a forked child.
+  void forget() noexcept;
+
+ private:
+  struct Entry {
+    Request* request;
+    Sink* sink;
+    TimePoint submitted;
+    int deadlocks = 0;
+    /// If there is one, and the key is that of no other in the transaction.
+    bool takes_shortcut = true;
+    std::size_t results = 0;  ///< how many its statements have
+  };
+
+  void append(std::string& text, Entry& entry, bool alone) const;
+  /// `singly`: each in a transaction of its own.
+  void send_again(std::vector<Entry>&& entries, bool singly);
+  void undo(std::vector<Entry>&& entries, std::size_t results, const SqlError& error,
+            stores::Outbox& outbox);
+  void fail_one(Entry& entry, const SqlError& error, bool at_commit, stores::Outbox& outbox);
+
+  const Layout& layout_;
+  std::deque<Entry> waiting_;
+  std::vector<Entry> sent_;         ///< in the order of the text
+  std::size_t results_before_ = 0;  ///< of the text, before those of the first entry
+  std::size_t singles_ = 0;         ///< so many that wait go in transactions of their own
+  bool undo_ = false;               ///< the last transaction has failed, and may still be open
+};
+
+}  // namespace latchkey::inline v1::detail::mysql

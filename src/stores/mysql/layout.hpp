@@ -1,0 +1,71 @@
+// How locks are kept in a database: the SQL of requests, and what its results mean.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <latchkey/backend.hpp>
+
+#include "stores/mysql/mysql_connection.hpp"
+#include "stores/mysql/mysql_uri.hpp"
+
+namespace latchkey::inline v1::detail::mysql {
+
+/// The SQL of one schema. Every text is one or several statements, of which exactly one returns
+/// rows; it is a part of a transaction that the caller begins and ends.
+///
+/// A request that usually succeeds may have a shortcut beside its text: one statement that changes
+/// one row if it succeeds, and otherwise nothing.
+class Layout {
+ public:
+  Layout() = default;
+  Layout(const Layout&) = delete;
+  Layout& operator=(const Layout&) = delete;
+  virtual ~Layout() = default;
+
+  [[nodiscard]] virtual Capabilities capabilities() const noexcept = 0;
+
+  /// A statement that succeeds if the tables can be used.
+  [[nodiscard]] virtual std::string check() const = 0;
+  /// Why its result says that they cannot, as a clause; empty: they can.
+  [[nodiscard]] virtual std::string verdict(const Rows& rows) const = 0;
+  /// What an error of `check` means, as a clause; empty: nothing special.
+  [[nodiscard]] virtual std::string meaning(const SqlError& error) const = 0;
+
+  /// Why a request cannot be executed, as a clause; empty: it can.
+  [[nodiscard]] virtual std::string why_not(const Request& request) const = 0;
+  /// Appends the statements of a request, and returns how many results they have, as
+  /// MysqlConnection::statements counts them. Throws std::bad_alloc.
+  virtual std::size_t append(std::string& sql, const Request& request) const = 0;
+  /// Appends the shortcut; false: there is none. If it changes a row, the request is granted.
+  virtual bool append_shortcut(std::string& /*sql*/, const Request& /*request*/) const {
+    return false;
+  }
+  [[nodiscard]] virtual Outcome outcome(const Request& request, const Rows& rows) const = 0;
+
+  /// Removes what killed processes have left behind, from the row after `after`; its result is the
+  /// next `after`. Empty: there is nothing to do.
+  [[nodiscard]] virtual std::string sweep(std::string_view after) const = 0;
+
+  [[nodiscard]] static std::unique_ptr<Layout> make(const MysqlUri& uri);
+};
+
+/// `x'6b6579'`: any bytes, in any character set.
+void append_bytes(std::string& sql, std::string_view bytes);
+/// At most a hundred years.
+[[nodiscard]] std::int64_t microseconds_of(std::chrono::milliseconds time) noexcept;
+/// The number in a cell; 0 if it is none.
+[[nodiscard]] std::int64_t number_in(std::string_view cell) noexcept;
+/// How long a waiter may sleep: until the holder's lease ends, at most until the next poll.
+[[nodiscard]] std::chrono::milliseconds pause_of(std::int64_t left_microseconds,
+                                                 std::chrono::milliseconds poll) noexcept;
+
+/// The clause for an error that the server reports; it contains no user.
+[[nodiscard]] std::string error_text(const SqlError& error);
+
+}  // namespace latchkey::inline v1::detail::mysql

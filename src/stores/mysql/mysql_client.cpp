@@ -1,0 +1,244 @@
+// The client of MariaDB or MySQL.
+// SPDX-License-Identifier: BSL-1.0
+#include "stores/mysql/mysql_client.hpp"
+
+#include <mysql.h>
+
+#include <algorithm>
+#include <new>
+#include <random>
+#include <utility>
+
+#include "stores/mysql/server_errors.hpp"
+
+namespace latchkey::inline v1::detail::mysql {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// How often a client that has requests looks for what killed processes have left behind.
+constexpr std::chrono::seconds sweep_interval{1};
+/// How long the handshake waits before it looks again whether the last session has ended.
+constexpr milliseconds look_again{5};
+
+/// It asks for something that does not exist yet: it does not wait for a server that is down.
+bool fails_fast(Verb verb) noexcept {
+  switch (verb) {
+    case Verb::acquire:
+    case Verb::inspect:
+    case Verb::list:
+    case Verb::force_release: return true;
+    default: return false;
+  }
+}
+
+ConnectionFailure connect_failure(const SqlError& error) {
+  constexpr unsigned no_socket = 2002, no_host = 2003;
+  ConnectionFailure failure;
+  failure.permanent = is_permanent(error.number);
+  failure.nothing_listens = error.number == no_socket || error.number == no_host;
+  failure.text = error.is_of_client() ? error.text : error_text(error);
+  return failure;
+}
+
+}  // namespace
+
+MysqlClient::MysqlClient(MysqlUri uri, const Options& options)
+    : uri_(std::move(uri)),
+      timeout_(options.command_timeout),
+      clock_(options.clock != nullptr ? *options.clock : Clock::system()),
+      layout_(Layout::make(uri_)),
+      connection_(descriptors_),
+      handshake_(*layout_, uri_.create, timeout_),
+      batch_(*layout_),
+      policy_(std::random_device{}()) {
+  mysql_library_init(0, nullptr, nullptr);
+}
+
+stores::StoreClient::Start MysqlClient::start_state() const noexcept {
+  if (stage_ == Stage::up) return Start::up;
+  const ConnectionFailure* const failure = policy_.last_failure();
+  return failure != nullptr && failure->is_certain() ? Start::failed : Start::connecting;
+}
+
+void MysqlClient::submit(std::span<Request* const> requests, Sink& sink) {
+  const TimePoint now = clock_.now();
+  std::vector<Request*> accepted;
+  accepted.reserve(requests.size());
+  for (Request* const request : requests) {
+    const bool lists_waiters =
+        request->verb == Verb::list && request->part != nullptr && request->part->awaited;
+    std::string why = layout_->why_not(*request);
+    if (lists_waiters) {  // nobody waits at the server
+      request->part->cursor = {};
+      outbox_.complete(*request, sink, Outcome::Kind::granted);
+    } else if (!why.empty()) {
+      outbox_.refuse(*request, sink, std::move(why));
+    } else {
+      accepted.push_back(request);
+    }
+  }
+  batch_.add(accepted, sink, now);
+  if (stage_ == Stage::up) {
+    try {
+      send(now);
+    } catch (const std::bad_alloc&) {  // the requests are taken: advance sends them
+    }
+  } else {
+    policy_.want(now);
+    policy_.hasten();
+  }
+}
+
+void MysqlClient::advance(TimePoint now) {
+  connection_.advance();
+  while (go_on(now)) {
+  }
+  if (stage_ == Stage::up && connection_.state() != MysqlConnection::State::broken) return;
+  const ConnectionFailure* const known = policy_.last_failure();
+  const std::string why = known != nullptr ? known->text : overdue();
+  if (known != nullptr && known->permanent) return batch_.refuse_waiting(why, outbox_);
+  batch_.expire(
+      now, [this](const Request& request, TimePoint at) { return gives_up_at(request, at); }, why,
+      outbox_);
+}
+
+bool MysqlClient::go_on(TimePoint now) {
+  using State = MysqlConnection::State;
+  const State state = connection_.state();
+  if (stage_ == Stage::down) {
+    if (now < policy_.next_attempt_at()) return false;
+    handshake_.begin(session_);
+    stage_ = Stage::connecting;
+    deadline_ = later(now, timeout_);
+    connection_.connect(uri_);
+    return true;
+  }
+  if (state == State::broken) {
+    ConnectionFailure failure = connect_failure(connection_.error());
+    if (stage_ != Stage::connecting) failure.permanent = false;
+    lose(std::move(failure), now);
+    return true;
+  }
+  if (now >= deadline_ && state != State::idle) {
+    lose(ConnectionFailure{.permanent = false, .text = overdue()}, now);
+    return true;
+  }
+  if (stage_ == Stage::up) return state == State::idle && serve(now);
+  return state == State::idle && shake_hands(now);
+}
+
+bool MysqlClient::shake_hands(TimePoint now) {
+  const auto ask = [&] {
+    stage_ = Stage::handshake;
+    connection_.query(handshake_.text());
+    return true;
+  };
+  if (stage_ == Stage::connecting) return ask();
+  if (stage_ == Stage::pausing) {
+    if (now >= deadline_) {
+      lose(ConnectionFailure{.permanent = false,
+                             .text = "the last session at the server does not end"},
+           now);
+      return true;
+    }
+    return now >= ask_again_at_ && ask();
+  }
+  switch (handshake_.read(connection_.results(), connection_.error(), now)) {
+    case Handshake::Next::send: return ask();
+    case Handshake::Next::wait:
+      stage_ = Stage::pausing;
+      ask_again_at_ = later(now, look_again);
+      return false;
+    case Handshake::Next::failed: lose(handshake_.failure(), now); return true;
+    case Handshake::Next::done: break;
+  }
+  session_ = handshake_.session();
+  stage_ = Stage::up;
+  deadline_ = Clock::never();
+  policy_.connected(now);
+  outbox_.link(true, {});
+  return true;
+}
+
+bool MysqlClient::serve(TimePoint now) {
+  const SqlError& error = connection_.error();
+  if (ends_session(error.number)) {
+    lose(ConnectionFailure{.permanent = false, .text = error_text(error)}, now);
+    return true;
+  }
+  if (std::exchange(sweeping_, false)) {
+    const bool found = error.number == 0 && !connection_.results().empty();
+    swept_to_ = found ? connection_.results().at(0).at(0).at(0) : std::string();
+  } else if (batch_.is_under_way()) {
+    batch_.finish(connection_.statements(), error, outbox_);
+  }
+  deadline_ = Clock::never();
+  return send(now);
+}
+
+bool MysqlClient::send(TimePoint now) {
+  if (!batch_.has_waiting() || batch_.is_under_way() || !connection_.is_ready()) return false;
+  if (now >= next_sweep_) {
+    next_sweep_ = later(now, sweep_interval);
+    if (std::string text = layout_->sweep(swept_to_); !text.empty()) {
+      sweeping_ = true;
+      run("ROLLBACK;BEGIN;" + text + ";COMMIT", now);
+      return true;
+    }
+  }
+  run(batch_.send(), now);
+  return true;
+}
+
+void MysqlClient::run(std::string text, TimePoint now) {
+  deadline_ = later(now, timeout_);
+  connection_.query(std::move(text));
+}
+
+void MysqlClient::lose(ConnectionFailure failure, TimePoint now) {
+  const bool wanted = batch_.has_waiting() || batch_.is_under_way();
+  connection_.close();
+  sweeping_ = false;
+  stage_ = Stage::down;
+  deadline_ = Clock::never();
+  batch_.lose(failure.text, outbox_);
+  outbox_.link(false, failure.text);
+  policy_.failed(std::move(failure), now, wanted);
+}
+
+std::string MysqlClient::overdue() const {
+  return "no answer for " + std::to_string(timeout_.count()) + " ms";
+}
+
+MysqlClient::TimePoint MysqlClient::gives_up_at(const Request& request,
+                                                TimePoint submitted) const noexcept {
+  const TimePoint last = later(submitted, timeout_);
+  return fails_fast(request.verb) ? std::min(last, policy_.gives_up_at(submitted)) : last;
+}
+
+Clock::time_point MysqlClient::due() const noexcept {
+  if (stage_ == Stage::up) {
+    const bool can_send = batch_.has_waiting() && !batch_.is_under_way() &&
+                          connection_.state() == MysqlConnection::State::idle;
+    return can_send ? TimePoint::min() : deadline_;
+  }
+  const TimePoint expiry = batch_.expires_at(
+      [this](const Request& request, TimePoint at) { return gives_up_at(request, at); });
+  const TimePoint next = stage_ == Stage::down      ? policy_.next_attempt_at()
+                         : stage_ == Stage::pausing ? std::min(ask_again_at_, deadline_)
+                                                    : deadline_;
+  return std::min(expiry, next);
+}
+
+void MysqlClient::abandon() noexcept {
+  connection_.abandon();
+  batch_.forget();
+  policy_.reset();
+  session_.reset();
+  stage_ = Stage::down;
+  deadline_ = Clock::never();
+  sweeping_ = false;
+}
+
+}  // namespace latchkey::inline v1::detail::mysql

@@ -1,0 +1,106 @@
+// A connection to MariaDB or MySQL that does not block.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <mysql.h>
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "stores/driver/descriptor_set.hpp"
+#include "stores/mysql/mysql_uri.hpp"
+
+namespace latchkey::inline v1::detail::mysql {
+
+/// The rows of one statement; NULL is empty.
+using Rows = std::vector<std::vector<std::string>>;
+
+/// What a statement has done, without its rows.
+struct StatementResult {
+  const Rows* rows = nullptr;  ///< null: it returned none
+  std::uint64_t changed = 0;   ///< rows
+};
+
+/// An error of the server (number below 2000 or above 2999) or of the client library.
+struct SqlError {
+  unsigned number = 0;  ///< 0: none
+  std::string text{};
+
+  [[nodiscard]] bool is_of_client() const noexcept { return number >= 2000 && number < 3000; }
+};
+
+/// One connection by libmariadb's non-blocking functions, which run on a stack of their own until
+/// they would have to wait. One thread at a time.
+///
+/// | state      | meaning                                            | left by                    |
+/// |------------|----------------------------------------------------|----------------------------|
+/// | closed     | there is no connection                             | connect                    |
+/// | connecting | name, network and log-in                           | advance, to idle or broken |
+/// | running    | statements were sent                               | advance, to idle or broken |
+/// | idle       | `results` and `error` are of the last statements   | query                      |
+/// | broken     | `error` says why                                   | close                      |
+class MysqlConnection {
+ public:
+  enum class State { closed, connecting, running, idle, broken };
+
+  explicit MysqlConnection(stores::DescriptorSet& descriptors) : descriptors_(descriptors) {}
+  MysqlConnection(const MysqlConnection&) = delete;
+  MysqlConnection& operator=(const MysqlConnection&) = delete;
+  ~MysqlConnection();
+
+  [[nodiscard]] State state() const noexcept { return state_; }
+  /// Of each statement that returned rows, in order. Statements after an error have not run.
+  [[nodiscard]] const std::deque<Rows>& results() const noexcept { return results_; }
+  /// Of each statement, in order; a CALL counts as two: its rows, and its end.
+  [[nodiscard]] const std::vector<StatementResult>& statements() const noexcept {
+    return statements_;
+  }
+  [[nodiscard]] const SqlError& error() const noexcept { return error_; }
+
+  /// Idle, and the server has sent nothing: it has not ended the session, as far as is known.
+  [[nodiscard]] bool is_ready() const noexcept;
+
+  /// Throws std::bad_alloc, as do the next two.
+  void connect(const MysqlUri& uri);
+  /// Several statements are separated by ';'.
+  void query(std::string text);
+  /// Continues if the server has answered.
+  void advance();
+  /// At once, without a farewell: the server ends the session.
+  void close() noexcept;
+  /// In a forked child: the parent goes on with the connection.
+  void abandon() noexcept;
+
+ private:
+  enum class Step { connect, query, store, next };
+
+  /// `events`: what the library waits for; 0: the step is finished.
+  void go_on(int events);
+  int start(Step step);
+  int resume(int events);
+  /// What follows the step; Step::connect: nothing.
+  [[nodiscard]] Step after_step();
+  void read_rows();
+  void fail();
+  void watch(int events);
+  void drop() noexcept;
+
+  stores::DescriptorSet& descriptors_;
+  MYSQL* mysql_ = nullptr;
+  State state_ = State::closed;
+  Step step_ = Step::connect;
+  int descriptor_ = -1;  ///< in `descriptors_`
+  // What the library writes to while a step is under way.
+  MYSQL* connected_ = nullptr;
+  MYSQL_RES* stored_ = nullptr;
+  int code_ = 0;
+  MysqlUri uri_;
+  std::string text_;
+  std::deque<Rows> results_;
+  std::vector<StatementResult> statements_;
+  SqlError error_;
+};
+
+}  // namespace latchkey::inline v1::detail::mysql

@@ -1,0 +1,114 @@
+// The parts of a mysql:// URI.
+// SPDX-License-Identifier: BSL-1.0
+#include "stores/mysql/mysql_uri.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <stdexcept>
+#include <system_error>
+
+#include "core/quoted.hpp"
+
+namespace latchkey::inline v1::detail::mysql {
+namespace {
+
+constexpr std::string_view scheme = "mysql://";
+constexpr UriSyntax syntax{"MySQL", "mysql://127.0.0.1:3306/app"};
+constexpr std::uint16_t default_port = 3306;
+
+[[noreturn]] void refuse(const std::string& sentence) { throw std::invalid_argument(sentence); }
+
+bool yes_or_no(std::string_view name, std::string_view value) {
+  if (value != "yes" && value != "no") {
+    refuse("the option " + quoted(name) + " of a MySQL URI is yes or no, not " + quoted(value));
+  }
+  return value == "yes";
+}
+
+std::chrono::milliseconds poll_time(std::string_view value) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  const std::string_view unit(end, value.data() + value.size());
+  if (error != std::errc() || unit != "ms" || number < 1 || number > 1000) {
+    refuse("the option 'poll' of a MySQL URI is a time from 1ms to 1000ms, not " + quoted(value));
+  }
+  return std::chrono::milliseconds(number);
+}
+
+std::string table_name(std::string name) {
+  const auto fits = [](char sign) {
+    return (sign >= 'a' && sign <= 'z') || (sign >= 'A' && sign <= 'Z') ||
+           (sign >= '0' && sign <= '9') || sign == '_' || sign == '$';
+  };
+  if (name.size() > 64 || !std::ranges::all_of(name, fits)) {
+    refuse("the option 'table' of a MySQL URI is a name of letters, digits, '_' and '$', not " +
+           quoted(name));
+  }
+  return name;
+}
+
+void read_option(MysqlUri& uri, const UriOption& option) {
+  std::string value = syntax.decoded(option.value, "option " + quoted(option.name));
+  if (option.name == "create") {
+    uri.create = yes_or_no(option.name, value);
+  } else if (option.name == "poll") {
+    uri.poll = poll_time(value);
+  } else if (option.name == "socket") {
+    uri.socket = std::move(value);
+  } else if (option.name == "ssl_ca") {
+    uri.ssl_ca = std::move(value);
+  } else if (option.name == "ssl_cert") {
+    uri.ssl_cert = std::move(value);
+  } else if (option.name == "ssl_key") {
+    uri.ssl_key = std::move(value);
+  } else if (option.name == "table") {
+    uri.table = table_name(std::move(value));
+  } else if (option.name == "schema") {
+    if (value != "shedlock" && value != "latchkey") {
+      refuse("the option 'schema' of a MySQL URI is latchkey or shedlock, not " + quoted(value));
+    }
+    uri.schema = value == "shedlock" ? MysqlUri::Schema::shedlock : MysqlUri::Schema::latchkey;
+  } else {
+    syntax.refuse_option(
+        option.name, "there are create, schema, table, poll, socket, ssl_ca, ssl_cert and ssl_key");
+  }
+}
+
+}  // namespace
+
+MysqlUri MysqlUri::parse(std::string_view text) {
+  if (!text.starts_with(scheme)) {
+    refuse("a MySQL URI begins with mysql://, as in mysql://127.0.0.1:3306/app");
+  }
+  const UriParts parts = syntax.split(text.substr(scheme.size()));
+  MysqlUri uri;
+  uri.user = parts.user;
+  uri.password = parts.password;
+  uri.host = syntax.endpoint(parts.hosts, default_port);
+  if (parts.path.size() > 1) uri.database = syntax.decoded(parts.path.substr(1), "database");
+  if (uri.database.empty() || uri.database.find('/') != std::string::npos) {
+    refuse("a MySQL URI names a database behind the host, as in mysql://127.0.0.1:3306/app");
+  }
+  if (parts.has_options) {
+    for (const UriOption& option : syntax.options(parts.options)) read_option(uri, option);
+  }
+  if (uri.schema == Schema::shedlock && uri.create) {
+    refuse("create=yes does not create ShedLock's table: its owner does; leave out 'create'");
+  }
+  if (!uri.socket.empty() && uri.host.host != "localhost") {
+    refuse("a MySQL URI with a Unix socket names the host localhost, not " + quoted(uri.host.host));
+  }
+  if (uri.ssl_cert.empty() != uri.ssl_key.empty()) {
+    refuse("a MySQL URI names ssl_cert and ssl_key together");
+  }
+  return uri;
+}
+
+std::string MysqlUri::describe() const {
+  const std::string place = socket.empty() ? host.text() : "localhost";
+  std::string text = std::string(scheme) + place + "/" + database;
+  if (schema == Schema::shedlock) text += "?schema=shedlock";
+  return text;
+}
+
+}  // namespace latchkey::inline v1::detail::mysql

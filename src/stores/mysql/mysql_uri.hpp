@@ -1,0 +1,32 @@
+// The parts of a mysql:// URI.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+#include "backend/uri/uri_syntax.hpp"
+
+namespace latchkey::inline v1::detail::mysql {
+
+struct MysqlUri {
+  /// latchkey's own tables, or ShedLock's.
+  enum class Schema { latchkey, shedlock };
+
+  UriEndpoint host;
+  std::string user, password, database;
+  std::string socket;  ///< of Unix; empty: TCP
+  std::string ssl_ca, ssl_cert, ssl_key;
+  Schema schema = Schema::latchkey;
+  std::string table = "shedlock";
+  bool create = false;                 ///< creates latchkey's tables if they are missing
+  std::chrono::milliseconds poll{10};  ///< how often a waiter asks at most
+
+  /// `uri` contains its scheme. Throws std::invalid_argument with one sentence.
+  [[nodiscard]] static MysqlUri parse(std::string_view uri);
+  /// For messages: neither user nor password.
+  [[nodiscard]] std::string describe() const;
+};
+
+}  // namespace latchkey::inline v1::detail::mysql

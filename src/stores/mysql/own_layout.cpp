@@ -1,0 +1,244 @@
+// Locks in latchkey's own tables.
+// SPDX-License-Identifier: BSL-1.0
+#include "stores/mysql/own_layout.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "core/text/glob.hpp"
+#include "stores/mysql/server_errors.hpp"
+
+namespace latchkey::inline v1::detail::mysql {
+namespace {
+
+using Kind = Outcome::Kind;
+using std::chrono::milliseconds;
+
+constexpr std::string_view version = "1";
+constexpr std::string_view now = "TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))";
+constexpr std::string_view cure =
+    "run `latchkey ddl mysql | mysql <database>`, or add create=yes to the URI";
+/// How many rows one sweep examines.
+constexpr int swept_rows = 100;
+/// The longest pause of a waiter in the FAIR queue, whose place lasts 5 s.
+constexpr milliseconds longest_fair_pause{500};
+
+/// What `what` of latchkey_inspect means beside the modes 1, 2 and 3.
+constexpr std::int64_t place_row = 4, fence_row = 5;
+
+std::string_view procedure_of(Verb verb) noexcept {
+  switch (verb) {
+    case Verb::acquire: return "latchkey_acquire";
+    case Verb::renew: return "latchkey_renew";
+    case Verb::verify: return "latchkey_verify";
+    case Verb::downgrade: return "latchkey_downgrade";
+    case Verb::expire: return "latchkey_expire";
+    case Verb::release:
+    case Verb::leave: return "latchkey_release";
+    case Verb::inspect: return "latchkey_inspect";
+    case Verb::list: return "latchkey_list";
+    case Verb::force_release: return "latchkey_force_release";
+    default: return {};
+  }
+}
+
+int number_of(LockType type) noexcept {
+  switch (type) {
+    case LockType::REENTRANT: return 0;
+    case LockType::FAIR: return 1;
+    case LockType::READ: return 2;
+    case LockType::WRITE: return 3;
+    case LockType::FENCED: return 4;
+  }
+  return 0;
+}
+
+void append_number(std::string& sql, std::uint64_t number) {
+  sql += ',';
+  sql += std::to_string(number);
+}
+
+void append_time(std::string& sql, milliseconds time) {
+  append_number(sql, static_cast<std::uint64_t>(microseconds_of(time)));
+}
+
+void append_owner(std::string& sql, const Request& request) {
+  sql += ",'";
+  sql += request.id.text();
+  sql += '\'';
+}
+
+/// What all names that match a glob begin with.
+std::string_view prefix_of(std::string_view glob) noexcept {
+  return glob.substr(0, glob.find_first_of("*?[\\"));
+}
+
+void append_list(std::string& sql, const Request& request) {
+  append_bytes(sql, prefix_of(request.key));
+  const ListPart* const part = request.part;
+  append_number(sql, part == nullptr ? 0 : part->cursor.position);
+  constexpr auto all = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  append_number(sql, part == nullptr ? all : std::max<std::uint32_t>(part->budget, 1));
+}
+
+std::optional<milliseconds> time_left(std::string_view cell) {
+  return std::chrono::floor<milliseconds>(std::chrono::microseconds(number_in(cell)));
+}
+
+void read_info(LockInfo& info, std::string_view key, const Rows& rows) {
+  info = LockInfo{};
+  info.key = key;
+  for (const auto& row : rows) {
+    const std::int64_t what = number_in(row.at(0));
+    if (what == fence_row) {
+      info.fencing_token = static_cast<std::uint64_t>(number_in(row.at(3)));
+    } else if (what == place_row) {
+      info.queue.push_back(row.at(1));
+    } else {
+      info.locked = true;
+      info.type = what == 1 ? LockType::REENTRANT : what == 2 ? LockType::WRITE : LockType::READ;
+      HolderInfo holder;
+      holder.id = row.at(1);
+      holder.left = time_left(row.at(2));
+      info.holders.push_back(std::move(holder));
+    }
+  }
+}
+
+void read_list(const Request& request, const Rows& rows) {
+  for (const auto& row : rows) {
+    const std::string& name = row.at(0);
+    if (row.at(1) == "1" && glob_matches(request.key, name)) request.names->push_back(name);
+  }
+  ListPart* const part = request.part;
+  if (part == nullptr) return;
+  part->examined += rows.size();
+  const bool over = rows.size() < std::max<std::uint32_t>(part->budget, 1);
+  part->cursor.position = over ? 0 : part->cursor.position + rows.size();
+}
+
+}  // namespace
+
+Capabilities OwnLayout::capabilities() const noexcept {
+  Capabilities offered;
+  offered.fair = offered.read_write = offered.fenced = true;
+  offered.administration = offered.expires = true;
+  offered.in_order = true;
+  return offered;
+}
+
+std::string OwnLayout::verdict(const Rows& rows) const {
+  if (!rows.empty() && rows.front().at(0) == version) return {};
+  return "the procedures in the database are of another version of latchkey: " + std::string(cure);
+}
+
+std::string OwnLayout::meaning(const SqlError& error) const {
+  if (error.number != no_such_procedure) return {};
+  return "latchkey's tables and procedures are missing in the database: " + std::string(cure);
+}
+
+std::string OwnLayout::why_not(const Request& request) const {
+  if (!procedure_of(request.verb).empty()) return {};
+  return std::string(to_string(request.verb)) + " is not offered by mysql://";
+}
+
+std::size_t OwnLayout::append(std::string& sql, const Request& request) const {
+  const Verb verb = request.verb;
+  sql += "CALL ";
+  sql += procedure_of(verb);
+  sql += '(';
+  if (verb == Verb::list) {
+    append_list(sql, request);
+  } else {
+    append_bytes(sql, request.key);
+    const bool of_owner = verb != Verb::inspect && verb != Verb::force_release;
+    if (of_owner && verb != Verb::downgrade) {
+      append_number(sql, static_cast<std::uint64_t>(number_of(request.type)));
+    }
+    if (of_owner) append_owner(sql, request);
+    if (verb == Verb::acquire) {
+      append_time(sql, request.lease);
+      append_time(sql, request.queue_wait);
+      append_number(sql, request.tokens);
+    } else if (verb == Verb::renew || verb == Verb::expire || verb == Verb::downgrade) {
+      append_time(sql, request.lease);
+    } else if (verb == Verb::release || verb == Verb::leave) {
+      sql += verb == Verb::leave ? ",TRUE" : ",FALSE";
+    }
+  }
+  sql += ')';
+  return 2;  // rows, and the end of the CALL
+}
+
+// A free key has no row, and most keys are free. The row of a hold that has ended, or that somebody
+// waits behind, takes the procedure.
+bool OwnLayout::append_shortcut(std::string& sql, const Request& request) const {
+  const bool write = request.type == LockType::WRITE;
+  if (request.type == LockType::READ) return false;
+  if (request.verb == Verb::acquire && request.type != LockType::FENCED) {
+    sql += "INSERT INTO latchkey_locks(name,mode,owner,ends)VALUES(";
+    append_bytes(sql, request.key);
+    append_number(sql, write ? 2 : 1);
+    append_owner(sql, request);
+    sql += ',';
+    sql += now;
+    sql += '+';
+    sql += std::to_string(microseconds_of(request.lease));
+    sql += ")ON DUPLICATE KEY UPDATE name=latchkey_locks.name";
+    return true;
+  }
+  if (request.verb != Verb::release) return false;
+  sql += "DELETE FROM latchkey_locks WHERE name=";
+  append_bytes(sql, request.key);
+  sql += write ? " AND mode=2 AND owner='" : " AND mode=1 AND owner='";
+  sql += request.id.text();
+  sql += "' AND waiting=0 AND kept<=";
+  sql += now;
+  sql += " AND ends>";
+  sql += now;
+  return true;
+}
+
+Outcome OwnLayout::outcome(const Request& request, const Rows& rows) const {
+  if (request.verb == Verb::acquire) return acquired(request, rows);
+  Outcome outcome;
+  outcome.kind = Kind::granted;
+  if (request.verb == Verb::inspect) {
+    read_info(*request.info, request.key, rows);
+  } else if (request.verb == Verb::list) {
+    read_list(request, rows);
+  } else if (rows.at(0).at(0) != "0") {
+    outcome.kind = Kind::gone;
+  }
+  return outcome;
+}
+
+Outcome OwnLayout::acquired(const Request& request, const Rows& rows) const {
+  const auto& row = rows.at(0);
+  Outcome outcome;
+  if (row.at(0) == "0") {
+    outcome.kind = Kind::granted;
+    outcome.token = static_cast<std::uint64_t>(number_in(row.at(1)));
+    return outcome;
+  }
+  outcome.kind = Kind::busy;
+  milliseconds poll = poll_;
+  if (request.type == LockType::FAIR) {  // the first in the queue polls the fastest
+    const milliseconds slower = poll_ * (1 + std::min<std::int64_t>(number_in(row.at(4)), 1000));
+    poll = std::max(poll_, std::min(slower, longest_fair_pause));
+  }
+  outcome.retry_after = pause_of(number_in(row.at(2)), poll);
+  outcome.holder = row.at(3);
+  return outcome;
+}
+
+std::string OwnLayout::sweep(std::string_view after) const {
+  std::string sql = "CALL latchkey_sweep(";
+  append_bytes(sql, after);
+  append_number(sql, swept_rows);
+  sql += ')';
+  return sql;
+}
+
+}  // namespace latchkey::inline v1::detail::mysql

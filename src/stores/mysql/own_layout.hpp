@@ -1,0 +1,30 @@
+// Locks in latchkey's own tables.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "stores/mysql/layout.hpp"
+
+namespace latchkey::inline v1::detail::mysql {
+
+/// Calls the procedures of ddl.sql, which explain what they do.
+class OwnLayout final : public Layout {
+ public:
+  explicit OwnLayout(const MysqlUri& uri) : poll_(uri.poll) {}
+
+  [[nodiscard]] Capabilities capabilities() const noexcept override;
+  [[nodiscard]] std::string check() const override { return "CALL latchkey_schema()"; }
+  [[nodiscard]] std::string verdict(const Rows& rows) const override;
+  [[nodiscard]] std::string meaning(const SqlError& error) const override;
+  [[nodiscard]] std::string why_not(const Request& request) const override;
+  std::size_t append(std::string& sql, const Request& request) const override;
+  bool append_shortcut(std::string& sql, const Request& request) const override;
+  [[nodiscard]] Outcome outcome(const Request& request, const Rows& rows) const override;
+  [[nodiscard]] std::string sweep(std::string_view after) const override;
+
+ private:
+  [[nodiscard]] Outcome acquired(const Request& request, const Rows& rows) const;
+
+  const std::chrono::milliseconds poll_;
+};
+
+}  // namespace latchkey::inline v1::detail::mysql
