@@ -38,6 +38,8 @@ set(latchkey_sources
   src/key/parsed_key.cpp
   src/key/scratch.cpp
   src/key/time_text.cpp
+  src/leader/leader.cpp
+  src/leader/leader_loop.cpp
   src/locked/default_locks.cpp
   src/locked/held.cpp
   src/locked/lock_order.cpp
@@ -253,6 +255,7 @@ set(latchkey_headers
   include/latchkey/key/value.hpp
   include/latchkey/key/write.hpp
   include/latchkey/latchkey.hpp
+  include/latchkey/leader.hpp
   include/latchkey/lease.hpp
   include/latchkey/listener.hpp
   include/latchkey/listeners.hpp

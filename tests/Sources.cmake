@@ -47,6 +47,9 @@ set(latchkey_tests_sources
   unit/key/messages_test.cpp
   unit/key/parser_test.cpp
   unit/key/render_test.cpp
+  unit/leader/docs_leader_test.cpp
+  unit/leader/leader_loss_test.cpp
+  unit/leader/leader_test.cpp
   unit/locked/call_errors_test.cpp
   unit/locked/completes_at_return_test.cpp
   unit/locked/docs_operations_test.cpp
@@ -235,6 +238,7 @@ set(latchkey_sim_mutations_sources
 set(latchkey_soak_sources
   soak/deployments_soak.cpp
   soak/disturbed_soak.cpp
+  soak/leader_soak.cpp
   soak/memory_soak.cpp
   soak/redis_soak.cpp
   soak/reload_soak.cpp

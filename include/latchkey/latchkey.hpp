@@ -10,6 +10,7 @@
 #include <latchkey/error.hpp>
 #include <latchkey/held.hpp>
 #include <latchkey/install.hpp>
+#include <latchkey/leader.hpp>
 #include <latchkey/listener.hpp>
 #include <latchkey/lock_type.hpp>
 #include <latchkey/locked.hpp>

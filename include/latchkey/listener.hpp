@@ -36,13 +36,19 @@ struct Event {
     release_unconfirmed,  ///< a hold was released and the backend has not confirmed it; see `text`
     abandoned,            ///< a thread ended while it held by lock(): the lease expires by itself
     unlock_error,         ///< unlock() or a destructor could not throw an error; `text`: which
-    hidden_error,  ///< no_throw() kept an error from a decorated call's caller; `text`: which
+    /// no_throw() kept an error from a decorated call's caller, or the callback of a Leader threw;
+    /// `text`: which.
+    hidden_error,
     /// A policy file lets methods run without their lock, a server may evict held locks, or a
     /// coroutine blocked its thread; `text`: the details. Without a listener: std::clog.
     warning,
     /// Options::check_order: two locks are taken in both orders; `text`: where. Without a listener
     /// it goes to std::clog.
     order,
+    elected,  ///< a Leader became the leader of `key`; `fencing_token`: its term
+    /// A Leader told its callback to stop, because it lost its lock or could not renew it; `text`:
+    /// which.
+    deposed,
     connected,  ///< the first connection to `server`, usually when Locks are made
     /// The connection to `server` is lost or, without Startup::allow_down, could not be made;
     /// `text`: why.

@@ -17,6 +17,7 @@ enum class EventCategory : std::uint8_t {
   outcome,     ///< an acquire ended
   hold,        ///< a hold was renewed or ended
   report,      ///< an error or a warning that nobody could be given by an exception
+  leader,      ///< a Leader was elected or deposed
   connection,  ///< a connection changed
   dropped,     ///< events were dropped
 };
@@ -58,6 +59,8 @@ inline constexpr std::array event_kinds = [] {
       EventTraits{Kind::hidden_error, "hidden_error", report, Severity::error, kept},
       EventTraits{Kind::warning, "warning", report, Severity::warning, kept},
       EventTraits{Kind::order, "order", report, Severity::warning, kept},
+      EventTraits{Kind::elected, "elected", leader, Severity::info, routine},
+      EventTraits{Kind::deposed, "deposed", leader, Severity::error, kept},
       EventTraits{Kind::connected, "connected", connection, Severity::info, routine},
       EventTraits{Kind::connection_lost, "connection_lost", connection, Severity::error, kept},
       EventTraits{Kind::connection_restored, "connection_restored", connection, Severity::warning,

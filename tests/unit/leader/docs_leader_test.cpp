@@ -1,0 +1,2 @@
+// The snippets of docs/leader.md and of leader.hpp.
+#include <gtest/gtest.h>
