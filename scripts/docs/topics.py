@@ -31,7 +31,7 @@ TOPICS = [
           "Connections to a backend, locks, and holds, without decorated methods.",
           {"locks.hpp": None, "lock.hpp": None, "read_write_lock.hpp": None, "hold.hpp": None,
            "lock_type.hpp": None, "wait.hpp": None, "lease.hpp": None, "attempt.hpp": None,
-           "owner.hpp": None, "options.hpp": None, "quorum.hpp": None}),
+           "owner.hpp": None, "options.hpp": None, "quorum.hpp": None, "leader.hpp": None}),
     Topic("administration", "Administration",
           "What a backend says about its locks. [Inspecting and force-releasing "
           "locks](../operations.md) shows how to use it.",
