@@ -39,6 +39,7 @@ set(latchkey_sources
   src/key/scratch.cpp
   src/key/time_text.cpp
   src/leader/leader.cpp
+  src/leader/leader_callback.cpp
   src/leader/leader_loop.cpp
   src/locked/default_locks.cpp
   src/locked/held.cpp

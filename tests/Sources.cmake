@@ -48,6 +48,7 @@ set(latchkey_tests_sources
   unit/key/parser_test.cpp
   unit/key/render_test.cpp
   unit/leader/docs_leader_test.cpp
+  unit/leader/leader_limits_test.cpp
   unit/leader/leader_loss_test.cpp
   unit/leader/leader_test.cpp
   unit/locked/call_errors_test.cpp

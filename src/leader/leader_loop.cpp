@@ -6,7 +6,6 @@
 
 #include <exception>
 #include <mutex>
-#include <new>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -132,9 +131,11 @@ void LeaderLoop::begin_term(Hold&& hold) {
     throw std::runtime_error("the backend granted a term that is not larger than the last one");
   }
   std::stop_source stop;
+  std::stop_token lost = hold.stop_token();
   publish(Event::Kind::elected, term, {});
   const ScopedLock lock(mutex_);
   hold_ = std::move(hold);
+  lost_ = std::move(lost);
   stop_ = std::move(stop);
   term_ = term;
   elected_at_ = locks_.clock().now();
@@ -149,8 +150,8 @@ void LeaderLoop::lead() noexcept {
   std::stop_token lost;
   {
     const ScopedLock lock(mutex_);
-    if (work_ != Work::running && work_ != Work::ended) return;
-    lost = hold_->stop_token();
+    if (!hold_) return;
+    lost = lost_;
   }
   {
     const std::stop_callback wake(lost, [this] {
@@ -237,68 +238,6 @@ void LeaderLoop::wait_until(Clock::time_point time) {
   std::unique_lock lock(mutex_.native(), std::adopt_lock);
   locks_.clock().wait_until(lock, changed_, time);
   static_cast<void>(lock.release());
-}
-
-void LeaderLoop::run_callbacks() noexcept {
-  const ScopedLock lock(mutex_);
-  while (work_ != Work::quitting) {
-    if (work_ == Work::running) {
-      const std::stop_token stop = stop_.get_token();
-      const std::uint64_t term = term_;
-      {
-        const ScopedUnlock unlock(mutex_);
-        call(stop, term);
-      }
-      work_ = Work::ended;
-      changed_.notify_all();
-    } else {
-      std::unique_lock waiting(mutex_.native(), std::adopt_lock);
-      assigned_.wait(waiting);
-      static_cast<void>(waiting.release());
-    }
-  }
-}
-
-void LeaderLoop::call(const std::stop_token& stop, std::uint64_t term) noexcept {
-  try {
-    callback_(stop, term);
-  } catch (const std::exception& error) {
-    note_callback_failed(error.what());
-  } catch (...) {
-    note_callback_failed("something that is no std::exception");
-  }
-}
-
-void LeaderLoop::note_callback_failed(const char* what) noexcept {
-  std::uint64_t term = 0;
-  {
-    const ScopedLock lock(mutex_);
-    failed_ = true;
-    term = term_;
-  }
-  try {
-    const std::string text = "the callback of the Leader threw: " + std::string(what);
-    publish(Event::Kind::hidden_error, term, text);
-    const ScopedLock lock(mutex_);
-    trouble_ = text;
-  } catch (const std::bad_alloc&) {
-    return;  // the pause follows nevertheless
-  }
-}
-
-void LeaderLoop::publish(Event::Kind kind, std::uint64_t term,
-                         std::string_view text) const noexcept {
-  try {
-    Event event;
-    event.kind = kind;
-    event.type = LockType::FENCED;
-    event.key = locks_.options().prefix + key_;
-    event.fencing_token = term;
-    event.text = text;
-    locks_.publish(event);
-  } catch (const std::exception&) {
-    return;  // no memory for the event
-  }
 }
 
 }  // namespace latchkey::inline v1::detail

@@ -70,7 +70,7 @@ class LeaderLoop {
   void pause() noexcept;
   void wait_until(Clock::time_point time) LATCHKEY_REQUIRES(mutex_);
 
-  // The thread of the callback.
+  // The thread of the callback: leader_callback.cpp.
   void run_callbacks() noexcept;
   void call(const std::stop_token& stop, std::uint64_t term) noexcept;
   void note_callback_failed(const char* what) noexcept;
@@ -94,6 +94,7 @@ class LeaderLoop {
   LeaderState state_ LATCHKEY_GUARDED_BY(mutex_) = LeaderState::campaigning;
   Work work_ LATCHKEY_GUARDED_BY(mutex_) = Work::idle;
   std::optional<Hold> hold_ LATCHKEY_GUARDED_BY(mutex_);
+  std::stop_token lost_ LATCHKEY_GUARDED_BY(mutex_);   ///< of the hold
   std::stop_source stop_ LATCHKEY_GUARDED_BY(mutex_);  ///< of the current term
   std::uint64_t term_ LATCHKEY_GUARDED_BY(mutex_) = 0;
   Clock::time_point elected_at_ LATCHKEY_GUARDED_BY(mutex_){};

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <csignal>
@@ -10,6 +12,7 @@
 #include <cstdio>
 #include <optional>
 #include <random>
+#include <stop_token>
 #include <string>
 #include <thread>
 
@@ -126,7 +129,10 @@ TEST(LeaderSoak, NeverTwoBelieveAndTermsRise) {
   EXPECT_EQ(judge.overlaps, 0U);
   EXPECT_EQ(judge.falls, 0U);
   EXPECT_GT(judge.elections, 3U);
-  EXPECT_TRUE(Locks::connect(server.tcp_uri()).list().empty()) << "a lock was left";
+  const Locks locks = Locks::connect(server.tcp_uri());
+  EXPECT_TRUE(locks.lock("leader", LockType::FENCED).try_acquire(2 * DisturbedLeaders::lease + 1s))
+      << "what the killed held is not free";
+  EXPECT_TRUE(locks.list().empty()) << "a lock was left";
 }
 
 TEST(LeaderJudgeTest, DetectsOverlapsAndTermsThatFall) {

@@ -3,7 +3,9 @@
 
 #include <chrono>
 #include <memory>
+#include <stop_token>
 #include <string>
+#include <utility>
 
 #include <latchkey/leader.hpp>
 #include <latchkey/testing/mock_backend.hpp>
@@ -78,6 +80,12 @@ TEST_F(LeaderLossTest, ALockThatWasHandedOverIsRenewedToTheWholeLeaseFirst) {
   ASSERT_TRUE(other_duty.await_terms(1));
   ASSERT_TRUE(clock.await_sleepers(2));
   clock.advance(4s);  // a release grants for 3 s
+  EXPECT_TRUE(next.is_leader());
+  for (std::size_t renewals = 2; renewals <= 5; ++renewals) {  // and by the watchdog from then on
+    ASSERT_TRUE(clock.await_sleepers(2));
+    clock.advance(renewals == 2 ? 6s : 10s);
+    ASSERT_TRUE(other_recorder.await(Kind::renewed, renewals));
+  }
   EXPECT_TRUE(next.is_leader());
   EXPECT_EQ(next.health().state, LeaderState::leading);
   EXPECT_EQ(other_recorder.count(Kind::deposed), 0U);
