@@ -288,6 +288,36 @@ set(latchkey_interop_sources
   interop/java_peer.cpp
   interop/turns_test.cpp)
 
+set(latchkey_chaos_judge_sources
+  chaos/faults/fault_plan.cpp
+  chaos/judge/deadlines.cpp
+  chaos/judge/exclusion.cpp
+  chaos/judge/notices.cpp
+  chaos/judge/outcomes.cpp
+  chaos/judge/progress.cpp
+  chaos/judge/tokens.cpp
+  chaos/judge/updates.cpp
+  chaos/run/settings.cpp
+  chaos/run/totals.cpp)
+
+set(latchkey_chaos_sources
+  chaos/faults/fault_injector.cpp
+  chaos/faults/link_faults.cpp
+  chaos/main.cpp
+  chaos/run/campaign.cpp
+  chaos/run/leftovers.cpp
+  chaos/run/worker_pool.cpp
+  chaos/worker/defective_sources.cpp
+  chaos/worker/latchkey_source.cpp
+  chaos/worker/worker.cpp
+  chaos/worker/workload.cpp)
+
+set(latchkey_chaos_tests_sources
+  chaos/faults/fault_plan_test.cpp
+  chaos/judge/judge_test.cpp
+  chaos/judge/tokens_test.cpp
+  chaos/run/settings_test.cpp)
+
 set(latchkey_test_support_sources
   support/allocations.cpp
   support/process.cpp

@@ -154,6 +154,11 @@ void FaultProxy::freeze(Direction direction) {
   });
 }
 
+void FaultProxy::cut_after(Direction direction, std::size_t bytes) {
+  carry_out(
+      [&] { for_all(direction, [&](ProxyStream& stream) { stream.rules.cut_after = bytes; }); });
+}
+
 void FaultProxy::cut() {
   carry_out([&] {
     for (const auto& connection : connections_) close_both(*connection, true);
@@ -226,6 +231,7 @@ void FaultProxy::forward(Connection& connection) {
   if (!read_into(down, connection.server, now) || !write_from(up, connection.server, now)) {
     return close_both(connection, true);
   }
+  if (up.is_cut() || down.is_cut()) return close_both(connection, true);
   if (connection.client_gone) down.clear();
   const bool client_done = up.ended && up.empty();
   const bool server_done = down.ended && down.empty();

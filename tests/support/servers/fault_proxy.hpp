@@ -29,6 +29,7 @@ namespace latchkey::tests {
 /// | drop     | discarded                                                                    |
 /// | fragment | written in pieces of this many bytes                                         |
 /// | freeze   | not read, so that the sender's buffers fill                                  |
+/// | cut_after| this many more are forwarded, then the connection is reset; open ones only   |
 class FaultProxy {
  public:
   explicit FaultProxy(std::uint16_t server_port);
@@ -47,6 +48,7 @@ class FaultProxy {
   void drop(Direction direction);
   void fragment(Direction direction, std::size_t size);
   void freeze(Direction direction);
+  void cut_after(Direction direction, std::size_t bytes);
 
   /// Resets the connections to both sides and discards kept bytes.
   void cut();

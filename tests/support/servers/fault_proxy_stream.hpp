@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,7 +17,8 @@ struct ProxyRules {
   bool dropping = false;
   bool frozen = false;
   std::chrono::milliseconds delay{0};
-  std::size_t fragment = 0;  ///< 0: pieces are not split
+  std::size_t fragment = 0;                ///< 0: pieces are not split
+  std::optional<std::size_t> cut_after{};  ///< this many bytes more, then the connection is reset
 };
 
 /// The bytes that were read and not yet written, and the rules for them. Does no I/O.
@@ -35,14 +37,18 @@ class ProxyStream {
   [[nodiscard]] std::string_view ready(Time now) const {
     if (rules.holding || pieces_.empty() || pieces_.front().due > now) return {};
     const std::string_view bytes = pieces_.front().bytes;
-    return rules.fragment == 0 ? bytes : bytes.substr(0, rules.fragment);
+    const std::size_t most = rules.cut_after.value_or(bytes.size());
+    return bytes.substr(0, rules.fragment == 0 ? most : std::min(most, rules.fragment));
   }
   void written(std::size_t count) {
+    if (rules.cut_after) *rules.cut_after -= count;
     std::string& bytes = pieces_.front().bytes;
     bytes.erase(0, count);
     if (bytes.empty()) pieces_.pop_front();
   }
 
+  /// Whether the connection must be reset.
+  [[nodiscard]] bool is_cut() const { return rules.cut_after == 0U; }
   [[nodiscard]] bool empty() const { return pieces_.empty(); }
   [[nodiscard]] bool reads() const { return !rules.frozen && !ended; }
   /// When the next piece becomes ready.

@@ -1,0 +1,94 @@
+// Draws the faults of one round from a seed.
+// SPDX-License-Identifier: BSL-1.0
+#include "chaos/faults/fault_plan.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <random>
+
+namespace latchkey::chaos {
+namespace {
+
+/// std::uniform_int_distribution differs between libraries: a seed means the same everywhere.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : engine_(seed) {}
+  int between(int least, int most) {
+    return least + static_cast<int>(engine_() % static_cast<std::uint64_t>(most - least + 1));
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+bool overlap(const PlannedFault& first, const PlannedFault& second) {
+  constexpr int gap_ms = 100;
+  return first.worker == second.worker && first.at_ms < second.at_ms + second.length_ms + gap_ms &&
+         second.at_ms < first.at_ms + first.length_ms + gap_ms;
+}
+
+PlannedFault draw_one(Random& random, const PlanSize& size, FaultKind kind) {
+  const FaultTraits& its = traits(kind);
+  PlannedFault fault{.kind = kind};
+  if (its.of_worker) fault.worker = random.between(0, static_cast<int>(size.workers) - 1);
+  if (its.of_key) fault.key = random.between(0, static_cast<int>(size.keys) - 1);
+  fault.at_ms = random.between(size.calm_ms, size.calm_ms + size.span_ms);
+  fault.length_ms = random.between(its.shortest_ms, its.longest_ms);
+  fault.strength = random.between(1, 150);
+  return fault;
+}
+
+std::vector<FaultKind> all_kinds() {
+  std::vector<FaultKind> kinds;
+  for (const FaultTraits& each : fault_kinds) kinds.push_back(each.kind);
+  return kinds;
+}
+
+std::vector<FaultKind> kinds_that_keep_connections() {
+  std::vector<FaultKind> kinds;
+  for (const FaultTraits& each : fault_kinds) {
+    if (!each.impairs) kinds.push_back(each.kind);
+  }
+  return kinds;
+}
+
+}  // namespace
+
+std::vector<PlannedFault> draw_faults_of(std::uint64_t seed, const PlanSize& size,
+                                         const std::vector<FaultKind>& kinds, std::size_t count) {
+  Random random(seed);
+  std::vector<PlannedFault> faults;
+  for (std::size_t tries = 0; faults.size() < count && tries < 20 * count; ++tries) {
+    const int index = random.between(0, static_cast<int>(kinds.size()) - 1);
+    const PlannedFault fault = draw_one(random, size, kinds[static_cast<std::size_t>(index)]);
+    const auto overlaps = [&](const PlannedFault& other) { return overlap(fault, other); };
+    if (std::ranges::none_of(faults, overlaps)) faults.push_back(fault);
+  }
+  std::ranges::stable_sort(faults, {}, &PlannedFault::at_ms);
+  return faults;
+}
+
+std::vector<PlannedFault> draw_faults(std::uint64_t seed, const PlanSize& size) {
+  switch (Random(seed).between(0, 3)) {
+    case 0: return draw_faults_of(seed, size, kinds_that_keep_connections(), 8);
+    case 1: return draw_faults_of(seed, size, all_kinds(), 10);
+    default: return draw_faults_of(seed, size, all_kinds(), 24);
+  }
+}
+
+std::uint64_t seed_of_round(std::uint64_t seed, std::uint64_t round) {
+  if (round == 0) return seed;
+  std::mt19937_64 engine(seed);
+  engine.discard(round - 1);
+  return engine() % 1'000'000'000;  // short enough to be typed
+}
+
+std::string describe(const PlannedFault& fault) {
+  std::string target = "server";
+  if (fault.worker >= 0) target = "worker " + std::to_string(fault.worker);
+  if (fault.key >= 0) target = "key " + std::to_string(fault.key);
+  return std::to_string(fault.at_ms) + " ms + " + std::to_string(fault.length_ms) +
+         " ms: " + std::string(traits(fault.kind).name) + ", " + target;
+}
+
+}  // namespace latchkey::chaos

@@ -1,0 +1,47 @@
+// Draws the faults of one round from a seed. Pure.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "chaos/fault_kind.hpp"
+
+namespace latchkey::chaos {
+
+struct PlannedFault {
+  FaultKind kind{};
+  int worker = -1, key = -1;
+  int at_ms = 0, length_ms = 0;  ///< `at_ms` counts from the begin of the round
+  int strength = 0;              ///< 1 to 150: of a slow link the delay in ms
+};
+
+struct PlanSize {
+  std::uint32_t workers = 4, keys = 8;
+  int calm_ms = 1'200;  ///< before the first fault
+  int span_ms = 8'000;  ///< in which faults begin
+};
+
+/// The density of faults, too, depends on the seed:
+///
+/// | a round is | faults                                                          |
+/// |------------|-----------------------------------------------------------------|
+/// | a storm    | 24 of all kinds, on several workers and the server at once      |
+/// | mixed      | 10 of all kinds                                                 |
+/// | precise    | 8 that leave the connections alone, so that losses are due soon |
+///
+/// At most one fault of the server, and one of each worker, lasts at a time. In order of at_ms.
+std::vector<PlannedFault> draw_faults(std::uint64_t seed, const PlanSize& size);
+
+/// The faults of these kinds only, as many as fit.
+std::vector<PlannedFault> draw_faults_of(std::uint64_t seed, const PlanSize& size,
+                                         const std::vector<FaultKind>& kinds, std::size_t count);
+
+/// The seed of a round; round 0 has the seed of the run, so that a round is replayed as a run.
+std::uint64_t seed_of_round(std::uint64_t seed, std::uint64_t round);
+
+/// One line for the log.
+std::string describe(const PlannedFault& fault);
+
+}  // namespace latchkey::chaos

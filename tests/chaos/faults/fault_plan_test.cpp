@@ -1,0 +1,53 @@
+// Plans of faults.
+// SPDX-License-Identifier: BSL-1.0
+#include "chaos/faults/fault_plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace latchkey::chaos {
+namespace {
+
+TEST(FaultPlan, ASeedGivesTheSameFaultsEachTime) {
+  const auto first = draw_faults(7, {}), second = draw_faults(7, {});
+  ASSERT_EQ(first.size(), second.size());
+  for (std::size_t index = 0; index < first.size(); ++index) {
+    EXPECT_EQ(describe(first[index]), describe(second[index]));
+  }
+}
+
+TEST(FaultPlan, FaultsOfOneTargetDoNotOverlap) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const auto faults = draw_faults(seed, {});
+    EXPECT_GT(faults.size(), 4U);
+    for (std::size_t index = 0; index < faults.size(); ++index) {
+      for (std::size_t next = index + 1; next < faults.size(); ++next) {
+        if (faults[index].worker != faults[next].worker) continue;
+        EXPECT_LE(faults[index].at_ms + faults[index].length_ms, faults[next].at_ms);
+      }
+    }
+  }
+}
+
+TEST(FaultPlan, EveryKindIsDrawnInAFewDozenRounds) {
+  std::set<FaultKind> kinds;
+  for (std::uint64_t round = 0; round < 40; ++round) {
+    for (const PlannedFault& fault : draw_faults(seed_of_round(1, round), {})) {
+      kinds.insert(fault.kind);
+    }
+  }
+  EXPECT_EQ(kinds.size(), fault_kinds.size());
+}
+
+TEST(FaultPlan, TheFirstRoundOfARunHasItsSeed) {
+  EXPECT_EQ(seed_of_round(42, 0), 42U);
+  EXPECT_NE(seed_of_round(42, 1), seed_of_round(42, 2));
+}
+
+TEST(FaultKinds, TheTableIsInTheOrderOfTheKinds) {
+  for (const FaultTraits& each : fault_kinds) EXPECT_EQ(traits(each.kind).name, each.name);
+}
+
+}  // namespace
+}  // namespace latchkey::chaos

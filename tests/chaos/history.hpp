@@ -1,0 +1,120 @@
+// What workers and the orchestrator record of one round. The judge reads nothing else.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <ctime>
+#include <string>
+#include <vector>
+
+#include <latchkey/lock_type.hpp>
+
+#include "chaos/fault_kind.hpp"
+
+namespace latchkey::chaos {
+
+/// Nanoseconds of CLOCK_BOOTTIME, which all processes share. 0: has not happened.
+using Nanos = std::int64_t;
+
+inline constexpr Nanos millisecond = 1'000'000;
+
+inline Nanos now() noexcept {
+  timespec time{};
+  ::clock_gettime(CLOCK_BOOTTIME, &time);
+  return static_cast<Nanos>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+}
+
+enum class Outcome : std::uint8_t {
+  none,  ///< the call has not returned, or its process was killed
+  granted,
+  busy,         ///< for the whole wait
+  unavailable,  ///< BackendUnavailable
+  refused,      ///< BackendRefused
+  other,        ///< any other exception; `text` names it
+};
+
+/// One call of acquire and, if it was granted, the visit to the critical section. A visitor asks
+/// lost() again and again, and reads the clock *before* each question: at `held_until` the visitor
+/// had not been told of a loss.
+///
+///   called ... entered ......... held_until ..... left
+///              |-- surely held --|       (told)   |-- release --|
+struct Visit {
+  std::uint32_t worker = 0, thread = 0;
+  std::uint32_t key = 0;
+  LockType type = LockType::REENTRANT;
+  Outcome outcome = Outcome::none;
+  bool watchdog = false;     ///< the lease is renewed
+  bool killed = false;       ///< its process was killed; set by the orchestrator
+  bool untold = false;       ///< lost() was true and then false
+  bool fork_failed = false;  ///< a forked child found that it holds the lock
+  Nanos lease = 0;
+  Nanos called = 0, entered = 0;    ///< the acquire began, and returned
+  Nanos held_until = 0;             ///< read before the last lost() that was false
+  Nanos deadline = 0;               ///< the latest that remaining() promised
+  Nanos told = 0;                   ///< read after the first lost() that was true
+  Nanos left = 0;                   ///< read before the release
+  Nanos ended = 0;                  ///< the call, or the release, has returned
+  Outcome release = Outcome::none;  ///< granted: it was still held; busy: it had been lost
+  std::uint64_t token = 0;
+  /// A counter that only the lock protects: every visitor that may write adds one to what it saw.
+  /// `intact`: nobody else had changed it between reading and writing.
+  std::uint64_t seen = 0;
+  bool wrote = false, intact = true;
+  Nanos written = 0;  ///< read after writing
+  /// The register that checks tokens: the number that was written, 0 if nothing was, or refused.
+  std::uint64_t fenced_write = 0;
+  bool fenced_refused = false;
+  std::array<char, 96> text{};
+};
+
+/// One fault, from before it began until after it had ended.
+struct Fault {
+  FaultKind kind{};
+  int worker = -1;              ///< -1: the server
+  int key = -1;                 ///< -1: every key
+  Nanos begins = 0, begun = 0;  ///< read before and after the begin
+  Nanos ends = 0, ended = 0;    ///< read before and after the end
+};
+
+/// What is known before the round.
+struct Limits {
+  /// A check that goes out in time is answered and read within this time.
+  Nanos latency = 300 * millisecond;
+  /// How long after a fault a worker may still be without its connection.
+  Nanos recovery = 2'500 * millisecond;
+  Nanos hang = 10'000 * millisecond;
+  /// A dead waiter keeps the others of a FAIR key waiting, too.
+  Nanos hang_of_key = 16'000 * millisecond;
+  /// The longest lease of any visit.
+  Nanos longest_lease = 1'500 * millisecond;
+};
+
+struct History {
+  std::uint32_t workers = 0, threads = 0, keys = 0;
+  Nanos began = 0;   ///< workers may call
+  Nanos calm = 0;    ///< the first fault begins; all workers ask until then
+  Nanos healed = 0;  ///< the last fault has ended
+  Nanos ended = 0;   ///< no worker calls any more
+  std::vector<Visit> visits{};
+  std::vector<Fault> faults{};
+  std::vector<std::uint64_t> last_tokens{};  ///< of earlier rounds, by key
+  /// Times during which this machine ran nothing for long.
+  std::vector<std::pair<Nanos, Nanos>> stalls{};
+  Limits limits{};
+};
+
+/// Which promise or rule was broken, and a sentence.
+struct Violation {
+  std::string rule, text;
+};
+
+/// max(5 ms, lease/100), as promise 2 says.
+inline Nanos margin(Nanos lease) noexcept {
+  return lease / 100 > 5 * millisecond ? lease / 100 : 5 * millisecond;
+}
+
+inline bool is_shared(const Visit& visit) noexcept { return visit.type == LockType::READ; }
+
+}  // namespace latchkey::chaos

@@ -1,0 +1,47 @@
+// Promise 2: every hold has a local deadline, and lost() is true from then on.
+// SPDX-License-Identifier: BSL-1.0
+#include "chaos/judge/excuses.hpp"
+
+namespace latchkey::chaos {
+namespace {
+
+/// Without renewal the deadline is at most the end of the acquire + lease - margin. A visit that
+/// took the hold over from another thread may be followed by one renewal to its own lease.
+void check_lease(const History& history, const Visit& visit, Violations& found) {
+  if (visit.watchdog || is_shared(visit)) return;
+  const Nanos latest = visit.entered + history.limits.latency + visit.lease - margin(visit.lease);
+  if (visit.held_until <= latest || stalled(history, visit.entered, latest)) return;
+  found.push_back({"promise 2: held beyond the lease", describe(history, visit)});
+}
+
+/// A deadline moves only when an answer arrives, and an answer belongs to a request that was sent
+/// before the silence.
+void check_silence(const History& history, const Visit& visit, Violations& found) {
+  const Nanos lease = lease_at_server(history, visit);
+  for (const Fault& fault : history.faults) {
+    if (!traits(fault.kind).silences || !concerns(fault, visit.worker)) continue;
+    const Nanos latest = fault.begun + lease - margin(lease);
+    if (visit.held_until <= latest || visit.held_until >= fault.ends) continue;
+    found.push_back({"promise 2: held beyond the deadline without a server",
+                     std::string(traits(fault.kind).name) + " since " + at(history, fault.begun) +
+                         "\n    " + describe(history, visit)});
+  }
+}
+
+}  // namespace
+
+void judge_deadlines(const History& history, Violations& found) {
+  for (const Visit& visit : history.visits) {
+    if (visit.fork_failed) {
+      found.push_back({"a forked child holds its parent's lock", describe(history, visit)});
+    }
+    if (visit.outcome != Outcome::granted) continue;
+    if (visit.untold) {
+      found.push_back({"promise 2: lost() was true and then false", describe(history, visit)});
+    }
+    check_lease(history, visit, found);
+    check_silence(history, visit, found);
+  }
+}
+
+}  // namespace latchkey::chaos

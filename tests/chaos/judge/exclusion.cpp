@@ -1,0 +1,55 @@
+// Promise 1: the server grants exclusively while it keeps its data.
+// SPDX-License-Identifier: BSL-1.0
+#include <algorithm>
+#include <vector>
+
+#include "chaos/judge/excuses.hpp"
+
+namespace latchkey::chaos {
+namespace {
+
+/// Whether both may believe in their holds during [from, to], because the server lost one of them.
+bool excused(const History& history, const Visit& first, const Visit& second, Nanos from,
+             Nanos to) {
+  return std::ranges::any_of(history.faults, [&](const Fault& fault) {
+    if (!forgets(fault, first.key) || from < fault.begins) return false;
+    const auto until = [&](const Visit& visit) {
+      const Nanos lease = lease_at_server(history, visit);
+      const bool checks_are_answered =
+          !impaired(history, visit.worker, fault.begins - lease, fault.ended + lease);
+      return end_of(fault) + (checks_are_answered ? lease / 3 + history.limits.latency : lease);
+    };
+    return to <= std::max(until(first), until(second));
+  });
+}
+
+void check_pair(const History& history, const Visit& first, const Visit& second,
+                Violations& found) {
+  if (is_shared(first) && is_shared(second)) return;
+  const Nanos from = std::max(first.entered, second.entered);
+  const Nanos to = std::min(first.held_until, second.held_until);
+  if (from > to || excused(history, first, second, from, to)) return;
+  found.push_back({"promise 1: two holders",
+                   "from " + at(history, from) + " to " + at(history, to) + "\n    " +
+                       describe(history, first) + "\n    " + describe(history, second)});
+}
+
+}  // namespace
+
+void judge_exclusion(const History& history, Violations& found) {
+  std::vector<std::vector<const Visit*>> by_key(history.keys);
+  for (const Visit& visit : history.visits) {
+    if (visit.outcome == Outcome::granted) by_key.at(visit.key).push_back(&visit);
+  }
+  for (auto& visits : by_key) {
+    std::ranges::sort(visits, {}, &Visit::entered);
+    std::vector<const Visit*> inside;  // at the time when the next one enters
+    for (const Visit* const visit : visits) {
+      std::erase_if(inside, [&](const Visit* other) { return other->held_until < visit->entered; });
+      for (const Visit* const other : inside) check_pair(history, *other, *visit, found);
+      inside.push_back(visit);
+    }
+  }
+}
+
+}  // namespace latchkey::chaos

@@ -1,0 +1,74 @@
+// Which faults excuse what, for the rules of the judge.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+#include <string>
+
+#include "chaos/judge/judge.hpp"
+
+namespace latchkey::chaos {
+
+inline bool meets(Nanos from, Nanos to, Nanos first, Nanos last) noexcept {
+  return from <= last && first <= to;
+}
+
+/// The end of a fault; a fault that has not ended lasts for ever.
+inline Nanos end_of(const Fault& fault) noexcept {
+  return fault.ended != 0 ? fault.ended : INT64_MAX / 2;
+}
+
+inline bool concerns(const Fault& fault, std::uint32_t worker) noexcept {
+  return fault.worker == -1 || fault.worker == static_cast<int>(worker);
+}
+
+/// Whether the machine ran nothing for long at some time in [from, to].
+inline bool stalled(const History& history, Nanos from, Nanos to) noexcept {
+  return std::ranges::any_of(history.stalls, [&](const auto& stall) {
+    return meets(from, to, stall.first, stall.second);
+  });
+}
+
+/// Whether replies to `worker` may have been late at some time in [from, to].
+inline bool impaired(const History& history, std::uint32_t worker, Nanos from, Nanos to) noexcept {
+  const auto impairs = [&](const Fault& fault) {
+    return traits(fault.kind).impairs && concerns(fault, worker) &&
+           meets(from, to, fault.begins, end_of(fault) + history.limits.recovery);
+  };
+  return stalled(history, from, to) || std::ranges::any_of(history.faults, impairs);
+}
+
+inline bool forgets(const Fault& fault, std::uint32_t key) noexcept {
+  return traits(fault.kind).forgets && (fault.key == -1 || fault.key == static_cast<int>(key));
+}
+
+/// The lease that the hold of a visit may have at the server. READs of a process share a hold,
+/// which has the longest lease that one of them asked for.
+inline Nanos lease_at_server(const History& history, const Visit& visit) noexcept {
+  return is_shared(visit) ? std::max(visit.lease, history.limits.longest_lease) : visit.lease;
+}
+
+inline std::string describe(const History& history, const Visit& visit) {
+  const auto ms = [&](Nanos at) { return static_cast<double>(at - history.began) / 1e6; };
+  std::array<char, 256> line{};
+  std::snprintf(line.data(), line.size(),
+                "worker %u thread %u key %u %s lease %lld ms%s%s: called %.1f entered %.1f "
+                "held until %.1f deadline %.1f left %.1f token %llu",
+                visit.worker, visit.thread, visit.key, std::string(to_string(visit.type)).c_str(),
+                static_cast<long long>(visit.lease / millisecond), visit.watchdog ? " renewed" : "",
+                visit.killed ? " killed" : "", ms(visit.called), ms(visit.entered),
+                ms(visit.held_until), ms(visit.deadline), visit.left == 0 ? -1. : ms(visit.left),
+                static_cast<unsigned long long>(visit.token));
+  return line.data();
+}
+
+inline std::string at(const History& history, Nanos time) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.1f ms",
+                static_cast<double>(time - history.began) / 1e6);
+  return text.data();
+}
+
+}  // namespace latchkey::chaos

@@ -1,0 +1,37 @@
+// The judge: finds in the history of a round what the promises rule out. Pure: no clock, no I/O,
+// nothing of latchkey or of the server.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <vector>
+
+#include "chaos/history.hpp"
+
+namespace latchkey::chaos {
+
+using Violations = std::vector<Violation>;
+
+/// Promise 1: no two visitors that exclude each other surely hold at once, unless the server had
+/// lost their hold and neither check could have told them yet.
+void judge_exclusion(const History& history, Violations& found);
+/// Promise 2: nobody holds beyond sent + lease - margin, and a loss is never taken back.
+void judge_deadlines(const History& history, Violations& found);
+/// Promise 3: a hold that ended on the server is noticed a third of the lease later.
+void judge_notices(const History& history, Violations& found);
+/// Promise 4: tokens rise, and a register that checks them loses no update.
+void judge_tokens(const History& history, Violations& found);
+/// No update of the unprotected counter is lost by a visitor that holds.
+void judge_updates(const History& history, Violations& found);
+/// No hold is gone before its deadline while the server keeps its data.
+void judge_releases(const History& history, Violations& found);
+/// Every thread and every key makes progress once the last fault has healed.
+void judge_progress(const History& history, Violations& found);
+/// While nothing is wrong, no process and no call starves.
+void judge_shares(const History& history, Violations& found);
+/// Every exception is one that guarantees.md names, at a time when it may happen.
+void judge_outcomes(const History& history, Violations& found);
+
+/// All of them.
+Violations judge(const History& history);
+
+}  // namespace latchkey::chaos

@@ -1,0 +1,185 @@
+// The judge: histories in, violations out.
+// SPDX-License-Identifier: BSL-1.0
+#include "chaos/judge/judge.hpp"
+
+#include <gtest/gtest.h>
+
+#include "chaos/judge/history_builder.hpp"
+
+namespace latchkey::chaos {
+namespace {
+
+using enum FaultKind;
+
+TEST(JudgeExclusion, TwoHoldersAtOnceAreAViolation) {
+  HistoryBuilder builder;
+  builder.visit(0, 100, 200);
+  builder.visit(1, 150, 250);
+  EXPECT_EQ(builder.broken(judge_exclusion), "promise 1: two holders");
+}
+
+TEST(JudgeExclusion, OneAfterTheOtherAndOtherKeysAreNot) {
+  HistoryBuilder builder;
+  builder.visit(0, 100, 200);
+  builder.visit(1, 201, 250);
+  builder.visit(1, 120, 130).key = 1;
+  EXPECT_EQ(builder.broken(judge_exclusion), "");
+}
+
+TEST(JudgeExclusion, ReadersShareButNotWithAWriter) {
+  HistoryBuilder builder;
+  builder.visit(0, 100, 200).type = LockType::READ;
+  builder.visit(1, 150, 250).type = LockType::READ;
+  EXPECT_EQ(builder.broken(judge_exclusion), "");
+  builder.visit(1, 160, 170).type = LockType::WRITE;
+  EXPECT_EQ(builder.broken(judge_exclusion), "promise 1: two holders; promise 1: two holders");
+}
+
+TEST(JudgeExclusion, AHolderWhoWasToldExcludesNobody) {
+  HistoryBuilder builder;
+  Visit& stopped = builder.visit(0, 100, 120);  // and stopped, longer than its lease
+  stopped.told = 2'000 * millisecond;
+  stopped.left = stopped.ended = 2'001 * millisecond;
+  builder.visit(1, 1'500, 1'600);
+  EXPECT_EQ(builder.broken(judge_exclusion), "");
+}
+
+TEST(JudgeExclusion, AFlushExcusesUntilTheNextCheckAndNoLonger) {
+  HistoryBuilder builder;
+  builder.visit(0, 100, 700);
+  builder.visit(1, 201, 600);
+  builder.fault(flushall, 200, 200);
+  EXPECT_EQ(builder.broken(judge_exclusion), "");
+  builder.history().visits[0].held_until = builder.history().visits[1].held_until =
+      1'000 * millisecond;
+  EXPECT_EQ(builder.broken(judge_exclusion), "promise 1: two holders");
+}
+
+TEST(JudgeExclusion, AFlushExcusesNothingBeforeIt) {
+  HistoryBuilder builder;
+  builder.visit(0, 100, 200);
+  builder.visit(1, 150, 250);
+  builder.fault(flushall, 180, 180);
+  EXPECT_EQ(builder.broken(judge_exclusion), "promise 1: two holders");
+}
+
+TEST(JudgeExclusion, ARestartWithItsDataExcusesNothing) {
+  HistoryBuilder builder;
+  builder.visit(0, 100, 400);
+  builder.visit(1, 350, 450);
+  builder.fault(server_kill, 200, 300);
+  EXPECT_EQ(builder.broken(judge_exclusion), "promise 1: two holders");
+}
+
+TEST(JudgeDeadlines, HoldingBeyondTheLeaseIsAViolation) {
+  HistoryBuilder builder;
+  builder.visit(0, 100, 1'080);
+  EXPECT_EQ(builder.broken(judge_deadlines), "");
+  builder.visit(1, 5'000, 6'400);
+  EXPECT_EQ(builder.broken(judge_deadlines), "promise 2: held beyond the lease");
+}
+
+TEST(JudgeDeadlines, ASilentServerMovesNoDeadline) {
+  HistoryBuilder builder;
+  builder.visit(0, 100, 1'180).watchdog = true;
+  builder.fault(server_stop_long, 200, 3'000);
+  EXPECT_EQ(builder.broken(judge_deadlines), "");
+  builder.visit(1, 100, 1'300).watchdog = true;
+  EXPECT_EQ(builder.broken(judge_deadlines),
+            "promise 2: held beyond the deadline without a server");
+}
+
+TEST(JudgeDeadlines, ALossIsNeverTakenBack) {
+  HistoryBuilder builder;
+  builder.visit(0, 100, 200).untold = true;
+  EXPECT_EQ(builder.broken(judge_deadlines), "promise 2: lost() was true and then false");
+}
+
+TEST(JudgeNotices, ADeletedKeyIsNoticedAThirdOfTheLeaseLater) {
+  HistoryBuilder builder;
+  builder.visit(0, 100, 800);
+  builder.fault(delete_key, 200, 200).key = 0;
+  EXPECT_EQ(builder.broken(judge_notices), "");
+  builder.visit(0, 100, 900);
+  EXPECT_EQ(builder.broken(judge_notices), "promise 3: a hold that the server lost is not noticed");
+}
+
+TEST(JudgeNotices, AWorkerWithoutItsServerIsNotDueYet) {
+  HistoryBuilder builder;
+  builder.visit(0, 100, 900);
+  builder.fault(delete_key, 200, 200).key = 0;
+  builder.fault(link_mute, 150, 700, 0);
+  EXPECT_EQ(builder.broken(judge_notices), "");
+}
+
+TEST(JudgeUpdates, AnUpdateLostByAHolderIsAViolation) {
+  HistoryBuilder builder;
+  Visit& torn = builder.visit(0, 100, 200);
+  torn.intact = false;
+  torn.written = 201 * millisecond;
+  EXPECT_EQ(builder.broken(judge_updates), "promise 1: an update is lost");
+}
+
+TEST(JudgeUpdates, AWriteAfterTheDeadlineExcusesTheVisitThatItDisturbs) {
+  HistoryBuilder builder;
+  Visit& torn = builder.visit(0, 2'000, 2'100);
+  torn.intact = false;
+  torn.written = 2'101 * millisecond;
+  builder.visit(1, 100, 120);
+  Visit& late = builder.history().visits.back();
+  late.wrote = true;
+  late.written = 2'050 * millisecond;
+  EXPECT_EQ(builder.broken(judge_updates), "");
+}
+
+TEST(JudgeReleases, AHoldThatIsGoneBeforeItsDeadlineIsAViolation) {
+  HistoryBuilder builder;
+  builder.visit(0, 100, 200).release = Outcome::busy;
+  EXPECT_EQ(builder.broken(judge_releases), "promise 1: a hold ended before its lease");
+  builder.fault(delete_key, 150, 150).key = 0;
+  EXPECT_EQ(builder.broken(judge_releases), "");
+}
+
+TEST(JudgeProgress, AThreadOrKeyWithoutAGrantAfterTheFaultsHangs) {
+  HistoryBuilder builder;
+  builder.history().healed = 1'000 * millisecond;
+  builder.visit(0, 2'000, 2'001);
+  builder.visit(1, 2'000, 2'001).key = 1;
+  EXPECT_EQ(builder.broken(judge_progress), "");
+  builder.history().visits.pop_back();
+  EXPECT_EQ(builder.broken(judge_progress),
+            "hang: no progress after the last fault healed; "
+            "hang: no progress after the last fault healed");
+}
+
+TEST(JudgeShares, AProcessWithLessThanAQuarterOfItsShareStarves) {
+  HistoryBuilder builder;
+  builder.history().calm = 2'000 * millisecond;
+  for (int visit = 0; visit < 100; ++visit) builder.visit(0, 100 + visit, 100 + visit);
+  for (int visit = 0; visit < 13; ++visit) builder.visit(1, 100 + visit, 100 + visit);
+  EXPECT_EQ(builder.broken(judge_shares), "starvation: less than a quarter of the even share");
+  for (int visit = 0; visit < 10; ++visit) builder.visit(1, 300 + visit, 300 + visit);
+  EXPECT_EQ(builder.broken(judge_shares), "");
+}
+
+TEST(JudgeOutcomes, UnavailableNeedsAFaultAndOtherExceptionsAreNeverAllowed) {
+  HistoryBuilder builder;
+  builder.visit(0, 1'100, 1'100).outcome = Outcome::unavailable;
+  EXPECT_EQ(builder.broken(judge_outcomes), "an exception that no page allows");
+  builder.fault(link_cut, 900, 900, 0);
+  EXPECT_EQ(builder.broken(judge_outcomes), "");
+  builder.visit(0, 1'100, 1'100).outcome = Outcome::other;
+  EXPECT_EQ(builder.broken(judge_outcomes), "an exception that no page allows");
+}
+
+TEST(JudgeOutcomes, ARefusalNeedsAFaultThatRefuses) {
+  HistoryBuilder builder;
+  builder.visit(0, 1'100, 1'100).outcome = Outcome::refused;
+  builder.fault(link_cut, 1'000, 1'200, 0);
+  EXPECT_EQ(builder.broken(judge_outcomes), "an exception that no page allows");
+  builder.fault(max_memory, 1'000, 1'200);
+  EXPECT_EQ(builder.broken(judge_outcomes), "");
+}
+
+}  // namespace
+}  // namespace latchkey::chaos

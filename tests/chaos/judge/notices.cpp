@@ -1,0 +1,24 @@
+// Promise 3: what ends a hold on the server before its lease is noticed at the next check.
+// SPDX-License-Identifier: BSL-1.0
+#include "chaos/judge/excuses.hpp"
+
+namespace latchkey::chaos {
+
+void judge_notices(const History& history, Violations& found) {
+  for (const Fault& fault : history.faults) {
+    if (!traits(fault.kind).forgets || fault.ended == 0) continue;
+    for (const Visit& visit : history.visits) {
+      if (visit.outcome != Outcome::granted || !forgets(fault, visit.key)) continue;
+      const Nanos lease = lease_at_server(history, visit);
+      const Nanos latest = fault.ended + lease / 3 + history.limits.latency;
+      // Who entered while the key was away was granted it anew, or is in the same position.
+      if (visit.entered >= fault.begins || visit.held_until <= latest) continue;
+      if (impaired(history, visit.worker, fault.begins - lease, latest)) continue;
+      found.push_back({"promise 3: a hold that the server lost is not noticed",
+                       std::string(traits(fault.kind).name) + " at " + at(history, fault.begins) +
+                           "\n    " + describe(history, visit)});
+    }
+  }
+}
+
+}  // namespace latchkey::chaos

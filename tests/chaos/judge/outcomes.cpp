@@ -1,0 +1,57 @@
+// Every call ends in a way that guarantees.md names.
+// SPDX-License-Identifier: BSL-1.0
+#include <algorithm>
+
+#include "chaos/judge/excuses.hpp"
+
+namespace latchkey::chaos {
+namespace {
+
+bool may_be_refused(const History& history, const Visit& visit) {
+  return std::ranges::any_of(history.faults, [&](const Fault& fault) {
+    return traits(fault.kind).refuses &&
+           (fault.key == -1 || fault.key == static_cast<int>(visit.key)) &&
+           meets(visit.called, visit.ended, fault.begins, end_of(fault) + history.limits.latency);
+  });
+}
+
+bool is_allowed(const History& history, const Visit& visit, Outcome outcome) {
+  switch (outcome) {
+    case Outcome::none:
+    case Outcome::granted:
+    case Outcome::busy: return true;
+    case Outcome::unavailable: return impaired(history, visit.worker, visit.called, visit.ended);
+    case Outcome::refused: return may_be_refused(history, visit);
+    case Outcome::other: return false;
+  }
+  return false;
+}
+
+}  // namespace
+
+void judge_outcomes(const History& history, Violations& found) {
+  for (const Visit& visit : history.visits) {
+    if (is_allowed(history, visit, visit.outcome) && is_allowed(history, visit, visit.release)) {
+      continue;
+    }
+    found.push_back({"an exception that no page allows", describe(history, visit) + " ended " +
+                                                             at(history, visit.ended) + "\n    " +
+                                                             visit.text.data()});
+  }
+}
+
+Violations judge(const History& history) {
+  Violations found;
+  judge_exclusion(history, found);
+  judge_deadlines(history, found);
+  judge_notices(history, found);
+  judge_tokens(history, found);
+  judge_updates(history, found);
+  judge_releases(history, found);
+  judge_progress(history, found);
+  judge_shares(history, found);
+  judge_outcomes(history, found);
+  return found;
+}
+
+}  // namespace latchkey::chaos

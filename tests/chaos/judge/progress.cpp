@@ -1,0 +1,70 @@
+// Liveness: no hang after the last fault, no starvation before the first.
+// SPDX-License-Identifier: BSL-1.0
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "chaos/judge/excuses.hpp"
+
+namespace latchkey::chaos {
+namespace {
+
+Nanos first_grant(const History& history, auto&& concerns_visit) {
+  Nanos first = INT64_MAX;
+  for (const Visit& visit : history.visits) {
+    if (visit.outcome == Outcome::granted && visit.entered >= history.healed &&
+        concerns_visit(visit)) {
+      first = std::min(first, visit.entered);
+    }
+  }
+  return first;
+}
+
+}  // namespace
+
+void judge_progress(const History& history, Violations& found) {
+  const auto check = [&](const std::string& who, Nanos first, Nanos limit) {
+    if (std::min(first, history.ended) <= history.healed + limit) return;
+    if (stalled(history, history.healed, history.healed + limit)) return;
+    found.push_back({"hang: no progress after the last fault healed", who});
+  };
+  for (std::uint32_t worker = 0; worker < history.workers; ++worker) {
+    for (std::uint32_t thread = 0; thread < history.threads; ++thread) {
+      const Nanos first = first_grant(history, [&](const Visit& visit) {
+        return visit.worker == worker && visit.thread == thread;
+      });
+      check("worker " + std::to_string(worker) + " thread " + std::to_string(thread), first,
+            history.limits.hang);
+    }
+  }
+  for (std::uint32_t key = 0; key < history.keys; ++key) {
+    const Nanos first = first_grant(history, [&](const Visit& visit) { return visit.key == key; });
+    check("key " + std::to_string(key), first, history.limits.hang_of_key);
+  }
+}
+
+// The first thread of each worker asks for key 0 all the time.
+void judge_shares(const History& history, Violations& found) {
+  constexpr Nanos shortest = 1'000 * millisecond;
+  constexpr std::size_t fewest = 40;
+  if (history.calm - history.began < shortest || history.workers == 0) return;
+  if (stalled(history, history.began, history.calm)) return;
+  std::vector<std::size_t> grants(history.workers);
+  std::size_t all = 0;
+  for (const Visit& visit : history.visits) {
+    if (visit.key != 0 || visit.thread != 0 || visit.outcome != Outcome::granted) continue;
+    if (visit.entered >= history.calm) continue;
+    ++grants.at(visit.worker);
+    ++all;
+  }
+  if (all < fewest * history.workers) return;  // a machine that is too busy to say anything
+  for (std::uint32_t worker = 0; worker < history.workers; ++worker) {
+    if (grants[worker] * 4 * history.workers >= all) continue;
+    found.push_back({"starvation: less than a quarter of the even share",
+                     "worker " + std::to_string(worker) + " entered " +
+                         std::to_string(grants[worker]) + " of " + std::to_string(all) +
+                         " times before the first fault"});
+  }
+}
+
+}  // namespace latchkey::chaos

@@ -1,0 +1,61 @@
+// No update of a counter that only the lock protects is lost by a visitor that holds.
+// SPDX-License-Identifier: BSL-1.0
+#include <algorithm>
+#include <vector>
+
+#include "chaos/judge/excuses.hpp"
+
+namespace latchkey::chaos {
+namespace {
+
+/// Whether `other` may have written during the visit without surely holding the lock: it had been
+/// suspended between its last question and the write, or was killed there.
+bool may_have_written_late(const Visit& visit, const Visit& other) {
+  if (&visit == &other || other.key != visit.key || is_shared(other)) return false;
+  if (other.outcome != Outcome::granted || other.held_until > visit.written) return false;
+  if (other.killed && !other.wrote) return other.held_until + 2 * other.lease >= visit.entered;
+  return other.wrote && other.written >= visit.entered && other.deadline <= other.written;
+}
+
+bool server_lost_data(const History& history, const Visit& visit) {
+  const Nanos lease = history.limits.longest_lease;
+  return std::ranges::any_of(history.faults, [&](const Fault& fault) {
+    return forgets(fault, visit.key) &&
+           meets(visit.entered, visit.written, fault.begins, end_of(fault) + lease);
+  });
+}
+
+}  // namespace
+
+void judge_updates(const History& history, Violations& found) {
+  for (const Visit& visit : history.visits) {
+    // After the deadline nothing is promised.
+    if (visit.outcome != Outcome::granted || (visit.intact && !visit.fenced_refused)) continue;
+    if (visit.deadline <= visit.written || visit.told != 0) continue;
+    if (server_lost_data(history, visit)) continue;
+    if (visit.fenced_refused) {
+      found.push_back(
+          {"promise 1: the fenced register refuses a holder", describe(history, visit)});
+      continue;
+    }
+    const auto late = [&](const Visit& other) { return may_have_written_late(visit, other); };
+    if (std::ranges::any_of(history.visits, late)) continue;
+    found.push_back({"promise 1: an update is lost", describe(history, visit)});
+  }
+}
+
+// The client knows of no loss before the release, and the server none of a hold whose lease runs.
+void judge_releases(const History& history, Violations& found) {
+  for (const Visit& visit : history.visits) {
+    if (visit.outcome != Outcome::granted || visit.release != Outcome::busy) continue;
+    if (visit.told != 0 || visit.deadline <= visit.ended) continue;
+    const Nanos since = visit.called - history.limits.longest_lease;
+    const auto ended_it = [&](const Fault& fault) {
+      return forgets(fault, visit.key) && meets(since, visit.ended, fault.begins, end_of(fault));
+    };
+    if (std::ranges::any_of(history.faults, ended_it)) continue;
+    found.push_back({"promise 1: a hold ended before its lease", describe(history, visit)});
+  }
+}
+
+}  // namespace latchkey::chaos

@@ -1,0 +1,166 @@
+// A run: rounds of faults, each of which is judged.
+// SPDX-License-Identifier: BSL-1.0
+#include "chaos/run/campaign.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+
+#include "chaos/judge/excuses.hpp"
+
+namespace latchkey::chaos {
+namespace {
+
+void sleep_until(Nanos time) {
+  for (Nanos left = time - now(); left > 0; left = time - now()) {
+    ::poll(nullptr, 0, static_cast<int>(left / millisecond + 1));
+  }
+}
+
+/// Tokens are microseconds since 1970.
+std::uint64_t token_of_now() {
+  using std::chrono::duration_cast, std::chrono::microseconds, std::chrono::system_clock;
+  const auto since_epoch = system_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(duration_cast<microseconds>(since_epoch).count());
+}
+
+PlanSize plan_size(const Settings& settings) {
+  if (settings.client == Client::latchkey) return {.workers = settings.workers, .keys = key_count};
+  return {.workers = settings.workers, .keys = 3, .calm_ms = 200, .span_ms = 4'000};
+}
+
+}  // namespace
+
+Campaign::Campaign(const Settings& settings, std::filesystem::path folder)
+    : settings_(settings),
+      folder_(std::move(folder)),
+      server_({.config = {"appendonly yes", "appendfsync no", "lua-time-limit 150"}}),
+      workers_({settings.workers, settings.threads}, settings.client, server_.port(), settings.seed,
+               folder_),
+      injector_(server_, workers_),
+      size_(plan_size(settings)) {
+  workers_.state().first_token = token_of_now();
+}
+
+Violations Campaign::run() {
+  const Nanos end = now() + std::chrono::nanoseconds(settings_.length).count();
+  Violations found;
+  for (std::uint64_t round = 0; found.empty() && (round == 0 || now() < end); ++round) {
+    found = run_round(seed_of_round(settings_.seed, round));
+    std::printf("round %llu, seed %llu: %zu faults, %s\n", static_cast<unsigned long long>(round),
+                static_cast<unsigned long long>(seed_of_last_round_), plan_.size(),
+                found.empty() ? "no violation" : "VIOLATIONS");
+    std::fflush(stdout);
+  }
+  if (!found.empty()) return found;
+  if (const std::string failed = workers_.end(); !failed.empty()) {
+    found.push_back({"a worker does not end as it should", failed});
+  }
+  return found;
+}
+
+void Campaign::draw_plan(std::uint64_t seed) {
+  using enum FaultKind;
+  plan_ =
+      settings_.client == Client::latchkey
+          ? draw_faults(seed, size_)
+          : draw_faults_of(seed, size_, {link_late_delivery, link_late_delivery, link_slow}, 12);
+  if (!settings_.only) return;
+  std::size_t number = 0;
+  std::erase_if(plan_, [&](const PlannedFault&) { return !settings_.only->contains(number++); });
+}
+
+Violations Campaign::run_round(std::uint64_t seed) {
+  seed_of_last_round_ = seed;
+  draw_plan(seed);
+  History history{.workers = settings_.workers, .threads = settings_.threads, .keys = size_.keys};
+  history.last_tokens = last_tokens_;
+  stalls_.take();
+  workers_.run();
+  history.began = now();
+  history.calm = history.began + size_.calm_ms * millisecond;
+  inject(history);
+  history.healed = now();
+  await_healing(history);
+  history.ended = now();
+  const std::string hung = workers_.rest(15'000 * millisecond);
+  history.visits = workers_.visits();
+  history.stalls = stalls_.take();
+  Violations found = judge(history);
+  if (!hung.empty()) found.push_back({"hang: a call does not end", hung});
+  if (hung.empty()) leftovers_.judge(server_, workers_, found);
+  totals_.add(history);
+  note_tokens(history);
+  if (!found.empty()) write_log(history, found);
+  return found;
+}
+
+// Begins and ends faults in the order of their times.
+void Campaign::inject(History& history) {
+  struct Step {
+    Nanos at;
+    std::size_t fault;
+    bool begins;
+  };
+  std::vector<Step> steps;
+  for (std::size_t index = 0; index < plan_.size(); ++index) {
+    const PlannedFault& planned = plan_[index];
+    const Nanos at = history.began + planned.at_ms * millisecond;
+    steps.push_back({at, index, true});
+    steps.push_back({at + planned.length_ms * millisecond, index, false});
+    history.faults.push_back({.kind = planned.kind, .worker = planned.worker, .key = planned.key});
+    if (planned.kind == FaultKind::client_kill) leftovers_.note_kill();
+  }
+  std::ranges::stable_sort(steps, {}, &Step::at);
+  for (const Step& step : steps) {
+    sleep_until(step.at);
+    Fault& fault = history.faults[step.fault];
+    (step.begins ? fault.begins : fault.ends) = now();
+    step.begins ? injector_.begin(plan_[step.fault]) : injector_.end(plan_[step.fault]);
+    (step.begins ? fault.begun : fault.ended) = now();
+  }
+  sleep_until(history.calm);  // for a plan without faults
+}
+
+void Campaign::await_healing(const History& history) {
+  const Nanos end = history.healed + history.limits.hang_of_key + 1'000 * millisecond;
+  while (!workers_.all_granted_since(history.healed) && now() < end) ::poll(nullptr, 0, 20);
+}
+
+void Campaign::note_tokens(const History& history) {
+  for (const Visit& visit : history.visits) {
+    std::uint64_t& last = last_tokens_.at(visit.key);
+    last = std::max(last, visit.token);
+  }
+}
+
+void Campaign::write_log(const History& history, const Violations& found) const {
+  std::ofstream log(folder_ / "round.log");
+  log << "seed " << seed_of_last_round_ << "\n\nfaults, as planned\n";
+  for (std::size_t index = 0; index < plan_.size(); ++index) {
+    const Fault& fault = history.faults[index];
+    log << index << ": " << describe(plan_[index]) << "; began " << at(history, fault.begins)
+        << " to " << at(history, fault.begun) << ", ended " << at(history, fault.ends) << " to "
+        << at(history, fault.ended) << '\n';
+  }
+  for (const auto& [from, to] : history.stalls) {
+    log << "the machine stalled from " << at(history, from) << " to " << at(history, to) << '\n';
+  }
+  log << "healed " << at(history, history.healed) << ", ended " << at(history, history.ended)
+      << "\n\nviolations\n";
+  for (const Violation& each : found) log << each.rule << ": " << each.text << '\n';
+  log << "\nvisits\n";
+  for (const Visit& visit : history.visits) {
+    log << describe(history, visit) << " ended " << at(history, visit.ended) << " outcome "
+        << static_cast<int>(visit.outcome) << " release " << static_cast<int>(visit.release)
+        << " seen " << visit.seen << (visit.wrote ? " wrote " : " ") << at(history, visit.written)
+        << (visit.intact ? " " : " torn ") << visit.text.data() << '\n';
+  }
+  std::error_code ignored;
+  std::filesystem::copy_file(server_.folder() / "log", folder_ / "server.log", ignored);
+}
+
+}  // namespace latchkey::chaos

@@ -1,0 +1,81 @@
+// What must not be left when nobody calls.
+// SPDX-License-Identifier: BSL-1.0
+#include "chaos/run/leftovers.hpp"
+
+#include <poll.h>
+
+#include <string_view>
+
+namespace latchkey::chaos {
+namespace {
+
+/// Polls the server, which cannot report that a key has expired. What `left` finds after 8 s.
+template <class Left>
+std::string remaining(Left&& left) {
+  std::string found = left();
+  for (const Nanos end = now() + 8'000 * millisecond; !found.empty() && now() < end;) {
+    ::poll(nullptr, 0, 20);
+    found = left();
+  }
+  return found;
+}
+
+bool is_queue(std::string_view key) {
+  return key.starts_with("redisson_lock_queue:") || key.starts_with("redisson_lock_timeout:") ||
+         key.starts_with("latchkey_process_queue:") || key.starts_with("latchkey_waiting_writer:");
+}
+
+std::string channels_left(const tests::RedisServer& server) {
+  std::string text;
+  for (const std::string& each : server.client()({"PUBSUB", "CHANNELS"}).list()) text += ' ' + each;
+  return text;
+}
+
+}  // namespace
+
+std::string Leftovers::keys_left(const tests::RedisServer& server) const {
+  std::string text;
+  tests::RedisClient client = server.client();
+  for (const std::string& key : client({"KEYS", "*"}).list()) {
+    if (key.starts_with("redisson_lock_token:")) continue;  // stays, so that tokens only rise
+    const long long ttl = client({"PTTL", key}).integer();
+    if (killed_ && is_queue(key) && ttl > 0) continue;
+    if (ttl != -2) text += ' ' + key + " (TTL " + std::to_string(ttl) + " ms)";
+  }
+  return text;
+}
+
+void Leftovers::judge_resources(const WorkerPool& workers, Violations& found) {
+  constexpr std::size_t tolerance = 4;
+  usual_.resize(workers.size().workers);
+  for (std::uint32_t worker = 0; worker < usual_.size(); ++worker) {
+    Usual& usual = usual_[worker];
+    const Resources used = workers.resources(worker);
+    if (usual.starts != workers.starts(worker)) {
+      usual = {workers.starts(worker), used};
+      continue;
+    }
+    if (used.descriptors <= usual.most.descriptors + tolerance &&
+        used.threads <= usual.most.threads + tolerance) {
+      continue;
+    }
+    found.push_back({"descriptors or threads are left",
+                     "worker " + std::to_string(worker) + ": " + std::to_string(used.descriptors) +
+                         " descriptors (at first " + std::to_string(usual.most.descriptors) +
+                         "), " + std::to_string(used.threads) + " threads (at first " +
+                         std::to_string(usual.most.threads) + ")"});
+  }
+}
+
+void Leftovers::judge(const tests::RedisServer& server, const WorkerPool& workers,
+                      Violations& found) {
+  if (const std::string left = remaining([&] { return keys_left(server); }); !left.empty()) {
+    found.push_back({"keys are left", left});
+  }
+  if (const std::string left = remaining([&] { return channels_left(server); }); !left.empty()) {
+    found.push_back({"subscriptions are left", left});
+  }
+  judge_resources(workers, found);
+}
+
+}  // namespace latchkey::chaos

@@ -1,0 +1,35 @@
+// What must not be left when nobody calls.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "chaos/judge/judge.hpp"
+#include "chaos/run/worker_pool.hpp"
+#include "support/servers/redis_server.hpp"
+
+namespace latchkey::chaos {
+
+/// Looks between two rounds for keys and subscriptions on the server, and for descriptors and
+/// threads of the workers.
+class Leftovers {
+ public:
+  /// The queues of killed waiters expire by themselves, an hour later: docs/faults.md.
+  void note_kill() noexcept { killed_ = true; }
+
+  void judge(const tests::RedisServer& server, const WorkerPool& workers, Violations& found);
+
+ private:
+  [[nodiscard]] std::string keys_left(const tests::RedisServer& server) const;
+  void judge_resources(const WorkerPool& workers, Violations& found);
+
+  struct Usual {
+    int starts = 0;
+    Resources most;
+  };
+  bool killed_ = false;
+  std::vector<Usual> usual_;
+};
+
+}  // namespace latchkey::chaos

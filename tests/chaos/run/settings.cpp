@@ -1,0 +1,111 @@
+// The settings of latchkey_chaos.
+// SPDX-License-Identifier: BSL-1.0
+#include "chaos/run/settings.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <random>
+#include <sstream>
+#include <stdexcept>
+
+namespace latchkey::chaos {
+namespace {
+
+struct ClientName {
+  Client client;
+  const char* name;
+};
+constexpr std::array client_names{
+    ClientName{Client::latchkey, "latchkey"}, ClientName{Client::no_lock, "no-lock"},
+    ClientName{Client::reply_lease, "reply-lease"}, ClientName{Client::thread_id, "thread-id"}};
+
+std::uint64_t parse_number(const std::string& text) {
+  std::size_t end = 0;
+  const std::uint64_t number = text.empty() || text[0] < '0' ? 0 : std::stoull(text, &end);
+  if (end == 0 || end != text.size() || text[0] > '9') {
+    throw std::invalid_argument("expected a number, not '" + text + "'");
+  }
+  return number;
+}
+
+std::uint32_t parse_count(const std::string& text) {
+  const std::uint64_t count = parse_number(text);
+  if (count < 1 || count > 8) throw std::invalid_argument("expected 1 to 8, not '" + text + "'");
+  return static_cast<std::uint32_t>(count);
+}
+
+Client parse_client(const std::string& text) {
+  for (const ClientName& each : client_names) {
+    if (text == each.name) return each.client;
+  }
+  throw std::invalid_argument("unknown client '" + text +
+                              "'; expected latchkey, no-lock, reply-lease or thread-id");
+}
+
+std::set<std::size_t> parse_numbers(const std::string& text) {
+  std::set<std::size_t> numbers;
+  std::istringstream words(text);
+  for (std::string word; std::getline(words, word, ',');) numbers.insert(parse_number(word));
+  return numbers;
+}
+
+}  // namespace
+
+std::chrono::milliseconds parse_length(const std::string& text) {
+  char* unit = nullptr;
+  const long number = std::strtol(text.c_str(), &unit, 10);
+  const std::string word(unit);
+  if (number > 0 && word == "ms") return std::chrono::milliseconds(number);
+  if (number > 0 && word == "s") return std::chrono::seconds(number);
+  if (number > 0 && word == "min") return std::chrono::minutes(number);
+  if (number > 0 && word == "h") return std::chrono::hours(number);
+  throw std::invalid_argument("expected a time such as 500ms, 20s, 10min or 8h, not '" + text +
+                              "'");
+}
+
+Settings read_settings(const std::vector<std::string>& words) {
+  Settings settings;
+  settings.seed = std::random_device{}() % 1'000'000'000;
+  if (const char* const text = std::getenv("LATCHKEY_CHAOS")) settings.length = parse_length(text);
+  const char* const seed = std::getenv("LATCHKEY_SEED");
+  if (seed != nullptr && *seed != '\0') settings.seed = parse_number(seed);
+  for (std::size_t index = 0; index < words.size(); index += 2) {
+    const std::string& name = words[index];
+    if (index + 1 == words.size()) throw std::invalid_argument("no value for '" + name + "'");
+    const std::string& value = words[index + 1];
+    if (name == "--for")
+      settings.length = parse_length(value);
+    else if (name == "--seed")
+      settings.seed = parse_number(value);
+    else if (name == "--workers")
+      settings.workers = parse_count(value);
+    else if (name == "--threads")
+      settings.threads = parse_count(value);
+    else if (name == "--client")
+      settings.client = parse_client(value);
+    else if (name == "--only")
+      settings.only = parse_numbers(value);
+    else
+      throw std::invalid_argument("unknown option '" + name + "'");
+  }
+  return settings;
+}
+
+std::string replay_command(const Settings& settings, std::uint64_t seed_of_round) {
+  std::string command = "build/test/tests/latchkey_chaos --seed " + std::to_string(seed_of_round) +
+                        " --for 1s --workers " + std::to_string(settings.workers) + " --threads " +
+                        std::to_string(settings.threads);
+  if (settings.client != Client::latchkey) {
+    command += " --client ";
+    command += client_names[static_cast<std::size_t>(settings.client)].name;
+  }
+  if (settings.only) {
+    std::string numbers;
+    for (const std::size_t each : *settings.only) numbers += "," + std::to_string(each);
+    command += " --only " + numbers.substr(std::min<std::size_t>(1, numbers.size()));
+  }
+  return command;
+}
+
+}  // namespace latchkey::chaos

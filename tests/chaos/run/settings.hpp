@@ -1,0 +1,42 @@
+// The settings of latchkey_chaos: options of the command line, then variables of the environment.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "chaos/worker/lock_source.hpp"
+
+namespace latchkey::chaos {
+
+struct Settings {
+  std::chrono::milliseconds length{20'000};
+  std::uint64_t seed = 0;
+  Client client = Client::latchkey;
+  std::uint32_t workers = 4, threads = 4;
+  /// Only these faults of each round, by their number in its plan; empty: all.
+  std::optional<std::set<std::size_t>> only{};
+};
+
+inline constexpr const char* usage =
+    "latchkey_chaos [--for 10min] [--seed N] [--workers N] [--threads N] [--only 3,7]\n"
+    "               [--client latchkey|no-lock|reply-lease|thread-id]\n"
+    "\n"
+    "LATCHKEY_CHAOS is the default of --for, and LATCHKEY_SEED that of --seed; without both, the\n"
+    "seed is drawn. LATCHKEY_REDIS_SERVER names the server program. Exit status: 0 without a\n"
+    "violation, 1 with one, 2 for anything else.\n";
+
+/// Throws std::invalid_argument that names the wrong word.
+Settings read_settings(const std::vector<std::string>& words);
+
+/// "500ms", "20s", "10min", "8h"
+std::chrono::milliseconds parse_length(const std::string& text);
+
+/// The command that runs the faults of one round again.
+std::string replay_command(const Settings& settings, std::uint64_t seed_of_round);
+
+}  // namespace latchkey::chaos

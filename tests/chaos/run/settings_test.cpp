@@ -1,0 +1,44 @@
+// The options of latchkey_chaos.
+// SPDX-License-Identifier: BSL-1.0
+#include "chaos/run/settings.hpp"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+namespace latchkey::chaos {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(ChaosSettings, OptionsAreRead) {
+  const Settings settings = read_settings({"--for", "8h", "--seed", "5", "--only", "3,7"});
+  EXPECT_EQ(settings.length, 8h);
+  EXPECT_EQ(settings.seed, 5U);
+  EXPECT_EQ(*settings.only, (std::set<std::size_t>{3, 7}));
+}
+
+TEST(ChaosSettings, WrongWordsAreNamed) {
+  const auto message = [](const std::vector<std::string>& words) -> std::string {
+    try {
+      read_settings(words);
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_EQ(message({"--fro", "8h"}), "unknown option '--fro'");
+  EXPECT_EQ(message({"--for"}), "no value for '--for'");
+  EXPECT_EQ(message({"--workers", "9"}), "expected 1 to 8, not '9'");
+  EXPECT_EQ(message({"--seed", "x"}), "expected a number, not 'x'");
+  EXPECT_EQ(message({"--for", "10"}), "expected a time such as 500ms, 20s, 10min or 8h, not '10'");
+}
+
+TEST(ChaosSettings, TheCommandThatReplaysARoundHasItsSeedAndFaults) {
+  const Settings settings = read_settings({"--seed", "5", "--only", "3,7"});
+  EXPECT_EQ(replay_command(settings, 9),
+            "build/test/tests/latchkey_chaos --seed 9 --for 1s --workers 4 --threads 4 --only 3,7");
+}
+
+}  // namespace
+}  // namespace latchkey::chaos

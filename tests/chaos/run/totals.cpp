@@ -1,0 +1,63 @@
+// The figures of a run.
+// SPDX-License-Identifier: BSL-1.0
+#include "chaos/run/totals.hpp"
+
+#include <algorithm>
+
+namespace latchkey::chaos {
+namespace {
+
+std::string row(std::string_view name, std::uint64_t figure, std::string_view unit = "") {
+  return "| " + std::string(name) + " | " + std::to_string(figure) + std::string(unit) + " |\n";
+}
+
+}  // namespace
+
+void Totals::add(const History& history) {
+  ++rounds_;
+  time_ += history.ended - history.began;
+  stalls_ += history.stalls.size();
+  Nanos first_grant = history.ended;
+  for (const Visit& visit : history.visits) {
+    ++calls_;
+    granted_ += visit.outcome == Outcome::granted ? 1 : 0;
+    busy_ += visit.outcome == Outcome::busy ? 1 : 0;
+    unavailable_ += visit.outcome == Outcome::unavailable ? 1 : 0;
+    refused_ += visit.outcome == Outcome::refused ? 1 : 0;
+    killed_ += visit.killed ? 1 : 0;
+    told_ += visit.told != 0 ? 1 : 0;
+    unconfirmed_ += visit.release == Outcome::unavailable ? 1 : 0;
+    if (visit.outcome != Outcome::granted) continue;
+    longest_wait_ = std::max(longest_wait_, visit.entered - visit.called);
+    if (visit.entered >= history.healed) first_grant = std::min(first_grant, visit.entered);
+  }
+  longest_recovery_ = std::max(longest_recovery_, first_grant - history.healed);
+  for (const Fault& fault : history.faults) {
+    ++by_kind_[static_cast<std::size_t>(fault.kind)];
+    ++faults_;
+  }
+}
+
+std::string Totals::table() const {
+  const auto kinds = static_cast<std::uint64_t>(
+      std::ranges::count_if(by_kind_, [](std::uint64_t count) { return count > 0; }));
+  const auto ms = [](Nanos time) { return static_cast<std::uint64_t>(time / millisecond); };
+  std::string text = "| figure | |\n|---|---|\n";
+  text += row("rounds", rounds_) + row("time with calls", ms(time_) / 1'000, " s") +
+          row("calls", calls_) + row("granted", granted_) + row("busy for the whole wait", busy_) +
+          row("no reply (BackendUnavailable)", unavailable_) +
+          row("refused (BackendRefused)", refused_) + row("holders told of a loss", told_) +
+          row("releases not confirmed", unconfirmed_) +
+          row("calls ended by the death of their process", killed_) +
+          row("longest wait of a granted call", ms(longest_wait_), " ms") +
+          row("longest time without a grant after the last fault", ms(longest_recovery_), " ms") +
+          row("stalls of the machine", stalls_) + row("kinds of faults", kinds) +
+          row("faults", faults_);
+  text += "\n| fault | times |\n|---|---|\n";
+  for (const FaultTraits& each : fault_kinds) {
+    text += row(each.name, by_kind_[static_cast<std::size_t>(each.kind)]);
+  }
+  return text;
+}
+
+}  // namespace latchkey::chaos

@@ -1,0 +1,156 @@
+// The worker processes.
+// SPDX-License-Identifier: BSL-1.0
+#include "chaos/run/worker_pool.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <csignal>
+#include <iterator>
+#include <stdexcept>
+
+namespace latchkey::chaos {
+namespace {
+
+/// Polls what other processes write into shared memory. False after `patience`.
+template <class Condition>
+bool await(Nanos patience, Condition&& condition) {
+  for (const Nanos end = now() + patience; !condition(); ::poll(nullptr, 0, 2)) {
+    if (now() > end) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+WorkerPool::WorkerPool(Size size, Client client, std::uint16_t server_port, std::uint64_t seed,
+                       std::filesystem::path folder)
+    : size_(size), client_(client), seed_(seed), folder_(std::move(folder)) {
+  for (std::uint32_t worker = 0; worker < size.workers; ++worker) {
+    places_.push_back({.link = std::make_unique<tests::FaultProxy>(server_port)});
+    start(worker);
+  }
+}
+
+void WorkerPool::start(std::uint32_t worker) {
+  Place& place = places_.at(worker);
+  ++place.starts;
+  state().workers.at(worker).ready = false;
+  const WorkerArguments arguments{
+      .worker = worker,
+      .threads = size_.threads,
+      .memory = memory_.descriptor(),
+      .port = place.link->port(),
+      .seed = seed_ + 1'000 * worker + static_cast<std::uint64_t>(place.starts) * 1'000'000,
+      .client = client_};
+  std::vector<std::string> words{"/proc/self/exe", "--worker"};
+  std::ranges::copy(arguments.words(), std::back_inserter(words));
+  place.process = std::make_unique<tests::Process>(words, folder_ / "workers.log");
+}
+
+void WorkerPool::kill(std::uint32_t worker) {
+  process(worker).signal(SIGKILL);
+  process(worker).wait();
+  for (VisitLog& log : state().workers.at(worker).threads) {
+    const std::uint32_t used = log.used;
+    if (used != 0 && log.visits[used - 1].ended == 0) log.visits[used - 1].killed = true;
+  }
+}
+
+void WorkerPool::limit_descriptors(std::uint32_t worker, bool limited) {
+  Place& place = places_.at(worker);
+  rlimit limit{};
+  if (limited) {
+    ::prlimit(process(worker).id(), RLIMIT_NOFILE, nullptr, &limit);
+    place.limit = limit;
+    limit.rlim_cur = 3;
+  } else {
+    limit = place.limit.value();
+  }
+  ::prlimit(process(worker).id(), RLIMIT_NOFILE, &limit, nullptr);
+}
+
+void WorkerPool::run() {
+  for (std::uint32_t worker = 0; worker < size_.workers; ++worker) {
+    for (VisitLog& log : state().workers[worker].threads) log.used = 0;
+  }
+  const bool ready = await(20'000 * millisecond, [&] {
+    return std::all_of(state().workers.begin(), state().workers.begin() + size_.workers,
+                       [](const WorkerState& each) { return each.ready.load(); });
+  });
+  if (!ready) throw std::runtime_error("a worker does not start; see " + folder_.string());
+  state().round_began = now();
+  state().phase = Phase::run;
+}
+
+std::string WorkerPool::rest(Nanos patience) {
+  state().phase = Phase::rest;
+  const std::uint32_t round = ++state().round;
+  std::string busy;
+  const auto all_rest = [&] {
+    busy.clear();
+    for (std::uint32_t worker = 0; worker < size_.workers; ++worker) {
+      for (std::uint32_t thread = 0; thread < size_.threads; ++thread) {
+        if (state().workers[worker].threads[thread].rests_since >= round) continue;
+        busy += " " + std::to_string(worker) + ":" + std::to_string(thread);
+      }
+    }
+    return busy.empty();
+  };
+  if (await(patience, all_rest)) return {};
+  return "these worker:threads do not return from their calls:" + busy;
+}
+
+std::string WorkerPool::end() {
+  state().phase = Phase::over;
+  std::string failed;
+  for (std::uint32_t worker = 0; worker < size_.workers; ++worker) {
+    const bool ended =
+        await(10'000 * millisecond, [&] { return process(worker).ended().has_value(); });
+    if (ended && process(worker).ended() == 0) continue;
+    failed += " worker " + std::to_string(worker) +
+              (ended ? " ended with status " + std::to_string(*process(worker).ended())
+                     : " does not end");
+  }
+  return failed;
+}
+
+std::vector<Visit> WorkerPool::visits() const {
+  std::vector<Visit> all;
+  for (std::uint32_t worker = 0; worker < size_.workers; ++worker) {
+    for (const VisitLog& log : state().workers[worker].threads) {
+      std::copy_n(log.visits.begin(), log.used.load(), std::back_inserter(all));
+    }
+  }
+  return all;
+}
+
+bool WorkerPool::all_granted_since(Nanos time) const {
+  std::array<bool, key_count> keys{};
+  for (std::uint32_t worker = 0; worker < size_.workers; ++worker) {
+    for (std::uint32_t thread = 0; thread < size_.threads; ++thread) {
+      const VisitLog& log = state().workers[worker].threads[thread];
+      bool granted = false;
+      for (std::uint32_t index = log.used; index-- > 0;) {
+        const Visit& visit = log.visits[index];
+        if (visit.called != 0 && visit.called < time - 5'000 * millisecond) break;
+        if (visit.outcome != Outcome::granted || visit.entered < time) continue;
+        granted = keys.at(visit.key) = true;
+      }
+      if (!granted) return false;
+    }
+  }
+  const auto visited = client_ == Client::latchkey ? key_count : 3;
+  return std::all_of(keys.begin(), keys.begin() + visited, [](bool each) { return each; });
+}
+
+Resources WorkerPool::resources(std::uint32_t worker) const {
+  const std::filesystem::path folder = "/proc/" + std::to_string(places_.at(worker).process->id());
+  const auto count = [&](const char* name) {
+    return static_cast<std::size_t>(
+        std::distance(std::filesystem::directory_iterator(folder / name), {}));
+  };
+  return {.descriptors = count("fd"), .threads = count("task")};
+}
+
+}  // namespace latchkey::chaos

@@ -1,0 +1,77 @@
+// The worker processes, and a fault proxy for the connection of each.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <sys/resource.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "chaos/worker/shared_memory.hpp"
+#include "chaos/worker/worker.hpp"
+#include "support/process.hpp"
+#include "support/servers/fault_proxy.hpp"
+
+namespace latchkey::chaos {
+
+/// Descriptors and threads of a process, as /proc shows them.
+struct Resources {
+  std::size_t descriptors = 0, threads = 0;
+};
+
+class WorkerPool {
+ public:
+  struct Size {
+    std::uint32_t workers = 4, threads = 4;
+  };
+
+  /// Starts all workers. `folder`: for their output.
+  WorkerPool(Size size, Client client, std::uint16_t server_port, std::uint64_t seed,
+             std::filesystem::path folder);
+
+  [[nodiscard]] Size size() const noexcept { return size_; }
+  [[nodiscard]] SharedState& state() const noexcept { return *memory_; }
+  [[nodiscard]] tests::FaultProxy& link(std::uint32_t worker) { return *places_.at(worker).link; }
+  [[nodiscard]] tests::Process& process(std::uint32_t worker) {
+    return *places_.at(worker).process;
+  }
+
+  void start(std::uint32_t worker);  ///< also again, after kill
+  void kill(std::uint32_t worker);   ///< marks the visits that it ended as killed
+  void want_fork(std::uint32_t worker) { state().workers.at(worker).fork_wanted = true; }
+  void limit_descriptors(std::uint32_t worker, bool limited);
+
+  /// Starts a round: logs are empty, and all threads call.
+  void run();
+  /// Ends a round. Returns the threads that still call after `patience`, as a sentence.
+  std::string rest(Nanos patience);
+  /// Ends the workers. Returns those that failed or did not end, as a sentence.
+  std::string end();
+
+  [[nodiscard]] std::vector<Visit> visits() const;
+  [[nodiscard]] bool all_granted_since(Nanos time) const;
+  /// How often `worker` was started, and what it uses.
+  [[nodiscard]] int starts(std::uint32_t worker) const { return places_.at(worker).starts; }
+  [[nodiscard]] Resources resources(std::uint32_t worker) const;
+
+ private:
+  struct Place {
+    std::unique_ptr<tests::FaultProxy> link{};
+    std::unique_ptr<tests::Process> process{};
+    std::optional<rlimit> limit{};  ///< before limit_descriptors
+    int starts = 0;
+  };
+
+  const Size size_;
+  const Client client_;
+  const std::uint64_t seed_;
+  const std::filesystem::path folder_;
+  SharedMemory memory_;
+  std::vector<Place> places_;
+};
+
+}  // namespace latchkey::chaos

@@ -1,0 +1,67 @@
+// Locks with latchkey, by its public interface only.
+// SPDX-License-Identifier: BSL-1.0
+#include <latchkey/hold.hpp>
+#include <latchkey/locks.hpp>
+
+#include "chaos/worker/lock_source.hpp"
+
+namespace latchkey::chaos {
+namespace {
+
+using namespace std::chrono_literals;
+
+class LatchkeyHold final : public HeldLock {
+ public:
+  explicit LatchkeyHold(Hold hold) : hold_(std::move(hold)) {}
+  bool lost() const override { return hold_.lost(); }
+  std::chrono::milliseconds remaining() const override { return hold_.remaining(); }
+  std::optional<std::uint64_t> token() const override { return hold_.fencing_token(); }
+  bool release() override { return hold_.release(); }
+
+ private:
+  Hold hold_;
+};
+
+class LatchkeySource final : public LockSource {
+ public:
+  explicit LatchkeySource(const Locks& locks) : locks_(locks) {}
+
+  std::unique_ptr<HeldLock> acquire(const Request& request) override {
+    Lock lock = locks_.lock(name_of_key(request.key), request.type);
+    std::optional<Hold> hold = lock.try_acquire(request.wait, request.lease);
+    if (!hold) return nullptr;
+    return std::make_unique<LatchkeyHold>(std::move(*hold));
+  }
+
+ private:
+  Locks locks_;
+};
+
+class LatchkeySources final : public LockSources {
+ public:
+  explicit LatchkeySources(const std::string& uri)
+      : locks_(Locks::connect(uri, {.watchdog = watchdog_period,
+                                    .command_timeout = 500ms,
+                                    .unavailable_after = 3s,
+                                    .startup = Startup::allow_down})) {}
+  ~LatchkeySources() override { locks_.close(2s); }
+  LatchkeySources(const LatchkeySources&) = delete;
+  LatchkeySources& operator=(const LatchkeySources&) = delete;
+
+  std::unique_ptr<LockSource> make(std::uint32_t /*thread*/) override {
+    return std::make_unique<LatchkeySource>(locks_);
+  }
+
+ private:
+  Locks locks_;
+};
+
+}  // namespace
+
+std::string name_of_key(std::uint32_t key) { return "chaos:" + std::to_string(key); }
+
+std::unique_ptr<LockSources> latchkey_sources(const std::string& uri) {
+  return std::make_unique<LatchkeySources>(uri);
+}
+
+}  // namespace latchkey::chaos

@@ -1,0 +1,66 @@
+// What a worker locks with: latchkey, or a client with a known defect that the judge must detect.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <latchkey/lease.hpp>
+#include <latchkey/lock_type.hpp>
+#include <latchkey/wait.hpp>
+
+#include "chaos/history.hpp"
+
+namespace latchkey::chaos {
+
+class HeldLock {
+ public:
+  virtual ~HeldLock() = default;
+  [[nodiscard]] virtual bool lost() const = 0;
+  [[nodiscard]] virtual std::chrono::milliseconds remaining() const = 0;
+  [[nodiscard]] virtual std::optional<std::uint64_t> token() const = 0;
+  /// False: it had been lost. Throws as latchkey does.
+  virtual bool release() = 0;
+};
+
+struct Request {
+  std::uint32_t key = 0;
+  LockType type = LockType::REENTRANT;
+  Wait wait = forever;
+  Lease lease = watchdog;
+};
+
+/// One thread's source.
+class LockSource {
+ public:
+  virtual ~LockSource() = default;
+  /// Null: busy. Throws as latchkey does.
+  virtual std::unique_ptr<HeldLock> acquire(const Request& request) = 0;
+};
+
+/// Makes the sources of a process.
+class LockSources {
+ public:
+  virtual ~LockSources() = default;
+  virtual std::unique_ptr<LockSource> make(std::uint32_t thread) = 0;
+};
+
+enum class Client : std::uint8_t {
+  latchkey,
+  no_lock,      ///< grants everything at once
+  reply_lease,  ///< counts its lease from the reply
+  thread_id,    ///< its ids are those of threads, so that a late release frees a later hold
+};
+
+inline constexpr std::chrono::milliseconds watchdog_period{1'500};
+
+std::string name_of_key(std::uint32_t key);
+
+std::unique_ptr<LockSources> latchkey_sources(const std::string& uri);
+std::unique_ptr<LockSources> defective_sources(Client client, std::uint16_t port,
+                                               std::uint32_t worker);
+
+}  // namespace latchkey::chaos

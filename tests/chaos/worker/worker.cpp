@@ -1,0 +1,45 @@
+// The process of a worker.
+// SPDX-License-Identifier: BSL-1.0
+#include "chaos/worker/worker.hpp"
+
+#include <thread>
+
+#include "chaos/worker/shared_memory.hpp"
+#include "chaos/worker/workload.hpp"
+
+namespace latchkey::chaos {
+
+std::vector<std::string> WorkerArguments::words() const {
+  return {std::to_string(worker), std::to_string(threads),
+          std::to_string(memory), std::to_string(port),
+          std::to_string(seed),   std::to_string(static_cast<int>(client))};
+}
+
+WorkerArguments WorkerArguments::parse(const std::vector<std::string>& words) {
+  const auto number = [&](std::size_t index) { return std::stoull(words.at(index)); };
+  return {.worker = static_cast<std::uint32_t>(number(0)),
+          .threads = static_cast<std::uint32_t>(number(1)),
+          .memory = static_cast<int>(number(2)),
+          .port = static_cast<std::uint16_t>(number(3)),
+          .seed = number(4),
+          .client = static_cast<Client>(number(5))};
+}
+
+int run_worker(const WorkerArguments& arguments) {
+  const SharedMemory memory(arguments.memory);
+  const bool plain = arguments.client != Client::latchkey;
+  const std::unique_ptr<LockSources> sources =
+      plain ? defective_sources(arguments.client, arguments.port, arguments.worker)
+            : latchkey_sources("redis://127.0.0.1:" + std::to_string(arguments.port));
+  std::vector<std::jthread> threads;
+  for (std::uint32_t thread = 0; thread < arguments.threads; ++thread) {
+    threads.emplace_back([&, thread, source = sources->make(thread)] {
+      Workload(*memory, {arguments.worker, thread, arguments.seed, plain}, *source).run();
+    });
+  }
+  memory->workers.at(arguments.worker).ready = true;
+  threads.clear();
+  return 0;
+}
+
+}  // namespace latchkey::chaos

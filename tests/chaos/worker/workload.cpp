@@ -1,0 +1,234 @@
+// What the threads of a worker do.
+// SPDX-License-Identifier: BSL-1.0
+#include "chaos/worker/workload.hpp"
+
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <cstring>
+#include <exception>
+#include <span>
+#include <thread>
+#include <type_traits>
+
+#include <latchkey/error.hpp>
+
+namespace latchkey::chaos {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Writes a field at once and after all earlier ones: the process may be killed at any time.
+template <class T>
+void put(T& field, std::type_identity_t<T> value) {
+  std::atomic_ref(field).store(value, std::memory_order_release);
+}
+
+void sleep_for(Nanos length) { std::this_thread::sleep_for(std::chrono::nanoseconds(length)); }
+
+void put_text(Visit& visit, const char* text) {
+  std::strncpy(visit.text.data(), text, visit.text.size() - 1);
+}
+
+/// Runs `call` and returns how it ended.
+template <class Call>
+Outcome outcome_of(Visit& visit, Call&& call) {
+  try {
+    return call();
+  } catch (const BackendUnavailable& error) {
+    put_text(visit, error.what());
+    return Outcome::unavailable;
+  } catch (const BackendRefused& error) {
+    put_text(visit, error.what());
+    return Outcome::refused;
+  } catch (const std::exception& error) {
+    put_text(visit, error.what());
+    return Outcome::other;
+  }
+}
+
+}  // namespace
+
+void Workload::run() {
+  for (;;) {
+    const std::uint32_t round = shared_.round;  // before the phase, which is set before the round
+    switch (shared_.phase) {
+      case Phase::over: return;
+      case Phase::run:
+        visit_once();
+        pace();
+        break;
+      case Phase::rest:
+        log_.rests_since = round;
+        sleep_for(millisecond);
+        break;
+    }
+  }
+}
+
+// A round fits into the log: at most 1 000 visits in a second.
+void Workload::pace() {
+  const Nanos due = shared_.round_began + static_cast<Nanos>(log_.used) * millisecond;
+  const Nanos wait = due - now();
+  if (wait > 0) sleep_for(std::min(wait, 5 * millisecond));
+}
+
+LockType Workload::draw_type(std::uint32_t key) {
+  using enum LockType;
+  static constexpr std::array readers{READ, READ, READ, WRITE};
+  static constexpr std::array plain{REENTRANT, FAIR, FENCED};
+  static constexpr std::array guarded{READ, READ, WRITE, FENCED};
+  static constexpr std::array all{REENTRANT, FAIR, FENCED, READ, WRITE};
+  const auto one_of = [&](std::span<const LockType> types) {
+    return types[random_() % types.size()];
+  };
+  if (place_.plain) return REENTRANT;
+  switch (key) {
+    case 1:
+    case 6: return FENCED;
+    case 2: return one_of(readers);
+    case 3: return FAIR;
+    case 4: return one_of(plain);
+    case 5: return one_of(guarded);
+    case 7: return one_of(all);
+    default: return REENTRANT;
+  }
+}
+
+Request Workload::draw_request() {
+  Request request;
+  if (place_.thread != 0) {
+    request.key = static_cast<std::uint32_t>(1 + random_() % (place_.plain ? 2 : key_count - 1));
+  }
+  request.type = draw_type(request.key);
+  static constexpr std::array<Lease, 3> leases{400ms, 1'200ms, watchdog};
+  request.lease = place_.plain ? Lease(400ms) : leases[random_() % leases.size()];
+  switch (random_() % 10) {
+    case 0: request.wait = 0ms; break;
+    case 1: request.wait = 3s; break;
+    case 2: request.wait = forever; break;
+    default: request.wait = 1s; break;
+  }
+  if (place_.thread == 0) request.wait = 3s;
+  return request;
+}
+
+// Most visits are short. Some last until the visitor is told that it has lost the lock.
+Nanos Workload::draw_dwell(Nanos lease) {
+  const auto one_in = [&](std::uint64_t count) { return random_() % count == 0; };
+  const auto up_to = [&](Nanos length) {
+    return static_cast<Nanos>(random_() % static_cast<std::uint64_t>(length));
+  };
+  if (one_in(place_.plain ? 2 : place_.thread == 0 ? 2'000 : 400)) return 2 * lease;
+  if (place_.thread != 0 && one_in(50)) return up_to(300 * millisecond);
+  if (place_.thread != 0 && one_in(15)) return up_to(20 * millisecond);
+  return up_to(200'000);
+}
+
+void Workload::visit_once() {
+  if (log_.used >= VisitLog::capacity) return sleep_for(millisecond);
+  const Request request = draw_request();
+  Visit& visit = log_.visits[log_.used];
+  visit = {.worker = place_.worker,
+           .thread = place_.thread,
+           .key = request.key,
+           .type = request.type,
+           .watchdog = request.lease.is_watchdog(),
+           .lease = request.lease.length(watchdog_period).count() * millisecond,
+           .called = now()};
+  log_.used.fetch_add(1, std::memory_order_release);
+  std::unique_ptr<HeldLock> held;
+  const Outcome outcome = outcome_of(visit, [&] {
+    held = source_.acquire(request);
+    return held ? Outcome::granted : Outcome::busy;
+  });
+  put(visit.entered, now());
+  put(visit.outcome, outcome);
+  if (held) enter(visit, *held);
+  put(visit.ended, now());
+}
+
+void Workload::enter(Visit& visit, HeldLock& held) {
+  put(visit.token, held.token().value_or(0));
+  GuardedData& data = shared_.keys.at(visit.key);
+  put(visit.seen, data.counter.load());
+  std::uint64_t fenced_value = 0;
+  if (ask(visit, held) && visit.token != 0) read_fenced(visit, fenced_value);
+  if (shared_.workers[place_.worker].fork_wanted.exchange(false)) fork_once(visit, held);
+  dwell(visit, held, draw_dwell(visit.lease));
+  if (ask(visit, held)) write(visit, fenced_value);
+  put(visit.left, now());
+  const Outcome release =
+      outcome_of(visit, [&] { return held.release() ? Outcome::granted : Outcome::busy; });
+  put(visit.release, release);
+}
+
+// Reads the clock, then asks. False if the hold is lost.
+bool Workload::ask(Visit& visit, const HeldLock& held) {
+  const Nanos asked = now();
+  const std::chrono::milliseconds remaining = held.remaining();
+  const Nanos deadline = now() + remaining.count() * millisecond;
+  if (held.lost()) {
+    if (visit.told == 0) put(visit.told, now());
+    return false;
+  }
+  if (visit.told != 0) put(visit.untold, true);
+  put(visit.held_until, asked);
+  if (deadline > visit.deadline) put(visit.deadline, deadline);
+  return true;
+}
+
+void Workload::dwell(Visit& visit, const HeldLock& held, Nanos length) {
+  const Nanos end = now() + length;
+  for (Nanos left = length; left > 0; left = end - now()) {
+    sleep_for(std::min(left, millisecond));
+    if (!ask(visit, held)) return;
+  }
+}
+
+void Workload::read_fenced(Visit& visit, std::uint64_t& value) {
+  FencedWord word(shared_.keys.at(visit.key).fenced, visit.token - shared_.first_token);
+  if (!word.read(value)) visit.fenced_refused = true;
+}
+
+void Workload::write(Visit& visit, std::uint64_t fenced_value) {
+  std::atomic<std::uint64_t>& counter = shared_.keys.at(visit.key).counter;
+  std::uint64_t seen = visit.seen;
+  if (visit.type == LockType::READ) {
+    visit.intact = counter == seen;
+  } else if (counter.compare_exchange_strong(seen, seen + 1)) {
+    put(visit.wrote, true);
+  } else {
+    visit.intact = false;
+  }
+  put(visit.written, now());
+  if (visit.token == 0 || visit.fenced_refused) return;
+  FencedWord word(shared_.keys.at(visit.key).fenced, visit.token - shared_.first_token);
+  if (word.write(fenced_value, fenced_value + 1)) {
+    put(visit.fenced_write, fenced_value + 1);
+  } else {
+    visit.fenced_refused = true;
+    put(visit.written, now());
+  }
+}
+
+// A forked child owns nothing: it is told so, and its release does nothing.
+void Workload::fork_once(Visit& visit, HeldLock& held) {
+  const pid_t child = ::fork();
+  if (child == -1) return;
+  if (child == 0) ::_exit(held.lost() && !held.release() ? 0 : 1);
+  int status = 0;
+  const Nanos end = now() + 5'000 * millisecond;
+  while (::waitpid(child, &status, WNOHANG) == 0) {
+    if (now() > end) ::kill(child, SIGKILL);
+    sleep_for(millisecond);
+    ask(visit, held);
+  }
+  if (status != 0) put(visit.fork_failed, true);
+}
+
+}  // namespace latchkey::chaos

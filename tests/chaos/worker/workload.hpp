@@ -1,0 +1,61 @@
+// What the threads of a worker do: visit critical sections and record each visit.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+#include <random>
+
+#include "chaos/worker/lock_source.hpp"
+#include "chaos/worker/shared_state.hpp"
+
+namespace latchkey::chaos {
+
+/// | key | types                   |
+/// |-----|-------------------------|
+/// | 0   | REENTRANT; the first thread of each worker asks for it all the time |
+/// | 1   | FENCED                  |
+/// | 2   | READ, WRITE             |
+/// | 3   | FAIR                    |
+/// | 4   | REENTRANT, FAIR, FENCED |
+/// | 5   | READ, WRITE, FENCED     |
+/// | 6   | FENCED                  |
+/// | 7   | all five                |
+class Workload {
+ public:
+  struct Place {
+    std::uint32_t worker = 0, thread = 0;
+    std::uint64_t seed = 0;
+    bool plain = false;  ///< REENTRANT only, and long visits: for clients without types
+  };
+
+  Workload(SharedState& shared, Place place, LockSource& source)
+      : shared_(shared),
+        place_(place),
+        source_(source),
+        log_(shared.workers.at(place.worker).threads.at(place.thread)),
+        random_(place.seed + place.thread) {}
+
+  /// Visits while the phase is `run`; returns when it is `over`.
+  void run();
+
+ private:
+  Request draw_request();
+  LockType draw_type(std::uint32_t key);
+  Nanos draw_dwell(Nanos lease);
+  void visit_once();
+  void enter(Visit& visit, HeldLock& held);
+  void dwell(Visit& visit, const HeldLock& held, Nanos length);
+  bool ask(Visit& visit, const HeldLock& held);
+  void read_fenced(Visit& visit, std::uint64_t& value);
+  void write(Visit& visit, std::uint64_t fenced_value);
+  void fork_once(Visit& visit, HeldLock& held);
+  void pace();
+
+  SharedState& shared_;
+  const Place place_;
+  LockSource& source_;
+  VisitLog& log_;
+  std::mt19937_64 random_;
+};
+
+}  // namespace latchkey::chaos
