@@ -6,6 +6,8 @@
 #   make bench     side-by-side benchmarks
 #   make bench-peers  the same workloads in Redisson, rueidislock and redsync: needs java, mvn, go
 #   make soak      64 threads on 100 keys for 60 s: LATCHKEY_SOAK=60s
+#   make chaos     processes, faults and a judge, for CHAOS=10min; with SEED=… the same faults again
+#   make chaos-night  the same for 8 h
 #   make asan tsan the tests under AddressSanitizer+UBSan, under ThreadSanitizer (clang 19)
 #   make fuzz      each fuzzer for FUZZ=600s, and what its corpus covers
 #   make interop   the same locks from C++ and from real Redisson; needs a JDK and Maven
@@ -19,12 +21,15 @@
 #   make deps      install all dependencies    make clean
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-stores deps-stores bench bench-peers soak format format-check tidy asan tsan
+.PHONY: help demo test test-stores deps-stores bench bench-peers soak chaos chaos-night format format-check tidy asan tsan
 .PHONY: messages fuzz interop install packages conan routes abi deps docs clean
 
 PREFIX ?= /usr/local
 DESTDIR ?=
 SOAK ?= 60s
+# How long `make chaos` runs, and with which seed; without one it draws one and prints it.
+CHAOS ?= $(if $(LATCHKEY_CHAOS),$(LATCHKEY_CHAOS),10min)
+SEED ?=
 FUZZ ?= 600s
 # How long each soak runs as one of the tests.
 export LATCHKEY_SOAK ?= 5s
@@ -57,7 +62,7 @@ test:
 	@scripts/deps.sh test
 	$(call build,test)
 	$(call verify,test)
-	$(call ctest,test) -LE '^stores$$'
+	$(call ctest,test) -LE '^(stores|chaos)$$'
 
 deps-stores:
 	@scripts/deps.sh stores
@@ -70,12 +75,12 @@ test-stores: deps-stores
 asan:
 	@scripts/deps.sh clang
 	$(call build,asan)
-	$(call ctest,asan) -LE '^(consumer|compile_fail|tidy|stores)$$'
+	$(call ctest,asan) -LE '^(consumer|compile_fail|tidy|stores|chaos)$$'
 
 tsan:
 	@scripts/deps.sh clang
 	$(call build,tsan)
-	$(call ctest,tsan) -LE '^(consumer|compile_fail|tidy|stores)$$'
+	$(call ctest,tsan) -LE '^(consumer|compile_fail|tidy|stores|chaos)$$'
 
 messages:
 	@scripts/deps.sh clang
@@ -102,6 +107,17 @@ soak:
 	@scripts/deps.sh test
 	$(call build,test)
 	@LATCHKEY_SOAK=$(SOAK) ctest --test-dir build/test -V --no-tests=error -L '^soak$$'
+
+# The last test prints the figures of docs/reliability.md.
+chaos:
+	@scripts/deps.sh test
+	@mkdir -p build && $(call configure,test)
+	@cmake --build build/test --target latchkey_chaos latchkey_chaos_tests -- $(NINJA)
+	@ctest --test-dir build/test --output-on-failure --no-tests=error -L '^chaos$$' -E '^chaos$$'
+	@LATCHKEY_CHAOS=$(CHAOS) LATCHKEY_SEED=$(SEED) build/test/tests/latchkey_chaos
+
+chaos-night:
+	@$(MAKE) chaos CHAOS=8h
 
 bench:
 	@scripts/deps.sh bench

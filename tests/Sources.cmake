@@ -298,6 +298,7 @@ set(latchkey_chaos_judge_sources
   chaos/judge/tokens.cpp
   chaos/judge/updates.cpp
   chaos/run/settings.cpp
+  chaos/run/shorten.cpp
   chaos/run/totals.cpp)
 
 set(latchkey_chaos_sources
@@ -316,7 +317,8 @@ set(latchkey_chaos_tests_sources
   chaos/faults/fault_plan_test.cpp
   chaos/judge/judge_test.cpp
   chaos/judge/tokens_test.cpp
-  chaos/run/settings_test.cpp)
+  chaos/run/settings_test.cpp
+  chaos/run/shorten_test.cpp)
 
 set(latchkey_test_support_sources
   support/allocations.cpp

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -12,6 +13,7 @@
 
 #include "chaos/run/campaign.hpp"
 #include "chaos/run/settings.hpp"
+#include "chaos/run/shorten.hpp"
 #include "chaos/worker/worker.hpp"
 
 namespace latchkey::chaos {
@@ -33,24 +35,47 @@ void print(const Violations& found) {
   for (const auto& [rule, count] : times) std::printf("%d times: %s\n", count, rule.c_str());
 }
 
+/// Runs the round with fewer and fewer faults, and prints the command for the fewest that fail.
+void print_shortened(Settings settings, std::uint64_t seed, FaultNumbers faults,
+                     const std::filesystem::path& folder) {
+  constexpr int attempts = 12;
+  settings.seed = seed;
+  settings.length = std::chrono::milliseconds(1);
+  const std::filesystem::path attempt_folder = folder / "shortened";
+  std::filesystem::create_directories(attempt_folder);
+  std::printf("shortening, at most %d rounds:\n", attempts);
+  settings.only = shorten(std::move(faults), attempts, [&](const FaultNumbers& some) {
+    settings.only = some;
+    return !Campaign(settings, attempt_folder).run().empty();
+  });
+  std::printf("%zu faults are left\nreplay: %s\n", settings.only->size(),
+              replay_command(settings, seed).c_str());
+}
+
 int run_campaign(const Settings& settings) {
   std::printf("seed %llu\n", static_cast<unsigned long long>(settings.seed));
   const std::filesystem::path folder = make_folder(settings.seed);
-  Campaign campaign(settings, folder);
-  const Violations found = campaign.run();
-  std::printf("\n%s\n", campaign.totals().table().c_str());
-  if (found.empty()) {
-    std::filesystem::remove_all(folder);
-    std::printf("no violation\n");
-    return 0;
+  std::uint64_t seed = 0;
+  FaultNumbers faults;
+  {
+    Campaign campaign(settings, folder);
+    const Violations found = campaign.run();
+    std::printf("\n%s\n", campaign.totals().table().c_str());
+    if (found.empty()) {
+      std::filesystem::remove_all(folder);
+      std::printf("no violation\n");
+      return 0;
+    }
+    print(found);
+    for (const PlannedFault& each : campaign.last_plan()) {
+      std::printf("fault %zu at %s\n", each.number, describe(each).c_str());
+      faults.insert(each.number);
+    }
+    seed = campaign.seed_of_last_round();
+    std::printf("\n%zu violations; log: %s\nreplay: %s\n", found.size(), folder.c_str(),
+                replay_command(settings, seed).c_str());
   }
-  print(found);
-  const std::vector<PlannedFault>& plan = campaign.last_plan();
-  for (std::size_t index = 0; index < plan.size(); ++index) {
-    std::printf("fault %zu at %s\n", index, describe(plan[index]).c_str());
-  }
-  std::printf("\n%zu violations; log: %s\nreplay: %s\n", found.size(), folder.c_str(),
-              replay_command(settings, campaign.seed_of_last_round()).c_str());
+  if (settings.client == Client::latchkey) print_shortened(settings, seed, faults, folder);
   return 1;
 }
 

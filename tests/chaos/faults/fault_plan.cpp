@@ -29,7 +29,8 @@ bool overlap(const PlannedFault& first, const PlannedFault& second) {
 
 PlannedFault draw_one(Random& random, const PlanSize& size, FaultKind kind) {
   const FaultTraits& its = traits(kind);
-  PlannedFault fault{.kind = kind};
+  PlannedFault fault;
+  fault.kind = kind;
   if (its.of_worker) fault.worker = random.between(0, static_cast<int>(size.workers) - 1);
   if (its.of_key) fault.key = random.between(0, static_cast<int>(size.keys) - 1);
   fault.at_ms = random.between(size.calm_ms, size.calm_ms + size.span_ms);
@@ -65,6 +66,7 @@ std::vector<PlannedFault> draw_faults_of(std::uint64_t seed, const PlanSize& siz
     if (std::ranges::none_of(faults, overlaps)) faults.push_back(fault);
   }
   std::ranges::stable_sort(faults, {}, &PlannedFault::at_ms);
+  for (std::size_t index = 0; index < faults.size(); ++index) faults[index].number = index;
   return faults;
 }
 

@@ -11,6 +11,7 @@
 namespace latchkey::chaos {
 
 struct PlannedFault {
+  std::size_t number = 0;  ///< in the plan of its round
   FaultKind kind{};
   int worker = -1, key = -1;
   int at_ms = 0, length_ms = 0;  ///< `at_ms` counts from the begin of the round

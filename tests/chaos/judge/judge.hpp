@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "chaos/history.hpp"
@@ -30,6 +31,9 @@ void judge_progress(const History& history, Violations& found);
 void judge_shares(const History& history, Violations& found);
 /// Every exception is one that guarantees.md names, at a time when it may happen.
 void judge_outcomes(const History& history, Violations& found);
+
+/// How often a fault ended a hold on the server whose visitor went on: what promise 3 is about.
+std::size_t losses_on_server(const History& history);
 
 /// All of them.
 Violations judge(const History& history);

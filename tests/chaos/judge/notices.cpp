@@ -1,8 +1,23 @@
 // Promise 3: what ends a hold on the server before its lease is noticed at the next check.
 // SPDX-License-Identifier: BSL-1.0
+#include <algorithm>
+
 #include "chaos/judge/excuses.hpp"
 
 namespace latchkey::chaos {
+
+std::size_t losses_on_server(const History& history) {
+  std::size_t losses = 0;
+  for (const Fault& fault : history.faults) {
+    if (!traits(fault.kind).forgets) continue;
+    losses +=
+        static_cast<std::size_t>(std::ranges::count_if(history.visits, [&](const Visit& visit) {
+          return visit.outcome == Outcome::granted && forgets(fault, visit.key) &&
+                 visit.entered < fault.begins && visit.held_until > fault.ended;
+        }));
+  }
+  return losses;
+}
 
 void judge_notices(const History& history, Violations& found) {
   for (const Fault& fault : history.faults) {

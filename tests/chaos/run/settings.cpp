@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdlib>
 #include <random>
 #include <sstream>
 #include <stdexcept>
+#include <system_error>
 
 namespace latchkey::chaos {
 namespace {
@@ -21,9 +23,10 @@ constexpr std::array client_names{
     ClientName{Client::reply_lease, "reply-lease"}, ClientName{Client::thread_id, "thread-id"}};
 
 std::uint64_t parse_number(const std::string& text) {
-  std::size_t end = 0;
-  const std::uint64_t number = text.empty() || text[0] < '0' ? 0 : std::stoull(text, &end);
-  if (end == 0 || end != text.size() || text[0] > '9') {
+  std::uint64_t number = 0;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, number);
+  if (error != std::errc() || end != last) {
     throw std::invalid_argument("expected a number, not '" + text + "'");
   }
   return number;
@@ -89,6 +92,9 @@ Settings read_settings(const std::vector<std::string>& words) {
     else
       throw std::invalid_argument("unknown option '" + name + "'");
   }
+  const std::uint32_t usual = settings.client == Client::latchkey ? 4 : 2;
+  if (settings.workers == 0) settings.workers = usual;
+  if (settings.threads == 0) settings.threads = usual;
   return settings;
 }
 

@@ -3,6 +3,10 @@
 #include "chaos/run/totals.hpp"
 
 #include <algorithm>
+#include <map>
+#include <utility>
+
+#include "chaos/judge/judge.hpp"
 
 namespace latchkey::chaos {
 namespace {
@@ -15,9 +19,10 @@ std::string row(std::string_view name, std::uint64_t figure, std::string_view un
 
 void Totals::add(const History& history) {
   ++rounds_;
+  losses_ += losses_on_server(history);
   time_ += history.ended - history.began;
   stalls_ += history.stalls.size();
-  Nanos first_grant = history.ended;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Nanos> first_grants;  // of each thread
   for (const Visit& visit : history.visits) {
     ++calls_;
     granted_ += visit.outcome == Outcome::granted ? 1 : 0;
@@ -29,9 +34,14 @@ void Totals::add(const History& history) {
     unconfirmed_ += visit.release == Outcome::unavailable ? 1 : 0;
     if (visit.outcome != Outcome::granted) continue;
     longest_wait_ = std::max(longest_wait_, visit.entered - visit.called);
-    if (visit.entered >= history.healed) first_grant = std::min(first_grant, visit.entered);
+    if (visit.entered < history.healed) continue;
+    Nanos& first =
+        first_grants.try_emplace({visit.worker, visit.thread}, visit.entered).first->second;
+    first = std::min(first, visit.entered);
   }
-  longest_recovery_ = std::max(longest_recovery_, first_grant - history.healed);
+  for (const auto& [thread, first] : first_grants) {
+    longest_recovery_ = std::max(longest_recovery_, first - history.healed);
+  }
   for (const Fault& fault : history.faults) {
     ++by_kind_[static_cast<std::size_t>(fault.kind)];
     ++faults_;
@@ -47,10 +57,12 @@ std::string Totals::table() const {
           row("calls", calls_) + row("granted", granted_) + row("busy for the whole wait", busy_) +
           row("no reply (BackendUnavailable)", unavailable_) +
           row("refused (BackendRefused)", refused_) + row("holders told of a loss", told_) +
+          row("holds that the server lost under their holder", losses_) +
           row("releases not confirmed", unconfirmed_) +
           row("calls ended by the death of their process", killed_) +
           row("longest wait of a granted call", ms(longest_wait_), " ms") +
-          row("longest time without a grant after the last fault", ms(longest_recovery_), " ms") +
+          row("longest time of a thread without a grant after the last fault",
+              ms(longest_recovery_), " ms") +
           row("stalls of the machine", stalls_) + row("kinds of faults", kinds) +
           row("faults", faults_);
   text += "\n| fault | times |\n|---|---|\n";

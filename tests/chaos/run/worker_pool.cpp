@@ -140,7 +140,7 @@ bool WorkerPool::all_granted_since(Nanos time) const {
       if (!granted) return false;
     }
   }
-  const auto visited = client_ == Client::latchkey ? key_count : 3;
+  const auto visited = client_ == Client::latchkey ? key_count : plain_keys;
   return std::all_of(keys.begin(), keys.begin() + visited, [](bool each) { return each; });
 }
 

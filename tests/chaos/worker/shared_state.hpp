@@ -12,6 +12,8 @@
 namespace latchkey::chaos {
 
 inline constexpr std::uint32_t most_workers = 8, most_threads = 8, key_count = 8;
+/// How many of the keys a client without lock types visits.
+inline constexpr std::uint32_t plain_keys = 2;
 
 enum class Phase : std::uint32_t {
   rest,  ///< no thread calls

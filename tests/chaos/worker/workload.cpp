@@ -101,8 +101,10 @@ LockType Workload::draw_type(std::uint32_t key) {
 
 Request Workload::draw_request() {
   Request request;
-  if (place_.thread != 0) {
-    request.key = static_cast<std::uint32_t>(1 + random_() % (place_.plain ? 2 : key_count - 1));
+  if (place_.plain) {
+    request.key = place_.thread % 2;
+  } else if (place_.thread != 0) {
+    request.key = static_cast<std::uint32_t>(1 + random_() % (key_count - 1));
   }
   request.type = draw_type(request.key);
   static constexpr std::array<Lease, 3> leases{400ms, 1'200ms, watchdog};
@@ -123,7 +125,7 @@ Nanos Workload::draw_dwell(Nanos lease) {
   const auto up_to = [&](Nanos length) {
     return static_cast<Nanos>(random_() % static_cast<std::uint64_t>(length));
   };
-  if (one_in(place_.plain ? 2 : place_.thread == 0 ? 2'000 : 400)) return 2 * lease;
+  if (one_in(place_.plain ? 2 : place_.thread == 0 ? 1'000 : 200)) return 2 * lease;
   if (place_.thread != 0 && one_in(50)) return up_to(300 * millisecond);
   if (place_.thread != 0 && one_in(15)) return up_to(20 * millisecond);
   return up_to(200'000);
