@@ -41,53 +41,71 @@ enum class FaultKind : std::uint8_t {
   forced_release,
 };
 
+/// What a fault is done to.
+enum class Target : std::uint8_t {
+  worker,  ///< one worker or its connection
+  server,
+  key,  ///< one key on the server
+};
+
 /// What a fault excuses while it lasts, and for a while afterwards (Limits::recovery).
+enum Excuse : unsigned {
+  nothing = 0,
+  silences = 1,  ///< no reply that was not on its way can arrive
+  impairs = 2,   ///< replies are late or missing: BackendUnavailable is allowed
+  refuses = 4,   ///< BackendRefused is allowed
+  forgets = 8,   ///< ends holds on the server before their lease
+};
+
 struct FaultTraits {
   FaultKind kind;
   std::string_view name;
-  bool of_worker;  ///< of one worker or its connection; otherwise of the server
+  Target target;
   int shortest_ms, longest_ms;
-  bool silences;  ///< no reply that was not on its way can arrive
-  bool impairs;   ///< replies are late or missing: BackendUnavailable is allowed
-  bool refuses;   ///< BackendRefused is allowed
-  bool forgets;   ///< ends holds on the server before their lease
-  bool of_key;    ///< concerns one key only
+  unsigned excuses;
+
+  [[nodiscard]] constexpr bool has(Excuse excuse) const noexcept { return (excuses & excuse) != 0; }
 };
 
+/// In the order of FaultKind.
 inline constexpr auto fault_kinds = std::to_array<FaultTraits>({
-    // clang-format off
-    // kind                            name                   worker  shortest longest silent impairs refuses forgets key
-    {FaultKind::client_stop_short,   "client stopped briefly",  true,    50,  350, true,  true,  false, false, false},
-    {FaultKind::client_stop_long,    "client stopped",          true,  1600, 3000, true,  true,  false, false, false},
-    {FaultKind::client_kill,         "client killed",           true,    20,  500, false, true,  false, false, false},
-    {FaultKind::client_descriptors,  "no descriptors left",     true,   200, 1500, false, true,  false, false, false},
-    {FaultKind::client_fork,         "client forks",            true,     0,    0, false, true,  false, false, false},
-    {FaultKind::link_mute,           "mute server",             true,   200, 2500, true,  true,  false, false, false},
-    {FaultKind::link_half_open,      "half-open connection",    true,   500, 2500, true,  true,  false, false, false},
-    {FaultKind::link_bytewise,       "one byte at a time",      true,   500, 2000, false, true,  false, false, false},
-    {FaultKind::link_cut,            "connection reset",        true,     0,    0, false, true,  false, false, false},
-    {FaultKind::link_cut_mid_reply,  "reset in mid-reply",      true,    50,  100, false, true,  false, false, false},
-    {FaultKind::link_refused,        "connections refused",     true,   200, 2000, true,  true,  false, false, false},
-    {FaultKind::link_slow,           "slow link",               true,   500, 2500, false, true,  false, false, false},
-    {FaultKind::link_late_delivery,  "requests delivered late", true,   400, 2000, false, true,  false, false, false},
-    {FaultKind::server_stop_short,   "server stopped briefly",  false,   50,  350, true,  true,  false, false, false},
-    {FaultKind::server_stop_long,    "server stopped",          false, 1600, 3000, true,  true,  false, false, false},
-    {FaultKind::server_kill,         "server killed",           false,  100, 1200, true,  true,  false, false, false},
-    {FaultKind::server_kill_empty,   "server comes back empty", false,  100, 1200, true,  true,  false, true,  false},
-    {FaultKind::server_shutdown,     "server shut down",        false,  100,  800, true,  true,  false, false, false},
-    {FaultKind::server_pause,        "CLIENT PAUSE ALL",        false,  100, 1200, false, true,  false, false, false},
-    {FaultKind::server_pause_writes, "CLIENT PAUSE WRITE",      false,  100, 1200, false, true,  false, false, false},
-    {FaultKind::kill_normal,         "CLIENT KILL normal",      false,    0,    0, false, true,  false, false, false},
-    {FaultKind::kill_pubsub,         "CLIENT KILL pubsub",      false,    0,    0, false, true,  false, false, false},
-    {FaultKind::flushall,            "FLUSHALL",                false,    0,    0, false, false, false, true,  false},
-    {FaultKind::script_flush,        "SCRIPT FLUSH",            false,    0,    0, false, false, false, false, false},
-    {FaultKind::busy_script,         "busy script",             false,  200,  900, false, true,  false, false, false},
-    {FaultKind::max_memory,          "out of memory",           false,  300, 1500, false, true,  true,  false, false},
-    {FaultKind::no_replicas,         "NOREPLICAS",              false,  300, 1500, false, true,  true,  false, false},
-    {FaultKind::wrong_type,          "key of another type",     false,  200, 1000, false, false, true,  true,  true},
-    {FaultKind::delete_key,          "key deleted",             false,    0,    0, false, false, false, true,  true},
-    {FaultKind::forced_release,      "forced release",          false,    0,    0, false, false, false, true,  true},
-    // clang-format on
+    {FaultKind::client_stop_short, "client stopped briefly", Target::worker, 50, 350,
+     silences | impairs},
+    {FaultKind::client_stop_long, "client stopped", Target::worker, 1'600, 3'000,
+     silences | impairs},
+    {FaultKind::client_kill, "client killed", Target::worker, 20, 500, impairs},
+    {FaultKind::client_descriptors, "no descriptors left", Target::worker, 200, 1'500, impairs},
+    {FaultKind::client_fork, "client forks", Target::worker, 0, 0, impairs},
+    {FaultKind::link_mute, "mute server", Target::worker, 200, 2'500, silences | impairs},
+    {FaultKind::link_half_open, "half-open connection", Target::worker, 500, 2'500,
+     silences | impairs},
+    {FaultKind::link_bytewise, "one byte at a time", Target::worker, 500, 2'000, impairs},
+    {FaultKind::link_cut, "connection reset", Target::worker, 0, 0, impairs},
+    {FaultKind::link_cut_mid_reply, "reset in mid-reply", Target::worker, 50, 100, impairs},
+    {FaultKind::link_refused, "connections refused", Target::worker, 200, 2'000,
+     silences | impairs},
+    {FaultKind::link_slow, "slow link", Target::worker, 500, 2'500, impairs},
+    {FaultKind::link_late_delivery, "requests delivered late", Target::worker, 400, 2'000, impairs},
+    {FaultKind::server_stop_short, "server stopped briefly", Target::server, 50, 350,
+     silences | impairs},
+    {FaultKind::server_stop_long, "server stopped", Target::server, 1'600, 3'000,
+     silences | impairs},
+    {FaultKind::server_kill, "server killed", Target::server, 100, 1'200, silences | impairs},
+    {FaultKind::server_kill_empty, "server comes back empty", Target::server, 100, 1'200,
+     silences | impairs | forgets},
+    {FaultKind::server_shutdown, "server shut down", Target::server, 100, 800, silences | impairs},
+    {FaultKind::server_pause, "CLIENT PAUSE ALL", Target::server, 100, 1'200, impairs},
+    {FaultKind::server_pause_writes, "CLIENT PAUSE WRITE", Target::server, 100, 1'200, impairs},
+    {FaultKind::kill_normal, "CLIENT KILL normal", Target::server, 0, 0, impairs},
+    {FaultKind::kill_pubsub, "CLIENT KILL pubsub", Target::server, 0, 0, impairs},
+    {FaultKind::flushall, "FLUSHALL", Target::server, 0, 0, forgets},
+    {FaultKind::script_flush, "SCRIPT FLUSH", Target::server, 0, 0, nothing},
+    {FaultKind::busy_script, "busy script", Target::server, 200, 900, impairs},
+    {FaultKind::max_memory, "out of memory", Target::server, 300, 1'500, impairs | refuses},
+    {FaultKind::no_replicas, "NOREPLICAS", Target::server, 300, 1'500, impairs | refuses},
+    {FaultKind::wrong_type, "key of another type", Target::key, 200, 1'000, refuses | forgets},
+    {FaultKind::delete_key, "key deleted", Target::key, 0, 0, forgets},
+    {FaultKind::forced_release, "forced release", Target::key, 0, 0, forgets},
 });
 
 constexpr const FaultTraits& traits(FaultKind kind) noexcept {

@@ -31,8 +31,9 @@ PlannedFault draw_one(Random& random, const PlanSize& size, FaultKind kind) {
   const FaultTraits& its = traits(kind);
   PlannedFault fault;
   fault.kind = kind;
-  if (its.of_worker) fault.worker = random.between(0, static_cast<int>(size.workers) - 1);
-  if (its.of_key) fault.key = random.between(0, static_cast<int>(size.keys) - 1);
+  if (its.target == Target::worker)
+    fault.worker = random.between(0, static_cast<int>(size.workers) - 1);
+  if (its.target == Target::key) fault.key = random.between(0, static_cast<int>(size.keys) - 1);
   fault.at_ms = random.between(size.calm_ms, size.calm_ms + size.span_ms);
   fault.length_ms = random.between(its.shortest_ms, its.longest_ms);
   fault.strength = random.between(1, 150);
@@ -48,7 +49,7 @@ std::vector<FaultKind> all_kinds() {
 std::vector<FaultKind> kinds_that_keep_connections() {
   std::vector<FaultKind> kinds;
   for (const FaultTraits& each : fault_kinds) {
-    if (!each.impairs) kinds.push_back(each.kind);
+    if (!each.has(impairs)) kinds.push_back(each.kind);
   }
   return kinds;
 }

@@ -12,7 +12,7 @@ namespace {
 bool excused(const History& history, const Visit& first, const Visit& second, Nanos from,
              Nanos to) {
   return std::ranges::any_of(history.faults, [&](const Fault& fault) {
-    if (!forgets(fault, first.key) || from < fault.begins) return false;
+    if (!forgets_key(fault, first.key) || from < fault.begins) return false;
     const auto until = [&](const Visit& visit) {
       const Nanos lease = lease_at_server(history, visit);
       const bool checks_are_answered =

@@ -33,15 +33,15 @@ inline bool stalled(const History& history, Nanos from, Nanos to) noexcept {
 
 /// Whether replies to `worker` may have been late at some time in [from, to].
 inline bool impaired(const History& history, std::uint32_t worker, Nanos from, Nanos to) noexcept {
-  const auto impairs = [&](const Fault& fault) {
-    return traits(fault.kind).impairs && concerns(fault, worker) &&
+  const auto delays = [&](const Fault& fault) {
+    return traits(fault.kind).has(impairs) && concerns(fault, worker) &&
            meets(from, to, fault.begins, end_of(fault) + history.limits.recovery);
   };
-  return stalled(history, from, to) || std::ranges::any_of(history.faults, impairs);
+  return stalled(history, from, to) || std::ranges::any_of(history.faults, delays);
 }
 
-inline bool forgets(const Fault& fault, std::uint32_t key) noexcept {
-  return traits(fault.kind).forgets && (fault.key == -1 || fault.key == static_cast<int>(key));
+inline bool forgets_key(const Fault& fault, std::uint32_t key) noexcept {
+  return traits(fault.kind).has(forgets) && (fault.key == -1 || fault.key == static_cast<int>(key));
 }
 
 /// The lease that the hold of a visit may have at the server. READs of a process share a hold,

@@ -9,10 +9,10 @@ namespace latchkey::chaos {
 std::size_t losses_on_server(const History& history) {
   std::size_t losses = 0;
   for (const Fault& fault : history.faults) {
-    if (!traits(fault.kind).forgets) continue;
+    if (!traits(fault.kind).has(forgets)) continue;
     losses +=
         static_cast<std::size_t>(std::ranges::count_if(history.visits, [&](const Visit& visit) {
-          return visit.outcome == Outcome::granted && forgets(fault, visit.key) &&
+          return visit.outcome == Outcome::granted && forgets_key(fault, visit.key) &&
                  visit.entered < fault.begins && visit.held_until > fault.ended;
         }));
   }
@@ -21,9 +21,9 @@ std::size_t losses_on_server(const History& history) {
 
 void judge_notices(const History& history, Violations& found) {
   for (const Fault& fault : history.faults) {
-    if (!traits(fault.kind).forgets || fault.ended == 0) continue;
+    if (!traits(fault.kind).has(forgets) || fault.ended == 0) continue;
     for (const Visit& visit : history.visits) {
-      if (visit.outcome != Outcome::granted || !forgets(fault, visit.key)) continue;
+      if (visit.outcome != Outcome::granted || !forgets_key(fault, visit.key)) continue;
       const Nanos lease = lease_at_server(history, visit);
       const Nanos latest = fault.ended + lease / 3 + history.limits.latency;
       // Who entered while the key was away was granted it anew, or is in the same position.

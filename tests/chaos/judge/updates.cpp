@@ -20,7 +20,7 @@ bool may_have_written_late(const Visit& visit, const Visit& other) {
 bool server_lost_data(const History& history, const Visit& visit) {
   const Nanos lease = history.limits.longest_lease;
   return std::ranges::any_of(history.faults, [&](const Fault& fault) {
-    return forgets(fault, visit.key) &&
+    return forgets_key(fault, visit.key) &&
            meets(visit.entered, visit.written, fault.begins, end_of(fault) + lease);
   });
 }
@@ -51,7 +51,7 @@ void judge_releases(const History& history, Violations& found) {
     if (visit.told != 0 || visit.deadline <= visit.ended) continue;
     const Nanos since = visit.called - history.limits.longest_lease;
     const auto ended_it = [&](const Fault& fault) {
-      return forgets(fault, visit.key) && meets(since, visit.ended, fault.begins, end_of(fault));
+      return forgets_key(fault, visit.key) && meets(since, visit.ended, fault.begins, end_of(fault));
     };
     if (std::ranges::any_of(history.faults, ended_it)) continue;
     found.push_back({"promise 1: a hold ended before its lease", describe(history, visit)});

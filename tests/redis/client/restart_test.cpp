@@ -147,5 +147,20 @@ TEST_F(RedisRestart, AHoldIsLostAtOnceWhenItsServerComesBackEmpty) {
   EXPECT_FALSE(hold.release());
 }
 
+TEST_F(RedisRestart, AConnectionThatIsLostWhileAScriptRunsComesBackWhenItEnds) {
+  RedisClient client = server_.client();
+  client({"CONFIG", "SET", "lua-time-limit", "1"});
+  const Locks locks = connect();
+  locks.lock("k").acquire(1s).release();
+  client({"CLIENT", "KILL", "TYPE", "normal"});
+  RedisClient script = server_.client();
+  std::thread busy([&] { script({"EVAL", "while true do end", "0"}); });
+  EXPECT_TRUE(eventually([&] { return client({"PING"}).text().starts_with("BUSY"); }));
+  EXPECT_THROW(locks.lock("k").acquire(300ms), BackendUnavailable);
+  client({"SCRIPT", "KILL"});
+  busy.join();
+  EXPECT_NO_THROW(locks.lock("k").acquire(1s));
+}
+
 }  // namespace
 }  // namespace latchkey::tests

@@ -130,5 +130,23 @@ TEST_F(SessionWaitingTest, ARunIdThatIsForbiddenLaterIsAFailure) {
               ::testing::HasSubstr("no longer returns the server's run_id"));
 }
 
+// A script that runs for long lets HELLO pass, and no other command of the handshake.
+TEST_F(SessionWaitingTest, AConnectionToABusyServerIsTriedAgain) {
+  bring_up();
+  ASSERT_TRUE(session.may_kill());
+  lose();
+  connect_after_pause();
+  sent();
+  const std::string hello = testing::hello_answer(11, "run");
+  say(hello.substr(0, hello.find('=')) + "-BUSY Redis is busy running a script.\r\n");
+  ASSERT_TRUE(session.trouble());
+  EXPECT_FALSE(session.trouble()->permanent);
+  EXPECT_THAT(session.trouble()->text, ::testing::HasSubstr("the server is not ready: BUSY"));
+  session.failed(*session.trouble(), now);
+  connect_after_pause();
+  settle();
+  EXPECT_TRUE(session.may_kill());
+}
+
 }  // namespace
 }  // namespace latchkey::detail::redis
