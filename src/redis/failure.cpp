@@ -79,6 +79,16 @@ Failure tls_broken(std::string_view why) {
 
 Failure no_memory() { return transient("out of memory"); }
 
+bool is_not_ready(const redisReply& reply) noexcept {
+  if (reply.type != REDIS_REPLY_ERROR || reply.str == nullptr) return false;
+  const std::string_view text(reply.str, reply.len);
+  return text.starts_with("BUSY") || text.starts_with("LOADING") || text.starts_with("MASTERDOWN");
+}
+
+Failure server_not_ready(const redisReply& reply) {
+  return transient("the server is not ready: " + error_text(reply));
+}
+
 Failure hello_refused(const redisReply& reply, bool logs_in) {
   const std::string text = error_text(reply);
   if (text.starts_with("NOAUTH")) {
@@ -90,9 +100,7 @@ Failure hello_refused(const redisReply& reply, bool logs_in) {
       text.starts_with("ERR Unknown command")) {
     return permanent("the server speaks no RESP3, Redis >= 6 or Valkey does: " + text);
   }
-  if (text.starts_with("BUSY") || text.starts_with("LOADING") || text.starts_with("MASTERDOWN")) {
-    return transient("the server is not ready: " + text);
-  }
+  if (is_not_ready(reply)) return server_not_ready(reply);
   if (text.starts_with("ERR max number of clients")) {
     return transient("the server takes no more clients: " + text);
   }

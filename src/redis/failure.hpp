@@ -35,6 +35,10 @@ using Failure = ConnectionFailure;
 [[nodiscard]] Failure no_memory();
 
 // --- replies to the handshake ---
+/// Whether an error says that the server runs a script, loads its data or has lost its master: a
+/// server with a script that runs for long still replies to HELLO.
+[[nodiscard]] bool is_not_ready(const redisReply& reply) noexcept;
+[[nodiscard]] Failure server_not_ready(const redisReply& reply);
 [[nodiscard]] Failure hello_refused(const redisReply& reply, bool logs_in);
 [[nodiscard]] Failure is_replica();
 [[nodiscard]] Failure is_sentinel();

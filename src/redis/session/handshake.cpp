@@ -90,6 +90,10 @@ Handshake::Step Handshake::on_reply(const redisReply& reply, const ChannelSubscr
     return Step::in_progress;
   }
   ++replies_;
+  // Says nothing about permissions. Whether HDEL is permitted is asked for the message only.
+  if (is_not_ready(reply) && command != Command::remove && command != Command::channels) {
+    return fail(server_not_ready(reply));
+  }
   switch (command) {
     case Command::hello:
       if (on_hello(reply) == Step::failed) return Step::failed;
