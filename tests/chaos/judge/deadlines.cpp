@@ -6,11 +6,12 @@ namespace latchkey::chaos {
 namespace {
 
 /// Without renewal the deadline is at most the end of the acquire + lease - margin. A visit that
-/// took the hold over from another thread may be followed by one renewal to its own lease.
+/// took the hold over, or that a release granted for less, is followed by one renewal to its own
+/// lease, which a fault may delay.
 void check_lease(const History& history, const Visit& visit, Violations& found) {
   if (visit.watchdog || is_shared(visit)) return;
   const Nanos latest = visit.entered + history.limits.latency + visit.lease - margin(visit.lease);
-  if (visit.held_until <= latest || stalled(history, visit.entered, latest)) return;
+  if (visit.held_until <= latest || impaired(history, visit.worker, visit.entered, latest)) return;
   found.push_back({"promise 2: held beyond the lease", describe(history, visit)});
 }
 

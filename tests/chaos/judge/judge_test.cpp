@@ -79,6 +79,14 @@ TEST(JudgeDeadlines, HoldingBeyondTheLeaseIsAViolation) {
   EXPECT_EQ(builder.broken(judge_deadlines), "promise 2: held beyond the lease");
 }
 
+// A hold that was granted for less than its lease is renewed once, here after the stop.
+TEST(JudgeDeadlines, AStopDelaysTheOneRenewalToTheLease) {
+  HistoryBuilder builder;
+  builder.visit(0, 100, 1'456);
+  builder.fault(client_stop_short, 128, 469, 0);
+  EXPECT_EQ(builder.broken(judge_deadlines), "");
+}
+
 TEST(JudgeDeadlines, ASilentServerMovesNoDeadline) {
   HistoryBuilder builder;
   builder.visit(0, 100, 1'180).watchdog = true;

@@ -51,7 +51,8 @@ void judge_releases(const History& history, Violations& found) {
     if (visit.told != 0 || visit.deadline <= visit.ended) continue;
     const Nanos since = visit.called - history.limits.longest_lease;
     const auto ended_it = [&](const Fault& fault) {
-      return forgets_key(fault, visit.key) && meets(since, visit.ended, fault.begins, end_of(fault));
+      return forgets_key(fault, visit.key) &&
+             meets(since, visit.ended, fault.begins, end_of(fault));
     };
     if (std::ranges::any_of(history.faults, ended_it)) continue;
     found.push_back({"promise 1: a hold ended before its lease", describe(history, visit)});
