@@ -21,7 +21,7 @@ struct PlannedLock {
   Policy defaults{};
   Perhaps<std::string> key{};
   Perhaps<std::string> backend{};
-  Perhaps<Lease> lease{};  ///< also that of the defaults
+  Perhaps<Lease> lease{};           ///< also that of the defaults
   std::optional<BoundKey> bound{};  ///< `key` for this site
 };
 

@@ -13,6 +13,7 @@
 
 #include <latchkey/backend.hpp>
 
+#include "backend/connection/reconnect_policy.hpp"
 #include "redis/failure.hpp"
 #include "redis/protocol/reply_reader.hpp"
 #include "redis/protocol/script_call.hpp"
@@ -22,7 +23,6 @@
 #include "redis/session/delivery.hpp"
 #include "redis/session/delivery_queue.hpp"
 #include "redis/session/handshake.hpp"
-#include "backend/connection/reconnect_policy.hpp"
 #include "redis/session/replica_acknowledgement.hpp"
 
 namespace latchkey::inline v1::detail::redis {

@@ -81,8 +81,8 @@ class DrivenBackend final : public Backend, private ForkParticipant {
   const Capabilities capabilities_;
   const std::string description_;
   Doorbell doorbell_;
-  bool led_ LATCHKEY_GUARDED_BY(mutex_) = false;         ///< a thread polls
-  bool delivering_ LATCHKEY_GUARDED_BY(mutex_) = false;  ///< a thread calls sinks
+  bool led_ LATCHKEY_GUARDED_BY(mutex_) = false;               ///< a thread polls
+  bool delivering_ LATCHKEY_GUARDED_BY(mutex_) = false;        ///< a thread calls sinks
   std::uint64_t outstanding_ LATCHKEY_GUARDED_BY(mutex_) = 0;  ///< requests without an outcome
   std::uint64_t arrivals_ LATCHKEY_GUARDED_BY(mutex_) = 0;     ///< calls of drive so far
   Clock::time_point polls_until_ LATCHKEY_GUARDED_BY(mutex_) = Clock::never();
