@@ -56,7 +56,7 @@ class Scheduler {
   latchkey::Leader leader_;  // last: its callback uses the members above
 };
 
-/// A candidate in a process of its own, until it is killed or its input ends.
+/// A candidate in a process of its own, until it is killed or gets a byte.
 class Candidate {
  public:
   explicit Candidate(const std::string& uri) {
@@ -88,8 +88,11 @@ class Candidate {
   /// Lets the process destroy its Leader and end.
   void end() {
     if (id_ == -1) return;
-    ::close(go_on_[1]);
+    const char byte = 0;  // later candidates have inherited the pipe: closing it would not end it
+    const bool told = ::write(go_on_[1], &byte, 1) == 1;
+    if (!told) ::kill(id_, SIGKILL);
     ::waitpid(id_, nullptr, 0);
+    ::close(go_on_[1]);
     ::close(terms_[0]);
     id_ = -1;
   }
@@ -100,8 +103,7 @@ class Candidate {
       const auto locks = latchkey::Locks::connect(uri, {.watchdog = lease});
       const Scheduler scheduler(locks, terms_[1]);
       char byte = 0;
-      while (::read(go_on_[0], &byte, 1) > 0) continue;
-      return 0;
+      return ::read(go_on_[0], &byte, 1) == 1 ? 0 : 1;
     } catch (const std::exception& error) {
       fmt::print(stderr, "candidate {}: {}\n", ::getpid(), error.what());
       return 1;
@@ -148,6 +150,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "--backend {} lives in one process: name one that several can share\n", uri);
     return 2;
   }
+  std::signal(SIGPIPE, SIG_IGN);  // a candidate that was killed reads nothing
   try {
     return run(uri);
   } catch (const std::exception& error) {
