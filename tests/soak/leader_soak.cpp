@@ -101,10 +101,14 @@ class DisturbedLeaders {
         [&](const std::stop_token& stop, std::uint64_t number) {
           LeaderJudge::Term* const term = judge->new_term(number);
           const auto until = Steady::now() + std::chrono::milliseconds(random() % 500);
-          while (term != nullptr && !stop.stop_requested() && Steady::now() < until) {
-            term->observe([&] { return leader.is_leader(); });
+          const auto observe = [&] {
+            if (term != nullptr) term->observe([&] { return leader.is_leader(); });
+          };
+          while (!stop.stop_requested() && Steady::now() < until) {
+            observe();
             std::this_thread::sleep_for(1ms);
           }
+          observe();  // also if the process was stopped until now, and the next one leads
         },
         {.pause = 10ms, .longest_pause = 100ms});
     while (Steady::now() < end_) std::this_thread::sleep_for(10ms);
