@@ -14,6 +14,9 @@ macro(latchkey_store name sources headers)
     latchkey_library(latchkey_${name} ${name} "${sources}" "${headers}")
     target_link_libraries(latchkey_${name} PUBLIC latchkey PRIVATE latchkey::${name}_client)
     list(APPEND LATCHKEY_STORES ${name})
+    if(NOT PROJECT_IS_TOP_LEVEL)  # compiled if the program links it
+      set_target_properties(latchkey_${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+    endif()
   endif()
 endmacro()
 

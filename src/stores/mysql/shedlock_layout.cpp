@@ -9,13 +9,13 @@ namespace {
 
 using Kind = Outcome::Kind;
 
-constexpr std::string_view now = "UTC_TIMESTAMP(3)";
+constexpr std::string_view server_time = "UTC_TIMESTAMP(3)";
 /// The table's column for names.
 constexpr std::size_t longest_name = 64;
 
 std::string in(std::chrono::milliseconds lease) {
   return "TIMESTAMPADD(MICROSECOND," + std::to_string(microseconds_of(lease)) + "," +
-         std::string(now) + ")";
+         std::string(server_time) + ")";
 }
 
 std::string owner_of(const Request& request) { return "'" + request.id.text() + "'"; }
@@ -68,7 +68,7 @@ std::string ShedlockLayout::name_of(const Request& request) const {
 
 std::string ShedlockLayout::held_by(const Request& request) const {
   return " WHERE name=" + name_of(request) + " AND locked_by=" + owner_of(request) +
-         " AND lock_until>" + std::string(now);
+         " AND lock_until>" + std::string(server_time);
 }
 
 // The row is locked exclusively by its first statement, so that two acquires never wait for each
@@ -78,15 +78,16 @@ std::size_t ShedlockLayout::append(std::string& sql, const Request& request) con
   switch (request.verb) {
     case Verb::acquire:
       sql += "INSERT INTO " + table_ + "(name,lock_until,locked_at,locked_by) VALUES(" +
-             name_of(request) + "," + in(request.lease) + "," + std::string(now) + "," +
+             name_of(request) + "," + in(request.lease) + "," + std::string(server_time) + "," +
              owner_of(request) + ") ON DUPLICATE KEY UPDATE name=" + table_ + ".name;UPDATE " +
-             table_ + " SET locked_at=" + std::string(now) +
+             table_ + " SET locked_at=" + std::string(server_time) +
              ",lock_until=GREATEST(IF(locked_by=" + owner_of(request) + ",lock_until," +
-             std::string(now) + ")," + in(request.lease) + "),locked_by=" + owner_of(request) +
-             " WHERE name=" + name_of(request) + " AND (lock_until<=" + std::string(now) +
+             std::string(server_time) + ")," + in(request.lease) +
+             "),locked_by=" + owner_of(request) + " WHERE name=" + name_of(request) +
+             " AND (lock_until<=" + std::string(server_time) +
              " OR locked_by=" + owner_of(request) + ");SELECT locked_by=" + owner_of(request) +
-             ",TIMESTAMPDIFF(MICROSECOND," + std::string(now) + ",lock_until),locked_by FROM " +
-             table_ + " WHERE name=" + name_of(request);
+             ",TIMESTAMPDIFF(MICROSECOND," + std::string(server_time) +
+             ",lock_until),locked_by FROM " + table_ + " WHERE name=" + name_of(request);
       return 3;
     case Verb::renew:
       sql += "UPDATE " + table_ + " SET lock_until=GREATEST(lock_until," + in(request.lease) + ")" +
@@ -98,7 +99,7 @@ std::size_t ShedlockLayout::append(std::string& sql, const Request& request) con
       break;
     case Verb::release:
     case Verb::leave:
-      sql += "UPDATE " + table_ + " SET lock_until=" + std::string(now) + held +
+      sql += "UPDATE " + table_ + " SET lock_until=" + std::string(server_time) + held +
              ";SELECT ROW_COUNT()=1";
       return 2;
     default: sql += "SELECT COUNT(*) FROM " + table_ + held; return 1;
