@@ -69,6 +69,8 @@ void CommandPipeline::group_checks_by_slot() noexcept {
 }
 
 bool CommandPipeline::front_is_overtaken() const noexcept {
+  const Verb verb = front().verb;
+  if (verb != Verb::acquire && verb != Verb::acquire_all) return false;
   const auto acquires = [&](const HoldId& id) {
     if (front().verb != Verb::acquire_all) return id == front().id;
     return std::ranges::any_of(front().request->members,
