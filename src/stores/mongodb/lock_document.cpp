@@ -61,6 +61,7 @@ Bson LockDocument::unchanged(Key key) const {
 
 std::vector<Bson> documents_of(const std::vector<Reader>& readers) {
   std::vector<Bson> documents;
+  documents.reserve(readers.size());
   for (const Reader& reader : readers) documents.push_back(reader.document());
   return documents;
 }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
 #include <new>
 #include <utility>
 
@@ -71,7 +70,7 @@ std::size_t GrpcTransfer::read_body(char* to, std::size_t size, std::size_t coun
                                     void* self) noexcept {
   auto& me = *static_cast<GrpcTransfer*>(self);
   const std::size_t length = std::min(size * count, me.body_.size() - me.sent_);
-  std::memcpy(to, me.body_.data() + me.sent_, length);
+  std::copy_n(me.body_.data() + me.sent_, length, to);
   me.sent_ += length;
   return length;
 }
