@@ -73,20 +73,6 @@ TEST_F(SessionTest, ANoteIsSentAgainWithARepeatedScript) {
   EXPECT_EQ(sink.outcomes[0].kind, Kind::granted);
 }
 
-// Such as a quorum sends if a server was slow: none of them leaves a hold.
-TEST_F(SessionTest, AReleaseWithAnotherBehindItIsRepeatedIfItsScriptIsLost) {
-  bring_up();
-  Request& first = request(Verb::release, "k");
-  Request& second = request(Verb::leave, "k");
-  second.id = first.id;
-  Request* const both[] = {&first, &second};
-  session.submit(both, sink, now);
-  sent();
-  say("-NOSCRIPT x\r\n-NOSCRIPT x\r\n");
-  EXPECT_THAT(names(), ElementsAre("EVAL k", "EVAL k"));
-  EXPECT_TRUE(sink.outcomes.empty());
-}
-
 // The request was sent completely and is not sent again, so the next connection has no reply to its
 // note.
 TEST_F(SessionTest, APartlySentNoteIsLostWithTheConnection) {

@@ -268,5 +268,19 @@ INSTANTIATE_TEST_SUITE_P(
                       "-ERR Error running script (call to f_f00): @user_script:1: @user_script: 1: "
                       "-READONLY You can't write against a read only replica. \r\n"));
 
+// Such as a quorum sends if a server was slow: none of them leaves a hold.
+TEST_F(SessionTest, AReleaseWithAnotherBehindItIsRepeatedIfItsScriptIsLost) {
+  bring_up();
+  Request& first = request(Verb::release, "k");
+  Request& second = request(Verb::leave, "k");
+  second.id = first.id;
+  Request* const both[] = {&first, &second};
+  session.submit(both, sink, now);
+  sent();
+  say("-NOSCRIPT x\r\n-NOSCRIPT x\r\n");
+  EXPECT_THAT(names(), ElementsAre("EVAL k", "EVAL k"));
+  EXPECT_TRUE(sink.outcomes.empty());
+}
+
 }  // namespace
 }  // namespace latchkey::detail::redis
