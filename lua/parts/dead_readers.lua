@@ -47,10 +47,9 @@ local function dead_readers(lock, tag, own)
       local left = reader_left(lock, tag, owner, tonumber(entries[at + 1]))
       if left == -2 then
         dead[#dead + 1] = owner
-      elseif left == -1 then -- a client has removed the TTL
-        left = math.huge
+      else -- -1: a client has removed the TTL; 0: it ends within this millisecond
+        longest = math.max(longest, left == -1 and math.huge or left, 1)
       end
-      longest = math.max(longest, left)
     end
   end
   return dead, longest, total <= 18 and count == total

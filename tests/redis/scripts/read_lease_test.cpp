@@ -51,5 +51,18 @@ TEST_F(ReadLeaseScripts, ExpireShortensTheLeaseOfAReadAndOfItsHash) {
             Kind::gone);
 }
 
+// A TTL of 0 is that of a key which ends within this millisecond. The release of the other reader
+// kept the lock for the whole of its own lease then.
+TEST_F(ReadLeaseScripts, AReaderWhoseLeaseEndsWithinThisMillisecondDoesNotKeepTheLock) {
+  for (int round = 0; round < 500; ++round) {
+    client.acquire("k", read, id(1), lease);
+    client.acquire("k", read, id(2), lease);
+    redis({"PEXPIRE", timeout_key("{k}", 2), "1"});
+    client.send(Verb::release, "k", read, id(1));
+    ASSERT_LE(redis({"PTTL", "k"}).integer(), 1) << "in round " << round;
+    redis({"FLUSHALL"});
+  }
+}
+
 }  // namespace
 }  // namespace latchkey::tests
