@@ -28,6 +28,8 @@ std::string UriEndpoint::text() const {
   return (bare_ipv6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
+std::string UriSyntax::uri() const { return std::string(store_) + " URI"; }
+
 UriParts UriSyntax::split(std::string_view text) const {
   UriParts parts;
   const std::string_view authority = text.substr(0, text.find_first_of("/?#"));
@@ -36,9 +38,9 @@ UriParts UriSyntax::split(std::string_view text) const {
   const bool logs_in = at != std::string_view::npos;
   // Messages from here on quote the text, so it must not contain a part of a password.
   if (text.find('@') != std::string_view::npos || (logs_in && authority.find('@') != at)) {
-    refuse("in a " + std::string(store_) +
-           " URI '@' stands once, behind user and password: within them '@' is %40, '/' is %2F, "
-           "'?' is %3F, '#' is %23");
+    refuse("invalid " + uri() +
+           ": '@' must appear once, after user and password; inside them write '@' as %40, '/' as "
+           "%2F, '?' as %3F and '#' as %23");
   }
   if (logs_in) {
     const std::string_view login = authority.substr(0, at);
@@ -55,16 +57,13 @@ UriParts UriSyntax::split(std::string_view text) const {
   if (parts.has_options) parts.options = text.substr(question + 1);
   if (parts.path.find('#') != std::string_view::npos ||
       parts.hosts.find(' ') != std::string_view::npos) {
-    refuse("a " + std::string(store_) +
-           " URI has neither a '#' nor a space in it: they are %23 and %20");
+    refuse("invalid " + uri() + ": write '#' as %23 and a space as %20");
   }
   return parts;
 }
 
 std::string UriSyntax::decoded(std::string_view text, std::string_view part) const {
-  const auto about = [&] {
-    return "the " + std::string(part) + " of the " + std::string(store_) + " URI has a ";
-  };
+  const auto invalid = [&] { return "invalid " + std::string(part) + " in the " + uri(); };
   std::string plain;
   for (std::size_t at = 0; at < text.size(); ++at) {
     if (text[at] != '%') {
@@ -74,14 +73,13 @@ std::string UriSyntax::decoded(std::string_view text, std::string_view part) con
     const auto high = at + 2 < text.size() ? hex_value(text[at + 1]) : std::nullopt;
     const auto low = high ? hex_value(text[at + 2]) : std::nullopt;
     if (!low) {
-      refuse(about() +
-             "'%' without two hexadecimal digits behind it: a percent sign itself is %25");
+      refuse(invalid() + ": '%' must be followed by two hexadecimal digits; write '%' as %25");
     }
     plain += static_cast<char>(*high * 16 + *low);
     at += 2;
   }
   // The system and client libraries would take a NUL for the end of the text.
-  if (plain.find('\0') != std::string::npos) refuse(about() + "NUL in it");
+  if (plain.find('\0') != std::string::npos) refuse(invalid() + ": it contains a NUL byte");
   return plain;
 }
 
@@ -89,8 +87,7 @@ std::uint16_t UriSyntax::port(std::string_view text) const {
   std::uint16_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || number == 0) {
-    refuse("the port of a " + std::string(store_) + " URI is a number from 1 to 65535, not " +
-           quoted(text));
+    refuse("invalid port " + quoted(text) + " in the " + uri() + "; expected 1 to 65535");
   }
   return number;
 }
@@ -100,11 +97,13 @@ UriEndpoint UriSyntax::endpoint(std::string_view text, std::uint16_t default_por
   std::optional<std::string_view> number;
   if (text.starts_with('[')) {
     const std::size_t end = text.find(']');
-    if (end == std::string_view::npos) refuse("the '[' of an IPv6 address lacks its ']'");
+    if (end == std::string_view::npos) {
+      refuse("invalid host in the " + uri() + ": missing ']' after the IPv6 address");
+    }
     endpoint.host = text.substr(1, end - 1);
     const std::string_view rest = text.substr(end + 1);
     if (!rest.empty() && !rest.starts_with(':')) {
-      refuse("between ']' and the port of a " + std::string(store_) + " URI stands a ':', not " +
+      refuse("invalid host in the " + uri() + ": expected ':' and a port after ']', not " +
              quoted(rest));
     }
     if (!rest.empty()) number = rest.substr(1);
@@ -113,12 +112,12 @@ UriEndpoint UriSyntax::endpoint(std::string_view text, std::uint16_t default_por
     endpoint.host = decoded(text.substr(0, colon), "host");
     if (colon != std::string_view::npos) number = text.substr(colon + 1);
     if (number && number->find(':') != std::string_view::npos) {
-      refuse("a " + std::string(store_) +
-             " URI has one port for each host; an IPv6 address stands in brackets, as [::1]");
+      refuse("invalid host in the " + uri() +
+             ": more than one ':'; enclose an IPv6 address in brackets, as in [::1]");
     }
   }
   if (endpoint.host.empty()) {
-    refuse("a " + std::string(store_) + " URI names a host: " + std::string(example_));
+    refuse("missing host in the " + uri() + "; example: " + std::string(example_));
   }
   if (number) endpoint.port = port(*number);
   return endpoint;
@@ -144,8 +143,7 @@ std::vector<UriOption> UriSyntax::options(std::string_view text) const {
     UriOption option{.name = one.substr(0, sign), .value = {}};
     if (sign != std::string_view::npos) option.value = one.substr(sign + 1);
     if (option.value.empty()) {
-      refuse("the option " + quoted(option.name) + " of the " + std::string(store_) +
-             " URI has no value");
+      refuse("missing value of the option " + quoted(option.name) + " in the " + uri());
     }
     all.push_back(option);
     if (end == std::string_view::npos) return all;
@@ -154,8 +152,14 @@ std::vector<UriOption> UriSyntax::options(std::string_view text) const {
 }
 
 void UriSyntax::refuse_option(std::string_view name, std::string_view known) const {
-  refuse(quoted(name) + " is no option of a " + std::string(store_) +
-         " URI: " + std::string(known));
+  refuse("unknown option " + quoted(name) + " in the " + uri() + "; expected one of " +
+         std::string(known));
+}
+
+void UriSyntax::refuse_value(std::string_view option, std::string_view value,
+                             std::string_view expected) const {
+  refuse("invalid value " + quoted(value) + " of the option " + quoted(option) + " in the " +
+         uri() + "; expected " + std::string(expected));
 }
 
 }  // namespace latchkey::inline v1::detail

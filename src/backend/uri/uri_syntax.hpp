@@ -37,11 +37,11 @@ struct UriOption {
 /// std::invalid_argument with one sentence, which contains neither user nor password.
 class UriSyntax {
  public:
-  /// `store`: such as "Redis"; `example`: a URI.
+  /// `store`: what messages call the URI, such as "etcd" or "rediss://"; `example`: a URI.
   constexpr UriSyntax(std::string_view store, std::string_view example) noexcept
       : store_(store), example_(example) {}
 
-  /// `text` begins behind the "://".
+  /// `text` begins after the "://".
   [[nodiscard]] UriParts split(std::string_view text) const;
   /// Percent-decoded. `part` names the part for the message.
   [[nodiscard]] std::string decoded(std::string_view text, std::string_view part) const;
@@ -52,10 +52,14 @@ class UriSyntax {
                                                    std::uint16_t default_port) const;
   /// Separated by '&', each with a value.
   [[nodiscard]] std::vector<UriOption> options(std::string_view text) const;
-  /// For an option that the store does not know. `known`: those that it does.
+  /// For an option that the store does not know. `known`: the names of those that it does.
   [[noreturn]] void refuse_option(std::string_view name, std::string_view known) const;
+  /// For an option with a wrong value. `expected`: what is right, as a clause.
+  [[noreturn]] void refuse_value(std::string_view option, std::string_view value,
+                                 std::string_view expected) const;
 
  private:
+  [[nodiscard]] std::string uri() const;
   [[nodiscard]] std::uint16_t port(std::string_view text) const;
 
   std::string_view store_, example_;

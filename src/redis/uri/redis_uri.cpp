@@ -4,11 +4,6 @@
 
 namespace latchkey::inline v1::detail::redis {
 
-std::string RedisUri::Endpoint::text() const {
-  const bool bare_ipv6 = host.find(':') != std::string::npos;
-  return (bare_ipv6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
-}
-
 std::string RedisUri::describe() const {
   if (transport == Transport::unix_socket) {
     return "redis+unix://" + path + (database != 0 ? "?db=" + std::to_string(database) : "");

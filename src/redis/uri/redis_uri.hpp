@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/uri/uri_syntax.hpp"
 #include "redis/protocol/layout.hpp"
 
 namespace latchkey::inline v1::detail::redis {
@@ -42,13 +43,7 @@ struct RedisUri {
   enum class Transport : std::uint8_t { tcp, tls, unix_socket };
   enum class Deployment : std::uint8_t { server, sentinel, cluster };
   enum class Locks : std::uint8_t { redisson, set };
-  struct Endpoint {
-    std::string host;  ///< without brackets
-    std::uint16_t port = 6379;
-
-    [[nodiscard]] std::string text() const;
-    friend bool operator==(const Endpoint&, const Endpoint&) = default;
-  };
+  using Endpoint = UriEndpoint;
 
   /// Throws std::invalid_argument with one sentence that contains neither user nor password.
   static RedisUri parse(std::string_view text);

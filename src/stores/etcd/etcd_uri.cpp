@@ -25,10 +25,7 @@ std::chrono::seconds parse_session(const std::string& text) {
                      count <= longest_session.count();
   const std::chrono::seconds length(word == "min" ? count * 60 : count);
   if (!valid || length < shortest_session || length > longest_session) {
-    throw std::invalid_argument(
-        "in an etcd URI 'session' is a time in whole seconds of at least "
-        "2 s, such as session=45s, not " +
-        quoted(text));
+    syntax.refuse_value("session", text, "whole seconds from 2 s on, such as 45s");
   }
   return length;
 }
@@ -44,7 +41,7 @@ void read_option(EtcdUri& uri, const UriOption& option) {
   } else if (option.name == "key") {
     uri.tls.key = value;
   } else {
-    syntax.refuse_option(option.name, "session, cafile, cert and key");
+    syntax.refuse_option(option.name, "session, cafile, cert, key");
   }
 }
 
@@ -59,8 +56,7 @@ EtcdUri EtcdUri::parse(std::string_view text) {
   uri.user = std::move(parts.user);
   uri.password = std::move(parts.password);
   if (!uri.password.empty() && uri.user.empty()) {
-    throw std::invalid_argument(
-        "an etcd URI with a password needs a user: etcd://user:password@host");
+    throw std::invalid_argument("missing user in the etcd URI; example: etcd://user:password@host");
   }
   if (parts.path.size() > 1) uri.prefix = syntax.decoded(parts.path.substr(1), "prefix") + '/';
   if (parts.has_options) {
@@ -68,7 +64,7 @@ EtcdUri EtcdUri::parse(std::string_view text) {
   }
   const TlsFiles& tls = uri.tls;
   if (!tls.used && !(tls.authority + tls.certificate + tls.key).empty()) {
-    throw std::invalid_argument("in an etcd URI 'cafile', 'cert' and 'key' need TLS: etcds://");
+    throw std::invalid_argument("the options 'cafile', 'cert' and 'key' need TLS; use etcds://");
   }
   return uri;
 }

@@ -20,7 +20,7 @@ constexpr std::uint16_t default_port = 3306;
 
 bool yes_or_no(std::string_view name, std::string_view value) {
   if (value != "yes" && value != "no") {
-    refuse("the option " + quoted(name) + " of a MySQL URI is yes or no, not " + quoted(value));
+    syntax.refuse_value(name, value, "yes or no");
   }
   return value == "yes";
 }
@@ -30,7 +30,7 @@ std::chrono::milliseconds poll_time(std::string_view value) {
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
   const std::string_view unit(end, value.data() + value.size());
   if (error != std::errc() || unit != "ms" || number < 1 || number > 1000) {
-    refuse("the option 'poll' of a MySQL URI is a time from 1ms to 1000ms, not " + quoted(value));
+    syntax.refuse_value("poll", value, "a time from 1ms to 1000ms");
   }
   return std::chrono::milliseconds(number);
 }
@@ -41,8 +41,7 @@ std::string table_name(std::string name) {
            (sign >= '0' && sign <= '9') || sign == '_' || sign == '$';
   };
   if (name.size() > 64 || !std::ranges::all_of(name, fits)) {
-    refuse("the option 'table' of a MySQL URI is a name of letters, digits, '_' and '$', not " +
-           quoted(name));
+    syntax.refuse_value("table", name, "a name of letters, digits, '_' and '$'");
   }
   return name;
 }
@@ -65,12 +64,12 @@ void read_option(MysqlUri& uri, const UriOption& option) {
     uri.table = table_name(std::move(value));
   } else if (option.name == "schema") {
     if (value != "shedlock" && value != "latchkey") {
-      refuse("the option 'schema' of a MySQL URI is latchkey or shedlock, not " + quoted(value));
+      syntax.refuse_value(option.name, value, "latchkey or shedlock");
     }
     uri.schema = value == "shedlock" ? MysqlUri::Schema::shedlock : MysqlUri::Schema::latchkey;
   } else {
-    syntax.refuse_option(
-        option.name, "there are create, schema, table, poll, socket, ssl_ca, ssl_cert and ssl_key");
+    syntax.refuse_option(option.name,
+                         "create, schema, table, poll, socket, ssl_ca, ssl_cert, ssl_key");
   }
 }
 
@@ -87,19 +86,20 @@ MysqlUri MysqlUri::parse(std::string_view text) {
   uri.host = syntax.endpoint(parts.hosts, default_port);
   if (parts.path.size() > 1) uri.database = syntax.decoded(parts.path.substr(1), "database");
   if (uri.database.empty() || uri.database.find('/') != std::string::npos) {
-    refuse("a MySQL URI names a database behind the host, as in mysql://127.0.0.1:3306/app");
+    refuse("missing database in the MySQL URI; example: mysql://127.0.0.1:3306/app");
   }
   if (parts.has_options) {
     for (const UriOption& option : syntax.options(parts.options)) read_option(uri, option);
   }
   if (uri.schema == Schema::shedlock && uri.create) {
-    refuse("create=yes does not create ShedLock's table: its owner does; leave out 'create'");
+    refuse("create=yes creates latchkey's own tables; leave it out with schema=shedlock");
   }
   if (!uri.socket.empty() && uri.host.host != "localhost") {
-    refuse("a MySQL URI with a Unix socket names the host localhost, not " + quoted(uri.host.host));
+    refuse("invalid host " + quoted(uri.host.host) +
+           " in the MySQL URI; expected localhost, because 'socket' names a Unix socket");
   }
   if (uri.ssl_cert.empty() != uri.ssl_key.empty()) {
-    refuse("a MySQL URI names ssl_cert and ssl_key together");
+    refuse("the options 'ssl_cert' and 'ssl_key' of a MySQL URI must be given together");
   }
   return uri;
 }

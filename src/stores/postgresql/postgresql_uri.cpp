@@ -22,8 +22,7 @@ constexpr std::array<std::string_view, 7> passed_on = {
 bool is_first(std::string_view name, std::string_view value, std::string_view first,
               std::string_view second) {
   if (value != first && value != second) {
-    refuse("the option " + quoted(name) + " of a PostgreSQL URI is " + quoted(first) + " or " +
-           quoted(second) + ", not " + quoted(value));
+    syntax.refuse_value(name, value, std::string(first) + " or " + std::string(second));
   }
   return value == first;
 }
@@ -40,10 +39,7 @@ std::string checked_table(const std::string& name) {
     begins = one == '.';
   }
   if (!good || begins || std::ranges::count(name, '.') > 1) {
-    refuse(
-        "the option 'table' of a PostgreSQL URI is a name of letters, digits and '_', or "
-        "schema.table, not " +
-        quoted(name));
+    syntax.refuse_value("table", name, "a name of letters, digits and '_', or schema.table");
   }
   return name;
 }
@@ -66,8 +62,8 @@ void read_option(PostgresqlUri& uri, const UriOption& option, bool& names_table)
     uri.parameters.emplace_back(option.name, value);
   } else {
     syntax.refuse_option(option.name,
-                         "there are schema, table, create, pooler, host, sslmode, sslrootcert, "
-                         "sslcert, sslkey, application_name, passfile and krbsrvname");
+                         "schema, table, create, pooler, host, sslmode, sslrootcert, "
+                         "sslcert, sslkey, application_name, passfile, krbsrvname");
   }
 }
 
@@ -91,14 +87,14 @@ PostgresqlUri PostgresqlUri::parse(std::string_view uri) {
   }
   if (!parts.path.empty()) read.database = syntax.decoded(parts.path.substr(1), "database");
   if (read.database.find('/') != std::string::npos) {
-    refuse("the database of a PostgreSQL URI is one name, not " + quoted(read.database));
+    refuse("invalid database " + quoted(read.database) + " in the PostgreSQL URI; expected a name");
   }
   const bool shedlock = read.schema == Schema::shedlock;
   if (names_table && !shedlock) {
-    refuse("the option 'table' of a PostgreSQL URI needs schema=shedlock beside it");
+    refuse("the option 'table' needs the option schema=shedlock");
   }
   if (read.create && shedlock) {
-    refuse("create=yes makes latchkey's own tables: leave it out with schema=shedlock");
+    refuse("create=yes creates latchkey's own tables; leave it out with schema=shedlock");
   }
   return read;
 }

@@ -30,8 +30,7 @@ milliseconds parse_session(std::string_view text) {
     const milliseconds time(name == "s" ? number * 1000 : number);
     if (time >= least && time <= most) return time;
   }
-  throw std::invalid_argument("the session of a ZooKeeper URI is a time from 100ms to 3600s, not " +
-                              quoted(text));
+  syntax.refuse_value("session", text, "a time from 100ms to 3600s");
 }
 
 void set_option(ZooKeeperUri& uri, const UriOption& option) {
@@ -40,8 +39,7 @@ void set_option(ZooKeeperUri& uri, const UriOption& option) {
   } else if (option.name == "acl") {
     uri.open = option.value == "open";
     if (!uri.open && option.value != "creator") {
-      throw std::invalid_argument("the acl of a ZooKeeper URI is open or creator, not " +
-                                  quoted(option.value));
+      syntax.refuse_value(option.name, option.value, "open or creator");
     }
     if (!uri.open && uri.user.empty()) {
       throw std::invalid_argument(
@@ -49,7 +47,7 @@ void set_option(ZooKeeperUri& uri, const UriOption& option) {
           "zookeeper://user:password@host/locks?acl=creator");
     }
   } else {
-    syntax.refuse_option(option.name, "there are session and acl");
+    syntax.refuse_option(option.name, "session, acl");
   }
 }
 
@@ -67,18 +65,19 @@ ZooKeeperUri ZooKeeperUri::parse(std::string_view uri, milliseconds default_sess
   parsed.session = default_session;
   parsed.open = parts.user.empty();
   if (parts.user.empty() != parts.password.empty()) {
-    throw std::invalid_argument("a ZooKeeper URI has both user and password, or neither");
+    throw std::invalid_argument(
+        "invalid ZooKeeper URI: expected both user and password, or neither");
   }
   if (parts.user.find(':') != std::string::npos) {
-    throw std::invalid_argument("a user of ZooKeeper has no ':' in its name");
+    throw std::invalid_argument("invalid user in the ZooKeeper URI: its name must not contain ':'");
   }
   if (parts.path.size() > 1) {
     parsed.folder = syntax.decoded(parts.path, "path");
     if (parsed.folder.ends_with('/')) parsed.folder.pop_back();
     // A path that would have to be encoded is not the one that others use.
     if (path_of_key(std::string_view(parsed.folder).substr(1)) != parsed.folder.substr(1)) {
-      throw std::invalid_argument("the path of the ZooKeeper URI is no path of ZooKeeper: " +
-                                  quoted(parsed.folder));
+      throw std::invalid_argument("invalid path " + quoted(parsed.folder) +
+                                  " in the ZooKeeper URI: ZooKeeper does not allow it");
     }
   }
   if (parts.has_options) {

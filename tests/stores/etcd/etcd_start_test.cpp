@@ -33,11 +33,11 @@ TEST(EtcdUri, WhatIsWrongIsNamed) {
   for (const auto& [uri, word] : {
            Wrong{"etcd://", "etcd"},
            Wrong{"etcd://host:port", "port"},
-           Wrong{"etcd://host/?session=1s", "at least 2 s"},
+           Wrong{"etcd://host/?session=1s", "from 2 s on"},
            Wrong{"etcd://host/?session=2500ms", "2500ms"},
            Wrong{"etcd://host/?sesion=5s", "sesion"},
            Wrong{"etcd://host/?cafile=x", "etcds://"},
-           Wrong{"etcd://:secret@host", "needs a user"},
+           Wrong{"etcd://:secret@host", "missing user"},
        }) {
     const std::string said = refusal(uri);
     EXPECT_NE(said.find(word), std::string::npos) << uri << ": " << said;

@@ -60,7 +60,7 @@ TEST(PostgresqlUri, TheFolderOfASocketIsAHost) {
 }
 
 TEST(PostgresqlUri, AMistakeIsNamed) {
-  expect_contains(refusal_of_uri("postgresql:///locks"), "names a host");
+  expect_contains(refusal_of_uri("postgresql:///locks"), "missing host");
   expect_contains(refusal_of_uri("postgresql://h/a/b"), "'a/b'");
   expect_contains(refusal_of_uri("postgresql://h/a?tabel=x"), "'tabel'");
   expect_contains(refusal_of_uri("postgresql://h/a?schema=quartz"), "'quartz'");

@@ -46,21 +46,28 @@ TEST(UriSyntax, NamesWhatIsWrongWithoutTheLogin) {
     return message_of([=] { static_cast<void>(syntax.endpoints(text, 7)); });
   };
   EXPECT_EQ(split("me:se@cret@h"),
-            "in a Toy URI '@' stands once, behind user and password: within them '@' is %40, '/' "
-            "is %2F, '?' is %3F, '#' is %23");
+            "invalid Toy URI: '@' must appear once, after user and password; inside them write "
+            "'@' as %40, '/' as %2F, '?' as %3F and '#' as %23");
   EXPECT_EQ(split("me:s%4@h"),
-            "the password of the Toy URI has a '%' without two hexadecimal digits behind it: a "
-            "percent sign itself is %25");
-  EXPECT_EQ(split("h/a#b"), "a Toy URI has neither a '#' nor a space in it: they are %23 and %20");
-  EXPECT_EQ(endpoints(""), "a Toy URI names a host: toy://127.0.0.1:7");
-  EXPECT_EQ(endpoints("h:0"), "the port of a Toy URI is a number from 1 to 65535, not '0'");
-  EXPECT_EQ(endpoints("[::1"), "the '[' of an IPv6 address lacks its ']'");
+            "invalid password in the Toy URI: '%' must be followed by two hexadecimal digits; "
+            "write '%' as %25");
+  EXPECT_EQ(split("h/a#b"), "invalid Toy URI: write '#' as %23 and a space as %20");
+  EXPECT_EQ(endpoints(""), "missing host in the Toy URI; example: toy://127.0.0.1:7");
+  EXPECT_EQ(endpoints("h:0"), "invalid port '0' in the Toy URI; expected 1 to 65535");
+  EXPECT_EQ(endpoints("[::1"), "invalid host in the Toy URI: missing ']' after the IPv6 address");
+  EXPECT_EQ(endpoints("[::1]8"),
+            "invalid host in the Toy URI: expected ':' and a port after ']', not '8'");
   EXPECT_EQ(endpoints("::1"),
-            "a Toy URI has one port for each host; an IPv6 address stands in brackets, as [::1]");
+            "invalid host in the Toy URI: more than one ':'; enclose an IPv6 address in brackets, "
+            "as in [::1]");
   EXPECT_EQ(message_of([] { static_cast<void>(syntax.decoded("a%00", "path")); }),
-            "the path of the Toy URI has a NUL in it");
+            "invalid path in the Toy URI: it contains a NUL byte");
   EXPECT_EQ(message_of([] { static_cast<void>(syntax.options("a=1&b")); }),
-            "the option 'b' of the Toy URI has no value");
+            "missing value of the option 'b' in the Toy URI");
+  EXPECT_EQ(message_of([] { syntax.refuse_option("c", "a, b"); }),
+            "unknown option 'c' in the Toy URI; expected one of a, b");
+  EXPECT_EQ(message_of([] { syntax.refuse_value("a", "maybe", "yes or no"); }),
+            "invalid value 'maybe' of the option 'a' in the Toy URI; expected yes or no");
 }
 
 }  // namespace
