@@ -156,8 +156,8 @@ struct Given {
   [[gnu::always_inline]] friend auto operator&&(Decorator&& decorator, Given&& given) noexcept {
     static_assert(check_names<Where>());
     static_assert(is_aspect<Decorator>,
-                  "latchkey: what stands before AROUND is LOCKED(...) or another type that derives "
-                  "from latchkey::Aspect, or several of them joined by |");
+                  "latchkey: expected LOCKED(...) before AROUND, or another type that derives from "
+                  "latchkey::Aspect, or several of them joined by |");
     return ReadyFor<std::remove_reference_t<Decorator>, Where, Arguments...>{
         {decorator, given.addresses.all}};
   }

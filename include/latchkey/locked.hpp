@@ -85,7 +85,7 @@ struct [[nodiscard("latchkey: LOCKED(...) alone locks nothing: write LOCKED(...)
     requires(!detail::is_aspect<T>)
   operator T() const {  // NOLINT(google-explicit-constructor)
     static_assert(detail::never<T>,
-                  "latchkey: LOCKED(...) alone locks nothing and is no result: write LOCKED(...) "
+                  "latchkey: LOCKED(...) alone locks nothing and has no result: write LOCKED(...) "
                   "AROUND(arguments) { body }; or auto hold = LOCKED(...) HERE(arguments);");
     return detail::nobodys<T>();
   }

@@ -46,9 +46,9 @@ bool is_scheme(std::string_view text) noexcept {
 
 void register_backend(std::string scheme, BackendFactory factory) {
   if (!is_scheme(scheme)) {
-    throw std::invalid_argument("'" + scheme +
-                                "' is no URI scheme: a small letter, then small letters, digits, "
-                                "'+', '-' or '.', without the colon");
+    throw std::invalid_argument("invalid URI scheme '" + scheme +
+                                "'; expected a small letter, then small letters, digits, '+', '-' "
+                                "or '.', without the colon");
   }
   const auto& own = detail::own_schemes;
   if (std::find(own.begin(), own.end(), scheme) != own.end()) {

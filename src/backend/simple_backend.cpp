@@ -98,7 +98,7 @@ Outcome SimpleBackend::attempt(const Request& request) noexcept {
   } catch (const std::exception& error) {
     return make(Outcome::Kind::unknown, error.what());
   } catch (...) {
-    return make(Outcome::Kind::unknown, "the backend threw something that is no std::exception");
+    return make(Outcome::Kind::unknown, "the backend threw something that is not a std::exception");
   }
 }
 

@@ -66,7 +66,7 @@ LoadedPolicies read_policy_file(const std::string& path, const std::vector<std::
   std::ifstream stream(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(stream), {}};
   if (!stream.is_open() || stream.bad()) {
-    const char* const why = errno != 0 ? std::strerror(errno) : "it is no file";
+    const char* const why = errno != 0 ? std::strerror(errno) : "it is not a file";
     loaded.problems.push_back({{}, std::string("cannot be read: ") + why});
     return loaded;
   }

@@ -50,7 +50,7 @@ std::string why_no_leaf(const TypeInfo& type) {
     case Shape::FLOATING: return "a floating-point number, which makes no key";
     case Shape::SEQUENCE:
     case Shape::MAP:
-      return "a container, which makes no key: write [0], ['text'] or [*] behind "
+      return "a container, which makes no key: write [0], ['text'] or [*] after "
              "it";
     case Shape::OBJECT:
       return type.declared

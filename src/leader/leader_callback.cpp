@@ -35,7 +35,7 @@ void LeaderLoop::call(const std::stop_token& stop, std::uint64_t term) noexcept 
   } catch (const std::exception& error) {
     note_callback_failed(error.what());
   } catch (...) {
-    note_callback_failed("something that is no std::exception");
+    note_callback_failed("something that is not a std::exception");
   }
 }
 

@@ -243,7 +243,7 @@ Entry LockedCall::failed(const Locks* locks, LockType type, const Site& site) no
   } catch (const std::exception& error) {
     tell_hidden(locks, type, site, {}, error.what());
   } catch (...) {
-    tell_hidden(locks, type, site, {}, "something that is no std::exception");
+    tell_hidden(locks, type, site, {}, "something that is not a std::exception");
   }
   return Entry::unavailable;
 }

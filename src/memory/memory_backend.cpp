@@ -171,8 +171,8 @@ std::unique_ptr<Backend> make_memory_backend(std::string_view uri, const Options
   constexpr std::string_view scheme = "memory:";
   const std::string_view name = uri.substr(std::min(scheme.size(), uri.size()));
   if (!uri.starts_with(scheme) || name.starts_with('/')) {
-    throw std::invalid_argument("'" + std::string(uri) +
-                                "' is no memory URI: say \"memory:\" or \"memory:name\"");
+    throw std::invalid_argument("invalid memory URI '" + std::string(uri) +
+                                "'; expected \"memory:\" or \"memory:name\"");
   }
   Clock& clock = options.clock != nullptr ? *options.clock : Clock::system();
   return std::make_unique<MemoryBackend>(MemorySpace::open(name, clock));

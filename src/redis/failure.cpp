@@ -58,7 +58,7 @@ Failure closed_by_server(bool greeted) {
 
 Failure not_redis(std::string_view why, bool greeted) {
   const std::string text = " (" + std::string(why) + ")";
-  if (greeted) return transient("the connection carried bytes that are no RESP3" + text);
+  if (greeted) return transient("the connection carried bytes that are not RESP3" + text);
   return permanent("the server at this address does not speak the Redis protocol" + text +
                    "; check host, port and TLS");
 }
@@ -118,7 +118,7 @@ Failure is_sentinel() {
 }
 
 Failure is_no_cluster() {
-  return permanent("the server is no node of a cluster: redis:// is for it, not redis+cluster://");
+  return permanent("the server is not a node of a cluster; use redis:// instead of redis+cluster://");
 }
 
 Failure is_cluster(std::string_view uri) {

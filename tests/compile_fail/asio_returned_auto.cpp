@@ -1,4 +1,4 @@
-// expect: a LOCKED around a coroutine is awaited where it stands
+// expect: await a LOCKED around a coroutine in the same expression
 #include <latchkey/asio.hpp>
 #include <latchkey/latchkey.hpp>
 

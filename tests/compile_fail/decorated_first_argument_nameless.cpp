@@ -1,4 +1,4 @@
-// expect: DECORATED: `const Account&` is no specifier;.*it lacks a name
+// expect: DECORATED: unknown specifier `const Account&`;.*add its name
 // The first argument has no name.
 #include <latchkey/latchkey.hpp>
 

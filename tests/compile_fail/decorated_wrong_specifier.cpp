@@ -1,4 +1,4 @@
-// expect: DECORATED: `cosnt` is no specifier; const, volatile, override, final and noexcept are
+// expect: DECORATED: unknown specifier `cosnt`; expected const, volatile, override, final or noexcept
 // A specifier with a slip.
 #include <latchkey/latchkey.hpp>
 

@@ -1,4 +1,4 @@
-// expect: what stands before AROUND is LOCKED\(...\) or another type that derives from
+// expect: expected LOCKED\(...\) before AROUND, or another type that derives from
 // latchkey::Aspect Something that is no aspect.
 #include <latchkey/latchkey.hpp>
 

@@ -1,4 +1,4 @@
-// expect: LOCKED\(...\) alone locks nothing and is no result: .*auto hold = LOCKED\(...\) HERE
+// expect: LOCKED\(...\) alone locks nothing and has no result: .*auto hold = LOCKED\(...\) HERE
 // A scope without HERE.
 #include <latchkey/latchkey.hpp>
 

@@ -1,4 +1,4 @@
-// expect: a decorator is applied to a function or to an object with one operator
+// expect: a decorator can be applied to a function or to an object with one operator
 // A callable without one signature.
 #include <latchkey/latchkey.hpp>
 

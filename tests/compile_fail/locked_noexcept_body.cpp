@@ -1,4 +1,4 @@
-// expect: this body is noexcept, but its lock may throw .*say .no_throw\(\)
+// expect: this body is noexcept, but its lock may throw .*add .no_throw\(\)
 // A body that promises what its lock does not.
 #include <latchkey/latchkey.hpp>
 

@@ -1,4 +1,4 @@
-// expect: LOCKED takes a key, a LockType, a wait and a lease; everything else is said behind it
+// expect: LOCKED takes a key, a LockType, a wait and a lease; everything else is a member
 // A fifth argument.
 #include <latchkey/latchkey.hpp>
 

@@ -1,4 +1,4 @@
-// expect: What stands second is no LockType
+// expect: The second argument is not a LockType
 // The type as a text.
 #include <latchkey/latchkey.hpp>
 

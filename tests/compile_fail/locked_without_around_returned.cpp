@@ -1,4 +1,4 @@
-// expect: LOCKED\(...\) alone locks nothing and is no result: write LOCKED
+// expect: LOCKED\(...\) alone locks nothing and has no result: write LOCKED
 // A body without AROUND that returns.
 #include <latchkey/latchkey.hpp>
 

@@ -32,10 +32,10 @@
 #include <latchkey/locked/run.hpp>
 
 // static_assert takes a literal.
-#define LATCHKEY_DETAIL_AWAIT_IT                                                               \
-  "latchkey: a LOCKED around a coroutine is awaited where it stands: co_return co_await "      \
-  "(LOCKED(...) AROUND(arguments) -> asio::awaitable<T> { ... }); a function that is no "      \
-  "coroutine would leave its arguments dead: in a class declare it as DECORATED(LOCKED(...), " \
+#define LATCHKEY_DETAIL_AWAIT_IT                                                              \
+  "latchkey: await a LOCKED around a coroutine in the same expression: co_return co_await "   \
+  "(LOCKED(...) AROUND(arguments) -> asio::awaitable<T> { ... }); in a function that is not " \
+  "a coroutine its arguments would dangle: in a class declare it as DECORATED(LOCKED(...), "  \
   "asio::awaitable<T>, name, (type) argument)"
 
 namespace latchkey::inline v1::detail {

@@ -49,8 +49,8 @@ template <class Function>
 struct CallSignature {
   static_assert(
       HasOneCallOperator<Function> || IsFunctionPointer<Function>,
-      "latchkey: a decorator is applied to a function or to an object with one operator() "
-      "that is no template: a generic lambda is wrapped in one that names its types");
+      "latchkey: a decorator can be applied to a function or to an object with one operator() "
+      "that is not a template; wrap a generic lambda in one that names its types");
 };
 template <HasOneCallOperator Function>
 struct CallSignature<Function> : Signature<decltype(&Function::operator())> {};

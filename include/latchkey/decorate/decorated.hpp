@@ -168,9 +168,9 @@
 // A specifier is recognised by pasting it after a prefix: the resulting macro exists and is empty.
 #define LATCHKEY_DETAIL_CHECK_SPECIFIER(word)                                                    \
   static_assert(LATCHKEY_DETAIL_IS_EMPTY(LATCHKEY_DETAIL_KNOWN_##word),                          \
-                "latchkey: DECORATED: `" #word "` is no specifier; const, volatile, override, "  \
-                "final and noexcept are, separated by commas. If it is an argument, it lacks a " \
-                "name: (type) name");
+                "latchkey: DECORATED: unknown specifier `" #word "`; expected const, volatile, " \
+                "override, final or noexcept, separated by commas. If it is an argument, add "   \
+                "its name: (type) name");
 #define LATCHKEY_DETAIL_KNOWN_
 #define LATCHKEY_DETAIL_KNOWN_const
 #define LATCHKEY_DETAIL_KNOWN_volatile

@@ -83,11 +83,11 @@ template <class Result, class Options, bool NoThrowBody>
 struct CheckThrows {
   static_assert(!NoThrowBody || Options::never_throws,
                 "latchkey: this body is noexcept, but its lock may throw (LockTimeout, LockLost, "
-                "BackendUnavailable, KeyError): say .no_throw() behind LOCKED(...)");
+                "BackendUnavailable, KeyError): add .no_throw() after LOCKED(...)");
   static_assert(!Options::never_throws || (!std::is_same_v<typename Options::Timeout, Raise> &&
                                            !std::is_same_v<typename Options::Unavailable, Raise>),
                 "latchkey: .no_throw() and on_timeout(raise) or on_unavailable(raise) contradict "
-                "each other: say skip, skip_with(value) or fallback(function)");
+                "each other; use skip, skip_with(value) or fallback(function)");
 };
 
 template <class Result, class Options, bool NoThrowBody, class... Arguments>
@@ -124,8 +124,8 @@ struct CheckTerms<Type, Rest...> {
   static_assert(
       std::is_same_v<Type, LockType>,
       "latchkey: after the key LOCKED takes a LockType, then a wait, then a lease, in this "
-      "order: LOCKED(\"account:{account.id}\", LockType::WRITE, 3s, 30s). What stands "
-      "second is no LockType");
+      "order: LOCKED(\"account:{account.id}\", LockType::WRITE, 3s, 30s). The second "
+      "argument is not a LockType");
   static constexpr bool good = std::is_same_v<Type, LockType>;
 };
 
@@ -165,9 +165,10 @@ struct CheckTerms<Type, Wanted, Granted> : CheckTerms<Type, Wanted> {
 
 template <class Type, class Wanted, class Granted, class Fifth, class... Rest>
 struct CheckTerms<Type, Wanted, Granted, Fifth, Rest...> {
-  static_assert(std::is_void_v<Fifth>,
-                "latchkey: LOCKED takes a key, a LockType, a wait and a lease; everything else is "
-                "said behind it, as in LOCKED(...).on_timeout(latchkey::skip).named(\"transfer\")");
+  static_assert(
+      std::is_void_v<Fifth>,
+      "latchkey: LOCKED takes a key, a LockType, a wait and a lease; everything else is a "
+      "member, as in LOCKED(...).on_timeout(latchkey::skip).named(\"transfer\")");
   static constexpr bool good = false;
 };
 

@@ -41,7 +41,7 @@ constexpr ErrorMeaning meanings[] = {
     {"NOSCRIPT", Kind::unknown, "the server forgot the script"},
     // In a cluster the session follows MOVED and ASK before it decodes the reply.
     {"MOVED", Kind::refused, "the server is one node of a cluster and another has this key"},
-    {"WRONGTYPE", Kind::refused, "the key holds something that is no lock"},
+    {"WRONGTYPE", Kind::refused, "the key holds something that is not a lock"},
     {"NOPERM", Kind::refused, lacks_permission},
     {"NOAUTH", Kind::refused, "the server demands a password"},
     {"ERR The user executing the script", Kind::refused, lacks_permission},

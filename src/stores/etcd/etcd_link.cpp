@@ -113,7 +113,7 @@ void EtcdLink::check_reads() {
   std::string request = encode_range({.key = key, .limit = 1, .keys_only = true});
   transport_.call(Method::range, std::move(request), [this](CallEnd&& end) {
     if (end.status == GrpcStatus::invalid_argument && uri_.user.empty()) {
-      return fail({true, "etcd wants a user and a password: etcd://user:password@host"});
+      return fail({true, "etcd requires a user and a password: etcd://user:password@host"});
     }
     if (end.status != GrpcStatus::permission_denied && !answered(end)) return;
     go_up();

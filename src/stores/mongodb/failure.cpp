@@ -83,7 +83,7 @@ void raise(const bson_error_t& error, const FailedCommand& command) {
         throw Rejected("this libmongoc and the server have no version in common: " +
                        text_of(error));
       }
-      throw NoAnswer("the server sent a reply that is no BSON", true);
+      throw NoAnswer("the server sent a reply that is not BSON", true);
     case MONGOC_ERROR_CLIENT:
       if (error.code == MONGOC_ERROR_CLIENT_AUTHENTICATE) throw Rejected(bad_credentials);
       throw NoAnswer(text_of(error), true);

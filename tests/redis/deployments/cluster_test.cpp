@@ -104,7 +104,7 @@ TEST_F(RedisClusterTest, ListAndInspectAndForceReleaseSeeAllNodes) {
 TEST_F(RedisClusterTest, AServerThatIsNotInAClusterIsNamed) {
   const RedisServer alone;
   EXPECT_THAT(refusal_of("redis+cluster://127.0.0.1:" + std::to_string(alone.port())),
-              HasSubstr("no node of a cluster"));
+              HasSubstr("not a node of a cluster"));
   EXPECT_THAT(refusal_of("redis+cluster://127.0.0.1:1"), HasSubstr("127.0.0.1:1: connect"));
   EXPECT_THAT(refusal_of(cluster().uri() + "/3"), HasSubstr("database 0 only"));
 }

@@ -77,7 +77,7 @@ TEST(ScriptReply, ErrorsAreExplainedAndQuoteTheServersText) {
     EXPECT_EQ(outcome.reason, text);
   };
   expect("WRONGTYPE Operation against a key holding the wrong kind of value", Kind::refused,
-         "the key holds something that is no lock (WRONGTYPE Operation against a key holding the "
+         "the key holds something that is not a lock (WRONGTYPE Operation against a key holding the "
          "wrong kind of value)");
   expect("NOAUTH Authentication required.", Kind::refused,
          "the server demands a password (NOAUTH Authentication required)");

@@ -103,7 +103,7 @@ TEST_F(AllScript, AKeyOfAnotherTypeIsRefusedAndNothingIsChanged) {
   redis({"SET", "b", "mine"});
   const Outcome outcome = acquire_all({{"a", REENTRANT, id(1)}, {"b", WRITE, id(2)}});
   EXPECT_EQ(outcome.kind, Kind::refused);
-  EXPECT_NE(outcome.reason.find("the key holds something that is no lock"), std::string::npos);
+  EXPECT_NE(outcome.reason.find("the key holds something that is not a lock"), std::string::npos);
   EXPECT_EQ(keys(), Names{"b"});
 }
 

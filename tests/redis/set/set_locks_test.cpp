@@ -125,7 +125,7 @@ TEST_F(RedisSet, TheErrorNamesAHashOfRedisson) {
     static_cast<void>(locks.lock("k").try_acquire(0ms, 30s));
     ADD_FAILURE() << "granted";
   } catch (const BackendRefused& error) {
-    EXPECT_THAT(error.what(), HasSubstr("the key holds something that is no lock"));
+    EXPECT_THAT(error.what(), HasSubstr("the key holds something that is not a lock"));
   }
   EXPECT_EQ(client_({"TYPE", "k"}).text(), "hash");
 }

@@ -158,7 +158,7 @@ TEST_F(SetScripts, AValueOfAnotherTypeIsRefusedAndKept) {
   for (const LockType type : {plain, fenced}) {
     const Outcome outcome = set.acquire("k", type, id(1), lease);
     EXPECT_EQ(outcome.kind, Kind::refused);
-    EXPECT_NE(outcome.reason.find("the key holds something that is no lock"), std::string::npos)
+    EXPECT_NE(outcome.reason.find("the key holds something that is not a lock"), std::string::npos)
         << outcome.reason;
   }
   for (const Verb verb : {Verb::renew, Verb::verify, Verb::release}) {

@@ -95,7 +95,7 @@ TEST(EtcdStart, UsersAndPermissions) {
   server.ctl({"role", "grant-permission", "locks", "readwrite", "--prefix=true", "mine:"});
   server.ctl({"user", "grant-role", "me", "locks"});
   server.ctl({"auth", "enable"});
-  EXPECT_NE(refusal(with("")).find("wants a user"), std::string::npos) << refusal(with(""));
+  EXPECT_NE(refusal(with("")).find("requires a user"), std::string::npos) << refusal(with(""));
   const std::string wrong = refusal(with("me:wrong@"));
   EXPECT_NE(wrong.find("rejects this user or this password"), std::string::npos) << wrong;
   EXPECT_EQ(wrong.find("wrong@"), std::string::npos);

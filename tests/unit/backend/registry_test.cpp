@@ -49,7 +49,7 @@ TEST(Registry, InvalidRegistrationsAreNamed) {
   EXPECT_EQ(message("etcd", none), "the scheme 'etcd' is that of latchkey::etcd: name another");
   EXPECT_EQ(message("t-null", nullptr), "the backend factory for 't-null' is a null pointer");
   for (const char* scheme : {"", "Redis", "1st", "a:", "a b"}) {
-    EXPECT_NE(message(scheme, none).find("is no URI scheme"), std::string::npos) << scheme;
+    EXPECT_NE(message(scheme, none).find("invalid URI scheme"), std::string::npos) << scheme;
   }
 }
 

@@ -61,7 +61,7 @@ TEST(SimpleBackend, ExceptionsAreUnknownOutcomesAndRefusedIsARefusal) {
   EXPECT_EQ(acquire("no").kind, Kind::refused);
   EXPECT_EQ(acquire("no").reason, "the table is read-only");
   EXPECT_EQ(acquire("odd").kind, Kind::unknown);
-  EXPECT_EQ(acquire("odd").reason, "the backend threw something that is no std::exception");
+  EXPECT_EQ(acquire("odd").reason, "the backend threw something that is not a std::exception");
 }
 
 TEST(SimpleBackend, RequestsThatAreNotOverriddenAreRefused) {

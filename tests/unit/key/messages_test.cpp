@@ -137,7 +137,7 @@ TEST(KeyMessages, KeysThatDoNotFitTheArgumentsNameWhatWouldFit) {
             "key '{rate}', column 2: 'rate' is a floating-point number, which makes no key");
   EXPECT_EQ(account("{account.days}"),
             "key '{account.days}', column 2: 'account.days' is a container, which makes no key: "
-            "write [0], ['text'] or [*] behind it");
+            "write [0], ['text'] or [*] after it");
   EXPECT_EQ((of_binding<"c", wchar_t>("{c}")),
             "key '{c}', column 2: 'c' is of type wchar_t, which makes no key");
   EXPECT_EQ((of_binding<"n", int>("{n[0]}")),

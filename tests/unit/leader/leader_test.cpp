@@ -172,7 +172,7 @@ TEST_F(LeaderTest, ReportsACallbackThatThrowsNoException) {
   const Leader leader(locks, "k", [](const std::stop_token&, std::uint64_t) { throw 42; });
   ASSERT_TRUE(recorder.await(Kind::hidden_error));
   EXPECT_EQ(recorder.of(Kind::hidden_error)[0].text,
-            "the callback of the Leader threw: something that is no std::exception");
+            "the callback of the Leader threw: something that is not a std::exception");
 }
 
 TEST_F(LeaderTest, DestructionEndsACampaign) {
