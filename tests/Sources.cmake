@@ -213,7 +213,9 @@ set(latchkey_asio_tests_sources
 
 set(latchkey_sim_sources
   sim/check_times_test.cpp
+  sim/coordinator_deadline_test.cpp
   sim/coordinator_grant_test.cpp
+  sim/coordinator_hand_off_lease_test.cpp
   sim/coordinator_hand_off_test.cpp
   sim/coordinator_hold_test.cpp
   sim/coordinator_immediate_test.cpp
