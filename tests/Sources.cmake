@@ -213,7 +213,9 @@ set(latchkey_asio_tests_sources
 
 set(latchkey_sim_sources
   sim/check_times_test.cpp
+  sim/coordinator_deadline_test.cpp
   sim/coordinator_grant_test.cpp
+  sim/coordinator_hand_off_lease_test.cpp
   sim/coordinator_hand_off_test.cpp
   sim/coordinator_hold_test.cpp
   sim/coordinator_immediate_test.cpp
@@ -293,6 +295,7 @@ set(latchkey_chaos_judge_sources
   chaos/judge/deadlines.cpp
   chaos/judge/exclusion.cpp
   chaos/judge/notices.cpp
+  chaos/judge/operations.cpp
   chaos/judge/outcomes.cpp
   chaos/judge/progress.cpp
   chaos/judge/tokens.cpp
@@ -307,6 +310,7 @@ set(latchkey_chaos_sources
   chaos/main.cpp
   chaos/run/campaign.cpp
   chaos/run/leftovers.cpp
+  chaos/run/porcupine.cpp
   chaos/run/worker_pool.cpp
   chaos/worker/defective_sources.cpp
   chaos/worker/latchkey_source.cpp
@@ -316,6 +320,7 @@ set(latchkey_chaos_sources
 set(latchkey_chaos_tests_sources
   chaos/faults/fault_plan_test.cpp
   chaos/judge/judge_test.cpp
+  chaos/judge/operations_test.cpp
   chaos/judge/tokens_test.cpp
   chaos/run/settings_test.cpp
   chaos/run/shorten_test.cpp)

@@ -54,6 +54,7 @@ void print_shortened(Settings settings, std::uint64_t seed, FaultNumbers faults,
 
 int run_campaign(const Settings& settings) {
   std::printf("seed %llu\n", static_cast<unsigned long long>(settings.seed));
+  if (settings.porcupine.empty()) std::printf("Porcupine checks nothing: Go was not found\n");
   const std::filesystem::path folder = make_folder(settings.seed);
   std::uint64_t seed = 0;
   FaultNumbers faults;
@@ -87,7 +88,9 @@ int main_of(const std::vector<std::string>& words) {
     std::printf("%s", usage);
     return 0;
   }
-  return run_campaign(read_settings(words));
+  Settings settings = read_settings(words);
+  settings.porcupine = LATCHKEY_PORCUPINE;
+  return run_campaign(settings);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/script.hpp"
+#include "sim/cohort.hpp"
 
 namespace latchkey::sim {
 namespace {
@@ -12,33 +12,6 @@ namespace {
 using namespace std::chrono_literals;
 using enum LockType;
 using Caller = Script::Caller;
-
-/// A call that holds under id 1, and others that wait. Answers `token` to the first.
-class Cohort : public Script {
- public:
-  explicit Cohort(LockType type, Lease lease = 30s, CoordinatorSettings settings = with_cohorts())
-      : Script(settings), holder_(&acquire(type, 3s, lease, Owner::make())) {
-    Script::answer(of(Kind::granted));
-    (void)sent();
-  }
-
-  Caller& wait(LockType type, Lease lease = 30s) {
-    Caller& waiter = acquire(type, 3s, lease, Owner::make());
-    EXPECT_EQ(waiter.answer, Answer::pending);
-    EXPECT_EQ(sent(), "");
-    return waiter;
-  }
-  [[nodiscard]] Caller& holder() const { return *holder_; }
-
-  void expect_released_at_the_backend() {
-    EXPECT_EQ(release(holder()).answer, Answer::pending);
-    EXPECT_EQ(sent().substr(0, 9), "release 1");
-    while (open() > 0) Script::answer(Kind::granted);
-  }
-
- private:
-  Caller* holder_;
-};
 
 TEST(CoordinatorHandOff, TheNextCallTakesOverWithoutTheBackend) {
   for (const LockType type : {REENTRANT, WRITE}) {
@@ -143,52 +116,6 @@ TEST(CoordinatorHandOff, ACallOfAnotherTypeTakesNothingOver) {
     script.wait(other);
     script.expect_released_at_the_backend();
   }
-}
-
-TEST(CoordinatorHandOff, ACallThatAskedForLessTakesNothingOver) {
-  Cohort script(REENTRANT);
-  script.wait(REENTRANT, 29s);
-  script.expect_released_at_the_backend();
-}
-
-TEST(CoordinatorHandOff, ACallThatAskedForMoreIsRenewedToItsLease) {
-  Cohort script(REENTRANT, 2s);
-  Caller& next = script.wait(REENTRANT, 45s);
-  script.pass(1ms);
-  EXPECT_EQ(script.release(script.holder()).answer, Answer::granted);
-  EXPECT_EQ(next.answer, Answer::granted);
-  script.pass(50ms);
-  EXPECT_EQ(script.sent(), "renew 1 45000");
-  script.answer(Kind::granted);
-  EXPECT_GT(script.left(next), 44s);
-}
-
-TEST(CoordinatorHandOff, NothingIsTakenOverThatEndsWithinASecondAndHalfOfTheLease) {
-  Cohort script(REENTRANT, 1s);
-  script.wait(REENTRANT, 45s);
-  script.expect_released_at_the_backend();
-}
-
-TEST(CoordinatorHandOff, TheNextCallsWatchdogRenews) {
-  Cohort script(REENTRANT);
-  Caller& next = script.wait(REENTRANT, watchdog);
-  script.release(script.holder());
-  EXPECT_EQ(next.answer, Answer::granted);
-  script.pass(10s);
-  EXPECT_EQ(script.sent(), "renew 1 30000");
-  script.answer(Kind::granted);
-  EXPECT_EQ(script.left(next), 30s - 300ms);
-}
-
-TEST(CoordinatorHandOff, AWatchedHoldEndsForACallWithALease) {
-  Cohort script(REENTRANT, watchdog);
-  Caller& next = script.wait(REENTRANT, 30s);
-  script.release(script.holder());
-  EXPECT_EQ(next.answer, Answer::granted);
-  script.pass(10s);
-  EXPECT_EQ(script.sent(), "verify 1");
-  script.answer(Kind::granted);
-  EXPECT_EQ(script.left(next), 20s - 300ms);
 }
 
 TEST(CoordinatorHandOff, ALostHoldIsNotHandedOn) {

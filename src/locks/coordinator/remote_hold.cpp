@@ -37,12 +37,11 @@ Clock::time_point RemoteHold::due() const noexcept {
   return Clock::never();
 }
 
-void RemoteHold::move_deadline(Clock::time_point sent_at,
+bool RemoteHold::move_deadline(Clock::time_point sent_at,
                                std::chrono::milliseconds granted) noexcept {
   const Clock::time_point end = end_of_lease(sent_at, granted);
-  if (end <= deadline_point()) return;
-  deadline.store(end.time_since_epoch().count(), std::memory_order_release);
-  lease = granted;
+  if (end > deadline_point()) lease = granted;
+  return deadline.move(end);
 }
 
 void RemoteHold::note_attempt(const Outcome& reply) noexcept {

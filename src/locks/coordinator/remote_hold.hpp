@@ -16,6 +16,7 @@
 
 #include "locks/coordinator/call.hpp"
 #include "locks/coordinator/intrusive_list.hpp"
+#include "locks/coordinator/local_deadline.hpp"
 #include "locks/coordinator/subscription.hpp"
 
 namespace latchkey::inline v1::detail {
@@ -74,7 +75,7 @@ class RemoteHold {
   };
 
   // Read by any thread that has a local hold.
-  std::atomic<Clock::rep> deadline{0};
+  LocalDeadline deadline{};
   std::atomic<bool> lost{false};
   std::atomic<bool> inherited{false};  ///< this process is a fork of the holder
   HoldId id;
@@ -171,11 +172,9 @@ class RemoteHold {
   [[nodiscard]] std::uint32_t local_holds() const noexcept {
     return exclusive_holds() + shared_holds();
   }
-  [[nodiscard]] Clock::time_point deadline_point() const noexcept {
-    return Clock::time_point(Clock::duration(deadline.load(std::memory_order_acquire)));
-  }
+  [[nodiscard]] Clock::time_point deadline_point() const noexcept { return deadline.time(); }
   [[nodiscard]] bool is_lost(Clock::time_point now) const noexcept {
-    return lost.load(std::memory_order_acquire) || now >= deadline_point();
+    return lost.load(std::memory_order_acquire) || deadline.passed_by(now);
   }
   [[nodiscard]] bool is_marked_lost() const noexcept {
     return lost.load(std::memory_order_relaxed);
@@ -224,8 +223,9 @@ class RemoteHold {
   void note_attempt(Attempts at_least) noexcept { attempts = std::max(attempts, at_least); }
   /// The same, of the attempt that has this reply.
   void note_attempt(const Outcome& reply) noexcept;
-  /// Never back: a deadline only moves when an answer arrives.
-  void move_deadline(Clock::time_point sent_at, std::chrono::milliseconds granted) noexcept;
+  /// Never back: a deadline only moves when an answer arrives. False: a thread has seen it pass.
+  [[nodiscard]] bool move_deadline(Clock::time_point sent_at,
+                                   std::chrono::milliseconds granted) noexcept;
   /// From now on its requests carry this.
   void announce(std::string text) noexcept;
   /// As new, for the pool.
@@ -234,7 +234,7 @@ class RemoteHold {
 
 // Inline: part of every uncontended call.
 inline void RemoteHold::reset() noexcept {
-  deadline.store(0, std::memory_order_relaxed);
+  deadline.clear();
   lost.store(false, std::memory_order_relaxed);
   token = 0;
   stop = std::stop_source(std::nostopstate);

@@ -87,6 +87,16 @@ TEST(JudgeDeadlines, AStopDelaysTheOneRenewalToTheLease) {
   EXPECT_EQ(builder.broken(judge_deadlines), "");
 }
 
+// The renewal is answered before the deadline that it replaces, whatever happens.
+TEST(JudgeDeadlines, NoFaultLetsAHoldLastLongerThanTwiceItsLease) {
+  HistoryBuilder builder;
+  builder.fault(link_slow, 120, 2'000, 0);
+  builder.visit(0, 100, 100 + 2 * 990);
+  EXPECT_EQ(builder.broken(judge_deadlines), "");
+  builder.visit(0, 100, 100 + 2 * 990 + 1);
+  EXPECT_EQ(builder.broken(judge_deadlines), "promise 2: held beyond the lease");
+}
+
 TEST(JudgeDeadlines, ASilentServerMovesNoDeadline) {
   HistoryBuilder builder;
   builder.visit(0, 100, 1'180).watchdog = true;

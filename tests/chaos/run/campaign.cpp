@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "chaos/judge/excuses.hpp"
+#include "chaos/run/porcupine.hpp"
 
 namespace latchkey::chaos {
 namespace {
@@ -98,6 +99,10 @@ Violations Campaign::run_round(std::uint64_t seed) {
   history.visits = workers_.visits();
   history.stalls = stalls_.take();
   Violations found = judge(history);
+  if (!settings_.porcupine.empty()) {
+    totals_.note_checked_history();
+    judge_linearizability(settings_.porcupine, folder_, history, found);
+  }
   if (!hung.empty()) found.push_back({"hang: a call does not end", hung});
   if (hung.empty()) leftovers_.judge(server_, workers_, found);
   totals_.add(history);

@@ -21,6 +21,8 @@ struct Settings {
   std::uint32_t workers = 0, threads = 0;
   /// Only these faults of each round, by their number in its plan; empty: all.
   std::optional<std::set<std::size_t>> only{};
+  /// The program of tests/chaos/porcupine, which checks each round; empty: it was not built.
+  std::string porcupine;
 };
 
 inline constexpr const char* usage =

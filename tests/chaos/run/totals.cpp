@@ -53,8 +53,9 @@ std::string Totals::table() const {
       std::ranges::count_if(by_kind_, [](std::uint64_t count) { return count > 0; }));
   const auto ms = [](Nanos time) { return static_cast<std::uint64_t>(time / millisecond); };
   std::string text = "| figure | |\n|---|---|\n";
-  text += row("rounds", rounds_) + row("time with calls", ms(time_) / 1'000, " s") +
-          row("calls", calls_) + row("granted", granted_) + row("busy for the whole wait", busy_) +
+  text += row("rounds", rounds_) + row("rounds that Porcupine checked", checked_) +
+          row("time with calls", ms(time_) / 1'000, " s") + row("calls", calls_) +
+          row("granted", granted_) + row("busy for the whole wait", busy_) +
           row("no reply (BackendUnavailable)", unavailable_) +
           row("refused (BackendRefused)", refused_) + row("holders told of a loss", told_) +
           row("holds that the server lost under their holder", losses_) +

@@ -42,14 +42,16 @@ void DowngradeLogic::on_reply(RemoteHold& hold, const Outcome& outcome) {
   if (hold.stage == Stage::releasing) return on_reply_while_releasing(hold, outcome);
   Call* const call = std::exchange(hold.downgrade_waiter, nullptr);
   if (hold.stage == Stage::retained) return on_reply_while_retained(hold, outcome, call);
-  if (outcome.kind == Outcome::Kind::gone || hold.is_lost(now())) {
+  const bool lost =
+      hold.is_lost(now()) ||
+      (granted && !hold.move_deadline(hold.check_request.sent, hold.check_request.lease));
+  if (outcome.kind == Outcome::Kind::gone || lost) {
     if (call != nullptr) answer_lost(*call, hold);
     if (outcome.kind == Outcome::Kind::gone) hold.presence = Presence::gone;
     return LeaseLogic(*this).declare_lost(hold, "the backend no longer had it");
   }
   if (granted) {
     become_read(hold);
-    hold.move_deadline(hold.check_request.sent, hold.check_request.lease);
     hold.check_at = next_check(hold, hold.check_request.sent);
   } else {
     hold.check_at = later(now(), milliseconds(50));

@@ -31,6 +31,7 @@ bool HandOffLogic::hand_over(RemoteHold& hold, Call* releaser) {
   if (!settings().announcement.empty()) announce(hold);
   next->hold = &hold;
   count(*next, hold);
+  hold.wanted = std::chrono::milliseconds(0);  // by the call before it, perhaps for longer
   LeaseLogic(*this).renew_soon_for(*next, hold);
   answer(*next, Answer::granted);
   acquiring.join_same_owner(hold);

@@ -77,7 +77,7 @@ RemoteHold& JoinLogic::make_joiner(const Call& call, RemoteHold& hold) {
   joiner.lease = hold.lease;
   joiner.attempts = RemoteHold::Attempts::ran;
   joiner.granted_at = now();
-  joiner.deadline.store(hold.deadline.load(std::memory_order_relaxed), std::memory_order_release);
+  joiner.deadline.set(hold.deadline_point());
   joiner.joined = &hold;
   ++hold.joiners;
   state_.holds.add_claim(joiner);
@@ -122,12 +122,16 @@ void JoinLogic::take_place_of(RemoteHold& hold, const RemoteHold& last) {
 }
 
 void JoinLogic::on_renewed(RemoteHold& hold) {
-  const Clock::rep deadline = hold.deadline.load(std::memory_order_relaxed);
+  const Clock::time_point deadline = hold.deadline_point();
+  LeaseLogic leases(*this);
   state_.holds.for_each([&](RemoteHold& each) {
     if (each.joined != &hold) return;
-    each.deadline.store(deadline, std::memory_order_release);
     each.lease = hold.lease;
+    if (each.deadline.move(deadline)) return;
+    leases.mark_lost(each, lost_before_renewal);
+    leases.fail_renewals(each);
   });
+  AcquireLogic(*this).dispatch_waiters();
 }
 
 void JoinLogic::on_lost(RemoteHold& hold, std::string_view reason) {

@@ -81,7 +81,7 @@ class KeyLogic {
     claim.spare_tokens = token > 0 ? claim.acquire_request.tokens - 1 : 0;
     claim.token = token - claim.spare_tokens;
     claim.granted_at = now;
-    claim.deadline.store(deadline.time_since_epoch().count(), std::memory_order_release);
+    claim.deadline.set(deadline);
     count(terms, claim);
     claim.check_at = next_check(claim, claim.acquire_request.sent);
     state_.holds.due_by(std::min(deadline, claim.check_at));

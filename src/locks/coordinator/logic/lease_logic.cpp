@@ -103,28 +103,35 @@ void LeaseLogic::on_check_reply(RemoteHold& hold, Outcome& outcome) {
   }
   const bool granted = outcome.kind == Outcome::Kind::granted;
   // A reply after the deadline changes nothing: `lost()` may have returned true already.
-  if (granted && now() >= hold.deadline_point()) {
-    return declare_lost(hold, "its lease ended before the renewal was answered");
+  if (granted && (now() >= hold.deadline_point() || !on_renewed(hold))) {
+    return declare_lost(hold, lost_before_renewal);
   }
-  granted ? on_renewed(hold) : retry_check(hold);
+  if (!granted) retry_check(hold);
   state_.holds.due_by(hold.check_at);
   answer_renewals(hold, outcome);
   DowngradeLogic(*this).cancel_if_reentered(hold);
   if (granted && (hold.wanted.count() > 0 || hold.awaits_downgrade())) check(hold);
 }
 
-void LeaseLogic::on_renewed(RemoteHold& hold) {
+// False: a thread has seen the deadline pass since the time of this event was read.
+bool LeaseLogic::on_renewed(RemoteHold& hold) {
   if (hold.check_request.verb == Verb::renew) {
-    hold.move_deadline(hold.check_request.sent, hold.check_request.lease);
+    if (!hold.move_deadline(hold.check_request.sent, hold.check_request.lease)) return false;
     if (hold.joiners > 0) JoinLogic(*this).on_renewed(hold);
     if (reports(Event::Kind::renewed)) report(Event::Kind::renewed, hold);
   }
   hold.check_at = next_check(hold, hold.check_request.sent);
+  return true;
 }
 
+// A renewal to the lease that a call asked for, of which nobody waits for the reply, is not
+// forgotten: otherwise the hold would end with the shorter lease that it was granted for.
 void LeaseLogic::retry_check(RemoteHold& hold) {
   constexpr Clock::duration least = milliseconds(10);
   constexpr Clock::duration most = std::chrono::seconds(1);
+  if (hold.check_request.verb == Verb::renew && hold.renewals.empty()) {
+    hold.wanted = std::max(hold.wanted, hold.check_request.lease);
+  }
   hold.check_at = later(now(), std::clamp(check_interval(hold) / 10, least, most));
 }
 

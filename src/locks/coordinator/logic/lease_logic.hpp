@@ -11,6 +11,9 @@
 
 namespace latchkey::inline v1::detail {
 
+inline constexpr std::string_view lost_before_renewal =
+    "its lease ended before the renewal was answered";
+
 /// Renewal, verification, downgrade and loss. One event of one key.
 class LeaseLogic : public KeyEvent {
  public:
@@ -47,7 +50,7 @@ class LeaseLogic : public KeyEvent {
 
  private:
   void renew(RemoteHold& hold, std::chrono::milliseconds lease);
-  void on_renewed(RemoteHold& hold);
+  [[nodiscard]] bool on_renewed(RemoteHold& hold);
   void retry_check(RemoteHold& hold);
   bool answer_renewal(Call& call, RemoteHold& hold, const Outcome& outcome);
   void request_stop(RemoteHold& hold) noexcept;

@@ -1,0 +1,80 @@
+// A round as operations on locks, for a checker of linearizability.
+// SPDX-License-Identifier: BSL-1.0
+#include "chaos/judge/operations.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "chaos/judge/excuses.hpp"
+
+namespace latchkey::chaos {
+namespace {
+
+/// The model that all visits of a key have in common.
+class Model {
+ public:
+  void add(LockType type) noexcept {
+    shared_ |= type == LockType::READ || type == LockType::WRITE;
+    fenced_ |= type == LockType::FENCED;
+  }
+  [[nodiscard]] std::string name() const {
+    if (shared_) return fenced_ ? "fenced_rwlock" : "rwlock";
+    return fenced_ ? "fenced" : "mutex";
+  }
+
+ private:
+  bool shared_ = false, fenced_ = false;
+};
+
+struct Interval {
+  Nanos from = 0, to = 0;  ///< `to` 0: for ever
+};
+
+/// The first time at which a fault may have ended the hold at the server. INT64_MAX: never. A fault
+/// during the lease before concerns the hold, too: a call that takes a hold over asks no server.
+Nanos forgotten_at(const History& history, const Visit& visit) {
+  Nanos first = INT64_MAX;
+  for (const Fault& fault : history.faults) {
+    if (!forgets_key(fault, visit.key)) continue;
+    if (!meets(visit.called - history.limits.longest_lease, visit.ended, fault.begins,
+               end_of(fault))) {
+      continue;
+    }
+    first = std::min(first, std::max(fault.begins, visit.called));
+  }
+  return first;
+}
+
+Interval release_of(const History& history, const Visit& visit) {
+  const bool confirmed = visit.release == Outcome::granted && visit.told == 0;
+  const Nanos forgotten = forgotten_at(history, visit);
+  if (forgotten != INT64_MAX) return {std::min(forgotten, visit.held_until), 0};
+  if (confirmed) return {visit.left, visit.ended};
+  return {std::max(visit.held_until, visit.entered), 0};
+}
+
+}  // namespace
+
+std::string operations_of(const History& history) {
+  std::vector<Model> models(history.keys);
+  for (const Visit& visit : history.visits) models.at(visit.key).add(visit.type);
+  std::string text;
+  std::size_t hold = 0;
+  for (const Visit& visit : history.visits) {
+    if (visit.outcome != Outcome::granted) continue;
+    ++hold;
+    const auto line = [&](std::string_view verb, Interval when, std::uint64_t token) {
+      text += std::to_string(visit.key) + ' ' + models[visit.key].name() + ' ';
+      text += std::string(verb) + ' ' +
+              std::to_string(visit.worker * history.threads + visit.thread) + ' ' +
+              std::to_string(hold) + ' ' + std::to_string(when.from) + ' ' +
+              std::to_string(when.to) + ' ' + std::to_string(token) + '\n';
+    };
+    line(is_shared(visit) ? "acquire_shared" : "acquire", {visit.called, visit.entered},
+         visit.token);
+    line("release", release_of(history, visit), 0);
+  }
+  return text;
+}
+
+}  // namespace latchkey::chaos
