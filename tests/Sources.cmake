@@ -245,6 +245,7 @@ set(latchkey_soak_sources
   soak/disturbed_soak.cpp
   soak/leader_soak.cpp
   soak/memory_soak.cpp
+  soak/once_soak.cpp
   soak/redis_soak.cpp
   soak/reload_soak.cpp
   soak/transfers_soak.cpp)

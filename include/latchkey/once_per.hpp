@@ -79,11 +79,15 @@ struct OnceResult : OnceReport {
 template <>
 struct OnceResult<void> : OnceReport {};
 
-/// What a body may ask for as its parameter.
+/// What a body may ask for as its parameter. Valid until the body returns.
 struct OnceRun {
   OnceReport::Instant instant;
   /// A stop is requested if the lock of the run is lost: another run of the instant may begin.
   std::stop_token stop;
+  const Hold& hold;
+
+  /// The same as Hold::lost() says it: by comparing clocks, so also in a process that was frozen.
+  [[nodiscard]] bool lost() const noexcept { return hold.lost(); }
 };
 
 namespace detail {
@@ -158,11 +162,11 @@ decltype(auto) call_once_body(Body& body, const OnceAttempt& attempt) {
 /// Promised while the backend keeps its data and no clock is further from the true time than
 /// clock_error, now or at any time later:
 ///
-/// | on_failure   | promise                                                                         |
-/// |--------------|---------------------------------------------------------------------------------|
-/// | skip_instant | at most one run begins for an instant                                           |
-/// | retry        | no run begins for an instant after one that returned `ran`; no two at a time,   |
-/// |              | except after a loss of the lock, which `OnceRun::stop` tells (guarantees.md)    |
+/// | on_failure   | promise                                                                    |
+/// |--------------|----------------------------------------------------------------------------|
+/// | skip_instant | at most one run begins for an instant                                      |
+/// | retry        | no run begins for an instant after one that returned `ran`; no two at a    |
+/// |              | time, except after a loss of the lock, which OnceRun tells (guarantees.md) |
 ///
 /// Not promised: that any process runs an instant (somebody has to call run() in time), and that
 /// the runs of two instants do not overlap: if they must not, the body takes a lock.

@@ -55,7 +55,7 @@ bool OnceAttempt::take(OnceReport::Instant now) {
   return true;
 }
 
-OnceRun OnceAttempt::run() const { return {report_.instant, hold_->stop_token()}; }
+OnceRun OnceAttempt::run() const { return {report_.instant, hold_->stop_token(), *hold_}; }
 
 void OnceAttempt::finish() {
   try {

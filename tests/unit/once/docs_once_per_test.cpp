@@ -4,7 +4,6 @@
 #include <chrono>
 #include <optional>
 #include <string>
-#include <thread>
 
 #include <latchkey/decorate.hpp>
 #include <latchkey/once_per.hpp>
@@ -31,9 +30,8 @@ struct PageReports {
     LOCKED_ONCE_PER("report:{region.name}", 15min) AROUND(region) { mail(region); };
   }
   std::optional<int> count(const Region& region) {
-    return LOCKED_ONCE_PER("count:{region.name}", 24h, {.offset = 3h}) AROUND(region) -> std::optional<int> {
-      return count_rows(region);
-    };
+    return LOCKED_ONCE_PER("count:{region.name}", 24h, {.offset = 3h})
+        AROUND(region) -> std::optional<int> { return count_rows(region); };
   }
 };
 // clang-format on
@@ -49,22 +47,31 @@ TEST(DocsOncePer, TheReportOfThePageIsSentOnce) {
   }
   EXPECT_EQ(reports, 1);
   EXPECT_EQ(sent_here, 1);
-  // clang-format off: the page's own line
-  const latchkey::OncePer settle = locks.once_per("settle", 1h, {.start_within = 10min, .wait = 10min});
-  // clang-format on
+  const latchkey::OncePer settle =
+      locks.once_per("settle", 1h, {.start_within = 10min, .wait = 10min});
   EXPECT_TRUE(settle.run([] {}));
 }
 
-// The loop of once_per.hpp, until it has run.
+struct Stop {};
+
 TEST(DocsOncePer, TheLoopOfTheHeaderRuns) {
-  const Locks locks = Locks::connect("memory:");
-  const OncePer report = locks.once_per("report", 20ms, {.clock_error = 1ms});
+  latchkey::testing::ManualClock clock;
+  const Locks locks = Locks::connect("memory:", {.clock = &clock});
   reports = 0;
-  const auto sleep_until = [](auto time) { std::this_thread::sleep_until(time); };
-  while (reports == 0) {
-    sleep_until(report.next_instant());
-    report.run([] { send_report(); });
-  }
+  const auto sleep_until = [&](auto time) {
+    if (reports == 3) throw Stop();
+    clock.advance(time - clock.wall());
+  };
+  const auto loop = [&] {
+    // clang-format off: the header's own lines
+    const latchkey::OncePer report = locks.once_per("report", 15min);
+    for (;;) {
+      sleep_until(report.next_instant());
+      report.run([] { send_report(); });
+    }
+    // clang-format on
+  };
+  EXPECT_THROW(loop(), Stop);
 }
 
 TEST(DocsOncePer, TheMethodsOfThePageRunOncePerRegion) {

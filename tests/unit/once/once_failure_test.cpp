@@ -92,6 +92,7 @@ TEST_F(OnceFailureTest, AFrozenRunIsToldAndAnotherOneMayFollow) {
   const OncePer there = other.locks.once_per("report", period);
   EXPECT_THROW(here.run([&](const OnceRun& run) {
     clock.advance(31s);  // longer than the lease, at once: nothing was renewed
+    EXPECT_TRUE(run.lost());
     EXPECT_TRUE(eventually([&] { return run.stop.stop_requested(); }));
     EXPECT_TRUE(there.run([] {}));
   }),

@@ -135,6 +135,7 @@ TEST_F(OnceTest, ABodyMayAskForItsInstantAndAStopToken) {
   EXPECT_TRUE(job.run([&](const OnceRun& run) {
     EXPECT_EQ(run.instant, job.current_instant());
     EXPECT_FALSE(run.stop.stop_requested());
+    EXPECT_FALSE(run.lost());
   }));
 }
 
