@@ -105,6 +105,9 @@ set(latchkey_sources
   src/memory/lock_table_upkeep.cpp
   src/memory/memory_backend.cpp
   src/memory/memory_space.cpp
+  src/once/once_attempt.cpp
+  src/once/once_per.cpp
+  src/once/once_schedule.cpp
   src/policy/duration.cpp
   src/policy/method_pattern.cpp
   src/policy/nearest.cpp
@@ -222,6 +225,7 @@ set(latchkey_headers
   include/latchkey/decorate.hpp
   include/latchkey/decorate/decorated.hpp
   include/latchkey/decorate/macros.hpp
+  include/latchkey/decorate/once_per.hpp
   include/latchkey/decorate/preprocessor.hpp
   include/latchkey/decorate/words.hpp
   include/latchkey/default_locks.hpp
@@ -282,6 +286,7 @@ set(latchkey_headers
   include/latchkey/locks.hpp
   include/latchkey/loop_driver.hpp
   include/latchkey/name_list.hpp
+  include/latchkey/once_per.hpp
   include/latchkey/options.hpp
   include/latchkey/owner.hpp
   include/latchkey/parker.hpp

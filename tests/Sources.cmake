@@ -87,6 +87,10 @@ set(latchkey_tests_sources
   unit/memory/memory_allocations_test.cpp
   unit/memory/memory_backend_test.cpp
   unit/memory/memory_contract_test.cpp
+  unit/once/docs_once_per_test.cpp
+  unit/once/locked_once_per_test.cpp
+  unit/once/once_failure_test.cpp
+  unit/once/once_per_test.cpp
   unit/policy/method_pattern_test.cpp
   unit/policy/reader_test.cpp
   unit/policy/schema_test.cpp
@@ -243,6 +247,7 @@ set(latchkey_soak_sources
   soak/disturbed_soak.cpp
   soak/leader_soak.cpp
   soak/memory_soak.cpp
+  soak/once_soak.cpp
   soak/redis_soak.cpp
   soak/reload_soak.cpp
   soak/transfers_soak.cpp)

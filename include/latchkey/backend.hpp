@@ -53,6 +53,14 @@ namespace latchkey::inline v1 {
 /// | list          | appends the locked keys that match the glob `key` to      | granted       |
 /// |               | `names`; with `part`, those of one part of the listing    |               |
 /// | force_release | ends every hold of the key, whoever the holders are       | granted, gone |
+/// | latch_set     | the latch `key` gets the count `tokens`, unless it has    | granted, gone |
+/// |               | one                                                       |               |
+/// | latch_down    | the count of the latch `key` falls by one; at zero the    | granted       |
+/// |               | latch is gone and its subscribers are notified. A latch   |               |
+/// |               | without a count stays so                                  |               |
+/// | latch_count   | reads the count of the latch `key`; none is zero          | granted       |
+/// | latch_delete  | the latch `key` has no count any more; subscribers are    | granted, gone |
+/// |               | notified                                                  |               |
 ///
 /// Each may also end as `unknown` (no reply: it may run, may have run, or may never run) or as
 /// `refused` (the backend rejects it: a permission, a wrong type).
@@ -70,6 +78,10 @@ enum class Verb : std::uint8_t {
   inspect,
   list,
   force_release,
+  latch_set,
+  latch_down,
+  latch_count,
+  latch_delete,
 };
 
 /// The name of the verb, for messages and traces.
@@ -100,9 +112,10 @@ struct Member {
 struct Request {
   Verb verb = Verb::acquire;
   LockType type = LockType::REENTRANT;
-  std::uint32_t tokens = 1;  ///< acquire, FENCED: how many fencing tokens to reserve
-  std::string_view key;      ///< with its prefix; 1 byte to 1 KiB
-  std::size_t hash = 0;      ///< for latchkey's own use: the key's hash, if it is known already
+  /// acquire, FENCED: how many fencing tokens to reserve. latch_set: the count, at least 1.
+  std::uint32_t tokens = 1;
+  std::string_view key;  ///< with its prefix; 1 byte to 1 KiB
+  std::size_t hash = 0;  ///< for latchkey's own use: the key's hash, if it is known already
   HoldId id;
   std::chrono::milliseconds lease{};  ///< acquire, acquire_all, renew, downgrade, expire
   /// acquire, FAIR: how long the place in the queue lasts unless the acquire is repeated. WRITE:
@@ -112,6 +125,8 @@ struct Request {
   /// that offers `grants`, and a release may grant the lock to `id`. leave: so did the acquire.
   /// subscribe: to what is granted to the process in `id`.
   bool queues = false;
+  /// subscribe, unsubscribe: to the latch `key` and not to its lock.
+  bool latch = false;
   /// acquire, renew, downgrade, release, leave: a description of the holder for people, to be kept
   /// while it holds, if the backend can store it; empty: none.
   std::string_view note{};
@@ -131,7 +146,8 @@ struct Outcome {
   enum class Kind : std::uint8_t { granted, busy, gone, unknown, refused };
 
   Kind kind = Kind::unknown;
-  /// granted, FENCED: the last token of the block reserved; 0: none.
+  /// granted, FENCED: the last token of the block reserved; 0: none. latch_down and latch_count:
+  /// the count.
   std::uint64_t token = 0;
   /// busy: try again after this time at the latest: by then the holder's lease has ended, or
   /// something may have changed without a notification. Empty: neither is known.
@@ -161,6 +177,7 @@ struct Notification {
     granted,   ///< a release granted `key` to `id`, for its lease or `grant_lease` if that is less;
                ///< FAIR: for `fair_grant_lease`
     gone,      ///< `id` no longer holds `key`
+    counted,   ///< the latch `key` has reached zero, has a new count or was deleted
     link_down,  ///< no key, no id: replies will not arrive for a while
     link_up,    ///< the connection is back: notifications may have been missed, holds may be gone
     warning,    ///< no key, no id: the text of `Backend::warning` has changed

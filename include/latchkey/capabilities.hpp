@@ -33,6 +33,8 @@ struct Capabilities {
   /// expire works: the time of LOCKED's hold_for ends at the backend even if the process ends
   /// before.
   bool expires = false;
+  /// The verbs of latches work, and subscriptions to latches deliver notifications.
+  bool latches = false;
   /// inspect, list and force_release work.
   bool administration = false;
 

@@ -11,7 +11,8 @@
 #pragma GCC visibility push(default)
 namespace latchkey::inline v1 {
 
-/// Time as leases need it: it never jumps, and it continues while the machine is suspended.
+/// Time as leases need it: it never jumps, and it continues while the machine is suspended. Beside
+/// it, wall() is the time of day for schedules.
 ///
 /// The system clock reads CLOCK_BOOTTIME, so after a suspend longer than the lease a holder finds
 /// its lock lost. `testing::ManualClock` advances only when a test advances it. Thread-safe. A
@@ -36,6 +37,10 @@ class Clock {
   /// 10 ms, or longer if a virtual machine's ticks are late. Cheaper than now(). For times that may
   /// be too early but never too late, such as the start of a lease.
   [[nodiscard]] virtual time_point recent() const noexcept { return now(); }
+
+  /// The time of day, as UTC: for what is scheduled, never for leases. It may jump, and machines
+  /// differ in it.
+  [[nodiscard]] virtual std::chrono::system_clock::time_point wall() const noexcept;
 
   /// Blocks on `condition` with `lock` held until it is notified, or until `deadline` by this
   /// clock. May return early, as condition variables do: the caller checks its condition again.

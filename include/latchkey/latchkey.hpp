@@ -15,6 +15,7 @@
 #include <latchkey/lock_type.hpp>
 #include <latchkey/locked.hpp>
 #include <latchkey/locks.hpp>
+#include <latchkey/once_per.hpp>
 #include <latchkey/options.hpp>
 #include <latchkey/owner.hpp>
 #include <latchkey/reflect.hpp>

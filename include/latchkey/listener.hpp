@@ -49,7 +49,11 @@ struct Event {
     /// A Leader told its callback to stop, because it lost its lock or could not renew it; `text`:
     /// which.
     deposed,
-    connected,  ///< the first connection to `server`, usually when Locks are made
+    once_ran,     ///< a OncePer ran its body for the instant `text`, which is marked as done
+    once_taken,   ///< it ran nothing: another one runs the instant or has run it; `holder`: which
+    once_late,    ///< it ran nothing: it is too late for the instant `text`
+    once_failed,  ///< its body threw, or another one may run the instant again; `text`: why
+    connected,    ///< the first connection to `server`, usually when Locks are made
     /// The connection to `server` is lost or, without Startup::allow_down, could not be made;
     /// `text`: why.
     connection_lost,

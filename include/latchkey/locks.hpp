@@ -26,7 +26,9 @@ namespace latchkey::inline v1 {
 
 class Backend;
 class Clock;
+class OncePer;
 struct Event;
+struct OncePerOptions;
 
 namespace detail {
 class LockAccess;
@@ -61,6 +63,12 @@ class Locks {
   /// does not offer.
   [[nodiscard]] Lock lock(std::string key, LockType type = LockType::REENTRANT) const;
   [[nodiscard]] ReadWriteLock read_write(std::string key) const;
+
+  /// A job that runs at most once for each multiple of `period`, in one of all processes; see
+  /// latchkey/once_per.hpp. Sends nothing. Throws what the constructor of OncePer throws.
+  [[nodiscard]] OncePer once_per(std::string key, std::chrono::milliseconds period) const;
+  [[nodiscard]] OncePer once_per(std::string key, std::chrono::milliseconds period,
+                                 const OncePerOptions& options) const;
 
   /// Combines several locks into one: it is held when all are held, lost when one is lost, and all
   /// are released together. Types may differ, and the locks may come from different Locks; a lock

@@ -21,6 +21,7 @@ TOPICS = [
           "examples. Each has a short name without `LATCHKEY_`, unless you define "
           "`LATCHKEY_NO_SHORT_MACROS`.",
           {"decorate/macros.hpp": None, "decorate/decorated.hpp": None,
+           "decorate/once_per.hpp": None,
            "reflect/fields.hpp": {"LATCHKEY_FIELDS", "LATCHKEY_REFLECT"}}),
     Topic("locked", "LOCKED without macros",
           "What the macros stand for: the aspect that locks, its settings, its strategies, and "
@@ -31,7 +32,8 @@ TOPICS = [
           "Connections to a backend, locks, and holds, without decorated methods.",
           {"locks.hpp": None, "lock.hpp": None, "read_write_lock.hpp": None, "hold.hpp": None,
            "lock_type.hpp": None, "wait.hpp": None, "lease.hpp": None, "attempt.hpp": None,
-           "owner.hpp": None, "options.hpp": None, "quorum.hpp": None, "leader.hpp": None}),
+           "owner.hpp": None, "options.hpp": None, "quorum.hpp": None, "leader.hpp": None,
+           "once_per.hpp": None}),
     Topic("administration", "Administration",
           "What a backend says about its locks. [Inspecting and force-releasing "
           "locks](../operations.md) shows how to use it.",

@@ -103,7 +103,8 @@ class PrometheusListener::Series {
       case Category::connection: return count_connection(event);
       case Category::report: return report_of(event.kind).Increment();
       case Category::dropped: return count_dropped(event);
-      case Category::leader: return;  // the holds of a Leader are counted like all others
+      case Category::leader:  // the holds of a Leader are counted like all others
+      case Category::once: return;
       case Category::progress:
       case Category::outcome:
       case Category::hold: break;

@@ -19,6 +19,10 @@ std::string_view to_string(Verb verb) noexcept {
     case Verb::inspect: return "inspect";
     case Verb::list: return "list";
     case Verb::force_release: return "force_release";
+    case Verb::latch_set: return "latch_set";
+    case Verb::latch_down: return "latch_down";
+    case Verb::latch_count: return "latch_count";
+    case Verb::latch_delete: return "latch_delete";
   }
   return "?";
 }

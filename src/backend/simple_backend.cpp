@@ -119,7 +119,11 @@ Outcome SimpleBackend::call(const Request& request) {
     }
     case Verb::force_release: return force_release(request);
     case Verb::expire:
-    case Verb::acquire_all: break;
+    case Verb::acquire_all:
+    case Verb::latch_set:
+    case Verb::latch_down:
+    case Verb::latch_count:
+    case Verb::latch_delete: break;
   }
   return not_offered(request);
 }

@@ -45,6 +45,10 @@ class BootClock final : public Clock {
 
 }  // namespace
 
+std::chrono::system_clock::time_point Clock::wall() const noexcept {
+  return std::chrono::system_clock::now();
+}
+
 Clock& Clock::system() noexcept {
   // Never destroyed: threads may read the time while static objects are destroyed.
   static BootClock& clock = *new BootClock;

@@ -18,6 +18,7 @@ enum class EventCategory : std::uint8_t {
   hold,        ///< a hold was renewed or ended
   report,      ///< an error or a warning that nobody could be given by an exception
   leader,      ///< a Leader was elected or deposed
+  once,        ///< a run of a OncePer ended, or did not begin
   connection,  ///< a connection changed
   dropped,     ///< events were dropped
 };
@@ -61,6 +62,10 @@ inline constexpr std::array event_kinds = [] {
       EventTraits{Kind::order, "order", report, Severity::warning, kept},
       EventTraits{Kind::elected, "elected", leader, Severity::info, routine},
       EventTraits{Kind::deposed, "deposed", leader, Severity::error, kept},
+      EventTraits{Kind::once_ran, "once_ran", once, Severity::info, routine},
+      EventTraits{Kind::once_taken, "once_taken", once, Severity::debug, routine},
+      EventTraits{Kind::once_late, "once_late", once, Severity::info, routine},
+      EventTraits{Kind::once_failed, "once_failed", once, Severity::error, kept},
       EventTraits{Kind::connected, "connected", connection, Severity::info, routine},
       EventTraits{Kind::connection_lost, "connection_lost", connection, Severity::error, kept},
       EventTraits{Kind::connection_restored, "connection_restored", connection, Severity::warning,

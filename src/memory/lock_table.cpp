@@ -168,7 +168,11 @@ Kind LockTable::act(LockRecord& record, const Request& request, Clock::time_poin
     }
     case Verb::acquire:
     case Verb::acquire_all:
-    case Verb::list: break;  // handled by apply and apply_to_any
+    case Verb::list:  // handled by apply and apply_to_any
+    case Verb::latch_set:
+    case Verb::latch_down:
+    case Verb::latch_count:
+    case Verb::latch_delete: break;  // the space has a table of its own
   }
   return Kind::refused;
 }

@@ -9,7 +9,20 @@ namespace latchkey::inline v1::testing {
 
 // Not zero, so that code that confuses a default time with "now" fails. A thousand days, so that
 // tests may subtract without reaching negative times.
-ManualClock::ManualClock() noexcept : now_(duration(std::chrono::hours(24'000)).count()) {}
+ManualClock::ManualClock() noexcept
+    : now_(duration(std::chrono::hours(24'000)).count()), wall_ahead_(0) {
+  set_wall(std::chrono::sys_days(std::chrono::year(2024) / 1 / 1));
+}
+
+std::chrono::system_clock::time_point ManualClock::wall() const noexcept {
+  return std::chrono::system_clock::time_point(
+      now().time_since_epoch() + duration(wall_ahead_.load(std::memory_order_acquire)));
+}
+
+void ManualClock::set_wall(std::chrono::system_clock::time_point time) noexcept {
+  const duration ahead = time.time_since_epoch() - now().time_since_epoch();
+  wall_ahead_.store(ahead.count(), std::memory_order_release);
+}
 
 void ManualClock::wait_until(std::unique_lock<std::mutex>& lock, std::condition_variable& condition,
                              time_point deadline) {

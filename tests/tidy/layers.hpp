@@ -25,6 +25,7 @@ inline constexpr Layer redis{"redis", 4};
 inline constexpr Layer quorum{"quorum", 4};
 inline constexpr Layer stores{"stores", 4};
 inline constexpr Layer leader{"leader", 5};
+inline constexpr Layer once{"once", 5};
 inline constexpr Layer locked{"locked", 5};
 inline constexpr Layer decorate{"decorate", 6};
 inline constexpr Layer install{"install", 6};
@@ -86,6 +87,7 @@ inline constexpr std::array places{
     Place{"include/latchkey/postgresql.hpp", stores},
     Place{"include/latchkey/zookeeper.hpp", stores},
     Place{"include/latchkey/leader.hpp", leader},
+    Place{"include/latchkey/once_per.hpp", once},
     Place{"include/latchkey/completes_at_return.hpp", locked},
     Place{"include/latchkey/default_locks.hpp", locked},
     Place{"include/latchkey/held.hpp", locked},
@@ -113,6 +115,7 @@ inline constexpr std::array places{
     Place{"src/quorum/", quorum},
     Place{"src/stores/", stores},
     Place{"src/leader/", leader},
+    Place{"src/once/", once},
     Place{"src/locked/", locked},
     Place{"src/install/", install},
     Place{"src/adapters/", adapters},

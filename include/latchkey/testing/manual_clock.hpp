@@ -44,6 +44,12 @@ class ManualClock final : public Clock {
     return time_point(duration(now_.load(std::memory_order_acquire)));
   }
 
+  /// Advances with now(). Begins at 2024-01-01T00:00:00Z.
+  [[nodiscard]] std::chrono::system_clock::time_point wall() const noexcept override;
+
+  /// Sets the time of day and leaves now() as it is: the clock was wrong, or somebody set it.
+  void set_wall(std::chrono::system_clock::time_point time) noexcept;
+
   void wait_until(std::unique_lock<std::mutex>& lock, std::condition_variable& condition,
                   time_point deadline) override;
 
@@ -83,6 +89,7 @@ class ManualClock final : public Clock {
   [[nodiscard]] bool this_thread_skips() const;
 
   std::atomic<rep> now_;
+  std::atomic<rep> wall_ahead_;  // wall() minus now(), both since their origins
   mutable std::mutex mutex_;
   std::condition_variable changed_;        // a sleeper was added, or a waker has finished
   std::vector<Waiter*> waiters_;           // they and their targets are guarded by mutex_

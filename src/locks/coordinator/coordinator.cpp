@@ -77,7 +77,11 @@ void Coordinator::completed(Request& request, Outcome& outcome, EventContext& co
           .on_subscription_reply(static_cast<OwnedRequest&>(request), outcome);
     case Verb::inspect:
     case Verb::list:
-    case Verb::force_release: return;  // no coordinator sends these
+    case Verb::force_release:
+    case Verb::latch_set:
+    case Verb::latch_down:
+    case Verb::latch_count:
+    case Verb::latch_delete: return;  // no coordinator sends these
   }
 }
 

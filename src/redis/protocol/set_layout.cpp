@@ -46,7 +46,11 @@ const Call& call_for(const Request& request) noexcept {
     case Verb::acquire_all:
     case Verb::downgrade:
     case Verb::subscribe:
-    case Verb::unsubscribe: break;
+    case Verb::unsubscribe:
+    case Verb::latch_set:
+    case Verb::latch_down:
+    case Verb::latch_count:
+    case Verb::latch_delete: break;
   }
   assert(false && "the layout has a script for the verb");
   return verify;

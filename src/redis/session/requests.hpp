@@ -23,7 +23,11 @@ namespace latchkey::inline v1::detail::redis {
     case Verb::acquire_all:
     case Verb::inspect:
     case Verb::list:
-    case Verb::force_release: return true;
+    case Verb::force_release:
+    case Verb::latch_set:
+    case Verb::latch_down:
+    case Verb::latch_count:
+    case Verb::latch_delete: return true;
     default: return false;
   }
 }

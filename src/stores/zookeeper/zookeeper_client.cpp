@@ -94,7 +94,11 @@ void ZooKeeperClient::dispatch(Request& request, Sink& sink) {
     case Verb::list: return administration_.list(calls_.begin(request, sink));
     case Verb::force_release: return administration_.force_release(calls_.begin(request, sink));
     case Verb::acquire_all:
-    case Verb::expire: break;
+    case Verb::expire:
+    case Verb::latch_set:
+    case Verb::latch_down:
+    case Verb::latch_count:
+    case Verb::latch_delete: break;
   }
   outbox_.refuse(request, sink, "ZooKeeper offers no " + std::string(to_string(request.verb)));
 }

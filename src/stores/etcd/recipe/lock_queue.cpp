@@ -70,7 +70,11 @@ void LockQueue::start_request() {
     case Verb::expire:
     case Verb::inspect:
     case Verb::list:
-    case Verb::force_release: break;
+    case Verb::force_release:
+    case Verb::latch_set:
+    case Verb::latch_down:
+    case Verb::latch_count:
+    case Verb::latch_delete: break;
   }
   Outcome outcome;
   outcome.kind = Outcome::Kind::refused;

@@ -1,0 +1,203 @@
+// LOCKED_ONCE_PER: the aspect that runs a body at most once for each scheduled instant.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include <latchkey/aspect.hpp>
+#include <latchkey/aspect/decorated.hpp>
+#include <latchkey/decorate/macros.hpp>
+#include <latchkey/default_locks.hpp>
+#include <latchkey/key/key_buffer.hpp>
+#include <latchkey/locked/body_kind.hpp>
+#include <latchkey/locked/checks.hpp>
+#include <latchkey/locked/key_set.hpp>
+#include <latchkey/locked/key_text.hpp>
+#include <latchkey/locked/options.hpp>
+#include <latchkey/locked/outcomes.hpp>
+#include <latchkey/once_per.hpp>
+#include <latchkey/placed_text.hpp>
+#include <latchkey/site.hpp>
+
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
+
+/// What follows the key in LOCKED_ONCE_PER: made by `latchkey::once_terms(period, options)`.
+struct [[nodiscard]] OnceTerms {
+  std::chrono::milliseconds period{};
+  OncePerOptions options{};
+  const Locks* locks = nullptr;  ///< null: the default Locks
+  SiteName name{};
+
+  /// Uses these Locks, which must outlive the call, instead of the default ones.
+  OnceTerms&& in(const Locks& other) && {
+    locks = &other;
+    return std::move(*this);
+  }
+  /// The site's name, instead of the method's. Known from the first call on.
+  OnceTerms&& named(SiteName site_name) && {
+    name = site_name;
+    return std::move(*this);
+  }
+
+  /// `LOCKED_ONCE_PER(...)(function)`: a callable with the same parameters and result.
+  template <class Function>
+  detail::Applied<OnceTerms, std::decay_t<Function>> operator()(Function&& function) && {
+    return {std::move(*this), std::forward<Function>(function)};
+  }
+};
+
+/// The terms that follow the key in LOCKED_ONCE_PER: a period, and perhaps options.
+template <class Period>
+OnceTerms once_terms(const Period& period, const OncePerOptions& options = {}) {
+  static_assert(!std::is_arithmetic_v<Period>,
+                "latchkey: a period has a unit: write 15min (using namespace "
+                "std::chrono_literals) or std::chrono::hours(1), not a bare number");
+  static_assert(std::is_arithmetic_v<Period> ||
+                    std::is_convertible_v<const Period&, std::chrono::milliseconds>,
+                "latchkey: what follows the key of LOCKED_ONCE_PER is its period: a std::chrono "
+                "duration of whole milliseconds, as in LOCKED_ONCE_PER(\"report\", 15min)");
+  if constexpr (std::is_convertible_v<const Period&, std::chrono::milliseconds>) {
+    return {.period = period, .options = options};
+  } else {
+    return {};
+  }
+}
+template <class T = void>
+OnceTerms once_terms() {
+  static_assert(detail::never<T>,
+                "latchkey: LOCKED_ONCE_PER needs a period after its key, as in "
+                "LOCKED_ONCE_PER(\"report\", 15min)");
+  return {};
+}
+
+namespace detail {
+
+/// The compile errors for a wrong body of LOCKED_ONCE_PER.
+template <class Result, bool NoThrowBody>
+struct CheckOnce {
+  static_assert(!BodyKind<Result>::is_coroutine,
+                "latchkey: LOCKED_ONCE_PER runs no coroutine: its instant would be marked before "
+                "the coroutine has run");
+  static_assert(BodyKind<Result>::is_coroutine || can_be_skipped<Result>(),
+                "latchkey: most calls of LOCKED_ONCE_PER do not run their body, and the Result "
+                "named here cannot tell: return void, a pointer, a std::optional or an expected; "
+                "where the body deduces less, say AROUND(...) -> std::optional<T>");
+  static_assert(!NoThrowBody,
+                "latchkey: this body is noexcept, but LOCKED_ONCE_PER may throw (LockLost, "
+                "BackendUnavailable, KeyError)");
+};
+
+/// The Locks of a call. Throws NotConfigured.
+[[nodiscard]] inline const Locks& locks_of(const OnceTerms& terms) {
+  return terms.locks != nullptr ? *terms.locks : default_locks();
+}
+
+inline constexpr std::string_view once_kind = "LOCKED_ONCE_PER";
+
+template <class Text, class Call>
+struct OnceKeyOf;
+template <class Text, class Where, class... Arguments>
+struct OnceKeyOf<Text, Call<Where, Arguments...>>
+    : LockedKeyOf<Text, Where, std::remove_cv_t<Arguments>...> {};
+
+template <class Key, const SiteNote* Inner>
+inline constexpr SiteNote once_note{once_kind, Key::key().shown, Inner, nullptr};
+
+}  // namespace detail
+
+/// Runs a body at most once for each instant of a OncePer whose key is rendered from the arguments.
+/// The macro form is LOCKED_ONCE_PER(key, period, options). It stands before AROUND or in
+/// DECORATED, or is applied to a callable.
+///
+/// If the body does not run (OnceOutcome::taken or late), the result shows it as with
+/// on_timeout(skip). What it throws is what OncePer's constructor and OncePer::run throw, and
+/// KeyError. A call is thread-safe if its arguments are.
+template <class Text>
+struct [[nodiscard(
+    "latchkey: LOCKED_ONCE_PER(...) alone runs nothing: write LOCKED_ONCE_PER(...) "
+    "AROUND(arguments) { body };")]] LockedOncePer : Aspect {
+  using Place = detail::PlaceOf<Text>;
+  OnceTerms terms;
+
+  explicit LockedOncePer(OnceTerms&& said) : terms(std::move(said)) {}
+
+  /// Called by AROUND, or by an aspect around this one.
+  template <class Where, class... Arguments, class Proceed>
+  auto around(detail::Call<Where, Arguments...>& call, Proceed&& proceed) const
+      -> decltype(proceed()) {
+    using Result = decltype(proceed());
+    static_cast<void>(sizeof(detail::CheckOnce<Result, noexcept(proceed())>));
+    if constexpr (detail::can_be_skipped<Result>()) {
+      static_cast<void>(sizeof(detail::CheckResult<Result>));
+      call.own_site().give_name(terms.name);
+      const OncePer job(detail::locks_of(terms), key<Where, Arguments...>(call), terms.period,
+                        terms.options);
+      // The body of a DECORATED takes any parameters.
+      auto result = job.run([&]() -> Result { return proceed(); });
+      if constexpr (!std::is_void_v<Result>) {
+        if (!result) return detail::skipped<Result>(detail::Entry::skipped_timeout);
+        return *std::move(result.value);
+      }
+    } else {
+      return proceed();  // after an error
+    }
+  }
+
+  /// `(LOCKED_ONCE_PER(...))(function)`: a callable with the same parameters and result.
+  template <class Function>
+  auto operator()(Function&& function) const {
+    return detail::decorate_at<Place>(LockedOncePer(*this), std::forward<Function>(function));
+  }
+
+  template <class Call, class, const SiteNote* Inner>
+  static constexpr const SiteNote* site_notes() noexcept {
+    return &detail::once_note<detail::OnceKeyOf<Text, Call>, Inner>;
+  }
+
+ private:
+  template <class Where, class... Arguments>
+  static std::string key(const detail::Call<Where, Arguments...>& call) {
+    static constexpr detail::LockedKey known =
+        detail::OnceKeyOf<Text, detail::Call<Where, Arguments...>>::key();
+    static_assert(known.render != nullptr,
+                  "latchkey: LOCKED_ONCE_PER has one key: KEYS and [*] are for LOCKED");
+    KeyBuffer rendered;
+    known.render(rendered, known.key, call.addresses());
+    return std::string(rendered.view());
+  }
+};
+
+namespace detail {
+
+/// The key of a LOCKED_ONCE_PER, before `*` adds its terms.
+template <class Text>
+struct OnceKeyAt {
+  [[no_unique_address]] Checked<true> checked;
+  [[no_unique_address]] Text text;
+
+  friend LockedOncePer<Text> operator*(OnceKeyAt, OnceTerms&& terms) {
+    return LockedOncePer<Text>(std::move(terms));
+  }
+  template <class Function>
+  friend auto operator*(OnceKeyAt key, Applied<OnceTerms, Function>&& applied) {
+    return decorate_at<PlaceOf<Text>>(key * std::move(applied.options),
+                                      std::move(applied.function));
+  }
+};
+template <class Text>
+OnceKeyAt(Checked<true>, Text) -> OnceKeyAt<Text>;
+
+}  // namespace detail
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop
+
+/// LOCKED_ONCE_PER(key, period [, options]): see latchkey::LockedOncePer.
+#define LATCHKEY_LOCKED_ONCE_PER(LATCHKEY_key, ...)                            \
+  (::latchkey::detail::OnceKeyAt{                                              \
+      ::latchkey::detail::Checked<::latchkey::detail::is_key(LATCHKEY_key)>{}, \
+      LATCHKEY_DETAIL_PLACED(placed_key, LATCHKEY_key)}) *                     \
+      ::latchkey::once_terms(__VA_ARGS__)

@@ -1,0 +1,228 @@
+// A job that runs at most once for each scheduled instant, in one of all processes.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <latchkey/cxx20.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <latchkey/clock.hpp>
+#include <latchkey/hold.hpp>
+#include <latchkey/listener.hpp>
+#include <latchkey/locks.hpp>
+#include <latchkey/wait.hpp>
+
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
+
+/// What happens to an instant whose run fails: its body throws, or its process ends.
+enum class OnFailure : std::uint8_t {
+  /// Another run may follow, in any process, until OncePerOptions::start_within is over. A run that
+  /// fails after it has done its work is repeated.
+  retry,
+  /// None follows: at most one run begins for an instant.
+  skip_instant,
+};
+
+/// Options of a OncePer, checked when it is made: a value out of range throws a
+/// std::invalid_argument that names it. All processes use the same ones.
+struct OncePerOptions {
+  /// The instants are the multiples of the period since 1970-01-01T00:00:00Z, plus this: a job that
+  /// runs daily at 03:00 UTC has a period of 24 h and an offset of 3 h. 0 to less than the period.
+  std::chrono::milliseconds offset{0};
+  /// How far the clock of each machine may be from the true time. Two clocks may then differ by
+  /// twice that. 0 to the period.
+  std::chrono::milliseconds clock_error = std::chrono::seconds(1);
+  OnFailure on_failure = OnFailure::retry;
+  /// How long after its instant a run may begin. 1 ms to the period; empty: the period.
+  std::optional<std::chrono::milliseconds> start_within{};
+  /// How long a run waits for another one of the same instant, which may fail. At most until it
+  /// would be too late to begin. Only with OnFailure::retry.
+  Wait wait = std::chrono::milliseconds(0);
+};
+
+/// What became of one OncePer::run.
+enum class OnceOutcome : std::uint8_t {
+  ran,    ///< the body ran here
+  taken,  ///< another run of the instant is under way, or was done
+  late,   ///< start_within is over, and the next instant has not come
+};
+
+/// The name of the enumerator.
+[[nodiscard]] std::string_view to_string(OnceOutcome outcome) noexcept;
+
+/// The result of OncePer::run without the body's own.
+struct OnceReport {
+  using Instant = std::chrono::system_clock::time_point;
+
+  OnceOutcome outcome = OnceOutcome::late;
+  Instant instant{};     ///< the one that the run was for
+  std::string runner{};  ///< taken: who runs it or has run it, as LockTimeout::holder(), if known
+
+  explicit operator bool() const noexcept { return outcome == OnceOutcome::ran; }
+};
+
+/// The result of OncePer::run.
+template <class Value>
+struct OnceResult : OnceReport {
+  std::optional<Value> value{};  ///< what the body returned; empty: it did not run here
+};
+template <>
+struct OnceResult<void> : OnceReport {};
+
+/// What a body may ask for as its parameter. Valid until the body returns.
+struct OnceRun {
+  OnceReport::Instant instant;
+  /// A stop is requested if the lock of the run is lost: another run of the instant may begin.
+  std::stop_token stop;
+  const Hold& hold;
+
+  /// The same as Hold::lost() says it: by comparing clocks, so also in a process that was frozen.
+  [[nodiscard]] bool lost() const noexcept { return hold.lost(); }
+};
+
+namespace detail {
+
+struct OnceJob;
+
+/// One run, from the attempt to take its instant until it is marked as done. Its destruction
+/// without `finish` is a failure of the body.
+class OnceAttempt {
+ public:
+  /// Tries to take the instant of now.
+  explicit OnceAttempt(std::shared_ptr<const OnceJob> job);
+  OnceAttempt(const OnceAttempt&) = delete;
+  OnceAttempt& operator=(const OnceAttempt&) = delete;
+  ~OnceAttempt();
+
+  [[nodiscard]] bool may_run() const noexcept { return hold_.has_value(); }
+  [[nodiscard]] const OnceReport& report() const noexcept { return report_; }
+  [[nodiscard]] OnceRun run() const;
+
+  /// The body has returned: marks the instant as done.
+  void finish();
+  /// The body has thrown the exception in flight.
+  void note_exception() noexcept;
+
+ private:
+  [[nodiscard]] bool take(OnceReport::Instant now);
+  void keep_mark() noexcept;
+  void mark();
+  void fail(std::string_view why) noexcept;
+  void publish(Event::Kind kind, std::string_view text) const noexcept;
+  [[noreturn]] void throw_lost();
+
+  std::shared_ptr<const OnceJob> job_;
+  OnceReport report_;
+  std::string key_{};
+  std::optional<Hold> hold_{};
+  Clock::time_point began_{};
+};
+
+template <class Body>
+constexpr bool takes_run = std::is_invocable_v<Body&, const OnceRun&>;
+
+template <class Body>
+decltype(auto) call_once_body(Body& body, const OnceAttempt& attempt) {
+  if constexpr (takes_run<Body>) {
+    return std::invoke(body, attempt.run());
+  } else {
+    static_assert(std::is_invocable_v<Body&>,
+                  "latchkey: the body of OncePer::run takes nothing or a const latchkey::OnceRun&");
+    return std::invoke(body);
+  }
+}
+
+}  // namespace detail
+
+/// Runs a body at most once for each instant: each multiple of a period on the wall clock (UTC),
+/// in one of all processes that have a OncePer with the same key on the same backend.
+///
+///     const latchkey::OncePer report = locks.once_per("report", 15min);
+///     for (;;) {
+///       sleep_until(report.next_instant());
+///       report.run([] { send_report(); });
+///     }
+///
+/// A run is for the last instant that has come by Clock::wall(). Its lock has the key
+/// `latchkey_once:<key>:<instant>`, and is an ordinary REENTRANT one that the watchdog renews
+/// (OnFailure::retry) or that has a lease to its end (OnFailure::skip_instant). When the run is
+/// done, the key stays locked for the period and twice the clock_error, by the backend's clock:
+/// until no process can still begin a run of that instant. Nothing stays behind after it.
+///
+/// Promised while the backend keeps its data and no clock is further from the true time than
+/// clock_error, now or at any time later:
+///
+/// | on_failure   | promise                                                                    |
+/// |--------------|----------------------------------------------------------------------------|
+/// | skip_instant | at most one run begins for an instant                                      |
+/// | retry        | no run begins for an instant after one that returned `ran`; no two at a    |
+/// |              | time, except after a loss of the lock, which OnceRun tells (guarantees.md) |
+///
+/// Not promised: that any process runs an instant (somebody has to call run() in time), and that
+/// the runs of two instants do not overlap: if they must not, the body takes a lock.
+///
+/// Thread-safe; copies are the same job.
+class OncePer {
+ public:
+  using Instant = OnceReport::Instant;
+
+  /// Sends nothing. Keeps `locks` alive. `period` is 10 ms to 1 year. Throws KeyError for a bad
+  /// key, and std::invalid_argument for a bad period or options, and for a backend that cannot keep
+  /// a key locked after its process has ended (Capabilities::expires), or not for so long.
+  OncePer(const Locks& locks, std::string key, std::chrono::milliseconds period,
+          const OncePerOptions& options = {});
+
+  /// Runs `body`, which takes nothing or a `const OnceRun&`, unless the current instant is taken or
+  /// it is too late for it.
+  ///
+  /// An exception of the body is thrown again, and the listener gets `once_failed`. Throws
+  /// BackendUnavailable and BackendRefused; Error::body_ran() tells those that follow the body: its
+  /// instant could not be marked, and may be run again. Throws LockLost after a body whose lock was
+  /// lost: another process may have run the same instant.
+  template <class Body>
+  auto run(Body&& body) const -> OnceResult<std::remove_cvref_t<
+      decltype(detail::call_once_body(body, std::declval<const detail::OnceAttempt&>()))>> {
+    using Returned =
+        decltype(detail::call_once_body(body, std::declval<const detail::OnceAttempt&>()));
+    OnceResult<std::remove_cvref_t<Returned>> result;
+    detail::OnceAttempt attempt(job_);
+    static_cast<OnceReport&>(result) = attempt.report();
+    if (!attempt.may_run()) return result;
+    try {
+      if constexpr (std::is_void_v<Returned>) {
+        detail::call_once_body(body, attempt);
+      } else {
+        result.value.emplace(detail::call_once_body(body, attempt));
+      }
+    } catch (...) {
+      attempt.note_exception();
+      throw;
+    }
+    attempt.finish();
+    return result;
+  }
+
+  /// The last instant that has come.
+  [[nodiscard]] Instant current_instant() const noexcept;
+  /// The first instant after now: for schedulers.
+  [[nodiscard]] Instant next_instant() const noexcept;
+
+  [[nodiscard]] const std::string& key() const noexcept;
+  [[nodiscard]] std::chrono::milliseconds period() const noexcept;
+
+ private:
+  std::shared_ptr<const detail::OnceJob> job_;
+};
+
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

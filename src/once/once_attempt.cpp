@@ -1,0 +1,137 @@
+// One run of a OncePer: taking its instant, and marking it.
+// SPDX-License-Identifier: BSL-1.0
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <string>
+#include <utility>
+
+#include <latchkey/attempt.hpp>
+#include <latchkey/error.hpp>
+#include <latchkey/listener.hpp>
+#include <latchkey/once_per.hpp>
+#include <latchkey/owner.hpp>
+
+#include "once/once_job.hpp"
+
+namespace latchkey::inline v1::detail {
+
+using std::chrono::milliseconds;
+using Kind = Event::Kind;
+
+OnceAttempt::OnceAttempt(std::shared_ptr<const OnceJob> job) : job_(std::move(job)) {
+  const OnceSchedule::Wall now = job_->now();
+  report_.instant = job_->schedule.instant_at(now);
+  key_ = once_key(job_->key, report_.instant);
+  if (!job_->schedule.is_in_time(report_.instant, now) || !take(now)) {
+    hold_.reset();  // a grant that came too late is given back
+    publish(report_.outcome == OnceOutcome::late ? Kind::once_late : Kind::once_taken,
+            report_.runner);
+  }
+}
+
+OnceAttempt::~OnceAttempt() {
+  if (hold_) fail("its body threw");
+}
+
+// Each run has an owner of its own, or a thread would re-enter what it has run.
+bool OnceAttempt::take(OnceReport::Instant now) {
+  const milliseconds left =
+      std::chrono::ceil<milliseconds>(report_.instant + job_->schedule.start_within - now);
+  began_ = job_->locks.clock().now();
+  try {
+    hold_ = job_->locks.with_owner(Owner::make())
+                .acquire(key_, {.type = LockType::REENTRANT,
+                                .wait = std::clamp(left, milliseconds(0), job_->wait),
+                                .lease = job_->lease()});
+  } catch (const LockTimeout& busy) {
+    report_.outcome = OnceOutcome::taken;
+    report_.runner = busy.holder();
+    return false;
+  }
+  // The request may have been under way for long, or this process frozen: see OnceSchedule.
+  if (!job_->schedule.is_in_time(report_.instant, job_->now())) return false;
+  report_.outcome = OnceOutcome::ran;
+  return true;
+}
+
+OnceRun OnceAttempt::run() const { return {report_.instant, hold_->stop_token(), *hold_}; }
+
+void OnceAttempt::finish() {
+  try {
+    mark();
+  } catch (Error& error) {
+    error.note_body_ran();
+    hold_.reset();
+    publish(Kind::once_failed, error.what());
+    throw;
+  }
+  hold_.reset();
+  publish(Kind::once_ran, {});
+}
+
+void OnceAttempt::mark() {
+  const bool was_lost = hold_->lost();
+  if (job_->on_failure == OnFailure::skip_instant) {
+    // The lease has ended by itself if the body took longer than that: nobody can begin the instant
+    // any more.
+    const bool is_over = job_->locks.clock().now() - began_ >= job_->schedule.mark();
+    if (was_lost && !is_over) throw_lost();
+    return keep_mark();
+  }
+  // If it was lost and nobody else has it, the mark is set nevertheless.
+  if (was_lost || !hold_->extend(job_->mark_lease)) {
+    hold_ = job_->locks.with_owner(Owner::make())
+                .try_acquire(key_, {.type = LockType::REENTRANT,
+                                    .wait = milliseconds(0),
+                                    .lease = Lease(job_->mark_lease)});
+    if (hold_) keep_mark();
+    throw_lost();
+  }
+  keep_mark();
+}
+
+/// Nobody holds the key any more, and it stays locked until its lease ends.
+void OnceAttempt::keep_mark() noexcept { hold_->release_quietly_after(job_->mark_lease); }
+
+void OnceAttempt::throw_lost() {
+  LockSite site{job_->locks.options().prefix + key_, LockType::REENTRANT, job_->locks.describe()};
+  site.body_ran = true;
+  throw LockLost(std::move(site));
+}
+
+void OnceAttempt::note_exception() noexcept {
+  try {
+    throw;
+  } catch (Error& error) {
+    error.note_body_ran();
+    fail(error.what());
+  } catch (const std::exception& error) {
+    fail(error.what());
+  } catch (...) {
+    fail("something that is no std::exception");
+  }
+}
+
+void OnceAttempt::fail(std::string_view why) noexcept {
+  if (job_->on_failure == OnFailure::skip_instant) keep_mark();
+  hold_.reset();
+  publish(Kind::once_failed, why);
+}
+
+void OnceAttempt::publish(Kind kind, std::string_view text) const noexcept {
+  try {
+    Event event;
+    event.kind = kind;
+    event.key = job_->locks.options().prefix + job_->key;
+    event.text = instant_text(report_.instant);
+    if (event.kind == Kind::once_taken) event.holder = text;
+    if (event.kind == Kind::once_failed) event.text += ": " + std::string(text);
+    if (event.kind == Kind::once_ran) event.held = job_->locks.clock().now() - began_;
+    job_->locks.publish(event);
+  } catch (const std::exception&) {
+    return;  // no memory for the event
+  }
+}
+
+}  // namespace latchkey::inline v1::detail

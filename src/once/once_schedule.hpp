@@ -1,0 +1,52 @@
+// The instants of a OncePer, and how long each must stay locked.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace latchkey::inline v1::detail {
+
+/// Decides without a clock: the simulator uses it with clocks of its own.
+///
+/// Why no instant is taken twice: let e be clock_error. Whoever takes the instant i reads a wall
+/// clock of i or later before it asks, and of less than i + period after it was granted. The grant
+/// is therefore later than i - e and earlier than i + period + e, in true time, for each of them:
+/// two grants are less than period + 2e apart. The mark of the first lasts that long.
+struct OnceSchedule {
+  using Wall = std::chrono::system_clock::time_point;
+
+  std::chrono::milliseconds period;
+  std::chrono::milliseconds offset;
+  std::chrono::milliseconds clock_error;
+  std::chrono::milliseconds start_within;
+
+  /// The last instant that is not after `now`.
+  [[nodiscard]] Wall instant_at(Wall now) const noexcept {
+    const auto since = now.time_since_epoch() - offset;
+    auto number = since / period;
+    if (since % period < since.zero()) --number;
+    return Wall(offset + period * number);
+  }
+  [[nodiscard]] Wall after(Wall instant) const noexcept { return instant + period; }
+
+  /// Whether a run of `instant` may begin.
+  [[nodiscard]] bool is_in_time(Wall instant, Wall now) const noexcept {
+    return now >= instant && now < instant + start_within;
+  }
+
+  /// How long the key of an instant stays locked once it was granted.
+  [[nodiscard]] std::chrono::milliseconds mark() const noexcept { return period + 2 * clock_error; }
+};
+
+/// The key of the lock of an instant: "latchkey_once:report:2026-11-25T12:15:00Z". Different keys
+/// or instants give different ones; jobs with different periods share those instants that both
+/// have.
+[[nodiscard]] std::string once_key(std::string_view key, OnceSchedule::Wall instant);
+
+/// "2026-11-25T12:15:00Z", with ".250" before the Z unless it is a whole second.
+[[nodiscard]] std::string instant_text(OnceSchedule::Wall instant);
+
+}  // namespace latchkey::inline v1::detail
