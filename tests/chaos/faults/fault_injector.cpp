@@ -6,6 +6,7 @@
 
 #include <latchkey/error.hpp>
 
+#include "chaos/faults/forbidden_commands.hpp"
 #include "chaos/worker/lock_source.hpp"
 
 namespace latchkey::chaos {
@@ -68,6 +69,13 @@ void FaultInjector::force_release(int key) {
   }
 }
 
+void FaultInjector::permit(const PlannedFault& fault, bool permitted) {
+  const std::string_view command = forbidden_name(fault.strength);
+  if (is_sharded(command) && server_.version() < 700) return;
+  std::string rule(permitted ? "+" : "-");
+  send({"ACL", "SETUSER", "default", rule += command});
+}
+
 void FaultInjector::run_busy_script(int length_ms) {
   busy_script_ = std::jthread([client = std::make_shared<tests::RedisClient>(server_.client()),
                                length = std::to_string(length_ms * 1'000)] {
@@ -96,6 +104,7 @@ void FaultInjector::begin_at_server(const PlannedFault& fault) {
     case busy_script: return run_busy_script(fault.length_ms);
     case max_memory: return send({"CONFIG", "SET", "maxmemory", "1"});
     case no_replicas: return send({"CONFIG", "SET", "min-replicas-to-write", "1"});
+    case forbidden_command: return permit(fault, false);
     case wrong_type: return send({"SET", key, "text"});
     case delete_key: return send({"DEL", key});
     case forced_release: return force_release(fault.key);
@@ -117,6 +126,7 @@ void FaultInjector::end_at_server(const PlannedFault& fault) {
     case busy_script: return busy_script_.join();
     case max_memory: return send({"CONFIG", "SET", "maxmemory", "0"});
     case no_replicas: return send({"CONFIG", "SET", "min-replicas-to-write", "0"});
+    case forbidden_command: return permit(fault, true);
     case wrong_type: return send({"DEL", key});
     default: return;
   }

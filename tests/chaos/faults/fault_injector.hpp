@@ -35,6 +35,7 @@ class FaultInjector {
   void end_at_server(const PlannedFault& fault);
   void send(std::initializer_list<std::string_view> words);
   void force_release(int key);
+  void permit(const PlannedFault& fault, bool permitted);
   void run_busy_script(int length_ms);
 
   tests::RedisServer& server_;

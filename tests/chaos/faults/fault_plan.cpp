@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <random>
 
+#include "chaos/faults/forbidden_commands.hpp"
+
 namespace latchkey::chaos {
 namespace {
 
@@ -54,6 +56,14 @@ std::vector<FaultKind> kinds_that_keep_connections() {
   return kinds;
 }
 
+/// The commands that follow one another in the table, from any of them on.
+std::vector<PlannedFault> forbid_in_turn(std::uint64_t seed, const PlanSize& size) {
+  auto faults = draw_faults_of(seed, size, {FaultKind::forbidden_command}, 9);
+  int command = Random(seed).between(0, static_cast<int>(forbidden_commands.size()));
+  for (PlannedFault& fault : faults) fault.strength = command++;
+  return faults;
+}
+
 }  // namespace
 
 std::vector<PlannedFault> draw_faults_of(std::uint64_t seed, const PlanSize& size,
@@ -72,9 +82,10 @@ std::vector<PlannedFault> draw_faults_of(std::uint64_t seed, const PlanSize& siz
 }
 
 std::vector<PlannedFault> draw_faults(std::uint64_t seed, const PlanSize& size) {
-  switch (Random(seed).between(0, 3)) {
+  switch (Random(seed).between(0, 4)) {
     case 0: return draw_faults_of(seed, size, kinds_that_keep_connections(), 8);
     case 1: return draw_faults_of(seed, size, all_kinds(), 10);
+    case 2: return forbid_in_turn(seed, size);
     default: return draw_faults_of(seed, size, all_kinds(), 24);
   }
 }
@@ -90,6 +101,7 @@ std::string describe(const PlannedFault& fault) {
   std::string target = "server";
   if (fault.worker >= 0) target = "worker " + std::to_string(fault.worker);
   if (fault.key >= 0) target = "key " + std::to_string(fault.key);
+  if (fault.kind == FaultKind::forbidden_command) target = forbidden_name(fault.strength);
   return std::to_string(fault.at_ms) + " ms + " + std::to_string(fault.length_ms) +
          " ms: " + std::string(traits(fault.kind).name) + ", " + target;
 }

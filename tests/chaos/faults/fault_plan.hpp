@@ -15,7 +15,7 @@ struct PlannedFault {
   FaultKind kind{};
   int worker = -1, key = -1;
   int at_ms = 0, length_ms = 0;  ///< `at_ms` counts from the begin of the round
-  int strength = 0;              ///< 1 to 150: of a slow link the delay in ms
+  int strength = 0;  ///< 1 to 150: of a slow link the delay in ms; which command is forbidden
 };
 
 struct PlanSize {
@@ -31,6 +31,7 @@ struct PlanSize {
 /// | a storm    | 24 of all kinds, on several workers and the server at once      |
 /// | mixed      | 10 of all kinds                                                 |
 /// | precise    | 8 that leave the connections alone, so that losses are due soon |
+/// | forbidding | 9 commands of the scripts in turn, each forbidden for a while   |
 ///
 /// At most one fault of the server, and one of each worker, lasts at a time. In order of at_ms.
 std::vector<PlannedFault> draw_faults(std::uint64_t seed, const PlanSize& size);

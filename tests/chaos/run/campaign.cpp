@@ -124,7 +124,10 @@ void Campaign::inject(History& history) {
     const Nanos at = history.began + planned.at_ms * millisecond;
     steps.push_back({at, index, true});
     steps.push_back({at + planned.length_ms * millisecond, index, false});
-    history.faults.push_back({.kind = planned.kind, .worker = planned.worker, .key = planned.key});
+    history.faults.push_back({.kind = planned.kind,
+                              .worker = planned.worker,
+                              .key = planned.key,
+                              .strength = planned.strength});
     if (planned.kind == FaultKind::client_kill) leftovers_.note_kill();
   }
   std::ranges::stable_sort(steps, {}, &Step::at);
