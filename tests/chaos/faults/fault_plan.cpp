@@ -42,17 +42,8 @@ PlannedFault draw_one(Random& random, const PlanSize& size, FaultKind kind) {
   return fault;
 }
 
-std::vector<FaultKind> all_kinds() {
-  std::vector<FaultKind> kinds;
-  for (const FaultTraits& each : fault_kinds) kinds.push_back(each.kind);
-  return kinds;
-}
-
-std::vector<FaultKind> kinds_that_keep_connections() {
-  std::vector<FaultKind> kinds;
-  for (const FaultTraits& each : fault_kinds) {
-    if (!each.has(impairs)) kinds.push_back(each.kind);
-  }
+std::vector<FaultKind> kinds_that_keep_connections(std::vector<FaultKind> kinds) {
+  std::erase_if(kinds, [](FaultKind kind) { return traits(kind).has(impairs); });
   return kinds;
 }
 
@@ -65,6 +56,12 @@ std::vector<PlannedFault> forbid_in_turn(std::uint64_t seed, const PlanSize& siz
 }
 
 }  // namespace
+
+std::vector<FaultKind> all_kinds() {
+  std::vector<FaultKind> kinds;
+  for (const FaultTraits& each : fault_kinds) kinds.push_back(each.kind);
+  return kinds;
+}
 
 std::vector<PlannedFault> draw_faults_of(std::uint64_t seed, const PlanSize& size,
                                          const std::vector<FaultKind>& kinds, std::size_t count) {
@@ -81,12 +78,16 @@ std::vector<PlannedFault> draw_faults_of(std::uint64_t seed, const PlanSize& siz
   return faults;
 }
 
-std::vector<PlannedFault> draw_faults(std::uint64_t seed, const PlanSize& size) {
+std::vector<PlannedFault> draw_faults(std::uint64_t seed, const PlanSize& size,
+                                      const std::vector<FaultKind>& kinds) {
+  const bool forbids = std::ranges::find(kinds, FaultKind::forbidden_command) != kinds.end();
   switch (Random(seed).between(0, 4)) {
-    case 0: return draw_faults_of(seed, size, kinds_that_keep_connections(), 8);
-    case 1: return draw_faults_of(seed, size, all_kinds(), 10);
-    case 2: return forbid_in_turn(seed, size);
-    default: return draw_faults_of(seed, size, all_kinds(), 24);
+    case 0: return draw_faults_of(seed, size, kinds_that_keep_connections(kinds), 8);
+    case 1: return draw_faults_of(seed, size, kinds, 10);
+    case 2:
+      if (forbids) return forbid_in_turn(seed, size);
+      [[fallthrough]];
+    default: return draw_faults_of(seed, size, kinds, 24);
   }
 }
 

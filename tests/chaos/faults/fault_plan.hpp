@@ -24,6 +24,8 @@ struct PlanSize {
   int span_ms = 8'000;  ///< in which faults begin
 };
 
+std::vector<FaultKind> all_kinds();
+
 /// The density of faults, too, depends on the seed:
 ///
 /// | a round is | faults                                                          |
@@ -34,7 +36,8 @@ struct PlanSize {
 /// | forbidding | 9 commands of the scripts in turn, each forbidden for a while   |
 ///
 /// At most one fault of the server, and one of each worker, lasts at a time. In order of at_ms.
-std::vector<PlannedFault> draw_faults(std::uint64_t seed, const PlanSize& size);
+std::vector<PlannedFault> draw_faults(std::uint64_t seed, const PlanSize& size,
+                                      const std::vector<FaultKind>& kinds = all_kinds());
 
 /// The faults of these kinds only, as many as fit.
 std::vector<PlannedFault> draw_faults_of(std::uint64_t seed, const PlanSize& size,
