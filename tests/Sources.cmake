@@ -310,6 +310,9 @@ set(latchkey_chaos_judge_sources
   chaos/run/totals.cpp)
 
 set(latchkey_chaos_sources
+  chaos/deployment/cluster.cpp
+  chaos/deployment/deployment.cpp
+  chaos/deployment/single_server.cpp
   chaos/faults/fault_injector.cpp
   chaos/faults/link_faults.cpp
   chaos/main.cpp

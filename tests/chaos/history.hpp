@@ -74,6 +74,7 @@ struct Fault {
   FaultKind kind{};
   int worker = -1;              ///< -1: the server
   int key = -1;                 ///< -1: every key
+  int strength = 0;             ///< as planned
   Nanos begins = 0, begun = 0;  ///< read before and after the begin
   Nanos ends = 0, ended = 0;    ///< read before and after the end
 };

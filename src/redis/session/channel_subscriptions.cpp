@@ -134,7 +134,10 @@ void ChannelSubscriptions::clear() noexcept {
   retries_.clear();
 }
 
+// If the user may never unsubscribe, those above the limit end with the connection.
 void ChannelSubscriptions::retry(const std::string& channel, TimePoint at) {
+  constexpr std::size_t most_unwanted = 1'000;
+  if (retries_.size() >= most_unwanted && !channels_.contains(channel)) return;
   if (std::ranges::find(retries_, channel) == retries_.end()) retries_.push_back(channel);
   retries_at_ = at;
 }

@@ -195,7 +195,7 @@ bool Session::on_internal_channel_reply(const redisReply& reply, InFlightCommand
   const auto* const listeners = subscriptions_.listeners(command.channel);
   if (rejected && is_transient(command.error, settings_.endpoint)) {
     retry_channel(command.channel);
-  } else if (rejected && subscribed && listeners != nullptr) {
+  } else if (rejected && subscribed == (listeners != nullptr)) {
     subscriptions_.retry(command.channel, later(now_, permission_pause));
   }
   if (subscribed && redirected_by(command.error, command, delivery)) return true;

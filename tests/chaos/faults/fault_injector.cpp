@@ -2,27 +2,21 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "chaos/faults/fault_injector.hpp"
 
-#include <filesystem>
-
-#include <latchkey/error.hpp>
-
-#include "chaos/worker/lock_source.hpp"
-
 namespace latchkey::chaos {
 
 using enum FaultKind;
 
-FaultInjector::FaultInjector(tests::RedisServer& server, WorkerPool& workers)
-    : server_(server), workers_(workers) {}
+FaultInjector::FaultInjector(Deployment& deployment, WorkerPool& workers)
+    : deployment_(deployment), workers_(workers) {}
 
 void FaultInjector::begin(const PlannedFault& fault) {
-  if (fault.worker < 0) return begin_at_server(fault);
+  if (fault.worker < 0) return deployment_.begin(fault);
   begin_at_worker(fault);
   begin_at_link(fault, workers_.link(static_cast<std::uint32_t>(fault.worker)));
 }
 
 void FaultInjector::end(const PlannedFault& fault) {
-  if (fault.worker < 0) return end_at_server(fault);
+  if (fault.worker < 0) return deployment_.end(fault);
   end_at_worker(fault);
   end_at_link(fault, workers_.link(static_cast<std::uint32_t>(fault.worker)));
 }
@@ -48,76 +42,6 @@ void FaultInjector::end_at_worker(const PlannedFault& fault) {
     case client_stop_long: return workers_.process(worker).resume();
     case client_kill: return workers_.start(worker);
     case client_descriptors: return workers_.limit_descriptors(worker, false);
-    default: return;
-  }
-}
-
-void FaultInjector::send(std::initializer_list<std::string_view> words) {
-  const tests::Reply reply = server_.client()(words);
-  if (reply.is_error()) {
-    throw std::runtime_error(std::string(*words.begin()) + ": " + reply.text());
-  }
-}
-
-void FaultInjector::force_release(int key) {
-  try {
-    const Locks locks = Locks::connect(server_.tcp_uri());
-    locks.force_release(name_of_key(static_cast<std::uint32_t>(key)));
-  } catch (const BackendUnavailable&) {
-    return;  // the machine is too busy; the fault may have happened or not
-  }
-}
-
-void FaultInjector::run_busy_script(int length_ms) {
-  busy_script_ = std::jthread([client = std::make_shared<tests::RedisClient>(server_.client()),
-                               length = std::to_string(length_ms * 1'000)] {
-    constexpr std::string_view script =
-        "local function micros() local t = redis.call('time') return t[1] * 1000000 + t[2] end "
-        "local last = micros() + ARGV[1] while micros() < last do end";
-    (*client)({"EVAL", script, "0", length});
-  });
-}
-
-void FaultInjector::begin_at_server(const PlannedFault& fault) {
-  const std::string key = name_of_key(static_cast<std::uint32_t>(std::max(0, fault.key)));
-  const std::string length = std::to_string(fault.length_ms);
-  switch (fault.kind) {
-    case server_stop_short:
-    case server_stop_long: return server_.stop();
-    case server_kill:
-    case server_kill_empty: return server_.kill();
-    case server_shutdown: return server_.shut_down();
-    case server_pause: return send({"CLIENT", "PAUSE", length, "ALL"});
-    case server_pause_writes: return send({"CLIENT", "PAUSE", length, "WRITE"});
-    case kill_normal: return send({"CLIENT", "KILL", "TYPE", "normal"});
-    case kill_pubsub: return send({"CLIENT", "KILL", "TYPE", "pubsub"});
-    case flushall: return send({"FLUSHALL"});
-    case script_flush: return send({"SCRIPT", "FLUSH"});
-    case busy_script: return run_busy_script(fault.length_ms);
-    case max_memory: return send({"CONFIG", "SET", "maxmemory", "1"});
-    case no_replicas: return send({"CONFIG", "SET", "min-replicas-to-write", "1"});
-    case wrong_type: return send({"SET", key, "text"});
-    case delete_key: return send({"DEL", key});
-    case forced_release: return force_release(fault.key);
-    default: return;
-  }
-}
-
-void FaultInjector::end_at_server(const PlannedFault& fault) {
-  const std::string key = name_of_key(static_cast<std::uint32_t>(std::max(0, fault.key)));
-  switch (fault.kind) {
-    case server_stop_short:
-    case server_stop_long: return server_.resume();
-    case server_kill_empty:
-      std::filesystem::remove_all(server_.folder() / "appendonlydir");
-      std::filesystem::remove(server_.folder() / "appendonly.aof");  // Redis 6
-      return server_.start();
-    case server_kill:
-    case server_shutdown: return server_.start();
-    case busy_script: return busy_script_.join();
-    case max_memory: return send({"CONFIG", "SET", "maxmemory", "0"});
-    case no_replicas: return send({"CONFIG", "SET", "min-replicas-to-write", "0"});
-    case wrong_type: return send({"DEL", key});
     default: return;
   }
 }

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <random>
 
+#include "chaos/faults/forbidden_commands.hpp"
+
 namespace latchkey::chaos {
 namespace {
 
@@ -40,21 +42,26 @@ PlannedFault draw_one(Random& random, const PlanSize& size, FaultKind kind) {
   return fault;
 }
 
+std::vector<FaultKind> kinds_that_keep_connections(std::vector<FaultKind> kinds) {
+  std::erase_if(kinds, [](FaultKind kind) { return traits(kind).has(impairs); });
+  return kinds;
+}
+
+/// The commands that follow one another in the table, from any of them on.
+std::vector<PlannedFault> forbid_in_turn(std::uint64_t seed, const PlanSize& size) {
+  auto faults = draw_faults_of(seed, size, {FaultKind::forbidden_command}, 9);
+  int command = Random(seed).between(0, static_cast<int>(forbidden_commands.size()));
+  for (PlannedFault& fault : faults) fault.strength = command++;
+  return faults;
+}
+
+}  // namespace
+
 std::vector<FaultKind> all_kinds() {
   std::vector<FaultKind> kinds;
   for (const FaultTraits& each : fault_kinds) kinds.push_back(each.kind);
   return kinds;
 }
-
-std::vector<FaultKind> kinds_that_keep_connections() {
-  std::vector<FaultKind> kinds;
-  for (const FaultTraits& each : fault_kinds) {
-    if (!each.has(impairs)) kinds.push_back(each.kind);
-  }
-  return kinds;
-}
-
-}  // namespace
 
 std::vector<PlannedFault> draw_faults_of(std::uint64_t seed, const PlanSize& size,
                                          const std::vector<FaultKind>& kinds, std::size_t count) {
@@ -71,11 +78,16 @@ std::vector<PlannedFault> draw_faults_of(std::uint64_t seed, const PlanSize& siz
   return faults;
 }
 
-std::vector<PlannedFault> draw_faults(std::uint64_t seed, const PlanSize& size) {
-  switch (Random(seed).between(0, 3)) {
-    case 0: return draw_faults_of(seed, size, kinds_that_keep_connections(), 8);
-    case 1: return draw_faults_of(seed, size, all_kinds(), 10);
-    default: return draw_faults_of(seed, size, all_kinds(), 24);
+std::vector<PlannedFault> draw_faults(std::uint64_t seed, const PlanSize& size,
+                                      const std::vector<FaultKind>& kinds) {
+  const bool forbids = std::ranges::find(kinds, FaultKind::forbidden_command) != kinds.end();
+  switch (Random(seed).between(0, 4)) {
+    case 0: return draw_faults_of(seed, size, kinds_that_keep_connections(kinds), 8);
+    case 1: return draw_faults_of(seed, size, kinds, 10);
+    case 2:
+      if (forbids) return forbid_in_turn(seed, size);
+      [[fallthrough]];
+    default: return draw_faults_of(seed, size, kinds, 24);
   }
 }
 
@@ -90,6 +102,7 @@ std::string describe(const PlannedFault& fault) {
   std::string target = "server";
   if (fault.worker >= 0) target = "worker " + std::to_string(fault.worker);
   if (fault.key >= 0) target = "key " + std::to_string(fault.key);
+  if (fault.kind == FaultKind::forbidden_command) target = forbidden_name(fault.strength);
   return std::to_string(fault.at_ms) + " ms + " + std::to_string(fault.length_ms) +
          " ms: " + std::string(traits(fault.kind).name) + ", " + target;
 }

@@ -15,7 +15,7 @@ struct PlannedFault {
   FaultKind kind{};
   int worker = -1, key = -1;
   int at_ms = 0, length_ms = 0;  ///< `at_ms` counts from the begin of the round
-  int strength = 0;              ///< 1 to 150: of a slow link the delay in ms
+  int strength = 0;  ///< 1 to 150: of a slow link the delay in ms; which command is forbidden
 };
 
 struct PlanSize {
@@ -24,6 +24,8 @@ struct PlanSize {
   int span_ms = 8'000;  ///< in which faults begin
 };
 
+std::vector<FaultKind> all_kinds();
+
 /// The density of faults, too, depends on the seed:
 ///
 /// | a round is | faults                                                          |
@@ -31,9 +33,11 @@ struct PlanSize {
 /// | a storm    | 24 of all kinds, on several workers and the server at once      |
 /// | mixed      | 10 of all kinds                                                 |
 /// | precise    | 8 that leave the connections alone, so that losses are due soon |
+/// | forbidding | 9 commands of the scripts in turn, each forbidden for a while   |
 ///
 /// At most one fault of the server, and one of each worker, lasts at a time. In order of at_ms.
-std::vector<PlannedFault> draw_faults(std::uint64_t seed, const PlanSize& size);
+std::vector<PlannedFault> draw_faults(std::uint64_t seed, const PlanSize& size,
+                                      const std::vector<FaultKind>& kinds = all_kinds());
 
 /// The faults of these kinds only, as many as fit.
 std::vector<PlannedFault> draw_faults_of(std::uint64_t seed, const PlanSize& size,

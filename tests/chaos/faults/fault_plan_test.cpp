@@ -4,7 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+#include <regex>
 #include <set>
+#include <sstream>
+#include <string>
+
+#include "chaos/faults/forbidden_commands.hpp"
 
 namespace latchkey::chaos {
 namespace {
@@ -43,6 +50,39 @@ TEST(FaultPlan, EveryKindIsDrawnInAFewDozenRounds) {
 TEST(FaultPlan, TheFirstRoundOfARunHasItsSeed) {
   EXPECT_EQ(seed_of_round(42, 0), 42U);
   EXPECT_NE(seed_of_round(42, 1), seed_of_round(42, 2));
+}
+
+// Whoever adds a command to a script adds it to the campaign.
+TEST(ForbiddenCommands, TheyAreThoseOfTheScripts) {
+  std::set<std::string> called;
+  const std::regex call("p?call\\('([A-Z]+)'");
+  for (const auto& file : std::filesystem::recursive_directory_iterator(LATCHKEY_LUA)) {
+    if (file.path().extension() != ".lua") continue;
+    std::ostringstream text;
+    text << std::ifstream(file.path()).rdbuf();
+    const std::string script = text.str();
+    for (std::sregex_iterator each(script.begin(), script.end(), call), end; each != end; ++each) {
+      called.insert((*each)[1]);
+    }
+  }
+  EXPECT_GT(called.size(), 30U);
+  std::set<std::string> forbidden(forbidden_commands.begin(), forbidden_commands.end());
+  for (const char* const other : {"EVALSHA", "EVAL", "SUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE"}) {
+    EXPECT_EQ(forbidden.erase(other), 1U) << other;
+  }
+  EXPECT_EQ(forbidden, called);
+}
+
+TEST(FaultPlan, AForbiddingRoundForbidsCommandsInTurn) {
+  std::set<std::string_view> commands;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    for (const PlannedFault& fault : draw_faults(seed, {})) {
+      if (fault.kind == FaultKind::forbidden_command) {
+        commands.insert(forbidden_name(fault.strength));
+      }
+    }
+  }
+  EXPECT_EQ(commands.size(), forbidden_commands.size());
 }
 
 TEST(FaultKinds, TheTableIsInTheOrderOfTheKinds) {

@@ -33,6 +33,12 @@ PlanSize plan_size(const Settings& settings) {
   return {.workers = settings.workers, .keys = plain_keys, .calm_ms = 200, .span_ms = 4'000};
 }
 
+std::vector<FaultKind> kinds_of(const Deployment& deployment) {
+  std::vector<FaultKind> kinds = all_kinds();
+  std::erase_if(kinds, [&](FaultKind kind) { return !deployment.has(kind); });
+  return kinds;
+}
+
 /// What shows the defect of a client; empty: all kinds.
 std::vector<FaultKind> kinds_for(Client client) {
   switch (client) {
@@ -49,10 +55,10 @@ std::vector<FaultKind> kinds_for(Client client) {
 Campaign::Campaign(const Settings& settings, std::filesystem::path folder)
     : settings_(settings),
       folder_(std::move(folder)),
-      server_({.config = {"appendonly yes", "appendfsync no", "lua-time-limit 150"}}),
-      workers_({settings.workers, settings.threads}, settings.client, server_.port(), settings.seed,
+      deployment_(make_deployment(settings.deployment)),
+      workers_({settings.workers, settings.threads}, settings.client, *deployment_, settings.seed,
                folder_),
-      injector_(server_, workers_),
+      injector_(*deployment_, workers_),
       size_(plan_size(settings)) {
   workers_.state().first_token = token_of_now();
 }
@@ -76,7 +82,8 @@ Violations Campaign::run() {
 
 void Campaign::draw_plan(std::uint64_t seed) {
   const std::vector<FaultKind> kinds = kinds_for(settings_.client);
-  plan_ = kinds.empty() ? draw_faults(seed, size_) : draw_faults_of(seed, size_, kinds, 12);
+  plan_ = kinds.empty() ? draw_faults(seed, size_, kinds_of(*deployment_))
+                        : draw_faults_of(seed, size_, kinds, 12);
   if (!settings_.only) return;
   std::erase_if(plan_,
                 [&](const PlannedFault& fault) { return !settings_.only->contains(fault.number); });
@@ -104,7 +111,7 @@ Violations Campaign::run_round(std::uint64_t seed) {
     judge_linearizability(settings_.porcupine, folder_, history, found);
   }
   if (!hung.empty()) found.push_back({"hang: a call does not end", hung});
-  if (hung.empty()) leftovers_.judge(server_, workers_, found);
+  if (hung.empty()) leftovers_.judge(*deployment_, workers_, found);
   totals_.add(history);
   note_tokens(history);
   if (!found.empty()) write_log(history, found);
@@ -124,7 +131,10 @@ void Campaign::inject(History& history) {
     const Nanos at = history.began + planned.at_ms * millisecond;
     steps.push_back({at, index, true});
     steps.push_back({at + planned.length_ms * millisecond, index, false});
-    history.faults.push_back({.kind = planned.kind, .worker = planned.worker, .key = planned.key});
+    history.faults.push_back({.kind = planned.kind,
+                              .worker = planned.worker,
+                              .key = planned.key,
+                              .strength = planned.strength});
     if (planned.kind == FaultKind::client_kill) leftovers_.note_kill();
   }
   std::ranges::stable_sort(steps, {}, &Step::at);
@@ -174,7 +184,10 @@ void Campaign::write_log(const History& history, const Violations& found) const 
         << (visit.intact ? " " : " torn ") << visit.text.data() << '\n';
   }
   std::error_code ignored;
-  std::filesystem::copy_file(server_.folder() / "log", folder_ / "server.log", ignored);
+  for (const tests::RedisServer* const server : deployment_->servers()) {
+    const std::string name = "server-" + std::to_string(server->port()) + ".log";
+    std::filesystem::copy_file(server->folder() / "log", folder_ / name, ignored);
+  }
 }
 
 }  // namespace latchkey::chaos

@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <vector>
 
+#include "chaos/deployment/deployment.hpp"
 #include "chaos/faults/fault_injector.hpp"
 #include "chaos/faults/fault_plan.hpp"
 #include "chaos/judge/judge.hpp"
@@ -14,7 +16,6 @@
 #include "chaos/run/stall_watch.hpp"
 #include "chaos/run/totals.hpp"
 #include "chaos/run/worker_pool.hpp"
-#include "support/servers/redis_server.hpp"
 
 namespace latchkey::chaos {
 
@@ -47,7 +48,7 @@ class Campaign {
 
   const Settings settings_;
   const std::filesystem::path folder_;
-  tests::RedisServer server_;
+  const std::unique_ptr<Deployment> deployment_;
   WorkerPool workers_;
   FaultInjector injector_;
   StallWatch stalls_;

@@ -25,9 +25,14 @@ bool is_queue(std::string_view key) {
          key.starts_with("latchkey_process_queue:") || key.starts_with("latchkey_waiting_writer:");
 }
 
-std::string channels_left(const tests::RedisServer& server) {
+std::string channels_left(const Deployment& deployment) {
   std::string text;
-  for (const std::string& each : server.client()({"PUBSUB", "CHANNELS"}).list()) text += ' ' + each;
+  for (const tests::RedisServer* const server : deployment.servers()) {
+    tests::RedisClient client = server->client();
+    for (const std::string& each : client({"PUBSUB", "CHANNELS"}).list()) text += ' ' + each;
+    if (server->version() < 700) continue;
+    for (const std::string& each : client({"PUBSUB", "SHARDCHANNELS"}).list()) text += ' ' + each;
+  }
   return text;
 }
 
@@ -42,6 +47,12 @@ std::string Leftovers::keys_left(const tests::RedisServer& server) const {
     if (killed_ && is_queue(key) && ttl > 0) continue;
     if (ttl != -2) text += ' ' + key + " (TTL " + std::to_string(ttl) + " ms)";
   }
+  return text;
+}
+
+std::string Leftovers::keys_left(const Deployment& deployment) const {
+  std::string text;
+  for (const tests::RedisServer* const server : deployment.servers()) text += keys_left(*server);
   return text;
 }
 
@@ -67,12 +78,12 @@ void Leftovers::judge_resources(const WorkerPool& workers, Violations& found) {
   }
 }
 
-void Leftovers::judge(const tests::RedisServer& server, const WorkerPool& workers,
-                      Violations& found) {
-  if (const std::string left = remaining([&] { return keys_left(server); }); !left.empty()) {
+void Leftovers::judge(const Deployment& deployment, const WorkerPool& workers, Violations& found) {
+  if (const std::string left = remaining([&] { return keys_left(deployment); }); !left.empty()) {
     found.push_back({"keys are left", left});
   }
-  if (const std::string left = remaining([&] { return channels_left(server); }); !left.empty()) {
+  if (const std::string left = remaining([&] { return channels_left(deployment); });
+      !left.empty()) {
     found.push_back({"subscriptions are left", left});
   }
   judge_resources(workers, found);

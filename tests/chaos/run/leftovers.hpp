@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
+#include "chaos/deployment/deployment.hpp"
 #include "chaos/judge/judge.hpp"
 #include "chaos/run/worker_pool.hpp"
-#include "support/servers/redis_server.hpp"
 
 namespace latchkey::chaos {
 
@@ -18,10 +18,11 @@ class Leftovers {
   /// The queues of killed waiters expire by themselves, an hour later: docs/faults.md.
   void note_kill() noexcept { killed_ = true; }
 
-  void judge(const tests::RedisServer& server, const WorkerPool& workers, Violations& found);
+  void judge(const Deployment& deployment, const WorkerPool& workers, Violations& found);
 
  private:
   [[nodiscard]] std::string keys_left(const tests::RedisServer& server) const;
+  [[nodiscard]] std::string keys_left(const Deployment& deployment) const;
   void judge_resources(const WorkerPool& workers, Violations& found);
 
   struct Usual {

@@ -46,6 +46,12 @@ Client parse_client(const std::string& text) {
                               "'; expected latchkey, no-lock, reply-lease or thread-id");
 }
 
+DeploymentKind parse_deployment(const std::string& text) {
+  if (text == "single") return DeploymentKind::single;
+  if (text == "cluster") return DeploymentKind::cluster;
+  throw std::invalid_argument("unknown deployment '" + text + "'; expected single or cluster");
+}
+
 std::set<std::size_t> parse_numbers(const std::string& text) {
   std::set<std::size_t> numbers;
   std::istringstream words(text);
@@ -87,6 +93,8 @@ Settings read_settings(const std::vector<std::string>& words) {
       settings.threads = parse_count(value);
     else if (name == "--client")
       settings.client = parse_client(value);
+    else if (name == "--deployment")
+      settings.deployment = parse_deployment(value);
     else if (name == "--only")
       settings.only = parse_numbers(value);
     else
@@ -106,6 +114,7 @@ std::string replay_command(const Settings& settings, std::uint64_t seed_of_round
     command += " --client ";
     command += client_names[static_cast<std::size_t>(settings.client)].name;
   }
+  if (settings.deployment == DeploymentKind::cluster) command += " --deployment cluster";
   if (settings.only) {
     std::string numbers;
     for (const std::size_t each : *settings.only) numbers += "," + std::to_string(each);

@@ -13,10 +13,14 @@
 
 namespace latchkey::chaos {
 
+/// single: one server, and a fault proxy for each worker; cluster: three nodes.
+enum class DeploymentKind : std::uint8_t { single, cluster };
+
 struct Settings {
   std::chrono::milliseconds length{20'000};
   std::uint64_t seed = 0;
   Client client = Client::latchkey;
+  DeploymentKind deployment = DeploymentKind::single;
   /// 4 of each; for a client with a defect 2, because two rivals show it sooner.
   std::uint32_t workers = 0, threads = 0;
   /// Only these faults of each round, by their number in its plan; empty: all.
@@ -27,6 +31,7 @@ struct Settings {
 
 inline constexpr const char* usage =
     "latchkey_chaos [--for 10min] [--seed N] [--workers N] [--threads N] [--only 3,7]\n"
+    "               [--deployment single|cluster]\n"
     "               [--client latchkey|no-lock|reply-lease|thread-id]\n"
     "\n"
     "LATCHKEY_CHAOS is the default of --for, and LATCHKEY_SEED that of --seed; without both, the\n"

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "chaos/faults/forbidden_commands.hpp"
 #include "chaos/judge/judge.hpp"
 
 namespace latchkey::chaos {
@@ -45,6 +46,8 @@ void Totals::add(const History& history) {
   for (const Fault& fault : history.faults) {
     ++by_kind_[static_cast<std::size_t>(fault.kind)];
     ++faults_;
+    if (fault.kind != FaultKind::forbidden_command) continue;
+    forbidden_.insert(forbidden_name(fault.strength));
   }
 }
 
@@ -65,6 +68,8 @@ std::string Totals::table() const {
           row("longest time of a thread without a grant after the last fault",
               ms(longest_recovery_), " ms") +
           row("stalls of the machine", stalls_) + row("kinds of faults", kinds) +
+          row("commands of scripts that were forbidden in turn", forbidden_.size(),
+              " of " + std::to_string(forbidden_commands.size())) +
           row("faults", faults_);
   text += "\n| fault | times |\n|---|---|\n";
   for (const FaultTraits& each : fault_kinds) {

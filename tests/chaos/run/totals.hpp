@@ -4,7 +4,9 @@
 
 #include <array>
 #include <cstdint>
+#include <set>
 #include <string>
+#include <string_view>
 
 #include "chaos/history.hpp"
 
@@ -22,6 +24,7 @@ class Totals {
   std::uint64_t losses_ = 0, checked_ = 0;
   Nanos time_ = 0, longest_wait_ = 0, longest_recovery_ = 0;
   std::array<std::uint64_t, fault_kinds.size()> by_kind_{};
+  std::set<std::string_view> forbidden_;  ///< commands
 };
 
 }  // namespace latchkey::chaos

@@ -23,9 +23,14 @@ bool await(Nanos patience, Condition&& condition) {
 
 }  // namespace
 
-WorkerPool::WorkerPool(Size size, Client client, std::uint16_t server_port, std::uint64_t seed,
+WorkerPool::WorkerPool(Size size, Client client, const Deployment& deployment, std::uint64_t seed,
                        std::filesystem::path folder)
-    : size_(size), client_(client), seed_(seed), folder_(std::move(folder)) {
+    : size_(size),
+      client_(client),
+      deployment_(deployment),
+      seed_(seed),
+      folder_(std::move(folder)) {
+  const std::uint16_t server_port = deployment.servers().front()->port();
   for (std::uint32_t worker = 0; worker < size.workers; ++worker) {
     places_.push_back({.link = std::make_unique<tests::FaultProxy>(server_port)});
     start(worker);
@@ -42,7 +47,8 @@ void WorkerPool::start(std::uint32_t worker) {
       .memory = memory_.descriptor(),
       .port = place.link->port(),
       .seed = seed_ + 1'000 * worker + static_cast<std::uint64_t>(place.starts) * 1'000'000,
-      .client = client_};
+      .client = client_,
+      .uri = deployment_.uri(place.link->port())};
   std::vector<std::string> words{"/proc/self/exe", "--worker"};
   std::ranges::copy(arguments.words(), std::back_inserter(words));
   place.process = std::make_unique<tests::Process>(words, folder_ / "workers.log");

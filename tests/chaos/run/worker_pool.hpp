@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "chaos/deployment/deployment.hpp"
 #include "chaos/worker/shared_memory.hpp"
 #include "chaos/worker/worker.hpp"
 #include "support/process.hpp"
@@ -30,7 +31,7 @@ class WorkerPool {
   };
 
   /// Starts all workers. `folder`: for their output.
-  WorkerPool(Size size, Client client, std::uint16_t server_port, std::uint64_t seed,
+  WorkerPool(Size size, Client client, const Deployment& deployment, std::uint64_t seed,
              std::filesystem::path folder);
 
   [[nodiscard]] Size size() const noexcept { return size_; }
@@ -68,6 +69,7 @@ class WorkerPool {
 
   const Size size_;
   const Client client_;
+  const Deployment& deployment_;
   const std::uint64_t seed_;
   const std::filesystem::path folder_;
   SharedMemory memory_;

@@ -10,9 +10,13 @@
 namespace latchkey::chaos {
 
 std::vector<std::string> WorkerArguments::words() const {
-  return {std::to_string(worker), std::to_string(threads),
-          std::to_string(memory), std::to_string(port),
-          std::to_string(seed),   std::to_string(static_cast<int>(client))};
+  return {std::to_string(worker),
+          std::to_string(threads),
+          std::to_string(memory),
+          std::to_string(port),
+          std::to_string(seed),
+          std::to_string(static_cast<int>(client)),
+          uri};
 }
 
 WorkerArguments WorkerArguments::parse(const std::vector<std::string>& words) {
@@ -22,7 +26,8 @@ WorkerArguments WorkerArguments::parse(const std::vector<std::string>& words) {
           .memory = static_cast<int>(number(2)),
           .port = static_cast<std::uint16_t>(number(3)),
           .seed = number(4),
-          .client = static_cast<Client>(number(5))};
+          .client = static_cast<Client>(number(5)),
+          .uri = words.at(6)};
 }
 
 int run_worker(const WorkerArguments& arguments) {
@@ -30,7 +35,7 @@ int run_worker(const WorkerArguments& arguments) {
   const bool plain = arguments.client != Client::latchkey;
   const std::unique_ptr<LockSources> sources =
       plain ? defective_sources(arguments.client, arguments.port, arguments.worker)
-            : latchkey_sources("redis://127.0.0.1:" + std::to_string(arguments.port));
+            : latchkey_sources(arguments.uri);
   std::vector<std::jthread> threads;
   for (std::uint32_t thread = 0; thread < arguments.threads; ++thread) {
     threads.emplace_back([&, thread, source = sources->make(thread)] {

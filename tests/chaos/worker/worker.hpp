@@ -18,6 +18,7 @@ struct WorkerArguments {
   std::uint16_t port = 0;
   std::uint64_t seed = 0;
   Client client = Client::latchkey;
+  std::string uri;
 
   /// As `parse` reads them.
   [[nodiscard]] std::vector<std::string> words() const;

@@ -134,6 +134,23 @@ TEST_F(SessionTest, SubscriptionsRejectedInTheHandshakeAreRetriedOneByOne) {
   EXPECT_THAT(names(), ElementsAre("SUBSCRIBE", "PING")) << "it may be permitted by now";
 }
 
+// The server kept the subscription until the connection ended.
+TEST_F(SessionTest, AForbiddenUnsubscribeIsRepeatedUntilItIsPermitted) {
+  bring_up();
+  submit(Verb::subscribe, "k", 0);
+  sent();
+  say("+PONG\r\n");
+  submit(Verb::unsubscribe, "k", 0);
+  EXPECT_THAT(names(), ElementsAre("UNSUBSCRIBE", "PING"));
+  say(no_permission);
+  pass(1s);
+  while (const std::size_t repeated = names().size()) {  // once for each channel
+    for (std::size_t reply = 0; reply < repeated / 2; ++reply) say(no_permission);
+  }
+  pass(10s);
+  EXPECT_THAT(names(), ::testing::Contains("UNSUBSCRIBE"));
+}
+
 TEST_F(SessionTest, AForbiddenPingDoesNotRejectTheSubscription) {
   bring_up();
   submit(Verb::subscribe, "k", 0);

@@ -1,0 +1,41 @@
+// What workers lock on.
+// SPDX-License-Identifier: BSL-1.0
+#include "chaos/deployment/deployment.hpp"
+
+#include <stdexcept>
+
+#include <latchkey/error.hpp>
+#include <latchkey/locks.hpp>
+
+#include "chaos/deployment/cluster.hpp"
+#include "chaos/deployment/single_server.hpp"
+#include "chaos/worker/lock_source.hpp"
+
+namespace latchkey::chaos {
+
+void Deployment::send(const tests::RedisServer& server,
+                      std::initializer_list<std::string_view> words) {
+  const tests::Reply reply = server.client()(words);
+  if (reply.is_error()) {
+    throw std::runtime_error(std::string(*words.begin()) + ": " + reply.text());
+  }
+}
+
+void Deployment::force_release(const std::string& uri, int key) {
+  try {
+    const Locks locks = Locks::connect(uri);
+    locks.force_release(name_of_key(static_cast<std::uint32_t>(key)));
+  } catch (const BackendUnavailable&) {
+    return;  // the machine is too busy; the fault may have happened or not
+  }
+}
+
+std::unique_ptr<Deployment> make_deployment(DeploymentKind kind) {
+  switch (kind) {
+    case DeploymentKind::single: return std::make_unique<SingleServer>();
+    case DeploymentKind::cluster: return std::make_unique<Cluster>();
+  }
+  return nullptr;
+}
+
+}  // namespace latchkey::chaos

@@ -1,0 +1,45 @@
+// What workers lock on.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chaos/faults/fault_plan.hpp"
+#include "chaos/run/settings.hpp"
+#include "support/servers/redis_server.hpp"
+
+namespace latchkey::chaos {
+
+/// The servers of a campaign, and the faults of servers and keys. All calls come from the thread
+/// that made it, because servers end with their thread.
+class Deployment {
+ public:
+  Deployment() = default;
+  Deployment(const Deployment&) = delete;
+  Deployment& operator=(const Deployment&) = delete;
+  virtual ~Deployment() = default;
+
+  /// The servers; never empty. Links of workers lead to the first one.
+  [[nodiscard]] virtual std::vector<const tests::RedisServer*> servers() const = 0;
+  /// Where a worker locks whose link listens on `port`.
+  [[nodiscard]] virtual std::string uri(std::uint16_t port) const = 0;
+  /// The kinds of faults that it can have.
+  [[nodiscard]] virtual bool has(FaultKind kind) const noexcept = 0;
+
+  virtual void begin(const PlannedFault& fault) = 0;
+  virtual void end(const PlannedFault& fault) = 0;
+
+ protected:
+  /// Throws std::runtime_error with the error of the server.
+  static void send(const tests::RedisServer& server, std::initializer_list<std::string_view> words);
+  static void force_release(const std::string& uri, int key);
+};
+
+std::unique_ptr<Deployment> make_deployment(DeploymentKind kind);
+
+}  // namespace latchkey::chaos

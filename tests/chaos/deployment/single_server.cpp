@@ -1,0 +1,86 @@
+// One Redis server.
+// SPDX-License-Identifier: BSL-1.0
+#include "chaos/deployment/single_server.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "chaos/faults/forbidden_commands.hpp"
+#include "chaos/worker/lock_source.hpp"
+
+namespace latchkey::chaos {
+
+using enum FaultKind;
+
+SingleServer::SingleServer()
+    : server_({.config = {"appendonly yes", "appendfsync no", "lua-time-limit 150"}}) {}
+
+bool SingleServer::has(FaultKind kind) const noexcept {
+  return kind != slot_move && kind != node_stop && kind != node_kill;
+}
+
+void SingleServer::permit(const PlannedFault& fault, bool permitted) {
+  const std::string_view command = forbidden_name(fault.strength);
+  if (is_sharded(command) && server_.version() < 700) return;
+  std::string rule(permitted ? "+" : "-");
+  send({"ACL", "SETUSER", "default", rule += command});
+}
+
+void SingleServer::run_busy_script(int length_ms) {
+  busy_script_ = std::jthread([client = std::make_shared<tests::RedisClient>(server_.client()),
+                               length = std::to_string(length_ms * 1'000)] {
+    constexpr std::string_view script =
+        "local function micros() local t = redis.call('time') return t[1] * 1000000 + t[2] end "
+        "local last = micros() + ARGV[1] while micros() < last do end";
+    (*client)({"EVAL", script, "0", length});
+  });
+}
+
+void SingleServer::begin(const PlannedFault& fault) {
+  const std::string key = name_of_key(static_cast<std::uint32_t>(std::max(0, fault.key)));
+  const std::string length = std::to_string(fault.length_ms);
+  switch (fault.kind) {
+    case server_stop_short:
+    case server_stop_long: return server_.stop();
+    case server_kill:
+    case server_kill_empty: return server_.kill();
+    case server_shutdown: return server_.shut_down();
+    case server_pause: return send({"CLIENT", "PAUSE", length, "ALL"});
+    case server_pause_writes: return send({"CLIENT", "PAUSE", length, "WRITE"});
+    case kill_normal: return send({"CLIENT", "KILL", "TYPE", "normal"});
+    case kill_pubsub: return send({"CLIENT", "KILL", "TYPE", "pubsub"});
+    case flushall: return send({"FLUSHALL"});
+    case script_flush: return send({"SCRIPT", "FLUSH"});
+    case busy_script: return run_busy_script(fault.length_ms);
+    case max_memory: return send({"CONFIG", "SET", "maxmemory", "1"});
+    case no_replicas: return send({"CONFIG", "SET", "min-replicas-to-write", "1"});
+    case forbidden_command: return permit(fault, false);
+    case wrong_type: return send({"SET", key, "text"});
+    case delete_key: return send({"DEL", key});
+    case forced_release: return force_release(server_.tcp_uri(), fault.key);
+    default: return;
+  }
+}
+
+void SingleServer::end(const PlannedFault& fault) {
+  const std::string key = name_of_key(static_cast<std::uint32_t>(std::max(0, fault.key)));
+  switch (fault.kind) {
+    case server_stop_short:
+    case server_stop_long: return server_.resume();
+    case server_kill_empty:
+      std::filesystem::remove_all(server_.folder() / "appendonlydir");
+      std::filesystem::remove(server_.folder() / "appendonly.aof");  // Redis 6
+      return server_.start();
+    case server_kill:
+    case server_shutdown: return server_.start();
+    case busy_script: return busy_script_.join();
+    case max_memory: return send({"CONFIG", "SET", "maxmemory", "0"});
+    case no_replicas: return send({"CONFIG", "SET", "min-replicas-to-write", "0"});
+    case forbidden_command: return permit(fault, true);
+    case wrong_type: return send({"DEL", key});
+    default: return;
+  }
+}
+
+}  // namespace latchkey::chaos
