@@ -42,6 +42,8 @@ class MysqlClient final : public stores::StoreClient {
   void submit(std::span<Request* const> requests, Sink& sink) override;
   void advance(Clock::time_point now) override;
   [[nodiscard]] Clock::time_point due() const noexcept override;
+  /// The server sends nothing but replies.
+  [[nodiscard]] bool awaits_events() const noexcept override { return stage_ != Stage::up; }
   void abandon() noexcept override;
 
  private:

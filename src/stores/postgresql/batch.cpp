@@ -17,6 +17,19 @@ bool is_alone(const QueuedRequest& queued) noexcept {
   return queued.request == nullptr || queued.request->verb == Verb::acquire_all;
 }
 
+/// Whether the outcome counts only once it is on the server's disk. The statements of the others end
+/// with `as_not_durable`.
+bool needs_disk(const QueuedRequest& queued) noexcept {
+  if (queued.request == nullptr) return false;
+  switch (queued.request->verb) {
+    case Verb::release:
+    case Verb::leave:
+    case Verb::subscribe:
+    case Verb::unsubscribe: return false;
+    default: return true;
+  }
+}
+
 std::string_view key_of(const QueuedRequest& queued) noexcept {
   return queued.request == nullptr ? std::string_view() : queued.request->key;
 }
@@ -44,21 +57,34 @@ Call Batch::call_of(const QueuedRequest& queued) const {
   return stays ? Call{} : layout_.call(*queued.request, subscriptions_.channel());
 }
 
-void Batch::choose(RequestQueue& queue, stores::Outbox& outbox) {
+bool Batch::take(const QueuedRequest& queued, std::size_t& bytes, stores::Outbox& outbox) {
+  Call call = call_of(queued);
+  if (call.statement == nullptr) {
+    outbox.complete(*queued.request, *queued.sink, Outcome::Kind::granted);
+    return true;
+  }
+  bytes += call.size();
+  if (!entries_.empty() && bytes > most_bytes) return false;
+  entries_.push_back({queued, std::move(call), entries_.size(), Entry::State::sent, {}});
+  return true;
+}
+
+void Batch::choose(bool durable, RequestQueue& queue, stores::Outbox& outbox) {
   std::size_t bytes = 0;
-  while (!queue.empty() && entries_.size() < most_requests) {
-    const QueuedRequest queued = queue.front();
-    if (!entries_.empty() && is_alone(queued)) break;
-    Call call = call_of(queued);
-    bytes += call.size();
-    if (!entries_.empty() && bytes > most_bytes) break;
-    queue.pop_front();
-    if (call.statement == nullptr) {
-      outbox.complete(*queued.request, *queued.sink, Outcome::Kind::granted);
+  std::vector<std::string_view> passed;  // keys of earlier requests that stay in the queue
+  for (auto at = queue.begin(); at != queue.end();) {
+    if (entries_.size() == most_requests || passed.size() == most_requests) break;
+    const QueuedRequest queued = *at;
+    const bool first = entries_.empty() && passed.empty();
+    if (is_alone(queued) && !first) break;
+    if (needs_disk(queued) != durable || std::ranges::count(passed, key_of(queued)) > 0) {
+      if (is_alone(queued)) break;
+      passed.push_back(key_of(queued));
+      ++at;
       continue;
     }
-    const std::size_t order = entries_.size();
-    entries_.push_back({queued, std::move(call), order, Entry::State::sent, {}});
+    if (!take(queued, bytes, outbox)) break;
+    at = queue.erase(at);
     if (is_alone(queued)) break;
   }
   std::ranges::sort(entries_, [](const Entry& one, const Entry& other) {
@@ -71,7 +97,12 @@ bool Batch::send(PGconn* connection, RequestQueue& queue, stores::Outbox& outbox
   next_ = 0;
   undone_ = false;
   failure_.clear();
-  choose(queue, outbox);
+  durable_ = !durable_;
+  choose(durable_, queue, outbox);
+  if (entries_.empty() && !queue.empty()) {
+    durable_ = needs_disk(queue.front());
+    choose(durable_, queue, outbox);
+  }
   if (entries_.empty()) return true;
   for (const Entry& entry : entries_) {
     if (!send_call(connection, entry.call)) return false;

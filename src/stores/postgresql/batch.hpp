@@ -31,6 +31,12 @@ using RequestQueue = std::deque<QueuedRequest>;
 /// each other in a circle, and those of one key in the order of submission. The bytes of a batch
 /// fit into one write, so that a client which is stopped at any time leaves no transaction half
 /// sent. An outcome counts once the server has committed.
+///
+/// A batch is durable, or it is not. A grant, or a longer lease, counts once it is on the disk. What
+/// frees something does not wait for the disk: if a crash of the server undoes it, the lock is held
+/// until its lease ends, which breaks no promise. The server writes to its disk in order, so what is
+/// granted after a release is on the disk only together with it. The two kinds of batches take turns
+/// while requests of both wait.
 class Batch {
  public:
   Batch(const Layout& layout, const Subscriptions& subscriptions)
@@ -38,6 +44,8 @@ class Batch {
 
   [[nodiscard]] bool is_under_way() const noexcept { return !entries_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
+  /// The last one: whether the server waits for its disk before it reports the commit.
+  [[nodiscard]] bool is_durable() const noexcept { return durable_; }
 
   /// Takes requests from the front of the queue and sends them. False: the connection is broken.
   /// Throws std::bad_alloc.
@@ -67,7 +75,10 @@ class Batch {
     Outcome outcome{};
   };
 
-  void choose(RequestQueue& queue, stores::Outbox& outbox);
+  /// Takes the requests of this kind that no earlier one for their key precedes.
+  void choose(bool durable, RequestQueue& queue, stores::Outbox& outbox);
+  /// Takes a request, or completes it if nothing is to be executed. False: it does not fit.
+  [[nodiscard]] bool take(const QueuedRequest& queued, std::size_t& bytes, stores::Outbox& outbox);
   [[nodiscard]] Call call_of(const QueuedRequest& queued) const;
   void on_result(const PGresult* result);
   void on_error(Entry& entry, const PGresult* result);
@@ -77,7 +88,8 @@ class Batch {
   const Subscriptions& subscriptions_;
   std::vector<Entry> entries_;  ///< in the order of execution
   std::size_t next_ = 0;        ///< whose result is read
-  bool undone_ = false;         ///< one has failed: the server has undone all
+  bool durable_ = false;
+  bool undone_ = false;  ///< one has failed: the server has undone all
   std::string failure_;         ///< an error that belongs to no request
   std::optional<std::uint64_t> upkeep_;
 };

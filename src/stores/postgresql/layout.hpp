@@ -23,6 +23,9 @@ struct Statement {
   std::string sql;
 };
 
+/// A column by which a statement keeps the commit of its transaction from waiting for the disk.
+inline constexpr std::string_view as_not_durable = "set_config('synchronous_commit', 'off', true)";
+
 /// One execution of a prepared statement.
 struct Call {
   const char* statement = nullptr;  ///< null: nothing is to be executed, the request is granted

@@ -93,6 +93,7 @@ Capabilities OwnLayout::capabilities() const noexcept {
 }
 
 std::span<const Statement> OwnLayout::statements() const noexcept {
+  static const std::string lazily = ", " + std::string(as_not_durable);
   static const std::array<Statement, 18> all = {{
       {"acquire", "SELECT latchkey.acquire($1, $2, $3, $4, $5, $6)"},
       {"acquire_read", "SELECT latchkey.acquire_read($1, $2, $3, $4)"},
@@ -103,15 +104,15 @@ std::span<const Statement> OwnLayout::statements() const noexcept {
       {"verify", "SELECT latchkey.verify($1, $2, $3)"},
       {"downgrade", "SELECT latchkey.downgrade($1, $2, $3, $4)"},
       {"expire", "SELECT latchkey.expire($1, $2, $3, $4)"},
-      {"release", "SELECT latchkey.release($1, $2, $3)"},
-      {"leave", "SELECT latchkey.leave($1, $2, $3)"},
-      {"subscribe", "SELECT latchkey.subscribe($1, $2, $3)"},
-      {"unsubscribe", "SELECT latchkey.unsubscribe($1, $2, $3)"},
+      {"release", "SELECT latchkey.release($1, $2, $3)" + lazily},
+      {"leave", "SELECT latchkey.leave($1, $2, $3)" + lazily},
+      {"subscribe", "SELECT latchkey.subscribe($1, $2, $3)" + lazily},
+      {"unsubscribe", "SELECT latchkey.unsubscribe($1, $2, $3)" + lazily},
       {"inspect", "SELECT * FROM latchkey.inspect($1)"},
       {"list", "SELECT * FROM latchkey.list($1)"},
       {"list_awaited", "SELECT * FROM latchkey.list_awaited($1)"},
       {"force_release", "SELECT latchkey.force_release($1)"},
-      {"upkeep", "SELECT latchkey.upkeep($1)"},
+      {"upkeep", "SELECT latchkey.upkeep($1)" + lazily},
   }};
   return all;
 }

@@ -102,7 +102,8 @@ bool PostgresqlClient::send(Clock::time_point now) {
 
 void PostgresqlClient::plan_batch(std::size_t completed, Clock::time_point now) {
   batch_size_ = queue_.size() + completed;
-  batch_due_ = now + std::min<Clock::duration>((now - batch_sent_) / 10, longest_delay);
+  if (batch_.is_durable()) commit_took_ = now - batch_sent_;
+  batch_due_ = now + std::min<Clock::duration>(commit_took_ / 10, longest_delay);
 }
 
 void PostgresqlClient::advance(Clock::time_point now) {

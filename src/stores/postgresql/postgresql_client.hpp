@@ -25,6 +25,10 @@ class PostgresqlClient final : public stores::StoreClient {
   void submit(std::span<Request* const> requests, Sink& sink) override;
   void advance(Clock::time_point now) override;
   [[nodiscard]] Clock::time_point due() const noexcept override;
+  /// Notifications arrive only if something is subscribed to.
+  [[nodiscard]] bool awaits_events() const noexcept override {
+    return !session_.is_up() || !subscriptions_.empty();
+  }
   void abandon() noexcept override;
 
  private:
@@ -40,7 +44,7 @@ class PostgresqlClient final : public stores::StoreClient {
   [[nodiscard]] bool send(Clock::time_point now);
   /// The callers of a batch that has ended usually submit at once again, and one commit for all
   /// costs as much as one for the first of them: the next batch waits for as many requests, but
-  /// not longer than a tenth of what the commit took.
+  /// not longer than a tenth of what the last durable commit took.
   void plan_batch(std::size_t completed, Clock::time_point now);
   /// Gives up requests that have waited too long for a connection.
   void give_up(Clock::time_point now);
@@ -57,6 +61,7 @@ class PostgresqlClient final : public stores::StoreClient {
   RequestQueue queue_;
   Clock::time_point batch_ends_at_ = Clock::never();  ///< no reply until then: the link is down
   Clock::time_point batch_sent_{};
+  Clock::duration commit_took_{};  ///< of the last durable batch
   std::size_t batch_size_ = 1;     ///< the next batch is sent as soon as it is that large
   Clock::time_point batch_due_{};  ///< or at this time
   Clock::time_point upkeep_at_ = Clock::never();

@@ -57,7 +57,8 @@ ShedlockLayout::ShedlockLayout(const std::string& table) : table_(table) {
                         "RETURNING 1",
                         table)},
       {"release", filled("UPDATE @ SET lock_until = # WHERE name = $1 AND locked_by = $2 AND "
-                         "lock_until > # RETURNING 1",
+                         "lock_until > # RETURNING " +
+                             std::string(as_not_durable),
                          table)},
       {"verify",
        filled("SELECT 1 FROM @ WHERE name = $1 AND locked_by = $2 AND lock_until > #", table)},
