@@ -28,7 +28,7 @@ fuzz=(llvm-19)
 docs=(python3 python3-venv)
 # The client libraries and the servers of other stores.
 stores=(libgtest-dev libgmock-dev pkg-config libpq-dev postgresql pgbouncer libmariadb-dev mariadb-server
-        libzookeeper-st-dev zookeeper default-jre-headless libcurl4-openssl-dev etcd-server etcd-client
+        libzookeeper-st-dev zookeeper default-jre-headless libnghttp2-dev etcd-server etcd-client
         libmongoc-dev)
 packages=(libgtest-dev libgmock-dev libspdlog-dev lintian debootstrap abigail-tools)
 

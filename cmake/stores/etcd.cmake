@@ -1,4 +1,4 @@
-# latchkey::etcd: locks in an etcd cluster, by libcurl with HTTP/2.
+# latchkey::etcd: locks in an etcd cluster, by gRPC over libnghttp2.
 set(latchkey_etcd_sources
   src/stores/etcd/etcd_client.cpp
   src/stores/etcd/etcd_link.cpp
@@ -10,8 +10,9 @@ set(latchkey_etcd_sources
   src/stores/etcd/recipe/place.cpp
   src/stores/etcd/register_etcd.cpp
   src/stores/etcd/sessions.cpp
-  src/stores/etcd/transport/grpc_sockets.cpp
-  src/stores/etcd/transport/grpc_transfer.cpp
+  src/stores/etcd/transport/byte_stream.cpp
   src/stores/etcd/transport/grpc_transport.cpp
+  src/stores/etcd/transport/http2_session.cpp
+  src/stores/etcd/transport/tls_filter.cpp
   src/stores/etcd/wire/messages.cpp)
 latchkey_store(etcd "${latchkey_etcd_sources}" include/latchkey/etcd.hpp)

@@ -138,7 +138,7 @@ inline constexpr std::array third_parties{
                {"src/redis/", "tests/redis/", "tests/support/servers/", "tests/consumer/",
                 "bench/redis_"}},
     ThirdParty{"hiredis/", "no file of latchkey's", {"tests/consumer/"}},
-    ThirdParty{"openssl/", "src/redis", {"src/redis/"}},
+    ThirdParty{"openssl/", "src/redis and the etcd store", {"src/redis/", "src/stores/etcd/"}},
     ThirdParty{"latchkey/third_party/",
                "the reflect layer",
                {"include/latchkey/reflect", "src/reflect/", "tests/"}},
@@ -163,7 +163,7 @@ inline constexpr std::array third_parties{
     ThirdParty{"nlohmann/",
                "the command line tool, the etcd store and bench",
                {"src/cli/", "src/stores/etcd/", "tests/cli/", "tests/stores/", "bench/peers/"}},
-    ThirdParty{"curl/", "the etcd store", {"src/stores/etcd/"}},
+    ThirdParty{"nghttp2/", "the etcd store", {"src/stores/etcd/"}},
     ThirdParty{
         "bson/", "the MongoDB store", {"src/stores/mongodb/", "tests/stores/", "bench/stores/"}},
     ThirdParty{

@@ -88,16 +88,24 @@ void DrivenBackend::drive(Parker& parker, Clock::time_point until) {
   std::uint64_t seen = arrivals_ - 1;
   for (bool over = false;; over = clock_.now() >= until) {
     if ((led_ ? deliver() : work()) || over) break;
-    // While callers come and go, each leads for itself; whoever awaits nothing is at hand.
-    const bool stands_by =
-        !led_ && !expects_something() && std::exchange(seen, arrivals_) != arrivals_;
-    if (led_        ? follow(parker, until)
-        : stands_by ? follow(parker, std::min(until, later(clock_.now(), stand_by)))
-                    : lead(parker, until)) {
+    // While callers come and go, each leads for itself, and one that awaits nothing is at hand.
+    const bool lively = std::exchange(seen, arrivals_) != arrivals_;
+    const bool stands_by = lively && (led_ ? at_hand_ == 0 : !expects_something());
+    if (stands_by ? wait_at_hand(parker, until)
+        : led_    ? follow(parker, until)
+                  : lead(parker, until)) {
       break;
     }
   }
-  if (!led_ && expects_something()) followers_.wake_one();
+  // The thread at hand completes the requests of threads that do not drive.
+  if (!led_ && (expects_something() || at_hand_ == 0)) followers_.wake_one();
+}
+
+bool DrivenBackend::wait_at_hand(Parker& parker, Clock::time_point until) {
+  ++at_hand_;
+  const bool unparked = follow(parker, std::min(until, later(clock_.now(), stand_by)));
+  --at_hand_;
+  return unparked;
 }
 
 bool DrivenBackend::expects_something() const {
@@ -184,7 +192,7 @@ void DrivenBackend::forget_parent() noexcept {
   client_->outbox().forget();
   doorbell_.renew();
   led_ = delivering_ = false;
-  outstanding_ = 0;
+  outstanding_ = at_hand_ = 0;
   followers_.clear();
   loops_.clear();
 }

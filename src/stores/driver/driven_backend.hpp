@@ -64,6 +64,8 @@ class DrivenBackend final : public Backend, private ForkParticipant {
   /// True: the parker was unparked.
   bool lead(Parker& parker, Clock::time_point until) LATCHKEY_REQUIRES(mutex_);
   bool follow(Parker& parker, Clock::time_point until) LATCHKEY_REQUIRES(mutex_);
+  /// Follows for a moment, then looks whether callers still come.
+  bool wait_at_hand(Parker& parker, Clock::time_point until) LATCHKEY_REQUIRES(mutex_);
   void poll(Clock::time_point until) LATCHKEY_REQUIRES(mutex_);
   /// A request is under way, or the store may report something without one.
   [[nodiscard]] bool expects_something() const LATCHKEY_REQUIRES(mutex_);
@@ -84,6 +86,7 @@ class DrivenBackend final : public Backend, private ForkParticipant {
   bool led_ LATCHKEY_GUARDED_BY(mutex_) = false;               ///< a thread polls
   bool delivering_ LATCHKEY_GUARDED_BY(mutex_) = false;        ///< a thread calls sinks
   std::uint64_t outstanding_ LATCHKEY_GUARDED_BY(mutex_) = 0;  ///< requests without an outcome
+  std::uint64_t at_hand_ LATCHKEY_GUARDED_BY(mutex_) = 0;      ///< threads in wait_at_hand
   std::uint64_t arrivals_ LATCHKEY_GUARDED_BY(mutex_) = 0;     ///< calls of drive so far
   Clock::time_point polls_until_ LATCHKEY_GUARDED_BY(mutex_) = Clock::never();
   ParkedThreads followers_ LATCHKEY_GUARDED_BY(mutex_);

@@ -32,7 +32,7 @@ class EtcdClient final : public stores::StoreClient {
   void submit(std::span<Request* const> requests, Sink& sink) override;
   void advance(Clock::time_point now) override;
   [[nodiscard]] Clock::time_point due() const noexcept override;
-  [[nodiscard]] bool awaits_events() const noexcept override { return link_.is_busy(); }
+  [[nodiscard]] bool awaits_events() const noexcept override { return link_.awaits_events(); }
   void abandon() noexcept override;
 
  private:

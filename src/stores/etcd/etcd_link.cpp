@@ -32,14 +32,14 @@ EtcdLink::EtcdLink(EtcdUri uri, stores::DescriptorSet& descriptors, Clock& clock
       clock_(clock),
       timeout_(timeout),
       on_change_(std::move(on_change)),
-      transport_(descriptors, clock, uri_.tls, timeout),
+      transport_(descriptors, clock, uri_.tls),
       policy_(std::random_device{}()) {}
 
 void EtcdLink::want() {
   const Clock::time_point now = clock_.now();
-  if (is_up() && transport_.closed_by_server()) {
-    fail({false, server_ + ": the server has closed the connection"});
-    close(now);
+  if (is_up() && transport_.is_idle()) {
+    transport_.advance();
+    if (has_ended()) close(now);
   }
   policy_.want(now);
   if (state_ == State::down) policy_.hasten();
@@ -61,7 +61,7 @@ bool EtcdLink::start_failed() const noexcept {
 
 void EtcdLink::connect() {
   server_ = uri_.endpoints[endpoint_].text();
-  transport_.use_server(server_);
+  transport_.connect(uri_.endpoints[endpoint_]);
   state_ = State::logging_in;
   uri_.user.empty() ? check_version() : log_in();
 }
@@ -132,6 +132,14 @@ void EtcdLink::fail(ConnectionFailure failure) {
   why_ = std::move(failure);
 }
 
+bool EtcdLink::has_ended() {
+  const ConnectionFailure* const why = transport_.failure();
+  if (why != nullptr && !failed_) {
+    fail({false, server_ + ": " + why->text, why->nothing_listens});
+  }
+  return failed_;
+}
+
 void EtcdLink::close(Clock::time_point now) {
   const bool was_up = state_ == State::up;
   state_ = State::down;
@@ -167,10 +175,7 @@ void EtcdLink::advance(Clock::time_point now) {
   if (state_ == State::down && now >= policy_.next_attempt_at()) connect();
   transport_.advance();
   now = clock_.now();
-  if (is_up() && transport_.closed_by_server()) {
-    fail({false, server_ + ": the server has closed the connection"});
-  }
-  if (!failed_ && later(transport_.oldest_call(), timeout_) <= now) {
+  if (!has_ended() && later(transport_.oldest_call(), timeout_) <= now) {
     fail({false, server_ + ": no answer for " + std::to_string(timeout_.count()) + " ms"});
   }
   if (failed_) close(now);

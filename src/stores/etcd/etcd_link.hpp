@@ -33,8 +33,8 @@ class EtcdLink {
            std::chrono::milliseconds timeout, std::function<void(bool up)> on_change);
 
   [[nodiscard]] bool is_up() const noexcept { return state_ == State::up; }
-  /// A call or a watch is under way, or there is no connection.
-  [[nodiscard]] bool is_busy() const noexcept { return !is_up() || transport_.is_busy(); }
+  /// A watch is under way, or there is no connection.
+  [[nodiscard]] bool awaits_events() const noexcept { return !is_up() || transport_.has_streams(); }
   /// Why it is down; null: no attempt has failed since it was up.
   [[nodiscard]] const ConnectionFailure* failure() const noexcept { return policy_.last_failure(); }
   /// When a request that was submitted at `submitted` gives up waiting for the link.
@@ -63,6 +63,8 @@ class EtcdLink {
   void go_up();
   /// Ends the connection after what a callback has seen; `advance` closes it.
   void fail(ConnectionFailure failure);
+  /// Whether the connection has ended, or is to be ended.
+  bool has_ended();
   void close(Clock::time_point now);
   /// For the answers to the link's own calls. False: the link has failed.
   bool answered(const CallEnd& end);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backend/uri/uri_syntax.hpp"
-#include "stores/etcd/transport/grpc_transport.hpp"
+#include "stores/etcd/transport/tls_filter.hpp"
 
 namespace latchkey::inline v1::detail::etcd {
 

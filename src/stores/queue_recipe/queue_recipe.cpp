@@ -31,6 +31,7 @@ Place& QueueRecipe::place_of(std::string_view key, const HoldId& id) {
 void QueueRecipe::sweep(Line& line) {
   std::erase_if(line.places, [&](const std::unique_ptr<Place>& place) {
     if (!place->is_idle()) return false;
+    unwatch(*place);
     timers_.erase({place->ends, place.get()});
     return true;
   });
@@ -61,7 +62,7 @@ void QueueRecipe::tick() {
 
 void QueueRecipe::remove(Place& place) {
   place.stage = Stage::removing;
-  place.watched.clear();
+  unwatch(place);
   ++place.operations;
   store_.remove(place);
 }
@@ -115,7 +116,7 @@ void QueueRecipe::settle(Place& place, const std::vector<Ticket>& tickets) {
     return;
   }
   place.ticket = *own;
-  place.watched.clear();
+  unwatch(place);
   if (place.ticket.kind == Ticket::Kind::read) place.type = LockType::READ;
   const bool held = std::exchange(place.converts, false);
   place.stage = held ? Stage::held : Stage::waiting;
@@ -136,14 +137,22 @@ void QueueRecipe::evaluate(Place& place, const std::vector<Ticket>& tickets) {
   place.stage = Stage::waiting;
   if (is_asked) wait_in_line(place);
   if (place.stage != Stage::waiting || place.watched == before.ticket->name) return;
+  unwatch(place);
   place.watched = before.ticket->name;
   place.watched_is_last = before.is_last;
+  ++watches_;
   store_.watch(*place.line, place.watched);
+}
+
+void QueueRecipe::unwatch(Place& place) noexcept {
+  if (place.watched.empty()) return;
+  place.watched.clear();
+  --watches_;
 }
 
 // A grant names the place that its owner was told of. Otherwise the owner acquires again.
 void QueueRecipe::become_first(Place& place) {
-  place.watched.clear();
+  unwatch(place);
   place.stage = Stage::first;
   if (!place.jobs.empty() || place.sink == nullptr) return;
   const bool fair = place.type == LockType::FAIR;
@@ -160,7 +169,7 @@ void QueueRecipe::become_first(Place& place) {
 // Somebody else has deleted the entry.
 void QueueRecipe::vanish(Place& place) {
   const bool held = std::exchange(place.stage, Stage::absent) == Stage::held;
-  place.watched.clear();
+  unwatch(place);
   if (!place.jobs.empty() || place.sink == nullptr) return;
   using Kind = Notification::Kind;
   outbox_.notify(*place.sink, held ? Kind::gone : Kind::released, place.line->key, place.id);
@@ -181,7 +190,7 @@ void QueueRecipe::deleted(Line& line, std::string_view name) {
     Place& place = *each;
     if (place.has_entry() && place.ticket.name == name && place.operations == 0) vanish(place);
     if (place.stage != Stage::waiting || place.watched != name) continue;
-    place.watched.clear();
+    unwatch(place);
     if (place.watched_is_last && place.jobs.empty()) {
       become_first(place);
     } else {
@@ -222,7 +231,7 @@ void QueueRecipe::link_lost(const std::string& why) {
         outbox_.complete_unknown(*job.request, *job.sink, why, !began);
       }
       place.operations = 0;
-      place.watched.clear();
+      unwatch(place);
       if (place.stage == Stage::creating) place.stage = Stage::unsure;
       if (place.stage == Stage::ordering) place.stage = Stage::waiting;
       if (place.converts) place.stage = Stage::unsure;
@@ -260,6 +269,7 @@ void QueueRecipe::session_lost() {
 void QueueRecipe::forget() noexcept {
   timers_.clear();
   lines_.clear();
+  watches_ = 0;
 }
 
 }  // namespace latchkey::inline v1::detail::stores

@@ -87,6 +87,8 @@ class QueueRecipe {
   /// Null: this process has no place there.
   [[nodiscard]] Line* find(std::string_view key) noexcept;
   [[nodiscard]] bool is_empty() const noexcept { return lines_.empty(); }
+  /// A place waits for the deletion of its predecessor.
+  [[nodiscard]] bool awaits_deletions() const noexcept { return watches_ > 0; }
   /// In a forked child.
   void forget() noexcept;
 
@@ -123,6 +125,7 @@ class QueueRecipe {
   void evaluate(Place& place, const std::vector<Ticket>& tickets);
   void become_first(Place& place);
   void vanish(Place& place);
+  void unwatch(Place& place) noexcept;
   void remove(Place& place);
   void read_again(Line& line);
   void end_at(Place& place, Clock::time_point when);
@@ -138,6 +141,7 @@ class QueueRecipe {
   QueueStore& store_;
   Outbox& outbox_;
   Clock::time_point now_{};
+  std::size_t watches_ = 0;  ///< places with a predecessor that is watched
   std::unordered_map<std::string, std::unique_ptr<Line>, TextHash, std::equal_to<>> lines_;
   std::set<std::pair<Clock::time_point, Place*>> timers_;
 };

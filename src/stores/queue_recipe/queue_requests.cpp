@@ -148,7 +148,7 @@ void QueueRecipe::grant(Place& place) {
   const bool again = place.stage == Stage::held;
   const Clock::time_point ends = later(now_, place.lease);
   place.stage = Stage::held;
-  place.watched.clear();
+  unwatch(place);
   end_at(place, again ? std::max(place.ends, ends) : ends);
   Outcome outcome;
   outcome.kind = Outcome::Kind::granted;

@@ -55,6 +55,7 @@ void Link::advance(TimePoint now) {
 void Link::rest(TimePoint now) {
   now_ = now;
   if (!session_) return;
+  session_->send_out();
   if (stage_ == Stage::connecting && session_->descriptor() < 0 && now < policy_.next_attempt_at())
     return;
   const bool begins = session_->descriptor() < 0;

@@ -3,6 +3,8 @@
 #include "stores/zookeeper/session.hpp"
 
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -81,6 +83,17 @@ short Session::interest(std::chrono::microseconds& wait) {
                             ((wanted & ZOOKEEPER_WRITE) != 0 ? POLLOUT : 0));
 }
 
+// The library gives the length and the content of each operation to the network apart, so the kernel
+// would send two packets, and the server would read twice.
+void Session::cork(bool on) noexcept {
+  if (is_corked_ == on) return;
+  is_corked_ = on;
+  const int value = on ? 1 : 0;
+  if (descriptor_ >= 0) ::setsockopt(descriptor_, IPPROTO_TCP, TCP_CORK, &value, sizeof value);
+}
+
+void Session::send_out() noexcept { cork(false); }
+
 // After some errors the library leaves the connection open.
 void Session::fail(int error) noexcept {
   const int state = ::zoo_state(handle_);
@@ -89,6 +102,7 @@ void Session::fail(int error) noexcept {
   if (is_open) return break_connection();
   last_error_ = error;
   descriptor_ = -1;
+  is_corked_ = false;
   ++ended_;
 }
 

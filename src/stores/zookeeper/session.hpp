@@ -69,6 +69,8 @@ class Session {
   /// When the oldest operation under way was sent.
   [[nodiscard]] Clock::time_point oldest() const noexcept { return operations_.front()->sent; }
   void set_now(Clock::time_point now) noexcept { now_ = now; }
+  /// The network receives the operations since the last call together.
+  void send_out() noexcept;
 
   [[nodiscard]] std::chrono::milliseconds timeout() const noexcept;
   [[nodiscard]] clientid_t id() const noexcept;
@@ -101,6 +103,7 @@ class Session {
   };
 
   void fail(int error) noexcept;
+  void cork(bool on) noexcept;
   Operation* begin(Handler handler);
   void sent(Operation* operation, int code) noexcept;
   static void finish(const void* data, Reply&& reply) noexcept;
@@ -115,6 +118,7 @@ class Session {
   int last_error_ = 0;
   unsigned ended_ = 0;
   Clock::time_point now_{};
+  bool is_corked_ = false;
   bool is_broken_ = false;             ///< memory was missing for a reply
   std::deque<Operation*> operations_;  ///< under way, the oldest first
 };

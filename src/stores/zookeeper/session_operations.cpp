@@ -24,6 +24,7 @@ bool ends_connection(int code) noexcept {
 Session::Operation* Session::begin(Handler handler) {
   auto made = std::make_unique<Operation>(Operation{this, std::move(handler), now_});
   operations_.push_back(made.get());
+  cork(true);
   return made.release();  // the library gives it back to `finish`
 }
 

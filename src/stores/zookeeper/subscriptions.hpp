@@ -24,6 +24,7 @@ class Subscriptions {
   void on_node_event(std::string_view path);
   /// Subscribes again to everything.
   void on_link_up();
+  [[nodiscard]] bool is_empty() const noexcept { return keys_.empty(); }
   void forget() noexcept { keys_.clear(); }
 
  private:

@@ -80,6 +80,11 @@ Clock::time_point ZooKeeperClient::due() const noexcept {
   return due;
 }
 
+// That a hold is gone is told within moments: a thread that awaits nothing looks then.
+bool ZooKeeperClient::awaits_events() const noexcept {
+  return !link_.is_up() || queue_.recipe().awaits_deletions() || !subscriptions_.is_empty();
+}
+
 void ZooKeeperClient::dispatch(Request& request, Sink& sink) {
   switch (request.verb) {
     case Verb::acquire:

@@ -32,6 +32,7 @@ class ZooKeeperClient final : public stores::StoreClient, private LinkEvents {
   void submit(std::span<Request* const> requests, Sink& sink) override;
   void advance(Clock::time_point now) override;
   [[nodiscard]] Clock::time_point due() const noexcept override;
+  [[nodiscard]] bool awaits_events() const noexcept override;
   void abandon() noexcept override;
 
   /// For tests. Only while the link is up and nobody drives.

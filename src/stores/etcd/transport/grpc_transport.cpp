@@ -1,285 +1,274 @@
-// gRPC over one HTTP/2 connection, by libcurl's multi interface.
+// gRPC over one HTTP/2 connection.
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/etcd/transport/grpc_transport.hpp"
 
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <new>
-#include <utility>
+#include <charconv>
+#include <chrono>
 
 namespace latchkey::inline v1::detail::etcd {
 namespace {
 
-void start_libcurl() {
-  static const CURLcode code = ::curl_global_init(CURL_GLOBAL_DEFAULT);
-  if (code != CURLE_OK) throw std::bad_alloc();
+/// What stands before each message: whether it is compressed, and its length.
+constexpr std::size_t prefix_size = 5;
+/// When a ping is answered. gRPC servers send one with each call, to measure how much data the
+/// network carries, but not before the last one was answered: so they cost no packet per call.
+constexpr std::chrono::milliseconds ping_delay{50};
+
+std::string with_prefix(std::string_view message) {
+  std::string body(prefix_size, '\0');
+  for (std::size_t byte = 1; byte < prefix_size; ++byte) {
+    body[byte] = static_cast<char>(message.size() >> (8 * (prefix_size - 1 - byte)));
+  }
+  return body.append(message);
 }
 
-GrpcTransfer& transfer_of(CURL* handle) {
-  char* pointer = nullptr;
-  ::curl_easy_getinfo(handle, CURLINFO_PRIVATE, &pointer);
-  return *reinterpret_cast<GrpcTransfer*>(pointer);
+/// A message that has arrived as a whole leaves the buffer; false: there is none.
+bool take_message(std::string& received, std::string& message) {
+  if (received.size() < prefix_size) return false;
+  std::size_t length = 0;
+  for (std::size_t byte = 1; byte < prefix_size; ++byte) {
+    length = length << 8U | static_cast<unsigned char>(received[byte]);
+  }
+  if (received.size() < prefix_size + length) return false;
+  message.assign(received, prefix_size, length);
+  received.erase(0, prefix_size + length);
+  return true;
+}
+
+std::string percent_decoded(std::string_view text) {
+  std::string decoded;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    unsigned value = 0;
+    const bool escaped =
+        text[at] == '%' && at + 2 < text.size() &&
+        std::from_chars(&text[at + 1], &text[at + 1] + 2, value, 16).ec == std::errc();
+    decoded += escaped ? static_cast<char>(value) : text[at];
+    if (escaped) at += 2;
+  }
+  return decoded;
+}
+
+void read_number(std::string_view text, int& number) noexcept {
+  std::from_chars(text.data(), text.data() + text.size(), number);
 }
 
 }  // namespace
 
-GrpcTransport::GrpcTransport(stores::DescriptorSet& descriptors, Clock& clock, TlsFiles tls,
-                             std::chrono::milliseconds connect_timeout)
-    : descriptors_(descriptors),
-      clock_(clock),
-      tls_(std::move(tls)),
-      connect_timeout_(connect_timeout) {
-  start_libcurl();
-  make_multi();
-  use_token({});
+GrpcTransport::GrpcTransport(stores::DescriptorSet& descriptors, Clock& clock, const TlsFiles& tls)
+    : clock_(clock), scheme_(tls.used ? "https" : "http"), bytes_(descriptors, tls) {}
+
+void GrpcTransport::connect(const UriEndpoint& endpoint) {
+  server_ = endpoint.text();
+  failure_ = {};
+  ++connection_;
+  Http2Events& events = *this;
+  http2_ = std::make_unique<Http2Session>(events);
+  bytes_.connect(endpoint);
 }
 
-GrpcTransport::~GrpcTransport() {
-  for (auto& [id, transfer] : transfers_) ::curl_multi_remove_handle(multi_, transfer->handle());
-  transfers_.clear();
-  clear_pools();
-  ::curl_multi_cleanup(multi_);
-  ::curl_slist_free_all(headers_);
+CallId GrpcTransport::id_of(StreamId stream) const noexcept {
+  return static_cast<CallId>(connection_) << 32U | static_cast<std::uint32_t>(stream);
 }
 
-void GrpcTransport::make_multi() {
-  connects_ = true;
-  multi_ = ::curl_multi_init();
-  if (multi_ == nullptr) throw std::bad_alloc();
-  constexpr long all_streams = 1 << 30;
-  ::curl_multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &GrpcTransport::on_socket);
-  ::curl_multi_setopt(multi_, CURLMOPT_SOCKETDATA, this);
-  ::curl_multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &GrpcTransport::on_timer);
-  ::curl_multi_setopt(multi_, CURLMOPT_TIMERDATA, this);
-  ::curl_multi_setopt(multi_, CURLMOPT_MAX_HOST_CONNECTIONS, 1L);
-  ::curl_multi_setopt(multi_, CURLMOPT_MAX_CONCURRENT_STREAMS, all_streams);
+GrpcTransport::Call* GrpcTransport::find(StreamId stream) noexcept {
+  const auto found = calls_.find(stream);
+  return found == calls_.end() ? nullptr : &found->second;
 }
 
-void GrpcTransport::clear_pools() noexcept {
-  for (auto& pool : pools_) pool.clear();
+GrpcTransport::Call* GrpcTransport::find(CallId id) noexcept {
+  const auto stream = static_cast<StreamId>(id & 0xFFFF'FFFFU);
+  return id == id_of(stream) ? find(stream) : nullptr;
 }
 
-void GrpcTransport::use_server(const std::string& server) {
-  if (server == server_) return;
-  server_ = server;
-  clear_pools();
+void GrpcTransport::erase(StreamId stream) noexcept {
+  const auto found = calls_.find(stream);
+  if (found == calls_.end()) return;
+  if (found->second.on_message) --streams_;
+  calls_.erase(found);
 }
 
-void GrpcTransport::use_token(const std::string& token) {
-  curl_slist* made = nullptr;
-  const auto add = [&](const std::string& line) {
-    curl_slist* const longer = ::curl_slist_append(made, line.c_str());
-    if (longer == nullptr) {
-      ::curl_slist_free_all(made);
-      throw std::bad_alloc();
-    }
-    made = longer;
-  };
-  for (const char* const line : {"content-type: application/grpc", "te: trailers", "expect:"}) {
-    add(line);
-  }
-  if (!token.empty()) add("token: " + token);
-  clear_pools();  // their handles point to the old list
-  ::curl_slist_free_all(std::exchange(headers_, made));
-}
-
-std::unique_ptr<GrpcTransfer> GrpcTransport::obtain(Method method) {
-  auto& pool = pools_[static_cast<std::size_t>(method)];
-  if (!pool.empty()) {
-    auto used = std::move(pool.back());
-    pool.pop_back();
-    return used;
-  }
-  auto made = std::make_unique<GrpcTransfer>(method);
-  CURL* const handle = made->handle();
-  const std::string url = (tls_.used ? "https://" : "http://") + server_ +
-                          std::string(method_paths[static_cast<std::size_t>(method)]);
-  ::curl_easy_setopt(handle, CURLOPT_URL, url.c_str());
-  ::curl_easy_setopt(handle, CURLOPT_HTTPHEADER, headers_);
-  ::curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT_MS,
-                     static_cast<long>(connect_timeout_.count()));
-  ::curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, &GrpcTransport::open_socket);
-  ::curl_easy_setopt(handle, CURLOPT_OPENSOCKETDATA, this);
-  ::curl_easy_setopt(handle, CURLOPT_CLOSESOCKETFUNCTION, &GrpcTransport::close_socket);
-  ::curl_easy_setopt(handle, CURLOPT_CLOSESOCKETDATA, this);
-  if (!tls_.authority.empty()) {
-    ::curl_easy_setopt(handle, CURLOPT_CAINFO, tls_.authority.c_str());
-  }
-  if (!tls_.certificate.empty()) {
-    ::curl_easy_setopt(handle, CURLOPT_SSLCERT, tls_.certificate.c_str());
-  }
-  if (!tls_.key.empty()) ::curl_easy_setopt(handle, CURLOPT_SSLKEY, tls_.key.c_str());
-  return made;
-}
-
-// libcurl 7.88 cannot make a second request with prior knowledge on one connection. Any other
-// request uses the HTTP/2 that it finds there; if it finds no connection, it asks for HTTP/2 by
-// HTTP/1.1, which etcd rejects without a look at the request.
-long GrpcTransport::http_version() noexcept {
-  if (tls_.used) return CURL_HTTP_VERSION_2TLS;
-  const bool first = std::exchange(connects_, false);
-  return first ? CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE : CURL_HTTP_VERSION_2_0;
-}
-
-CallId GrpcTransport::call(Method method, std::string message, OnEnd on_end) {
-  const CallId id = start(method, std::move(message), nullptr, std::move(on_end));
+CallId GrpcTransport::call(Method method, std::string_view message, OnEnd on_end) {
+  const CallId id = start(method, message, nullptr, std::move(on_end));
   unary_.push_back(id);
   return id;
 }
 
-CallId GrpcTransport::open_stream(Method method, std::string message, OnMessage on_message,
+CallId GrpcTransport::open_stream(Method method, std::string_view message, OnMessage on_message,
                                   OnEnd on_end) {
-  return start(method, std::move(message), std::move(on_message), std::move(on_end));
-}
-
-CallId GrpcTransport::start(Method method, std::string message, OnMessage on_message,
-                            OnEnd on_end) {
-  const CallId id = ++last_id_;
-  auto transfer = obtain(method);
-  transfer->start(id, message, std::move(on_message), std::move(on_end));
-  ::curl_easy_setopt(transfer->handle(), CURLOPT_HTTP_VERSION, http_version());
-  transfer->started = clock_.now();
-  transfer->arrivals = transfer->is_stream() ? &arrivals_ : nullptr;
-  CURL* const handle = transfer->handle();
-  transfers_.emplace(id, std::move(transfer));
-  if (::curl_multi_add_handle(multi_, handle) != CURLM_OK) {
-    transfers_.erase(id);
-    throw std::bad_alloc();
-  }
+  const CallId id = start(method, message, std::move(on_message), std::move(on_end));
+  ++streams_;
   return id;
 }
 
-void GrpcTransport::cancel(CallId id) noexcept {
-  const auto found = transfers_.find(id);
-  if (found == transfers_.end()) return;
-  ::curl_multi_remove_handle(multi_, found->second->handle());
-  transfers_.erase(found);
+CallId GrpcTransport::start(Method method, std::string_view message, OnMessage on_message,
+                            OnEnd on_end) {
+  Http2Session::Headers headers{{":method", "POST"},
+                                {":scheme", scheme_},
+                                {":path", method_paths[static_cast<std::size_t>(method)]},
+                                {":authority", server_},
+                                {"content-type", "application/grpc"},
+                                {"te", "trailers"}};
+  if (!token_.empty()) headers.emplace_back("token", token_);
+  const StreamId stream = http2_->request(headers, with_prefix(message));
+  calls_.emplace(stream, Call{std::move(on_message), std::move(on_end), clock_.now()});
+  unsent_.push_back(stream);
+  return id_of(stream);
 }
 
-void GrpcTransport::act(curl_socket_t socket, int events) {
-  int running = 0;
-  ::curl_multi_socket_action(multi_, socket, events, &running);
+void GrpcTransport::cancel(CallId id) noexcept {
+  if (find(id) == nullptr) return;
+  const auto stream = static_cast<StreamId>(id & 0xFFFF'FFFFU);
+  erase(stream);
+  http2_->cancel(stream);
+}
+
+void GrpcTransport::flush() {
+  if (bytes_.state() != ByteStream::State::open) return;
+  const std::string output = http2_->take_output();
+  for (const StreamId stream : std::exchange(unsent_, {})) {
+    if (Call* const call = find(stream)) call->sent = true;
+  }
+  if (!output.empty()) bytes_.send(output);
 }
 
 void GrpcTransport::advance() {
-  for (const stores::DescriptorSet::Ready& ready : descriptors_.ready()) {
-    if (transfers_.empty()) {  // libcurl does not read; the next call does
-      descriptors_.forget(ready.descriptor);
-      continue;
-    }
-    int events = 0;
-    if ((ready.events & (POLLIN | POLLHUP)) != 0) events |= CURL_CSELECT_IN;
-    if ((ready.events & POLLOUT) != 0) events |= CURL_CSELECT_OUT;
-    if ((ready.events & POLLERR) != 0) events |= CURL_CSELECT_ERR;
-    act(ready.descriptor, events);
+  if (http2_ == nullptr || !failure_.text.empty()) return;
+  buffer_.clear();
+  bytes_.advance(buffer_);
+  if (!buffer_.empty()) receive();
+  deliver();
+  if (bytes_.state() == ByteStream::State::broken) {
+    return break_off(why_broken(), bytes_.failure().nothing_listens);
   }
-  collect();
+  if (pings_due_ <= clock_.now()) {
+    pings_due_ = Clock::never();
+    http2_->answer_pings();
+  }
   flush();
 }
 
-// Calls that are started by callbacks are sent at once.
-void GrpcTransport::flush() {
-  constexpr int rounds = 16;
-  for (int round = 0; round < rounds && timer_ <= clock_.now(); ++round) {
-    timer_ = Clock::never();
-    act(CURL_SOCKET_TIMEOUT, 0);
-    collect();
-  }
+void GrpcTransport::receive() {
+  const bool goes_on = http2_->receive(buffer_);
+  if (http2_->has_pings()) pings_due_ = std::min(pings_due_, later(clock_.now(), ping_delay));
+  if (goes_on) return;
+  const std::string why = why_broken();
+  deliver();
+  break_off(why, false);
 }
 
-void GrpcTransport::collect() {
-  for (const CallId id : std::exchange(arrivals_, {})) {
-    const auto found = transfers_.find(id);
-    if (found == transfers_.end()) continue;
-    for (std::string text; found->second->take_message(text);) {
-      messages_.push_back({id, std::move(text)});
-    }
-  }
-  deliver_messages();
-  int left = 0;
-  while (const CURLMsg* const info = ::curl_multi_info_read(multi_, &left)) {
-    if (info->msg != CURLMSG_DONE) continue;
-    const CURLcode code = info->data.result;
-    const auto found = transfers_.find(transfer_of(info->easy_handle).id());
-    if (found == transfers_.end()) continue;
-    std::unique_ptr<GrpcTransfer> transfer = std::move(found->second);
-    transfers_.erase(found);
-    ::curl_multi_remove_handle(multi_, transfer->handle());
-    CallEnd end = transfer->end(code);
-    const OnEnd on_end = std::move(transfer->on_end);
-    if (code == CURLE_OK) {
-      pools_[static_cast<std::size_t>(transfer->method())].push_back(std::move(transfer));
-    }
+std::string GrpcTransport::why_broken() const {
+  const std::string& why = http2_->failure();
+  if (why.empty()) return bytes_.failure().text;
+  return http2_->is_greeted() ? why
+                              : "the server speaks no gRPC, or only with TLS (etcds://): " + why;
+}
+
+void GrpcTransport::on_header(StreamId stream, std::string_view name, std::string_view value) {
+  Call* const call = find(stream);
+  if (call == nullptr) return;
+  if (name == ":status") read_number(value, call->http_status);
+  if (name == "grpc-status") read_number(value, call->status);
+  if (name == "grpc-message") call->status_text = percent_decoded(value);
+}
+
+void GrpcTransport::on_data(StreamId stream, std::string_view bytes) {
+  Call* const call = find(stream);
+  if (call == nullptr) return;
+  call->received += bytes;
+  if (call->on_message) arrived_.push_back(stream);
+}
+
+void GrpcTransport::on_closed(StreamId stream, std::uint32_t error) {
+  if (find(stream) != nullptr) closed_.emplace_back(stream, error);
+}
+
+// The callbacks may start and cancel calls.
+void GrpcTransport::deliver() {
+  for (const StreamId stream : std::exchange(arrived_, {})) deliver_messages(stream);
+  for (const auto& [stream, error] : std::exchange(closed_, {})) {
+    Call* const call = find(stream);
+    if (call == nullptr) continue;
+    CallEnd end = end_of(*call, error);
+    const OnEnd on_end = std::move(call->on_end);
+    erase(stream);
     on_end(std::move(end));
   }
 }
 
-void GrpcTransport::deliver_messages() {
-  while (!messages_.empty()) {
-    const Message message = std::move(messages_.front());
-    messages_.pop_front();
-    const auto found = transfers_.find(message.id);
-    if (found == transfers_.end()) continue;
-    const OnMessage on_message = found->second->on_message;  // which may cancel its own call
-    on_message(message.text);
+void GrpcTransport::deliver_messages(StreamId stream) {
+  std::string message;
+  for (Call* call = find(stream); call != nullptr && take_message(call->received, message);
+       call = find(stream)) {
+    const OnMessage on_message = call->on_message;  // which may cancel its own call
+    on_message(message);
   }
 }
 
-Clock::time_point GrpcTransport::due() const noexcept { return timer_; }
+CallEnd GrpcTransport::end_of(Call& call, std::uint32_t error) {
+  CallEnd end;
+  if (call.status < 0) {
+    end.sent = call.http_status == 0 && error != NGHTTP2_REFUSED_STREAM;
+    end.text = call.http_status != 0 ? "the server does not answer as etcd does (HTTP status " +
+                                           std::to_string(call.http_status) + ")"
+                                     : "the server has ended the call: " +
+                                           std::string(::nghttp2_http2_strerror(error));
+    return end;
+  }
+  end.status = static_cast<GrpcStatus>(call.status);
+  constexpr std::string_view origin = "etcdserver: ";
+  const std::string& text = call.status_text;
+  end.text = text.starts_with(origin) ? text.substr(origin.size()) : text;
+  static_cast<void>(take_message(call.received, end.reply));
+  return end;
+}
 
 Clock::time_point GrpcTransport::oldest_call() noexcept {
-  while (!unary_.empty()) {
-    const auto found = transfers_.find(unary_.front());
-    if (found != transfers_.end()) return found->second->started;
-    unary_.pop_front();
+  for (; !unary_.empty(); unary_.pop_front()) {
+    if (const Call* const call = find(unary_.front())) return call->started;
   }
   return Clock::never();
 }
 
-bool GrpcTransport::closed_by_server() const noexcept {
-  if (!transfers_.empty() || sockets_.empty()) return false;
-  char byte = 0;
-  const ssize_t size = ::recv(sockets_.back(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-  return size == 0 || (size < 0 && errno != EAGAIN && errno != EINTR);
+const ConnectionFailure* GrpcTransport::failure() const noexcept {
+  return failure_.text.empty() ? nullptr : &failure_;
+}
+
+void GrpcTransport::break_off(const std::string& why, bool nothing_listens) {
+  failure_ = {.permanent = false, .text = why, .nothing_listens = nothing_listens};
+  bytes_.close();
+  unary_.clear();
+  unsent_.clear();
+  arrived_.clear();
+  closed_.clear();
+  streams_ = 0;
+  pings_due_ = Clock::never();
+  for (auto& [stream, call] : std::exchange(calls_, {})) {
+    CallEnd end;
+    end.text = why;
+    end.sent = call.sent;
+    end.nothing_listens = nothing_listens;
+    call.on_end(std::move(end));
+  }
 }
 
 void GrpcTransport::disconnect(const std::string& why) {
-  auto broken = std::exchange(transfers_, {});
-  for (auto& [id, transfer] : broken) ::curl_multi_remove_handle(multi_, transfer->handle());
-  clear_pools();
-  unary_.clear();
-  messages_.clear();
-  arrivals_.clear();
-  ::curl_multi_cleanup(multi_);
-  timer_ = Clock::never();
-  make_multi();
-  for (auto& [id, transfer] : broken) {
-    CallEnd end;
-    end.text = why;
-    end.sent = transfer->sent();
-    transfer->on_end(std::move(end));
-  }
+  break_off(why, false);
+  failure_ = {};
+  http2_.reset();
 }
 
-// libcurl would say goodbye on the parent's connection, so its objects are leaked.
 void GrpcTransport::abandon() noexcept {
-  for (const int socket : sockets_) ::close(socket);
-  sockets_.clear();
-  for (auto& [id, transfer] : transfers_) static_cast<void>(transfer.release());
-  transfers_.clear();
-  for (auto& pool : pools_) {
-    for (auto& transfer : pool) static_cast<void>(transfer.release());
-    pool.clear();
-  }
+  bytes_.abandon();
+  http2_.reset();
+  calls_.clear();
   unary_.clear();
-  messages_.clear();
-  arrivals_.clear();
-  timer_ = Clock::never();
-  make_multi();
+  unsent_.clear();
+  arrived_.clear();
+  closed_.clear();
+  streams_ = 0;
+  pings_due_ = Clock::never();
+  failure_ = {};
 }
 
 }  // namespace latchkey::inline v1::detail::etcd

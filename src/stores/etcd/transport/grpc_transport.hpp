@@ -1,102 +1,104 @@
-// gRPC over one HTTP/2 connection, by libcurl's multi interface.
+// gRPC over one HTTP/2 connection.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <array>
 #include <deque>
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <latchkey/clock.hpp>
 
 #include "stores/driver/descriptor_set.hpp"
+#include "stores/etcd/transport/byte_stream.hpp"
 #include "stores/etcd/transport/grpc_call.hpp"
-#include "stores/etcd/transport/grpc_transfer.hpp"
+#include "stores/etcd/transport/http2_session.hpp"
 
 namespace latchkey::inline v1::detail::etcd {
 
-struct TlsFiles {
-  bool used = false;
-  std::string authority, certificate, key;  ///< empty: the system's, none, none
-};
-
-/// Makes calls of one server, concurrently and without blocking. A call is attempted once: its body
-/// cannot be sent twice. Callbacks run in `advance` and `disconnect`, and may start and cancel
-/// calls.
-class GrpcTransport {
+/// Makes calls of one server, concurrently and without blocking. A call is attempted once.
+/// Callbacks run in `advance` and `disconnect`, and may start and cancel calls.
+///
+/// The head and the body of a call leave with one send(2).
+class GrpcTransport final : private Http2Events {
  public:
-  GrpcTransport(stores::DescriptorSet& descriptors, Clock& clock, TlsFiles tls,
-                std::chrono::milliseconds connect_timeout);
+  /// Throws std::invalid_argument if a file of `tls` cannot be used.
+  GrpcTransport(stores::DescriptorSet& descriptors, Clock& clock, const TlsFiles& tls);
   GrpcTransport(const GrpcTransport&) = delete;
   GrpcTransport& operator=(const GrpcTransport&) = delete;
-  ~GrpcTransport();
 
-  /// The server of the calls that follow; `host:port`. No call may be under way.
-  void use_server(const std::string& server);
+  /// The server of the calls that follow. No call may be under way.
+  void connect(const UriEndpoint& endpoint);
   /// Identifies the user in the calls that follow; empty: nobody.
-  void use_token(const std::string& token);
+  void use_token(std::string token) { token_ = std::move(token); }
 
-  CallId call(Method method, std::string message, OnEnd on_end);
+  CallId call(Method method, std::string_view message, OnEnd on_end);
   /// Receives any number of messages.
-  CallId open_stream(Method method, std::string message, OnMessage on_message, OnEnd on_end);
+  CallId open_stream(Method method, std::string_view message, OnMessage on_message, OnEnd on_end);
   /// Its callbacks will not be called.
   void cancel(CallId id) noexcept;
 
   void advance();
-  /// What can be sent without waiting is sent.
+  /// The calls that were started are sent, as far as the network takes them.
   void flush();
-  [[nodiscard]] Clock::time_point due() const noexcept;
-  /// A call or a stream is under way.
-  [[nodiscard]] bool is_busy() const noexcept { return !transfers_.empty(); }
+  [[nodiscard]] Clock::time_point due() const noexcept { return pings_due_; }
+  /// Nothing is under way.
+  [[nodiscard]] bool is_idle() const noexcept { return calls_.empty(); }
+  /// A stream is under way.
+  [[nodiscard]] bool has_streams() const noexcept { return streams_ > 0; }
   /// When the oldest call that is not a stream was started; never: there is none.
   [[nodiscard]] Clock::time_point oldest_call() noexcept;
 
-  /// Whether the server has closed the connection while no call was under way: libcurl would notice
-  /// it only with the next call.
-  [[nodiscard]] bool closed_by_server() const noexcept;
+  /// Why the connection has ended; null: it has not, as far as `advance` has seen.
+  [[nodiscard]] const ConnectionFailure* failure() const noexcept;
   /// Closes the connection. Every call ends with no answer, for this reason.
   void disconnect(const std::string& why);
   /// In a forked child: closes the descriptors without sending a byte; no callback is called.
   void abandon() noexcept;
 
  private:
-  struct Message {
-    CallId id;
-    std::string text;
+  struct Call {
+    OnMessage on_message;  ///< of a stream
+    OnEnd on_end;
+    Clock::time_point started;
+    bool sent = false;
+    int http_status = 0, status = -1;  ///< -1: not received
+    std::string status_text{}, received{};
   };
 
-  static int on_socket(CURL*, curl_socket_t socket, int what, void* self, void*) noexcept;
-  static int on_timer(CURLM*, long milliseconds, void* self) noexcept;
-  static curl_socket_t open_socket(void* self, curlsocktype, curl_sockaddr* address) noexcept;
-  static int close_socket(void* self, curl_socket_t socket) noexcept;
+  void on_header(StreamId stream, std::string_view name, std::string_view value) override;
+  void on_data(StreamId stream, std::string_view bytes) override;
+  void on_closed(StreamId stream, std::uint32_t error) override;
 
-  void make_multi();
-  void clear_pools() noexcept;
-  long http_version() noexcept;
-  std::unique_ptr<GrpcTransfer> obtain(Method method);
-  CallId start(Method method, std::string message, OnMessage on_message, OnEnd on_end);
-  void act(curl_socket_t socket, int events);
-  void collect();
-  void deliver_messages();
+  CallId start(Method method, std::string_view message, OnMessage on_message, OnEnd on_end);
+  [[nodiscard]] Call* find(StreamId stream) noexcept;
+  [[nodiscard]] Call* find(CallId id) noexcept;
+  [[nodiscard]] CallId id_of(StreamId stream) const noexcept;
+  void erase(StreamId stream) noexcept;
+  void receive();
+  void deliver();
+  void deliver_messages(StreamId stream);
+  [[nodiscard]] static CallEnd end_of(Call& call, std::uint32_t error);
+  [[nodiscard]] std::string why_broken() const;
+  void break_off(const std::string& why, bool nothing_listens);
 
-  stores::DescriptorSet& descriptors_;
   Clock& clock_;
-  const TlsFiles tls_;
-  const std::chrono::milliseconds connect_timeout_;
-  CURLM* multi_ = nullptr;
-  std::string server_;
-  curl_slist* headers_ = nullptr;
-  std::unordered_map<CallId, std::unique_ptr<GrpcTransfer>> transfers_;
-  std::array<std::vector<std::unique_ptr<GrpcTransfer>>, method_paths.size()> pools_;
-  std::deque<CallId> unary_;      ///< in the order of their start; some have ended
-  std::vector<CallId> arrivals_;  ///< streams that have received something
-  std::deque<Message> messages_;
-  std::vector<int> sockets_;
-  Clock::time_point timer_ = Clock::never();
-  CallId last_id_ = 0;
-  bool connects_ = true;  ///< the next call makes the connection
+  const std::string_view scheme_;
+  ByteStream bytes_;
+  std::unique_ptr<Http2Session> http2_;
+  std::string server_, token_;
+  std::unordered_map<StreamId, Call> calls_;
+  std::deque<CallId> unary_;       ///< in the order of their start; some have ended
+  std::vector<StreamId> unsent_;   ///< calls of which no byte was sent
+  std::vector<StreamId> arrived_;  ///< streams that have received something
+  std::vector<std::pair<StreamId, std::uint32_t>> closed_;  ///< with their errors
+  std::string buffer_;
+  std::size_t streams_ = 0;
+  std::uint32_t connection_ = 0;  ///< counts the connections: a part of the ids of their calls
+  Clock::time_point pings_due_ = Clock::never();
+  ConnectionFailure failure_;  ///< with a text if the connection has ended
 };
 
 }  // namespace latchkey::inline v1::detail::etcd

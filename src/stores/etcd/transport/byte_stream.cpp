@@ -1,0 +1,223 @@
+// The bytes between this process and one member of an etcd cluster.
+// SPDX-License-Identifier: BSL-1.0
+#include "stores/etcd/transport/byte_stream.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <utility>
+#include <variant>
+
+namespace latchkey::inline v1::detail::etcd {
+namespace {
+
+using Address = stores::HostLookup::Address;
+
+/// Starts to connect to a numeric address.
+int start_connect(int socket, const Address& address, bool is_v6) noexcept {
+  if (is_v6) {
+    sockaddr_in6 name{};
+    name.sin6_family = AF_INET6;
+    name.sin6_port = htons(address.endpoint.port);
+    ::inet_pton(AF_INET6, address.number.c_str(), &name.sin6_addr);
+    return ::connect(socket, reinterpret_cast<const sockaddr*>(&name), sizeof name);  // NOLINT
+  }
+  sockaddr_in name{};
+  name.sin_family = AF_INET;
+  name.sin_port = htons(address.endpoint.port);
+  ::inet_pton(AF_INET, address.number.c_str(), &name.sin_addr);
+  return ::connect(socket, reinterpret_cast<const sockaddr*>(&name), sizeof name);  // NOLINT
+}
+
+/// TCP connects a socket to itself if the system gives it the very port that it connects to.
+bool is_connected_to_itself(int socket) noexcept {
+  sockaddr_storage here{}, there{};
+  socklen_t here_size = sizeof here, there_size = sizeof there;
+  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&here), &here_size) != 0 ||    // NOLINT
+      ::getpeername(socket, reinterpret_cast<sockaddr*>(&there), &there_size) != 0) {  // NOLINT
+    return false;
+  }
+  return here_size == there_size && std::memcmp(&here, &there, here_size) == 0;
+}
+
+bool would_block(int error) noexcept { return error == EAGAIN || error == EINTR; }
+
+std::string text_of(int error) { return std::generic_category().message(error); }
+
+}  // namespace
+
+ByteStream::ByteStream(stores::DescriptorSet& descriptors, const TlsFiles& tls)
+    : descriptors_(descriptors), context_(tls.used ? std::make_unique<TlsContext>(tls) : nullptr) {}
+
+void ByteStream::connect(const UriEndpoint& endpoint) {
+  close();
+  host_ = endpoint.host;
+  if (stores::is_plain_host(host_)) {
+    addresses_.push_back({endpoint, host_});
+    return connect_next();
+  }
+  state_ = State::resolving;
+  try {
+    lookup_ = std::make_unique<stores::HostLookup>(std::vector<UriEndpoint>{endpoint});
+    descriptors_.watch(lookup_->descriptor(), POLLIN);
+  } catch (const std::system_error& error) {
+    fail("no thread to look up the host: " + error.code().message());
+  }
+}
+
+void ByteStream::resolve() {
+  auto answer = lookup_->answer();
+  if (!answer) return;
+  descriptors_.forget(lookup_->descriptor());
+  lookup_.reset();
+  if (auto* const found = std::get_if<std::vector<Address>>(&*answer)) {
+    addresses_.assign(found->begin(), found->end());
+    return connect_next();
+  }
+  fail(std::get<ConnectionFailure>(*answer).text);
+}
+
+void ByteStream::connect_next() {
+  const Address address = std::move(addresses_.front());
+  addresses_.pop_front();
+  state_ = State::connecting;
+  const bool is_v6 = address.number.find(':') != std::string::npos;
+  const int family = is_v6 ? AF_INET6 : AF_INET;
+  socket_ = FileDescriptor(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!socket_.valid()) return fail("socket: " + text_of(errno));
+  const int on = 1;  // a connection without the options works, too
+  ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  ::setsockopt(socket_.get(), SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  const bool begun = start_connect(socket_.get(), address, is_v6) == 0 || errno == EINPROGRESS;
+  if (!begun) return connect_failed(errno);
+  descriptors_.watch(socket_.get(), POLLOUT);
+  continue_connect();
+}
+
+void ByteStream::continue_connect() {
+  int error = 0;
+  socklen_t size = sizeof error;
+  if (::getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
+  pollfd ready{.fd = socket_.get(), .events = POLLOUT, .revents = 0};
+  if (error == 0 && ::poll(&ready, 1, 0) == 0) return;
+  if (error == 0 && is_connected_to_itself(socket_.get())) error = ECONNREFUSED;
+  error == 0 ? connected() : connect_failed(error);
+}
+
+void ByteStream::connect_failed(int error) {
+  if (!addresses_.empty()) {
+    close_socket();
+    return connect_next();
+  }
+  const bool refused = error == ECONNREFUSED;
+  fail(refused ? "connection refused: nothing listens there" : "connect: " + text_of(error),
+       refused);
+}
+
+void ByteStream::connected() {
+  addresses_.clear();
+  descriptors_.watch(socket_.get(), POLLIN);
+  if (context_ == nullptr) {
+    state_ = State::open;
+    return;
+  }
+  state_ = State::shaking_hands;
+  filter_ = std::make_unique<TlsFilter>(*context_, host_);
+  shake_hands({});
+}
+
+void ByteStream::shake_hands(std::string_view received) {
+  const TlsFilter::State state = filter_->shake_hands(received, output_);
+  write_out();
+  if (state_ == State::broken) return;
+  if (state == TlsFilter::State::ready) state_ = State::open;
+  if (state == TlsFilter::State::broken) fail(filter_->failure());
+}
+
+void ByteStream::advance(std::string& received) {
+  if (state_ == State::resolving) resolve();
+  if (state_ == State::connecting) continue_connect();
+  if (state_ == State::open && !output_.empty()) write_out();
+  if (state_ == State::open || state_ == State::shaking_hands) receive(received);
+}
+
+// A read that does not fill the buffer has emptied the socket.
+void ByteStream::receive(std::string& received) {
+  std::array<char, 16'384> part;  // NOLINT(*-member-init): recv fills it
+  for (ssize_t size = sizeof part; size == sizeof part;) {
+    size = ::recv(socket_.get(), part.data(), part.size(), 0);
+    if (size < 0) {
+      if (!would_block(errno)) fail("the connection broke: " + text_of(errno));
+      return;
+    }
+    if (size == 0) return fail("the server has closed the connection");
+    const std::string_view bytes(part.data(), static_cast<std::size_t>(size));
+    if (filter_ == nullptr) {
+      received += bytes;
+      continue;
+    }
+    const bool was_open = state_ == State::open;
+    if (!was_open) shake_hands(bytes);
+    if (state_ != State::open) continue;
+    const TlsFilter::State state =
+        filter_->decrypt(was_open ? bytes : std::string_view(), received, output_);
+    write_out();
+    if (state == TlsFilter::State::ended) return fail("the server has closed the connection");
+    if (state == TlsFilter::State::broken) return fail(filter_->failure());
+  }
+}
+
+void ByteStream::send(std::string_view bytes) {
+  if (filter_ == nullptr) {
+    output_ += bytes;
+  } else if (filter_->encrypt(bytes, output_) == TlsFilter::State::broken) {
+    return fail(filter_->failure());
+  }
+  write_out();
+}
+
+void ByteStream::write_out() {
+  while (!output_.empty()) {
+    const ssize_t size = ::send(socket_.get(), output_.data(), output_.size(), MSG_NOSIGNAL);
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0 && errno != EAGAIN) return fail("the connection broke: " + text_of(errno));
+    if (size < 0) return descriptors_.watch(socket_.get(), POLLIN | POLLOUT);
+    output_.erase(0, static_cast<std::size_t>(size));
+  }
+  descriptors_.watch(socket_.get(), POLLIN);
+}
+
+void ByteStream::fail(std::string why, bool nothing_listens) {
+  close();
+  state_ = State::broken;
+  failure_ = {.permanent = false, .text = std::move(why), .nothing_listens = nothing_listens};
+}
+
+void ByteStream::close_socket() noexcept {
+  if (socket_.valid()) descriptors_.forget(socket_.get());
+  socket_.reset();
+}
+
+void ByteStream::close() noexcept {
+  if (lookup_ != nullptr) descriptors_.forget(lookup_->descriptor());
+  close_socket();
+  abandon();
+}
+
+void ByteStream::abandon() noexcept {
+  lookup_.reset();
+  socket_.reset();
+  filter_.reset();
+  addresses_.clear();
+  output_.clear();
+  state_ = State::closed;
+}
+
+}  // namespace latchkey::inline v1::detail::etcd
