@@ -313,6 +313,7 @@ set(latchkey_chaos_sources
   chaos/deployment/cluster.cpp
   chaos/deployment/deployment.cpp
   chaos/deployment/single_server.cpp
+  chaos/deployment/wall_clock.cpp
   chaos/faults/fault_injector.cpp
   chaos/faults/link_faults.cpp
   chaos/main.cpp

@@ -40,6 +40,8 @@ enum class FaultKind : std::uint8_t {
   node_stop,
   node_kill,
   slot_move,
+  clock_forward,
+  clock_back,
   wrong_type,
   delete_key,
   forced_release,
@@ -55,10 +57,11 @@ enum class Target : std::uint8_t {
 /// What a fault excuses while it lasts, and for a while afterwards (Limits::recovery).
 enum Excuse : unsigned {
   nothing = 0,
-  silences = 1,  ///< no reply that was not on its way can arrive
-  impairs = 2,   ///< replies are late or missing: BackendUnavailable is allowed
-  refuses = 4,   ///< BackendRefused is allowed
-  forgets = 8,   ///< ends holds on the server before their lease
+  silences = 1,     ///< no reply that was not on its way can arrive
+  impairs = 2,      ///< replies are late or missing: BackendUnavailable is allowed
+  refuses = 4,      ///< BackendRefused is allowed
+  forgets = 8,      ///< ends holds on the server before their lease
+  may_forget = 16,  ///< ends some of them
 };
 
 struct FaultTraits {
@@ -112,6 +115,9 @@ inline constexpr auto fault_kinds = std::to_array<FaultTraits>({
     {FaultKind::node_stop, "node of a cluster stopped", Target::server, 50, 2'500, impairs},
     {FaultKind::node_kill, "node of a cluster killed", Target::server, 100, 1'200, impairs},
     {FaultKind::slot_move, "slot moves with its keys apart", Target::key, 200, 1'500, impairs},
+    {FaultKind::clock_forward, "server's clock jumps forward", Target::server, 0, 0, forgets},
+    {FaultKind::clock_back, "server's clock back for a while", Target::server, 200, 1'500,
+     may_forget},
     {FaultKind::wrong_type, "key of another type", Target::key, 200, 1'000, refuses | forgets},
     {FaultKind::delete_key, "key deleted", Target::key, 0, 0, forgets},
     {FaultKind::forced_release, "forced release", Target::key, 0, 0, forgets},

@@ -38,7 +38,7 @@ void print(const Violations& found) {
 /// Runs the round with fewer and fewer faults, and prints the command for the fewest that fail.
 void print_shortened(Settings settings, std::uint64_t seed, FaultNumbers faults,
                      const std::filesystem::path& folder) {
-  constexpr int attempts = 12;
+  const int attempts = settings.shorten;
   settings.seed = seed;
   settings.length = std::chrono::milliseconds(1);
   const std::filesystem::path attempt_folder = folder / "shortened";
@@ -76,7 +76,9 @@ int run_campaign(const Settings& settings) {
     std::printf("\n%zu violations; log: %s\nreplay: %s\n", found.size(), folder.c_str(),
                 replay_command(settings, seed).c_str());
   }
-  if (settings.client == Client::latchkey) print_shortened(settings, seed, faults, folder);
+  if (settings.client == Client::latchkey && settings.shorten > 0) {
+    print_shortened(settings, seed, faults, folder);
+  }
   return 1;
 }
 

@@ -13,8 +13,14 @@ namespace latchkey::chaos {
 
 using enum FaultKind;
 
+namespace {
+/// A jump beyond it ends every hold.
+constexpr int longest_lease_s = 6;
+}  // namespace
+
 SingleServer::SingleServer()
-    : server_({.config = {"appendonly yes", "appendfsync no", "lua-time-limit 150"}}) {}
+    : server_({.config = {"appendonly yes", "appendfsync no", "lua-time-limit 150"},
+               .launcher = clock_.launcher()}) {}
 
 bool SingleServer::has(FaultKind kind) const noexcept {
   return kind != slot_move && kind != node_stop && kind != node_kill;
@@ -56,6 +62,8 @@ void SingleServer::begin(const PlannedFault& fault) {
     case max_memory: return send({"CONFIG", "SET", "maxmemory", "1"});
     case no_replicas: return send({"CONFIG", "SET", "min-replicas-to-write", "1"});
     case forbidden_command: return permit(fault, false);
+    case clock_forward: return clock_.jump(longest_lease_s + fault.strength);
+    case clock_back: return clock_.jump(-fault.strength);
     case wrong_type: return send({"SET", key, "text"});
     case delete_key: return send({"DEL", key});
     case forced_release: return force_release(server_.tcp_uri(), fault.key);
@@ -78,6 +86,8 @@ void SingleServer::end(const PlannedFault& fault) {
     case max_memory: return send({"CONFIG", "SET", "maxmemory", "0"});
     case no_replicas: return send({"CONFIG", "SET", "min-replicas-to-write", "0"});
     case forbidden_command: return permit(fault, true);
+    // Not for longer: tokens rise through a loss of data only while the clock is not set back.
+    case clock_back: return clock_.jump(fault.strength);
     case wrong_type: return send({"DEL", key});
     default: return;
   }

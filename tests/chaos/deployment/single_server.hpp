@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "chaos/deployment/deployment.hpp"
+#include "chaos/deployment/wall_clock.hpp"
 
 namespace latchkey::chaos {
 
@@ -30,6 +31,7 @@ class SingleServer final : public Deployment {
   void permit(const PlannedFault& fault, bool permitted);
   void run_busy_script(int length_ms);
 
+  WallClock clock_;
   tests::RedisServer server_;
   std::jthread busy_script_;
 };

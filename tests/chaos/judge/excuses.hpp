@@ -41,7 +41,8 @@ inline bool impaired(const History& history, std::uint32_t worker, Nanos from, N
 }
 
 inline bool forgets_key(const Fault& fault, std::uint32_t key) noexcept {
-  return traits(fault.kind).has(forgets) && (fault.key == -1 || fault.key == static_cast<int>(key));
+  const bool ends_holds = traits(fault.kind).has(forgets) || traits(fault.kind).has(may_forget);
+  return ends_holds && (fault.key == -1 || fault.key == static_cast<int>(key));
 }
 
 /// The lease that the hold of a visit may have at the server. READs of a process share a hold,

@@ -170,6 +170,23 @@ TEST(JudgeProgress, AThreadOrKeyWithoutAGrantAfterTheFaultsHangs) {
             "hang: no progress after the last fault healed");
 }
 
+// FAIR waiters that died together delay the others by up to 15 s.
+TEST(JudgeProgress, AThreadThatWaitsForAFairKeyHasAsLongAsTheKey) {
+  HistoryBuilder builder;
+  builder.history().healed = 1'000 * millisecond;
+  builder.visit(0, 2'000, 2'001).key = 1;
+  const auto wait_until = [&](int entered, LockType type) {
+    Visit& visit = builder.visit(1, entered, entered + 1);
+    visit.type = type;
+    visit.called = 900 * millisecond;
+  };
+  wait_until(16'900, LockType::FAIR);
+  EXPECT_EQ(builder.broken(judge_progress), "");
+  builder.history().visits.pop_back();
+  wait_until(11'100, LockType::REENTRANT);
+  EXPECT_EQ(builder.broken(judge_progress), "hang: no progress after the last fault healed");
+}
+
 TEST(JudgeShares, AProcessWithLessThanAQuarterOfItsShareStarves) {
   HistoryBuilder builder;
   builder.history().calm = 2'000 * millisecond;

@@ -8,6 +8,8 @@
 #include <chrono>
 #include <cstdio>
 #include <fstream>
+#include <stdexcept>
+#include <string_view>
 
 #include "chaos/judge/excuses.hpp"
 #include "chaos/run/porcupine.hpp"
@@ -81,7 +83,14 @@ Violations Campaign::run() {
 }
 
 void Campaign::draw_plan(std::uint64_t seed) {
-  const std::vector<FaultKind> kinds = kinds_for(settings_.client);
+  std::vector<FaultKind> kinds = kinds_for(settings_.client);
+  if (!settings_.kind.empty()) {
+    kinds = kinds_of(*deployment_);
+    std::erase_if(kinds, [&](FaultKind kind) {
+      return traits(kind).name.find(settings_.kind) == std::string_view::npos;
+    });
+    if (kinds.empty()) throw std::invalid_argument("no kind of fault is '" + settings_.kind + "'");
+  }
   plan_ = kinds.empty() ? draw_faults(seed, size_, kinds_of(*deployment_))
                         : draw_faults_of(seed, size_, kinds, 12);
   if (!settings_.only) return;

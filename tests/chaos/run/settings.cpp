@@ -95,6 +95,10 @@ Settings read_settings(const std::vector<std::string>& words) {
       settings.client = parse_client(value);
     else if (name == "--deployment")
       settings.deployment = parse_deployment(value);
+    else if (name == "--kind")
+      settings.kind = value;
+    else if (name == "--shorten")
+      settings.shorten = static_cast<int>(parse_number(value));
     else if (name == "--only")
       settings.only = parse_numbers(value);
     else
@@ -115,6 +119,7 @@ std::string replay_command(const Settings& settings, std::uint64_t seed_of_round
     command += client_names[static_cast<std::size_t>(settings.client)].name;
   }
   if (settings.deployment == DeploymentKind::cluster) command += " --deployment cluster";
+  if (!settings.kind.empty()) command += " --kind '" + settings.kind + "'";
   if (settings.only) {
     std::string numbers;
     for (const std::size_t each : *settings.only) numbers += "," + std::to_string(each);

@@ -25,15 +25,22 @@ struct Settings {
   std::uint32_t workers = 0, threads = 0;
   /// Only these faults of each round, by their number in its plan; empty: all.
   std::optional<std::set<std::size_t>> only{};
+  /// Only kinds of faults whose name contains this.
+  std::string kind;
+  /// How many rounds a violation is shortened by; 0: it is not.
+  int shorten = 12;
   /// The program of tests/chaos/porcupine, which checks each round; empty: it was not built.
   std::string porcupine;
 };
 
 inline constexpr const char* usage =
     "latchkey_chaos [--for 10min] [--seed N] [--workers N] [--threads N] [--only 3,7]\n"
-    "               [--deployment single|cluster]\n"
+    "               [--deployment single|cluster] [--kind TEXT] [--shorten 12]\n"
     "               [--client latchkey|no-lock|reply-lease|thread-id]\n"
     "\n"
+    "--kind draws only faults whose name contains the text, and --shorten is how many rounds may "
+    "be\n"
+    "run to find fewer faults that cause a violation.\n"
     "LATCHKEY_CHAOS is the default of --for, and LATCHKEY_SEED that of --seed; without both, the\n"
     "seed is drawn. LATCHKEY_REDIS_SERVER names the server program. Exit status: 0 without a\n"
     "violation, 1 with one, 2 for anything else.\n";

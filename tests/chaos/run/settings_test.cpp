@@ -14,6 +14,7 @@ using namespace std::chrono_literals;
 TEST(ChaosSettings, OptionsAreRead) {
   const Settings settings = read_settings({"--for", "8h", "--seed", "5", "--only", "3,7"});
   EXPECT_EQ(settings.length, 8h);
+  EXPECT_EQ(settings.shorten, 12);
   EXPECT_EQ(settings.seed, 5U);
   EXPECT_EQ(*settings.only, (std::set<std::size_t>{3, 7}));
 }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <sched.h>
+
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -11,10 +13,28 @@
 
 namespace latchkey::chaos {
 
-/// A thread that sleeps for 5 ms at a time, and records by how much it is woken late. Thread-safe.
+/// For each processor a thread that sleeps for 5 ms at a time there, and records by how much it is
+/// woken late. A virtual processor may stop for a second while the others run on, and with it all
+/// threads that wait for it: a proxy was silent for so long. Thread-safe.
 class StallWatch {
  public:
   using Stalls = std::vector<std::pair<Nanos, Nanos>>;
+
+  StallWatch() {
+    cpu_set_t usable;
+    CPU_ZERO(&usable);
+    ::sched_getaffinity(0, sizeof usable, &usable);
+    for (int processor = 0; processor < CPU_SETSIZE; ++processor) {
+      if (!CPU_ISSET(processor, &usable)) continue;
+      threads_.emplace_back([this, processor](const std::stop_token& stop) {
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(processor, &one);
+        ::sched_setaffinity(0, sizeof one, &one);  // of this thread
+        watch(stop);
+      });
+    }
+  }
 
   /// Those since the last call.
   Stalls take() {
@@ -37,7 +57,7 @@ class StallWatch {
 
   std::mutex mutex_;
   Stalls stalls_;
-  std::jthread thread_{[this](const std::stop_token& stop) { watch(stop); }};
+  std::vector<std::jthread> threads_;
 };
 
 }  // namespace latchkey::chaos

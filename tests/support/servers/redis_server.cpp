@@ -168,7 +168,8 @@ RedisClient RedisServer::client_tcp() const {
 }
 
 void RedisServer::start() {
-  std::vector<std::string> words{program(), folder_ / "redis.conf"};
+  std::vector<std::string> words = options_.launcher;
+  words.insert(words.end(), {program(), folder_ / "redis.conf"});
   words.insert(words.end(), options_.arguments.begin(), options_.arguments.end());
   process_ = std::make_unique<Process>(words, folder_ / "log");
   stopped_ = false;

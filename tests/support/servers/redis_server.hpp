@@ -25,6 +25,8 @@ struct RedisServerOptions {
   std::string password{};
   /// A node of a cluster. Its bus port is its port plus 10 000, as other nodes expect.
   bool cluster = false;
+  /// Words before the name of the program, such as "env" and variables.
+  std::vector<std::string> launcher{};
   /// Arguments after the name of the file, such as "--sentinel".
   std::vector<std::string> arguments{};
 };
