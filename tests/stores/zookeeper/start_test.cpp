@@ -73,7 +73,8 @@ void answer_as_old_server(std::string& received, std::string& to_send) {
     std::string reply;
     if (message.size() > 16 && message.starts_with(std::string(4, '\0'))) {
       reply = std::string(4, '\0') + message.substr(12, 4);  // a session of that timeout
-      reply += std::string(7, '\0') + '\1' + std::string(3, '\0') + '\x10' + std::string(16, 'p') + '\0';
+      reply +=
+          std::string(7, '\0') + '\1' + std::string(3, '\0') + '\x10' + std::string(16, 'p') + '\0';
     } else {
       const bool lists = message.substr(4, 4) == children;
       reply = message.substr(0, 4) + std::string(8, '\0');
