@@ -26,7 +26,7 @@ using latchkey::Lock;
 using latchkey::Locks;
 using Steady = std::chrono::steady_clock;
 
-constexpr int rounds = 3;
+constexpr int rounds = 5;
 
 struct Case {
   const char* name;
@@ -34,9 +34,11 @@ struct Case {
   int threads;
   bool less_is_better;
 };
-constexpr std::array cases{Case{"pairs/s, 1 thread", "pairs", 1, false},
-                           Case{"pairs/s, 8 threads on 8 keys", "pairs", 8, false},
-                           Case{"hand-off between two connections, us", "hand-off", 2, true}};
+constexpr std::array cases{
+    Case{"pairs/s, 1 thread", "pairs", 1, false},
+    Case{"pairs/s, 8 threads on 8 keys", "pairs", 8, false},
+    Case{"hand-off between two connections, us", "hand-off", 0, true},
+    Case{"hand-off while a third one takes other locks, us", "hand-off", 1, true}};
 
 double pairs(const std::string& uri, int threads, std::chrono::milliseconds length) {
   const Locks locks = Locks::connect(uri);
@@ -57,8 +59,9 @@ double pairs(const std::string& uri, int threads, std::chrono::milliseconds leng
   return static_cast<double>(done) * 1000 / static_cast<double>(length.count());
 }
 
-/// From before the unlock of one to after the lock of the other: the median.
-double hand_off(const std::string& uri, std::chrono::milliseconds length) {
+/// From before the unlock of one to after the lock of the other: the median. Meanwhile `others`
+/// connections take and release other locks.
+double hand_off(const std::string& uri, int others, std::chrono::milliseconds length) {
   std::atomic<Steady::rep> released{0};
   std::mutex mutex;
   std::vector<Steady::rep> taken;
@@ -78,7 +81,17 @@ double hand_off(const std::string& uri, std::chrono::milliseconds length) {
     }
   };
   {
-    const std::jthread one(take_turns), other(take_turns);
+    std::vector<std::jthread> running;
+    for (int number = 0; number < 2; ++number) running.emplace_back(take_turns);
+    for (int number = 0; number < others; ++number) {
+      running.emplace_back([&, number] {
+        Lock lock = Locks::connect(uri).lock("cpp:other" + std::to_string(number));
+        while (Steady::now() < end) {
+          lock.lock();
+          lock.unlock();
+        }
+      });
+    }
   }
   if (taken.empty()) return 0;
   std::ranges::sort(taken);
@@ -87,7 +100,8 @@ double hand_off(const std::string& uri, std::chrono::milliseconds length) {
 
 double of_latchkey(const std::string& address, const Case& what, std::chrono::milliseconds length) {
   const std::string uri = "etcd://" + address;
-  return what.less_is_better ? hand_off(uri, length) : pairs(uri, what.threads, length);
+  return what.less_is_better ? hand_off(uri, what.threads, length)
+                             : pairs(uri, what.threads, length);
 }
 
 double of_go(const std::string& peer, const std::string& log, const std::string& address,

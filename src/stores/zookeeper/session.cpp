@@ -83,8 +83,8 @@ short Session::interest(std::chrono::microseconds& wait) {
                             ((wanted & ZOOKEEPER_WRITE) != 0 ? POLLOUT : 0));
 }
 
-// The library gives the length and the content of each operation to the network apart, so the kernel
-// would send two packets, and the server would read twice.
+// The library gives the length and the content of each operation to the network apart, so the
+// kernel would send two packets, and the server would read twice.
 void Session::cork(bool on) noexcept {
   if (is_corked_ == on) return;
   is_corked_ = on;

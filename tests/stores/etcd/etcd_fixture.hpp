@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <exception>
 #include <memory>
 #include <string>
 #include <thread>
@@ -36,6 +37,16 @@ inline std::unique_ptr<Backend> etcd_backend(const std::string& uri, const Optio
 
 inline Locks etcd_locks(const std::string& uri, const Options& options = {}) {
   return Locks(etcd_backend(uri, options), options);
+}
+
+/// Why a connection to `uri` is refused.
+inline std::string etcd_refusal(const std::string& uri) {
+  try {
+    static_cast<void>(etcd_backend(uri));
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "accepted";
 }
 
 /// Polls until the condition holds, for ten seconds at most.

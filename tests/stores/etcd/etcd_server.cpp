@@ -67,7 +67,8 @@ std::string content(const std::filesystem::path& file) {
 
 }  // namespace
 
-EtcdServer::EtcdServer() : folder_(fresh_folder()) {
+EtcdServer::EtcdServer(Tls tls) : folder_(fresh_folder()) {
+  if (tls == Tls::on) certificates_.emplace(folder_, "IP:127.0.0.1,DNS:localhost");
   for (int attempt = 1;; ++attempt) {
     port_ = free_port();
     peer_port_ = free_port();
@@ -97,6 +98,11 @@ std::string EtcdServer::uri(const std::string& options) const {
 std::vector<std::string> EtcdServer::ctl_words(const std::vector<std::string>& arguments) const {
   std::vector<std::string> words{"env", "ETCDCTL_API=3", program("LATCHKEY_ETCDCTL", "etcdctl"),
                                  "--endpoints=" + address()};
+  if (certificates_) {
+    words.insert(words.end(),
+                 {"--cacert=" + certificates_->authority, "--cert=" + certificates_->client,
+                  "--key=" + certificates_->client_key});
+  }
   words.insert(words.end(), arguments.begin(), arguments.end());
   return words;
 }
@@ -126,15 +132,33 @@ std::vector<std::string> EtcdServer::keys(const std::string& prefix) const {
 }
 
 void EtcdServer::start() {
-  const std::string client = "http://" + address();
+  const std::string client = (certificates_ ? "https://" : "http://") + address();
   const std::string peer = "http://127.0.0.1:" + std::to_string(peer_port_);
-  process_ = std::make_unique<Process>(
-      std::vector<std::string>{program("LATCHKEY_ETCD", "etcd"), "--data-dir", folder_ / "data",
-                               "--listen-client-urls", client, "--advertise-client-urls", client,
-                               "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
-                               "--initial-cluster", "default=" + peer, "--log-level", "error",
-                               "--heartbeat-interval", "50", "--election-timeout", "500"},
-      folder_ / "log");
+  std::vector<std::string> words{program("LATCHKEY_ETCD", "etcd"),
+                                 "--data-dir",
+                                 folder_ / "data",
+                                 "--listen-client-urls",
+                                 client,
+                                 "--advertise-client-urls",
+                                 client,
+                                 "--listen-peer-urls",
+                                 peer,
+                                 "--initial-advertise-peer-urls",
+                                 peer,
+                                 "--initial-cluster",
+                                 "default=" + peer,
+                                 "--log-level",
+                                 "error",
+                                 "--heartbeat-interval",
+                                 "50",
+                                 "--election-timeout",
+                                 "500"};
+  if (certificates_) {
+    words.insert(words.end(),
+                 {"--cert-file", certificates_->server, "--key-file", certificates_->server_key,
+                  "--client-cert-auth", "--trusted-ca-file", certificates_->authority});
+  }
+  process_ = std::make_unique<Process>(words, folder_ / "log");
   try {
     await();
   } catch (...) {

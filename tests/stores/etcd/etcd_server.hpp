@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "support/process.hpp"
+#include "support/servers/certificates.hpp"
 
 namespace latchkey::tests {
 
@@ -16,7 +18,9 @@ namespace latchkey::tests {
 /// that started it. The programs are $LATCHKEY_ETCD and $LATCHKEY_ETCDCTL, or etcd and etcdctl.
 class EtcdServer {
  public:
-  EtcdServer();
+  /// `tls`: with certificates for 127.0.0.1 and localhost; the clients need one as well.
+  enum class Tls : std::uint8_t { off, on };
+  explicit EtcdServer(Tls tls = Tls::off);
   EtcdServer(const EtcdServer&) = delete;
   EtcdServer& operator=(const EtcdServer&) = delete;
   ~EtcdServer();
@@ -25,6 +29,8 @@ class EtcdServer {
   [[nodiscard]] std::string uri(const std::string& options = {}) const;
   [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+  /// With TLS only.
+  [[nodiscard]] const Certificates& certificates() const { return *certificates_; }
   [[nodiscard]] const std::filesystem::path& folder() const noexcept { return folder_; }
 
   /// Runs etcdctl to its end and returns what it has printed. `status`, if it is not null: receives
@@ -45,6 +51,7 @@ class EtcdServer {
 
   std::filesystem::path folder_;
   std::uint16_t port_ = 0, peer_port_ = 0;
+  std::optional<Certificates> certificates_;
   std::unique_ptr<Process> process_;
 };
 

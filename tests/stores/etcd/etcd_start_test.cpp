@@ -16,15 +16,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::string refusal(const std::string& uri) {
-  try {
-    static_cast<void>(etcd_backend(uri));
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-  return "accepted";
-}
-
 struct Wrong {
   std::string uri, word;
 };
@@ -39,7 +30,7 @@ TEST(EtcdUri, WhatIsWrongIsNamed) {
            Wrong{"etcd://host/?cafile=x", "etcds://"},
            Wrong{"etcd://:secret@host", "missing user"},
        }) {
-    const std::string said = refusal(uri);
+    const std::string said = etcd_refusal(uri);
     EXPECT_NE(said.find(word), std::string::npos) << uri << ": " << said;
     EXPECT_EQ(said.find("secret"), std::string::npos);
   }
@@ -76,18 +67,18 @@ TEST(EtcdStart, KeysHaveThePrefixOfTheUri) {
 }
 
 TEST(EtcdStart, AServerThatIsNotThereIsNamedAndTheNextOneServes) {
-  const std::string nobody = refusal("etcd://127.0.0.1:1");
+  const std::string nobody = etcd_refusal("etcd://127.0.0.1:1");
   EXPECT_NE(nobody.find("connection refused"), std::string::npos) << nobody;
-  const std::string one_of_two = refusal("etcd://127.0.0.1:1," + shared_etcd().address());
+  const std::string one_of_two = etcd_refusal("etcd://127.0.0.1:1," + shared_etcd().address());
   EXPECT_EQ(one_of_two, "accepted");
   const std::string port = std::to_string(shared_etcd().port());
-  EXPECT_EQ(refusal("etcd://localhost:" + port), "accepted");
+  EXPECT_EQ(etcd_refusal("etcd://localhost:" + port), "accepted");
 }
 
 TEST(EtcdStart, UsersAndPermissions) {
   EtcdServer server;
   const auto with = [&](const std::string& login) { return "etcd://" + login + server.address(); };
-  EXPECT_NE(refusal(with("me:secret@")).find("no authentication enabled"), std::string::npos);
+  EXPECT_NE(etcd_refusal(with("me:secret@")).find("no authentication enabled"), std::string::npos);
   server.ctl({"user", "add", "root:top"});
   server.ctl({"user", "grant-role", "root", "root"});
   server.ctl({"user", "add", "me:secret"});
@@ -95,8 +86,9 @@ TEST(EtcdStart, UsersAndPermissions) {
   server.ctl({"role", "grant-permission", "locks", "readwrite", "--prefix=true", "mine:"});
   server.ctl({"user", "grant-role", "me", "locks"});
   server.ctl({"auth", "enable"});
-  EXPECT_NE(refusal(with("")).find("requires a user"), std::string::npos) << refusal(with(""));
-  const std::string wrong = refusal(with("me:wrong@"));
+  EXPECT_NE(etcd_refusal(with("")).find("requires a user"), std::string::npos)
+      << etcd_refusal(with(""));
+  const std::string wrong = etcd_refusal(with("me:wrong@"));
   EXPECT_NE(wrong.find("rejects this user or this password"), std::string::npos) << wrong;
   EXPECT_EQ(wrong.find("wrong@"), std::string::npos);
   Locks locks = etcd_locks(with("me:secret@"));

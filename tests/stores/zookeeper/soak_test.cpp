@@ -175,6 +175,7 @@ TEST_F(ZooKeeperSoak, TheLockOfAKilledProcessIsFreeWithinItsSession) {
   const auto killed = std::chrono::steady_clock::now();
   EXPECT_TRUE(locks.lock("key").try_acquire(5s));
   EXPECT_LT(std::chrono::steady_clock::now() - killed, 3s);
+  expect_nothing_left(server(), folder);
   ::close(pipe[0]);
   ::close(pipe[1]);
 }

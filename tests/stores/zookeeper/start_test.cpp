@@ -1,15 +1,18 @@
 // What Locks::connect says of URIs, users and servers; nodes and watches at the server.
 #include <algorithm>
+#include <cstdint>
 #include <future>
 #include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "fixture.hpp"
 #include "support/child.hpp"
+#include "support/servers/scripted_server.hpp"
 
 namespace latchkey::tests {
 namespace {
@@ -52,6 +55,42 @@ TEST_F(ZooKeeperStart, AServerThatDoesNotListenIsUnavailable) {
   const std::string why = message<BackendUnavailable>(
       [] { static_cast<void>(connect_zookeeper("zookeeper://127.0.0.1:1/locks")); });
   EXPECT_NE(why.find("connection refused"), std::string::npos) << why;
+}
+
+/// What a server answers that knows no operation but getChildren: as ZooKeeper 3.4 rejects those
+/// that are newer.
+void answer_as_old_server(std::string& received, std::string& to_send) {
+  constexpr std::string_view children{"\0\0\0\x08", 4}, unimplemented{"\xff\xff\xff\xfa", 4};
+  const auto number = [&](std::size_t at) {
+    std::uint32_t value = 0;
+    for (std::size_t byte = at; byte < at + 4; ++byte) {
+      value = value << 8U | static_cast<unsigned char>(received[byte]);
+    }
+    return value;
+  };
+  while (received.size() >= 12 && received.size() >= 4 + number(0)) {
+    const std::string message = received.substr(4, number(0));
+    received.erase(0, 4 + message.size());
+    std::string reply;
+    if (message.size() > 16 && message.starts_with(std::string(4, '\0'))) {
+      reply = std::string(4, '\0') + message.substr(12, 4);  // a session of that timeout
+      reply +=
+          std::string(7, '\0') + '\1' + std::string(3, '\0') + '\x10' + std::string(16, 'p') + '\0';
+    } else {
+      const bool lists = message.substr(4, 4) == children;
+      reply = message.substr(0, 4) + std::string(8, '\0');
+      reply += lists ? std::string(8, '\0') : std::string(unimplemented);
+    }
+    to_send += std::string(3, '\0') + static_cast<char>(reply.size()) + reply;
+  }
+}
+
+TEST_F(ZooKeeperStart, AServerThatIsTooOldIsNamed) {
+  const ScriptedServer old(answer_as_old_server);
+  const Locks locks = connect_zookeeper("zookeeper://" + old.address() + "/locks");
+  const std::string why =
+      message<BackendRefused>([&] { static_cast<void>(locks.lock("key").try_acquire(0s)); });
+  EXPECT_NE(why.find("older than ZooKeeper 3.5.3"), std::string::npos) << why;
 }
 
 TEST_F(ZooKeeperStart, OtherUsersCannotUseTheNodesOfAUser) {

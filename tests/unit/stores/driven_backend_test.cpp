@@ -118,6 +118,34 @@ TEST_F(DrivenBackendTest, AFollowerGoesOnWhenTheLeaderLeaves) {
   EXPECT_EQ(listener.outcomes, 1);
 }
 
+// `client` reports nothing without a request, so no thread polls for it all the time. A thread that
+// followed when the leader left takes what is submitted later by a thread that does not drive.
+TEST_F(DrivenBackendTest, AFollowerTakesWhatIsSubmittedAfterTheLeaderHasLeft) {
+  client.awaits = false;
+  client.answers = false;
+  Request first = acquire_of("a"), second = acquire_of("b");
+  submit(first);
+  std::atomic<bool> leads = false;
+  std::thread leader([&] {
+    leads = true;
+    while (listener.outcomes == 0) backend.drive(Parker::mine(), in(10s));
+  });
+  while (!leads) std::this_thread::yield();
+  std::this_thread::sleep_for(20ms);  // the leader polls
+  std::thread follower([&] {
+    while (listener.outcomes < 2) backend.drive(Parker::mine(), in(10s));
+  });
+  std::this_thread::sleep_for(20ms);  // the follower has parked
+  client.answer_now();
+  leader.join();
+  client.answers = true;
+  const Clock::time_point begin = Clock::system().now();
+  submit(second);
+  follower.join();
+  EXPECT_EQ(listener.outcomes, 2);
+  EXPECT_LT(Clock::system().now() - begin, 5s) << "it was parked until its own time was over";
+}
+
 TEST_F(DrivenBackendTest, AnEarlierDeadlineOfTheClientWakesTheThreadThatPolls) {
   std::atomic<bool> stop = false;
   std::atomic<Parker*> parker = nullptr;

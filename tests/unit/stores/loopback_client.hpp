@@ -61,6 +61,8 @@ class LoopbackClient final : public detail::stores::StoreClient {
 
   [[nodiscard]] Clock::time_point due() const noexcept override { return alarm; }
 
+  [[nodiscard]] bool awaits_events() const noexcept override { return awaits; }
+
   void abandon() noexcept override {
     underway_.clear();
     ++abandoned;
@@ -72,6 +74,7 @@ class LoopbackClient final : public detail::stores::StoreClient {
   Start start = Start::up;
   detail::stores::Failure failed{};
   bool answers = true;
+  bool awaits = true;
   std::atomic<Clock::time_point> alarm = Clock::never();
   std::atomic<int> alarms = 0;
   int abandoned = 0;

@@ -1,10 +1,11 @@
 // The worker of Go's concurrency.Mutex: does the workload that its arguments describe.
 //
 //	etcd_peer <address> pairs <threads> <seconds>      prints lock/unlock pairs per second
-//	etcd_peer <address> hand-off <unused> <seconds>    prints the median hand-off in microseconds
+//	etcd_peer <address> hand-off <others> <seconds>    prints the median hand-off in microseconds
 //
 // Each goroutine of `pairs` has a key and a session of its own, as a session can hold a lock once.
-// In `hand-off` two sessions of two connections wait for one key in turn.
+// In `hand-off` two sessions of two connections wait for one key in turn, while <others> more take
+// other locks.
 package main
 
 import (
@@ -65,7 +66,7 @@ func pairs(address string, threads int, length time.Duration) float64 {
 }
 
 // From before the unlock of one to after the lock of the other.
-func handOff(address string, length time.Duration) float64 {
+func handOff(address string, others int, length time.Duration) float64 {
 	var released atomic.Int64
 	var mutex sync.Mutex
 	var taken []int64
@@ -94,6 +95,21 @@ func handOff(address string, length time.Duration) float64 {
 			}
 		}()
 	}
+	for number := 0; number < others; number++ {
+		group.Add(1)
+		go func() {
+			defer group.Done()
+			client := connect(address)
+			defer client.Close()
+			own := session(client)
+			defer own.Close()
+			lock := concurrency.NewMutex(own, fmt.Sprintf("go:other%d", number))
+			for time.Now().Before(end) {
+				check(lock.Lock(context.Background()))
+				check(lock.Unlock(context.Background()))
+			}
+		}()
+	}
 	group.Wait()
 	sort.Slice(taken, func(one, other int) bool { return taken[one] < taken[other] })
 	if len(taken) == 0 {
@@ -115,5 +131,5 @@ func main() {
 		fmt.Println(pairs(os.Args[1], threads, length))
 		return
 	}
-	fmt.Println(handOff(os.Args[1], length))
+	fmt.Println(handOff(os.Args[1], threads, length))
 }

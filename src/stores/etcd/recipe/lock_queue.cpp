@@ -137,18 +137,26 @@ void LockQueue::on_expired(const HoldId& id) {
   run();
 }
 
+// The watch begins now: etcd serves one that begins in the past only every 100 ms. If something was
+// written since `revision`, at which the predecessor was seen, the queue is looked at once more.
 void LockQueue::watch_predecessor(Place& place, const std::string& key, std::int64_t revision) {
+  if (place.watch != 0 && place.watched == key) return;
   stop_watching(place);
   place.first = false;
+  place.watched = key;
   const HoldId id = place.id;
   place.watch = context_.link.watch(
-      encode_watch(key, {}, revision + 1),
-      [this, id](std::string_view message) {
+      encode_watch(key, {}, 0),
+      [this, id, revision](std::string_view message) {
         Place* const waiting = find(id);
         const WatchReply reply = decode_watch(message);
-        if (waiting == nullptr || (reply.deleted.empty() && !reply.cancelled)) return;
-        stop_watching(*waiting);
-        waiting->first = true;
+        const bool missed = reply.created && reply.revision != revision;
+        const bool ended = !reply.deleted.empty() || reply.cancelled;
+        if (waiting == nullptr || !(missed || ended)) return;
+        if (ended) {
+          stop_watching(*waiting);
+          waiting->first = true;
+        }
         push(Task::promote, id);
         run();
       },

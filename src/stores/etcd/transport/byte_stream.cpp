@@ -157,6 +157,11 @@ void ByteStream::receive(std::string& received) {
       if (!would_block(errno)) fail("the connection broke: " + text_of(errno));
       return;
     }
+    if (size == 0 && state_ == State::shaking_hands) {
+      return fail(
+          "no TLS with this server: it closes the connection (etcd: is without TLS, etcds: "
+          "with it)");
+    }
     if (size == 0) return fail("the server has closed the connection");
     const std::string_view bytes(part.data(), static_cast<std::size_t>(size));
     if (filter_ == nullptr) {

@@ -135,11 +135,12 @@ void GrpcTransport::flush() {
 void GrpcTransport::advance() {
   if (http2_ == nullptr || !failure_.text.empty()) return;
   buffer_.clear();
+  const bool was_open = bytes_.state() == ByteStream::State::open;
   bytes_.advance(buffer_);
   if (!buffer_.empty()) receive();
   deliver();
   if (bytes_.state() == ByteStream::State::broken) {
-    return break_off(why_broken(), bytes_.failure().nothing_listens);
+    return break_off(why_broken(was_open), bytes_.failure().nothing_listens);
   }
   if (pings_due_ <= clock_.now()) {
     pings_due_ = Clock::never();
@@ -152,16 +153,16 @@ void GrpcTransport::receive() {
   const bool goes_on = http2_->receive(buffer_);
   if (http2_->has_pings()) pings_due_ = std::min(pings_due_, later(clock_.now(), ping_delay));
   if (goes_on) return;
-  const std::string why = why_broken();
+  const std::string why = why_broken(true);
   deliver();
   break_off(why, false);
 }
 
-std::string GrpcTransport::why_broken() const {
-  const std::string& why = http2_->failure();
-  if (why.empty()) return bytes_.failure().text;
-  return http2_->is_greeted() ? why
-                              : "the server speaks no gRPC, or only with TLS (etcds://): " + why;
+std::string GrpcTransport::why_broken(bool was_open) const {
+  const std::string& why = http2_->failure().empty() ? bytes_.failure().text : http2_->failure();
+  if (http2_->is_greeted() || !was_open) return why;
+  return "the server speaks no gRPC, or only " +
+         std::string(scheme_ == "http" ? "with TLS (etcds://): " : "without TLS (etcd://): ") + why;
 }
 
 void GrpcTransport::on_header(StreamId stream, std::string_view name, std::string_view value) {

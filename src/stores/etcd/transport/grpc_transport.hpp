@@ -81,7 +81,8 @@ class GrpcTransport final : private Http2Events {
   void deliver();
   void deliver_messages(StreamId stream);
   [[nodiscard]] static CallEnd end_of(Call& call, std::uint32_t error);
-  [[nodiscard]] std::string why_broken() const;
+  /// `was_open`: the connection was there.
+  [[nodiscard]] std::string why_broken(bool was_open) const;
   void break_off(const std::string& why, bool nothing_listens);
 
   Clock& clock_;
