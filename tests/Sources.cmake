@@ -47,6 +47,7 @@ set(latchkey_tests_sources
   unit/key/messages_test.cpp
   unit/key/parser_test.cpp
   unit/key/render_test.cpp
+  unit/latch/count_down_latch_test.cpp
   unit/leader/docs_leader_test.cpp
   unit/leader/leader_limits_test.cpp
   unit/leader/leader_loss_test.cpp
@@ -137,6 +138,7 @@ set(latchkey_redis_sources
   redis/locks/exit_test.cpp
   redis/locks/fair_ghost_test.cpp
   redis/locks/hot_key_test.cpp
+  redis/locks/latch_test.cpp
   redis/locks/loss_test.cpp
   redis/locks/no_thread_test.cpp
   redis/locks/quorum_test.cpp

@@ -104,7 +104,8 @@ class PrometheusListener::Series {
       case Category::report: return report_of(event.kind).Increment();
       case Category::dropped: return count_dropped(event);
       case Category::leader:  // the holds of a Leader are counted like all others
-      case Category::once: return;
+      case Category::once:
+      case Category::latch: return;
       case Category::progress:
       case Category::outcome:
       case Category::hold: break;
