@@ -293,6 +293,7 @@ set(latchkey_interop_sources
   interop/interop.cpp
   interop/interop_test.cpp
   interop/java_peer.cpp
+  interop/latch_test.cpp
   interop/turns_test.cpp)
 
 set(latchkey_chaos_judge_sources
