@@ -2,6 +2,7 @@
 # file here.
 set(latchkey_tests_sources
   support/allocations.cpp
+  unit/adapters/prometheus_jobs_test.cpp
   unit/adapters/prometheus_outage_test.cpp
   unit/adapters/prometheus_test.cpp
   unit/adapters/spdlog_test.cpp
