@@ -72,6 +72,8 @@ set(latchkey_sources
   src/locks/hold/multi_hold.cpp
   src/locks/hold/scope_holds.cpp
   src/locks/hold/single_hold.cpp
+  src/locks/latch/count_down_latch.cpp
+  src/locks/latch/latch_waits.cpp
   src/locks/listener/event_queue.cpp
   src/locks/listener/listener.cpp
   src/locks/listener/listeners.cpp
@@ -99,6 +101,7 @@ set(latchkey_sources
   src/locks/space/started_call.cpp
   src/memory/completions.cpp
   src/core/text/glob.cpp
+  src/memory/count_table.cpp
   src/memory/inbox.cpp
   src/memory/lock_table.cpp
   src/memory/lock_table_queues.cpp
@@ -221,6 +224,7 @@ set(latchkey_headers
   include/latchkey/capabilities.hpp
   include/latchkey/clock.hpp
   include/latchkey/completes_at_return.hpp
+  include/latchkey/count_down_latch.hpp
   include/latchkey/cxx20.hpp
   include/latchkey/decorate.hpp
   include/latchkey/decorate/decorated.hpp
@@ -316,6 +320,7 @@ set(latchkey_testing_headers
   include/latchkey/testing/contract/fixture.hpp
   include/latchkey/testing/contract/grants.hpp
   include/latchkey/testing/contract/holds.hpp
+  include/latchkey/testing/contract/latches.hpp
   include/latchkey/testing/contract/locks.hpp
   include/latchkey/testing/contract/locks_fixture.hpp
   include/latchkey/testing/contract/probe.hpp

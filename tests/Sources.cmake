@@ -2,6 +2,7 @@
 # file here.
 set(latchkey_tests_sources
   support/allocations.cpp
+  unit/adapters/prometheus_jobs_test.cpp
   unit/adapters/prometheus_outage_test.cpp
   unit/adapters/prometheus_test.cpp
   unit/adapters/spdlog_test.cpp
@@ -47,6 +48,7 @@ set(latchkey_tests_sources
   unit/key/messages_test.cpp
   unit/key/parser_test.cpp
   unit/key/render_test.cpp
+  unit/latch/count_down_latch_test.cpp
   unit/leader/docs_leader_test.cpp
   unit/leader/leader_limits_test.cpp
   unit/leader/leader_loss_test.cpp
@@ -137,6 +139,7 @@ set(latchkey_redis_sources
   redis/locks/exit_test.cpp
   redis/locks/fair_ghost_test.cpp
   redis/locks/hot_key_test.cpp
+  redis/locks/latch_test.cpp
   redis/locks/loss_test.cpp
   redis/locks/no_thread_test.cpp
   redis/locks/quorum_test.cpp
@@ -293,6 +296,7 @@ set(latchkey_interop_sources
   interop/interop.cpp
   interop/interop_test.cpp
   interop/java_peer.cpp
+  interop/latch_test.cpp
   interop/turns_test.cpp)
 
 set(latchkey_chaos_judge_sources

@@ -6,6 +6,7 @@
 
 #if __cplusplus >= 202002L  // an older standard gets the one #error of cxx20.hpp and nothing else
 #include <latchkey/completes_at_return.hpp>
+#include <latchkey/count_down_latch.hpp>
 #include <latchkey/decorate.hpp>
 #include <latchkey/error.hpp>
 #include <latchkey/held.hpp>

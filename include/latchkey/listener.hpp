@@ -49,11 +49,16 @@ struct Event {
     /// A Leader told its callback to stop, because it lost its lock or could not renew it; `text`:
     /// which.
     deposed,
-    once_ran,     ///< a OncePer ran its body for the instant `text`, which is marked as done
-    once_taken,   ///< it ran nothing: another one runs the instant or has run it; `holder`: which
-    once_late,    ///< it ran nothing: it is too late for the instant `text`
-    once_failed,  ///< its body threw, or another one may run the instant again; `text`: why
-    connected,    ///< the first connection to `server`, usually when Locks are made
+    term_ended,  ///< the callback of a Leader has ended, which is about to release its lock; `held`
+    once_ran,    ///< a OncePer ran its body for the instant `text`, which is marked as done
+    once_taken,  ///< it ran nothing: another one runs the instant or has run it; `holder`: which
+    once_late,   ///< it ran nothing: it is too late for the instant `text`
+    once_failed,    ///< its body threw, or another one may run the instant again; `text`: why
+    latch_counted,  ///< a latch was counted down or given a count; `count`: what remains
+    latch_opened,   ///< a wait for a latch ended because its count is zero; `waited`
+    latch_timeout,  ///< a wait for a latch ended before; `waited`, `count`: what remained
+    latch_failed,   ///< an operation on a latch failed; `text`: why
+    connected,      ///< the first connection to `server`, usually when Locks are made
     /// The connection to `server` is lost or, without Startup::allow_down, could not be made;
     /// `text`: why.
     connection_lost,

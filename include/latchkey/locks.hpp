@@ -14,6 +14,7 @@
 
 #include <latchkey/attempt.hpp>
 #include <latchkey/capabilities.hpp>
+#include <latchkey/count_down_latch.hpp>
 #include <latchkey/list_page.hpp>
 #include <latchkey/lock.hpp>
 #include <latchkey/lock_info.hpp>
@@ -63,6 +64,10 @@ class Locks {
   /// does not offer.
   [[nodiscard]] Lock lock(std::string key, LockType type = LockType::REENTRANT) const;
   [[nodiscard]] ReadWriteLock read_write(std::string key) const;
+
+  /// A handle to the latch of `key`; sends nothing. Throws KeyError as lock() does, and
+  /// std::invalid_argument if the backend offers no latches.
+  [[nodiscard]] CountDownLatch count_down_latch(std::string key) const;
 
   /// A job that runs at most once for each multiple of `period`, in one of all processes; see
   /// latchkey/once_per.hpp. Sends nothing. Throws what the constructor of OncePer throws.

@@ -19,6 +19,7 @@
 
 #include <latchkey/site.hpp>
 
+#include "adapters/prometheus_jobs.hpp"
 #include "adapters/prometheus_metrics.hpp"
 #include "locks/event_kinds.hpp"
 
@@ -85,7 +86,8 @@ class PrometheusListener::Series {
         up_(gauge(registry, up)),
         reconnects_(counter(registry, reconnects)),
         reports_(counter(registry, reports)),
-        dropped_(counter(registry, dropped).Add({})) {
+        dropped_(counter(registry, dropped).Add({})),
+        jobs_(registry) {
     for (const detail::EventTraits& each : detail::event_kinds) {
       if (each.category == Category::report) report_of(each.kind);
     }
@@ -103,8 +105,9 @@ class PrometheusListener::Series {
       case Category::connection: return count_connection(event);
       case Category::report: return report_of(event.kind).Increment();
       case Category::dropped: return count_dropped(event);
-      case Category::leader:  // the holds of a Leader are counted like all others
-      case Category::once: return;
+      case Category::leader:
+      case Category::once:
+      case Category::latch: return jobs_.count(event);
       case Category::progress:
       case Category::outcome:
       case Category::hold: break;
@@ -230,7 +233,10 @@ class PrometheusListener::Series {
 
   void count_dropped(const Event& event) {
     dropped_.Increment(static_cast<double>(event.count));
-    for (const Event::Missed& each : event.missed) add(of(each.origin), each);
+    for (const Event::Missed& each : event.missed) {
+      const bool of_job = each.kind >= Kind::once_ran && each.kind <= Kind::latch_failed;
+      of_job ? jobs_.add(each.kind, each.count) : add(of(each.origin), each);
+    }
   }
 
   void count_connection(const Event& event) {
@@ -256,6 +262,7 @@ class PrometheusListener::Series {
   Family<Counter>& reconnects_;
   Family<Counter>& reports_;
   Counter& dropped_;
+  JobSeries jobs_;
 
   std::mutex mutex_;  // guards the two members below
   std::map<Labels, At> all_;

@@ -42,8 +42,20 @@ inline constexpr Metric reports{
     "What could not be thrown: errors of unlocks, abandoned locks, warnings."};
 inline constexpr Metric dropped{"latchkey_events_dropped_total", "counter",
                                 "Events that came faster than they could be counted."};
-inline constexpr std::array all_metrics{attempts, acquire,    wait,    waiters, holds,
-                                        hold,     used,       lag,     lost,    unconfirmed,
-                                        up,       reconnects, reports, dropped};
+inline constexpr Metric leaders{"latchkey_leaders", "gauge",
+                                "Leaders of this process that lead now."};
+inline constexpr Metric elections{"latchkey_elections_total", "counter",
+                                  "Terms that Leaders of this process have begun."};
+inline constexpr Metric depositions{
+    "latchkey_depositions_total", "counter",
+    "Terms whose Leader lost its lock, or could not renew it in time."};
+inline constexpr Metric once{"latchkey_once_total", "counter",
+                             "Runs of OncePer, by what became of them."};
+inline constexpr Metric latches{"latchkey_latches_total", "counter",
+                                "Counts of latches, waits for them, and their failures."};
+inline constexpr std::array all_metrics{attempts,  acquire,     wait,    waiters, holds,
+                                        hold,      used,        lag,     lost,    unconfirmed,
+                                        up,        reconnects,  reports, dropped, leaders,
+                                        elections, depositions, once,    latches};
 
 }  // namespace latchkey::inline v1::detail::metrics

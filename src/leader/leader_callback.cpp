@@ -56,8 +56,8 @@ void LeaderLoop::note_callback_failed(const char* what) noexcept {
   }
 }
 
-void LeaderLoop::publish(Event::Kind kind, std::uint64_t term,
-                         std::string_view text) const noexcept {
+void LeaderLoop::publish(Event::Kind kind, std::uint64_t term, std::string_view text,
+                         Clock::duration led) const noexcept {
   try {
     Event event;
     event.kind = kind;
@@ -65,6 +65,7 @@ void LeaderLoop::publish(Event::Kind kind, std::uint64_t term,
     event.key = locks_.options().prefix + key_;
     event.fencing_token = term;
     event.text = text;
+    event.held = led;
     locks_.publish(event);
   } catch (const std::exception&) {
     return;  // no memory for the event

@@ -196,15 +196,21 @@ void LeaderLoop::tell_to_stop(std::string_view reason) noexcept {
 void LeaderLoop::end_term() noexcept {
   std::optional<Hold> hold;
   bool failed = false, ends = false;
+  std::uint64_t term = 0;
+  Clock::duration led{};
   {
     const ScopedLock lock(mutex_);
     hold = std::exchange(hold_, std::nullopt);
     failed = failed_;
+    term = term_;
+    led = locks_.clock().now() - elected_at_;
     ends = !failed && state_ == LeaderState::leading && after_return_ == AfterReturn::end;
-    const bool was_long = locks_.clock().now() - elected_at_ >= longest_pause_;
+    const bool was_long = led >= longest_pause_;
     if (was_long || !failed) pause_ = pauses_.after_success();
     if (failed) pause_ = pauses_.after_failure();
   }
+  // Before the release: the next election is the later event.
+  publish(Event::Kind::term_ended, term, {}, led);
   hold->release_quietly_after(std::chrono::milliseconds(0));
   const ScopedLock lock(mutex_);
   work_ = Work::idle;

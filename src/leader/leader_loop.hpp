@@ -76,7 +76,8 @@ class LeaderLoop {
   void note_callback_failed(const char* what) noexcept;
 
   [[nodiscard]] LeaderHealth brief_health_locked() const noexcept LATCHKEY_REQUIRES(mutex_);
-  void publish(Event::Kind kind, std::uint64_t term, std::string_view text) const noexcept;
+  void publish(Event::Kind kind, std::uint64_t term, std::string_view text,
+               Clock::duration led = {}) const noexcept;
 
   const Locks locks_;
   const std::string key_;

@@ -19,6 +19,7 @@ enum class EventCategory : std::uint8_t {
   report,      ///< an error or a warning that nobody could be given by an exception
   leader,      ///< a Leader was elected or deposed
   once,        ///< a run of a OncePer ended, or did not begin
+  latch,       ///< a count changed, or a wait for one ended
   connection,  ///< a connection changed
   dropped,     ///< events were dropped
 };
@@ -60,12 +61,17 @@ inline constexpr std::array event_kinds = [] {
       EventTraits{Kind::hidden_error, "hidden_error", report, Severity::error, kept},
       EventTraits{Kind::warning, "warning", report, Severity::warning, kept},
       EventTraits{Kind::order, "order", report, Severity::warning, kept},
-      EventTraits{Kind::elected, "elected", leader, Severity::info, routine},
+      EventTraits{Kind::elected, "elected", leader, Severity::info, kept},
       EventTraits{Kind::deposed, "deposed", leader, Severity::error, kept},
+      EventTraits{Kind::term_ended, "term_ended", leader, Severity::info, kept},
       EventTraits{Kind::once_ran, "once_ran", once, Severity::info, routine},
       EventTraits{Kind::once_taken, "once_taken", once, Severity::debug, routine},
       EventTraits{Kind::once_late, "once_late", once, Severity::info, routine},
       EventTraits{Kind::once_failed, "once_failed", once, Severity::error, kept},
+      EventTraits{Kind::latch_counted, "latch_counted", latch, Severity::debug, routine},
+      EventTraits{Kind::latch_opened, "latch_opened", latch, Severity::debug, routine},
+      EventTraits{Kind::latch_timeout, "latch_timeout", latch, Severity::warning, routine},
+      EventTraits{Kind::latch_failed, "latch_failed", latch, Severity::error, kept},
       EventTraits{Kind::connected, "connected", connection, Severity::info, routine},
       EventTraits{Kind::connection_lost, "connection_lost", connection, Severity::error, kept},
       EventTraits{Kind::connection_restored, "connection_restored", connection, Severity::warning,

@@ -41,8 +41,8 @@ class MemoryBackend final : public Backend, private ForkParticipant {
     Capabilities offered;
     offered.fair = offered.read_write = offered.fenced = true;
     offered.one_step = Capabilities::OneStep::all;
-    offered.pushes = offered.grants = offered.in_order = offered.administration = offered.expires =
-        true;
+    offered.latches = offered.pushes = offered.grants = offered.in_order = offered.administration =
+        offered.expires = true;
     return offered;
   }
 

@@ -97,6 +97,9 @@ void MemorySpace::apply_any(const Request& request, Subscriber* subscriber,
   try {
     if (request.verb == Verb::acquire_all) {
       apply_to_several(request, now, outcome);
+    } else if (request.latch || CountTable::serves(request.verb)) {
+      const std::lock_guard lock(counts_mutex_);
+      counts_.apply(request, subscriber, outcome);
     } else if (request.verb == Verb::list) {
       list(request, now, outcome);
     } else {
@@ -171,6 +174,8 @@ void MemorySpace::forget(const Subscriber& subscriber) noexcept {
     const std::lock_guard lock(shard.mutex);
     shard.table.forget(subscriber);
   }
+  const std::lock_guard lock(counts_mutex_);
+  counts_.forget(subscriber);
 }
 
 std::size_t MemorySpace::size() noexcept {
@@ -179,14 +184,17 @@ std::size_t MemorySpace::size() noexcept {
     const std::lock_guard lock(shard.mutex);
     sum += shard.table.size();
   }
-  return sum;
+  const std::lock_guard lock(counts_mutex_);
+  return sum + counts_.size();
 }
 
 void MemorySpace::prepare() noexcept {
   for (Shard& shard : shards_) shard.mutex.lock();
+  counts_mutex_.lock();
 }
 
 void MemorySpace::parent() noexcept {
+  counts_mutex_.unlock();
   for (Shard& shard : shards_) shard.mutex.unlock();
 }
 

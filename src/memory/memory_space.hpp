@@ -15,13 +15,14 @@
 #include "core/at_fork.hpp"
 #include "core/small_mutex.hpp"
 #include "core/thread_annotations.hpp"
+#include "memory/count_table.hpp"
 #include "memory/lock_table.hpp"
 
 namespace latchkey::inline v1::detail {
 
 /// A lock table in shards, so that unrelated keys do not contend. Thread-safe.
 ///
-/// Lock order: shards by their index, then a subscriber's own mutex.
+/// Lock order: shards by their index, then the latches, then a subscriber's own mutex.
 class MemorySpace final : private ForkParticipant {
  public:
   /// The space of that name, made if the process has none. An empty name always makes a new space.
@@ -67,6 +68,8 @@ class MemorySpace final : private ForkParticipant {
   void child() noexcept LATCHKEY_FORK_HANDLER override;
 
   std::array<Shard, shard_count> shards_;
+  SmallMutex counts_mutex_;
+  CountTable counts_;  // guarded by counts_mutex_
   Clock& clock_;
   const std::string name_;
 };

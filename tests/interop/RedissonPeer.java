@@ -15,6 +15,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.redisson.Redisson;
+import org.redisson.api.RCountDownLatch;
 import org.redisson.api.RFencedLock;
 import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
@@ -30,7 +31,8 @@ import org.redisson.config.ShardedSubscriptionMode;
  * </pre>
  *
  * An actor is a thread of its own, so an owner of its own. Types: plain, fair, read, write, fenced.
- * Verbs: lock LEASE (-1: watchdog), try WAIT LEASE, token LEASE (fenced), unlock, force, count,
+ * A latch (type latch) has the verbs set COUNT, down, count, await WAIT, delete. Those of locks:
+ * lock LEASE (-1: watchdog), try WAIT LEASE, token LEASE (fenced), unlock, force, count,
  * locked, ttl, contend MICROSECONDS NUMBER FILE. Other times are in milliseconds. Arguments: the
  * server's URI, and the watchdog's period; or URIs of a cluster's nodes with commas between them,
  * the same, and the ShardedSubscriptionMode.
@@ -76,7 +78,28 @@ public final class RedissonPeer {
     };
   }
 
+  private static String latch(RCountDownLatch latch, String[] words) throws Exception {
+    switch (words[2]) {
+      case "set":
+        return Boolean.toString(latch.trySetCount(Long.parseLong(words[5])));
+      case "down":
+        latch.countDown();
+        return "true";
+      case "count":
+        return Long.toString(latch.getCount());
+      case "await":
+        return Boolean.toString(latch.await(Long.parseLong(words[5]), TimeUnit.MILLISECONDS));
+      case "delete":
+        return Boolean.toString(latch.delete());
+      default:
+        throw new IllegalArgumentException("no verb " + words[2]);
+    }
+  }
+
   private String perform(String[] words) throws Exception {
+    if (words[3].equals("latch")) {
+      return latch(client.getCountDownLatch(words[4]), words);
+    }
     RLock lock = lock(words[3], words[4]);
     switch (words[2]) {
       case "lock":

@@ -46,6 +46,9 @@ class Deployment {
   [[nodiscard]] virtual std::vector<std::string> keys(const std::string& name) const = 0;
   [[nodiscard]] virtual RedisClient master_of(const std::string& key) const = 0;
 
+  /// A client of each node.
+  [[nodiscard]] std::vector<RedisClient> clients() const { return nodes(); }
+
   /// How many connections subscribe to the channels that notify the waiters of a lock.
   struct Listeners {
     std::size_t plain = 0, sharded = 0;

@@ -4,6 +4,7 @@
 
 #include <latchkey/testing/contract/grants.hpp>
 #include <latchkey/testing/contract/holds.hpp>
+#include <latchkey/testing/contract/latches.hpp>
 #include <latchkey/testing/contract/locks.hpp>
 #include <latchkey/testing/contract/queues.hpp>
 #include <latchkey/testing/contract/requests.hpp>
@@ -42,6 +43,7 @@
   INSTANTIATE_TYPED_TEST_SUITE_P(Name, BackendGrants, Store);   \
   INSTANTIATE_TYPED_TEST_SUITE_P(Name, BackendRequests, Store); \
   INSTANTIATE_TYPED_TEST_SUITE_P(Name, BackendSessions, Store); \
+  INSTANTIATE_TYPED_TEST_SUITE_P(Name, BackendLatches, Store);  \
   INSTANTIATE_TYPED_TEST_SUITE_P(Name, BackendLocks, Store);    \
   }                                                             \
   static_assert(true, "so that the macro ends with a semicolon")

@@ -30,9 +30,13 @@ void DirectRequests::run_all(std::span<const std::unique_ptr<DirectRequest>> req
   }
 }
 
+void DirectRequests::start(DirectRequest& request) {
+  prepare(request);
+  driver_.submit(request);
+}
+
 bool DirectRequests::run(std::unique_ptr<DirectRequest>& request, Clock::time_point until) {
-  prepare(*request);
-  driver_.submit(*request);
+  start(*request);
   if (wait(*request, until)) return true;
   abandon(std::move(request));
   return false;

@@ -78,6 +78,8 @@ class DirectRequests {
   /// Submits `request` and waits for its outcome. False: there is none at `until`, and the request
   /// is abandoned.
   bool run(std::unique_ptr<DirectRequest>& request, Clock::time_point until);
+  /// Submits `request`; `wait` or `abandon` is to follow.
+  void start(DirectRequest& request);
   /// Submits all requests in one step and waits for the outcomes of all.
   void run_all(std::span<const std::unique_ptr<DirectRequest>> requests);
   /// Waits for the outcome of a request that was submitted already.

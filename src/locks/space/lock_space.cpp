@@ -97,7 +97,8 @@ LockSpace::LockSpace(std::unique_ptr<Backend> backend, const Options& options)
       reports_grants_(settings_.events == CoordinatorSettings::Events::everything),
       driver_({clock_, *backend_, *this, reporter_, closers_, due_times_}),
       timer_(driver_, due_times_, reporter_, clock_, *backend_),
-      direct_requests_(driver_, clock_) {
+      direct_requests_(driver_, clock_),
+      latch_waits_(*this) {
   reporter_.warn();
   reporter_.connections_found();
   static_cast<void>(Parker::mine());  // parkers take part in forks from now on
@@ -163,7 +164,12 @@ void LockSpace::completed(Request& request, Outcome&& outcome) noexcept {
 
 void LockSpace::notified(const Notification& notification) noexcept {
   if (notification.kind == Notification::Kind::warning) return reporter_.warning_changed();
-  if (is_about_a_link(notification.kind)) reporter_.link_changed(notification);
+  if (notification.kind == Notification::Kind::counted)
+    return latch_waits_.notify(notification.key);
+  if (is_about_a_link(notification.kind)) {
+    reporter_.link_changed(notification);
+    latch_waits_.notify_all();
+  }
   driver_.notified(notification);
 }
 
@@ -173,6 +179,7 @@ void LockSpace::close(std::chrono::milliseconds drain) {
   const SanitizerPause pause;
   const Closers::Entry entry(closers_);
   driver_.refuse_calls();
+  latch_waits_.close();
   driver_.for_each_coordinator(
       [](Coordinator& each, EventContext& context) { each.end_waits(context); });
   wait_while(&Coordinator::held, later(clock_.now(), drain), entry.parker());
@@ -212,11 +219,13 @@ void LockSpace::prepare() noexcept {
   driver_.lock_for_fork();
   reporter_.lock_for_fork();
   closers_.lock_for_fork();
+  latch_waits_.lock_for_fork();
   direct_requests_.lock_for_fork();
 }
 
 void LockSpace::parent() noexcept {
   direct_requests_.unlock_after_fork();
+  latch_waits_.unlock_after_fork();
   closers_.unlock_after_fork();
   reporter_.unlock_after_fork();
   driver_.unlock_after_fork();
@@ -225,6 +234,7 @@ void LockSpace::parent() noexcept {
 
 void LockSpace::child() noexcept {
   direct_requests_.unlock_after_fork();
+  latch_waits_.forget_parent();
   closers_.forget_parent();
   reporter_.forget_parent();
   due_times_.forget_parent();

@@ -22,6 +22,7 @@
 
 #include "core/at_fork.hpp"
 #include "core/thread_annotations.hpp"
+#include "locks/latch/latch_waits.hpp"
 #include "locks/listener/reporter.hpp"
 #include "locks/space/blocking_call.hpp"
 #include "locks/space/closers.hpp"
@@ -91,6 +92,7 @@ class LockSpace final : public Sink, public ForkParticipant {
   [[nodiscard]] ShardDriver& driver() noexcept { return driver_; }
   [[nodiscard]] LeaseTimer& timer() noexcept { return timer_; }
   [[nodiscard]] DirectRequests& direct_requests() noexcept { return direct_requests_; }
+  [[nodiscard]] LatchWaits& latch_waits() noexcept { return latch_waits_; }
   [[nodiscard]] Reporter& reporter() noexcept { return reporter_; }
 
   // --- questions ---
@@ -180,6 +182,7 @@ class LockSpace final : public Sink, public ForkParticipant {
   ShardDriver driver_;
   LeaseTimer timer_;
   DirectRequests direct_requests_;
+  LatchWaits latch_waits_;
   Lifetime lifetime_;
   std::weak_ptr<SpaceRef> reference_;
   std::atomic<bool> watches_loops_{false};

@@ -35,6 +35,8 @@ enum class Word : std::uint8_t {
   tag,
   plain_channel,
   rw_channel,
+  latch_channel,
+  count,
   sharded,
   plain_channels,  // what the channels of all plain locks begin with
   rw_channels,

@@ -53,6 +53,11 @@ Channels channels_of(const Request& request, const Layout& layout) {
   const std::string_view key = request.key;
   const Tag tag(key);
   Channels channels;
+  if (request.latch) {
+    channels.names[0] = join({latch_channel_prefix, key, "}"});
+    channels.count = 1;
+    return channels;
+  }
   channels.names[0] = join({layout.channel_prefix, tag.open(), key, tag.close()});
   if (request.queues) {
     const OwnerText owner(request.id);

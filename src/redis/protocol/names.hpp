@@ -34,6 +34,14 @@ namespace latchkey::inline v1::detail::redis {
 /// |                                   | channel of one waiter; by `:uuid`, that of one process  |
 /// | redisson_rwlock:tag(N)            | channel: READ or WRITE released                         |
 ///
+/// The names of a latch:
+///
+/// | name                                | contents                                              |
+/// |-------------------------------------|-------------------------------------------------------|
+/// | N                                   | the count; no key: zero                               |
+/// | redisson_countdownlatch__channel__{N} | channel: 0: it has reached zero; 1: a new count, or  |
+/// |                                     | deleted                                               |
+///
 /// The names of a SET NX PX lock:
 ///
 /// | name                              | contents                                                |
@@ -58,6 +66,8 @@ inline constexpr std::string_view token_prefix = "redisson_lock_token:";
 inline constexpr std::string_view holder_prefix = "latchkey_holder:";
 inline constexpr std::string_view process_queue_prefix = "latchkey_process_queue:";
 inline constexpr std::string_view waiting_writer_prefix = "latchkey_waiting_writer:";
+/// What the channel of a latch begins with. Its key follows in braces, whatever braces it contains.
+inline constexpr std::string_view latch_channel_prefix = "redisson_countdownlatch__channel__{";
 inline constexpr std::string_view lock_channel_prefix = "redisson_lock__channel:";
 inline constexpr std::string_view rw_channel_prefix = "redisson_rwlock:";
 inline constexpr std::string_view set_token_prefix = "latchkey_set_token:";
@@ -84,7 +94,8 @@ inline constexpr std::string_view writer_suffix = ":write";
 /// | others | that of plain locks, and that of READ and WRITE if the layout has these types: the |
 /// |        | holder may be of either kind                                                      |
 ///
-/// A subscription to grants (Request::queues) is to the channel of the process only.
+/// A subscription to grants (Request::queues) is to the channel of the process only, one to a latch
+/// (Request::latch) to its channel only.
 ///
 /// Two keys may share a channel, because tag(`a`) = tag(`{a}`). The release of one key then makes
 /// the waiters of the other one ask in vain.

@@ -50,6 +50,11 @@ constexpr Call list_awaited(scripts::list_awaited, 0,
 constexpr Call force_release(scripts::force_release, 3,
                              {lock, queue, timeouts, tag, plain_channel, rw_channel, sharded});
 
+constexpr Call latch_set(scripts::latch_set, 1, {lock, count, latch_channel, sharded});
+constexpr Call latch_down(scripts::latch_down, 1, {lock, latch_channel, sharded});
+constexpr Call latch_count(scripts::latch_count, 1, {lock});
+constexpr Call latch_delete(scripts::latch_delete, 1, {lock, latch_channel, sharded});
+
 /// The calls of one verb. `plain` is for REENTRANT and FENCED.
 struct Calls {
   const Call* plain;
@@ -95,13 +100,13 @@ const Call& call_for(const Request& request) noexcept {
     case Verb::inspect: return inspect;
     case Verb::list: return list_for(request);
     case Verb::force_release: return force_release;
+    case Verb::latch_set: return latch_set;
+    case Verb::latch_down: return latch_down;
+    case Verb::latch_count: return latch_count;
+    case Verb::latch_delete: return latch_delete;
     case Verb::acquire_all:
     case Verb::subscribe:
-    case Verb::unsubscribe:
-    case Verb::latch_set:
-    case Verb::latch_down:
-    case Verb::latch_count:
-    case Verb::latch_delete: break;
+    case Verb::unsubscribe: break;
   }
   assert(false && "the verb has a script");
   return verify;

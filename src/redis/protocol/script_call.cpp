@@ -31,6 +31,7 @@ class ArgumentWriter {
       case token: return derived(settings_.layout->token_prefix);
       case plain_channel: return derived(settings_.layout->channel_prefix);
       case rw_channel: return derived(settings_.layout->rw_channel_prefix);
+      case latch_channel: return buffer_.word({latch_channel_prefix, request_.key, "}"});
       case tag: return derived("");
       case reader:
         return buffer_.word({tag_.open(), tag_.name, tag_.close(), ":", owner_, reader_suffix});
@@ -39,6 +40,7 @@ class ArgumentWriter {
       case lease: return buffer_.number(request_.lease.count());
       case wait: return buffer_.number(request_.queue_wait.count());
       case queues: return buffer_.word(request_.queues ? "1" : "0");
+      case count:
       case tokens: return buffer_.number(std::max<std::uint32_t>(1, request_.tokens));
       case sharded: return buffer_.word(settings_.sharded_publish ? "1" : "0");
       case plain_channels: return buffer_.word(settings_.layout->channel_prefix);

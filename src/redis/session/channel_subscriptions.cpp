@@ -19,7 +19,8 @@ HoldId listener_id(const Request& request) {
 }  // namespace
 
 void ChannelSubscriptions::add(const Request& request, Sink& sink) {
-  const Listener listener{&sink, std::string(request.key), listener_id(request), request.queues};
+  const Listener listener{&sink, std::string(request.key), listener_id(request), request.queues,
+                          request.latch};
   const Channels channels = channels_of(request, layout_);
   try {
     for (const std::string& channel : channels.all()) {
@@ -63,7 +64,7 @@ void ChannelSubscriptions::remove(const Request& request, Sink& sink) noexcept {
   const auto drop_from = [&](std::vector<Listener>& listeners) {
     std::erase_if(listeners, [&](const Listener& each) {
       return each.sink == &sink && each.key == request.key && each.id == listener_id(request) &&
-             each.grants == request.queues;
+             each.grants == request.queues && each.latch == request.latch;
     });
     return listeners.empty();
   };

@@ -32,6 +32,7 @@ class ChannelSubscriptions {
     std::string key;
     HoldId id;  ///< FAIR: the waiter that the channel belongs to; grants: its process; or none
     bool grants = false;  ///< the channel's messages are grants to waiters of one process
+    bool latch = false;   ///< the channel is that of a latch
 
     friend bool operator==(const Listener&, const Listener&) = default;
   };

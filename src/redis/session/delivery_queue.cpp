@@ -88,7 +88,7 @@ void DeliveryQueue::notify(const std::vector<ChannelSubscriptions::Listener>& li
     notifications_.reserve(1 + 2 * sinks_.size());
     QueuedNotification& queued = notifications_.push();
     queued.sink = each.sink;
-    queued.kind = Notification::Kind::released;
+    queued.kind = each.latch ? Notification::Kind::counted : Notification::Kind::released;
     queued.id = each.id;
     queued.text.clear();
     const bool is_fair_waiter = each.id.number != 0;

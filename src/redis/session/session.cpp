@@ -14,7 +14,16 @@ namespace latchkey::inline v1::detail::redis {
 namespace {
 
 /// Why a request must not be sent; empty: it may.
-std::optional<std::string> reason_to_reject(const Request& request) {
+std::optional<std::string> reason_to_reject(const Request& request, bool cluster) {
+  const bool latch = request.latch || request.verb == Verb::latch_set ||
+                     request.verb == Verb::latch_down || request.verb == Verb::latch_count ||
+                     request.verb == Verb::latch_delete;
+  if (latch && cluster && request.key.find('{') != std::string_view::npos) {
+    return "the latch '" + std::string(request.key) +
+           "' has braces, so that Redisson's channel for it is in another hash slot of the "
+           "cluster: "
+           "use a name without braces";
+  }
   if (request.verb == Verb::list) return std::nullopt;  // its key is a pattern
   if (request.verb != Verb::acquire_all) return refuse_name(request.key);
   for (const Member& member : request.members) {
@@ -124,7 +133,7 @@ void Session::write_together(std::size_t checks) noexcept {
 void Session::write(InFlightCommand& command) noexcept {
   try {
     if (command.request != nullptr) {
-      const auto reason = reason_to_reject(*command.request);
+      const auto reason = reason_to_reject(*command.request, settings_.login.cluster);
       if (reason) end(command, Outcome::Kind::refused, *reason);
     }
     append(command);

@@ -1,0 +1,51 @@
+// The latches of the memory backend as a pure state machine.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <latchkey/backend.hpp>
+
+#include "memory/lock_table.hpp"
+
+namespace latchkey::inline v1::detail {
+
+/// Counts by key. A key is here only while it has a count or a subscriber. One thread at a time.
+class CountTable {
+ public:
+  [[nodiscard]] static bool serves(Verb verb) noexcept {
+    return verb == Verb::latch_set || verb == Verb::latch_down || verb == Verb::latch_count ||
+           verb == Verb::latch_delete;
+  }
+
+  /// One of these verbs, or a subscription to a latch. `outcome` is newly made. Throws
+  /// std::bad_alloc and then changes nothing.
+  void apply(const Request& request, Subscriber* subscriber, Outcome& outcome);
+
+  /// Ends all subscriptions of `subscriber`.
+  void forget(const Subscriber& subscriber) noexcept;
+
+  [[nodiscard]] std::size_t size() const noexcept { return latches_.size(); }
+
+ private:
+  struct Latch {
+    std::uint32_t count = 0;  ///< 0: none
+    std::vector<Subscriber*> subscribers{};
+  };
+  using Latches = std::map<std::string, Latch, std::less<>>;
+
+  void set(const Request& request, Outcome& outcome);
+  void change_subscription(const Request& request, Subscriber& subscriber);
+  static void notify(const Latches::value_type& entry) noexcept;
+  void erase_if_unused(Latches::iterator at) noexcept;
+
+  Latches latches_;
+};
+
+}  // namespace latchkey::inline v1::detail
