@@ -62,6 +62,7 @@ set(latchkey_sources
   src/locks/coordinator/logic/key_logic.cpp
   src/locks/coordinator/logic/key_event.cpp
   src/locks/coordinator/logic/lease_logic.cpp
+  src/locks/coordinator/logic/permit_logic.cpp
   src/locks/coordinator/logic/release_logic.cpp
   src/locks/coordinator/remote_hold.cpp
   src/locks/coordinator/logic/subscription_logic.cpp
@@ -84,6 +85,7 @@ set(latchkey_sources
   src/locks/multi/multi_acquire.cpp
   src/locks/multi/multi_acquire_plan.cpp
   src/locks/multi/multi_lock.cpp
+  src/locks/semaphore.cpp
   src/locks/space/announcement.cpp
   src/locks/space/blocking_call.cpp
   src/locks/space/call_error.cpp
@@ -101,6 +103,7 @@ set(latchkey_sources
   src/core/text/glob.cpp
   src/memory/inbox.cpp
   src/memory/lock_table.cpp
+  src/memory/lock_table_permits.cpp
   src/memory/lock_table_queues.cpp
   src/memory/lock_table_upkeep.cpp
   src/memory/memory_backend.cpp

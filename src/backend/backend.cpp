@@ -19,6 +19,7 @@ std::string_view to_string(Verb verb) noexcept {
     case Verb::inspect: return "inspect";
     case Verb::list: return "list";
     case Verb::force_release: return "force_release";
+    case Verb::resize: return "resize";
   }
   return "?";
 }

@@ -20,6 +20,7 @@ void Coordinator::reset() noexcept {
   yielding = {};
   grants_unused_until = Clock::never();
   grants_refused_until = {};
+  no_permits_until = {};
 }
 
 void Coordinator::acquire(Call& call, EventContext& context) {
@@ -77,7 +78,8 @@ void Coordinator::completed(Request& request, Outcome& outcome, EventContext& co
           .on_subscription_reply(static_cast<OwnedRequest&>(request), outcome);
     case Verb::inspect:
     case Verb::list:
-    case Verb::force_release: return;  // no coordinator sends these
+    case Verb::force_release:
+    case Verb::resize: return;  // no coordinator sends these
   }
 }
 

@@ -23,7 +23,8 @@ namespace latchkey::inline v1::detail::redis {
     case Verb::acquire_all:
     case Verb::inspect:
     case Verb::list:
-    case Verb::force_release: return true;
+    case Verb::force_release:
+    case Verb::resize: return true;
     default: return false;
   }
 }

@@ -16,6 +16,9 @@ namespace {
 /// Why a request must not be sent; empty: it may.
 std::optional<std::string> reason_to_reject(const Request& request) {
   if (request.verb == Verb::list) return std::nullopt;  // its key is a pattern
+  if (request.type == LockType::PERMIT) {
+    if (auto reason = refuse_semaphore_name(request.key)) return reason;
+  }
   if (request.verb != Verb::acquire_all) return refuse_name(request.key);
   for (const Member& member : request.members) {
     if (member.type == LockType::FAIR) return "FAIR locks are not taken with others in one step";

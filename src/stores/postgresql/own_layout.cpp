@@ -184,6 +184,7 @@ Call OwnLayout::call(const Request& request, std::string_view channel) const {
       return {request.part != nullptr && request.part->awaited ? "list_awaited" : "list",
               {glob_expression(request.key)}};
     case Verb::force_release: return {"force_release", {name}};
+    case Verb::resize: break;  // not offered
   }
   return {};
 }

@@ -94,6 +94,7 @@ void ZooKeeperClient::dispatch(Request& request, Sink& sink) {
     case Verb::list: return administration_.list(calls_.begin(request, sink));
     case Verb::force_release: return administration_.force_release(calls_.begin(request, sink));
     case Verb::acquire_all:
+    case Verb::resize:
     case Verb::expire: break;
   }
   outbox_.refuse(request, sink, "ZooKeeper offers no " + std::string(to_string(request.verb)));

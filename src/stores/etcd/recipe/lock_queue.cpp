@@ -70,7 +70,8 @@ void LockQueue::start_request() {
     case Verb::expire:
     case Verb::inspect:
     case Verb::list:
-    case Verb::force_release: break;
+    case Verb::force_release:
+    case Verb::resize: break;
   }
   Outcome outcome;
   outcome.kind = Outcome::Kind::refused;
