@@ -288,6 +288,7 @@ set(latchkey_headers
   include/latchkey/options.hpp
   include/latchkey/owner.hpp
   include/latchkey/parker.hpp
+  include/latchkey/permits.hpp
   include/latchkey/placed_text.hpp
   include/latchkey/policy.hpp
   include/latchkey/quorum.hpp
@@ -302,6 +303,7 @@ set(latchkey_headers
   include/latchkey/reflect/type_info.hpp
   include/latchkey/reflect/type_name.hpp
   include/latchkey/registry.hpp
+  include/latchkey/semaphore.hpp
   include/latchkey/simple_backend.hpp
   include/latchkey/site.hpp
   include/latchkey/strategy.hpp
@@ -316,6 +318,7 @@ set(latchkey_testing_headers
   include/latchkey/testing/contract/holds.hpp
   include/latchkey/testing/contract/locks.hpp
   include/latchkey/testing/contract/locks_fixture.hpp
+  include/latchkey/testing/contract/permits.hpp
   include/latchkey/testing/contract/probe.hpp
   include/latchkey/testing/contract/queues.hpp
   include/latchkey/testing/contract/requests.hpp

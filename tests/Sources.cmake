@@ -79,6 +79,7 @@ set(latchkey_tests_sources
   unit/locks/owner_index_test.cpp
   unit/locks/owner_test.cpp
   unit/locks/read_write_lock_test.cpp
+  unit/locks/semaphore_test.cpp
   unit/locks/thread_end_test.cpp
   unit/locks/timing_test.cpp
   unit/memory/completions_test.cpp
