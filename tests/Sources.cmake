@@ -140,6 +140,7 @@ set(latchkey_redis_sources
   redis/locks/read_write_turns_test.cpp
   redis/locks/refused_test.cpp
   redis/locks/seeds_test.cpp
+  redis/locks/semaphore_test.cpp
   redis/locks/unknown_test.cpp
   redis/locks/wait_bound_test.cpp
   redis/multiplexer/adaptive_spin_test.cpp
@@ -221,6 +222,7 @@ set(latchkey_sim_sources
   sim/coordinator_immediate_test.cpp
   sim/coordinator_join_lease_test.cpp
   sim/coordinator_join_test.cpp
+  sim/coordinator_permit_test.cpp
   sim/coordinator_refused_test.cpp
   sim/coordinator_regression_test.cpp
   sim/coordinator_subscription_test.cpp

@@ -50,7 +50,13 @@ TEST_F(SemaphoreTest, GrantsAsManyAsThereAreToOneThread) {
   EXPECT_EQ(exports.available(), 0);
   EXPECT_EQ(exports.total(), 3);
   EXPECT_FALSE(exports.try_acquire().has_value());
-  EXPECT_THROW(static_cast<void>(exports.acquire(1, 0ms)), LockTimeout);
+  try {
+    static_cast<void>(exports.acquire(1, 0ms));
+    ADD_FAILURE() << "more than there are";
+  } catch (const LockTimeout& error) {
+    EXPECT_STREQ(error.what(),
+                 "the semaphore 'exports' on memory: had too few permits for the whole wait of 0 ms");
+  }
   EXPECT_TRUE(first.release());
   EXPECT_TRUE(exports.try_acquire().has_value());
   EXPECT_EQ(exports.available(), 1);
@@ -104,10 +110,13 @@ TEST_F(SemaphoreTest, EventsSayPermitAndEachAcquireHasAnOwnerOfItsOwn) {
 }
 
 TEST_F(SemaphoreTest, AKeyIsALockOrASemaphore) {
-  const Hold lock = locks.lock("lock").acquire();
-  EXPECT_THROW(static_cast<void>(locks.semaphore("lock", 1).acquire(1, 0ms)), BackendRefused);
-  const Hold permit = exports.acquire();
-  EXPECT_THROW(static_cast<void>(locks.lock("exports").acquire(0ms)), BackendRefused);
+  const Locks one = Locks::connect("memory:mixed"), other = Locks::connect("memory:mixed");
+  const Hold lock = one.lock("lock").acquire();
+  EXPECT_THROW(static_cast<void>(other.semaphore("lock", 1).acquire(1, 0ms)), BackendRefused);
+  const Hold permit = one.semaphore("exports", 3).acquire();
+  EXPECT_THROW(static_cast<void>(other.lock("exports").acquire(0ms)), BackendRefused);
+  // In the process that holds it, it is busy until then.
+  EXPECT_THROW(static_cast<void>(one.lock("exports").acquire(0ms)), LockTimeout);
 }
 
 TEST_F(SemaphoreTest, NumbersThatMakeNoSenseAreOneSentence) {
