@@ -79,10 +79,12 @@ TEST_F(RedisSemaphore, AFlushedServerIsALossAtTheNextCheck) {
 }
 
 TEST_F(RedisSemaphore, TheWatchdogRenewsPermitsAndLocksTogether) {
-  const Locks locks = Locks::connect(server_.tcp_uri(), {.watchdog = 600ms});
+  Recorder recorder;
+  const Locks locks =
+      Locks::connect(server_.tcp_uri(), {.watchdog = 600ms, .listener = &recorder});
   const Hold two = locks.semaphore("exports", 3).acquire(2), one = locks.semaphore("b", 1).acquire();
   const Hold lock = locks.lock("lock").acquire();
-  std::this_thread::sleep_for(1'500ms);
+  EXPECT_TRUE(recorder.await(Event::Kind::renewed, 12));  // four of each
   EXPECT_FALSE(two.lost());
   EXPECT_FALSE(one.lost());
   EXPECT_FALSE(lock.lost());
