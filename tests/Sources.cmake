@@ -290,6 +290,7 @@ set(latchkey_interop_sources
   interop/interop.cpp
   interop/interop_test.cpp
   interop/java_peer.cpp
+  interop/permits_test.cpp
   interop/turns_test.cpp)
 
 set(latchkey_chaos_judge_sources

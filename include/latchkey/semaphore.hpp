@@ -13,6 +13,7 @@
 #include <latchkey/hold.hpp>
 #include <latchkey/lease.hpp>
 #include <latchkey/lock.hpp>
+#include <latchkey/lock_info.hpp>
 #include <latchkey/permits.hpp>
 #include <latchkey/wait.hpp>
 
@@ -64,6 +65,10 @@ class Semaphore {
   /// How many permits the semaphore has, taken or not. If it does not exist yet: how many it would
   /// be made with.
   [[nodiscard]] std::int64_t total() const;
+
+  /// The permits that are taken, at most 1 000 of them, each with the id that Redisson's users know
+  /// it by and what is left of its lease. LockInfo::permits is empty if the semaphore does not exist.
+  [[nodiscard]] LockInfo inspect() const;
 
   /// Changes how many permits the semaphore has, for all processes. Permits that are held stay
   /// held: if they are more than `total`, none is granted until enough are released. Handles keep

@@ -36,10 +36,9 @@ Outcome::Kind administer(const Lock& lock, Verb verb, int total, LockInfo* info 
 }
 
 /// Of a semaphore that does not exist: as it would be made.
-PermitInfo permits_of(const Lock& lock, int total) {
-  LockInfo info;
-  static_cast<void>(administer(lock, Verb::inspect, total, &info));
-  return info.permits.value_or(PermitInfo{total, total});
+PermitInfo permits_of(const Semaphore& semaphore) {
+  const std::int64_t total = semaphore.permits();
+  return semaphore.inspect().permits.value_or(PermitInfo{total, total});
 }
 
 }  // namespace
@@ -83,9 +82,17 @@ std::optional<Hold> Semaphore::try_acquire(int permits, Wait wait, Lease lease) 
   return detail::LockAccess::space(lock_)->space().try_acquire(key(), Owner::make(), attempt);
 }
 
-std::int64_t Semaphore::available() const { return permits_of(lock_, permits_).available; }
+std::int64_t Semaphore::available() const { return permits_of(*this).available; }
 
-std::int64_t Semaphore::total() const { return permits_of(lock_, permits_).total; }
+std::int64_t Semaphore::total() const { return permits_of(*this).total; }
+
+LockInfo Semaphore::inspect() const {
+  LockInfo info;
+  info.key = key();
+  info.type = LockType::PERMIT;
+  static_cast<void>(administer(lock_, Verb::inspect, permits_, &info));
+  return info;
+}
 
 void Semaphore::set_total(int total) const {
   detail::require_total(total);
