@@ -62,6 +62,7 @@ set(latchkey_sources
   src/locks/coordinator/logic/key_logic.cpp
   src/locks/coordinator/logic/key_event.cpp
   src/locks/coordinator/logic/lease_logic.cpp
+  src/locks/coordinator/logic/permit_logic.cpp
   src/locks/coordinator/logic/release_logic.cpp
   src/locks/coordinator/remote_hold.cpp
   src/locks/coordinator/logic/subscription_logic.cpp
@@ -86,6 +87,7 @@ set(latchkey_sources
   src/locks/multi/multi_acquire.cpp
   src/locks/multi/multi_acquire_plan.cpp
   src/locks/multi/multi_lock.cpp
+  src/locks/semaphore.cpp
   src/locks/space/announcement.cpp
   src/locks/space/blocking_call.cpp
   src/locks/space/call_error.cpp
@@ -104,6 +106,7 @@ set(latchkey_sources
   src/memory/count_table.cpp
   src/memory/inbox.cpp
   src/memory/lock_table.cpp
+  src/memory/lock_table_permits.cpp
   src/memory/lock_table_queues.cpp
   src/memory/lock_table_upkeep.cpp
   src/memory/memory_backend.cpp
@@ -294,6 +297,7 @@ set(latchkey_headers
   include/latchkey/options.hpp
   include/latchkey/owner.hpp
   include/latchkey/parker.hpp
+  include/latchkey/permits.hpp
   include/latchkey/placed_text.hpp
   include/latchkey/policy.hpp
   include/latchkey/quorum.hpp
@@ -308,6 +312,7 @@ set(latchkey_headers
   include/latchkey/reflect/type_info.hpp
   include/latchkey/reflect/type_name.hpp
   include/latchkey/registry.hpp
+  include/latchkey/semaphore.hpp
   include/latchkey/simple_backend.hpp
   include/latchkey/site.hpp
   include/latchkey/strategy.hpp
@@ -323,6 +328,7 @@ set(latchkey_testing_headers
   include/latchkey/testing/contract/latches.hpp
   include/latchkey/testing/contract/locks.hpp
   include/latchkey/testing/contract/locks_fixture.hpp
+  include/latchkey/testing/contract/permits.hpp
   include/latchkey/testing/contract/probe.hpp
   include/latchkey/testing/contract/queues.hpp
   include/latchkey/testing/contract/requests.hpp

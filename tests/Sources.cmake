@@ -81,6 +81,7 @@ set(latchkey_tests_sources
   unit/locks/owner_index_test.cpp
   unit/locks/owner_test.cpp
   unit/locks/read_write_lock_test.cpp
+  unit/locks/semaphore_test.cpp
   unit/locks/thread_end_test.cpp
   unit/locks/timing_test.cpp
   unit/memory/completions_test.cpp
@@ -146,6 +147,7 @@ set(latchkey_redis_sources
   redis/locks/read_write_turns_test.cpp
   redis/locks/refused_test.cpp
   redis/locks/seeds_test.cpp
+  redis/locks/semaphore_test.cpp
   redis/locks/unknown_test.cpp
   redis/locks/wait_bound_test.cpp
   redis/multiplexer/adaptive_spin_test.cpp
@@ -172,6 +174,7 @@ set(latchkey_redis_sources
   redis/scripts/fair_time_test.cpp
   redis/scripts/faults_test.cpp
   redis/scripts/permissions_test.cpp
+  redis/scripts/permits_test.cpp
   redis/scripts/plain_test.cpp
   redis/scripts/process_queue_test.cpp
   redis/scripts/read_lease_test.cpp
@@ -228,6 +231,7 @@ set(latchkey_sim_sources
   sim/coordinator_immediate_test.cpp
   sim/coordinator_join_lease_test.cpp
   sim/coordinator_join_test.cpp
+  sim/coordinator_permit_test.cpp
   sim/coordinator_refused_test.cpp
   sim/coordinator_regression_test.cpp
   sim/coordinator_subscription_test.cpp
@@ -297,6 +301,7 @@ set(latchkey_interop_sources
   interop/interop_test.cpp
   interop/java_peer.cpp
   interop/latch_test.cpp
+  interop/permits_test.cpp
   interop/turns_test.cpp)
 
 set(latchkey_chaos_judge_sources

@@ -9,6 +9,7 @@
 
 #include <latchkey/lease.hpp>
 #include <latchkey/lock_type.hpp>
+#include <latchkey/permits.hpp>
 #include <latchkey/wait.hpp>
 
 #pragma GCC visibility push(default)
@@ -40,6 +41,7 @@ struct Attempt {
   std::stop_token cancel{};
   Reentry reentry = Reentry::count;
   Origin origin{};
+  Permits permits{};  ///< PERMIT
 };
 
 }  // namespace latchkey::inline v1

@@ -21,6 +21,7 @@
 #include <latchkey/lock_type.hpp>
 #include <latchkey/loop_driver.hpp>
 #include <latchkey/parker.hpp>
+#include <latchkey/permits.hpp>
 
 #pragma GCC visibility push(default)
 namespace latchkey::inline v1 {
@@ -52,7 +53,10 @@ namespace latchkey::inline v1 {
 /// | inspect       | fills `info`                                              | granted       |
 /// | list          | appends the locked keys that match the glob `key` to      | granted       |
 /// |               | `names`; with `part`, those of one part of the listing    |               |
-/// | force_release | ends every hold of the key, whoever the holders are       | granted, gone |
+/// | force_release | ends every hold of the key, whoever the holders are;      | granted, gone |
+/// |               | PERMIT: deletes the semaphore                             |               |
+/// | resize        | PERMIT: from now on the semaphore has `permits.total`     | granted       |
+/// |               | permits; one that does not exist is made                  |               |
 /// | latch_set     | the latch `key` gets the count `tokens`, unless it has    | granted, gone |
 /// |               | one                                                       |               |
 /// | latch_down    | the count of the latch `key` falls by one; at zero the    | granted       |
@@ -61,6 +65,10 @@ namespace latchkey::inline v1 {
 /// | latch_count   | reads the count of the latch `key`; none is zero          | granted       |
 /// | latch_delete  | the latch `key` has no count any more; subscribers are    | granted, gone |
 /// |               | notified                                                  |               |
+///
+/// PERMIT: an acquire takes `permits.taken` permits of the semaphore, all or none. They are one hold:
+/// each of the other verbs applies to all of them, and if one is gone, so is the hold, and the rest is
+/// given back.
 ///
 /// Each may also end as `unknown` (no reply: it may run, may have run, or may never run) or as
 /// `refused` (the backend rejects it: a permission, a wrong type).
@@ -82,6 +90,7 @@ enum class Verb : std::uint8_t {
   latch_down,
   latch_count,
   latch_delete,
+  resize,
 };
 
 /// The name of the verb, for messages and traces.
@@ -114,6 +123,7 @@ struct Request {
   LockType type = LockType::REENTRANT;
   /// acquire, FENCED: how many fencing tokens to reserve. latch_set: the count, at least 1.
   std::uint32_t tokens = 1;
+  Permits permits{};     ///< PERMIT: the same in all requests about one hold
   std::string_view key;  ///< with its prefix; 1 byte to 1 KiB
   std::size_t hash = 0;  ///< for latchkey's own use: the key's hash, if it is known already
   HoldId id;
@@ -162,6 +172,8 @@ struct Outcome {
   /// busy: the holder is a client of another library, such as Redisson. While such clients take
   /// part in a key, few calls of a process take it over from one another without the backend.
   bool holder_is_foreign = false;
+  /// granted, acquire of PERMIT: how many permits are available still. Empty: it is not known.
+  std::optional<std::uint32_t> permits_left{};
   /// busy, acquire_all: the index of the first member that is busy.
   std::uint32_t busy_member = 0;
   std::string holder{};  ///< busy: the holder, if it is known

@@ -16,6 +16,7 @@ namespace latchkey::inline v1 {
 /// The features of a backend. Queried once, when the Locks are made.
 struct Capabilities {
   bool reentrant = true, fair = false, read_write = false, fenced = false;
+  bool permits = false;  ///< semaphores: LockType::PERMIT, and Verb::resize
   /// acquire_all works for any keys (all), for keys of one partition (Backend::same_partition), or
   /// not at all (none).
   enum class OneStep : std::uint8_t { none, partition, all } one_step = OneStep::none;

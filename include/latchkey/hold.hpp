@@ -84,6 +84,9 @@ class [[nodiscard(
   /// The type that was acquired; REENTRANT for an empty hold. For several keys: the first one's.
   [[nodiscard]] LockType type() const noexcept;
 
+  /// PERMIT: how many permits of the semaphore it has; otherwise 0.
+  [[nodiscard]] std::uint32_t permits() const noexcept;
+
   /// The time until the deadline, which is `sent + lease - max(5 ms, lease/100)`; `sent` was read
   /// before the request was sent. Zero if the hold is lost. A renewal moves the deadline, on
   /// another thread.

@@ -21,6 +21,7 @@
 #include <latchkey/owner.hpp>
 #include <latchkey/reflect.hpp>
 #include <latchkey/registry.hpp>
+#include <latchkey/semaphore.hpp>
 #include <latchkey/site.hpp>
 #include <latchkey/version.hpp>
 #endif

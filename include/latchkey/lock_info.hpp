@@ -24,11 +24,17 @@ struct HolderInfo {
   std::string announced{};
 };
 
+/// The permits of a semaphore.
+struct PermitInfo {
+  std::int64_t available = 0;  ///< negative after Semaphore::set_total made them fewer than are taken
+  std::int64_t total = 0;
+};
+
 /// The state of one key when the backend replied. It may have changed since then.
 struct LockInfo {
   std::string key;
   bool locked = false;
-  /// The type family that the backend knows: READ, WRITE, or REENTRANT for any plain lock.
+  /// The type family that the backend knows: READ, WRITE, PERMIT, or REENTRANT for any plain lock.
   LockType type = LockType::REENTRANT;
   std::vector<HolderInfo> holders;
   /// Owners that wait in the backend's own queue (FAIR), in the order of the queue.
@@ -38,6 +44,9 @@ struct LockInfo {
   std::optional<std::uint64_t> subscribers{};
   /// The last fencing token given for the key, if there is one.
   std::optional<std::uint64_t> fencing_token;
+  /// PERMIT: not empty if the semaphore exists. Its holders are then the permits that are taken, at
+  /// most 1 000 of them, each with the id under which Redisson knows it, if the backend has any.
+  std::optional<PermitInfo> permits{};
 };
 
 }  // namespace latchkey::inline v1

@@ -1,4 +1,4 @@
-// The five lock types.
+// The lock types.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -18,15 +18,20 @@ namespace latchkey::inline v1 {
 /// | READ      | any number of owners while no writer holds                          |
 /// | WRITE     | one owner, no readers                                               |
 /// | FENCED    | one owner, with a fencing token larger than any given for it before |
+/// | PERMIT    | as many as a semaphore has permits; each acquire is on its own      |
 ///
 /// One key is locked with one family of types: plain (REENTRANT, FAIR, FENCED) or READ and WRITE.
-/// Mixing families on one key is safe (the other family counts as busy) but never useful.
-enum class LockType : std::uint8_t { REENTRANT, FAIR, READ, WRITE, FENCED };
+/// Mixing families on one key is safe (the other family counts as busy) but never useful. A key with
+/// PERMIT is a semaphore (Locks::semaphore): every other type is refused for it, and PERMIT for a
+/// key that is a lock.
+enum class LockType : std::uint8_t { REENTRANT, FAIR, READ, WRITE, FENCED, PERMIT };
 
-/// True for the one type that several owners can hold at the same time.
-constexpr bool is_shared(LockType type) noexcept { return type == LockType::READ; }
+/// True for the types that several owners can hold at the same time.
+constexpr bool is_shared(LockType type) noexcept {
+  return type == LockType::READ || type == LockType::PERMIT;
+}
 
-/// The name of the enumerator: "REENTRANT", "FAIR", "READ", "WRITE" or "FENCED".
+/// The name of the enumerator: "REENTRANT", "FAIR", "READ", "WRITE", "FENCED" or "PERMIT".
 constexpr std::string_view to_string(LockType type) noexcept {
   switch (type) {
     case LockType::REENTRANT: return "REENTRANT";
@@ -34,11 +39,13 @@ constexpr std::string_view to_string(LockType type) noexcept {
     case LockType::READ: return "READ";
     case LockType::WRITE: return "WRITE";
     case LockType::FENCED: return "FENCED";
+    case LockType::PERMIT: return "PERMIT";
   }
   return "?";
 }
 
-/// The type with that name in capitals; empty for any other text.
+/// The type of a lock with that name in capitals; empty for any other text. PERMIT is no type of a
+/// lock: a semaphore also has a number of permits.
 constexpr std::optional<LockType> parse_lock_type(std::string_view name) noexcept {
   for (LockType type :
        {LockType::REENTRANT, LockType::FAIR, LockType::READ, LockType::WRITE, LockType::FENCED}) {

@@ -21,6 +21,7 @@
 #include <latchkey/options.hpp>
 #include <latchkey/owner.hpp>
 #include <latchkey/read_write_lock.hpp>
+#include <latchkey/semaphore.hpp>
 
 #pragma GCC visibility push(default)
 namespace latchkey::inline v1 {
@@ -61,9 +62,13 @@ class Locks {
 
   /// A handle to the lock of `key`; sends nothing. Throws KeyError for a key that is empty or that,
   /// with its prefix, is longer than 1 KiB, and std::invalid_argument for a type that the backend
-  /// does not offer.
+  /// does not offer, and for PERMIT: that is semaphore().
   [[nodiscard]] Lock lock(std::string key, LockType type = LockType::REENTRANT) const;
   [[nodiscard]] ReadWriteLock read_write(std::string key) const;
+  /// A handle to the semaphore of `key`; sends nothing. The first acquire makes the semaphore with
+  /// `permits` permits; one that exists keeps the number it has. Throws KeyError as lock() does, and
+  /// std::invalid_argument for fewer than 1 permit and if the backend offers no semaphores.
+  [[nodiscard]] Semaphore semaphore(std::string key, int permits) const;
 
   /// A handle to the latch of `key`; sends nothing. Throws KeyError as lock() does, and
   /// std::invalid_argument if the backend offers no latches.
@@ -159,6 +164,7 @@ class Locks {
   Locks(std::shared_ptr<detail::SpaceRef> space, std::optional<Owner> owner);
   [[nodiscard]] ListPage list_part(std::string_view pattern, ListCursor from, std::uint32_t budget,
                                    bool awaited) const;
+  [[nodiscard]] Lock handle(std::string key, LockType type) const;
   [[nodiscard]] detail::LockSet several(std::span<const std::string> keys, LockType type) const;
 
   std::shared_ptr<detail::SpaceRef> space_;

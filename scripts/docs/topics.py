@@ -31,6 +31,7 @@ TOPICS = [
     Topic("locks", "Locks and holds",
           "Connections to a backend, locks, and holds, without decorated methods.",
           {"locks.hpp": None, "lock.hpp": None, "read_write_lock.hpp": None, "hold.hpp": None,
+           "semaphore.hpp": None, "permits.hpp": None,
            "lock_type.hpp": None, "wait.hpp": None, "lease.hpp": None, "attempt.hpp": None,
            "owner.hpp": None, "options.hpp": None, "quorum.hpp": None, "leader.hpp": None,
            "once_per.hpp": None}),

@@ -43,6 +43,10 @@ void CoroutineCall::prepare(const LockedSite& known, Site& site, const void* con
 
 Lock CoroutineCall::lock() const {
   const LockType type = call_.terms_->type;
+  const auto total = static_cast<int>(call_.terms_->permits.total);
+  if (!call_.key_.empty() && type == LockType::PERMIT) {
+    return call_.locks_->semaphore(std::string(call_.key_), total).lock_;
+  }
   if (!call_.key_.empty()) return call_.locks_->lock(std::string(call_.key_), type);
   std::vector<Lock> members;
   members.reserve(keys_.size());
@@ -52,7 +56,8 @@ Lock CoroutineCall::lock() const {
 
 Attempt CoroutineCall::attempt() const noexcept {
   const LockTerms& terms = *call_.terms_;
-  return {terms.type, terms.wait, terms.lease, {}, terms.reentry, call_.origin_};
+  return {terms.type, terms.wait, terms.lease, {},
+          terms.reentry, call_.origin_, terms.permits};
 }
 
 void CoroutineCall::enter(std::optional<Hold> hold) noexcept {

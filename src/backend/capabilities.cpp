@@ -22,6 +22,7 @@ bool Capabilities::offers(LockType type) const noexcept {
     case LockType::READ:
     case LockType::WRITE: return read_write;
     case LockType::FENCED: return fenced;
+    case LockType::PERMIT: return permits;
   }
   return false;
 }

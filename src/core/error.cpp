@@ -9,8 +9,12 @@ namespace {
 
 std::string about(const LockSite& site) {
   std::string text = "the ";
-  text += to_string(site.type);
-  text += " lock '";
+  if (site.type == LockType::PERMIT) {
+    text += "semaphore '";
+  } else {
+    text += to_string(site.type);
+    text += " lock '";
+  }
   text += site.key;
   text += '\'';
   if (!site.backend.empty()) {
@@ -22,8 +26,9 @@ std::string about(const LockSite& site) {
 
 std::string timeout_sentence(const LockSite& site, std::chrono::milliseconds waited,
                              const std::string& holder) {
-  std::string text =
-      about(site) + " was busy for the whole wait of " + std::to_string(waited.count()) + " ms";
+  const bool permits = site.type == LockType::PERMIT;
+  std::string text = about(site) + (permits ? " had too few permits" : " was busy") +
+                     " for the whole wait of " + std::to_string(waited.count()) + " ms";
   if (!holder.empty()) text += "; held by " + holder;
   return text;
 }

@@ -9,6 +9,8 @@
 #include <latchkey/locked/condition.hpp>
 #include <latchkey/locked/options.hpp>
 
+#include "locks/permit_count.hpp"
+
 namespace latchkey::inline v1::detail {
 
 std::exception_ptr error_of(Entry why) {
@@ -17,6 +19,17 @@ std::exception_ptr error_of(Entry why) {
                 ? "the lock was busy for the whole wait: the body did not run"
                 : "nobody could tell whether the lock is free: the body did not "
                   "run"));
+}
+
+void set_permits(LockTerms& terms, int total, int taken) {
+  if (terms.says_type && terms.type != LockType::PERMIT) {
+    throw std::invalid_argument("permits(" + std::to_string(total) + ") makes the key a semaphore, " +
+                                "and " + std::string(to_string(terms.type)) +
+                                " is the type of a lock: say PERMIT, or no type");
+  }
+  terms.permits = checked_permits(taken, total);
+  terms.type = LockType::PERMIT;
+  terms.says_type = true;
 }
 
 void check_hold_for(std::chrono::milliseconds time, Lease lease) {

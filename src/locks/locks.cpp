@@ -3,6 +3,7 @@
 #include <latchkey/locks.hpp>
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 #include <latchkey/error.hpp>
@@ -11,6 +12,7 @@
 #include "locks/full_key.hpp"
 #include "locks/multi/lock_set.hpp"
 #include "locks/multi/multi_lock.hpp"
+#include "locks/permit_count.hpp"
 #include "locks/space/lock_space.hpp"
 #include "locks/space/space_ref.hpp"
 
@@ -36,6 +38,12 @@ std::string glob_of(std::string_view prefix, std::string_view pattern) {
   return escaped(prefix) + std::string(pattern);
 }
 
+[[noreturn]] void refuse_permit_as_lock() {
+  throw std::invalid_argument(
+      "PERMIT is no type of a lock, nor of one lock among several: it is taken from "
+      "Locks::semaphore(key, permits), or by LOCKED(key).permits(total)");
+}
+
 std::shared_ptr<detail::SpaceRef> make_space(std::unique_ptr<Backend> backend,
                                              const Options& options) {
   const detail::SanitizerPause pause;
@@ -54,6 +62,16 @@ Locks::Locks(std::shared_ptr<detail::SpaceRef> space, std::optional<Owner> owner
     : space_(std::move(space)), owner_(owner) {}
 
 Lock Locks::lock(std::string key, LockType type) const {
+  if (type == LockType::PERMIT) refuse_permit_as_lock();
+  return handle(std::move(key), type);
+}
+
+Semaphore Locks::semaphore(std::string key, int permits) const {
+  detail::require_total(permits);
+  return Semaphore(handle(std::move(key), LockType::PERMIT), permits);
+}
+
+Lock Locks::handle(std::string key, LockType type) const {
   const detail::LockSpace& space = space_->space();
   space.require_offered(type);
   const FullKey full(space.options().prefix, key);
@@ -69,6 +87,7 @@ ReadWriteLock Locks::read_write(std::string key) const {
 Hold Locks::acquire(std::string_view key, const Attempt& attempt) const {
   detail::LockSpace& space = space_->space();
   space.require_offered(attempt.type);
+  if (attempt.type == LockType::PERMIT) detail::require_valid(attempt.permits);
   const Owner owner = owner_ ? *owner_ : Owner::this_thread();
   return with_full_key(space.options().prefix, key,
                        [&](std::string_view full) { return space.acquire(full, owner, attempt); });
@@ -77,6 +96,7 @@ Hold Locks::acquire(std::string_view key, const Attempt& attempt) const {
 std::optional<Hold> Locks::try_acquire(std::string_view key, const Attempt& attempt) const {
   detail::LockSpace& space = space_->space();
   space.require_offered(attempt.type);
+  if (attempt.type == LockType::PERMIT) detail::require_valid(attempt.permits);
   const Owner owner = owner_ ? *owner_ : Owner::this_thread();
   return with_full_key(space.options().prefix, key, [&](std::string_view full) {
     return space.try_acquire(full, owner, attempt);
@@ -103,6 +123,7 @@ Lock Locks::all_of(std::vector<Lock> locks) const {
 }
 
 detail::LockSet Locks::several(std::span<const std::string> keys, LockType type) const {
+  if (type == LockType::PERMIT) refuse_permit_as_lock();
   const detail::LockSpace& space = space_->space();
   space.require_offered(type);
   std::vector<detail::LockMember> members;

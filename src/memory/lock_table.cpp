@@ -84,7 +84,9 @@ void LockTable::apply_to_any(const Request& request, std::size_t hash, Clock::ti
   LockRecord* record = records_.find(request.key, hash);
   if (record == nullptr) {
     const bool nothing_to_say = request.verb == Verb::inspect || request.verb == Verb::unsubscribe;
-    if (request.verb != Verb::acquire && request.verb != Verb::subscribe) {
+    const bool makes_one = request.verb == Verb::acquire || request.verb == Verb::subscribe ||
+                           request.verb == Verb::resize;
+    if (!makes_one) {
       outcome.kind = granted_if(nothing_to_say);
       return;
     }
@@ -95,7 +97,10 @@ void LockTable::apply_to_any(const Request& request, std::size_t hash, Clock::ti
   const Mode held = record->mode;
   const bool first_leaves = held == Mode::free && request.verb == Verb::leave &&
                             !record->queue.empty() && record->queue.front().id == request.id;
-  if (request.verb == Verb::acquire) {
+  const bool of_lock = request.verb != Verb::subscribe && request.verb != Verb::unsubscribe;
+  if (of_lock && (request.type == LockType::PERMIT || record->total != 0)) {
+    apply_to_semaphore(*record, request, now, outcome);
+  } else if (request.verb == Verb::acquire) {
     acquire(*record, request, now, outcome);
   } else {
     outcome.kind = act(*record, request, now, subscriber);
@@ -168,6 +173,7 @@ Kind LockTable::act(LockRecord& record, const Request& request, Clock::time_poin
     }
     case Verb::acquire:
     case Verb::acquire_all:
+    case Verb::resize:
     case Verb::list:  // handled by apply and apply_to_any
     case Verb::latch_set:
     case Verb::latch_down:
@@ -226,6 +232,11 @@ bool LockTable::blocks(const Member& member, std::size_t hash, Clock::time_point
                        Outcome& outcome) {
   LockRecord* record = records_.find(member.key, hash);
   if (record == nullptr) return false;
+  if (record->total != 0) {
+    outcome.kind = Kind::refused;
+    outcome.reason = "the key is a semaphore";
+    return true;
+  }
   const Before before = snapshot(*record);
   record->purge(now);
   const Mode wanted = LockRecord::mode_of(member.type);

@@ -31,6 +31,7 @@ struct LockRecord {
     HoldId id;
     Clock::time_point ends;
     std::uint64_t token;  // 0: none
+    std::uint32_t permits = 0;  // PERMIT: how many it has
   };
   struct Place {
     HoldId id;
@@ -51,9 +52,10 @@ struct LockRecord {
     bool grants = false;  // what is granted to the processes of `id.space`
     friend bool operator==(const Subscription&, const Subscription&) noexcept = default;
   };
-  enum class Mode : std::uint8_t { free, plain, write, read };
+  enum class Mode : std::uint8_t { free, plain, write, read, permits };
   [[nodiscard]] static Mode mode_of(LockType type) noexcept {
     if (type == LockType::READ) return Mode::read;
+    if (type == LockType::PERMIT) return Mode::permits;
     return type == LockType::WRITE ? Mode::write : Mode::plain;
   }
 
@@ -61,6 +63,8 @@ struct LockRecord {
   std::size_t hash = 0;
   LockRecord* next = nullptr;
   Mode mode = Mode::free;  // free exactly if there are no holders
+  /// How many permits the semaphore has; 0: the key is no semaphore.
+  std::uint32_t total = 0;
   /// No holder and no place in the queue ends before this: until then there is nothing to purge.
   Clock::time_point first_end = Clock::never();
   /// A WRITE waits: new READs are kept out until then. The minimum: none waits.
@@ -97,9 +101,17 @@ struct LockRecord {
   [[nodiscard]] bool held_by_nobody_but(const HoldId& id, LockType type,
                                         Clock::time_point now) const noexcept {
     return holders.size() == 1 && nobody_waits() && first_end > now && holders.front().id == id &&
-           mode == mode_of(type);
+           mode == mode_of(type) && total == 0;
   }
-  [[nodiscard]] bool idle() const noexcept { return holders.empty() && nobody_waits(); }
+  [[nodiscard]] bool idle() const noexcept {
+    return holders.empty() && nobody_waits() && total == 0;
+  }
+  /// Of a semaphore: negative if it was made smaller than what is taken.
+  [[nodiscard]] std::int64_t available() const noexcept;
+  /// Somebody holds it, or waits in line, as a lock.
+  [[nodiscard]] bool is_lock() const noexcept {
+    return (mode != Mode::free && mode != Mode::permits) || !queue.empty() || !processes.empty();
+  }
 
  private:
   [[nodiscard]] bool nobody_waits() const noexcept {
@@ -137,6 +149,9 @@ struct LockRecord {
 ///   READ), even if this is only found when an expired hold is dropped. A FAIR subscriber gets it
 ///   only if its own id is the first in the queue of a free lock, or has become the first in the
 ///   queue of a lock whose lease ends within 5 s.
+///
+/// - A key with a semaphore is no lock, and refuses to be one, until it is deleted by force_release.
+///   `released` goes to its subscribers when more permits are available than before, and some are.
 ///
 /// `now` may decrease a little between requests: a lease then lasts a little longer.
 class LockTable {
@@ -177,6 +192,7 @@ class LockTable {
   struct Before {
     LockRecord::Mode mode;
     HoldId first;
+    std::int64_t available;  ///< of a semaphore
   };
 
   void apply_to_any(const Request& request, std::size_t hash, Clock::time_point now,
@@ -202,6 +218,11 @@ class LockTable {
                        Clock::time_point now);
   /// A FAIR request freed the lock, or the first in the queue has left.
   static void call_next(LockRecord& record, Clock::time_point now);
+  // PERMIT:
+  static void apply_to_semaphore(LockRecord& record, const Request& request, Clock::time_point now,
+                                 Outcome& outcome);
+  static void acquire_permits(LockRecord& record, const Request& request, Clock::time_point now,
+                              Outcome& outcome);
   static void queue_up(LockRecord& record, const Request& request, Clock::time_point now,
                        Outcome& outcome);
   void list(const Request& request, Clock::time_point now);
@@ -223,7 +244,8 @@ class LockTable {
 [[gnu::noinline]] inline bool LockTable::take(const Request& request, std::size_t hash,
                                               Clock::time_point now) {
   sweep(now);
-  if (request.type == LockType::FENCED || records_.find(request.key, hash) != nullptr) return false;
+  const bool is_simple = request.type != LockType::FENCED && request.type != LockType::PERMIT;
+  if (!is_simple || records_.find(request.key, hash) != nullptr) return false;
   LockRecord& record = records_.insert(request.key, hash);
   record.hold(request.id, later(now, request.lease), 0, LockRecord::mode_of(request.type));
   return true;

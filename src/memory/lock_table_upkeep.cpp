@@ -36,6 +36,10 @@ void LockRecord::describe(Clock::time_point now, LockInfo& info) const {
   info.locked = !holders.empty();
   if (mode == Mode::read) info.type = LockType::READ;
   if (mode == Mode::write) info.type = LockType::WRITE;
+  if (total != 0) {
+    info.type = LockType::PERMIT;
+    info.permits = PermitInfo{available(), total};
+  }
   for (const Holder& holder : holders) {
     HolderInfo& its = info.holders.emplace_back();
     its.id = holder.id.text();
@@ -62,6 +66,7 @@ void LockRecord::enqueue(const Place& place) {
 
 void LockRecord::reset() noexcept {
   mode = Mode::free;
+  total = 0;
   first_end = Clock::never();
   kept_for_writer = Clock::time_point::min();
   processes_end = Clock::never();
@@ -80,7 +85,8 @@ void LockRecord::reset() noexcept {
 }
 
 LockTable::Before LockTable::snapshot(const LockRecord& record) noexcept {
-  return {record.mode, record.queue.empty() ? HoldId{} : record.queue.front().id};
+  const std::int64_t available = record.total == 0 ? 0 : record.available();
+  return {record.mode, record.queue.empty() ? HoldId{} : record.queue.front().id, available};
 }
 
 std::uint32_t LockTable::settle(LockRecord& record, const Before& before,
@@ -88,7 +94,10 @@ std::uint32_t LockTable::settle(LockRecord& record, const Before& before,
   std::uint32_t notified = 0;
   const bool free = record.mode == Mode::free;
   const bool came_free = free && before.mode != Mode::free;
-  const bool opened = came_free || (record.mode == Mode::read && before.mode == Mode::write);
+  const bool permits_came =
+      record.total != 0 && record.available() > std::max<std::int64_t>(before.available, 0);
+  const bool opened = came_free || permits_came ||
+                      (record.mode == Mode::read && before.mode == Mode::write);
   const HoldId first = record.queue.empty() ? HoldId{} : record.queue.front().id;
   const bool moved = first.number != 0 && first != before.first;
   // A waiter that has become the first must try again at once if the lease that it waits for is

@@ -30,7 +30,7 @@ class RedisBackend final : public Backend {
     Capabilities offered;
     const bool set = connections_.uri().locks == RedisUri::Locks::set;
     offered.fenced = true;
-    offered.fair = offered.read_write = offered.latches = !set;
+    offered.fair = offered.read_write = offered.latches = offered.permits = !set;
     offered.pushes = offered.administration = offered.expires = true;
     offered.batches_checks = true;
     // Without a cluster, one script may use keys of all slots.

@@ -8,6 +8,8 @@ import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
@@ -18,6 +20,7 @@ import org.redisson.Redisson;
 import org.redisson.api.RCountDownLatch;
 import org.redisson.api.RFencedLock;
 import org.redisson.api.RLock;
+import org.redisson.api.RPermitExpirableSemaphore;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
 import org.redisson.config.ShardedSubscriptionMode;
@@ -31,7 +34,9 @@ import org.redisson.config.ShardedSubscriptionMode;
  * </pre>
  *
  * An actor is a thread of its own, so an owner of its own. Types: plain, fair, read, write, fenced.
- * A latch (type latch) has the verbs set COUNT, down, count, await WAIT, delete. Those of locks:
+ * A latch (type latch) has the verbs set COUNT, down, count, await WAIT, delete. A semaphore (type
+ * permit) has the verbs permits NUMBER, acquire NUMBER WAIT LEASE (-1: no end; answers ids),
+ * release ID,ID,... , lease ID LEASE, available, total, set NUMBER, delete. Those of locks:
  * lock LEASE (-1: watchdog), try WAIT LEASE, token LEASE (fenced), unlock, force, count,
  * locked, ttl, contend MICROSECONDS NUMBER FILE. Other times are in milliseconds. Arguments: the
  * server's URI, and the watchdog's period; or URIs of a cluster's nodes with commas between them,
@@ -100,6 +105,9 @@ public final class RedissonPeer {
     if (words[3].equals("latch")) {
       return latch(client.getCountDownLatch(words[4]), words);
     }
+    if (words[3].equals("permit")) {
+      return performPermits(client.getPermitExpirableSemaphore(words[4]), words);
+    }
     RLock lock = lock(words[3], words[4]);
     switch (words[2]) {
       case "lock":
@@ -127,6 +135,43 @@ public final class RedissonPeer {
       case "contend":
         return new Contest(words[7])
             .contend(lock, Integer.parseInt(words[6]), Long.parseLong(words[5]));
+      default:
+        throw new IllegalArgumentException("no verb " + words[2]);
+    }
+  }
+
+  private static String performPermits(RPermitExpirableSemaphore semaphore, String[] words)
+      throws Exception {
+    switch (words[2]) {
+      case "permits":
+        return Boolean.toString(semaphore.trySetPermits(Integer.parseInt(words[5])));
+      case "acquire":
+        List<String> ids =
+            semaphore.tryAcquire(
+                Integer.parseInt(words[5]),
+                Long.parseLong(words[6]),
+                Long.parseLong(words[7]),
+                TimeUnit.MILLISECONDS);
+        return ids.isEmpty() ? "none" : String.join(",", ids);
+      case "release":
+        semaphore.release(Arrays.asList(words[5].split(",")));
+        return "true";
+      case "try_release":
+        return Boolean.toString(semaphore.tryRelease(words[5]));
+      case "lease":
+        return Boolean.toString(
+            semaphore.updateLeaseTime(words[5], Long.parseLong(words[6]), TimeUnit.MILLISECONDS));
+      case "available":
+        return Integer.toString(semaphore.availablePermits());
+      case "acquired":
+        return Integer.toString(semaphore.acquiredPermits());
+      case "total":
+        return Integer.toString(semaphore.getPermits());
+      case "set":
+        semaphore.setPermits(Integer.parseInt(words[5]));
+        return "true";
+      case "delete":
+        return Boolean.toString(semaphore.delete());
       default:
         throw new IllegalArgumentException("no verb " + words[2]);
     }

@@ -102,6 +102,7 @@ const auto* const deployments = ::testing::AddGlobalTestEnvironment(new Deployme
 std::string channels_of(const std::string& key, LockType type) {
   const std::string tag = key.find('{') == std::string::npos ? '{' + key + '}' : key;
   if (type == LockType::READ || type == LockType::WRITE) return "redisson_rwlock:" + tag;
+  if (type == LockType::PERMIT) return "redisson_sc:" + tag;
   return "redisson_lock__channel:" + tag + (type == LockType::FAIR ? ":*" : "");
 }
 

@@ -16,6 +16,7 @@ std::string java_word(LockType type) {
     case LockType::READ: return "read";
     case LockType::WRITE: return "write";
     case LockType::FENCED: return "fenced";
+    case LockType::PERMIT: return "permit";
   }
   return "";
 }

@@ -17,6 +17,7 @@
 #include <latchkey/key/key_buffer.hpp>
 #include <latchkey/locked/locked_site.hpp>
 #include <latchkey/locked/site_policy.hpp>
+#include <latchkey/permits.hpp>
 #include <latchkey/site.hpp>
 
 #pragma GCC visibility push(default)
@@ -39,6 +40,7 @@ struct LockTerms {
   Lease lease = std::chrono::seconds(30);
   std::chrono::milliseconds hold_for{0};  ///< 0: released when the body returns
   SiteName name{};
+  Permits permits{};  ///< PERMIT
   // Set in code: has precedence over a policy's defaults.
   bool says_type = false;
   bool says_wait = false;

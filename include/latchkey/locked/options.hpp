@@ -22,6 +22,8 @@ namespace detail {
 
 /// Throws std::invalid_argument if the lease is shorter.
 void check_hold_for(std::chrono::milliseconds time, Lease lease);
+/// Throws std::invalid_argument for numbers that make no sense, and for a type of a lock.
+void set_permits(LockTerms& terms, int total, int taken);
 
 /// A decorated callable without its key: `LOCKED` puts `locked<"key">() *` before it.
 template <class Options, class Function>
@@ -173,6 +175,15 @@ struct [[nodiscard]] LockOptions {
   /// A stop request ends the wait with Cancelled; it does not affect the body.
   auto cancel_with(std::stop_token token) && {
     return replace<Setting::cancel_with>(detail::CancelledBy{std::move(token)});
+  }
+
+  /// The key is a semaphore of `total` permits (Locks::semaphore), of which each call takes
+  /// `taken`, instead of a lock. A nested call takes permits of its own. Throws
+  /// std::invalid_argument if `taken` is below 1 or above `total`, and after a lock type other than
+  /// the default.
+  LockOptions&& permits(int total, int taken = 1) && {
+    detail::set_permits(terms, total, taken);
+    return std::move(*this);
   }
 
   /// `refuse`: throws WouldDeadlock if the owner holds the key already.

@@ -6,6 +6,7 @@
 #include <latchkey/testing/contract/holds.hpp>
 #include <latchkey/testing/contract/latches.hpp>
 #include <latchkey/testing/contract/locks.hpp>
+#include <latchkey/testing/contract/permits.hpp>
 #include <latchkey/testing/contract/queues.hpp>
 #include <latchkey/testing/contract/requests.hpp>
 #include <latchkey/testing/contract/sessions.hpp>
@@ -41,6 +42,7 @@
   INSTANTIATE_TYPED_TEST_SUITE_P(Name, BackendHolds, Store);    \
   INSTANTIATE_TYPED_TEST_SUITE_P(Name, BackendQueues, Store);   \
   INSTANTIATE_TYPED_TEST_SUITE_P(Name, BackendGrants, Store);   \
+  INSTANTIATE_TYPED_TEST_SUITE_P(Name, BackendPermits, Store);  \
   INSTANTIATE_TYPED_TEST_SUITE_P(Name, BackendRequests, Store); \
   INSTANTIATE_TYPED_TEST_SUITE_P(Name, BackendSessions, Store); \
   INSTANTIATE_TYPED_TEST_SUITE_P(Name, BackendLatches, Store);  \

@@ -12,6 +12,7 @@
 #include <latchkey/lease.hpp>
 #include <latchkey/lock_type.hpp>
 #include <latchkey/owner.hpp>
+#include <latchkey/permits.hpp>
 
 #include "core/lazy_string.hpp"
 #include "locks/coordinator/intrusive_list.hpp"
@@ -57,6 +58,7 @@ struct AcquireTerms {
   Reentry reentry = Reentry::count;
   Lease lease = watchdog;
   Origin origin{};
+  Permits permits{};  ///< PERMIT
 };
 
 /// An acquire, an extend or a release under way. It lives on its caller's stack, or in the

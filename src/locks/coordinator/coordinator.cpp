@@ -20,6 +20,7 @@ void Coordinator::reset() noexcept {
   yielding = {};
   grants_unused_until = Clock::never();
   grants_refused_until = {};
+  no_permits_until = {};
 }
 
 void Coordinator::acquire(Call& call, EventContext& context) {
@@ -78,6 +79,7 @@ void Coordinator::completed(Request& request, Outcome& outcome, EventContext& co
     case Verb::inspect:
     case Verb::list:
     case Verb::force_release:
+    case Verb::resize:
     case Verb::latch_set:
     case Verb::latch_down:
     case Verb::latch_count:

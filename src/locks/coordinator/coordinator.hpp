@@ -38,6 +38,9 @@ struct KeyState {
   /// The backend refused that subscription: until then waiters listen to the key's channel.
   Clock::time_point grants_refused_until{};
   Yielding yielding;  ///< to other processes
+  /// The last permit was granted a moment ago, and no release was notified since: until then an
+  /// attempt would be in vain.
+  Clock::time_point no_permits_until{};
   /// When a tick is due for the calls that no thread waits for; it may be too early.
   Clock::time_point unattended_due = Clock::never();
 
@@ -65,10 +68,10 @@ struct KeyState {
 /// random numbers, are equal. Blocking threads drive it through LockSpace, the simulator through a
 /// virtual network.
 ///
-/// The decisions are made by ten classes, each for one event: AcquireLogic, WaitLogic, LeaseLogic,
+/// The decisions are made by eleven classes, each for one event: AcquireLogic, WaitLogic, LeaseLogic,
 /// ReleaseLogic, DowngradeLogic and SubscriptionLogic; ImmediateLogic for a backend in the same
 /// process, HandOffLogic for the next call of this process, JoinLogic for READs that share a hold,
-/// YieldLogic for other processes. What they share is in KeyLogic, and in KeyEvent for an event.
+/// YieldLogic for other processes, PermitLogic for semaphores. What they share is in KeyLogic, and in KeyEvent for an event.
 ///
 /// Invariants (docs/architecture.md):
 /// * an id is requested, held and released once; after its release was sent, nothing is sent for it

@@ -219,7 +219,13 @@ class RemoteHold {
   /// When the next tick is due for it; the calls that wait for it have alarms of their own.
   [[nodiscard]] Clock::time_point due() const noexcept;
 
+  /// PERMIT: how many permits it has.
+  [[nodiscard]] std::uint32_t permits() const noexcept { return acquire_request.permits.taken; }
+
   // --- changes ---
+  void set_permits(const Permits& all) noexcept {
+    acquire_request.permits = check_request.permits = release_request.permits = all;
+  }
   void note_attempt(Attempts at_least) noexcept { attempts = std::max(attempts, at_least); }
   /// The same, of the attempt that has this reply.
   void note_attempt(const Outcome& reply) noexcept;

@@ -49,6 +49,11 @@ std::string Hold::id() const {
 
 LockType Hold::type() const noexcept { return is_empty() ? LockType::REENTRANT : terms_.type; }
 
+std::uint32_t Hold::permits() const noexcept {
+  if (is_empty() || terms_.type != LockType::PERMIT) return 0;
+  return std::get<detail::RemoteHold*>(held_)->permits();
+}
+
 std::chrono::milliseconds Hold::remaining() const noexcept {
   if (is_empty()) return std::chrono::milliseconds(0);
   return with_held(held_, terms_, [](const auto& held) { return held.remaining(); });

@@ -36,8 +36,12 @@ bool can_wait() noexcept {
   const SanitizerPause pause;
   timer_.require_running(key, attempt.type);
   const KeyPlace place = driver_.place_of(key);
-  const AcquireTerms terms{owner,           attempt.type,  false,
-                           attempt.reentry, attempt.lease, attempt.origin};
+  if (attempt.type == LockType::PERMIT) [[unlikely]] return nullptr;  // has an owner of its own
+  const AcquireTerms terms{.owner = owner,
+                           .type = attempt.type,
+                           .reentry = attempt.reentry,
+                           .lease = attempt.lease,
+                           .origin = attempt.origin};
   RemoteHold* const hold = driver_.acquire_at_once(place, terms, acquire_time(attempt.lease));
   if (hold != nullptr) order_after_grant(key, attempt.type);
   return hold;

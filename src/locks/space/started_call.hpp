@@ -30,6 +30,7 @@ class StartedCall {
 
   // --- an acquire: what is wanted, how long it may take, and its start ---
   /// Throws std::invalid_argument for a lease that the backend does not offer.
+  /// PERMIT: each acquire has an owner of its own.
   void want(Owner owner, const Attempt& attempt);
   /// Counts as lock() instead of as a Hold.
   void want_by_lock() noexcept { call_.by_lock = true; }

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "redis/protocol/permit_id.hpp"
 #include "redis/protocol/reply.hpp"
 #include "redis/protocol/script_call.hpp"
 
@@ -76,6 +77,22 @@ bool read_info(const redisReply& reply, LockInfo& info) {
   }
   const bool counted = replies.size() > 4 && replies[4]->integer >= 0;
   if (counted) info.subscribers = count_of(*replies[4]);
+  return true;
+}
+
+// {available, total, subscribers, id, ms left, ...}
+bool read_permits(const redisReply& reply, LockInfo& info) {
+  const Replies replies = elements_of(reply);
+  if (replies.size() < 3) return false;
+  info.type = LockType::PERMIT;
+  info.permits = PermitInfo{replies[0]->integer, replies[1]->integer};
+  if (replies[2]->integer >= 0) info.subscribers = count_of(*replies[2]);
+  for (std::size_t at = 3; at + 1 < replies.size(); at += 2) {
+    HolderInfo& its = info.holders.emplace_back();
+    its.id = PermitId::text_of(text_of(*replies[at]));
+    its.left = time_left(replies[at + 1]->integer);
+  }
+  info.locked = !info.holders.empty();
   return true;
 }
 

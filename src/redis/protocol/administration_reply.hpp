@@ -11,6 +11,9 @@ namespace latchkey::inline v1::detail::redis {
 /// Fills `info`. False: no script returns such a reply.
 [[nodiscard]] bool read_info(const redisReply& reply, LockInfo& info);
 
+/// The same of a semaphore.
+[[nodiscard]] bool read_permits(const redisReply& reply, LockInfo& info);
+
 /// Appends to `names`, and fills the `part` if there is one. The last page of a whole listing sorts
 /// the names and removes duplicates. False: no script returns such a reply.
 [[nodiscard]] bool read_names(const redisReply& reply, const Request& request);

@@ -3,9 +3,11 @@
 #include "redis/protocol/check_batch.hpp"
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 #include "redis/protocol/names.hpp"
+#include "redis/protocol/permit_id.hpp"
 #include "redis/protocol/reply.hpp"
 
 namespace latchkey::inline v1::detail::redis {
@@ -13,15 +15,19 @@ namespace {
 
 /// The name of the check in ARGV.
 std::string_view word_for(const Request& request) noexcept {
-  const bool reads = request.type == LockType::READ;
-  if (request.verb == Verb::renew) return reads ? "renew_read" : "renew";
+  const bool reads = request.type == LockType::READ, renews = request.verb == Verb::renew;
+  if (request.type == LockType::PERMIT) return renews ? "renew_permits" : "verify_permits";
+  if (renews) return reads ? "renew_read" : "renew";
   return reads ? "verify_read" : "verify";
 }
 
 void append_keys(CommandBuffer& buffer, const Request& request) {
   buffer.word(request.key);
-  if (request.type != LockType::READ) return;
+  if (!is_shared(request.type)) return;
   const Tag tag(request.key);
+  if (request.type == LockType::PERMIT) {
+    return buffer.word({tag.open(), tag.name, tag.close(), permits_suffix});
+  }
   const OwnerText owner(request.id);
   buffer.word({tag.open(), tag.name, tag.close(), ":", owner, reader_suffix});
 }
@@ -29,6 +35,9 @@ void append_keys(CommandBuffer& buffer, const Request& request) {
 void append_arguments(CommandBuffer& buffer, const Request& request, const Layout& layout) {
   buffer.word(word_for(request));
   buffer.number(request.lease.count());
+  if (request.type == LockType::PERMIT) {
+    return buffer.word({PermitId(request.id), std::to_string(request.permits.taken)});
+  }
   buffer.word(
       {OwnerText(request.id, layout.owners), request.type == LockType::WRITE ? writer_suffix : ""});
 }
@@ -38,7 +47,7 @@ void append_arguments(CommandBuffer& buffer, const Request& request, const Layou
 void append_check_batch(CommandBuffer& buffer, std::span<const Request* const> requests,
                         bool with_text, const Layout& layout) {
   std::size_t keys = 0;
-  for (const Request* const each : requests) keys += each->type == LockType::READ ? 2 : 1;
+  for (const Request* const each : requests) keys += is_shared(each->type) ? 2 : 1;
   buffer.begin(3 + keys + 3 * requests.size());
   buffer.word(with_text ? "EVAL" : "EVALSHA");
   buffer.word(with_text ? layout.check_batch->text : layout.check_batch->sha1);

@@ -49,12 +49,24 @@ std::optional<std::string> refuse_name(std::string_view key) {
   return std::nullopt;
 }
 
+std::optional<std::string> refuse_semaphore_name(std::string_view key) {
+  const bool is_tag = key.starts_with('{') && key.find('}') == key.size() - 1;
+  if (!is_tag) return std::nullopt;
+  return join({"the name '", key, "' is a hash tag and nothing else: the semaphore '",
+               key.substr(1, key.size() - 2), "' has the same keys; say that, or ", key, ":permits"});
+}
+
 Channels channels_of(const Request& request, const Layout& layout) {
   const std::string_view key = request.key;
   const Tag tag(key);
   Channels channels;
   if (request.latch) {
     channels.names[0] = join({latch_channel_prefix, key, "}"});
+    channels.count = 1;
+    return channels;
+  }
+  if (request.type == LockType::PERMIT) {
+    channels.names[0] = join({permit_channel_prefix, tag.open(), key, tag.close()});
     channels.count = 1;
     return channels;
   }

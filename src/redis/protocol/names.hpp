@@ -42,6 +42,15 @@ namespace latchkey::inline v1::detail::redis {
 /// | redisson_countdownlatch__channel__{N} | channel: 0: it has reached zero; 1: a new count, or  |
 /// |                                     | deleted                                               |
 ///
+/// The names of a semaphore:
+///
+/// | name                              | contents                                                |
+/// |-----------------------------------|---------------------------------------------------------|
+/// | N                                 | a string: how many permits are available                |
+/// | tag(N):timeout                    | the permits that are taken, each with the end of its    |
+/// |                                   | lease, epoch ms                                         |
+/// | redisson_sc:tag(N)                | channel: permits are available                          |
+///
 /// The names of a SET NX PX lock:
 ///
 /// | name                              | contents                                                |
@@ -70,6 +79,7 @@ inline constexpr std::string_view waiting_writer_prefix = "latchkey_waiting_writ
 inline constexpr std::string_view latch_channel_prefix = "redisson_countdownlatch__channel__{";
 inline constexpr std::string_view lock_channel_prefix = "redisson_lock__channel:";
 inline constexpr std::string_view rw_channel_prefix = "redisson_rwlock:";
+inline constexpr std::string_view permit_channel_prefix = "redisson_sc:";
 inline constexpr std::string_view set_token_prefix = "latchkey_set_token:";
 inline constexpr std::string_view set_channel_prefix = "latchkey_set_channel:";
 
@@ -79,6 +89,12 @@ inline constexpr std::string_view set_channel_prefix = "latchkey_set_channel:";
 /// a cluster, and Redisson acquires such a lock and can never release it. The names in the table
 /// above are reserved as well.
 [[nodiscard]] std::optional<std::string> refuse_name(std::string_view key);
+
+/// What follows tag(N) in the name of the key with the permits of a semaphore that are taken.
+inline constexpr std::string_view permits_suffix = ":timeout";
+/// Why no semaphore may have this name, as a clause; empty: the name is valid. tag(`a`) = tag(`{a}`),
+/// so two semaphores of these names would have their taken permits in one key.
+[[nodiscard]] std::optional<std::string> refuse_semaphore_name(std::string_view key);
 
 /// What follows tag(N) and the owner in the name of the key with the lease of one reader.
 inline constexpr std::string_view reader_suffix = ":rwlock_timeout:1";
@@ -91,6 +107,7 @@ inline constexpr std::string_view writer_suffix = ":write";
 /// |--------|-----------------------------------------------------------------------------------|
 /// | FAIR   | that of plain locks, on which REENTRANT and FENCED holders publish, and the       |
 /// |        | waiter's own                                                                      |
+/// | PERMIT | that of the semaphore                                                             |
 /// | others | that of plain locks, and that of READ and WRITE if the layout has these types: the |
 /// |        | holder may be of either kind                                                      |
 ///

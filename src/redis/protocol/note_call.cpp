@@ -6,6 +6,7 @@ namespace latchkey::inline v1::detail::redis {
 
 // The note of an acquire is stored by a script, which stores nothing if the lock was busy.
 bool append_note(CommandBuffer& buffer, const Request& request, const Layout& layout) {
+  if (request.type == LockType::PERMIT) return false;  // its holder has no name there
   const Tag tag(request.key);
   const OwnerText owner(request.id, layout.owners);
   const auto note_key = [&] {

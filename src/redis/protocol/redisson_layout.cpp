@@ -55,18 +55,37 @@ constexpr Call latch_down(scripts::latch_down, 1, {lock, latch_channel, sharded}
 constexpr Call latch_count(scripts::latch_count, 1, {lock});
 constexpr Call latch_delete(scripts::latch_delete, 1, {lock, latch_channel, sharded});
 
+constexpr Call acquire_permits(scripts::acquire_permits, 2,
+                               {lock, permits, lease, taken, total, permit, permit_channel,
+                                sharded});
+constexpr Call renew_permits(scripts::renew_permits, 2,
+                             {lock, permits, lease, taken, permit, permit_channel, sharded});
+constexpr Call verify_permits(scripts::verify_permits, 2,
+                              {lock, permits, taken, permit, permit_channel, sharded});
+constexpr Call expire_permits(scripts::expire_permits, 2, {lock, permits, lease, taken, permit});
+constexpr Call release_permits(scripts::release_permits, 2,
+                               {lock, permits, taken, permit, permit_channel, sharded});
+constexpr Call inspect_permits(scripts::inspect_permits, 2,
+                               {lock, permits, permit_channel, sharded});
+constexpr Call resize_permits(scripts::resize_permits, 2,
+                              {lock, permits, total, permit_channel, sharded});
+constexpr Call destroy_permits(scripts::destroy_permits, 2,
+                               {lock, permits, permit_channel, sharded});
+
 /// The calls of one verb. `plain` is for REENTRANT and FENCED.
 struct Calls {
   const Call* plain;
   const Call* fair;
   const Call* read;
   const Call* write;
+  const Call* permits;
 
   [[nodiscard]] const Call& of(LockType type) const noexcept {
     switch (type) {
       case LockType::FAIR: return *fair;
       case LockType::READ: return *read;
       case LockType::WRITE: return *write;
+      case LockType::PERMIT: return *permits;
       case LockType::REENTRANT:
       case LockType::FENCED: break;
     }
@@ -74,13 +93,16 @@ struct Calls {
   }
 };
 
-constexpr Calls acquires{&acquire, &acquire_fair, &acquire_read, &acquire_write};
-constexpr Calls renewals{&renew, &renew, &renew_read, &renew_write};
-constexpr Calls checks{&verify, &verify, &verify_read, &verify_write};
-constexpr Calls expiries{&expire, &expire, &expire_read, &expire_write};
-constexpr Calls releases{&release, &release_fair, &release_read, &release_write};
-constexpr Calls leaves{&release, &leave_fair, &release_read, &leave_write};
-constexpr Calls leaves_of_queue{&leave_queue, &leave_fair, &release_read, &leave_queue_write};
+constexpr Calls acquires{&acquire, &acquire_fair, &acquire_read, &acquire_write,
+                         &acquire_permits};
+constexpr Calls renewals{&renew, &renew, &renew_read, &renew_write, &renew_permits};
+constexpr Calls checks{&verify, &verify, &verify_read, &verify_write, &verify_permits};
+constexpr Calls expiries{&expire, &expire, &expire_read, &expire_write, &expire_permits};
+constexpr Calls releases{&release, &release_fair, &release_read, &release_write,
+                         &release_permits};
+constexpr Calls leaves{&release, &leave_fair, &release_read, &leave_write, &release_permits};
+constexpr Calls leaves_of_queue{&leave_queue, &leave_fair, &release_read, &leave_queue_write,
+                                &release_permits};
 
 const Call& list_for(const Request& request) noexcept {
   if (request.part == nullptr) return list;
@@ -97,9 +119,10 @@ const Call& call_for(const Request& request) noexcept {
     case Verb::expire: return expiries.of(type);
     case Verb::release: return releases.of(type);
     case Verb::leave: return (request.queues ? leaves_of_queue : leaves).of(type);
-    case Verb::inspect: return inspect;
+    case Verb::inspect: return type == LockType::PERMIT ? inspect_permits : inspect;
     case Verb::list: return list_for(request);
-    case Verb::force_release: return force_release;
+    case Verb::force_release: return type == LockType::PERMIT ? destroy_permits : force_release;
+    case Verb::resize: return resize_permits;
     case Verb::latch_set: return latch_set;
     case Verb::latch_down: return latch_down;
     case Verb::latch_count: return latch_count;

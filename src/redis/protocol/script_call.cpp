@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "redis/protocol/permit_id.hpp"
+
 namespace latchkey::inline v1::detail::redis {
 namespace {
 
@@ -48,6 +50,11 @@ class ArgumentWriter {
       case cursor:
         return buffer_.number(request_.part != nullptr ? request_.part->cursor.position : page_);
       case budget: return buffer_.number(std::max<std::uint32_t>(1, request_.part->budget));
+      case permits: return buffer_.word({tag_.open(), tag_.name, tag_.close(), permits_suffix});
+      case permit: return buffer_.word(PermitId(request_.id));
+      case taken: return buffer_.number(request_.permits.taken);
+      case total: return buffer_.number(request_.permits.total);
+      case permit_channel: return derived(permit_channel_prefix);
     }
   }
 

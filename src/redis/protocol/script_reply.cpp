@@ -138,7 +138,10 @@ Outcome read_error(const Request& request, std::string_view text, const Layout& 
   if (meaning->prefix == "WRONGTYPE" && concerns_a_hold(request)) {
     outcome.kind = Kind::gone;
   }
-  outcome.reason = meaning->clause;
+  const bool of_semaphore = request.type == LockType::PERMIT;
+  outcome.reason = meaning->prefix == "WRONGTYPE" && of_semaphore
+                       ? "the key holds something that is no semaphore"
+                       : meaning->clause;
   const bool forbidden = meaning->clause == lacks_permission;
   if (forbidden) outcome.reason += missing_permission(script_for(request, layout), text);
   outcome.reason += " (";
@@ -167,6 +170,24 @@ bool read_busy(Replies replies, const Layout& layout, Outcome& outcome) {
   return true;
 }
 
+/// {ms, total}: too few permits
+bool read_busy_semaphore(const Request& request, Replies replies, Outcome& outcome) {
+  if (replies.size() != 2 || replies[0]->type != REDIS_REPLY_INTEGER ||
+      replies[1]->type != REDIS_REPLY_INTEGER) {
+    return false;
+  }
+  const long long total = replies[1]->integer;
+  if (total < static_cast<long long>(request.permits.taken)) {
+    outcome.kind = Kind::refused;
+    outcome.reason = "the semaphore has " + std::to_string(total) + " permits, fewer than the " +
+                     std::to_string(request.permits.taken) + " that one acquire asks for";
+    return true;
+  }
+  outcome.kind = Kind::busy;
+  outcome.retry_after = time_left(replies[0]->integer);
+  return true;
+}
+
 /// {ms, owner, member}
 bool read_busy_member(Replies replies, const Layout& layout, Outcome& outcome) {
   if (replies.size() != 3 || replies[2]->type != REDIS_REPLY_INTEGER) return false;
@@ -177,6 +198,10 @@ bool read_busy_member(Replies replies, const Layout& layout, Outcome& outcome) {
 /// The number of connections that a release notified, or a fencing token.
 void read_number(const Request& request, long long number, Outcome& outcome) {
   outcome.kind = Kind::granted;
+  if (request.verb == Verb::acquire && request.type == LockType::PERMIT) {
+    outcome.permits_left = static_cast<std::uint32_t>(std::clamp(number, 0LL, 0x7FFFFFFFLL));
+    return;
+  }
   (request.verb == Verb::release ? outcome.notified : outcome.token) =
       static_cast<std::uint64_t>(std::max(number, 0LL));
 }
@@ -185,11 +210,16 @@ bool read_array(const Request& request, const redisReply& reply, const Layout& l
                 Outcome& outcome) {
   outcome.kind = Kind::granted;
   switch (request.verb) {
-    case Verb::acquire: return read_busy(elements_of(reply), layout, outcome);
+    case Verb::acquire:
+      if (request.type == LockType::PERMIT) {
+        return read_busy_semaphore(request, elements_of(reply), outcome);
+      }
+      return read_busy(elements_of(reply), layout, outcome);
     case Verb::acquire_all: return read_busy_member(elements_of(reply), layout, outcome);
     case Verb::inspect:
       *request.info = LockInfo{};
       request.info->key = request.key;
+      if (request.type == LockType::PERMIT) return read_permits(reply, *request.info);
       return read_info(reply, *request.info);
     case Verb::list: return read_names(reply, request);
     default: return false;

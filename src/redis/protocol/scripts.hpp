@@ -21,6 +21,8 @@ extern const Script renew, renew_read, verify, verify_read, check_batch, downgra
 extern const Script expire, expire_read;
 extern const Script release, release_fair, release_read, release_write, leave, leave_fair;
 extern const Script latch_set, latch_down, latch_count, latch_delete;
+extern const Script acquire_permits, renew_permits, verify_permits, expire_permits;
+extern const Script release_permits, inspect_permits, resize_permits, destroy_permits;
 extern const Script inspect, list, list_page, list_awaited, force_release, announce;
 
 // For SET NX PX locks.

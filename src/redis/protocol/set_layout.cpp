@@ -45,6 +45,7 @@ const Call& call_for(const Request& request) noexcept {
     case Verb::force_release: return force_release;
     case Verb::acquire_all:
     case Verb::downgrade:
+    case Verb::resize:
     case Verb::subscribe:
     case Verb::unsubscribe:
     case Verb::latch_set:

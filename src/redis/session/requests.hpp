@@ -24,6 +24,7 @@ namespace latchkey::inline v1::detail::redis {
     case Verb::inspect:
     case Verb::list:
     case Verb::force_release:
+    case Verb::resize:
     case Verb::latch_set:
     case Verb::latch_down:
     case Verb::latch_count:

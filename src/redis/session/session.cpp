@@ -25,6 +25,9 @@ std::optional<std::string> reason_to_reject(const Request& request, bool cluster
            "use a name without braces";
   }
   if (request.verb == Verb::list) return std::nullopt;  // its key is a pattern
+  if (request.type == LockType::PERMIT) {
+    if (auto reason = refuse_semaphore_name(request.key)) return reason;
+  }
   if (request.verb != Verb::acquire_all) return refuse_name(request.key);
   for (const Member& member : request.members) {
     if (member.type == LockType::FAIR) return "FAIR locks are not taken with others in one step";

@@ -50,6 +50,7 @@ int number_of(LockType type) noexcept {
     case LockType::READ: return 2;
     case LockType::WRITE: return 3;
     case LockType::FENCED: return 4;
+    case LockType::PERMIT: break;  // not offered
   }
   return 0;
 }

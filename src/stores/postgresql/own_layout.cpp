@@ -185,6 +185,7 @@ Call OwnLayout::call(const Request& request, std::string_view channel) const {
       return {request.part != nullptr && request.part->awaited ? "list_awaited" : "list",
               {glob_expression(request.key)}};
     case Verb::force_release: return {"force_release", {name}};
+    case Verb::resize:
     case Verb::latch_set:
     case Verb::latch_down:
     case Verb::latch_count:

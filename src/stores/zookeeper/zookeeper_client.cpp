@@ -100,6 +100,7 @@ void ZooKeeperClient::dispatch(Request& request, Sink& sink) {
     case Verb::force_release: return administration_.force_release(calls_.begin(request, sink));
     case Verb::acquire_all:
     case Verb::expire:
+    case Verb::resize:
     case Verb::latch_set:
     case Verb::latch_down:
     case Verb::latch_count:

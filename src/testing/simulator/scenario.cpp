@@ -21,6 +21,7 @@ Scenario Scenario::draw(Random& random) {
   it.settings.check_phase = copy.between({}, std::chrono::seconds(10));
   if (it.settings.common_checks && copy.percent(20)) it.favour_batches();
   if (copy.percent(6)) it.favour_contention(copy);
+  if (copy.percent(12)) it.favour_semaphores(copy);
   return it;
 }
 
@@ -108,6 +109,16 @@ void Scenario::favour_contention(Random& random) {
   clear_faults();
 }
 
+// More callers than permits.
+void Scenario::favour_semaphores(Random& random) {
+  keys = {Family::semaphore};
+  if (random.percent(30)) keys.push_back(Family::reentrant);
+  callers = 2 + static_cast<std::uint32_t>(random.below(4));
+  contended = multi_key = false;
+  foreign = 0;
+  migration_rate = 0;
+}
+
 void Scenario::clear_faults() {
   loss_percent = duplicate_percent = delay_percent = 0;
   cut_rate = freeze_rate = crash_rate = jump_forward_rate = jump_back_rate = 0;
@@ -122,6 +133,7 @@ void Scenario::restrict_to(const Capabilities& offered) {
       case Family::fenced: return offered.fenced;
       case Family::plain: return offered.reentrant && offered.fair && offered.fenced;
       case Family::read_write: return offered.read_write;
+      case Family::semaphore: return offered.permits;
     }
     return false;
   };

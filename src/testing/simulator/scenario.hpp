@@ -17,7 +17,9 @@ namespace latchkey::inline v1::sim {
 /// 1000 steps.
 struct Scenario {
   /// The lock types that are used on one key.
-  enum class Family : std::uint8_t { reentrant, fair, fenced, plain, read_write };
+  enum class Family : std::uint8_t { reentrant, fair, fenced, plain, read_write, semaphore };
+  /// A semaphore has so many permits.
+  static constexpr std::uint32_t permits = 3;
 
   std::uint32_t clients = 2;
   std::uint32_t callers = 2;  ///< per client
@@ -62,6 +64,7 @@ struct Scenario {
   void favour_downgrades();
   void favour_batches();
   void favour_contention(Random& random);
+  void favour_semaphores(Random& random);
 };
 
 }  // namespace latchkey::inline v1::sim

@@ -9,6 +9,7 @@
 #include "locks/coordinator/logic/immediate_logic.hpp"
 #include "locks/coordinator/logic/join_logic.hpp"
 #include "locks/coordinator/logic/lease_logic.hpp"
+#include "locks/coordinator/logic/permit_logic.hpp"
 #include "locks/coordinator/logic/release_logic.hpp"
 #include "locks/coordinator/logic/subscription_logic.hpp"
 #include "locks/coordinator/logic/wait_logic.hpp"
@@ -138,6 +139,8 @@ void AcquireLogic::start_attempt(Call& call) {
     return WaitLogic(*this).give_up(call, Answer::unavailable);
   }
   wake(call);  // from here on its thread drives
+  PermitLogic permits(*this);
+  if (permits.none_left(call)) return permits.postpone(*call.hold);
   YieldLogic yield(*this);
   yield.yields(call) ? yield.postpone(*call.hold) : send_acquire(*call.hold);
 }
@@ -207,6 +210,7 @@ void AcquireLogic::on_acquire_reply(RemoteHold& claim, Outcome& outcome) {
   Call* const call = claim.call;
   if (call == nullptr) return on_late_reply(claim, outcome);
   if (outcome.kind == Outcome::Kind::granted) {
+    PermitLogic(*this).note_left(claim, outcome);
     return establish(claim, outcome.token, end_of_lease(claim.acquire_request.sent, claim.lease));
   }
   call->holder = std::move(outcome.holder);
@@ -258,7 +262,7 @@ void AcquireLogic::establish(RemoteHold& claim, std::uint64_t token, Clock::time
   claim.poll_at = Clock::never();
   grant(claim, call, token, deadline, now());
   state_.holds.due_by(claim.subscription.retry_at);
-  if (is_shared(claim.type)) JoinLogic(*this).offer(claim);
+  if (claim.type == LockType::READ) JoinLogic(*this).offer(claim);
   answer(call, Answer::granted);
   join_same_owner(claim);
   SubscriptionLogic subscriptions(*this);

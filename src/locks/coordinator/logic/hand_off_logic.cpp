@@ -8,6 +8,7 @@
 
 #include "locks/coordinator/logic/acquire_logic.hpp"
 #include "locks/coordinator/logic/lease_logic.hpp"
+#include "locks/coordinator/logic/permit_logic.hpp"
 
 namespace latchkey::inline v1::detail {
 
@@ -29,18 +30,22 @@ bool HandOffLogic::hand_over(RemoteHold& hold, Call* releaser) {
   }
   hold.origin = next->origin;
   if (!settings().announcement.empty()) announce(hold);
+  RemoteHold* const claim = next->hold;  // PERMIT: it has asked before
   next->hold = &hold;
   count(*next, hold);
   hold.wanted = std::chrono::milliseconds(0);  // by the call before it, perhaps for longer
   LeaseLogic(*this).renew_soon_for(*next, hold);
   answer(*next, Answer::granted);
   acquiring.join_same_owner(hold);
+  if (claim != nullptr) PermitLogic(*this).pass_on(*claim);
   return true;
 }
 
 // The hold ends no later than the next call asked for, and enough remains for a renewal.
 bool HandOffLogic::suits(const RemoteHold& hold, const Call& next) {
-  if (!is_raced_for(hold.type) || next.type != hold.type || next.hold != nullptr) return false;
+  const bool permits = hold.type == LockType::PERMIT;
+  if (next.type != hold.type || (!is_raced_for(hold.type) && !permits)) return false;
+  if (permits ? !PermitLogic(*this).may_take_over(hold, next) : next.hold != nullptr) return false;
   if (shard().closed) return false;
   if (!hold.is_settled() || hold.pins > 0) return false;
   if (hold.type == LockType::FENCED && hold.spare_tokens == 0) return false;

@@ -14,6 +14,7 @@ namespace latchkey::inline v1::detail {
 /// Marathe, Shavit, "Lock Cohorting", PPoPP 2012.)
 ///
 /// Never for FAIR, whose order is the backend's, nor for READ, which others may share at any time.
+/// Permits of a semaphore go to the next call if that wants as many.
 /// One event of one key.
 class HandOffLogic : public KeyEvent {
  public:

@@ -65,6 +65,7 @@ class KeyLogic {
     claim.origin = terms.origin;
     claim.lease = terms.lease.length(settings().watchdog);
     claim.acquire_request.tokens = 1;
+    if (terms.type == LockType::PERMIT) claim.set_permits(terms.permits);
     if (!settings().announcement.empty()) announce(claim);
     state_.holds.add_claim(claim);
     return claim;

@@ -12,7 +12,10 @@ namespace latchkey::inline v1::detail {
 
 // Without memory for the request the waiter polls, and each poll subscribes again.
 void SubscriptionLogic::subscribe(Subscription& subscription, RemoteHold* claim) {
-  const LockType type = claim != nullptr ? claim->type : LockType::REENTRANT;
+  const Call* const front = state_.waiters.front();
+  const bool permit = front != nullptr && front->type == LockType::PERMIT;
+  const LockType of_key = permit ? LockType::PERMIT : LockType::REENTRANT;
+  const LockType type = claim != nullptr ? claim->type : of_key;
   send_subscribe(subscription, claim, type,
                  claim != nullptr ? claim->id : HoldId{settings().space, 0});
 }
@@ -126,6 +129,7 @@ void SubscriptionLogic::on_notification(const Notification& notification) {
   if (notification.kind == Kind::granted) return on_granted(notification);
   if (notification.kind == Kind::link_down || notification.kind == Kind::warning) return;
   const bool about_one = notification.id.number != 0;
+  state_.no_permits_until = {};
   if (notification.kind != Kind::link_up && !about_one) {
     // The first in line is told of a release on its process's channel if others were told as well.
     const bool first_in_line = notification.id == HoldId{settings().space, 0};

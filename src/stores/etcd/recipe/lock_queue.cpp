@@ -71,6 +71,7 @@ void LockQueue::start_request() {
     case Verb::inspect:
     case Verb::list:
     case Verb::force_release:
+    case Verb::resize:
     case Verb::latch_set:
     case Verb::latch_down:
     case Verb::latch_count:

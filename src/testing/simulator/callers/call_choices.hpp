@@ -21,6 +21,7 @@ namespace latchkey::inline v1::sim {
     case Scenario::Family::fenced: return FENCED;
     case Scenario::Family::plain: return world.random.pick({REENTRANT, FAIR, FENCED});
     case Scenario::Family::read_write: return world.random.pick({READ, READ, WRITE});
+    case Scenario::Family::semaphore: return PERMIT;
   }
   return REENTRANT;
 }

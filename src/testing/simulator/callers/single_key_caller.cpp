@@ -63,6 +63,7 @@ Call& SingleKeyCaller::new_call(Operation operation) {
 
 void SingleKeyCaller::acquire(LockType type, bool by_lock) {
   World& world = context_.world;
+  if (type == LockType::PERMIT) by_lock = false;
   Call& call = new_call(Operation::acquire);
   const bool contends = world.scenario.contended;
   const bool is_patient = contends || (by_lock && world.random.percent(50));
@@ -70,6 +71,10 @@ void SingleKeyCaller::acquire(LockType type, bool by_lock) {
   call.type = type;
   call.lease = by_lock || contends ? Lease(watchdog) : pick_lease(world.random);
   call.by_lock = by_lock;
+  if (type == LockType::PERMIT) {  // each acquire is on its own
+    call.owner = Owner::make();
+    call.permits = {world.random.percent(80) ? 1U : 2U, Scenario::permits};
+  }
   call.reentry = world.random.percent(3) ? Reentry::refuse : Reentry::count;
   call.forever = wait.is_forever();
   call.grace = Call::grace_of(wait.length(), world.scenario.settings.command_timeout);
@@ -218,6 +223,7 @@ void SingleKeyCaller::record_grant() {
   hold.number = call_->hold->id.number;
   hold.type = call_->type;
   hold.by_lock = call_->by_lock;
+  if (hold.type == LockType::PERMIT) hold.permits = call_->permits.taken;
   hold.by_watchdog = call_->lease.is_watchdog();
   context_.holds.granted(key_, hold);
   context_.turns.granted(key_, hold);

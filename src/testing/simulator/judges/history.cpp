@@ -25,6 +25,22 @@ bool History::is_live(const GrantedHold& hold) const {
   return !hold.hold->is_lost(clients[hold.client].clock->now());
 }
 
+std::uint32_t History::permits_held(const KeyHistory& key, std::uint32_t client,
+                                    std::uint64_t number) const {
+  std::uint32_t sum = 0;
+  const auto counts = [&](const auto& each) {
+    return each.type == LockType::PERMIT && !each.excused &&
+           !(each.client == client && each.number == number);
+  };
+  for (const GrantedHold& hold : key.holds) {
+    if (counts(hold) && is_live(hold)) sum += hold.permits;
+  }
+  for (const KeyHistory::Retained& each : key.retained) {
+    if (counts(each) && clients[each.client].clock->now() < each.until) sum += each.permits;
+  }
+  return sum;
+}
+
 void History::store_fault(std::uint32_t key, Clock::duration now) {
   KeyHistory& history = keys[key];
   history.fault_at = now;

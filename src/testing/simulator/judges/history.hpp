@@ -27,6 +27,7 @@ struct GrantedHold {
   bool pinned = false;  ///< one of several keys of which others are still awaited
   bool seen_lost = false;
   bool excused = false;  ///< a fault of the store took it away
+  std::uint32_t permits = 0;  ///< of a semaphore
   Clock::time_point deadline{};
 
   [[nodiscard]] bool shares_id_with(const GrantedHold& other) const noexcept {
@@ -71,6 +72,7 @@ struct KeyHistory {
     LockType type;
     Clock::time_point until;  ///< by that client's clock
     bool excused;
+    std::uint32_t permits;
   };
   struct Holder {
     std::uint32_t client;
@@ -123,6 +125,11 @@ class History {
 
   std::vector<ClientHistory> clients;
   std::vector<KeyHistory> keys;
+
+  /// How many permits of a semaphore are held by holders that do not know of a loss, or kept for a
+  /// while, beside those of the hold with that number.
+  [[nodiscard]] std::uint32_t permits_held(const KeyHistory& key, std::uint32_t client,
+                                           std::uint64_t number) const;
 };
 
 }  // namespace latchkey::inline v1::sim

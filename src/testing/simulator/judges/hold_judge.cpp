@@ -28,9 +28,11 @@ void HoldJudge::granted(std::uint32_t key, GrantedHold hold) {
     if (other.owner != hold.owner && !both_shared) {
       world_.fail("a hold was re-entered by another owner");
     }
+    if (hold.type == LockType::PERMIT) world_.fail("two calls hold the same permits");
     hold.excused = other.excused;
   }
   check_exclusion(history, hold);
+  if (hold.type == LockType::PERMIT && !hold.excused) check_permits(history, hold);
   if (hold.type == LockType::FENCED && !hold.excused) check_token(history, hold, attempt);
   // What a release granted may have been taken away before the process learned of it.
   if (!history_.is_live(hold) && !hold.excused) {
@@ -66,6 +68,13 @@ void HoldJudge::check_exclusion(const KeyHistory& history, const GrantedHold& ho
   }
 }
 
+void HoldJudge::check_permits(const KeyHistory& history, const GrantedHold& hold) {
+  const std::uint32_t others = history_.permits_held(history, hold.client, hold.number);
+  if (hold.hold->permits() != hold.permits) world_.fail("granted another number of permits");
+  if (others + hold.permits <= Scenario::permits) return;
+  world_.fail("more permits are held than there are: with " + hold.name());
+}
+
 void HoldJudge::waited(std::uint32_t client, Clock::time_point until, milliseconds grace) {
   const ClientHistory& its = history_.clients[client];
   const Clock::duration end = std::max(its.clock->truth_at(until), its.awake_since);
@@ -85,7 +94,8 @@ void HoldJudge::retained(std::uint32_t key, const GrantedHold& hold, Clock::time
   });
   if (!history_.is_live(hold)) return;
   until = std::min(until, hold.hold->deadline_point());
-  history.retained.push_back({hold.client, hold.number, hold.type, until, hold.excused});
+  history.retained.push_back(
+      {hold.client, hold.number, hold.type, until, hold.excused, hold.permits});
 }
 
 void HoldJudge::before_event(std::uint32_t client, std::uint32_t key) {

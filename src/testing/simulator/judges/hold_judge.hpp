@@ -35,6 +35,8 @@ class HoldJudge {
 
  private:
   void check_token(KeyHistory& history, const GrantedHold& hold, const AttemptRecord& attempt);
+  /// Never more permits than there are, among holders who were not told.
+  void check_permits(const KeyHistory& history, const GrantedHold& hold);
   void check_exclusion(const KeyHistory& history, const GrantedHold& hold);
   void check_lease(GrantedHold& hold, const ClientHistory& client);
   [[nodiscard]] bool blocks_local_queue(std::uint32_t client, std::uint32_t key) const;

@@ -96,6 +96,7 @@ void RequestJudge::applied_one(std::uint32_t client, const Request& request,
   const bool granted = outcome.kind == Outcome::Kind::granted;
   if (request.verb == Verb::acquire && granted) {
     check_grant(key, holder, request.type);
+    if (request.type == LockType::PERMIT) check_permits(key, holder, request.permits.taken);
     if (outcome.token != 0) check_token(key, holder, outcome.token);
   }
   if (world_.scenario.fault_free) follow(key, holder, request, granted);
@@ -150,6 +151,14 @@ void RequestJudge::check_grant(const KeyHistory& key, KeyHistory::Holder holder,
     if (compatible(other) || history_.clients[other.client].clock->now() >= other.until) continue;
     world_.fail("the store granted what was to be kept for a while");
   }
+}
+
+// Never more permits than there are, among holders who were not told.
+void RequestJudge::check_permits(const KeyHistory& key, KeyHistory::Holder holder,
+                                 std::uint32_t taken) {
+  const std::uint32_t others = history_.permits_held(key, holder.client, holder.number);
+  if (others + taken <= Scenario::permits) return;
+  world_.fail("the store granted permits to " + name(holder) + " that are not lost to others");
 }
 
 // The answer to a repeated acquire carries the token of the first.

@@ -35,6 +35,7 @@ class RequestJudge {
   void answered_one(std::uint32_t client, const Request& request, const Outcome& outcome);
   void check_release(std::uint32_t client, const Request& request, bool closing);
   void check_grant(const KeyHistory& key, KeyHistory::Holder holder, LockType type);
+  void check_permits(const KeyHistory& key, KeyHistory::Holder holder, std::uint32_t taken);
   void check_token(KeyHistory& key, KeyHistory::Holder holder, std::uint64_t token);
   void check_not_left(std::uint32_t client, const Request& request, std::string_view when);
 

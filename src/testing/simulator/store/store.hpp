@@ -62,7 +62,8 @@ class Store {
 
   /// Whether `id` holds `key`, by a lock of any type.
   [[nodiscard]] bool holds(std::string_view key, const HoldId& id) {
-    for (const LockType type : {LockType::REENTRANT, LockType::READ, LockType::WRITE}) {
+    for (const LockType type :
+         {LockType::REENTRANT, LockType::READ, LockType::WRITE, LockType::PERMIT}) {
       if (holds_as(type, key, id)) return true;
     }
     return false;
@@ -91,7 +92,11 @@ class Store {
     request.info = &info;
     return apply(request, nullptr).kind == Outcome::Kind::granted && info.locked;
   }
-  void force_release(std::string_view key) { (void)grants(Verb::force_release, key, {}); }
+  /// A lock is free, or a semaphore is deleted, by somebody else.
+  void force_release(std::string_view key) {
+    (void)grants(Verb::force_release, key, {});
+    (void)grants(Verb::force_release, key, {}, LockType::PERMIT);
+  }
 
   void jump(Clock::duration length) noexcept { clock_.jump(length); }
 

@@ -42,7 +42,7 @@ class TableStore final : public Store {
   [[nodiscard]] Capabilities offers() const noexcept override {
     Capabilities all;
     all.fair = all.read_write = all.fenced = all.pushes = all.administration = true;
-    all.grants = true;
+    all.grants = all.permits = true;
     return all;
   }
 
@@ -101,7 +101,10 @@ class TableStore final : public Store {
   void end_migrations() override { migrations_.clear(); }
 
   [[nodiscard]] std::size_t left(const std::vector<std::string>& keys) override {
-    for (const std::string& key : keys) (void)Store::holds(key, HoldId{});
+    for (const std::string& key : keys) {
+      (void)Store::holds(key, HoldId{});
+      if (!is_locked(key)) force_release(key);  // a semaphore of which all permits are available
+    }
     return table_->size();
   }
 

@@ -1,0 +1,106 @@
+// The functions of Semaphore: validating numbers, and handing the rest to the space.
+// SPDX-License-Identifier: BSL-1.0
+#include <latchkey/semaphore.hpp>
+
+#include <stdexcept>
+#include <string>
+
+#include <latchkey/attempt.hpp>
+#include <latchkey/lock_info.hpp>
+
+#include "locks/async/access.hpp"
+#include "locks/permit_count.hpp"
+#include "locks/space/lock_space.hpp"
+#include "locks/space/space_ref.hpp"
+
+namespace latchkey::inline v1 {
+namespace {
+
+Attempt attempt_for(int taken, int total, Wait wait, Lease lease) {
+  Attempt attempt;
+  attempt.type = LockType::PERMIT;
+  attempt.wait = wait;
+  attempt.lease = lease;
+  attempt.permits = detail::checked_permits(taken, total);
+  return attempt;
+}
+
+Outcome::Kind administer(const Lock& lock, Verb verb, int total, LockInfo* info = nullptr) {
+  Request request;
+  request.verb = verb;
+  request.type = LockType::PERMIT;
+  request.key = lock.key();
+  request.permits.total = static_cast<std::uint32_t>(total);
+  request.info = info;
+  return detail::LockAccess::space(lock)->space().administer(request);
+}
+
+/// Of a semaphore that does not exist: as it would be made.
+PermitInfo permits_of(const Semaphore& semaphore) {
+  const std::int64_t total = semaphore.permits();
+  return semaphore.inspect().permits.value_or(PermitInfo{total, total});
+}
+
+}  // namespace
+
+namespace detail {
+
+void require_total(std::int64_t total) {
+  if (total >= 1 && total <= most_permits) return;
+  throw std::invalid_argument("a semaphore of " + std::to_string(total) +
+                              " permits: expected 1 to " + std::to_string(most_permits) +
+                              ", as in Locks::semaphore(key, 3) or LOCKED(key).permits(3)");
+}
+
+Permits checked_permits(std::int64_t taken, std::int64_t total) {
+  require_total(total);
+  if (taken < 1 || taken > most_permits_at_once) {
+    throw std::invalid_argument("an acquire of " + std::to_string(taken) +
+                                " permits: expected 1 to " + std::to_string(most_permits_at_once));
+  }
+  if (taken > total) {
+    throw std::invalid_argument("an acquire of " + std::to_string(taken) +
+                                " permits waits for ever: the semaphore has " +
+                                std::to_string(total));
+  }
+  return {static_cast<std::uint32_t>(taken), static_cast<std::uint32_t>(total)};
+}
+
+void require_valid(const Permits& permits) {
+  static_cast<void>(checked_permits(permits.taken, permits.total));
+}
+
+}  // namespace detail
+
+Hold Semaphore::acquire(int permits, Wait wait, Lease lease) const {
+  const Attempt attempt = attempt_for(permits, permits_, wait, lease);
+  return detail::LockAccess::space(lock_)->space().acquire(key(), Owner::make(), attempt);
+}
+
+std::optional<Hold> Semaphore::try_acquire(int permits, Wait wait, Lease lease) const {
+  const Attempt attempt = attempt_for(permits, permits_, wait, lease);
+  return detail::LockAccess::space(lock_)->space().try_acquire(key(), Owner::make(), attempt);
+}
+
+std::int64_t Semaphore::available() const { return permits_of(*this).available; }
+
+std::int64_t Semaphore::total() const { return permits_of(*this).total; }
+
+LockInfo Semaphore::inspect() const {
+  LockInfo info;
+  info.key = key();
+  info.type = LockType::PERMIT;
+  static_cast<void>(administer(lock_, Verb::inspect, permits_, &info));
+  return info;
+}
+
+void Semaphore::set_total(int total) const {
+  detail::require_total(total);
+  static_cast<void>(administer(lock_, Verb::resize, total));
+}
+
+bool Semaphore::destroy() const {
+  return administer(lock_, Verb::force_release, permits_) == Outcome::Kind::granted;
+}
+
+}  // namespace latchkey::inline v1

@@ -1,0 +1,321 @@
+// The scripts of semaphores, against a real server.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "redis/protocol/permit_id.hpp"
+#include "redis/scripts/script_fixture.hpp"
+
+namespace latchkey::tests {
+namespace {
+
+using detail::redis::PermitId;
+using Answer = detail::redis::CheckAnswers::Answer;
+
+class PermitsTest : public ScriptTest {
+ protected:
+  static constexpr std::string_view key = "k", taken = "{k}:timeout", channel = "redisson_sc:{k}";
+
+  static Request request(Verb verb, std::uint64_t number, std::uint32_t permits = 1,
+                         milliseconds length = lease, std::uint32_t total = 3) {
+    Request made = ScriptClient::make_request(verb, key, LockType::PERMIT, id(number), length);
+    made.permits = {permits, total};
+    return made;
+  }
+  Outcome acquire(std::uint64_t number, std::uint32_t permits = 1, milliseconds length = lease) {
+    return client.send(request(Verb::acquire, number, permits, length));
+  }
+  Kind send(Verb verb, std::uint64_t number, std::uint32_t permits = 1,
+            milliseconds length = lease) {
+    return client.send(request(verb, number, permits, length)).kind;
+  }
+  LockInfo look() {
+    LockInfo info;
+    Request asked = request(Verb::inspect, 0);
+    asked.info = &info;
+    static_cast<void>(client.send(asked));
+    return info;
+  }
+  std::string available() { return redis({"GET", key}).text(); }
+  long long members() { return redis({"ZCARD", taken}).integer(); }
+};
+
+TEST_F(PermitsTest, TheFirstAcquireMakesTheSemaphoreInRedissonsLayout) {
+  const Outcome first = acquire(1);
+  EXPECT_EQ(first.kind, Kind::granted);
+  EXPECT_EQ(first.permits_left, 2U);
+  EXPECT_EQ(keys(), (Names{"k", "{k}:timeout"}));
+  EXPECT_EQ(available(), "2");
+  EXPECT_EQ(redis({"TYPE", taken}).text(), "zset");
+  const auto entries = redis({"ZRANGE", taken, "0", "-1", "WITHSCORES"}).list();
+  ASSERT_EQ(entries.size(), 2U);
+  EXPECT_EQ(entries[0].size(), 16U);
+  const long long left = std::stoll(entries[1]) - now_ms();
+  EXPECT_LE(left, lease.count());
+  EXPECT_GT(left, lease.count() - 5'000);
+}
+
+TEST_F(PermitsTest, NoMoreAreGrantedThanThereAre) {
+  for (std::uint64_t number = 1; number <= 3; ++number) {
+    EXPECT_EQ(acquire(number).kind, Kind::granted);
+  }
+  const Outcome fourth = acquire(4);
+  EXPECT_EQ(fourth.kind, Kind::busy);
+  ASSERT_TRUE(fourth.retry_after.has_value());
+  EXPECT_LE(*fourth.retry_after, lease);
+  EXPECT_EQ(available(), "0");
+  EXPECT_EQ(send(Verb::release, 2), Kind::granted);
+  EXPECT_EQ(acquire(4).kind, Kind::granted);
+}
+
+TEST_F(PermitsTest, AnAcquireOfSeveralTakesAllOrNone) {
+  EXPECT_EQ(acquire(1, 2).permits_left, 1U);
+  EXPECT_EQ(members(), 2);
+  EXPECT_EQ(acquire(2, 2).kind, Kind::busy);
+  EXPECT_EQ(available(), "1");
+  EXPECT_EQ(send(Verb::release, 1, 2), Kind::granted);
+  EXPECT_EQ(acquire(2, 2).kind, Kind::granted);
+}
+
+TEST_F(PermitsTest, ARepeatedAcquireTakesNothingMore) {
+  EXPECT_EQ(acquire(1, 2, milliseconds(1'000)).kind, Kind::granted);
+  const Outcome again = acquire(1, 2);
+  EXPECT_EQ(again.kind, Kind::granted);
+  EXPECT_EQ(again.permits_left, 1U);
+  EXPECT_EQ(available(), "1");
+  pass(milliseconds(30'000));
+  EXPECT_EQ(send(Verb::verify, 1, 2), Kind::granted);
+}
+
+TEST_F(PermitsTest, MoreThanTheSemaphoreHasIsRefusedWithBothNumbers) {
+  EXPECT_EQ(acquire(1).kind, Kind::granted);
+  const Outcome outcome = acquire(2, 5);
+  EXPECT_EQ(outcome.kind, Kind::refused);
+  EXPECT_EQ(outcome.reason,
+            "the semaphore has 3 permits, fewer than the 5 that one acquire asks for");
+}
+
+TEST_F(PermitsTest, TheStoredTotalWins) {
+  EXPECT_EQ(acquire(1).kind, Kind::granted);
+  Request other = request(Verb::acquire, 2, 1, lease, 100);
+  EXPECT_EQ(client.send(other).permits_left, 1U);
+  EXPECT_EQ(look().permits->total, 3);
+}
+
+TEST_F(PermitsTest, APermitWhoseLeaseEndedIsTakenByTheNextAcquire) {
+  EXPECT_EQ(acquire(1, 3, milliseconds(1'000)).kind, Kind::granted);
+  EXPECT_EQ(acquire(2).kind, Kind::busy);
+  pass(milliseconds(1'001));
+  auto ears = subscribe({std::string(channel)});
+  EXPECT_EQ(acquire(2).permits_left, 2U);
+  // The others that wait learn of the rest.
+  EXPECT_EQ(ears.next(), std::string(channel) + " 2");
+  EXPECT_EQ(members(), 1);
+}
+
+TEST_F(PermitsTest, ALateReleaseFreesNothing) {
+  EXPECT_EQ(acquire(1, 1, milliseconds(1'000)).kind, Kind::granted);
+  pass(milliseconds(1'001));
+  EXPECT_EQ(send(Verb::release, 1), Kind::gone);
+  EXPECT_EQ(available(), "3");
+  EXPECT_EQ(send(Verb::release, 1), Kind::gone);
+  EXPECT_EQ(acquire(2).kind, Kind::granted);
+  EXPECT_EQ(send(Verb::release, 1), Kind::gone);
+  EXPECT_EQ(available(), "2");
+}
+
+TEST_F(PermitsTest, AReleasePublishesWhatIsAvailableAndTellsHowManyHeard) {
+  auto ears = subscribe({std::string(channel)});
+  EXPECT_EQ(acquire(1, 2).kind, Kind::granted);
+  const Outcome released = client.send(request(Verb::release, 1, 2));
+  EXPECT_EQ(released.notified, 1U);
+  EXPECT_EQ(ears.next(), std::string(channel) + " 3");
+  EXPECT_TRUE(ears.received_nothing_else());
+}
+
+TEST_F(PermitsTest, ARenewalExtendsAllPermitsOfTheHoldAndNeverShortens) {
+  EXPECT_EQ(acquire(1, 2, milliseconds(5'000)).kind, Kind::granted);
+  EXPECT_EQ(send(Verb::renew, 1, 2), Kind::granted);
+  pass(milliseconds(30'000));
+  EXPECT_EQ(send(Verb::renew, 1, 2, milliseconds(100)), Kind::granted);
+  pass(milliseconds(20'000));
+  EXPECT_EQ(send(Verb::verify, 1, 2), Kind::granted);
+  pass(milliseconds(10'001));
+  EXPECT_EQ(send(Verb::verify, 1, 2), Kind::gone);
+}
+
+TEST_F(PermitsTest, AHoldThatHasLostOnePermitIsLostAndGivesTheOthersBack) {
+  for (const Verb verb : {Verb::renew, Verb::verify}) {
+    SCOPED_TRACE(to_string(verb));
+    EXPECT_EQ(acquire(1, 3).kind, Kind::granted);
+    const auto ids = redis({"ZRANGE", taken, "0", "-1"}).list();
+    redis({"ZREM", taken, ids.at(1)});  // as a Java administrator releases it
+    redis({"INCRBY", key, "1"});
+    EXPECT_EQ(send(verb, 1, 3), Kind::gone);
+    EXPECT_EQ(available(), "3");
+    EXPECT_EQ(members(), 0);
+  }
+}
+
+TEST_F(PermitsTest, ExpireShortensTheLease) {
+  EXPECT_EQ(acquire(1, 2).kind, Kind::granted);
+  EXPECT_EQ(send(Verb::expire, 1, 2, milliseconds(1'000)), Kind::granted);
+  pass(milliseconds(1'001));
+  EXPECT_EQ(send(Verb::expire, 1, 2, milliseconds(1'000)), Kind::gone);
+  EXPECT_EQ(acquire(2, 3).kind, Kind::granted);
+}
+
+TEST_F(PermitsTest, AReleaseNeverMakesASemaphore) {
+  EXPECT_EQ(acquire(1).kind, Kind::granted);
+  redis({"DEL", key});
+  EXPECT_EQ(send(Verb::release, 1), Kind::granted);
+  EXPECT_EQ(keys(), Names{});
+}
+
+TEST_F(PermitsTest, PermitsThatOutliveADeletedCountAreNotGrantedTwice) {
+  EXPECT_EQ(acquire(1, 2).kind, Kind::granted);
+  redis({"DEL", key});
+  EXPECT_EQ(acquire(2).kind, Kind::granted);
+  EXPECT_EQ(acquire(3).kind, Kind::busy);
+  EXPECT_EQ(send(Verb::release, 1, 2), Kind::granted);
+  EXPECT_EQ(available(), "2");
+}
+
+TEST_F(PermitsTest, NothingIsLeftBehindAfterItIsDestroyed) {
+  EXPECT_EQ(acquire(1, 2).kind, Kind::granted);
+  auto ears = subscribe({std::string(channel)});
+  EXPECT_EQ(send(Verb::force_release, 0), Kind::granted);
+  EXPECT_EQ(ears.next(), std::string(channel) + " 1");
+  EXPECT_EQ(keys(), Names{});
+  EXPECT_EQ(send(Verb::force_release, 0), Kind::gone);
+  EXPECT_EQ(send(Verb::renew, 1, 2), Kind::gone);
+  EXPECT_EQ(send(Verb::release, 1, 2), Kind::gone);
+  EXPECT_EQ(keys(), Names{});
+}
+
+TEST_F(PermitsTest, ResizeChangesWhatIsAvailableAndTakesNothingAway) {
+  EXPECT_EQ(acquire(1, 3).kind, Kind::granted);
+  EXPECT_EQ(client.send(request(Verb::resize, 0, 1, lease, 2)).kind, Kind::granted);
+  EXPECT_EQ(available(), "-1");
+  EXPECT_EQ(look().permits->total, 2);
+  EXPECT_EQ(send(Verb::verify, 1, 3), Kind::granted);
+  EXPECT_EQ(send(Verb::release, 1, 3), Kind::granted);
+  EXPECT_EQ(available(), "2");
+  auto ears = subscribe({std::string(channel)});
+  EXPECT_EQ(client.send(request(Verb::resize, 0, 1, lease, 7)).kind, Kind::granted);
+  EXPECT_EQ(ears.next(), std::string(channel) + " 7");
+  redis({"FLUSHALL"});
+  EXPECT_EQ(client.send(request(Verb::resize, 0, 1, lease, 4)).kind, Kind::granted);
+  EXPECT_EQ(available(), "4");
+}
+
+TEST_F(PermitsTest, InspectTellsPermitsAndTheirIdsAndChangesNothing) {
+  EXPECT_FALSE(look().permits.has_value());
+  EXPECT_EQ(acquire(1, 2).kind, Kind::granted);
+  EXPECT_EQ(acquire(2, 1, milliseconds(1'000)).kind, Kind::granted);
+  pass(milliseconds(1'001));
+  const LockInfo info = look();
+  EXPECT_EQ(info.type, LockType::PERMIT);
+  ASSERT_TRUE(info.permits.has_value());
+  EXPECT_EQ(info.permits->available, 1);
+  EXPECT_EQ(info.permits->total, 3);
+  ASSERT_EQ(info.holders.size(), 2U);
+  EXPECT_EQ(info.holders[0].id, PermitId::text_of(PermitId(id(1))));
+  EXPECT_EQ(info.holders[0].id.size(), 32U);
+  EXPECT_EQ(info.subscribers, 0U);
+  EXPECT_EQ(members(), 3);
+}
+
+TEST_F(PermitsTest, AKeyThatIsNoSemaphoreIsRefused) {
+  redis({"HSET", key, owner(9), "1"});
+  Outcome outcome = acquire(1);
+  EXPECT_EQ(outcome.kind, Kind::refused);
+  EXPECT_TRUE(outcome.reason.starts_with("the key holds something that is no semaphore"))
+      << outcome.reason;
+  redis({"DEL", key});
+  redis({"SET", key, "a text"});
+  outcome = acquire(1);
+  EXPECT_EQ(outcome.kind, Kind::refused);
+  EXPECT_TRUE(outcome.reason.starts_with("the key holds something that is no semaphore"))
+      << outcome.reason;
+  EXPECT_EQ(send(Verb::force_release, 0), Kind::refused);
+  EXPECT_EQ(available(), "a text");
+  redis({"DEL", key});
+  EXPECT_EQ(acquire(1).kind, Kind::granted);
+  EXPECT_EQ(client.acquire(key, LockType::REENTRANT, id(2), lease).kind, Kind::refused);
+}
+
+TEST_F(PermitsTest, AThousandPermitsAreTakenAndGivenBackInOneCall) {
+  Request all = request(Verb::acquire, 1, 1'000, lease, 2'500);
+  EXPECT_EQ(client.send(all).permits_left, 1'500U);
+  EXPECT_EQ(members(), 1'000);
+  EXPECT_EQ(send(Verb::renew, 1, 1'000), Kind::granted);
+  EXPECT_EQ(send(Verb::expire, 1, 1'000, milliseconds(60'000)), Kind::granted);
+  EXPECT_EQ(send(Verb::release, 1, 1'000), Kind::granted);
+  EXPECT_EQ(members(), 0);
+  EXPECT_EQ(available(), "2500");
+}
+
+// More members than one unpack may have, all of them ended.
+TEST_F(PermitsTest, EndedPermitsAreDroppedInSlices) {
+  redis({"SET", key, "0"});
+  redis({"EVAL", "for n = 1, 20000 do redis.call('ZADD', KEYS[1], n, 'java permit ' .. n) end", "1",
+         taken});
+  EXPECT_EQ(acquire(1, 3).kind, Kind::granted);
+  EXPECT_EQ(members(), 19'003);  // as many as are needed, a slice at a time
+  EXPECT_EQ(available(), "997");
+  EXPECT_EQ(look().permits->available, 19'997);
+  Request large = request(Verb::acquire, 2, 1'000);
+  EXPECT_EQ(client.send(large).kind, Kind::granted);
+  EXPECT_EQ(look().permits->total, 20'000);
+}
+
+TEST_F(PermitsTest, TwoHoldsNeverHaveTheSamePermit) {
+  Request first = request(Verb::acquire, 1, 1'000, lease, 3'000);
+  Request second = request(Verb::acquire, 2, 1'000, lease, 3'000);
+  EXPECT_EQ(client.send(first).kind, Kind::granted);
+  EXPECT_EQ(client.send(second).kind, Kind::granted);
+  EXPECT_EQ(members(), 2'000);
+  Request other = request(Verb::acquire, 1, 1'000, lease, 3'000);
+  other.id.space[1] ^= 1;  // of another process
+  EXPECT_EQ(client.send(other).kind, Kind::granted);
+  EXPECT_EQ(members(), 3'000);
+}
+
+TEST_F(PermitsTest, ChecksOfSemaphoresAndLocksAreOneCall) {
+  EXPECT_EQ(acquire(1, 2).kind, Kind::granted);
+  EXPECT_EQ(client.acquire("lock", LockType::READ, id(2), lease).kind, Kind::granted);
+  EXPECT_EQ(acquire(3).kind, Kind::granted);
+  redis({"ZREM", taken, PermitId(id(3))});
+  const Request first = request(Verb::renew, 1, 2);
+  const Request read = ScriptClient::make_request(Verb::renew, "lock", LockType::READ, id(2), lease);
+  const Request lost = request(Verb::verify, 3);
+  const Request last = request(Verb::verify, 1, 2);
+  const std::vector<const Request*> all{&first, &read, &lost, &last};
+  const auto answers = client.check(all);
+  EXPECT_EQ(answers.of(0), Answer::held);
+  EXPECT_EQ(answers.of(1), Answer::held);
+  EXPECT_EQ(answers.of(2), Answer::unclear);  // asked once more by itself, which returns the rest
+  EXPECT_EQ(answers.of(3), Answer::held);
+}
+
+TEST_F(PermitsTest, ReleaseAndRenewalWorkWhileTheServerIsOutOfMemory) {
+  EXPECT_EQ(acquire(1, 2).kind, Kind::granted);
+  redis({"CONFIG", "SET", "maxmemory", "1"});
+  EXPECT_EQ(acquire(2).kind, Kind::refused);
+  EXPECT_EQ(send(Verb::verify, 1, 2), Kind::granted);
+  EXPECT_EQ(send(Verb::renew, 1, 2), Kind::granted);
+  EXPECT_EQ(send(Verb::release, 1, 2), Kind::granted);
+  redis({"CONFIG", "SET", "maxmemory", "0"});
+  EXPECT_EQ(available(), "3");
+}
+
+// Redisson lets the semaphore live for a time, and its permits no longer.
+TEST_F(PermitsTest, PermitsEndWithTheTtlThatRedissonGaveTheSemaphore) {
+  redis({"SET", key, "3", "PX", "60000"});
+  EXPECT_EQ(acquire(1).kind, Kind::granted);
+  expect_ttl(taken, milliseconds(60'000));
+}
+
+}  // namespace
+}  // namespace latchkey::tests

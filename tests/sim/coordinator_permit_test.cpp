@@ -1,0 +1,187 @@
+// Permits of a semaphore: calls that do not block each other, and attempts that are not made in
+// vain.
+#include <chrono>
+
+#include <gtest/gtest.h>
+
+#include "sim/script.hpp"
+
+namespace latchkey::sim {
+namespace {
+
+using namespace std::chrono_literals;
+using enum LockType;
+using Caller = Script::Caller;
+
+Outcome granted(std::uint32_t left) {
+  Outcome outcome = Script::of(Kind::granted);
+  outcome.permits_left = left;
+  return outcome;
+}
+
+/// Calls of one process for one semaphore, each with an owner of its own.
+class Permits : public Script {
+ public:
+  using Script::Script;
+
+  Caller& take() { return acquire(PERMIT, 3s, 30s, Owner::make()); }
+  Caller& hold(std::uint32_t left) {
+    Caller& call = take();
+    answer(granted(left));
+    EXPECT_EQ(call.answer, Answer::granted);
+    (void)sent();
+    return call;
+  }
+  /// All permits are taken, and the first call that waits knows it and is subscribed.
+  Caller& wait_first() {
+    Caller& first = take();
+    answer(busy(20s));
+    answer(Verb::subscribe, Kind::granted);
+    answer(Verb::acquire, busy(20s));  // once more after the subscription
+    EXPECT_EQ(first.answer, Answer::pending);
+    (void)sent();
+    return first;
+  }
+};
+
+TEST(CoordinatorPermit, AHoldOfThisProcessBlocksNoCall) {
+  Permits script;
+  script.hold(2);
+  Caller& second = script.take();
+  EXPECT_EQ(script.sent(), "acquire 2 30000");
+  script.answer(granted(1));
+  EXPECT_EQ(second.answer, Answer::granted);
+}
+
+TEST(CoordinatorPermit, OnlyTheFirstWaitingCallAsks) {
+  Permits script;
+  script.hold(0);
+  script.wait_first();
+  script.take();
+  script.take();
+  EXPECT_EQ(script.sent(), "");
+}
+
+TEST(CoordinatorPermit, APermitGoesToTheFirstWaitingCallWithoutTheBackendAndTheNextAsksNothing) {
+  Permits script(with_cohorts());
+  Caller& holder = script.hold(0);
+  Caller& first = script.wait_first();
+  Caller& second = script.take();
+  Caller& third = script.take();
+  script.pass(1ms);
+  EXPECT_EQ(script.release(holder).answer, Answer::granted);
+  EXPECT_EQ(first.answer, Answer::granted);
+  script.release(first);
+  EXPECT_EQ(second.answer, Answer::granted);
+  EXPECT_EQ(third.answer, Answer::pending);
+  EXPECT_EQ(script.sent(), "");
+  // A release of another process is notified: the third has the claim of the first.
+  script.notify(Notification::Kind::released);
+  EXPECT_EQ(script.sent(), "acquire 2 30000");
+  script.answer(granted(0));
+  EXPECT_EQ(third.answer, Answer::granted);
+}
+
+TEST(CoordinatorPermit, AfterTheCohortAHandOffTakesTwoCommands) {
+  Permits script(with_cohorts());
+  Caller* holder = &script.hold(0);
+  Caller* next = &script.wait_first();
+  for (int hand_off = 0; hand_off < 5; ++hand_off) {
+    Caller& last = script.take();
+    script.pass(100ms);  // the cohort has ended
+    const std::string number = hand_off == 0 ? "1" : std::to_string(hand_off + 1);
+    script.release(*holder);
+    EXPECT_EQ(script.sent(), "release " + number);
+    script.answer(Verb::release, Kind::granted);
+    script.notify(Notification::Kind::released);
+    EXPECT_EQ(script.sent(), "acquire " + std::to_string(hand_off + 2) + " 30000");
+    script.answer(granted(0));
+    EXPECT_EQ(next->answer, Answer::granted);
+    EXPECT_EQ(last.answer, Answer::pending);
+    EXPECT_EQ(script.sent(), "") << "the next call asks although no permit is left";
+    holder = next;
+    next = &last;
+  }
+}
+
+TEST(CoordinatorPermit, WhatIsLeftAfterAGrantIsAskedForAtOnce) {
+  Permits script;
+  Caller& holder = script.hold(0);
+  Caller& first = script.wait_first();
+  Caller& second = script.take();
+  script.release(holder);
+  script.answer(Verb::release, Kind::granted);
+  script.notify(Notification::Kind::released);
+  (void)script.sent();
+  script.answer(granted(1));
+  EXPECT_EQ(first.answer, Answer::granted);
+  EXPECT_EQ(script.sent(), "acquire 3 30000");
+  script.answer(granted(0));
+  EXPECT_EQ(second.answer, Answer::granted);
+}
+
+// The grant says that nothing is left, and was made before the release.
+TEST(CoordinatorPermit, AReleaseThatIsNotifiedDuringTheAttemptIsNotForgotten) {
+  Permits script;
+  Caller& holder = script.hold(0);
+  script.wait_first();
+  script.take();
+  script.release(holder);
+  script.answer(Verb::release, Kind::granted);
+  script.notify(Notification::Kind::released);
+  (void)script.sent();
+  script.notify(Notification::Kind::released);
+  script.answer(granted(0));
+  EXPECT_EQ(script.sent(), "acquire 3 30000");
+  script.answer(granted(0));
+}
+
+TEST(CoordinatorPermit, ACallThatWasToldThatNothingIsLeftAsksAgainWithoutANotice) {
+  Permits script;
+  Caller& holder = script.hold(0);
+  script.wait_first();
+  Caller& second = script.take();
+  script.release(holder);
+  script.answer(Verb::release, Kind::granted);
+  script.notify(Notification::Kind::released);
+  script.answer(granted(0));
+  (void)script.sent();
+  script.pass(1'000ms);
+  EXPECT_EQ(script.sent(), "acquire 3 30000");
+  script.answer(granted(0));
+  EXPECT_EQ(second.answer, Answer::granted);
+}
+
+TEST(CoordinatorPermit, ACallThatWantsAnotherNumberTakesNothingOver) {
+  Permits script(with_cohorts());
+  Caller& holder = script.hold(0);
+  const Permits::Caller& first = script.wait_first();
+  EXPECT_EQ(first.answer, Answer::pending);
+  holder.hold->set_permits({2, 3});  // as if it had asked for two
+  script.release(holder);
+  EXPECT_EQ(first.answer, Answer::pending);
+  EXPECT_EQ(script.sent(), "release 1");
+  script.answer(Verb::release, Kind::granted);
+  script.notify(Notification::Kind::released);
+  script.answer(granted(1));
+}
+
+TEST(CoordinatorPermit, ACallThatGaveUpLeavesItsPlaceToTheNext) {
+  Permits script;
+  script.hold(0);
+  Caller& first = script.wait_first();
+  Caller& second = script.take();
+  script.cancel(first);
+  EXPECT_EQ(first.answer, Answer::cancelled);
+  EXPECT_EQ(script.sent(), "");  // a moment ago nothing was left
+  script.pass(1'000ms);
+  EXPECT_EQ(script.sent(), "acquire 3 30000");
+  script.answer(Script::busy(20s));
+  EXPECT_EQ(second.answer, Answer::pending);
+  script.pass(3s);
+  while (script.open() > 0) script.answer(Script::busy(20s));
+  EXPECT_EQ(second.answer, Answer::busy);
+}
+
+}  // namespace
+}  // namespace latchkey::sim
