@@ -18,6 +18,8 @@ using std::chrono::milliseconds;
 
 /// How often a client that has requests looks for what killed processes have left behind.
 constexpr std::chrono::seconds sweep_interval{1};
+/// The longest delay of a batch for the sake of further requests.
+constexpr milliseconds longest_delay{1};
 /// How long the handshake waits before it looks again whether the last session has ended.
 constexpr milliseconds look_again{5};
 
@@ -170,15 +172,22 @@ bool MysqlClient::serve(TimePoint now) {
   if (std::exchange(sweeping_, false)) {
     const bool found = error.number == 0 && !connection_.results().empty();
     swept_to_ = found ? connection_.results().at(0).at(0).at(0) : std::string();
-  } else if (batch_.is_under_way()) {
+  } else if (batch_.under_way() > 0) {
+    plan_batch(now);
     batch_.finish(connection_.statements(), error, outbox_);
   }
   deadline_ = Clock::never();
   return send(now);
 }
 
+void MysqlClient::plan_batch(TimePoint now) {
+  batch_size_ = batch_.waiting() + batch_.under_way();
+  batch_due_ = later(now, std::min<Clock::duration>((now - sent_) / 10, longest_delay));
+}
+
 bool MysqlClient::send(TimePoint now) {
-  if (!batch_.has_waiting() || batch_.is_under_way() || !connection_.is_ready()) return false;
+  if (batch_.waiting() == 0 || batch_.under_way() > 0 || !connection_.is_ready()) return false;
+  if (batch_.waiting() < batch_size_ && now < batch_due_) return false;
   if (now >= next_sweep_) {
     next_sweep_ = later(now, sweep_interval);
     if (std::string text = layout_->sweep(swept_to_); !text.empty()) {
@@ -187,6 +196,7 @@ bool MysqlClient::send(TimePoint now) {
       return true;
     }
   }
+  sent_ = now;
   run(batch_.send(), now);
   return true;
 }
@@ -197,7 +207,7 @@ void MysqlClient::run(std::string text, TimePoint now) {
 }
 
 void MysqlClient::lose(ConnectionFailure failure, TimePoint now) {
-  const bool wanted = batch_.has_waiting() || batch_.is_under_way();
+  const bool wanted = batch_.waiting() > 0 || batch_.under_way() > 0;
   connection_.close();
   sweeping_ = false;
   stage_ = Stage::down;
@@ -219,9 +229,10 @@ MysqlClient::TimePoint MysqlClient::gives_up_at(const Request& request,
 
 Clock::time_point MysqlClient::due() const noexcept {
   if (stage_ == Stage::up) {
-    const bool can_send = batch_.has_waiting() && !batch_.is_under_way() &&
+    const bool can_send = batch_.waiting() > 0 && batch_.under_way() == 0 &&
                           connection_.state() == MysqlConnection::State::idle;
-    return can_send ? TimePoint::min() : deadline_;
+    if (!can_send) return deadline_;
+    return batch_.waiting() < batch_size_ ? batch_due_ : TimePoint::min();
   }
   const TimePoint expiry = batch_.expires_at(
       [this](const Request& request, TimePoint at) { return gives_up_at(request, at); });
