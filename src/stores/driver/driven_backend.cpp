@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 
+#include <algorithm>
 #include <array>
 #include <ctime>
 #include <new>
@@ -20,7 +21,7 @@ namespace latchkey::inline v1::detail::stores {
 namespace {
 
 /// After this time without a caller, a thread that awaits nothing leads.
-constexpr std::chrono::milliseconds stand_by{5};
+constexpr std::chrono::milliseconds longest_stand_by{5};
 
 }  // namespace
 
@@ -88,16 +89,25 @@ void DrivenBackend::drive(Parker& parker, Clock::time_point until) {
   std::uint64_t seen = arrivals_ - 1;
   for (bool over = false;; over = clock_.now() >= until) {
     if ((led_ ? deliver() : work()) || over) break;
-    // While callers come and go, each leads for itself; whoever awaits nothing is at hand.
-    const bool stands_by =
-        !led_ && !expects_something() && std::exchange(seen, arrivals_) != arrivals_;
-    if (led_        ? follow(parker, until)
-        : stands_by ? follow(parker, std::min(until, later(clock_.now(), stand_by)))
-                    : lead(parker, until)) {
-      break;
-    }
+    if (wait(role(seen), parker, until)) break;
   }
   if (!led_ && expects_something()) followers_.wake_one();
+}
+
+DrivenBackend::Role DrivenBackend::role(std::uint64_t& seen) const {
+  if (led_) return Role::follower;
+  const bool callers_come = std::exchange(seen, arrivals_) != arrivals_;
+  return callers_come && !expects_something() ? Role::stand_by : Role::leader;
+}
+
+bool DrivenBackend::wait(Role role, Parker& parker, Clock::time_point until) {
+  switch (role) {
+    case Role::leader: return lead(parker, until);
+    case Role::follower: return follow(parker, until);
+    case Role::stand_by:
+      return follow(parker, std::min(until, later(clock_.now(), longest_stand_by)));
+  }
+  return false;
 }
 
 bool DrivenBackend::expects_something() const {
@@ -114,11 +124,17 @@ bool DrivenBackend::deliver() {
   if (delivering_) return false;
   delivering_ = true;
   bool any = false;
-  Delivery delivery;
-  while (client_->outbox().take(delivery)) {
-    if (delivery.request != nullptr) --outstanding_;
-    const ScopedUnlock unlocked(mutex_);
-    delivery.hand_over();
+  while (!client_->outbox().empty()) {
+    std::vector<Delivery> deliveries = std::exchange(handed_over_, {});
+    client_->outbox().take(deliveries);
+    outstanding_ -= static_cast<std::uint64_t>(std::ranges::count_if(
+        deliveries, [](const Delivery& each) { return each.request != nullptr; }));
+    {
+      const ScopedUnlock unlocked(mutex_);
+      for (Delivery& each : deliveries) each.hand_over();
+    }
+    deliveries.clear();
+    handed_over_ = std::move(deliveries);
     any = true;
   }
   delivering_ = false;

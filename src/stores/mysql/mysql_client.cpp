@@ -18,8 +18,6 @@ using std::chrono::milliseconds;
 
 /// How often a client that has requests looks for what killed processes have left behind.
 constexpr std::chrono::seconds sweep_interval{1};
-/// The longest delay of a batch for the sake of further requests.
-constexpr milliseconds longest_delay{1};
 /// How long the handshake waits before it looks again whether the last session has ended.
 constexpr milliseconds look_again{5};
 
@@ -173,21 +171,16 @@ bool MysqlClient::serve(TimePoint now) {
     const bool found = error.number == 0 && !connection_.results().empty();
     swept_to_ = found ? connection_.results().at(0).at(0).at(0) : std::string();
   } else if (batch_.under_way() > 0) {
-    plan_batch(now);
+    pacing_.ended(batch_.under_way(), batch_.waiting(), sent_, now, true);
     batch_.finish(connection_.statements(), error, outbox_);
   }
   deadline_ = Clock::never();
   return send(now);
 }
 
-void MysqlClient::plan_batch(TimePoint now) {
-  batch_size_ = batch_.waiting() + batch_.under_way();
-  batch_due_ = later(now, std::min<Clock::duration>((now - sent_) / 10, longest_delay));
-}
-
 bool MysqlClient::send(TimePoint now) {
-  if (batch_.waiting() == 0 || batch_.under_way() > 0 || !connection_.is_ready()) return false;
-  if (batch_.waiting() < batch_size_ && now < batch_due_) return false;
+  if (batch_.under_way() > 0 || !pacing_.is_ready(batch_.waiting(), now)) return false;
+  if (!connection_.is_ready()) return false;
   if (now >= next_sweep_) {
     next_sweep_ = later(now, sweep_interval);
     if (std::string text = layout_->sweep(swept_to_); !text.empty()) {
@@ -231,8 +224,7 @@ Clock::time_point MysqlClient::due() const noexcept {
   if (stage_ == Stage::up) {
     const bool can_send = batch_.waiting() > 0 && batch_.under_way() == 0 &&
                           connection_.state() == MysqlConnection::State::idle;
-    if (!can_send) return deadline_;
-    return batch_.waiting() < batch_size_ ? batch_due_ : TimePoint::min();
+    return can_send ? pacing_.due() : deadline_;
   }
   const TimePoint expiry = batch_.expires_at(
       [this](const Request& request, TimePoint at) { return gives_up_at(request, at); });

@@ -10,6 +10,7 @@
 #include <latchkey/options.hpp>
 
 #include "backend/connection/reconnect_policy.hpp"
+#include "stores/driver/batch_pacing.hpp"
 #include "stores/driver/store_client.hpp"
 #include "stores/mysql/batch.hpp"
 #include "stores/mysql/handshake.hpp"
@@ -56,10 +57,6 @@ class MysqlClient final : public stores::StoreClient {
   bool serve(TimePoint now);
   /// Sends what waits, if the connection is idle and there is enough. True: it was sent.
   bool send(TimePoint now);
-  /// The callers of a batch that has ended usually submit at once again, and one commit for all
-  /// costs as much as one for the first of them: the next batch waits for as many requests, but
-  /// not longer than a tenth of what the last one took.
-  void plan_batch(TimePoint now);
   void run(std::string text, TimePoint now);
   void lose(ConnectionFailure failure, TimePoint now);
   [[nodiscard]] std::string overdue() const;
@@ -79,10 +76,9 @@ class MysqlClient final : public stores::StoreClient {
   TimePoint deadline_ = Clock::never();
   TimePoint ask_again_at_{};  ///< pausing
   std::optional<ServerSession> session_;
-  TimePoint sent_{};            ///< the last batch
-  std::size_t batch_size_ = 1;  ///< the next batch is sent as soon as it is that large
-  TimePoint batch_due_{};       ///< or at this time
-  bool sweeping_ = false;       ///< what runs is a sweep
+  TimePoint sent_{};  ///< the last batch
+  stores::BatchPacing pacing_;
+  bool sweeping_ = false;  ///< what runs is a sweep
   std::string swept_to_;
   TimePoint next_sweep_{};
 };
