@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 
+#include <algorithm>
 #include <array>
 #include <ctime>
 #include <new>
@@ -20,7 +21,7 @@ namespace latchkey::inline v1::detail::stores {
 namespace {
 
 /// After this time without a caller, a thread that awaits nothing leads.
-constexpr std::chrono::milliseconds stand_by{5};
+constexpr std::chrono::milliseconds longest_stand_by{5};
 
 }  // namespace
 
@@ -88,23 +89,33 @@ void DrivenBackend::drive(Parker& parker, Clock::time_point until) {
   std::uint64_t seen = arrivals_ - 1;
   for (bool over = false;; over = clock_.now() >= until) {
     if ((led_ ? deliver() : work()) || over) break;
-    // While callers come and go, each leads for itself, and one that awaits nothing is at hand.
-    const bool lively = std::exchange(seen, arrivals_) != arrivals_;
-    const bool stands_by = lively && (led_ ? at_hand_ == 0 : !expects_something());
-    if (stands_by ? wait_at_hand(parker, until)
-        : led_    ? follow(parker, until)
-                  : lead(parker, until)) {
-      break;
-    }
+    if (wait(role(seen), parker, until)) break;
   }
-  // The thread at hand completes the requests of threads that do not drive.
-  if (!led_ && (expects_something() || at_hand_ == 0)) followers_.wake_one();
+  // The thread that stands by completes the requests of threads that do not drive.
+  if (!led_ && (expects_something() || standing_by_ == 0)) followers_.wake_one();
 }
 
-bool DrivenBackend::wait_at_hand(Parker& parker, Clock::time_point until) {
-  ++at_hand_;
-  const bool unparked = follow(parker, std::min(until, later(clock_.now(), stand_by)));
-  --at_hand_;
+// While callers come and go, each leads for itself, and one that awaits nothing stands by.
+DrivenBackend::Role DrivenBackend::role(std::uint64_t& seen) const {
+  const bool callers_come = std::exchange(seen, arrivals_) != arrivals_;
+  const bool stands_by = callers_come && (led_ ? standing_by_ == 0 : !expects_something());
+  if (stands_by) return Role::stand_by;
+  return led_ ? Role::follower : Role::leader;
+}
+
+bool DrivenBackend::wait(Role role, Parker& parker, Clock::time_point until) {
+  switch (role) {
+    case Role::leader: return lead(parker, until);
+    case Role::follower: return follow(parker, until);
+    case Role::stand_by: return stand_by(parker, until);
+  }
+  return false;
+}
+
+bool DrivenBackend::stand_by(Parker& parker, Clock::time_point until) {
+  ++standing_by_;
+  const bool unparked = follow(parker, std::min(until, later(clock_.now(), longest_stand_by)));
+  --standing_by_;
   return unparked;
 }
 
@@ -122,11 +133,17 @@ bool DrivenBackend::deliver() {
   if (delivering_) return false;
   delivering_ = true;
   bool any = false;
-  Delivery delivery;
-  while (client_->outbox().take(delivery)) {
-    if (delivery.request != nullptr) --outstanding_;
-    const ScopedUnlock unlocked(mutex_);
-    delivery.hand_over();
+  while (!client_->outbox().empty()) {
+    std::vector<Delivery> deliveries = std::exchange(handed_over_, {});
+    client_->outbox().take(deliveries);
+    outstanding_ -= static_cast<std::uint64_t>(std::ranges::count_if(
+        deliveries, [](const Delivery& each) { return each.request != nullptr; }));
+    {
+      const ScopedUnlock unlocked(mutex_);
+      for (Delivery& each : deliveries) each.hand_over();
+    }
+    deliveries.clear();
+    handed_over_ = std::move(deliveries);
     any = true;
   }
   delivering_ = false;
@@ -192,7 +209,7 @@ void DrivenBackend::forget_parent() noexcept {
   client_->outbox().forget();
   doorbell_.renew();
   led_ = delivering_ = false;
-  outstanding_ = at_hand_ = 0;
+  outstanding_ = standing_by_ = 0;
   followers_.clear();
   loops_.clear();
 }

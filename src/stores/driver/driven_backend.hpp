@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -57,15 +58,25 @@ class DrivenBackend final : public Backend, private ForkParticipant {
     FileDescriptor event_;
   };
 
+  /// What a thread in `drive` waits for.
+  enum class Role : std::uint8_t {
+    leader,    ///< the client's descriptors
+    follower,  ///< its own event, while another thread leads
+    stand_by,  ///< as a follower, for a moment: while callers come and go, each leads for itself
+  };
+
   /// Calls the sinks of everything that has arrived. True: there was something.
   bool deliver() LATCHKEY_REQUIRES(mutex_);
   /// Lets the client do what it can, and delivers. True: there was something.
   bool work() LATCHKEY_REQUIRES(mutex_);
-  /// True: the parker was unparked.
+  /// `seen`: the arrivals that this thread knew of when it asked last.
+  [[nodiscard]] Role role(std::uint64_t& seen) const LATCHKEY_REQUIRES(mutex_);
+  /// True: the parker was unparked. So do lead and follow.
+  bool wait(Role role, Parker& parker, Clock::time_point until) LATCHKEY_REQUIRES(mutex_);
   bool lead(Parker& parker, Clock::time_point until) LATCHKEY_REQUIRES(mutex_);
   bool follow(Parker& parker, Clock::time_point until) LATCHKEY_REQUIRES(mutex_);
   /// Follows for a moment, then looks whether callers still come.
-  bool wait_at_hand(Parker& parker, Clock::time_point until) LATCHKEY_REQUIRES(mutex_);
+  bool stand_by(Parker& parker, Clock::time_point until) LATCHKEY_REQUIRES(mutex_);
   void poll(Clock::time_point until) LATCHKEY_REQUIRES(mutex_);
   /// A request is under way, or the store may report something without one.
   [[nodiscard]] bool expects_something() const LATCHKEY_REQUIRES(mutex_);
@@ -83,11 +94,12 @@ class DrivenBackend final : public Backend, private ForkParticipant {
   const Capabilities capabilities_;
   const std::string description_;
   Doorbell doorbell_;
-  bool led_ LATCHKEY_GUARDED_BY(mutex_) = false;               ///< a thread polls
-  bool delivering_ LATCHKEY_GUARDED_BY(mutex_) = false;        ///< a thread calls sinks
-  std::uint64_t outstanding_ LATCHKEY_GUARDED_BY(mutex_) = 0;  ///< requests without an outcome
-  std::uint64_t at_hand_ LATCHKEY_GUARDED_BY(mutex_) = 0;      ///< threads in wait_at_hand
-  std::uint64_t arrivals_ LATCHKEY_GUARDED_BY(mutex_) = 0;     ///< calls of drive so far
+  bool led_ LATCHKEY_GUARDED_BY(mutex_) = false;                   ///< a thread polls
+  bool delivering_ LATCHKEY_GUARDED_BY(mutex_) = false;            ///< a thread calls sinks
+  std::vector<Delivery> handed_over_ LATCHKEY_GUARDED_BY(mutex_);  ///< empty: memory to be reused
+  std::uint64_t outstanding_ LATCHKEY_GUARDED_BY(mutex_) = 0;      ///< requests without an outcome
+  std::uint64_t standing_by_ LATCHKEY_GUARDED_BY(mutex_) = 0;      ///< threads in stand_by
+  std::uint64_t arrivals_ LATCHKEY_GUARDED_BY(mutex_) = 0;         ///< calls of drive so far
   Clock::time_point polls_until_ LATCHKEY_GUARDED_BY(mutex_) = Clock::never();
   ParkedThreads followers_ LATCHKEY_GUARDED_BY(mutex_);
   std::vector<EventLoop*> loops_ LATCHKEY_GUARDED_BY(mutex_);  ///< that have joined

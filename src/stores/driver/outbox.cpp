@@ -18,13 +18,6 @@ void Delivery::hand_over() noexcept {
   sink->notified(notification);
 }
 
-bool Outbox::take(Delivery& delivery) noexcept {
-  if (deliveries_.empty()) return false;
-  delivery = std::move(deliveries_.front());
-  deliveries_.pop_front();
-  return true;
-}
-
 void Outbox::complete(Request& request, Sink& sink, Outcome&& outcome) {
   Delivery& delivery = deliveries_.emplace_back();
   delivery.sink = &sink;

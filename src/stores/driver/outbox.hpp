@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <deque>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,7 +30,8 @@ struct Delivery {
 class Outbox {
  public:
   [[nodiscard]] bool empty() const noexcept { return deliveries_.empty(); }
-  [[nodiscard]] bool take(Delivery& delivery) noexcept;
+  /// Exchanges all of them, in order, for an empty vector, whose memory is used again.
+  void take(std::vector<Delivery>& empty) noexcept { deliveries_.swap(empty); }
 
   /// Throws std::bad_alloc, as do all below.
   void complete(Request& request, Sink& sink, Outcome&& outcome);
@@ -65,7 +65,7 @@ class Outbox {
   };
   void tell(Listener& listener);
 
-  std::deque<Delivery> deliveries_;
+  std::vector<Delivery> deliveries_;
   std::vector<Listener> listeners_;  ///< usually one
   std::string why_;                  ///< the last reason
   bool up_ = false;

@@ -32,8 +32,9 @@ class Batch {
 
   /// All or none. Throws std::bad_alloc.
   void add(std::span<Request* const> requests, Sink& sink, TimePoint now);
-  [[nodiscard]] bool has_waiting() const noexcept { return !waiting_.empty(); }
-  [[nodiscard]] bool is_under_way() const noexcept { return !sent_.empty(); }
+  /// The numbers of requests.
+  [[nodiscard]] std::size_t waiting() const noexcept { return waiting_.size(); }
+  [[nodiscard]] std::size_t under_way() const noexcept { return sent_.size(); }
 
   /// The text of the next transaction, which is then under way.
   [[nodiscard]] std::string send();

@@ -170,7 +170,8 @@ bool MysqlClient::serve(TimePoint now) {
   if (std::exchange(sweeping_, false)) {
     const bool found = error.number == 0 && !connection_.results().empty();
     swept_to_ = found ? connection_.results().at(0).at(0).at(0) : std::string();
-  } else if (batch_.is_under_way()) {
+  } else if (batch_.under_way() > 0) {
+    pacing_.ended(batch_.under_way(), batch_.waiting(), sent_, now, true);
     batch_.finish(connection_.statements(), error, outbox_);
   }
   deadline_ = Clock::never();
@@ -178,7 +179,8 @@ bool MysqlClient::serve(TimePoint now) {
 }
 
 bool MysqlClient::send(TimePoint now) {
-  if (!batch_.has_waiting() || batch_.is_under_way() || !connection_.is_ready()) return false;
+  if (batch_.under_way() > 0 || !pacing_.is_ready(batch_.waiting(), now)) return false;
+  if (!connection_.is_ready()) return false;
   if (now >= next_sweep_) {
     next_sweep_ = later(now, sweep_interval);
     if (std::string text = layout_->sweep(swept_to_); !text.empty()) {
@@ -187,6 +189,7 @@ bool MysqlClient::send(TimePoint now) {
       return true;
     }
   }
+  sent_ = now;
   run(batch_.send(), now);
   return true;
 }
@@ -197,7 +200,7 @@ void MysqlClient::run(std::string text, TimePoint now) {
 }
 
 void MysqlClient::lose(ConnectionFailure failure, TimePoint now) {
-  const bool wanted = batch_.has_waiting() || batch_.is_under_way();
+  const bool wanted = batch_.waiting() > 0 || batch_.under_way() > 0;
   connection_.close();
   sweeping_ = false;
   stage_ = Stage::down;
@@ -219,9 +222,9 @@ MysqlClient::TimePoint MysqlClient::gives_up_at(const Request& request,
 
 Clock::time_point MysqlClient::due() const noexcept {
   if (stage_ == Stage::up) {
-    const bool can_send = batch_.has_waiting() && !batch_.is_under_way() &&
+    const bool can_send = batch_.waiting() > 0 && batch_.under_way() == 0 &&
                           connection_.state() == MysqlConnection::State::idle;
-    return can_send ? TimePoint::min() : deadline_;
+    return can_send ? pacing_.due() : deadline_;
   }
   const TimePoint expiry = batch_.expires_at(
       [this](const Request& request, TimePoint at) { return gives_up_at(request, at); });

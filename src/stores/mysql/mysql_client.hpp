@@ -10,6 +10,7 @@
 #include <latchkey/options.hpp>
 
 #include "backend/connection/reconnect_policy.hpp"
+#include "stores/driver/batch_pacing.hpp"
 #include "stores/driver/store_client.hpp"
 #include "stores/mysql/batch.hpp"
 #include "stores/mysql/handshake.hpp"
@@ -54,7 +55,7 @@ class MysqlClient final : public stores::StoreClient {
   bool go_on(TimePoint now);
   bool shake_hands(TimePoint now);
   bool serve(TimePoint now);
-  /// Sends what waits, if the connection is idle. True: it was sent.
+  /// Sends what waits, if the connection is idle and there is enough. True: it was sent.
   bool send(TimePoint now);
   void run(std::string text, TimePoint now);
   void lose(ConnectionFailure failure, TimePoint now);
@@ -75,6 +76,8 @@ class MysqlClient final : public stores::StoreClient {
   TimePoint deadline_ = Clock::never();
   TimePoint ask_again_at_{};  ///< pausing
   std::optional<ServerSession> session_;
+  TimePoint sent_{};  ///< the last batch
+  stores::BatchPacing pacing_;
   bool sweeping_ = false;  ///< what runs is a sweep
   std::string swept_to_;
   TimePoint next_sweep_{};

@@ -14,8 +14,6 @@ namespace {
 /// A third of the time for which the server keeps a subscription that is not renewed is 20 s.
 constexpr std::chrono::seconds upkeep_interval{5};
 
-constexpr std::chrono::milliseconds longest_delay{1};
-
 std::string new_channel() {
   const std::array<std::uint64_t, 2> space = HoldId::new_space();
   std::array<char, 48> text{};
@@ -85,8 +83,7 @@ void PostgresqlClient::submit(std::span<Request* const> requests, Sink& sink) {
 }
 
 bool PostgresqlClient::send(Clock::time_point now) {
-  if (batch_.is_under_way() || queue_.empty()) return true;
-  if (queue_.size() < batch_size_ && now < batch_due_) return true;
+  if (batch_.is_under_way() || !pacing_.is_ready(queue_.size(), now)) return true;
   std::erase_if(queue_, [&](const QueuedRequest& queued) {
     if (queued.request == nullptr) return false;
     std::string why = layout_->why_not(*queued.request);
@@ -98,12 +95,6 @@ bool PostgresqlClient::send(Clock::time_point now) {
   batch_sent_ = now;
   batch_ends_at_ = batch_.is_under_way() ? later(now, timeout_) : Clock::never();
   return session_.flush();
-}
-
-void PostgresqlClient::plan_batch(std::size_t completed, Clock::time_point now) {
-  batch_size_ = queue_.size() + completed;
-  if (batch_.is_durable()) commit_took_ = now - batch_sent_;
-  batch_due_ = now + std::min<Clock::duration>(commit_took_ / 10, longest_delay);
 }
 
 void PostgresqlClient::advance(Clock::time_point now) {
@@ -145,7 +136,7 @@ void PostgresqlClient::exchange(Clock::time_point now) {
     const Batch::Progress progress = batch_.receive(connection, queue_, outbox_);
     if (progress == Batch::Progress::done) {
       batch_ends_at_ = Clock::never();
-      plan_batch(size, now);
+      pacing_.ended(size, queue_.size(), batch_sent_, now, batch_.is_durable());
     }
     good = progress != Batch::Progress::broken;
   }
@@ -199,7 +190,7 @@ Clock::time_point PostgresqlClient::due() const noexcept {
   Clock::time_point at = Clock::never();
   if (session_.is_up()) {
     at = std::min(batch_ends_at_, upkeep_at_);
-    if (!queue_.empty() && !batch_.is_under_way()) at = std::min(at, batch_due_);
+    if (!queue_.empty() && !batch_.is_under_way()) at = std::min(at, pacing_.due());
   } else if (session_.state() == Session::State::down) {
     at = policy_.next_attempt_at();
   } else {

@@ -5,6 +5,7 @@
 #include <latchkey/options.hpp>
 
 #include "backend/connection/reconnect_policy.hpp"
+#include "stores/driver/batch_pacing.hpp"
 #include "stores/driver/store_client.hpp"
 #include "stores/postgresql/batch.hpp"
 #include "stores/postgresql/session.hpp"
@@ -40,12 +41,8 @@ class PostgresqlClient final : public stores::StoreClient {
   void read_notifications();
   /// Those that the last upkeep has not found at the server.
   [[nodiscard]] bool has_lost_subscriptions();
-  /// Sends a batch if none is under way, and it need not be larger.
+  /// Sends a batch if none is under way, and it is time. False: the connection is broken.
   [[nodiscard]] bool send(Clock::time_point now);
-  /// The callers of a batch that has ended usually submit at once again, and one commit for all
-  /// costs as much as one for the first of them: the next batch waits for as many requests, but
-  /// not longer than a tenth of what the last durable commit took.
-  void plan_batch(std::size_t completed, Clock::time_point now);
   /// Gives up requests that have waited too long for a connection.
   void give_up(Clock::time_point now);
   [[nodiscard]] Clock::time_point gives_up_at(const QueuedRequest& queued) const noexcept;
@@ -61,9 +58,7 @@ class PostgresqlClient final : public stores::StoreClient {
   RequestQueue queue_;
   Clock::time_point batch_ends_at_ = Clock::never();  ///< no reply until then: the link is down
   Clock::time_point batch_sent_{};
-  Clock::duration commit_took_{};  ///< of the last durable batch
-  std::size_t batch_size_ = 1;     ///< the next batch is sent as soon as it is that large
-  Clock::time_point batch_due_{};  ///< or at this time
+  stores::BatchPacing pacing_;
   Clock::time_point upkeep_at_ = Clock::never();
 };
 

@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
 #include <random>
 #include <sstream>
@@ -27,7 +28,8 @@ constexpr std::string_view server_program = "/usr/sbin/mariadbd";
 constexpr std::string_view install_program = "/usr/bin/mariadb-install-db";
 constexpr std::chrono::seconds patience{60};
 
-/// In memory, if there is room: a server that writes to a busy disk answers late.
+/// In memory, if there is room: a server that writes to a busy disk answers late. Elsewhere if
+/// LATCHKEY_MYSQL_DATA names a folder.
 std::filesystem::path fresh_folder() {
   const std::filesystem::path memory = "/dev/shm";
   std::error_code none;
@@ -36,6 +38,9 @@ std::filesystem::path fresh_folder() {
                       std::filesystem::space(memory, none).available >= enough && !none;
   std::string name =
       (usable ? memory : std::filesystem::temp_directory_path()) / "latchkey-mysql-XXXXXX";
+  if (const char* const chosen = std::getenv("LATCHKEY_MYSQL_DATA")) {
+    name = std::string(chosen) + "/latchkey-mysql-XXXXXX";
+  }
   if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make " + name);
   return name;
 }
