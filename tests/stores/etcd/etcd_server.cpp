@@ -27,8 +27,9 @@ std::string program(const char* variable, const char* name) {
   return named != nullptr ? named : name;
 }
 
-/// In memory, if there is some: etcd waits for the disk with each write.
-std::filesystem::path fresh_folder() {
+}  // namespace
+
+std::filesystem::path fresh_etcd_folder() {
   const bool memory = ::access("/dev/shm", W_OK) == 0;
   const std::filesystem::path parent =
       memory ? std::filesystem::path("/dev/shm") : std::filesystem::temp_directory_path();
@@ -36,6 +37,8 @@ std::filesystem::path fresh_folder() {
   if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make " + name);
   return name;
 }
+
+namespace {
 
 bool bind_to(int probe, std::uint16_t port) {
   sockaddr_in address{};
@@ -45,8 +48,9 @@ bool bind_to(int probe, std::uint16_t port) {
   return ::bind(probe, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
 }
 
-/// Outside the kernel's range of client ports.
-std::uint16_t free_port() {
+}  // namespace
+
+std::uint16_t free_etcd_port() {
   static std::atomic<unsigned> next = std::random_device{}();
   constexpr unsigned lowest = 12'000, count = 20'000;
   for (unsigned look = 0; look < count; ++look) {
@@ -59,6 +63,8 @@ std::uint16_t free_port() {
   throw std::runtime_error("no free port on 127.0.0.1");
 }
 
+namespace {
+
 std::string content(const std::filesystem::path& file) {
   std::ostringstream text;
   text << std::ifstream(file).rdbuf();
@@ -67,11 +73,11 @@ std::string content(const std::filesystem::path& file) {
 
 }  // namespace
 
-EtcdServer::EtcdServer(Tls tls) : folder_(fresh_folder()) {
+EtcdServer::EtcdServer(Tls tls) : folder_(fresh_etcd_folder()) {
   if (tls == Tls::on) certificates_.emplace(folder_, "IP:127.0.0.1,DNS:localhost");
   for (int attempt = 1;; ++attempt) {
-    port_ = free_port();
-    peer_port_ = free_port();
+    port_ = free_etcd_port();
+    peer_port_ = free_etcd_port();
     try {
       start();
       break;

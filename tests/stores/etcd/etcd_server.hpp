@@ -13,6 +13,11 @@
 
 namespace latchkey::tests {
 
+/// In memory, if there is some: etcd waits for the disk with each write.
+[[nodiscard]] std::filesystem::path fresh_etcd_folder();
+/// Outside the kernel's range of client ports.
+[[nodiscard]] std::uint16_t free_etcd_port();
+
 /// Starts etcd in a temporary folder, on free ports of 127.0.0.1. It serves when the constructor
 /// returns. The destructor kills it by its id and deletes the folder. It also ends with the thread
 /// that started it. The programs are $LATCHKEY_ETCD and $LATCHKEY_ETCDCTL, or etcd and etcdctl.

@@ -34,8 +34,9 @@ int connect_to(std::uint16_t port) {
   return -1;
 }
 
-/// Outside the kernel's range of client ports.
-std::uint16_t free_port() {
+}  // namespace
+
+std::uint16_t free_zookeeper_port() {
   static unsigned next = std::random_device{}();
   for (;;) {
     const auto port = static_cast<std::uint16_t>(12'000 + next++ % 20'000);
@@ -44,6 +45,8 @@ std::uint16_t free_port() {
     ::close(taken);
   }
 }
+
+namespace {
 
 std::filesystem::path fresh_folder() {
   const bool memory = ::access("/dev/shm", W_OK) == 0;
@@ -69,14 +72,28 @@ ZooKeeperServer& ZooKeeperServer::shared() {
   return *server;
 }
 
-ZooKeeperServer::ZooKeeperServer() : folder_(fresh_folder()) {
-  port_ = free_port();
+ZooKeeperServer::ZooKeeperServer() : folder_(fresh_folder()), port_(free_zookeeper_port()) {
+  configure({});
+  start();
+}
+
+ZooKeeperServer::ZooKeeperServer(int number, const std::string& members)
+    : folder_(fresh_folder()),
+      port_(free_zookeeper_port()),
+      program_("org.apache.zookeeper.server.quorum.QuorumPeerMain") {
+  std::filesystem::create_directory(folder_ / "data");
+  std::ofstream(folder_ / "data" / "myid") << number << '\n';
+  configure("initLimit=40\nsyncLimit=20\n" + members);
+  launch();
+}
+
+void ZooKeeperServer::configure(const std::string& members) {
   std::ofstream(folder_ / "zoo.cfg") << "tickTime=250\nminSessionTimeout=500\n"
                                         "maxSessionTimeout=20000\ndataDir="
                                      << (folder_ / "data").string() << "\nclientPort=" << port_
                                      << "\nclientPortAddress=127.0.0.1\nmaxClientCnxns=0\n"
-                                        "admin.enableServer=false\n4lw.commands.whitelist=*\n";
-  start();
+                                        "admin.enableServer=false\n4lw.commands.whitelist=*\n"
+                                     << members;
 }
 
 ZooKeeperServer::~ZooKeeperServer() {
@@ -86,16 +103,28 @@ ZooKeeperServer::~ZooKeeperServer() {
 }
 
 void ZooKeeperServer::start() {
+  launch();
+  try {
+    await();
+  } catch (...) {
+    process_.reset();
+    throw;
+  }
+}
+
+void ZooKeeperServer::launch() {
   process_ = std::make_unique<Process>(
-      std::vector<std::string>{
-          "/usr/bin/java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-          "-Dznode.container.checkIntervalMs=500", "-Dzookeeper.forceSync=no", "-cp", jars,
-          "org.apache.zookeeper.server.ZooKeeperServerMain", folder_ / "zoo.cfg"},
+      std::vector<std::string>{"/usr/bin/java", "-Xmx256m", "-XX:+UseSerialGC",
+                               "-XX:TieredStopAtLevel=1", "-Dznode.container.checkIntervalMs=500",
+                               "-Dzookeeper.forceSync=no", "-cp", jars, program_,
+                               folder_ / "zoo.cfg"},
       folder_ / "log");
+}
+
+void ZooKeeperServer::await() const {
   const auto end = std::chrono::steady_clock::now() + patience;
   while (ask("srvr").find("Mode:") == std::string::npos) {
     if (process_->ended() || std::chrono::steady_clock::now() >= end) {
-      process_.reset();
       std::ostringstream log;
       log << "ZooKeeper does not answer; its log:\n" << std::ifstream(folder_ / "log").rdbuf();
       throw std::runtime_error(log.str());

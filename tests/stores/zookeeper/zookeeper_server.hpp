@@ -11,12 +11,18 @@
 
 namespace latchkey::tests {
 
+/// Outside the kernel's range of client ports.
+[[nodiscard]] std::uint16_t free_zookeeper_port();
+
 /// Starts a server in a temporary folder on a free port of 127.0.0.1. It answers when the
 /// constructor returns. Its tick is 250 ms: sessions last from 500 ms to 20 s. The destructor kills
 /// it by its id and deletes the folder. The server also ends with the thread that started it.
 class ZooKeeperServer {
  public:
   ZooKeeperServer();
+  /// A member of an ensemble, which may not serve yet when the constructor returns. `members`: the
+  /// lines of the configuration that name all of them.
+  ZooKeeperServer(int number, const std::string& members);
   ZooKeeperServer(const ZooKeeperServer&) = delete;
   ZooKeeperServer& operator=(const ZooKeeperServer&) = delete;
   ~ZooKeeperServer();
@@ -40,10 +46,15 @@ class ZooKeeperServer {
   void resume() { process_->resume(); }  ///< SIGCONT
   void kill();                           ///< SIGKILL; returns when it has ended
   void start();                          ///< again, on the same data
+  void launch();                         ///< as `start`, without waiting until it serves
+  void await() const;                    ///< until it serves
 
  private:
+  void configure(const std::string& members);
+
   std::filesystem::path folder_;
   std::uint16_t port_ = 0;
+  std::string program_ = "org.apache.zookeeper.server.ZooKeeperServerMain";
   std::unique_ptr<Process> process_;
 };
 
