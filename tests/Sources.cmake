@@ -243,6 +243,8 @@ set(latchkey_sim_sources
   sim/exhaustive_test.cpp
   sim/multi_acquire_plan_test.cpp
   sim/quorum_sim_test.cpp
+  sim/leader_sim_test.cpp
+  sim/leader_simulation.cpp
   sim/once_sim_test.cpp
   sim/once_simulation.cpp
   sim/readers_cost_test.cpp
@@ -250,6 +252,7 @@ set(latchkey_sim_sources
   sim/store_test.cpp)
 
 set(latchkey_sim_mutations_sources
+  sim/leader_simulation.cpp
   sim/mutations/mutation_test.cpp
   sim/once_simulation.cpp)
 

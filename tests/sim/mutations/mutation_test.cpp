@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/leader_simulation.hpp"
 #include "sim/mutations/mutated.hpp"
 #include "sim/once_simulation.hpp"
 #include "testing/simulator/simulation.hpp"
@@ -32,6 +33,7 @@ TEST_P(Mutations, AreDetected) {
     active_mutation = GetParam();
     report = Simulation(seed, false).run(steps);
     if (report.violation.empty()) report.violation = OnceSimulation(seed).run(steps).violation;
+    if (report.violation.empty()) report.violation = LeaderSimulation(seed).run(steps).violation;
     active_mutation = {};
   }
   ASSERT_NE(report.violation, "") << "not within " << most_seeds << " seeds";
@@ -40,6 +42,7 @@ TEST_P(Mutations, AreDetected) {
   EXPECT_EQ(Simulation(seed - 1, false).run(steps).violation, "")
       << "without the mutation the seed must be clean";
   EXPECT_EQ(OnceSimulation(seed - 1).run(steps).violation, "");
+  EXPECT_EQ(LeaderSimulation(seed - 1).run(steps).violation, "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Simulator, Mutations, ::testing::ValuesIn(mutations),
@@ -49,6 +52,7 @@ TEST(WithoutMutation, TheSameSeedsKeepEveryPromise) {
   for (std::uint64_t seed = 1; seed <= most_seeds; ++seed) {
     ASSERT_EQ(Simulation(seed, false).run(steps).violation, "") << "seed " << seed;
     ASSERT_EQ(OnceSimulation(seed).run(steps).violation, "") << "seed " << seed;
+    ASSERT_EQ(LeaderSimulation(seed).run(steps).violation, "") << "seed " << seed;
   }
 }
 
