@@ -41,6 +41,7 @@ set(latchkey_sources
   src/leader/leader.cpp
   src/leader/leader_callback.cpp
   src/leader/leader_loop.cpp
+  src/leader/leader_term.cpp
   src/locked/default_locks.cpp
   src/locked/held.cpp
   src/locked/lock_order.cpp

@@ -49,6 +49,7 @@ set(latchkey_tests_sources
   unit/key/parser_test.cpp
   unit/key/render_test.cpp
   unit/latch/count_down_latch_test.cpp
+  unit/latch/docs_latches_test.cpp
   unit/leader/docs_leader_test.cpp
   unit/leader/leader_limits_test.cpp
   unit/leader/leader_loss_test.cpp
@@ -242,12 +243,18 @@ set(latchkey_sim_sources
   sim/exhaustive_test.cpp
   sim/multi_acquire_plan_test.cpp
   sim/quorum_sim_test.cpp
+  sim/leader_sim_test.cpp
+  sim/leader_simulation.cpp
+  sim/once_sim_test.cpp
+  sim/once_simulation.cpp
   sim/readers_cost_test.cpp
   sim/simulator_test.cpp
   sim/store_test.cpp)
 
 set(latchkey_sim_mutations_sources
-  sim/mutations/mutation_test.cpp)
+  sim/leader_simulation.cpp
+  sim/mutations/mutation_test.cpp
+  sim/once_simulation.cpp)
 
 set(latchkey_soak_sources
   soak/deployments_soak.cpp

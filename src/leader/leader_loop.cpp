@@ -13,6 +13,8 @@
 #include <latchkey/error.hpp>
 #include <latchkey/owner.hpp>
 
+#include "leader/leader_term.hpp"
+
 namespace latchkey::inline v1::detail {
 
 LeaderLoop::LeaderLoop(const Locks& locks, std::string key, Leader::Callback callback,
@@ -127,7 +129,7 @@ void LeaderLoop::campaign() noexcept {
 
 void LeaderLoop::begin_term(Hold&& hold) {
   const std::uint64_t term = hold.fencing_token().value_or(0);
-  if (term <= brief_health().term) {
+  if (!is_new_term(term, brief_health().term)) {
     throw std::runtime_error("the backend granted a term that is not larger than the last one");
   }
   std::stop_source stop;
@@ -176,12 +178,11 @@ void LeaderLoop::watch_until_callback_ends() noexcept {
   }
 }
 
-/// Empty: none. An empty text: the Leader itself ends the term.
 std::optional<std::string_view> LeaderLoop::reason_to_stop() const noexcept {
-  if (hold_->lost()) return "its lock was lost";
-  if (hold_->remaining() <= stop_before_) return "its lock could not be renewed in time";
-  if (resigns_ || destroyed_.stop_requested()) return "";
-  return std::nullopt;
+  return latchkey::detail::reason_to_stop({.lost = hold_->lost(),
+                                           .left = hold_->remaining(),
+                                           .stop_before = stop_before_,
+                                           .asked = resigns_ || destroyed_.stop_requested()});
 }
 
 void LeaderLoop::tell_to_stop(std::string_view reason) noexcept {

@@ -1,4 +1,4 @@
-// The names of instants.
+// The instants of a OncePer, and their names.
 // SPDX-License-Identifier: BSL-1.0
 #include "once/once_schedule.hpp"
 
@@ -6,6 +6,19 @@
 #include <cstdio>
 
 namespace latchkey::inline v1::detail {
+
+OnceSchedule::Wall OnceSchedule::instant_at(Wall now) const noexcept {
+  const auto since = now.time_since_epoch() - offset;
+  auto number = since / period;
+  if (since % period < since.zero()) --number;
+  return Wall(offset + period * number);
+}
+
+bool OnceSchedule::is_in_time(Wall instant, Wall now) const noexcept {
+  return now >= instant && now < instant + start_within;
+}
+
+std::chrono::milliseconds OnceSchedule::mark() const noexcept { return period + 2 * clock_error; }
 
 std::string instant_text(OnceSchedule::Wall instant) {
   using namespace std::chrono;

@@ -24,21 +24,14 @@ struct OnceSchedule {
   std::chrono::milliseconds start_within;
 
   /// The last instant that is not after `now`.
-  [[nodiscard]] Wall instant_at(Wall now) const noexcept {
-    const auto since = now.time_since_epoch() - offset;
-    auto number = since / period;
-    if (since % period < since.zero()) --number;
-    return Wall(offset + period * number);
-  }
+  [[nodiscard]] Wall instant_at(Wall now) const noexcept;
   [[nodiscard]] Wall after(Wall instant) const noexcept { return instant + period; }
 
-  /// Whether a run of `instant` may begin.
-  [[nodiscard]] bool is_in_time(Wall instant, Wall now) const noexcept {
-    return now >= instant && now < instant + start_within;
-  }
+  /// Whether a run of `instant` may begin. Asked before the request, and after its grant.
+  [[nodiscard]] bool is_in_time(Wall instant, Wall now) const noexcept;
 
   /// How long the key of an instant stays locked once it was granted.
-  [[nodiscard]] std::chrono::milliseconds mark() const noexcept { return period + 2 * clock_error; }
+  [[nodiscard]] std::chrono::milliseconds mark() const noexcept;
 };
 
 /// The key of the lock of an instant: "latchkey_once:report:2026-11-25T12:15:00Z". Different keys

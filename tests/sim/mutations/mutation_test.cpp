@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/leader_simulation.hpp"
 #include "sim/mutations/mutated.hpp"
+#include "sim/once_simulation.hpp"
 #include "testing/simulator/simulation.hpp"
 
 namespace latchkey::sim {
@@ -30,6 +32,8 @@ TEST_P(Mutations, AreDetected) {
   for (; seed <= most_seeds && report.violation.empty(); ++seed) {
     active_mutation = GetParam();
     report = Simulation(seed, false).run(steps);
+    if (report.violation.empty()) report.violation = OnceSimulation(seed).run(steps).violation;
+    if (report.violation.empty()) report.violation = LeaderSimulation(seed).run(steps).violation;
     active_mutation = {};
   }
   ASSERT_NE(report.violation, "") << "not within " << most_seeds << " seeds";
@@ -37,6 +41,8 @@ TEST_P(Mutations, AreDetected) {
   RecordProperty("seed", std::to_string(seed - 1));
   EXPECT_EQ(Simulation(seed - 1, false).run(steps).violation, "")
       << "without the mutation the seed must be clean";
+  EXPECT_EQ(OnceSimulation(seed - 1).run(steps).violation, "");
+  EXPECT_EQ(LeaderSimulation(seed - 1).run(steps).violation, "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Simulator, Mutations, ::testing::ValuesIn(mutations),
@@ -45,6 +51,8 @@ INSTANTIATE_TEST_SUITE_P(Simulator, Mutations, ::testing::ValuesIn(mutations),
 TEST(WithoutMutation, TheSameSeedsKeepEveryPromise) {
   for (std::uint64_t seed = 1; seed <= most_seeds; ++seed) {
     ASSERT_EQ(Simulation(seed, false).run(steps).violation, "") << "seed " << seed;
+    ASSERT_EQ(OnceSimulation(seed).run(steps).violation, "") << "seed " << seed;
+    ASSERT_EQ(LeaderSimulation(seed).run(steps).violation, "") << "seed " << seed;
   }
 }
 

@@ -9,6 +9,8 @@
 
 #include <latchkey/leader.hpp>
 #include <latchkey/locks.hpp>
+#include <latchkey/testing/manual_clock.hpp>
+#include <latchkey/testing/recorder.hpp>
 
 #include "support/recorder.hpp"
 
@@ -39,6 +41,23 @@ TEST(DocsLeader, TheLeaderOfThePageBillsAndTellsItsHealth) {
   if (health.is_leader) text += ", term " + std::to_string(health.term);
   if (!health.trouble.empty()) text += ": " + health.trouble;
   EXPECT_EQ(text, "leading, term " + std::to_string(last_billed));
+}
+
+TEST(DocsLeader, TheTestOfThePagePasses) {
+  // clang-format off: the page's own lines
+  latchkey::testing::ManualClock clock;
+  latchkey::testing::Recorder recorder;
+  const auto locks = latchkey::Locks::connect("memory:", {.clock = &clock, .listener = &recorder});
+  latchkey::Leader leader(locks, "leader:billing",
+                          [](const std::stop_token& stop, std::uint64_t term) {
+                            while (!stop.stop_requested()) bill_next(term);
+                          });
+  ASSERT_TRUE(recorder.await(latchkey::Event::Kind::elected));
+  EXPECT_TRUE(leader.is_leader());
+  clock.advance(31s);  // the process stood still for longer than its lease
+  EXPECT_FALSE(leader.is_leader());
+  ASSERT_TRUE(recorder.await(latchkey::Event::Kind::deposed));
+  // clang-format on
 }
 
 TEST(DocsLeader, TheMigrationOfThePageRunsOnce) {
