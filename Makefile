@@ -113,7 +113,7 @@ chaos:
 	@scripts/deps.sh test
 	@mkdir -p build && $(call configure,test)
 	@cmake --build build/test --target latchkey_chaos latchkey_chaos_tests -- $(NINJA)
-	@ctest --test-dir build/test --output-on-failure --no-tests=error -L '^chaos$$' -E '^chaos$$'
+	@ctest --test-dir build/test --output-on-failure --no-tests=error -j 4 -L '^chaos$$' -E '^chaos$$'
 	@LATCHKEY_CHAOS=$(CHAOS) LATCHKEY_SEED=$(SEED) build/test/tests/latchkey_chaos
 
 chaos-night:

@@ -340,7 +340,8 @@ set(latchkey_chaos_sources
   chaos/worker/defective_sources.cpp
   chaos/worker/latchkey_source.cpp
   chaos/worker/worker.cpp
-  chaos/worker/workload.cpp)
+  chaos/worker/workload.cpp
+  exhaustion/scarce_memory.cpp)
 
 set(latchkey_chaos_tests_sources
   chaos/faults/fault_plan_test.cpp

@@ -31,7 +31,15 @@ enum class Outcome : std::uint8_t {
   busy,         ///< for the whole wait
   unavailable,  ///< BackendUnavailable
   refused,      ///< BackendRefused
+  no_memory,    ///< std::bad_alloc
   other,        ///< any other exception; `text` names it
+};
+
+/// What a visit lacks.
+enum class Lack : std::uint8_t {
+  nothing,
+  threads,  ///< its Locks are new, so it needs a timer thread, and no thread can be made
+  memory,   ///< an allocation of the acquire fails, and one of the release
 };
 
 /// One call of acquire and, if it was granted, the visit to the critical section. A visitor asks
@@ -45,6 +53,7 @@ struct Visit {
   std::uint32_t key = 0;
   LockType type = LockType::REENTRANT;
   Outcome outcome = Outcome::none;
+  Lack lack = Lack::nothing;
   bool watchdog = false;     ///< the lease is renewed
   bool killed = false;       ///< its process was killed; set by the orchestrator
   bool untold = false;       ///< lost() was true and then false

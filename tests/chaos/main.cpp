@@ -53,7 +53,8 @@ void print_shortened(Settings settings, std::uint64_t seed, FaultNumbers faults,
 }
 
 int run_campaign(const Settings& settings) {
-  std::printf("seed %llu\n", static_cast<unsigned long long>(settings.seed));
+  std::printf("seed %llu, on %s\n", static_cast<unsigned long long>(settings.seed),
+              settings.deployment == DeploymentKind::cluster ? "a cluster" : "one server");
   if (settings.porcupine.empty()) std::printf("Porcupine checks nothing: Go was not found\n");
   const std::filesystem::path folder = make_folder(settings.seed);
   std::uint64_t seed = 0;
@@ -82,6 +83,15 @@ int run_campaign(const Settings& settings) {
   return 1;
 }
 
+int run_campaigns(Settings settings) {
+  if (settings.deployment != DeploymentKind::both) return run_campaign(settings);
+  settings.length /= 2;
+  settings.deployment = DeploymentKind::single;
+  if (const int result = run_campaign(settings); result != 0) return result;
+  settings.deployment = DeploymentKind::cluster;
+  return run_campaign(settings);
+}
+
 int main_of(const std::vector<std::string>& words) {
   if (!words.empty() && words.front() == "--worker") {
     return run_worker(WorkerArguments::parse({words.begin() + 1, words.end()}));
@@ -92,7 +102,7 @@ int main_of(const std::vector<std::string>& words) {
   }
   Settings settings = read_settings(words);
   settings.porcupine = LATCHKEY_PORCUPINE;
-  return run_campaign(settings);
+  return run_campaigns(settings);
 }
 
 }  // namespace

@@ -31,6 +31,8 @@ bool Cluster::has(FaultKind kind) const noexcept {
     case client_kill:
     case client_descriptors:
     case client_fork:
+    case client_no_threads:
+    case client_no_memory:
     case node_stop:
     case node_kill:
     case slot_move:

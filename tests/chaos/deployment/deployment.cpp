@@ -32,6 +32,7 @@ void Deployment::force_release(const std::string& uri, int key) {
 
 std::unique_ptr<Deployment> make_deployment(DeploymentKind kind) {
   switch (kind) {
+    case DeploymentKind::both:
     case DeploymentKind::single: return std::make_unique<SingleServer>();
     case DeploymentKind::cluster: return std::make_unique<Cluster>();
   }

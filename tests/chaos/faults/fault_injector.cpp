@@ -28,6 +28,8 @@ void FaultInjector::begin_at_worker(const PlannedFault& fault) {
     case client_stop_long: return workers_.process(worker).stop();
     case client_kill: return workers_.kill(worker);
     case client_fork: workers_.want_fork(worker); return;
+    case client_no_threads: return workers_.want_lack(worker, Lack::threads);
+    case client_no_memory: return workers_.want_lack(worker, Lack::memory);
     case client_descriptors:
       workers_.limit_descriptors(worker, true);
       return workers_.link(worker).cut();
@@ -41,6 +43,7 @@ void FaultInjector::end_at_worker(const PlannedFault& fault) {
     case client_stop_short:
     case client_stop_long: return workers_.process(worker).resume();
     case client_kill: return workers_.start(worker);
+    case client_no_memory: return workers_.want_lack(worker, Lack::nothing);
     case client_descriptors: return workers_.limit_descriptors(worker, false);
     default: return;
   }

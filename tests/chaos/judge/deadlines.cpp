@@ -7,13 +7,13 @@
 namespace latchkey::chaos {
 namespace {
 
-/// Without a watchdog the deadline is at most the end of the acquire + lease - margin, and moves at
-/// most once: if a hold was taken over from another call, or granted by a release, and less than two
-/// thirds of the lease are left, then 50 ms later one renewal to the lease is sent.
+/// Without a watchdog the deadline is at most the end of the acquire + lease - margin, and moves
+/// at most once: if a hold was taken over from another call, or granted by a release, and less than
+/// two thirds of the lease are left, then 50 ms later one renewal to the lease is sent.
 ///
-/// A fault may delay that renewal, as a stop of the process 28 ms after the acquire did. But it moves
-/// the deadline only if it is answered before the deadline that it replaces, so it was sent before
-/// then: no fault whatever lets a hold last longer than twice (lease - margin).
+/// A fault may delay that renewal, as a stop of the process 28 ms after the acquire did. But it
+/// moves the deadline only if it is answered before the deadline that it replaces, so it was sent
+/// before then: no fault whatever lets a hold last longer than twice (lease - margin).
 void check_lease(const History& history, const Visit& visit, Violations& found) {
   if (visit.watchdog || is_shared(visit)) return;
   const Nanos length = visit.lease - margin(visit.lease);

@@ -207,6 +207,21 @@ TEST(JudgeOutcomes, UnavailableNeedsAFaultAndOtherExceptionsAreNeverAllowed) {
   EXPECT_EQ(builder.broken(judge_outcomes), "an exception that no page allows");
 }
 
+TEST(JudgeOutcomes, ALockThatNoThreadCanRenewIsNotGranted) {
+  HistoryBuilder builder;
+  builder.visit(0, 100, 200).lack = Lack::threads;
+  EXPECT_EQ(builder.broken(judge_outcomes), "a lock is granted that no thread can renew");
+}
+
+TEST(JudgeOutcomes, OnlyAVisitWithoutMemoryEndsWithBadAlloc) {
+  HistoryBuilder builder;
+  Visit& visit = builder.visit(0, 100, 100);
+  visit.outcome = Outcome::no_memory;
+  EXPECT_EQ(builder.broken(judge_outcomes), "an exception that no page allows");
+  visit.lack = Lack::memory;
+  EXPECT_EQ(builder.broken(judge_outcomes), "");
+}
+
 TEST(JudgeOutcomes, ARefusalNeedsAFaultThatRefuses) {
   HistoryBuilder builder;
   builder.visit(0, 1'100, 1'100).outcome = Outcome::refused;

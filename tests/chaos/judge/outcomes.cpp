@@ -22,6 +22,7 @@ bool is_allowed(const History& history, const Visit& visit, Outcome outcome) {
     case Outcome::busy: return true;
     case Outcome::unavailable: return impaired(history, visit.worker, visit.called, visit.ended);
     case Outcome::refused: return may_be_refused(history, visit);
+    case Outcome::no_memory: return visit.lack == Lack::memory;
     case Outcome::other: return false;
   }
   return false;
@@ -31,6 +32,9 @@ bool is_allowed(const History& history, const Visit& visit, Outcome outcome) {
 
 void judge_outcomes(const History& history, Violations& found) {
   for (const Visit& visit : history.visits) {
+    if (visit.lack == Lack::threads && visit.outcome == Outcome::granted) {
+      found.push_back({"a lock is granted that no thread can renew", describe(history, visit)});
+    }
     if (is_allowed(history, visit, visit.outcome) && is_allowed(history, visit, visit.release)) {
       continue;
     }

@@ -47,9 +47,11 @@ Client parse_client(const std::string& text) {
 }
 
 DeploymentKind parse_deployment(const std::string& text) {
+  if (text == "both") return DeploymentKind::both;
   if (text == "single") return DeploymentKind::single;
   if (text == "cluster") return DeploymentKind::cluster;
-  throw std::invalid_argument("unknown deployment '" + text + "'; expected single or cluster");
+  throw std::invalid_argument("unknown deployment '" + text +
+                              "'; expected both, single or cluster");
 }
 
 std::set<std::size_t> parse_numbers(const std::string& text) {
@@ -107,6 +109,7 @@ Settings read_settings(const std::vector<std::string>& words) {
   const std::uint32_t usual = settings.client == Client::latchkey ? 4 : 2;
   if (settings.workers == 0) settings.workers = usual;
   if (settings.threads == 0) settings.threads = usual;
+  if (settings.client != Client::latchkey) settings.deployment = DeploymentKind::single;
   return settings;
 }
 
@@ -118,6 +121,7 @@ std::string replay_command(const Settings& settings, std::uint64_t seed_of_round
     command += " --client ";
     command += client_names[static_cast<std::size_t>(settings.client)].name;
   }
+  if (settings.deployment == DeploymentKind::single) command += " --deployment single";
   if (settings.deployment == DeploymentKind::cluster) command += " --deployment cluster";
   if (!settings.kind.empty()) command += " --kind '" + settings.kind + "'";
   if (settings.only) {

@@ -13,14 +13,15 @@
 
 namespace latchkey::chaos {
 
-/// single: one server, and a fault proxy for each worker; cluster: three nodes.
-enum class DeploymentKind : std::uint8_t { single, cluster };
+/// single: one server, and a fault proxy for each worker; cluster: three nodes; both: half of the
+/// time on each.
+enum class DeploymentKind : std::uint8_t { both, single, cluster };
 
 struct Settings {
   std::chrono::milliseconds length{20'000};
   std::uint64_t seed = 0;
   Client client = Client::latchkey;
-  DeploymentKind deployment = DeploymentKind::single;
+  DeploymentKind deployment = DeploymentKind::both;
   /// 4 of each; for a client with a defect 2, because two rivals show it sooner.
   std::uint32_t workers = 0, threads = 0;
   /// Only these faults of each round, by their number in its plan; empty: all.
@@ -35,7 +36,7 @@ struct Settings {
 
 inline constexpr const char* usage =
     "latchkey_chaos [--for 10min] [--seed N] [--workers N] [--threads N] [--only 3,7]\n"
-    "               [--deployment single|cluster] [--kind TEXT] [--shorten 12]\n"
+    "               [--deployment both|single|cluster] [--kind TEXT] [--shorten 12]\n"
     "               [--client latchkey|no-lock|reply-lease|thread-id]\n"
     "\n"
     "--kind draws only faults whose name contains the text, and --shorten is how many rounds may "

@@ -30,6 +30,8 @@ void Totals::add(const History& history) {
     busy_ += visit.outcome == Outcome::busy ? 1 : 0;
     unavailable_ += visit.outcome == Outcome::unavailable ? 1 : 0;
     refused_ += visit.outcome == Outcome::refused ? 1 : 0;
+    no_memory_ +=
+        visit.outcome == Outcome::no_memory || visit.release == Outcome::no_memory ? 1 : 0;
     killed_ += visit.killed ? 1 : 0;
     told_ += visit.told != 0 ? 1 : 0;
     unconfirmed_ += visit.release == Outcome::unavailable ? 1 : 0;
@@ -60,7 +62,9 @@ std::string Totals::table() const {
           row("time with calls", ms(time_) / 1'000, " s") + row("calls", calls_) +
           row("granted", granted_) + row("busy for the whole wait", busy_) +
           row("no reply (BackendUnavailable)", unavailable_) +
-          row("refused (BackendRefused)", refused_) + row("holders told of a loss", told_) +
+          row("refused (BackendRefused)", refused_) +
+          row("ended by a failed allocation (std::bad_alloc)", no_memory_) +
+          row("holders told of a loss", told_) +
           row("holds that the server lost under their holder", losses_) +
           row("releases not confirmed", unconfirmed_) +
           row("calls ended by the death of their process", killed_) +

@@ -4,6 +4,7 @@
 #include <latchkey/locks.hpp>
 
 #include "chaos/worker/lock_source.hpp"
+#include "support/no_threads.hpp"
 
 namespace latchkey::chaos {
 namespace {
@@ -22,37 +23,51 @@ class LatchkeyHold final : public HeldLock {
   Hold hold_;
 };
 
+Locks connect(const std::string& uri) {
+  return Locks::connect(uri, {.watchdog = watchdog_period,
+                              .command_timeout = 500ms,
+                              .unavailable_after = 3s,
+                              .startup = Startup::allow_down});
+}
+
+std::unique_ptr<HeldLock> acquire_from(const Locks& locks, const Request& request) {
+  Lock lock = locks.lock(name_of_key(request.key), request.type);
+  std::optional<Hold> hold = lock.try_acquire(request.wait, request.lease);
+  if (!hold) return nullptr;
+  return std::make_unique<LatchkeyHold>(std::move(*hold));
+}
+
 class LatchkeySource final : public LockSource {
  public:
-  explicit LatchkeySource(const Locks& locks) : locks_(locks) {}
+  LatchkeySource(const Locks& locks, const std::string& uri) : locks_(locks), uri_(uri) {}
 
   std::unique_ptr<HeldLock> acquire(const Request& request) override {
-    Lock lock = locks_.lock(name_of_key(request.key), request.type);
-    std::optional<Hold> hold = lock.try_acquire(request.wait, request.lease);
-    if (!hold) return nullptr;
-    return std::make_unique<LatchkeyHold>(std::move(*hold));
+    return acquire_from(locks_, request);
+  }
+  std::unique_ptr<HeldLock> acquire_without_threads(const Request& request) override {
+    const Locks fresh = connect(uri_);
+    const tests::NoThreads none;
+    return acquire_from(fresh, request);
   }
 
  private:
   Locks locks_;
+  const std::string uri_;
 };
 
 class LatchkeySources final : public LockSources {
  public:
-  explicit LatchkeySources(const std::string& uri)
-      : locks_(Locks::connect(uri, {.watchdog = watchdog_period,
-                                    .command_timeout = 500ms,
-                                    .unavailable_after = 3s,
-                                    .startup = Startup::allow_down})) {}
+  explicit LatchkeySources(const std::string& uri) : uri_(uri), locks_(connect(uri)) {}
   ~LatchkeySources() override { locks_.close(2s); }
   LatchkeySources(const LatchkeySources&) = delete;
   LatchkeySources& operator=(const LatchkeySources&) = delete;
 
   std::unique_ptr<LockSource> make(std::uint32_t /*thread*/) override {
-    return std::make_unique<LatchkeySource>(locks_);
+    return std::make_unique<LatchkeySource>(locks_, uri_);
   }
 
  private:
+  const std::string uri_;
   Locks locks_;
 };
 

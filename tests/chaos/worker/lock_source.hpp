@@ -39,6 +39,10 @@ class LockSource {
   virtual ~LockSource() = default;
   /// Null: busy. Throws as latchkey does.
   virtual std::unique_ptr<HeldLock> acquire(const Request& request) = 0;
+  /// The same with all that a process has once made anew, while no thread can be made.
+  virtual std::unique_ptr<HeldLock> acquire_without_threads(const Request& request) {
+    return acquire(request);
+  }
 };
 
 /// Makes the sources of a process.

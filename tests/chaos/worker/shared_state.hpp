@@ -39,6 +39,7 @@ struct GuardedData {
 struct WorkerState {
   std::atomic<bool> ready{false};
   std::atomic<bool> fork_wanted{false};
+  std::atomic<Lack> lack_wanted{Lack::nothing};  ///< threads: of the next visit; memory: of all
   std::array<VisitLog, most_threads> threads;
 };
 

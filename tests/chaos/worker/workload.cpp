@@ -11,11 +11,14 @@
 #include <csignal>
 #include <cstring>
 #include <exception>
+#include <new>
 #include <span>
 #include <thread>
 #include <type_traits>
 
 #include <latchkey/error.hpp>
+
+#include "exhaustion/scarce_memory.hpp"
 
 namespace latchkey::chaos {
 namespace {
@@ -34,6 +37,15 @@ void put_text(Visit& visit, const char* text) {
   std::strncpy(visit.text.data(), text, visit.text.size() - 1);
 }
 
+/// The nth allocation of this thread fails while the object exists; 0: none does.
+class Scarcity {
+ public:
+  explicit Scarcity(std::size_t nth) { tests::fail_allocation(nth); }
+  Scarcity(const Scarcity&) = delete;
+  Scarcity& operator=(const Scarcity&) = delete;
+  ~Scarcity() { static_cast<void>(tests::allocation_failed()); }
+};
+
 /// Runs `call` and returns how it ended.
 template <class Call>
 Outcome outcome_of(Visit& visit, Call&& call) {
@@ -45,6 +57,9 @@ Outcome outcome_of(Visit& visit, Call&& call) {
   } catch (const BackendRefused& error) {
     put_text(visit, error.what());
     return Outcome::refused;
+  } catch (const std::bad_alloc& error) {
+    put_text(visit, error.what());
+    return Outcome::no_memory;
   } catch (const std::exception& error) {
     put_text(visit, error.what());
     return Outcome::other;
@@ -99,6 +114,19 @@ LockType Workload::draw_type(std::uint32_t key) {
   }
 }
 
+Lack Workload::take_lack() {
+  std::atomic<Lack>& wanted = shared_.workers[place_.worker].lack_wanted;
+  Lack lack = wanted;
+  if (lack == Lack::threads && !wanted.compare_exchange_strong(lack, Lack::nothing)) {
+    return Lack::nothing;  // another thread has taken it
+  }
+  return lack;
+}
+
+std::size_t Workload::draw_allocation(const Visit& visit) {
+  return visit.lack == Lack::memory ? 1 + random_() % 12 : 0;
+}
+
 Request Workload::draw_request() {
   Request request;
   if (place_.plain) {
@@ -139,13 +167,16 @@ void Workload::visit_once() {
            .thread = place_.thread,
            .key = request.key,
            .type = request.type,
+           .lack = take_lack(),
            .watchdog = request.lease.is_watchdog(),
            .lease = request.lease.length(watchdog_period).count() * millisecond,
            .called = now()};
   log_.used.fetch_add(1, std::memory_order_release);
   std::unique_ptr<HeldLock> held;
   const Outcome outcome = outcome_of(visit, [&] {
-    held = source_.acquire(request);
+    const Scarcity scarce(draw_allocation(visit));
+    held = visit.lack == Lack::threads ? source_.acquire_without_threads(request)
+                                       : source_.acquire(request);
     return held ? Outcome::granted : Outcome::busy;
   });
   put(visit.entered, now());
@@ -164,8 +195,10 @@ void Workload::enter(Visit& visit, HeldLock& held) {
   dwell(visit, held, draw_dwell(visit.lease));
   if (ask(visit, held)) write(visit, fenced_value);
   put(visit.left, now());
-  const Outcome release =
-      outcome_of(visit, [&] { return held.release() ? Outcome::granted : Outcome::busy; });
+  const Outcome release = outcome_of(visit, [&] {
+    const Scarcity scarce(draw_allocation(visit));
+    return held.release() ? Outcome::granted : Outcome::busy;
+  });
   put(visit.release, release);
 }
 

@@ -42,6 +42,8 @@ class Workload {
   Request draw_request();
   LockType draw_type(std::uint32_t key);
   Nanos draw_dwell(Nanos lease);
+  Lack take_lack();
+  std::size_t draw_allocation(const Visit& visit);  ///< the one that fails; 0: none
   void visit_once();
   void enter(Visit& visit, HeldLock& held);
   void dwell(Visit& visit, const HeldLock& held, Nanos length);
