@@ -247,6 +247,7 @@ set(latchkey_soak_sources
   soak/memory_soak.cpp
   soak/redis_soak.cpp
   soak/reload_soak.cpp
+  soak/semaphore_soak.cpp
   soak/transfers_soak.cpp)
 
 set(latchkey_seeds_sources
