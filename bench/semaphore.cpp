@@ -49,8 +49,8 @@ struct Order final : latchkey::Listener {
   std::uint64_t last = 0;
 };
 
-/// Coroutines that wait for permits of one semaphore. Each of them takes one once, and works with it
-/// for `work`.
+/// Coroutines that wait for permits of one semaphore. Each of them takes one once, and works with
+/// it for `work`.
 class Crowd {
  public:
   Crowd(const RedisServer& server, int waiters, std::chrono::milliseconds work)
@@ -77,11 +77,12 @@ class Crowd {
   asio::awaitable<void> take_once(int number) {
     co_await (LOCKED("permits", LockType::PERMIT, latchkey::forever, 30s)
                   .permits(permits)
-                  .in(locks_) AROUND(number) -> asio::awaitable<void> {
-      if (work_ == 0ms) co_return;
-      asio::steady_timer timer(context_, work_);
-      co_await timer.async_wait(asio::use_awaitable);
-    });
+                  .in(locks_)AROUND(number)
+                  ->asio::awaitable<void> {
+                    if (work_ == 0ms) co_return;
+                    asio::steady_timer timer(context_, work_);
+                    co_await timer.async_wait(asio::use_awaitable);
+                  });
   }
   asio::awaitable<void> begin(latchkey::Hold all) {
     asio::steady_timer timer(context_);
@@ -121,11 +122,11 @@ int main() {
       overtaken += crowd.overtaken();
     }
     const double time = bench::median(times), commands = bench::median(calls);
-    const bool within =
-        time <= most_microseconds && commands <= most_commands && overtaken == 0;
+    const bool within = time <= most_microseconds && commands <= most_commands && overtaken == 0;
     held &= within;
     fmt::print(
-        "1000 waiters, {} permits, {} ms of work: {:.2f} scripts and {:.1f} us of the server's time "
+        "1000 waiters, {} permits, {} ms of work: {:.2f} scripts and {:.1f} us of the server's "
+        "time "
         "per hand-off, {} overtaken   <= {}, <= {}, 0 {}\n",
         permits, work.count(), commands, time, overtaken, most_commands, most_microseconds,
         within ? "ok" : "MISSED");

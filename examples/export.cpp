@@ -35,8 +35,8 @@ struct Counters {
 };
 
 Counters& shared_counters() {
-  void* const memory = ::mmap(nullptr, sizeof(Counters), PROT_READ | PROT_WRITE,
-                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* const memory =
+      ::mmap(nullptr, sizeof(Counters), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   return *new (memory) Counters;
 }
@@ -112,8 +112,8 @@ int run(const std::string& uri) {
   const latchkey::Semaphore exports = latchkey::Locks::connect(uri).semaphore("exports", at_once);
   const bool all_back = exports.try_acquire(at_once, 10 * lease).has_value();
   fmt::print("{} reports, at most {} at once\n", counters.written.load(), counters.most.load());
-  good = good && all_back && counters.written == processes * reports_each &&
-         counters.most <= at_once;
+  good =
+      good && all_back && counters.written == processes * reports_each && counters.most <= at_once;
   return exports.destroy() && good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 

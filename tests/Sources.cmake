@@ -168,6 +168,7 @@ set(latchkey_redis_sources
   redis/scripts/fair_time_test.cpp
   redis/scripts/faults_test.cpp
   redis/scripts/permissions_test.cpp
+  redis/scripts/permits_faults_test.cpp
   redis/scripts/permits_test.cpp
   redis/scripts/plain_test.cpp
   redis/scripts/process_queue_test.cpp

@@ -141,10 +141,11 @@ TEST(SemaphoreSoak, NeverMorePermitsThanThereAre) {
   DisturbedHolders holders(server);
   holders.run(length_of_soak());
   const PermitJudge& judge = *holders.judge;
-  std::printf("%d stops, %d kills, %d flushes, %zu holds, at most %llu permits at once, %zu more "
-              "after a flush\n",
-              holders.stops, holders.kills, holders.flushes, judge.holds,
-              static_cast<unsigned long long>(judge.most), judge.excused);
+  std::printf(
+      "%d stops, %d kills, %d flushes, %zu holds, at most %llu permits at once, %zu more "
+      "after a flush\n",
+      holders.stops, holders.kills, holders.flushes, judge.holds,
+      static_cast<unsigned long long>(judge.most), judge.excused);
   EXPECT_EQ(judge.violations, 0U);
   EXPECT_GT(judge.holds, 20U);
   const Locks locks = Locks::connect(server.tcp_uri());

@@ -33,7 +33,9 @@ const latchkey::Semaphore exports = locks.semaphore("exports", 3);
 struct Exporter {
   // clang-format off: the page's own lines
 void send(const std::string& region) {
-  LOCKED("export:{region}", LockType::PERMIT, 10s, 30s).permits(3) AROUND(region) { upload(region); };
+  LOCKED("export:{region}", LockType::PERMIT, 10s, 30s).permits(3) AROUND(region) {
+    upload(region);
+  };
 }
   // clang-format on
 };
