@@ -67,6 +67,7 @@ set(latchkey_tests_sources
   unit/locks/all_of_test.cpp
   unit/locks/all_of_waits_test.cpp
   unit/locks/cancel_test.cpp
+  unit/locks/docs_semaphores_test.cpp
   unit/locks/due_times_test.cpp
   unit/locks/errors_test.cpp
   unit/locks/event_queue_test.cpp
@@ -175,6 +176,7 @@ set(latchkey_redis_sources
   redis/scripts/fair_time_test.cpp
   redis/scripts/faults_test.cpp
   redis/scripts/permissions_test.cpp
+  redis/scripts/permits_faults_test.cpp
   redis/scripts/permits_test.cpp
   redis/scripts/plain_test.cpp
   redis/scripts/process_queue_test.cpp
@@ -264,6 +266,7 @@ set(latchkey_soak_sources
   soak/once_soak.cpp
   soak/redis_soak.cpp
   soak/reload_soak.cpp
+  soak/semaphore_soak.cpp
   soak/transfers_soak.cpp)
 
 set(latchkey_seeds_sources

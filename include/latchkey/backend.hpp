@@ -66,9 +66,9 @@ namespace latchkey::inline v1 {
 /// | latch_delete  | the latch `key` has no count any more; subscribers are    | granted, gone |
 /// |               | notified                                                  |               |
 ///
-/// PERMIT: an acquire takes `permits.taken` permits of the semaphore, all or none. They are one hold:
-/// each of the other verbs applies to all of them, and if one is gone, so is the hold, and the rest is
-/// given back.
+/// PERMIT: an acquire takes `permits.taken` permits of the semaphore, all or none. They are one
+/// hold: each of the other verbs applies to all of them, and if one is gone, so is the hold, and
+/// the rest is given back.
 ///
 /// Each may also end as `unknown` (no reply: it may run, may have run, or may never run) or as
 /// `refused` (the backend rejects it: a permission, a wrong type).

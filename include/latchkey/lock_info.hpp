@@ -26,7 +26,8 @@ struct HolderInfo {
 
 /// The permits of a semaphore.
 struct PermitInfo {
-  std::int64_t available = 0;  ///< negative after Semaphore::set_total made them fewer than are taken
+  /// Negative after Semaphore::set_total made them fewer than are taken.
+  std::int64_t available = 0;
   std::int64_t total = 0;
 };
 

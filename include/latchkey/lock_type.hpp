@@ -21,9 +21,9 @@ namespace latchkey::inline v1 {
 /// | PERMIT    | as many as a semaphore has permits; each acquire is on its own      |
 ///
 /// One key is locked with one family of types: plain (REENTRANT, FAIR, FENCED) or READ and WRITE.
-/// Mixing families on one key is safe (the other family counts as busy) but never useful. A key with
-/// PERMIT is a semaphore (Locks::semaphore): every other type is refused for it, and PERMIT for a
-/// key that is a lock.
+/// Mixing families on one key is safe (the other family counts as busy) but never useful. A key
+/// with PERMIT is a semaphore (Locks::semaphore): every other type is refused for it, and PERMIT
+/// for a key that is a lock.
 enum class LockType : std::uint8_t { REENTRANT, FAIR, READ, WRITE, FENCED, PERMIT };
 
 /// True for the types that several owners can hold at the same time.

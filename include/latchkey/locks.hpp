@@ -66,8 +66,8 @@ class Locks {
   [[nodiscard]] Lock lock(std::string key, LockType type = LockType::REENTRANT) const;
   [[nodiscard]] ReadWriteLock read_write(std::string key) const;
   /// A handle to the semaphore of `key`; sends nothing. The first acquire makes the semaphore with
-  /// `permits` permits; one that exists keeps the number it has. Throws KeyError as lock() does, and
-  /// std::invalid_argument for fewer than 1 permit and if the backend offers no semaphores.
+  /// `permits` permits; one that exists keeps the number it has. Throws KeyError as lock() does,
+  /// and std::invalid_argument for fewer than 1 permit and if the backend offers no semaphores.
   [[nodiscard]] Semaphore semaphore(std::string key, int permits) const;
 
   /// A handle to the latch of `key`; sends nothing. Throws KeyError as lock() does, and

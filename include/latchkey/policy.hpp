@@ -22,7 +22,8 @@ enum class OnLost : std::uint8_t { RAISE, REPORT };
 /// The settings of one policy of latchkey.yaml, each set or empty. docs/policies.md describes each
 /// setting and which policy has precedence. A value type without file positions and methods.
 struct Policy {
-  std::optional<LockType> type{};
+  std::optional<LockType> type{};          ///< PERMIT if `permits` is set
+  std::optional<std::uint32_t> permits{};  ///< how many the semaphore has
   std::optional<Wait> wait{};
   std::optional<Lease> lease{};
   std::optional<std::chrono::milliseconds> hold_for{};

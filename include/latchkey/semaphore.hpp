@@ -67,7 +67,7 @@ class Semaphore {
   [[nodiscard]] std::int64_t total() const;
 
   /// The permits that are taken, at most 1 000 of them, each with the id that Redisson's users know
-  /// it by and what is left of its lease. LockInfo::permits is empty if the semaphore does not exist.
+  /// it by and what is left of its lease. LockInfo::permits is empty if there is no semaphore.
   [[nodiscard]] LockInfo inspect() const;
 
   /// Changes how many permits the semaphore has, for all processes. Permits that are held stay

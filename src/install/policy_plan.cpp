@@ -36,6 +36,7 @@ Policy policy_of(const Layers& layers) {
     if (const auto said = layers.find(member.said)) policy.*member.merged = said->value;
   };
   for (const PolicySetting& setting : policy_settings) std::visit(merge, setting.member);
+  if (policy.permits) policy.type = LockType::PERMIT;
   policy.unlocked = layers.find(&PolicySettings::unlocked).has_value();
   return policy;
 }
@@ -121,12 +122,18 @@ class Planner {
   void check_which_lock(const Layers& layers, PlannedLock& lock) {
     const auto type = layers.find(&PolicySettings::type);
     const bool own_key = lock.key && !lock.place.traits.by_policy;
-    if (!lock.place.alone && (own_key || (type && !lock.place.traits.by_policy))) {
-      report(own_key ? lock.key->at : type->at,
+    const auto permits = layers.find(&PolicySettings::permits);
+    const bool own_type = (type || permits) && !lock.place.traits.by_policy;
+    if (!lock.place.alone && (own_key || own_type)) {
+      report(own_key   ? lock.key->at
+             : permits ? permits->at
+                       : type->at,
              lock.place.where +
                  " takes several locks: a rule cannot say which of them "
                  "gets this " +
-                 (own_key ? "key" : "type"));
+                 (own_key   ? "key"
+                  : permits ? "number of permits"
+                            : "type"));
     }
     // A malformed key has been reported already, for all sites.
     if (!lock.key || !is_usable(lock.key->value)) return;

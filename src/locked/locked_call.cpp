@@ -68,8 +68,8 @@ template <class Take, class TryTake>
   }
   if (locks_ == nullptr) locks_ = &default_locks();
   if (terms_->hold_for.count() != 0) entered_ = locks_->clock().now();
-  Attempt attempt{terms_->type, terms_->wait, terms_->lease, {},
-                  terms_->reentry, origin, terms_->permits};
+  Attempt attempt{terms_->type,    terms_->wait, terms_->lease,  {},
+                  terms_->reentry, origin,       terms_->permits};
   if (cancel_ != nullptr) attempt.cancel = *cancel_;
   // Only a nested call can violate a lock order; for other calls this test is the whole cost.
   if (innermost_call != nullptr) check_lock_order(*this, *terms_, *innermost_call);

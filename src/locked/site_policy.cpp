@@ -39,6 +39,7 @@ LockTerms under_policy(const LockTerms& said, const SitePolicy& policy) noexcept
   const Policy& defaults = policy.defaults;
   LockTerms terms = said;
   if (const auto type = choose(over.type, said.says_type, defaults.type)) terms.type = *type;
+  if (over.permits) terms.permits.total = *over.permits;
   if (const auto wait = choose(over.wait, said.says_wait, defaults.wait)) terms.wait = *wait;
   if (const auto lease = choose(over.lease, said.says_lease, defaults.lease)) terms.lease = *lease;
   if (const auto time = choose(over.hold_for, said.says_hold_for, defaults.hold_for)) {

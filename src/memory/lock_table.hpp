@@ -30,7 +30,7 @@ struct LockRecord {
   struct Holder {
     HoldId id;
     Clock::time_point ends;
-    std::uint64_t token;  // 0: none
+    std::uint64_t token;        // 0: none
     std::uint32_t permits = 0;  // PERMIT: how many it has
   };
   struct Place {
@@ -150,7 +150,7 @@ struct LockRecord {
 ///   only if its own id is the first in the queue of a free lock, or has become the first in the
 ///   queue of a lock whose lease ends within 5 s.
 ///
-/// - A key with a semaphore is no lock, and refuses to be one, until it is deleted by force_release.
+/// - A key with a semaphore is no lock, and refuses to be one, until force_release deletes it.
 ///   `released` goes to its subscribers when more permits are available than before, and some are.
 ///
 /// `now` may decrease a little between requests: a lease then lasts a little longer.

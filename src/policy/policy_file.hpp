@@ -39,6 +39,7 @@ struct PolicySettings {
   Perhaps<std::string> policy{};  ///< a rule's: everything else from that named policy
   Perhaps<std::string> backend{};
   Perhaps<LockType> type{};
+  Perhaps<std::uint32_t> permits{};
   Perhaps<Wait> wait{};
   Perhaps<Lease> lease{};
   Perhaps<std::chrono::milliseconds> hold_for{};

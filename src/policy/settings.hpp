@@ -5,6 +5,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -83,7 +84,7 @@ struct PolicySetting {
   std::variant<SettingMember<std::string>, SettingMember<LockType>, SettingMember<Wait>,
                SettingMember<Lease>, SettingMember<std::chrono::milliseconds>,
                SettingMember<OnTimeout>, SettingMember<OnUnavailable>, SettingMember<OnLost>,
-               SettingMember<bool>>
+               SettingMember<bool>, SettingMember<std::uint32_t>>
       member;
 };
 
@@ -94,6 +95,8 @@ inline constexpr std::array policy_settings{
     PolicySetting{"key", false, true, true, SettingMember<std::string>{&PolicySettings::key}},
     PolicySetting{"type", true, true, true,
                   SettingMember<LockType>{&PolicySettings::type, &Policy::type}},
+    PolicySetting{"permits", false, true, true,
+                  SettingMember<std::uint32_t>{&PolicySettings::permits, &Policy::permits}},
     PolicySetting{"wait", true, true, true,
                   SettingMember<Wait>{&PolicySettings::wait, &Policy::wait}},
     PolicySetting{"lease", true, true, true,

@@ -3,10 +3,16 @@
 #include "policy/settings_reader.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
+#include <cstdint>
+#include <string>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 #include <variant>
+
+#include <latchkey/permits.hpp>
 
 #include "policy/duration.hpp"
 #include "policy/nearest.hpp"
@@ -144,6 +150,7 @@ PolicySettings SettingsReader::settings(const YamlNode& name, const YamlNode& ma
   for (const auto* entry : entries(name, map))
     setting(settings, entry->first, entry->second, where);
   check_hold_for(settings);
+  check_permits(settings);
   return settings;
 }
 
@@ -188,6 +195,8 @@ template <class Value>
 Perhaps<Value> SettingsReader::parse(const YamlNode& name, const Located<std::string>& said) {
   if constexpr (std::is_same_v<Value, std::string>) {
     return said;
+  } else if constexpr (std::is_same_v<Value, std::uint32_t>) {
+    return permits(name, said);
   } else if constexpr (std::is_constructible_v<Value, milliseconds>) {
     return time<Value>(name, said);
   } else {
@@ -229,6 +238,25 @@ Perhaps<Value> SettingsReader::one_of_spellings(const YamlNode& name,
   report(said.at, quoted_word(name.text) + ": unknown value " + quoted_word(said.value) +
                       nearest_words(said.value, right) + std::string(in_code ? needs_code : ""));
   return std::nullopt;
+}
+
+Perhaps<std::uint32_t> SettingsReader::permits(const YamlNode& name,
+                                               const Located<std::string>& said) {
+  std::uint32_t number = 0;
+  const char* const end = said.value.data() + said.value.size();
+  const auto [stop, error] = std::from_chars(said.value.data(), end, number);
+  if (error == std::errc() && stop == end && number >= 1 && number <= most_permits) {
+    return Located<std::uint32_t>{number, said.at};
+  }
+  report(said.at, quoted_word(name.text) + ": " + quoted_word(said.value) +
+                      " is no number of permits; expected 1 to " + std::to_string(most_permits));
+  return std::nullopt;
+}
+
+void SettingsReader::check_permits(const PolicySettings& settings) {
+  if (!settings.permits || !settings.type) return;
+  report(settings.permits->at,
+         "'permits' makes the key a semaphore, and 'type' a lock; expected one of the two");
 }
 
 void SettingsReader::check_hold_for(const PolicySettings& settings) {

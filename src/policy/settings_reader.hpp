@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,7 +45,10 @@ class SettingsReader {
   void unknown_setting(const YamlNode& name, Where where);
   void no_text(const YamlNode& name, const YamlNode& value);
   void check_cut(const YamlNode& name, const YamlNode& value);
+  [[nodiscard]] Perhaps<std::uint32_t> permits(const YamlNode& name,
+                                               const Located<std::string>& said);
   void check_hold_for(const PolicySettings& settings);
+  void check_permits(const PolicySettings& settings);
   [[nodiscard]] std::string_view line(Place at) const;
 
   std::vector<std::string_view> lines_;

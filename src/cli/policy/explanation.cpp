@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <string_view>
 #include <variant>
 
@@ -25,6 +26,7 @@ struct Layer {
 };
 
 std::string text_of(const std::string& text) { return text; }
+std::string text_of(std::uint32_t number) { return std::to_string(number); }
 std::string text_of(milliseconds length) {
   if (length % std::chrono::seconds(1) != milliseconds(0))
     return fmt::format("{}ms", length.count());

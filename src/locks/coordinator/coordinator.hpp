@@ -68,10 +68,11 @@ struct KeyState {
 /// random numbers, are equal. Blocking threads drive it through LockSpace, the simulator through a
 /// virtual network.
 ///
-/// The decisions are made by eleven classes, each for one event: AcquireLogic, WaitLogic, LeaseLogic,
-/// ReleaseLogic, DowngradeLogic and SubscriptionLogic; ImmediateLogic for a backend in the same
-/// process, HandOffLogic for the next call of this process, JoinLogic for READs that share a hold,
-/// YieldLogic for other processes, PermitLogic for semaphores. What they share is in KeyLogic, and in KeyEvent for an event.
+/// The decisions are made by eleven classes, each for one event: AcquireLogic, WaitLogic,
+/// LeaseLogic, ReleaseLogic, DowngradeLogic and SubscriptionLogic; ImmediateLogic for a backend in
+/// the same process, HandOffLogic for the next call of this process, JoinLogic for READs that share
+/// a hold, PermitLogic for semaphores, YieldLogic for other processes. What they share is in
+/// KeyLogic, and in KeyEvent for an event.
 ///
 /// Invariants (docs/architecture.md):
 /// * an id is requested, held and released once; after its release was sent, nothing is sent for it

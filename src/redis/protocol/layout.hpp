@@ -43,10 +43,10 @@ enum class Word : std::uint8_t {
   cursor,
   pattern,
   budget,
-  permits,         // the key with the permits that are taken
-  permit,          // the id of the hold's first permit
-  taken,           // how many permits the hold has
-  total,           // how many the semaphore has
+  permits,  // the key with the permits that are taken
+  permit,   // the id of the hold's first permit
+  taken,    // how many permits the hold has
+  total,    // how many the semaphore has
   permit_channel,
 };
 

@@ -53,7 +53,8 @@ std::optional<std::string> refuse_semaphore_name(std::string_view key) {
   const bool is_tag = key.starts_with('{') && key.find('}') == key.size() - 1;
   if (!is_tag) return std::nullopt;
   return join({"the name '", key, "' is a hash tag and nothing else: the semaphore '",
-               key.substr(1, key.size() - 2), "' has the same keys; say that, or ", key, ":permits"});
+               key.substr(1, key.size() - 2), "' has the same keys; say that, or ", key,
+               ":permits"});
 }
 
 Channels channels_of(const Request& request, const Layout& layout) {

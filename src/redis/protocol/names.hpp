@@ -92,8 +92,8 @@ inline constexpr std::string_view set_channel_prefix = "latchkey_set_channel:";
 
 /// What follows tag(N) in the name of the key with the permits of a semaphore that are taken.
 inline constexpr std::string_view permits_suffix = ":timeout";
-/// Why no semaphore may have this name, as a clause; empty: the name is valid. tag(`a`) = tag(`{a}`),
-/// so two semaphores of these names would have their taken permits in one key.
+/// Why no semaphore may have this name, as a clause; empty: the name is valid. tag(`a`) =
+/// tag(`{a}`), so two semaphores of these names would have their taken permits in one key.
 [[nodiscard]] std::optional<std::string> refuse_semaphore_name(std::string_view key);
 
 /// What follows tag(N) and the owner in the name of the key with the lease of one reader.

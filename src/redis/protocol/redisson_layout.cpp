@@ -93,13 +93,11 @@ struct Calls {
   }
 };
 
-constexpr Calls acquires{&acquire, &acquire_fair, &acquire_read, &acquire_write,
-                         &acquire_permits};
+constexpr Calls acquires{&acquire, &acquire_fair, &acquire_read, &acquire_write, &acquire_permits};
 constexpr Calls renewals{&renew, &renew, &renew_read, &renew_write, &renew_permits};
 constexpr Calls checks{&verify, &verify, &verify_read, &verify_write, &verify_permits};
 constexpr Calls expiries{&expire, &expire, &expire_read, &expire_write, &expire_permits};
-constexpr Calls releases{&release, &release_fair, &release_read, &release_write,
-                         &release_permits};
+constexpr Calls releases{&release, &release_fair, &release_read, &release_write, &release_permits};
 constexpr Calls leaves{&release, &leave_fair, &release_read, &leave_write, &release_permits};
 constexpr Calls leaves_of_queue{&leave_queue, &leave_fair, &release_read, &leave_queue_write,
                                 &release_permits};

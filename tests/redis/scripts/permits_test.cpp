@@ -1,44 +1,15 @@
 // The scripts of semaphores, against a real server.
-#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "redis/protocol/permit_id.hpp"
-#include "redis/scripts/script_fixture.hpp"
+#include "redis/scripts/permits_fixture.hpp"
 
 namespace latchkey::tests {
 namespace {
 
 using detail::redis::PermitId;
 using Answer = detail::redis::CheckAnswers::Answer;
-
-class PermitsTest : public ScriptTest {
- protected:
-  static constexpr std::string_view key = "k", taken = "{k}:timeout", channel = "redisson_sc:{k}";
-
-  static Request request(Verb verb, std::uint64_t number, std::uint32_t permits = 1,
-                         milliseconds length = lease, std::uint32_t total = 3) {
-    Request made = ScriptClient::make_request(verb, key, LockType::PERMIT, id(number), length);
-    made.permits = {permits, total};
-    return made;
-  }
-  Outcome acquire(std::uint64_t number, std::uint32_t permits = 1, milliseconds length = lease) {
-    return client.send(request(Verb::acquire, number, permits, length));
-  }
-  Kind send(Verb verb, std::uint64_t number, std::uint32_t permits = 1,
-            milliseconds length = lease) {
-    return client.send(request(verb, number, permits, length)).kind;
-  }
-  LockInfo look() {
-    LockInfo info;
-    Request asked = request(Verb::inspect, 0);
-    asked.info = &info;
-    static_cast<void>(client.send(asked));
-    return info;
-  }
-  std::string available() { return redis({"GET", key}).text(); }
-  long long members() { return redis({"ZCARD", taken}).integer(); }
-};
 
 TEST_F(PermitsTest, TheFirstAcquireMakesTheSemaphoreInRedissonsLayout) {
   const Outcome first = acquire(1);
@@ -113,17 +84,6 @@ TEST_F(PermitsTest, APermitWhoseLeaseEndedIsTakenByTheNextAcquire) {
   EXPECT_EQ(members(), 1);
 }
 
-TEST_F(PermitsTest, ALateReleaseFreesNothing) {
-  EXPECT_EQ(acquire(1, 1, milliseconds(1'000)).kind, Kind::granted);
-  pass(milliseconds(1'001));
-  EXPECT_EQ(send(Verb::release, 1), Kind::gone);
-  EXPECT_EQ(available(), "3");
-  EXPECT_EQ(send(Verb::release, 1), Kind::gone);
-  EXPECT_EQ(acquire(2).kind, Kind::granted);
-  EXPECT_EQ(send(Verb::release, 1), Kind::gone);
-  EXPECT_EQ(available(), "2");
-}
-
 TEST_F(PermitsTest, AReleasePublishesWhatIsAvailableAndTellsHowManyHeard) {
   auto ears = subscribe({std::string(channel)});
   EXPECT_EQ(acquire(1, 2).kind, Kind::granted);
@@ -144,53 +104,12 @@ TEST_F(PermitsTest, ARenewalExtendsAllPermitsOfTheHoldAndNeverShortens) {
   EXPECT_EQ(send(Verb::verify, 1, 2), Kind::gone);
 }
 
-TEST_F(PermitsTest, AHoldThatHasLostOnePermitIsLostAndGivesTheOthersBack) {
-  for (const Verb verb : {Verb::renew, Verb::verify}) {
-    SCOPED_TRACE(to_string(verb));
-    EXPECT_EQ(acquire(1, 3).kind, Kind::granted);
-    const auto ids = redis({"ZRANGE", taken, "0", "-1"}).list();
-    redis({"ZREM", taken, ids.at(1)});  // as a Java administrator releases it
-    redis({"INCRBY", key, "1"});
-    EXPECT_EQ(send(verb, 1, 3), Kind::gone);
-    EXPECT_EQ(available(), "3");
-    EXPECT_EQ(members(), 0);
-  }
-}
-
 TEST_F(PermitsTest, ExpireShortensTheLease) {
   EXPECT_EQ(acquire(1, 2).kind, Kind::granted);
   EXPECT_EQ(send(Verb::expire, 1, 2, milliseconds(1'000)), Kind::granted);
   pass(milliseconds(1'001));
   EXPECT_EQ(send(Verb::expire, 1, 2, milliseconds(1'000)), Kind::gone);
   EXPECT_EQ(acquire(2, 3).kind, Kind::granted);
-}
-
-TEST_F(PermitsTest, AReleaseNeverMakesASemaphore) {
-  EXPECT_EQ(acquire(1).kind, Kind::granted);
-  redis({"DEL", key});
-  EXPECT_EQ(send(Verb::release, 1), Kind::granted);
-  EXPECT_EQ(keys(), Names{});
-}
-
-TEST_F(PermitsTest, PermitsThatOutliveADeletedCountAreNotGrantedTwice) {
-  EXPECT_EQ(acquire(1, 2).kind, Kind::granted);
-  redis({"DEL", key});
-  EXPECT_EQ(acquire(2).kind, Kind::granted);
-  EXPECT_EQ(acquire(3).kind, Kind::busy);
-  EXPECT_EQ(send(Verb::release, 1, 2), Kind::granted);
-  EXPECT_EQ(available(), "2");
-}
-
-TEST_F(PermitsTest, NothingIsLeftBehindAfterItIsDestroyed) {
-  EXPECT_EQ(acquire(1, 2).kind, Kind::granted);
-  auto ears = subscribe({std::string(channel)});
-  EXPECT_EQ(send(Verb::force_release, 0), Kind::granted);
-  EXPECT_EQ(ears.next(), std::string(channel) + " 1");
-  EXPECT_EQ(keys(), Names{});
-  EXPECT_EQ(send(Verb::force_release, 0), Kind::gone);
-  EXPECT_EQ(send(Verb::renew, 1, 2), Kind::gone);
-  EXPECT_EQ(send(Verb::release, 1, 2), Kind::gone);
-  EXPECT_EQ(keys(), Names{});
 }
 
 TEST_F(PermitsTest, ResizeChangesWhatIsAvailableAndTakesNothingAway) {
@@ -226,61 +145,7 @@ TEST_F(PermitsTest, InspectTellsPermitsAndTheirIdsAndChangesNothing) {
   EXPECT_EQ(members(), 3);
 }
 
-TEST_F(PermitsTest, AKeyThatIsNoSemaphoreIsRefused) {
-  redis({"HSET", key, owner(9), "1"});
-  Outcome outcome = acquire(1);
-  EXPECT_EQ(outcome.kind, Kind::refused);
-  EXPECT_TRUE(outcome.reason.starts_with("the key holds something that is no semaphore"))
-      << outcome.reason;
-  redis({"DEL", key});
-  redis({"SET", key, "a text"});
-  outcome = acquire(1);
-  EXPECT_EQ(outcome.kind, Kind::refused);
-  EXPECT_TRUE(outcome.reason.starts_with("the key holds something that is no semaphore"))
-      << outcome.reason;
-  EXPECT_EQ(send(Verb::force_release, 0), Kind::refused);
-  EXPECT_EQ(available(), "a text");
-  redis({"DEL", key});
-  EXPECT_EQ(acquire(1).kind, Kind::granted);
-  EXPECT_EQ(client.acquire(key, LockType::REENTRANT, id(2), lease).kind, Kind::refused);
-}
-
-TEST_F(PermitsTest, AThousandPermitsAreTakenAndGivenBackInOneCall) {
-  Request all = request(Verb::acquire, 1, 1'000, lease, 2'500);
-  EXPECT_EQ(client.send(all).permits_left, 1'500U);
-  EXPECT_EQ(members(), 1'000);
-  EXPECT_EQ(send(Verb::renew, 1, 1'000), Kind::granted);
-  EXPECT_EQ(send(Verb::expire, 1, 1'000, milliseconds(60'000)), Kind::granted);
-  EXPECT_EQ(send(Verb::release, 1, 1'000), Kind::granted);
-  EXPECT_EQ(members(), 0);
-  EXPECT_EQ(available(), "2500");
-}
-
 // More members than one unpack may have, all of them ended.
-TEST_F(PermitsTest, EndedPermitsAreDroppedInSlices) {
-  redis({"SET", key, "0"});
-  redis({"EVAL", "for n = 1, 20000 do redis.call('ZADD', KEYS[1], n, 'java permit ' .. n) end", "1",
-         taken});
-  EXPECT_EQ(acquire(1, 3).kind, Kind::granted);
-  EXPECT_EQ(members(), 19'003);  // as many as are needed, a slice at a time
-  EXPECT_EQ(available(), "997");
-  EXPECT_EQ(look().permits->available, 19'997);
-  Request large = request(Verb::acquire, 2, 1'000);
-  EXPECT_EQ(client.send(large).kind, Kind::granted);
-  EXPECT_EQ(look().permits->total, 20'000);
-}
-
-TEST_F(PermitsTest, TwoHoldsNeverHaveTheSamePermit) {
-  Request first = request(Verb::acquire, 1, 1'000, lease, 3'000);
-  Request second = request(Verb::acquire, 2, 1'000, lease, 3'000);
-  EXPECT_EQ(client.send(first).kind, Kind::granted);
-  EXPECT_EQ(client.send(second).kind, Kind::granted);
-  EXPECT_EQ(members(), 2'000);
-  Request other = request(Verb::acquire, 1, 1'000, lease, 3'000);
-  other.id.space[1] ^= 1;  // of another process
-  EXPECT_EQ(client.send(other).kind, Kind::granted);
-  EXPECT_EQ(members(), 3'000);
-}
 
 TEST_F(PermitsTest, ChecksOfSemaphoresAndLocksAreOneCall) {
   EXPECT_EQ(acquire(1, 2).kind, Kind::granted);
@@ -288,7 +153,8 @@ TEST_F(PermitsTest, ChecksOfSemaphoresAndLocksAreOneCall) {
   EXPECT_EQ(acquire(3).kind, Kind::granted);
   redis({"ZREM", taken, PermitId(id(3))});
   const Request first = request(Verb::renew, 1, 2);
-  const Request read = ScriptClient::make_request(Verb::renew, "lock", LockType::READ, id(2), lease);
+  const Request read =
+      ScriptClient::make_request(Verb::renew, "lock", LockType::READ, id(2), lease);
   const Request lost = request(Verb::verify, 3);
   const Request last = request(Verb::verify, 1, 2);
   const std::vector<const Request*> all{&first, &read, &lost, &last};
@@ -299,18 +165,8 @@ TEST_F(PermitsTest, ChecksOfSemaphoresAndLocksAreOneCall) {
   EXPECT_EQ(answers.of(3), Answer::held);
 }
 
-TEST_F(PermitsTest, ReleaseAndRenewalWorkWhileTheServerIsOutOfMemory) {
-  EXPECT_EQ(acquire(1, 2).kind, Kind::granted);
-  redis({"CONFIG", "SET", "maxmemory", "1"});
-  EXPECT_EQ(acquire(2).kind, Kind::refused);
-  EXPECT_EQ(send(Verb::verify, 1, 2), Kind::granted);
-  EXPECT_EQ(send(Verb::renew, 1, 2), Kind::granted);
-  EXPECT_EQ(send(Verb::release, 1, 2), Kind::granted);
-  redis({"CONFIG", "SET", "maxmemory", "0"});
-  EXPECT_EQ(available(), "3");
-}
-
 // Redisson lets the semaphore live for a time, and its permits no longer.
+
 TEST_F(PermitsTest, PermitsEndWithTheTtlThatRedissonGaveTheSemaphore) {
   redis({"SET", key, "3", "PX", "60000"});
   EXPECT_EQ(acquire(1).kind, Kind::granted);

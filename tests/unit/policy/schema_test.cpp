@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <regex>
@@ -9,6 +10,8 @@
 #include <string>
 #include <string_view>
 #include <variant>
+
+#include <latchkey/permits.hpp>
 
 #include "policy/duration.hpp"
 #include "policy/settings.hpp"
@@ -39,6 +42,9 @@ std::string schema_of(const SettingMember<std::string>&) {
 std::string schema_of(const SettingMember<Wait>&) { return a_time(endless_wait); }
 std::string schema_of(const SettingMember<Lease>&) { return a_time(endless_lease); }
 std::string schema_of(const SettingMember<std::chrono::milliseconds>&) { return a_time(); }
+std::string schema_of(const SettingMember<std::uint32_t>&) {
+  return R"({"type": "integer", "minimum": 1, "maximum": )" + std::to_string(most_permits) + "}";
+}
 template <class Value>
 std::string schema_of(const SettingMember<Value>&) {
   return one_of(Spellings<Value>::names);

@@ -1,0 +1,135 @@
+// What a semaphore costs the server, however many wait for its permits.
+#include <latchkey/asio.hpp>
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <latchkey/decorate.hpp>
+#include <latchkey/listener.hpp>
+
+#include "command_statistics.hpp"
+#include "side_by_side.hpp"
+#include "support/servers/redis_server.hpp"
+
+namespace {
+
+namespace asio = boost::asio;
+namespace bench = latchkey::bench;
+using namespace std::chrono_literals;
+using latchkey::LockType;
+using latchkey::tests::RedisServer;
+
+constexpr int server_core = 0, client_core = 1;
+constexpr int permits = 3;
+constexpr double most_microseconds = 20, most_commands = 2;
+
+/// Counts the calls that wait, and sees whether they are granted in the order in which they came.
+struct Order final : latchkey::Listener {
+  void on_event(const latchkey::Event& event) override {
+    if (event.kind == latchkey::Event::Kind::waiting) ++waiting;
+    if (event.kind != latchkey::Event::Kind::granted) return;
+    overtaken += event.ticket < last ? 1 : 0;
+    last = event.ticket;
+  }
+  [[nodiscard]] bool wants_everything() const noexcept override { return true; }
+
+  std::atomic<int> waiting = 0, overtaken = 0;
+  std::uint64_t last = 0;
+};
+
+/// Coroutines that wait for permits of one semaphore. Each of them takes one once, and works with
+/// it for `work`.
+class Crowd {
+ public:
+  Crowd(const RedisServer& server, int waiters, std::chrono::milliseconds work)
+      : client_(server.client()),
+        locks_(latchkey::Locks::connect(server.tcp_uri(), {.listener = &order_})),
+        waiters_(waiters),
+        work_(work) {}
+
+  /// What the server did, per hand-off.
+  bench::CommandStatistics run() {
+    const latchkey::Semaphore semaphore = locks_.semaphore("permits", permits);
+    latchkey::Hold all = semaphore.acquire(permits, 0ms);
+    for (int number = 0; number < waiters_; ++number) {
+      asio::co_spawn(context_, take_once(number), asio::detached);
+    }
+    asio::co_spawn(context_, begin(std::move(all)), asio::detached);
+    context_.run();
+    const auto spent = bench::statistics(client_, "evalsha");
+    return {.calls = spent.calls / waiters_, .microseconds = spent.microseconds / waiters_};
+  }
+  [[nodiscard]] int overtaken() const { return order_.overtaken; }
+
+ private:
+  asio::awaitable<void> take_once(int number) {
+    co_await (LOCKED("permits", LockType::PERMIT, latchkey::forever, 30s)
+                  .permits(permits)
+                  .in(locks_)AROUND(number)
+                  ->asio::awaitable<void> {
+                    if (work_ == 0ms) co_return;
+                    asio::steady_timer timer(context_, work_);
+                    co_await timer.async_wait(asio::use_awaitable);
+                  });
+  }
+  asio::awaitable<void> begin(latchkey::Hold all) {
+    asio::steady_timer timer(context_);
+    while (order_.waiting < waiters_) {
+      timer.expires_after(50ms);
+      co_await timer.async_wait(asio::use_awaitable);
+    }
+    timer.expires_after(200ms);  // until the first has subscribed and asked again
+    co_await timer.async_wait(asio::use_awaitable);
+    client_({"CONFIG", "RESETSTAT"});
+    co_await latchkey::async_release(std::move(all), asio::use_awaitable);
+  }
+
+  Order order_;
+  latchkey::tests::RedisClient client_;
+  const latchkey::Locks locks_;
+  const int waiters_;
+  const std::chrono::milliseconds work_;
+  asio::io_context context_{1};
+};
+
+}  // namespace
+
+int main() {
+  bench::pin_to(server_core);
+  const RedisServer server;
+  bench::pin_to(client_core);
+  bool held = true;
+  for (const auto work : {0ms, 6ms}) {
+    std::vector<double> times, calls;
+    int overtaken = 0;
+    for (int round = 0; round < 3; ++round) {
+      Crowd crowd(server, 1'000, work);
+      const auto cost = crowd.run();
+      times.push_back(cost.microseconds);
+      calls.push_back(cost.calls);
+      overtaken += crowd.overtaken();
+    }
+    const double time = bench::median(times), commands = bench::median(calls);
+    const bool within = time <= most_microseconds && commands <= most_commands && overtaken == 0;
+    held &= within;
+    fmt::print(
+        "1000 waiters, {} permits, {} ms of work: {:.2f} scripts and {:.1f} us of the server's "
+        "time "
+        "per hand-off, {} overtaken   <= {}, <= {}, 0 {}\n",
+        permits, work.count(), commands, time, overtaken, most_commands, most_microseconds,
+        within ? "ok" : "MISSED");
+  }
+  return held ? 0 : 1;
+}
