@@ -39,7 +39,41 @@ void Batch::add(std::span<Request* const> requests, Sink& sink, TimePoint now) {
   waiting_.insert(waiting_.end(), entries.begin(), entries.end());
 }
 
+Layout::Joint Batch::next_joint() const {
+  using Joint = Layout::Joint;
+  if (!joint_permitted_ || singles_ > 0 || undo_) return Joint::none;
+  if (waiting_.size() < 2 || waiting_.size() > longest_batch) return Joint::none;
+  std::vector<std::string_view> keys;
+  for (const Entry& entry : waiting_) {
+    if (!entry.takes_shortcut || layout_.joint(*entry.request) == Joint::none) return Joint::none;
+    keys.emplace_back(entry.request->key);
+  }
+  std::ranges::sort(keys);
+  const bool differ = std::ranges::adjacent_find(keys) == keys.end();
+  return differ ? layout_.joint(*waiting_.front().request) : Joint::none;
+}
+
+std::string Batch::send_joint(Layout::Joint kind) {
+  std::vector<Entry> entries;
+  std::vector<Request*> requests;
+  for (const Entry& entry : waiting_) {
+    if (layout_.joint(*entry.request) == kind) entries.push_back(entry);
+  }
+  sort_by_key(entries, [](const Entry& entry) { return entry.request->key; });
+  for (const Entry& entry : entries) requests.push_back(entry.request);
+  std::string text;
+  layout_.append_joint(text, requests);
+  std::erase_if(waiting_,
+                [&](const Entry& entry) { return layout_.joint(*entry.request) == kind; });
+  sent_ = std::move(entries);
+  results_before_ = 0;
+  return text;
+}
+
 std::string Batch::send() {
+  const Layout::Joint kind = next_joint();
+  joint_ = kind != Layout::Joint::none;
+  if (joint_) return send_joint(kind);
   const std::size_t most = singles_ > 0 ? 1 : longest_batch;
   const auto count = static_cast<std::ptrdiff_t>(std::min(most, waiting_.size()));
   std::vector<Entry> entries(waiting_.begin(), waiting_.begin() + count);
@@ -72,8 +106,24 @@ void Batch::append(std::string& text, Entry& entry, bool alone) const {
   entry.results = entry.takes_shortcut ? 1 : layout_.append(text, *entry.request);
 }
 
+void Batch::finish_joint(const Rows& rows, stores::Outbox& outbox) {
+  std::vector<Entry> missed;
+  for (Entry& entry : std::exchange(sent_, {})) {
+    const bool granted = std::ranges::any_of(
+        rows, [&](const auto& row) { return layout_.grants(*entry.request, row); });
+    entry.takes_shortcut = granted;
+    if (granted) {
+      outbox.complete(*entry.request, *entry.sink, Outcome::Kind::granted);
+    } else {
+      missed.push_back(entry);
+    }
+  }
+  send_again(std::move(missed), false);
+}
+
 void Batch::finish(const std::vector<StatementResult>& results, const SqlError& error,
                    stores::Outbox& outbox) {
+  if (joint_ && error.number == 0) return finish_joint(*results.at(0).rows, outbox);
   std::vector<Entry> entries = std::exchange(sent_, {});
   if (error.number != 0) return undo(std::move(entries), results.size(), error, outbox);
   std::vector<Entry> missed;
@@ -101,7 +151,7 @@ void Batch::undo(std::vector<Entry>&& entries, std::size_t results, const SqlErr
   undo_ = true;
   std::size_t all = results_before_;
   for (const Entry& entry : entries) all += entry.results;
-  const bool at_commit = results == all;
+  const bool at_commit = results == all && !joint_;
   if (entries.size() == 1) return fail_one(entries.front(), error, at_commit, outbox);
   if (!at_commit || is_transient(error.number)) return send_again(std::move(entries), true);
   for (Entry& entry : entries) fail_one(entry, error, at_commit, outbox);

@@ -22,6 +22,10 @@ namespace latchkey::inline v1::detail::mysql {
 /// A request that is the only one for its key in a transaction takes its shortcut, if it has one.
 /// If that changes nothing, the request goes again, before all that wait, and without the shortcut.
 ///
+/// If all that wait can take part in a joint statement, those of the first one's kind are sent as
+/// one, without the others: it is executed once, and has one result. Callers that lock and unlock
+/// at the same pace then stay together.
+///
 /// A server error undoes the whole transaction. Its requests have not run, and go again, each in a
 /// transaction of its own, so that only the one that fails has the error as its outcome.
 class Batch {
@@ -32,6 +36,9 @@ class Batch {
 
   /// All or none. Throws std::bad_alloc.
   void add(std::span<Request* const> requests, Sink& sink, TimePoint now);
+  /// Whether the server executes joint statements.
+  void permit_joint(bool permitted) noexcept { joint_permitted_ = permitted; }
+
   /// The numbers of requests.
   [[nodiscard]] std::size_t waiting() const noexcept { return waiting_.size(); }
   [[nodiscard]] std::size_t under_way() const noexcept { return sent_.size(); }
@@ -79,6 +86,10 @@ class Batch {
     std::size_t results = 0;  ///< how many its statements have
   };
 
+  /// The kind of the joint statement that comes next.
+  [[nodiscard]] Layout::Joint next_joint() const;
+  [[nodiscard]] std::string send_joint(Layout::Joint kind);
+  void finish_joint(const Rows& rows, stores::Outbox& outbox);
   void append(std::string& text, Entry& entry, bool alone) const;
   /// `singly`: each in a transaction of its own.
   void send_again(std::vector<Entry>&& entries, bool singly);
@@ -91,7 +102,9 @@ class Batch {
   std::vector<Entry> sent_;         ///< in the order of the text
   std::size_t results_before_ = 0;  ///< of the text, before those of the first entry
   std::size_t singles_ = 0;         ///< so many that wait go in transactions of their own
-  bool undo_ = false;               ///< the last transaction has failed, and may still be open
+  bool joint_ = false;              ///< what was sent is a joint statement
+  bool joint_permitted_ = false;
+  bool undo_ = false;  ///< the last transaction has failed, and may still be open
 };
 
 }  // namespace latchkey::inline v1::detail::mysql

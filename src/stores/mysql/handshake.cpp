@@ -27,6 +27,10 @@ std::string make_settings(std::chrono::milliseconds timeout) {
          "SHOW GLOBAL STATUS LIKE 'Uptime'";
 }
 
+bool is_mariadb(std::string_view version) noexcept {
+  return version.find("MariaDB") != std::string_view::npos;
+}
+
 }  // namespace
 
 std::vector<std::string_view> statements_of(std::string_view text) {
@@ -48,7 +52,7 @@ std::string why_not(std::string_view version) {
     at = std::from_chars(at, end, part).ptr;
     if (at != end && *at == '.') ++at;
   }
-  const bool maria = version.find("MariaDB") != std::string_view::npos;
+  const bool maria = is_mariadb(version);
   const std::array<int, 3> is{parts[0], parts[1], parts[2]};
   const std::array<int, 3> least = maria ? std::array{10, 6, 0} : std::array{8, 0, 29};
   if (is >= least) return {};
@@ -115,7 +119,8 @@ Handshake::Next Handshake::read_settings(const std::deque<Rows>& results, Clock:
   session_ = {.server = row.at(1) + ":" + row.at(2),
               .connection = number_in(row.at(0)),
               .uptime = number_in(results.at(1).at(0).at(1)),
-              .at = now};
+              .at = now,
+              .is_mariadb = is_mariadb(row.at(3))};
   return go_to(before_ && before_->is_at(session_) ? Step::kill : Step::schema);
 }
 

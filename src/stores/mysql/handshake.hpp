@@ -23,6 +23,7 @@ struct ServerSession {
   std::int64_t connection = 0;
   std::int64_t uptime = 0;  ///< of the server, seconds
   Clock::time_point at{};   ///< when it had that uptime
+  bool is_mariadb = false;
 
   /// Whether a server is the one of this session, and was not started again since.
   [[nodiscard]] bool is_at(const ServerSession& now) const noexcept;

@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <latchkey/backend.hpp>
 
@@ -20,7 +22,8 @@ namespace latchkey::inline v1::detail::mysql {
 /// rows; it is a part of a transaction that the caller begins and ends.
 ///
 /// A request that usually succeeds may have a shortcut beside its text: one statement that changes
-/// one row if it succeeds, and otherwise nothing.
+/// one row if it succeeds, and otherwise nothing. MariaDB executes the shortcuts of several requests
+/// as one joint statement, which returns the rows of those that have succeeded.
 class Layout {
  public:
   Layout() = default;
@@ -44,6 +47,18 @@ class Layout {
   virtual std::size_t append(std::string& sql, const Request& request) const = 0;
   /// Appends the shortcut; false: there is none. If it changes a row, the request is granted.
   virtual bool append_shortcut(std::string& /*sql*/, const Request& /*request*/) const {
+    return false;
+  }
+  /// Which joint statement takes the request.
+  enum class Joint : std::uint8_t { none, acquire, release };
+  [[nodiscard]] virtual Joint joint(const Request& /*request*/) const noexcept {
+    return Joint::none;
+  }
+  /// Appends one statement for requests of one kind, which is not `none`, and of different keys.
+  virtual void append_joint(std::string& /*sql*/, std::span<Request* const> /*requests*/) const {}
+  /// Whether a row that the joint statement has returned grants the request.
+  [[nodiscard]] virtual bool grants(const Request& /*request*/,
+                                    const std::vector<std::string>& /*row*/) const {
     return false;
   }
   [[nodiscard]] virtual Outcome outcome(const Request& request, const Rows& rows) const = 0;

@@ -154,6 +154,7 @@ bool MysqlClient::shake_hands(TimePoint now) {
     case Handshake::Next::done: break;
   }
   session_ = handshake_.session();
+  batch_.permit_joint(session_->is_mariadb);
   stage_ = Stage::up;
   deadline_ = Clock::never();
   policy_.connected(now);

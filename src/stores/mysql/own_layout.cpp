@@ -70,6 +70,31 @@ void append_owner(std::string& sql, const Request& request) {
   sql += '\'';
 }
 
+constexpr std::string_view unless_it_exists = "ON DUPLICATE KEY UPDATE name=latchkey_locks.name";
+
+void append_insert(std::string& sql) {
+  sql += "INSERT INTO latchkey_locks(name,mode,owner,ends)VALUES";
+}
+
+/// `(name,mode,owner,ends)` of a new hold.
+void append_row(std::string& sql, const Request& request) {
+  sql += '(';
+  append_bytes(sql, request.key);
+  append_number(sql, request.type == LockType::WRITE ? 2 : 1);
+  append_owner(sql, request);
+  sql += ',';
+  sql += now;
+  sql += '+' + std::to_string(microseconds_of(request.lease)) + ')';
+}
+
+/// The condition for a hold that lasts, and that nobody waits behind.
+void append_alone(std::string& sql) {
+  sql += " AND waiting=0 AND kept<=";
+  sql += now;
+  sql += " AND ends>";
+  sql += now;
+}
+
 /// What all names that match a glob begin with.
 std::string_view prefix_of(std::string_view glob) noexcept {
   return glob.substr(0, glob.find_first_of("*?[\\"));
@@ -174,31 +199,60 @@ std::size_t OwnLayout::append(std::string& sql, const Request& request) const {
 
 // A free key has no row, and most keys are free. The row of a hold that has ended, or that somebody
 // waits behind, takes the procedure.
+OwnLayout::Joint OwnLayout::joint(const Request& request) const noexcept {
+  if (request.type == LockType::READ) return Joint::none;
+  if (request.verb == Verb::release) return Joint::release;
+  const bool acquires = request.verb == Verb::acquire && request.type != LockType::FENCED;
+  return acquires ? Joint::acquire : Joint::none;
+}
+
 bool OwnLayout::append_shortcut(std::string& sql, const Request& request) const {
-  const bool write = request.type == LockType::WRITE;
-  if (request.type == LockType::READ) return false;
-  if (request.verb == Verb::acquire && request.type != LockType::FENCED) {
-    sql += "INSERT INTO latchkey_locks(name,mode,owner,ends)VALUES(";
+  const Joint kind = joint(request);
+  if (kind == Joint::acquire) {
+    append_insert(sql);
+    append_row(sql, request);
+    sql += unless_it_exists;
+  } else if (kind == Joint::release) {
+    sql += "DELETE FROM latchkey_locks WHERE name=";
     append_bytes(sql, request.key);
-    append_number(sql, write ? 2 : 1);
-    append_owner(sql, request);
-    sql += ',';
-    sql += now;
-    sql += '+';
-    sql += std::to_string(microseconds_of(request.lease));
-    sql += ")ON DUPLICATE KEY UPDATE name=latchkey_locks.name";
-    return true;
+    sql += request.type == LockType::WRITE ? " AND mode=2" : " AND mode=1";
+    sql += " AND owner='" + request.id.text() + '\'';
+    append_alone(sql);
   }
-  if (request.verb != Verb::release) return false;
-  sql += "DELETE FROM latchkey_locks WHERE name=";
-  append_bytes(sql, request.key);
-  sql += write ? " AND mode=2 AND owner='" : " AND mode=1 AND owner='";
-  sql += request.id.text();
-  sql += "' AND waiting=0 AND kept<=";
-  sql += now;
-  sql += " AND ends>";
-  sql += now;
-  return true;
+  return kind != Joint::none;
+}
+
+// A row that existed before is returned, too.
+void OwnLayout::append_joint(std::string& sql, std::span<Request* const> requests) const {
+  if (joint(*requests.front()) == Joint::acquire) {
+    append_insert(sql);
+    for (const Request* const each : requests) {
+      if (each != requests.front()) sql += ',';
+      append_row(sql, *each);
+    }
+    sql += unless_it_exists;
+    sql += " RETURNING name,owner,ends-";
+    sql += now;
+    return;
+  }
+  sql += "DELETE FROM latchkey_locks WHERE (name,mode,owner)IN(";
+  for (const Request* const each : requests) {
+    if (each != requests.front()) sql += ',';
+    sql += '(';
+    append_bytes(sql, each->key);
+    append_number(sql, each->type == LockType::WRITE ? 2 : 1);
+    append_owner(sql, *each);
+    sql += ')';
+  }
+  sql += ')';
+  append_alone(sql);
+  sql += " RETURNING name";
+}
+
+bool OwnLayout::grants(const Request& request, const std::vector<std::string>& row) const {
+  if (row.at(0) != request.key) return false;
+  return joint(request) == Joint::release ||
+         (row.at(1) == request.id.text() && number_in(row.at(2)) >= microseconds_of(request.lease));
 }
 
 Outcome OwnLayout::outcome(const Request& request, const Rows& rows) const {

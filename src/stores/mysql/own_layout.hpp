@@ -18,6 +18,10 @@ class OwnLayout final : public Layout {
   [[nodiscard]] std::string why_not(const Request& request) const override;
   std::size_t append(std::string& sql, const Request& request) const override;
   bool append_shortcut(std::string& sql, const Request& request) const override;
+  [[nodiscard]] Joint joint(const Request& request) const noexcept override;
+  void append_joint(std::string& sql, std::span<Request* const> requests) const override;
+  [[nodiscard]] bool grants(const Request& request,
+                            const std::vector<std::string>& row) const override;
   [[nodiscard]] Outcome outcome(const Request& request, const Rows& rows) const override;
   [[nodiscard]] std::string sweep(std::string_view after) const override;
 
