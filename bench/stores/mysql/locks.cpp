@@ -1,9 +1,10 @@
-// Locks in MariaDB beside ShedLock's statements by hand, on one server.
+// Locks in MariaDB beside ShedLock's statements by hand, on one server whose data are on disk.
 #include <latchkey/locks.hpp>
 #include <latchkey/mysql.hpp>
 
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -26,7 +27,8 @@ constexpr int threads = 8;
 constexpr auto poll = 10ms;
 
 /// What ShedLock's JdbcTemplateLockProvider sends with usingDbTime(), on a connection of its own:
-/// INSERT IGNORE for a name that it has not seen, then one UPDATE for each lock and unlock.
+/// INSERT IGNORE for a name that it has not seen, then one UPDATE for each lock and unlock. As
+/// text, which MariaDB executes faster than the same statements prepared.
 class ShedLockByHand {
  public:
   ShedLockByHand(const MysqlServer& server, std::string name)
@@ -148,6 +150,7 @@ bool hand_off(const MysqlServer& server, const Locks& locks, const Locks& others
 }
 
 int run() {
+  ::setenv("LATCHKEY_MYSQL_DATA", "/tmp", 0);
   const MysqlServer server;
   server.session()(
       "CREATE TABLE shedlock(name VARCHAR(64) NOT NULL, lock_until TIMESTAMP(3) NOT NULL, "

@@ -1,6 +1,7 @@
 // Locks in PostgreSQL, compared with ShedLock's statements sent by libpq: one prepared statement
-// after the other, and a connection for each thread.
-// SPDX-License-Identifier: BSL-1.0
+// after the other, and a connection for each thread. The data are on disk. Both commit each acquire
+// and each release; latchkey's releases do not wait for the disk, as docs/stores/postgresql.md
+// says. SPDX-License-Identifier: BSL-1.0
 #include <libpq-fe.h>
 #include <poll.h>
 #include <latchkey/latchkey.hpp>
@@ -104,7 +105,7 @@ double hand_off_ns(int operations, Acquire acquire, Release release) {
   return static_cast<double>(total.count()) / operations;
 }
 
-void compare_hand_off(const std::vector<latchkey::Locks>& locks,
+bool compare_hand_off(const std::vector<latchkey::Locks>& locks,
                       const std::vector<std::unique_ptr<Shedlock>>& shedlocks) {
   constexpr int operations = 20, rounds = 3;
   std::vector<double> ours, theirs, ratios;
@@ -126,6 +127,7 @@ void compare_hand_off(const std::vector<latchkey::Locks>& locks,
   }
   fmt::print("{:<44} {:>8.0f} ns {:>8.0f} ns   {:>5.2f}\n", "hand-off (ShedLock polls every 10 ms)",
              bench::median(ours), bench::median(theirs), bench::median(ratios));
+  return bench::median(ratios) <= 1.0;
 }
 
 }  // namespace
@@ -156,8 +158,10 @@ int main() {
     if (client.acquire(key)) client.release(key);
   };
   bench::print_header("ShedLock");
-  bench::compare("pair, 1 thread", 400, 1.0, on_threads(1, ours), on_threads(1, theirs));
-  bench::compare("pair, 8 threads on 8 keys", 1'600, 1.0, on_threads(threads, ours),
-                 on_threads(threads, theirs));
-  compare_hand_off(locks, shedlocks);
+  bool held =
+      bench::compare("pair, 1 thread", 400, 1.0, on_threads(1, ours), on_threads(1, theirs));
+  held &= bench::compare("pair, 8 threads on 8 keys", 1'600, 1.0, on_threads(threads, ours),
+                         on_threads(threads, theirs));
+  held &= compare_hand_off(locks, shedlocks);
+  return held ? 0 : 1;
 }

@@ -22,8 +22,8 @@ namespace latchkey::inline v1::detail::mysql {
 /// rows; it is a part of a transaction that the caller begins and ends.
 ///
 /// A request that usually succeeds may have a shortcut beside its text: one statement that changes
-/// one row if it succeeds, and otherwise nothing. MariaDB executes the shortcuts of several requests
-/// as one joint statement, which returns the rows of those that have succeeded.
+/// one row if it succeeds, and otherwise nothing. MariaDB executes the shortcuts of several
+/// requests as one joint statement, which returns the rows of those that have succeeded.
 class Layout {
  public:
   Layout() = default;

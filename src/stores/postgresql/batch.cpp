@@ -17,8 +17,8 @@ bool is_alone(const QueuedRequest& queued) noexcept {
   return queued.request == nullptr || queued.request->verb == Verb::acquire_all;
 }
 
-/// Whether the outcome counts only once it is on the server's disk. The statements of the others end
-/// with `as_not_durable`.
+/// Whether the outcome counts only once it is on the server's disk. The statements of the others
+/// end with `as_not_durable`.
 bool needs_disk(const QueuedRequest& queued) noexcept {
   if (queued.request == nullptr) return false;
   switch (queued.request->verb) {

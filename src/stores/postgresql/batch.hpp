@@ -32,11 +32,11 @@ using RequestQueue = std::deque<QueuedRequest>;
 /// fit into one write, so that a client which is stopped at any time leaves no transaction half
 /// sent. An outcome counts once the server has committed.
 ///
-/// A batch is durable, or it is not. A grant, or a longer lease, counts once it is on the disk. What
-/// frees something does not wait for the disk: if a crash of the server undoes it, the lock is held
-/// until its lease ends, which breaks no promise. The server writes to its disk in order, so what is
-/// granted after a release is on the disk only together with it. The two kinds of batches take turns
-/// while requests of both wait.
+/// A batch is durable, or it is not. A grant, or a longer lease, counts once it is on the disk.
+/// What frees something does not wait for the disk: if a crash of the server undoes it, the lock is
+/// held until its lease ends, which breaks no promise. The server writes to its disk in order, so
+/// what is granted after a release is on the disk only together with it. The two kinds of batches
+/// take turns while requests of both wait.
 class Batch {
  public:
   Batch(const Layout& layout, const Subscriptions& subscriptions)

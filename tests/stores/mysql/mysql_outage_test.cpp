@@ -23,10 +23,10 @@ namespace {
 using namespace std::chrono_literals;
 using testing::Probe;
 
-enum class Fault { restart, freeze, disconnect };
+enum class Fault { restart, kill, freeze, disconnect };
 
 std::string name_of(const ::testing::TestParamInfo<Fault>& info) {
-  constexpr const char* names[] = {"Restart", "Freeze", "Disconnect"};
+  constexpr const char* names[] = {"Restart", "Kill", "Freeze", "Disconnect"};
   return names[static_cast<int>(info.param)];
 }
 
@@ -34,6 +34,10 @@ void cause(Fault fault) {
   MysqlServer& server = mysql_server();
   switch (fault) {
     case Fault::restart:
+      server.shut_down();
+      server.start();
+      return;
+    case Fault::kill:
       server.kill();
       server.start();
       return;
@@ -52,6 +56,13 @@ std::string rows_of(const std::string& names) {
   const std::string where = " WHERE name IN (" + names + "))";
   return mysql_server().session().one("SELECT (SELECT COUNT(*) FROM latchkey_locks" + where +
                                       " + (SELECT COUNT(*) FROM latchkey_members" + where);
+}
+
+/// How many procedures the server has executed: an attempt that finds its lock busy is one, and a
+/// waiter makes one every 10 ms.
+std::int64_t calls() {
+  return std::stoll(
+      mysql_server().session()("SHOW GLOBAL STATUS LIKE 'Com_call_procedure'").at(0).at(1));
 }
 
 class MysqlOutage : public ::testing::TestWithParam<Fault> {
@@ -87,7 +98,8 @@ TEST_P(MysqlOutage, AWaiterIsGrantedTheLockAfterwards) {
     Hold hold = locks.lock(key_, type).acquire(0ms, 60s);
     auto waiter = std::async(
         std::launch::async, [&] { return other.lock(key_, type).acquire(forever, 60s).release(); });
-    std::this_thread::sleep_for(50ms);
+    await("attempts of the waiter",
+          [before = calls()] { return calls() >= before + 5 ? "" : "too few"; });
     cause(GetParam());
     await("the connection", [&] { return hold.release() ? "" : "not released"; });
     EXPECT_TRUE(waiter.get());
@@ -112,7 +124,8 @@ TEST_P(MysqlOutage, NothingIsLeft) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, MysqlOutage,
-                         ::testing::Values(Fault::restart, Fault::freeze, Fault::disconnect),
+                         ::testing::Values(Fault::restart, Fault::kill, Fault::freeze,
+                                           Fault::disconnect),
                          name_of);
 
 class MysqlLoss : public MysqlOutage {};
@@ -197,6 +210,7 @@ TEST_F(MysqlLoss, TheLockOfAKilledProcessIsFreeAfterItsLease) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 3s);
   ::close(ready[0]);
   ::close(ready[1]);
+  EXPECT_EQ(rows_of("'" + key_ + "'"), "0");
 }
 
 TEST_F(MysqlLoss, WhatKilledProcessesLeaveBehindIsSwept) {

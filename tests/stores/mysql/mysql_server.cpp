@@ -225,6 +225,12 @@ void MysqlServer::kill() {
   stopped_ = false;
 }
 
+void MysqlServer::shut_down() {
+  process_->signal(SIGTERM);
+  process_->wait();
+  stopped_ = false;
+}
+
 void MysqlServer::serve_again() {
   if (stopped_) {
     resume();

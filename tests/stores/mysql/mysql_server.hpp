@@ -59,10 +59,11 @@ class MysqlServer {
   /// Runs the DDL in a database.
   void create(const std::string& database) const;
 
-  void stop();    ///< SIGSTOP
-  void resume();  ///< SIGCONT
-  void kill();    ///< SIGKILL; returns when it has ended
-  void start();   ///< again: same data, same port
+  void stop();       ///< SIGSTOP
+  void resume();     ///< SIGCONT
+  void kill();       ///< SIGKILL; returns when it has ended
+  void shut_down();  ///< SIGTERM, as a service manager does; returns when it has ended
+  void start();      ///< again: same data, same port
   void serve_again();
   /// Ends the connections of the users of locks.
   int disconnect_users() const;

@@ -1,6 +1,8 @@
 // Connection loss, restarts, freezes and kills of the server, under a hold and under a wait.
 // SPDX-License-Identifier: BSL-1.0
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -9,11 +11,13 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include <latchkey/error.hpp>
 #include <latchkey/locks.hpp>
 
 #include "shared_server.hpp"
+#include "soak/shared.hpp"
 #include "support/child.hpp"
 #include "support/polling.hpp"
 
@@ -52,6 +56,17 @@ const Fault faults[] = {
      }},
 };
 
+/// Within 30 s.
+void expect_no_rows(const PostgresqlServer& server) {
+  Sql sql = server.sql();
+  await("empty tables", [&] {
+    const std::string rows = sql.one(
+        "SELECT (SELECT count(*) FROM latchkey.lock) + (SELECT count(*) FROM "
+        "latchkey.place) + (SELECT count(*) FROM latchkey.waiter)");
+    return rows == "0" ? std::string() : rows + " rows";
+  });
+}
+
 /// Each fault has a server of its own.
 class PostgresqlFaults : public ::testing::TestWithParam<Fault> {
  protected:
@@ -72,15 +87,7 @@ class PostgresqlFaults : public ::testing::TestWithParam<Fault> {
       }
     });
   }
-  void expect_nothing_left() {
-    Sql sql = server_->sql();
-    await("empty tables", [&] {
-      const std::string rows = sql.one(
-          "SELECT (SELECT count(*) FROM latchkey.lock) + (SELECT count(*) FROM "
-          "latchkey.place) + (SELECT count(*) FROM latchkey.waiter)");
-      return rows == "0" ? std::string() : rows + " rows";
-    });
-  }
+  static void expect_nothing_left() { expect_no_rows(*server_); }
 
   static inline PostgresqlServer* server_ = nullptr;
 };
@@ -152,6 +159,36 @@ TEST(PostgresqlFork, AChildHasItsOwnConnectionAndDoesNotTouchItsParents) {
   EXPECT_FALSE(hold->lost());
   EXPECT_TRUE(hold->extend(60s));
   EXPECT_TRUE(hold->release());
+}
+
+TEST(PostgresqlKill, WhatAKilledProcessHeldIsFreeAfterItsLeaseAndNothingIsLeft) {
+  constexpr auto lease = 2s;
+  const PostgresqlServer server;
+  register_postgresql();
+  std::optional<soak::Children> child(std::in_place);
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  child->start([&] {
+    const Locks locks = Locks::connect(server.uri());
+    const Hold hold = locks.lock("held", LockType::FENCED).acquire(0ms, lease);
+    const Hold read = locks.lock("read", LockType::READ).acquire(0ms, lease);
+    const std::jthread waits([&] {  // leaves a place in the queue
+      static_cast<void>(locks.lock("held", LockType::FAIR).try_acquire(60s, lease));
+    });
+    Sql sql = server.sql();
+    while (sql.one("SELECT count(*) FROM latchkey.place") == "0") ::poll(nullptr, 0, 5);
+    static_cast<void>(::write(ready[1], "x", 1));
+    for (;;) ::pause();
+  });
+  char byte = 0;
+  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+  child.reset();  // kills it
+  const Locks locks = Locks::connect(server.uri());
+  EXPECT_TRUE(locks.lock("held", LockType::FAIR).try_acquire(lease + 1s));
+  EXPECT_TRUE(locks.lock("read", LockType::WRITE).try_acquire(1s));
+  ::close(ready[0]);
+  ::close(ready[1]);
+  expect_no_rows(server);
 }
 
 TEST(PostgresqlFaults2, ASessionThatIsStuckInTheServerDoesNotBlockOthersForLong) {
