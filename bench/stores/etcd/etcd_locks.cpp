@@ -26,7 +26,7 @@ using latchkey::Lock;
 using latchkey::Locks;
 using Steady = std::chrono::steady_clock;
 
-constexpr int rounds = 5;
+constexpr int rounds = 9;
 
 struct Case {
   const char* name;
