@@ -109,6 +109,10 @@ void LeaderSimulation::look(Process& process) {
                                               .left = std::chrono::duration_cast<Length>(left),
                                               .stop_before = stop_before,
                                               .asked = random_.percent(5)});
+  if (!reason && left <= stop_before) {
+    report_.violation = "a Leader leads on, too near to its deadline";
+    return;
+  }
   if (!reason) {
     const auto until_stop = std::chrono::ceil<Length>(left - stop_before);
     return schedule(process, What::look, std::min(Length(lease / 3), until_stop));
