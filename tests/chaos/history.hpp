@@ -99,6 +99,8 @@ struct Limits {
   Nanos hang_of_key = 16'000 * millisecond;
   /// The longest lease of any visit.
   Nanos longest_lease = 1'500 * millisecond;
+  /// Of the semaphore of a key with visits of type PERMIT, each of which takes one.
+  std::size_t permits = 3;
 };
 
 struct History {
@@ -125,6 +127,9 @@ inline Nanos margin(Nanos lease) noexcept {
   return lease / 100 > 5 * millisecond ? lease / 100 : 5 * millisecond;
 }
 
-inline bool is_shared(const Visit& visit) noexcept { return visit.type == LockType::READ; }
+/// Others of its type may hold at the same time.
+inline bool is_shared(const Visit& visit) noexcept {
+  return visit.type == LockType::READ || visit.type == LockType::PERMIT;
+}
 
 }  // namespace latchkey::chaos

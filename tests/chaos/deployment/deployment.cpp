@@ -24,7 +24,12 @@ void Deployment::send(const tests::RedisServer& server,
 void Deployment::force_release(const std::string& uri, int key) {
   try {
     const Locks locks = Locks::connect(uri);
-    locks.force_release(name_of_key(static_cast<std::uint32_t>(key)));
+    const std::string name = name_of_key(static_cast<std::uint32_t>(key));
+    if (key == static_cast<int>(semaphore_key)) {
+      locks.semaphore(name, semaphore_permits).destroy();
+    } else {
+      locks.force_release(name);
+    }
   } catch (const BackendUnavailable&) {
     return;  // the machine is too busy; the fault may have happened or not
   }

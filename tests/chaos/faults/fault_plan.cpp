@@ -50,7 +50,9 @@ std::vector<FaultKind> kinds_that_keep_connections(std::vector<FaultKind> kinds)
 /// The commands that follow one another in the table, from any of them on.
 std::vector<PlannedFault> forbid_in_turn(std::uint64_t seed, const PlanSize& size) {
   auto faults = draw_faults_of(seed, size, {FaultKind::forbidden_command}, 9);
-  int command = Random(seed).between(0, static_cast<int>(forbidden_commands.size()));
+  Random random(seed);
+  random.between(0, 1);  // the first number has chosen the kind of round
+  int command = random.between(0, static_cast<int>(forbidden_commands.size()) - 1);
   for (PlannedFault& fault : faults) fault.strength = command++;
   return faults;
 }

@@ -19,7 +19,7 @@ struct PlannedFault {
 };
 
 struct PlanSize {
-  std::uint32_t workers = 4, keys = 8;
+  std::uint32_t workers = 4, keys = 9;
   int calm_ms = 1'200;  ///< before the first fault
   int span_ms = 8'000;  ///< in which faults begin
 };

@@ -75,7 +75,7 @@ TEST(ForbiddenCommands, TheyAreThoseOfTheScripts) {
 
 TEST(FaultPlan, AForbiddingRoundForbidsCommandsInTurn) {
   std::set<std::string_view> commands;
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
     for (const PlannedFault& fault : draw_faults(seed, {})) {
       if (fault.kind == FaultKind::forbidden_command) {
         commands.insert(forbidden_name(fault.strength));

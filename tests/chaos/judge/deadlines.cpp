@@ -15,7 +15,7 @@ namespace {
 /// moves the deadline only if it is answered before the deadline that it replaces, so it was sent
 /// before then: no fault whatever lets a hold last longer than twice (lease - margin).
 void check_lease(const History& history, const Visit& visit, Violations& found) {
-  if (visit.watchdog || is_shared(visit)) return;
+  if (visit.watchdog || visit.type == LockType::READ) return;
   const Nanos length = visit.lease - margin(visit.lease);
   const Nanos usual = visit.entered + history.limits.latency + length;
   const bool delayed = impaired(history, visit.worker, visit.entered, visit.entered + length);

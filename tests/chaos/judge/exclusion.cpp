@@ -1,6 +1,7 @@
 // Promise 1: the server grants exclusively while it keeps its data.
 // SPDX-License-Identifier: BSL-1.0
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "chaos/judge/excuses.hpp"
@@ -34,6 +35,20 @@ void check_pair(const History& history, const Visit& first, const Visit& second,
                        describe(history, first) + "\n    " + describe(history, second)});
 }
 
+/// `visit` enters while `inside` hold, each of which has one permit.
+void check_permits(const History& history, const std::vector<const Visit*>& inside,
+                   const Visit& visit, Violations& found) {
+  if (visit.type != LockType::PERMIT || inside.size() < history.limits.permits) return;
+  const auto is_excused = [&](const Visit* other) {
+    const Nanos to = std::min(other->held_until, visit.held_until);
+    return excused(history, *other, visit, visit.entered, to);
+  };
+  if (std::ranges::any_of(inside, is_excused)) return;
+  std::string all = "at " + at(history, visit.entered) + "\n    " + describe(history, visit);
+  for (const Visit* const other : inside) all += "\n    " + describe(history, *other);
+  found.push_back({"promise 1: more holders than permits", all});
+}
+
 }  // namespace
 
 void judge_exclusion(const History& history, Violations& found) {
@@ -46,6 +61,7 @@ void judge_exclusion(const History& history, Violations& found) {
     std::vector<const Visit*> inside;  // at the time when the next one enters
     for (const Visit* const visit : visits) {
       std::erase_if(inside, [&](const Visit* other) { return other->held_until < visit->entered; });
+      check_permits(history, inside, *visit, found);
       for (const Visit* const other : inside) check_pair(history, *other, *visit, found);
       inside.push_back(visit);
     }

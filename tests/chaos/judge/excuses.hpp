@@ -48,7 +48,8 @@ inline bool forgets_key(const Fault& fault, std::uint32_t key) noexcept {
 /// The lease that the hold of a visit may have at the server. READs of a process share a hold,
 /// which has the longest lease that one of them asked for.
 inline Nanos lease_at_server(const History& history, const Visit& visit) noexcept {
-  return is_shared(visit) ? std::max(visit.lease, history.limits.longest_lease) : visit.lease;
+  return visit.type == LockType::READ ? std::max(visit.lease, history.limits.longest_lease)
+                                      : visit.lease;
 }
 
 inline std::string describe(const History& history, const Visit& visit) {

@@ -71,6 +71,18 @@ TEST(JudgeExclusion, ARestartWithItsDataExcusesNothing) {
   EXPECT_EQ(builder.broken(judge_exclusion), "promise 1: two holders");
 }
 
+TEST(JudgeExclusion, ASemaphoreHasNoMoreHoldersThanPermits) {
+  HistoryBuilder builder;
+  for (int visit = 0; visit < 3; ++visit) {
+    builder.visit(0, 100 + visit, 200).type = LockType::PERMIT;
+  }
+  EXPECT_EQ(builder.broken(judge_exclusion), "");
+  builder.visit(1, 150, 250).type = LockType::PERMIT;
+  EXPECT_EQ(builder.broken(judge_exclusion), "promise 1: more holders than permits");
+  builder.fault(flushall, 140, 140);
+  EXPECT_EQ(builder.broken(judge_exclusion), "");
+}
+
 TEST(JudgeDeadlines, HoldingBeyondTheLeaseIsAViolation) {
   HistoryBuilder builder;
   builder.visit(0, 100, 1'080);

@@ -16,14 +16,16 @@ class Model {
   void add(LockType type) noexcept {
     shared_ |= type == LockType::READ || type == LockType::WRITE;
     fenced_ |= type == LockType::FENCED;
+    semaphore_ |= type == LockType::PERMIT;
   }
-  [[nodiscard]] std::string name() const {
+  [[nodiscard]] std::string name(const Limits& limits) const {
+    if (semaphore_) return "semaphore:" + std::to_string(limits.permits);
     if (shared_) return fenced_ ? "fenced_rwlock" : "rwlock";
     return fenced_ ? "fenced" : "mutex";
   }
 
  private:
-  bool shared_ = false, fenced_ = false;
+  bool shared_ = false, fenced_ = false, semaphore_ = false;
 };
 
 struct Interval {
@@ -64,13 +66,13 @@ std::string operations_of(const History& history) {
     if (visit.outcome != Outcome::granted) continue;
     ++hold;
     const auto line = [&](std::string_view verb, Interval when, std::uint64_t token) {
-      text += std::to_string(visit.key) + ' ' + models[visit.key].name() + ' ';
+      text += std::to_string(visit.key) + ' ' + models[visit.key].name(history.limits) + ' ';
       text += std::string(verb) + ' ' +
               std::to_string(visit.worker * history.threads + visit.thread) + ' ' +
               std::to_string(hold) + ' ' + std::to_string(when.from) + ' ' +
               std::to_string(when.to) + ' ' + std::to_string(token) + '\n';
     };
-    line(is_shared(visit) ? "acquire_shared" : "acquire", {visit.called, visit.entered},
+    line(visit.type == LockType::READ ? "acquire_shared" : "acquire", {visit.called, visit.entered},
          visit.token);
     line("release", release_of(history, visit), 0);
   }

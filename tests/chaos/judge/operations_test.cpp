@@ -45,6 +45,14 @@ TEST(Operations, ACallThatWasNotGrantedIsLeftOut) {
   EXPECT_EQ(operations_of(builder.history()), "");
 }
 
+TEST(Operations, ASemaphoreIsAcquiredPermitByPermit) {
+  HistoryBuilder builder;
+  builder.visit(0, 100, 200).type = LockType::PERMIT;
+  EXPECT_EQ(operations_of(builder.history()),
+            "0 semaphore:3 acquire 0 1 99000000 100000000 0\n"
+            "0 semaphore:3 release 0 1 200000000 200000000 0\n");
+}
+
 TEST(Operations, AKeyHasTheModelOfAllItsTypes) {
   HistoryBuilder builder;
   builder.visit(0, 100, 200).type = LockType::READ;

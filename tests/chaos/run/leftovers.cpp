@@ -4,7 +4,10 @@
 
 #include <poll.h>
 
+#include <string>
 #include <string_view>
+
+#include "chaos/worker/lock_source.hpp"
 
 namespace latchkey::chaos {
 namespace {
@@ -43,6 +46,11 @@ std::string Leftovers::keys_left(const tests::RedisServer& server) const {
   tests::RedisClient client = server.client();
   for (const std::string& key : client({"KEYS", "*"}).list()) {
     if (key.starts_with("redisson_lock_token:")) continue;  // stays, so that tokens only rise
+    // A semaphore stays, with all of its permits.
+    if (key == name_of_key(semaphore_key) &&
+        client({"GET", key}).text() == std::to_string(semaphore_permits)) {
+      continue;
+    }
     const long long ttl = client({"PTTL", key}).integer();
     if (killed_ && is_queue(key) && ttl > 0) continue;
     if (ttl != -2) text += ' ' + key + " (TTL " + std::to_string(ttl) + " ms)";

@@ -31,8 +31,11 @@ Locks connect(const std::string& uri) {
 }
 
 std::unique_ptr<HeldLock> acquire_from(const Locks& locks, const Request& request) {
-  Lock lock = locks.lock(name_of_key(request.key), request.type);
-  std::optional<Hold> hold = lock.try_acquire(request.wait, request.lease);
+  const std::string name = name_of_key(request.key);
+  std::optional<Hold> hold =
+      request.type == LockType::PERMIT
+          ? locks.semaphore(name, semaphore_permits).try_acquire(1, request.wait, request.lease)
+          : locks.lock(name, request.type).try_acquire(request.wait, request.lease);
   if (!hold) return nullptr;
   return std::make_unique<LatchkeyHold>(std::move(*hold));
 }

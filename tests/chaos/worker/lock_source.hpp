@@ -61,6 +61,10 @@ enum class Client : std::uint8_t {
 
 inline constexpr std::chrono::milliseconds watchdog_period{1'500};
 
+/// The key of a semaphore, and how many permits it has.
+inline constexpr std::uint32_t semaphore_key = 8;
+inline constexpr int semaphore_permits = 3;
+
 std::string name_of_key(std::uint32_t key);
 
 std::unique_ptr<LockSources> latchkey_sources(const std::string& uri);

@@ -11,7 +11,7 @@
 
 namespace latchkey::chaos {
 
-inline constexpr std::uint32_t most_workers = 8, most_threads = 8, key_count = 8;
+inline constexpr std::uint32_t most_workers = 8, most_threads = 8, key_count = 9;
 /// How many of the keys a client without lock types visits.
 inline constexpr std::uint32_t plain_keys = 2;
 

@@ -110,6 +110,7 @@ LockType Workload::draw_type(std::uint32_t key) {
     case 4: return one_of(plain);
     case 5: return one_of(guarded);
     case 7: return one_of(all);
+    case semaphore_key: return PERMIT;
     default: return REENTRANT;
   }
 }
@@ -233,7 +234,7 @@ void Workload::read_fenced(Visit& visit, std::uint64_t& value) {
 void Workload::write(Visit& visit, std::uint64_t fenced_value) {
   std::atomic<std::uint64_t>& counter = shared_.keys.at(visit.key).counter;
   std::uint64_t seen = visit.seen;
-  if (visit.type == LockType::READ) {
+  if (is_shared(visit)) {
     visit.intact = counter == seen;
   } else if (counter.compare_exchange_strong(seen, seen + 1)) {
     put(visit.wrote, true);

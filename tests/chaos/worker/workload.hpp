@@ -20,6 +20,7 @@ namespace latchkey::chaos {
 /// | 5   | READ, WRITE, FENCED     |
 /// | 6   | FENCED                  |
 /// | 7   | all five                |
+/// | 8   | PERMIT: a semaphore     |
 class Workload {
  public:
   struct Place {
