@@ -51,9 +51,9 @@ struct Order final : latchkey::Listener {
 
 /// Coroutines that wait for permits of one semaphore. Each of them takes one once, and works with
 /// it for `work`.
-class Crowd {
+class Waiters {
  public:
-  Crowd(const RedisServer& server, int waiters, std::chrono::milliseconds work)
+  Waiters(const RedisServer& server, int waiters, std::chrono::milliseconds work)
       : client_(server.client()),
         locks_(latchkey::Locks::connect(server.tcp_uri(), {.listener = &order_})),
         waiters_(waiters),
@@ -115,11 +115,11 @@ int main() {
     std::vector<double> times, calls;
     int overtaken = 0;
     for (int round = 0; round < 3; ++round) {
-      Crowd crowd(server, 1'000, work);
-      const auto cost = crowd.run();
+      Waiters waiters(server, 1'000, work);
+      const auto cost = waiters.run();
       times.push_back(cost.microseconds);
       calls.push_back(cost.calls);
-      overtaken += crowd.overtaken();
+      overtaken += waiters.overtaken();
     }
     const double time = bench::median(times), commands = bench::median(calls);
     const bool within = time <= most_microseconds && commands <= most_commands && overtaken == 0;

@@ -45,8 +45,14 @@ if available < count then
   end
   return {left, total}
 end
-set_end(permits, ARGV[4], count, ends)
 available = redis.call('DECRBY', semaphore, count)
+if not pcall(set_end, permits, ARGV[4], count, ends) then
+  -- The other way about, members that were not subtracted would be added when their leases end. What
+  -- follows fails for the same reason, and says it.
+  redis.call('INCRBY', semaphore, count)
+  redis.call('ZADD', permits, 'XX', '0', '')
+  return false
+end
 local left = redis.call('PTTL', semaphore)
 if left > 0 then -- Redisson lets a semaphore with a TTL take this along
   redis.call('PEXPIRE', permits, left)

@@ -23,8 +23,9 @@ std::exception_ptr error_of(Entry why) {
 
 void set_permits(LockTerms& terms, int total, int taken) {
   if (terms.says_type && terms.type != LockType::PERMIT) {
-    throw std::invalid_argument("permits(" + std::to_string(total) + ") makes the key a semaphore, " +
-                                "and " + std::string(to_string(terms.type)) +
+    const std::string call = "permits(" + std::to_string(total) + ")";
+    throw std::invalid_argument(call + " makes the key a semaphore, and " +
+                                std::string(to_string(terms.type)) +
                                 " is the type of a lock: say PERMIT, or no type");
   }
   terms.permits = checked_permits(taken, total);

@@ -120,6 +120,11 @@ struct LockRecord {
   void drop_ended(Clock::time_point now) noexcept;
 };
 
+/// Carries out a request about the semaphore of a purged record, or of a lock type about a record
+/// that has a semaphore: that is refused. For the table's own use.
+void apply_to_semaphore(LockRecord& record, const Request& request, Clock::time_point now,
+                        Outcome& outcome);
+
 /// Locks by key: applies every verb of a backend, one request at a time. It has no clock, mutex or
 /// thread and is deterministic: the same calls give the same outcomes.
 ///
@@ -218,11 +223,6 @@ class LockTable {
                        Clock::time_point now);
   /// A FAIR request freed the lock, or the first in the queue has left.
   static void call_next(LockRecord& record, Clock::time_point now);
-  // PERMIT:
-  static void apply_to_semaphore(LockRecord& record, const Request& request, Clock::time_point now,
-                                 Outcome& outcome);
-  static void acquire_permits(LockRecord& record, const Request& request, Clock::time_point now,
-                              Outcome& outcome);
   static void queue_up(LockRecord& record, const Request& request, Clock::time_point now,
                        Outcome& outcome);
   void list(const Request& request, Clock::time_point now);

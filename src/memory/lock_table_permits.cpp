@@ -31,16 +31,8 @@ void refuse(Outcome& outcome, std::string reason) {
   outcome.reason = std::move(reason);
 }
 
-}  // namespace
-
-std::int64_t LockRecord::available() const noexcept {
-  std::int64_t free = total;
-  for (const Holder& holder : holders) free -= holder.permits;
-  return free;
-}
-
-void LockTable::acquire_permits(LockRecord& record, const Request& request, Clock::time_point now,
-                                Outcome& outcome) {
+void acquire_permits(LockRecord& record, const Request& request, Clock::time_point now,
+                     Outcome& outcome) {
   if (record.total == 0) record.total = request.permits.total;
   const Clock::time_point ends = later(now, request.lease);
   const std::int64_t available = record.available();
@@ -57,8 +49,9 @@ void LockTable::acquire_permits(LockRecord& record, const Request& request, Cloc
                         " permits, fewer than the " + std::to_string(request.permits.taken) +
                         " that one acquire asks for");
   } else if (available < request.permits.taken) {
-    set_busy(outcome, record, record.first_end, now);
-    outcome.holder.clear();  // one of many
+    outcome.kind = Kind::busy;
+    outcome.retry_after =
+        std::max(milliseconds(1), std::chrono::ceil<milliseconds>(record.first_end - now));
   } else {
     record.hold(request.id, ends, 0, Mode::permits);
     record.holders.back().permits = request.permits.taken;
@@ -67,10 +60,18 @@ void LockTable::acquire_permits(LockRecord& record, const Request& request, Cloc
   }
 }
 
+}  // namespace
+
+std::int64_t LockRecord::available() const noexcept {
+  std::int64_t free = total;
+  for (const Holder& holder : holders) free -= holder.permits;
+  return free;
+}
+
 // The record is purged. A request of a lock for a semaphore, or the other way about, is refused; a
 // hold of one is none of the other.
-void LockTable::apply_to_semaphore(LockRecord& record, const Request& request,
-                                   Clock::time_point now, Outcome& outcome) {
+void apply_to_semaphore(LockRecord& record, const Request& request, Clock::time_point now,
+                        Outcome& outcome) {
   const bool of_semaphore = request.type == LockType::PERMIT;
   if (!of_semaphore && request.verb == Verb::inspect) {
     record.describe(now, *request.info);

@@ -96,8 +96,8 @@ std::uint32_t LockTable::settle(LockRecord& record, const Before& before,
   const bool came_free = free && before.mode != Mode::free;
   const bool permits_came =
       record.total != 0 && record.available() > std::max<std::int64_t>(before.available, 0);
-  const bool opened = came_free || permits_came ||
-                      (record.mode == Mode::read && before.mode == Mode::write);
+  const bool opened =
+      came_free || permits_came || (record.mode == Mode::read && before.mode == Mode::write);
   const HoldId first = record.queue.empty() ? HoldId{} : record.queue.front().id;
   const bool moved = first.number != 0 && first != before.first;
   // A waiter that has become the first must try again at once if the lease that it waits for is

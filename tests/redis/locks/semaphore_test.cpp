@@ -69,8 +69,7 @@ TEST_F(RedisSemaphore, AWaiterTakesThePermitOfADeadProcessWhenItsLeaseEnds) {
 
 TEST_F(RedisSemaphore, AFlushedServerIsALossAtTheNextCheck) {
   Recorder recorder;
-  const Locks locks =
-      Locks::connect(server_.tcp_uri(), {.watchdog = 900ms, .listener = &recorder});
+  const Locks locks = Locks::connect(server_.tcp_uri(), {.watchdog = 900ms, .listener = &recorder});
   const Hold hold = locks.semaphore("exports", 3).acquire(2);
   client_({"FLUSHALL"});
   EXPECT_TRUE(recorder.await(Event::Kind::lost));
@@ -80,9 +79,9 @@ TEST_F(RedisSemaphore, AFlushedServerIsALossAtTheNextCheck) {
 
 TEST_F(RedisSemaphore, TheWatchdogRenewsPermitsAndLocksTogether) {
   Recorder recorder;
-  const Locks locks =
-      Locks::connect(server_.tcp_uri(), {.watchdog = 600ms, .listener = &recorder});
-  const Hold two = locks.semaphore("exports", 3).acquire(2), one = locks.semaphore("b", 1).acquire();
+  const Locks locks = Locks::connect(server_.tcp_uri(), {.watchdog = 600ms, .listener = &recorder});
+  const Hold two = locks.semaphore("exports", 3).acquire(2);
+  const Hold one = locks.semaphore("b", 1).acquire();
   const Hold lock = locks.lock("lock").acquire();
   EXPECT_TRUE(recorder.await(Event::Kind::renewed, 12));  // four of each
   EXPECT_FALSE(two.lost());

@@ -164,6 +164,12 @@ void collect_used(const Layout& layout, std::vector<const Script*>& used) {
     if (verb == Verb::downgrade && layout.rw_channel_prefix.empty()) continue;
     for (const LockType type : all_types) use(about(verb, "k", type));
   }
+  if (!layout.rw_channel_prefix.empty()) {
+    for (const Verb verb : {Verb::acquire, Verb::renew, Verb::verify, Verb::expire, Verb::release,
+                            Verb::inspect, Verb::resize, Verb::force_release}) {
+      use(about(verb, "k", LockType::PERMIT));
+    }
+  }
   Request leave = about(Verb::leave, "k");
   leave.queues = true;
   use(leave);

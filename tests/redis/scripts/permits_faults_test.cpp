@@ -48,9 +48,9 @@ TEST_F(PermitsTest, PermitsThatOutliveADeletedCountAreNotGrantedTwice) {
 
 TEST_F(PermitsTest, NothingIsLeftBehindAfterItIsDestroyed) {
   EXPECT_EQ(acquire(1, 2).kind, Kind::granted);
-  auto ears = subscribe({std::string(channel)});
+  auto subscriber = subscribe({std::string(channel)});
   EXPECT_EQ(send(Verb::force_release, 0), Kind::granted);
-  EXPECT_EQ(ears.next(), std::string(channel) + " 1");
+  EXPECT_EQ(subscriber.next(), std::string(channel) + " 1");
   EXPECT_EQ(keys(), Names{});
   EXPECT_EQ(send(Verb::force_release, 0), Kind::gone);
   EXPECT_EQ(send(Verb::renew, 1, 2), Kind::gone);

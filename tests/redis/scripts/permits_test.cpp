@@ -77,20 +77,20 @@ TEST_F(PermitsTest, APermitWhoseLeaseEndedIsTakenByTheNextAcquire) {
   EXPECT_EQ(acquire(1, 3, milliseconds(1'000)).kind, Kind::granted);
   EXPECT_EQ(acquire(2).kind, Kind::busy);
   pass(milliseconds(1'001));
-  auto ears = subscribe({std::string(channel)});
+  auto subscriber = subscribe({std::string(channel)});
   EXPECT_EQ(acquire(2).permits_left, 2U);
   // The others that wait learn of the rest.
-  EXPECT_EQ(ears.next(), std::string(channel) + " 2");
+  EXPECT_EQ(subscriber.next(), std::string(channel) + " 2");
   EXPECT_EQ(members(), 1);
 }
 
 TEST_F(PermitsTest, AReleasePublishesWhatIsAvailableAndTellsHowManyHeard) {
-  auto ears = subscribe({std::string(channel)});
+  auto subscriber = subscribe({std::string(channel)});
   EXPECT_EQ(acquire(1, 2).kind, Kind::granted);
   const Outcome released = client.send(request(Verb::release, 1, 2));
   EXPECT_EQ(released.notified, 1U);
-  EXPECT_EQ(ears.next(), std::string(channel) + " 3");
-  EXPECT_TRUE(ears.received_nothing_else());
+  EXPECT_EQ(subscriber.next(), std::string(channel) + " 3");
+  EXPECT_TRUE(subscriber.received_nothing_else());
 }
 
 TEST_F(PermitsTest, ARenewalExtendsAllPermitsOfTheHoldAndNeverShortens) {
@@ -120,9 +120,9 @@ TEST_F(PermitsTest, ResizeChangesWhatIsAvailableAndTakesNothingAway) {
   EXPECT_EQ(send(Verb::verify, 1, 3), Kind::granted);
   EXPECT_EQ(send(Verb::release, 1, 3), Kind::granted);
   EXPECT_EQ(available(), "2");
-  auto ears = subscribe({std::string(channel)});
+  auto subscriber = subscribe({std::string(channel)});
   EXPECT_EQ(client.send(request(Verb::resize, 0, 1, lease, 7)).kind, Kind::granted);
-  EXPECT_EQ(ears.next(), std::string(channel) + " 7");
+  EXPECT_EQ(subscriber.next(), std::string(channel) + " 7");
   redis({"FLUSHALL"});
   EXPECT_EQ(client.send(request(Verb::resize, 0, 1, lease, 4)).kind, Kind::granted);
   EXPECT_EQ(available(), "4");

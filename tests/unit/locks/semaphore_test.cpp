@@ -147,12 +147,12 @@ TEST_F(SemaphoreTest, ABackendWithoutSemaphoresIsNamed) {
 }
 
 /// Waits for a permit on threads of its own, one after the other.
-class Crowd {
+class Waiters {
  public:
-  Crowd(const Locks& locks, Recorder& recorder) : locks_(locks), recorder_(recorder) {}
-  ~Crowd() { join(); }
-  Crowd(const Crowd&) = delete;
-  Crowd& operator=(const Crowd&) = delete;
+  Waiters(const Locks& locks, Recorder& recorder) : locks_(locks), recorder_(recorder) {}
+  ~Waiters() { join(); }
+  Waiters(const Waiters&) = delete;
+  Waiters& operator=(const Waiters&) = delete;
 
   void add(std::size_t count) {
     for (std::size_t more = 0; more < count; ++more) {
@@ -187,13 +187,13 @@ TEST(SemaphoreOrder, WaitersOfAProcessAreServedFirstComeFirstServed) {
   Recorder recorder;
   const Locks locks = Locks::connect("memory:", {.listener = &recorder});
   Hold all = locks.semaphore("exports", 3).acquire(3);
-  Crowd crowd(locks, recorder);
-  crowd.add(60);
-  EXPECT_TRUE(crowd.order().empty());
+  Waiters waiters(locks, recorder);
+  waiters.add(60);
+  EXPECT_TRUE(waiters.order().empty());
   EXPECT_TRUE(all.release());
-  crowd.join();
+  waiters.join();
   // Three at a time are granted in order, and note it in any.
-  const std::vector<std::size_t> order = crowd.order();
+  const std::vector<std::size_t> order = waiters.order();
   ASSERT_EQ(order.size(), 60U);
   ASSERT_TRUE(recorder.await(Kind::granted, 61));
   const auto granted = recorder.of(Kind::granted);

@@ -1,0 +1,64 @@
+// The scripts of semaphores for a user who lacks a permission.
+#include <string>
+#include <vector>
+
+#include "redis/scripts/permits_fixture.hpp"
+
+namespace latchkey::tests {
+namespace {
+
+class PermitsWithoutACommand : public PermitsTest {
+ protected:
+  /// Three permits: one is held, the lease of one has ended, one is available.
+  void prepare() {
+    redis({"FLUSHALL"});
+    EXPECT_EQ(acquire(2, 1, milliseconds(1'000)).kind, Kind::granted);
+    pass(milliseconds(1'001));
+    EXPECT_EQ(acquire(1).kind, Kind::granted);
+  }
+  /// How many permits can be taken once all leases have ended.
+  int grants_at_the_end() {
+    pass(std::chrono::minutes(20));
+    int granted = 0;
+    for (std::uint64_t number = 100; number < 110; ++number) {
+      if (acquire(number).kind == Kind::granted) ++granted;
+    }
+    return granted;
+  }
+};
+
+TEST_F(PermitsWithoutACommand, EachRefusalNamesTheCommandAndNeverAreMorePermitsGranted) {
+  int refusals = 0;
+  for (const Verb verb : {Verb::acquire, Verb::renew, Verb::verify, Verb::expire, Verb::release,
+                          Verb::inspect, Verb::force_release}) {
+    LockInfo info;
+    Request asked = request(verb, verb == Verb::acquire ? 7 : 1, verb == Verb::acquire ? 2 : 1);
+    asked.info = &info;
+    for (const std::string& command : commands_of(detail::redis::script_for(asked))) {
+      SCOPED_TRACE(std::string(to_string(verb)) + " without " + command);
+      prepare();
+      const std::string rule = "-" + command;
+      ScriptClient user = as_user({"~*", server.all_channels(), "+@all", rule});
+      const Outcome outcome = user.send(asked);
+      if (outcome.kind == Kind::refused) {
+        ++refusals;
+        EXPECT_NE(outcome.reason.find("lacks a permission, +" + command + " ("), std::string::npos)
+            << outcome.reason;
+      }
+      EXPECT_LE(grants_at_the_end(), 3);
+    }
+  }
+  EXPECT_GT(refusals, 10);
+}
+
+// A permit that is not recorded as taken is not taken.
+TEST_F(PermitsWithoutACommand, AnAcquireThatCannotRecordItsPermitsTakesNone) {
+  prepare();
+  const std::string before = available();
+  ScriptClient user = as_user({"~*", server.all_channels(), "+@all", "-zadd"});
+  EXPECT_EQ(user.send(request(Verb::acquire, 7)).kind, Kind::refused);
+  EXPECT_EQ(available(), before);
+}
+
+}  // namespace
+}  // namespace latchkey::tests
