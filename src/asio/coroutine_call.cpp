@@ -56,8 +56,7 @@ Lock CoroutineCall::lock() const {
 
 Attempt CoroutineCall::attempt() const noexcept {
   const LockTerms& terms = *call_.terms_;
-  return {terms.type, terms.wait, terms.lease, {},
-          terms.reentry, call_.origin_, terms.permits};
+  return {terms.type, terms.wait, terms.lease, {}, terms.reentry, call_.origin_, terms.permits};
 }
 
 void CoroutineCall::enter(std::optional<Hold> hold) noexcept {

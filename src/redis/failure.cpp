@@ -118,7 +118,8 @@ Failure is_sentinel() {
 }
 
 Failure is_no_cluster() {
-  return permanent("the server is not a node of a cluster; use redis:// instead of redis+cluster://");
+  return permanent(
+      "the server is not a node of a cluster; use redis:// instead of redis+cluster://");
 }
 
 Failure is_cluster(std::string_view uri) {

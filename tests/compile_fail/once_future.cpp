@@ -9,7 +9,7 @@
 using namespace std::chrono_literals;
 
 std::optional<std::future<int>> call(int day) {
-  return LOCKED_ONCE_PER("k:{day}", 15min) AROUND(day) -> std::optional<std::future<int>> {
+  return LOCKED_ONCE_PER("k:{day}", 15min) AROUND(day)->std::optional<std::future<int>> {
     return std::async([day] { return day; });
   };
 }

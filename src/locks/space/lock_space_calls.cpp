@@ -36,7 +36,8 @@ bool can_wait() noexcept {
   const SanitizerPause pause;
   timer_.require_running(key, attempt.type);
   const KeyPlace place = driver_.place_of(key);
-  if (attempt.type == LockType::PERMIT) [[unlikely]] return nullptr;  // has an owner of its own
+  if (attempt.type == LockType::PERMIT) [[unlikely]]
+    return nullptr;  // has an owner of its own
   const AcquireTerms terms{.owner = owner,
                            .type = attempt.type,
                            .reentry = attempt.reentry,

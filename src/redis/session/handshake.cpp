@@ -138,7 +138,8 @@ Handshake::Step Handshake::on_hello(const redisReply& reply) {
   if (reply.type == REDIS_REPLY_ERROR) {
     return fail(hello_refused(reply, !login_.user.empty() || !login_.password.empty()));
   }
-  if (reply.type != REDIS_REPLY_MAP) return fail(not_redis("its reply to HELLO is not a map", false));
+  if (reply.type != REDIS_REPLY_MAP)
+    return fail(not_redis("its reply to HELLO is not a map", false));
   const redisReply* const id = find(reply, "id");
   const redisReply* const role = find(reply, "role");
   if (id != nullptr && id->type == REDIS_REPLY_INTEGER) current_.client_id = id->integer;

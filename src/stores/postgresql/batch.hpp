@@ -90,7 +90,7 @@ class Batch {
   std::size_t next_ = 0;        ///< whose result is read
   bool durable_ = false;
   bool undone_ = false;  ///< one has failed: the server has undone all
-  std::string failure_;         ///< an error that belongs to no request
+  std::string failure_;  ///< an error that belongs to no request
   std::optional<std::uint64_t> upkeep_;
 };
 

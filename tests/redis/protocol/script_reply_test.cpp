@@ -76,9 +76,10 @@ TEST(ScriptReply, ErrorsAreExplainedAndQuoteTheServersText) {
     EXPECT_EQ(outcome.kind, kind) << reply;
     EXPECT_EQ(outcome.reason, text);
   };
-  expect("WRONGTYPE Operation against a key holding the wrong kind of value", Kind::refused,
-         "the key holds something that is not a lock (WRONGTYPE Operation against a key holding the "
-         "wrong kind of value)");
+  expect(
+      "WRONGTYPE Operation against a key holding the wrong kind of value", Kind::refused,
+      "the key holds something that is not a lock (WRONGTYPE Operation against a key holding the "
+      "wrong kind of value)");
   expect("NOAUTH Authentication required.", Kind::refused,
          "the server demands a password (NOAUTH Authentication required)");
   expect("MOVED 3999 127.0.0.1:6381", Kind::refused,

@@ -119,9 +119,10 @@ TEST_F(PlainScripts, AKeyOfAnotherTypeIsRefusedWithASentence) {
   for (const LockType type : {plain, fenced, LockType::FAIR, LockType::READ, LockType::WRITE}) {
     const Outcome outcome = client.acquire("k", type, id(1), lease);
     EXPECT_EQ(outcome.kind, Kind::refused);
-    EXPECT_EQ(outcome.reason,
-              "the key holds something that is not a lock (WRONGTYPE Operation against a key holding "
-              "the wrong kind of value)");
+    EXPECT_EQ(
+        outcome.reason,
+        "the key holds something that is not a lock (WRONGTYPE Operation against a key holding "
+        "the wrong kind of value)");
   }
   EXPECT_EQ(keys(), Names{"k"});
 }

@@ -58,7 +58,8 @@ TEST(MemoryBackend, InvalidUrisAreNamed) {
     }
     return "";
   };
-  EXPECT_EQ(message("memory"), "invalid memory URI 'memory'; expected \"memory:\" or \"memory:name\"");
+  EXPECT_EQ(message("memory"),
+            "invalid memory URI 'memory'; expected \"memory:\" or \"memory:name\"");
   EXPECT_NE(message("memory://host"), "");
   const Probe open = connect("memory:t-clock");
   testing::ManualClock clock;

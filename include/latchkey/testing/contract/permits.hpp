@@ -130,9 +130,8 @@ TYPED_TEST_P(BackendPermits, AKeyIsALockOrASemaphore) {
   EXPECT_EQ(one.send(this->request(Verb::acquire, one.fresh_id())).kind, Kind::refused);
   EXPECT_EQ(one.send(Verb::release, this->name, LockType::REENTRANT, lock).kind, Kind::granted);
   EXPECT_EQ(one.send(this->request(Verb::acquire, one.fresh_id())).kind, Kind::granted);
-  EXPECT_EQ(
-      one.acquire(this->name, LockType::REENTRANT, one.fresh_id(), this->long_lease).kind,
-      Kind::refused);
+  EXPECT_EQ(one.acquire(this->name, LockType::REENTRANT, one.fresh_id(), this->long_lease).kind,
+            Kind::refused);
 }
 
 REGISTER_TYPED_TEST_SUITE_P(BackendPermits, AsManyAreGrantedAsThereAreAndAllOrNone,

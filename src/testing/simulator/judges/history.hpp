@@ -26,7 +26,7 @@ struct GrantedHold {
   bool by_watchdog = false;
   bool pinned = false;  ///< one of several keys of which others are still awaited
   bool seen_lost = false;
-  bool excused = false;  ///< a fault of the store took it away
+  bool excused = false;       ///< a fault of the store took it away
   std::uint32_t permits = 0;  ///< of a semaphore
   Clock::time_point deadline{};
 
