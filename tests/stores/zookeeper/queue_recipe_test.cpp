@@ -82,7 +82,10 @@ class RecipeTest : public ::testing::Test, public QueueStore, public Sink {
     deliver();
   }
   void deliver() {
-    for (Delivery one; outbox_.take(one);) one.hand_over();
+    for (std::vector<Delivery> all; !outbox_.empty(); all.clear()) {
+      outbox_.take(all);
+      for (Delivery& one : all) one.hand_over();
+    }
   }
   /// The node was made with the number 7; these are the nodes of the lock.
   void made(std::vector<Ticket> tickets) {

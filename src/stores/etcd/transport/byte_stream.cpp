@@ -157,11 +157,6 @@ void ByteStream::receive(std::string& received) {
       if (!would_block(errno)) fail("the connection broke: " + text_of(errno));
       return;
     }
-    if (size == 0 && state_ == State::shaking_hands) {
-      return fail(
-          "no TLS with this server: it closes the connection (etcd: is without TLS, etcds: "
-          "with it)");
-    }
     if (size == 0) return fail("the server has closed the connection");
     const std::string_view bytes(part.data(), static_cast<std::size_t>(size));
     if (filter_ == nullptr) {
@@ -199,7 +194,11 @@ void ByteStream::write_out() {
   descriptors_.watch(socket_.get(), POLLIN);
 }
 
+// A server without TLS closes the connection, or resets it, when it reads the first bytes.
 void ByteStream::fail(std::string why, bool nothing_listens) {
+  if (state_ == State::shaking_hands && filter_->failure().empty()) {
+    why = "no TLS with this server: " + why + " (etcd: is without TLS, etcds: with it)";
+  }
   close();
   state_ = State::broken;
   failure_ = {.permanent = false, .text = std::move(why), .nothing_listens = nothing_listens};
