@@ -109,7 +109,7 @@ void OnceAttempt::note_exception() noexcept {
   } catch (const std::exception& error) {
     fail(error.what());
   } catch (...) {
-    fail("something that is no std::exception");
+    fail("something that is not a std::exception");
   }
 }
 
