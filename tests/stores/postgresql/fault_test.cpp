@@ -75,7 +75,12 @@ class PostgresqlFaults : public ::testing::TestWithParam<Fault> {
 
   [[nodiscard]] Locks connect() const {
     register_postgresql();
-    return Locks::connect(server_->uri());
+    std::optional<Locks> locks;
+    await("a connection", [&] {  // a busy machine does not give one in time
+      locks.emplace(Locks::connect(server_->uri()));
+      return std::string();
+    });
+    return std::move(*locks);
   }
   void strike() { GetParam().strike(*server_); }
   static void await_held(Hold& hold) {
