@@ -228,22 +228,22 @@ set(latchkey_asio_tests_sources
 
 set(latchkey_sim_sources
   sim/check_times_test.cpp
-  sim/coordinator/deadline_test.cpp
-  sim/coordinator/grant_test.cpp
-  sim/coordinator/hand_off_lease_test.cpp
-  sim/coordinator/hand_off_test.cpp
-  sim/coordinator/hold_test.cpp
-  sim/coordinator/immediate_test.cpp
-  sim/coordinator/join_lease_test.cpp
-  sim/coordinator/join_test.cpp
-  sim/coordinator/permit_test.cpp
-  sim/coordinator/refused_test.cpp
-  sim/coordinator/regression_test.cpp
-  sim/coordinator/subscription_test.cpp
+  sim/coordinator/coordinator_deadline_test.cpp
+  sim/coordinator/coordinator_grant_test.cpp
+  sim/coordinator/coordinator_hand_off_lease_test.cpp
+  sim/coordinator/coordinator_hand_off_test.cpp
+  sim/coordinator/coordinator_hold_test.cpp
+  sim/coordinator/coordinator_immediate_test.cpp
+  sim/coordinator/coordinator_join_lease_test.cpp
+  sim/coordinator/coordinator_join_test.cpp
+  sim/coordinator/coordinator_permit_test.cpp
+  sim/coordinator/coordinator_refused_test.cpp
+  sim/coordinator/coordinator_regression_test.cpp
+  sim/coordinator/coordinator_subscription_test.cpp
   sim/coordinator/coordinator_test.cpp
-  sim/coordinator/unattended_test.cpp
-  sim/coordinator/wait_test.cpp
-  sim/coordinator/yield_test.cpp
+  sim/coordinator/coordinator_unattended_test.cpp
+  sim/coordinator/coordinator_wait_test.cpp
+  sim/coordinator/coordinator_yield_test.cpp
   sim/exhaustive_test.cpp
   sim/multi_acquire_plan_test.cpp
   sim/quorum_sim_test.cpp
