@@ -29,18 +29,21 @@ bool is_queue(std::string_view key) {
          key.starts_with("latchkey_process_queue:") || key.starts_with("latchkey_waiting_writer:");
 }
 
-const std::string semaphore = name_of_key(semaphore_key);
-const std::string taken = '{' + semaphore + "}:timeout";
+/// The key of the permits of the semaphore that are taken.
+std::string taken_permits() { return '{' + name_of_key(semaphore_key) + "}:timeout"; }
 
-bool is_semaphore(std::string_view key) { return key == semaphore || key == taken; }
+bool is_semaphore(std::string_view key) {
+  return key == name_of_key(semaphore_key) || key == taken_permits();
+}
 
 /// A semaphore stays. All of its permits are available, or the next acquire makes them so because
 /// their leases have ended.
 bool is_whole(tests::RedisClient& client) {
   const std::vector<std::string> time = client({"TIME"}).list();
   const std::string now_ms = time.at(0) + "999";
-  const long long ended = client({"ZCOUNT", taken, "-inf", now_ms}).integer();
-  return client({"GET", semaphore}).text() == std::to_string(semaphore_permits - ended);
+  const long long ended = client({"ZCOUNT", taken_permits(), "-inf", now_ms}).integer();
+  return client({"GET", name_of_key(semaphore_key)}).text() ==
+         std::to_string(semaphore_permits - ended);
 }
 
 std::string channels_left(const Deployment& deployment) {
