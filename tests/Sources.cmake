@@ -228,22 +228,22 @@ set(latchkey_asio_tests_sources
 
 set(latchkey_sim_sources
   sim/check_times_test.cpp
-  sim/coordinator_deadline_test.cpp
-  sim/coordinator_grant_test.cpp
-  sim/coordinator_hand_off_lease_test.cpp
-  sim/coordinator_hand_off_test.cpp
-  sim/coordinator_hold_test.cpp
-  sim/coordinator_immediate_test.cpp
-  sim/coordinator_join_lease_test.cpp
-  sim/coordinator_join_test.cpp
-  sim/coordinator_permit_test.cpp
-  sim/coordinator_refused_test.cpp
-  sim/coordinator_regression_test.cpp
-  sim/coordinator_subscription_test.cpp
-  sim/coordinator_test.cpp
-  sim/coordinator_unattended_test.cpp
-  sim/coordinator_wait_test.cpp
-  sim/coordinator_yield_test.cpp
+  sim/coordinator/coordinator_deadline_test.cpp
+  sim/coordinator/coordinator_grant_test.cpp
+  sim/coordinator/coordinator_hand_off_lease_test.cpp
+  sim/coordinator/coordinator_hand_off_test.cpp
+  sim/coordinator/coordinator_hold_test.cpp
+  sim/coordinator/coordinator_immediate_test.cpp
+  sim/coordinator/coordinator_join_lease_test.cpp
+  sim/coordinator/coordinator_join_test.cpp
+  sim/coordinator/coordinator_permit_test.cpp
+  sim/coordinator/coordinator_refused_test.cpp
+  sim/coordinator/coordinator_regression_test.cpp
+  sim/coordinator/coordinator_subscription_test.cpp
+  sim/coordinator/coordinator_test.cpp
+  sim/coordinator/coordinator_unattended_test.cpp
+  sim/coordinator/coordinator_wait_test.cpp
+  sim/coordinator/coordinator_yield_test.cpp
   sim/exhaustive_test.cpp
   sim/multi_acquire_plan_test.cpp
   sim/quorum_sim_test.cpp
