@@ -31,6 +31,13 @@ local function available_permits(semaphore)
   return value and (tonumber(value) or redis.call('HLEN', semaphore)) or nil
 end
 
+-- Fails, before anything is changed, if the commands that change the semaphore are forbidden or the
+-- server has no memory: a script that stopped between the two would lose permits, or grant too many.
+-- Not if there is no semaphore.
+local function must_be_able_to_count(semaphore)
+  redis.call('INCRBY', semaphore, '0')
+end
+
 -- Removes members. Returns how many there were.
 local function remove_permits(permits, ids)
   local removed = 0
@@ -49,6 +56,7 @@ local function drop_ended(semaphore, permits, now, available, enough)
     if #ended == 0 then
       break
     end
+    must_be_able_to_count(semaphore)
     dropped = dropped + remove_permits(permits, ended)
   end
   if dropped > 0 then

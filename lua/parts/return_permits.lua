@@ -5,9 +5,14 @@ local function return_permits(semaphore, permits, first, count, channel, sharded
   for number = 0, count - 1 do
     ids[#ids + 1] = permit_id(first, number)
   end
+  redis.call('ZREM', permits, '') -- a script that has written may go on without memory
+  local exists = redis.call('EXISTS', semaphore) == 1
+  if exists then
+    must_be_able_to_count(semaphore)
+  end
   local removed = remove_permits(permits, ids)
   local notified = 0
-  if removed > 0 and redis.call('EXISTS', semaphore) == 1 then
+  if removed > 0 and exists then
     local available = redis.call('INCRBY', semaphore, removed)
     if available > 0 then
       notified = publish(channel, string.format('%.0f', available), sharded)

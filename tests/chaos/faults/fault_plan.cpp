@@ -29,6 +29,16 @@ bool overlap(const PlannedFault& first, const PlannedFault& second) {
          second.at_ms < first.at_ms + first.length_ms + gap_ms;
 }
 
+/// guarantees.md: tokens rise through a loss of data only if the clock is not set back as well.
+void drop_jumps_back_if_data_is_lost(std::vector<PlannedFault>& faults) {
+  const bool loses = std::ranges::any_of(faults, [](const PlannedFault& fault) {
+    return fault.kind == FaultKind::flushall || fault.kind == FaultKind::server_kill_empty;
+  });
+  if (!loses) return;
+  std::erase_if(faults,
+                [](const PlannedFault& fault) { return fault.kind == FaultKind::clock_back; });
+}
+
 PlannedFault draw_one(Random& random, const PlanSize& size, FaultKind kind) {
   const FaultTraits& its = traits(kind);
   PlannedFault fault;
@@ -75,6 +85,7 @@ std::vector<PlannedFault> draw_faults_of(std::uint64_t seed, const PlanSize& siz
     const auto overlaps = [&](const PlannedFault& other) { return overlap(fault, other); };
     if (std::ranges::none_of(faults, overlaps)) faults.push_back(fault);
   }
+  drop_jumps_back_if_data_is_lost(faults);
   std::ranges::stable_sort(faults, {}, &PlannedFault::at_ms);
   for (std::size_t index = 0; index < faults.size(); ++index) faults[index].number = index;
   return faults;

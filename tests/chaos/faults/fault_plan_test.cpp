@@ -37,6 +37,18 @@ TEST(FaultPlan, FaultsOfOneTargetDoNotOverlap) {
   }
 }
 
+// The server would lose its tokens, and make lower ones.
+TEST(FaultPlan, TheClockIsNotSetBackInARoundThatLosesData) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    bool loses = false, goes_back = false;
+    for (const PlannedFault& fault : draw_faults(seed, {})) {
+      loses |= fault.kind == FaultKind::flushall || fault.kind == FaultKind::server_kill_empty;
+      goes_back |= fault.kind == FaultKind::clock_back;
+    }
+    EXPECT_FALSE(loses && goes_back) << "seed " << seed;
+  }
+}
+
 TEST(FaultPlan, EveryKindIsDrawnInAFewDozenRounds) {
   std::set<FaultKind> kinds;
   for (std::uint64_t round = 0; round < 40; ++round) {

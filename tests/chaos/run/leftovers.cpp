@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "chaos/worker/lock_source.hpp"
 
@@ -28,6 +29,23 @@ bool is_queue(std::string_view key) {
          key.starts_with("latchkey_process_queue:") || key.starts_with("latchkey_waiting_writer:");
 }
 
+/// The key of the permits of the semaphore that are taken.
+std::string taken_permits() { return '{' + name_of_key(semaphore_key) + "}:timeout"; }
+
+bool is_semaphore(std::string_view key) {
+  return key == name_of_key(semaphore_key) || key == taken_permits();
+}
+
+/// A semaphore stays. All of its permits are available, or the next acquire makes them so because
+/// their leases have ended.
+bool is_whole(tests::RedisClient& client) {
+  const std::vector<std::string> time = client({"TIME"}).list();
+  const std::string now_ms = time.at(0) + "999";
+  const long long ended = client({"ZCOUNT", taken_permits(), "-inf", now_ms}).integer();
+  return client({"GET", name_of_key(semaphore_key)}).text() ==
+         std::to_string(semaphore_permits - ended);
+}
+
 std::string channels_left(const Deployment& deployment) {
   std::string text;
   for (const tests::RedisServer* const server : deployment.servers()) {
@@ -46,11 +64,7 @@ std::string Leftovers::keys_left(const tests::RedisServer& server) const {
   tests::RedisClient client = server.client();
   for (const std::string& key : client({"KEYS", "*"}).list()) {
     if (key.starts_with("redisson_lock_token:")) continue;  // stays, so that tokens only rise
-    // A semaphore stays, with all of its permits.
-    if (key == name_of_key(semaphore_key) &&
-        client({"GET", key}).text() == std::to_string(semaphore_permits)) {
-      continue;
-    }
+    if (is_semaphore(key) && is_whole(client)) continue;
     const long long ttl = client({"PTTL", key}).integer();
     if (killed_ && is_queue(key) && ttl > 0) continue;
     if (ttl != -2) text += ' ' + key + " (TTL " + std::to_string(ttl) + " ms)";

@@ -66,6 +66,26 @@ TEST_F(PermitsTest, MoreThanTheSemaphoreHasIsRefusedWithBothNumbers) {
             "the semaphore has 3 permits, fewer than the 5 that one acquire asks for");
 }
 
+// The script of a release stopped between the two keys, and the permit was gone for ever.
+TEST_F(PermitsTest, AForbiddenCommandLosesNoPermitAndGrantsNoneTwice) {
+  std::uint64_t number = 0;
+  for (const std::string command : {"EXISTS", "INCRBY", "ZREM", "ZADD", "ZSCORE", "ZCARD", "GET",
+                                    "TIME", "PTTL", "PUBLISH", "PUBSUB"}) {
+    SCOPED_TRACE(command);
+    const std::uint64_t held = ++number, other = ++number;
+    ASSERT_EQ(acquire(held).kind, Kind::granted);
+    redis({"ACL", "SETUSER", "default", "-" + command});
+    static_cast<void>(send(Verb::release, held));
+    static_cast<void>(acquire(other));
+    redis({"ACL", "SETUSER", "default", "+" + command});
+    EXPECT_EQ(std::stoll(available()) + members(), 3);
+    static_cast<void>(send(Verb::release, held));
+    static_cast<void>(send(Verb::release, other));
+    EXPECT_EQ(available(), "3");
+    EXPECT_EQ(members(), 0);
+  }
+}
+
 TEST_F(PermitsTest, TheStoredTotalWins) {
   EXPECT_EQ(acquire(1).kind, Kind::granted);
   Request other = request(Verb::acquire, 2, 1, lease, 100);
