@@ -211,7 +211,7 @@ TEST_F(SessionTest, MalformedBytesEndTheConnection) {
   say("hello\r\n");
   ASSERT_TRUE(session.trouble());
   EXPECT_FALSE(session.trouble()->permanent);
-  EXPECT_THAT(session.trouble()->text, HasSubstr("no RESP3"));
+  EXPECT_THAT(session.trouble()->text, HasSubstr("not RESP3"));
   EXPECT_TRUE(sink.outcomes.empty()) << "malformed bytes decide no outcome";
 }
 

@@ -99,7 +99,7 @@ TEST_F(ReconnectPolicyTest, AConnectionEndsTheOutage) {
   policy.failed(ConnectionFailure{true, "wrong password"}, now, true);
   ASSERT_NE(policy.last_failure(), nullptr);
   EXPECT_TRUE(policy.repeats(ConnectionFailure{true, "wrong password"}));
-  EXPECT_FALSE(policy.repeats(ConnectionFailure{true, "no RESP3"}));
+  EXPECT_FALSE(policy.repeats(ConnectionFailure{true, "not RESP3"}));
   policy.connected(now);
   EXPECT_EQ(policy.last_failure(), nullptr);
   EXPECT_FALSE(policy.repeats(ConnectionFailure{true, "wrong password"}));
