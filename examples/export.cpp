@@ -22,6 +22,7 @@
 #include <thread>
 
 using namespace std::chrono_literals;
+using latchkey::LockType;
 
 namespace {
 

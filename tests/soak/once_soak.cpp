@@ -53,7 +53,7 @@ class WrongClock final : public Clock {
   milliseconds error_;
 };
 
-void wait(milliseconds length) { ::poll(nullptr, 0, static_cast<int>(length.count())); }
+void pause(milliseconds length) { ::poll(nullptr, 0, static_cast<int>(length.count())); }
 
 class DisturbedJobs {
  public:
@@ -65,7 +65,7 @@ class DisturbedJobs {
   void run(milliseconds length, bool disturbed = true) {
     end_ = Steady::now() + length;
     for (std::size_t each = 0; each < children_.size(); ++each) start(each);
-    while (Steady::now() < end_) disturbed ? disturb_one() : wait(10ms);
+    while (Steady::now() < end_) disturbed ? disturb_one() : pause(10ms);
     for (auto& each : children_) EXPECT_TRUE(each->join());
     judge->settle();
     std::printf(
@@ -82,7 +82,7 @@ class DisturbedJobs {
   void disturb_one() {
     const std::size_t which = random_() % children_.size();
     const pid_t id = children_[which]->ids().front();
-    wait(milliseconds(20 + random_() % 200));
+    pause(milliseconds(20 + random_() % 200));
     switch (random_() % 16) {
       case 0: {
         const auto from = Steady::now();
@@ -102,7 +102,7 @@ class DisturbedJobs {
       default:
         // Shorter and longer than a lease and than a period.
         ::kill(id, SIGSTOP);
-        wait(milliseconds(20 + random_() % 1'000));
+        pause(milliseconds(20 + random_() % 1'000));
         ::kill(id, SIGCONT);
         ++stops;
     }
@@ -171,7 +171,7 @@ TEST(OnceSoak, NoInstantIsBegunTwiceIfItIsSkippedOnFailure) {
   jobs.run(length_of_soak());
   EXPECT_EQ(jobs.judge->pairs, 0U);
   EXPECT_GT(jobs.judge->done, 3U);
-  wait(2 * (DisturbedJobs::period + 2 * DisturbedJobs::error));
+  pause(2 * (DisturbedJobs::period + 2 * DisturbedJobs::error));
   EXPECT_TRUE(Locks::connect(server.tcp_uri()).list().empty()) << "a key was left";
 }
 
@@ -188,7 +188,7 @@ TEST(OnceJudgeTest, DetectsOverlapsAndRepeats) {
   const OnceJudge::Wall instant{};
   const auto believe = [](OnceJudge::Run* run) {
     run->observe([] { return false; });
-    wait(1ms);
+    pause(1ms);
     run->observe([] { return false; });
   };
   OnceJudge::Run* const one = shared->new_run(instant);
@@ -197,7 +197,7 @@ TEST(OnceJudgeTest, DetectsOverlapsAndRepeats) {
   believe(other);
   believe(one);  // it still believes
   one->note_done();
-  wait(1ms);
+  pause(1ms);
   believe(other);  // so does this one
   believe(shared->new_run(instant + 1s));
   shared->settle();

@@ -32,7 +32,7 @@ using tests::RedisServer;
 using Steady = std::chrono::steady_clock;
 
 /// How much longer than `length` a wait of it took: the machine was busy.
-Steady::duration wait(std::chrono::milliseconds length) {
+Steady::duration late_wait(std::chrono::milliseconds length) {
   const auto start = Steady::now();
   ::poll(nullptr, 0, static_cast<int>(length.count()));
   return std::max(Steady::now() - start - length, Steady::duration::zero());
@@ -62,7 +62,7 @@ class DisturbedHolders {
   void disturb_one() {
     std::optional<Children>& child = children_[random_() % processes];
     const pid_t id = child->ids().front();
-    wait(std::chrono::milliseconds(20 + random_() % 200));
+    late_wait(std::chrono::milliseconds(20 + random_() % 200));
     switch (random_() % 5) {
       case 0: return flush();
       case 1:
@@ -73,7 +73,7 @@ class DisturbedHolders {
       default:
         // Shorter and longer than a lease.
         ::kill(id, SIGSTOP);
-        wait(std::chrono::milliseconds(50 + random_() % 1'500));
+        late_wait(std::chrono::milliseconds(50 + random_() % 1'500));
         ::kill(id, SIGCONT);
         ++stops;
     }
@@ -84,7 +84,7 @@ class DisturbedHolders {
     const auto from = Steady::now();
     server_.client()({"FLUSHALL"});
     constexpr std::chrono::milliseconds check = lease / 3 + 100ms;
-    const auto late = wait(check);
+    const auto late = late_wait(check);
     judge->note_flush(from, std::min<Steady::duration>(check + late, lease));
     ++flushes;
   }
@@ -161,7 +161,7 @@ TEST(PermitJudgeTest, DetectsMorePermitsThanThereAre) {
   const Shared<PermitJudge> shared;
   const auto believe = [](PermitJudge::Interval* hold) {
     hold->observe([] { return true; });
-    wait(1ms);
+    late_wait(1ms);
     hold->observe([] { return true; });
   };
   PermitJudge::Interval* const two = shared->new_hold(2);
