@@ -6,19 +6,21 @@
 --
 -- Returns  the count that remains; 0 also if the latch had none
 --
--- A latch that has no count stays so: nothing is written, and the count is never below zero.
+-- A latch that has no count stays so: nothing is written, and the count is never below zero. One
+-- command writes: if the server forbids it, the latch is unchanged.
 
 --#include parts/publish.lua
 
-if not redis.call('GET', KEYS[1]) then
+local count = redis.call('GET', KEYS[1])
+if not count then
   return 0
 end
-local left = redis.call('DECR', KEYS[1])
-if left <= 0 then
-  redis.call('DEL', KEYS[1])
-  if left == 0 then
-    publish(ARGV[1], '0', ARGV[2])
-  end
-  return 0
+count = tonumber(count)
+if not count or count > 1 then -- DECR raises the error of what is no number
+  return redis.call('DECR', KEYS[1])
 end
-return left
+redis.call('DEL', KEYS[1])
+if count == 1 then
+  publish(ARGV[1], '0', ARGV[2])
+end
+return 0

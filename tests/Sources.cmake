@@ -178,6 +178,7 @@ set(latchkey_redis_sources
   redis/scripts/faults_test.cpp
   redis/scripts/permissions_test.cpp
   redis/scripts/permits_faults_test.cpp
+  redis/scripts/latch_permissions_test.cpp
   redis/scripts/permits_permissions_test.cpp
   redis/scripts/permits_test.cpp
   redis/scripts/plain_test.cpp
