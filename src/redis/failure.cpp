@@ -98,7 +98,7 @@ Failure hello_refused(const redisReply& reply, bool logs_in) {
   if (text.starts_with("WRONGPASS")) return permanent("user or password is wrong: " + text);
   if (text.starts_with("NOPROTO") || text.starts_with("ERR unknown command") ||
       text.starts_with("ERR Unknown command")) {
-    return permanent("the server speaks no RESP3, Redis >= 6 or Valkey does: " + text);
+    return permanent("the server does not support RESP3; expected Redis >= 6 or Valkey: " + text);
   }
   if (is_not_ready(reply)) return server_not_ready(reply);
   if (text.starts_with("ERR max number of clients")) {

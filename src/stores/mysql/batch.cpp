@@ -60,6 +60,7 @@ std::string Batch::send_joint(Layout::Joint kind) {
     if (layout_.joint(*entry.request) == kind) entries.push_back(entry);
   }
   sort_by_key(entries, [](const Entry& entry) { return entry.request->key; });
+  requests.reserve(entries.size());
   for (const Entry& entry : entries) requests.push_back(entry.request);
   std::string text;
   layout_.append_joint(text, requests);

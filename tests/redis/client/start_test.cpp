@@ -211,7 +211,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(OtherServer{"Http", "HTTP/1.1 400 Bad Request\r\n\r\n", Result::refused,
                                   "the server at this address does not speak the Redis protocol"},
                       OtherServer{"Resp2Only", "-ERR unknown command `HELLO`\r\n", Result::refused,
-                                  "speaks not RESP3, Redis >= 6 or Valkey does"},
+                                  "does not support RESP3; expected Redis >= 6 or Valkey"},
                       OtherServer{"Memcached", "ERROR\r\n", Result::refused,
                                   "does not speak the Redis protocol"}),
     [](const auto& tested) { return tested.param.name; });

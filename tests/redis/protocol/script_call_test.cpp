@@ -169,6 +169,10 @@ void collect_used(const Layout& layout, std::vector<const Script*>& used) {
                             Verb::inspect, Verb::resize, Verb::force_release}) {
       use(about(verb, "k", LockType::PERMIT));
     }
+    for (const Verb verb :
+         {Verb::latch_set, Verb::latch_down, Verb::latch_count, Verb::latch_delete}) {
+      use(about(verb, "k"));
+    }
   }
   Request leave = about(Verb::leave, "k");
   leave.queues = true;

@@ -102,8 +102,9 @@ TEST_F(SessionTest, EachUnusableGreetingHasItsMessage) {
   constexpr HelloReply replies[] = {
       {"-NOAUTH HELLO must be called with the client already authenticated\r\n",
        "asks for a password, and the URI has none", true},
-      {"-ERR unknown command `HELLO`, with args beginning with: `3`,\r\n", "speaks not RESP3", true},
-      {"-NOPROTO unsupported protocol version\r\n", "speaks not RESP3", true},
+      {"-ERR unknown command `HELLO`, with args beginning with: `3`,\r\n", "not support RESP3",
+       true},
+      {"-NOPROTO unsupported protocol version\r\n", "not support RESP3", true},
       {"-NOPERM User bob has no permissions to run the 'hello' command\r\n",
        "NOPERM this user has no permissions", true},
       {"-ERR max number of clients reached\r\n", "takes no more clients", false},

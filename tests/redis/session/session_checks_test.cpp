@@ -92,7 +92,7 @@ TEST_F(SessionChecks, UnclearOneIsSentByItselfAndHasItsOwnError) {
   EXPECT_THAT(calls(), ElementsAre("EVALSHA b", "EVALSHA d")) << "it is in no batch any more";
   say("-WRONGTYPE Operation against a key\r\n:0\r\n");
   EXPECT_THAT(kinds(), ElementsAre(Kind::granted, Kind::granted, Kind::gone, Kind::granted));
-  EXPECT_THAT(sink.outcomes[2].text, HasSubstr("no lock"));
+  EXPECT_THAT(sink.outcomes[2].text, HasSubstr("not a lock"));
 }
 
 TEST_F(SessionChecks, CallThatIsRejectedIsRepeatedOneByOne) {
