@@ -67,7 +67,11 @@ void SingleKeyCaller::acquire(LockType type, bool by_lock) {
   Call& call = new_call(Operation::acquire);
   const bool contends = world.scenario.contended;
   const bool is_patient = contends || (by_lock && world.random.percent(50));
-  const Wait wait = is_patient ? Wait(forever) : pick_wait(world.random);
+  Wait wait = is_patient ? Wait(forever) : pick_wait(world.random);
+  // Callers that hold permits and wait for those of one another would wait for ever.
+  if (type == LockType::PERMIT && !holds_of_owner().empty()) {
+    wait = std::min(wait.length(), milliseconds(4'000));
+  }
   call.type = type;
   call.lease = by_lock || contends ? Lease(watchdog) : pick_lease(world.random);
   call.by_lock = by_lock;

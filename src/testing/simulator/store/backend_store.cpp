@@ -7,6 +7,7 @@
 
 #include <latchkey/parker.hpp>
 
+#include "testing/simulator/scenario.hpp"
 #include "testing/simulator/store/store.hpp"
 
 namespace latchkey::inline v1::sim {
@@ -104,7 +105,8 @@ class BackendStore final : public Store {
       request.type = offered_.reentrant ? LockType::REENTRANT : LockType::WRITE;
       request.id = {{~std::uint64_t{0}, ~std::uint64_t{0}}, ++probes_};
       request.lease = std::chrono::milliseconds(10);
-      if (apply(request, nullptr).kind != Outcome::Kind::granted) ++count;
+      const bool free = apply(request, nullptr).kind == Outcome::Kind::granted;
+      if (!free && !(offered_.permits && all_permits_available(request))) ++count;
       request.verb = Verb::release;
       (void)apply(request, nullptr);
     }
@@ -112,6 +114,16 @@ class BackendStore final : public Store {
   }
 
  private:
+  /// The key is a semaphore, which stays until somebody deletes it.
+  bool all_permits_available(Request request) {
+    request.type = LockType::PERMIT;
+    request.permits = {Scenario::permits, Scenario::permits};
+    const bool all = apply(request, nullptr).kind == Outcome::Kind::granted;
+    request.verb = Verb::force_release;
+    (void)apply(request, nullptr);
+    return all;
+  }
+
   Connection& connection_of(detail::Subscriber* subscriber) {
     auto& connection = connections_[subscriber];
     if (connection == nullptr) {
