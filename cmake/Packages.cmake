@@ -90,6 +90,7 @@ foreach(store IN LISTS LATCHKEY_STORES)
     "This package contains the store ${store}: its header and static library.")
   string(TOUPPER ${store} upper)
   list(GET latchkey_${store}_needs 1 client)
+  string(REPLACE " " ", " client "${client}")
   set(CPACK_DEBIAN_${upper}_PACKAGE_DEPENDS
     "liblatchkey-dev (= ${PROJECT_VERSION}-${revision}), ${client}, pkg-config")
 endforeach()
