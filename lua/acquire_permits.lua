@@ -21,20 +21,22 @@
 
 local semaphore, permits, count = KEYS[1], KEYS[2], tonumber(ARGV[2])
 local now = server_ms()
+local ends = now + ARGV[1]
 local available = available_permits(semaphore)
 if not available then
   available = tonumber(ARGV[3]) - redis.call('ZCARD', permits)
   redis.call('SET', semaphore, string.format('%.0f', available))
 end
-local ends = now + ARGV[1]
-local own = end_of_hold(permits, ARGV[4], count, now)
-if own then
-  set_end(permits, ARGV[4], count, math.max(own, ends))
-  return math.max(available, 0)
-end
 
-local dropped
-available, dropped = drop_ended(semaphore, permits, now, available, math.max(count, 1))
+local dropped = 0
+if available < count then
+  local own = end_of_hold(permits, ARGV[4], count, now)
+  if own then
+    set_end(permits, ARGV[4], count, math.max(own, ends), 'XX')
+    return math.max(available, 0)
+  end
+  available, dropped = drop_ended(semaphore, permits, now, available, math.max(count, 1))
+end
 if available < count then
   local total = available + redis.call('ZCARD', permits)
   local first = redis.call('ZRANGE', permits, '0', '0', 'WITHSCORES')
@@ -45,13 +47,20 @@ if available < count then
   end
   return {left, total}
 end
+
+-- The count comes before the members: members that were not subtracted would be added when their
+-- leases end. What must be undone is undone by the same command, which is allowed.
 available = redis.call('DECRBY', semaphore, count)
-if not pcall(set_end, permits, ARGV[4], count, ends) then
-  -- The other way about, members that were not subtracted would be added when their leases end. What
-  -- follows fails for the same reason, and says it.
-  redis.call('INCRBY', semaphore, count)
-  redis.call('ZADD', permits, 'XX', '0', '')
+local done, added = pcall(set_end, permits, ARGV[4], count, ends, 'NX')
+if not done then
+  redis.call('DECRBY', semaphore, -count)
+  redis.call('ZADD', permits, 'XX', '0', '') -- fails for the same reason, and says it
   return false
+end
+if added < count then -- a repeated call: what it has was subtracted before
+  available = redis.call('DECRBY', semaphore, added - count)
+  local own = end_of_hold(permits, ARGV[4], count, now)
+  set_end(permits, ARGV[4], count, math.max(own or 0, ends), 'XX')
 end
 local left = redis.call('PTTL', semaphore)
 if left > 0 then -- Redisson lets a semaphore with a TTL take this along

@@ -19,5 +19,5 @@ local ends = end_of_hold(KEYS[2], ARGV[3], count, now)
 if not ends then
   return false
 end
-set_end(KEYS[2], ARGV[3], count, math.min(ends, now + ARGV[1]))
+set_end(KEYS[2], ARGV[3], count, math.min(ends, now + ARGV[1]), 'XX')
 return 0

@@ -11,8 +11,7 @@
 --          nil: the hold did not have all of them any more, or its lease had ended; what was left of it
 --          is available
 --
--- ZREM comes before the first command that needs memory: a script that has written may go on while the
--- server is out of memory. Idempotent, because a permit's id is never used again.
+-- Works while the server is out of memory. Idempotent, because a permit's id is never used again.
 
 --#include parts/publish.lua
 --#include parts/permits.lua

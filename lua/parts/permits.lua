@@ -38,6 +38,17 @@ local function must_be_able_to_count(semaphore)
   redis.call('INCRBY', semaphore, '0')
 end
 
+-- Makes permits available, even if the server is out of memory: a script that has written may go on.
+-- Removing a member that does not exist is a write that needs no memory.
+local function add_without_memory(semaphore, permits, number)
+  local available = redis.pcall('INCRBY', semaphore, number)
+  if type(available) == 'number' then
+    return available
+  end
+  redis.call('ZREM', permits, '')
+  return redis.call('INCRBY', semaphore, number)
+end
+
 -- Removes members. Returns how many there were.
 local function remove_permits(permits, ids)
   local removed = 0
@@ -78,15 +89,17 @@ local function end_of_hold(permits, first, count, now)
   return ends
 end
 
--- The lease of all permits of the hold ends then.
-local function set_end(permits, first, count, ends)
-  local most = slice / 2
+-- The lease of all permits of the hold ends then. `only`: 'NX': of those that are not taken yet; 'XX':
+-- of those that are. Returns how many were not taken.
+local function set_end(permits, first, count, ends, only)
+  local most, added = slice / 2, 0
   for from = 0, count - 1, most do
-    local words = {}
+    local words = {only}
     for number = from, math.min(from + most, count) - 1 do
       words[#words + 1] = string.format('%.0f', ends)
       words[#words + 1] = permit_id(first, number)
     end
-    redis.call('ZADD', permits, unpack(words))
+    added = added + redis.call('ZADD', permits, unpack(words))
   end
+  return added
 end

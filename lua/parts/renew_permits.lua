@@ -8,6 +8,6 @@ local function renew_permits(permits, first, count, lease)
   if not ends then
     return false
   end
-  set_end(permits, first, count, math.max(ends, now + lease))
+  set_end(permits, first, count, math.max(ends, now + lease), 'XX')
   return 0
 end

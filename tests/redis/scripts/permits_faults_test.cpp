@@ -17,6 +17,20 @@ TEST_F(PermitsTest, ALateReleaseFreesNothing) {
   EXPECT_EQ(available(), "2");
 }
 
+// The acquire was sent again after its first lease had ended: the count was taken once more, for members
+// that were taken already.
+TEST_F(PermitsTest, AnAcquireThatIsRepeatedAfterItsLeaseTakesItsPermitsOnce) {
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(acquire(1, 1, milliseconds(1'000)).permits_left, 2U);
+    pass(milliseconds(1'001));
+    EXPECT_EQ(acquire(1, 2).permits_left, 1U);
+    EXPECT_EQ(members(), 2);
+    EXPECT_EQ(send(Verb::verify, 1, 2), Kind::granted);
+    EXPECT_EQ(send(Verb::release, 1, 2), Kind::granted);
+    EXPECT_EQ(available(), "3");
+  }
+}
+
 TEST_F(PermitsTest, AHoldThatHasLostOnePermitIsLostAndGivesTheOthersBack) {
   for (const Verb verb : {Verb::renew, Verb::verify}) {
     SCOPED_TRACE(to_string(verb));

@@ -51,6 +51,25 @@ TEST_F(PermitsWithoutACommand, EachRefusalNamesTheCommandAndNeverAreMorePermitsG
   EXPECT_GT(refusals, 10);
 }
 
+// What one forbidden command stops is undone by a command that was allowed a moment ago, so a second
+// forbidden one changes nothing.
+TEST_F(PermitsWithoutACommand, TwoForbiddenCommandsLoseNoPermitEither) {
+  for (const Verb verb : {Verb::acquire, Verb::release}) {
+    const Request asked = request(verb, verb == Verb::acquire ? 7 : 1);
+    const auto commands = commands_of(detail::redis::script_for(asked));
+    for (const std::string& first : commands) {
+      for (const std::string& second : commands) {
+        SCOPED_TRACE(std::string(to_string(verb)) + " without " + first + " and " + second);
+        prepare();
+        ScriptClient user =
+            as_user({"~*", server.all_channels(), "+@all", "-" + first, "-" + second});
+        static_cast<void>(user.send(asked));
+        EXPECT_EQ(std::stoll(available()) + members(), 3);
+      }
+    }
+  }
+}
+
 // A permit that is not recorded as taken is not taken.
 TEST_F(PermitsWithoutACommand, AnAcquireThatCannotRecordItsPermitsTakesNone) {
   prepare();
