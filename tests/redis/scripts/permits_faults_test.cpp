@@ -17,8 +17,8 @@ TEST_F(PermitsTest, ALateReleaseFreesNothing) {
   EXPECT_EQ(available(), "2");
 }
 
-// The acquire was sent again after its first lease had ended: the count was taken once more, for members
-// that were taken already.
+// The acquire was sent again after its first lease had ended: the count was taken once more, for
+// members that were taken already.
 TEST_F(PermitsTest, AnAcquireThatIsRepeatedAfterItsLeaseTakesItsPermitsOnce) {
   for (int round = 0; round < 2; ++round) {
     EXPECT_EQ(acquire(1, 1, milliseconds(1'000)).permits_left, 2U);

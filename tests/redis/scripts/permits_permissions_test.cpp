@@ -51,8 +51,8 @@ TEST_F(PermitsWithoutACommand, EachRefusalNamesTheCommandAndNeverAreMorePermitsG
   EXPECT_GT(refusals, 10);
 }
 
-// What one forbidden command stops is undone by a command that was allowed a moment ago, so a second
-// forbidden one changes nothing.
+// What one forbidden command stops is undone by a command that was allowed a moment ago, so a
+// second forbidden one changes nothing.
 TEST_F(PermitsWithoutACommand, TwoForbiddenCommandsLoseNoPermitEither) {
   for (const Verb verb : {Verb::acquire, Verb::release}) {
     const Request asked = request(verb, verb == Verb::acquire ? 7 : 1);
