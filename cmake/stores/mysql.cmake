@@ -6,7 +6,9 @@ set(latchkey_mysql_sources
   src/stores/mysql/mysql_client.cpp
   src/stores/mysql/mysql_connection.cpp
   src/stores/mysql/mysql_uri.cpp
+  src/stores/mysql/own_administration.cpp
   src/stores/mysql/own_layout.cpp
+  src/stores/mysql/own_permits.cpp
   src/stores/mysql/register_mysql.cpp
   src/stores/mysql/shedlock_layout.cpp
   "${LATCHKEY_MYSQL_DDL_SOURCE}")

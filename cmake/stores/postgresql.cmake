@@ -5,6 +5,7 @@ set(latchkey_postgresql_sources
   src/stores/postgresql/layout.cpp
   src/stores/postgresql/own_administration.cpp
   src/stores/postgresql/own_layout.cpp
+  src/stores/postgresql/own_permits.cpp
   src/stores/postgresql/postgresql.cpp
   src/stores/postgresql/postgresql_client.cpp
   src/stores/postgresql/postgresql_uri.cpp

@@ -119,7 +119,9 @@ LockSpace::~LockSpace() {
 void LockSpace::require_offered(LockType type) const {
   if (capabilities_.offers(type)) return;
   if (type == LockType::PERMIT) {
-    throw std::invalid_argument(describe() + " offers no semaphores; memory: and redis: do");
+    throw std::invalid_argument(describe() +
+                                " offers no semaphores; memory:, redis:, postgresql: and "
+                                "mysql: do");
   }
   throw std::invalid_argument(describe() + " offers no " + std::string(to_string(type)) + " locks");
 }

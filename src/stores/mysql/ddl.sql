@@ -1,4 +1,4 @@
--- The tables and procedures of latchkey's locks, version 1. Run it again: no effect.
+-- The tables and procedures of latchkey's locks, version 1. Run it again to add what is missing.
 --   latchkey ddl mysql | mysql <database>
 --
 -- A user of locks needs SELECT, INSERT, UPDATE and DELETE on the tables, and EXECUTE. The procedures
@@ -9,10 +9,11 @@ DELIMITER //
 -- One row for each key that is held or waited for. Every procedure that changes a key locks its row
 -- first, so two transactions never wait for each other. Times are µs since 1970, UTC.
 --
--- mode     0: nobody, 1: REENTRANT, FAIR or FENCED, 2: WRITE, 3: READ
--- owner    who holds it; READ: empty, the readers are in latchkey_members
--- ends     when the lease ends; READ: the last one
--- fence    FENCED: the last token of this hold
+-- mode     0: nobody, 1: REENTRANT, FAIR or FENCED, 2: WRITE, 3: READ, 4: the key is a semaphore
+-- owner    who holds it; READ: empty, the readers are in latchkey_members; a semaphore: '*', which
+--          keeps locks out
+-- ends     when the lease ends; READ: the last one; a semaphore: never
+-- fence    FENCED: the last token of this hold; a semaphore: how many permits there are
 -- kept     until when new READs are kept out, for a WRITE that waits
 -- waiting  how many places the FAIR queue has
 CREATE TABLE IF NOT EXISTS latchkey_locks (
@@ -27,11 +28,11 @@ CREATE TABLE IF NOT EXISTS latchkey_locks (
 ) ENGINE = InnoDB
 //
 
--- The readers of a key, and the places in its FAIR queue.
+-- The readers of a key, the places in its FAIR queue, and the holds of a semaphore.
 --
--- kind   3: a reader, 4: a place
+-- kind   3: a reader, 4: a place, 6: a hold of permits
 -- ends   when the lease, or the place, ends
--- place  the order of the queue
+-- place  the order of the queue; how many permits the hold has
 CREATE TABLE IF NOT EXISTS latchkey_members (
   name VARBINARY(1024) NOT NULL,
   kind TINYINT UNSIGNED NOT NULL,
@@ -395,7 +396,10 @@ l: BEGIN
 END
 //
 
--- Ends every hold of a key. Returns result 0: it was held, 2: it was not.
+-- Ends every hold of a key. Returns result 0: it was held, 2: it was not, 4: it is a semaphore.
+DROP PROCEDURE IF EXISTS latchkey_force_release
+//
+
 CREATE PROCEDURE IF NOT EXISTS latchkey_force_release (IN p_name VARBINARY(1024))
 MODIFIES SQL DATA
 SQL SECURITY INVOKER
@@ -411,15 +415,19 @@ BEGIN
   IF v_mode = 3 THEN
     DELETE FROM latchkey_members WHERE name = p_name AND kind = 3;
   END IF;
-  IF v_mode IS NOT NULL THEN
+  IF v_mode <> 4 THEN
     CALL latchkey_settle(p_name, 0, '', 0, 0, v_kept, v_waiting, v_now);
   END IF;
-  SELECT IF(COALESCE(v_mode, 0) > 0, 0, 2) AS result;
+  SELECT CASE COALESCE(v_mode, 0) WHEN 0 THEN 2 WHEN 4 THEN 4 ELSE 0 END AS result;
 END
 //
 
 -- Describes a key; changes nothing. Returns a row for each holder (what = its mode), for each place
--- in the queue (4), and for the last fencing token (5).
+-- in the queue (4), for the last fencing token (5), for each hold of permits (6), and for a semaphore
+-- (7).
+DROP PROCEDURE IF EXISTS latchkey_inspect
+//
+
 CREATE PROCEDURE IF NOT EXISTS latchkey_inspect (IN p_name VARBINARY(1024))
 READS SQL DATA
 SQL SECURITY INVOKER
@@ -432,19 +440,27 @@ BEGIN
     WHERE name = p_name AND ends > v_now
   UNION ALL
   SELECT 5, '', 0, fence FROM latchkey_fences WHERE name = p_name
+  UNION ALL
+  SELECT 7, '', 0, fence FROM latchkey_locks WHERE name = p_name AND mode = 4
   ORDER BY what, number;
 END
 //
 
 -- Lists the keys that begin with p_prefix and are held, in pages of p_count rows. Returns a row for
 -- each key with a row in the table: name, whether it is held.
+DROP PROCEDURE IF EXISTS latchkey_list
+//
+
 CREATE PROCEDURE IF NOT EXISTS latchkey_list (
   IN p_prefix VARBINARY(1024), IN p_skip BIGINT UNSIGNED, IN p_count BIGINT UNSIGNED)
 READS SQL DATA
 SQL SECURITY INVOKER
 BEGIN
   DECLARE v_now BIGINT DEFAULT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6));
-  SELECT name, mode > 0 AND ends > v_now AS held FROM latchkey_locks
+  SELECT name, IF(mode = 4, EXISTS (
+      SELECT 1 FROM latchkey_members AS m
+        WHERE m.name = latchkey_locks.name AND m.kind = 6 AND m.ends > v_now),
+      mode > 0 AND ends > v_now) AS held FROM latchkey_locks
     WHERE name >= p_prefix AND LEFT(name, LENGTH(p_prefix)) = p_prefix
     ORDER BY name LIMIT p_skip, p_count;
 END
@@ -487,6 +503,182 @@ BEGIN
   END LOOP;
   CLOSE c;
   SELECT IF(v_examined < p_count, '', v_last) AS next_after;
+END
+//
+
+-- Locks the row of a semaphore, which it makes with p_total permits if the key is free, and deletes
+-- the holds that have ended. p_all: how many permits there are; NULL: the key is a lock.
+CREATE PROCEDURE IF NOT EXISTS latchkey_enter_permits (
+  IN p_name VARBINARY(1024), IN p_total BIGINT UNSIGNED, IN p_now BIGINT, OUT p_all BIGINT UNSIGNED)
+MODIFIES SQL DATA
+SQL SECURITY INVOKER
+l: BEGIN
+  DECLARE v_mode TINYINT UNSIGNED;
+  DECLARE v_owner VARBINARY(64);
+  DECLARE v_ends, v_kept BIGINT;
+  DECLARE v_waiting INT;
+  INSERT INTO latchkey_locks (name, mode, owner, ends, fence)
+    VALUES (p_name, 4, '*', 9223372036854775807, p_total)
+    ON DUPLICATE KEY UPDATE name = latchkey_locks.name;
+  IF ROW_COUNT() = 1 THEN
+    SET p_all = p_total;
+  ELSE
+    CALL latchkey_look(p_name, p_now, v_mode, v_owner, v_ends, p_all, v_kept, v_waiting);
+    IF v_mode = 0 AND v_waiting = 0 AND v_kept <= p_now THEN
+      SET p_all = p_total;
+      UPDATE latchkey_locks
+        SET mode = 4, owner = '*', ends = 9223372036854775807, fence = p_total, kept = 0, waiting = 0
+        WHERE name = p_name;
+    ELSEIF v_mode <> 4 THEN
+      SET p_all = NULL;
+      CALL latchkey_settle(p_name, v_mode, v_owner, v_ends, 0, v_kept, v_waiting, p_now);
+      LEAVE l;
+    END IF;
+  END IF;
+  DELETE FROM latchkey_members WHERE name = p_name AND kind = 6 AND ends <= p_now;
+END
+//
+
+-- Takes permits of a semaphore, all or none. A semaphore that does not exist yet gets p_total.
+--
+-- Returns one row as latchkey_acquire; result 0: granted, 1: busy until the nearest lease ends, 3:
+-- there are fewer permits, 4: the key is a lock; fence: how many are available, 3: how many there are.
+--
+-- Idempotent as latchkey_acquire.
+CREATE PROCEDURE IF NOT EXISTS latchkey_acquire_permits (
+  IN p_name VARBINARY(1024), IN p_owner VARBINARY(64), IN p_lease BIGINT, IN p_taken BIGINT,
+  IN p_total BIGINT UNSIGNED)
+MODIFIES SQL DATA
+SQL SECURITY INVOKER
+BEGIN
+  DECLARE v_now, v_held, v_first, v_free BIGINT;
+  DECLARE v_all BIGINT UNSIGNED;
+  DECLARE v_mine BOOLEAN;
+  DECLARE v_result TINYINT DEFAULT 0;
+  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+  SET v_now = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6));
+  CALL latchkey_enter_permits(p_name, p_total, v_now, v_all);
+  SELECT COALESCE(SUM(place), 0), COALESCE(MIN(ends), 0), COALESCE(MAX(owner = p_owner), FALSE)
+    INTO v_held, v_first, v_mine FROM latchkey_members WHERE name = p_name AND kind = 6;
+  SET v_free = CAST(v_all AS SIGNED) - v_held;
+  IF v_all IS NULL THEN
+    SET v_result = 4;
+  ELSEIF v_mine THEN
+    UPDATE latchkey_members SET ends = GREATEST(ends, v_now + p_lease)
+      WHERE name = p_name AND kind = 6 AND owner = p_owner;
+  ELSEIF v_all < p_taken THEN
+    SET v_result = 3, v_free = v_all;
+  ELSEIF v_free < p_taken THEN
+    SET v_result = 1;
+  ELSE
+    INSERT INTO latchkey_members (name, kind, owner, ends, place)
+      VALUES (p_name, 6, p_owner, v_now + p_lease, p_taken);
+    SET v_free = v_free - p_taken;
+  END IF;
+  SELECT v_result AS result, GREATEST(COALESCE(v_free, 0), 0) AS fence,
+    IF(v_result = 1, v_first - v_now, 0) AS time_left, '' AS holder, 0 AS place;
+END
+//
+
+-- Extends the lease of a hold of permits, or lets it end earlier. Returns result as latchkey_renew.
+CREATE PROCEDURE IF NOT EXISTS latchkey_renew_permits (
+  IN p_name VARBINARY(1024), IN p_owner VARBINARY(64), IN p_lease BIGINT, IN p_earlier BOOLEAN)
+MODIFIES SQL DATA
+SQL SECURITY INVOKER
+BEGIN
+  DECLARE v_now, v_own BIGINT;
+  DECLARE v_mode TINYINT UNSIGNED DEFAULT 0;
+  DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
+  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+  SET v_now = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6));
+  SELECT mode INTO v_mode FROM latchkey_locks WHERE name = p_name FOR UPDATE;
+  IF v_mode = 4 THEN
+    SELECT ends INTO v_own FROM latchkey_members
+      WHERE name = p_name AND kind = 6 AND owner = p_owner AND ends > v_now;
+  END IF;
+  IF v_own IS NOT NULL THEN
+    UPDATE latchkey_members
+      SET ends = IF(p_earlier, LEAST(ends, v_now + p_lease), GREATEST(ends, v_now + p_lease))
+      WHERE name = p_name AND kind = 6 AND owner = p_owner;
+  END IF;
+  SELECT IF(v_own IS NULL, 2, 0) AS result;
+END
+//
+
+-- Checks whether an owner still holds its permits; changes nothing. Returns result as latchkey_renew.
+CREATE PROCEDURE IF NOT EXISTS latchkey_verify_permits (
+  IN p_name VARBINARY(1024), IN p_owner VARBINARY(64))
+READS SQL DATA
+SQL SECURITY INVOKER
+BEGIN
+  DECLARE v_now BIGINT DEFAULT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6));
+  SELECT IF(EXISTS (
+    SELECT 1 FROM latchkey_members AS m
+      JOIN latchkey_locks AS l ON l.name = p_name AND l.mode = 4
+      WHERE m.name = p_name AND m.kind = 6 AND m.owner = p_owner AND m.ends > v_now), 0, 2) AS result;
+END
+//
+
+-- Gives the permits of a hold back. Returns result 0: the owner had them, 2: it had none.
+CREATE PROCEDURE IF NOT EXISTS latchkey_release_permits (
+  IN p_name VARBINARY(1024), IN p_owner VARBINARY(64))
+MODIFIES SQL DATA
+SQL SECURITY INVOKER
+BEGIN
+  DECLARE v_now, v_own BIGINT;
+  DECLARE v_mode TINYINT UNSIGNED DEFAULT 0;
+  DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
+  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+  SET v_now = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6));
+  SELECT mode INTO v_mode FROM latchkey_locks WHERE name = p_name FOR UPDATE;
+  IF v_mode = 4 THEN
+    SELECT ends INTO v_own FROM latchkey_members
+      WHERE name = p_name AND kind = 6 AND owner = p_owner;
+  END IF;
+  IF v_own IS NOT NULL THEN
+    DELETE FROM latchkey_members WHERE name = p_name AND kind = 6 AND owner = p_owner;
+  END IF;
+  SELECT IF(v_own > v_now, 0, 2) AS result;
+END
+//
+
+-- Changes how many permits a semaphore has. Returns result 0, or 4: the key is a lock.
+CREATE PROCEDURE IF NOT EXISTS latchkey_resize_permits (
+  IN p_name VARBINARY(1024), IN p_total BIGINT UNSIGNED)
+MODIFIES SQL DATA
+SQL SECURITY INVOKER
+BEGIN
+  DECLARE v_now BIGINT DEFAULT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6));
+  DECLARE v_all BIGINT UNSIGNED;
+  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+  CALL latchkey_enter_permits(p_name, p_total, v_now, v_all);
+  IF v_all <> p_total THEN
+    UPDATE latchkey_locks SET fence = p_total WHERE name = p_name;
+  END IF;
+  SELECT IF(v_all IS NULL, 4, 0) AS result;
+END
+//
+
+-- Deletes a semaphore. Returns result 0: there was one, 2: there was none, 4: the key is a lock.
+CREATE PROCEDURE IF NOT EXISTS latchkey_destroy_permits (IN p_name VARBINARY(1024))
+MODIFIES SQL DATA
+SQL SECURITY INVOKER
+BEGIN
+  DECLARE v_now, v_ends, v_kept BIGINT;
+  DECLARE v_fence BIGINT UNSIGNED;
+  DECLARE v_mode TINYINT UNSIGNED;
+  DECLARE v_owner VARBINARY(64);
+  DECLARE v_waiting INT;
+  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+  SET v_now = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6));
+  CALL latchkey_look(p_name, v_now, v_mode, v_owner, v_ends, v_fence, v_kept, v_waiting);
+  IF v_mode = 4 THEN
+    DELETE FROM latchkey_members WHERE name = p_name AND kind IN (4, 6);
+    DELETE FROM latchkey_locks WHERE name = p_name;
+  ELSEIF v_mode IS NOT NULL THEN
+    CALL latchkey_settle(p_name, v_mode, v_owner, v_ends, v_fence, v_kept, v_waiting, v_now);
+  END IF;
+  SELECT CASE COALESCE(v_mode, 0) WHEN 0 THEN 2 WHEN 4 THEN 0 ELSE 4 END AS result;
 END
 //
 

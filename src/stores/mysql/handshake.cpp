@@ -27,6 +27,15 @@ std::string make_settings(std::chrono::milliseconds timeout) {
          "SHOW GLOBAL STATUS LIKE 'Uptime'";
 }
 
+/// The statements of the DDL for a database without tables, in which there is nothing to replace.
+std::vector<std::string_view> creation() {
+  std::vector<std::string_view> all = statements_of(ddl);
+  std::erase_if(all, [](std::string_view each) {
+    return each.find("\nDROP PROCEDURE") != std::string_view::npos;
+  });
+  return all;
+}
+
 bool is_mariadb(std::string_view version) noexcept {
   return version.find("MariaDB") != std::string_view::npos;
 }
@@ -83,7 +92,7 @@ std::string Handshake::text() const {
     case Step::kill: return "KILL " + old;
     case Step::await: return "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID=" + old;
     case Step::schema: return layout_.check();
-    case Step::create: return std::string(statements_of(ddl).at(statement_));
+    case Step::create: return std::string(creation().at(statement_));
   }
   return {};
 }
@@ -140,7 +149,7 @@ Handshake::Next Handshake::read_create(const SqlError& error) {
   if (error.number != 0 && error.number != exists_already) {
     return fail("latchkey's tables and procedures cannot be created: " + error_text(error), true);
   }
-  if (++statement_ < statements_of(ddl).size()) return Next::send;
+  if (++statement_ < creation().size()) return Next::send;
   created_ = true;
   return go_to(Step::schema);
 }

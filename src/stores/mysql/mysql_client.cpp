@@ -27,7 +27,8 @@ bool fails_fast(Verb verb) noexcept {
     case Verb::acquire:
     case Verb::inspect:
     case Verb::list:
-    case Verb::force_release: return true;
+    case Verb::force_release:
+    case Verb::resize: return true;
     default: return false;
   }
 }

@@ -6,7 +6,8 @@
 #include <limits>
 #include <utility>
 
-#include "core/text/glob.hpp"
+#include "stores/mysql/own_administration.hpp"
+#include "stores/mysql/own_permits.hpp"
 #include "stores/mysql/server_errors.hpp"
 
 namespace latchkey::inline v1::detail::mysql {
@@ -23,9 +24,6 @@ constexpr std::string_view cure =
 constexpr int swept_rows = 100;
 /// The longest pause of a waiter in the FAIR queue, whose place lasts 5 s.
 constexpr milliseconds longest_fair_pause{500};
-
-/// What `what` of latchkey_inspect means beside the modes 1, 2 and 3.
-constexpr std::int64_t place_row = 4, fence_row = 5;
 
 std::string_view procedure_of(Verb verb) noexcept {
   switch (verb) {
@@ -108,47 +106,11 @@ void append_list(std::string& sql, const Request& request) {
   append_number(sql, part == nullptr ? all : std::max<std::uint32_t>(part->budget, 1));
 }
 
-std::optional<milliseconds> time_left(std::string_view cell) {
-  return std::chrono::floor<milliseconds>(std::chrono::microseconds(number_in(cell)));
-}
-
-void read_info(LockInfo& info, std::string_view key, const Rows& rows) {
-  info = LockInfo{};
-  info.key = key;
-  for (const auto& row : rows) {
-    const std::int64_t what = number_in(row.at(0));
-    if (what == fence_row) {
-      info.fencing_token = static_cast<std::uint64_t>(number_in(row.at(3)));
-    } else if (what == place_row) {
-      info.queue.push_back(row.at(1));
-    } else {
-      info.locked = true;
-      info.type = what == 1 ? LockType::REENTRANT : what == 2 ? LockType::WRITE : LockType::READ;
-      HolderInfo holder;
-      holder.id = row.at(1);
-      holder.left = time_left(row.at(2));
-      info.holders.push_back(std::move(holder));
-    }
-  }
-}
-
-void read_list(const Request& request, const Rows& rows) {
-  for (const auto& row : rows) {
-    const std::string& name = row.at(0);
-    if (row.at(1) == "1" && glob_matches(request.key, name)) request.names->push_back(name);
-  }
-  ListPart* const part = request.part;
-  if (part == nullptr) return;
-  part->examined += rows.size();
-  const bool over = rows.size() < std::max<std::uint32_t>(part->budget, 1);
-  part->cursor.position = over ? 0 : part->cursor.position + rows.size();
-}
-
 }  // namespace
 
 Capabilities OwnLayout::capabilities() const noexcept {
   Capabilities offered;
-  offered.fair = offered.read_write = offered.fenced = true;
+  offered.fair = offered.read_write = offered.fenced = offered.permits = true;
   offered.administration = offered.expires = true;
   offered.in_order = true;
   return offered;
@@ -161,16 +123,19 @@ std::string OwnLayout::verdict(const Rows& rows) const {
 
 std::string OwnLayout::meaning(const SqlError& error) const {
   if (error.number != no_such_procedure) return {};
+  if (lacks_permits(error)) return missing_permits();
   return "latchkey's tables and procedures are missing in the database: " + std::string(cure);
 }
 
 std::string OwnLayout::why_not(const Request& request) const {
-  if (!procedure_of(request.verb).empty()) return {};
+  const bool resizes = request.verb == Verb::resize && request.type == LockType::PERMIT;
+  if (resizes || !procedure_of(request.verb).empty()) return {};
   return std::string(to_string(request.verb)) + " is not offered by mysql://";
 }
 
 std::size_t OwnLayout::append(std::string& sql, const Request& request) const {
   const Verb verb = request.verb;
+  if (append_permits(sql, request)) return 2;
   sql += "CALL ";
   sql += procedure_of(verb);
   sql += '(';
@@ -200,7 +165,7 @@ std::size_t OwnLayout::append(std::string& sql, const Request& request) const {
 // A free key has no row, and most keys are free. The row of a hold that has ended, or that somebody
 // waits behind, takes the procedure.
 OwnLayout::Joint OwnLayout::joint(const Request& request) const noexcept {
-  if (request.type == LockType::READ) return Joint::none;
+  if (request.type == LockType::READ || request.type == LockType::PERMIT) return Joint::none;
   if (request.verb == Verb::release) return Joint::release;
   const bool acquires = request.verb == Verb::acquire && request.type != LockType::FENCED;
   return acquires ? Joint::acquire : Joint::none;
@@ -256,12 +221,20 @@ bool OwnLayout::grants(const Request& request, const std::vector<std::string>& r
 }
 
 Outcome OwnLayout::outcome(const Request& request, const Rows& rows) const {
+  if (request.type == LockType::PERMIT && request.verb != Verb::inspect) {
+    return permits_outcome(request, rows.at(0), poll_);
+  }
   if (request.verb == Verb::acquire) return acquired(request, rows);
   Outcome outcome;
   outcome.kind = Kind::granted;
   if (request.verb == Verb::inspect) {
     read_info(*request.info, request.key, rows);
-  } else if (request.verb == Verb::list) {
+    return inspected(request);
+  }
+  if (rows.size() == 1 && request.verb == Verb::force_release && rows.at(0).at(0) == "4") {
+    return a_semaphore();
+  }
+  if (request.verb == Verb::list) {
     read_list(request, rows);
   } else if (rows.at(0).at(0) != "0") {
     outcome.kind = Kind::gone;
@@ -277,6 +250,7 @@ Outcome OwnLayout::acquired(const Request& request, const Rows& rows) const {
     outcome.token = static_cast<std::uint64_t>(number_in(row.at(1)));
     return outcome;
   }
+  if (row.at(3) == semaphore_owner) return a_semaphore();
   outcome.kind = Kind::busy;
   milliseconds poll = poll_;
   if (request.type == LockType::FAIR) {  // the first in the queue polls the fastest

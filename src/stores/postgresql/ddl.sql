@@ -2,7 +2,8 @@
 --   latchkey ddl postgresql | psql <database>
 --
 -- One row of latchkey.lock is one hold. It is deleted when the hold ends, or after its lease has
--- ended. All times are the server's. Each function that changes the rows of a name first takes a
+-- ended. A semaphore has a row more, which stays until somebody deletes the semaphore: while its key
+-- has this row, whose owner is '*', no lock of the key is granted. All times are the server's. Each function that changes the rows of a name first takes a
 -- transaction-level advisory lock on that name, which serves as a mutex: it excludes others also
 -- while the name has no row, and it cannot outlive the transaction.
 BEGIN;
@@ -12,9 +13,11 @@ CREATE SCHEMA IF NOT EXISTS latchkey;
 CREATE TABLE IF NOT EXISTS latchkey.lock (
   name text COLLATE "C" NOT NULL,
   owner text COLLATE "C" NOT NULL,
-  mode text COLLATE "C" NOT NULL,    -- x: REENTRANT, FAIR or FENCED; w: WRITE; r: READ
+  mode text COLLATE "C" NOT NULL,    -- x: REENTRANT, FAIR or FENCED; w: WRITE; r: READ; p: PERMIT;
+                                     -- s: a semaphore, which ends in the year 9999
   ends timestamptz NOT NULL,
-  fence bigint NOT NULL,             -- the last fencing token of the hold; 0: none
+  fence bigint NOT NULL,             -- the last fencing token of the hold, 0: none; p: how many
+                                     -- permits it has; s: how many there are
   note text,                         -- the holder, for people
   PRIMARY KEY (name, owner)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
@@ -109,7 +112,8 @@ BEGIN
   RETURN notified;
 END $$;
 
--- The replies of the acquire functions: 'g <token>' granted, 'b <ms> <holder>' busy.
+-- The replies of the acquire functions: 'g <token>' granted, 'b <ms> <holder>' busy. The holder of a
+-- semaphore's key is '*'.
 CREATE OR REPLACE FUNCTION latchkey.acquire(
   its_name text, its_owner text, its_mode text, lease bigint, tokens integer, its_note text)
 RETURNS text LANGUAGE plpgsql VOLATILE AS $$
@@ -182,7 +186,7 @@ DECLARE
 BEGIN
   DELETE FROM latchkey.lock l WHERE l.name = its_name AND l.ends <= moment;
   SELECT l.owner, l.ends INTO held FROM latchkey.lock l
-    WHERE l.name = its_name AND l.mode <> 'r' LIMIT 1;
+    WHERE l.name = its_name AND l.mode <> 'r' ORDER BY l.owner LIMIT 1;
   IF FOUND THEN
     RETURN 'b ' || latchkey.left_ms(held.ends, moment) || ' ' || held.owner;
   END IF;
@@ -221,6 +225,9 @@ BEGIN
   is_held := FOUND;
   IF is_held AND held.owner = its_owner AND held.mode = 'x' THEN
     RETURN latchkey.acquire(its_name, its_owner, 'x', lease, 0, its_note);
+  END IF;
+  IF is_held AND held.mode = 's' THEN
+    RETURN 'b 1 *';
   END IF;
   DELETE FROM latchkey.place p WHERE p.name = its_name AND p.until <= moment;
   GET DIAGNOSTICS dropped = ROW_COUNT;
@@ -427,6 +434,9 @@ DECLARE
   moment timestamptz := latchkey.enter(its_name);
   held integer;
 BEGIN
+  IF latchkey.permits_of(its_name) IS NOT NULL THEN
+    RAISE EXCEPTION USING ERRCODE = 'LK002', MESSAGE = 'the key is a semaphore';
+  END IF;
   DELETE FROM latchkey.lock l WHERE l.name = its_name AND l.ends <= moment;
   DELETE FROM latchkey.lock l WHERE l.name = its_name;
   GET DIAGNOSTICS held = ROW_COUNT;
@@ -434,6 +444,100 @@ BEGIN
     PERFORM latchkey.notify_waiters(its_name, moment);
   END IF;
   RETURN held > 0;
+END $$;
+
+-- How many permits a semaphore has; NULL: there is no semaphore.
+CREATE OR REPLACE FUNCTION latchkey.permits_of(its_name text) RETURNS bigint
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+  RETURN (SELECT l.fence FROM latchkey.lock l
+    WHERE l.name = its_name AND l.owner = '*' AND l.mode = 's');
+END $$;
+
+-- Makes a semaphore that does not exist yet, after latchkey.enter. Returns how many permits it has;
+-- NULL: the key is a lock.
+CREATE OR REPLACE FUNCTION latchkey.make_semaphore(its_name text, moment timestamptz, total bigint)
+RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  permits bigint := latchkey.permits_of(its_name);
+BEGIN
+  IF permits IS NOT NULL THEN
+    RETURN permits;
+  END IF;
+  DELETE FROM latchkey.lock l WHERE l.name = its_name AND l.ends <= moment;
+  IF EXISTS (SELECT FROM latchkey.lock l WHERE l.name = its_name) THEN
+    RETURN NULL;
+  END IF;
+  INSERT INTO latchkey.lock VALUES (its_name, '*', 's', '9999-01-01 00:00:00+00', total, NULL);
+  RETURN total;
+END $$;
+
+-- Takes permits of a semaphore, all or none. A semaphore that does not exist yet gets `total`. The
+-- reply: 'g <available>' granted, 'b <ms> ' busy until the nearest lease ends, 'f <total>' there are
+-- fewer, 'l' the key is a lock. A hold of permits is renewed, verified and released as any other one.
+CREATE OR REPLACE FUNCTION latchkey.acquire_permits(
+  its_name text, its_owner text, lease bigint, taken bigint, total bigint, its_note text)
+RETURNS text LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  moment timestamptz := latchkey.enter(its_name);
+  permits bigint := latchkey.make_semaphore(its_name, moment, total);
+  held record;
+  available bigint;
+BEGIN
+  IF permits IS NULL THEN
+    RETURN 'l';
+  END IF;
+  DELETE FROM latchkey.lock l WHERE l.name = its_name AND l.ends <= moment;
+  SELECT coalesce(sum(l.fence), 0) AS permits, min(l.ends) AS first_end,
+      coalesce(bool_or(l.owner = its_owner), false) AS is_mine INTO held
+    FROM latchkey.lock l WHERE l.name = its_name AND l.mode = 'p';
+  available := permits - held.permits;
+  IF held.is_mine THEN
+    UPDATE latchkey.lock l SET ends = greatest(l.ends, latchkey.later(moment, lease)),
+      note = coalesce(its_note, l.note) WHERE l.name = its_name AND l.owner = its_owner;
+    RETURN 'g ' || greatest(available, 0);
+  END IF;
+  IF permits < taken THEN
+    RETURN 'f ' || permits;
+  END IF;
+  IF available < taken THEN
+    RETURN 'b ' || latchkey.left_ms(held.first_end, moment) || ' ';
+  END IF;
+  INSERT INTO latchkey.lock
+    VALUES (its_name, its_owner, 'p', latchkey.later(moment, lease), taken, its_note);
+  RETURN 'g ' || available - taken;
+END $$;
+
+-- Whether the key is a semaphore, which it becomes if it is free.
+CREATE OR REPLACE FUNCTION latchkey.resize_permits(its_name text, total bigint) RETURNS boolean
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  moment timestamptz := latchkey.enter(its_name);
+  permits bigint := latchkey.make_semaphore(its_name, moment, total);
+BEGIN
+  IF permits <> total THEN
+    UPDATE latchkey.lock l SET fence = total
+      WHERE l.name = its_name AND l.owner = '*' AND l.mode = 's';
+  END IF;
+  IF permits < total THEN
+    PERFORM latchkey.notify_waiters(its_name, moment);
+  END IF;
+  RETURN permits IS NOT NULL;
+END $$;
+
+-- Whether there was a semaphore; NULL: the key is a lock.
+CREATE OR REPLACE FUNCTION latchkey.destroy_permits(its_name text) RETURNS boolean
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  moment timestamptz := latchkey.enter(its_name);
+BEGIN
+  IF latchkey.permits_of(its_name) IS NULL THEN
+    RETURN CASE WHEN NOT EXISTS (SELECT FROM latchkey.lock l
+      WHERE l.name = its_name AND l.ends > moment) THEN false END;
+  END IF;
+  DELETE FROM latchkey.lock l WHERE l.name = its_name;
+  PERFORM latchkey.notify_waiters(its_name, moment);
+  RETURN true;
 END $$;
 
 CREATE OR REPLACE FUNCTION latchkey.subscribe(its_name text, its_channel text, its_owner text)
@@ -490,7 +594,7 @@ BEGIN
   RETURN subscriptions;
 END $$;
 
--- kind: h a holder, q a place in the queue, s the number of subscribers (in ms).
+-- kind: h a holder or a semaphore, q a place in the queue, s the number of subscribers (in ms).
 CREATE OR REPLACE FUNCTION latchkey.inspect(its_name text)
 RETURNS TABLE (kind text, id text, its_mode text, ms bigint, token bigint, its_note text)
 LANGUAGE sql VOLATILE AS $$
@@ -510,7 +614,7 @@ $$;
 CREATE OR REPLACE FUNCTION latchkey.list(pattern text) RETURNS TABLE (its_name text, waiters bigint)
 LANGUAGE sql VOLATILE AS $$
   SELECT DISTINCT l.name, 0::bigint FROM latchkey.lock l WHERE l.ends > clock_timestamp()
-    AND l.name ~ pattern ORDER BY 1
+    AND l.mode <> 's' AND l.name ~ pattern ORDER BY 1
 $$;
 
 CREATE OR REPLACE FUNCTION latchkey.list_awaited(pattern text)

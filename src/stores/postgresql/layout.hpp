@@ -21,6 +21,7 @@ namespace latchkey::inline v1::detail::postgresql {
 struct Statement {
   const char* name;
   std::string sql;
+  std::string sql_if_old{};  ///< what is prepared if the tables are old; empty: the same
 };
 
 /// A column by which a statement keeps the commit of its transaction from waiting for the disk.
@@ -49,7 +50,8 @@ class Layout {
   [[nodiscard]] virtual std::string check() const = 0;
   struct Verdict {
     std::optional<ConnectionFailure> failure{};
-    bool creatable = false;  ///< the tables are missing, or old
+    bool creatable = false;  ///< the tables are missing, or of an older version
+    bool is_old = false;     ///< they can be used, but lack functions that were added later
   };
   [[nodiscard]] virtual Verdict verdict(const PGresult* result) const = 0;
 

@@ -36,6 +36,15 @@ std::size_t append_set(std::string& expression, std::string_view glob, std::size
   return at;
 }
 
+/// Of the permits of a semaphore.
+constexpr std::size_t most_holders = 1'000;
+
+LockType type_of(std::string_view mode) noexcept {
+  if (mode == "p") return LockType::PERMIT;
+  if (mode == "r") return LockType::READ;
+  return mode == "w" ? LockType::WRITE : LockType::REENTRANT;
+}
+
 }  // namespace
 
 std::string glob_expression(std::string_view glob) {
@@ -60,6 +69,7 @@ void read_inspect(const Request& request, const PGresult* result) {
   LockInfo& info = *request.info;
   info = {};
   info.key = request.key;
+  std::int64_t total = 0, taken = 0;
   for (int row = 0; row < ::PQntuples(result); ++row) {
     const std::string_view kind = cell(result, row, 0), id = cell(result, row, 1);
     const std::int64_t number = number_in(cell(result, row, 3));
@@ -67,20 +77,27 @@ void read_inspect(const Request& request, const PGresult* result) {
       info.queue.emplace_back(id);
     } else if (kind == "s") {
       info.subscribers = static_cast<std::uint64_t>(number);
+    } else if (cell(result, row, 2) == "s") {
+      info.type = LockType::PERMIT;
+      total = number_in(cell(result, row, 4));
     } else {
       info.locked = true;
       const std::string_view mode = cell(result, row, 2);
-      info.type = mode == "r"   ? LockType::READ
-                  : mode == "w" ? LockType::WRITE
-                                : LockType::REENTRANT;
+      const std::int64_t token = number_in(cell(result, row, 4));
+      info.type = type_of(mode);
+      if (mode == "p") {
+        taken += token;
+        if (info.holders.size() == most_holders) continue;
+      } else if (token > 0) {
+        info.fencing_token = static_cast<std::uint64_t>(token);
+      }
       HolderInfo& holder = info.holders.emplace_back();
       holder.id = id;
       holder.left = std::chrono::milliseconds(number);
       holder.announced = cell(result, row, 5);
-      const std::int64_t token = number_in(cell(result, row, 4));
-      if (token > 0) info.fencing_token = static_cast<std::uint64_t>(token);
     }
   }
+  if (total > 0) info.permits = PermitInfo{total - taken, total};
 }
 
 // The server's whole listing arrives at once, so there is one page.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "stores/postgresql/own_administration.hpp"
+#include "stores/postgresql/own_permits.hpp"
 
 namespace latchkey::inline v1::detail::postgresql {
 namespace {
@@ -14,6 +15,7 @@ using Text = std::optional<std::string>;
 
 const char* mode_of(LockType type) noexcept {
   if (type == LockType::READ) return "r";
+  if (type == LockType::PERMIT) return "p";
   return type == LockType::WRITE ? "w" : "x";
 }
 
@@ -78,6 +80,7 @@ Outcome acquire_outcome(std::string_view reply, bool has_member) {
   outcome.retry_after = std::chrono::milliseconds(number);
   if (has_member) outcome.busy_member = static_cast<std::uint32_t>(number_in(next()));
   outcome.holder = reply;
+  if (outcome.holder == semaphore_owner) refuse_semaphore(outcome);
   return outcome;
 }
 
@@ -85,7 +88,7 @@ Outcome acquire_outcome(std::string_view reply, bool has_member) {
 
 Capabilities OwnLayout::capabilities() const noexcept {
   Capabilities offered;
-  offered.fair = offered.read_write = offered.fenced = true;
+  offered.fair = offered.read_write = offered.fenced = offered.permits = true;
   offered.pushes = offered.administration = offered.expires = offered.in_order = true;
   offered.batches_checks = true;
   offered.one_step = Capabilities::OneStep::all;
@@ -94,7 +97,7 @@ Capabilities OwnLayout::capabilities() const noexcept {
 
 std::span<const Statement> OwnLayout::statements() const noexcept {
   static const std::string lazily = ", " + std::string(as_not_durable);
-  static const std::array<Statement, 18> all = {{
+  static const std::array<Statement, 21> all = {{
       {"acquire", "SELECT latchkey.acquire($1, $2, $3, $4, $5, $6)"},
       {"acquire_read", "SELECT latchkey.acquire_read($1, $2, $3, $4)"},
       {"acquire_write", "SELECT latchkey.acquire_write($1, $2, $3, $4, $5)"},
@@ -113,6 +116,11 @@ std::span<const Statement> OwnLayout::statements() const noexcept {
       {"list_awaited", "SELECT * FROM latchkey.list_awaited($1)"},
       {"force_release", "SELECT latchkey.force_release($1)"},
       {"upkeep", "SELECT latchkey.upkeep($1)" + lazily},
+      {"acquire_permits", "SELECT latchkey.acquire_permits($1, $2, $3, $4, $5, $6)",
+       "SELECT 'o', $1::text, $2::text, $3::text, $4::text, $5::text, $6::text"},
+      {"resize_permits", "SELECT latchkey.resize_permits($1, $2)",
+       "SELECT 'o', $1::text, $2::text"},
+      {"destroy_permits", "SELECT latchkey.destroy_permits($1)", "SELECT 'o', $1::text"},
   }};
   return all;
 }
@@ -126,7 +134,8 @@ std::string OwnLayout::check() const {
          "has_table_privilege('latchkey.place', 'INSERT') AND "
          "has_table_privilege('latchkey.waiter', 'INSERT') AND "
          "has_sequence_privilege('latchkey.fence', 'USAGE') AND "
-         "has_sequence_privilege('latchkey.arrival', 'USAGE')";
+         "has_sequence_privilege('latchkey.arrival', 'USAGE'), "
+         "to_regproc('latchkey.destroy_permits') IS NOT NULL";
 }
 
 Layout::Verdict OwnLayout::verdict(const PGresult* result) const {
@@ -155,7 +164,9 @@ Layout::Verdict OwnLayout::verdict(const PGresult* result) const {
                               "docs/stores/postgresql.md lists"},
             false};
   }
-  return {};
+  Verdict good;
+  good.is_old = cell(result, 0, 2) != "t";
+  return good;
 }
 
 std::string OwnLayout::why_not(const Request& request) const {
@@ -169,6 +180,7 @@ Call OwnLayout::call(const Request& request, std::string_view channel) const {
   std::string name(request.key), owner = request.id.text(), mode = mode_of(request.type);
   std::string lease = milliseconds_text(request.lease);
   const std::string waiter = request.type == LockType::FAIR ? owner : std::string();
+  if (std::optional<Call> permits = permits_call(request)) return std::move(*permits);
   switch (request.verb) {
     case Verb::acquire: return acquire_call(request);
     case Verb::acquire_all: return acquire_all_call(request);
@@ -198,6 +210,7 @@ Outcome OwnLayout::outcome(const Request& request, const PGresult* result) const
   using Kind = Outcome::Kind;
   const std::string_view reply = cell(result, 0, 0);
   Outcome outcome;
+  if (permits_call(request)) return permits_outcome(request, reply);
   switch (request.verb) {
     case Verb::acquire: return acquire_outcome(reply, false);
     case Verb::acquire_all: return acquire_outcome(reply, true);
@@ -209,7 +222,11 @@ Outcome OwnLayout::outcome(const Request& request, const PGresult* result) const
     }
     case Verb::subscribe:
     case Verb::unsubscribe: outcome.kind = Kind::granted; return outcome;
-    case Verb::inspect: read_inspect(request, result); break;
+    case Verb::inspect:
+      read_inspect(request, result);
+      outcome.kind = Kind::granted;
+      check_kind(request, outcome);
+      return outcome;
     case Verb::list: read_list(request, result); break;
     default: outcome.kind = reply == "t" ? Kind::granted : Kind::gone; return outcome;
   }

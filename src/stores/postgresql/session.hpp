@@ -107,6 +107,7 @@ class Session {
   Clock::time_point ends_at_ = Clock::never();   ///< of the attempt
   Clock::time_point again_at_ = Clock::never();  ///< ending_old: the next look
   bool created_ = false;                         ///< in this attempt
+  bool is_old_ = false;                          ///< what the layout's check has found
   Identity mine_, old_;
 };
 

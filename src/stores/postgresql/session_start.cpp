@@ -82,6 +82,7 @@ std::optional<ConnectionFailure> Session::on_check(const PGresult* found) {
     return query(State::creating, std::string(ddl));
   }
   if (verdict.failure) return std::move(verdict.failure);
+  is_old_ = verdict.is_old;
   return query(State::ending_old, old_session_query());
 }
 
@@ -112,7 +113,8 @@ std::optional<ConnectionFailure> Session::restore() {
   state_ = State::restoring;
   bool sent = ::PQenterPipelineMode(connection) == 1;
   for (const Statement& each : layout_.statements()) {
-    sent = sent && ::PQsendPrepare(connection, each.name, each.sql.c_str(), 0, nullptr) == 1;
+    const std::string& sql = is_old_ && !each.sql_if_old.empty() ? each.sql_if_old : each.sql;
+    sent = sent && ::PQsendPrepare(connection, each.name, sql.c_str(), 0, nullptr) == 1;
   }
   if (layout_.capabilities().pushes) {
     const std::string listen = "LISTEN " + subscriptions_.channel();

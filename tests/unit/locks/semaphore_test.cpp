@@ -143,7 +143,9 @@ TEST_F(SemaphoreTest, ABackendWithoutSemaphoresIsNamed) {
   const Locks quorum = Locks::connect("quorum: memory: memory: memory:", {.clock = &clock});
   EXPECT_FALSE(quorum.capabilities().permits);
   const std::string sentence = refusal_of([&] { static_cast<void>(quorum.semaphore("k", 3)); });
-  EXPECT_TRUE(sentence.ends_with(" offers no semaphores; memory: and redis: do")) << sentence;
+  EXPECT_TRUE(
+      sentence.ends_with(" offers no semaphores; memory:, redis:, postgresql: and mysql: do"))
+      << sentence;
 }
 
 /// Waits for a permit on threads of its own, one after the other.

@@ -3,7 +3,10 @@
 #pragma once
 
 #include <optional>
+#include <stdexcept>
+#include <string>
 
+#include <latchkey/locks.hpp>
 #include <latchkey/testing/contract/fixture.hpp>
 
 namespace latchkey::inline v1::testing::contract {
@@ -134,10 +137,26 @@ TYPED_TEST_P(BackendPermits, AKeyIsALockOrASemaphore) {
             Kind::refused);
 }
 
+TYPED_TEST_P(BackendPermits, WhatIsNotOfferedIsRefusedBeforeARequest) {
+  const Locks locks(this->store.backend(), this->store.options());
+  if (locks.capabilities().permits) {
+    EXPECT_EQ(locks.semaphore(this->name, 3).permits(), 3);
+    return;
+  }
+  std::string sentence;
+  try {
+    static_cast<void>(locks.semaphore(this->name, 3));
+  } catch (const std::invalid_argument& error) {
+    sentence = error.what();
+  }
+  EXPECT_NE(sentence.find("offers no semaphores"), std::string::npos) << sentence;
+}
+
 REGISTER_TYPED_TEST_SUITE_P(BackendPermits, AsManyAreGrantedAsThereAreAndAllOrNone,
                             ARepeatedAcquireTakesNothingMore, APermitEndsWithItsLease,
                             AReleaseNotifiesSubscribers,
                             MoreThanThereAreIsRefusedAndResizeChangesHowMany,
-                            NothingIsLeftOfADestroyedSemaphore, AKeyIsALockOrASemaphore);
+                            NothingIsLeftOfADestroyedSemaphore, AKeyIsALockOrASemaphore,
+                            WhatIsNotOfferedIsRefusedBeforeARequest);
 
 }  // namespace latchkey::inline v1::testing::contract

@@ -1,0 +1,132 @@
+// The calls of latchkey's procedures for semaphores.
+// SPDX-License-Identifier: BSL-1.0
+#include "stores/mysql/own_permits.hpp"
+
+#include <utility>
+
+namespace latchkey::inline v1::detail::mysql {
+namespace {
+
+using Kind = Outcome::Kind;
+
+/// What `what` of latchkey_inspect means.
+constexpr std::int64_t hold_row = 6, semaphore_row = 7;
+/// Of the permits of a semaphore.
+constexpr std::size_t most_holders = 1'000;
+
+std::string_view procedure_of(Verb verb) noexcept {
+  switch (verb) {
+    case Verb::acquire: return "latchkey_acquire_permits";
+    case Verb::renew:
+    case Verb::downgrade:
+    case Verb::expire: return "latchkey_renew_permits";
+    case Verb::verify: return "latchkey_verify_permits";
+    case Verb::release:
+    case Verb::leave: return "latchkey_release_permits";
+    case Verb::resize: return "latchkey_resize_permits";
+    case Verb::force_release: return "latchkey_destroy_permits";
+    default: return {};
+  }
+}
+
+Outcome refusal(std::string reason) {
+  Outcome outcome;
+  outcome.kind = Kind::refused;
+  outcome.reason = std::move(reason);
+  return outcome;
+}
+
+}  // namespace
+
+bool append_permits(std::string& sql, const Request& request) {
+  const std::string_view procedure = procedure_of(request.verb);
+  if (request.type != LockType::PERMIT || procedure.empty()) return false;
+  const auto number = [&](std::int64_t each) { sql += ',' + std::to_string(each); };
+  sql += "CALL ";
+  sql += procedure;
+  sql += '(';
+  append_bytes(sql, request.key);
+  if (request.verb == Verb::resize) {
+    number(request.permits.total);
+  } else if (request.verb != Verb::force_release) {
+    sql += ",'" + request.id.text() + '\'';
+  }
+  if (request.verb == Verb::acquire) {
+    number(microseconds_of(request.lease));
+    number(request.permits.taken);
+    number(request.permits.total);
+  } else if (procedure == procedure_of(Verb::renew)) {
+    number(microseconds_of(request.lease));
+    sql += request.verb == Verb::expire ? ",TRUE" : ",FALSE";
+  }
+  sql += ')';
+  return true;
+}
+
+Outcome permits_outcome(const Request& request, const std::vector<std::string>& row,
+                        std::chrono::milliseconds poll) {
+  const std::int64_t result = number_in(row.at(0));
+  if (result == 4) return refusal("the key is a lock");
+  Outcome outcome;
+  outcome.kind = result == 0 ? Kind::granted : Kind::gone;
+  if (request.verb != Verb::acquire) return outcome;
+  const std::int64_t permits = number_in(row.at(1));
+  if (result == 3) {
+    return refusal("the semaphore has " + std::to_string(permits) + " permits, fewer than the " +
+                   std::to_string(request.permits.taken) + " that one acquire asks for");
+  }
+  if (result == 1) {
+    outcome.kind = Kind::busy;
+    outcome.retry_after = pause_of(number_in(row.at(2)), poll);
+  } else {
+    outcome.permits_left = static_cast<std::uint32_t>(permits);
+  }
+  return outcome;
+}
+
+bool is_of_semaphore(std::int64_t what) noexcept {
+  return what == hold_row || what == semaphore_row;
+}
+
+// The row of the semaphore comes last.
+void read_permits(LockInfo& info, std::int64_t what, const std::vector<std::string>& row) {
+  const std::int64_t number = number_in(row.at(3));
+  if (!info.permits) info.permits.emplace();
+  info.type = LockType::PERMIT;
+  if (what == semaphore_row) {
+    info.permits->total = number;
+    info.permits->available += number;
+    return;
+  }
+  info.locked = true;
+  info.permits->available -= number;
+  if (info.holders.size() == most_holders) return;
+  HolderInfo& holder = info.holders.emplace_back();
+  holder.id = row.at(1);
+  holder.left = std::chrono::floor<std::chrono::milliseconds>(
+      std::chrono::microseconds(number_in(row.at(2))));
+}
+
+Outcome inspected(const Request& request) {
+  LockInfo& info = *request.info;
+  if (info.permits && info.permits->total == 0) info.permits.reset();
+  Outcome outcome;
+  outcome.kind = Kind::granted;
+  if (request.type != LockType::PERMIT || info.permits) return outcome;
+  if (info.locked) return refusal("the key is a lock");
+  outcome.kind = Kind::gone;
+  return outcome;
+}
+
+Outcome a_semaphore() { return refusal("the key is a semaphore"); }
+
+bool lacks_permits(const SqlError& error) noexcept {
+  return error.text.find("_permits") != std::string::npos;
+}
+
+std::string missing_permits() {
+  return "the database lacks latchkey's procedures for semaphores: run `latchkey ddl mysql | mysql "
+         "<database>` again";
+}
+
+}  // namespace latchkey::inline v1::detail::mysql
