@@ -143,9 +143,8 @@ TEST_F(SemaphoreTest, ABackendWithoutSemaphoresIsNamed) {
   const Locks quorum = Locks::connect("quorum: memory: memory: memory:", {.clock = &clock});
   EXPECT_FALSE(quorum.capabilities().permits);
   const std::string sentence = refusal_of([&] { static_cast<void>(quorum.semaphore("k", 3)); });
-  EXPECT_TRUE(
-      sentence.ends_with(" offers no semaphores; memory:, redis:, postgresql: and mysql: do"))
-      << sentence;
+  const std::string end = " offers no semaphores; memory:, redis:, postgresql: and mysql: do";
+  EXPECT_TRUE(sentence.ends_with(end)) << sentence;
 }
 
 /// Waits for a permit on threads of its own, one after the other.
