@@ -4,6 +4,8 @@
 
 #include <chrono>
 
+#include "backend/refusals.hpp"
+
 namespace latchkey::inline v1::detail {
 namespace {
 
@@ -234,7 +236,7 @@ bool LockTable::blocks(const Member& member, std::size_t hash, Clock::time_point
   if (record == nullptr) return false;
   if (record->total != 0) {
     outcome.kind = Kind::refused;
-    outcome.reason = "the key is a semaphore";
+    outcome.reason = key_is_a_semaphore;
     return true;
   }
   const Before before = snapshot(*record);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "backend/refusals.hpp"
 #include "memory/lock_table.hpp"
 
 namespace latchkey::inline v1::detail {
@@ -45,9 +46,7 @@ void acquire_permits(LockRecord& record, const Request& request, Clock::time_poi
     outcome.kind = Kind::granted;
     outcome.permits_left = left(available);
   } else if (record.total < request.permits.taken) {
-    refuse(outcome, "the semaphore has " + std::to_string(record.total) +
-                        " permits, fewer than the " + std::to_string(request.permits.taken) +
-                        " that one acquire asks for");
+    refuse(outcome, too_few_permits(request, record.total));
   } else if (available < request.permits.taken) {
     outcome.kind = Kind::busy;
     outcome.retry_after =
@@ -82,7 +81,7 @@ void apply_to_semaphore(LockRecord& record, const Request& request, Clock::time_
     if (concerns_a_hold(request.verb)) {
       outcome.kind = Kind::gone;
     } else {
-      refuse(outcome, of_semaphore ? "the key is a lock" : "the key is a semaphore");
+      refuse(outcome, of_semaphore ? key_is_a_lock : key_is_a_semaphore);
     }
     return;
   }

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "backend/refusals.hpp"
 #include "redis/protocol/administration_reply.hpp"
 #include "redis/protocol/reply.hpp"
 #include "redis/protocol/script_call.hpp"
@@ -179,8 +180,7 @@ bool read_busy_semaphore(const Request& request, Replies replies, Outcome& outco
   const long long total = replies[1]->integer;
   if (total < static_cast<long long>(request.permits.taken)) {
     outcome.kind = Kind::refused;
-    outcome.reason = "the semaphore has " + std::to_string(total) + " permits, fewer than the " +
-                     std::to_string(request.permits.taken) + " that one acquire asks for";
+    outcome.reason = too_few_permits(request, total);
     return true;
   }
   outcome.kind = Kind::busy;

@@ -28,12 +28,15 @@ std::string make_settings(std::chrono::milliseconds timeout) {
 }
 
 /// The statements of the DDL for a database without tables, in which there is nothing to replace.
-std::vector<std::string_view> creation() {
-  std::vector<std::string_view> all = statements_of(ddl);
-  std::erase_if(all, [](std::string_view each) {
-    return each.find("\nDROP PROCEDURE") != std::string_view::npos;
-  });
-  return all;
+const std::vector<std::string_view>& creation() {
+  static const std::vector<std::string_view> statements = [] {
+    std::vector<std::string_view> all = statements_of(ddl);
+    std::erase_if(all, [](std::string_view each) {
+      return each.find("\nDROP PROCEDURE") != std::string_view::npos;
+    });
+    return all;
+  }();
+  return statements;
 }
 
 bool is_mariadb(std::string_view version) noexcept {

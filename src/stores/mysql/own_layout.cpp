@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "backend/refusals.hpp"
 #include "stores/mysql/own_administration.hpp"
 #include "stores/mysql/own_permits.hpp"
 #include "stores/mysql/server_errors.hpp"
@@ -232,7 +233,7 @@ Outcome OwnLayout::outcome(const Request& request, const Rows& rows) const {
     return inspected(request);
   }
   if (rows.size() == 1 && request.verb == Verb::force_release && rows.at(0).at(0) == "4") {
-    return a_semaphore();
+    return refusal(key_is_a_semaphore);
   }
   if (request.verb == Verb::list) {
     read_list(request, rows);
@@ -250,7 +251,7 @@ Outcome OwnLayout::acquired(const Request& request, const Rows& rows) const {
     outcome.token = static_cast<std::uint64_t>(number_in(row.at(1)));
     return outcome;
   }
-  if (row.at(3) == semaphore_owner) return a_semaphore();
+  if (row.at(3) == semaphore_owner) return refusal(key_is_a_semaphore);
   outcome.kind = Kind::busy;
   milliseconds poll = poll_;
   if (request.type == LockType::FAIR) {  // the first in the queue polls the fastest

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/mysql/own_permits.hpp"
 
-#include <utility>
+#include "backend/refusals.hpp"
 
 namespace latchkey::inline v1::detail::mysql {
 namespace {
@@ -27,13 +27,6 @@ std::string_view procedure_of(Verb verb) noexcept {
     case Verb::force_release: return "latchkey_destroy_permits";
     default: return {};
   }
-}
-
-Outcome refusal(std::string reason) {
-  Outcome outcome;
-  outcome.kind = Kind::refused;
-  outcome.reason = std::move(reason);
-  return outcome;
 }
 
 }  // namespace
@@ -66,15 +59,12 @@ bool append_permits(std::string& sql, const Request& request) {
 Outcome permits_outcome(const Request& request, const std::vector<std::string>& row,
                         std::chrono::milliseconds poll) {
   const std::int64_t result = number_in(row.at(0));
-  if (result == 4) return refusal("the key is a lock");
+  if (result == 4) return refusal(key_is_a_lock);
   Outcome outcome;
   outcome.kind = result == 0 ? Kind::granted : Kind::gone;
   if (request.verb != Verb::acquire) return outcome;
   const std::int64_t permits = number_in(row.at(1));
-  if (result == 3) {
-    return refusal("the semaphore has " + std::to_string(permits) + " permits, fewer than the " +
-                   std::to_string(request.permits.taken) + " that one acquire asks for");
-  }
+  if (result == 3) return refusal(too_few_permits(request, permits));
   if (result == 1) {
     outcome.kind = Kind::busy;
     outcome.retry_after = pause_of(number_in(row.at(2)), poll);
@@ -113,12 +103,10 @@ Outcome inspected(const Request& request) {
   Outcome outcome;
   outcome.kind = Kind::granted;
   if (request.type != LockType::PERMIT || info.permits) return outcome;
-  if (info.locked) return refusal("the key is a lock");
+  if (info.locked) return refusal(key_is_a_lock);
   outcome.kind = Kind::gone;
   return outcome;
 }
-
-Outcome a_semaphore() { return refusal("the key is a semaphore"); }
 
 bool lacks_permits(const SqlError& error) noexcept {
   return error.text.find("_permits") != std::string::npos;

@@ -28,9 +28,6 @@ void read_permits(LockInfo& info, std::int64_t what, const std::vector<std::stri
 /// Of an inspection whose rows were read.
 [[nodiscard]] Outcome inspected(const Request& request);
 
-/// Of a request of a lock for a key that is a semaphore.
-[[nodiscard]] Outcome a_semaphore();
-
 /// Whether the procedure that does not exist is one of these.
 [[nodiscard]] bool lacks_permits(const SqlError& error) noexcept;
 [[nodiscard]] std::string missing_permits();

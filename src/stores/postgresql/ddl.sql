@@ -3,9 +3,11 @@
 --
 -- One row of latchkey.lock is one hold. It is deleted when the hold ends, or after its lease has
 -- ended. A semaphore has a row more, which stays until somebody deletes the semaphore: while its key
--- has this row, whose owner is '*', no lock of the key is granted. All times are the server's. Each function that changes the rows of a name first takes a
--- transaction-level advisory lock on that name, which serves as a mutex: it excludes others also
--- while the name has no row, and it cannot outlive the transaction.
+-- has this row, whose owner is '*', no lock of the key is granted. All times are the server's.
+--
+-- Each function that changes the rows of a name first takes a transaction-level advisory lock on that
+-- name, which serves as a mutex: it excludes others also while the name has no row, and it cannot
+-- outlive the transaction.
 BEGIN;
 SELECT pg_advisory_xact_lock(7809644666444609893);
 CREATE SCHEMA IF NOT EXISTS latchkey;

@@ -82,4 +82,9 @@ bool is_utf8(std::string_view text) noexcept {
   return true;
 }
 
+std::optional<std::string> note_of(const Request& request) {
+  if (request.note.empty() || !is_utf8(request.note)) return std::nullopt;
+  return std::string(request.note);
+}
+
 }  // namespace latchkey::inline v1::detail::postgresql

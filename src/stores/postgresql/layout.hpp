@@ -78,4 +78,7 @@ class Layout {
 
 [[nodiscard]] bool is_utf8(std::string_view text) noexcept;
 
+/// The holder's note; null: there is none, or PostgreSQL cannot store it.
+[[nodiscard]] std::optional<std::string> note_of(const Request& request);
+
 }  // namespace latchkey::inline v1::detail::postgresql

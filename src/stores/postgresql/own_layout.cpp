@@ -5,23 +5,17 @@
 #include <array>
 #include <utility>
 
+#include "backend/refusals.hpp"
 #include "stores/postgresql/own_administration.hpp"
 #include "stores/postgresql/own_permits.hpp"
 
 namespace latchkey::inline v1::detail::postgresql {
 namespace {
 
-using Text = std::optional<std::string>;
-
 const char* mode_of(LockType type) noexcept {
   if (type == LockType::READ) return "r";
   if (type == LockType::PERMIT) return "p";
   return type == LockType::WRITE ? "w" : "x";
-}
-
-Text note_of(const Request& request) {
-  if (request.note.empty() || !is_utf8(request.note)) return std::nullopt;
-  return std::string(request.note);
 }
 
 Call acquire_call(const Request& request) {
@@ -80,7 +74,7 @@ Outcome acquire_outcome(std::string_view reply, bool has_member) {
   outcome.retry_after = std::chrono::milliseconds(number);
   if (has_member) outcome.busy_member = static_cast<std::uint32_t>(number_in(next()));
   outcome.holder = reply;
-  if (outcome.holder == semaphore_owner) refuse_semaphore(outcome);
+  if (outcome.holder == semaphore_owner) return refusal(key_is_a_semaphore);
   return outcome;
 }
 
@@ -177,10 +171,10 @@ std::string OwnLayout::why_not(const Request& request) const {
 }
 
 Call OwnLayout::call(const Request& request, std::string_view channel) const {
+  if (calls_permits(request)) return permits_call(request);
   std::string name(request.key), owner = request.id.text(), mode = mode_of(request.type);
   std::string lease = milliseconds_text(request.lease);
   const std::string waiter = request.type == LockType::FAIR ? owner : std::string();
-  if (std::optional<Call> permits = permits_call(request)) return std::move(*permits);
   switch (request.verb) {
     case Verb::acquire: return acquire_call(request);
     case Verb::acquire_all: return acquire_all_call(request);
@@ -210,7 +204,7 @@ Outcome OwnLayout::outcome(const Request& request, const PGresult* result) const
   using Kind = Outcome::Kind;
   const std::string_view reply = cell(result, 0, 0);
   Outcome outcome;
-  if (permits_call(request)) return permits_outcome(request, reply);
+  if (calls_permits(request)) return permits_outcome(request, reply);
   switch (request.verb) {
     case Verb::acquire: return acquire_outcome(reply, false);
     case Verb::acquire_all: return acquire_outcome(reply, true);

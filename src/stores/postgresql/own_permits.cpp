@@ -2,19 +2,17 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/postgresql/own_permits.hpp"
 
+#include <algorithm>
+#include <optional>
+#include <string>
 #include <utility>
+
+#include "backend/refusals.hpp"
 
 namespace latchkey::inline v1::detail::postgresql {
 namespace {
 
 using Kind = Outcome::Kind;
-
-Outcome refusal(std::string reason) {
-  Outcome outcome;
-  outcome.kind = Kind::refused;
-  outcome.reason = std::move(reason);
-  return outcome;
-}
 
 /// `o`: the reply of the statements that stand for missing functions.
 Outcome lacks_functions() {
@@ -22,8 +20,6 @@ Outcome lacks_functions() {
       "the database lacks latchkey's functions for semaphores; run 'latchkey ddl postgresql | psql "
       "<database>' again");
 }
-
-Outcome is_a_lock() { return refusal("the key is a lock"); }
 
 Outcome acquire_outcome(const Request& request, std::string_view reply) {
   const std::int64_t number = number_in(reply.substr(std::min<std::size_t>(2, reply.size())));
@@ -37,38 +33,43 @@ Outcome acquire_outcome(const Request& request, std::string_view reply) {
       outcome.kind = Kind::busy;
       outcome.retry_after = std::chrono::milliseconds(number);
       return outcome;
-    case 'f':
-      return refusal("the semaphore has " + std::to_string(number) + " permits, fewer than the " +
-                     std::to_string(request.permits.taken) + " that one acquire asks for");
-    case 'l': return is_a_lock();
+    case 'f': return refusal(too_few_permits(request, number));
+    case 'l': return refusal(key_is_a_lock);
     default: return lacks_functions();
   }
 }
 
 }  // namespace
 
-std::optional<Call> permits_call(const Request& request) {
-  if (request.type != LockType::PERMIT) return std::nullopt;
+bool calls_permits(const Request& request) noexcept {
+  if (request.type != LockType::PERMIT) return false;
+  switch (request.verb) {
+    case Verb::acquire:
+    case Verb::leave:
+    case Verb::downgrade:
+    case Verb::resize:
+    case Verb::force_release: return true;
+    default: return false;
+  }
+}
+
+Call permits_call(const Request& request) {
   std::string name(request.key);
   switch (request.verb) {
-    case Verb::acquire: {
-      std::optional<std::string> note;
-      if (!request.note.empty() && is_utf8(request.note)) note = std::string(request.note);
-      return Call{"acquire_permits",
-                  {std::move(name), request.id.text(), milliseconds_text(request.lease),
-                   std::to_string(request.permits.taken), std::to_string(request.permits.total),
-                   std::move(note)}};
-    }
+    case Verb::acquire:
+      return {"acquire_permits",
+              {std::move(name), request.id.text(), milliseconds_text(request.lease),
+               std::to_string(request.permits.taken), std::to_string(request.permits.total),
+               note_of(request)}};
     // A hold of permits has no place in a queue, and is never downgraded.
-    case Verb::leave: return Call{"release", {std::move(name), request.id.text(), "p"}};
+    case Verb::leave: return {"release", {std::move(name), request.id.text(), "p"}};
     case Verb::downgrade:
-      return Call{"renew",
-                  {std::move(name), request.id.text(), "p", milliseconds_text(request.lease),
-                   std::nullopt}};
+      return {"renew",
+              {std::move(name), request.id.text(), "p", milliseconds_text(request.lease),
+               std::nullopt}};
     case Verb::resize:
-      return Call{"resize_permits", {std::move(name), std::to_string(request.permits.total)}};
-    case Verb::force_release: return Call{"destroy_permits", {std::move(name)}};
-    default: return std::nullopt;
+      return {"resize_permits", {std::move(name), std::to_string(request.permits.total)}};
+    default: return {"destroy_permits", {std::move(name)}};
   }
 }
 
@@ -82,7 +83,7 @@ Outcome permits_outcome(const Request& request, std::string_view reply) {
   } else if (request.verb == Verb::downgrade) {
     if (reply != "t") outcome.kind = Kind::gone;
   } else if (request.verb == Verb::resize ? reply != "t" : reply.empty()) {
-    return is_a_lock();
+    return refusal(key_is_a_lock);
   } else if (reply == "f") {
     outcome.kind = Kind::gone;
   }
@@ -93,12 +94,11 @@ void check_kind(const Request& request, Outcome& outcome) {
   if (request.type != LockType::PERMIT || request.info == nullptr) return;
   if (request.info->permits) return;
   outcome = {};
-  if (request.info->locked)
-    outcome = is_a_lock();
-  else
+  if (request.info->locked) {
+    outcome = refusal(key_is_a_lock);
+  } else {
     outcome.kind = Kind::gone;
+  }
 }
-
-void refuse_semaphore(Outcome& outcome) { outcome = refusal("the key is a semaphore"); }
 
 }  // namespace latchkey::inline v1::detail::postgresql

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <optional>
-#include <string>
 #include <string_view>
 
 #include "stores/postgresql/layout.hpp"
@@ -13,17 +11,17 @@ namespace latchkey::inline v1::detail::postgresql {
 /// The owner of the row that makes a key a semaphore.
 inline constexpr std::string_view semaphore_owner = "*";
 
-/// The call of a request of type PERMIT if it differs from that of a lock. The requests about a
-/// hold of permits are those about any hold.
-[[nodiscard]] std::optional<Call> permits_call(const Request& request);
+/// Whether the call of the request differs from that of a lock. Of the requests about a hold of
+/// permits most are those about any hold.
+[[nodiscard]] bool calls_permits(const Request& request) noexcept;
+
+/// The call of a request for which `calls_permits` holds.
+[[nodiscard]] Call permits_call(const Request& request);
 
 /// The outcome of what `permits_call` has called.
 [[nodiscard]] Outcome permits_outcome(const Request& request, std::string_view reply);
 
 /// An inspection that has found something else than the request asks for.
 void check_kind(const Request& request, Outcome& outcome);
-
-/// Of a request of a lock for a key that is a semaphore.
-void refuse_semaphore(Outcome& outcome);
 
 }  // namespace latchkey::inline v1::detail::postgresql

@@ -1,0 +1,29 @@
+// What several backends refuse, in the same words.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include <latchkey/backend.hpp>
+
+namespace latchkey::inline v1::detail {
+
+[[nodiscard]] inline Outcome refusal(std::string reason) {
+  Outcome outcome;
+  outcome.kind = Outcome::Kind::refused;
+  outcome.reason = std::move(reason);
+  return outcome;
+}
+
+inline constexpr const char* key_is_a_lock = "the key is a lock";
+inline constexpr const char* key_is_a_semaphore = "the key is a semaphore";
+
+/// Of an acquire of more permits than the `total` of the semaphore.
+[[nodiscard]] inline std::string too_few_permits(const Request& request, std::int64_t total) {
+  return "the semaphore has " + std::to_string(total) + " permits, fewer than the " +
+         std::to_string(request.permits.taken) + " that one acquire asks for";
+}
+
+}  // namespace latchkey::inline v1::detail
