@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <gtest/gtest.h>
 #include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <csignal>
 #include <functional>
 #include <optional>
 #include <random>
@@ -62,7 +64,23 @@ class PermitHolders {
     child.reset();
     start(child);
   }
+  /// Shorter and longer than a lease.
+  void stop_for_a_while(const Children& child) {
+    const pid_t id = child.ids().front();
+    ::kill(id, SIGSTOP);
+    late_wait(std::chrono::milliseconds(50 + random() % 1'500));
+    ::kill(id, SIGCONT);
+  }
   [[nodiscard]] std::minstd_rand::result_type random() { return random_(); }
+
+  /// After the end. Deletes the semaphore.
+  static void expect_that_all_permits_are_free(const Locks& locks) {
+    const Semaphore semaphore = locks.semaphore("permits", permits);
+    EXPECT_TRUE(semaphore.try_acquire(permits, 2 * lease + std::chrono::seconds(1)))
+        << "what the killed held is not free";
+    EXPECT_EQ(semaphore.available(), permits);
+    EXPECT_TRUE(semaphore.destroy());
+  }
 
   Shared<PermitJudge> judge;
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <optional>
 
@@ -40,7 +39,6 @@ class DisturbedHolders {
  private:
   void disturb_one() {
     std::optional<Children>& child = holders_.random_child();
-    const pid_t id = child->ids().front();
     late_wait(std::chrono::milliseconds(20 + holders_.random() % 200));
     switch (holders_.random() % 5) {
       case 0: return flush();
@@ -48,12 +46,7 @@ class DisturbedHolders {
         holders_.kill(child);
         ++kills;
         return;
-      default:
-        // Shorter and longer than a lease.
-        ::kill(id, SIGSTOP);
-        late_wait(std::chrono::milliseconds(50 + holders_.random() % 1'500));
-        ::kill(id, SIGCONT);
-        ++stops;
+      default: holders_.stop_for_a_while(*child); ++stops;
     }
   }
 
@@ -84,12 +77,7 @@ TEST(SemaphoreSoak, NeverMorePermitsThanThereAre) {
       static_cast<unsigned long long>(judge.most), judge.excused);
   EXPECT_EQ(judge.violations, 0U);
   EXPECT_GT(judge.holds, 20U);
-  const Locks locks = Locks::connect(server.tcp_uri());
-  const Semaphore semaphore = locks.semaphore("permits", PermitHolders::permits);
-  EXPECT_TRUE(semaphore.try_acquire(PermitHolders::permits, 2 * PermitHolders::lease + 1s))
-      << "what the killed held is not free";
-  EXPECT_EQ(semaphore.available(), PermitHolders::permits);
-  EXPECT_TRUE(semaphore.destroy());
+  PermitHolders::expect_that_all_permits_are_free(Locks::connect(server.tcp_uri()));
   EXPECT_EQ(server.client()({"DBSIZE"}).integer(), 0) << "a key was left";
 }
 

@@ -124,12 +124,7 @@ TEST_P(PostgresqlFaults, AWaiterGetsTheLockAfterIt) {
       const Hold next = theirs.lock(key, type).acquire(forever, 10s);
       return !next.lost();
     });
-    Sql sql = server_->sql();
-    await("a waiter", [&] {
-      return sql.one("SELECT count(*) FROM latchkey.waiter WHERE name = '" + key + "'") == "0"
-                 ? std::string("none")
-                 : std::string();
-    });
+    await_waiter(*server_, key);
     strike();
     await_held(*hold);
     EXPECT_TRUE(hold->release());

@@ -12,6 +12,7 @@
 
 #include "backend/registry.hpp"
 #include "postgresql_server.hpp"
+#include "support/polling.hpp"
 
 namespace latchkey::tests {
 
@@ -37,6 +38,15 @@ inline std::unique_ptr<Backend> connect_backend(const std::string& uri,
 inline std::string next_key(const std::string& shape) {
   static std::atomic<int> last{0};
   return shape + std::to_string(++last);
+}
+
+/// Until the server knows that somebody waits for the key.
+inline void await_waiter(const PostgresqlServer& server, const std::string& key) {
+  Sql sql = server.sql();
+  await("a waiter", [&] {
+    const std::string count = "SELECT count(*) FROM latchkey.waiter WHERE name = '" + key + "'";
+    return sql.one(count) == "0" ? "none" : "";
+  });
 }
 
 }  // namespace latchkey::tests
