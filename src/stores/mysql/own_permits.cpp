@@ -14,7 +14,7 @@ constexpr std::int64_t hold_row = 6, semaphore_row = 7;
 /// Of the permits of a semaphore.
 constexpr std::size_t most_holders = 1'000;
 
-std::string_view procedure_of(Verb verb) noexcept {
+std::string_view permits_procedure(Verb verb) noexcept {
   switch (verb) {
     case Verb::acquire: return "latchkey_acquire_permits";
     case Verb::renew:
@@ -32,7 +32,7 @@ std::string_view procedure_of(Verb verb) noexcept {
 }  // namespace
 
 bool append_permits(std::string& sql, const Request& request) {
-  const std::string_view procedure = procedure_of(request.verb);
+  const std::string_view procedure = permits_procedure(request.verb);
   if (request.type != LockType::PERMIT || procedure.empty()) return false;
   const auto number = [&](std::int64_t each) { sql += ',' + std::to_string(each); };
   sql += "CALL ";
@@ -48,7 +48,7 @@ bool append_permits(std::string& sql, const Request& request) {
     number(microseconds_of(request.lease));
     number(request.permits.taken);
     number(request.permits.total);
-  } else if (procedure == procedure_of(Verb::renew)) {
+  } else if (procedure == permits_procedure(Verb::renew)) {
     number(microseconds_of(request.lease));
     sql += request.verb == Verb::expire ? ",TRUE" : ",FALSE";
   }
