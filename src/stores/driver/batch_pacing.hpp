@@ -13,8 +13,8 @@ namespace latchkey::inline v1::detail::stores {
 /// For a connection on which one batch follows another, and a batch takes about as long as the
 /// commit at its end. The callers of a batch that has ended usually submit at once again, and one
 /// commit for all costs as much as one for the first of them: the next batch waits for as many
-/// requests, but not longer than a quarter of what the last commit took. A caller that is alone
-/// never waits. One thread at a time.
+/// requests, but not longer than half of what the last commit took. A caller that is alone never
+/// waits. One thread at a time.
 class BatchPacing {
  public:
   using TimePoint = Clock::time_point;
@@ -25,7 +25,7 @@ class BatchPacing {
              bool committed) noexcept {
     if (committed) commit_took_ = now - sent;
     expected_ = completed + waiting;
-    due_ = now + std::min<Clock::duration>(commit_took_ / 4, longest_delay);
+    due_ = now + std::min<Clock::duration>(commit_took_ / 2, longest_delay);
   }
 
   [[nodiscard]] bool is_ready(std::size_t waiting, TimePoint now) const noexcept {

@@ -30,21 +30,21 @@ TEST(BatchPacing, TheNextBatchWaitsForTheCallersOfTheLastOne) {
   EXPECT_TRUE(pacing.is_ready(4, begin + 2ms));
 }
 
-TEST(BatchPacing, TheNextBatchWaitsForAQuarterOfACommitAtMost) {
+TEST(BatchPacing, TheNextBatchWaitsForHalfOfACommitAtMost) {
   BatchPacing pacing;
   pacing.ended(8, 0, begin, begin + 2ms, true);
-  EXPECT_EQ(pacing.due(), begin + 2500us);
-  EXPECT_FALSE(pacing.is_ready(1, begin + 2499us));
-  EXPECT_TRUE(pacing.is_ready(1, begin + 2500us));
+  EXPECT_EQ(pacing.due(), begin + 3ms);
+  EXPECT_FALSE(pacing.is_ready(1, begin + 2999us));
+  EXPECT_TRUE(pacing.is_ready(1, begin + 3ms));
   pacing.ended(8, 0, begin, begin + 1h, true);
   EXPECT_EQ(pacing.due(), begin + 1h + 1ms);
 }
 
 TEST(BatchPacing, ABatchThatDidNotWaitForTheDiskDoesNotChangeTheDelay) {
   BatchPacing pacing;
-  pacing.ended(8, 0, begin, begin + 2ms, true);
-  pacing.ended(8, 0, begin + 2ms, begin + 2100us, false);
-  EXPECT_EQ(pacing.due(), begin + 2600us);
+  pacing.ended(8, 0, begin, begin + 1ms, true);
+  pacing.ended(8, 0, begin + 1ms, begin + 1100us, false);
+  EXPECT_EQ(pacing.due(), begin + 1600us);
 }
 
 }  // namespace
