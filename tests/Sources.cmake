@@ -108,6 +108,7 @@ set(latchkey_tests_sources
   unit/reflect/reflect_test.cpp
   unit/stores/batch_pacing_test.cpp
   unit/stores/driven_backend_test.cpp
+  unit/stores/poll_pacing_test.cpp
   unit/stores/uri_syntax_test.cpp
   unit/testing/docs_testing_test.cpp
   unit/testing/holds_lock_test.cpp

@@ -107,6 +107,20 @@ void Batch::append(std::string& text, Entry& entry, bool alone) const {
   entry.results = entry.takes_shortcut ? 1 : layout_.append(text, *entry.request);
 }
 
+void Batch::grant(const Entry& entry, stores::Outbox& outbox) {
+  polls_.forget(entry.request->id);
+  outbox.complete(*entry.request, *entry.sink, Outcome::Kind::granted);
+}
+
+void Batch::complete(const Entry& entry, const Rows& rows, TimePoint now, stores::Outbox& outbox) {
+  const Request& request = *entry.request;
+  const bool acquires = request.verb == Verb::acquire;
+  const auto poll = acquires ? polls_.pause(request.id, now) : std::chrono::milliseconds(0);
+  Outcome outcome = layout_.outcome(request, rows, poll);
+  if (outcome.kind != Outcome::Kind::busy) polls_.forget(request.id);
+  outbox.complete(*entry.request, *entry.sink, std::move(outcome));
+}
+
 void Batch::finish_joint(const Rows& rows, stores::Outbox& outbox) {
   std::vector<Entry> missed;
   for (Entry& entry : std::exchange(sent_, {})) {
@@ -114,7 +128,7 @@ void Batch::finish_joint(const Rows& rows, stores::Outbox& outbox) {
         rows, [&](const auto& row) { return layout_.grants(*entry.request, row); });
     entry.takes_shortcut = granted;
     if (granted) {
-      outbox.complete(*entry.request, *entry.sink, Outcome::Kind::granted);
+      grant(entry, outbox);
     } else {
       missed.push_back(entry);
     }
@@ -123,7 +137,7 @@ void Batch::finish_joint(const Rows& rows, stores::Outbox& outbox) {
 }
 
 void Batch::finish(const std::vector<StatementResult>& results, const SqlError& error,
-                   stores::Outbox& outbox) {
+                   TimePoint now, stores::Outbox& outbox) {
   if (joint_ && error.number == 0) return finish_joint(*results.at(0).rows, outbox);
   std::vector<Entry> entries = std::exchange(sent_, {});
   if (error.number != 0) return undo(std::move(entries), results.size(), error, outbox);
@@ -134,10 +148,9 @@ void Batch::finish(const std::vector<StatementResult>& results, const SqlError& 
     at += entry.results;
     if (!entry.takes_shortcut) {
       const auto with_rows = std::ranges::find_if(own, [](const auto& one) { return one.rows; });
-      outbox.complete(*entry.request, *entry.sink,
-                      layout_.outcome(*entry.request, *with_rows->rows));
+      complete(entry, *with_rows->rows, now, outbox);
     } else if (own.front().changed == 1) {
-      outbox.complete(*entry.request, *entry.sink, Outcome::Kind::granted);
+      grant(entry, outbox);
     } else {
       entry.takes_shortcut = false;
       missed.push_back(entry);
@@ -199,6 +212,7 @@ void Batch::refuse_waiting(const std::string& why, stores::Outbox& outbox) {
 void Batch::forget() noexcept {
   waiting_.clear();
   sent_.clear();
+  polls_.clear();
   singles_ = 0;
   undo_ = false;
 }

@@ -11,6 +11,7 @@
 #include <latchkey/backend.hpp>
 
 #include "stores/driver/outbox.hpp"
+#include "stores/driver/poll_pacing.hpp"
 #include "stores/mysql/layout.hpp"
 
 namespace latchkey::inline v1::detail::mysql {
@@ -32,7 +33,8 @@ class Batch {
  public:
   using TimePoint = Clock::time_point;
 
-  explicit Batch(const Layout& layout) : layout_(layout) {}
+  /// `poll`: how often a waiter asks at least.
+  Batch(const Layout& layout, std::chrono::milliseconds poll) : layout_(layout), polls_(poll) {}
 
   /// All or none. Throws std::bad_alloc.
   void add(std::span<Request* const> requests, Sink& sink, TimePoint now);
@@ -46,7 +48,7 @@ class Batch {
   /// The text of the next transaction, which is then under way.
   [[nodiscard]] std::string send();
   /// The transaction is over.
-  void finish(const std::vector<StatementResult>& results, const SqlError& error,
+  void finish(const std::vector<StatementResult>& results, const SqlError& error, TimePoint now,
               stores::Outbox& outbox);
   /// The connection was lost: nobody knows whether the transaction ran.
   void lose(const std::string& why, stores::Outbox& outbox);
@@ -90,6 +92,8 @@ class Batch {
   [[nodiscard]] Layout::Joint next_joint() const;
   [[nodiscard]] std::string send_joint(Layout::Joint kind);
   void finish_joint(const Rows& rows, stores::Outbox& outbox);
+  void grant(const Entry& entry, stores::Outbox& outbox);
+  void complete(const Entry& entry, const Rows& rows, TimePoint now, stores::Outbox& outbox);
   void append(std::string& text, Entry& entry, bool alone) const;
   /// `singly`: each in a transaction of its own.
   void send_again(std::vector<Entry>&& entries, bool singly);
@@ -98,6 +102,7 @@ class Batch {
   void fail_one(Entry& entry, const SqlError& error, bool at_commit, stores::Outbox& outbox);
 
   const Layout& layout_;
+  stores::PollPacing polls_;
   std::deque<Entry> waiting_;
   std::vector<Entry> sent_;         ///< in the order of the text
   std::size_t results_before_ = 0;  ///< of the text, before those of the first entry

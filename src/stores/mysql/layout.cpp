@@ -15,7 +15,7 @@ using std::chrono::milliseconds;
 
 std::unique_ptr<Layout> Layout::make(const MysqlUri& uri) {
   if (uri.schema == MysqlUri::Schema::shedlock) return std::make_unique<ShedlockLayout>(uri);
-  return std::make_unique<OwnLayout>(uri);
+  return std::make_unique<OwnLayout>();
 }
 
 void append_bytes(std::string& sql, std::string_view bytes) {

@@ -61,7 +61,9 @@ class Layout {
                                     const std::vector<std::string>& /*row*/) const {
     return false;
   }
-  [[nodiscard]] virtual Outcome outcome(const Request& request, const Rows& rows) const = 0;
+  /// `poll`: when a waiter that finds its key busy asks again, at the latest.
+  [[nodiscard]] virtual Outcome outcome(const Request& request, const Rows& rows,
+                                        std::chrono::milliseconds poll) const = 0;
 
   /// Removes what killed processes have left behind, from the row after `after`; its result is the
   /// next `after`. Empty: there is nothing to do.

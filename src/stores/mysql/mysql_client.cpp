@@ -51,7 +51,7 @@ MysqlClient::MysqlClient(MysqlUri uri, const Options& options)
       layout_(Layout::make(uri_)),
       connection_(descriptors_),
       handshake_(*layout_, uri_.create, timeout_),
-      batch_(*layout_),
+      batch_(*layout_, uri_.poll),
       policy_(std::random_device{}()) {
   mysql_library_init(0, nullptr, nullptr);
 }
@@ -174,7 +174,7 @@ bool MysqlClient::serve(TimePoint now) {
     swept_to_ = found ? connection_.results().at(0).at(0).at(0) : std::string();
   } else if (batch_.under_way() > 0) {
     pacing_.ended(batch_.under_way(), batch_.waiting(), sent_, now, true);
-    batch_.finish(connection_.statements(), error, outbox_);
+    batch_.finish(connection_.statements(), error, now, outbox_);
   }
   deadline_ = Clock::never();
   return send(now);

@@ -107,6 +107,25 @@ void append_list(std::string& sql, const Request& request) {
   append_number(sql, part == nullptr ? all : std::max<std::uint32_t>(part->budget, 1));
 }
 
+Outcome acquired(const Request& request, const Rows& rows, milliseconds poll) {
+  const auto& row = rows.at(0);
+  Outcome outcome;
+  if (row.at(0) == "0") {
+    outcome.kind = Kind::granted;
+    outcome.token = static_cast<std::uint64_t>(number_in(row.at(1)));
+    return outcome;
+  }
+  if (row.at(3) == semaphore_owner) return refusal(key_is_a_semaphore);
+  outcome.kind = Kind::busy;
+  if (request.type == LockType::FAIR) {  // the first in the queue polls the fastest
+    const milliseconds slower = poll * (1 + std::min<std::int64_t>(number_in(row.at(4)), 1000));
+    poll = std::max(poll, std::min(slower, longest_fair_pause));
+  }
+  outcome.retry_after = pause_of(number_in(row.at(2)), poll);
+  outcome.holder = row.at(3);
+  return outcome;
+}
+
 }  // namespace
 
 Capabilities OwnLayout::capabilities() const noexcept {
@@ -221,11 +240,11 @@ bool OwnLayout::grants(const Request& request, const std::vector<std::string>& r
          (row.at(1) == request.id.text() && number_in(row.at(2)) >= microseconds_of(request.lease));
 }
 
-Outcome OwnLayout::outcome(const Request& request, const Rows& rows) const {
+Outcome OwnLayout::outcome(const Request& request, const Rows& rows, milliseconds poll) const {
   if (request.type == LockType::PERMIT && request.verb != Verb::inspect) {
-    return permits_outcome(request, rows.at(0), poll_);
+    return permits_outcome(request, rows.at(0), poll);
   }
-  if (request.verb == Verb::acquire) return acquired(request, rows);
+  if (request.verb == Verb::acquire) return acquired(request, rows, poll);
   Outcome outcome;
   outcome.kind = Kind::granted;
   if (request.verb == Verb::inspect) {
@@ -240,26 +259,6 @@ Outcome OwnLayout::outcome(const Request& request, const Rows& rows) const {
   } else if (rows.at(0).at(0) != "0") {
     outcome.kind = Kind::gone;
   }
-  return outcome;
-}
-
-Outcome OwnLayout::acquired(const Request& request, const Rows& rows) const {
-  const auto& row = rows.at(0);
-  Outcome outcome;
-  if (row.at(0) == "0") {
-    outcome.kind = Kind::granted;
-    outcome.token = static_cast<std::uint64_t>(number_in(row.at(1)));
-    return outcome;
-  }
-  if (row.at(3) == semaphore_owner) return refusal(key_is_a_semaphore);
-  outcome.kind = Kind::busy;
-  milliseconds poll = poll_;
-  if (request.type == LockType::FAIR) {  // the first in the queue polls the fastest
-    const milliseconds slower = poll_ * (1 + std::min<std::int64_t>(number_in(row.at(4)), 1000));
-    poll = std::max(poll_, std::min(slower, longest_fair_pause));
-  }
-  outcome.retry_after = pause_of(number_in(row.at(2)), poll);
-  outcome.holder = row.at(3);
   return outcome;
 }
 

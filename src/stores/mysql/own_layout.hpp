@@ -9,8 +9,6 @@ namespace latchkey::inline v1::detail::mysql {
 /// Calls the procedures of ddl.sql, which explain what they do.
 class OwnLayout final : public Layout {
  public:
-  explicit OwnLayout(const MysqlUri& uri) : poll_(uri.poll) {}
-
   [[nodiscard]] Capabilities capabilities() const noexcept override;
   [[nodiscard]] std::string check() const override { return "CALL latchkey_schema()"; }
   [[nodiscard]] std::string verdict(const Rows& rows) const override;
@@ -22,13 +20,9 @@ class OwnLayout final : public Layout {
   void append_joint(std::string& sql, std::span<Request* const> requests) const override;
   [[nodiscard]] bool grants(const Request& request,
                             const std::vector<std::string>& row) const override;
-  [[nodiscard]] Outcome outcome(const Request& request, const Rows& rows) const override;
+  [[nodiscard]] Outcome outcome(const Request& request, const Rows& rows,
+                                std::chrono::milliseconds poll) const override;
   [[nodiscard]] std::string sweep(std::string_view after) const override;
-
- private:
-  [[nodiscard]] Outcome acquired(const Request& request, const Rows& rows) const;
-
-  const std::chrono::milliseconds poll_;
 };
 
 }  // namespace latchkey::inline v1::detail::mysql

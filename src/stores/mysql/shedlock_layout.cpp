@@ -108,13 +108,14 @@ std::size_t ShedlockLayout::append(std::string& sql, const Request& request) con
   return 2;
 }
 
-Outcome ShedlockLayout::outcome(const Request& request, const Rows& rows) const {
+Outcome ShedlockLayout::outcome(const Request& request, const Rows& rows,
+                                std::chrono::milliseconds poll) const {
   Outcome outcome;
   const bool yes = rows.at(0).at(0) == "1";
   outcome.kind = yes ? Kind::granted : Kind::gone;
   if (request.verb != Verb::acquire || yes) return outcome;
   outcome.kind = Kind::busy;
-  outcome.retry_after = pause_of(number_in(rows.at(0).at(1)), poll_);
+  outcome.retry_after = pause_of(number_in(rows.at(0).at(1)), poll);
   outcome.holder = rows.at(0).at(2);
   outcome.holder_is_foreign = !HoldId::parse(outcome.holder);
   return outcome;

@@ -11,7 +11,7 @@ namespace latchkey::inline v1::detail::mysql {
 /// server's, in UTC, as of ShedLock with `usingDbTime()`.
 class ShedlockLayout final : public Layout {
  public:
-  explicit ShedlockLayout(const MysqlUri& uri) : table_('`' + uri.table + '`'), poll_(uri.poll) {}
+  explicit ShedlockLayout(const MysqlUri& uri) : table_('`' + uri.table + '`') {}
 
   [[nodiscard]] Capabilities capabilities() const noexcept override;
   [[nodiscard]] std::string check() const override;
@@ -19,7 +19,8 @@ class ShedlockLayout final : public Layout {
   [[nodiscard]] std::string meaning(const SqlError& error) const override;
   [[nodiscard]] std::string why_not(const Request& request) const override;
   std::size_t append(std::string& sql, const Request& request) const override;
-  [[nodiscard]] Outcome outcome(const Request& request, const Rows& rows) const override;
+  [[nodiscard]] Outcome outcome(const Request& request, const Rows& rows,
+                                std::chrono::milliseconds poll) const override;
   [[nodiscard]] std::string sweep(std::string_view after) const override;
 
  private:
@@ -28,7 +29,6 @@ class ShedlockLayout final : public Layout {
   [[nodiscard]] std::string name_of(const Request& request) const;
 
   const std::string table_;
-  const std::chrono::milliseconds poll_;
 };
 
 }  // namespace latchkey::inline v1::detail::mysql

@@ -91,6 +91,26 @@ TEST_F(MysqlBatch, AReleaseDoesNotOvertakeTheAcquireOfItsKey) {
             (Kinds{Kind::granted, Kind::granted, Kind::granted, Kind::gone}));
 }
 
+TEST_F(MysqlBatch, AWaiterAsksSoonAtFirstAndSeldomLater) {
+  const std::string key = next_key();
+  const HoldId id = fresh_id(), holder = fresh_id();
+  RequestGroup group;
+  group.add(Verb::acquire, key, LockType::REENTRANT, holder, 60s);
+  EXPECT_EQ(kinds_of(group.send(*backend_)), (Kinds{Kind::granted}));
+  const auto pause = [&] {
+    group.add(Verb::acquire, key, LockType::REENTRANT, id, 60s);
+    return group.send(*backend_).front().retry_after;
+  };
+  EXPECT_EQ(pause(), 2ms);
+  std::this_thread::sleep_for(45ms);
+  EXPECT_EQ(pause(), 10ms);
+  group.add(Verb::leave, key, LockType::REENTRANT, id);
+  EXPECT_EQ(kinds_of(group.send(*backend_)), (Kinds{Kind::gone}));
+  EXPECT_EQ(pause(), 2ms) << "another wait was paused as the one before";
+  group.add(Verb::release, key, LockType::REENTRANT, holder);
+  EXPECT_EQ(kinds_of(group.send(*backend_)), (Kinds{Kind::granted}));
+}
+
 TEST_F(MysqlBatch, AnErrorInAJointStatementFailsOnlyTheRequestThatHasIt) {
   const std::string good = next_key();
   const std::string bad(2000, 'k');  // longer than the column
