@@ -11,7 +11,7 @@ set(latchkey_zookeeper_sources
   src/stores/zookeeper/subscriptions.cpp
   src/stores/zookeeper/zookeeper_client.cpp
   src/stores/zookeeper/zookeeper_uri.cpp
-  src/stores/queue_recipe/queue_recipe.cpp
-  src/stores/queue_recipe/queue_requests.cpp
-  src/stores/queue_recipe/ticket.cpp)
+  src/stores/zookeeper/recipe/queue_recipe.cpp
+  src/stores/zookeeper/recipe/queue_requests.cpp
+  src/stores/zookeeper/recipe/ticket.cpp)
 latchkey_store(zookeeper "${latchkey_zookeeper_sources}" include/latchkey/zookeeper.hpp)

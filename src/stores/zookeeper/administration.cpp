@@ -17,7 +17,6 @@ namespace latchkey::inline v1::detail::zookeeper {
 namespace {
 
 using Kind = Outcome::Kind;
-using stores::Ticket;
 
 /// How many folders are read at the same time.
 constexpr std::size_t most_reads = 64;
@@ -65,7 +64,7 @@ void Administration::inspect(const CallRef& call) {
     auto look = std::make_shared<Look>();
     look->tickets = Nodes::tickets(reply.children);
     look->data.resize(look->tickets.size());
-    const auto holding = stores::holders(look->tickets);
+    const auto holding = holders(look->tickets);
     LockInfo& info = *call->request->info;
     info = LockInfo{};
     info.key = call->request->key;
@@ -99,7 +98,7 @@ void Administration::force_release(const CallRef& call) {
     const auto refusal = Nodes::refusal(reply.code, lock);
     if (!refusal.empty()) return calls_.refuse(call, refusal);
     const std::vector<Ticket> tickets = Nodes::tickets(reply.children);
-    const auto holding = stores::holders(tickets);
+    const auto holding = holders(tickets);
     if (holding.empty()) return calls_.complete(call, Kind::gone);
     struct Progress {
       std::size_t missing;
@@ -165,7 +164,7 @@ void Administration::on_folder(const std::shared_ptr<Walk>& walk, const std::str
   if (path != nodes_.folder()) {
     ++walk->examined;
     const std::vector<Ticket> tickets = Nodes::tickets(reply.children);
-    const std::size_t holding = stores::holders(tickets).size();
+    const std::size_t holding = holders(tickets).size();
     const std::uint64_t waiters = subscribers + tickets.size() - holding;
     const bool counts = walk->awaited ? waiters > 0 : holding > 0;
     if (counts) {

@@ -11,12 +11,10 @@
 namespace latchkey::inline v1::detail::zookeeper {
 namespace {
 
-using stores::Ticket;
-
 constexpr std::string_view protection = "_c_", subscriber = "_w_";
 constexpr std::string_view plain = "lock-", reader = "__READ__", writer = "__WRIT__";
 
-std::string uuid_text(const stores::TicketOwner& uuid) {
+std::string uuid_text(const TicketOwner& uuid) {
   std::array<char, uuid_text_size> text{};
   write_uuid(text.data(), uuid);
   return {text.data(), text.size()};
@@ -31,7 +29,7 @@ std::string_view marker_of(LockType type) noexcept {
 }
 
 /// RFC 9562: the four bits of the version. Curator's are random: 4.
-unsigned version_of(const stores::TicketOwner& uuid) noexcept {
+unsigned version_of(const TicketOwner& uuid) noexcept {
   return static_cast<unsigned>(uuid[0] >> 12) & 15U;
 }
 
@@ -45,7 +43,7 @@ std::optional<std::uint32_t> read_sequence(std::string_view text) noexcept {
 
 }  // namespace
 
-stores::TicketOwner owner_of(const HoldId& id) noexcept {
+TicketOwner owner_of(const HoldId& id) noexcept {
   constexpr std::uint64_t variant = std::uint64_t{3} << 62;
   return {id.space[0], id.space[1] ^ (id.number & ~variant)};
 }
@@ -87,7 +85,7 @@ std::optional<Ticket> parse_node(std::string_view name) {
   return std::nullopt;
 }
 
-std::string subscriber_name(const stores::TicketOwner& process) {
+std::string subscriber_name(const TicketOwner& process) {
   return std::string(subscriber) + uuid_text(process);
 }
 

@@ -9,13 +9,13 @@
 #include <latchkey/hold_id.hpp>
 #include <latchkey/lock_type.hpp>
 
-#include "stores/queue_recipe/ticket.hpp"
+#include "stores/zookeeper/recipe/ticket.hpp"
 
 namespace latchkey::inline v1::detail::zookeeper {
 
 /// The UUID of a node: that of the Locks with the number of the hold in its last bits. A reply that
 /// was lost leaves a node that is found by it.
-[[nodiscard]] stores::TicketOwner owner_of(const HoldId& id) noexcept;
+[[nodiscard]] TicketOwner owner_of(const HoldId& id) noexcept;
 
 /// `_c_<uuid>-lock-`, `_c_<uuid>-__READ__` or `_c_<uuid>-__WRIT__`. The server appends ten digits.
 [[nodiscard]] std::string node_prefix(const HoldId& id, LockType type);
@@ -24,10 +24,10 @@ namespace latchkey::inline v1::detail::zookeeper {
 [[nodiscard]] std::string reader_at(const HoldId& id, std::string_view writer);
 
 /// The entry with this name; empty: it is no node of a lock.
-[[nodiscard]] std::optional<stores::Ticket> parse_node(std::string_view name);
+[[nodiscard]] std::optional<Ticket> parse_node(std::string_view name);
 
 /// `_w_<uuid>`: the process waits for notifications about the lock.
-[[nodiscard]] std::string subscriber_name(const stores::TicketOwner& process);
+[[nodiscard]] std::string subscriber_name(const TicketOwner& process);
 [[nodiscard]] bool is_subscriber(std::string_view name) noexcept;
 
 /// What a node contains: the id of the hold, and its note behind a space.

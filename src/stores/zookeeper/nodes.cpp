@@ -10,8 +10,6 @@
 
 namespace latchkey::inline v1::detail::zookeeper {
 
-using stores::Ticket;
-
 std::string Nodes::path_of(std::string_view key) const { return folder_ + '/' + path_of_key(key); }
 
 std::string Nodes::key_of(std::string_view path) const {
@@ -24,11 +22,11 @@ std::vector<Ticket> Nodes::tickets(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     if (auto ticket = parse_node(name)) all.push_back(*std::move(ticket));
   }
-  stores::sort_tickets(all);
+  sort_tickets(all);
   return all;
 }
 
-stores::Refusal Nodes::refusal(int code, std::string_view path) {
+Refusal Nodes::refusal(int code, std::string_view path) {
   if (code == ZOK || code == ZNONODE) return {};
   if (code == ZNOAUTH) {
     return "the server does not let this user use " + quoted(path) +
@@ -80,21 +78,19 @@ void Nodes::make_folders(const std::string& lock) {
   }
 }
 
-stores::TicketOwner NodeQueue::owner_of(const HoldId& id) const noexcept {
-  return zookeeper::owner_of(id);
-}
+TicketOwner NodeQueue::owner_of(const HoldId& id) const noexcept { return zookeeper::owner_of(id); }
 
-std::string NodeQueue::path_of(const stores::Place& place) const {
+std::string NodeQueue::path_of(const Place& place) const {
   return nodes_.path_of(place.line->key) + '/' + place.ticket.name;
 }
 
-void NodeQueue::create(stores::Place& place) {
+void NodeQueue::create(Place& place) {
   const std::string lock = nodes_.path_of(place.line->key);
   nodes_.make_and_list(
       lock, node_prefix(place.id, place.type), node_data(place.id, place.note),
       [this, &place, lock](Reply&& reply) {
         Ticket ticket;
-        stores::Refusal refusal = Nodes::refusal(reply.code, lock);
+        Refusal refusal = Nodes::refusal(reply.code, lock);
         if (reply.code == ZNONODE)
           refusal = "the server deletes " + quoted(lock) + " again and again";
         if (reply.code == ZOK) {
@@ -109,21 +105,21 @@ void NodeQueue::create(stores::Place& place) {
       });
 }
 
-void NodeQueue::list(stores::Line& line, stores::Place* asker) {
+void NodeQueue::list(Line& line, Place* asker) {
   nodes_.session().children(
       nodes_.path_of(line.key), false,
       [this, asker, key = line.key](Reply&& reply) { listed(key, asker, std::move(reply)); });
 }
 
 // The line is there: a place of it, or the line itself, waits for this.
-void NodeQueue::listed(const std::string& key, stores::Place* asker, Reply&& reply) {
-  stores::Line* const line = recipe_.find(key);
+void NodeQueue::listed(const std::string& key, Place* asker, Reply&& reply) {
+  Line* const line = recipe_.find(key);
   if (line == nullptr) return;
   recipe_.listed(*line, asker, Nodes::refusal(reply.code, nodes_.path_of(key)),
                  Nodes::tickets(reply.children));
 }
 
-void NodeQueue::watch(stores::Line& line, const std::string& name) {
+void NodeQueue::watch(Line& line, const std::string& name) {
   nodes_.session().exists(nodes_.path_of(line.key) + '/' + name, true,
                           [this, key = line.key, name](Reply&& reply) {
                             if (reply.code == ZNONODE) deleted(key, name);
@@ -131,7 +127,7 @@ void NodeQueue::watch(stores::Line& line, const std::string& name) {
 }
 
 void NodeQueue::deleted(std::string_view key, std::string_view name) {
-  if (stores::Line* const line = recipe_.find(key)) recipe_.deleted(*line, name);
+  if (Line* const line = recipe_.find(key)) recipe_.deleted(*line, name);
 }
 
 void NodeQueue::on_node_event(std::string_view path) {
@@ -140,7 +136,7 @@ void NodeQueue::on_node_event(std::string_view path) {
   deleted(nodes_.key_of(path.substr(0, slash)), path.substr(slash + 1));
 }
 
-void NodeQueue::remove(stores::Place& place) {
+void NodeQueue::remove(Place& place) {
   const std::string path = path_of(place);
   nodes_.session().remove(path, [this, &place, path](Reply&& reply) {
     recipe_.removed(place, Nodes::refusal(reply.code, path), reply.code == ZOK);
@@ -148,16 +144,16 @@ void NodeQueue::remove(stores::Place& place) {
 }
 
 // The watch tells if somebody else deletes the node of a hold.
-void NodeQueue::check(stores::Place& place) {
+void NodeQueue::check(Place& place) {
   const std::string path = path_of(place);
   nodes_.session().exists(
-      path, place.stage == stores::Place::Stage::held, [this, &place, path](Reply&& reply) {
+      path, place.stage == Place::Stage::held, [this, &place, path](Reply&& reply) {
         recipe_.checked(place, Nodes::refusal(reply.code, path), reply.code == ZOK,
                         static_cast<std::uint64_t>(reply.created));
       });
 }
 
-void NodeQueue::convert(stores::Place& place) {
+void NodeQueue::convert(Place& place) {
   const std::string lock = nodes_.path_of(place.line->key);
   const std::string reader = reader_at(place.id, place.ticket.name);
   nodes_.session().replace(path_of(place), lock + '/' + reader, node_data(place.id, place.note),

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "stores/queue_recipe/queue_recipe.hpp"
 #include "stores/zookeeper/link.hpp"
+#include "stores/zookeeper/recipe/queue_recipe.hpp"
 
 namespace latchkey::inline v1::detail::zookeeper {
 
@@ -34,9 +34,9 @@ class Nodes {
                      Handler made, Handler listed);
 
   /// The entries among these nodes, in their order.
-  [[nodiscard]] static std::vector<stores::Ticket> tickets(const std::vector<std::string>& names);
+  [[nodiscard]] static std::vector<Ticket> tickets(const std::vector<std::string>& names);
   /// Why an operation did not run; empty: it did, or there is no such node.
-  [[nodiscard]] static stores::Refusal refusal(int code, std::string_view path);
+  [[nodiscard]] static Refusal refusal(int code, std::string_view path);
 
  private:
   void make_folders(const std::string& lock);
@@ -48,30 +48,30 @@ class Nodes {
 };
 
 /// The recipe's operations on ZooKeeper. Only while the link is up.
-class NodeQueue final : public stores::QueueStore {
+class NodeQueue final : public QueueStore {
  public:
   NodeQueue(Nodes& nodes, stores::Outbox& outbox) : nodes_(nodes), recipe_(*this, outbox) {}
 
-  [[nodiscard]] stores::QueueRecipe& recipe() noexcept { return recipe_; }
-  [[nodiscard]] const stores::QueueRecipe& recipe() const noexcept { return recipe_; }
+  [[nodiscard]] QueueRecipe& recipe() noexcept { return recipe_; }
+  [[nodiscard]] const QueueRecipe& recipe() const noexcept { return recipe_; }
   /// A node of a lock that was watched is deleted, or exists.
   void on_node_event(std::string_view path);
 
  private:
-  [[nodiscard]] stores::TicketOwner owner_of(const HoldId& id) const noexcept override;
-  void create(stores::Place& place) override;
-  void list(stores::Line& line, stores::Place* asker) override;
-  void watch(stores::Line& line, const std::string& name) override;
-  void remove(stores::Place& place) override;
-  void check(stores::Place& place) override;
-  void convert(stores::Place& place) override;
+  [[nodiscard]] TicketOwner owner_of(const HoldId& id) const noexcept override;
+  void create(Place& place) override;
+  void list(Line& line, Place* asker) override;
+  void watch(Line& line, const std::string& name) override;
+  void remove(Place& place) override;
+  void check(Place& place) override;
+  void convert(Place& place) override;
 
-  void listed(const std::string& key, stores::Place* asker, Reply&& reply);
+  void listed(const std::string& key, Place* asker, Reply&& reply);
   void deleted(std::string_view key, std::string_view name);
-  [[nodiscard]] std::string path_of(const stores::Place& place) const;
+  [[nodiscard]] std::string path_of(const Place& place) const;
 
   Nodes& nodes_;
-  stores::QueueRecipe recipe_;
+  QueueRecipe recipe_;
 };
 
 }  // namespace latchkey::inline v1::detail::zookeeper

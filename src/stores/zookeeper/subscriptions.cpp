@@ -24,18 +24,17 @@ void Subscriptions::subscribe(const CallRef& call) {
 }
 
 void Subscriptions::mark(const std::string& key, CallRef call) {
-  nodes_.make(nodes_.path_of(key), name_, {}, Session::Mode::ephemeral,
-              [this, key, call](Reply&& reply) {
-                const auto refusal = reply.code == ZNODEEXISTS
-                                         ? stores::Refusal()
-                                         : Nodes::refusal(reply.code, nodes_.path_of(key));
-                if (!refusal.empty()) keys_.erase(key);
-                if (call && !refusal.empty()) return calls_.refuse(call, refusal);
-                const auto at = keys_.find(key);
-                if (call && at == keys_.end()) return calls_.complete(call, Kind::granted);
-                if (call) at->second.calls.push_back(call);
-                read(key);
-              });
+  nodes_.make(
+      nodes_.path_of(key), name_, {}, Session::Mode::ephemeral, [this, key, call](Reply&& reply) {
+        const auto refusal =
+            reply.code == ZNODEEXISTS ? Refusal() : Nodes::refusal(reply.code, nodes_.path_of(key));
+        if (!refusal.empty()) keys_.erase(key);
+        if (call && !refusal.empty()) return calls_.refuse(call, refusal);
+        const auto at = keys_.find(key);
+        if (call && at == keys_.end()) return calls_.complete(call, Kind::granted);
+        if (call) at->second.calls.push_back(call);
+        read(key);
+      });
 }
 
 void Subscriptions::unsubscribe(const CallRef& call) {
@@ -59,7 +58,7 @@ void Subscriptions::on_read(const std::string& key, Reply&& reply) {
   const auto at = keys_.find(key);
   if (at == keys_.end()) return;
   at->second.reads = false;
-  const std::vector<stores::Ticket> tickets = Nodes::tickets(reply.children);
+  const std::vector<Ticket> tickets = Nodes::tickets(reply.children);
   at->second.watched = tickets.empty() ? std::string() : tickets.front().name;
   watch(key, at->second.watched);
 }

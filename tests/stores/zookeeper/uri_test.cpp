@@ -15,7 +15,6 @@ namespace {
 
 using namespace detail::zookeeper;
 using namespace std::chrono_literals;
-using detail::stores::Ticket;
 
 TEST(ZooKeeperKeys, APathIsTheKeyAsCuratorWritesIt) {
   EXPECT_EQ(path_of_key("order"), "order");

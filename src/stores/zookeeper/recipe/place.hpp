@@ -11,9 +11,9 @@
 
 #include <latchkey/backend.hpp>
 
-#include "stores/queue_recipe/ticket.hpp"
+#include "stores/zookeeper/recipe/ticket.hpp"
 
-namespace latchkey::inline v1::detail::stores {
+namespace latchkey::inline v1::detail::zookeeper {
 
 struct Line;
 
@@ -92,4 +92,4 @@ struct Line {
   bool reads_again = false;  ///< and another one was deleted since
 };
 
-}  // namespace latchkey::inline v1::detail::stores
+}  // namespace latchkey::inline v1::detail::zookeeper

@@ -1,4 +1,4 @@
-// Locks as queues of ordered entries: the recipe of ZooKeeper and etcd.
+// Locks as queues of ordered nodes: ZooKeeper's lock recipe.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -14,12 +14,12 @@
 #include <latchkey/backend.hpp>
 
 #include "stores/driver/outbox.hpp"
-#include "stores/queue_recipe/place.hpp"
+#include "stores/zookeeper/recipe/place.hpp"
 
-namespace latchkey::inline v1::detail::stores {
+namespace latchkey::inline v1::detail::zookeeper {
 
-/// The operations of a store that the recipe needs. Each starts one and returns; what came of it is
-/// told to the QueueRecipe. The store runs them in the order of the calls.
+/// The operations on nodes that the recipe needs. Each starts one and returns; its result is passed
+/// to the QueueRecipe. The server runs them in the order of the calls.
 class QueueStore {
  public:
   /// What the entries of this id are found by.
@@ -50,7 +50,7 @@ using Refusal = std::string;
 /// time. Members throw std::bad_alloc.
 class QueueRecipe {
  public:
-  QueueRecipe(QueueStore& store, Outbox& outbox) : store_(store), outbox_(outbox) {}
+  QueueRecipe(QueueStore& store, stores::Outbox& outbox) : store_(store), outbox_(outbox) {}
   QueueRecipe(const QueueRecipe&) = delete;
   QueueRecipe& operator=(const QueueRecipe&) = delete;
 
@@ -139,11 +139,11 @@ class QueueRecipe {
   };
 
   QueueStore& store_;
-  Outbox& outbox_;
+  stores::Outbox& outbox_;
   Clock::time_point now_{};
   std::size_t watches_ = 0;  ///< places with a predecessor that is watched
   std::unordered_map<std::string, std::unique_ptr<Line>, TextHash, std::equal_to<>> lines_;
   std::set<std::pair<Clock::time_point, Place*>> timers_;
 };
 
-}  // namespace latchkey::inline v1::detail::stores
+}  // namespace latchkey::inline v1::detail::zookeeper

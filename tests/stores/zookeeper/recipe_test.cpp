@@ -7,12 +7,13 @@
 #include <utility>
 #include <vector>
 
-#include "stores/queue_recipe/queue_recipe.hpp"
+#include "stores/zookeeper/recipe/queue_recipe.hpp"
 
 namespace latchkey::tests {
 namespace {
 
-using namespace detail::stores;
+using namespace detail::zookeeper;
+namespace stores = detail::stores;
 using namespace std::chrono_literals;
 using OutcomeKind = Outcome::Kind;
 using TicketKind = Ticket::Kind;
@@ -82,9 +83,9 @@ class RecipeTest : public ::testing::Test, public QueueStore, public Sink {
     deliver();
   }
   void deliver() {
-    for (std::vector<Delivery> all; !outbox_.empty(); all.clear()) {
+    for (std::vector<stores::Delivery> all; !outbox_.empty(); all.clear()) {
       outbox_.take(all);
-      for (Delivery& one : all) one.hand_over();
+      for (stores::Delivery& one : all) one.hand_over();
     }
   }
   /// The node was made with the number 7; these are the nodes of the lock.
@@ -106,7 +107,7 @@ class RecipeTest : public ::testing::Test, public QueueStore, public Sink {
   }
 
   using Log = std::vector<std::string>;
-  Outbox outbox_;
+  stores::Outbox outbox_;
   QueueRecipe recipe_{*this, outbox_};
   std::vector<std::string> log_;
   std::vector<Outcome> outcomes_;

@@ -1,10 +1,10 @@
 // Who waits for whom in a lock's queue.
 // SPDX-License-Identifier: BSL-1.0
-#include "stores/queue_recipe/ticket.hpp"
+#include "stores/zookeeper/recipe/ticket.hpp"
 
 #include <algorithm>
 
-namespace latchkey::inline v1::detail::stores {
+namespace latchkey::inline v1::detail::zookeeper {
 
 Predecessor predecessor(const std::vector<Ticket>& tickets, const Ticket& own) noexcept {
   using Kind = Ticket::Kind;
@@ -32,4 +32,4 @@ void sort_tickets(std::vector<Ticket>& tickets) {
   std::ranges::sort(tickets, precedes, &Ticket::order);
 }
 
-}  // namespace latchkey::inline v1::detail::stores
+}  // namespace latchkey::inline v1::detail::zookeeper

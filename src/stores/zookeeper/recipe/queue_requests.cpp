@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "stores/queue_recipe/queue_recipe.hpp"
+#include "stores/zookeeper/recipe/queue_recipe.hpp"
 
-namespace latchkey::inline v1::detail::stores {
+namespace latchkey::inline v1::detail::zookeeper {
 namespace {
 
 using std::chrono::milliseconds;
@@ -197,4 +197,4 @@ void QueueRecipe::complete(Place& place, Outcome&& outcome) {
   if (place.has_entry()) end_at(place, place.ends);
 }
 
-}  // namespace latchkey::inline v1::detail::stores
+}  // namespace latchkey::inline v1::detail::zookeeper

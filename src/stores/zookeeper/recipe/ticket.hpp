@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace latchkey::inline v1::detail::stores {
+namespace latchkey::inline v1::detail::zookeeper {
 
 /// The hold that an entry belongs to, as the entry's name says it.
 using TicketOwner = std::array<std::uint64_t, 2>;
@@ -51,4 +51,4 @@ struct Predecessor {
 /// Sorts by position.
 void sort_tickets(std::vector<Ticket>& tickets);
 
-}  // namespace latchkey::inline v1::detail::stores
+}  // namespace latchkey::inline v1::detail::zookeeper

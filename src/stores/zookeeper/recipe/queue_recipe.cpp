@@ -1,11 +1,11 @@
 // The queue: who is first, and what the store tells of it.
 // SPDX-License-Identifier: BSL-1.0
-#include "stores/queue_recipe/queue_recipe.hpp"
+#include "stores/zookeeper/recipe/queue_recipe.hpp"
 
 #include <algorithm>
 #include <utility>
 
-namespace latchkey::inline v1::detail::stores {
+namespace latchkey::inline v1::detail::zookeeper {
 
 Line* QueueRecipe::find(std::string_view key) noexcept {
   const auto at = lines_.find(key);
@@ -272,4 +272,4 @@ void QueueRecipe::forget() noexcept {
   watches_ = 0;
 }
 
-}  // namespace latchkey::inline v1::detail::stores
+}  // namespace latchkey::inline v1::detail::zookeeper
