@@ -75,6 +75,7 @@ set(latchkey_sources
   src/locks/hold/scope_holds.cpp
   src/locks/hold/single_hold.cpp
   src/locks/latch/count_down_latch.cpp
+  src/locks/latch/latch_wait.cpp
   src/locks/latch/latch_waits.cpp
   src/locks/listener/event_queue.cpp
   src/locks/listener/listener.cpp

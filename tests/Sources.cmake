@@ -249,6 +249,9 @@ set(latchkey_sim_sources
   sim/exhaustive_test.cpp
   sim/multi_acquire_plan_test.cpp
   sim/quorum_sim_test.cpp
+  sim/latch_sim_test.cpp
+  sim/latch_simulation.cpp
+  sim/latch_simulation_faults.cpp
   sim/leader_sim_test.cpp
   sim/leader_simulation.cpp
   sim/once_sim_test.cpp
@@ -258,6 +261,8 @@ set(latchkey_sim_sources
   sim/store_test.cpp)
 
 set(latchkey_sim_mutations_sources
+  sim/latch_simulation.cpp
+  sim/latch_simulation_faults.cpp
   sim/leader_simulation.cpp
   sim/mutations/mutation_test.cpp
   sim/once_simulation.cpp)
@@ -265,6 +270,7 @@ set(latchkey_sim_mutations_sources
 set(latchkey_soak_sources
   soak/deployments_soak.cpp
   soak/disturbed_soak.cpp
+  soak/latch_soak.cpp
   soak/leader_soak.cpp
   soak/memory_soak.cpp
   soak/once_soak.cpp

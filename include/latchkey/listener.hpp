@@ -25,6 +25,7 @@ struct Event {
     waiting,         ///< it found the lock busy and waits
     granted,         ///< it has the lock; `waited`: after how long
     timeout,         ///< it gave up: the lock was busy for the whole wait
+    taken,           ///< the same of a OncePer: another run has the instant, or had it
     unavailable,     ///< it gave up: no definite reply of the backend; `text`: why
     refused,         ///< the backend rejected it; `text`: why
     cancelled,       ///< its stop token ended the wait
@@ -86,7 +87,7 @@ struct Event {
   std::chrono::nanoseconds left{};
   /// renewed: the time between the due time of the renewal and its confirmation.
   std::chrono::nanoseconds late{};
-  /// waiting, timeout: the holder of the lock, if it is known.
+  /// waiting, timeout, taken: the holder of the lock, if it is known.
   std::string holder{};
   std::optional<std::uint64_t> fencing_token{};
   /// dropped: how many events; granted: how many local holds share the lock, so 1 for a new hold.

@@ -172,6 +172,7 @@ class PrometheusListener::Series {
             &unconfirmed_.Add(labels)};
     for (const detail::EventTraits& each : detail::event_kinds) {
       if (each.category != Category::outcome) continue;
+      if (each.kind == Kind::taken && of.first != detail::once_template) continue;
       prometheus::Labels its = labels;
       its["outcome"] = std::string(each.name);
       made.attempts[static_cast<std::size_t>(each.kind)] = &attempts_.Add(its);

@@ -37,6 +37,7 @@ std::string times(const Event& event) {
   switch (event.kind) {
     case Kind::granted:
     case Kind::timeout:
+    case Kind::taken:
     case Kind::unavailable:
     case Kind::refused:
     case Kind::cancelled:

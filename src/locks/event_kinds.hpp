@@ -47,6 +47,7 @@ inline constexpr std::array event_kinds = [] {
       EventTraits{Kind::waiting, "waiting", progress, Severity::debug, routine},
       EventTraits{Kind::granted, "granted", outcome, Severity::debug, routine},
       EventTraits{Kind::timeout, "timeout", outcome, Severity::warning, routine},
+      EventTraits{Kind::taken, "taken", outcome, Severity::debug, routine},
       EventTraits{Kind::unavailable, "unavailable", outcome, Severity::error, kept},
       EventTraits{Kind::refused, "refused", outcome, Severity::error, kept},
       EventTraits{Kind::cancelled, "cancelled", outcome, Severity::debug, routine},
@@ -88,6 +89,10 @@ static_assert(
       return event_kinds.back().kind == Event::Kind::dropped;
     }(),
     "event_kinds has one row for each kind, in the order of Event::Kind");
+
+/// The template of the locks of a OncePer. An acquire with it that finds the lock busy ends as
+/// `taken` and not as `timeout`: all processes but one do so at each instant.
+inline constexpr std::string_view once_template = "latchkey_once:{key}:{instant}";
 
 /// `kind` is an enumerator.
 constexpr const EventTraits& traits_of(Event::Kind kind) noexcept {

@@ -12,12 +12,19 @@
 #include <latchkey/once_per.hpp>
 #include <latchkey/owner.hpp>
 
+#include "locks/event_kinds.hpp"
 #include "once/once_job.hpp"
 
 namespace latchkey::inline v1::detail {
 
 using std::chrono::milliseconds;
 using Kind = Event::Kind;
+
+namespace {
+
+constexpr Origin once_origin{.key_template = once_template};
+
+}  // namespace
 
 OnceAttempt::OnceAttempt(std::shared_ptr<const OnceJob> job) : job_(std::move(job)) {
   const OnceSchedule::Wall now = job_->now();
@@ -43,7 +50,8 @@ bool OnceAttempt::take(OnceReport::Instant now) {
     hold_ = job_->locks.with_owner(Owner::make())
                 .acquire(key_, {.type = LockType::REENTRANT,
                                 .wait = std::clamp(left, milliseconds(0), job_->wait),
-                                .lease = job_->lease()});
+                                .lease = job_->lease(),
+                                .origin = once_origin});
   } catch (const LockTimeout& busy) {
     report_.outcome = OnceOutcome::taken;
     report_.runner = busy.holder();
@@ -84,7 +92,8 @@ void OnceAttempt::mark() {
     hold_ = job_->locks.with_owner(Owner::make())
                 .try_acquire(key_, {.type = LockType::REENTRANT,
                                     .wait = milliseconds(0),
-                                    .lease = Lease(job_->mark_lease)});
+                                    .lease = Lease(job_->mark_lease),
+                                    .origin = once_origin});
     if (hold_) keep_mark();
     throw_lost();
   }

@@ -1,12 +1,9 @@
 // Four processes on one key of a Redis server, some of which are stopped and killed all the time.
 // SPDX-License-Identifier: BSL-1.0
 #include <gtest/gtest.h>
-#include <poll.h>
 
-#include <array>
 #include <chrono>
-#include <csignal>
-#include <cstdint>
+#include <cstddef>
 #include <cstdio>
 #include <optional>
 #include <random>
@@ -18,6 +15,7 @@
 #include <latchkey/locks.hpp>
 
 #include "soak/disturbed_visits.hpp"
+#include "soak/processes.hpp"
 #include "soak/settings.hpp"
 #include "soak/shared.hpp"
 #include "support/servers/redis_server.hpp"
@@ -37,50 +35,30 @@ class Disturbed {
   Disturbed(const std::string* uri, LockType type) : uri_(uri), type_(type) {}
 
   void run(std::chrono::milliseconds length) {
-    end_ = Steady::now() + length;
-    for (auto& each : children_) start(each);
-    while (Steady::now() < end_) disturb_one();
-    for (auto& each : children_) EXPECT_TRUE(each->join());
+    EXPECT_TRUE(processes.run(length, [this] { disturb_one(); }));
   }
 
   Shared<DisturbedVisits> visits;
-  int stops = 0, kills = 0;
+  Processes processes{[this](std::size_t, unsigned seed) { work(seed); }};
 
  private:
-  static constexpr int processes = 4, threads = 2;
+  static constexpr unsigned threads = 2;
 
   void disturb_one() {
-    std::optional<Children>& child = children_[random_() % processes];
-    const pid_t id = child->ids().front();
-    ::poll(nullptr, 0, static_cast<int>(20 + random_() % 80));
-    if (random_() % 4 == 0) {
-      child.reset();  // kills it
-      start(child);
-      ++kills;
-      return;
-    }
-    // Shorter and longer than a lease.
-    ::kill(id, SIGSTOP);
-    ::poll(nullptr, 0, static_cast<int>(50 + random_() % 750));
-    ::kill(id, SIGCONT);
-    ++stops;
+    processes.wait(20ms, 100ms);
+    if (processes.random() % 4 == 0) return processes.kill_one();
+    processes.stop_one(50ms, 800ms);  // shorter and longer than a lease
   }
 
-  void start(std::optional<Children>& child) {
-    child.emplace();
-    const auto its_seed = static_cast<std::uint64_t>(random_());
-    child->start([&, its_seed] { work(its_seed); });
-  }
-
-  void work(std::uint64_t its_seed) {
+  void work(unsigned seed) {
     std::optional<Locks> locks;
     if (uri_ != nullptr) locks = Locks::connect(*uri_);
     std::vector<std::jthread> running;
-    for (int number = 0; number < threads; ++number) {
+    for (unsigned number = 0; number < threads; ++number) {
       running.emplace_back([&, number] {
-        std::minstd_rand random(static_cast<unsigned>(its_seed) + static_cast<unsigned>(number));
+        std::minstd_rand random(seed + number);
         DisturbedVisits::Place& place = visits->new_place();
-        while (Steady::now() < end_) visit(locks, place, random);
+        while (Steady::now() < processes.end()) visit(locks, place, random);
       });
     }
   }
@@ -104,9 +82,6 @@ class Disturbed {
 
   const std::string* const uri_;
   const LockType type_;
-  std::minstd_rand random_{static_cast<unsigned>(seed())};
-  Steady::time_point end_;
-  std::array<std::optional<Children>, processes> children_;
 };
 
 struct Tested {
@@ -129,8 +104,9 @@ TEST_P(DisturbedSoak, StoppedAndKilledProcessesCauseNoOverlapAndLoseNoUpdate) {
   Disturbed disturbed(&uri, GetParam().type);
   disturbed.run(length_of_type());
   const DisturbedVisits& visits = *disturbed.visits;
-  std::printf("%d stops, %d kills, %llu visits, %llu ended after their deadline\n", disturbed.stops,
-              disturbed.kills, static_cast<unsigned long long>(visits.visits),
+  std::printf("%d stops, %d kills, %llu visits, %llu ended after their deadline\n",
+              disturbed.processes.stops, disturbed.processes.kills,
+              static_cast<unsigned long long>(visits.visits),
               static_cast<unsigned long long>(visits.late));
   EXPECT_EQ(visits.overlaps, 0U);
   EXPECT_EQ(visits.lost_updates, 0U);

@@ -1,25 +1,21 @@
 // Leaders in four processes on a Redis server, which are stopped and killed; the server is flushed.
 // SPDX-License-Identifier: BSL-1.0
 #include <gtest/gtest.h>
-#include <poll.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <csignal>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <optional>
 #include <random>
 #include <stop_token>
-#include <string>
 #include <thread>
 
 #include <latchkey/leader.hpp>
 #include <latchkey/locks.hpp>
 
 #include "soak/leader_judge.hpp"
+#include "soak/processes.hpp"
 #include "soak/settings.hpp"
 #include "soak/shared.hpp"
 #include "support/servers/redis_server.hpp"
@@ -31,13 +27,6 @@ using namespace std::chrono_literals;
 using tests::RedisServer;
 using Steady = std::chrono::steady_clock;
 
-/// How much longer than `length` a wait of it took: the machine was busy.
-Steady::duration wait(std::chrono::milliseconds length) {
-  const auto start = Steady::now();
-  ::poll(nullptr, 0, static_cast<int>(length.count()));
-  return std::max(Steady::now() - start - length, Steady::duration::zero());
-}
-
 class DisturbedLeaders {
  public:
   static constexpr auto lease = 900ms;
@@ -45,36 +34,21 @@ class DisturbedLeaders {
   explicit DisturbedLeaders(const RedisServer& server) : server_(server) {}
 
   void run(std::chrono::milliseconds length) {
-    end_ = Steady::now() + length;
-    for (auto& each : children_) start(each);
-    while (Steady::now() < end_) disturb_one();
-    for (auto& each : children_) EXPECT_TRUE(each->join());
+    EXPECT_TRUE(processes.run(length, [this] { disturb_one(); }));
     judge->settle();
   }
 
   Shared<LeaderJudge> judge;
-  int stops = 0, kills = 0, flushes = 0;
+  Processes processes{[this](std::size_t, unsigned seed) { work(seed); }};
+  int flushes = 0;
 
  private:
-  static constexpr int processes = 4;
-
   void disturb_one() {
-    std::optional<Children>& child = children_[random_() % processes];
-    const pid_t id = child->ids().front();
-    wait(std::chrono::milliseconds(20 + random_() % 200));
-    switch (random_() % 5) {
+    processes.wait(20ms, 220ms);
+    switch (processes.random() % 5) {
       case 0: return flush();
-      case 1:
-        child.reset();  // kills it
-        start(child);
-        ++kills;
-        return;
-      default:
-        // Shorter and longer than a lease.
-        ::kill(id, SIGSTOP);
-        wait(std::chrono::milliseconds(50 + random_() % 1'500));
-        ::kill(id, SIGCONT);
-        ++stops;
+      case 1: return processes.kill_one();
+      default: return processes.stop_one(50ms, 1'550ms);  // shorter and longer than a lease
     }
   }
 
@@ -83,19 +57,14 @@ class DisturbedLeaders {
     const auto from = Steady::now();
     server_.client()({"FLUSHALL"});
     constexpr std::chrono::milliseconds check = lease / 3 + 100ms;
-    const auto late = wait(check);
+    const auto late = late_wait(check);
     judge->note_flush(from, std::min<Steady::duration>(check + late, lease));
     ++flushes;
   }
 
-  void start(std::optional<Children>& child) {
-    child.emplace();
-    child->start([&] { work(); });
-  }
-
-  void work() {
+  void work(unsigned seed) {
     const Locks locks = Locks::connect(server_.tcp_uri(), {.watchdog = lease});
-    std::minstd_rand random(static_cast<unsigned>(::getpid()));
+    std::minstd_rand random(seed);
     const Leader leader(
         locks, "leader",
         [&](const std::stop_token& stop, std::uint64_t number) {
@@ -111,13 +80,10 @@ class DisturbedLeaders {
           observe();  // also if the process was stopped until now, and the next one leads
         },
         {.pause = 10ms, .longest_pause = 100ms});
-    while (Steady::now() < end_) std::this_thread::sleep_for(10ms);
+    while (Steady::now() < processes.end()) std::this_thread::sleep_for(10ms);
   }
 
   const RedisServer& server_;
-  std::minstd_rand random_{static_cast<unsigned>(seed())};
-  Steady::time_point end_;
-  std::array<std::optional<Children>, processes> children_;
 };
 
 TEST(LeaderSoak, NeverTwoBelieveAndTermsRise) {
@@ -128,8 +94,8 @@ TEST(LeaderSoak, NeverTwoBelieveAndTermsRise) {
   std::printf(
       "%d stops, %d kills, %d flushes, %zu terms, %zu overlaps after a flush; "
       "longest time without a leader: %lld ms\n",
-      leaders.stops, leaders.kills, leaders.flushes, judge.elections, judge.excused,
-      static_cast<long long>(judge.longest_gap / 1'000'000));
+      leaders.processes.stops, leaders.processes.kills, leaders.flushes, judge.elections,
+      judge.excused, static_cast<long long>(judge.longest_gap / 1'000'000));
   EXPECT_EQ(judge.overlaps, 0U);
   EXPECT_EQ(judge.falls, 0U);
   EXPECT_GT(judge.elections, 3U);
@@ -143,7 +109,7 @@ TEST(LeaderJudgeTest, DetectsOverlapsAndTermsThatFall) {
   const Shared<LeaderJudge> shared;
   const auto believe = [](LeaderJudge::Term* term) {
     term->observe([] { return true; });
-    wait(1ms);
+    late_wait(1ms);
     term->observe([] { return true; });
   };
   LeaderJudge::Term* const one = shared->new_term(2);

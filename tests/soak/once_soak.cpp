@@ -2,20 +2,15 @@
 // flushed.
 // SPDX-License-Identifier: BSL-1.0
 #include <gtest/gtest.h>
-#include <poll.h>
-#include <unistd.h>
 
 #include <array>
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <cstddef>
 #include <cstdio>
 #include <mutex>
-#include <optional>
 #include <random>
 #include <stdexcept>
-#include <string>
 #include <thread>
 
 #include <latchkey/error.hpp>
@@ -23,6 +18,7 @@
 #include <latchkey/once_per.hpp>
 
 #include "soak/once_judge.hpp"
+#include "soak/processes.hpp"
 #include "soak/settings.hpp"
 #include "soak/shared.hpp"
 #include "support/servers/redis_server.hpp"
@@ -53,8 +49,6 @@ class WrongClock final : public Clock {
   milliseconds error_;
 };
 
-void pause(milliseconds length) { ::poll(nullptr, 0, static_cast<int>(length.count())); }
-
 class DisturbedJobs {
  public:
   static constexpr milliseconds period = 400ms, lease = 300ms, error = 120ms;
@@ -63,62 +57,47 @@ class DisturbedJobs {
       : server_(server), options_(options) {}
 
   void run(milliseconds length, bool disturbed = true) {
-    end_ = Steady::now() + length;
-    for (std::size_t each = 0; each < children_.size(); ++each) start(each);
-    while (Steady::now() < end_) disturbed ? disturb_one() : pause(10ms);
-    for (auto& each : children_) EXPECT_TRUE(each->join());
+    EXPECT_TRUE(processes.run(length, [&] { disturbed ? disturb_one() : wait_a_little(); }));
     judge->settle();
     std::printf(
         "%d stops, %d kills, %d flushes, %zu runs, %zu done; of one instant: %zu pairs, "
         "%zu overlap, %zu repeat; %zu after a flush\n",
-        stops, kills, flushes, judge->runs, judge->done, judge->pairs, judge->overlaps,
-        judge->repeats, judge->excused);
+        processes.stops, processes.kills, flushes, judge->runs, judge->done, judge->pairs,
+        judge->overlaps, judge->repeats, judge->excused);
   }
 
   Shared<OnceJudge> judge;
-  int stops = 0, kills = 0, flushes = 0;
+  Processes processes{[this](std::size_t number, unsigned seed) { work(number, seed); }};
+  int flushes = 0;
 
  private:
+  static void wait_a_little() { late_wait(10ms); }
+
   void disturb_one() {
-    const std::size_t which = random_() % children_.size();
-    const pid_t id = children_[which]->ids().front();
-    pause(milliseconds(20 + random_() % 200));
-    switch (random_() % 16) {
-      case 0: {
-        const auto from = Steady::now();
-        server_.client()({"FLUSHALL"});
-        judge->note_flush(from);
-        ++flushes;
-        return;
-      }
+    processes.wait(20ms, 220ms);
+    switch (processes.random() % 16) {
+      case 0: return flush();
       case 1:
       case 2:
       case 3:
-      case 4:
-        children_[which].reset();  // kills it
-        start(which);
-        ++kills;
-        return;
-      default:
-        // Shorter and longer than a lease and than a period.
-        ::kill(id, SIGSTOP);
-        pause(milliseconds(20 + random_() % 1'000));
-        ::kill(id, SIGCONT);
-        ++stops;
+      case 4: return processes.kill_one();
+      default: return processes.stop_one(20ms, 1'020ms);  // shorter and longer than a period
     }
   }
 
-  void start(std::size_t which) {
-    children_[which].emplace();
-    children_[which]->start([&] { work(errors_[which]); });
+  void flush() {
+    const auto from = Steady::now();
+    server_.client()({"FLUSHALL"});
+    judge->note_flush(from);
+    ++flushes;
   }
 
-  void work(milliseconds wrong_by) {
-    WrongClock clock(wrong_by);
+  void work(std::size_t number, unsigned seed) {
+    WrongClock clock(errors_[number]);
     const Locks locks = Locks::connect(server_.tcp_uri(), {.watchdog = lease, .clock = &clock});
     const OncePer job(locks, "soak", period, options_);
-    std::minstd_rand random(static_cast<unsigned>(::getpid()));
-    while (Steady::now() < end_) {
+    std::minstd_rand random(seed);
+    while (Steady::now() < processes.end()) {
       OnceJudge::Run* run = nullptr;
       try {
         const OnceReport report = job.run([&](const OnceRun& mine) {
@@ -148,10 +127,7 @@ class DisturbedJobs {
 
   const RedisServer& server_;
   OncePerOptions options_;
-  std::minstd_rand random_{static_cast<unsigned>(seed())};
-  Steady::time_point end_;
   std::array<milliseconds, 4> errors_{-error, error, 0ms, -error / 2};
-  std::array<std::optional<Children>, 4> children_;
 };
 
 TEST(OnceSoak, NoInstantIsRunAfterItWasDone) {
@@ -171,7 +147,7 @@ TEST(OnceSoak, NoInstantIsBegunTwiceIfItIsSkippedOnFailure) {
   jobs.run(length_of_soak());
   EXPECT_EQ(jobs.judge->pairs, 0U);
   EXPECT_GT(jobs.judge->done, 3U);
-  pause(2 * (DisturbedJobs::period + 2 * DisturbedJobs::error));
+  late_wait(2 * (DisturbedJobs::period + 2 * DisturbedJobs::error));
   EXPECT_TRUE(Locks::connect(server.tcp_uri()).list().empty()) << "a key was left";
 }
 
@@ -188,7 +164,7 @@ TEST(OnceJudgeTest, DetectsOverlapsAndRepeats) {
   const OnceJudge::Wall instant{};
   const auto believe = [](OnceJudge::Run* run) {
     run->observe([] { return false; });
-    pause(1ms);
+    late_wait(1ms);
     run->observe([] { return false; });
   };
   OnceJudge::Run* const one = shared->new_run(instant);
@@ -197,7 +173,7 @@ TEST(OnceJudgeTest, DetectsOverlapsAndRepeats) {
   believe(other);
   believe(one);  // it still believes
   one->note_done();
-  pause(1ms);
+  late_wait(1ms);
   believe(other);  // so does this one
   believe(shared->new_run(instant + 1s));
   shared->settle();

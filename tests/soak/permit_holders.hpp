@@ -3,13 +3,9 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <poll.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <chrono>
-#include <csignal>
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <random>
@@ -21,18 +17,10 @@
 #include <latchkey/locks.hpp>
 
 #include "soak/permit_judge.hpp"
-#include "soak/settings.hpp"
+#include "soak/processes.hpp"
 #include "soak/shared.hpp"
 
 namespace latchkey::soak {
-
-/// How much longer than `length` a wait of it took: the machine was busy.
-inline std::chrono::steady_clock::duration late_wait(std::chrono::milliseconds length) {
-  const auto start = std::chrono::steady_clock::now();
-  ::poll(nullptr, 0, static_cast<int>(length.count()));
-  return std::max(std::chrono::steady_clock::now() - start - length,
-                  std::chrono::steady_clock::duration::zero());
-}
 
 /// Four processes of three threads, which take one permit or two of the semaphore "permits".
 class PermitHolders {
@@ -44,34 +32,17 @@ class PermitHolders {
   /// `connect`: called in each process; its Locks have `lease` as the watchdog's.
   explicit PermitHolders(std::function<Locks()> connect) : connect_(std::move(connect)) {}
 
-  /// Calls `disturb` until the end; then all processes must have ended well.
+  /// As Processes::run.
   template <class Disturb>
   [[nodiscard]] bool run(std::chrono::milliseconds length, Disturb&& disturb) {
-    end_ = Steady::now() + length;
-    for (auto& each : children_) start(each);
-    while (Steady::now() < end_) disturb();
-    bool good = true;
-    for (auto& each : children_) good = each->join() && good;
+    const bool good = processes.run(length, std::forward<Disturb>(disturb));
     judge->settle(permits);
     return good;
   }
-
-  [[nodiscard]] Steady::time_point end() const noexcept { return end_; }
-  [[nodiscard]] std::optional<Children>& random_child() {
-    return children_[random() % children_.size()];
+  /// For a time that is shorter or longer than a lease.
+  void stop_one() {
+    processes.stop_one(std::chrono::milliseconds(50), std::chrono::milliseconds(1'550));
   }
-  void kill(std::optional<Children>& child) {
-    child.reset();
-    start(child);
-  }
-  /// Shorter and longer than a lease.
-  void stop_for_a_while(const Children& child) {
-    const pid_t id = child.ids().front();
-    ::kill(id, SIGSTOP);
-    late_wait(std::chrono::milliseconds(50 + random() % 1'500));
-    ::kill(id, SIGCONT);
-  }
-  [[nodiscard]] std::minstd_rand::result_type random() { return random_(); }
 
   /// After the end. Deletes the semaphore.
   static void expect_that_all_permits_are_free(const Locks& locks) {
@@ -83,25 +54,23 @@ class PermitHolders {
   }
 
   Shared<PermitJudge> judge;
+  Processes processes{[this](std::size_t, unsigned seed) { work_in_threads(seed); }};
 
  private:
-  void start(std::optional<Children>& child) {
-    child.emplace();
-    child->start([&] {
-      const Locks locks = connect_();
-      std::vector<std::thread> workers;
-      for (int number = 0; number < threads; ++number) {
-        workers.emplace_back([&, number] { work(locks, number); });
-      }
-      for (std::thread& each : workers) each.join();
-    });
+  void work_in_threads(unsigned seed) {
+    const Locks locks = connect_();
+    std::vector<std::thread> workers;
+    for (unsigned number = 0; number < threads; ++number) {
+      workers.emplace_back([&, number] { work(locks, seed + number); });
+    }
+    for (std::thread& each : workers) each.join();
   }
 
-  void work(const Locks& locks, int number) {
+  void work(const Locks& locks, unsigned seed) {
     using namespace std::chrono_literals;
-    std::minstd_rand random(static_cast<unsigned>(::getpid() * threads + number));
+    std::minstd_rand random(seed);
     const Semaphore semaphore = locks.semaphore("permits", permits);
-    while (Steady::now() < end_) {
+    while (Steady::now() < processes.end()) {
       const std::optional<Hold> hold = try_acquire(semaphore, random);
       if (!hold) continue;
       PermitJudge::Interval* const own = judge->new_hold(hold->permits());
@@ -127,11 +96,8 @@ class PermitHolders {
     }
   }
 
-  static constexpr int threads = 3;
+  static constexpr unsigned threads = 3;
   const std::function<Locks()> connect_;
-  std::minstd_rand random_{static_cast<unsigned>(seed())};
-  Steady::time_point end_;
-  std::array<std::optional<Children>, 4> children_;
 };
 
 }  // namespace latchkey::soak

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <optional>
 
 #include <latchkey/locks.hpp>
 
@@ -34,19 +33,18 @@ class DisturbedHolders {
   }
   [[nodiscard]] const PermitJudge& judge() const { return *holders_.judge; }
 
-  int stops = 0, kills = 0, flushes = 0;
+  [[nodiscard]] int stops() const { return holders_.processes.stops; }
+  [[nodiscard]] int kills() const { return holders_.processes.kills; }
+
+  int flushes = 0;
 
  private:
   void disturb_one() {
-    std::optional<Children>& child = holders_.random_child();
-    late_wait(std::chrono::milliseconds(20 + holders_.random() % 200));
-    switch (holders_.random() % 5) {
+    holders_.processes.wait(20ms, 220ms);
+    switch (holders_.processes.random() % 5) {
       case 0: return flush();
-      case 1:
-        holders_.kill(child);
-        ++kills;
-        return;
-      default: holders_.stop_for_a_while(*child); ++stops;
+      case 1: return holders_.processes.kill_one();
+      default: return holders_.stop_one();
     }
   }
 
@@ -73,7 +71,7 @@ TEST(SemaphoreSoak, NeverMorePermitsThanThereAre) {
   std::printf(
       "%d stops, %d kills, %d flushes, %zu holds, at most %llu permits at once, %zu more "
       "after a flush\n",
-      holders.stops, holders.kills, holders.flushes, judge.holds,
+      holders.stops(), holders.kills(), holders.flushes, judge.holds,
       static_cast<unsigned long long>(judge.most), judge.excused);
   EXPECT_EQ(judge.violations, 0U);
   EXPECT_GT(judge.holds, 20U);

@@ -133,30 +133,28 @@ template <class Server>
 void expect_never_more_permits_than_there_are(Server& server) {
   using soak::PermitHolders;
   bool killed = false;
-  int stops = 0, kills = 0;
   const auto length = soak::length_of_soak();
   PermitHolders holders([&] {
     return Locks::connect(server.uri(),
                           {.watchdog = PermitHolders::lease, .startup = Startup::allow_down});
   });
   EXPECT_TRUE(holders.run(length, [&] {
-    std::optional<soak::Children>& child = holders.random_child();
-    soak::late_wait(std::chrono::milliseconds(20 + holders.random() % 200));
-    if (!killed && PermitHolders::Steady::now() > holders.end() - length / 2) {
+    soak::Processes& processes = holders.processes;
+    processes.wait(std::chrono::milliseconds(20), std::chrono::milliseconds(220));
+    if (!killed && PermitHolders::Steady::now() > processes.end() - length / 2) {
       killed = true;
       server.kill();
       server.start();
-    } else if (holders.random() % 3 == 0) {
-      holders.kill(child);
-      ++kills;
+    } else if (processes.random() % 3 == 0) {
+      processes.kill_one();
     } else {
-      holders.stop_for_a_while(*child);
-      ++stops;
+      holders.stop_one();
     }
   }));
   const soak::PermitJudge& judge = *holders.judge;
-  std::printf("%d stops, %d kills, %zu holds, at most %llu permits at once\n", stops, kills,
-              judge.holds, static_cast<unsigned long long>(judge.most));
+  std::printf("%d stops, %d kills, %zu holds, at most %llu permits at once\n",
+              holders.processes.stops, holders.processes.kills, judge.holds,
+              static_cast<unsigned long long>(judge.most));
   EXPECT_TRUE(killed);
   EXPECT_EQ(judge.violations, 0U);
   EXPECT_GT(judge.holds, 20U);

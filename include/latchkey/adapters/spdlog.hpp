@@ -21,7 +21,7 @@ namespace latchkey::inline v1 {
 /// | warn  | timeout, would_deadlock, connection_restored, warning, order, |
 /// |       | dropped                                                       |
 /// | info  | connected                                                     |
-/// | debug | waiting, granted, cancelled, closed, released                 |
+/// | debug | waiting, granted, taken, cancelled, closed, released          |
 /// | trace | attempt, renewed                                              |
 ///
 /// Keys are logged unchanged. If the logger's level excludes warnings when the Locks are made, it

@@ -5,18 +5,17 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include <latchkey/error.hpp>
 
 #include "core/mutex.hpp"
-#include "locks/coordinator/wait_times.hpp"
+#include "locks/latch/latch_wait.hpp"
 #include "locks/space/lock_space.hpp"
 
 namespace latchkey::inline v1::detail {
-
-using std::chrono::milliseconds;
 
 namespace {
 
@@ -31,76 +30,49 @@ std::unique_ptr<DirectRequest> request_about(std::string_view key, Verb verb) {
 
 }  // namespace
 
-struct LatchWaits::Progress {
-  std::string_view key;
-  bool forever;
-  milliseconds grace;  ///< how much longer than the wait the reply to the first question may take
-  Clock::time_point until;         ///< the end of the wait
-  Clock::time_point silent_since;  ///< the last answer, or the begin
-  std::uint64_t count = 0;         ///< the last one
-  std::string trouble{};           ///< why the last question had no answer; empty: it had one
-
-  [[nodiscard]] Clock::time_point end(const Options& options) const noexcept {
-    if (!forever) return until;
-    return trouble.empty() ? Clock::never() : later(silent_since, options.unavailable_after);
-  }
-};
-
-bool LatchWaits::wait(std::string_view key, Wait wait) {
+bool LatchWaits::wait(std::string_view key, Wait length) {
+  using Step = LatchWait::Step;
   Clock& clock = space_.clock();
-  const Clock::time_point began = clock.now();
-  Progress progress{key, wait.is_forever(),
-                    Call::grace_of(wait.length(), space_.options().command_timeout),
-                    later(began, wait.length()), began};
-  if (read_is_zero(progress)) return true;
-  if (wait.length() == milliseconds(0) && progress.trouble.empty()) return false;
+  const Options& options = space_.options();
+  LatchWait wait(length,
+                 {options.command_timeout, options.unavailable_after, space_.capabilities().pushes},
+                 clock.now());
   Waiter waiter{key, &Parker::mine()};
-  struct Leave {
-    LatchWaits& waits;
-    Waiter& waiter;
-    ~Leave() { waits.leave(waiter); }
-  };
-  enter(waiter, progress.end(space_.options()));
-  const Leave leave{*this, waiter};
-  milliseconds pause(0);
+  std::optional<Membership> membership;
   for (;;) {
-    if (is_closed()) throw Closed({std::string(key), {}, space_.describe()});
-    if (read_is_zero(progress)) return true;
-    const Clock::time_point end = progress.end(space_.options());
-    if (clock.now() >= end) break;
-    const bool pushes = space_.capabilities().pushes;
-    const PauseRange range = !progress.trouble.empty() ? retry_poll
-                             : pushes                  ? safety_poll
-                                                       : plain_poll;
-    pause = range.next(pause);
-    sleep(waiter, std::min(end, later(clock.now(), pause)));
+    switch (wait.step()) {
+      case Step::read: read(key, wait); break;
+      case Step::subscribe:
+        membership.emplace(*this, waiter);
+        enter(waiter, wait.until());
+        throw_if_closed(key);
+        wait.on_subscribed(clock.now());
+        break;
+      case Step::sleep:
+        sleep(waiter, wait.until());
+        throw_if_closed(key);
+        wait.on_wake(clock.now());
+        break;
+      case Step::opened: return true;
+      case Step::timed_out: return false;
+      case Step::unavailable:
+        throw BackendUnavailable({std::string(key), {}, space_.describe()}, wait.trouble());
+    }
   }
-  if (progress.trouble.empty()) return false;
-  throw BackendUnavailable({std::string(key), {}, space_.describe()}, progress.trouble);
 }
 
-bool LatchWaits::read_is_zero(Progress& progress) {
-  auto request = request_about(progress.key, Verb::latch_count);
-  const Clock::time_point now = space_.clock().now();
-  Clock::time_point until = later(now, space_.options().command_timeout);
-  if (!progress.forever)
-    until = std::min(until, std::max(progress.until, later(now, progress.grace)));
-  if (!space_.direct_requests().run(request, until)) {
-    progress.trouble = "the server gave no answer";
-    return false;
+void LatchWaits::read(std::string_view key, LatchWait& wait) {
+  auto request = request_about(key, Verb::latch_count);
+  if (!space_.direct_requests().run(request, wait.until())) {
+    return wait.on_no_answer("the server gave no answer", space_.clock().now());
   }
   const Outcome& outcome = request->outcome;
   if (outcome.kind == Outcome::Kind::refused) {
-    throw BackendRefused({std::string(progress.key), {}, space_.describe()}, outcome.reason);
+    throw BackendRefused({std::string(key), {}, space_.describe()}, outcome.reason);
   }
-  if (outcome.kind != Outcome::Kind::granted) {
-    progress.trouble = outcome.reason.empty() ? "the server gave no answer" : outcome.reason;
-    return false;
-  }
-  progress.trouble.clear();
-  progress.silent_since = space_.clock().now();
-  progress.count = outcome.token;
-  return outcome.token == 0;
+  const Clock::time_point now = space_.clock().now();
+  if (outcome.kind == Outcome::Kind::granted) return wait.on_count(outcome.token, now);
+  wait.on_no_answer(outcome.reason.empty() ? "the server gave no answer" : outcome.reason, now);
 }
 
 // Each wait subscribes: that is idempotent, and its reply says that the subscription is there.
@@ -124,9 +96,7 @@ void LatchWaits::leave(Waiter& waiter) noexcept {
     auto request = request_about(waiter.key, Verb::unsubscribe);
     {
       const ScopedLock lock(mutex_);
-      Waiter** place = &first_;
-      while (*place != &waiter) place = &(*place)->next;
-      *place = waiter.next;
+      remove(waiter);
       if (is_awaited(waiter.key)) return;
       space_.direct_requests().start(*request);
     }
@@ -135,12 +105,14 @@ void LatchWaits::leave(Waiter& waiter) noexcept {
   } catch (const std::bad_alloc&) {
     // The subscription stays, and wakes nobody.
     const ScopedLock lock(mutex_);
-    for (Waiter** place = &first_; *place != nullptr; place = &(*place)->next) {
-      if (*place != &waiter) continue;
-      *place = waiter.next;
-      return;
-    }
+    remove(waiter);
   }
+}
+
+void LatchWaits::remove(const Waiter& waiter) noexcept {
+  Waiter** place = &first_;
+  while (*place != nullptr && *place != &waiter) place = &(*place)->next;
+  if (*place != nullptr) *place = waiter.next;
 }
 
 bool LatchWaits::is_awaited(std::string_view key) const noexcept {
@@ -186,9 +158,12 @@ void LatchWaits::close() noexcept {
   notify_all();
 }
 
-bool LatchWaits::is_closed() noexcept {
-  const ScopedLock lock(mutex_);
-  return closed_;
+void LatchWaits::throw_if_closed(std::string_view key) {
+  {
+    const ScopedLock lock(mutex_);
+    if (!closed_) return;
+  }
+  throw Closed({std::string(key), {}, space_.describe()});
 }
 
 }  // namespace latchkey::inline v1::detail

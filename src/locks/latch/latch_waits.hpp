@@ -15,20 +15,20 @@
 
 namespace latchkey::inline v1::detail {
 
+class LatchWait;
 class LockSpace;
 
 /// The waits for latches of one space. Thread-safe.
 ///
-/// A wait reads the count, subscribes, and reads it again after each notification: none that comes
-/// after the subscription is missed, and a lost one is made up for by a poll. The waits of one key
-/// share a subscription, which the last of them ends.
+/// Carries out what each LatchWait decides. The waits of one key share a subscription, which the
+/// last of them ends.
 class LatchWaits {
  public:
   explicit LatchWaits(LockSpace& space) noexcept : space_(space) {}
 
   /// True: the count was zero within `wait`. False: it was not. Throws BackendUnavailable,
   /// BackendRefused and Closed.
-  bool wait(std::string_view key, Wait wait);
+  bool wait(std::string_view key, Wait length);
 
   // The sink's part.
   void notify(std::string_view key) noexcept;
@@ -52,15 +52,23 @@ class LatchWaits {
     bool notified = false;
     Waiter* next = nullptr;
   };
-  /// A wait as its caller sees it.
-  struct Progress;
+  /// Ends the part of a waiter in the list and in the subscription.
+  struct Membership {
+    LatchWaits& waits;
+    Waiter& waiter;
+    Membership(LatchWaits& its_waits, Waiter& its_waiter) : waits(its_waits), waiter(its_waiter) {}
+    Membership(const Membership&) = delete;
+    Membership& operator=(const Membership&) = delete;
+    ~Membership() { waits.leave(waiter); }
+  };
 
   void enter(Waiter& waiter, Clock::time_point until);
   void leave(Waiter& waiter) noexcept;
   [[nodiscard]] bool is_awaited(std::string_view key) const noexcept LATCHKEY_REQUIRES(mutex_);
-  [[nodiscard]] bool read_is_zero(Progress& progress);
+  void remove(const Waiter& waiter) noexcept LATCHKEY_REQUIRES(mutex_);
+  void read(std::string_view key, LatchWait& wait);
   void sleep(Waiter& waiter, Clock::time_point until);
-  [[nodiscard]] bool is_closed() noexcept;
+  void throw_if_closed(std::string_view key);
 
   LockSpace& space_;
   SmallMutex mutex_;

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/latch_simulation.hpp"
 #include "sim/leader_simulation.hpp"
 #include "sim/mutations/mutated.hpp"
 #include "sim/once_simulation.hpp"
@@ -34,6 +35,7 @@ TEST_P(Mutations, AreDetected) {
     report = Simulation(seed, false).run(steps);
     if (report.violation.empty()) report.violation = OnceSimulation(seed).run(steps).violation;
     if (report.violation.empty()) report.violation = LeaderSimulation(seed).run(steps).violation;
+    if (report.violation.empty()) report.violation = LatchSimulation(seed).run(steps).violation;
     active_mutation = {};
   }
   ASSERT_NE(report.violation, "") << "not within " << most_seeds << " seeds";
@@ -43,6 +45,7 @@ TEST_P(Mutations, AreDetected) {
       << "without the mutation the seed must be clean";
   EXPECT_EQ(OnceSimulation(seed - 1).run(steps).violation, "");
   EXPECT_EQ(LeaderSimulation(seed - 1).run(steps).violation, "");
+  EXPECT_EQ(LatchSimulation(seed - 1).run(steps).violation, "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Simulator, Mutations, ::testing::ValuesIn(mutations),
@@ -53,6 +56,7 @@ TEST(WithoutMutation, TheSameSeedsKeepEveryPromise) {
     ASSERT_EQ(Simulation(seed, false).run(steps).violation, "") << "seed " << seed;
     ASSERT_EQ(OnceSimulation(seed).run(steps).violation, "") << "seed " << seed;
     ASSERT_EQ(LeaderSimulation(seed).run(steps).violation, "") << "seed " << seed;
+    ASSERT_EQ(LatchSimulation(seed).run(steps).violation, "") << "seed " << seed;
   }
 }
 

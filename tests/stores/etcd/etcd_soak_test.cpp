@@ -4,6 +4,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdio>
 #include <optional>
 #include <random>
@@ -16,6 +17,7 @@
 
 #include "etcd_fixture.hpp"
 #include "soak/disturbed_visits.hpp"
+#include "soak/processes.hpp"
 #include "soak/settings.hpp"
 #include "soak/shared.hpp"
 
@@ -34,19 +36,19 @@ struct Judges {
 
 class EtcdSoak : public ::testing::Test {
  protected:
-  static constexpr int processes = 4, threads = 8;
+  static constexpr unsigned threads = 8;
 
-  void work(std::uint64_t seed) {
+  void work(unsigned seed) {
     Options options;
     options.watchdog = lease;
     Locks locks = etcd_locks(server_.uri("session=2s"), options);
     std::vector<std::jthread> running;
-    for (int number = 0; number < threads; ++number) {
+    for (unsigned number = 0; number < threads; ++number) {
       running.emplace_back([&, number] {
-        std::minstd_rand random(static_cast<unsigned>(seed) + static_cast<unsigned>(number));
+        std::minstd_rand random(seed + number);
         std::array<soak::DisturbedVisits::Place*, types.size()> places{};
         for (std::size_t at = 0; at < types.size(); ++at) places[at] = &judges_->of[at].new_place();
-        while (Steady::now() < end_) {
+        while (Steady::now() < processes_.end()) {
           const std::size_t at = random() % types.size();
           visit(locks, at, *places[at], random);
         }
@@ -69,41 +71,22 @@ class EtcdSoak : public ::testing::Test {
     }
   }
 
-  void start(std::optional<soak::Children>& child) {
-    child.emplace();
-    const auto its_seed = static_cast<std::uint64_t>(random_());
-    child->start([this, its_seed] { work(its_seed); });
-  }
-
   EtcdServer server_;
   soak::Shared<Judges> judges_;
-  Steady::time_point end_;
-  std::minstd_rand random_{static_cast<unsigned>(soak::seed())};
+  soak::Processes processes_{[this](std::size_t, unsigned seed) { work(seed); }};
 };
 
 TEST_F(EtcdSoak, KilledProcessesAndAKilledServerCauseNoOverlap) {
   const auto length = soak::length_of_soak();
-  const Steady::time_point begin = Steady::now();
-  end_ = begin + length;
-  std::array<std::optional<soak::Children>, processes> children;
-  for (auto& each : children) start(each);
-  int kills = 0;
   bool restarted = false;
-  while (Steady::now() < end_) {
+  EXPECT_TRUE(processes_.run(length, [&] {
     // What a killed process held, and its places in the queues, block the others for a session.
-    ::poll(nullptr, 0, static_cast<int>(1'000 + random_() % 2'000));
-    if (!restarted && Steady::now() > begin + length / 2) {
-      server_.kill();
-      server_.start();
-      restarted = true;
-      continue;
-    }
-    auto& child = children[random_() % processes];
-    child.reset();  // kills it
-    start(child);
-    ++kills;
-  }
-  for (auto& each : children) EXPECT_TRUE(each->join());
+    processes_.wait(1s, 3s);
+    if (restarted || Steady::now() < processes_.end() - length / 2) return processes_.kill_one();
+    server_.kill();
+    server_.start();
+    restarted = true;
+  }));
   Locks locks = etcd_locks(server_.uri("session=40s"));
   const Steady::time_point ended = Steady::now();
   for (std::size_t at = 0; at < types.size(); ++at) {
@@ -118,7 +101,7 @@ TEST_F(EtcdSoak, KilledProcessesAndAKilledServerCauseNoOverlap) {
     EXPECT_TRUE(locks.lock("key:" + std::to_string(at), types[at]).try_acquire(10s, 1s));
     EXPECT_LT(Steady::now() - ended, session + 1s) << "what the killed held is not free in time";
   }
-  std::printf("%d kills of processes, 1 of the server\n", kills);
+  std::printf("%d kills of processes, 1 of the server\n", processes_.kills);
   EXPECT_TRUE(eventually([&] { return server_.keys("").empty(); })) << "keys are left";
 }
 

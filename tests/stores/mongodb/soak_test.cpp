@@ -6,7 +6,7 @@
 
 #include <array>
 #include <chrono>
-#include <csignal>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <optional>
@@ -21,6 +21,7 @@
 
 #include "ferretdb_server.hpp"
 #include "soak/disturbed_visits.hpp"
+#include "soak/processes.hpp"
 #include "soak/settings.hpp"
 #include "soak/shared.hpp"
 #include "stores/mongodb/commands.hpp"
@@ -29,7 +30,6 @@ namespace latchkey::tests {
 namespace {
 
 using namespace std::chrono_literals;
-using soak::Children;
 using soak::DisturbedVisits;
 using soak::Shared;
 using Steady = std::chrono::steady_clock;
@@ -44,39 +44,26 @@ class MongoSoak {
   explicit MongoSoak(FerretServer& server) : server_(server) {}
 
   void run(std::chrono::milliseconds length) {
-    const Steady::time_point begin = Steady::now();
-    end_ = begin + length;
-    for (auto& each : children_) start(each);
     bool restarted = false;
-    while (Steady::now() < end_) {
-      ::poll(nullptr, 0, static_cast<int>(200 + random_() % 300));
-      std::optional<Children>& child = children_[random_() % processes];
-      child.reset();  // kills it
-      start(child);
-      ++kills;
-      if (!restarted && Steady::now() - begin > length / 2) {
-        server_.kill();
-        server_.start();
-        restarted = true;
-      }
-    }
-    for (auto& each : children_) EXPECT_TRUE(each->join());
+    EXPECT_TRUE(processes.run(length, [&] {
+      processes.wait(200ms, 500ms);
+      processes.kill_one();
+      if (restarted || Steady::now() < processes.end() - length / 2) return;
+      server_.kill();
+      server_.start();
+      restarted = true;
+    }));
   }
 
   std::array<Shared<DisturbedVisits>, types.size()> visits;
-  int kills = 0;
+  soak::Processes processes{[this](std::size_t, unsigned seed) { work(seed); }};
 
  private:
-  static constexpr int processes = 4, threads = 8;
-
-  void start(std::optional<Children>& child) {
-    child.emplace();
-    child->start([&, seed = static_cast<unsigned>(random_())] { work(seed); });
-  }
+  static constexpr unsigned threads = 8;
 
   void work(unsigned seed) {
     std::optional<Locks> locks;
-    while (!locks && Steady::now() < end_) {
+    while (!locks && Steady::now() < processes.end()) {
       try {
         locks = Locks::connect(server_.uri());
       } catch (const BackendUnavailable&) {
@@ -90,7 +77,7 @@ class MongoSoak {
         std::minstd_rand random(seed + number);
         std::array<DisturbedVisits::Place*, types.size()> places{};
         for (std::size_t at = 0; at < types.size(); ++at) places[at] = &visits[at]->new_place();
-        while (Steady::now() < end_) {
+        while (Steady::now() < processes.end()) {
           const std::size_t at = random() % types.size();
           visit(*locks, at, *places[at], random);
         }
@@ -114,9 +101,6 @@ class MongoSoak {
   }
 
   FerretServer& server_;
-  std::minstd_rand random_{static_cast<unsigned>(soak::seed())};
-  Steady::time_point end_;
-  std::array<std::optional<Children>, processes> children_;
 };
 
 TEST(MongoDbSoak, KilledProcessesAndAKilledServerCauseNoOverlapAndLoseNoUpdate) {
@@ -137,7 +121,8 @@ TEST(MongoDbSoak, KilledProcessesAndAKilledServerCauseNoOverlapAndLoseNoUpdate) 
     Lock lock = Locks::connect(server.uri()).lock(key_of(at), types[at]);
     EXPECT_TRUE(lock.try_acquire(lease + 1s)) << "what the killed held is not free";
   }
-  std::printf("%d kills, %llu visits\n", soak.kills, static_cast<unsigned long long>(all));
+  std::printf("%d kills, %llu visits\n", soak.processes.kills,
+              static_cast<unsigned long long>(all));
   // Only the counter of the fenced key stays.
   detail::mongodb::Bson anything;
   Shell shell(server.uri());

@@ -1,11 +1,10 @@
 // Four processes of eight threads, some of which are killed all the time, as is the server once.
 // SPDX-License-Identifier: BSL-1.0
 #include <gtest/gtest.h>
-#include <poll.h>
 
 #include <array>
 #include <chrono>
-#include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <optional>
 #include <random>
@@ -18,6 +17,7 @@
 
 #include "shared_server.hpp"
 #include "soak/disturbed_visits.hpp"
+#include "soak/processes.hpp"
 #include "soak/settings.hpp"
 #include "soak/shared.hpp"
 #include "support/polling.hpp"
@@ -41,14 +41,8 @@ class Workload {
  public:
   explicit Workload(std::string uri) : uri_(std::move(uri)) {}
 
-  void start(std::optional<soak::Children>& child) {
-    child.emplace();
-    const auto seed = static_cast<unsigned>(random_());
-    child->start([this, seed] { work(seed); });
-  }
-
   soak::Shared<Visits> visits;
-  Steady::time_point end;
+  soak::Processes processes{[this](std::size_t, unsigned seed) { work(seed); }};
 
  private:
   void work(unsigned seed) {
@@ -59,7 +53,7 @@ class Workload {
         std::minstd_rand random(seed + number);
         const std::size_t key = number % types.size();
         soak::DisturbedVisits::Place& place = visits->keys[key].new_place();
-        while (Steady::now() < end) visit(locks, key, place, random);
+        while (Steady::now() < processes.end()) visit(locks, key, place, random);
       });
     }
   }
@@ -81,7 +75,6 @@ class Workload {
   }
 
   const std::string uri_;
-  std::minstd_rand random_{static_cast<unsigned>(soak::seed())};
 };
 
 TEST(PostgresqlSoak, KilledProcessesAndServersCauseNoOverlapAndLoseNoUpdate) {
@@ -89,31 +82,23 @@ TEST(PostgresqlSoak, KilledProcessesAndServersCauseNoOverlapAndLoseNoUpdate) {
   PostgresqlServer server;
   Workload workload(server.uri());
   const auto length = soak::length_of_soak();
-  workload.end = Steady::now() + length;
-  const auto server_dies = Steady::now() + length / 2;
-  std::array<std::optional<soak::Children>, 4> children;
-  for (auto& each : children) workload.start(each);
-  std::minstd_rand random(1);
-  int kills = 0;
-  for (bool alive = true; Steady::now() < workload.end;) {
-    ::poll(nullptr, 0, static_cast<int>(300 + random() % 700));
-    if (alive && Steady::now() >= server_dies) {
-      alive = false;
+  soak::Processes& processes = workload.processes;
+  bool restarted = false;
+  EXPECT_TRUE(processes.run(length, [&] {
+    processes.wait(300ms, 1s);
+    if (!restarted && Steady::now() >= processes.end() - length / 2) {
+      restarted = true;
       server.kill();
       server.start();
     }
-    std::optional<soak::Children>& child = children[random() % children.size()];
-    child.reset();  // kills it
-    workload.start(child);
-    ++kills;
-  }
-  for (auto& each : children) EXPECT_TRUE(each->join());
+    processes.kill_one();
+  }));
   const Locks locks = Locks::connect(server.uri());
   for (std::size_t key = 0; key < types.size(); ++key) {
     SCOPED_TRACE(to_string(types[key]));
     const soak::DisturbedVisits& visits = workload.visits->keys[key];
     std::printf("%s: %d kills, %llu visits, %llu late\n",
-                std::string(to_string(types[key])).c_str(), kills,
+                std::string(to_string(types[key])).c_str(), processes.kills,
                 static_cast<unsigned long long>(visits.visits),
                 static_cast<unsigned long long>(visits.late));
     EXPECT_EQ(visits.overlaps, 0U);

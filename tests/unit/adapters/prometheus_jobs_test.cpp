@@ -68,6 +68,20 @@ TEST_F(PrometheusJobsTest, RunsOfAJobAreCountedByOutcome) {
   }
 }
 
+TEST_F(PrometheusJobsTest, ATakenInstantIsNoTimeoutOfItsLock) {
+  const OncePer job = locks_.locks().once_per("k", 15min, {.wait = 10ms});
+  job.run([&] {
+    const auto skipping = clock_.skip_waits();
+    EXPECT_FALSE(job.run([] {})) << "another run is under way";
+  });
+  EXPECT_FALSE(job.run([] {})) << "it is done";
+  const std::string jobs = "latchkey_once:{key}:{instant}";
+  EXPECT_EQ(attempts("granted", jobs), 1);
+  EXPECT_EQ(attempts("taken", jobs), 2);
+  EXPECT_EQ(attempts("timeout", jobs), 0);
+  EXPECT_EQ(at("latchkey_waiters", jobs).gauge.value, 0);
+}
+
 TEST_F(PrometheusJobsTest, LatchesAreCountedByEvent) {
   const CountDownLatch latch = locks_.locks().count_down_latch("k");
   EXPECT_TRUE(latch.try_set_count(1));

@@ -13,14 +13,16 @@
 
 #include "core/owner_threads.hpp"
 #include "locks/coordinator/wait_times.hpp"
+#include "locks/event_kinds.hpp"
 
 namespace latchkey::inline v1::detail {
 namespace {
 
-std::optional<Event::Kind> event_of(Answer answer) noexcept {
+std::optional<Event::Kind> event_of(Answer answer, const Origin& origin) noexcept {
   switch (answer) {
     case Answer::granted: return Event::Kind::granted;
-    case Answer::busy: return Event::Kind::timeout;
+    case Answer::busy:
+      return origin.key_template == once_template ? Event::Kind::taken : Event::Kind::timeout;
     case Answer::would_deadlock: return Event::Kind::would_deadlock;
     case Answer::cancelled: return Event::Kind::cancelled;
     case Answer::closed: return Event::Kind::closed;
@@ -88,7 +90,7 @@ void KeyEvent::explain(Call& call) {
                          result == Answer::lost || result == Answer::not_owner;
   if (names_key) call.key = state_.key.view();
   if (call.kind != Call::Kind::acquire) return;
-  const auto kind = event_of(result);
+  const auto kind = event_of(result, call.origin);
   if (kind && reports(*kind)) report(*kind, call);
 }
 
@@ -147,7 +149,7 @@ void KeyEvent::report(Event::Kind kind, const Call& call) noexcept {
       describe_lease(event, *call.hold);
     } else if (kind == Event::Kind::waiting) {
       event.holder = holder_of(call);
-    } else if (kind == Event::Kind::timeout) {
+    } else if (kind == Event::Kind::timeout || kind == Event::Kind::taken) {
       event.holder = call.holder;
     } else {
       event.text = kind == Event::Kind::would_deadlock ? call.holder : call.reason;
