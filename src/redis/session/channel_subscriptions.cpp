@@ -109,7 +109,7 @@ void ChannelSubscriptions::append_change(CommandBuffer& buffer, const Request& r
 bool ChannelSubscriptions::append_all(CommandBuffer& buffer) const {
   if (channels_.empty()) return false;
   buffer.begin(1 + channels_.size());
-  buffer.word(command_for(Verb::subscribe));
+  buffer.word("SUBSCRIBE");
   for (const auto& [channel, listeners] : channels_) buffer.word(channel);
   buffer.command({"PING"});
   return true;

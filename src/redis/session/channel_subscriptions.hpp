@@ -86,7 +86,8 @@ class ChannelSubscriptions {
 
   /// Appends what a subscribe or unsubscribe changes on the server.
   void append_change(CommandBuffer& buffer, const Request& request) const;
-  /// Subscribes to all channels. False: there are none, and nothing was appended.
+  /// Subscribes to all channels, which are not sharded on the new connection, whatever they were on
+  /// the one before. False: there are none, and nothing was appended.
   bool append_all(CommandBuffer& buffer) const;
   void append_one(CommandBuffer& buffer, Verb verb, std::string_view channel) const;
 

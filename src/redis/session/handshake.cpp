@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "redis/session/handshake.hpp"
 
+#include <charconv>
 #include <limits>
 #include <string_view>
 #include <utility>
@@ -38,6 +39,13 @@ std::string eviction_warning(std::string_view info) {
   if (limit.empty() || limit == "0" || policy.empty() || policy == "noeviction") return {};
   return "it may evict held locks when its memory is full: its maxmemory-policy is " +
          std::string(policy) + ", and noeviction would be right";
+}
+
+/// 7 of "7.0.15"; 0 if the text does not begin with a number.
+int major_version(std::string_view text) noexcept {
+  int major = 0;
+  std::from_chars(text.data(), text.data() + text.size(), major);
+  return major;
 }
 
 /// Whether the user lacks the permission for the command.
@@ -103,7 +111,7 @@ Handshake::Step Handshake::on_reply(const redisReply& reply, const ChannelSubscr
       warning_ = error ? std::string() : eviction_warning(text_of(reply));
       break;
     case Command::sharded:
-      if (on_sharded(error) == Step::failed) return Step::failed;
+      if (on_sharded(reply) == Step::failed) return Step::failed;
       break;
     case Command::replicas:
       // A replica, which may be a node of a cluster, has no replicas itself.
@@ -143,6 +151,8 @@ Handshake::Step Handshake::on_hello(const redisReply& reply) {
   const redisReply* const id = find(reply, "id");
   const redisReply* const role = find(reply, "role");
   if (id != nullptr && id->type == REDIS_REPLY_INTEGER) current_.client_id = id->integer;
+  const redisReply* const version = find(reply, "version");
+  version_has_sharded_ = version != nullptr && major_version(text_of(*version)) >= 7;
   const redisReply* const mode = find(reply, "mode");
   if (mode != nullptr && text_of(*mode) == "sentinel") return fail(is_sentinel());
   is_replica_ = role != nullptr && (text_of(*role) == "replica" || text_of(*role) == "slave");
@@ -155,10 +165,13 @@ Handshake::Step Handshake::on_hello(const redisReply& reply) {
 }
 
 // Like Redisson, latchkey uses SPUBLISH in every cluster that has it, unless the user says
-// otherwise.
-Handshake::Step Handshake::on_sharded(bool error) {
-  if (error && login_.sharded == ShardedPubSub::ON) return fail(no_sharded_channels());
-  sharded_ = !error;
+// otherwise. That must not depend on a permission: clients of a lock that use different channels
+// miss each other's notifications.
+Handshake::Step Handshake::on_sharded(const redisReply& reply) {
+  const bool error = reply.type == REDIS_REPLY_ERROR;
+  const bool may_not_ask = error && text_of(reply).starts_with("NOPERM");
+  sharded_ = may_not_ask ? version_has_sharded_ : !error;
+  if (!sharded_ && login_.sharded == ShardedPubSub::ON) return fail(no_sharded_channels());
   return Step::in_progress;
 }
 

@@ -32,7 +32,8 @@ void append_hello(CommandBuffer& out, std::string_view user, std::string_view pa
 /// | 1      | HELLO 3 [AUTH user password] SETNAME name    | RESP3, login                         |
 /// |        | INFO                                         | the server's run_id; whether it may  |
 /// |        |                                              | evict held locks                     |
-/// |        | PUBSUB SHARDNUMSUB                           | cluster: whether SPUBLISH exists     |
+/// |        | PUBSUB SHARDNUMSUB                           | cluster: whether SPUBLISH exists; if |
+/// |        |                                              | it is forbidden, the version says so |
 /// |        | WAIT 0 0                                     | min_replicas: whether WAIT works     |
 /// | 2      | SELECT database                              | unless it is 0                       |
 /// |        | CLIENT KILL ID of the previous connection    | commands that were sent on it do not |
@@ -110,7 +111,7 @@ class Handshake {
   Step fail(Failure failure);
   Step on_hello(const redisReply& reply);
   Step send_second_flight(const ChannelSubscriptions& wanted, CommandBuffer& out);
-  Step on_sharded(bool error);
+  Step on_sharded(const redisReply& reply);
   Step on_kill(const redisReply& reply);
   [[nodiscard]] std::int64_t client_to_kill() const noexcept;
 
@@ -119,6 +120,7 @@ class Handshake {
   std::size_t expected_ = 0, replies_ = 0, first_flight_ = 0;
   Subscribe subscribe_ = Subscribe::unanswered;
   bool sharded_ = false;
+  bool version_has_sharded_ = false;
   bool is_replica_ = false;
   Connection current_, previous_;
   std::optional<bool> may_kill_;

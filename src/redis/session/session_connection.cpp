@@ -90,6 +90,7 @@ void Session::failed(Failure failure, TimePoint now) noexcept {
   stage_ = Stage::down;
   trouble_.reset();
   pipeline_.discard_bytes();
+  subscriptions_.take_retries();
   if (was_up) on_connection_lost(failure.text);
   if (failure.permanent && !reconnect_.repeats(failure)) {
     deliveries_.notify_all(Notification::Kind::warning);
@@ -104,7 +105,6 @@ void Session::on_connection_lost(std::string_view why) noexcept {
   if (serves_) deliveries_.notify_all(Notification::Kind::link_down, why);
   handshake_.on_connection_lost();
   pipeline_.drop_sent([&](InFlightCommand& command) { end(command, Outcome::Kind::unknown, why); });
-  subscriptions_.take_retries();
   replicas_.on_connection_lost(why, deliveries_);
 }
 

@@ -24,6 +24,8 @@ void Session::move_channels(OwnerOf&& owner_of, TimePoint now) {
         return owner != nullptr && owner != this;
       });
   for (const auto& [name, listeners] : channels) {
+    // The handshake may have subscribed to it. Sharded channels are subscribed to after it.
+    if (stage_ == Stage::handshake && !handshake_.sharded()) subscriptions_.retry(name, now);
     send_channel_change(Verb::unsubscribe, name, now);
   }
   for (ChannelSubscriptions::Channel& channel : channels) {

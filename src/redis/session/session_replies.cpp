@@ -32,6 +32,13 @@ bool is_transient(std::string_view error, const RedisUri::Endpoint& from) {
          error.starts_with("LOADING");
 }
 
+/// Whether the node refused to end a subscription because it does not serve the channel's slot any
+/// more: it has ended the subscription itself.
+bool is_gone(const InFlightCommand& command, const RedisUri::Endpoint& from) {
+  return command.verb == Verb::unsubscribe &&
+         read_redirect(command.error, from).kind == Redirect::Kind::moved;
+}
+
 }  // namespace
 
 bool Session::next(Delivery& delivery) noexcept {
@@ -191,7 +198,7 @@ bool Session::on_internal_channel_reply(const redisReply& reply, InFlightCommand
     return false;
   }
   const bool subscribed = command.verb == Verb::subscribe;
-  const bool rejected = !command.error.empty();
+  const bool rejected = !command.error.empty() && !is_gone(command, settings_.endpoint);
   const auto* const listeners = subscriptions_.listeners(command.channel);
   if (rejected && is_transient(command.error, settings_.endpoint)) {
     retry_channel(command.channel);

@@ -43,6 +43,11 @@ class SessionInCluster : public SessionTest {
   static std::string hello(int number) {
     return testing::hello_answer(number, "run", "master", "", "cluster") + "%0\r\n";
   }
+  /// The same of a server without sharded channels.
+  static std::string hello_without_sharded(int number) {
+    return testing::hello_answer(number, "run", "master", "", "cluster") +
+           "-ERR Unknown PUBSUB subcommand or wrong number of arguments for 'SHARDNUMSUB'\r\n";
+  }
   void listen_to_k() {
     submit(Verb::subscribe, "k", 0);
     sent();
@@ -173,6 +178,59 @@ TEST_F(SessionInCluster, ChannelsMoveToAnotherSessionAndTheirListenersAreNotifie
   EXPECT_THAT(names(), ElementsAre("SUNSUBSCRIBE", "PING", "SUNSUBSCRIBE", "PING"));
   EXPECT_FALSE(session.listens());
   EXPECT_TRUE(other.listens());
+}
+
+// It was sent again every 5 s for as long as the slot was elsewhere.
+TEST_F(SessionInCluster, AnUnsubscribeThatIsRedirectedIsNotRepeated) {
+  listen_to_k();
+  Session other(cluster_settings());
+  session.move_channels([&](std::string_view) { return &other; }, now);
+  sent();
+  const std::string moved = "-MOVED 7629 10.0.0.2:7001\r\n+PONG\r\n";
+  EXPECT_TRUE(deliveries(moved + moved).empty());
+  pass(10s);
+  EXPECT_THAT(names(), ::testing::IsEmpty());
+}
+
+// Redis 6 knows no sharded channels: the handshake subscribes to all channels at once. A slot that
+// moved after that left a subscription at its old node for as long as the connection lasted.
+TEST_F(SessionInCluster, AChannelThatMovesDuringTheHandshakeIsUnsubscribedFromWhenItIsOver) {
+  listen_to_k();
+  lose();
+  connect_after_pause();
+  sent();
+  say(hello_without_sharded(12));
+  EXPECT_THAT(names(), Contains("SUBSCRIBE"));
+  Session other(cluster_settings());
+  session.move_channels([&](std::string_view) { return &other; }, now);
+  say(":0\r\n+PONG\r\n");
+  ASSERT_EQ(session.stage(), Session::Stage::up);
+  pass(0ms);
+  EXPECT_THAT(names(), ElementsAre("CLUSTER", "UNSUBSCRIBE", "PING", "UNSUBSCRIBE", "PING"));
+}
+
+// The new connection kept a sharded subscription, which no UNSUBSCRIBE ends.
+TEST_F(SessionInCluster, AServerThatHasNoShardedChannelsAnyMoreIsSentNoShardedSubscription) {
+  listen_to_k();
+  lose();
+  connect_after_pause();
+  sent();
+  say(hello_without_sharded(12));
+  EXPECT_THAT(names(), ElementsAre("CLIENT", "SUBSCRIBE", "PING"));
+}
+
+// While PUBSUB was forbidden, a new connection listened to channels that nobody publishes on.
+TEST_F(SessionInCluster, AUserWhoMayNotAskForShardedChannelsGetsThoseThatTheVersionHas) {
+  listen_to_k();
+  lose();
+  connect_after_pause();
+  sent();
+  say(testing::hello_answer(12, "run", "master", "", "cluster") +
+      "-NOPERM this user has no permissions to run the 'pubsub|shardnumsub' command\r\n");
+  EXPECT_THAT(names(), ElementsAre("CLIENT"));
+  say(":0\r\n");
+  ASSERT_EQ(session.stage(), Session::Stage::up);
+  EXPECT_THAT(names(), ElementsAre("CLUSTER", "SSUBSCRIBE", "PING", "SSUBSCRIBE", "PING"));
 }
 
 TEST_F(SessionInCluster, UnsentRequestsAreTakenOutInTheirOrder) {
