@@ -341,6 +341,7 @@ set(latchkey_chaos_judge_sources
 set(latchkey_chaos_sources
   chaos/deployment/cluster.cpp
   chaos/deployment/deployment.cpp
+  chaos/deployment/sentinels.cpp
   chaos/deployment/single_server.cpp
   chaos/deployment/wall_clock.cpp
   chaos/faults/fault_injector.cpp
@@ -350,6 +351,7 @@ set(latchkey_chaos_sources
   chaos/run/leftovers.cpp
   chaos/run/porcupine.cpp
   chaos/run/worker_pool.cpp
+  chaos/worker/coroutine_source.cpp
   chaos/worker/defective_sources.cpp
   chaos/worker/latchkey_source.cpp
   chaos/worker/worker.cpp

@@ -42,6 +42,15 @@ enum class FaultKind : std::uint8_t {
   node_stop,
   node_kill,
   slot_move,
+  failover,
+  master_kill,
+  master_stop_short,
+  master_stop_long,
+  replica_stop,
+  replica_kill,
+  kill_replicas,
+  sentinel_stop,
+  sentinel_kill,
   clock_forward,
   clock_back,
   wrong_type,
@@ -56,7 +65,8 @@ enum class Target : std::uint8_t {
   key,  ///< one key on the server
 };
 
-/// What a fault excuses while it lasts, and for a while afterwards (Limits::recovery).
+/// What a fault excuses while it lasts, and for a while afterwards (Limits::recovery). A deployment
+/// may excuse less or more (Deployment::excuses).
 enum Excuse : unsigned {
   nothing = 0,
   silences = 1,     ///< no reply that was not on its way can arrive
@@ -119,6 +129,18 @@ inline constexpr auto fault_kinds = std::to_array<FaultTraits>({
     {FaultKind::node_stop, "node of a cluster stopped", Target::server, 50, 2'500, impairs},
     {FaultKind::node_kill, "node of a cluster killed", Target::server, 100, 1'200, impairs},
     {FaultKind::slot_move, "slot moves with its keys apart", Target::key, 200, 1'500, impairs},
+    {FaultKind::failover, "failover by command", Target::server, 0, 0, impairs | may_forget},
+    {FaultKind::master_kill, "master killed and replaced", Target::server, 100, 2'000,
+     impairs | may_forget},
+    {FaultKind::master_stop_short, "master stopped briefly", Target::server, 50, 350,
+     silences | impairs | may_forget},
+    {FaultKind::master_stop_long, "master stopped and replaced", Target::server, 1'600, 3'000,
+     impairs | may_forget},
+    {FaultKind::replica_stop, "replica stopped", Target::server, 50, 2'500, nothing},
+    {FaultKind::replica_kill, "replica killed", Target::server, 100, 1'200, nothing},
+    {FaultKind::kill_replicas, "CLIENT KILL replica", Target::server, 0, 0, nothing},
+    {FaultKind::sentinel_stop, "sentinels stopped", Target::server, 50, 2'500, nothing},
+    {FaultKind::sentinel_kill, "sentinel killed", Target::server, 100, 1'200, nothing},
     {FaultKind::clock_forward, "server's clock jumps forward", Target::server, 0, 0, forgets},
     {FaultKind::clock_back, "server's clock back for a while", Target::server, 200, 1'500,
      may_forget},

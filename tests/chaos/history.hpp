@@ -84,8 +84,11 @@ struct Fault {
   int worker = -1;              ///< -1: the server
   int key = -1;                 ///< -1: every key
   int strength = 0;             ///< as planned
+  unsigned excuses = 0;         ///< a mask of Excuse
   Nanos begins = 0, begun = 0;  ///< read before and after the begin
   Nanos ends = 0, ended = 0;    ///< read before and after the end
+
+  [[nodiscard]] bool has(Excuse excuse) const noexcept { return (excuses & excuse) != 0; }
 };
 
 /// What is known before the round.
@@ -99,6 +102,8 @@ struct Limits {
   Nanos hang_of_key = 16'000 * millisecond;
   /// The longest lease of any visit.
   Nanos longest_lease = 1'500 * millisecond;
+  /// Whether processes have places in a queue, as they do unless replicas confirm each grant.
+  bool process_queue = true;
   /// Of the semaphore of a key with visits of type PERMIT, each of which takes one.
   std::size_t permits = 3;
 };

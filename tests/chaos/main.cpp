@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -53,8 +54,8 @@ void print_shortened(Settings settings, std::uint64_t seed, FaultNumbers faults,
 }
 
 int run_campaign(const Settings& settings) {
-  std::printf("seed %llu, on %s\n", static_cast<unsigned long long>(settings.seed),
-              settings.deployment == DeploymentKind::cluster ? "a cluster" : "one server");
+  std::printf("seed %llu, deployment %s\n", static_cast<unsigned long long>(settings.seed),
+              name_of(settings.deployment));
   if (settings.porcupine.empty()) std::printf("Porcupine checks nothing: Go was not found\n");
   const std::filesystem::path folder = make_folder(settings.seed);
   std::uint64_t seed = 0;
@@ -84,12 +85,15 @@ int run_campaign(const Settings& settings) {
 }
 
 int run_campaigns(Settings settings) {
-  if (settings.deployment != DeploymentKind::both) return run_campaign(settings);
-  settings.length /= 2;
-  settings.deployment = DeploymentKind::single;
-  if (const int result = run_campaign(settings); result != 0) return result;
-  settings.deployment = DeploymentKind::cluster;
-  return run_campaign(settings);
+  using enum DeploymentKind;
+  if (settings.deployment != all) return run_campaign(settings);
+  constexpr std::array each{single, cluster, sentinel, confirmed};
+  settings.length /= each.size();
+  for (const DeploymentKind kind : each) {
+    settings.deployment = kind;
+    if (const int result = run_campaign(settings); result != 0) return result;
+  }
+  return 0;
 }
 
 int main_of(const std::vector<std::string>& words) {

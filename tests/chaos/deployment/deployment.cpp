@@ -8,6 +8,7 @@
 #include <latchkey/locks.hpp>
 
 #include "chaos/deployment/cluster.hpp"
+#include "chaos/deployment/sentinels.hpp"
 #include "chaos/deployment/single_server.hpp"
 #include "chaos/worker/lock_source.hpp"
 
@@ -37,9 +38,11 @@ void Deployment::force_release(const std::string& uri, int key) {
 
 std::unique_ptr<Deployment> make_deployment(DeploymentKind kind) {
   switch (kind) {
-    case DeploymentKind::both:
+    case DeploymentKind::all:
     case DeploymentKind::single: return std::make_unique<SingleServer>();
     case DeploymentKind::cluster: return std::make_unique<Cluster>();
+    case DeploymentKind::sentinel: return std::make_unique<Sentinels>(0);
+    case DeploymentKind::confirmed: return std::make_unique<Sentinels>(Sentinels::replicas);
   }
   return nullptr;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,16 @@ class Deployment {
   [[nodiscard]] virtual std::string uri(std::uint16_t port) const = 0;
   /// The kinds of faults that it can have.
   [[nodiscard]] virtual bool has(FaultKind kind) const noexcept = 0;
+
+  /// What the fault excuses, once it has ended: what its kind does, unless this deployment promises
+  /// more or less.
+  [[nodiscard]] virtual unsigned excuses(const PlannedFault& fault) const {
+    return traits(fault.kind).excuses;
+  }
+  /// A fault that nobody has planned, since the last call.
+  virtual std::optional<FaultKind> surprise() { return std::nullopt; }
+  /// Options::min_replicas of the workers.
+  [[nodiscard]] virtual int min_replicas() const noexcept { return 0; }
 
   virtual void begin(const PlannedFault& fault) = 0;
   virtual void end(const PlannedFault& fault) = 0;

@@ -23,7 +23,7 @@ SingleServer::SingleServer()
                .launcher = clock_.launcher()}) {}
 
 bool SingleServer::has(FaultKind kind) const noexcept {
-  return kind != slot_move && kind != node_stop && kind != node_kill;
+  return kind < node_stop || kind > sentinel_kill;
 }
 
 void SingleServer::permit(const PlannedFault& fault, bool permitted) {

@@ -3,7 +3,9 @@
 #include "chaos/faults/fault_plan.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
+#include <optional>
 #include <random>
 
 #include "chaos/faults/forbidden_commands.hpp"
@@ -39,6 +41,12 @@ void drop_jumps_back_if_data_is_lost(std::vector<PlannedFault>& faults) {
                 [](const PlannedFault& fault) { return fault.kind == FaultKind::clock_back; });
 }
 
+/// The keys of READs have the most keys beside them, which a move takes apart: see Workload.
+int draw_read_key(Random& random) {
+  constexpr std::array keys{2, 5, 7};
+  return keys[static_cast<std::size_t>(random.between(0, 2))];
+}
+
 PlannedFault draw_one(Random& random, const PlanSize& size, FaultKind kind) {
   const FaultTraits& its = traits(kind);
   PlannedFault fault;
@@ -46,10 +54,24 @@ PlannedFault draw_one(Random& random, const PlanSize& size, FaultKind kind) {
   if (its.target == Target::worker)
     fault.worker = random.between(0, static_cast<int>(size.workers) - 1);
   if (its.target == Target::key) fault.key = random.between(0, static_cast<int>(size.keys) - 1);
+  if (kind == FaultKind::slot_move && random.between(0, 2) > 0) fault.key = draw_read_key(random);
   fault.at_ms = random.between(size.calm_ms, size.calm_ms + size.span_ms);
   fault.length_ms = random.between(its.shortest_ms, its.longest_ms);
   fault.strength = random.between(1, 150);
   return fault;
+}
+
+/// A connection is made anew while the server is in an odd state: what that meets is the handshake.
+std::optional<PlannedFault> draw_companion(Random& random, const PlanSize& size,
+                                           const std::vector<FaultKind>& kinds,
+                                           const PlannedFault& fault) {
+  constexpr int shortest_ms = 150;
+  if (fault.worker >= 0 || fault.length_ms < shortest_ms || random.between(0, 1) == 0) return {};
+  const FaultKind kind = random.between(0, 1) == 0 ? FaultKind::link_cut : FaultKind::client_kill;
+  if (std::ranges::find(kinds, kind) == kinds.end()) return {};
+  PlannedFault companion = draw_one(random, size, kind);
+  companion.at_ms = fault.at_ms + random.between(fault.length_ms / 4, fault.length_ms);
+  return companion;
 }
 
 std::vector<FaultKind> kinds_that_keep_connections(std::vector<FaultKind> kinds) {
@@ -82,8 +104,14 @@ std::vector<PlannedFault> draw_faults_of(std::uint64_t seed, const PlanSize& siz
   for (std::size_t tries = 0; faults.size() < count && tries < 20 * count; ++tries) {
     const int index = random.between(0, static_cast<int>(kinds.size()) - 1);
     const PlannedFault fault = draw_one(random, size, kinds[static_cast<std::size_t>(index)]);
-    const auto overlaps = [&](const PlannedFault& other) { return overlap(fault, other); };
-    if (std::ranges::none_of(faults, overlaps)) faults.push_back(fault);
+    const auto add = [&](const PlannedFault& one) {
+      const auto overlaps = [&](const PlannedFault& other) { return overlap(one, other); };
+      if (std::ranges::any_of(faults, overlaps)) return false;
+      faults.push_back(one);
+      return true;
+    };
+    if (!add(fault)) continue;
+    if (const auto companion = draw_companion(random, size, kinds, fault)) add(*companion);
   }
   drop_jumps_back_if_data_is_lost(faults);
   std::ranges::stable_sort(faults, {}, &PlannedFault::at_ms);

@@ -35,7 +35,8 @@ std::vector<FaultKind> all_kinds();
 /// | precise    | 8 that leave the connections alone, so that losses are due soon |
 /// | forbidding | 9 commands of the scripts in turn, each forbidden for a while   |
 ///
-/// At most one fault of the server, and one of each worker, lasts at a time. In order of at_ms.
+/// At most one fault of the server, and one of each worker, lasts at a time. While a fault of the
+/// server lasts, a worker is often made to connect anew. In order of at_ms.
 std::vector<PlannedFault> draw_faults(std::uint64_t seed, const PlanSize& size,
                                       const std::vector<FaultKind>& kinds = all_kinds());
 

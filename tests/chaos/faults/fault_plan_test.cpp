@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <regex>
@@ -57,6 +58,39 @@ TEST(FaultPlan, EveryKindIsDrawnInAFewDozenRounds) {
     }
   }
   EXPECT_EQ(kinds.size(), fault_kinds.size());
+}
+
+// What a handshake meets then was found by chance only.
+TEST(FaultPlan, WorkersOftenConnectAnewWhileAScriptRuns) {
+  constexpr int lua_time_limit_ms = 150;
+  std::size_t scripts = 0, meetings = 0;
+  for (std::uint64_t seed = 0; seed < 2'000; ++seed) {
+    const auto faults = draw_faults(seed, {});
+    for (const PlannedFault& script : faults) {
+      if (script.kind != FaultKind::busy_script) continue;
+      ++scripts;
+      meetings += std::ranges::any_of(faults, [&](const PlannedFault& other) {
+        const bool connects =
+            other.kind == FaultKind::link_cut || other.kind == FaultKind::client_kill;
+        return connects && other.at_ms > script.at_ms + lua_time_limit_ms &&
+               other.at_ms < script.at_ms + script.length_ms;
+      });
+    }
+  }
+  EXPECT_GT(scripts, 100U);
+  EXPECT_GT(4 * meetings, scripts);
+}
+
+// They have the most keys beside them, and most of what can go wrong when these are apart.
+TEST(FaultPlan, TwoThirdsOfTheSlotsThatMoveAreThoseOfReads) {
+  std::size_t moves = 0, of_reads = 0;
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    for (const PlannedFault& fault : draw_faults_of(seed, {}, {FaultKind::slot_move}, 12)) {
+      ++moves;
+      of_reads += fault.key == 2 || fault.key == 5 || fault.key == 7;
+    }
+  }
+  EXPECT_GT(2 * of_reads, moves);
 }
 
 TEST(FaultPlan, TheFirstRoundOfARunHasItsSeed) {

@@ -29,7 +29,7 @@ void check_lease(const History& history, const Visit& visit, Violations& found) 
 void check_silence(const History& history, const Visit& visit, Violations& found) {
   const Nanos lease = lease_at_server(history, visit);
   for (const Fault& fault : history.faults) {
-    if (!traits(fault.kind).has(silences) || !concerns(fault, visit.worker)) continue;
+    if (!fault.has(silences) || !concerns(fault, visit.worker)) continue;
     const Nanos latest = fault.begun + lease - margin(lease);
     if (visit.held_until <= latest || visit.held_until >= fault.ends) continue;
     found.push_back({"promise 2: held beyond the deadline without a server",

@@ -34,14 +34,14 @@ inline bool stalled(const History& history, Nanos from, Nanos to) noexcept {
 /// Whether replies to `worker` may have been late at some time in [from, to].
 inline bool impaired(const History& history, std::uint32_t worker, Nanos from, Nanos to) noexcept {
   const auto delays = [&](const Fault& fault) {
-    return traits(fault.kind).has(impairs) && concerns(fault, worker) &&
+    return fault.has(impairs) && concerns(fault, worker) &&
            meets(from, to, fault.begins, end_of(fault) + history.limits.recovery);
   };
   return stalled(history, from, to) || std::ranges::any_of(history.faults, delays);
 }
 
 inline bool forgets_key(const Fault& fault, std::uint32_t key) noexcept {
-  const bool ends_holds = traits(fault.kind).has(forgets) || traits(fault.kind).has(may_forget);
+  const bool ends_holds = fault.has(forgets) || fault.has(may_forget);
   return ends_holds && (fault.key == -1 || fault.key == static_cast<int>(key));
 }
 

@@ -28,7 +28,7 @@ class HistoryBuilder {
   }
 
   Fault& fault(FaultKind kind, int from, int to, int worker = -1) {
-    Fault fault{.kind = kind, .worker = worker};
+    Fault fault{.kind = kind, .worker = worker, .excuses = traits(kind).excuses};
     fault.begins = fault.begun = from * millisecond;
     fault.ends = fault.ended = to * millisecond;
     history_.faults.push_back(fault);

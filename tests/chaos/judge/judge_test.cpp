@@ -55,6 +55,20 @@ TEST(JudgeExclusion, AFlushExcusesUntilTheNextCheckAndNoLonger) {
   EXPECT_EQ(builder.broken(judge_exclusion), "promise 1: two holders");
 }
 
+TEST(JudgeExclusion, AFailoverExcusesUntilTheLeasesBeforeItEndAndOnlyIfItLosesData) {
+  HistoryBuilder builder;
+  builder.visit(0, 100, 1'190);
+  builder.visit(1, 210, 1'190);
+  Fault& fault = builder.fault(failover, 200, 205);
+  EXPECT_EQ(builder.broken(judge_exclusion), "");
+  fault.excuses = impairs;  // every replica confirms what is granted
+  EXPECT_EQ(builder.broken(judge_exclusion), "promise 1: two holders");
+  fault.excuses = traits(failover).excuses;
+  builder.history().visits[0].held_until = builder.history().visits[1].held_until =
+      1'300 * millisecond;
+  EXPECT_EQ(builder.broken(judge_exclusion), "promise 1: two holders");
+}
+
 TEST(JudgeExclusion, AFlushExcusesNothingBeforeIt) {
   HistoryBuilder builder;
   builder.visit(0, 100, 200);
@@ -205,6 +219,9 @@ TEST(JudgeShares, AProcessWithLessThanAQuarterOfItsShareStarves) {
   for (int visit = 0; visit < 100; ++visit) builder.visit(0, 100 + visit, 100 + visit);
   for (int visit = 0; visit < 13; ++visit) builder.visit(1, 100 + visit, 100 + visit);
   EXPECT_EQ(builder.broken(judge_shares), "starvation: less than a quarter of the even share");
+  builder.history().limits.process_queue = false;
+  EXPECT_EQ(builder.broken(judge_shares), "") << "nothing is promised then";
+  builder.history().limits.process_queue = true;
   for (int visit = 0; visit < 10; ++visit) builder.visit(1, 300 + visit, 300 + visit);
   EXPECT_EQ(builder.broken(judge_shares), "");
 }

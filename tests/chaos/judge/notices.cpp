@@ -9,7 +9,7 @@ namespace latchkey::chaos {
 std::size_t losses_on_server(const History& history) {
   std::size_t losses = 0;
   for (const Fault& fault : history.faults) {
-    if (!traits(fault.kind).has(forgets)) continue;
+    if (!fault.has(forgets)) continue;
     losses +=
         static_cast<std::size_t>(std::ranges::count_if(history.visits, [&](const Visit& visit) {
           return visit.outcome == Outcome::granted && forgets_key(fault, visit.key) &&
@@ -21,7 +21,7 @@ std::size_t losses_on_server(const History& history) {
 
 void judge_notices(const History& history, Violations& found) {
   for (const Fault& fault : history.faults) {
-    if (!traits(fault.kind).has(forgets) || fault.ended == 0) continue;
+    if (!fault.has(forgets) || fault.ended == 0) continue;
     for (const Visit& visit : history.visits) {
       if (visit.outcome != Outcome::granted || !forgets_key(fault, visit.key)) continue;
       const Nanos lease = lease_at_server(history, visit);

@@ -9,8 +9,7 @@ namespace {
 
 bool may_be_refused(const History& history, const Visit& visit) {
   return std::ranges::any_of(history.faults, [&](const Fault& fault) {
-    return traits(fault.kind).has(refuses) &&
-           (fault.key == -1 || fault.key == static_cast<int>(visit.key)) &&
+    return fault.has(refuses) && (fault.key == -1 || fault.key == static_cast<int>(visit.key)) &&
            meets(visit.called, visit.ended, fault.begins, end_of(fault) + history.limits.latency);
   });
 }

@@ -60,16 +60,17 @@ void judge_progress(const History& history, Violations& found) {
   }
 }
 
-// The first thread of each worker asks for key 0 all the time.
+// Threads of each worker ask for key 0 all the time.
 void judge_shares(const History& history, Violations& found) {
   constexpr Nanos shortest = 1'000 * millisecond;
   constexpr std::size_t fewest = 40;
+  if (!history.limits.process_queue) return;  // no share is promised
   if (history.calm - history.began < shortest || history.workers == 0) return;
   if (stalled(history, history.began, history.calm)) return;
   std::vector<std::size_t> grants(history.workers);
   std::size_t all = 0;
   for (const Visit& visit : history.visits) {
-    if (visit.key != 0 || visit.thread != 0 || visit.outcome != Outcome::granted) continue;
+    if (visit.key != 0 || visit.outcome != Outcome::granted) continue;
     if (visit.entered >= history.calm) continue;
     ++grants.at(visit.worker);
     ++all;

@@ -103,6 +103,7 @@ Violations Campaign::run_round(std::uint64_t seed) {
   draw_plan(seed);
   History history{.workers = settings_.workers, .threads = settings_.threads, .keys = size_.keys};
   history.last_tokens = last_tokens_;
+  history.limits.process_queue = deployment_->min_replicas() == 0;
   stalls_.take();
   workers_.run();
   history.began = now();
@@ -112,6 +113,7 @@ Violations Campaign::run_round(std::uint64_t seed) {
   await_healing(history);
   history.ended = now();
   const std::string hung = workers_.rest(15'000 * millisecond);
+  note_surprise(history);
   history.visits = workers_.visits();
   history.stalls = stalls_.take();
   Violations found = judge(history);
@@ -127,7 +129,8 @@ Violations Campaign::run_round(std::uint64_t seed) {
   return found;
 }
 
-// Begins and ends faults in the order of their times.
+// Begins and ends faults in the order of their times. While the sentinels elect a master, the rest
+// of the plan waits: faults keep their lengths and distances.
 void Campaign::inject(History& history) {
   struct Step {
     Nanos at;
@@ -143,16 +146,23 @@ void Campaign::inject(History& history) {
     history.faults.push_back({.kind = planned.kind,
                               .worker = planned.worker,
                               .key = planned.key,
-                              .strength = planned.strength});
-    if (planned.kind == FaultKind::client_kill) leftovers_.note_kill();
+                              .strength = planned.strength,
+                              .excuses = traits(planned.kind).excuses});
+    const bool abandons =
+        planned.kind == FaultKind::client_kill || traits(planned.kind).has(may_forget);
+    if (abandons) leftovers_.note_abandoned_places();
   }
   std::ranges::stable_sort(steps, {}, &Step::at);
+  Nanos late = 0;
   for (const Step& step : steps) {
-    sleep_until(step.at);
+    sleep_until(step.at + late);
+    const Nanos since = now();
     Fault& fault = history.faults[step.fault];
     (step.begins ? fault.begins : fault.ends) = now();
     step.begins ? injector_.begin(plan_[step.fault]) : injector_.end(plan_[step.fault]);
     (step.begins ? fault.begun : fault.ended) = now();
+    if (!step.begins) fault.excuses = deployment_->excuses(plan_[step.fault]);
+    late += now() - since;
   }
   sleep_until(history.calm);  // for a plan without faults
 }
@@ -161,6 +171,16 @@ void Campaign::await_healing(const History& history) {
   if (settings_.client != Client::latchkey) return;  // no queue, so threads may starve
   const Nanos end = history.healed + history.limits.hang_of_key + 1'000 * millisecond;
   while (!workers_.all_granted_since(history.healed) && now() < end) ::poll(nullptr, 0, 20);
+}
+
+// It happened at some time in this round.
+void Campaign::note_surprise(History& history) {
+  const std::optional<FaultKind> kind = deployment_->surprise();
+  if (!kind) return;
+  Fault fault{.kind = *kind, .excuses = deployment_->excuses({.kind = *kind})};
+  fault.begins = fault.begun = history.began;
+  fault.ends = fault.ended = now();
+  history.faults.push_back(fault);
 }
 
 void Campaign::note_tokens(const History& history) {
@@ -178,6 +198,9 @@ void Campaign::write_log(const History& history, const Violations& found) const 
     log << plan_[index].number << ": " << describe(plan_[index]) << "; began "
         << at(history, fault.begins) << " to " << at(history, fault.begun) << ", ended "
         << at(history, fault.ends) << " to " << at(history, fault.ended) << '\n';
+  }
+  if (history.faults.size() > plan_.size()) {
+    log << "not planned: " << traits(history.faults.back().kind).name << '\n';
   }
   for (const auto& [from, to] : history.stalls) {
     log << "the machine stalled from " << at(history, from) << " to " << at(history, to) << '\n';

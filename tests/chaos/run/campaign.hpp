@@ -42,6 +42,7 @@ class Campaign {
   Violations run_round(std::uint64_t seed);
   void draw_plan(std::uint64_t seed);
   void inject(History& history);
+  void note_surprise(History& history);
   void await_healing(const History& history);
   void write_log(const History& history, const Violations& found) const;
   void note_tokens(const History& history);

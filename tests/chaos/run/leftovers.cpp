@@ -50,7 +50,9 @@ std::string channels_left(const Deployment& deployment) {
   std::string text;
   for (const tests::RedisServer* const server : deployment.servers()) {
     tests::RedisClient client = server->client();
-    for (const std::string& each : client({"PUBSUB", "CHANNELS"}).list()) text += ' ' + each;
+    for (const std::string& each : client({"PUBSUB", "CHANNELS"}).list()) {
+      if (!each.starts_with("__sentinel__")) text += ' ' + each;
+    }
     if (server->version() < 700) continue;
     for (const std::string& each : client({"PUBSUB", "SHARDCHANNELS"}).list()) text += ' ' + each;
   }
@@ -66,7 +68,7 @@ std::string Leftovers::keys_left(const tests::RedisServer& server) const {
     if (key.starts_with("redisson_lock_token:")) continue;  // stays, so that tokens only rise
     if (is_semaphore(key) && is_whole(client)) continue;
     const long long ttl = client({"PTTL", key}).integer();
-    if (killed_ && is_queue(key) && ttl > 0) continue;
+    if (places_abandoned_ && is_queue(key) && ttl > 0) continue;
     if (ttl != -2) text += ' ' + key + " (TTL " + std::to_string(ttl) + " ms)";
   }
   return text;

@@ -15,8 +15,9 @@ namespace latchkey::chaos {
 /// threads of the workers.
 class Leftovers {
  public:
-  /// The queues of killed waiters expire by themselves, an hour later: docs/faults.md.
-  void note_kill() noexcept { killed_ = true; }
+  /// The queues of killed waiters expire by themselves, an hour later: docs/faults.md. So do those
+  /// of which a failover has lost that a waiter left.
+  void note_abandoned_places() noexcept { places_abandoned_ = true; }
 
   void judge(const Deployment& deployment, const WorkerPool& workers, Violations& found);
 
@@ -29,7 +30,7 @@ class Leftovers {
     int starts = 0;
     Resources most;
   };
-  bool killed_ = false;
+  bool places_abandoned_ = false;
   std::vector<Usual> usual_;
 };
 

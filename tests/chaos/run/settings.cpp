@@ -22,6 +22,9 @@ constexpr std::array client_names{
     ClientName{Client::latchkey, "latchkey"}, ClientName{Client::no_lock, "no-lock"},
     ClientName{Client::reply_lease, "reply-lease"}, ClientName{Client::thread_id, "thread-id"}};
 
+/// In the order of DeploymentKind.
+constexpr std::array deployment_names{"all", "single", "cluster", "sentinel", "confirmed"};
+
 std::uint64_t parse_number(const std::string& text) {
   std::uint64_t number = 0;
   const char* const last = text.data() + text.size();
@@ -47,11 +50,11 @@ Client parse_client(const std::string& text) {
 }
 
 DeploymentKind parse_deployment(const std::string& text) {
-  if (text == "both") return DeploymentKind::both;
-  if (text == "single") return DeploymentKind::single;
-  if (text == "cluster") return DeploymentKind::cluster;
+  for (std::size_t kind = 0; kind < deployment_names.size(); ++kind) {
+    if (text == deployment_names[kind]) return static_cast<DeploymentKind>(kind);
+  }
   throw std::invalid_argument("unknown deployment '" + text +
-                              "'; expected both, single or cluster");
+                              "'; expected all, single, cluster, sentinel or confirmed");
 }
 
 std::set<std::size_t> parse_numbers(const std::string& text) {
@@ -62,6 +65,10 @@ std::set<std::size_t> parse_numbers(const std::string& text) {
 }
 
 }  // namespace
+
+const char* name_of(DeploymentKind kind) noexcept {
+  return deployment_names[static_cast<std::size_t>(kind)];
+}
 
 std::chrono::milliseconds parse_length(const std::string& text) {
   char* unit = nullptr;
@@ -106,9 +113,9 @@ Settings read_settings(const std::vector<std::string>& words) {
     else
       throw std::invalid_argument("unknown option '" + name + "'");
   }
-  const std::uint32_t usual = settings.client == Client::latchkey ? 4 : 2;
-  if (settings.workers == 0) settings.workers = usual;
-  if (settings.threads == 0) settings.threads = usual;
+  const bool defective = settings.client != Client::latchkey;
+  if (settings.workers == 0) settings.workers = defective ? 2 : 4;
+  if (settings.threads == 0) settings.threads = defective ? 2 : 5;
   if (settings.client != Client::latchkey) settings.deployment = DeploymentKind::single;
   return settings;
 }
@@ -121,8 +128,10 @@ std::string replay_command(const Settings& settings, std::uint64_t seed_of_round
     command += " --client ";
     command += client_names[static_cast<std::size_t>(settings.client)].name;
   }
-  if (settings.deployment == DeploymentKind::single) command += " --deployment single";
-  if (settings.deployment == DeploymentKind::cluster) command += " --deployment cluster";
+  if (settings.deployment != DeploymentKind::all) {
+    command += " --deployment ";
+    command += name_of(settings.deployment);
+  }
   if (!settings.kind.empty()) command += " --kind '" + settings.kind + "'";
   if (settings.only) {
     std::string numbers;

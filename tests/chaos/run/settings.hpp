@@ -13,16 +13,20 @@
 
 namespace latchkey::chaos {
 
-/// single: one server, and a fault proxy for each worker; cluster: three nodes; both: half of the
-/// time on each.
-enum class DeploymentKind : std::uint8_t { both, single, cluster };
+enum class DeploymentKind : std::uint8_t {
+  all,        ///< each of the others, for a part of the time
+  single,     ///< one server, and a fault proxy for each worker
+  cluster,    ///< three nodes
+  sentinel,   ///< a master, two replicas and three sentinels
+  confirmed,  ///< the same, and both replicas confirm each grant
+};
 
 struct Settings {
   std::chrono::milliseconds length{20'000};
   std::uint64_t seed = 0;
   Client client = Client::latchkey;
-  DeploymentKind deployment = DeploymentKind::both;
-  /// 4 of each; for a client with a defect 2, because two rivals show it sooner.
+  DeploymentKind deployment = DeploymentKind::all;
+  /// 4 with 5 each; for a client with a defect 2 of each, because two rivals show it sooner.
   std::uint32_t workers = 0, threads = 0;
   /// Only these faults of each round, by their number in its plan; empty: all.
   std::optional<std::set<std::size_t>> only{};
@@ -36,7 +40,8 @@ struct Settings {
 
 inline constexpr const char* usage =
     "latchkey_chaos [--for 10min] [--seed N] [--workers N] [--threads N] [--only 3,7]\n"
-    "               [--deployment both|single|cluster] [--kind TEXT] [--shorten 12]\n"
+    "               [--deployment all|single|cluster|sentinel|confirmed]\n"
+    "               [--kind TEXT] [--shorten 12]\n"
     "               [--client latchkey|no-lock|reply-lease|thread-id]\n"
     "\n"
     "--kind draws only faults whose name contains the text, and --shorten is how many rounds may "
@@ -45,6 +50,8 @@ inline constexpr const char* usage =
     "LATCHKEY_CHAOS is the default of --for, and LATCHKEY_SEED that of --seed; without both, the\n"
     "seed is drawn. LATCHKEY_REDIS_SERVER names the server program. Exit status: 0 without a\n"
     "violation, 1 with one, 2 for anything else.\n";
+
+[[nodiscard]] const char* name_of(DeploymentKind kind) noexcept;
 
 /// Throws std::invalid_argument that names the wrong word.
 Settings read_settings(const std::vector<std::string>& words);

@@ -32,7 +32,7 @@ TEST(ChaosSettings, WrongWordsAreNamed) {
   EXPECT_EQ(message({"--for"}), "no value for '--for'");
   EXPECT_EQ(message({"--workers", "9"}), "expected 1 to 8, not '9'");
   EXPECT_EQ(message({"--deployment", "x"}),
-            "unknown deployment 'x'; expected both, single or cluster");
+            "unknown deployment 'x'; expected all, single, cluster, sentinel or confirmed");
   EXPECT_EQ(message({"--seed", "x"}), "expected a number, not 'x'");
   EXPECT_EQ(message({"--for", "10"}), "expected a time such as 500ms, 20s, 10min or 8h, not '10'");
 }
@@ -40,7 +40,7 @@ TEST(ChaosSettings, WrongWordsAreNamed) {
 TEST(ChaosSettings, TheCommandThatReplaysARoundHasItsSeedAndFaults) {
   const Settings settings = read_settings({"--seed", "5", "--only", "3,7"});
   EXPECT_EQ(replay_command(settings, 9),
-            "build/test/tests/latchkey_chaos --seed 9 --for 1s --workers 4 --threads 4 --only 3,7");
+            "build/test/tests/latchkey_chaos --seed 9 --for 1s --workers 4 --threads 5 --only 3,7");
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ void Totals::add(const History& history) {
   std::map<std::pair<std::uint32_t, std::uint32_t>, Nanos> first_grants;  // of each thread
   for (const Visit& visit : history.visits) {
     ++calls_;
+    operations_ += visit.release == Outcome::none ? 1 : 2;
     granted_ += visit.outcome == Outcome::granted ? 1 : 0;
     busy_ += visit.outcome == Outcome::busy ? 1 : 0;
     unavailable_ += visit.outcome == Outcome::unavailable ? 1 : 0;
@@ -59,7 +60,8 @@ std::string Totals::table() const {
   const auto ms = [](Nanos time) { return static_cast<std::uint64_t>(time / millisecond); };
   std::string text = "| figure | |\n|---|---|\n";
   text += row("rounds", rounds_) + row("rounds that Porcupine checked", checked_) +
-          row("time with calls", ms(time_) / 1'000, " s") + row("calls", calls_) +
+          row("time with calls", ms(time_) / 1'000, " s") +
+          row("operations: acquires and releases", operations_) + row("acquires", calls_) +
           row("granted", granted_) + row("busy for the whole wait", busy_) +
           row("no reply (BackendUnavailable)", unavailable_) +
           row("refused (BackendRefused)", refused_) +

@@ -48,6 +48,8 @@ void WorkerPool::start(std::uint32_t worker) {
       .port = place.link->port(),
       .seed = seed_ + 1'000 * worker + static_cast<std::uint64_t>(place.starts) * 1'000'000,
       .client = client_,
+      .kind = worker == 1 ? WorkerKind::coroutines : WorkerKind::threads,
+      .min_replicas = deployment_.min_replicas(),
       .uri = deployment_.uri(place.link->port())};
   std::vector<std::string> words{"/proc/self/exe", "--worker"};
   std::ranges::copy(arguments.words(), std::back_inserter(words));

@@ -1,9 +1,6 @@
 // Locks with latchkey, by its public interface only.
 // SPDX-License-Identifier: BSL-1.0
-#include <latchkey/hold.hpp>
-#include <latchkey/locks.hpp>
-
-#include "chaos/worker/lock_source.hpp"
+#include "chaos/worker/latchkey_locks.hpp"
 #include "support/no_threads.hpp"
 
 namespace latchkey::chaos {
@@ -23,14 +20,49 @@ class LatchkeyHold final : public HeldLock {
   Hold hold_;
 };
 
-Locks connect(const std::string& uri) {
+class LatchkeySources final : public LockSources {
+ public:
+  LatchkeySources(const std::string& uri, int min_replicas)
+      : uri_(uri), min_replicas_(min_replicas), locks_(connect_worker(uri, min_replicas)) {}
+  ~LatchkeySources() override { locks_.close(2s); }
+  LatchkeySources(const LatchkeySources&) = delete;
+  LatchkeySources& operator=(const LatchkeySources&) = delete;
+
+  std::unique_ptr<LockSource> make(std::uint32_t /*thread*/) override {
+    return std::make_unique<Source>(*this);
+  }
+
+ private:
+  class Source final : public LockSource {
+   public:
+    explicit Source(const LatchkeySources& all) : all_(all) {}
+    std::unique_ptr<HeldLock> acquire(const Request& request) override {
+      return acquire_blocking(all_.locks_, request);
+    }
+    std::unique_ptr<HeldLock> acquire_without_threads(const Request& request) override {
+      return chaos::acquire_without_threads(all_.uri_, all_.min_replicas_, request);
+    }
+
+   private:
+    const LatchkeySources& all_;
+  };
+
+  const std::string uri_;
+  const int min_replicas_;
+  Locks locks_;
+};
+
+}  // namespace
+
+Locks connect_worker(const std::string& uri, int min_replicas) {
   return Locks::connect(uri, {.watchdog = watchdog_period,
                               .command_timeout = 500ms,
                               .unavailable_after = 3s,
-                              .startup = Startup::allow_down});
+                              .startup = Startup::allow_down,
+                              .min_replicas = min_replicas});
 }
 
-std::unique_ptr<HeldLock> acquire_from(const Locks& locks, const Request& request) {
+std::unique_ptr<HeldLock> acquire_blocking(const Locks& locks, const Request& request) {
   const std::string name = name_of_key(request.key);
   std::optional<Hold> hold =
       request.type == LockType::PERMIT
@@ -40,46 +72,17 @@ std::unique_ptr<HeldLock> acquire_from(const Locks& locks, const Request& reques
   return std::make_unique<LatchkeyHold>(std::move(*hold));
 }
 
-class LatchkeySource final : public LockSource {
- public:
-  LatchkeySource(const Locks& locks, const std::string& uri) : locks_(locks), uri_(uri) {}
-
-  std::unique_ptr<HeldLock> acquire(const Request& request) override {
-    return acquire_from(locks_, request);
-  }
-  std::unique_ptr<HeldLock> acquire_without_threads(const Request& request) override {
-    const Locks fresh = connect(uri_);
-    const tests::NoThreads none;
-    return acquire_from(fresh, request);
-  }
-
- private:
-  Locks locks_;
-  const std::string uri_;
-};
-
-class LatchkeySources final : public LockSources {
- public:
-  explicit LatchkeySources(const std::string& uri) : uri_(uri), locks_(connect(uri)) {}
-  ~LatchkeySources() override { locks_.close(2s); }
-  LatchkeySources(const LatchkeySources&) = delete;
-  LatchkeySources& operator=(const LatchkeySources&) = delete;
-
-  std::unique_ptr<LockSource> make(std::uint32_t /*thread*/) override {
-    return std::make_unique<LatchkeySource>(locks_, uri_);
-  }
-
- private:
-  const std::string uri_;
-  Locks locks_;
-};
-
-}  // namespace
+std::unique_ptr<HeldLock> acquire_without_threads(const std::string& uri, int min_replicas,
+                                                  const Request& request) {
+  const Locks fresh = connect_worker(uri, min_replicas);
+  const tests::NoThreads none;
+  return acquire_blocking(fresh, request);
+}
 
 std::string name_of_key(std::uint32_t key) { return "chaos:" + std::to_string(key); }
 
-std::unique_ptr<LockSources> latchkey_sources(const std::string& uri) {
-  return std::make_unique<LatchkeySources>(uri);
+std::unique_ptr<LockSources> latchkey_sources(const std::string& uri, int min_replicas) {
+  return std::make_unique<LatchkeySources>(uri, min_replicas);
 }
 
 }  // namespace latchkey::chaos

@@ -59,6 +59,12 @@ enum class Client : std::uint8_t {
   thread_id,    ///< its ids are those of threads, so that a late release frees a later hold
 };
 
+/// Who acquires in a worker's process.
+enum class WorkerKind : std::uint8_t {
+  threads,
+  coroutines,  ///< all on one thread; those of the workload wait for them
+};
+
 inline constexpr std::chrono::milliseconds watchdog_period{1'500};
 
 /// The key of a semaphore, and how many permits it has.
@@ -67,7 +73,8 @@ inline constexpr int semaphore_permits = 3;
 
 std::string name_of_key(std::uint32_t key);
 
-std::unique_ptr<LockSources> latchkey_sources(const std::string& uri);
+std::unique_ptr<LockSources> latchkey_sources(const std::string& uri, int min_replicas);
+std::unique_ptr<LockSources> coroutine_sources(const std::string& uri, int min_replicas);
 std::unique_ptr<LockSources> defective_sources(Client client, std::uint16_t port,
                                                std::uint32_t worker);
 

@@ -12,6 +12,8 @@
 namespace latchkey::chaos {
 
 inline constexpr std::uint32_t most_workers = 8, most_threads = 8, key_count = 9;
+/// How many threads of a worker ask for key 0 and no other.
+inline constexpr std::uint32_t hot_threads = 2;
 /// How many of the keys a client without lock types visits.
 inline constexpr std::uint32_t plain_keys = 2;
 

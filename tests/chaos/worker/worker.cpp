@@ -16,6 +16,8 @@ std::vector<std::string> WorkerArguments::words() const {
           std::to_string(port),
           std::to_string(seed),
           std::to_string(static_cast<int>(client)),
+          std::to_string(static_cast<int>(kind)),
+          std::to_string(min_replicas),
           uri};
 }
 
@@ -27,15 +29,29 @@ WorkerArguments WorkerArguments::parse(const std::vector<std::string>& words) {
           .port = static_cast<std::uint16_t>(number(3)),
           .seed = number(4),
           .client = static_cast<Client>(number(5)),
-          .uri = words.at(6)};
+          .kind = static_cast<WorkerKind>(number(6)),
+          .min_replicas = static_cast<int>(number(7)),
+          .uri = words.at(8)};
 }
+
+namespace {
+
+std::unique_ptr<LockSources> sources_of(const WorkerArguments& arguments) {
+  if (arguments.client != Client::latchkey) {
+    return defective_sources(arguments.client, arguments.port, arguments.worker);
+  }
+  if (arguments.kind == WorkerKind::coroutines) {
+    return coroutine_sources(arguments.uri, arguments.min_replicas);
+  }
+  return latchkey_sources(arguments.uri, arguments.min_replicas);
+}
+
+}  // namespace
 
 int run_worker(const WorkerArguments& arguments) {
   const SharedMemory memory(arguments.memory);
   const bool plain = arguments.client != Client::latchkey;
-  const std::unique_ptr<LockSources> sources =
-      plain ? defective_sources(arguments.client, arguments.port, arguments.worker)
-            : latchkey_sources(arguments.uri);
+  const std::unique_ptr<LockSources> sources = sources_of(arguments);
   std::vector<std::jthread> threads;
   for (std::uint32_t thread = 0; thread < arguments.threads; ++thread) {
     threads.emplace_back([&, thread, source = sources->make(thread)] {

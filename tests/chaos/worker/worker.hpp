@@ -18,6 +18,8 @@ struct WorkerArguments {
   std::uint16_t port = 0;
   std::uint64_t seed = 0;
   Client client = Client::latchkey;
+  WorkerKind kind = WorkerKind::threads;
+  int min_replicas = 0;
   std::string uri;
 
   /// As `parse` reads them.

@@ -132,7 +132,7 @@ Request Workload::draw_request() {
   Request request;
   if (place_.plain) {
     request.key = place_.thread % 2;
-  } else if (place_.thread != 0) {
+  } else if (!is_hot()) {
     request.key = static_cast<std::uint32_t>(1 + random_() % (key_count - 1));
   }
   request.type = draw_type(request.key);
@@ -144,19 +144,25 @@ Request Workload::draw_request() {
     case 2: request.wait = forever; break;
     default: request.wait = 1s; break;
   }
-  if (place_.thread == 0) request.wait = 3s;
+  if (is_hot()) request.wait = 3s;
   return request;
 }
 
-// Most visits are short. Some last until the visitor is told that it has lost the lock.
-Nanos Workload::draw_dwell(Nanos lease) {
+// Most visits are short. Some last until the visitor is told that it has lost the lock: above all
+// those that follow a long visit, because they may have taken a hold over whose lease was running
+// out. Keys are held by long visits for most of the time, so that faults meet holders.
+Nanos Workload::draw_dwell(const Visit& visit) {
   const auto one_in = [&](std::uint64_t count) { return random_() % count == 0; };
   const auto up_to = [&](Nanos length) {
     return static_cast<Nanos>(random_() % static_cast<std::uint64_t>(length));
   };
-  if (one_in(place_.plain ? 2 : place_.thread == 0 ? 1'000 : 200)) return 2 * lease;
-  if (place_.thread != 0 && one_in(50)) return up_to(300 * millisecond);
-  if (place_.thread != 0 && one_in(15)) return up_to(20 * millisecond);
+  if (one_in(place_.plain ? 2 : is_hot() ? 4'000 : 1'000)) return 2 * visit.lease;
+  if (is_hot()) return up_to(200'000);
+  const bool waited_long = visit.entered - visit.called > 250 * millisecond;
+  if (waited_long && one_in(8)) return 2 * visit.lease;
+  if (one_in(400)) return up_to(visit.lease);
+  if (one_in(300)) return up_to(300 * millisecond);
+  if (one_in(60)) return up_to(20 * millisecond);
   return up_to(200'000);
 }
 
@@ -193,7 +199,7 @@ void Workload::enter(Visit& visit, HeldLock& held) {
   std::uint64_t fenced_value = 0;
   if (ask(visit, held) && visit.token != 0) read_fenced(visit, fenced_value);
   if (shared_.workers[place_.worker].fork_wanted.exchange(false)) fork_once(visit, held);
-  dwell(visit, held, draw_dwell(visit.lease));
+  dwell(visit, held, draw_dwell(visit));
   if (ask(visit, held)) write(visit, fenced_value);
   put(visit.left, now());
   const Outcome release = outcome_of(visit, [&] {

@@ -12,7 +12,7 @@ namespace latchkey::chaos {
 
 /// | key | types                   |
 /// |-----|-------------------------|
-/// | 0   | REENTRANT; the first thread of each worker asks for it all the time |
+/// | 0   | REENTRANT; two threads of each worker ask for it all the time |
 /// | 1   | FENCED                  |
 /// | 2   | READ, WRITE             |
 /// | 3   | FAIR                    |
@@ -40,9 +40,10 @@ class Workload {
   void run();
 
  private:
+  [[nodiscard]] bool is_hot() const noexcept { return place_.thread < hot_threads; }
   Request draw_request();
   LockType draw_type(std::uint32_t key);
-  Nanos draw_dwell(Nanos lease);
+  Nanos draw_dwell(const Visit& visit);
   Lack take_lack();
   std::size_t draw_allocation(const Visit& visit);  ///< the one that fails; 0: none
   void visit_once();
