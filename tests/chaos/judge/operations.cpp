@@ -52,7 +52,7 @@ Interval release_of(const History& history, const Visit& visit) {
   const Nanos forgotten = forgotten_at(history, visit);
   if (forgotten != INT64_MAX) return {std::min(forgotten, visit.held_until), 0};
   if (confirmed) return {visit.left, visit.ended};
-  return {std::max(visit.held_until, visit.entered), 0};
+  return {visit.held_until != 0 ? visit.held_until : visit.called, 0};
 }
 
 }  // namespace

@@ -30,6 +30,18 @@ TEST(Operations, ALossTakesEffectAtAnyTimeAfterTheVisitorSurelyHeld) {
             "0 mutex release 0 1 200000000 0 0\n");
 }
 
+// The machine ran nothing between the grant and the visitor, until the lease had ended.
+TEST(Operations, AHoldThatWasOverBeforeItsVisitorRanEndsAtAnyTimeAfterTheCall) {
+  HistoryBuilder builder;
+  Visit& visit = builder.visit(0, 100, 100);
+  visit.held_until = 0;
+  visit.told = 101 * millisecond;
+  visit.release = Outcome::busy;
+  EXPECT_EQ(operations_of(builder.history()),
+            "0 mutex acquire 0 1 99000000 100000000 0\n"
+            "0 mutex release 0 1 99000000 0 0\n");
+}
+
 TEST(Operations, AFaultThatForgetsTheKeyMayEndTheHoldUnnoticed) {
   HistoryBuilder builder;
   builder.visit(0, 100, 200);

@@ -69,9 +69,14 @@ Violations Campaign::run() {
   const Nanos end = now() + std::chrono::nanoseconds(settings_.length).count();
   Violations found;
   for (std::uint64_t round = 0; found.empty() && (round == 0 || now() < end); ++round) {
+    const Nanos began = now();
+    const std::uint64_t calls = totals_.calls();
     found = run_round(seed_of_round(settings_.seed, round));
-    std::printf("round %llu, seed %llu: %zu faults, %s\n", static_cast<unsigned long long>(round),
+    std::printf("round %llu, seed %llu: %zu faults, %llu acquires, %.1f s, %s\n",
+                static_cast<unsigned long long>(round),
                 static_cast<unsigned long long>(seed_of_last_round_), plan_.size(),
+                static_cast<unsigned long long>(totals_.calls() - calls),
+                static_cast<double>(now() - began) / 1e9,
                 found.empty() ? "no violation" : "VIOLATIONS");
     std::fflush(stdout);
   }

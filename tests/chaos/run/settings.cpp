@@ -115,7 +115,7 @@ Settings read_settings(const std::vector<std::string>& words) {
   }
   const bool defective = settings.client != Client::latchkey;
   if (settings.workers == 0) settings.workers = defective ? 2 : 4;
-  if (settings.threads == 0) settings.threads = defective ? 2 : 5;
+  if (settings.threads == 0) settings.threads = defective ? 2 : 6;
   if (settings.client != Client::latchkey) settings.deployment = DeploymentKind::single;
   return settings;
 }

@@ -26,7 +26,7 @@ struct Settings {
   std::uint64_t seed = 0;
   Client client = Client::latchkey;
   DeploymentKind deployment = DeploymentKind::all;
-  /// 4 with 5 each; for a client with a defect 2 of each, because two rivals show it sooner.
+  /// 4 with 6 each; for a client with a defect 2 of each, because two rivals show it sooner.
   std::uint32_t workers = 0, threads = 0;
   /// Only these faults of each round, by their number in its plan; empty: all.
   std::optional<std::set<std::size_t>> only{};

@@ -40,7 +40,7 @@ TEST(ChaosSettings, WrongWordsAreNamed) {
 TEST(ChaosSettings, TheCommandThatReplaysARoundHasItsSeedAndFaults) {
   const Settings settings = read_settings({"--seed", "5", "--only", "3,7"});
   EXPECT_EQ(replay_command(settings, 9),
-            "build/test/tests/latchkey_chaos --seed 9 --for 1s --workers 4 --threads 5 --only 3,7");
+            "build/test/tests/latchkey_chaos --seed 9 --for 1s --workers 4 --threads 6 --only 3,7");
 }
 
 }  // namespace

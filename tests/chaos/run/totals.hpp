@@ -17,6 +17,7 @@ class Totals {
   void add(const History& history);
   void note_checked_history() noexcept { ++checked_; }
   [[nodiscard]] std::string table() const;
+  [[nodiscard]] std::uint64_t calls() const noexcept { return calls_; }
 
  private:
   std::uint64_t rounds_ = 0, calls_ = 0, granted_ = 0, busy_ = 0, unavailable_ = 0, refused_ = 0;

@@ -142,24 +142,27 @@ Request Workload::draw_request() {
     case 0: request.wait = 0ms; break;
     case 1: request.wait = 3s; break;
     case 2: request.wait = forever; break;
-    default: request.wait = 1s; break;
+    case 3:
+    case 4: request.wait = 1s; break;
+    default: request.wait = 30ms; break;
   }
   if (is_hot()) request.wait = 3s;
   return request;
 }
 
 // Most visits are short. Some last until the visitor is told that it has lost the lock: above all
-// those that follow a long visit, because they may have taken a hold over whose lease was running
-// out. Keys are held by long visits for most of the time, so that faults meet holders.
+// those with a short lease that follow a long visit, because they may have taken a hold over whose
+// lease was running out. Keys are held by long visits for half of the time, so that faults meet
+// holders.
 Nanos Workload::draw_dwell(const Visit& visit) {
   const auto one_in = [&](std::uint64_t count) { return random_() % count == 0; };
   const auto up_to = [&](Nanos length) {
     return static_cast<Nanos>(random_() % static_cast<std::uint64_t>(length));
   };
   if (one_in(place_.plain ? 2 : is_hot() ? 4'000 : 1'000)) return 2 * visit.lease;
-  if (is_hot()) return up_to(200'000);
+  if (is_hot()) return one_in(2) ? 0 : up_to(200'000);
   const bool waited_long = visit.entered - visit.called > 250 * millisecond;
-  if (waited_long && one_in(8)) return 2 * visit.lease;
+  if (waited_long && visit.lease < 1'000 * millisecond && one_in(20)) return 2 * visit.lease;
   if (one_in(400)) return up_to(visit.lease);
   if (one_in(300)) return up_to(300 * millisecond);
   if (one_in(60)) return up_to(20 * millisecond);
@@ -228,7 +231,7 @@ void Workload::dwell(Visit& visit, const HeldLock& held, Nanos length) {
   const Nanos end = now() + length;
   for (Nanos left = length; left > 0; left = end - now()) {
     sleep_for(std::min(left, millisecond));
-    if (!ask(visit, held)) return;
+    if (!ask(visit, held) || shared_.phase != Phase::run) return;
   }
 }
 
