@@ -107,6 +107,7 @@ set(latchkey_tests_sources
   unit/quorum/quorum_test.cpp
   unit/reflect/reflect_test.cpp
   unit/stores/batch_pacing_test.cpp
+  unit/stores/descriptor_set_test.cpp
   unit/stores/driven_backend_test.cpp
   unit/stores/poll_pacing_test.cpp
   unit/stores/uri_syntax_test.cpp

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/driver/descriptor_set.hpp"
 
+#include <poll.h>
 #include <sys/epoll.h>
 
 #include <algorithm>
@@ -37,11 +38,28 @@ void DescriptorSet::watch(int descriptor, short events) {
   } else {
     known->events = events;
   }
+  changed();
+}
+
+void DescriptorSet::changed() noexcept {
+  ++changes_;
+  forget_events();
+}
+
+DescriptorSet::Ready DescriptorSet::polled() const noexcept {
+  if (watched_.size() != 1) return {descriptor(), POLLIN};
+  return {watched_.front().descriptor, watched_.front().events};
+}
+
+void DescriptorSet::know_events(short events) noexcept {
+  if (watched_.size() == 1) known_ = events;
 }
 
 void DescriptorSet::forget(int descriptor) noexcept {
-  if (std::erase_if(watched_, [&](const Watched& one) { return one.descriptor == descriptor; }) > 0)
-    ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, descriptor, nullptr);
+  const auto is_it = [&](const Watched& one) { return one.descriptor == descriptor; };
+  if (std::erase_if(watched_, is_it) == 0) return;
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, descriptor, nullptr);
+  changed();
 }
 
 std::vector<DescriptorSet::Ready> DescriptorSet::ready() const {
@@ -56,6 +74,7 @@ std::vector<DescriptorSet::Ready> DescriptorSet::ready() const {
 }
 
 short DescriptorSet::ready(int descriptor) const {
+  if (known_ && descriptor == watched_.front().descriptor) return *known_;
   for (const Ready& one : ready()) {
     if (one.descriptor == descriptor) return one.events;
   }
@@ -65,6 +84,7 @@ short DescriptorSet::ready(int descriptor) const {
 void DescriptorSet::renew() {
   watched_.clear();
   epoll_ = make_epoll();
+  changed();
 }
 
 }  // namespace latchkey::inline v1::detail::stores

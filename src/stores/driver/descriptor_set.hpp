@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/file_descriptor.hpp"
@@ -11,7 +12,12 @@ namespace latchkey::inline v1::detail::stores {
 
 /// An epoll instance: readable if one of the descriptors in it is ready. Some client libraries use
 /// several descriptors and change them; whoever waits sees one that stays. Level-triggered. One
-/// thread at a time, except that any thread may poll `descriptor`.
+/// thread at a time, except that any thread may poll `descriptor`, or `polled`.
+///
+/// A thread that waits for one socket by way of epoll is woken later than one that polls the
+/// socket: the kernel no longer knows that the sender is about to sleep, and looks for another
+/// processor. So a thread polls the only descriptor itself, if somebody wakes it when `changes`
+/// rises.
 class DescriptorSet {
  public:
   /// The bits of poll(2).
@@ -24,6 +30,10 @@ class DescriptorSet {
   DescriptorSet();
 
   [[nodiscard]] int descriptor() const noexcept { return epoll_.get(); }
+  /// The only descriptor with its events; the instance, if there are none or several.
+  [[nodiscard]] Ready polled() const noexcept;
+  /// How often what `polled` returns may have changed.
+  [[nodiscard]] std::uint64_t changes() const noexcept { return changes_; }
 
   /// Waits for these events from now on, instead of others; 0: for errors alone. A closed
   /// descriptor has left the set; one with the same number may be another file: `forget` it before
@@ -35,6 +45,11 @@ class DescriptorSet {
   /// The events of one of them; 0: none.
   [[nodiscard]] short ready(int descriptor) const;
 
+  /// What poll(2) has returned for `polled`: until `forget_events`, and while nothing is changed,
+  /// `ready` for the only descriptor returns it without asking again.
+  void know_events(short events) noexcept;
+  void forget_events() noexcept { known_.reset(); }
+
   /// In a forked child: the instance is the parent's too, so another one takes its place, without
   /// a descriptor.
   void renew();
@@ -44,8 +59,12 @@ class DescriptorSet {
     int descriptor;
     short events;
   };
+  void changed() noexcept;
+
   FileDescriptor epoll_;
   std::vector<Watched> watched_;
+  std::uint64_t changes_ = 0;
+  std::optional<short> known_;  ///< the events of the only descriptor
 };
 
 }  // namespace latchkey::inline v1::detail::stores

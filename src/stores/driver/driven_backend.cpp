@@ -87,9 +87,12 @@ void DrivenBackend::drive(Parker& parker, Clock::time_point until) {
   const ScopedLock lock(mutex_);
   ++arrivals_;
   std::uint64_t seen = arrivals_ - 1;
+  // Before a reply has arrived there is nothing to read: the thread polls first.
+  bool works = outstanding_ == 0 || clock_.now() >= until;
   for (bool over = false;; over = clock_.now() >= until) {
-    if ((led_ ? deliver() : work()) || over) break;
+    if ((led_ || !works ? deliver() : work()) || over) break;
     if (wait(role(seen), parker, until)) break;
+    works = true;
   }
   // The thread that stands by completes the requests of threads that do not drive.
   if (!led_ && (expects_something() || standing_by_ == 0)) followers_.wake_one();
@@ -125,6 +128,7 @@ bool DrivenBackend::expects_something() const {
 
 bool DrivenBackend::work() {
   client_->advance(clock_.now());
+  client_->descriptors().forget_events();
   return deliver();
 }
 
@@ -172,24 +176,29 @@ bool DrivenBackend::follow(Parker& parker, Clock::time_point until) {
 
 void DrivenBackend::poll(Clock::time_point until) {
   if (!client_->outbox().empty() && !delivering_) return;
+  DescriptorSet& descriptors = client_->descriptors();
+  const DescriptorSet::Ready polled = descriptors.polled();
+  polls_change_ = descriptors.changes();
   polls_until_ = std::min(until, client_->due());
   const Clock::duration length = sleep_slice(clock_, polls_until_);
   const auto seconds = std::chrono::floor<std::chrono::seconds>(length);
   const timespec timeout{.tv_sec = seconds.count(), .tv_nsec = (length - seconds).count()};
   std::array<pollfd, 2> wanted{
-      pollfd{.fd = client_->descriptors().descriptor(), .events = POLLIN, .revents = 0},
+      pollfd{.fd = polled.descriptor, .events = polled.events, .revents = 0},
       pollfd{.fd = doorbell_.descriptor(), .events = POLLIN, .revents = 0}};
   {
     const ScopedUnlock unlocked(mutex_);
     ::ppoll(wanted.data(), wanted.size(), &timeout, nullptr);
   }
+  if (descriptors.changes() == polls_change_) descriptors.know_events(wanted[0].revents);
   if (wanted[1].revents != 0) doorbell_.clear();
 }
 
 void DrivenBackend::wake_driver() {
   const bool has_news = !client_->outbox().empty() && !delivering_;
   if (led_) {
-    if (has_news || client_->due() < polls_until_) doorbell_.ring();
+    const bool polls_another = client_->descriptors().changes() != polls_change_;
+    if (has_news || polls_another || client_->due() < polls_until_) doorbell_.ring();
   } else if (!loops_.empty()) {
     if (has_news || client_->due() < loops_.front()->timer_due()) loops_.front()->wake();
   } else if (has_news || client_->awaits_events()) {

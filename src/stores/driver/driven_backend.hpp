@@ -101,6 +101,7 @@ class DrivenBackend final : public Backend, private ForkParticipant {
   std::uint64_t standing_by_ LATCHKEY_GUARDED_BY(mutex_) = 0;      ///< threads in stand_by
   std::uint64_t arrivals_ LATCHKEY_GUARDED_BY(mutex_) = 0;         ///< calls of drive so far
   Clock::time_point polls_until_ LATCHKEY_GUARDED_BY(mutex_) = Clock::never();
+  std::uint64_t polls_change_ LATCHKEY_GUARDED_BY(mutex_) = 0;  ///< DescriptorSet::changes then
   ParkedThreads followers_ LATCHKEY_GUARDED_BY(mutex_);
   std::vector<EventLoop*> loops_ LATCHKEY_GUARDED_BY(mutex_);  ///< that have joined
 };

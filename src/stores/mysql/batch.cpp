@@ -13,6 +13,8 @@ namespace latchkey::inline v1::detail::mysql {
 namespace {
 
 constexpr std::size_t longest_batch = 64;
+/// Room for the statement of one request.
+constexpr std::size_t usual_text = 320;
 /// A request whose transactions are undone so often has an outcome: unknown.
 constexpr int most_deadlocks = 5;
 
@@ -35,7 +37,6 @@ void Batch::add(std::span<Request* const> requests, Sink& sink, TimePoint now) {
   std::vector<Entry> entries;
   entries.reserve(requests.size());
   for (Request* const request : requests) entries.push_back({request, &sink, now});
-  sent_.reserve(longest_batch);
   waiting_.insert(waiting_.end(), entries.begin(), entries.end());
 }
 
@@ -63,6 +64,7 @@ std::string Batch::send_joint(Layout::Joint kind) {
   requests.reserve(entries.size());
   for (const Entry& entry : entries) requests.push_back(entry.request);
   std::string text;
+  text.reserve(usual_text * entries.size());
   layout_.append_joint(text, requests);
   std::erase_if(waiting_,
                 [&](const Entry& entry) { return layout_.joint(*entry.request) == kind; });
@@ -81,6 +83,7 @@ std::string Batch::send() {
   const auto key_of = [](const Entry& entry) { return entry.request->key; };
   sort_by_key(entries, key_of);
   std::string text;
+  text.reserve(usual_text * entries.size());
   for (std::size_t index = 0; index < entries.size(); ++index) {
     const bool alone =
         (index == 0 || key_of(entries[index - 1]) != key_of(entries[index])) &&
@@ -89,9 +92,8 @@ std::string Batch::send() {
   }
   // One statement is a transaction of its own.
   const bool is_one = entries.size() == 1 && entries.front().takes_shortcut;
-  std::string begin = undo_ ? "ROLLBACK;" : "";
-  if (!is_one) begin += "BEGIN;";
-  text = begin + text + (is_one ? "" : ";COMMIT");
+  if (!is_one) text.insert(0, "BEGIN;").append(";COMMIT");
+  if (undo_) text.insert(0, "ROLLBACK;");
   results_before_ = (undo_ ? 1U : 0U) + (is_one ? 0U : 1U);
   waiting_.erase(waiting_.begin(), waiting_.begin() + count);
   if (singles_ > 0) --singles_;

@@ -222,17 +222,9 @@ MysqlClient::TimePoint MysqlClient::gives_up_at(const Request& request,
   return fails_fast(request.verb) ? std::min(last, policy_.gives_up_at(submitted)) : last;
 }
 
-// The library also reads when it has sent: no event of the socket announces a reply that is there
-// already, as it is if the thread that sends was interrupted.
-bool MysqlClient::has_reply() const noexcept {
-  const MysqlConnection::State state = connection_.state();
-  if (state == MysqlConnection::State::broken) return true;
-  return state == MysqlConnection::State::idle && (sweeping_ || batch_.under_way() > 0);
-}
-
 Clock::time_point MysqlClient::due() const noexcept {
   if (stage_ == Stage::up) {
-    if (has_reply()) return TimePoint{};
+    if (connection_.state() == MysqlConnection::State::broken) return TimePoint{};  // by `submit`
     const bool can_send = batch_.waiting() > 0 && batch_.under_way() == 0 &&
                           connection_.state() == MysqlConnection::State::idle;
     return can_send ? pacing_.due() : deadline_;

@@ -58,8 +58,6 @@ class MysqlClient final : public stores::StoreClient {
   /// Sends what waits, if the connection is idle and there is enough. True: it was sent.
   bool send(TimePoint now);
   void run(std::string text, TimePoint now);
-  /// The connection has one that `advance` has not seen.
-  [[nodiscard]] bool has_reply() const noexcept;
   void lose(ConnectionFailure failure, TimePoint now);
   [[nodiscard]] std::string overdue() const;
   /// Until when a request waits for a connection.

@@ -78,7 +78,7 @@ void MysqlConnection::query(std::string text) {
   statements_.clear();
   error_ = {};
   state_ = State::running;
-  go_on(start(Step::query));
+  go_on(start(Step::send));
 }
 
 void MysqlConnection::advance() {
@@ -111,7 +111,9 @@ int MysqlConnection::start(Step step) {
           &connected_, mysql_, uri_.socket.empty() ? uri_.host.host.c_str() : nullptr,
           or_null(uri_.user), uri_.password.c_str(), uri_.database.c_str(), uri_.host.port,
           or_null(uri_.socket), CLIENT_MULTI_STATEMENTS);
-    case Step::query: return mysql_real_query_start(&code_, mysql_, text_.data(), text_.size());
+    case Step::send: return mysql_send_query_start(&code_, mysql_, text_.data(), text_.size());
+    case Step::await: return MYSQL_WAIT_READ;
+    case Step::read: return mysql_read_query_result_start(&read_, mysql_);
     case Step::store: return mysql_store_result_start(&stored_, mysql_);
     case Step::next: return mysql_next_result_start(&code_, mysql_);
   }
@@ -121,7 +123,9 @@ int MysqlConnection::start(Step step) {
 int MysqlConnection::resume(int events) {
   switch (step_) {
     case Step::connect: return mysql_real_connect_cont(&connected_, mysql_, events);
-    case Step::query: return mysql_real_query_cont(&code_, mysql_, events);
+    case Step::send: return mysql_send_query_cont(&code_, mysql_, events);
+    case Step::await: return start(Step::read);
+    case Step::read: return mysql_read_query_result_cont(&read_, mysql_, events);
     case Step::store: return mysql_store_result_cont(&stored_, mysql_, events);
     case Step::next: return mysql_next_result_cont(&code_, mysql_, events);
   }
@@ -130,7 +134,8 @@ int MysqlConnection::resume(int events) {
 
 MysqlConnection::Step MysqlConnection::after_step() {
   const bool failed = step_ == Step::connect ? connected_ == nullptr
-                      : step_ == Step::query ? code_ != 0
+                      : step_ == Step::send  ? code_ != 0
+                      : step_ == Step::read  ? read_ != 0
                       : step_ == Step::next  ? code_ > 0
                                              : mysql_errno(mysql_) != 0;
   if (failed) {
@@ -139,7 +144,8 @@ MysqlConnection::Step MysqlConnection::after_step() {
     state_ = dead ? State::broken : State::idle;
     return Step::connect;
   }
-  const bool has_rows = step_ == Step::query || (step_ == Step::next && code_ == 0);
+  if (step_ == Step::send) return Step::await;
+  const bool has_rows = step_ == Step::read || (step_ == Step::next && code_ == 0);
   if (has_rows && mysql_field_count(mysql_) > 0) return Step::store;
   if (has_rows) statements_.push_back({nullptr, mysql_affected_rows(mysql_)});
   if (step_ != Step::connect && mysql_more_results(mysql_) != 0) return Step::next;

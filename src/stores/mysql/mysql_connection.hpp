@@ -74,7 +74,9 @@ class MysqlConnection {
   void abandon() noexcept;
 
  private:
-  enum class Step { connect, query, store, next };
+  /// await: the reply to what was sent has not begun. Only then is it read: the library would try
+  /// at once, in vain.
+  enum class Step { connect, send, await, read, store, next };
 
   /// `events`: what the library waits for; 0: the step is finished.
   void go_on(int events);
@@ -96,6 +98,7 @@ class MysqlConnection {
   MYSQL* connected_ = nullptr;
   MYSQL_RES* stored_ = nullptr;
   int code_ = 0;
+  my_bool read_ = 0;
   MysqlUri uri_;
   std::string text_;
   std::deque<Rows> results_;

@@ -88,9 +88,7 @@ void append_row(std::string& sql, const Request& request) {
 
 /// The condition for a hold that lasts, and that nobody waits behind.
 void append_alone(std::string& sql) {
-  sql += " AND waiting=0 AND kept<=";
-  sql += now;
-  sql += " AND ends>";
+  sql += " AND waiting=0 AND kept=0 AND ends>";
   sql += now;
 }
 

@@ -20,9 +20,8 @@ namespace latchkey::tests {
 class LoopbackClient final : public detail::stores::StoreClient {
  public:
   LoopbackClient(const std::string& space, const Options& options)
-      : memory_(detail::make_memory_backend("memory:" + space, options)),
-        replies_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-    descriptors_.watch(replies_.get(), POLLIN);
+      : memory_(detail::make_memory_backend("memory:" + space, options)) {
+    connect();
     outbox_.link(true, {});
   }
 
@@ -38,6 +37,7 @@ class LoopbackClient final : public detail::stores::StoreClient {
   }
 
   void submit(std::span<Request* const> requests, Sink& sink) override {
+    if (reconnects) connect();
     for (Request* const request : requests) {
       Reply& reply = underway_.emplace_back(request, &sink, Outcome{});
       memory_->answer(*request, reply.outcome, sink);
@@ -75,11 +75,18 @@ class LoopbackClient final : public detail::stores::StoreClient {
   detail::stores::Failure failed{};
   bool answers = true;
   bool awaits = true;
+  bool reconnects = false;  ///< whenever something is submitted
   std::atomic<Clock::time_point> alarm = Clock::never();
   std::atomic<int> alarms = 0;
   int abandoned = 0;
 
  private:
+  void connect() {
+    if (replies_.valid()) descriptors_.forget(replies_.get());
+    replies_ = detail::FileDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    descriptors_.watch(replies_.get(), POLLIN);
+  }
+
   struct Reply {
     Request* request;
     Sink* sink;
