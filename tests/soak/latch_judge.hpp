@@ -77,10 +77,12 @@ class LatchJudge {
   void begin() { current_ = std::min(prepared_.load(), rounds_.size() - 1); }
   [[nodiscard]] bool is_full() const noexcept { return current_ + 1 == rounds_.size(); }
 
-  /// Called before and after a flush: it may concern the round under way, and the next one.
-  void note_flush() {
-    rounds_[current_].flushed_ = true;
-    rounds_[std::min(prepared_.load(), rounds_.size() - 1)].flushed_ = true;
+  /// Called before and after a flush. It may concern the rounds from `first`, the result of the
+  /// earlier call, to the one that is being prepared.
+  std::size_t note_flush(std::size_t first) {
+    const std::size_t last = std::min(prepared_.load(), rounds_.size() - 1);
+    for (std::size_t number = first; number <= last; ++number) rounds_[number].flushed_ = true;
+    return first;
   }
   /// How long a wait missed that its latch was open.
   void note_late(Clock::duration late) {

@@ -106,9 +106,9 @@ class DisturbedCounters {
   }
 
   void flush() {
-    judge->note_flush();
+    const std::size_t first = judge->note_flush(judge->number());
     server_.client()({"FLUSHALL"});
-    judge->note_flush();
+    judge->note_flush(first);
     ++flushes;
   }
 
@@ -128,7 +128,7 @@ class DisturbedCounters {
         std::this_thread::sleep_for(1ms);
       }
       if (Steady::now() < end) continue;
-      judge->note_flush();
+      judge->note_flush(judge->number());
       latch.destroy();
     }
   }
@@ -147,18 +147,16 @@ class DisturbedCounters {
     while (Steady::now() < processes.end()) wait(locks, stand_stills);
   }
 
-  /// Lost replies and broken connections.
+  /// Connections that break. The server has received the last requests, and its replies are lost:
+  /// sometimes for longer than a command may take.
   void disturb(FaultProxy& proxy, unsigned seed) {
     std::minstd_rand random(seed);
+    const unsigned longest_pause = after_ == AfterALostReply::next ? 500 : 100;
     while (Steady::now() < processes.end()) {
-      late_wait(milliseconds(100 + random() % 500));
-      if (random() % 2 == 0) {
-        proxy.cut();
-      } else {
-        proxy.drop(FaultProxy::Direction::to_client);
-        late_wait(command_timeout + 50ms);
-        proxy.pass(FaultProxy::Direction::to_client);
-      }
+      late_wait(milliseconds(20 + random() % longest_pause));
+      proxy.hold(FaultProxy::Direction::to_client);
+      late_wait(random() % 4 == 0 ? command_timeout + 50ms : milliseconds(random() % 60));
+      proxy.cut();
       ++*broken;
     }
   }

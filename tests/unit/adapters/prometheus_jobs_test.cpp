@@ -70,10 +70,8 @@ TEST_F(PrometheusJobsTest, RunsOfAJobAreCountedByOutcome) {
 
 TEST_F(PrometheusJobsTest, ATakenInstantIsNoTimeoutOfItsLock) {
   const OncePer job = locks_.locks().once_per("k", 15min, {.wait = 10ms});
-  job.run([&] {
-    const auto skipping = clock_.skip_waits();
-    EXPECT_FALSE(job.run([] {})) << "another run is under way";
-  });
+  const auto skipping = clock_.skip_waits();
+  job.run([&] { EXPECT_FALSE(job.run([] {})) << "another run is under way"; });
   EXPECT_FALSE(job.run([] {})) << "it is done";
   const std::string jobs = "latchkey_once:{key}:{instant}";
   EXPECT_EQ(attempts("granted", jobs), 1);
