@@ -225,6 +225,7 @@ set(latchkey_asio_tests_sources
   asio/load_test.cpp
   asio/locked_method_test.cpp
   asio/locked_owner_test.cpp
+  asio/locked_permits_test.cpp
   asio/locked_policy_test.cpp
   asio/locked_strategies_test.cpp
   asio/locked_test.cpp)

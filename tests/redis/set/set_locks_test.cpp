@@ -56,6 +56,18 @@ TEST_F(RedisSet, OnlyReentrantAndFencedAreOffered) {
   }
 }
 
+TEST_F(RedisSet, SemaphoresAreRefusedWithASentenceThatNamesWhoHasThem) {
+  const Locks locks = connect();
+  try {
+    static_cast<void>(locks.semaphore("exports", 3));
+    FAIL() << "it has none";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_EQ(
+        error.what(),
+        locks.describe() + " offers no semaphores; memory:, redis:, postgresql: and mysql: do");
+  }
+}
+
 TEST_F(RedisSet, WrongCredentialsAreRefusedWithoutBeingShown) {
   ASSERT_FALSE(client_({"CONFIG", "SET", "requirepass", "right"}).is_error());
   EXPECT_NO_THROW(static_cast<void>(Locks::connect(uri(":right@"))));

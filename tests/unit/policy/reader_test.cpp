@@ -127,6 +127,35 @@ TEST(PolicyReader, WaitsAndLeasesHaveTheirOwnValuesAndBounds) {
                            HasSubstr("is too long; expected at most ten years")));
 }
 
+TEST(PolicyReader, PermitsAreAWholeNumberOfAtLeastOne) {
+  PolicyFile file;
+  EXPECT_THAT(errors_of("rules:\n  a: {permits: 1}\n  b: {permits: 2147483647}\n", &file),
+              IsEmpty());
+  ASSERT_EQ(file.rules.size(), 2U);
+  EXPECT_EQ(file.rules[1].settings.permits->value, 2'147'483'647U);
+  constexpr auto cure = " is no number of permits; expected 1 to 2147483647";
+  for (const std::string wrong :
+       {"0", "-1", "+3", "2.5", "3 permits", "three", "2147483648", "99999999999", "0x3"}) {
+    EXPECT_THAT(errors_of("rules:\n  a:\n    permits: " + wrong + "\n"),
+                ElementsAre("3:14 'permits': '" + wrong + "'" + cure));
+  }
+}
+
+TEST(PolicyReader, PermitsAreOneNumberAndNotOfADefaultOrALock) {
+  EXPECT_THAT(errors_of("rules:\n  a:\n    permits:\n  b: {permits: [3]}\n  c:\n    permits:\n"
+                        "      total: 3\n  d: {pemits: 3}\n"),
+              UnorderedElementsAre("3:5 'permits': empty; expected a value",
+                                   HasSubstr("4:16 YAML reads [...] after 'permits' as a list"),
+                                   HasSubstr("7:7 'permits': several lines; expected one text"),
+                                   "8:7 unknown key 'pemits'; did you mean 'permits'?"));
+  EXPECT_THAT(errors_of("defaults: {permits: 3}\n"),
+              ElementsAre("1:12 'permits' is not allowed here; expected in policies and rules "
+                          "only"));
+  EXPECT_THAT(errors_of("policies:\n  exports: {type: FAIR, permits: 3}\n"),
+              ElementsAre("2:34 'permits' makes the key a semaphore, and 'type' a lock; expected "
+                          "one of the two"));
+}
+
 TEST(Nearest, CountsInsertionsRemovalsChangesAndSwaps) {
   EXPECT_EQ(edit_distance("wait", "wait"), 0U);
   EXPECT_EQ(edit_distance("wiat", "wait"), 1U);
