@@ -8,7 +8,6 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <CLI/CLI.hpp>
 
 #include <array>
 #include <atomic>
@@ -20,6 +19,8 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+
+#include "on_backend.hpp"
 
 using namespace std::chrono_literals;
 using latchkey::LockType;
@@ -121,15 +122,5 @@ int run(const std::string& uri) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string uri;
-  CLI::App app("Four processes write reports, three at a time.");
-  app.add_option("--backend", uri, "where the semaphore lives, for example redis://127.0.0.1:6379")
-      ->required();
-  CLI11_PARSE(app, argc, argv);
-  try {
-    return run(uri);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return EXIT_FAILURE;
-  }
+  return run_on_backend(argc, argv, "Four processes write reports, three at a time.", run);
 }

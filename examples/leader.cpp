@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <CLI/CLI.hpp>
 
 #include <array>
 #include <chrono>
@@ -24,6 +23,8 @@
 #include <stdexcept>
 #include <stop_token>
 #include <string>
+
+#include "on_backend.hpp"
 
 using namespace std::chrono_literals;
 using Time = std::chrono::steady_clock;
@@ -142,19 +143,6 @@ int run(const std::string& uri) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string uri = "redis://127.0.0.1:6379";
-  CLI::App options("Three processes in turn lead; the first one is killed.");
-  options.add_option("--backend", uri, "where the locks live")->capture_default_str();
-  CLI11_PARSE(options, argc, argv);
-  if (uri.starts_with("memory:")) {
-    fmt::print(stderr, "--backend {} lives in one process: name one that several can share\n", uri);
-    return 2;
-  }
   std::signal(SIGPIPE, SIG_IGN);  // a candidate that was killed reads nothing
-  try {
-    return run(uri);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return 1;
-  }
+  return run_on_backend(argc, argv, "Three processes in turn lead; the first one is killed.", run);
 }

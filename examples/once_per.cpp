@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <CLI/CLI.hpp>
 
 #include <array>
 #include <chrono>
@@ -21,6 +20,8 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+
+#include "on_backend.hpp"
 
 using namespace std::chrono_literals;
 
@@ -116,18 +117,6 @@ int run(const std::string& uri) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string uri = "redis://127.0.0.1:6379";
-  CLI::App options("A job that one of four processes runs each second; one is killed.");
-  options.add_option("--backend", uri, "where the locks live")->capture_default_str();
-  CLI11_PARSE(options, argc, argv);
-  if (uri.starts_with("memory:")) {
-    fmt::print(stderr, "--backend {} lives in one process: name one that several can share\n", uri);
-    return 2;
-  }
-  try {
-    return run(uri);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return 1;
-  }
+  return run_on_backend(argc, argv,
+                        "A job that one of four processes runs each second; one is killed.", run);
 }

@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <CLI/CLI.hpp>
 
 #include <array>
 #include <chrono>
@@ -21,6 +20,8 @@
 #include <exception>
 #include <stdexcept>
 #include <string>
+
+#include "on_backend.hpp"
 
 using namespace std::chrono_literals;
 using latchkey::LockType;
@@ -130,18 +131,6 @@ int run(const std::string& uri) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string uri = "redis://127.0.0.1:6379";
-  CLI::App options("Two processes share a lock; one is killed while it holds.");
-  options.add_option("--backend", uri, "where the locks live")->capture_default_str();
-  CLI11_PARSE(options, argc, argv);
-  if (uri.starts_with("memory:")) {
-    fmt::print(stderr, "--backend {} lives in one process: name one that two can share\n", uri);
-    return 2;
-  }
-  try {
-    return run(uri);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return 1;
-  }
+  return run_on_backend(argc, argv, "Two processes share a lock; one is killed while it holds.",
+                        run);
 }
