@@ -159,6 +159,10 @@ TEST_P(Permits, DeletedByEitherSideNothingIsLeft) {
 
 INSTANTIATE_TEST_SUITE_P(Server, Permits, ::testing::Values(DeploymentKind::server),
                          [](const auto&) { return std::string("server"); });
+INSTANTIATE_TEST_SUITE_P(Cluster, Permits,
+                         ::testing::Values(DeploymentKind::cluster_auto, DeploymentKind::cluster_on,
+                                           DeploymentKind::cluster_off),
+                         [](const auto& each) { return name_of(each.param); });
 
 }  // namespace
 }  // namespace latchkey::tests
