@@ -59,6 +59,7 @@ struct Visit {
   bool untold = false;       ///< lost() was true and then false
   bool fork_failed = false;  ///< a forked child found that it holds the lock
   Nanos lease = 0;
+  Nanos wait = 0;                   ///< how long the acquire waits; 0: it does not, or for ever
   Nanos called = 0, entered = 0;    ///< the acquire began, and returned
   Nanos held_until = 0;             ///< read before the last lost() that was false
   Nanos deadline = 0;               ///< the latest that remaining() promised

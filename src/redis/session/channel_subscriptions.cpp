@@ -88,9 +88,9 @@ const std::vector<ChannelSubscriptions::Listener>* ChannelSubscriptions::listene
   return found != channels_.end() ? &found->second : nullptr;
 }
 
-void ChannelSubscriptions::append_change(CommandBuffer& buffer, const Request& request) const {
-  const bool subscribes = request.verb == Verb::subscribe;
-  const Channels channels = channels_of(request, layout_);
+void ChannelSubscriptions::append_change(CommandBuffer& buffer, Verb verb,
+                                         const Channels& channels) const {
+  const bool subscribes = verb == Verb::subscribe;
   const std::span<const std::string> names = channels.all();
   const auto changes = [&](const std::string& channel) {
     return subscribes || !channels_.contains(channel);
@@ -98,7 +98,7 @@ void ChannelSubscriptions::append_change(CommandBuffer& buffer, const Request& r
   const auto count = static_cast<std::size_t>(std::ranges::count_if(names, changes));
   if (count > 0) {
     buffer.begin(1 + count);
-    buffer.word(command_for(request.verb));
+    buffer.word(command_for(verb));
     for (const std::string& channel : names) {
       if (changes(channel)) buffer.word(channel);
     }

@@ -16,6 +16,7 @@
 
 #include "redis/protocol/command_buffer.hpp"
 #include "redis/protocol/layout.hpp"
+#include "redis/protocol/names.hpp"
 
 namespace latchkey::inline v1::detail::redis {
 
@@ -85,7 +86,7 @@ class ChannelSubscriptions {
   // pushes only, a rejected one by an error.
 
   /// Appends what a subscribe or unsubscribe changes on the server.
-  void append_change(CommandBuffer& buffer, const Request& request) const;
+  void append_change(CommandBuffer& buffer, Verb verb, const Channels& channels) const;
   /// Subscribes to all channels, which are not sharded on the new connection, whatever they were on
   /// the one before. False: there are none, and nothing was appended.
   bool append_all(CommandBuffer& buffer) const;

@@ -11,6 +11,7 @@
 #include <latchkey/backend.hpp>
 
 #include "redis/protocol/check_batch.hpp"
+#include "redis/protocol/names.hpp"
 
 namespace latchkey::inline v1::detail::redis {
 
@@ -46,7 +47,7 @@ struct InFlightCommand {
   std::uint8_t batch;           ///< how many checks, this and the next ones, are one call
   std::uint16_t slot;           ///< of the key of a check, in a cluster; otherwise 0
   std::string error;            ///< channels: the server's error
-  std::string channel;          ///< internal_channel
+  Channels changed;             ///< channels and internal_channel, once it was written
 
   void start(Request& from, Sink& receiver, Clock::time_point until) noexcept {
     const bool changes_channels = from.verb == Verb::subscribe || from.verb == Verb::unsubscribe;

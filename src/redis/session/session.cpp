@@ -168,7 +168,8 @@ void Session::append(InFlightCommand& command) {
   }
   switch (command.kind) {
     case InFlightCommand::Kind::channels:
-      return subscriptions_.append_change(out, *command.request);
+      command.changed = channels_of(*command.request, *call_settings_.layout);
+      return subscriptions_.append_change(out, command.verb, command.changed);
     case InFlightCommand::Kind::script_text:
       return append_eval(out, *command.request, call_settings_, command.cursor);
     default: return append_evalsha(out, *command.request, call_settings_, command.cursor);
@@ -188,7 +189,8 @@ void Session::send_internal(InFlightCommand::Kind kind, Verb verb, TimePoint now
   InFlightCommand& command = pipeline_.push();
   command.start_internal(kind, verb, later(now, settings_.timeout));
   command.end = pipeline_.stream_end();
-  command.channel = channel;
+  command.changed.names[0] = channel;
+  command.changed.count = 1;
   pipeline_.mark_written();
 }
 

@@ -107,7 +107,7 @@ bool Session::on_channel_reply(const redisReply& reply, InFlightCommand& command
   }
   const bool has_error = !command.error.empty();
   if (command.request != nullptr && redirected_by(command.error, command, delivery)) return true;
-  if (command.request != nullptr && has_error) on_channels_rejected(command);
+  if (has_error) on_channels_rejected(command);
   const bool refused = command.verb == Verb::subscribe && has_error;
   delivery.outcome = refused ? outcome_of(Outcome::Kind::refused, command.error)
                              : outcome_of(Outcome::Kind::granted);
@@ -199,11 +199,11 @@ bool Session::on_internal_channel_reply(const redisReply& reply, InFlightCommand
   }
   const bool subscribed = command.verb == Verb::subscribe;
   const bool rejected = !command.error.empty() && !is_gone(command, settings_.endpoint);
-  const auto* const listeners = subscriptions_.listeners(command.channel);
+  const auto* const listeners = subscriptions_.listeners(command.changed.names[0]);
   if (rejected && is_transient(command.error, settings_.endpoint)) {
-    retry_channel(command.channel);
+    retry_channel(command.changed.names[0]);
   } else if (rejected && subscribed == (listeners != nullptr)) {
-    subscriptions_.retry(command.channel, later(now_, permission_pause));
+    subscriptions_.retry(command.changed.names[0], later(now_, permission_pause));
   }
   if (subscribed && redirected_by(command.error, command, delivery)) return true;
   pipeline_.pop();
@@ -230,12 +230,13 @@ bool Session::redirected_by(std::string_view error, InFlightCommand& command, De
 }
 
 // A subscriber that is rejected listens no more. A channel without listeners is unsubscribed from
-// once more: the server may have kept the subscription for a listener that left meanwhile.
+// once more: the server may have kept the subscription for a listener that left meanwhile. That
+// holds after the request has ended, too: nobody else knows of the rejection.
 void Session::on_channels_rejected(const InFlightCommand& command) {
-  const Request& request = *command.request;
-  if (command.verb == Verb::subscribe) subscriptions_.remove(request, *command.sink);
-  const Channels channels = channels_of(request, *call_settings_.layout);
-  for (const std::string& name : channels.all()) {
+  if (command.verb == Verb::subscribe && command.request != nullptr) {
+    subscriptions_.remove(*command.request, *command.sink);
+  }
+  for (const std::string& name : command.changed.all()) {
     if (subscriptions_.listeners(name) == nullptr) retry_channel(name);
   }
 }

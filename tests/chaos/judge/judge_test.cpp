@@ -236,6 +236,16 @@ TEST(JudgeOutcomes, UnavailableNeedsAFaultAndOtherExceptionsAreNeverAllowed) {
   EXPECT_EQ(builder.broken(judge_outcomes), "an exception that no page allows");
 }
 
+TEST(JudgeOutcomes, AShortWaitMayEndBeforeABusyMachineReplies) {
+  HistoryBuilder builder;
+  Visit& visit = builder.visit(0, 1'100, 1'100);
+  visit.outcome = Outcome::unavailable;
+  visit.wait = 30 * millisecond;
+  EXPECT_EQ(builder.broken(judge_outcomes), "");
+  visit.wait = 1'000 * millisecond;
+  EXPECT_EQ(builder.broken(judge_outcomes), "an exception that no page allows");
+}
+
 TEST(JudgeOutcomes, ALockThatNoThreadCanRenewIsNotGranted) {
   HistoryBuilder builder;
   builder.visit(0, 100, 200).lack = Lack::threads;

@@ -180,6 +180,7 @@ void Workload::visit_once() {
            .lack = take_lack(),
            .watchdog = request.lease.is_watchdog(),
            .lease = request.lease.length(watchdog_period).count() * millisecond,
+           .wait = request.wait.is_forever() ? 0 : request.wait.length().count() * millisecond,
            .called = now()};
   log_.used.fetch_add(1, std::memory_order_release);
   std::unique_ptr<HeldLock> held;

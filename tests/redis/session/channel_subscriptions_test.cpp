@@ -61,12 +61,12 @@ TEST_F(ChannelSubscriptionsTest, AChannelEndsWithItsLastListener) {
   EXPECT_NE(subscriptions.listeners(plain_channel), nullptr);
   request.verb = Verb::unsubscribe;
   CommandBuffer buffer;
-  subscriptions.append_change(buffer, request);
+  subscriptions.append_change(buffer, request.verb, channels_of(request));
   EXPECT_THAT(commands(buffer), ElementsAre(ElementsAre("PING"))) << "the other one listens";
   subscriptions.remove(request, other);
   EXPECT_TRUE(subscriptions.empty());
   CommandBuffer last;
-  subscriptions.append_change(last, request);
+  subscriptions.append_change(last, request.verb, channels_of(request));
   EXPECT_THAT(commands(last), ElementsAre(ElementsAre("UNSUBSCRIBE", plain_channel, rw_channel),
                                           ElementsAre("PING")));
 }

@@ -169,6 +169,20 @@ TEST_F(SessionInCluster, AChannelThatNoNodeServesIsRetried) {
   EXPECT_THAT(names(), ElementsAre("SSUBSCRIBE", "PING"));
 }
 
+// A node that was stopped refuses commands for a while when it continues. The caller had given up
+// by then, and the node kept the subscription.
+TEST_F(SessionInCluster, AnUnsubscribeThatIsRejectedAfterItsTimeoutIsSentAgain) {
+  listen_to_k();
+  submit(Verb::unsubscribe, "k", 0);
+  EXPECT_THAT(names(), ElementsAre("SUNSUBSCRIBE", "PING"));
+  pass(timeout + 100ms);
+  ASSERT_EQ(sink.outcomes.size(), 2U);
+  EXPECT_EQ(sink.outcomes[1].kind, Kind::unknown);
+  say("-CLUSTERDOWN The cluster is down\r\n+PONG\r\n");
+  pass(150ms);
+  EXPECT_THAT(names(), ElementsAre("SUNSUBSCRIBE", "PING", "SUNSUBSCRIBE", "PING"));
+}
+
 TEST_F(SessionInCluster, ChannelsMoveToAnotherSessionAndTheirListenersAreNotified) {
   submit(Verb::subscribe, "k", 0);
   sent();
