@@ -286,6 +286,7 @@ set(latchkey_seeds_sources
 
 set(latchkey_exhaustion_sources
   exhaustion/locks_test.cpp
+  exhaustion/session_test.cpp
   exhaustion/scarce_memory.cpp)
 
 set(latchkey_cli_tests_sources

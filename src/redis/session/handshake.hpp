@@ -70,7 +70,7 @@ class Handshake {
     if (subscribe_ == Subscribe::unanswered) subscribe_ = Subscribe::confirmed;
   }
   /// The connection that had settled is gone: the next handshake ends it.
-  void on_connection_lost() noexcept { previous_ = current_; }
+  void on_connection_lost() noexcept { previous_ = std::exchange(current_, {}); }
 
   /// Whether the SUBSCRIBE of all channels was rejected.
   [[nodiscard]] bool channels_rejected() const noexcept {

@@ -40,6 +40,7 @@ std::optional<std::string> reason_to_reject(const Request& request, bool cluster
 
 Session::Session(Settings settings)
     : settings_(std::move(settings)),
+      silence_(silence(settings_.timeout).text),
       call_settings_(settings_.calls),
       handshake_(settings_.login),
       replicas_(settings_.min_replicas, settings_.timeout),

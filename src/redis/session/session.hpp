@@ -186,6 +186,7 @@ class Session {
   [[nodiscard]] CommandPipeline::Lane lane() const noexcept;
 
   // the connection and time (session_connection.cpp)
+  void on_malformed_reply() noexcept;
   void on_handshake_reply(const redisReply& reply);
   void on_connection_up();
   void join_cluster();
@@ -218,6 +219,7 @@ class Session {
   void retry_channel(const std::string& channel);
 
   const Settings settings_;
+  const std::string silence_;  ///< why a request ends whose reply is overdue
   CallSettings call_settings_;
   Stage stage_ = Stage::down;
   std::optional<Failure> trouble_;

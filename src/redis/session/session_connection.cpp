@@ -44,8 +44,14 @@ void Session::connected() noexcept {
 void Session::received(std::span<const char> bytes, TimePoint now) noexcept {
   last_received_at_ = now;
   now_ = std::max(now_, now);
-  if (!trouble_ && !reader_.feed(bytes)) {
+  if (!trouble_ && !reader_.feed(bytes)) on_malformed_reply();
+}
+
+void Session::on_malformed_reply() noexcept {
+  try {
     trouble_ = not_redis(reader_.error(), handshake_.answered_anything());
+  } catch (const std::bad_alloc&) {
+    trouble_ = no_memory();
   }
 }
 
@@ -113,9 +119,9 @@ void Session::tick(TimePoint now) noexcept {
   expire_requests(now);
   if (trouble_) return;
   const bool settling = stage_ == Stage::connecting || stage_ == Stage::handshake;
-  if (settling && now >= settle_until_) trouble_ = silence(settings_.timeout);
-  if (stage_ == Stage::up && now >= dead_at()) trouble_ = dead(2 * settings_.timeout);
   try {
+    if (settling && now >= settle_until_) trouble_ = silence(settings_.timeout);
+    if (stage_ == Stage::up && now >= dead_at()) trouble_ = dead(2 * settings_.timeout);
     send_due_commands(now);
   } catch (const std::bad_alloc&) {
     trouble_ = no_memory();
@@ -125,9 +131,8 @@ void Session::tick(TimePoint now) noexcept {
 void Session::expire_requests(TimePoint now) noexcept {
   replicas_.expire(now, deliveries_);
   if (stage_ != Stage::up) return expire_waiting(now);
-  pipeline_.expire_written(now, [&](InFlightCommand& command) {
-    end(command, Outcome::Kind::unknown, silence(settings_.timeout).text);
-  });
+  pipeline_.expire_written(
+      now, [&](InFlightCommand& command) { end(command, Outcome::Kind::unknown, silence_); });
 }
 
 void Session::expire_waiting(TimePoint now) noexcept {
@@ -147,8 +152,8 @@ void Session::end_unsent(InFlightCommand& command) noexcept {
   const bool permanent = failure != nullptr && failure->permanent && fails_fast(command.verb);
   // No connection is subscribed to what the caller has unsubscribed from.
   const bool never_ran = command.verb != Verb::unsubscribe;
-  end(command, permanent ? Outcome::Kind::refused : Outcome::Kind::unknown,
-      failure != nullptr ? failure->text : silence(settings_.timeout).text, never_ran);
+  const std::string_view why = failure != nullptr ? failure->text : silence_;
+  end(command, permanent ? Outcome::Kind::refused : Outcome::Kind::unknown, why, never_ran);
 }
 
 Session::TimePoint Session::deadline_of(const InFlightCommand& command) const noexcept {

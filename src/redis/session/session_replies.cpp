@@ -48,9 +48,8 @@ bool Session::next(Delivery& delivery) noexcept {
     if (trouble_ || (stage_ != Stage::handshake && stage_ != Stage::up)) return false;
     const redisReply* const reply = reader_.next();
     if (reply == nullptr) {
-      const std::string_view error = reader_.error();
-      if (!error.empty()) trouble_ = not_redis(error, handshake_.answered_anything());
-      if (error.empty()) return false;
+      if (reader_.error().empty()) return false;
+      on_malformed_reply();
       continue;
     }
     try {

@@ -14,6 +14,17 @@
 
 namespace latchkey::chaos {
 
+// The permits that are taken are in a key beside that of the semaphore, which stays.
+unsigned Deployment::excuses(const PlannedFault& fault) const {
+  using enum FaultKind;
+  unsigned all = traits(fault.kind).excuses;
+  const bool leaves_permits = fault.kind == wrong_type || fault.kind == delete_key;
+  if (fault.key == static_cast<int>(semaphore_key) && leaves_permits) {
+    all &= ~static_cast<unsigned>(forgets);
+  }
+  return all;
+}
+
 void Deployment::send(const tests::RedisServer& server,
                       std::initializer_list<std::string_view> words) {
   const tests::Reply reply = server.client()(words);

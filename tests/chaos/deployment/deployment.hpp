@@ -34,9 +34,7 @@ class Deployment {
 
   /// What the fault excuses, once it has ended: what its kind does, unless this deployment promises
   /// more or less.
-  [[nodiscard]] virtual unsigned excuses(const PlannedFault& fault) const {
-    return traits(fault.kind).excuses;
-  }
+  [[nodiscard]] virtual unsigned excuses(const PlannedFault& fault) const;
   /// A fault that nobody has planned, since the last call.
   virtual std::optional<FaultKind> surprise() { return std::nullopt; }
   /// Options::min_replicas of the workers.

@@ -73,7 +73,7 @@ bool Sentinels::has(FaultKind kind) const noexcept {
 }
 
 unsigned Sentinels::excuses(const PlannedFault& fault) const {
-  unsigned all = traits(fault.kind).excuses;
+  unsigned all = Deployment::excuses(fault);
   const bool keeps_data = !replaced_ || min_replicas_ == replicas;
   if (may_replace_master(fault.kind) && keeps_data) all &= ~static_cast<unsigned>(may_forget);
   const bool lacks_replicas =

@@ -106,6 +106,10 @@ std::string WorkerPool::rest(Nanos patience) {
     return busy.empty();
   };
   if (await(patience, all_rest)) return {};
+  for (std::uint32_t worker = 0; worker < size_.workers; ++worker) {
+    if (process(worker).ended())
+      busy += "; worker " + std::to_string(worker) + " has ended by itself";
+  }
   return "these worker:threads do not return from their calls:" + busy;
 }
 
