@@ -137,7 +137,7 @@ TEST_P(Permits, OurPermitsOutliveTheWatchdogsPeriodAndJavaMayHaveNoLease) {
   for (const Pair& each : all) {
     EXPECT_FALSE(each.ours.lost());
     EXPECT_EQ(java("acquired", each.key), "3");
-    EXPECT_FALSE(semaphore(each.key).try_acquire().has_value());
+    EXPECT_FALSE(locks.semaphore(each.key, 3).try_acquire().has_value());
     EXPECT_EQ(java("release", each.key, each.endless), "true");
   }
 }
