@@ -1,6 +1,7 @@
 // What `latchkey top` costs a server with many locks and many waiters.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <string>
@@ -60,6 +61,20 @@ class CliTopLoad : public CliRun {
     return (server_seconds() - before) / Seconds(steady_clock::now() - start).count();
   }
 
+  /// How many times longer this machine needs for a loop in a script than one that needs 40 ms: the
+  /// limit is one of processor time, and machines differ. At least 1.
+  static double slowness() {
+    RedisClient client = server().client();
+    double fastest = 1;
+    for (int run = 0; run < 5; ++run) {
+      const double before = server_seconds();
+      client({"EVAL", "local t = {} for i = 1, 2000000 do t[i % 100] = i end", "0"});
+      const double took = server_seconds() - before;
+      fastest = std::min(fastest, took);
+    }
+    return std::max(1.0, fastest / 0.040);
+  }
+
   std::vector<RedisClient> waiters_;
 };
 
@@ -72,7 +87,7 @@ TEST_F(CliTopLoad, CostsTheServerLessThanTwoPercentOfACore) {
     terminal.await_text("REENTRANT     1 100%");
     const double share = load() - idle;
     RecordProperty("percent_of_a_core_at_" + std::string(interval), std::to_string(share * 100));
-    EXPECT_LT(share, 0.02) << interval;
+    EXPECT_LT(share, 0.02 * slowness()) << interval;
   }
 }
 
