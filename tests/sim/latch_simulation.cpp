@@ -32,14 +32,12 @@ void LatchSimulation::start(Process& process) {
 
 LatchSimulationReport LatchSimulation::run(int steps) {
   for (int taken = 0; taken < steps && model_.report.violation.empty(); ++taken) {
-    Event event = events_.top();
-    events_.pop();
+    Event event = events_.take_first();
     now_ = event.at;
     Process& process = processes_[event.process];
     if (event.what != What::at_store && now_ < process.frozen_until) {
       event.at = process.frozen_until;
-      event.order = ++last_order_;
-      events_.push(std::move(event));
+      events_.add(std::move(event));
     } else if (event.epoch == process.epoch && !is_lost(process, event)) {
       handle(process, event);
     }
@@ -57,11 +55,10 @@ bool LatchSimulation::is_lost(const Process& process, const Event& event) {
 
 void LatchSimulation::schedule(Process& process, Length in, Event event) {
   event.at = now_ + in;
-  event.order = ++last_order_;
   event.process = index_of(process);
   event.epoch = process.epoch;
   event.connection = process.connection;
-  events_.push(std::move(event));
+  events_.add(std::move(event));
 }
 
 void LatchSimulation::handle(Process& process, const Event& event) {

@@ -7,13 +7,13 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
-#include <queue>
 #include <string>
 #include <vector>
 
 #include "locks/latch/latch_wait.hpp"
 #include "memory/count_table.hpp"
 #include "sim/latch_model.hpp"
+#include "testing/simulator/event_queue.hpp"
 #include "testing/simulator/random.hpp"
 
 namespace latchkey::inline v1::sim {
@@ -71,9 +71,6 @@ class LatchSimulation {
     Verb verb{};
     std::uint32_t tokens = 0;
     Outcome outcome{};
-    friend bool operator>(const Event& one, const Event& other) {
-      return one.at != other.at ? one.at > other.at : one.order > other.order;
-    }
   };
 
   // --- what happens ---
@@ -118,11 +115,11 @@ class LatchSimulation {
   Time now_{std::chrono::hours(1'000)};
   detail::CountTable store_;
   bool silent_ = false;  ///< the server publishes nothing
-  std::uint64_t last_order_ = 0, last_number_ = 0;
+  std::uint64_t last_number_ = 0;
   std::vector<Process> processes_;
   std::vector<LatchModel::Count> counts_{1};
   std::deque<Channel> channels_;
-  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  EventQueue<Event> events_;
   LatchModel model_;
 };
 

@@ -15,15 +15,13 @@ LeaderSimulation::LeaderSimulation(std::uint64_t seed) : random_(seed) {
 
 LeaderSimulationReport LeaderSimulation::run(int steps) {
   for (int taken = 0; taken < steps && report_.violation.empty(); ++taken) {
-    Event event = events_.top();
-    events_.pop();
+    Event event = events_.take_first();
     now_ = event.at;
     Process& process = processes_[event.process];
     const bool at_store = event.what == What::ask || event.what == What::renew;
     if (!at_store && now_ < process.frozen_until) {
       event.at = process.frozen_until;
-      event.order = ++last_order_;
-      events_.push(event);
+      events_.add(std::move(event));
     } else if (event.epoch == process.epoch) {
       handle(process, event);
     }
@@ -35,8 +33,7 @@ LeaderSimulationReport LeaderSimulation::run(int steps) {
 void LeaderSimulation::schedule(Process& process, What what, Length in, Outcome outcome,
                                 Time sent) {
   const auto number = static_cast<std::size_t>(&process - processes_.data());
-  events_.push(
-      {now_ + in, ++last_order_, number, process.epoch, what, std::move(outcome), sent, lineage_});
+  events_.add({now_ + in, 0, number, process.epoch, what, std::move(outcome), sent, lineage_});
 }
 
 Outcome LeaderSimulation::apply(Process& process, Verb verb) {

@@ -5,12 +5,12 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
-#include <queue>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "memory/lock_table.hpp"
+#include "testing/simulator/event_queue.hpp"
 #include "testing/simulator/random.hpp"
 
 namespace latchkey::inline v1::sim {
@@ -58,9 +58,6 @@ class LeaderSimulation {
     Outcome outcome{};
     Time sent{};
     std::uint64_t lineage = 0;  ///< of the data that the outcome is of
-    friend bool operator>(const Event& one, const Event& other) {
-      return one.at != other.at ? one.at > other.at : one.order > other.order;
-    }
   };
 
   void schedule(Process& process, What what, Length in, Outcome outcome = {}, Time sent = {});
@@ -87,9 +84,9 @@ class LeaderSimulation {
   Time now_{std::chrono::hours(1'000)};
   Length server_behind_{};     ///< the server's clock went back by this
   std::uint64_t lineage_ = 1;  ///< counts the times that the server came back empty
-  std::uint64_t last_order_ = 0, last_id_ = 0;
+  std::uint64_t last_id_ = 0;
   std::vector<Process> processes_;
-  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  EventQueue<Event> events_;
   LeaderSimulationReport report_;
 };
 

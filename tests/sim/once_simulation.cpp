@@ -22,8 +22,7 @@ OnceSimulation::OnceSimulation(std::uint64_t seed)
 
 OnceSimulationReport OnceSimulation::run(int steps) {
   for (int taken = 0; taken < steps && report_.violation.empty(); ++taken) {
-    const Event event = events_.top();
-    events_.pop();
+    const Event event = events_.take_first();
     now_ = event.at;
     Process& process = processes_[event.process];
     if (event.epoch == process.epoch) step(process);
@@ -35,7 +34,7 @@ OnceSimulationReport OnceSimulation::run(int steps) {
 
 void OnceSimulation::next_in(Process& process, Length length) {
   const auto number = static_cast<std::size_t>(&process - processes_.data());
-  events_.push({now_ + length, ++last_order_, number, process.epoch});
+  events_.add({now_ + length, 0, number, process.epoch});
 }
 
 /// Most messages are fast. Some are stuck for longer than a period and all that follows it.

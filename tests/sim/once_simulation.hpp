@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <queue>
 #include <string>
 #include <vector>
 
 #include "memory/lock_table.hpp"
 #include "once/once_schedule.hpp"
+#include "testing/simulator/event_queue.hpp"
 #include "testing/simulator/random.hpp"
 
 namespace latchkey::inline v1::sim {
@@ -69,9 +69,6 @@ class OnceSimulation {
     std::uint64_t order;
     std::size_t process;
     std::uint64_t epoch;
-    friend bool operator>(const Event& one, const Event& other) {
-      return one.at != other.at ? one.at > other.at : one.order > other.order;
-    }
   };
 
   void next_in(Process& process, Length length);
@@ -95,9 +92,9 @@ class OnceSimulation {
   detail::OnceSchedule schedule_;
   detail::LockTable store_;
   Time now_{std::chrono::hours(1'000)};
-  std::uint64_t last_order_ = 0, last_id_ = 0;
+  std::uint64_t last_id_ = 0;
   std::vector<Process> processes_;
-  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  EventQueue<Event> events_;
   std::vector<Run> runs_;
   OnceSimulationReport report_;
 };

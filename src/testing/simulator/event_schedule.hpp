@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <queue>
-#include <vector>
 
 #include <latchkey/clock.hpp>
+
+#include "testing/simulator/event_queue.hpp"
 
 namespace latchkey::inline v1::sim {
 
@@ -31,36 +31,26 @@ enum class Due : std::uint8_t {
 
 struct ScheduledEvent {
   Clock::duration at;
-  std::uint64_t order;  ///< events of the same time occur in the order in which they were added
+  std::uint64_t order;  ///< EventQueue
   Due due;
   std::uint32_t client;
   std::uint32_t index;  ///< of a packet, a key or a caller
   std::uint64_t epoch;  ///< the receiver ignores the event if its epoch has moved on
-
-  friend bool operator<(const ScheduledEvent& left, const ScheduledEvent& right) noexcept {
-    return left.at != right.at ? left.at > right.at : left.order > right.order;
-  }
 };
 
-/// A priority queue of events, earliest first.
 class EventSchedule {
  public:
   void add(Clock::duration at, Due due, std::uint32_t client, std::uint32_t index = 0,
            std::uint64_t epoch = 0) {
-    queue_.push({at, ++order_, due, client, index, epoch});
+    queue_.add({at, 0, due, client, index, epoch});
   }
 
   [[nodiscard]] bool empty() const noexcept { return queue_.empty(); }
 
-  ScheduledEvent take_first() {
-    const ScheduledEvent first = queue_.top();
-    queue_.pop();
-    return first;
-  }
+  ScheduledEvent take_first() { return queue_.take_first(); }
 
  private:
-  std::priority_queue<ScheduledEvent> queue_;
-  std::uint64_t order_ = 0;
+  EventQueue<ScheduledEvent> queue_;
 };
 
 }  // namespace latchkey::inline v1::sim
