@@ -86,6 +86,7 @@ void Reactor::handle_deadlines(MultiplexerState& state) {
 
 void Reactor::handle_deadlines_of(MultiplexerState& state, ServerConnection& connection) {
   Session& session = connection.session;
+  if (session.seems_dead(clock_.now())) read(state, connection);
   session.tick(clock_.now());
   if (session.trouble()) disconnect(state, connection, *session.trouble());
   const Clock::time_point now = clock_.now();

@@ -134,6 +134,11 @@ class Session {
   }
 
   // --- time ---
+  /// Whether the next tick gives the server up because nothing was received from it for too long.
+  /// Perhaps nobody has read what has arrived: the owner reads once before it calls `tick`.
+  [[nodiscard]] bool seems_dead(TimePoint now) const noexcept {
+    return stage_ == Stage::up && now >= dead_at();
+  }
   void tick(TimePoint now) noexcept;
   /// When the next tick is due.
   [[nodiscard]] TimePoint due() const noexcept;

@@ -121,7 +121,7 @@ void Session::tick(TimePoint now) noexcept {
   const bool settling = stage_ == Stage::connecting || stage_ == Stage::handshake;
   try {
     if (settling && now >= settle_until_) trouble_ = silence(settings_.timeout);
-    if (stage_ == Stage::up && now >= dead_at()) trouble_ = dead(2 * settings_.timeout);
+    if (seems_dead(now)) trouble_ = dead(2 * settings_.timeout);
     send_due_commands(now);
   } catch (const std::bad_alloc&) {
     trouble_ = no_memory();

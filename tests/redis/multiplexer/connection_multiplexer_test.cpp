@@ -86,6 +86,24 @@ TEST(ConnectionMultiplexer, InvalidBytesMakeTheOutcomeUnknownAndTheNextConnectio
   EXPECT_TRUE(requests.eventually_granted());
 }
 
+// Nobody drives while its reply arrives, for longer than the timeout of two commands.
+TEST(ConnectionMultiplexer, AServerIsNotDeadBecauseNobodyReadItsReply) {
+  const ScriptedPeer peer(ScriptedPeer::proper);
+  constexpr auto timeout = 1s;
+  Requests requests(peer.uri(), timeout);
+  ASSERT_EQ(requests.execute(Verb::acquire), Kind::granted);
+  Entry unread, next;
+  requests.fill(unread, Verb::acquire);
+  requests.submit(unread);
+  std::this_thread::sleep_for(2 * timeout + 100ms);
+  requests.fill(next, Verb::acquire);
+  requests.submit(next);
+  requests.wait_for(next);
+  EXPECT_EQ(next.kind, Kind::granted);
+  EXPECT_EQ(unread.completions, 1);
+  EXPECT_EQ(peer.connections(), 1);
+}
+
 TEST(ConnectionMultiplexer, CorruptedRepliesCompleteEachRequestExactlyOnce) {
   std::minstd_rand chance{7};
   const ScriptedPeer peer(
