@@ -7,6 +7,7 @@
 --
 -- Returns  0: it is deleted; nothing is left of it
 --          nil: there was none
+--          an error: one of the keys is something else, so neither is deleted
 --
 -- Who waits tries again, and makes it anew.
 
@@ -14,6 +15,11 @@
 --#include parts/permits.lua
 
 available_permits(KEYS[1]) -- an error: something else has the name
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', '+inf', 'LIMIT', '0', slice)) do
+  if #id ~= 16 then
+    return redis.error_reply('ERR the sorted set has members that are no permits, such as ' .. id)
+  end
+end
 local deleted = redis.call('DEL', KEYS[1]) + redis.call('DEL', KEYS[2])
 if deleted == 0 then
   return false

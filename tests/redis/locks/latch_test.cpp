@@ -92,6 +92,12 @@ TEST_F(RedisLatch, AnotherValueIsRefused) {
   EXPECT_THROW(static_cast<void>(latch.count()), BackendRefused);
 }
 
+TEST_F(RedisLatch, DestroyDeletesNoValueThatIsNoCount) {
+  ask({"SET", "jobs", "many"});
+  EXPECT_THROW(latch.destroy(), BackendRefused);
+  EXPECT_EQ(ask({"GET", "jobs"}), "many");
+}
+
 TEST_F(RedisLatch, ALostReplySaysThatItMayHaveCounted) {
   ASSERT_TRUE(latch.try_set_count(3));
   FaultProxy proxy(server.port());

@@ -77,6 +77,15 @@ TEST_F(RedisSemaphore, AFlushedServerIsALossAtTheNextCheck) {
   EXPECT_EQ(client_({"DBSIZE"}).integer(), 0);
 }
 
+TEST_F(RedisSemaphore, DestroyDeletesNoSortedSetThatIsNotItsPermits) {
+  const Semaphore semaphore = connect().semaphore("exports", 3);
+  client_({"SET", "exports", "3"});
+  client_({"ZADD", "{exports}:timeout", "1", "a member of something else"});
+  EXPECT_THROW(semaphore.destroy(), BackendRefused);
+  EXPECT_EQ(client_({"GET", "exports"}).text(), "3");
+  EXPECT_EQ(client_({"ZCARD", "{exports}:timeout"}).integer(), 1);
+}
+
 TEST_F(RedisSemaphore, TheWatchdogRenewsPermitsAndLocksTogether) {
   Recorder recorder;
   const Locks locks = Locks::connect(server_.tcp_uri(), {.watchdog = 600ms, .listener = &recorder});
