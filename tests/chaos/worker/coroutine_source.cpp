@@ -45,12 +45,9 @@ asio::awaitable<bool> release_on_loop(Hold& hold) {
   co_return co_await async_release(std::move(hold), asio::use_awaitable);
 }
 
-class CoroutineHold final : public HeldLock {
+class CoroutineHold final : public LatchkeyHold {
  public:
-  CoroutineHold(asio::io_context& loop, Hold hold) : loop_(loop), hold_(std::move(hold)) {}
-  bool lost() const override { return hold_.lost(); }
-  std::chrono::milliseconds remaining() const override { return hold_.remaining(); }
-  std::optional<std::uint64_t> token() const override { return hold_.fencing_token(); }
+  CoroutineHold(asio::io_context& loop, Hold hold) : LatchkeyHold(std::move(hold)), loop_(loop) {}
   bool release() override {
     if (hold_.lost()) return hold_.release();  // in a forked child no coroutine continues
     return asio::co_spawn(loop_, release_on_loop(hold_), asio::use_future).get();
@@ -58,7 +55,6 @@ class CoroutineHold final : public HeldLock {
 
  private:
   asio::io_context& loop_;
-  Hold hold_;
 };
 
 class CoroutineSources final : public LockSources {

@@ -2,8 +2,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include <latchkey/hold.hpp>
 #include <latchkey/locks.hpp>
@@ -11,6 +15,18 @@
 #include "chaos/worker/lock_source.hpp"
 
 namespace latchkey::chaos {
+
+class LatchkeyHold : public HeldLock {
+ public:
+  explicit LatchkeyHold(Hold hold) : hold_(std::move(hold)) {}
+  bool lost() const override { return hold_.lost(); }
+  std::chrono::milliseconds remaining() const override { return hold_.remaining(); }
+  std::optional<std::uint64_t> token() const override { return hold_.fencing_token(); }
+  bool release() override { return hold_.release(); }
+
+ protected:
+  Hold hold_;
+};
 
 Locks connect_worker(const std::string& uri, int min_replicas);
 

@@ -8,18 +8,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class LatchkeyHold final : public HeldLock {
- public:
-  explicit LatchkeyHold(Hold hold) : hold_(std::move(hold)) {}
-  bool lost() const override { return hold_.lost(); }
-  std::chrono::milliseconds remaining() const override { return hold_.remaining(); }
-  std::optional<std::uint64_t> token() const override { return hold_.fencing_token(); }
-  bool release() override { return hold_.release(); }
-
- private:
-  Hold hold_;
-};
-
 class LatchkeySources final : public LockSources {
  public:
   LatchkeySources(const std::string& uri, int min_replicas)
