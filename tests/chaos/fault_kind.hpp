@@ -58,6 +58,9 @@ enum class FaultKind : std::uint8_t {
   forced_release,
 };
 
+/// Whether the fault is done to a process of a client, whatever it locks on.
+constexpr bool is_of_client(FaultKind kind) noexcept { return kind <= FaultKind::client_no_memory; }
+
 /// What a fault is done to.
 enum class Target : std::uint8_t {
   worker,  ///< one worker or its connection

@@ -2,10 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "chaos/deployment/cluster.hpp"
 
-#include <algorithm>
 #include <stdexcept>
 
-#include "chaos/faults/forbidden_commands.hpp"
 #include "chaos/worker/lock_source.hpp"
 
 namespace latchkey::chaos {
@@ -26,13 +24,6 @@ std::string Cluster::uri(std::uint16_t /*port*/) const { return cluster_.uri(); 
 
 bool Cluster::has(FaultKind kind) const noexcept {
   switch (kind) {
-    case client_stop_short:
-    case client_stop_long:
-    case client_kill:
-    case client_descriptors:
-    case client_fork:
-    case client_no_threads:
-    case client_no_memory:
     case node_stop:
     case node_kill:
     case slot_move:
@@ -45,28 +36,22 @@ bool Cluster::has(FaultKind kind) const noexcept {
     case wrong_type:
     case delete_key:
     case forced_release: return true;
-    default: return false;
+    default: return is_of_client(kind);
   }
 }
 
-void Cluster::send_to_all(std::initializer_list<std::string_view> words) {
-  for (const tests::RedisServer* const each : servers()) send(*each, words);
+std::vector<const tests::RedisServer*> Cluster::servers_of(const PlannedFault& fault) const {
+  if (traits(fault.kind).target != Target::key) return servers();
+  return {&cluster_.node(cluster_.owner_of(slot_of(fault)))};
 }
 
-void Cluster::permit(const PlannedFault& fault, bool permitted) {
-  const std::string_view command = forbidden_name(fault.strength);
-  if (is_sharded(command) && cluster_.node(0).version() < 700) return;
-  std::string rule(permitted ? "+" : "-");
-  send_to_all({"ACL", "SETUSER", "default", rule += command});
-}
-
-const tests::RedisServer& Cluster::owner_of(const std::string& key) {
-  return cluster_.node(cluster_.owner_of(cluster_.slot_of(key)));
+std::size_t Cluster::slot_of(const PlannedFault& fault) const {
+  return cluster_.slot_of(name_of_key(static_cast<std::uint32_t>(fault.key)));
 }
 
 // From now on the keys of a slot are on two nodes.
 void Cluster::begin_move(const PlannedFault& fault) {
-  move_.slot = cluster_.slot_of(name_of_key(static_cast<std::uint32_t>(fault.key)));
+  move_.slot = slot_of(fault);
   move_.from = cluster_.owner_of(move_.slot);
   move_.to = (move_.from + 1 + static_cast<std::size_t>(fault.strength) % 2) % masters;
   cluster_.begin_migration(move_.slot, move_.from, move_.to);
@@ -88,34 +73,23 @@ void Cluster::end_move() {
 }
 
 void Cluster::begin(const PlannedFault& fault) {
-  const std::string key = name_of_key(static_cast<std::uint32_t>(std::max(0, fault.key)));
   switch (fault.kind) {
     case node_stop: return cluster_.node(node_of(fault)).stop();
     case node_kill: return cluster_.node(node_of(fault)).kill();
     case slot_move: return begin_move(fault);
-    case kill_normal: return send_to_all({"CLIENT", "KILL", "TYPE", "normal"});
-    case kill_pubsub: return send_to_all({"CLIENT", "KILL", "TYPE", "pubsub"});
-    case flushall: return send_to_all({"FLUSHALL"});
-    case script_flush: return send_to_all({"SCRIPT", "FLUSH"});
-    case max_memory: return send_to_all({"CONFIG", "SET", "maxmemory", "1"});
-    case forbidden_command: return permit(fault, false);
-    case wrong_type: return send(owner_of(key), {"SET", key, "text"});
-    case delete_key: return send(owner_of(key), {"DEL", key});
     case forced_release: return force_release(cluster_.uri(), fault.key);
-    default: return;
+    default:
+      for (const tests::RedisServer* const each : servers_of(fault)) begin_on(*each, fault);
   }
 }
 
 void Cluster::end(const PlannedFault& fault) {
-  const std::string key = name_of_key(static_cast<std::uint32_t>(std::max(0, fault.key)));
   switch (fault.kind) {
     case node_stop:
     case node_kill: return cluster_.restore(node_of(fault));
     case slot_move: return end_move();
-    case max_memory: return send_to_all({"CONFIG", "SET", "maxmemory", "0"});
-    case forbidden_command: return permit(fault, true);
-    case wrong_type: return send(owner_of(key), {"DEL", key});
-    default: return;
+    default:
+      for (const tests::RedisServer* const each : servers_of(fault)) end_on(*each, fault);
   }
 }
 

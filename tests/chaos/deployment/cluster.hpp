@@ -27,9 +27,9 @@ class Cluster final : public Deployment {
     std::size_t slot = 0, from = 0, to = 0;
   };
 
-  void send_to_all(std::initializer_list<std::string_view> words);
-  void permit(const PlannedFault& fault, bool permitted);
-  [[nodiscard]] const tests::RedisServer& owner_of(const std::string& key);
+  /// The node that owns the key of the fault; all nodes, if it is no fault of a key.
+  [[nodiscard]] std::vector<const tests::RedisServer*> servers_of(const PlannedFault& fault) const;
+  [[nodiscard]] std::size_t slot_of(const PlannedFault& fault) const;
   [[nodiscard]] std::size_t node_of(const PlannedFault& fault) const {
     return static_cast<std::size_t>(fault.strength) % masters;
   }

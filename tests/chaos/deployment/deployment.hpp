@@ -46,7 +46,13 @@ class Deployment {
  protected:
   /// Throws std::runtime_error with the error of the server.
   static void send(const tests::RedisServer& server, std::initializer_list<std::string_view> words);
+  /// The part of a fault that is the same on every server. Nothing, if there is no such part.
+  static void begin_on(const tests::RedisServer& server, const PlannedFault& fault);
+  static void end_on(const tests::RedisServer& server, const PlannedFault& fault);
   static void force_release(const std::string& uri, int key);
+
+ private:
+  static void permit(const tests::RedisServer& server, const PlannedFault& fault, std::string rule);
 };
 
 std::unique_ptr<Deployment> make_deployment(DeploymentKind kind);

@@ -4,11 +4,7 @@
 
 #include <poll.h>
 
-#include <algorithm>
 #include <utility>
-
-#include "chaos/faults/forbidden_commands.hpp"
-#include "chaos/worker/lock_source.hpp"
 
 namespace latchkey::chaos {
 
@@ -44,13 +40,6 @@ std::string Sentinels::uri(std::uint16_t /*port*/) const { return group_.uri(); 
 
 bool Sentinels::has(FaultKind kind) const noexcept {
   switch (kind) {
-    case client_stop_short:
-    case client_stop_long:
-    case client_kill:
-    case client_descriptors:
-    case client_fork:
-    case client_no_threads:
-    case client_no_memory:
     case failover:
     case master_kill:
     case master_stop_short:
@@ -68,7 +57,7 @@ bool Sentinels::has(FaultKind kind) const noexcept {
     case wrong_type:
     case delete_key:
     case forced_release: return true;
-    default: return false;
+    default: return is_of_client(kind);
   }
 }
 
@@ -112,16 +101,8 @@ void Sentinels::stop_sentinels(const PlannedFault& fault) {
   }
 }
 
-void Sentinels::permit(const PlannedFault& fault, bool permitted) {
-  const std::string_view command = forbidden_name(fault.strength);
-  if (is_sharded(command) && master().version() < 700) return;
-  std::string rule(permitted ? "+" : "-");
-  send(master(), {"ACL", "SETUSER", "default", rule += command});
-}
-
 void Sentinels::begin(const PlannedFault& fault) {
   note_master();
-  const std::string key = name_of_key(static_cast<std::uint32_t>(std::max(0, fault.key)));
   switch (fault.kind) {
     case failover: group_.fail_over(); return;
     case master_kill: return master().kill();
@@ -129,25 +110,15 @@ void Sentinels::begin(const PlannedFault& fault) {
     case master_stop_long: return master().stop();
     case replica_stop: return replica(fault).stop();
     case replica_kill: return replica(fault).kill();
-    case kill_replicas: return send(master(), {"CLIENT", "KILL", "TYPE", "replica"});
     case sentinel_stop: return stop_sentinels(fault);
     case sentinel_kill:
       return group_.sentinel(static_cast<std::size_t>(fault.strength) % sentinels).kill();
-    case flushall: return send(master(), {"FLUSHALL"});
-    case script_flush: return send(master(), {"SCRIPT", "FLUSH"});
-    case max_memory: return send(master(), {"CONFIG", "SET", "maxmemory", "1"});
-    case no_replicas:
-      return send(master(), {"CONFIG", "SET", "min-replicas-to-write", std::to_string(sentinels)});
-    case forbidden_command: return permit(fault, false);
-    case wrong_type: return send(master(), {"SET", key, "text"});
-    case delete_key: return send(master(), {"DEL", key});
     case forced_release: return force_release(group_.uri(), fault.key);
-    default: return;
+    default: return begin_on(master(), fault);
   }
 }
 
 void Sentinels::end(const PlannedFault& fault) {
-  const std::string key = name_of_key(static_cast<std::uint32_t>(std::max(0, fault.key)));
   switch (fault.kind) {
     case master_kill: group_.wait_for_election(master_port_); return restore();
     case master_stop_long: group_.wait_for_election(master_port_); return thaw(fault);
@@ -158,11 +129,7 @@ void Sentinels::end(const PlannedFault& fault) {
     case kill_replicas:
     case sentinel_stop:
     case sentinel_kill: return restore();
-    case max_memory: return send(master(), {"CONFIG", "SET", "maxmemory", "0"});
-    case no_replicas: return send(master(), {"CONFIG", "SET", "min-replicas-to-write", "0"});
-    case forbidden_command: return permit(fault, true);
-    case wrong_type: return send(master(), {"DEL", key});
-    default: return;
+    default: return end_on(master(), fault);
   }
 }
 

@@ -38,7 +38,6 @@ class Sentinels final : public Deployment {
   [[nodiscard]] tests::RedisServer& replica(const PlannedFault& fault);
   void note_master();
   void stop_sentinels(const PlannedFault& fault);
-  void permit(const PlannedFault& fault, bool permitted);
   void thaw(const PlannedFault& fault);
   void restore();
 

@@ -2,12 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "chaos/deployment/single_server.hpp"
 
-#include <algorithm>
 #include <filesystem>
 #include <memory>
-
-#include "chaos/faults/forbidden_commands.hpp"
-#include "chaos/worker/lock_source.hpp"
 
 namespace latchkey::chaos {
 
@@ -26,13 +22,6 @@ bool SingleServer::has(FaultKind kind) const noexcept {
   return kind < node_stop || kind > sentinel_kill;
 }
 
-void SingleServer::permit(const PlannedFault& fault, bool permitted) {
-  const std::string_view command = forbidden_name(fault.strength);
-  if (is_sharded(command) && server_.version() < 700) return;
-  std::string rule(permitted ? "+" : "-");
-  send({"ACL", "SETUSER", "default", rule += command});
-}
-
 void SingleServer::run_busy_script(int length_ms) {
   busy_script_ = std::jthread([client = std::make_shared<tests::RedisClient>(server_.client()),
                                length = std::to_string(length_ms * 1'000)] {
@@ -44,7 +33,6 @@ void SingleServer::run_busy_script(int length_ms) {
 }
 
 void SingleServer::begin(const PlannedFault& fault) {
-  const std::string key = name_of_key(static_cast<std::uint32_t>(std::max(0, fault.key)));
   const std::string length = std::to_string(fault.length_ms);
   switch (fault.kind) {
     case server_stop_short:
@@ -52,27 +40,17 @@ void SingleServer::begin(const PlannedFault& fault) {
     case server_kill:
     case server_kill_empty: return server_.kill();
     case server_shutdown: return server_.shut_down();
-    case server_pause: return send({"CLIENT", "PAUSE", length, "ALL"});
-    case server_pause_writes: return send({"CLIENT", "PAUSE", length, "WRITE"});
-    case kill_normal: return send({"CLIENT", "KILL", "TYPE", "normal"});
-    case kill_pubsub: return send({"CLIENT", "KILL", "TYPE", "pubsub"});
-    case flushall: return send({"FLUSHALL"});
-    case script_flush: return send({"SCRIPT", "FLUSH"});
+    case server_pause: return send(server_, {"CLIENT", "PAUSE", length, "ALL"});
+    case server_pause_writes: return send(server_, {"CLIENT", "PAUSE", length, "WRITE"});
     case busy_script: return run_busy_script(fault.length_ms);
-    case max_memory: return send({"CONFIG", "SET", "maxmemory", "1"});
-    case no_replicas: return send({"CONFIG", "SET", "min-replicas-to-write", "1"});
-    case forbidden_command: return permit(fault, false);
     case clock_forward: return clock_.jump(longest_lease_s + fault.strength);
     case clock_back: return clock_.jump(-fault.strength);
-    case wrong_type: return send({"SET", key, "text"});
-    case delete_key: return send({"DEL", key});
     case forced_release: return force_release(server_.tcp_uri(), fault.key);
-    default: return;
+    default: return begin_on(server_, fault);
   }
 }
 
 void SingleServer::end(const PlannedFault& fault) {
-  const std::string key = name_of_key(static_cast<std::uint32_t>(std::max(0, fault.key)));
   switch (fault.kind) {
     case server_stop_short:
     case server_stop_long: return server_.resume();
@@ -83,13 +61,9 @@ void SingleServer::end(const PlannedFault& fault) {
     case server_kill:
     case server_shutdown: return server_.start();
     case busy_script: return busy_script_.join();
-    case max_memory: return send({"CONFIG", "SET", "maxmemory", "0"});
-    case no_replicas: return send({"CONFIG", "SET", "min-replicas-to-write", "0"});
-    case forbidden_command: return permit(fault, true);
     // Not for longer: tokens rise through a loss of data only while the clock is not set back.
     case clock_back: return clock_.jump(fault.strength);
-    case wrong_type: return send({"DEL", key});
-    default: return;
+    default: return end_on(server_, fault);
   }
 }
 

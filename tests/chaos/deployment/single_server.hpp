@@ -27,8 +27,6 @@ class SingleServer final : public Deployment {
   void end(const PlannedFault& fault) override;
 
  private:
-  void send(std::initializer_list<std::string_view> words) { Deployment::send(server_, words); }
-  void permit(const PlannedFault& fault, bool permitted);
   void run_busy_script(int length_ms);
 
   WallClock clock_;
