@@ -21,7 +21,8 @@ def tables_of(log, path):
     found, deployment, table, seed = {}, None, None, None
     for line in log.splitlines():
         if match := re.match(r"seed (\d+), deployment (\w+)$", line):
-            seed, deployment = match.groups()
+            deployment = match[2]
+            seed = seed or match[1]  # each deployment has the next one
             found[deployment] = ({}, {})
         elif line.startswith("| figure |"):
             table = found[deployment][0]

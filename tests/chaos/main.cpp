@@ -92,6 +92,7 @@ int run_campaigns(Settings settings) {
   for (const DeploymentKind kind : each) {
     settings.deployment = kind;
     if (const int result = run_campaign(settings); result != 0) return result;
+    ++settings.seed;  // other faults on each
   }
   return 0;
 }
