@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/anishathalye/porcupine"
@@ -20,39 +21,54 @@ const longest = 30 * time.Second
 var errViolation = errors.New("a history is not linearizable")
 
 // check writes a sentence for each key whose history is not linearizable, and a page that shows it.
+// It checks all keys at the same time.
 func check(from io.Reader, to io.Writer, folder string) error {
 	histories, err := readHistory(from)
 	if err != nil {
 		return err
 	}
-	var result error
-	for _, each := range histories {
-		its, err := rulesOf(each.model)
-		if err != nil {
-			return err
-		}
-		model := its.model()
-		if porcupine.CheckOperationsTimeout(model, each.operations, longest) == porcupine.Ok {
-			continue
-		}
-		// What the page shows takes many times as long to find.
-		answer, info := porcupine.CheckOperationsVerbose(model, each.operations, longest)
-		if answer == porcupine.Ok {
-			continue
-		}
-		result = errViolation
-		word := "not linearizable"
-		if answer == porcupine.Unknown {
-			word = fmt.Sprintf("not judged within %v", longest)
-		}
-		page := filepath.Join(folder, "porcupine-"+each.key+".html")
-		if err := porcupine.VisualizePath(model, info, page); err != nil {
-			page = err.Error()
-		}
-		fmt.Fprintf(to, "key %s as a %s: the history of %d operations is %s; shown by %s\n",
-			each.key, each.model, len(each.operations), word, page)
+	sentences := make([]string, len(histories))
+	failures := make([]error, len(histories))
+	var all sync.WaitGroup
+	for index := range histories {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			sentences[index], failures[index] = checkKey(histories[index], folder)
+		}()
 	}
-	return result
+	all.Wait()
+	for _, sentence := range sentences {
+		fmt.Fprint(to, sentence)
+	}
+	return errors.Join(failures...)
+}
+
+// checkKey returns errViolation and a sentence if the history of the key is not linearizable.
+func checkKey(its *keyHistory, folder string) (string, error) {
+	rules, err := rulesOf(its.model)
+	if err != nil {
+		return "", err
+	}
+	model := rules.model()
+	if porcupine.CheckOperationsTimeout(model, its.operations, longest) == porcupine.Ok {
+		return "", nil
+	}
+	// What the page shows takes many times as long to find.
+	answer, info := porcupine.CheckOperationsVerbose(model, its.operations, longest)
+	if answer == porcupine.Ok {
+		return "", nil
+	}
+	word := "not linearizable"
+	if answer == porcupine.Unknown {
+		word = fmt.Sprintf("not judged within %v", longest)
+	}
+	page := filepath.Join(folder, "porcupine-"+its.key+".html")
+	if err := porcupine.VisualizePath(model, info, page); err != nil {
+		page = err.Error()
+	}
+	return fmt.Sprintf("key %s as a %s: the history of %d operations is %s; shown by %s\n",
+		its.key, its.model, len(its.operations), word, page), errViolation
 }
 
 func run(words []string) error {
