@@ -4,6 +4,7 @@
 
 #include <poll.h>
 
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,15 +47,36 @@ bool is_whole(tests::RedisClient& client) {
          std::to_string(semaphore_permits - ended);
 }
 
+/// What CLIENT LIST says of the clients that have subscriptions, a line for each.
+std::string subscribers(tests::RedisClient& client) {
+  std::istringstream lines(client({"CLIENT", "LIST"}).text());
+  std::string text;
+  for (std::string line; std::getline(lines, line);) {
+    const bool has_sharded =
+        line.find(" ssub=") != std::string::npos && line.find(" ssub=0 ") == std::string::npos;
+    if (has_sharded || line.find(" sub=0 ") == std::string::npos) {
+      text += "\n  " + line;
+    }
+  }
+  return text;
+}
+
+std::string channels_left(const tests::RedisServer& server) {
+  std::string text;
+  tests::RedisClient client = server.client();
+  for (const std::string& each : client({"PUBSUB", "CHANNELS"}).list()) {
+    if (!each.starts_with("__sentinel__")) text += ' ' + each;
+  }
+  if (server.version() >= 700) {
+    for (const std::string& each : client({"PUBSUB", "SHARDCHANNELS"}).list()) text += ' ' + each;
+  }
+  return text.empty() ? text : text + " at one of these clients:" + subscribers(client);
+}
+
 std::string channels_left(const Deployment& deployment) {
   std::string text;
   for (const tests::RedisServer* const server : deployment.servers()) {
-    tests::RedisClient client = server->client();
-    for (const std::string& each : client({"PUBSUB", "CHANNELS"}).list()) {
-      if (!each.starts_with("__sentinel__")) text += ' ' + each;
-    }
-    if (server->version() < 700) continue;
-    for (const std::string& each : client({"PUBSUB", "SHARDCHANNELS"}).list()) text += ' ' + each;
+    text += channels_left(*server);
   }
   return text;
 }
