@@ -20,6 +20,7 @@ set(latchkey_cli_sources
   src/cli/list/progress_line.cpp
   src/cli/list/scan.cpp
   src/cli/list/scan_words.cpp
+  src/cli/look/inspect_each.cpp
   src/cli/look/lock_text.cpp
   src/cli/look/look_commands.cpp
   src/cli/main.cpp

@@ -15,6 +15,7 @@ namespace latchkey::tests {
 namespace {
 
 using nlohmann::json;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -55,6 +56,15 @@ TEST_F(CliList, PrintsTheKeysThatMatch) {
   EXPECT_THAT(lines({"ls", "customer:*", uri()}), IsEmpty());
   EXPECT_THAT(lines({"ls", "1", "--prefix", "order:", uri()}), ElementsAre("order:1"));
   EXPECT_THAT(lines({"ls", "--json", "order:1", uri()}), ElementsAre(R"({"key":"order:1"})"));
+}
+
+// Redisson accepts such a name, and latchkey does not.
+TEST_F(CliList, ALockWithANameThatIsRefusedDoesNotEndALongList) {
+  make_locks(1);
+  server().client()({"HSET", "ord}er", "6ad76760-e86c-4273-a5a4-ad3e58e61a2b:9", "1"});
+  const std::vector<std::string> both = lines({"ls", "--long", uri()});
+  EXPECT_THAT(both, Contains(HasSubstr("order:1")));
+  EXPECT_THAT(both, Contains(HasSubstr("the name 'ord}er' has braces that make no hash tag")));
 }
 
 TEST_F(CliList, PrintsEachLockOfManyOnce) {

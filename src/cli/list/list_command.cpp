@@ -23,6 +23,7 @@
 #include "cli/list/progress_line.hpp"
 #include "cli/list/scan.hpp"
 #include "cli/list/scan_words.hpp"
+#include "cli/look/inspect_each.hpp"
 #include "cli/look/lock_text.hpp"
 #include "cli/message.hpp"
 
@@ -83,17 +84,15 @@ class Printer {
   /// Returns what it cost the server, in keys of a scan.
   std::uint64_t print(std::vector<std::string> keys) {
     std::erase_if(keys, [this](const std::string& key) { return !printed_.insert(key).second; });
-    if (words_.details) return print_details(std::move(keys));
+    if (words_.details) return print_details(keys);
     const std::string text = words_.json ? keys_json(keys) : keys_text(keys);
     std::fputs(text.c_str(), stdout);
     return 0;
   }
 
  private:
-  std::uint64_t print_details(std::vector<std::string> keys) {
-    const std::size_t prefix = locks_.options().prefix.size();
-    for (std::string& key : keys) key.erase(0, prefix);  // which inspect adds
-    for (const LockInfo& info : locks_.inspect_all(keys)) {
+  std::uint64_t print_details(const std::vector<std::string>& keys) {
+    for (const LockInfo& info : inspect_each(locks_, keys, print_message)) {
       if (!info.locked) continue;  // released since the scan
       const std::string text = words_.json ? lock_json(info) + '\n' : lock_text(info);
       std::fputs(text.c_str(), stdout);

@@ -7,6 +7,8 @@
 
 #include <latchkey/error.hpp>
 
+#include "cli/look/inspect_each.hpp"
+
 namespace latchkey::inline v1::cli {
 namespace {
 
@@ -81,25 +83,12 @@ void Sampler::continue_scan(Sample& sample, TimePoint now) {
 std::size_t Sampler::inspections(TimePoint now) { return inspect_pacer_.available(now); }
 
 void Sampler::query_state(Sample& sample, std::span<const std::string> keys) {
-  std::vector<std::string> names(keys.begin(), keys.end());
-  const std::size_t prefix = locks_.options().prefix.size();
-  for (std::string& name : names) name.erase(0, prefix);  // which inspect adds
-  inspect_pacer_.spend(names.size());
-  try {
-    sample.infos = locks_.inspect_all(names);
-  } catch (const BackendRefused&) {  // at least one of them: the others have a state
-    for (const std::string& name : names) query_one(sample, name);
-  }
+  inspect_pacer_.spend(keys.size());
+  // One that is refused is not a lock, or not for this user: it stays without a state.
+  sample.infos = inspect_each(locks_, keys, [](std::string_view) {});
   // A holder, and a place in the queue, costs about a tenth of a query.
   for (const LockInfo& info : sample.infos) {
     inspect_pacer_.spend((info.holders.size() + info.queue.size()) / 10);
-  }
-}
-
-void Sampler::query_one(Sample& sample, const std::string& name) {
-  try {
-    sample.infos.push_back(locks_.inspect(name));
-  } catch (const BackendRefused&) {  // not a lock, or not for this user: it stays without a state
   }
 }
 

@@ -53,7 +53,6 @@ class Sampler {
  private:
   [[nodiscard]] std::optional<ListPage> query_awaited(TimePoint now);
   [[nodiscard]] ListPage all_awaited();
-  void query_one(Sample& sample, const std::string& name);
 
   Locks locks_;
   const TopOptions& options_;
