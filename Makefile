@@ -4,6 +4,7 @@
 #   make test      build everything and run every test
 #   make test-stores  the tests of the other stores on their servers, which make deps-stores installs
 #   make bench     side-by-side benchmarks
+#   make bench-stores  the other stores beside their usual clients: needs java, mvn, go
 #   make bench-peers  the same workloads in Redisson, rueidislock and redsync: needs java, mvn, go
 #   make soak      64 threads on 100 keys for 60 s: LATCHKEY_SOAK=60s
 #   make chaos     processes, faults and a judge, for CHAOS=10min; with SEED=… the same faults again
@@ -21,8 +22,8 @@
 #   make deps      install all dependencies    make clean
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-stores deps-stores bench bench-peers soak chaos chaos-night format format-check tidy asan tsan
-.PHONY: messages fuzz interop install packages conan routes abi deps docs clean
+.PHONY: help demo test test-stores deps-stores bench bench-stores bench-peers soak chaos chaos-night
+.PHONY: format format-check tidy asan tsan messages fuzz interop install packages conan routes abi deps docs clean
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -119,13 +120,23 @@ chaos:
 chaos-night:
 	@$(MAKE) chaos CHAOS=8h
 
+# Runs programs, and fails if one of them missed a limit.
+run_benches = @missed=; for program in $(1); do \
+	  [ -f $$program ] || continue; \
+	  echo "== $${program\#\#*/}"; $$program || missed="$$missed $${program\#\#*/}"; \
+	done; [ -z "$$missed" ] || { echo "limits missed:$$missed"; exit 1; }
+
 bench:
 	@scripts/deps.sh bench
 	$(call build,release)
-	@missed=; for program in build/release/bench/bench_* bench/*.sh; do \
-	  [ -f $$program ] || continue; \
-	  echo "== $${program##*/}"; $$program || missed="$$missed $${program##*/}"; \
-	done; [ -z "$$missed" ] || { echo "limits missed:$$missed"; exit 1; }
+	$(call run_benches,build/release/bench/bench_* bench/*.sh)
+
+bench-stores: deps-stores
+	@scripts/deps.sh bench
+	@mkdir -p build && $(call configure,release)
+	@cmake --build build/release --target store_benches -- $(NINJA)
+	$(call run_benches,build/release/bench/stores/*/bench_*)
+	@bench/peers/redis_set.sh build/release
 
 bench-peers:
 	@scripts/deps.sh bench
