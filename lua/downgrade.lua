@@ -15,6 +15,7 @@
 -- needs no memory, and after it the server permits the rest of the script to exceed the memory limit.
 
 --#include parts/publish.lua
+--#include parts/publish_to_all.lua
 
 local lease = tonumber(ARGV[1])
 local left = redis.call('PTTL', KEYS[1])
@@ -36,5 +37,5 @@ else
     redis.call('PEXPIRE', KEYS[1], lease)
   end
 end
-publish(ARGV[3], '1', ARGV[4])
+publish_to_all(ARGV[3], ARGV[4])
 return 0

@@ -15,6 +15,7 @@
 -- Waiters are notified as by a release. The queue stays, and its first waiter is next.
 
 --#include parts/publish.lua
+--#include parts/publish_to_all.lua
 --#include parts/fencing_token.lua
 --#include parts/process_queue.lua
 --#include parts/fair_queue.lua
@@ -46,5 +47,11 @@ for at = 1, #entries, 2 do
     redis.pcall('DEL', ARGV[1] .. ':' .. entries[at] .. ':rwlock_timeout:' .. hold)
   end
 end
-pass_on(KEYS[1], ARGV[1], '', publish(ARGV[3], mode == 'write' and '1' or '0', ARGV[4]), ARGV[4])
+local notified
+if mode == 'write' then
+  notified = publish_to_all(ARGV[3], ARGV[4])
+else
+  notified = publish(ARGV[3], '0', ARGV[4])
+end
+pass_on(KEYS[1], ARGV[1], '', notified, ARGV[4])
 return 0

@@ -11,6 +11,7 @@
 
 --#include parts/fencing_token.lua
 --#include parts/publish.lua
+--#include parts/publish_to_all.lua
 --#include parts/process_queue.lua
 
 local lock, owner, tag = KEYS[1], ARGV[1], ARGV[2]
@@ -22,10 +23,12 @@ if redis.call('HDEL', lock, owner) == 0 then
   end
   return queued and 0
 end
-local channel, message = 'redisson_lock__channel:', '0'
+local notified
 if owner:sub(-6) == ':write' then
   redis.call('DEL', lock)
-  channel, message = 'redisson_rwlock:', '1'
+  notified = publish_to_all('redisson_rwlock:' .. tag, ARGV[3])
+else
+  notified = publish('redisson_lock__channel:' .. tag, '0', ARGV[3])
 end
-pass_on(lock, tag, owner, publish(channel .. tag, message, ARGV[3]), ARGV[3])
+pass_on(lock, tag, owner, notified, ARGV[3])
 return 0

@@ -17,6 +17,7 @@
 -- the TTL stays. All reads come before the first write. No command needs memory.
 
 --#include parts/publish.lua
+--#include parts/publish_to_all.lua
 --#include parts/dead_readers.lua
 --#include parts/fencing_token.lua
 --#include parts/process_queue.lua
@@ -30,7 +31,7 @@ end
 
 if ARGV[5] and redis.call('HDEL', KEYS[1], ARGV[5]) == 1 then -- like release_write.lua
   redis.call('DEL', KEYS[1])
-  pass_on(KEYS[1], ARGV[2], ARGV[1], publish(ARGV[3], '1', ARGV[4]), ARGV[4])
+  pass_on(KEYS[1], ARGV[2], ARGV[1], publish_to_all(ARGV[3], ARGV[4]), ARGV[4])
   return 0
 end
 if redis.call('HDEL', KEYS[1], ARGV[1]) == 0 then

@@ -7,7 +7,8 @@
 --
 -- Returns  as release.lua
 --
--- Like release.lua. The message 1 wakes all readers of a Redisson client, 0 only one waiter.
+-- Like release.lua. The message 1 wakes all readers of a Redisson client, 0 only one waiter; 00 is
+-- explained in parts/publish_to_all.lua.
 
 local lock, tag = KEYS[1], ARGV[2]
 
@@ -15,11 +16,15 @@ if redis.call('HDEL', lock, ARGV[1]) == 0 then
   return false
 end
 redis.call('DEL', lock)
-local notified
-if ARGV[3] == '1' then
-  notified = redis.pcall('SPUBLISH', 'redisson_rwlock:' .. tag, '1')
-else
-  notified = redis.pcall('PUBLISH', 'redisson_rwlock:' .. tag, '1')
+local function notify(message)
+  if ARGV[3] == '1' then
+    return redis.pcall('SPUBLISH', 'redisson_rwlock:' .. tag, message)
+  end
+  return redis.pcall('PUBLISH', 'redisson_rwlock:' .. tag, message)
+end
+local notified = notify('1')
+if notified ~= 0 then
+  notify('00')
 end
 local queue = 'latchkey_process_queue:' .. tag .. (lock == tag and ':' or '')
 if redis.pcall('EXISTS', queue) ~= 1 then

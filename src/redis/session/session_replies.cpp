@@ -258,8 +258,11 @@ void Session::on_push(const redisReply& push) {
     return on_channel_push(kind, channel);
   }
   if ((kind != "message" && kind != "smessage") || push.elements < 3) return;
+  const std::string_view message = text_of(*push.element[2]);
   const auto* const listeners = subscriptions_.listeners(channel);
-  if (listeners != nullptr) deliveries_.notify(*listeners, text_of(*push.element[2]));
+  if (listeners != nullptr && message != for_redisson_only) {
+    deliveries_.notify(*listeners, message);
+  }
 }
 
 // Pushes keep the order of replies, so this one belongs to the oldest command. If that is not such

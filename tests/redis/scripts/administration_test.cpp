@@ -128,6 +128,7 @@ TEST_F(AdministrationScripts, ForceReleaseFreesEveryTypeAndNotifiesItsWaiters) {
   client.acquire("k", LockType::WRITE, id(1), lease);
   EXPECT_EQ(force("k"), Kind::granted);
   EXPECT_EQ(shared.next(), "redisson_rwlock:{k} 1");
+  EXPECT_EQ(shared.next(), "redisson_rwlock:{k} 00");
   client.acquire("k", LockType::READ, id(1), lease);
   client.acquire("k", LockType::READ, id(2), lease);
   EXPECT_EQ(force("k"), Kind::granted);

@@ -1,5 +1,9 @@
 // Redisson's known defects, by their numbers in its wire description, as far as the
-// scripts cause them. The client causes D2 and D4: see redis/locks/defects_test.cpp.
+// scripts cause them, or protect Redisson's clients from them. For D2 and D4 in our client see
+// redis/locks/defects_test.cpp.
+#include <array>
+#include <functional>
+
 #include "redis/scripts/redisson.hpp"
 #include "redis/scripts/script_fixture.hpp"
 #include "support/lock_types.hpp"
@@ -42,6 +46,24 @@ TEST_F(RedissonDefects, D3_ADowngradeNotifiesWaitingReaders) {
   client.downgrade("k", id(1), lease);
   EXPECT_EQ(listener.next(), "redisson_rwlock:{k} 1");
   EXPECT_EQ(client.acquire("k", LockType::READ, id(2), lease).kind, Kind::granted);
+}
+
+// Redisson wakes as many threads as sleep when 1 arrives: none, if the one that waits has not
+// fallen asleep yet. A 0 wakes that one, too.
+TEST_F(RedissonDefects, D4_TheEndOfAWriteIsToldToAWaiterThatDoesNotSleepYet) {
+  Subscriber listener = subscribe({"redisson_rwlock:{k}"});
+  const auto ends = std::to_array<std::function<Kind()>>({
+      [&] { return client.send(Verb::release, "k", LockType::WRITE, id(1)).kind; },
+      [&] { return client.send(Verb::leave, "k", LockType::WRITE, id(1)).kind; },
+      [&] { return client.send(Verb::force_release, "k", LockType::WRITE, id(1)).kind; },
+      [&] { return client.downgrade("k", id(1), lease).kind; },
+  });
+  for (const auto& end : ends) {
+    client.acquire("k", LockType::WRITE, id(1), lease);
+    EXPECT_EQ(end(), Kind::granted);
+    EXPECT_EQ(listener.next(), "redisson_rwlock:{k} 1");
+    EXPECT_EQ(listener.next(), "redisson_rwlock:{k} 00") << "0 to Redisson";
+  }
 }
 
 TEST_F(RedissonDefects, D5_AQueueHeadWithoutAScoreIsSkipped) {

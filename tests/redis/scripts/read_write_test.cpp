@@ -272,6 +272,7 @@ TEST_F(ReadWriteScripts, LeaveOfAWriteReleasesItsDowngradedRead) {
   client.acquire("k", write, id(1), lease);
   client.downgrade("k", id(1), lease);
   EXPECT_EQ(listener.next(), "redisson_rwlock:{k} 1");
+  EXPECT_EQ(listener.next(), "redisson_rwlock:{k} 00");
   client.acquire("k", read, id(2), 2 * lease);
   EXPECT_EQ(client.send(Verb::release, "k", write, id(1)).kind, Kind::gone);
   EXPECT_EQ(client.send(Verb::leave, "k", write, id(1)).kind, Kind::granted);
