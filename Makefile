@@ -135,8 +135,7 @@ bench-stores: deps-stores
 	@scripts/deps.sh bench
 	@mkdir -p build && $(call configure,release)
 	@cmake --build build/release --target store_benches -- $(NINJA)
-	$(call run_benches,build/release/bench/stores/*/bench_*)
-	@bench/peers/redis_set.sh build/release
+	$(call run_benches,build/release/bench/stores/*/bench_* bench/peers/redis_set.sh)
 
 bench-peers:
 	@scripts/deps.sh bench

@@ -2,14 +2,14 @@
 # Measures pairs of acquire and release per second of redis+set:// beside redsync, each with keys of
 # its own for every thread, on one server.
 #
-#   bench/peers/redis_set.sh <build dir> [rounds] [measure-ms]
+#   bench/peers/redis_set.sh [build dir] [rounds] [measure-ms]
 #
 # The workers are those of scripts/bench_peers.sh, which README.md beside this file describes. Server
 # and workers have a processor each. Ends with 1 if the median of the rounds' ratios is below
 # 1, and is skipped where there is no Go.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-build=$1
+build=${1:-build/release}
 rounds=${2:-5}
 measure_ms=${3:-1000}
 peers=build/peers
