@@ -80,8 +80,8 @@ inline constexpr std::string_view latch_channel_prefix = "redisson_countdownlatc
 inline constexpr std::string_view lock_channel_prefix = "redisson_lock__channel:";
 inline constexpr std::string_view rw_channel_prefix = "redisson_rwlock:";
 inline constexpr std::string_view permit_channel_prefix = "redisson_sc:";
-/// A message on the channel of READ and WRITE that repeats the one before it for Redisson's clients,
-/// which may miss that one (lua/parts/publish_to_all.lua).
+/// A message on the channel of READ and WRITE that repeats the one before it for clients of
+/// Redisson, which may miss that one (lua/parts/publish_to_all.lua).
 inline constexpr std::string_view for_redisson_only = "00";
 inline constexpr std::string_view set_token_prefix = "latchkey_set_token:";
 inline constexpr std::string_view set_channel_prefix = "latchkey_set_channel:";
