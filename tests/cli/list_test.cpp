@@ -62,7 +62,7 @@ TEST_F(CliList, PrintsTheKeysThatMatch) {
 TEST_F(CliList, ALockWithANameThatIsRefusedDoesNotEndALongList) {
   make_locks(1);
   server().client()({"HSET", "ord}er", "6ad76760-e86c-4273-a5a4-ad3e58e61a2b:9", "1"});
-  const std::vector<std::string> both = lines({"ls", "--long", uri()});
+  const std::vector<std::string> both = lines({"ls", "--long", uri()}, 77);
   EXPECT_THAT(both, Contains(HasSubstr("order:1")));
   EXPECT_THAT(both, Contains(HasSubstr("the name 'ord}er' has braces that make no hash tag")));
 }

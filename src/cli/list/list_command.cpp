@@ -11,6 +11,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <unordered_set>
 #include <utility>
@@ -36,7 +37,8 @@ constexpr const char* examples = R"(Examples:
   latchkey ls --all --rate 100000 --json redis://127.0.0.1 | jq -r .key
 
 ls scans the server in small steps, 20000 keys a second, and stops after 100000 keys unless --all
-is given. Exit status: 0, also if there is no lock.)";
+is given. Exit status: 0, also if there is no lock; 77 if the backend refused to describe one,
+which is named on stderr.)";
 
 struct ListWords {
   ConnectionOptions connection{};
@@ -90,9 +92,15 @@ class Printer {
     return 0;
   }
 
+  [[nodiscard]] int exit_status() const noexcept { return exit_status_; }
+
  private:
   std::uint64_t print_details(const std::vector<std::string>& keys) {
-    for (const LockInfo& info : inspect_each(locks_, keys, print_message)) {
+    const auto note_refusal = [this](std::string_view why) {
+      print_message(why);
+      exit_status_ = exit_code::refused;
+    };
+    for (const LockInfo& info : inspect_each(locks_, keys, note_refusal)) {
       if (!info.locked) continue;  // released since the scan
       const std::string text = words_.json ? lock_json(info) + '\n' : lock_text(info);
       std::fputs(text.c_str(), stdout);
@@ -103,6 +111,7 @@ class Printer {
   const Locks& locks_;
   const ListWords& words_;
   std::unordered_set<std::string> printed_;
+  int exit_status_ = exit_code::success;
 };
 
 int list(const ListWords& words) {
@@ -129,7 +138,7 @@ int list(const ListWords& words) {
     print_message("there may be more locks: " + scan.progress() +
                   "; expected --all to scan the rest, or a larger --limit");
   }
-  return exit_code::success;
+  return printer.exit_status();
 }
 
 }  // namespace
