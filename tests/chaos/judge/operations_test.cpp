@@ -51,6 +51,19 @@ TEST(Operations, AFaultThatForgetsTheKeyMayEndTheHoldUnnoticed) {
             "0 mutex release 0 1 150000000 0 0\n");
 }
 
+// Its process was killed before it noticed.
+TEST(Operations, AFaultThatForgetsTheKeyMayEndTheHoldOfAProcessThatIsKilledLater) {
+  HistoryBuilder builder;
+  Visit& visit = builder.visit(0, 100, 200);
+  visit.killed = true;
+  visit.left = visit.ended = 0;
+  visit.release = Outcome::none;
+  builder.fault(flushall, 150, 151);
+  EXPECT_EQ(operations_of(builder.history()),
+            "0 mutex acquire 0 1 99000000 100000000 0\n"
+            "0 mutex release 0 1 150000000 0 0\n");
+}
+
 TEST(Operations, ACallThatWasNotGrantedIsLeftOut) {
   HistoryBuilder builder;
   builder.visit(0, 100, 200).outcome = Outcome::busy;
