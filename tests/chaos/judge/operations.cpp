@@ -47,12 +47,14 @@ Nanos forgotten_at(const History& history, const Visit& visit) {
   return first;
 }
 
+/// A visitor that has left is no holder any more, whatever the server still has of it: a bound for
+/// each release keeps the number of orders small that are possible.
 Interval release_of(const History& history, const Visit& visit) {
   const bool confirmed = visit.release == Outcome::granted && visit.told == 0;
   const Nanos forgotten = forgotten_at(history, visit);
-  if (forgotten != INT64_MAX) return {std::min(forgotten, visit.held_until), 0};
+  if (forgotten != INT64_MAX) return {std::min(forgotten, visit.held_until), visit.ended};
   if (confirmed) return {visit.left, visit.ended};
-  return {visit.held_until != 0 ? visit.held_until : visit.called, 0};
+  return {visit.held_until != 0 ? visit.held_until : visit.called, visit.ended};
 }
 
 }  // namespace

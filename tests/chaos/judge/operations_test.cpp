@@ -20,26 +20,26 @@ TEST(Operations, AConfirmedReleaseTakesEffectWithinItsCall) {
             "0 mutex release 1 1 200000000 210000000 0\n");
 }
 
-TEST(Operations, ALossTakesEffectAtAnyTimeAfterTheVisitorSurelyHeld) {
+TEST(Operations, ALossTakesEffectAfterTheVisitorSurelyHeldAndBeforeItHasLeft) {
   HistoryBuilder builder;
   Visit& visit = builder.visit(0, 100, 200);
   visit.told = visit.ended = 300 * millisecond;
   visit.release = Outcome::busy;
   EXPECT_EQ(operations_of(builder.history()),
             "0 mutex acquire 0 1 99000000 100000000 0\n"
-            "0 mutex release 0 1 200000000 0 0\n");
+            "0 mutex release 0 1 200000000 300000000 0\n");
 }
 
 // The machine ran nothing between the grant and the visitor, until the lease had ended.
-TEST(Operations, AHoldThatWasOverBeforeItsVisitorRanEndsAtAnyTimeAfterTheCall) {
+TEST(Operations, AHoldThatWasOverBeforeItsVisitorRanEndsAtAnyTimeOfTheVisit) {
   HistoryBuilder builder;
   Visit& visit = builder.visit(0, 100, 100);
   visit.held_until = 0;
-  visit.told = 101 * millisecond;
+  visit.told = visit.ended = 101 * millisecond;
   visit.release = Outcome::busy;
   EXPECT_EQ(operations_of(builder.history()),
             "0 mutex acquire 0 1 99000000 100000000 0\n"
-            "0 mutex release 0 1 99000000 0 0\n");
+            "0 mutex release 0 1 99000000 101000000 0\n");
 }
 
 TEST(Operations, AFaultThatForgetsTheKeyMayEndTheHoldUnnoticed) {
@@ -48,7 +48,7 @@ TEST(Operations, AFaultThatForgetsTheKeyMayEndTheHoldUnnoticed) {
   builder.fault(delete_key, 150, 151).key = 0;
   EXPECT_EQ(operations_of(builder.history()),
             "0 mutex acquire 0 1 99000000 100000000 0\n"
-            "0 mutex release 0 1 150000000 0 0\n");
+            "0 mutex release 0 1 150000000 200000000 0\n");
 }
 
 // Its process was killed before it noticed.
