@@ -86,8 +86,9 @@ void Reactor::handle_deadlines(MultiplexerState& state) {
 
 void Reactor::handle_deadlines_of(MultiplexerState& state, ServerConnection& connection) {
   Session& session = connection.session;
-  if (session.seems_dead(clock_.now())) read(state, connection);
-  session.tick(clock_.now());
+  const Clock::time_point begun = clock_.now();
+  if (session.seems_dead(begun)) read(state, connection);
+  session.tick(begun);
   if (session.trouble()) disconnect(state, connection, *session.trouble());
   const Clock::time_point now = clock_.now();
   if (session.wants_connection(now) && state.router->keeps(connection)) {
