@@ -4,8 +4,6 @@
 
 #include <stdexcept>
 
-#include "chaos/worker/lock_source.hpp"
-
 namespace latchkey::chaos {
 
 using enum FaultKind;
@@ -46,7 +44,7 @@ std::vector<const tests::RedisServer*> Cluster::servers_of(const PlannedFault& f
 }
 
 std::size_t Cluster::slot_of(const PlannedFault& fault) const {
-  return cluster_.slot_of(name_of_key(static_cast<std::uint32_t>(fault.key)));
+  return cluster_.slot_of(key_of(fault));
 }
 
 // From now on the keys of a slot are on two nodes.
@@ -77,7 +75,7 @@ void Cluster::begin(const PlannedFault& fault) {
     case node_stop: return cluster_.node(node_of(fault)).stop();
     case node_kill: return cluster_.node(node_of(fault)).kill();
     case slot_move: return begin_move(fault);
-    case forced_release: return force_release(cluster_.uri(), fault.key);
+    case forced_release: return force_release(cluster_.uri(), fault);
     default:
       for (const tests::RedisServer* const each : servers_of(fault)) begin_on(*each, fault);
   }

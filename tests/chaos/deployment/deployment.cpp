@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "chaos/deployment/deployment.hpp"
 
-#include <algorithm>
 #include <stdexcept>
 
 #include <latchkey/error.hpp>
@@ -15,13 +14,6 @@
 #include "chaos/worker/lock_source.hpp"
 
 namespace latchkey::chaos {
-namespace {
-
-std::string key_of(const PlannedFault& fault) {
-  return name_of_key(static_cast<std::uint32_t>(std::max(0, fault.key)));
-}
-
-}  // namespace
 
 // The permits that are taken are in a key beside that of the semaphore, which stays.
 unsigned Deployment::excuses(const PlannedFault& fault) const {
@@ -40,6 +32,10 @@ void Deployment::send(const tests::RedisServer& server,
   if (reply.is_error()) {
     throw std::runtime_error(std::string(*words.begin()) + ": " + reply.text());
   }
+}
+
+std::string Deployment::key_of(const PlannedFault& fault) {
+  return name_of_key(static_cast<std::uint32_t>(fault.key));
 }
 
 void Deployment::permit(const tests::RedisServer& server, const PlannedFault& fault,
@@ -77,11 +73,11 @@ void Deployment::end_on(const tests::RedisServer& server, const PlannedFault& fa
   }
 }
 
-void Deployment::force_release(const std::string& uri, int key) {
+void Deployment::force_release(const std::string& uri, const PlannedFault& fault) {
   try {
     const Locks locks = Locks::connect(uri);
-    const std::string name = name_of_key(static_cast<std::uint32_t>(key));
-    if (key == static_cast<int>(semaphore_key)) {
+    const std::string name = key_of(fault);
+    if (fault.key == static_cast<int>(semaphore_key)) {
       locks.semaphore(name, semaphore_permits).destroy();
     } else {
       locks.force_release(name);

@@ -49,7 +49,9 @@ class Deployment {
   /// The part of a fault that is the same on every server. Nothing, if there is no such part.
   static void begin_on(const tests::RedisServer& server, const PlannedFault& fault);
   static void end_on(const tests::RedisServer& server, const PlannedFault& fault);
-  static void force_release(const std::string& uri, int key);
+  static void force_release(const std::string& uri, const PlannedFault& fault);
+  /// The name of the key that the fault is done to.
+  [[nodiscard]] static std::string key_of(const PlannedFault& fault);
 
  private:
   static void permit(const tests::RedisServer& server, const PlannedFault& fault, std::string rule);

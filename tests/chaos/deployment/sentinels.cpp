@@ -113,7 +113,7 @@ void Sentinels::begin(const PlannedFault& fault) {
     case sentinel_stop: return stop_sentinels(fault);
     case sentinel_kill:
       return group_.sentinel(static_cast<std::size_t>(fault.strength) % sentinels).kill();
-    case forced_release: return force_release(group_.uri(), fault.key);
+    case forced_release: return force_release(group_.uri(), fault);
     default: return begin_on(master(), fault);
   }
 }

@@ -45,7 +45,7 @@ void SingleServer::begin(const PlannedFault& fault) {
     case busy_script: return run_busy_script(fault.length_ms);
     case clock_forward: return clock_.jump(longest_lease_s + fault.strength);
     case clock_back: return clock_.jump(-fault.strength);
-    case forced_release: return force_release(server_.tcp_uri(), fault.key);
+    case forced_release: return force_release(server_.tcp_uri(), fault);
     default: return begin_on(server_, fault);
   }
 }
