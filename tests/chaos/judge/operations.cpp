@@ -52,9 +52,13 @@ Nanos forgotten_at(const History& history, const Visit& visit) {
 Interval release_of(const History& history, const Visit& visit) {
   const bool confirmed = visit.release == Outcome::granted && visit.told == 0;
   const Nanos forgotten = forgotten_at(history, visit);
-  if (forgotten != INT64_MAX) return {std::min(forgotten, visit.held_until), visit.ended};
-  if (confirmed) return {visit.left, visit.ended};
-  return {visit.held_until != 0 ? visit.held_until : visit.called, visit.ended};
+  Nanos from = visit.held_until != 0 ? visit.held_until : visit.called;
+  if (forgotten != INT64_MAX) {
+    from = std::min(forgotten, visit.held_until);
+  } else if (confirmed) {
+    from = visit.left;
+  }
+  return {from, visit.ended};
 }
 
 }  // namespace
