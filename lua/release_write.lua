@@ -7,8 +7,10 @@
 --
 -- Returns  as release.lua
 --
--- Like release.lua. The message 1 wakes all readers of a Redisson client, 0 only one waiter; 00 is
--- explained in parts/publish_to_all.lua.
+-- Like release.lua. The message 1 wakes all readers of a Redisson client, 0 only one waiter.
+
+--#include parts/publish.lua
+--#include parts/publish_to_all.lua
 
 local lock, tag = KEYS[1], ARGV[2]
 
@@ -16,23 +18,13 @@ if redis.call('HDEL', lock, ARGV[1]) == 0 then
   return false
 end
 redis.call('DEL', lock)
-local function notify(message)
-  if ARGV[3] == '1' then
-    return redis.pcall('SPUBLISH', 'redisson_rwlock:' .. tag, message)
-  end
-  return redis.pcall('PUBLISH', 'redisson_rwlock:' .. tag, message)
-end
-local notified = notify('1')
-if notified ~= 0 then
-  notify('00')
-end
+local notified = publish_to_all('redisson_rwlock:' .. tag, ARGV[3])
 local queue = 'latchkey_process_queue:' .. tag .. (lock == tag and ':' or '')
 if redis.pcall('EXISTS', queue) ~= 1 then
-  return type(notified) == 'number' and notified or 0
+  return notified
 end
 
 --#include parts/fencing_token.lua
---#include parts/publish.lua
 --#include parts/process_queue.lua
 
 return pass_on(lock, tag, ARGV[1], notified, ARGV[3])
