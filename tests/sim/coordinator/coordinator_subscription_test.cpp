@@ -1,4 +1,4 @@
-// An unsubscribe that was never sent, for example for lack of memory.
+// How subscriptions end, also if an unsubscribe was never sent, for example for lack of memory.
 #include <chrono>
 #include <string>
 
@@ -62,6 +62,29 @@ TEST(CoordinatorRegression, AWaiterSubscribesAfterAnUnsubscribeThatWasNeverSent)
   script.pass(2s);
   EXPECT_EQ(script.sent().find("unsubscribe"), std::string::npos);
   script.answer(Kind::granted);
+}
+
+// Found by the campaign, seed 697315783: the subscription of a waiter stayed for as long as its
+// release was repeated, up to 45 s.
+TEST(CoordinatorRegression, AReleaseThatIsRepeatedNeedsNoSubscription) {
+  Script script(unordered());
+  Caller& call = script.acquire(FAIR, 5s, 30s);
+  script.answer(Script::busy(10s));
+  script.answer(Kind::granted);  // the reply to the subscribe
+  script.answer(Kind::unknown);  // the second attempt, which may run later
+  script.cancel(call);
+  (void)script.sent();
+  script.answer(Verb::leave, Kind::gone);
+  EXPECT_EQ(script.sent(), "unsubscribe 1");
+  script.answer(Kind::granted);
+  script.pass(1s);
+  EXPECT_EQ(script.sent(), "leave 1");
+  script.answer(Kind::gone);
+  EXPECT_FALSE(script.idle()) << "the release is repeated";
+  EXPECT_EQ(script.sent(), "");
+  script.pass(60s);
+  script.answer(Kind::gone);
+  EXPECT_TRUE(script.idle());
 }
 
 }  // namespace
