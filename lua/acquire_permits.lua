@@ -16,10 +16,9 @@
 -- Idempotent: a holder that repeats the call has its lease begin anew. Permits whose leases have ended
 -- are dropped here, because nobody else may be left who would.
 
---#include parts/publish.lua
 --#include parts/permits.lua
 
-local semaphore, permits, count = KEYS[1], KEYS[2], tonumber(ARGV[2])
+local semaphore, permits, count, first = KEYS[1], KEYS[2], tonumber(ARGV[2]), ARGV[4]
 local now = server_ms()
 local ends = now + ARGV[1]
 local available = available_permits(semaphore)
@@ -28,45 +27,64 @@ if not available then
   redis.call('SET', semaphore, string.format('%.0f', available))
 end
 
+-- Most acquires take one permit that is available, and do not need these functions: each that is made
+-- costs the server time.
+local function functions_of_hold()
+  --#include parts/hold_of_permits.lua
+  return end_of_hold, set_end
+end
+
 local dropped = 0
 if available < count then
-  local own = end_of_hold(permits, ARGV[4], count, now)
+  local end_of_hold, set_end = functions_of_hold()
+  local own = end_of_hold(permits, first, count, now)
   if own then
-    set_end(permits, ARGV[4], count, math.max(own, ends), 'XX')
+    set_end(permits, first, count, math.max(own, ends), 'XX')
     return math.max(available, 0)
   end
+  --#include parts/remove_permits.lua
+  --#include parts/ended_permits.lua
   available, dropped = drop_ended(semaphore, permits, now, available, math.max(count, 1))
-end
-if available < count then
-  local total = available + redis.call('ZCARD', permits)
-  local first = redis.call('ZRANGE', permits, '0', '0', 'WITHSCORES')
-  -- Redisson's score for a lease without an end is far in the future.
-  local left = -1
-  if #first > 0 and tonumber(first[2]) < 922337203685477 then
-    left = math.max(tonumber(first[2]) - now, 1)
+  if available < count then
+    local total = available + redis.call('ZCARD', permits)
+    local nearest = redis.call('ZRANGE', permits, '0', '0', 'WITHSCORES')
+    -- Redisson's score for a lease without an end is far in the future.
+    local left = -1
+    if #nearest > 0 and tonumber(nearest[2]) < 922337203685477 then
+      left = math.max(tonumber(nearest[2]) - now, 1)
+    end
+    return {left, total}
   end
-  return {left, total}
 end
 
 -- The count comes before the members: members that were not subtracted would be added when their
 -- leases end. What must be undone is undone by the same command, which is allowed.
 available = redis.call('DECRBY', semaphore, count)
-local done, added = pcall(set_end, permits, ARGV[4], count, ends, 'NX')
+local done, added
+if count == 1 then
+  added = redis.pcall('ZADD', permits, 'NX', string.format('%.0f', ends), first)
+  done = type(added) == 'number'
+else
+  local _, set_end = functions_of_hold()
+  done, added = pcall(set_end, permits, first, count, ends, 'NX')
+end
 if not done then
   redis.call('DECRBY', semaphore, -count)
   redis.call('ZADD', permits, 'XX', '0', '') -- fails for the same reason, and says it
   return false
 end
 if added < count then -- a repeated call: what it has was subtracted before
+  local end_of_hold, set_end = functions_of_hold()
   available = redis.call('DECRBY', semaphore, added - count)
-  local own = end_of_hold(permits, ARGV[4], count, now)
-  set_end(permits, ARGV[4], count, math.max(own or 0, ends), 'XX')
+  local own = end_of_hold(permits, first, count, now)
+  set_end(permits, first, count, math.max(own or 0, ends), 'XX')
 end
 local left = redis.call('PTTL', semaphore)
 if left > 0 then -- Redisson lets a semaphore with a TTL take this along
   redis.call('PEXPIRE', permits, left)
 end
 if dropped > 0 and available > 0 then
+  --#include parts/publish.lua
   publish(ARGV[5], string.format('%.0f', available), ARGV[6])
 end
 return available

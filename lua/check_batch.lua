@@ -17,6 +17,7 @@
 --#include parts/verify.lua
 --#include parts/verify_read.lua
 --#include parts/permits.lua
+--#include parts/hold_of_permits.lua
 --#include parts/renew_permits.lua
 --#include parts/verify_permits.lua
 

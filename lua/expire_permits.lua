@@ -12,6 +12,7 @@
 -- Whoever waits for a permit knows when the next lease ends, and asks then.
 
 --#include parts/permits.lua
+--#include parts/hold_of_permits.lua
 
 local now, count = server_ms(), tonumber(ARGV[2])
 redis.call('ZREM', KEYS[2], '') -- see renew_permits.lua

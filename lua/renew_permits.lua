@@ -15,6 +15,7 @@
 
 --#include parts/publish.lua
 --#include parts/permits.lua
+--#include parts/hold_of_permits.lua
 --#include parts/return_permits.lua
 --#include parts/renew_permits.lua
 

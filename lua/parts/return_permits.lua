@@ -4,16 +4,29 @@
 -- The count comes before the members: if these may not be removed, the same command takes the count
 -- back. The other way about, a forbidden INCRBY would lose the permits.
 local function return_permits(semaphore, permits, first, count, channel, sharded)
-  local ids = {}
-  for number = 0, count - 1 do
-    ids[#ids + 1] = permit_id(first, number)
-  end
   local exists = redis.call('EXISTS', semaphore) == 1
   local available = 0
   if exists then
-    available = add_without_memory(semaphore, permits, count)
+    available = redis.pcall('INCRBY', semaphore, count)
+    if type(available) ~= 'number' then
+      -- A script that has written may go on although the server is out of memory. Removing a member
+      -- that does not exist is a write that needs no memory.
+      redis.call('ZREM', permits, '')
+      available = redis.call('INCRBY', semaphore, count)
+    end
   end
-  local done, removed = pcall(remove_permits, permits, ids)
+  local done, removed
+  if count == 1 then
+    removed = redis.pcall('ZREM', permits, first)
+    done = type(removed) == 'number'
+  else
+    --#include parts/remove_permits.lua
+    local ids = {}
+    for number = 0, count - 1 do
+      ids[#ids + 1] = permit_id(first, number)
+    end
+    done, removed = pcall(remove_permits, permits, ids)
+  end
   if not done then
     removed = 0
   end
