@@ -124,6 +124,7 @@ class QuorumBackend final : public Backend, private ForkParticipant {
   void change_gate(Verb verb, const Writer& writer, Later& later);
   void forget_writers();
   void decide(Operation& one, Later& later);
+  [[nodiscard]] bool waits_for_the_rest(Operation& one) const;
   void settle(Operation& one, const Outcome& outcome, Later& later);
   void complete(Operation& one, Later& later);
   Operation& give_back(const Operation& of, std::size_t server, Later& later);

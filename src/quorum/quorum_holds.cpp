@@ -21,6 +21,8 @@ namespace {
 
 /// The time between two releases to a server that does not reply.
 constexpr std::chrono::seconds repeat_pause{1};
+/// A server that was too late for so many decisions in a row is not waited for.
+constexpr unsigned slow_from = 3;
 
 using namespace std::chrono_literals;
 
@@ -50,9 +52,27 @@ bool QuorumBackend::live(const Operation& one) const {
   return known != known_.end() && known->second.wire == one.wire && !known->second.ending;
 }
 
+// A server may need to be driven before a release reaches it: Redis asks for the text of a script
+// that it does not know. Nobody may drive after the outcome, and the key would stay locked there
+// until the lease ends. So a release waits for the servers that usually reply.
+bool QuorumBackend::waits_for_the_rest(Operation& one) const {
+  const Verb verb = one.sub_requests.front().verb;
+  if (verb != Verb::release && verb != Verb::leave) return false;
+  const Clock::time_point now = clock_.now();
+  if (now >= one.deadline) return false;
+  const bool awaits = std::ranges::any_of(one.sub_requests, [&](const SubRequest& each) {
+    return each.sent_out && !each.answered && slow_[each.server] < slow_from;
+  });
+  if (awaits) {
+    const auto at_most = patience(Verb::acquire, one.lease);
+    one.deadline = std::min(one.deadline, latchkey::later(now, at_most));
+  }
+  return awaits;
+}
+
 void QuorumBackend::decide(Operation& one, Later& later) {
   auto outcome = one.ballot.decision(names_);
-  if (!outcome) return;
+  if (!outcome || waits_for_the_rest(one)) return;
   one.decided = true;
   for (const SubRequest& sub_request : one.sub_requests) {
     if (sub_request.sent_out && !sub_request.answered) ++slow_[sub_request.server];

@@ -69,11 +69,18 @@ class SetInterop : public ::testing::TestWithParam<Side> {
     return most->first;
   }
   /// The last of several servers may lag behind.
-  [[nodiscard]] bool becomes_empty() const {
-    return eventually([&] {
+  [[nodiscard]] ::testing::AssertionResult becomes_empty() const {
+    const bool empty = eventually([&] {
       return std::ranges::all_of(
           servers_, [](const auto& server) { return server->client()({"DBSIZE"}).integer() == 0; });
     });
+    if (empty) return ::testing::AssertionSuccess();
+    auto result = ::testing::AssertionFailure();
+    for (const auto& server : servers_) {
+      result << server->client()({"GET", "k"}).text() << " for "
+             << server->client()({"PTTL", "k"}).integer() << " ms; ";
+    }
+    return result;
   }
   /// A peer gives up after these attempts: one, or as many as 20 s have.
   std::string lock_now() { return peer->send("lock k 30000 1"); }
@@ -128,12 +135,13 @@ TEST_P(SetInterop, EachWaitsForTheReleaseOfTheOther) {
   EXPECT_EQ(peer->send("unlock k"), "true");
   Hold hold = waiting.get();
   EXPECT_LT(SteadyClock::now() - released, 1s + stalls.total());
+  const std::string own = value();
   auto theirs = std::async(std::launch::async, [&] { return lock_soon(); });
   EXPECT_EQ(theirs.wait_for(300ms), std::future_status::timeout);
   EXPECT_TRUE(hold.release());
   EXPECT_EQ(theirs.get().size(), GetParam().value_size);
   EXPECT_EQ(peer->send("unlock k"), "true");
-  EXPECT_TRUE(becomes_empty());
+  EXPECT_TRUE(becomes_empty()) << "latchkey wrote " << own;
 }
 
 TEST_P(SetInterop, NeitherIsInsideWhileTheOtherIs) {

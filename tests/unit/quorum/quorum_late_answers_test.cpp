@@ -120,8 +120,8 @@ TEST_F(QuorumLateAnswers, AServerThatForgotIsNotAskedAgainAfterTheRelease) {
   servers_[0]->reply(Verb::renew, Kind::gone);
   EXPECT_EQ(servers_[0]->unanswered(), std::vector{Verb::release})
       << "the release not yet answered";
-  majority_grants(Verb::release);
   servers_[0]->reply(Verb::release, Kind::gone);
+  majority_grants(Verb::release);
   EXPECT_TRUE(servers_[0]->unanswered().empty());
 }
 
@@ -129,11 +129,54 @@ TEST_F(QuorumLateAnswers, ARepairThatIsGrantedAfterTheReleaseIsGivenBack) {
   hold_and_renew();
   servers_[0]->reply(Verb::renew, Kind::gone);
   submit(release_, Verb::release);
-  majority_grants(Verb::release);
   // The release has overtaken the acquire.
   servers_[0]->reply(Verb::release, Kind::gone);
+  majority_grants(Verb::release);
   servers_[0]->reply(Verb::acquire, Kind::granted);
   EXPECT_EQ(servers_[0]->unanswered(), std::vector{Verb::release});
+}
+
+// Nobody drove the quorum after a release that two of three servers had answered. The third one had
+// asked for the text of the script, and kept the key until the lease ended.
+TEST_F(QuorumLateAnswers, AReleaseWaitsForAServerThatUsuallyReplies) {
+  hold_and_renew();
+  servers_[0]->reply(Verb::renew, Kind::granted);
+  submit(release_, Verb::release);
+  sink_.kind = Kind::unknown;
+  servers_[1]->reply(Verb::release, Kind::granted);
+  servers_[2]->reply(Verb::release, Kind::granted);
+  EXPECT_EQ(sink_.kind, Kind::unknown);
+  servers_[0]->reply(Verb::release, Kind::granted);
+  EXPECT_EQ(sink_.kind, Kind::granted);
+}
+
+TEST_F(QuorumLateAnswers, AReleaseDoesNotWaitForASlowServer) {
+  submit(acquire_, Verb::acquire);
+  majority_grants(Verb::acquire);
+  for (int late = 1; late < 3; ++late) {
+    submit(renew_, Verb::renew);
+    majority_grants(Verb::renew);
+  }
+  submit(release_, Verb::release);
+  majority_grants(Verb::release);
+  for (const Verb verb : {Verb::acquire, Verb::renew, Verb::renew, Verb::release}) {
+    servers_[0]->reply(verb, Kind::granted);
+  }
+}
+
+TEST_F(QuorumLateAnswers, AReleaseWaitsForAServerOnlyBriefly) {
+  hold_and_renew();
+  servers_[0]->reply(Verb::renew, Kind::granted);
+  submit(release_, Verb::release);
+  sink_.kind = Kind::unknown;
+  servers_[1]->reply(Verb::release, Kind::granted);
+  servers_[2]->reply(Verb::release, Kind::granted);
+  const auto end = Clock::system().now() + 10s;
+  while (sink_.kind == Kind::unknown && Clock::system().now() < end) {
+    quorum_->drive(Parker::mine(), end);
+  }
+  EXPECT_EQ(sink_.kind, Kind::granted);
+  servers_[0]->reply(Verb::release, Kind::granted);
 }
 
 struct UnparkingSink final : Sink {
