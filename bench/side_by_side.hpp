@@ -49,12 +49,12 @@ inline double median(std::vector<double> values) {
 
 /// The median over rounds of ours/peer; each round measures both. Prints one line of a table.
 /// Returns true if the ratio is at most `limit`. `settle` is called before each measurement: what
-/// one side has left to be done is not charged to the other.
+/// one side has left to be done is not charged to the other. More `rounds` where the disk is part
+/// of the time, which varies more than the ratio.
 template <class Ours, class Peer, class Settle = void (*)()>
 bool compare(
     std::string_view what, int operations, double limit, Ours&& ours, Peer&& peer,
-    Settle&& settle = [] {}) {
-  constexpr int rounds = 5;
+    Settle&& settle = [] {}, int rounds = 5) {
   std::vector<double> our_times, peer_times, ratios;
   ours(operations / 10);  // warm-up: fills pools and trains branch prediction
   peer(operations / 10);

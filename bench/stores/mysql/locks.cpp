@@ -114,7 +114,7 @@ bool one_thread(const MysqlServer& server, const Locks& locks, Purge& purge) {
           peer.unlock();
         }
       },
-      purge);
+      purge, 15);
 }
 
 bool many_threads(const MysqlServer& server, const Locks& locks, Purge& purge) {
