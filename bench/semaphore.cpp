@@ -36,6 +36,9 @@ using latchkey::tests::RedisServer;
 constexpr int server_core = 0, client_core = 1;
 constexpr int permits = 3;
 constexpr double most_microseconds = 20, most_commands = 2;
+/// With work the server sleeps between hand-offs and its caches are cold, so that the commands
+/// alone may cost more than 20 us: the limit is a multiple of what they cost.
+constexpr double most_times_bare = 2;
 
 /// Counts the calls that wait, and sees whether they are granted in the order in which they came.
 struct Order final : latchkey::Listener {
@@ -153,7 +156,7 @@ int main() {
   for (const auto work : {0ms, 6ms}) {
     std::vector<double> times, bare_times, calls;
     int overtaken = 0;
-    for (int round = 0; round < 3; ++round) {
+    for (int round = 0; round < 5; ++round) {
       Waiters waiters(server, 1'000, work);
       const auto cost = waiters.run();
       times.push_back(cost.microseconds);
@@ -162,15 +165,15 @@ int main() {
       bare_times.push_back(bare_commands.measure(500, work / permits));
     }
     const double time = bench::median(times), commands = bench::median(calls);
-    const bool within = time <= most_microseconds && commands <= most_commands && overtaken == 0;
+    const double bare = bench::median(bare_times);
+    const double limit = work == 0ms ? most_microseconds : most_times_bare * bare;
+    const bool within = time <= limit && commands <= most_commands && overtaken == 0;
     held &= within;
     fmt::print(
-        "1000 waiters, {} permits, {} ms of work: {:.3f} scripts and {:.1f} us of the server's "
-        "time per hand-off (its commands without our scripts: {:.1f}), {} overtaken   <= {}, <= "
-        "{}, "
-        "0 {}\n",
-        permits, work.count(), commands, time, bench::median(bare_times), overtaken, most_commands,
-        most_microseconds, within ? "ok" : "MISSED");
+        "1000 waiters, {} permits, {} ms of work, per hand-off: {:.3f} scripts <= {}, {:.1f} us of "
+        "the server's time <= {:.1f} (its commands alone: {:.1f}), {} overtaken   {}\n",
+        permits, work.count(), commands, most_commands, time, limit, bare, overtaken,
+        within ? "ok" : "MISSED");
   }
   return held ? 0 : 1;
 }
