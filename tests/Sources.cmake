@@ -104,6 +104,7 @@ set(latchkey_tests_sources
   unit/quorum/quorum_gate_test.cpp
   unit/quorum/quorum_late_answers_test.cpp
   unit/quorum/quorum_mock_test.cpp
+  unit/quorum/quorum_release_test.cpp
   unit/quorum/quorum_test.cpp
   unit/reflect/reflect_test.cpp
   unit/stores/batch_pacing_test.cpp

@@ -27,6 +27,8 @@ namespace latchkey::inline v1 {
 /// | release               | a majority replied (gone if  | unknown; it is sent again         |
 /// |                       | a majority had lost it)      |                                   |
 ///
+/// After a majority has replied to a release, it waits up to min(50 ms, lease/10) for the others,
+/// but not for a server that missed the last three releases.
 /// A server that does not reply within lease/10 counts as silent for that request. That limit is at
 /// least 1 ms; for an acquire it is at most 50 ms, for other requests at most 1 s, and for an
 /// expire always 1 s. An outcome is refused if so many servers refuse that the others are no

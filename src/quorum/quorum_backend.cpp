@@ -31,6 +31,7 @@ QuorumBackend::QuorumBackend(std::vector<std::unique_ptr<Backend>> servers, Cloc
       clock_(clock),
       space_(HoldId::new_space()),
       slow_(servers_.size()),
+      missed_releases_(servers_.size()),
       awaited_(servers_.size()) {
   for (const auto& server : servers_) {
     from_.emplace_back(*this, names_.size());

@@ -124,7 +124,8 @@ class QuorumBackend final : public Backend, private ForkParticipant {
   void change_gate(Verb verb, const Writer& writer, Later& later);
   void forget_writers();
   void decide(Operation& one, Later& later);
-  [[nodiscard]] bool waits_for_the_rest(Operation& one) const;
+  [[nodiscard]] bool awaits_usual_servers(const Operation& one, Clock::time_point now) const;
+  void note_reply_to_release(const SubRequest& sub_request);
   void settle(Operation& one, const Outcome& outcome, Later& later);
   void complete(Operation& one, Later& later);
   Operation& give_back(const Operation& of, std::size_t server, Later& later);
@@ -173,8 +174,9 @@ class QuorumBackend final : public Backend, private ForkParticipant {
   std::unordered_map<HoldId, Writer, Hash> writers_;
   std::vector<Sink*> sinks_;     ///< all sinks that ever submitted
   std::vector<Answer> answers_;  ///< outcomes that need no server
-  std::vector<unsigned> slow_;   ///< by server: how many decisions in a row it was too late for
-  std::vector<std::size_t> awaited_;  ///< by server: sub-requests without a reply
+  std::vector<unsigned> slow_;  ///< by server: how many decisions it was too late for since a reply
+  std::vector<unsigned> missed_releases_;  ///< by server: how many it was too late for, in a row
+  std::vector<std::size_t> awaited_;       ///< by server: sub-requests without a reply
 };
 
 }  // namespace latchkey::inline v1::detail::quorum

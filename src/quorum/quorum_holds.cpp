@@ -21,8 +21,8 @@ namespace {
 
 /// The time between two releases to a server that does not reply.
 constexpr std::chrono::seconds repeat_pause{1};
-/// A server that was too late for so many decisions in a row is not waited for.
-constexpr unsigned slow_from = 3;
+/// A server that missed so many releases in a row is not waited for.
+constexpr unsigned most_missed = 3;
 
 using namespace std::chrono_literals;
 
@@ -33,6 +33,11 @@ constexpr std::chrono::milliseconds patience_of_writers = 1s;
 constexpr std::chrono::milliseconds gate_lease = 2s;
 /// The maximum size of a key, in bytes.
 constexpr std::size_t longest_key = 1'024;
+
+bool ends_hold(const Operation& one) noexcept {
+  const Verb verb = one.sub_requests.front().verb;
+  return verb == Verb::release || verb == Verb::leave;
+}
 
 /// The gate's key, on the same node of a cluster as the lock's key. Empty if the result would be
 /// too long.
@@ -52,36 +57,42 @@ bool QuorumBackend::live(const Operation& one) const {
   return known != known_.end() && known->second.wire == one.wire && !known->second.ending;
 }
 
-// A server may need to be driven before a release reaches it: Redis asks for the text of a script
-// that it does not know. Nobody may drive after the outcome, and the key would stay locked there
-// until the lease ends. So a release waits for the servers that usually reply.
-bool QuorumBackend::waits_for_the_rest(Operation& one) const {
-  const Verb verb = one.sub_requests.front().verb;
-  if (verb != Verb::release && verb != Verb::leave) return false;
-  const Clock::time_point now = clock_.now();
-  if (now >= one.deadline) return false;
-  const bool awaits = std::ranges::any_of(one.sub_requests, [&](const SubRequest& each) {
-    return each.sent_out && !each.answered && slow_[each.server] < slow_from;
+// A release waits for the servers that usually reply, because the release may not have reached them
+// yet: Redis asks for the text of a script that it does not know. Nobody may drive the quorum after
+// the outcome, and such a server would keep the key until the lease ends.
+bool QuorumBackend::awaits_usual_servers(const Operation& one, Clock::time_point now) const {
+  if (!ends_hold(one) || now >= one.deadline) return false;
+  return std::ranges::any_of(one.sub_requests, [&](const SubRequest& each) {
+    return each.sent_out && !each.answered && missed_releases_[each.server] < most_missed;
   });
-  if (awaits) {
-    const auto at_most = patience(Verb::acquire, one.lease);
-    one.deadline = std::min(one.deadline, latchkey::later(now, at_most));
-  }
-  return awaits;
 }
 
 void QuorumBackend::decide(Operation& one, Later& later) {
   auto outcome = one.ballot.decision(names_);
-  if (!outcome || waits_for_the_rest(one)) return;
+  if (!outcome) return;
+  const Clock::time_point now = clock_.now();
+  if (awaits_usual_servers(one, now)) {
+    const auto at_most = patience(Verb::acquire, one.lease);
+    one.deadline = std::min(one.deadline, latchkey::later(now, at_most));
+    return;
+  }
   one.decided = true;
   for (const SubRequest& sub_request : one.sub_requests) {
-    if (sub_request.sent_out && !sub_request.answered) ++slow_[sub_request.server];
+    if (!sub_request.sent_out || sub_request.answered) continue;
+    ++slow_[sub_request.server];
+    if (ends_hold(one)) ++missed_releases_[sub_request.server];
   }
   one.outcome = std::move(*outcome);
   settle(one, one.outcome, later);
   if (one.giving_back == 0) return complete(one, later);
-  const auto now = clock_.now();
   one.deadline = latchkey::later(now, patience(Verb::acquire, one.lease));
+}
+
+// A server that replies in time is waited for again.
+void QuorumBackend::note_reply_to_release(const SubRequest& sub_request) {
+  const Operation& one = *sub_request.of;
+  const auto in_time = latchkey::later(sub_request.sent, patience(Verb::acquire, one.lease));
+  if (!one.decided || clock_.now() <= in_time) missed_releases_[sub_request.server] = 0;
 }
 
 void QuorumBackend::complete(Operation& one, Later& later) {
@@ -144,7 +155,7 @@ void QuorumBackend::follow_up(const SubRequest& sub_request, const Outcome& outc
       return;
     case Verb::release:
     case Verb::leave: {
-      if (outcome.kind != Kind::unknown) return;
+      if (outcome.kind != Kind::unknown) return note_reply_to_release(sub_request);
       const Clock::time_point now = clock_.now();
       const Clock::time_point until = latchkey::later(sub_request.sent, one.lease);
       if (now >= until) return;

@@ -107,6 +107,7 @@ void QuorumBackend::forget_parent() noexcept {
   sinks_.clear();
   std::ranges::fill(awaited_, 0U);
   std::ranges::fill(slow_, 0U);
+  std::ranges::fill(missed_releases_, 0U);
   space_ = HoldId::new_space();
 }
 

@@ -2,13 +2,9 @@
 // arrives after the release of its hold leads to.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
 #include <chrono>
-#include <functional>
 #include <memory>
-#include <span>
-#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -16,55 +12,13 @@
 #include <latchkey/backend.hpp>
 
 #include "quorum/quorum_backend.hpp"
+#include "unit/quorum/answering_server.hpp"
 
 namespace latchkey::detail::quorum {
 namespace {
 
 using namespace std::chrono_literals;
 using Kind = Outcome::Kind;
-
-/// A server that answers a request when the test says so.
-class AnsweringServer final : public Backend {
- public:
-  [[nodiscard]] Capabilities capabilities() const noexcept override { return {}; }
-  [[nodiscard]] std::string describe() const override { return "server"; }
-  void submit(std::span<Request* const> requests, Sink& sink) override {
-    for (Request* const request : requests) unanswered_.push_back({request, &sink});
-  }
-  void drive(Parker& parker, Clock::time_point /*until*/) override {
-    ++drives;
-    if (on_drive) on_drive(parker);
-  }
-
-  int drives = 0;
-  std::function<void(Parker&)> on_drive;
-
-  [[nodiscard]] std::vector<Verb> unanswered() const {
-    std::vector<Verb> verbs;
-    for (const auto& [request, sink] : unanswered_) verbs.push_back(request->verb);
-    return verbs;
-  }
-  /// Replies to the oldest unanswered request of this verb.
-  void reply(Verb verb, Kind kind) {
-    const auto found =
-        std::ranges::find(unanswered_, verb, [](const auto& each) { return each.first->verb; });
-    ASSERT_NE(found, unanswered_.end()) << "not asked for: " << to_string(verb);
-    const auto [request, sink] = *found;
-    unanswered_.erase(found);
-    Outcome outcome;
-    outcome.kind = kind;
-    sink->completed(*request, std::move(outcome));
-  }
-
- private:
-  std::vector<std::pair<Request*, Sink*>> unanswered_;
-};
-
-struct LastOutcome final : Sink {
-  void completed(Request& /*request*/, Outcome&& outcome) noexcept override { kind = outcome.kind; }
-  void notified(const Notification& /*notification*/) noexcept override {}
-  Kind kind = Kind::unknown;
-};
 
 class QuorumLateAnswers : public ::testing::Test {
  protected:
@@ -134,49 +88,6 @@ TEST_F(QuorumLateAnswers, ARepairThatIsGrantedAfterTheReleaseIsGivenBack) {
   majority_grants(Verb::release);
   servers_[0]->reply(Verb::acquire, Kind::granted);
   EXPECT_EQ(servers_[0]->unanswered(), std::vector{Verb::release});
-}
-
-// Nobody drove the quorum after a release that two of three servers had answered. The third one had
-// asked for the text of the script, and kept the key until the lease ended.
-TEST_F(QuorumLateAnswers, AReleaseWaitsForAServerThatUsuallyReplies) {
-  hold_and_renew();
-  servers_[0]->reply(Verb::renew, Kind::granted);
-  submit(release_, Verb::release);
-  sink_.kind = Kind::unknown;
-  servers_[1]->reply(Verb::release, Kind::granted);
-  servers_[2]->reply(Verb::release, Kind::granted);
-  EXPECT_EQ(sink_.kind, Kind::unknown);
-  servers_[0]->reply(Verb::release, Kind::granted);
-  EXPECT_EQ(sink_.kind, Kind::granted);
-}
-
-TEST_F(QuorumLateAnswers, AReleaseDoesNotWaitForASlowServer) {
-  submit(acquire_, Verb::acquire);
-  majority_grants(Verb::acquire);
-  for (int late = 1; late < 3; ++late) {
-    submit(renew_, Verb::renew);
-    majority_grants(Verb::renew);
-  }
-  submit(release_, Verb::release);
-  majority_grants(Verb::release);
-  for (const Verb verb : {Verb::acquire, Verb::renew, Verb::renew, Verb::release}) {
-    servers_[0]->reply(verb, Kind::granted);
-  }
-}
-
-TEST_F(QuorumLateAnswers, AReleaseWaitsForAServerOnlyBriefly) {
-  hold_and_renew();
-  servers_[0]->reply(Verb::renew, Kind::granted);
-  submit(release_, Verb::release);
-  sink_.kind = Kind::unknown;
-  servers_[1]->reply(Verb::release, Kind::granted);
-  servers_[2]->reply(Verb::release, Kind::granted);
-  const auto end = Clock::system().now() + 10s;
-  while (sink_.kind == Kind::unknown && Clock::system().now() < end) {
-    quorum_->drive(Parker::mine(), end);
-  }
-  EXPECT_EQ(sink_.kind, Kind::granted);
-  servers_[0]->reply(Verb::release, Kind::granted);
 }
 
 struct UnparkingSink final : Sink {

@@ -1,0 +1,60 @@
+// A server of a quorum that answers when the test says so.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <latchkey/backend.hpp>
+
+namespace latchkey::detail::quorum {
+
+/// A server that answers a request when the test says so.
+class AnsweringServer final : public Backend {
+ public:
+  [[nodiscard]] Capabilities capabilities() const noexcept override { return {}; }
+  [[nodiscard]] std::string describe() const override { return "server"; }
+  void submit(std::span<Request* const> requests, Sink& sink) override {
+    for (Request* const request : requests) unanswered_.push_back({request, &sink});
+  }
+  void drive(Parker& parker, Clock::time_point /*until*/) override {
+    ++drives;
+    if (on_drive) on_drive(parker);
+  }
+
+  int drives = 0;
+  std::function<void(Parker&)> on_drive;
+
+  [[nodiscard]] std::vector<Verb> unanswered() const {
+    std::vector<Verb> verbs;
+    for (const auto& [request, sink] : unanswered_) verbs.push_back(request->verb);
+    return verbs;
+  }
+  /// Replies to the oldest unanswered request of this verb.
+  void reply(Verb verb, Outcome::Kind kind) {
+    const auto found =
+        std::ranges::find(unanswered_, verb, [](const auto& each) { return each.first->verb; });
+    ASSERT_NE(found, unanswered_.end()) << "not asked for: " << to_string(verb);
+    const auto [request, sink] = *found;
+    unanswered_.erase(found);
+    Outcome outcome;
+    outcome.kind = kind;
+    sink->completed(*request, std::move(outcome));
+  }
+
+ private:
+  std::vector<std::pair<Request*, Sink*>> unanswered_;
+};
+
+struct LastOutcome final : Sink {
+  void completed(Request& /*request*/, Outcome&& outcome) noexcept override { kind = outcome.kind; }
+  void notified(const Notification& /*notification*/) noexcept override {}
+  Outcome::Kind kind = Outcome::Kind::unknown;
+};
+
+}  // namespace latchkey::detail::quorum
