@@ -38,7 +38,7 @@ constexpr int permits = 3;
 constexpr double most_microseconds = 20, most_commands = 2;
 /// With work the server sleeps between hand-offs and its caches are cold, so that the commands
 /// alone may cost more than 20 us: the limit is a multiple of what they cost.
-constexpr double most_times_bare = 2;
+constexpr double max_ratio_to_bare = 2;
 
 /// Counts the calls that wait, and sees whether they are granted in the order in which they came.
 struct Order final : latchkey::Listener {
@@ -110,8 +110,8 @@ class Waiters {
   asio::io_context context_{1};
 };
 
-/// The commands of a hand-off, in two scripts that do nothing else: what any scripts for Redisson's
-/// layout cost on this machine, as often as the waiters call theirs.
+/// Runs only the commands of a hand-off, in two scripts, at the rate at which the waiters hand on:
+/// the least that Redisson's layout costs on this machine.
 class BareCommands {
  public:
   explicit BareCommands(const RedisServer& server)
@@ -166,7 +166,7 @@ int main() {
     }
     const double time = bench::median(times), commands = bench::median(calls);
     const double bare = bench::median(bare_times);
-    const double limit = work == 0ms ? most_microseconds : most_times_bare * bare;
+    const double limit = work == 0ms ? most_microseconds : max_ratio_to_bare * bare;
     const bool within = time <= limit && commands <= most_commands && overtaken == 0;
     held &= within;
     fmt::print(

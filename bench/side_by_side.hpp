@@ -49,8 +49,8 @@ inline double median(std::vector<double> values) {
 
 /// The median over rounds of ours/peer; each round measures both. Prints one line of a table.
 /// Returns true if the ratio is at most `limit`. `settle` is called before each measurement: what
-/// one side has left to be done is not charged to the other. More `rounds` where the disk is part
-/// of the time, which varies more than the ratio.
+/// one side has left to be done is not charged to the other. Use more `rounds` if the time includes
+/// writes to disk: one round then says little.
 template <class Ours, class Peer, class Settle = void (*)()>
 bool compare(
     std::string_view what, int operations, double limit, Ours&& ours, Peer&& peer,

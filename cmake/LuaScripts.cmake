@@ -1,8 +1,9 @@
 # Embeds lua/*.lua and lua/set/*.lua: gives LATCHKEY_LUA_SOURCE, which defines what
 # src/redis/protocol/scripts.hpp declares. The script of lua/set/<name>.lua is called set_<name>.
 #
-# A line `--#include parts/<name>.lua` is replaced by that file. The digest is what the server answers
-# to SCRIPT LOAD of the same text, so EVALSHA works from the first call on a server that knows it.
+# A line `--#include parts/<name>.lua` is replaced by that file. Such a line may be indented, and may be
+# in a part. The digest is what the server answers to SCRIPT LOAD of the same text, so EVALSHA works from
+# the first call on a server that knows it.
 
 set(LATCHKEY_LUA_SOURCE "${PROJECT_BINARY_DIR}/generated/lua_scripts.cpp")
 
@@ -28,7 +29,8 @@ function(latchkey_embed_lua folder output)
       endforeach()
     endforeach()
     if(text MATCHES "\n *--#include ([^\n]*)")
-      message(FATAL_ERROR "${path} includes ${CMAKE_MATCH_1}, which is no file of ${folder}/parts.")
+      message(FATAL_ERROR "${path} includes ${CMAKE_MATCH_1}, which is no file of ${folder}/parts, "
+        "or is included by a part of a part.")
     endif()
     string(SHA1 digest "${text}")
     string(APPEND definitions

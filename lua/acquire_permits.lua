@@ -27,8 +27,8 @@ if not available then
   redis.call('SET', semaphore, string.format('%.0f', available))
 end
 
--- Most acquires take one permit that is available, and do not need these functions: each that is made
--- costs the server time.
+-- Most acquires take one permit that is available, and do not need these functions: a function costs
+-- time in every call that creates it.
 local function functions_of_hold()
   --#include parts/hold_of_permits.lua
   return end_of_hold, set_end

@@ -1,4 +1,4 @@
--- Part: removes members. Returns how many there were.
+-- Part: removes permits from those that are taken. Returns how many there were.
 local function remove_permits(permits, ids)
   local removed = 0
   for from = 1, #ids, slice do

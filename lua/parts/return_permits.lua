@@ -2,7 +2,7 @@
 -- many connections were notified. Never makes a semaphore: the string may have been deleted.
 --
 -- The count comes before the members: if these may not be removed, the same command takes the count
--- back. The other way about, a forbidden INCRBY would lose the permits.
+-- back. Conversely, a forbidden INCRBY would lose the permits.
 local function return_permits(semaphore, permits, first, count, channel, sharded)
   local exists = redis.call('EXISTS', semaphore) == 1
   local available = 0

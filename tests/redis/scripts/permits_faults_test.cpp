@@ -128,14 +128,16 @@ TEST_F(PermitsTest, TwoHoldsNeverHaveTheSamePermit) {
 }
 
 TEST_F(PermitsTest, ReleaseAndRenewalWorkWhileTheServerIsOutOfMemory) {
-  EXPECT_EQ(acquire(1, 2).kind, Kind::granted);
-  redis({"CONFIG", "SET", "maxmemory", "1"});
-  EXPECT_EQ(acquire(2).kind, Kind::refused);
-  EXPECT_EQ(send(Verb::verify, 1, 2), Kind::granted);
-  EXPECT_EQ(send(Verb::renew, 1, 2), Kind::granted);
-  EXPECT_EQ(send(Verb::release, 1, 2), Kind::granted);
-  redis({"CONFIG", "SET", "maxmemory", "0"});
-  EXPECT_EQ(available(), "3");
+  for (const std::uint32_t permits : {1U, 2U}) {
+    EXPECT_EQ(acquire(1, permits).kind, Kind::granted);
+    redis({"CONFIG", "SET", "maxmemory", "1"});
+    EXPECT_EQ(acquire(2).kind, Kind::refused);
+    EXPECT_EQ(send(Verb::verify, 1, permits), Kind::granted);
+    EXPECT_EQ(send(Verb::renew, 1, permits), Kind::granted);
+    EXPECT_EQ(send(Verb::release, 1, permits), Kind::granted);
+    redis({"CONFIG", "SET", "maxmemory", "0"});
+    EXPECT_EQ(available(), "3");
+  }
 }
 
 }  // namespace

@@ -54,17 +54,24 @@ TEST_F(PermitsWithoutACommand, EachRefusalNamesTheCommandAndNeverAreMorePermitsG
 // What one forbidden command stops is undone by a command that was allowed a moment ago, so a
 // second forbidden one changes nothing.
 TEST_F(PermitsWithoutACommand, TwoForbiddenCommandsLoseNoPermitEither) {
-  for (const Verb verb : {Verb::acquire, Verb::release}) {
-    const Request asked = request(verb, verb == Verb::acquire ? 7 : 1);
-    const auto commands = commands_of(detail::redis::script_for(asked));
-    for (const std::string& first : commands) {
-      for (const std::string& second : commands) {
-        SCOPED_TRACE(std::string(to_string(verb)) + " without " + first + " and " + second);
-        prepare();
-        ScriptClient user =
-            as_user({"~*", server.all_channels(), "+@all", "-" + first, "-" + second});
-        static_cast<void>(user.send(asked));
-        EXPECT_EQ(std::stoll(available()) + members(), 3);
+  for (const std::uint32_t permits : {1U, 2U}) {
+    for (const Verb verb : {Verb::acquire, Verb::release}) {
+      const bool acquires = verb == Verb::acquire;
+      const Request asked = request(verb, acquires ? 7 : permits, permits);
+      const auto commands = commands_of(detail::redis::script_for(asked));
+      for (const std::string& first : commands) {
+        for (const std::string& second : commands) {
+          SCOPED_TRACE(std::string(to_string(verb)) + " of " + std::to_string(permits) +
+                       " without " + first + " and " + second);
+          prepare();
+          if (!acquires && permits == 2) {
+            EXPECT_EQ(acquire(2, 2).kind, Kind::granted);
+          }
+          ScriptClient user =
+              as_user({"~*", server.all_channels(), "+@all", "-" + first, "-" + second});
+          static_cast<void>(user.send(asked));
+          EXPECT_EQ(std::stoll(available()) + members(), 3);
+        }
       }
     }
   }

@@ -66,7 +66,7 @@ TEST(CoordinatorRegression, AWaiterSubscribesAfterAnUnsubscribeThatWasNeverSent)
 
 // Found by the campaign, seed 697315783: the subscription of a waiter stayed for as long as its
 // release was repeated, up to 45 s.
-TEST(CoordinatorRegression, AReleaseThatIsRepeatedNeedsNoSubscription) {
+TEST(CoordinatorRegression, AWaiterThatGaveUpUnsubscribesAtTheFirstReplyToItsRelease) {
   Script script(unordered());
   Caller& call = script.acquire(FAIR, 5s, 30s);
   script.answer(Script::busy(10s));
