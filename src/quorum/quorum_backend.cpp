@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "backend/verbs.hpp"
+
 namespace latchkey::inline v1::detail::quorum {
 namespace {
 
@@ -87,7 +89,7 @@ void QuorumBackend::begin(Request& request, Sink& sink, Later& later) {
         return;
       }
       wire = known->second.wire;
-      if (request.verb == Verb::release || request.verb == Verb::leave) {
+      if (is_release(request.verb)) {
         known->second.ending = true;
         open_gate(request.id, later);
       }

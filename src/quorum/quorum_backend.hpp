@@ -124,7 +124,7 @@ class QuorumBackend final : public Backend, private ForkParticipant {
   void change_gate(Verb verb, const Writer& writer, Later& later);
   void forget_writers();
   void decide(Operation& one, Later& later);
-  [[nodiscard]] bool awaits_usual_servers(const Operation& one, Clock::time_point now) const;
+  [[nodiscard]] bool awaits_usual_servers(const Operation& one) const;
   void note_reply_to_release(const SubRequest& sub_request);
   void settle(Operation& one, const Outcome& outcome, Later& later);
   void complete(Operation& one, Later& later);

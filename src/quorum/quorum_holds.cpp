@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "backend/verbs.hpp"
 #include "quorum/quorum_backend.hpp"
 
 namespace latchkey::inline v1::detail::quorum {
@@ -34,11 +35,6 @@ constexpr std::chrono::milliseconds gate_lease = 2s;
 /// The maximum size of a key, in bytes.
 constexpr std::size_t longest_key = 1'024;
 
-bool ends_hold(const Operation& one) noexcept {
-  const Verb verb = one.sub_requests.front().verb;
-  return verb == Verb::release || verb == Verb::leave;
-}
-
 /// The gate's key, on the same node of a cluster as the lock's key. Empty if the result would be
 /// too long.
 std::string gate_of(std::string_view key) {
@@ -60,8 +56,8 @@ bool QuorumBackend::live(const Operation& one) const {
 // A release waits for the servers that usually reply, because the release may not have reached them
 // yet: Redis asks for the text of a script that it does not know. Nobody may drive the quorum after
 // the outcome, and such a server would keep the key until the lease ends.
-bool QuorumBackend::awaits_usual_servers(const Operation& one, Clock::time_point now) const {
-  if (!ends_hold(one) || now >= one.deadline) return false;
+bool QuorumBackend::awaits_usual_servers(const Operation& one) const {
+  if (!is_release(one.sub_requests.front().verb) || clock_.now() >= one.deadline) return false;
   return std::ranges::any_of(one.sub_requests, [&](const SubRequest& each) {
     return each.sent_out && !each.answered && missed_releases_[each.server] < most_missed;
   });
@@ -70,22 +66,21 @@ bool QuorumBackend::awaits_usual_servers(const Operation& one, Clock::time_point
 void QuorumBackend::decide(Operation& one, Later& later) {
   auto outcome = one.ballot.decision(names_);
   if (!outcome) return;
-  const Clock::time_point now = clock_.now();
-  if (awaits_usual_servers(one, now)) {
+  if (awaits_usual_servers(one)) {
     const auto at_most = patience(Verb::acquire, one.lease);
-    one.deadline = std::min(one.deadline, latchkey::later(now, at_most));
+    one.deadline = std::min(one.deadline, latchkey::later(clock_.now(), at_most));
     return;
   }
   one.decided = true;
   for (const SubRequest& sub_request : one.sub_requests) {
     if (!sub_request.sent_out || sub_request.answered) continue;
     ++slow_[sub_request.server];
-    if (ends_hold(one)) ++missed_releases_[sub_request.server];
+    if (is_release(sub_request.verb)) ++missed_releases_[sub_request.server];
   }
   one.outcome = std::move(*outcome);
   settle(one, one.outcome, later);
   if (one.giving_back == 0) return complete(one, later);
-  one.deadline = latchkey::later(now, patience(Verb::acquire, one.lease));
+  one.deadline = latchkey::later(clock_.now(), patience(Verb::acquire, one.lease));
 }
 
 // A server that replies in time is waited for again.

@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "backend/verbs.hpp"
 #include "redis/session/requests.hpp"
 
 namespace latchkey::inline v1::detail::redis {

@@ -6,7 +6,7 @@
 #include <new>
 #include <utility>
 
-#include "redis/session/requests.hpp"
+#include "backend/verbs.hpp"
 
 namespace latchkey::inline v1::detail::redis {
 

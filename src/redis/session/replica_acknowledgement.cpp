@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <new>
 
+#include "backend/verbs.hpp"
 #include "redis/failure.hpp"
-#include "redis/session/requests.hpp"
 
 namespace latchkey::inline v1::detail::redis {
 namespace {

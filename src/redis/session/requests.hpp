@@ -33,8 +33,4 @@ namespace latchkey::inline v1::detail::redis {
   }
 }
 
-[[nodiscard]] inline bool is_release(Verb verb) noexcept {
-  return verb == Verb::release || verb == Verb::leave;
-}
-
 }  // namespace latchkey::inline v1::detail::redis

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "backend/refusals.hpp"
+#include "backend/verbs.hpp"
 #include "stores/mysql/own_administration.hpp"
 #include "stores/mysql/own_permits.hpp"
 #include "stores/mysql/server_errors.hpp"
@@ -174,7 +175,7 @@ std::size_t OwnLayout::append(std::string& sql, const Request& request) const {
       append_number(sql, request.tokens);
     } else if (verb == Verb::renew || verb == Verb::expire || verb == Verb::downgrade) {
       append_time(sql, request.lease);
-    } else if (verb == Verb::release || verb == Verb::leave) {
+    } else if (is_release(verb)) {
       sql += verb == Verb::leave ? ",TRUE" : ",FALSE";
     }
   }

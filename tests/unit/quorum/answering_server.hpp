@@ -4,13 +4,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <latchkey/backend.hpp>
+
+#include "quorum/quorum_backend.hpp"
 
 namespace latchkey::detail::quorum {
 
@@ -56,5 +60,17 @@ struct LastOutcome final : Sink {
   void notified(const Notification& /*notification*/) noexcept override {}
   Outcome::Kind kind = Outcome::Kind::unknown;
 };
+
+/// A quorum of such servers, which `servers` points to from then on.
+inline std::unique_ptr<QuorumBackend> quorum_of(std::array<AnsweringServer*, 3>& servers,
+                                                Clock& clock) {
+  std::vector<std::unique_ptr<Backend>> all;
+  for (AnsweringServer*& server : servers) {
+    auto made = std::make_unique<AnsweringServer>();
+    server = made.get();
+    all.push_back(std::move(made));
+  }
+  return std::make_unique<QuorumBackend>(std::move(all), clock);
+}
 
 }  // namespace latchkey::detail::quorum

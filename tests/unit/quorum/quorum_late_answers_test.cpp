@@ -22,16 +22,6 @@ using Kind = Outcome::Kind;
 
 class QuorumLateAnswers : public ::testing::Test {
  protected:
-  QuorumLateAnswers() {
-    std::vector<std::unique_ptr<Backend>> all;
-    for (AnsweringServer*& server : servers_) {
-      auto made = std::make_unique<AnsweringServer>();
-      server = made.get();
-      all.push_back(std::move(made));
-    }
-    quorum_ = std::make_unique<QuorumBackend>(std::move(all), Clock::system());
-  }
-
   void submit(Request& request, Verb verb) {
     request.verb = verb;
     request.key = "k";
@@ -59,7 +49,7 @@ class QuorumLateAnswers : public ::testing::Test {
   std::array<AnsweringServer*, 3> servers_{};
   LastOutcome sink_;
   Request acquire_, renew_, release_;
-  std::unique_ptr<QuorumBackend> quorum_;
+  std::unique_ptr<QuorumBackend> quorum_ = quorum_of(servers_, Clock::system());
 };
 
 TEST_F(QuorumLateAnswers, AServerThatForgotIsAskedForTheHoldAgain) {

@@ -25,16 +25,6 @@ using latchkey::testing::ManualClock;
 /// Three servers, of which the first one answers when the test says so, and the others at once.
 class QuorumRelease : public ::testing::Test {
  protected:
-  QuorumRelease() {
-    std::vector<std::unique_ptr<Backend>> all;
-    for (AnsweringServer*& server : servers_) {
-      auto made = std::make_unique<AnsweringServer>();
-      server = made.get();
-      all.push_back(std::move(made));
-    }
-    quorum_ = std::make_unique<QuorumBackend>(std::move(all), clock_);
-  }
-
   /// The outcome becomes that of the returned sink.
   LastOutcome& send(Verb verb, std::uint64_t hold) {
     Request& request = requests_.emplace_back();
@@ -61,7 +51,7 @@ class QuorumRelease : public ::testing::Test {
   std::array<AnsweringServer*, 3> servers_{};
   std::deque<LastOutcome> sinks_;
   std::deque<Request> requests_;
-  std::unique_ptr<QuorumBackend> quorum_;
+  std::unique_ptr<QuorumBackend> quorum_ = quorum_of(servers_, clock_);
 };
 
 // Nobody drove the quorum after a release that two of three servers had answered. The third one had

@@ -200,10 +200,11 @@ void ReleaseLogic::on_release_reply(RemoteHold& hold, Outcome& outcome) {
 
 // A copy of an unanswered attempt may run after this release, unless the backend keeps the order.
 void ReleaseLogic::repeat_or_erase(RemoteHold& hold, bool confirmed) {
-  if ((confirmed && !copy_may_run(hold)) || now() >= hold.expires_at) return erase_if_done(hold);
-  hold.repeat_at = std::min(later(now(), repeat_pause), hold.expires_at);
-  state_.holds.due_by(hold.repeat_at);
-  end_unused_subscription(hold);
+  if ((!confirmed || copy_may_run(hold)) && now() < hold.expires_at) {
+    hold.repeat_at = std::min(later(now(), repeat_pause), hold.expires_at);
+    state_.holds.due_by(hold.repeat_at);
+  }
+  erase_if_done(hold);
 }
 
 // Of each hold exactly one end is reported: lost, released, or release unconfirmed.
@@ -253,21 +254,15 @@ void ReleaseLogic::leave(const Call& call) {
   });
 }
 
+// A release may be repeated for longer than anybody waits for a notification, so the subscription
+// ends before the repetitions do.
 void ReleaseLogic::erase_if_done(RemoteHold& hold) {
-  end_unused_subscription(hold);
-  const bool done = hold.stage == Stage::releasing && hold.local_holds() == 0 &&
-                    hold.repeat_at == Clock::never() &&
-                    hold.subscription.retry_at == Clock::never();
-  if (done && !hold.has_request_in_flight()) state_.holds.erase(hold);
-}
-
-// The release may be repeated for longer than anybody waits for a notification.
-void ReleaseLogic::end_unused_subscription(RemoteHold& hold) {
-  const bool unused = hold.stage == Stage::releasing && hold.local_holds() == 0 &&
-                      hold.subscription.stage == Subscription::Stage::on &&
-                      hold.subscription.retry_at == Clock::never();
-  if (!unused || hold.has_request_in_flight()) return;
-  SubscriptionLogic(*this).unsubscribe(hold.subscription);
+  if (hold.stage != Stage::releasing || hold.local_holds() > 0) return;
+  if (hold.has_request_in_flight()) return;
+  if (hold.subscription.stage == Subscription::Stage::on) {
+    return SubscriptionLogic(*this).unsubscribe(hold.subscription);
+  }
+  if (hold.repeat_at == Clock::never() && hold.subscription.ended()) state_.holds.erase(hold);
 }
 
 // Nobody knows in which state the thread left what the lock guards. The key therefore stays locked

@@ -50,7 +50,6 @@ class ReleaseLogic : public KeyEvent {
   void drop_one_of_several(RemoteHold& hold, bool lost, Call* call);
   void retain(RemoteHold& hold, Clock::time_point until, Call* call);
   void repeat_or_erase(RemoteHold& hold, bool confirmed);
-  void end_unused_subscription(RemoteHold& hold);
   void report_end(RemoteHold& hold, const Outcome& outcome);
 };
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "backend/verbs.hpp"
+
 namespace latchkey::inline v1::detail::zookeeper {
 
 Line* QueueRecipe::find(std::string_view key) noexcept {
@@ -206,10 +208,9 @@ void QueueRecipe::removed(Place& place, const Refusal& refusal, bool existed) {
   place.stage = refusal.empty() ? Stage::absent : Stage::unsure;
   if (!place.jobs.empty()) {
     const Job& job = place.jobs.front();
-    const Verb verb = job.request->verb;
     if (!refusal.empty()) {
       refuse(place, refusal);
-    } else if (verb == Verb::release || verb == Verb::leave) {
+    } else if (is_release(job.request->verb)) {
       complete(place, existed ? Outcome::Kind::granted : Outcome::Kind::gone);
     } else if (job.is_busy) {
       busy(place);
