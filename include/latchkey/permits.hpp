@@ -11,6 +11,8 @@ namespace latchkey::inline v1 {
 struct Permits {
   std::uint32_t taken = 1;  ///< by this acquire, all at once; 1 to most_permits_at_once
   std::uint32_t total = 0;  ///< how many a semaphore gets that does not exist yet; at least 1
+
+  [[nodiscard]] friend bool operator==(const Permits&, const Permits&) noexcept = default;
 };
 
 /// One acquire takes at most so many permits.

@@ -117,6 +117,7 @@ void Scenario::favour_semaphores(Random& random) {
   contended = multi_key = false;
   foreign = 0;
   migration_rate = 0;
+  hurried = random.percent(50);
 }
 
 void Scenario::clear_faults() {

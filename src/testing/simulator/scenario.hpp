@@ -34,6 +34,7 @@ struct Scenario {
   bool holds_longer_than_leases = true;
   /// Every caller asks for the one key again as soon as it has released it.
   bool contended = false;
+  bool hurried = false;       ///< no caller rests for longer than a message takes
   std::uint32_t foreign = 0;  ///< the last clients: like Redisson, they have no process queue
 
   unsigned loss_percent = 0;       ///< of requests, and of replies

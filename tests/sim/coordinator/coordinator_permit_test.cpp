@@ -24,7 +24,7 @@ class Permits : public Script {
  public:
   using Script::Script;
 
-  Caller& take() { return acquire(PERMIT, 3s, 30s, Owner::make()); }
+  Caller& take(Lease lease = 30s) { return acquire(PERMIT, 3s, lease, Owner::make()); }
   Caller& hold(std::uint32_t left) {
     Caller& call = take();
     answer(granted(left));
@@ -80,6 +80,73 @@ TEST(CoordinatorPermit, APermitGoesToTheFirstWaitingCallWithoutTheBackendAndTheN
   EXPECT_EQ(script.sent(), "acquire 2 30000");
   script.answer(granted(0));
   EXPECT_EQ(third.answer, Answer::granted);
+}
+
+/// One holds, and of those that wait the first has an attempt in flight: a release of another
+/// process was notified.
+class AttemptInFlight : public Permits {
+ public:
+  explicit AttemptInFlight(Lease lease_of_second = 30s)
+      : Permits(with_cohorts()),
+        holder(hold(0)),
+        first(wait_first()),
+        second(take(lease_of_second)),
+        third(take()) {
+    notify(Notification::Kind::released);
+    EXPECT_EQ(sent(), "acquire 2 30000");
+  }
+
+  Caller &holder, &first, &second, &third;
+};
+
+TEST(CoordinatorPermit, AnAttemptInFlightIsPassedOnWithItsReply) {
+  AttemptInFlight script;
+  script.release(script.holder);
+  EXPECT_EQ(script.first.answer, Answer::granted);
+  EXPECT_EQ(script.sent(), "");
+  script.answer(granted(0));
+  EXPECT_EQ(script.second.answer, Answer::granted);
+  EXPECT_EQ(script.third.answer, Answer::pending);
+  EXPECT_EQ(script.sent(), "");
+}
+
+TEST(CoordinatorPermit, AnAttemptInFlightIsPassedOnMoreThanOnce) {
+  AttemptInFlight script;
+  script.release(script.holder);
+  script.release(script.first);
+  EXPECT_EQ(script.second.answer, Answer::granted);
+  script.answer(Script::busy(20s));
+  EXPECT_EQ(script.third.answer, Answer::pending);
+  script.notify(Notification::Kind::released);
+  EXPECT_EQ(script.sent(), "acquire 2 30000");
+  script.answer(granted(0));
+  EXPECT_EQ(script.third.answer, Answer::granted);
+}
+
+TEST(CoordinatorPermit, AnAttemptInFlightForAnotherLeaseIsNotPassedOn) {
+  AttemptInFlight script(20s);
+  script.release(script.holder);
+  EXPECT_EQ(script.first.answer, Answer::pending);
+  EXPECT_EQ(script.sent(), "release 1");
+  script.answer(Verb::acquire, granted(0));
+  EXPECT_EQ(script.first.answer, Answer::granted);
+}
+
+TEST(CoordinatorPermit, AnAttemptInFlightThatNobodyNeedsIsNotGivenUp) {
+  AttemptInFlight script;
+  script.cancel(script.third);
+  script.cancel(script.second);
+  script.release(script.holder);
+  EXPECT_EQ(script.first.answer, Answer::pending);
+  EXPECT_EQ(script.sent(), "release 1");
+}
+
+TEST(CoordinatorPermit, WhoGetsAnAttemptInFlightWithoutAReplyIsToldThatNobodyCanTell) {
+  AttemptInFlight script;
+  script.release(script.holder);
+  script.answer(Verb::acquire, Kind::unknown);
+  script.pass(4s);
+  EXPECT_EQ(script.second.answer, Answer::unavailable);
 }
 
 TEST(CoordinatorPermit, AfterTheCohortAHandOffTakesTwoCommands) {

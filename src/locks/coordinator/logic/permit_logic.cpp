@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "locks/coordinator/logic/permit_logic.hpp"
 
+#include <utility>
+
 #include "locks/coordinator/logic/release_logic.hpp"
 #include "locks/coordinator/logic/wait_logic.hpp"
 #include "locks/coordinator/wait_times.hpp"
@@ -29,29 +31,37 @@ void PermitLogic::postpone(RemoteHold& claim) {
   set_alarm(call);
 }
 
-bool PermitLogic::may_take_over(const RemoteHold& hold, const Call& next) noexcept {
+bool PermitLogic::may_take_over(const RemoteHold& hold, const Call& next) {
   if (next.permits.taken != hold.permits()) return false;
-  return next.hold == nullptr || !next.hold->acquire_request.in_flight;
+  const bool asks = next.hold != nullptr && next.hold->acquire_request.in_flight;
+  return !asks || (next.next != nullptr && suits(*next.hold, *next.next));
 }
 
-// All attempts of the claim were answered, with "busy": the backend has nothing of it.
-bool PermitLogic::suits(const RemoteHold& claim, const Call& heir) noexcept {
-  return heir.type == LockType::PERMIT && heir.hold == nullptr && !heir.bundled &&
-         claim.attempts <= RemoteHold::Attempts::ran && !claim.acquire_request.in_flight;
+// No attempt of the claim was answered with a grant, and none is lost. One that is in flight must
+// be what the heir would have sent itself, for its reply will be the heir's.
+bool PermitLogic::suits(const RemoteHold& claim, const Call& heir) const {
+  const bool needs_claim = heir.type == LockType::PERMIT && heir.hold == nullptr && !heir.bundled;
+  if (!needs_claim || claim.attempts > RemoteHold::Attempts::ran) return false;
+  if (!claim.acquire_request.in_flight) return true;
+  const bool same_note = settings().announcement.empty() || heir.origin.site == claim.origin.site;
+  return !claim.call->bundled && same_note && heir.permits == claim.acquire_request.permits &&
+         heir.lease.length(settings().watchdog) == claim.lease;
 }
 
 void PermitLogic::pass_on(RemoteHold& claim) {
   Call* const heir = state_.waiters.front();
   if (heir == nullptr || !suits(claim, *heir)) return ReleaseLogic(*this).abandon(claim);
-  claim.call = heir;
+  const Call& asked_for = *std::exchange(claim.call, heir);
   claim.owner = heir->owner;
   claim.origin = heir->origin;
-  claim.lease = heir->lease.length(settings().watchdog);
-  claim.set_permits(heir->permits);
-  if (!settings().announcement.empty()) announce(claim);
+  if (!claim.acquire_request.in_flight) {
+    claim.lease = heir->lease.length(settings().watchdog);
+    claim.set_permits(heir->permits);
+    if (!settings().announcement.empty()) announce(claim);
+  }
   heir->hold = &claim;
-  heir->last_reply = Call::LastReply::busy;
-  heir->silent_since = now();
+  heir->last_reply = asked_for.last_reply;
+  heir->silent_since = asked_for.silent_since;
   state_.waiters.started(*heir);
   wake(*heir);  // from here on its thread drives
   set_alarm(*heir);

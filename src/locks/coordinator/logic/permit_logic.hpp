@@ -10,9 +10,10 @@ namespace latchkey::inline v1::detail {
 
 /// A hold of a semaphore has an owner of its own, and does not block others of the same process. So
 /// the first waiting call has a claim although this process holds permits, and has asked in vain.
-/// These decisions keep the calls behind it from asking in vain as well: a claim that knows that it
-/// has to wait is passed on to the next call, and after the grant of the last permit the next call
-/// waits for a release before it asks. One event of one key.
+/// These decisions keep the calls behind it from asking in vain as well: the claim of a call that
+/// takes over permits is passed on to the next call, also while an attempt is in flight, and after
+/// the grant of the last permit the next call waits for a release before it asks. One event of one
+/// key.
 class PermitLogic : public KeyEvent {
  public:
   using KeyEvent::KeyEvent;
@@ -25,13 +26,15 @@ class PermitLogic : public KeyEvent {
   [[nodiscard]] bool none_left(const Call& call);
   /// The claim waits for a release without an attempt.
   void postpone(RemoteHold& claim);
-  /// `next` may take over the permits of `hold`: it wants as many, and no attempt is under way.
-  [[nodiscard]] static bool may_take_over(const RemoteHold& hold, const Call& next) noexcept;
+  /// `next`, the first waiting call, may take over the permits of `hold`: it wants as many, and an
+  /// attempt that is in flight for it can be passed on.
+  [[nodiscard]] bool may_take_over(const RemoteHold& hold, const Call& next);
   /// The call of `claim` took over permits: the next call waits with the claim, or it is given up.
   void pass_on(RemoteHold& claim);
 
  private:
-  [[nodiscard]] static bool suits(const RemoteHold& claim, const Call& heir) noexcept;
+  /// The claim can become that of `heir`.
+  [[nodiscard]] bool suits(const RemoteHold& claim, const Call& heir) const;
 };
 
 }  // namespace latchkey::inline v1::detail

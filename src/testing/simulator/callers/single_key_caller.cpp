@@ -213,7 +213,8 @@ void SingleKeyCaller::answered() {
     world.fail("an answer that a good network does not explain");
   }
   release_unconfirmed_ = done == Operation::release && call.answer == Answer::unavailable;
-  const Clock::duration longest = milliseconds(world.scenario.contended ? 1 : 20);
+  const bool hurried = world.scenario.contended || world.scenario.hurried;
+  const Clock::duration longest = milliseconds(hurried ? 1 : 20);
   rest(world.random.between({}, longest));
 }
 
