@@ -37,8 +37,8 @@ constexpr int server_core = 0, client_core = 1;
 constexpr int permits = 3;
 constexpr double most_microseconds = 20, most_commands = 2;
 /// With work no permit is handed over within the process. The server sleeps between hand-offs and
-/// its caches are cold, so that the commands alone may cost more than 20 us: the limit is a multiple
-/// of what they cost.
+/// its caches are cold, so that the commands alone may cost more than 20 us: the limit is a
+/// multiple of what they cost.
 constexpr double max_ratio_to_bare = 2;
 
 /// Counts the calls that wait, and sees whether they are granted in the order in which they came.

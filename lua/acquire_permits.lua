@@ -8,10 +8,12 @@
 -- ARGV[4]  id of the first permit of this hold
 -- ARGV[5]  channel
 -- ARGV[6]  1: publish with SPUBLISH
+-- ARGV[7]  1: wait in the queue of processes for permits
 --
 -- Returns  number: granted; how many permits are available still
---          {ms, total}: too few are available; by this time a lease ends (-1: none does); how many
---          permits the semaphore has
+--          {ms, total, place}: too few are available, or others are first; by this time a lease, or
+--          the place of one that is first, ends (-1: none does); how many permits the semaphore has;
+--          1: it has a place in the queue
 --
 -- Idempotent: a holder that repeats the call has its lease begin anew. Permits whose leases have ended
 -- are dropped here, because nobody else may be left who would.
@@ -34,8 +36,20 @@ local function functions_of_hold()
   return end_of_hold, set_end
 end
 
+local function functions_of_queue()
+  --#include parts/permit_queue.lua
+  return wanted_before, keep_place
+end
+
+local queue = 'latchkey_permit_queue:' .. permits:sub(1, -#':timeout' - 1)
+local wanted, place_ends, index, place = 0, nil, nil, nil
+if redis.pcall('EXISTS', queue) == 1 then
+  local wanted_before = functions_of_queue()
+  wanted, place_ends, index, place = wanted_before(queue, first, now)
+end
+
 local dropped = 0
-if available < count then
+if available < wanted + count then
   local end_of_hold, set_end = functions_of_hold()
   local own = end_of_hold(permits, first, count, now)
   if own then
@@ -44,8 +58,8 @@ if available < count then
   end
   --#include parts/remove_permits.lua
   --#include parts/ended_permits.lua
-  available, dropped = drop_ended(semaphore, permits, now, available, math.max(count, 1))
-  if available < count then
+  available, dropped = drop_ended(semaphore, permits, now, available, wanted + count)
+  if available < wanted + count then
     local total = available + redis.call('ZCARD', permits)
     local nearest = redis.call('ZRANGE', permits, '0', '0', 'WITHSCORES')
     -- Redisson's score for a lease without an end is far in the future.
@@ -53,7 +67,18 @@ if available < count then
     if #nearest > 0 and tonumber(nearest[2]) < 922337203685477 then
       left = math.max(tonumber(nearest[2]) - now, 1)
     end
-    return {left, total}
+    if place_ends then
+      local lasts = math.max(place_ends - now, 1)
+      left = left < 0 and lasts or math.min(left, lasts)
+    end
+    local _, keep_place = functions_of_queue()
+    local has_place = ARGV[7] == '1' and count <= total and
+                      keep_place(queue, first, count, now, index)
+    if dropped > 0 and available > 0 then
+      --#include parts/publish.lua
+      publish(ARGV[5], string.format('%.0f', available), ARGV[6])
+    end
+    return {left, total, has_place and 1 or 0}
   end
 end
 
@@ -83,7 +108,11 @@ local left = redis.call('PTTL', semaphore)
 if left > 0 then -- Redisson lets a semaphore with a TTL take this along
   redis.call('PEXPIRE', permits, left)
 end
-if dropped > 0 and available > 0 then
+if place then
+  redis.pcall('LREM', queue, '1', place)
+end
+-- Whoever waited for one that was first has not been told of what is left.
+if available > 0 and (dropped > 0 or place and redis.pcall('EXISTS', queue) == 1) then
   --#include parts/publish.lua
   publish(ARGV[5], string.format('%.0f', available), ARGV[6])
 end

@@ -1,4 +1,4 @@
--- Releases the permits of a hold of a semaphore.
+-- Releases the permits of a hold of a semaphore, or leaves the queue for them.
 --
 -- KEYS[1]  the semaphore
 -- KEYS[2]  its permits that are taken
@@ -19,6 +19,20 @@
 --#include parts/return_permits.lua
 
 local count = tonumber(ARGV[1])
-local held = end_of_hold(KEYS[2], ARGV[2], count, server_ms())
-local _, notified = return_permits(KEYS[1], KEYS[2], ARGV[2], count, ARGV[3], ARGV[4])
+local now = server_ms()
+local queue = 'latchkey_permit_queue:' .. KEYS[2]:sub(1, -#':timeout' - 1)
+local left = false
+if redis.pcall('EXISTS', queue) == 1 then -- a late copy of its acquire may have taken a place, too
+  --#include parts/permit_queue.lua
+  local _, _, _, place = wanted_before(queue, ARGV[2], now)
+  left = place and redis.pcall('LREM', queue, '1', place) == 1
+end
+local held = end_of_hold(KEYS[2], ARGV[2], count, now)
+local returned, notified = return_permits(KEYS[1], KEYS[2], ARGV[2], count, ARGV[3], ARGV[4])
+if left and returned == 0 then
+  local available = available_permits(KEYS[1]) or 0
+  if available > 0 then -- those who waited for this place have not been told
+    publish(ARGV[3], string.format('%.0f', available), ARGV[4])
+  end
+end
 return held and notified

@@ -183,6 +183,7 @@ set(latchkey_redis_sources
   redis/scripts/permits_faults_test.cpp
   redis/scripts/latch_permissions_test.cpp
   redis/scripts/permits_permissions_test.cpp
+  redis/scripts/permit_queue_test.cpp
   redis/scripts/permits_test.cpp
   redis/scripts/plain_test.cpp
   redis/scripts/process_queue_test.cpp

@@ -49,6 +49,7 @@ namespace latchkey::inline v1::detail::redis {
 /// | N                                 | a string: how many permits are available                |
 /// | tag(N):timeout                    | the permits that are taken, each with the end of its    |
 /// |                                   | lease, epoch ms                                         |
+/// | latchkey_permit_queue:tag(N)      | processes that wait in line                             |
 /// | redisson_sc:tag(N)                | channel: permits are available                          |
 ///
 /// The names of a SET NX PX lock:
@@ -74,6 +75,7 @@ inline constexpr std::string_view timeout_prefix = "redisson_lock_timeout:";
 inline constexpr std::string_view token_prefix = "redisson_lock_token:";
 inline constexpr std::string_view holder_prefix = "latchkey_holder:";
 inline constexpr std::string_view process_queue_prefix = "latchkey_process_queue:";
+inline constexpr std::string_view permit_queue_prefix = "latchkey_permit_queue:";
 inline constexpr std::string_view waiting_writer_prefix = "latchkey_waiting_writer:";
 /// What the channel of a latch begins with. Its key follows in braces, whatever braces it contains.
 inline constexpr std::string_view latch_channel_prefix = "redisson_countdownlatch__channel__{";

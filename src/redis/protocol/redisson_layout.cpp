@@ -56,8 +56,8 @@ constexpr Call latch_count(scripts::latch_count, 1, {lock});
 constexpr Call latch_delete(scripts::latch_delete, 1, {lock, latch_channel, sharded});
 
 constexpr Call acquire_permits(scripts::acquire_permits, 2,
-                               {lock, permits, lease, taken, total, permit, permit_channel,
-                                sharded});
+                               {lock, permits, lease, taken, total, permit, permit_channel, sharded,
+                                queues});
 constexpr Call renew_permits(scripts::renew_permits, 2,
                              {lock, permits, lease, taken, permit, permit_channel, sharded});
 constexpr Call verify_permits(scripts::verify_permits, 2,

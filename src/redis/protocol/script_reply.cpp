@@ -171,12 +171,10 @@ bool read_busy(Replies replies, const Layout& layout, Outcome& outcome) {
   return true;
 }
 
-/// {ms, total}: too few permits
+/// {ms, total, 1 if it waits in a queue}: too few permits
 bool read_busy_semaphore(const Request& request, Replies replies, Outcome& outcome) {
-  if (replies.size() != 2 || replies[0]->type != REDIS_REPLY_INTEGER ||
-      replies[1]->type != REDIS_REPLY_INTEGER) {
-    return false;
-  }
+  const auto is_number = [](const redisReply* each) { return each->type == REDIS_REPLY_INTEGER; };
+  if (replies.size() != 3 || !std::ranges::all_of(replies, is_number)) return false;
   const long long total = replies[1]->integer;
   if (total < static_cast<long long>(request.permits.taken)) {
     outcome.kind = Kind::refused;
@@ -185,6 +183,7 @@ bool read_busy_semaphore(const Request& request, Replies replies, Outcome& outco
   }
   outcome.kind = Kind::busy;
   outcome.retry_after = time_left(replies[0]->integer);
+  outcome.place = replies[2]->integer > 0 ? 1 : 0;
   return true;
 }
 

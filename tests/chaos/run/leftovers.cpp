@@ -27,7 +27,8 @@ std::string remaining(Left&& left) {
 
 bool is_queue(std::string_view key) {
   return key.starts_with("redisson_lock_queue:") || key.starts_with("redisson_lock_timeout:") ||
-         key.starts_with("latchkey_process_queue:") || key.starts_with("latchkey_waiting_writer:");
+         key.starts_with("latchkey_process_queue:") || key.starts_with("latchkey_permit_queue:") ||
+         key.starts_with("latchkey_waiting_writer:");
 }
 
 /// The key of the permits of the semaphore that are taken.

@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -12,6 +14,7 @@
 #include <latchkey/semaphore.hpp>
 
 #include "support/recorder.hpp"
+#include "support/servers/fault_proxy.hpp"
 #include "support/servers/redis_server.hpp"
 
 namespace latchkey::tests {
@@ -132,6 +135,60 @@ TEST_F(RedisSemaphore, AHandOffTakesAtMostTwoCommandsHoweverManyWait) {
   RecordProperty("commands", std::to_string(each));
   EXPECT_LE(each, 2.2) << "with the polls of a slow machine";
   EXPECT_EQ(exports.available(), 3);
+}
+
+/// Eight threads that take a permit, work for 3 ms, and take one again at once.
+class BusyThreads {
+ public:
+  explicit BusyThreads(const Semaphore& semaphore) {
+    for (int number = 0; number < 8; ++number) {
+      threads_.emplace_back([this, semaphore](std::stop_token stop) {
+        while (!stop.stop_requested()) {
+          const Hold hold = semaphore.acquire(1, 60s);
+          ++grants_;
+          std::this_thread::sleep_for(3ms);
+        }
+      });
+    }
+  }
+  /// Acquires `permits` twenty times. Returns how many grants these threads had meanwhile, for
+  /// each.
+  double grants_beside(const Semaphore& other, int permits) {
+    constexpr int times = 20;
+    const int before = grants_;
+    for (int number = 0; number < times; ++number) {
+      EXPECT_FALSE(other.acquire(permits, 20s).lost());
+    }
+    return static_cast<double>(grants_ - before) / times;
+  }
+
+ private:
+  std::atomic<int> grants_ = 0;
+  std::vector<std::jthread> threads_;
+};
+
+// Its attempts arrive later than those of the process beside the server, after every release.
+TEST_F(RedisSemaphore, AProcessFarFromTheServerIsNotOvertakenForEver) {
+  FaultProxy line(server_.port());
+  line.delay(FaultProxy::Direction::to_server, 5ms);
+  line.delay(FaultProxy::Direction::to_client, 5ms);
+  const Locks near = connect(), far = Locks::connect(line.uri());
+  BusyThreads busy(near.semaphore("exports", 1));
+  EXPECT_LE(busy.grants_beside(far.semaphore("exports", 1), 1), 25);
+}
+
+TEST_F(RedisSemaphore, ACallForAllPermitsIsNotOvertakenByThoseOfAnotherProcess) {
+  const Locks one = connect(), other = connect();
+  BusyThreads busy(one.semaphore("exports", 4));
+  EXPECT_LE(busy.grants_beside(other.semaphore("exports", 4), 4), 25);
+}
+
+TEST_F(RedisSemaphore, WhoGivesUpLeavesNoPlaceInTheQueue) {
+  const Locks one = connect(), other = connect();
+  const Hold all = one.semaphore("exports", 2).acquire(2);
+  EXPECT_EQ(other.semaphore("exports", 2).try_acquire(1, 50ms), std::nullopt);
+  EXPECT_EQ(other.semaphore("exports", 2).available(), 0);  // the server has answered what was sent
+  EXPECT_EQ(client_({"EXISTS", "latchkey_permit_queue:{exports}"}).integer(), 0);
 }
 
 }  // namespace

@@ -44,6 +44,37 @@ class Permits : public Script {
   }
 };
 
+/// Busy, with a place in the backend's queue of processes.
+Outcome in_line() {
+  Outcome outcome = Script::busy(20s);
+  outcome.place = 1;
+  return outcome;
+}
+
+TEST(CoordinatorPermit, ACallWithAPlaceAsksAgainBeforeThatEnds) {
+  Permits script(with_grants());
+  script.take();
+  script.answer(in_line());
+  script.answer(Verb::subscribe, Kind::granted);
+  script.answer(Verb::acquire, in_line());
+  (void)script.sent();
+  script.pass(1'200ms);
+  EXPECT_EQ(script.sent(), "acquire 1 30000");
+  script.answer(granted(0));
+}
+
+TEST(CoordinatorPermit, ACallThatGivesUpLeavesTheQueue) {
+  Permits script(with_grants());
+  Caller& call = script.take();
+  script.answer(in_line());
+  script.answer(Verb::subscribe, Kind::granted);
+  script.answer(Verb::acquire, in_line());
+  (void)script.sent();
+  script.cancel(call);
+  EXPECT_EQ(script.sent(), "leave 1, unsubscribe");
+  while (script.open() > 0) script.answer(Kind::granted);
+}
+
 TEST(CoordinatorPermit, AHoldOfThisProcessBlocksNoCall) {
   Permits script;
   script.hold(2);

@@ -166,8 +166,7 @@ void AcquireLogic::prepare_acquire(RemoteHold& claim) {
   prepare(request, Verb::acquire, claim);
   request.lease = claim.lease;
   request.queue_wait = queue_wait_of(call);
-  request.queues = settings().grants && is_raced_for(claim.type) && !call.bundled &&
-                   !call.makes_one_attempt() && claim.lease >= least_queued_lease;
+  request.queues = settings().grants && queues(claim);
   request.in_flight = true;
   // A place in a queue may outlive the lease.
   std::chrono::milliseconds stays = claim.lease;
@@ -181,6 +180,13 @@ void AcquireLogic::prepare_acquire(RemoteHold& claim) {
   claim.poll_at = Clock::never();
   claim.retry_requested = false;
   if (call.last_reply != Call::LastReply::unknown) call.silent_since = request.sent;
+}
+
+// A lock is granted by a release, and its holder has to learn of that before the lease ends.
+bool AcquireLogic::queues(const RemoteHold& claim) {
+  if (claim.call->bundled || claim.call->makes_one_attempt()) return false;
+  if (claim.type == LockType::PERMIT) return true;
+  return is_raced_for(claim.type) && claim.lease >= least_queued_lease;
 }
 
 // A WRITE keeps new READs out no longer than it waits itself.

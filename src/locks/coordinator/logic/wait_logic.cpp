@@ -51,7 +51,8 @@ void WaitLogic::listen(RemoteHold& claim, const Outcome& outcome) {
   using Stage = Subscription::Stage;
   SubscriptionLogic subscriptions(*this);
   const bool fair = claim.type == LockType::FAIR;
-  if (claim.place != 0 && !fair && now() >= state_.grants_refused_until) {
+  const bool is_granted = claim.place != 0 && is_raced_for(claim.type);  // by the release
+  if (is_granted && now() >= state_.grants_refused_until) {
     state_.grants_unused_until = Clock::never();
     if (state_.grants.stage == Stage::off) subscriptions.subscribe_to_grants();
     if (!outcome.holder_is_foreign) return;
