@@ -91,9 +91,8 @@ void Campaign::draw_plan(std::uint64_t seed) {
   std::vector<FaultKind> kinds = kinds_for(settings_.client);
   if (!settings_.kind.empty()) {
     kinds = kinds_of(*deployment_);
-    std::erase_if(kinds, [&](FaultKind kind) {
-      return traits(kind).name.find(settings_.kind) == std::string_view::npos;
-    });
+    std::erase_if(kinds,
+                  [&](FaultKind kind) { return !is_chosen(traits(kind).name, settings_.kind); });
     if (kinds.empty()) throw std::invalid_argument("no kind of fault is '" + settings_.kind + "'");
   }
   plan_ = kinds.empty() ? draw_faults(seed, size_, kinds_of(*deployment_))

@@ -70,6 +70,14 @@ const char* name_of(DeploymentKind kind) noexcept {
   return deployment_names[static_cast<std::size_t>(kind)];
 }
 
+bool is_chosen(std::string_view name, const std::string& texts) {
+  std::istringstream words(texts);
+  for (std::string word; std::getline(words, word, ',');) {
+    if (name.find(word) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
 std::chrono::milliseconds parse_length(const std::string& text) {
   char* unit = nullptr;
   const long number = std::strtol(text.c_str(), &unit, 10);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "chaos/worker/lock_source.hpp"
@@ -30,7 +31,7 @@ struct Settings {
   std::uint32_t workers = 0, threads = 0;
   /// Only these faults of each round, by their number in its plan; empty: all.
   std::optional<std::set<std::size_t>> only{};
-  /// Only kinds of faults whose name contains this.
+  /// Only kinds of faults whose name contains one of these, which commas separate.
   std::string kind;
   /// How many rounds a violation is shortened by; 0: it is not.
   int shorten = 12;
@@ -41,17 +42,18 @@ struct Settings {
 inline constexpr const char* usage =
     "latchkey_chaos [--for 10min] [--seed N] [--workers N] [--threads N] [--only 3,7]\n"
     "               [--deployment all|single|cluster|sentinel|confirmed]\n"
-    "               [--kind TEXT] [--shorten 12]\n"
+    "               [--kind TEXT,...] [--shorten 12]\n"
     "               [--client latchkey|no-lock|reply-lease|thread-id]\n"
     "\n"
-    "--kind draws only faults whose name contains the text, and --shorten is how many rounds may "
-    "be\n"
-    "run to find fewer faults that cause a violation.\n"
+    "--kind draws only faults whose name contains one of the texts, and --shorten is how many\n"
+    "rounds may be run to find fewer faults that cause a violation.\n"
     "LATCHKEY_CHAOS is the default of --for, and LATCHKEY_SEED that of --seed; without both, the\n"
     "seed is drawn. LATCHKEY_REDIS_SERVER names the server program. Exit status: 0 without a\n"
     "violation, 1 with one, 2 for anything else.\n";
 
 [[nodiscard]] const char* name_of(DeploymentKind kind) noexcept;
+/// Whether `name` contains one of the texts, which commas separate.
+[[nodiscard]] bool is_chosen(std::string_view name, const std::string& texts);
 
 /// Throws std::invalid_argument that names the wrong word.
 Settings read_settings(const std::vector<std::string>& words);

@@ -19,6 +19,12 @@ TEST(ChaosSettings, OptionsAreRead) {
   EXPECT_EQ(*settings.only, (std::set<std::size_t>{3, 7}));
 }
 
+TEST(ChaosSettings, AKindIsChosenByAnyOfTheTexts) {
+  EXPECT_TRUE(is_chosen("busy script", "busy"));
+  EXPECT_TRUE(is_chosen("connection reset", "busy,reset"));
+  EXPECT_FALSE(is_chosen("FLUSHALL", "busy,reset"));
+}
+
 TEST(ChaosSettings, WrongWordsAreNamed) {
   const auto message = [](const std::vector<std::string>& words) -> std::string {
     try {
