@@ -22,6 +22,7 @@ Scenario Scenario::draw(Random& random) {
   if (it.settings.common_checks && copy.percent(20)) it.favour_batches();
   if (copy.percent(6)) it.favour_contention(copy);
   if (copy.percent(12)) it.favour_semaphores(copy);
+  if (copy.percent(6)) it.favour_hand_offs(copy);
   return it;
 }
 
@@ -118,6 +119,21 @@ void Scenario::favour_semaphores(Random& random) {
   foreign = 0;
   migration_rate = 0;
   hurried = random.percent(50);
+}
+
+// Calls of one process that take over from one another, for different leases.
+void Scenario::favour_hand_offs(Random& random) {
+  keys = {random.pick({Family::reentrant, Family::fenced})};
+  clients = 2;
+  callers = 5;
+  hurried = fault_free = holds_longer_than_leases = true;
+  contended = immediate = multi_key = shares_owners = false;
+  foreign = 0;
+  drift = 0;
+  clear_faults();
+  slowest = milliseconds(1);
+  settings.watchdog = milliseconds(6'000);
+  settings.cohort = milliseconds(100);
 }
 
 void Scenario::clear_faults() {

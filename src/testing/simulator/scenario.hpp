@@ -66,6 +66,7 @@ struct Scenario {
   void favour_batches();
   void favour_contention(Random& random);
   void favour_semaphores(Random& random);
+  void favour_hand_offs(Random& random);
 };
 
 }  // namespace latchkey::inline v1::sim

@@ -85,6 +85,7 @@ void SingleKeyCaller::acquire(LockType type, bool by_lock) {
   call.until = call.forever ? Clock::never() : later(call.asked, wait.length());
   context_.note(by_lock ? "locks" : "acquires", to_string(type), index_, wait.length().count());
   context_.history.starts_waiting(key_, {context_.client, index_, world.now});
+  context_.holds.asked(key_, context_.client, call.owner, call.lease.length({}));
   context_.handle(
       key_, [&](Coordinator& its, EventContext& context) { its.acquire(call, context); }, &call);
   if (idle() || contends || !world.random.percent(10)) return;
@@ -100,6 +101,7 @@ void SingleKeyCaller::extend(const GrantedHold& hold) {
   const milliseconds lease =
       world.random.pick({milliseconds(50), milliseconds(500), milliseconds(3'000)});
   context_.note("extends", {}, hold.number, lease.count());
+  context_.holds.asked(key_, context_.client, owner_, lease);
   context_.handle(
       key_,
       [&](Coordinator& its, EventContext& context) {
@@ -230,6 +232,7 @@ void SingleKeyCaller::record_grant() {
   hold.by_lock = call_->by_lock;
   if (hold.type == LockType::PERMIT) hold.permits = call_->permits.taken;
   hold.by_watchdog = call_->lease.is_watchdog();
+  hold.asked = call_->lease.length({});
   context_.holds.granted(key_, hold);
   context_.turns.granted(key_, hold);
 }

@@ -28,6 +28,8 @@ struct GrantedHold {
   bool seen_lost = false;
   bool excused = false;       ///< a fault of the store took it away
   std::uint32_t permits = 0;  ///< of a semaphore
+  /// The longest lease that its owner has asked for while it held; 0: not known, or the watchdog's.
+  Clock::duration asked{};
   Clock::time_point deadline{};
 
   [[nodiscard]] bool shares_id_with(const GrantedHold& other) const noexcept {

@@ -12,6 +12,12 @@ bool conflict(const GrantedHold& left, const GrantedHold& right) noexcept {
   return !left.shares_id_with(right) && !both_shared;
 }
 
+/// 0: there is no bound.
+Clock::duration longest(Clock::duration one, Clock::duration other) noexcept {
+  return std::min(one, other) == Clock::duration::zero() ? Clock::duration::zero()
+                                                         : std::max(one, other);
+}
+
 }  // namespace
 
 void HoldJudge::granted(std::uint32_t key, GrantedHold hold) {
@@ -30,6 +36,7 @@ void HoldJudge::granted(std::uint32_t key, GrantedHold hold) {
     }
     if (hold.type == LockType::PERMIT) world_.fail("two calls hold the same permits");
     hold.excused = other.excused;
+    if (other.owner == hold.owner) hold.asked = longest(other.asked, hold.asked);
   }
   check_exclusion(history, hold);
   if (hold.type == LockType::PERMIT && !hold.excused) check_permits(history, hold);
@@ -39,6 +46,13 @@ void HoldJudge::granted(std::uint32_t key, GrantedHold hold) {
     world_.fail("granted what is lost already: " + hold.name());
   }
   history.holds.push_back(hold);
+}
+
+void HoldJudge::asked(std::uint32_t key, std::uint32_t client, Owner owner, Clock::duration lease) {
+  for (GrantedHold& hold : history_.keys[key].holds) {
+    const bool same = hold.client == client && hold.owner == owner.number();
+    if (same) hold.asked = longest(hold.asked, lease);
+  }
 }
 
 // The calls of one process may hold under one id in turn, each with a token of the block that the
@@ -121,6 +135,12 @@ void HoldJudge::check_lease(GrantedHold& hold, const ClientHistory& client) {
   const bool renewed = hold.by_watchdog || hold.pinned;
   if (lost && renewed && world_.scenario.fault_free && !client.closing) {
     world_.fail("the watchdog lost a hold on a good network: " + hold.name());
+  }
+  // A call that waits for a hold of its own owner has asked before that was granted.
+  const bool bounded = hold.asked > Clock::duration::zero() && !is_shared(hold.type) &&
+                       !world_.scenario.shares_owners;
+  if (bounded && deadline > hold.deadline && deadline > client.clock->now() + hold.asked) {
+    world_.fail("held for longer than its owner has asked for: " + hold.name());
   }
   hold.deadline = deadline;
 }

@@ -18,6 +18,9 @@ class HoldJudge {
   /// A caller was granted `hold`.
   void granted(std::uint32_t key, GrantedHold hold);
 
+  /// A call of an owner that may hold already asks for `lease`; 0: that has no bound.
+  void asked(std::uint32_t key, std::uint32_t client, Owner owner, Clock::duration lease);
+
   /// A call with a bounded wait returned. It may last 50 ms longer than `until`, or than the grace
   /// for its first attempt if that is longer.
   void waited(std::uint32_t client, Clock::time_point until, milliseconds grace);
