@@ -52,8 +52,8 @@ void cause(Fault fault) {
 
 class MysqlOutage : public ::testing::TestWithParam<Fault> {
  protected:
+  MysqlOutage() { register_mysql(); }
   static Locks connect() {
-    register_mysql();
     return Locks::connect(mysql_server().uri(), {.command_timeout = 500ms});
   }
   void TearDown() override { mysql_server().serve_again(); }

@@ -59,6 +59,14 @@ TYPED_TEST_P(BackendRequests, EachIsCompletedOnceAndInOrderForOneThread) {
   const auto backend = this->store.backend();
   CountingSink sink;
   const HoldId id{HoldId::new_space(), 1};
+  // A server that has just been started may have to be sent what each verb runs, one after another.
+  for (const Verb verb : {Verb::acquire, Verb::renew, Verb::release}) {
+    Entry once;
+    this->fill(once, verb, {id.space, 2}, this->name);
+    Request* const one[] = {&once.request};
+    backend->submit(one, sink);
+    this->drive_until_completed(*backend, once);
+  }
   // Each attempt depends on the one before it, so the outcomes show the order of the attempts.
   constexpr std::array verbs = {Verb::release, Verb::acquire, Verb::renew,
                                 Verb::release, Verb::renew,   Verb::release};
