@@ -38,17 +38,26 @@ end
 
 local function functions_of_queue()
   --#include parts/permit_queue.lua
-  return wanted_before, keep_place
-end
-
-local queue = 'latchkey_permit_queue:' .. permits:sub(1, -#':timeout' - 1)
-local wanted, place_ends, index, place = 0, nil, nil, nil
-if redis.pcall('EXISTS', queue) == 1 then
-  local wanted_before = functions_of_queue()
-  wanted, place_ends, index, place = wanted_before(queue, first, now)
+  return wanted_before, keep_place, leave_place
 end
 
 local dropped = 0
+local function drop_leases_that_ended(enough)
+  --#include parts/remove_permits.lua
+  --#include parts/ended_permits.lua
+  available, dropped = drop_ended(semaphore, permits, now, available, enough)
+end
+
+-- How many permits are free is needed before it is known how many others want.
+local queue = 'latchkey_permit_queue:' .. permits:sub(1, -#':timeout' - 1)
+local others_wait = redis.pcall('EXISTS', queue) == 1
+local wanted, place_ends, ended = 0, nil, 0
+if others_wait then
+  drop_leases_that_ended(math.huge)
+  local wanted_before = functions_of_queue()
+  wanted, place_ends, ended = wanted_before(queue, first, now, available - count + 1)
+end
+
 if available < wanted + count then
   local end_of_hold, set_end = functions_of_hold()
   local own = end_of_hold(permits, first, count, now)
@@ -56,9 +65,9 @@ if available < wanted + count then
     set_end(permits, first, count, math.max(own, ends), 'XX')
     return math.max(available, 0)
   end
-  --#include parts/remove_permits.lua
-  --#include parts/ended_permits.lua
-  available, dropped = drop_ended(semaphore, permits, now, available, wanted + count)
+  if not others_wait then
+    drop_leases_that_ended(count)
+  end
   if available < wanted + count then
     local total = available + redis.call('ZCARD', permits)
     local nearest = redis.call('ZRANGE', permits, '0', '0', 'WITHSCORES')
@@ -68,13 +77,11 @@ if available < wanted + count then
       left = math.max(tonumber(nearest[2]) - now, 1)
     end
     if place_ends then
-      local lasts = math.max(place_ends - now, 1)
-      left = left < 0 and lasts or math.min(left, lasts)
+      left = left < 0 and place_ends - now or math.min(left, place_ends - now)
     end
     local _, keep_place = functions_of_queue()
-    local has_place = ARGV[7] == '1' and count <= total and
-                      keep_place(queue, first, count, now, index)
-    if dropped > 0 and available > 0 then
+    local has_place = ARGV[7] == '1' and count <= total and keep_place(queue, first, count, now)
+    if dropped + ended > 0 and available > 0 then
       --#include parts/publish.lua
       publish(ARGV[5], string.format('%.0f', available), ARGV[6])
     end
@@ -108,11 +115,13 @@ local left = redis.call('PTTL', semaphore)
 if left > 0 then -- Redisson lets a semaphore with a TTL take this along
   redis.call('PEXPIRE', permits, left)
 end
-if place then
-  redis.pcall('LREM', queue, '1', place)
+local leaves_place = false
+if others_wait then
+  local _, _, leave_place = functions_of_queue()
+  leaves_place = leave_place(queue, first)
 end
 -- Whoever waited for one that was first has not been told of what is left.
-if available > 0 and (dropped > 0 or place and redis.pcall('EXISTS', queue) == 1) then
+if available > 0 and (dropped > 0 or leaves_place and redis.pcall('EXISTS', queue) == 1) then
   --#include parts/publish.lua
   publish(ARGV[5], string.format('%.0f', available), ARGV[6])
 end

@@ -21,7 +21,9 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', '+inf', 'LIMIT'
   end
 end
 local deleted = redis.call('DEL', KEYS[1]) + redis.call('DEL', KEYS[2])
-redis.pcall('DEL', 'latchkey_permit_queue:' .. KEYS[2]:sub(1, -#':timeout' - 1))
+local queue = 'latchkey_permit_queue:' .. KEYS[2]:sub(1, -#':timeout' - 1)
+redis.pcall('DEL', queue)
+redis.pcall('DEL', queue .. ':places')
 if deleted == 0 then
   return false
 end

@@ -19,17 +19,16 @@
 --#include parts/return_permits.lua
 
 local count = tonumber(ARGV[1])
-local now = server_ms()
 local queue = 'latchkey_permit_queue:' .. KEYS[2]:sub(1, -#':timeout' - 1)
-local left = false
+local blocked_others = false
 if redis.pcall('EXISTS', queue) == 1 then -- a late copy of its acquire may have taken a place, too
   --#include parts/permit_queue.lua
-  local _, _, _, place = wanted_before(queue, ARGV[2], now)
-  left = place and redis.pcall('LREM', queue, '1', place) == 1
+  local last = redis.pcall('ZRANGE', queue, '-1', '-1')
+  blocked_others = leave_place(queue, ARGV[2]) and last[1] ~= ARGV[2]
 end
-local held = end_of_hold(KEYS[2], ARGV[2], count, now)
+local held = end_of_hold(KEYS[2], ARGV[2], count, server_ms())
 local returned, notified = return_permits(KEYS[1], KEYS[2], ARGV[2], count, ARGV[3], ARGV[4])
-if left and returned == 0 then
+if blocked_others and returned == 0 then
   local available = available_permits(KEYS[1]) or 0
   if available > 0 then -- those who waited for this place have not been told
     publish(ARGV[3], string.format('%.0f', available), ARGV[4])

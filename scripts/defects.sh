@@ -3,6 +3,7 @@
 # each, and how many seeds the simulator needs for each of its mutations.
 #
 #   scripts/defects.sh [NAME...]    default: all of tests/chaos/defects; `simulator`: the mutations
+#   scripts/defects.sh --check      whether each still applies
 #
 # A copy of the last commit is changed and built in build/defects, so the working tree stays as it
 # is. LATCHKEY_DEFECTS is the longest time for each (default 10min).
@@ -12,6 +13,13 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 readonly root=$PWD
 readonly copy=$root/build/defects
 readonly longest=${LATCHKEY_DEFECTS:-10min}
+
+if [[ ${1-} == --check ]]; then
+  for patch in tests/chaos/defects/*.patch; do
+    git apply --check "$patch" || { echo "make it anew: $patch" >&2 && exit 1; }
+  done
+  exit 0
+fi
 
 names=("$@")
 if ((${#names[@]} == 0)); then

@@ -242,6 +242,7 @@ set(latchkey_sim_sources
   sim/coordinator/coordinator_immediate_test.cpp
   sim/coordinator/coordinator_join_lease_test.cpp
   sim/coordinator/coordinator_join_test.cpp
+  sim/coordinator/coordinator_permit_queue_test.cpp
   sim/coordinator/coordinator_permit_test.cpp
   sim/coordinator/coordinator_refused_test.cpp
   sim/coordinator/coordinator_regression_test.cpp

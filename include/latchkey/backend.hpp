@@ -132,8 +132,8 @@ struct Request {
   /// for how long new READs are kept out if READs hold the lock, unless the acquire is repeated.
   std::chrono::milliseconds queue_wait{};
   /// acquire of REENTRANT, FENCED and WRITE: if busy, the process waits in line at the backend, if
-  /// that offers `grants`, and a release may grant the lock to `id`. PERMIT: the same, but it has
-  /// to ask again; until then as many permits are kept for `id`. leave: so did the acquire.
+  /// that offers `grants`, and a release may grant the lock to `id`. PERMIT: if busy, the backend
+  /// may keep what is released for `id` until that asks again. leave: so did the acquire.
   /// subscribe: to what is granted to the process in `id`.
   bool queues = false;
   /// subscribe, unsubscribe: to the latch `key` and not to its lock.
@@ -167,7 +167,7 @@ struct Outcome {
   /// own among them. 0: none, or it is not known.
   std::uint64_t notified = 0;
   /// busy, of a request that queues: the number of its place in line, which the grant repeats.
-  /// PERMIT: 1, and it asks again within two seconds, or the place ends.
+  /// PERMIT: 1; the place ends unless the acquire is repeated within two seconds.
   /// FAIR: when this reply was made, as a number that only rises; a grant with a smaller one is
   /// older than the reply. 0: it is not in line.
   std::uint64_t place = 0;

@@ -36,9 +36,9 @@ class CoroutineCall;
 /// The first acquire makes the semaphore with the number of permits that its handle says. One that
 /// exists keeps its number, whatever a handle says: set_total changes it.
 ///
-/// Calls of one Locks are served first come, first served, whatever number they ask for. Between
-/// processes the first to ask after a release gets the permits; each process asks for its first
-/// waiting call only.
+/// Calls of one Locks are served first come, first served, whatever number they ask for. Each
+/// process asks for its first waiting call only. On Redis the processes wait in a queue; elsewhere
+/// the first to ask after a release gets the permits.
 ///
 /// Not promised: that no more than `total` are at work in the time after the server has lost its
 /// data, until the holders notice it (Hold::lost), at most a third of their leases later.

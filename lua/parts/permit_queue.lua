@@ -2,55 +2,72 @@
 -- many permits as the places in front of its own want, so nobody is overtaken for ever: neither a
 -- process far from the server, nor a call for many permits. The clients of Redisson do not know of it.
 --
--- The queue is a list of "id count end": the 16 bytes of the first permit's id, how many permits the
--- place is for, and until when it lasts, in epoch ms. Each attempt extends its place, and attempts are
--- made every second, so a killed or frozen process keeps the others waiting for no longer than that.
+-- A sorted set has the id of the first permit of each place, in the order in which they came. A hash
+-- has "count end" for each: how many permits the place is for, and until when it lasts, in epoch ms.
+-- Each attempt extends its place, and attempts are made every second. So a killed or frozen process
+-- blocks the others for place_life at most, also if the clock is set back.
 --
--- The key is not among KEYS, so a command may fail: the slot is moving, or the user lacks a permission.
--- Then nobody has a place, and whoever asks first gets the permits.
+-- The keys are not among KEYS, so a command may fail: the slot is moving, or the user lacks a
+-- permission. Then nobody gets a place, and whoever asks first gets the permits.
 
 local place_life = 3000
 
-local function place_in(entry)
-  local count, ends = entry:match('^ (%d+) (%d+)$', 17)
-  return entry:sub(1, 16), tonumber(count) or 0, tonumber(ends) or 0
+local function places_of(queue)
+  return queue .. ':places'
 end
 
--- Drops the first places that have ended. Returns how many permits those want who are in front of this
--- id, when the first of their places ends, and the index and the entry of its own place; nil: it has
--- none.
-local function wanted_before(queue, id, now)
-  local entries = redis.pcall('LRANGE', queue, '0', '-1')
-  local wanted, nearest, dropped = 0, nil, 0
-  for index, entry in ipairs(entries) do
-    local its, count, ends = place_in(entry)
-    if its == id then
-      return wanted, nearest, index - 1 - dropped, entry
-    end
-    if ends > now then
-      wanted = wanted + count
-      nearest = math.min(nearest or ends, ends)
-    elseif wanted == 0 and redis.pcall('LPOP', queue) == entry then
-      dropped = dropped + 1
-    end
-  end
-  return wanted, nearest
+local function lasts(ends, now)
+  return ends and ends > now and ends <= now + place_life
 end
 
--- A place lasts from now on for place_life. Without the permission for the LRANGE and the LREM, which
--- do nothing here, nobody could find or leave a place. Returns whether the id has a place.
-local function keep_place(queue, id, count, now, index)
-  local entry = id .. string.format(' %.0f %.0f', count, now + place_life)
-  local done
-  if index then
-    done = redis.pcall('LSET', queue, index, entry).ok
-  else
-    done = not redis.pcall('LRANGE', queue, '0', '0').err and redis.pcall('LREM', queue, '0', '') == 0 and
-           type(redis.pcall('RPUSH', queue, entry)) == 'number'
+-- How many permits those want who are in front of this id, when the first of their places ends, and
+-- how many ended places were dropped. Counts no further than `enough`.
+local function wanted_before(queue, id, now, enough)
+  local wanted, nearest, dropped, kept, some = 0, nil, 0, 0, nil
+  repeat
+    some = redis.pcall('ZRANGE', queue, string.format('%.0f', kept), string.format('%.0f', kept + 15))
+    for _, its in ipairs(some) do
+      if its == id or wanted >= enough then
+        return wanted, nearest, dropped
+      end
+      local place = redis.pcall('HGET', places_of(queue), its)
+      local count, ends = tostring(place):match('^(%d+) (%d+)$')
+      ends = tonumber(ends)
+      if lasts(ends, now) then
+        wanted = wanted + count
+        nearest = math.min(nearest or ends, ends)
+        kept = kept + 1
+      elseif type(place) ~= 'table' and redis.pcall('ZREM', queue, its) == 1 then
+        redis.pcall('HDEL', places_of(queue), its)
+        dropped = dropped + 1
+      else
+        kept = kept + 1
+      end
+    end
+  until #some < 16
+  return wanted, nearest, dropped
+end
+
+local function leave_place(queue, id)
+  redis.pcall('HDEL', places_of(queue), id)
+  return redis.pcall('ZREM', queue, id) == 1
+end
+
+-- The place lasts from now on for place_life. Returns whether the id has one. The first two commands
+-- change nothing: without the permission for them no place could be read or left.
+local function keep_place(queue, id, count, now)
+  local places = places_of(queue)
+  local place = string.format('%.0f %.0f', count, now + place_life)
+  local last = redis.pcall('ZRANGE', queue, '-1', '-1', 'WITHSCORES')
+  local done = type(redis.pcall('HGET', places, id)) ~= 'table' and
+               redis.pcall('HDEL', places, '') == 0 and
+               type(redis.pcall('HSET', places, id, place)) == 'number' and
+               type(redis.pcall('ZADD', queue, 'NX', (last[2] or 0) + 1, id)) == 'number'
+  for _, key in ipairs({queue, places}) do
+    done = done and redis.pcall('PEXPIRE', key, string.format('%.0f', place_life)) == 1
   end
-  if done and redis.pcall('PEXPIRE', queue, string.format('%.0f', place_life)) ~= 1 then
-    redis.pcall('LREM', queue, '0', entry)
-    return false
+  if not done then
+    leave_place(queue, id)
   end
   return done
 end

@@ -209,7 +209,9 @@ class RemoteHold {
   /// A claim that is given up must be released, for an acquire may have left something.
   [[nodiscard]] bool may_be_at_backend() const noexcept {
     if (acquire_request.in_flight || attempts >= Attempts::refused) return true;
-    return (type == LockType::FAIR || acquire_request.queues) && attempts == Attempts::ran;
+    if (attempts != Attempts::ran) return false;
+    return type == LockType::FAIR ||
+           (type == LockType::PERMIT ? place != 0 : acquire_request.queues);
   }
   /// The length of the lease that its next renewal asks for.
   [[nodiscard]] std::chrono::milliseconds period(

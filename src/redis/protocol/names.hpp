@@ -50,6 +50,7 @@ namespace latchkey::inline v1::detail::redis {
 /// | tag(N):timeout                    | the permits that are taken, each with the end of its    |
 /// |                                   | lease, epoch ms                                         |
 /// | latchkey_permit_queue:tag(N)      | processes that wait in line                             |
+/// | latchkey_permit_queue:tag(N):places | until when each of them does, epoch ms                |
 /// | redisson_sc:tag(N)                | channel: permits are available                          |
 ///
 /// The names of a SET NX PX lock:

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <vector>
 
+#include "redis/protocol/permit_id.hpp"
 #include "redis/scripts/permits_fixture.hpp"
 
 namespace latchkey::tests {
@@ -10,7 +11,8 @@ namespace {
 
 class PermitQueueScripts : public PermitsTest {
  protected:
-  static constexpr std::string_view queue = "latchkey_permit_queue:{k}";
+  static constexpr std::string_view queue = "latchkey_permit_queue:{k}",
+                                    ends = "latchkey_permit_queue:{k}:places";
 
   static Request waiting(std::uint64_t number, std::uint32_t permits = 1) {
     Request made = request(Verb::acquire, number, permits);
@@ -23,11 +25,14 @@ class PermitQueueScripts : public PermitsTest {
   Kind release(std::uint64_t number, std::uint32_t permits = 1) {
     return send(Verb::release, number, permits);
   }
-  long long places() { return redis({"LLEN", queue}).integer(); }
+  long long places() { return redis({"ZCARD", queue}).integer(); }
   /// The process of the first place has not tried again for 3 s.
-  void end_first_place() {
-    const std::string entry = redis({"LINDEX", queue, "0"}).text();
-    redis({"LSET", queue, "0", entry.substr(0, entry.rfind(' ')) + " 1"});
+  void end_place_of(std::uint64_t number) {
+    redis({"HSET", ends, detail::redis::PermitId(id(number)), "1 1"});
+  }
+  void end_first_place(long long end = 1) {
+    const std::string first = redis({"ZRANGE", queue, "0", "0"}).list().at(0);
+    redis({"HSET", ends, first, "1 " + std::to_string(end)});
   }
 };
 
@@ -92,24 +97,44 @@ TEST_F(PermitQueueScripts, TheOthersKnowWhenThePlaceOfASilentProcessEnds) {
   ASSERT_EQ(behind.kind, Kind::busy);
   EXPECT_LE(behind.retry_after.value_or(milliseconds::max()), milliseconds(3'000));
   expect_ttl(queue, milliseconds(3'000));
+  expect_ttl(ends, milliseconds(3'000));
   end_first_place();
   EXPECT_EQ(wait(3).kind, Kind::granted);
   EXPECT_EQ(places(), 0);
 }
 
-TEST_F(PermitQueueScripts, APlaceThatHasEndedIsNotInTheWayWhereverItIs) {
+TEST_F(PermitQueueScripts, AClockThatWasSetBackKeepsNoPlaceOfASilentProcess) {
+  ASSERT_EQ(acquire(1, 3).kind, Kind::granted);
+  EXPECT_EQ(wait(2).kind, Kind::busy);
+  end_first_place(now_ms() + 3'600'000);
+  EXPECT_EQ(wait(3).kind, Kind::busy);
+  ASSERT_EQ(release(1, 3), Kind::granted);
+  ASSERT_EQ(acquire(4, 2).kind, Kind::granted);
+  EXPECT_EQ(wait(3).kind, Kind::granted);
+}
+
+TEST_F(PermitQueueScripts, ThoseWhoCameAfterManyOthersAreInOrderToo) {
+  ASSERT_EQ(acquire(1, 3).kind, Kind::granted);
+  for (std::uint64_t number = 2; number < 50; ++number) {
+    EXPECT_EQ(wait(number).kind, Kind::busy);
+  }
+  for (std::uint64_t number = 2; number < 40; ++number) end_place_of(number);
+  ASSERT_EQ(release(1, 3), Kind::granted);
+  EXPECT_EQ(wait(43).kind, Kind::busy) << "three are in front of it";
+  EXPECT_EQ(wait(42).kind, Kind::granted) << "two are";
+  EXPECT_EQ(places(), 9);
+}
+
+TEST_F(PermitQueueScripts, APlaceThatHasEndedIsNotInTheWay) {
   ASSERT_EQ(acquire(1, 3).kind, Kind::granted);
   for (const std::uint64_t number : {2U, 3U, 4U}) EXPECT_EQ(wait(number).kind, Kind::busy);
   end_first_place();
-  EXPECT_EQ(wait(4).kind, Kind::busy);
-  EXPECT_EQ(places(), 2);
-  EXPECT_EQ(wait(2).kind, Kind::busy) << "it comes back, and is the last now";
-  const std::string last = redis({"LINDEX", queue, "-1"}).text();
-  EXPECT_EQ(places(), 3);
   ASSERT_EQ(release(1, 3), Kind::granted);
-  ASSERT_EQ(acquire(1, 1).kind, Kind::busy);
-  EXPECT_EQ(wait(2).kind, Kind::granted);
-  EXPECT_FALSE(last.empty());
+  ASSERT_EQ(acquire(1, 2).kind, Kind::busy) << "two of three are for those who wait";
+  EXPECT_EQ(places(), 2) << "the one that has ended was dropped";
+  ASSERT_EQ(acquire(1).kind, Kind::granted);
+  EXPECT_EQ(wait(2).kind, Kind::busy) << "it comes back, and is the last now";
+  EXPECT_EQ(wait(4).kind, Kind::granted);
 }
 
 TEST_F(PermitQueueScripts, AReleaseTakesAwayThePlaceOfALateCopyOfItsAcquire) {
@@ -136,7 +161,7 @@ TEST_F(PermitQueueScripts, NothingIsLeftOfTheQueueOfADestroyedSemaphore) {
 
 // Without a permission for its commands there is no queue, and whoever asks first is granted.
 TEST_F(PermitQueueScripts, WithoutItsCommandsNobodyIsFirst) {
-  for (const std::string command : {"lrange", "lrem", "rpush", "lset", "lpop", "pexpire"}) {
+  for (const std::string command : {"hget", "hset", "hdel", "pexpire"}) {
     SCOPED_TRACE(command);
     redis({"FLUSHALL"});
     ScriptClient user = as_user({"~*", server.all_channels(), "+@all", "-" + command});

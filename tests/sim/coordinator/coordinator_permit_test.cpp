@@ -4,76 +4,13 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/script.hpp"
+#include "permits.hpp"
 
 namespace latchkey::sim {
 namespace {
 
 using namespace std::chrono_literals;
-using enum LockType;
 using Caller = Script::Caller;
-
-Outcome granted(std::uint32_t left) {
-  Outcome outcome = Script::of(Kind::granted);
-  outcome.permits_left = left;
-  return outcome;
-}
-
-/// Calls of one process for one semaphore, each with an owner of its own.
-class Permits : public Script {
- public:
-  using Script::Script;
-
-  Caller& take(Lease lease = 30s) { return acquire(PERMIT, 3s, lease, Owner::make()); }
-  Caller& hold(std::uint32_t left) {
-    Caller& call = take();
-    answer(granted(left));
-    EXPECT_EQ(call.answer, Answer::granted);
-    (void)sent();
-    return call;
-  }
-  /// All permits are taken, and the first call that waits knows it and is subscribed.
-  Caller& wait_first() {
-    Caller& first = take();
-    answer(busy(20s));
-    answer(Verb::subscribe, Kind::granted);
-    answer(Verb::acquire, busy(20s));  // once more after the subscription
-    EXPECT_EQ(first.answer, Answer::pending);
-    (void)sent();
-    return first;
-  }
-};
-
-/// Busy, with a place in the backend's queue of processes.
-Outcome in_line() {
-  Outcome outcome = Script::busy(20s);
-  outcome.place = 1;
-  return outcome;
-}
-
-TEST(CoordinatorPermit, ACallWithAPlaceAsksAgainBeforeThatEnds) {
-  Permits script(with_grants());
-  script.take();
-  script.answer(in_line());
-  script.answer(Verb::subscribe, Kind::granted);
-  script.answer(Verb::acquire, in_line());
-  (void)script.sent();
-  script.pass(1'200ms);
-  EXPECT_EQ(script.sent(), "acquire 1 30000");
-  script.answer(granted(0));
-}
-
-TEST(CoordinatorPermit, ACallThatGivesUpLeavesTheQueue) {
-  Permits script(with_grants());
-  Caller& call = script.take();
-  script.answer(in_line());
-  script.answer(Verb::subscribe, Kind::granted);
-  script.answer(Verb::acquire, in_line());
-  (void)script.sent();
-  script.cancel(call);
-  EXPECT_EQ(script.sent(), "leave 1, unsubscribe");
-  while (script.open() > 0) script.answer(Kind::granted);
-}
 
 TEST(CoordinatorPermit, AHoldOfThisProcessBlocksNoCall) {
   Permits script;
@@ -264,6 +201,18 @@ TEST(CoordinatorPermit, ACallThatWantsAnotherNumberTakesNothingOver) {
   script.answer(granted(1));
 }
 
+TEST(CoordinatorPermit, ACallThatTakesAClaimOverForAnotherNumberAsksAtOnce) {
+  Permits script(with_cohorts());
+  Caller& holder = script.hold(1);
+  script.wait_first();
+  Caller& second = script.take();
+  second.permits = {2, 3};
+  script.release(holder);
+  EXPECT_EQ(script.sent(), "acquire 2 30000");
+  script.answer(granted(0));
+  EXPECT_EQ(second.answer, Answer::granted);
+}
+
 TEST(CoordinatorPermit, ACallThatGaveUpLeavesItsPlaceToTheNext) {
   Permits script;
   script.hold(0);
@@ -272,8 +221,8 @@ TEST(CoordinatorPermit, ACallThatGaveUpLeavesItsPlaceToTheNext) {
   script.cancel(first);
   EXPECT_EQ(first.answer, Answer::cancelled);
   EXPECT_EQ(script.sent(), "");  // a moment ago nothing was left
-  script.pass(1'000ms);
-  EXPECT_EQ(script.sent(), "acquire 3 30000");
+  script.pass(2'500ms);
+  EXPECT_EQ(script.sent(), "acquire 2 30000");
   script.answer(Script::busy(20s));
   EXPECT_EQ(second.answer, Answer::pending);
   script.pass(3s);

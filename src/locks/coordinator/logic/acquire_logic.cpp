@@ -166,7 +166,7 @@ void AcquireLogic::prepare_acquire(RemoteHold& claim) {
   prepare(request, Verb::acquire, claim);
   request.lease = claim.lease;
   request.queue_wait = queue_wait_of(call);
-  request.queues = settings().grants && queues(claim);
+  request.queues = queues(claim);
   request.in_flight = true;
   // A place in a queue may outlive the lease.
   std::chrono::milliseconds stays = claim.lease;
@@ -186,7 +186,7 @@ void AcquireLogic::prepare_acquire(RemoteHold& claim) {
 bool AcquireLogic::queues(const RemoteHold& claim) {
   if (claim.call->bundled || claim.call->makes_one_attempt()) return false;
   if (claim.type == LockType::PERMIT) return true;
-  return is_raced_for(claim.type) && claim.lease >= least_queued_lease;
+  return settings().grants && is_raced_for(claim.type) && claim.lease >= least_queued_lease;
 }
 
 // A WRITE keeps new READs out no longer than it waits itself.
@@ -231,10 +231,12 @@ void AcquireLogic::on_acquire_reply(RemoteHold& claim, Outcome& outcome) {
 }
 
 // The call gave up while the attempt was in flight. The release was sent after the attempt; if it
-// may have overtaken it, what the attempt left, a hold or a FAIR place, is released once more.
+// may have overtaken it, what the attempt left, a hold or a place, is released once more.
 void AcquireLogic::on_late_reply(RemoteHold& claim, const Outcome& outcome) {
   const bool in_order = settings().in_order;
-  const bool queued = outcome.kind == Outcome::Kind::busy && claim.type == LockType::FAIR;
+  const bool has_place =
+      claim.type == LockType::FAIR || (claim.type == LockType::PERMIT && outcome.place != 0);
+  const bool queued = outcome.kind == Outcome::Kind::busy && has_place;
   const bool left_something =
       outcome.kind == Outcome::Kind::granted || queued || outcome.kind == Outcome::Kind::refused;
   if (claim.release_request.in_flight) claim.release_again = left_something && !in_order;

@@ -45,7 +45,7 @@ class AcquireLogic : public KeyEvent {
   /// How long the request of `call` counts as waiting without another one.
   [[nodiscard]] std::chrono::milliseconds queue_wait_of(const Call& call);
   /// If it is busy, it waits in the backend's queue of processes.
-  [[nodiscard]] static bool queues(const RemoteHold& claim);
+  [[nodiscard]] bool queues(const RemoteHold& claim);
   /// How many fencing tokens a FENCED claim reserves if other calls of this process wait. A claim
   /// never changes its number: a repeated attempt is answered with the token of the first.
   static constexpr std::uint32_t block_of_tokens = 64;

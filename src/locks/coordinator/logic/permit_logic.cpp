@@ -41,16 +41,26 @@ bool PermitLogic::may_take_over(const RemoteHold& hold, const Call& next) {
 // be what the heir would have sent itself, for its reply will be the heir's.
 bool PermitLogic::suits(const RemoteHold& claim, const Call& heir) const {
   const bool needs_claim = heir.type == LockType::PERMIT && heir.hold == nullptr && !heir.bundled;
-  if (!needs_claim || claim.attempts > RemoteHold::Attempts::ran) return false;
+  if (!needs_claim || claim.call->bundled || claim.attempts > RemoteHold::Attempts::ran)
+    return false;
   if (!claim.acquire_request.in_flight) return true;
   const bool same_note = settings().announcement.empty() || heir.origin.site == claim.origin.site;
-  return !claim.call->bundled && same_note && heir.permits == claim.acquire_request.permits &&
+  return same_note && heir.permits == claim.acquire_request.permits &&
          heir.lease.length(settings().watchdog) == claim.lease;
+}
+
+// The place of a process in the backend's queue does not end with the call that took it.
+void PermitLogic::give_up(RemoteHold& claim) {
+  claim.type == LockType::PERMIT ? pass_on(claim) : ReleaseLogic(*this).abandon(claim);
 }
 
 void PermitLogic::pass_on(RemoteHold& claim) {
   Call* const heir = state_.waiters.front();
-  if (heir == nullptr || !suits(claim, *heir)) return ReleaseLogic(*this).abandon(claim);
+  const bool passes = heir != nullptr && !shard().closed && suits(claim, *heir);
+  if (!passes) return ReleaseLogic(*this).abandon(claim);
+  // The busy reply to a single attempt is not waited for.
+  const bool waits = claim.acquire_request.in_flight || claim.poll_at != Clock::never();
+  const bool asks_anew = !waits || heir->permits.taken != claim.permits();
   const Call& asked_for = *std::exchange(claim.call, heir);
   claim.owner = heir->owner;
   claim.origin = heir->origin;
@@ -64,6 +74,7 @@ void PermitLogic::pass_on(RemoteHold& claim) {
   heir->silent_since = asked_for.silent_since;
   state_.waiters.started(*heir);
   wake(*heir);  // from here on its thread drives
+  if (asks_anew) return WaitLogic(*this).retry_now(claim);
   set_alarm(*heir);
 }
 

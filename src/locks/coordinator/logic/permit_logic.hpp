@@ -29,8 +29,10 @@ class PermitLogic : public KeyEvent {
   /// `next`, the first waiting call, may take over the permits of `hold`: it wants as many, and an
   /// attempt that is in flight for it can be passed on.
   [[nodiscard]] bool may_take_over(const RemoteHold& hold, const Call& next);
-  /// The call of `claim` took over permits: the next call waits with the claim, or it is given up.
+  /// The call of `claim` took over permits: the next call waits with the claim, or it is abandoned.
   void pass_on(RemoteHold& claim);
+  /// The call of `claim`, a claim of any type, does not wait any more: the same for permits.
+  void give_up(RemoteHold& claim);
 
  private:
   /// The claim can become that of `heir`.

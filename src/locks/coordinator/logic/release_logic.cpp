@@ -164,7 +164,8 @@ void ReleaseLogic::send_release(RemoteHold& hold) {
     hold.repeat_at = later(now(), repeat_pause);
     return state_.holds.due_by(hold.repeat_at);
   }
-  hold.release_request.queues = hold.acquire_request.queues && !hold.was_held();
+  hold.release_request.queues =
+      hold.acquire_request.queues && is_raced_for(hold.type) && !hold.was_held();
   const bool queued =
       (hold.type == LockType::FAIR || hold.release_request.queues) && !hold.was_held();
   const bool unsure = hold.type_is_unsure() || may_be_write_again(hold);

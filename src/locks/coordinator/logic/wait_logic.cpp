@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "locks/coordinator/logic/acquire_logic.hpp"
+#include "locks/coordinator/logic/permit_logic.hpp"
 #include "locks/coordinator/logic/release_logic.hpp"
 #include "locks/coordinator/logic/subscription_logic.hpp"
 #include "locks/coordinator/logic/yield_logic.hpp"
@@ -121,7 +122,7 @@ void WaitLogic::give_up(Call& call, Answer result) {
   }
   RemoteHold* const claim = claim_of(call);
   call.hold = nullptr;
-  if (claim != nullptr) ReleaseLogic(*this).abandon(*claim);
+  if (claim != nullptr) PermitLogic(*this).give_up(*claim);
   answer(call, result);
   AcquireLogic(*this).dispatch_waiters();
   SubscriptionLogic(*this).unsubscribe_if_unused();

@@ -34,11 +34,12 @@ class WaitLogic : public KeyEvent {
 
  private:
   void listen(RemoteHold& claim, const Outcome& outcome);
-  /// The time between two attempts of a claim in the process queue. A grant counts from the last of
-  /// them, and for no longer than its lease.
+  /// The time between two attempts of a claim that waits in line at the backend. The grant of a
+  /// lock counts from the last of them, and for no longer than its lease.
   [[nodiscard]] Clock::duration queued_poll_of(const RemoteHold& claim) noexcept {
     constexpr std::chrono::milliseconds most{1'000};
-    return spread(std::min(most, claim.lease / 4), shard());
+    const bool is_granted = is_raced_for(claim.type);
+    return spread(is_granted ? std::min(most, claim.lease / 4) : most, shard());
   }
   template <class Which>
   void retry_queue(Which which);
