@@ -63,7 +63,8 @@ for suite in json.load(open(sys.argv[1]))["testsuites"]:
         if "seed" not in test: continue
         name = test["name"].split("/")[-1]
         text = pathlib.Path("tests/sim/mutations", name + ".mutation").read_text().splitlines()[0]
-        print(f"| {text} | simulator | after {test['seed']} seeds: {test['violation']} |")
+        seeds = "1 seed" if test["seed"] == "1" else test["seed"] + " seeds"
+        print(f"| {text} | simulator | after {seeds}: {test['violation']} |")
 PYTHON
 }
 
