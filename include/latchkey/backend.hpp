@@ -123,7 +123,7 @@ struct Request {
   LockType type = LockType::REENTRANT;
   /// acquire, FENCED: how many fencing tokens to reserve. latch_set: the count, at least 1.
   std::uint32_t tokens = 1;
-  Permits permits{};     ///< PERMIT: the same in all requests about one hold
+  Permits permits{};     ///< PERMIT: the same for all of a hold; after busy another is possible
   std::string_view key;  ///< with its prefix; 1 byte to 1 KiB
   std::size_t hash = 0;  ///< for latchkey's own use: the key's hash, if it is known already
   HoldId id;
@@ -133,8 +133,8 @@ struct Request {
   std::chrono::milliseconds queue_wait{};
   /// acquire of REENTRANT, FENCED and WRITE: if busy, the process waits in line at the backend, if
   /// that offers `grants`, and a release may grant the lock to `id`. PERMIT: if busy, the backend
-  /// may keep what is released for `id` until that asks again. leave: so did the acquire.
-  /// subscribe: to what is granted to the process in `id`.
+  /// may keep what is released for `id` until its place ends. leave: so did the acquire. subscribe:
+  /// to what is granted to the process in `id`.
   bool queues = false;
   /// subscribe, unsubscribe: to the latch `key` and not to its lock.
   bool latch = false;

@@ -5,7 +5,7 @@
 -- A sorted set has the id of the first permit of each place, in the order in which they came. A hash
 -- has "count end" for each: how many permits the place is for, and until when it lasts, in epoch ms.
 -- Each attempt extends its place, and attempts are made every second. So a killed or frozen process
--- blocks the others for place_life at most, also if the clock is set back.
+-- blocks the others for place_life at most, or twice as long if the clock is set back meanwhile.
 --
 -- The keys are not among KEYS, so a command may fail: the slot is moving, or the user lacks a
 -- permission. Then nobody gets a place, and whoever asks first gets the permits.

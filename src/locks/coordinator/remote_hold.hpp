@@ -46,7 +46,7 @@ class RemoteHold {
   /// What the acquire requests of this id may have left at the backend, from least to most.
   enum class Attempts : std::uint8_t {
     none,        ///< no request has run
-    ran,         ///< one was answered: FAIR may have a place in the queue
+    ran,         ///< one was answered: it may have a place in a queue of the backend
     refused,     ///< one was refused, perhaps after it had written
     unanswered,  ///< one was never answered: a copy of it may still run
   };

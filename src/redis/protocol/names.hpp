@@ -49,8 +49,8 @@ namespace latchkey::inline v1::detail::redis {
 /// | N                                 | a string: how many permits are available                |
 /// | tag(N):timeout                    | the permits that are taken, each with the end of its    |
 /// |                                   | lease, epoch ms                                         |
-/// | latchkey_permit_queue:tag(N)      | processes that wait in line                             |
-/// | latchkey_permit_queue:tag(N):places | until when each of them does, epoch ms                |
+/// | latchkey_permit_queue:tag(N)      | processes that wait, in the order in which they came    |
+/// | latchkey_permit_queue:tag(N):places | how many permits each wants, and until when, epoch ms |
 /// | redisson_sc:tag(N)                | channel: permits are available                          |
 ///
 /// The names of a SET NX PX lock:

@@ -123,7 +123,7 @@ void Scenario::favour_semaphores(Random& random) {
 
 // Calls of one process that take over from one another, for different leases.
 void Scenario::favour_hand_offs(Random& random) {
-  keys = {random.pick({Family::reentrant, Family::fenced})};
+  keys = {random.pick({Family::reentrant, Family::fenced, Family::semaphore})};
   clients = 2;
   callers = 5;
   hurried = fault_free = holds_longer_than_leases = true;

@@ -69,5 +69,55 @@ TEST(CoordinatorPermitQueue, ACallBehindASingleAttemptAsksWhenThatWasInVain) {
   EXPECT_EQ(next.answer, Answer::granted);
 }
 
+// The single attempt that is passed on has taken no place.
+TEST(CoordinatorPermitQueue, ACallThatGetsASingleAttemptInFlightAsksForAPlace) {
+  Permits script(with_cohorts());
+  Caller& holder = script.hold(1);
+  script.pass(1ms);
+  Caller& once = script.acquire(LockType::PERMIT, 0ms, 30s, Owner::make());
+  script.take();
+  EXPECT_EQ(script.sent(), "acquire 2 30000");
+  script.release(holder);
+  EXPECT_EQ(once.answer, Answer::granted);
+  script.answer(Script::busy(20s));
+  EXPECT_EQ(script.sent(), "acquire 2 30000");
+  script.answer(granted(0));
+}
+
+TEST(CoordinatorPermitQueue, TheCallBehindOneThatHadNoReplyAsksAsSoonAsThatIsServed) {
+  Permits script(with_cohorts());
+  Caller& holder = script.hold(1);
+  Caller& first = script.take();
+  Caller& second = script.take();
+  script.answer(Verb::acquire, Kind::unknown);
+  (void)script.sent();
+  script.release(holder);
+  EXPECT_EQ(first.answer, Answer::granted);
+  EXPECT_EQ(script.sent(), "release 2, acquire 3 30000");
+  while (script.open() > 0) script.answer(granted(0));
+  EXPECT_EQ(second.answer, Answer::granted);
+}
+
+// It has not waited for a reply for as long as the call before it.
+TEST(CoordinatorPermitQueue, WhoGetsAClaimWaitsForItsOwnTimeForAReply) {
+  Permits script;
+  script.hold(0);
+  script.pass(1'000ms);
+  Outcome never_ran = Script::of(Kind::unknown);
+  never_ran.never_ran = true;
+  never_ran.reason = "connection refused";
+  Caller& first = script.acquire(LockType::PERMIT, 3s, 30s, Owner::make());
+  script.answer(never_ran);
+  script.pass(2'990ms);
+  while (script.open() > 0) script.answer(never_ran);
+  Caller& second = script.acquire(LockType::PERMIT, forever, 30s, Owner::make());
+  script.pass(20ms);
+  EXPECT_EQ(first.answer, Answer::unavailable);
+  EXPECT_EQ(second.answer, Answer::pending);
+  EXPECT_EQ(second.reason.view(), "connection refused");
+  script.cancel(second);
+  while (script.open() > 0) script.answer(never_ran);
+}
+
 }  // namespace
 }  // namespace latchkey::sim

@@ -175,7 +175,10 @@ void AcquireLogic::prepare_acquire(RemoteHold& claim) {
     if (settings().pushes) place += fair_grant_lease;  // by a release, at the end of the place
     stays = std::max(stays, place);
   }
-  if (request.queues) stays = std::max<std::chrono::milliseconds>(stays, process_queue_stay);
+  if (request.queues) {
+    const bool permit = claim.type == LockType::PERMIT;
+    stays = std::max<std::chrono::milliseconds>(stays, permit ? permit_place : process_queue_stay);
+  }
   claim.expires_at = std::max(claim.expires_at, later(request.sent, stays));
   claim.poll_at = Clock::never();
   claim.retry_requested = false;

@@ -54,6 +54,8 @@ class AcquireLogic : public KeyEvent {
   static constexpr std::chrono::seconds least_queued_lease{1};
   /// A place in the process queue lasts for at most 10 s after the last attempt, and then a grant.
   static constexpr std::chrono::seconds process_queue_stay = std::chrono::seconds(10) + grant_lease;
+  /// One in the queue for permits, after which nothing is granted.
+  static constexpr std::chrono::seconds permit_place{3};
 
   /// False: nothing was done, and the call waits in the queue as usual.
   [[nodiscard]] bool start_at_once(Call& call);

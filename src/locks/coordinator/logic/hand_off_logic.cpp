@@ -37,7 +37,9 @@ bool HandOffLogic::hand_over(RemoteHold& hold, Call* releaser) {
   LeaseLogic(*this).renew_soon_for(*next, hold);
   answer(*next, Answer::granted);
   acquiring.join_same_owner(hold);
-  if (claim != nullptr) PermitLogic(*this).pass_on(*claim);
+  if (claim == nullptr) return true;
+  PermitLogic(*this).pass_on(*claim);
+  acquiring.dispatch_waiters();  // if it was abandoned
   return true;
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "locks/coordinator/logic/permit_logic.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "locks/coordinator/logic/release_logic.hpp"
@@ -61,7 +62,7 @@ void PermitLogic::pass_on(RemoteHold& claim) {
   // The busy reply to a single attempt is not waited for.
   const bool waits = claim.acquire_request.in_flight || claim.poll_at != Clock::never();
   const bool asks_anew = !waits || heir->permits.taken != claim.permits();
-  const Call& asked_for = *std::exchange(claim.call, heir);
+  Call& asked_for = *std::exchange(claim.call, heir);
   claim.owner = heir->owner;
   claim.origin = heir->origin;
   if (!claim.acquire_request.in_flight) {
@@ -71,7 +72,10 @@ void PermitLogic::pass_on(RemoteHold& claim) {
   }
   heir->hold = &claim;
   heir->last_reply = asked_for.last_reply;
-  heir->silent_since = asked_for.silent_since;
+  heir->silent_since = std::max(asked_for.silent_since, heir->asked);
+  heir->reason = asked_for.reason.view();
+  // A single attempt takes no place in the backend's queue.
+  claim.retry_requested |= claim.acquire_request.in_flight && !claim.acquire_request.queues;
   state_.waiters.started(*heir);
   wake(*heir);  // from here on its thread drives
   if (asks_anew) return WaitLogic(*this).retry_now(claim);

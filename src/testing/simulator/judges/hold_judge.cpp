@@ -137,7 +137,7 @@ void HoldJudge::check_lease(GrantedHold& hold, const ClientHistory& client) {
     world_.fail("the watchdog lost a hold on a good network: " + hold.name());
   }
   // A call that waits for a hold of its own owner has asked before that was granted.
-  const bool bounded = hold.asked > Clock::duration::zero() && !is_shared(hold.type) &&
+  const bool bounded = hold.asked > Clock::duration::zero() && hold.type != LockType::READ &&
                        !world_.scenario.shares_owners;
   if (bounded && deadline > hold.deadline && deadline > client.clock->now() + hold.asked) {
     world_.fail("held for longer than its owner has asked for: " + hold.name());
