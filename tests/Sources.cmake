@@ -345,11 +345,14 @@ set(latchkey_chaos_judge_sources
   chaos/run/totals.cpp)
 
 set(latchkey_chaos_sources
-  chaos/deployment/cluster.cpp
   chaos/deployment/deployment.cpp
-  chaos/deployment/sentinels.cpp
-  chaos/deployment/single_server.cpp
-  chaos/deployment/wall_clock.cpp
+  chaos/deployment/redis/cluster.cpp
+  chaos/deployment/redis/quorum.cpp
+  chaos/deployment/redis/redis_deployment.cpp
+  chaos/deployment/redis/redis_leftovers.cpp
+  chaos/deployment/redis/sentinels.cpp
+  chaos/deployment/redis/single_server.cpp
+  chaos/deployment/redis/wall_clock.cpp
   chaos/faults/fault_injector.cpp
   chaos/faults/link_faults.cpp
   chaos/main.cpp
@@ -368,6 +371,7 @@ set(latchkey_chaos_tests_sources
   chaos/faults/fault_plan_test.cpp
   chaos/judge/judge_test.cpp
   chaos/judge/operations_test.cpp
+  chaos/judge/outcomes_test.cpp
   chaos/judge/tokens_test.cpp
   chaos/run/settings_test.cpp
   chaos/run/shorten_test.cpp)

@@ -61,6 +61,10 @@ enum class FaultKind : std::uint8_t {
 /// Whether the fault is done to a process of a client, whatever it locks on.
 constexpr bool is_of_client(FaultKind kind) noexcept { return kind <= FaultKind::client_no_memory; }
 
+constexpr bool is_of_link(FaultKind kind) noexcept {
+  return kind >= FaultKind::link_mute && kind <= FaultKind::link_late_delivery;
+}
+
 /// What a fault is done to.
 enum class Target : std::uint8_t {
   worker,  ///< one worker or its connection

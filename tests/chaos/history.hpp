@@ -105,6 +105,8 @@ struct Limits {
   Nanos longest_lease = 1'500 * millisecond;
   /// Whether processes have places in a queue, as they do unless replicas confirm each grant.
   bool process_queue = true;
+  /// Whether a process that waits gets its turn, however many others ask for the key.
+  bool turns = true;
   /// Of the semaphore of a key with visits of type PERMIT, each of which takes one.
   std::size_t permits = 3;
 };

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -85,9 +84,7 @@ int run_campaign(const Settings& settings) {
 }
 
 int run_campaigns(Settings settings) {
-  using enum DeploymentKind;
-  if (settings.deployment != all) return run_campaign(settings);
-  constexpr std::array each{single, cluster, sentinel, confirmed};
+  const std::vector<DeploymentKind> each = deployments_of(settings.deployment);
   settings.length /= each.size();
   for (const DeploymentKind kind : each) {
     settings.deployment = kind;

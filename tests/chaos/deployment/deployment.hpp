@@ -3,16 +3,16 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <vector>
+
+#include <latchkey/lock_type.hpp>
 
 #include "chaos/faults/fault_plan.hpp"
+#include "chaos/history.hpp"
 #include "chaos/run/settings.hpp"
-#include "support/servers/redis_server.hpp"
 
 namespace latchkey::chaos {
 
@@ -25,16 +25,24 @@ class Deployment {
   Deployment& operator=(const Deployment&) = delete;
   virtual ~Deployment() = default;
 
-  /// The servers; never empty. Links of workers lead to the first one.
-  [[nodiscard]] virtual std::vector<const tests::RedisServer*> servers() const = 0;
+  /// The port of the server to which the links of workers lead.
+  [[nodiscard]] virtual std::uint16_t link_port() const = 0;
   /// Where a worker locks whose link listens on `port`.
   [[nodiscard]] virtual std::string uri(std::uint16_t port) const = 0;
   /// The kinds of faults that it can have.
   [[nodiscard]] virtual bool has(FaultKind kind) const noexcept = 0;
+  /// The lock types that it offers. Workers ask for REENTRANT instead of another one.
+  [[nodiscard]] virtual bool offers(LockType type) const noexcept = 0;
+  /// What the judge may expect of it.
+  [[nodiscard]] virtual Limits limits() const { return {}; }
+  /// Every token of a run is larger.
+  [[nodiscard]] virtual std::uint64_t first_token() const { return 0; }
 
   /// What the fault excuses, once it has ended: what its kind does, unless this deployment promises
   /// more or less.
-  [[nodiscard]] virtual unsigned excuses(const PlannedFault& fault) const;
+  [[nodiscard]] virtual unsigned excuses(const PlannedFault& fault) const {
+    return traits(fault.kind).excuses;
+  }
   /// A fault that nobody has planned, since the last call.
   virtual std::optional<FaultKind> surprise() { return std::nullopt; }
   /// Options::min_replicas of the workers.
@@ -43,18 +51,19 @@ class Deployment {
   virtual void begin(const PlannedFault& fault) = 0;
   virtual void end(const PlannedFault& fault) = 0;
 
+  /// What is stored although nobody calls. `abandoned`: a fault may have left waiters' places,
+  /// which expire later.
+  [[nodiscard]] virtual std::string keys_left(bool abandoned) const = 0;
+  [[nodiscard]] virtual std::string subscriptions_left() const { return {}; }
+  /// Copies the logs of the servers to `folder`.
+  virtual void save_logs(const std::filesystem::path& folder) const = 0;
+
  protected:
-  /// Throws std::runtime_error with the error of the server.
-  static void send(const tests::RedisServer& server, std::initializer_list<std::string_view> words);
-  /// The part of a fault that is the same on every server. Nothing, if there is no such part.
-  static void begin_on(const tests::RedisServer& server, const PlannedFault& fault);
-  static void end_on(const tests::RedisServer& server, const PlannedFault& fault);
+  /// Microseconds since 1970.
+  [[nodiscard]] static std::uint64_t token_of_now();
   static void force_release(const std::string& uri, const PlannedFault& fault);
   /// The name of the key that the fault is done to.
   [[nodiscard]] static std::string key_of(const PlannedFault& fault);
-
- private:
-  static void permit(const tests::RedisServer& server, const PlannedFault& fault, std::string rule);
 };
 
 std::unique_ptr<Deployment> make_deployment(DeploymentKind kind);

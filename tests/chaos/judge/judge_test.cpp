@@ -213,6 +213,20 @@ TEST(JudgeProgress, AThreadThatWaitsForAFairKeyHasAsLongAsTheKey) {
   EXPECT_EQ(builder.broken(judge_progress), "hang: no progress after the last fault healed");
 }
 
+TEST(JudgeProgress, WithoutTurnsAThreadMayWaitWhileOthersGetTheKey) {
+  HistoryBuilder builder;
+  builder.history().healed = 1'000 * millisecond;
+  builder.visit(0, 2'000, 2'001).key = 1;
+  builder.visit(0, 2'100, 2'101);
+  Visit& waits = builder.visit(1, 12'000, 12'001);
+  waits.called = 900 * millisecond;
+  EXPECT_EQ(builder.broken(judge_progress), "hang: no progress after the last fault healed");
+  builder.history().limits.turns = false;
+  EXPECT_EQ(builder.broken(judge_progress), "");
+  builder.history().visits[1].key = 1;  // nobody gets key 0
+  EXPECT_EQ(builder.broken(judge_progress), "hang: no progress after the last fault healed");
+}
+
 TEST(JudgeShares, AProcessWithLessThanAQuarterOfItsShareStarves) {
   HistoryBuilder builder;
   builder.history().calm = 2'000 * millisecond;
@@ -224,50 +238,6 @@ TEST(JudgeShares, AProcessWithLessThanAQuarterOfItsShareStarves) {
   builder.history().limits.process_queue = true;
   for (int visit = 0; visit < 10; ++visit) builder.visit(1, 300 + visit, 300 + visit);
   EXPECT_EQ(builder.broken(judge_shares), "");
-}
-
-TEST(JudgeOutcomes, UnavailableNeedsAFaultAndOtherExceptionsAreNeverAllowed) {
-  HistoryBuilder builder;
-  builder.visit(0, 1'100, 1'100).outcome = Outcome::unavailable;
-  EXPECT_EQ(builder.broken(judge_outcomes), "an exception that no page allows");
-  builder.fault(link_cut, 900, 900, 0);
-  EXPECT_EQ(builder.broken(judge_outcomes), "");
-  builder.visit(0, 1'100, 1'100).outcome = Outcome::other;
-  EXPECT_EQ(builder.broken(judge_outcomes), "an exception that no page allows");
-}
-
-TEST(JudgeOutcomes, AShortWaitMayEndBeforeABusyMachineReplies) {
-  HistoryBuilder builder;
-  Visit& visit = builder.visit(0, 1'100, 1'100);
-  visit.outcome = Outcome::unavailable;
-  visit.wait = 30 * millisecond;
-  EXPECT_EQ(builder.broken(judge_outcomes), "");
-  visit.wait = 1'000 * millisecond;
-  EXPECT_EQ(builder.broken(judge_outcomes), "an exception that no page allows");
-}
-
-TEST(JudgeOutcomes, ALockThatNoThreadCanRenewIsNotGranted) {
-  HistoryBuilder builder;
-  builder.visit(0, 100, 200).lack = Lack::threads;
-  EXPECT_EQ(builder.broken(judge_outcomes), "a lock is granted that no thread can renew");
-}
-
-TEST(JudgeOutcomes, OnlyAVisitWithoutMemoryEndsWithBadAlloc) {
-  HistoryBuilder builder;
-  Visit& visit = builder.visit(0, 100, 100);
-  visit.outcome = Outcome::no_memory;
-  EXPECT_EQ(builder.broken(judge_outcomes), "an exception that no page allows");
-  visit.lack = Lack::memory;
-  EXPECT_EQ(builder.broken(judge_outcomes), "");
-}
-
-TEST(JudgeOutcomes, ARefusalNeedsAFaultThatRefuses) {
-  HistoryBuilder builder;
-  builder.visit(0, 1'100, 1'100).outcome = Outcome::refused;
-  builder.fault(link_cut, 1'000, 1'200, 0);
-  EXPECT_EQ(builder.broken(judge_outcomes), "an exception that no page allows");
-  builder.fault(max_memory, 1'000, 1'200);
-  EXPECT_EQ(builder.broken(judge_outcomes), "");
 }
 
 }  // namespace

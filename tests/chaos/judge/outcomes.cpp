@@ -14,9 +14,16 @@ bool may_be_refused(const History& history, const Visit& visit) {
   });
 }
 
-/// A busy machine may need longer than the wait for a reply.
+/// A busy machine may need longer for a reply than the wait, or than what was left of it when a
+/// call of the same process, which came first, ended.
 bool has_little_time(const History& history, const Visit& visit) {
-  return visit.wait != 0 && visit.wait < history.limits.latency;
+  if (visit.wait == 0) return false;
+  if (visit.wait < history.limits.latency) return true;
+  return std::ranges::any_of(history.visits, [&](const Visit& other) {
+    return other.worker == visit.worker && other.thread != visit.thread && other.key == visit.key &&
+           other.called <= visit.called && other.ended <= visit.ended &&
+           other.ended > visit.ended - history.limits.latency;
+  });
 }
 
 bool is_allowed(const History& history, const Visit& visit, Outcome outcome) {

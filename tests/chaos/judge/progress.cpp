@@ -36,6 +36,17 @@ bool waits_for_fair_key(const History& history, std::uint32_t worker, std::uint3
   });
 }
 
+/// Where no process is promised its turn, a thread may wait while others get the key.
+bool waits_out_of_turn(const History& history, std::uint32_t worker, std::uint32_t thread) {
+  if (history.limits.turns) return false;
+  const Nanos last = history.healed + history.limits.hang;
+  return std::ranges::any_of(history.visits, [&](const Visit& visit) {
+    if (visit.worker != worker || visit.thread != thread || visit.called > last) return false;
+    if (visit.entered != 0 && visit.entered <= last) return false;
+    return first_grant(history, [&](const Visit& other) { return other.key == visit.key; }) <= last;
+  });
+}
+
 }  // namespace
 
 void judge_progress(const History& history, Violations& found) {
@@ -49,6 +60,7 @@ void judge_progress(const History& history, Violations& found) {
       const Nanos first = first_grant(history, [&](const Visit& visit) {
         return visit.worker == worker && visit.thread == thread;
       });
+      if (waits_out_of_turn(history, worker, thread)) continue;
       const bool fair = waits_for_fair_key(history, worker, thread);
       check("worker " + std::to_string(worker) + " thread " + std::to_string(thread), first,
             fair ? history.limits.hang_of_key : history.limits.hang);

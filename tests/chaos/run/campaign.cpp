@@ -23,13 +23,6 @@ void sleep_until(Nanos time) {
   }
 }
 
-/// Tokens are microseconds since 1970.
-std::uint64_t token_of_now() {
-  using std::chrono::duration_cast, std::chrono::microseconds, std::chrono::system_clock;
-  const auto since_epoch = system_clock::now().time_since_epoch();
-  return static_cast<std::uint64_t>(duration_cast<microseconds>(since_epoch).count());
-}
-
 PlanSize plan_size(const Settings& settings) {
   if (settings.client == Client::latchkey) return {.workers = settings.workers, .keys = key_count};
   return {.workers = settings.workers, .keys = plain_keys, .calm_ms = 200, .span_ms = 4'000};
@@ -62,7 +55,7 @@ Campaign::Campaign(const Settings& settings, std::filesystem::path folder)
                folder_),
       injector_(*deployment_, workers_),
       size_(plan_size(settings)) {
-  workers_.state().first_token = token_of_now();
+  workers_.state().first_token = deployment_->first_token();
 }
 
 Violations Campaign::run() {
@@ -107,7 +100,7 @@ Violations Campaign::run_round(std::uint64_t seed) {
   draw_plan(seed);
   History history{.workers = settings_.workers, .threads = settings_.threads, .keys = size_.keys};
   history.last_tokens = last_tokens_;
-  history.limits.process_queue = deployment_->min_replicas() == 0;
+  history.limits = deployment_->limits();
   stalls_.take();
   workers_.run();
   history.began = now();
@@ -219,11 +212,7 @@ void Campaign::write_log(const History& history, const Violations& found) const 
         << " seen " << visit.seen << (visit.wrote ? " wrote " : " ") << at(history, visit.written)
         << (visit.intact ? " " : " torn ") << visit.text.data() << '\n';
   }
-  std::error_code ignored;
-  for (const tests::RedisServer* const server : deployment_->servers()) {
-    const std::string name = "server-" + std::to_string(server->port()) + ".log";
-    std::filesystem::copy_file(server->folder() / "log", folder_ / name, ignored);
-  }
+  deployment_->save_logs(folder_);
 }
 
 }  // namespace latchkey::chaos

@@ -4,12 +4,7 @@
 
 #include <poll.h>
 
-#include <sstream>
 #include <string>
-#include <string_view>
-#include <vector>
-
-#include "chaos/worker/lock_source.hpp"
 
 namespace latchkey::chaos {
 namespace {
@@ -25,83 +20,7 @@ std::string remaining(Left&& left) {
   return found;
 }
 
-bool is_queue(std::string_view key) {
-  return key.starts_with("redisson_lock_queue:") || key.starts_with("redisson_lock_timeout:") ||
-         key.starts_with("latchkey_process_queue:") || key.starts_with("latchkey_permit_queue:") ||
-         key.starts_with("latchkey_waiting_writer:");
-}
-
-/// The key of the permits of the semaphore that are taken.
-std::string taken_permits() { return '{' + name_of_key(semaphore_key) + "}:timeout"; }
-
-bool is_semaphore(std::string_view key) {
-  return key == name_of_key(semaphore_key) || key == taken_permits();
-}
-
-/// A semaphore stays. All of its permits are available, or the next acquire makes them so because
-/// their leases have ended.
-bool is_whole(tests::RedisClient& client) {
-  const std::vector<std::string> time = client({"TIME"}).list();
-  const std::string now_ms = time.at(0) + "999";
-  const long long ended = client({"ZCOUNT", taken_permits(), "-inf", now_ms}).integer();
-  return client({"GET", name_of_key(semaphore_key)}).text() ==
-         std::to_string(semaphore_permits - ended);
-}
-
-/// What CLIENT LIST says of the clients that have subscriptions, a line for each.
-std::string subscribers(tests::RedisClient& client) {
-  std::istringstream lines(client({"CLIENT", "LIST"}).text());
-  std::string text;
-  for (std::string line; std::getline(lines, line);) {
-    const bool has_sharded =
-        line.find(" ssub=") != std::string::npos && line.find(" ssub=0 ") == std::string::npos;
-    if (has_sharded || line.find(" sub=0 ") == std::string::npos) {
-      text += "\n  " + line;
-    }
-  }
-  return text;
-}
-
-std::string channels_left(const tests::RedisServer& server) {
-  std::string text;
-  tests::RedisClient client = server.client();
-  for (const std::string& each : client({"PUBSUB", "CHANNELS"}).list()) {
-    if (!each.starts_with("__sentinel__")) text += ' ' + each;
-  }
-  if (server.version() >= 700) {
-    for (const std::string& each : client({"PUBSUB", "SHARDCHANNELS"}).list()) text += ' ' + each;
-  }
-  return text.empty() ? text : text + " at one of these clients:" + subscribers(client);
-}
-
-std::string channels_left(const Deployment& deployment) {
-  std::string text;
-  for (const tests::RedisServer* const server : deployment.servers()) {
-    text += channels_left(*server);
-  }
-  return text;
-}
-
 }  // namespace
-
-std::string Leftovers::keys_left(const tests::RedisServer& server) const {
-  std::string text;
-  tests::RedisClient client = server.client();
-  for (const std::string& key : client({"KEYS", "*"}).list()) {
-    if (key.starts_with("redisson_lock_token:")) continue;  // stays, so that tokens only rise
-    if (is_semaphore(key) && is_whole(client)) continue;
-    const long long ttl = client({"PTTL", key}).integer();
-    if (places_abandoned_ && is_queue(key) && ttl > 0) continue;
-    if (ttl != -2) text += ' ' + key + " (TTL " + std::to_string(ttl) + " ms)";
-  }
-  return text;
-}
-
-std::string Leftovers::keys_left(const Deployment& deployment) const {
-  std::string text;
-  for (const tests::RedisServer* const server : deployment.servers()) text += keys_left(*server);
-  return text;
-}
 
 void Leftovers::judge_resources(const WorkerPool& workers, Violations& found) {
   constexpr std::size_t tolerance = 4;
@@ -126,10 +45,11 @@ void Leftovers::judge_resources(const WorkerPool& workers, Violations& found) {
 }
 
 void Leftovers::judge(const Deployment& deployment, const WorkerPool& workers, Violations& found) {
-  if (const std::string left = remaining([&] { return keys_left(deployment); }); !left.empty()) {
+  if (const std::string left = remaining([&] { return deployment.keys_left(places_abandoned_); });
+      !left.empty()) {
     found.push_back({"keys are left", left});
   }
-  if (const std::string left = remaining([&] { return channels_left(deployment); });
+  if (const std::string left = remaining([&] { return deployment.subscriptions_left(); });
       !left.empty()) {
     found.push_back({"subscriptions are left", left});
   }

@@ -11,7 +11,7 @@
 
 namespace latchkey::chaos {
 
-/// Looks between two rounds for keys and subscriptions on the server, and for descriptors and
+/// Looks between two rounds for keys and subscriptions on the servers, and for descriptors and
 /// threads of the workers.
 class Leftovers {
  public:
@@ -22,8 +22,6 @@ class Leftovers {
   void judge(const Deployment& deployment, const WorkerPool& workers, Violations& found);
 
  private:
-  [[nodiscard]] std::string keys_left(const tests::RedisServer& server) const;
-  [[nodiscard]] std::string keys_left(const Deployment& deployment) const;
   void judge_resources(const WorkerPool& workers, Violations& found);
 
   struct Usual {

@@ -23,7 +23,9 @@ constexpr std::array client_names{
     ClientName{Client::reply_lease, "reply-lease"}, ClientName{Client::thread_id, "thread-id"}};
 
 /// In the order of DeploymentKind.
-constexpr std::array deployment_names{"all", "single", "cluster", "sentinel", "confirmed"};
+constexpr std::array deployment_names{"all",      "stores",    "single",     "cluster",
+                                      "sentinel", "confirmed", "quorum",     "etcd",
+                                      "mongodb",  "mysql",     "postgresql", "zookeeper"};
 
 std::uint64_t parse_number(const std::string& text) {
   std::uint64_t number = 0;
@@ -53,8 +55,12 @@ DeploymentKind parse_deployment(const std::string& text) {
   for (std::size_t kind = 0; kind < deployment_names.size(); ++kind) {
     if (text == deployment_names[kind]) return static_cast<DeploymentKind>(kind);
   }
-  throw std::invalid_argument("unknown deployment '" + text +
-                              "'; expected all, single, cluster, sentinel or confirmed");
+  std::string names = deployment_names.front();
+  for (std::size_t kind = 1; kind < deployment_names.size(); ++kind) {
+    names += (kind + 1 < deployment_names.size() ? ", " : " or ");
+    names += deployment_names[kind];
+  }
+  throw std::invalid_argument("unknown deployment '" + text + "'; expected " + names);
 }
 
 std::set<std::size_t> parse_numbers(const std::string& text) {
@@ -68,6 +74,15 @@ std::set<std::size_t> parse_numbers(const std::string& text) {
 
 const char* name_of(DeploymentKind kind) noexcept {
   return deployment_names[static_cast<std::size_t>(kind)];
+}
+
+std::vector<DeploymentKind> deployments_of(DeploymentKind kind) {
+  using enum DeploymentKind;
+  switch (kind) {
+    case all: return {single, cluster, sentinel, confirmed, quorum};
+    case stores: return {etcd, mongodb, mysql, postgresql, zookeeper};
+    default: return {kind};
+  }
 }
 
 bool is_chosen(std::string_view name, const std::string& texts) {

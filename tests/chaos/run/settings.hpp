@@ -15,11 +15,18 @@
 namespace latchkey::chaos {
 
 enum class DeploymentKind : std::uint8_t {
-  all,        ///< each of the others, for a part of the time
+  all,        ///< each of those of Redis, for a part of the time
+  stores,     ///< each of those of other stores, for a part of the time
   single,     ///< one server, and a fault proxy for each worker
   cluster,    ///< three nodes
   sentinel,   ///< a master, two replicas and three sentinels
   confirmed,  ///< the same, and both replicas confirm each grant
+  quorum,     ///< three servers, of which the first one is disturbed
+  etcd,
+  mongodb,  ///< FerretDB
+  mysql,    ///< MariaDB
+  postgresql,
+  zookeeper,
 };
 
 struct Settings {
@@ -41,7 +48,8 @@ struct Settings {
 
 inline constexpr const char* usage =
     "latchkey_chaos [--for 10min] [--seed N] [--workers N] [--threads N] [--only 3,7]\n"
-    "               [--deployment all|single|cluster|sentinel|confirmed]\n"
+    "               [--deployment all|single|cluster|sentinel|confirmed|quorum|\n"
+    "                             stores|etcd|mongodb|mysql|postgresql|zookeeper]\n"
     "               [--kind TEXT,...] [--shorten 12]\n"
     "               [--client latchkey|no-lock|reply-lease|thread-id]\n"
     "\n"
@@ -52,6 +60,8 @@ inline constexpr const char* usage =
     "violation, 1 with one, 2 for anything else.\n";
 
 [[nodiscard]] const char* name_of(DeploymentKind kind) noexcept;
+/// Those that `kind` stands for; one, unless it is all or stores.
+[[nodiscard]] std::vector<DeploymentKind> deployments_of(DeploymentKind kind);
 /// Whether `name` contains one of the texts, which commas separate.
 [[nodiscard]] bool is_chosen(std::string_view name, const std::string& texts);
 

@@ -21,6 +21,15 @@ bool await(Nanos patience, Condition&& condition) {
   return true;
 }
 
+LockTypes offered_types(const Deployment& deployment) {
+  using enum LockType;
+  LockTypes types = 0;
+  for (const LockType type : {REENTRANT, FAIR, READ, WRITE, FENCED, PERMIT}) {
+    if (deployment.offers(type)) types |= bit_of(type);
+  }
+  return types;
+}
+
 }  // namespace
 
 WorkerPool::WorkerPool(Size size, Client client, const Deployment& deployment, std::uint64_t seed,
@@ -30,7 +39,7 @@ WorkerPool::WorkerPool(Size size, Client client, const Deployment& deployment, s
       deployment_(deployment),
       seed_(seed),
       folder_(std::move(folder)) {
-  const std::uint16_t server_port = deployment.servers().front()->port();
+  const std::uint16_t server_port = deployment.link_port();
   for (std::uint32_t worker = 0; worker < size.workers; ++worker) {
     places_.push_back({.link = std::make_unique<tests::FaultProxy>(server_port)});
     start(worker);
@@ -50,6 +59,7 @@ void WorkerPool::start(std::uint32_t worker) {
       .client = client_,
       .kind = worker == 1 ? WorkerKind::coroutines : WorkerKind::threads,
       .min_replicas = deployment_.min_replicas(),
+      .types = offered_types(deployment_),
       .uri = deployment_.uri(place.link->port())};
   std::vector<std::string> words{"/proc/self/exe", "--worker"};
   std::ranges::copy(arguments.words(), std::back_inserter(words));

@@ -7,6 +7,7 @@
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
 #include <latchkey/asio.hpp>
@@ -64,7 +65,9 @@ class CoroutineSources final : public LockSources {
         min_replicas_(min_replicas),
         locks_(connect_worker(uri, min_replicas)),
         work_(asio::make_work_guard(loop_)),
-        thread_([this] { loop_.run(); }) {}
+        thread_([this] { loop_.run(); }) {
+    use_thread_pool(locks_, blocking_attempts_);
+  }
   ~CoroutineSources() override {
     locks_.close(2s);
     work_.reset();
@@ -105,6 +108,7 @@ class CoroutineSources final : public LockSources {
 
   const std::string uri_;
   const int min_replicas_;
+  asio::thread_pool blocking_attempts_{4};  // of a store whose client blocks
   Locks locks_;
   asio::io_context loop_;
   asio::executor_work_guard<asio::io_context::executor_type> work_;

@@ -59,6 +59,12 @@ enum class Client : std::uint8_t {
   thread_id,    ///< its ids are those of threads, so that a late release frees a later hold
 };
 
+/// A set of lock types.
+using LockTypes = std::uint32_t;
+constexpr LockTypes bit_of(LockType type) noexcept {
+  return LockTypes{1} << static_cast<unsigned>(type);
+}
+
 /// Who acquires in a worker's process.
 enum class WorkerKind : std::uint8_t {
   threads,

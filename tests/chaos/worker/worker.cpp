@@ -4,6 +4,7 @@
 
 #include <thread>
 
+#include "chaos/deployment/stores/stores.hpp"
 #include "chaos/worker/shared_memory.hpp"
 #include "chaos/worker/workload.hpp"
 
@@ -18,6 +19,7 @@ std::vector<std::string> WorkerArguments::words() const {
           std::to_string(static_cast<int>(client)),
           std::to_string(static_cast<int>(kind)),
           std::to_string(min_replicas),
+          std::to_string(types),
           uri};
 }
 
@@ -31,7 +33,8 @@ WorkerArguments WorkerArguments::parse(const std::vector<std::string>& words) {
           .client = static_cast<Client>(number(5)),
           .kind = static_cast<WorkerKind>(number(6)),
           .min_replicas = static_cast<int>(number(7)),
-          .uri = words.at(8)};
+          .types = static_cast<LockTypes>(number(8)),
+          .uri = words.at(9)};
 }
 
 namespace {
@@ -49,13 +52,15 @@ std::unique_ptr<LockSources> sources_of(const WorkerArguments& arguments) {
 }  // namespace
 
 int run_worker(const WorkerArguments& arguments) {
+  register_stores();
   const SharedMemory memory(arguments.memory);
   const bool plain = arguments.client != Client::latchkey;
   const std::unique_ptr<LockSources> sources = sources_of(arguments);
   std::vector<std::jthread> threads;
   for (std::uint32_t thread = 0; thread < arguments.threads; ++thread) {
     threads.emplace_back([&, thread, source = sources->make(thread)] {
-      Workload(*memory, {arguments.worker, thread, arguments.seed, plain}, *source).run();
+      Workload(*memory, {arguments.worker, thread, arguments.seed, plain, arguments.types}, *source)
+          .run();
     });
   }
   memory->workers.at(arguments.worker).ready = true;

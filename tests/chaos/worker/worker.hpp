@@ -20,6 +20,7 @@ struct WorkerArguments {
   Client client = Client::latchkey;
   WorkerKind kind = WorkerKind::threads;
   int min_replicas = 0;
+  LockTypes types = 0;
   std::string uri;
 
   /// As `parse` reads them.

@@ -93,6 +93,11 @@ void Workload::pace() {
 }
 
 LockType Workload::draw_type(std::uint32_t key) {
+  const LockType type = draw_usual_type(key);
+  return place_.plain || (place_.types & bit_of(type)) == 0 ? LockType::REENTRANT : type;
+}
+
+LockType Workload::draw_usual_type(std::uint32_t key) {
   using enum LockType;
   static constexpr std::array readers{READ, READ, READ, WRITE};
   static constexpr std::array plain{REENTRANT, FAIR, FENCED};
@@ -101,7 +106,6 @@ LockType Workload::draw_type(std::uint32_t key) {
   const auto one_of = [&](std::span<const LockType> types) {
     return types[random_() % types.size()];
   };
-  if (place_.plain) return REENTRANT;
   switch (key) {
     case 1:
     case 6: return FENCED;

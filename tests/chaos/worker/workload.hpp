@@ -26,7 +26,8 @@ class Workload {
   struct Place {
     std::uint32_t worker = 0, thread = 0;
     std::uint64_t seed = 0;
-    bool plain = false;  ///< REENTRANT only, and long visits: for clients without types
+    bool plain = false;   ///< REENTRANT only, and long visits: for clients without types
+    LockTypes types = 0;  ///< that are offered; REENTRANT instead of another one
   };
 
   Workload(SharedState& shared, Place place, LockSource& source)
@@ -43,6 +44,7 @@ class Workload {
   [[nodiscard]] bool is_hot() const noexcept { return place_.thread < hot_threads; }
   Request draw_request();
   LockType draw_type(std::uint32_t key);
+  LockType draw_usual_type(std::uint32_t key);
   Nanos draw_dwell(const Visit& visit);
   Lack take_lack();
   std::size_t draw_allocation(const Visit& visit);  ///< the one that fails; 0: none

@@ -37,6 +37,7 @@ class EtcdServer {
   /// With TLS only.
   [[nodiscard]] const Certificates& certificates() const { return *certificates_; }
   [[nodiscard]] const std::filesystem::path& folder() const noexcept { return folder_; }
+  [[nodiscard]] std::filesystem::path log() const { return folder_ / "log"; }
 
   /// Runs etcdctl to its end and returns what it has printed. `status`, if it is not null: receives
   /// the exit status; otherwise another one than 0 throws std::runtime_error.

@@ -28,6 +28,7 @@ class FerretServer {
   ~FerretServer();
 
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+  [[nodiscard]] std::filesystem::path log() const { return folder_ / "log"; }
   /// mongodb://127.0.0.1:port/locks, then `options`, such as "?schema=shedlock".
   [[nodiscard]] std::string uri(const std::string& options = {}) const;
 

@@ -49,6 +49,7 @@ class MysqlServer {
 
   [[nodiscard]] std::string socket() const { return folder_ / "socket"; }
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+  [[nodiscard]] std::filesystem::path log() const { return folder_ / "log"; }
   /// mysql://locks:…@127.0.0.1:port/app
   [[nodiscard]] std::string uri(std::string_view database = "app") const;
   [[nodiscard]] std::string owner_uri(std::string_view database = "app") const;

@@ -48,6 +48,7 @@ class PostgresqlServer {
 
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
   [[nodiscard]] const std::filesystem::path& folder() const noexcept { return folder_; }
+  [[nodiscard]] std::filesystem::path log() const { return folder_ / "log"; }
   /// Over TCP, as `plain`.
   [[nodiscard]] std::string uri(const std::string& options = {}) const;
   /// Over the Unix socket, as `plain`.

@@ -33,6 +33,7 @@ class ZooKeeperServer {
   [[nodiscard]] static ZooKeeperServer& shared();
 
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+  [[nodiscard]] std::filesystem::path log() const { return folder_ / "log"; }
   [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
   [[nodiscard]] std::string uri(const std::string& rest = {}) const {
     return "zookeeper://" + address() + rest;

@@ -1,6 +1,6 @@
 // A master, its replicas, and sentinels.
 // SPDX-License-Identifier: BSL-1.0
-#include "chaos/deployment/sentinels.hpp"
+#include "chaos/deployment/redis/sentinels.hpp"
 
 #include <poll.h>
 
@@ -62,7 +62,7 @@ bool Sentinels::has(FaultKind kind) const noexcept {
 }
 
 unsigned Sentinels::excuses(const PlannedFault& fault) const {
-  unsigned all = Deployment::excuses(fault);
+  unsigned all = RedisDeployment::excuses(fault);
   const bool keeps_data = !replaced_ || min_replicas_ == replicas;
   if (may_replace_master(fault.kind) && keeps_data) all &= ~static_cast<unsigned>(may_forget);
   const bool lacks_replicas =

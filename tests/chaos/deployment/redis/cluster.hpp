@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "chaos/deployment/deployment.hpp"
+#include "chaos/deployment/redis/redis_deployment.hpp"
 #include "support/servers/redis_cluster.hpp"
 
 namespace latchkey::chaos {
 
 /// Three masters, which workers reach without proxies, because nodes tell clients where slots are.
-class Cluster final : public Deployment {
+class Cluster final : public RedisDeployment {
  public:
   Cluster();
 

@@ -1,6 +1,6 @@
 // One Redis server.
 // SPDX-License-Identifier: BSL-1.0
-#include "chaos/deployment/single_server.hpp"
+#include "chaos/deployment/redis/single_server.hpp"
 
 #include <filesystem>
 #include <memory>
@@ -15,8 +15,15 @@ constexpr int longest_lease_s = 6;
 }  // namespace
 
 SingleServer::SingleServer()
-    : server_({.config = {"appendonly yes", "appendfsync no", "lua-time-limit 150"},
-               .launcher = clock_.launcher()}) {}
+    : server_([this] {
+        tests::RedisServerOptions options = persistent();
+        options.launcher = clock_.launcher();
+        return options;
+      }()) {}
+
+tests::RedisServerOptions SingleServer::persistent() {
+  return {.config = {"appendonly yes", "appendfsync no", "lua-time-limit 150"}};
+}
 
 bool SingleServer::has(FaultKind kind) const noexcept {
   return kind < node_stop || kind > sentinel_kill;

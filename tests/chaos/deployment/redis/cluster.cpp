@@ -1,6 +1,6 @@
 // A Redis Cluster.
 // SPDX-License-Identifier: BSL-1.0
-#include "chaos/deployment/cluster.hpp"
+#include "chaos/deployment/redis/cluster.hpp"
 
 #include <stdexcept>
 

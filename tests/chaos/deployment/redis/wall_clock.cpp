@@ -1,6 +1,6 @@
 // The wall clock of a server, which a test sets.
 // SPDX-License-Identifier: BSL-1.0
-#include "chaos/deployment/wall_clock.hpp"
+#include "chaos/deployment/redis/wall_clock.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "chaos/deployment/deployment.hpp"
+#include "chaos/deployment/redis/redis_deployment.hpp"
 #include "support/servers/sentinel_group.hpp"
 
 namespace latchkey::chaos {
@@ -15,7 +15,7 @@ namespace latchkey::chaos {
 /// A master, two replicas and three sentinels, which workers reach without proxies, because
 /// sentinels tell clients where the master is. A fault ends when all know the master and are in
 /// sync, so that the next one finds replicas to promote.
-class Sentinels final : public Deployment {
+class Sentinels final : public RedisDeployment {
  public:
   static constexpr int replicas = 2;
 
@@ -30,6 +30,8 @@ class Sentinels final : public Deployment {
   /// Sentinels replace a master that a busy machine stops for too long.
   std::optional<FaultKind> surprise() override;
   [[nodiscard]] int min_replicas() const noexcept override { return min_replicas_; }
+  /// Processes have places in a queue unless replicas confirm each grant.
+  [[nodiscard]] Limits limits() const override { return {.process_queue = min_replicas_ == 0}; }
   void begin(const PlannedFault& fault) override;
   void end(const PlannedFault& fault) override;
 

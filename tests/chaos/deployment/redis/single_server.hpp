@@ -6,13 +6,13 @@
 #include <thread>
 #include <vector>
 
-#include "chaos/deployment/deployment.hpp"
-#include "chaos/deployment/wall_clock.hpp"
+#include "chaos/deployment/redis/redis_deployment.hpp"
+#include "chaos/deployment/redis/wall_clock.hpp"
 
 namespace latchkey::chaos {
 
 /// A server that keeps its data when it is killed, behind a fault proxy for each worker.
-class SingleServer final : public Deployment {
+class SingleServer : public RedisDeployment {
  public:
   SingleServer();
 
@@ -25,6 +25,10 @@ class SingleServer final : public Deployment {
   [[nodiscard]] bool has(FaultKind kind) const noexcept override;
   void begin(const PlannedFault& fault) override;
   void end(const PlannedFault& fault) override;
+
+ protected:
+  /// Of a server that keeps its data.
+  [[nodiscard]] static tests::RedisServerOptions persistent();
 
  private:
   void run_busy_script(int length_ms);

@@ -1,0 +1,31 @@
+// A quorum of three Redis servers.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "chaos/deployment/redis/single_server.hpp"
+
+namespace latchkey::chaos {
+
+/// The single server with all its faults, and two more that nothing happens to. A quorum survives
+/// what happens to a minority, so the judge excuses no loss and no refusal. While the first server
+/// does not reply, a reply of another one may come too late on a busy machine: the judge excuses
+/// that a call does not know its outcome.
+class Quorum final : public SingleServer {
+ public:
+  Quorum();
+
+  [[nodiscard]] std::vector<const tests::RedisServer*> servers() const override;
+  [[nodiscard]] std::string uri(std::uint16_t port) const override;
+  [[nodiscard]] bool offers(LockType type) const noexcept override;
+  /// A quorum has no queue: docs/guarantees.md.
+  [[nodiscard]] Limits limits() const override { return {.process_queue = false, .turns = false}; }
+  [[nodiscard]] unsigned excuses(const PlannedFault& fault) const override;
+
+ private:
+  tests::RedisServer second_, third_;
+};
+
+}  // namespace latchkey::chaos

@@ -1,0 +1,90 @@
+// Deployments of Redis.
+// SPDX-License-Identifier: BSL-1.0
+#include "chaos/deployment/redis/redis_deployment.hpp"
+
+#include <stdexcept>
+#include <system_error>
+
+#include "chaos/deployment/redis/redis_leftovers.hpp"
+#include "chaos/faults/forbidden_commands.hpp"
+#include "chaos/worker/lock_source.hpp"
+
+namespace latchkey::chaos {
+
+// The permits that are taken are in a key beside that of the semaphore, which stays.
+unsigned RedisDeployment::excuses(const PlannedFault& fault) const {
+  using enum FaultKind;
+  unsigned all = traits(fault.kind).excuses;
+  const bool leaves_permits = fault.kind == wrong_type || fault.kind == delete_key;
+  if (fault.key == static_cast<int>(semaphore_key) && leaves_permits) {
+    all &= ~static_cast<unsigned>(forgets);
+  }
+  return all;
+}
+
+void RedisDeployment::send(const tests::RedisServer& server,
+                           std::initializer_list<std::string_view> words) {
+  const tests::Reply reply = server.client()(words);
+  if (reply.is_error()) {
+    throw std::runtime_error(std::string(*words.begin()) + ": " + reply.text());
+  }
+}
+
+void RedisDeployment::permit(const tests::RedisServer& server, const PlannedFault& fault,
+                             std::string rule) {
+  const std::string_view command = forbidden_name(fault.strength);
+  if (is_sharded(command) && server.version() < 700) return;
+  send(server, {"ACL", "SETUSER", "default", rule += command});
+}
+
+void RedisDeployment::begin_on(const tests::RedisServer& server, const PlannedFault& fault) {
+  using enum FaultKind;
+  switch (fault.kind) {
+    case kill_normal: return send(server, {"CLIENT", "KILL", "TYPE", "normal"});
+    case kill_pubsub: return send(server, {"CLIENT", "KILL", "TYPE", "pubsub"});
+    case kill_replicas: return send(server, {"CLIENT", "KILL", "TYPE", "replica"});
+    case flushall: return send(server, {"FLUSHALL"});
+    case script_flush: return send(server, {"SCRIPT", "FLUSH"});
+    case max_memory: return send(server, {"CONFIG", "SET", "maxmemory", "1"});
+    case no_replicas: return send(server, {"CONFIG", "SET", "min-replicas-to-write", "9"});
+    case forbidden_command: return permit(server, fault, "-");
+    case wrong_type: return send(server, {"SET", key_of(fault), "text"});
+    case delete_key: return send(server, {"DEL", key_of(fault)});
+    default: return;
+  }
+}
+
+void RedisDeployment::end_on(const tests::RedisServer& server, const PlannedFault& fault) {
+  using enum FaultKind;
+  switch (fault.kind) {
+    case max_memory: return send(server, {"CONFIG", "SET", "maxmemory", "0"});
+    case no_replicas: return send(server, {"CONFIG", "SET", "min-replicas-to-write", "0"});
+    case forbidden_command: return permit(server, fault, "+");
+    case wrong_type: return send(server, {"DEL", key_of(fault)});
+    default: return;
+  }
+}
+
+std::string RedisDeployment::keys_left(bool abandoned) const {
+  std::string text;
+  for (const tests::RedisServer* const server : servers()) {
+    text += redis_keys_left(*server, abandoned);
+  }
+  return text;
+}
+
+std::string RedisDeployment::subscriptions_left() const {
+  std::string text;
+  for (const tests::RedisServer* const server : servers()) text += redis_channels_left(*server);
+  return text;
+}
+
+void RedisDeployment::save_logs(const std::filesystem::path& folder) const {
+  std::error_code ignored;
+  for (const tests::RedisServer* const server : servers()) {
+    const std::string name = "server-" + std::to_string(server->port()) + ".log";
+    std::filesystem::copy_file(server->folder() / "log", folder / name, ignored);
+  }
+}
+
+}  // namespace latchkey::chaos

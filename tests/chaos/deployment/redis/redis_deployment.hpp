@@ -1,0 +1,42 @@
+// Deployments of Redis.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chaos/deployment/deployment.hpp"
+#include "support/servers/redis_server.hpp"
+
+namespace latchkey::chaos {
+
+/// What all deployments of Redis have in common. They offer every lock type.
+class RedisDeployment : public Deployment {
+ public:
+  /// The servers; never empty. Links of workers lead to the first one.
+  [[nodiscard]] virtual std::vector<const tests::RedisServer*> servers() const = 0;
+
+  [[nodiscard]] std::uint16_t link_port() const override { return servers().front()->port(); }
+  [[nodiscard]] bool offers(LockType /*type*/) const noexcept override { return true; }
+  [[nodiscard]] std::uint64_t first_token() const override { return token_of_now(); }
+  [[nodiscard]] unsigned excuses(const PlannedFault& fault) const override;
+  [[nodiscard]] std::string keys_left(bool abandoned) const override;
+  [[nodiscard]] std::string subscriptions_left() const override;
+  void save_logs(const std::filesystem::path& folder) const override;
+
+ protected:
+  /// Throws std::runtime_error with the error of the server.
+  static void send(const tests::RedisServer& server, std::initializer_list<std::string_view> words);
+  /// The part of a fault that is the same on every server. Nothing, if there is no such part.
+  static void begin_on(const tests::RedisServer& server, const PlannedFault& fault);
+  static void end_on(const tests::RedisServer& server, const PlannedFault& fault);
+
+ private:
+  static void permit(const tests::RedisServer& server, const PlannedFault& fault, std::string rule);
+};
+
+}  // namespace latchkey::chaos

@@ -1,0 +1,35 @@
+// The campaign on MariaDB.
+// SPDX-License-Identifier: BSL-1.0
+#include "chaos/deployment/stores/store_deployment.hpp"
+#include "stores/mysql/mysql_server.hpp"
+
+namespace latchkey::chaos {
+namespace {
+
+/// What has not ended by itself.
+std::string rows_left(const tests::MysqlServer& server, bool abandoned) {
+  constexpr std::string_view micros = "FLOOR(UNIX_TIMESTAMP(NOW(6)) * 1000000)";
+  const std::string later = " WHERE ends > " + std::string(micros);
+  const std::string places = abandoned ? " AND kind <> 4" : "";
+  std::string text;
+  tests::MysqlSession session = server.session();
+  for (const std::string& select :
+       {"SELECT name FROM latchkey_locks" + later + " AND mode <> 4",
+        "SELECT CONCAT(name, ' ', kind) FROM latchkey_members" + later + places}) {
+    for (const auto& row : session(select)) text += ' ' + row.front();
+  }
+  return text;
+}
+
+}  // namespace
+
+std::unique_ptr<Deployment> make_mysql() {
+  using MariaDb = StoreDeployment<tests::MysqlServer>;
+  return std::make_unique<MariaDb>(
+      MariaDb::Store{.before_port = "mysql://locks:se%3Acr%40t@127.0.0.1:",
+                     .after_port = "/app",
+                     .limits = {.process_queue = false, .turns = false},
+                     .keys_left = rows_left});
+}
+
+}  // namespace latchkey::chaos

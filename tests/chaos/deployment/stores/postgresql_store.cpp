@@ -1,0 +1,42 @@
+// The campaign on PostgreSQL.
+// SPDX-License-Identifier: BSL-1.0
+#include <string>
+#include <vector>
+
+#include "chaos/deployment/stores/store_deployment.hpp"
+#include "stores/postgresql/postgresql_server.hpp"
+
+namespace latchkey::chaos {
+namespace {
+
+/// What has not ended by itself.
+std::string rows_left(const tests::PostgresqlServer& server, bool abandoned) {
+  std::vector<std::string> selects{
+      "SELECT name || ' ' || mode FROM latchkey.lock "
+      "WHERE ends > clock_timestamp() AND mode <> 's'"};
+  if (!abandoned) {
+    for (const std::string table : {"place", "waiter"}) {
+      selects.push_back("SELECT name || ' " + table + "' FROM latchkey." + table +
+                        " WHERE until > clock_timestamp()");
+    }
+  }
+  std::string text;
+  tests::Sql sql = server.sql();
+  for (const std::string& select : selects) {
+    for (const std::string& cell : sql(select)) text += ' ' + cell;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::unique_ptr<Deployment> make_postgresql() {
+  using PostgreSql = StoreDeployment<tests::PostgresqlServer>;
+  return std::make_unique<PostgreSql>(
+      PostgreSql::Store{.before_port = "postgresql://plain:plain@127.0.0.1:",
+                        .after_port = "/locks",
+                        .limits = {.process_queue = false, .turns = false},
+                        .keys_left = rows_left});
+}
+
+}  // namespace latchkey::chaos

@@ -1,0 +1,72 @@
+// How calls may end.
+// SPDX-License-Identifier: BSL-1.0
+#include "chaos/judge/judge.hpp"
+
+#include <gtest/gtest.h>
+
+#include "chaos/judge/history_builder.hpp"
+
+namespace latchkey::chaos {
+namespace {
+
+using enum FaultKind;
+
+TEST(JudgeOutcomes, UnavailableNeedsAFaultAndOtherExceptionsAreNeverAllowed) {
+  HistoryBuilder builder;
+  builder.visit(0, 1'100, 1'100).outcome = Outcome::unavailable;
+  EXPECT_EQ(builder.broken(judge_outcomes), "an exception that no page allows");
+  builder.fault(link_cut, 900, 900, 0);
+  EXPECT_EQ(builder.broken(judge_outcomes), "");
+  builder.visit(0, 1'100, 1'100).outcome = Outcome::other;
+  EXPECT_EQ(builder.broken(judge_outcomes), "an exception that no page allows");
+}
+
+TEST(JudgeOutcomes, AShortWaitMayEndBeforeABusyMachineReplies) {
+  HistoryBuilder builder;
+  Visit& visit = builder.visit(0, 1'100, 1'100);
+  visit.outcome = Outcome::unavailable;
+  visit.wait = 30 * millisecond;
+  EXPECT_EQ(builder.broken(judge_outcomes), "");
+  visit.wait = 1'000 * millisecond;
+  EXPECT_EQ(builder.broken(judge_outcomes), "an exception that no page allows");
+}
+
+TEST(JudgeOutcomes, ACallThatComesFirstLateMayEndBeforeABusyMachineReplies) {
+  HistoryBuilder builder;
+  builder.visit(0, 101, 3'080).thread = 0;
+  Visit& visit = builder.visit(0, 3'100, 3'100);
+  visit.thread = 1;
+  visit.called = 101 * millisecond;
+  visit.wait = 3'000 * millisecond;
+  visit.outcome = Outcome::unavailable;
+  EXPECT_EQ(builder.broken(judge_outcomes), "");
+  builder.history().visits.front().worker = 1;  // of another process: it kept nobody waiting here
+  EXPECT_EQ(builder.broken(judge_outcomes), "an exception that no page allows");
+}
+
+TEST(JudgeOutcomes, ALockThatNoThreadCanRenewIsNotGranted) {
+  HistoryBuilder builder;
+  builder.visit(0, 100, 200).lack = Lack::threads;
+  EXPECT_EQ(builder.broken(judge_outcomes), "a lock is granted that no thread can renew");
+}
+
+TEST(JudgeOutcomes, OnlyAVisitWithoutMemoryEndsWithBadAlloc) {
+  HistoryBuilder builder;
+  Visit& visit = builder.visit(0, 100, 100);
+  visit.outcome = Outcome::no_memory;
+  EXPECT_EQ(builder.broken(judge_outcomes), "an exception that no page allows");
+  visit.lack = Lack::memory;
+  EXPECT_EQ(builder.broken(judge_outcomes), "");
+}
+
+TEST(JudgeOutcomes, ARefusalNeedsAFaultThatRefuses) {
+  HistoryBuilder builder;
+  builder.visit(0, 1'100, 1'100).outcome = Outcome::refused;
+  builder.fault(link_cut, 1'000, 1'200, 0);
+  EXPECT_EQ(builder.broken(judge_outcomes), "an exception that no page allows");
+  builder.fault(max_memory, 1'000, 1'200);
+  EXPECT_EQ(builder.broken(judge_outcomes), "");
+}
+
+}  // namespace
+}  // namespace latchkey::chaos
