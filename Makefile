@@ -8,7 +8,8 @@
 #   make bench-peers  the same workloads in Redisson, rueidislock and redsync: needs java, mvn, go
 #   make soak      64 threads on 100 keys for 60 s: LATCHKEY_SOAK=60s
 #   make chaos     processes, faults and a judge, for CHAOS=10min; with SEED=… the same faults again
-#   make chaos-night  the same for 8 h
+#   make chaos-stores  the same on the other stores
+#   make chaos-night  both for 8 h in all
 #   make asan tsan the tests under AddressSanitizer+UBSan, under ThreadSanitizer (clang 19)
 #   make fuzz      each fuzzer for FUZZ=600s, and what its corpus covers
 #   make interop   the same locks from C++ and from real Redisson; needs a JDK and Maven
@@ -22,7 +23,8 @@
 #   make deps      install all dependencies    make clean
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-stores deps-stores bench bench-stores bench-peers soak chaos chaos-night
+.PHONY: help demo test test-stores deps-stores bench bench-stores bench-peers soak
+.PHONY: chaos chaos-stores chaos-night
 .PHONY: format format-check tidy asan tsan messages fuzz interop install packages conan routes abi deps docs clean
 
 PREFIX ?= /usr/local
@@ -109,16 +111,26 @@ soak:
 	$(call build,test)
 	@LATCHKEY_SOAK=$(SOAK) ctest --test-dir build/test -V --no-tests=error -L '^soak$$'
 
-# The last test prints the figures of docs/reliability.md.
+# The campaign on some deployments. It prints the figures of docs/reliability.md.
+build_chaos = @mkdir -p build && $(call configure,test) && \
+  cmake --build build/test --target latchkey_chaos latchkey_chaos_tests -- $(NINJA)
+run_chaos = @LATCHKEY_CHAOS=$(CHAOS) LATCHKEY_SEED=$(SEED) \
+  build/test/tests/latchkey_chaos --deployment $(1)
+
+# Its judge is tested first.
 chaos:
 	@scripts/deps.sh test
-	@mkdir -p build && $(call configure,test)
-	@cmake --build build/test --target latchkey_chaos latchkey_chaos_tests -- $(NINJA)
+	$(build_chaos)
 	@ctest --test-dir build/test --output-on-failure --no-tests=error -j 4 -L '^chaos$$' -E '^chaos$$'
-	@LATCHKEY_CHAOS=$(CHAOS) LATCHKEY_SEED=$(SEED) build/test/tests/latchkey_chaos
+	$(call run_chaos,all)
+
+chaos-stores: deps-stores
+	$(build_chaos)
+	$(call run_chaos,stores)
 
 chaos-night:
-	@$(MAKE) chaos CHAOS=8h
+	@$(MAKE) chaos CHAOS=5h
+	@$(MAKE) chaos-stores CHAOS=3h
 
 # Runs programs, and fails if one of them missed a limit.
 run_benches = @missed=; for program in $(1); do \
