@@ -9,7 +9,8 @@
 #   make soak      64 threads on 100 keys for 60 s: LATCHKEY_SOAK=60s
 #   make chaos     processes, faults and a judge, for CHAOS=10min; with SEED=… the same faults again
 #   make chaos-stores  the same on the other stores
-#   make chaos-night  both for 8 h in all
+#   make chaos-redisson  the same beside Redisson; needs a JDK and Maven
+#   make chaos-night  the three for 8 h in all
 #   make asan tsan the tests under AddressSanitizer+UBSan, under ThreadSanitizer (clang 19)
 #   make fuzz      each fuzzer for FUZZ=600s, and what its corpus covers
 #   make interop   the same locks from C++ and from real Redisson; needs a JDK and Maven
@@ -24,7 +25,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-stores deps-stores bench bench-stores bench-peers soak
-.PHONY: chaos chaos-stores chaos-night
+.PHONY: chaos chaos-stores chaos-redisson chaos-night
 .PHONY: format format-check tidy asan tsan messages fuzz interop install packages conan routes abi deps docs clean
 
 PREFIX ?= /usr/local
@@ -128,9 +129,15 @@ chaos-stores: deps-stores
 	$(build_chaos)
 	$(call run_chaos,stores)
 
+chaos-redisson:
+	@scripts/deps.sh test
+	$(build_chaos)
+	@LATCHKEY_CHAOS=$(CHAOS) LATCHKEY_SEED=$(SEED) scripts/chaos_redisson.sh build/test
+
 chaos-night:
-	@$(MAKE) chaos CHAOS=5h
+	@$(MAKE) chaos CHAOS=4h
 	@$(MAKE) chaos-stores CHAOS=3h
+	@$(MAKE) chaos-redisson CHAOS=1h
 
 # Runs programs, and fails if one of them missed a limit.
 run_benches = @missed=; for program in $(1); do \

@@ -9,13 +9,13 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 build=$1
 jars=build/interop
 
-reason=$(scripts/redisson.sh "$jars") || { echo "interop skipped: $reason"; exit 0; }
+reason=$(scripts/redisson_peer.sh "$jars") || { echo "interop skipped: $reason"; exit 0; }
 cmake --build "$build" --target latchkey_interop -- --quiet
 
 # The tests mostly wait, so they run in two halves in parallel.
 half() {
   GTEST_TOTAL_SHARDS=2 GTEST_SHARD_INDEX=$1 \
-    LATCHKEY_INTEROP_CLASSPATH="$jars/*" LATCHKEY_INTEROP_PEER=tests/interop/RedissonPeer.java \
+    LATCHKEY_INTEROP_CLASSPATH="$jars/classes:$jars/*" LATCHKEY_INTEROP_PEER=RedissonPeer \
     "$build/tests/latchkey_interop" --gtest_brief=1
 }
 half 0 >"$jars/half.log" 2>&1 &

@@ -350,6 +350,7 @@ set(latchkey_chaos_sources
   chaos/deployment/redis/quorum.cpp
   chaos/deployment/redis/redis_deployment.cpp
   chaos/deployment/redis/redis_leftovers.cpp
+  chaos/deployment/redis/redisson.cpp
   chaos/deployment/redis/sentinels.cpp
   chaos/deployment/redis/single_server.cpp
   chaos/deployment/redis/wall_clock.cpp
@@ -363,12 +364,15 @@ set(latchkey_chaos_sources
   chaos/worker/coroutine_source.cpp
   chaos/worker/defective_sources.cpp
   chaos/worker/latchkey_source.cpp
+  chaos/worker/redisson_source.cpp
   chaos/worker/worker.cpp
   chaos/worker/workload.cpp
+  interop/java_peer.cpp
   exhaustion/scarce_memory.cpp)
 
 set(latchkey_chaos_tests_sources
   chaos/faults/fault_plan_test.cpp
+  chaos/judge/foreign_test.cpp
   chaos/judge/judge_test.cpp
   chaos/judge/operations_test.cpp
   chaos/judge/outcomes_test.cpp

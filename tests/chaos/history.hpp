@@ -120,6 +120,8 @@ struct History {
   std::vector<Visit> visits{};
   std::vector<Fault> faults{};
   std::vector<std::uint64_t> last_tokens{};  ///< of earlier rounds, by key
+  /// Workers that lock with another library, which makes no promise about what it tells them.
+  std::vector<std::uint32_t> foreign{};
   /// Times during which this machine ran nothing for long.
   std::vector<std::pair<Nanos, Nanos>> stalls{};
   Limits limits{};

@@ -1,13 +1,7 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
-import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -22,8 +16,11 @@ import org.redisson.api.RFencedLock;
 import org.redisson.api.RLock;
 import org.redisson.api.RPermitExpirableSemaphore;
 import org.redisson.api.RedissonClient;
+import org.redisson.client.RedisConnectionException;
 import org.redisson.config.Config;
+import org.redisson.config.ConstantDelay;
 import org.redisson.config.ShardedSubscriptionMode;
+import org.redisson.config.SingleServerConfig;
 
 /**
  * Does with Redisson's locks what lines on standard input say, and answers with a line each.
@@ -37,26 +34,58 @@ import org.redisson.config.ShardedSubscriptionMode;
  * A latch (type latch) has the verbs set COUNT, down, count, await WAIT, delete. A semaphore (type
  * permit) has the verbs permits NUMBER, acquire NUMBER WAIT LEASE (-1: no end; answers ids),
  * release ID,ID,... , lease ID LEASE, available, total, set NUMBER, delete. Those of locks:
- * lock LEASE (-1: watchdog), try WAIT LEASE, token LEASE (fenced), unlock, force, count,
- * locked, ttl, contend MICROSECONDS NUMBER FILE. Other times are in milliseconds. Arguments: the
- * server's URI, and the watchdog's period; or URIs of a cluster's nodes with commas between them,
- * the same, and the ShardedSubscriptionMode.
+ * lock LEASE (-1: watchdog), try WAIT LEASE, token LEASE (fenced), try_token WAIT LEASE (fenced;
+ * null: busy), unlock, force, count, locked, ttl, contend MICROSECONDS NUMBER FILE. Other times are
+ * in milliseconds. "TAG ACTOR retire" ends an actor: the next one of that name is a new owner.
+ *
+ * <p>Arguments: the server's URI, and the watchdog's period; or URIs of a cluster's nodes with
+ * commas between them, the same, and the ShardedSubscriptionMode. If the property latchkey.timeout
+ * is set, the client waits that many milliseconds for each reply, starts although its server is
+ * away, and tells the server that its connections are those of "redisson".
  */
 public final class RedissonPeer {
   private final RedissonClient client;
   private final Map<String, ExecutorService> actors = new ConcurrentHashMap<>();
 
+  /** How long a client of a server that has faults waits for a reply, in milliseconds; or null. */
+  private static final Integer TIMEOUT = Integer.getInteger("latchkey.timeout");
+
   private RedissonPeer(Config config, long watchdog) {
     config.setLockWatchdogTimeout(watchdog);
-    client = Redisson.create(config);
+    client = create(config);
+  }
+
+  private static RedissonClient create(Config config) {
+    while (true) {
+      try {
+        return Redisson.create(config);
+      } catch (RedisConnectionException error) {
+        if (TIMEOUT == null) {
+          throw error;
+        }
+        LockSupport.parkNanos(20_000_000);
+      }
+    }
   }
 
   private static Config server(String uri) {
     Config config = new Config();
-    config.useSingleServer()
-        .setAddress(uri)
-        .setConnectionMinimumIdleSize(2)
-        .setSubscriptionConnectionMinimumIdleSize(1);
+    SingleServerConfig server =
+        config.useSingleServer()
+            .setAddress(uri)
+            .setConnectionMinimumIdleSize(2)
+            .setSubscriptionConnectionMinimumIdleSize(1);
+    if (TIMEOUT != null) {
+      server
+          .setClientName("redisson")
+          .setTimeout(TIMEOUT)
+          .setConnectTimeout(TIMEOUT)
+          .setSubscriptionTimeout(2 * TIMEOUT)
+          .setPingConnectionInterval(TIMEOUT)
+          .setRetryAttempts(1)
+          .setRetryDelay(new ConstantDelay(Duration.ofMillis(100)))
+          .setReconnectionDelay(new ConstantDelay(Duration.ofMillis(100)));
+    }
     return config;
   }
 
@@ -121,6 +150,11 @@ public final class RedissonPeer {
             ((RFencedLock) lock)
                 .tryLockAndGetToken(60_000, Long.parseLong(words[5]), TimeUnit.MILLISECONDS);
         return String.valueOf(token);
+      case "try_token":
+        return String.valueOf(
+            ((RFencedLock) lock)
+                .tryLockAndGetToken(
+                    Long.parseLong(words[5]), Long.parseLong(words[6]), TimeUnit.MILLISECONDS));
       case "unlock":
         lock.unlock();
         return "true";
@@ -177,88 +211,16 @@ public final class RedissonPeer {
     }
   }
 
-  /** Contends for a lock: see tests/interop/contest.hpp, whose words have these numbers. */
-  private static final class Contest {
-    private static final VarHandle WORDS =
-        MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.nativeOrder());
-    private static final int PHASE = 0, UPDATES = 1, OCCUPANT = 2, OVERLAPS = 3;
-    private static final int LAST_TOKEN = 4, STALE_TOKENS = 5, CONTENDERS = 6;
-    private static final int WARM_GRANTS = 0, GRANTS = 1, LONGEST_WAIT = 2, OF_ONE = 3;
-    private static final long MEASURED = 1, OVER = 2;
-
-    private final ByteBuffer words;
-
-    Contest(String path) throws Exception {
-      try (FileChannel file =
-          FileChannel.open(Path.of(path), StandardOpenOption.READ, StandardOpenOption.WRITE)) {
-        words = file.map(FileChannel.MapMode.READ_WRITE, 0, file.size());
-      }
-    }
-
-    private long get(int word) {
-      return (long) WORDS.getVolatile(words, 8 * word);
-    }
-
-    private void set(int word, long value) {
-      WORDS.setVolatile(words, 8 * word, value);
-    }
-
-    private void add(int word) {
-      long before = (long) WORDS.getAndAdd(words, 8 * word, 1L);
-    }
-
-    /** Takes the lock. Returns its token, 0 if it has none; null: it waited in vain. */
-    private static Long take(RLock lock) throws Exception {
-      if (lock instanceof RFencedLock) {
-        return ((RFencedLock) lock).tryLockAndGetToken(20_000, 30_000, TimeUnit.MILLISECONDS);
-      }
-      return lock.tryLock(20_000, 30_000, TimeUnit.MILLISECONDS) ? 0L : null;
-    }
-
-    String contend(RLock lock, int number, long inside) throws Exception {
-      int own = CONTENDERS + OF_ONE * number;
-      while (get(PHASE) != OVER) {
-        long asked = System.nanoTime();
-        Long token = take(lock);
-        if (token == null) {
-          return "an acquire waited for 20 s in vain";
-        }
-        long waited = System.nanoTime() - asked;
-        if (get(PHASE) == MEASURED) {
-          add(own + GRANTS);
-          set(own + LONGEST_WAIT, Math.max(get(own + LONGEST_WAIT), waited));
-        } else {
-          add(own + WARM_GRANTS);
-        }
-        visit(number + 1, token, inside);
-        lock.unlock();
-      }
-      return "true";
-    }
-
-    private void visit(long id, long token, long inside) {
-      if ((long) WORDS.getAndSet(words, 8 * OCCUPANT, id) != 0) {
-        add(OVERLAPS);
-      }
-      long seen = get(UPDATES);
-      if (token != 0 && token <= get(LAST_TOKEN)) {
-        add(STALE_TOKENS);
-      }
-      if (token != 0) {
-        set(LAST_TOKEN, token);
-      }
-      if (inside > 0) {
-        LockSupport.parkNanos(1_000 * inside);
-      }
-      set(UPDATES, seen + 1);
-      if ((long) WORDS.getAndSet(words, 8 * OCCUPANT, 0L) != id) {
-        add(OVERLAPS);
-      }
-    }
-  }
-
   private void accept(String line) {
     String[] words = line.split(" ");
+    if (words[2].equals("retire")) {
+      ExecutorService retired = actors.remove(words[1]);
+      if (retired != null) {
+        retired.shutdown();
+      }
+      answer(words[0], "true");
+      return;
+    }
     actors
         .computeIfAbsent(words[1], name -> Executors.newSingleThreadExecutor())
         .execute(
@@ -269,11 +231,15 @@ public final class RedissonPeer {
               } catch (Throwable error) {
                 result = "error " + error.getClass().getSimpleName();
               }
-              synchronized (System.out) {
-                System.out.println(words[0] + " " + result);
-                System.out.flush();
-              }
+              answer(words[0], result);
             });
+  }
+
+  private static void answer(String tag, String result) {
+    synchronized (System.out) {
+      System.out.println(tag + " " + result);
+      System.out.flush();
+    }
   }
 
   public static void main(String[] arguments) throws Exception {

@@ -25,13 +25,12 @@ std::string environment(const char* name) {
 }  // namespace
 
 JavaPeer::JavaPeer(const std::string& uris, std::chrono::milliseconds watchdog,
-                   const std::string& sharded) {
-  std::vector<std::string> arguments{"java",
-                                     "-cp",
-                                     environment("LATCHKEY_INTEROP_CLASSPATH"),
-                                     environment("LATCHKEY_INTEROP_PEER"),
-                                     uris,
-                                     std::to_string(watchdog.count())};
+                   const std::string& sharded, const std::vector<std::string>& options) {
+  std::vector<std::string> arguments{"java"};
+  arguments.insert(arguments.end(), options.begin(), options.end());
+  arguments.insert(arguments.end(),
+                   {"-cp", environment("LATCHKEY_INTEROP_CLASSPATH"),
+                    environment("LATCHKEY_INTEROP_PEER"), uris, std::to_string(watchdog.count())});
   if (!sharded.empty()) arguments.push_back(sharded);
   spawn(std::move(arguments));
   reader_ = std::thread([this] { read_answers(); });

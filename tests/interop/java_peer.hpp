@@ -21,10 +21,11 @@ class JavaPeer {
   /// `uris` is the URI of one server, or those of a cluster's nodes, separated by commas. For a
   /// cluster, `sharded` is Redisson's ShardedSubscriptionMode: AUTO, ON or OFF.
   ///
-  /// $LATCHKEY_INTEROP_CLASSPATH and $LATCHKEY_INTEROP_PEER are the paths of Redisson and of the
-  /// program. Throws std::runtime_error if the process does not become ready.
+  /// $LATCHKEY_INTEROP_CLASSPATH has the paths of Redisson, and $LATCHKEY_INTEROP_PEER is the
+  /// program: a file or a class. `options` are for the virtual machine. Throws std::runtime_error
+  /// if the process does not become ready.
   JavaPeer(const std::string& uris, std::chrono::milliseconds watchdog,
-           const std::string& sharded = "");
+           const std::string& sharded = "", const std::vector<std::string>& options = {});
   JavaPeer(const JavaPeer&) = delete;
   JavaPeer& operator=(const JavaPeer&) = delete;
   ~JavaPeer();

@@ -48,13 +48,16 @@ void await_child(Condition&& condition) {
 
 }  // namespace
 
-Process::Process(const std::vector<std::string>& arguments, const std::string& log) {
+Process::Process(const std::vector<std::string>& arguments, const std::string& log, Signals signals)
+    : signals_(signals) {
   std::vector<char*> pointers;
   for (const std::string& each : arguments) pointers.push_back(const_cast<char*>(each.c_str()));
   pointers.push_back(nullptr);
   const pid_t parent = ::getpid();
   id_ = ::fork();
   if (id_ == -1) throw std::runtime_error("cannot start " + arguments.front());
+  // Both do it, because either may run first.
+  if (signals == Signals::group) ::setpgid(id_, id_);
   if (id_ == 0) become(pointers.data(), log.c_str(), parent);
 }
 
@@ -65,7 +68,7 @@ Process::~Process() {
 }
 
 void Process::signal(int number) const {
-  if (!status_) ::kill(id_, number);
+  if (!status_) ::kill(signals_ == Signals::group ? -id_ : id_, number);
 }
 
 void Process::stop() const {

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,9 +15,16 @@ namespace latchkey::tests {
 /// throws std::runtime_error after two minutes.
 class Process {
  public:
+  /// Whom signals reach.
+  enum class Signals : std::uint8_t {
+    process,
+    group,  ///< also the processes that the program starts
+  };
+
   /// Appends the program's output to `log`. Throws std::runtime_error if no process can be started.
   /// A program that does not exist ends at once with status 127.
-  Process(const std::vector<std::string>& arguments, const std::string& log);
+  Process(const std::vector<std::string>& arguments, const std::string& log,
+          Signals signals = Signals::process);
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
   ~Process();
@@ -37,6 +45,7 @@ class Process {
  private:
   void await_state(int states) const;
 
+  const Signals signals_;
   pid_t id_ = -1;
   std::optional<int> status_;
 };

@@ -9,6 +9,7 @@
 
 #include "chaos/deployment/redis/cluster.hpp"
 #include "chaos/deployment/redis/quorum.hpp"
+#include "chaos/deployment/redis/redisson.hpp"
 #include "chaos/deployment/redis/sentinels.hpp"
 #include "chaos/deployment/redis/single_server.hpp"
 #include "chaos/deployment/stores/stores.hpp"
@@ -46,6 +47,7 @@ std::unique_ptr<Deployment> make_deployment(DeploymentKind kind) {
     case DeploymentKind::single: return std::make_unique<SingleServer>();
     case DeploymentKind::cluster: return std::make_unique<Cluster>();
     case DeploymentKind::sentinel: return std::make_unique<Sentinels>(0);
+    case DeploymentKind::redisson: return std::make_unique<SharedWithRedisson>();
     case DeploymentKind::confirmed: return std::make_unique<Sentinels>(Sentinels::replicas);
     case DeploymentKind::quorum: return std::make_unique<Quorum>();
     default: return make_store(kind);

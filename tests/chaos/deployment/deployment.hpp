@@ -45,6 +45,12 @@ class Deployment {
   }
   /// A fault that nobody has planned, since the last call.
   virtual std::optional<FaultKind> surprise() { return std::nullopt; }
+  /// Whether the fault can be done to that worker or key. `has` its kind.
+  [[nodiscard]] virtual bool suits(const PlannedFault& /*fault*/) const noexcept { return true; }
+  /// What a worker locks with.
+  [[nodiscard]] virtual WorkerKind worker_kind(std::uint32_t worker) const noexcept {
+    return worker == 1 ? WorkerKind::coroutines : WorkerKind::threads;
+  }
   /// Options::min_replicas of the workers.
   [[nodiscard]] virtual int min_replicas() const noexcept { return 0; }
 

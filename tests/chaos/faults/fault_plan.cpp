@@ -33,10 +33,7 @@ bool overlap(const PlannedFault& first, const PlannedFault& second) {
 
 /// guarantees.md: tokens rise through a loss of data only if the clock is not set back as well.
 void drop_jumps_back_if_data_is_lost(std::vector<PlannedFault>& faults) {
-  const bool loses = std::ranges::any_of(faults, [](const PlannedFault& fault) {
-    return fault.kind == FaultKind::flushall || fault.kind == FaultKind::server_kill_empty;
-  });
-  if (!loses) return;
+  if (!loses_data(faults)) return;
   std::erase_if(faults,
                 [](const PlannedFault& fault) { return fault.kind == FaultKind::clock_back; });
 }
@@ -90,6 +87,12 @@ std::vector<PlannedFault> forbid_in_turn(std::uint64_t seed, const PlanSize& siz
 }
 
 }  // namespace
+
+bool loses_data(const std::vector<PlannedFault>& faults) {
+  return std::ranges::any_of(faults, [](const PlannedFault& fault) {
+    return fault.kind == FaultKind::flushall || fault.kind == FaultKind::server_kill_empty;
+  });
+}
 
 std::vector<FaultKind> all_kinds() {
   std::vector<FaultKind> kinds;

@@ -44,6 +44,9 @@ std::vector<PlannedFault> draw_faults(std::uint64_t seed, const PlanSize& size,
 std::vector<PlannedFault> draw_faults_of(std::uint64_t seed, const PlanSize& size,
                                          const std::vector<FaultKind>& kinds, std::size_t count);
 
+/// Whether the server loses all that it has, also the tokens that it gave.
+bool loses_data(const std::vector<PlannedFault>& faults);
+
 /// The seed of a round; round 0 has the seed of the run, so that a round is replayed as a run.
 std::uint64_t seed_of_round(std::uint64_t seed, std::uint64_t round);
 

@@ -45,7 +45,7 @@ void judge_deadlines(const History& history, Violations& found) {
     if (visit.fork_failed) {
       found.push_back({"a forked child holds its parent's lock", describe(history, visit)});
     }
-    if (visit.outcome != Outcome::granted) continue;
+    if (visit.outcome != Outcome::granted || is_foreign(history, visit.worker)) continue;
     if (visit.untold) {
       found.push_back({"promise 2: lost() was true and then false", describe(history, visit)});
     }

@@ -10,6 +10,7 @@ namespace latchkey::chaos {
 namespace {
 
 /// Whether both may believe in their holds during [from, to], because the server lost one of them.
+/// Another library does not check its holds.
 bool excused(const History& history, const Visit& first, const Visit& second, Nanos from,
              Nanos to) {
   return std::ranges::any_of(history.faults, [&](const Fault& fault) {
@@ -17,6 +18,7 @@ bool excused(const History& history, const Visit& first, const Visit& second, Na
     const auto until = [&](const Visit& visit) {
       const Nanos lease = lease_at_server(history, visit);
       const bool checks_are_answered =
+          !is_foreign(history, visit.worker) &&
           !impaired(history, visit.worker, fault.begins - lease, fault.ended + lease);
       return end_of(fault) + (checks_are_answered ? lease / 3 + history.limits.latency : lease);
     };

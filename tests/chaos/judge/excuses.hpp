@@ -24,6 +24,11 @@ inline bool concerns(const Fault& fault, std::uint32_t worker) noexcept {
   return fault.worker == -1 || fault.worker == static_cast<int>(worker);
 }
 
+/// Whether a worker locks with another library.
+inline bool is_foreign(const History& history, std::uint32_t worker) noexcept {
+  return std::ranges::find(history.foreign, worker) != history.foreign.end();
+}
+
 /// Whether the machine ran nothing for long at some time in [from, to].
 inline bool stalled(const History& history, Nanos from, Nanos to) noexcept {
   return std::ranges::any_of(history.stalls, [&](const auto& stall) {

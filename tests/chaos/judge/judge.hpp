@@ -1,5 +1,6 @@
 // The judge: finds in the history of a round what the promises rule out. Pure: no clock, no I/O,
-// nothing of latchkey or of the server.
+// nothing of latchkey or of the server. What latchkey tells its callers is not judged of workers
+// that lock with another library (History::foreign).
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

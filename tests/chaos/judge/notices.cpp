@@ -24,6 +24,7 @@ void judge_notices(const History& history, Violations& found) {
     if (!fault.has(forgets) || fault.ended == 0) continue;
     for (const Visit& visit : history.visits) {
       if (visit.outcome != Outcome::granted || !forgets_key(fault, visit.key)) continue;
+      if (is_foreign(history, visit.worker)) continue;
       const Nanos lease = lease_at_server(history, visit);
       const Nanos latest = fault.ended + lease / 3 + history.limits.latency;
       // Who entered while the key was away was granted it anew, or is in the same position.

@@ -31,7 +31,9 @@ bool is_allowed(const History& history, const Visit& visit, Outcome outcome) {
     case Outcome::none:
     case Outcome::granted:
     case Outcome::busy: return true;
-    case Outcome::unavailable: return impaired(history, visit.worker, visit.called, visit.ended);
+    case Outcome::unavailable:
+      return is_foreign(history, visit.worker) ||
+             impaired(history, visit.worker, visit.called, visit.ended);
     case Outcome::refused: return may_be_refused(history, visit);
     case Outcome::no_memory: return visit.lack == Lack::memory;
     case Outcome::other: return false;

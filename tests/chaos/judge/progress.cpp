@@ -72,6 +72,44 @@ void judge_progress(const History& history, Violations& found) {
   }
 }
 
+namespace {
+
+using Grants = std::vector<std::size_t>;  // of key 0 before the first fault, by worker
+
+/// Each process of latchkey gets a quarter of its even share of what these get together.
+void check_each(const History& history, const Grants& grants, Violations& found) {
+  std::size_t all = 0, workers = 0;
+  for (std::uint32_t worker = 0; worker < history.workers; ++worker) {
+    if (is_foreign(history, worker)) continue;
+    all += grants[worker];
+    ++workers;
+  }
+  for (std::uint32_t worker = 0; worker < history.workers; ++worker) {
+    if (is_foreign(history, worker) || grants[worker] * 4 * workers >= all) continue;
+    found.push_back({"starvation: less than a quarter of the even share",
+                     "worker " + std::to_string(worker) + " entered " +
+                         std::to_string(grants[worker]) + " of " + std::to_string(all) +
+                         " times before the first fault"});
+  }
+}
+
+/// The processes of latchkey, on average, get a quarter of what those of another library get, and
+/// the other way round.
+void check_sides(const History& history, const Grants& grants, Violations& found) {
+  std::size_t ours = 0, theirs = 0;
+  for (std::uint32_t worker = 0; worker < history.workers; ++worker) {
+    (is_foreign(history, worker) ? theirs : ours) += grants[worker];
+  }
+  ours *= history.foreign.size();
+  theirs *= history.workers - history.foreign.size();
+  if (ours * 4 >= theirs && theirs * 4 >= ours) return;
+  found.push_back(
+      {"starvation: less than a quarter of what the other library gets, or four times it",
+       std::to_string(ours) + " to " + std::to_string(theirs)});
+}
+
+}  // namespace
+
 // Threads of each worker ask for key 0 all the time.
 void judge_shares(const History& history, Violations& found) {
   constexpr Nanos shortest = 1'000 * millisecond;
@@ -79,7 +117,7 @@ void judge_shares(const History& history, Violations& found) {
   if (!history.limits.process_queue) return;  // no share is promised
   if (history.calm - history.began < shortest || history.workers == 0) return;
   if (stalled(history, history.began, history.calm)) return;
-  std::vector<std::size_t> grants(history.workers);
+  Grants grants(history.workers);
   std::size_t all = 0;
   for (const Visit& visit : history.visits) {
     if (visit.key != 0 || visit.outcome != Outcome::granted) continue;
@@ -88,13 +126,8 @@ void judge_shares(const History& history, Violations& found) {
     ++all;
   }
   if (all < fewest * history.workers) return;  // a machine that is too busy to say anything
-  for (std::uint32_t worker = 0; worker < history.workers; ++worker) {
-    if (grants[worker] * 4 * history.workers >= all) continue;
-    found.push_back({"starvation: less than a quarter of the even share",
-                     "worker " + std::to_string(worker) + " entered " +
-                         std::to_string(grants[worker]) + " of " + std::to_string(all) +
-                         " times before the first fault"});
-  }
+  check_each(history, grants, found);
+  if (!history.foreign.empty()) check_sides(history, grants, found);
 }
 
 }  // namespace latchkey::chaos

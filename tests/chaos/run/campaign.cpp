@@ -90,6 +90,7 @@ void Campaign::draw_plan(std::uint64_t seed) {
   }
   plan_ = kinds.empty() ? draw_faults(seed, size_, kinds_of(*deployment_))
                         : draw_faults_of(seed, size_, kinds, 12);
+  std::erase_if(plan_, [&](const PlannedFault& fault) { return !deployment_->suits(fault); });
   if (!settings_.only) return;
   std::erase_if(plan_,
                 [&](const PlannedFault& fault) { return !settings_.only->contains(fault.number); });
@@ -101,6 +102,10 @@ Violations Campaign::run_round(std::uint64_t seed) {
   History history{.workers = settings_.workers, .threads = settings_.threads, .keys = size_.keys};
   history.last_tokens = last_tokens_;
   history.limits = deployment_->limits();
+  for (std::uint32_t worker = 0; worker < settings_.workers; ++worker) {
+    if (deployment_->worker_kind(worker) == WorkerKind::redisson) history.foreign.push_back(worker);
+  }
+  workers_.state().loses_tokens = loses_data(plan_);
   stalls_.take();
   workers_.run();
   history.began = now();

@@ -23,9 +23,9 @@ constexpr std::array client_names{
     ClientName{Client::reply_lease, "reply-lease"}, ClientName{Client::thread_id, "thread-id"}};
 
 /// In the order of DeploymentKind.
-constexpr std::array deployment_names{"all",      "stores",    "single",     "cluster",
-                                      "sentinel", "confirmed", "quorum",     "etcd",
-                                      "mongodb",  "mysql",     "postgresql", "zookeeper"};
+constexpr std::array deployment_names{"all",       "stores",     "single",   "cluster", "sentinel",
+                                      "confirmed", "quorum",     "redisson", "etcd",    "mongodb",
+                                      "mysql",     "postgresql", "zookeeper"};
 
 std::uint64_t parse_number(const std::string& text) {
   std::uint64_t number = 0;
@@ -144,7 +144,10 @@ Settings read_settings(const std::vector<std::string>& words) {
 }
 
 std::string replay_command(const Settings& settings, std::uint64_t seed_of_round) {
-  std::string command = "build/test/tests/latchkey_chaos --seed " + std::to_string(seed_of_round) +
+  const char* const program = settings.deployment == DeploymentKind::redisson
+                                  ? "scripts/chaos_redisson.sh build/test"
+                                  : "build/test/tests/latchkey_chaos";
+  std::string command = program + (" --seed " + std::to_string(seed_of_round)) +
                         " --for 1s --workers " + std::to_string(settings.workers) + " --threads " +
                         std::to_string(settings.threads);
   if (settings.client != Client::latchkey) {

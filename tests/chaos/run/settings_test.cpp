@@ -39,7 +39,7 @@ TEST(ChaosSettings, WrongWordsAreNamed) {
   EXPECT_EQ(message({"--workers", "9"}), "expected 1 to 8, not '9'");
   EXPECT_EQ(message({"--deployment", "x"}),
             "unknown deployment 'x'; expected all, stores, single, cluster, sentinel, confirmed, "
-            "quorum, etcd, mongodb, mysql, postgresql or zookeeper");
+            "quorum, redisson, etcd, mongodb, mysql, postgresql or zookeeper");
   EXPECT_EQ(message({"--seed", "x"}), "expected a number, not 'x'");
   EXPECT_EQ(message({"--for", "10"}), "expected a time such as 500ms, 20s, 10min or 8h, not '10'");
 }
@@ -48,6 +48,9 @@ TEST(ChaosSettings, TheCommandThatReplaysARoundHasItsSeedAndFaults) {
   const Settings settings = read_settings({"--seed", "5", "--only", "3,7"});
   EXPECT_EQ(replay_command(settings, 9),
             "build/test/tests/latchkey_chaos --seed 9 --for 1s --workers 4 --threads 6 --only 3,7");
+  EXPECT_EQ(replay_command(read_settings({"--deployment", "redisson"}), 9),
+            "scripts/chaos_redisson.sh build/test --seed 9 --for 1s --workers 4 --threads 6 "
+            "--deployment redisson");
 }
 
 }  // namespace

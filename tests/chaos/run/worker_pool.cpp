@@ -57,13 +57,14 @@ void WorkerPool::start(std::uint32_t worker) {
       .port = place.link->port(),
       .seed = seed_ + 1'000 * worker + static_cast<std::uint64_t>(place.starts) * 1'000'000,
       .client = client_,
-      .kind = worker == 1 ? WorkerKind::coroutines : WorkerKind::threads,
+      .kind = deployment_.worker_kind(worker),
       .min_replicas = deployment_.min_replicas(),
       .types = offered_types(deployment_),
       .uri = deployment_.uri(place.link->port())};
   std::vector<std::string> words{"/proc/self/exe", "--worker"};
   std::ranges::copy(arguments.words(), std::back_inserter(words));
-  place.process = std::make_unique<tests::Process>(words, folder_ / "workers.log");
+  place.process = std::make_unique<tests::Process>(words, folder_ / "workers.log",
+                                                   tests::Process::Signals::group);
 }
 
 void WorkerPool::kill(std::uint32_t worker) {

@@ -69,6 +69,7 @@ constexpr LockTypes bit_of(LockType type) noexcept {
 enum class WorkerKind : std::uint8_t {
   threads,
   coroutines,  ///< all on one thread; those of the workload wait for them
+  redisson,    ///< threads of a Java process; those of the workload wait for them
 };
 
 inline constexpr std::chrono::milliseconds watchdog_period{1'500};
@@ -81,6 +82,15 @@ std::string name_of_key(std::uint32_t key);
 
 std::unique_ptr<LockSources> latchkey_sources(const std::string& uri, int min_replicas);
 std::unique_ptr<LockSources> coroutine_sources(const std::string& uri, int min_replicas);
+/// The type that a worker of Redisson asks for.
+///
+/// Redisson grants a READ or WRITE although another client has a plain lock of that name, so the
+/// worker asks for neither where others ask for plain locks. It asks for FENCED locks where all
+/// others do, unless the server loses its tokens in this round: Redisson's are those of the server
+/// plus one, so they begin at 1 then.
+LockType redisson_type(std::uint32_t key, std::uint64_t random, bool loses_tokens);
+/// Only explicit leases, and no endless waits.
+std::unique_ptr<LockSources> redisson_sources(const std::string& uri);
 std::unique_ptr<LockSources> defective_sources(Client client, std::uint16_t port,
                                                std::uint32_t worker);
 

@@ -49,7 +49,8 @@ struct SharedState {
   std::atomic<Phase> phase{Phase::rest};
   std::atomic<std::uint32_t> round{0};  ///< how many rounds have ended
   std::atomic<Nanos> round_began{0};
-  std::uint64_t first_token = 0;  ///< tokens of this run are larger
+  std::uint64_t first_token = 0;          ///< tokens of this run are larger
+  std::atomic<bool> loses_tokens{false};  ///< the server loses its data in this round
   std::array<GuardedData, key_count> keys;
   std::array<WorkerState, most_workers> workers;
 };

@@ -46,6 +46,7 @@ std::unique_ptr<LockSources> sources_of(const WorkerArguments& arguments) {
   if (arguments.kind == WorkerKind::coroutines) {
     return coroutine_sources(arguments.uri, arguments.min_replicas);
   }
+  if (arguments.kind == WorkerKind::redisson) return redisson_sources(arguments.uri);
   return latchkey_sources(arguments.uri, arguments.min_replicas);
 }
 
@@ -59,7 +60,10 @@ int run_worker(const WorkerArguments& arguments) {
   std::vector<std::jthread> threads;
   for (std::uint32_t thread = 0; thread < arguments.threads; ++thread) {
     threads.emplace_back([&, thread, source = sources->make(thread)] {
-      Workload(*memory, {arguments.worker, thread, arguments.seed, plain, arguments.types}, *source)
+      const bool redisson = arguments.kind == WorkerKind::redisson;
+      Workload(*memory,
+               {arguments.worker, thread, arguments.seed, plain, redisson, arguments.types},
+               *source)
           .run();
     });
   }

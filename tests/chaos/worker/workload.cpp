@@ -106,6 +106,7 @@ LockType Workload::draw_usual_type(std::uint32_t key) {
   const auto one_of = [&](std::span<const LockType> types) {
     return types[random_() % types.size()];
   };
+  if (place_.redisson) return redisson_type(key, random_(), shared_.loses_tokens);
   switch (key) {
     case 1:
     case 6: return FENCED;
@@ -142,6 +143,8 @@ Request Workload::draw_request() {
   request.type = draw_type(request.key);
   static constexpr std::array<Lease, 3> leases{400ms, 1'200ms, watchdog};
   request.lease = place_.plain ? Lease(400ms) : leases[random_() % leases.size()];
+  // Redisson renews a lock without reporting its loss, so nobody could say until when it is held.
+  if (place_.redisson && request.lease.is_watchdog()) request.lease = 400ms;
   switch (random_() % 10) {
     case 0: request.wait = 0ms; break;
     case 1: request.wait = 3s; break;
@@ -150,7 +153,7 @@ Request Workload::draw_request() {
     case 4: request.wait = 1s; break;
     default: request.wait = 30ms; break;
   }
-  if (is_hot()) request.wait = 3s;
+  if (is_hot() || (place_.redisson && request.wait.is_forever())) request.wait = 3s;
   return request;
 }
 

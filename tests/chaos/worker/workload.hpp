@@ -21,13 +21,16 @@ namespace latchkey::chaos {
 /// | 6   | FENCED                  |
 /// | 7   | all five                |
 /// | 8   | PERMIT: a semaphore     |
+///
+/// A worker of Redisson asks for other types: see redisson_type.
 class Workload {
  public:
   struct Place {
     std::uint32_t worker = 0, thread = 0;
     std::uint64_t seed = 0;
-    bool plain = false;   ///< REENTRANT only, and long visits: for clients without types
-    LockTypes types = 0;  ///< that are offered; REENTRANT instead of another one
+    bool plain = false;     ///< REENTRANT only, and long visits: for clients without types
+    bool redisson = false;  ///< locks with Redisson
+    LockTypes types = 0;    ///< that are offered; REENTRANT instead of another one
   };
 
   Workload(SharedState& shared, Place place, LockSource& source)

@@ -68,7 +68,7 @@ void RedisDeployment::end_on(const tests::RedisServer& server, const PlannedFaul
 std::string RedisDeployment::keys_left(bool abandoned) const {
   std::string text;
   for (const tests::RedisServer* const server : servers()) {
-    text += redis_keys_left(*server, abandoned);
+    text += redis_keys_left(*server, {abandoned, leaves_fair_queues()});
   }
   return text;
 }

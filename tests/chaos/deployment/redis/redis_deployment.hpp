@@ -22,7 +22,7 @@ class RedisDeployment : public Deployment {
 
   [[nodiscard]] std::uint16_t link_port() const override { return servers().front()->port(); }
   [[nodiscard]] bool offers(LockType /*type*/) const noexcept override { return true; }
-  [[nodiscard]] std::uint64_t first_token() const override { return token_of_now(); }
+  [[nodiscard]] std::uint64_t first_token() const override { return first_token_; }
   [[nodiscard]] unsigned excuses(const PlannedFault& fault) const override;
   [[nodiscard]] std::string keys_left(bool abandoned) const override;
   [[nodiscard]] std::string subscriptions_left() const override;
@@ -35,8 +35,13 @@ class RedisDeployment : public Deployment {
   static void begin_on(const tests::RedisServer& server, const PlannedFault& fault);
   static void end_on(const tests::RedisServer& server, const PlannedFault& fault);
 
+  /// Whether queues of FAIR stay although nobody waits.
+  [[nodiscard]] virtual bool leaves_fair_queues() const noexcept { return false; }
+
  private:
   static void permit(const tests::RedisServer& server, const PlannedFault& fault, std::string rule);
+
+  const std::uint64_t first_token_ = token_of_now();  // tokens are microseconds since 1970
 };
 
 }  // namespace latchkey::chaos

@@ -11,10 +11,13 @@
 namespace latchkey::chaos {
 namespace {
 
+bool is_fair_queue(std::string_view key) {
+  return key.starts_with("redisson_lock_queue:") || key.starts_with("redisson_lock_timeout:");
+}
+
 bool is_queue(std::string_view key) {
-  return key.starts_with("redisson_lock_queue:") || key.starts_with("redisson_lock_timeout:") ||
-         key.starts_with("latchkey_process_queue:") || key.starts_with("latchkey_permit_queue:") ||
-         key.starts_with("latchkey_waiting_writer:");
+  return is_fair_queue(key) || key.starts_with("latchkey_process_queue:") ||
+         key.starts_with("latchkey_permit_queue:") || key.starts_with("latchkey_waiting_writer:");
 }
 
 /// The key of the permits of the semaphore that are taken.
@@ -34,13 +37,15 @@ bool is_whole(tests::RedisClient& client) {
          std::to_string(semaphore_permits - ended);
 }
 
-/// What CLIENT LIST says of the clients that have subscriptions, a line for each.
+/// What CLIENT LIST says of the clients that have subscriptions, a line for each. Redisson keeps
+/// some for which it could not unsubscribe.
 std::string subscribers(tests::RedisClient& client) {
   std::istringstream lines(client({"CLIENT", "LIST"}).text());
   std::string text;
   for (std::string line; std::getline(lines, line);) {
     const bool has_sharded =
         line.find(" ssub=") != std::string::npos && line.find(" ssub=0 ") == std::string::npos;
+    if (line.find(" name=redisson ") != std::string::npos) continue;
     if (has_sharded || line.find(" sub=0 ") == std::string::npos) {
       text += "\n  " + line;
     }
@@ -50,14 +55,15 @@ std::string subscribers(tests::RedisClient& client) {
 
 }  // namespace
 
-std::string redis_keys_left(const tests::RedisServer& server, bool abandoned) {
+std::string redis_keys_left(const tests::RedisServer& server, AllowedQueues allowed) {
   std::string text;
   tests::RedisClient client = server.client();
   for (const std::string& key : client({"KEYS", "*"}).list()) {
     if (key.starts_with("redisson_lock_token:")) continue;  // stays, so that tokens only rise
+    if (allowed.fair && is_fair_queue(key)) continue;
     if (is_semaphore(key) && is_whole(client)) continue;
     const long long ttl = client({"PTTL", key}).integer();
-    if (abandoned && is_queue(key) && ttl > 0) continue;
+    if (allowed.with_ttl && is_queue(key) && ttl > 0) continue;
     if (ttl != -2) text += ' ' + key + " (TTL " + std::to_string(ttl) + " ms)";
   }
   return text;
@@ -72,7 +78,9 @@ std::string redis_channels_left(const tests::RedisServer& server) {
   if (server.version() >= 700) {
     for (const std::string& each : client({"PUBSUB", "SHARDCHANNELS"}).list()) text += ' ' + each;
   }
-  return text.empty() ? text : text + " at one of these clients:" + subscribers(client);
+  if (text.empty()) return text;
+  const std::string clients = subscribers(client);
+  return clients.empty() ? clients : text + " at one of these clients:" + clients;
 }
 
 }  // namespace latchkey::chaos

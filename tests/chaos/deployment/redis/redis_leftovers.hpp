@@ -8,9 +8,14 @@
 
 namespace latchkey::chaos {
 
-/// Keys, apart from fencing tokens and semaphores. `abandoned`: queues of killed waiters are
-/// allowed, which expire by themselves, an hour later: docs/faults.md.
-std::string redis_keys_left(const tests::RedisServer& server, bool abandoned);
+/// Queues that may be left.
+struct AllowedQueues {
+  bool with_ttl = false;  ///< those of killed waiters, which expire an hour later: docs/faults.md
+  bool fair = false;      ///< all queues of FAIR
+};
+
+/// Keys, apart from fencing tokens and semaphores.
+std::string redis_keys_left(const tests::RedisServer& server, AllowedQueues allowed);
 /// Channels that have subscribers.
 std::string redis_channels_left(const tests::RedisServer& server);
 
