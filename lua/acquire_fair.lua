@@ -7,7 +7,7 @@
 -- ARGV[2]  owner
 -- ARGV[3]  how long a place in the queue lives without a further call, ms; 0: take no place
 -- ARGV[4]  channel of plain locks; followed by ":owner": that of one waiter
--- ARGV[5]  1: publish with SPUBLISH
+-- ARGV[5]  1: publish with SPUBLISH; 2: with PUBLISH, in a cluster
 --
 -- Returns  0: granted, the place is given up
 --          {ms, owner, now}: busy, ask again after this time (-1: without end); the owner is empty if
@@ -49,7 +49,7 @@ end
 
 if first then
   now = server_ms()
-  head, score = live_head(queue, timeouts, now)
+  head, score = live_head(queue, timeouts, now, ARGV[4], ARGV[5])
 end
 if not held and (not head or head == owner) then
   local taken = take()
@@ -71,7 +71,7 @@ end
 
 now = now or server_ms()
 if not held then
-  score = cut_to_grace(timeouts, head, score, now)
+  score = cut_to_grace(timeouts, head, score, now, ARGV[4], ARGV[5])
   if head ~= first then
     publish(ARGV[4] .. ':' .. head, '0', ARGV[5])
   end

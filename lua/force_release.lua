@@ -6,7 +6,7 @@
 -- ARGV[1]  tag: the lock's name, in braces unless it contains one
 -- ARGV[2]  channel of plain locks; followed by ":owner": that of one waiter
 -- ARGV[3]  channel of READ and WRITE
--- ARGV[4]  1: publish with SPUBLISH
+-- ARGV[4]  1: publish with SPUBLISH; 2: with PUBLISH, in a cluster
 --
 -- Returns  0: it was held and is free
 --          nil: it was not held

@@ -5,7 +5,7 @@
 -- KEYS[3]  the time until which each waiter counts
 -- ARGV[1]  owner
 -- ARGV[2]  channel of plain locks; followed by ":owner": that of one waiter
--- ARGV[3]  1: publish with SPUBLISH
+-- ARGV[3]  1: publish with SPUBLISH; 2: with PUBLISH, in a cluster
 --
 -- Returns  0: the owner had a place or the lock, and has neither any more
 --          nil: the owner had neither; nothing changed

@@ -48,9 +48,24 @@ local function room_of(score, now, life)
   return math.max(0, math.floor(score) - (step - age) * 4000 - life)
 end
 
+-- Whether a Redisson waiter waits no more: it listens to its channel for as long as it waits. In a
+-- cluster with PUBLISH (2) it may listen at another node.
+local function is_gone(waiter, channel, sharded)
+  if is_ours(waiter) or sharded == '2' then
+    return false
+  end
+  local heard = redis.pcall('PUBSUB', sharded == '1' and 'SHARDNUMSUB' or 'NUMSUB', channel .. ':' .. waiter)
+  return heard[2] == 0
+end
+
+-- The fraction of the score of a Redisson waiter that was gone when it had to take the free lock.
+local called_in_vain = 1 / 4096
+
 -- Drops expired heads, as all scripts of Redisson do first, and heads without a score, which would
--- never expire. Returns the head and its score, or false.
-local function live_head(queue, timeouts, now)
+-- never expire. If a head was called in vain and is still gone, others have died with it: drops all
+-- that are gone, and early, because a script of Redisson would drop the head alone. Returns the head
+-- and its score, or false.
+local function live_head(queue, timeouts, now, channel, sharded)
   while true do
     local head = redis.call('LINDEX', queue, '0')
     if not head then
@@ -58,7 +73,14 @@ local function live_head(queue, timeouts, now)
     end
     local score = tonumber(redis.call('ZSCORE', timeouts, head) or 0)
     if score > now then
-      return head, score
+      if score % 1 ~= called_in_vain or score > now + 2500 or not is_gone(head, channel, sharded) then
+        return head, score
+      end
+      for _, waiter in ipairs(redis.call('LRANGE', queue, '1', '200')) do
+        if is_gone(waiter, channel, sharded) and redis.pcall('LREM', queue, '1', waiter) == 1 then
+          redis.call('ZREM', timeouts, waiter)
+        end
+      end
     end
     redis.call('LPOP', queue)
     redis.call('ZREM', timeouts, head)
@@ -66,16 +88,23 @@ local function live_head(queue, timeouts, now)
 end
 
 -- Limits the time in which the notified head must take the free lock: 5 s, or 15 s for a Redisson
--- waiter. Waiters that are alive ask more often. Returns the head's new score.
-local function cut_to_grace(timeouts, head, score, now)
-  local ours = is_ours(head)
-  local grace = now + (ours and 5000 or 15000)
-  if score <= grace then
+-- waiter that listens. Waiters that are alive ask more often. Returns the head's new score.
+local function cut_to_grace(timeouts, head, score, now, channel, sharded)
+  local soon, ours = now + 5000, is_ours(head)
+  if score <= soon then
+    return score
+  end
+  local cut = now + 15000
+  if ours then
+    cut = marked(soon, now, is_grantable(score))
+  elseif is_gone(head, channel, sharded) then
+    cut = soon + called_in_vain
+  elseif score <= cut then
     return score
   end
   -- The score of a Redisson waiter loses its mark, because its wait time is not known any more.
-  redis.call('ZADD', timeouts, ours and marked(grace, now, is_grantable(score)) or grace, head)
-  return grace
+  redis.call('ZADD', timeouts, string.format('%.12f', cut), head)
+  return math.floor(cut)
 end
 
 -- After a latchkey waiter has left the queue of a lock that is held for `left` ms more. If that is a
@@ -126,12 +155,12 @@ end
 -- for a plain lock are next.
 local function call_next(lock, queue, timeouts, channel, sharded)
   local now = server_ms()
-  local head, score = live_head(queue, timeouts, now)
+  local head, score = live_head(queue, timeouts, now, channel, sharded)
   if head and grant_head(lock, queue, timeouts, head, score, now, channel, sharded) then
     return
   end
   if head then
-    cut_to_grace(timeouts, head, score, now)
+    cut_to_grace(timeouts, head, score, now, channel, sharded)
     return publish(channel .. ':' .. head, '0', sharded)
   end
   local tag = channel:sub(#'redisson_lock__channel:' + 1)

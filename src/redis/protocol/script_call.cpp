@@ -44,7 +44,8 @@ class ArgumentWriter {
       case queues: return buffer_.word(request_.queues ? "1" : "0");
       case count:
       case tokens: return buffer_.number(std::max<std::uint32_t>(1, request_.tokens));
-      case sharded: return buffer_.word(settings_.sharded_publish ? "1" : "0");
+      case sharded:
+        return buffer_.word(settings_.sharded_publish ? "1" : settings_.in_cluster ? "2" : "0");
       case plain_channels: return buffer_.word(settings_.layout->channel_prefix);
       case rw_channels: return buffer_.word(settings_.layout->rw_channel_prefix);
       case cursor:

@@ -21,6 +21,8 @@ struct CallSettings {
   /// Publish with SPUBLISH instead of PUBLISH, as Redisson does in a cluster that has it.
   /// Subscribers use SSUBSCRIBE then: SUBSCRIBE does not receive sharded messages.
   bool sharded_publish = false;
+  /// In a cluster with PUBLISH a node does not know who listens at the others.
+  bool in_cluster = false;
 };
 
 /// The script that carries out the request. Not for subscribe and unsubscribe, which have none.

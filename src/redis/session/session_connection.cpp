@@ -81,6 +81,7 @@ void Session::on_connection_up() {
 }
 
 void Session::join_cluster() {
+  call_settings_.in_cluster = true;
   call_settings_.sharded_publish = handshake_.sharded();
   subscriptions_.use_sharded_channels(handshake_.sharded());
   request_slots(last_received_at_);

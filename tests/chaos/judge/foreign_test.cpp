@@ -29,6 +29,15 @@ TEST(JudgeForeign, WithoutALossALatchkeyWorkerAndAnotherLibraryExcludeEachOther)
   EXPECT_EQ(builder.broken(judge_exclusion), "promise 1: two holders");
 }
 
+TEST(JudgeForeign, AHoldThatEndsBeforeItsLeaseIsAViolationUnlessItsReleaseWasRepeated) {
+  HistoryBuilder builder;
+  builder.history().foreign = {1};
+  builder.visit(1, 5'000, 5'100).release = Outcome::busy;
+  EXPECT_EQ(builder.broken(judge_releases), "promise 1: a hold ended before its lease");
+  builder.fault(link_cut, 5'050, 5'050, 1);
+  EXPECT_EQ(builder.broken(judge_releases), "");
+}
+
 TEST(JudgeForeign, ExceptionsForServersAndConnectionsAreItsOwn) {
   HistoryBuilder builder;
   builder.history().foreign = {1};

@@ -45,10 +45,15 @@ void judge_updates(const History& history, Violations& found) {
 }
 
 // The client knows of no loss before the release, and the server none of a hold whose lease runs.
+// Redisson repeats a release of which it got no reply, and reports what the second one found.
 void judge_releases(const History& history, Violations& found) {
   for (const Visit& visit : history.visits) {
     if (visit.outcome != Outcome::granted || visit.release != Outcome::busy) continue;
     if (visit.told != 0 || visit.deadline <= visit.ended) continue;
+    if (is_foreign(history, visit.worker) &&
+        impaired(history, visit.worker, visit.left, visit.ended)) {
+      continue;
+    }
     const Nanos since = visit.called - history.limits.longest_lease;
     const auto ended_it = [&](const Fault& fault) {
       return forgets_key(fault, visit.key) &&

@@ -32,6 +32,11 @@ class FairScripts : public ScriptTest {
   void set_score(const std::string& who, long long from_now) {
     redis({"ZADD", scores_key, std::to_string(now_ms() + from_now), who});
   }
+  /// A Java waiter is the last of the queue.
+  void java_waits(int number, long long from_now) {
+    redis({"RPUSH", queue_key, java_owner(number)});
+    set_score(java_owner(number), from_now);
+  }
   void expect_score(std::uint64_t number, long long expected) {
     expect_score(owner(number), expected);
   }
@@ -45,6 +50,9 @@ class FairScripts : public ScriptTest {
   static constexpr long long unseen = 1'800'000;
   static std::string channel_of(std::uint64_t number) {
     return "redisson_lock__channel:{k}:" + owner(number);
+  }
+  static std::string java_channel(int number) {
+    return "redisson_lock__channel:{k}:" + java_owner(number);
   }
 };
 

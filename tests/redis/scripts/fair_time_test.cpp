@@ -164,10 +164,75 @@ TEST_F(FairTimes, AWaiterThatDiedBlocksAFreeLockForFiveSeconds) {
   EXPECT_EQ(acquire(3).kind, Kind::granted);
 }
 
-TEST_F(FairTimes, AJavaWaiterThatDiedBlocksAFreeLockForFifteenSeconds) {
+// A Java waiter listens for as long as it waits.
+TEST_F(FairTimes, AJavaWaiterThatDiedBlocksAFreeLockForFiveSeconds) {
+  acquire(1);
+  java_waits(9, 900'000);
+  acquire(2);
+  release(1);
+  expect_score(java_owner(9), 5'000);
+  EXPECT_EQ(acquire(2).kind, Kind::busy);
+  set_score(java_owner(9), -1);
+  EXPECT_EQ(acquire(2).kind, Kind::granted);
+}
+
+TEST_F(FairTimes, JavaWaitersThatDiedTogetherBlockAFreeLockForFiveSeconds) {
+  acquire(1);
+  for (const int number : {9, 8, 7}) java_waits(number, 900'000);
+  acquire(2);
+  java_waits(6, 900'000);
+  const Subscriber alive = subscribe({java_channel(7)});
+  release(1);
+  expect_score(java_owner(9), 5'000);
+  expect_score(java_owner(8), 900'000);
+  EXPECT_EQ(acquire(2).kind, Kind::busy);
+  EXPECT_EQ(queue().size(), 5U);
+  redis({"ZINCRBY", scores_key, "-3000", java_owner(9)});  // so much time has passed
+  EXPECT_EQ(acquire(2).kind, Kind::busy);
+  EXPECT_EQ(queue(), (Names{java_owner(7), owner(2)}));
+  expect_score(java_owner(7), 15'000);
+}
+
+TEST_F(FairTimes, AJavaWaiterThatReconnectsInTimeKeepsItsPlace) {
+  acquire(1);
+  for (const int number : {9, 8}) java_waits(number, 900'000);
+  acquire(2);
+  release(1);
+  const Subscriber back = subscribe({java_channel(9)});
+  redis({"ZINCRBY", scores_key, "-3000", java_owner(9)});
+  EXPECT_EQ(acquire(2).kind, Kind::busy);
+  EXPECT_EQ(queue(), (Names{java_owner(9), java_owner(8), owner(2)}));
+}
+
+TEST_F(FairTimes, AJavaWaiterThatDiesAfterItWasNotifiedBlocksAFreeLockForFiveSeconds) {
+  acquire(1);
+  java_waits(9, 900'000);
+  {
+    const Subscriber alive = subscribe({java_channel(9)});
+    acquire(2);
+    release(1);
+    expect_score(java_owner(9), 15'000);
+  }
+  while (!redis({"PUBSUB", "CHANNELS"}).list().empty()) continue;
+  EXPECT_EQ(acquire(2).kind, Kind::busy);
+  expect_score(java_owner(9), 5'000);
+}
+
+// It may listen at another node.
+TEST_F(FairTimes, AJavaWaiterInAClusterWithPublishHasFifteenSeconds) {
+  ScriptClient in_cluster(server.client(), {.in_cluster = true});
+  acquire(1);
+  for (const int number : {9, 8}) java_waits(number, 900'000);
+  in_cluster.acquire("k", fair, id(2), lease, queue_wait);
+  in_cluster.send(Verb::release, "k", fair, id(1));
+  expect_score(java_owner(9), 15'000);
+  expect_score(java_owner(8), 900'000);
+}
+
+TEST_F(FairTimes, AJavaWaiterThatListensBlocksAFreeLockForFifteenSeconds) {
+  const Subscriber hung = subscribe({java_channel(9)});
   for (const std::uint64_t number : {1U, 2U, 3U}) acquire(number);
-  redis({"RPUSH", queue_key, java_owner(9)});  // which may live for minutes without asking
-  set_score(java_owner(9), 900'000);
+  java_waits(9, 900'000);  // it may live for minutes without asking
   acquire(4);
   leave(2);
   leave(3);
@@ -177,8 +242,8 @@ TEST_F(FairTimes, AJavaWaiterThatDiedBlocksAFreeLockForFifteenSeconds) {
 }
 
 TEST_F(FairTimes, ALongScoreOfTheHeadIsCutWhenTheLockIsFree) {
-  redis({"RPUSH", queue_key, java_owner(9)});  // a release by Java does not change the score
-  set_score(java_owner(9), 900'000);
+  const Subscriber alive = subscribe({java_channel(9)});
+  java_waits(9, 900'000);  // a release by Java does not change the score
   EXPECT_EQ(acquire(2).kind, Kind::busy);
   expect_score(java_owner(9), 15'000);
 }

@@ -13,8 +13,8 @@ namespace latchkey::chaos {
 /// |---|---|
 /// | forbidden command | a script that stops half way leaves a lock without a TTL, for ever |
 /// | the server's clock jumps | times in its fair queues and semaphores are those of the client |
-/// | key of another type, or deleted: a semaphore | a release makes one with fewer permits |
-/// | descriptors, threads and memory of its worker | belong to the Java process, which is not told |
+/// | key of another type, or deleted, of a semaphore | a release makes one with fewer permits |
+/// | descriptors, threads and memory of its worker | are those of the Java process |
 class SharedWithRedisson final : public SingleServer {
  public:
   SharedWithRedisson();
