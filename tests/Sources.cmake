@@ -244,6 +244,7 @@ set(latchkey_sim_sources
   sim/coordinator/coordinator_join_test.cpp
   sim/coordinator/coordinator_permit_queue_test.cpp
   sim/coordinator/coordinator_permit_test.cpp
+  sim/coordinator/coordinator_place_test.cpp
   sim/coordinator/coordinator_refused_test.cpp
   sim/coordinator/coordinator_regression_test.cpp
   sim/coordinator/coordinator_subscription_test.cpp

@@ -166,8 +166,8 @@ struct Outcome {
   /// granted, release: how many subscribers to the key were notified that it is free, the sink's
   /// own among them. 0: none, or it is not known.
   std::uint64_t notified = 0;
-  /// busy, of a request that queues: the number of its place in line, which the grant repeats.
-  /// PERMIT: 1; the place ends unless the acquire is repeated within two seconds.
+  /// busy: the number of its place in line, which the grant repeats. An acquire with a `queue_wait`
+  /// may get one, too, for its lease. PERMIT: 1, for two seconds, unless the acquire is repeated.
   /// FAIR: when this reply was made, as a number that only rises; a grant with a smaller one is
   /// older than the reply. 0: it is not in line.
   std::uint64_t place = 0;

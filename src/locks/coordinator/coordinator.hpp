@@ -79,7 +79,8 @@ struct KeyState {
 ///   but repetitions of the release;
 /// * a deadline moves only when a reply arrives, and never back; a hold that was lost stays lost;
 /// * no local call waits for a local hold longer than that hold's deadline;
-/// * every hold or FAIR place that this process may have at the backend is in the table of holds,
+/// * every hold or place in line that this process may have at the backend is in the table of
+/// holds,
 ///   so it is released.
 class Coordinator : private KeyState {
  public:

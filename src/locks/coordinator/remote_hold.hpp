@@ -134,8 +134,8 @@ class RemoteHold {
   Clock::time_point poll_at = Clock::never();
   std::chrono::milliseconds poll_pause{};
   bool retry_requested = false;  ///< the key may have been freed while it was in flight
-  /// The number of its place in the backend's process queue, and when the last attempt that was
-  /// answered with it was sent: a grant is not older. 0: it has no place.
+  /// The number of its place in line at the backend, and when the last attempt that was answered
+  /// with it was sent: a grant is not older. 0: it has no place.
   std::uint64_t place = 0;
   Clock::time_point place_sent{};
   std::uint64_t yielded_place = 0;  ///< the place in which it let others go first
@@ -210,8 +210,8 @@ class RemoteHold {
   [[nodiscard]] bool may_be_at_backend() const noexcept {
     if (acquire_request.in_flight || attempts >= Attempts::refused) return true;
     if (attempts != Attempts::ran) return false;
-    return type == LockType::FAIR ||
-           (type == LockType::PERMIT ? place != 0 : acquire_request.queues);
+    if (type == LockType::FAIR || place != 0) return true;
+    return acquire_request.queues && type != LockType::PERMIT;
   }
   /// The length of the lease that its next renewal asks for.
   [[nodiscard]] std::chrono::milliseconds period(

@@ -148,6 +148,49 @@ TEST_F(ZooKeeperFaults, ANodeWhoseReplyWasLostIsDeletedIfTheCallGaveUp) {
   EXPECT_TRUE(direct.lock("key").try_acquire(3s)) << "long before the session ends";
 }
 
+// Nobody repeats a release after the lease, and the node stayed for 10 s.
+TEST_F(ZooKeeperFaults, ANodeOfAShortLeaseWhoseReplyWasLostIsDeletedIfTheCallGaveUp) {
+  FaultProxy proxy(server().port());
+  const std::string folder = fresh_folder();
+  const Locks direct = connect_zookeeper(server().uri(folder));
+  {
+    const Hold makes_folders = direct.lock("key").acquire(5s);
+  }
+  const Locks locks =
+      connect_zookeeper("zookeeper://127.0.0.1:" + std::to_string(proxy.port()) + folder);
+  proxy.hold(Direction::to_client);
+  EXPECT_THROW(static_cast<void>(locks.lock("key").try_acquire(50ms, 300ms)), BackendUnavailable);
+  await("the node", [&] { return direct.inspect("key").locked ? "" : "not made"; });
+  std::this_thread::sleep_for(400ms);  // the lease ends while the release waits for the acquire
+  proxy.cut();
+  EXPECT_TRUE(direct.lock("key").try_acquire(4s));
+}
+
+TEST_F(ZooKeeperFaults, APlaceIsDeletedAlthoughTheConnectionWasLostMeanwhile) {
+  FaultProxy proxy(server().port());
+  const std::string folder = fresh_folder();
+  const Locks direct = connect_zookeeper(server().uri(folder));
+  const Hold writes = direct.lock("key", LockType::WRITE).acquire(5s);
+  for (const auto lease : {300ms, 6000ms}) {
+    SCOPED_TRACE(lease.count());
+    const Locks locks =
+        connect_zookeeper("zookeeper://127.0.0.1:" + std::to_string(proxy.port()) + folder);
+    auto reader = std::async(std::launch::async, [&] {
+      EXPECT_FALSE(locks.lock("key", LockType::READ).try_acquire(1500ms, lease));
+    });
+    await_waiter(direct);
+    proxy.hold(Direction::to_server);
+    reader.get();
+    proxy.cut();
+    const auto end = std::chrono::steady_clock::now() + 4s;
+    await("the end of the place", [&] {
+      const bool over = std::chrono::steady_clock::now() > end;
+      return over || direct.inspect("key").queue.empty() ? "" : "it is in line";
+    });
+    EXPECT_TRUE(direct.inspect("key").queue.empty());
+  }
+}
+
 TEST_F(ZooKeeperFaults, AConnectionThatIsSilentForTooLongIsReplaced) {
   FaultProxy proxy(server().port());
   const std::string folder = fresh_folder();

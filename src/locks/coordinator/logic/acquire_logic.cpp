@@ -237,9 +237,9 @@ void AcquireLogic::on_acquire_reply(RemoteHold& claim, Outcome& outcome) {
 // may have overtaken it, what the attempt left, a hold or a place, is released once more.
 void AcquireLogic::on_late_reply(RemoteHold& claim, const Outcome& outcome) {
   const bool in_order = settings().in_order;
-  const bool has_place =
-      claim.type == LockType::FAIR || (claim.type == LockType::PERMIT && outcome.place != 0);
-  const bool queued = outcome.kind == Outcome::Kind::busy && has_place;
+  const bool busy = outcome.kind == Outcome::Kind::busy;
+  if (busy) claim.place = outcome.place;
+  const bool queued = busy && (claim.type == LockType::FAIR || claim.place != 0);
   const bool left_something =
       outcome.kind == Outcome::Kind::granted || queued || outcome.kind == Outcome::Kind::refused;
   if (claim.release_request.in_flight) claim.release_again = left_something && !in_order;

@@ -166,8 +166,9 @@ void ReleaseLogic::send_release(RemoteHold& hold) {
   }
   hold.release_request.queues =
       hold.acquire_request.queues && is_raced_for(hold.type) && !hold.was_held();
+  const bool in_line = hold.place != 0 && hold.type != LockType::PERMIT;
   const bool queued =
-      (hold.type == LockType::FAIR || hold.release_request.queues) && !hold.was_held();
+      (hold.type == LockType::FAIR || hold.release_request.queues || in_line) && !hold.was_held();
   const bool unsure = hold.type_is_unsure() || may_be_write_again(hold);
   prepare(hold.release_request, queued || unsure ? Verb::leave : Verb::release, hold);
   if (unsure) hold.release_request.type = LockType::WRITE;

@@ -35,11 +35,12 @@ class WaitLogic : public KeyEvent {
  private:
   void listen(RemoteHold& claim, const Outcome& outcome);
   /// The time between two attempts of a claim that waits in line at the backend. The grant of a
-  /// lock counts from the last of them, and for no longer than its lease.
+  /// lock counts from the last of them, and for no longer than its lease; nor may its place last
+  /// longer.
   [[nodiscard]] Clock::duration queued_poll_of(const RemoteHold& claim) noexcept {
     constexpr std::chrono::milliseconds most{1'000};
-    const bool is_granted = is_raced_for(claim.type);
-    return spread(is_granted ? std::min(most, claim.lease / 4) : most, shard());
+    const bool permit = claim.type == LockType::PERMIT;  // its place has a time of its own
+    return spread(permit ? most : std::min(most, claim.lease / 4), shard());
   }
   template <class Which>
   void retry_queue(Which which);

@@ -19,6 +19,13 @@ bool waits_in_line(const Request& request) noexcept {
   return request.queues || request.queue_wait > milliseconds(0);
 }
 
+/// How long a place stays without another acquire. One that was not asked for, a READ's for
+/// example, ends with the lease: for so long its owner repeats a release that had no reply.
+milliseconds stay_of(const Request& request) noexcept {
+  if (request.type == LockType::FAIR) return request.queue_wait;
+  return request.queues ? process_queue_stay : request.lease;
+}
+
 }  // namespace
 
 // The last of the tokens that the entry reserves. The next entry has a higher stamp.
@@ -79,7 +86,7 @@ void QueueRecipe::begin_acquire(Place& place, const Request& request) {
     place.tokens = std::max(request.tokens, 1U);
     place.stage = Stage::creating;
     place.operations += 2;  // `created` and `listed`
-    end_at(place, later(now_, std::max({request.lease, request.queue_wait, process_queue_stay})));
+    end_at(place, later(now_, std::max(request.lease, stay_of(request))));
     return store_.create(place);
   }
   if (place.stage == Stage::unsure) return search(place);
@@ -162,8 +169,7 @@ void QueueRecipe::wait_in_line(Place& place) {
     job.is_busy = true;
     return remove(place);
   }
-  const milliseconds stay = place.queues ? process_queue_stay : milliseconds(0);
-  end_at(place, later(now_, std::max(job.request->queue_wait, stay)));
+  end_at(place, later(now_, stay_of(*job.request)));
   busy(place);
 }
 
