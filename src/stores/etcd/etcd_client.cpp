@@ -49,9 +49,13 @@ void EtcdClient::submit(std::span<Request* const> requests, Sink& sink) {
 
 void EtcdClient::dispatch(Request& request, Sink& sink) {
   if (Administration::serves(request.verb)) return administration_.submit(request, sink);
-  auto& queue = queues_[std::string(request.key)];
-  if (!queue) queue = std::make_unique<LockQueue>(context_, std::string(request.key));
-  queue->submit(request, sink);
+  const std::string name(request.key);
+  auto queue = queues_.find(name);
+  if (queue == queues_.end()) {
+    // Made first: without memory for it there must be no entry.
+    queue = queues_.emplace(name, std::make_unique<LockQueue>(context_, name)).first;
+  }
+  queue->second->submit(request, sink);
 }
 
 void EtcdClient::advance(Clock::time_point now) {
