@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "cli/message.hpp"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <new>
@@ -25,6 +26,11 @@ void print_message(std::string_view text) noexcept {
     [[maybe_unused]] const ssize_t written =
         ::write(STDERR_FILENO, short_line.data(), short_line.size());
   }
+}
+
+void print_message_without_waiting(std::string_view text) noexcept {
+  pollfd room{STDERR_FILENO, POLLOUT, 0};
+  if (::poll(&room, 1, 0) == 1 && (room.revents & POLLOUT) != 0) print_message(text);
 }
 
 }  // namespace latchkey::inline v1::cli

@@ -10,4 +10,7 @@ namespace latchkey::inline v1::cli {
 /// processes do not mix. A stderr that is closed is ignored.
 void print_message(std::string_view text) noexcept;
 
+/// The same, unless that would wait for the reader of stderr: the line is dropped then.
+void print_message_without_waiting(std::string_view text) noexcept;
+
 }  // namespace latchkey::inline v1::cli

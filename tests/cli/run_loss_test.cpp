@@ -1,7 +1,12 @@
 // `latchkey run` ends the command and all its descendants after the lock was lost.
+#include <fcntl.h>
 #include <poll.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <fstream>
@@ -47,6 +52,13 @@ class CliRunLoss : public CliRun {
     }
     return victim;
   }
+
+  /// A command that leaves a file when it gets SIGTERM.
+  [[nodiscard]] std::string reporting_command() const {
+    return "trap 'touch " + folder_.file("told") + "' TERM; echo $$ > " + folder_.file("pid") +
+           "; touch " + folder_.file("held") + "; while :; do sleep 0.05; done";
+  }
+  [[nodiscard]] pid_t id_of_command() const { return std::stoi(folder_.read("pid")); }
 };
 
 TEST_F(CliRunLoss, EndsGrandchildrenInSessionsOfTheirOwnWhenTheCommandEnds) {
@@ -69,6 +81,67 @@ TEST_F(CliRunLoss, LetsTheCommandContinueIfOnLostIsReport) {
   });
   std::ofstream(folder_.file("go"));
   EXPECT_EQ(tool.wait(), 8);
+}
+
+// No renewal had found it: the tool ended with the status of the command.
+TEST_F(CliRunLoss, Is76IfTheReleaseFindsThatTheLockWasLostBefore) {
+  const std::string lose = "redis-cli -s " + server().socket() + " del a > " + folder_.file("out");
+  EXPECT_EQ(run({"-k", "a"}, lose + "; exit 3"), 76);
+  EXPECT_NE(log().find("the lock was lost while the command ran"), std::string::npos) << log();
+  EXPECT_EQ(run({"-k", "a", "--on-lost", "report"}, lose + "; exit 3"), 3);
+}
+
+// It could not list the processes below it, so it took them for ended, and told none.
+TEST_F(CliRunLoss, EndsTheCommandWithoutAFreeDescriptor) {
+  Process tool =
+      start({"-k", "a", "--watchdog", "600ms"},
+            "trap 'exit 9' TERM; touch " + folder_.file("held") + "; while :; do sleep 0.05; done");
+  await_file("held");
+  const rlimit none{.rlim_cur = 3, .rlim_max = 3};
+  ASSERT_EQ(::prlimit(tool.id(), RLIMIT_NOFILE, &none, nullptr), 0);
+  server().client()({"DEL", "a"});
+  EXPECT_EQ(tool.wait(), 76) << log();
+}
+
+// It waited for room for its message, and signalled nobody.
+TEST_F(CliRunLoss, EndsTheCommandAlthoughNobodyReadsItsMessages) {
+  ASSERT_EQ(::mkfifo(folder_.file("messages").c_str(), 0600), 0);
+  const int messages = ::open(folder_.file("messages").c_str(), O_RDWR | O_NONBLOCK);
+  const std::array<char, 4096> page{};
+  while (::write(messages, page.data(), page.size()) > 0) continue;
+  const std::string command = "touch " + folder_.file("held") + "; exec sleep 60";
+  Process tool({"/bin/sh", "-c",
+                "exec " LATCHKEY_TOOL " run -k a --watchdog 600ms " + uri() + " -- /bin/sh -c '" +
+                    command + "' 2> " + folder_.file("messages")},
+               folder_.file("log"));
+  await_file("held");
+  server().client()({"DEL", "a"});
+  EXPECT_EQ(tool.wait(), 76);
+  ::close(messages);
+}
+
+// The kernel kills it. It gets no SIGTERM, which it would report.
+TEST_F(CliRunLoss, TheCommandEndsWithAToolThatIsKilled) {
+  Process tool = start({"-k", "a", "--watchdog", "600ms"}, reporting_command());
+  await_file("held");
+  tool.signal(SIGKILL);
+  EXPECT_EQ(tool.wait(), 128 + SIGKILL);
+  await("the end of the command",
+        [&] { return std::string(alive(id_of_command()) ? "it runs" : ""); });
+  EXPECT_FALSE(folder_.has("told"));
+  EXPECT_EQ(run({"-k", "a", "--wait", "20s"}, "exit 0"), 0) << "the lock ends with its lease";
+}
+
+TEST_F(CliRunLoss, AToolThatWasStoppedBeyondTheLeaseKillsItsCommandWhenItContinues) {
+  Process tool = start({"-k", "a", "--watchdog", "600ms"}, reporting_command());
+  await_file("held");
+  tool.stop();
+  EXPECT_EQ(run({"-k", "a", "--wait", "20s"}, "exit 0"), 0);
+  EXPECT_TRUE(alive(id_of_command())) << "nobody ends it";
+  tool.resume();
+  EXPECT_EQ(tool.wait(), 76);
+  EXPECT_FALSE(alive(id_of_command()));
+  EXPECT_FALSE(folder_.has("told"));
 }
 
 TEST_F(CliRunLoss, KillsACommandThatIgnoresTermBeforeItsLeaseEnds) {

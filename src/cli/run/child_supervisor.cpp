@@ -6,21 +6,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 
 #include "cli/message.hpp"
 #include "cli/run/descendants.hpp"
 
 namespace latchkey::inline v1::cli {
-namespace {
 
 using Phase = StopSchedule::Phase;
-
-void signal_all(const std::vector<pid_t>& processes, int number) noexcept {
-  for (const pid_t process : processes) ::kill(process, number);
-}
-
-}  // namespace
 
 ChildSupervisor::ChildSupervisor(const RunOptions& options, const Hold& hold,
                                  const SignalInbox& signals, const Command& command)
@@ -35,7 +29,7 @@ ChildSupervisor::ChildSupervisor(const RunOptions& options, const Hold& hold,
 int ChildSupervisor::wait() {
   for (;;) {
     reap();
-    if (status_ && descendants().empty()) break;
+    if (status_ && childless_) break;
     if (!hold_.lost()) deadline_ = clock_.now() + hold_.remaining();
     if (status_) {
       end_descendants();
@@ -62,17 +56,18 @@ void ChildSupervisor::check_lock() {
   }
   const Phase phase = schedule_.advance(now, deadline_, lost);
   if (phase == Phase::RUNNING || phase == told_) {
-    if (phase == Phase::KILLING) signal_all(descendants(), SIGKILL);  // started meanwhile
+    if (phase == Phase::KILLING) signal_all(SIGKILL);  // started meanwhile
     return;
   }
+  signal_all(phase == Phase::KILLING ? SIGKILL : SIGTERM);
+  signal_all(SIGCONT);  // a stopped process handles SIGTERM only after SIGCONT
   if (told_ == Phase::RUNNING && !options_.quiet) {
-    print_message(lost ? "the lock was lost; ending the command"
-                       : "the lock is about to end; ending the command");
+    // The reader of stderr may have stopped reading, and SIGKILL may be due.
+    print_message_without_waiting(lost ? "the lock was lost; ending the command"
+                                       : "the lock is about to end; ending the command");
   }
   lost_ = true;
   told_ = phase;
-  signal_all(descendants(), phase == Phase::KILLING ? SIGKILL : SIGTERM);
-  signal_all(descendants(), SIGCONT);  // a stopped process handles SIGTERM only after SIGCONT
 }
 
 /// The child has ended, but some of its descendants run. They must not work without the lock.
@@ -80,12 +75,25 @@ void ChildSupervisor::end_descendants() {
   const Phase before = schedule_.phase();
   const Phase phase = schedule_.end_remaining(clock_.now(), deadline_);
   if (phase == Phase::KILLING) {
-    signal_all(descendants(), SIGKILL);
+    signal_all(SIGKILL);
   } else if (before == Phase::RUNNING) {
-    signal_all(descendants(), SIGTERM);
-    signal_all(descendants(), SIGCONT);
+    signal_all(SIGTERM);
+    signal_all(SIGCONT);
   }
   told_ = phase;
+}
+
+/// Signals every process below this one; if they cannot be listed, those of the child's group.
+void ChildSupervisor::signal_all(int number) const {
+  if (const std::optional<std::vector<pid_t>> all = descendants()) {
+    for (const pid_t process : *all) ::kill(process, number);
+    return;
+  }
+  // Another group may have got the id of a group in which this process has no child any more.
+  siginfo_t unused{};
+  const auto group = static_cast<id_t>(child_.group());
+  const bool is_ours = ::waitid(P_PGID, group, &unused, WEXITED | WNOHANG | WNOWAIT) == 0;
+  if (is_ours) child_.signal(number);
 }
 
 void ChildSupervisor::forward_signals() {
@@ -100,13 +108,16 @@ void ChildSupervisor::forward_signals() {
 
 void ChildSupervisor::reap() {
   int status = 0;
-  for (pid_t process = 0; (process = ::waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
+  pid_t process = 0;
+  while ((process = ::waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
     if (process != child_.id()) continue;  // a descendant whose parent has ended
-    if (!WIFSTOPPED(status)) lost_ = lost_ || hold_.lost();
     if (WIFEXITED(status)) status_ = WEXITSTATUS(status);
     if (WIFSIGNALED(status)) status_ = exit_code::signal_base + WTERMSIG(status);
     if (WIFSTOPPED(status)) follow_stop();
   }
+  // A process below this one whose parent has ended is a child of this one: without a child it has
+  // no descendant at all.
+  childless_ = process == -1 && errno == ECHILD;
 }
 
 /// Handles a stopped child. At a terminal this process stops too, so that the shell continues, and

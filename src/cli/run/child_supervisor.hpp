@@ -30,12 +30,14 @@ class ChildSupervisor {
   /// Returns when no descendant is left: the child's exit status, or 128 + its signal.
   int wait();
 
-  /// The lock was lost, or was so close to its deadline that the child was ended.
+  /// A loss was noticed while the child ran, or the lock was so close to its deadline that the
+  /// child was ended.
   [[nodiscard]] bool lost() const noexcept { return lost_; }
 
  private:
   void check_lock();
   void end_descendants();
+  void signal_all(int number) const;
   void forward_signals();
   void reap();
   void follow_stop();
@@ -54,6 +56,7 @@ class ChildSupervisor {
   Clock::time_point deadline_{};                             ///< the last one known from the hold
   bool lost_ = false;
   std::optional<int> status_{};  ///< of the child, once it has ended
+  bool childless_ = false;       ///< no descendant is left
   WakeEvent lock_lost_;
   std::stop_callback<std::function<void()>> on_loss_;  // the last member: it sets lock_lost_
 };

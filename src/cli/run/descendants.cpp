@@ -3,32 +3,39 @@
 #include "cli/run/descendants.hpp"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <array>
 #include <cctype>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
+
+#include "core/file_descriptor.hpp"
 
 namespace latchkey::inline v1::cli {
 namespace {
 
-/// The parent of a living process; -1 if the process has ended.
-pid_t parent_of(pid_t process) {
-  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-  std::string line;
-  if (!std::getline(file, line)) return -1;
+/// The parent of a living process; -1 if the process has ended. No value: there is no descriptor
+/// to read it with.
+std::optional<pid_t> parent_of(pid_t process) {
+  const std::string name = "/proc/" + std::to_string(process) + "/stat";
+  const detail::FileDescriptor file(::open(name.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid() && (errno == EMFILE || errno == ENFILE)) return std::nullopt;
+  std::array<char, 512> text{};  // long enough for what is read of it
+  if (!file.valid() || ::read(file.get(), text.data(), text.size() - 1) <= 0) return -1;
   // "pid (name) state ppid ...": the name may contain blanks and parentheses.
-  const std::size_t end_of_name = line.rfind(')');
-  if (end_of_name == std::string::npos) return -1;
+  const std::size_t end_of_name = std::string_view(text.data()).rfind(')');
+  if (end_of_name == std::string_view::npos) return -1;
   char state = 0;
   int parent = -1;
-  if (std::sscanf(line.c_str() + end_of_name + 1, " %c %d", &state, &parent) != 2) return -1;
+  if (std::sscanf(text.data() + end_of_name + 1, " %c %d", &state, &parent) != 2) return -1;
   return state == 'Z' || state == 'X' ? -1 : parent;
 }
 
@@ -40,15 +47,16 @@ struct CloseDirectory {
 
 void adopt_orphans() noexcept { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
 
-std::vector<pid_t> descendants() {
+std::optional<std::vector<pid_t>> descendants() {
   std::unordered_multimap<pid_t, pid_t> children;
   const std::unique_ptr<DIR, CloseDirectory> directory(::opendir("/proc"));
-  if (!directory) return {};
+  if (!directory) return std::nullopt;
   while (const dirent* const entry = ::readdir(directory.get())) {
     if (std::isdigit(static_cast<unsigned char>(entry->d_name[0])) == 0) continue;
     const pid_t process = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
-    const pid_t parent = parent_of(process);
-    if (parent > 0) children.emplace(parent, process);
+    const std::optional<pid_t> parent = parent_of(process);
+    if (!parent) return std::nullopt;
+    if (*parent > 0) children.emplace(*parent, process);
   }
   std::vector<pid_t> found;
   const auto add_children_of = [&](pid_t parent) {

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <vector>
 
 namespace latchkey::inline v1::cli {
@@ -13,7 +14,8 @@ namespace latchkey::inline v1::cli {
 void adopt_orphans() noexcept;
 
 /// All living descendants, children first, without zombies. Read from /proc: a process that starts
-/// meanwhile may be missing, so repeat the call until the result is empty.
-[[nodiscard]] std::vector<pid_t> descendants();
+/// meanwhile may be missing. No value: /proc cannot be read, because it is not mounted or no
+/// descriptor is free.
+[[nodiscard]] std::optional<std::vector<pid_t>> descendants();
 
 }  // namespace latchkey::inline v1::cli

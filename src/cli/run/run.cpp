@@ -106,14 +106,16 @@ std::vector<std::string> child_environment(const RunOptions& options, const Hold
   return variables;
 }
 
-/// Releases the lock; the server keeps it locked for the rest of --at-least.
-void release(const RunOptions& options, Hold& hold, std::chrono::steady_clock::time_point since) {
+/// Releases the lock; the server keeps it locked for the rest of --at-least. False: it had been
+/// lost.
+bool release(const RunOptions& options, Hold& hold, std::chrono::steady_clock::time_point since) {
   const auto held = std::chrono::steady_clock::now() - since;
   const auto rest = std::chrono::ceil<milliseconds>(options.at_least - held);
   try {
-    hold.release_after(std::max(rest, milliseconds(0)));
+    return hold.release_after(std::max(rest, milliseconds(0)));
   } catch (const Error& error) {
     if (!options.quiet) print_message(error.what());
+    return true;
   }
 }
 
@@ -126,14 +128,18 @@ int run_child(const RunOptions& options, Hold& hold, const SignalInbox& signals)
     ChildSupervisor child(options, hold, signals,
                           {options.command, child_environment(options, hold)});
     status = child.wait();
-    lost = child.lost() && options.on_lost == RunOptions::OnLost::TERM;
+    lost = child.lost();
   } catch (const StartFailure& failure) {
     print_message(failure.sentence);
     hold.release_quietly_after(milliseconds(0));
     return failure.exit_code;
   }
-  release(options, hold, since);
-  return lost ? exit_code::lost : status;
+  // What no renewal has found, the release finds.
+  if (!release(options, hold, since) && !lost) {
+    if (!options.quiet) print_message("the lock was lost while the command ran");
+    lost = true;
+  }
+  return lost && options.on_lost == RunOptions::OnLost::TERM ? exit_code::lost : status;
 }
 
 }  // namespace
