@@ -340,6 +340,7 @@ set(latchkey_chaos_judge_sources
   chaos/judge/outcomes.cpp
   chaos/judge/progress.cpp
   chaos/judge/tokens.cpp
+  chaos/judge/tools.cpp
   chaos/judge/updates.cpp
   chaos/run/settings.cpp
   chaos/run/shorten.cpp
@@ -357,6 +358,7 @@ set(latchkey_chaos_sources
   chaos/deployment/redis/wall_clock.cpp
   chaos/faults/fault_injector.cpp
   chaos/faults/link_faults.cpp
+  chaos/faults/tool_faults.cpp
   chaos/main.cpp
   chaos/run/campaign.cpp
   chaos/run/leftovers.cpp
@@ -364,8 +366,11 @@ set(latchkey_chaos_sources
   chaos/run/worker_pool.cpp
   chaos/worker/coroutine_source.cpp
   chaos/worker/defective_sources.cpp
+  chaos/worker/held_command.cpp
   chaos/worker/latchkey_source.cpp
   chaos/worker/redisson_source.cpp
+  chaos/worker/tool_process.cpp
+  chaos/worker/tool_source.cpp
   chaos/worker/worker.cpp
   chaos/worker/workload.cpp
   interop/java_peer.cpp
@@ -378,6 +383,7 @@ set(latchkey_chaos_tests_sources
   chaos/judge/operations_test.cpp
   chaos/judge/outcomes_test.cpp
   chaos/judge/tokens_test.cpp
+  chaos/judge/tools_test.cpp
   chaos/run/settings_test.cpp
   chaos/run/shorten_test.cpp)
 

@@ -16,6 +16,8 @@ enum class FaultKind : std::uint8_t {
   client_fork,
   client_no_threads,
   client_no_memory,
+  tool_stop,
+  tool_kill,
   link_mute,
   link_half_open,
   link_bytewise,
@@ -65,6 +67,11 @@ constexpr bool is_of_link(FaultKind kind) noexcept {
   return kind >= FaultKind::link_mute && kind <= FaultKind::link_late_delivery;
 }
 
+/// Whether the fault is done to a tool that a worker has started.
+constexpr bool is_of_tool(FaultKind kind) noexcept {
+  return kind == FaultKind::tool_stop || kind == FaultKind::tool_kill;
+}
+
 /// What a fault is done to.
 enum class Target : std::uint8_t {
   worker,  ///< one worker or its connection
@@ -81,6 +88,7 @@ enum Excuse : unsigned {
   refuses = 4,      ///< BackendRefused is allowed
   forgets = 8,      ///< ends holds on the server before their lease
   may_forget = 16,  ///< ends some of them
+  tells_late = 32,  ///< nobody tells the holder of a loss before the fault has ended
 };
 
 struct FaultTraits {
@@ -104,6 +112,8 @@ inline constexpr auto fault_kinds = std::to_array<FaultTraits>({
     {FaultKind::client_fork, "client forks", Target::worker, 0, 0, impairs},
     {FaultKind::client_no_threads, "no thread can be made", Target::worker, 0, 0, impairs},
     {FaultKind::client_no_memory, "allocations fail", Target::worker, 200, 800, impairs},
+    {FaultKind::tool_stop, "tool stopped", Target::worker, 100, 3'000, impairs | tells_late},
+    {FaultKind::tool_kill, "tool killed", Target::worker, 0, 0, nothing},
     {FaultKind::link_mute, "mute server", Target::worker, 200, 2'500, silences | impairs},
     {FaultKind::link_half_open, "half-open connection", Target::worker, 500, 2'500,
      silences | impairs},

@@ -32,6 +32,7 @@ enum class Outcome : std::uint8_t {
   unavailable,  ///< BackendUnavailable
   refused,      ///< BackendRefused
   no_memory,    ///< std::bad_alloc
+  killed,       ///< the program that the worker has started for the call was killed
   other,        ///< any other exception; `text` names it
 };
 
@@ -83,6 +84,7 @@ struct Visit {
 struct Fault {
   FaultKind kind{};
   int worker = -1;              ///< -1: the server
+  int thread = -1;              ///< of the worker; -1: all of them
   int key = -1;                 ///< -1: every key
   int strength = 0;             ///< as planned
   unsigned excuses = 0;         ///< a mask of Excuse
@@ -109,6 +111,10 @@ struct Limits {
   bool turns = true;
   /// Of the semaphore of a key with visits of type PERMIT, each of which takes one.
   std::size_t permits = 3;
+  /// How long a program may take to react to a signal, or its end to be seen, on a busy machine.
+  Nanos reaction = 300 * millisecond;
+  /// The worker whose visits are programs, which start too seldom for a share of a key; -1: none.
+  int tool_worker = -1;
 };
 
 struct History {

@@ -8,12 +8,15 @@
 #include <exception>
 #include <filesystem>
 #include <map>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "chaos/run/campaign.hpp"
 #include "chaos/run/settings.hpp"
 #include "chaos/run/shorten.hpp"
+#include "chaos/worker/held_command.hpp"
 #include "chaos/worker/worker.hpp"
 
 namespace latchkey::chaos {
@@ -83,10 +86,16 @@ int run_campaign(const Settings& settings) {
   return 1;
 }
 
+constexpr bool has_tool = !std::string_view(LATCHKEY_TOOL).empty();
+
 int run_campaigns(Settings settings) {
+  if (settings.deployment == DeploymentKind::tool && !has_tool) {
+    throw std::invalid_argument("the command line tool was not built (LATCHKEY_CLI)");
+  }
   const std::vector<DeploymentKind> each = deployments_of(settings.deployment);
   settings.length /= each.size();
   for (const DeploymentKind kind : each) {
+    if (kind == DeploymentKind::tool && !has_tool) continue;
     settings.deployment = kind;
     if (const int result = run_campaign(settings); result != 0) return result;
     ++settings.seed;  // other faults on each
@@ -98,6 +107,7 @@ int main_of(const std::vector<std::string>& words) {
   if (!words.empty() && words.front() == "--worker") {
     return run_worker(WorkerArguments::parse({words.begin() + 1, words.end()}));
   }
+  if (!words.empty() && words.front() == "--held") return run_held_command();
   if (std::ranges::find(words, "--help") != words.end()) {
     std::printf("%s", usage);
     return 0;

@@ -13,6 +13,7 @@
 #include "chaos/faults/fault_plan.hpp"
 #include "chaos/history.hpp"
 #include "chaos/run/settings.hpp"
+#include "chaos/worker/lock_source.hpp"
 
 namespace latchkey::chaos {
 

@@ -9,13 +9,19 @@ using enum FaultKind;
 FaultInjector::FaultInjector(Deployment& deployment, WorkerPool& workers)
     : deployment_(deployment), workers_(workers) {}
 
-void FaultInjector::begin(const PlannedFault& fault) {
-  if (fault.worker < 0) return deployment_.begin(fault);
-  begin_at_worker(fault);
-  begin_at_link(fault, workers_.link(static_cast<std::uint32_t>(fault.worker)));
+int FaultInjector::begin(const PlannedFault& fault) {
+  if (is_of_tool(fault.kind)) return begin_at_tool(fault);
+  if (fault.worker < 0) {
+    deployment_.begin(fault);
+  } else {
+    begin_at_worker(fault);
+    begin_at_link(fault, workers_.link(static_cast<std::uint32_t>(fault.worker)));
+  }
+  return -1;
 }
 
 void FaultInjector::end(const PlannedFault& fault) {
+  if (is_of_tool(fault.kind)) return end_at_tool();
   if (fault.worker < 0) return deployment_.end(fault);
   end_at_worker(fault);
   end_at_link(fault, workers_.link(static_cast<std::uint32_t>(fault.worker)));

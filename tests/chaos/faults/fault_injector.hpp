@@ -5,6 +5,7 @@
 #include "chaos/deployment/deployment.hpp"
 #include "chaos/faults/fault_plan.hpp"
 #include "chaos/run/worker_pool.hpp"
+#include "core/file_descriptor.hpp"
 #include "support/servers/fault_proxy.hpp"
 
 namespace latchkey::chaos {
@@ -15,7 +16,9 @@ class FaultInjector {
  public:
   FaultInjector(Deployment& deployment, WorkerPool& workers);
 
-  void begin(const PlannedFault& fault);
+  /// Returns the thread of the worker that the fault is done to; -1: all of them; most_threads:
+  /// none.
+  int begin(const PlannedFault& fault);
   void end(const PlannedFault& fault);
 
  private:
@@ -23,9 +26,12 @@ class FaultInjector {
   void end_at_worker(const PlannedFault& fault);
   void begin_at_link(const PlannedFault& fault, tests::FaultProxy& link);
   void end_at_link(const PlannedFault& fault, tests::FaultProxy& link);
+  int begin_at_tool(const PlannedFault& fault);
+  void end_at_tool();
 
   Deployment& deployment_;
   WorkerPool& workers_;
+  detail::FileDescriptor stopped_tool_;
 };
 
 }  // namespace latchkey::chaos

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "chaos/faults/forbidden_commands.hpp"
+#include "chaos/worker/lock_source.hpp"
 
 namespace latchkey::chaos {
 namespace {
@@ -50,6 +51,7 @@ PlannedFault draw_one(Random& random, const PlanSize& size, FaultKind kind) {
   fault.kind = kind;
   if (its.target == Target::worker)
     fault.worker = random.between(0, static_cast<int>(size.workers) - 1);
+  if (is_of_tool(kind)) fault.worker = tool_worker;
   if (its.target == Target::key) fault.key = random.between(0, static_cast<int>(size.keys) - 1);
   if (kind == FaultKind::slot_move && random.between(0, 2) > 0) fault.key = draw_read_key(random);
   fault.at_ms = random.between(size.calm_ms, size.calm_ms + size.span_ms);

@@ -20,7 +20,7 @@ void check_lease(const History& history, const Visit& visit, Violations& found) 
   const Nanos usual = visit.entered + history.limits.latency + length;
   const bool delayed = impaired(history, visit.worker, visit.entered, visit.entered + length);
   const Nanos latest = delayed ? std::max(usual, visit.entered + 2 * length) : usual;
-  if (visit.held_until <= latest) return;
+  if (visit.held_until <= latest || is_untold(history, visit, latest, visit.held_until)) return;
   found.push_back({"promise 2: held beyond the lease", describe(history, visit)});
 }
 
@@ -32,6 +32,7 @@ void check_silence(const History& history, const Visit& visit, Violations& found
     if (!fault.has(silences) || !concerns(fault, visit.worker)) continue;
     const Nanos latest = fault.begun + lease - margin(lease);
     if (visit.held_until <= latest || visit.held_until >= fault.ends) continue;
+    if (is_untold(history, visit, latest, visit.held_until)) continue;
     found.push_back({"promise 2: held beyond the deadline without a server",
                      std::string(traits(fault.kind).name) + " since " + at(history, fault.begun) +
                          "\n    " + describe(history, visit)});

@@ -9,10 +9,11 @@
 namespace latchkey::chaos {
 namespace {
 
-/// Whether both may believe in their holds during [from, to], because the server lost one of them.
-/// Another library does not check its holds.
+/// Whether both may believe in their holds during [from, to], because the server lost one of them,
+/// or one of them was not told that its lease ended. Another library does not check its holds.
 bool excused(const History& history, const Visit& first, const Visit& second, Nanos from,
              Nanos to) {
+  if (is_untold(history, first, from, to) || is_untold(history, second, from, to)) return true;
   return std::ranges::any_of(history.faults, [&](const Fault& fault) {
     if (!forgets_key(fault, first.key) || from < fault.begins) return false;
     const auto until = [&](const Visit& visit) {

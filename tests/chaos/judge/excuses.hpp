@@ -45,6 +45,23 @@ inline bool impaired(const History& history, std::uint32_t worker, Nanos from, N
   return stalled(history, from, to) || std::ranges::any_of(history.faults, delays);
 }
 
+/// Whether the fault is done to the program of which the visit is.
+inline bool is_of_program(const Fault& fault, const Visit& visit) noexcept {
+  return fault.worker == static_cast<int>(visit.worker) &&
+         fault.thread == static_cast<int>(visit.thread) &&
+         meets(visit.called, visit.ended == 0 ? INT64_MAX : visit.ended, fault.begins,
+               end_of(fault));
+}
+
+/// Whether nobody can have told the visitor during [from, to] that its hold is over. docs/cli.md: a
+/// tool that is stopped renews nothing and ends nothing, and does so as soon as it continues.
+inline bool is_untold(const History& history, const Visit& visit, Nanos from, Nanos to) noexcept {
+  return std::ranges::any_of(history.faults, [&](const Fault& fault) {
+    return fault.has(tells_late) && is_of_program(fault, visit) && fault.begins <= from &&
+           to <= end_of(fault) + history.limits.reaction;
+  });
+}
+
 inline bool forgets_key(const Fault& fault, std::uint32_t key) noexcept {
   const bool ends_holds = fault.has(forgets) || fault.has(may_forget);
   return ends_holds && (fault.key == -1 || fault.key == static_cast<int>(key));

@@ -24,6 +24,8 @@ void judge_notices(const History& history, Violations& found);
 void judge_tokens(const History& history, Violations& found);
 /// No update of the unprotected counter is lost by a visitor that holds.
 void judge_updates(const History& history, Violations& found);
+/// No command outlives its tool, which the kernel ends it with.
+void judge_tools(const History& history, Violations& found);
 /// No hold is gone before its deadline while the server keeps its data.
 void judge_releases(const History& history, Violations& found);
 /// Every thread and every key makes progress once the last fault has healed.

@@ -29,6 +29,7 @@ void judge_notices(const History& history, Violations& found) {
       const Nanos latest = fault.ended + lease / 3 + history.limits.latency;
       // Who entered while the key was away was granted it anew, or is in the same position.
       if (visit.entered >= fault.begins || visit.held_until <= latest) continue;
+      if (is_untold(history, visit, latest, visit.held_until)) continue;
       if (impaired(history, visit.worker, fault.begins - lease, latest)) continue;
       found.push_back({"promise 3: a hold that the server lost is not noticed",
                        std::string(traits(fault.kind).name) + " at " + at(history, fault.begins) +

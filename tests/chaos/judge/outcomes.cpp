@@ -26,16 +26,23 @@ bool has_little_time(const History& history, const Visit& visit) {
   });
 }
 
+bool was_killed(const History& history, const Visit& visit) {
+  return std::ranges::any_of(history.faults, [&](const Fault& fault) {
+    return fault.kind == FaultKind::tool_kill && is_of_program(fault, visit);
+  });
+}
+
 bool is_allowed(const History& history, const Visit& visit, Outcome outcome) {
   switch (outcome) {
     case Outcome::none:
     case Outcome::granted:
     case Outcome::busy: return true;
     case Outcome::unavailable:
-      return is_foreign(history, visit.worker) ||
+      return is_foreign(history, visit.worker) || visit.lack == Lack::threads ||
              impaired(history, visit.worker, visit.called, visit.ended);
     case Outcome::refused: return may_be_refused(history, visit);
     case Outcome::no_memory: return visit.lack == Lack::memory;
+    case Outcome::killed: return was_killed(history, visit);
     case Outcome::other: return false;
   }
   return false;
@@ -65,6 +72,7 @@ Violations judge(const History& history) {
   judge_tokens(history, found);
   judge_updates(history, found);
   judge_releases(history, found);
+  judge_tools(history, found);
   judge_progress(history, found);
   judge_shares(history, found);
   judge_outcomes(history, found);

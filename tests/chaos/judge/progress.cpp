@@ -76,16 +76,23 @@ namespace {
 
 using Grants = std::vector<std::size_t>;  // of key 0 before the first fault, by worker
 
+/// A worker that starts a program for each visit is a process of its own in the queue, and gets its
+/// turn, but seldom asks: between two visits of a thread a program ends and the next one starts.
+bool asks_all_the_time(const History& history, std::uint32_t worker) {
+  return static_cast<int>(worker) != history.limits.tool_worker;
+}
+
 /// Each process of latchkey gets a quarter of its even share of what these get together.
 void check_each(const History& history, const Grants& grants, Violations& found) {
-  std::size_t all = 0, workers = 0;
+  std::vector<std::uint32_t> sharers;
+  std::size_t all = 0;
   for (std::uint32_t worker = 0; worker < history.workers; ++worker) {
-    if (is_foreign(history, worker)) continue;
+    if (is_foreign(history, worker) || !asks_all_the_time(history, worker)) continue;
+    sharers.push_back(worker);
     all += grants[worker];
-    ++workers;
   }
-  for (std::uint32_t worker = 0; worker < history.workers; ++worker) {
-    if (is_foreign(history, worker) || grants[worker] * 4 * workers >= all) continue;
+  for (const std::uint32_t worker : sharers) {
+    if (grants[worker] * 4 * sharers.size() >= all) continue;
     found.push_back({"starvation: less than a quarter of the even share",
                      "worker " + std::to_string(worker) + " entered " +
                          std::to_string(grants[worker]) + " of " + std::to_string(all) +
@@ -121,7 +128,7 @@ void judge_shares(const History& history, Violations& found) {
   std::size_t all = 0;
   for (const Visit& visit : history.visits) {
     if (visit.key != 0 || visit.outcome != Outcome::granted) continue;
-    if (visit.entered >= history.calm) continue;
+    if (visit.entered >= history.calm || !asks(visit.worker)) continue;
     ++grants.at(visit.worker);
     ++all;
   }

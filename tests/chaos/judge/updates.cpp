@@ -9,12 +9,15 @@ namespace latchkey::chaos {
 namespace {
 
 /// Whether `other` may have written during the visit without surely holding the lock: it had been
-/// suspended between its last question and the write, or was killed there.
-bool may_have_written_late(const Visit& visit, const Visit& other) {
+/// suspended between its last question and the write, or was killed there, or was not told.
+bool may_have_written_late(const History& history, const Visit& visit, const Visit& other) {
   if (&visit == &other || other.key != visit.key || is_shared(other)) return false;
-  if (other.outcome != Outcome::granted || other.held_until > visit.written) return false;
+  if (other.outcome != Outcome::granted) return false;
+  const bool was_untold = is_untold(history, other, other.written, other.written);
+  if (other.held_until > visit.written && !was_untold) return false;
   if (other.killed && !other.wrote) return other.held_until + 2 * other.lease >= visit.entered;
-  return other.wrote && other.written >= visit.entered && other.deadline <= other.written;
+  const bool is_late = was_untold || other.deadline <= other.written;
+  return other.wrote && other.written >= visit.entered && is_late;
 }
 
 bool server_lost_data(const History& history, const Visit& visit) {
@@ -33,12 +36,15 @@ void judge_updates(const History& history, Violations& found) {
     if (visit.outcome != Outcome::granted || (visit.intact && !visit.fenced_refused)) continue;
     if (visit.deadline <= visit.written || visit.told != 0) continue;
     if (server_lost_data(history, visit)) continue;
+    if (is_untold(history, visit, visit.written, visit.written)) continue;
     if (visit.fenced_refused) {
       found.push_back(
           {"promise 1: the fenced register refuses a holder", describe(history, visit)});
       continue;
     }
-    const auto late = [&](const Visit& other) { return may_have_written_late(visit, other); };
+    const auto late = [&](const Visit& other) {
+      return may_have_written_late(history, visit, other);
+    };
     if (std::ranges::any_of(history.visits, late)) continue;
     found.push_back({"promise 1: an update is lost", describe(history, visit)});
   }
@@ -56,6 +62,7 @@ void judge_releases(const History& history, Violations& found) {
     }
     const Nanos since = visit.called - history.limits.longest_lease;
     const auto ended_it = [&](const Fault& fault) {
+      if (fault.has(tells_late) && is_of_program(fault, visit)) return true;
       return forgets_key(fault, visit.key) &&
              meets(since, visit.ended, fault.begins, end_of(fault));
     };

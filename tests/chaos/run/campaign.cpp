@@ -31,6 +31,10 @@ PlanSize plan_size(const Settings& settings) {
 std::vector<FaultKind> kinds_of(const Deployment& deployment) {
   std::vector<FaultKind> kinds = all_kinds();
   std::erase_if(kinds, [&](FaultKind kind) { return !deployment.has(kind); });
+  // They are done to one worker of four, and each to one of its tools.
+  for (const FaultKind kind : all_kinds()) {
+    if (is_of_tool(kind) && deployment.has(kind)) kinds.insert(kinds.end(), 3, kind);
+  }
   return kinds;
 }
 
@@ -150,8 +154,8 @@ void Campaign::inject(History& history) {
                               .key = planned.key,
                               .strength = planned.strength,
                               .excuses = traits(planned.kind).excuses});
-    const bool abandons =
-        planned.kind == FaultKind::client_kill || traits(planned.kind).has(may_forget);
+    const bool abandons = planned.kind == FaultKind::client_kill || is_of_tool(planned.kind) ||
+                          traits(planned.kind).has(may_forget);
     if (abandons) leftovers_.note_abandoned_places();
   }
   std::ranges::stable_sort(steps, {}, &Step::at);
@@ -161,7 +165,11 @@ void Campaign::inject(History& history) {
     const Nanos since = now();
     Fault& fault = history.faults[step.fault];
     (step.begins ? fault.begins : fault.ends) = now();
-    step.begins ? injector_.begin(plan_[step.fault]) : injector_.end(plan_[step.fault]);
+    if (step.begins) {
+      fault.thread = injector_.begin(plan_[step.fault]);
+    } else {
+      injector_.end(plan_[step.fault]);
+    }
     (step.begins ? fault.begun : fault.ended) = now();
     if (!step.begins) fault.excuses = deployment_->excuses(plan_[step.fault]);
     late += now() - since;

@@ -23,9 +23,9 @@ constexpr std::array client_names{
     ClientName{Client::reply_lease, "reply-lease"}, ClientName{Client::thread_id, "thread-id"}};
 
 /// In the order of DeploymentKind.
-constexpr std::array deployment_names{"all",       "stores",     "single",   "cluster", "sentinel",
-                                      "confirmed", "quorum",     "redisson", "etcd",    "mongodb",
-                                      "mysql",     "postgresql", "zookeeper"};
+constexpr std::array deployment_names{"all",       "stores", "single",     "cluster",  "sentinel",
+                                      "confirmed", "quorum", "tool",       "redisson", "etcd",
+                                      "mongodb",   "mysql",  "postgresql", "zookeeper"};
 
 std::uint64_t parse_number(const std::string& text) {
   std::uint64_t number = 0;
@@ -79,7 +79,7 @@ const char* name_of(DeploymentKind kind) noexcept {
 std::vector<DeploymentKind> deployments_of(DeploymentKind kind) {
   using enum DeploymentKind;
   switch (kind) {
-    case all: return {single, cluster, sentinel, confirmed, quorum};
+    case all: return {single, cluster, sentinel, confirmed, quorum, tool};
     case stores: return {etcd, mongodb, mysql, postgresql, zookeeper};
     default: return {kind};
   }
@@ -140,6 +140,10 @@ Settings read_settings(const std::vector<std::string>& words) {
   if (settings.workers == 0) settings.workers = defective ? 2 : 4;
   if (settings.threads == 0) settings.threads = defective ? 2 : 6;
   if (settings.client != Client::latchkey) settings.deployment = DeploymentKind::single;
+  constexpr auto fewest = static_cast<std::uint32_t>(tool_worker + 1);
+  if (settings.deployment == DeploymentKind::tool && settings.workers < fewest) {
+    throw std::invalid_argument("--deployment tool needs --workers 3 or more");
+  }
   return settings;
 }
 

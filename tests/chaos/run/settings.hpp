@@ -22,6 +22,7 @@ enum class DeploymentKind : std::uint8_t {
   sentinel,   ///< a master, two replicas and three sentinels
   confirmed,  ///< the same, and both replicas confirm each grant
   quorum,     ///< three servers, of which the first one is disturbed
+  tool,       ///< one server, and a worker that locks with `latchkey run`
   redisson,   ///< one server, and a worker that locks with Redisson; not one of `all`
   etcd,
   mongodb,  ///< FerretDB
@@ -49,7 +50,7 @@ struct Settings {
 
 inline constexpr const char* usage =
     "latchkey_chaos [--for 10min] [--seed N] [--workers N] [--threads N] [--only 3,7]\n"
-    "               [--deployment all|single|cluster|sentinel|confirmed|quorum|redisson|\n"
+    "               [--deployment all|single|cluster|sentinel|confirmed|quorum|tool|redisson|\n"
     "                             stores|etcd|mongodb|mysql|postgresql|zookeeper]\n"
     "               [--kind TEXT,...] [--shorten 12]\n"
     "               [--client latchkey|no-lock|reply-lease|thread-id]\n"

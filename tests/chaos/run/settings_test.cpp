@@ -39,7 +39,10 @@ TEST(ChaosSettings, WrongWordsAreNamed) {
   EXPECT_EQ(message({"--workers", "9"}), "expected 1 to 8, not '9'");
   EXPECT_EQ(message({"--deployment", "x"}),
             "unknown deployment 'x'; expected all, stores, single, cluster, sentinel, confirmed, "
-            "quorum, redisson, etcd, mongodb, mysql, postgresql or zookeeper");
+            "quorum, tool, redisson, etcd, mongodb, mysql, postgresql or zookeeper");
+  EXPECT_EQ(message({"--deployment", "tool", "--workers", "2"}),
+            "--deployment tool needs --workers 3 or more");
+  EXPECT_EQ(message({"--deployment", "tool"}), "accepted");
   EXPECT_EQ(message({"--seed", "x"}), "expected a number, not 'x'");
   EXPECT_EQ(message({"--for", "10"}), "expected a time such as 500ms, 20s, 10min or 8h, not '10'");
 }

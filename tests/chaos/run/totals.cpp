@@ -33,7 +33,8 @@ void Totals::add(const History& history) {
     refused_ += visit.outcome == Outcome::refused ? 1 : 0;
     no_memory_ +=
         visit.outcome == Outcome::no_memory || visit.release == Outcome::no_memory ? 1 : 0;
-    killed_ += visit.killed ? 1 : 0;
+    const bool lost_its_tool = visit.outcome == Outcome::killed || visit.release == Outcome::killed;
+    killed_ += visit.killed || lost_its_tool ? 1 : 0;
     told_ += visit.told != 0 ? 1 : 0;
     unconfirmed_ += visit.release == Outcome::unavailable ? 1 : 0;
     if (visit.outcome != Outcome::granted) continue;

@@ -50,6 +50,8 @@ void WorkerPool::start(std::uint32_t worker) {
   Place& place = places_.at(worker);
   ++place.starts;
   state().workers.at(worker).ready = false;
+  for (ToolState& tool : state().workers.at(worker).tools)
+    tool.process = 0;  // with the old process
   const WorkerArguments arguments{
       .worker = worker,
       .threads = size_.threads,

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 
 #include <latchkey/lease.hpp>
@@ -16,6 +17,8 @@
 
 namespace latchkey::chaos {
 
+struct WorkerState;
+
 class HeldLock {
  public:
   virtual ~HeldLock() = default;
@@ -24,6 +27,25 @@ class HeldLock {
   [[nodiscard]] virtual std::optional<std::uint64_t> token() const = 0;
   /// False: it had been lost. Throws as latchkey does.
   virtual bool release() = 0;
+  /// After the release: the holder was told of a loss before it released, but after the last
+  /// question.
+  [[nodiscard]] virtual bool was_told() const { return false; }
+};
+
+/// SIGKILL ended the program that holds, or waits, for the caller.
+struct ToolKilled : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// What a source can do, for the workload to leave the rest out.
+struct Abilities {
+  bool permits = true;   ///< semaphores
+  bool forks = true;     ///< a forked child has holds of its parent, which are lost
+  bool scarcity = true;  ///< allocations of a call are those of latchkey
+  /// Visits of a thread begin with this distance; 0: as soon as the log has room.
+  std::chrono::milliseconds pace{};
+  /// Visits are few, so they last longer: faults would seldom meet a holder otherwise.
+  bool long_visits = false;
 };
 
 struct Request {
@@ -37,6 +59,7 @@ struct Request {
 class LockSource {
  public:
   virtual ~LockSource() = default;
+  [[nodiscard]] virtual Abilities abilities() const { return {}; }
   /// Null: busy. Throws as latchkey does.
   virtual std::unique_ptr<HeldLock> acquire(const Request& request) = 0;
   /// The same with all that a process has once made anew, while no thread can be made.
@@ -70,7 +93,11 @@ enum class WorkerKind : std::uint8_t {
   threads,
   coroutines,  ///< all on one thread; those of the workload wait for them
   redisson,    ///< threads of a Java process; those of the workload wait for them
+  tool,        ///< a program of its own for each visit: `latchkey run`
 };
+
+/// The worker that locks with the tool, in the deployment that has one.
+inline constexpr int tool_worker = 2;
 
 inline constexpr std::chrono::milliseconds watchdog_period{1'500};
 
@@ -91,6 +118,7 @@ std::unique_ptr<LockSources> coroutine_sources(const std::string& uri, int min_r
 LockType redisson_type(std::uint32_t key, std::uint64_t random, bool loses_tokens);
 /// Only explicit leases, and no endless waits.
 std::unique_ptr<LockSources> redisson_sources(const std::string& uri);
+std::unique_ptr<LockSources> tool_sources(const std::string& uri, WorkerState& state);
 std::unique_ptr<LockSources> defective_sources(Client client, std::uint16_t port,
                                                std::uint32_t worker);
 

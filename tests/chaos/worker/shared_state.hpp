@@ -38,10 +38,17 @@ struct GuardedData {
   std::atomic<std::uint64_t> fenced{0};  ///< the highest token, and a number: see FencedWord
 };
 
+/// The tool that a thread of a worker has started, for faults that are done to it.
+struct ToolState {
+  std::atomic<int> process{0};  ///< its id; 0: none runs
+  std::atomic<bool> holds{false};
+};
+
 struct WorkerState {
   std::atomic<bool> ready{false};
   std::atomic<bool> fork_wanted{false};
   std::atomic<Lack> lack_wanted{Lack::nothing};  ///< threads: of the next visit; memory: of all
+  std::array<ToolState, most_threads> tools;
   std::array<VisitLog, most_threads> threads;
 };
 

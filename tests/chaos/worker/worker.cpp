@@ -39,7 +39,7 @@ WorkerArguments WorkerArguments::parse(const std::vector<std::string>& words) {
 
 namespace {
 
-std::unique_ptr<LockSources> sources_of(const WorkerArguments& arguments) {
+std::unique_ptr<LockSources> sources_of(const WorkerArguments& arguments, SharedState& shared) {
   if (arguments.client != Client::latchkey) {
     return defective_sources(arguments.client, arguments.port, arguments.worker);
   }
@@ -47,6 +47,9 @@ std::unique_ptr<LockSources> sources_of(const WorkerArguments& arguments) {
     return coroutine_sources(arguments.uri, arguments.min_replicas);
   }
   if (arguments.kind == WorkerKind::redisson) return redisson_sources(arguments.uri);
+  if (arguments.kind == WorkerKind::tool) {
+    return tool_sources(arguments.uri, shared.workers.at(arguments.worker));
+  }
   return latchkey_sources(arguments.uri, arguments.min_replicas);
 }
 
@@ -56,7 +59,7 @@ int run_worker(const WorkerArguments& arguments) {
   register_stores();
   const SharedMemory memory(arguments.memory);
   const bool plain = arguments.client != Client::latchkey;
-  const std::unique_ptr<LockSources> sources = sources_of(arguments);
+  const std::unique_ptr<LockSources> sources = sources_of(arguments, *memory);
   std::vector<std::jthread> threads;
   for (std::uint32_t thread = 0; thread < arguments.threads; ++thread) {
     threads.emplace_back([&, thread, source = sources->make(thread)] {

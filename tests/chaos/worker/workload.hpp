@@ -23,6 +23,7 @@ namespace latchkey::chaos {
 /// | 8   | PERMIT: a semaphore     |
 ///
 /// A worker of Redisson asks for other types: see redisson_type.
+/// What a source cannot do is left out (LockSource::abilities).
 class Workload {
  public:
   struct Place {
@@ -37,6 +38,7 @@ class Workload {
       : shared_(shared),
         place_(place),
         source_(source),
+        abilities_(source.abilities()),
         log_(shared.workers.at(place.worker).threads.at(place.thread)),
         random_(place.seed + place.thread) {}
 
@@ -49,6 +51,7 @@ class Workload {
   LockType draw_type(std::uint32_t key);
   LockType draw_usual_type(std::uint32_t key);
   Nanos draw_dwell(const Visit& visit);
+  Nanos draw_long_dwell(const Visit& visit);
   Lack take_lack();
   std::size_t draw_allocation(const Visit& visit);  ///< the one that fails; 0: none
   void visit_once();
@@ -63,6 +66,7 @@ class Workload {
   SharedState& shared_;
   const Place place_;
   LockSource& source_;
+  const Abilities abilities_;
   VisitLog& log_;
   std::mt19937_64 random_;
 };
