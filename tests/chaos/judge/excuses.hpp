@@ -53,12 +53,23 @@ inline bool is_of_program(const Fault& fault, const Visit& visit) noexcept {
                end_of(fault));
 }
 
+/// Whether the visit is a command that another program ends in time.
+inline bool is_command(const History& history, const Visit& visit) noexcept {
+  return static_cast<int>(visit.worker) == history.limits.tool_worker;
+}
+
 /// Whether nobody can have told the visitor during [from, to] that its hold is over. docs/cli.md: a
-/// tool that is stopped renews nothing and ends nothing, and does so as soon as it continues.
+/// tool that is stopped, or that the machine does not run, renews nothing and ends nothing, and
+/// does so as soon as it continues.
 inline bool is_untold(const History& history, const Visit& visit, Nanos from, Nanos to) noexcept {
+  const auto covers = [&](Nanos first, Nanos last) {
+    return first <= from && to <= last + history.limits.reaction;
+  };
+  const auto covers_stall = [&](const auto& stall) { return covers(stall.first, stall.second); };
+  if (is_command(history, visit) && std::ranges::any_of(history.stalls, covers_stall)) return true;
   return std::ranges::any_of(history.faults, [&](const Fault& fault) {
-    return fault.has(tells_late) && is_of_program(fault, visit) && fault.begins <= from &&
-           to <= end_of(fault) + history.limits.reaction;
+    return fault.has(tells_late) && is_of_program(fault, visit) &&
+           covers(fault.begins, end_of(fault));
   });
 }
 

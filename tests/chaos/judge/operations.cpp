@@ -34,10 +34,14 @@ struct Interval {
 
 /// The first time at which a fault may have ended the hold at the server. INT64_MAX: never. A fault
 /// during the lease before concerns the hold, too: a call that takes a hold over asks no server. A
-/// tool that is stopped renews nothing, so the server may drop its hold.
+/// tool that does not run renews nothing, so the server may drop its hold.
 Nanos forgotten_at(const History& history, const Visit& visit) {
   const Nanos last = visit.killed ? visit.held_until : visit.ended;
   Nanos first = INT64_MAX;
+  for (const auto& [from, to] : history.stalls) {
+    if (!is_command(history, visit) || !meets(visit.called, last, from, to)) continue;
+    first = std::min(first, std::max(from, visit.called));
+  }
   for (const Fault& fault : history.faults) {
     if (fault.has(tells_late) && is_of_program(fault, visit)) {
       first = std::min(first, std::max(fault.begins, visit.called));

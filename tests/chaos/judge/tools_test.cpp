@@ -54,6 +54,18 @@ TEST(JudgeTools, AStoppedToolTellsItsCommandOfALossWhenItContinues) {
   EXPECT_EQ(builder.broken(judge_exclusion), "promise 1: two holders") << "before the tool stops";
 }
 
+TEST(JudgeTools, AToolThatTheMachineDoesNotRunTellsItsCommandLater) {
+  HistoryBuilder builder;
+  builder.visit(0, 100, 1'700);
+  builder.visit(1, 1'300, 1'600);
+  builder.history().stalls = {{1'000 * millisecond, 1'500 * millisecond}};
+  EXPECT_EQ(builder.broken(judge_exclusion), "promise 1: two holders") << "it needs no tool";
+  builder.history().limits.tool_worker = 0;
+  EXPECT_EQ(builder.broken(judge_exclusion), "");
+  for (Visit& each : builder.history().visits) each.held_until = 1'900 * millisecond;
+  EXPECT_EQ(builder.broken(judge_exclusion), "promise 1: two holders");
+}
+
 TEST(JudgeTools, AnUpdateByACommandThatWasNotToldExcusesTheVisitThatItDisturbs) {
   HistoryBuilder builder;
   Visit& torn = builder.visit(1, 1'500, 1'600);
