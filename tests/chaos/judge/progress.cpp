@@ -128,7 +128,7 @@ void judge_shares(const History& history, Violations& found) {
   std::size_t all = 0;
   for (const Visit& visit : history.visits) {
     if (visit.key != 0 || visit.outcome != Outcome::granted) continue;
-    if (visit.entered >= history.calm || !asks(visit.worker)) continue;
+    if (visit.entered >= history.calm || !asks_all_the_time(history, visit.worker)) continue;
     ++grants.at(visit.worker);
     ++all;
   }
