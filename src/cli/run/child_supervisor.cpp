@@ -83,17 +83,18 @@ void ChildSupervisor::end_descendants() {
   told_ = phase;
 }
 
-/// Signals every process below this one; if they cannot be listed, those of the child's group.
+/// Signals every process below this one. The child's group gets it first and at once: to read /proc
+/// takes long on a busy machine, or is impossible.
 void ChildSupervisor::signal_all(int number) const {
-  if (const std::optional<std::vector<pid_t>> all = descendants()) {
-    for (const pid_t process : *all) ::kill(process, number);
-    return;
-  }
   // Another group may have got the id of a group in which this process has no child any more.
   siginfo_t unused{};
-  const auto group = static_cast<id_t>(child_.group());
-  const bool is_ours = ::waitid(P_PGID, group, &unused, WEXITED | WNOHANG | WNOWAIT) == 0;
+  const pid_t group = child_.group();
+  const bool is_ours =
+      ::waitid(P_PGID, static_cast<id_t>(group), &unused, WEXITED | WNOHANG | WNOWAIT) == 0;
   if (is_ours) child_.signal(number);
+  for (const pid_t process : descendants().value_or(std::vector<pid_t>())) {
+    if (!is_ours || ::getpgid(process) != group) ::kill(process, number);
+  }
 }
 
 void ChildSupervisor::forward_signals() {
