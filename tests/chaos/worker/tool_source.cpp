@@ -25,8 +25,9 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
-/// At most a third of the shortest lease of a visit, so that the tool does not shorten it.
-constexpr milliseconds kill_after{100};
+/// The tool shortens it to a third of the lease. On a busy machine the tool, its command and the
+/// worker may need much of it, one after the other, until the worker knows.
+constexpr milliseconds kill_after{500};
 /// How long before the deadline SIGKILL comes at most.
 constexpr milliseconds kill_margin{200};
 /// How long a call may take beyond its wait. What takes longer is reported as a hang.
