@@ -121,7 +121,9 @@ set(latchkey_sources
   src/policy/nearest.cpp
   src/policy/secrets.cpp
   src/quorum/ballot.cpp
+  src/quorum/gates.cpp
   src/quorum/make_quorum.cpp
+  src/quorum/operation.cpp
   src/quorum/quorum_backend.cpp
   src/quorum/quorum_holds.cpp
   src/quorum/quorum_servers.cpp

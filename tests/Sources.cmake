@@ -290,6 +290,9 @@ set(latchkey_seeds_sources
 
 set(latchkey_exhaustion_sources
   exhaustion/locks_test.cpp
+  exhaustion/quorum_locks_test.cpp
+  exhaustion/quorum_submit_test.cpp
+  exhaustion/quorum_test.cpp
   exhaustion/session_test.cpp
   exhaustion/scarce_memory.cpp)
 

@@ -263,9 +263,9 @@ class Backend {
   /// Empty: it has no connection that could be lost. Queried once, when the Locks are made.
   [[nodiscard]] virtual std::vector<Connection> connections() const { return {}; }
 
-  /// Queues the requests and returns; does not call the sink. Requests submitted by one thread, or
-  /// by several threads one after the other under a mutex, are attempted in that order. Every
-  /// request is completed exactly once, in any order, by a thread inside `drive`.
+  /// Queues the requests, or none if it throws std::bad_alloc; does not call the sink. Requests
+  /// submitted by one thread, or by several one after the other under a mutex, are attempted in
+  /// that order. Each is completed exactly once, in any order, by a thread inside `drive`.
   virtual void submit(std::span<Request* const> requests, Sink& sink) = 0;
 
   /// Between `cork` and `uncork` the calling thread submits many requests and does not drive: the

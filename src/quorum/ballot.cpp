@@ -2,17 +2,14 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "quorum/ballot.hpp"
 
-#include <range/v3/range/conversion.hpp>
-#include <range/v3/view/filter.hpp>
-#include <range/v3/view/transform.hpp>
-
 #include <algorithm>
-#include <string_view>
+#include <new>
+#include <utility>
 
 namespace latchkey::inline v1::detail::quorum {
 namespace {
 
-Outcome of_kind(Outcome::Kind kind) {
+Outcome of_kind(Outcome::Kind kind) noexcept {
   Outcome outcome;
   outcome.kind = kind;
   return outcome;
@@ -20,15 +17,19 @@ Outcome of_kind(Outcome::Kind kind) {
 
 }  // namespace
 
-void Ballot::vote(std::size_t server, const Outcome& outcome) {
-  if (!votes_[server]) votes_[server] = outcome;
+void Ballot::vote(std::size_t server, Outcome outcome) noexcept {
+  if (!votes_[server]) votes_[server] = std::move(outcome);
 }
 
-void Ballot::close(const std::string& why) {
+void Ballot::close(std::chrono::milliseconds allowed) noexcept {
   for (std::optional<Outcome>& vote : votes_) {
     if (vote) continue;
     vote = of_kind(Kind::unknown);
-    vote->reason = why;
+    try {
+      vote->reason = "within " + std::to_string(allowed.count()) + " ms";
+    } catch (const std::bad_alloc&) {
+      continue;  // without a reason
+    }
   }
 }
 
@@ -44,10 +45,10 @@ std::size_t Ballot::open() const noexcept {
 
 bool Ballot::may_hold(std::size_t server) const noexcept {
   const auto& vote = votes_[server];
-  return !vote || vote->kind == Kind::granted || vote->kind == Kind::unknown;
+  return !vote || vote->kind == Kind::granted || (vote->kind == Kind::unknown && !vote->never_ran);
 }
 
-std::optional<Outcome> Ballot::decision(const std::vector<std::string>& names) const {
+std::optional<Outcome> Ballot::decision(const std::vector<std::string>& names) const noexcept {
   switch (verb_) {
     case Verb::acquire: return of_acquire(names);
     case Verb::release:
@@ -56,7 +57,7 @@ std::optional<Outcome> Ballot::decision(const std::vector<std::string>& names) c
   }
 }
 
-std::optional<Outcome> Ballot::of_acquire(const std::vector<std::string>& names) const {
+std::optional<Outcome> Ballot::of_acquire(const std::vector<std::string>& names) const noexcept {
   const std::size_t yes = count(Kind::granted), no = count(Kind::busy);
   if (yes >= majority()) return of_kind(Kind::granted);
   if (yes + open() >= majority()) return std::nullopt;
@@ -67,7 +68,7 @@ std::optional<Outcome> Ballot::of_acquire(const std::vector<std::string>& names)
   return ignorance(names);
 }
 
-std::optional<Outcome> Ballot::of_hold(const std::vector<std::string>& names) const {
+std::optional<Outcome> Ballot::of_hold(const std::vector<std::string>& names) const noexcept {
   const std::size_t yes = count(Kind::granted), no = count(Kind::gone);
   if (yes >= majority()) return of_kind(Kind::granted);
   if (no >= majority()) return of_kind(Kind::gone);
@@ -77,7 +78,7 @@ std::optional<Outcome> Ballot::of_hold(const std::vector<std::string>& names) co
 
 // Released: a majority replied, so no majority can hold it any more. Lost before: a majority must
 // report it.
-std::optional<Outcome> Ballot::of_release(const std::vector<std::string>& names) const {
+std::optional<Outcome> Ballot::of_release(const std::vector<std::string>& names) const noexcept {
   const std::size_t yes = count(Kind::granted), no = count(Kind::gone);
   if (yes >= majority()) return of_kind(Kind::granted);
   if (no >= majority()) return of_kind(Kind::gone);
@@ -88,47 +89,61 @@ std::optional<Outcome> Ballot::of_release(const std::vector<std::string>& names)
 
 // With the time until enough leases have ended for a majority to be free. The holder's name is left
 // out: it is an id that only the servers know.
-Outcome Ballot::busy() const {
+Outcome Ballot::busy() const noexcept {
   Outcome outcome = of_kind(Kind::busy);
-  const auto is_busy_until = [](const std::optional<Outcome>& vote) {
-    return vote && vote->kind == Kind::busy && vote->retry_after;
+  const auto ends = [](const auto& vote) {
+    return vote.has_value() && vote->kind == Kind::busy && vote->retry_after.has_value();
   };
-  const auto end_of = [](const std::optional<Outcome>& vote) { return *vote->retry_after; };
-  auto ends = votes_ | ranges::views::filter(is_busy_until) | ranges::views::transform(end_of) |
-              ranges::to<std::vector>();
-  std::ranges::sort(ends);
   const std::size_t yes = count(Kind::granted);
   const std::size_t needed = majority() - yes;
-  if (needed >= 1 && ends.size() >= needed) outcome.retry_after = ends[needed - 1];
+  for (const auto& last : votes_) {
+    if (!ends(last)) continue;
+    const auto ended = std::ranges::count_if(votes_, [&](const auto& vote) {
+      return ends(vote) && *vote->retry_after <= *last->retry_after;
+    });
+    if (static_cast<std::size_t>(ended) < needed) continue;
+    if (!outcome.retry_after || *last->retry_after < *outcome.retry_after) {
+      outcome.retry_after = last->retry_after;
+    }
+  }
   return outcome;
 }
 
-// The text lists the reply of each server.
-Outcome Ballot::ignorance(const std::vector<std::string>& names) const {
+Outcome Ballot::ignorance(const std::vector<std::string>& names) const noexcept {
   const bool forbidden = count(Kind::refused) > votes_.size() - majority();
   Outcome outcome = of_kind(forbidden ? Kind::refused : Kind::unknown);
+  try {
+    outcome.reason = replies(names);
+  } catch (const std::bad_alloc&) {
+    outcome.reason = "out of memory";  // short enough to need none
+  }
+  return outcome;
+}
+
+// The reply of each server.
+std::string Ballot::replies(const std::vector<std::string>& names) const {
   const std::size_t answered = count(Kind::granted) + count(Kind::busy) + count(Kind::gone);
-  outcome.reason = std::to_string(answered) + " of " + std::to_string(votes_.size()) +
-                   " servers answered, " + std::to_string(majority()) + " are needed";
+  std::string text = std::to_string(answered) + " of " + std::to_string(votes_.size()) +
+                     " servers answered, " + std::to_string(majority()) + " are needed";
   for (std::size_t server = 0; server < votes_.size(); ++server) {
     const auto& vote = votes_[server];
-    outcome.reason += server == 0 ? ": " : "; ";
-    outcome.reason += names[server] + " ";
+    text += server == 0 ? ": " : "; ";
+    text += names[server] + " ";
     if (!vote) {
-      outcome.reason += "has not answered yet";
+      text += "has not answered yet";
       continue;
     }
     switch (vote->kind) {
-      case Kind::granted: outcome.reason += "granted"; break;
-      case Kind::busy: outcome.reason += "is busy"; break;
-      case Kind::gone: outcome.reason += "does not have it"; break;
-      case Kind::unknown: outcome.reason += "gave no answer"; break;
-      case Kind::refused: outcome.reason += "refuses"; break;
+      case Kind::granted: text += "granted"; break;
+      case Kind::busy: text += "is busy"; break;
+      case Kind::gone: text += "does not have it"; break;
+      case Kind::unknown: text += "gave no answer"; break;
+      case Kind::refused: text += "refuses"; break;
     }
     const std::string& detail = vote->kind == Kind::busy ? vote->holder : vote->reason;
-    if (!detail.empty()) outcome.reason += " (" + detail + ")";
+    if (!detail.empty()) text += " (" + detail + ")";
   }
-  return outcome;
+  return text;
 }
 
 }  // namespace latchkey::inline v1::detail::quorum

@@ -18,15 +18,17 @@ class Ballot {
  public:
   Ballot(Verb verb, std::size_t servers) : verb_(verb), votes_(servers) {}
 
-  void vote(std::size_t server, const Outcome& outcome);
-  /// Counts servers without a reply as silent, for the reason `why`. All votes are in then.
-  void close(const std::string& why);
+  void vote(std::size_t server, Outcome outcome) noexcept;
+  /// Counts servers without a reply within `allowed` as silent. All votes are in then.
+  void close(std::chrono::milliseconds allowed) noexcept;
 
-  /// The joint outcome; empty: it depends on servers that have not replied.
-  [[nodiscard]] std::optional<Outcome> decision(const std::vector<std::string>& names) const;
+  /// The joint outcome; empty: it depends on servers that have not replied. If no memory is left
+  /// for the reply of each server, its reason says only that.
+  [[nodiscard]] std::optional<Outcome> decision(
+      const std::vector<std::string>& names) const noexcept;
 
-  /// Whether an acquire may have left a hold at the server: it granted it, or its reply is unknown
-  /// or missing.
+  /// Whether an acquire may have left a hold at the server: it granted it, or its reply is missing,
+  /// or unknown although the acquire may have been sent.
   [[nodiscard]] bool may_hold(std::size_t server) const noexcept;
   [[nodiscard]] bool granted(std::size_t server) const noexcept {
     return votes_[server].has_value() && votes_[server]->kind == Kind::granted;
@@ -39,11 +41,15 @@ class Ballot {
   [[nodiscard]] std::size_t majority() const noexcept { return votes_.size() / 2 + 1; }
   [[nodiscard]] std::size_t count(Kind kind) const noexcept;
   [[nodiscard]] std::size_t open() const noexcept;
-  [[nodiscard]] std::optional<Outcome> of_acquire(const std::vector<std::string>& names) const;
-  [[nodiscard]] std::optional<Outcome> of_hold(const std::vector<std::string>& names) const;
-  [[nodiscard]] std::optional<Outcome> of_release(const std::vector<std::string>& names) const;
-  [[nodiscard]] Outcome busy() const;
-  [[nodiscard]] Outcome ignorance(const std::vector<std::string>& names) const;
+  [[nodiscard]] std::optional<Outcome> of_acquire(
+      const std::vector<std::string>& names) const noexcept;
+  [[nodiscard]] std::optional<Outcome> of_hold(
+      const std::vector<std::string>& names) const noexcept;
+  [[nodiscard]] std::optional<Outcome> of_release(
+      const std::vector<std::string>& names) const noexcept;
+  [[nodiscard]] Outcome busy() const noexcept;
+  [[nodiscard]] Outcome ignorance(const std::vector<std::string>& names) const noexcept;
+  [[nodiscard]] std::string replies(const std::vector<std::string>& names) const;
 
   Verb verb_;
   std::vector<std::optional<Outcome>> votes_;

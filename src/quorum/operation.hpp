@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <latchkey/backend.hpp>
@@ -18,45 +20,96 @@ namespace latchkey::inline v1::detail::quorum {
 
 struct Operation;
 
-/// The part of an operation that goes to one server.
+/// A request to one server, on behalf of an operation. When it is completed, the same object may be
+/// sent again as another request: as the release of what was granted, or as the acquire of a hold
+/// that the server has lost. So none of this needs memory.
 struct SubRequest : Request {
+  /// What it was made for. `main` is what the submitter has requested. `undo` is a release that is
+  /// sent while `main` is under way. For the acquire of a READ, the server gets enters_gate, main
+  /// and leaves_gate in one submit (gates.hpp).
+  enum class Part : std::uint8_t { main, undo, enters_gate, leaves_gate };
+  enum class Stage : std::uint8_t {
+    idle,       ///< the server has nothing to reply to
+    under_way,  ///< it is sent, or will be as soon as the mutex is unlocked
+    to_repeat,  ///< a release that the server has not confirmed
+  };
+
   Operation* of = nullptr;
   std::size_t server = 0;
-  /// For the acquire of a READ: the server gets enters_gate, main and leaves_gate in one submit
-  /// (quorum_holds.cpp).
-  enum class Part : std::uint8_t { main, enters_gate, leaves_gate } part = Part::main;
-  bool sent_out = false;  ///< it is sent to this server
-  bool answered = false;
+  Part part = Part::main;
+  Stage stage = Stage::idle;
+  bool replied = false;    ///< main: the request of the submitter is completed at this server
+  bool gate_shut = false;  ///< main: a WRITE has shut the gate there
+  bool awaited = false;    ///< a release that the joint outcome waits for
+  /// Of a release. `repeat_until` is when the lease has ended at the latest.
+  Clock::time_point repeat_at{}, repeat_until{};
+  SubRequest* next_in_queue = nullptr;
 };
 
-/// Lives until every sub-request that was sent is completed, which may be long after the decision.
-struct Operation {
-  Operation(Verb what, std::size_t servers) : ballot(what, servers), sub_requests(servers) {}
+/// Sub-requests, first in, first out. It links them, so it needs no memory.
+class SubRequestQueue {
+ public:
+  [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+  [[nodiscard]] SubRequest& front() const noexcept { return *first_; }
 
-  Request* asked = nullptr;  ///< null: made by the quorum itself, without a submitter
-  Sink* sink = nullptr;
+  void push_back(SubRequest& sub_request) noexcept;
+  void push_front(SubRequest& sub_request) noexcept;
+  SubRequest& pop_front() noexcept;
+  void clear() noexcept { first_ = last_ = nullptr; }
+
+  /// Moves those for the server of the front to `together` until that is full, and returns how
+  /// many. What passes a gate is not divided. `together` must have room for three.
+  [[nodiscard]] std::size_t take_for_one_server(std::span<Request*> together) noexcept;
+
+ private:
+  SubRequest* first_ = nullptr;
+  SubRequest* last_ = nullptr;
+};
+
+/// An outcome to be delivered to a sink after the mutex is unlocked.
+struct Answer {
+  Request* request;
+  Sink* sink;
+  Outcome outcome{};
+};
+
+/// Lives until every sub-request is idle, which may be long after the decision. It has all the
+/// memory that its sub-requests, its outcome, and the releases that may follow need.
+struct Operation {
+  /// Throws std::bad_alloc.
+  Operation(Verb what, std::string_view key, std::size_t servers);
+  Operation(const Operation&) = delete;
+  Operation& operator=(const Operation&) = delete;
+
+  /// The sub-request that the next release to this server uses.
+  [[nodiscard]] SubRequest& idle_slot(std::size_t server) noexcept {
+    SubRequest& main = sub_requests[server];
+    return main.stage == SubRequest::Stage::idle ? main : undo[server];
+  }
+  /// The submitter has not received the outcome.
+  [[nodiscard]] bool awaited() const noexcept { return !answer.empty(); }
+
+  Verb verb;
+  LockType type{};
   HoldId id;    ///< the id that the submitter uses
   HoldId wire;  ///< the id that the servers know
-  std::string key;
+  const std::string key;
   std::chrono::milliseconds lease{};
   Clock::time_point deadline = Clock::never();
-  std::string patience{};  ///< the reason for a server that misses the deadline
+  std::chrono::milliseconds allowed{};  ///< the time that the servers have to reply
   Ballot ballot;
-  std::vector<SubRequest> sub_requests;
-  std::string gate{};                 ///< the gate's key; empty: the gate is not checked
-  std::vector<SubRequest> at_gate{};  ///< two for each server: enters_gate and leaves_gate
-  std::vector<bool> shut{};           ///< by server: a WRITE has shut the gate there
-  bool is_gate = false;               ///< a WRITE shuts or opens the gate
-  std::size_t open = 0;               ///< sub-requests without a reply
-  bool decided = false;
-  /// The joint outcome. It is delivered when all grants to be undone are released, or at the
-  /// deadline.
-  Outcome outcome{};
-  std::size_t giving_back = 0;        ///< releases that are waited for
-  Operation* released_for = nullptr;  ///< for a release: the operation that waits for it
-  bool downgraded = false;            ///< a WRITE or a READ; it may differ between servers
-  /// The submitter has not received the outcome.
-  [[nodiscard]] bool awaited() const noexcept { return asked != nullptr; }
+  std::vector<SubRequest> sub_requests;  ///< main, by server
+  std::vector<SubRequest> undo;          ///< by server; a release has none
+  std::string gate{};                    ///< the gate's key; empty: the gate is not checked
+  std::vector<SubRequest> at_gate{};     ///< two for each server: enters_gate and leaves_gate
+  bool is_gate = false;                  ///< a WRITE shuts or opens the gate
+  bool downgraded = false;               ///< a WRITE or a READ; it may differ between servers
+  std::size_t open = 0;                  ///< sub-requests that are not idle
+  bool decided = true;                   ///< the joint outcome is known, or nobody waits for it
+  /// One element, with the joint outcome once it is decided, until it is delivered. It is delivered
+  /// when all grants to be undone are released, or at the deadline.
+  std::list<Answer> answer{};
+  std::size_t giving_back = 0;             ///< releases that are waited for
   std::list<Operation>::iterator place{};  ///< its position in the list of operations
 };
 

@@ -20,7 +20,9 @@
 
 #include "core/at_fork.hpp"
 #include "core/small_mutex.hpp"
+#include "core/small_vector.hpp"
 #include "core/thread_annotations.hpp"
+#include "quorum/gates.hpp"
 #include "quorum/operation.hpp"
 
 namespace latchkey::inline v1::detail::quorum {
@@ -30,6 +32,10 @@ namespace latchkey::inline v1::detail::quorum {
 /// `mutex_` guards everything that is written after the constructor. It is never held while a
 /// server or a sink is called, so servers may reply from any thread at any time, even before all
 /// servers were sent their sub-request.
+///
+/// A failed allocation is thrown by `submit`, which has done nothing then. All that follows uses
+/// memory of the operation. If a server has none for a sub-request, it counts as silent, and a
+/// release is sent again by the next drive.
 class QuorumBackend final : public Backend, private ForkParticipant {
  public:
   QuorumBackend(std::vector<std::unique_ptr<Backend>> servers, Clock& clock);
@@ -56,37 +62,11 @@ class QuorumBackend final : public Backend, private ForkParticipant {
     bool ending = false;      ///< its release is under way: later grants are released
     bool downgraded = false;  ///< from a WRITE, which some servers may still have
   };
-  /// A WRITE that was busy, by the submitter's id.
-  struct Writer {
-    HoldId gate;  ///< number 0: it has not waited long enough to shut the gate
-    Clock::time_point since, seen;
-    std::string key;
-  };
-  struct Hash {
-    std::size_t operator()(const HoldId& id) const noexcept {
-      return static_cast<std::size_t>(id.number * 0x9E3779B97F4A7C15U ^ id.space[0] ^ id.space[1]);
-    }
-  };
-  /// An outcome to be delivered to a sink after the mutex is unlocked.
-  struct Answer {
-    Request* request;
-    Sink* sink;
-    Outcome outcome;
-  };
+  /// What is done after the mutex is unlocked.
   struct Later {
-    std::vector<Operation*> start;
-    std::vector<Answer> answers;
+    SubRequestQueue unsent;
+    std::list<Answer> answers;
     std::list<Operation> ended;
-  };
-  /// A release without a reply: it is repeated until the lease must have ended.
-  struct Compensation {
-    std::size_t server;
-    Verb verb;
-    HoldId id, wire;
-    std::string key;
-    LockType type;
-    std::chrono::milliseconds lease;
-    Clock::time_point until, at;
   };
   using Lock = std::unique_lock<SmallMutex>;
 
@@ -111,45 +91,54 @@ class QuorumBackend final : public Backend, private ForkParticipant {
   /// subscribed to.
   void notified(std::size_t server, const Notification& notification) noexcept;
 
-  void begin(Request& request, Sink& sink, Later& later);
-  Operation& operation(Verb verb, const HoldId& id, const HoldId& wire, std::string_view key,
-                       LockType type, std::chrono::milliseconds lease);
-  void send_to(Operation& made, std::size_t server);
-  void send_to(SubRequest& sub_request);
-  void compensate(Later& later);
-  // the gate: see quorum_holds.cpp
-  void look_at_gate(Operation& made);
-  void shut_gate(const Operation& busy, Later& later);
-  void open_gate(const HoldId& writer, Later& later);
-  void change_gate(Verb verb, const Writer& writer, Later& later);
-  void forget_writers();
-  void decide(Operation& one, Later& later);
-  [[nodiscard]] bool awaits_usual_servers(const Operation& one) const;
-  void note_reply_to_release(const SubRequest& sub_request);
-  void settle(Operation& one, const Outcome& outcome, Later& later);
-  void complete(Operation& one, Later& later);
-  Operation& give_back(const Operation& of, std::size_t server, Later& later);
-  void repair(const Operation& of, std::size_t server, Later& later);
-  void follow_up(const SubRequest& sub_request, const Outcome& outcome, Later& later);
-  void expire(Later& later);
-  void end_if_done(Operation& one, Later& later);
+  void on_reply(SubRequest& sub_request, Outcome&& outcome, Later& later) noexcept;
+
+  /// Makes an operation for each request, with all the memory that it may need. Throws
+  /// std::bad_alloc, and then nothing has changed.
+  [[nodiscard]] std::list<Operation> make_operations(std::span<Request* const> requests,
+                                                     Sink& sink);
+  void begin(std::list<Operation>& prepared, Later& later) noexcept;
+  void fill_in(Operation& made) noexcept;
+  void start(SubRequest& sub_request, Later& later) noexcept;
+  void on_out_of_memory(SubRequest& sub_request, Later& later) noexcept;
+  // the effect of a reply: see quorum_holds.cpp
+  void decide(Operation& one, Later& later) noexcept;
+  [[nodiscard]] bool awaits_usual_servers(const Operation& one) const noexcept;
+  void note_reply_to_release(const SubRequest& sub_request) noexcept;
+  void settle(Operation& one, Later& later) noexcept;
+  void start_at_gate(std::list<Operation> change, Later& later) noexcept;
+  void complete(Operation& one, Later& later) noexcept;
+  void give_back(SubRequest& slot, Later& later) noexcept;
+  void repair(SubRequest& slot, Later& later) noexcept;
+  void follow_up(SubRequest& sub_request, const Outcome& outcome, Later& later) noexcept;
+  void repeat_later(SubRequest& sub_request) noexcept;
+  void repeat_releases(Later& later) noexcept;
+  void end_wait_for(SubRequest& sub_request, Later& later) noexcept;
+  void expire(Later& later) noexcept;
+  void end_if_done(Operation& one, Later& later) noexcept;
   /// How long to wait for the servers' replies. An acquire does not wait for a slow server, which
   /// would use up its lease. Other requests may take longer before their outcome counts as unknown.
   [[nodiscard]] static std::chrono::milliseconds patience(Verb verb,
                                                           std::chrono::milliseconds lease) noexcept;
-  [[nodiscard]] bool live(const Operation& one) const;
+  [[nodiscard]] bool live(const Operation& one) const noexcept;
+  void send(Later& later) noexcept;
   void carry_out(Later& later) noexcept;
-  /// `unparks`: how often the parker was unparked before the drive began.
+  /// `unparks`: how often the parker was unparked before the drive began. Throws std::bad_alloc.
   void drive_servers(Parker& parker, Clock::time_point until, std::uint64_t unparks);
+  void poll(std::size_t server, Parker& parker) noexcept;
 
-  /// The servers with a pending reply: first those that an undecided operation waits for and that
-  /// are not slow.
-  struct Round {
-    std::vector<std::size_t> servers;
-    bool undecided = false;  ///< an undecided operation waits for the first server
-    Clock::time_point deadline = Clock::never();
+  struct PendingServer {
+    bool waited_for;  ///< by an operation whose outcome it may change
+    unsigned slow;
+    std::size_t server;
   };
-  [[nodiscard]] Round round();
+  /// The servers with a pending reply: first those that are waited for and that are not slow.
+  struct Round {
+    SmallVector<PendingServer, 8> servers;
+    Clock::time_point deadline = Clock::never();
+    Clock::time_point repeat_at = Clock::never();  ///< of the first release to be repeated
+  };
+  void look_at_servers(Round& round);
 
   void prepare() noexcept LATCHKEY_FORK_HANDLER override { mutex_.lock(); }
   void parent() noexcept LATCHKEY_FORK_HANDLER override { mutex_.unlock(); }
@@ -168,12 +157,13 @@ class QuorumBackend final : public Backend, private ForkParticipant {
   SmallMutex mutex_;
   std::array<std::uint64_t, 2> space_;
   std::uint64_t last_id_ = 0;
-  std::unordered_map<HoldId, Known, Hash> known_;
-  std::list<Operation> operations_;
-  std::vector<Compensation> compensations_;
-  std::unordered_map<HoldId, Writer, Hash> writers_;
-  std::vector<Sink*> sinks_;     ///< all sinks that ever submitted
-  std::vector<Answer> answers_;  ///< outcomes that need no server
+  std::unordered_map<HoldId, Known, HashOfId> known_;
+  std::list<Operation> operations_;  ///< those whose outcome is not delivered
+  std::list<Operation> delivered_;   ///< those that nobody waits for and that are not done
+  SubRequestQueue repeats_;          ///< releases, by repeat_at
+  Gates gates_;
+  std::vector<Sink*> sinks_;    ///< all sinks that ever submitted
+  std::list<Answer> answers_;   ///< outcomes that were known when the request was submitted
   std::vector<unsigned> slow_;  ///< by server: how many decisions it was too late for since a reply
   std::vector<unsigned> missed_releases_;  ///< by server: how many it was too late for, in a row
   std::vector<std::size_t> awaited_;       ///< by server: sub-requests without a reply

@@ -1,16 +1,30 @@
-// A quorum as one backend: its description, notifications of the servers, and fork.
+// A quorum as one backend: its description, the drive and the notifications of its servers, and
+// fork.
 // SPDX-License-Identifier: BSL-1.0
 #include <algorithm>
+#include <chrono>
 #include <mutex>
 #include <new>
+#include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "quorum/quorum_backend.hpp"
 
 namespace latchkey::inline v1::detail::quorum {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// How long the waiting thread drives one server before it serves the others.
+constexpr milliseconds slice{1};
+/// The same if no undecided operation waits for a reply.
+constexpr milliseconds idle_slice{5};
+
+}  // namespace
 
 Capabilities QuorumBackend::capabilities() const noexcept {
   Capabilities offered;
@@ -74,6 +88,105 @@ std::vector<Connection> QuorumBackend::connections() const {
   return all;
 }
 
+// What has arrived counts, even if this thread had no processor for a while: the servers are
+// driven before anything expires.
+void QuorumBackend::drive(Parker& parker, Clock::time_point until) {
+  const std::uint64_t unparks = parker.unparks();
+  if (parker.park_until(clock_, Clock::time_point::min())) return;
+  const unsigned before = completions_;
+  Later due;
+  {
+    const Lock lock(mutex_);
+    due.answers.splice(due.answers.end(), answers_);
+    repeat_releases(due);
+  }
+  carry_out(due);
+  if (completions_ == before) {
+    try {
+      drive_servers(parker, until, unparks);
+    } catch (const std::bad_alloc&) {
+      parker.park_until(clock_, std::min(until, later(clock_.now(), slice)));
+    }
+  }
+  Later expired;
+  {
+    const Lock lock(mutex_);
+    expired.answers.splice(expired.answers.end(), answers_);  // of what sinks have submitted
+    expire(expired);
+  }
+  carry_out(expired);
+}
+
+// Polls all servers with a pending reply, blocks in one of them for a short time, and returns. A
+// poll may consume an unpark that is meant for the caller, so the unparks are counted.
+void QuorumBackend::drive_servers(Parker& parker, Clock::time_point until, std::uint64_t unparks) {
+  const unsigned before = completions_;
+  Round round;
+  look_at_servers(round);
+  if (round.servers.empty()) {
+    const auto pause = std::max(round.repeat_at, later(clock_.now(), idle_slice));
+    return static_cast<void>(parker.park_until(clock_, std::min(until, pause)));
+  }
+  const bool undecided = round.servers[0].waited_for;
+  const std::span all(round.servers.data(), round.servers.size());
+  for (const PendingServer& each : all.subspan(undecided ? 1 : 0)) poll(each.server, parker);
+  if (completions_ != before || parker.unparks() != unparks) return;
+  const Clock::time_point now = clock_.now();
+  if (undecided) {
+    const auto end = std::min({until, round.deadline, later(now, slice)});
+    servers_[all.front().server]->drive(parker, end);
+  } else {
+    parker.park_until(clock_, std::min(until, later(now, idle_slice)));
+  }
+}
+
+// A server without memory for its drive is driven again soon; the others need not wait for it.
+void QuorumBackend::poll(std::size_t server, Parker& parker) noexcept {
+  try {
+    servers_[server]->drive(parker, clock_.now());
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+}
+
+void QuorumBackend::look_at_servers(Round& round) {
+  using Stage = SubRequest::Stage;
+  const Lock lock(mutex_);
+  for (std::size_t server = 0; server < servers_.size(); ++server) {
+    round.servers.push_back({false, slow_[server], server});
+  }
+  for (const Operation& one : operations_) {
+    round.deadline = std::min(round.deadline, one.deadline);
+    for (const SubRequest& sub_request : one.sub_requests) {
+      const bool matters = one.decided ? sub_request.awaited : !sub_request.replied;
+      const bool waited_for = matters && sub_request.stage == Stage::under_way;
+      if (waited_for) round.servers[sub_request.server].waited_for = true;
+    }
+  }
+  if (!repeats_.empty()) round.repeat_at = repeats_.front().repeat_at;
+  const auto pending = std::ranges::remove_if(
+      round.servers, [&](const PendingServer& each) { return awaited_[each.server] == 0; });
+  round.servers.shorten(round.servers.size() - pending.size());
+  std::ranges::sort(round.servers, {}, [](const PendingServer& each) {
+    return std::tuple(!each.waited_for, each.slow, each.server);
+  });
+}
+
+void QuorumBackend::expire(Later& later) noexcept {
+  const Clock::time_point now = clock_.now();
+  for (auto next = operations_.begin(); next != operations_.end();) {
+    Operation& one = *next++;  // it may leave the list
+    if (now < one.deadline) continue;
+    if (one.decided) {
+      complete(one, later);
+    } else {
+      one.ballot.close(one.allowed);
+      decide(one, later);
+    }
+    end_if_done(one, later);
+  }
+}
+
 void QuorumBackend::notified(std::size_t server, const Notification& notification) noexcept {
   using Kind = Notification::Kind;
   const bool of_connection =
@@ -101,8 +214,9 @@ void QuorumBackend::forget_parent() noexcept {
   for (const auto& server : servers_) server->forget_parent();
   known_.clear();
   operations_.clear();
-  compensations_.clear();
-  writers_.clear();
+  delivered_.clear();
+  repeats_.clear();
+  gates_.clear();
   answers_.clear();
   sinks_.clear();
   std::ranges::fill(awaited_, 0U);

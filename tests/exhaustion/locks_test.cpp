@@ -1,19 +1,16 @@
 // Makes each allocation of each call fail once. No lock stays held, nothing is left on the server,
 // and the next call works.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <chrono>
-#include <functional>
-#include <new>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include <latchkey/error.hpp>
 #include <latchkey/locks.hpp>
 
+#include "exhaustion/exhaustion_fixture.hpp"
 #include "exhaustion/scarce_memory.hpp"
 #include "support/recorder.hpp"
 #include "support/servers/redis_server.hpp"
@@ -23,63 +20,22 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class Exhaustion : public ::testing::TestWithParam<bool> {
+class Exhaustion : public ExhaustionFixture, public ::testing::WithParamInterface<bool> {
  protected:
   void SetUp() override {
-    ::alarm(60);  // ends the program if a call that was not removed from a queue blocks all others
+    ExhaustionFixture::SetUp();
     if (GetParam()) server_.emplace();
     theirs_.emplace(connect());
   }
-  void TearDown() override { ::alarm(0); }
 
   [[nodiscard]] Locks connect(Listener* listener = nullptr) const {
     return Locks::connect(server_ ? server_->unix_uri() : "memory:exhaustion",
                           {.command_timeout = 1s, .listener = listener});
   }
 
-  /// True if the call succeeds or fails as it may without memory.
-  template <class Call>
-  static bool fails_well(Call&& call) {
-    try {
-      call();
-    } catch (const std::bad_alloc&) {
-      return true;
-    } catch (const BackendUnavailable&) {
-      return true;
-    } catch (const std::exception& error) {
-      static_cast<void>(allocation_failed());  // stops further failures
-      ADD_FAILURE() << error.what();
-      return false;
-    }
-    return true;
-  }
+  void warm_up() override { static_cast<void>(theirs_->lock("warm").acquire(patience).release()); }
 
-  /// Runs `call` in new threads, whose caches are empty, twice in each. The nth allocation fails,
-  /// for n from 1 until `call` ends before its nth allocation.
-  void each_allocation(const std::function<void(int round, const std::function<void()>& from_here,
-                                                const std::function<void()>& to_here)>& call) {
-    constexpr int rounds = 2, most = 400;
-    for (int round = 0; round < rounds; ++round) {
-      std::size_t nth = 1;
-      for (bool failed = true; failed; ++nth) {
-        ASSERT_LT(nth, static_cast<std::size_t>(most));
-        SCOPED_TRACE("allocation " + std::to_string(nth) + ", round " + std::to_string(round));
-        failed = false;
-        std::thread([&] {
-          if (round > 0) static_cast<void>(theirs_->lock("warm").acquire(patience).release());
-          call(
-              round, [&] { fail_allocation(nth); },
-              [&] { failed = allocation_failed() || failed; });
-          failed = allocation_failed() || failed;
-        }).join();
-        everything_is_free();
-        if (HasFatalFailure()) return;
-      }
-      EXPECT_GT(nth, 1U);
-    }
-  }
-
-  void everything_is_free() {
+  void everything_is_free() override {
     for (const std::string& key : keys_) {
       ASSERT_TRUE(eventually([&] { return !theirs_->inspect(key).locked; })) << key;
       auto hold = theirs_->lock(key).try_acquire(patience, 30s);

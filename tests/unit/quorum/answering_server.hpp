@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <functional>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <utility>
@@ -24,6 +26,9 @@ class AnsweringServer final : public Backend {
   [[nodiscard]] Capabilities capabilities() const noexcept override { return {}; }
   [[nodiscard]] std::string describe() const override { return "server"; }
   void submit(std::span<Request* const> requests, Sink& sink) override {
+    if (out_of_memory) throw std::bad_alloc();
+    // All are accepted or, if this throws, none.
+    unanswered_.reserve(std::max(unanswered_.capacity(), unanswered_.size() + requests.size()));
     for (Request* const request : requests) unanswered_.push_back({request, &sink});
   }
   void drive(Parker& parker, Clock::time_point /*until*/) override {
@@ -31,6 +36,10 @@ class AnsweringServer final : public Backend {
     if (on_drive) on_drive(parker);
   }
 
+  /// The next `requests` requests need no memory.
+  void reserve(std::size_t requests) { unanswered_.reserve(requests); }
+
+  bool out_of_memory = false;
   int drives = 0;
   std::function<void(Parker&)> on_drive;
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -117,7 +118,7 @@ TEST(Ballot, AnUnknownOutcomeListsTheReplyOfEachServer) {
   ballot.vote(1, said(Kind::unknown, "connection refused"));
   ballot.vote(2, said(Kind::refused, "no permission"));
   EXPECT_FALSE(ballot.decision(names));
-  ballot.close("within 50 ms");
+  ballot.close(std::chrono::milliseconds(50));
   const auto outcome = ballot.decision(names);
   EXPECT_EQ(outcome->kind, Kind::unknown);
   EXPECT_EQ(

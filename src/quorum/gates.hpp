@@ -1,0 +1,61 @@
+// The gates of a quorum, which let a WRITE in although READs overlap.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstddef>
+#include <list>
+#include <string>
+#include <unordered_map>
+
+#include <latchkey/clock.hpp>
+#include <latchkey/hold_id.hpp>
+
+#include "quorum/operation.hpp"
+
+namespace latchkey::inline v1::detail::quorum {
+
+/// The hash of an id.
+struct HashOfId {
+  std::size_t operator()(const HoldId& id) const noexcept {
+    return static_cast<std::size_t>(id.number * 0x9E3779B97F4A7C15U ^ id.space[0] ^ id.space[1]);
+  }
+};
+
+/// A gate is a second key beside each key with READs: an acquire of a READ also acquires the gate
+/// as a READ and releases it at once. A WRITE that stays busy for a second acquires the gate as a
+/// WRITE; READs then count as busy until it has got in.
+///
+/// READs share the gate only between two commands of a server, so a WRITE that wants to shut the
+/// gate soon can. If a server forbids the gate's key there is no gate at that server, and READs
+/// always enter.
+class Gates {
+ public:
+  /// `read`, an acquire, passes the gate under `id`. Throws std::bad_alloc.
+  static void pass(Operation& read, const HoldId& id);
+
+  /// `busy`, an acquire of a WRITE, was busy. Returns the operation that shuts its gate, under
+  /// `fresh` if it was open. Empty: it has not waited long enough, or no memory is left; its next
+  /// attempt then shuts the gate.
+  [[nodiscard]] std::list<Operation> shut(const Operation& busy, const HoldId& fresh,
+                                          Clock::time_point now) noexcept;
+  /// A WRITE does not wait any more. Returns the operation that opens its gate. Empty: it is open,
+  /// or no memory is left; its lease then opens it.
+  [[nodiscard]] std::list<Operation> open(const HoldId& writer, std::size_t servers) noexcept;
+  /// A WRITE that gives up its wait does not report it: its lease opens the gate.
+  void forget_writers(Clock::time_point now) noexcept;
+  void clear() noexcept { writers_.clear(); }
+
+ private:
+  /// A WRITE that was busy, by the submitter's id.
+  struct Writer {
+    HoldId gate;  ///< number 0: it has not waited long enough to shut the gate
+    Clock::time_point since, seen;
+    std::string key;
+  };
+
+  static std::list<Operation> change(Verb verb, const Writer& writer, std::size_t servers);
+
+  std::unordered_map<HoldId, Writer, HashOfId> writers_;
+};
+
+}  // namespace latchkey::inline v1::detail::quorum
