@@ -110,6 +110,7 @@ set(latchkey_tests_sources
   unit/stores/batch_pacing_test.cpp
   unit/stores/descriptor_set_test.cpp
   unit/stores/driven_backend_test.cpp
+  unit/stores/driven_without_memory_test.cpp
   unit/stores/poll_pacing_test.cpp
   unit/stores/uri_syntax_test.cpp
   unit/testing/docs_testing_test.cpp
@@ -290,6 +291,7 @@ set(latchkey_seeds_sources
 
 set(latchkey_exhaustion_sources
   exhaustion/locks_test.cpp
+  exhaustion/outbox_test.cpp
   exhaustion/quorum_locks_test.cpp
   exhaustion/quorum_submit_test.cpp
   exhaustion/quorum_test.cpp

@@ -13,5 +13,6 @@ set(latchkey_zookeeper_sources
   src/stores/zookeeper/zookeeper_uri.cpp
   src/stores/zookeeper/recipe/queue_recipe.cpp
   src/stores/zookeeper/recipe/queue_requests.cpp
+  src/stores/zookeeper/recipe/queue_start_over.cpp
   src/stores/zookeeper/recipe/ticket.cpp)
 latchkey_store(zookeeper "${latchkey_zookeeper_sources}" include/latchkey/zookeeper.hpp)

@@ -77,8 +77,6 @@ Failure tls_broken(std::string_view why) {
   return transient("the TLS connection broke: " + std::string(why));
 }
 
-Failure no_memory() { return transient("out of memory"); }
-
 bool is_not_ready(const redisReply& reply) noexcept {
   if (reply.type != REDIS_REPLY_ERROR || reply.str == nullptr) return false;
   const std::string_view text(reply.str, reply.len);

@@ -32,7 +32,6 @@ using Failure = ConnectionFailure;
 [[nodiscard]] Failure no_tls(std::string_view why);
 /// After the handshake.
 [[nodiscard]] Failure tls_broken(std::string_view why);
-[[nodiscard]] Failure no_memory();
 
 // --- replies to the handshake ---
 /// Whether an error says that the server runs a script, loads its data or has lost its master: a

@@ -1,26 +1,31 @@
-// operator new, one call of which a test makes fail.
+// operator new, some calls of which a test makes fail.
 #include "exhaustion/scarce_memory.hpp"
 
 #include <cstdlib>
 #include <new>
 
 namespace {
-constinit thread_local std::size_t left = 0;
+constinit thread_local std::size_t left = 0;      // calls that succeed before the first one fails
+constinit thread_local std::size_t failures = 0;  // calls that fail then
 constinit thread_local bool failed = false;
 
-void* allocate(std::size_t size) {
-  if (left > 0 && --left == 0) {
-    failed = true;
-    throw std::bad_alloc();
+void fail_if_due() {
+  if (failures == 0) return;
+  if (left > 0) {
+    --left;
+    return;
   }
+  --failures;
+  failed = true;
+  throw std::bad_alloc();
+}
+void* allocate(std::size_t size) {
+  fail_if_due();
   if (void* const given = std::malloc(size > 0 ? size : 1)) return given;  // NOLINT
   throw std::bad_alloc();
 }
 void* allocate(std::size_t size, std::align_val_t alignment) {
-  if (left > 0 && --left == 0) {
-    failed = true;
-    throw std::bad_alloc();
-  }
+  fail_if_due();
   const auto unit = static_cast<std::size_t>(alignment);
   if (void* const given = std::aligned_alloc(unit, (size + unit - 1) / unit * unit)) return given;
   throw std::bad_alloc();
@@ -65,13 +70,14 @@ void operator delete[](void* given, std::size_t, std::align_val_t) noexcept { st
 
 namespace latchkey::tests {
 
-void fail_allocation(std::size_t nth) noexcept {
+void fail_allocation(std::size_t nth, std::size_t count) noexcept {
   failed = false;
-  left = nth;
+  left = nth - 1;
+  failures = count;
 }
 
 bool allocation_failed() noexcept {
-  left = 0;
+  failures = 0;
   return failed;
 }
 

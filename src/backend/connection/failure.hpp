@@ -18,4 +18,9 @@ struct ConnectionFailure {
   [[nodiscard]] bool is_certain() const noexcept { return permanent || nothing_listens; }
 };
 
+/// Memory has run out. Needs none itself: the text is short.
+[[nodiscard]] inline ConnectionFailure no_memory() noexcept {
+  return {.permanent = false, .text = "out of memory"};
+}
+
 }  // namespace latchkey::inline v1::detail

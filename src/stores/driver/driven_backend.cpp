@@ -22,6 +22,8 @@ namespace {
 
 /// After this time without a caller, a thread that awaits nothing leads.
 constexpr std::chrono::milliseconds longest_stand_by{5};
+/// How many deliveries a thread hands over before it looks for more.
+constexpr std::size_t batch_size = 32;
 
 }  // namespace
 
@@ -30,7 +32,8 @@ DrivenBackend::DrivenBackend(std::unique_ptr<StoreClient> client, const Options&
       clock_(options.clock != nullptr ? *options.clock : Clock::system()),
       client_(std::move(client)),
       capabilities_(client_->capabilities()),
-      description_(client_->describe()) {
+      description_(client_->describe()),
+      batch_(batch_size) {
   register_fork_participant(ForkLevel::backend, *this);
 }
 
@@ -75,11 +78,19 @@ std::vector<Connection> DrivenBackend::connections() const {
            .why = outbox.is_up() || failure == nullptr ? std::string() : failure->text}};
 }
 
+// A request that was taken has an outcome, whatever happens while it is sent.
 void DrivenBackend::submit(std::span<Request* const> requests, Sink& sink) {
   const ScopedLock lock(mutex_);
-  client_->outbox().know(sink);
-  client_->submit(requests, sink);
-  outstanding_ += requests.size();
+  Outbox& outbox = client_->outbox();
+  outbox.know(sink);
+  outbox.begin(requests, sink);
+  try {
+    client_->submit(requests, sink);
+  } catch (...) {
+    outbox.withdraw(requests);
+    throw;
+  }
+  attempt([this] { client_->send(clock_.now()); });
   wake_driver();
 }
 
@@ -88,7 +99,7 @@ void DrivenBackend::drive(Parker& parker, Clock::time_point until) {
   ++arrivals_;
   std::uint64_t seen = arrivals_ - 1;
   // Before a reply has arrived there is nothing to read: the thread polls first.
-  bool works = outstanding_ == 0 || clock_.now() >= until;
+  bool works = client_->outbox().outstanding() == 0 || clock_.now() >= until;
   for (bool over = false;; over = clock_.now() >= until) {
     if ((led_ || !works ? deliver() : work()) || over) break;
     if (wait(role(seen), parker, until)) break;
@@ -123,33 +134,37 @@ bool DrivenBackend::stand_by(Parker& parker, Clock::time_point until) {
 }
 
 bool DrivenBackend::expects_something() const {
-  return outstanding_ > 0 || client_->awaits_events();
+  return client_->outbox().outstanding() > 0 || client_->awaits_events();
+}
+
+template <class Act>
+void DrivenBackend::attempt(Act&& act) {
+  try {
+    act();
+  } catch (const std::bad_alloc&) {
+    client_->start_over(clock_.now());
+    client_->outbox().lose_all();
+  }
 }
 
 bool DrivenBackend::work() {
-  client_->advance(clock_.now());
+  attempt([this] { client_->advance(clock_.now()); });
   client_->descriptors().forget_events();
   return deliver();
 }
 
-// One thread at a time, so that the sinks learn of events in their order.
+// One thread at a time, so that the sinks learn of events in their order. Needs no memory.
 bool DrivenBackend::deliver() {
   if (delivering_) return false;
   delivering_ = true;
   bool any = false;
-  while (!client_->outbox().empty()) {
-    std::vector<Delivery> deliveries = std::exchange(handed_over_, {});
-    client_->outbox().take(deliveries);
-    outstanding_ -= static_cast<std::uint64_t>(std::ranges::count_if(
-        deliveries, [](const Delivery& each) { return each.request != nullptr; }));
-    {
-      const ScopedUnlock unlocked(mutex_);
-      for (Delivery& each : deliveries) each.hand_over();
-    }
-    deliveries.clear();
-    handed_over_ = std::move(deliveries);
+  std::vector<Delivery> batch = std::exchange(batch_, {});
+  while (const std::size_t count = client_->outbox().take(batch)) {
+    const ScopedUnlock unlocked(mutex_);
+    for (Delivery& each : std::span(batch).first(count)) each.hand_over();
     any = true;
   }
+  batch_ = std::move(batch);
   delivering_ = false;
   return any;
 }
@@ -218,7 +233,8 @@ void DrivenBackend::forget_parent() noexcept {
   client_->outbox().forget();
   doorbell_.renew();
   led_ = delivering_ = false;
-  outstanding_ = standing_by_ = 0;
+  batch_.resize(batch_size);  // a thread of the parent may have had it
+  standing_by_ = 0;
   followers_.clear();
   loops_.clear();
 }

@@ -65,6 +65,10 @@ class DrivenBackend final : public Backend, private ForkParticipant {
     stand_by,  ///< as a follower, for a moment: while callers come and go, each leads for itself
   };
 
+  /// Calls the client. Without memory for that, the client starts over, and every request that is
+  /// under way ends as unknown: none is lost.
+  template <class Act>
+  void attempt(Act&& act) LATCHKEY_REQUIRES(mutex_);
   /// Calls the sinks of everything that has arrived. True: there was something.
   bool deliver() LATCHKEY_REQUIRES(mutex_);
   /// Lets the client do what it can, and delivers. True: there was something.
@@ -94,12 +98,12 @@ class DrivenBackend final : public Backend, private ForkParticipant {
   const Capabilities capabilities_;
   const std::string description_;
   Doorbell doorbell_;
-  bool led_ LATCHKEY_GUARDED_BY(mutex_) = false;                   ///< a thread polls
-  bool delivering_ LATCHKEY_GUARDED_BY(mutex_) = false;            ///< a thread calls sinks
-  std::vector<Delivery> handed_over_ LATCHKEY_GUARDED_BY(mutex_);  ///< empty: memory to be reused
-  std::uint64_t outstanding_ LATCHKEY_GUARDED_BY(mutex_) = 0;      ///< requests without an outcome
-  std::uint64_t standing_by_ LATCHKEY_GUARDED_BY(mutex_) = 0;      ///< threads in stand_by
-  std::uint64_t arrivals_ LATCHKEY_GUARDED_BY(mutex_) = 0;         ///< calls of drive so far
+  bool led_ LATCHKEY_GUARDED_BY(mutex_) = false;         ///< a thread polls
+  bool delivering_ LATCHKEY_GUARDED_BY(mutex_) = false;  ///< a thread calls sinks
+  /// What is handed to sinks together. Empty while a thread does that.
+  std::vector<Delivery> batch_ LATCHKEY_GUARDED_BY(mutex_);
+  std::uint64_t standing_by_ LATCHKEY_GUARDED_BY(mutex_) = 0;  ///< threads in stand_by
+  std::uint64_t arrivals_ LATCHKEY_GUARDED_BY(mutex_) = 0;     ///< calls of drive so far
   Clock::time_point polls_until_ LATCHKEY_GUARDED_BY(mutex_) = Clock::never();
   std::uint64_t polls_change_ LATCHKEY_GUARDED_BY(mutex_) = 0;  ///< DescriptorSet::changes then
   ParkedThreads followers_ LATCHKEY_GUARDED_BY(mutex_);

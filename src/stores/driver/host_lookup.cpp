@@ -10,6 +10,7 @@
 
 #include <array>
 #include <new>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -52,6 +53,14 @@ HostLookup::Answer look_up_all(const std::vector<UriEndpoint>& hosts) {
   return found;
 }
 
+HostLookup::Answer look_up_or_fail(const std::vector<UriEndpoint>& hosts) noexcept {
+  try {
+    return look_up_all(hosts);
+  } catch (const std::bad_alloc&) {
+    return no_memory();
+  }
+}
+
 }  // namespace
 
 bool is_plain_host(const std::string& host) noexcept {
@@ -64,16 +73,24 @@ struct HostLookup::Shared {
   Mutex mutex;
   std::optional<Answer> answer LATCHKEY_GUARDED_BY(mutex);
   FileDescriptor done{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+
+  void give(Answer&& found) noexcept {
+    const ScopedLock lock(mutex);
+    answer = std::move(found);
+    ::eventfd_write(done.get(), 1);
+  }
 };
 
 HostLookup::HostLookup(std::vector<UriEndpoint> hosts) : shared_(std::make_shared<Shared>()) {
   if (!shared_->done.valid()) throw std::bad_alloc();
-  std::thread([shared = shared_, hosts = std::move(hosts)]() noexcept {
-    Answer found = look_up_all(hosts);
-    const ScopedLock lock(shared->mutex);
-    shared->answer = std::move(found);
-    ::eventfd_write(shared->done.get(), 1);
-  }).detach();
+  try {
+    std::thread([shared = shared_, hosts = std::move(hosts)]() noexcept {
+      shared->give(look_up_or_fail(hosts));
+    }).detach();
+  } catch (const std::system_error& error) {
+    shared_->give(ConnectionFailure{
+        .permanent = false, .text = "no thread to look up the host: " + error.code().message()});
+  }
 }
 
 int HostLookup::descriptor() const noexcept { return shared_->done.get(); }

@@ -27,7 +27,7 @@ class HostLookup {
   };
   using Answer = std::variant<std::vector<Address>, ConnectionFailure>;
 
-  /// Throws std::system_error if no thread can be started.
+  /// Throws std::bad_alloc. That no thread can be started is an answer.
   explicit HostLookup(std::vector<UriEndpoint> hosts);
   HostLookup(const HostLookup&) = delete;
   HostLookup& operator=(const HostLookup&) = delete;

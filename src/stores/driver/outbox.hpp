@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <cstddef>
+#include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,22 +28,41 @@ struct Delivery {
   void hand_over() noexcept;
 };
 
-/// The deliveries that no sink has received yet, and the sinks to which a change of the connection
-/// is told. One thread at a time.
+/// The requests that have no outcome yet, the deliveries that no sink has received yet, and the
+/// sinks to which a change of the connection is told. One thread at a time.
+///
+/// The room for the outcome of a request is reserved when the request begins: `complete` needs no
+/// memory for it, and `lose_all` needs none at all.
 class Outbox {
  public:
-  [[nodiscard]] bool empty() const noexcept { return deliveries_.empty(); }
-  /// Exchanges all of them, in order, for an empty vector, whose memory is used again.
-  void take(std::vector<Delivery>& empty) noexcept { deliveries_.swap(empty); }
+  [[nodiscard]] bool empty() const noexcept {
+    return first_ == deliveries_.size() && lost_.empty();
+  }
+  /// Moves the first deliveries to `to`, in order. Returns how many.
+  std::size_t take(std::span<Delivery> to) noexcept;
 
-  /// Throws std::bad_alloc, as do all below.
+  // --- requests ---
+  /// From now on these requests are under way: all, or none if it throws std::bad_alloc.
+  void begin(std::span<Request* const> requests, Sink& sink);
+  /// They are not, and get no outcome.
+  void withdraw(std::span<Request* const> requests) noexcept;
+  /// Requests without an outcome, and what no sink has received.
+  [[nodiscard]] std::size_t outstanding() const noexcept {
+    return under_way_.size() + lost_.size() + deliveries_.size() - first_;
+  }
+  /// The client has forgotten every request that is under way, for want of memory, and has lost its
+  /// connection: their outcomes are unknown, and each sink is told that the connection is down.
+  void lose_all() noexcept;
+
+  /// Throws std::bad_alloc only for a request that has not begun, as in tests of a client's parts.
   void complete(Request& request, Sink& sink, Outcome&& outcome);
   /// An outcome without more.
   void complete(Request& request, Sink& sink, Outcome::Kind kind);
-  /// unknown; `never_ran` as in Outcome. `why`: a clause.
+  /// unknown; `never_ran` as in Outcome. `why`: a clause. Throws std::bad_alloc, as do all below.
   void complete_unknown(Request& request, Sink& sink, const std::string& why, bool never_ran);
   void refuse(Request& request, Sink& sink, std::string why);
 
+  // --- notifications ---
   void notify(Sink& sink, Notification::Kind kind, std::string_view key, const HoldId& id = {});
   void notify_granted(Sink& sink, std::string_view key, const HoldId& id, std::uint64_t place,
                       std::uint64_t token);
@@ -63,9 +85,19 @@ class Outbox {
     Sink* sink;
     bool told_up;
   };
-  void tell(Listener& listener);
+  /// By the request, so that losing all of them moves nodes and allocates none.
+  using Requests = std::map<Request*, Sink*>;
 
-  std::vector<Delivery> deliveries_;
+  /// For so many deliveries, beside an outcome of each request under way, and a word to each
+  /// listener that the connection is down.
+  void make_room(std::size_t count);
+  void push(Delivery&& delivery);
+  void tell(Listener& listener, std::string why);
+
+  std::vector<Delivery> deliveries_;  ///< before `first_`: taken
+  std::size_t first_ = 0;
+  Requests under_way_;
+  Requests lost_;
   std::vector<Listener> listeners_;  ///< usually one
   std::string why_;                  ///< the last reason
   bool up_ = false;

@@ -20,12 +20,14 @@ using Failure = ConnectionFailure;
 /// requests into the store's commands and replies into deliveries. It never waits, and starts no
 /// thread. DrivenBackend calls it under a mutex, so one thread at a time.
 ///
-/// | member    | called                                                  | may do I/O            |
-/// |-----------|---------------------------------------------------------|-----------------------|
-/// | submit    | by a caller                                             | send without blocking |
-/// | advance   | when `descriptors` has something, when it is due, and   | all without blocking  |
-/// |           | whenever a thread comes to drive                        |                       |
-/// | abandon   | in a forked child                                       | none                  |
+/// | member     | called                                                  | may do I/O            |
+/// |------------|---------------------------------------------------------|-----------------------|
+/// | submit     | by a caller                                             | none                  |
+/// | send       | after each submit                                       | send without blocking |
+/// | advance    | when `descriptors` has something, when it is due, and   | all without blocking  |
+/// |            | whenever a thread comes to drive                        |                       |
+/// | start_over | after `send` or `advance` threw std::bad_alloc          | close connections     |
+/// | abandon    | in a forked child                                       | none                  |
 class StoreClient {
  public:
   StoreClient() = default;
@@ -45,10 +47,17 @@ class StoreClient {
   [[nodiscard]] virtual const Failure* failure() const noexcept = 0;
 
   /// Takes all requests, or none if it throws std::bad_alloc. Each is completed once, through the
-  /// outbox.
+  /// outbox, in which it has begun.
   virtual void submit(std::span<Request* const> requests, Sink& sink) = 0;
+  /// Sends what was submitted, if that is possible without waiting. Throws std::bad_alloc.
+  virtual void send(Clock::time_point /*now*/) {}
   /// Reads, writes, connects, and does what is due at `now`. Throws std::bad_alloc.
   virtual void advance(Clock::time_point now) = 0;
+  /// Memory was missing in the middle of something: forgets every request, which DrivenBackend
+  /// completes as unknown, and drops the connection, so that no reply to them arrives. What this
+  /// process has at the store stays: its holds, its places in queues and its subscriptions. Needs
+  /// no memory. The next attempt to connect follows after a pause.
+  virtual void start_over(Clock::time_point now) noexcept = 0;
   /// When `advance` has something to do without an event of a descriptor.
   [[nodiscard]] virtual Clock::time_point due() const noexcept = 0;
   /// Whether events may arrive that are no outcomes, such as grants: a thread that drives then

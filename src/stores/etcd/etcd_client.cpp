@@ -6,6 +6,11 @@
 #include <utility>
 
 namespace latchkey::inline v1::detail::etcd {
+namespace {
+
+constexpr std::size_t least_parked = 16;
+
+}  // namespace
 
 EtcdClient::EtcdClient(EtcdUri uri, const Options& options)
     : description_(uri.describe()),
@@ -32,30 +37,37 @@ stores::StoreClient::Start EtcdClient::start_state() const noexcept {
 }
 
 void EtcdClient::submit(std::span<Request* const> requests, Sink& sink) {
-  link_.want();
   const Clock::time_point now = clock_.now();
-  for (Request* const request : requests) {
-    if (link_.is_up()) {
-      dispatch(*request, sink);
-    } else {
-      parked_.push_back({request, &sink, now});
-    }
+  parked_.reserve(std::max(parked_.size() + requests.size(), least_parked));
+  for (Request* const request : requests) parked_.push_back({request, &sink, now});
+}
+
+void EtcdClient::send(Clock::time_point /*now*/) {
+  link_.want();
+  if (!link_.is_up()) return;
+  dispatch_parked();
+  link_.flush();
+  drop_idle();
+}
+
+void EtcdClient::dispatch_parked() {
+  for (std::size_t next = 0; next < parked_.size(); ++next) {
+    const Parked one = parked_[next];
+    dispatch(*one.request, *one.sink);
   }
-  if (link_.is_up()) {
-    link_.flush();
-    drop_idle();
-  }
+  parked_.clear();
 }
 
 void EtcdClient::dispatch(Request& request, Sink& sink) {
   if (Administration::serves(request.verb)) return administration_.submit(request, sink);
-  const std::string name(request.key);
-  auto queue = queues_.find(name);
-  if (queue == queues_.end()) {
+  std::string name(request.key);
+  auto found = queues_.find(name);
+  if (found == queues_.end()) {
     // Made first: without memory for it there must be no entry.
-    queue = queues_.emplace(name, std::make_unique<LockQueue>(context_, name)).first;
+    auto made = std::make_unique<LockQueue>(context_, name);
+    found = queues_.emplace(std::move(name), std::move(made)).first;
   }
-  queue->second->submit(request, sink);
+  found->second->submit(request, sink);
 }
 
 void EtcdClient::advance(Clock::time_point now) {
@@ -93,12 +105,14 @@ void EtcdClient::give_up_parked(Clock::time_point now) {
 }
 
 void EtcdClient::on_link(bool up) {
-  if (up) sessions_.on_link_up();
+  if (up) {
+    for (auto& [name, queue] : queues_) queue->restore_timers();
+    sessions_.on_link_up();
+  }
   for (auto& [name, queue] : queues_) queue->on_link(up);
   const ConnectionFailure* const failure = link_.failure();
   outbox_.link(up, failure == nullptr ? std::string() : failure->text);
-  if (!up) return;
-  for (const Parked& one : std::exchange(parked_, {})) dispatch(*one.request, *one.sink);
+  if (up) dispatch_parked();
 }
 
 void EtcdClient::on_session_lost(const Session& session) {
@@ -119,6 +133,16 @@ Clock::time_point EtcdClient::due() const noexcept {
     for (const Parked& one : parked_) first = std::min(first, link_.gives_up_at(one.submitted));
   }
   return first;
+}
+
+// The sessions and their keys stay at etcd, and the places are looked at when the link is up again.
+void EtcdClient::start_over(Clock::time_point now) noexcept {
+  link_.start_over(now);
+  sessions_.start_over();
+  for (auto& [name, queue] : queues_) queue->start_over(now);
+  context_.idle.clear();
+  std::erase_if(queues_, [](const auto& each) { return each.second->idle(); });
+  parked_.clear();
 }
 
 void EtcdClient::abandon() noexcept {

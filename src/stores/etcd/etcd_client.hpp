@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include <latchkey/options.hpp>
 
@@ -30,7 +30,9 @@ class EtcdClient final : public stores::StoreClient {
     return link_.failure();
   }
   void submit(std::span<Request* const> requests, Sink& sink) override;
+  void send(Clock::time_point now) override;
   void advance(Clock::time_point now) override;
+  void start_over(Clock::time_point now) noexcept override;
   [[nodiscard]] Clock::time_point due() const noexcept override;
   [[nodiscard]] bool awaits_events() const noexcept override { return link_.awaits_events(); }
   void abandon() noexcept override;
@@ -43,6 +45,7 @@ class EtcdClient final : public stores::StoreClient {
   };
 
   void dispatch(Request& request, Sink& sink);
+  void dispatch_parked();
   void on_link(bool up);
   void on_session_lost(const Session& session);
   void expire_places(Clock::time_point now);
@@ -57,7 +60,7 @@ class EtcdClient final : public stores::StoreClient {
   RecipeContext context_;
   Administration administration_;
   std::unordered_map<std::string, std::unique_ptr<LockQueue>> queues_;
-  std::deque<Parked> parked_;  ///< wait for the link
+  std::vector<Parked> parked_;  ///< wait for the link
 };
 
 }  // namespace latchkey::inline v1::detail::etcd

@@ -187,6 +187,13 @@ Clock::time_point EtcdLink::due() noexcept {
   return std::min(transport_.due(), later(transport_.oldest_call(), timeout_));
 }
 
+void EtcdLink::start_over(Clock::time_point now) noexcept {
+  transport_.drop();
+  policy_.failed(no_memory(), now, true);
+  state_ = State::down;
+  failed_ = false;
+}
+
 void EtcdLink::abandon() noexcept {
   transport_.abandon();
   policy_.reset();

@@ -53,6 +53,8 @@ class EtcdLink {
   void advance(Clock::time_point now);
   void flush() { transport_.flush(); }
   [[nodiscard]] Clock::time_point due() noexcept;
+  /// As StoreClient::start_over. No callback is called.
+  void start_over(Clock::time_point now) noexcept;
   void abandon() noexcept;
 
  private:

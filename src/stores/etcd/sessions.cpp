@@ -55,10 +55,11 @@ void Sessions::on_granted(CallEnd&& end, Clock::time_point sent) {
     return;
   }
   const LeaseReply lease = decode_lease(end.reply);
-  Session& made = sessions_.emplace_back();
+  Session made;
   made.lease = lease.id;
   made.hex = hex_of(lease.id);
   made.assured_until = later(sent, timeout_);
+  sessions_.push_back(std::move(made));
   for (Claim& claim : claims) obtain(std::move(claim.suits), std::move(claim.on_session));
 }
 
@@ -155,11 +156,16 @@ void Sessions::on_link_up() {
   }
 }
 
-void Sessions::forget() noexcept {
-  sessions_.clear();
+void Sessions::start_over() noexcept {
+  for (Session& session : sessions_) session.keeping_alive = false;
   claims_.clear();
   wishes_.clear();
   granting_ = false;
+}
+
+void Sessions::forget() noexcept {
+  start_over();
+  sessions_.clear();
 }
 
 }  // namespace latchkey::inline v1::detail::etcd

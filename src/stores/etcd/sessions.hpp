@@ -59,6 +59,8 @@ class Sessions {
   void advance(Clock::time_point now);
   [[nodiscard]] Clock::time_point due() const noexcept;
   void on_link_up();
+  /// Nobody waits any more, and no call is under way. The sessions stay.
+  void start_over() noexcept;
   void forget() noexcept;
 
  private:

@@ -5,9 +5,9 @@
 #include <mysql.h>
 
 #include <algorithm>
-#include <new>
 #include <random>
 #include <utility>
+#include <vector>
 
 #include "stores/mysql/server_errors.hpp"
 
@@ -63,32 +63,40 @@ stores::StoreClient::Start MysqlClient::start_state() const noexcept {
 }
 
 void MysqlClient::submit(std::span<Request* const> requests, Sink& sink) {
+  struct Refused {
+    Request* request;
+    std::string why;  ///< empty: it is answered, as nobody waits at the server
+  };
   const TimePoint now = clock_.now();
   std::vector<Request*> accepted;
+  std::vector<Refused> others;
   accepted.reserve(requests.size());
   for (Request* const request : requests) {
     const bool lists_waiters =
         request->verb == Verb::list && request->part != nullptr && request->part->awaited;
     std::string why = layout_->why_not(*request);
-    if (lists_waiters) {  // nobody waits at the server
-      request->part->cursor = {};
-      outbox_.complete(*request, sink, Outcome::Kind::granted);
-    } else if (!why.empty()) {
-      outbox_.refuse(*request, sink, std::move(why));
+    if (lists_waiters || !why.empty()) {
+      others.push_back({request, lists_waiters ? std::string() : std::move(why)});
     } else {
       accepted.push_back(request);
     }
   }
   batch_.add(accepted, sink, now);
-  if (stage_ == Stage::up) {
-    try {
-      send(now);
-    } catch (const std::bad_alloc&) {  // the requests are taken: advance sends them
+  for (Refused& each : others) {  // from here on, nothing needs memory
+    if (each.why.empty()) {
+      each.request->part->cursor = {};
+      outbox_.complete(*each.request, sink, Outcome::Kind::granted);
+    } else {
+      outbox_.refuse(*each.request, sink, std::move(each.why));
     }
-  } else {
-    policy_.want(now);
-    policy_.hasten();
   }
+  if (stage_ == Stage::up) return;
+  policy_.want(now);
+  policy_.hasten();
+}
+
+void MysqlClient::send(TimePoint now) {
+  if (stage_ == Stage::up) send_batch(now);
 }
 
 void MysqlClient::advance(TimePoint now) {
@@ -177,10 +185,10 @@ bool MysqlClient::serve(TimePoint now) {
     batch_.finish(connection_.statements(), error, now, outbox_);
   }
   deadline_ = Clock::never();
-  return send(now);
+  return send_batch(now);
 }
 
-bool MysqlClient::send(TimePoint now) {
+bool MysqlClient::send_batch(TimePoint now) {
   if (batch_.under_way() > 0 || !pacing_.is_ready(batch_.waiting(), now)) return false;
   if (!connection_.is_ready()) return false;
   if (now >= next_sweep_) {
@@ -237,11 +245,22 @@ Clock::time_point MysqlClient::due() const noexcept {
   return std::min(expiry, next);
 }
 
+// The next session ends this one at the server before it sends anything.
+void MysqlClient::start_over(TimePoint now) noexcept {
+  connection_.close();
+  forget_requests();
+  policy_.failed(no_memory(), now, true);
+}
+
 void MysqlClient::abandon() noexcept {
   connection_.abandon();
-  batch_.forget();
+  forget_requests();
   policy_.reset();
   session_.reset();
+}
+
+void MysqlClient::forget_requests() noexcept {
+  batch_.forget();
   stage_ = Stage::down;
   deadline_ = Clock::never();
   sweeping_ = false;

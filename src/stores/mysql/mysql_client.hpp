@@ -41,7 +41,9 @@ class MysqlClient final : public stores::StoreClient {
     return policy_.last_failure();
   }
   void submit(std::span<Request* const> requests, Sink& sink) override;
+  void send(Clock::time_point now) override;
   void advance(Clock::time_point now) override;
+  void start_over(Clock::time_point now) noexcept override;
   [[nodiscard]] Clock::time_point due() const noexcept override;
   /// The server sends nothing but replies.
   [[nodiscard]] bool awaits_events() const noexcept override { return stage_ != Stage::up; }
@@ -56,9 +58,11 @@ class MysqlClient final : public stores::StoreClient {
   bool shake_hands(TimePoint now);
   bool serve(TimePoint now);
   /// Sends what waits, if the connection is idle and there is enough. True: it was sent.
-  bool send(TimePoint now);
+  bool send_batch(TimePoint now);
   void run(std::string text, TimePoint now);
   void lose(ConnectionFailure failure, TimePoint now);
+  /// Of a connection that has gone.
+  void forget_requests() noexcept;
   [[nodiscard]] std::string overdue() const;
   /// Until when a request waits for a connection.
   [[nodiscard]] TimePoint gives_up_at(const Request& request, TimePoint submitted) const noexcept;

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <memory>
 #include <new>
 #include <utility>
 
@@ -154,7 +155,9 @@ MysqlConnection::Step MysqlConnection::after_step() {
 }
 
 void MysqlConnection::read_rows() {
-  MYSQL_RES* const stored = std::exchange(stored_, nullptr);
+  const std::unique_ptr<MYSQL_RES, decltype(&mysql_free_result)> owned(
+      std::exchange(stored_, nullptr), &mysql_free_result);
+  MYSQL_RES* const stored = owned.get();
   if (stored == nullptr) return;
   Rows& rows = results_.emplace_back();
   statements_.push_back({&rows, 0});
@@ -166,7 +169,6 @@ void MysqlConnection::read_rows() {
       cells.emplace_back(row[column] == nullptr ? "" : row[column], lengths[column]);
     }
   }
-  mysql_free_result(stored);
 }
 
 void MysqlConnection::fail() {

@@ -13,9 +13,11 @@ namespace latchkey::inline v1::detail::postgresql {
 struct PgDeleter {
   void operator()(PGconn* connection) const noexcept { ::PQfinish(connection); }
   void operator()(PGresult* result) const noexcept { ::PQclear(result); }
+  void operator()(PGnotify* notification) const noexcept { ::PQfreemem(notification); }
 };
 using ConnectionHandle = std::unique_ptr<PGconn, PgDeleter>;
 using ResultHandle = std::unique_ptr<PGresult, PgDeleter>;
+using NotificationHandle = std::unique_ptr<PGnotify, PgDeleter>;
 
 /// A cell of a result in text format; empty: NULL, too, or there is no such cell.
 inline std::string_view cell(const PGresult* result, int row, int column) {

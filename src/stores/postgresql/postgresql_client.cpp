@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <random>
 #include <utility>
+#include <vector>
 
 namespace latchkey::inline v1::detail::postgresql {
 namespace {
@@ -63,27 +64,33 @@ stores::StoreClient::Start PostgresqlClient::start_state() const noexcept {
 void PostgresqlClient::submit(std::span<Request* const> requests, Sink& sink) {
   const Clock::time_point now = clock_.now();
   const std::size_t before = queue_.size();
+  std::size_t taken = 0;
+  std::vector<bool> added(requests.size());  // subscriptions that are new
   try {
-    for (Request* const request : requests) {
-      if (request->verb == Verb::subscribe) subscriptions_.add(*request, sink);
-      queue_.push_back({request, &sink, now});
+    for (; taken < requests.size(); ++taken) {
+      Request& request = *requests[taken];
+      queue_.push_back({&request, &sink, now});
+      if (request.verb == Verb::subscribe) added[taken] = subscriptions_.add(request, sink);
     }
   } catch (...) {
     queue_.resize(before);
+    for (std::size_t index = 0; index < taken; ++index) {
+      if (added[index]) subscriptions_.remove(*requests[index], sink);
+    }
     throw;
   }
   for (Request* const request : requests) {
     if (request->verb == Verb::unsubscribe) subscriptions_.remove(*request, sink);
   }
   policy_.want(now);
-  if (session_.is_up()) {
-    if (!send(now)) go_down({false, "the connection ended"}, now);
-  } else {
-    policy_.hasten();
-  }
+  if (!session_.is_up()) policy_.hasten();
 }
 
-bool PostgresqlClient::send(Clock::time_point now) {
+void PostgresqlClient::send(Clock::time_point now) {
+  if (session_.is_up() && !send_batch(now)) go_down({false, "the connection ended"}, now);
+}
+
+bool PostgresqlClient::send_batch(Clock::time_point now) {
   if (batch_.is_under_way() || !pacing_.is_ready(queue_.size(), now)) return true;
   std::erase_if(queue_, [&](const QueuedRequest& queued) {
     if (queued.request == nullptr) return false;
@@ -150,16 +157,15 @@ void PostgresqlClient::exchange(Clock::time_point now) {
     queue_.push_back({});
     upkeep_at_ = later(now, upkeep_interval);
   }
-  if (!good || !send(now)) return go_down({false, "the connection ended"}, now);
+  if (!good || !send_batch(now)) return go_down({false, "the connection ended"}, now);
   if (now >= batch_ends_at_) {
     go_down({false, "no reply for " + std::to_string(timeout_.count()) + " ms"}, now);
   }
 }
 
 void PostgresqlClient::read_notifications() {
-  while (PGnotify* const notification = ::PQnotifies(session_.connection())) {
+  while (const NotificationHandle notification{::PQnotifies(session_.connection())}) {
     subscriptions_.deliver(notification->extra, outbox_);
-    ::PQfreemem(notification);
   }
 }
 
@@ -201,12 +207,23 @@ Clock::time_point PostgresqlClient::due() const noexcept {
   return at;
 }
 
+// The next session ends this one at the server before it sends anything.
+void PostgresqlClient::start_over(Clock::time_point now) noexcept {
+  session_.close();
+  forget_requests();
+  policy_.failed(no_memory(), now, true);
+}
+
 void PostgresqlClient::abandon() noexcept {
   session_.abandon();
-  batch_.forget();
-  queue_.clear();
+  forget_requests();
   subscriptions_.clear();
   policy_.reset();
+}
+
+void PostgresqlClient::forget_requests() noexcept {
+  batch_.forget();
+  queue_.clear();
   batch_ends_at_ = upkeep_at_ = Clock::never();
 }
 

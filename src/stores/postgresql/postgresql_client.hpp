@@ -24,7 +24,9 @@ class PostgresqlClient final : public stores::StoreClient {
     return policy_.last_failure();
   }
   void submit(std::span<Request* const> requests, Sink& sink) override;
+  void send(Clock::time_point now) override;
   void advance(Clock::time_point now) override;
+  void start_over(Clock::time_point now) noexcept override;
   [[nodiscard]] Clock::time_point due() const noexcept override;
   /// Notifications arrive only if something is subscribed to.
   [[nodiscard]] bool awaits_events() const noexcept override {
@@ -42,7 +44,9 @@ class PostgresqlClient final : public stores::StoreClient {
   /// Those that the last upkeep has not found at the server.
   [[nodiscard]] bool has_lost_subscriptions();
   /// Sends a batch if none is under way, and it is time. False: the connection is broken.
-  [[nodiscard]] bool send(Clock::time_point now);
+  [[nodiscard]] bool send_batch(Clock::time_point now);
+  /// Requests and connection are gone; subscriptions stay.
+  void forget_requests() noexcept;
   /// Gives up requests that have waited too long for a connection.
   void give_up(Clock::time_point now);
   [[nodiscard]] Clock::time_point gives_up_at(const QueuedRequest& queued) const noexcept;

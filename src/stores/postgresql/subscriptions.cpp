@@ -10,10 +10,16 @@ Subscriptions::Listener Subscriptions::listener(const Request& request, Sink& si
   return {&sink, request.type == LockType::FAIR ? request.id : HoldId{}};
 }
 
-void Subscriptions::add(const Request& request, Sink& sink) {
-  std::vector<Listener>& all = keys_[std::string(request.key)];
+bool Subscriptions::add(const Request& request, Sink& sink) {
   const Listener added = listener(request, sink);
-  if (std::ranges::find(all, added) == all.end()) all.push_back(added);
+  const auto at = keys_.find(request.key);
+  if (at == keys_.end()) {
+    keys_.emplace(request.key, std::vector<Listener>{added});
+    return true;
+  }
+  const bool is_new = std::ranges::find(at->second, added) == at->second.end();
+  if (is_new) at->second.push_back(added);
+  return is_new;
 }
 
 void Subscriptions::remove(const Request& request, Sink& sink) noexcept {

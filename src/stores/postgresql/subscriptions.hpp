@@ -22,8 +22,8 @@ class Subscriptions {
 
   [[nodiscard]] const std::string& channel() const noexcept { return channel_; }
 
-  /// Idempotent. Throws std::bad_alloc.
-  void add(const Request& request, Sink& sink);
+  /// Idempotent. False: it was there. Throws std::bad_alloc.
+  bool add(const Request& request, Sink& sink);
   void remove(const Request& request, Sink& sink) noexcept;
   void clear() noexcept { keys_.clear(); }
 

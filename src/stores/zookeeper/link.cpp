@@ -226,6 +226,16 @@ void Link::check_silence(TimePoint now) {
   examine(now);
 }
 
+// The library notices the end of the connection and makes another one.
+void Link::start_over(TimePoint now) noexcept {
+  policy_.failed(no_memory(), now, true);
+  if (!session_) return;
+  session_->drop();
+  session_->break_connection();
+  if (stage_ == Stage::greeting || stage_ == Stage::up) stage_since_ = lost_at_ = now;
+  stage_ = Stage::connecting;
+}
+
 // Nothing is sent on the parent's connection.
 void Link::abandon() noexcept {
   if (session_) session_->leave_to_parent();

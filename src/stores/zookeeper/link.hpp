@@ -67,6 +67,8 @@ class Link {
   /// After operations were sent: what is to be waited for.
   void rest(TimePoint now);
   [[nodiscard]] TimePoint due() const noexcept;
+  /// As StoreClient::start_over: ends the connection, but not the session. No event is told.
+  void start_over(TimePoint now) noexcept;
   /// In a forked child.
   void abandon() noexcept;
 

@@ -25,14 +25,14 @@ void ignore_login(int /*code*/, const void* /*data*/) noexcept {}
 
 Session::Session(const ZooKeeperUri& uri, Deleted on_event)
     : open_(uri.open), on_event_(std::move(on_event)) {
+  const std::string login = uri.user.empty() ? std::string() : uri.user + ':' + uri.password;
   handle_ = ::zookeeper_init2(uri.hosts().c_str(), &Session::on_event,
                               static_cast<int>(uri.session.count()), nullptr, this,
                               ZOO_NO_LOG_CLIENTENV, &ignore_log);
   if (handle_ == nullptr) throw std::runtime_error("no server's name can be resolved");
   // By default each call of zookeeper_interest resolves the names, and waits for that.
   ::zoo_set_servers_resolution_delay(handle_, -1);
-  if (uri.user.empty()) return;
-  const std::string login = uri.user + ':' + uri.password;
+  if (login.empty()) return;
   ::zoo_add_auth(handle_, "digest", login.data(), static_cast<int>(login.size()), &ignore_login,
                  nullptr);
 }
@@ -58,9 +58,9 @@ void Session::process(short events) {
   for (bool first = true;; first = false) {
     errno = 0;
     const int code = ::zookeeper_process(handle_, first ? wanted : ZOOKEEPER_READ);
-    if (is_broken_) {
-      is_broken_ = false;
+    if (std::exchange(is_broken_, false)) {
       break_connection();
+      throw std::bad_alloc();
     }
     if (code == ZOK && (wanted & ZOOKEEPER_READ) != 0) continue;
     if (code != ZOK && code != ZNOTHING) fail(errno);

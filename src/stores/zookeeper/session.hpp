@@ -51,7 +51,8 @@ class Session {
   [[nodiscard]] State state() const noexcept;
   /// The descriptor that the library uses; -1: none.
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
-  /// Reads and writes. `events`: those of poll(2). Calls handlers.
+  /// Reads and writes. `events`: those of poll(2). Calls handlers. Throws std::bad_alloc if a reply
+  /// could not be handled; the connection ends then.
   void process(short events);
   /// What to wait for: connects, pings. `wait`: at most until then. Returns the events.
   short interest(std::chrono::microseconds& wait);
@@ -104,9 +105,11 @@ class Session {
 
   void fail(int error) noexcept;
   void cork(bool on) noexcept;
-  Operation* begin(Handler handler);
+  Operation* begin(Handler handler, std::unique_ptr<Replacement> replacement = nullptr);
   void sent(Operation* operation, int code) noexcept;
-  static void finish(const void* data, Reply&& reply) noexcept;
+  /// `fill(reply)` reads what the library passes, if the operation has succeeded.
+  template <class Fill>
+  static void finish(const void* data, int code, Fill&& fill) noexcept;
   static void on_event(zhandle_t* handle, int type, int state, const char* path,
                        void* context) noexcept;
   [[nodiscard]] const ACL_vector* acl() const noexcept;

@@ -21,8 +21,9 @@ bool ends_connection(int code) noexcept {
 
 }  // namespace
 
-Session::Operation* Session::begin(Handler handler) {
-  auto made = std::make_unique<Operation>(Operation{this, std::move(handler), now_});
+Session::Operation* Session::begin(Handler handler, std::unique_ptr<Replacement> replacement) {
+  auto made = std::make_unique<Operation>(
+      Operation{this, std::move(handler), now_, std::move(replacement)});
   operations_.push_back(made.get());
   cork(true);
   return made.release();  // the library gives it back to `finish`
@@ -38,7 +39,8 @@ void Session::sent(Operation* operation, int code) noexcept {
 }
 
 // Called by C code, which no exception may cross.
-void Session::finish(const void* data, Reply&& reply) noexcept {
+template <class Fill>
+void Session::finish(const void* data, int code, Fill&& fill) noexcept {
   std::unique_ptr<Operation> operation(static_cast<Operation*>(const_cast<void*>(data)));
   Session* const session = operation->session;
   if (session == nullptr) return;
@@ -47,8 +49,11 @@ void Session::finish(const void* data, Reply&& reply) noexcept {
   } else {
     std::erase(session->operations_, operation.get());
   }
-  if (ends_connection(reply.code)) return session->break_connection();
+  if (ends_connection(code)) return session->break_connection();
   try {
+    Reply reply;
+    reply.code = code;
+    if (code == ZOK) fill(reply);
     operation->handler(std::move(reply));
   } catch (const std::bad_alloc&) {
     session->is_broken_ = true;
@@ -64,13 +69,10 @@ void Session::create(const std::string& path, std::string_view data, Mode mode, 
                     : mode == Mode::ephemeral ? ZOO_EPHEMERAL
                                               : ZOO_CONTAINER;
   constexpr auto done = [](int code, const char* made, const Stat* stat, const void* context) {
-    Reply reply;
-    reply.code = code;
-    if (code == ZOK) {
+    finish(context, code, [&](Reply& reply) {
       reply.path = made;
       reply.created = stat->czxid;
-    }
-    finish(context, std::move(reply));
+    });
   };
   Operation* const operation = begin(std::move(handler));
   sent(operation, ::zoo_acreate2(handle_, path.c_str(), data.data(), static_cast<int>(data.size()),
@@ -78,21 +80,14 @@ void Session::create(const std::string& path, std::string_view data, Mode mode, 
 }
 
 void Session::remove(const std::string& path, Handler handler) {
-  constexpr auto done = [](int code, const void* context) {
-    Reply reply;
-    reply.code = code;
-    finish(context, std::move(reply));
-  };
+  constexpr auto done = [](int code, const void* context) { finish(context, code, [](Reply&) {}); };
   Operation* const operation = begin(std::move(handler));
   sent(operation, ::zoo_adelete(handle_, path.c_str(), -1, done, operation));
 }
 
 void Session::exists(const std::string& path, bool watch, Handler handler) {
   constexpr auto done = [](int code, const Stat* stat, const void* context) {
-    Reply reply;
-    reply.code = code;
-    if (code == ZOK) reply.created = stat->czxid;
-    finish(context, std::move(reply));
+    finish(context, code, [&](Reply& reply) { reply.created = stat->czxid; });
   };
   Operation* const operation = begin(std::move(handler));
   sent(operation, ::zoo_aexists(handle_, path.c_str(), watch ? 1 : 0, done, operation));
@@ -101,13 +96,10 @@ void Session::exists(const std::string& path, bool watch, Handler handler) {
 void Session::get(const std::string& path, Handler handler) {
   constexpr auto done = [](int code, const char* value, int size, const Stat* stat,
                            const void* context) {
-    Reply reply;
-    reply.code = code;
-    if (code == ZOK) {
+    finish(context, code, [&](Reply& reply) {
       if (value != nullptr && size > 0) reply.data.assign(value, static_cast<std::size_t>(size));
       reply.created = stat->czxid;
-    }
-    finish(context, std::move(reply));
+    });
   };
   Operation* const operation = begin(std::move(handler));
   sent(operation, ::zoo_aget(handle_, path.c_str(), 0, done, operation));
@@ -115,12 +107,9 @@ void Session::get(const std::string& path, Handler handler) {
 
 void Session::children(const std::string& path, bool watch, Handler handler) {
   constexpr auto done = [](int code, const String_vector* names, const void* context) {
-    Reply reply;
-    reply.code = code;
-    if (code == ZOK && names != nullptr) {
-      reply.children.assign(names->data, names->data + names->count);
-    }
-    finish(context, std::move(reply));
+    finish(context, code, [&](Reply& reply) {
+      if (names != nullptr) reply.children.assign(names->data, names->data + names->count);
+    });
   };
   Operation* const operation = begin(std::move(handler));
   sent(operation, ::zoo_aget_children(handle_, path.c_str(), watch ? 1 : 0, done, operation));
@@ -129,16 +118,11 @@ void Session::children(const std::string& path, bool watch, Handler handler) {
 // The library reads and writes these texts until it reports.
 void Session::replace(const std::string& path, const std::string& by, std::string_view data,
                       Handler handler) {
-  constexpr auto done = [](int code, const void* context) {
-    Reply reply;
-    reply.code = code;
-    finish(context, std::move(reply));
-  };
-  Operation* const operation = begin(std::move(handler));
-  operation->replacement =
-      std::make_unique<Replacement>(Replacement{path, by, std::string(data), {}, {}, {}});
+  constexpr auto done = [](int code, const void* context) { finish(context, code, [](Reply&) {}); };
+  auto owned = std::make_unique<Replacement>(Replacement{path, by, std::string(data), {}, {}, {}});
+  owned->made.resize(by.size() + sequence_size);
+  Operation* const operation = begin(std::move(handler), std::move(owned));
   Replacement& own = *operation->replacement;
-  own.made.resize(by.size() + sequence_size);
   ::zoo_delete_op_init(&own.steps[0], own.path.c_str(), -1);
   ::zoo_create_op_init(&own.steps[1], own.by.c_str(), own.data.data(),
                        static_cast<int>(own.data.size()), acl(), ZOO_EPHEMERAL, own.made.data(),
@@ -148,9 +132,7 @@ void Session::replace(const std::string& path, const std::string& by, std::strin
 
 void Session::sync(const std::string& path, Handler handler) {
   constexpr auto done = [](int code, const char* /*path*/, const void* context) {
-    Reply reply;
-    reply.code = code;
-    finish(context, std::move(reply));
+    finish(context, code, [](Reply&) {});
   };
   Operation* const operation = begin(std::move(handler));
   sent(operation, ::zoo_async(handle_, path.c_str(), done, operation));

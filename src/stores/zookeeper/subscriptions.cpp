@@ -110,6 +110,12 @@ void Subscriptions::notify(const std::string& key) {
   }
 }
 
+// A key without a sink is one for which memory was missing.
+void Subscriptions::start_over() noexcept {
+  for (auto& [key, subscribed] : keys_) subscribed.calls.clear();
+  std::erase_if(keys_, [](const auto& each) { return each.second.sinks.empty(); });
+}
+
 void Subscriptions::on_link_up() {
   for (auto& [key, subscribed] : keys_) {
     subscribed.reads = false;

@@ -25,6 +25,8 @@ class Subscriptions {
   /// Subscribes again to everything.
   void on_link_up();
   [[nodiscard]] bool is_empty() const noexcept { return keys_.empty(); }
+  /// Every call is forgotten.
+  void start_over() noexcept;
   void forget() noexcept { keys_.clear(); }
 
  private:

@@ -38,21 +38,25 @@ const ConnectionFailure* ZooKeeperClient::failure() const noexcept {
   return link_.policy().last_failure();
 }
 
-// After a pause the connection may have ended unnoticed: `advance` looks first.
 void ZooKeeperClient::submit(std::span<Request* const> requests, Sink& sink) {
   const Clock::time_point now = clock_.now();
+  const std::size_t before = pending_.size();
+  try {
+    for (Request* const request : requests) pending_.push_back({request, &sink, now});
+  } catch (...) {
+    pending_.resize(before);
+    throw;
+  }
+}
+
+// After a pause the connection may have ended unnoticed: `advance` looks first.
+void ZooKeeperClient::send(Clock::time_point now) {
   queue_.recipe().set_now(now);
   link_.want(now);
-  const bool is_fresh = link_.is_up() && now < later(driven_at_, uri_.session / 8);
-  for (Request* const request : requests) {
-    if (is_fresh && pending_.empty()) {
-      link_.session().set_now(now);
-      dispatch(*request, sink);
-    } else {
-      pending_.push_back({request, &sink, now});
-    }
-  }
-  if (is_fresh) link_.rest(now);
+  if (!link_.is_up() || now >= later(driven_at_, uri_.session / 8)) return;
+  link_.session().set_now(now);
+  dispatch_pending();
+  link_.rest(now);
 }
 
 void ZooKeeperClient::advance(Clock::time_point now) {
@@ -157,6 +161,7 @@ void ZooKeeperClient::on_session_lost() { queue_.recipe().session_lost(); }
 
 void ZooKeeperClient::on_link_up(bool resumed) {
   outbox_.link(true, "connected");
+  queue_.recipe().restore_timers();
   if (resumed) queue_.recipe().link_resumed();
   subscriptions_.on_link_up();
 }
@@ -166,6 +171,15 @@ void ZooKeeperClient::on_down(const std::string& why) { outbox_.link(false, why)
 void ZooKeeperClient::on_node_event(std::string_view path) {
   queue_.on_node_event(path);
   subscriptions_.on_node_event(path);
+}
+
+// The session stays, with all that it holds: the next connection goes on with it.
+void ZooKeeperClient::start_over(Clock::time_point now) noexcept {
+  link_.start_over(now);
+  queue_.recipe().start_over();
+  calls_.forget();
+  subscriptions_.start_over();
+  pending_.clear();
 }
 
 void ZooKeeperClient::abandon() noexcept {

@@ -30,7 +30,9 @@ class ZooKeeperClient final : public stores::StoreClient, private LinkEvents {
   [[nodiscard]] Start start_state() const noexcept override;
   [[nodiscard]] const ConnectionFailure* failure() const noexcept override;
   void submit(std::span<Request* const> requests, Sink& sink) override;
+  void send(Clock::time_point now) override;
   void advance(Clock::time_point now) override;
+  void start_over(Clock::time_point now) noexcept override;
   [[nodiscard]] Clock::time_point due() const noexcept override;
   [[nodiscard]] bool awaits_events() const noexcept override;
   void abandon() noexcept override;

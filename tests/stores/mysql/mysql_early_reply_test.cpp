@@ -61,8 +61,8 @@ class MysqlEarlyReply : public ::testing::Test, public Sink {
     client_.advance(Clock::system().now());
   }
   std::vector<detail::stores::Delivery> deliveries() {
-    std::vector<detail::stores::Delivery> all;
-    client_.outbox().take(all);
+    std::vector<detail::stores::Delivery> all(16);
+    all.resize(client_.outbox().take(all));
     return all;
   }
   void completed(Request& /*request*/, Outcome&& /*outcome*/) noexcept override {}
@@ -81,6 +81,7 @@ TEST_F(MysqlEarlyReply, TheThreadThatPollsIsToldThatThereIsWorkNow) {
     request.key = key;
     send_awaits_reply = early;
     client_.submit(requests, *this);
+    client_.send(Clock::system().now());
     send_awaits_reply = false;
     if (early) {
       EXPECT_TRUE(is_told());

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,9 +62,9 @@ class RecipeTest : public ::testing::Test, public QueueStore, public Sink {
     deliver();
   }
   void deliver() {
-    for (std::vector<stores::Delivery> all; !outbox_.empty(); all.clear()) {
-      outbox_.take(all);
-      for (stores::Delivery& one : all) one.hand_over();
+    std::array<stores::Delivery, 16> some;
+    while (const std::size_t count = outbox_.take(some)) {
+      for (stores::Delivery& one : std::span(some).first(count)) one.hand_over();
     }
   }
   /// The node was made with the number 7; these are the nodes of the lock.

@@ -1,11 +1,13 @@
 // A store behind a socket: the client of DrivenBackend that its tests drive.
 #pragma once
 
+#include <poll.h>
 #include <sys/eventfd.h>
 
 #include <atomic>
 #include <deque>
 #include <memory>
+#include <new>
 #include <utility>
 
 #include <latchkey/options.hpp>
@@ -37,6 +39,7 @@ class LoopbackClient final : public detail::stores::StoreClient {
   }
 
   void submit(std::span<Request* const> requests, Sink& sink) override {
+    if (std::exchange(lacks_memory_to_submit, false)) throw std::bad_alloc();
     if (reconnects) connect();
     for (Request* const request : requests) {
       Reply& reply = underway_.emplace_back(request, &sink, Outcome{});
@@ -45,7 +48,12 @@ class LoopbackClient final : public detail::stores::StoreClient {
     if (answers) ::eventfd_write(replies_.get(), 1);
   }
 
+  void send(Clock::time_point /*now*/) override {
+    if (std::exchange(lacks_memory_to_send, false)) throw std::bad_alloc();
+  }
+
   void advance(Clock::time_point now) override {
+    if (std::exchange(lacks_memory, false)) throw std::bad_alloc();
     if (now >= alarm.load()) {
       alarm = Clock::never();
       ++alarms;
@@ -63,6 +71,10 @@ class LoopbackClient final : public detail::stores::StoreClient {
 
   [[nodiscard]] bool awaits_events() const noexcept override { return awaits; }
 
+  void start_over(Clock::time_point /*now*/) noexcept override {
+    underway_.clear();
+    ++started_over;
+  }
   void abandon() noexcept override {
     underway_.clear();
     ++abandoned;
@@ -79,6 +91,9 @@ class LoopbackClient final : public detail::stores::StoreClient {
   std::atomic<Clock::time_point> alarm = Clock::never();
   std::atomic<int> alarms = 0;
   int abandoned = 0;
+  int started_over = 0;
+  bool lacks_memory_to_submit = false, lacks_memory_to_send = false,
+       lacks_memory = false;  ///< once
 
  private:
   void connect() {

@@ -105,11 +105,12 @@ Place* LockQueue::find(const HoldId& id) noexcept {
 }
 
 Place& LockQueue::add_place(Session& session) {
+  std::string key = directory_ + session.hex;
   Place& place = places_.emplace_back();
   place.timer = context_.timers.end();
   place.id = current_.request->id;
   place.session = &session;
-  place.key = directory_ + session.hex;
+  place.key = std::move(key);
   ++session.keys;
   return place;
 }
@@ -237,6 +238,36 @@ void LockQueue::on_link(bool up) {
     watch_releases(releases_seen_, false);
   }
   run();
+}
+
+// Memory was missing in the middle of an operation. The key of an acquire without a reply may still
+// be made: its session serves no other place, and ends when the place has ended. A subscription
+// without an outcome is made again.
+void LockQueue::start_over(Clock::time_point now) noexcept {
+  if (current_.request != nullptr && current_.request->verb == Verb::subscribe) {
+    std::erase_if(subscriptions_, [this](const Subscription& one) {
+      return one.sink == current_.sink && one.id == current_.id;
+    });
+  }
+  for (Place& place : places_) {
+    place.watch = 0;
+    place.watched.clear();
+    if (place.stage != Stage::unsettled) continue;
+    context_.sessions.retire(*place.session);
+    place.ends = std::max(now, place.ends == Clock::never() ? later(now, place.lease) : place.ends);
+  }
+  releases_watch_ = 0;
+  operations_.clear();
+  current_ = {};
+  current_place_ = nullptr;
+  busy_ = running_ = false;
+  pending_ = {};
+}
+
+void LockQueue::restore_timers() {
+  for (Place& place : places_) {
+    if (place.timer == context_.timers.end()) set_end(place, place.ends);
+  }
 }
 
 }  // namespace latchkey::inline v1::detail::etcd

@@ -42,6 +42,10 @@ class LockQueue {
   void on_expired(const HoldId& id);
   void on_session_lost(const Session& session);
   void on_link(bool up);
+  /// Memory was missing: every request is forgotten, and no call is under way. What etcd has stays.
+  void start_over(Clock::time_point now) noexcept;
+  /// Those that could not be set for want of memory.
+  void restore_timers();
   [[nodiscard]] bool idle() const noexcept;
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   /// In a forked child: nothing is cancelled.

@@ -64,12 +64,8 @@ void ByteStream::connect(const UriEndpoint& endpoint) {
     return connect_next();
   }
   state_ = State::resolving;
-  try {
-    lookup_ = std::make_unique<stores::HostLookup>(std::vector<UriEndpoint>{endpoint});
-    descriptors_.watch(lookup_->descriptor(), POLLIN);
-  } catch (const std::system_error& error) {
-    fail("no thread to look up the host: " + error.code().message());
-  }
+  lookup_ = std::make_unique<stores::HostLookup>(std::vector<UriEndpoint>{endpoint});
+  descriptors_.watch(lookup_->descriptor(), POLLIN);
 }
 
 void ByteStream::resolve() {

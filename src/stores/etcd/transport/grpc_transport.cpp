@@ -259,8 +259,17 @@ void GrpcTransport::disconnect(const std::string& why) {
   http2_.reset();
 }
 
+void GrpcTransport::drop() noexcept {
+  bytes_.close();
+  forget_calls();
+}
+
 void GrpcTransport::abandon() noexcept {
   bytes_.abandon();
+  forget_calls();
+}
+
+void GrpcTransport::forget_calls() noexcept {
   http2_.reset();
   calls_.clear();
   unary_.clear();

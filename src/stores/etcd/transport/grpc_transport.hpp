@@ -55,7 +55,9 @@ class GrpcTransport final : private Http2Events {
   [[nodiscard]] const ConnectionFailure* failure() const noexcept;
   /// Closes the connection. Every call ends with no answer, for this reason.
   void disconnect(const std::string& why);
-  /// In a forked child: closes the descriptors without sending a byte; no callback is called.
+  /// Closes the connection. No callback is called.
+  void drop() noexcept;
+  /// The same in a forked child: nothing is sent, and the set of descriptors is the parent's.
   void abandon() noexcept;
 
  private:
@@ -84,6 +86,7 @@ class GrpcTransport final : private Http2Events {
   /// `was_open`: the connection was there.
   [[nodiscard]] std::string why_broken(bool was_open) const;
   void break_off(const std::string& why, bool nothing_listens);
+  void forget_calls() noexcept;
 
   Clock& clock_;
   const std::string_view scheme_;

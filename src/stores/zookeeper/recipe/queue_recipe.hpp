@@ -78,6 +78,10 @@ class QueueRecipe {
   void link_resumed();
   /// All entries of this process are deleted.
   void session_lost();
+  /// Memory was missing: as `link_lost`, but the requests are completed elsewhere.
+  void start_over() noexcept;
+  /// Those that could not be set for want of memory.
+  void restore_timers();
   /// Does what is due.
   void tick();
 
