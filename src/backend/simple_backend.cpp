@@ -3,6 +3,7 @@
 #include <latchkey/simple_backend.hpp>
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include <latchkey/error.hpp>
@@ -17,6 +18,18 @@ Outcome make(Outcome::Kind kind, std::string reason = {}) {
   Outcome outcome;
   outcome.kind = kind;
   outcome.reason = std::move(reason);
+  return outcome;
+}
+
+/// Without memory for the reason the outcome says so: it is of the same kind.
+Outcome make_failed(Outcome::Kind kind, const char* reason) noexcept {
+  Outcome outcome;
+  outcome.kind = kind;
+  try {
+    outcome.reason = reason;
+  } catch (const std::bad_alloc&) {
+    outcome.reason = "out of memory";  // short enough to need none
+  }
   return outcome;
 }
 
@@ -92,13 +105,16 @@ Outcome SimpleBackend::attempt(const Request& request) noexcept {
   try {
     return call(request);
   } catch (const Refused& refusal) {
-    return make(Outcome::Kind::refused, refusal.what());
+    return make_failed(Outcome::Kind::refused, refusal.what());
   } catch (const BackendRefused& refusal) {
-    return make(Outcome::Kind::refused, refusal.what());
+    return make_failed(Outcome::Kind::refused, refusal.what());
+  } catch (const std::bad_alloc&) {
+    return make_failed(Outcome::Kind::unknown, "out of memory");
   } catch (const std::exception& error) {
-    return make(Outcome::Kind::unknown, error.what());
+    return make_failed(Outcome::Kind::unknown, error.what());
   } catch (...) {
-    return make(Outcome::Kind::unknown, "the backend threw something that is not a std::exception");
+    return make_failed(Outcome::Kind::unknown,
+                       "the backend threw something that is not a std::exception");
   }
 }
 

@@ -50,9 +50,14 @@ std::unique_ptr<Client> ClientPool::take() {
   return std::make_unique<Client>(settings_, generation);
 }
 
-void ClientPool::give_back(std::unique_ptr<Client> client) {
+void ClientPool::give_back(std::unique_ptr<Client> client) noexcept {
   const ScopedLock lock(mutex_);
-  if (client->generation() == generation_) idle_.push_back(std::move(client));
+  if (client->generation() != generation_) return;
+  try {
+    idle_.push_back(std::move(client));
+  } catch (const std::bad_alloc&) {
+    return;
+  }
 }
 
 void ClientPool::discard(std::unique_ptr<Client> broken) noexcept {

@@ -50,7 +50,8 @@ class ClientPool final : private ForkParticipant {
   [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
 
   [[nodiscard]] std::unique_ptr<Client> take();
-  void give_back(std::unique_ptr<Client> client);
+  /// Without memory to keep it, the connection ends.
+  void give_back(std::unique_ptr<Client> client) noexcept;
   /// A connection broke: those that are idle now are not used again either.
   void discard(std::unique_ptr<Client> broken) noexcept;
   /// For the child after a fork. The parent's clients that were in use then are leaked.

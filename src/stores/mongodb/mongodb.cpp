@@ -29,7 +29,7 @@ std::unique_ptr<Backend> make_mongodb(std::string_view uri, const Options& optio
   } else {
     backend = std::make_unique<detail::mongodb::DocumentBackend>(std::move(settings), clock);
   }
-  backend->start();
+  backend->start(options.startup == Startup::allow_down);
   return backend;
 }
 

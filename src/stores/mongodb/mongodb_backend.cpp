@@ -41,17 +41,25 @@ void fill(LockInfo& info, const LockDocument& document, Date now) {
 MongoBackend::MongoBackend(Settings settings, Clock& clock)
     : SimpleBackend(clock), pool_(std::move(settings)) {}
 
-void MongoBackend::start() {
+void MongoBackend::start(bool may_be_absent) {
   LockSite site{.key = {}, .backend = describe()};
   try {
     Commands commands(pool_);
-    commands.check_server();
-    clean_up(commands);
+    check(commands);
   } catch (const NoAnswer& failure) {
-    throw BackendUnavailable(std::move(site), failure.what());
+    if (!may_be_absent) throw BackendUnavailable(std::move(site), failure.what());
+    warning_ = failure.what();
   } catch (const Rejected& failure) {
     throw BackendRefused(std::move(site), failure.what());
   }
+}
+
+// Several threads may do this at the same time: it changes nothing but what has ended.
+void MongoBackend::check(Commands& commands) {
+  if (checked_.load(std::memory_order_relaxed)) return;
+  commands.check_server();
+  clean_up(commands);
+  checked_.store(true, std::memory_order_relaxed);
 }
 
 Outcome MongoBackend::outcome_of(Answer&& answer) {

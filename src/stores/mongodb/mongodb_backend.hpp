@@ -4,6 +4,7 @@
 
 #include <latchkey/simple_backend.hpp>
 
+#include <atomic>
 #include <string>
 
 #include "stores/mongodb/client_pool.hpp"
@@ -21,8 +22,12 @@ class MongoBackend : public SimpleBackend {
 
   [[nodiscard]] std::string describe() const override { return pool_.settings().description; }
 
-  /// Throws BackendRefused and BackendUnavailable.
-  void start();
+  /// Why the server could not be used when the Locks were made.
+  [[nodiscard]] std::string warning() const override { return warning_; }
+
+  /// Throws BackendRefused and, unless `may_be_absent`, BackendUnavailable. A server that was
+  /// absent is checked before the first request that it answers.
+  void start(bool may_be_absent);
 
  protected:
   /// Calls `work(commands)`, which returns an Answer, and makes its outcome.
@@ -37,7 +42,12 @@ class MongoBackend : public SimpleBackend {
   void forked() noexcept override { pool_.forget_clients(); }
 
  private:
+  /// Once: that the server can keep locks.
+  void check(Commands& commands);
+
   ClientPool pool_;
+  std::string warning_;
+  std::atomic<bool> checked_ = false;
 };
 
 /// REENTRANT, READ, WRITE and FENCED on documents as in lock_document.hpp.
@@ -62,13 +72,16 @@ class DocumentBackend final : public MongoBackend {
 
 template <class Work>
 Outcome MongoBackend::attempt(Work&& work) {
+  bool begun = false;
   try {
     Commands commands(pool_);
+    check(commands);
+    begun = true;
     return outcome_of(work(commands));
   } catch (const NoAnswer& failure) {
     Outcome outcome;
     outcome.reason = failure.what();
-    outcome.never_ran = !failure.may_have_run();
+    outcome.never_ran = !begun || !failure.may_have_run();
     return outcome;
   } catch (const Rejected& failure) {
     throw Refused(failure.what());

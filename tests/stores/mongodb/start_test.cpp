@@ -10,9 +10,11 @@
 #include <latchkey/error.hpp>
 #include <latchkey/locks.hpp>
 #include <latchkey/mongodb.hpp>
+#include <latchkey/testing/recorder.hpp>
 
 #include "ferretdb_server.hpp"
 #include "stores/mongodb/failure.hpp"
+#include "support/polling.hpp"
 #include "support/servers/fault_proxy.hpp"
 
 namespace latchkey::tests {
@@ -87,6 +89,51 @@ TEST(MongoDbStart, AServerThatDoesNotAnswerIsUnavailableInTime) {
       start("mongodb://127.0.0.1:" + std::to_string(proxy.port()) + "/locks", 500ms);
   EXPECT_TRUE(silent.unavailable);
   EXPECT_LT(std::chrono::steady_clock::now() - before, 10s);
+}
+
+Locks connect_to_absent(const std::string& uri, Listener* listener = nullptr) {
+  register_mongodb();
+  return Locks::connect(
+      uri, {.command_timeout = 500ms, .startup = Startup::allow_down, .listener = listener});
+}
+
+// Locks::connect threw BackendUnavailable.
+TEST(MongoDbStart, AServerThatMayBeDownIsUsedOnceItIsThere) {
+  NEEDS_FERRETDB();
+  FerretServer server;
+  server.kill();
+  testing::Recorder recorder;
+  const Locks locks = connect_to_absent(server.uri(), &recorder);
+  ASSERT_TRUE(recorder.await(Event::Kind::warning));
+  EXPECT_THAT(recorder.events().back().text, HasSubstr("no primary was found"));
+  Lock lock = locks.lock("late");
+  EXPECT_THROW(static_cast<void>(lock.try_acquire()), BackendUnavailable);
+  server.start();
+  await("the first lock", [&]() -> std::string {
+    return lock.try_acquire() ? "" : "it is busy";  // what is thrown counts as missing, too
+  });
+}
+
+TEST(MongoDbStart, AServerThatWasDownMayStillRefuse) {
+  NEEDS_FERRETDB();
+  FerretServer server;
+  server.kill();
+  const std::string at = "@127.0.0.1:" + std::to_string(server.port()) + "/locks";
+  const Locks locks = connect_to_absent("mongodb://alice:secret" + at);
+  server.start();
+  std::string why = "nothing is thrown";
+  try {
+    static_cast<void>(locks.lock("refused").try_acquire());
+  } catch (const BackendRefused& error) {
+    why = error.what();
+  }
+  EXPECT_THAT(why, HasSubstr("rejects the user or its password"));
+}
+
+TEST(MongoDbStart, AServerThatRefusesIsNotDown) {
+  NEEDS_FERRETDB();
+  const std::string at = "@127.0.0.1:" + std::to_string(shared_ferretdb().port()) + "/locks";
+  EXPECT_THROW(static_cast<void>(connect_to_absent("mongodb://alice:secret" + at)), BackendRefused);
 }
 
 TEST(MongoDbStart, AReplicaSetThatIsNotThereIsUnavailable) {
