@@ -264,6 +264,7 @@ set(latchkey_sim_sources
   sim/once_sim_test.cpp
   sim/once_simulation.cpp
   sim/readers_cost_test.cpp
+  sim/schedule_test.cpp
   sim/simulator_test.cpp
   sim/store_test.cpp)
 

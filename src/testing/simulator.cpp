@@ -7,10 +7,9 @@
 namespace latchkey::inline v1::testing {
 
 SimulationReport simulate(std::uint64_t seed, const SimulationSettings& settings) {
-  SimulationReport report =
-      sim::Simulation(seed, settings.trace, settings.store).run(settings.steps);
+  SimulationReport report = sim::Simulation(seed, settings.trace, settings).run(settings.steps);
   if (report.violation.empty() || settings.trace) return report;
-  return sim::Simulation(seed, true, settings.store).run(settings.steps);
+  return sim::Simulation(seed, true, settings).run(settings.steps);
 }
 
 }  // namespace latchkey::inline v1::testing

@@ -95,7 +95,11 @@ void Client::notified(const Notification& notification) {
 
 void Client::freeze() {
   World& world = context_.world;
-  const Clock::duration length = world.random.between({}, world.scenario.settings.watchdog * 2);
+  freeze_for(world.random.between({}, world.scenario.settings.watchdog * 2));
+}
+
+void Client::freeze_for(Clock::duration length) {
+  World& world = context_.world;
   frozen_until_ = std::max(frozen_until_, world.now + length);
   context_.note("freeze", {}, 0, length.count());
   context_.history.clients[context_.client].awake_since = frozen_until_;

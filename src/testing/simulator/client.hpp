@@ -29,6 +29,7 @@ class Client final : private ProcessHost {
   // --- faults ---
   /// Stops the process for a random time, as SIGSTOP does.
   void freeze();
+  void freeze_for(Clock::duration length);
   /// Ends the process; another one takes its place. What it held stays at the store.
   void crash();
   /// A frozen process receives its events at this time.

@@ -26,6 +26,7 @@ enum class Due : std::uint8_t {
   multi_timer,        ///< one of its calls has to look at the time
   multi_deadline,     ///< its current step has to end
   multi_cancel,       ///< its stop token is used
+  fault,              ///< a fault of a schedule begins
   loss_check,         ///< by now a client must know that the store dropped its hold
 };
 

@@ -4,6 +4,10 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
+#include <vector>
+
+#include <latchkey/testing/simulator.hpp>
 
 #include "testing/simulator/client.hpp"
 #include "testing/simulator/judges/loss_judge.hpp"
@@ -13,7 +17,8 @@
 
 namespace latchkey::inline v1::sim {
 
-/// Injects at most one fault per step, at the rates of the scenario.
+/// Injects at most one fault per step, at the rates of the scenario, and those of a schedule at
+/// their times.
 class FaultInjector {
  public:
   FaultInjector(World& world, Store& store, Network& network, LossJudge& losses,
@@ -22,11 +27,23 @@ class FaultInjector {
 
   void step();
 
+  // --- a schedule ---
+  /// Throws std::invalid_argument if a time is negative.
+  void schedule(std::vector<testing::ScheduledFault> faults);
+  /// The event of the fault with this number is due.
+  void begin(std::uint32_t number);
+  /// Whether one of them lasts, or has not begun.
+  [[nodiscard]] bool are_due() const noexcept {
+    return world_.now <= end_ && !world_.schedule.empty();
+  }
+  /// By how much they have set the server's clock back. Leases last so much longer.
+  [[nodiscard]] Clock::duration set_back() const noexcept { return set_back_; }
+
  private:
   void force_release(std::uint32_t key);
-  void jump_forward();
-  void jump_back();
-  void restart_server();
+  void jump_forward(Clock::duration length);
+  void jump_back(Clock::duration length);
+  void restart_server(std::optional<Clock::duration> outage = std::nullopt);
   void all_keys_lost();
 
   World& world_;
@@ -34,6 +51,9 @@ class FaultInjector {
   Network& network_;
   LossJudge& losses_;
   std::deque<Client>& clients_;
+  std::vector<testing::ScheduledFault> scheduled_;
+  Clock::duration end_{-1};  // of the last of them
+  Clock::duration set_back_{};
 };
 
 }  // namespace latchkey::inline v1::sim

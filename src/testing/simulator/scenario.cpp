@@ -136,6 +136,14 @@ void Scenario::favour_hand_offs(Random& random) {
   settings.cohort = milliseconds(100);
 }
 
+// What is promised on a good network only is not expected: there are faults. A store that answers
+// at once has no connections that could break.
+void Scenario::draw_no_faults() {
+  clear_faults();
+  hurried = hurried || contended;
+  fault_free = immediate = contended = false;
+}
+
 void Scenario::clear_faults() {
   loss_percent = duplicate_percent = delay_percent = 0;
   cut_rate = freeze_rate = crash_rate = jump_forward_rate = jump_back_rate = 0;

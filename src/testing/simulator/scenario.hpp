@@ -51,6 +51,9 @@ struct Scenario {
 
   [[nodiscard]] static Scenario draw(Random& random);
 
+  /// For a run whose faults have a schedule.
+  void draw_no_faults();
+
   [[nodiscard]] bool is_foreign(std::uint32_t client) const noexcept {
     return client >= clients - foreign;
   }

@@ -13,15 +13,16 @@ constexpr std::uint64_t most_last_steps = 50'000;
 
 /// Nothing of the process is involved, so that it occurs also while the process is frozen.
 bool is_outside_processes(Due due) noexcept {
-  return due == Due::delivery || due == Due::loss_check;
+  return due == Due::delivery || due == Due::loss_check || due == Due::fault;
 }
 
 }  // namespace
 
-Simulation::Simulation(std::uint64_t seed, bool keeps_text, const testing::MakeStore& make_store)
+Simulation::Simulation(std::uint64_t seed, bool keeps_text,
+                       const testing::SimulationSettings& settings)
     : world_(seed, keeps_text),
-      store_(make_store ? make_backend_store(world_.now, make_store)
-                        : make_table_store(world_.now)),
+      store_(settings.store ? make_backend_store(world_.now, settings.store)
+                            : make_table_store(world_.now)),
       history_(world_.scenario.clients, world_.keys.size()),
       network_(world_, *store_, *this),
       hold_judge_(world_, history_),
@@ -30,6 +31,10 @@ Simulation::Simulation(std::uint64_t seed, bool keeps_text, const testing::MakeS
       turn_judge_(world_, history_),
       faults_(world_, *store_, network_, loss_judge_, clients_) {
   world_.scenario.restrict_to(store_->offers());
+  if (!settings.schedule.empty()) {
+    world_.scenario.draw_no_faults();
+    faults_.schedule(settings.schedule);
+  }
   const Environment environment{world_,         history_,    hold_judge_,
                                 request_judge_, turn_judge_, network_};
   for (std::uint32_t client = 0; client < world_.scenario.clients; ++client) {
@@ -38,7 +43,7 @@ Simulation::Simulation(std::uint64_t seed, bool keeps_text, const testing::MakeS
 }
 
 Report Simulation::run(std::uint64_t steps) {
-  for (std::uint64_t step = 0; step < steps && world_.passed(); ++step) {
+  for (std::uint64_t step = 0; (step < steps || faults_.are_due()) && world_.passed(); ++step) {
     faults_.step();
     advance();
   }
@@ -79,6 +84,7 @@ void Simulation::dispatch(const ScheduledEvent& event) {
     case Due::batch: return network_.send_batch(event);
     case Due::push: return network_.push(event);
     case Due::reconnect: return network_.reconnect(event);
+    case Due::fault: return faults_.begin(event.index);
     case Due::loss_check: return loss_judge_.check(event);
     default: return clients_[event.client].handle(event);
   }
@@ -99,7 +105,7 @@ void Simulation::stop_faults() {
 void Simulation::check_nothing_left() {
   if (!world_.schedule.empty()) return world_.fail("it does not come to rest");
   for (Client& client : clients_) client.check_idle();
-  world_.now += std::chrono::minutes(1);
+  world_.now += std::chrono::minutes(1) + faults_.set_back();
   if (store_->left(world_.keys) != 0) world_.fail("something is left at the store");
 }
 

@@ -26,13 +26,13 @@ using Report = testing::SimulationReport;
 /// Builds the parts and brings each event to the part that it is for.
 class Simulation final : private NetworkHandler {
  public:
-  /// `make_store`: empty for latchkey's own table of locks.
-  Simulation(std::uint64_t seed, bool keeps_text, const testing::MakeStore& make_store = {});
+  Simulation(std::uint64_t seed, bool keeps_text, const testing::SimulationSettings& settings = {});
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
   ~Simulation() = default;
 
-  /// Runs `steps` events with faults, then without faults until no event is left.
+  /// Runs `steps` events with faults, and all faults of the schedule, then without faults until no
+  /// event is left.
   Report run(std::uint64_t steps);
 
  private:

@@ -226,6 +226,21 @@ TEST(Counters, KeepEveryPromiseInEverySeed) {
   }
 }
 
+TEST(Counters, KeepEveryPromiseIfAHolderIsFrozenWhileTheServerRestarts) {
+  using latchkey::testing::ScheduledFault;
+  using namespace std::chrono_literals;
+  const auto store = [](latchkey::Clock& clock) {
+    return std::make_unique<SimulatedCounters>(clock);
+  };
+  const std::vector<ScheduledFault> schedule{
+      {.at = 2s, .kind = ScheduledFault::Kind::freeze, .process = 1, .length = 1500ms},
+      {.at = 3s, .kind = ScheduledFault::Kind::restart, .length = 200ms}};
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    const auto report = latchkey::testing::simulate(seed, {.store = store, .schedule = schedule});
+    ASSERT_EQ(report.violation, "") << "seed " << seed << "\n" << report.trace;
+  }
+}
+
 }  // namespace
 }  // namespace docs_testing
 
