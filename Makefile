@@ -8,6 +8,7 @@
 #   make bench-peers  the same workloads in Redisson, rueidislock and redsync: needs java, mvn, go
 #   make soak      64 threads on 100 keys for 60 s: LATCHKEY_SOAK=60s
 #   make chaos     processes, faults and a judge, for CHAOS=10min; with SEED=… the same faults again
+#                  with REPLAY=FILE the round that a campaign has left in this file
 #   make chaos-stores  the same on the other stores
 #   make chaos-redisson  the same beside Redisson; needs a JDK and Maven
 #   make chaos-night  the three for 8 h in all
@@ -34,6 +35,8 @@ SOAK ?= 60s
 # How long `make chaos` runs, and with which seed; without one it draws one and prints it.
 CHAOS ?= $(if $(LATCHKEY_CHAOS),$(LATCHKEY_CHAOS),10min)
 SEED ?=
+# The file of a failed round that `make chaos` runs again, and no other.
+REPLAY ?=
 FUZZ ?= 600s
 # How long each soak runs as one of the tests.
 export LATCHKEY_SOAK ?= 5s
@@ -122,8 +125,12 @@ run_chaos = @LATCHKEY_CHAOS=$(CHAOS) LATCHKEY_SEED=$(SEED) \
 chaos:
 	@scripts/deps.sh test
 	$(build_chaos)
+ifeq ($(REPLAY),)
 	@ctest --test-dir build/test --output-on-failure --no-tests=error -j 4 -L '^chaos$$' -E '^chaos$$'
 	$(call run_chaos,all)
+else
+	@build/test/tests/latchkey_chaos --replay $(REPLAY)
+endif
 
 chaos-stores: deps-stores
 	$(build_chaos)

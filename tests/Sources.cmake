@@ -348,8 +348,11 @@ set(latchkey_chaos_judge_sources
   chaos/judge/tokens.cpp
   chaos/judge/tools.cpp
   chaos/judge/updates.cpp
+  chaos/run/replay_file.cpp
   chaos/run/settings.cpp
   chaos/run/shorten.cpp
+  chaos/run/simulator_schedule.cpp
+  chaos/run/simulator_search.cpp
   chaos/run/totals.cpp)
 
 set(latchkey_chaos_sources
@@ -369,6 +372,7 @@ set(latchkey_chaos_sources
   chaos/run/campaign.cpp
   chaos/run/leftovers.cpp
   chaos/run/porcupine.cpp
+  chaos/run/reproduction.cpp
   chaos/run/worker_pool.cpp
   chaos/worker/coroutine_source.cpp
   chaos/worker/defective_sources.cpp
@@ -390,8 +394,11 @@ set(latchkey_chaos_tests_sources
   chaos/judge/outcomes_test.cpp
   chaos/judge/tokens_test.cpp
   chaos/judge/tools_test.cpp
+  chaos/run/replay_file_test.cpp
   chaos/run/settings_test.cpp
-  chaos/run/shorten_test.cpp)
+  chaos/run/shorten_test.cpp
+  chaos/run/simulator_schedule_test.cpp
+  chaos/run/simulator_search_test.cpp)
 
 set(latchkey_test_support_sources
   support/allocations.cpp

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <ctime>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -119,6 +120,8 @@ struct Limits {
 
 struct History {
   std::uint32_t workers = 0, threads = 0, keys = 0;
+  /// Of the numbers of workers, 0 to workers - 1, those that no process has: see Settings::without.
+  std::set<std::uint32_t> absent{};
   Nanos began = 0;   ///< workers may call
   Nanos calm = 0;    ///< the first fault begins; all workers ask until then
   Nanos healed = 0;  ///< the last fault has ended

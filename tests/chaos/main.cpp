@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -14,8 +13,8 @@
 #include <vector>
 
 #include "chaos/run/campaign.hpp"
+#include "chaos/run/reproduction.hpp"
 #include "chaos/run/settings.hpp"
-#include "chaos/run/shorten.hpp"
 #include "chaos/worker/held_command.hpp"
 #include "chaos/worker/worker.hpp"
 
@@ -38,30 +37,12 @@ void print(const Violations& found) {
   for (const auto& [rule, count] : times) std::printf("%d times: %s\n", count, rule.c_str());
 }
 
-/// Runs the round with fewer and fewer faults, and prints the command for the fewest that fail.
-void print_shortened(Settings settings, std::uint64_t seed, FaultNumbers faults,
-                     const std::filesystem::path& folder) {
-  const int attempts = settings.shorten;
-  settings.seed = seed;
-  settings.length = std::chrono::milliseconds(1);
-  const std::filesystem::path attempt_folder = folder / "shortened";
-  std::filesystem::create_directories(attempt_folder);
-  std::printf("shortening, at most %d rounds:\n", attempts);
-  settings.only = shorten(std::move(faults), attempts, [&](const FaultNumbers& some) {
-    settings.only = some;
-    return !Campaign(settings, attempt_folder).run().empty();
-  });
-  std::printf("%zu faults are left\nreplay: %s\n", settings.only->size(),
-              replay_command(settings, seed).c_str());
-}
-
 int run_campaign(const Settings& settings) {
   std::printf("seed %llu, deployment %s\n", static_cast<unsigned long long>(settings.seed),
               name_of(settings.deployment));
   if (settings.porcupine.empty()) std::printf("Porcupine checks nothing: Go was not found\n");
   const std::filesystem::path folder = make_folder(settings.seed);
-  std::uint64_t seed = 0;
-  FaultNumbers faults;
+  FailedRound failed{.settings = settings};
   {
     Campaign campaign(settings, folder);
     const Violations found = campaign.run();
@@ -74,15 +55,12 @@ int run_campaign(const Settings& settings) {
     print(found);
     for (const PlannedFault& each : campaign.last_plan()) {
       std::printf("fault %zu at %s\n", each.number, describe(each).c_str());
-      faults.insert(each.number);
     }
-    seed = campaign.seed_of_last_round();
-    std::printf("\n%zu violations; log: %s\nreplay: %s\n", found.size(), folder.c_str(),
-                replay_command(settings, seed).c_str());
+    failed.seed = campaign.seed_of_last_round();
+    failed.plan = campaign.last_plan();
+    std::printf("\n%zu violations; log: %s\n", found.size(), folder.c_str());
   }
-  if (settings.client == Client::latchkey && settings.shorten > 0) {
-    print_shortened(settings, seed, faults, folder);
-  }
+  reproduce(failed, folder);
   return 1;
 }
 
@@ -113,6 +91,7 @@ int main_of(const std::vector<std::string>& words) {
     return 0;
   }
   Settings settings = read_settings(words);
+  if (!settings.simulate.empty()) return run_simulator(settings);
   settings.porcupine = LATCHKEY_PORCUPINE;
   return run_campaigns(settings);
 }

@@ -137,6 +137,15 @@ std::vector<PlannedFault> draw_faults(std::uint64_t seed, const PlanSize& size,
   }
 }
 
+void leave_out(std::vector<PlannedFault>& plan, const std::optional<std::set<std::size_t>>& only,
+               const std::set<std::uint32_t>& without) {
+  std::erase_if(plan, [&](const PlannedFault& fault) {
+    const bool of_absent =
+        fault.worker >= 0 && without.contains(static_cast<std::uint32_t>(fault.worker));
+    return of_absent || (only && !only->contains(fault.number));
+  });
+}
+
 std::uint64_t seed_of_round(std::uint64_t seed, std::uint64_t round) {
   if (round == 0) return seed;
   std::mt19937_64 engine(seed);

@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -47,8 +50,20 @@ std::vector<PlannedFault> draw_faults_of(std::uint64_t seed, const PlanSize& siz
 /// Whether the server loses all that it has, also the tokens that it gave.
 bool loses_data(const std::vector<PlannedFault>& faults);
 
+/// Drops the faults that are not in `only`, unless it is absent, and those of workers in `without`.
+/// The others keep their numbers.
+void leave_out(std::vector<PlannedFault>& plan, const std::optional<std::set<std::size_t>>& only,
+               const std::set<std::uint32_t>& without);
+
 /// The seed of a round; round 0 has the seed of the run, so that a round is replayed as a run.
 std::uint64_t seed_of_round(std::uint64_t seed, std::uint64_t round);
+
+/// By how much a fault of the server's clock makes it jump. Forward it is longer than every lease.
+constexpr std::chrono::seconds clock_jump(const PlannedFault& fault) noexcept {
+  constexpr int longest_lease = 6;
+  return std::chrono::seconds(fault.strength +
+                              (fault.kind == FaultKind::clock_forward ? longest_lease : 0));
+}
 
 /// One line for the log.
 std::string describe(const PlannedFault& fault);

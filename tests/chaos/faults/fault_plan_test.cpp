@@ -93,6 +93,26 @@ TEST(FaultPlan, TwoThirdsOfTheSlotsThatMoveAreThoseOfReads) {
   EXPECT_GT(2 * of_reads, moves);
 }
 
+TEST(FaultPlan, WhatIsLeftOutChangesNoOtherFault) {
+  const std::vector<PlannedFault> all = draw_faults_of(7, {}, all_kinds(), 24);
+  std::vector<PlannedFault> some = all;
+  leave_out(some, std::nullopt, {1, 3});
+  ASSERT_LT(some.size(), all.size());
+  for (const PlannedFault& fault : some) {
+    EXPECT_NE(fault.worker, 1);
+    EXPECT_NE(fault.worker, 3);
+    EXPECT_EQ(describe(fault), describe(all.at(fault.number)));
+  }
+  const auto stays = [](const PlannedFault& fault) {
+    return fault.worker != 1 && fault.worker != 3;
+  };
+  EXPECT_EQ(static_cast<std::ptrdiff_t>(some.size()), std::ranges::count_if(all, stays));
+  leave_out(some, std::set{some.front().number, some.back().number}, {});
+  EXPECT_EQ(some.size(), 2U);
+  leave_out(some, std::set<std::size_t>{}, {});
+  EXPECT_TRUE(some.empty());
+}
+
 TEST(FaultPlan, TheFirstRoundOfARunHasItsSeed) {
   EXPECT_EQ(seed_of_round(42, 0), 42U);
   EXPECT_NE(seed_of_round(42, 1), seed_of_round(42, 2));

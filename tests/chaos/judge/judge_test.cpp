@@ -227,6 +227,16 @@ TEST(JudgeProgress, WithoutTurnsAThreadMayWaitWhileOthersGetTheKey) {
   EXPECT_EQ(builder.broken(judge_progress), "hang: no progress after the last fault healed");
 }
 
+TEST(JudgeProgress, AWorkerThatWasNotStartedDoesNotHang) {
+  HistoryBuilder builder;
+  builder.history().healed = 1'000 * millisecond;
+  builder.visit(0, 2'000, 2'001);
+  builder.visit(0, 2'000, 2'001).key = 1;
+  EXPECT_EQ(builder.broken(judge_progress), "hang: no progress after the last fault healed");
+  builder.history().absent = {1};
+  EXPECT_EQ(builder.broken(judge_progress), "");
+}
+
 TEST(JudgeShares, AProcessWithLessThanAQuarterOfItsShareStarves) {
   HistoryBuilder builder;
   builder.history().calm = 2'000 * millisecond;
@@ -237,6 +247,21 @@ TEST(JudgeShares, AProcessWithLessThanAQuarterOfItsShareStarves) {
   EXPECT_EQ(builder.broken(judge_shares), "") << "nothing is promised then";
   builder.history().limits.process_queue = true;
   for (int visit = 0; visit < 10; ++visit) builder.visit(1, 300 + visit, 300 + visit);
+  EXPECT_EQ(builder.broken(judge_shares), "");
+}
+
+TEST(JudgeShares, TheEvenShareIsThatOfTheWorkersThatWereStarted) {
+  HistoryBuilder builder;
+  builder.history().calm = 2'000 * millisecond;
+  builder.history().workers = 4;
+  builder.history().absent = {0, 2};
+  for (int visit = 0; visit < 70; ++visit) builder.visit(1, 100 + visit, 100 + visit);
+  for (int visit = 0; visit < 8; ++visit) builder.visit(3, 100 + visit, 100 + visit);
+  EXPECT_EQ(builder.broken(judge_shares), "") << "78 grants of two workers say nothing yet";
+  for (int visit = 0; visit < 2; ++visit) builder.visit(1, 300 + visit, 300 + visit);
+  EXPECT_EQ(builder.broken(judge_shares), "starvation: less than a quarter of the even share")
+      << "8 of 80; of four workers each would have 20";
+  for (int visit = 0; visit < 3; ++visit) builder.visit(3, 300 + visit, 300 + visit);
   EXPECT_EQ(builder.broken(judge_shares), "");
 }
 

@@ -56,6 +56,7 @@ void judge_progress(const History& history, Violations& found) {
     found.push_back({"hang: no progress after the last fault healed", who});
   };
   for (std::uint32_t worker = 0; worker < history.workers; ++worker) {
+    if (history.absent.contains(worker)) continue;
     for (std::uint32_t thread = 0; thread < history.threads; ++thread) {
       const Nanos first = first_grant(history, [&](const Visit& visit) {
         return visit.worker == worker && visit.thread == thread;
@@ -76,10 +77,11 @@ namespace {
 
 using Grants = std::vector<std::size_t>;  // of key 0 before the first fault, by worker
 
-/// A worker that starts a program for each visit is a process of its own in the queue, and gets its
-/// turn, but seldom asks: between two visits of a thread a program ends and the next one starts.
+/// Not a worker that is left out. A worker that starts a program for each visit is a process of its
+/// own in the queue, and gets its turn, but seldom asks: between two visits of a thread a program
+/// ends and the next one starts.
 bool asks_all_the_time(const History& history, std::uint32_t worker) {
-  return static_cast<int>(worker) != history.limits.tool_worker;
+  return static_cast<int>(worker) != history.limits.tool_worker && !history.absent.contains(worker);
 }
 
 /// Each process of latchkey gets a quarter of its even share of what these get together.

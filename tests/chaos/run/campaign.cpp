@@ -55,8 +55,8 @@ Campaign::Campaign(const Settings& settings, std::filesystem::path folder)
     : settings_(settings),
       folder_(std::move(folder)),
       deployment_(make_deployment(settings.deployment)),
-      workers_({settings.workers, settings.threads}, settings.client, *deployment_, settings.seed,
-               folder_),
+      workers_({settings.workers, settings.threads, settings.without}, settings.client,
+               *deployment_, settings.seed, folder_),
       injector_(*deployment_, workers_),
       size_(plan_size(settings)) {
   workers_.state().first_token = deployment_->first_token();
@@ -95,15 +95,14 @@ void Campaign::draw_plan(std::uint64_t seed) {
   plan_ = kinds.empty() ? draw_faults(seed, size_, kinds_of(*deployment_))
                         : draw_faults_of(seed, size_, kinds, 12);
   std::erase_if(plan_, [&](const PlannedFault& fault) { return !deployment_->suits(fault); });
-  if (!settings_.only) return;
-  std::erase_if(plan_,
-                [&](const PlannedFault& fault) { return !settings_.only->contains(fault.number); });
+  leave_out(plan_, settings_.only, settings_.without);
 }
 
 Violations Campaign::run_round(std::uint64_t seed) {
   seed_of_last_round_ = seed;
   draw_plan(seed);
   History history{.workers = settings_.workers, .threads = settings_.threads, .keys = size_.keys};
+  history.absent = settings_.without;
   history.last_tokens = last_tokens_;
   history.limits = deployment_->limits();
   for (std::uint32_t worker = 0; worker < settings_.workers; ++worker) {

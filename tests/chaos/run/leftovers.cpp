@@ -24,8 +24,7 @@ std::string remaining(Left&& left) {
 
 void Leftovers::judge_resources(const WorkerPool& workers, Violations& found) {
   constexpr std::size_t tolerance = 4;
-  usual_.resize(workers.size().workers);
-  for (std::uint32_t worker = 0; worker < usual_.size(); ++worker) {
+  for (const std::uint32_t worker : workers.numbers()) {
     Usual& usual = usual_[worker];
     const Resources used = workers.resources(worker);
     if (usual.starts != workers.starts(worker)) {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <optional>
-#include <vector>
+#include <cstdint>
+#include <map>
 
 #include "chaos/deployment/deployment.hpp"
 #include "chaos/judge/judge.hpp"
@@ -29,7 +29,7 @@ class Leftovers {
     Resources most;
   };
   bool places_abandoned_ = false;
-  std::vector<Usual> usual_;
+  std::map<std::uint32_t, Usual> usual_;  ///< by the number of the worker
 };
 
 }  // namespace latchkey::chaos

@@ -11,6 +11,8 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "chaos/run/replay_file.hpp"
+
 namespace latchkey::chaos {
 namespace {
 
@@ -37,9 +39,12 @@ std::uint64_t parse_number(const std::string& text) {
   return number;
 }
 
+constexpr std::uint32_t most_of_each = 8;
+
 std::uint32_t parse_count(const std::string& text) {
   const std::uint64_t count = parse_number(text);
-  if (count < 1 || count > 8) throw std::invalid_argument("expected 1 to 8, not '" + text + "'");
+  if (count < 1 || count > most_of_each)
+    throw std::invalid_argument("expected 1 to 8, not '" + text + "'");
   return static_cast<std::uint32_t>(count);
 }
 
@@ -65,9 +70,77 @@ DeploymentKind parse_deployment(const std::string& text) {
 
 std::set<std::size_t> parse_numbers(const std::string& text) {
   std::set<std::size_t> numbers;
+  if (text == "none") return numbers;
   std::istringstream words(text);
   for (std::string word; std::getline(words, word, ',');) numbers.insert(parse_number(word));
   return numbers;
+}
+
+[[noreturn]] void throw_unknown_worker(std::size_t worker, std::uint32_t workers) {
+  throw std::invalid_argument("unknown worker '" + std::to_string(worker) + "'; expected 0 to " +
+                              std::to_string(workers - 1));
+}
+
+std::set<std::uint32_t> parse_workers(const std::string& text) {
+  std::set<std::uint32_t> workers;
+  for (const std::size_t each : parse_numbers(text)) {
+    if (each >= most_of_each) throw_unknown_worker(each, most_of_each);
+    workers.insert(static_cast<std::uint32_t>(each));
+  }
+  return workers;
+}
+
+std::string text_of(const auto& numbers) {
+  std::string text;
+  for (const auto each : numbers) text += (text.empty() ? "" : ",") + std::to_string(each);
+  return text.empty() ? "none" : text;
+}
+
+void check_workers(const Settings& settings) {
+  for (const std::uint32_t worker : settings.without) {
+    if (worker >= settings.workers) throw_unknown_worker(worker, settings.workers);
+  }
+  if (settings.without.size() == settings.workers) {
+    throw std::invalid_argument("--without leaves no worker");
+  }
+}
+
+void set(Settings& settings, const std::string& name, const std::string& value) {
+  if (name == "--for")
+    settings.length = parse_length(value);
+  else if (name == "--seed")
+    settings.seed = parse_number(value);
+  else if (name == "--workers")
+    settings.workers = parse_count(value);
+  else if (name == "--threads")
+    settings.threads = parse_count(value);
+  else if (name == "--client")
+    settings.client = parse_client(value);
+  else if (name == "--deployment")
+    settings.deployment = parse_deployment(value);
+  else if (name == "--kind")
+    settings.kind = value;
+  else if (name == "--shorten")
+    settings.shorten = static_cast<int>(parse_number(value));
+  else if (name == "--only")
+    settings.only = parse_numbers(value);
+  else if (name == "--without")
+    settings.without = parse_workers(value);
+  else if (name == "--simulate")
+    settings.simulate = value;
+  else
+    throw std::invalid_argument("unknown option '" + name + "'");
+}
+
+/// Sets the options of a file. A message names its line.
+void set_all(Settings& settings, const std::string& file) {
+  for (const ReplayLine& line : read_replay(file)) {
+    try {
+      set(settings, line.option.name, line.option.value);
+    } catch (const std::invalid_argument& error) {
+      throw std::invalid_argument(file + ":" + std::to_string(line.number) + ": " + error.what());
+    }
+  }
 }
 
 }  // namespace
@@ -115,26 +188,7 @@ Settings read_settings(const std::vector<std::string>& words) {
     const std::string& name = words[index];
     if (index + 1 == words.size()) throw std::invalid_argument("no value for '" + name + "'");
     const std::string& value = words[index + 1];
-    if (name == "--for")
-      settings.length = parse_length(value);
-    else if (name == "--seed")
-      settings.seed = parse_number(value);
-    else if (name == "--workers")
-      settings.workers = parse_count(value);
-    else if (name == "--threads")
-      settings.threads = parse_count(value);
-    else if (name == "--client")
-      settings.client = parse_client(value);
-    else if (name == "--deployment")
-      settings.deployment = parse_deployment(value);
-    else if (name == "--kind")
-      settings.kind = value;
-    else if (name == "--shorten")
-      settings.shorten = static_cast<int>(parse_number(value));
-    else if (name == "--only")
-      settings.only = parse_numbers(value);
-    else
-      throw std::invalid_argument("unknown option '" + name + "'");
+    name == "--replay" ? set_all(settings, value) : set(settings, name, value);
   }
   const bool defective = settings.client != Client::latchkey;
   if (settings.workers == 0) settings.workers = defective ? 2 : 4;
@@ -144,29 +198,35 @@ Settings read_settings(const std::vector<std::string>& words) {
   if (settings.deployment == DeploymentKind::tool && settings.workers < fewest) {
     throw std::invalid_argument("--deployment tool needs --workers 3 or more");
   }
+  check_workers(settings);
   return settings;
 }
 
-std::string replay_command(const Settings& settings, std::uint64_t seed_of_round) {
-  const char* const program = settings.deployment == DeploymentKind::redisson
-                                  ? "scripts/chaos_redisson.sh build/test"
-                                  : "build/test/tests/latchkey_chaos";
-  std::string command = program + (" --seed " + std::to_string(seed_of_round)) +
-                        " --for 1s --workers " + std::to_string(settings.workers) + " --threads " +
-                        std::to_string(settings.threads);
+std::vector<Option> replay_options(const Settings& settings, std::uint64_t seed_of_round) {
+  std::vector<Option> options{{"--seed", std::to_string(seed_of_round)},
+                              {"--for", "1s"},  // less than a round takes
+                              {"--shorten", "0"},
+                              {"--workers", std::to_string(settings.workers)},
+                              {"--threads", std::to_string(settings.threads)}};
   if (settings.client != Client::latchkey) {
-    command += " --client ";
-    command += client_names[static_cast<std::size_t>(settings.client)].name;
+    options.push_back({"--client", client_names[static_cast<std::size_t>(settings.client)].name});
   }
   if (settings.deployment != DeploymentKind::all) {
-    command += " --deployment ";
-    command += name_of(settings.deployment);
+    options.push_back({"--deployment", name_of(settings.deployment)});
   }
-  if (!settings.kind.empty()) command += " --kind '" + settings.kind + "'";
-  if (settings.only) {
-    std::string numbers;
-    for (const std::size_t each : *settings.only) numbers += "," + std::to_string(each);
-    command += " --only " + numbers.substr(std::min<std::size_t>(1, numbers.size()));
+  if (!settings.kind.empty()) options.push_back({"--kind", settings.kind});
+  if (settings.only) options.push_back({"--only", text_of(*settings.only)});
+  if (!settings.without.empty()) options.push_back({"--without", text_of(settings.without)});
+  return options;
+}
+
+std::string replay_command(const Settings& settings, std::uint64_t seed_of_round) {
+  std::string command = settings.deployment == DeploymentKind::redisson
+                            ? "scripts/chaos_redisson.sh build/test"
+                            : "build/test/tests/latchkey_chaos";
+  for (const auto& [name, value] : replay_options(settings, seed_of_round)) {
+    const bool is_text = name == "--kind";
+    command += " " + name + (is_text ? " '" + value + "'" : " " + value);
   }
   return command;
 }

@@ -40,23 +40,33 @@ struct Settings {
   std::uint32_t workers = 0, threads = 0;
   /// Only these faults of each round, by their number in its plan; empty: all.
   std::optional<std::set<std::size_t>> only{};
+  /// Workers that are not started, by their number. The others keep their numbers, their seeds and
+  /// their faults.
+  std::set<std::uint32_t> without{};
   /// Only kinds of faults whose name contains one of these, which commas separate.
   std::string kind;
   /// How many rounds a violation is shortened by; 0: it is not.
   int shorten = 12;
+  /// A file with a schedule that runs in the simulator instead of a campaign; empty: a campaign.
+  std::string simulate;
   /// The program of tests/chaos/porcupine, which checks each round; empty: it was not built.
   std::string porcupine;
 };
 
 inline constexpr const char* usage =
-    "latchkey_chaos [--for 10min] [--seed N] [--workers N] [--threads N] [--only 3,7]\n"
+    "latchkey_chaos [--for 10min] [--seed N] [--workers N] [--threads N] [--only 3,7|none]\n"
     "               [--deployment all|single|cluster|sentinel|confirmed|quorum|tool|redisson|\n"
     "                             stores|etcd|mongodb|mysql|postgresql|zookeeper]\n"
-    "               [--kind TEXT,...] [--shorten 12]\n"
+    "               [--without 1,3] [--kind TEXT,...] [--shorten 12]\n"
     "               [--client latchkey|no-lock|reply-lease|thread-id]\n"
+    "latchkey_chaos --replay FILE [OPTION...]\n"
+    "latchkey_chaos --simulate FILE [--for 20s] [--seed N]\n"
     "\n"
     "--kind draws only faults whose name contains one of the texts, and --shorten is how many\n"
-    "rounds may be run to find fewer faults that cause a violation.\n"
+    "rounds may be run to find fewer faults and workers that cause a violation. --without does "
+    "not\n"
+    "start these workers. --replay reads the options that a campaign has left in a file when it\n"
+    "found a violation, and --simulate runs the faults that it has left for the simulator.\n"
     "LATCHKEY_CHAOS is the default of --for, and LATCHKEY_SEED that of --seed; without both, the\n"
     "seed is drawn. LATCHKEY_REDIS_SERVER names the server program. Exit status: 0 without a\n"
     "violation, 1 with one, 2 for anything else.\n";
@@ -73,7 +83,15 @@ Settings read_settings(const std::vector<std::string>& words);
 /// "500ms", "20s", "10min", "8h"
 std::chrono::milliseconds parse_length(const std::string& text);
 
-/// The command that runs the faults of one round again.
+/// An option, and its value.
+struct Option {
+  std::string name, value;
+};
+
+/// The options that run one round again, and no other. Nothing is shortened.
+std::vector<Option> replay_options(const Settings& settings, std::uint64_t seed_of_round);
+
+/// The same as a command.
 std::string replay_command(const Settings& settings, std::uint64_t seed_of_round);
 
 }  // namespace latchkey::chaos

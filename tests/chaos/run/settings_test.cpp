@@ -19,6 +19,18 @@ TEST(ChaosSettings, OptionsAreRead) {
   EXPECT_EQ(*settings.only, (std::set<std::size_t>{3, 7}));
 }
 
+TEST(ChaosSettings, WorkersAreLeftOutByTheirNumber) {
+  EXPECT_TRUE(read_settings({}).without.empty());
+  EXPECT_EQ(read_settings({"--without", "1,3"}).without, (std::set<std::uint32_t>{1, 3}));
+  EXPECT_EQ(read_settings({"--without", "7", "--workers", "8"}).without,
+            (std::set<std::uint32_t>{7}));
+}
+
+TEST(ChaosSettings, ARoundWithoutFaultsIsNone) {
+  EXPECT_EQ(read_settings({}).only, std::nullopt);
+  EXPECT_TRUE(read_settings({"--only", "none"}).only->empty());
+}
+
 TEST(ChaosSettings, AKindIsChosenByAnyOfTheTexts) {
   EXPECT_TRUE(is_chosen("busy script", "busy"));
   EXPECT_TRUE(is_chosen("connection reset", "busy,reset"));
@@ -43,6 +55,10 @@ TEST(ChaosSettings, WrongWordsAreNamed) {
   EXPECT_EQ(message({"--deployment", "tool", "--workers", "2"}),
             "--deployment tool needs --workers 3 or more");
   EXPECT_EQ(message({"--deployment", "tool"}), "accepted");
+  EXPECT_EQ(message({"--without", "0,4"}), "unknown worker '4'; expected 0 to 3");
+  EXPECT_EQ(message({"--without", "0,1", "--workers", "2"}), "--without leaves no worker");
+  EXPECT_EQ(message({"--without", "4294967297"}), "unknown worker '4294967297'; expected 0 to 7");
+  EXPECT_EQ(message({"--without", "one"}), "expected a number, not 'one'");
   EXPECT_EQ(message({"--seed", "x"}), "expected a number, not 'x'");
   EXPECT_EQ(message({"--for", "10"}), "expected a time such as 500ms, 20s, 10min or 8h, not '10'");
 }
@@ -50,10 +66,11 @@ TEST(ChaosSettings, WrongWordsAreNamed) {
 TEST(ChaosSettings, TheCommandThatReplaysARoundHasItsSeedAndFaults) {
   const Settings settings = read_settings({"--seed", "5", "--only", "3,7"});
   EXPECT_EQ(replay_command(settings, 9),
-            "build/test/tests/latchkey_chaos --seed 9 --for 1s --workers 4 --threads 6 --only 3,7");
+            "build/test/tests/latchkey_chaos --seed 9 --for 1s --shorten 0 --workers 4 --threads 6 "
+            "--only 3,7");
   EXPECT_EQ(replay_command(read_settings({"--deployment", "redisson"}), 9),
-            "scripts/chaos_redisson.sh build/test --seed 9 --for 1s --workers 4 --threads 6 "
-            "--deployment redisson");
+            "scripts/chaos_redisson.sh build/test --seed 9 --for 1s --shorten 0 --workers 4 "
+            "--threads 6 --deployment redisson");
 }
 
 }  // namespace

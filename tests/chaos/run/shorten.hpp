@@ -1,4 +1,4 @@
-// Finds fewer faults that still cause a violation.
+// Finds fewer faults and workers that still cause a violation.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -8,12 +8,22 @@
 
 namespace latchkey::chaos {
 
-using FaultNumbers = std::set<std::size_t>;
+/// Of faults, or of workers.
+using Numbers = std::set<std::size_t>;
 
-/// Leaves out parts of `faults`, first halves and then smaller ones (Zeller's ddmin), as long as
+/// Leaves out parts of `numbers`, first halves and then smaller ones (Zeller's ddmin), as long as
 /// `fails` is true of the rest. Calls `fails` at most `attempts` times. A run depends on real time,
 /// so the result need not be minimal.
-FaultNumbers shorten(FaultNumbers faults, int attempts,
-                     const std::function<bool(const FaultNumbers&)>& fails);
+Numbers shorten(Numbers numbers, int attempts, const std::function<bool(const Numbers&)>& fails);
+
+/// What is left of a round.
+struct ShortRound {
+  Numbers faults, workers;
+};
+
+/// Leaves out faults, then workers, as long as `fails` is true of the rest. Calls `fails` at most
+/// `attempts` times, of which a third is kept for the workers.
+ShortRound shorten_round(ShortRound round, int attempts,
+                         const std::function<bool(const ShortRound&)>& fails);
 
 }  // namespace latchkey::chaos

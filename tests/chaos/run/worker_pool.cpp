@@ -30,18 +30,28 @@ LockTypes offered_types(const Deployment& deployment) {
   return types;
 }
 
+std::vector<std::uint32_t> numbers_of(const WorkerPool::Size& size) {
+  std::vector<std::uint32_t> numbers;
+  for (std::uint32_t worker = 0; worker < size.workers; ++worker) {
+    if (!size.without.contains(worker)) numbers.push_back(worker);
+  }
+  return numbers;
+}
+
 }  // namespace
 
-WorkerPool::WorkerPool(Size size, Client client, const Deployment& deployment, std::uint64_t seed,
-                       std::filesystem::path folder)
-    : size_(size),
+WorkerPool::WorkerPool(const Size& size, Client client, const Deployment& deployment,
+                       std::uint64_t seed, std::filesystem::path folder)
+    : threads_(size.threads),
+      numbers_(numbers_of(size)),
       client_(client),
       deployment_(deployment),
       seed_(seed),
-      folder_(std::move(folder)) {
+      folder_(std::move(folder)),
+      places_(size.workers) {
   const std::uint16_t server_port = deployment.link_port();
-  for (std::uint32_t worker = 0; worker < size.workers; ++worker) {
-    places_.push_back({.link = std::make_unique<tests::FaultProxy>(server_port)});
+  for (const std::uint32_t worker : numbers_) {
+    places_[worker].link = std::make_unique<tests::FaultProxy>(server_port);
     start(worker);
   }
 }
@@ -54,7 +64,7 @@ void WorkerPool::start(std::uint32_t worker) {
     tool.process = 0;  // with the old process
   const WorkerArguments arguments{
       .worker = worker,
-      .threads = size_.threads,
+      .threads = threads_,
       .memory = memory_.descriptor(),
       .port = place.link->port(),
       .seed = seed_ + 1'000 * worker + static_cast<std::uint64_t>(place.starts) * 1'000'000,
@@ -92,12 +102,12 @@ void WorkerPool::limit_descriptors(std::uint32_t worker, bool limited) {
 }
 
 void WorkerPool::run() {
-  for (std::uint32_t worker = 0; worker < size_.workers; ++worker) {
+  for (const std::uint32_t worker : numbers_) {
     for (VisitLog& log : state().workers[worker].threads) log.used = 0;
   }
   const bool ready = await(20'000 * millisecond, [&] {
-    return std::all_of(state().workers.begin(), state().workers.begin() + size_.workers,
-                       [](const WorkerState& each) { return each.ready.load(); });
+    return std::ranges::all_of(
+        numbers_, [&](std::uint32_t worker) { return state().workers[worker].ready.load(); });
   });
   if (!ready) throw std::runtime_error("a worker does not start; see " + folder_.string());
   state().round_began = now();
@@ -110,8 +120,8 @@ std::string WorkerPool::rest(Nanos patience) {
   std::string busy;
   const auto all_rest = [&] {
     busy.clear();
-    for (std::uint32_t worker = 0; worker < size_.workers; ++worker) {
-      for (std::uint32_t thread = 0; thread < size_.threads; ++thread) {
+    for (const std::uint32_t worker : numbers_) {
+      for (std::uint32_t thread = 0; thread < threads_; ++thread) {
         if (state().workers[worker].threads[thread].rests_since >= round) continue;
         busy += " " + std::to_string(worker) + ":" + std::to_string(thread);
       }
@@ -119,7 +129,7 @@ std::string WorkerPool::rest(Nanos patience) {
     return busy.empty();
   };
   if (await(patience, all_rest)) return {};
-  for (std::uint32_t worker = 0; worker < size_.workers; ++worker) {
+  for (const std::uint32_t worker : numbers_) {
     if (process(worker).ended())
       busy += "; worker " + std::to_string(worker) + " has ended by itself";
   }
@@ -129,7 +139,7 @@ std::string WorkerPool::rest(Nanos patience) {
 std::string WorkerPool::end() {
   state().phase = Phase::over;
   std::string failed;
-  for (std::uint32_t worker = 0; worker < size_.workers; ++worker) {
+  for (const std::uint32_t worker : numbers_) {
     const bool ended =
         await(10'000 * millisecond, [&] { return process(worker).ended().has_value(); });
     if (ended && process(worker).ended() == 0) continue;
@@ -142,7 +152,7 @@ std::string WorkerPool::end() {
 
 std::vector<Visit> WorkerPool::visits() const {
   std::vector<Visit> all;
-  for (std::uint32_t worker = 0; worker < size_.workers; ++worker) {
+  for (const std::uint32_t worker : numbers_) {
     for (const VisitLog& log : state().workers[worker].threads) {
       std::copy_n(log.visits.begin(), log.used.load(), std::back_inserter(all));
     }
@@ -152,8 +162,8 @@ std::vector<Visit> WorkerPool::visits() const {
 
 bool WorkerPool::all_granted_since(Nanos time) const {
   std::array<bool, key_count> keys{};
-  for (std::uint32_t worker = 0; worker < size_.workers; ++worker) {
-    for (std::uint32_t thread = 0; thread < size_.threads; ++thread) {
+  for (const std::uint32_t worker : numbers_) {
+    for (std::uint32_t thread = 0; thread < threads_; ++thread) {
       const VisitLog& log = state().workers[worker].threads[thread];
       bool granted = false;
       for (std::uint32_t index = log.used; index-- > 0;) {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,13 +29,15 @@ class WorkerPool {
  public:
   struct Size {
     std::uint32_t workers = 4, threads = 4;
+    std::set<std::uint32_t> without{};  ///< the numbers of those that are not started
   };
 
-  /// Starts all workers. `folder`: for their output.
-  WorkerPool(Size size, Client client, const Deployment& deployment, std::uint64_t seed,
+  /// Starts the workers. `folder`: for their output.
+  WorkerPool(const Size& size, Client client, const Deployment& deployment, std::uint64_t seed,
              std::filesystem::path folder);
 
-  [[nodiscard]] Size size() const noexcept { return size_; }
+  /// The numbers of the workers that are started.
+  [[nodiscard]] const std::vector<std::uint32_t>& numbers() const noexcept { return numbers_; }
   [[nodiscard]] SharedState& state() const noexcept { return *memory_; }
   [[nodiscard]] tests::FaultProxy& link(std::uint32_t worker) { return *places_.at(worker).link; }
   [[nodiscard]] tests::Process& process(std::uint32_t worker) {
@@ -68,13 +71,14 @@ class WorkerPool {
     int starts = 0;
   };
 
-  const Size size_;
+  const std::uint32_t threads_;
+  const std::vector<std::uint32_t> numbers_;
   const Client client_;
   const Deployment& deployment_;
   const std::uint64_t seed_;
   const std::filesystem::path folder_;
   SharedMemory memory_;
-  std::vector<Place> places_;
+  std::vector<Place> places_;  ///< by number
 };
 
 }  // namespace latchkey::chaos

@@ -10,8 +10,7 @@ namespace latchkey::chaos {
 using enum FaultKind;
 
 namespace {
-/// A jump beyond it ends every hold.
-constexpr int longest_lease_s = 6;
+int jump_of(const PlannedFault& fault) { return static_cast<int>(clock_jump(fault).count()); }
 }  // namespace
 
 SingleServer::SingleServer()
@@ -51,8 +50,8 @@ void SingleServer::begin(const PlannedFault& fault) {
     case server_pause: return send(server_, {"CLIENT", "PAUSE", length, "ALL"});
     case server_pause_writes: return send(server_, {"CLIENT", "PAUSE", length, "WRITE"});
     case busy_script: return run_busy_script(fault.length_ms);
-    case clock_forward: return clock_.jump(longest_lease_s + fault.strength);
-    case clock_back: return clock_.jump(-fault.strength);
+    case clock_forward: return clock_.jump(jump_of(fault));
+    case clock_back: return clock_.jump(-jump_of(fault));
     case forced_release: return force_release(server_.tcp_uri(), fault);
     default: return begin_on(server_, fault);
   }
@@ -70,7 +69,7 @@ void SingleServer::end(const PlannedFault& fault) {
     case server_shutdown: return server_.start();
     case busy_script: return busy_script_.join();
     // Not for longer: tokens rise through a loss of data only while the clock is not set back.
-    case clock_back: return clock_.jump(fault.strength);
+    case clock_back: return clock_.jump(jump_of(fault));
     default: return end_on(server_, fault);
   }
 }

@@ -1,0 +1,107 @@
+// What is left of a round with a violation.
+// SPDX-License-Identifier: BSL-1.0
+#include "chaos/run/reproduction.hpp"
+
+#include <cstdio>
+#include <fstream>
+#include <limits>
+#include <set>
+#include <string>
+
+#include "chaos/run/campaign.hpp"
+#include "chaos/run/replay_file.hpp"
+#include "chaos/run/shorten.hpp"
+#include "chaos/run/simulator_search.hpp"
+
+namespace latchkey::chaos {
+namespace {
+
+Numbers faults_of(const std::vector<PlannedFault>& plan) {
+  Numbers numbers;
+  for (const PlannedFault& each : plan) numbers.insert(each.number);
+  return numbers;
+}
+
+Numbers workers_of(const Settings& settings) {
+  Numbers numbers;
+  for (std::uint32_t worker = 0; worker < settings.workers; ++worker) {
+    if (!settings.without.contains(worker)) numbers.insert(worker);
+  }
+  return numbers;
+}
+
+std::set<std::uint32_t> others_than(const Numbers& workers, std::uint32_t count) {
+  std::set<std::uint32_t> others;
+  for (std::uint32_t worker = 0; worker < count; ++worker) {
+    if (!workers.contains(worker)) others.insert(worker);
+  }
+  return others;
+}
+
+/// Leaves the round as a file, and prints how it is run again.
+void leave_replay(const FailedRound& failed, const std::filesystem::path& folder) {
+  const std::filesystem::path file = folder / "replay";
+  write_replay(file, failed.settings, failed.seed);
+  std::printf("replay: make chaos REPLAY=%s\nthe same without the file: %s\n", file.c_str(),
+              replay_command(failed.settings, failed.seed).c_str());
+}
+
+/// Runs the round with fewer and fewer faults and workers. Returns the shortest that fails.
+FailedRound shortened(const FailedRound& failed, const std::filesystem::path& folder) {
+  std::printf("shortening, at most %d rounds:\n", failed.settings.shorten);
+  std::filesystem::create_directories(folder);
+  FailedRound shortest = failed;
+  const ShortRound whole{faults_of(failed.plan), workers_of(failed.settings)};
+  shorten_round(whole, failed.settings.shorten, [&](const ShortRound& some) {
+    Settings settings = failed.settings;
+    settings.seed = failed.seed;
+    settings.length = std::chrono::milliseconds(1);
+    settings.only = some.faults;
+    settings.without = others_than(some.workers, settings.workers);
+    Campaign campaign(settings, folder);
+    if (campaign.run().empty()) return false;
+    settings.only = faults_of(campaign.last_plan());
+    shortest = {settings, failed.seed, campaign.last_plan()};
+    return true;
+  });
+  std::printf("%zu faults and %zu workers are left\n", shortest.plan.size(),
+              workers_of(shortest.settings).size());
+  for (const PlannedFault& each : shortest.plan) {
+    std::printf("fault %zu at %s\n", each.number, describe(each).c_str());
+  }
+  return shortest;
+}
+
+void leave_schedule(const std::vector<PlannedFault>& plan, const std::filesystem::path& folder) {
+  const auto [schedule, left_out] = translate(plan);
+  std::printf("%zu faults have no counterpart in the simulator\n", left_out);
+  if (schedule.empty()) return;
+  const std::filesystem::path file = folder / "schedule";
+  std::ofstream(file) << "# latchkey_chaos --simulate FILE runs these faults in the simulator\n"
+                      << text_of(schedule);
+  std::printf("%s\nmore seeds: build/test/tests/latchkey_chaos --simulate %s\n",
+              describe(search(schedule, {}), folder / "simulated.trace").c_str(), file.c_str());
+}
+
+}  // namespace
+
+void reproduce(const FailedRound& failed, const std::filesystem::path& folder) {
+  leave_replay(failed, folder);
+  if (failed.settings.client != Client::latchkey || failed.settings.shorten == 0) return;
+  const FailedRound left = shortened(failed, folder / "shortened");
+  leave_replay(left, folder);
+  leave_schedule(left.plan, folder);
+}
+
+int run_simulator(const Settings& settings) {
+  const Schedule schedule = read_schedule(settings.simulate);
+  std::printf("seeds from %llu on\n", static_cast<unsigned long long>(settings.seed));
+  const SeedRange range{.first = settings.seed,
+                        .count = std::numeric_limits<std::uint64_t>::max(),
+                        .longest = settings.length};
+  const SearchResult result = search(schedule, range);
+  std::printf("%s\n", describe(result, settings.simulate + ".trace").c_str());
+  return result.seed ? 1 : 0;
+}
+
+}  // namespace latchkey::chaos

@@ -1,0 +1,35 @@
+// What is left of a round with a violation: files that run it again, shortened.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+#include "chaos/faults/fault_plan.hpp"
+#include "chaos/run/settings.hpp"
+
+namespace latchkey::chaos {
+
+struct FailedRound {
+  Settings settings;
+  std::uint64_t seed = 0;
+  std::vector<PlannedFault> plan{};
+};
+
+/// Writes to `folder`, and prints the names and the commands:
+///
+/// | file            | has                                                                       |
+/// |-----------------|---------------------------------------------------------------------------|
+/// | replay          | the options of the round, with fewer faults and workers if shortening is   |
+/// |                 | on and the rounds that it runs fail with them                             |
+/// | schedule        | the faults that are left, for the simulator                               |
+/// | simulated.trace | the run of the first seed that violates a promise with them, if one does  |
+///
+/// Clients with a known defect are not shortened: the simulator does not run them, either.
+void reproduce(const FailedRound& failed, const std::filesystem::path& folder);
+
+/// Runs the faults of a schedule, `settings.simulate`, with many seeds. Returns the exit status.
+int run_simulator(const Settings& settings);
+
+}  // namespace latchkey::chaos
