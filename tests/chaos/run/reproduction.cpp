@@ -64,8 +64,8 @@ FailedRound shortened(const FailedRound& failed, const std::filesystem::path& fo
     shortest = {settings, failed.seed, campaign.last_plan()};
     return true;
   });
-  std::printf("%zu faults and %zu workers are left\n", shortest.plan.size(),
-              workers_of(shortest.settings).size());
+  std::printf("left: %zu of %zu faults, %zu of %zu workers\n", shortest.plan.size(),
+              whole.faults.size(), workers_of(shortest.settings).size(), whole.workers.size());
   for (const PlannedFault& each : shortest.plan) {
     std::printf("fault %zu at %s\n", each.number, describe(each).c_str());
   }
@@ -74,7 +74,7 @@ FailedRound shortened(const FailedRound& failed, const std::filesystem::path& fo
 
 void leave_schedule(const std::vector<PlannedFault>& plan, const std::filesystem::path& folder) {
   const auto [schedule, left_out] = translate(plan);
-  std::printf("%zu faults have no counterpart in the simulator\n", left_out);
+  std::printf("faults without a counterpart in the simulator: %zu of %zu\n", left_out, plan.size());
   if (schedule.empty()) return;
   const std::filesystem::path file = folder / "schedule";
   std::ofstream(file) << "# latchkey_chaos --simulate FILE runs these faults in the simulator\n"
