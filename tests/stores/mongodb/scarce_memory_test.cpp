@@ -28,7 +28,6 @@ class MongoDbWithoutMemory : public ::testing::Test {
   std::optional<ScarceMemoryCases> cases;
 };
 
-// A connection that could not be kept, and the text of a refusal, ended the process.
 TEST_F(MongoDbWithoutMemory, AnAcquireAndAReleaseEndByTheirWait) {
   for (const LockType type : {LockType::REENTRANT, LockType::READ, LockType::FENCED}) {
     SCOPED_TRACE(to_string(type));
@@ -40,6 +39,7 @@ TEST_F(MongoDbWithoutMemory, AWaitEndsInTime) { cases->wait_in_vain(LockType::RE
 
 TEST_F(MongoDbWithoutMemory, InspectAndListEndByTheirWait) { cases->inspect_and_list(); }
 
+// A connection that could not be kept for the next request ended the process.
 TEST_F(MongoDbWithoutMemory, AConnectionIsMadeOrTheCallerIsTold) { cases->connect_and_acquire(); }
 
 }  // namespace
