@@ -383,8 +383,26 @@ set(latchkey_chaos_sources
   chaos/worker/tool_source.cpp
   chaos/worker/worker.cpp
   chaos/worker/workload.cpp
+  chaos/worker/workload_draws.cpp
   interop/java_peer.cpp
   exhaustion/scarce_memory.cpp)
+
+# Of latchkey_chaos, if the client library of the store is found.
+set(latchkey_chaos_etcd_sources
+  chaos/deployment/stores/etcd_store.cpp
+  stores/etcd/etcd_server.cpp)
+set(latchkey_chaos_mongodb_sources
+  chaos/deployment/stores/mongodb_store.cpp
+  stores/mongodb/ferretdb_server.cpp)
+set(latchkey_chaos_mysql_sources
+  chaos/deployment/stores/mysql_store.cpp
+  stores/mysql/mysql_server.cpp)
+set(latchkey_chaos_postgresql_sources
+  chaos/deployment/stores/postgresql_store.cpp
+  stores/postgresql/postgresql_server.cpp)
+set(latchkey_chaos_zookeeper_sources
+  chaos/deployment/stores/zookeeper_store.cpp
+  stores/zookeeper/zookeeper_server.cpp)
 
 set(latchkey_chaos_tests_sources
   chaos/faults/fault_plan_test.cpp

@@ -134,7 +134,11 @@ void judge_shares(const History& history, Violations& found) {
     ++grants.at(visit.worker);
     ++all;
   }
-  if (all < fewest * history.workers) return;  // a machine that is too busy to say anything
+  std::size_t asking = 0;
+  for (std::uint32_t worker = 0; worker < history.workers; ++worker) {
+    asking += asks_all_the_time(history, worker) ? 1 : 0;
+  }
+  if (all < fewest * asking) return;  // a machine that is too busy to say anything
   check_each(history, grants, found);
   if (!history.foreign.empty()) check_sides(history, grants, found);
 }

@@ -12,7 +12,6 @@
 #include <cstring>
 #include <exception>
 #include <new>
-#include <span>
 #include <thread>
 #include <type_traits>
 
@@ -22,8 +21,6 @@
 
 namespace latchkey::chaos {
 namespace {
-
-using namespace std::chrono_literals;
 
 /// Writes a field at once and after all earlier ones: the process may be killed at any time.
 template <class T>
@@ -96,34 +93,6 @@ void Workload::pace() {
   if (wait > 0) sleep_for(std::min(wait, 5 * distance));
 }
 
-LockType Workload::draw_type(std::uint32_t key) {
-  const LockType type = draw_usual_type(key);
-  return place_.plain || (place_.types & bit_of(type)) == 0 ? LockType::REENTRANT : type;
-}
-
-LockType Workload::draw_usual_type(std::uint32_t key) {
-  using enum LockType;
-  static constexpr std::array readers{READ, READ, READ, WRITE};
-  static constexpr std::array plain{REENTRANT, FAIR, FENCED};
-  static constexpr std::array guarded{READ, READ, WRITE, FENCED};
-  static constexpr std::array all{REENTRANT, FAIR, FENCED, READ, WRITE};
-  const auto one_of = [&](std::span<const LockType> types) {
-    return types[random_() % types.size()];
-  };
-  if (place_.redisson) return redisson_type(key, random_(), shared_.loses_tokens);
-  switch (key) {
-    case 1:
-    case 6: return FENCED;
-    case 2: return one_of(readers);
-    case 3: return FAIR;
-    case 4: return one_of(plain);
-    case 5: return one_of(guarded);
-    case 7: return one_of(all);
-    case semaphore_key: return PERMIT;
-    default: return REENTRANT;
-  }
-}
-
 Lack Workload::take_lack() {
   std::atomic<Lack>& wanted = shared_.workers[place_.worker].lack_wanted;
   Lack lack = wanted;
@@ -132,62 +101,6 @@ Lack Workload::take_lack() {
   }
   if (lack == Lack::memory && !abilities_.scarcity) return Lack::nothing;
   return lack;
-}
-
-std::size_t Workload::draw_allocation(const Visit& visit) {
-  return visit.lack == Lack::memory ? 1 + random_() % 12 : 0;
-}
-
-Request Workload::draw_request() {
-  Request request;
-  if (place_.plain) {
-    request.key = place_.thread % 2;
-  } else if (!is_hot()) {
-    const std::uint32_t keys = abilities_.permits ? key_count - 1 : semaphore_key - 1;
-    request.key = static_cast<std::uint32_t>(1 + random_() % keys);
-  }
-  request.type = draw_type(request.key);
-  static constexpr std::array<Lease, 3> leases{400ms, 1'200ms, watchdog};
-  request.lease = place_.plain ? Lease(400ms) : leases[random_() % leases.size()];
-  // Redisson renews a lock without reporting its loss, so nobody could say until when it is held.
-  if (place_.redisson && request.lease.is_watchdog()) request.lease = 400ms;
-  switch (random_() % 10) {
-    case 0: request.wait = 0ms; break;
-    case 1: request.wait = 3s; break;
-    case 2: request.wait = forever; break;
-    case 3:
-    case 4: request.wait = 1s; break;
-    default: request.wait = 30ms; break;
-  }
-  if (is_hot() || (place_.redisson && request.wait.is_forever())) request.wait = 3s;
-  return request;
-}
-
-// Most visits are short. Some last until the visitor is told that it has lost the lock: above all
-// those with a short lease that follow a long visit, because they may have taken a hold over whose
-// lease was running out. Keys are held by long visits for half of the time, so that faults meet
-// holders.
-Nanos Workload::draw_dwell(const Visit& visit) {
-  const auto one_in = [&](std::uint64_t count) { return random_() % count == 0; };
-  const auto up_to = [&](Nanos length) {
-    return static_cast<Nanos>(random_() % static_cast<std::uint64_t>(length));
-  };
-  if (abilities_.long_visits) return draw_long_dwell(visit);
-  if (one_in(place_.plain ? 2 : is_hot() ? 4'000 : 1'000)) return 2 * visit.lease;
-  if (is_hot()) return one_in(2) ? 0 : up_to(200'000);
-  const bool waited_long = visit.entered - visit.called > 250 * millisecond;
-  if (waited_long && visit.lease < 1'000 * millisecond && one_in(20)) return 2 * visit.lease;
-  if (one_in(400)) return up_to(visit.lease);
-  if (one_in(300)) return up_to(300 * millisecond);
-  if (one_in(60)) return up_to(20 * millisecond);
-  return up_to(200'000);
-}
-
-// Hot threads leave the key to the other processes, whose shares the judge compares.
-Nanos Workload::draw_long_dwell(const Visit& visit) {
-  if (random_() % (is_hot() ? 20 : 8) == 0) return 2 * visit.lease;
-  const Nanos most = is_hot() ? millisecond : random_() % 2 == 0 ? 20 * millisecond : visit.lease;
-  return static_cast<Nanos>(random_() % static_cast<std::uint64_t>(most));
 }
 
 void Workload::visit_once() {
