@@ -23,7 +23,8 @@ LockQueue::~LockQueue() {
 }
 
 bool LockQueue::idle() const noexcept {
-  return !busy_ && operations_.empty() && places_.empty() && subscriptions_.empty();
+  return !busy_ && operations_.empty() && places_.empty() && subscriptions_.empty() &&
+         marker_.empty();
 }
 
 void LockQueue::submit(Request& request, Sink& sink) {
@@ -53,6 +54,7 @@ void LockQueue::start() {
     case Task::request: return start_request();
     case Task::promote: return promote();
     case Task::expire: return expire();
+    case Task::unmark: return unmark();
   }
 }
 
@@ -205,6 +207,7 @@ std::string LockQueue::check(const Place& place) const {
 // removed by its end.
 void LockQueue::on_session_lost(const Session& session) {
   using Kind = Notification::Kind;
+  if (marker_.ends_with('/' + session.hex)) marker_.clear();
   for (auto next = places_.begin(); next != places_.end();) {
     Place& place = *next++;
     if (place.session != &session) continue;
@@ -237,6 +240,7 @@ void LockQueue::on_link(bool up) {
   if (has_subscription(Subscription::To::releases) && releases_watch_ == 0) {
     watch_releases(releases_seen_, false);
   }
+  if (has_stale_marker()) push(Task::unmark, {});
   run();
 }
 

@@ -52,7 +52,7 @@ class LockQueue {
   void forget() noexcept { places_.clear(); }
 
  private:
-  enum class Task : std::uint8_t { request, promote, expire };
+  enum class Task : std::uint8_t { request, promote, expire, unmark };
   struct Operation {
     Task task = Task::request;
     Request* request = nullptr;
@@ -97,6 +97,8 @@ class LockQueue {
   void subscribe();
   void unsubscribe();
   void watch_releases(std::int64_t revision, bool completes);
+  void unmark();
+  [[nodiscard]] bool has_stale_marker() const noexcept;
   [[nodiscard]] bool is_subscribed(const Place& place) const noexcept;
   [[nodiscard]] bool has_subscription(Subscription::To to) const noexcept;
 
@@ -131,7 +133,9 @@ class LockQueue {
   std::vector<Subscription> subscriptions_;
   CallId releases_watch_ = 0;
   std::int64_t releases_seen_ = 0;
-  std::string marker_;  ///< shows others that this process waits for releases; empty: it does not
+  /// The key that shows others that this process waits for releases. It may be there until its
+  /// deletion was answered, or its session has ended; empty: it is not there.
+  std::string marker_;
 };
 
 /// The keys that show who waits for a release without a place in the queue.

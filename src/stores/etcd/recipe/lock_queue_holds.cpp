@@ -174,6 +174,7 @@ void LockQueue::subscribe() {
   context_.sessions.obtain(any, [this](Session* session, CallEnd&& failed) {
     const auto fail = [this](const CallEnd& end) {
       std::erase_if(subscriptions_, [](const auto& one) { return one.to == To::releases; });
+      if (has_stale_marker()) push(Task::unmark, {});
       done(outcome_of(end, directory_));
     };
     if (session == nullptr) return fail(failed);
@@ -225,11 +226,23 @@ void LockQueue::unsubscribe() {
   if (to != To::releases || marker_.empty() || has_subscription(To::releases)) {
     return done(Outcome::Kind::granted);
   }
+  unmark();
+}
+
+bool LockQueue::has_stale_marker() const noexcept {
+  return !marker_.empty() && !has_subscription(Subscription::To::releases);
+}
+
+// As the end of a subscription, or because the key may be there although the subscription failed or
+// its end had no reply.
+void LockQueue::unmark() {
+  if (!has_stale_marker()) return done(Outcome::Kind::granted);
   if (releases_watch_ != 0) context_.link.cancel(std::exchange(releases_watch_, 0));
-  context_.link.call(Method::delete_range, encode_delete(std::exchange(marker_, {})),
-                     [this](CallEnd&& end) {
-                       end.ok() ? done(Outcome::Kind::granted) : done(outcome_of(end, directory_));
-                     });
+  context_.link.call(Method::delete_range, encode_delete(marker_), [this](CallEnd&& end) {
+    if (!end.ok()) return done(outcome_of(end, directory_));
+    marker_.clear();
+    done(Outcome::Kind::granted);
+  });
 }
 
 }  // namespace latchkey::inline v1::detail::etcd

@@ -21,7 +21,8 @@ bool Quorum::offers(LockType type) const noexcept {
 }
 
 unsigned Quorum::excuses(const PlannedFault& fault) const {
-  return is_of_client(fault.kind) ? SingleServer::excuses(fault) : impairs;
+  if (is_of_client(fault.kind)) return SingleServer::excuses(fault);
+  return impairs | (traits(fault.kind).has(forgets) ? may_forget : nothing);
 }
 
 }  // namespace latchkey::chaos

@@ -9,10 +9,11 @@
 
 namespace latchkey::chaos {
 
-/// The single server with all its faults, and two more that nothing happens to. A quorum survives
-/// what happens to a minority, so the judge excuses no loss and no refusal. While the first server
+/// The single server with all its faults, and two more that nothing happens to. A quorum survives a
+/// minority that is away, so the judge excuses no loss and no refusal then. While the first server
 /// does not reply, a reply of another one may come too late on a busy machine: the judge excuses
-/// that a call does not know its outcome.
+/// that a call does not know its outcome. A grant that one of the two gave too late depends on the
+/// first server, so the judge excuses a loss if that one forgets.
 class Quorum final : public SingleServer {
  public:
   Quorum();
