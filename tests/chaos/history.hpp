@@ -99,6 +99,9 @@ struct Fault {
 struct Limits {
   /// A check that goes out in time is answered and read within this time.
   Nanos latency = 300 * millisecond;
+  /// A wait that is shorter, or has so little left when a call comes first in its process, may end
+  /// without a reply.
+  Nanos reply = 300 * millisecond;
   /// How long after a fault a worker may still be without its connection.
   Nanos recovery = 2'500 * millisecond;
   Nanos hang = 10'000 * millisecond;

@@ -18,11 +18,11 @@ bool may_be_refused(const History& history, const Visit& visit) {
 /// call of the same process, which came first, ended.
 bool has_little_time(const History& history, const Visit& visit) {
   if (visit.wait == 0) return false;
-  if (visit.wait < history.limits.latency) return true;
+  if (visit.wait < history.limits.reply) return true;
   return std::ranges::any_of(history.visits, [&](const Visit& other) {
     return other.worker == visit.worker && other.thread != visit.thread && other.key == visit.key &&
            other.called <= visit.called && other.ended <= visit.ended &&
-           other.ended > visit.ended - history.limits.latency;
+           other.ended > visit.ended - history.limits.reply;
   });
 }
 

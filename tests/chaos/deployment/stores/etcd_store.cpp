@@ -19,6 +19,7 @@ std::unique_ptr<Deployment> make_etcd() {
   using Etcd = StoreDeployment<tests::EtcdServer>;
   return std::make_unique<Etcd>(Etcd::Store{.before_port = "etcd://127.0.0.1:",
                                             .after_port = "/?session=2s",
+                                            .limits = {.reply = store_reply},
                                             .tokens_are_times = false,
                                             .keys_left = keys_left});
 }

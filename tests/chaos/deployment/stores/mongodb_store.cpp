@@ -16,10 +16,11 @@ std::string keys_left(const tests::FerretServer& server, bool /*abandoned*/) {
 
 std::unique_ptr<Deployment> make_mongodb() {
   using Ferret = StoreDeployment<tests::FerretServer>;
-  return std::make_unique<Ferret>(Ferret::Store{.before_port = "mongodb://127.0.0.1:",
-                                                .after_port = "/locks",
-                                                .limits = {.process_queue = false, .turns = false},
-                                                .keys_left = keys_left});
+  return std::make_unique<Ferret>(
+      Ferret::Store{.before_port = "mongodb://127.0.0.1:",
+                    .after_port = "/locks",
+                    .limits = {.reply = store_reply, .process_queue = false, .turns = false},
+                    .keys_left = keys_left});
 }
 
 }  // namespace latchkey::chaos

@@ -28,7 +28,7 @@ std::unique_ptr<Deployment> make_mysql() {
   return std::make_unique<MariaDb>(
       MariaDb::Store{.before_port = "mysql://locks:se%3Acr%40t@127.0.0.1:",
                      .after_port = "/app",
-                     .limits = {.process_queue = false, .turns = false},
+                     .limits = {.reply = store_reply, .process_queue = false, .turns = false},
                      .keys_left = rows_left});
 }
 

@@ -35,7 +35,7 @@ std::unique_ptr<Deployment> make_postgresql() {
   return std::make_unique<PostgreSql>(
       PostgreSql::Store{.before_port = "postgresql://plain:plain@127.0.0.1:",
                         .after_port = "/locks",
-                        .limits = {.process_queue = false, .turns = false},
+                        .limits = {.reply = store_reply, .process_queue = false, .turns = false},
                         .keys_left = rows_left});
 }
 

@@ -18,6 +18,10 @@
 
 namespace latchkey::chaos {
 
+/// A store replies later than Redis. Waiters ask every quarter of their lease, so on a busy machine
+/// the last attempt of a wait of a second often has no reply when the wait ends.
+inline constexpr Nanos store_reply = 1'100 * millisecond;
+
 /// A server that keeps its data when it is killed, behind a fault proxy for each worker. `Server`
 /// is the class with which the tests of the store start one.
 template <class Server>

@@ -19,6 +19,7 @@ std::unique_ptr<Deployment> make_zookeeper() {
   using ZooKeeper = StoreDeployment<tests::ZooKeeperServer>;
   return std::make_unique<ZooKeeper>(ZooKeeper::Store{.before_port = "zookeeper://127.0.0.1:",
                                                       .after_port = "/?session=2s",
+                                                      .limits = {.reply = store_reply},
                                                       .tokens_are_times = false,
                                                       .keys_left = nodes_left});
 }
