@@ -37,15 +37,29 @@ local function is_grantable(score)
   return score * 4096 % 2 == 1
 end
 
--- The room of a score; nil: it has no mark.
-local function room_of(score, now, life)
+-- When the score, or the one that it was derived from, was written, rounded down to 4 s; nil: it has
+-- no mark.
+local function written_at(score, now)
   local mark = math.floor(score % 1 * 2048)
   if mark == 0 then
     return nil
   end
   local step = math.floor(now / 4000)
   local age = (step % 2047 + 1 - mark + 32) % 2047 - 32 -- the clock may have been set back a little
-  return math.max(0, math.floor(score) - (step - age) * 4000 - life)
+  return (step - age) * 4000
+end
+
+-- The room of a score; nil: it has no mark.
+local function room_of(score, now, life)
+  local written = written_at(score, now)
+  return written and math.max(0, math.floor(score) - written - life)
+end
+
+-- Whether a latchkey waiter has not called for the life of a place. The room in its score is for what
+-- Redisson subtracts, and keeps no dead waiter alive.
+local function is_dead(waiter, score, now)
+  local written = is_ours(waiter) and written_at(score, now)
+  return written and written + 15000 <= now
 end
 
 -- Whether a Redisson waiter waits no more: it listens to its channel for as long as it waits. In a
@@ -61,8 +75,8 @@ end
 -- The fraction of the score of a Redisson waiter that was gone when it had to take the free lock.
 local called_in_vain = 1 / 4096
 
--- Drops expired heads, as all scripts of Redisson do first, and heads without a score, which would
--- never expire. If a head was called in vain and is still gone, others have died with it: drops all
+-- Drops expired heads, as all scripts of Redisson do first, dead ones, and heads without a score, which
+-- would never expire. If a head was called in vain and is still gone, others have died with it: drops all
 -- that are gone, and early, because a script of Redisson would drop the head alone. Returns the head
 -- and its score, or false.
 local function live_head(queue, timeouts, now, channel, sharded)
@@ -72,7 +86,7 @@ local function live_head(queue, timeouts, now, channel, sharded)
       return false
     end
     local score = tonumber(redis.call('ZSCORE', timeouts, head) or 0)
-    if score > now then
+    if score > now and not is_dead(head, score, now) then
       if score % 1 ~= called_in_vain or score > now + 2500 or not is_gone(head, channel, sharded) then
         return head, score
       end

@@ -193,6 +193,35 @@ TEST_F(FairTimes, JavaWaitersThatDiedTogetherBlockAFreeLockForFiveSeconds) {
   expect_score(java_owner(7), 15'000);
 }
 
+// Their scores contain the waits of the Java waiters in front, and half an hour.
+TEST_F(FairTimes, WaitersThatDiedBehindAJavaWaiterBlockAFreeLockForFifteenSeconds) {
+  acquire(1);
+  java_waits(9, 300'000);
+  for (const std::uint64_t number : {2U, 3U, 4U, 5U}) acquire(number);
+  pass(milliseconds(12'000));
+  acquire(5);
+  pass(milliseconds(4'000));
+  EXPECT_EQ(acquire(5).kind, Kind::busy);
+  EXPECT_GT(score(owner(2)), unseen);
+  redis({"LREM", queue_key, "0", java_owner(9)});  // it gives up
+  redis({"ZREM", scores_key, java_owner(9)});
+  release(1);
+  EXPECT_EQ(queue(), owners({5}));
+  EXPECT_EQ(acquire(5).kind, Kind::granted);
+}
+
+TEST_F(FairTimes, AWaiterBehindAJavaWaiterThatAskedLatelyKeepsItsPlace) {
+  acquire(1);
+  java_waits(9, 300'000);
+  for (const std::uint64_t number : {2U, 3U}) acquire(number);
+  pass(milliseconds(8'000));
+  redis({"LREM", queue_key, "0", java_owner(9)});
+  redis({"ZREM", scores_key, java_owner(9)});
+  release(1);
+  EXPECT_EQ(acquire(3).kind, Kind::busy);
+  EXPECT_EQ(queue(), owners({2, 3}));
+}
+
 TEST_F(FairTimes, AJavaWaiterThatReconnectsInTimeKeepsItsPlace) {
   acquire(1);
   for (const int number : {9, 8}) java_waits(number, 900'000);

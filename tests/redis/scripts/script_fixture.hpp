@@ -216,8 +216,8 @@ class ScriptTest : public ::testing::Test {
           for at = 1, #scores, 2 do
             local score = tonumber(scores[at + 1])
             local mark = score % 1 * 2048
-            if mark > 0 then
-              mark = (mark - 1 - math.ceil(ARGV[1] / 4000)) % 2047 + 1
+            if mark >= 1 then
+              mark = (mark - 1 - math.floor(ARGV[1] / 4000)) % 2047 + 1
             end
             redis.call('ZADD', key, math.floor(score) - ARGV[1] + mark / 2048, scores[at])
           end
