@@ -71,8 +71,10 @@ end
 
 now = now or server_ms()
 if not held then
-  score = cut_to_grace(timeouts, head, score, now, ARGV[4], ARGV[5])
-  if head ~= first then
+  local unnotified
+  score, unnotified = cut_to_grace(timeouts, head, score, now, ARGV[4], ARGV[5])
+  -- A Redisson waiter may sleep until the lease ends that it saw.
+  if head ~= first or unnotified then
     publish(ARGV[4] .. ':' .. head, '0', ARGV[5])
   end
 end

@@ -117,7 +117,7 @@ Violations Campaign::run_round(std::uint64_t seed) {
   history.healed = now();
   await_healing(history);
   history.ended = now();
-  const std::string hung = workers_.rest(15'000 * millisecond);
+  const std::string hung = workers_.rest(history.limits.hang_of_key);
   note_surprise(history);
   history.visits = workers_.visits();
   history.stalls = stalls_.take();

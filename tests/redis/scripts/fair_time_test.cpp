@@ -222,6 +222,18 @@ TEST_F(FairTimes, AWaiterBehindAJavaWaiterThatAskedLatelyKeepsItsPlace) {
   EXPECT_EQ(queue(), owners({2, 3}));
 }
 
+// It sleeps until the lease ends that it saw: nobody notified it, because a plain lock was
+// released.
+TEST_F(FairTimes, AJavaWaiterThatSleepsThoughTheLockIsFreeIsNotifiedByTheNextCall) {
+  Subscriber asleep = subscribe({java_channel(9)});
+  client.acquire("k", LockType::REENTRANT, id(1), lease);
+  java_waits(9, 900'000);
+  EXPECT_EQ(acquire(2).kind, Kind::busy);
+  client.send(Verb::release, "k", LockType::REENTRANT, id(1));
+  EXPECT_EQ(acquire(2).kind, Kind::busy);
+  EXPECT_EQ(asleep.next(), java_channel(9) + " 0");
+}
+
 TEST_F(FairTimes, AJavaWaiterThatReconnectsInTimeKeepsItsPlace) {
   acquire(1);
   for (const int number : {9, 8}) java_waits(number, 900'000);

@@ -22,6 +22,9 @@ class SharedWithRedisson final : public SingleServer {
   [[nodiscard]] bool has(FaultKind kind) const noexcept override;
   [[nodiscard]] bool suits(const PlannedFault& fault) const noexcept override;
   [[nodiscard]] WorkerKind worker_kind(std::uint32_t worker) const noexcept override;
+  /// Redisson may leave a place in the queue of a FAIR key behind, and listen for it still. It
+  /// keeps the others waiting for 15 s more.
+  [[nodiscard]] Limits limits() const override { return {.hang_of_key = 31'000 * millisecond}; }
 
  protected:
   /// They have no TTL, and keep the waiters for which Redisson could not undo an attempt.
