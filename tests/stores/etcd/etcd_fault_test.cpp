@@ -5,6 +5,7 @@
 #include <future>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <latchkey/error.hpp>
 #include <latchkey/locks.hpp>
@@ -176,6 +177,23 @@ TEST_F(EtcdFaults, AForkedChildOwnsNothingAndSendsNothingOnItsParentsConnection)
   EXPECT_GT(proxy_.made(), made) << "the child has a connection of its own";
   EXPECT_TRUE(hold.extend(10s));
   EXPECT_TRUE(hold.release());
+}
+
+// The later hold has the same key: the key is named after the session.
+TEST_F(EtcdFaults, AReleaseThatArrivesLateDoesNotEndALaterHold) {
+  using Direction = FaultProxy::Direction;
+  Hold first = locks_.lock("key").acquire(1s, 15s);
+  const std::vector<std::string> its_key = server_.keys("key/");
+  proxy_.hold(Direction::to_server);
+  EXPECT_THROW(static_cast<void>(first.release()), BackendUnavailable);
+  proxy_.cut_clients();
+  EXPECT_TRUE(eventually([&] { return server_.keys("key/").empty(); })) << "it is repeated";
+  Hold later = locks_.lock("key").acquire(5s, 15s);
+  EXPECT_EQ(server_.keys("key/"), its_key);
+  proxy_.pass(Direction::to_server);
+  const auto end = std::chrono::steady_clock::now() + 500ms;  // etcd does not tell when it has read
+  while (std::chrono::steady_clock::now() < end) ASSERT_EQ(server_.keys("key/"), its_key);
+  EXPECT_TRUE(later.release());
 }
 
 }  // namespace

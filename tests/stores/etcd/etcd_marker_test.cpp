@@ -16,15 +16,20 @@ namespace {
 using namespace std::chrono_literals;
 using Direction = FaultProxy::Direction;
 
-/// Remembers whether the last request is completed, and how.
+/// Remembers whether the last request is completed, and how, and what it was notified of.
 class LastOutcome final : public Sink {
  public:
   void completed(Request&, Outcome&& outcome) noexcept override {
     kind = outcome.kind;
     done = true;
   }
-  void notified(const Notification&) noexcept override {}
+  void notified(const Notification& notification) noexcept override {
+    releases += notification.kind == Notification::Kind::released ? 1 : 0;
+    is_told_of_loss |= notification.kind == Notification::Kind::gone;
+  }
 
+  int releases = 0;
+  bool is_told_of_loss = false;
   bool done = false;
   Outcome::Kind kind = Outcome::Kind::unknown;
 };
@@ -108,6 +113,28 @@ TEST_F(EtcdMarker, StaysWhileAnotherCallWaits) {
   EXPECT_TRUE(is_marked());
   EXPECT_EQ(outcome_of(unsubscribe_), Outcome::Kind::granted);
   EXPECT_FALSE(is_marked());
+}
+
+// A watch that nobody knew any more called the queue, also after the queue was gone.
+TEST_F(EtcdMarker, AfterItsSessionEndedTheWatchEndsWithTheSubscription) {
+  Request holds = request(Verb::acquire, key_, 4), waits = request(Verb::acquire, key_, 5);
+  waits.type = LockType::FAIR;
+  waits.queue_wait = 15s;  // its place is on another session, and keeps the queue
+  EXPECT_EQ(outcome_of(holds), Outcome::Kind::granted);
+  EXPECT_EQ(outcome_of(waits), Outcome::Kind::busy);
+  EXPECT_EQ(outcome_of(subscribe_), Outcome::Kind::granted);
+  const std::string marker = shared_etcd().keys("latchkey.waiting/" + key_ + '/').at(0);
+  shared_etcd().ctl({"lease", "revoke", marker.substr(marker.rfind('/') + 1)});
+  EXPECT_TRUE(driving([&] { return sink_.is_told_of_loss; }));
+  EXPECT_EQ(outcome_of(unsubscribe_), Outcome::Kind::granted);
+  Request again = request(Verb::subscribe, key_, 2);
+  EXPECT_EQ(outcome_of(again), Outcome::Kind::granted);
+  sink_.releases = 0;
+  shared_etcd().ctl({"put", key_ + "/x", "x"});
+  shared_etcd().ctl({"del", key_ + "/x"});
+  EXPECT_TRUE(driving([&] { return sink_.releases > 0; }));
+  for (int turn = 0; turn < 20; ++turn) drive();
+  EXPECT_EQ(sink_.releases, 1);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ LockQueue::LockQueue(RecipeContext& context, std::string name)
 
 LockQueue::~LockQueue() {
   for (Place& place : places_) stop_watching(place);
-  if (releases_watch_ != 0) context_.link.cancel(releases_watch_);
+  stop_watching_releases();
 }
 
 bool LockQueue::idle() const noexcept {
@@ -249,8 +249,9 @@ void LockQueue::on_link(bool up) {
 // without an outcome is made again.
 void LockQueue::start_over(Clock::time_point now) noexcept {
   if (current_.request != nullptr && current_.request->verb == Verb::subscribe) {
-    std::erase_if(subscriptions_, [this](const Subscription& one) {
-      return one.sink == current_.sink && one.id == current_.id;
+    const Subscription::To to = subscribes_to(*current_.request);
+    std::erase_if(subscriptions_, [this, to](const Subscription& one) {
+      return one.to == to && one.sink == current_.sink && one.id == current_.id;
     });
   }
   for (Place& place : places_) {

@@ -65,6 +65,7 @@ class LockQueue {
     Sink* sink;
   };
   using Then = std::function<void(CallEnd&&, Sessions::Assurance)>;
+  using OnDeleted = std::function<void(CallEnd&&, bool existed)>;
 
   // --- one operation after the other ---
   void push(Task task, const HoldId& id);
@@ -87,6 +88,7 @@ class LockQueue {
 
   // --- holds ---
   void check_hold();
+  void delete_key(const Place& place, OnDeleted on_deleted);
   void end_hold();
   void end_hold_of_another();
   void promote();
@@ -97,6 +99,9 @@ class LockQueue {
   void subscribe();
   void unsubscribe();
   void watch_releases(std::int64_t revision, bool completes);
+  void stop_watching_releases() noexcept;
+  void fail_subscription(const CallEnd& end);
+  [[nodiscard]] static Subscription::To subscribes_to(const Request& request) noexcept;
   void unmark();
   [[nodiscard]] bool has_stale_marker() const noexcept;
   [[nodiscard]] bool is_subscribed(const Place& place) const noexcept;

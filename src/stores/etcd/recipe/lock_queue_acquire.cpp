@@ -173,7 +173,7 @@ void LockQueue::fail_acquire(Place& place, const CallEnd& end, Assurance assuran
   if (no_lease || (assurance == Assurance::lost)) {
     context_.sessions.lose(session);
     if (find(current_.request->id) != nullptr) remove(place);
-    if (no_lease && ++sessions_tried_ <= 2) return acquire();
+    if (no_lease && context_.link.is_up() && ++sessions_tried_ <= 2) return acquire();
     CallEnd ended;
     ended.status = GrpcStatus::unavailable;
     ended.text = "the session ended";

@@ -42,7 +42,23 @@ void LockQueue::check_hold() {
            });
 }
 
-// The key belongs to this place alone, so its deletion needs no comparison.
+// The key is named after the session, so a later place may have it again. A deletion that arrives
+// late must not end that one, so it compares the revision. Without one there is none to end: the
+// session takes no new keys, or has ended.
+void LockQueue::delete_key(const Place& place, OnDeleted on_deleted) {
+  const bool compares = place.revision != 0;
+  std::string request =
+      compares ? Transaction(place.key, {}, place.revision).then_delete(place.key).encode()
+               : encode_delete(place.key);
+  context_.link.call(compares ? Method::txn : Method::delete_range, std::move(request),
+                     [compares, on_deleted = std::move(on_deleted)](CallEnd&& end) {
+                       if (!end.ok()) return on_deleted(std::move(end), false);
+                       const bool existed = compares ? decode_transaction(end.reply).succeeded
+                                                     : decode_deleted(end.reply) > 0;
+                       on_deleted(std::move(end), existed);
+                     });
+}
+
 void LockQueue::end_hold() {
   Place* const place = find(current_.request->id);
   if (place == nullptr) {
@@ -53,16 +69,14 @@ void LockQueue::end_hold() {
   current_place_ = place;
   const bool was_over = place->stage == Stage::over;
   place->stage = Stage::over;
-  context_.link.call(Method::delete_range, encode_delete(place->key),
-                     [this, place, was_over](CallEnd&& end) {
-                       if (!end.ok()) {
-                         set_end(*place, later(context_.clock.now(), repeat_pause));
-                         return done(outcome_of(end, directory_));
-                       }
-                       const bool existed = decode_deleted(end.reply) > 0;
-                       remove(*place);
-                       done(existed && !was_over ? Outcome::Kind::granted : Outcome::Kind::gone);
-                     });
+  delete_key(*place, [this, place, was_over](CallEnd&& end, bool existed) {
+    if (!end.ok()) {
+      set_end(*place, later(context_.clock.now(), repeat_pause));
+      return done(outcome_of(end, directory_));
+    }
+    remove(*place);
+    done(existed && !was_over ? Outcome::Kind::granted : Outcome::Kind::gone);
+  });
 }
 
 // The hold of another process, named by an administrator, or one that this process has forgotten.
@@ -132,7 +146,7 @@ void LockQueue::expire() {
   stop_watching(*place);
   place->stage = Stage::over;
   current_place_ = place;
-  context_.link.call(Method::delete_range, encode_delete(place->key), [this, place](CallEnd&& end) {
+  delete_key(*place, [this, place](CallEnd&& end, bool /*existed*/) {
     if (end.ok()) {
       remove(*place);
     } else {
@@ -159,9 +173,7 @@ bool LockQueue::has_subscription(Subscription::To to) const noexcept {
 void LockQueue::subscribe() {
   using To = Subscription::To;
   const Request& request = *current_.request;
-  const To to = request.type == LockType::FAIR ? To::turn
-                : request.queues               ? To::grants
-                                               : To::releases;
+  const To to = subscribes_to(request);
   const bool first = to == To::releases && !has_subscription(To::releases);
   subscriptions_.push_back({to, request.id, current_.sink});
   if (!first) {
@@ -172,23 +184,26 @@ void LockQueue::subscribe() {
   }
   const auto any = [](const Session&) { return true; };
   context_.sessions.obtain(any, [this](Session* session, CallEnd&& failed) {
-    const auto fail = [this](const CallEnd& end) {
-      std::erase_if(subscriptions_, [](const auto& one) { return one.to == To::releases; });
-      if (has_stale_marker()) push(Task::unmark, {});
-      done(outcome_of(end, directory_));
-    };
-    if (session == nullptr) return fail(failed);
+    if (session == nullptr) return fail_subscription(failed);
     marker_ = marker_directory(context_.prefix) + name_ + '/' + session->hex;
-    context_.link.call(Method::put, encode_put(marker_, {}, session->lease),
-                       [this, fail](CallEnd&& end) {
-                         if (!end.ok()) return fail(end);
-                         watch_releases(decode_transaction(end.reply).revision, true);
-                       });
+    context_.link.call(Method::put, encode_put(marker_, {}, session->lease), [this](CallEnd&& end) {
+      if (!end.ok()) return fail_subscription(end);
+      watch_releases(decode_transaction(end.reply).revision, true);
+    });
   });
+}
+
+// The key may have been made.
+void LockQueue::fail_subscription(const CallEnd& end) {
+  std::erase_if(subscriptions_,
+                [](const auto& one) { return one.to == Subscription::To::releases; });
+  if (has_stale_marker()) push(Task::unmark, {});
+  done(outcome_of(end, directory_));
 }
 
 void LockQueue::watch_releases(std::int64_t revision, bool completes) {
   using To = Subscription::To;
+  stop_watching_releases();
   releases_seen_ = revision;
   releases_watch_ = context_.link.watch(
       encode_watch(directory_, directory_end_, revision + 1),
@@ -207,7 +222,7 @@ void LockQueue::watch_releases(std::int64_t revision, bool completes) {
         releases_watch_ = 0;
         if (completes && busy_ && current_.request != nullptr &&
             current_.request->verb == Verb::subscribe) {
-          done(outcome_of(end, directory_));
+          fail_subscription(end);
         }
       });
 }
@@ -215,18 +230,23 @@ void LockQueue::watch_releases(std::int64_t revision, bool completes) {
 void LockQueue::unsubscribe() {
   using To = Subscription::To;
   const Request& request = *current_.request;
-  const To to = request.type == LockType::FAIR ? To::turn
-                : request.queues               ? To::grants
-                                               : To::releases;
+  const To to = subscribes_to(request);
   const auto found = std::ranges::find_if(subscriptions_, [&](const Subscription& one) {
     return one.to == to && one.sink == current_.sink &&
            (to == To::releases || one.id == request.id);
   });
   if (found != subscriptions_.end()) subscriptions_.erase(found);
-  if (to != To::releases || marker_.empty() || has_subscription(To::releases)) {
-    return done(Outcome::Kind::granted);
-  }
-  unmark();
+  to == To::releases ? unmark() : done(Outcome::Kind::granted);
+}
+
+LockQueue::Subscription::To LockQueue::subscribes_to(const Request& request) noexcept {
+  using To = Subscription::To;
+  if (request.type == LockType::FAIR) return To::turn;
+  return request.queues ? To::grants : To::releases;
+}
+
+void LockQueue::stop_watching_releases() noexcept {
+  if (releases_watch_ != 0) context_.link.cancel(std::exchange(releases_watch_, 0));
 }
 
 bool LockQueue::has_stale_marker() const noexcept {
@@ -234,10 +254,11 @@ bool LockQueue::has_stale_marker() const noexcept {
 }
 
 // As the end of a subscription, or because the key may be there although the subscription failed or
-// its end had no reply.
+// its end had no reply. The watch may go on without a key, whose session has ended.
 void LockQueue::unmark() {
-  if (!has_stale_marker()) return done(Outcome::Kind::granted);
-  if (releases_watch_ != 0) context_.link.cancel(std::exchange(releases_watch_, 0));
+  if (has_subscription(Subscription::To::releases)) return done(Outcome::Kind::granted);
+  stop_watching_releases();
+  if (marker_.empty()) return done(Outcome::Kind::granted);
   context_.link.call(Method::delete_range, encode_delete(marker_), [this](CallEnd&& end) {
     if (!end.ok()) return done(outcome_of(end, directory_));
     marker_.clear();
