@@ -71,10 +71,8 @@ end
 
 now = now or server_ms()
 if not held then
-  local unnotified
-  score, unnotified = cut_to_grace(timeouts, head, score, now, ARGV[4], ARGV[5])
-  -- A Redisson waiter may sleep until the lease ends that it saw.
-  if head ~= first or unnotified then
+  score = cut_to_grace(timeouts, head, score, now, ARGV[4], ARGV[5])
+  if head ~= first then
     publish(ARGV[4] .. ':' .. head, '0', ARGV[5])
   end
 end

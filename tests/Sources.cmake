@@ -176,6 +176,7 @@ set(latchkey_redis_sources
   redis/scripts/all_test.cpp
   redis/scripts/check_batch_script_test.cpp
   redis/scripts/defects_test.cpp
+  redis/scripts/fair_dead_waiters_test.cpp
   redis/scripts/fair_order_test.cpp
   redis/scripts/fair_test.cpp
   redis/scripts/fair_time_test.cpp

@@ -56,10 +56,11 @@ local function room_of(score, now, life)
 end
 
 -- Whether a latchkey waiter has not called for the life of a place. The room in its score is for what
--- Redisson subtracts, and keeps no dead waiter alive.
+-- Redisson subtracts, and keeps no dead waiter alive. An age of more than an hour means that the clock
+-- was set back.
 local function is_dead(waiter, score, now)
   local written = is_ours(waiter) and written_at(score, now)
-  return written and written + 15000 <= now
+  return written and written + 15000 <= now and written + 3600000 > now
 end
 
 -- Whether a Redisson waiter waits no more: it listens to its channel for as long as it waits. In a
@@ -72,13 +73,13 @@ local function is_gone(waiter, channel, sharded)
   return heard[2] == 0
 end
 
--- The fraction of the score of a Redisson waiter that has been notified that the lock is free.
-local called = 1 / 4096
+-- The fraction of the score of a Redisson waiter that was gone when it had to take the free lock.
+local called_in_vain = 1 / 4096
 
 -- Drops expired heads, as all scripts of Redisson do first, dead ones, and heads without a score, which
--- would never expire. If a head was notified in vain and is gone, others have died with it: drops all that
--- are gone, and early, because a script of Redisson would drop the head alone. Returns the head and its
--- score, or false.
+-- would never expire. If a head was called in vain and is still gone after 2.5 s, its process has died, or
+-- its connection: drops all waiters of that Redisson client that are gone, and early, because a script of
+-- Redisson would drop the head alone. Returns the head and its score, or false.
 local function live_head(queue, timeouts, now, channel, sharded)
   while true do
     local head = redis.call('LINDEX', queue, '0')
@@ -87,11 +88,13 @@ local function live_head(queue, timeouts, now, channel, sharded)
     end
     local score = tonumber(redis.call('ZSCORE', timeouts, head) or 0)
     if score > now and not is_dead(head, score, now) then
-      if score % 1 ~= called or score > now + 2500 or not is_gone(head, channel, sharded) then
+      if score % 1 ~= called_in_vain or score > now + 2500 or not is_gone(head, channel, sharded) then
         return head, score
       end
-      for _, waiter in ipairs(redis.call('LRANGE', queue, '1', '200')) do
-        if is_gone(waiter, channel, sharded) and redis.pcall('LREM', queue, '1', waiter) == 1 then
+      local client = string.sub(head, 1, 36)
+      for _, waiter in ipairs(redis.pcall('LRANGE', queue, '1', '200')) do
+        local dies_too = string.sub(waiter, 1, 36) == client and is_gone(waiter, channel, sharded)
+        if dies_too and redis.pcall('LREM', queue, '1', waiter) == 1 then
           redis.call('ZREM', timeouts, waiter)
         end
       end
@@ -102,25 +105,23 @@ local function live_head(queue, timeouts, now, channel, sharded)
 end
 
 -- Limits the time in which the notified head must take the free lock: 5 s, or 15 s for a Redisson
--- waiter that listens. Waiters that are alive ask more often. Returns the head's new score, and whether
--- it is a Redisson waiter that no script of ours has notified yet.
+-- waiter that listens. Waiters that are alive ask more often. Returns the head's new score.
 local function cut_to_grace(timeouts, head, score, now, channel, sharded)
-  local soon = now + 5000
-  if is_ours(head) then
-    if score > soon then
-      redis.call('ZADD', timeouts, marked(soon, now, is_grantable(score)), head)
-    end
-    return math.min(score, soon), false
+  local soon, ours = now + 5000, is_ours(head)
+  if score <= soon then
+    return score
   end
-  local first = score % 1 ~= called
-  if not first and score <= soon then
-    return score, false
+  local cut = now + 15000
+  if ours then
+    cut = marked(soon, now, is_grantable(score))
+  elseif is_gone(head, channel, sharded) then
+    cut = soon + called_in_vain
+  elseif score <= cut then
+    return score
   end
-  local grace = is_gone(head, channel, sharded) and soon or now + 15000
-  local cut = math.min(math.floor(score), grace)
-  -- It loses its mark, because its wait time is not known any more.
-  redis.call('ZADD', timeouts, string.format('%.12f', cut + called), head)
-  return cut, first
+  -- The score of a Redisson waiter loses its mark, because its wait time is not known any more.
+  redis.call('ZADD', timeouts, string.format('%.12f', cut), head)
+  return math.floor(cut)
 end
 
 -- After a latchkey waiter has left the queue of a lock that is held for `left` ms more. If that is a

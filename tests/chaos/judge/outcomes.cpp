@@ -38,7 +38,8 @@ bool is_allowed(const History& history, const Visit& visit, Outcome outcome) {
     case Outcome::granted:
     case Outcome::busy: return true;
     case Outcome::unavailable:
-      return is_foreign(history, visit.worker) || visit.lack == Lack::threads ||
+      return history.limits.hasty || is_foreign(history, visit.worker) ||
+             visit.lack == Lack::threads ||
              impaired(history, visit.worker, visit.called, visit.ended);
     case Outcome::refused: return may_be_refused(history, visit);
     case Outcome::no_memory: return visit.lack == Lack::memory;

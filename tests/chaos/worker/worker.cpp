@@ -2,7 +2,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "chaos/worker/worker.hpp"
 
+#include <poll.h>
+
 #include <thread>
+
+#include <latchkey/error.hpp>
 
 #include "chaos/deployment/stores/stores.hpp"
 #include "chaos/worker/shared_memory.hpp"
@@ -53,13 +57,25 @@ std::unique_ptr<LockSources> sources_of(const WorkerArguments& arguments, Shared
   return latchkey_sources(arguments.uri, arguments.min_replicas);
 }
 
+/// A process that starts while a permission is missing that every lock needs is refused.
+std::unique_ptr<LockSources> permitted_sources(const WorkerArguments& arguments,
+                                               SharedState& shared) {
+  for (;; ::poll(nullptr, 0, 20)) {
+    try {
+      return sources_of(arguments, shared);
+    } catch (const BackendRefused&) {
+      continue;
+    }
+  }
+}
+
 }  // namespace
 
 int run_worker(const WorkerArguments& arguments) {
   register_stores();
   const SharedMemory memory(arguments.memory);
   const bool plain = arguments.client != Client::latchkey;
-  const std::unique_ptr<LockSources> sources = sources_of(arguments, *memory);
+  const std::unique_ptr<LockSources> sources = permitted_sources(arguments, *memory);
   std::vector<std::jthread> threads;
   for (std::uint32_t thread = 0; thread < arguments.threads; ++thread) {
     threads.emplace_back([&, thread, source = sources->make(thread)] {

@@ -22,7 +22,9 @@ class Quorum final : public SingleServer {
   [[nodiscard]] std::string uri(std::uint16_t port) const override;
   [[nodiscard]] bool offers(LockType type) const noexcept override;
   /// A quorum has no queue: docs/guarantees.md.
-  [[nodiscard]] Limits limits() const override { return {.process_queue = false, .turns = false}; }
+  [[nodiscard]] Limits limits() const override {
+    return {.process_queue = false, .turns = false, .hasty = true};
+  }
   [[nodiscard]] unsigned excuses(const PlannedFault& fault) const override;
 
  private:
