@@ -113,8 +113,8 @@ struct Limits {
   bool process_queue = true;
   /// Whether a process that waits gets its turn, however many others ask for the key.
   bool turns = true;
-  /// Whether a call may not know its outcome although nothing is wrong: a reply counts as missing if
-  /// it takes longer than a tenth of the lease, as it may on a busy machine.
+  /// Whether a call may not know its outcome although nothing is wrong: a reply counts as missing
+  /// if it takes longer than a tenth of the lease, as it may on a busy machine.
   bool hasty = false;
   /// Of the semaphore of a key with visits of type PERMIT, each of which takes one.
   std::size_t permits = 3;
