@@ -32,6 +32,15 @@ bool was_killed(const History& history, const Visit& visit) {
   });
 }
 
+/// A new connection to a store that finds no free descriptor ends as one without memory.
+bool lacks_descriptors(const History& history, const Visit& visit) {
+  return visit.lack == Lack::threads &&
+         std::ranges::any_of(history.faults, [&](const Fault& fault) {
+           return fault.kind == FaultKind::client_descriptors && concerns(fault, visit.worker) &&
+                  meets(visit.called, visit.ended, fault.begins, end_of(fault));
+         });
+}
+
 bool is_allowed(const History& history, const Visit& visit, Outcome outcome) {
   switch (outcome) {
     case Outcome::none:
@@ -42,7 +51,7 @@ bool is_allowed(const History& history, const Visit& visit, Outcome outcome) {
              visit.lack == Lack::threads ||
              impaired(history, visit.worker, visit.called, visit.ended);
     case Outcome::refused: return may_be_refused(history, visit);
-    case Outcome::no_memory: return visit.lack == Lack::memory;
+    case Outcome::no_memory: return visit.lack == Lack::memory || lacks_descriptors(history, visit);
     case Outcome::killed: return was_killed(history, visit);
     case Outcome::other: return false;
   }

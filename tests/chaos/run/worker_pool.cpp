@@ -75,8 +75,11 @@ void WorkerPool::start(std::uint32_t worker) {
       .uri = deployment_.uri(place.link->port())};
   std::vector<std::string> words{"/proc/self/exe", "--worker"};
   std::ranges::copy(arguments.words(), std::back_inserter(words));
-  place.process = std::make_unique<tests::Process>(words, folder_ / "workers.log",
-                                                   tests::Process::Signals::group);
+  // A Java process is stopped with its worker. Tools run on: their holds are theirs.
+  using enum tests::Process::Signals;
+  const bool has_java = arguments.kind == WorkerKind::redisson;
+  place.process =
+      std::make_unique<tests::Process>(words, folder_ / "workers.log", has_java ? group : process);
 }
 
 void WorkerPool::kill(std::uint32_t worker) {
