@@ -185,7 +185,11 @@ void LockQueue::subscribe() {
   const auto any = [](const Session&) { return true; };
   context_.sessions.obtain(any, [this](Session* session, CallEnd&& failed) {
     if (session == nullptr) return fail_subscription(failed);
-    marker_ = marker_directory(context_.prefix) + name_ + '/' + session->hex;
+    std::string marker = marker_directory(context_.prefix) + name_ + '/' + session->hex;
+    if (!marker_.empty() && marker_ != marker) {  // of another session, which may last
+      context_.link.call(Method::delete_range, encode_delete(marker_), [](CallEnd&&) {});
+    }
+    marker_ = std::move(marker);
     context_.link.call(Method::put, encode_put(marker_, {}, session->lease), [this](CallEnd&& end) {
       if (!end.ok()) return fail_subscription(end);
       watch_releases(decode_transaction(end.reply).revision, true);
