@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <map>
@@ -70,6 +71,9 @@ int run_campaigns(Settings settings) {
   if (settings.deployment == DeploymentKind::tool && !has_tool) {
     throw std::invalid_argument("the command line tool was not built (LATCHKEY_CLI)");
   }
+  // A worker that is killed leaves a file of libmongoc in /dev/shm otherwise
+  // (docs/stores/mongodb.md).
+  ::setenv("MONGOC_DISABLE_SHM", "1", 0);
   const std::vector<DeploymentKind> each = deployments_of(settings.deployment);
   settings.length /= each.size();
   for (const DeploymentKind kind : each) {
