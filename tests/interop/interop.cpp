@@ -9,18 +9,6 @@ namespace latchkey::tests {
 
 using namespace std::chrono_literals;
 
-std::string java_word(LockType type) {
-  switch (type) {
-    case LockType::REENTRANT: return "plain";
-    case LockType::FAIR: return "fair";
-    case LockType::READ: return "read";
-    case LockType::WRITE: return "write";
-    case LockType::FENCED: return "fenced";
-    case LockType::PERMIT: return "permit";
-  }
-  return "";
-}
-
 std::string name_of(DeploymentKind kind) {
   switch (kind) {
     case DeploymentKind::server: return "";

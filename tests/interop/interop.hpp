@@ -89,7 +89,6 @@ class Exclusive : public InteropTest,
 };
 
 /// What JavaPeer calls a type.
-std::string java_word(LockType type);
 
 /// The mode in the names of tests: "", "AUTO", "ON" or "OFF".
 std::string name_of(DeploymentKind kind);

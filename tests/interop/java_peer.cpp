@@ -14,6 +14,18 @@
 extern char** environ;
 
 namespace latchkey::tests {
+
+std::string java_word(LockType type) {
+  switch (type) {
+    case LockType::REENTRANT: return "plain";
+    case LockType::FAIR: return "fair";
+    case LockType::READ: return "read";
+    case LockType::WRITE: return "write";
+    case LockType::FENCED: return "fenced";
+    case LockType::PERMIT: return "permit";
+  }
+  return "";
+}
 namespace {
 
 std::string environment(const char* name) {

@@ -12,7 +12,12 @@
 #include <thread>
 #include <vector>
 
+#include <latchkey/lock_type.hpp>
+
 namespace latchkey::tests {
+
+/// What the Java process calls a type.
+std::string java_word(LockType type);
 
 /// A Java process that executes commands on Redisson's locks. Each of its actors is a thread, and
 /// so an owner. Thread-safe. The destructor ends the process.

@@ -15,19 +15,6 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
-/// What the Java process calls a type.
-std::string java_word(LockType type) {
-  switch (type) {
-    case LockType::REENTRANT: return "plain";
-    case LockType::FAIR: return "fair";
-    case LockType::READ: return "read";
-    case LockType::WRITE: return "write";
-    case LockType::FENCED: return "fenced";
-    case LockType::PERMIT: return "permit";
-  }
-  return "";
-}
-
 bool is_error(const std::string& answer) { return answer.starts_with("error "); }
 
 /// Redisson's exceptions of the server and its connection. Any other one is a violation.
@@ -129,11 +116,11 @@ class RedissonSource final : public LockSource {
       verb = "acquire ";
       arguments += " 1";
     }
-    return verb + java_word(request.type) + ' ' + arguments + ' ' + std::to_string(wait.count()) +
-           ' ' + std::to_string(lease.count());
+    return verb + tests::java_word(request.type) + ' ' + arguments + ' ' +
+           std::to_string(wait.count()) + ' ' + std::to_string(lease.count());
   }
   static std::string release_command(const Request& request, const std::string& answer) {
-    const std::string lock = java_word(request.type) + ' ' + name_of_key(request.key);
+    const std::string lock = tests::java_word(request.type) + ' ' + name_of_key(request.key);
     return request.type == LockType::PERMIT ? "try_release " + lock + ' ' + answer
                                             : "unlock " + lock;
   }
