@@ -298,7 +298,8 @@ set(latchkey_exhaustion_sources
   exhaustion/quorum_submit_test.cpp
   exhaustion/quorum_test.cpp
   exhaustion/session_test.cpp
-  exhaustion/scarce_memory.cpp)
+  exhaustion/scarce_memory.cpp
+  exhaustion/scarce_memory_test.cpp)
 
 set(latchkey_cli_tests_sources
   cli/ddl_test.cpp
