@@ -153,6 +153,27 @@ TEST_F(CliRunLoss, KillsACommandThatIgnoresTermBeforeItsLeaseEnds) {
   for (const pid_t process : victim.processes) EXPECT_FALSE(alive(process));
 }
 
+/// The time that ended children of this process, and theirs, ran on a processor.
+milliseconds processor_time_of_children() {
+  rusage used{};
+  ::getrusage(RUSAGE_CHILDREN, &used);
+  const auto length = [](const timeval& time) {
+    return std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);
+  };
+  return std::chrono::duration_cast<milliseconds>(length(used.ru_utime) + length(used.ru_stime));
+}
+
+// It asked for the loss, which it knew of, again and again without sleeping.
+TEST_F(CliRunLoss, SleepsIfTheLockIsLostWhileOnlyDescendantsOfTheCommandRun) {
+  const milliseconds before = processor_time_of_children();
+  const std::string script = "redis-cli -s " + server().socket() + " del a > " +
+                             folder_.file("out") +
+                             "; (trap \"\" TERM; while :; do sleep 0.2; done) & sleep 1.2; exit 3";
+  // The first renewal, after 2 s, finds the loss; the descendant is killed 2 s after the command.
+  EXPECT_EQ(run({"-k", "a", "--watchdog", "6s", "--kill-after", "5s"}, script), 76) << log();
+  EXPECT_LT(processor_time_of_children() - before, milliseconds(600));
+}
+
 /// A hundred commands in batches; in each the server is done something to, and after the last
 /// lease nothing of them is alive, while the tools may not even have ended.
 TEST_F(CliRunLoss, LeavesNoProcessAliveAfterTheDeadlineWhateverHappensToTheServer) {

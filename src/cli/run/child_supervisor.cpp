@@ -49,7 +49,7 @@ void ChildSupervisor::check_lock() {
   const bool lost = hold_.lost();
   if (options_.on_lost == RunOptions::OnLost::REPORT) {
     if (lost && !lost_ && !options_.quiet) {
-      print_message("the lock was lost; the command runs on without it");
+      print_message_without_waiting("the lock was lost; the command runs on without it");
     }
     lost_ = lost_ || lost;
     return;
@@ -143,9 +143,10 @@ void ChildSupervisor::await_event() const {
   if (watches_deadline || ending) length = schedule_.due(deadline_) - clock_.now();
   if (ending) length = std::min<Clock::duration>(length, look_again);
   alarm_.set_after(length);
+  // The event of a loss stays readable. After the child has ended, a loss changes nothing.
   pollfd events[] = {{signals_.descriptor(), POLLIN, 0},
                      {alarm_.descriptor(), POLLIN, 0},
-                     {lost_ ? -1 : lock_lost_.descriptor(), POLLIN, 0}};
+                     {lost_ || status_ ? -1 : lock_lost_.descriptor(), POLLIN, 0}};
   ::poll(events, std::size(events), -1);
 }
 
