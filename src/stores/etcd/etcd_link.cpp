@@ -24,6 +24,13 @@ bool is_too_old(const std::string& version) {
   return major < least_major || (major == least_major && minor < least_minor);
 }
 
+// With signed tokens etcd does not accept one of before the last change of any permission.
+bool needs_new_login(const CallEnd& end) {
+  return end.status == GrpcStatus::unauthenticated ||
+         (end.status == GrpcStatus::invalid_argument &&
+          end.text.find("revision of auth store is old") != std::string::npos);
+}
+
 }  // namespace
 
 EtcdLink::EtcdLink(EtcdUri uri, stores::DescriptorSet& descriptors, Clock& clock,
@@ -37,7 +44,8 @@ EtcdLink::EtcdLink(EtcdUri uri, stores::DescriptorSet& descriptors, Clock& clock
 
 void EtcdLink::want() {
   const Clock::time_point now = clock_.now();
-  if (is_up() && transport_.is_idle()) {
+  if (is_up()) {
+    // Nobody has read since the last call. A connection that has ended must not get the next one.
     transport_.advance();
     if (has_ended()) close(now);
   }
@@ -156,7 +164,8 @@ CallId EtcdLink::call(Method method, std::string message, OnEnd on_end) {
                          [this, on_end = std::move(on_end)](CallEnd&& end) {
                            if (end.status == GrpcStatus::no_answer) {
                              answered(end);
-                           } else if (end.status == GrpcStatus::unauthenticated) {
+                           } else if (needs_new_login(end)) {
+                             end.status = GrpcStatus::unauthenticated;
                              fail({false, server_ + ": the login has expired"});
                            }
                            on_end(std::move(end));

@@ -112,6 +112,12 @@ void Sessions::lose(Session& session) {
   answer_wishes(session, true);
 }
 
+void Sessions::retire_of(std::string_view key) noexcept {
+  for (Session& session : sessions_) {
+    if (session.stage == Session::Stage::alive && key.ends_with('/' + session.hex)) retire(session);
+  }
+}
+
 void Sessions::release(Session& session) { --session.keys; }
 
 // A session that nobody uses any more is forgotten, and one that may still get a key is revoked.

@@ -5,6 +5,7 @@
 #include <functional>
 #include <list>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "stores/etcd/etcd_link.hpp"
@@ -15,8 +16,8 @@ namespace latchkey::inline v1::detail::etcd {
 struct Session {
   enum class Stage : std::uint8_t {
     alive,
-    retiring,  ///< takes no further key, and is revoked when it has none: an acquire whose reply
-               ///< was lost may still run, and fails then
+    retiring,  ///< takes no further key, and is revoked when it has none: a request for a key whose
+               ///< reply was lost may still run, and fails then
     lost,      ///< etcd has ended it
   };
 
@@ -52,7 +53,10 @@ class Sessions {
               OnAssured on_assured);
   /// etcd has said that it has no such lease.
   void lose(Session& session);
+  /// It serves nothing new, and is ended when its last place has.
   void retire(Session& session) noexcept { session.stage = Session::Stage::retiring; }
+  /// The one whose keys end so, if it is alive.
+  void retire_of(std::string_view key) noexcept;
   /// One key less.
   void release(Session& session);
 

@@ -94,6 +94,23 @@ TEST_F(EtcdMarker, EndsIfItWasMadeButTheReplyWasLost) {
   EXPECT_TRUE(is_unmarked_in_the_end());
 }
 
+// The connection is gone before etcd has read the request, and the key was deleted by another one.
+TEST_F(EtcdMarker, EndsIfItIsMadeAfterItWasDeleted) {
+  Request no_place = request(Verb::release, other_key_, 1);
+  EXPECT_EQ(outcome_of(no_place), Outcome::Kind::granted);
+  proxy_.hold(Direction::to_server);
+  submit(subscribe_);
+  for (int turn = 0; turn < 10; ++turn) drive();
+  proxy_.cut_clients();
+  EXPECT_TRUE(driving([&] { return sink_.done; }));
+  EXPECT_EQ(sink_.kind, Outcome::Kind::unknown);
+  EXPECT_EQ(outcome_of(unsubscribe_), Outcome::Kind::granted);
+  proxy_.pass(Direction::to_server);
+  const auto end = std::chrono::steady_clock::now() + 1s;  // etcd does not tell when it has read
+  while (!is_marked() && std::chrono::steady_clock::now() < end) drive();
+  EXPECT_TRUE(is_unmarked_in_the_end());
+}
+
 TEST_F(EtcdMarker, EndsIfTheConnectionWasLostWhileItWasDeleted) {
   EXPECT_EQ(outcome_of(subscribe_), Outcome::Kind::granted);
   EXPECT_TRUE(is_marked());
@@ -135,6 +152,47 @@ TEST_F(EtcdMarker, AfterItsSessionEndedTheWatchEndsWithTheSubscription) {
   EXPECT_TRUE(driving([&] { return sink_.releases > 0; }));
   for (int turn = 0; turn < 20; ++turn) drive();
   EXPECT_EQ(sink_.releases, 1);
+}
+
+TEST(EtcdMarkerWithPermissions, EndsAlthoughItsDeletionWasRefusedForAWhile) {
+  EtcdServer server;
+  const auto as_root = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), "--user=root:top");
+    return server.ctl(words);
+  };
+  server.ctl({"user", "add", "root:top"});
+  server.ctl({"user", "grant-role", "root", "root"});
+  server.ctl({"user", "add", "me:secret"});
+  server.ctl({"role", "add", "locks"});
+  server.ctl({"role", "grant-permission", "--prefix", "locks", "readwrite", "mine:"});
+  server.ctl({"role", "grant-permission", "--prefix", "locks", "readwrite", "latchkey.waiting/"});
+  server.ctl({"user", "grant-role", "me", "locks"});
+  server.ctl({"auth", "enable"});
+  const auto backend = etcd_backend("etcd://me:secret@" + server.address() + "/?session=20s");
+  LastOutcome sink;
+  const auto outcome_of = [&](Request request) {
+    Request* const one = &request;
+    sink.done = false;
+    backend->submit({&one, 1}, sink);
+    EXPECT_TRUE(eventually([&] {
+      backend->drive(Parker::mine(), Clock::system().now() + 5ms);
+      return sink.done;
+    }));
+    return sink.kind;
+  };
+  Request request;
+  request.key = "mine:1";
+  request.id = {{1, 1}, 1};
+  request.verb = Verb::subscribe;
+  EXPECT_EQ(outcome_of(request), Outcome::Kind::granted);
+  as_root({"role", "revoke-permission", "--prefix", "locks", "latchkey.waiting/"});
+  request.verb = Verb::unsubscribe;
+  EXPECT_EQ(outcome_of(request), Outcome::Kind::refused);
+  as_root({"role", "grant-permission", "--prefix", "locks", "readwrite", "latchkey.waiting/"});
+  EXPECT_TRUE(eventually([&] {
+    backend->drive(Parker::mine(), Clock::system().now() + 5ms);
+    return as_root({"get", "--prefix", "--keys-only", "latchkey.waiting/"}).empty();
+  }));
 }
 
 }  // namespace

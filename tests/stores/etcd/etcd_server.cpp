@@ -137,7 +137,7 @@ std::vector<std::string> EtcdServer::keys(const std::string& prefix) const {
   return found;
 }
 
-void EtcdServer::start() {
+void EtcdServer::start(const std::vector<std::string>& more) {
   const std::string client = (certificates_ ? "https://" : "http://") + address();
   const std::string peer = "http://127.0.0.1:" + std::to_string(peer_port_);
   std::vector<std::string> words{program("LATCHKEY_ETCD", "etcd"),
@@ -164,6 +164,7 @@ void EtcdServer::start() {
                  {"--cert-file", certificates_->server, "--key-file", certificates_->server_key,
                   "--client-cert-auth", "--trusted-ca-file", certificates_->authority});
   }
+  words.insert(words.end(), more.begin(), more.end());
   process_ = std::make_unique<Process>(words, folder_ / "log");
   try {
     await();

@@ -50,7 +50,8 @@ class EtcdServer {
   void stop();    ///< SIGSTOP
   void resume();  ///< SIGCONT
   void kill();    ///< SIGKILL; returns when it has ended
-  void start();   ///< again, after kill: same folder, ports and data
+  /// Again, after kill: same folder, ports and data. `more`: words for its command line.
+  void start(const std::vector<std::string>& more = {});
 
  private:
   void await() const;

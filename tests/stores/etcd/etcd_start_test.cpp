@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <fstream>
 #include <stdexcept>
 #include <string>
 
@@ -100,6 +101,24 @@ TEST(EtcdStart, UsersAndPermissions) {
     EXPECT_NE(std::string(refused.what()).find("denies access to 'yours:1/'"), std::string::npos)
         << refused.what();
   }
+}
+
+// etcd no longer accepts a signed token when any permission has changed since the login. Every call
+// was refused then, until the connection was lost for another reason.
+TEST(EtcdStart, LogsInAgainWhenPermissionsHaveChanged) {
+  EtcdServer server;
+  const std::string secret = server.folder() / "secret";
+  std::ofstream(secret) << "0123456789abcdef0123456789abcdef";
+  server.kill();
+  server.start({"--auth-token", "jwt,sign-method=HS256,priv-key=" + secret});
+  server.ctl({"user", "add", "root:top"});
+  server.ctl({"user", "grant-role", "root", "root"});
+  server.ctl({"auth", "enable"});
+  Locks locks = etcd_locks("etcd://root:top@" + server.address());
+  const Hold hold = locks.lock("1").acquire(1s, 5s);
+  server.ctl({"--user=root:top", "role", "add", "new"});
+  EXPECT_TRUE(locks.lock("2").try_acquire(5s, 5s));
+  EXPECT_FALSE(hold.lost());
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ LockQueue::~LockQueue() {
 
 bool LockQueue::idle() const noexcept {
   return !busy_ && operations_.empty() && places_.empty() && subscriptions_.empty() &&
-         marker_.empty();
+         marker_.empty() && marker_timer_ == context_.timers.end();
 }
 
 void LockQueue::submit(Request& request, Sink& sink) {
@@ -134,10 +134,14 @@ void LockQueue::set_end(Place& place, Clock::time_point ends) {
 }
 
 void LockQueue::on_expired(const HoldId& id) {
-  Place* const place = find(id);
-  if (place == nullptr) return;
-  place->timer = context_.timers.end();  // the caller has erased it
-  push(Task::expire, id);
+  // The caller has erased the timer.
+  if (Place* const place = find(id)) {
+    place->timer = context_.timers.end();
+    push(Task::expire, id);
+  } else if (id == HoldId{}) {
+    marker_timer_ = context_.timers.end();
+    if (has_stale_marker()) push(Task::unmark, {});
+  }
   run();
 }
 
@@ -249,6 +253,7 @@ void LockQueue::on_link(bool up) {
 // without an outcome is made again.
 void LockQueue::start_over(Clock::time_point now) noexcept {
   if (current_.request != nullptr && current_.request->verb == Verb::subscribe) {
+    context_.sessions.retire_of(marker_);
     const Subscription::To to = subscribes_to(*current_.request);
     std::erase_if(subscriptions_, [this, to](const Subscription& one) {
       return one.to == to && one.sink == current_.sink && one.id == current_.id;

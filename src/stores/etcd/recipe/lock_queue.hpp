@@ -38,7 +38,7 @@ class LockQueue {
   ~LockQueue();
 
   void submit(Request& request, Sink& sink);
-  /// A place has reached its end.
+  /// A place has reached its end; of nobody: a marker is to be deleted once more.
   void on_expired(const HoldId& id);
   void on_session_lost(const Session& session);
   void on_link(bool up);
@@ -102,7 +102,9 @@ class LockQueue {
   void stop_watching_releases() noexcept;
   void fail_subscription(const CallEnd& end);
   [[nodiscard]] static Subscription::To subscribes_to(const Request& request) noexcept;
+  void mark(std::string marker, std::int64_t lease);
   void unmark();
+  void delete_marker(std::function<void(CallEnd&&)> on_deleted);
   [[nodiscard]] bool has_stale_marker() const noexcept;
   [[nodiscard]] bool is_subscribed(const Place& place) const noexcept;
   [[nodiscard]] bool has_subscription(Subscription::To to) const noexcept;
@@ -141,6 +143,7 @@ class LockQueue {
   /// The key that shows others that this process waits for releases. It may be there until its
   /// deletion was answered, or its session has ended; empty: it is not there.
   std::string marker_;
+  ExpiryTimers::iterator marker_timer_ = context_.timers.end();  ///< for its deletion once more
 };
 
 /// The keys that show who waits for a release without a place in the queue.

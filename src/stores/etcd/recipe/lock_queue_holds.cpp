@@ -186,14 +186,25 @@ void LockQueue::subscribe() {
   context_.sessions.obtain(any, [this](Session* session, CallEnd&& failed) {
     if (session == nullptr) return fail_subscription(failed);
     std::string marker = marker_directory(context_.prefix) + name_ + '/' + session->hex;
-    if (!marker_.empty() && marker_ != marker) {  // of another session, which may last
-      context_.link.call(Method::delete_range, encode_delete(marker_), [](CallEnd&&) {});
-    }
-    marker_ = std::move(marker);
-    context_.link.call(Method::put, encode_put(marker_, {}, session->lease), [this](CallEnd&& end) {
-      if (!end.ok()) return fail_subscription(end);
-      watch_releases(decode_transaction(end.reply).revision, true);
+    if (marker_.empty() || marker_ == marker) return mark(std::move(marker), session->lease);
+    // That of another session, which may last, goes first: only one is known.
+    delete_marker([this, marker = std::move(marker), lease = session->lease](CallEnd&& end) {
+      end.ok() ? mark(marker, lease) : fail_subscription(end);
     });
+  });
+}
+
+// A request without a reply may still run, after the marker was deleted: not without its session.
+void LockQueue::mark(std::string marker, std::int64_t lease) {
+  const bool fresh = marker_.empty();
+  marker_ = std::move(marker);
+  context_.link.call(Method::put, encode_put(marker_, {}, lease), [this, fresh](CallEnd&& end) {
+    if (end.ok()) return watch_releases(decode_transaction(end.reply).revision, true);
+    const Outcome outcome = outcome_of(end, marker_);
+    const bool settled = outcome.never_ran || outcome.kind == Outcome::Kind::refused;
+    if (!settled) context_.sessions.retire_of(marker_);
+    if (settled && fresh) marker_.clear();
+    fail_subscription(end);
   });
 }
 
@@ -263,11 +274,24 @@ void LockQueue::unmark() {
   if (has_subscription(Subscription::To::releases)) return done(Outcome::Kind::granted);
   stop_watching_releases();
   if (marker_.empty()) return done(Outcome::Kind::granted);
-  context_.link.call(Method::delete_range, encode_delete(marker_), [this](CallEnd&& end) {
-    if (!end.ok()) return done(outcome_of(end, directory_));
-    marker_.clear();
-    done(Outcome::Kind::granted);
+  delete_marker([this](CallEnd&& end) {
+    end.ok() ? done(Outcome::Kind::granted) : done(outcome_of(end, directory_));
   });
+}
+
+void LockQueue::delete_marker(std::function<void(CallEnd&&)> on_deleted) {
+  constexpr std::chrono::seconds once_more{1};
+  context_.link.call(Method::delete_range, encode_delete(marker_),
+                     [this, on_deleted = std::move(on_deleted)](CallEnd&& end) {
+                       ExpiryTimers& timers = context_.timers;
+                       if (end.ok()) {
+                         marker_.clear();
+                       } else if (marker_timer_ == timers.end()) {
+                         marker_timer_ = timers.emplace(later(context_.clock.now(), once_more),
+                                                        Expiry{this, {}});
+                       }
+                       on_deleted(std::move(end));
+                     });
 }
 
 }  // namespace latchkey::inline v1::detail::etcd

@@ -44,8 +44,6 @@ class GrpcTransport final : private Http2Events {
   /// The calls that were started are sent, as far as the network takes them.
   void flush();
   [[nodiscard]] Clock::time_point due() const noexcept { return pings_due_; }
-  /// Nothing is under way.
-  [[nodiscard]] bool is_idle() const noexcept { return calls_.empty(); }
   /// A stream is under way.
   [[nodiscard]] bool has_streams() const noexcept { return streams_ > 0; }
   /// When the oldest call that is not a stream was started; never: there is none.
