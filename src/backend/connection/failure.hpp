@@ -18,6 +18,16 @@ struct ConnectionFailure {
   [[nodiscard]] bool is_certain() const noexcept { return permanent || nothing_listens; }
 };
 
+/// What Backend::warning says of a server without a connection. `server`: empty, or its name and ":
+/// ".
+[[nodiscard]] inline std::string warning_of(const ConnectionFailure& failure,
+                                            const std::string& server = {}) {
+  return server +
+         (failure.permanent ? "it refuses, and so do its locks: "
+                            : "it cannot be reached now, and grants locks as soon as it can: ") +
+         failure.text;
+}
+
 /// Memory has run out. Needs none itself: the text is short.
 [[nodiscard]] inline ConnectionFailure no_memory() noexcept {
   return {.permanent = false, .text = "out of memory"};

@@ -25,12 +25,7 @@ std::string ConnectionMultiplexer::warning() const {
     const Session& session = connection->session;
     const std::string server =
         connections.size() == 1 ? std::string() : connection->uri.endpoint.text() + ": ";
-    if (const Failure* const failure = session.last_failure()) {
-      return server + (failure->permanent
-                           ? "it refuses, and so do its locks: " + failure->text
-                           : "it cannot be reached now, and grants locks as soon as it can: " +
-                                 failure->text);
-    }
+    if (const Failure* const failure = session.last_failure()) return warning_of(*failure, server);
     if (!session.warning().empty()) return server + session.warning();
   }
   return {};

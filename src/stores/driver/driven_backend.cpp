@@ -65,7 +65,9 @@ void DrivenBackend::start(bool may_be_absent) {
 
 std::string DrivenBackend::warning() const {
   const ScopedLock lock(mutex_);
-  return client_->warning();
+  const Failure* const failure = client_->failure();
+  if (failure == nullptr || client_->outbox().is_up()) return client_->warning();
+  return warning_of(*failure);
 }
 
 std::vector<Connection> DrivenBackend::connections() const {
@@ -147,8 +149,18 @@ void DrivenBackend::attempt(Act&& act) {
   }
 }
 
+void DrivenBackend::tell_refusal() {
+  const Failure* const failure = client_->failure();
+  const bool refuses = failure != nullptr && failure->permanent && !client_->outbox().is_up();
+  if (refuses && !refused_) client_->outbox().warn();
+  refused_ = refuses;
+}
+
 bool DrivenBackend::work() {
-  attempt([this] { client_->advance(clock_.now()); });
+  attempt([this] {
+    client_->advance(clock_.now());
+    tell_refusal();
+  });
   client_->descriptors().forget_events();
   return deliver();
 }

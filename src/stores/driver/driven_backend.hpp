@@ -73,6 +73,8 @@ class DrivenBackend final : public Backend, private ForkParticipant {
   bool deliver() LATCHKEY_REQUIRES(mutex_);
   /// Lets the client do what it can, and delivers. True: there was something.
   bool work() LATCHKEY_REQUIRES(mutex_);
+  /// Tells the sinks of a store that has begun to refuse this client.
+  void tell_refusal() LATCHKEY_REQUIRES(mutex_);
   /// `seen`: the arrivals that this thread knew of when it asked last.
   [[nodiscard]] Role role(std::uint64_t& seen) const LATCHKEY_REQUIRES(mutex_);
   /// True: the parker was unparked. So do lead and follow.
@@ -100,6 +102,7 @@ class DrivenBackend final : public Backend, private ForkParticipant {
   Doorbell doorbell_;
   bool led_ LATCHKEY_GUARDED_BY(mutex_) = false;         ///< a thread polls
   bool delivering_ LATCHKEY_GUARDED_BY(mutex_) = false;  ///< a thread calls sinks
+  bool refused_ LATCHKEY_GUARDED_BY(mutex_) = false;     ///< the sinks know that the store refuses
   /// What is handed to sinks together. Empty while a thread does that.
   std::vector<Delivery> batch_ LATCHKEY_GUARDED_BY(mutex_);
   std::uint64_t standing_by_ LATCHKEY_GUARDED_BY(mutex_) = 0;  ///< threads in stand_by

@@ -147,6 +147,13 @@ void Outbox::link(bool up, const std::string& why) {
   for (Listener& listener : listeners_) tell(listener, why);
 }
 
+void Outbox::warn() {
+  make_room(listeners_.size());
+  for (const Listener& listener : listeners_) {
+    notify(*listener.sink, Notification::Kind::warning, {});
+  }
+}
+
 // There is room for it.
 void Outbox::tell(Listener& listener, std::string why) {
   if (listener.told_up == up_) return;

@@ -9,6 +9,7 @@
 #include <latchkey/error.hpp>
 #include <latchkey/etcd.hpp>
 #include <latchkey/locks.hpp>
+#include <latchkey/testing/recorder.hpp>
 
 #include "etcd_fixture.hpp"
 
@@ -101,6 +102,20 @@ TEST(EtcdStart, UsersAndPermissions) {
     EXPECT_NE(std::string(refused.what()).find("denies access to 'yours:1/'"), std::string::npos)
         << refused.what();
   }
+}
+
+TEST(EtcdStart, AServerThatMayBeDownIsWarnedOfAndUsedOnceItIsThere) {
+  EtcdServer server;
+  server.kill();
+  testing::Recorder recorder;
+  const Locks locks = etcd_locks(
+      server.uri(),
+      {.command_timeout = 500ms, .startup = Startup::allow_down, .listener = &recorder});
+  ASSERT_TRUE(recorder.await(Event::Kind::warning));
+  EXPECT_NE(recorder.events().back().text.find("it cannot be reached now"), std::string::npos);
+  EXPECT_THROW(static_cast<void>(locks.lock("late").try_acquire()), BackendUnavailable);
+  server.start();
+  EXPECT_TRUE(locks.lock("late").try_acquire(10s, 5s));
 }
 
 // etcd no longer accepts a signed token when any permission has changed since the login. Every call

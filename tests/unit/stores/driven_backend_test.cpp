@@ -58,8 +58,9 @@ struct Listener final : Sink {
   void notified(const Notification& notification) noexcept override {
     if (notification.kind == Notification::Kind::link_down) ++downs;
     if (notification.kind == Notification::Kind::link_up) ++ups;
+    if (notification.kind == Notification::Kind::warning) ++warnings;
   }
-  std::atomic<int> outcomes = 0, downs = 0, ups = 0;
+  std::atomic<int> outcomes = 0, downs = 0, ups = 0, warnings = 0;
   std::atomic<Outcome::Kind> last = Outcome::Kind::unknown;
   Parker* parker = nullptr;
 };
@@ -230,6 +231,25 @@ TEST_F(DrivenBackendTest, ASinkLearnsOfAChangeBeforeItsFirstRequest) {
   submit(request);
   while (listener.outcomes == 0) backend.drive(Parker::mine(), in(10s));
   EXPECT_EQ(listener.downs, 1);
+}
+
+// It was silent about both.
+TEST_F(DrivenBackendTest, ItWarnsOfAStoreThatIsDownAndTellsOnceOfOneThatRefuses) {
+  Request request = acquire_of("a");
+  submit(request);
+  while (listener.outcomes == 0) backend.drive(Parker::mine(), in(10s));
+  EXPECT_EQ(backend.warning(), "");
+  client.outbox().link(false, "gone");
+  client.start = StoreClient::Start::failed;
+  client.failed = {false, "gone"};
+  backend.drive(Parker::mine(), in(0s));
+  EXPECT_EQ(backend.warning(),
+            "it cannot be reached now, and grants locks as soon as it can: gone");
+  EXPECT_EQ(listener.warnings, 0);
+  client.failed = {true, "a wrong password"};
+  for (int times = 0; times < 3; ++times) backend.drive(Parker::mine(), in(0s));
+  EXPECT_EQ(backend.warning(), "it refuses, and so do its locks: a wrong password");
+  EXPECT_EQ(listener.warnings, 1);
 }
 
 TEST(DrivenBackendStart, AFailureIsAnErrorWithItsReason) {
