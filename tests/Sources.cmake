@@ -351,6 +351,7 @@ set(latchkey_chaos_judge_sources
   chaos/judge/tools.cpp
   chaos/judge/updates.cpp
   chaos/run/replay_file.cpp
+  chaos/run/resources.cpp
   chaos/run/settings.cpp
   chaos/run/shorten.cpp
   chaos/run/simulator_schedule.cpp
@@ -415,6 +416,7 @@ set(latchkey_chaos_tests_sources
   chaos/judge/tokens_test.cpp
   chaos/judge/tools_test.cpp
   chaos/run/replay_file_test.cpp
+  chaos/run/resources_test.cpp
   chaos/run/settings_test.cpp
   chaos/run/shorten_test.cpp
   chaos/run/simulator_schedule_test.cpp

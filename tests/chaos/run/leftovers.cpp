@@ -23,23 +23,14 @@ std::string remaining(Left&& left) {
 }  // namespace
 
 void Leftovers::judge_resources(const WorkerPool& workers, Violations& found) {
-  constexpr std::size_t tolerance = 4;
   for (const std::uint32_t worker : workers.numbers()) {
-    Usual& usual = usual_[worker];
+    AtFirst& first = at_first_[worker];
     const Resources used = workers.resources(worker);
-    if (usual.starts != workers.starts(worker)) {
-      usual = {workers.starts(worker), used};
-      continue;
-    }
-    if (used.descriptors <= usual.most.descriptors + tolerance &&
-        used.threads <= usual.most.threads + tolerance) {
-      continue;
-    }
-    found.push_back({"descriptors or threads are left",
-                     "worker " + std::to_string(worker) + ": " + std::to_string(used.descriptors) +
-                         " descriptors (at first " + std::to_string(usual.most.descriptors) +
-                         "), " + std::to_string(used.threads) + " threads (at first " +
-                         std::to_string(usual.most.threads) + ")"});
+    if (first.starts != workers.starts(worker)) first = {workers.starts(worker), used};
+    const std::string left = too_many(used, first.resources);
+    if (left.empty()) continue;
+    found.push_back(
+        {"descriptors or threads are left", "worker " + std::to_string(worker) + ": " + left});
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "chaos/deployment/deployment.hpp"
 #include "chaos/judge/judge.hpp"
+#include "chaos/run/resources.hpp"
 #include "chaos/run/worker_pool.hpp"
 
 namespace latchkey::chaos {
@@ -24,12 +25,12 @@ class Leftovers {
  private:
   void judge_resources(const WorkerPool& workers, Violations& found);
 
-  struct Usual {
+  struct AtFirst {
     int starts = 0;
-    Resources most;
+    Resources resources;  ///< after its first round
   };
   bool places_abandoned_ = false;
-  std::map<std::uint32_t, Usual> usual_;  ///< by the number of the worker
+  std::map<std::uint32_t, AtFirst> at_first_;  ///< by the number of the worker
 };
 
 }  // namespace latchkey::chaos

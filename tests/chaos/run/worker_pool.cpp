@@ -183,12 +183,7 @@ bool WorkerPool::all_granted_since(Nanos time) const {
 }
 
 Resources WorkerPool::resources(std::uint32_t worker) const {
-  const std::filesystem::path folder = "/proc/" + std::to_string(places_.at(worker).process->id());
-  const auto count = [&](const char* name) {
-    return static_cast<std::size_t>(
-        std::distance(std::filesystem::directory_iterator(folder / name), {}));
-  };
-  return {.descriptors = count("fd"), .threads = count("task")};
+  return resources_of(places_.at(worker).process->id());
 }
 
 }  // namespace latchkey::chaos

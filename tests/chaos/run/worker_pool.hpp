@@ -13,17 +13,13 @@
 #include <vector>
 
 #include "chaos/deployment/deployment.hpp"
+#include "chaos/run/resources.hpp"
 #include "chaos/worker/shared_memory.hpp"
 #include "chaos/worker/worker.hpp"
 #include "support/process.hpp"
 #include "support/servers/fault_proxy.hpp"
 
 namespace latchkey::chaos {
-
-/// Descriptors and threads of a process, as /proc shows them.
-struct Resources {
-  std::size_t descriptors = 0, threads = 0;
-};
 
 class WorkerPool {
  public:
