@@ -56,10 +56,11 @@ struct Visit {
   LockType type = LockType::REENTRANT;
   Outcome outcome = Outcome::none;
   Lack lack = Lack::nothing;
-  bool watchdog = false;     ///< the lease is renewed
-  bool killed = false;       ///< its process was killed; set by the orchestrator
-  bool untold = false;       ///< lost() was true and then false
-  bool fork_failed = false;  ///< a forked child found that it holds the lock
+  bool watchdog = false;  ///< the lease is renewed
+  bool killed = false;    ///< its process was killed; set by the orchestrator
+  bool waits_forever = false;
+  bool loss_taken_back = false;  ///< lost() was true and then false
+  bool fork_failed = false;      ///< a forked child found that it holds the lock
   Nanos lease = 0;
   Nanos wait = 0;                   ///< how long the acquire waits; 0: it does not, or for ever
   Nanos called = 0, entered = 0;    ///< the acquire began, and returned
@@ -116,6 +117,10 @@ struct Limits {
   /// Whether a call may not know its outcome although nothing is wrong: a reply counts as missing
   /// if it takes longer than a tenth of the lease, as it may on a busy machine.
   bool hasty = false;
+  /// Options::command_timeout of the workers.
+  Nanos command_timeout = 500 * millisecond;
+  /// By how much later than it may a call returns on a busy machine; 0: the wait is no bound.
+  Nanos lateness = 1'000 * millisecond;
   /// Of the semaphore of a key with visits of type PERMIT, each of which takes one.
   std::size_t permits = 3;
   /// How long a program may take to react to a signal, or its end to be seen, on a busy machine.
@@ -137,6 +142,8 @@ struct History {
   std::vector<std::uint64_t> last_tokens{};  ///< of earlier rounds, by key
   /// Workers that lock with another library, which makes no promise about what it tells them.
   std::vector<std::uint32_t> foreign{};
+  /// Workers that cancel some of their calls.
+  std::vector<std::uint32_t> cancelling{};
   /// Times during which this machine ran nothing for long.
   std::vector<std::pair<Nanos, Nanos>> stalls{};
   Limits limits{};

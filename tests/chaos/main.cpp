@@ -59,6 +59,7 @@ int run_campaign(const Settings& settings) {
     }
     failed.seed = campaign.seed_of_last_round();
     failed.plan = campaign.last_plan();
+    for (const Violation& each : found) failed.rules.insert(each.rule);
     std::printf("\n%zu violations; log: %s\n", found.size(), folder.c_str());
   }
   reproduce(failed, folder);
@@ -77,7 +78,10 @@ int run_campaigns(Settings settings) {
   const std::vector<DeploymentKind> each = deployments_of(settings.deployment);
   settings.length /= each.size();
   for (const DeploymentKind kind : each) {
-    if (kind == DeploymentKind::tool && !has_tool) continue;
+    if (kind == DeploymentKind::tool && !has_tool) {
+      std::printf("deployment tool is left out: the command line tool was not built\n");
+      continue;
+    }
     settings.deployment = kind;
     if (const int result = run_campaign(settings); result != 0) return result;
     ++settings.seed;  // other faults on each

@@ -25,13 +25,16 @@ void check_lease(const History& history, const Visit& visit, Violations& found) 
 }
 
 /// A deadline moves only when an answer arrives, and an answer belongs to a request that was sent
-/// before the silence.
+/// before the silence. So a hold from before is lost while a longer silence lasts, or when a
+/// process that was stopped goes on; and a loss is never taken back.
 void check_silence(const History& history, const Visit& visit, Violations& found) {
   const Nanos lease = lease_at_server(history, visit);
   for (const Fault& fault : history.faults) {
     if (!fault.has(silences) || !concerns(fault, visit.worker)) continue;
     const Nanos latest = fault.begun + lease - margin(lease);
-    if (visit.held_until <= latest || visit.held_until >= fault.ends) continue;
+    const bool is_from_before = visit.entered < fault.ends;
+    const bool is_longer = latest < fault.ends;
+    if (!is_from_before || !is_longer || visit.held_until <= latest) continue;
     if (is_untold(history, visit, latest, visit.held_until)) continue;
     found.push_back({"promise 2: held beyond the deadline without a server",
                      std::string(traits(fault.kind).name) + " since " + at(history, fault.begun) +
@@ -47,7 +50,7 @@ void judge_deadlines(const History& history, Violations& found) {
       found.push_back({"a forked child holds its parent's lock", describe(history, visit)});
     }
     if (visit.outcome != Outcome::granted || is_foreign(history, visit.worker)) continue;
-    if (visit.untold) {
+    if (visit.loss_taken_back) {
       found.push_back({"promise 2: lost() was true and then false", describe(history, visit)});
     }
     check_lease(history, visit, found);

@@ -29,6 +29,11 @@ inline bool is_foreign(const History& history, std::uint32_t worker) noexcept {
   return std::ranges::find(history.foreign, worker) != history.foreign.end();
 }
 
+/// Whether the visitor may have cancelled its call.
+inline bool cancels(const History& history, const Visit& visit) noexcept {
+  return std::ranges::find(history.cancelling, visit.worker) != history.cancelling.end();
+}
+
 /// Whether the machine ran nothing for long at some time in [from, to].
 inline bool stalled(const History& history, Nanos from, Nanos to) noexcept {
   return std::ranges::any_of(history.stalls, [&](const auto& stall) {
@@ -36,10 +41,21 @@ inline bool stalled(const History& history, Nanos from, Nanos to) noexcept {
   });
 }
 
-/// Whether replies to `worker` may have been late at some time in [from, to].
-inline bool impaired(const History& history, std::uint32_t worker, Nanos from, Nanos to) noexcept {
+/// For how much of [from, to] the machine ran nothing, at most.
+inline Nanos stalled_length(const History& history, Nanos from, Nanos to) noexcept {
+  Nanos length = 0;
+  for (const auto& [first, last] : history.stalls) {
+    length += std::max<Nanos>(0, std::min(to, last) - std::max(from, first));
+  }
+  return length;
+}
+
+/// Whether replies to `worker` may have been late at some time in [from, to], by another fault than
+/// `itself`.
+inline bool impaired(const History& history, std::uint32_t worker, Nanos from, Nanos to,
+                     const Fault* itself = nullptr) noexcept {
   const auto delays = [&](const Fault& fault) {
-    return fault.has(impairs) && concerns(fault, worker) &&
+    return &fault != itself && fault.has(impairs) && concerns(fault, worker) &&
            meets(from, to, fault.begins, end_of(fault) + history.limits.recovery);
   };
   return stalled(history, from, to) || std::ranges::any_of(history.faults, delays);
@@ -83,6 +99,29 @@ inline bool forgets_key(const Fault& fault, std::uint32_t key) noexcept {
 inline Nanos lease_at_server(const History& history, const Visit& visit) noexcept {
   return visit.type == LockType::READ ? std::max(visit.lease, history.limits.longest_lease)
                                       : visit.lease;
+}
+
+/// Whether the hold of a visit may be one that `fault` has ended: it was called for before the
+/// fault had ended, or soon enough afterwards to get a hold from before. A process hands a hold on
+/// for a few milliseconds, and a READ joins that of its process until a check finds the loss. Late
+/// replies delay both.
+inline bool may_predate(const History& history, const Visit& visit, const Fault& fault) noexcept {
+  const Nanos lease = lease_at_server(history, visit);
+  Nanos reach = history.limits.latency;
+  if (impaired(history, visit.worker, fault.begins - lease, end_of(fault) + lease)) {
+    reach = history.limits.longest_lease;
+  } else if (visit.type == LockType::READ) {
+    reach += lease / 3;
+  }
+  return visit.called <= end_of(fault) + reach;
+}
+
+/// Whether a fault may have ended the hold of a visit before `last`.
+inline bool may_have_ended(const History& history, const Fault& fault, const Visit& visit,
+                           Nanos last) noexcept {
+  if (fault.has(tells_late) && is_of_program(fault, visit)) return true;
+  return forgets_key(fault, visit.key) && fault.begins <= last &&
+         may_predate(history, visit, fault);
 }
 
 inline std::string describe(const History& history, const Visit& visit) {

@@ -69,6 +69,30 @@ TEST(JudgeExclusion, AFailoverExcusesUntilTheLeasesBeforeItEndAndOnlyIfItLosesDa
   EXPECT_EQ(builder.broken(judge_exclusion), "promise 1: two holders");
 }
 
+// Both were granted after it: nothing that the server lost is theirs.
+TEST(JudgeExclusion, AFlushExcusesNobodyWhoCalledLongAfterIt) {
+  HistoryBuilder builder;
+  builder.fault(flushall, 200, 200);
+  builder.visit(0, 510, 700);
+  builder.visit(1, 520, 600);
+  EXPECT_EQ(builder.broken(judge_exclusion), "promise 1: two holders");
+  builder.history().visits[0].called = 499 * millisecond;  // its process may have had the lock
+  EXPECT_EQ(builder.broken(judge_exclusion), "");
+}
+
+// A READ joins the hold that its process believes in until a check finds the loss.
+TEST(JudgeExclusion, AReadMayJoinALostHoldUntilTheNextCheck) {
+  HistoryBuilder builder;
+  builder.fault(flushall, 200, 200);
+  builder.visit(0, 900, 950).type = LockType::READ;
+  builder.visit(1, 600, 940).type = LockType::WRITE;
+  EXPECT_EQ(builder.broken(judge_exclusion), "");
+  builder.history().visits[0].called = builder.history().visits[0].entered = 1'010 * millisecond;
+  builder.history().visits[0].held_until = builder.history().visits[1].held_until =
+      1'100 * millisecond;
+  EXPECT_EQ(builder.broken(judge_exclusion), "promise 1: two holders");
+}
+
 TEST(JudgeExclusion, AFlushExcusesNothingBeforeIt) {
   HistoryBuilder builder;
   builder.visit(0, 100, 200);
@@ -133,9 +157,27 @@ TEST(JudgeDeadlines, ASilentServerMovesNoDeadline) {
             "promise 2: held beyond the deadline without a server");
 }
 
+// It was not, because a stopped process reads no clock between the begin and the end.
+TEST(JudgeDeadlines, AHoldOfAProcessThatWasStoppedForLongerThanTheLeaseIsLost) {
+  HistoryBuilder builder;
+  builder.fault(client_stop_long, 200, 3'000, 0);
+  builder.visit(0, 100, 199).watchdog = true;
+  EXPECT_EQ(builder.broken(judge_deadlines), "");
+  builder.visit(0, 100, 3'001).watchdog = true;
+  EXPECT_EQ(builder.broken(judge_deadlines),
+            "promise 2: held beyond the deadline without a server");
+}
+
+TEST(JudgeDeadlines, AHoldFromAfterTheSilenceHasItsWholeLease) {
+  HistoryBuilder builder;
+  builder.fault(server_stop_long, 200, 3'000);
+  builder.visit(0, 3'001, 3'900).watchdog = true;
+  EXPECT_EQ(builder.broken(judge_deadlines), "");
+}
+
 TEST(JudgeDeadlines, ALossIsNeverTakenBack) {
   HistoryBuilder builder;
-  builder.visit(0, 100, 200).untold = true;
+  builder.visit(0, 100, 200).loss_taken_back = true;
   EXPECT_EQ(builder.broken(judge_deadlines), "promise 2: lost() was true and then false");
 }
 
@@ -145,6 +187,16 @@ TEST(JudgeNotices, ADeletedKeyIsNoticedAThirdOfTheLeaseLater) {
   builder.fault(delete_key, 200, 200).key = 0;
   EXPECT_EQ(builder.broken(judge_notices), "");
   builder.visit(0, 100, 900);
+  EXPECT_EQ(builder.broken(judge_notices), "promise 3: a hold that the server lost is not noticed");
+}
+
+// The fault also delays the check: by the time that a connection takes to come back.
+TEST(JudgeNotices, ARestartWithoutDataIsNoticedOnceTheConnectionIsBack) {
+  HistoryBuilder builder;
+  builder.visit(0, 100, 3'400, 10'000).watchdog = true;
+  builder.fault(server_kill_empty, 200, 300);
+  EXPECT_EQ(builder.broken(judge_notices), "");
+  builder.visit(0, 100, 6'500, 10'000).watchdog = true;
   EXPECT_EQ(builder.broken(judge_notices), "promise 3: a hold that the server lost is not noticed");
 }
 
@@ -176,6 +228,34 @@ TEST(JudgeUpdates, AWriteAfterTheDeadlineExcusesTheVisitThatItDisturbs) {
   EXPECT_EQ(builder.broken(judge_updates), "");
 }
 
+// The kill may have come between the write and its record, but not before the visit that it
+// disturbs.
+TEST(JudgeUpdates, AKilledWriterExcusesOnlyVisitsThatBeganBeforeTheKill) {
+  HistoryBuilder builder;
+  Visit& killed = builder.visit(1, 100, 120);
+  killed.killed = true;
+  killed.left = killed.ended = 0;
+  killed.release = Outcome::none;
+  builder.fault(client_kill, 140, 300, 1);
+  Visit& torn = builder.visit(0, 130, 200);
+  torn.intact = false;
+  torn.written = 201 * millisecond;
+  EXPECT_EQ(builder.broken(judge_updates), "");
+  builder.history().visits.back().entered = 150 * millisecond;
+  EXPECT_EQ(builder.broken(judge_updates), "promise 1: an update is lost");
+}
+
+TEST(JudgeReleases, ALossThatIsToldNeedsACause) {
+  HistoryBuilder builder;
+  builder.visit(0, 100, 200).told = 210 * millisecond;
+  EXPECT_EQ(builder.broken(judge_releases), "promise 1: a hold ended before its lease");
+  builder.fault(delete_key, 150, 150).key = 0;
+  EXPECT_EQ(builder.broken(judge_releases), "");
+  builder.history().faults.clear();
+  builder.history().visits.back().told = 1'200 * millisecond;  // after the deadline
+  EXPECT_EQ(builder.broken(judge_releases), "");
+}
+
 TEST(JudgeReleases, AHoldThatIsGoneBeforeItsDeadlineIsAViolation) {
   HistoryBuilder builder;
   builder.visit(0, 100, 200).release = Outcome::busy;
@@ -190,10 +270,32 @@ TEST(JudgeProgress, AThreadOrKeyWithoutAGrantAfterTheFaultsHangs) {
   builder.visit(0, 2'000, 2'001);
   builder.visit(1, 2'000, 2'001).key = 1;
   EXPECT_EQ(builder.broken(judge_progress), "");
-  builder.history().visits.pop_back();
+  builder.history().visits.back().outcome = Outcome::busy;
   EXPECT_EQ(builder.broken(judge_progress),
             "hang: no progress after the last fault healed; "
             "hang: no progress after the last fault healed");
+}
+
+// One stall of 150 ms switched the rule off for the whole round.
+TEST(JudgeProgress, AStallGivesAsMuchMoreTimeAsItLasted) {
+  HistoryBuilder builder;
+  builder.history().healed = 1'000 * millisecond;
+  builder.history().stalls.emplace_back(2'000 * millisecond, 2'500 * millisecond);
+  builder.visit(0, 2'000, 2'001);
+  builder.visit(1, 11'400, 11'401).key = 1;
+  EXPECT_EQ(builder.broken(judge_progress), "");
+  builder.visit(1, 11'600, 11'601).key = 1;
+  std::swap(builder.history().visits[1], builder.history().visits[2]);
+  builder.history().visits.pop_back();
+  EXPECT_EQ(builder.broken(judge_progress), "hang: no progress after the last fault healed");
+}
+
+TEST(JudgeProgress, AKeyThatNobodyAsksForDoesNotHang) {
+  HistoryBuilder builder;
+  builder.history().healed = 1'000 * millisecond;
+  builder.visit(0, 2'000, 2'001);
+  builder.visit(1, 2'000, 2'001);
+  EXPECT_EQ(builder.broken(judge_progress), "");
 }
 
 // FAIR waiters that died together delay the others by up to 15 s.

@@ -26,11 +26,12 @@ void judge_notices(const History& history, Violations& found) {
       if (visit.outcome != Outcome::granted || !forgets_key(fault, visit.key)) continue;
       if (is_foreign(history, visit.worker)) continue;
       const Nanos lease = lease_at_server(history, visit);
-      const Nanos latest = fault.ended + lease / 3 + history.limits.latency;
+      const Nanos back = fault.has(impairs) ? history.limits.recovery : 0;  // its connection
+      const Nanos latest = fault.ended + back + lease / 3 + history.limits.latency;
       // Who entered while the key was away was granted it anew, or is in the same position.
       if (visit.entered >= fault.begins || visit.held_until <= latest) continue;
       if (is_untold(history, visit, latest, visit.held_until)) continue;
-      if (impaired(history, visit.worker, fault.begins - lease, latest)) continue;
+      if (impaired(history, visit.worker, fault.begins - lease, latest, &fault)) continue;
       found.push_back({"promise 3: a hold that the server lost is not noticed",
                        std::string(traits(fault.kind).name) + " at " + at(history, fault.begins) +
                            "\n    " + describe(history, visit)});

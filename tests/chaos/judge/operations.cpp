@@ -32,9 +32,8 @@ struct Interval {
   Nanos from = 0, to = 0;  ///< `to` 0: for ever
 };
 
-/// The first time at which a fault may have ended the hold at the server. INT64_MAX: never. A fault
-/// during the lease before concerns the hold, too: a call that takes a hold over asks no server. A
-/// tool that does not run renews nothing, so the server may drop its hold.
+/// The first time at which a fault may have ended the hold at the server. INT64_MAX: never. A tool
+/// that does not run renews nothing, so the server may drop its hold.
 Nanos forgotten_at(const History& history, const Visit& visit) {
   const Nanos last = visit.killed ? visit.held_until : visit.ended;
   Nanos first = INT64_MAX;
@@ -43,13 +42,7 @@ Nanos forgotten_at(const History& history, const Visit& visit) {
     first = std::min(first, std::max(from, visit.called));
   }
   for (const Fault& fault : history.faults) {
-    if (fault.has(tells_late) && is_of_program(fault, visit)) {
-      first = std::min(first, std::max(fault.begins, visit.called));
-    }
-    if (!forgets_key(fault, visit.key)) continue;
-    if (!meets(visit.called - history.limits.longest_lease, last, fault.begins, end_of(fault))) {
-      continue;
-    }
+    if (!may_have_ended(history, fault, visit, last)) continue;
     first = std::min(first, std::max(fault.begins, visit.called));
   }
   return first;

@@ -58,6 +58,55 @@ bool is_allowed(const History& history, const Visit& visit, Outcome outcome) {
   return false;
 }
 
+bool was_stopped(const History& history, const Visit& visit) {
+  return std::ranges::any_of(history.faults, [&](const Fault& fault) {
+    return is_of_client(fault.kind) && concerns(fault, visit.worker) &&
+           meets(visit.called, visit.ended, fault.begins, end_of(fault));
+  });
+}
+
+/// The wait is an upper bound, and a busy lock is waited for until then. What a cancelled call may
+/// do, and one of another library, is not judged.
+void check_wait(const History& history, const Visit& visit, Violations& found) {
+  const Limits& limits = history.limits;
+  if (limits.lateness == 0 || visit.ended == 0 || is_foreign(history, visit.worker)) return;
+  if (is_command(history, visit) || visit.lack != Lack::nothing) return;
+  const Nanos took = visit.entered - visit.called;
+  const Nanos bound = visit.wait == 0 ? limits.command_timeout : visit.wait + 50 * millisecond;
+  const Nanos late = limits.lateness + stalled_length(history, visit.called, visit.ended);
+  const bool acquires_late = !visit.waits_forever && took > bound + late;
+  const bool releases_late =
+      visit.left != 0 && visit.ended - visit.left > limits.command_timeout + late;
+  if ((acquires_late || releases_late) && !was_stopped(history, visit)) {
+    found.push_back(
+        {acquires_late ? "a call waits longer than it may" : "a release waits longer than it may",
+         describe(history, visit) + " ended " + at(history, visit.ended)});
+  }
+  const bool gives_up = visit.outcome == Outcome::busy && !cancels(history, visit);
+  if (gives_up && (visit.waits_forever || took < visit.wait)) {
+    found.push_back({"a call gives up before its wait is over", describe(history, visit)});
+  }
+}
+
+/// A quorum may not know an outcome now and then, but usually does.
+void check_hasty(const History& history, Violations& found) {
+  if (!history.limits.hasty) return;
+  constexpr std::size_t share = 50, fewest = 10;  // at most one in 50, but ten in any case
+  constexpr Nanos long_wait = 1'000 * millisecond;
+  std::size_t calls = 0, unknown = 0;
+  for (const Visit& visit : history.visits) {
+    const bool may_be_unknown = visit.lack != Lack::nothing || was_stopped(history, visit) ||
+                                stalled(history, visit.called, visit.ended);
+    if (visit.wait < long_wait || visit.ended == 0 || may_be_unknown) continue;
+    ++calls;
+    unknown += visit.outcome == Outcome::unavailable ? 1 : 0;
+  }
+  if (unknown <= std::max(fewest, calls / share)) return;
+  found.push_back({"a quorum is not available although a majority is",
+                   std::to_string(unknown) + " of " + std::to_string(calls) +
+                       " calls that wait for a second or more end without a reply"});
+}
+
 }  // namespace
 
 void judge_outcomes(const History& history, Violations& found) {
@@ -65,6 +114,7 @@ void judge_outcomes(const History& history, Violations& found) {
     if (visit.lack == Lack::threads && visit.outcome == Outcome::granted) {
       found.push_back({"a lock is granted that no thread can renew", describe(history, visit)});
     }
+    check_wait(history, visit, found);
     const bool came_late = visit.outcome == Outcome::unavailable && has_little_time(history, visit);
     const bool ended_well = came_late || is_allowed(history, visit, visit.outcome);
     if (ended_well && is_allowed(history, visit, visit.release)) continue;
@@ -72,6 +122,7 @@ void judge_outcomes(const History& history, Violations& found) {
                                                              at(history, visit.ended) + "\n    " +
                                                              visit.text.data()});
   }
+  check_hasty(history, found);
 }
 
 Violations judge(const History& history) {

@@ -59,6 +59,61 @@ TEST(JudgeOutcomes, OnlyAVisitWithoutMemoryEndsWithBadAlloc) {
   EXPECT_EQ(builder.broken(judge_outcomes), "");
 }
 
+TEST(JudgeOutcomes, TheWaitIsAnUpperBound) {
+  HistoryBuilder builder;
+  Visit& visit = builder.visit(0, 2'099, 2'100);
+  visit.wait = 1'000 * millisecond;
+  visit.called = 100 * millisecond;
+  EXPECT_EQ(builder.broken(judge_outcomes), "");
+  visit.called = 40 * millisecond;
+  EXPECT_EQ(builder.broken(judge_outcomes), "a call waits longer than it may");
+  builder.fault(server_stop_long, 100, 2'000);
+  EXPECT_EQ(builder.broken(judge_outcomes), "a call waits longer than it may")
+      << "whatever the server does";
+  builder.fault(client_stop_short, 200, 500, 0);
+  EXPECT_EQ(builder.broken(judge_outcomes), "");
+}
+
+TEST(JudgeOutcomes, ABusyLockIsWaitedForUntilTheWaitIsOver) {
+  HistoryBuilder builder;
+  Visit& visit = builder.visit(0, 1'050, 1'050);
+  visit.outcome = Outcome::busy;
+  visit.called = 100 * millisecond;
+  visit.wait = 1'000 * millisecond;
+  EXPECT_EQ(builder.broken(judge_outcomes), "a call gives up before its wait is over");
+  builder.history().cancelling = {0};
+  EXPECT_EQ(builder.broken(judge_outcomes), "");
+  builder.history().cancelling.clear();
+  visit.called = 50 * millisecond;
+  EXPECT_EQ(builder.broken(judge_outcomes), "");
+  visit.wait = 0;
+  visit.waits_forever = true;
+  EXPECT_EQ(builder.broken(judge_outcomes), "a call gives up before its wait is over");
+}
+
+TEST(JudgeOutcomes, AReleaseIsBounded) {
+  HistoryBuilder builder;
+  Visit& visit = builder.visit(0, 100, 200);
+  visit.ended = 1'600 * millisecond;
+  EXPECT_EQ(builder.broken(judge_outcomes), "");
+  visit.ended = 1'800 * millisecond;
+  EXPECT_EQ(builder.broken(judge_outcomes), "a release waits longer than it may");
+}
+
+TEST(JudgeOutcomes, AQuorumMayNotKnowAFewOutcomesButNotMany) {
+  HistoryBuilder builder;
+  builder.history().limits.hasty = true;
+  const auto unknown = [&] {
+    Visit& visit = builder.visit(0, 1'100, 1'100);
+    visit.wait = 1'000 * millisecond;
+    visit.outcome = Outcome::unavailable;
+  };
+  for (int call = 0; call < 10; ++call) unknown();
+  EXPECT_EQ(builder.broken(judge_outcomes), "");
+  unknown();
+  EXPECT_EQ(builder.broken(judge_outcomes), "a quorum is not available although a majority is");
+}
+
 TEST(JudgeOutcomes, ARefusalNeedsAFaultThatRefuses) {
   HistoryBuilder builder;
   builder.visit(0, 1'100, 1'100).outcome = Outcome::refused;

@@ -51,8 +51,8 @@ bool waits_out_of_turn(const History& history, std::uint32_t worker, std::uint32
 
 void judge_progress(const History& history, Violations& found) {
   const auto check = [&](const std::string& who, Nanos first, Nanos limit) {
-    if (std::min(first, history.ended) <= history.healed + limit) return;
-    if (stalled(history, history.healed, history.healed + limit)) return;
+    const Nanos stall = stalled_length(history, history.healed, history.ended);
+    if (std::min(first, history.ended) <= history.healed + limit + stall) return;
     found.push_back({"hang: no progress after the last fault healed", who});
   };
   for (std::uint32_t worker = 0; worker < history.workers; ++worker) {
@@ -68,7 +68,9 @@ void judge_progress(const History& history, Violations& found) {
     }
   }
   for (std::uint32_t key = 0; key < history.keys; ++key) {
-    const Nanos first = first_grant(history, [&](const Visit& visit) { return visit.key == key; });
+    const auto is_of_key = [&](const Visit& visit) { return visit.key == key; };
+    if (std::ranges::none_of(history.visits, is_of_key)) continue;  // no worker asks for it
+    const Nanos first = first_grant(history, is_of_key);
     check("key " + std::to_string(key), first, history.limits.hang_of_key);
   }
 }
@@ -105,12 +107,16 @@ void check_each(const History& history, const Grants& grants, Violations& found)
 /// The processes of latchkey, on average, get a quarter of what those of another library get, and
 /// the other way round.
 void check_sides(const History& history, const Grants& grants, Violations& found) {
-  std::size_t ours = 0, theirs = 0;
+  std::size_t ours = 0, theirs = 0, of_us = 0, of_them = 0;
   for (std::uint32_t worker = 0; worker < history.workers; ++worker) {
-    (is_foreign(history, worker) ? theirs : ours) += grants[worker];
+    if (history.absent.contains(worker)) continue;
+    const bool foreign = is_foreign(history, worker);
+    (foreign ? theirs : ours) += grants[worker];
+    ++(foreign ? of_them : of_us);
   }
-  ours *= history.foreign.size();
-  theirs *= history.workers - history.foreign.size();
+  if (of_us == 0 || of_them == 0) return;
+  ours *= of_them;
+  theirs *= of_us;
   if (ours * 4 >= theirs && theirs * 4 >= ours) return;
   found.push_back(
       {"starvation: less than a quarter of what the other library gets, or four times it",

@@ -68,7 +68,14 @@ Violations Campaign::run() {
   for (std::uint64_t round = 0; found.empty() && (round == 0 || now() < end); ++round) {
     const Nanos began = now();
     const std::uint64_t calls = totals_.calls();
-    found = run_round(seed_of_round(settings_.seed, round));
+    const std::uint64_t seed = seed_of_round(settings_.seed, round);
+    try {
+      found = run_round(seed);
+    } catch (const std::exception&) {
+      std::printf("round %llu, seed %llu: not judged\n", static_cast<unsigned long long>(round),
+                  static_cast<unsigned long long>(seed));
+      throw;
+    }
     std::printf("round %llu, seed %llu: %zu faults, %llu acquires, %.1f s, %s\n",
                 static_cast<unsigned long long>(round),
                 static_cast<unsigned long long>(seed_of_last_round_), plan_.size(),
@@ -106,11 +113,15 @@ Violations Campaign::run_round(std::uint64_t seed) {
   history.last_tokens = last_tokens_;
   history.limits = deployment_->limits();
   for (std::uint32_t worker = 0; worker < settings_.workers; ++worker) {
-    if (deployment_->worker_kind(worker) == WorkerKind::redisson) history.foreign.push_back(worker);
+    const WorkerKind kind = deployment_->worker_kind(worker);
+    if (kind == WorkerKind::redisson) history.foreign.push_back(worker);
+    if (kind == WorkerKind::coroutines) history.cancelling.push_back(worker);
   }
   workers_.state().loses_tokens = loses_data(plan_);
   stalls_.take();
-  workers_.run();
+  if (const std::string late = workers_.run(); !late.empty()) {
+    return {{"a worker does not start", late}};
+  }
   history.began = now();
   history.calm = history.began + size_.calm_ms * millisecond;
   inject(history);
@@ -122,16 +133,26 @@ Violations Campaign::run_round(std::uint64_t seed) {
   history.visits = workers_.visits();
   history.stalls = stalls_.take();
   Violations found = judge(history);
-  if (!settings_.porcupine.empty()) {
-    totals_.note_checked_history();
-    judge_linearizability(settings_.porcupine, folder_, history, found);
-  }
   if (!hung.empty()) found.push_back({"hang: a call does not end", hung});
-  if (hung.empty()) leftovers_.judge(*deployment_, workers_, found);
+  const std::string crashed = workers_.take_crashes();
+  if (!crashed.empty()) found.push_back({"a worker ended by itself", crashed});
+  try {
+    look_further(history, hung.empty(), found);
+  } catch (const std::exception& error) {
+    found.push_back({"the campaign could not look for more", error.what()});
+  }
   totals_.add(history);
   note_tokens(history);
   if (!found.empty()) write_log(history, found);
   return found;
+}
+
+void Campaign::look_further(const History& history, bool rests, Violations& found) {
+  if (!settings_.porcupine.empty()) {
+    judge_linearizability(settings_.porcupine, folder_, history, found);
+    totals_.note_checked_history();
+  }
+  if (rests) leftovers_.judge(*deployment_, workers_, found);
 }
 
 // Begins and ends faults in the order of their times. While the sentinels elect a master, the rest
@@ -178,8 +199,11 @@ void Campaign::inject(History& history) {
 
 void Campaign::await_healing(const History& history) {
   if (settings_.client != Client::latchkey) return;  // no queue, so threads may starve
-  const Nanos end = history.healed + history.limits.hang_of_key + 1'000 * millisecond;
-  while (!workers_.all_granted_since(history.healed) && now() < end) ::poll(nullptr, 0, 20);
+  const Nanos length = history.limits.hang_of_key + 1'000 * millisecond;
+  const auto is_over = [&] {  // who had no processor meanwhile has as much more time
+    return now() > history.healed + length + stalls_.length_since(history.healed);
+  };
+  while (!workers_.all_granted_since(history.healed) && !is_over()) ::poll(nullptr, 0, 20);
 }
 
 // It happened at some time in this round.

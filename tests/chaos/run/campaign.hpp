@@ -44,6 +44,8 @@ class Campaign {
   void inject(History& history);
   void note_surprise(History& history);
   void await_healing(const History& history);
+  /// What the history alone does not show.
+  void look_further(const History& history, bool rests, Violations& found);
   void write_log(const History& history, const Violations& found) const;
   void note_tokens(const History& history);
 

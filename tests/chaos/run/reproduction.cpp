@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "chaos/run/reproduction.hpp"
 
+#include <algorithm>
 #include <cstdio>
+#include <exception>
 #include <fstream>
 #include <limits>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -39,11 +42,26 @@ std::set<std::uint32_t> others_than(const Numbers& workers, std::uint32_t count)
 }
 
 /// Leaves the round as a file, and prints how it is run again.
-void leave_replay(const FailedRound& failed, const std::filesystem::path& folder) {
-  const std::filesystem::path file = folder / "replay";
+void leave_replay(const FailedRound& failed, const std::filesystem::path& file) {
   write_replay(file, failed.settings, failed.seed);
   std::printf("replay: make chaos REPLAY=%s\nthe same without the file: %s\n", file.c_str(),
               replay_command(failed.settings, failed.seed).c_str());
+}
+
+/// Runs a part of the round. Its plan if it violates one of the rules that the whole one violates;
+/// a round that cannot be judged shows nothing.
+std::optional<std::vector<PlannedFault>> failing_plan(const FailedRound& whole,
+                                                      const Settings& settings,
+                                                      const std::filesystem::path& folder) {
+  try {
+    Campaign campaign(settings, folder);
+    const Violations found = campaign.run();
+    const auto is_known = [&](const Violation& each) { return whole.rules.contains(each.rule); };
+    if (std::ranges::any_of(found, is_known)) return campaign.last_plan();
+  } catch (const std::exception& error) {
+    std::printf("%s\n", error.what());
+  }
+  return std::nullopt;
 }
 
 /// Runs the round with fewer and fewer faults and workers. Returns the shortest that fails.
@@ -58,10 +76,10 @@ FailedRound shortened(const FailedRound& failed, const std::filesystem::path& fo
     settings.length = std::chrono::milliseconds(1);
     settings.only = some.faults;
     settings.without = others_than(some.workers, settings.workers);
-    Campaign campaign(settings, folder);
-    if (campaign.run().empty()) return false;
-    settings.only = faults_of(campaign.last_plan());
-    shortest = {settings, failed.seed, campaign.last_plan()};
+    const auto plan = failing_plan(failed, settings, folder);
+    if (!plan) return false;
+    settings.only = faults_of(*plan);
+    shortest = {settings, failed.seed, *plan, failed.rules};
     return true;
   });
   std::printf("left: %zu of %zu faults, %zu of %zu workers\n", shortest.plan.size(),
@@ -86,10 +104,10 @@ void leave_schedule(const std::vector<PlannedFault>& plan, const std::filesystem
 }  // namespace
 
 void reproduce(const FailedRound& failed, const std::filesystem::path& folder) {
-  leave_replay(failed, folder);
+  leave_replay(failed, folder / "replay");
   if (failed.settings.client != Client::latchkey || failed.settings.shorten == 0) return;
   const FailedRound left = shortened(failed, folder / "shortened");
-  leave_replay(left, folder);
+  leave_replay(left, folder / "replay.short");
   leave_schedule(left.plan, folder);
 }
 

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "chaos/faults/fault_plan.hpp"
@@ -15,14 +17,15 @@ struct FailedRound {
   Settings settings;
   std::uint64_t seed = 0;
   std::vector<PlannedFault> plan{};
+  std::set<std::string> rules{};  ///< that it violates
 };
 
 /// Writes to `folder`, and prints the names and the commands:
 ///
 /// | file            | has                                                                       |
 /// |-----------------|---------------------------------------------------------------------------|
-/// | replay          | the options of the round, with fewer faults and workers if shortening is   |
-/// |                 | on and the rounds that it runs fail with them                             |
+/// | replay          | the options of the round                                                  |
+/// | replay.short    | the same with fewer faults and workers, if that violates one of its rules |
 /// | schedule        | the faults that are left, for the simulator                               |
 /// | simulated.trace | the run of the first seed that violates a promise with them, if one does  |
 ///

@@ -4,6 +4,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -34,6 +35,14 @@ class StallWatch {
         watch(stop);
       });
     }
+  }
+
+  /// For how long the machine ran nothing since then, at most. `take` was not called since then.
+  Nanos length_since(Nanos time) {
+    const std::lock_guard lock(mutex_);
+    Nanos length = 0;
+    for (const auto& [from, to] : stalls_) length += std::max<Nanos>(0, to - std::max(from, time));
+    return length;
   }
 
   /// Those since the last call.

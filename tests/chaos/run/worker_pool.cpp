@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <csignal>
 #include <iterator>
-#include <stdexcept>
+#include <utility>
 
 namespace latchkey::chaos {
 namespace {
@@ -82,7 +82,20 @@ void WorkerPool::start(std::uint32_t worker) {
       std::make_unique<tests::Process>(words, folder_ / "workers.log", has_java ? group : process);
 }
 
+// A worker that is killed before it was started again had been killed.
+void WorkerPool::note_crash(std::uint32_t worker) {
+  const std::optional<int> status = process(worker).ended();
+  if (!status || *status == 128 + SIGKILL) return;
+  crashes_ += " worker " + std::to_string(worker) + ": status " + std::to_string(*status);
+}
+
+std::string WorkerPool::take_crashes() {
+  for (const std::uint32_t worker : numbers_) note_crash(worker);
+  return std::exchange(crashes_, {});
+}
+
 void WorkerPool::kill(std::uint32_t worker) {
+  note_crash(worker);
   process(worker).signal(SIGKILL);
   process(worker).wait();
   for (VisitLog& log : state().workers.at(worker).threads) {
@@ -104,7 +117,7 @@ void WorkerPool::limit_descriptors(std::uint32_t worker, bool limited) {
   ::prlimit(process(worker).id(), RLIMIT_NOFILE, &limit, nullptr);
 }
 
-void WorkerPool::run() {
+std::string WorkerPool::run() {
   for (const std::uint32_t worker : numbers_) {
     for (VisitLog& log : state().workers[worker].threads) log.used = 0;
   }
@@ -112,9 +125,10 @@ void WorkerPool::run() {
     return std::ranges::all_of(
         numbers_, [&](std::uint32_t worker) { return state().workers[worker].ready.load(); });
   });
-  if (!ready) throw std::runtime_error("a worker does not start; see " + folder_.string());
+  if (!ready) return "see " + folder_.string();
   state().round_began = now();
   state().phase = Phase::run;
+  return {};
 }
 
 std::string WorkerPool::rest(Nanos patience) {
@@ -132,10 +146,6 @@ std::string WorkerPool::rest(Nanos patience) {
     return busy.empty();
   };
   if (await(patience, all_rest)) return {};
-  for (const std::uint32_t worker : numbers_) {
-    if (process(worker).ended())
-      busy += "; worker " + std::to_string(worker) + " has ended by itself";
-  }
   return "these worker:threads do not return from their calls:" + busy;
 }
 

@@ -46,12 +46,17 @@ class WorkerPool {
   void want_lack(std::uint32_t worker, Lack lack) { state().workers.at(worker).lack_wanted = lack; }
   void limit_descriptors(std::uint32_t worker, bool limited);
 
-  /// Starts a round: logs are empty, and all threads call.
-  void run();
+  /// Starts a round: logs are empty, and all threads call. Otherwise returns why not, as a
+  /// sentence.
+  std::string run();
   /// Ends a round. Returns the threads that still call after `patience`, as a sentence.
   std::string rest(Nanos patience);
   /// Ends the workers. Returns those that failed or did not end, as a sentence.
   std::string end();
+
+  /// The workers that nobody killed and that have ended all the same, since the last call, with
+  /// their statuses.
+  std::string take_crashes();
 
   [[nodiscard]] std::vector<Visit> visits() const;
   [[nodiscard]] bool all_granted_since(Nanos time) const;
@@ -60,6 +65,8 @@ class WorkerPool {
   [[nodiscard]] Resources resources(std::uint32_t worker) const;
 
  private:
+  void note_crash(std::uint32_t worker);
+
   struct Place {
     std::unique_ptr<tests::FaultProxy> link{};
     std::unique_ptr<tests::Process> process{};
@@ -75,6 +82,7 @@ class WorkerPool {
   const std::filesystem::path folder_;
   SharedMemory memory_;
   std::vector<Place> places_;  ///< by number
+  std::string crashes_;
 };
 
 }  // namespace latchkey::chaos

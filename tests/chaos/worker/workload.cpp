@@ -3,6 +3,7 @@
 #include "chaos/worker/workload.hpp"
 
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -113,6 +114,7 @@ void Workload::visit_once() {
            .type = request.type,
            .lack = take_lack(),
            .watchdog = request.lease.is_watchdog(),
+           .waits_forever = request.wait.is_forever(),
            .lease = request.lease.length(watchdog_period).count() * millisecond,
            .wait = request.wait.is_forever() ? 0 : request.wait.length().count() * millisecond,
            .called = now()};
@@ -153,13 +155,12 @@ void Workload::enter(Visit& visit, HeldLock& held) {
 // Reads the clock, then asks. False if the hold is lost.
 bool Workload::ask(Visit& visit, const HeldLock& held) {
   const Nanos asked = now();
-  const std::chrono::milliseconds remaining = held.remaining();
-  const Nanos deadline = now() + remaining.count() * millisecond;
+  const Nanos deadline = asked + held.remaining().count() * millisecond;
   if (held.lost()) {
     if (visit.told == 0) put(visit.told, now());
     return false;
   }
-  if (visit.told != 0) put(visit.untold, true);
+  if (visit.told != 0) put(visit.loss_taken_back, true);
   put(visit.held_until, asked);
   if (deadline > visit.deadline) put(visit.deadline, deadline);
   return true;
@@ -203,7 +204,10 @@ void Workload::write(Visit& visit, std::uint64_t fenced_value) {
 void Workload::fork_once(Visit& visit, HeldLock& held) {
   const pid_t child = ::fork();
   if (child == -1) return;
-  if (child == 0) ::_exit(held.lost() && !held.release() ? 0 : 1);
+  if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // it may hang, and this process may be killed meanwhile
+    ::_exit(held.lost() && !held.release() ? 0 : 1);
+  }
   int status = 0;
   const Nanos end = now() + 5'000 * millisecond;
   while (::waitpid(child, &status, WNOHANG) == 0) {
