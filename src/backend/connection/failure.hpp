@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace latchkey::inline v1::detail {
 
@@ -27,6 +28,10 @@ struct ConnectionFailure {
                             : "it cannot be reached now, and grants locks as soon as it can: ") +
          failure.text;
 }
+
+/// What it says while nothing is known.
+inline constexpr std::string_view silence_warning =
+    "it has not answered yet, and grants locks as soon as it does";
 
 /// Memory has run out. Needs none itself: the text is short.
 [[nodiscard]] inline ConnectionFailure no_memory() noexcept {

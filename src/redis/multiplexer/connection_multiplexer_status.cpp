@@ -20,7 +20,7 @@ std::string ConnectionMultiplexer::warning() const {
     return connection->session.stage() != Session::Stage::up &&
            connection->session.last_failure() == nullptr;
   });
-  if (silent) return "it has not answered yet, and grants locks as soon as it does";
+  if (silent) return std::string(silence_warning);
   for (const auto& connection : connections) {
     const Session& session = connection->session;
     const std::string server =

@@ -65,9 +65,9 @@ void DrivenBackend::start(bool may_be_absent) {
 
 std::string DrivenBackend::warning() const {
   const ScopedLock lock(mutex_);
+  if (client_->outbox().is_up()) return client_->warning();
   const Failure* const failure = client_->failure();
-  if (failure == nullptr || client_->outbox().is_up()) return client_->warning();
-  return warning_of(*failure);
+  return failure != nullptr ? warning_of(*failure) : std::string(silence_warning);
 }
 
 std::vector<Connection> DrivenBackend::connections() const {
@@ -149,11 +149,13 @@ void DrivenBackend::attempt(Act&& act) {
   }
 }
 
+// Once until it is up again: of several servers one may refuse while another one is down.
 void DrivenBackend::tell_refusal() {
+  Outbox& outbox = client_->outbox();
   const Failure* const failure = client_->failure();
-  const bool refuses = failure != nullptr && failure->permanent && !client_->outbox().is_up();
-  if (refuses && !refused_) client_->outbox().warn();
-  refused_ = refuses;
+  if (outbox.is_up()) refused_ = false;
+  const bool refuses = failure != nullptr && failure->permanent && !outbox.is_up();
+  if (refuses && !refused_) refused_ = outbox.warn();
 }
 
 bool DrivenBackend::work() {
@@ -244,7 +246,7 @@ void DrivenBackend::forget_parent() noexcept {
   client_->descriptors().renew();
   client_->outbox().forget();
   doorbell_.renew();
-  led_ = delivering_ = false;
+  led_ = delivering_ = refused_ = false;
   batch_.resize(batch_size);  // a thread of the parent may have had it
   standing_by_ = 0;
   followers_.clear();

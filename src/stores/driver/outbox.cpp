@@ -147,11 +147,12 @@ void Outbox::link(bool up, const std::string& why) {
   for (Listener& listener : listeners_) tell(listener, why);
 }
 
-void Outbox::warn() {
+bool Outbox::warn() {
   make_room(listeners_.size());
   for (const Listener& listener : listeners_) {
     notify(*listener.sink, Notification::Kind::warning, {});
   }
+  return !listeners_.empty();
 }
 
 // There is room for it.

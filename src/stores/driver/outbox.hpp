@@ -76,8 +76,8 @@ class Outbox {
   /// clause.
   void link(bool up, const std::string& why);
   [[nodiscard]] bool is_up() const noexcept { return up_; }
-  /// Each sink is told that Backend::warning says something else.
-  void warn();
+  /// Each sink is told that Backend::warning says something else. False: there is none yet.
+  bool warn();
 
   /// In a forked child.
   void forget() noexcept;

@@ -44,7 +44,7 @@ EtcdLink::EtcdLink(EtcdUri uri, stores::DescriptorSet& descriptors, Clock& clock
 
 void EtcdLink::want() {
   const Clock::time_point now = clock_.now();
-  if (is_up()) {
+  if (state_ == State::up) {
     // Nobody has read since the last call. A connection that has ended must not get the next one.
     transport_.advance();
     if (has_ended()) close(now);

@@ -32,7 +32,8 @@ class EtcdLink {
   EtcdLink(EtcdUri uri, stores::DescriptorSet& descriptors, Clock& clock,
            std::chrono::milliseconds timeout, std::function<void(bool up)> on_change);
 
-  [[nodiscard]] bool is_up() const noexcept { return state_ == State::up; }
+  /// Not while a callback has seen that it has ended: what is sent then would have no answer.
+  [[nodiscard]] bool is_up() const noexcept { return state_ == State::up && !failed_; }
   /// A watch is under way, or there is no connection.
   [[nodiscard]] bool awaits_events() const noexcept { return !is_up() || transport_.has_streams(); }
   /// Why it is down; null: no attempt has failed since it was up.

@@ -114,7 +114,7 @@ void Sessions::lose(Session& session) {
 
 void Sessions::retire_of(std::string_view key) noexcept {
   for (Session& session : sessions_) {
-    if (session.stage == Session::Stage::alive && key.ends_with('/' + session.hex)) retire(session);
+    if (session.stage == Session::Stage::alive && session.has(key)) retire(session);
   }
 }
 
@@ -138,7 +138,9 @@ void Sessions::drop_unused(Clock::time_point now) {
 
 Clock::time_point Sessions::keep_alive_at(const Session& session) const noexcept {
   if (session.keeping_alive || session.stage == Session::Stage::lost) return Clock::never();
-  return session.assured_until - timeout_ + timeout_ / 4;
+  // A question that was answered with an error is not repeated at once.
+  return std::max(session.assured_until - timeout_ + timeout_ / 4,
+                  later(session.keep_alive_sent, timeout_ / 20));
 }
 
 void Sessions::advance(Clock::time_point now) {

@@ -28,6 +28,11 @@ struct Session {
   Clock::time_point assured_until{};    ///< etcd does not end it before
   Clock::time_point keep_alive_sent{};  ///< of the one under way
   bool keeping_alive = false;
+
+  /// Whether a key is one of this session.
+  [[nodiscard]] bool has(std::string_view key) const noexcept {
+    return key.size() > hex.size() && key.ends_with(hex) && key[key.size() - hex.size() - 1] == '/';
+  }
 };
 
 /// The sessions of one client. They are kept alive every quarter of their timeout by whoever
@@ -55,7 +60,7 @@ class Sessions {
   void lose(Session& session);
   /// It serves nothing new, and is ended when its last place has.
   void retire(Session& session) noexcept { session.stage = Session::Stage::retiring; }
-  /// The one whose keys end so, if it is alive.
+  /// The session of a key, if it is alive. Needs no memory.
   void retire_of(std::string_view key) noexcept;
   /// One key less.
   void release(Session& session);

@@ -154,6 +154,28 @@ TEST_F(EtcdMarker, AfterItsSessionEndedTheWatchEndsWithTheSubscription) {
   EXPECT_EQ(sink_.releases, 1);
 }
 
+// etcd ended the watch, and nobody was told of a release until the next reconnection.
+TEST_F(EtcdMarker, TheWatchGoesOnIfItsBeginWasCompactedAway) {
+  EXPECT_EQ(outcome_of(subscribe_), Outcome::Kind::granted);
+  proxy_.refuse(true);
+  proxy_.cut();
+  shared_etcd().ctl({"put", other_key_ + "-other", "1"});
+  shared_etcd().ctl({"put", other_key_ + "-other", "2"});
+  const std::string status = shared_etcd().ctl({"endpoint", "status", "--write-out=json"});
+  const std::string name = "\"revision\":";
+  const std::string revision = status.substr(status.find(name) + name.size());
+  shared_etcd().ctl({"compaction", revision.substr(0, revision.find_first_not_of("0123456789"))});
+  proxy_.refuse(false);
+  EXPECT_TRUE(driving([&] { return sink_.releases > 0; })) << "it may have missed one";
+  EXPECT_TRUE(driving([&] {
+    sink_.releases = 0;
+    shared_etcd().ctl({"put", key_ + "/x", "x"});
+    shared_etcd().ctl({"del", key_ + "/x"});
+    for (int turn = 0; turn < 10 && sink_.releases == 0; ++turn) drive();
+    return sink_.releases > 0;
+  }));
+}
+
 TEST(EtcdMarkerWithPermissions, EndsAlthoughItsDeletionWasRefusedForAWhile) {
   EtcdServer server;
   const auto as_root = [&](std::vector<std::string> words) {

@@ -3,10 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <new>
+#include <string>
 
+#include <latchkey/backend.hpp>
 #include <latchkey/locks.hpp>
+#include <latchkey/parker.hpp>
 
 #include "etcd_fixture.hpp"
+#include "exhaustion/scarce_memory.hpp"
 #include "stores/scarce_memory_cases.hpp"
 
 namespace latchkey::tests {
@@ -49,6 +54,52 @@ TEST_F(EtcdWithoutMemory, AWaiterGoesOnWhileAnotherCallLacksMemory) {
 TEST_F(EtcdWithoutMemory, InspectAndListEndByTheirWait) { cases.inspect_and_list(); }
 
 TEST_F(EtcdWithoutMemory, AConnectionIsMadeOrTheCallerIsTold) { cases.connect_and_acquire(); }
+
+struct Subscriber final : Sink {
+  void completed(Request&, Outcome&&) noexcept override { done = true; }
+  void notified(const Notification&) noexcept override {}
+  bool done = false;
+};
+
+// To start over needed memory itself, and the process ended.
+TEST(EtcdBackendWithoutMemory, StartsOverWhileItSubscribes) {
+  const auto backend = etcd_backend(shared_etcd().uri("session=6s"));
+  const std::string key = fresh_etcd_key(), other_key = fresh_etcd_key();
+  Subscriber sink;
+  const auto request = [&](Verb verb, const std::string& of, std::uint64_t id) {
+    Request made;
+    made.verb = verb;
+    made.key = of;
+    made.id = {{1, 1}, id};
+    made.lease = std::chrono::seconds(2);
+    return made;
+  };
+  const auto end_of = [&](Request& one) {
+    Request* const all[] = {&one};
+    sink.done = false;
+    backend->submit(all, sink);
+    const auto drive = [&] {
+      backend->drive(Parker::mine(), Clock::system().now() + std::chrono::milliseconds(5));
+      return sink.done;
+    };
+    EXPECT_TRUE(eventually(drive));
+  };
+  Request keeps_session = request(Verb::acquire, other_key, 1);
+  end_of(keeps_session);
+  for (std::size_t nth = 1; nth <= 40; ++nth) {
+    SCOPED_TRACE(nth);
+    Request subscribe = request(Verb::subscribe, key, 2), unsubscribe = subscribe;
+    unsubscribe.verb = Verb::unsubscribe;
+    fail_allocation(nth, 4);
+    try {
+      end_of(subscribe);
+    } catch (const std::bad_alloc&) {  // it was not submitted
+      EXPECT_FALSE(sink.done);
+    }
+    allocation_failed();
+    end_of(unsubscribe);
+  }
+}
 
 }  // namespace
 }  // namespace latchkey::tests

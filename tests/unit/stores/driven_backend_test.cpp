@@ -250,6 +250,28 @@ TEST_F(DrivenBackendTest, ItWarnsOfAStoreThatIsDownAndTellsOnceOfOneThatRefuses)
   for (int times = 0; times < 3; ++times) backend.drive(Parker::mine(), in(0s));
   EXPECT_EQ(backend.warning(), "it refuses, and so do its locks: a wrong password");
   EXPECT_EQ(listener.warnings, 1);
+  client.failed = {false, "another one is down"};
+  backend.drive(Parker::mine(), in(0s));
+  client.failed = {true, "a wrong password"};
+  backend.drive(Parker::mine(), in(0s));
+  EXPECT_EQ(listener.warnings, 1) << "until it is up again";
+}
+
+TEST_F(DrivenBackendTest, ItWarnsOfAStoreThatIsSilent) {
+  client.outbox().link(false, {});
+  EXPECT_EQ(backend.warning(), "it has not answered yet, and grants locks as soon as it does");
+}
+
+TEST_F(DrivenBackendTest, ARefusalBeforeTheFirstRequestIsToldWithIt) {
+  client.outbox().link(false, "gone");
+  client.start = StoreClient::Start::failed;
+  client.failed = {true, "a wrong password"};
+  backend.drive(Parker::mine(), in(0s));
+  Request request = acquire_of("a");
+  submit(request);
+  while (listener.outcomes == 0) backend.drive(Parker::mine(), in(10s));
+  backend.drive(Parker::mine(), in(0s));
+  EXPECT_EQ(listener.warnings, 1);
 }
 
 TEST(DrivenBackendStart, AFailureIsAnErrorWithItsReason) {

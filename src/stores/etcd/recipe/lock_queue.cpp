@@ -24,7 +24,7 @@ LockQueue::~LockQueue() {
 
 bool LockQueue::idle() const noexcept {
   return !busy_ && operations_.empty() && places_.empty() && subscriptions_.empty() &&
-         marker_.empty() && marker_timer_ == context_.timers.end();
+         marker_.empty() && retry_timer_ == context_.timers.end();
 }
 
 void LockQueue::submit(Request& request, Sink& sink) {
@@ -139,8 +139,9 @@ void LockQueue::on_expired(const HoldId& id) {
     place->timer = context_.timers.end();
     push(Task::expire, id);
   } else if (id == HoldId{}) {
-    marker_timer_ = context_.timers.end();
+    retry_timer_ = context_.timers.end();
     if (has_stale_marker()) push(Task::unmark, {});
+    if (context_.link.is_up()) resume_releases();
   }
   run();
 }
@@ -211,7 +212,7 @@ std::string LockQueue::check(const Place& place) const {
 // removed by its end.
 void LockQueue::on_session_lost(const Session& session) {
   using Kind = Notification::Kind;
-  if (marker_.ends_with('/' + session.hex)) marker_.clear();
+  if (session.has(marker_)) marker_.clear();
   for (auto next = places_.begin(); next != places_.end();) {
     Place& place = *next++;
     if (place.session != &session) continue;
@@ -241,9 +242,7 @@ void LockQueue::on_link(bool up) {
     const bool over = place.stage == Stage::over || place.ends <= context_.clock.now();
     if (over) push(Task::expire, place.id);
   }
-  if (has_subscription(Subscription::To::releases) && releases_watch_ == 0) {
-    watch_releases(releases_seen_, false);
-  }
+  resume_releases();
   if (has_stale_marker()) push(Task::unmark, {});
   run();
 }

@@ -38,7 +38,7 @@ class LockQueue {
   ~LockQueue();
 
   void submit(Request& request, Sink& sink);
-  /// A place has reached its end; of nobody: a marker is to be deleted once more.
+  /// A place has reached its end; of nobody: what has failed is to be tried again.
   void on_expired(const HoldId& id);
   void on_session_lost(const Session& session);
   void on_link(bool up);
@@ -99,11 +99,13 @@ class LockQueue {
   void subscribe();
   void unsubscribe();
   void watch_releases(std::int64_t revision, bool completes);
+  void resume_releases();
   void stop_watching_releases() noexcept;
   void fail_subscription(const CallEnd& end);
   [[nodiscard]] static Subscription::To subscribes_to(const Request& request) noexcept;
   void mark(std::string marker, std::int64_t lease);
   void unmark();
+  void try_again_later();
   void delete_marker(std::function<void(CallEnd&&)> on_deleted);
   [[nodiscard]] bool has_stale_marker() const noexcept;
   [[nodiscard]] bool is_subscribed(const Place& place) const noexcept;
@@ -143,7 +145,8 @@ class LockQueue {
   /// The key that shows others that this process waits for releases. It may be there until its
   /// deletion was answered, or its session has ended; empty: it is not there.
   std::string marker_;
-  ExpiryTimers::iterator marker_timer_ = context_.timers.end();  ///< for its deletion once more
+  /// To delete the marker once more, or to watch the releases again.
+  ExpiryTimers::iterator retry_timer_ = context_.timers.end();
 };
 
 /// The keys that show who waits for a release without a place in the queue.

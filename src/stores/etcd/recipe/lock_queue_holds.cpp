@@ -216,8 +216,16 @@ void LockQueue::fail_subscription(const CallEnd& end) {
   done(outcome_of(end, directory_));
 }
 
+void LockQueue::resume_releases() {
+  const bool is_due = has_subscription(Subscription::To::releases) && releases_watch_ == 0;
+  if (is_due) watch_releases(releases_seen_, false);
+}
+
+// From the revision after this one on. etcd ends a watch that begins with a revision that it has
+// compacted away. Whoever waits looks at the queue then, and the next watch begins when it is made.
 void LockQueue::watch_releases(std::int64_t revision, bool completes) {
   using To = Subscription::To;
+  constexpr std::int64_t made_now = 0;
   stop_watching_releases();
   releases_seen_ = revision;
   releases_watch_ = context_.link.watch(
@@ -231,10 +239,16 @@ void LockQueue::watch_releases(std::int64_t revision, bool completes) {
             context_.outbox.notify(*one.sink, Notification::Kind::released, name_);
           }
         }
+        if (reply.cancelled) {
+          stop_watching_releases();
+          releases_seen_ = made_now - 1;
+          try_again_later();
+        }
         if (reply.created && completes) done(Outcome::Kind::granted);
       },
       [this, completes](CallEnd&& end) {
         releases_watch_ = 0;
+        try_again_later();
         if (completes && busy_ && current_.request != nullptr &&
             current_.request->verb == Verb::subscribe) {
           fail_subscription(end);
@@ -280,18 +294,18 @@ void LockQueue::unmark() {
 }
 
 void LockQueue::delete_marker(std::function<void(CallEnd&&)> on_deleted) {
-  constexpr std::chrono::seconds once_more{1};
   context_.link.call(Method::delete_range, encode_delete(marker_),
                      [this, on_deleted = std::move(on_deleted)](CallEnd&& end) {
-                       ExpiryTimers& timers = context_.timers;
-                       if (end.ok()) {
-                         marker_.clear();
-                       } else if (marker_timer_ == timers.end()) {
-                         marker_timer_ = timers.emplace(later(context_.clock.now(), once_more),
-                                                        Expiry{this, {}});
-                       }
+                       end.ok() ? marker_.clear() : try_again_later();
                        on_deleted(std::move(end));
                      });
+}
+
+void LockQueue::try_again_later() {
+  constexpr std::chrono::seconds pause{1};
+  ExpiryTimers& timers = context_.timers;
+  if (retry_timer_ != timers.end()) return;
+  retry_timer_ = timers.emplace(later(context_.clock.now(), pause), Expiry{this, {}});
 }
 
 }  // namespace latchkey::inline v1::detail::etcd
