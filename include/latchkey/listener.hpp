@@ -57,7 +57,7 @@ struct Event {
     once_failed,    ///< its body threw, or another one may run the instant again; `text`: why
     latch_counted,  ///< a latch was counted down or given a count; `count`: what remains
     latch_opened,   ///< a wait for a latch ended because its count is zero; `waited`
-    latch_timeout,  ///< a wait for a latch ended before; `waited`, `count`: what remained
+    latch_timeout,  ///< a wait for a latch ended before; `waited`
     latch_failed,   ///< an operation on a latch failed; `text`: why
     connected,      ///< the first connection to `server`, usually when Locks are made
     /// The connection to `server` is lost or, without Startup::allow_down, could not be made;

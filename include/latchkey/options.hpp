@@ -38,8 +38,8 @@ struct Options {
   std::chrono::milliseconds command_timeout = std::chrono::seconds(2);
   /// How long an acquire with `forever` continues without any reply.
   std::chrono::milliseconds unavailable_after = std::chrono::seconds(10);
-  /// Whether connect throws if the server does not answer (Redis only). A quorum connects even if
-  /// servers are down.
+  /// Whether connect throws if the server does not answer. A quorum connects even if servers are
+  /// down.
   Startup startup = Startup::require;
   /// How many replicas must confirm a grant and everything that prolongs one (Redis only;
   /// docs/redis.md). If too few confirm, the lock is not granted: the wait ends with
@@ -54,9 +54,10 @@ struct Options {
   /// microseconds.
   bool check_order = false;
   /// Publishes the holder: host, process and method are stored beside each hold while it lasts, and
-  /// a LockTimeout names those of the holder. Redis only. Costs one small command more with each
-  /// acquire, renewal and release, and one read when a LockTimeout is thrown. If the server forbids
-  /// a command, it is left out. Every client that can read the database can read these texts.
+  /// a LockTimeout names those of the holder. Redis, PostgreSQL, ZooKeeper and etcd. On Redis it
+  /// costs one small command more with each acquire, renewal and release, and one read when a
+  /// LockTimeout is thrown. If the server forbids a command, it is left out. Every client that can
+  /// read the database can read these texts.
   bool announce = false;
   /// The source of time; null: Clock::system(). It must outlive the Locks and their holds.
   Clock* clock = nullptr;
