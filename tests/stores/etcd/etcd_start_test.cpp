@@ -108,9 +108,9 @@ TEST(EtcdStart, AServerThatMayBeDownIsWarnedOfAndUsedOnceItIsThere) {
   EtcdServer server;
   server.kill();
   testing::Recorder recorder;
-  const Locks locks = etcd_locks(
-      server.uri(),
-      {.command_timeout = 500ms, .startup = Startup::allow_down, .listener = &recorder});
+  const Locks locks =
+      etcd_locks(server.uri(),
+                 {.command_timeout = 500ms, .startup = Startup::allow_down, .listener = &recorder});
   ASSERT_TRUE(recorder.await(Event::Kind::warning));
   EXPECT_NE(recorder.events().back().text.find("it cannot be reached now"), std::string::npos);
   EXPECT_THROW(static_cast<void>(locks.lock("late").try_acquire()), BackendUnavailable);
