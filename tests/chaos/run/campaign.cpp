@@ -45,6 +45,7 @@ std::vector<FaultKind> kinds_for(Client client) {
     case Client::no_lock:
     case Client::reply_lease: return {FaultKind::link_slow};
     case Client::thread_id: return {FaultKind::link_late_delivery};
+    case Client::never_lost: return {FaultKind::client_stop_long};
   }
   return {};
 }
@@ -112,6 +113,7 @@ Violations Campaign::run_round(std::uint64_t seed) {
   history.absent = settings_.without;
   history.last_tokens = last_tokens_;
   history.limits = deployment_->limits();
+  if (settings_.client != Client::latchkey) history.limits.lateness = 0;  // they wait as they like
   for (std::uint32_t worker = 0; worker < settings_.workers; ++worker) {
     const WorkerKind kind = deployment_->worker_kind(worker);
     if (kind == WorkerKind::redisson) history.foreign.push_back(worker);

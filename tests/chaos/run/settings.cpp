@@ -22,7 +22,8 @@ struct ClientName {
 };
 constexpr std::array client_names{
     ClientName{Client::latchkey, "latchkey"}, ClientName{Client::no_lock, "no-lock"},
-    ClientName{Client::reply_lease, "reply-lease"}, ClientName{Client::thread_id, "thread-id"}};
+    ClientName{Client::reply_lease, "reply-lease"}, ClientName{Client::thread_id, "thread-id"},
+    ClientName{Client::never_lost, "never-lost"}};
 
 /// In the order of DeploymentKind.
 constexpr std::array deployment_names{"all",       "stores", "single",     "cluster",  "sentinel",
@@ -52,8 +53,9 @@ Client parse_client(const std::string& text) {
   for (const ClientName& each : client_names) {
     if (text == each.name) return each.client;
   }
-  throw std::invalid_argument("unknown client '" + text +
-                              "'; expected latchkey, no-lock, reply-lease or thread-id");
+  throw std::invalid_argument(
+      "unknown client '" + text +
+      "'; expected latchkey, no-lock, reply-lease, thread-id or never-lost");
 }
 
 DeploymentKind parse_deployment(const std::string& text) {

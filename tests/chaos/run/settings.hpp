@@ -58,7 +58,7 @@ inline constexpr const char* usage =
     "               [--deployment all|single|cluster|sentinel|confirmed|quorum|tool|redisson|\n"
     "                             stores|etcd|mongodb|mysql|postgresql|zookeeper]\n"
     "               [--without 1,3] [--kind TEXT,...] [--shorten 12]\n"
-    "               [--client latchkey|no-lock|reply-lease|thread-id]\n"
+    "               [--client latchkey|no-lock|reply-lease|thread-id|never-lost]\n"
     "latchkey_chaos --replay FILE [OPTION...]\n"
     "latchkey_chaos --simulate FILE [--for 20s] [--seed N]\n"
     "\n"

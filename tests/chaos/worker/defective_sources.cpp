@@ -87,7 +87,9 @@ std::unique_ptr<HeldLock> DefectiveSource::acquire(const Request& request) {
     if (reply.is_error()) throw unavailable(reply.text());
     if (reply.is_nil()) continue;
     const Nanos since = setting_.client == Client::reply_lease ? now() : sent;
-    return std::make_unique<DefectiveHold>(this, key, id, since + lease - margin(lease));
+    const Nanos deadline =
+        setting_.client == Client::never_lost ? INT64_MAX : since + lease - margin(lease);
+    return std::make_unique<DefectiveHold>(this, key, id, deadline);
   }
   return nullptr;
 }

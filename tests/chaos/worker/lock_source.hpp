@@ -80,6 +80,7 @@ enum class Client : std::uint8_t {
   no_lock,      ///< grants everything at once
   reply_lease,  ///< counts its lease from the reply
   thread_id,    ///< its ids are those of threads, so that a late release frees a later hold
+  never_lost,   ///< believes that it holds until it releases
 };
 
 /// A set of lock types.

@@ -3,6 +3,7 @@
 #include "chaos/worker/worker.hpp"
 
 #include <poll.h>
+#include <cstring>
 
 #include <thread>
 
@@ -57,14 +58,26 @@ std::unique_ptr<LockSources> sources_of(const WorkerArguments& arguments, Shared
   return latchkey_sources(arguments.uri, arguments.min_replicas);
 }
 
+/// Records a visit of the first thread, so that the judge asks which fault explains the refusal.
+void note_refusal(VisitLog& log, std::uint32_t worker, Nanos called, const char* why) {
+  if (log.used >= VisitLog::capacity) return;
+  Visit& visit = log.visits[log.used];
+  visit = {.worker = worker, .outcome = Outcome::refused, .called = called};
+  visit.entered = visit.ended = now();
+  std::strncpy(visit.text.data(), why, visit.text.size() - 1);
+  ++log.used;
+}
+
 /// A process that starts while a permission is missing that every lock needs is refused.
 std::unique_ptr<LockSources> permitted_sources(const WorkerArguments& arguments,
                                                SharedState& shared) {
   for (;; ::poll(nullptr, 0, 20)) {
+    const Nanos called = now();
     try {
       return sources_of(arguments, shared);
-    } catch (const BackendRefused&) {
-      continue;
+    } catch (const BackendRefused& refused) {
+      note_refusal(shared.workers.at(arguments.worker).threads[0], arguments.worker, called,
+                   refused.what());
     }
   }
 }
