@@ -110,6 +110,7 @@ set(latchkey_tests_sources
   unit/stores/batch_pacing_test.cpp
   unit/stores/descriptor_set_test.cpp
   unit/stores/driven_backend_test.cpp
+  unit/stores/driven_start_test.cpp
   unit/stores/driven_without_memory_test.cpp
   unit/stores/poll_pacing_test.cpp
   unit/stores/uri_syntax_test.cpp
@@ -350,12 +351,12 @@ set(latchkey_chaos_judge_sources
   chaos/judge/tokens.cpp
   chaos/judge/tools.cpp
   chaos/judge/updates.cpp
-  chaos/run/replay_file.cpp
+  chaos/reproduction/replay_file.cpp
   chaos/run/resources.cpp
   chaos/run/settings.cpp
-  chaos/run/shorten.cpp
-  chaos/run/simulator_schedule.cpp
-  chaos/run/simulator_search.cpp
+  chaos/reproduction/shorten.cpp
+  chaos/reproduction/simulator_schedule.cpp
+  chaos/reproduction/simulator_search.cpp
   chaos/run/totals.cpp)
 
 set(latchkey_chaos_sources
@@ -375,7 +376,7 @@ set(latchkey_chaos_sources
   chaos/run/campaign.cpp
   chaos/run/leftovers.cpp
   chaos/run/porcupine.cpp
-  chaos/run/reproduction.cpp
+  chaos/reproduction/reproduction.cpp
   chaos/run/worker_pool.cpp
   chaos/worker/coroutine_source.cpp
   chaos/worker/defective_sources.cpp
@@ -413,14 +414,15 @@ set(latchkey_chaos_tests_sources
   chaos/judge/judge_test.cpp
   chaos/judge/operations_test.cpp
   chaos/judge/outcomes_test.cpp
+  chaos/judge/progress_test.cpp
   chaos/judge/tokens_test.cpp
   chaos/judge/tools_test.cpp
-  chaos/run/replay_file_test.cpp
+  chaos/reproduction/replay_file_test.cpp
   chaos/run/resources_test.cpp
   chaos/run/settings_test.cpp
-  chaos/run/shorten_test.cpp
-  chaos/run/simulator_schedule_test.cpp
-  chaos/run/simulator_search_test.cpp)
+  chaos/reproduction/shorten_test.cpp
+  chaos/reproduction/simulator_schedule_test.cpp
+  chaos/reproduction/simulator_search_test.cpp)
 
 set(latchkey_test_support_sources
   support/allocations.cpp

@@ -1,7 +1,9 @@
 // Execution contexts that end, and what keeps them running.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <memory>
+#include <new>
 #include <optional>
 
 #include <boost/asio/bind_executor.hpp>
@@ -60,6 +62,40 @@ TEST(AsioContext, EndsWithAnUncalledGrant) {
     async_acquire(locks.lock("k"), asio::bind_executor(context, [](auto, Hold) {}));
   }
   EXPECT_TRUE(locks.lock("k").try_acquire(5s));
+}
+
+/// No descriptor is free while it exists.
+class NoDescriptors {
+ public:
+  NoDescriptors() {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit none{.rlim_cur = 0, .rlim_max = before_.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &none);
+  }
+  NoDescriptors(const NoDescriptors&) = delete;
+  NoDescriptors& operator=(const NoDescriptors&) = delete;
+  ~NoDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+// Found by make chaos: no page said so.
+TEST(AsioContext, TheFirstOperationWithoutAFreeDescriptorEndsWithBadAllocAndTheNextOneTriesAgain) {
+  const RedisServer server;
+  const Locks locks = Locks::connect(server.unix_uri());
+  EXPECT_TRUE(locks.lock("k").try_acquire());
+  asio::io_context context;
+  const auto acquire = [](Locks locks) -> asio::awaitable<void> {
+    Hold hold = co_await async_acquire(locks.lock("k"), asio::use_awaitable);
+    EXPECT_TRUE(co_await async_release(std::move(hold), asio::use_awaitable));
+  };
+  {
+    const NoDescriptors none;
+    EXPECT_THROW(run(context, acquire(locks)), std::bad_alloc);
+    EXPECT_THROW(run(context, acquire(locks)), std::bad_alloc);
+  }
+  run(context, acquire(locks));
 }
 
 TEST(AsioContext, RunReturnsWhenNoOperationIsLeft) {

@@ -142,8 +142,8 @@ struct History {
   std::vector<std::uint64_t> last_tokens{};  ///< of earlier rounds, by key
   /// Workers that lock with another library, which makes no promise about what it tells them.
   std::vector<std::uint32_t> foreign{};
-  /// Workers that cancel some of their calls.
-  std::vector<std::uint32_t> cancelling{};
+  /// Workers whose calls are coroutines. They cancel some.
+  std::vector<std::uint32_t> coroutines{};
   /// Times during which this machine ran nothing for long.
   std::vector<std::pair<Nanos, Nanos>> stalls{};
   Limits limits{};

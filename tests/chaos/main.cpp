@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "chaos/reproduction/reproduction.hpp"
 #include "chaos/run/campaign.hpp"
-#include "chaos/run/reproduction.hpp"
 #include "chaos/run/settings.hpp"
 #include "chaos/worker/held_command.hpp"
 #include "chaos/worker/worker.hpp"

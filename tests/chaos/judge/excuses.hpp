@@ -29,9 +29,9 @@ inline bool is_foreign(const History& history, std::uint32_t worker) noexcept {
   return std::ranges::find(history.foreign, worker) != history.foreign.end();
 }
 
-/// Whether the visitor may have cancelled its call.
-inline bool cancels(const History& history, const Visit& visit) noexcept {
-  return std::ranges::find(history.cancelling, visit.worker) != history.cancelling.end();
+/// Whether the call was a coroutine, which the visitor may have cancelled.
+inline bool is_coroutine(const History& history, const Visit& visit) noexcept {
+  return std::ranges::find(history.coroutines, visit.worker) != history.coroutines.end();
 }
 
 /// Whether the machine ran nothing for long at some time in [from, to].

@@ -32,9 +32,10 @@ bool was_killed(const History& history, const Visit& visit) {
   });
 }
 
-/// A new connection to a store that finds no free descriptor ends as one without memory.
+/// What needs a new descriptor ends as without memory if none is free: a new connection to a store,
+/// and the first coroutine of a process (docs/coroutines.md).
 bool lacks_descriptors(const History& history, const Visit& visit) {
-  return visit.lack == Lack::threads &&
+  return (visit.lack == Lack::threads || is_coroutine(history, visit)) &&
          std::ranges::any_of(history.faults, [&](const Fault& fault) {
            return fault.kind == FaultKind::client_descriptors && concerns(fault, visit.worker) &&
                   meets(visit.called, visit.ended, fault.begins, end_of(fault));
@@ -82,7 +83,7 @@ void check_wait(const History& history, const Visit& visit, Violations& found) {
         {acquires_late ? "a call waits longer than it may" : "a release waits longer than it may",
          describe(history, visit) + " ended " + at(history, visit.ended)});
   }
-  const bool gives_up = visit.outcome == Outcome::busy && !cancels(history, visit);
+  const bool gives_up = visit.outcome == Outcome::busy && !is_coroutine(history, visit);
   if (gives_up && (visit.waits_forever || took < visit.wait)) {
     found.push_back({"a call gives up before its wait is over", describe(history, visit)});
   }

@@ -59,6 +59,17 @@ TEST(JudgeOutcomes, OnlyAVisitWithoutMemoryEndsWithBadAlloc) {
   EXPECT_EQ(builder.broken(judge_outcomes), "");
 }
 
+TEST(JudgeOutcomes, ACoroutineWithoutAFreeDescriptorMayEndWithBadAlloc) {
+  HistoryBuilder builder;
+  builder.visit(0, 1'100, 1'100).outcome = Outcome::no_memory;
+  builder.history().coroutines = {0};
+  EXPECT_EQ(builder.broken(judge_outcomes), "an exception that no page allows");
+  builder.fault(client_descriptors, 1'000, 1'200, 0);
+  EXPECT_EQ(builder.broken(judge_outcomes), "");
+  builder.history().coroutines.clear();
+  EXPECT_EQ(builder.broken(judge_outcomes), "an exception that no page allows");
+}
+
 TEST(JudgeOutcomes, TheWaitIsAnUpperBound) {
   HistoryBuilder builder;
   Visit& visit = builder.visit(0, 2'099, 2'100);
@@ -81,9 +92,9 @@ TEST(JudgeOutcomes, ABusyLockIsWaitedForUntilTheWaitIsOver) {
   visit.called = 100 * millisecond;
   visit.wait = 1'000 * millisecond;
   EXPECT_EQ(builder.broken(judge_outcomes), "a call gives up before its wait is over");
-  builder.history().cancelling = {0};
+  builder.history().coroutines = {0};
   EXPECT_EQ(builder.broken(judge_outcomes), "");
-  builder.history().cancelling.clear();
+  builder.history().coroutines.clear();
   visit.called = 50 * millisecond;
   EXPECT_EQ(builder.broken(judge_outcomes), "");
   visit.wait = 0;

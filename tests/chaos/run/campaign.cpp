@@ -117,7 +117,7 @@ Violations Campaign::run_round(std::uint64_t seed) {
   for (std::uint32_t worker = 0; worker < settings_.workers; ++worker) {
     const WorkerKind kind = deployment_->worker_kind(worker);
     if (kind == WorkerKind::redisson) history.foreign.push_back(worker);
-    if (kind == WorkerKind::coroutines) history.cancelling.push_back(worker);
+    if (kind == WorkerKind::coroutines) history.coroutines.push_back(worker);
   }
   workers_.state().loses_tokens = loses_data(plan_);
   stalls_.take();

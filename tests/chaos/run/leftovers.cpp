@@ -39,6 +39,7 @@ void Leftovers::judge(const Deployment& deployment, const WorkerPool& workers, V
       !left.empty()) {
     found.push_back({"keys are left", left});
   }
+  places_abandoned_ = false;
   if (const std::string left = remaining([&] { return deployment.subscriptions_left(); });
       !left.empty()) {
     found.push_back({"subscriptions are left", left});

@@ -16,8 +16,8 @@ namespace latchkey::chaos {
 /// threads of the workers.
 class Leftovers {
  public:
-  /// The queues of killed waiters expire by themselves, an hour later: docs/faults.md. So do those
-  /// of which a failover has lost that a waiter left.
+  /// In this round. The queues of killed waiters expire by themselves, an hour later:
+  /// docs/faults.md. So do those of which a failover has lost that a waiter left.
   void note_abandoned_places() noexcept { places_abandoned_ = true; }
 
   void judge(const Deployment& deployment, const WorkerPool& workers, Violations& found);

@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "chaos/run/replay_file.hpp"
+#include "chaos/reproduction/replay_file.hpp"
 
 namespace latchkey::chaos {
 namespace {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <list>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <latchkey/backend.hpp>
@@ -99,15 +100,22 @@ class LockQueue {
   void subscribe();
   void unsubscribe();
   void watch_releases(std::int64_t revision, bool completes);
-  void resume_releases();
-  void stop_watching_releases() noexcept;
+  void resume_releases() {
+    const bool is_due = has_subscription(Subscription::To::releases) && releases_watch_ == 0;
+    if (is_due) watch_releases(releases_seen_, false);
+  }
+  void stop_watching_releases() noexcept {
+    if (releases_watch_ != 0) context_.link.cancel(std::exchange(releases_watch_, 0));
+  }
   void fail_subscription(const CallEnd& end);
   [[nodiscard]] static Subscription::To subscribes_to(const Request& request) noexcept;
   void mark(std::string marker, std::int64_t lease);
   void unmark();
   void try_again_later();
   void delete_marker(std::function<void(CallEnd&&)> on_deleted);
-  [[nodiscard]] bool has_stale_marker() const noexcept;
+  [[nodiscard]] bool has_stale_marker() const noexcept {
+    return !marker_.empty() && !has_subscription(Subscription::To::releases);
+  }
   [[nodiscard]] bool is_subscribed(const Place& place) const noexcept;
   [[nodiscard]] bool has_subscription(Subscription::To to) const noexcept;
 

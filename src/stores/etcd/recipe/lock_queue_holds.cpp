@@ -216,11 +216,6 @@ void LockQueue::fail_subscription(const CallEnd& end) {
   done(outcome_of(end, directory_));
 }
 
-void LockQueue::resume_releases() {
-  const bool is_due = has_subscription(Subscription::To::releases) && releases_watch_ == 0;
-  if (is_due) watch_releases(releases_seen_, false);
-}
-
 // From the revision after this one on. etcd ends a watch that begins with a revision that it has
 // compacted away. Whoever waits looks at the queue then, and the next watch begins when it is made.
 void LockQueue::watch_releases(std::int64_t revision, bool completes) {
@@ -272,14 +267,6 @@ LockQueue::Subscription::To LockQueue::subscribes_to(const Request& request) noe
   using To = Subscription::To;
   if (request.type == LockType::FAIR) return To::turn;
   return request.queues ? To::grants : To::releases;
-}
-
-void LockQueue::stop_watching_releases() noexcept {
-  if (releases_watch_ != 0) context_.link.cancel(std::exchange(releases_watch_, 0));
-}
-
-bool LockQueue::has_stale_marker() const noexcept {
-  return !marker_.empty() && !has_subscription(Subscription::To::releases);
 }
 
 // As the end of a subscription, or because the key may be there although the subscription failed or

@@ -9,19 +9,22 @@
 namespace latchkey::chaos {
 namespace {
 
-/// What has not ended by itself.
+/// What has not ended by itself. Places that were abandoned are deleted: nobody waits now, and the
+/// next round is judged anew.
 std::string rows_left(const tests::PostgresqlServer& server, bool abandoned) {
   std::vector<std::string> selects{
       "SELECT name || ' ' || mode FROM latchkey.lock "
       "WHERE ends > clock_timestamp() AND mode <> 's'"};
-  if (!abandoned) {
-    for (const std::string table : {"place", "waiter"}) {
+  tests::Sql sql = server.sql();
+  for (const std::string table : {"place", "waiter"}) {
+    if (abandoned) {
+      sql("DELETE FROM latchkey." + table);
+    } else {
       selects.push_back("SELECT name || ' " + table + "' FROM latchkey." + table +
                         " WHERE until > clock_timestamp()");
     }
   }
   std::string text;
-  tests::Sql sql = server.sql();
   for (const std::string& select : selects) {
     for (const std::string& cell : sql(select)) text += ' ' + cell;
   }

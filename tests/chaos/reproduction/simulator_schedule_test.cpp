@@ -1,6 +1,6 @@
 // Planned faults as faults of the simulator, and the file that has them.
 // SPDX-License-Identifier: BSL-1.0
-#include "chaos/run/simulator_schedule.hpp"
+#include "chaos/reproduction/simulator_schedule.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // Looking for a violation in the simulator.
 // SPDX-License-Identifier: BSL-1.0
-#include "chaos/run/simulator_search.hpp"
+#include "chaos/reproduction/simulator_search.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // Looks in the simulator for a violation that the faults of a round cause.
 // SPDX-License-Identifier: BSL-1.0
-#include "chaos/run/simulator_search.hpp"
+#include "chaos/reproduction/simulator_search.hpp"
 
 #include <fstream>
 #include <utility>

@@ -1,6 +1,6 @@
 // The faults of a round as a schedule of the simulator.
 // SPDX-License-Identifier: BSL-1.0
-#include "chaos/run/simulator_schedule.hpp"
+#include "chaos/reproduction/simulator_schedule.hpp"
 
 #include <algorithm>
 #include <array>

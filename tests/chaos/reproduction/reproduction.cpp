@@ -1,6 +1,6 @@
 // What is left of a round with a violation.
 // SPDX-License-Identifier: BSL-1.0
-#include "chaos/run/reproduction.hpp"
+#include "chaos/reproduction/reproduction.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -11,10 +11,10 @@
 #include <set>
 #include <string>
 
+#include "chaos/reproduction/replay_file.hpp"
+#include "chaos/reproduction/shorten.hpp"
+#include "chaos/reproduction/simulator_search.hpp"
 #include "chaos/run/campaign.hpp"
-#include "chaos/run/replay_file.hpp"
-#include "chaos/run/shorten.hpp"
-#include "chaos/run/simulator_search.hpp"
 
 namespace latchkey::chaos {
 namespace {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "chaos/run/simulator_schedule.hpp"
+#include "chaos/reproduction/simulator_schedule.hpp"
 
 namespace latchkey::chaos {
 

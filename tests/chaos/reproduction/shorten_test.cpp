@@ -1,6 +1,6 @@
 // Shortening of a failing run.
 // SPDX-License-Identifier: BSL-1.0
-#include "chaos/run/shorten.hpp"
+#include "chaos/reproduction/shorten.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The options of a failed round, in a file.
 // SPDX-License-Identifier: BSL-1.0
-#include "chaos/run/replay_file.hpp"
+#include "chaos/reproduction/replay_file.hpp"
 
 #include <fstream>
 #include <stdexcept>

@@ -1,6 +1,6 @@
 // The file that replays a round.
 // SPDX-License-Identifier: BSL-1.0
-#include "chaos/run/replay_file.hpp"
+#include "chaos/reproduction/replay_file.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

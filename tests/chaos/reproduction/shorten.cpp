@@ -1,6 +1,6 @@
 // Finds fewer faults and workers that still cause a violation.
 // SPDX-License-Identifier: BSL-1.0
-#include "chaos/run/shorten.hpp"
+#include "chaos/reproduction/shorten.hpp"
 
 #include <algorithm>
 
