@@ -155,14 +155,15 @@ void DrivenBackend::tell_refusal() {
   const Failure* const failure = client_->failure();
   if (outbox.is_up()) refused_ = false;
   const bool refuses = failure != nullptr && failure->permanent && !outbox.is_up();
-  if (refuses && !refused_) refused_ = outbox.warn();
+  if (!refuses || refused_) return;
+  bool told = false;
+  attempt([&] { told = outbox.warn(); });
+  refused_ = told;
 }
 
 bool DrivenBackend::work() {
-  attempt([this] {
-    client_->advance(clock_.now());
-    tell_refusal();
-  });
+  attempt([this] { client_->advance(clock_.now()); });
+  tell_refusal();
   client_->descriptors().forget_events();
   return deliver();
 }
