@@ -76,7 +76,7 @@ int run_campaigns(Settings settings) {
   // (docs/stores/mongodb.md).
   ::setenv("MONGOC_DISABLE_SHM", "1", 0);
   const std::vector<DeploymentKind> each = deployments_of(settings.deployment);
-  settings.length /= each.size();
+  settings.length /= static_cast<std::chrono::milliseconds::rep>(each.size());
   for (const DeploymentKind kind : each) {
     if (kind == DeploymentKind::tool && !has_tool) {
       std::printf("deployment tool is left out: the command line tool was not built\n");

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "chaos/faults/forbidden_commands.hpp"
+#include "chaos/sort_stably.hpp"
 #include "chaos/worker/lock_source.hpp"
 
 namespace latchkey::chaos {
@@ -119,7 +120,7 @@ std::vector<PlannedFault> draw_faults_of(std::uint64_t seed, const PlanSize& siz
     if (const auto companion = draw_companion(random, size, kinds, fault)) add(*companion);
   }
   drop_jumps_back_if_data_is_lost(faults);
-  std::ranges::stable_sort(faults, {}, &PlannedFault::at_ms);
+  sort_stably(faults, &PlannedFault::at_ms);
   for (std::size_t index = 0; index < faults.size(); ++index) faults[index].number = index;
   return faults;
 }

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "chaos/sort_stably.hpp"
+
 namespace latchkey::chaos {
 namespace {
 
@@ -175,7 +177,7 @@ TranslatedPlan translate(const std::vector<PlannedFault>& plan) {
     if (faults.empty()) ++translated.left_out;
     translated.schedule.insert(translated.schedule.end(), faults.begin(), faults.end());
   }
-  std::ranges::stable_sort(translated.schedule, {}, &ScheduledFault::at);
+  sort_stably(translated.schedule, &ScheduledFault::at);
   return translated;
 }
 

@@ -13,6 +13,7 @@
 
 #include "chaos/judge/excuses.hpp"
 #include "chaos/run/porcupine.hpp"
+#include "chaos/sort_stably.hpp"
 
 namespace latchkey::chaos {
 namespace {
@@ -180,7 +181,7 @@ void Campaign::inject(History& history) {
                           traits(planned.kind).has(may_forget);
     if (abandons) leftovers_.note_abandoned_places();
   }
-  std::ranges::stable_sort(steps, {}, &Step::at);
+  sort_stably(steps, &Step::at);
   Nanos late = 0;
   for (const Step& step : steps) {
     sleep_until(step.at + late);
