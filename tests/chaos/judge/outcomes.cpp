@@ -7,9 +7,12 @@
 namespace latchkey::chaos {
 namespace {
 
+/// Locks are not made if one server of a quorum refuses them, although calls go on.
 bool may_be_refused(const History& history, const Visit& visit) {
+  const bool is_new = visit.lack == Lack::threads;
   return std::ranges::any_of(history.faults, [&](const Fault& fault) {
-    return fault.has(refuses) && (fault.key == -1 || fault.key == static_cast<int>(visit.key)) &&
+    const bool refuses_it = fault.has(refuses) || (is_new && traits(fault.kind).has(refuses));
+    return refuses_it && (fault.key == -1 || fault.key == static_cast<int>(visit.key)) &&
            meets(visit.called, visit.ended, fault.begins, end_of(fault) + history.limits.latency);
   });
 }

@@ -59,6 +59,16 @@ TEST(JudgeOutcomes, OnlyAVisitWithoutMemoryEndsWithBadAlloc) {
   EXPECT_EQ(builder.broken(judge_outcomes), "");
 }
 
+// A quorum excuses no refusal of one server, but its Locks are not made then.
+TEST(JudgeOutcomes, NewLocksMayBeRefusedByOneServer) {
+  HistoryBuilder builder;
+  builder.visit(0, 1'100, 1'100).outcome = Outcome::refused;
+  builder.fault(forbidden_command, 1'000, 1'200).excuses = impairs;
+  EXPECT_EQ(builder.broken(judge_outcomes), "an exception that no page allows");
+  builder.history().visits.back().lack = Lack::threads;
+  EXPECT_EQ(builder.broken(judge_outcomes), "");
+}
+
 TEST(JudgeOutcomes, ACoroutineWithoutAFreeDescriptorMayEndWithBadAlloc) {
   HistoryBuilder builder;
   builder.visit(0, 1'100, 1'100).outcome = Outcome::no_memory;

@@ -62,7 +62,7 @@ std::unique_ptr<LockSources> sources_of(const WorkerArguments& arguments, Shared
 void note_refusal(VisitLog& log, std::uint32_t worker, Nanos called, const char* why) {
   if (log.used >= VisitLog::capacity) return;
   Visit& visit = log.visits[log.used];
-  visit = {.worker = worker, .outcome = Outcome::refused, .called = called};
+  visit = {.worker = worker, .outcome = Outcome::refused, .lack = Lack::threads, .called = called};
   visit.entered = visit.ended = now();
   std::strncpy(visit.text.data(), why, visit.text.size() - 1);
   ++log.used;
