@@ -19,8 +19,8 @@ struct ConnectionFailure {
   [[nodiscard]] bool is_certain() const noexcept { return permanent || nothing_listens; }
 };
 
-/// What Backend::warning says of a server without a connection. `server`: empty, or its name and ":
-/// ".
+/// What Backend::warning says of a server without a connection. `server`: its name, a colon and a
+/// space; or empty.
 [[nodiscard]] inline std::string warning_of(const ConnectionFailure& failure,
                                             const std::string& server = {}) {
   return server +

@@ -24,7 +24,7 @@ bool is_too_old(const std::string& version) {
   return major < least_major || (major == least_major && minor < least_minor);
 }
 
-// With signed tokens etcd does not accept one of before the last change of any permission.
+// etcd rejects a signed token that is older than the last change of any permission.
 bool needs_new_login(const CallEnd& end) {
   return end.status == GrpcStatus::unauthenticated ||
          (end.status == GrpcStatus::invalid_argument &&
