@@ -10,21 +10,16 @@ namespace latchkey::chaos {
 namespace {
 
 /// Whether both may believe in their holds during [from, to], because the server lost one of them,
-/// which is from before, or one of them was not told that its lease ended. Another library does not
-/// check its holds.
+/// which is from before, or one of them was not told that its lease ended.
 bool excused(const History& history, const Visit& first, const Visit& second, Nanos from,
              Nanos to) {
   if (is_untold(history, first, from, to) || is_untold(history, second, from, to)) return true;
   return std::ranges::any_of(history.faults, [&](const Fault& fault) {
     if (!forgets_key(fault, first.key) || from < fault.begins) return false;
     const auto covers = [&](const Visit& visit) {
-      if (!may_predate(history, visit, fault)) return false;
       const Nanos lease = lease_at_server(history, visit);
-      const bool checks_are_answered =
-          !is_foreign(history, visit.worker) &&
-          !impaired(history, visit.worker, fault.begins - lease, fault.ended + lease);
-      return to <=
-             end_of(fault) + (checks_are_answered ? lease / 3 + history.limits.latency : lease);
+      return may_predate(history, visit, fault) &&
+             to <= end_of(fault) + notice(history, visit.worker, fault, lease);
     };
     return covers(first) || covers(second);
   });

@@ -101,6 +101,17 @@ inline Nanos lease_at_server(const History& history, const Visit& visit) noexcep
                                       : visit.lease;
 }
 
+/// How long after `fault` a worker may believe in a hold with this lease that the fault has ended:
+/// until the next check, or to the end of the lease if no check is answered. Another library does
+/// not check its holds.
+inline Nanos notice(const History& history, std::uint32_t worker, const Fault& fault,
+                    Nanos lease) noexcept {
+  const bool checks_are_answered =
+      !is_foreign(history, worker) &&
+      !impaired(history, worker, fault.begins - lease, end_of(fault) + lease);
+  return checks_are_answered ? lease / 3 + history.limits.latency : lease;
+}
+
 /// Whether the hold of a visit may be one that `fault` has ended: it was called for before the
 /// fault had ended, or soon enough afterwards to get a hold from before. A process hands a hold on
 /// for a few milliseconds, and a READ joins that of its process until a check finds the loss. Late

@@ -32,16 +32,13 @@ bool may_have_written_late(const History& history, const Visit& visit, const Vis
 
 /// Whether somebody whose hold the server has lost may not have noticed it yet.
 bool server_lost_data(const History& history, const Visit& visit) {
-  const Nanos lease = history.limits.longest_lease;
   return std::ranges::any_of(history.faults, [&](const Fault& fault) {
     if (!forgets_key(fault, visit.key)) return false;
-    bool is_late = false;
+    Nanos longest = 0;
     for (std::uint32_t worker = 0; worker < history.workers; ++worker) {
-      is_late |= is_foreign(history, worker) ||
-                 impaired(history, worker, fault.begins - lease, end_of(fault) + lease);
+      longest = std::max(longest, notice(history, worker, fault, history.limits.longest_lease));
     }
-    const Nanos notice = is_late ? lease : lease / 3 + history.limits.latency;
-    return meets(visit.entered, visit.written, fault.begins, end_of(fault) + notice);
+    return meets(visit.entered, visit.written, fault.begins, end_of(fault) + longest);
   });
 }
 
