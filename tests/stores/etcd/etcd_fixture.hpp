@@ -11,6 +11,7 @@
 #include <latchkey/backend.hpp>
 #include <latchkey/locks.hpp>
 #include <latchkey/options.hpp>
+#include <latchkey/parker.hpp>
 
 #include "etcd_server.hpp"
 #include "stores/driver/driven_backend.hpp"
@@ -37,6 +38,18 @@ inline std::unique_ptr<Backend> etcd_backend(const std::string& uri, const Optio
 
 inline Locks etcd_locks(const std::string& uri, const Options& options = {}) {
   return Locks(etcd_backend(uri, options), options);
+}
+
+/// Submits the request and drives the backend until `sink.done`.
+template <class DoneSink>
+void run_to_end(Backend& backend, Request& request, DoneSink& sink) {
+  Request* const one = &request;
+  sink.done = false;
+  backend.submit({&one, 1}, sink);
+  EXPECT_TRUE(eventually([&] {
+    backend.drive(Parker::mine(), Clock::system().now() + std::chrono::milliseconds(5));
+    return sink.done;
+  }));
 }
 
 /// Why a connection to `uri` is refused.

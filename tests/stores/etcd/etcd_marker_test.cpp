@@ -54,8 +54,7 @@ class EtcdMarker : public ::testing::Test {
   }
   void drive() { backend_->drive(Parker::mine(), Clock::system().now() + 5ms); }
   Outcome::Kind outcome_of(Request& request) {
-    submit(request);
-    EXPECT_TRUE(driving([&] { return sink_.done; }));
+    run_to_end(*backend_, request, sink_);
     return sink_.kind;
   }
   /// Whether the condition holds within ten seconds of driving.
@@ -193,13 +192,7 @@ TEST(EtcdMarkerWithPermissions, EndsAlthoughItsDeletionWasRefusedForAWhile) {
   const auto backend = etcd_backend("etcd://me:secret@" + server.address() + "/?session=20s");
   LastOutcome sink;
   const auto outcome_of = [&](Request request) {
-    Request* const one = &request;
-    sink.done = false;
-    backend->submit({&one, 1}, sink);
-    EXPECT_TRUE(eventually([&] {
-      backend->drive(Parker::mine(), Clock::system().now() + 5ms);
-      return sink.done;
-    }));
+    run_to_end(*backend, request, sink);
     return sink.kind;
   };
   Request request;

@@ -8,7 +8,6 @@
 
 #include <latchkey/backend.hpp>
 #include <latchkey/locks.hpp>
-#include <latchkey/parker.hpp>
 
 #include "etcd_fixture.hpp"
 #include "exhaustion/scarce_memory.hpp"
@@ -74,30 +73,20 @@ TEST(EtcdBackendWithoutMemory, StartsOverWhileItSubscribes) {
     made.lease = std::chrono::seconds(2);
     return made;
   };
-  const auto end_of = [&](Request& one) {
-    Request* const all[] = {&one};
-    sink.done = false;
-    backend->submit(all, sink);
-    const auto drive = [&] {
-      backend->drive(Parker::mine(), Clock::system().now() + std::chrono::milliseconds(5));
-      return sink.done;
-    };
-    EXPECT_TRUE(eventually(drive));
-  };
   Request keeps_session = request(Verb::acquire, other_key, 1);
-  end_of(keeps_session);
+  run_to_end(*backend, keeps_session, sink);
   for (std::size_t nth = 1; nth <= 40; ++nth) {
     SCOPED_TRACE(nth);
     Request subscribe = request(Verb::subscribe, key, 2), unsubscribe = subscribe;
     unsubscribe.verb = Verb::unsubscribe;
     fail_allocation(nth, 4);
     try {
-      end_of(subscribe);
+      run_to_end(*backend, subscribe, sink);
     } catch (const std::bad_alloc&) {  // it was not submitted
       EXPECT_FALSE(sink.done);
     }
     allocation_failed();
-    end_of(unsubscribe);
+    run_to_end(*backend, unsubscribe, sink);
   }
 }
 
