@@ -186,9 +186,6 @@ inline constexpr std::array system_folders{"sys/", "arpa/", "netinet/", "linux/"
 inline constexpr std::size_t most_lines = 300;
 inline constexpr std::size_t most_function_lines = 70;
 inline constexpr std::size_t most_columns = 100;
-inline constexpr std::size_t most_files_of_a_class = 3;
 inline constexpr std::size_t most_files_of_a_folder = 30;
-inline constexpr std::size_t most_lines_of_the_median_file = 120;
-inline constexpr std::size_t most_lines_of_the_median_function = 6;
 
 }  // namespace latchkey::tidy

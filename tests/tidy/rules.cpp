@@ -6,7 +6,6 @@
 #include <map>
 #include <optional>
 #include <regex>
-#include <set>
 
 #include "exceptions.hpp"
 #include "layers.hpp"
@@ -228,31 +227,6 @@ Findings is_marked(const SourceFile& file) {
   return {at(file, 1, "lacks" + missing + ": run scripts/mark_sources.sh")};
 }
 
-Findings classes_are_in_few_files(const std::vector<SourceFile>& files) {
-  static const std::regex member{R"(^(?:[A-Za-z_].*?)?\b([A-Z]\w+)::~?\w+\()"};
-  std::map<std::string, std::set<std::string>> definitions;
-  for (const SourceFile& file : files) {
-    if (file.is_header() || !file.path.starts_with("src/")) continue;
-    // Each store has a namespace of its own.
-    const std::size_t root =
-        file.path.starts_with("src/stores/") ? sizeof "src/stores/" - 1 : sizeof "src/" - 1;
-    const std::string folder = file.path.substr(0, file.path.find('/', root));
-    for (const std::string_view line : file.lines()) {
-      std::match_results<std::string_view::const_iterator> match;
-      if (line.find("::") == std::string_view::npos || line.ends_with(';')) continue;
-      if (!std::regex_search(line.begin(), line.end(), match, member)) continue;
-      definitions[folder + " " + match[1].str()].insert(file.path);
-    }
-  }
-  Findings findings;
-  for (const auto& [name, paths] : definitions) {
-    if (paths.size() <= most_files_of_a_class) continue;
-    findings.push_back(name + ": defined in " + std::to_string(paths.size()) +
-                       " files; expected at most " + std::to_string(most_files_of_a_class));
-  }
-  return findings;
-}
-
 Findings folders_are_small(const std::vector<SourceFile>& files) {
   std::map<std::string, std::size_t> counts;
   for (const SourceFile& file : files) ++counts[file.path.substr(0, file.path.rfind('/'))];
@@ -263,28 +237,6 @@ Findings folders_are_small(const std::vector<SourceFile>& files) {
     findings.push_back(folder + ": " + std::to_string(count) + " files; expected at most " +
                        std::to_string(most_files_of_a_folder));
   }
-  return findings;
-}
-
-Findings typical_files_and_functions_are_short(const std::vector<SourceFile>& files) {
-  std::vector<std::size_t> file_lines;
-  std::vector<std::size_t> function_lines;
-  for (const SourceFile& file : files) {
-    file_lines.push_back(file.lines().size());
-    for (const Function& function : file.functions()) function_lines.push_back(function.lines);
-  }
-  Findings findings;
-  const auto check = [&](std::string what, std::vector<std::size_t> lengths, std::size_t most) {
-    if (lengths.empty()) return;
-    const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
-    std::ranges::nth_element(lengths, middle);
-    if (*middle <= most) return;
-    findings.push_back("the median length of a " + std::move(what) + " is " +
-                       std::to_string(*middle) + " lines; expected at most " +
-                       std::to_string(most));
-  };
-  check("file", std::move(file_lines), most_lines_of_the_median_file);
-  check("function", std::move(function_lines), most_lines_of_the_median_function);
   return findings;
 }
 

@@ -23,9 +23,7 @@ Findings first_line_says_why(const SourceFile& file);
 Findings uses_no_private_word(const SourceFile& file);
 Findings is_marked(const SourceFile& file);  ///< as scripts/mark_sources.sh marks
 
-// These look at all files at once.
-Findings classes_are_in_few_files(const std::vector<SourceFile>& files);
+// Looks at all files at once.
 Findings folders_are_small(const std::vector<SourceFile>& files);
-Findings typical_files_and_functions_are_short(const std::vector<SourceFile>& files);
 
 }  // namespace latchkey::tidy

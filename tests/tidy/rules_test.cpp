@@ -157,18 +157,6 @@ TEST(TidyRules, APrivateWordIsFoundAsAWholeWord) {
       uses_no_private_word(file("src/core/a.cpp", "DormitoryTest my_Gate Gates\n")).empty());
 }
 
-TEST(TidyRules, AClassIsDefinedInAtMostThreeFiles) {
-  const std::string body = "int Clock::now() const {\n  return Owner::make();\n}\n";
-  std::vector<SourceFile> files;
-  for (const char* name : {"a", "b", "c"}) {
-    files.push_back(file("src/core/" + std::string(name) + ".cpp", body));
-  }
-  EXPECT_TRUE(classes_are_in_few_files(files).empty());
-  files.push_back(file("src/core/d.cpp", "Clock::~Clock() {\n}\n"));
-  EXPECT_EQ(classes_are_in_few_files(files),
-            Findings{"src/core Clock: defined in 4 files; expected at most 3"});
-}
-
 TEST(TidyRules, AFolderHasAtMostThirtyFiles) {
   std::vector<SourceFile> files;
   for (std::size_t i = 0; i < most_files_of_a_folder; ++i) {
@@ -178,21 +166,6 @@ TEST(TidyRules, AFolderHasAtMostThirtyFiles) {
   EXPECT_TRUE(folders_are_small(files).empty());
   files.push_back(file("src/core/more.cpp", ""));
   EXPECT_EQ(folders_are_small(files), Findings{"src/core: 31 files; expected at most 30"});
-}
-
-TEST(TidyRules, TheMedianFileAndTheMedianFunctionAreShort) {
-  const auto long_file = [](const char* name) {
-    std::string text = "void f() {\n";
-    for (std::size_t line = 0; line < most_lines_of_the_median_file; ++line) text += "  g();\n";
-    return file(name, text + "}\n");
-  };
-  std::vector<SourceFile> files{file("src/core/a.cpp", "void f() {\n}\n"),
-                                long_file("src/core/b.cpp")};
-  files.push_back(file("src/core/c.cpp", "void f() {\n}\n"));
-  EXPECT_TRUE(typical_files_and_functions_are_short(files).empty());
-  files.push_back(long_file("src/core/d.cpp"));
-  files.push_back(long_file("src/core/e.cpp"));
-  EXPECT_EQ(typical_files_and_functions_are_short(files).size(), 2U);
 }
 
 TEST(TidyRules, ASourceOfTheLibraryIsMarked) {

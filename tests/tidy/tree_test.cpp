@@ -69,11 +69,7 @@ TEST(Tidy, EverySnippetOfPagesAndHeadersIsCompiled) {
   EXPECT_GT(snippets.size(), 50U) << "the examples of the headers were not found";
   expect_none(snippets_are_compiled(snippets, sources));
 }
-TEST(Tidy, ClassesAreInFewFiles) { expect_none(classes_are_in_few_files(tree())); }
 TEST(Tidy, FoldersAreSmall) { expect_none(folders_are_small(tree())); }
-TEST(Tidy, TypicalFilesAndFunctionsAreShort) {
-  expect_none(typical_files_and_functions_are_short(tree()));
-}
 
 std::string text_of(const std::string& path) {
   std::ifstream file(std::string(LATCHKEY_SOURCE_DIR) + '/' + path);
