@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# Runs programs that each show a defect: against latchkey as it is installed, from outside the tree.
+#
+#   scripts/proofs.sh BUILD FOLDER [name...]
+#
+# BUILD is a build of the preset `test`. FOLDER has the folders core, stores and daily; each program exits
+# with 0 if its defect is absent, with 1 if it is present, and with 77 if it cannot run. Prints a line
+# for each, and fails if a defect is present. What fails while others run is tried once more, alone.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+build=$(realpath "$1")
+folder=$(realpath "$2")
+shift 2
+readonly only=" $* "
+
+say() { printf 'proofs: %s\n' "$*"; }
+work=$PWD/build/proofs
+prefix=$work/prefix
+mkdir -p "$work"
+temporary=$(mktemp -d /tmp/latchkey-proofs.XXXXXX)
+redis=
+finish() {
+  [[ -z $redis ]] || kill "$redis"
+  wait
+  rm -rf "$temporary"
+}
+trap finish EXIT
+
+wanted() { [[ $only == "  " || $only == *" $1 "* ]]; }
+
+cmake --install "$build" --prefix "$prefix" >"$work/install.log" 2>&1 ||
+  { tail -n 20 "$work/install.log"; say "latchkey cannot be installed"; exit 1; }
+
+# Builds the programs of one CMakeLists.txt into $work/<name>.
+build_programs() {
+  cmake -G Ninja -S "$1" -B "$work/$2" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+    >"$work/$2.log" 2>&1 && cmake --build "$work/$2" >>"$work/$2.log" 2>&1 && return
+  tail -n 30 "$work/$2.log"
+  say "the programs in $1 cannot be built"
+  exit 1
+}
+build_programs "$folder/core" core
+build_programs "$folder/stores" stores
+for source in "$folder"/daily/*/CMakeLists.txt; do
+  name=$(basename "$(dirname "$source")")
+  build_programs "$(dirname "$source")" "daily_$name"
+done
+
+redis-server --port 0 --unixsocket "$temporary/redis.sock" --save '' --dir "$temporary" \
+  >"$temporary/redis.log" 2>&1 &
+redis=$!
+readonly uri=redis+unix://$temporary/redis.sock
+export LATCHKEY=$prefix/bin/latchkey
+for program in pairs ghost streams section; do
+  export "${program^^}=$work/stores/$program"
+done
+
+present=0 absent=0 skipped=0
+# run <name> <command>...
+run() {
+  local name=$1 log status=0
+  shift
+  wanted "$name" || return 0
+  log=$work/$name.out
+  timeout 300 "$@" >"$log" 2>&1 || status=$?
+  if ((status != 0 && status != 77)); then
+    status=0
+    timeout 300 "$@" >>"$log" 2>&1 || status=$?
+  fi
+  case $status in
+    0) absent=$((absent + 1)) ;;
+    77) skipped=$((skipped + 1)); say "$name cannot run: $(tail -n 1 "$log")" ;;
+    *) present=$((present + 1)); say "$name: PRESENT (status $status): $(tail -n 1 "$log")" ;;
+  esac
+}
+
+for source in "$folder"/core/*.cpp; do
+  name=$(basename "$source" .cpp)
+  arguments=()
+  [[ $name != run_* ]] || arguments=("$LATCHKEY")
+  run "$name" "$work/core/$name" "${arguments[@]}"
+done
+for script in $(printf '%s\n' "$folder"/stores/[0-9]*.sh | sort -V); do
+  run "$(basename "$script" .sh)" bash "$script"
+done
+
+daily() { find "$work/daily_$1" -maxdepth 1 -type f -executable -not -name '*.so*' | head -n 1; }
+run asio_or_hides_errors "$(daily asio_or_hides_errors)"
+run cron_is_not_quiet sh "$folder/daily/cron_is_not_quiet/check.sh" "$LATCHKEY" "$uri"
+run holds_lock_of_keys "$(daily holds_lock_of_keys)"
+run lease_used_of_handed_on "$(daily lease_used_of_handed_on)" "$uri"
+run ubsan_gcc12 sh "$folder/daily/ubsan_gcc12/check.sh" "$prefix"
+run multi_key_events_memory "$(daily multi_key_events)" memory:
+run multi_key_events_redis "$(daily multi_key_events)" "$uri"
+often() { local i; for ((i = 0; i < 100; ++i)); do "$@" || return; done; }
+export -f often
+for life in static local; do
+  run "listener_at_exit_$life" bash -c 'often "$@"' often "$(daily listener_at_exit)" "$life"
+done
+
+printf '%d passed, %d failed, %d skipped\n' "$absent" "$present" "$skipped"
+((present == 0))
