@@ -3,6 +3,8 @@
 #   make demo      build the example bank and run it
 #   make test      build everything and run every test
 #   make test-stores  the tests of the other stores on their servers, which make deps-stores installs
+#   make proofs    programs of PROOFS=folder that each show a defect, against an installed latchkey
+#   make nightly   what takes longer than a change may: sanitizers, packages, ABI, fuzzers, campaigns
 #   make bench     side-by-side benchmarks
 #   make bench-stores  the other stores beside their usual clients: needs java, mvn, go
 #   make bench-peers  the same workloads in Redisson, rueidislock and redsync: needs java, mvn, go
@@ -26,7 +28,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-stores deps-stores bench bench-stores bench-peers soak
-.PHONY: chaos chaos-stores chaos-redisson chaos-night
+.PHONY: proofs nightly chaos chaos-stores chaos-redisson chaos-night
 .PHONY: format format-check tidy asan tsan messages fuzz interop install packages conan routes abi deps docs clean
 
 PREFIX ?= /usr/local
@@ -38,6 +40,8 @@ SEED ?=
 # The file of a failed round that `make chaos` runs again, and no other.
 REPLAY ?=
 FUZZ ?= 600s
+# Programs that each show a defect; see scripts/proofs.sh. They are not part of this repository.
+PROOFS ?= ../shared/proofs
 # How long each soak runs as one of the tests.
 export LATCHKEY_SOAK ?= 5s
 # Options of scripts/bench_peers.sh, such as PEERS="--rounds 1 --measure-ms 200 --groups own".
@@ -78,6 +82,14 @@ test-stores: deps-stores
 	@mkdir -p build && $(call configure,test)
 	@cmake --build build/test --target store_tests -- $(NINJA)
 	$(call ctest,test) -L '^stores$$'
+
+proofs: deps-stores
+	$(call build,test)
+	@if [ -d "$(PROOFS)" ]; then scripts/proofs.sh build/test "$(PROOFS)"; \
+	  else echo "There is no $(PROOFS): no program runs."; fi
+
+nightly:
+	@.ci/run --nightly
 
 asan:
 	@scripts/deps.sh clang
