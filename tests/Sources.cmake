@@ -327,6 +327,7 @@ set(latchkey_tidy_sources
   tidy/snippets.cpp
   tidy/snippets_test.cpp
   tidy/source_file.cpp
+  tidy/std_names.cpp
   tidy/tree_test.cpp)
 
 set(latchkey_interop_sources

@@ -166,13 +166,13 @@ void Binder::check_leaf(const Node& path, const TypeInfo& type) const {
 
 void Binder::refuse(const Node& at, const std::string& sentence) const {
   const std::string_view word = is_path(at) ? key_.path(at) : key_.word(at);
-  throw KeyError(about_key(key_.text(), at.begin) + quoted(word) + " " + sentence);
+  throw KeyError(about_key(key_.text(), at.begin) + in_quotes(word) + " " + sentence);
 }
 
 // Rejects a name that nothing of this kind has.
 void Binder::refuse_unknown(const Node& at, const char* kind, const std::string& rest) const {
   throw KeyError(about_key(key_.text(), at.begin) + "unknown " + kind + " " +
-                 quoted(key_.word(at)) + rest);
+                 in_quotes(key_.word(at)) + rest);
 }
 
 void Binder::refuse_name(const Node& path) const {

@@ -70,9 +70,9 @@ std::string sentence_of(const Parse& parse, std::string_view key_template) {
   if (const std::string_view missing = what_is_missing(parse.mistake); !missing.empty()) {
     sentence += missing;
     sentence += ", found ";
-    return sentence += word.empty() ? "the end" : quoted(word);
+    return sentence += word.empty() ? "the end" : in_quotes(word);
   }
-  sentence += quoted(word);
+  sentence += in_quotes(word);
   sentence += ' ';
   return sentence += what_is_wrong(parse.mistake);
 }

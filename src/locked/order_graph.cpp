@@ -9,7 +9,7 @@
 #include <latchkey/key/parser.hpp>
 #include <latchkey/site.hpp>
 
-#include "core/quoted.hpp"
+#include "core/in_quotes.hpp"
 
 namespace latchkey::inline v1::detail {
 namespace {
@@ -30,7 +30,7 @@ void add_shape(std::string& shape, std::string_view key_template, const std::vec
 }
 
 std::string by(const Origin& origin) {
-  return quoted(origin.key_template) + " by " + origin.site->where();
+  return in_quotes(origin.key_template) + " by " + origin.site->where();
 }
 
 }  // namespace
@@ -98,8 +98,8 @@ std::optional<std::string> OrderGraph::within_class(Class its, const OrderedLock
   if (!order.not_by_bytes || !order.not_by_numbers || std::exchange(order.reported, true)) {
     return std::nullopt;
   }
-  return "two keys of one kind are taken in descending order: " + quoted(inner.key) + " of " +
-         by(inner.origin) + ", within " + quoted(outer.key) + " of " + by(outer.origin) +
+  return "two keys of one kind are taken in descending order: " + in_quotes(inner.key) + " of " +
+         by(inner.origin) + ", within " + in_quotes(outer.key) + " of " + by(outer.origin) +
          "; threads that take them in different orders can wait for each other";
 }
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/quoted.hpp"
+#include "core/in_quotes.hpp"
 
 namespace latchkey::inline v1::detail {
 namespace {
@@ -67,7 +67,7 @@ std::string nearest_words(std::string_view wrong, std::span<const std::string_vi
   std::string text = "; did you mean ";
   for (const std::string_view word : words) {
     if (word != words.front()) text += word == words.back() ? " or " : ", ";
-    text += quoted(word);
+    text += in_quotes(word);
   }
   return text + "?";
 }
@@ -79,7 +79,7 @@ std::string quoted_word(std::string_view word) {
     text += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
   }
   if (word.size() > longest) text += "...";
-  return quoted(text);
+  return in_quotes(text);
 }
 
 }  // namespace latchkey::inline v1::detail

@@ -53,7 +53,7 @@ std::size_t find_colon(std::string_view text, std::size_t from) {
   return none;
 }
 
-std::string in_quotes(std::string_view value) {
+std::string in_yaml_quotes(std::string_view value) {
   const char quote = value.find('"') == none ? '"' : '\'';
   return std::string(1, quote) + std::string(value) + quote;
 }
@@ -79,10 +79,10 @@ std::string mistake_in_value(std::string_view value) {
     const std::size_t close = value.find(first == '{' ? '}' : ']');
     if (close == none || close + 1 == plain.size()) return {};
     return std::string("YAML reads what begins with ") + first + " as a " +
-           (first == '{' ? "map" : "list") + ": quote it, " + in_quotes(plain);
+           (first == '{' ? "map" : "list") + ": quote it, " + in_yaml_quotes(plain);
   }
   if (plain.ends_with(':') || plain.find(": ") != none) {
-    return "a colon before a blank begins a map in YAML: quote the value, " + in_quotes(plain);
+    return "a colon before a blank begins a map in YAML: quote the value, " + in_yaml_quotes(plain);
   }
   return {};
 }

@@ -167,7 +167,9 @@ class Repair {
   std::vector<int> times_;
 };
 
-bool is_empty(const YamlNode& node) { return node.kind == YamlNode::Kind::null && !node.broken; }
+bool is_empty_document(const YamlNode& node) {
+  return node.kind == YamlNode::Kind::null && !node.broken;
+}
 
 YamlNode parse(const std::string& text, Problems& problems) {
   std::istringstream stream(text);
@@ -179,7 +181,8 @@ YamlNode parse(const std::string& text, Problems& problems) {
   Builder further(ignored);
   if (parser.HandleNextDocument(further)) {
     const YamlNode more = further.take();
-    if (!is_empty(more)) problems.push_back({more.at, "a policy file is one YAML document"});
+    if (!is_empty_document(more))
+      problems.push_back({more.at, "a policy file is one YAML document"});
   }
   return root;
 }

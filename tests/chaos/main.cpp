@@ -30,7 +30,7 @@ std::filesystem::path make_folder(std::uint64_t seed) {
 }
 
 /// At most three of each rule; the log has all.
-void print(const Violations& found) {
+void report(const Violations& found) {
   std::map<std::string, int> times;
   for (const Violation& each : found) {
     if (++times[each.rule] <= 3) std::printf("%s: %s\n", each.rule.c_str(), each.text.c_str());
@@ -53,7 +53,7 @@ int run_campaign(const Settings& settings) {
       std::printf("no violation\n");
       return 0;
     }
-    print(found);
+    report(found);
     for (const PlannedFault& each : campaign.last_plan()) {
       std::printf("fault %zu at %s\n", each.number, describe(each).c_str());
     }

@@ -107,8 +107,8 @@ std::string channels_of(const std::string& key, LockType type) {
 }
 
 /// How many connections subscribe to the channels that match `pattern`.
-std::size_t count(RedisClient& node, const char* names, const char* numbers,
-                  const std::string& pattern) {
+std::size_t subscribers(RedisClient& node, const char* names, const char* numbers,
+                        const std::string& pattern) {
   std::size_t sum = 0;
   for (const std::string& channel : node({"PUBSUB", names, pattern}).list()) {
     sum += std::stoul(node({"PUBSUB", numbers, channel}).list().at(1));
@@ -146,8 +146,8 @@ Locks Deployment::connect(Options options) const {
 Deployment::Listeners Deployment::listeners(RedisClient& node, const std::string& key,
                                             LockType type) {
   const std::string pattern = channels_of(key, type);
-  return {.plain = count(node, "CHANNELS", "NUMSUB", pattern),
-          .sharded = count(node, "SHARDCHANNELS", "SHARDNUMSUB", pattern)};
+  return {.plain = subscribers(node, "CHANNELS", "NUMSUB", pattern),
+          .sharded = subscribers(node, "SHARDCHANNELS", "SHARDNUMSUB", pattern)};
 }
 
 Deployment::Listeners Deployment::listeners(const std::string& key, LockType type) const {

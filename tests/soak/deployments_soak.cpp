@@ -48,7 +48,7 @@ void run_under(const std::string& uri, int replicas, int least, Disturb&& distur
   const Shared<Judge> judge;
   const Shared<Statistics> statistics;
   const Shared<std::atomic<bool>> over;
-  const std::uint64_t seed = soak::seed();
+  const std::uint64_t seed = soak::seed_of_soak();
   Children children;
   for (int number = 0; number < processes; ++number) {
     children.start([&, number] {
@@ -69,7 +69,7 @@ void run_under(const std::string& uri, int replicas, int least, Disturb&& distur
   *over = true;
   EXPECT_TRUE(children.join());
   judge->settle();
-  print(*statistics);
+  print_statistics(*statistics);
   std::printf("%d failovers, kills and migrations\n", times);
   EXPECT_EQ(judge->violations.overlaps, 0U);
   EXPECT_EQ(judge->violations.torn_reads, 0U);
@@ -168,7 +168,7 @@ TEST(DeploymentsSoak, SlotMigrationNeverAdmitsAWriterBesideAReader) {
   tests::RedisCluster cluster({.masters = 3, .replicas = 0});
   const Shared<Inside> inside;
   const Shared<std::atomic<bool>> over;
-  const auto first_seed = static_cast<unsigned>(soak::seed());
+  const auto first_seed = static_cast<unsigned>(soak::seed_of_soak());
   const std::string key = "on the move";
   Children children;
   for (unsigned number = 0; number < processes; ++number) {

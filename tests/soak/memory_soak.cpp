@@ -55,7 +55,7 @@ TEST(MemorySoak, ThreadsLoseNoUpdateAndLeaveNothing) {
     Backend& backend = *made;
     const LocksByType locks_by_type{Locks{std::move(made)},
                                     Locks::connect("memory:soak", {.listener = &trace})};
-    Workload workload(&locks_by_type, judge, statistics, seed());
+    Workload workload(&locks_by_type, judge, statistics, seed_of_soak());
     workload.run(until_sample);
     EXPECT_TRUE(empties(locks_by_type.plain));
     std::this_thread::sleep_for(50ms);  // the notifier thread delivers the last events
@@ -73,7 +73,7 @@ TEST(MemorySoak, ThreadsLoseNoUpdateAndLeaveNothing) {
     EXPECT_EQ(detail::memory_records(backend), 0U);
   }
   judge.settle();
-  print(statistics);
+  print_statistics(statistics);
   std::printf("FAIR trace: %llu grants, %llu after a wait, %llu events dropped\n",
               static_cast<unsigned long long>(trace.grants),
               static_cast<unsigned long long>(trace.waited),
@@ -94,7 +94,7 @@ TEST(MemorySoak, ThreadsLoseNoUpdateAndLeaveNothing) {
 TEST(MemorySoak, JudgeDetectsOverlapsWithoutALock) {
   Judge judge;
   Statistics statistics;
-  Workload workload(nullptr, judge, statistics, seed());
+  Workload workload(nullptr, judge, statistics, seed_of_soak());
   const auto found = [&] {
     judge.settle();
     return judge.violations.overlaps > 0 && judge.violations.lost_updates > 0 &&

@@ -83,7 +83,7 @@ class Processes {
   }
 
   const Work work_;
-  std::minstd_rand random_{static_cast<unsigned>(seed())};
+  std::minstd_rand random_{static_cast<unsigned>(seed_of_soak())};
   Steady::time_point end_;
   std::array<std::optional<Children>, 4> children_;
 };

@@ -46,9 +46,9 @@ TEST(RedisSoak, FourProcessesLoseNoUpdateAndLeaveNothing) {
   const std::string uri = server.tcp_uri();
   const Shared<Judge> judge;
   const Shared<Statistics> statistics;
-  ASSERT_TRUE(run_processes(&uri, *judge, *statistics, seed(), length_of_soak()));
+  ASSERT_TRUE(run_processes(&uri, *judge, *statistics, seed_of_soak(), length_of_soak()));
   judge->settle();
-  print(*statistics);
+  print_statistics(*statistics);
 
   EXPECT_EQ(judge->violations.overlaps, 0U);
   EXPECT_EQ(judge->violations.torn_reads, 0U);
@@ -72,7 +72,7 @@ TEST(RedisSoak, JudgeDetectsOverlapsWithoutALock) {
     return judge->violations.overlaps > 0 && judge->violations.lost_updates > 0;
   };
   for (int round = 0; round < 50 && !found(); ++round) {
-    ASSERT_TRUE(run_processes(nullptr, *judge, *statistics, seed(), 100ms));
+    ASSERT_TRUE(run_processes(nullptr, *judge, *statistics, seed_of_soak(), 100ms));
   }
   EXPECT_GT(judge->violations.overlaps, 0U);
   EXPECT_GT(judge->violations.lost_updates, 0U);

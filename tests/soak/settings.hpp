@@ -24,7 +24,7 @@ inline std::chrono::milliseconds length_of_soak() {
                               std::string(text) + "'");
 }
 
-inline std::uint64_t seed() {
+inline std::uint64_t seed_of_soak() {
   const char* const text = std::getenv("LATCHKEY_SEED");
   const std::uint64_t chosen = text != nullptr ? std::strtoull(text, nullptr, 10) : 20'250'101;
   std::printf("LATCHKEY_SEED=%llu\n", static_cast<unsigned long long>(chosen));

@@ -47,7 +47,7 @@ void run_processes(const std::vector<std::string>& uris, Vault& vault,
         locks.push_back(
             Locks::connect(uri, {.command_timeout = 5s, .startup = Startup::allow_down}));
       }
-      Clerks(locks, vault, seed() + 1'000 * static_cast<std::uint64_t>(number))
+      Clerks(locks, vault, seed_of_soak() + 1'000 * static_cast<std::uint64_t>(number))
           .run(threads, length);
       for (const Locks& each : locks) each.close(10s);
     });
@@ -57,7 +57,7 @@ void run_processes(const std::vector<std::string>& uris, Vault& vault,
 TEST(Transfers, InMemoryKeepTheTotal) {
   Vault vault;
   const Locks locks = Locks::connect("memory:");
-  Clerks({locks}, vault, seed()).run(threads, length());
+  Clerks({locks}, vault, seed_of_soak()).run(threads, length());
   expect_exact(vault);
   EXPECT_TRUE(locks.list().empty());
 }

@@ -40,7 +40,7 @@ struct Statistics {
   }
 };
 
-inline void print(const Statistics& statistics) {
+inline void print_statistics(const Statistics& statistics) {
   for (const LockType type :
        {LockType::REENTRANT, LockType::FAIR, LockType::READ, LockType::WRITE, LockType::FENCED}) {
     const auto index = static_cast<std::size_t>(type);

@@ -21,6 +21,7 @@ Findings header_is_included_once(const SourceFile& file);
 Findings nothing_is_left_to_do(const SourceFile& file);
 Findings first_line_says_why(const SourceFile& file);
 Findings uses_no_private_word(const SourceFile& file);
+Findings has_no_name_of_std(const SourceFile& file);
 Findings is_marked(const SourceFile& file);  ///< as scripts/mark_sources.sh marks
 
 // Looks at all files at once.

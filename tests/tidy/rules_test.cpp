@@ -157,6 +157,28 @@ TEST(TidyRules, APrivateWordIsFoundAsAWholeWord) {
       uses_no_private_word(file("src/core/a.cpp", "DormitoryTest my_Gate Gates\n")).empty());
 }
 
+TEST(TidyRules, AFreeFunctionHasNoNameOfAFunctionOfStd) {
+  EXPECT_EQ(
+      has_no_name_of_std(
+          file("src/core/a.hpp", "\ninline std::string quoted(std::string_view text) {\n")),
+      Findings{"src/core/a.hpp:2: function 'quoted' has the name of a function of std, which a "
+               "call finds as well; expected another name"});
+  for (const char* found :
+       {"template <class T> void visit(T& each);\n", "quoted(std::string_view text) {\n",
+        "[[nodiscard]] std::size_t count(\n    const Votes& votes);\n",
+        "bool exists(const Key& key);\n", "std::string to_string(std::errc error);\n",
+        "static const char* find(int key);\n"}) {
+    EXPECT_EQ(has_no_name_of_std(file("src/core/a.cpp", found)).size(), 1U) << found;
+  }
+  for (const char* kept :
+       {"std::string in_quotes(std::string_view text);\n",
+        "std::string_view to_string(Verb verb);\n", "bool Table::find(std::string_view key) {\n",
+        "  return find(key);\n", "// quoted(text)\n",
+        "LockType Hold::type() const { return find(3); }\n", "int counted(int x);\n"}) {
+    EXPECT_EQ(has_no_name_of_std(file("src/core/a.cpp", kept)), Findings{}) << kept;
+  }
+}
+
 TEST(TidyRules, AFolderHasAtMostThirtyFiles) {
   std::vector<SourceFile> files;
   for (std::size_t i = 0; i < most_files_of_a_folder; ++i) {

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "core/quoted.hpp"
+#include "core/in_quotes.hpp"
 
 namespace latchkey::inline v1::detail {
 namespace {
@@ -87,7 +87,7 @@ std::uint16_t UriSyntax::port(std::string_view text) const {
   std::uint16_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || number == 0) {
-    refuse("invalid port " + quoted(text) + " in the " + uri() + "; expected 1 to 65535");
+    refuse("invalid port " + in_quotes(text) + " in the " + uri() + "; expected 1 to 65535");
   }
   return number;
 }
@@ -104,7 +104,7 @@ UriEndpoint UriSyntax::endpoint(std::string_view text, std::uint16_t default_por
     const std::string_view rest = text.substr(end + 1);
     if (!rest.empty() && !rest.starts_with(':')) {
       refuse("invalid host in the " + uri() + ": expected ':' and a port after ']', not " +
-             quoted(rest));
+             in_quotes(rest));
     }
     if (!rest.empty()) number = rest.substr(1);
   } else {
@@ -143,7 +143,7 @@ std::vector<UriOption> UriSyntax::options(std::string_view text) const {
     UriOption option{.name = one.substr(0, sign), .value = {}};
     if (sign != std::string_view::npos) option.value = one.substr(sign + 1);
     if (option.value.empty()) {
-      refuse("missing value of the option " + quoted(option.name) + " in the " + uri());
+      refuse("missing value of the option " + in_quotes(option.name) + " in the " + uri());
     }
     all.push_back(option);
     if (end == std::string_view::npos) return all;
@@ -152,13 +152,13 @@ std::vector<UriOption> UriSyntax::options(std::string_view text) const {
 }
 
 void UriSyntax::refuse_option(std::string_view name, std::string_view known) const {
-  refuse("unknown option " + quoted(name) + " in the " + uri() + "; expected one of " +
+  refuse("unknown option " + in_quotes(name) + " in the " + uri() + "; expected one of " +
          std::string(known));
 }
 
 void UriSyntax::refuse_value(std::string_view option, std::string_view value,
                              std::string_view expected) const {
-  refuse("invalid value " + quoted(value) + " of the option " + quoted(option) + " in the " +
+  refuse("invalid value " + in_quotes(value) + " of the option " + in_quotes(option) + " in the " +
          uri() + "; expected " + std::string(expected));
 }
 

@@ -46,7 +46,7 @@ struct LookWords {
   int count = 3;
 };
 
-void print(const std::string& text) { std::fputs(text.c_str(), stdout); }
+void write_out(const std::string& text) { std::fputs(text.c_str(), stdout); }
 
 /// Adds the options that all three have, and the action.
 std::shared_ptr<LookWords> add_words(CLI::App& command, bool names_a_key) {
@@ -61,7 +61,7 @@ std::shared_ptr<LookWords> add_words(CLI::App& command, bool names_a_key) {
 
 int show(const LookWords& words) {
   const LockInfo info = connect(choose_place(words.connection)).inspect(words.key);
-  print(words.json ? lock_json(info) + '\n' : lock_text(info));
+  write_out(words.json ? lock_json(info) + '\n' : lock_text(info));
   return info.locked ? exit_code::success : exit_code::failure;
 }
 
@@ -82,7 +82,7 @@ int unlock(const LookWords& words) {
   }
   const bool was_held = release(words, connect(choose_place(words.connection)));
   if (words.json) {
-    print(nlohmann::ordered_json{{"key", words.key}, {"released", was_held}}.dump() + '\n');
+    write_out(nlohmann::ordered_json{{"key", words.key}, {"released", was_held}}.dump() + '\n');
   } else if (!was_held) {
     print_message("'" + words.key + "' is not locked" +
                   (words.force ? std::string() : " by " + words.owner));
@@ -114,9 +114,9 @@ int ping(const LookWords& words) {
         {"connect_ms", connected.count()},
         {"lock_and_unlock_ms",
          {{"min", times.front()}, {"median", median}, {"max", times.back()}}}};
-    print(json.dump() + '\n');
+    write_out(json.dump() + '\n');
   } else {
-    print(fmt::format(
+    write_out(fmt::format(
         "{}: connected in {:.2f} ms; lock and unlock in {:.2f}/{:.2f}/{:.2f} ms "
         "(min/median/max of {})\n",
         locks.describe(), connected.count(), times.front(), median, times.back(), times.size()));

@@ -35,7 +35,7 @@ struct PolicyOptions {
   bool json = false;
 };
 
-void print(const std::string& text) { std::fputs(text.c_str(), stdout); }
+void write_out(const std::string& text) { std::fputs(text.c_str(), stdout); }
 
 detail::LoadedPolicies load(const PolicyOptions& options) {
   if (options.sites.empty()) return detail::load_policies(options.file);
@@ -50,9 +50,9 @@ int check(const PolicyOptions& options) {
                                         {"line", error.line()},
                                         {"column", error.column()},
                                         {"message", error.what()}};
-      print(line.dump() + '\n');
+      write_out(line.dump() + '\n');
     } else {
-      print(fmt::format("{}\n", error.what()));
+      write_out(fmt::format("{}\n", error.what()));
     }
   }
   return errors.empty() ? exit_code::success : exit_code::failure;
@@ -68,7 +68,7 @@ int explain(const PolicyOptions& options) {
                      options.sites);
   }
   for (const Explanation& each : explanations) {
-    print(options.json ? explanation_json(each) + '\n' : explanation_text(each));
+    write_out(options.json ? explanation_json(each) + '\n' : explanation_text(each));
   }
   return exit_code::success;
 }

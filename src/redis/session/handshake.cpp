@@ -13,7 +13,7 @@ namespace latchkey::inline v1::detail::redis {
 namespace {
 
 /// The value of `key` in a map; null: there is none.
-const redisReply* find(const redisReply& map, std::string_view key) noexcept {
+const redisReply* value_of_key(const redisReply& map, std::string_view key) noexcept {
   for (std::size_t index = 0; index + 1 < map.elements; index += 2) {
     if (text_of(*map.element[index]) == key) return map.element[index + 1];
   }
@@ -148,12 +148,12 @@ Handshake::Step Handshake::on_hello(const redisReply& reply) {
   }
   if (reply.type != REDIS_REPLY_MAP)
     return fail(not_redis("its reply to HELLO is not a map", false));
-  const redisReply* const id = find(reply, "id");
-  const redisReply* const role = find(reply, "role");
+  const redisReply* const id = value_of_key(reply, "id");
+  const redisReply* const role = value_of_key(reply, "role");
   if (id != nullptr && id->type == REDIS_REPLY_INTEGER) current_.client_id = id->integer;
-  const redisReply* const version = find(reply, "version");
+  const redisReply* const version = value_of_key(reply, "version");
   version_has_sharded_ = version != nullptr && major_version(text_of(*version)) >= 7;
-  const redisReply* const mode = find(reply, "mode");
+  const redisReply* const mode = value_of_key(reply, "mode");
   if (mode != nullptr && text_of(*mode) == "sentinel") return fail(is_sentinel());
   is_replica_ = role != nullptr && (text_of(*role) == "replica" || text_of(*role) == "slave");
   if (login_.cluster) {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "backend/uri/uri_syntax.hpp"
-#include "core/quoted.hpp"
+#include "core/in_quotes.hpp"
 #include "redis/protocol/number.hpp"
 
 namespace latchkey::inline v1::detail::redis {
@@ -53,7 +53,7 @@ constexpr int most_database = 1'000'000;
 int parse_database(std::string_view text, std::string_view scheme) {
   int number = -1;
   if (!read_number(text, number) || number < 0 || number > most_database) {
-    refuse("invalid database " + quoted(text) + " in the " + std::string(scheme) +
+    refuse("invalid database " + in_quotes(text) + " in the " + std::string(scheme) +
            " URI; expected a number such as 0");
   }
   return number;
@@ -88,7 +88,7 @@ void parse_path(std::string_view path, std::string_view scheme, const UriSyntax&
   }
   if (!path.empty()) uri.database = parse_database(path, scheme);
   if (uri.deployment == Deployment::cluster && uri.database != 0) {
-    refuse("invalid database " + quoted(path) + " in the " + std::string(scheme) +
+    refuse("invalid database " + in_quotes(path) + " in the " + std::string(scheme) +
            " URI; a cluster has database 0 only");
   }
 }

@@ -15,8 +15,8 @@
 #include <utility>
 
 #include "core/file_descriptor.hpp"
+#include "core/in_quotes.hpp"
 #include "core/mutex.hpp"
-#include "core/quoted.hpp"
 
 namespace latchkey::inline v1::detail::stores {
 namespace {
@@ -46,7 +46,7 @@ HostLookup::Answer look_up_all(const std::vector<UriEndpoint>& hosts) {
     if (is_plain_host(each.host)) {
       found.push_back({each, each.host});
     } else if (const char* const why = look_up(each, found)) {
-      failure.text = "no address of " + quoted(each.host) + ": " + why;
+      failure.text = "no address of " + in_quotes(each.host) + ": " + why;
     }
   }
   if (found.empty()) return failure;

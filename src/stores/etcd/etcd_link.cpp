@@ -7,7 +7,7 @@
 #include <random>
 #include <utility>
 
-#include "core/quoted.hpp"
+#include "core/in_quotes.hpp"
 #include "stores/etcd/wire/messages.hpp"
 
 namespace latchkey::inline v1::detail::etcd {
@@ -104,7 +104,7 @@ void EtcdLink::check_version() {
     if (!answered(end)) return;
     const StatusReply status = decode_status(end.reply);
     if (is_too_old(status.version)) {
-      return fail({true, "etcd " + quoted(status.version) + " is too old: 3.4 is the least"});
+      return fail({true, "etcd " + in_quotes(status.version) + " is too old: 3.4 is the least"});
     }
     if (!status.has_leader) {
       return fail({false, server_ + ": the etcd cluster has no leader: most of its members do not "

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <stdexcept>
 
-#include "core/quoted.hpp"
+#include "core/in_quotes.hpp"
 
 namespace latchkey::inline v1::detail::etcd {
 namespace {

@@ -14,7 +14,7 @@ void check(bool appended) {
 }
 
 // No std::optional of an iterator: a template argument loses the alignment of libbson's types.
-bool find(const bson_t& document, const char* path, bson_iter_t& found) {
+bool find_value(const bson_t& document, const char* path, bson_iter_t& found) {
   bson_iter_t whole;
   return ::bson_iter_init(&whole, &document) && ::bson_iter_find_descendant(&whole, path, &found);
 }
@@ -86,7 +86,7 @@ Bson present() { return doc("$exists", true); }
 
 std::optional<std::string> text_at(const bson_t& document, const char* path) {
   bson_iter_t found;
-  if (!find(document, path, found) || !BSON_ITER_HOLDS_UTF8(&found)) return std::nullopt;
+  if (!find_value(document, path, found) || !BSON_ITER_HOLDS_UTF8(&found)) return std::nullopt;
   std::uint32_t size = 0;
   const char* const text = ::bson_iter_utf8(&found, &size);
   return std::string(text, size);
@@ -94,31 +94,31 @@ std::optional<std::string> text_at(const bson_t& document, const char* path) {
 
 std::optional<std::int64_t> integer_at(const bson_t& document, const char* path) {
   bson_iter_t found;
-  if (!find(document, path, found) || !BSON_ITER_HOLDS_NUMBER(&found)) return std::nullopt;
+  if (!find_value(document, path, found) || !BSON_ITER_HOLDS_NUMBER(&found)) return std::nullopt;
   return ::bson_iter_as_int64(&found);
 }
 
 std::optional<Date> date_at(const bson_t& document, const char* path) {
   bson_iter_t found;
-  if (!find(document, path, found) || !BSON_ITER_HOLDS_DATE_TIME(&found)) return std::nullopt;
+  if (!find_value(document, path, found) || !BSON_ITER_HOLDS_DATE_TIME(&found)) return std::nullopt;
   return Date{::bson_iter_date_time(&found)};
 }
 
 std::optional<bool> flag_at(const bson_t& document, const char* path) {
   bson_iter_t found;
-  if (!find(document, path, found) || !BSON_ITER_HOLDS_BOOL(&found)) return std::nullopt;
+  if (!find_value(document, path, found) || !BSON_ITER_HOLDS_BOOL(&found)) return std::nullopt;
   return ::bson_iter_bool(&found);
 }
 
 std::optional<Bson> document_at(const bson_t& document, const char* path) {
   bson_iter_t found;
-  if (!find(document, path, found) || !BSON_ITER_HOLDS_DOCUMENT(&found)) return std::nullopt;
+  if (!find_value(document, path, found) || !BSON_ITER_HOLDS_DOCUMENT(&found)) return std::nullopt;
   return embedded(found);
 }
 
 std::optional<std::vector<Bson>> documents_at(const bson_t& document, const char* path) {
   bson_iter_t found;
-  if (!find(document, path, found) || !BSON_ITER_HOLDS_ARRAY(&found)) return std::nullopt;
+  if (!find_value(document, path, found) || !BSON_ITER_HOLDS_ARRAY(&found)) return std::nullopt;
   const Bson array = embedded(found);
   std::vector<Bson> documents;
   bson_iter_t each;
@@ -131,7 +131,7 @@ std::optional<std::vector<Bson>> documents_at(const bson_t& document, const char
 
 std::optional<std::string> key_of(const bson_t& document) {
   bson_iter_t found;
-  if (!find(document, "_id", found)) return std::nullopt;
+  if (!find_value(document, "_id", found)) return std::nullopt;
   if (BSON_ITER_HOLDS_UTF8(&found)) return text_at(document, "_id");
   if (!BSON_ITER_HOLDS_BINARY(&found)) return std::nullopt;
   bson_subtype_t type = BSON_SUBTYPE_BINARY;

@@ -18,7 +18,7 @@ HolderInfo holder_info(const std::string& owner, Date ends, Date now) {
   return info;
 }
 
-void fill(LockInfo& info, const LockDocument& document, Date now) {
+void fill_in(LockInfo& info, const LockDocument& document, Date now) {
   if (document.fence) info.fencing_token = static_cast<std::uint64_t>(*document.fence);
   info.locked = document.held(now);
   if (!info.locked) return;
@@ -120,7 +120,7 @@ Outcome DocumentBackend::inspect(const Request& request) {
   return attempt([&](Commands& commands) {
     request.info->key = request.key;
     if (auto found = commands.find(doc("_id", Key{request.key}))) {
-      fill(*request.info, LockDocument(std::move(*found)), commands.now());
+      fill_in(*request.info, LockDocument(std::move(*found)), commands.now());
     }
     return Answer{.kind = Outcome::Kind::granted};
   });

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "backend/uri/uri_syntax.hpp"
-#include "core/quoted.hpp"
+#include "core/in_quotes.hpp"
 #include "stores/mongodb/client_pool.hpp"
 
 namespace latchkey::inline v1::detail::mongodb {
@@ -45,14 +45,14 @@ std::string lower(std::string_view text) {
 void check_option(std::string_view name) {
   const std::string word = lower(name);
   if (std::ranges::find(timeouts, word) != timeouts.end()) {
-    reject("the option " + quoted(name) + " is not offered; set Options::command_timeout");
+    reject("the option " + in_quotes(name) + " is not offered; set Options::command_timeout");
   }
   const char* const option = word.c_str();
   const bool known = ::mongoc_uri_option_is_int32(option) || ::mongoc_uri_option_is_int64(option) ||
                      ::mongoc_uri_option_is_bool(option) || ::mongoc_uri_option_is_utf8(option) ||
                      std::ranges::find(special, word) != special.end();
   if (!known) {
-    reject("unknown option " + quoted(name) +
+    reject("unknown option " + in_quotes(name) +
            "; expected collection, schema, or an option of libmongoc such as replicaSet, "
            "authSource, tls, tlsCAFile or w");
   }
@@ -61,7 +61,7 @@ void check_option(std::string_view name) {
 Layout layout_of(std::string_view value) {
   if (value == "latchkey") return Layout::latchkey;
   if (value == "shedlock") return Layout::shedlock;
-  reject("unknown schema " + quoted(value) + "; expected latchkey or shedlock");
+  reject("unknown schema " + in_quotes(value) + "; expected latchkey or shedlock");
 }
 
 /// Removes latchkey's own options from `uri` and returns what remains.
@@ -88,7 +88,7 @@ void check_names(const Settings& settings) {
   const std::string& name = settings.collection;
   if (name.empty() || name.find('$') != std::string::npos || name.starts_with("system.") ||
       name.find('\0') != std::string::npos) {
-    reject("the collection " + quoted(name) +
+    reject("the collection " + in_quotes(name) +
            " cannot be used; expected a name without '$' that does not begin with 'system.'");
   }
 }

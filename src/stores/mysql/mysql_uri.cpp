@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "core/quoted.hpp"
+#include "core/in_quotes.hpp"
 
 namespace latchkey::inline v1::detail::mysql {
 namespace {
@@ -47,7 +47,7 @@ std::string table_name(std::string name) {
 }
 
 void read_option(MysqlUri& uri, const UriOption& option) {
-  std::string value = syntax.decoded(option.value, "option " + quoted(option.name));
+  std::string value = syntax.decoded(option.value, "option " + in_quotes(option.name));
   if (option.name == "create") {
     uri.create = yes_or_no(option.name, value);
   } else if (option.name == "poll") {
@@ -95,7 +95,7 @@ MysqlUri MysqlUri::parse(std::string_view text) {
     refuse("create=yes creates latchkey's own tables; leave it out with schema=shedlock");
   }
   if (!uri.socket.empty() && uri.host.host != "localhost") {
-    refuse("invalid host " + quoted(uri.host.host) +
+    refuse("invalid host " + in_quotes(uri.host.host) +
            " in the MySQL URI; expected localhost, because 'socket' names a Unix socket");
   }
   if (uri.ssl_cert.empty() != uri.ssl_key.empty()) {

@@ -6,7 +6,7 @@
 #include <array>
 #include <stdexcept>
 
-#include "core/quoted.hpp"
+#include "core/in_quotes.hpp"
 
 namespace latchkey::inline v1::detail::postgresql {
 namespace {
@@ -87,7 +87,8 @@ PostgresqlUri PostgresqlUri::parse(std::string_view uri) {
   }
   if (!parts.path.empty()) read.database = syntax.decoded(parts.path.substr(1), "database");
   if (read.database.find('/') != std::string::npos) {
-    refuse("invalid database " + quoted(read.database) + " in the PostgreSQL URI; expected a name");
+    refuse("invalid database " + in_quotes(read.database) +
+           " in the PostgreSQL URI; expected a name");
   }
   const bool shedlock = read.schema == Schema::shedlock;
   if (names_table && !shedlock) {

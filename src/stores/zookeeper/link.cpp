@@ -13,7 +13,7 @@
 #include <system_error>
 #include <utility>
 
-#include "core/quoted.hpp"
+#include "core/in_quotes.hpp"
 
 namespace latchkey::inline v1::detail::zookeeper {
 namespace {
@@ -156,7 +156,7 @@ void Link::greet(TimePoint now) {
 void Link::on_greeted(int code, bool resumed) {
   if (code == ZNOAUTH) {
     rejected_ = "the server does not let this user read " +
-                quoted(uri_.folder.empty() ? "/" : uri_.folder) +
+                in_quotes(uri_.folder.empty() ? "/" : uri_.folder) +
                 ": check user and password, and the ACL of that node";
     return;  // the session is closed when the library has returned
   }

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "core/quoted.hpp"
+#include "core/in_quotes.hpp"
 #include "stores/zookeeper/key_path.hpp"
 #include "stores/zookeeper/node_name.hpp"
 
@@ -29,13 +29,13 @@ std::vector<Ticket> Nodes::tickets(const std::vector<std::string>& names) {
 Refusal Nodes::refusal(int code, std::string_view path) {
   if (code == ZOK || code == ZNONODE) return {};
   if (code == ZNOAUTH) {
-    return "the server does not let this user use " + quoted(path) +
+    return "the server does not let this user use " + in_quotes(path) +
            ": check user and password, and the ACL of that node";
   }
   if (code == ZUNIMPLEMENTED) {
     return "the server is older than ZooKeeper 3.5.3, which latchkey needs";
   }
-  return "the server rejects " + quoted(path) + ": " + ::zerror(code);
+  return "the server rejects " + in_quotes(path) + ": " + ::zerror(code);
 }
 
 void Nodes::make(const std::string& lock, const std::string& name, std::string data,
@@ -92,7 +92,7 @@ void NodeQueue::create(Place& place) {
         Ticket ticket;
         Refusal refusal = Nodes::refusal(reply.code, lock);
         if (reply.code == ZNONODE)
-          refusal = "the server deletes " + quoted(lock) + " again and again";
+          refusal = "the server deletes " + in_quotes(lock) + " again and again";
         if (reply.code == ZOK) {
           const auto parsed = parse_node(std::string_view(reply.path).substr(lock.size() + 1));
           if (parsed) ticket = *parsed;

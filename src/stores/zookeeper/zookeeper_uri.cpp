@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "core/quoted.hpp"
+#include "core/in_quotes.hpp"
 #include "stores/zookeeper/key_path.hpp"
 
 namespace latchkey::inline v1::detail::zookeeper {
@@ -76,7 +76,7 @@ ZooKeeperUri ZooKeeperUri::parse(std::string_view uri, milliseconds default_sess
     if (parsed.folder.ends_with('/')) parsed.folder.pop_back();
     // A path that would have to be encoded is not the one that others use.
     if (path_of_key(std::string_view(parsed.folder).substr(1)) != parsed.folder.substr(1)) {
-      throw std::invalid_argument("invalid path " + quoted(parsed.folder) +
+      throw std::invalid_argument("invalid path " + in_quotes(parsed.folder) +
                                   " in the ZooKeeper URI: ZooKeeper does not allow it");
     }
   }

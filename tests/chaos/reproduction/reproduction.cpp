@@ -98,7 +98,8 @@ void leave_schedule(const std::vector<PlannedFault>& plan, const std::filesystem
   std::ofstream(file) << "# latchkey_chaos --simulate FILE runs these faults in the simulator\n"
                       << text_of(schedule);
   std::printf("%s\nmore seeds: build/test/tests/latchkey_chaos --simulate %s\n",
-              describe(search(schedule, {}), folder / "simulated.trace").c_str(), file.c_str());
+              describe(search_seeds(schedule, {}), folder / "simulated.trace").c_str(),
+              file.c_str());
 }
 
 }  // namespace
@@ -117,7 +118,7 @@ int run_simulator(const Settings& settings) {
   const SeedRange range{.first = settings.seed,
                         .count = std::numeric_limits<std::uint64_t>::max(),
                         .longest = settings.length};
-  const SearchResult result = search(schedule, range);
+  const SearchResult result = search_seeds(schedule, range);
   std::printf("%s\n", describe(result, settings.simulate + ".trace").c_str());
   return result.seed ? 1 : 0;
 }

@@ -7,7 +7,7 @@
 
 namespace latchkey::chaos {
 
-SearchResult search(const Schedule& schedule, const SeedRange& range) {
+SearchResult search_seeds(const Schedule& schedule, const SeedRange& range) {
   const auto end = std::chrono::steady_clock::now() + range.longest;
   SearchResult result;
   do {

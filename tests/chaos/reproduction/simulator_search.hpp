@@ -25,7 +25,7 @@ struct SearchResult {
   testing::SimulationReport report{};   ///< of that seed
 };
 
-SearchResult search(const Schedule& schedule, const SeedRange& range);
+SearchResult search_seeds(const Schedule& schedule, const SeedRange& range);
 
 /// A sentence. Writes the trace of a violation to `trace`.
 std::string describe(const SearchResult& result, const std::filesystem::path& trace);

@@ -16,12 +16,12 @@ using namespace std::chrono_literals;
 
 TEST(SimulatorSearch, RunsItsSeeds) {
   const Schedule schedule{{.at = 500ms, .kind = testing::ScheduledFault::Kind::crash}};
-  const SearchResult result = search(schedule, {.count = 20, .longest = 60s});
+  const SearchResult result = search_seeds(schedule, {.count = 20, .longest = 60s});
   EXPECT_EQ(result.seeds, 20U);
   EXPECT_EQ(result.seed, std::nullopt);
   EXPECT_EQ(describe(result, {}),
             "simulator: none of 20 seeds violates a promise with these faults");
-  EXPECT_EQ(search(schedule, {.longest = 0ms}).seeds, 1U) << "its time is over";
+  EXPECT_EQ(search_seeds(schedule, {.longest = 0ms}).seeds, 1U) << "its time is over";
 }
 
 // Whatever faults a campaign draws, the simulator must not blame latchkey for them.
@@ -29,7 +29,7 @@ TEST(SimulatorSearch, TheFaultsOfCampaignsCauseNoViolation) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     const Schedule schedule = translate(draw_faults(seed, {})).schedule;
     if (schedule.empty()) continue;
-    const SearchResult result = search(schedule, {.first = seed, .count = 5, .longest = 60s});
+    const SearchResult result = search_seeds(schedule, {.first = seed, .count = 5, .longest = 60s});
     EXPECT_EQ(result.report.violation, "") << "seed " << result.seed.value() << "\n"
                                            << text_of(schedule);
   }

@@ -71,7 +71,7 @@ struct Court {
   }
 };
 
-void visit(const Locks& locks, Court& court, std::size_t number, std::minstd_rand& random) {
+void visit_key(const Locks& locks, Court& court, std::size_t number, std::minstd_rand& random) {
   const std::size_t at = random() % types.size();
   LockType type = types[at];
   if (type == LockType::READ && random() % 4 == 0) type = LockType::WRITE;
@@ -98,7 +98,7 @@ void work(Court& court, std::size_t number, std::chrono::steady_clock::time_poin
   for (int thread = 0; thread < threads; ++thread) {
     all.emplace_back([&] {
       std::minstd_rand random(std::random_device{}());
-      while (std::chrono::steady_clock::now() < end) visit(locks, court, number, random);
+      while (std::chrono::steady_clock::now() < end) visit_key(locks, court, number, random);
     });
   }
   for (std::thread& thread : all) thread.join();
@@ -129,7 +129,7 @@ TEST(MysqlSoak, KilledProcessesAndAKilledServerLeaveNoOverlapAndNoRow) {
 
   std::uint64_t kills = 0;
   bool server_killed = false;
-  std::minstd_rand random(static_cast<std::minstd_rand::result_type>(seed()));
+  std::minstd_rand random(static_cast<std::minstd_rand::result_type>(seed_of_soak()));
   while (std::chrono::steady_clock::now() < end - 1s) {
     std::this_thread::sleep_for(1s);
     if (!server_killed && std::chrono::steady_clock::now() > begin + (end - begin) / 2) {

@@ -66,7 +66,7 @@ auto in_no_function =
 
 namespace {
 
-const latchkey::Site* find(std::string_view name) {
+const latchkey::Site* find_site(std::string_view name) {
   for (const latchkey::Site& site : latchkey::sites()) {
     if (site.name() == name) return &site;
   }
@@ -81,7 +81,7 @@ const std::size_t known_before_main = [] {
 
 TEST(Sites, AreKnownWithoutACall) {
   EXPECT_GT(known_before_main, 0u);
-  const latchkey::Site* const site = find("site_names::Thing::member");
+  const latchkey::Site* const site = find_site("site_names::Thing::member");
   ASSERT_NE(site, nullptr);
   EXPECT_EQ(site->method(), site->name());
   EXPECT_TRUE(site->file().ends_with("site_test.cpp"));
@@ -95,14 +95,14 @@ TEST(Sites, AreKnownWithoutACall) {
 }
 
 TEST(Sites, AreNamedAlikeByBothCompilers) {
-  EXPECT_NE(find("site_names::Thing::operator<"), nullptr);
-  EXPECT_NE(find("site_names::Thing::operator()"), nullptr);
-  EXPECT_NE(find("site_names::Box::never_called"), nullptr);
-  EXPECT_NE(find("site_names::within_a_lambda"), nullptr);
+  EXPECT_NE(find_site("site_names::Thing::operator<"), nullptr);
+  EXPECT_NE(find_site("site_names::Thing::operator()"), nullptr);
+  EXPECT_NE(find_site("site_names::Box::never_called"), nullptr);
+  EXPECT_NE(find_site("site_names::within_a_lambda"), nullptr);
 }
 
 TEST(Sites, TakeAFixedName) {
-  const latchkey::Site* const site = find("a fixed name");
+  const latchkey::Site* const site = find_site("a fixed name");
   ASSERT_NE(site, nullptr);
   EXPECT_EQ(site->method(), "site_names::Thing::fixed");
 }

@@ -14,7 +14,7 @@ Event event_of(Event::Kind kind) {
   return event;
 }
 
-void fill(EventQueue& queue) {
+void fill_up(EventQueue& queue) {
   for (std::size_t count = 0; count < EventQueue::most_events; ++count) {
     EXPECT_TRUE(queue.push(event_of(Event::Kind::granted)));
   }
@@ -35,7 +35,7 @@ TEST(EventQueue, TakesEventsAndStopsInTheirOrder) {
 
 TEST(EventQueue, DropsRoutineEventsWhenFullAndKeepsLosses) {
   EventQueue queue;
-  fill(queue);
+  fill_up(queue);
   EXPECT_FALSE(queue.push(event_of(Event::Kind::granted)));
   EXPECT_TRUE(queue.push(event_of(Event::Kind::lost)));
   EXPECT_EQ(queue.size(), EventQueue::most_events + 2) << "the loss, and a note of what is missing";
@@ -43,7 +43,7 @@ TEST(EventQueue, DropsRoutineEventsWhenFullAndKeepsLosses) {
 
 TEST(EventQueue, ReportsTheNumberOfDroppedEventsInTheirPlace) {
   EventQueue queue;
-  fill(queue);
+  fill_up(queue);
   EXPECT_FALSE(queue.push(event_of(Event::Kind::granted)));
   EXPECT_FALSE(queue.push(event_of(Event::Kind::granted)));
   queue.count_unmade(3);
@@ -62,7 +62,7 @@ TEST(EventQueue, ReportsTheNumberOfDroppedEventsInTheirPlace) {
 
 TEST(EventQueue, HasRoomAgainOnceAnEventIsTaken) {
   EventQueue queue;
-  fill(queue);
+  fill_up(queue);
   static_cast<void>(queue.take());
   EXPECT_TRUE(queue.push(event_of(Event::Kind::granted)));
 }

@@ -137,7 +137,7 @@ struct Guarded {
   }
 };
 
-void visit(Probe& mine, std::string_view key, LockType type, Guarded& guarded) {
+void visit_key(Probe& mine, std::string_view key, LockType type, Guarded& guarded) {
   const HoldId id = mine.fresh_id();
   mine.send(Verb::subscribe, key, type, id);
   while (mine.acquire(key, type, id, lease, lease).kind != Kind::granted) {
@@ -160,10 +160,10 @@ void hammer(int rounds) {
       Probe mine = connect("memory:t-hammer");
       for (int round = 0; round < rounds; ++round) {
         switch ((index + round) % 4) {
-          case 0: visit(mine, keys[0], LockType::FENCED, guarded[0]); break;
-          case 1: visit(mine, keys[1], LockType::FAIR, guarded[1]); break;
-          case 2: visit(mine, keys[2], LockType::READ, guarded[2]); break;
-          default: visit(mine, keys[2], LockType::WRITE, guarded[2]); break;
+          case 0: visit_key(mine, keys[0], LockType::FENCED, guarded[0]); break;
+          case 1: visit_key(mine, keys[1], LockType::FAIR, guarded[1]); break;
+          case 2: visit_key(mine, keys[2], LockType::READ, guarded[2]); break;
+          default: visit_key(mine, keys[2], LockType::WRITE, guarded[2]); break;
         }
       }
     });

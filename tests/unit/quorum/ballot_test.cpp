@@ -34,7 +34,7 @@ void each_vote(const std::array<Kind, 4>& kinds, Visit&& visit) {
   }
 }
 
-std::size_t count(const std::array<Kind, 5>& votes, Kind kind) {
+std::size_t votes_for(const std::array<Kind, 5>& votes, Kind kind) {
   return static_cast<std::size_t>(std::ranges::count(votes, kind));
 }
 
@@ -54,11 +54,11 @@ Outcome decided(Verb verb, const std::array<Kind, 5>& votes) {
 
 TEST(Ballot, AnAcquireNeedsAMajorityOfGrants) {
   each_vote({Kind::granted, Kind::busy, Kind::unknown, Kind::refused}, [](const auto& votes) {
-    const std::size_t yes = count(votes, Kind::granted), no = count(votes, Kind::busy);
-    const Kind expected = yes >= 3                          ? Kind::granted
-                          : yes + no >= 3                   ? Kind::busy
-                          : count(votes, Kind::refused) > 2 ? Kind::refused
-                                                            : Kind::unknown;
+    const std::size_t yes = votes_for(votes, Kind::granted), no = votes_for(votes, Kind::busy);
+    const Kind expected = yes >= 3                              ? Kind::granted
+                          : yes + no >= 3                       ? Kind::busy
+                          : votes_for(votes, Kind::refused) > 2 ? Kind::refused
+                                                                : Kind::unknown;
     EXPECT_EQ(decided(Verb::acquire, votes).kind, expected);
   });
 }
@@ -66,10 +66,10 @@ TEST(Ballot, AnAcquireNeedsAMajorityOfGrants) {
 TEST(Ballot, ARenewalNeedsAMajorityThatStillHadIt) {
   for (const Verb verb : {Verb::renew, Verb::verify, Verb::downgrade}) {
     each_vote({Kind::granted, Kind::gone, Kind::unknown, Kind::refused}, [verb](const auto& votes) {
-      const Kind expected = count(votes, Kind::granted) >= 3   ? Kind::granted
-                            : count(votes, Kind::gone) >= 3    ? Kind::gone
-                            : count(votes, Kind::refused) >= 3 ? Kind::refused
-                                                               : Kind::unknown;
+      const Kind expected = votes_for(votes, Kind::granted) >= 3   ? Kind::granted
+                            : votes_for(votes, Kind::gone) >= 3    ? Kind::gone
+                            : votes_for(votes, Kind::refused) >= 3 ? Kind::refused
+                                                                   : Kind::unknown;
       EXPECT_EQ(decided(verb, votes).kind, expected);
     });
   }
@@ -77,11 +77,11 @@ TEST(Ballot, ARenewalNeedsAMajorityThatStillHadIt) {
 
 TEST(Ballot, AReleaseNeedsAMajorityThatAnswers) {
   each_vote({Kind::granted, Kind::gone, Kind::unknown, Kind::refused}, [](const auto& votes) {
-    const std::size_t yes = count(votes, Kind::granted), no = count(votes, Kind::gone);
-    const Kind expected = no >= 3                            ? Kind::gone
-                          : yes + no >= 3                    ? Kind::granted
-                          : count(votes, Kind::refused) >= 3 ? Kind::refused
-                                                             : Kind::unknown;
+    const std::size_t yes = votes_for(votes, Kind::granted), no = votes_for(votes, Kind::gone);
+    const Kind expected = no >= 3                                ? Kind::gone
+                          : yes + no >= 3                        ? Kind::granted
+                          : votes_for(votes, Kind::refused) >= 3 ? Kind::refused
+                                                                 : Kind::unknown;
     EXPECT_EQ(decided(Verb::release, votes).kind, expected);
   });
 }

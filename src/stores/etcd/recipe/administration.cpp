@@ -30,7 +30,7 @@ std::optional<std::string_view> lock_of(const KeyValue& key) {
   return own ? std::optional(text.substr(0, slash)) : std::nullopt;
 }
 
-std::map<std::string, Counts> count(const RangeReply& reply, const std::string& prefix) {
+std::map<std::string, Counts> counted_by_lock(const RangeReply& reply, const std::string& prefix) {
   const std::string markers = marker_directory(prefix);
   std::map<std::string, Counts> locks;
   for (const KeyValue& key : reply.found) {
@@ -109,7 +109,7 @@ void Administration::list(Request& request, Sink& sink) {
   context_.link.call(Method::range, std::move(all), [this, &request, &sink](CallEnd&& end) {
     if (!end.ok()) return fail(request, sink, end);
     const RangeReply reply = decode_range(end.reply);
-    const std::map<std::string, Counts> locks = count(reply, context_.prefix);
+    const std::map<std::string, Counts> locks = counted_by_lock(reply, context_.prefix);
     if (request.part != nullptr) {
       request.part->examined += reply.found.size();
       request.part->total = reply.found.size();

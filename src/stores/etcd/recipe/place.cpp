@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/etcd/recipe/place.hpp"
 
-#include "core/quoted.hpp"
+#include "core/in_quotes.hpp"
 
 namespace latchkey::inline v1::detail::etcd {
 
@@ -26,7 +26,7 @@ Outcome outcome_of(const CallEnd& end, std::string_view key) {
       outcome.never_ran = true;
       break;
     case GrpcStatus::permission_denied:
-      outcome.reason = "etcd denies access to " + quoted(key) +
+      outcome.reason = "etcd denies access to " + in_quotes(key) +
                        ": grant the user's role readwrite on the keys with that prefix";
       break;
     case GrpcStatus::resource_exhausted:

@@ -14,7 +14,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "core/quoted.hpp"
+#include "core/in_quotes.hpp"
 
 namespace latchkey::inline v1::detail::etcd {
 namespace {
@@ -30,7 +30,7 @@ void require(bool done, std::string_view option, const std::string& file) {
   const std::string why = openssl_reason();
   ERR_clear_error();
   throw std::invalid_argument("the option '" + std::string(option) + "' of the etcd URI names " +
-                              quoted(file) + ", which cannot be used: " + why);
+                              in_quotes(file) + ", which cannot be used: " + why);
 }
 
 /// Rejects keys that need a pass phrase: OpenSSL would ask for it at the terminal.
@@ -121,7 +121,7 @@ TlsFilter::State TlsFilter::shake_hands(std::string_view received, std::string& 
   if (error == SSL_ERROR_WANT_READ) return State::shaking_hands;
   const long verified = SSL_get_verify_result(session_.get());
   failure_ = verified != X509_V_OK
-                 ? "the certificate of " + quoted(host_) +
+                 ? "the certificate of " + in_quotes(host_) +
                        " is not to be trusted: " + X509_verify_cert_error_string(verified)
                  : "no TLS with this server: " + openssl_reason() +
                        " (etcd: is without TLS, etcds: with it)";

@@ -7,7 +7,7 @@
 
 namespace latchkey::inline v1::detail {
 
-inline std::string quoted(std::string_view text) {
+inline std::string in_quotes(std::string_view text) {
   std::string result = "'";
   result += text;
   return result += '\'';
