@@ -68,6 +68,12 @@ std::string openssl_reason() {
   return code != 0 ? "error " + std::to_string(code) : "no reason given";
 }
 
+/// OpenSSL says "wrong version number" of every answer that is not TLS.
+bool answered_without_tls() {
+  const unsigned long code = ERR_peek_last_error();
+  return ERR_GET_LIB(code) == ERR_LIB_SSL && ERR_GET_REASON(code) == SSL_R_WRONG_VERSION_NUMBER;
+}
+
 void require(bool done, std::string_view option, const std::string& file) {
   if (done) return;
   const std::string why = openssl_reason();
@@ -147,7 +153,8 @@ Failure TlsSession::handshake_failure() const {
   const long verified = SSL_get_verify_result(session_.get());
   if (verified != X509_V_OK)
     return certificate_refused(name_, X509_verify_cert_error_string(verified));
-  return no_tls(ERR_peek_last_error() != 0 ? openssl_reason() : "the server closed the connection");
+  if (ERR_peek_last_error() == 0) return no_tls("the server closed the connection");
+  return no_tls(answered_without_tls() ? "the server answered without TLS" : openssl_reason());
 }
 
 Io TlsSession::read(std::span<char> bytes) {

@@ -21,6 +21,10 @@ namespace {
 
 std::string openssl_reason() {
   const unsigned long code = ERR_peek_last_error();
+  // OpenSSL says "wrong version number" of every answer that is not TLS.
+  if (ERR_GET_LIB(code) == ERR_LIB_SSL && ERR_GET_REASON(code) == SSL_R_WRONG_VERSION_NUMBER) {
+    return "the server answered without TLS";
+  }
   const char* const reason = code != 0 ? ERR_reason_error_string(code) : nullptr;
   return reason != nullptr ? reason : "OpenSSL names no reason";
 }
