@@ -1,28 +1,46 @@
 #!/usr/bin/env bash
-# Installs what a make target needs on Debian 12; does nothing if it is installed already.
+# Installs what a make target needs on Debian 12 or newer; does nothing if it is installed already.
 #
 #   scripts/deps.sh [build|demo|test|bench|clang|fuzz|docs|stores|packages|all]...     default: all
+#   scripts/deps.sh libstdcxx  headers of GCC 14's standard library, into build/deps, unless the system
+#                              has that or a newer one: needs no root
 #   scripts/deps.sh newer      only what is newer than Debian 12, into build/deps: needs no root
 #
-# hiredis >= 1.1 and Boost.PFR >= 2.2 are newer than Debian 12: unless the system has them, they are
-# downloaded from Debian 13's archive into build/deps with a separate apt configuration, so that the
-# system is not changed. apt checks their signatures with the system's keyring. For the tests,
-# Valkey from Debian 12's backports and Redis 6 from Debian 11 are downloaded too; if they are not
-# available, their tests are left out.
+# hiredis >= 1.1 and Boost.PFR >= 2.2 are newer than Debian 12. A newer Debian has them, and its own
+# packages are installed. On Debian 12 they are downloaded from Debian 13's archive into build/deps
+# with a separate apt configuration, so that the system is not changed. apt checks their signatures
+# with the system's keyring. For the tests, Valkey (on Debian 12 that of its backports) and Redis 6
+# from Debian 11 are downloaded too; if they are not available, their tests are left out.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 deps=${LATCHKEY_DEPS:-$root/build/deps}
+codename=$(. /etc/os-release && printf '%s' "${VERSION_CODENAME:-}")
+# The suites of Debian from which packages are unpacked into build/deps: from Debian 13 on, the
+# system's own.
 newer_suite=trixie
 valkey_suite=bookworm-backports
 redis6_suite=bullseye
+# Debian's testing has no number.
+is_debian_after_12() (
+  . /etc/os-release
+  [[ ${ID:-} == debian && -n ${VERSION_CODENAME:-} ]] && ((${VERSION_ID:-99} > 12))
+)
+if is_debian_after_12; then
+  newer_suite=$codename
+  valkey_suite=$codename
+fi
+
+# Words in the lists below that stand for packages whose names the archive must be asked for.
+boost=boost          # Boost >= 1.81 with all of its headers
+own_libraries=newer  # hiredis >= 1.1 and Boost >= 1.84, where the archive has them
 
 base=(build-essential cmake ninja-build ccache librange-v3-dev libyaml-cpp-dev libssl-dev
-      libcli11-dev libfmt-dev nlohmann-json3-dev)
+      libcli11-dev libfmt-dev nlohmann-json3-dev "$own_libraries")
 demo=(prometheus-cpp-dev)
-testing=(libgtest-dev libgmock-dev libboost1.81-dev libhiredis-dev redis-server libspdlog-dev curl
+testing=(libgtest-dev libgmock-dev "$boost" libhiredis-dev redis-server libspdlog-dev curl
          catch2 doctest-dev gdb jq pkg-config tmux valgrind)
-bench=(libbenchmark-dev libboost1.81-dev libfmt-dev redis-server)
+bench=(libbenchmark-dev "$boost" libfmt-dev redis-server)
 clang=(clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev)
 fuzz=(llvm-19)
 docs=(python3 python3-venv)
@@ -66,10 +84,65 @@ wanted() {
   done
 }
 
+# The system's headers are found in /usr, or in /usr/local.
+system_has_new_pfr() {
+  grep -qs get_name /usr/include/boost/pfr/core_name.hpp \
+    /usr/local/include/boost/pfr/core_name.hpp
+}
+system_has_new_hiredis() {
+  grep -qsE '#define HIREDIS_MAJOR [1-9]' /usr/include/hiredis/hiredis.h \
+    /usr/local/include/hiredis/hiredis.h
+}
+system_has_boost() {
+  local version
+  version=$(sed -n 's/^#define BOOST_VERSION //p' /usr/include/boost/version.hpp \
+              /usr/local/include/boost/version.hpp 2>/dev/null | sort -n | tail -n 1)
+  ((${version:-0} >= 108100))
+}
+
+# version_of <package>: the version that apt would install; nothing if there is none.
+version_of() { apt-cache policy "$1" 2>/dev/null | sed -n 's/^  Candidate: \([0-9].*\)$/\1/p'; }
+is_at_least() { [[ -n $1 ]] && dpkg --compare-versions "$1" ge "$2"; }
+
+# boost_package <least version>: the newest package with Boost's headers; nothing if it is too old.
+boost_package() {
+  local newest
+  newest=$(apt-cache pkgnames libboost1 2>/dev/null |
+             sed -nE '/^libboost1\.[0-9]+-dev$/p' | sort -V | tail -n 1)
+  if is_at_least "$(version_of "$newest")" "$1"; then printf '%s\n' "$newest"; fi
+}
+
+# resolved <package or word>...: the packages that the words of the lists stand for, by what the
+# archive has now. Packages with different versions of Boost exclude each other, so a Boost that is
+# installed stays; PFR may then come from build/deps.
+resolved() {
+  local name
+  for name in "$@"; do
+    case $name in
+      "$boost") system_has_boost || boost_package 1.81 ;;
+      "$own_libraries")
+        if ! system_has_new_hiredis && is_at_least "$(version_of libhiredis-dev)" 1.1; then
+          printf 'libhiredis-dev\n'
+        fi
+        system_has_boost || boost_package 1.84
+        ;;
+      *) printf '%s\n' "$name" ;;
+    esac
+  done | sort -u
+}
+
 # Prints those of the named packages that are not installed.
 missing() {
   local package
   for package in "$@"; do
+    case $package in
+      "$boost") system_has_boost && continue ;;
+      "$own_libraries")
+        # build/deps may have what this system's archive does not.
+        [[ $newer_suite != "$codename" ]] && continue
+        system_has_new_hiredis && system_has_boost && continue
+        ;;
+    esac
     [[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) == installed ]] ||
       printf '%s\n' "$package"
   done
@@ -91,17 +164,18 @@ keep_disabled() {
 }
 
 install_system_packages() {
-  local needed
+  local needed log
   mapfile -t needed < <(wanted "$@" | sort -u)
   mapfile -t needed < <(missing "${needed[@]}")
   ((${#needed[@]})) || return 0
-  say "installing ${needed[*]}"
-  local log
   log=$(mktemp)
+  as_root apt-get update -qq >"$log" 2>&1 || { cat "$log" >&2; fail "apt-get could not update its lists"; }
+  mapfile -t needed < <(resolved "${needed[@]}")
+  ((${#needed[@]})) || return 0
+  say "installing ${needed[*]}"
   keep_services_stopped
-  if ! { as_root apt-get update -qq &&
-         as_root env DEBIAN_FRONTEND=noninteractive \
-           apt-get install -y -qq --no-install-recommends "${needed[@]}"; } >"$log" 2>&1; then
+  if ! as_root env DEBIAN_FRONTEND=noninteractive \
+         apt-get install -y -qq --no-install-recommends "${needed[@]}" >"$log" 2>&1; then
     cat "$log" >&2
     rm -f "$log"
     fail "apt-get could not install them"
@@ -115,8 +189,7 @@ install_system_packages() {
 
 # The archive that this system uses for Debian: the mirror that its administrator chose.
 debian_mirror() {
-  local codename uri
-  codename=$(. /etc/os-release && printf '%s' "${VERSION_CODENAME:-}")
+  local uri
   uri=$(apt-get indextargets --format '$(RELEASE) $(COMPONENT) $(REPO_URI)' \
           'Created-By: Packages' 2>/dev/null |
         awk -v suite="$codename" '$1 == suite && $2 == "main" { print $3; exit }')
@@ -160,6 +233,14 @@ EOF
 
 private_apt_get() { APT_CONFIG=$deps/apt/apt.conf apt-get -q "$@" >>"$deps/apt.log" 2>&1; }
 
+# The names with the newest package of Boost >= 1.84 in the place of the word for Boost.
+resolved_newest() {
+  local name
+  for name in "$@"; do
+    if [[ $name == "$boost" ]]; then boost_package 1.84; else printf '%s\n' "$name"; fi
+  done
+}
+
 # unpack <suite> <folder> <package>...: downloads packages and unpacks them there, without
 # installing them. If it fails, apt's output is in $deps/apt.log.
 unpack() {
@@ -175,21 +256,13 @@ unpack() {
     private_apt_get update || return 1
   fi
   mkdir -p "$folder" "$apt/debs"
-  (cd "$apt/debs" && private_apt_get download "$@") || return 1
+  local packages
+  mapfile -t packages < <(APT_CONFIG=$apt/apt.conf resolved_newest "$@")
+  (cd "$apt/debs" && private_apt_get download "${packages[@]}") || return 1
   for package in "$apt"/debs/*.deb; do
     dpkg -x "$package" "$folder"
   done
   rm -rf "$apt" "$deps/apt.log"
-}
-
-system_has_new_pfr() {
-  grep -qs get_name /usr/include/boost/pfr/core_name.hpp \
-    /usr/local/include/boost/pfr/core_name.hpp
-}
-
-system_has_new_hiredis() {
-  grep -qsE '#define HIREDIS_MAJOR [1-9]' /usr/include/hiredis/hiredis.h \
-    /usr/local/include/hiredis/hiredis.h
 }
 
 provide_newer_libraries() {
@@ -197,11 +270,11 @@ provide_newer_libraries() {
   system_has_new_hiredis || [[ -e $deps/root/usr/include/hiredis/hiredis.h ]] ||
     packages+=(libhiredis-dev)
   system_has_new_pfr || [[ -e $deps/include/latchkey/third_party/pfr.hpp ]] ||
-    packages+=(libboost1.88-dev)
+    packages+=("$boost")
   ((${#packages[@]})) || return 0
   unpack "$newer_suite" "$deps/root" "${packages[@]}" ||
     { cat "$deps/apt.log" >&2; fail "cannot take ${packages[*]} from Debian's $newer_suite"; }
-  if [[ " ${packages[*]} " == *" libboost"* ]]; then
+  if [[ " ${packages[*]} " == *" $boost "* ]]; then
     cmake -DFROM="$deps/root/usr/include" -DTO="$deps/include.new" \
       -P "$root/cmake/rewrite_pfr.cmake"
     # Without the headers, what CMake reads would say that there is a Boost.
@@ -209,6 +282,15 @@ provide_newer_libraries() {
       "$deps"/root/usr/lib/*/cmake/*oost*
     mv "$deps/include.new" "$deps/include"
   fi
+}
+
+# For scripts/newer_compiler.sh.
+provide_libstdcxx() {
+  local newest
+  newest=$(find /usr/include/c++ -mindepth 1 -maxdepth 1 -printf '%f\n' 2>/dev/null | sort -n | tail -n 1)
+  if ((${newest%%.*} >= 14)) || [[ -d $deps/libstdcxx/usr/include/c++/14 ]]; then return 0; fi
+  unpack trixie "$deps/libstdcxx" libstdc++-14-dev libgcc-14-dev ||
+    { cat "$deps/apt.log" >&2; fail "cannot take libstdc++-14-dev from Debian's trixie"; }
 }
 
 wants_tests() { [[ " $(wanted "$@" | tr '\n' ' ') " == *" libgtest-dev "* ]]; }
@@ -241,7 +323,7 @@ provide_prometheus() {
   if command -v prometheus >/dev/null || [[ -x $deps/prometheus/usr/bin/prometheus ]]; then
     return 0
   fi
-  unpack "$(. /etc/os-release && printf '%s' "$VERSION_CODENAME")" "$deps/prometheus" prometheus ||
+  unpack "$codename" "$deps/prometheus" prometheus ||
     say "no Prometheus: its part of the test of ops/ is left out"
 }
 
@@ -250,6 +332,10 @@ command -v apt-get >/dev/null ||
 (($#)) || set -- all
 if [[ $* == newer ]]; then
   provide_newer_libraries
+  exit
+fi
+if [[ $* == libstdcxx ]]; then
+  provide_libstdcxx
   exit
 fi
 install_system_packages "$@"

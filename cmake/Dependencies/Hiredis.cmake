@@ -26,7 +26,7 @@ endforeach()
 list(JOIN roots ", " roots)
 latchkey_need(FILE "${LATCHKEY_HIREDIS_ROOT}"
   "hiredis >= 1.1 with its static library (libhiredis.a), and looked in ${roots}"
-  "libhiredis-dev, taken from Debian 13" hiredis_ROOT)
+  "libhiredis-dev; that of Debian 12 is older" hiredis_ROOT)
 
 set(LATCHKEY_HIREDIS_INCLUDE "${PROJECT_BINARY_DIR}/third_party/hiredis")
 set(renames "${LATCHKEY_HIREDIS_INCLUDE}/latchkey_hiredis")

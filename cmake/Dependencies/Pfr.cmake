@@ -22,4 +22,4 @@ endif()
 list(JOIN roots ", " roots)
 latchkey_need(FILE "${LATCHKEY_PFR_INCLUDE}/latchkey/third_party/pfr.hpp"
   "Boost >= 1.84 (its Boost.PFR), and looked in ${roots}"
-  "libboost-dev >= 1.84, taken from Debian 13" Boost_ROOT)
+  "libboost-dev >= 1.84; that of Debian 12 is older" Boost_ROOT)
