@@ -7,20 +7,19 @@ local function must_be_able_to_count(semaphore)
   redis.call('INCRBY', semaphore, '0')
 end
 
--- Makes the permits available whose leases have ended, until `enough` are. `available`: how many are
--- so far. Returns how many are then, and how many leases had ended.
+-- Makes permits available whose leases have ended, a slice of them at most, unless `enough` are already:
+-- the server does nothing else meanwhile. Who finds too few asks again at once if there are more.
+-- `available`: how many are so far. Returns how many are then, and how many leases had ended.
 local function drop_ended(semaphore, permits, now, available, enough)
-  local dropped = 0
-  while available + dropped < enough do
-    local ended = redis.call('ZRANGEBYSCORE', permits, '0', now, 'LIMIT', '0', slice)
-    if #ended == 0 then
-      break
-    end
-    must_be_able_to_count(semaphore)
-    dropped = dropped + remove_permits(permits, ended)
+  local ended = {}
+  if available < enough then
+    ended = redis.call('ZRANGEBYSCORE', permits, '0', now, 'LIMIT', '0', slice)
   end
-  if dropped > 0 then
-    redis.call('INCRBY', semaphore, dropped)
+  if #ended == 0 then
+    return available, 0
   end
+  must_be_able_to_count(semaphore)
+  local dropped = remove_permits(permits, ended)
+  redis.call('INCRBY', semaphore, dropped)
   return available + dropped, dropped
 end

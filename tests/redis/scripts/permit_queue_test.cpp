@@ -177,5 +177,21 @@ TEST_F(PermitQueueScripts, WithoutItsCommandsNobodyIsFirst) {
   }
 }
 
+// An acquire that found others waiting dropped all of them in one script, while the server did
+// nothing else.
+TEST_F(PermitQueueScripts, EndedPermitsAreDroppedInSlicesAlthoughOthersWait) {
+  ASSERT_EQ(acquire(1, 3).kind, Kind::granted);
+  EXPECT_EQ(wait(2).place, 1U);
+  redis({"EVAL", "for n = 1, 5000 do redis.call('ZADD', KEYS[1], n, 'java permit ' .. n) end", "1",
+         taken});
+  EXPECT_EQ(acquire(3).kind, Kind::granted);
+  EXPECT_EQ(members(), 3 + 4'000 + 1);
+  redis({"SET", key, "-2000"});
+  const Outcome busy = acquire(4);
+  EXPECT_EQ(busy.kind, Kind::busy);
+  EXPECT_EQ(busy.retry_after, milliseconds(1)) << "the next slice may be enough";
+  EXPECT_EQ(members(), 3 + 3'000 + 1);
+}
+
 }  // namespace
 }  // namespace latchkey::tests
