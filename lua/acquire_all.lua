@@ -14,6 +14,7 @@
 -- checked before the first is changed. Keys are distinct, and no member is FAIR.
 
 --#include parts/holder.lua
+--#include parts/ttl.lua
 --#include parts/dead_readers.lua
 --#include parts/waiting_writer.lua
 
@@ -43,7 +44,7 @@ local function in_the_way(member)
 end
 
 local function look_at_read(member)
-  local own = redis.call('PTTL', member.beside)
+  local own = ttl(member.beside)
   member.longest = math.max(lease, own)
   member.joins = own == -2 or redis.call('HEXISTS', member.lock, member.owner) == 0
   member.dead = member.free and {} or dead_readers(member.lock, member.tag, member.owner)
@@ -74,7 +75,7 @@ end
 if fresh then
   local time = redis.call('TIME')
   token = math.max(token + ARGV[2], time[1] * 1000000 + time[2])
-  if token >= 9007199254740992 then
+  if not (token < 9007199254740992) then -- a key may contain nan
     return redis.error_reply('ERR the fencing token has reached 2^53, beyond which Lua cannot count')
   end
 end

@@ -80,7 +80,7 @@ end
 local wait = tonumber(ARGV[3])
 local place
 if wait > 0 then
-  local own = redis.call('ZSCORE', timeouts, owner)
+  local own = score_of(timeouts, owner)
   if own then
     place = redis.call('LPOS', queue, owner, 'RANK', '-1') -- a new waiter asks most
   end
@@ -89,11 +89,12 @@ if wait > 0 then
   end
   local room
   if place > 0 then
-    room = own and room_of(tonumber(own), now, wait)
+    room = own and room_of(own, now, wait)
     local before = redis.call('LINDEX', queue, place - 1)
-    local theirs = tonumber(redis.call('ZSCORE', timeouts, before) or nil)
+    local theirs = score_of(timeouts, before)
     if theirs and (not room or is_ours(before)) then
-      local seen = room_of(theirs, now, wait) or math.max(0, theirs - now) + unseen
+      local seen = room_of(theirs, now, wait) or
+                   math.min(math.max(0, theirs - now) + unseen, most_room)
       room = math.min(room or seen, seen)
     end
   end
@@ -101,7 +102,7 @@ if wait > 0 then
   local listens = tonumber(ARGV[1]) >= fair_grant_lease
   redis.call('ZADD', timeouts, marked(written + wait + (room or 0), now, listens), owner)
   local last = redis.call('ZRANGE', timeouts, '-1', '-1', 'WITHSCORES')[2]
-  local keep = math.floor(last - now) + 3600000
+  local keep = math.min(math.floor(last - now), most_room) + 3600000
   if redis.call('PTTL', queue) < keep - 1800000 then
     redis.call('PEXPIRE', queue, keep)
     redis.call('PEXPIRE', timeouts, keep)

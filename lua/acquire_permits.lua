@@ -63,13 +63,13 @@ if available < wanted + count then
   local own = end_of_hold(permits, first, count, now)
   if own then
     set_end(permits, first, count, math.max(own, ends), 'XX')
-    return math.max(available, 0)
+    return math.min(math.max(available, 0), 9007199254740992)
   end
   if not others_wait then
     drop_leases_that_ended(count)
   end
   if available < wanted + count then
-    local total = available + redis.call('ZCARD', permits)
+    local total = math.min(available + redis.call('ZCARD', permits), 9007199254740992)
     local nearest = redis.call('ZRANGE', permits, '0', '0', 'WITHSCORES')
     -- Redisson's score for a lease without an end is far in the future.
     local left = -1
@@ -111,7 +111,7 @@ if added < count then -- a repeated call: what it has was subtracted before
   local own = end_of_hold(permits, first, count, now)
   set_end(permits, first, count, math.max(own or 0, ends), 'XX')
 end
-local left = redis.call('PTTL', semaphore)
+local left = math.min(redis.call('PTTL', semaphore), 1e15) -- see ttl.lua
 if left > 0 then -- Redisson lets a semaphore with a TTL take this along
   redis.call('PEXPIRE', permits, left)
 end
@@ -125,4 +125,4 @@ if available > 0 and (dropped > 0 or leaves_place and redis.pcall('EXISTS', queu
   --#include parts/publish.lua
   publish(ARGV[5], string.format('%.0f', available), ARGV[6])
 end
-return available
+return math.min(available, 9007199254740992) -- see latch_count.lua

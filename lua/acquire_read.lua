@@ -33,13 +33,14 @@ if redis.call('EXISTS', KEYS[1]) == 0 then
 end
 
 --#include parts/holder.lua
+--#include parts/ttl.lua
 --#include parts/dead_readers.lua
 
 local left = redis.call('PTTL', KEYS[1])
 if redis.call('HGET', KEYS[1], 'mode') ~= 'read' then
   return {left, holder(KEYS[1])}
 end
-local own = redis.call('PTTL', KEYS[2])
+local own = ttl(KEYS[2])
 local lease = math.max(tonumber(ARGV[1]), own)
 local joins = own == -2 or redis.call('HEXISTS', KEYS[1], ARGV[2]) == 0
 if joins and kept > 0 then

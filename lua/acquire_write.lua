@@ -37,6 +37,7 @@ if redis.pcall('EXISTS', lock, queue) == 0 then
 end
 
 --#include parts/holder.lua
+--#include parts/ttl.lua
 --#include parts/dead_readers.lua
 --#include parts/fencing_token.lua
 --#include parts/publish.lua
@@ -45,7 +46,7 @@ end
 -- Drops readers that are dead, and keeps new ones out. Returns whether another attempt may find more
 -- dead readers.
 local function look_at_readers()
-  local left = redis.call('PTTL', lock)
+  local left = ttl(lock)
   local fields = redis.call('HLEN', lock)
   local dead, longest, all = dead_readers(lock, tag, owner)
   if fields - drop_readers(lock, dead) <= 1 then -- the mode

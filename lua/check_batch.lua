@@ -12,6 +12,7 @@
 -- the script of the single hold, which it sends next. So does a hold of a semaphore that has lost a
 -- permit: that script returns the others.
 
+--#include parts/ttl.lua
 --#include parts/renew.lua
 --#include parts/renew_read.lua
 --#include parts/verify.lua

@@ -14,11 +14,12 @@
 -- so that the WRITE stays if the server rejects an earlier command. PEXPIRE is the first write: it
 -- needs no memory, and after it the server permits the rest of the script to exceed the memory limit.
 
+--#include parts/ttl.lua
 --#include parts/publish.lua
 --#include parts/publish_to_all.lua
 
 local lease = tonumber(ARGV[1])
-local left = redis.call('PTTL', KEYS[1])
+local left = ttl(KEYS[1])
 local writer = ARGV[2] .. ':write'
 if redis.call('HEXISTS', KEYS[1], writer) == 1 then
   lease = math.max(lease, left)
@@ -27,7 +28,7 @@ if redis.call('HEXISTS', KEYS[1], writer) == 1 then
   redis.call('HSET', KEYS[1], 'mode', 'read', ARGV[2], '1')
   redis.call('HDEL', KEYS[1], writer)
 else
-  local own = redis.call('PTTL', KEYS[2])
+  local own = ttl(KEYS[2])
   if own == -2 or redis.call('HEXISTS', KEYS[1], ARGV[2]) == 0 then
     return false
   end

@@ -12,6 +12,7 @@
 -- The hash is shortened to the longest lease that is left. In a crowd, of which only a part is
 -- looked at, it stays. See expire.lua.
 
+--#include parts/ttl.lua
 --#include parts/dead_readers.lua
 
 local own = redis.call('PTTL', KEYS[2])
@@ -20,7 +21,7 @@ if own == -2 or redis.call('HEXISTS', KEYS[1], ARGV[2]) == 0 then
 end
 local ends = tonumber(ARGV[1])
 local _, longest, all = dead_readers(KEYS[1], ARGV[3], ARGV[2])
-local left = redis.call('PTTL', KEYS[1])
+local left = ttl(KEYS[1])
 if own < 0 or own > ends then
   redis.call('PEXPIRE', KEYS[2], ends)
 end

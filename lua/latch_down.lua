@@ -17,7 +17,7 @@ if not count then
 end
 count = tonumber(count)
 if not count or count > 1 then -- DECR raises the error of what is no number
-  return redis.call('DECR', KEYS[1])
+  return math.min(redis.call('DECR', KEYS[1]), 9007199254740992) -- see latch_count.lua
 end
 redis.call('DEL', KEYS[1])
 if count == 1 then

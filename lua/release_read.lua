@@ -16,6 +16,7 @@
 -- owner's lease when only dead readers are left. With many readers, of which only a part is checked,
 -- the TTL stays. All reads come before the first write. No command needs memory.
 
+--#include parts/ttl.lua
 --#include parts/publish.lua
 --#include parts/publish_to_all.lua
 --#include parts/dead_readers.lua
@@ -26,7 +27,7 @@ local fields = redis.call('HLEN', KEYS[1])
 local dead, longest, all, left = {}, -1, false, -1
 if fields > 2 and redis.call('HGET', KEYS[1], 'mode') == 'read' then
   dead, longest, all = dead_readers(KEYS[1], ARGV[2], ARGV[1])
-  left = redis.call('PTTL', KEYS[1])
+  left = ttl(KEYS[1])
 end
 
 if ARGV[5] and redis.call('HDEL', KEYS[1], ARGV[5]) == 1 then -- like release_write.lua

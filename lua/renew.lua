@@ -9,6 +9,7 @@
 --
 -- Works while the server is out of memory. Always writes, so that a replica never confirms a hold.
 
+--#include parts/ttl.lua
 --#include parts/renew.lua
 
 return renew(KEYS[1], ARGV[2], ARGV[1])

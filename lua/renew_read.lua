@@ -11,6 +11,7 @@
 -- The hash lives as long as the longest lease. Redisson's renewal sets its TTL to 30 s, even if a
 -- latchkey lease is longer. Works while the server is out of memory and always writes: see renew.lua.
 
+--#include parts/ttl.lua
 --#include parts/renew_read.lua
 
 return renew_read(KEYS[1], KEYS[2], ARGV[2], ARGV[1])

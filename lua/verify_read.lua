@@ -10,6 +10,7 @@
 -- The lease does not change. The hash's TTL is restored if a Redisson reader's renewal has reduced it
 -- below this lease. A replica rejects the script: see verify.lua.
 
+--#include parts/ttl.lua
 --#include parts/verify_read.lua
 
 return verify_read(KEYS[1], KEYS[2], ARGV[1])

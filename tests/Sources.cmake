@@ -181,6 +181,7 @@ set(latchkey_redis_sources
   redis/scripts/fair_order_test.cpp
   redis/scripts/fair_test.cpp
   redis/scripts/fair_time_test.cpp
+  redis/scripts/far_times_test.cpp
   redis/scripts/faults_test.cpp
   redis/scripts/permissions_test.cpp
   redis/scripts/permits_faults_test.cpp

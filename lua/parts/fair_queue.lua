@@ -19,6 +19,12 @@ local unseen = 1800000
 -- keeps the others waiting no longer than this. A waiter that asks for less takes the lock itself.
 local fair_grant_lease = 5000
 
+-- A Redisson client that waits for ever writes a score near 2^63, or infinity: counts as this, which Lua
+-- formats without an exponent, and to which it can add.
+local farthest = 1e14
+-- The room for one that waits longer than this, in ms: a year. More would not fit into the score.
+local most_room = 31536000000
+
 local function server_ms()
   local time = redis.call('TIME')
   return time[1] * 1000 + math.floor(time[2] / 1000)
@@ -27,6 +33,12 @@ end
 -- latchkey's ids are UUIDs of version 8, Redisson's are of version 4.
 local function is_ours(owner)
   return owner:sub(15, 15) == '8'
+end
+
+-- The score of a waiter; nil: it has none.
+local function score_of(timeouts, waiter)
+  local score = tonumber(redis.call('ZSCORE', timeouts, waiter) or nil)
+  return score and math.min(score, farthest)
 end
 
 local function marked(score, now, grantable)
@@ -52,7 +64,7 @@ end
 -- The room of a score; nil: it has no mark.
 local function room_of(score, now, life)
   local written = written_at(score, now)
-  return written and math.max(0, math.floor(score) - written - life)
+  return written and math.min(math.max(0, math.floor(score) - written - life), most_room)
 end
 
 -- Whether a latchkey waiter has not called for the life of a place. The room in its score is for what
@@ -86,7 +98,7 @@ local function live_head(queue, timeouts, now, channel, sharded)
     if not head then
       return false
     end
-    local score = tonumber(redis.call('ZSCORE', timeouts, head) or 0)
+    local score = score_of(timeouts, head) or 0
     if score > now and not is_dead(head, score, now) then
       if score % 1 ~= called_in_vain or score > now + 2500 or not is_gone(head, channel, sharded) then
         return head, score

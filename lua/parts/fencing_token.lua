@@ -7,7 +7,7 @@ local function new_token(key, tokens)
   local last = tonumber(redis.call('GET', key) or '0') or 0
   local time = redis.call('TIME')
   local token = math.max(last + tokens, time[1] * 1000000 + time[2])
-  if token >= 9007199254740992 then
+  if not (token < 9007199254740992) then -- the key may contain nan
     return redis.error_reply('ERR the fencing token has reached 2^53, beyond which Lua cannot count')
   end
   redis.call('SET', key, string.format('%.0f', token))

@@ -4,7 +4,7 @@ local function renew(lock, owner, lease)
   if redis.call('HEXISTS', lock, owner) == 0 then
     return false
   end
-  local left = redis.call('PTTL', lock)
+  local left = ttl(lock)
   redis.call('PEXPIRE', lock, math.max(left, tonumber(lease)))
   return 0
 end

@@ -1,12 +1,12 @@
 -- Part: extends the lease of a READ, which is the TTL of the key `timeout`. 0: it lasts at least that
 -- long; false: this owner does not hold it, or its lease ended while other readers held it.
 local function renew_read(lock, timeout, owner, lease)
-  local own = redis.call('PTTL', timeout)
+  local own = ttl(timeout)
   if own == -2 or redis.call('HEXISTS', lock, owner) == 0 then
     return false
   end
   lease = math.max(tonumber(lease), own)
-  local left = redis.call('PTTL', lock)
+  local left = ttl(lock)
   redis.call('PEXPIRE', lock, math.max(lease, left))
   redis.call('PEXPIRE', timeout, lease)
   return 0

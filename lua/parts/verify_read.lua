@@ -2,11 +2,11 @@
 -- ended while others went on reading. Writes for the reason in verify.lua.
 local function verify_read(lock, timeout, owner)
   redis.call('HDEL', lock, '')
-  local own = redis.call('PTTL', timeout)
+  local own = ttl(timeout)
   if own == -2 or redis.call('HEXISTS', lock, owner) == 0 then
     return false
   end
-  local left = redis.call('PTTL', lock)
+  local left = ttl(lock)
   if left >= 0 and left < own then
     redis.call('PEXPIRE', lock, own)
   end

@@ -34,7 +34,7 @@ end
 if fresh then
   local time = redis.call('TIME')
   token = math.max(token + ARGV[2], time[1] * 1000000 + time[2])
-  if token >= 9007199254740992 then
+  if not (token < 9007199254740992) then -- a key may contain nan
     return redis.error_reply('ERR the fencing token has reached 2^53, beyond which Lua cannot count')
   end
 end

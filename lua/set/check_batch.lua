@@ -8,6 +8,7 @@
 -- As check_batch.lua.
 
 --#include parts/held_by.lua
+--#include parts/ttl.lua
 --#include parts/renew_value.lua
 --#include parts/verify_value.lua
 

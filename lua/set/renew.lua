@@ -10,6 +10,7 @@
 -- Works while the server is out of memory. Always writes, so that a replica never confirms a hold.
 
 --#include parts/held_by.lua
+--#include parts/ttl.lua
 --#include parts/renew_value.lua
 
 return renew(KEYS[1], ARGV[2], ARGV[1])

@@ -33,10 +33,12 @@ namespace latchkey::inline v1::detail::redis {
   return std::string(text);
 }
 
-/// A time in ms, at least 1; negative numbers mean that it has no end.
+/// A time in ms, at least 1; negative numbers mean that it has no end. More than 100 years are 100
+/// years: a time in ns has no room for 300.
 [[nodiscard]] inline std::optional<std::chrono::milliseconds> time_left(long long left) noexcept {
+  constexpr long long most = std::chrono::milliseconds(std::chrono::years(100)).count();
   if (left < 0) return std::nullopt;
-  return std::chrono::milliseconds(std::max(left, 1LL));
+  return std::chrono::milliseconds(std::clamp(left, 1LL, most));
 }
 
 }  // namespace latchkey::inline v1::detail::redis

@@ -86,5 +86,20 @@ TEST(CoordinatorWait, WaiterAfterAFreshAttemptIsBusy) {
   EXPECT_EQ(second.answer, Answer::busy);
 }
 
+// In ns it overflowed: the pause was negative, and the next attempt was due at once.
+TEST(CoordinatorWait, ATimeBeyondTheClockIsNoReasonToAskAtOnce) {
+  for (const milliseconds left : {milliseconds(9'300'000'000'000), milliseconds::max()}) {
+    Script script;
+    Caller& call = script.acquire(REENTRANT, 10s, 30s, Owner::make());
+    script.answer(Script::busy(left));
+    EXPECT_EQ(call.answer, Answer::pending);
+    script.answer(Verb::subscribe, Script::of(Kind::granted));
+    script.answer(Script::busy(left));
+    static_cast<void>(script.sent());
+    script.pass(500ms);
+    EXPECT_EQ(script.sent(), "");
+  }
+}
+
 }  // namespace
 }  // namespace latchkey::sim

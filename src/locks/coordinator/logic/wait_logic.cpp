@@ -39,7 +39,9 @@ void WaitLogic::wait_for_release(RemoteHold& claim, const Outcome& outcome) {
   const bool fair = claim.type == LockType::FAIR;  // the reply says when to poll
   if (claim.place != 0 && !fair) pause = std::min<Clock::duration>(pause, queued_poll_of(claim));
   if (outcome.retry_after) {
-    pause = std::min<Clock::duration>(pause, std::max(*outcome.retry_after, milliseconds(1)));
+    constexpr milliseconds most = std::chrono::hours(1);  // ns have no room for all ms
+    pause =
+        std::min<Clock::duration>(pause, std::clamp(*outcome.retry_after, milliseconds(1), most));
   }
   claim.poll_at = later(now(), pause);
   set_alarm(call);
