@@ -61,7 +61,7 @@ for index, member in ipairs(members) do
   end
   if member.type == 'READ' then
     look_at_read(member)
-    local kept = kept_for_writer(member.tag)
+    local kept = kept_for_writer(member.lock, member.tag)
     if member.joins and kept > 0 then
       return {kept, holder(member.lock), index - 1}
     end
@@ -110,7 +110,7 @@ for _, member in ipairs(members) do
     redis.call('PEXPIRE', member.lock, longest)
   end
   if member.type == 'WRITE' then
-    redis.pcall('DEL', waiting_writer(member.tag))
+    redis.pcall('DEL', waiting_writer(member.lock, member.tag))
   end
 end
 return token

@@ -99,8 +99,8 @@ if wait > 0 then
     end
   end
   local written = wait < 8000 and now or math.floor(now / 4000) * 4000 -- as precise as the mark
-  local listens = tonumber(ARGV[1]) >= fair_grant_lease
-  redis.call('ZADD', timeouts, marked(written + wait + (room or 0), now, listens), owner)
+  local grantable = tonumber(ARGV[1]) >= fair_grant_lease and not shares_queue(lock)
+  redis.call('ZADD', timeouts, marked(written + wait + (room or 0), now, grantable), owner)
   local last = redis.call('ZRANGE', timeouts, '-1', '-1', 'WITHSCORES')[2]
   local keep = math.min(math.floor(last - now), most_room) + 3600000
   if redis.call('PTTL', queue) < keep - 1800000 then

@@ -16,7 +16,7 @@
 -- first.
 
 --#include parts/waiting_writer.lua
-local kept = kept_for_writer(ARGV[3])
+local kept = kept_for_writer(KEYS[1], ARGV[3])
 
 if redis.call('EXISTS', KEYS[1]) == 0 then
   if kept > 0 then

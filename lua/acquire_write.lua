@@ -23,7 +23,7 @@ local lock, owner, tag = KEYS[1], ARGV[2], ARGV[3]
 local function take()
   redis.call('HSET', lock, 'mode', 'write', owner, '1')
   if redis.pcall('PEXPIRE', lock, ARGV[1]) == 1 then
-    redis.pcall('DEL', waiting_writer(tag))
+    redis.pcall('DEL', waiting_writer(lock, tag))
     return 0
   end
   redis.call('HDEL', lock, 'mode', owner)
@@ -57,8 +57,8 @@ local function look_at_readers()
     redis.call('PEXPIRE', lock, longest)
   end
   local keep = tonumber(ARGV[4])
-  if keep > kept_for_writer(tag) then
-    redis.pcall('SET', waiting_writer(tag), owner, 'PX', keep)
+  if keep > kept_for_writer(lock, tag) then
+    redis.pcall('SET', waiting_writer(lock, tag), owner, 'PX', keep)
   end
   return not all and #dead > 0
 end

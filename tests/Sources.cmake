@@ -194,6 +194,7 @@ set(latchkey_redis_sources
   redis/scripts/read_lease_test.cpp
   redis/scripts/read_write_test.cpp
   redis/scripts/redisson_test.cpp
+  redis/scripts/shared_names_test.cpp
   redis/scripts/waiting_writer_test.cpp
   redis/session/channel_subscriptions_test.cpp
   redis/session/command_pipeline_test.cpp

@@ -19,6 +19,13 @@ local unseen = 1800000
 -- keeps the others waiting no longer than this. A waiter that asks for less takes the lock itself.
 local fair_grant_lease = 5000
 
+-- The lock `{a}` has the queue of the lock `a`, as in Redisson, and an entry does not say which lock it
+-- waits for. A release of `{a}` therefore grants nothing, and no waiter for it may be granted a lock:
+-- they are notified, and take the lock themselves.
+local function shares_queue(lock)
+  return lock:find('^{[^{}]+}$')
+end
+
 -- A Redisson client that waits for ever writes a score near 2^63, or infinity: counts as this, which Lua
 -- formats without an exponent, and to which it can add.
 local farthest = 1e14
@@ -164,8 +171,8 @@ end
 -- contains the time as well. Returns whether the head has the lock.
 local function grant_head(lock, queue, timeouts, head, score, now, channel, sharded)
   local its_channel = channel .. ':' .. head
-  if not is_ours(head) or not is_grantable(score) or not is_heard(its_channel, sharded) or
-     redis.pcall('HSET', lock, head, '1') ~= 1 then
+  if shares_queue(lock) or not is_ours(head) or not is_grantable(score) or
+     not is_heard(its_channel, sharded) or redis.pcall('HSET', lock, head, '1') ~= 1 then
     return false
   end
   local message = head:match('%d+$') .. ' ' .. string.format('%.0f', now) .. ' 0'

@@ -91,7 +91,7 @@ local function grant(lock, tag, owner, lease, tokens)
   end
   if owner:sub(-6) == ':write' then
     redis.pcall('HSET', lock, 'mode', 'write', owner, '1')
-    redis.pcall('DEL', 'latchkey_waiting_writer:' .. tag)
+    redis.pcall('DEL', 'latchkey_waiting_writer:' .. tag .. (lock == tag and ':' or ''))
   else
     redis.pcall('HSET', lock, owner, '1')
   end

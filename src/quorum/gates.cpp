@@ -20,13 +20,15 @@ constexpr std::chrono::milliseconds gate_lease = 2s;
 /// The maximum size of a key, in bytes.
 constexpr std::size_t longest_key = 1'024;
 
-/// The gate's key, on the same node of a cluster as the lock's key. Empty if the result would be
-/// too long.
+/// The gate's key, on the same node of a cluster as the lock's key. That of a key with a hash tag
+/// ends in `:`, so that `a` and `{a}` have gates of their own. Empty if the result would be too
+/// long.
 std::string gate_of(std::string_view key) {
   const bool tagged = key.find('{') != std::string_view::npos;
-  std::string gate = tagged ? "latchkey_writer:" : "latchkey_writer:{";
+  std::string gate(gate_prefix);
+  if (!tagged) gate += '{';
   gate += key;
-  if (!tagged) gate += '}';
+  gate += tagged ? ':' : '}';
   return gate.size() <= longest_key ? gate : std::string();
 }
 

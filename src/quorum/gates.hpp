@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <list>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include <latchkey/clock.hpp>
@@ -13,6 +14,9 @@
 #include "quorum/operation.hpp"
 
 namespace latchkey::inline v1::detail::quorum {
+
+/// What the key of a gate begins with. No lock of a quorum may have such a name.
+inline constexpr std::string_view gate_prefix = "latchkey_writer:";
 
 /// The hash of an id.
 struct HashOfId {

@@ -30,6 +30,11 @@ bool is_offered(Verb verb) noexcept {
   }
 }
 
+/// Before it was begun.
+bool is_refused(const Operation& made) noexcept {
+  return made.answer.front().outcome.kind == Outcome::Kind::refused;
+}
+
 }  // namespace
 
 constinit thread_local unsigned QuorumBackend::completions_ = 0;
@@ -88,13 +93,19 @@ std::list<Operation> QuorumBackend::make_operations(std::span<Request* const> re
       outcome.kind = Outcome::Kind::refused;
       outcome.reason = "a quorum offers no " + std::string(to_string(request->verb)) +
                        ": ask its servers one by one";
+    } else if (request->key.starts_with(gate_prefix)) {
+      Outcome& outcome = made.answer.front().outcome;
+      outcome.kind = Outcome::Kind::refused;
+      outcome.reason = "the name '" + std::string(request->key) + "' begins with '" +
+                       std::string(gate_prefix) + "', which is reserved: choose another";
     } else if (request->verb == Verb::acquire && request->type == LockType::READ) {
       Gates::pass(made, {space_, ++last_id_});
     }
   }
   try {
-    for (const Request* const request : requests) {
-      if (request->verb == Verb::acquire) known_.try_emplace(request->id);
+    for (const Operation& made : prepared) {
+      const Request& request = *made.answer.front().request;
+      if (request.verb == Verb::acquire && !is_refused(made)) known_.try_emplace(request.id);
     }
   } catch (const std::bad_alloc&) {
     std::erase_if(known_, [](const auto& each) { return each.second.wire.number == 0; });
@@ -109,8 +120,8 @@ void QuorumBackend::begin(std::list<Operation>& prepared, Later& later) noexcept
   const auto found = known_.find(request.id);
   const bool is_known =
       found != known_.end() && (request.verb == Verb::acquire || found->second.wire.number != 0);
-  if (!is_offered(request.verb) || !is_known) {
-    if (is_offered(request.verb)) one.answer.front().outcome.kind = Outcome::Kind::gone;
+  if (is_refused(one) || !is_known) {
+    if (!is_refused(one)) one.answer.front().outcome.kind = Outcome::Kind::gone;
     answers_.splice(answers_.end(), one.answer);
     prepared.pop_front();
     return;

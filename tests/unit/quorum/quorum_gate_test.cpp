@@ -4,9 +4,11 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <thread>
 #include <vector>
 
+#include <latchkey/error.hpp>
 #include <latchkey/locks.hpp>
 #include <latchkey/quorum.hpp>
 
@@ -65,6 +67,31 @@ TEST_F(QuorumGate, AWriterThatGivesUpLeavesTheGateOpenSoon) {
   EXPECT_FALSE(locks.lock("k", LockType::WRITE).try_acquire(2s, 10s));
   ConnectionStates third;
   EXPECT_TRUE(process(third).lock("k", LockType::READ).try_acquire(10s, 10s).has_value());
+}
+
+// A READ of one of them waited for a WRITE that waits for the other one.
+TEST_F(QuorumGate, AKeyAndTheSameKeyInBracesHaveGatesOfTheirOwn) {
+  ConnectionStates states, theirs, third;
+  const Locks locks = process(states), others = process(theirs), readers = process(third);
+  const Hold read = others.lock("{k}", LockType::READ).acquire(0ms, 60s);
+  auto write = std::async(std::launch::async, [&] {
+    return locks.lock("{k}", LockType::WRITE).try_acquire(5s, 10s).has_value();
+  });
+  EXPECT_TRUE(tests::eventually([&] {
+    return !readers.lock("{k}", LockType::READ).try_acquire(0ms, 10s).has_value();
+  })) << "the WRITE has shut its gate";
+  EXPECT_TRUE(readers.lock("k", LockType::READ).try_acquire(0ms, 10s).has_value());
+  EXPECT_FALSE(write.get());
+}
+
+TEST_F(QuorumGate, NoLockHasTheNameOfAGate) {
+  ConnectionStates states;
+  const Locks locks = process(states);
+  for (const LockType type : {LockType::REENTRANT, LockType::READ, LockType::WRITE}) {
+    EXPECT_THROW(static_cast<void>(locks.lock("latchkey_writer:{k}", type).try_acquire(0ms, 10s)),
+                 BackendRefused);
+  }
+  EXPECT_TRUE(locks.lock("my:latchkey_writer:k").try_acquire(0ms, 10s).has_value());
 }
 
 }  // namespace
