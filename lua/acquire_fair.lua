@@ -43,7 +43,9 @@ end
 
 --#include parts/holder.lua
 --#include parts/publish.lua
+--#include parts/notify.lua
 --#include parts/fencing_token.lua
+--#include parts/place.lua
 --#include parts/process_queue.lua
 --#include parts/fair_queue.lua
 

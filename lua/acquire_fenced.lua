@@ -34,11 +34,22 @@ local function take()
 end
 
 local queue = 'latchkey_process_queue:' .. tag .. (lock == tag and ':' or '')
-if redis.pcall('EXISTS', lock, queue) == 0 then
+local existing = redis.pcall('EXISTS', lock, queue)
+if existing == 0 then
   return take()
 end
 
 --#include parts/holder.lua
+--#include parts/place.lua
+
+-- Most attempts are those of processes that wait: they need no more functions than these.
+if existing == 2 and redis.call('HEXISTS', lock, owner) == 0 then
+  local place = ARGV[5] ~= '1' and 0 or keep_place(queue, owner, ARGV[1], ARGV[3])
+  if place then
+    return {redis.call('PTTL', lock), holder(lock), place}
+  end
+end
+
 --#include parts/publish.lua
 --#include parts/process_queue.lua
 
@@ -49,7 +60,8 @@ if redis.call('EXISTS', lock) == 0 and not grant_first(lock, tag, ARGV[6], owner
 end
 local left = redis.call('PTTL', lock)
 if redis.call('HEXISTS', lock, owner) == 0 or redis.call('HEXISTS', lock, 'mode') == 1 then
-  return {left, holder(lock), ARGV[5] == '1' and take_place(lock, tag, owner, ARGV[1], ARGV[3]) or 0}
+  local place = ARGV[5] == '1' and take_place(lock, tag, owner, ARGV[1], ARGV[3], ARGV[6]) or 0
+  return {left, holder(lock), place}
 end
 local token = tonumber(redis.call('GET', KEYS[2]) or '0') or 0
 if token < 1 then -- the key was deleted while the lock was held

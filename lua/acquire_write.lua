@@ -32,11 +32,23 @@ local function take()
 end
 
 local queue = 'latchkey_process_queue:' .. tag .. (lock == tag and ':' or '')
-if redis.pcall('EXISTS', lock, queue) == 0 then
+local existing = redis.pcall('EXISTS', lock, queue)
+if existing == 0 then
   return take()
 end
 
 --#include parts/holder.lua
+--#include parts/place.lua
+
+-- Most attempts are those of processes that wait for a WRITE: they need no more functions than these.
+if existing == 2 and redis.call('HGET', lock, 'mode') ~= 'read' and
+   redis.call('HEXISTS', lock, owner) == 0 then
+  local place = ARGV[5] ~= '1' and 0 or keep_place(queue, owner, ARGV[1], '0')
+  if place then
+    return {redis.call('PTTL', lock), holder(lock), place}
+  end
+end
+
 --#include parts/ttl.lua
 --#include parts/dead_readers.lua
 --#include parts/fencing_token.lua
@@ -71,7 +83,8 @@ if redis.call('EXISTS', lock) == 0 and not grant_first(lock, tag, ARGV[6], owner
 end
 local left = again and 1 or redis.call('PTTL', lock)
 if redis.call('HEXISTS', lock, owner) == 0 then
-  return {left, holder(lock), ARGV[5] == '1' and take_place(lock, tag, owner, ARGV[1], '0') or 0}
+  local place = ARGV[5] == '1' and take_place(lock, tag, owner, ARGV[1], '0', ARGV[6]) or 0
+  return {left, holder(lock), place}
 end
 if left < tonumber(ARGV[1]) then
   redis.call('PEXPIRE', lock, ARGV[1])

@@ -16,6 +16,7 @@
 
 --#include parts/ttl.lua
 --#include parts/publish.lua
+--#include parts/notify.lua
 --#include parts/publish_to_all.lua
 
 local lease = tonumber(ARGV[1])

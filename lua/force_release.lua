@@ -15,8 +15,10 @@
 -- Waiters are notified as by a release. The queue stays, and its first waiter is next.
 
 --#include parts/publish.lua
+--#include parts/notify.lua
 --#include parts/publish_to_all.lua
 --#include parts/fencing_token.lua
+--#include parts/place.lua
 --#include parts/process_queue.lua
 --#include parts/fair_queue.lua
 
@@ -51,7 +53,7 @@ local notified
 if mode == 'write' then
   notified = publish_to_all(ARGV[3], ARGV[4])
 else
-  notified = publish(ARGV[3], '0', ARGV[4])
+  notified = notify(ARGV[3], '0', ARGV[4])
 end
 pass_on(KEYS[1], ARGV[1], '', notified, ARGV[4])
 return 0

@@ -53,7 +53,7 @@ else
 end
 local subscribers = -1
 if not listening.err then
-  local waiting = redis.pcall('LLEN', 'latchkey_process_queue:' .. ARGV[1] .. (KEYS[1] == ARGV[1] and ':' or ''))
+  local waiting = redis.pcall('ZCARD', 'latchkey_process_queue:' .. ARGV[1] .. (KEYS[1] == ARGV[1] and ':' or ''))
   waiting = type(waiting) == 'number' and waiting or 0
   subscribers = math.max(tonumber(listening[2]), tonumber(listening[4]), waiting)
 end

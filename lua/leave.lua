@@ -11,7 +11,9 @@
 
 --#include parts/fencing_token.lua
 --#include parts/publish.lua
+--#include parts/notify.lua
 --#include parts/publish_to_all.lua
+--#include parts/place.lua
 --#include parts/process_queue.lua
 
 local lock, owner, tag = KEYS[1], ARGV[1], ARGV[2]
@@ -28,7 +30,7 @@ if owner:sub(-6) == ':write' then
   redis.call('DEL', lock)
   notified = publish_to_all('redisson_rwlock:' .. tag, ARGV[3])
 else
-  notified = publish('redisson_lock__channel:' .. tag, '0', ARGV[3])
+  notified = notify('redisson_lock__channel:' .. tag, '0', ARGV[3])
 end
 pass_on(lock, tag, owner, notified, ARGV[3])
 return 0

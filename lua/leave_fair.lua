@@ -14,7 +14,9 @@
 -- lease is about to end.
 
 --#include parts/publish.lua
+--#include parts/notify.lua
 --#include parts/fencing_token.lua
+--#include parts/place.lua
 --#include parts/process_queue.lua
 --#include parts/fair_queue.lua
 

@@ -17,19 +17,23 @@ local lock, tag = KEYS[1], ARGV[2]
 if redis.call('HDEL', lock, ARGV[1]) == 0 then
   return false
 end
+local channel = 'redisson_lock__channel:' .. tag
 local notified
 if ARGV[3] == '1' then
-  notified = redis.pcall('SPUBLISH', 'redisson_lock__channel:' .. tag, '0')
+  notified = redis.pcall('SPUBLISH', channel, '0')
 else
-  notified = redis.pcall('PUBLISH', 'redisson_lock__channel:' .. tag, '0')
+  notified = redis.pcall('PUBLISH', channel, '0')
 end
+notified = type(notified) == 'number' and notified or 0
 local queue = 'latchkey_process_queue:' .. tag .. (lock == tag and ':' or '')
-if redis.pcall('EXISTS', queue) ~= 1 then
-  return type(notified) == 'number' and notified or 0
+if notified == 0 and redis.pcall('EXISTS', queue) == 0 then
+  return 0
 end
 
 --#include parts/fencing_token.lua
 --#include parts/publish.lua
+--#include parts/notify.lua
+--#include parts/place.lua
 --#include parts/process_queue.lua
 
-return pass_on(lock, tag, ARGV[1], notified, ARGV[3])
+return pass_on(lock, tag, ARGV[1], subscribers_of(channel, notified, ARGV[3]), ARGV[3])

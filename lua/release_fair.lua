@@ -19,7 +19,9 @@ if redis.call('HDEL', KEYS[1], ARGV[1]) == 0 then
 end
 
 --#include parts/publish.lua
+--#include parts/notify.lua
 --#include parts/fencing_token.lua
+--#include parts/place.lua
 --#include parts/process_queue.lua
 --#include parts/fair_queue.lua
 

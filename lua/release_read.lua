@@ -18,9 +18,11 @@
 
 --#include parts/ttl.lua
 --#include parts/publish.lua
+--#include parts/notify.lua
 --#include parts/publish_to_all.lua
 --#include parts/dead_readers.lua
 --#include parts/fencing_token.lua
+--#include parts/place.lua
 --#include parts/process_queue.lua
 
 local fields = redis.call('HLEN', KEYS[1])
@@ -43,7 +45,7 @@ local held = redis.call('DEL', KEYS[2]) == 1
 fields = fields - 1 - drop_readers(KEYS[1], dead)
 if fields <= 1 then -- the mode
   redis.call('DEL', KEYS[1])
-  pass_on(KEYS[1], ARGV[2], ARGV[1], publish(ARGV[3], '0', ARGV[4]), ARGV[4])
+  pass_on(KEYS[1], ARGV[2], ARGV[1], notify(ARGV[3], '0', ARGV[4]), ARGV[4])
 elseif all and longest > 0 and longest < left then
   redis.call('PEXPIRE', KEYS[1], longest)
 end

@@ -10,6 +10,7 @@
 -- Like release.lua. The message 1 wakes all readers of a Redisson client, 0 only one waiter.
 
 --#include parts/publish.lua
+--#include parts/notify.lua
 --#include parts/publish_to_all.lua
 
 local lock, tag = KEYS[1], ARGV[2]
@@ -20,11 +21,12 @@ end
 redis.call('DEL', lock)
 local notified = publish_to_all('redisson_rwlock:' .. tag, ARGV[3])
 local queue = 'latchkey_process_queue:' .. tag .. (lock == tag and ':' or '')
-if redis.pcall('EXISTS', queue) ~= 1 then
+if redis.pcall('EXISTS', queue) == 0 then
   return notified
 end
 
 --#include parts/fencing_token.lua
+--#include parts/place.lua
 --#include parts/process_queue.lua
 
 return pass_on(lock, tag, ARGV[1], notified, ARGV[3])

@@ -122,6 +122,7 @@ set(latchkey_tests_sources
 
 set(latchkey_redis_sources
   redis/client/commands_test.cpp
+  redis/client/documented_permissions_test.cpp
   redis/client/fork_test.cpp
   redis/client/outage_events_test.cpp
   redis/client/redis_contract_test.cpp
@@ -150,6 +151,7 @@ set(latchkey_redis_sources
   redis/locks/hot_key_test.cpp
   redis/locks/latch_test.cpp
   redis/locks/loss_test.cpp
+  redis/locks/permission_time_test.cpp
   redis/locks/no_thread_test.cpp
   redis/locks/quorum_test.cpp
   redis/locks/read_write_turns_test.cpp
@@ -171,6 +173,7 @@ set(latchkey_redis_sources
   redis/protocol/owner_format_test.cpp
   redis/protocol/script_call_test.cpp
   redis/protocol/script_reply_test.cpp
+  redis/protocol/shared_names_test.cpp
   redis/protocol/slots_test.cpp
   redis/scripts/administration_test.cpp
   redis/scripts/agreement_test.cpp
@@ -190,11 +193,11 @@ set(latchkey_redis_sources
   redis/scripts/permit_queue_test.cpp
   redis/scripts/permits_test.cpp
   redis/scripts/plain_test.cpp
+  redis/scripts/process_queue_places_test.cpp
   redis/scripts/process_queue_test.cpp
   redis/scripts/read_lease_test.cpp
   redis/scripts/read_write_test.cpp
   redis/scripts/redisson_test.cpp
-  redis/scripts/shared_names_test.cpp
   redis/scripts/waiting_writer_test.cpp
   redis/session/channel_subscriptions_test.cpp
   redis/session/command_pipeline_test.cpp

@@ -200,5 +200,5 @@ local function call_next(lock, queue, timeouts, channel, sharded)
     return publish(channel .. ':' .. head, '0', sharded)
   end
   local tag = channel:sub(#'redisson_lock__channel:' + 1)
-  pass_on(lock, tag, '', publish(channel, '0', sharded), sharded)
+  pass_on(lock, tag, '', notify(channel, '0', sharded), sharded)
 end

@@ -3,80 +3,66 @@
 -- notifies that process alone, unless others listen to the lock's channel, such as Redisson's
 -- waiters: then the lock stays free, and they and the first try to take it.
 --
--- The queue is a list of "owner lease tokens place": the owner as the field of the lock (that of a
--- WRITE ends in ":write"), the lease in ms, how many fencing tokens to reserve (0: not FENCED), and
--- the number of the place. The grant is the message "number place token" on the channel of the
--- process, `redisson_lock__channel:tag:uuid`. A waiter accepts it only if it has that place: an old
--- grant may arrive late. The message "0" asks the first to try again. A process that does not listen
--- loses its place.
+-- A sorted set has the owners by the numbers of their places; an owner is the field of the lock (that
+-- of a WRITE ends in ":write"). A hash has "end lease tokens" for each: until when its place lasts, in
+-- epoch ms, the lease in ms, and how many fencing tokens to reserve (0: not FENCED). Each attempt
+-- extends its place, so processes that were killed or are frozen together lose their places together.
+--
+-- The grant is the message "number place token" on the channel of the process,
+-- `redisson_lock__channel:tag:uuid`. A waiter accepts it only if it has that place: an old grant may
+-- arrive late. The message "0" asks the process to try again. A process that does not listen loses its
+-- place. So does one whose place has ended; it is asked to try again, because the server may have
+-- stood still.
 --
 -- These keys are not among KEYS, so a command may fail: the slot is moving, or the user lacks a
 -- permission. Then nobody has a place, and waiters are notified of releases, or poll.
 
 -- A granted process renews; a killed or frozen one keeps the others waiting no longer than this, ms.
 local grant_lease = 3000
--- Waiters try again every second. The queue ends this long after the last attempt, ms.
-local queue_life = '10000'
-
--- The lock `{a}` has the tag of the lock `a`, and a queue of its own.
-local function process_queue(lock, tag)
-  return 'latchkey_process_queue:' .. tag .. (lock == tag and ':' or '')
-end
 
 local function channel_of(tag, owner)
   return 'redisson_lock__channel:' .. tag .. ':' .. owner:sub(1, 36)
 end
 
--- Whether somebody is subscribed to the channel at this server. A message also reaches those who are
--- subscribed at another one, as long as they do not know that it is no longer the master: they must
--- not read of a grant that is undone because nobody received it here.
+-- Whether somebody is subscribed to the channel at this server; nil: the user may not know. A message
+-- also reaches those who are subscribed at another one, as long as they do not know that it is no
+-- longer the master: they must not read of a grant that is undone because nobody received it here.
 local function is_heard(channel, sharded)
-  local heard = redis.pcall('PUBSUB', sharded == '1' and 'SHARDNUMSUB' or 'NUMSUB', channel)
-  return type(heard[2]) == 'number' and heard[2] > 0
+  local number = redis.pcall('PUBSUB', sharded == '1' and 'SHARDNUMSUB' or 'NUMSUB', channel)[2]
+  return number and number > 0
 end
 
--- The entry of this owner; nil: it has no place. A reader is the owner of the WRITE that it was.
-local function place_of(lock, tag, owner)
-  local entries = redis.pcall('LRANGE', process_queue(lock, tag), '0', '-1')
-  for _, entry in ipairs(entries) do
-    local its = entry:match('^%S+')
-    if its == owner or its == owner .. ':write' then
-      return entry
-    end
-  end
-  return nil, entries.err
-end
-
+-- Returns whether the owner had a place. A reader is the owner of the WRITE that it was.
 local function leave_process_queue(lock, tag, owner)
-  local entry = place_of(lock, tag, owner)
-  return entry and redis.pcall('LREM', process_queue(lock, tag), '0', entry) == 1
+  local queue = process_queue(lock, tag)
+  redis.pcall('HDEL', places_of(queue), owner, owner .. ':write')
+  local left = redis.pcall('ZREM', queue, owner, owner .. ':write')
+  return type(left) == 'number' and left > 0
 end
 
--- The owner keeps its place or gets the last one. Returns the number of the place; 0: it has none.
--- The first LREM removes nothing: without the permission for it nobody could leave the queue.
-local function take_place(lock, tag, owner, lease, tokens)
+-- The owner keeps its place or gets the last one. Returns the number of the place; 0: it has none, since
+-- a release by this user could not grant the lock to it. What is tried here first changes nothing.
+local function take_place(lock, tag, owner, lease, tokens, sharded)
   local queue = process_queue(lock, tag)
-  local entry, forbidden = place_of(lock, tag, owner)
-  if not entry and not forbidden then
-    local time = redis.pcall('TIME')
-    if time.err then
-      return 0
-    end
-    local place = string.format('%.0f', time[1] * 1000000 + time[2])
-    entry = owner .. ' ' .. lease .. ' ' .. tokens .. ' ' .. place
-    if redis.pcall('LREM', queue, '0', entry) ~= 0 or
-       type(redis.pcall('RPUSH', queue, entry)) ~= 'number' then
-      return 0
-    end
+  local place = keep_place(queue, owner, lease, tokens)
+  if place then
+    return place
   end
-  if not entry then
+  local last, now = redis.pcall('ZRANGE', queue, '-1', '-1', 'WITHSCORES'), server_us()
+  if last.err or not now or redis.pcall('ZREM', queue, '') ~= 0 or
+     type(redis.pcall('HGET', places_of(queue), owner)) == 'table' or
+     redis.pcall('HDEL', places_of(queue), '') ~= 0 or
+     is_heard(channel_of(tag, owner), sharded) == nil then
     return 0
   end
-  if redis.pcall('PEXPIRE', queue, queue_life) ~= 1 then
-    redis.pcall('LREM', queue, '0', entry)
-    return 0
+  place = math.max(now, (last[2] or 0) + 1)
+  if redis.pcall('ZADD', queue, string.format('%.0f', place), owner) == 1 and
+     extend_place(queue, owner, now, lease, tokens) and
+     type(redis.pcall('ZSCORE', queue, owner)) == 'string' then
+    return place
   end
-  return tonumber(entry:match('%d+$'))
+  leave_process_queue(lock, tag, owner)
+  return 0
 end
 
 -- Writes the hold of a process in the queue. Returns its token (0: not FENCED); nil: a command
@@ -102,24 +88,54 @@ local function grant(lock, tag, owner, lease, tokens)
   return token
 end
 
+-- Takes the first owner out of the queue. False: the user may not.
+local function drop_first(queue, owner)
+  redis.pcall('HDEL', places_of(queue), owner)
+  return redis.pcall('ZREM', queue, owner) == 1
+end
+
+-- The first process of the queue whose place lasts: its owner, and unless the user may not read it, the
+-- number of its place, its lease and how many tokens it wants. Nil: there is none before `until_owner`.
+-- Drops those whose places have ended.
+local function first_in_queue(queue, tag, sharded, until_owner)
+  local now = server_us()
+  while true do
+    local first = redis.pcall('ZRANGE', queue, '0', '0', 'WITHSCORES')
+    local owner = first[1]
+    if not owner or owner == until_owner then
+      return nil
+    end
+    local place = now and redis.pcall('HGET', places_of(queue), owner)
+    local ends, lease, tokens = tostring(place):match('^(%d+) (%d+) (%d+)$')
+    local left = ends and tonumber(ends) - now / 1000
+    if left and left > 0 and left <= place_life then
+      return owner, string.format('%.0f', first[2]), tonumber(lease), tonumber(tokens)
+    elseif type(place) == 'table' or not now or not drop_first(queue, owner) then
+      return owner
+    end
+    publish(channel_of(tag, owner), '0', sharded)
+  end
+end
+
 -- Grants a free lock to the first process in the queue that listens. Returns whether somebody has
 -- it now. `until_owner`: not to this owner, nor to those behind it.
 local function grant_first(lock, tag, sharded, until_owner)
   local queue = process_queue(lock, tag)
   while true do
-    local entry = redis.pcall('LINDEX', queue, '0')
-    if type(entry) ~= 'string' then
-      return false
-    end
-    local owner, lease, tokens, place = entry:match('^(%S+) (%d+) (%d+) (%d+)$')
-    if not owner or owner == until_owner or redis.pcall('LREM', queue, '1', entry) ~= 1 then
+    local owner, place, lease, tokens = first_in_queue(queue, tag, sharded, until_owner)
+    if not owner then
       return false
     end
     local channel = channel_of(tag, owner)
-    if is_heard(channel, sharded) then
-      lease = math.min(tonumber(lease), grant_lease)
-      local token = grant(lock, tag, owner, lease, tonumber(tokens))
+    local heard = is_heard(channel, sharded)
+    if not place or heard == nil or not drop_first(queue, owner) then
+      publish(channel, '0', sharded) -- this user cannot grant
+      return false
+    end
+    if heard then
+      local token = grant(lock, tag, owner, math.min(lease, grant_lease), tokens)
       if not token then
+        publish(channel, '0', sharded) -- it takes the lock itself
         return false
       end
       local number = owner:match('^:(%d+)', 37)
@@ -133,11 +149,11 @@ local function grant_first(lock, tag, sharded, until_owner)
   end
 end
 
--- After a release. `notified` is what PUBLISH on the lock's channel returned. Returns how many
--- connections were notified there.
+-- After a release. `notified` is how many connections it has notified on the lock's channel. Returns
+-- that number.
 local function pass_on(lock, tag, releaser, notified, sharded)
-  notified = type(notified) == 'number' and notified or 0
-  if redis.pcall('EXISTS', process_queue(lock, tag)) ~= 1 then
+  local queue = process_queue(lock, tag)
+  if redis.pcall('EXISTS', queue) == 0 then
     return notified
   end
   leave_process_queue(lock, tag, releaser) -- a late copy of its acquire may have taken a place
@@ -145,8 +161,8 @@ local function pass_on(lock, tag, releaser, notified, sharded)
     grant_first(lock, tag, sharded)
     return 0
   end
-  local first = redis.pcall('LINDEX', process_queue(lock, tag), '0')
-  if type(first) == 'string' then
+  local first = first_in_queue(queue, tag, sharded)
+  if first then
     publish(channel_of(tag, first), '0', sharded)
   end
   return notified

@@ -14,9 +14,10 @@
 
 --#include parts/held_by.lua
 --#include parts/publish.lua
+--#include parts/notify.lua
 
 if not held_by(KEYS[1], ARGV[1]) then
   return false
 end
 redis.call('DEL', KEYS[1])
-return publish(ARGV[2], '0', ARGV[3])
+return notify(ARGV[2], '0', ARGV[3])

@@ -45,6 +45,7 @@ struct LockRecord {
     std::chrono::milliseconds lease;
     std::uint32_t tokens;
     std::uint64_t place;
+    Clock::time_point ends;
   };
   struct Subscription {
     Subscriber* subscriber;
@@ -71,8 +72,8 @@ struct LockRecord {
   Clock::time_point kept_for_writer = Clock::time_point::min();
   std::vector<Holder> holders;
   std::vector<Place> queue;
-  std::vector<Process> processes;  // the process queue
-  Clock::time_point processes_end = Clock::never();
+  std::vector<Process> processes;                    // the process queue
+  Clock::time_point processes_end = Clock::never();  ///< when the last of their places ends
   std::vector<Subscription> subscriptions;
 
   void hold(const HoldId& id, Clock::time_point ends, std::uint64_t token, Mode as) {
@@ -141,11 +142,12 @@ void apply_to_semaphore(LockRecord& record, const Request& request, Clock::time_
 ///   the lock grants it to the first for `fair_grant_lease` if that one subscribes. Of FAIR
 ///   requests only the first in the queue may take a free lock; REENTRANT, FENCED, READ and WRITE
 ///   bypass the queue.
-/// - The process queue: an acquire with `queues` that is busy keeps its place or gets the last; all
-///   places end 10 s after the last attempt. Whatever frees the lock grants it to the first process
-///   that subscribes to grants, for at most `grant_lease`, unless others subscribe to the key: then
-///   these and the first are notified. An acquire that finds the lock free grants it to the first,
-///   too, unless that is itself.
+/// - The process queue: an acquire with `queues` that is busy keeps its place or gets the last. A
+///   place ends 3 s after the last attempt for it: whatever looks for the first process drops it,
+///   and asks its process to try again, as `released`. Whatever frees the lock grants it to the
+///   first process that subscribes to grants, for at most `grant_lease`, unless others subscribe to
+///   the key: then these and the first are notified. An acquire that finds the lock free grants it
+///   to the first, too, unless that is itself.
 /// - A WRITE that READs keep waiting keeps new READs out for `queue_wait` after its last attempt.
 /// - Fencing tokens: max(previous + n, now in µs). `previous` is that of the whole table, so that
 ///   no state of a key must be kept. An acquire_all gives all its FENCED members the same token; if
@@ -215,6 +217,7 @@ class LockTable {
                     Subscriber* subscriber);
   void acquire(LockRecord& record, const Request& request, Clock::time_point now, Outcome& outcome);
   std::uint64_t take_place(LockRecord& record, const Request& request, Clock::time_point now);
+  static void drop_ended_places(LockRecord& record, const HoldId& until, Clock::time_point now);
   bool grant_first(LockRecord& record, const HoldId& until, Clock::time_point now);
   void pass_on(LockRecord& record, const HoldId& releaser, std::uint32_t notified,
                Clock::time_point now);

@@ -22,14 +22,24 @@ std::uint64_t number_of(Clock::time_point now) noexcept {
   return time > 0 ? static_cast<std::uint64_t>(time) : 1;
 }
 
-/// All places end this long after the last attempt of any process. Waiters try again every second.
-constexpr std::chrono::seconds processes_life{10};
+/// The place of a process ends this long after its last attempt. Waiters try again every second.
+constexpr std::chrono::seconds place_life{3};
 
 LockRecord::Subscription* subscription_to_grants(LockRecord& record, const HoldId& of) noexcept {
   const auto found =
       std::find_if(record.subscriptions.begin(), record.subscriptions.end(),
                    [&](const auto& each) { return each.grants && each.id.space == of.space; });
   return found == record.subscriptions.end() ? nullptr : &*found;
+}
+
+void ask_to_try_again(LockRecord& record, const HoldId& process) noexcept {
+  const LockRecord::Subscription* const its = subscription_to_grants(record, process);
+  if (its == nullptr) return;
+  Notification notification;
+  notification.kind = Notification::Kind::released;
+  notification.key = record.key;
+  notification.id = its->id;
+  its->subscriber->notify(notification);
 }
 
 }  // namespace
@@ -43,21 +53,33 @@ std::uint64_t LockTable::take_place(LockRecord& record, const Request& request,
   std::uint64_t place = 0;
   if (own != record.processes.end()) {
     place = own->place;
+    own->ends = later(now, place_life);
   } else {
     const auto time = std::chrono::floor<std::chrono::microseconds>(now.time_since_epoch()).count();
     place = last_place_ + 1;
     if (time > 0) place = std::max(place, static_cast<std::uint64_t>(time));
     last_place_ = place;
     const std::uint32_t tokens = request.type == LockType::FENCED ? request.tokens : 0;
-    record.processes.push_back({request.id, request.type, request.lease, tokens, place});
+    record.processes.push_back(
+        {request.id, request.type, request.lease, tokens, place, later(now, place_life)});
   }
-  record.processes_end = later(now, processes_life);
+  record.processes_end = later(now, place_life);
   record.first_end = std::min(record.first_end, record.processes_end);
   return place;
 }
 
+void LockTable::drop_ended_places(LockRecord& record, const HoldId& until, Clock::time_point now) {
+  std::vector<LockRecord::Process>& all = record.processes;
+  while (!all.empty() && all.front().id != until && all.front().ends <= now) {
+    ask_to_try_again(record, all.front().id);
+    all.erase(all.begin());
+  }
+}
+
 bool LockTable::grant_first(LockRecord& record, const HoldId& until, Clock::time_point now) {
-  while (!record.processes.empty() && record.processes.front().id != until) {
+  while (true) {
+    drop_ended_places(record, until, now);
+    if (record.processes.empty() || record.processes.front().id == until) return false;
     const LockRecord::Process first = record.processes.front();
     record.processes.erase(record.processes.begin());
     const LockRecord::Subscription* const its = subscription_to_grants(record, first.id);
@@ -76,7 +98,6 @@ bool LockTable::grant_first(LockRecord& record, const HoldId& until, Clock::time
     its->subscriber->notify(notification);
     return true;
   }
-  return false;
 }
 
 // A late copy of the releaser's acquire may have taken a place. `notified`: how many others listen
@@ -88,14 +109,8 @@ void LockTable::pass_on(LockRecord& record, const HoldId& releaser, std::uint32_
     if (!grant_first(record, HoldId{}, now) && record.idle()) records_.erase(record);
     return;
   }
-  const LockRecord::Subscription* const first =
-      subscription_to_grants(record, record.processes.front().id);
-  if (first == nullptr) return;
-  Notification notification;
-  notification.kind = Notification::Kind::released;
-  notification.key = record.key;
-  notification.id = first->id;
-  first->subscriber->notify(notification);
+  drop_ended_places(record, HoldId{}, now);
+  if (!record.processes.empty()) ask_to_try_again(record, record.processes.front().id);
 }
 
 // --- the queue of FAIR ---

@@ -26,9 +26,9 @@ namespace latchkey::inline v1::detail::redis {
 /// | redisson_lock_queue:tag(N)        | FAIR: owners that wait                                  |
 /// | redisson_lock_timeout:tag(N)      | FAIR: until when each counts, epoch ms                  |
 /// | redisson_lock_token:tag(N)        | FENCED: the last token                                  |
-/// | latchkey_process_queue:tag(N)     | processes that wait in line; followed by `:` if N       |
-/// |                                   | contains a brace; latchkey only                         |
-/// | latchkey_waiting_writer:tag(N)    | a WRITE waits: new READs are kept out; latchkey only    |
+/// | latchkey_process_queue:tag(N),    | processes that wait in line; `:` follows tag(N) if N    |
+/// | the same with `:places`           | contains a brace; latchkey only                         |
+/// | latchkey_waiting_writer:tag(N)    | a WRITE waits: new READs are kept out; `:` as above     |
 /// | latchkey_holder:tag(N):owner      | the holder's description of itself; latchkey only       |
 /// | redisson_lock__channel:tag(N)     | channel: released. FAIR: followed by `:owner`, the      |
 /// |                                   | channel of one waiter; by `:uuid`, that of one process  |

@@ -16,21 +16,21 @@ using detail::redis::Script;
 /// place in the queue, or the lock is not granted to the first.
 bool is_of_process_queue(std::string_view script, std::string_view command) {
   using Commands = std::set<std::string_view>;
+  static const Commands passes{"exists", "get",  "hget",   "hset", "pexpire", "set",
+                               "time",   "zadd", "zrange", "zrem", "zscore"};
   static const std::map<std::string_view, Commands> all{
-      {"acquire", {"del", "get", "lindex", "lrem", "rpush", "set", "time"}},
-      {"acquire_fair", {"del", "get", "lrem", "set"}},
-      {"acquire_fenced", {"del", "lindex", "lrem", "rpush"}},
-      {"acquire_write", {"get", "lindex", "lrem", "rpush"}},
-      {"force_release", {"get", "hdel", "hset", "lrem", "pexpire", "rpush", "set"}},
-      {"inspect", {"llen"}},
-      {"leave", {"exists", "get", "hset", "lindex", "lrem", "pexpire", "rpush", "set", "time"}},
-      {"leave_fair", {"del", "get", "hset", "pexpire", "rpush", "set"}},
-      {"release",
-       {"del", "exists", "get", "hset", "lindex", "lrem", "pexpire", "rpush", "set", "time"}},
-      {"release_fair", {"del", "get", "hset", "lrem", "pexpire", "rpush", "set"}},
-      {"release_read", {"get", "hset", "lindex", "lrem", "rpush", "set"}},
-      {"release_write",
-       {"exists", "get", "hset", "lindex", "lrem", "pexpire", "rpush", "set", "time"}}};
+      {"acquire", {"del", "get", "hget", "set", "time", "zadd", "zrange", "zrem", "zscore"}},
+      {"acquire_fair", {"del", "get", "hget", "lrem", "set"}},
+      {"acquire_fenced", {"del", "hget", "zadd", "zrange", "zrem", "zscore"}},
+      {"acquire_write", {"get", "zadd", "zrange", "zrem", "zscore"}},
+      {"force_release", {"get", "hdel", "hget", "hset", "lrem", "pexpire", "set", "zrange"}},
+      {"inspect", {"zcard"}},
+      {"leave_fair", {"del", "get", "hget", "hset", "pexpire", "set", "zrange"}},
+      {"release_fair", {"del", "get", "hget", "hset", "lrem", "pexpire", "set", "zrange"}},
+      {"release_read", {"get", "hset", "set", "zadd", "zrange", "zrem", "zscore"}}};
+  if (script == "leave" || script == "release" || script == "release_write") {
+    return passes.contains(command) || (script == "release" && command == "del");
+  }
   const auto found = all.find(script);
   return found != all.end() && found->second.contains(command);
 }

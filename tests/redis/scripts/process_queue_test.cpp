@@ -1,46 +1,10 @@
 // The queue of processes that wait for a lock of one holder, on a real server.
-#include "redis/scripts/script_fixture.hpp"
+#include "redis/scripts/process_queue_fixture.hpp"
 
 namespace latchkey::tests {
 namespace {
 
 using enum LockType;
-
-class ProcessQueueScripts : public ScriptTest {
- protected:
-  static constexpr std::string_view queue = "latchkey_process_queue:{k}";
-
-  /// The attempt number 1 of a process.
-  static HoldId process(std::uint64_t number) {
-    return {{0x6ad76760e86c8273, 0xa5a4ad3e58e60000 + number}, 1};
-  }
-  static std::string channel(std::uint64_t number) {
-    return "redisson_lock__channel:{k}:" + process(number).text().substr(0, 36);
-  }
-
-  Outcome wait(std::uint64_t number, LockType type = REENTRANT, milliseconds its_lease = lease,
-               std::uint32_t tokens = 1) {
-    Request request =
-        ScriptClient::make_request(Verb::acquire, "k", type, process(number), its_lease);
-    request.queues = true;
-    request.tokens = tokens;
-    return client.send(request);
-  }
-  Outcome leave(std::uint64_t number, LockType type = REENTRANT) {
-    Request request = ScriptClient::make_request(Verb::leave, "k", type, process(number));
-    request.queues = true;
-    return client.send(request);
-  }
-  Outcome release(std::uint64_t number, LockType type = REENTRANT) {
-    return client.send(Verb::release, "k", type, process(number));
-  }
-  bool holds(std::uint64_t number, LockType type = REENTRANT) {
-    return client.send(Verb::verify, "k", type, process(number)).kind == Kind::granted;
-  }
-  static std::string grant(std::uint64_t number, std::uint64_t place, std::uint64_t token = 0) {
-    return channel(number) + " 1 " + std::to_string(place) + ' ' + std::to_string(token);
-  }
-};
 
 TEST_F(ProcessQueueScripts, AReleaseGrantsToTheProcessThatWaitsTheLongestAndTellsItAlone) {
   for (const LockType type : {REENTRANT, WRITE}) {
@@ -136,13 +100,14 @@ TEST_F(ProcessQueueScripts, AnAttemptThatFindsTheLockFreeGrantsItToTheFirst) {
   EXPECT_TRUE(holds(2));
 }
 
-TEST_F(ProcessQueueScripts, AWaiterKeepsItsPlaceAndTheQueueEndsTenSecondsAfterTheLastAttempt) {
+TEST_F(ProcessQueueScripts, AWaiterKeepsItsPlaceAndTheQueueEndsThreeSecondsAfterTheLastAttempt) {
   wait(1);
   const std::uint64_t place = wait(2).place;
   wait(3);
   EXPECT_EQ(wait(2).place, place);
-  EXPECT_EQ(redis({"LLEN", queue}).integer(), 2);
-  expect_ttl(queue, milliseconds(10'000));
+  EXPECT_EQ(redis({"ZCARD", queue}).integer(), 2);
+  expect_ttl(queue, milliseconds(3'000));
+  expect_ttl(places, milliseconds(3'000));
 }
 
 TEST_F(ProcessQueueScripts, AWaiterThatLeavesPassesOnWhatItWasGranted) {
@@ -165,7 +130,8 @@ TEST_F(ProcessQueueScripts, AWaiterThatLeavesPassesOnWhatItWasGranted) {
 TEST_F(ProcessQueueScripts, ALateCopyOfTheReleasersAttemptGetsNothing) {
   Subscriber first = subscribe({channel(1)});
   wait(1);
-  redis({"RPUSH", queue, process(1).text() + " 60000 0 99"});
+  redis({"ZADD", queue, "99", process(1).text()});
+  redis({"HSET", places, process(1).text(), std::to_string(now_ms() + 2'000) + " 60000 0"});
   release(1);
   EXPECT_EQ(keys(), Names{});
 }
@@ -197,7 +163,7 @@ TEST_F(ProcessQueueScripts, ALockAndItsNameInBracesHaveQueuesOfTheirOwn) {
   client.acquire("{k}", REENTRANT, id(7), lease);
   client.send(Verb::release, "{k}", REENTRANT, id(7));
   EXPECT_TRUE(second.received_nothing_else());
-  EXPECT_EQ(keys(), (Names{"k", std::string(queue)}));
+  EXPECT_EQ(keys(), (Names{"k", std::string(queue), std::string(places)}));
 }
 
 TEST_F(ProcessQueueScripts, InspectCountsTheProcessesInTheQueue) {

@@ -52,8 +52,8 @@ class AcquireLogic : public KeyEvent {
   /// A claim with a shorter lease does not wait in the process queue: a grant counts from its last
   /// attempt, and would leave too little of it.
   static constexpr std::chrono::seconds least_queued_lease{1};
-  /// A place in the process queue lasts for at most 10 s after the last attempt, and then a grant.
-  static constexpr std::chrono::seconds process_queue_stay = std::chrono::seconds(10) + grant_lease;
+  /// A place in the process queue lasts for at most 3 s after the last attempt, and then a grant.
+  static constexpr std::chrono::seconds process_queue_stay = std::chrono::seconds(3) + grant_lease;
   /// One in the queue for permits, after which nothing is granted.
   static constexpr std::chrono::seconds permit_place{3};
 
