@@ -26,7 +26,7 @@ class Reader {
       return std::move(file_);
     }
     const YamlNode whole{.kind = YamlNode::Kind::text, .text = "the file"};
-    for (const auto* entry : reader_.entries(whole, root)) section(entry->first, entry->second);
+    for (const auto& entry : reader_.entries(whole, root)) section(entry.first, entry.second);
     check_backends();
     return std::move(file_);
   }
@@ -43,17 +43,17 @@ class Reader {
       file_.defaults = reader_.settings(name, value, &PolicySetting::in_defaults);
     } else if (name.text == "policies") {
       file_.policies_at = name.at;
-      for (const auto* entry : reader_.entries(name, value)) {
+      for (const auto& entry : reader_.entries(name, value)) {
         file_.policies.push_back(
-            {{entry->first.text, entry->first.at},
-             reader_.settings(entry->first, entry->second, &PolicySetting::in_policies)});
+            {{entry.first.text, entry.first.at},
+             reader_.settings(entry.first, entry.second, &PolicySetting::in_policies)});
       }
     } else if (name.text == "rules") {
       file_.rules_at = name.at;
-      for (const auto* entry : reader_.entries(name, value)) {
+      for (const auto& entry : reader_.entries(name, value)) {
         file_.rules.push_back(
-            {{entry->first.text, entry->first.at},
-             reader_.settings(entry->first, entry->second, &PolicySetting::in_rules)});
+            {{entry.first.text, entry.first.at},
+             reader_.settings(entry.first, entry.second, &PolicySetting::in_rules)});
       }
     } else {
       reader_.report(name.at, "unknown section " + quoted_word(name.text) +
@@ -62,10 +62,10 @@ class Reader {
   }
 
   void backends(const YamlNode& name, const YamlNode& value) {
-    for (const auto* entry : reader_.entries(name, value)) {
+    for (const auto& entry : reader_.entries(name, value)) {
       BackendEntry backend;
-      backend.name = {entry->first.text, entry->first.at};
-      if (const Perhaps<std::string> uri = reader_.text(entry->first, entry->second)) {
+      backend.name = {entry.first.text, entry.first.at};
+      if (const Perhaps<std::string> uri = reader_.text(entry.first, entry.second)) {
         Expanded expanded = expand_secrets(uri->value, uri->at, environment_, problems_);
         backend.uri = {std::move(expanded.text), uri->at};
         backend.secrets = std::move(expanded.secrets);

@@ -71,31 +71,29 @@ std::string_view SettingsReader::line(Place at) const {
   return index < lines_.size() ? lines_[index] : std::string_view();
 }
 
-std::vector<const std::pair<YamlNode, YamlNode>*> SettingsReader::entries(const YamlNode& name,
-                                                                          const YamlNode& map) {
-  std::vector<const std::pair<YamlNode, YamlNode>*> all;
+SettingsReader::Entries SettingsReader::entries(const YamlNode& name, const YamlNode& map) {
+  Entries all;
   if (map.broken) return all;
   if (map.kind != YamlNode::Kind::map) {
     report(place_of(name, map),
            quoted_word(name.text) + ": no settings; expected them indented below it");
     return all;
   }
-  for (const auto& entry : map.entries) {
-    if (entry.first.broken) continue;
-    if (entry.first.kind != YamlNode::Kind::text || entry.first.text.empty()) {
-      report(entry.first.at,
-             "not a key; expected quotes around a name that begins with { [ * & or ?");
+  for (std::size_t at = 0; at + 1 < map.items.size(); at += 2) {
+    const YamlNode& key = map.items[at];
+    if (key.broken) continue;
+    if (key.kind != YamlNode::Kind::text || key.text.empty()) {
+      report(key.at, "not a key; expected quotes around a name that begins with { [ * & or ?");
       continue;
     }
-    const auto earlier = std::find_if(all.begin(), all.end(), [&](const auto* known) {
-      return known->first.text == entry.first.text;
-    });
+    const auto earlier = std::find_if(
+        all.begin(), all.end(), [&](const auto& known) { return known.first.text == key.text; });
     if (earlier != all.end()) {
-      report(entry.first.at, "duplicate key " + quoted_word(entry.first.text) + "; first in line " +
-                                 std::to_string((*earlier)->first.at.line));
+      report(key.at, "duplicate key " + quoted_word(key.text) + "; first in line " +
+                         std::to_string(earlier->first.at.line));
       continue;
     }
-    all.push_back(&entry);
+    all.emplace_back(key, map.items[at + 1]);
   }
   return all;
 }
@@ -147,8 +145,7 @@ void SettingsReader::check_cut(const YamlNode& name, const YamlNode& value) {
 
 PolicySettings SettingsReader::settings(const YamlNode& name, const YamlNode& map, Where where) {
   PolicySettings settings;
-  for (const auto* entry : entries(name, map))
-    setting(settings, entry->first, entry->second, where);
+  for (const auto& [key, value] : entries(name, map)) setting(settings, key, value, where);
   check_hold_for(settings);
   check_permits(settings);
   return settings;

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "policy/policy_file.hpp"
@@ -28,8 +29,8 @@ class SettingsReader {
   [[nodiscard]] Perhaps<std::string> text(const YamlNode& name, const YamlNode& value);
 
   /// The entries of a map whose names are texts, each name once.
-  [[nodiscard]] std::vector<const std::pair<YamlNode, YamlNode>*> entries(const YamlNode& name,
-                                                                          const YamlNode& map);
+  using Entries = std::vector<std::pair<const YamlNode&, const YamlNode&>>;
+  [[nodiscard]] Entries entries(const YamlNode& name, const YamlNode& map);
 
   void report(Place at, std::string sentence);
 

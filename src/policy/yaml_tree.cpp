@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <map>
-#include <optional>
 #include <sstream>
 
 #include "policy/yaml_lines.hpp"
@@ -62,33 +61,23 @@ class Builder : public YAML::EventHandler {
   void OnMapEnd() override { end(); }
 
  private:
-  struct Open {
-    YamlNode node;
-    std::optional<YamlNode> key{};  // that waits for its value
-  };
-
-  void begin(YamlNode node) { open_.push_back({std::move(node)}); }
+  void begin(YamlNode node) { open_.push_back(std::move(node)); }
   void end() {
-    YamlNode node = std::move(open_.back().node);
+    YamlNode node = std::move(open_.back());
     open_.pop_back();
     add(std::move(node));
   }
   void add(YamlNode node) {
     if (open_.empty()) {
       root_ = std::move(node);
-    } else if (Open& parent = open_.back(); parent.node.kind == YamlNode::Kind::list) {
-      parent.node.items.push_back(std::move(node));
-    } else if (!parent.key) {
-      parent.key = std::move(node);
     } else {
-      parent.node.entries.emplace_back(std::move(*parent.key), std::move(node));
-      parent.key.reset();
+      open_.back().items.push_back(std::move(node));
     }
   }
 
   Problems& problems_;
   YamlNode root_{};
-  std::vector<Open> open_{};
+  std::vector<YamlNode> open_{};
 };
 
 /// The text without the lines that could not be read.

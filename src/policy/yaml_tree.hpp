@@ -4,7 +4,6 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "policy/policy_file.hpp"
@@ -14,12 +13,12 @@ namespace latchkey::inline v1::detail {
 struct YamlNode {
   enum class Kind { null, text, list, map } kind = Kind::null;
   Place at{};
-  std::string text{};             ///< of a text
-  bool quoted = false;            ///< of a text
-  bool flow = false;              ///< of a list or a map: written in brackets
-  bool broken = false;            ///< it stands for a mistake that has been reported
-  std::vector<YamlNode> items{};  ///< of a list
-  std::vector<std::pair<YamlNode, YamlNode>> entries{};  ///< of a map, duplicates included
+  std::string text{};   ///< of a text
+  bool quoted = false;  ///< of a text
+  bool flow = false;    ///< of a list or a map: written in brackets
+  bool broken = false;  ///< it stands for a mistake that has been reported
+  /// Of a list. Of a map: its keys and values by turns, duplicates included.
+  std::vector<YamlNode> items{};
 };
 
 /// Reads `text` and reports everything in it that is not YAML: a line that cannot be read is
