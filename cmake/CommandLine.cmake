@@ -35,6 +35,7 @@ set(latchkey_cli_sources
   src/cli/run/child_process.cpp
   src/cli/run/child_supervisor.cpp
   src/cli/run/descendants.cpp
+  src/cli/run/earlier_children.cpp
   src/cli/run/run.cpp
   src/cli/run/run_command.cpp
   src/cli/run/signal_inbox.cpp

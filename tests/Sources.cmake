@@ -313,6 +313,7 @@ set(latchkey_cli_tests_sources
   cli/look_test.cpp
   cli/policy_test.cpp
   cli/run_backends_test.cpp
+  cli/run_earlier_children_test.cpp
   cli/run_failover_test.cpp
   cli/run_fixture.cpp
   cli/run_loss_test.cpp

@@ -11,6 +11,7 @@
 #include <csignal>
 #include <fstream>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,19 @@ TEST_F(CliRunLoss, EndsGrandchildrenInSessionsOfTheirOwnWhenTheCommandEnds) {
   EXPECT_EQ(run({"-k", "a"}, script), 7);
   EXPECT_FALSE(alive(std::stoi(folder_.read("child"))));
   EXPECT_TRUE(keys().empty());
+}
+
+// /proc calls such a process a zombie: it was taken for one, and worked on without the lock.
+TEST_F(CliRunLoss, EndsAProcessWhoseMainThreadHasEndedAndItsChildren) {
+  Process tool = start({"-k", "a", "--watchdog", "1500ms", "--kill-after", "200ms"},
+                       LATCHKEY_ENDED_MAIN_THREAD " " + folder_.file("pids") + " & exec sleep 60");
+  await("its processes", [&] {
+    return folder_.read("pids").ends_with('\n') ? std::string() : "not there; " + log();
+  });
+  server().client()({"DEL", "a"});
+  EXPECT_EQ(tool.wait(), 76) << log();
+  std::istringstream ids(folder_.read("pids"));
+  for (pid_t process = 0; ids >> process;) EXPECT_EQ(::kill(process, 0), -1) << process;
 }
 
 TEST_F(CliRunLoss, LetsTheCommandContinueIfOnLostIsReport) {

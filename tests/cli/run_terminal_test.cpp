@@ -83,5 +83,23 @@ TEST_F(CliRunTerminal, StopsAndContinuesWithTheCommandByCtrlZ) {
   EXPECT_EQ(WEXITSTATUS(tool.wait()), 4);
 }
 
+// A child that the tool had before it became the tool: the command is a job of another process.
+TEST_F(CliRunTerminal, StopsAndContinuesWithTheCommandBesideAnEarlierChild) {
+  run({"mkfifo", folder_.file("go")});
+  AtTerminal tool({"/bin/sh", "-c",
+                   "sleep 60 & exec " LATCHKEY_TOOL " run -k a " + uri() +
+                       " -- /bin/sh -c 'touch " + folder_.file("ready") + "; read line < " +
+                       folder_.file("go") + "; read line; echo $line > " + folder_.file("line") +
+                       "; exit 4'"});
+  await_file("ready");
+  tool.type("\x1a");
+  EXPECT_TRUE(WIFSTOPPED(tool.wait(WUNTRACED)));
+  ::kill(tool.id(), SIGCONT);
+  run({"/bin/sh", "-c", "echo > " + folder_.file("go")});
+  tool.type("typed\n");
+  EXPECT_EQ(WEXITSTATUS(tool.wait()), 4);
+  EXPECT_EQ(folder_.read("line"), "typed\n");
+}
+
 }  // namespace
 }  // namespace latchkey::tests

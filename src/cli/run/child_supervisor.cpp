@@ -92,8 +92,8 @@ void ChildSupervisor::signal_all(int number) const {
   const bool is_ours =
       ::waitid(P_PGID, static_cast<id_t>(group), &unused, WEXITED | WNOHANG | WNOWAIT) == 0;
   if (is_ours) child_.signal(number);
-  for (const pid_t process : descendants().value_or(std::vector<pid_t>())) {
-    if (!is_ours || ::getpgid(process) != group) ::kill(process, number);
+  for (const Descendant& process : descendants().value_or(std::vector<Descendant>())) {
+    if (!is_ours || ::getpgid(process.id) != group) send_signal(process, number);
   }
 }
 

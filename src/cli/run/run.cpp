@@ -20,6 +20,7 @@
 #include "cli/run/acquisition.hpp"
 #include "cli/run/child_supervisor.hpp"
 #include "cli/run/descendants.hpp"
+#include "cli/run/earlier_children.hpp"
 #include "cli/run/wake_event.hpp"
 
 extern char** environ;
@@ -145,6 +146,7 @@ int run_child(const RunOptions& options, Hold& hold, const SignalInbox& signals)
 }  // namespace
 
 int run_under_lock(const RunOptions& options, const SignalInbox& signals) {
+  if (const std::optional<int> status = leave_earlier_children(signals)) return *status;
   const WakeEvent acquired;
   Acquisition acquisition(options, acquired);
   std::optional<int> signal = await(options, acquisition, acquired, signals);
