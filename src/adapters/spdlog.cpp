@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "core/text/printable.hpp"
 #include "locks/event_kinds.hpp"
 
 namespace latchkey::inline v1 {
@@ -80,7 +81,7 @@ SpdlogListener::~SpdlogListener() = default;
 
 void SpdlogListener::on_event(const Event& event) {
   const auto level = level_of(event.kind);
-  if (logger_->should_log(level)) logger_->log(level, line(event));
+  if (logger_->should_log(level)) logger_->log(level, detail::printable(line(event)));
 }
 
 bool SpdlogListener::wants_everything() const noexcept {

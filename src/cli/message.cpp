@@ -8,12 +8,14 @@
 #include <new>
 #include <string>
 
+#include "core/text/printable.hpp"
+
 namespace latchkey::inline v1::cli {
 
 void print_message(std::string_view text) noexcept {
   try {
     std::string line = "latchkey: ";
-    line += text;
+    line += detail::printable(text);
     line += '\n';
     std::string_view rest = line;
     while (!rest.empty()) {

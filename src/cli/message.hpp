@@ -7,7 +7,8 @@
 namespace latchkey::inline v1::cli {
 
 /// Writes `latchkey: <text>` and a newline to stderr in one write(2), so that lines of several
-/// processes do not mix. A stderr that is closed is ignored.
+/// processes do not mix. Control characters of the text are spelled out. A stderr that is closed is
+/// ignored.
 void print_message(std::string_view text) noexcept;
 
 /// The same, unless that would wait for the reader of stderr: the line is dropped then.

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "core/text/printable.hpp"
+
 namespace latchkey::inline v1 {
 namespace {
 
@@ -80,8 +82,9 @@ std::string deadlock_sentence(const LockSite& site, LockType held, const std::st
 
 }  // namespace
 
+// Keys and holders' notes are text of other clients.
 LockError::LockError(LockSite site, const std::string& sentence)
-    : Error(of_call(site, sentence)), site_(std::move(site)) {
+    : Error(detail::printable(of_call(site, sentence))), site_(std::move(site)) {
   if (site_.body_ran) note_body_ran();
 }
 

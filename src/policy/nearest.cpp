@@ -74,6 +74,10 @@ std::string nearest_words(std::string_view wrong, std::span<const std::string_vi
 
 std::string quoted_word(std::string_view word) {
   constexpr std::size_t longest = 60;
+  const std::size_t scheme = word.find("://");
+  if (scheme != std::string_view::npos) {  // it may contain a password
+    return quoted_word(std::string(word.substr(0, std::min(scheme, longest))) + ":...");
+  }
   std::string text;
   for (const char c : word.substr(0, longest)) {
     text += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;

@@ -53,20 +53,23 @@ std::size_t find_colon(std::string_view text, std::size_t from) {
   return none;
 }
 
-std::string in_yaml_quotes(std::string_view value) {
+/// ", " and the value in quotes, unless it may be a secret.
+std::string in_yaml_quotes(std::string_view value, bool quotable) {
+  if (!quotable) return {};
   const char quote = value.find('"') == none ? '"' : '\'';
-  return std::string(1, quote) + std::string(value) + quote;
+  return std::string(", ") + quote + std::string(value) + quote;
 }
 
 /// The error text for a value, without its comment, that is not YAML; empty if it may be YAML.
-std::string mistake_in_value(std::string_view value) {
+std::string mistake_in_value(std::string_view value, bool quotable) {
   const char first = value.front();
   if (first == '"' || first == '\'') {
     const std::size_t close = behind_quote(value);
     if (close == none) return "the quote before this value is never closed on its line";
     const std::string_view rest = trimmed(value.substr(close));
     if (rest.empty() || rest.front() == '#') return {};
-    return "YAML ends this value at its second quote, before " + quoted_word(rest) +
+    const std::string where = quotable ? ", before " + quoted_word(rest) : std::string();
+    return "YAML ends this value at its second quote" + where +
            ": quote the whole, as in \"'user:' + #user.id\"";
   }
   if (std::string_view("*&!|>%@`").find(first) != none) {
@@ -79,10 +82,11 @@ std::string mistake_in_value(std::string_view value) {
     const std::size_t close = value.find(first == '{' ? '}' : ']');
     if (close == none || close + 1 == plain.size()) return {};
     return std::string("YAML reads what begins with ") + first + " as a " +
-           (first == '{' ? "map" : "list") + ": quote it, " + in_yaml_quotes(plain);
+           (first == '{' ? "map" : "list") + ": quote it" + in_yaml_quotes(plain, quotable);
   }
   if (plain.ends_with(':') || plain.find(": ") != none) {
-    return "a colon before a blank begins a map in YAML: quote the value, " + in_yaml_quotes(plain);
+    return "a colon before a blank begins a map in YAML: quote the value" +
+           in_yaml_quotes(plain, quotable);
   }
   return {};
 }
@@ -111,7 +115,18 @@ YamlLine split_line(std::string_view text) {
   return line;
 }
 
-std::optional<Problem> mistake_in_line(std::string_view text, int number) {
+bool begins_section(std::string_view text) {
+  return !text.empty() && !is_blank(text.front()) && text.front() != '#';
+}
+
+bool begins_section_without_uris(std::string_view text) {
+  for (const std::string_view section : {"defaults:", "policies:", "rules:"}) {
+    if (text.starts_with(section)) return true;
+  }
+  return false;
+}
+
+std::optional<Problem> mistake_in_line(std::string_view text, int number, bool quotable) {
   const YamlLine line = split_line(text);
   const auto at = [&](std::size_t offset) { return Place{number, static_cast<int>(offset) + 1}; };
   if (line.key < text.size() && text[line.key] == '#') return std::nullopt;
@@ -122,7 +137,7 @@ std::optional<Problem> mistake_in_line(std::string_view text, int number) {
                                      " must be quoted: \"" + text[line.key] + "...\""};
   }
   if (!line.value) return std::nullopt;
-  const std::string sentence = mistake_in_value(trimmed(text.substr(*line.value)));
+  const std::string sentence = mistake_in_value(trimmed(text.substr(*line.value)), quotable);
   if (sentence.empty()) return std::nullopt;
   return Problem{at(*line.value), sentence};
 }

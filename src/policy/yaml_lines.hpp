@@ -20,8 +20,15 @@ struct YamlLine {
 
 [[nodiscard]] YamlLine split_line(std::string_view text);
 
-/// The mistake of a line that no YAML parser accepts, if there is one.
-[[nodiscard]] std::optional<Problem> mistake_in_line(std::string_view text, int number);
+/// The line begins a section of the file: it is not indented.
+[[nodiscard]] bool begins_section(std::string_view text);
+/// The section is one in which no URI stands, so that its values are no secrets.
+[[nodiscard]] bool begins_section_without_uris(std::string_view text);
+
+/// The mistake of a line that no YAML parser accepts, if there is one. Its sentence shows a part of
+/// the value only if the value is `quotable`: it may be a URI with a password.
+[[nodiscard]] std::optional<Problem> mistake_in_line(std::string_view text, int number,
+                                                     bool quotable);
 
 /// The value begins with a quote that its line does not close: YAML goes on until the next one,
 /// which may be that of another value.

@@ -18,6 +18,10 @@ namespace {
 /// Replaces a value whose mistake has been reported.
 constexpr std::string_view broken = "<latchkey: reported already>";
 
+/// After each of these the whole file is parsed again, so the time that a file takes is bounded by
+/// its size.
+constexpr int most_repairs = 20;
+
 Place place_of(const YAML::Mark& mark) { return {mark.line + 1, mark.column + 1}; }
 
 /// Builds the tree from the parser's events; no aliases, so that it stays as small as its text.
@@ -83,7 +87,14 @@ class Builder : public YAML::EventHandler {
 /// The text without the lines that could not be read.
 class Repair {
  public:
-  explicit Repair(std::string_view text) : lines_(split_lines(text)), times_(lines_.size()) {}
+  explicit Repair(std::string_view text)
+      : lines_(split_lines(text)), quotable_(lines_.size()), times_(lines_.size()) {
+    bool quotable = false;
+    for (std::size_t line = 0; line < lines_.size(); ++line) {
+      if (begins_section(lines_[line])) quotable = begins_section_without_uris(lines_[line]);
+      quotable_[line] = quotable && lines_[line].find("://") == no_letter;
+    }
+  }
 
   void close_quotes(Problems& problems) {
     for (std::size_t line = 0; line < lines_.size(); ++line) {
@@ -126,7 +137,8 @@ class Repair {
  private:
   void take_out(std::size_t line) { ++times_[line]; }
   bool tell_and_take_out(std::size_t line, Problems& problems) {
-    const auto mistake = mistake_in_line(lines_[line], static_cast<int>(line) + 1);
+    const auto mistake =
+        mistake_in_line(lines_[line], static_cast<int>(line) + 1, quotable_[line] != 0);
     if (!mistake) return false;
     problems.push_back(*mistake);
     take_out(line);
@@ -153,6 +165,7 @@ class Repair {
   static constexpr std::size_t no_letter = std::string_view::npos;
 
   std::vector<std::string_view> lines_;
+  std::vector<char> quotable_;  ///< a message may show the line: it is no URI with a password
   std::vector<int> times_;
 };
 
@@ -181,13 +194,19 @@ YamlNode parse(const std::string& text, Problems& problems) {
 YamlNode read_yaml(std::string_view text, Problems& problems) {
   Repair repair(text);
   repair.close_quotes(problems);
-  while (true) {
+  for (int repairs = 0;; ++repairs) {
     Problems found;
     try {
       YamlNode root = parse(repair.text(), found);
       problems.insert(problems.end(), found.begin(), found.end());
       return root;
     } catch (const YAML::ParserException& said) {
+      if (repairs == most_repairs) {
+        problems.push_back({place_of(said.mark),
+                            "from here on the file was not read: correct the lines that are not "
+                            "YAML first"});
+        return {.broken = true};
+      }
       if (!repair.mend(said, problems)) return {.broken = true};
     }
   }

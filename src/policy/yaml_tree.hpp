@@ -22,7 +22,7 @@ struct YamlNode {
 };
 
 /// Reads `text` and reports everything in it that is not YAML: a line that cannot be read is
-/// reported and removed, then the rest is read again.
+/// reported and removed, then the rest is read again; after many such lines the file is given up.
 [[nodiscard]] YamlNode read_yaml(std::string_view text, Problems& problems);
 
 }  // namespace latchkey::inline v1::detail

@@ -129,6 +129,22 @@ TEST_F(CliPolicy, CheckRejectsAnInvalidFileOfSites) {
   EXPECT_NE(log().find("was not written by latchkey::dump_sites"), std::string::npos) << log();
 }
 
+// A pointer to itself was followed without an end, one to nothing ended the tool.
+TEST_F(CliPolicy, CheckRejectsTypesThatLeadNowhere) {
+  write("backends:\n  main: \"memory:\"\n");
+  for (const char* target : {",\"target\":0", "", ",\"target\":7"}) {
+    std::ofstream(folder_.file("sites.json"))
+        << R"({"format":1,"schemes":["memory"],"locks":[{"name":"Bank::find","method":"Bank::find",)"
+        << R"("where":"bank.cpp:1","file":"bank.cpp","line":1,"result":"int","key":"a:{account}",)"
+        << R"("alone":true,"can_be_skipped":true,"never_throws":false,"says_timeout":false,)"
+        << R"("says_unavailable":false,"for_scope":false,"arguments":[{"name":"account","type":0}]}],)"
+        << R"("types":[{"name":"P","shape":6,"text_from":0,"integer_keys":false,"text_keys":false,)"
+        << R"("declared":false,"fields":[])" << target << "}]}";
+    EXPECT_EQ(run(with_sites({"check"})), 64) << target;
+    EXPECT_NE(log().find("was not written by latchkey::dump_sites"), std::string::npos) << log();
+  }
+}
+
 TEST_F(CliPolicy, ExplainNamesTheRuleOfEachSetting) {
   write(good);
   EXPECT_EQ(run(with_sites({"explain", "Bank::deposit"})), 0) << log();

@@ -3,13 +3,14 @@
 #include "cli/policy/explanation.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <variant>
 
+#include "cli/json_line.hpp"
+#include "core/text/printable.hpp"
 #include "install/rule_match.hpp"
 #include "policy/method_pattern.hpp"
 #include "policy/settings.hpp"
@@ -106,12 +107,14 @@ std::vector<Explanation> explain_policies(const detail::PolicyFile& file,
 }
 
 std::string explanation_text(const Explanation& explanation) {
-  std::string text = fmt::format("{}: {}\n", explanation.where, explanation.lock);
+  std::string text = fmt::format("{}: {}\n", detail::printable(explanation.where),
+                                 detail::printable(explanation.lock));
   for (const ExplainedSetting& setting : explanation.settings) {
-    const std::string value = setting.name + ": " + setting.value;
+    const std::string value = detail::printable(setting.name + ": " + setting.value);
     const char* const limit =
         setting.said_by == "defaults" ? ", unless the code says otherwise" : "";
-    text += fmt::format("  {:<32}  {}, line {}{}\n", value, setting.said_by, setting.line, limit);
+    text += fmt::format("  {:<32}  {}, line {}{}\n", value, detail::printable(setting.said_by),
+                        setting.line, limit);
   }
   if (explanation.settings.empty()) text += "  the file says nothing of it\n";
   return text;
@@ -125,9 +128,9 @@ std::string explanation_json(const Explanation& explanation) {
                         {"said_by", setting.said_by},
                         {"line", setting.line}});
   }
-  return nlohmann::ordered_json{
-      {"where", explanation.where}, {"lock", explanation.lock}, {"settings", std::move(settings)}}
-      .dump();
+  return json_line({{"where", explanation.where},
+                    {"lock", explanation.lock},
+                    {"settings", std::move(settings)}});
 }
 
 }  // namespace latchkey::inline v1::cli

@@ -33,7 +33,7 @@ struct Explanation {
     const std::string& method);
 
 [[nodiscard]] std::string explanation_text(const Explanation& explanation);
-/// One JSON object on one line: where, lock, settings [setting, value, said_by, line].
+/// One JSON object and a newline: where, lock, settings [setting, value, said_by, line].
 [[nodiscard]] std::string explanation_json(const Explanation& explanation);
 
 }  // namespace latchkey::inline v1::cli

@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "cli/policy/policy_commands.hpp"
 
-#include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include <cstdio>
 #include <memory>
@@ -12,8 +10,10 @@
 
 #include "cli/connection.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/json_line.hpp"
 #include "cli/policy/explanation.hpp"
 #include "cli/policy/sites_file.hpp"
+#include "core/text/printable.hpp"
 #include "install/policy_load.hpp"
 
 namespace latchkey::inline v1::cli {
@@ -46,13 +46,12 @@ int check(const PolicyOptions& options) {
   const auto errors = detail::errors_of(options.file, load(options).problems);
   for (const PolicyError& error : errors) {
     if (options.json) {
-      const nlohmann::ordered_json line{{"file", error.file()},
-                                        {"line", error.line()},
-                                        {"column", error.column()},
-                                        {"message", error.what()}};
-      write_out(line.dump() + '\n');
+      write_out(json_line({{"file", error.file()},
+                           {"line", error.line()},
+                           {"column", error.column()},
+                           {"message", error.what()}}));
     } else {
-      write_out(fmt::format("{}\n", error.what()));
+      write_out(detail::printable(error.what()) + '\n');
     }
   }
   return errors.empty() ? exit_code::success : exit_code::failure;
@@ -68,7 +67,7 @@ int explain(const PolicyOptions& options) {
                      options.sites);
   }
   for (const Explanation& each : explanations) {
-    write_out(options.json ? explanation_json(each) + '\n' : explanation_text(each));
+    write_out(options.json ? explanation_json(each) : explanation_text(each));
   }
   return exit_code::success;
 }

@@ -2,10 +2,15 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "cli/policy/sites_file.hpp"
 
+#include <cstddef>
+#include <exception>
 #include <fstream>
+#include <string>
 #include <utility>
 
 #include <nlohmann/json.hpp>
+
+#include <latchkey/reflect/shape.hpp>
 
 #include "cli/connection.hpp"
 
@@ -14,6 +19,9 @@ namespace latchkey::inline v1::cli {
 using nlohmann::json;
 
 struct SitesFile::Reader {
+  /// Of pointers to pointers.
+  static constexpr std::size_t longest_chain = 64;
+
   SitesFile& file;
 
   std::string_view keep(const json& text) const {
@@ -24,11 +32,41 @@ struct SitesFile::Reader {
     return &file.types_.at(place.get<std::size_t>());
   }
 
+  /// `last`: the largest value of its type.
+  template <auto last>
+  static auto enumerator(const json& number) {
+    const int value = number.get<int>();
+    if (value < 0 || value > static_cast<int>(last)) {
+      throw UsageError("it was written by another version of latchkey");
+    }
+    return static_cast<decltype(last)>(value);
+  }
+
   void read(const json& root) const {
     if (root.at("format") != 1) throw UsageError("it was written by another version of latchkey");
     file.program_.schemes = root.at("schemes").get<std::vector<std::string>>();
     read_types(root.at("types"));
+    check_types();
     for (const json& lock : root.at("locks")) read_lock(lock);
+  }
+
+  /// A key is read through pointers and references as far as they go: each has a target, and none
+  /// leads back to itself.
+  void check_types() const {
+    for (const reflect::TypeInfo& each : file.types_) {
+      const reflect::TypeInfo* type = &each;
+      for (std::size_t steps = 0; reflect::is_looked_through(type->shape); ++steps) {
+        if (type->target == nullptr || steps == longest_chain) {
+          throw UsageError("the type '" + std::string(each.name) + "' has no target");
+        }
+        type = type->target;
+      }
+      const bool holds =
+          each.shape == reflect::Shape::SEQUENCE || each.shape == reflect::Shape::MAP;
+      if (holds && each.target == nullptr) {
+        throw UsageError("the type '" + std::string(each.name) + "' has no elements");
+      }
+    }
   }
 
   void read_types(const json& types) const {
@@ -37,8 +75,8 @@ struct SitesFile::Reader {
       const json& from = types[each];
       reflect::TypeInfo& to = file.types_[each];
       to.name = keep(from.at("name"));
-      to.shape = static_cast<reflect::Shape>(from.at("shape").get<int>());
-      to.text_from = static_cast<reflect::TextFrom>(from.at("text_from").get<int>());
+      to.shape = enumerator<reflect::Shape::OTHER>(from.at("shape"));
+      to.text_from = enumerator<reflect::TextFrom::TIME>(from.at("text_from"));
       to.integer_keys = from.at("integer_keys").get<bool>();
       to.text_keys = from.at("text_keys").get<bool>();
       to.declared = from.at("declared").get<bool>();

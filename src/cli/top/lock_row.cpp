@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "cli/top/lock_row.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include <array>
 #include <compare>
 #include <tuple>
 
 #include "cli/connection.hpp"
+#include "cli/json_line.hpp"
 
 namespace latchkey::inline v1::cli {
 namespace {
@@ -80,7 +79,7 @@ std::string row_json(const LockRow& row) {
   json["lease_left_ms"] = number_or_null(row.left);
   json["waiters"] = row.waiters;
   json["contention_percent"] = row.contention;
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return json_line(json);
 }
 
 }  // namespace latchkey::inline v1::cli

@@ -43,7 +43,7 @@ struct RowOrder {
 /// The inverse. Throws UsageError.
 [[nodiscard]] SortKey parse_sort_key(const std::string& text);
 
-/// One JSON object on one line, with stable names: key, type, holder, holders, held_ms,
+/// One JSON object and a newline, with stable names: key, type, holder, holders, held_ms,
 /// held_longer, lease_left_ms, waiters, contention_percent.
 [[nodiscard]] std::string row_json(const LockRow& row);
 

@@ -38,7 +38,7 @@ void print_rows(const TopOptions& options, std::span<const LockRow> rows) {
     std::fputs(table_text(rows, columns()).c_str(), stdout);
     return;
   }
-  for (const LockRow& row : rows) std::fputs((row_json(row) + '\n').c_str(), stdout);
+  for (const LockRow& row : rows) std::fputs(row_json(row).c_str(), stdout);
 }
 
 /// Queries the locks in the order in which they would be shown, as far as that is known.

@@ -10,6 +10,7 @@
 #include <latchkey/owner.hpp>
 
 #include "core/mutex.hpp"
+#include "core/text/printable.hpp"
 #include "locks/event_kinds.hpp"
 #include "locks/space/due_times.hpp"
 
@@ -59,7 +60,7 @@ void Reporter::publish(const Event& event) noexcept {
   try {
     const bool for_people = event.kind == Event::Kind::warning || event.kind == Event::Kind::order;
     if (for_people && options_.listener == nullptr) {
-      std::clog << "latchkey: " + event.text + "\n";
+      std::clog << "latchkey: " + printable(event.text) + "\n";
       return;
     }
     post(Event(event));

@@ -18,6 +18,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::UnorderedElementsAre;
 
 std::optional<std::string> environment(const std::string& name) {
@@ -75,6 +76,38 @@ TEST(PolicyReader, EveryLineThatIsNotYamlIsReportedAndTheRestIsRead) {
           HasSubstr("9:1 YAML is indented by spaces, never by tabs"),
           HasSubstr("10:11 a value that begins with @ must be quoted"),
           HasSubstr("11:15 'hold_for': missing unit in '9'; expected 9s")));
+}
+
+// The messages about quotes, colons and brackets showed the rest of the line, and that about a name
+// the name.
+TEST(PolicyReader, NoMessageShowsAPartOfAUri) {
+  for (const std::string value :
+       {"rediss://app:pa: hunter2@redis.example:6379",
+        "\"rediss://app:pa\"hunter2@redis.example:6379\"",
+        "'rediss://app:don't-hunter2@redis.example:6379'", "[rediss://app:hunter2@redis.example]x",
+        "{a: rediss://app:hunter2@redis.example}x", "\"rediss://app:hunter2@redis.example"}) {
+    for (const std::string before : {"backends:\n  main: ", "backend: ", "rules:\n  a:\n    wait: ",
+                                     "rules:\n  a:\n    key: 'x'\nbackends:\n  b:\n    "}) {
+      for (const std::string& error : errors_of(before + value + "\n")) {
+        EXPECT_THAT(error, Not(HasSubstr("hunter2"))) << before << value;
+      }
+    }
+  }
+  EXPECT_THAT(errors_of("backends: {a: \"memory:\"}\nbackend: redis://app:hunter2@h\n"),
+              ElementsAre(HasSubstr("2:10 unknown backend 'redis:...'")));
+}
+
+// After each of them the whole file was parsed again: 60 kB took minutes.
+TEST(PolicyReader, AFileWithThousandsOfLinesThatAreNotYamlIsGivenUp) {
+  std::string text = "backends:\n  main: 'memory:'\nrules:\n";
+  constexpr int rules = 2'000;
+  for (int rule = 0; rule < rules; ++rule) {
+    text += "  m" + std::to_string(rule) + ":\n    key: @x\n";
+  }
+  const std::vector<std::string> errors = errors_of(text);
+  ASSERT_EQ(errors.size(), 21U);
+  EXPECT_THAT(errors.front(), HasSubstr("5:10 a value that begins with @ must be quoted"));
+  EXPECT_THAT(errors.back(), HasSubstr("from here on the file was not read"));
 }
 
 TEST(PolicyReader, NamesTheSectionsWhereAWordIsAllowed) {
